@@ -1,0 +1,43 @@
+#include "core/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void write_text(struct cc_error *e, const char *fmt, va_list args)
+{
+    if (e != NULL)
+        (void)vsnprintf(e->text, sizeof e->text, fmt, args);
+}
+
+int cc_fail(struct cc_error *e, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    write_text(e, fmt, args);
+    va_end(args);
+    return CC_FAIL;
+}
+
+int cc_usage(struct cc_error *e, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    write_text(e, fmt, args);
+    va_end(args);
+    return CC_USAGE;
+}
+
+void cc_error_in(struct cc_error *e, const char *fmt, ...)
+{
+    if (e == NULL)
+        return;
+    char old[sizeof e->text];
+    memcpy(old, e->text, sizeof old);
+    va_list args;
+    va_start(args, fmt);
+    write_text(e, fmt, args);
+    va_end(args);
+    size_t used = strlen(e->text);
+    (void)snprintf(e->text + used, sizeof e->text - used, ": %s", old);
+}

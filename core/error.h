@@ -1,0 +1,27 @@
+/* Errors: the function that decides that something is wrong writes the message, everyone above
+ * passes it on, and only main prints it. A message names the file or tensor, the place, and the
+ * remedy. */
+#ifndef CC_CORE_ERROR_H
+#define CC_CORE_ERROR_H
+
+/* What every fallible function returns. The values are the program's exit codes. */
+enum cc_status {
+    CC_OK = 0,
+    CC_FAIL = 1,  /* it could not be done: bad input, no memory, a check that did not hold */
+    CC_USAGE = 2, /* the words of the command line are wrong */
+};
+
+struct cc_error {
+    char text[512]; /* one line without a newline; empty while nothing is wrong */
+};
+
+#define CC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* Writes the message and returns CC_FAIL, or CC_USAGE. e may be NULL when nobody listens. */
+int cc_fail(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
+int cc_usage(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
+
+/* Puts "where: " before a message already written. */
+void cc_error_in(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
+
+#endif

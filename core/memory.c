@@ -1,0 +1,54 @@
+#include "core/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *cc_alloc(size_t bytes, struct cc_error *e)
+{
+    void *p = NULL;
+    if (bytes <= SIZE_MAX - CC_ALIGN) {
+        size_t rounded = (bytes + CC_ALIGN) / CC_ALIGN * CC_ALIGN;
+        p = aligned_alloc(CC_ALIGN, rounded);
+    }
+    if (p == NULL)
+        (void)cc_fail(e, "out of memory: %zu bytes were asked for", bytes);
+    return p;
+}
+
+void *cc_alloc0(size_t bytes, struct cc_error *e)
+{
+    void *p = cc_alloc(bytes, e);
+    if (p != NULL)
+        memset(p, 0, bytes);
+    return p;
+}
+
+int cc_grow(void **list, size_t *capacity, size_t count, size_t element_bytes, struct cc_error *e)
+{
+    if (count <= *capacity)
+        return CC_OK;
+    size_t wanted = *capacity < 8 ? 8 : *capacity;
+    while (wanted < count)
+        wanted = wanted > SIZE_MAX / 2 ? count : 2 * wanted;
+    size_t bytes;
+    void *p = cc_mul(wanted, element_bytes, &bytes) ? realloc(*list, bytes) : NULL;
+    if (p == NULL)
+        return cc_fail(e, "out of memory: %zu elements of %zu bytes were asked for", wanted,
+                       element_bytes);
+    *list = p;
+    *capacity = wanted;
+    return CC_OK;
+}
+
+char *cc_strdup(const char *s, struct cc_error *e)
+{
+    size_t bytes = strlen(s) + 1;
+    char *copy = malloc(bytes);
+    if (copy == NULL) {
+        (void)cc_fail(e, "out of memory: %zu bytes were asked for", bytes);
+        return NULL;
+    }
+    memcpy(copy, s, bytes);
+    return copy;
+}

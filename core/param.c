@@ -1,0 +1,166 @@
+#include "core/param.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/units.h"
+
+static double *real_at(const struct cc_param *p, const void *in)
+{
+    return (double *)(void *)((char *)(uintptr_t)in + p->offset);
+}
+
+static int64_t *int_at(const struct cc_param *p, const void *in)
+{
+    return (int64_t *)(void *)((char *)(uintptr_t)in + p->offset);
+}
+
+void cc_param_defaults(const struct cc_param *table, void *out)
+{
+    for (const struct cc_param *p = table; p->name != NULL; p++) {
+        if (p->type == CC_REAL)
+            *real_at(p, out) = p->def;
+        else if (p->type != CC_NESTED)
+            *int_at(p, out) = (int64_t)p->def;
+    }
+}
+
+static bool in_range(const struct cc_param *p, double v)
+{
+    return (p->min_open ? v > p->min : v >= p->min) && (p->max_open ? v < p->max : v <= p->max);
+}
+
+static int bad_value(const struct cc_param *p, const char *text, struct cc_error *e)
+{
+    char range[160];
+    cc_param_print_range(p, range, sizeof range);
+    return cc_usage(e, "%s=%s: allowed is %s", p->name, text, range);
+}
+
+static int set_choice(const struct cc_param *p, const char *text, void *out, struct cc_error *e)
+{
+    for (int64_t i = 0; p->choices[i] != NULL; i++) {
+        if (strcmp(p->choices[i], text) == 0) {
+            *int_at(p, out) = i;
+            return CC_OK;
+        }
+    }
+    return bad_value(p, text, e);
+}
+
+int cc_param_set(const struct cc_param *p, const char *text, void *out, struct cc_error *e)
+{
+    if (p->type == CC_CHOICE)
+        return set_choice(p, text, out, e);
+    if (p->type == CC_REAL) {
+        char *end;
+        double v = strtod(text, &end);
+        if (end == text || *end != '\0' || !isfinite(v) || !in_range(p, v))
+            return bad_value(p, text, e);
+        *real_at(p, out) = v;
+        return CC_OK;
+    }
+    uint64_t v;
+    if (cc_parse_count(text, &v, NULL) != CC_OK || v > INT64_MAX || !in_range(p, (double)v))
+        return bad_value(p, text, e);
+    *int_at(p, out) = (int64_t)v;
+    return CC_OK;
+}
+
+const struct cc_param *cc_param_find(const struct cc_param *table, const char *name)
+{
+    for (const struct cc_param *p = table; p->name != NULL; p++)
+        if (strcmp(p->name, name) == 0)
+            return p;
+    return NULL;
+}
+
+static void print_number(const struct cc_param *p, double v, char *out, size_t cap)
+{
+    if (p->type == CC_CHOICE)
+        (void)snprintf(out, cap, "%s", p->choices[(size_t)v]);
+    else
+        (void)snprintf(out, cap, "%.9g", v);
+}
+
+void cc_param_print(const struct cc_param *p, const void *in, char *out, size_t cap)
+{
+    print_number(p, p->type == CC_REAL ? *real_at(p, in) : (double)*int_at(p, in), out, cap);
+}
+
+void cc_param_print_default(const struct cc_param *p, char *out, size_t cap)
+{
+    if (p->type == CC_NESTED)
+        (void)snprintf(out, cap, "%s", p->nested_default);
+    else
+        print_number(p, p->def, out, cap);
+}
+
+bool cc_param_is_default(const struct cc_param *p, const void *in)
+{
+    if (p->type != CC_REAL)
+        return *int_at(p, in) == (int64_t)p->def;
+    /* As printed: 1.75 read from text is the same as a default of 1.75 whatever the last bit. */
+    char is[64], def[64];
+    cc_param_print(p, in, is, sizeof is);
+    cc_param_print_default(p, def, sizeof def);
+    return strcmp(is, def) == 0;
+}
+
+void cc_param_print_range(const struct cc_param *p, char *out, size_t cap)
+{
+    if (p->type == CC_FLAG) {
+        (void)snprintf(out, cap, "0 or 1");
+    } else if (p->type == CC_NESTED) {
+        (void)snprintf(out, cap, "a scheme, in parentheses if it has parameters of its own");
+    } else if (p->type == CC_CHOICE) {
+        size_t used = 0;
+        out[0] = '\0';
+        for (size_t i = 0; p->choices[i] != NULL && used < cap; i++)
+            used += (size_t)snprintf(out + used, cap - used, i == 0 ? "%s" : "|%s", p->choices[i]);
+    } else {
+        (void)snprintf(out, cap, "%.9g %s %s %s %.9g%s%s", p->min,
+                       p->min_open ? "<" : "<=", p->name, p->max_open ? "<" : "<=", p->max,
+                       p->unit[0] != '\0' ? " " : "", p->unit);
+    }
+}
+
+static size_t edit_distance(const char *a, const char *b)
+{
+    enum { LONGEST = 63 };
+    size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
+    if (n > LONGEST || m > LONGEST)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = diagonal + (a[i - 1] != b[j - 1]);
+            best = row[j] + 1 < best ? row[j] + 1 : best;
+            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[m];
+}
+
+const char *cc_nearest(const char *word, const char *const *list)
+{
+    const char *nearest = NULL;
+    size_t limit = strlen(word) / 3 + 1;
+    for (size_t i = 0; list[i] != NULL; i++) {
+        size_t d = edit_distance(word, list[i]);
+        if (d <= limit) {
+            nearest = list[i];
+            limit = d == 0 ? 0 : d - 1;
+            if (d == 0)
+                break;
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,71 @@
+/* Counter-based random numbers. A number is a function of (seed, rank, direction, step, tensor,
+ * stream, index) and of nothing else: not of thread, chunk or instruction set. A plain loop over
+ * cc_random vectorizes.
+ *
+ *   mix(z):  z ^= z >> 30; z *= 0xbf58476d1ce4e5b9; z ^= z >> 27; z *= 0x94d049bb133111eb;
+ *            z ^= z >> 31                                              (64 bits, splitmix64's)
+ *   key:     h = mix(seed + G); then for f in rank, direction, step, tensor, stream, index >> 32:
+ *            h = mix(h ^ (f * G + H)); a = low 32 bits of h, b = high 32 bits
+ *            with G = 0x9e3779b97f4a7c15, H = 0xd1b54a32d192ed03, f as 64 bits (rank -1: all ones)
+ *   number:  x = low 32 bits of index, + a; x ^= x >> 16; x *= 0x21f0aaad; x ^= x >> 15; x ^= b;
+ *            x *= 0xd35a2d97; x ^= x >> 15                             (32 bits)
+ */
+#ifndef CC_CORE_RANDOM_H
+#define CC_CORE_RANDOM_H
+
+#include <stdint.h>
+
+struct cc_key {
+    uint32_t a, b;
+};
+
+struct cc_random_id {
+    uint64_t seed;
+    int64_t rank;       /* -1: the server, or a draw that all ranks share */
+    uint64_t direction; /* 0 push, 1 pull */
+    uint64_t step;
+    uint64_t tensor;
+    uint64_t stream; /* 0, or which of several independent draws of one scheme */
+};
+
+static inline uint64_t cc_mix64(uint64_t z)
+{
+    z ^= z >> 30;
+    z *= UINT64_C(0xbf58476d1ce4e5b9);
+    z ^= z >> 27;
+    z *= UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+/* The key for all indices whose upper 32 bits are those of `index`. */
+static inline struct cc_key cc_key(const struct cc_random_id *id, uint64_t index)
+{
+    const uint64_t golden = UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t fields[] = {(uint64_t)id->rank, id->direction, id->step,
+                               id->tensor,         id->stream,    index >> 32};
+    uint64_t h = cc_mix64(id->seed + golden);
+    for (unsigned i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        h = cc_mix64(h ^ (fields[i] * golden + UINT64_C(0xd1b54a32d192ed03)));
+    return (struct cc_key){(uint32_t)h, (uint32_t)(h >> 32)};
+}
+
+/* 32 random bits for the element whose index has these low 32 bits. */
+static inline uint32_t cc_random(struct cc_key k, uint32_t index)
+{
+    uint32_t x = index + k.a;
+    x ^= x >> 16;
+    x *= 0x21f0aaadu;
+    x ^= x >> 15;
+    x ^= k.b;
+    x *= 0xd35a2d97u;
+    return x ^ x >> 15;
+}
+
+/* The upper 24 of 32 random bits as a float in [0, 1): the uniform number that every stochastic
+ * rounding compares with. */
+static inline float cc_unit(uint32_t r)
+{
+    return (float)(int32_t)(r >> 8) * 0x1p-24f;
+}
+
+#endif

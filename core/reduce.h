@@ -1,0 +1,37 @@
+/* Reductions over float32 arrays, the same to the last bit on every instruction set.
+ *
+ * Sums are in double over a fixed tree: the array is cut into blocks of 4,096 values; within a
+ * block, lane l (of 16) adds the values 16 i + l in order of i; the 16 lanes are added in order,
+ * then the blocks in order. The largest magnitude is an integer maximum over the bits of |x|, so
+ * its order does not matter, and it shows non-finite input: see cc_finite_bits. */
+#ifndef CC_CORE_REDUCE_H
+#define CC_CORE_REDUCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/bytes.h"
+#include "core/isa.h"
+
+#define CC_SUM_BLOCK 4096
+#define CC_SUM_LANES 16
+
+struct k_reduce {
+    /* max of the bits of |x[i]|; 0 for n = 0. */
+    uint32_t (*absmax)(const float *x, size_t n);
+    /* max of the bits of |x[i] + r[i]|. */
+    uint32_t (*absmax_add)(const float *x, const float *r, size_t n);
+    double (*sum)(const float *x, size_t n);
+    double (*sum_abs)(const float *x, size_t n);
+    double (*sum_sq)(const float *x, size_t n);
+    double (*dot)(const float *x, const float *y, size_t n);
+};
+CC_KERNELS(k_reduce)
+
+/* Whether a maximum of magnitude bits says that every value was finite. */
+static inline int cc_finite_bits(uint32_t absmax)
+{
+    return absmax < CC_F32_INF_BITS;
+}
+
+#endif

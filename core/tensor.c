@@ -1,0 +1,56 @@
+#include "core/tensor.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+int cc_shape_make(const size_t *dim, int ndim, struct cc_shape *out, struct cc_error *e)
+{
+    if (ndim < 0 || ndim > CC_MAX_DIMS)
+        return cc_fail(e, "a shape of %d dimensions; at most %d are supported", ndim, CC_MAX_DIMS);
+    struct cc_shape s = {.n = 1, .ndim = ndim};
+    for (int i = 0; i < ndim; i++) {
+        s.dim[i] = dim[i];
+        if (!cc_mul(s.n, dim[i], &s.n))
+            return cc_fail(e, "a shape whose number of values overflows");
+    }
+    if (s.n > SIZE_MAX / 64)
+        return cc_fail(e, "a shape of %zu values is too large", s.n);
+    *out = s;
+    return CC_OK;
+}
+
+int cc_shape_parse(const char *text, struct cc_shape *out, struct cc_error *e)
+{
+    size_t dim[CC_MAX_DIMS];
+    int ndim = 0;
+    for (const char *p = text; *p != '\0';) {
+        char *end;
+        errno = 0;
+        unsigned long long v = strtoull(p, &end, 10);
+        if (*p < '0' || *p > '9' || errno != 0 || (*end != 'x' && *end != '\0') ||
+            (*end == 'x' && end[1] == '\0'))
+            return cc_usage(e, "shape '%s': write it as 64x3x3x3", text);
+        if (ndim == CC_MAX_DIMS)
+            return cc_usage(e, "shape '%s': at most %d dimensions are supported", text,
+                            CC_MAX_DIMS);
+        dim[ndim++] = (size_t)v;
+        p = *end == 'x' ? end + 1 : end;
+    }
+    int status = cc_shape_make(dim, ndim, out, e);
+    if (status != CC_OK)
+        cc_error_in(e, "shape '%s'", text);
+    return status;
+}
+
+void cc_shape_print(const struct cc_shape *shape, char *out, size_t cap)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < shape->ndim && used < cap; i++)
+        used += (size_t)snprintf(out + used, cap - used, i == 0 ? "%zu" : "x%zu", shape->dim[i]);
+}

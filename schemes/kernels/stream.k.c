@@ -1,0 +1,30 @@
+#include "schemes/kernels/stream.h"
+
+#include "core/bytes.h"
+
+static uint32_t copy(const float *restrict x, uint8_t *restrict out, size_t n)
+{
+    uint32_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits = cc_f32_bits(x[i]);
+        cc_put_u32(out + 4 * i, bits);
+        bits &= 0x7fffffffu;
+        m = bits > m ? bits : m;
+    }
+    return m;
+}
+
+static void load(const uint8_t *in, float *y, size_t n)
+{
+    memcpy(y, in, n * sizeof(float));
+}
+
+static void add(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float v = scale * cc_get_f32(in + 4 * i);
+        y[i] += v;
+    }
+}
+
+const struct k_stream CC_K(k_stream) = {.copy = copy, .load = load, .add = add};

@@ -1,0 +1,2 @@
+/* The catalogue: one line a scheme, in the order in which tables show them. */
+CC_SCHEME(fp32)

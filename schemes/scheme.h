@@ -1,0 +1,142 @@
+/* The scheme contract. A scheme is one file that defines one `const struct cc_scheme`, and one line
+ * in list.h. Everything else (command line, help, bench, container, tests, fuzzing) works from the
+ * descriptor. */
+#ifndef CC_SCHEMES_SCHEME_H
+#define CC_SCHEMES_SCHEME_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/param.h"
+#include "core/random.h"
+#include "core/tensor.h"
+
+enum cc_scheme_flag {
+    CC_LOSSY = 1,      /* what is decoded can differ from what was encoded */
+    CC_STOCHASTIC = 2, /* draws random numbers */
+    CC_FEEDBACK = 4,   /* keeps what it did not send in a residual, unless ef=0 */
+    CC_UNBIASED = 8,   /* the expectation of what is decoded is what was encoded (with ef=0) */
+};
+
+enum cc_payload_kind {
+    CC_OPAQUE,  /* bytes that must be decoded */
+    CC_SUM_F32, /* float32 that may be summed element by element by any allreduce */
+    CC_PAIRS,   /* sorted index-value pairs */
+};
+
+/* Which tensor of which message this is: all that random numbers depend on, and what error
+ * messages name. */
+struct cc_context {
+    uint64_t seed;
+    int64_t rank; /* -1: the server */
+    enum cc_direction direction;
+    uint64_t step;    /* counts from 0 */
+    uint64_t tensor;  /* index in the step */
+    uint64_t offset;  /* where x begins in the whole tensor, in values: an exchange may encode one
+                         chunk, aligned to the scheme's bucket */
+    const char *name; /* of the tensor, or NULL */
+};
+
+/* One instance of a scheme for one tensor. The caller owns all that it points to. */
+struct cc_codec {
+    const struct cc_scheme *scheme;
+    const void *params; /* as described by scheme->params, checked */
+    struct cc_shape shape;
+    void *state;   /* state_bytes, aligned to 8 or more; flat and relocatable: it may be copied,
+                      saved, restored. NULL when there is none, and for a codec that only decodes */
+    void *scratch; /* scratch_bytes, aligned to CC_ALIGN, contents meaningless between calls: it may
+                      be shared by codecs that do not work at the same time */
+};
+
+struct cc_scheme {
+    const char *id;        /* as on the command line */
+    const char *title;     /* a few words */
+    const char *reference; /* where it was published, and the section */
+    const char *layout;    /* the payload in a line or two, for `commcomp schemes` */
+    unsigned flags;        /* of enum cc_scheme_flag */
+    enum cc_payload_kind kind;
+    const struct cc_param *params; /* ends with a row without a name */
+    size_t params_bytes;           /* size of the struct that the table describes */
+
+    /* Checks that involve several parameters; NULL when the table's ranges say it all. */
+    int (*check)(const void *params, struct cc_error *e);
+    /* After how many steps the pattern of payloads repeats; NULL: every step sends. */
+    size_t (*period)(const void *params);
+
+    /* The largest payload for this shape, the size of the state, and of the scratch memory for
+     * encode and both decodes. state_bytes and scratch_bytes may be NULL: none. bound returns
+     * SIZE_MAX when the size overflows. */
+    size_t (*bound)(const void *params, const struct cc_shape *shape);
+    size_t (*state_bytes)(const void *params, const struct cc_shape *shape);
+    size_t (*scratch_bytes)(const void *params, const struct cc_shape *shape);
+
+    /* Sets the state to its beginning; NULL: all bytes zero. */
+    void (*init)(const struct cc_codec *c);
+
+    /* Encodes shape.n values into out[0, cap), cap >= bound, and sets *len <= bound. Allocates
+     * nothing, and never reads or writes beyond the buffers. Refuses NaN and infinity, also in
+     * gradient + residual, with the tensor's name and index (cc_refuse); the state is then
+     * unspecified. x and out do not overlap. */
+    int (*encode)(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
+    /* Decodes a payload of len bytes into y[0, shape.n). Any bytes either decode or give an error
+     * that names the offset; y is then unspecified. Touches no state. */
+    int (*decode)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, float *y, struct cc_error *e);
+    /* y += scale * decoded: one float multiplication, one float addition a value. */
+    int (*decode_add)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                      size_t len, float scale, float *y, struct cc_error *e);
+};
+
+/* The catalogue, in its order; ends with NULL. */
+extern const struct cc_scheme *const cc_schemes[];
+
+/* NULL if there is none of that id. */
+const struct cc_scheme *cc_scheme_find(const char *id);
+
+/* Sizes with the NULL functions filled in. */
+size_t cc_state_bytes(const struct cc_codec *c);
+size_t cc_scratch_bytes(const struct cc_codec *c);
+size_t cc_bound(const struct cc_codec *c);
+size_t cc_period(const struct cc_scheme *s, const void *params);
+
+/* Sets the state to its beginning. */
+void cc_codec_reset(const struct cc_codec *c);
+
+/* How everyone but the schemes themselves calls a codec. These settle what is the same for all: an
+ * empty tensor has an empty payload, and cap must be at least the bound. A scheme's own functions
+ * may rely on n >= 1. */
+int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x, uint8_t *out,
+              size_t cap, size_t *len, struct cc_error *e);
+int cc_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in, size_t len,
+              float *y, struct cc_error *e);
+int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, float scale, float *y, struct cc_error *e);
+
+/* --- for the schemes' own use --- */
+
+/* The random numbers of one encode call: key for the element at `index` of the whole tensor (the
+ * key holds for all indices with the same upper 32 bits). `stream` tells independent draws apart.
+ */
+struct cc_key cc_context_key(const struct cc_context *ctx, uint64_t index, uint64_t stream);
+
+/* Finds the first value that is not finite in x (+ r if not NULL), says so with the tensor's name
+ * and the index, and returns CC_FAIL. */
+int cc_refuse(const struct cc_context *ctx, const float *x, const float *r, size_t n,
+              struct cc_error *e);
+
+/* A payload that is not `want` bytes long. */
+int cc_bad_length(size_t len, size_t want, struct cc_error *e);
+
+/* CC_FAIL with "byte OFFSET: " and the text. */
+int cc_bad_payload(size_t offset, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
+
+/* decode_add for a float that was already decoded, so that every scheme rounds alike. */
+static inline float cc_add_scaled(float y, float scale, float v)
+{
+    float product = scale * v;
+    return y + product;
+}
+
+#endif

@@ -1,0 +1,337 @@
+#include "schemes/spec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+static const char paper_rows[] = "fp32,int8,ternary,mqe1bit,sparse,local,3lc:s=1/1.5/1.75/1.9";
+
+static struct cc_spec **nested_at(const struct cc_param *p, const void *params)
+{
+    return (struct cc_spec **)(void *)((char *)(uintptr_t)params + p->offset);
+}
+
+void cc_spec_free(struct cc_spec *s)
+{
+    if (s == NULL)
+        return;
+    for (const struct cc_param *p = s->scheme->params; p->name != NULL; p++)
+        if (p->type == CC_NESTED && s->params != NULL)
+            cc_spec_free(*nested_at(p, s->params));
+    free(s->params);
+    free(s);
+}
+
+struct cc_spec *cc_spec_new(const struct cc_scheme *scheme, struct cc_error *e)
+{
+    struct cc_spec *s = cc_alloc0(sizeof *s, e);
+    if (s == NULL)
+        return NULL;
+    s->scheme = scheme;
+    s->params = cc_alloc0(scheme->params_bytes, e);
+    if (s->params == NULL)
+        goto fail;
+    cc_param_defaults(scheme->params, s->params);
+    for (const struct cc_param *p = scheme->params; p->name != NULL; p++)
+        if (p->type == CC_NESTED &&
+            cc_spec_parse(p->nested_default, nested_at(p, s->params), e) != CC_OK)
+            goto fail;
+    if (cc_spec_finish(s, e) != CC_OK)
+        goto fail;
+    return s;
+fail:
+    cc_spec_free(s);
+    return NULL;
+}
+
+struct cc_spec *cc_spec_copy(const struct cc_spec *s, struct cc_error *e)
+{
+    struct cc_spec *copy = NULL;
+    return cc_spec_parse(s->name, &copy, e) == CC_OK ? copy : NULL;
+}
+
+static int unknown_scheme(const char *id, struct cc_error *e)
+{
+    const char *names[128] = {"all", "paper"};
+    size_t n = 2;
+    for (size_t i = 0; cc_schemes[i] != NULL && n + 1 < sizeof names / sizeof names[0]; i++)
+        names[n++] = cc_schemes[i]->id;
+    const char *near = cc_nearest(id, names);
+    if (near != NULL)
+        return cc_usage(e, "unknown scheme '%s'; did you mean '%s'?", id, near);
+    return cc_usage(e, "unknown scheme '%s'; `commcomp schemes` lists them", id);
+}
+
+static int unknown_param(const struct cc_scheme *scheme, const char *name, struct cc_error *e)
+{
+    const char *names[32] = {NULL};
+    char list[256] = "";
+    size_t n = 0;
+    for (const struct cc_param *p = scheme->params; p->name != NULL && n < 31; p++) {
+        names[n++] = p->name;
+        size_t used = strlen(list);
+        (void)snprintf(list + used, sizeof list - used, n == 1 ? "%s" : ", %s", p->name);
+    }
+    const char *near = cc_nearest(name, names);
+    if (near != NULL)
+        return cc_usage(e, "scheme %s has no parameter '%s'; did you mean '%s'?", scheme->id, name,
+                        near);
+    if (n == 0)
+        return cc_usage(e, "scheme %s has no parameter '%s'; it has none", scheme->id, name);
+    return cc_usage(e, "scheme %s has no parameter '%s'; it has %s", scheme->id, name, list);
+}
+
+static int set_nested(const struct cc_param *p, const char *value, void *params, struct cc_error *e)
+{
+    size_t n = strlen(value);
+    char inner[192];
+    bool parens = n >= 2 && value[0] == '(' && value[n - 1] == ')';
+    if (n >= sizeof inner)
+        return cc_usage(e, "%s=%s: too long", p->name, value);
+    memcpy(inner, value + parens, n - 2 * parens);
+    inner[n - 2 * (size_t)parens] = '\0';
+    struct cc_spec *s;
+    int status = cc_spec_parse(inner, &s, e);
+    if (status != CC_OK) {
+        cc_error_in(e, "%s=%s", p->name, value);
+        return status;
+    }
+    cc_spec_free(*nested_at(p, params));
+    *nested_at(p, params) = s;
+    return CC_OK;
+}
+
+int cc_spec_set(struct cc_spec *s, const char *name, const char *value, struct cc_error *e)
+{
+    const struct cc_param *p = cc_param_find(s->scheme->params, name);
+    if (p == NULL)
+        return unknown_param(s->scheme, name, e);
+    int status = p->type == CC_NESTED ? set_nested(p, value, s->params, e)
+                                      : cc_param_set(p, value, s->params, e);
+    if (status != CC_OK)
+        cc_error_in(e, "scheme %s", s->scheme->id);
+    return status;
+}
+
+static bool is_default(const struct cc_param *p, const void *params, const char *value)
+{
+    if (p->type != CC_NESTED)
+        return cc_param_is_default(p, params);
+    return strcmp(value, p->nested_default) == 0;
+}
+
+int cc_spec_finish(struct cc_spec *s, struct cc_error *e)
+{
+    if (s->scheme->check != NULL) {
+        int status = s->scheme->check(s->params, e);
+        if (status != CC_OK) {
+            cc_error_in(e, "scheme %s", s->scheme->id);
+            return status;
+        }
+    }
+    size_t used = (size_t)snprintf(s->name, sizeof s->name, "%s", s->scheme->id);
+    char mark = ':';
+    for (const struct cc_param *p = s->scheme->params; p->name != NULL; p++) {
+        char value[192];
+        bool parens = false;
+        if (p->type == CC_NESTED) {
+            (void)snprintf(value, sizeof value, "%s", (*nested_at(p, s->params))->name);
+            parens = strchr(value, ':') != NULL;
+        } else {
+            cc_param_print(p, s->params, value, sizeof value);
+        }
+        if (is_default(p, s->params, value))
+            continue;
+        if (used < sizeof s->name)
+            used += (size_t)snprintf(s->name + used, sizeof s->name - used,
+                                     parens ? "%c%s=(%s)" : "%c%s=%s", mark, p->name, value);
+        mark = ',';
+    }
+    if (used >= sizeof s->name)
+        return cc_usage(e, "scheme %s: the parameters are too long", s->scheme->id);
+    return CC_OK;
+}
+
+/* --- lists and sweeps --- */
+
+/* Where the word that starts at p ends: at one of `stops` outside parentheses. */
+static const char *word_end(const char *p, const char *stops)
+{
+    int depth = 0;
+    for (; *p != '\0'; p++) {
+        if (depth == 0 && strchr(stops, *p) != NULL)
+            return p;
+        depth += (*p == '(') - (*p == ')');
+    }
+    return p;
+}
+
+static int copy_word(const char *from, const char *to, char *out, size_t cap, struct cc_error *e)
+{
+    size_t n = (size_t)(to - from);
+    if (n >= cap)
+        return cc_usage(e, "'%.40s...' is too long", from);
+    memcpy(out, from, n);
+    out[n] = '\0';
+    return CC_OK;
+}
+
+static int append(struct cc_spec_list *list, struct cc_spec *s, struct cc_error *e)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (strcmp(list->item[i]->name, s->name) == 0) {
+            cc_spec_free(s);
+            return CC_OK;
+        }
+    }
+    int status =
+        cc_grow((void **)&list->item, &list->capacity, list->count + 1, sizeof *list->item, e);
+    if (status != CC_OK) {
+        cc_spec_free(s);
+        return status;
+    }
+    list->item[list->count++] = s;
+    return CC_OK;
+}
+
+/* Replaces the specs at first and after by one for each value of the sweep. */
+static int sweep(struct cc_spec_list *list, size_t first, const char *name, const char *values,
+                 bool finish, struct cc_error *e)
+{
+    struct cc_spec_list out = {0};
+    int status = CC_OK;
+    for (size_t i = first; i < list->count && status == CC_OK; i++) {
+        for (const char *p = values; status == CC_OK;) {
+            const char *end = word_end(p, "/");
+            char value[192];
+            struct cc_spec *s = NULL;
+            status = copy_word(p, end, value, sizeof value, e);
+            if (status == CC_OK && (s = cc_spec_copy(list->item[i], e)) == NULL)
+                status = CC_FAIL;
+            if (status == CC_OK)
+                status = cc_spec_set(s, name, value, e);
+            if (status == CC_OK && finish)
+                status = cc_spec_finish(s, e);
+            if (status == CC_OK)
+                status = append(&out, s, e);
+            else
+                cc_spec_free(s);
+            if (*end == '\0')
+                break;
+            p = end + 1;
+        }
+    }
+    if (status != CC_OK) {
+        cc_spec_list_free(&out);
+        return status;
+    }
+    while (list->count > first)
+        cc_spec_free(list->item[--list->count]);
+    for (size_t i = 0; i < out.count && status == CC_OK; i++)
+        status = append(list, out.item[i], e);
+    free(out.item);
+    return status;
+}
+
+int cc_spec_list_set(struct cc_spec_list *list, size_t first, const char *name, const char *value,
+                     struct cc_error *e)
+{
+    return sweep(list, first, name, value, true, e);
+}
+
+static int start_scheme(const char *id, struct cc_spec_list *list, struct cc_error *e)
+{
+    const struct cc_scheme *scheme = cc_scheme_find(id);
+    if (scheme == NULL)
+        return unknown_scheme(id, e);
+    struct cc_spec *s = cc_spec_new(scheme, e);
+    return s == NULL ? CC_FAIL : append(list, s, e);
+}
+
+/* A "name=value[/value...]" for the scheme begun last. */
+static int go_on(const char *word, struct cc_spec_list *list, struct cc_error *e)
+{
+    char name[64];
+    const char *equals = strchr(word, '=');
+    if (equals == NULL)
+        return cc_usage(e, "'%s': write parameters as name=value", word);
+    int status = copy_word(word, equals, name, sizeof name, e);
+    if (status != CC_OK)
+        return status;
+    if (list->count == 0)
+        return cc_usage(e, "'%s': a parameter before any scheme", word);
+    return sweep(list, 0, name, equals + 1, true, e);
+}
+
+static int parse_words(const char *text, struct cc_spec_list *out, struct cc_error *e)
+{
+    struct cc_spec_list one = {0}; /* the scheme begun last, with its sweeps */
+    int status = CC_OK;
+    for (const char *p = text; status == CC_OK;) {
+        const char *end = word_end(p, ",:");
+        char word[192];
+        status = copy_word(p, end, word, sizeof word, e);
+        if (status != CC_OK)
+            break;
+        const char *equals = word_end(word, "=");
+        if (*equals == '=') {
+            status = go_on(word, &one, e);
+        } else {
+            for (size_t i = 0; i < one.count && status == CC_OK; i++)
+                status = append(out, one.item[i], e);
+            one.count = 0;
+            if (status == CC_OK && strcmp(word, "all") == 0) {
+                for (size_t i = 0; cc_schemes[i] != NULL && status == CC_OK; i++)
+                    status = start_scheme(cc_schemes[i]->id, out, e);
+            } else if (status == CC_OK && strcmp(word, "paper") == 0) {
+                status = parse_words(paper_rows, out, e);
+            } else if (status == CC_OK) {
+                status = start_scheme(word, &one, e);
+            }
+            if (status == CC_OK && *end == ':' && strchr(end + 1, '=') == NULL)
+                status = cc_usage(e, "'%s': after ':' come parameters, as in 3lc:s=1.75", text);
+        }
+        if (*end == '\0')
+            break;
+        p = end + 1;
+    }
+    for (size_t i = 0; i < one.count && status == CC_OK; i++)
+        status = append(out, one.item[i], e);
+    if (status == CC_OK)
+        one.count = 0;
+    cc_spec_list_free(&one);
+    return status;
+}
+
+int cc_spec_list_parse(const char *text, struct cc_spec_list *list, struct cc_error *e)
+{
+    return parse_words(text, list, e);
+}
+
+void cc_spec_list_free(struct cc_spec_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        cc_spec_free(list->item[i]);
+    free(list->item);
+    *list = (struct cc_spec_list){0};
+}
+
+int cc_spec_parse(const char *text, struct cc_spec **out, struct cc_error *e)
+{
+    struct cc_spec_list list = {0};
+    int status = CC_OK;
+    if (strcmp(text, "all") == 0 || strcmp(text, "paper") == 0)
+        status = cc_usage(e, "'%s' is a list; one scheme is wanted here", text);
+    else
+        status = cc_spec_list_parse(text, &list, e);
+    if (status == CC_OK && list.count != 1)
+        status = cc_usage(e, "'%s': one scheme is wanted here", text);
+    if (status == CC_OK) {
+        *out = list.item[0];
+        list.count = 0;
+    }
+    cc_spec_list_free(&list);
+    return status;
+}

@@ -1,0 +1,48 @@
+/* Schemes as people write them: `3lc:s=1.75,zre=0`, and lists of them. */
+#ifndef CC_SCHEMES_SPEC_H
+#define CC_SCHEMES_SPEC_H
+
+#include "schemes/scheme.h"
+
+/* A scheme with checked parameters, and its canonical name: the id, then the parameters that are
+ * not the default in the order of the table, "%.9g"; a nested scheme with parameters stands in
+ * parentheses. */
+struct cc_spec {
+    const struct cc_scheme *scheme;
+    void *params;
+    char name[192];
+};
+
+struct cc_spec_list {
+    struct cc_spec **item;
+    size_t count, capacity;
+};
+
+/* The scheme with its defaults. NULL with a message when there is no memory. */
+struct cc_spec *cc_spec_new(const struct cc_scheme *scheme, struct cc_error *e);
+struct cc_spec *cc_spec_copy(const struct cc_spec *s, struct cc_error *e);
+void cc_spec_free(struct cc_spec *s);
+
+/* One scheme, no sweep, no list: "3lc:s=1.75". *out is set on success only. */
+int cc_spec_parse(const char *text, struct cc_spec **out, struct cc_error *e);
+
+/* Sets one parameter; call cc_spec_finish when all are set. */
+int cc_spec_set(struct cc_spec *s, const char *name, const char *value, struct cc_error *e);
+
+/* Checks what involves several parameters and writes the canonical name. */
+int cc_spec_finish(struct cc_spec *s, struct cc_error *e);
+
+/* Appends what `text` says: a comma-separated list (after a comma, a word with '=' goes on with the
+ * parameters, one without begins the next scheme), sweeps (s=1.0/1.5/1.75: one scheme each, the
+ * last parameter fastest), "all" (the catalogue with its defaults), "paper" (the ten rows of 3LC's
+ * Table 1). A scheme that is in the list already is not added again. */
+int cc_spec_list_parse(const char *text, struct cc_spec_list *list, struct cc_error *e);
+
+/* Sets a parameter of the schemes at first and after: `--scheme 3lc --s 1.75`. The value may be a
+ * sweep. An error if one of them has no such parameter. */
+int cc_spec_list_set(struct cc_spec_list *list, size_t first, const char *name, const char *value,
+                     struct cc_error *e);
+
+void cc_spec_list_free(struct cc_spec_list *list);
+
+#endif
