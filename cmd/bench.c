@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bench/quality.h"
+#include "bench/roofline.h"
 #include "bench/speed.h"
 #include "cmd/command.h"
 #include "cmd/progress.h"
@@ -36,6 +37,10 @@ static const struct cc_column columns[] = {
     {"decode_gb_per_s", "decode", "GB/s", "%.2f", 0,
      "10^9 bytes of float32 decoded per second, median of the samples"},
     {"decode_sd", "+-", "%", "%.0f", 100, "standard deviation of the decoding time / its mean"},
+    {"encode_roofline", "enc/limit", "", "%.2f", 0,
+     "achieved / limit: encoding speed over that of a loop which only moves the bytes that the "
+     "codec must move, measured in the same run; empty for tensors that fit in cache"},
+    {"decode_roofline", "dec/limit", "", "%.2f", 0, "the same for decoding"},
     {"nmse", "nmse", "", "%.4g", 0,
      "of decoded y against the raw gradient g: sum ||y-g||^2 / sum ||g||^2, over all steps"},
     {"nmse_cumulative", "cumulative", "", "%.4g", 0,
@@ -113,6 +118,12 @@ static void show_progress(void *arg, const char *phase, double done)
 }
 
 /* --- rows --- */
+
+static double number(const struct cc_record *r, size_t row, const char *key)
+{
+    const struct cc_value *v = cc_record_value(r, row, key);
+    return v->kind == CC_NUMBER ? v->number : NAN;
+}
 
 static void stream_name(const struct cc_plan *p, char *out, size_t cap)
 {
@@ -222,23 +233,33 @@ static int step_row(const struct bench *b, size_t scheme, size_t passes, const s
     for (size_t t = 0; t < done; t++)
         cc_quality_add(&all, &q[t]);
     quality_columns(b->record, row, &all);
-    if (speed->encode != NULL) {
-        double values = (double)cc_trace_values(b->plan.trace);
-        speed_columns(b->record, row, "encode", &speed->encode[scheme * speed->most],
-                      speed->samples, values);
-        speed_columns(b->record, row, "decode", &speed->decode[scheme * speed->most],
-                      speed->samples, values);
+    if (speed->encode == NULL || speed->samples == 0)
+        return CC_OK;
+    double values = (double)cc_trace_values(b->plan.trace);
+    speed_columns(b->record, row, "encode", &speed->encode[scheme * speed->most], speed->samples,
+                  values);
+    speed_columns(b->record, row, "decode", &speed->decode[scheme * speed->most], speed->samples,
+                  values);
+    return cc_interrupted() ? CC_OK : roofline_columns(b, scheme, row, e);
+}
+
+/* The limits of the machine's memory for the row's bytes, in the same run. */
+static int roofline_columns(const struct bench *b, size_t scheme, size_t row, struct cc_error *e)
+{
+    struct cc_record *r = b->record;
+    struct cc_limits limit;
+    int status = cc_roofline_measure(b->plan.schemes->item[scheme], cc_trace_values(b->plan.trace),
+                                     number(r, row, "payload_bytes"), b->plan.threads, &limit, e);
+    if (status == CC_OK && limit.encode > 0) {
+        cc_record_number(r, row, "encode_roofline",
+                         number(r, row, "encode_gb_per_s") / limit.encode);
+        cc_record_number(r, row, "decode_roofline",
+                         number(r, row, "decode_gb_per_s") / limit.decode);
     }
-    return CC_OK;
+    return status;
 }
 
 /* --- the reading aid --- */
-
-static double number(const struct cc_record *r, size_t row, const char *key)
-{
-    const struct cc_value *v = cc_record_value(r, row, key);
-    return v->kind == CC_NUMBER ? v->number : NAN;
-}
 
 /* GB/s of encoding and decoding one after the other. */
 static double both_ways(const struct cc_record *r, size_t row)
