@@ -118,7 +118,7 @@ static int take_pairs(struct cursor *c, struct cc_container_head *h)
         status = need(c, (uint64_t)count * LEAST_PAIR, "the metadata");
     if (status != CC_OK || count == 0)
         return status;
-    struct cc_container_pair *pairs = cc_alloc0(count * sizeof *pairs, c->e);
+    struct cc_pair *pairs = cc_alloc0(count * sizeof *pairs, c->e);
     const char **keys = cc_alloc(count * sizeof *keys, c->e);
     h->pairs = pairs;
     if (pairs == NULL || keys == NULL)
@@ -128,7 +128,7 @@ static int take_pairs(struct cursor *c, struct cc_container_head *h)
         status = take_text(c, "a metadata key", &key);
         if (status == CC_OK)
             status = take_text(c, "a metadata value", &value);
-        pairs[h->pair_count] = (struct cc_container_pair){key, value};
+        pairs[h->pair_count] = (struct cc_pair){key, value};
         if (keys != NULL)
             keys[h->pair_count] = key;
     }
@@ -266,13 +266,9 @@ int cc_container_read(const void *data, size_t bytes, struct cc_container *out, 
 
 void cc_container_free(struct cc_container *c)
 {
-    for (size_t i = 0; i < c->head.pair_count; i++) {
-        free((char *)c->head.pairs[i].key);
-        free((char *)c->head.pairs[i].value);
-    }
+    cc_pairs_free((struct cc_pair *)c->head.pairs, c->head.pair_count);
     for (size_t i = 0; i < c->tensor_count; i++)
         free((char *)c->tensors[i].name);
-    free((struct cc_container_pair *)c->head.pairs);
     free((struct cc_container_tensor *)c->tensors);
     *c = (struct cc_container){.tensor_count = 0};
 }

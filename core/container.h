@@ -8,12 +8,9 @@
 
 #include "core/error.h"
 #include "core/tensor.h"
+#include "core/tensorfile.h"
 
 enum { CC_CONTAINER_VERSION = 1, CC_CONTAINER_SCHEME = 192 };
-
-struct cc_container_pair {
-    const char *key, *value;
-};
 
 /* What holds for all tensors. */
 struct cc_container_head {
@@ -22,7 +19,7 @@ struct cc_container_head {
     int64_t rank; /* -1: the server */
     enum cc_direction direction;
     uint64_t step;
-    const struct cc_container_pair *pairs; /* the tensor file's metadata, given back by decode */
+    const struct cc_pair *pairs; /* the tensor file's metadata, given back by decode */
     size_t pair_count;
 };
 

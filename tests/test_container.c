@@ -158,7 +158,7 @@ static void nothing_is_harmful_behind_good_checksums(void **state)
     }
 }
 
-static const struct cc_container_pair pairs[] = {{"step", "7"}, {"n\xc3\xa4me", ""}};
+static const struct cc_pair pairs[] = {{"step", "7"}, {"n\xc3\xa4me", ""}};
 static const struct cc_container_head head = {.scheme = "local:inner=(3lc:s=1.75)",
                                               .seed = UINT64_MAX,
                                               .rank = -1,
