@@ -28,8 +28,8 @@ ISA_avx2   := -mavx2 -mbmi -mbmi2 -mlzcnt -mpopcnt -mf16c -mfma
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl -mavx512vbmi \
               -mavx512vbmi2 -mprefer-vector-width=512
 
-KERNELS := $(wildcard core/*.k.c schemes/kernels/*.k.c)
-LIB_SRC := $(filter-out %.k.c,$(wildcard core/*.c schemes/*.c schemes/kernels/*.c models/*.c results/*.c))
+KERNELS := $(wildcard core/*.k.c schemes/kernels/*.k.c bench/*.k.c)
+LIB_SRC := $(filter-out %.k.c,$(wildcard core/*.c schemes/*.c schemes/kernels/*.c models/*.c bench/*.c results/*.c))
 CMD_SRC := $(wildcard cmd/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.k.c=$(BUILD)/obj/%.$(isa).o))
@@ -70,9 +70,73 @@ $(BUILD)/tests/%: tests/%.c $(TEST_LIB:%.c=$(BUILD)/obj/%.o) $(LIB)
 
 tests: $(TESTS)
 
+# --- for people ---
+
+DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev \
+              libzfp-dev
+DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev python3 \
+              python3-jsonschema gnuplot-nox
+DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
+JOBS       ?= $(shell nproc)
+SAN_FLAGS  := -fsanitize=address,undefined -fno-sanitize-recover=all
+
+help:
+	@echo 'make             build $(BIN)'
+	@echo 'make quickstart  install what the build needs, build, and run the main job'
+	@echo 'make check       install what the tests need and run them all'
+	@echo 'make install     into PREFIX (/usr/local), DESTDIR honoured: program, man page, library'
+	@echo 'make asan        the tests under AddressSanitizer and UBSan'
+	@echo 'make fuzz        fuzz every decoder and reader, FUZZ_SECONDS (60) in all'
+	@echo 'make lint        clang-format and clang-tidy; make format mends the format'
+
+quickstart:
+	@tools/install-deps.sh $(DEPS_BUILD)
+	@$(MAKE) -s -j$(JOBS)
+	$(BIN) bench
+
+check:
+	@tools/install-deps.sh $(DEPS_TEST)
+	@$(MAKE) -s -j$(JOBS) all tests
+	@tests/run.sh "unit and property tests" $(TESTS)
+	@COMMCOMP=$(BIN) tests/run.sh "command line" $(wildcard tests/*.sh)
+	@$(MAKE) -s asan
+	@$(MAKE) -s fuzz
+
+asan:
+	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/asan OPT="-O1 -g" SANITIZE="$(SAN_FLAGS)" all tests
+	@tests/run.sh "under AddressSanitizer and UBSan" $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
+
+$(BUILD)/commcomp.1: $(BIN)
+	$(BIN) --man > $@
+
+install: $(BIN) $(LIB) $(BUILD)/commcomp.1
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib \
+	    $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/commcomp/core \
+	    $(DESTDIR)$(PREFIX)/include/commcomp/schemes
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 $(BUILD)/commcomp.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 core/*.h $(DESTDIR)$(PREFIX)/include/commcomp/core/
+	install -m 644 schemes/*.h $(DESTDIR)$(PREFIX)/include/commcomp/schemes/
+
+C_FILES := $(filter-out $(BUILD)/%,$(wildcard core/*.[ch] schemes/*.[ch] schemes/kernels/*.[ch] \
+           models/*.[ch] bench/*.[ch] results/*.[ch] cmd/*.[ch] tests/*.[ch] tests/*/*.[ch]))
+
+format:
+	clang-format -i $(C_FILES)
+
+lint:
+	@tools/install-deps.sh $(DEPS_LINT)
+	clang-format --dry-run --Werror $(C_FILES)
+	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang SANITIZE=-Werror all tests
+	printf '%s\n' $(filter-out %.k.c,$(LIB_SRC)) $(CMD_SRC) | \
+	    xargs -P $(JOBS) -n 4 clang-tidy --quiet -- $(CPPFLAGS) -std=c11 -fopenmp
+	printf '%s\n' $(KERNELS) | xargs -P $(JOBS) -n 4 clang-tidy --quiet -- $(CPPFLAGS) -std=c11 \
+	    -DCC_ISA=avx512 $(filter-out -mprefer-vector-width=512,$(ISA_avx512))
+
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests clean
+.PHONY: all tests help quickstart check asan install format lint clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -181,7 +181,7 @@ static int scheme_parameter(struct cc_args *args, const char *name, size_t n,
 static int long_option(struct cc_args *args, const char *word, struct cursor *at,
                        struct cc_error *e)
 {
-    const char *name = word + 2, *equals = strchr(name, '='), *value;
+    const char *name = word + 2, *equals = strchr(name, '='), *value = NULL;
     size_t n = equals != NULL ? (size_t)(equals - name) : strlen(name);
     const char *inline_value = equals != NULL ? equals + 1 : NULL;
     if (args->command->takes_schemes && n == 6 && strncmp(name, "scheme", 6) == 0) {

@@ -1,15 +1,9 @@
 #include "cmd/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
-double cc_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+#include "core/clock.h"
 
 void cc_progress_begin(struct cc_progress *p, bool quiet)
 {

@@ -9,9 +9,6 @@ struct cc_progress {
     double began, shown; /* seconds of the monotonic clock */
 };
 
-/* Seconds of the monotonic clock. */
-double cc_now(void);
-
 void cc_progress_begin(struct cc_progress *p, bool quiet);
 /* done in [0, 1]; redrawn at most ten times a second. */
 void cc_progress_show(struct cc_progress *p, const char *what, double done);

@@ -10,7 +10,7 @@ static const char paper_rows[] = "fp32,int8,ternary,mqe1bit,sparse,local,3lc:s=1
 
 static struct cc_spec **nested_at(const struct cc_param *p, const void *params)
 {
-    return (struct cc_spec **)(void *)((char *)(uintptr_t)params + p->offset);
+    return (struct cc_spec **)(void *)((const char *)params + p->offset);
 }
 
 void cc_spec_free(struct cc_spec *s)
@@ -87,12 +87,12 @@ static int set_nested(const struct cc_param *p, const char *value, void *params,
 {
     size_t n = strlen(value);
     char inner[192];
-    bool parens = n >= 2 && value[0] == '(' && value[n - 1] == ')';
+    size_t parens = n >= 2 && value[0] == '(' && value[n - 1] == ')';
     if (n >= sizeof inner)
         return cc_usage(e, "%s=%s: too long", p->name, value);
     memcpy(inner, value + parens, n - 2 * parens);
-    inner[n - 2 * (size_t)parens] = '\0';
-    struct cc_spec *s;
+    inner[n - 2 * parens] = '\0';
+    struct cc_spec *s = NULL;
     int status = cc_spec_parse(inner, &s, e);
     if (status != CC_OK) {
         cc_error_in(e, "%s=%s", p->name, value);
@@ -328,7 +328,7 @@ int cc_spec_parse(const char *text, struct cc_spec **out, struct cc_error *e)
         status = cc_spec_list_parse(text, &list, e);
     if (status == CC_OK && list.count != 1)
         status = cc_usage(e, "'%s': one scheme is wanted here", text);
-    if (status == CC_OK) {
+    if (status == CC_OK && list.item != NULL) {
         *out = list.item[0];
         list.count = 0;
     }
