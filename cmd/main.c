@@ -7,9 +7,7 @@
 #include "core/isa.h"
 
 const struct cc_command *const cc_commands[] = {
-    &cc_command_bench,
-    &cc_command_schemes,
-    NULL,
+    &cc_command_bench, &cc_command_encode, &cc_command_decode, &cc_command_schemes, NULL,
 };
 
 /* How many words of the command line name the command; 0 if they do not. */

@@ -6,7 +6,7 @@
 
 struct cc_host {
     char cpu[128];
-    int cores;
+    int cores; /* that this process may use */
     const char *isa;
     char kernel[160];
     const char *compiler;
@@ -15,5 +15,8 @@ struct cc_host {
 };
 
 void cc_host_read(struct cc_host *h);
+
+/* commcomp's version, from git. */
+const char *cc_version(void);
 
 #endif
