@@ -11,12 +11,9 @@
 #include "core/error.h"
 #include "core/tensor.h"
 
-struct cc_trace;
+#define CC_TRACE_SCHEMA "commcomp-trace/1" /* the metadata's `schema` */
 
-struct cc_tensor_info {
-    const char *name; /* owned by the trace */
-    struct cc_shape shape;
-};
+struct cc_trace;
 
 /* One sender: worker `rank` pushing, or the server (-1) pulling. */
 struct cc_stream {
@@ -24,11 +21,13 @@ struct cc_stream {
     int64_t rank;
 };
 
-/* Opens a file (.safetensors, .npy, .csv) or a directory of them. Every file's header is read and
- * checked; the values are not. A directory is grouped into streams by the files' metadata
- * (direction, rank), each ordered by step; files without metadata are steps of a push of rank 0, in
- * the order of their names. All steps of all streams must have the same tensors. Tensors are in the
- * order of the metadata's `order`, else as in the file. */
+/* Opens a file (.safetensors, .npy, .csv) or a directory of them (others in it are passed by).
+ * Every file's header is read and checked; the values are not, except that of a CSV file all is
+ * read. A directory is grouped into streams by the files' metadata (direction, rank), each ordered
+ * by step. What the metadata does not say is taken from names like push-step000012-rank3.npy, else:
+ * a push of rank 0, steps in the order of their names. All steps of all streams must have the same
+ * tensors. Tensors are in the order of the metadata's `order`, else as their data lie in the file.
+ * The caller closes *out, which is set on success only. */
 int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e);
 
 /* The streams: pushes by rank, then pulls. */
@@ -40,6 +39,7 @@ size_t cc_trace_steps(const struct cc_trace *t, size_t stream);
 uint64_t cc_trace_step_number(const struct cc_trace *t, size_t stream, size_t step);
 
 size_t cc_trace_tensors(const struct cc_trace *t);
+/* Owned by the trace. */
 const struct cc_tensor_info *cc_trace_tensor(const struct cc_trace *t, size_t tensor);
 /* Of all tensors, and of the largest one. */
 size_t cc_trace_values(const struct cc_trace *t);
@@ -49,8 +49,10 @@ size_t cc_trace_largest(const struct cc_trace *t);
 const char *cc_trace_name(const struct cc_trace *t);
 
 /* The values of one tensor at one step. *x points into a mapping, or to `buffer`, which has room
- * for the tensor's values and is aligned to CC_ALIGN; it stays valid until the next load into the
- * same buffer, or cc_trace_release. Safe to call from several threads with buffers of their own. */
+ * for the tensor's values and is aligned to CC_ALIGN; x itself is aligned to 4. It stays valid
+ * until the next load into the same buffer, or cc_trace_release. A step's file stays mapped until
+ * it is released: release steps that are done with. Values that are not finite are passed as they
+ * are. Safe to call from several threads with buffers of their own. */
 int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
                   const float **x, struct cc_error *e);
 /* Drops the mappings of one step (of all steps: SIZE_MAX). */
