@@ -56,6 +56,12 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# What prints the version is compiled again when the version changes.
+$(BUILD)/obj/results/host.o $(BUILD)/obj/cmd/main.o: $(BUILD)/version
+$(BUILD)/version: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.k.c
 	@mkdir -p $$(@D)
@@ -137,6 +143,6 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart check asan install format lint clean
+.PHONY: all tests help quickstart check asan install format lint clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
