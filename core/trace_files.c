@@ -72,7 +72,7 @@ static int map_file(struct file *f, struct cc_error *e)
     if (f->map.data != NULL)
         return CC_OK;
     struct cc_map map;
-    struct timespec now;
+    struct timespec now = {0};
     if (modified_time(f->path, &now, e) != CC_OK || cc_map_open(f->path, &map, e) != CC_OK)
         return CC_FAIL;
     if (map.size != f->layout->file_size || now.tv_sec != f->modified.tv_sec ||
