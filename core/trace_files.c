@@ -11,7 +11,7 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/trace_impl.h"
-#include "core/trace_order.h"
+#include "core/trace_id.h"
 
 /* Where each tensor, in the trace's order, lies in a file. Files mostly share one layout. */
 struct layout {
@@ -212,7 +212,8 @@ static int take_contents(struct cc_trace *t, struct file *f, const struct cc_con
                          size_t file_size, struct cc_error *e)
 {
     size_t *order;
-    if (cc_trace_order(c, &order, e) != CC_OK || cc_file_identify(f->path, c, &f->id, e) != CC_OK) {
+    if (cc_contents_order(c, &order, e) != CC_OK ||
+        cc_file_identify(f->path, c, &f->id, e) != CC_OK) {
         cc_error_in(e, "%s", f->path);
         return CC_FAIL;
     }
