@@ -59,6 +59,12 @@ $(BUILD)/obj/%.o: %.c
 # The built-in nets are carried inside the program.
 $(BUILD)/obj/models/net.o: $(wildcard models/nets/*.json)
 
+# What prints the version is compiled again when the version changes.
+$(BUILD)/obj/results/host.o $(BUILD)/obj/cmd/main.o: $(BUILD)/version
+$(BUILD)/version: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.k.c
 	@mkdir -p $$(@D)
@@ -140,6 +146,6 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart check asan install format lint clean
+.PHONY: all tests help quickstart check asan install format lint clean FORCE
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

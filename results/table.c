@@ -21,13 +21,6 @@ struct layout {
     bool units; /* some column in the table has one */
 };
 
-static bool same(const struct cc_value *a, const struct cc_value *b)
-{
-    if (a->kind != b->kind)
-        return false;
-    return a->kind == CC_TEXT ? strcmp(a->text, b->text) == 0 : a->number == b->number;
-}
-
 static size_t max(size_t a, size_t b)
 {
     return a > b ? a : b;
@@ -43,7 +36,7 @@ static bool look(const struct cc_record *r, struct place *p)
         const struct cc_value *v = &r->rows[i].value[p->index];
         p->width = max(p->width, cc_value_print(v, p->column, NULL));
         p->left = p->left || v->kind == CC_TEXT;
-        p->lifted = p->lifted && same(v, &r->rows[0].value[p->index]);
+        p->lifted = p->lifted && cc_value_same(v, &r->rows[0].value[p->index]);
         filled = filled || v->kind != CC_NULL;
     }
     return filled;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/memory.h"
 
 void cc_number_print(double v, char out[CC_NUMBER_CAP])
@@ -21,24 +22,13 @@ void cc_number_print(double v, char out[CC_NUMBER_CAP])
     }
 }
 
-/* The bytes of the UTF-8 character at s, 0 if there is none: no overlong forms, no surrogates,
- * nothing above U+10FFFF. */
+/* The bytes of the UTF-8 character at s, 0 if there is none. */
 static size_t utf8_length(const char *s)
 {
-    const unsigned char *u = (const unsigned char *)s;
-    if (u[0] < 0x80)
-        return 1;
-    size_t more = u[0] >= 0xc2 && u[0] <= 0xdf   ? 1
-                  : u[0] >= 0xe0 && u[0] <= 0xef ? 2
-                  : u[0] >= 0xf0 && u[0] <= 0xf4 ? 3
-                                                 : 0;
-    for (size_t i = 1; i <= more; i++)
-        if ((u[i] & 0xc0) != 0x80)
-            return 0; /* also at the end of the string */
-    if (more == 0 || (u[0] == 0xe0 && u[1] < 0xa0) || (u[0] == 0xed && u[1] > 0x9f) ||
-        (u[0] == 0xf0 && u[1] < 0x90) || (u[0] == 0xf4 && u[1] > 0x8f))
-        return 0;
-    return more + 1;
+    unsigned char lead = (unsigned char)*s;
+    size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4, where;
+    bool whole = strnlen(s, length) == length;
+    return whole && cc_utf8_valid((const uint8_t *)s, length, &where) ? length : 0;
 }
 
 char *cc_utf8_copy(const char *s, struct cc_error *e)
@@ -112,4 +102,11 @@ size_t cc_value_print(const struct cc_value *v, const struct cc_column *c, FILE 
         break;
     }
     return cc_text_print(text, out);
+}
+
+bool cc_value_same(const struct cc_value *a, const struct cc_value *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    return a->kind == CC_TEXT ? strcmp(a->text, b->text) == 0 : a->number == b->number;
 }

@@ -19,6 +19,8 @@ void cc_number_print(double v, char out[CC_NUMBER_CAP]);
 size_t cc_value_print(const struct cc_value *v, const struct cc_column *c, FILE *out);
 size_t cc_text_print(const char *s, FILE *out);
 
+bool cc_value_same(const struct cc_value *a, const struct cc_value *b);
+
 /* A copy in valid UTF-8, to be freed: every byte that is not becomes U+FFFD. */
 char *cc_utf8_copy(const char *s, struct cc_error *e);
 

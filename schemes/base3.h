@@ -1,0 +1,32 @@
+/* The payload that 3lc and ternary share: f32 m, then trits, five to a byte in five planes, and
+ * zero-run encoded if one likes (docs/payloads.md, 3lc). */
+#ifndef CC_SCHEMES_BASE3_H
+#define CC_SCHEMES_BASE3_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+/* The largest payload of n values. */
+size_t cc_base3_bound(size_t n);
+
+/* The bytes of a residual of n floats; SIZE_MAX when that overflows. */
+size_t cc_base3_residual(size_t n);
+
+/* Appends the digits of values i .. i + count - 1: bytes = 3 * bytes + digit. */
+typedef void cc_base3_quantize(const void *arg, size_t i, size_t count, uint8_t *bytes);
+
+/* Writes the payload of n >= 1 values and returns its length. `quantize` is called once for every
+ * value, in no particular order. */
+size_t cc_base3_encode(float m, cc_base3_quantize *quantize, const void *arg, size_t n, int zre,
+                       uint8_t *out);
+
+/* y = m * trit, for n >= 1 values. Refuses whatever is not a payload, naming the byte. */
+int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, float *y, struct cc_error *e);
+
+/* y += scale * (m * trit) */
+int cc_base3_decode_add(const uint8_t *in, size_t len, size_t n, int zre, float scale, float *y,
+                        struct cc_error *e);
+
+#endif

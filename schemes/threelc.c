@@ -1,0 +1,98 @@
+/* 3lc: three values, five to a byte, runs of zeros shortened. */
+#include <float.h>
+#include <math.h>
+
+#include "core/reduce.h"
+#include "schemes/base3.h"
+#include "schemes/kernels/base3.h"
+#include "schemes/scheme.h"
+
+struct params {
+    double s;
+    int64_t zre, ef;
+};
+
+static const struct cc_param table[] = {
+    CC_PARAM_REAL(struct params, s, 1.0, 1.0, 2.0, "",
+                  "sparsity multiplier: the larger, the more zeros and the smaller the payload",
+                  .max_open = true),
+    CC_PARAM_FLAG(struct params, zre, 1, "shorten runs of zeros (zero-run encoding)"),
+    CC_PARAM_FLAG(struct params, ef, 1, "error feedback: send later what was rounded away"),
+    {.name = NULL},
+};
+
+static size_t bound(const void *params, const struct cc_shape *shape)
+{
+    (void)params;
+    return cc_base3_bound(shape->n);
+}
+
+static size_t state_bytes(const void *params, const struct cc_shape *shape)
+{
+    const struct params *p = params;
+    return p->ef ? cc_base3_residual(shape->n) : 0;
+}
+
+struct rounding {
+    const float *x;
+    float *r;
+    float m, half;
+};
+
+static void quantize(const void *arg, size_t i, size_t count, uint8_t *bytes)
+{
+    const struct rounding *q = arg;
+    k_base3()->round(q->x + i, q->r != NULL ? q->r + i : NULL, q->m, q->half, bytes, count);
+}
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    (void)cap;
+    const struct params *p = c->params;
+    size_t n = c->shape.n;
+    float *r = p->ef ? c->state : NULL;
+    uint32_t most = r != NULL ? k_reduce()->absmax_add(x, r, n) : k_reduce()->absmax(x, n);
+    if (!cc_finite_bits(most))
+        return cc_refuse(ctx, x, r, n, e);
+    float m = fminf((float)p->s * cc_bits_f32(most), FLT_MAX);
+    /* Zeros are never sent: not when all are zero, nor when half of m rounds to zero. */
+    float half = m > 0 ? fmaxf(m * 0.5f, FLT_TRUE_MIN) : INFINITY;
+    struct rounding q = {.x = x, .r = r, .m = m, .half = half};
+    *len = cc_base3_encode(m, quantize, &q, n, p->zre != 0, out);
+    return CC_OK;
+}
+
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    const struct params *p = c->params;
+    return cc_base3_decode(in, len, c->shape.n, p->zre != 0, y, e);
+}
+
+static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                      size_t len, float scale, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    const struct params *p = c->params;
+    return cc_base3_decode_add(in, len, c->shape.n, p->zre != 0, scale, y, e);
+}
+
+const struct cc_scheme cc_scheme_threelc = {
+    .id = "3lc",
+    .title = "three values, sparsity multiplier, zero runs",
+    .reference = "Lim, Andersen, Kaminsky: 3LC, MLSys 2019, section 3",
+    .layout =
+        "f32 m, then ceil(n/5) bytes of five trits in five planes; runs of 2 to 14 zero bytes "
+        "(121) as one byte (243 to 255)",
+    .flags = CC_LOSSY | CC_FEEDBACK,
+    .kind = CC_OPAQUE,
+    .params = table,
+    .params_bytes = sizeof(struct params),
+    .bound = bound,
+    .state_bytes = state_bytes,
+    .encode = encode,
+    .decode = decode,
+    .decode_add = decode_add,
+};
