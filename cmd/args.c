@@ -98,7 +98,7 @@ void cc_arg_choice(const struct cc_args *args, const char *name, int *out)
 struct cursor {
     int argc, next;
     char **argv;
-    size_t last_scheme; /* where the schemes of the last --scheme begin */
+    struct cc_spec_list group; /* the schemes of the last --scheme */
 };
 
 static int check_choice(const struct cc_option *o, const char *value, struct cc_error *e)
@@ -132,8 +132,8 @@ static int take_value(const struct cc_option *o, const char *inline_value, struc
     return o->choices != NULL ? check_choice(o, *out, e) : CC_OK;
 }
 
-static int unknown_option(const struct cc_args *args, const char *name, size_t n,
-                          struct cc_error *e)
+static int unknown_option(const struct cc_args *args, const struct cursor *at, const char *name,
+                          size_t n, struct cc_error *e)
 {
     const char *names[CC_MAX_OPTIONS + 64] = {NULL};
     char word[64];
@@ -143,8 +143,8 @@ static int unknown_option(const struct cc_args *args, const char *name, size_t n
         names[k++] = option_at(args->command, i)->name;
     if (args->command->takes_schemes) {
         names[k++] = "scheme";
-        for (size_t i = 0; i < args->schemes.count && k < CC_MAX_OPTIONS + 40; i++)
-            for (const struct cc_param *p = args->schemes.item[i]->scheme->params;
+        for (size_t i = 0; i < at->group.count && k < CC_MAX_OPTIONS + 40; i++)
+            for (const struct cc_param *p = at->group.item[i]->scheme->params;
                  p->name != NULL && k < CC_MAX_OPTIONS + 63; p++)
                 names[k++] = p->name;
         for (size_t i = 0; cc_schemes[i] != NULL; i++)
@@ -161,21 +161,21 @@ static int unknown_option(const struct cc_args *args, const char *name, size_t n
 
 /* --NAME VALUE where NAME is a parameter of the schemes that the last --scheme brought. Returns
  * -1 if it is not. */
-static int scheme_parameter(struct cc_args *args, const char *name, size_t n,
-                            const char *inline_value, struct cursor *at, struct cc_error *e)
+static int scheme_parameter(const char *name, size_t n, const char *inline_value, struct cursor *at,
+                            struct cc_error *e)
 {
     char word[64];
-    if (at->last_scheme >= args->schemes.count || n >= sizeof word)
+    if (at->group.count == 0 || n >= sizeof word)
         return -1;
     memcpy(word, name, n);
     word[n] = '\0';
-    const struct cc_scheme *scheme = args->schemes.item[at->last_scheme]->scheme;
+    const struct cc_scheme *scheme = at->group.item[0]->scheme;
     if (cc_param_find(scheme->params, word) == NULL)
         return -1;
     if (inline_value == NULL && at->next >= at->argc)
         return cc_usage(e, "--%s needs an argument", word);
     const char *value = inline_value != NULL ? inline_value : at->argv[at->next++];
-    return cc_spec_list_set(&args->schemes, at->last_scheme, word, value, e);
+    return cc_spec_list_set(&at->group, word, value, e);
 }
 
 static int long_option(struct cc_args *args, const char *word, struct cursor *at,
@@ -186,18 +186,16 @@ static int long_option(struct cc_args *args, const char *word, struct cursor *at
     const char *inline_value = equals != NULL ? equals + 1 : NULL;
     if (args->command->takes_schemes && n == 6 && strncmp(name, "scheme", 6) == 0) {
         int status = take_value(&scheme_option, inline_value, at, &value, e);
-        size_t first = args->schemes.count;
         if (status == CC_OK)
-            status = cc_spec_list_parse(value, &args->schemes, e);
-        at->last_scheme = first;
-        return status;
+            status = cc_spec_list_move(&args->schemes, &at->group, e);
+        return status == CC_OK ? cc_spec_list_parse(value, &at->group, e) : status;
     }
-    int status = scheme_parameter(args, name, n, inline_value, at, e);
+    int status = scheme_parameter(name, n, inline_value, at, e);
     if (status >= 0)
         return status;
     size_t i = find_option(args->command, name, n);
     if (i == SIZE_MAX)
-        return unknown_option(args, name, n, e);
+        return unknown_option(args, at, name, n, e);
     return take_value(option_at(args->command, i), inline_value, at, &args->value[i], e);
 }
 
@@ -230,7 +228,7 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
     args->argc = argc;
     args->argv = argv;
     assert(option_count(command) <= CC_MAX_OPTIONS);
-    struct cursor at = {.argc = argc, .next = first, .argv = argv, .last_scheme = SIZE_MAX};
+    struct cursor at = {.argc = argc, .next = first, .argv = argv};
     int status = CC_OK;
     bool only_operands = false;
     while (at.next < argc && status == CC_OK) {
@@ -246,6 +244,9 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
         else
             args->operand[args->operands++] = word;
     }
+    if (status == CC_OK)
+        status = cc_spec_list_move(&args->schemes, &at.group, e);
+    cc_spec_list_free(&at.group);
     int format = CC_FORMAT_TABLE;
     cc_arg_choice(args, "format", &format);
     args->format = (enum cc_format)format;

@@ -222,6 +222,22 @@ static int tensor_rows(const struct bench *b, size_t scheme, size_t passes,
     return status;
 }
 
+/* The limits of the machine's memory for the row's bytes, in the same run. */
+static int roofline_columns(const struct bench *b, size_t scheme, size_t row, struct cc_error *e)
+{
+    struct cc_record *r = b->record;
+    struct cc_limits limit;
+    int status = cc_roofline_measure(b->plan.schemes->item[scheme], cc_trace_values(b->plan.trace),
+                                     number(r, row, "payload_bytes"), b->plan.threads, &limit, e);
+    if (status == CC_OK && limit.encode > 0) {
+        cc_record_number(r, row, "encode_roofline",
+                         number(r, row, "encode_gb_per_s") / limit.encode);
+        cc_record_number(r, row, "decode_roofline",
+                         number(r, row, "decode_gb_per_s") / limit.decode);
+    }
+    return status;
+}
+
 static int step_row(const struct bench *b, size_t scheme, size_t passes, const struct cc_quality *q,
                     size_t done, const struct cc_speed *speed, struct cc_error *e)
 {
@@ -241,22 +257,6 @@ static int step_row(const struct bench *b, size_t scheme, size_t passes, const s
     speed_columns(b->record, row, "decode", &speed->decode[scheme * speed->most], speed->samples,
                   values);
     return cc_interrupted() ? CC_OK : roofline_columns(b, scheme, row, e);
-}
-
-/* The limits of the machine's memory for the row's bytes, in the same run. */
-static int roofline_columns(const struct bench *b, size_t scheme, size_t row, struct cc_error *e)
-{
-    struct cc_record *r = b->record;
-    struct cc_limits limit;
-    int status = cc_roofline_measure(b->plan.schemes->item[scheme], cc_trace_values(b->plan.trace),
-                                     number(r, row, "payload_bytes"), b->plan.threads, &limit, e);
-    if (status == CC_OK && limit.encode > 0) {
-        cc_record_number(r, row, "encode_roofline",
-                         number(r, row, "encode_gb_per_s") / limit.encode);
-        cc_record_number(r, row, "decode_roofline",
-                         number(r, row, "decode_gb_per_s") / limit.decode);
-    }
-    return status;
 }
 
 /* --- the reading aid --- */

@@ -71,18 +71,19 @@ static void catalogue(void **state)
 static void parameters_behind_a_scheme(void **state)
 {
     (void)state;
-    struct cc_spec_list list = {0};
+    struct cc_spec_list list = {0}, group = {0};
     struct cc_error e = {""};
-    assert_int_equal(cc_spec_list_parse("int8", &list, &e), CC_OK);
-    assert_int_equal(cc_spec_list_parse("3lc", &list, &e), CC_OK);
-    assert_int_equal(cc_spec_list_set(&list, 1, "s", "1.5/1.9", &e), CC_OK);
-    assert_int_equal(cc_spec_list_set(&list, 1, "zre", "0", &e), CC_OK);
-    assert_int_equal(list.count, 3);
-    assert_string_equal(list.item[0]->name, "int8");
-    assert_string_equal(list.item[1]->name, "3lc:s=1.5,zre=0");
-    assert_string_equal(list.item[2]->name, "3lc:s=1.9,zre=0");
-    assert_int_equal(cc_spec_list_set(&list, 1, "bits", "4", &e), CC_USAGE);
-    assert_int_equal(list.count, 3);
+    assert_int_equal(cc_spec_list_parse("3lc,int8", &list, &e), CC_OK);
+    assert_int_equal(cc_spec_list_parse("3lc", &group, &e), CC_OK);
+    assert_int_equal(cc_spec_list_set(&group, "zre", "0/1", &e), CC_OK);
+    assert_int_equal(cc_spec_list_set(&group, "bits", "4", &e), CC_USAGE);
+    assert_int_equal(group.count, 2);
+    assert_int_equal(cc_spec_list_move(&list, &group, &e), CC_OK);
+    assert_int_equal(group.count, 0);
+    assert_int_equal(list.count, 3); /* 3lc was there already */
+    assert_string_equal(list.item[0]->name, "3lc");
+    assert_string_equal(list.item[1]->name, "int8");
+    assert_string_equal(list.item[2]->name, "3lc:zre=0");
     cc_spec_list_free(&list);
 }
 
