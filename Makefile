@@ -13,7 +13,7 @@ OPT      ?= -O3 -g
 SANITIZE ?=
 # No contraction: the same sums on every machine. fp32 kernels must not depend on the compiler.
 CPPFLAGS += -I. -D_GNU_SOURCE -DCC_VERSION='"$(VERSION)"'
-CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fopenmp -pthread $(SANITIZE)
+CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fno-math-errno -fopenmp -pthread $(SANITIZE)
 LDFLAGS  += -fopenmp -pthread $(SANITIZE)
 LDLIBS   += -lcjson -lcsv -lgsl -lgslcblas -lzstd -llz4 -lzfp -lm
 
@@ -55,6 +55,9 @@ $(LIB): $(LIB_OBJ)
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The built-in nets are carried inside the program.
+$(BUILD)/obj/models/net.o: $(wildcard models/nets/*.json)
 
 # What prints the version is compiled again when the version changes.
 $(BUILD)/obj/results/host.o $(BUILD)/obj/cmd/main.o: $(BUILD)/version

@@ -6,9 +6,18 @@
 #include "core/interrupt.h"
 #include "core/isa.h"
 
+/* clang-format off */
 const struct cc_command *const cc_commands[] = {
-    &cc_command_bench, &cc_command_encode, &cc_command_decode, &cc_command_schemes, NULL,
+    &cc_command_bench,
+    &cc_command_schemes,
+    &cc_command_trace_info,
+    &cc_command_trace_synth,
+    &cc_command_trace_convert,
+    &cc_command_encode,
+    &cc_command_decode,
+    NULL,
 };
+/* clang-format on */
 
 /* How many words of the command line name the command; 0 if they do not. */
 static int words_matched(const struct cc_command *c, int argc, char **argv)
