@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "results/host.h"
@@ -476,6 +477,49 @@ static void full_disk(void **state)
     cc_record_free(&r);
 }
 
+/* Runs one of the checking scripts, from the directory of the sources, on the record in a file.
+ * What it says is compared with `want`. */
+static void check_with(const char *script, const char *directory, const char *file,
+                       const struct cc_record *r, const char *want)
+{
+    char path[256], command[600], got[1024];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, file);
+    assert_int_equal(cc_record_save(r, path, NULL), CC_OK);
+    (void)snprintf(command, sizeof command, script, path);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    size_t length = fread(got, 1, sizeof got - 1, f);
+    got[length] = '\0';
+    int status = pclose(f);
+    assert_int_equal(unlink(path), 0);
+    if (WEXITSTATUS(status) == 77) {
+        print_message("SKIPPED: %s\n", script);
+        return;
+    }
+    assert_int_equal(status, 0);
+    assert_string_equal(got, want);
+}
+
+static void others_read_it(void **state)
+{
+    struct cc_record r;
+    three_rows(&r);
+    if (access("tests/check_csv.sh", X_OK) != 0) {
+        print_message("SKIPPED: not in the directory of the sources\n");
+        cc_record_free(&r);
+        skip();
+    }
+    check_with("tests/check_csv.sh %s values ratio payload_bytes", *state, "c.csv", &r,
+               "columns 9\n"
+               "values 3 1727962 12000000\n"
+               "ratio 2 1 20.123456789\n"
+               "payload_bytes 3 6911848 48000000\n");
+    r.command = "trace info"; /* which may have any keys */
+    check_with("tests/check_json.py %s 2>&1", *state, "j.json", &r, "");
+    check_with("tests/check_json.py --self-test >/dev/null # %s", *state, "j.json", &r, "");
+    cc_record_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +534,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(saved_whole, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(not_saved, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(full_disk, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(others_read_it, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
