@@ -13,7 +13,7 @@ OPT      ?= -O3 -g
 SANITIZE ?=
 # No contraction: the same sums on every machine. fp32 kernels must not depend on the compiler.
 CPPFLAGS += -I. -D_GNU_SOURCE -DCC_VERSION='"$(VERSION)"'
-CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fopenmp -pthread $(SANITIZE)
+CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fno-math-errno -fopenmp -pthread $(SANITIZE)
 LDFLAGS  += -fopenmp -pthread $(SANITIZE)
 LDLIBS   += -lcjson -lcsv -lgsl -lgslcblas -lzstd -llz4 -lzfp -lm
 

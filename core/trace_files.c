@@ -11,7 +11,7 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/trace_impl.h"
-#include "core/trace_order.h"
+#include "core/trace_id.h"
 
 /* Where each tensor, in the trace's order, lies in a file. Files mostly share one layout. */
 struct layout {
@@ -72,7 +72,7 @@ static int map_file(struct file *f, struct cc_error *e)
     if (f->map.data != NULL)
         return CC_OK;
     struct cc_map map;
-    struct timespec now;
+    struct timespec now = {0};
     if (modified_time(f->path, &now, e) != CC_OK || cc_map_open(f->path, &map, e) != CC_OK)
         return CC_FAIL;
     if (map.size != f->layout->file_size || now.tv_sec != f->modified.tv_sec ||
@@ -212,7 +212,8 @@ static int take_contents(struct cc_trace *t, struct file *f, const struct cc_con
                          size_t file_size, struct cc_error *e)
 {
     size_t *order;
-    if (cc_trace_order(c, &order, e) != CC_OK || cc_file_identify(f->path, c, &f->id, e) != CC_OK) {
+    if (cc_contents_order(c, &order, e) != CC_OK ||
+        cc_file_identify(f->path, c, &f->id, e) != CC_OK) {
         cc_error_in(e, "%s", f->path);
         return CC_FAIL;
     }
