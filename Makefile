@@ -56,6 +56,9 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# The built-in nets are carried inside the program.
+$(BUILD)/obj/models/net.o: $(wildcard models/nets/*.json)
+
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.k.c
 	@mkdir -p $$(@D)

@@ -1,7 +1,7 @@
-/* What the metadata of a trace's file says: which step of which sender it is, and the order of its
- * tensors. For trace_files.c only. */
-#ifndef CC_CORE_TRACE_ORDER_H
-#define CC_CORE_TRACE_ORDER_H
+/* What the metadata of a trace's file says: which step of which sender it is. For
+ * trace_files.c only. */
+#ifndef CC_CORE_TRACE_ID_H
+#define CC_CORE_TRACE_ID_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,9 +26,5 @@ int cc_file_identify(const char *path, const struct cc_contents *c, struct cc_fi
 /* By direction, rank, step: negative, 0 or positive. */
 int cc_file_id_compare(const struct cc_file_id *a, const struct cc_file_id *b);
 bool cc_file_id_same_stream(const struct cc_file_id *a, const struct cc_file_id *b);
-
-/* *order, to be freed: which of c's tensors is the i-th of the step, as the metadata's `order`
- * says, which must name each exactly once; without it, they stay as they are. */
-int cc_trace_order(const struct cc_contents *c, size_t **order, struct cc_error *e);
 
 #endif
