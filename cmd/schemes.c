@@ -35,6 +35,8 @@ static const struct cc_column columns[] = {
     {NULL, NULL, NULL, NULL, 0, NULL},
 };
 
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
 static const char *const kind_names[] = {"opaque", "sum_f32", "pairs"};
 static const char *const type_names[] = {"real", "int", "flag", "choice", "scheme"};
 
@@ -115,7 +117,7 @@ static int add_scheme(struct cc_record *r, const struct cc_scheme *s, struct cc_
     return status;
 }
 
-/* The scheme in prose, as notes under the table. */
+/* The scheme in prose, as notes. */
 static int explain(struct cc_record *r, const struct cc_scheme *s, struct cc_error *e)
 {
     static const char *const kinds[] = {
@@ -146,12 +148,25 @@ static bool is_in(const struct cc_spec_list *list, size_t n, const struct cc_sch
     return false;
 }
 
+/* With an explanation, the table would say everything twice: its columns lose their heads. */
+static void prose_only(struct cc_record *r)
+{
+    static struct cc_column headless[COLUMNS];
+    for (size_t i = 0; i < COLUMNS; i++) {
+        headless[i] = columns[i];
+        headless[i].head = NULL;
+    }
+    r->columns = headless;
+}
+
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_spec_list list = {.count = 0};
     int status = args->operands == 0 ? cc_spec_list_parse("all", &list, e) : CC_OK;
     for (int i = 0; status == CC_OK && i < args->operands; i++)
         status = cc_spec_list_parse(args->operand[i], &list, e);
+    if (args->operands > 0)
+        prose_only(&args->record);
     for (size_t i = 0; status == CC_OK && i < list.count; i++) {
         const struct cc_scheme *s = list.item[i]->scheme;
         if (is_in(&list, i, s))
@@ -171,11 +186,11 @@ const struct cc_command cc_command_schemes = {
     .max_operands = CC_MAX_OPERANDS,
     .description =
         "Lists every scheme with its parameters, what is allowed and what is the default: a row "
-        "for each parameter. With operands, only these schemes, each with an explanation under "
-        "the table.\n\nParameters are written as in 3lc:s=1.75,zre=0, or as --scheme 3lc --s 1.75 "
+        "for each parameter. With operands, explains these schemes.\n\nParameters are written as "
+        "in 3lc:s=1.75,zre=0, or as --scheme 3lc --s 1.75 "
         "--zre 0.",
     .examples = "  commcomp schemes                   # all of them\n"
-                "  commcomp schemes 3lc qsgd          # two, explained\n"
+                "  commcomp schemes 3lc qsgd          # explains two\n"
                 "  commcomp schemes --format json     # for programs\n",
     .options = options,
     .columns = columns,
