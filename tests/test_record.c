@@ -261,9 +261,9 @@ static void hard_record(struct cc_record *r)
     cc_record_number(r, cc_record_add(r, NULL), "value", -INFINITY);
 }
 
-static bool same_bits(double a, double b)
+static bool same_number(double a, double b)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    return a == b && signbit(a) == signbit(b);
 }
 
 struct reading {
@@ -286,7 +286,7 @@ static void on_field(void *text, size_t length, void *data)
             assert_memory_equal(text, want->text, length);
         } else {
             char *end;
-            assert_true(same_bits(strtod(text, &end), want->number) && *end == '\0');
+            assert_true(same_number(strtod(text, &end), want->number) && *end == '\0');
         }
     }
     at->field++;
@@ -345,7 +345,7 @@ static void json_reads_back(void **state)
         else
             assert_true(cJSON_IsNull(name));
         if (i >= TEXTS && i < TEXTS + NUMBERS)
-            assert_true(same_bits(value->valuedouble, hard_numbers[i - TEXTS]));
+            assert_true(same_number(value->valuedouble, hard_numbers[i - TEXTS]));
         else
             assert_true(cJSON_IsNull(value));
     }
@@ -486,13 +486,14 @@ static void check_with(const char *script, const char *directory, const char *fi
     (void)snprintf(path, sizeof path, "%s/%s", directory, file);
     assert_int_equal(cc_record_save(r, path, NULL), CC_OK);
     (void)snprintf(command, sizeof command, script, path);
+    // NOLINTNEXTLINE(cert-env33-c): our own script, our own path
     FILE *f = popen(command, "r");
     assert_non_null(f);
     size_t length = fread(got, 1, sizeof got - 1, f);
     got[length] = '\0';
     int status = pclose(f);
     assert_int_equal(unlink(path), 0);
-    if (WEXITSTATUS(status) == 77) {
+    if (WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 127) { /* 127: no python3 */
         print_message("SKIPPED: %s\n", script);
         return;
     }
