@@ -1,6 +1,7 @@
 #include "core/memory.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,4 +52,17 @@ char *cc_strdup(const char *s, struct cc_error *e)
     }
     memcpy(copy, s, bytes);
     return copy;
+}
+
+size_t cc_memory_available(void)
+{
+    char line[128];
+    size_t kilobytes = SIZE_MAX >> 10;
+    FILE *f = fopen("/proc/meminfo", "r");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (sscanf(line, "MemAvailable: %zu kB", &kilobytes) == 1)
+            break;
+    if (f != NULL)
+        (void)fclose(f);
+    return kilobytes << 10;
 }
