@@ -62,25 +62,19 @@ static size_t largest_bound(const struct work *w)
     return largest;
 }
 
-/* The states of all schemes are alive at once; better a message than the system's out-of-memory
- * killer. */
+/* The states of all schemes are alive at once. */
 static int check_memory(const struct work *w, struct cc_error *e)
 {
-    size_t need = 0, have = cc_memory_available();
+    size_t need = 0;
     for (size_t s = 0; s < w->plan->schemes->count; s++)
         for (size_t t = 0; t < w->tensors; t++) {
-            const struct cc_spec *spec = cc_plan_spec(w->plan, s, t);
-            struct cc_codec c = {.scheme = spec->scheme,
-                                 .params = spec->params,
-                                 .shape = cc_trace_tensor(w->plan->trace, t)->shape};
+            struct cc_codec c = cc_plan_codec(w->plan, s, t);
             need += cc_state_bytes(&c);
         }
-    if (need <= have / 10 * 9)
-        return CC_OK;
-    return cc_fail(e,
-                   "the states of %zu schemes take %.1f GB and %.1f GB are free: bench fewer "
-                   "schemes at a time, or sizes and errors alone (--no-speed)",
-                   w->plan->schemes->count, 1e-9 * (double)need, 1e-9 * (double)have);
+    int status = cc_memory_check(need, "the states of all schemes together", e);
+    if (status != CC_OK)
+        cc_error_in(e, "bench fewer schemes at a time, or sizes and errors alone (--no-speed)");
+    return status;
 }
 
 static int allocate(struct work *w, struct cc_error *e)
