@@ -338,10 +338,10 @@ static void elias_rejects(void **state)
         size_t len;
         const char *text;
     } cases[] = {
-        {{0xc0}, 1, "byte 5: the payload ends within a bucket"}, /* 110 0 0 0, then 0 0 */
+        {{0xc0}, 1, "byte 4: the payload ends within a bucket"}, /* 110 0 0 0, then 0 0 */
         {{0xe0}, 1, "byte 4: a bucket with more nonzero levels than values"}, /* omega(8) - 1 = 7 */
         {{0x9a, 0x00}, 2, "byte 4: a level beyond the end"},    /* 100, distance 110 = 3 (of 2) */
-        {{0x8a, 0x80}, 2, "byte 5: a level above the highest"}, /* 100 0 0 omega(5) = 101010 */
+        {{0x85, 0x40}, 2, "byte 5: a level above the highest"}, /* 100 0 0 omega(5) = 101010 */
         {{0x82}, 1, "byte 4: a padding bit is set"},            /* 100 0 0 0, then 10 */
         {{0x80, 0x00}, 2, "byte 5: 1 bytes after the last bucket"},
         {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 8, "impossible code"},
