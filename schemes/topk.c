@@ -78,9 +78,12 @@ static uint32_t bisect(const float *x, size_t n, size_t k, uint32_t most, uint32
             at_high = c;
         }
         uint32_t half = (high - low) / 2;
-        uint32_t stride = (low > 0 && high <= most) || step > half ? half : step;
+        uint32_t stride = half;
+        if ((low == 0 || high > most) && step < half) { /* not surrounded yet */
+            stride = step;
+            step *= 2;
+        }
         t = c > k ? low + stride : high - stride;
-        step *= 2;
     }
     *ties = k - at_high;
     return low;
