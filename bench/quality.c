@@ -198,6 +198,37 @@ static int settle_memory(const struct cc_bank *b, struct work *w, struct cc_erro
     return w->load == NULL || w->payload == NULL || w->scratch == NULL ? CC_FAIL : CC_OK;
 }
 
+/* The mean of `WINDOW` passes against that of the WINDOW before them. */
+enum { WINDOW = 5 };
+
+static bool settled(const uint64_t *bytes, size_t passes)
+{
+    double late = 0, early = 0;
+    if (passes < 2 * WINDOW)
+        return false;
+    for (size_t i = 0; i < WINDOW; i++) {
+        late += (double)bytes[passes - 1 - i];
+        early += (double)bytes[passes - 1 - WINDOW - i];
+    }
+    return fabs(late - early) <= 0.01 * late;
+}
+
+static int settle(struct cc_bank *b, struct work *w, size_t most, size_t *passes,
+                  struct cc_error *e)
+{
+    const struct cc_plan *p = b->plan;
+    uint64_t *bytes = cc_alloc(most * sizeof *bytes, e);
+    int status = bytes == NULL ? CC_FAIL : CC_OK;
+    *passes = 0;
+    while (status == CC_OK && *passes < most && !settled(bytes, *passes) && !cc_interrupted()) {
+        status = pass_bytes(b, w, &bytes[(*passes)++], e);
+        if (p->progress != NULL)
+            p->progress(p->progress_arg, "until residuals settle", (double)*passes / (double)most);
+    }
+    free(bytes);
+    return status;
+}
+
 int cc_quality_settle(const struct cc_plan *p, size_t scheme, size_t most, size_t *passes,
                       struct cc_error *e)
 {
@@ -205,28 +236,16 @@ int cc_quality_settle(const struct cc_plan *p, size_t scheme, size_t most, size_
     struct work w;
     *passes = 1;
     int status = cc_bank_open(p, scheme, &b, e);
-    if (status != CC_OK || b.state_bytes == 0) {
-        if (status == CC_OK)
-            cc_bank_close(&b);
+    if (status != CC_OK)
         return status;
-    }
-    status = settle_memory(&b, &w, e);
-    uint64_t before = 0;
-    for (size_t pass = 1, calm = 0; pass <= most && calm < 2 && status == CC_OK; pass++) {
-        uint64_t bytes;
-        status = pass_bytes(&b, &w, &bytes, e);
-        if (p->progress != NULL)
-            p->progress(p->progress_arg, "until residuals settle", (double)pass / (double)most);
-        double change = fabs((double)bytes - (double)before);
-        calm = pass > 1 && change < 0.005 * (double)bytes ? calm + 1 : 0;
-        before = bytes;
-        *passes = pass;
-        if (cc_interrupted())
-            break;
+    if (b.state_bytes > 0) {
+        status = settle_memory(&b, &w, e);
+        if (status == CC_OK)
+            status = settle(&b, &w, most, passes, e);
+        work_free(&w);
     }
     if (status != CC_OK)
         cc_error_in(e, "%s", p->schemes->item[scheme]->name);
-    work_free(&w);
     cc_bank_close(&b);
     return status;
 }

@@ -27,9 +27,9 @@ void cc_quality_add(struct cc_quality *a, const struct cc_quality *b);
 int cc_quality_measure(const struct cc_plan *p, const size_t *passes, struct cc_quality *out,
                        size_t *done, struct cc_error *e);
 
-/* How many passes the scheme takes until its residuals have settled: until the payload of a pass
- * differs by less than 0.5% from that of the pass before, twice in a row; at most `most`. 1 for a
- * scheme without state. */
+/* How many passes the scheme takes until its residuals have settled: until the mean payload of five
+ * passes lies within 1% of that of the five before; at most `most`. 1 for a scheme without state.
+ */
 int cc_quality_settle(const struct cc_plan *p, size_t scheme, size_t most, size_t *passes,
                       struct cc_error *e);
 

@@ -4,9 +4,8 @@
 #include <omp.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "core/clock.h"
 #include "core/memory.h"
@@ -106,9 +105,20 @@ static double best_seconds(struct streams *r, const struct cc_pattern *passes, s
 
 size_t cc_cache_bytes(void)
 {
-    long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    long most = l3 > l2 ? l3 : l2;
-    return most > 0 ? (size_t)most : (size_t)32 << 20;
+    /* Not sysconf: on some virtual machines it tells the whole host's cache. */
+    size_t most = 0;
+    for (int level = 0; level < 8; level++) {
+        char path[80];
+        size_t kilobytes = 0;
+        (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", level);
+        FILE *f = fopen(path, "r");
+        if (f == NULL)
+            continue;
+        if (fscanf(f, "%zuK", &kilobytes) == 1 && kilobytes << 10 > most)
+            most = kilobytes << 10;
+        (void)fclose(f);
+    }
+    return most > 0 ? most : (size_t)32 << 20;
 }
 
 int cc_roofline_measure(const struct cc_spec *s, size_t values, double payload_bytes, int threads,

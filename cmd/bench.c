@@ -78,8 +78,8 @@ static const struct cc_option options[] = {
      .value = "N|auto",
      .def = "1",
      .help = "go through the trace N times with the residuals kept and report the last pass; auto: "
-             "until the residuals have settled (the payload changes by less than 0.5% from pass to "
-             "pass, twice in a row)"},
+             "until the residuals have settled (five passes send within 1% of what the five before "
+             "sent), at most 200"},
     {.name = "per-tensor", .help = "a row for each tensor instead of one for the whole step"},
     {.name = "threads",
      .value = "N",
@@ -108,7 +108,8 @@ struct bench {
     struct cc_speed_limits limits;
     struct cc_progress progress;
     struct cc_record *record;
-    size_t passes; /* 0: auto */
+    size_t passes;  /* 0: auto */
+    size_t streams; /* how many are benched */
     bool per_tensor, speed;
 };
 
@@ -267,21 +268,23 @@ static double both_ways(const struct cc_record *r, size_t row)
     return 1 / (1 / number(r, row, "encode_gb_per_s") + 1 / number(r, row, "decode_gb_per_s"));
 }
 
-static int note_row(struct cc_record *r, const char *what, size_t row, struct cc_error *e)
+static int note_row(struct cc_record *r, const char *what, size_t row, bool several,
+                    struct cc_error *e)
 {
     char speed[96] = "";
     if (!isnan(number(r, row, "encode_gb_per_s")))
         (void)snprintf(speed, sizeof speed, ", encodes %.2f GB/s, decodes %.2f GB/s",
                        number(r, row, "encode_gb_per_s"), number(r, row, "decode_gb_per_s"));
     return cc_record_note(
-        r, e, "%-12s %s: %.3f bits a value (%.1fx smaller than fp32), nmse %.3g%s", what,
+        r, e, "%s%s%-12s %s: %.3f bits a value (%.1fx smaller than fp32), nmse %.3g%s",
+        several ? cc_record_value(r, row, "stream")->text : "", several ? ", " : "", what,
         cc_record_value(r, row, "scheme")->text, number(r, row, "bits_per_value"),
         number(r, row, "ratio"), number(r, row, "nmse"), speed);
 }
 
 /* Which scheme that compresses (ratio over 1.05) is smallest, fastest, most exact in rows
- * [first, end). */
-static int reading_aid(struct cc_record *r, size_t first, struct cc_error *e)
+ * [first, end), those of one of `several` streams. */
+static int reading_aid(struct cc_record *r, size_t first, bool several, struct cc_error *e)
 {
     size_t smallest = SIZE_MAX, fastest = SIZE_MAX, exact = SIZE_MAX;
     size_t outliers = 0;
@@ -300,11 +303,11 @@ static int reading_aid(struct cc_record *r, size_t first, struct cc_error *e)
     }
     int status = CC_OK;
     if (r->row_count - first > 1 && smallest != SIZE_MAX) {
-        status = note_row(r, "smallest", smallest, e);
+        status = note_row(r, "smallest", smallest, several, e);
         if (status == CC_OK && fastest != SIZE_MAX)
-            status = note_row(r, "fastest", fastest, e);
+            status = note_row(r, "fastest", fastest, several, e);
         if (status == CC_OK)
-            status = note_row(r, "most exact", exact, e);
+            status = note_row(r, "most exact", exact, several, e);
     }
     if (status == CC_OK && outliers > 0)
         status = cc_record_note(r, e,
@@ -318,7 +321,7 @@ static int reading_aid(struct cc_record *r, size_t first, struct cc_error *e)
 
 static int settle_all(struct bench *b, size_t *passes, struct cc_error *e)
 {
-    enum { MOST_PASSES = 100 };
+    enum { MOST_PASSES = 200 };
     int status = CC_OK;
     for (size_t s = 0; s < b->plan.schemes->count && status == CC_OK; s++) {
         passes[s] = b->passes;
@@ -344,7 +347,7 @@ static int one_stream(struct bench *b, struct cc_error *e)
         status = b->per_tensor ? tensor_rows(b, s, passes[s], &q[s * tensors], done, &speed, e)
                                : step_row(b, s, passes[s], &q[s * tensors], done, &speed, e);
     if (status == CC_OK && !b->per_tensor)
-        status = reading_aid(b->record, first, e);
+        status = reading_aid(b->record, first, b->streams > 1, e);
     cc_speed_free(&speed);
     free(q);
     free(passes);
@@ -368,19 +371,19 @@ static bool stream_wanted(int which, size_t index, struct cc_stream s)
 static int all_streams(struct bench *b, struct cc_error *e)
 {
     int which = 0, status = CC_OK;
-    size_t found = 0;
     size_t limit = b->plan.steps;
     cc_arg_choice(b->args, "stream", &which);
+    for (size_t i = 0; i < cc_trace_streams(b->plan.trace); i++)
+        b->streams += stream_wanted(which, i, cc_trace_stream(b->plan.trace, i));
     for (size_t i = 0; i < cc_trace_streams(b->plan.trace) && status == CC_OK; i++) {
         if (!stream_wanted(which, i, cc_trace_stream(b->plan.trace, i)) || cc_interrupted())
             continue;
         size_t steps = cc_trace_steps(b->plan.trace, i);
         b->plan.stream = i;
         b->plan.steps = limit == 0 || limit > steps ? steps : limit;
-        found++;
         status = one_stream(b, e);
     }
-    if (found == 0 && status == CC_OK && !cc_interrupted())
+    if (b->streams == 0)
         return cc_fail(e, "%s has no stream '%s'; `commcomp trace info` tells which it has",
                        cc_trace_name(b->plan.trace), stream_words[which]);
     return status;

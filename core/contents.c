@@ -10,9 +10,16 @@
 #include "core/npy.h"
 #include "core/safetensors.h"
 
+static const char *const suffixes[] = {
+    [CC_SAFETENSORS] = ".safetensors", [CC_NPY] = ".npy", [CC_CSV] = ".csv"};
+
+const char *cc_format_suffix(enum cc_format format)
+{
+    return suffixes[format];
+}
+
 int cc_format_of(const char *path, enum cc_format *out, struct cc_error *e)
 {
-    static const char *const suffixes[] = {".safetensors", ".npy", ".csv"};
     size_t length = strlen(path);
     for (unsigned i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         size_t n = strlen(suffixes[i]);

@@ -35,6 +35,8 @@ struct cc_contents {
 
 /* The format that a file's name says, or a message that lists them. */
 int cc_format_of(const char *path, enum cc_format *out, struct cc_error *e);
+/* ".safetensors", ".npy", ".csv". */
+const char *cc_format_suffix(enum cc_format format);
 
 /* Reads the header of a whole file in memory and checks it against the file's size; of a CSV file,
  * all of it. Any bytes either parse or give an error. *out is set on success only; the caller frees

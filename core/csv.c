@@ -172,9 +172,9 @@ int cc_csv_values(const uint8_t *bytes, size_t size, float *out, size_t n, struc
     return r.count == n ? CC_OK : cc_fail(e, "fewer values than before: the file has changed");
 }
 
-void cc_csv_put(FILE *f, const struct cc_shape *shape, const float *x)
+void cc_csv_put(FILE *f, const struct cc_shape *shape, const float *x, size_t n)
 {
     size_t columns = shape->ndim == 2 ? shape->dim[1] : 1;
-    for (size_t i = 0; i < shape->n; i++)
+    for (size_t i = 0; i < n; i++)
         (void)fprintf(f, "%.9g%c", (double)x[i], (i + 1) % columns == 0 ? '\n' : ',');
 }

@@ -18,8 +18,8 @@ int cc_csv_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, str
 /* The n values of a text that cc_csv_parse has read. */
 int cc_csv_values(const uint8_t *bytes, size_t size, float *out, size_t n, struct cc_error *e);
 
-/* Writes values as text to an open file, with nine digits, which read back the same: a line per
- * value, or per row of a matrix. */
-void cc_csv_put(FILE *f, const struct cc_shape *shape, const float *x);
+/* Writes n finite values as text to an open file, with nine digits, which read back the same: a
+ * line per value, or, if they are all of a matrix, per row. */
+void cc_csv_put(FILE *f, const struct cc_shape *shape, const float *x, size_t n);
 
 #endif

@@ -76,7 +76,7 @@ int cc_tensor_file_put(struct cc_tensor_file *w, const float *x, struct cc_error
     if (w->format == CC_SAFETENSORS)
         return cc_safetensors_values(&w->safetensors, x, shape->n, e);
     if (w->format == CC_CSV)
-        cc_csv_put(w->out.f, shape, x);
+        cc_csv_put(w->out.f, shape, x, shape->n);
     else if (shape->n > 0)
         (void)fwrite(x, sizeof *x, shape->n, w->out.f); /* cc_file_commit sees a failure */
     return CC_OK;

@@ -2,12 +2,13 @@
 
 #include <errno.h>
 #include <spawn.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "core/memory.h"
 #include "results/text.h"
-
-extern char **environ;
 
 /* A record and the columns to plot; NONE for one that was not asked for. */
 struct source {
@@ -225,10 +226,13 @@ int cc_plot_script(const struct cc_record *r, const struct cc_plot *p, const cha
 
 int cc_plot_draw(const char *script, struct cc_error *e)
 {
-    char name[] = "gnuplot";
-    char *argv[] = {name, (char *)(uintptr_t)script, NULL};
+    char name[] = "gnuplot", *path = cc_strdup(script, e);
+    if (path == NULL)
+        return CC_FAIL;
+    char *argv[] = {name, path, NULL};
     pid_t child;
     int status, error = posix_spawnp(&child, name, NULL, NULL, argv, environ);
+    free(path);
     if (error == ENOENT)
         return cc_fail(e,
                        "gnuplot is not installed: install it (Debian: gnuplot-nox), or draw the "

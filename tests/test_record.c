@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "results/host.h"
@@ -260,9 +261,9 @@ static void hard_record(struct cc_record *r)
     cc_record_number(r, cc_record_add(r, NULL), "value", -INFINITY);
 }
 
-static bool same_bits(double a, double b)
+static bool same_number(double a, double b)
 {
-    return memcmp(&a, &b, sizeof a) == 0;
+    return a == b && signbit(a) == signbit(b);
 }
 
 struct reading {
@@ -285,7 +286,7 @@ static void on_field(void *text, size_t length, void *data)
             assert_memory_equal(text, want->text, length);
         } else {
             char *end;
-            assert_true(same_bits(strtod(text, &end), want->number) && *end == '\0');
+            assert_true(same_number(strtod(text, &end), want->number) && *end == '\0');
         }
     }
     at->field++;
@@ -344,7 +345,7 @@ static void json_reads_back(void **state)
         else
             assert_true(cJSON_IsNull(name));
         if (i >= TEXTS && i < TEXTS + NUMBERS)
-            assert_true(same_bits(value->valuedouble, hard_numbers[i - TEXTS]));
+            assert_true(same_number(value->valuedouble, hard_numbers[i - TEXTS]));
         else
             assert_true(cJSON_IsNull(value));
     }
@@ -476,6 +477,50 @@ static void full_disk(void **state)
     cc_record_free(&r);
 }
 
+/* Runs one of the checking scripts, from the directory of the sources, on the record in a file.
+ * What it says is compared with `want`. */
+static void check_with(const char *script, const char *directory, const char *file,
+                       const struct cc_record *r, const char *want)
+{
+    char path[256], command[600], got[1024];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, file);
+    assert_int_equal(cc_record_save(r, path, NULL), CC_OK);
+    (void)snprintf(command, sizeof command, script, path);
+    // NOLINTNEXTLINE(cert-env33-c): our own script, our own path
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    size_t length = fread(got, 1, sizeof got - 1, f);
+    got[length] = '\0';
+    int status = pclose(f);
+    assert_int_equal(unlink(path), 0);
+    if (WEXITSTATUS(status) == 77 || WEXITSTATUS(status) == 127) { /* 127: no python3 */
+        print_message("SKIPPED: %s\n", script);
+        return;
+    }
+    assert_int_equal(status, 0);
+    assert_string_equal(got, want);
+}
+
+static void others_read_it(void **state)
+{
+    struct cc_record r;
+    three_rows(&r);
+    if (access("tests/check_csv.sh", X_OK) != 0) {
+        print_message("SKIPPED: not in the directory of the sources\n");
+        cc_record_free(&r);
+        skip();
+    }
+    check_with("tests/check_csv.sh %s values ratio payload_bytes", *state, "c.csv", &r,
+               "columns 9\n"
+               "values 3 1727962 12000000\n"
+               "ratio 2 1 20.123456789\n"
+               "payload_bytes 3 6911848 48000000\n");
+    r.command = "trace info"; /* which may have any keys */
+    check_with("tests/check_json.py %s 2>&1", *state, "j.json", &r, "");
+    check_with("tests/check_json.py --self-test >/dev/null # %s", *state, "j.json", &r, "");
+    cc_record_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +535,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(saved_whole, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(not_saved, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(full_disk, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(others_read_it, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
