@@ -69,8 +69,8 @@ enum cc_format { CC_FORMAT_TABLE, CC_FORMAT_CSV, CC_FORMAT_JSON };
 extern const char *const cc_format_names[]; /* ends with NULL */
 
 /* Writes the record. The table leaves out columns without a head, and columns that are null in
- * every row; a column that has the same value in every row (when there are two or more rows) stands
- * above the table once, unless it is the first. */
+ * every row; a column that has the same value in every row stands above the table once, unless it
+ * is the first. A single row is printed as a list, one column a line. */
 int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
                     struct cc_error *e);
 

@@ -30,7 +30,7 @@ static size_t max(size_t a, size_t b)
 static bool look(const struct cc_record *r, struct place *p)
 {
     bool filled = false;
-    p->lifted = r->row_count > 1;
+    p->lifted = true;
     p->width = max(cc_text_print(p->column->head, NULL), cc_text_print(p->column->unit, NULL));
     for (size_t i = 0; i < r->row_count; i++) {
         const struct cc_value *v = &r->rows[i].value[p->index];
@@ -51,7 +51,8 @@ static int make_layout(const struct cc_record *r, struct layout *l, struct cc_er
         struct place p = {.column = &r->columns[c], .index = c};
         if (p.column->head == NULL || !look(r, &p))
             continue;
-        p.lifted = p.lifted && l->count > 0; /* the first column always stays */
+        /* A single row is a list, top to bottom; of more, the first column stays in the table. */
+        p.lifted = p.lifted && (r->row_count == 1 || l->count > 0);
         l->lifted += p.lifted;
         l->units = l->units || (!p.lifted && p.column->unit[0] != '\0');
         l->place[l->count++] = p;
@@ -80,7 +81,7 @@ static void write_lifted(const struct cc_record *r, const struct layout *l, FILE
         (void)cc_value_print(&r->rows[0].value[p->index], p->column, out);
         (void)fprintf(out, "%s%s\n", p->column->unit[0] != '\0' ? " " : "", p->column->unit);
     }
-    if (l->lifted > 0)
+    if (l->lifted > 0 && l->lifted < l->count)
         (void)fputc('\n', out);
 }
 
@@ -142,7 +143,7 @@ int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     if (make_layout(r, &l, e) != CC_OK)
         return CC_FAIL;
     write_lifted(r, &l, out);
-    if (l.count > 0)
+    if (l.lifted < l.count)
         write_rows(r, &l, out);
     free(l.place);
     bool remarks = r->note_count > 0 || r->partial || r->error[0] != '\0';

@@ -116,9 +116,12 @@ static void table_of_one_row_or_none(void **state)
     r.error[0] = '\0';
     add(&r, "fp32", 5e5, 1, NULL, false);
     expect(&r, CC_FORMAT_TABLE,
-           "scheme  values  ratio  workers  bandwidth  busy\n"
-           "             M                     Mbit/s\n"
-           "fp32      0.50      1       10        100    no\n");
+           "scheme     fp32\n"
+           "values     0.50 M\n"
+           "ratio      1\n"
+           "workers    10\n"
+           "bandwidth  100 Mbit/s\n"
+           "busy       no\n");
     add(&r, "fp32", 5e5, 1, NULL, false);
     expect(&r, CC_FORMAT_TABLE,
            "values     0.50 M\n"
