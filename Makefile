@@ -107,7 +107,7 @@ check:
 	@tools/install-deps.sh $(DEPS_TEST)
 	@$(MAKE) -s -j$(JOBS) all tests
 	@tests/run.sh "unit and property tests" $(TESTS)
-	@COMMCOMP=$(BIN) tests/run.sh "command line" $(wildcard tests/*.sh)
+	@COMMCOMP=$(BIN) tests/run.sh "command line" $(filter-out tests/run.sh,$(wildcard tests/*.sh))
 	@$(MAKE) -s asan
 	@$(MAKE) -s fuzz
 

@@ -214,8 +214,9 @@ const struct cc_command cc_command_encode = {
     .min_operands = 2,
     .max_operands = 2,
     .description =
-        "Encodes every tensor of IN (.safetensors, .npy or .csv) under one scheme, from a fresh "
-        "residual, and writes the payloads to OUT with all that `commcomp decode` needs. "
+        "Encodes every tensor of IN (.safetensors, .npy or .csv) under one scheme (--scheme names "
+        "exactly one), from a fresh residual, and writes the payloads to OUT with all that "
+        "`commcomp decode` needs. "
         "docs/container.md describes the file byte by byte. OUT appears when it is complete.",
     .examples = "  commcomp encode --scheme 3lc --s 1.75 step7.safetensors step7.cc\n"
                 "  commcomp encode --scheme int8 --payload x.npy x.int8   # the payload alone\n",

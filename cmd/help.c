@@ -87,11 +87,26 @@ static const char parameter_help[] =
     "sets parameter NAME of the schemes of the last --scheme: --scheme 3lc --s 1.75. `commcomp "
     "schemes` lists them";
 
-/* A column's unit behind its key. */
+/* Whether the table shows multiples: the unit is then the table's, not the key's. */
+static bool scaled(const struct cc_column *c)
+{
+    return c->head != NULL && c->scale != 0 && c->scale != 1;
+}
+
 static void column_key(const struct cc_column *c, char *text, size_t cap)
 {
-    (void)snprintf(text, cap, c->unit != NULL && c->unit[0] != '\0' ? "%s [%s]" : "%s", c->key,
-                   c->unit);
+    bool unit = c->unit != NULL && c->unit[0] != '\0' && !scaled(c);
+    (void)snprintf(text, cap, unit ? "%s [%s]" : "%s", c->key, c->unit);
+}
+
+static void column_text(const struct cc_column *c, char *text, size_t cap)
+{
+    if (scaled(c))
+        (void)snprintf(text, cap, "%s (in the table: %s in %s)", c->help, c->head, c->unit);
+    else if (c->head != NULL && strcmp(c->head, c->key) != 0)
+        (void)snprintf(text, cap, "%s (in the table: %s)", c->help, c->head);
+    else
+        (void)snprintf(text, cap, "%s", c->help);
 }
 
 static void columns(FILE *out, const struct cc_column *table)
@@ -99,10 +114,7 @@ static void columns(FILE *out, const struct cc_column *table)
     for (const struct cc_column *c = table; c->key != NULL; c++) {
         char key[96], text[640];
         column_key(c, key, sizeof key);
-        if (c->head != NULL && strcmp(c->head, c->key) != 0)
-            (void)snprintf(text, sizeof text, "%s (in the table: %s)", c->help, c->head);
-        else
-            (void)snprintf(text, sizeof text, "%s", c->help);
+        column_text(c, text, sizeof text);
         left_and_text(out, key, text);
     }
 }
@@ -204,9 +216,10 @@ static void man_command(FILE *out, const struct cc_command *c)
     if (c->columns[0].key != NULL)
         fprintf(out, ".PP\nColumns of the result:\n");
     for (const struct cc_column *k = c->columns; k->key != NULL; k++) {
-        char key[96];
+        char key[96], text[640];
         column_key(k, key, sizeof key);
-        man_item(out, key, k->help);
+        column_text(k, text, sizeof text);
+        man_item(out, key, text);
     }
     fprintf(out, ".PP\nExamples:\n.PP\n.nf\n");
     roff(out, c->examples);
