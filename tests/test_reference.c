@@ -252,6 +252,50 @@ static void every_scheme(void **state)
     }
 }
 
+/* The parameters and defaults of the page's headings. */
+static void defaults(void **state)
+{
+    static const char *const headings[] = {
+        "fp32",
+        "fp16",
+        "bf16",
+        "trunc16",
+        "int8:ef=0",
+        "ternary:ef=0,clip=0,zre=0",
+        "mqe1bit:ef=1,block=0",
+        "sparse:density=0.05,ef=1,select=sampled,index=bitmap",
+        "topk:k=16,bucket=512,ef=1",
+        "randk:density=0.01,ef=1",
+        "threshold:tau=0.01,ef=1",
+        "dgc:density=0.001,momentum=0.9,warmup=0",
+        "natural",
+        "signsgd",
+        "efsign",
+        "3lc:s=1.0,zre=1,ef=1",
+        "qsgd:bits=4,levels=0,bucket=512,norm=max,code=fixed",
+        "powersgd:rank=4,ef=1",
+        "local:every=2,inner=fp32",
+        "zstd:level=3",
+        "lz4:level=1",
+        "zfp:tolerance=0.01",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++) {
+        struct cc_spec *s = setting_open(headings[i]);
+        size_t equals = 0, rows = 0;
+        if (s == NULL)
+            continue;
+        for (const char *p = headings[i]; *p != '\0'; p++)
+            equals += *p == '=';
+        while (s->scheme->params[rows].name != NULL)
+            rows++;
+        if (strcmp(s->name, s->scheme->id) != 0 || rows != equals)
+            fail_msg("the page says %s; by the table that is %s, with %zu parameters", headings[i],
+                     s->name, rows);
+        cc_spec_free(s);
+    }
+}
+
 static void random_numbers(void **state)
 {
     (void)state;
@@ -272,12 +316,13 @@ static void random_numbers(void **state)
 int main(int argc, char **argv)
 {
     const struct rig_test tests[] = {
-        {"every_scheme", every_scheme, .once = true},
-        {"random_numbers", random_numbers, .once = true},
-        {"small", small, .once = false},
-        {"matrices", matrices, .once = false},
-        {"large", large, .once = false},
-        {"hostile", hostile, .once = false},
+        {"every_scheme", every_scheme, NULL},
+        {"defaults", defaults, NULL},
+        {"random_numbers", random_numbers, NULL},
+        {"small", small, ""},
+        {"matrices", matrices, ""},
+        {"large", large, ""},
+        {"hostile", hostile, ""},
     };
     return rig_run("reference", tests, sizeof tests / sizeof tests[0], argc, argv);
 }

@@ -78,7 +78,8 @@ int rig_encode(struct rig *r, const struct cc_context *ctx, const float *x, cons
     float *in = place(r, &r->x, n * sizeof *in, sizeof *in);
     uint8_t *out = r->front ? (uint8_t *)guard_front(&r->payload, bound + 1) + 1
                             : guard_back(&r->payload, bound, 1);
-    memcpy(in, x, n * sizeof *in);
+    if (n > 0)
+        memcpy(in, x, n * sizeof *in);
     memset(out, 0xee, bound);
     *len = SIZE_MAX;
     r->e.text[0] = '\0';
@@ -158,10 +159,10 @@ bool rig_same(float a, float b)
     return p == q || (a != a && b != b);
 }
 
-static bool in_catalogue(const char *setting)
+static bool wanted(const char *setting, const char *scheme)
 {
     struct cc_spec *s = setting_open(setting);
-    const bool is = s != NULL;
+    const bool is = s != NULL && (scheme[0] == '\0' || strcmp(s->scheme->id, scheme) == 0);
     cc_spec_free(s);
     return is;
 }
@@ -172,9 +173,9 @@ int rig_run(const char *group, const struct rig_test *tests, size_t count, int a
     static char name[1024][96];
     size_t used = 0;
     for (size_t t = 0; t < count; t++) {
-        for (size_t i = 0; tests[t].once ? i < 1 : settings[i] != NULL; i++) {
-            const char *setting = tests[t].once ? "" : settings[i];
-            if (!tests[t].once && !in_catalogue(setting))
+        for (size_t i = 0; tests[t].scheme == NULL ? i < 1 : settings[i] != NULL; i++) {
+            const char *setting = tests[t].scheme == NULL ? "" : settings[i];
+            if (tests[t].scheme != NULL && !wanted(setting, tests[t].scheme))
                 continue;
             assert_true(used < sizeof all / sizeof all[0]);
             (void)snprintf(name[used], sizeof name[used], "%s %s", tests[t].name, setting);

@@ -51,14 +51,16 @@ struct cc_context rig_context(uint64_t step);
 /* Equal to the last bit; or both NaN, whose bits hardware may change as they pass. */
 bool rig_same(float a, float b);
 
-/* Runs each test for each setting whose scheme is in the catalogue, as "test setting", and the
- * single tests; *state is the setting's text. With an argument, only those that match it
- * (wildcards). Returns the number of failures, for main. */
+/* A test that runs for each setting of a scheme ("": of all) that is in the catalogue, with the
+ * setting's text as *state; or once, with scheme NULL. */
 struct rig_test {
     const char *name;
     void (*run)(void **state);
-    bool once; /* not for each setting */
+    const char *scheme;
 };
+
+/* Runs them as "test setting"; with an argument, those that match it (wildcards). Returns the
+ * number of failures, for main. */
 int rig_run(const char *group, const struct rig_test *tests, size_t count, int argc, char **argv);
 
 #endif
