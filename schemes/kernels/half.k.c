@@ -1,0 +1,165 @@
+#include "schemes/kernels/half.h"
+
+#include "core/bytes.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+static uint16_t to_fp16(uint32_t bits)
+{
+    uint32_t sign = bits >> 16 & 0x8000u, mag = bits & 0x7fffffffu;
+    if (mag > 0x477fe000u) /* 65504 */
+        mag = 0x477fe000u;
+    if (mag < 0x38800000u) { /* below 2^-14: adding 0.5 rounds to a multiple of 2^-24 */
+        uint32_t sum = cc_f32_bits(cc_bits_f32(mag) + 0.5f);
+        return (uint16_t)(sign | (sum - 0x3f000000u));
+    }
+    uint32_t rounded = mag + 0xfffu + (mag >> 13 & 1u);
+    return (uint16_t)(sign | (rounded - (112u << 23)) >> 13);
+}
+
+static float from_fp16(uint16_t half)
+{
+    uint32_t sign = (half & 0x8000u) << 16, exponent = half >> 10 & 31u, fraction = half & 0x3ffu;
+    if (exponent == 0)
+        return cc_bits_f32(sign | cc_f32_bits((float)(int32_t)fraction * 0x1p-24f));
+    if (exponent == 31) /* a NaN becomes quiet, as the machine's conversion makes it */
+        return cc_bits_f32(sign | CC_F32_INF_BITS | fraction << 13 | (fraction ? 1u << 22 : 0u));
+    return cc_bits_f32(sign | (exponent + 112u) << 23 | fraction << 13);
+}
+
+#if defined(__AVX512F__)
+#define FP16_LANES 16
+static inline __m512i fp16_lanes_encode(__m512 x, uint8_t *out)
+{
+    __m512 most = _mm512_set1_ps(65504.0f), least = _mm512_set1_ps(-65504.0f);
+    __m512 limited = _mm512_max_ps(_mm512_min_ps(x, most), least);
+    _mm256_storeu_si256((__m256i *)out, _mm512_cvtps_ph(limited, _MM_FROUND_TO_NEAREST_INT));
+    return _mm512_and_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x7fffffff));
+}
+
+static inline __m512 fp16_lanes_decode(const uint8_t *in)
+{
+    return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)in));
+}
+#elif defined(__AVX2__)
+#define FP16_LANES 8
+static inline __m256i fp16_lanes_encode(__m256 x, uint8_t *out)
+{
+    __m256 most = _mm256_set1_ps(65504.0f), least = _mm256_set1_ps(-65504.0f);
+    __m256 limited = _mm256_max_ps(_mm256_min_ps(x, most), least);
+    _mm_storeu_si128((__m128i *)out, _mm256_cvtps_ph(limited, _MM_FROUND_TO_NEAREST_INT));
+    return _mm256_and_si256(_mm256_castps_si256(x), _mm256_set1_epi32(0x7fffffff));
+}
+
+static inline __m256 fp16_lanes_decode(const uint8_t *in)
+{
+    return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)in));
+}
+#endif
+
+static uint32_t fp16_encode(const float *restrict x, uint8_t *restrict out, size_t n)
+{
+    uint32_t m = 0;
+    size_t i = 0;
+#if defined(__AVX512F__)
+    __m512i most = _mm512_setzero_si512();
+    for (; i + FP16_LANES <= n; i += FP16_LANES)
+        most = _mm512_max_epu32(most, fp16_lanes_encode(_mm512_loadu_ps(x + i), out + 2 * i));
+    m = _mm512_reduce_max_epu32(most);
+#elif defined(__AVX2__)
+    __m256i most = _mm256_setzero_si256();
+    for (; i + FP16_LANES <= n; i += FP16_LANES)
+        most = _mm256_max_epu32(most, fp16_lanes_encode(_mm256_loadu_ps(x + i), out + 2 * i));
+    uint32_t lane[FP16_LANES];
+    _mm256_storeu_si256((__m256i *)lane, most);
+    for (int l = 0; l < FP16_LANES; l++)
+        m = lane[l] > m ? lane[l] : m;
+#endif
+    for (; i < n; i++) {
+        uint32_t bits = cc_f32_bits(x[i]);
+        cc_put_u16(out + 2 * i, to_fp16(bits));
+        bits &= 0x7fffffffu;
+        m = bits > m ? bits : m;
+    }
+    return m;
+}
+
+static void fp16_load(const uint8_t *restrict in, float *restrict y, size_t n)
+{
+    size_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + FP16_LANES <= n; i += FP16_LANES)
+        _mm512_storeu_ps(y + i, fp16_lanes_decode(in + 2 * i));
+#elif defined(__AVX2__)
+    for (; i + FP16_LANES <= n; i += FP16_LANES)
+        _mm256_storeu_ps(y + i, fp16_lanes_decode(in + 2 * i));
+#endif
+    for (; i < n; i++)
+        y[i] = from_fp16(cc_get_u16(in + 2 * i));
+}
+
+static void fp16_add(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
+{
+    size_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + FP16_LANES <= n; i += FP16_LANES) {
+        __m512 product = _mm512_mul_ps(_mm512_set1_ps(scale), fp16_lanes_decode(in + 2 * i));
+        _mm512_storeu_ps(y + i, _mm512_add_ps(_mm512_loadu_ps(y + i), product));
+    }
+#elif defined(__AVX2__)
+    for (; i + FP16_LANES <= n; i += FP16_LANES) {
+        __m256 product = _mm256_mul_ps(_mm256_set1_ps(scale), fp16_lanes_decode(in + 2 * i));
+        _mm256_storeu_ps(y + i, _mm256_add_ps(_mm256_loadu_ps(y + i), product));
+    }
+#endif
+    for (; i < n; i++) {
+        float product = scale * from_fp16(cc_get_u16(in + 2 * i));
+        y[i] += product;
+    }
+}
+
+static uint32_t bf16_encode(const float *restrict x, uint8_t *restrict out, size_t n)
+{
+    uint32_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits = cc_f32_bits(x[i]), mag = bits & 0x7fffffffu;
+        uint32_t rounded = (mag + 0x7fffu + (mag >> 16 & 1u)) >> 16;
+        rounded = rounded < 0x7f7fu ? rounded : 0x7f7fu;
+        cc_put_u16(out + 2 * i, (uint16_t)(rounded | (bits >> 16 & 0x8000u)));
+        m = mag > m ? mag : m;
+    }
+    return m;
+}
+
+static uint32_t trunc16_encode(const float *restrict x, uint8_t *restrict out, size_t n)
+{
+    uint32_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits = cc_f32_bits(x[i]), mag = bits & 0x7fffffffu;
+        cc_put_u16(out + 2 * i, (uint16_t)(bits >> 16));
+        m = mag > m ? mag : m;
+    }
+    return m;
+}
+
+static void bf16_load(const uint8_t *restrict in, float *restrict y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = cc_bits_f32((uint32_t)cc_get_u16(in + 2 * i) << 16);
+}
+
+static void bf16_add(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float product = scale * cc_bits_f32((uint32_t)cc_get_u16(in + 2 * i) << 16);
+        y[i] += product;
+    }
+}
+
+const struct k_half CC_K(k_half) = {
+    .fp16 = {.encode = fp16_encode, .load = fp16_load, .add = fp16_add},
+    .bf16 = {.encode = bf16_encode, .load = bf16_load, .add = bf16_add},
+    .trunc16 = {.encode = trunc16_encode, .load = bf16_load, .add = bf16_add},
+};

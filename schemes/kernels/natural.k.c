@@ -1,0 +1,153 @@
+#include "schemes/kernels/natural.h"
+
+#include "core/bytes.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+/* Values a block: what one loop has read is in the cache for the next. */
+#define BLOCK 1024
+
+/* The bits x < 0 of n values. */
+static void put_signs(const float *restrict x, uint8_t *restrict signs, size_t n)
+{
+    size_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16) {
+        __mmask16 less =
+            _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i), _mm512_setzero_ps(), _CMP_LT_OQ);
+        cc_put_u16(signs + i / 8, less);
+    }
+#elif defined(__AVX2__)
+    for (; i + 8 <= n; i += 8) {
+        __m256 less = _mm256_cmp_ps(_mm256_loadu_ps(x + i), _mm256_setzero_ps(), _CMP_LT_OQ);
+        signs[i / 8] = (uint8_t)_mm256_movemask_ps(less);
+    }
+#endif
+    for (; i < n; i += 8) {
+        unsigned byte = 0;
+        for (size_t j = 0; j < 8 && i + j < n; j++)
+            byte |= (unsigned)(x[i + j] < 0) << j;
+        signs[i / 8] = (uint8_t)byte;
+    }
+}
+
+static uint32_t put_exponents(const float *restrict x, struct cc_key key, uint32_t first,
+                              uint8_t *restrict exponents, size_t n)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t mag = cc_f32_bits(x[i]) & 0x7fffffffu;
+        uint32_t draw = cc_random(key, first + (uint32_t)i) >> 9;
+        /* carries into the exponent if, and only if, draw < fraction */
+        uint32_t e = (mag + 0x7fffffu - draw) >> 23;
+        exponents[i] = (uint8_t)(e < 254 ? e : 254);
+        most = mag > most ? mag : most;
+    }
+    return most;
+}
+
+static uint32_t encode(const float *x, struct cc_key key, uint32_t first, uint8_t *signs,
+                       uint8_t *exponents, size_t n)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < n; i += BLOCK) {
+        size_t m = n - i < BLOCK ? n - i : BLOCK;
+        uint32_t mag = put_exponents(x + i, key, first + (uint32_t)i, exponents + i, m);
+        most = mag > most ? mag : most;
+        put_signs(x + i, signs + i / 8, m);
+    }
+    return most;
+}
+
+static inline float value(const uint8_t *signs, uint8_t exponent, size_t i)
+{
+    uint32_t sign = (uint32_t)(signs[i / 8] >> i % 8 & 1) << 31;
+    return cc_bits_f32(exponent == 0 ? 0 : sign | (uint32_t)exponent << 23);
+}
+
+#if defined(__AVX512F__)
+#define LANES 16
+typedef __m512 lanes;
+#define lanes_load(p)     _mm512_loadu_ps(p)
+#define lanes_store(p, v) _mm512_storeu_ps(p, v)
+#define lanes_set(v)      _mm512_set1_ps(v)
+#define lanes_mul(a, b)   _mm512_mul_ps(a, b)
+#define lanes_add(a, b)   _mm512_add_ps(a, b)
+
+static inline __m512 lanes_value(const uint8_t *signs, const uint8_t *exponents, size_t i)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(exponents + i));
+    __mmask16 minus = cc_get_u16(signs + i / 8) & _mm_test_epi8_mask(bytes, bytes);
+    __m512i mag = _mm512_slli_epi32(_mm512_cvtepu8_epi32(bytes), 23);
+    return _mm512_castsi512_ps(_mm512_mask_or_epi32(mag, minus, mag, _mm512_set1_epi32(INT32_MIN)));
+}
+#elif defined(__AVX2__)
+#define LANES             8
+typedef __m256 lanes;
+#define lanes_load(p)     _mm256_loadu_ps(p)
+#define lanes_store(p, v) _mm256_storeu_ps(p, v)
+#define lanes_set(v)      _mm256_set1_ps(v)
+#define lanes_mul(a, b)   _mm256_mul_ps(a, b)
+#define lanes_add(a, b)   _mm256_add_ps(a, b)
+
+static inline __m256 lanes_value(const uint8_t *signs, const uint8_t *exponents, size_t i)
+{
+    __m256i mag = _mm256_slli_epi32(
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(exponents + i))), 23);
+    __m256i sign = _mm256_sllv_epi32(_mm256_set1_epi32(signs[i / 8]),
+                                     _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24));
+    __m256i zero = _mm256_cmpeq_epi32(mag, _mm256_setzero_si256());
+    sign = _mm256_and_si256(sign, _mm256_set1_epi32(INT32_MIN));
+    return _mm256_castsi256_ps(_mm256_or_si256(mag, _mm256_andnot_si256(zero, sign)));
+}
+#endif
+
+static int has_255(const uint8_t *exponents, size_t n)
+{
+    uint8_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        found |= exponents[i] == 255;
+    return found;
+}
+
+static int load(const uint8_t *restrict signs, const uint8_t *restrict exponents, float *restrict y,
+                size_t n)
+{
+    int bad = 0;
+    for (size_t i = 0; i < n;) {
+        size_t end = n - i < BLOCK ? n : i + BLOCK;
+        bad |= has_255(exponents + i, end - i);
+#ifdef LANES
+        for (; i + LANES <= end; i += LANES)
+            lanes_store(y + i, lanes_value(signs, exponents, i));
+#endif
+        for (; i < end; i++)
+            y[i] = value(signs, exponents[i], i);
+    }
+    return bad;
+}
+
+static int add(const uint8_t *restrict signs, const uint8_t *restrict exponents, float scale,
+               float *restrict y, size_t n)
+{
+    int bad = 0;
+    for (size_t i = 0; i < n;) {
+        size_t end = n - i < BLOCK ? n : i + BLOCK;
+        bad |= has_255(exponents + i, end - i);
+#ifdef LANES
+        for (; i + LANES <= end; i += LANES) {
+            lanes product = lanes_mul(lanes_set(scale), lanes_value(signs, exponents, i));
+            lanes_store(y + i, lanes_add(lanes_load(y + i), product));
+        }
+#endif
+        for (; i < end; i++) {
+            float product = scale * value(signs, exponents[i], i);
+            y[i] += product;
+        }
+    }
+    return bad;
+}
+
+const struct k_natural CC_K(k_natural) = {.encode = encode, .load = load, .add = add};
