@@ -62,10 +62,14 @@ int cc_param_set(const struct cc_param *p, const char *text, void *out, struct c
         *real_at(p, out) = v;
         return CC_OK;
     }
-    uint64_t v;
-    if (cc_parse_count(text, &v, NULL) != CC_OK || v > INT64_MAX || !in_range(p, (double)v))
+    bool negative = text[0] == '-' && p->min < 0;
+    uint64_t count;
+    if (cc_parse_count(text + negative, &count, NULL) != CC_OK || count > INT64_MAX)
         return bad_value(p, text, e);
-    *int_at(p, out) = (int64_t)v;
+    int64_t v = negative ? -(int64_t)count : (int64_t)count;
+    if (!in_range(p, (double)v))
+        return bad_value(p, text, e);
+    *int_at(p, out) = v;
     return CC_OK;
 }
 

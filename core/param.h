@@ -12,7 +12,8 @@
 
 enum cc_param_type {
     CC_REAL,   /* double */
-    CC_INT,    /* int64_t; written with a suffix as in 25M or 1Mi, if one likes */
+    CC_INT,    /* int64_t; written with a suffix as in 25M or 1Mi, if one likes;
+                  below zero only where min is */
     CC_FLAG,   /* int64_t, 0 or 1 */
     CC_CHOICE, /* int64_t, an index into choices */
     CC_NESTED, /* struct cc_spec *, owned: a scheme with parameters of its own */

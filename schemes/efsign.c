@@ -1,0 +1,37 @@
+/* efsign: signsgd with error feedback. */
+#include "schemes/signs.h"
+
+struct params {
+    char none;
+};
+
+static const struct cc_param table[] = {{.name = NULL}};
+
+static size_t state_bytes(const void *params, const struct cc_shape *shape)
+{
+    (void)params;
+    return shape->n * sizeof(float);
+}
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    (void)cap;
+    return cc_signs_encode(c, ctx, x, c->state, out, len, e);
+}
+
+const struct cc_scheme cc_scheme_efsign = {
+    .id = "efsign",
+    .title = "signs and their mean magnitude, with error feedback",
+    .reference = "Karimireddy et al., Error Feedback Fixes SignSGD, ICML 2019, algorithm 1",
+    .layout = CC_SIGNS_LAYOUT,
+    .flags = CC_LOSSY | CC_FEEDBACK,
+    .kind = CC_OPAQUE,
+    .params = table,
+    .params_bytes = sizeof(struct params),
+    .bound = cc_signs_bound,
+    .state_bytes = state_bytes,
+    .encode = encode,
+    .decode = cc_signs_decode,
+    .decode_add = cc_signs_decode_add,
+};

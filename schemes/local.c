@@ -1,0 +1,172 @@
+/* local: the sum of the gradients of `every` steps, through another scheme; silence in between. */
+#include <string.h>
+
+#include "core/memory.h"
+#include "schemes/accumulate.h"
+#include "schemes/scheme.h"
+#include "schemes/spec.h"
+
+/* The pattern of nested local schemes repeats after the least common multiple of their periods;
+ * beyond this it is a mistake. */
+#define MAX_PERIOD 1000000000
+
+struct params {
+    int64_t every;
+    struct cc_spec *inner;
+};
+
+static const struct cc_param table[] = {
+    CC_PARAM_INT(struct params, every, 2, 1, 1e6, "steps", "send once in so many steps"),
+    {.name = "inner",
+     .help = "the scheme for what is sent, as in inner=(3lc:s=1.75)",
+     .unit = "",
+     .nested_default = "fp32",
+     .offset = offsetof(struct params, inner),
+     .type = CC_NESTED},
+    {.name = NULL},
+};
+
+static size_t gcd(size_t a, size_t b)
+{
+    while (b != 0) {
+        size_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static size_t period(const void *params)
+{
+    const struct params *p = params;
+    size_t every = (size_t)p->every, inner = cc_period(p->inner->scheme, p->inner->params);
+    return every / gcd(every, inner) * inner;
+}
+
+/* The inner scheme was checked when it was made, so neither factor of its product overflows. */
+static int check(const void *params, struct cc_error *e)
+{
+    const struct params *p = params;
+    if (period(params) > MAX_PERIOD)
+        return cc_usage(e,
+                        "every=%lld with inner=%s: what is sent would repeat only after more than "
+                        "%d steps; choose multiples of one another",
+                        (long long)p->every, p->inner->name, MAX_PERIOD);
+    return CC_OK;
+}
+
+/* The sum comes first in the state, the inner scheme's state after it. */
+static size_t sum_bytes(const struct cc_shape *shape)
+{
+    return (shape->n * sizeof(float) + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+}
+
+static struct cc_codec inner_codec(const struct cc_codec *c)
+{
+    const struct params *p = c->params;
+    struct cc_codec inner = {.scheme = p->inner->scheme,
+                             .params = p->inner->params,
+                             .shape = c->shape,
+                             .scratch = c->scratch};
+    if (c->state != NULL && cc_state_bytes(&inner) > 0)
+        inner.state = (char *)c->state + sum_bytes(&c->shape);
+    return inner;
+}
+
+static size_t bound(const void *params, const struct cc_shape *shape)
+{
+    const struct cc_spec *inner = ((const struct params *)params)->inner;
+    return inner->scheme->bound(inner->params, shape);
+}
+
+static size_t state_bytes(const void *params, const struct cc_shape *shape)
+{
+    struct cc_codec c = {.params = params, .shape = *shape};
+    struct cc_codec inner = inner_codec(&c);
+    return sum_bytes(shape) + cc_state_bytes(&inner);
+}
+
+static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
+{
+    struct cc_codec c = {.params = params, .shape = *shape};
+    struct cc_codec inner = inner_codec(&c);
+    return cc_scratch_bytes(&inner);
+}
+
+static void init(const struct cc_codec *c)
+{
+    memset(c->state, 0, sum_bytes(&c->shape));
+    struct cc_codec inner = inner_codec(c);
+    cc_codec_reset(&inner);
+}
+
+static int silent(const struct cc_codec *c, const struct cc_context *ctx)
+{
+    const struct params *p = c->params;
+    return (ctx->step + 1) % (uint64_t)p->every != 0;
+}
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    float *sum = c->state;
+    int status = cc_accumulate(ctx, 0, x, sum, c->shape.n, e);
+    if (status != CC_OK)
+        return status;
+    *len = 0;
+    if (silent(c, ctx))
+        return CC_OK;
+    struct cc_codec inner = inner_codec(c);
+    status = cc_encode(&inner, ctx, sum, out, cap, len, e);
+    memset(sum, 0, c->shape.n * sizeof(float));
+    return status;
+}
+
+static int refuse_unexpected(const struct cc_context *ctx, size_t len, struct cc_error *e)
+{
+    return cc_bad_payload(0, e, "%zu bytes, but nothing is sent in step %llu", len,
+                          (unsigned long long)ctx->step);
+}
+
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, float *y, struct cc_error *e)
+{
+    if (silent(c, ctx)) {
+        if (len > 0)
+            return refuse_unexpected(ctx, len, e);
+        memset(y, 0, c->shape.n * sizeof(float));
+        return CC_OK;
+    }
+    struct cc_codec inner = inner_codec(c);
+    return cc_decode(&inner, ctx, in, len, y, e);
+}
+
+/* Adding zeros leaves y as it is. */
+static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                      size_t len, float scale, float *y, struct cc_error *e)
+{
+    if (silent(c, ctx))
+        return len > 0 ? refuse_unexpected(ctx, len, e) : CC_OK;
+    struct cc_codec inner = inner_codec(c);
+    return cc_decode_add(&inner, ctx, in, len, scale, y, e);
+}
+
+const struct cc_scheme cc_scheme_local = {
+    .id = "local",
+    .title = "several local steps, then another scheme",
+    .reference = "3LC, section 4.2 (2 local steps); McMahan et al., AISTATS 2017",
+    .layout = "empty, or the inner scheme's when (step + 1) mod every = 0",
+    .flags = CC_LOSSY | CC_FEEDBACK,
+    .kind = CC_OPAQUE,
+    .params = table,
+    .params_bytes = sizeof(struct params),
+    .check = check,
+    .period = period,
+    .bound = bound,
+    .state_bytes = state_bytes,
+    .scratch_bytes = scratch_bytes,
+    .init = init,
+    .encode = encode,
+    .decode = decode,
+    .decode_add = decode_add,
+};

@@ -1,0 +1,139 @@
+/* lz4: the floats through the LZ4 library in blocks of 4 MiB, a fast lossless yardstick. The bytes
+ * depend on the library's version, never on the machine. */
+#include <lz4.h>
+
+#include "core/bytes.h"
+#include "core/memory.h"
+#include "core/reduce.h"
+#include "schemes/kernels/stream.h"
+#include "schemes/scheme.h"
+
+#define BLOCK ((size_t)1 << 20) /* values: 4 MiB */
+
+struct params {
+    int64_t level;
+};
+
+static const struct cc_param table[] = {
+    CC_PARAM_INT(struct params, level, 1, 1, 65537, "",
+                 "the library's acceleration: higher is faster and larger"),
+    {.name = NULL},
+};
+
+static size_t block_bound(size_t values)
+{
+    return sizeof(uint32_t) + (size_t)LZ4_compressBound((int)(values * sizeof(float)));
+}
+
+static size_t bound(const void *params, const struct cc_shape *shape)
+{
+    (void)params;
+    size_t rest = shape->n % BLOCK, bytes;
+    if (!cc_mul(shape->n / BLOCK, block_bound(BLOCK), &bytes) ||
+        (rest > 0 && __builtin_add_overflow(bytes, block_bound(rest), &bytes)))
+        return SIZE_MAX;
+    return bytes;
+}
+
+/* The encoder's table, or the block that decode_add adds. */
+static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
+{
+    (void)params;
+    size_t encoder = (size_t)LZ4_sizeofState();
+    size_t decoder = (shape->n < BLOCK ? shape->n : BLOCK) * sizeof(float);
+    return encoder > decoder ? encoder : decoder;
+}
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    (void)cap;
+    const struct params *p = c->params;
+    size_t n = c->shape.n;
+    uint8_t *to = out;
+    for (size_t i = 0; i < n; i += BLOCK) {
+        size_t m = n - i < BLOCK ? n - i : BLOCK;
+        if (!cc_finite_bits(k_reduce()->absmax(x + i, m)))
+            return cc_refuse(ctx, x, NULL, n, e);
+        int bytes = LZ4_compress_fast_extState(
+            c->scratch, (const char *)(x + i), (char *)to + sizeof(uint32_t),
+            (int)(m * sizeof(float)), LZ4_compressBound((int)(m * sizeof(float))), (int)p->level);
+        if (bytes <= 0)
+            return cc_fail(e, "lz4: the library refuses the block at index %zu",
+                           (size_t)ctx->offset + i);
+        cc_put_u32(to, (uint32_t)bytes);
+        to += sizeof(uint32_t) + (size_t)bytes;
+    }
+    *len = (size_t)(to - out);
+    return CC_OK;
+}
+
+/* Decodes the m values of the block at *at and moves *at behind it. */
+static int decode_block(const uint8_t *in, size_t len, size_t *at, size_t m, float *y,
+                        struct cc_error *e)
+{
+    if (len - *at < sizeof(uint32_t))
+        return cc_bad_payload(len, e, "the payload ends in the size of an LZ4 block");
+    size_t bytes = cc_get_u32(in + *at), want = m * sizeof(float);
+    if (bytes > len - *at - sizeof(uint32_t))
+        return cc_bad_payload(*at, e, "an LZ4 block of %zu bytes, but only %zu follow", bytes,
+                              len - *at - sizeof(uint32_t));
+    if (bytes > (size_t)LZ4_compressBound((int)want))
+        return cc_bad_payload(*at, e, "an LZ4 block of %zu bytes is too large for %zu values",
+                              bytes, m);
+    *at += sizeof(uint32_t);
+    int got = LZ4_decompress_safe((const char *)in + *at, (char *)y, (int)bytes, (int)want);
+    if (got < 0 || (size_t)got != want)
+        return cc_bad_payload(*at, e, "the LZ4 block does not decode to %zu values", m);
+    *at += bytes;
+    return CC_OK;
+}
+
+static int refuse_rest(size_t at, size_t len, struct cc_error *e)
+{
+    return cc_bad_payload(at, e, "%zu bytes follow the last LZ4 block", len - at);
+}
+
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    size_t n = c->shape.n, at = 0;
+    for (size_t i = 0; i < n; i += BLOCK) {
+        int status = decode_block(in, len, &at, n - i < BLOCK ? n - i : BLOCK, y + i, e);
+        if (status != CC_OK)
+            return status;
+    }
+    return at == len ? CC_OK : refuse_rest(at, len, e);
+}
+
+static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                      size_t len, float scale, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    size_t n = c->shape.n, at = 0;
+    for (size_t i = 0; i < n; i += BLOCK) {
+        size_t m = n - i < BLOCK ? n - i : BLOCK;
+        int status = decode_block(in, len, &at, m, c->scratch, e);
+        if (status != CC_OK)
+            return status;
+        k_stream()->add(c->scratch, scale, y + i, m);
+    }
+    return at == len ? CC_OK : refuse_rest(at, len, e);
+}
+
+const struct cc_scheme cc_scheme_lz4 = {
+    .id = "lz4",
+    .title = "the LZ4 library, lossless",
+    .reference = "Collet, LZ4 block format, 2011",
+    .layout = "per 4 MiB of values: u32 compressed size, an LZ4 block",
+    .flags = 0,
+    .kind = CC_OPAQUE,
+    .params = table,
+    .params_bytes = sizeof(struct params),
+    .bound = bound,
+    .scratch_bytes = scratch_bytes,
+    .encode = encode,
+    .decode = decode,
+    .decode_add = decode_add,
+};

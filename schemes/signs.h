@@ -1,0 +1,20 @@
+/* What signsgd and efsign share: a bit array, then the mean magnitude. */
+#ifndef CC_SCHEMES_SIGNS_H
+#define CC_SCHEMES_SIGNS_H
+
+#include "schemes/scheme.h"
+
+#define CC_SIGNS_LAYOUT "n bits, 1 = not negative (the last byte padded with 0), f32 mean magnitude"
+
+/* SIZE_MAX never: n bits fit. */
+size_t cc_signs_bound(const void *params, const struct cc_shape *shape);
+
+/* residual has n values, or is NULL for none. */
+int cc_signs_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                    float *residual, uint8_t *out, size_t *len, struct cc_error *e);
+int cc_signs_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, float *y, struct cc_error *e);
+int cc_signs_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                        size_t len, float scale, float *y, struct cc_error *e);
+
+#endif

@@ -1,0 +1,30 @@
+/* signsgd: the signs, all with the mean magnitude. */
+#include "schemes/signs.h"
+
+struct params {
+    char none;
+};
+
+static const struct cc_param table[] = {{.name = NULL}};
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    (void)cap;
+    return cc_signs_encode(c, ctx, x, NULL, out, len, e);
+}
+
+const struct cc_scheme cc_scheme_signsgd = {
+    .id = "signsgd",
+    .title = "signs and their mean magnitude",
+    .reference = "Bernstein et al., signSGD, ICML 2018, algorithm 1; scaled by the mean magnitude",
+    .layout = CC_SIGNS_LAYOUT,
+    .flags = CC_LOSSY,
+    .kind = CC_OPAQUE,
+    .params = table,
+    .params_bytes = sizeof(struct params),
+    .bound = cc_signs_bound,
+    .encode = encode,
+    .decode = cc_signs_decode,
+    .decode_add = cc_signs_decode_add,
+};

@@ -1,0 +1,160 @@
+/* zfp: the floats through the zfp library with a bound on the absolute error. The library
+ * allocates the few words of its bit stream. The bytes depend on how it was built: the stream is
+ * padded to its word (64 bits unless BIT_STREAM_WORD_TYPE says otherwise), and ZFP_ROUNDING_MODE
+ * changes bits; a payload that ends on another word is refused. */
+#include <float.h>
+#include <string.h>
+#include <zfp.h>
+
+#include "core/bytes.h"
+#include "core/memory.h"
+#include "core/reduce.h"
+#include "schemes/kernels/stream.h"
+#include "schemes/scheme.h"
+
+/* The library reads whole words, without looking where the stream ends. */
+#define PADDING 64
+
+struct params {
+    double tolerance;
+};
+
+static const struct cc_param table[] = {
+    CC_PARAM_REAL(struct params, tolerance, 0.01, 1e-9, 1, "",
+                  "largest error, as a fraction of the largest magnitude", .max_open = false),
+    {.name = NULL},
+};
+
+/* Structs of our own instead of zfp_field_1d() and zfp_stream_open(), which allocate. */
+static zfp_field field(const float *x, size_t n)
+{
+    return (zfp_field){.type = zfp_type_float, .nx = n, .data = (void *)(uintptr_t)x};
+}
+
+/* The largest stream does not depend on the tolerance; 0: too large for the library. */
+static size_t stream_bytes(size_t n)
+{
+    zfp_stream zfp = {.exec = {.policy = zfp_exec_serial}};
+    (void)zfp_stream_set_accuracy(&zfp, 1.0);
+    zfp_field f = field(NULL, n);
+    return n > SIZE_MAX / 16 ? 0 : zfp_stream_maximum_size(&zfp, &f);
+}
+
+static size_t bound(const void *params, const struct cc_shape *shape)
+{
+    (void)params;
+    size_t stream = stream_bytes(shape->n);
+    return stream == 0 ? SIZE_MAX : sizeof(float) + stream;
+}
+
+/* Rounded up, so that what follows it in the scratch memory is aligned. */
+static size_t buffer_bytes(size_t n)
+{
+    return (stream_bytes(n) + PADDING + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+}
+
+/* The aligned copy of the stream, and the values it decodes for decode_add. */
+static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
+{
+    (void)params;
+    return buffer_bytes(shape->n) + shape->n * sizeof(float);
+}
+
+/* Runs the library over the stream in the scratch memory; 0 when it fails. */
+static size_t run(const struct cc_codec *c, float t, float *values,
+                  size_t (*work)(zfp_stream *, zfp_field *))
+{
+    bitstream *bits = stream_open(c->scratch, buffer_bytes(c->shape.n));
+    if (bits == NULL)
+        return 0;
+    zfp_stream zfp = {.stream = bits, .exec = {.policy = zfp_exec_serial}};
+    (void)zfp_stream_set_accuracy(&zfp, (double)t);
+    zfp_field f = field(values, c->shape.n);
+    size_t bytes = work(&zfp, &f);
+    stream_close(bits);
+    return bytes;
+}
+
+static size_t compress(zfp_stream *zfp, zfp_field *f)
+{
+    return zfp_compress(zfp, f);
+}
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    (void)cap;
+    const struct params *p = c->params;
+    uint32_t absmax = k_reduce()->absmax(x, c->shape.n);
+    if (!cc_finite_bits(absmax))
+        return cc_refuse(ctx, x, NULL, c->shape.n, e);
+    float t = (float)p->tolerance * cc_bits_f32(absmax);
+    cc_put_f32(out, t);
+    *len = sizeof t;
+    if (t > 0) {
+        size_t bytes = run(c, t, (float *)(uintptr_t)x, compress);
+        if (bytes == 0)
+            return cc_fail(e, "zfp: the library could not encode %zu values", c->shape.n);
+        memcpy(out + sizeof t, c->scratch, bytes);
+        *len += bytes;
+    }
+    return CC_OK;
+}
+
+/* Within the tolerance of the largest float there are infinities. */
+static void limit(float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = y[i] > FLT_MAX ? FLT_MAX : y[i] < -FLT_MAX ? -FLT_MAX : y[i];
+}
+
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    size_t n = c->shape.n, most = bound(c->params, &c->shape);
+    if (len < sizeof(float) || len > most)
+        return cc_bad_length(len, len > most ? most : sizeof(float), e);
+    float t = cc_get_f32(in);
+    if (!cc_finite(t) || t < 0)
+        return cc_bad_payload(0, e, "the tolerance is %g", (double)t);
+    if (t == 0) {
+        memset(y, 0, n * sizeof(float));
+        return len == sizeof t ? CC_OK : cc_bad_length(len, sizeof t, e);
+    }
+    size_t bytes = len - sizeof t;
+    memcpy(c->scratch, in + sizeof t, bytes);
+    memset((char *)c->scratch + bytes, 0, buffer_bytes(n) - bytes);
+    size_t used = run(c, t, y, zfp_decompress);
+    if (used != bytes)
+        return cc_bad_payload(len < sizeof t + used ? len : sizeof t + used, e,
+                              "the zfp stream has %zu bytes, not %zu", bytes, used);
+    limit(y, n);
+    return CC_OK;
+}
+
+static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                      size_t len, float scale, float *y, struct cc_error *e)
+{
+    uint8_t *values = (uint8_t *)c->scratch + buffer_bytes(c->shape.n);
+    int status = decode(c, ctx, in, len, (float *)(void *)values, e);
+    if (status == CC_OK)
+        k_stream()->add(values, scale, y, c->shape.n);
+    return status;
+}
+
+const struct cc_scheme cc_scheme_zfp = {
+    .id = "zfp",
+    .title = "the zfp library, bounded error",
+    .reference = "Lindstrom, Fixed-Rate Compressed Floating-Point Arrays, TVCG 2014",
+    .layout = "f32 tolerance; if it is not 0, a zfp stream of the n x f32",
+    .flags = CC_LOSSY,
+    .kind = CC_OPAQUE,
+    .params = table,
+    .params_bytes = sizeof(struct params),
+    .bound = bound,
+    .scratch_bytes = scratch_bytes,
+    .encode = encode,
+    .decode = decode,
+    .decode_add = decode_add,
+};
