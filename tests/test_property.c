@@ -148,13 +148,16 @@ static void every_manner(void **state)
 
 static bool keeps_residual(const struct rig *rig)
 {
-    if ((rig->spec->scheme->flags & CC_FEEDBACK) == 0)
+    const char *id = rig->spec->scheme->id;
+    if ((rig->spec->scheme->flags & CC_FEEDBACK) == 0 || strcmp(id, "local") == 0 ||
+        strcmp(id, "dgc") == 0)
         return false;
     return !setting_has(rig->spec, "ef") || setting_int(rig->spec, "ef") != 0;
 }
 
 /* What was encoded is what is decoded and what is left over, exactly as floats subtract. The
- * residual is the first thing in the state of every scheme that has one. */
+ * residual is the first thing in the state of every scheme that has one. Two keep something else:
+ * local the sum that waits, dgc momentum and velocity; the reference follows them. */
 static void residual_identity(void **state)
 {
     struct rig rig;

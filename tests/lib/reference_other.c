@@ -216,6 +216,7 @@ static bool zstd_decode(const struct ref *r, const struct cc_context *ctx, struc
     (void)ctx;
     const size_t bytes = r->shape.n * sizeof *y;
     return ZSTD_findFrameCompressedSize(in->at, in->len) == in->len &&
+           ZSTD_getFrameContentSize(in->at, in->len) == bytes &&
            ZSTD_decompress(y, bytes, in->at, in->len) == bytes;
 }
 
@@ -282,15 +283,15 @@ static const char *zfp_check(struct ref *r, const struct cc_context *ctx, const 
                              const uint8_t *payload, size_t len)
 {
     float *y = ref_room(r->shape.n, sizeof *y);
-    const float tolerance =
-        (float)setting_real(r->spec, "tolerance") * largest_magnitude(x, r->shape.n);
+    const float largest = largest_magnitude(x, r->shape.n);
+    const float tolerance = (float)setting_real(r->spec, "tolerance") * largest;
     struct ref_in in = {.at = payload, .len = len};
     const char *why = NULL;
     if (bits_of(get_f32(&in)) != bits_of(tolerance))
         why = "the tolerance is not (float)tolerance * max|x|";
     (void)ref_decode(r, ctx, payload, len, y);
     for (size_t i = 0; i < r->shape.n; i++)
-        if (!(fabs((double)x[i] - (double)y[i]) <= (double)tolerance) && tolerance > 0)
+        if (!(fabs((double)x[i] - (double)y[i]) <= (double)tolerance) && largest >= 0x1p-97f)
             why = "a value is off by more than the tolerance";
     free(y);
     return why;

@@ -130,7 +130,9 @@ static void int8_encode(struct ref *r, const struct cc_context *ctx, const float
                         struct ref_out *out)
 {
     (void)ctx;
-    const float scale = largest_magnitude(x, r->shape.n) / 127.0f;
+    float scale = largest_magnitude(x, r->shape.n) / 127.0f;
+    if (scale > 0x1.020406p+121f)
+        scale = 0x1.020406p+121f;
     put_f32(out, scale);
     for (size_t i = 0; i < r->shape.n; i++) {
         double q = 0;
