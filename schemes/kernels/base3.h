@@ -32,12 +32,12 @@ struct k_base3 {
                  uint8_t *bytes, size_t n);
 
     /* These take the first digit of each byte (at most CC_BYTE_MAX) and leave the others, times 3,
-     * so that the next call takes the next; v is what the trits -1, 0, 1 stand for. */
+     * so that the next call takes the next. */
 
-    /* y = v[digit] */
-    void (*set)(uint8_t *bytes, const float v[3], float *y, size_t n);
-    /* y += v[digit] */
-    void (*add)(uint8_t *bytes, const float v[3], float *y, size_t n);
+    /* y = m * trit */
+    void (*set)(uint8_t *bytes, float m, float *y, size_t n);
+    /* y += scale * (m * trit) */
+    void (*add)(uint8_t *bytes, float m, float scale, float *y, size_t n);
 
     /* Copies n bytes; returns the largest. */
     unsigned (*copy)(const uint8_t *in, uint8_t *out, size_t n);

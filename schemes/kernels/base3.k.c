@@ -1,6 +1,7 @@
 #include "schemes/kernels/base3.h"
 
 #include "core/bytes.h"
+#include "schemes/scheme.h"
 
 static inline uint8_t append(uint8_t byte, int trit)
 {
@@ -59,30 +60,24 @@ static void draw_trits(const float *restrict x, float *restrict r, float m, stru
     }
 }
 
-/* What follows the first digit, times 3. */
-static inline uint8_t rest(uint8_t byte)
+/* The first digit's trit; what follows it, times 3, stays. */
+static inline int take(uint8_t *byte)
 {
-    return (uint8_t)(3 * (byte - 81 * ((byte >= 81) + (byte >= 162))));
+    int digit = (*byte >= 81) + (*byte >= 162);
+    *byte = (uint8_t)(3 * (*byte - 81 * digit));
+    return digit - (int)CC_DIGIT_ZERO;
 }
 
-static void set(uint8_t *restrict bytes, const float v[3], float *restrict y, size_t n)
+static void set(uint8_t *restrict bytes, float m, float *restrict y, size_t n)
 {
-    const float minus = v[0], zero = v[1], plus = v[2];
-    for (size_t i = 0; i < n; i++) {
-        uint8_t b = bytes[i];
-        y[i] = b < 81 ? minus : b < 162 ? zero : plus;
-        bytes[i] = rest(b);
-    }
+    for (size_t i = 0; i < n; i++)
+        y[i] = m * (float)take(bytes + i);
 }
 
-static void add(uint8_t *restrict bytes, const float v[3], float *restrict y, size_t n)
+static void add(uint8_t *restrict bytes, float m, float scale, float *restrict y, size_t n)
 {
-    const float minus = v[0], zero = v[1], plus = v[2];
-    for (size_t i = 0; i < n; i++) {
-        uint8_t b = bytes[i];
-        y[i] += b < 81 ? minus : b < 162 ? zero : plus;
-        bytes[i] = rest(b);
-    }
+    for (size_t i = 0; i < n; i++)
+        y[i] = cc_add_scaled(y[i], scale, m * (float)take(bytes + i));
 }
 
 static unsigned copy(const uint8_t *restrict in, uint8_t *restrict out, size_t n)

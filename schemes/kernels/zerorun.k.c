@@ -2,17 +2,99 @@
 
 #include <string.h>
 
+#include "core/bytes.h"
 #include "schemes/kernels/base3.h"
+
+#ifdef __AVX512VBMI2__
+#include <immintrin.h>
+#endif
 
 /* The code of a run of k = 2 .. 14 is RUN_CODE + k. */
 #define RUN_CODE 241u
 
-/* One byte at a time and without branches: runs in gradients are too irregular to predict. */
+#ifdef __AVX512VBMI2__
+
+/* What stands for the last piece of a run of 1, 2, ... bytes that is cut into 14s. */
+#define PIECE 121, 243, 244, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254, 255
+static const uint8_t last_piece[128] = {0,     PIECE, PIECE, PIECE, PIECE, PIECE,
+                                        PIECE, PIECE, PIECE, PIECE, 121};
+
+/* In each byte, the largest of the bytes up to it. */
+static inline __m512i running_max(__m512i v, const __m512i *earlier)
+{
+    __mmask64 from = ~UINT64_C(1);
+    for (int step = 0, shift = 1; step < 6; step++, shift *= 2) {
+        v = _mm512_max_epu8(v, _mm512_maskz_permutexvar_epi8(from, earlier[step], v));
+        from <<= shift;
+    }
+    return v;
+}
+
+/* 64 bytes at a time: the length of the run up to each byte, from the place of the last byte that
+ * is not zero, says what to write at the end of a piece; the other zero bytes are squeezed out.
+ * Returns how many bytes were read. */
+static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run,
+                             uint8_t *restrict out, size_t *written)
+{
+    uint8_t places[64];
+    for (unsigned k = 0; k < 64; k++)
+        places[k] = (uint8_t)(k + 1);
+    const __m512i place = _mm512_loadu_si512(places);
+    __m512i earlier[6];
+    for (int step = 0; step < 6; step++)
+        earlier[step] = _mm512_sub_epi8(place, _mm512_set1_epi8((char)((1 << step) + 1)));
+    const __m512i low = _mm512_loadu_si512(last_piece);
+    const __m512i high = _mm512_loadu_si512(last_piece + 64);
+    const __m512i zero_byte = _mm512_set1_epi8((char)CC_BYTE_ZERO);
+    unsigned pending = *run;
+    size_t w = 0, i = 0;
+    for (; i + 64 <= n; i += 64) {
+        __m512i b = _mm512_loadu_si512(in + i);
+        uint64_t zero = _mm512_cmpeq_epi8_mask(b, zero_byte);
+        __m512i other = running_max(_mm512_maskz_mov_epi8(~zero, place), earlier);
+        __m512i length = _mm512_sub_epi8(place, other);
+        uint64_t from_before = _mm512_testn_epi8_mask(other, other);
+        length = _mm512_mask_add_epi8(length, from_before, length, _mm512_set1_epi8((char)pending));
+        __m512i piece = _mm512_permutex2var_epi8(low, length, high);
+        uint64_t full = _mm512_mask_cmpeq_epi8_mask(zero, piece, _mm512_set1_epi8((char)255));
+        uint64_t ends = ~zero >> 1 | (uint64_t)(in[i + 64] != CC_BYTE_ZERO) << 63;
+        uint64_t keep = ~zero | full | ends;
+        __m512i bytes = _mm512_mask_mov_epi8(b, zero, piece);
+        /* Whole vectors fit: at most as much was written as was read. */
+        _mm512_storeu_si512(out + w, _mm512_maskz_compress_epi8(keep, bytes));
+        w += (size_t)__builtin_popcountll(keep);
+        pending = ~zero == 0 ? pending + 64 : (unsigned)__builtin_clzll(~zero);
+        pending = ends >> 63 ? 0 : pending % CC_RUN_MAX;
+    }
+    *run = pending;
+    *written = w;
+    return i;
+}
+
+#else
+
+static inline int zeros8(uint64_t word)
+{
+    return word == UINT64_C(0x0101010101010101) * CC_BYTE_ZERO;
+}
+
+/* Eight bytes at a time where they are alike; returns how many bytes were read. */
+static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run,
+                             uint8_t *restrict out, size_t *written)
+{
+    (void)in, (void)n, (void)run, (void)out;
+    *written = 0;
+    return 0;
+}
+
+#endif
+
+/* One byte at a time, without branches: runs in gradients are too irregular to predict. */
 static size_t encode(const uint8_t *restrict in, size_t n, unsigned *run, uint8_t *restrict out)
 {
-    size_t w = 0;
+    size_t w, i = encode_vectors(in, n, run, out, &w);
     unsigned length = *run;
-    for (size_t i = 0; i < n; i++) {
+    for (; i < n; i++) {
         unsigned zero = in[i] == CC_BYTE_ZERO;
         length = zero ? length + 1 : 0;
         unsigned ends = (in[i + 1] != CC_BYTE_ZERO) | (length == CC_RUN_MAX);
