@@ -1,0 +1,133 @@
+#include "schemes/kernels/elias.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+/* Which of 64 levels are not 0, the first one in the lowest bit. */
+static inline uint64_t nonzero_mask(const int16_t *levels)
+{
+#if defined(__AVX512BW__)
+    __m512i a = _mm512_loadu_si512(levels), b = _mm512_loadu_si512(levels + 32);
+    return _mm512_test_epi16_mask(a, a) | (uint64_t)_mm512_test_epi16_mask(b, b) << 32;
+#elif defined(__AVX2__)
+    uint64_t mask = 0;
+    for (int half = 0; half < 2; half++) {
+        const __m256i *in = (const __m256i *)(levels + 32 * half);
+        __m256i zero = _mm256_setzero_si256();
+        __m256i a = _mm256_cmpeq_epi16(_mm256_loadu_si256(in), zero);
+        __m256i b = _mm256_cmpeq_epi16(_mm256_loadu_si256(in + 1), zero);
+        __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(a, b), 0xd8);
+        mask |= (uint64_t) ~(uint32_t)_mm256_movemask_epi8(bytes) << 32 * half;
+    }
+    return mask;
+#else
+    uint64_t mask = 0;
+    for (unsigned i = 0; i < 64; i++)
+        mask |= (uint64_t)(levels[i] != 0) << i;
+    return mask;
+#endif
+}
+
+static inline void put_pair(struct cc_bit_writer *w, size_t distance, int level)
+{
+    unsigned negative = level < 0, magnitude = (unsigned)(negative ? -level : level);
+    if (distance < CC_OMEGA_SMALL && magnitude < CC_OMEGA_SMALL) {
+        struct cc_omega_entry d = cc_omega_small[distance], m = cc_omega_small[magnitude];
+        uint64_t bits = ((uint64_t)d.bits << 1 | negative) << m.len | m.bits;
+        cc_bits_put(w, bits, d.len + 1u + m.len);
+        return;
+    }
+    struct cc_omega d = cc_omega(distance), m = cc_omega(magnitude);
+    cc_bits_put(w, d.bits, d.len);
+    cc_bits_put(w, (uint64_t)negative << m.len | m.bits, m.len + 1);
+}
+
+static uint8_t *put(const int16_t *levels, size_t n, size_t count, uint8_t *out)
+{
+    struct cc_bit_writer w = {.p = out, .buffer = 0, .used = 0};
+    struct cc_omega code = cc_omega(count + 1);
+    cc_bits_put(&w, code.bits, code.len);
+    size_t next = 0; /* one after the last nonzero level */
+    for (size_t i = 0; i < n; i += CC_LEVEL_GROUP) {
+        uint64_t mask = nonzero_mask(levels + i);
+        while (mask != 0) {
+            size_t at = i + (size_t)__builtin_ctzll(mask);
+            put_pair(&w, at + 1 - next, levels[at]);
+            next = at + 1;
+            mask &= mask - 1;
+        }
+    }
+    return cc_bits_end(&w);
+}
+
+/* A pair that is too long for the table. */
+static enum cc_elias_fault get_long_pair(struct cc_bit_reader *r, uint64_t *distance, int *level)
+{
+    uint64_t magnitude;
+    if (!cc_omega_get(r, distance))
+        return CC_ELIAS_END;
+    cc_bits_fill(r);
+    if (r->have == 0)
+        return CC_ELIAS_END;
+    bool negative = r->buffer >> 63;
+    cc_bits_skip(r, 1);
+    if (!cc_omega_get(r, &magnitude))
+        return CC_ELIAS_END;
+    if (magnitude > INT16_MAX)
+        return CC_ELIAS_LEVEL;
+    *level = negative ? -(int)magnitude : (int)magnitude;
+    return CC_ELIAS_OK;
+}
+
+static enum cc_elias_fault get_pairs(struct cc_bit_reader *r, uint64_t count, size_t n, int s,
+                                     int16_t *levels)
+{
+    const uint32_t *pairs = cc_elias_pairs();
+    size_t next = 0;
+    for (; count > 0; count--) {
+        cc_bits_fill(r);
+        uint32_t pair = pairs[r->buffer >> (64 - CC_PAIR_BITS)];
+        unsigned len = pair & 0xff;
+        uint64_t distance = pair >> 8 & 0xff;
+        int level = (int16_t)(pair >> 16);
+        if (__builtin_expect(len != 0 && len <= r->have, 1)) {
+            cc_bits_skip(r, len);
+        } else {
+            enum cc_elias_fault fault = get_long_pair(r, &distance, &level);
+            if (fault != CC_ELIAS_OK)
+                return fault;
+        }
+        if (distance > n - next)
+            return CC_ELIAS_POSITION;
+        if (level > s || level < -s)
+            return CC_ELIAS_LEVEL;
+        next += distance;
+        levels[next - 1] = (int16_t)level;
+    }
+    return CC_ELIAS_OK;
+}
+
+static enum cc_elias_fault get(struct cc_bit_reader *in, size_t n, int s, int16_t *levels)
+{
+    struct cc_bit_reader r = *in;
+    uint64_t count;
+    memset(levels, 0, n * sizeof *levels);
+    enum cc_elias_fault fault = CC_ELIAS_END;
+    if (cc_omega_get(&r, &count))
+        fault = count - 1 > n ? CC_ELIAS_COUNT : get_pairs(&r, count - 1, n, s, levels);
+    if (fault == CC_ELIAS_OK) {
+        unsigned padding = r.have % 8;
+        if (padding > 0 && r.buffer >> (64 - padding) != 0) {
+            fault = CC_ELIAS_PADDING;
+        } else { /* gives back the bytes that it has read ahead */
+            r.p -= r.have / 8;
+            r.buffer = 0;
+            r.have = 0;
+        }
+    }
+    *in = r;
+    return fault;
+}
+
+const struct k_elias CC_K(k_elias) = {.put = put, .get = get};
