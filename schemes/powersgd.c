@@ -1,0 +1,288 @@
+/* powersgd: a matrix as the product of two thin factors, by one step of power iteration from the
+ * factor of the step before. */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/memory.h"
+#include "core/reduce.h"
+#include "schemes/accumulate.h"
+#include "schemes/kernels/lowrank.h"
+#include "schemes/kernels/stream.h"
+#include "schemes/scheme.h"
+
+/* Below this fraction of its length a column is what rounding left of nothing. */
+#define NEGLIGIBLE 1e-6
+
+/* Values of M that are added to the residual and then projected while they are in the cache. */
+#define PIECE 32768
+
+struct params {
+    int64_t rank, ef;
+};
+
+static const struct cc_param table[] = {
+    CC_PARAM_INT(struct params, rank, 4, 1, 1024, "", "columns of the factors"),
+    CC_PARAM_FLAG(struct params, ef, 1, "error feedback: keep what was not sent in a residual"),
+    {.name = NULL},
+};
+
+/* What the shape comes to. r = 0: the values are sent as they are. */
+struct plan {
+    size_t n, rows, cols, r;
+};
+
+static struct plan make_plan(const void *params, const struct cc_shape *shape)
+{
+    const struct params *p = params;
+    struct plan plan = {.n = shape->n};
+    if (shape->ndim < 2 || shape->n == 0)
+        return plan;
+    plan.rows = shape->dim[0];
+    plan.cols = shape->n / plan.rows;
+    size_t r = (size_t)p->rank, values;
+    r = plan.rows < r ? plan.rows : r;
+    r = plan.cols < r ? plan.cols : r;
+    if (cc_mul(r, plan.rows + plan.cols, &values) && values < plan.n)
+        plan.r = r;
+    return plan;
+}
+
+static size_t padded(size_t count, size_t element_bytes)
+{
+    return (count * element_bytes + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+}
+
+/* The state: the transposed Q of the step before, then the residual. */
+static float *state_q(const struct cc_codec *c)
+{
+    return c->state;
+}
+
+static float *state_residual(const struct cc_codec *c, const struct plan *m)
+{
+    return (float *)(void *)((char *)c->state + padded(m->r * m->cols, sizeof(float)));
+}
+
+static size_t state_bytes(const void *params, const struct cc_shape *shape)
+{
+    const struct params *p = params;
+    struct plan m = make_plan(params, shape);
+    if (m.r == 0)
+        return 0;
+    return padded(m.r * m.cols, sizeof(float)) + (p->ef ? m.n * sizeof(float) : 0);
+}
+
+/* Scratch memory. The decoder needs p, and q as floats in the place of q. */
+struct work {
+    double *q;       /* r x cols */
+    float *p;        /* rows x r, as it is sent */
+    double *columns; /* r x rows: p while it is made orthonormal */
+};
+
+static struct work work_of(const struct cc_codec *c, const struct plan *m)
+{
+    char *at = c->scratch;
+    struct work w = {.q = c->scratch};
+    at += padded(m->r * m->cols, sizeof(double));
+    w.p = (float *)(void *)at;
+    at += padded(m->r * m->rows, sizeof(float));
+    w.columns = (double *)(void *)at;
+    return w;
+}
+
+static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
+{
+    struct plan m = make_plan(params, shape);
+    return padded(m.r * m.cols, sizeof(double)) + padded(m.r * m.rows, sizeof(float)) +
+           padded(m.r * m.rows, sizeof(double));
+}
+
+static size_t payload_bytes(const struct plan *m)
+{
+    return (m->r == 0 ? m->n : m->r * (m->rows + m->cols)) * sizeof(float);
+}
+
+static size_t bound(const void *params, const struct cc_shape *shape)
+{
+    struct plan m = make_plan(params, shape);
+    return shape->n > SIZE_MAX / sizeof(float) ? SIZE_MAX : payload_bytes(&m);
+}
+
+/* Draws the columns of Q that are all zeros: they would stay so for ever. The key leaves out all
+ * but the position, so that every worker begins alike. */
+static void draw_zero_columns(float *q, const struct plan *m)
+{
+    const struct cc_random_id id = {.rank = -1};
+    for (size_t k = 0; k < m->r; k++) {
+        float *column = q + k * m->cols;
+        if (k_reduce()->absmax(column, m->cols) != 0)
+            continue;
+        for (size_t j = 0; j < m->cols; j++) {
+            uint64_t i = (uint64_t)j * m->r + k;
+            column[j] = 2 * cc_unit(cc_random(cc_key(&id, i), (uint32_t)i)) - 1;
+        }
+    }
+}
+
+/* columns = M Q, where M is x, or becomes residual + x in the place of the residual. */
+static int project(const struct cc_context *ctx, const float *x, float *residual,
+                   const struct plan *m, const struct work *w, struct cc_error *e)
+{
+    size_t step = PIECE / m->cols + 1;
+    for (size_t i = 0; i < m->rows; i += step) {
+        size_t rows = m->rows - i < step ? m->rows - i : step, at = i * m->cols;
+        if (residual != NULL) {
+            int status = cc_accumulate(ctx, at, x + at, residual + at, rows * m->cols, e);
+            if (status != CC_OK)
+                return status;
+        } else if (!cc_finite_bits(k_reduce()->absmax(x + at, rows * m->cols))) {
+            return cc_refuse(ctx, x, NULL, m->n, e);
+        }
+        k_lowrank()->project((residual != NULL ? residual : x) + at, rows, m->cols, w->q, m->r,
+                             w->columns + i, m->rows);
+    }
+    return CC_OK;
+}
+
+/* Modified Gram-Schmidt over the columns, then p. */
+static void orthonormalize(const struct plan *m, const struct work *w)
+{
+    for (size_t k = 0; k < m->r; k++) {
+        double *column = w->columns + k * m->rows;
+        double before = sqrt(k_lowrank()->dot(column, column, m->rows));
+        for (size_t l = 0; l < k; l++) {
+            const double *other = w->columns + l * m->rows;
+            k_lowrank()->subtract(column, k_lowrank()->dot(other, column, m->rows), other, m->rows);
+        }
+        double norm = sqrt(k_lowrank()->dot(column, column, m->rows));
+        int keep = norm > 0 && norm >= NEGLIGIBLE * before;
+        for (size_t i = 0; i < m->rows; i++) {
+            column[i] = keep ? column[i] / norm : 0;
+            w->p[i * m->r + k] = (float)column[i];
+        }
+    }
+}
+
+/* The new Q. Values so large that a product might overflow are refused. */
+static int project_back(const struct cc_context *ctx, const float *matrix, const struct plan *m,
+                        const struct work *w, float *q, struct cc_error *e)
+{
+    memset(w->q, 0, m->r * m->cols * sizeof(double));
+    k_lowrank()->back(matrix, m->rows, m->cols, w->p, m->r, w->q);
+    double most = (double)FLT_MAX / (2.0 * (double)m->r);
+    for (size_t j = 0; j < m->r * m->cols; j++) {
+        if (!(fabs(w->q[j]) <= most))
+            return cc_fail(e,
+                           "tensor '%s', step %llu: the values of column %zu are too large for "
+                           "powersgd; scale the tensor down, or send it with fp32",
+                           ctx->name != NULL ? ctx->name : "?", (unsigned long long)ctx->step,
+                           j % m->cols);
+        q[j] = (float)w->q[j];
+    }
+    return CC_OK;
+}
+
+static void write_factors(const struct plan *m, const float *p, const float *q, uint8_t *out)
+{
+    memcpy(out, p, m->rows * m->r * sizeof(float));
+    out += m->rows * m->r * sizeof(float);
+    for (size_t j = 0; j < m->cols; j++)
+        for (size_t k = 0; k < m->r; k++)
+            cc_put_f32(out + 4 * (j * m->r + k), q[k * m->cols + j]);
+}
+
+static int encode_matrix(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                         const struct plan *m, uint8_t *out, struct cc_error *e)
+{
+    const struct params *params = c->params;
+    struct work w = work_of(c, m);
+    float *q = state_q(c), *residual = params->ef ? state_residual(c, m) : NULL;
+    draw_zero_columns(q, m);
+    for (size_t j = 0; j < m->r * m->cols; j++)
+        w.q[j] = (double)q[j];
+    int status = project(ctx, x, residual, m, &w, e);
+    if (status != CC_OK)
+        return status;
+    orthonormalize(m, &w);
+    status = project_back(ctx, residual != NULL ? residual : x, m, &w, q, e);
+    if (status != CC_OK)
+        return status;
+    write_factors(m, w.p, q, out);
+    if (residual != NULL &&
+        !cc_finite_bits(k_lowrank()->product(w.p, q, m->rows, m->cols, m->r, CC_LOWRANK_SUBTRACT,
+                                             1.0f, residual)))
+        return cc_refuse(ctx, residual, NULL, m->n, e);
+    return CC_OK;
+}
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    (void)cap;
+    struct plan m = make_plan(c->params, &c->shape);
+    *len = payload_bytes(&m);
+    if (m.r > 0)
+        return encode_matrix(c, ctx, x, &m, out, e);
+    return cc_finite_bits(k_stream()->copy(x, out, m.n)) ? CC_OK : cc_refuse(ctx, x, NULL, m.n, e);
+}
+
+/* Multiplies the factors of the payload into y. */
+static void multiply(const struct cc_codec *c, const struct plan *m, const uint8_t *in,
+                     enum cc_lowrank_mode mode, float scale, float *y)
+{
+    struct work w = work_of(c, m);
+    float *q = (float *)(void *)w.q;
+    memcpy(w.p, in, m->rows * m->r * sizeof(float));
+    in += m->rows * m->r * sizeof(float);
+    for (size_t j = 0; j < m->cols; j++)
+        for (size_t k = 0; k < m->r; k++)
+            q[k * m->cols + j] = cc_get_f32(in + 4 * (j * m->r + k));
+    (void)k_lowrank()->product(w.p, q, m->rows, m->cols, m->r, mode, scale, y);
+}
+
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    struct plan m = make_plan(c->params, &c->shape);
+    if (len != payload_bytes(&m))
+        return cc_bad_length(len, payload_bytes(&m), e);
+    if (m.r == 0)
+        k_stream()->load(in, y, m.n);
+    else
+        multiply(c, &m, in, CC_LOWRANK_SET, 1.0f, y);
+    return CC_OK;
+}
+
+static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                      size_t len, float scale, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    struct plan m = make_plan(c->params, &c->shape);
+    if (len != payload_bytes(&m))
+        return cc_bad_length(len, payload_bytes(&m), e);
+    if (m.r == 0)
+        k_stream()->add(in, scale, y, m.n);
+    else
+        multiply(c, &m, in, CC_LOWRANK_ADD, scale, y);
+    return CC_OK;
+}
+
+const struct cc_scheme cc_scheme_powersgd = {
+    .id = "powersgd",
+    .title = "low-rank factors of a matrix",
+    .reference = "Vogels et al., PowerSGD, NeurIPS 2019, algorithms 1 and 2",
+    .layout = "P, rows x r f32, then Q, cols x r f32; n x f32 if that is not smaller",
+    .flags = CC_LOSSY | CC_FEEDBACK,
+    .kind = CC_OPAQUE,
+    .params = table,
+    .params_bytes = sizeof(struct params),
+    .bound = bound,
+    .state_bytes = state_bytes,
+    .scratch_bytes = scratch_bytes,
+    .encode = encode,
+    .decode = decode,
+    .decode_add = decode_add,
+};
