@@ -50,10 +50,8 @@ static void compare_decoded(struct rig *rig, const struct cc_context *ctx, const
 
 static void compare_residual(const struct rig *rig, const struct ref *ref, const char *at)
 {
-    const float *expected = ref_residual(ref), *kept = rig->codec.state;
-    const bool ef = setting_has(rig->spec, "ef") ? setting_int(rig->spec, "ef") != 0
-                                                 : (rig->spec->scheme->flags & CC_FEEDBACK) != 0;
-    if (!ef || expected == NULL)
+    const float *expected = ref_residual(ref), *kept = rig_residual(rig);
+    if (kept == NULL)
         return;
     for (size_t i = 0; i < rig->codec.shape.n; i++)
         if (!rig_same(kept[i], expected[i]))

@@ -75,6 +75,8 @@ static struct pair qsgd_pair(const struct cc_spec *s, const float *x, size_t n, 
     int64_t levels = setting_int(s, "levels");
     if (levels == 0)
         levels = ((int64_t)1 << (setting_int(s, "bits") - 1)) - 1;
+    if (norm == 0)
+        return (struct pair){0, 1};
     const double step = norm / (double)levels, low = floor(fabs((double)x[i]) / step);
     return signed_pair(x[i], low * step, (low + 1) * step);
 }

@@ -34,6 +34,8 @@ struct ref *ref_new(const struct cc_spec *spec, const struct cc_shape *shape)
     r->shape = *shape;
     r->feedback =
         row->feedback == ALWAYS || (row->feedback == IF_EF && setting_int(spec, "ef") != 0);
+    if (shape->n > 0 && row->sends_all != NULL && row->sends_all(r))
+        r->feedback = false;
     r->residual = ref_room(shape->n, sizeof(float));
     r->x = ref_room(shape->n, sizeof(float));
     r->u = ref_room(shape->n, sizeof(float));

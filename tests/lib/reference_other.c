@@ -127,11 +127,21 @@ static const char *check_q(const struct matrix *m, const float *M, const float *
     return NULL;
 }
 
-static const char *check_factors(const struct ref *r, const struct matrix *m, const float *x,
+/* The Q of the step before. */
+static const float *last_q(struct ref *r, const struct matrix *m)
+{
+    const struct cc_context first = {.rank = -1};
+    for (size_t i = 0; i < m->cols * m->rank && !r->begun; i++)
+        r->u[i] = 2 * ((float)(ref_random(&first, -1, 0, i) >> 8) / 16777216.0f) - 1;
+    r->begun = true;
+    return r->u;
+}
+
+static const char *check_factors(struct ref *r, const struct matrix *m, const float *x,
                                  const float *P, const float *Q)
 {
     double *expected = ref_room(m->rows * m->rank, sizeof *expected);
-    const double least = expected_p(m, x, r->u, expected);
+    const double least = expected_p(m, x, last_q(r, m), expected);
     const double tolerance = 2e-5 / (least + 1e-30);
     const char *why = check_orthonormal(m, P, tolerance);
     for (size_t i = 0; i < m->rows * m->rank && why == NULL; i++)
@@ -153,12 +163,6 @@ static const char *powersgd_check(struct ref *r, const struct cc_context *ctx, c
                 return "a value is not sent as it is";
         return NULL;
     }
-    if (r->v[0] == 0) { /* marks that a step has been */
-        const struct cc_context first = {.rank = -1};
-        for (size_t i = 0; i < m.cols * m.rank; i++)
-            r->u[i] = 2 * ((float)(ref_random(&first, -1, 0, i) >> 8) / 16777216.0f) - 1;
-        r->v[0] = 1;
-    }
     float *P = ref_room(m.rows * m.rank, sizeof *P), *Q = ref_room(m.cols * m.rank, sizeof *Q);
     for (size_t i = 0; i < m.rows * m.rank; i++)
         P[i] = get_f32(&in);
@@ -169,6 +173,28 @@ static const char *powersgd_check(struct ref *r, const struct cc_context *ctx, c
     free(P);
     free(Q);
     return why;
+}
+
+static bool powersgd_sends_all(const struct ref *r)
+{
+    return matrix_of(r).rank == 0;
+}
+
+/* M Q, before anything is done to its columns, does not fit into floats. */
+static bool powersgd_overflows(struct ref *r, const struct cc_context *ctx, const float *x)
+{
+    (void)ctx;
+    const struct matrix m = r->shape.n == 0 ? (struct matrix){0} : matrix_of(r);
+    for (size_t i = 0; i < m.rows; i++) {
+        for (size_t k = 0; k < m.rank; k++) {
+            double sum = 0;
+            for (size_t j = 0; j < m.cols; j++)
+                sum += (double)x[i * m.cols + j] * (double)last_q(r, &m)[j * m.rank + k];
+            if (!is_finite((float)sum))
+                return true;
+        }
+    }
+    return false;
 }
 
 /* --- local --- */
@@ -302,7 +328,12 @@ static const char *zfp_check(struct ref *r, const struct cc_context *ctx, const 
 }
 
 const struct ref_row ref_rows_other[] = {
-    {.id = "powersgd", .feedback = IF_EF, .check = powersgd_check, .decode = powersgd_decode},
+    {.id = "powersgd",
+     .feedback = IF_EF,
+     .check = powersgd_check,
+     .decode = powersgd_decode,
+     .sends_all = powersgd_sends_all,
+     .overflows = powersgd_overflows},
     {.id = "local", .begin = local_begin, .finish = local_finish, .decode = local_decode},
     {.id = "zstd", .check = lossless_check, .decode = zstd_decode},
     {.id = "lz4", .check = lossless_check, .decode = lz4_decode},

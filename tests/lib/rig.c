@@ -140,6 +140,19 @@ int rig_decode_add(struct rig *r, const struct cc_context *ctx, const uint8_t *p
     return cc_decode_add(&c, ctx, in, len, scale, out, &r->e);
 }
 
+const float *rig_residual(const struct rig *r)
+{
+    const char *id = r->spec->scheme->id;
+    const size_t bytes = cc_state_bytes(&r->codec), own = r->codec.shape.n * sizeof(float);
+    if ((r->spec->scheme->flags & CC_FEEDBACK) == 0 || bytes < own || strcmp(id, "local") == 0 ||
+        strcmp(id, "dgc") == 0)
+        return NULL;
+    if (setting_has(r->spec, "ef") && setting_int(r->spec, "ef") == 0)
+        return NULL;
+    const uint8_t *state = r->codec.state;
+    return (const float *)(const void *)(strcmp(id, "powersgd") == 0 ? state + bytes - own : state);
+}
+
 struct cc_context rig_context(uint64_t step)
 {
     return (struct cc_context){.seed = 42,

@@ -44,6 +44,11 @@ int rig_decode_add(struct rig *r, const struct cc_context *ctx, const uint8_t *p
                    float scale, const float **y);
 float rig_before_add(size_t i);
 
+/* Where the codec keeps its residual: first in its state; powersgd has the factor Q before it. NULL
+ * for codecs that keep none: ef=0, or local and dgc, whose state is something else, or a powersgd
+ * that sends the values as they are. */
+const float *rig_residual(const struct rig *r);
+
 /* A context that differs from step to step as they do in a run. The offset is such that chunks
  * of more than 4,096 values cross the 2^32nd value of their tensor. */
 struct cc_context rig_context(uint64_t step);
