@@ -40,7 +40,17 @@ BIN     := $(BUILD)/bin/commcomp
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
-FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+TEST_LIB_OBJ := $(TEST_LIB:%.c=$(BUILD)/obj/%.o)
+
+# Fuzz targets: each tests/fuzz/fuzz_X.c, with seeds in tests/fuzz/corpus/X. fuzz_X is libFuzzer's,
+# replay_X runs the target over files.
+FUZZ_SRC     := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_NAMES   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
+FUZZ_SECONDS ?= 60
+ASAN_BUILD   := BUILD=build-asan OPT="-O1 -g" \
+                SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
+FUZZ_BUILD   := BUILD=build-fuzz CC=clang OPT="-O1 -g" \
+                SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
 
 all: $(BIN)
 
@@ -63,16 +73,69 @@ $(BUILD)/obj/%.$(1).o: %.k.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-$(BUILD)/tests/%: tests/%.c $(TEST_LIB:%.c=$(BUILD)/obj/%.o) $(LIB)
+TEST_COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@
+TEST_LINK    = $(TEST_LIB_OBJ) $(LIB) $(LDLIBS) -lcmocka
+
+$(BUILD)/tests/%: tests/%.c $(TEST_LIB_OBJ) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< \
-	    $(TEST_LIB:%.c=$(BUILD)/obj/%.o) $(LIB) $(LDLIBS) -lcmocka
+	$(TEST_COMPILE) $< $(TEST_LINK)
 
 tests: $(TESTS)
+
+# Shows what failed; everything is in the log.
+$(BUILD)/tests/%.passed: $(BUILD)/tests/%
+	@echo $<
+	@$< >$@.log 2>&1 || { grep -v '^\[ RUN\|^\[       OK' $@.log; exit 1; }
+	@grep COMMCOMP_ $@.log || true
+	@touch $@
+
+check: $(TESTS:%=%.passed) fuzz-replay
+
+# The same under the address and undefined-behaviour sanitizers.
+check-asan:
+	$(MAKE) $(ASAN_BUILD) check
+
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(TEST_LIB_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(TEST_COMPILE) -fsanitize=fuzzer $< $(TEST_LINK)
+
+$(BUILD)/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/standalone.c $(TEST_LIB_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(TEST_COMPILE) $< tests/fuzz/standalone.c $(TEST_LINK)
+
+$(BUILD)/fuzz/seeds_%: tests/fuzz/seeds_%.c $(TEST_LIB_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(TEST_COMPILE) $< $(TEST_LINK)
+
+fuzz-build:
+	$(MAKE) $(FUZZ_BUILD) $(FUZZ_NAMES:%=build-fuzz/fuzz/fuzz_%)
+
+# FUZZ_SECONDS in all; what is found lands in build-fuzz, as new seeds do.
+fuzz: fuzz-build
+	@for name in $(FUZZ_NAMES); do \
+	    mkdir -p build-fuzz/corpus/$$name; \
+	    build-fuzz/fuzz/fuzz_$$name -max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_NAMES)))) \
+	        -timeout=20 -print_final_stats=1 -artifact_prefix=build-fuzz/$$name- \
+	        build-fuzz/corpus/$$name tests/fuzz/corpus/$$name || exit 1; \
+	done
+
+# Every seed through every target, with this build, and with the sanitizers.
+fuzz-replay: $(FUZZ_NAMES:%=$(BUILD)/fuzz/replay_%)
+	@for name in $(FUZZ_NAMES); do \
+	    find tests/fuzz/corpus/$$name -type f | xargs $(BUILD)/fuzz/replay_$$name || exit 1; \
+	done
+
+fuzz-regress:
+	$(MAKE) $(ASAN_BUILD) fuzz-replay
+
+# Writes the seeds that are made of real payloads.
+fuzz-seeds: $(BUILD)/fuzz/seeds_decode
+	mkdir -p tests/fuzz/corpus/decode
+	$< tests/fuzz/corpus/decode
 
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests clean
+.PHONY: all tests check check-asan fuzz-build fuzz fuzz-replay fuzz-regress fuzz-seeds clean
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
