@@ -114,7 +114,7 @@ static int next_block(struct source *s, size_t count, uint8_t *block, struct cc_
 /* y = m * trit, or with add y += scale * (m * trit). */
 static int decode(struct source *s, size_t n, int add, float scale, float *y, struct cc_error *e)
 {
-    uint8_t block[BLOCK + 16];
+    uint8_t block[BLOCK + CC_RUN_SLACK];
     float m = cc_get_f32(s->in);
     size_t total = packed_bytes(n);
     for (size_t j = 0, count; j < total; j += count) {

@@ -7,7 +7,8 @@
 
 #include "core/isa.h"
 
-#define CC_RUN_MAX 14u
+#define CC_RUN_MAX   14u
+#define CC_RUN_SLACK 128u
 
 struct k_zerorun {
     /* Encodes n bytes of at most 242. in[n] is read too: it says whether a run goes on. *run
@@ -16,7 +17,7 @@ struct k_zerorun {
     size_t (*encode)(const uint8_t *in, size_t n, unsigned *run, uint8_t *out);
     /* Expands in[*at, len) until `want` bytes or more are written to out, or the input ends; the
      * last run may go beyond. Advances *at and returns how many were written. out has room for
-     * want + 16. */
+     * want + CC_RUN_SLACK, all of which may be written to. */
     size_t (*decode)(const uint8_t *in, size_t len, size_t *at, uint8_t *out, size_t want);
 };
 CC_KERNELS(k_zerorun)

@@ -12,6 +12,10 @@
 /* The code of a run of k = 2 .. 14 is RUN_CODE + k. */
 #define RUN_CODE 241u
 
+/* Decoding takes bytes in groups, and prepares some groups at a time. */
+#define GROUP    8
+#define PREPARED 64
+
 #ifdef __AVX512VBMI2__
 
 /* What stands for the last piece of a run of 1, 2, ... bytes that is cut into 14s. */
@@ -106,15 +110,56 @@ static size_t encode(const uint8_t *restrict in, size_t n, unsigned *run, uint8_
     return w;
 }
 
-/* Every byte writes 16 of which 1 to 14 count. */
+/* What an encoded byte expands to, and how often. No branches, as above. */
+static inline uint8_t expand(uint8_t byte, uint8_t *times)
+{
+    uint8_t is_run = (uint8_t) - (byte > CC_BYTE_MAX);
+    *times = (uint8_t)(1 + ((byte - CC_BYTE_MAX) & is_run));
+    return (uint8_t)(byte ^ ((byte ^ CC_BYTE_ZERO) & is_run));
+}
+
+/* Writes GROUP expanded bytes, and rubbish after them; returns how many count. */
+static inline size_t expand_group(const uint8_t *value, const uint8_t *times, uint8_t *out)
+{
+#ifdef __AVX512VBMI2__
+    uint64_t ends = cc_get_u64(times) * UINT64_C(0x0101010101010101);
+    if (ends >> 56 <= 64) {
+        __m512i at = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128((long long)(ends << 8)));
+        uint64_t starts =
+            (uint64_t)_mm512_reduce_or_epi64(_mm512_sllv_epi64(_mm512_set1_epi64(1), at));
+        __m512i v = _mm512_castsi128_si512(_mm_cvtsi64_si128((long long)cc_get_u64(value)));
+        __m512i zeros = _mm512_set1_epi8((char)CC_BYTE_ZERO);
+        _mm512_storeu_si512(out, _mm512_mask_expand_epi8(zeros, starts, v));
+        return ends >> 56;
+    }
+#endif
+    size_t w = 0;
+    for (int k = 0; k < GROUP; k++) {
+        memset(out + w, value[k], 16);
+        w += times[k];
+    }
+    return w;
+}
+
 static size_t decode(const uint8_t *restrict in, size_t len, size_t *at, uint8_t *restrict out,
                      size_t want)
 {
-    size_t w = 0, i = *at;
+    uint8_t value[PREPARED], times[PREPARED];
+    size_t w = 0, i = *at, end = 0;
+    while (len - i >= PREPARED && end <= want) {
+        for (size_t k = 0; k < PREPARED; k++)
+            value[k] = expand(in[i + k], times + k);
+        for (size_t k = 0; k < PREPARED; k += GROUP) {
+            end = w + expand_group(value + k, times + k, out + w);
+            if (end > want)
+                break;
+            w = end;
+            i += GROUP;
+        }
+    }
     for (; i < len && w < want; i++) {
-        unsigned b = in[i];
-        memset(out + w, (int)(b > CC_BYTE_MAX ? CC_BYTE_ZERO : b), 16);
-        w += b > CC_BYTE_MAX ? b - RUN_CODE : 1;
+        memset(out + w, expand(in[i], times), 16);
+        w += times[0];
     }
     *at = i;
     return w;
