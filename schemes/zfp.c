@@ -1,7 +1,7 @@
-/* zfp: the floats through the zfp library with a bound on the absolute error. The library
- * allocates the few words of its bit stream. The bytes depend on how it was built: the stream is
- * padded to its word (64 bits unless BIT_STREAM_WORD_TYPE says otherwise), and ZFP_ROUNDING_MODE
- * changes bits; a payload that ends on another word is refused. */
+/* zfp: the floats through the zfp library with a bound on the absolute error (but subnormal values
+ * become 0). The library allocates the few words of its bit stream. The bytes depend on how it was
+ * built: the stream is padded to its word (64 bits unless BIT_STREAM_WORD_TYPE says otherwise), and
+ * ZFP_ROUNDING_MODE changes bits. */
 #include <float.h>
 #include <string.h>
 #include <zfp.h>
@@ -20,8 +20,8 @@ struct params {
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_REAL(struct params, tolerance, 0.01, 1e-9, 1, "",
-                  "largest error, as a fraction of the largest magnitude", .max_open = false),
+    CC_PARAM_REAL(struct params, tolerance, 0.01, 1e-8, 1, "",
+                  "largest error, as a fraction of the largest magnitude"),
     {.name = NULL},
 };
 
