@@ -401,6 +401,49 @@ static void threelc_error(void **state)
     rig_close(&rig);
 }
 
+/* --- powersgd's factors --- */
+
+/* The columns of P are orthonormal, and Q = transpose(M) P. */
+static void powersgd_factors(void **state)
+{
+    enum { ROWS = 60, COLS = 50 };
+    struct rig rig;
+    assert_true(rig_open(&rig, *state));
+    const struct cc_shape shape = {.n = ROWS * COLS, .dim = {ROWS, COLS}, .ndim = 2};
+    const size_t rank = (size_t)setting_int(rig.spec, "rank");
+    float M[ROWS * COLS], P[ROWS * 8], Q[COLS * 8];
+    assert_in_range(rank, 1, 8);
+    rig_shape(&rig, &shape);
+    for (uint64_t step = 0; step < 3; step++) {
+        const struct cc_context ctx = rig_context(step);
+        const float *residual = rig_residual(&rig);
+        const uint8_t *payload;
+        float gradient[ROWS * COLS];
+        size_t len;
+        data_fill(DATA_GAUSSIAN, step, gradient, shape.n);
+        for (size_t i = 0; i < shape.n; i++)
+            M[i] = residual == NULL ? gradient[i] : gradient[i] + residual[i];
+        assert_int_equal(rig_encode(&rig, &ctx, gradient, &payload, &len), CC_OK);
+        memcpy(P, payload, ROWS * rank * sizeof *P);
+        memcpy(Q, payload + ROWS * rank * sizeof *P, COLS * rank * sizeof *Q);
+        for (size_t a = 0; a < rank; a++) {
+            for (size_t b = 0; b < rank; b++) {
+                double dot = 0;
+                for (size_t i = 0; i < ROWS; i++)
+                    dot += (double)P[i * rank + a] * (double)P[i * rank + b];
+                assert_true(fabs(dot - (a == b)) < 1e-6);
+            }
+            for (size_t j = 0; j < COLS; j++) {
+                double dot = 0;
+                for (size_t i = 0; i < ROWS; i++)
+                    dot += (double)M[i * COLS + j] * (double)P[i * rank + a];
+                assert_true(fabs(dot - (double)Q[j * rank + a]) < 1e-6 * (1 + fabs(dot)));
+            }
+        }
+    }
+    rig_close(&rig);
+}
+
 int main(int argc, char **argv)
 {
     const struct rig_test tests[] = {
@@ -413,6 +456,7 @@ int main(int argc, char **argv)
         {"not_finite", not_finite, ""},
         {"summable", summable, ""},
         {"period", period, ""},
+        {"powersgd_factors", powersgd_factors, "powersgd"},
         {"threelc_error", threelc_error, "3lc"},
     };
     return rig_run("properties", tests, sizeof tests / sizeof tests[0], argc, argv);

@@ -59,120 +59,86 @@ static bool powersgd_decode(const struct ref *r, const struct cc_context *ctx, s
     return get_end(in);
 }
 
-/* P = M Q with orthonormal columns, in double, at most 1 of a column's norm lost to cancellation:
- * returns the smallest share that was left of one. */
-static double expected_p(const struct matrix *m, const float *M, const float *Q, double *P)
+/* The sum of a[i * step_a] * b[i * step_b] over the fixed tree. */
+static double tree_product(const double *a, size_t step_a, const double *b, size_t step_b, size_t n)
 {
-    double least = 1;
-    for (size_t i = 0; i < m->rows; i++) {
-        for (size_t k = 0; k < m->rank; k++) {
-            P[i * m->rank + k] = 0;
-            for (size_t j = 0; j < m->cols; j++)
-                P[i * m->rank + k] += (double)M[i * m->cols + j] * (double)Q[j * m->rank + k];
-        }
+    double total = 0;
+    for (size_t block = 0; block < n; block += 4096) {
+        double lane[16] = {0}, of_block = 0;
+        for (size_t i = 0; i < 4096 && block + i < n; i++)
+            lane[i % 16] += a[(block + i) * step_a] * b[(block + i) * step_b];
+        for (size_t l = 0; l < 16; l++)
+            of_block += lane[l];
+        total += of_block;
     }
-    for (size_t k = 0; k < m->rank; k++) {
-        double before = 0, after = 0;
-        for (size_t i = 0; i < m->rows; i++)
-            before += P[i * m->rank + k] * P[i * m->rank + k];
-        for (size_t other = 0; other < k; other++) {
-            double dot = 0;
-            for (size_t i = 0; i < m->rows; i++)
-                dot += P[i * m->rank + k] * P[i * m->rank + other];
-            for (size_t i = 0; i < m->rows; i++)
-                P[i * m->rank + k] -= dot * P[i * m->rank + other];
-        }
-        for (size_t i = 0; i < m->rows; i++)
-            after += P[i * m->rank + k] * P[i * m->rank + k];
-        const double share = before > 0 ? sqrt(after / before) : 0;
-        least = share < least ? share : least;
-        for (size_t i = 0; i < m->rows; i++)
-            P[i * m->rank + k] = share < 1e-6 ? 0 : P[i * m->rank + k] / sqrt(after);
-    }
-    return least;
+    return total;
 }
 
-/* Columns of P are of length 1, or zero, and orthogonal to `tolerance`. */
-static const char *check_orthonormal(const struct matrix *m, const float *P, double tolerance)
-{
-    for (size_t a = 0; a < m->rank; a++) {
-        for (size_t b = 0; b <= a; b++) {
-            double dot = 0;
-            for (size_t i = 0; i < m->rows; i++)
-                dot += (double)P[i * m->rank + a] * (double)P[i * m->rank + b];
-            if (a == b && fabs(dot - 1) > 1e-5 && dot != 0)
-                return "a column of P is neither of length 1 nor zero";
-            if (a != b && fabs(dot) > tolerance)
-                return "columns of P are not orthogonal";
-        }
-    }
-    return NULL;
-}
-
-/* Q = transpose(M) P, to the rounding of a sum. */
-static const char *check_q(const struct matrix *m, const float *M, const float *P, const float *Q)
-{
-    for (size_t j = 0; j < m->cols; j++) {
-        for (size_t k = 0; k < m->rank; k++) {
-            double sum = 0, magnitude = 0;
-            for (size_t i = 0; i < m->rows; i++) {
-                const double term = (double)M[i * m->cols + j] * (double)P[i * m->rank + k];
-                sum += term;
-                magnitude += fabs(term);
-            }
-            if (fabs(sum - (double)Q[j * m->rank + k]) > 1e-5 * magnitude + 0x1p-148)
-                return "Q is not transpose(M) P";
-        }
-    }
-    return NULL;
-}
-
-/* The Q of the step before. */
-static const float *last_q(struct ref *r, const struct matrix *m)
+/* The Q of the step before; columns of zeros are drawn. */
+static void start_q(const float *kept, const struct matrix *m, double *Q)
 {
     const struct cc_context first = {.rank = -1};
-    for (size_t i = 0; i < m->cols * m->rank && !r->begun; i++)
-        r->u[i] = 2 * ((float)(ref_random(&first, -1, 0, i) >> 8) / 16777216.0f) - 1;
-    r->begun = true;
-    return r->u;
-}
-
-static const char *check_factors(struct ref *r, const struct matrix *m, const float *x,
-                                 const float *P, const float *Q)
-{
-    double *expected = ref_room(m->rows * m->rank, sizeof *expected);
-    const double least = expected_p(m, x, last_q(r, m), expected);
-    const double tolerance = 2e-5 / (least + 1e-30);
-    const char *why = check_orthonormal(m, P, tolerance);
-    for (size_t i = 0; i < m->rows * m->rank && why == NULL; i++)
-        if (fabs((double)P[i] - expected[i]) > tolerance)
-            why = "P is not M Q made orthonormal";
-    free(expected);
-    return why != NULL ? why : check_q(m, x, P, Q);
-}
-
-static const char *powersgd_check(struct ref *r, const struct cc_context *ctx, const float *x,
-                                  const uint8_t *payload, size_t len)
-{
-    (void)ctx;
-    const struct matrix m = matrix_of(r);
-    struct ref_in in = {.at = payload, .len = len};
-    if (m.rank == 0) {
-        for (size_t i = 0; i < r->shape.n; i++)
-            if (get_u32(&in) != bits_of(x[i]))
-                return "a value is not sent as it is";
-        return NULL;
+    for (size_t k = 0; k < m->rank; k++) {
+        bool zeros = true;
+        for (size_t j = 0; j < m->cols; j++)
+            zeros = zeros && kept[j * m->rank + k] == 0;
+        for (size_t j = 0; j < m->cols; j++) {
+            const size_t i = j * m->rank + k;
+            Q[i] = (double)(zeros ? 2 * unit_at(&first, i) - 1 : kept[i]);
+        }
     }
-    float *P = ref_room(m.rows * m.rank, sizeof *P), *Q = ref_room(m.cols * m.rank, sizeof *Q);
-    for (size_t i = 0; i < m.rows * m.rank; i++)
-        P[i] = get_f32(&in);
-    for (size_t i = 0; i < m.cols * m.rank; i++)
-        Q[i] = get_f32(&in);
-    const char *why = check_factors(r, &m, x, P, Q);
-    memcpy(r->u, Q, m.cols * m.rank * sizeof *Q);
-    free(P);
-    free(Q);
-    return why;
+}
+
+static void make_orthonormal(const struct matrix *m, double *P)
+{
+    for (size_t k = 0; k < m->rank; k++) {
+        double *column = P + k;
+        const double before = sqrt(tree_product(column, m->rank, column, m->rank, m->rows));
+        for (size_t l = 0; l < k; l++) {
+            const double c = tree_product(P + l, m->rank, column, m->rank, m->rows);
+            for (size_t i = 0; i < m->rows; i++)
+                column[i * m->rank] -= c * P[i * m->rank + l];
+        }
+        const double left = sqrt(tree_product(column, m->rank, column, m->rank, m->rows));
+        for (size_t i = 0; i < m->rows; i++) {
+            if (left == 0 || left < 1e-6 * before)
+                column[i * m->rank] = 0;
+            else
+                column[i * m->rank] /= left;
+        }
+    }
+}
+
+/* The factors of x: out, or false if a value of Q is too large. */
+static bool factors(const struct ref *r, const struct matrix *m, const float *x, float *P, float *Q)
+{
+    double *start = ref_room(m->cols * m->rank, sizeof *start);
+    double *M = ref_room(m->rows * m->cols, sizeof *M);
+    double *left = ref_room(m->rows * m->rank, sizeof *left);
+    bool fits = true;
+    for (size_t i = 0; i < m->rows * m->cols; i++)
+        M[i] = (double)x[i];
+    start_q(r->u, m, start);
+    for (size_t i = 0; i < m->rows; i++)
+        for (size_t k = 0; k < m->rank; k++)
+            left[i * m->rank + k] = tree_product(M + i * m->cols, 1, start + k, m->rank, m->cols);
+    make_orthonormal(m, left);
+    for (size_t i = 0; i < m->rows * m->rank; i++)
+        P[i] = (float)left[i];
+    for (size_t j = 0; j < m->cols; j++) {
+        for (size_t k = 0; k < m->rank; k++) {
+            double sum = 0;
+            for (size_t i = 0; i < m->rows; i++)
+                sum += M[i * m->cols + j] * (double)P[i * m->rank + k];
+            Q[j * m->rank + k] = (float)sum;
+            if (fabs(sum) > (double)FLT_MAX / (2 * (double)m->rank))
+                fits = false;
+        }
+    }
+    free(start);
+    free(M);
+    free(left);
+    return fits;
 }
 
 static bool powersgd_sends_all(const struct ref *r)
@@ -180,21 +146,37 @@ static bool powersgd_sends_all(const struct ref *r)
     return matrix_of(r).rank == 0;
 }
 
-/* M Q, before anything is done to its columns, does not fit into floats. */
-static bool powersgd_overflows(struct ref *r, const struct cc_context *ctx, const float *x)
+static void powersgd_encode(struct ref *r, const struct cc_context *ctx, const float *x,
+                            struct ref_out *out)
 {
     (void)ctx;
-    const struct matrix m = r->shape.n == 0 ? (struct matrix){0} : matrix_of(r);
-    for (size_t i = 0; i < m.rows; i++) {
-        for (size_t k = 0; k < m.rank; k++) {
-            double sum = 0;
-            for (size_t j = 0; j < m.cols; j++)
-                sum += (double)x[i * m.cols + j] * (double)last_q(r, &m)[j * m.rank + k];
-            if (!is_finite((float)sum))
-                return true;
-        }
+    const struct matrix m = matrix_of(r);
+    float *P = ref_room(m.rows * m.rank, sizeof *P), *Q = ref_room(m.cols * m.rank, sizeof *Q);
+    for (size_t i = 0; i < r->shape.n && m.rank == 0; i++)
+        put_f32(out, x[i]);
+    if (m.rank > 0)
+        (void)factors(r, &m, x, P, Q);
+    for (size_t i = 0; i < m.rows * m.rank; i++)
+        put_f32(out, P[i]);
+    for (size_t i = 0; i < m.cols * m.rank; i++) {
+        put_f32(out, Q[i]);
+        r->u[i] = Q[i];
     }
-    return false;
+    free(P);
+    free(Q);
+}
+
+static bool powersgd_overflows(const struct ref *r, const struct cc_context *ctx, const float *x)
+{
+    (void)ctx;
+    if (r->shape.n == 0 || powersgd_sends_all(r))
+        return false;
+    const struct matrix m = matrix_of(r);
+    float *P = ref_room(m.rows * m.rank, sizeof *P), *Q = ref_room(m.cols * m.rank, sizeof *Q);
+    const bool fits = factors(r, &m, x, P, Q);
+    free(P);
+    free(Q);
+    return !fits;
 }
 
 /* --- local --- */
@@ -313,15 +295,15 @@ static const char *zfp_check(struct ref *r, const struct cc_context *ctx, const 
                              const uint8_t *payload, size_t len)
 {
     float *y = ref_room(r->shape.n, sizeof *y);
-    const float largest = largest_magnitude(x, r->shape.n);
-    const float tolerance = (float)setting_real(r->spec, "tolerance") * largest;
+    const float tolerance =
+        (float)setting_real(r->spec, "tolerance") * largest_magnitude(x, r->shape.n);
     struct ref_in in = {.at = payload, .len = len};
     const char *why = NULL;
     if (bits_of(get_f32(&in)) != bits_of(tolerance))
         why = "the tolerance is not (float)tolerance * max|x|";
     (void)ref_decode(r, ctx, payload, len, y);
     for (size_t i = 0; i < r->shape.n; i++)
-        if (!(fabs((double)x[i] - (double)y[i]) <= (double)tolerance) && largest >= 0x1p-97f)
+        if (!(fabs((double)x[i] - (double)y[i]) <= (double)tolerance) && tolerance >= 0x1p-92f)
             why = "a value is off by more than the tolerance";
     free(y);
     return why;
@@ -330,7 +312,7 @@ static const char *zfp_check(struct ref *r, const struct cc_context *ctx, const 
 const struct ref_row ref_rows_other[] = {
     {.id = "powersgd",
      .feedback = IF_EF,
-     .check = powersgd_check,
+     .encode = powersgd_encode,
      .decode = powersgd_decode,
      .sends_all = powersgd_sends_all,
      .overflows = powersgd_overflows},

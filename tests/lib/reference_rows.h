@@ -72,7 +72,7 @@ struct ref_row {
     /* Tensors for which there is nothing to feed back; NULL: none. */
     bool (*sends_all)(const struct ref *r);
     /* Values that make encoding overflow, though all are finite. */
-    bool (*overflows)(struct ref *r, const struct cc_context *ctx, const float *x);
+    bool (*overflows)(const struct ref *r, const struct cc_context *ctx, const float *x);
 };
 
 struct ref {
@@ -83,7 +83,6 @@ struct ref {
     float *residual;
     float *x;     /* what this step encodes */
     float *u, *v; /* dgc: momentum, velocity; powersgd: u is the Q of the step before */
-    bool begun;   /* powersgd: u is set */
     struct ref *inner;
 };
 

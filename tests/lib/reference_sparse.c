@@ -289,7 +289,7 @@ static float randk_factor(const struct ref *r, size_t k)
     return (float)((double)r->shape.n / (double)k);
 }
 
-static bool randk_overflows(struct ref *r, const struct cc_context *ctx, const float *x)
+static bool randk_overflows(const struct ref *r, const struct cc_context *ctx, const float *x)
 {
     const size_t n = r->shape.n;
     if (n == 0 || r->feedback)
