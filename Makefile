@@ -40,7 +40,17 @@ BIN     := $(BUILD)/bin/commcomp
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
-FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+TEST_LIB_OBJ := $(TEST_LIB:%.c=$(BUILD)/obj/%.o)
+
+# Fuzz targets: each tests/fuzz/fuzz_X.c, with seeds in tests/fuzz/corpus/X. fuzz_X is libFuzzer's,
+# replay_X runs the target over files.
+FUZZ_SRC     := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_NAMES   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
+FUZZ_SECONDS ?= 60
+ASAN_BUILD   := BUILD=$(BUILD)/asan OPT="-O1 -g" \
+                SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
+FUZZ_BUILD   := BUILD=$(BUILD)/fuzzing CC=clang OPT="-O1 -g" \
+                SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
 
 all: $(BIN)
 
@@ -72,12 +82,56 @@ $(BUILD)/obj/%.$(1).o: %.k.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-$(BUILD)/tests/%: tests/%.c $(TEST_LIB:%.c=$(BUILD)/obj/%.o) $(LIB)
+TEST_COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@
+TEST_LINK    = $(TEST_LIB_OBJ) $(LIB) $(LDLIBS) -lcmocka
+
+$(BUILD)/tests/%: tests/%.c $(TEST_LIB_OBJ) $(LIB)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< \
-	    $(TEST_LIB:%.c=$(BUILD)/obj/%.o) $(LIB) $(LDLIBS) -lcmocka
+	$(TEST_COMPILE) $< $(TEST_LINK)
 
 tests: $(TESTS)
+
+# A fuzz target as libFuzzer's program, and as one that runs it over files.
+$(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(TEST_LIB_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(TEST_COMPILE) -fsanitize=fuzzer $< $(TEST_LINK)
+
+$(BUILD)/fuzz/replay_%: tests/fuzz/fuzz_%.c tests/fuzz/standalone.c $(TEST_LIB_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(TEST_COMPILE) $< tests/fuzz/standalone.c $(TEST_LINK)
+
+$(BUILD)/fuzz/seeds_%: tests/fuzz/seeds_%.c $(TEST_LIB_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(TEST_COMPILE) $< $(TEST_LINK)
+
+replay: $(FUZZ_NAMES:%=$(BUILD)/fuzz/replay_%)
+
+fuzz-build:
+	@$(MAKE) -s -j$(JOBS) $(FUZZ_BUILD) $(FUZZ_NAMES:%=$(BUILD)/fuzzing/fuzz/fuzz_%)
+
+# FUZZ_SECONDS in all; findings and new seeds stay in $(BUILD)/fuzzing.
+fuzz: fuzz-build
+	@for name in $(FUZZ_NAMES); do \
+	    mkdir -p $(BUILD)/fuzzing/corpus/$$name; \
+	    echo "fuzzing $$name"; \
+	    $(BUILD)/fuzzing/fuzz/fuzz_$$name -verbosity=0 -timeout=20 \
+	        -max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_NAMES)))) -print_final_stats=1 \
+	        -artifact_prefix=$(BUILD)/fuzzing/$$name- \
+	        $(BUILD)/fuzzing/corpus/$$name tests/fuzz/corpus/$$name 2>&1 | \
+	        grep -E 'ERROR|SUMMARY|number_of_executed|Test unit written' ; \
+	    if ls $(BUILD)/fuzzing/$$name-* >/dev/null 2>&1; then exit 1; fi; \
+	done
+
+# Every seed and every finding through its target.
+fuzz-replay: replay
+	@for name in $(FUZZ_NAMES); do \
+	    find tests/fuzz/corpus/$$name -type f | xargs $(BUILD)/fuzz/replay_$$name || exit 1; \
+	done
+
+# Writes the seeds that are made of real payloads.
+fuzz-seeds: $(BUILD)/fuzz/seeds_decode
+	mkdir -p tests/fuzz/corpus/decode
+	$< tests/fuzz/corpus/decode
 
 # --- for people ---
 
@@ -87,7 +141,6 @@ DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev py
               python3-jsonschema gnuplot-nox
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
 JOBS       ?= $(shell nproc)
-SAN_FLAGS  := -fsanitize=address,undefined -fno-sanitize-recover=all
 
 help:
 	@echo 'make             build $(BIN)'
@@ -112,8 +165,9 @@ check:
 	@$(MAKE) -s fuzz
 
 asan:
-	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/asan OPT="-O1 -g" SANITIZE="$(SAN_FLAGS)" all tests
+	@$(MAKE) -s -j$(JOBS) $(ASAN_BUILD) all tests replay
 	@tests/run.sh "under AddressSanitizer and UBSan" $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
+	@$(MAKE) -s $(ASAN_BUILD) fuzz-replay
 
 $(BUILD)/commcomp.1: $(BIN)
 	$(BIN) --man > $@
@@ -146,6 +200,7 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart check asan install format lint clean FORCE
+.PHONY: all tests help quickstart check asan install format lint clean FORCE replay fuzz-build fuzz \
+        fuzz-replay fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

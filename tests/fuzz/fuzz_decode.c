@@ -1,0 +1,127 @@
+/* Any bytes either decode or are refused, the same on every instruction set, by decode and
+ * decode_add, and by the reference of tests/lib.
+ *
+ * Input: u8 index in tests/lib/settings.c, u16 n (its lower 13 bits), u8 rows (above 1: a matrix of
+ * so many rows), u8 step, then the payload. FUZZ_SCHEME=3lc in the environment keeps to the
+ * settings of one scheme. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/isa.h"
+#include "core/memory.h"
+#include "tests/lib/reference.h"
+#include "tests/lib/rig.h"
+#include "tests/lib/settings.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { HEADER = 5 };
+
+static struct cc_spec *usable[256]; /* with the index of the setting; NULL: not to be used */
+
+static void open_settings(void)
+{
+    const char *only = getenv("FUZZ_SCHEME");
+    size_t count = 0;
+    for (size_t i = 0; settings[i] != NULL; i++) {
+        usable[i] = setting_open(settings[i]);
+        if (usable[i] != NULL && only != NULL && strcmp(usable[i]->scheme->id, only) != 0) {
+            cc_spec_free(usable[i]);
+            usable[i] = NULL;
+        }
+        count += usable[i] != NULL;
+    }
+    if (count == 0) {
+        fprintf(stderr, "FUZZ_SCHEME=%s: no such scheme in tests/lib/settings.c\n", only);
+        exit(1);
+    }
+}
+
+static void fail(const struct cc_codec *c, const char *what)
+{
+    fprintf(stderr, "%s, n %zu, %s: %s\n", c->scheme->id, c->shape.n, cc_isa_name(cc_isa()), what);
+    abort();
+}
+
+struct outcome {
+    int status;
+    float *y, *sum;
+};
+
+/* Into buffers of exactly the right size, so that the sanitizer sees every step beyond. */
+static struct outcome decode(const struct cc_codec *c, const struct cc_context *ctx,
+                             const uint8_t *payload, size_t len, enum cc_isa isa)
+{
+    const size_t n = c->shape.n;
+    struct outcome o = {.y = malloc(n * sizeof(float)), .sum = malloc(n * sizeof(float))};
+    struct cc_error e = {""};
+    cc_isa_force(isa);
+    for (size_t i = 0; i < n; i++)
+        o.sum[i] = rig_before_add(i);
+    o.status = cc_decode(c, ctx, payload, len, o.y, &e);
+    if (o.status != CC_OK && (o.status != CC_FAIL || strncmp(e.text, "payload, byte ", 14) != 0))
+        fail(c, e.text);
+    if (cc_decode_add(c, ctx, payload, len, 0.5f, o.sum, &e) != o.status)
+        fail(c, "decode and decode_add do not agree");
+    return o;
+}
+
+static void check(const struct cc_spec *s, const struct cc_context *ctx,
+                  const struct cc_shape *shape, const uint8_t *payload, size_t len)
+{
+    const size_t n = shape->n;
+    struct cc_codec c = {.scheme = s->scheme, .params = s->params, .shape = *shape};
+    c.scratch = cc_alloc(cc_scratch_bytes(&c), NULL);
+    struct ref *ref = ref_new(s, shape);
+    float *expected = malloc(n * sizeof *expected);
+    const enum cc_isa best = cc_isa();
+    const bool accept = ref_decode(ref, ctx, payload, len, expected);
+    for (int isa = 0; isa < CC_ISAS; isa++) {
+        if (!cc_isa_has((enum cc_isa)isa))
+            continue;
+        struct outcome o = decode(&c, ctx, payload, len, (enum cc_isa)isa);
+        /* How far the zfp library gets in a spoilt stream is its own affair. */
+        const bool open = strcmp(s->scheme->id, "zfp") == 0;
+        if ((o.status == CC_OK) != accept && !open)
+            fail(&c, accept ? "refused, against the page" : "decoded, against the page");
+        for (size_t i = 0; i < n && o.status == CC_OK; i++) {
+            const float product = 0.5f * o.y[i], sum = rig_before_add(i) + product;
+            if (!open && !rig_same(o.y[i], expected[i]))
+                fail(&c, "a value is not what the page says");
+            if (!rig_same(o.sum[i], sum))
+                fail(&c, "decode_add is not decode, multiplied and added");
+        }
+        free(o.y);
+        free(o.sum);
+    }
+    cc_isa_force(best);
+    free(expected);
+    ref_free(ref);
+    free(c.scratch);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static bool ready;
+    if (!ready)
+        open_settings();
+    ready = true;
+    if (size < HEADER)
+        return 0;
+    size_t at = data[0], rows = data[3];
+    while (usable[at] == NULL)
+        at = (at + 1) % (sizeof usable / sizeof usable[0]);
+    struct cc_shape shape = cc_shape_flat((data[1] | (size_t)data[2] << 8) & 0x1fff);
+    if (rows > 1)
+        shape =
+            (struct cc_shape){.n = shape.n / rows * rows, .dim = {rows, shape.n / rows}, .ndim = 2};
+    const struct cc_context ctx = {
+        .seed = 42, .rank = 3, .step = data[4], .tensor = 5, .name = "fuzz"};
+    uint8_t *payload = malloc(size - HEADER);
+    if (size > HEADER)
+        memcpy(payload, data + HEADER, size - HEADER);
+    check(usable[at], &ctx, &shape, payload, size - HEADER);
+    free(payload);
+    return 0;
+}

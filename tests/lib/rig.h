@@ -1,0 +1,71 @@
+/* A codec whose every buffer is exactly as long as it must be and lies against a guard page. */
+#ifndef CC_TESTS_RIG_H
+#define CC_TESTS_RIG_H
+
+#include <stdbool.h>
+
+#include "schemes/spec.h"
+#include "tests/lib/guard.h"
+
+struct rig {
+    struct cc_spec *spec;
+    struct cc_codec codec;
+    /* Buffers begin behind a guard page instead of ending before one, and payloads are then at an
+     * odd address. */
+    bool front;
+    struct guard state, scratch, x, payload, y;
+    struct cc_error e; /* of the last call */
+};
+
+/* A rig for a setting. False, and nothing to close, if the catalogue has no such scheme. */
+bool rig_open(struct rig *r, const char *setting);
+void rig_close(struct rig *r);
+
+/* A new tensor: state and scratch memory for the shape, the state at its beginning, the scratch
+ * memory full of rubbish. */
+void rig_shape(struct rig *r, const struct cc_shape *shape);
+
+/* Other rubbish in the scratch memory. */
+void rig_dirty(struct rig *r, int byte);
+
+/* Moves the state to another address, and spoils the old one. */
+void rig_move_state(struct rig *r);
+
+/* Encodes with cap = the bound. The payload stays until the next call to encode. Fails the test if
+ * the payload is longer than the bound. */
+int rig_encode(struct rig *r, const struct cc_context *ctx, const float *x, const uint8_t **payload,
+               size_t *len);
+
+/* Decode as a receiver does: the codec has no state. *y is n values that stay until the next call;
+ * rubbish before decode, 1 + i % 7 before decode_add. */
+int rig_decode(struct rig *r, const struct cc_context *ctx, const uint8_t *payload, size_t len,
+               const float **y);
+int rig_decode_add(struct rig *r, const struct cc_context *ctx, const uint8_t *payload, size_t len,
+                   float scale, const float **y);
+float rig_before_add(size_t i);
+
+/* Where the codec keeps its residual: first in its state; powersgd has the factor Q before it. NULL
+ * for codecs that keep none: ef=0, or local and dgc, whose state is something else, or a powersgd
+ * that sends the values as they are. */
+const float *rig_residual(const struct rig *r);
+
+/* A context that differs from step to step as they do in a run. The offset is such that chunks
+ * of more than 4,096 values cross the 2^32nd value of their tensor. */
+struct cc_context rig_context(uint64_t step);
+
+/* Equal to the last bit; or both NaN, whose bits hardware may change as they pass. */
+bool rig_same(float a, float b);
+
+/* A test that runs for each setting of a scheme ("": of all) that is in the catalogue, with the
+ * setting's text as *state; or once, with scheme NULL. */
+struct rig_test {
+    const char *name;
+    void (*run)(void **state);
+    const char *scheme;
+};
+
+/* Runs them as "test setting"; with an argument, those that match it (wildcards). Returns the
+ * number of failures, for main. */
+int rig_run(const char *group, const struct rig_test *tests, size_t count, int argc, char **argv);
+
+#endif

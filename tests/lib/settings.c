@@ -1,0 +1,158 @@
+#include "tests/lib/settings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const settings[] = {
+    "fp32",
+    "fp16",
+    "bf16",
+    "trunc16",
+    "int8",
+    "int8:ef=1",
+    "ternary",
+    "ternary:ef=1",
+    "ternary:zre=1",
+    "ternary:clip=2.5",
+    "ternary:ef=1,clip=1,zre=1",
+    "mqe1bit",
+    "mqe1bit:ef=0",
+    "mqe1bit:block=64",
+    "mqe1bit:block=5",
+    "mqe1bit:block=5000",
+    "sparse",
+    "sparse:density=0.3,ef=0",
+    "sparse:select=exact",
+    "sparse:density=0.01,select=exact,index=u32",
+    "sparse:density=0.001,index=u32",
+    "sparse:density=1,select=exact,ef=0",
+    "sparse:density=0.9,select=sampled",
+    "topk",
+    "topk:k=1,bucket=3",
+    "topk:k=5,bucket=64,ef=0",
+    "topk:k=64,bucket=64",
+    "topk:k=7,bucket=1000",
+    "topk:k=100,bucket=65536",
+    "randk",
+    "randk:density=0.1,ef=0",
+    "randk:density=1",
+    "randk:density=0.5",
+    "threshold",
+    "threshold:tau=0.5",
+    "threshold:tau=0.3,ef=0",
+    "dgc",
+    "dgc:density=0.05,momentum=0.5",
+    "dgc:density=0.01,momentum=0,warmup=4",
+    "natural",
+    "signsgd",
+    "efsign",
+    "3lc",
+    "3lc:s=1.75",
+    "3lc:s=1.9,ef=0",
+    "3lc:zre=0",
+    "3lc:s=1.5,zre=0,ef=0",
+    "qsgd",
+    "qsgd:bits=2",
+    "qsgd:bits=8,bucket=64",
+    "qsgd:levels=1,bucket=5",
+    "qsgd:levels=4,bucket=0,norm=l2",
+    "qsgd:levels=100,norm=l2",
+    "qsgd:code=elias",
+    "qsgd:levels=1,bucket=0,norm=l2,code=elias",
+    "qsgd:levels=300,bucket=1000,code=elias",
+    "qsgd:bits=3,bucket=7,norm=l2,code=elias",
+    "powersgd",
+    "powersgd:rank=1",
+    "powersgd:rank=2,ef=0",
+    "local",
+    "local:every=1",
+    "local:every=3,inner=3lc",
+    "local:every=2,inner=(sparse:density=0.1)",
+    "local:every=2,inner=(local:every=3,inner=(ternary:zre=1))",
+    "local:every=2,inner=(powersgd:rank=2)",
+    "zstd",
+    "zstd:level=1",
+    "lz4",
+    "lz4:level=9",
+    "zfp",
+    "zfp:tolerance=0.2",
+    NULL,
+};
+
+struct cc_spec *setting_open(const char *text)
+{
+    char id[64];
+    (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(text, ":"), text);
+    if (cc_scheme_find(id) == NULL)
+        return NULL;
+    for (const char *p = text; (p = strstr(p, "inner=")) != NULL;) {
+        p += strlen("inner=");
+        p += *p == '(';
+        (void)snprintf(id, sizeof id, "%.*s", (int)strcspn(p, ":,)"), p);
+        if (cc_scheme_find(id) == NULL)
+            return NULL;
+    }
+    struct cc_spec *s = NULL;
+    struct cc_error e = {""};
+    if (cc_spec_parse(text, &s, &e) != CC_OK) {
+        fprintf(stderr, "%s: %s\n", text, e.text);
+        exit(1);
+    }
+    return s;
+}
+
+bool setting_covers(const char *id)
+{
+    const size_t length = strlen(id);
+    for (size_t i = 0; settings[i] != NULL; i++)
+        if (strcspn(settings[i], ":") == length && memcmp(settings[i], id, length) == 0)
+            return true;
+    return false;
+}
+
+static const struct cc_param *row(const struct cc_spec *s, const char *name)
+{
+    const struct cc_param *p = cc_param_find(s->scheme->params, name);
+    if (p == NULL) {
+        fprintf(stderr, "scheme %s has no parameter %s\n", s->scheme->id, name);
+        exit(1);
+    }
+    return p;
+}
+
+static const void *field(const struct cc_spec *s, const char *name)
+{
+    return (const char *)s->params + row(s, name)->offset;
+}
+
+double setting_real(const struct cc_spec *s, const char *name)
+{
+    double v;
+    memcpy(&v, field(s, name), sizeof v);
+    return v;
+}
+
+int64_t setting_int(const struct cc_spec *s, const char *name)
+{
+    int64_t v;
+    memcpy(&v, field(s, name), sizeof v);
+    return v;
+}
+
+bool setting_is(const struct cc_spec *s, const char *name, const char *choice)
+{
+    return strcmp(row(s, name)->choices[setting_int(s, name)], choice) == 0;
+}
+
+const struct cc_spec *setting_nested(const struct cc_spec *s, const char *name)
+{
+    const struct cc_spec *inner;
+    memcpy(&inner, field(s, name), sizeof inner);
+    return inner;
+}
+
+bool setting_has(const struct cc_spec *s, const char *name)
+{
+    return cc_param_find(s->scheme->params, name) != NULL;
+}

@@ -1,0 +1,326 @@
+/* Every scheme against the independent reference of tests/lib/reference.h: what it writes, what it
+ * reads, and what it makes of payloads that nobody wrote. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/isa.h"
+#include "tests/lib/data.h"
+#include "tests/lib/reference.h"
+#include "tests/lib/rig.h"
+#include "tests/lib/settings.h"
+
+enum { STEPS = 4 };
+
+/* A name for failures. */
+static const char *where(const struct rig *rig, enum data_kind kind, uint64_t step)
+{
+    static char text[512];
+    char shape[96];
+    cc_shape_print(&rig->codec.shape, shape, sizeof shape);
+    (void)snprintf(text, sizeof text, "%s, %s, %s, step %llu, %s", rig->spec->name, shape,
+                   data_name(kind), (unsigned long long)step, cc_isa_name(cc_isa()));
+    return text;
+}
+
+static void compare_decoded(struct rig *rig, const struct cc_context *ctx, const uint8_t *payload,
+                            size_t len, const float *expected, const char *at)
+{
+    const float scale = 0.37f, *y;
+    const size_t n = rig->codec.shape.n;
+    if (rig_decode(rig, ctx, payload, len, &y) != CC_OK)
+        fail_msg("%s: decode: %s", at, rig->e.text);
+    for (size_t i = 0; i < n; i++)
+        if (!rig_same(y[i], expected[i]))
+            fail_msg("%s: value %zu decodes to %a, not %a", at, i, (double)y[i],
+                     (double)expected[i]);
+    if (rig_decode_add(rig, ctx, payload, len, scale, &y) != CC_OK)
+        fail_msg("%s: decode_add: %s", at, rig->e.text);
+    for (size_t i = 0; i < n; i++) {
+        const float product = scale * expected[i], sum = rig_before_add(i) + product;
+        if (!rig_same(y[i], sum))
+            fail_msg("%s: decode_add makes value %zu %a, not %a", at, i, (double)y[i], (double)sum);
+    }
+}
+
+static void compare_residual(const struct rig *rig, const struct ref *ref, const char *at)
+{
+    const float *expected = ref_residual(ref), *kept = rig_residual(rig);
+    if (kept == NULL)
+        return;
+    for (size_t i = 0; i < rig->codec.shape.n; i++)
+        if (!rig_same(kept[i], expected[i]))
+            fail_msg("%s: residual %zu is %a, not %a", at, i, (double)kept[i], (double)expected[i]);
+}
+
+/* One tensor over some steps. */
+static void follow(struct rig *rig, const struct cc_shape *shape, enum data_kind kind, int steps)
+{
+    const size_t n = shape->n;
+    float *x = malloc((n + 1) * sizeof *x), *y = malloc((n + 1) * sizeof *y);
+    struct ref *ref = ref_new(rig->spec, shape);
+    rig_shape(rig, shape);
+    for (uint64_t step = 0; step < (uint64_t)steps; step++) {
+        const struct cc_context ctx = rig_context(step);
+        const char *at = where(rig, kind, step);
+        const uint8_t *payload;
+        size_t len;
+        data_fill(kind, step, x, n);
+        const bool accept = ref_begin(ref, &ctx, x);
+        const int status = rig_encode(rig, &ctx, x, &payload, &len);
+        if ((status == CC_OK) != accept)
+            fail_msg("%s: %s", at, accept ? rig->e.text : "encoded, but a value is not finite");
+        if (!accept)
+            break;
+        const char *why = ref_finish(ref, &ctx, payload, len);
+        if (why != NULL)
+            fail_msg("%s: %s", at, why);
+        assert_true(ref_decode(ref, &ctx, payload, len, y));
+        compare_decoded(rig, &ctx, payload, len, y, at);
+        if (n > 0)
+            compare_residual(rig, ref, at);
+    }
+    ref_free(ref);
+    free(x);
+    free(y);
+}
+
+static void small(void **state)
+{
+    static const size_t sizes[] = {0,  1,  2,  4,  5,   6,   7,   8,    9,
+                                   63, 64, 65, 79, 511, 512, 513, 4095, 4097};
+    struct rig rig;
+    assert_true(rig_open(&rig, *state));
+    for (int front = 0; front < 2; front++) {
+        rig.front = front != 0;
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            const struct cc_shape shape = cc_shape_flat(sizes[i]);
+            for (int kind = 0; kind < DATA_KINDS; kind++)
+                follow(&rig, &shape, (enum data_kind)kind, STEPS);
+        }
+    }
+    rig_close(&rig);
+}
+
+/* Shapes of other than one dimension; only powersgd and its wrappers look at them. */
+static void matrices(void **state)
+{
+    static const char *const shapes[] = {"",     "8x8",   "16x16", "64x32", "3x5x7",
+                                         "1x10", "10x1",  "2x2",   "200x3", "7x300",
+                                         "0x5",  "5x0x2", "31x31", "9x64",  "64x3x3x3"};
+    struct rig rig;
+    assert_true(rig_open(&rig, *state));
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        struct cc_shape shape;
+        assert_int_equal(cc_shape_parse(shapes[i], &shape, NULL), CC_OK);
+        for (int kind = 0; kind < DATA_KINDS; kind++)
+            follow(&rig, &shape, (enum data_kind)kind, STEPS);
+    }
+    rig_close(&rig);
+}
+
+static void large(void **state)
+{
+    struct rig rig;
+    assert_true(rig_open(&rig, *state));
+    /* lz4 begins a new block behind 2^20 values. */
+    const size_t largest = strcmp(rig.spec->scheme->id, "lz4") == 0 ? 1048653 : 1000003;
+    struct cc_shape shape = cc_shape_flat(100001);
+    follow(&rig, &shape, DATA_LAPLACE, 3);
+    follow(&rig, &shape, DATA_TIES, 2);
+    shape = cc_shape_flat(largest);
+    follow(&rig, &shape, DATA_LAPLACE, 2);
+    if (strcmp(rig.spec->scheme->id, "powersgd") == 0) {
+        assert_int_equal(cc_shape_parse("310x401", &shape, NULL), CC_OK);
+        follow(&rig, &shape, DATA_GAUSSIAN, 3);
+    }
+    rig_close(&rig);
+}
+
+/* --- payloads that nobody wrote --- */
+
+/* Spoils a payload of len bytes in a buffer of cap, and returns its new length. */
+static size_t spoil(uint8_t *p, size_t len, size_t cap, uint64_t *seed)
+{
+    static const uint32_t words[] = {0x7fc00000, 0x7f800000, 0xff800000, 0xbf800000, 0x80000000,
+                                     0,          0x7f7fffff, 1,          0x80000001, 0xffffffff};
+    const size_t at = len == 0 ? 0 : (size_t)(data_random(seed) % len);
+    switch (data_random(seed) % 8) {
+    case 0:
+        return at;
+    case 1:
+        for (size_t extra = 1 + data_random(seed) % 9; extra > 0 && len < cap; extra--)
+            p[len++] = (uint8_t)(data_random(seed) >> 7);
+        return len;
+    case 2:
+        if (at + 4 <= len)
+            memcpy(p + at / 4 * 4, &words[data_random(seed) % 10], 4);
+        return len;
+    case 3:
+        len = (size_t)(data_random(seed) % (cap + 1));
+        for (size_t i = 0; i < len; i++)
+            p[i] = (uint8_t)(data_random(seed) >> 9);
+        return len;
+    case 4:
+        if (len >= 4)
+            memcpy(p, &words[data_random(seed) % 10], 4);
+        return len;
+    case 5:
+        if (at + 1 < len)
+            p[at] = p[at + 1];
+        return len;
+    default:
+        if (len > 0)
+            p[at] ^= (uint8_t)(1u << data_random(seed) % 8);
+        return len;
+    }
+}
+
+/* Both accept it, and read the same, or both refuse it. */
+static void agree(struct rig *rig, const struct ref *ref, const struct cc_context *ctx,
+                  const uint8_t *payload, size_t len, uint64_t trial)
+{
+    const size_t n = rig->codec.shape.n;
+    const float *y;
+    float *expected = malloc((n + 1) * sizeof *expected);
+    const bool accept = ref_decode(ref, ctx, payload, len, expected);
+    const int status = rig_decode(rig, ctx, payload, len, &y);
+    /* How far the zfp library gets in a spoilt stream is its own affair. */
+    const bool open = strcmp(rig->spec->scheme->id, "zfp") == 0;
+    const char *at = where(rig, DATA_KINDS - 1, trial);
+    if ((status == CC_OK) != accept && !open)
+        fail_msg("%s, %zu bytes: %s", at, len, accept ? rig->e.text : "should have been refused");
+    if (status != CC_OK && strncmp(rig->e.text, "payload, byte ", 14) != 0)
+        fail_msg("%s: the message '%s' does not name the offset", at, rig->e.text);
+    for (size_t i = 0; i < n && status == CC_OK && !open; i++)
+        if (!rig_same(y[i], expected[i]))
+            fail_msg("%s: value %zu decodes to %a, not %a", at, i, (double)y[i],
+                     (double)expected[i]);
+    if (rig_decode_add(rig, ctx, payload, len, 0.5f, &y) != status)
+        fail_msg("%s: decode and decode_add do not agree", at);
+    free(expected);
+}
+
+static void hostile(void **state)
+{
+    static const size_t sizes[] = {1, 2, 5, 7, 8, 9, 30, 64, 67, 200, 600, 1300};
+    struct rig rig;
+    uint64_t seed = 7;
+    assert_true(rig_open(&rig, *state));
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const size_t n = sizes[i];
+        struct cc_shape shape = cc_shape_flat(n);
+        if (n == 600) /* so that powersgd has factors */
+            assert_int_equal(cc_shape_parse("20x30", &shape, NULL), CC_OK);
+        struct ref *ref = ref_new(rig.spec, &shape);
+        float *x = malloc(n * sizeof *x);
+        for (uint64_t trial = 0; trial < 150; trial++) {
+            const struct cc_context ctx = rig_context(trial % 6);
+            const uint8_t *payload;
+            size_t len;
+            rig_shape(&rig, &shape);
+            const size_t cap = cc_bound(&rig.codec) + 16;
+            uint8_t *spoilt = malloc(cap);
+            data_fill(trial % 2 == 0 ? DATA_LAPLACE : DATA_TIES, trial, x, n);
+            assert_int_equal(rig_encode(&rig, &ctx, x, &payload, &len), CC_OK);
+            memcpy(spoilt, payload, len);
+            len = spoil(spoilt, len, cap, &seed);
+            agree(&rig, ref, &ctx, spoilt, len, trial);
+            free(spoilt);
+        }
+        ref_free(ref);
+        free(x);
+    }
+    rig_close(&rig);
+}
+
+static void every_scheme(void **state)
+{
+    (void)state;
+    for (size_t i = 0; cc_schemes[i] != NULL; i++) {
+        if (!ref_knows(cc_schemes[i]->id))
+            fail_msg("scheme %s has no reference: write one in tests/lib", cc_schemes[i]->id);
+        if (!setting_covers(cc_schemes[i]->id))
+            fail_msg("scheme %s is not in tests/lib/settings.c", cc_schemes[i]->id);
+    }
+}
+
+/* The parameters and defaults of the page's headings. */
+static void defaults(void **state)
+{
+    static const char *const headings[] = {
+        "fp32",
+        "fp16",
+        "bf16",
+        "trunc16",
+        "int8:ef=0",
+        "ternary:ef=0,clip=0,zre=0",
+        "mqe1bit:ef=1,block=0",
+        "sparse:density=0.05,ef=1,select=sampled,index=bitmap",
+        "topk:k=16,bucket=512,ef=1",
+        "randk:density=0.01,ef=1",
+        "threshold:tau=0.01,ef=1",
+        "dgc:density=0.001,momentum=0.9,warmup=0",
+        "natural",
+        "signsgd",
+        "efsign",
+        "3lc:s=1.0,zre=1,ef=1",
+        "qsgd:bits=4,levels=0,bucket=512,norm=max,code=fixed",
+        "powersgd:rank=4,ef=1",
+        "local:every=2,inner=fp32",
+        "zstd:level=3",
+        "lz4:level=1",
+        "zfp:tolerance=0.01",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof headings / sizeof headings[0]; i++) {
+        struct cc_spec *s = setting_open(headings[i]);
+        size_t equals = 0, rows = 0;
+        if (s == NULL)
+            continue;
+        for (const char *p = headings[i]; *p != '\0'; p++)
+            equals += *p == '=';
+        while (s->scheme->params[rows].name != NULL)
+            rows++;
+        if (strcmp(s->name, s->scheme->id) != 0 || rows != equals)
+            fail_msg("the page says %s; by the table that is %s, with %zu parameters", headings[i],
+                     s->name, rows);
+        cc_spec_free(s);
+    }
+}
+
+static void random_numbers(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (int i = 0; i < 10000; i++) {
+        const struct cc_context ctx = {.seed = data_random(&seed),
+                                       .rank = (int64_t)(data_random(&seed) % 100) - 1,
+                                       .direction = i % 2 == 0 ? CC_PUSH : CC_PULL,
+                                       .step = data_random(&seed),
+                                       .tensor = data_random(&seed) % 1000};
+        const uint64_t stream = data_random(&seed) % 4, index = data_random(&seed) >> i % 64;
+        const struct cc_key key = cc_context_key(&ctx, index, stream);
+        assert_int_equal(cc_random(key, (uint32_t)index),
+                         ref_random(&ctx, ctx.rank, stream, index));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct rig_test tests[] = {
+        {"every_scheme", every_scheme, NULL},
+        {"defaults", defaults, NULL},
+        {"random_numbers", random_numbers, NULL},
+        {"small", small, ""},
+        {"matrices", matrices, ""},
+        {"large", large, ""},
+        {"hostile", hostile, ""},
+    };
+    return rig_run("reference", tests, sizeof tests / sizeof tests[0], argc, argv);
+}
