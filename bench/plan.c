@@ -10,6 +10,14 @@ const struct cc_spec *cc_plan_spec(const struct cc_plan *p, size_t scheme, size_
                                                                     : p->schemes->item[scheme];
 }
 
+struct cc_codec cc_plan_codec(const struct cc_plan *p, size_t scheme, size_t tensor)
+{
+    const struct cc_spec *s = cc_plan_spec(p, scheme, tensor);
+    return (struct cc_codec){.scheme = s->scheme,
+                             .params = s->params,
+                             .shape = cc_trace_tensor(p->trace, tensor)->shape};
+}
+
 size_t cc_plan_steps(const struct cc_plan *p, size_t scheme)
 {
     const struct cc_spec *s = p->schemes->item[scheme];

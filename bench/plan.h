@@ -26,6 +26,9 @@ struct cc_plan {
 /* The scheme that a tensor travels under. */
 const struct cc_spec *cc_plan_spec(const struct cc_plan *p, size_t scheme, size_t tensor);
 
+/* A codec for a tensor, without memory of its own. */
+struct cc_codec cc_plan_codec(const struct cc_plan *p, size_t scheme, size_t tensor);
+
 /* How many steps one pass takes under this scheme: whole periods, at least one. Step i of a pass is
  * step i mod plan->steps of the trace. */
 size_t cc_plan_steps(const struct cc_plan *p, size_t scheme);

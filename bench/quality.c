@@ -100,10 +100,7 @@ static int one_step(const struct cc_plan *p, struct work *w, const struct cc_cod
 static int one_tensor(const struct cc_plan *p, size_t scheme, size_t tensor, size_t passes,
                       struct work *w, struct cc_quality *q, struct cc_error *e)
 {
-    const struct cc_spec *s = cc_plan_spec(p, scheme, tensor);
-    struct cc_codec c = {.scheme = s->scheme,
-                         .params = s->params,
-                         .shape = cc_trace_tensor(p->trace, tensor)->shape};
+    struct cc_codec c = cc_plan_codec(p, scheme, tensor);
     size_t steps = cc_plan_steps(p, scheme);
     uint64_t step = 0;
     *q = (struct cc_quality){.values = c.shape.n, .steps = steps};
@@ -116,7 +113,7 @@ static int one_tensor(const struct cc_plan *p, size_t scheme, size_t tensor, siz
             status = one_step(p, w, &c, tensor, i, step++, pass + 1 == passes, q, e);
     q->cumulative_error_sq = k_reduce()->sum_sq(w->cumulative, c.shape.n);
     if (status != CC_OK)
-        cc_error_in(e, "%s", s->name);
+        cc_error_in(e, "%s", cc_plan_spec(p, scheme, tensor)->name);
     return status;
 }
 
@@ -134,12 +131,28 @@ void cc_quality_add(struct cc_quality *a, const struct cc_quality *b)
     a->cumulative_raw_sq += b->cumulative_raw_sq;
 }
 
+/* The most that any tensor needs under any scheme. */
+static int check_memory(const struct cc_plan *p, struct cc_error *e)
+{
+    size_t most = 0;
+    for (size_t t = 0; t < cc_trace_tensors(p->trace); t++)
+        for (size_t s = 0; s < p->schemes->count; s++) {
+            struct cc_codec c = cc_plan_codec(p, s, t);
+            size_t need = 3 * c.shape.n * sizeof(float) + cc_state_bytes(&c);
+            size_t bound = cc_bound(&c), scratch = cc_scratch_bytes(&c);
+            need = bound > SIZE_MAX - need ? SIZE_MAX : need + bound;
+            need = scratch > SIZE_MAX - need ? SIZE_MAX : need + scratch;
+            most = need > most ? need : most;
+        }
+    return cc_memory_check(most, "the largest tensor", e);
+}
+
 int cc_quality_measure(const struct cc_plan *p, const size_t *passes, struct cc_quality *out,
                        size_t *done, struct cc_error *e)
 {
     size_t tensors = cc_trace_tensors(p->trace), schemes = p->schemes->count;
     size_t values = cc_trace_values(p->trace), seen = 0;
-    int status = CC_OK;
+    int status = check_memory(p, e);
     for (*done = 0; *done < tensors && status == CC_OK; (*done)++) {
         size_t n = cc_trace_tensor(p->trace, *done)->shape.n;
         struct work w;

@@ -62,6 +62,21 @@ static size_t largest_bound(const struct work *w)
     return largest;
 }
 
+/* The states of all schemes are alive at once. */
+static int check_memory(const struct work *w, struct cc_error *e)
+{
+    size_t need = 0;
+    for (size_t s = 0; s < w->plan->schemes->count; s++)
+        for (size_t t = 0; t < w->tensors; t++) {
+            struct cc_codec c = cc_plan_codec(w->plan, s, t);
+            need += cc_state_bytes(&c);
+        }
+    int status = cc_memory_check(need, "the states of all schemes together", e);
+    if (status != CC_OK)
+        cc_error_in(e, "bench fewer schemes at a time, or sizes and errors alone (--no-speed)");
+    return status;
+}
+
 static int allocate(struct work *w, struct cc_error *e)
 {
     size_t values = 0;
@@ -76,6 +91,8 @@ static int allocate(struct work *w, struct cc_error *e)
         w->bank == NULL)
         return CC_FAIL;
     make_groups(w);
+    if (check_memory(w, e) != CC_OK)
+        return CC_FAIL;
     for (size_t s = 0; s < w->plan->schemes->count; s++) {
         if (cc_bank_open(w->plan, s, &w->bank[s], e) != CC_OK)
             return CC_FAIL;

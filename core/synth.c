@@ -15,8 +15,9 @@ const char *const cc_distribution_names[] = {"laplace", "gaussian", "student", "
 #define SPREAD_MATRIX 0.2
 #define NORM_VECTOR   0.02
 #define SPREAD_VECTOR 0.4
-#define SPREAD_ROW    0.45
-#define SPREAD_COLUMN 0.4
+#define SPREAD_ROW    0.33
+#define SPREAD_COLUMN 0.26
+#define SPREAD_SHAPE  0.45 /* of both, from tensor to tensor */
 /* From step to step: of one rank's gradient as a whole, and of each tensor, slowly. */
 #define SPREAD_STEP  0.25
 #define SPREAD_DRIFT 0.2
@@ -34,7 +35,7 @@ const char *const cc_distribution_names[] = {"laplace", "gaussian", "student", "
 #define VECTOR_INNER   9
 
 /* Streams of random numbers, far from those that schemes use with the same seed. */
-enum { VALUES = 0x53594e54, PHASES, SHARES, SCALES, STEPS, DRIFTS, ROWS, COLUMNS };
+enum { VALUES = 0x53594e54, PHASES, SHARES, SCALES, STEPS, DRIFTS, SHAPES, ROWS, COLUMNS };
 
 struct layer {
     double scale;          /* root of the mean square over all steps, before what varies */
@@ -227,10 +228,12 @@ static int make_factors(struct layer *l, const struct cc_shape *shape, struct cc
     l->column = cc_alloc(l->columns * sizeof(float), e);
     if (l->row == NULL || l->column == NULL)
         return CC_FAIL;
+    id.stream = SHAPES;
+    double heavy = exp_of(SPREAD_SHAPE * normal(&id));
     id.stream = ROWS;
-    factors(&id, SPREAD_ROW, l->row, rows);
+    factors(&id, SPREAD_ROW * heavy, l->row, rows);
     id.stream = COLUMNS;
-    factors(&id, l->columns > 1 ? SPREAD_COLUMN : 0, l->column, l->columns);
+    factors(&id, l->columns > 1 ? SPREAD_COLUMN * heavy : 0, l->column, l->columns);
     return CC_OK;
 }
 

@@ -241,7 +241,9 @@ static int decode_fixed(const struct cc_codec *c, const uint8_t *in, size_t len,
     return CC_OK;
 }
 
-static int elias_fault(enum cc_elias_fault fault, size_t offset, struct cc_error *e)
+/* Names the byte that holds the last bit read. */
+static int elias_fault(enum cc_elias_fault fault, const uint8_t *in, const struct cc_bit_reader *r,
+                       struct cc_error *e)
 {
     static const char *const text[] = {
         [CC_ELIAS_END] = "the payload ends within a bucket, or holds an impossible code",
@@ -250,7 +252,8 @@ static int elias_fault(enum cc_elias_fault fault, size_t offset, struct cc_error
         [CC_ELIAS_LEVEL] = "a level above the highest",
         [CC_ELIAS_PADDING] = "a padding bit is set",
     };
-    return cc_bad_payload(offset, e, "%s", text[fault]);
+    size_t bits_read = 8 * (size_t)(r->p - in) - r->have;
+    return cc_bad_payload((bits_read - 1) / 8, e, "%s", text[fault]);
 }
 
 static int decode_elias(const struct cc_codec *c, const uint8_t *in, size_t len,
@@ -274,7 +277,7 @@ static int decode_elias(const struct cc_codec *c, const uint8_t *in, size_t len,
         } else {
             enum cc_elias_fault fault = k_elias()->get(&r, m, s, levels);
             if (fault != CC_ELIAS_OK)
-                return elias_fault(fault, (size_t)(r.p - in) - (r.have + 7) / 8, e);
+                return elias_fault(fault, in, &r, e);
         }
         (void)put_values(t, levels, norm, s, i, m);
     }

@@ -1,5 +1,5 @@
 /* zstd: the floats through the Zstandard library, a lossless yardstick. The bytes depend on the
- * library's version, never on the machine. */
+ * library's version and build, never on the machine. */
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 

@@ -1,0 +1,36 @@
+/* Test vectors: one codec and what it must make of given values and bytes, on every instruction
+ * set of this machine. Input is copied to memory of its exact size, at an odd address once. */
+#ifndef CC_TESTS_LIB_VECTOR_H
+#define CC_TESTS_LIB_VECTOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schemes/spec.h"
+
+struct vector {
+    struct cc_spec *spec;
+    struct cc_codec codec;
+    struct cc_context ctx; /* seed 1, everything else 0; tensor "t" */
+};
+
+void vector_open(struct vector *v, const char *spec, size_t n);
+void vector_close(struct vector *v);
+
+/* The payload of steps * n values, encoded one step after the other from a fresh state, is these
+ * bytes of equal length a step. */
+void vector_encodes(struct vector *v, size_t steps, const float *x, const uint8_t *want,
+                    size_t len);
+
+/* The bytes decode to these values, bit by bit (NaN to any NaN), and are added as they should. */
+void vector_decodes(struct vector *v, const uint8_t *bytes, size_t len, const float *want);
+
+/* Both ways. */
+void vector_is(struct vector *v, const float *x, const uint8_t *bytes, size_t len,
+               const float *decoded);
+
+/* encode, or decode and decode_add, fail with a message that contains the text. */
+void vector_refuses(struct vector *v, const float *x, const char *text);
+void vector_rejects(struct vector *v, const uint8_t *bytes, size_t len, const char *text);
+
+#endif
