@@ -212,13 +212,15 @@ static int take_contents(struct cc_trace *t, struct file *f, const struct cc_con
                          size_t file_size, struct cc_error *e)
 {
     size_t *order;
-    if (cc_contents_order(c, &order, e) != CC_OK ||
-        cc_file_identify(f->path, c, &f->id, e) != CC_OK) {
+    int status = cc_file_identify(f->path, c, &f->id, e);
+    if (status == CC_OK)
+        status = cc_contents_order(c, &order, e);
+    if (status != CC_OK) {
         cc_error_in(e, "%s", f->path);
-        return CC_FAIL;
+        return status;
     }
-    int status = own(t)->count == 0 ? take_tensors(t, f->path, c, order, e)
-                                    : compare_tensors(t, c, order, f->path, e);
+    status = own(t)->count == 0 ? take_tensors(t, f->path, c, order, e)
+                                : compare_tensors(t, c, order, f->path, e);
     if (status == CC_OK)
         status = take_layout(own(t), f, c, order, file_size, e);
     free(order);
