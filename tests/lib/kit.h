@@ -1,0 +1,44 @@
+/* One codec with its buffers, for tests that compare with bytes worked out by hand. */
+#ifndef CC_TESTS_KIT_H
+#define CC_TESTS_KIT_H
+
+#include "schemes/spec.h"
+
+struct kit {
+    struct cc_spec *spec;
+    struct cc_codec codec;
+    struct cc_context ctx; /* tensor "w", step 0; set what else a test needs */
+    uint8_t *payload;      /* of the last encode */
+    size_t len;
+    float *y; /* of the last decode */
+    struct cc_error e;
+};
+
+/* Fails the test if the scheme cannot be made. Release with kit_close. */
+struct kit kit_open(const char *scheme, struct cc_shape shape);
+void kit_close(struct kit *k);
+
+/* These return the status of the call. The payload to decode is copied to memory of exactly its
+ * length at an odd address, so that sanitizers see what is read beyond it. */
+int kit_encode(struct kit *k, const float *x);
+int kit_decode(struct kit *k, const void *payload, size_t len);
+
+/* y += scale * decoded, y as it was left. */
+int kit_decode_add(struct kit *k, const void *payload, size_t len, float scale);
+
+/* Fail the test unless the last payload is these bytes, and y these floats (to the last bit). */
+void kit_expect(const struct kit *k, const void *bytes, size_t len);
+void kit_expect_values(const struct kit *k, const float *values);
+
+/* Fails the test unless decoding is refused with a message that contains `words`. */
+void kit_expect_refusal(struct kit *k, const void *payload, size_t len, const char *words);
+
+/* A matrix of rows x cols. */
+struct cc_shape kit_matrix(size_t rows, size_t cols);
+
+/* Runs a group of tests once for each instruction set of the machine; the sum of failures. */
+#define kit_run(tests) kit_run_group(tests, sizeof(tests) / sizeof(tests)[0])
+struct CMUnitTest;
+int kit_run_group(const struct CMUnitTest *tests, size_t count);
+
+#endif
