@@ -5,7 +5,7 @@
 #include "core/bytes.h"
 #include "schemes/kernels/base3.h"
 
-#ifdef __AVX512VBMI2__
+#ifdef __AVX2__
 #include <immintrin.h>
 #endif
 
@@ -68,35 +68,69 @@ static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run
         _mm512_storeu_si512(out + w, _mm512_maskz_compress_epi8(keep, bytes));
         w += (size_t)__builtin_popcountll(keep);
         pending = ~zero == 0 ? pending + 64 : (unsigned)__builtin_clzll(~zero);
-        pending = ends >> 63 ? 0 : pending % CC_RUN_MAX;
+        pending %= CC_RUN_MAX;
     }
     *run = pending;
     *written = w;
     return i;
 }
 
-#else
+#elif defined(__AVX2__)
 
-static inline int zeros8(uint64_t word)
+static inline uint64_t zero_mask(const uint8_t *in)
 {
-    return word == UINT64_C(0x0101010101010101) * CC_BYTE_ZERO;
+    __m256i zero_byte = _mm256_set1_epi8((char)CC_BYTE_ZERO);
+    __m256i a = _mm256_loadu_si256((const __m256i_u *)in);
+    __m256i b = _mm256_loadu_si256((const __m256i_u *)(in + 32));
+    uint32_t low = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, zero_byte));
+    uint32_t high = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b, zero_byte));
+    return low | (uint64_t)high << 32;
 }
 
-/* Eight bytes at a time where they are alike; returns how many bytes were read. */
+/* 64 bytes at a time, from run to run. Copies of 64 bytes and of 8 go beyond what counts, so the
+ * last 64 are left to others. Returns how many bytes were read. */
 static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run,
                              uint8_t *restrict out, size_t *written)
 {
-    (void)in, (void)n, (void)run, (void)out;
-    *written = 0;
-    return 0;
+    size_t w = 0, i = 0, pending = *run;
+    for (; i + 128 <= n; i += 64) {
+        uint64_t zero = zero_mask(in + i), goes_on = in[i + 64] == CC_BYTE_ZERO;
+        /* A single zero byte is left among the others. */
+        uint64_t left = zero & (zero << 1 | (pending > 0) | zero >> 1 | goes_on << 63);
+        size_t done = 0;
+        while (left != 0) {
+            size_t begin = (size_t)__builtin_ctzll(left);
+            /* The sum carries through the first run into the place after it. */
+            uint64_t beyond = left + (left & -left);
+            size_t end = beyond != 0 ? (size_t)__builtin_ctzll(beyond) : 64;
+            memcpy(out + w, in + i + done, 64);
+            w += begin - done;
+            size_t length = pending + end - begin, rest = length % CC_RUN_MAX;
+            memset(out + w, 255, 8);
+            w += length / CC_RUN_MAX;
+            pending = end == 64 && goes_on ? rest : 0;
+            out[w] = (uint8_t)(rest > 1 ? RUN_CODE + rest : CC_BYTE_ZERO);
+            w += rest > pending;
+            left &= beyond;
+            done = end;
+        }
+        memcpy(out + w, in + i + done, 64);
+        w += 64 - done;
+    }
+    *run = (unsigned)pending;
+    *written = w;
+    return i;
 }
 
 #endif
 
-/* One byte at a time, without branches: runs in gradients are too irregular to predict. */
+/* One byte at a time. */
 static size_t encode(const uint8_t *restrict in, size_t n, unsigned *run, uint8_t *restrict out)
 {
-    size_t w, i = encode_vectors(in, n, run, out, &w);
+    size_t w = 0, i = 0;
+#ifdef __AVX2__
+    i = encode_vectors(in, n, run, out, &w);
+#endif
     unsigned length = *run;
     for (; i < n; i++) {
         unsigned zero = in[i] == CC_BYTE_ZERO;
