@@ -36,10 +36,10 @@ static void put_signs(const float *restrict x, uint8_t *restrict signs, size_t n
 static uint32_t put_exponents(const float *restrict x, struct cc_key key, uint32_t first,
                               uint8_t *restrict exponents, size_t n)
 {
-    uint32_t most = 0;
-    for (size_t i = 0; i < n; i++) {
+    uint32_t most = 0, index = first; /* 32 bits as the values have: one vector of indices */
+    for (size_t i = 0; i < n; i++, index++) {
         uint32_t mag = cc_f32_bits(x[i]) & 0x7fffffffu;
-        uint32_t draw = cc_random(key, first + (uint32_t)i) >> 9;
+        uint32_t draw = cc_random(key, index) >> 9;
         /* carries into the exponent if, and only if, draw < fraction */
         uint32_t e = (mag + 0x7fffffu - draw) >> 23;
         exponents[i] = (uint8_t)(e < 254 ? e : 254);

@@ -2,17 +2,69 @@
 
 #include "core/bytes.h"
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+#if defined(__AVX512F__)
+#define LANES 16
+
+static inline __m512i lanes_random(__m512i x, __m512i b)
+{
+    x = _mm512_xor_si512(x, _mm512_srli_epi32(x, 16));
+    x = _mm512_mullo_epi32(x, _mm512_set1_epi32(0x21f0aaad));
+    x = _mm512_ternarylogic_epi32(x, _mm512_srli_epi32(x, 15), b, 0x96); /* xor of the three */
+    x = _mm512_mullo_epi32(x, _mm512_set1_epi32((int)0xd35a2d97));
+    return _mm512_xor_si512(x, _mm512_srli_epi32(x, 15));
+}
+
+/* What the plain loop of quantize does, for a multiple of 16 values. */
+static size_t quantize_lanes(const float *x, float norm, int s, struct cc_key key, uint32_t first,
+                             int16_t *levels, size_t n)
+{
+    const __m512 norms = _mm512_set1_ps(norm), steps = _mm512_set1_ps((float)s);
+    const __m512i b = _mm512_set1_epi32((int)key.b), one = _mm512_set1_epi32(1);
+    __m512i index =
+        _mm512_add_epi32(_mm512_set1_epi32((int)(first + key.a)),
+                         _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += LANES) {
+        __m512 v = _mm512_loadu_ps(x + i);
+        __m512 a = _mm512_mul_ps(_mm512_div_ps(_mm512_abs_ps(v), norms), steps);
+        __m512i level = _mm512_cvttps_epi32(a);
+        __m512 rest = _mm512_sub_ps(a, _mm512_cvtepi32_ps(level));
+        __m512 draw = _mm512_cvtepi32_ps(_mm512_srli_epi32(lanes_random(index, b), 8));
+        /* both sides times 2^24 */
+        __mmask16 up =
+            _mm512_cmp_ps_mask(draw, _mm512_mul_ps(rest, _mm512_set1_ps(0x1p24f)), _CMP_LT_OQ);
+        level = _mm512_mask_add_epi32(level, up, level, one);
+        count += (size_t)__builtin_popcount(_mm512_test_epi32_mask(level, level));
+        __mmask16 minus = _mm512_movepi32_mask(_mm512_castps_si512(v)); /* -0 has level 0 */
+        level = _mm512_mask_sub_epi32(level, minus, _mm512_setzero_si512(), level);
+        _mm256_storeu_si256((__m256i *)(levels + i), _mm512_cvtepi32_epi16(level));
+        index = _mm512_add_epi32(index, _mm512_set1_epi32(LANES));
+    }
+    return count;
+}
+#endif
+
+/* As |x| <= norm, no level exceeds s. */
 static size_t quantize(const float *restrict x, float norm, int s, struct cc_key key,
                        uint32_t first, int16_t *restrict levels, size_t n)
 {
     const float steps = (float)s;
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++) {
+    size_t done = 0;
+    uint32_t count = 0;
+#ifdef LANES
+    done = n / LANES * LANES;
+    count = (uint32_t)quantize_lanes(x, norm, s, key, first, levels, done);
+#endif
+    uint32_t index = first + (uint32_t)done; /* 32 bits as the values have: one vector of indices */
+    for (size_t i = done; i < n; i++, index++) {
         float quotient = cc_bits_f32(cc_f32_bits(x[i]) & 0x7fffffffu) / norm;
         float a = quotient * steps;
         int32_t level = (int32_t)a;
-        level += cc_unit(cc_random(key, first + (uint32_t)i)) < a - (float)level;
-        level = level < s ? level : s;
+        level += cc_unit(cc_random(key, index)) < a - (float)level;
         count += level != 0;
         levels[i] = (int16_t)(x[i] < 0 ? -level : level);
     }
