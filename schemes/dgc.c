@@ -1,0 +1,134 @@
+/* dgc: the values of largest magnitude of an accumulated momentum. */
+#include "core/memory.h"
+#include "schemes/pairs.h"
+#include "schemes/scheme.h"
+#include "schemes/selection.h"
+
+struct params {
+    double density, momentum;
+    int64_t warmup;
+};
+
+static const struct cc_param table[] = {
+    CC_PARAM_REAL(struct params, density, 0.001, 0, 1, "", "the part of the values that is sent",
+                  .min_open = true),
+    CC_PARAM_REAL(struct params, momentum, 0.9, 0, 1, "", "the momentum before the selection",
+                  .max_open = true),
+    CC_PARAM_INT(struct params, warmup, 0, 0, 1e12, "steps",
+                 "steps in which the density falls from 25% in five stages"),
+    {.name = NULL},
+};
+
+#define STAGES       5
+#define FIRST_STAGE  0.25
+#define STAGE_FACTOR 0.25
+
+static double density_at(const struct params *p, uint64_t step)
+{
+    if (step >= (uint64_t)p->warmup)
+        return p->density;
+    double d = FIRST_STAGE;
+    for (uint64_t s = STAGES * step / (uint64_t)p->warmup; s > 0; s--)
+        d *= STAGE_FACTOR;
+    return d > p->density ? d : p->density;
+}
+
+static double most_dense(const struct params *p)
+{
+    return density_at(p, 0);
+}
+
+static size_t bound(const void *params, const struct cc_shape *shape)
+{
+    size_t bytes;
+    size_t most = cc_select_most(most_dense(params), shape->n, CC_SELECT_EXACT);
+    return cc_mul(most, CC_PAIR_BYTES, &bytes) ? bytes : SIZE_MAX;
+}
+
+/* u, then v. */
+static size_t state_bytes(const void *params, const struct cc_shape *shape)
+{
+    (void)params;
+    size_t bytes;
+    return cc_mul(shape->n, 2 * sizeof(float), &bytes) ? bytes : SIZE_MAX;
+}
+
+/* Scratch memory: that of the selection in its most demanding stage, then the values, then the
+ * bitmap. */
+static size_t values_at(const struct params *p, size_t n)
+{
+    size_t most = cc_select_scratch(p->density, n, CC_SELECT_EXACT);
+    double d = FIRST_STAGE;
+    for (int s = 0; p->warmup > 0 && s < STAGES; s++, d *= STAGE_FACTOR) {
+        size_t bytes = cc_select_scratch(d, n, CC_SELECT_EXACT);
+        most = bytes > most ? bytes : most;
+    }
+    if (most > SIZE_MAX - CC_ALIGN)
+        return SIZE_MAX;
+    return (most + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+}
+
+static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
+{
+    const struct params *p = params;
+    size_t bytes = values_at(p, shape->n), values;
+    size_t most = cc_select_most(most_dense(p), shape->n, CC_SELECT_EXACT);
+    if (!cc_mul(most, sizeof(float), &values) || __builtin_add_overflow(bytes, values, &bytes) ||
+        __builtin_add_overflow(bytes, shape->n / 8 + 1, &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    (void)cap;
+    const struct params *p = c->params;
+    size_t n = c->shape.n;
+    if (n > CC_PAIRS_MOST)
+        return cc_fail(e, "tensor '%s': dgc has indices for 2^32 values only; cut the tensor",
+                       ctx->name != NULL ? ctx->name : "?");
+    float *u = c->state;
+    struct cc_source from = {
+        .gradient = x, .sum = u + n, .momentum = u, .factor = (float)p->momentum, .n = n};
+    uint8_t *values = (uint8_t *)c->scratch + values_at(p, n);
+    size_t most = cc_select_most(most_dense(p), n, CC_SELECT_EXACT);
+    struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
+    double density = density_at(p, ctx->step);
+    if (cc_select(&from, density, CC_SELECT_EXACT, ctx, c->scratch, &to, e) != CC_OK)
+        return CC_FAIL;
+    cc_pairs_put(to.bits, n, to.values, out);
+    *len = CC_PAIR_BYTES * to.count;
+    return CC_OK;
+}
+
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    return cc_pairs_decode(in, len, c->shape.n, y, e);
+}
+
+static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                      size_t len, float scale, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    return cc_pairs_decode_add(in, len, c->shape.n, scale, y, e);
+}
+
+const struct cc_scheme cc_scheme_dgc = {
+    .id = "dgc",
+    .title = "deep gradient compression",
+    .reference = "Lin et al., Deep Gradient Compression, ICLR 2018, section 3",
+    .layout = "(u32 index, f32 value) for each value that is sent",
+    .flags = CC_LOSSY | CC_FEEDBACK,
+    .kind = CC_PAIRS,
+    .params = table,
+    .params_bytes = sizeof(struct params),
+    .bound = bound,
+    .state_bytes = state_bytes,
+    .scratch_bytes = scratch_bytes,
+    .encode = encode,
+    .decode = decode,
+    .decode_add = decode_add,
+};

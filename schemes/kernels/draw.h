@@ -1,0 +1,19 @@
+/* The keyed permutation by which randk draws: docs/payloads.md, under randk. */
+#ifndef CC_SCHEMES_KERNELS_DRAW_H
+#define CC_SCHEMES_KERNELS_DRAW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/isa.h"
+#include "core/random.h"
+
+#define CC_DRAW_ROUNDS 4
+
+struct k_draw {
+    /* Each v[i] < 4^b becomes its image under the permutation of [0, 4^b); 1 <= b <= 31. */
+    void (*permute)(const struct cc_key key[CC_DRAW_ROUNDS], unsigned b, uint64_t *v, size_t n);
+};
+CC_KERNELS(k_draw)
+
+#endif

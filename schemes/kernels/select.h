@@ -1,0 +1,63 @@
+/* Selection of large magnitudes, and what follows from it: bit arrays of what was kept, the kept
+ * elements one after the other, and the way back. Magnitudes are compared as the bits of |x|, whose
+ * order is that of the numbers. Meant for blocks of at most CC_SELECT_BLOCK values, so that the
+ * functions that run one after the other find their data in the first-level cache.
+ *
+ * A bit array of n bits takes ceil(n/8) bytes at any address; not one byte more is touched. */
+#ifndef CC_SCHEMES_KERNELS_SELECT_H
+#define CC_SCHEMES_KERNELS_SELECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/bytes.h"
+#include "core/isa.h"
+
+#define CC_SELECT_BLOCK 2048 /* a multiple of 64 */
+#define CC_SELECT_SLACK 16   /* elements that pack and indices may write after the last one */
+
+struct k_select {
+    /* x += g; returns the largest bits of |x|, which show values that are not finite. */
+    uint32_t (*add)(const float *g, float *x, size_t n);
+    /* u = factor * u + g, x += u; returns the largest bits of |x| and |u|. */
+    uint32_t (*add_momentum)(const float *g, float factor, float *u, float *x, size_t n);
+    /* How many |x| have bits >= t. */
+    size_t (*count)(const float *x, size_t n, uint32_t t);
+    /* bits[i] = whether the bits of |x[i]| are >= t; returns how many. */
+    size_t (*mark)(const float *x, size_t n, uint32_t t, uint8_t *bits);
+    /* How many bits are set. */
+    size_t (*popcount)(const uint8_t *bits, size_t n);
+    /* The 4-byte elements of x whose bit is set; returns how many. out has room for
+     * CC_SELECT_SLACK more, and may be x. */
+    size_t (*pack)(const void *x, const uint8_t *bits, size_t n, void *out);
+    /* base + i for each set bit i, likewise. */
+    size_t (*indices)(const uint8_t *bits, size_t n, uint32_t base, uint32_t *out);
+    /* x[i] = 0 where the bit is set. */
+    void (*clear)(const uint8_t *bits, size_t n, float *x);
+    /* x[i] -= t with the sign of x[i] where |x[i]| >= t, for a finite t > 0. */
+    void (*shrink)(float *x, size_t n, float t);
+    /* y[i] = the next of the f32 in values where the bit is set, else 0; returns how many. There
+     * are `left` >= that many values. */
+    size_t (*expand)(const uint8_t *bits, size_t n, const uint8_t *values, size_t left, float *y);
+    /* y[i] += scale * the next value where the bit is set, likewise. */
+    size_t (*expand_add)(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,
+                         float scale, float *y);
+};
+CC_KERNELS(k_select)
+
+/* The 64 bits from bit i (a multiple of 64) of a bit array of n > i; those from n on are 0. */
+static inline uint64_t cc_bits_word(const uint8_t *bits, size_t n, size_t i)
+{
+    if (n - i >= 64)
+        return cc_get_u64(bits + i / 8);
+    uint64_t w = 0;
+    memcpy(&w, bits + i / 8, (n - i + 7) / 8);
+    return w & ((UINT64_C(1) << (n - i)) - 1);
+}
+
+static inline void cc_bits_put_word(uint8_t *bits, size_t n, size_t i, uint64_t w)
+{
+    memcpy(bits + i / 8, &w, n - i >= 64 ? 8 : (n - i + 7) / 8);
+}
+
+#endif

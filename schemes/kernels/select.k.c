@@ -1,0 +1,403 @@
+#include "schemes/kernels/select.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+static inline uint32_t magnitude(float v)
+{
+    return cc_f32_bits(v) & 0x7fffffffu;
+}
+
+static uint32_t add(const float *restrict g, float *restrict x, size_t n)
+{
+    uint32_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        float v = x[i] + g[i];
+        uint32_t bits = magnitude(v);
+        x[i] = v;
+        m = bits > m ? bits : m;
+    }
+    return m;
+}
+
+static uint32_t add_momentum(const float *restrict g, float factor, float *restrict u,
+                             float *restrict x, size_t n)
+{
+    uint32_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        float product = factor * u[i];
+        float a = product + g[i];
+        float b = x[i] + a;
+        uint32_t abits = magnitude(a), bbits = magnitude(b);
+        u[i] = a;
+        x[i] = b;
+        m = abits > m ? abits : m;
+        m = bbits > m ? bbits : m;
+    }
+    return m;
+}
+
+static size_t count(const float *x, size_t n, uint32_t t)
+{
+    size_t total = 0;
+    while (n > 0) { /* in pieces whose count fits a 32-bit lane */
+        size_t m = n < CC_SELECT_BLOCK ? n : CC_SELECT_BLOCK;
+        uint32_t c = 0;
+        for (size_t i = 0; i < m; i++)
+            c += magnitude(x[i]) >= t;
+        total += c;
+        x += m;
+        n -= m;
+    }
+    return total;
+}
+
+/* --- 64 values at a time; the tail of fewer is done by the plain loops below --- */
+
+#if defined(__AVX512F__)
+
+static inline uint64_t mark64(const float *x, uint32_t t)
+{
+    const __m512i abs = _mm512_set1_epi32(0x7fffffff), tv = _mm512_set1_epi32((int)t);
+    uint64_t w = 0;
+    for (int j = 0; j < 4; j++) {
+        __m512i v = _mm512_and_si512(_mm512_loadu_si512(x + 16 * j), abs);
+        w |= (uint64_t)_mm512_cmpge_epu32_mask(v, tv) << (16 * j);
+    }
+    return w;
+}
+
+/* Compressing into a register: compressing into memory is slow on some machines. */
+static inline size_t put16(__m512i v, __mmask16 k, uint8_t *out)
+{
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(k, v));
+    return (size_t)__builtin_popcount(k);
+}
+
+static inline size_t pack64(const uint8_t *x, uint64_t w, uint8_t *out)
+{
+    size_t c = 0;
+    for (int j = 0; j < 4; j++)
+        c += put16(_mm512_loadu_si512(x + 64 * j), (__mmask16)(w >> (16 * j)), out + 4 * c);
+    return c;
+}
+
+static inline size_t indices64(uint64_t w, uint32_t base, uint32_t *out)
+{
+    const __m512i iota = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    size_t c = 0;
+    for (int j = 0; j < 4; j++) {
+        __m512i v = _mm512_add_epi32(iota, _mm512_set1_epi32((int)base + 16 * j));
+        c += put16(v, (__mmask16)(w >> (16 * j)), (uint8_t *)(out + c));
+    }
+    return c;
+}
+
+static inline void clear64(uint64_t w, float *x)
+{
+    for (int j = 0; j < 4; j++)
+        _mm512_mask_storeu_ps(x + 16 * j, (__mmask16)(w >> (16 * j)), _mm512_setzero_ps());
+}
+
+#define EXPAND_READS 0 /* values read beyond the last one that is used */
+
+static inline size_t expand64(uint64_t w, const uint8_t *values, float *y)
+{
+    size_t c = 0;
+    for (int j = 0; j < 4; j++) {
+        __mmask16 k = (__mmask16)(w >> (16 * j));
+        _mm512_storeu_ps(y + 16 * j, _mm512_maskz_expandloadu_ps(k, values + 4 * c));
+        c += (size_t)__builtin_popcount(k);
+    }
+    return c;
+}
+
+static inline size_t expand_add64(uint64_t w, const uint8_t *values, float scale, float *y)
+{
+    size_t c = 0;
+    for (int j = 0; j < 4; j++) {
+        __mmask16 k = (__mmask16)(w >> (16 * j));
+        __m512 v = _mm512_maskz_expandloadu_ps(k, values + 4 * c);
+        __m512 old = _mm512_loadu_ps(y + 16 * j);
+        v = _mm512_mul_ps(_mm512_set1_ps(scale), v);
+        _mm512_storeu_ps(y + 16 * j, _mm512_mask_add_ps(old, k, old, v));
+        c += (size_t)__builtin_popcount(k);
+    }
+    return c;
+}
+
+#elif defined(__AVX2__)
+
+static inline uint64_t mark64(const float *x, uint32_t t)
+{
+    const __m256i abs = _mm256_set1_epi32(0x7fffffff), tv = _mm256_set1_epi32((int)t - 1);
+    uint64_t w = 0;
+    for (int j = 0; j < 8; j++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(x + 8 * j));
+        v = _mm256_cmpgt_epi32(_mm256_and_si256(v, abs), tv);
+        w |= (uint64_t)(uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(v)) << (8 * j);
+    }
+    return w;
+}
+
+/* All ones in each byte whose bit is set in k. */
+static inline uint64_t spread(uint64_t k)
+{
+    return _pdep_u64(k, UINT64_C(0x0101010101010101)) * 0xff;
+}
+
+#define IOTA8 UINT64_C(0x0706050403020100)
+
+static inline __m256i widen8(uint64_t bytes)
+{
+    return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)bytes));
+}
+
+static inline size_t put8(__m256i v, uint64_t k, uint8_t *out)
+{
+    __m256i order = widen8(_pext_u64(IOTA8, spread(k)));
+    _mm256_storeu_si256((__m256i *)(void *)out, _mm256_permutevar8x32_epi32(v, order));
+    return (size_t)__builtin_popcountll(k);
+}
+
+static inline size_t pack64(const uint8_t *x, uint64_t w, uint8_t *out)
+{
+    size_t c = 0;
+    for (int j = 0; j < 8; j++) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(x + 32 * j));
+        c += put8(v, w >> (8 * j) & 0xff, out + 4 * c);
+    }
+    return c;
+}
+
+static inline size_t indices64(uint64_t w, uint32_t base, uint32_t *out)
+{
+    const __m256i iota = widen8(IOTA8);
+    size_t c = 0;
+    for (int j = 0; j < 8; j++) {
+        __m256i v = _mm256_add_epi32(iota, _mm256_set1_epi32((int)base + 8 * j));
+        c += put8(v, w >> (8 * j) & 0xff, (uint8_t *)(out + c));
+    }
+    return c;
+}
+
+/* All ones in each lane whose bit is set in k. */
+static inline __m256 lanes(uint64_t k)
+{
+    const __m256i bit = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);
+    __m256i v = _mm256_and_si256(_mm256_set1_epi32((int)k), bit);
+    return _mm256_castsi256_ps(_mm256_cmpeq_epi32(v, bit));
+}
+
+static inline void clear64(uint64_t w, float *x)
+{
+    for (int j = 0; j < 8; j++) {
+        __m256 kept = lanes(w >> (8 * j) & 0xff);
+        _mm256_storeu_ps(x + 8 * j, _mm256_andnot_ps(kept, _mm256_loadu_ps(x + 8 * j)));
+    }
+}
+
+#define EXPAND_READS 8
+
+/* The next values, each in the lane of its set bit; the other lanes hold anything. */
+static inline __m256 expand8(uint64_t k, const uint8_t *values)
+{
+    __m256i order = widen8(_pdep_u64(IOTA8, spread(k)));
+    return _mm256_permutevar8x32_ps(_mm256_loadu_ps((const float *)(const void *)values), order);
+}
+
+static inline size_t expand64(uint64_t w, const uint8_t *values, float *y)
+{
+    size_t c = 0;
+    for (int j = 0; j < 8; j++) {
+        uint64_t k = w >> (8 * j) & 0xff;
+        _mm256_storeu_ps(y + 8 * j, _mm256_and_ps(lanes(k), expand8(k, values + 4 * c)));
+        c += (size_t)__builtin_popcountll(k);
+    }
+    return c;
+}
+
+static inline size_t expand_add64(uint64_t w, const uint8_t *values, float scale, float *y)
+{
+    size_t c = 0;
+    for (int j = 0; j < 8; j++) {
+        uint64_t k = w >> (8 * j) & 0xff;
+        __m256 old = _mm256_loadu_ps(y + 8 * j);
+        __m256 v = _mm256_mul_ps(_mm256_set1_ps(scale), expand8(k, values + 4 * c));
+        v = _mm256_blendv_ps(old, _mm256_add_ps(old, v), lanes(k));
+        _mm256_storeu_ps(y + 8 * j, v);
+        c += (size_t)__builtin_popcountll(k);
+    }
+    return c;
+}
+
+#endif
+
+/* --- bit by bit: the reference, and the tails --- */
+
+static inline uint64_t mark_few(const float *x, size_t n, uint32_t t)
+{
+    uint64_t w = 0;
+    for (size_t i = 0; i < n; i++)
+        w |= (uint64_t)(magnitude(x[i]) >= t) << i;
+    return w;
+}
+
+#define FOR_SET_BITS(i, w)                                                                         \
+    for (size_t i; (w) != 0 && (i = (size_t)__builtin_ctzll(w), 1); (w) &= (w)-1)
+
+static inline size_t pack_few(const uint8_t *x, uint64_t w, uint8_t *out)
+{
+    size_t c = 0;
+    FOR_SET_BITS(i, w) memcpy(out + 4 * c++, x + 4 * i, 4);
+    return c;
+}
+
+static inline void clear_few(uint64_t w, float *x)
+{
+    FOR_SET_BITS(i, w) x[i] = 0;
+}
+
+static inline size_t expand_few(uint64_t w, size_t n, const uint8_t *values, float *y)
+{
+    size_t c = 0;
+    memset(y, 0, n * sizeof *y);
+    FOR_SET_BITS(i, w) y[i] = cc_get_f32(values + 4 * c++);
+    return c;
+}
+
+static inline size_t expand_add_few(uint64_t w, const uint8_t *values, float scale, float *y)
+{
+    size_t c = 0;
+    FOR_SET_BITS(i, w)
+    {
+        float product = scale * cc_get_f32(values + 4 * c++);
+        y[i] += product;
+    }
+    return c;
+}
+
+#if !defined(__AVX2__)
+static inline size_t indices_few(uint64_t w, uint32_t base, uint32_t *out)
+{
+    size_t c = 0;
+    FOR_SET_BITS(i, w) out[c++] = base + (uint32_t)i;
+    return c;
+}
+
+#define EXPAND_READS                      0
+#define mark64(x, t)                      mark_few(x, 64, t)
+#define pack64(x, w, out)                 pack_few(x, w, out)
+#define indices64(w, base, out)           indices_few(w, base, out)
+#define clear64(w, x)                     clear_few(w, x)
+#define expand64(w, values, y)            expand_few(w, 64, values, y)
+#define expand_add64(w, values, scale, y) expand_add_few(w, values, scale, y)
+#endif
+
+/* --- whole arrays --- */
+
+static size_t mark(const float *x, size_t n, uint32_t t, uint8_t *bits)
+{
+    size_t c = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t w = n - i >= 64 ? mark64(x + i, t) : mark_few(x + i, n - i, t);
+        cc_bits_put_word(bits, n, i, w);
+        c += (size_t)__builtin_popcountll(w);
+    }
+    return c;
+}
+
+static size_t popcount(const uint8_t *bits, size_t n)
+{
+    size_t c = 0;
+    for (size_t i = 0; i < n; i += 64)
+        c += (size_t)__builtin_popcountll(cc_bits_word(bits, n, i));
+    return c;
+}
+
+static size_t pack(const void *x, const uint8_t *bits, size_t n, void *out)
+{
+    const uint8_t *from = x;
+    uint8_t *to = out;
+    size_t c = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t w = cc_bits_word(bits, n, i);
+        if (w != 0 && n - i >= 64)
+            c += pack64(from + 4 * i, w, to + 4 * c);
+        else
+            c += pack_few(from + 4 * i, w, to + 4 * c);
+    }
+    return c;
+}
+
+static size_t indices(const uint8_t *bits, size_t n, uint32_t base, uint32_t *out)
+{
+    size_t c = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t w = cc_bits_word(bits, n, i);
+        if (w != 0)
+            c += indices64(w, base + (uint32_t)i, out + c);
+    }
+    return c;
+}
+
+static void clear(const uint8_t *bits, size_t n, float *x)
+{
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t w = cc_bits_word(bits, n, i);
+        if (w != 0 && n - i >= 64)
+            clear64(w, x + i);
+        else
+            clear_few(w, x + i);
+    }
+}
+
+static void shrink(float *x, size_t n, float t)
+{
+    for (size_t i = 0; i < n; i++) {
+        float by = x[i] < 0 ? -t : t, less = x[i] - by;
+        x[i] = magnitude(x[i]) >= cc_f32_bits(t) ? less : x[i];
+    }
+}
+
+static size_t expand(const uint8_t *bits, size_t n, const uint8_t *values, size_t left, float *y)
+{
+    size_t c = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t w = cc_bits_word(bits, n, i);
+        if (n - i >= 64 && left - c >= 64 + EXPAND_READS)
+            c += expand64(w, values + 4 * c, y + i);
+        else
+            c += expand_few(w, n - i < 64 ? n - i : 64, values + 4 * c, y + i);
+    }
+    return c;
+}
+
+static size_t expand_add(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,
+                         float scale, float *y)
+{
+    size_t c = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t w = cc_bits_word(bits, n, i);
+        if (w != 0 && n - i >= 64 && left - c >= 64 + EXPAND_READS)
+            c += expand_add64(w, values + 4 * c, scale, y + i);
+        else
+            c += expand_add_few(w, values + 4 * c, scale, y + i);
+    }
+    return c;
+}
+
+const struct k_select CC_K(k_select) = {
+    .add = add,
+    .add_momentum = add_momentum,
+    .count = count,
+    .mark = mark,
+    .popcount = popcount,
+    .pack = pack,
+    .indices = indices,
+    .clear = clear,
+    .shrink = shrink,
+    .expand = expand,
+    .expand_add = expand_add,
+};

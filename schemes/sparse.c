@@ -1,0 +1,171 @@
+/* sparse: the values of largest magnitude, the others wait in the residual. */
+#include "core/memory.h"
+#include "schemes/kernels/select.h"
+#include "schemes/pairs.h"
+#include "schemes/scheme.h"
+#include "schemes/selection.h"
+
+enum { SAMPLED, EXACT };
+enum { BITMAP, U32 };
+static const char *const select_names[] = {"sampled", "exact", NULL};
+static const char *const index_names[] = {"bitmap", "u32", NULL};
+
+struct params {
+    double density;
+    int64_t ef, select, index;
+};
+
+static const struct cc_param table[] = {
+    CC_PARAM_REAL(struct params, density, 0.05, 0, 1, "", "the part of the values that is sent",
+                  .min_open = true),
+    CC_PARAM_FLAG(struct params, ef, 1, "error feedback: keep what was not sent in a residual"),
+    CC_PARAM_CHOICE(
+        struct params, select, SAMPLED, select_names,
+        "a threshold from a sample (within a tenth of density), or exactly the largest"),
+    CC_PARAM_CHOICE(struct params, index, BITMAP, index_names,
+                    "where the values were: one bit for each, or 32 bits for each that is sent"),
+    {.name = NULL},
+};
+
+static enum cc_select_how how(const struct params *p)
+{
+    return p->select == EXACT ? CC_SELECT_EXACT : CC_SELECT_SAMPLED;
+}
+
+static size_t bitmap_bytes(size_t n)
+{
+    return n / 8 + (n % 8 != 0);
+}
+
+static size_t bound(const void *params, const struct cc_shape *shape)
+{
+    const struct params *p = params;
+    size_t most = cc_select_most(p->density, shape->n, how(p)), bytes;
+    if (!cc_mul(most, p->index == U32 ? CC_PAIR_BYTES : sizeof(float), &bytes))
+        return SIZE_MAX;
+    if (p->index == BITMAP && __builtin_add_overflow(bytes, bitmap_bytes(shape->n), &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+static size_t state_bytes(const void *params, const struct cc_shape *shape)
+{
+    const struct params *p = params;
+    size_t bytes;
+    if (!p->ef)
+        return 0;
+    return cc_mul(shape->n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
+}
+
+/* Scratch memory for pairs: that of the selection, then the values, then the bitmap. */
+static size_t values_at(const struct params *p, size_t n)
+{
+    size_t bytes = cc_select_scratch(p->density, n, how(p));
+    if (bytes > SIZE_MAX - CC_ALIGN)
+        return SIZE_MAX;
+    return (bytes + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+}
+
+static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
+{
+    const struct params *p = params;
+    size_t bytes = values_at(p, shape->n), values;
+    if (p->index == BITMAP)
+        return bytes;
+    if (!cc_mul(cc_select_most(p->density, shape->n, how(p)), sizeof(float), &values) ||
+        __builtin_add_overflow(bytes, values, &bytes) ||
+        __builtin_add_overflow(bytes, bitmap_bytes(shape->n), &bytes))
+        return SIZE_MAX;
+    return bytes;
+}
+
+static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                  uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    (void)cap;
+    const struct params *p = c->params;
+    size_t n = c->shape.n;
+    struct cc_source from = {.gradient = x, .sum = p->ef ? c->state : NULL, .n = n};
+    if (p->index == BITMAP) {
+        struct cc_selection to = {.bits = out, .values = out + bitmap_bytes(n)};
+        if (cc_select(&from, p->density, how(p), ctx, c->scratch, &to, e) != CC_OK)
+            return CC_FAIL;
+        *len = bitmap_bytes(n) + sizeof(float) * to.count;
+        return CC_OK;
+    }
+    if (n > CC_PAIRS_MOST)
+        return cc_fail(e,
+                       "tensor '%s': index=u32 has indices for 2^32 values only; use "
+                       "index=bitmap",
+                       ctx->name != NULL ? ctx->name : "?");
+    uint8_t *values = (uint8_t *)c->scratch + values_at(p, n);
+    size_t most = cc_select_most(p->density, n, how(p));
+    struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
+    if (cc_select(&from, p->density, how(p), ctx, c->scratch, &to, e) != CC_OK)
+        return CC_FAIL;
+    cc_pairs_put(to.bits, n, to.values, out);
+    *len = CC_PAIR_BYTES * to.count;
+    return CC_OK;
+}
+
+/* Whether the bitmap is whole, ends with zeros, and has a value for every set bit; *count of them.
+ */
+static int check_bitmap(const uint8_t *in, size_t len, size_t n, size_t *count, struct cc_error *e)
+{
+    size_t bytes = bitmap_bytes(n);
+    if (len < bytes)
+        return cc_bad_payload(len, e, "the payload ends in its bitmap of %zu bytes", bytes);
+    if (n % 8 != 0 && in[bytes - 1] >> n % 8 != 0)
+        return cc_bad_payload(bytes - 1, e, "the bitmap goes on after the last of %zu values", n);
+    *count = k_select()->popcount(in, n);
+    if (len != bytes + sizeof(float) * *count)
+        return cc_bad_length(len, bytes + sizeof(float) * *count, e);
+    return CC_OK;
+}
+
+static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                  size_t len, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    const struct params *p = c->params;
+    size_t n = c->shape.n, count = 0;
+    if (p->index == U32)
+        return cc_pairs_decode(in, len, n, y, e);
+    if (check_bitmap(in, len, n, &count, e) != CC_OK)
+        return CC_FAIL;
+    k_select()->expand(in, n, in + bitmap_bytes(n), count, y);
+    return CC_OK;
+}
+
+static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                      size_t len, float scale, float *y, struct cc_error *e)
+{
+    (void)ctx;
+    const struct params *p = c->params;
+    size_t n = c->shape.n, count = 0;
+    if (p->index == U32)
+        return cc_pairs_decode_add(in, len, n, scale, y, e);
+    if (check_bitmap(in, len, n, &count, e) != CC_OK)
+        return CC_FAIL;
+    k_select()->expand_add(in, n, in + bitmap_bytes(n), count, scale, y);
+    return CC_OK;
+}
+
+const struct cc_scheme cc_scheme_sparse = {
+    .id = "sparse",
+    .title = "sparsification by magnitude",
+    .reference = "Aji & Heafield, Sparse Communication for Distributed Gradient Descent, EMNLP "
+                 "2017, section 3; the bitmap: Lim et al., 3LC, MLSys 2019, section 4.2",
+    .layout = "index=bitmap: n bits (1 = sent), then an f32 for each; index=u32: (u32 index, f32 "
+              "value) for each",
+    .flags = CC_LOSSY | CC_FEEDBACK,
+    .kind = CC_OPAQUE,
+    .params = table,
+    .params_bytes = sizeof(struct params),
+    .bound = bound,
+    .state_bytes = state_bytes,
+    .scratch_bytes = scratch_bytes,
+    .encode = encode,
+    .decode = decode,
+    .decode_add = decode_add,
+};
