@@ -1,7 +1,7 @@
-/* zfp: the floats through the zfp library with a bound on the absolute error (but subnormal values
- * become 0). The library allocates the few words of its bit stream. The bytes depend on how it was
- * built: the stream is padded to its word (64 bits unless BIT_STREAM_WORD_TYPE says otherwise), and
- * ZFP_ROUNDING_MODE changes bits. */
+/* zfp: the floats through the zfp library with a bound on the absolute error. The library
+ * allocates the few words of its bit stream. The bytes depend on how it was built: the stream is
+ * padded to its word (8 bits in Debian's, 64 by default), and ZFP_ROUNDING_MODE changes bits. A
+ * payload that does not end on a word of the decoder's library is refused. */
 #include <float.h>
 #include <string.h>
 #include <zfp.h>
@@ -11,6 +11,11 @@
 #include "core/reduce.h"
 #include "schemes/kernels/stream.h"
 #include "schemes/scheme.h"
+
+/* Below about 2^-97 the library's conversion to integers overflows, so tensors with a tolerance
+ * under TINY are brought up first, and back down when they are decoded. */
+#define TINY 0x1p-60f
+#define UP   0x1p64f
 
 /* The library reads whole words, without looking where the stream ends. */
 #define PADDING 64
@@ -53,22 +58,27 @@ static size_t buffer_bytes(size_t n)
     return (stream_bytes(n) + PADDING + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
 }
 
-/* The aligned copy of the stream, and the values it decodes for decode_add. */
+/* The aligned copy of the stream; then the values that were brought up, or that decode_add adds. */
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
     (void)params;
     return buffer_bytes(shape->n) + shape->n * sizeof(float);
 }
 
+static float *scratch_values(const struct cc_codec *c)
+{
+    return (float *)(void *)((char *)c->scratch + buffer_bytes(c->shape.n));
+}
+
 /* Runs the library over the stream in the scratch memory; 0 when it fails. */
-static size_t run(const struct cc_codec *c, float t, float *values,
+static size_t run(const struct cc_codec *c, float t, const float *values,
                   size_t (*work)(zfp_stream *, zfp_field *))
 {
     bitstream *bits = stream_open(c->scratch, buffer_bytes(c->shape.n));
     if (bits == NULL)
         return 0;
     zfp_stream zfp = {.stream = bits, .exec = {.policy = zfp_exec_serial}};
-    (void)zfp_stream_set_accuracy(&zfp, (double)t);
+    (void)zfp_stream_set_accuracy(&zfp, (double)(t < TINY ? t * UP : t));
     zfp_field f = field(values, c->shape.n);
     size_t bytes = work(&zfp, &f);
     stream_close(bits);
@@ -92,7 +102,10 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     cc_put_f32(out, t);
     *len = sizeof t;
     if (t > 0) {
-        size_t bytes = run(c, t, (float *)(uintptr_t)x, compress);
+        float *up = scratch_values(c);
+        for (size_t i = 0; t < TINY && i < c->shape.n; i++)
+            up[i] = x[i] * UP;
+        size_t bytes = run(c, t, t < TINY ? up : x, compress);
         if (bytes == 0)
             return cc_fail(e, "zfp: the library could not encode %zu values", c->shape.n);
         memcpy(out + sizeof t, c->scratch, bytes);
@@ -102,10 +115,12 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 }
 
 /* Within the tolerance of the largest float there are infinities. */
-static void limit(float *y, size_t n)
+static void finish(float *y, float scale, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        y[i] = y[i] > FLT_MAX ? FLT_MAX : y[i] < -FLT_MAX ? -FLT_MAX : y[i];
+    for (size_t i = 0; i < n; i++) {
+        float v = y[i] * scale;
+        y[i] = v > FLT_MAX ? FLT_MAX : v < -FLT_MAX ? -FLT_MAX : v;
+    }
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -129,17 +144,17 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     if (used != bytes)
         return cc_bad_payload(len < sizeof t + used ? len : sizeof t + used, e,
                               "the zfp stream has %zu bytes, not %zu", bytes, used);
-    limit(y, n);
+    finish(y, t < TINY ? 1 / UP : 1, n);
     return CC_OK;
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e)
 {
-    uint8_t *values = (uint8_t *)c->scratch + buffer_bytes(c->shape.n);
-    int status = decode(c, ctx, in, len, (float *)(void *)values, e);
+    float *values = scratch_values(c);
+    int status = decode(c, ctx, in, len, values, e);
     if (status == CC_OK)
-        k_stream()->add(values, scale, y, c->shape.n);
+        k_stream()->add((const uint8_t *)values, scale, y, c->shape.n);
     return status;
 }
 
