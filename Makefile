@@ -13,7 +13,7 @@ OPT      ?= -O3 -g
 SANITIZE ?=
 # No contraction: the same sums on every machine. fp32 kernels must not depend on the compiler.
 CPPFLAGS += -I. -D_GNU_SOURCE -DCC_VERSION='"$(VERSION)"'
-CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fopenmp -pthread $(SANITIZE)
+CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fno-math-errno -fopenmp -pthread $(SANITIZE)
 LDFLAGS  += -fopenmp -pthread $(SANITIZE)
 LDLIBS   += -lcjson -lcsv -lgsl -lgslcblas -lzstd -llz4 -lzfp -lm
 
@@ -28,8 +28,8 @@ ISA_avx2   := -mavx2 -mbmi -mbmi2 -mlzcnt -mpopcnt -mf16c -mfma
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl -mavx512vbmi \
               -mavx512vbmi2 -mprefer-vector-width=512
 
-KERNELS := $(wildcard core/*.k.c schemes/kernels/*.k.c)
-LIB_SRC := $(filter-out %.k.c,$(wildcard core/*.c schemes/*.c schemes/kernels/*.c models/*.c results/*.c))
+KERNELS := $(wildcard core/*.k.c schemes/kernels/*.k.c bench/*.k.c)
+LIB_SRC := $(filter-out %.k.c,$(wildcard core/*.c schemes/*.c schemes/kernels/*.c models/*.c bench/*.c results/*.c))
 CMD_SRC := $(wildcard cmd/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.k.c=$(BUILD)/obj/%.$(isa).o))
@@ -47,9 +47,9 @@ TEST_LIB_OBJ := $(TEST_LIB:%.c=$(BUILD)/obj/%.o)
 FUZZ_SRC     := $(wildcard tests/fuzz/fuzz_*.c)
 FUZZ_NAMES   := $(FUZZ_SRC:tests/fuzz/fuzz_%.c=%)
 FUZZ_SECONDS ?= 60
-ASAN_BUILD   := BUILD=build-asan OPT="-O1 -g" \
+ASAN_BUILD   := BUILD=$(BUILD)/asan OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
-FUZZ_BUILD   := BUILD=build-fuzz CC=clang OPT="-O1 -g" \
+FUZZ_BUILD   := BUILD=$(BUILD)/fuzzing CC=clang OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
 
 all: $(BIN)
@@ -65,6 +65,15 @@ $(LIB): $(LIB_OBJ)
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The built-in nets are carried inside the program.
+$(BUILD)/obj/models/net.o: $(wildcard models/nets/*.json)
+
+# What prints the version is compiled again when the version changes.
+$(BUILD)/obj/results/host.o $(BUILD)/obj/cmd/main.o: $(BUILD)/version
+$(BUILD)/version: FORCE
+	@mkdir -p $(@D)
+	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
 
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.k.c
@@ -82,19 +91,7 @@ $(BUILD)/tests/%: tests/%.c $(TEST_LIB_OBJ) $(LIB)
 
 tests: $(TESTS)
 
-# Shows what failed; everything is in the log.
-$(BUILD)/tests/%.passed: $(BUILD)/tests/%
-	@echo $<
-	@$< >$@.log 2>&1 || { grep -v '^\[ RUN\|^\[       OK' $@.log; exit 1; }
-	@grep COMMCOMP_ $@.log || true
-	@touch $@
-
-check: $(TESTS:%=%.passed) fuzz-replay
-
-# The same under the address and undefined-behaviour sanitizers.
-check-asan:
-	$(MAKE) $(ASAN_BUILD) check
-
+# A fuzz target as libFuzzer's program, and as one that runs it over files.
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(TEST_LIB_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(TEST_COMPILE) -fsanitize=fuzzer $< $(TEST_LINK)
@@ -107,35 +104,103 @@ $(BUILD)/fuzz/seeds_%: tests/fuzz/seeds_%.c $(TEST_LIB_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(TEST_COMPILE) $< $(TEST_LINK)
 
-fuzz-build:
-	$(MAKE) $(FUZZ_BUILD) $(FUZZ_NAMES:%=build-fuzz/fuzz/fuzz_%)
+replay: $(FUZZ_NAMES:%=$(BUILD)/fuzz/replay_%)
 
-# FUZZ_SECONDS in all; what is found lands in build-fuzz, as new seeds do.
+fuzz-build:
+	@$(MAKE) -s -j$(JOBS) $(FUZZ_BUILD) $(FUZZ_NAMES:%=$(BUILD)/fuzzing/fuzz/fuzz_%)
+
+# FUZZ_SECONDS in all; findings and new seeds stay in $(BUILD)/fuzzing.
 fuzz: fuzz-build
 	@for name in $(FUZZ_NAMES); do \
-	    mkdir -p build-fuzz/corpus/$$name; \
-	    build-fuzz/fuzz/fuzz_$$name -max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_NAMES)))) \
-	        -timeout=20 -print_final_stats=1 -artifact_prefix=build-fuzz/$$name- \
-	        build-fuzz/corpus/$$name tests/fuzz/corpus/$$name || exit 1; \
+	    mkdir -p $(BUILD)/fuzzing/corpus/$$name; \
+	    echo "fuzzing $$name"; \
+	    $(BUILD)/fuzzing/fuzz/fuzz_$$name -verbosity=0 -timeout=20 \
+	        -max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_NAMES)))) -print_final_stats=1 \
+	        -artifact_prefix=$(BUILD)/fuzzing/$$name- \
+	        $(BUILD)/fuzzing/corpus/$$name tests/fuzz/corpus/$$name 2>&1 | \
+	        grep -E 'ERROR|SUMMARY|number_of_executed|Test unit written' ; \
+	    if ls $(BUILD)/fuzzing/$$name-* >/dev/null 2>&1; then exit 1; fi; \
 	done
 
-# Every seed through every target, with this build, and with the sanitizers.
-fuzz-replay: $(FUZZ_NAMES:%=$(BUILD)/fuzz/replay_%)
+# Every seed and every finding through its target.
+fuzz-replay: replay
 	@for name in $(FUZZ_NAMES); do \
 	    find tests/fuzz/corpus/$$name -type f | xargs $(BUILD)/fuzz/replay_$$name || exit 1; \
 	done
-
-fuzz-regress:
-	$(MAKE) $(ASAN_BUILD) fuzz-replay
 
 # Writes the seeds that are made of real payloads.
 fuzz-seeds: $(BUILD)/fuzz/seeds_decode
 	mkdir -p tests/fuzz/corpus/decode
 	$< tests/fuzz/corpus/decode
 
+# --- for people ---
+
+DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev \
+              libzfp-dev
+DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev python3 \
+              python3-jsonschema gnuplot-nox
+DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
+JOBS       ?= $(shell nproc)
+
+help:
+	@echo 'make             build $(BIN)'
+	@echo 'make quickstart  install what the build needs, build, and run the main job'
+	@echo 'make check       install what the tests need and run them all'
+	@echo 'make install     into PREFIX (/usr/local), DESTDIR honoured: program, man page, library'
+	@echo 'make asan        the tests under AddressSanitizer and UBSan'
+	@echo 'make fuzz        fuzz every decoder and reader, FUZZ_SECONDS (60) in all'
+	@echo 'make lint        clang-format and clang-tidy; make format mends the format'
+
+quickstart:
+	@tools/install-deps.sh $(DEPS_BUILD)
+	@$(MAKE) -s -j$(JOBS)
+	$(BIN) bench
+
+check:
+	@tools/install-deps.sh $(DEPS_TEST)
+	@$(MAKE) -s -j$(JOBS) all tests
+	@tests/run.sh "unit and property tests" $(TESTS)
+	@COMMCOMP=$(BIN) tests/run.sh "command line" $(filter-out tests/run.sh,$(wildcard tests/*.sh))
+	@$(MAKE) -s asan
+	@$(MAKE) -s fuzz
+
+asan:
+	@$(MAKE) -s -j$(JOBS) $(ASAN_BUILD) all tests replay
+	@tests/run.sh "under AddressSanitizer and UBSan" $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
+	@$(MAKE) -s $(ASAN_BUILD) fuzz-replay
+
+$(BUILD)/commcomp.1: $(BIN)
+	$(BIN) --man > $@
+
+install: $(BIN) $(LIB) $(BUILD)/commcomp.1
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib \
+	    $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/commcomp/core \
+	    $(DESTDIR)$(PREFIX)/include/commcomp/schemes
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 $(BUILD)/commcomp.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 core/*.h $(DESTDIR)$(PREFIX)/include/commcomp/core/
+	install -m 644 schemes/*.h $(DESTDIR)$(PREFIX)/include/commcomp/schemes/
+
+C_FILES := $(filter-out $(BUILD)/%,$(wildcard core/*.[ch] schemes/*.[ch] schemes/kernels/*.[ch] \
+           models/*.[ch] bench/*.[ch] results/*.[ch] cmd/*.[ch] tests/*.[ch] tests/*/*.[ch]))
+
+format:
+	clang-format -i $(C_FILES)
+
+lint:
+	@tools/install-deps.sh $(DEPS_LINT)
+	clang-format --dry-run --Werror $(C_FILES)
+	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang SANITIZE=-Werror all tests
+	printf '%s\n' $(filter-out %.k.c,$(LIB_SRC)) $(CMD_SRC) | \
+	    xargs -P $(JOBS) -n 4 clang-tidy --quiet -- $(CPPFLAGS) -std=c11 -fopenmp
+	printf '%s\n' $(KERNELS) | xargs -P $(JOBS) -n 4 clang-tidy --quiet -- $(CPPFLAGS) -std=c11 \
+	    -DCC_ISA=avx512 $(filter-out -mprefer-vector-width=512,$(ISA_avx512))
+
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests check check-asan fuzz-build fuzz fuzz-replay fuzz-regress fuzz-seeds clean
+.PHONY: all tests help quickstart check asan install format lint clean FORCE replay fuzz-build fuzz \
+        fuzz-replay fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,4 +1,148 @@
-int main(void)
+/* The program: finds the command, parses its words, runs it, prints the record or the error. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/command.h"
+#include "core/interrupt.h"
+#include "core/isa.h"
+
+/* clang-format off */
+const struct cc_command *const cc_commands[] = {
+    &cc_command_bench,
+    &cc_command_schemes,
+    &cc_command_trace_info,
+    &cc_command_trace_synth,
+    &cc_command_trace_convert,
+    &cc_command_encode,
+    &cc_command_decode,
+    NULL,
+};
+/* clang-format on */
+
+/* How many words of the command line name the command; 0 if they do not. */
+static int words_matched(const struct cc_command *c, int argc, char **argv)
 {
-    return 0;
+    const char *space = strchr(c->name, ' ');
+    if (space == NULL)
+        return strcmp(c->name, argv[1]) == 0;
+    size_t n = (size_t)(space - c->name);
+    bool both = argc > 2 && strncmp(c->name, argv[1], n) == 0 && argv[1][n] == '\0' &&
+                strcmp(space + 1, argv[2]) == 0;
+    return both ? 2 : 0;
+}
+
+static bool is_group(const char *word)
+{
+    size_t n = strlen(word);
+    for (size_t i = 0; cc_commands[i] != NULL; i++)
+        if (strncmp(cc_commands[i]->name, word, n) == 0 && cc_commands[i]->name[n] == ' ')
+            return true;
+    return false;
+}
+
+/* No command has this name: says so with the nearest one. */
+static int unknown_command(int argc, char **argv)
+{
+    const char *names[32] = {NULL};
+    char word[64];
+    bool group = is_group(argv[1]);
+    if (group && argc == 2) {
+        fprintf(stderr, "commcomp: %s needs one more word\n", argv[1]);
+        cc_help_group(argv[1], stderr);
+        return CC_USAGE;
+    }
+    (void)snprintf(word, sizeof word, group ? "%s %s" : "%s", argv[1], group ? argv[2] : "");
+    for (size_t i = 0; cc_commands[i] != NULL && i < 31; i++)
+        names[i] = cc_commands[i]->name;
+    const char *near = cc_nearest(word, names);
+    fprintf(stderr, "commcomp: unknown command '%s'", word);
+    if (near != NULL)
+        fprintf(stderr, "; did you mean '%s'?\n", near);
+    else
+        fprintf(stderr, "; `commcomp --help` lists them\n");
+    return CC_USAGE;
+}
+
+/* Prints and saves what was found. `status` is how the command ended. */
+static int output(struct cc_args *args, int status, struct cc_error *e)
+{
+    struct cc_record *r = &args->record;
+    const char *path = cc_arg(args, "output");
+    if (status != CC_OK)
+        (void)snprintf(r->error, sizeof r->error, "%s", e->text);
+    bool anything = status == CC_OK || r->row_count > 0 || args->format == CC_FORMAT_JSON;
+    int printed = CC_OK;
+    if (anything)
+        printed = cc_record_print(r, args->format, stdout, e);
+    if (anything && path != NULL && (status == CC_OK || r->row_count > 0)) {
+        int saved = cc_record_save(r, path, e);
+        printed = printed == CC_OK ? saved : printed;
+    }
+    if (printed != CC_OK)
+        fprintf(stderr, "commcomp: %s\n", e->text);
+    if (status != CC_OK)
+        fprintf(stderr, "commcomp: %s\n", r->error);
+    if (r->partial)
+        fprintf(stderr, "commcomp: interrupted; the rows are what was measured until then\n");
+    return status != CC_OK ? status : printed != CC_OK || r->partial ? CC_FAIL : CC_OK;
+}
+
+static int run_command(const struct cc_command *c, int argc, char **argv, int first)
+{
+    struct cc_error e = {""};
+    struct cc_args args = {0};
+    int status = cc_args_parse(&args, c, argc, argv, first, &e);
+    cc_record_init(&args.record, c->name, c->columns, argc, (const char *const *)argv);
+    if (args.help) {
+        cc_help_command(c, stdout);
+        status = CC_OK;
+    } else {
+        if (status == CC_OK)
+            status = cc_isa_init(&e);
+        if (status == CC_OK) {
+            cc_interrupt_catch();
+            status = c->run(&args, &e);
+        }
+        status = output(&args, status, &e);
+    }
+    cc_args_free(&args);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        cc_help_program(stderr);
+        return CC_USAGE;
+    }
+    const char *word = argv[1];
+    bool help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+    if (help && argc == 2) {
+        cc_help_program(stdout);
+        return CC_OK;
+    }
+    if (strcmp(word, "--version") == 0) {
+        printf("commcomp %s\n", CC_VERSION);
+        return CC_OK;
+    }
+    if (strcmp(word, "--man") == 0) {
+        cc_help_man(stdout);
+        return CC_OK;
+    }
+    if (is_group(word) && argc == 3 &&
+        (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
+        cc_help_group(word, stdout);
+        return CC_OK;
+    }
+    if (help) { /* `commcomp help bench` is `commcomp bench --help` */
+        static char dash_help[] = "--help";
+        memmove(&argv[1], &argv[2], (size_t)(argc - 2) * sizeof *argv);
+        argv[argc - 1] = dash_help;
+    }
+    for (size_t i = 0; cc_commands[i] != NULL; i++) {
+        int words = words_matched(cc_commands[i], argc, argv);
+        if (words > 0)
+            return run_command(cc_commands[i], argc, argv, 1 + words);
+    }
+    return unknown_command(argc, argv);
 }

@@ -6,8 +6,13 @@
 
 static void write_text(struct cc_error *e, const char *fmt, va_list args)
 {
-    if (e != NULL)
-        (void)vsnprintf(e->text, sizeof e->text, fmt, args);
+    if (e == NULL)
+        return;
+    (void)vsnprintf(e->text, sizeof e->text, fmt, args);
+    /* Names come from files: whatever they hold, a message is one line and no terminal obeys it. */
+    for (char *p = e->text; *p != '\0'; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            *p = '?';
 }
 
 int cc_fail(struct cc_error *e, const char *fmt, ...)

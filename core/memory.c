@@ -1,6 +1,7 @@
 #include "core/memory.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,4 +52,27 @@ char *cc_strdup(const char *s, struct cc_error *e)
     }
     memcpy(copy, s, bytes);
     return copy;
+}
+
+/* SIZE_MAX >> 10 << 10 if the system does not tell. */
+static size_t available(void)
+{
+    char line[128];
+    size_t kilobytes = SIZE_MAX >> 10;
+    FILE *f = fopen("/proc/meminfo", "r");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (sscanf(line, "MemAvailable: %zu kB", &kilobytes) == 1)
+            break;
+    if (f != NULL)
+        (void)fclose(f);
+    return kilobytes << 10;
+}
+
+int cc_memory_check(size_t bytes, const char *what, struct cc_error *e)
+{
+    size_t have = available();
+    if (bytes <= have / 10 * 9)
+        return CC_OK;
+    return cc_fail(e, "%s: %.1f GB of memory are needed and %.1f GB are free", what,
+                   1e-9 * (double)bytes, 1e-9 * (double)have);
 }

@@ -9,12 +9,12 @@
 
 static double *real_at(const struct cc_param *p, const void *in)
 {
-    return (double *)(void *)((char *)(uintptr_t)in + p->offset);
+    return (double *)(void *)((const char *)in + p->offset);
 }
 
 static int64_t *int_at(const struct cc_param *p, const void *in)
 {
-    return (int64_t *)(void *)((char *)(uintptr_t)in + p->offset);
+    return (int64_t *)(void *)((const char *)in + p->offset);
 }
 
 void cc_param_defaults(const struct cc_param *table, void *out)

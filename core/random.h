@@ -1,14 +1,7 @@
 /* Counter-based random numbers. A number is a function of (seed, rank, direction, step, tensor,
  * stream, index) and of nothing else: not of thread, chunk or instruction set. A plain loop over
  * cc_random vectorizes.
- *
- *   mix(z):  z ^= z >> 30; z *= 0xbf58476d1ce4e5b9; z ^= z >> 27; z *= 0x94d049bb133111eb;
- *            z ^= z >> 31                                              (64 bits, splitmix64's)
- *   key:     h = mix(seed + G); then for f in rank, direction, step, tensor, stream, index >> 32:
- *            h = mix(h ^ (f * G + H)); a = low 32 bits of h, b = high 32 bits
- *            with G = 0x9e3779b97f4a7c15, H = 0xd1b54a32d192ed03, f as 64 bits (rank -1: all ones)
- *   number:  x = low 32 bits of index, + a; x ^= x >> 16; x *= 0x21f0aaad; x ^= x >> 15; x ^= b;
- *            x *= 0xd35a2d97; x ^= x >> 15                             (32 bits)
+ * docs/payloads.md gives the formula (mix, key, number) for readers of payloads.
  */
 #ifndef CC_CORE_RANDOM_H
 #define CC_CORE_RANDOM_H

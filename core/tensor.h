@@ -22,6 +22,12 @@ static inline struct cc_shape cc_shape_flat(size_t n)
     return (struct cc_shape){.n = n, .dim = {n}, .ndim = 1};
 }
 
+/* A tensor without its values. */
+struct cc_tensor_info {
+    const char *name; /* owned by whoever made the list */
+    struct cc_shape shape;
+};
+
 /* Fails when the product overflows or ndim is out of range. */
 int cc_shape_make(const size_t *dim, int ndim, struct cc_shape *out, struct cc_error *e);
 

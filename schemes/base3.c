@@ -40,7 +40,7 @@ static size_t present(size_t first, size_t count, size_t n)
 }
 
 /* Bytes j .. j + count - 1 of the `total` that n values make. */
-static void pack(cc_base3_quantize *quantize, const void *arg, size_t n, size_t total, size_t j,
+static void pack(cc_base3_quantize *quantize, void *arg, size_t n, size_t total, size_t j,
                  size_t count, uint8_t *bytes)
 {
     memset(bytes, 0, count);
@@ -53,7 +53,7 @@ static void pack(cc_base3_quantize *quantize, const void *arg, size_t n, size_t 
     }
 }
 
-size_t cc_base3_encode(float m, cc_base3_quantize *quantize, const void *arg, size_t n, int zre,
+size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, size_t n, int zre,
                        uint8_t *out)
 {
     /* A block in zero-run encoding begins with the last byte of the block before, which could not

@@ -15,11 +15,11 @@ size_t cc_base3_bound(size_t n);
 size_t cc_base3_residual(size_t n);
 
 /* Appends the digits of values i .. i + count - 1: bytes = 3 * bytes + digit. */
-typedef void cc_base3_quantize(const void *arg, size_t i, size_t count, uint8_t *bytes);
+typedef void cc_base3_quantize(void *arg, size_t i, size_t count, uint8_t *bytes);
 
 /* Writes the payload of n >= 1 values and returns its length. `quantize` is called once for every
  * value, in no particular order. */
-size_t cc_base3_encode(float m, cc_base3_quantize *quantize, const void *arg, size_t n, int zre,
+size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, size_t n, int zre,
                        uint8_t *out);
 
 /* y = m * trit, for n >= 1 values. Refuses whatever is not a payload, naming the byte. */

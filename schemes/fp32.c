@@ -15,6 +15,12 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return shape->n * sizeof(float);
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    (void)params;
+    return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1}}};
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -55,6 +61,7 @@ const struct cc_scheme cc_scheme_fp32 = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,
+    .traffic = traffic,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

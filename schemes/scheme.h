@@ -38,6 +38,16 @@ struct cc_context {
     const char *name; /* of the tensor, or NULL */
 };
 
+/* The least that encode must move through memory when the tensor is out of cache, as passes over
+ * float32 streams of n values; the payload is written in the last pass. Two passes where a scale
+ * must be known first. A stream that is updated is read and written in place. */
+struct cc_traffic {
+    unsigned passes;
+    struct {
+        unsigned reads, updates;
+    } pass[2];
+};
+
 /* One instance of a scheme for one tensor. The caller owns all that it points to. */
 struct cc_codec {
     const struct cc_scheme *scheme;
@@ -70,6 +80,10 @@ struct cc_scheme {
     size_t (*bound)(const void *params, const struct cc_shape *shape);
     size_t (*state_bytes)(const void *params, const struct cc_shape *shape);
     size_t (*scratch_bytes)(const void *params, const struct cc_shape *shape);
+
+    /* What encode must move at least, for the roofline of `bench`; NULL: memory is not its limit.
+     */
+    struct cc_traffic (*traffic)(const void *params);
 
     /* Sets the state to its beginning; NULL: all bytes zero. */
     void (*init)(const struct cc_codec *c);

@@ -10,7 +10,7 @@ static const char paper_rows[] = "fp32,int8,ternary,mqe1bit,sparse,local,3lc:s=1
 
 static struct cc_spec **nested_at(const struct cc_param *p, const void *params)
 {
-    return (struct cc_spec **)(void *)((char *)(uintptr_t)params + p->offset);
+    return (struct cc_spec **)(void *)((const char *)params + p->offset);
 }
 
 void cc_spec_free(struct cc_spec *s)
@@ -87,12 +87,12 @@ static int set_nested(const struct cc_param *p, const char *value, void *params,
 {
     size_t n = strlen(value);
     char inner[192];
-    bool parens = n >= 2 && value[0] == '(' && value[n - 1] == ')';
+    size_t parens = n >= 2 && value[0] == '(' && value[n - 1] == ')';
     if (n >= sizeof inner)
         return cc_usage(e, "%s=%s: too long", p->name, value);
     memcpy(inner, value + parens, n - 2 * parens);
-    inner[n - 2 * (size_t)parens] = '\0';
-    struct cc_spec *s;
+    inner[n - 2 * parens] = '\0';
+    struct cc_spec *s = NULL;
     int status = cc_spec_parse(inner, &s, e);
     if (status != CC_OK) {
         cc_error_in(e, "%s=%s", p->name, value);
@@ -196,49 +196,57 @@ static int append(struct cc_spec_list *list, struct cc_spec *s, struct cc_error 
     return CC_OK;
 }
 
-/* Replaces the specs at first and after by one for each value of the sweep. */
-static int sweep(struct cc_spec_list *list, size_t first, const char *name, const char *values,
-                 bool finish, struct cc_error *e)
+int cc_spec_list_move(struct cc_spec_list *list, struct cc_spec_list *from, struct cc_error *e)
+{
+    int status = CC_OK;
+    size_t i = 0;
+    while (i < from->count && status == CC_OK)
+        status = append(list, from->item[i++], e);
+    /* append() took what it was given, also when it failed. */
+    while (i < from->count)
+        cc_spec_free(from->item[i++]);
+    from->count = 0;
+    cc_spec_list_free(from);
+    return status;
+}
+
+/* A copy of `s` with the parameter set to `value`, at the end of the list. */
+static int append_changed(struct cc_spec_list *list, const struct cc_spec *s, const char *name,
+                          const char *value, struct cc_error *e)
+{
+    struct cc_spec *copy = cc_spec_copy(s, e);
+    int status = copy == NULL ? CC_FAIL : cc_spec_set(copy, name, value, e);
+    if (status == CC_OK)
+        status = cc_spec_finish(copy, e);
+    if (status == CC_OK)
+        return append(list, copy, e);
+    cc_spec_free(copy);
+    return status;
+}
+
+int cc_spec_list_set(struct cc_spec_list *list, const char *name, const char *values,
+                     struct cc_error *e)
 {
     struct cc_spec_list out = {0};
     int status = CC_OK;
-    for (size_t i = first; i < list->count && status == CC_OK; i++) {
-        for (const char *p = values; status == CC_OK;) {
-            const char *end = word_end(p, "/");
+    for (size_t i = 0; i < list->count && status == CC_OK; i++) {
+        for (const char *p = values, *end = p; status == CC_OK; p = end + 1) {
             char value[192];
-            struct cc_spec *s = NULL;
+            end = word_end(p, "/");
             status = copy_word(p, end, value, sizeof value, e);
-            if (status == CC_OK && (s = cc_spec_copy(list->item[i], e)) == NULL)
-                status = CC_FAIL;
             if (status == CC_OK)
-                status = cc_spec_set(s, name, value, e);
-            if (status == CC_OK && finish)
-                status = cc_spec_finish(s, e);
-            if (status == CC_OK)
-                status = append(&out, s, e);
-            else
-                cc_spec_free(s);
+                status = append_changed(&out, list->item[i], name, value, e);
             if (*end == '\0')
                 break;
-            p = end + 1;
         }
     }
     if (status != CC_OK) {
         cc_spec_list_free(&out);
         return status;
     }
-    while (list->count > first)
-        cc_spec_free(list->item[--list->count]);
-    for (size_t i = 0; i < out.count && status == CC_OK; i++)
-        status = append(list, out.item[i], e);
-    free(out.item);
-    return status;
-}
-
-int cc_spec_list_set(struct cc_spec_list *list, size_t first, const char *name, const char *value,
-                     struct cc_error *e)
-{
-    return sweep(list, first, name, value, true, e);
+    cc_spec_list_free(list);
+    *list = out;
+    return CC_OK;
 }
 
 static int start_scheme(const char *id, struct cc_spec_list *list, struct cc_error *e)
@@ -262,45 +270,49 @@ static int go_on(const char *word, struct cc_spec_list *list, struct cc_error *e
         return status;
     if (list->count == 0)
         return cc_usage(e, "'%s': a parameter before any scheme", word);
-    return sweep(list, 0, name, equals + 1, true, e);
+    return cc_spec_list_set(list, name, equals + 1, e);
+}
+
+static int parse_words(const char *text, struct cc_spec_list *out, struct cc_error *e);
+
+/* A word that begins a scheme, or names several. `one` is empty. */
+static int begin(const char *word, struct cc_spec_list *one, struct cc_spec_list *out,
+                 struct cc_error *e)
+{
+    int status = CC_OK;
+    if (strcmp(word, "paper") == 0)
+        return parse_words(paper_rows, out, e);
+    if (strcmp(word, "all") != 0)
+        return start_scheme(word, one, e);
+    for (size_t i = 0; cc_schemes[i] != NULL && status == CC_OK; i++)
+        status = start_scheme(cc_schemes[i]->id, out, e);
+    return status;
 }
 
 static int parse_words(const char *text, struct cc_spec_list *out, struct cc_error *e)
 {
     struct cc_spec_list one = {0}; /* the scheme begun last, with its sweeps */
     int status = CC_OK;
-    for (const char *p = text; status == CC_OK;) {
-        const char *end = word_end(p, ",:");
+    for (const char *p = text, *end = p; status == CC_OK; p = end + 1) {
         char word[192];
+        end = word_end(p, ",:");
         status = copy_word(p, end, word, sizeof word, e);
         if (status != CC_OK)
             break;
-        const char *equals = word_end(word, "=");
-        if (*equals == '=') {
+        if (*word_end(word, "=") == '=') {
             status = go_on(word, &one, e);
         } else {
-            for (size_t i = 0; i < one.count && status == CC_OK; i++)
-                status = append(out, one.item[i], e);
-            one.count = 0;
-            if (status == CC_OK && strcmp(word, "all") == 0) {
-                for (size_t i = 0; cc_schemes[i] != NULL && status == CC_OK; i++)
-                    status = start_scheme(cc_schemes[i]->id, out, e);
-            } else if (status == CC_OK && strcmp(word, "paper") == 0) {
-                status = parse_words(paper_rows, out, e);
-            } else if (status == CC_OK) {
-                status = start_scheme(word, &one, e);
-            }
+            status = cc_spec_list_move(out, &one, e);
+            if (status == CC_OK)
+                status = begin(word, &one, out, e);
             if (status == CC_OK && *end == ':' && strchr(end + 1, '=') == NULL)
                 status = cc_usage(e, "'%s': after ':' come parameters, as in 3lc:s=1.75", text);
         }
         if (*end == '\0')
             break;
-        p = end + 1;
     }
-    for (size_t i = 0; i < one.count && status == CC_OK; i++)
-        status = append(out, one.item[i], e);
     if (status == CC_OK)
-        one.count = 0;
+        status = cc_spec_list_move(out, &one, e);
     cc_spec_list_free(&one);
     return status;
 }
@@ -328,7 +340,7 @@ int cc_spec_parse(const char *text, struct cc_spec **out, struct cc_error *e)
         status = cc_spec_list_parse(text, &list, e);
     if (status == CC_OK && list.count != 1)
         status = cc_usage(e, "'%s': one scheme is wanted here", text);
-    if (status == CC_OK) {
+    if (status == CC_OK && list.item != NULL) {
         *out = list.item[0];
         list.count = 0;
     }

@@ -38,10 +38,13 @@ int cc_spec_finish(struct cc_spec *s, struct cc_error *e);
  * Table 1). A scheme that is in the list already is not added again. */
 int cc_spec_list_parse(const char *text, struct cc_spec_list *list, struct cc_error *e);
 
-/* Sets a parameter of the schemes at first and after: `--scheme 3lc --s 1.75`. The value may be a
- * sweep. An error if one of them has no such parameter. */
-int cc_spec_list_set(struct cc_spec_list *list, size_t first, const char *name, const char *value,
+/* Sets a parameter of every scheme of the list: `--scheme 3lc --s 1.75`. The value may be a sweep.
+ * An error, and the list as it was, if one of them has no such parameter. */
+int cc_spec_list_set(struct cc_spec_list *list, const char *name, const char *value,
                      struct cc_error *e);
+
+/* Moves the schemes of `from` to the end of `list`, without those that are there already. */
+int cc_spec_list_move(struct cc_spec_list *list, struct cc_spec_list *from, struct cc_error *e);
 
 void cc_spec_list_free(struct cc_spec_list *list);
 

@@ -76,18 +76,23 @@ struct drawing {
     const float *x;
     float *r;
     float m;
+    struct cc_key key; /* holds for the indices with these upper 32 bits */
+    uint64_t upper;
 };
 
-static void quantize(const void *arg, size_t i, size_t count, uint8_t *bytes)
+static void quantize(void *arg, size_t i, size_t count, uint8_t *bytes)
 {
-    const struct drawing *q = arg;
-    /* A key holds for 2^32 indices. */
+    struct drawing *q = arg;
     for (size_t done = 0, piece; done < count; done += piece) {
         uint64_t index = q->ctx->offset + i + done;
         uint64_t room = (UINT64_C(1) << 32) - (uint32_t)index;
         piece = count - done < room ? count - done : (size_t)room;
-        k_base3()->draw(q->x + i + done, q->r != NULL ? q->r + i + done : NULL, q->m,
-                        cc_context_key(q->ctx, index, 0), (uint32_t)index, bytes + done, piece);
+        if (index >> 32 != q->upper) {
+            q->upper = index >> 32;
+            q->key = cc_context_key(q->ctx, index, 0);
+        }
+        k_base3()->draw(q->x + i + done, q->r != NULL ? q->r + i + done : NULL, q->m, q->key,
+                        (uint32_t)index, bytes + done, piece);
     }
 }
 
@@ -102,6 +107,8 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     if (!cc_finite_bits(bits))
         return cc_refuse(ctx, x, r, n, e);
     struct drawing q = {.ctx = ctx, .x = x, .r = r, .m = cc_bits_f32(bits)};
+    q.upper = ctx->offset >> 32;
+    q.key = cc_context_key(ctx, ctx->offset, 0);
     *len = cc_base3_encode(q.m, quantize, &q, n, p->zre != 0, out);
     return CC_OK;
 }

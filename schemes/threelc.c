@@ -39,7 +39,7 @@ struct rounding {
     float m, half;
 };
 
-static void quantize(const void *arg, size_t i, size_t count, uint8_t *bytes)
+static void quantize(void *arg, size_t i, size_t count, uint8_t *bytes)
 {
     const struct rounding *q = arg;
     k_base3()->round(q->x + i, q->r != NULL ? q->r + i : NULL, q->m, q->half, bytes, count);

@@ -4,21 +4,116 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "schemes/spec.h"
 
-static void defaults(void **state)
+/* The canonical names of what `text` says, separated by blanks. */
+static void expect(const char *text, const char *names)
+{
+    struct cc_spec_list list = {0};
+    struct cc_error e = {""};
+    char got[2048] = "";
+    int status = cc_spec_list_parse(text, &list, &e);
+    assert_string_equal(e.text, "");
+    assert_int_equal(status, CC_OK);
+    for (size_t i = 0; i < list.count; i++) {
+        size_t used = strlen(got);
+        (void)snprintf(got + used, sizeof got - used, i == 0 ? "%s" : " %s", list.item[i]->name);
+    }
+    assert_string_equal(got, names);
+    cc_spec_list_free(&list);
+}
+
+static void refuse(const char *text, const char *because)
+{
+    struct cc_spec_list list = {0};
+    struct cc_error e = {""};
+    assert_int_equal(cc_spec_list_parse(text, &list, &e), CC_USAGE);
+    if (strstr(e.text, because) == NULL)
+        fail_msg("'%s' says '%s', not '%s'", text, e.text, because);
+    cc_spec_list_free(&list);
+}
+
+static void canonical_names(void **state)
 {
     (void)state;
-    struct cc_spec *s;
-    assert_int_equal(cc_spec_parse("fp32", &s, NULL), CC_OK);
-    assert_string_equal(s->name, "fp32");
-    cc_spec_free(s);
+    expect("fp32", "fp32");
+    expect("3lc:s=1.0", "3lc");
+    expect("3lc:s=1.75", "3lc:s=1.75");
+    expect("3lc:zre=0,s=1.5", "3lc:s=1.5,zre=0");
+    expect("sparse:select=exact,density=0.1", "sparse:density=0.1,select=exact");
+    expect("qsgd:bits=8,bucket=8Ki", "qsgd:bits=8,bucket=8192");
+    expect("local", "local");
+    expect("local:inner=3lc", "local:inner=3lc");
+    expect("local:every=4,inner=(3lc:s=1.75,zre=0)", "local:every=4,inner=(3lc:s=1.75,zre=0)");
+}
+
+static void lists_and_sweeps(void **state)
+{
+    (void)state;
+    expect("3lc:s=1.75,zre=0,int8", "3lc:s=1.75,zre=0 int8");
+    expect("3lc:s=1.0/1.5/1.75/1.9", "3lc 3lc:s=1.5 3lc:s=1.75 3lc:s=1.9");
+    expect("3lc:s=1/1.5,zre=0/1", "3lc:zre=0 3lc 3lc:s=1.5,zre=0 3lc:s=1.5");
+    expect("int8,fp16,int8", "int8 fp16");
+    expect("local:inner=(3lc:s=1.5,zre=0),fp32", "local:inner=(3lc:s=1.5,zre=0) fp32");
+    expect("paper", "fp32 int8 ternary mqe1bit sparse local 3lc 3lc:s=1.5 3lc:s=1.75 3lc:s=1.9");
+}
+
+static void catalogue(void **state)
+{
+    (void)state;
+    expect("all", "fp32 int8 ternary mqe1bit sparse local 3lc qsgd topk trunc16 fp16 bf16 signsgd "
+                  "efsign randk threshold dgc natural powersgd zstd lz4 zfp");
+}
+
+static void parameters_behind_a_scheme(void **state)
+{
+    (void)state;
+    struct cc_spec_list list = {0}, group = {0};
+    struct cc_error e = {""};
+    assert_int_equal(cc_spec_list_parse("3lc,int8", &list, &e), CC_OK);
+    assert_int_equal(cc_spec_list_parse("3lc", &group, &e), CC_OK);
+    assert_int_equal(cc_spec_list_set(&group, "zre", "0/1", &e), CC_OK);
+    assert_int_equal(cc_spec_list_set(&group, "bits", "4", &e), CC_USAGE);
+    assert_int_equal(group.count, 2);
+    assert_int_equal(cc_spec_list_move(&list, &group, &e), CC_OK);
+    assert_int_equal(group.count, 0);
+    assert_int_equal(list.count, 3); /* 3lc was there already */
+    assert_string_equal(list.item[0]->name, "3lc");
+    assert_string_equal(list.item[1]->name, "int8");
+    assert_string_equal(list.item[2]->name, "3lc:zre=0");
+    cc_spec_list_free(&list);
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    refuse("3lcc", "did you mean '3lc'");
+    refuse("nonsense-scheme", "`commcomp schemes` lists them");
+    refuse("3lc:t=1", "no parameter 't'");
+    refuse("3lc:s=2", "allowed is 1 <= s < 2");
+    refuse("3lc:s=1.5x", "allowed is");
+    refuse("3lc:s=nan", "allowed is");
+    refuse("3lc:s=", "allowed is");
+    refuse("3lc:", "after ':'");
+    refuse("3lc:zre=2", "0 or 1");
+    refuse("s=1.5", "before any scheme");
+    refuse("sparse:select=sampledd", "sampled|exact");
+    refuse("fp32:s=1", "it has none");
+    refuse("local:inner=all", "one scheme");
+    refuse("", "unknown scheme ''");
+    refuse("int8,,fp16", "unknown scheme ''");
+    refuse("topk:k=600", "topk");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(defaults)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(canonical_names), cmocka_unit_test(lists_and_sweeps),
+        cmocka_unit_test(catalogue),       cmocka_unit_test(parameters_behind_a_scheme),
+        cmocka_unit_test(refused),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

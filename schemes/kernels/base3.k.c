@@ -29,12 +29,12 @@ static void round_trits(const float *restrict x, float *restrict r, float m, flo
     }
 }
 
-/* With m = 0 the quotient is not a number and the comparison false: every trit is 0. */
+/* Beyond m, which is what clipping leaves, the quotient is over 1 and u never is. With m = 0 it is
+ * not a number and the comparison false: every trit is 0. */
 static inline int draw_one(float v, float m, struct cc_key key, uint32_t index)
 {
     float a = cc_bits_f32(cc_f32_bits(v) & 0x7fffffffu);
-    float p = (a < m ? a : m) / m;
-    int sent = cc_unit(cc_random(key, index)) < p;
+    int sent = cc_unit(cc_random(key, index)) < a / m;
     return v < 0 ? -sent : sent;
 }
 

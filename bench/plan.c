@@ -1,0 +1,81 @@
+#include "bench/plan.h"
+
+#include <stdlib.h>
+
+#include "core/memory.h"
+
+const struct cc_spec *cc_plan_spec(const struct cc_plan *p, size_t scheme, size_t tensor)
+{
+    return cc_trace_tensor(p->trace, tensor)->shape.n < p->min_size ? p->raw
+                                                                    : p->schemes->item[scheme];
+}
+
+struct cc_codec cc_plan_codec(const struct cc_plan *p, size_t scheme, size_t tensor)
+{
+    const struct cc_spec *s = cc_plan_spec(p, scheme, tensor);
+    return (struct cc_codec){.scheme = s->scheme,
+                             .params = s->params,
+                             .shape = cc_trace_tensor(p->trace, tensor)->shape};
+}
+
+size_t cc_plan_steps(const struct cc_plan *p, size_t scheme)
+{
+    const struct cc_spec *s = p->schemes->item[scheme];
+    size_t period = cc_period(s->scheme, s->params);
+    return p->steps >= period ? p->steps - p->steps % period : period;
+}
+
+struct cc_context cc_plan_context(const struct cc_plan *p, size_t tensor, uint64_t step)
+{
+    struct cc_stream stream = cc_trace_stream(p->trace, p->stream);
+    return (struct cc_context){.seed = p->seed,
+                               .rank = stream.rank,
+                               .direction = stream.direction,
+                               .step = step,
+                               .tensor = tensor,
+                               .name = cc_trace_tensor(p->trace, tensor)->name};
+}
+
+static size_t round_up(size_t bytes)
+{
+    return (bytes + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+}
+
+int cc_bank_open(const struct cc_plan *p, size_t scheme, struct cc_bank *out, struct cc_error *e)
+{
+    size_t count = cc_trace_tensors(p->trace);
+    struct cc_bank b = {.plan = p, .scheme = scheme};
+    b.codec = cc_alloc0(count * sizeof *b.codec, e);
+    if (b.codec == NULL)
+        return CC_FAIL;
+    for (size_t t = 0; t < count; t++) {
+        const struct cc_spec *s = cc_plan_spec(p, scheme, t);
+        b.codec[t] = (struct cc_codec){
+            .scheme = s->scheme, .params = s->params, .shape = cc_trace_tensor(p->trace, t)->shape};
+        size_t scratch = cc_scratch_bytes(&b.codec[t]);
+        b.scratch_bytes = scratch > b.scratch_bytes ? scratch : b.scratch_bytes;
+        b.state_bytes += round_up(cc_state_bytes(&b.codec[t]));
+    }
+    b.states = cc_alloc(b.state_bytes, e);
+    if (b.states == NULL) {
+        cc_error_in(e, "the states of %s", p->schemes->item[scheme]->name);
+        free(b.codec);
+        return CC_FAIL;
+    }
+    uint8_t *at = b.states;
+    for (size_t t = 0; t < count; t++) {
+        b.codec[t].state = at;
+        at += round_up(cc_state_bytes(&b.codec[t]));
+        if (b.codec[t].shape.n > 0)
+            cc_codec_reset(&b.codec[t]);
+    }
+    *out = b;
+    return CC_OK;
+}
+
+void cc_bank_close(struct cc_bank *b)
+{
+    free(b->codec);
+    free(b->states);
+    *b = (struct cc_bank){0};
+}

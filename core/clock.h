@@ -1,0 +1,15 @@
+/* Time as it is measured. */
+#ifndef CC_CORE_CLOCK_H
+#define CC_CORE_CLOCK_H
+
+#include <time.h>
+
+/* Seconds of the monotonic clock. */
+static inline double cc_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* Strict JSON on top of cJSON, which alone accepts too much: here the text must be RFC 8259's
+ * grammar, valid UTF-8 without NUL, nested at most 32 deep, of at most CC_JSON_VALUES values, and
+ * no object may have a key twice. */
+#ifndef CC_CORE_JSON_H
+#define CC_CORE_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cjson/cJSON.h>
+
+#include "core/error.h"
+
+#define CC_JSON_VALUES (1 << 22)
+
+/* Parses text[0, length), which need not end with a NUL. Free with cJSON_Delete. Messages say the
+ * byte. */
+int cc_json_parse(const char *text, size_t length, cJSON **out, struct cc_error *e);
+
+/* Whether it is a number without a fraction, 0 <= number < 2^53 (what a double holds exactly), and
+ * which. */
+bool cc_json_size(const cJSON *item, size_t *out);
+
+/* Whether text[0, length) is valid UTF-8; *where is the first bad byte otherwise. */
+bool cc_utf8_valid(const uint8_t *text, size_t length, size_t *where);
+
+#endif

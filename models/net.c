@@ -1,0 +1,382 @@
+#include "models/net.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/contents.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/param.h"
+
+/* --- the built-in ones --- */
+
+#define NET(symbol, name)                                                                          \
+    __asm__(".section .rodata\n"                                                                   \
+            "cc_net_" #symbol "_begin: .incbin \"models/nets/" name ".json\"\n"                    \
+            "cc_net_" #symbol "_end: .byte 0\n"                                                    \
+            ".previous\n");                                                                        \
+    extern const char cc_net_##symbol##_begin[], cc_net_##symbol##_end[];
+#include "models/net_list.h"
+#undef NET
+
+#define NET(symbol, name) name,
+const char *const cc_net_names[] = {
+#include "models/net_list.h"
+    NULL};
+#undef NET
+
+#define NET(symbol, name) {cc_net_##symbol##_begin, cc_net_##symbol##_end},
+static const struct {
+    const char *begin, *end;
+} builtin[] = {
+#include "models/net_list.h"
+};
+#undef NET
+
+/* --- making --- */
+
+void cc_net_free(struct cc_net *net)
+{
+    if (net == NULL)
+        return;
+    for (size_t i = 0; i < net->count; i++)
+        free((char *)(uintptr_t)net->tensors[i].name);
+    free(net->tensors);
+    free(net->share);
+    free(net->name);
+    free(net->reference);
+    free(net->compute_source);
+    free(net);
+}
+
+/* A net with room for `capacity` tensors and none yet. */
+static struct cc_net *new_net(size_t capacity, struct cc_error *e)
+{
+    struct cc_net *net = calloc(1, sizeof *net);
+    if (net == NULL) {
+        (void)cc_fail(e, "out of memory");
+        return NULL;
+    }
+    net->tensors = calloc(capacity, sizeof *net->tensors);
+    net->share = calloc(capacity, sizeof *net->share);
+    if (net->tensors == NULL || net->share == NULL) {
+        (void)cc_fail(e, "out of memory: %zu tensors", capacity);
+        cc_net_free(net);
+        return NULL;
+    }
+    return net;
+}
+
+static int add_tensor(struct cc_net *net, const char *name, const struct cc_shape *shape,
+                      double share, struct cc_error *e)
+{
+    if (__builtin_add_overflow(net->values, shape->n, &net->values) || net->values > SIZE_MAX / 64)
+        return cc_fail(e, "the number of values of all tensors is too large");
+    char *copy = cc_strdup(name, e);
+    if (copy == NULL)
+        return CC_FAIL;
+    net->tensors[net->count] = (struct cc_tensor_info){.name = copy, .shape = *shape};
+    net->share[net->count++] = share;
+    net->largest = shape->n > net->largest ? shape->n : net->largest;
+    return CC_OK;
+}
+
+/* Makes the shares' sum 1; without any, by the number of values. */
+static void normalize_shares(struct cc_net *net)
+{
+    double sum = 0;
+    for (size_t i = 0; i < net->count; i++)
+        sum += net->share[i];
+    for (size_t i = 0; i < net->count; i++)
+        net->share[i] =
+            sum > 0 ? net->share[i] / sum : (double)net->tensors[i].shape.n / (double)net->values;
+}
+
+/* Texts that are missing are empty. */
+static int set_texts(struct cc_net *net, const char *name, const char *reference,
+                     const char *compute_source, struct cc_error *e)
+{
+    net->name = cc_strdup(name, e);
+    net->reference = cc_strdup(reference != NULL ? reference : "", e);
+    net->compute_source = cc_strdup(compute_source != NULL ? compute_source : "", e);
+    return net->name != NULL && net->reference != NULL && net->compute_source != NULL ? CC_OK
+                                                                                      : CC_FAIL;
+}
+
+int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_error *e)
+{
+    struct cc_net *net = new_net(1, e);
+    if (net == NULL)
+        return CC_FAIL;
+    struct cc_shape shape = cc_shape_flat(n);
+    int status =
+        n > 0 ? add_tensor(net, CC_ONLY_TENSOR, &shape, 1, e) : cc_fail(e, "a net of no values");
+    if (status == CC_OK)
+        status = set_texts(net, label, NULL, NULL, e);
+    if (status == CC_OK)
+        *out = net;
+    else
+        cc_net_free(net);
+    return status;
+}
+
+/* --- JSON --- */
+
+/* Refuses keys that are not in the list. */
+static int check_keys(const cJSON *object, const char *const *allowed, struct cc_error *e)
+{
+    for (const cJSON *c = object->child; c != NULL; c = c->next) {
+        size_t i = 0;
+        while (allowed[i] != NULL && strcmp(allowed[i], c->string) != 0)
+            i++;
+        if (allowed[i] != NULL)
+            continue;
+        const char *near = cc_nearest(c->string, allowed);
+        return near != NULL
+                   ? cc_fail(e, "unknown key \"%.60s\": did you mean \"%s\"?", c->string, near)
+                   : cc_fail(e, "unknown key \"%.60s\"", c->string);
+    }
+    return CC_OK;
+}
+
+/* A string that may be missing; *out is then NULL. */
+static int get_text(const cJSON *object, const char *key, const char **out, struct cc_error *e)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    *out = NULL;
+    if (item == NULL)
+        return CC_OK;
+    if (!cJSON_IsString(item))
+        return cc_fail(e, "\"%s\" is not a string", key);
+    *out = item->valuestring;
+    return CC_OK;
+}
+
+/* A number >= 0 that may be missing; *out is then left as it is. */
+static int get_amount(const cJSON *object, const char *key, double *out, struct cc_error *e)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (item == NULL)
+        return CC_OK;
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > 1e30)
+        return cc_fail(e, "\"%s\" is not a number from 0 to 1e30", key);
+    *out = item->valuedouble;
+    return CC_OK;
+}
+
+static int get_shape(const cJSON *tensor, struct cc_shape *out, struct cc_error *e)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(tensor, "shape"), *item;
+    size_t dim[CC_MAX_DIMS];
+    int ndim = 0;
+    if (!cJSON_IsArray(list))
+        return cc_fail(e, "\"shape\" must be a list of dimensions, as [64, 3, 3, 3]");
+    cJSON_ArrayForEach(item, list)
+    {
+        if (ndim == CC_MAX_DIMS)
+            return cc_fail(e, "\"shape\" has more than %d dimensions", CC_MAX_DIMS);
+        if (!cc_json_size(item, &dim[ndim]) || dim[ndim] == 0)
+            return cc_fail(e, "\"shape\": dimensions are whole numbers from 1 to 2^53");
+        ndim++;
+    }
+    return cc_shape_make(dim, ndim, out, e);
+}
+
+/* *computes: -1 at first, then whether the tensors say their compute; all must, or none. */
+static int parse_tensor(const cJSON *item, struct cc_net *net, int *computes, struct cc_error *e)
+{
+    static const char *const keys[] = {"name", "shape", "compute", NULL};
+    const char *name;
+    struct cc_shape shape;
+    double compute = 0;
+    if (!cJSON_IsObject(item))
+        return cc_fail(e, "not an object with name and shape");
+    if (check_keys(item, keys, e) != CC_OK || get_text(item, "name", &name, e) != CC_OK)
+        return CC_FAIL;
+    if (name == NULL || name[0] == '\0')
+        return cc_fail(e, "\"name\" is missing or empty");
+    for (const char *p = name; *p != '\0'; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            return cc_fail(e, "its name has control characters");
+    if (get_shape(item, &shape, e) != CC_OK || get_amount(item, "compute", &compute, e) != CC_OK) {
+        cc_error_in(e, "\"%.100s\"", name);
+        return CC_FAIL;
+    }
+    int has = cJSON_GetObjectItemCaseSensitive(item, "compute") != NULL;
+    if (*computes >= 0 && has != *computes)
+        return cc_fail(e,
+                       "\"%.100s\" %s \"compute\" and tensors before it %s: give it to all, or "
+                       "to none",
+                       name, has ? "has" : "has no", has ? "have not" : "have");
+    *computes = has;
+    return add_tensor(net, name, &shape, compute, e);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int check_names(const struct cc_net *net, struct cc_error *e)
+{
+    const char **names = calloc(net->count, sizeof *names);
+    if (names == NULL)
+        return cc_fail(e, "out of memory: %zu tensors", net->count);
+    for (size_t i = 0; i < net->count; i++)
+        names[i] = net->tensors[i].name;
+    qsort(names, net->count, sizeof *names, by_text);
+    int status = CC_OK;
+    for (size_t i = 1; i < net->count && status == CC_OK; i++)
+        if (strcmp(names[i - 1], names[i]) == 0)
+            status = cc_fail(e, "two tensors are named \"%.200s\"; names must differ", names[i]);
+    free(names);
+    return status;
+}
+
+static int parse_tensors(const cJSON *list, struct cc_net *net, struct cc_error *e)
+{
+    int computes = -1;
+    size_t i = 0;
+    for (const cJSON *c = list->child; c != NULL; c = c->next, i++) {
+        if (parse_tensor(c, net, &computes, e) != CC_OK) {
+            cc_error_in(e, "tensor %zu", i);
+            return CC_FAIL;
+        }
+    }
+    normalize_shares(net);
+    return check_names(net, e);
+}
+
+static int parse_root(const cJSON *root, struct cc_net **out, struct cc_error *e)
+{
+    static const char *const keys[] = {"schema",         "name",    "reference", "compute_s",
+                                       "compute_source", "tensors", NULL};
+    const char *schema, *name, *reference, *source;
+    double compute_s = 0;
+    if (!cJSON_IsObject(root))
+        return cc_fail(e, "not a JSON object");
+    if (get_text(root, "schema", &schema, e) != CC_OK)
+        return CC_FAIL;
+    if (schema == NULL || strcmp(schema, CC_NET_SCHEMA) != 0)
+        return cc_fail(e, "\"schema\" must be \"" CC_NET_SCHEMA "\"");
+    if (check_keys(root, keys, e) != CC_OK || get_text(root, "name", &name, e) != CC_OK ||
+        get_text(root, "reference", &reference, e) != CC_OK ||
+        get_text(root, "compute_source", &source, e) != CC_OK ||
+        get_amount(root, "compute_s", &compute_s, e) != CC_OK)
+        return CC_FAIL;
+    if (name == NULL || name[0] == '\0')
+        return cc_fail(e, "\"name\" is missing or empty");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "tensors");
+    if (!cJSON_IsArray(list) || list->child == NULL)
+        return cc_fail(e, "\"tensors\" must be a list of at least one {\"name\", \"shape\"}");
+    struct cc_net *net = new_net((size_t)cJSON_GetArraySize(list), e);
+    if (net == NULL)
+        return CC_FAIL;
+    net->compute_s = compute_s;
+    int status = set_texts(net, name, reference, source, e);
+    if (status == CC_OK)
+        status = parse_tensors(list, net, e);
+    if (status == CC_OK)
+        *out = net;
+    else
+        cc_net_free(net);
+    return status;
+}
+
+int cc_net_parse(const char *text, size_t length, struct cc_net **out, struct cc_error *e)
+{
+    cJSON *root;
+    if (cc_json_parse(text, length, &root, e) != CC_OK)
+        return CC_FAIL;
+    int status = parse_root(root, out, e);
+    cJSON_Delete(root);
+    return status;
+}
+
+/* --- opening --- */
+
+static int from_contents(const char *path, const struct cc_contents *c, struct cc_net **out,
+                         struct cc_error *e)
+{
+    size_t *order;
+    struct cc_net *net;
+    if (c->count == 0)
+        return cc_fail(e, "no tensors in it");
+    if (cc_contents_order(c, &order, e) != CC_OK)
+        return CC_FAIL;
+    net = new_net(c->count, e);
+    int status = net != NULL ? set_texts(net, path, NULL, NULL, e) : CC_FAIL;
+    for (size_t i = 0; i < c->count && status == CC_OK; i++) {
+        const struct cc_stored *s = &c->tensors[order[i]];
+        status = s->shape.n > 0 ? add_tensor(net, s->name, &s->shape, 0, e)
+                                : cc_fail(e, "tensor \"%.200s\" has no values", s->name);
+    }
+    free(order);
+    if (status != CC_OK) {
+        cc_net_free(net);
+        return status;
+    }
+    normalize_shares(net);
+    *out = net;
+    return CC_OK;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && strcasecmp(text + n - m, end) == 0;
+}
+
+static int open_file(const char *path, struct cc_net **out, struct cc_error *e)
+{
+    struct cc_map map;
+    if (cc_map_open(path, &map, e) != CC_OK)
+        return CC_FAIL;
+    int status;
+    if (ends_with(path, ".json")) {
+        status = cc_net_parse((const char *)map.data, map.size, out, e);
+    } else {
+        struct cc_contents c;
+        status = cc_contents_parse(CC_SAFETENSORS, map.data, map.size, &c, e);
+        if (status == CC_OK) {
+            status = from_contents(path, &c, out, e);
+            cc_contents_free(&c);
+        }
+    }
+    cc_map_close(&map);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
+    return status;
+}
+
+static int unknown(const char *name, struct cc_error *e)
+{
+    char list[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; cc_net_names[i] != NULL && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : ", ",
+                                 cc_net_names[i]);
+    const char *near = cc_nearest(name, cc_net_names);
+    if (near != NULL)
+        return cc_usage(e,
+                        "net '%.80s' is not known: did you mean '%s'? (there are %s; or a "
+                        ".json or .safetensors file)",
+                        name, near, list);
+    return cc_usage(e, "net '%.80s' is not known: there are %s; or a .json or .safetensors file",
+                    name, list);
+}
+
+int cc_net_open(const char *name, struct cc_net **out, struct cc_error *e)
+{
+    if (ends_with(name, ".json") || ends_with(name, ".safetensors"))
+        return open_file(name, out, e);
+    for (size_t i = 0; cc_net_names[i] != NULL; i++)
+        if (strcmp(name, cc_net_names[i]) == 0)
+            return cc_net_parse(builtin[i].begin, (size_t)(builtin[i].end - builtin[i].begin), out,
+                                e);
+    return unknown(name, e);
+}

@@ -1,0 +1,36 @@
+/* Nets: the tensors of a model, in the order of its layers, with their share of compute time. The
+ * JSON form is described in docs/traces.md. */
+#ifndef CC_MODELS_NET_H
+#define CC_MODELS_NET_H
+
+#include <stddef.h>
+
+#include "core/error.h"
+#include "core/tensor.h"
+
+#define CC_NET_SCHEMA "commcomp-net/1"
+
+struct cc_net {
+    char *name, *reference, *compute_source; /* never NULL, perhaps empty */
+    double compute_s;               /* preset of the time of one step's computation; 0: unknown */
+    struct cc_tensor_info *tensors; /* from the input to the output: gradients come in reverse */
+    double *share;                  /* of each tensor in the compute time; their sum is 1 */
+    size_t count, values, largest;  /* values: of all tensors; largest: of the largest one */
+};
+
+/* A built-in net by its name, or a .json file, or the tensors of a .safetensors file. An unknown
+ * name is CC_USAGE. *out is set on success only; free it with cc_net_free. */
+int cc_net_open(const char *name, struct cc_net **out, struct cc_error *e);
+
+/* From JSON text. Any bytes either parse or give an error, which does not name the file. */
+int cc_net_parse(const char *text, size_t length, struct cc_net **out, struct cc_error *e);
+
+/* One flat tensor of n values; `label` becomes the name. */
+int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_error *e);
+
+void cc_net_free(struct cc_net *net);
+
+/* The built-in nets' names, ending with NULL. */
+extern const char *const cc_net_names[];
+
+#endif

@@ -1,0 +1,10 @@
+/* The built-in nets: models/nets/NAME.json each, carried inside the program. NET(symbol, name) */
+NET(resnet20, "resnet20")
+NET(resnet56, "resnet56")
+NET(resnet110, "resnet110")
+NET(resnet18, "resnet18")
+NET(resnet50, "resnet50")
+NET(alexnet, "alexnet")
+NET(vgg16, "vgg16")
+NET(bert_base, "bert-base")
+NET(gpt2, "gpt2")

@@ -1,0 +1,55 @@
+/* CSV: the keys, then a line for each row, as RFC 4180 has it but for line ends of '\n'. */
+#include <csv.h>
+#include <string.h>
+
+#include "results/text.h"
+
+/* Quotes a field only where it needs it, so that cut and awk read the usual ones. An empty text is
+ * quoted too: an empty field is null. */
+static void put_text(const char *s, FILE *out)
+{
+    size_t length = strlen(s);
+    bool quote = length == 0 || strpbrk(s, ",\"\r\n") != NULL || s[0] == ' ' || s[0] == '\t' ||
+                 s[length - 1] == ' ' || s[length - 1] == '\t';
+    if (quote)
+        (void)csv_fwrite(out, s, length);
+    else
+        (void)fwrite(s, 1, length, out);
+}
+
+static void put_value(const struct cc_value *v, FILE *out)
+{
+    char number[CC_NUMBER_CAP];
+    switch (v->kind) {
+    case CC_NULL:
+        break;
+    case CC_NUMBER:
+        cc_number_print(v->number, number);
+        (void)fputs(number, out);
+        break;
+    case CC_TEXT:
+        put_text(v->text, out);
+        break;
+    case CC_BOOL:
+        (void)fputs(v->number != 0 ? "true" : "false", out);
+        break;
+    }
+}
+
+void cc_csv_write(const struct cc_record *r, FILE *out)
+{
+    for (size_t c = 0; c < r->column_count; c++) {
+        if (c > 0)
+            (void)fputc(',', out);
+        put_text(r->columns[c].key, out);
+    }
+    (void)fputc('\n', out);
+    for (size_t i = 0; i < r->row_count; i++) {
+        for (size_t c = 0; c < r->column_count; c++) {
+            if (c > 0)
+                (void)fputc(',', out);
+            put_value(&r->rows[i].value[c], out);
+        }
+        (void)fputc('\n', out);
+    }
+}

@@ -1,0 +1,124 @@
+/* JSON: one document, always closed. */
+#include <cjson/cJSON.h>
+#include <stdlib.h>
+
+#include "results/host.h"
+#include "results/text.h"
+
+/* Takes the item in any case; false if there is none (no memory) or no room for it. */
+static bool add(cJSON *object, const char *key, cJSON *item)
+{
+    if (item != NULL && cJSON_AddItemToObject(object, key, item))
+        return true;
+    cJSON_Delete(item);
+    return false;
+}
+
+static bool append(cJSON *array, cJSON *item)
+{
+    if (item != NULL && cJSON_AddItemToArray(array, item))
+        return true;
+    cJSON_Delete(item);
+    return false;
+}
+
+static cJSON *text_item(const char *s)
+{
+    char *valid = cc_utf8_copy(s, NULL);
+    cJSON *item = valid != NULL ? cJSON_CreateString(valid) : NULL;
+    free(valid);
+    return item;
+}
+
+static cJSON *texts_item(const char *const *list, size_t count)
+{
+    cJSON *array = cJSON_CreateArray();
+    for (size_t i = 0; i < count; i++) {
+        if (!append(array, text_item(list[i]))) {
+            cJSON_Delete(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static cJSON *value_item(const struct cc_value *v)
+{
+    char number[CC_NUMBER_CAP];
+    switch (v->kind) {
+    case CC_NULL:
+        break;
+    case CC_NUMBER:
+        /* Not cJSON's own numbers: it takes 15 digits for enough when they are only close. */
+        cc_number_print(v->number, number);
+        return cJSON_CreateRaw(number);
+    case CC_TEXT:
+        return text_item(v->text);
+    case CC_BOOL:
+        return cJSON_CreateBool(v->number != 0);
+    }
+    return cJSON_CreateNull();
+}
+
+static cJSON *host_item(void)
+{
+    struct cc_host h;
+    cc_host_read(&h);
+    cJSON *o = cJSON_CreateObject();
+    if (add(o, "cpu", text_item(h.cpu)) && add(o, "cores", cJSON_CreateNumber(h.cores)) &&
+        add(o, "isa", text_item(h.isa)) && add(o, "kernel", text_item(h.kernel)) &&
+        add(o, "compiler", text_item(h.compiler)) && add(o, "version", text_item(h.version)) &&
+        add(o, "time", text_item(h.time)))
+        return o;
+    cJSON_Delete(o);
+    return NULL;
+}
+
+static cJSON *row_item(const struct cc_record *r, const struct cc_row *row)
+{
+    cJSON *o = cJSON_CreateObject();
+    for (size_t c = 0; c < r->column_count; c++) {
+        if (!add(o, r->columns[c].key, value_item(&row->value[c]))) {
+            cJSON_Delete(o);
+            return NULL;
+        }
+    }
+    return o;
+}
+
+static cJSON *rows_item(const struct cc_record *r)
+{
+    cJSON *array = cJSON_CreateArray();
+    for (size_t i = 0; i < r->row_count; i++) {
+        if (!append(array, row_item(r, &r->rows[i]))) {
+            cJSON_Delete(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
+static bool fill(cJSON *o, const struct cc_record *r)
+{
+    return add(o, "schema", cJSON_CreateString("commcomp/1")) &&
+           add(o, "command", text_item(r->command)) &&
+           add(o, "argv", texts_item(r->argv, (size_t)r->argc)) && add(o, "host", host_item()) &&
+           add(o, "rows", rows_item(r)) &&
+           (r->note_count == 0 ||
+            add(o, "notes", texts_item((const char *const *)r->notes, r->note_count))) &&
+           (!r->partial || add(o, "partial", cJSON_CreateTrue())) &&
+           (r->error[0] == '\0' || add(o, "error", text_item(r->error)));
+}
+
+int cc_json_write(const struct cc_record *r, FILE *out, struct cc_error *e)
+{
+    cJSON *o = cJSON_CreateObject();
+    char *text = fill(o, r) ? cJSON_Print(o) : NULL;
+    cJSON_Delete(o);
+    if (text == NULL)
+        return cc_fail(e, "out of memory: the JSON of %zu rows", r->row_count);
+    (void)fputs(text, out);
+    (void)fputc('\n', out);
+    cJSON_free(text);
+    return CC_OK;
+}

@@ -1,0 +1,170 @@
+#include "results/record.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+#include "results/text.h"
+
+const char *const cc_format_names[] = {"table", "csv", "json", NULL};
+
+void cc_record_init(struct cc_record *r, const char *command, const struct cc_column *columns,
+                    int argc, const char *const *argv)
+{
+    *r = (struct cc_record){.command = command, .columns = columns, .argc = argc, .argv = argv};
+    while (columns[r->column_count].key != NULL)
+        r->column_count++;
+}
+
+void cc_record_free(struct cc_record *r)
+{
+    for (size_t i = 0; i < r->row_count; i++) {
+        for (size_t c = 0; c < r->column_count; c++)
+            free(r->rows[i].value[c].text);
+        free(r->rows[i].value);
+    }
+    for (size_t i = 0; i < r->note_count; i++)
+        free(r->notes[i]);
+    free(r->rows);
+    free(r->notes);
+    *r = (struct cc_record){0};
+}
+
+size_t cc_record_add(struct cc_record *r, struct cc_error *e)
+{
+    void *rows = r->rows;
+    if (cc_grow(&rows, &r->row_capacity, r->row_count + 1, sizeof *r->rows, e) != CC_OK)
+        return SIZE_MAX;
+    r->rows = rows;
+    struct cc_value *value = cc_alloc0(r->column_count * sizeof *value, e);
+    if (value == NULL)
+        return SIZE_MAX;
+    r->rows[r->row_count].value = value;
+    return r->row_count++;
+}
+
+static struct cc_value *find(const struct cc_record *r, size_t row, const char *key)
+{
+    size_t c = 0;
+    while (c < r->column_count && strcmp(r->columns[c].key, key) != 0)
+        c++;
+    assert(row < r->row_count && c < r->column_count);
+    return &r->rows[row].value[c];
+}
+
+/* text is owned from here on, NULL if v is not a text. */
+static void set(struct cc_value *v, enum cc_value_kind kind, double number, char *text)
+{
+    free(v->text);
+    *v = (struct cc_value){.kind = kind, .number = number, .text = text};
+}
+
+void cc_record_number(struct cc_record *r, size_t row, const char *key, double v)
+{
+    bool finite = isfinite(v);
+    set(find(r, row, key), finite ? CC_NUMBER : CC_NULL, finite ? v : 0, NULL);
+}
+
+void cc_record_bool(struct cc_record *r, size_t row, const char *key, bool v)
+{
+    set(find(r, row, key), CC_BOOL, v, NULL);
+}
+
+int cc_record_text(struct cc_record *r, size_t row, const char *key, const char *v,
+                   struct cc_error *e)
+{
+    char *copy = cc_utf8_copy(v, e);
+    if (copy == NULL)
+        return CC_FAIL;
+    set(find(r, row, key), CC_TEXT, 0, copy);
+    return CC_OK;
+}
+
+const struct cc_value *cc_record_value(const struct cc_record *r, size_t row, const char *key)
+{
+    return find(r, row, key);
+}
+
+int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...)
+{
+    void *notes = r->notes;
+    if (cc_grow(&notes, &r->note_capacity, r->note_count + 1, sizeof *r->notes, e) != CC_OK)
+        return CC_FAIL;
+    r->notes = notes;
+    char *text;
+    va_list args;
+    va_start(args, fmt);
+    int length = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (length < 0)
+        return cc_fail(e, "out of memory: a note");
+    char *note = cc_utf8_copy(text, e);
+    free(text);
+    if (note == NULL)
+        return CC_FAIL;
+    r->notes[r->note_count++] = note;
+    return CC_OK;
+}
+
+int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out, struct cc_error *e)
+{
+    int status = CC_OK;
+    switch (format) {
+    case CC_FORMAT_TABLE:
+        status = cc_table_write(r, out, e);
+        break;
+    case CC_FORMAT_CSV:
+        cc_csv_write(r, out);
+        break;
+    case CC_FORMAT_JSON:
+        status = cc_json_write(r, out, e);
+        break;
+    }
+    if (status != CC_OK)
+        return status;
+    errno = 0;
+    if (fflush(out) != 0 || ferror(out))
+        return cc_fail(e, "the results could not be written: %s",
+                       errno != 0 ? strerror(errno) : "an earlier write failed");
+    return CC_OK;
+}
+
+int cc_format_of_path(const char *path, enum cc_format *out, struct cc_error *e)
+{
+    static const struct {
+        const char *suffix;
+        enum cc_format format;
+    } known[] = {{".csv", CC_FORMAT_CSV}, {".json", CC_FORMAT_JSON}, {".txt", CC_FORMAT_TABLE}};
+    const char *slash = strrchr(path, '/');
+    const char *suffix = strrchr(slash != NULL ? slash : path, '.');
+    for (size_t i = 0; suffix != NULL && i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(suffix, known[i].suffix) == 0) {
+            *out = known[i].format;
+            return CC_OK;
+        }
+    }
+    return cc_usage(e, "'%s': its suffix should say the format: .csv, .json, or .txt for a table",
+                    path);
+}
+
+int cc_record_save(const struct cc_record *r, const char *path, struct cc_error *e)
+{
+    enum cc_format format = CC_FORMAT_TABLE;
+    struct cc_outfile file;
+    int status = cc_format_of_path(path, &format, e);
+    if (status == CC_OK)
+        status = cc_file_create(&file, path, e);
+    if (status != CC_OK)
+        return status;
+    status = cc_record_print(r, format, file.f, e);
+    if (status == CC_OK)
+        return cc_file_commit(&file, e);
+    cc_file_abort(&file);
+    cc_error_in(e, "%s", path);
+    return status;
+}

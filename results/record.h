@@ -1,0 +1,83 @@
+/* The record: what a command found out, as rows with the same keys in table, CSV and JSON. */
+#ifndef CC_RESULTS_RECORD_H
+#define CC_RESULTS_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/error.h"
+
+enum cc_value_kind { CC_NULL, CC_NUMBER, CC_TEXT, CC_BOOL };
+
+struct cc_value {
+    enum cc_value_kind kind;
+    double number; /* also CC_BOOL: 0 or 1 */
+    char *text;    /* owned by the record */
+};
+
+/* A column. `key` stands in CSV and JSON; `head` above the table's column, NULL if the table does
+ * not show it. `format` is a printf format for one double (scaled by `scale` in the table only, 0
+ * meaning 1), or NULL: text, and numbers as "%.6g". `help` explains it in one line: --help, the
+ * README and the man page print it from here. A table ends with a column without a key. */
+struct cc_column {
+    const char *key;
+    const char *head;
+    const char *unit; /* "" if none */
+    const char *format;
+    double scale;
+    const char *help;
+};
+
+struct cc_row {
+    struct cc_value *value; /* one for each column */
+};
+
+struct cc_record {
+    const char *command; /* "bench" */
+    int argc;            /* the whole command line, for the JSON echo */
+    const char *const *argv;
+    const struct cc_column *columns;
+    size_t column_count;
+    struct cc_row *rows;
+    size_t row_count, row_capacity;
+    bool partial;    /* interrupted: what was measured until then */
+    char error[512]; /* what went wrong, or empty */
+    char **notes;    /* lines under the table (the reading aid); also JSON's "notes" */
+    size_t note_count, note_capacity;
+};
+
+void cc_record_init(struct cc_record *r, const char *command, const struct cc_column *columns,
+                    int argc, const char *const *argv);
+void cc_record_free(struct cc_record *r);
+
+/* Adds a row of nulls and returns its index, or SIZE_MAX with a message. */
+size_t cc_record_add(struct cc_record *r, struct cc_error *e);
+
+/* Sets a value of a row by its column's key (which must exist). A number that is not finite becomes
+ * null. Text is copied. */
+void cc_record_number(struct cc_record *r, size_t row, const char *key, double v);
+void cc_record_bool(struct cc_record *r, size_t row, const char *key, bool v);
+int cc_record_text(struct cc_record *r, size_t row, const char *key, const char *v,
+                   struct cc_error *e);
+const struct cc_value *cc_record_value(const struct cc_record *r, size_t row, const char *key);
+
+int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
+
+enum cc_format { CC_FORMAT_TABLE, CC_FORMAT_CSV, CC_FORMAT_JSON };
+extern const char *const cc_format_names[]; /* ends with NULL */
+
+/* Writes the record. The table leaves out columns without a head, and columns that are null in
+ * every row; a column that has the same value in every row stands above the table once, unless it
+ * is the first. A single row is printed as a list, one column a line. */
+int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
+                    struct cc_error *e);
+
+/* Writes to `path`, whole or not at all: a temporary file beside it, fsync, rename. The format is
+ * that of the suffix: .csv, .json, .txt; anything else is a usage error that names the three. */
+int cc_record_save(const struct cc_record *r, const char *path, struct cc_error *e);
+/* The format for a path, checked before the work begins. */
+int cc_format_of_path(const char *path, enum cc_format *out, struct cc_error *e);
+
+#endif

@@ -1,0 +1,176 @@
+/* Files mapped and written, and strict JSON. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "tests/lib/scratch.h"
+
+static void assert_says(const struct cc_error *e, const char *words)
+{
+    if (strstr(e->text, words) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", e->text, words);
+}
+
+/* --- files --- */
+
+static void maps(void **state)
+{
+    struct cc_map m;
+    struct cc_error e;
+    const char *path = scratch_write(state, "a", "abc", 3);
+    assert_int_equal(cc_map_open(path, &m, &e), CC_OK);
+    assert_int_equal(m.size, 3);
+    assert_memory_equal(m.data, "abc", 3);
+    cc_map_close(&m);
+    cc_map_close(&m);
+    path = scratch_write(state, "empty", "", 0);
+    assert_int_equal(cc_map_open(path, &m, &e), CC_OK);
+    assert_int_equal(m.size, 0);
+    assert_non_null(m.data);
+    cc_map_close(&m);
+    assert_int_equal(cc_map_open(*state, &m, &e), CC_FAIL);
+    assert_says(&e, "is a directory");
+    path = scratch_path(state, "missing");
+    assert_int_equal(cc_map_open(path, &m, &e), CC_FAIL);
+    assert_says(&e, path);
+    assert_int_equal(cc_map_open("/dev/null", &m, &e), CC_FAIL);
+    assert_says(&e, "not a regular file");
+}
+
+static void files_appear_whole(void **state)
+{
+    struct cc_outfile o;
+    struct cc_error e;
+    size_t size;
+    const char *path = scratch_write(state, "out", "old", 3);
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(symlink("out", scratch_path(state, "link")), 0);
+    assert_int_equal(cc_file_create(&o, path, &e), CC_OK);
+    assert_true(fputs("new!", o.f) >= 0);
+    assert_int_equal(scratch_count(state), 3);
+    cc_file_abort(&o);
+    assert_int_equal(scratch_count(state), 2);
+    char *bytes = scratch_read(path, &size);
+    assert_string_equal(bytes, "old");
+    free(bytes);
+    assert_int_equal(cc_file_create(&o, scratch_path(state, "link"), &e), CC_OK);
+    assert_true(fputs("new!", o.f) >= 0);
+    assert_int_equal(cc_file_commit(&o, &e), CC_OK);
+    assert_int_equal(scratch_count(state), 2);
+    bytes = scratch_read(path, &size);
+    assert_string_equal(bytes, "new!");
+    free(bytes);
+    struct stat st;
+    assert_int_equal(lstat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0640);
+}
+
+static void failed_writes_say_so(void **state)
+{
+    struct cc_outfile o;
+    struct cc_error e;
+    assert_int_equal(cc_file_create(&o, *state, &e), CC_FAIL);
+    assert_says(&e, "is a directory");
+    assert_int_equal(cc_file_create(&o, scratch_path(state, "no/such"), &e), CC_FAIL);
+    assert_says(&e, "no/such: cannot be written: No such file");
+    assert_int_equal(cc_file_create(&o, "/dev/full", &e), CC_OK);
+    assert_true(fputs("x", o.f) >= 0);
+    assert_int_equal(cc_file_commit(&o, &e), CC_FAIL);
+    assert_says(&e, "/dev/full: cannot be written: No space left");
+    assert_int_equal(scratch_count(state), 0);
+}
+
+/* --- JSON --- */
+
+static void json(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        "{}", " [1, -0.5e+3, \"\\u00e4\\ud83d\\ude00\", true, null] ", "{\"a\":{\"b\":[]},\"b\":0}",
+        "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\""};
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"", "not a JSON number"},
+        {"{} {}", "byte 3: something follows"},
+        {"{\"a\":1,\"a\":2}", "\"a\" occurs twice"},
+        {"[{\"a\":1,\"b\":1,\"\\u0061\":2}]", "\"a\" occurs twice"},
+        {"[01]", "byte 3: not a JSON number"},
+        {"[1.]", "digits must follow the point"},
+        {"[1e]", "digits must follow"},
+        {"[+1]", "not a JSON number"},
+        {"[1,]", "not a JSON number"},
+        {"{\"a\" 1}", "a colon must follow"},
+        {"{a:1}", "a string in double quotes is missing"},
+        {"[nul]", "not a JSON value"},
+        {"\"\\u0000\"", "\\u0000"},
+        {"\"\\x\"", "unknown escape"},
+        {"\"\\ud800\"", "not valid JSON"},
+        {"\"a\nb\"", "control character"},
+        {"\"abc", "does not end"},
+        {"\"\xc0\x80\"", "invalid UTF-8"},
+        {"\"\xed\xa0\x80\"", "invalid UTF-8"},
+        {"\"\xf4\x90\x80\x80\"", "invalid UTF-8"},
+        {"\"\xe2\x82\"", "invalid UTF-8"},
+        {"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[0]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", "32 deep"},
+        {"\xef\xbb\xbf{}", "not a JSON number"},
+    };
+    struct cc_error e;
+    cJSON *root;
+    for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++) {
+        assert_int_equal(cc_json_parse(good[i], strlen(good[i]), &root, &e), CC_OK);
+        cJSON_Delete(root);
+    }
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (cc_json_parse(bad[i].text, strlen(bad[i].text), &root, &e) != CC_FAIL)
+            fail_msg("accepted: %s", bad[i].text);
+        assert_says(&e, bad[i].says);
+    }
+    assert_int_equal(cc_json_parse("[]\0", 3, &root, &e), CC_FAIL);
+}
+
+static void json_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        bool good;
+        size_t value;
+    } cases[] = {{"0", true, 0},
+                 {"9007199254740991", true, 9007199254740991},
+                 {"1e3", true, 1000},
+                 {"-1", false, 0},
+                 {"9007199254740992", false, 0},
+                 {"1.5", false, 0},
+                 {"1e99", false, 0},
+                 {"1e999", false, 0},
+                 {"\"1\"", false, 0}};
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        cJSON *root;
+        size_t v = 0;
+        assert_int_equal(cc_json_parse(cases[i].text, strlen(cases[i].text), &root, NULL), CC_OK);
+        assert_int_equal(cc_json_size(root, &v), cases[i].good);
+        assert_int_equal(v, cases[i].value);
+        cJSON_Delete(root);
+    }
+}
+
+int main(void)
+{
+#define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+    const struct CMUnitTest tests[] = {
+        IN_SCRATCH(maps),       IN_SCRATCH(files_appear_whole), IN_SCRATCH(failed_writes_say_so),
+        cmocka_unit_test(json), cmocka_unit_test(json_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

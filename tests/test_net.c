@@ -1,0 +1,164 @@
+/* Nets: the built-in ones against known counts, and what the reader refuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "models/net.h"
+#include "tests/lib/scratch.h"
+
+static void assert_says(const struct cc_error *e, const char *words)
+{
+    if (strstr(e->text, words) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", e->text, words);
+}
+
+/* Parameter counts as torchvision, Hugging Face and the captured traces have them. */
+static void built_in(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        size_t values, tensors;
+    } known[] = {
+        {"resnet20", 269722, 59},   {"resnet56", 853018, 167},     {"resnet110", 1727962, 329},
+        {"resnet18", 11689512, 62}, {"resnet50", 25557032, 161},   {"alexnet", 61100840, 16},
+        {"vgg16", 138357544, 32},   {"bert-base", 109482240, 199}, {"gpt2", 124439808, 148}};
+    size_t count = 0;
+    while (cc_net_names[count] != NULL)
+        count++;
+    assert_int_equal(count, sizeof known / sizeof known[0]);
+    for (size_t i = 0; i < count; i++) {
+        struct cc_net *net;
+        struct cc_error e = {""};
+        if (cc_net_open(known[i].name, &net, &e) != CC_OK)
+            fail_msg("%s", e.text);
+        assert_string_equal(net->name, known[i].name);
+        assert_int_equal(net->values, known[i].values);
+        assert_int_equal(net->count, known[i].tensors);
+        double sum = 0;
+        for (size_t k = 0; k < net->count; k++)
+            sum += net->share[k];
+        assert_true(fabs(sum - 1) < 1e-9);
+        assert_true(net->reference[0] != '\0');
+        cc_net_free(net);
+    }
+}
+
+/* The names and order of the captured traces; multiply-additions by hand. */
+static void resnet110(void **state)
+{
+    (void)state;
+    struct cc_net *net;
+    assert_int_equal(cc_net_open("resnet110", &net, NULL), CC_OK);
+    assert_string_equal(net->tensors[0].name, "conv1.weight");
+    assert_string_equal(net->tensors[3].name, "layers.0.c1.weight");
+    assert_string_equal(net->tensors[8].name, "layers.0.b2.bias");
+    assert_string_equal(net->tensors[328].name, "fc.bias");
+    assert_int_equal(net->tensors[328 - 7].shape.n, 36864);
+    assert_int_equal(net->largest, 36864);
+    assert_true(fabs(net->share[0] / net->share[3] - 3. / 16) < 1e-12);
+    assert_true(net->compute_s > 0 && net->compute_source[0] != '\0');
+    cc_net_free(net);
+}
+
+#define NET(tensors) "{\"schema\":\"commcomp-net/1\",\"name\":\"n\",\"tensors\":" tensors "}"
+
+static void reads(void **state)
+{
+    (void)state;
+    static const char text[] = NET("[{\"name\":\"a\",\"shape\":[2,3],\"compute\":3},"
+                                   "{\"name\":\"b\",\"shape\":[],\"compute\":1}]");
+    struct cc_net *net;
+    assert_int_equal(cc_net_parse(text, sizeof text - 1, &net, NULL), CC_OK);
+    assert_int_equal(net->values, 7);
+    assert_true(net->share[0] == 0.75 && net->compute_s == 0);
+    assert_string_equal(net->reference, "");
+    cc_net_free(net);
+    static const char plain[] =
+        NET("[{\"name\":\"a\",\"shape\":[3]},{\"name\":\"b\",\"shape\":[1]}]");
+    assert_int_equal(cc_net_parse(plain, sizeof plain - 1, &net, NULL), CC_OK);
+    assert_true(net->share[0] == 0.75);
+    cc_net_free(net);
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } bad[] = {
+        {"[]", "not a JSON object"},
+        {"{}", "\"schema\" must be \"commcomp-net/1\""},
+        {"{\"schema\":\"commcomp-net/2\"}", "\"schema\" must be"},
+        {"{\"schema\":\"commcomp-net/1\",\"tensor\":[]}", "did you mean \"tensors\"?"},
+        {"{\"schema\":\"commcomp-net/1\",\"tensors\":[]}", "\"name\" is missing"},
+        {NET("[]"), "at least one"},
+        {NET("{}"), "must be a list"},
+        {NET("[1]"), "tensor 0: not an object"},
+        {NET("[{\"shape\":[1]}]"), "tensor 0: \"name\" is missing"},
+        {NET("[{\"name\":\"a\"}]"), "tensor 0: \"a\": \"shape\" must be a list"},
+        {NET("[{\"name\":\"a\",\"shape\":[0]}]"), "whole numbers from 1"},
+        {NET("[{\"name\":\"a\",\"shape\":[1.5]}]"), "whole numbers from 1"},
+        {NET("[{\"name\":\"a\",\"shape\":[4294967296,4294967296]}]"), "overflows"},
+        {NET("[{\"name\":\"a\",\"shape\":[1]},{\"name\":\"a\",\"shape\":[1]}]"), "two tensors"},
+        {NET("[{\"name\":\"a\",\"shape\":[1],\"compute\":-1}]"), "number from 0"},
+        {NET("[{\"name\":\"a\",\"shape\":[1],\"compute\":1e999}]"), "number from 0"},
+        {NET("[{\"name\":\"a\",\"shape\":[1],\"computes\":1}]"), "did you mean \"compute\"?"},
+        {NET("[{\"name\":\"a\",\"shape\":[1],\"compute\":1},{\"name\":\"b\",\"shape\":[1]}]"),
+         "tensor 1: \"b\" has no \"compute\""},
+        {"{\"schema\":\"commcomp-net/1\",\"name\":\"n\",\"compute_s\":\"1\",\"tensors\":[]}",
+         "\"compute_s\" is not a number"},
+        {"{\"schema\":\"commcomp-net/1\",\"name\":3,\"tensors\":[]}", "\"name\" is not a string"},
+    };
+    struct cc_net *net;
+    struct cc_error e;
+    for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        if (cc_net_parse(bad[i].text, strlen(bad[i].text), &net, &e) != CC_FAIL)
+            fail_msg("accepted: %s", bad[i].text);
+        assert_says(&e, bad[i].says);
+    }
+}
+
+static void opens(void **state)
+{
+    struct cc_net *net;
+    struct cc_error e;
+    assert_int_equal(cc_net_open("resnet11", &net, &e), CC_USAGE);
+    assert_says(&e, "did you mean 'resnet110'?");
+    assert_int_equal(cc_net_open("transformer", &net, &e), CC_USAGE);
+    assert_says(&e, "there are resnet20,");
+    const char *path = scratch_write(state, "x.json", "{", 1);
+    assert_int_equal(cc_net_open(path, &net, &e), CC_FAIL);
+    assert_says(&e, path);
+    path = scratch_safetensors(state, "x.safetensors",
+                               "{\"__metadata__\":{\"order\":\"b\\na\"},"
+                               "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+                               "\"b\":{\"dtype\":\"F16\",\"shape\":[1,3],\"data_offsets\":[4,10]}}",
+                               "0123456789", 10);
+    assert_int_equal(cc_net_open(path, &net, &e), CC_OK);
+    assert_string_equal(net->tensors[0].name, "b");
+    assert_true(net->share[0] == 0.75);
+    cc_net_free(net);
+    assert_int_equal(cc_net_flat("25M", 25000000, &net, &e), CC_OK);
+    assert_string_equal(net->name, "25M");
+    assert_int_equal(net->values, 25000000);
+    cc_net_free(net);
+    assert_int_equal(cc_net_flat("0", 0, &net, &e), CC_FAIL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(built_in),
+        cmocka_unit_test(resnet110),
+        cmocka_unit_test(reads),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test_setup_teardown(opens, scratch_setup, scratch_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
