@@ -132,8 +132,8 @@ static void every_manner(void **state)
     uint64_t seed = 3;
     assert_true(rig_open(&rig, *state));
     for (int kind = 0; kind < DATA_KINDS; kind++) {
-        for (int i = 0; i < 4; i++) {
-            const size_t most = i == 3 && kind % 4 == 0 ? 70000 : 3000;
+        for (int i = 0; i < 10; i++) {
+            const size_t most = i == 9 && kind % 4 == 0 ? 200000 : 5000;
             const struct cc_shape shape = cc_shape_flat(1 + (size_t)(data_random(&seed) % most));
             compare_all(&rig, &shape, (enum data_kind)kind, 4, false);
         }

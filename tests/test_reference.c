@@ -208,7 +208,7 @@ static void agree(struct rig *rig, const struct ref *ref, const struct cc_contex
 
 static void hostile(void **state)
 {
-    static const size_t sizes[] = {1, 2, 5, 7, 8, 9, 30, 64, 67, 200, 600, 1300};
+    static const size_t sizes[] = {1, 2, 5, 7, 8, 9, 30, 64, 67, 200, 600, 1300, 5003};
     struct rig rig;
     uint64_t seed = 7;
     assert_true(rig_open(&rig, *state));
@@ -219,7 +219,7 @@ static void hostile(void **state)
             assert_int_equal(cc_shape_parse("20x30", &shape, NULL), CC_OK);
         struct ref *ref = ref_new(rig.spec, &shape);
         float *x = malloc(n * sizeof *x);
-        for (uint64_t trial = 0; trial < 150; trial++) {
+        for (uint64_t trial = 0; trial < 300; trial++) {
             const struct cc_context ctx = rig_context(trial % 6);
             const uint8_t *payload;
             size_t len;

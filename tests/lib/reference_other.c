@@ -272,7 +272,8 @@ static bool zfp_decode(const struct ref *r, const struct cc_context *ctx, struct
     }
     zfp_field *field = zfp_field_1d(y, zfp_type_float, (unsigned)r->shape.n);
     zfp_stream *stream = zfp_stream_open(NULL);
-    (void)zfp_stream_set_accuracy(stream, (double)tolerance);
+    const double lift = tolerance < 0x1p-60f ? 0x1p64 : 1;
+    (void)zfp_stream_set_accuracy(stream, (double)tolerance * lift);
     /* The library reads on behind the end: give it zeros there. */
     const size_t room = zfp_stream_maximum_size(stream, field) + in->len + 64;
     uint8_t *copy = ref_room(room, 1);
@@ -285,9 +286,11 @@ static bool zfp_decode(const struct ref *r, const struct cc_context *ctx, struct
     zfp_stream_close(stream);
     zfp_field_free(field);
     free(copy);
-    for (size_t i = 0; i < r->shape.n; i++)
+    for (size_t i = 0; i < r->shape.n; i++) {
+        y[i] = (float)((double)y[i] / lift);
         if (isinf(y[i]))
             y[i] = y[i] > 0 ? FLT_MAX : -FLT_MAX;
+    }
     return read == in->len - in->pos;
 }
 
