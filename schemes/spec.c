@@ -24,34 +24,6 @@ void cc_spec_free(struct cc_spec *s)
     free(s);
 }
 
-struct cc_spec *cc_spec_new(const struct cc_scheme *scheme, struct cc_error *e)
-{
-    struct cc_spec *s = cc_alloc0(sizeof *s, e);
-    if (s == NULL)
-        return NULL;
-    s->scheme = scheme;
-    s->params = cc_alloc0(scheme->params_bytes, e);
-    if (s->params == NULL)
-        goto fail;
-    cc_param_defaults(scheme->params, s->params);
-    for (const struct cc_param *p = scheme->params; p->name != NULL; p++)
-        if (p->type == CC_NESTED &&
-            cc_spec_parse(p->nested_default, nested_at(p, s->params), e) != CC_OK)
-            goto fail;
-    if (cc_spec_finish(s, e) != CC_OK)
-        goto fail;
-    return s;
-fail:
-    cc_spec_free(s);
-    return NULL;
-}
-
-struct cc_spec *cc_spec_copy(const struct cc_spec *s, struct cc_error *e)
-{
-    struct cc_spec *copy = NULL;
-    return cc_spec_parse(s->name, &copy, e) == CC_OK ? copy : NULL;
-}
-
 static int unknown_scheme(const char *id, struct cc_error *e)
 {
     const char *names[128] = {"all", "paper"};
@@ -103,7 +75,7 @@ static int set_nested(const struct cc_param *p, const char *value, void *params,
     return CC_OK;
 }
 
-int cc_spec_set(struct cc_spec *s, const char *name, const char *value, struct cc_error *e)
+static int set_param(struct cc_spec *s, const char *name, const char *value, struct cc_error *e)
 {
     const struct cc_param *p = cc_param_find(s->scheme->params, name);
     if (p == NULL)
@@ -122,15 +94,9 @@ static bool is_default(const struct cc_param *p, const void *params, const char 
     return strcmp(value, p->nested_default) == 0;
 }
 
-int cc_spec_finish(struct cc_spec *s, struct cc_error *e)
+/* Writes the canonical name. */
+static int set_name(struct cc_spec *s, struct cc_error *e)
 {
-    if (s->scheme->check != NULL) {
-        int status = s->scheme->check(s->params, e);
-        if (status != CC_OK) {
-            cc_error_in(e, "scheme %s", s->scheme->id);
-            return status;
-        }
-    }
     size_t used = (size_t)snprintf(s->name, sizeof s->name, "%s", s->scheme->id);
     char mark = ':';
     for (const struct cc_param *p = s->scheme->params; p->name != NULL; p++) {
@@ -152,6 +118,57 @@ int cc_spec_finish(struct cc_spec *s, struct cc_error *e)
     if (used >= sizeof s->name)
         return cc_usage(e, "scheme %s: the parameters are too long", s->scheme->id);
     return CC_OK;
+}
+
+static int check(const struct cc_spec *s, struct cc_error *e)
+{
+    int status = s->scheme->check == NULL ? CC_OK : s->scheme->check(s->params, e);
+    if (status != CC_OK)
+        cc_error_in(e, "scheme %s", s->scheme->id);
+    return status;
+}
+
+static struct cc_spec *new_spec(const struct cc_scheme *scheme, struct cc_error *e)
+{
+    struct cc_spec *s = cc_alloc0(sizeof *s, e);
+    if (s == NULL)
+        return NULL;
+    s->scheme = scheme;
+    s->params = cc_alloc0(scheme->params_bytes, e);
+    if (s->params == NULL)
+        goto fail;
+    cc_param_defaults(scheme->params, s->params);
+    for (const struct cc_param *p = scheme->params; p->name != NULL; p++)
+        if (p->type == CC_NESTED &&
+            cc_spec_parse(p->nested_default, nested_at(p, s->params), e) != CC_OK)
+            goto fail;
+    if (set_name(s, e) != CC_OK)
+        goto fail;
+    return s;
+fail:
+    cc_spec_free(s);
+    return NULL;
+}
+
+static struct cc_spec *copy_of(const struct cc_spec *s, struct cc_error *e)
+{
+    struct cc_spec *copy = cc_alloc(sizeof *copy, e);
+    if (copy == NULL)
+        return NULL;
+    *copy = *s;
+    copy->params = cc_alloc(s->scheme->params_bytes, e);
+    bool ok = copy->params != NULL;
+    if (ok)
+        memcpy(copy->params, s->params, s->scheme->params_bytes);
+    for (const struct cc_param *p = s->scheme->params; p->name != NULL && copy->params != NULL; p++)
+        if (p->type == CC_NESTED) {
+            *nested_at(p, copy->params) = ok ? copy_of(*nested_at(p, s->params), e) : NULL;
+            ok = ok && *nested_at(p, copy->params) != NULL;
+        }
+    if (ok)
+        return copy;
+    cc_spec_free(copy);
+    return NULL;
 }
 
 /* --- lists and sweeps --- */
@@ -200,8 +217,11 @@ int cc_spec_list_move(struct cc_spec_list *list, struct cc_spec_list *from, stru
 {
     int status = CC_OK;
     size_t i = 0;
-    while (i < from->count && status == CC_OK)
-        status = append(list, from->item[i++], e);
+    while (i < from->count && status == CC_OK) {
+        status = check(from->item[i], e);
+        if (status == CC_OK)
+            status = append(list, from->item[i++], e);
+    }
     /* append() took what it was given, also when it failed. */
     while (i < from->count)
         cc_spec_free(from->item[i++]);
@@ -214,10 +234,10 @@ int cc_spec_list_move(struct cc_spec_list *list, struct cc_spec_list *from, stru
 static int append_changed(struct cc_spec_list *list, const struct cc_spec *s, const char *name,
                           const char *value, struct cc_error *e)
 {
-    struct cc_spec *copy = cc_spec_copy(s, e);
-    int status = copy == NULL ? CC_FAIL : cc_spec_set(copy, name, value, e);
+    struct cc_spec *copy = copy_of(s, e);
+    int status = copy == NULL ? CC_FAIL : set_param(copy, name, value, e);
     if (status == CC_OK)
-        status = cc_spec_finish(copy, e);
+        status = set_name(copy, e);
     if (status == CC_OK)
         return append(list, copy, e);
     cc_spec_free(copy);
@@ -254,7 +274,7 @@ static int start_scheme(const char *id, struct cc_spec_list *list, struct cc_err
     const struct cc_scheme *scheme = cc_scheme_find(id);
     if (scheme == NULL)
         return unknown_scheme(id, e);
-    struct cc_spec *s = cc_spec_new(scheme, e);
+    struct cc_spec *s = new_spec(scheme, e);
     return s == NULL ? CC_FAIL : append(list, s, e);
 }
 

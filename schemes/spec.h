@@ -18,19 +18,10 @@ struct cc_spec_list {
     size_t count, capacity;
 };
 
-/* The scheme with its defaults. NULL with a message when there is no memory. */
-struct cc_spec *cc_spec_new(const struct cc_scheme *scheme, struct cc_error *e);
-struct cc_spec *cc_spec_copy(const struct cc_spec *s, struct cc_error *e);
 void cc_spec_free(struct cc_spec *s);
 
 /* One scheme, no sweep, no list: "3lc:s=1.75". *out is set on success only. */
 int cc_spec_parse(const char *text, struct cc_spec **out, struct cc_error *e);
-
-/* Sets one parameter; call cc_spec_finish when all are set. */
-int cc_spec_set(struct cc_spec *s, const char *name, const char *value, struct cc_error *e);
-
-/* Checks what involves several parameters and writes the canonical name. */
-int cc_spec_finish(struct cc_spec *s, struct cc_error *e);
 
 /* Appends what `text` says: a comma-separated list (after a comma, a word with '=' goes on with the
  * parameters, one without begins the next scheme), sweeps (s=1.0/1.5/1.75: one scheme each, the
@@ -39,11 +30,13 @@ int cc_spec_finish(struct cc_spec *s, struct cc_error *e);
 int cc_spec_list_parse(const char *text, struct cc_spec_list *list, struct cc_error *e);
 
 /* Sets a parameter of every scheme of the list: `--scheme 3lc --s 1.75`. The value may be a sweep.
- * An error, and the list as it was, if one of them has no such parameter. */
+ * An error, and the list as it was, if one of them has no such parameter. What involves several
+ * parameters is checked by cc_spec_list_move, once all are set. */
 int cc_spec_list_set(struct cc_spec_list *list, const char *name, const char *value,
                      struct cc_error *e);
 
-/* Moves the schemes of `from` to the end of `list`, without those that are there already. */
+/* Checks the schemes of `from` and moves them to the end of `list`, without those that are there
+ * already. `from` is empty afterwards, also after an error. */
 int cc_spec_list_move(struct cc_spec_list *list, struct cc_spec_list *from, struct cc_error *e);
 
 void cc_spec_list_free(struct cc_spec_list *list);

@@ -24,7 +24,7 @@ static int check(const void *params, struct cc_error *e)
     const struct params *p = params;
     if (p->k <= p->bucket)
         return CC_OK;
-    return cc_usage(e, "topk: k=%lld is more than a bucket of %lld holds; lower k or raise bucket",
+    return cc_usage(e, "k=%lld is more than a bucket of %lld holds; lower k or raise bucket",
                     (long long)p->k, (long long)p->bucket);
 }
 

@@ -45,6 +45,7 @@ static void canonical_names(void **state)
     expect("3lc:zre=0,s=1.5", "3lc:s=1.5,zre=0");
     expect("sparse:select=exact,density=0.1", "sparse:density=0.1,select=exact");
     expect("qsgd:bits=8,bucket=8Ki", "qsgd:bits=8,bucket=8192");
+    expect("topk:k=3000,bucket=8192", "topk:k=3000,bucket=8192");
     expect("local", "local");
     expect("local:inner=3lc", "local:inner=3lc");
     expect("local:every=4,inner=(3lc:s=1.75,zre=0)", "local:every=4,inner=(3lc:s=1.75,zre=0)");
