@@ -39,22 +39,23 @@ static void fill_pair(unsigned distance, int level)
         tables.pair[((size_t)code << rest) + i] = len | distance << 8 | (uint32_t)level << 16;
 }
 
-/* The start of a code is one of: 0; 1x 0; 10 1xx 0; 11 1xxx 0; 10 1xx 1; 11 1xxx 1. */
-static struct cc_omega_start start_of(unsigned bits)
+static uint32_t start_entry(unsigned len, unsigned skip, unsigned width, unsigned plus)
 {
-    unsigned three = bits >> 2 & 7, four = bits >> 1 & 15; /* the group after the first one */
+    return len | skip << 8 | (64 - width) << 16 | plus << 24;
+}
+
+/* A code begins with one of: 0; 1x 0; 10 1xx 0; 11 1xxx 0; 10 1xx 1; 11 1xxx 1. */
+static uint32_t start_of(unsigned bits)
+{
+    bool wide = bits >> 5 & 1; /* the second group has four bits, not three */
+    unsigned group = wide ? bits >> 1 & 15 : bits >> 2 & 7, after = wide ? 6 : 5;
     if (bits >> 6 == 0)
-        return (struct cc_omega_start){.len = 1, .skip = 0, .width = 1, .plus = 1};
+        return start_entry(1, 0, 1, 1);
     if ((bits >> 4 & 1) == 0)
-        return (struct cc_omega_start){.len = 3, .skip = 0, .width = 2};
-    bool wide = bits >> 5 & 1, more = wide ? bits & 1 : bits >> 1 & 1;
-    unsigned skip = wide ? 6 : 5, width = (wide ? four : three) + 1;
-    if (!more) {
-        skip = 2;
-        width = wide ? 4 : 3;
-    }
-    return (struct cc_omega_start){
-        .len = (uint8_t)(skip + width + 1), .skip = (uint8_t)skip, .width = (uint8_t)width};
+        return start_entry(3, 0, 2, 0);
+    if ((bits >> (CC_START_BITS - 1 - after) & 1) == 0)
+        return start_entry(after + 1, 2, after - 2, 0);
+    return start_entry(after + group + 2, after, group + 1, 0);
 }
 
 static void fill_tables(void)

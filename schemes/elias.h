@@ -93,14 +93,13 @@ bool cc_omega_get(struct cc_bit_reader *r, uint64_t *v);
 struct cc_elias_tables {
     /* The code of the pair, above the 5 bits of its length, at cc_pair_index. */
     uint32_t pair_code[CC_PAIR_DISTANCES * 2 * CC_PAIR_LEVELS];
-    /* What the next bits begin with. Bits 0-7: the length of the pair, 0 if they do not show all of
+    /* What the next bits begin with. Bits 0-5: the length of the pair, 0 if they do not show all of
      * it; bits 8-15: the distance; bits 16-31: the level. */
     uint32_t pair[1 << CC_PAIR_BITS];
-    /* How a code with these first bits goes on: its length, where in it the value begins, how wide
-     * that is, and what to add (1 for the code of 1, which shows no value). */
-    struct cc_omega_start {
-        uint8_t len, skip, width, plus;
-    } start[1 << CC_START_BITS];
+    /* How a code with these first bits goes on. Bits 0-5: its length; bits 8-13: where in it the
+     * value begins; bits 16-21: 64 - the value's width; bits 24-31: what to add (1 for the code of
+     * 1, which shows no value). */
+    uint32_t start[1 << CC_START_BITS];
 };
 const struct cc_elias_tables *cc_elias_tables(void);
 

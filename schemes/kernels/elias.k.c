@@ -65,11 +65,12 @@ static uint8_t *put(const int16_t *levels, size_t n, size_t count, uint8_t *out)
 /* A code of up to 23 bits, all of them in the buffer. */
 static inline bool get_short(struct cc_bit_reader *r, const struct cc_elias_tables *t, uint64_t *v)
 {
-    struct cc_omega_start s = t->start[r->buffer >> (64 - CC_START_BITS)];
-    if (s.len > r->have || r->buffer << (s.len - 1) >> 63 != 0)
+    uint32_t start = t->start[r->buffer >> (64 - CC_START_BITS)];
+    unsigned len = start & 63;
+    if (len > r->have || r->buffer << (len - 1) >> 63 != 0)
         return false;
-    *v = (r->buffer << s.skip >> (64 - s.width)) + s.plus;
-    cc_bits_skip(r, s.len);
+    *v = (r->buffer << (start >> 8 & 63) >> (start >> 16 & 63)) + (start >> 24);
+    cc_bits_skip(r, len);
     return true;
 }
 
@@ -87,8 +88,7 @@ static inline enum cc_elias_fault get_pair(struct cc_bit_reader *r, const struct
                                            uint64_t *distance, int *level)
 {
     uint64_t magnitude;
-    if (r->have < 2 * 23 + 1)
-        cc_bits_fill(r);
+    cc_bits_fill(r);                           /* two short codes and a sign have 47 bits at most */
     if (r->have > 0 && r->buffer >> 63 == 0) { /* by far the most frequent */
         *distance = 1;
         cc_bits_skip(r, 1);
@@ -123,7 +123,7 @@ static enum cc_elias_fault get_pairs(struct cc_bit_reader *r, uint64_t count, si
         cc_bits_fill(&b);
         for (; left > 0; left--) {
             uint32_t pair = t->pair[b.buffer >> (64 - CC_PAIR_BITS)];
-            unsigned len = pair & 0xff;
+            unsigned len = pair & 63;
             uint64_t distance = pair >> 8 & 0xff;
             int level = (int16_t)(pair >> 16);
             if (__builtin_expect(len != 0 && len <= b.have, 1)) {
