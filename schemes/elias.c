@@ -2,25 +2,6 @@
 
 #include <pthread.h>
 
-/* A code is, from the left: the groups before its value, the value, the bit 0. The groups before it
- * encode its width - 1: none for a width of 2, that number itself up to 3, and 10 and it up to 7.
- */
-#define WIDTH(v)                                                                                   \
-    (((v) > 1) + ((v) > 1) + ((v) > 3) + ((v) > 7) + ((v) > 15) + ((v) > 31) + ((v) > 63) +        \
-     ((v) > 127))
-#define BEFORE(v)     ((v) < 4 ? 0 : (v) < 16 ? WIDTH(v) - 1 : 16 + WIDTH(v) - 1)
-#define BEFORE_LEN(v) ((v) < 4 ? 0 : (v) < 16 ? 2 : 5)
-#define BITS(v)       ((v) < 2 ? 0 : (BEFORE(v) << WIDTH(v) | (v)) << 1)
-#define E1(v)                                                                                      \
-    {                                                                                              \
-        (uint16_t) BITS(v), BEFORE_LEN(v) + WIDTH(v) + 1                                           \
-    }
-#define E4(v)  E1(v), E1(v + 1), E1(v + 2), E1(v + 3)
-#define E16(v) E4(v), E4(v + 4), E4(v + 8), E4(v + 12)
-#define E64(v) E16(v), E16(v + 16), E16(v + 32), E16(v + 48)
-
-const struct cc_omega_entry cc_omega_small[CC_OMEGA_SMALL] = {E64(0), E64(64), E64(128), E64(192)};
-
 bool cc_omega_get(struct cc_bit_reader *r, uint64_t *v)
 {
     uint64_t value = 1;
@@ -41,35 +22,57 @@ bool cc_omega_get(struct cc_bit_reader *r, uint64_t *v)
     return true;
 }
 
-static uint32_t pairs[1u << CC_PAIR_BITS];
+static struct cc_elias_tables tables;
 
-static void fill_pair(unsigned distance, unsigned magnitude, unsigned negative)
+static void fill_pair(unsigned distance, int level)
 {
-    struct cc_omega d = cc_omega(distance), m = cc_omega(magnitude);
+    bool negative = level < 0;
+    struct cc_omega d = cc_omega(distance), m = cc_omega((unsigned)(negative ? -level : level));
     unsigned len = d.len + 1 + m.len;
+    uint32_t code = (uint32_t)((d.bits << 1 | negative) << m.len | m.bits);
+    if (distance < CC_PAIR_DISTANCES)
+        tables.pair_code[cc_pair_index(distance, level)] = code << 5 | len;
     if (len > CC_PAIR_BITS)
         return;
-    unsigned free_bits = CC_PAIR_BITS - len;
-    size_t first = (size_t)((d.bits << 1 | negative) << m.len | m.bits) << free_bits;
-    uint32_t level = negative ? 0x10000u - magnitude : magnitude;
-    for (size_t i = 0; i < (size_t)1 << free_bits; i++)
-        pairs[first + i] = len | distance << 8 | level << 16;
+    unsigned rest = CC_PAIR_BITS - len;
+    for (size_t i = 0; i < (size_t)1 << rest; i++)
+        tables.pair[((size_t)code << rest) + i] = len | distance << 8 | (uint32_t)level << 16;
 }
 
-static void fill_pairs(void)
+/* The start of a code is one of: 0; 1x 0; 10 1xx 0; 11 1xxx 0; 10 1xx 1; 11 1xxx 1. */
+static struct cc_omega_start start_of(unsigned bits)
 {
-    /* From 16 on a code alone has CC_PAIR_BITS bits. */
+    unsigned three = bits >> 2 & 7, four = bits >> 1 & 15; /* the group after the first one */
+    if (bits >> 6 == 0)
+        return (struct cc_omega_start){.len = 1, .skip = 0, .width = 1, .plus = 1};
+    if ((bits >> 4 & 1) == 0)
+        return (struct cc_omega_start){.len = 3, .skip = 0, .width = 2};
+    bool wide = bits >> 5 & 1, more = wide ? bits & 1 : bits >> 1 & 1;
+    unsigned skip = wide ? 6 : 5, width = (wide ? four : three) + 1;
+    if (!more) {
+        skip = 2;
+        width = wide ? 4 : 3;
+    }
+    return (struct cc_omega_start){
+        .len = (uint8_t)(skip + width + 1), .skip = (uint8_t)skip, .width = (uint8_t)width};
+}
+
+static void fill_tables(void)
+{
+    /* From a distance of 16 on a code alone has CC_PAIR_BITS bits. */
     for (unsigned distance = 1; distance < 16; distance++) {
-        for (unsigned magnitude = 1; magnitude < 16; magnitude++) {
-            fill_pair(distance, magnitude, 0);
-            fill_pair(distance, magnitude, 1);
+        for (int magnitude = 1; magnitude < CC_PAIR_LEVELS; magnitude++) {
+            fill_pair(distance, magnitude);
+            fill_pair(distance, -magnitude);
         }
     }
+    for (unsigned bits = 0; bits < 1u << CC_START_BITS; bits++)
+        tables.start[bits] = start_of(bits);
 }
 
-const uint32_t *cc_elias_pairs(void)
+const struct cc_elias_tables *cc_elias_tables(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    (void)pthread_once(&once, fill_pairs);
-    return pairs;
+    (void)pthread_once(&once, fill_tables);
+    return &tables;
 }

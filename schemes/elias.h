@@ -9,19 +9,12 @@
 
 #include "core/bytes.h"
 
-#define CC_OMEGA_MAX   ((UINT64_C(1) << 44) - 1)
-#define CC_OMEGA_SMALL 256
+#define CC_OMEGA_MAX ((UINT64_C(1) << 44) - 1)
 
 struct cc_omega {
     uint64_t bits; /* the code, its last bit the least significant */
     unsigned len;  /* at most 56 */
 };
-
-/* The codes of 1 .. CC_OMEGA_SMALL - 1; entry 0 is unused. */
-struct cc_omega_entry {
-    uint16_t bits, len;
-};
-extern const struct cc_omega_entry cc_omega_small[CC_OMEGA_SMALL];
 
 /* 1 <= v <= CC_OMEGA_MAX. */
 static inline struct cc_omega cc_omega(uint64_t v)
@@ -91,10 +84,29 @@ static inline void cc_bits_skip(struct cc_bit_reader *r, unsigned len)
 /* Reads one code. False when the input ends within it or its value is above CC_OMEGA_MAX. */
 bool cc_omega_get(struct cc_bit_reader *r, uint64_t *v);
 
-/* For the next CC_PAIR_BITS bits: what a distance, a sign and a magnitude that begin there are, if
- * they fit. Bits 0-7: their length, 0 if they do not fit; bits 8-15: the distance; bits 16-31: the
- * signed level. */
-#define CC_PAIR_BITS 11
-const uint32_t *cc_elias_pairs(void);
+/* Tables for what is frequent; a pair is a distance, a sign and a magnitude. */
+#define CC_PAIR_BITS      11 /* of the input that show a short pair at once */
+#define CC_PAIR_DISTANCES 8  /* pair_code has distances and magnitudes below these */
+#define CC_PAIR_LEVELS    128
+#define CC_START_BITS     7 /* of a code that show its length, for values up to 16 bits */
+
+struct cc_elias_tables {
+    /* The code of the pair, above the 5 bits of its length, at cc_pair_index. */
+    uint32_t pair_code[CC_PAIR_DISTANCES * 2 * CC_PAIR_LEVELS];
+    /* What the next bits begin with. Bits 0-7: the length of the pair, 0 if they do not show all of
+     * it; bits 8-15: the distance; bits 16-31: the level. */
+    uint32_t pair[1 << CC_PAIR_BITS];
+    /* How a code with these first bits goes on: its length, where in it the value begins, how wide
+     * that is, and what to add (1 for the code of 1, which shows no value). */
+    struct cc_omega_start {
+        uint8_t len, skip, width, plus;
+    } start[1 << CC_START_BITS];
+};
+const struct cc_elias_tables *cc_elias_tables(void);
+
+static inline size_t cc_pair_index(size_t distance, int level)
+{
+    return distance * (2 * CC_PAIR_LEVELS) + (size_t)(level + CC_PAIR_LEVELS);
+}
 
 #endif

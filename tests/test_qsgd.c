@@ -56,15 +56,6 @@ static void omega_codes(void **state)
     assert_int_equal(cc_omega(CC_OMEGA_MAX).len, 2 + 3 + 6 + 44 + 1);
 }
 
-static void omega_table(void **state)
-{
-    (void)state;
-    for (uint64_t v = 1; v < CC_OMEGA_SMALL; v++) {
-        assert_int_equal(cc_omega_small[v].bits, cc_omega(v).bits);
-        assert_int_equal(cc_omega_small[v].len, cc_omega(v).len);
-    }
-}
-
 /* The i-th value of a sequence with small ones and large ones up to the largest. */
 static uint64_t sequence(size_t i)
 {
@@ -389,7 +380,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(omega_codes),
-        cmocka_unit_test(omega_table),
         cmocka_unit_test(omega_round_trip),
         cmocka_unit_test(omega_refuses),
         cmocka_unit_test(fixed_levels),

@@ -29,22 +29,23 @@ static inline uint64_t nonzero_mask(const int16_t *levels)
 #endif
 }
 
-static inline void put_pair(struct cc_bit_writer *w, size_t distance, int level)
+static inline void put_pair(struct cc_bit_writer *w, const struct cc_elias_tables *t,
+                            size_t distance, int level)
 {
-    unsigned negative = level < 0, magnitude = (unsigned)(negative ? -level : level);
-    if (distance < CC_OMEGA_SMALL && magnitude < CC_OMEGA_SMALL) {
-        struct cc_omega_entry d = cc_omega_small[distance], m = cc_omega_small[magnitude];
-        uint64_t bits = ((uint64_t)d.bits << 1 | negative) << m.len | m.bits;
-        cc_bits_put(w, bits, d.len + 1u + m.len);
+    if (distance < CC_PAIR_DISTANCES && level > -CC_PAIR_LEVELS && level < CC_PAIR_LEVELS) {
+        uint32_t code = t->pair_code[cc_pair_index(distance, level)];
+        cc_bits_put(w, code >> 5, code & 31);
         return;
     }
-    struct cc_omega d = cc_omega(distance), m = cc_omega(magnitude);
+    bool negative = level < 0;
+    struct cc_omega d = cc_omega(distance), m = cc_omega((unsigned)(negative ? -level : level));
     cc_bits_put(w, d.bits, d.len);
     cc_bits_put(w, (uint64_t)negative << m.len | m.bits, m.len + 1);
 }
 
 static uint8_t *put(const int16_t *levels, size_t n, size_t count, uint8_t *out)
 {
+    const struct cc_elias_tables *t = cc_elias_tables();
     struct cc_bit_writer w = {.p = out, .buffer = 0, .used = 0};
     struct cc_omega code = cc_omega(count + 1);
     cc_bits_put(&w, code.bits, code.len);
@@ -53,7 +54,7 @@ static uint8_t *put(const int16_t *levels, size_t n, size_t count, uint8_t *out)
         uint64_t mask = nonzero_mask(levels + i);
         while (mask != 0) {
             size_t at = i + (size_t)__builtin_ctzll(mask);
-            put_pair(&w, at + 1 - next, levels[at]);
+            put_pair(&w, t, at + 1 - next, levels[at]);
             next = at + 1;
             mask &= mask - 1;
         }
@@ -61,18 +62,46 @@ static uint8_t *put(const int16_t *levels, size_t n, size_t count, uint8_t *out)
     return cc_bits_end(&w);
 }
 
-/* A pair that is too long for the table. */
-static enum cc_elias_fault get_long_pair(struct cc_bit_reader *r, uint64_t *distance, int *level)
+/* A code of up to 23 bits, all of them in the buffer. */
+static inline bool get_short(struct cc_bit_reader *r, const struct cc_elias_tables *t, uint64_t *v)
+{
+    struct cc_omega_start s = t->start[r->buffer >> (64 - CC_START_BITS)];
+    if (s.len > r->have || r->buffer << (s.len - 1) >> 63 != 0)
+        return false;
+    *v = (r->buffer << s.skip >> (64 - s.width)) + s.plus;
+    cc_bits_skip(r, s.len);
+    return true;
+}
+
+/* A code of any length. On a copy: a reader whose address is never taken stays in registers. */
+static inline bool get_long(struct cc_bit_reader *r, uint64_t *v)
+{
+    struct cc_bit_reader copy = *r;
+    bool found = cc_omega_get(&copy, v);
+    *r = copy;
+    return found;
+}
+
+/* A pair that the table does not show. */
+static inline enum cc_elias_fault get_pair(struct cc_bit_reader *r, const struct cc_elias_tables *t,
+                                           uint64_t *distance, int *level)
 {
     uint64_t magnitude;
-    if (!cc_omega_get(r, distance))
-        return CC_ELIAS_END;
-    cc_bits_fill(r);
+    if (r->have < 2 * 23 + 1)
+        cc_bits_fill(r);
+    if (r->have > 0 && r->buffer >> 63 == 0) { /* by far the most frequent */
+        *distance = 1;
+        cc_bits_skip(r, 1);
+    } else if (!get_short(r, t, distance)) {
+        if (!get_long(r, distance))
+            return CC_ELIAS_END;
+        cc_bits_fill(r);
+    }
     if (r->have == 0)
         return CC_ELIAS_END;
     bool negative = r->buffer >> 63;
     cc_bits_skip(r, 1);
-    if (!cc_omega_get(r, &magnitude))
+    if (!get_short(r, t, &magnitude) && !get_long(r, &magnitude))
         return CC_ELIAS_END;
     if (magnitude > INT16_MAX)
         return CC_ELIAS_LEVEL;
@@ -83,29 +112,42 @@ static enum cc_elias_fault get_long_pair(struct cc_bit_reader *r, uint64_t *dist
 static enum cc_elias_fault get_pairs(struct cc_bit_reader *r, uint64_t count, size_t n, int s,
                                      int16_t *levels)
 {
-    const uint32_t *pairs = cc_elias_pairs();
+    const struct cc_elias_tables *t = cc_elias_tables();
+    struct cc_bit_reader b = *r;
+    enum cc_elias_fault fault = CC_ELIAS_OK;
     size_t next = 0;
-    for (; count > 0; count--) {
-        cc_bits_fill(r);
-        uint32_t pair = pairs[r->buffer >> (64 - CC_PAIR_BITS)];
-        unsigned len = pair & 0xff;
-        uint64_t distance = pair >> 8 & 0xff;
-        int level = (int16_t)(pair >> 16);
-        if (__builtin_expect(len != 0 && len <= r->have, 1)) {
-            cc_bits_skip(r, len);
-        } else {
-            enum cc_elias_fault fault = get_long_pair(r, &distance, &level);
-            if (fault != CC_ELIAS_OK)
-                return fault;
+    while (count > 0) {
+        /* as many as are in the buffer for sure, if the table shows them */
+        unsigned left = count < 56 / CC_PAIR_BITS ? (unsigned)count : 56 / CC_PAIR_BITS;
+        count -= left;
+        cc_bits_fill(&b);
+        for (; left > 0; left--) {
+            uint32_t pair = t->pair[b.buffer >> (64 - CC_PAIR_BITS)];
+            unsigned len = pair & 0xff;
+            uint64_t distance = pair >> 8 & 0xff;
+            int level = (int16_t)(pair >> 16);
+            if (__builtin_expect(len != 0 && len <= b.have, 1)) {
+                cc_bits_skip(&b, len);
+            } else {
+                fault = get_pair(&b, t, &distance, &level);
+                if (fault != CC_ELIAS_OK)
+                    goto out;
+            }
+            if (distance > n - next) {
+                fault = CC_ELIAS_POSITION;
+                goto out;
+            }
+            if (level > s || level < -s) {
+                fault = CC_ELIAS_LEVEL;
+                goto out;
+            }
+            next += distance;
+            levels[next - 1] = (int16_t)level;
         }
-        if (distance > n - next)
-            return CC_ELIAS_POSITION;
-        if (level > s || level < -s)
-            return CC_ELIAS_LEVEL;
-        next += distance;
-        levels[next - 1] = (int16_t)level;
     }
-    return CC_ELIAS_OK;
+out:
+    *r = b;
+    return fault;
 }
 
 static enum cc_elias_fault get(struct cc_bit_reader *in, size_t n, int s, int16_t *levels)
