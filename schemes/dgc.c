@@ -79,6 +79,12 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
     return bytes;
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    (void)params;
+    return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1, .updates = 2}}};
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -128,6 +134,7 @@ const struct cc_scheme cc_scheme_dgc = {
     .bound = bound,
     .state_bytes = state_bytes,
     .scratch_bytes = scratch_bytes,
+    .traffic = traffic,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

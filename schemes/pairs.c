@@ -27,13 +27,12 @@ int cc_pairs_bad_index(size_t offset, uint32_t index, size_t next, size_t n, str
                           (unsigned long)index, next - 1);
 }
 
-void cc_zero_until(float *y, size_t index, size_t n, size_t *done)
+void cc_put_block(const float *block, size_t n, bool past, float *y)
 {
-    while (*done <= index) {
-        size_t m = n - *done < CC_SELECT_BLOCK ? n - *done : CC_SELECT_BLOCK;
-        memset(y + *done, 0, m * sizeof *y);
-        *done += m;
-    }
+    if (past)
+        k_select()->store(block, n, y);
+    else
+        memcpy(y, block, n * sizeof *y);
 }
 
 static int check_length(size_t len, struct cc_error *e)
@@ -47,19 +46,27 @@ static int check_length(size_t len, struct cc_error *e)
 
 int cc_pairs_decode(const uint8_t *in, size_t len, size_t n, float *y, struct cc_error *e)
 {
+    float block[CC_SELECT_BLOCK];
+    bool past = cc_past_cache(y, n);
+    size_t p = 0, next = 0;
     if (check_length(len, e) != CC_OK)
         return CC_FAIL;
-    size_t next = 0, zeroed = 0;
-    for (size_t p = 0; p < len; p += CC_PAIR_BYTES) {
-        uint32_t index = cc_get_u32(in + p);
-        if (index < next || index >= n)
-            return cc_pairs_bad_index(p, index, next, n, e);
-        cc_zero_until(y, index, n, &zeroed);
-        y[index] = cc_get_f32(in + p + 4);
-        next = (size_t)index + 1;
+    for (size_t begin = 0; begin < n; begin += CC_SELECT_BLOCK) {
+        size_t m = n - begin < CC_SELECT_BLOCK ? n - begin : CC_SELECT_BLOCK;
+        memset(block, 0, m * sizeof *block);
+        for (; p < len; p += CC_PAIR_BYTES) {
+            uint32_t index = cc_get_u32(in + p);
+            if (index >= begin + m)
+                break;
+            if (index < next)
+                return cc_pairs_bad_index(p, index, next, n, e);
+            block[index - begin] = cc_get_f32(in + p + 4);
+            next = (size_t)index + 1;
+        }
+        cc_put_block(block, m, past, y + begin);
     }
-    cc_zero_until(y, n - 1, n, &zeroed);
-    return CC_OK;
+    cc_past_cache_done();
+    return p == len ? CC_OK : cc_pairs_bad_index(p, cc_get_u32(in + p), next, n, e);
 }
 
 int cc_pairs_decode_add(const uint8_t *in, size_t len, size_t n, float scale, float *y,

@@ -2,6 +2,7 @@
 #ifndef CC_SCHEMES_PAIRS_H
 #define CC_SCHEMES_PAIRS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,8 +24,7 @@ int cc_pairs_decode_add(const uint8_t *in, size_t len, size_t n, float scale, fl
 /* The message for an index out of order (index < next) or out of range, at byte `offset`. */
 int cc_pairs_bad_index(size_t offset, uint32_t index, size_t next, size_t n, struct cc_error *e);
 
-/* Before y[index] is set: zeroes the blocks from *done on up to the one that holds index. The last
- * call, with index n - 1, zeroes the rest. */
-void cc_zero_until(float *y, size_t index, size_t n, size_t *done);
+/* y = block, a block of decoded values; past: as cc_past_cache says. */
+void cc_put_block(const float *block, size_t n, bool past, float *y);
 
 #endif

@@ -108,6 +108,12 @@ static int load(const struct cc_context *ctx, const float *x, float *residual, s
     return CC_OK;
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    const struct params *p = params;
+    return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1, .updates = p->ef ? 1 : 0}}};
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -193,6 +199,7 @@ const struct cc_scheme cc_scheme_randk = {
     .params_bytes = sizeof(struct params),
     .bound = bound,
     .state_bytes = state_bytes,
+    .traffic = traffic,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

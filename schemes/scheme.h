@@ -98,7 +98,8 @@ struct cc_scheme {
      * that names the offset; y is then unspecified. Touches no state. */
     int (*decode)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float *y, struct cc_error *e);
-    /* y += scale * decoded: one float multiplication, one float addition a value. */
+    /* y += scale * decoded: one float multiplication, one float addition a value. What a sparse
+     * payload did not send may be left out: y + 0 is y, but for the sign of a zero. */
     int (*decode_add)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e);
 };

@@ -79,6 +79,12 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
     return bytes;
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    const struct params *p = params;
+    return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1, .updates = p->ef ? 1 : 0}}};
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -133,7 +139,8 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
         return cc_pairs_decode(in, len, n, y, e);
     if (check_bitmap(in, len, n, &count, e) != CC_OK)
         return CC_FAIL;
-    k_select()->expand(in, n, in + bitmap_bytes(n), count, y);
+    k_select()->expand(in, n, in + bitmap_bytes(n), count, cc_past_cache(y, n), y);
+    cc_past_cache_done();
     return CC_OK;
 }
 
@@ -165,6 +172,7 @@ const struct cc_scheme cc_scheme_sparse = {
     .bound = bound,
     .state_bytes = state_bytes,
     .scratch_bytes = scratch_bytes,
+    .traffic = traffic,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

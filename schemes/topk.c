@@ -107,6 +107,12 @@ static void put(const float *x, const uint8_t *bits, size_t n, size_t c, uint8_t
     }
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    const struct params *p = params;
+    return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1, .updates = p->ef ? 1 : 0}}};
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -200,6 +206,7 @@ const struct cc_scheme cc_scheme_topk = {
     .check = check,
     .bound = bound,
     .state_bytes = state_bytes,
+    .traffic = traffic,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

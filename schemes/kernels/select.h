@@ -7,6 +7,8 @@
 #ifndef CC_SCHEMES_KERNELS_SELECT_H
 #define CC_SCHEMES_KERNELS_SELECT_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +17,8 @@
 
 #define CC_SELECT_BLOCK 2048 /* a multiple of 64 */
 #define CC_SELECT_SLACK 16   /* elements that pack and indices may write after the last one */
+
+#define CC_PAST_CACHE_FROM (UINT32_C(1) << 21)
 
 struct k_select {
     /* x += g; returns the largest bits of |x|, which show values that are not finite. */
@@ -28,7 +32,7 @@ struct k_select {
     /* How many bits are set. */
     size_t (*popcount)(const uint8_t *bits, size_t n);
     /* The 4-byte elements of x whose bit is set; returns how many. out has room for
-     * CC_SELECT_SLACK more, and may be x. */
+     * CC_SELECT_SLACK more. */
     size_t (*pack)(const void *x, const uint8_t *bits, size_t n, void *out);
     /* base + i for each set bit i, likewise. */
     size_t (*indices)(const uint8_t *bits, size_t n, uint32_t base, uint32_t *out);
@@ -37,13 +41,29 @@ struct k_select {
     /* x[i] -= t with the sign of x[i] where |x[i]| >= t, for a finite t > 0. */
     void (*shrink)(float *x, size_t n, float t);
     /* y[i] = the next of the f32 in values where the bit is set, else 0; returns how many. There
-     * are `left` >= that many values. */
-    size_t (*expand)(const uint8_t *bits, size_t n, const uint8_t *values, size_t left, float *y);
+     * are `left` >= that many values. past: write past the cache; see cc_past_cache. */
+    size_t (*expand)(const uint8_t *bits, size_t n, const uint8_t *values, size_t left, bool past,
+                     float *y);
     /* y[i] += scale * the next value where the bit is set, likewise. */
     size_t (*expand_add)(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,
                          float scale, float *y);
+    /* y = x, past the cache. */
+    void (*store)(const float *x, size_t n, float *y);
 };
 CC_KERNELS(k_select)
+
+/* Whether to write y[0, n) past the cache: it is too large to stay there, and begins on a cache
+ * line. Blocks must then begin on a multiple of 16 values, and cc_past_cache_done() must follow
+ * before anyone else may read y. */
+static inline bool cc_past_cache(const float *y, size_t n)
+{
+    return n >= CC_PAST_CACHE_FROM && (uintptr_t)y % 64 == 0;
+}
+
+static inline void cc_past_cache_done(void)
+{
+    atomic_thread_fence(memory_order_seq_cst);
+}
 
 /* The 64 bits from bit i (a multiple of 64) of a bit array of n > i; those from n on are 0. */
 static inline uint64_t cc_bits_word(const uint8_t *bits, size_t n, size_t i)

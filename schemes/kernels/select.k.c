@@ -100,14 +100,28 @@ static inline void clear64(uint64_t w, float *x)
         _mm512_mask_storeu_ps(x + 16 * j, (__mmask16)(w >> (16 * j)), _mm512_setzero_ps());
 }
 
-#define EXPAND_READS 0 /* values read beyond the last one that is used */
+#define EXPAND_READS 16 /* values that may be read beyond the last one that is used */
 
-static inline size_t expand64(uint64_t w, const uint8_t *values, float *y)
+static inline void store16(float *y, __m512 v, bool past)
+{
+    if (past)
+        _mm512_stream_ps(y, v);
+    else
+        _mm512_storeu_ps(y, v);
+}
+
+/* The next values, each in the lane of its set bit; 0 in the others. */
+static inline __m512 expand16(__mmask16 k, const uint8_t *values)
+{
+    return _mm512_maskz_expand_ps(k, _mm512_loadu_ps(values));
+}
+
+static inline size_t expand64(uint64_t w, const uint8_t *values, bool past, float *y)
 {
     size_t c = 0;
     for (int j = 0; j < 4; j++) {
         __mmask16 k = (__mmask16)(w >> (16 * j));
-        _mm512_storeu_ps(y + 16 * j, _mm512_maskz_expandloadu_ps(k, values + 4 * c));
+        store16(y + 16 * j, expand16(k, values + 4 * c), past);
         c += (size_t)__builtin_popcount(k);
     }
     return c;
@@ -118,7 +132,7 @@ static inline size_t expand_add64(uint64_t w, const uint8_t *values, float scale
     size_t c = 0;
     for (int j = 0; j < 4; j++) {
         __mmask16 k = (__mmask16)(w >> (16 * j));
-        __m512 v = _mm512_maskz_expandloadu_ps(k, values + 4 * c);
+        __m512 v = expand16(k, values + 4 * c);
         __m512 old = _mm512_loadu_ps(y + 16 * j);
         v = _mm512_mul_ps(_mm512_set1_ps(scale), v);
         _mm512_storeu_ps(y + 16 * j, _mm512_mask_add_ps(old, k, old, v));
@@ -207,12 +221,20 @@ static inline __m256 expand8(uint64_t k, const uint8_t *values)
     return _mm256_permutevar8x32_ps(_mm256_loadu_ps((const float *)(const void *)values), order);
 }
 
-static inline size_t expand64(uint64_t w, const uint8_t *values, float *y)
+static inline void store8(float *y, __m256 v, bool past)
+{
+    if (past)
+        _mm256_stream_ps(y, v);
+    else
+        _mm256_storeu_ps(y, v);
+}
+
+static inline size_t expand64(uint64_t w, const uint8_t *values, bool past, float *y)
 {
     size_t c = 0;
     for (int j = 0; j < 8; j++) {
         uint64_t k = w >> (8 * j) & 0xff;
-        _mm256_storeu_ps(y + 8 * j, _mm256_and_ps(lanes(k), expand8(k, values + 4 * c)));
+        store8(y + 8 * j, _mm256_and_ps(lanes(k), expand8(k, values + 4 * c)), past);
         c += (size_t)__builtin_popcountll(k);
     }
     return c;
@@ -291,7 +313,7 @@ static inline size_t indices_few(uint64_t w, uint32_t base, uint32_t *out)
 #define pack64(x, w, out)                 pack_few(x, w, out)
 #define indices64(w, base, out)           indices_few(w, base, out)
 #define clear64(w, x)                     clear_few(w, x)
-#define expand64(w, values, y)            expand_few(w, 64, values, y)
+#define expand64(w, values, past, y)      ((void)(past), expand_few(w, 64, values, y))
 #define expand_add64(w, values, scale, y) expand_add_few(w, values, scale, y)
 #endif
 
@@ -361,17 +383,25 @@ static void shrink(float *x, size_t n, float t)
     }
 }
 
-static size_t expand(const uint8_t *bits, size_t n, const uint8_t *values, size_t left, float *y)
+static inline size_t expand_to(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,
+                               bool past, float *y)
 {
     size_t c = 0;
     for (size_t i = 0; i < n; i += 64) {
         uint64_t w = cc_bits_word(bits, n, i);
         if (n - i >= 64 && left - c >= 64 + EXPAND_READS)
-            c += expand64(w, values + 4 * c, y + i);
+            c += expand64(w, values + 4 * c, past, y + i);
         else
             c += expand_few(w, n - i < 64 ? n - i : 64, values + 4 * c, y + i);
     }
     return c;
+}
+
+static size_t expand(const uint8_t *bits, size_t n, const uint8_t *values, size_t left, bool past,
+                     float *y)
+{
+    return past ? expand_to(bits, n, values, left, true, y)
+                : expand_to(bits, n, values, left, false, y);
 }
 
 static size_t expand_add(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,
@@ -388,6 +418,19 @@ static size_t expand_add(const uint8_t *bits, size_t n, const uint8_t *values, s
     return c;
 }
 
+static void store(const float *x, size_t n, float *y)
+{
+    size_t i = 0;
+#if defined(__AVX512F__)
+    for (; i + 16 <= n; i += 16)
+        store16(y + i, _mm512_loadu_ps(x + i), true);
+#elif defined(__AVX2__)
+    for (; i + 8 <= n; i += 8)
+        store8(y + i, _mm256_loadu_ps(x + i), true);
+#endif
+    memcpy(y + i, x + i, (n - i) * sizeof *y);
+}
+
 const struct k_select CC_K(k_select) = {
     .add = add,
     .add_momentum = add_momentum,
@@ -400,4 +443,5 @@ const struct k_select CC_K(k_select) = {
     .shrink = shrink,
     .expand = expand,
     .expand_add = expand_add,
+    .store = store,
 };
