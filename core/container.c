@@ -143,7 +143,9 @@ static int take_scheme(struct cursor *c, char *out)
     char *text = NULL;
     size_t at = c->at;
     int status = take_text(c, "the scheme", &text);
-    if (status == CC_OK && strlen(text) >= CC_CONTAINER_SCHEME)
+    if (text == NULL)
+        return status;
+    if (strlen(text) >= CC_CONTAINER_SCHEME)
         status = cc_fail(c->e, "byte %zu: the scheme's name is longer than %d bytes", at,
                          CC_CONTAINER_SCHEME - 1);
     if (status == CC_OK)

@@ -78,8 +78,10 @@ static int scan_number(struct scan *s)
         s->p++;
     const uint8_t *whole = s->p;
     size_t digits = skip_digits(s);
-    if (digits == 0 || (digits > 1 && *whole == '0'))
-        return bad(s, "not a JSON number");
+    if (digits == 0)
+        return bad(s, "not a JSON value");
+    if (digits > 1 && *whole == '0')
+        return bad(s, "a number that begins with 0");
     if (peek(s) == '.') {
         s->p++;
         if (skip_digits(s) == 0)

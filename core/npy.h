@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "core/contents.h"
 #include "core/error.h"
-#include "core/file.h"
 #include "core/tensor.h"
 
 /* For cc_contents_parse: see there. *out is empty at first, and the caller's to free even on

@@ -101,15 +101,15 @@ static void json(void **state)
     static const struct {
         const char *text, *says;
     } bad[] = {
-        {"", "not a JSON number"},
+        {"", "not a JSON value"},
         {"{} {}", "byte 3: something follows"},
         {"{\"a\":1,\"a\":2}", "\"a\" occurs twice"},
         {"[{\"a\":1,\"b\":1,\"\\u0061\":2}]", "\"a\" occurs twice"},
-        {"[01]", "byte 3: not a JSON number"},
+        {"[01]", "byte 3: a number that begins with 0"},
         {"[1.]", "digits must follow the point"},
         {"[1e]", "digits must follow"},
-        {"[+1]", "not a JSON number"},
-        {"[1,]", "not a JSON number"},
+        {"[+1]", "not a JSON value"},
+        {"[1,]", "not a JSON value"},
         {"{\"a\" 1}", "a colon must follow"},
         {"{a:1}", "a string in double quotes is missing"},
         {"[nul]", "not a JSON value"},
@@ -123,7 +123,7 @@ static void json(void **state)
         {"\"\xf4\x90\x80\x80\"", "invalid UTF-8"},
         {"\"\xe2\x82\"", "invalid UTF-8"},
         {"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[0]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", "32 deep"},
-        {"\xef\xbb\xbf{}", "not a JSON number"},
+        {"\xef\xbb\xbf{}", "not a JSON value"},
     };
     struct cc_error e;
     cJSON *root;
