@@ -141,6 +141,10 @@ static void every_manner(void **state)
         assert_int_equal(cc_shape_parse("37x2x29", &matrix, NULL), CC_OK);
         compare_all(&rig, &matrix, (enum data_kind)kind, 3, false);
     }
+    /* Large enough to be sampled. */
+    const struct cc_shape shape = cc_shape_flat(400001);
+    if (strcmp(rig.spec->scheme->id, "sparse") == 0)
+        compare_all(&rig, &shape, DATA_GAUSSIAN, 2, false);
     rig_close(&rig);
 }
 
@@ -401,6 +405,44 @@ static void threelc_error(void **state)
     rig_close(&rig);
 }
 
+/* --- what sparse keeps --- */
+
+/* The number kept is k if the selection is exact, within a tenth of it if sampled; what is kept is
+ * at least as large as what is not. */
+static void sparse_density(void **state)
+{
+    enum { N = 150000 };
+    struct rig rig;
+    assert_true(rig_open(&rig, *state));
+    const struct cc_shape shape = cc_shape_flat(N);
+    const double k = ceil(setting_real(rig.spec, "density") * N);
+    const bool exact = setting_is(rig.spec, "select", "exact");
+    float *x = malloc(N * sizeof *x);
+    for (uint64_t step = 0; step < 3; step++) {
+        const struct cc_context ctx = rig_context(step);
+        const uint8_t *payload;
+        const float *y;
+        size_t len, kept = 0;
+        float least = INFINITY, most = 0;
+        data_fill(step == 0 ? DATA_GAUSSIAN : DATA_LAPLACE, step, x, N);
+        rig_shape(&rig, &shape);
+        assert_int_equal(rig_encode(&rig, &ctx, x, &payload, &len), CC_OK);
+        assert_int_equal(rig_decode(&rig, &ctx, payload, len, &y), CC_OK);
+        for (size_t i = 0; i < N; i++) {
+            kept += y[i] != 0;
+            if (y[i] != 0)
+                least = fminf(least, fabsf(x[i]));
+            else
+                most = fmaxf(most, fabsf(x[i]));
+        }
+        if (fabs((double)kept - k) > (exact ? 0 : k / 10) || least < most)
+            fail_msg("%s: %zu kept, k is %g, the least kept is %a, the most left is %a",
+                     rig.spec->name, kept, k, (double)least, (double)most);
+    }
+    free(x);
+    rig_close(&rig);
+}
+
 /* --- powersgd's factors --- */
 
 /* The columns of P are orthonormal, and Q = transpose(M) P. */
@@ -457,6 +499,7 @@ int main(int argc, char **argv)
         {"summable", summable, ""},
         {"period", period, ""},
         {"powersgd_factors", powersgd_factors, "powersgd"},
+        {"sparse_density", sparse_density, "sparse"},
         {"threelc_error", threelc_error, "3lc"},
     };
     return rig_run("properties", tests, sizeof tests / sizeof tests[0], argc, argv);
