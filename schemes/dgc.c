@@ -82,7 +82,7 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 static struct cc_traffic traffic(const void *params)
 {
     (void)params;
-    return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1, .updates = 2}}};
+    return cc_traffic_one(2);
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
@@ -132,9 +132,9 @@ const struct cc_scheme cc_scheme_dgc = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,
+    .traffic = traffic,
     .state_bytes = state_bytes,
     .scratch_bytes = scratch_bytes,
-    .traffic = traffic,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

@@ -13,6 +13,12 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return shape->n * sizeof(float);
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    (void)params;
+    return cc_traffic_two(1);
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -30,6 +36,7 @@ const struct cc_scheme cc_scheme_efsign = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = cc_signs_bound,
+    .traffic = traffic,
     .state_bytes = state_bytes,
     .encode = encode,
     .decode = cc_signs_decode,

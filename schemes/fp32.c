@@ -18,7 +18,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
 static struct cc_traffic traffic(const void *params)
 {
     (void)params;
-    return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1}}};
+    return cc_traffic_one(0);
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,

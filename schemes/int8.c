@@ -35,6 +35,12 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return bytes;
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    const struct params *p = params;
+    return cc_traffic_two(p->ef != 0);
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -109,6 +115,7 @@ const struct cc_scheme cc_scheme_int8 = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,
+    .traffic = traffic,
     .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,

@@ -49,6 +49,12 @@ static float mean(double sum, size_t count)
     return count == 0 ? 0 : (float)(sum / (double)count);
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    const struct params *p = params;
+    return p->block == 0 ? cc_traffic_two(p->ef != 0) : cc_traffic_one(p->ef != 0);
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -135,6 +141,7 @@ const struct cc_scheme cc_scheme_mqe1bit = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,
+    .traffic = traffic,
     .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,

@@ -23,6 +23,12 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return __builtin_add_overflow(shape->n, sign_bytes(shape->n), &bytes) ? SIZE_MAX : bytes;
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    (void)params;
+    return cc_traffic_one(0);
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -86,6 +92,7 @@ const struct cc_scheme cc_scheme_natural = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,
+    .traffic = traffic,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

@@ -166,6 +166,12 @@ static uint8_t *encode_elias(const struct params *p, struct draws *d, const floa
     return k_elias()->put(levels, n, count, out);
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    const struct params *p = params;
+    return p->bucket == 0 ? cc_traffic_two(0) : cc_traffic_one(0);
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -319,6 +325,7 @@ const struct cc_scheme cc_scheme_qsgd = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,
+    .traffic = traffic,
     .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,

@@ -111,7 +111,7 @@ static int load(const struct cc_context *ctx, const float *x, float *residual, s
 static struct cc_traffic traffic(const void *params)
 {
     const struct params *p = params;
-    return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1, .updates = p->ef ? 1 : 0}}};
+    return p->ef != 0 ? cc_traffic_one(1) : (struct cc_traffic){.passes = 0};
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
@@ -198,8 +198,8 @@ const struct cc_scheme cc_scheme_randk = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,
-    .state_bytes = state_bytes,
     .traffic = traffic,
+    .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

@@ -48,6 +48,22 @@ struct cc_traffic {
     } pass[2];
 };
 
+/* One pass that reads the gradient and updates `updates` streams of state. */
+static inline struct cc_traffic cc_traffic_one(unsigned updates)
+{
+    return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1, .updates = updates}}};
+}
+
+/* Two, where a scale over the whole tensor must be known first: the first reads the gradient and
+ * the residual, if there is one, the second updates it. */
+static inline struct cc_traffic cc_traffic_two(unsigned residuals)
+{
+    return (struct cc_traffic){
+        .passes = 2,
+        .pass = {{.reads = 1 + residuals}, {.reads = 1, .updates = residuals}},
+    };
+}
+
 /* One instance of a scheme for one tensor. The caller owns all that it points to. */
 struct cc_codec {
     const struct cc_scheme *scheme;

@@ -7,6 +7,12 @@ struct params {
 
 static const struct cc_param table[] = {{.name = NULL}};
 
+static struct cc_traffic traffic(const void *params)
+{
+    (void)params;
+    return cc_traffic_two(0);
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -24,6 +30,7 @@ const struct cc_scheme cc_scheme_signsgd = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = cc_signs_bound,
+    .traffic = traffic,
     .encode = encode,
     .decode = cc_signs_decode,
     .decode_add = cc_signs_decode_add,

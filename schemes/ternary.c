@@ -96,6 +96,12 @@ static void quantize(void *arg, size_t i, size_t count, uint8_t *bytes)
     }
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    const struct params *p = params;
+    return cc_traffic_two(p->ef != 0);
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -140,6 +146,7 @@ const struct cc_scheme cc_scheme_ternary = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,
+    .traffic = traffic,
     .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,

@@ -59,7 +59,7 @@ static size_t put(const float *x, size_t begin, size_t n, float tau, uint8_t *ou
 static struct cc_traffic traffic(const void *params)
 {
     const struct params *p = params;
-    return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1, .updates = p->ef ? 1 : 0}}};
+    return cc_traffic_one(p->ef != 0);
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
@@ -166,8 +166,8 @@ const struct cc_scheme cc_scheme_threshold = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,
-    .state_bytes = state_bytes,
     .traffic = traffic,
+    .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

@@ -110,7 +110,7 @@ static void put(const float *x, const uint8_t *bits, size_t n, size_t c, uint8_t
 static struct cc_traffic traffic(const void *params)
 {
     const struct params *p = params;
-    return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1, .updates = p->ef ? 1 : 0}}};
+    return cc_traffic_one(p->ef != 0);
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
@@ -205,8 +205,8 @@ const struct cc_scheme cc_scheme_topk = {
     .params_bytes = sizeof(struct params),
     .check = check,
     .bound = bound,
-    .state_bytes = state_bytes,
     .traffic = traffic,
+    .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

@@ -7,6 +7,12 @@ struct params {
 
 static const struct cc_param table[] = {{.name = NULL}};
 
+static struct cc_traffic traffic(const void *params)
+{
+    (void)params;
+    return cc_traffic_one(0);
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -38,6 +44,7 @@ const struct cc_scheme cc_scheme_trunc16 = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = cc_half_bound,
+    .traffic = traffic,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,
