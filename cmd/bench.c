@@ -282,8 +282,8 @@ static int note_row(struct cc_record *r, const char *what, size_t row, bool seve
         number(r, row, "ratio"), number(r, row, "nmse"), speed);
 }
 
-/* Which scheme that compresses (ratio over 1.05) is smallest, fastest, most exact in rows
- * [first, end), those of one of `several` streams. */
+/* Which scheme that compresses (ratio over 1.05, and something arrives) is smallest, fastest, most
+ * exact in rows [first, end), those of one of `several` streams. */
 static int reading_aid(struct cc_record *r, size_t first, bool several, struct cc_error *e)
 {
     size_t smallest = SIZE_MAX, fastest = SIZE_MAX, exact = SIZE_MAX;
@@ -291,7 +291,7 @@ static int reading_aid(struct cc_record *r, size_t first, bool several, struct c
     for (size_t i = first; i < r->row_count; i++) {
         double o = number(r, i, "outliers");
         outliers += isnan(o) ? 0 : (size_t)o;
-        if (!(number(r, i, "ratio") > 1.05))
+        if (!(number(r, i, "ratio") > 1.05) || isnan(number(r, i, "cosine")))
             continue;
         if (smallest == SIZE_MAX || number(r, i, "ratio") > number(r, smallest, "ratio"))
             smallest = i;
