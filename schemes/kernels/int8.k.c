@@ -2,22 +2,21 @@
 
 #include "core/bytes.h"
 
-/* Adding this rounds a float of small magnitude to an integer, ties to even, and leaves that
- * integer in the low bits of the sum. */
-#define ROUNDER 0x1.8p23f
-
-static inline float rounded_sum(float x, float divisor)
+/* x / divisor to the nearest integer, ties to even, in [-127, 127]. The quotient is below 200 (it
+ * is above 127 where scales are subnormal): adding 1.5 * 2^23 leaves the integer in the low bits.
+ */
+static inline int32_t rounded(float x, float divisor)
 {
-    float v = x / divisor;
-    v = v < 127.0f ? v : 127.0f;
-    v = v > -127.0f ? v : -127.0f;
-    return v + ROUNDER;
+    const float rounder = 0x1.8p23f;
+    int32_t q = (int32_t)(cc_f32_bits(x / divisor + rounder) - cc_f32_bits(rounder));
+    q = q < 127 ? q : 127;
+    return q > -127 ? q : -127;
 }
 
 static void quantize(const float *restrict x, float divisor, uint8_t *restrict out, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        out[i] = (uint8_t)cc_f32_bits(rounded_sum(x[i], divisor));
+        out[i] = (uint8_t)rounded(x[i], divisor);
 }
 
 static void quantize_ef(const float *restrict x, float *restrict r, float divisor, float scale,
@@ -25,9 +24,9 @@ static void quantize_ef(const float *restrict x, float *restrict r, float diviso
 {
     for (size_t i = 0; i < n; i++) {
         float v = x[i] + r[i];
-        float sum = rounded_sum(v, divisor);
-        float decoded = (sum - ROUNDER) * scale;
-        out[i] = (uint8_t)cc_f32_bits(sum);
+        int32_t q = rounded(v, divisor);
+        float decoded = (float)q * scale;
+        out[i] = (uint8_t)q;
         r[i] = v - decoded;
     }
 }
