@@ -174,6 +174,38 @@ static uint32_t kth_largest(const float *x, size_t n, size_t k, size_t *ties)
     return found;
 }
 
+/* A bisection: counting is so fast in the cache that nothing cleverer pays. */
+uint32_t cc_kth_cached(const float *x, size_t n, size_t k, uint32_t most, uint32_t guess,
+                       size_t *ties)
+{
+    uint32_t low = 0, high = most + 1; /* k or more are >= low, fewer than k are >= high */
+    size_t at_high = 0;
+    uint32_t step = 1u << 19; /* a sixteenth of an octave */
+    uint32_t t = guess > low && guess < high ? guess : high / 2;
+    *ties = SIZE_MAX;
+    if (k == n)
+        return 0;
+    while (high - low > 1) {
+        size_t c = k_select()->count(x, n, t);
+        if (c == k)
+            return t;
+        if (c > k) {
+            low = t;
+        } else {
+            high = t;
+            at_high = c;
+        }
+        uint32_t half = (high - low) / 2, stride = half;
+        if ((low == 0 || high > most) && step < half) { /* not surrounded yet */
+            stride = step;
+            step *= 2;
+        }
+        t = c > k ? low + stride : high - stride;
+    }
+    *ties = k - at_high;
+    return low;
+}
+
 /* The rank-th largest magnitude of a sample with one value from each of equal parts of the tensor;
  * at least the smallest number above zero, as zeros are never selected. */
 static uint32_t sampled_threshold(const struct cc_source *from, const struct plan *p,
@@ -265,13 +297,13 @@ static int load_rest(const struct cc_source *from, const struct cc_context *ctx,
     return CC_OK;
 }
 
-/* The k largest of a source that is up to date. */
-static int select_exact(const struct cc_source *from, const struct cc_context *ctx, size_t k,
-                        struct cc_selection *to, struct cc_error *e)
+/* Of a source that is up to date, keeps what cc_kth_cached or kth_largest has found, but no zeros.
+ */
+static int keep(const struct cc_source *from, const struct cc_context *ctx, size_t k,
+                uint32_t threshold, size_t ties, struct cc_selection *to, struct cc_error *e)
 {
-    struct sweep s = {.room = k, .clear = true};
-    s.threshold = kth_largest(source_values(from), from->n, k, &s.ties);
-    if (s.threshold == 0) { /* fewer than k values are not zero: all of them */
+    struct sweep s = {.threshold = threshold, .room = k, .clear = true, .ties = ties};
+    if (threshold == 0) {
         s.threshold = 1;
         s.ties = SIZE_MAX;
     }
@@ -279,6 +311,15 @@ static int select_exact(const struct cc_source *from, const struct cc_context *c
         return CC_FAIL;
     to->count = s.count;
     return CC_OK;
+}
+
+/* The k largest of a source that is up to date. */
+static int select_exact(const struct cc_source *from, const struct cc_context *ctx, size_t k,
+                        struct cc_selection *to, struct cc_error *e)
+{
+    size_t ties;
+    uint32_t t = kth_largest(source_values(from), from->n, k, &ties);
+    return keep(from, ctx, k, t, ties, to, e);
 }
 
 /* Puts back what a sweep has cleared. */
@@ -357,6 +398,18 @@ static int select_candidates(const struct cc_source *from, const struct cc_conte
     return CC_OK;
 }
 
+/* The k largest of a tensor that fits in the cache. */
+static int select_cached(const struct cc_source *from, const struct cc_context *ctx, size_t k,
+                         struct cc_selection *to, struct cc_error *e)
+{
+    const float *x = source_values(from);
+    size_t ties;
+    uint32_t most = k_reduce()->absmax(x, from->n);
+    uint32_t guess = most - (UINT32_C(2) << 23); /* two octaves below: a usual place */
+    uint32_t t = cc_kth_cached(x, from->n, k, most, guess, &ties);
+    return keep(from, ctx, k, t, ties, to, e);
+}
+
 int cc_select(const struct cc_source *from, double density, enum cc_select_how how,
               const struct cc_context *ctx, void *scratch, struct cc_selection *to,
               struct cc_error *e)
@@ -366,7 +419,8 @@ int cc_select(const struct cc_source *from, double density, enum cc_select_how h
         for (size_t i = 0; i < from->n; i += block_at(i, from->n))
             if (source_load(from, ctx, i, block_at(i, from->n), e) != CC_OK)
                 return CC_FAIL;
-        return select_exact(from, ctx, p.k, to, e);
+        return from->n < SAMPLE_FROM ? select_cached(from, ctx, p.k, to, e)
+                                     : select_exact(from, ctx, p.k, to, e);
     }
     uint32_t threshold = sampled_threshold(from, &p, ctx, scratch);
     if (p.direct)

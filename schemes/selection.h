@@ -50,6 +50,13 @@ int cc_select(const struct cc_source *from, double density, enum cc_select_how h
 int cc_refuse_sum(const struct cc_context *ctx, const float *gradient, const float *sum,
                   size_t begin, size_t n, struct cc_error *e);
 
+/* For n values that stay in the cache, finite, 1 <= k <= n: the bits of a magnitude t such that
+ * exactly k are >= t, or if there is none, those of the k-th largest. *ties of those equal to t
+ * belong to the k largest (SIZE_MAX: all). `most` are the bits of the largest magnitude, `guess` is
+ * where to look first. */
+uint32_t cc_kth_cached(const float *x, size_t n, size_t k, uint32_t most, uint32_t guess,
+                       size_t *ties);
+
 /* After a marking of x[0, n) with threshold t: clears the bits of values equal to t once *ties of
  * them, counted down, were kept. Returns how many it cleared. */
 size_t cc_drop_ties(const float *x, size_t n, uint32_t t, size_t *ties, uint8_t *bits);

@@ -53,42 +53,6 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return cc_mul(shape->n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
 }
 
-/* The bits of a magnitude t such that exactly k of the n values are >= t, or if there is none, that
- * of the k-th largest; *ties of those equal to it belong to the k largest (SIZE_MAX: all). `most`
- * are the bits of the largest magnitude. A bisection that begins at `guess`: counting is so fast in
- * the cache that nothing cleverer pays. */
-static uint32_t bisect(const float *x, size_t n, size_t k, uint32_t most, uint32_t guess,
-                       size_t *ties)
-{
-    uint32_t low = 0, high = most + 1; /* k or more are >= low, fewer than k are >= high */
-    size_t at_high = 0;
-    uint32_t step = 1u << 19; /* a sixteenth of an octave */
-    uint32_t t = guess > low && guess < high ? guess : high / 2;
-    *ties = SIZE_MAX;
-    if (k == n)
-        return 0;
-    while (high - low > 1) {
-        size_t c = k_select()->count(x, n, t);
-        if (c == k)
-            return t;
-        if (c > k) {
-            low = t;
-        } else {
-            high = t;
-            at_high = c;
-        }
-        uint32_t half = (high - low) / 2;
-        uint32_t stride = half;
-        if ((low == 0 || high > most) && step < half) { /* not surrounded yet */
-            stride = step;
-            step *= 2;
-        }
-        t = c > k ? low + stride : high - stride;
-    }
-    *ties = k - at_high;
-    return low;
-}
-
 /* Writes the bucket's values that are marked: c indices, then c values. */
 static void put(const float *x, const uint8_t *bits, size_t n, size_t c, uint8_t *out)
 {
@@ -129,7 +93,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
                                          : k_reduce()->absmax(x + i, n);
         if (!cc_finite_bits(most))
             return cc_refuse_sum(ctx, x + i, from, i, n, e);
-        threshold = bisect(from, n, k, most, threshold, &ties);
+        threshold = cc_kth_cached(from, n, k, most, threshold, &ties);
         k_select()->mark(from, n, threshold, bits);
         if (ties != SIZE_MAX)
             cc_drop_ties(from, n, threshold, &ties, bits);

@@ -315,7 +315,7 @@ static void topk_large_bucket(void **state)
     assert_non_null(x);
     for (size_t i = 0; i < n; i++)
         x[i] = i < 60000 ? 1 : i < 65000 ? 7 : (float)i;
-    struct kit k = open_flat("topk:k=3000,bucket=65536", n);
+    struct kit k = open_flat("topk:bucket=65536,k=3000", n);
     assert_int_equal(kit_encode(&k, x), CC_OK);
     assert_int_equal(k.len, 6 * 3000);
     /* 536 values from 65000 on; of the 7s the first 2464. */
@@ -346,29 +346,29 @@ static void topk_refuses(void **state)
 
 /* --- randk --- */
 
-/* n = 10: b = 2, as 4^2 >= 10. The numbers r_t(R) mod 4 for R = 0, 1, 2, 3, from core/random.h with
- * seed, direction, step and tensor 0 and rank -1:
- *   t = 0: 2 2 0 2    t = 1: 1 0 3 1    t = 2: 2 3 2 2    t = 3: 3 3 0 2
- * j = 2: (0, 2) -> (2, 0^0 = 0) -> (0, 2^1 = 3) -> (3, 0^2 = 2) -> (2, 3^0 = 3): 11, beyond 10;
- *    11: (2, 3) -> (3, 2^2 = 0) -> (0, 3^1 = 2) -> (2, 0^2 = 2) -> (2, 2^0 = 2): 10, beyond;
- *    10: (2, 2) -> (2, 2^0 = 2) -> (2, 2^3 = 1) -> (1, 2^3 = 1) -> (1, 1^3 = 2): 6.
- * j = 0, 1 and 3 likewise give 0, 1 and 3 at once. */
+/* n = 200: b = 4, as 4^4 = 256. The numbers r_t(R) mod 16 that are needed, from core/random.h with
+ * seed, direction, step and tensor 0 and rank -1, stand after the ^:
+ *   j = 0: (0, 0) -> (0, 0^2 = 2) -> (2, 0^7 = 7) -> (7, 2^12 = 14) -> (14, 7^9 = 14): 238, beyond
+ *   200; (14, 14) -> (14, 14^15 = 1) -> (1, 14^4 = 10) -> (10, 1^4 = 5) -> (5, 10^2 = 8): 88.
+ *   j = 2: (0, 2) -> (2, 0^0 = 0) -> (0, 2^1 = 3) -> (3, 0^6 = 6) -> (6, 3^14 = 13): 109.
+ * j = 1 gives 252, 226, 84, and j = 3 gives 246, 75. */
 static void randk_bytes(void **state)
 {
     (void)state;
-    const float x[10] = {1, -2, 0, -3, 0, 0, 2, 0, 0, 9};
+    const float x[200] = {[88] = 1, [84] = -2, [109] = 2, [75] = -3, [199] = 9};
+    const float sent[200] = {[88] = 1, [84] = -2, [109] = 2, [75] = -3};
+    const float rest[200] = {[199] = 9};
     const uint8_t bytes[] = {F_1, F_M2, F_2, F_M3};
-    struct kit k = open_flat("randk:density=0.4", 10);
+    struct kit k = open_flat("randk:density=0.02", 200);
     k.ctx.rank = 5; /* does not matter */
-    round_trip(&k, x, bytes, sizeof bytes, (float[10]){1, -2, 0, -3, 0, 0, 2});
-    const float rest[10] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 9};
+    round_trip(&k, x, bytes, sizeof bytes, sent);
     assert_memory_equal(k.codec.state, rest, sizeof rest);
     kit_close(&k);
 
-    /* Scaled by 10 / 4: 0.4 x 2.5 = 1 and so on. */
-    k = open_flat("randk:density=0.4,ef=0", 10);
-    round_trip(&k, (float[10]){0.4f, -0.8f, 0, -1.2f, 0, 0, 0.8f, 0, 0, 9}, bytes, sizeof bytes,
-               (float[10]){1, -2, 0, -3, 0, 0, 2});
+    /* Scaled by 200 / 4: 0.02f x 50 = 1 and so on. */
+    const float small[200] = {[88] = 0.02f, [84] = -0.04f, [109] = 0.04f, [75] = -0.06f, [0] = 9};
+    k = open_flat("randk:density=0.02,ef=0", 200);
+    round_trip(&k, small, bytes, sizeof bytes, sent);
     kit_close(&k);
 }
 
@@ -396,8 +396,8 @@ static void randk_refuses(void **state)
     kit_expect_refusal(&k, (uint8_t[15]){0}, 15, "byte 15: the payload has 15 bytes, not 16");
     kit_expect_refusal(&k, (uint8_t[17]){0}, 17, "byte 16: the payload has 17 bytes, not 16");
     kit_close(&k);
-    k = open_flat("randk:density=0.4,ef=0", 10);
-    expect_encode_refusal(&k, (float[10]){0, 0, 0, 2e38f}, "index 3 (2e+38) overflows when scaled");
+    k = open_flat("randk:density=0.02,ef=0", 200);
+    expect_encode_refusal(&k, (float[200]){[84] = 2e38f}, "index 84 (2e+38) overflows when scaled");
     kit_close(&k);
 }
 
