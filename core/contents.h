@@ -48,9 +48,9 @@ void cc_contents_free(struct cc_contents *c);
 /* The value of a metadata key, or NULL. */
 const char *cc_contents_meta(const struct cc_contents *c, const char *key);
 
-/* *order, to be freed: which of c's tensors is the i-th, as the metadata's `order` says, whose
+/* *out, to be freed: which of c's tensors is the i-th, as the metadata's `order` says, whose
  * lines must name each exactly once; without it, they stay as they are. */
-int cc_contents_order(const struct cc_contents *c, size_t **order, struct cc_error *e);
+int cc_contents_order(const struct cc_contents *c, size_t **out, struct cc_error *e);
 
 /* The n values stored at `offset` of the file as float32: *x points there if they can be used as
  * they are, else to `buffer`, where they are put (n floats). F16 and BF16 are exact; F64 is rounded

@@ -15,22 +15,12 @@ static void write_text(struct cc_error *e, const char *fmt, va_list args)
             *p = '?';
 }
 
-int cc_fail(struct cc_error *e, const char *fmt, ...)
+void cc_error_set(struct cc_error *e, const char *fmt, ...)
 {
     va_list args;
     va_start(args, fmt);
     write_text(e, fmt, args);
     va_end(args);
-    return CC_FAIL;
-}
-
-int cc_usage(struct cc_error *e, const char *fmt, ...)
-{
-    va_list args;
-    va_start(args, fmt);
-    write_text(e, fmt, args);
-    va_end(args);
-    return CC_USAGE;
 }
 
 void cc_error_in(struct cc_error *e, const char *fmt, ...)

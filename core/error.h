@@ -17,9 +17,13 @@ struct cc_error {
 
 #define CC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* Writes the message and returns CC_FAIL, or CC_USAGE. e may be NULL when nobody listens. */
-int cc_fail(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
-int cc_usage(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
+/* Writes the message. e may be NULL when nobody listens. */
+void cc_error_set(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
+
+/* Write the message and are CC_FAIL, or CC_USAGE: `return cc_fail(e, "%s: empty", path);`. Macros,
+ * so that compilers and analyzers know the value. */
+#define cc_fail(e, ...)  (cc_error_set(e, __VA_ARGS__), (int)CC_FAIL)
+#define cc_usage(e, ...) (cc_error_set(e, __VA_ARGS__), (int)CC_USAGE)
 
 /* Puts "where: " before a message already written. */
 void cc_error_in(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);

@@ -13,7 +13,7 @@ void *cc_alloc(size_t bytes, struct cc_error *e)
         p = aligned_alloc(CC_ALIGN, rounded);
     }
     if (p == NULL)
-        (void)cc_fail(e, "out of memory: %zu bytes were asked for", bytes);
+        cc_error_set(e, "out of memory: %zu bytes were asked for", bytes);
     return p;
 }
 
@@ -47,7 +47,7 @@ char *cc_strdup(const char *s, struct cc_error *e)
     size_t bytes = strlen(s) + 1;
     char *copy = malloc(bytes);
     if (copy == NULL) {
-        (void)cc_fail(e, "out of memory: %zu bytes were asked for", bytes);
+        cc_error_set(e, "out of memory: %zu bytes were asked for", bytes);
         return NULL;
     }
     memcpy(copy, s, bytes);

@@ -32,7 +32,7 @@ static char *make_order(const struct cc_trace *t, struct cc_error *e)
         }
     }
     if (text == NULL)
-        (void)cc_fail(e, "out of memory");
+        cc_error_set(e, "out of memory");
     return text;
 }
 
@@ -171,7 +171,7 @@ static char *file_name(const struct cc_trace *t, size_t stream, size_t step, enu
     if (asprintf(&path, "%s/%s-step%06" PRIu64 "%s%s", directory,
                  s.direction == CC_PUSH ? "push" : "pull", cc_trace_step_number(t, stream, step),
                  rank, cc_format_suffix(format)) < 0) {
-        (void)cc_fail(e, "out of memory");
+        cc_error_set(e, "out of memory");
         return NULL;
     }
     return path;

@@ -58,13 +58,13 @@ static struct cc_net *new_net(size_t capacity, struct cc_error *e)
 {
     struct cc_net *net = calloc(1, sizeof *net);
     if (net == NULL) {
-        (void)cc_fail(e, "out of memory");
+        cc_error_set(e, "out of memory");
         return NULL;
     }
     net->tensors = calloc(capacity, sizeof *net->tensors);
     net->share = calloc(capacity, sizeof *net->share);
     if (net->tensors == NULL || net->share == NULL) {
-        (void)cc_fail(e, "out of memory: %zu tensors", capacity);
+        cc_error_set(e, "out of memory: %zu tensors", capacity);
         cc_net_free(net);
         return NULL;
     }
@@ -223,7 +223,7 @@ static int by_text(const void *a, const void *b)
 
 static int check_names(const struct cc_net *net, struct cc_error *e)
 {
-    const char **names = calloc(net->count, sizeof *names);
+    const char **names = calloc(net->count + 1, sizeof *names);
     if (names == NULL)
         return cc_fail(e, "out of memory: %zu tensors", net->count);
     for (size_t i = 0; i < net->count; i++)

@@ -37,7 +37,7 @@ char *cc_utf8_copy(const char *s, struct cc_error *e)
     size_t bytes;
     char *copy = cc_mul(strlen(s) + 1, sizeof replacement - 1, &bytes) ? malloc(bytes) : NULL;
     if (copy == NULL) {
-        (void)cc_fail(e, "out of memory: a text of %zu bytes", strlen(s));
+        cc_error_set(e, "out of memory: a text of %zu bytes", strlen(s));
         return NULL;
     }
     char *to = copy;

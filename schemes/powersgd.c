@@ -130,7 +130,7 @@ static void draw_zero_columns(float *q, const struct plan *m)
 static int project(const struct cc_context *ctx, const float *x, float *residual,
                    const struct plan *m, const struct work *w, struct cc_error *e)
 {
-    size_t step = PIECE / m->cols + 1;
+    size_t step = PIECE / m->cols + 1; // NOLINT(clang-analyzer-core.DivideZero)
     for (size_t i = 0; i < m->rows; i += step) {
         size_t rows = m->rows - i < step ? m->rows - i : step, at = i * m->cols;
         if (residual != NULL) {
@@ -178,7 +178,7 @@ static int project_back(const struct cc_context *ctx, const float *matrix, const
                            "tensor '%s', step %llu: the values of column %zu are too large for "
                            "powersgd; scale the tensor down, or send it with fp32",
                            ctx->name != NULL ? ctx->name : "?", (unsigned long long)ctx->step,
-                           j % m->cols);
+                           j % m->cols); // NOLINT(clang-analyzer-core.DivideZero)
         q[j] = (float)w->q[j];
     }
     return CC_OK;

@@ -250,7 +250,7 @@ int cc_spec_list_set(struct cc_spec_list *list, const char *name, const char *va
     struct cc_spec_list out = {0};
     int status = CC_OK;
     for (size_t i = 0; i < list->count && status == CC_OK; i++) {
-        for (const char *p = values, *end = p; status == CC_OK; p = end + 1) {
+        for (const char *p = values, *end; status == CC_OK; p = end + 1) {
             char value[192];
             end = word_end(p, "/");
             status = copy_word(p, end, value, sizeof value, e);
@@ -313,7 +313,7 @@ static int parse_words(const char *text, struct cc_spec_list *out, struct cc_err
 {
     struct cc_spec_list one = {0}; /* the scheme begun last, with its sweeps */
     int status = CC_OK;
-    for (const char *p = text, *end = p; status == CC_OK; p = end + 1) {
+    for (const char *p = text, *end; status == CC_OK; p = end + 1) {
         char word[192];
         end = word_end(p, ",:");
         status = copy_word(p, end, word, sizeof word, e);
