@@ -377,9 +377,12 @@ static void clear(const uint8_t *bits, size_t n, float *x)
 
 static void shrink(float *x, size_t n, float t)
 {
+    const uint32_t step = cc_f32_bits(t);
     for (size_t i = 0; i < n; i++) {
-        float by = x[i] < 0 ? -t : t, less = x[i] - by;
-        x[i] = magnitude(x[i]) >= cc_f32_bits(t) ? less : x[i];
+        /* Bits, not conditions on floats: those keep the compiler from making vectors. */
+        uint32_t bits = cc_f32_bits(x[i]);
+        uint32_t reached = -(uint32_t)((bits & 0x7fffffffu) >= step);
+        x[i] -= cc_bits_f32(((bits & 0x80000000u) | step) & reached);
     }
 }
 
