@@ -6,7 +6,7 @@ DESTDIR ?=
 BUILD   ?= build
 
 VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
-ARCH    := $(shell $(CC) -dumpmachine | cut -d- -f1)
+ARCH    := $(shell $(CC) -dumpmachine 2>/dev/null | cut -d- -f1)
 
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
 OPT      ?= -O3 -g
