@@ -66,10 +66,15 @@ static int raw_cumulative(const struct cc_plan *p, struct work *w, size_t tensor
             return status;
         for (size_t k = 0; k < n; k++)
             w->cumulative[k] += g[k];
+        if (p->steps > MOST_MAPPED)
+            cc_trace_release(p->trace, p->stream, i % p->steps);
     }
     *out = k_reduce()->sum_sq(w->cumulative, n);
     return CC_OK;
 }
+
+/* Traces of more steps than this are not kept mapped: the system limits the number of mappings. */
+enum { MOST_MAPPED = 1024 };
 
 /* One step of the last pass: encode, decode, compare. Earlier passes only encode. */
 static int one_step(const struct cc_plan *p, struct work *w, const struct cc_codec *c,
@@ -84,10 +89,13 @@ static int one_step(const struct cc_plan *p, struct work *w, const struct cc_cod
         status = cc_encode(c, &ctx, g, w->payload, w->payload_cap, &len, e);
     if (status == CC_OK && last_pass)
         status = cc_decode(c, &ctx, w->payload, len, w->decoded, e);
+    struct cc_compared sums = {0};
+    if (status == CC_OK && last_pass)
+        k_compare()->compare(w->decoded, g, w->cumulative, c->shape.n, &sums);
+    if (p->steps > MOST_MAPPED)
+        cc_trace_release(p->trace, p->stream, index % p->steps);
     if (status != CC_OK || !last_pass)
         return status;
-    struct cc_compared sums = {0};
-    k_compare()->compare(w->decoded, g, w->cumulative, c->shape.n, &sums);
     q->payload_bytes += len;
     q->error_sq += sums.error_sq;
     q->raw_sq += sums.raw_sq;
