@@ -9,6 +9,9 @@
 #include "core/memory.h"
 #include "core/reduce.h"
 
+/* Traces of more steps than this are not kept mapped: the system limits the number of mappings. */
+enum { MOST_MAPPED = 1024 };
+
 /* What one tensor needs while it is measured. */
 struct work {
     float *load, *decoded, *cumulative; /* n each */
@@ -72,9 +75,6 @@ static int raw_cumulative(const struct cc_plan *p, struct work *w, size_t tensor
     *out = k_reduce()->sum_sq(w->cumulative, n);
     return CC_OK;
 }
-
-/* Traces of more steps than this are not kept mapped: the system limits the number of mappings. */
-enum { MOST_MAPPED = 1024 };
 
 /* One step of the last pass: encode, decode, compare. Earlier passes only encode. */
 static int one_step(const struct cc_plan *p, struct work *w, const struct cc_codec *c,
