@@ -262,7 +262,7 @@ static bool threshold_decode(const struct ref *r, const struct cc_context *ctx, 
 /* A walk through a keyed permutation of [0, 4^b). */
 static size_t drawn_index(const struct cc_context *ctx, size_t n, size_t j)
 {
-    unsigned b = 1;
+    unsigned b = 4;
     while (b < 31 && (uint64_t)1 << (2 * b) < n)
         b++;
     const uint64_t half = (uint64_t)1 << b;
