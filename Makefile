@@ -40,6 +40,7 @@ BIN     := $(BUILD)/bin/commcomp
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
+SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh
 TEST_LIB_OBJ := $(TEST_LIB:%.c=$(BUILD)/obj/%.o)
 
 # Fuzz targets: each tests/fuzz/fuzz_X.c, with seeds in tests/fuzz/corpus/X. fuzz_X is libFuzzer's,
@@ -160,7 +161,8 @@ check:
 	@tools/install-deps.sh $(DEPS_TEST)
 	@$(MAKE) -s -j$(JOBS) all tests
 	@tests/run.sh "unit and property tests" $(TESTS)
-	@COMMCOMP=$(BIN) tests/run.sh "command line" $(filter-out tests/run.sh,$(wildcard tests/*.sh))
+	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang all
+	@COMMCOMP=$(BIN) COMMCOMP_OTHERS=$(BUILD)/clang/bin/commcomp tests/run.sh "command line" $(SCRIPTS)
 	@$(MAKE) -s asan
 	@$(MAKE) -s fuzz
 

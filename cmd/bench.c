@@ -419,7 +419,7 @@ static int parse_limits(struct bench *b, struct cc_error *e)
     if (status == CC_OK)
         status = cc_arg_count(a, "steps", 1, INT64_MAX, &steps, e);
     if (status == CC_OK)
-        status = cc_arg_count(a, "seed", 0, INT64_MAX, &seed, e);
+        status = cc_arg_count(a, "seed", 0, CC_MAX_SEED, &seed, e);
     if (status == CC_OK && cc_arg(a, "time") != NULL) {
         status = cc_parse_time(cc_arg(a, "time"), &seconds, e);
         if (status != CC_OK)

@@ -41,7 +41,7 @@ static int parse_rank(const char *text, int64_t *rank, struct cc_error *e)
 int cc_sender(const struct cc_args *args, struct cc_context *ctx, struct cc_error *e)
 {
     int direction = (int)ctx->direction;
-    int status = cc_arg_count(args, "seed", 0, INT64_MAX, &ctx->seed, e);
+    int status = cc_arg_count(args, "seed", 0, CC_MAX_SEED, &ctx->seed, e);
     if (status == CC_OK)
         status = cc_arg_count(args, "step", 0, INT64_MAX, &ctx->step, e);
     if (status != CC_OK)

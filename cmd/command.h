@@ -64,6 +64,9 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
                   int first, struct cc_error *e);
 void cc_args_free(struct cc_args *args);
 
+/* Seeds are written as JSON numbers, which are exact up to here. */
+#define CC_MAX_SEED (((uint64_t)1 << 53) - 1)
+
 /* The option's argument ("" for one that takes none), or NULL if it was not given. The name must be
  * one of the command's options. */
 const char *cc_arg(const struct cc_args *args, const char *name);

@@ -36,7 +36,7 @@ int cc_source_synth(const struct cc_args *args, const struct cc_synth *how, stru
     int distribution = CC_MIXTURE;
     made.seed = 1;
     made.decay = 0.1; /* as in captured gradients: docs/traces.md */
-    int status = cc_arg_count(args, "seed", 0, INT64_MAX, &made.seed, e);
+    int status = cc_arg_count(args, "seed", 0, CC_MAX_SEED, &made.seed, e);
     if (status == CC_OK)
         status = cc_source_net(args, &net, e);
     if (status != CC_OK)

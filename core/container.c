@@ -202,6 +202,14 @@ static int take_shape(struct cursor *c, struct cc_shape *shape)
     return status;
 }
 
+static int name_at(const struct cursor *c, size_t at, const char *name)
+{
+    int status = cc_tensor_name_check(name, c->e);
+    if (status != CC_OK)
+        cc_error_in(c->e, "byte %zu", at);
+    return status;
+}
+
 static int take_tensor(struct cursor *c, struct cc_container_tensor *t)
 {
     size_t start = c->at;
@@ -209,6 +217,8 @@ static int take_tensor(struct cursor *c, struct cc_container_tensor *t)
     char *name = NULL;
     int status = take_text(c, "the name", &name);
     t->name = name;
+    if (status == CC_OK)
+        status = name_at(c, start, name);
     if (status == CC_OK)
         status = take_shape(c, &t->shape);
     if (status == CC_OK)
@@ -366,7 +376,9 @@ int cc_container_begin(const char *path, const struct cc_container_head *head, s
 int cc_container_add(struct cc_container_writer *w, const char *name, const struct cc_shape *shape,
                      const uint8_t *payload, size_t payload_bytes, struct cc_error *e)
 {
-    int status = put_text(w, name, e);
+    int status = cc_tensor_name_check(name, e);
+    if (status == CC_OK)
+        status = put_text(w, name, e);
     if (status != CC_OK)
         return status;
     put_u32(w, (uint32_t)shape->ndim);

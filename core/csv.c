@@ -33,7 +33,7 @@ static void fail(struct reader *r, const char *what, const char *text)
 {
     if (!r->failed)
         cc_error_set(r->e, "line %zu, field %zu: %s%.40s%s", r->line, r->field + 1, what, text,
-                      *text != '\0' ? "'" : "");
+                     *text != '\0' ? "'" : "");
     r->failed = true;
 }
 

@@ -27,6 +27,15 @@ void cc_param_defaults(const struct cc_param *table, void *out)
     }
 }
 
+/* The value with the digits that canonical names have, so that a name says exactly what was used.
+ */
+static double as_printed(double v)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%.9g", v);
+    return strtod(text, NULL);
+}
+
 static bool in_range(const struct cc_param *p, double v)
 {
     return (p->min_open ? v > p->min : v >= p->min) && (p->max_open ? v < p->max : v <= p->max);
@@ -57,7 +66,10 @@ int cc_param_set(const struct cc_param *p, const char *text, void *out, struct c
     if (p->type == CC_REAL) {
         char *end;
         double v = strtod(text, &end);
-        if (end == text || *end != '\0' || !isfinite(v) || !in_range(p, v))
+        if (end == text || *end != '\0' || !isfinite(v))
+            return bad_value(p, text, e);
+        v = as_printed(v);
+        if (!in_range(p, v))
             return bad_value(p, text, e);
         *real_at(p, out) = v;
         return CC_OK;
@@ -86,7 +98,7 @@ static void print_number(const struct cc_param *p, double v, char *out, size_t c
     if (p->type == CC_CHOICE)
         (void)snprintf(out, cap, "%s", p->choices[(size_t)v]);
     else
-        (void)snprintf(out, cap, "%.9g", v);
+        (void)snprintf(out, cap, p->type == CC_REAL ? "%.9g" : "%.0f", v);
 }
 
 void cc_param_print(const struct cc_param *p, const void *in, char *out, size_t cap)
@@ -106,11 +118,7 @@ bool cc_param_is_default(const struct cc_param *p, const void *in)
 {
     if (p->type != CC_REAL)
         return *int_at(p, in) == (int64_t)p->def;
-    /* As printed: 1.75 read from text is the same as a default of 1.75 whatever the last bit. */
-    char is[64], def[64];
-    cc_param_print(p, in, is, sizeof is);
-    cc_param_print_default(p, def, sizeof def);
-    return strcmp(is, def) == 0;
+    return *real_at(p, in) == p->def;
 }
 
 void cc_param_print_range(const struct cc_param *p, char *out, size_t cap)

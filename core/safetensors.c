@@ -145,15 +145,6 @@ static int parse_metadata(const cJSON *object, struct cc_contents *out, struct c
     return CC_OK;
 }
 
-/* Names appear in messages and tables, and metadata separates them by newlines. */
-static bool printable(const char *name)
-{
-    for (; *name != '\0'; name++)
-        if ((unsigned char)*name < 0x20 || *name == 0x7f)
-            return false;
-    return true;
-}
-
 static int parse_header(const cJSON *root, size_t data_start, size_t data_size,
                         struct cc_contents *out, struct cc_error *e)
 {
@@ -165,9 +156,8 @@ static int parse_header(const cJSON *root, size_t data_start, size_t data_size,
         }
         struct cc_stored t = {0};
         size_t end;
-        if (!printable(c->string) || c->string[0] == '\0')
-            return cc_fail(e, "tensor \"%.200s\": its name is empty or has control characters",
-                           c->string);
+        if (cc_tensor_name_check(c->string, e) != CC_OK)
+            return CC_FAIL;
         if (parse_tensor(c, data_size, &t, &end, e) != CC_OK) {
             cc_error_in(e, "tensor \"%.200s\"", c->string);
             return CC_FAIL;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +14,28 @@ int cc_shape_make(const size_t *dim, int ndim, struct cc_shape *out, struct cc_e
     if (ndim < 0 || ndim > CC_MAX_DIMS)
         return cc_fail(e, "a shape of %d dimensions; at most %d are supported", ndim, CC_MAX_DIMS);
     struct cc_shape s = {.n = 1, .ndim = ndim};
+    bool empty = false;
     for (int i = 0; i < ndim; i++) {
         s.dim[i] = dim[i];
-        if (!cc_mul(s.n, dim[i], &s.n))
-            return cc_fail(e, "a shape whose number of values overflows");
+        empty = empty || dim[i] == 0;
+        if (dim[i] != 0 && (!cc_mul(s.n, dim[i], &s.n) || s.n > CC_MAX_VALUES))
+            return cc_fail(e,
+                           "a shape whose number of values overflows: at most 2^58 are supported");
     }
-    if (s.n > SIZE_MAX / 64)
-        return cc_fail(e, "a shape of %zu values is too large", s.n);
+    s.n = empty ? 0 : s.n;
     *out = s;
+    return CC_OK;
+}
+
+int cc_tensor_name_check(const char *name, struct cc_error *e)
+{
+    if (name[0] == '\0')
+        return cc_fail(e, "a tensor without a name");
+    if (strcmp(name, "__metadata__") == 0)
+        return cc_fail(e, "a tensor cannot be called __metadata__: safetensors keeps that name");
+    for (const char *p = name; *p != '\0'; p++)
+        if ((unsigned char)*p < ' ' || *p == 0x7f)
+            return cc_fail(e, "tensor '%.200s': control characters in its name", name);
     return CC_OK;
 }
 

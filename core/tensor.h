@@ -28,12 +28,19 @@ struct cc_tensor_info {
     struct cc_shape shape;
 };
 
-/* Fails when the product overflows or ndim is out of range. */
+/* The dimensions that are not 0 multiply to this at most. */
+#define CC_MAX_VALUES ((size_t)1 << 58)
+
+/* Fails when ndim is out of range or the dimensions are too large. */
 int cc_shape_make(const size_t *dim, int ndim, struct cc_shape *out, struct cc_error *e);
 
 /* "64x3x3x3" (also "1728", and "" for a scalar) to a shape and back. */
 int cc_shape_parse(const char *text, struct cc_shape *out, struct cc_error *e);
 void cc_shape_print(const struct cc_shape *shape, char *out, size_t cap);
+
+/* A name must not be empty, have control characters, or be __metadata__, so that every format can
+ * hold it. */
+int cc_tensor_name_check(const char *name, struct cc_error *e);
 
 enum cc_direction { CC_PUSH = 0, CC_PULL = 1 };
 

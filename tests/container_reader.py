@@ -1,0 +1,615 @@
+#!/usr/bin/env python3
+"""Reads the files of `commcomp encode`, written from docs/container.md and docs/payloads.md alone.
+
+    container_reader.py FILE.cc                            print what is in a file
+    container_reader.py --compare FILE.cc BACK.safetensors
+        exit 0 if its own decoding equals BACK bit for bit, 1 with the first difference,
+        77 if a C library is missing
+
+It shares nothing with the program: if the two agree, the documentation is complete. Only Python's
+standard library is used; payloads of zstd, lz4 and zfp need those C libraries.
+"""
+import ctypes
+import json
+import math
+import struct
+import sys
+import zlib
+from array import array
+
+MASK32, MASK64 = 2**32 - 1, 2**64 - 1
+MAX_FLOAT = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
+
+
+class Bad(Exception):
+    """The file does not follow the documentation."""
+
+
+def need(condition, what):
+    if not condition:
+        raise Bad(what)
+
+
+# ---- numbers ------------------------------------------------------------------------------------
+# Values are arrays of type "f", or of type "I" (their bits) where they must pass untouched. A double
+# product, sum or quotient of two floats, rounded once to float, is the float operation itself.
+
+def native(values):
+    """Between little-endian bytes and this machine's numbers; its own inverse."""
+    if sys.byteorder == "big":
+        values.byteswap()
+    return values
+
+
+def numbers(code, data):
+    return native(array(code, data))
+
+
+def float_at(data, at):
+    need(at + 4 <= len(data), "payload too short")
+    return struct.unpack_from("<f", data, at)[0]
+
+
+def scale_at(data, at, what):
+    """A scale, norm, mean or threshold, which is neither infinite nor negative."""
+    x = float_at(data, at)
+    need(math.isfinite(x) and x >= 0, "%s is %r" % (what, x))
+    return x
+
+
+def length(data, expected):
+    need(len(data) == expected, "payload of %d bytes, not %d" % (len(data), expected))
+
+
+def bit_string(data):
+    """The bits as a text of 0 and 1, the first bit (the least significant) at the end."""
+    return format(int.from_bytes(data, "little"), "0%db" % (8 * len(data))) if data else ""
+
+
+def bits(data, n):
+    """The first n bits of a bit array, in order, as a text of 0 and 1."""
+    return bit_string(data)[::-1][:n]
+
+
+def bytes_for(nbits):
+    return (nbits + 7) // 8
+
+
+def zeros(n):
+    return array("I", bytes(4 * n))
+
+
+# ---- random numbers -----------------------------------------------------------------------------
+
+def mix(z):
+    z ^= z >> 30
+    z = z * 0xbf58476d1ce4e5b9 & MASK64
+    z ^= z >> 27
+    z = z * 0x94d049bb133111eb & MASK64
+    return z ^ z >> 31
+
+
+def random_key(*fields):
+    """(a, b) for seed, rank, direction, step, tensor, stream, index >> 32."""
+    g, h = 0x9e3779b97f4a7c15, 0xd1b54a32d192ed03
+    z = mix(fields[0] + g & MASK64)
+    for f in fields[1:]:
+        z = mix(z ^ ((f & MASK64) * g + h & MASK64))
+    return z & MASK32, z >> 32
+
+
+def random_number(key, index):
+    x = index + key[0] & MASK32
+    x ^= x >> 16
+    x = x * 0x21f0aaad & MASK32
+    x ^= x >> 15 ^ key[1]
+    x = x * 0xd35a2d97 & MASK32
+    return x ^ x >> 15
+
+
+# ---- schemes: each takes (payload, number of values, parameters, context) ------------------------
+
+def fp32(data, n, par, ctx):
+    length(data, 4 * n)
+    return numbers("I", data)
+
+
+def fp16(data, n, par, ctx):
+    length(data, 2 * n)
+
+    def widen(h):
+        if h & 0x7c00 == 0x7c00:        # infinities and NaN, bit by bit
+            return h >> 15 << 31 | 0x7f800000 | (h & 0x3ff) << 13
+        return struct.unpack("=I", struct.pack("=f", *struct.unpack("=e", struct.pack("=H", h))))[0]
+
+    known = {}
+    return array("I", [known[h] if h in known else known.setdefault(h, widen(h))
+                       for h in numbers("H", data)])
+
+
+def upper_half(data, n, par, ctx):
+    length(data, 2 * n)
+    return array("I", [h << 16 for h in numbers("H", data)])
+
+
+def int8(data, n, par, ctx):
+    length(data, 4 + n)
+    scale = scale_at(data, 0, "scale")
+    need(b"\x80" not in data[4:], "a byte of -128")
+    value = array("f", [scale * (q if q < 128 else q - 256) for q in range(256)])
+    return array("f", [value[q] for q in data[4:]])
+
+
+DIGITS = [bytes(j // 3**(4 - plane) % 3 for j in range(256)) for plane in range(5)]
+RUNS = [bytes([j]) if j < 243 else b"\x79" * (j - 241) for j in range(256)]
+
+
+def trits(data, n, par, ctx):
+    """3lc and ternary."""
+    m = scale_at(data, 0, "m")
+    data = data[4:]
+    if par["zre"]:
+        data = b"".join([RUNS[j] for j in data])
+    length(data, (n + 4) // 5)
+    need(not data or max(data) <= 242, "a byte over 242")
+    value = array("f", [m * -1.0, m * 0.0, m * 1.0])
+    digits = b"".join(data.translate(plane) for plane in DIGITS)
+    return array("f", [value[d] for d in digits[:n]])
+
+
+def mqe1bit(data, n, par, ctx):
+    out, at, block = array("f"), 0, par["block"] or n
+    for first in range(0, n, block):
+        count = min(block, n - first)
+        low, high = float_at(data, at), float_at(data, at + 4)
+        need(math.isfinite(low) and low <= 0, "the first mean is %r" % low)
+        need(math.isfinite(high) and high >= 0, "the second mean is %r" % high)
+        part = data[at + 8:at + 8 + bytes_for(count)]
+        length(part, bytes_for(count))
+        out.extend([high if bit == "1" else low for bit in bits(part, count)])
+        at += 8 + len(part)
+    length(data, at)
+    return out
+
+
+def place(out, indices, values):
+    """The values (bits) at strictly ascending indices."""
+    last = -1
+    for i, value in zip(indices, values):
+        need(last < i < len(out), "index %d after %d, of %d values" % (i, last, len(out)))
+        out[i] = value
+        last = i
+    return out
+
+
+def pairs(data, n, par, ctx):
+    """dgc, and sparse with index=u32."""
+    need(len(data) % 8 == 0, "payload is not of whole pairs")
+    words = numbers("I", data)
+    return place(zeros(n), words[0::2], words[1::2])
+
+
+def sparse(data, n, par, ctx):
+    if par["index"] == "u32":
+        return pairs(data, n, par, ctx)
+    size = bytes_for(n)
+    need(len(data) >= size, "payload too short")
+    kept = bits(data[:size], 8 * size)
+    need("1" not in kept[n:], "a bit after the last value")
+    length(data, size + 4 * kept.count("1"))
+    return place(zeros(n), [i for i, bit in enumerate(kept) if bit == "1"],
+                 numbers("I", data[size:]))
+
+
+def topk(data, n, par, ctx):
+    out, at = array("I"), 0
+    for first in range(0, n, par["bucket"]):
+        count = min(par["bucket"], n - first)
+        c = min(par["k"], count)
+        need(at + 6 * c <= len(data), "payload too short")
+        out.extend(place(zeros(count), numbers("H", data[at:at + 2 * c]),
+                         numbers("I", data[at + 2 * c:at + 6 * c])))
+        at += 6 * c
+    length(data, at)
+    return out
+
+
+def randk(data, n, par, ctx):
+    k = min(n, max(1, math.ceil(par["density"] * float(n))))
+    length(data, 4 * k)
+    b = 4
+    while 4**b < n:
+        b += 1
+    low = 2**b - 1
+    # elements are below 2^31, so that a key serves them all
+    keys = [random_key(ctx.seed, -1, ctx.direction, ctx.step, ctx.tensor, stream, 0)
+            for stream in range(4)]
+    out = zeros(n)
+    for j, value in enumerate(numbers("I", data)):
+        v = j
+        while True:
+            left, right = v >> b, v & low
+            for key in keys:
+                left, right = right, left ^ random_number(key, right) & low
+            v = left << b | right
+            if v < n:
+                break
+        out[v] = value
+    return out
+
+
+def threshold(data, n, par, ctx):
+    tau = scale_at(data, 0, "tau")
+    need(len(data) % 4 == 0, "payload is not of whole words")
+    words = numbers("I", data[4:])
+    value = array("I", array("f", [tau, -tau]).tobytes())
+    return place(zeros(n), [w >> 1 for w in words], [value[w & 1] for w in words])
+
+
+def natural(data, n, par, ctx):
+    size = bytes_for(n)
+    length(data, size + n)
+    exponents = data[size:]
+    need(b"\xff" not in exponents, "an exponent of 255")
+    value = {"0": [e << 23 for e in range(255)]}
+    value["1"] = [0] + [1 << 31 | e << 23 for e in range(1, 255)]
+    return array("I", [value[bit][e] for bit, e in zip(bits(data, n), exponents)])
+
+
+def signs(data, n, par, ctx):
+    """signsgd and efsign."""
+    size = bytes_for(n)
+    length(data, size + 4)
+    m = scale_at(data, size, "m")
+    return array("f", [m if bit == "1" else -m for bit in bits(data[:size], n)])
+
+
+def qsgd(data, n, par, ctx):
+    s = par["levels"] or 2**(par["bits"] - 1) - 1
+    part = array("f", [level / s for level in range(s + 1)])
+    part = {level: math.copysign(part[abs(level)], level) for level in range(-s, s + 1)}
+    decode = qsgd_elias if par["code"] == "elias" else qsgd_fixed
+    return decode(data, n, par["bucket"] or n, s, part)
+
+
+def qsgd_fixed(data, n, bucket, s, part):
+    width = (2 * s).bit_length()        # ceil(log2(2 s + 1))
+    code = {format(level & 2**width - 1, "0%db" % width): part[level] for level in part}
+    out, at = array("f"), 0
+    for first in range(0, n, bucket):
+        count = min(bucket, n - first)
+        norm = scale_at(data, at, "norm")
+        end = at + 4 + bytes_for(count * width)
+        need(end <= len(data), "payload too short")
+        text = bit_string(data[at + 4:end])
+        top = len(text)
+        try:
+            out.extend([norm * code[text[i - width:i]]
+                        for i in range(top, top - count * width, -width)])
+        except KeyError:
+            raise Bad("a code outside [-s, s]") from None
+        at = end
+    length(data, at)
+    return out
+
+
+def qsgd_elias(data, n, bucket, s, part):
+    stream = format(int.from_bytes(data, "big"), "0%db" % (8 * len(data)))
+    at = 0                              # in bits
+
+    def omega(limit, what):
+        nonlocal at
+        v = 1
+        while stream[at:at + 1] == "1":
+            group = stream[at:at + v + 1]
+            at += v + 1
+            v = int(group, 2)
+            need(v <= limit, what)
+        at += 1
+        need(at <= len(stream), "payload too short")
+        return v
+
+    out = array("f")
+    for first in range(0, n, bucket):
+        count = min(bucket, n - first)
+        norm = scale_at(data, at // 8, "norm")
+        at += 32
+        values = [norm * 0.0] * count
+        if norm != 0:
+            position = -1
+            for _ in range(omega(count + 1, "too many levels") - 1):
+                position += omega(count, "a position outside the bucket")
+                need(position < count, "a position outside the bucket")
+                negative = stream[at:at + 1] == "1"
+                at += 1
+                level = omega(s, "a level over s")
+                values[position] = norm * part[-level if negative else level]
+            end = (at + 7) // 8 * 8
+            need("1" not in stream[at:end], "a padding bit that is not 0")
+            at = end
+        out.extend(values)
+    length(data, at // 8)
+    return out
+
+
+def powersgd(data, n, par, ctx):
+    rows = ctx.shape[0] if ctx.shape else 1
+    cols = n // rows
+    r = min(par["rank"], rows, cols)
+    if len(ctx.shape) < 2 or r * (rows + cols) >= n:
+        return fp32(data, n, par, ctx)
+    length(data, 4 * r * (rows + cols))
+    p = numbers("f", data[:4 * r * rows])
+    q = numbers("f", data[4 * r * rows:])
+    columns = [q[k::r] for k in range(r)]
+    out = array("f")
+    for i in range(rows):
+        total = None
+        for k in range(r):
+            x = p[i * r + k]
+            product = array("f", [x * y for y in columns[k]])
+            total = product if k == 0 else array("f", [a + b for a, b in zip(total, product)])
+        out.extend(total)
+    return out
+
+
+def local(data, n, par, ctx):
+    if (ctx.step + 1) % par["every"]:
+        length(data, 0)
+        return zeros(n)
+    decode, inner = par["inner"]
+    return decode(data, n, inner, ctx)
+
+
+# ---- schemes of other libraries ------------------------------------------------------------------
+
+class NoLibrary(Exception):
+    pass
+
+
+def call(lib, name, result, *arguments):
+    try:
+        f = getattr(ctypes.CDLL("lib%s.so.1" % lib), name)
+    except OSError as error:
+        raise NoLibrary(error) from None
+    f.restype = result
+    return f(*arguments)
+
+
+def zstd(data, n, par, ctx):
+    size, out = ctypes.c_size_t, ctypes.create_string_buffer(4 * n)
+    given = data, size(len(data))
+    content = call("zstd", "ZSTD_getFrameContentSize", ctypes.c_ulonglong, *given)
+    need(content == 4 * n, "not a frame that says %d bytes" % (4 * n))
+    length(data, call("zstd", "ZSTD_findFrameCompressedSize", size, *given))
+    done = call("zstd", "ZSTD_decompress", size, out, size(4 * n), *given)
+    need(done == 4 * n, "damaged frame")
+    return numbers("I", out.raw)
+
+
+def lz4(data, n, par, ctx):
+    out, at = [], 0
+    for first in range(0, 4 * n, 2**22):
+        part = ctypes.create_string_buffer(min(2**22, 4 * n - first))
+        need(at + 4 <= len(data), "payload too short")
+        size, = struct.unpack_from("<I", data, at)
+        block = data[at + 4:at + 4 + size]
+        length(block, size)
+        done = call("lz4", "LZ4_decompress_safe", ctypes.c_int, block, part, size, len(part))
+        need(done == len(part), "damaged block")
+        out.append(part.raw)
+        at += 4 + size
+    length(data, at)
+    return numbers("I", b"".join(out))
+
+
+def zfp(data, n, par, ctx):
+    t = scale_at(data, 0, "tolerance")
+    if t == 0:
+        length(data, 4)
+        return zeros(n)
+    up = 2.0**64 if t < 2.0**-60 else 1.0
+    p, size_t, double, zfp_type_float = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_double, 3
+    out = (ctypes.c_float * n)()
+    field = p(call("zfp", "zfp_field_1d", p, out, zfp_type_float, size_t(n)))
+    stream = p(call("zfp", "zfp_stream_open", p, None))
+    call("zfp", "zfp_stream_set_accuracy", double, stream, double(t * up))
+    # the library does not stop at the end of a stream: zeros follow it here
+    size = max(call("zfp", "zfp_stream_maximum_size", size_t, stream, field), len(data)) + 64
+    buffer = ctypes.create_string_buffer(data[4:], size)
+    words = p(call("zfp", "stream_open", p, buffer, size_t(size)))
+    call("zfp", "zfp_stream_set_bit_stream", None, stream, words)
+    call("zfp", "zfp_stream_rewind", None, stream)
+    length(data, 4 + call("zfp", "zfp_decompress", size_t, stream, field))
+    call("zfp", "zfp_field_free", None, field)
+    call("zfp", "zfp_stream_close", None, stream)
+    call("zfp", "stream_close", None, words)
+    return array("f", [max(-MAX_FLOAT, min(MAX_FLOAT, x * (1 / up))) for x in out])
+
+
+# ---- scheme names --------------------------------------------------------------------------------
+
+SCHEMES = {
+    "fp32": (fp32, {}),
+    "fp16": (fp16, {}),
+    "bf16": (upper_half, {}),
+    "trunc16": (upper_half, {}),
+    "int8": (int8, {"ef": 0}),
+    "ternary": (trits, {"ef": 0, "clip": 0.0, "zre": 0}),
+    "mqe1bit": (mqe1bit, {"ef": 1, "block": 0}),
+    "sparse": (sparse, {"density": 0.05, "ef": 1, "select": "sampled", "index": "bitmap"}),
+    "topk": (topk, {"k": 16, "bucket": 512, "ef": 1}),
+    "randk": (randk, {"density": 0.01, "ef": 1}),
+    "threshold": (threshold, {"tau": 0.01, "ef": 1}),
+    "dgc": (pairs, {"density": 0.001, "momentum": 0.9, "warmup": 0}),
+    "natural": (natural, {}),
+    "signsgd": (signs, {}),
+    "efsign": (signs, {}),
+    "3lc": (trits, {"s": 1.0, "zre": 1, "ef": 1}),
+    "qsgd": (qsgd, {"bits": 4, "levels": 0, "bucket": 512, "norm": "max", "code": "fixed"}),
+    "powersgd": (powersgd, {"rank": 4, "ef": 1}),
+    "local": (local, {"every": 2, "inner": (fp32, {})}),
+    "zstd": (zstd, {"level": 3}),
+    "lz4": (lz4, {"level": 1}),
+    "zfp": (zfp, {"tolerance": 0.01}),
+}
+
+
+def parse_scheme(name):
+    """A canonical name as (decoder, parameters)."""
+    name, _, rest = name.partition(":")
+    need(name in SCHEMES, "no scheme %r" % name)
+    decode, defaults = SCHEMES[name]
+    par = dict(defaults)
+    parts, depth = [""] if rest else [], 0
+    for c in rest:                      # at the commas outside parentheses
+        depth += {"(": 1, ")": -1}.get(c, 0)
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    for part in parts:
+        key, _, value = part.partition("=")
+        need(key in par, "no parameter %r of %s" % (key, name))
+        if isinstance(par[key], tuple):
+            par[key] = parse_scheme(value[1:-1] if value.startswith("(") else value)
+        else:
+            # an integer may be written as 1e+09
+            par[key] = int(float(value)) if isinstance(par[key], int) else type(par[key])(value)
+    return decode, par
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+class Cursor:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, size):
+        need(size <= len(self.data) - self.at, "the file ends too early")
+        self.at += size
+        return self.data[self.at - size:self.at]
+
+    def number(self, form):
+        return struct.unpack("<" + form, self.take(struct.calcsize("<" + form)))[0]
+
+    def text(self):
+        raw = self.take(self.number("I"))
+        need(b"\0" not in raw, "a zero byte in a text")
+        return raw.decode("utf-8")
+
+    def checksum(self, start, what):
+        crc = zlib.crc32(self.data[start:self.at])
+        need(self.number("I") == crc, "the checksum of %s differs" % what)
+
+
+class Container:
+    """The header's fields, and tensors: name -> (shape, values as little-endian float32 bytes)."""
+
+    def __init__(self, data):
+        c = Cursor(data)
+        need(c.take(8) == b"CCOMP\r\n\x1a", "not a container")
+        version = c.number("I")
+        need(version == 1, "version %d" % version)
+        count = c.number("I")
+        self.seed, self.rank, self.step = c.number("Q"), c.number("q"), c.number("Q")
+        self.direction = c.number("I")
+        need(self.rank >= -1 and self.direction in (0, 1), "rank or direction out of range")
+        self.scheme = c.text()
+        self.metadata = {}
+        for _ in range(c.number("I")):
+            key, value = c.text(), c.text()
+            need(key not in self.metadata, "metadata %r twice" % key)
+            self.metadata[key] = value
+        c.checksum(0, "the header")
+        decode, par = parse_scheme(self.scheme)
+        self.tensors, self.payload_bytes = {}, {}
+        for self.tensor in range(count):
+            start = c.at
+            name = c.text()
+            need(name not in self.tensors, "tensor %r twice" % name)
+            dims = c.number("I")
+            need(dims <= 8, "tensor %r of %d dimensions" % (name, dims))
+            self.shape = [c.number("Q") for _ in range(dims)]
+            n = math.prod(self.shape)
+            need(n < 2**58, "tensor %r of %d values" % (name, n))
+            payload = c.take(c.number("Q"))
+            c.checksum(start, "tensor %r" % name)
+            try:
+                if n == 0:
+                    length(payload, 0)
+                values = decode(payload, n, par, self) if n else array("f")
+            except Bad as error:
+                raise Bad("tensor %r: %s" % (name, error)) from None
+            self.tensors[name] = self.shape, native(values).tobytes()
+            self.payload_bytes[name] = len(payload)
+        need(c.at == len(data), "%d bytes after the last tensor" % (len(data) - c.at))
+
+
+def read_safetensors(data):
+    size, = struct.unpack_from("<Q", data)
+    header = json.loads(data[8:8 + size])
+    metadata = header.pop("__metadata__", {})
+    tensors = {}
+    for name, entry in header.items():
+        need(entry["dtype"] == "F32", "%s is of type %s" % (name, entry["dtype"]))
+        begin, end = entry["data_offsets"]
+        tensors[name] = entry["shape"], data[8 + size + begin:8 + size + end]
+    return metadata, tensors
+
+
+def first_difference(container, metadata, tensors):
+    if container.metadata != metadata:
+        return "metadata: %r here, %r there" % (container.metadata, metadata)
+    if set(container.tensors) != set(tensors):
+        return "tensors: %r here, %r there" % (list(container.tensors), list(tensors))
+    for name, (shape, mine) in container.tensors.items():
+        other_shape, theirs = tensors[name]
+        if shape != other_shape:
+            return "%s: shape %r here, %r there" % (name, shape, other_shape)
+        if mine != theirs:
+            i = next(i for i in range(0, len(mine), 4) if mine[i:i + 4] != theirs[i:i + 4])
+            return "%s: value %d: %r (%s) here, %r (%s) there" % (
+                name, i // 4, struct.unpack_from("<f", mine, i)[0], mine[i:i + 4].hex(),
+                struct.unpack_from("<f", theirs, i)[0], theirs[i:i + 4].hex())
+    return None
+
+
+def contents(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def main(arguments):
+    compare = arguments[:1] == ["--compare"]
+    paths = arguments[compare:]
+    if len(paths) != 1 + compare:
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        c = Container(contents(paths[0]))
+        if compare:
+            difference = first_difference(c, *read_safetensors(contents(paths[1])))
+            if difference:
+                print("%s: %s" % (paths[0], difference))
+            return 1 if difference else 0
+    except NoLibrary as error:
+        print("%s: %s" % (paths[0], error), file=sys.stderr)
+        return 77
+    except (Bad, OSError, ValueError) as error:
+        print("%s: %s" % (paths[0], error), file=sys.stderr)
+        return 1
+    print("scheme %s, seed %d, rank %d, step %d, %s" %
+          (c.scheme, c.seed, c.rank, c.step, ("push", "pull")[c.direction]))
+    for key, value in c.metadata.items():
+        print("metadata %s = %s" % (key, value))
+    for name, (shape, raw) in c.tensors.items():
+        values = numbers("f", raw[:32])
+        print("%s %s: %d bytes of payload, %d values: %s%s" % (
+            name, "x".join(map(str, shape)) or "scalar", c.payload_bytes[name], len(raw) // 4,
+            " ".join("%.9g" % x for x in values), " ..." if len(raw) > 32 else ""))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
