@@ -30,7 +30,7 @@ int cc_shape_make(const size_t *dim, int ndim, struct cc_shape *out, struct cc_e
 int cc_tensor_name_check(const char *name, struct cc_error *e)
 {
     if (name[0] == '\0')
-        return cc_fail(e, "a tensor without a name");
+        return cc_fail(e, "a tensor whose name is empty");
     if (strcmp(name, "__metadata__") == 0)
         return cc_fail(e, "a tensor cannot be called __metadata__: safetensors keeps that name");
     for (const char *p = name; *p != '\0'; p++)
