@@ -71,7 +71,7 @@ $(BUILD)/obj/%.o: %.c
 $(BUILD)/obj/models/net.o: $(wildcard models/nets/*.json)
 
 # What prints the version is compiled again when the version changes.
-$(BUILD)/obj/results/host.o $(BUILD)/obj/cmd/main.o: $(BUILD)/version
+$(BUILD)/obj/results/host.o: $(BUILD)/version
 $(BUILD)/version: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@

@@ -1,5 +1,6 @@
 #include "bench/plan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -23,6 +24,28 @@ size_t cc_plan_steps(const struct cc_plan *p, size_t scheme)
     const struct cc_spec *s = p->schemes->item[scheme];
     size_t period = cc_period(s->scheme, s->params);
     return p->steps >= period ? p->steps - p->steps % period : period;
+}
+
+bool cc_plan_failed(const struct cc_plan *p, size_t scheme)
+{
+    return p->failed[scheme].text[0] != '\0';
+}
+
+void cc_plan_stream_name(const struct cc_plan *p, char *out, size_t cap)
+{
+    struct cc_stream s = cc_trace_stream(p->trace, p->stream);
+    if (s.direction == CC_PULL)
+        (void)snprintf(out, cap, "pull");
+    else
+        (void)snprintf(out, cap, "push %lld", (long long)s.rank);
+}
+
+void cc_plan_error_in(const struct cc_plan *p, size_t step, const char *scheme, struct cc_error *e)
+{
+    char stream[48];
+    cc_plan_stream_name(p, stream, sizeof stream);
+    cc_error_in(e, "%s, %s, step %llu, %s", cc_trace_name(p->trace), stream,
+                (unsigned long long)cc_trace_step_number(p->trace, p->stream, step), scheme);
 }
 
 struct cc_context cc_plan_context(const struct cc_plan *p, size_t tensor, uint64_t step)

@@ -18,6 +18,7 @@ struct cc_plan {
     size_t steps;              /* of the trace, at most as many as it has */
     uint64_t seed;
     int threads;
+    struct cc_error *failed; /* one a scheme: why it was given up, or empty; the others go on */
     /* Called between pieces of work with the share done of the phase; may be NULL. */
     void (*progress)(void *arg, const char *phase, double done);
     void *progress_arg;
@@ -32,6 +33,15 @@ struct cc_codec cc_plan_codec(const struct cc_plan *p, size_t scheme, size_t ten
 /* How many steps one pass takes under this scheme: whole periods, at least one. Step i of a pass is
  * step i mod plan->steps of the trace. */
 size_t cc_plan_steps(const struct cc_plan *p, size_t scheme);
+
+/* Whether the scheme was given up. */
+bool cc_plan_failed(const struct cc_plan *p, size_t scheme);
+
+/* Puts the trace, the stream, the trace's own step and the scheme before a message. */
+void cc_plan_error_in(const struct cc_plan *p, size_t step, const char *scheme, struct cc_error *e);
+
+/* "push 0" or "pull". */
+void cc_plan_stream_name(const struct cc_plan *p, char *out, size_t cap);
 
 /* The context of tensor `tensor` at running step `step` (counted over all passes). */
 struct cc_context cc_plan_context(const struct cc_plan *p, size_t tensor, uint64_t step);

@@ -78,7 +78,7 @@ static int raw_cumulative(const struct cc_plan *p, struct work *w, size_t tensor
 
 /* One step of the last pass: encode, decode, compare. Earlier passes only encode. */
 static int one_step(const struct cc_plan *p, struct work *w, const struct cc_codec *c,
-                    size_t tensor, size_t index, uint64_t step, bool last_pass,
+                    size_t scheme, size_t tensor, size_t index, uint64_t step, bool last_pass,
                     struct cc_quality *q, struct cc_error *e)
 {
     struct cc_context ctx = cc_plan_context(p, tensor, step);
@@ -94,6 +94,8 @@ static int one_step(const struct cc_plan *p, struct work *w, const struct cc_cod
         k_compare()->compare(w->decoded, g, w->cumulative, c->shape.n, &sums);
     if (p->steps > MOST_MAPPED)
         cc_trace_release(p->trace, p->stream, index % p->steps);
+    if (status != CC_OK)
+        cc_plan_error_in(p, index % p->steps, cc_plan_spec(p, scheme, tensor)->name, e);
     if (status != CC_OK || !last_pass)
         return status;
     q->payload_bytes += len;
@@ -118,10 +120,8 @@ static int one_tensor(const struct cc_plan *p, size_t scheme, size_t tensor, siz
     memset(w->cumulative, 0, c.shape.n * sizeof(float));
     for (size_t pass = 0; pass < passes && status == CC_OK; pass++)
         for (size_t i = 0; i < steps && status == CC_OK && !cc_interrupted(); i++)
-            status = one_step(p, w, &c, tensor, i, step++, pass + 1 == passes, q, e);
+            status = one_step(p, w, &c, scheme, tensor, i, step++, pass + 1 == passes, q, e);
     q->cumulative_error_sq = k_reduce()->sum_sq(w->cumulative, c.shape.n);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", cc_plan_spec(p, scheme, tensor)->name);
     return status;
 }
 
@@ -166,11 +166,13 @@ int cc_quality_measure(const struct cc_plan *p, const size_t *passes, struct cc_
         struct work w;
         status = work_alloc(&w, n, e);
         for (size_t s = 0; s < schemes && status == CC_OK && !cc_interrupted(); s++) {
+            if (cc_plan_failed(p, s))
+                continue;
             if (p->progress != NULL)
                 p->progress(p->progress_arg, "sizes and errors",
                             ((double)seen + (double)n * (double)s / (double)schemes) /
                                 (double)values);
-            status = one_tensor(p, s, *done, passes[s], &w, &out[s * tensors + *done], e);
+            (void)one_tensor(p, s, *done, passes[s], &w, &out[s * tensors + *done], &p->failed[s]);
         }
         work_free(&w);
         if (cc_interrupted())
@@ -197,8 +199,10 @@ static int pass_bytes(struct cc_bank *b, struct work *w, uint64_t *bytes, struct
             int status = cc_trace_load(p->trace, p->stream, i % p->steps, t, w->load, &g, e);
             if (status == CC_OK)
                 status = cc_encode(&c, &ctx, g, w->payload, w->payload_cap, &len, e);
-            if (status != CC_OK)
+            if (status != CC_OK) {
+                cc_plan_error_in(p, i % p->steps, cc_plan_spec(p, b->scheme, t)->name, e);
                 return status;
+            }
             *bytes += len;
         }
         cc_trace_release(p->trace, p->stream, i % p->steps);
@@ -265,8 +269,6 @@ int cc_quality_settle(const struct cc_plan *p, size_t scheme, size_t most, size_
             status = settle(&b, &w, most, passes, e);
         work_free(&w);
     }
-    if (status != CC_OK)
-        cc_error_in(e, "%s", p->schemes->item[scheme]->name);
     cc_bank_close(&b);
     return status;
 }

@@ -22,8 +22,8 @@ struct cc_quality {
 void cc_quality_add(struct cc_quality *a, const struct cc_quality *b);
 
 /* passes[s]: how often scheme s goes through the trace; the last pass counts. Fills
- * out[s * tensors + t]. *done counts the tensors that are complete: fewer than all after an
- * interrupt. */
+ * out[s * tensors + t], except for schemes that fail: plan->failed says why. *done counts the
+ * tensors that are complete: fewer than all after an interrupt. */
 int cc_quality_measure(const struct cc_plan *p, const size_t *passes, struct cc_quality *out,
                        size_t *done, struct cc_error *e);
 

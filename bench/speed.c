@@ -191,13 +191,16 @@ static double timed(struct work *w, const struct cc_bank *b, const struct group 
     return bad > 0 ? -1 : seconds;
 }
 
-static int fail(const struct work *w, size_t scheme, struct cc_error *e)
+/* Gives the scheme up. */
+static void give_up(const struct work *w, size_t scheme, size_t step)
 {
-    for (int i = 0; i < w->plan->threads; i++)
+    struct cc_error *e = &w->plan->failed[scheme];
+    for (int i = 0; i < w->plan->threads; i++) {
         if (w->failed[i].text[0] != '\0')
             *e = w->failed[i];
-    cc_error_in(e, "%s", w->plan->schemes->item[scheme]->name);
-    return CC_FAIL;
+        w->failed[i].text[0] = '\0';
+    }
+    cc_plan_error_in(w->plan, step, w->plan->schemes->item[scheme]->name, e);
 }
 
 /* --- one sample --- */
@@ -220,8 +223,10 @@ static int one_step(struct work *w, size_t scheme, struct sums *out, struct cc_e
         place_payloads(w, b, g);
         double encode = timed(w, b, g, false);
         double decode = encode < 0 ? -1 : timed(w, b, g, true);
-        if (decode < 0)
-            return fail(w, scheme, e);
+        if (decode < 0) {
+            give_up(w, scheme, step);
+            return CC_OK;
+        }
         out->encode += encode;
         out->decode += decode;
         if (out->tensor_encode != NULL) {
@@ -250,7 +255,8 @@ static int one_sample(struct work *w, size_t scheme, size_t sample, struct cc_sp
     }
     int status = CC_OK;
     for (size_t i = 0; i < period && status == CC_OK && !cc_interrupted(); i++)
-        status = one_step(w, scheme, &sums, e);
+        if (!cc_plan_failed(w->plan, scheme))
+            status = one_step(w, scheme, &sums, e);
     double steps = (double)period;
     out->encode[scheme * out->most + sample] = sums.encode / steps;
     out->decode[scheme * out->most + sample] = sums.decode / steps;

@@ -126,15 +126,6 @@ static double number(const struct cc_record *r, size_t row, const char *key)
     return v->kind == CC_NUMBER ? v->number : NAN;
 }
 
-static void stream_name(const struct cc_plan *p, char *out, size_t cap)
-{
-    struct cc_stream s = cc_trace_stream(p->trace, p->stream);
-    if (s.direction == CC_PULL)
-        (void)snprintf(out, cap, "pull");
-    else
-        (void)snprintf(out, cap, "push %lld", (long long)s.rank);
-}
-
 static void speed_columns(struct cc_record *r, size_t row, const char *what, double *seconds,
                           size_t samples, double values)
 {
@@ -173,7 +164,9 @@ static void quality_columns(struct cc_record *r, size_t row, const struct cc_qua
     cc_record_number(r, row, "nmse", ratio_or_exact(q->error_sq, q->raw_sq));
     cc_record_number(r, row, "nmse_cumulative",
                      ratio_or_exact(q->cumulative_error_sq, q->cumulative_raw_sq));
-    cc_record_number(r, row, "cosine", q->dot / sqrt(q->output_sq) / sqrt(q->raw_sq));
+    /* Rounding may leave it a last digit over 1. */
+    double cosine = q->dot / sqrt(q->output_sq) / sqrt(q->raw_sq);
+    cc_record_number(r, row, "cosine", isnan(cosine) ? cosine : fmax(-1, fmin(1, cosine)));
     cc_record_number(r, row, "max_abs_error", q->max_error);
 }
 
@@ -183,7 +176,7 @@ static int common_columns(const struct bench *b, size_t scheme, size_t passes, s
 {
     struct cc_record *r = b->record;
     char stream[48];
-    stream_name(&b->plan, stream, sizeof stream);
+    cc_plan_stream_name(&b->plan, stream, sizeof stream);
     *row = cc_record_add(r, e);
     if (*row == SIZE_MAX)
         return CC_FAIL;
@@ -275,11 +268,14 @@ static int note_row(struct cc_record *r, const char *what, size_t row, bool seve
     if (!isnan(number(r, row, "encode_gb_per_s")))
         (void)snprintf(speed, sizeof speed, ", encodes %.2f GB/s, decodes %.2f GB/s",
                        number(r, row, "encode_gb_per_s"), number(r, row, "decode_gb_per_s"));
-    return cc_record_note(
-        r, e, "%s%s%-12s %s: %.3f bits a value (%.1fx smaller than fp32), nmse %.3g%s",
-        several ? cc_record_value(r, row, "stream")->text : "", several ? ", " : "", what,
-        cc_record_value(r, row, "scheme")->text, number(r, row, "bits_per_value"),
-        number(r, row, "ratio"), number(r, row, "nmse"), speed);
+    return cc_record_note(r, e,
+                          "%s%s%-12s %s: %.3f bits a value (%.1fx smaller than fp32), nmse %.3g in "
+                          "a step and %.3g over "
+                          "all%s",
+                          several ? cc_record_value(r, row, "stream")->text : "",
+                          several ? ", " : "", what, cc_record_value(r, row, "scheme")->text,
+                          number(r, row, "bits_per_value"), number(r, row, "ratio"),
+                          number(r, row, "nmse"), number(r, row, "nmse_cumulative"), speed);
 }
 
 /* Which scheme that compresses (ratio over 1.05, and something arrives) is smallest, fastest, most
@@ -298,7 +294,8 @@ static int reading_aid(struct cc_record *r, size_t first, bool several, struct c
         if (!isnan(both_ways(r, i)) &&
             (fastest == SIZE_MAX || both_ways(r, i) > both_ways(r, fastest)))
             fastest = i;
-        if (exact == SIZE_MAX || number(r, i, "nmse") < number(r, exact, "nmse"))
+        if (exact == SIZE_MAX ||
+            number(r, i, "nmse_cumulative") < number(r, exact, "nmse_cumulative"))
             exact = i;
     }
     int status = CC_OK;
@@ -319,14 +316,30 @@ static int reading_aid(struct cc_record *r, size_t first, bool several, struct c
 
 /* --- measuring --- */
 
-static int settle_all(struct bench *b, size_t *passes, struct cc_error *e)
+static void settle_all(struct bench *b, size_t *passes)
 {
     enum { MOST_PASSES = 200 };
-    int status = CC_OK;
-    for (size_t s = 0; s < b->plan.schemes->count && status == CC_OK; s++) {
+    for (size_t s = 0; s < b->plan.schemes->count; s++) {
         passes[s] = b->passes;
         if (b->passes == 0)
-            status = cc_quality_settle(&b->plan, s, MOST_PASSES, &passes[s], e);
+            (void)cc_quality_settle(&b->plan, s, MOST_PASSES, &passes[s], &b->plan.failed[s]);
+    }
+}
+
+/* Rows of the schemes that did not fail. Without --per-tensor a row is for whole steps: none before
+ * all tensors are done. */
+static int rows(struct bench *b, const size_t *passes, const struct cc_quality *q, size_t done,
+                const struct cc_speed *speed, struct cc_error *e)
+{
+    size_t tensors = cc_trace_tensors(b->plan.trace);
+    int status = CC_OK;
+    for (size_t s = 0; s < b->plan.schemes->count && status == CC_OK; s++) {
+        if (cc_plan_failed(&b->plan, s))
+            status = cc_record_note(b->record, e, "failed: %s", b->plan.failed[s].text);
+        else if (b->per_tensor)
+            status = tensor_rows(b, s, passes[s], &q[s * tensors], done, speed, e);
+        else if (done == tensors)
+            status = step_row(b, s, passes[s], &q[s * tensors], done, speed, e);
     }
     return status;
 }
@@ -338,17 +351,23 @@ static int one_stream(struct bench *b, struct cc_error *e)
     struct cc_speed speed = {0};
     struct cc_quality *q = cc_alloc0(schemes * tensors * sizeof *q, e);
     size_t *passes = cc_alloc0(schemes * sizeof *passes, e);
-    int status = q == NULL || passes == NULL ? CC_FAIL : settle_all(b, passes, e);
-    if (status == CC_OK)
+    b->plan.failed = cc_alloc0(schemes * sizeof *b->plan.failed, e);
+    int status = q == NULL || passes == NULL || b->plan.failed == NULL ? CC_FAIL : CC_OK;
+    if (status == CC_OK) {
+        settle_all(b, passes);
         status = cc_quality_measure(&b->plan, passes, q, &done, e);
+    }
     if (status == CC_OK && b->speed && !cc_interrupted())
         status = cc_speed_measure(&b->plan, &b->limits, &speed, e);
-    for (size_t s = 0; s < schemes && status == CC_OK && done > 0; s++)
-        status = b->per_tensor ? tensor_rows(b, s, passes[s], &q[s * tensors], done, &speed, e)
-                               : step_row(b, s, passes[s], &q[s * tensors], done, &speed, e);
+    if (status == CC_OK)
+        status = rows(b, passes, q, done, &speed, e);
     if (status == CC_OK && !b->per_tensor)
         status = reading_aid(b->record, first, b->streams > 1, e);
+    for (size_t s = 0; s < schemes && status == CC_OK; s++)
+        if (cc_plan_failed(&b->plan, s))
+            status = cc_fail(e, "%s", b->plan.failed[s].text);
     cc_speed_free(&speed);
+    free(b->plan.failed);
     free(q);
     free(passes);
     return status;
@@ -474,7 +493,9 @@ const struct cc_command cc_command_bench = {
     .description =
         "Runs each scheme on every tensor of a trace, step after step with the residuals carried "
         "along, and tells bits per value, ratio, encoding and decoding speed, and how far what is "
-        "decoded lies from the gradient.\n\nWithout --trace the values are synthetic. Without "
+        "decoded lies from the gradient. Steps count from 0 for the random numbers, whatever their "
+        "number "
+        "in the trace.\n\nWithout --trace the values are synthetic. Without "
         "--scheme the ten rows of 3LC's Table 1 are run.",
     .examples = "  commcomp bench                                     # the papers' ten schemes\n"
                 "  commcomp bench --scheme 3lc --s 1.0/1.5/1.75/1.9   # a sweep\n"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "results/host.h"
 
 static const char program_summary[] =
     "which gradient-compression scheme to use on your network, and whether to trust the number";
@@ -248,7 +249,7 @@ static void man_schemes(FILE *out)
 void cc_help_man(FILE *out)
 {
     fprintf(out, ".TH COMMCOMP 1 \"\" \"commcomp %s\" \"User Commands\"\n.SH NAME\ncommcomp \\- ",
-            CC_VERSION);
+            cc_version());
     roff(out, program_summary);
     fprintf(out, ".SH SYNOPSIS\n.B commcomp\n.I command\n[options]\n.SH COMMANDS\n");
     for (size_t i = 0; cc_commands[i] != NULL; i++)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/command.h"
+#include "results/host.h"
 #include "core/interrupt.h"
 #include "core/isa.h"
 
@@ -122,7 +123,7 @@ int main(int argc, char **argv)
         return CC_OK;
     }
     if (strcmp(word, "--version") == 0) {
-        printf("commcomp %s\n", CC_VERSION);
+        printf("commcomp %s\n", cc_version());
         return CC_OK;
     }
     if (strcmp(word, "--man") == 0) {

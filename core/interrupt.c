@@ -15,8 +15,13 @@ void cc_interrupt_catch(void)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&action.sa_mask);
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    static const int caught_signals[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof caught_signals / sizeof caught_signals[0]; i++) {
+        struct sigaction before;
+        /* Who started us in the background, or under nohup, wants them ignored. */
+        if (sigaction(caught_signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(caught_signals[i], &action, NULL);
+    }
 }
 
 bool cc_interrupted(void)

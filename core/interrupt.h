@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Catches SIGINT and SIGTERM once; the second one ends the program at once. */
+/* Catches SIGINT, SIGTERM and SIGHUP once, unless they are ignored; the second one ends the program at once. */
 void cc_interrupt_catch(void);
 bool cc_interrupted(void);
 

@@ -27,17 +27,19 @@ const struct cc_scheme *cc_scheme_find(const char *id)
 
 size_t cc_state_bytes(const struct cc_codec *c)
 {
-    return c->scheme->state_bytes == NULL ? 0 : c->scheme->state_bytes(c->params, &c->shape);
+    bool none = c->scheme->state_bytes == NULL || c->shape.n == 0;
+    return none ? 0 : c->scheme->state_bytes(c->params, &c->shape);
 }
 
 size_t cc_scratch_bytes(const struct cc_codec *c)
 {
-    return c->scheme->scratch_bytes == NULL ? 0 : c->scheme->scratch_bytes(c->params, &c->shape);
+    bool none = c->scheme->scratch_bytes == NULL || c->shape.n == 0;
+    return none ? 0 : c->scheme->scratch_bytes(c->params, &c->shape);
 }
 
 size_t cc_bound(const struct cc_codec *c)
 {
-    return c->scheme->bound(c->params, &c->shape);
+    return c->shape.n == 0 ? 0 : c->scheme->bound(c->params, &c->shape);
 }
 
 size_t cc_period(const struct cc_scheme *s, const void *params)
@@ -50,7 +52,7 @@ void cc_codec_reset(const struct cc_codec *c)
     size_t bytes = cc_state_bytes(c);
     if (bytes > 0)
         memset(c->state, 0, bytes);
-    if (c->scheme->init != NULL)
+    if (c->scheme->init != NULL && c->shape.n > 0)
         c->scheme->init(c);
 }
 
@@ -103,18 +105,18 @@ int cc_refuse(const struct cc_context *ctx, const float *x, const float *r, size
         size_t index = (size_t)ctx->offset + i;
         if (!cc_finite(x[i]))
             return cc_fail(e,
-                           "tensor '%s', step %llu: the value at index %zu is %s; only finite "
-                           "values can be encoded",
-                           name, (unsigned long long)ctx->step, index,
-                           x[i] != x[i] ? "NaN" : "infinite");
+                           "tensor '%s': the value at index %zu is %s; only finite values can be "
+                           "encoded",
+                           name, index, x[i] != x[i] ? "NaN" : "infinite");
         if (r != NULL && !cc_finite(x[i] + r[i]))
-            return cc_fail(e,
-                           "tensor '%s', step %llu: gradient plus residual at index %zu "
-                           "overflows (%g + %g); start from a fresh residual or use ef=0",
-                           name, (unsigned long long)ctx->step, index, (double)x[i], (double)r[i]);
+            return cc_fail(
+                e,
+                "tensor '%s': the value at index %zu plus what was kept of earlier steps "
+                "overflows (%g + %g); scale the values down or start afresh",
+                name, index, (double)x[i], (double)r[i]);
     }
-    return cc_fail(e, "tensor '%s', step %llu: a value overflows while it is encoded", name,
-                   (unsigned long long)ctx->step);
+    return cc_fail(e, "tensor '%s': a value overflows while it is encoded; scale the values down",
+                   name);
 }
 
 int cc_bad_length(size_t len, size_t want, struct cc_error *e)
