@@ -114,9 +114,7 @@ static int one_tensor(const struct cc_plan *p, size_t scheme, size_t tensor, siz
     size_t steps = cc_plan_steps(p, scheme);
     uint64_t step = 0;
     *q = (struct cc_quality){.values = c.shape.n, .steps = steps};
-    int status = raw_cumulative(p, w, tensor, steps, &q->cumulative_raw_sq, e);
-    if (status == CC_OK)
-        status = codec_memory(w, &c, e);
+    int status = codec_memory(w, &c, e);
     memset(w->cumulative, 0, c.shape.n * sizeof(float));
     for (size_t pass = 0; pass < passes && status == CC_OK; pass++)
         for (size_t i = 0; i < steps && status == CC_OK && !cc_interrupted(); i++)
@@ -155,55 +153,99 @@ static int check_memory(const struct cc_plan *p, struct cc_error *e)
     return cc_memory_check(most, "the largest tensor", e);
 }
 
+/* The sums of squares of what the steps of a tensor add up to, by tensor: the same for all schemes
+ * that take as many steps. */
+struct raw {
+    double *cumulative_sq;
+    size_t steps; /* for which cumulative_sq is known; 0: for none */
+};
+
+/* One scheme over all tensors. */
+static int one_scheme(const struct cc_plan *p, size_t scheme, size_t passes, struct raw *raw,
+                      struct cc_quality *out, struct cc_error *e)
+{
+    size_t tensors = cc_trace_tensors(p->trace), steps = cc_plan_steps(p, scheme), seen = 0;
+    double all = (double)cc_trace_values(p->trace) * (double)p->schemes->count;
+    double before = (double)cc_trace_values(p->trace) * (double)scheme;
+    bool known = raw->steps == steps;
+    int status = CC_OK;
+    for (size_t t = 0; t < tensors && status == CC_OK && !cc_interrupted(); t++) {
+        size_t n = cc_trace_tensor(p->trace, t)->shape.n;
+        struct work w;
+        if (p->progress != NULL)
+            p->progress(p->progress_arg, "sizes and errors", (before + (double)seen) / all);
+        status = work_alloc(&w, n, e);
+        if (status == CC_OK && !known)
+            status = raw_cumulative(p, &w, t, steps, &raw->cumulative_sq[t], e);
+        if (status == CC_OK)
+            status = one_tensor(p, scheme, t, passes, &w, &out[t], e);
+        out[t].cumulative_raw_sq = raw->cumulative_sq[t];
+        work_free(&w);
+        seen += n;
+    }
+    raw->steps = status == CC_OK && !cc_interrupted() ? steps : 0;
+    return status;
+}
+
 int cc_quality_measure(const struct cc_plan *p, const size_t *passes, struct cc_quality *out,
                        size_t *done, struct cc_error *e)
 {
-    size_t tensors = cc_trace_tensors(p->trace), schemes = p->schemes->count;
-    size_t values = cc_trace_values(p->trace), seen = 0;
-    int status = check_memory(p, e);
-    for (*done = 0; *done < tensors && status == CC_OK; (*done)++) {
-        size_t n = cc_trace_tensor(p->trace, *done)->shape.n;
-        struct work w;
-        status = work_alloc(&w, n, e);
-        for (size_t s = 0; s < schemes && status == CC_OK && !cc_interrupted(); s++) {
-            if (cc_plan_failed(p, s))
-                continue;
-            if (p->progress != NULL)
-                p->progress(p->progress_arg, "sizes and errors",
-                            ((double)seen + (double)n * (double)s / (double)schemes) /
-                                (double)values);
-            (void)one_tensor(p, s, *done, passes[s], &w, &out[s * tensors + *done], &p->failed[s]);
-        }
-        work_free(&w);
+    size_t tensors = cc_trace_tensors(p->trace);
+    struct raw raw = {.cumulative_sq = cc_alloc0(tensors * sizeof(double), e)};
+    int status = raw.cumulative_sq == NULL ? CC_FAIL : check_memory(p, e);
+    for (*done = 0; *done < p->schemes->count && status == CC_OK; (*done)++) {
+        size_t s = *done;
+        if (!cc_plan_failed(p, s))
+            (void)one_scheme(p, s, passes[s], &raw, &out[s * tensors], &p->failed[s]);
         if (cc_interrupted())
-            break; /* this tensor is not complete */
-        seen += n;
+            break; /* this scheme is not complete */
     }
+    free(raw.cumulative_sq);
     return status;
 }
 
 /* --- how long residuals take to settle --- */
 
-static int pass_bytes(struct cc_bank *b, struct work *w, uint64_t *bytes, struct cc_error *e)
+/* What a pass sent, and the error it left. */
+struct pass {
+    double bytes, error_sq;
+};
+
+static int settle_step(struct cc_bank *b, struct work *w, size_t index, size_t tensor,
+                       struct pass *sums, struct cc_error *e)
+{
+    const struct cc_plan *p = b->plan;
+    struct cc_context ctx = cc_plan_context(p, tensor, b->step);
+    struct cc_codec c = b->codec[tensor];
+    struct cc_compared compared = {0};
+    const float *g;
+    size_t len;
+    c.scratch = w->scratch;
+    int status = cc_trace_load(p->trace, p->stream, index, tensor, w->load, &g, e);
+    if (status == CC_OK)
+        status = cc_encode(&c, &ctx, g, w->payload, w->payload_cap, &len, e);
+    if (status == CC_OK)
+        status = cc_decode(&c, &ctx, w->payload, len, w->decoded, e);
+    if (status != CC_OK) {
+        cc_plan_error_in(p, index, cc_plan_spec(p, b->scheme, tensor)->name, e);
+        return status;
+    }
+    k_compare()->compare(w->decoded, g, w->cumulative, c.shape.n, &compared);
+    sums->bytes += (double)len;
+    sums->error_sq += compared.error_sq;
+    return CC_OK;
+}
+
+static int settle_pass(struct cc_bank *b, struct work *w, struct pass *sums, struct cc_error *e)
 {
     const struct cc_plan *p = b->plan;
     size_t tensors = cc_trace_tensors(p->trace), steps = cc_plan_steps(p, b->scheme);
-    *bytes = 0;
+    *sums = (struct pass){0};
     for (size_t i = 0; i < steps; i++, b->step++) {
         for (size_t t = 0; t < tensors && !cc_interrupted(); t++) {
-            struct cc_context ctx = cc_plan_context(p, t, b->step);
-            struct cc_codec c = b->codec[t];
-            const float *g;
-            size_t len;
-            c.scratch = w->scratch;
-            int status = cc_trace_load(p->trace, p->stream, i % p->steps, t, w->load, &g, e);
-            if (status == CC_OK)
-                status = cc_encode(&c, &ctx, g, w->payload, w->payload_cap, &len, e);
-            if (status != CC_OK) {
-                cc_plan_error_in(p, i % p->steps, cc_plan_spec(p, b->scheme, t)->name, e);
+            int status = settle_step(b, w, i % p->steps, t, sums, e);
+            if (status != CC_OK)
                 return status;
-            }
-            *bytes += len;
         }
         cc_trace_release(p->trace, p->stream, i % p->steps);
     }
@@ -212,45 +254,52 @@ static int pass_bytes(struct cc_bank *b, struct work *w, uint64_t *bytes, struct
 
 static int settle_memory(const struct cc_bank *b, struct work *w, struct cc_error *e)
 {
-    *w = (struct work){0};
+    size_t largest = cc_trace_largest(b->plan->trace), payload = 0;
+    int status = work_alloc(w, largest, e);
     for (size_t t = 0; t < cc_trace_tensors(b->plan->trace); t++) {
         size_t bound = cc_bound(&b->codec[t]);
-        w->payload_cap = bound > w->payload_cap ? bound : w->payload_cap;
+        payload = bound > payload ? bound : payload;
     }
-    w->load = cc_alloc(cc_trace_largest(b->plan->trace) * sizeof(float), e);
-    w->payload = cc_alloc(w->payload_cap, e);
+    if (status != CC_OK)
+        return status;
+    memset(w->cumulative, 0, largest * sizeof(float));
+    w->payload_cap = payload;
+    w->payload = cc_alloc(payload, e);
     w->scratch = cc_alloc(b->scratch_bytes, e);
-    return w->load == NULL || w->payload == NULL || w->scratch == NULL ? CC_FAIL : CC_OK;
+    return w->payload == NULL || w->scratch == NULL ? CC_FAIL : CC_OK;
 }
 
-/* The mean of `WINDOW` passes against that of the WINDOW before them. */
+/* The mean of WINDOW passes against that of the WINDOW before them. */
 enum { WINDOW = 5 };
 
-static bool settled(const uint64_t *bytes, size_t passes)
+static bool settled(const struct pass *pass, size_t passes)
 {
-    double late = 0, early = 0;
+    struct pass late = {0}, early = {0};
     if (passes < 2 * WINDOW)
         return false;
     for (size_t i = 0; i < WINDOW; i++) {
-        late += (double)bytes[passes - 1 - i];
-        early += (double)bytes[passes - 1 - WINDOW - i];
+        late.bytes += pass[passes - 1 - i].bytes;
+        late.error_sq += pass[passes - 1 - i].error_sq;
+        early.bytes += pass[passes - 1 - WINDOW - i].bytes;
+        early.error_sq += pass[passes - 1 - WINDOW - i].error_sq;
     }
-    return fabs(late - early) <= 0.01 * late;
+    return fabs(late.bytes - early.bytes) <= 0.01 * late.bytes &&
+           fabs(late.error_sq - early.error_sq) <= 0.05 * late.error_sq;
 }
 
 static int settle(struct cc_bank *b, struct work *w, size_t most, size_t *passes,
                   struct cc_error *e)
 {
     const struct cc_plan *p = b->plan;
-    uint64_t *bytes = cc_alloc(most * sizeof *bytes, e);
-    int status = bytes == NULL ? CC_FAIL : CC_OK;
+    struct pass *pass = cc_alloc(most * sizeof *pass, e);
+    int status = pass == NULL ? CC_FAIL : CC_OK;
     *passes = 0;
-    while (status == CC_OK && *passes < most && !settled(bytes, *passes) && !cc_interrupted()) {
-        status = pass_bytes(b, w, &bytes[(*passes)++], e);
+    while (status == CC_OK && *passes < most && !settled(pass, *passes) && !cc_interrupted()) {
+        status = settle_pass(b, w, &pass[(*passes)++], e);
         if (p->progress != NULL)
             p->progress(p->progress_arg, "until residuals settle", (double)*passes / (double)most);
     }
-    free(bytes);
+    free(pass);
     return status;
 }
 

@@ -1,7 +1,8 @@
 /* How small and how wrong: each scheme over the whole trace, residuals carried from step to step.
  *
- * Tensor by tensor, so that only one tensor's state and sums are alive: a trace larger than memory
- * needs no more than a few times its largest tensor. */
+ * Scheme by scheme, so that an interrupt keeps those that are complete, and tensor by tensor, so
+ * that only one tensor's state and sums are alive: a trace larger than memory needs no more than a
+ * few times its largest tensor. */
 #ifndef CC_BENCH_QUALITY_H
 #define CC_BENCH_QUALITY_H
 
@@ -23,13 +24,13 @@ void cc_quality_add(struct cc_quality *a, const struct cc_quality *b);
 
 /* passes[s]: how often scheme s goes through the trace; the last pass counts. Fills
  * out[s * tensors + t], except for schemes that fail: plan->failed says why. *done counts the
- * tensors that are complete: fewer than all after an interrupt. */
+ * schemes that are complete: fewer than all after an interrupt. */
 int cc_quality_measure(const struct cc_plan *p, const size_t *passes, struct cc_quality *out,
                        size_t *done, struct cc_error *e);
 
-/* How many passes the scheme takes until its residuals have settled: until the mean payload of five
- * passes lies within 1% of that of the five before; at most `most`. 1 for a scheme without state.
- */
+/* How many passes the scheme takes until its residuals have settled: until over five passes the
+ * payload lies within 1%, and the squared error within 5%, of what they were over the five passes
+ * before; at most `most`. 1 for a scheme without state. */
 int cc_quality_settle(const struct cc_plan *p, size_t scheme, size_t most, size_t *passes,
                       struct cc_error *e);
 

@@ -1,7 +1,6 @@
 #include "bench/roofline.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -44,16 +43,15 @@ static size_t aligned(size_t bytes)
     return bytes / CC_ALIGN * CC_ALIGN;
 }
 
-/* The values [from, to) of one pass, block by block, every stream in turn. */
-static unsigned part_of_pass(struct streams *r, const struct cc_pattern *p, size_t from, size_t to,
-                             size_t block, bool past)
+/* One pass, block by block, every stream in turn. What it returns depends on all that is read. */
+static unsigned one_pass(struct streams *r, const struct cc_pattern *p, size_t block, bool past)
 {
     const struct k_memory *k = k_memory();
     void (*write)(void *, size_t) = past ? k->write_past : k->write;
     double bytes_per_value = (double)p->payload_bytes / (double)p->values;
     unsigned all = 0;
-    for (size_t i = from; i < to; i += block) {
-        size_t n = to - i < block ? to - i : block;
+    for (size_t i = 0; i < p->values; i += block) {
+        size_t n = p->values - i < block ? p->values - i : block;
         size_t begin = aligned((size_t)((double)i * bytes_per_value));
         size_t end = aligned((size_t)((double)(i + n) * bytes_per_value));
         for (size_t s = 0; s < p->reads; s++)
@@ -70,36 +68,21 @@ static unsigned part_of_pass(struct streams *r, const struct cc_pattern *p, size
     return all;
 }
 
-static void one_pass(struct streams *r, const struct cc_pattern *p, int threads, size_t block,
-                     bool past)
-{
-    /* Whole cache lines of values for each thread. */
-    size_t share = (p->values / (size_t)threads + 1023) / 1024 * 1024;
-    volatile unsigned sink = 0;
-#pragma omp parallel for num_threads(threads) if (threads > 1)
-    for (int t = 0; t < threads; t++) {
-        size_t from = (size_t)t * share, to = from + share;
-        to = to > p->values ? p->values : to;
-        if (from < to)
-            sink = part_of_pass(r, p, from, to, block, past);
-    }
-    (void)sink;
-}
-
 /* The best time of the passes, in seconds. */
-static double best_seconds(struct streams *r, const struct cc_pattern *passes, size_t count,
-                           int threads)
+static double best_seconds(struct streams *r, const struct cc_pattern *passes, size_t count)
 {
     static const size_t blocks[] = {256, 1024, 8192};
     double best = INFINITY;
+    volatile unsigned sink = 0;
     for (int i = 0; i < REPEATS; i++) {
         for (size_t b = 0; b < 2 * sizeof blocks / sizeof blocks[0]; b++) {
             double begin = cc_now();
             for (size_t p = 0; p < count; p++)
-                one_pass(r, &passes[p], threads, blocks[b / 2], b % 2 == 1);
+                sink = one_pass(r, &passes[p], blocks[b / 2], b % 2 == 1);
             best = fmin(best, cc_now() - begin);
         }
     }
+    (void)sink;
     return best;
 }
 
@@ -121,7 +104,7 @@ size_t cc_cache_bytes(void)
     return most > 0 ? most : (size_t)32 << 20;
 }
 
-int cc_roofline_measure(const struct cc_spec *s, size_t values, double payload_bytes, int threads,
+int cc_roofline_measure(const struct cc_spec *s, size_t values, double payload_bytes,
                         struct cc_limits *out, struct cc_error *e)
 {
     size_t least = 2 * cc_cache_bytes() / sizeof(float);
@@ -146,8 +129,8 @@ int cc_roofline_measure(const struct cc_spec *s, size_t values, double payload_b
     if (status != CC_OK)
         return status;
     double bytes = 1e-9 * (double)least * sizeof(float);
-    out->encode = bytes / best_seconds(&r, encode, t.passes, threads);
-    out->decode = bytes / best_seconds(&r, &decode, 1, threads);
+    out->encode = bytes / best_seconds(&r, encode, t.passes);
+    out->decode = bytes / best_seconds(&r, &decode, 1);
     streams_free(&r);
     return CC_OK;
 }

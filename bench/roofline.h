@@ -33,14 +33,15 @@ struct k_memory {
 };
 CC_KERNELS(k_memory)
 
-/* The limits of one scheme on `values` values that make `payload_bytes`, in GB/s of float32. */
+/* The limits, for one thread, of one scheme on `values` values that make `payload_bytes`, in GB/s
+ * of float32. */
 struct cc_limits {
     double encode, decode;
 };
 
 /* Measures them; 0 where there is none: the scheme has no traffic(), or a stream of the values is
  * less than twice the cache. A stream longer than that is measured over twice the cache. */
-int cc_roofline_measure(const struct cc_spec *s, size_t values, double payload_bytes, int threads,
+int cc_roofline_measure(const struct cc_spec *s, size_t values, double payload_bytes,
                         struct cc_limits *out, struct cc_error *e);
 
 /* Bytes of the machine's largest cache; 32 MB if the system does not tell. */

@@ -28,6 +28,7 @@ struct work {
     size_t scratch_bytes;
     const float **x;         /* by tensor: its values in this step */
     size_t *at, *len;        /* by tensor: where its payload lies, and how long it is */
+    size_t *value_at;        /* by tensor: where its decoded values lie */
     struct cc_error *failed; /* one a thread */
 };
 
@@ -85,10 +86,11 @@ static int allocate(struct work *w, struct cc_error *e)
     w->x = cc_alloc(w->tensors * sizeof *w->x, e);
     w->at = cc_alloc(w->tensors * sizeof *w->at, e);
     w->len = cc_alloc(w->tensors * sizeof *w->len, e);
+    w->value_at = cc_alloc(w->tensors * sizeof *w->value_at, e);
     w->failed = cc_alloc0(threads * sizeof *w->failed, e);
     w->bank = cc_alloc0(w->plan->schemes->count * sizeof *w->bank, e);
-    if (w->group == NULL || w->x == NULL || w->at == NULL || w->len == NULL || w->failed == NULL ||
-        w->bank == NULL)
+    if (w->group == NULL || w->x == NULL || w->at == NULL || w->len == NULL ||
+        w->value_at == NULL || w->failed == NULL || w->bank == NULL)
         return CC_FAIL;
     make_groups(w);
     if (check_memory(w, e) != CC_OK)
@@ -103,7 +105,7 @@ static int allocate(struct work *w, struct cc_error *e)
     for (size_t g = 0; g < w->groups; g++)
         values = w->group[g].values > values ? w->group[g].values : values;
     w->load = cc_alloc(values * sizeof(float) + w->tensors * CC_ALIGN, e);
-    w->decoded = cc_alloc(values * sizeof(float), e);
+    w->decoded = cc_alloc(values * sizeof(float) + w->tensors * CC_ALIGN, e);
     w->payload = cc_alloc(largest_bound(w), e);
     w->scratch = cc_alloc(threads * w->scratch_bytes, e);
     return w->load == NULL || w->decoded == NULL || w->payload == NULL || w->scratch == NULL
@@ -120,6 +122,7 @@ static void release(struct work *w)
     free(w->x);
     free(w->at);
     free(w->len);
+    free(w->value_at);
     free(w->failed);
     free(w->load);
     free(w->decoded);
@@ -148,18 +151,21 @@ static int load_group(struct work *w, const struct group *g, size_t step, struct
     return CC_OK;
 }
 
+/* Where the group's payloads and decoded values lie; the latter on cache lines. */
 static void place_payloads(struct work *w, const struct cc_bank *b, const struct group *g)
 {
-    size_t at = 0;
+    const size_t line = CC_ALIGN / sizeof(float);
+    size_t at = 0, value_at = 0;
     for (size_t t = g->first; t < g->first + g->count; t++) {
         w->at[t] = at;
         at += cc_bound(&b->codec[t]);
+        w->value_at[t] = value_at;
+        value_at += (b->codec[t].shape.n + line - 1) / line * line;
     }
 }
 
 /* Encodes (or decodes) one tensor on one thread. */
-static int one(struct work *w, const struct cc_bank *b, const struct group *g, size_t t,
-               bool decode)
+static int one(struct work *w, const struct cc_bank *b, size_t t, bool decode)
 {
     int thread = omp_get_thread_num();
     struct cc_context ctx = cc_plan_context(w->plan, t, b->step);
@@ -168,10 +174,7 @@ static int one(struct work *w, const struct cc_bank *b, const struct group *g, s
     uint8_t *payload = w->payload + w->at[t];
     if (!decode)
         return cc_encode(&c, &ctx, w->x[t], payload, cc_bound(&c), &w->len[t], &w->failed[thread]);
-    size_t before = 0;
-    for (size_t i = g->first; i < t; i++)
-        before += b->codec[i].shape.n;
-    return cc_decode(&c, &ctx, payload, w->len[t], w->decoded + before, &w->failed[thread]);
+    return cc_decode(&c, &ctx, payload, w->len[t], w->decoded + w->value_at[t], &w->failed[thread]);
 }
 
 /* All tensors of the group; returns the seconds, or -1 after an error. */
@@ -181,11 +184,11 @@ static double timed(struct work *w, const struct cc_bank *b, const struct group 
     double begin = cc_now();
     if (w->plan->threads == 1 || g->count == 1) {
         for (size_t t = g->first; t < g->first + g->count; t++)
-            bad += one(w, b, g, t, decode) != CC_OK;
+            bad += one(w, b, t, decode) != CC_OK;
     } else {
 #pragma omp parallel for schedule(dynamic) num_threads(w->plan->threads) reduction(+ : bad)
         for (size_t t = g->first; t < g->first + g->count; t++)
-            bad += one(w, b, g, t, decode) != CC_OK;
+            bad += one(w, b, t, decode) != CC_OK;
     }
     double seconds = cc_now() - begin;
     return bad > 0 ? -1 : seconds;

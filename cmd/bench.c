@@ -77,9 +77,10 @@ static const struct cc_option options[] = {
     {.name = "passes",
      .value = "N|auto",
      .def = "1",
-     .help = "go through the trace N times with the residuals kept and report the last pass; auto: "
-             "until the residuals have settled (five passes send within 1% of what the five before "
-             "sent), at most 200"},
+     .help =
+         "go through the trace N times with the residuals kept and report the last pass; auto: "
+         "until the residuals have settled (over five passes the payload lies within 1%, and the "
+         "squared error within 5%, of the five before), at most 200"},
     {.name = "per-tensor", .help = "a row for each tensor instead of one for the whole step"},
     {.name = "threads",
      .value = "N",
@@ -192,11 +193,10 @@ static int common_columns(const struct bench *b, size_t scheme, size_t passes, s
 }
 
 static int tensor_rows(const struct bench *b, size_t scheme, size_t passes,
-                       const struct cc_quality *q, size_t done, const struct cc_speed *speed,
-                       struct cc_error *e)
+                       const struct cc_quality *q, const struct cc_speed *speed, struct cc_error *e)
 {
     int status = CC_OK;
-    for (size_t t = 0; t < done && status == CC_OK; t++) {
+    for (size_t t = 0; t < cc_trace_tensors(b->plan.trace) && status == CC_OK; t++) {
         size_t row;
         const struct cc_tensor_info *info = cc_trace_tensor(b->plan.trace, t);
         status = common_columns(b, scheme, passes, &row, e);
@@ -221,8 +221,12 @@ static int roofline_columns(const struct bench *b, size_t scheme, size_t row, st
 {
     struct cc_record *r = b->record;
     struct cc_limits limit;
-    int status = cc_roofline_measure(b->plan.schemes->item[scheme], cc_trace_values(b->plan.trace),
-                                     number(r, row, "payload_bytes"), b->plan.threads, &limit, e);
+    size_t values = cc_trace_values(b->plan.trace), largest = cc_trace_largest(b->plan.trace);
+    /* Tensors that fit in cache are not bound by memory, nor is a step that consists of them. */
+    if ((double)largest < 0.9 * (double)values)
+        return CC_OK;
+    int status = cc_roofline_measure(b->plan.schemes->item[scheme], values,
+                                     number(r, row, "payload_bytes"), &limit, e);
     if (status == CC_OK && limit.encode > 0) {
         cc_record_number(r, row, "encode_roofline",
                          number(r, row, "encode_gb_per_s") / limit.encode);
@@ -233,14 +237,14 @@ static int roofline_columns(const struct bench *b, size_t scheme, size_t row, st
 }
 
 static int step_row(const struct bench *b, size_t scheme, size_t passes, const struct cc_quality *q,
-                    size_t done, const struct cc_speed *speed, struct cc_error *e)
+                    const struct cc_speed *speed, struct cc_error *e)
 {
     size_t row;
     struct cc_quality all = {0};
     int status = common_columns(b, scheme, passes, &row, e);
     if (status != CC_OK)
         return status;
-    for (size_t t = 0; t < done; t++)
+    for (size_t t = 0; t < cc_trace_tensors(b->plan.trace); t++)
         cc_quality_add(&all, &q[t]);
     quality_columns(b->record, row, &all);
     if (speed->encode == NULL || speed->samples == 0)
@@ -316,9 +320,10 @@ static int reading_aid(struct cc_record *r, size_t first, bool several, struct c
 
 /* --- measuring --- */
 
+enum { MOST_PASSES = 200 }; /* of --passes auto */
+
 static void settle_all(struct bench *b, size_t *passes)
 {
-    enum { MOST_PASSES = 200 };
     for (size_t s = 0; s < b->plan.schemes->count; s++) {
         passes[s] = b->passes;
         if (b->passes == 0)
@@ -326,20 +331,22 @@ static void settle_all(struct bench *b, size_t *passes)
     }
 }
 
-/* Rows of the schemes that did not fail. Without --per-tensor a row is for whole steps: none before
- * all tensors are done. */
+/* Rows of the first `done` schemes, but for those that failed. */
 static int rows(struct bench *b, const size_t *passes, const struct cc_quality *q, size_t done,
                 const struct cc_speed *speed, struct cc_error *e)
 {
     size_t tensors = cc_trace_tensors(b->plan.trace);
     int status = CC_OK;
-    for (size_t s = 0; s < b->plan.schemes->count && status == CC_OK; s++) {
+    for (size_t s = 0; s < done && status == CC_OK; s++) {
         if (cc_plan_failed(&b->plan, s))
             status = cc_record_note(b->record, e, "failed: %s", b->plan.failed[s].text);
         else if (b->per_tensor)
-            status = tensor_rows(b, s, passes[s], &q[s * tensors], done, speed, e);
-        else if (done == tensors)
-            status = step_row(b, s, passes[s], &q[s * tensors], done, speed, e);
+            status = tensor_rows(b, s, passes[s], &q[s * tensors], speed, e);
+        else
+            status = step_row(b, s, passes[s], &q[s * tensors], speed, e);
+        if (status == CC_OK && b->passes == 0 && passes[s] == MOST_PASSES)
+            status = cc_record_note(b->record, e, "%s had not settled after %d passes",
+                                    b->plan.schemes->item[s]->name, MOST_PASSES);
     }
     return status;
 }
@@ -449,6 +456,10 @@ static int parse_limits(struct bench *b, struct cc_error *e)
                                          .most = samples > 0 ? (size_t)samples : 100,
                                          .seconds = seconds,
                                          .per_tensor = b->per_tensor};
+    if (status == CC_OK && threads > 1 && b->per_tensor)
+        status =
+            cc_usage(e, "--threads with --per-tensor: threads share the tensors of a step, and "
+                        "one tensor at a time leaves them nothing to share");
     b->plan.threads = (int)threads;
     b->plan.min_size = (size_t)min_size;
     b->plan.steps = (size_t)steps;
@@ -475,6 +486,11 @@ static int run(struct cc_args *args, struct cc_error *e)
     b.plan.raw = raw;
     if (status == CC_OK)
         status = cc_source_open(args, &b.plan.trace, e);
+    if (status == CC_OK && b.plan.threads > 1 && cc_trace_tensors(b.plan.trace) == 1)
+        status = cc_usage(e,
+                          "--threads: %s has a single tensor, and threads share the tensors of a "
+                          "step",
+                          cc_trace_name(b.plan.trace));
     if (status == CC_OK) {
         cc_progress_begin(&b.progress, args->quiet);
         status = all_streams(&b, e);
@@ -501,7 +517,8 @@ const struct cc_command cc_command_bench = {
                 "  commcomp bench --scheme 3lc --s 1.0/1.5/1.75/1.9   # a sweep\n"
                 "  commcomp bench --trace captured/ --scheme all -o all.csv\n"
                 "  commcomp bench --trace captured/ --scheme 3lc --passes auto --no-speed\n"
-                "  commcomp bench --values 25M --scheme int8,fp16 --threads 2\n",
+                "  commcomp bench --net resnet50 --scheme int8,fp16 --threads 2\n"
+                "  commcomp bench --values 25M --synthetic laplace    # larger than the cache\n",
     .options = options,
     .columns = columns,
     .takes_schemes = true,

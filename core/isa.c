@@ -1,5 +1,8 @@
 #include "core/isa.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +15,25 @@ const char *cc_isa_name(enum cc_isa isa)
     return names[isa];
 }
 
+#if defined(__x86_64__)
+/* Which __builtin_cpu_supports cannot tell with every compiler. */
+static int has_lzcnt_and_f16c(void)
+{
+    unsigned a, b, c, d;
+    int lzcnt = __get_cpuid(0x80000001, &a, &b, &c, &d) && (c & 1u << 5) != 0;
+    return lzcnt && __get_cpuid(1, &a, &b, &c, &d) && (c & 1u << 29) != 0;
+}
+#endif
+
 int cc_isa_has(enum cc_isa isa)
 {
     if (isa == CC_SCALAR)
         return 1;
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    int avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-               __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-               __builtin_cpu_supports("popcnt");
+    int avx2 = has_lzcnt_and_f16c() && __builtin_cpu_supports("avx2") &&
+               __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+               __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
     if (isa == CC_AVX2)
         return avx2;
     return avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
