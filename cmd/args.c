@@ -2,10 +2,13 @@
 #include "cmd/command.h"
 
 #include <assert.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "core/file.h"
 #include "core/units.h"
 
 const struct cc_option cc_common_options[] = {
@@ -221,6 +224,55 @@ static int check_operands(const struct cc_args *args, struct cc_error *e)
                     c->name, c->operands[0] != '\0' ? " " : "", c->operands);
 }
 
+/* Whether one of the command's own files is `path`, or a directory of them holds it. */
+static bool is_input(const struct cc_args *args, const char *path)
+{
+    static const char *const readers[] = {"trace", "net"};
+    const char *input[CC_MAX_OPERANDS + 2];
+    char *copy = strdup(path), *parent = copy == NULL ? NULL : dirname(copy);
+    size_t n = 0;
+    bool same = false;
+    for (int i = 0; i < args->operands; i++)
+        input[n++] = args->operand[i];
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
+        size_t option = find_option(args->command, readers[i], strlen(readers[i]));
+        if (option != SIZE_MAX && args->value[option] != NULL)
+            input[n++] = args->value[option];
+    }
+    for (size_t i = 0; i < n && !same; i++) {
+        struct stat in, out;
+        same = strcmp(input[i], path) == 0;
+        if (same || stat(input[i], &in) != 0)
+            continue;
+        const char *other = S_ISDIR(in.st_mode) ? parent : path;
+        same = other != NULL && stat(other, &out) == 0 && in.st_dev == out.st_dev &&
+               in.st_ino == out.st_ino;
+    }
+    free(copy);
+    return same;
+}
+
+/* That the result can be written, before hours of work: not over an input, with a suffix that says
+ * how, in a place where files can be made. */
+static int check_output(const struct cc_args *args, struct cc_error *e)
+{
+    enum cc_format unused;
+    struct cc_outfile file;
+    const char *path = cc_arg(args, "output");
+    if (path == NULL)
+        return CC_OK;
+    int status = cc_format_of_path(path, &unused, e);
+    if (status == CC_OK && is_input(args, path))
+        status = cc_usage(
+            e, "--output %s: the command's own files are there; give the result another place",
+            path);
+    if (status == CC_OK)
+        status = cc_file_create(&file, path, e);
+    if (status == CC_OK)
+        cc_file_abort(&file);
+    return status;
+}
+
 int cc_args_parse(struct cc_args *args, const struct cc_command *command, int argc, char **argv,
                   int first, struct cc_error *e)
 {
@@ -254,10 +306,8 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
     args->help = cc_arg(args, "help") != NULL;
     if (status != CC_OK || args->help)
         return args->help ? CC_OK : status;
-    enum cc_format unused;
-    if (cc_arg(args, "output") != NULL)
-        status = cc_format_of_path(cc_arg(args, "output"), &unused, e);
-    return status == CC_OK ? check_operands(args, e) : status;
+    status = check_operands(args, e);
+    return status == CC_OK ? check_output(args, e) : status;
 }
 
 void cc_args_free(struct cc_args *args)

@@ -521,6 +521,6 @@ const struct cc_command cc_command_bench = {
                 "  commcomp bench --values 25M --synthetic laplace    # larger than the cache\n",
     .options = options,
     .columns = columns,
-    .takes_schemes = true,
+    .takes_schemes = CC_SCHEMES,
     .run = run,
 };

@@ -32,8 +32,8 @@ struct cc_command {
     const char *description; /* paragraphs separated by an empty line */
     const char *examples;    /* a line each: the command, then "  # what it does" */
     const struct cc_option *options;
-    const struct cc_column *columns; /* of its record */
-    bool takes_schemes;              /* --scheme, and the schemes' parameters as options */
+    const struct cc_column *columns;                                /* of its record */
+    enum { CC_NO_SCHEME, CC_ONE_SCHEME, CC_SCHEMES } takes_schemes; /* --scheme, and parameters */
     int (*run)(struct cc_args *args, struct cc_error *e);
 };
 

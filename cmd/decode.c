@@ -223,6 +223,6 @@ const struct cc_command cc_command_decode = {
                 "  commcomp decode --payload --scheme int8 --shape 64x3x3x3 x.int8 x.npy\n",
     .options = options,
     .columns = columns,
-    .takes_schemes = true,
+    .takes_schemes = CC_ONE_SCHEME,
     .run = run,
 };

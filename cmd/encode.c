@@ -222,6 +222,6 @@ const struct cc_command cc_command_encode = {
                 "  commcomp encode --scheme int8 --payload x.npy x.int8   # the payload alone\n",
     .options = options,
     .columns = columns,
-    .takes_schemes = true,
+    .takes_schemes = CC_ONE_SCHEME,
     .run = run,
 };

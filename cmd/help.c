@@ -84,6 +84,7 @@ static const char scheme_help[] =
     "a scheme with its parameters (3lc:s=1.75), a list of them (3lc:s=1.5,zre=0,int8), a sweep "
     "(3lc:s=1.0/1.5/1.9), `all` (the catalogue) or `paper` (the ten rows of 3LC's Table 1); may be "
     "repeated";
+static const char one_scheme_help[] = "a scheme with its parameters, as 3lc:s=1.75";
 static const char parameter_help[] =
     "sets parameter NAME of the schemes of the last --scheme: --scheme 3lc --s 1.75. `commcomp "
     "schemes` lists them";
@@ -127,7 +128,8 @@ void cc_help_command(const struct cc_command *c, FILE *out)
     wrap(out, c->description, 0, 0);
     fprintf(out, "\nOptions:\n");
     if (c->takes_schemes) {
-        left_and_text(out, "--scheme SCHEME", scheme_help);
+        left_and_text(out, "--scheme SCHEME",
+                      c->takes_schemes == CC_ONE_SCHEME ? one_scheme_help : scheme_help);
         left_and_text(out, "--NAME VALUE", parameter_help);
     }
     options(out, c->options);
@@ -210,7 +212,8 @@ static void man_command(FILE *out, const struct cc_command *c)
     fprintf(out, ".PP\n");
     roff(out, c->description);
     if (c->takes_schemes) {
-        man_item(out, "--scheme SCHEME", scheme_help);
+        man_item(out, "--scheme SCHEME",
+                 c->takes_schemes == CC_ONE_SCHEME ? one_scheme_help : scheme_help);
         man_item(out, "--NAME VALUE", parameter_help);
     }
     man_options(out, c->options);

@@ -55,6 +55,11 @@ static int unknown_command(int argc, char **argv)
     (void)snprintf(word, sizeof word, group ? "%s %s" : "%s", argv[1], group ? argv[2] : "");
     for (size_t i = 0; cc_commands[i] != NULL && i < 31; i++)
         names[i] = cc_commands[i]->name;
+    if (word[0] == '-') {
+        names[0] = "--help";
+        names[1] = "--version";
+        names[2] = NULL;
+    }
     const char *near = cc_nearest(word, names);
     fprintf(stderr, "commcomp: unknown command '%s'", word);
     if (near != NULL)
