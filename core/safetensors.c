@@ -227,8 +227,8 @@ static void put_tensor(FILE *f, const struct cc_tensor_info *t, size_t begin, si
 
 /* The header as one text, to be freed: its length must be known before it can be written. */
 static int make_header(const struct cc_tensor_info *tensors, size_t count,
-                       const struct cc_metadata *metadata, size_t pairs, char **text,
-                       size_t *length, struct cc_error *e)
+                       const struct cc_pair *metadata, size_t pairs, char **text, size_t *length,
+                       struct cc_error *e)
 {
     FILE *f = open_memstream(text, length);
     if (f == NULL)
@@ -267,7 +267,7 @@ static int make_header(const struct cc_tensor_info *tensors, size_t count,
 
 int cc_safetensors_begin(struct cc_safetensors_writer *w, const char *path,
                          const struct cc_tensor_info *tensors, size_t count,
-                         const struct cc_metadata *metadata, size_t pairs, struct cc_error *e)
+                         const struct cc_pair *metadata, size_t pairs, struct cc_error *e)
 {
     char *header;
     size_t length;

@@ -5,12 +5,9 @@
 
 #include <stddef.h>
 
+#include "core/contents.h"
 #include "core/error.h"
 #include "core/tensor.h"
-
-struct cc_pair {
-    const char *key, *value;
-};
 
 struct cc_tensor_file;
 
@@ -32,6 +29,5 @@ void cc_tensor_file_abort(struct cc_tensor_file *w);
 /* The metadata of a tensor file, none for .npy and .csv; *out to be freed with cc_pairs_free. */
 int cc_tensor_file_metadata(const char *path, struct cc_pair **out, size_t *count,
                             struct cc_error *e);
-void cc_pairs_free(struct cc_pair *pairs, size_t count);
 
 #endif

@@ -28,7 +28,7 @@ static void assert_says(const struct cc_error *e, const char *words)
 /* --- safetensors --- */
 
 /* Parses and, if that works, loads all values of all tensors, in order, into out. */
-static int parse(enum cc_format format, const void *bytes, size_t size, struct cc_contents *c,
+static int parse(enum cc_file_format format, const void *bytes, size_t size, struct cc_contents *c,
                  float *out, struct cc_error *e)
 {
     int status = cc_contents_parse(format, bytes, size, c, e);
@@ -184,7 +184,7 @@ static void safetensors_writes(void **state)
 {
     const struct cc_tensor_info tensors[] = {{"b\"\\\x01", {.n = 2, .dim = {1, 2}, .ndim = 2}},
                                              {"a", {.n = 1, .ndim = 0}}};
-    const struct cc_metadata metadata[] = {{"k", "v\nw"}};
+    const struct cc_pair metadata[] = {{"k", "v\nw"}};
     static const char want[] =
         "{\"__metadata__\":{\"k\":\"v\\u000aw\"},"
         "\"b\\\"\\\\\\u0001\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},"
