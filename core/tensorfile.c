@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/bytes.h"
 #include "core/csv.h"
 #include "core/memory.h"
 #include "core/npy.h"
@@ -41,6 +42,11 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
     w->tensors = tensors;
     w->count = count;
     status = cc_file_format_of(path, &w->format, e);
+    if (status == CC_OK && w->format == CC_CSV && tensors[0].shape.n == 0)
+        status = cc_fail(e,
+                         "%s: tensor \"%.200s\" is empty, which CSV cannot hold; write a "
+                         ".safetensors or .npy file",
+                         path, tensors[0].name);
     if (status == CC_OK && w->format == CC_SAFETENSORS)
         status = cc_safetensors_begin(&w->safetensors, path, tensors, count, metadata, pairs, e);
     else if (status == CC_OK)
@@ -55,16 +61,32 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
     return CC_OK;
 }
 
+/* What the reader of CSV would refuse is not written. */
+static int check_csv(const struct cc_tensor_file *w, const struct cc_tensor_info *tensor,
+                     const float *x, struct cc_error *e)
+{
+    for (size_t i = 0; i < tensor->shape.n; i++)
+        if (!cc_finite(x[i]))
+            return cc_fail(e,
+                           "%s: tensor \"%.200s\": the value at index %zu is %s, which CSV cannot "
+                           "hold; write a .safetensors or .npy file",
+                           w->out.path, tensor->name, i, x[i] != x[i] ? "NaN" : "infinite");
+    return CC_OK;
+}
+
 int cc_tensor_file_put(struct cc_tensor_file *w, const float *x, struct cc_error *e)
 {
-    const struct cc_shape *shape = &w->tensors[w->next++].shape;
+    const struct cc_tensor_info *tensor = &w->tensors[w->next++];
+    const struct cc_shape *shape = &tensor->shape;
     if (w->format == CC_SAFETENSORS)
         return cc_safetensors_values(&w->safetensors, x, shape->n, e);
+    if (w->format == CC_CSV && check_csv(w, tensor, x, e) != CC_OK)
+        return CC_FAIL;
     if (w->format == CC_CSV)
         cc_csv_put(w->out.f, shape, x, shape->n);
     else if (shape->n > 0)
-        (void)fwrite(x, sizeof *x, shape->n, w->out.f); /* cc_file_commit sees a failure */
-    return CC_OK;
+        (void)fwrite(x, sizeof *x, shape->n, w->out.f);
+    return cc_file_check(&w->out, e);
 }
 
 int cc_tensor_file_commit(struct cc_tensor_file *w, struct cc_error *e)
