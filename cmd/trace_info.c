@@ -1,15 +1,12 @@
 /* `commcomp trace info`: what is in a trace. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "cmd/command.h"
 #include "cmd/progress.h"
-#include "core/bytes.h"
-#include "core/interrupt.h"
 #include "core/memory.h"
-#include "core/reduce.h"
 #include "core/trace.h"
+#include "core/trace_stats.h"
 
 static const struct cc_option options[] = {
     {.name = "per-tensor",
@@ -31,8 +28,10 @@ static const struct cc_column columns[] = {
     {"shape", "shape", "", NULL, 0, "with --per-tensor: its dimensions"},
     {"values", "values", "", "%.0f", 0, "number of float32 values in a step"},
     {"largest", "largest tensor", "", "%.0f", 0, "values of the largest tensor"},
-    {"max_abs", "max|x|", "", "%.4g", 0, "the largest magnitude of all steps"},
-    {"rms", "rms", "", "%.4g", 0, "square root of the mean square over all steps"},
+    {"max_abs", "max|x|", "", "%.4g", 0,
+     "the largest magnitude of all steps, of the finite values"},
+    {"rms", "rms", "", "%.4g", 0,
+     "square root of the mean square over all steps, of the finite values"},
     {"max_over_rms", "max/rms", "", "%.4g", 0,
      "max_abs / rms: how far the largest value sticks out"},
     {"zero_fraction", "zeros", "%", "%.2f", 100, "share of values that are zero"},
@@ -41,41 +40,14 @@ static const struct cc_column columns[] = {
     {NULL, NULL, NULL, NULL, 0, NULL},
 };
 
-struct statistics {
-    uint32_t max_bits; /* of |x|, finite values only */
-    double sum_sq, values;
-    uint64_t zeros, nonfinite;
-};
-
-static void add_values(struct statistics *s, const float *x, size_t n)
+static void set_statistics(struct cc_record *r, size_t row, const struct cc_tensor_stats *s)
 {
-    uint32_t max = k_reduce()->absmax(x, n);
-    s->values += (double)n;
-    s->sum_sq += k_reduce()->sum_sq(x, n);
-    for (size_t i = 0; i < n; i++)
-        s->zeros += x[i] == 0;
-    if (cc_finite_bits(max)) {
-        s->max_bits = max > s->max_bits ? max : s->max_bits;
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits = cc_f32_bits(x[i]) & 0x7fffffffu;
-        if (!cc_finite_bits(bits))
-            s->nonfinite++;
-        else if (bits > s->max_bits)
-            s->max_bits = bits;
-    }
-}
-
-static void set_statistics(struct cc_record *r, size_t row, const struct statistics *s)
-{
-    double max = (double)cc_bits_f32(s->max_bits), rms = sqrt(s->sum_sq / s->values);
-    cc_record_number(r, row, "max_abs", max);
-    cc_record_number(r, row, "rms", rms);
-    cc_record_number(r, row, "max_over_rms", max / rms);
-    cc_record_number(r, row, "zero_fraction", (double)s->zeros / s->values);
-    if (s->nonfinite > 0)
-        cc_record_number(r, row, "nonfinite", (double)s->nonfinite);
+    cc_record_number(r, row, "max_abs", (double)s->max_abs);
+    cc_record_number(r, row, "rms", s->rms);
+    cc_record_number(r, row, "max_over_rms", (double)s->max_abs / s->rms);
+    cc_record_number(r, row, "zero_fraction", (double)s->zeros / (double)s->values);
+    if (s->not_finite > 0)
+        cc_record_number(r, row, "nonfinite", (double)s->not_finite);
 }
 
 /* A row with what is known of the stream without its values. */
@@ -116,37 +88,22 @@ static int summary_row(struct cc_record *r, struct cc_trace *t, size_t stream, s
     return CC_OK;
 }
 
-/* Adds every step's values, step by step, so that each file is read from front to back once. */
-static int read_stream(const struct cc_args *args, struct cc_trace *t, size_t stream,
-                       struct statistics *s, float *buffer, struct cc_error *e)
+static void show_progress(void *context, double done)
 {
-    size_t steps = cc_trace_steps(t, stream), tensors = cc_trace_tensors(t);
-    struct cc_progress progress;
-    int status = CC_OK;
-    cc_progress_begin(&progress, args->quiet);
-    for (size_t i = 0; status == CC_OK && i < steps; i++) {
-        cc_progress_show(&progress, "reading", (double)i / (double)steps);
-        for (size_t k = 0; status == CC_OK && k < tensors; k++) {
-            const float *x;
-            status = cc_trace_load(t, stream, i, k, buffer, &x, e);
-            if (status == CC_OK && cc_interrupted())
-                status = cc_fail(e, "interrupted");
-            if (status == CC_OK)
-                add_values(&s[k], x, cc_trace_tensor(t, k)->shape.n);
-        }
-        cc_trace_release(t, stream, i);
-    }
-    cc_progress_end(&progress);
-    return status;
+    cc_progress_show(context, "reading", done);
 }
 
-static int tensor_rows(struct cc_args *args, struct cc_trace *t, size_t stream, float *buffer,
-                       struct cc_error *e)
+static int tensor_rows(struct cc_args *args, struct cc_trace *t, size_t stream, struct cc_error *e)
 {
     struct cc_record *r = &args->record;
+    struct cc_progress progress;
     size_t tensors = cc_trace_tensors(t), row;
-    struct statistics *s = cc_alloc0(tensors * sizeof *s, e);
-    int status = s == NULL ? CC_FAIL : read_stream(args, t, stream, s, buffer, e);
+    struct cc_tensor_stats *s = cc_alloc0(tensors * sizeof *s, e);
+    int status = s == NULL ? CC_FAIL : CC_OK;
+    cc_progress_begin(&progress, args->quiet);
+    if (status == CC_OK)
+        status = cc_trace_stats(t, stream, show_progress, &progress, s, e);
+    cc_progress_end(&progress);
     for (size_t k = 0; status == CC_OK && k < tensors; k++) {
         const struct cc_tensor_info *info = cc_trace_tensor(t, k);
         char shape[192];
@@ -168,17 +125,10 @@ static int tensor_rows(struct cc_args *args, struct cc_trace *t, size_t stream, 
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_trace *t = NULL;
-    float *buffer = NULL;
     bool per_tensor = cc_arg(args, "per-tensor") != NULL;
     int status = cc_trace_open(args->operand[0], &t, e);
-    if (status == CC_OK && per_tensor) {
-        buffer = cc_alloc(cc_trace_largest(t) * sizeof *buffer, e);
-        status = buffer == NULL ? CC_FAIL : CC_OK;
-    }
     for (size_t i = 0; status == CC_OK && i < cc_trace_streams(t); i++)
-        status =
-            per_tensor ? tensor_rows(args, t, i, buffer, e) : summary_row(&args->record, t, i, e);
-    free(buffer);
+        status = per_tensor ? tensor_rows(args, t, i, e) : summary_row(&args->record, t, i, e);
     cc_trace_close(t);
     return status;
 }

@@ -4,8 +4,9 @@
 #include <sys/stat.h>
 
 #include "cmd/coding.h"
+#include "cmd/progress.h"
 #include "cmd/source.h"
-#include "cmd/trace_write.h"
+#include "core/trace_write.h"
 
 static const struct cc_column columns[] = {
     {"trace", "trace", "", NULL, 0, "the file or directory that was written"},
@@ -33,6 +34,11 @@ static int add_row(struct cc_record *r, const struct cc_trace *t, const char *pa
     return CC_OK;
 }
 
+static void show_progress(void *context, double done)
+{
+    cc_progress_show(context, "writing", done);
+}
+
 /* The whole trace to a directory. */
 static int write_directory(struct cc_args *args, struct cc_trace *t, const char *path,
                            struct cc_error *e)
@@ -40,7 +46,7 @@ static int write_directory(struct cc_args *args, struct cc_trace *t, const char 
     struct cc_progress progress;
     uint64_t files, bytes;
     cc_progress_begin(&progress, args->quiet);
-    int status = cc_trace_write(t, path, &progress, &files, &bytes, e);
+    int status = cc_trace_write(t, path, show_progress, &progress, &files, &bytes, e);
     cc_progress_end(&progress);
     return status == CC_OK ? add_row(&args->record, t, path, files, bytes, e) : status;
 }

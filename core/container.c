@@ -299,7 +299,7 @@ static void put(struct cc_container_writer *w, const void *data, size_t bytes)
     w->crc = cc_crc32(w->crc, data, bytes);
     w->bytes += bytes;
     if (bytes > 0)
-        (void)fwrite(data, 1, bytes, w->file.f); /* cc_file_commit sees a failure */
+        (void)fwrite(data, 1, bytes, w->file.f); /* cc_file_check sees a failure */
 }
 
 static void put_u32(struct cc_container_writer *w, uint32_t v)
@@ -346,9 +346,10 @@ static int put_head(struct cc_container_writer *w, const struct cc_container_hea
         if (status == CC_OK)
             status = put_text(w, h->pairs[i].value, e);
     }
-    if (status == CC_OK)
-        put_checksum(w);
-    return status;
+    if (status != CC_OK)
+        return status;
+    put_checksum(w);
+    return cc_file_check(&w->file, e);
 }
 
 int cc_container_begin(const char *path, const struct cc_container_head *head, size_t tensor_count,
@@ -388,7 +389,7 @@ int cc_container_add(struct cc_container_writer *w, const char *name, const stru
     put(w, payload, payload_bytes);
     put_checksum(w);
     w->added++;
-    return CC_OK;
+    return cc_file_check(&w->file, e);
 }
 
 int cc_container_finish(struct cc_container_writer *w, uint64_t *bytes, struct cc_error *e)

@@ -13,25 +13,20 @@
 static const char *const suffixes[] = {
     [CC_SAFETENSORS] = ".safetensors", [CC_NPY] = ".npy", [CC_CSV] = ".csv"};
 
-const char *cc_format_suffix(enum cc_format format)
-{
-    return suffixes[format];
-}
-
-int cc_format_of(const char *path, enum cc_format *out, struct cc_error *e)
+int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_error *e)
 {
     size_t length = strlen(path);
     for (unsigned i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
         size_t n = strlen(suffixes[i]);
         if (length > n && strcasecmp(path + length - n, suffixes[i]) == 0) {
-            *out = (enum cc_format)i;
+            *out = (enum cc_file_format)i;
             return CC_OK;
         }
     }
     return cc_fail(e, "%s: its name ends with none of .safetensors, .npy, .csv", path);
 }
 
-int cc_contents_parse(enum cc_format format, const uint8_t *bytes, size_t size,
+int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t size,
                       struct cc_contents *out, struct cc_error *e)
 {
     struct cc_contents c = {0};
@@ -53,16 +48,25 @@ int cc_contents_parse(enum cc_format format, const uint8_t *bytes, size_t size,
     return status;
 }
 
+static void free_pair(struct cc_pair *pair)
+{
+    free((char *)pair->key);
+    free((char *)pair->value);
+}
+
+void cc_pairs_free(struct cc_pair *pairs, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free_pair(&pairs[i]);
+    free(pairs);
+}
+
 void cc_contents_free(struct cc_contents *c)
 {
     for (size_t i = 0; i < c->count; i++)
         free(c->tensors[i].name);
-    for (size_t i = 0; i < c->metadata_count; i++) {
-        free(c->metadata[i].key);
-        free(c->metadata[i].value);
-    }
     free(c->tensors);
-    free(c->metadata);
+    cc_pairs_free(c->metadata, c->metadata_count);
     *c = (struct cc_contents){0};
 }
 
@@ -93,10 +97,9 @@ int cc_contents_add_meta(struct cc_contents *c, const char *key, const char *val
     if (cc_grow((void **)&c->metadata, &c->metadata_capacity, c->metadata_count + 1,
                 sizeof *c->metadata, e) != CC_OK)
         return CC_FAIL;
-    struct cc_metadata pair = {.key = cc_strdup(key, e), .value = cc_strdup(value, e)};
+    struct cc_pair pair = {.key = cc_strdup(key, e), .value = cc_strdup(value, e)};
     if (pair.key == NULL || pair.value == NULL) {
-        free(pair.key);
-        free(pair.value);
+        free_pair(&pair);
         return CC_FAIL;
     }
     c->metadata[c->metadata_count++] = pair;
@@ -106,7 +109,7 @@ int cc_contents_add_meta(struct cc_contents *c, const char *key, const char *val
 size_t cc_dtype_bytes(enum cc_dtype dtype)
 {
     static const size_t bytes[] = {[CC_F32] = 4, [CC_F16] = 2, [CC_BF16] = 2, [CC_F64] = 8};
-    return dtype == CC_TEXT ? 0 : bytes[dtype];
+    return dtype == CC_DECIMAL ? 0 : bytes[dtype];
 }
 
 /* Moving the exponent's field and scaling by the difference of the biases is exact, subnormals

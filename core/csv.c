@@ -161,7 +161,7 @@ int cc_csv_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, str
         if (cc_shape_make(dim, 2, &shape, e) != CC_OK)
             return CC_FAIL;
     }
-    return cc_contents_add(out, CC_ONLY_TENSOR, &shape, CC_TEXT, 0, e);
+    return cc_contents_add(out, CC_ONLY_TENSOR, &shape, CC_DECIMAL, 0, e);
 }
 
 int cc_csv_values(const uint8_t *bytes, size_t size, float *out, size_t n, struct cc_error *e)

@@ -111,9 +111,14 @@ int cc_file_create(struct cc_outfile *o, const char *path, struct cc_error *e)
     return status;
 }
 
+int cc_file_check(const struct cc_outfile *o, struct cc_error *e)
+{
+    /* A stream does not keep the reason; nothing else has failed since. */
+    return ferror(o->f) ? cc_fail(e, "%s: cannot be written: %s", o->path, strerror(errno)) : CC_OK;
+}
+
 int cc_file_commit(struct cc_outfile *o, struct cc_error *e)
 {
-    errno = 0;
     int bad = ferror(o->f) || fflush(o->f) != 0;
     if (!bad && o->temporary != NULL)
         bad = fsync(fileno(o->f)) != 0;
@@ -130,8 +135,7 @@ int cc_file_commit(struct cc_outfile *o, struct cc_error *e)
     if (bad) {
         if (o->temporary != NULL)
             (void)unlink(o->temporary);
-        status = cc_fail(e, "%s: cannot be written: %s", o->path,
-                         reason != 0 ? strerror(reason) : "an earlier write failed");
+        status = cc_fail(e, "%s: cannot be written: %s", o->path, strerror(reason));
     }
     forget(o);
     return status;

@@ -22,7 +22,7 @@ void cc_map_close(struct cc_map *m);
 
 /* A file being written: under a temporary name beside it, until cc_file_commit renames it. */
 struct cc_outfile {
-    FILE *f;    /* write here; errors may be left to cc_file_commit, which sees them */
+    FILE *f;    /* write here; cc_file_check and cc_file_commit see what fails */
     char *path; /* what it will be */
     char
         *temporary; /* NULL for what cannot be renamed to, as /dev/null: that is written directly */
@@ -30,6 +30,9 @@ struct cc_outfile {
 
 /* Exactly one of commit and abort follows a successful create. */
 int cc_file_create(struct cc_outfile *o, const char *path, struct cc_error *e);
+/* Directly after writing: whether all writes worked so far, or the system's reason why not. Small
+ * files may leave it to cc_file_commit. */
+int cc_file_check(const struct cc_outfile *o, struct cc_error *e);
 /* Flushes, syncs, closes and renames; on failure nothing is left but what was there before. */
 int cc_file_commit(struct cc_outfile *o, struct cc_error *e);
 /* Closes and removes the temporary. */

@@ -22,9 +22,7 @@ struct k_reduce {
     /* max of the bits of |x[i] + r[i]|. */
     uint32_t (*absmax_add)(const float *x, const float *r, size_t n);
     double (*sum)(const float *x, size_t n);
-    double (*sum_abs)(const float *x, size_t n);
     double (*sum_sq)(const float *x, size_t n);
-    double (*dot)(const float *x, const float *y, size_t n);
 };
 CC_KERNELS(k_reduce)
 

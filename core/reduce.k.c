@@ -22,22 +22,20 @@ static uint32_t absmax_add(const float *x, const float *r, size_t n)
     return m;
 }
 
-/* TERM is an expression in a, the value at one index of x, and b, that of y. */
+/* TERM is an expression in a, the value at one index. */
 #define SUM_OVER(name, term)                                                                       \
-    static double name##_block(const float *x, const float *y, size_t n)                           \
+    static double name##_block(const float *x, size_t n)                                           \
     {                                                                                              \
         double lane[CC_SUM_LANES] = {0};                                                           \
         size_t i = 0;                                                                              \
         for (; i + CC_SUM_LANES <= n; i += CC_SUM_LANES) {                                         \
             for (size_t l = 0; l < CC_SUM_LANES; l++) {                                            \
-                double a = (double)x[i + l], b = (double)y[i + l];                                 \
-                (void)b;                                                                           \
+                double a = (double)x[i + l];                                                       \
                 lane[l] += (term);                                                                 \
             }                                                                                      \
         }                                                                                          \
         for (size_t l = 0; i + l < n; l++) {                                                       \
-            double a = (double)x[i + l], b = (double)y[i + l];                                     \
-            (void)b;                                                                               \
+            double a = (double)x[i + l];                                                           \
             lane[l] += (term);                                                                     \
         }                                                                                          \
         double total = 0;                                                                          \
@@ -45,41 +43,20 @@ static uint32_t absmax_add(const float *x, const float *r, size_t n)
             total += lane[l];                                                                      \
         return total;                                                                              \
     }                                                                                              \
-    static double name##_all(const float *x, const float *y, size_t n)                             \
+    static double name(const float *x, size_t n)                                                   \
     {                                                                                              \
         double total = 0;                                                                          \
-        for (size_t i = 0; i < n; i += CC_SUM_BLOCK) {                                             \
-            size_t m = n - i < CC_SUM_BLOCK ? n - i : CC_SUM_BLOCK;                                \
-            total += name##_block(x + i, y + i, m);                                                \
-        }                                                                                          \
+        for (size_t i = 0; i < n; i += CC_SUM_BLOCK)                                               \
+            total += name##_block(x + i, n - i < CC_SUM_BLOCK ? n - i : CC_SUM_BLOCK);             \
         return total;                                                                              \
     }
 
 SUM_OVER(sum, a)
-SUM_OVER(sum_abs, a < 0 ? -a : a)
 SUM_OVER(sum_sq, a *a)
-SUM_OVER(dot, a *b)
-
-static double sum(const float *x, size_t n)
-{
-    return sum_all(x, x, n);
-}
-
-static double sum_abs(const float *x, size_t n)
-{
-    return sum_abs_all(x, x, n);
-}
-
-static double sum_sq(const float *x, size_t n)
-{
-    return sum_sq_all(x, x, n);
-}
 
 const struct k_reduce CC_K(k_reduce) = {
     .absmax = absmax,
     .absmax_add = absmax_add,
     .sum = sum,
-    .sum_abs = sum_abs,
     .sum_sq = sum_sq,
-    .dot = dot_all,
 };

@@ -227,8 +227,8 @@ static void put_tensor(FILE *f, const struct cc_tensor_info *t, size_t begin, si
 
 /* The header as one text, to be freed: its length must be known before it can be written. */
 static int make_header(const struct cc_tensor_info *tensors, size_t count,
-                       const struct cc_metadata *metadata, size_t pairs, char **text,
-                       size_t *length, struct cc_error *e)
+                       const struct cc_pair *metadata, size_t pairs, char **text, size_t *length,
+                       struct cc_error *e)
 {
     FILE *f = open_memstream(text, length);
     if (f == NULL)
@@ -267,7 +267,7 @@ static int make_header(const struct cc_tensor_info *tensors, size_t count,
 
 int cc_safetensors_begin(struct cc_safetensors_writer *w, const char *path,
                          const struct cc_tensor_info *tensors, size_t count,
-                         const struct cc_metadata *metadata, size_t pairs, struct cc_error *e)
+                         const struct cc_pair *metadata, size_t pairs, struct cc_error *e)
 {
     char *header;
     size_t length;
@@ -284,6 +284,9 @@ int cc_safetensors_begin(struct cc_safetensors_writer *w, const char *path,
         (void)fwrite(header, 1, length, w->out.f);
         for (size_t i = 0; i < count; i++)
             w->left += tensors[i].shape.n;
+        status = cc_file_check(&w->out, e);
+        if (status != CC_OK)
+            cc_file_abort(&w->out);
     }
     free(header);
     return status;
@@ -295,9 +298,9 @@ int cc_safetensors_values(struct cc_safetensors_writer *w, const float *x, size_
     if (n > w->left)
         return cc_fail(e, "%s: %zu values more than its tensors hold", w->out.path, n - w->left);
     w->left -= n;
-    if (n > 0 && fwrite(x, sizeof *x, n, w->out.f) != n)
-        return cc_fail(e, "%s: cannot be written: %m", w->out.path);
-    return CC_OK;
+    if (n > 0)
+        (void)fwrite(x, sizeof *x, n, w->out.f);
+    return cc_file_check(&w->out, e);
 }
 
 int cc_safetensors_commit(struct cc_safetensors_writer *w, struct cc_error *e)

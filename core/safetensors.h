@@ -26,7 +26,7 @@ struct cc_safetensors_writer {
  * Exactly one of commit and abort follows a successful begin. The file appears with the commit. */
 int cc_safetensors_begin(struct cc_safetensors_writer *w, const char *path,
                          const struct cc_tensor_info *tensors, size_t count,
-                         const struct cc_metadata *metadata, size_t pairs, struct cc_error *e);
+                         const struct cc_pair *metadata, size_t pairs, struct cc_error *e);
 int cc_safetensors_values(struct cc_safetensors_writer *w, const float *x, size_t n,
                           struct cc_error *e);
 int cc_safetensors_commit(struct cc_safetensors_writer *w, struct cc_error *e);

@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 
-#include "core/contents.h"
+#include "core/bytes.h"
 #include "core/csv.h"
 #include "core/memory.h"
 #include "core/npy.h"
 #include "core/safetensors.h"
 
 struct cc_tensor_file {
-    enum cc_format format;
+    enum cc_file_format format;
     const struct cc_tensor_info *tensors;
     size_t count, next;
     struct cc_safetensors_writer safetensors;
@@ -18,8 +18,8 @@ struct cc_tensor_file {
 
 int cc_tensor_file_check(const char *path, size_t count, struct cc_error *e)
 {
-    enum cc_format format;
-    if (cc_format_of(path, &format, e) != CC_OK)
+    enum cc_file_format format;
+    if (cc_file_format_of(path, &format, e) != CC_OK)
         return CC_USAGE;
     if (format != CC_SAFETENSORS && count != 1)
         return cc_usage(e,
@@ -27,20 +27,6 @@ int cc_tensor_file_check(const char *path, size_t count, struct cc_error *e)
                         ".safetensors file",
                         path, count);
     return CC_OK;
-}
-
-/* safetensors' writer takes its own kind of pairs. */
-static int begin_safetensors(struct cc_tensor_file *w, const char *path,
-                             const struct cc_pair *metadata, size_t pairs, struct cc_error *e)
-{
-    struct cc_metadata *copy = cc_alloc(pairs * sizeof *copy, e);
-    if (copy == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < pairs; i++)
-        copy[i] = (struct cc_metadata){(char *)metadata[i].key, (char *)metadata[i].value};
-    int status = cc_safetensors_begin(&w->safetensors, path, w->tensors, w->count, copy, pairs, e);
-    free(copy);
-    return status;
 }
 
 int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors, size_t count,
@@ -55,9 +41,14 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
         return CC_FAIL;
     w->tensors = tensors;
     w->count = count;
-    status = cc_format_of(path, &w->format, e);
+    status = cc_file_format_of(path, &w->format, e);
+    if (status == CC_OK && w->format == CC_CSV && tensors[0].shape.n == 0)
+        status = cc_fail(e,
+                         "%s: tensor \"%.200s\" is empty, which CSV cannot hold; write a "
+                         ".safetensors or .npy file",
+                         path, tensors[0].name);
     if (status == CC_OK && w->format == CC_SAFETENSORS)
-        status = begin_safetensors(w, path, metadata, pairs, e);
+        status = cc_safetensors_begin(&w->safetensors, path, tensors, count, metadata, pairs, e);
     else if (status == CC_OK)
         status = cc_file_create(&w->out, path, e);
     if (status != CC_OK) {
@@ -70,16 +61,32 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
     return CC_OK;
 }
 
+/* What the reader of CSV would refuse is not written. */
+static int check_csv(const struct cc_tensor_file *w, const struct cc_tensor_info *tensor,
+                     const float *x, struct cc_error *e)
+{
+    for (size_t i = 0; i < tensor->shape.n; i++)
+        if (!cc_finite(x[i]))
+            return cc_fail(e,
+                           "%s: tensor \"%.200s\": the value at index %zu is %s, which CSV cannot "
+                           "hold; write a .safetensors or .npy file",
+                           w->out.path, tensor->name, i, x[i] != x[i] ? "NaN" : "infinite");
+    return CC_OK;
+}
+
 int cc_tensor_file_put(struct cc_tensor_file *w, const float *x, struct cc_error *e)
 {
-    const struct cc_shape *shape = &w->tensors[w->next++].shape;
+    const struct cc_tensor_info *tensor = &w->tensors[w->next++];
+    const struct cc_shape *shape = &tensor->shape;
     if (w->format == CC_SAFETENSORS)
         return cc_safetensors_values(&w->safetensors, x, shape->n, e);
+    if (w->format == CC_CSV && check_csv(w, tensor, x, e) != CC_OK)
+        return CC_FAIL;
     if (w->format == CC_CSV)
         cc_csv_put(w->out.f, shape, x, shape->n);
     else if (shape->n > 0)
-        (void)fwrite(x, sizeof *x, shape->n, w->out.f); /* cc_file_commit sees a failure */
-    return CC_OK;
+        (void)fwrite(x, sizeof *x, shape->n, w->out.f);
+    return cc_file_check(&w->out, e);
 }
 
 int cc_tensor_file_commit(struct cc_tensor_file *w, struct cc_error *e)
@@ -101,33 +108,13 @@ void cc_tensor_file_abort(struct cc_tensor_file *w)
     free(w);
 }
 
-static int copy_pairs(const struct cc_contents *c, struct cc_pair **out, size_t *count,
-                      struct cc_error *e)
-{
-    struct cc_pair *pairs = cc_alloc0(c->metadata_count * sizeof *pairs, e);
-    int status = pairs == NULL ? CC_FAIL : CC_OK;
-    for (size_t i = 0; status == CC_OK && i < c->metadata_count; i++) {
-        pairs[i].key = cc_strdup(c->metadata[i].key, e);
-        pairs[i].value = cc_strdup(c->metadata[i].value, e);
-        if (pairs[i].key == NULL || pairs[i].value == NULL)
-            status = CC_FAIL;
-    }
-    if (status == CC_OK) {
-        *out = pairs;
-        *count = c->metadata_count;
-    } else if (pairs != NULL) {
-        cc_pairs_free(pairs, c->metadata_count);
-    }
-    return status;
-}
-
 int cc_tensor_file_metadata(const char *path, struct cc_pair **out, size_t *count,
                             struct cc_error *e)
 {
-    enum cc_format format;
+    enum cc_file_format format;
     struct cc_map map;
     struct cc_contents contents;
-    int status = cc_format_of(path, &format, e);
+    int status = cc_file_format_of(path, &format, e);
     *out = NULL;
     *count = 0;
     if (status != CC_OK || format != CC_SAFETENSORS)
@@ -137,20 +124,14 @@ int cc_tensor_file_metadata(const char *path, struct cc_pair **out, size_t *coun
         return status;
     status = cc_contents_parse(format, map.data, map.size, &contents, e);
     if (status == CC_OK) {
-        status = copy_pairs(&contents, out, count, e);
+        *out = contents.metadata;
+        *count = contents.metadata_count;
+        contents.metadata = NULL;
+        contents.metadata_count = 0;
         cc_contents_free(&contents);
     } else {
         cc_error_in(e, "%s", path);
     }
     cc_map_close(&map);
     return status;
-}
-
-void cc_pairs_free(struct cc_pair *pairs, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        free((char *)pairs[i].key);
-        free((char *)pairs[i].value);
-    }
-    free(pairs);
 }

@@ -5,12 +5,9 @@
 
 #include <stddef.h>
 
+#include "core/contents.h"
 #include "core/error.h"
 #include "core/tensor.h"
-
-struct cc_pair {
-    const char *key, *value;
-};
 
 struct cc_tensor_file;
 
@@ -22,7 +19,8 @@ int cc_tensor_file_check(const char *path, size_t count, struct cc_error *e);
 int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors, size_t count,
                          const struct cc_pair *metadata, size_t pairs, struct cc_tensor_file **out,
                          struct cc_error *e);
-/* All values of the next tensor. */
+/* All values of the next tensor. CSV holds neither an empty tensor nor values that are not finite:
+ * begin and put refuse them. */
 int cc_tensor_file_put(struct cc_tensor_file *w, const float *x, struct cc_error *e);
 /* The file appears, whole, or an error. */
 int cc_tensor_file_commit(struct cc_tensor_file *w, struct cc_error *e);
@@ -32,6 +30,5 @@ void cc_tensor_file_abort(struct cc_tensor_file *w);
 /* The metadata of a tensor file, none for .npy and .csv; *out to be freed with cc_pairs_free. */
 int cc_tensor_file_metadata(const char *path, struct cc_pair **out, size_t *count,
                             struct cc_error *e);
-void cc_pairs_free(struct cc_pair *pairs, size_t count);
 
 #endif

@@ -25,7 +25,7 @@ struct layout {
 
 struct file {
     char *path;
-    enum cc_format format;
+    enum cc_file_format format;
     struct cc_file_id id;
     const struct layout *layout;
     struct timespec modified; /* a file that changes while it is read is an error */
@@ -234,8 +234,8 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
     struct file f = {0};
     struct cc_map map;
     struct cc_contents c;
-    if (cc_format_of(path, &f.format, e) != CC_OK || modified_time(path, &f.modified, e) != CC_OK ||
-        cc_map_open(path, &map, e) != CC_OK)
+    if (cc_file_format_of(path, &f.format, e) != CC_OK ||
+        modified_time(path, &f.modified, e) != CC_OK || cc_map_open(path, &map, e) != CC_OK)
         return CC_FAIL;
     int status = cc_contents_parse(f.format, map.data, map.size, &c, e);
     size_t size = map.size;
@@ -260,8 +260,8 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
 /* Directory entries that may be part of a trace. */
 static int is_tensor_file(const struct dirent *d)
 {
-    enum cc_format format;
-    return d->d_name[0] != '.' && cc_format_of(d->d_name, &format, NULL) == CC_OK;
+    enum cc_file_format format;
+    return d->d_name[0] != '.' && cc_file_format_of(d->d_name, &format, NULL) == CC_OK;
 }
 
 static int add_directory(struct cc_trace *t, const char *path, struct cc_error *e)

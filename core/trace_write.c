@@ -7,196 +7,167 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "core/csv.h"
-#include "core/file.h"
+#include "core/interrupt.h"
 #include "core/memory.h"
-#include "core/npy.h"
-#include "core/reduce.h"
-#include "core/safetensors.h"
 
-/* --- one file --- */
-
-/* The metadata's `order`, to be freed. */
-static char *make_order(const struct cc_trace *t, struct cc_error *e)
+/* The tensors' names in their order, a line each, to be freed. */
+static char *order_of(const struct cc_trace *t, struct cc_error *e)
 {
-    char *text = NULL;
-    size_t length;
-    FILE *f = open_memstream(&text, &length);
-    if (f != NULL) {
-        for (size_t i = 0; i < cc_trace_tensors(t); i++)
-            (void)fprintf(f, "%s%s", i > 0 ? "\n" : "", cc_trace_tensor(t, i)->name);
-        if (fclose(f) != 0) {
-            free(text);
-            text = NULL;
-        }
-    }
-    if (text == NULL)
-        cc_error_set(e, "out of memory");
-    return text;
+    size_t tensors = cc_trace_tensors(t), bytes = 1;
+    for (size_t i = 0; i < tensors; i++)
+        bytes += strlen(cc_trace_tensor(t, i)->name) + 1;
+    char *order = cc_alloc0(bytes, e), *at = order;
+    for (size_t i = 0; order != NULL && i < tensors; i++)
+        at += sprintf(at, i == 0 ? "%s" : "\n%s", cc_trace_tensor(t, i)->name);
+    return order;
 }
 
-static int write_safetensors(struct cc_trace *t, size_t stream, size_t step, const char *path,
-                             float *buffer, struct cc_error *e)
+static int write_values(struct cc_trace *t, size_t stream, size_t step, struct cc_tensor_file *w,
+                        struct cc_error *e)
+{
+    float *buffer = cc_alloc(cc_trace_largest(t) * sizeof *buffer, e);
+    int status = buffer == NULL ? CC_FAIL : CC_OK;
+    for (size_t i = 0; status == CC_OK && i < cc_trace_tensors(t); i++) {
+        const float *x;
+        if (cc_interrupted())
+            status = cc_fail(e, "interrupted; nothing was written");
+        if (status == CC_OK)
+            status = cc_trace_load(t, stream, step, i, buffer, &x, e);
+        if (status == CC_OK)
+            status = cc_tensor_file_put(w, x, e);
+    }
+    cc_trace_release(t, stream, step);
+    free(buffer);
+    return status;
+}
+
+int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const char *path,
+                        const struct cc_pair *pairs, size_t count, struct cc_error *e)
 {
     struct cc_stream s = cc_trace_stream(t, stream);
-    char number[24], rank[24], *order = make_order(t, e);
-    if (order == NULL)
-        return CC_FAIL;
+    char number[24], rank[24];
     (void)snprintf(number, sizeof number, "%" PRIu64, cc_trace_step_number(t, stream, step));
     (void)snprintf(rank, sizeof rank, "%" PRId64, s.rank);
-    struct cc_metadata metadata[] = {{"schema", CC_TRACE_SCHEMA},
-                                     {"step", number},
-                                     {"rank", rank},
-                                     {"direction", s.direction == CC_PUSH ? "push" : "pull"},
-                                     {"order", order}};
-    struct cc_safetensors_writer w;
-    int status = cc_safetensors_begin(&w, path, cc_trace_tensor(t, 0), cc_trace_tensors(t),
-                                      metadata, sizeof metadata / sizeof metadata[0], e);
+    char *order = order_of(t, e);
+    size_t tensors = cc_trace_tensors(t);
+    struct cc_tensor_info *info = cc_alloc(tensors * sizeof *info, e);
+    struct cc_tensor_file *w = NULL;
+    int status = order == NULL || info == NULL ? CC_FAIL : CC_OK;
+    for (size_t i = 0; status == CC_OK && i < tensors; i++)
+        info[i] = *cc_trace_tensor(t, i);
+    const struct cc_pair own[] = {{"schema", CC_TRACE_SCHEMA},
+                                  {"direction", s.direction == CC_PUSH ? "push" : "pull"},
+                                  {"rank", rank},
+                                  {"step", number},
+                                  {"order", order}};
+    if (status == CC_OK && pairs != NULL)
+        status = cc_tensor_file_begin(path, info, tensors, pairs, count, &w, e);
+    else if (status == CC_OK)
+        status = cc_tensor_file_begin(path, info, tensors, own, sizeof own / sizeof own[0], &w, e);
+    if (status == CC_OK) {
+        status = write_values(t, stream, step, w, e);
+        if (status == CC_OK)
+            status = cc_tensor_file_commit(w, e);
+        else
+            cc_tensor_file_abort(w);
+    }
+    free(info);
     free(order);
-    if (status != CC_OK)
-        return status;
-    for (size_t i = 0; i < cc_trace_tensors(t) && status == CC_OK; i++) {
-        const float *x;
-        status = cc_trace_load(t, stream, step, i, buffer, &x, e);
-        if (status == CC_OK)
-            status = cc_safetensors_values(&w, x, cc_trace_tensor(t, i)->shape.n, e);
-    }
-    if (status == CC_OK)
-        return cc_safetensors_commit(&w, e);
-    cc_safetensors_abort(&w);
     return status;
 }
 
-static int put_values(FILE *f, enum cc_format format, const struct cc_tensor_info *tensor,
-                      const struct cc_shape *shape, const float *x, struct cc_error *e)
+/* --- directories --- */
+
+static bool is_dot(const char *name)
 {
-    size_t n = tensor->shape.n;
-    if (format == CC_NPY) {
-        (void)fwrite(x, sizeof *x, n, f);
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Whether the directory can be made, or is there and empty. */
+static int check_directory(const char *path, struct cc_error *e)
+{
+    DIR *d = opendir(path);
+    if (d == NULL && errno == ENOENT)
         return CC_OK;
-    }
-    if (!cc_finite_bits(k_reduce()->absmax(x, n)))
-        return cc_fail(e, "tensor \"%.200s\" has values that are not finite, which CSV cannot hold",
-                       tensor->name);
-    cc_csv_put(f, shape, x, n);
-    return CC_OK;
-}
-
-/* .npy and CSV: one array. */
-static int write_array(struct cc_trace *t, size_t stream, size_t step, enum cc_format format,
-                       const char *path, float *buffer, struct cc_error *e)
-{
-    struct cc_shape shape =
-        cc_trace_tensors(t) == 1 ? cc_trace_tensor(t, 0)->shape : cc_shape_flat(cc_trace_values(t));
-    struct cc_outfile out;
-    if (format == CC_CSV && shape.n == 0)
-        return cc_fail(e, "%s: CSV cannot hold a tensor without values", path);
-    if (cc_file_create(&out, path, e) != CC_OK)
-        return CC_FAIL;
-    if (format == CC_NPY)
-        cc_npy_put_header(out.f, &shape);
+    if (d == NULL)
+        return cc_fail(e, "%s: %s", path, strerror(errno));
     int status = CC_OK;
-    for (size_t i = 0; i < cc_trace_tensors(t) && status == CC_OK; i++) {
-        const float *x;
-        status = cc_trace_load(t, stream, step, i, buffer, &x, e);
-        if (status == CC_OK)
-            status = put_values(out.f, format, cc_trace_tensor(t, i), &shape, x, e);
-    }
-    if (status == CC_OK)
-        return cc_file_commit(&out, e);
-    cc_file_abort(&out);
-    cc_error_in(e, "%s", path);
+    for (struct dirent *f = readdir(d); status == CC_OK && f != NULL; f = readdir(d))
+        if (!is_dot(f->d_name))
+            status = cc_fail(e, "%s is not empty; name a new directory", path);
+    (void)closedir(d);
     return status;
 }
 
-static int write_step(struct cc_trace *t, size_t stream, size_t step, enum cc_format format,
-                      const char *path, float *buffer, struct cc_error *e)
+/* Removes the directory that was being written, and its files. */
+static void remove_directory(const char *path)
 {
-    int status = format == CC_SAFETENSORS ? write_safetensors(t, stream, step, path, buffer, e)
-                                          : write_array(t, stream, step, format, path, buffer, e);
-    cc_trace_release(t, stream, step);
-    return status;
+    DIR *d = opendir(path);
+    if (d == NULL)
+        return;
+    for (struct dirent *f = readdir(d); f != NULL; f = readdir(d))
+        if (!is_dot(f->d_name))
+            (void)unlinkat(dirfd(d), f->d_name, 0);
+    (void)closedir(d);
+    (void)rmdir(path);
 }
 
-int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, enum cc_format format,
-                        const char *path, struct cc_error *e)
+static int write_files(struct cc_trace *t, const char *directory,
+                       void (*progress)(void *context, double done), void *context, uint64_t *files,
+                       uint64_t *bytes, struct cc_error *e)
 {
-    float *buffer = cc_alloc(cc_trace_largest(t) * sizeof *buffer, e);
-    if (buffer == NULL)
-        return CC_FAIL;
-    int status = write_step(t, stream, step, format, path, buffer, e);
-    free(buffer);
-    return status;
-}
-
-/* --- all of it --- */
-
-static int is_tensor_file(const struct dirent *d)
-{
-    enum cc_format format;
-    return cc_format_of(d->d_name, &format, NULL) == CC_OK;
-}
-
-static int make_directory(const char *path, struct cc_error *e)
-{
-    if (mkdir(path, 0777) == 0)
-        return CC_OK;
-    if (errno != EEXIST)
-        return cc_fail(e, "%s: cannot be made: %s", path, strerror(errno));
-    struct dirent **names;
-    int count = scandir(path, &names, is_tensor_file, NULL);
-    if (count < 0)
-        return cc_fail(e, "%s: cannot be written to: %s", path, strerror(errno));
     int status = CC_OK;
-    if (count > 0)
-        status = cc_fail(e,
-                         "%s: already holds tensor files, as %s; remove them or choose another "
-                         "directory",
-                         path, names[0]->d_name);
-    for (int i = 0; i < count; i++)
-        free(names[i]);
-    free(names);
-    return status;
-}
-
-/* DIRECTORY/push-step000012-rank3.safetensors, to be freed. */
-static char *file_name(const struct cc_trace *t, size_t stream, size_t step, enum cc_format format,
-                       const char *directory, struct cc_error *e)
-{
-    struct cc_stream s = cc_trace_stream(t, stream);
-    char rank[32] = "", *path;
-    if (s.direction == CC_PUSH)
-        (void)snprintf(rank, sizeof rank, "-rank%" PRId64, s.rank);
-    if (asprintf(&path, "%s/%s-step%06" PRIu64 "%s%s", directory,
-                 s.direction == CC_PUSH ? "push" : "pull", cc_trace_step_number(t, stream, step),
-                 rank, cc_format_suffix(format)) < 0) {
-        cc_error_set(e, "out of memory");
-        return NULL;
-    }
-    return path;
-}
-
-int cc_trace_write(struct cc_trace *t, enum cc_format format, const char *directory,
-                   void (*progress)(void *context, size_t done, size_t total), void *context,
-                   struct cc_error *e)
-{
-    if (make_directory(directory, e) != CC_OK)
-        return CC_FAIL;
-    float *buffer = cc_alloc(cc_trace_largest(t) * sizeof *buffer, e);
-    size_t total = 0, done = 0;
-    int status = buffer != NULL ? CC_OK : CC_FAIL;
-    for (size_t s = 0; s < cc_trace_streams(t); s++)
-        total += cc_trace_steps(t, s);
-    for (size_t s = 0; s < cc_trace_streams(t); s++) {
-        for (size_t k = 0; k < cc_trace_steps(t, s) && status == CC_OK; k++) {
-            char *path = file_name(t, s, k, format, directory, e);
-            status = path != NULL ? write_step(t, s, k, format, path, buffer, e) : CC_FAIL;
+    size_t streams = cc_trace_streams(t);
+    for (size_t s = 0; s < streams; s++) {
+        struct cc_stream stream = cc_trace_stream(t, s);
+        size_t steps = cc_trace_steps(t, s);
+        for (size_t i = 0; status == CC_OK && i < steps; i++) {
+            char *path, rank[32] = "";
+            struct stat st;
+            if (stream.direction == CC_PUSH)
+                (void)snprintf(rank, sizeof rank, "-rank%" PRId64, stream.rank);
+            if (asprintf(&path, "%s/%s-step%06" PRIu64 "%s.safetensors", directory,
+                         stream.direction == CC_PUSH ? "push" : "pull",
+                         cc_trace_step_number(t, s, i), rank) < 0)
+                return cc_fail(e, "out of memory");
+            status = cc_trace_write_step(t, s, i, path, NULL, 0, e);
+            *files += 1;
+            *bytes += status == CC_OK && stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
             free(path);
-            if (status == CC_OK && progress != NULL)
-                progress(context, ++done, total);
+            if (progress != NULL)
+                progress(context, ((double)s + (double)(i + 1) / (double)steps) / (double)streams);
         }
     }
-    free(buffer);
+    return status;
+}
+
+int cc_trace_write(struct cc_trace *t, const char *directory,
+                   void (*progress)(void *context, double done), void *context, uint64_t *files,
+                   uint64_t *bytes, struct cc_error *e)
+{
+    char *path = cc_strdup(directory, e), *temporary = NULL;
+    size_t n = path == NULL ? 0 : strlen(path);
+    int status = path == NULL ? CC_FAIL : check_directory(path, e);
+    while (n > 1 && path[n - 1] == '/')
+        path[--n] = '\0';
+    if (status == CC_OK && asprintf(&temporary, "%s.tmp%ld", path, (long)getpid()) < 0)
+        status = cc_fail(e, "out of memory");
+    if (status == CC_OK && mkdir(temporary, 0777) != 0)
+        status = cc_fail(e, "%s: cannot be made: %s", directory, strerror(errno));
+    if (status != CC_OK) {
+        free(path);
+        free(temporary);
+        return status;
+    }
+    *files = *bytes = 0;
+    status = write_files(t, temporary, progress, context, files, bytes, e);
+    if (status == CC_OK && rename(temporary, path) != 0)
+        status = cc_fail(e, "%s: cannot be made: %s", directory, strerror(errno));
+    if (status != CC_OK)
+        remove_directory(temporary);
+    free(path);
+    free(temporary);
     return status;
 }

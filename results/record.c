@@ -114,6 +114,7 @@ int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...
 int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out, struct cc_error *e)
 {
     int status = CC_OK;
+    errno = 0;
     switch (format) {
     case CC_FORMAT_TABLE:
         status = cc_table_write(r, out, e);
@@ -127,8 +128,7 @@ int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
     }
     if (status != CC_OK)
         return status;
-    errno = 0;
-    if (fflush(out) != 0 || ferror(out))
+    if (ferror(out) || fflush(out) != 0)
         return cc_fail(e, "the results could not be written: %s",
                        errno != 0 ? strerror(errno) : "an earlier write failed");
     return CC_OK;

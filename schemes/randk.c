@@ -24,8 +24,7 @@ static const struct cc_param table[] = {
     {.name = NULL},
 };
 
-#define VALUES_MOST (UINT64_C(1) << 62)
-#define BATCH       1024
+#define BATCH 1024
 
 /* Four rounds over fewer bits draw some sets of indices more often than others. */
 #define LEAST_B 4
@@ -126,8 +125,6 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     float *residual = p->ef ? c->state : NULL;
     float scale = (float)((double)n / (double)k);
     uint64_t index[BATCH];
-    if (n > VALUES_MOST)
-        return cc_fail(e, "randk: a tensor of more than 2^62 values; cut it");
     if (load(ctx, x, residual, n, e) != CC_OK)
         return CC_FAIL;
     struct draw d = draw_begin(ctx, n);

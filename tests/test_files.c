@@ -88,6 +88,15 @@ static void failed_writes_say_so(void **state)
     assert_int_equal(cc_file_commit(&o, &e), CC_FAIL);
     assert_says(&e, "/dev/full: cannot be written: No space left");
     assert_int_equal(scratch_count(state), 0);
+    /* More than the stream's buffer: the write that fails is not the last. */
+    static char big[1 << 20];
+    assert_int_equal(cc_file_create(&o, "/dev/full", &e), CC_OK);
+    assert_int_equal(cc_file_check(&o, &e), CC_OK);
+    (void)fwrite(big, 1, sizeof big, o.f);
+    assert_int_equal(cc_file_check(&o, &e), CC_FAIL);
+    assert_says(&e, "/dev/full: cannot be written: No space left");
+    assert_int_equal(cc_file_commit(&o, &e), CC_FAIL);
+    assert_says(&e, "/dev/full: cannot be written: No space left");
 }
 
 /* --- JSON --- */

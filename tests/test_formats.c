@@ -17,6 +17,7 @@
 #include "core/file.h"
 #include "core/npy.h"
 #include "core/safetensors.h"
+#include "core/tensorfile.h"
 #include "tests/lib/scratch.h"
 
 static void assert_says(const struct cc_error *e, const char *words)
@@ -28,7 +29,7 @@ static void assert_says(const struct cc_error *e, const char *words)
 /* --- safetensors --- */
 
 /* Parses and, if that works, loads all values of all tensors, in order, into out. */
-static int parse(enum cc_format format, const void *bytes, size_t size, struct cc_contents *c,
+static int parse(enum cc_file_format format, const void *bytes, size_t size, struct cc_contents *c,
                  float *out, struct cc_error *e)
 {
     int status = cc_contents_parse(format, bytes, size, c, e);
@@ -184,7 +185,7 @@ static void safetensors_writes(void **state)
 {
     const struct cc_tensor_info tensors[] = {{"b\"\\\x01", {.n = 2, .dim = {1, 2}, .ndim = 2}},
                                              {"a", {.n = 1, .ndim = 0}}};
-    const struct cc_metadata metadata[] = {{"k", "v\nw"}};
+    const struct cc_pair metadata[] = {{"k", "v\nw"}};
     static const char want[] =
         "{\"__metadata__\":{\"k\":\"v\\u000aw\"},"
         "\"b\\\"\\\\\\u0001\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},"
@@ -447,6 +448,37 @@ static void csv_round_trip(void **state)
     free(bytes);
 }
 
+/* What the reader would refuse is not written, and a tensor of more than two dimensions is flat. */
+static void csv_writes_what_it_reads(void **state)
+{
+    const float bad[][3] = {{1, NAN, 2}, {1, -INFINITY, 2}};
+    static const char *const says[] = {"x.csv: tensor \"a\": the value at index 1 is NaN",
+                                       "index 1 is infinite, which CSV cannot hold; write a "};
+    const char *path = scratch_path(state, "x.csv");
+    struct cc_tensor_info a = {.name = "a", .shape = cc_shape_flat(3)};
+    struct cc_tensor_file *w;
+    struct cc_error e;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cc_tensor_file_begin(path, &a, 1, NULL, 0, &w, &e), CC_OK);
+        assert_int_equal(cc_tensor_file_put(w, bad[i], &e), CC_FAIL);
+        assert_says(&e, says[i]);
+        cc_tensor_file_abort(w);
+    }
+    a.shape = (struct cc_shape){.n = 0, .dim = {0, 3}, .ndim = 2};
+    assert_int_equal(cc_tensor_file_begin(path, &a, 1, NULL, 0, &w, &e), CC_FAIL);
+    assert_says(&e, "x.csv: tensor \"a\" is empty, which CSV cannot hold; write a .safetensors");
+    assert_int_equal(scratch_count(state), 0);
+    const float x[] = {1, 2, 3, 4};
+    a.shape = (struct cc_shape){.n = 4, .dim = {2, 1, 2}, .ndim = 3};
+    assert_int_equal(cc_tensor_file_begin(path, &a, 1, NULL, 0, &w, &e), CC_OK);
+    assert_int_equal(cc_tensor_file_put(w, x, &e), CC_OK);
+    assert_int_equal(cc_tensor_file_commit(w, &e), CC_OK);
+    size_t size;
+    char *text = scratch_read(path, &size);
+    assert_string_equal(text, "1\n2\n3\n4\n");
+    free(text);
+}
+
 int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
@@ -461,6 +493,7 @@ int main(void)
         cmocka_unit_test(csv_reads),
         cmocka_unit_test(csv_refuses),
         IN_SCRATCH(csv_round_trip),
+        IN_SCRATCH(csv_writes_what_it_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,7 +137,10 @@ static double correlation(struct cc_trace *t, size_t s, size_t k, size_t s2, siz
 {
     size_t n = cc_trace_tensor(t, 0)->shape.n;
     float *x = load(t, s, k, 0), *y = load(t, s2, k2, 0);
-    double c = k_reduce()->dot(x, y, n) / sqrt(k_reduce()->sum_sq(x, n) * k_reduce()->sum_sq(y, n));
+    double dot = 0;
+    for (size_t i = 0; i < n; i++)
+        dot += (double)x[i] * (double)y[i];
+    double c = dot / sqrt(k_reduce()->sum_sq(x, n) * k_reduce()->sum_sq(y, n));
     free(x);
     free(y);
     return c;

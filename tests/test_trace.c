@@ -263,7 +263,7 @@ static void constant_memory(void **state)
     struct cc_trace *t = open_trace(*state);
     size_t before = anonymous_kib();
     struct cc_tensor_stats s;
-    assert_int_equal(cc_trace_stats(t, 0, &s, NULL), CC_OK);
+    assert_int_equal(cc_trace_stats(t, 0, NULL, NULL, &s, NULL), CC_OK);
     assert_int_equal(s.zeros, 4 * n);
     assert_true(anonymous_kib() < before + 24 * 1024); /* sanitizers take an eighth of a step */
     cc_trace_close(t);
@@ -303,64 +303,87 @@ static void stats(void **state)
     write_ab(state, "2.safetensors", META("push", "0", "2"), 0, NAN, 0);
     struct cc_trace *t = open_trace(*state);
     struct cc_tensor_stats s[2];
-    assert_int_equal(cc_trace_stats(t, 0, s, NULL), CC_OK);
-    assert_int_equal(s[0].values, 3);
+    assert_int_equal(cc_trace_stats(t, 0, NULL, NULL, s, NULL), CC_OK);
+    assert_int_equal(s[0].values, 4);
     assert_int_equal(s[0].zeros, 1);
     assert_int_equal(s[0].not_finite, 1);
-    assert_true(s[0].min == -4 && s[0].max == 3);
+    assert_true(s[0].max_abs == 4);
     assert_true(fabs(s[0].rms - sqrt(25. / 3)) < 1e-12);
-    assert_true(fabs(s[0].peak - 4 / sqrt(12.5)) < 1e-12);
-    assert_true(s[1].rms == 0 && s[1].peak == 0 && s[1].zeros == 2);
+    assert_true(s[1].rms == 0 && s[1].max_abs == 0 && s[1].zeros == 2);
     cc_trace_close(t);
 }
 
 /* --- writing --- */
 
-static void count_progress(void *context, size_t done, size_t total)
+static void count_progress(void *context, double done)
 {
     size_t *calls = context;
     ++*calls;
-    assert_int_equal(done, *calls);
-    assert_int_equal(total, 3);
+    assert_true(done > 0 && done <= 1 && (*calls == 3) == (done == 1));
 }
 
 static void round_trips(void **state)
 {
     const char *in = scratch_path(state, "in"), *out = scratch_path(state, "out");
-    char name[64];
     assert_int_equal(mkdir(in, 0777), 0);
     write_ab(state, "in/1.safetensors", META("push", "3", "4"), 1, 2, 3);
     write_ab(state, "in/2.safetensors", META("push", "3", "5"), 4, 5, 6);
     write_ab(state, "in/3.safetensors", META("pull", "-1", "4"), 7, 8, 9);
     struct cc_trace *t = open_trace(in);
-    for (int format = CC_SAFETENSORS; format <= CC_CSV; format++) {
-        (void)snprintf(name, sizeof name, "out%d", format);
-        out = scratch_path(state, name);
-        size_t calls = 0;
-        struct cc_error e = {""};
-        if (cc_trace_write(t, (enum cc_format)format, out, count_progress, &calls, &e) != CC_OK)
-            fail_msg("%s", e.text);
-        struct cc_trace *u = open_trace(out);
-        assert_int_equal(cc_trace_streams(u), 2);
-        assert_int_equal(cc_trace_stream(u, 0).rank, 3);
-        assert_int_equal(cc_trace_step_number(u, 0, 1), 5);
-        assert_int_equal(cc_trace_tensors(u), format == CC_SAFETENSORS ? 2 : 1);
-        assert_true(first_value(u, 0, 1, 0) == 4 && first_value(u, 1, 0, 0) == 7);
-        cc_trace_close(u);
-        assert_int_equal(cc_trace_write(t, (enum cc_format)format, out, NULL, NULL, &e), CC_FAIL);
-        assert_says(&e, "already holds tensor files");
-    }
-    size_t size;
-    char *text = scratch_read(scratch_path(state, "out2/push-step000005-rank3.csv"), &size);
-    assert_string_equal(text, "4\n5\n6\n");
-    free(text);
+    size_t calls = 0;
+    uint64_t files, bytes;
+    struct cc_error e = {""};
+    if (cc_trace_write(t, out, count_progress, &calls, &files, &bytes, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    assert_int_equal(calls, 3);
+    assert_int_equal(files, 3);
+    struct stat st;
+    assert_int_equal(stat(scratch_path(state, "out/push-step000005-rank3.safetensors"), &st), 0);
+    assert_int_equal(bytes, 3 * st.st_size);
+    struct cc_trace *u = open_trace(out);
+    assert_int_equal(cc_trace_streams(u), 2);
+    assert_int_equal(cc_trace_stream(u, 0).rank, 3);
+    assert_int_equal(cc_trace_step_number(u, 0, 1), 5);
+    assert_int_equal(cc_trace_tensors(u), 2);
+    assert_string_equal(cc_trace_tensor(u, 0)->name, "a");
+    assert_int_equal(cc_trace_tensor(u, 1)->shape.ndim, 2);
+    assert_true(first_value(u, 0, 1, 0) == 4 && first_value(u, 1, 0, 1) == 9);
+    cc_trace_close(u);
+    assert_int_equal(cc_trace_write(t, out, NULL, NULL, &files, &bytes, &e), CC_FAIL);
+    assert_says(&e, "out is not empty; name a new directory");
     cc_trace_close(t);
-    t = open_trace(write_ab(state, "nan.safetensors", "", 1, NAN, 3));
-    struct cc_error e;
-    const char *path = scratch_path(state, "nan.csv");
-    assert_int_equal(cc_trace_write_step(t, 0, 0, CC_CSV, path, &e), CC_FAIL);
-    assert_says(&e, "nan.csv: tensor \"a\" has values that are not finite");
+}
+
+/* One step to one file: its own metadata or the caller's; .npy and .csv hold one tensor. */
+static void single_steps(void **state)
+{
+    struct cc_error e = {""};
+    struct cc_pair *pairs;
+    size_t count, size;
+    struct cc_trace *t =
+        open_trace(write_ab(state, "in.safetensors", META("push", "3", "4"), 1, 2, 3));
+    const char *path = scratch_path(state, "out.safetensors");
+    const struct cc_pair mine[] = {{"k", "v"}};
+    assert_int_equal(cc_trace_write_step(t, 0, 0, path, mine, 1, &e), CC_OK);
+    assert_int_equal(cc_tensor_file_metadata(path, &pairs, &count, &e), CC_OK);
+    assert_int_equal(count, 1);
+    assert_string_equal(pairs[0].value, "v");
+    cc_pairs_free(pairs, count);
+    assert_int_equal(cc_trace_write_step(t, 0, 0, path, NULL, 0, &e), CC_OK);
+    assert_int_equal(cc_tensor_file_metadata(path, &pairs, &count, &e), CC_OK);
+    assert_int_equal(count, 5);
+    assert_string_equal(pairs[4].value, "a\nb");
+    cc_pairs_free(pairs, count);
+    path = scratch_path(state, "out.csv");
+    assert_int_equal(cc_trace_write_step(t, 0, 0, path, NULL, 0, &e), CC_USAGE);
+    assert_says(&e, "write a .safetensors file");
     assert_int_equal(access(path, F_OK), -1);
+    cc_trace_close(t);
+    t = open_trace(scratch_write(state, "in.csv", "1,2\n3,4\n", 8));
+    assert_int_equal(cc_trace_write_step(t, 0, 0, path, NULL, 0, &e), CC_OK);
+    char *text = scratch_read(path, &size);
+    assert_string_equal(text, "1,2\n3,4\n");
+    free(text);
     cc_trace_close(t);
 }
 
@@ -371,7 +394,7 @@ int main(void)
         IN_SCRATCH(streams),        IN_SCRATCH(without_metadata),  IN_SCRATCH(standard_names),
         IN_SCRATCH(refused_traces), IN_SCRATCH(disagreeing_files), IN_SCRATCH(mixed_types),
         IN_SCRATCH(changed_files),  IN_SCRATCH(constant_memory),   IN_SCRATCH(threads),
-        IN_SCRATCH(stats),          IN_SCRATCH(round_trips),
+        IN_SCRATCH(stats),          IN_SCRATCH(round_trips),       IN_SCRATCH(single_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

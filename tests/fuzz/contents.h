@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static inline void fuzz_contents(enum cc_format format, const uint8_t *data, size_t size)
+static inline void fuzz_contents(enum cc_file_format format, const uint8_t *data, size_t size)
 {
     struct cc_contents c;
     struct cc_error e = {""};
