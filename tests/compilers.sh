@@ -1,13 +1,86 @@
 #!/bin/sh
-# Every scheme gives the same bytes from every compiler and every instruction set: encodes two steps
-# of a synthetic trace with each program named in COMMCOMP and COMMCOMP_OTHERS, under each value of
-# COMMCOMP_ISA that the machine has, and compares the containers with the first.
+# Every scheme gives the same results from every compiler and every instruction set: each program
+# named in COMMCOMP and COMMCOMP_OTHERS, under each value of COMMCOMP_ISA that the machine has,
+# - encodes one step of a synthetic trace: the containers must be equal byte for byte;
+# - benches three steps of one, residuals carried from step to step: the rows of sizes and errors
+#   must be equal to the last digit.
+# An instruction set that the machine lacks is skipped, and said so; any other failure counts.
 set -u
 COMMCOMP=${COMMCOMP:-build/bin/commcomp}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT INT TERM
 passed=0
 failed=0
+
+fail() {
+    failed=$((failed + 1))
+    echo "FAILED: $*"
+    sed 's/^/    /' "$dir/err" | head -n 5
+}
+
+# What the machine has, as the program says.
+isas=
+for isa in scalar avx2 avx512; do
+    if COMMCOMP_ISA=$isa "$COMMCOMP" schemes >"$dir/out" 2>"$dir/err"; then
+        isas="$isas $isa"
+    elif grep -q 'this machine has no' "$dir/err"; then
+        echo "skipped: $isa, which this machine lacks"
+    else
+        fail "$COMMCOMP with $isa"
+    fi
+done
+
+# compare WHAT: $dir/out with the first of its kind.
+compare() {
+    if ! [ -s "$dir/out" ]; then
+        fail "$1: no output"
+    elif ! [ -e "$dir/first" ]; then
+        mv "$dir/out" "$dir/first" || exit 1
+        passed=$((passed + 1))
+    elif cmp -s "$dir/out" "$dir/first"; then
+        passed=$((passed + 1))
+    else
+        diff "$dir/out" "$dir/first" >"$dir/err" 2>&1
+        fail "$1 differs from the first"
+    fi
+}
+
+# for_each FUNCTION ARGUMENT: FUNCTION PROGRAM ISA ARGUMENT for each program and instruction set.
+for_each() {
+    rm -f "$dir/first"
+    for program in "$COMMCOMP" ${COMMCOMP_OTHERS:-}; do
+        for isa in $isas; do
+            rm -f "$dir/out" "$dir/err"
+            "$1" "$program" "$isa" "$2"
+        done
+    done
+}
+
+encode() {
+    if COMMCOMP_ISA=$2 "$1" encode --scheme "$3" "$tensors" "$dir/out" >/dev/null 2>"$dir/err"; then
+        compare "$3: $1 with $2"
+    else
+        fail "$3: $1 with $2: encode exits $?"
+    fi
+}
+
+# The document without what tells the programs and their runs apart; one row a line.
+rows='
+import json, sys
+d = json.load(sys.stdin)
+assert d["rows"] and "error" not in d
+for r in d["rows"]:
+    print(json.dumps(r))'
+
+bench() {
+    if COMMCOMP_ISA=$2 "$1" bench -q --scheme "$3" --net resnet20 --steps 3 --no-speed \
+        --format json >"$dir/json" 2>"$dir/err" &&
+        python3 -c "$rows" <"$dir/json" >"$dir/out" 2>>"$dir/err"; then
+        compare "bench $3: $1 with $2"
+    else
+        fail "bench $3: $1 with $2 exits $?"
+    fi
+}
 
 "$COMMCOMP" trace synth "$dir/trace" --net resnet20 --steps 2 -q >/dev/null || exit 1
 tensors="$dir/trace/push-step000001-rank0.safetensors"
@@ -17,26 +90,13 @@ topk:k=4,bucket=64 randk:ef=0 threshold:tau=0.001 dgc:density=0.01 powersgd:rank
 local:every=2,inner=(3lc:s=1.5)"
 schemes=$("$COMMCOMP" schemes --format csv | tail -n +2 | cut -d, -f1 | uniq)
 for scheme in $schemes $variants; do
-    first=
-    for program in "$COMMCOMP" ${COMMCOMP_OTHERS:-}; do
-        for isa in scalar avx2 avx512; do
-            COMMCOMP_ISA=$isa "$program" encode --scheme "$scheme" "$tensors" "$dir/out.cc" \
-                >/dev/null 2>"$dir/err"
-            if grep -q 'this machine has no' "$dir/err"; then
-                [ "$scheme" != fp32 ] || echo "skipped: $isa, which this machine lacks"
-                continue
-            fi
-            sum=$(cksum <"$dir/out.cc")
-            first=${first:-$sum}
-            if [ "$sum" = "$first" ]; then
-                passed=$((passed + 1))
-            else
-                failed=$((failed + 1))
-                echo "$scheme: $program with $isa gives other bytes"
-            fi
-            rm -f "$dir/out.cc"
-        done
-    done
+    for_each encode "$scheme"
 done
+if command -v python3 >/dev/null; then
+    for_each bench all
+    for_each bench "$(echo $variants | tr ' ' ,)"
+else
+    echo "skipped: the benches are not compared, there is no python3"
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
