@@ -174,15 +174,27 @@ asan:
 $(BUILD)/commcomp.1: $(BIN)
 	$(BIN) --man > $@
 
-install: $(BIN) $(LIB) $(BUILD)/commcomp.1
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib \
+# What schemes/scheme.h, schemes/spec.h and core/trace.h need; the other headers are the library's own.
+PUBLIC_CORE    := $(addprefix core/,error.h isa.h memory.h param.h random.h tensor.h trace.h)
+PUBLIC_SCHEMES := schemes/scheme.h schemes/spec.h
+
+$(BUILD)/commcomp.pc: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+	    'Name: commcomp' 'Description: gradient compression codecs' 'Version: $(VERSION)' \
+	    'Cflags: -I$${includedir}/commcomp' \
+	    'Libs: -L$${libdir} -lcommcomp $(LDLIBS) -fopenmp -pthread' > $@
+
+install: $(BIN) $(LIB) $(BUILD)/commcomp.1 $(BUILD)/commcomp.pc
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
 	    $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/commcomp/core \
 	    $(DESTDIR)$(PREFIX)/include/commcomp/schemes
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 $(BUILD)/commcomp.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
 	install -m 644 $(BUILD)/commcomp.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 core/*.h $(DESTDIR)$(PREFIX)/include/commcomp/core/
-	install -m 644 schemes/*.h $(DESTDIR)$(PREFIX)/include/commcomp/schemes/
+	install -m 644 $(PUBLIC_CORE) $(DESTDIR)$(PREFIX)/include/commcomp/core/
+	install -m 644 $(PUBLIC_SCHEMES) $(DESTDIR)$(PREFIX)/include/commcomp/schemes/
 
 C_FILES := $(filter-out $(BUILD)/%,$(wildcard core/*.[ch] schemes/*.[ch] schemes/kernels/*.[ch] \
            models/*.[ch] bench/*.[ch] results/*.[ch] cmd/*.[ch] tests/*.[ch] tests/*/*.[ch]))
