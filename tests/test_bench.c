@@ -1,5 +1,5 @@
 /* What bench measures: sizes and errors against sums by hand and against plain loops, passes, small
- * tensors, whole periods, schemes that fail; the samples of the speeds; statistics. */
+ * tensors, whole periods, schemes that fail; the samples of the speeds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,6 @@
 #include "bench/speed.h"
 #include "core/isa.h"
 #include "core/memory.h"
-#include "core/stats.h"
 #include "core/trace.h"
 #include "tests/lib/scratch.h"
 
@@ -466,7 +465,7 @@ static void one_scheme_fails(void **state)
     free(expected);
     free(q);
     close_plan(&alone);
-    /* Given up is given up: the speeds leave it out. */
+    /* The speeds of the others are measured. */
     struct cc_speed speed;
     const struct cc_speed_limits limits = {.least = 2, .most = 2};
     struct cc_error e = {""};
@@ -601,31 +600,6 @@ static void no_roofline(void **state)
     close_plan(&f);
 }
 
-/* --- statistics --- */
-
-static void statistics(void **state)
-{
-    (void)state;
-    struct cc_stats s = cc_stats_of((double[]){3, 1, 2}, 3);
-    assert_true(s.count == 3 && s.median == 2 && s.mean == 2 && s.sd == 1);
-    assert_true(s.min == 1 && s.max == 3 && s.outliers == 0);
-    s = cc_stats_of((double[]){4, 1, 2, 3}, 4);
-    assert_true(s.median == 2.5 && close_to(s.sd, sqrt(5. / 3)));
-    /* Median 3.5, median deviation 1.5: an outlier is more than 14.826 * 1.5 / 0.6745 away. */
-    s = cc_stats_of((double[]){5, 4, 1000, 3, 2, 1}, 6);
-    assert_true(s.median == 3.5 && s.max == 1000 && s.outliers == 1);
-    s = cc_stats_of((double[]){5, 4, 36.4, 3, 2, 1}, 6);
-    assert_int_equal(s.outliers, 0);
-    s = cc_stats_of((double[]){5, 4, 36.5, 3, 2, 1}, 6);
-    assert_int_equal(s.outliers, 1);
-    s = cc_stats_of((double[]){7, 7, 7, 7}, 4);
-    assert_true(s.median == 7 && s.sd == 0 && s.outliers == 0);
-    s = cc_stats_of((double[]){9}, 1);
-    assert_true(s.count == 1 && s.median == 9 && s.mean == 9 && s.sd == 0 && s.min == 9);
-    s = cc_stats_of(NULL, 0);
-    assert_true(s.count == 0 && s.median == 0 && s.max == 0);
-}
-
 int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
@@ -635,7 +609,6 @@ int main(void)
         IN_SCRATCH(passes),           IN_SCRATCH(min_size),       IN_SCRATCH(contexts_and_names),
         IN_SCRATCH(one_scheme_fails), IN_SCRATCH(fails_at_speed), IN_SCRATCH(settle_fails),
         IN_SCRATCH(settling),         IN_SCRATCH(speeds),         IN_SCRATCH(no_roofline),
-        cmocka_unit_test(statistics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
