@@ -110,17 +110,30 @@ replay: $(FUZZ_NAMES:%=$(BUILD)/fuzz/replay_%)
 fuzz-build:
 	@$(MAKE) -s -j$(JOBS) $(FUZZ_BUILD) $(FUZZ_NAMES:%=$(BUILD)/fuzzing/fuzz/fuzz_%)
 
-# FUZZ_SECONDS in all; findings and new seeds stay in $(BUILD)/fuzzing.
+# FUZZ_SECONDS in all; findings, logs and new seeds stay in $(BUILD)/fuzzing.
+FUZZ_EACH = $(shell echo $$(($(FUZZ_SECONDS) / $(words $(FUZZ_NAMES)))))
+
 fuzz: fuzz-build
+	@if ! [ "$(FUZZ_EACH)" -ge 1 ]; then \
+	    echo "FUZZ_SECONDS=$(FUZZ_SECONDS): at least $(words $(FUZZ_NAMES)), one for each target" >&2; \
+	    exit 1; \
+	fi
 	@for name in $(FUZZ_NAMES); do \
+	    log=$(BUILD)/fuzzing/$$name.log; \
 	    mkdir -p $(BUILD)/fuzzing/corpus/$$name; \
-	    echo "fuzzing $$name"; \
+	    rm -f $(BUILD)/fuzzing/$$name-* $$log; \
+	    echo "fuzzing $$name for $(FUZZ_EACH) s"; \
 	    $(BUILD)/fuzzing/fuzz/fuzz_$$name -verbosity=0 -timeout=20 \
-	        -max_total_time=$$(($(FUZZ_SECONDS) / $(words $(FUZZ_NAMES)))) -print_final_stats=1 \
+	        -max_total_time=$(FUZZ_EACH) -print_final_stats=1 \
 	        -artifact_prefix=$(BUILD)/fuzzing/$$name- \
-	        $(BUILD)/fuzzing/corpus/$$name tests/fuzz/corpus/$$name 2>&1 | \
-	        grep -E 'ERROR|SUMMARY|number_of_executed|Test unit written' ; \
-	    if ls $(BUILD)/fuzzing/$$name-* >/dev/null 2>&1; then exit 1; fi; \
+	        $(BUILD)/fuzzing/corpus/$$name tests/fuzz/corpus/$$name >$$log 2>&1; \
+	    status=$$?; \
+	    grep number_of_executed $$log; \
+	    if [ $$status -ne 0 ] || ls $(BUILD)/fuzzing/$$name-* >/dev/null 2>&1; then \
+	        tail -n 40 $$log; \
+	        echo "fuzz_$$name: exit $$status; all of it is in $$log"; \
+	        exit 1; \
+	    fi; \
 	done
 
 # Every seed and every finding through its target.

@@ -1,0 +1,614 @@
+/* What bench measures: sizes and errors against sums by hand and against plain loops, passes, small
+ * tensors, whole periods, schemes that fail; the samples of the speeds. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/plan.h"
+#include "bench/quality.h"
+#include "bench/roofline.h"
+#include "bench/speed.h"
+#include "core/isa.h"
+#include "core/memory.h"
+#include "core/trace.h"
+#include "tests/lib/scratch.h"
+
+/* --- a trace of two tensors and three steps, numbered 10, 20 and 30 --- */
+
+enum { WEIGHTS = 6, BIAS = 3, VALUES = WEIGHTS + BIAS, STEPS = 3, MOST_TENSORS = 4 };
+
+/* A step: the weights, then the bias. Both scales of int8 are 1, so the first step's errors are
+ * -0.25, 0.5, 0.5 and 0.25; the others have none. */
+static const float gradients[STEPS][VALUES] = {
+    {127, 1.25F, -2.5F, 3.5F, 0, -64, -127, 8, 0.25F},
+    {-127, 2, 3, 0, 5, 6, 127, -7, 1},
+    {127, -3, 1, 1, -5, 32, 127, 0, 2},
+};
+
+static void write_step(void **state, const char *direction, int rank, int step, const float *x)
+{
+    char header[512], name[64];
+    (void)snprintf(header, sizeof header,
+                   "{\"__metadata__\":{\"schema\":\"commcomp-trace/1\",\"direction\":\"%s\","
+                   "\"rank\":\"%d\",\"step\":\"%d\",\"order\":\"weights\\nbias\"},"
+                   "\"weights\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
+                   "\"bias\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[24,36]}}",
+                   direction, rank, step);
+    (void)snprintf(name, sizeof name, "%s%d.safetensors", direction, step);
+    scratch_safetensors(state, name, header, x, VALUES * sizeof *x);
+}
+
+/* A plan with all that it points to. */
+struct fixture {
+    struct cc_plan plan;
+    struct cc_spec_list schemes;
+    struct cc_spec *raw;
+    struct cc_error failed[16];
+};
+
+static void open_plan(struct fixture *f, struct cc_trace *trace, const char *schemes)
+{
+    struct cc_error e = {""};
+    *f = (struct fixture){.schemes = {0}};
+    if (cc_spec_list_parse(schemes, &f->schemes, &e) != CC_OK ||
+        cc_spec_parse("fp32", &f->raw, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    assert_true(f->schemes.count <= sizeof f->failed / sizeof f->failed[0]);
+    f->plan = (struct cc_plan){.trace = trace,
+                               .schemes = &f->schemes,
+                               .raw = f->raw,
+                               .steps = cc_trace_steps(trace, 0),
+                               .seed = 42,
+                               .threads = 1,
+                               .failed = f->failed};
+}
+
+static void close_plan(struct fixture *f)
+{
+    cc_trace_close(f->plan.trace);
+    cc_spec_free(f->raw);
+    cc_spec_list_free(&f->schemes);
+}
+
+static struct cc_trace *open_trace(const char *path)
+{
+    struct cc_trace *t;
+    struct cc_error e = {""};
+    if (cc_trace_open(path, &t, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    return t;
+}
+
+static void open_gradients(struct fixture *f, void **state, const char *schemes)
+{
+    for (int i = 0; i < STEPS; i++)
+        write_step(state, "push", 3, 10 * (i + 1), gradients[i]);
+    open_plan(f, open_trace(*state), schemes);
+}
+
+/* Every scheme after so many passes; the caller frees what is returned. */
+static struct cc_quality *measure(const struct cc_plan *p, size_t passes)
+{
+    size_t each[16], done = 0, schemes = p->schemes->count;
+    struct cc_quality *q = calloc(schemes * cc_trace_tensors(p->trace), sizeof *q);
+    struct cc_error e = {""};
+    assert_non_null(q);
+    for (size_t s = 0; s < schemes; s++)
+        each[s] = passes;
+    if (cc_quality_measure(p, each, q, &done, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    assert_int_equal(done, schemes);
+    return q;
+}
+
+/* --- by hand --- */
+
+static void fp32_by_hand(void **state)
+{
+    struct fixture f;
+    open_gradients(&f, state, "fp32");
+    struct cc_quality *q = measure(&f.plan, 1), all = q[0];
+    double raw = 0, sums = 0;
+    for (int i = 0; i < VALUES; i++) {
+        double sum = 0;
+        for (int s = 0; s < STEPS; s++) {
+            raw += (double)gradients[s][i] * (double)gradients[s][i];
+            sum += (double)gradients[s][i];
+        }
+        sums += sum * sum;
+    }
+    cc_quality_add(&all, &q[1]);
+    assert_int_equal(all.values, VALUES);
+    assert_int_equal(all.steps, STEPS);
+    assert_int_equal(all.payload_bytes, STEPS * VALUES * 4);
+    assert_true(all.error_sq == 0 && all.cumulative_error_sq == 0 && all.max_error == 0);
+    assert_true(all.raw_sq == raw && all.output_sq == raw && all.dot == raw);
+    assert_true(all.cumulative_raw_sq == sums);
+    free(q);
+    close_plan(&f);
+}
+
+static void int8_by_hand(void **state)
+{
+    struct fixture f;
+    open_gradients(&f, state, "int8");
+    struct cc_quality *q = measure(&f.plan, 1);
+    assert_int_equal(q[0].payload_bytes, STEPS * (4 + WEIGHTS));
+    assert_int_equal(q[1].payload_bytes, STEPS * (4 + BIAS));
+    /* Decoded are 1 for 1.25, -2 for -2.5, 4 for 3.5 and 0 for 0.25. */
+    const double weights = 0.0625 + 0.25 + 0.25;
+    assert_true(q[0].error_sq == weights && q[1].error_sq == 0.0625);
+    assert_true(q[0].cumulative_error_sq == weights && q[1].cumulative_error_sq == 0.0625);
+    assert_true(q[0].max_error == 0.5 && q[1].max_error == 0.25);
+    assert_true(q[0].dot == q[0].raw_sq + 1.25 * (1 - 1.25) - 2.5 * (-2 + 2.5) + 3.5 * (4 - 3.5));
+    assert_true(q[1].output_sq == q[1].raw_sq - 0.0625 && q[1].dot == q[1].output_sq);
+    cc_quality_add(&q[0], &q[1]);
+    assert_true(q[0].max_error == 0.5 && q[0].error_sq == weights + 0.0625);
+    /* No residual: a second pass is as the first. */
+    struct cc_quality *again = measure(&f.plan, 2);
+    assert_memory_equal(&again[1], &q[1], sizeof q[1]);
+    free(again);
+    free(q);
+    close_plan(&f);
+}
+
+/* Nothing in the first step, the sum in the second; the third begins a period that is not whole. */
+static void local_by_hand(void **state)
+{
+    struct fixture f;
+    open_gradients(&f, state, "local:every=2");
+    assert_int_equal(cc_plan_steps(&f.plan, 0), 2);
+    struct cc_quality *q = measure(&f.plan, 1);
+    double first = 0, sums = 0, dot = 0, most = 0;
+    for (int i = 0; i < WEIGHTS; i++) {
+        const double a = (double)gradients[0][i], b = (double)gradients[1][i];
+        first += a * a;
+        sums += (a + b) * (a + b);
+        dot += b * (a + b);
+        most = fmax(most, fabs(a));
+    }
+    assert_int_equal(q[0].steps, 2);
+    assert_int_equal(q[0].payload_bytes, 4 * WEIGHTS);
+    assert_true(q[0].error_sq == 2 * first); /* -a, then (a + b) - b */
+    assert_true(q[0].max_error == most && q[0].dot == dot && q[0].output_sq == sums);
+    assert_true(q[0].cumulative_error_sq == 0 && q[0].cumulative_raw_sq == sums);
+    free(q);
+    /* A period longer than the trace: it begins again. */
+    f.plan.steps = 1;
+    assert_int_equal(cc_plan_steps(&f.plan, 0), 2);
+    q = measure(&f.plan, 1);
+    assert_int_equal(q[0].payload_bytes, 4 * WEIGHTS);
+    assert_true(q[0].error_sq == 2 * first && q[0].raw_sq == 2 * first);
+    assert_true(q[0].dot == 2 * first && q[0].output_sq == 4 * first);
+    assert_true(q[0].cumulative_raw_sq == 4 * first && q[0].cumulative_error_sq == 0);
+    free(q);
+    close_plan(&f);
+}
+
+static void whole_periods(void **state)
+{
+    struct fixture f;
+    open_gradients(&f, state, "fp32,local:every=3,local:every=5,local:every=1");
+    assert_int_equal(cc_plan_steps(&f.plan, 0), 3);
+    assert_int_equal(cc_plan_steps(&f.plan, 1), 3);
+    assert_int_equal(cc_plan_steps(&f.plan, 2), 5);
+    assert_int_equal(cc_plan_steps(&f.plan, 3), 3);
+    f.plan.steps = 2;
+    assert_int_equal(cc_plan_steps(&f.plan, 0), 2);
+    assert_int_equal(cc_plan_steps(&f.plan, 1), 3);
+    struct cc_quality *q = measure(&f.plan, 1);
+    assert_int_equal(q[4].steps, 5);
+    assert_int_equal(q[4].payload_bytes, 4 * WEIGHTS);
+    free(q);
+    close_plan(&f);
+}
+
+/* --- by plain loops --- */
+
+struct loop {
+    struct cc_codec codec;
+    float *load, *y, *cumulative, *sum;
+    uint8_t *payload;
+};
+
+static struct loop loop_new(const struct cc_spec *s, struct cc_shape shape)
+{
+    struct loop w = {.codec = {.scheme = s->scheme, .params = s->params, .shape = shape}};
+    w.codec.state = cc_alloc(cc_state_bytes(&w.codec), NULL);
+    w.codec.scratch = cc_alloc(cc_scratch_bytes(&w.codec), NULL);
+    w.payload = cc_alloc(cc_bound(&w.codec), NULL);
+    w.load = cc_alloc(shape.n * sizeof(float), NULL);
+    w.y = cc_alloc(shape.n * sizeof(float), NULL);
+    w.cumulative = calloc(shape.n, sizeof(float));
+    w.sum = calloc(shape.n, sizeof(float));
+    cc_codec_reset(&w.codec);
+    return w;
+}
+
+static void loop_free(struct loop *w)
+{
+    free(w->codec.state);
+    free(w->codec.scratch);
+    free(w->payload);
+    free(w->load);
+    free(w->y);
+    free(w->cumulative);
+    free(w->sum);
+}
+
+static void loop_add(struct loop *w, const float *g, size_t len, struct cc_quality *q)
+{
+    q->payload_bytes += len;
+    for (size_t i = 0; i < w->codec.shape.n; i++) {
+        const double y = (double)w->y[i], x = (double)g[i];
+        q->error_sq += (y - x) * (y - x);
+        q->raw_sq += x * x;
+        q->output_sq += y * y;
+        q->dot += y * x;
+        q->max_error = fmax(q->max_error, (double)fabsf(w->y[i] - g[i]));
+        w->cumulative[i] += w->y[i] - g[i];
+        w->sum[i] += g[i];
+    }
+}
+
+/* What one tensor comes to in the last of the passes, with everything from the first kept. */
+static struct cc_quality loop_measure(const struct cc_plan *p, size_t scheme, size_t tensor,
+                                      size_t passes)
+{
+    const struct cc_tensor_info *info = cc_trace_tensor(p->trace, tensor);
+    const struct cc_stream stream = cc_trace_stream(p->trace, p->stream);
+    const size_t steps = cc_plan_steps(p, scheme);
+    struct loop w = loop_new(p->schemes->item[scheme], info->shape);
+    struct cc_quality q = {.values = info->shape.n, .steps = steps};
+    struct cc_error e = {""};
+    for (size_t step = 0; step < passes * steps; step++) {
+        const struct cc_context ctx = {.seed = p->seed,
+                                       .rank = stream.rank,
+                                       .direction = stream.direction,
+                                       .step = step,
+                                       .tensor = tensor,
+                                       .name = info->name};
+        const float *g;
+        size_t len;
+        if (cc_trace_load(p->trace, p->stream, step % steps % p->steps, tensor, w.load, &g, &e) !=
+                CC_OK ||
+            cc_encode(&w.codec, &ctx, g, w.payload, cc_bound(&w.codec), &len, &e) != CC_OK ||
+            cc_decode(&w.codec, &ctx, w.payload, len, w.y, &e) != CC_OK)
+            fail_msg("%s", e.text);
+        if (step >= (passes - 1) * steps)
+            loop_add(&w, g, len, &q);
+    }
+    for (size_t i = 0; i < info->shape.n; i++) {
+        q.cumulative_error_sq += (double)w.cumulative[i] * (double)w.cumulative[i];
+        q.cumulative_raw_sq += (double)w.sum[i] * (double)w.sum[i];
+    }
+    loop_free(&w);
+    return q;
+}
+
+static bool close_to(double a, double b)
+{
+    return fabs(a - b) <= 1e-12 * fmax(fabs(a), fabs(b));
+}
+
+static bool alike(const struct cc_quality *a, const struct cc_quality *b)
+{
+    return a->values == b->values && a->steps == b->steps && a->payload_bytes == b->payload_bytes &&
+           close_to(a->error_sq, b->error_sq) && close_to(a->raw_sq, b->raw_sq) &&
+           close_to(a->output_sq, b->output_sq) && close_to(a->dot, b->dot) &&
+           a->max_error == b->max_error &&
+           close_to(a->cumulative_error_sq, b->cumulative_error_sq) &&
+           close_to(a->cumulative_raw_sq, b->cumulative_raw_sq);
+}
+
+static void compare_with_loops(const struct cc_plan *p, size_t passes)
+{
+    const size_t tensors = cc_trace_tensors(p->trace);
+    struct cc_quality *q = measure(p, passes);
+    for (size_t s = 0; s < p->schemes->count; s++) {
+        if (cc_plan_failed(p, s))
+            fail_msg("%s", p->failed[s].text);
+        for (size_t t = 0; t < tensors; t++) {
+            const struct cc_quality expected = loop_measure(p, s, t, passes);
+            if (!alike(&q[s * tensors + t], &expected))
+                fail_msg("%s, tensor %zu, %zu passes, %s", p->schemes->item[s]->name, t, passes,
+                         cc_isa_name(cc_isa()));
+        }
+    }
+    free(q);
+}
+
+static const char catalogue[] = "int8,int8:ef=1,3lc,3lc:s=1.75,ternary:ef=1,randk,dgc,powersgd,"
+                                "local:every=2,inner=3lc,qsgd,efsign";
+
+static void files_by_loops(void **state)
+{
+    struct fixture f;
+    open_gradients(&f, state, catalogue);
+    for (size_t passes = 1; passes <= 3; passes++)
+        compare_with_loops(&f.plan, passes);
+    f.plan.steps = 1;
+    compare_with_loops(&f.plan, 2);
+    close_plan(&f);
+}
+
+/* Tensors longer than a block of sums, and ends that fill no register; every instruction set. */
+static void blocks_by_loops(void **state)
+{
+    (void)state;
+    const struct cc_tensor_info tensors[MOST_TENSORS] = {{"long", cc_shape_flat(9001)},
+                                                         {"odd", cc_shape_flat(37)},
+                                                         {"one", cc_shape_flat(1)},
+                                                         {"block", cc_shape_flat(4096)}};
+    const struct cc_synth how = {
+        .distribution = CC_LAPLACE, .seed = 5, .steps = 2, .ranks = 1, .decay = 0.5};
+    struct cc_trace *t;
+    struct cc_error e = {""};
+    struct fixture f;
+    if (cc_trace_synth(&how, tensors, MOST_TENSORS, "test", &t, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    open_plan(&f, t, catalogue);
+    const enum cc_isa best = cc_isa();
+    for (int isa = 0; isa < CC_ISAS; isa++) {
+        if (!cc_isa_has((enum cc_isa)isa))
+            continue;
+        cc_isa_force((enum cc_isa)isa);
+        compare_with_loops(&f.plan, 2);
+    }
+    cc_isa_force(best);
+    close_plan(&f);
+}
+
+/* Residuals are kept from pass to pass, where there are any. */
+static void passes(void **state)
+{
+    struct fixture f;
+    open_gradients(&f, state, "3lc,int8");
+    struct cc_quality *one = measure(&f.plan, 1), *two = measure(&f.plan, 2);
+    assert_false(alike(&one[0], &two[0]));
+    assert_true(one[0].raw_sq == two[0].raw_sq);
+    assert_true(one[0].cumulative_raw_sq == two[0].cumulative_raw_sq);
+    assert_memory_equal(&one[2], &two[2], 2 * sizeof *one);
+    free(one);
+    free(two);
+    close_plan(&f);
+}
+
+/* --- plans --- */
+
+static void min_size(void **state)
+{
+    struct fixture f;
+    open_gradients(&f, state, "int8");
+    f.plan.min_size = BIAS + 1;
+    assert_ptr_equal(cc_plan_spec(&f.plan, 0, 0), f.schemes.item[0]);
+    assert_ptr_equal(cc_plan_spec(&f.plan, 0, 1), f.raw);
+    struct cc_quality *q = measure(&f.plan, 1);
+    assert_int_equal(q[0].payload_bytes, STEPS * (4 + WEIGHTS));
+    assert_int_equal(q[1].payload_bytes, STEPS * 4 * BIAS);
+    assert_true(q[0].error_sq > 0 && q[1].error_sq == 0);
+    free(q);
+    f.plan.min_size = BIAS; /* which the bias has */
+    assert_ptr_equal(cc_plan_spec(&f.plan, 0, 1), f.schemes.item[0]);
+    close_plan(&f);
+}
+
+static void contexts_and_names(void **state)
+{
+    struct fixture f;
+    char name[32];
+    write_step(state, "pull", -1, 10, gradients[1]);
+    open_gradients(&f, state, "fp32");
+    cc_plan_stream_name(&f.plan, name, sizeof name);
+    assert_string_equal(name, "push 3");
+    struct cc_context c = cc_plan_context(&f.plan, 1, 7);
+    assert_true(c.seed == 42 && c.rank == 3 && c.direction == CC_PUSH && c.step == 7);
+    assert_true(c.tensor == 1 && c.offset == 0 && strcmp(c.name, "bias") == 0);
+    f.plan.stream = 1;
+    f.plan.steps = 1;
+    cc_plan_stream_name(&f.plan, name, sizeof name);
+    assert_string_equal(name, "pull");
+    c = cc_plan_context(&f.plan, 0, 0);
+    assert_true(c.rank == -1 && c.direction == CC_PULL);
+    struct cc_quality *q = measure(&f.plan, 1);
+    double raw = 0;
+    for (int i = 0; i < WEIGHTS; i++)
+        raw += (double)gradients[1][i] * (double)gradients[1][i];
+    assert_true(q[0].raw_sq == raw);
+    free(q);
+    close_plan(&f);
+}
+
+/* --- schemes that fail --- */
+
+/* The first two steps add up to infinity in the bias, which only `local` minds. */
+static void open_huge(struct fixture *f, void **state, const char *schemes)
+{
+    float huge[VALUES];
+    memcpy(huge, gradients[0], sizeof huge);
+    huge[WEIGHTS + 1] = 0.75F * FLT_MAX;
+    write_step(state, "push", 3, 10, huge);
+    write_step(state, "push", 3, 20, huge);
+    open_plan(f, open_trace(*state), schemes);
+}
+
+static void assert_gave_up(const struct fixture *f, const char *path, size_t scheme)
+{
+    char start[600];
+    for (size_t s = 0; s < f->schemes.count; s++)
+        assert_int_equal(cc_plan_failed(&f->plan, s), s == scheme);
+    const char *text = f->failed[scheme].text;
+    (void)snprintf(start, sizeof start, "%s, push 3, step 20, local: ", path);
+    if (strncmp(text, start, strlen(start)) != 0 || strstr(text, "bias") == NULL ||
+        strstr(text, "index 1") == NULL)
+        fail_msg("\"%s\" does not say what failed where", text);
+}
+
+static void one_scheme_fails(void **state)
+{
+    struct fixture f, alone;
+    open_huge(&f, state, "fp32,local,int8");
+    struct cc_quality *q = measure(&f.plan, 2);
+    assert_gave_up(&f, *state, 1);
+    open_plan(&alone, open_trace(*state), "fp32,int8");
+    struct cc_quality *expected = measure(&alone.plan, 2);
+    assert_memory_equal(&q[0], &expected[0], 2 * sizeof *q);
+    assert_memory_equal(&q[4], &expected[2], 2 * sizeof *q);
+    free(expected);
+    free(q);
+    close_plan(&alone);
+    /* The speeds of the others are measured. */
+    struct cc_speed speed;
+    const struct cc_speed_limits limits = {.least = 2, .most = 2};
+    struct cc_error e = {""};
+    assert_int_equal(cc_speed_measure(&f.plan, &limits, &speed, &e), CC_OK);
+    assert_gave_up(&f, *state, 1);
+    assert_true(speed.samples == 2 && speed.encode[0] > 0 && speed.encode[2 * 2] > 0);
+    cc_speed_free(&speed);
+    close_plan(&f);
+}
+
+/* Without the sizes first, and from a thread. */
+static void fails_at_speed(void **state)
+{
+    struct cc_speed speed;
+    const struct cc_speed_limits limits = {.least = 2, .most = 3};
+    struct cc_error e = {""};
+    for (int threads = 1; threads <= 2; threads++) {
+        struct fixture f;
+        open_huge(&f, state, "int8,local");
+        f.plan.threads = threads;
+        assert_int_equal(cc_speed_measure(&f.plan, &limits, &speed, &e), CC_OK);
+        assert_gave_up(&f, *state, 1);
+        assert_true(speed.samples >= 2 && speed.encode[0] > 0 && speed.decode[1] > 0);
+        cc_speed_free(&speed);
+        close_plan(&f);
+    }
+}
+
+static void settle_fails(void **state)
+{
+    struct fixture f;
+    size_t passes;
+    struct cc_error e = {""};
+    open_huge(&f, state, "local,local:every=1");
+    assert_int_equal(cc_quality_settle(&f.plan, 0, 20, &passes, &e), CC_FAIL);
+    assert_non_null(strstr(e.text, ", push 3, step 20, local: "));
+    assert_int_equal(cc_quality_settle(&f.plan, 1, 20, &passes, &e), CC_OK);
+    close_plan(&f);
+}
+
+/* --- settling --- */
+
+static void settling(void **state)
+{
+    struct fixture f;
+    size_t passes = 0;
+    struct cc_error e = {""};
+    open_gradients(&f, state, "3lc,int8,local:every=2,int8:ef=1");
+    assert_int_equal(cc_quality_settle(&f.plan, 0, 200, &passes, &e), CC_OK);
+    assert_in_range(passes, 10, 200);
+    assert_int_equal(cc_quality_settle(&f.plan, 0, 4, &passes, &e), CC_OK);
+    assert_int_equal(passes, 4);
+    assert_int_equal(cc_quality_settle(&f.plan, 1, 200, &passes, &e), CC_OK);
+    assert_int_equal(passes, 1);
+    /* Every pass sends the same. */
+    assert_int_equal(cc_quality_settle(&f.plan, 2, 200, &passes, &e), CC_OK);
+    assert_int_equal(passes, 10);
+    assert_int_equal(cc_quality_settle(&f.plan, 3, 200, &passes, &e), CC_OK);
+    assert_in_range(passes, 10, 200);
+    close_plan(&f);
+}
+
+/* --- speeds --- */
+
+static void assert_samples(const struct cc_speed *s, size_t schemes)
+{
+    for (size_t i = 0; i < schemes; i++)
+        for (size_t k = 0; k < s->samples; k++) {
+            double encode = 0, decode = 0;
+            assert_true(s->encode[i * s->most + k] > 0 && s->decode[i * s->most + k] > 0);
+            for (size_t t = 0; s->tensor_encode != NULL && t < s->tensors; t++) {
+                const size_t at = (i * s->tensors + t) * s->most + k;
+                assert_true(s->tensor_encode[at] > 0 && s->tensor_decode[at] > 0);
+                encode += s->tensor_encode[at];
+                decode += s->tensor_decode[at];
+            }
+            if (s->tensor_encode != NULL)
+                assert_true(fabs(encode / s->encode[i * s->most + k] - 1) < 1e-9 &&
+                            fabs(decode / s->decode[i * s->most + k] - 1) < 1e-9);
+        }
+}
+
+static void speeds(void **state)
+{
+    static const struct {
+        struct cc_speed_limits limits;
+        int threads;
+        size_t from, to; /* how many samples */
+    } runs[] = {
+        {{.discard = 1, .least = 3, .most = 5, .seconds = 0}, 1, 3, 3},
+        {{.discard = 0, .least = 2, .most = 4, .seconds = 600}, 1, 4, 4},
+        {{.discard = 2, .least = 3, .most = 100000, .seconds = 0.05}, 1, 3, 100000},
+        {{.discard = 1, .least = 3, .most = 3, .per_tensor = true}, 1, 3, 3},
+        {{.discard = 1, .least = 3, .most = 3}, 2, 3, 3},
+    };
+    struct fixture f;
+    open_gradients(&f, state, "fp32,3lc,local:every=2");
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        struct cc_speed s;
+        struct cc_error e = {""};
+        f.plan.threads = runs[i].threads;
+        if (cc_speed_measure(&f.plan, &runs[i].limits, &s, &e) != CC_OK)
+            fail_msg("%s", e.text);
+        assert_in_range(s.samples, runs[i].from, runs[i].to);
+        assert_int_equal(s.most, runs[i].limits.most);
+        assert_int_equal(s.tensors, 2);
+        assert_true((s.tensor_encode != NULL) == runs[i].limits.per_tensor);
+        assert_true((s.tensor_decode != NULL) == runs[i].limits.per_tensor);
+        assert_samples(&s, f.schemes.count);
+        for (size_t k = 0; k < f.schemes.count; k++)
+            assert_false(cc_plan_failed(&f.plan, k));
+        cc_speed_free(&s);
+        assert_null(s.encode);
+    }
+    close_plan(&f);
+}
+
+/* No limit where memory is not what limits. */
+static void no_roofline(void **state)
+{
+    struct fixture f;
+    struct cc_limits limit = {1, 1};
+    struct cc_error e = {""};
+    open_gradients(&f, state, "int8,zstd");
+    assert_true(cc_cache_bytes() >= 4096);
+    assert_int_equal(cc_roofline_measure(f.schemes.item[0], 1000, 1004, &limit, &e), CC_OK);
+    assert_true(limit.encode == 0 && limit.decode == 0);
+    limit = (struct cc_limits){1, 1};
+    assert_int_equal(cc_roofline_measure(f.schemes.item[1], cc_cache_bytes(), 1e6, &limit, &e),
+                     CC_OK);
+    assert_true(limit.encode == 0 && limit.decode == 0);
+    close_plan(&f);
+}
+
+int main(void)
+{
+#define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+    const struct CMUnitTest tests[] = {
+        IN_SCRATCH(fp32_by_hand),     IN_SCRATCH(int8_by_hand),   IN_SCRATCH(local_by_hand),
+        IN_SCRATCH(whole_periods),    IN_SCRATCH(files_by_loops), cmocka_unit_test(blocks_by_loops),
+        IN_SCRATCH(passes),           IN_SCRATCH(min_size),       IN_SCRATCH(contexts_and_names),
+        IN_SCRATCH(one_scheme_fails), IN_SCRATCH(fails_at_speed), IN_SCRATCH(settle_fails),
+        IN_SCRATCH(settling),         IN_SCRATCH(speeds),         IN_SCRATCH(no_roofline),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
