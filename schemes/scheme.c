@@ -109,11 +109,10 @@ int cc_refuse(const struct cc_context *ctx, const float *x, const float *r, size
                            "encoded",
                            name, index, x[i] != x[i] ? "NaN" : "infinite");
         if (r != NULL && !cc_finite(x[i] + r[i]))
-            return cc_fail(
-                e,
-                "tensor '%s': the value at index %zu plus what was kept of earlier steps "
-                "overflows (%g + %g); scale the values down or start afresh",
-                name, index, (double)x[i], (double)r[i]);
+            return cc_fail(e,
+                           "tensor '%s': gradient plus residual at index %zu overflows (%g + %g); "
+                           "scale the values down or start from a fresh residual",
+                           name, index, (double)x[i], (double)r[i]);
     }
     return cc_fail(e, "tensor '%s': a value overflows while it is encoded; scale the values down",
                    name);
