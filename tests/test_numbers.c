@@ -84,7 +84,7 @@ static void int8_refuses(void **state)
                   scale_minus[] = {0, 0, 0x80, 0xbf, 0, 0, 0, 0};
     struct vector v;
     vector_open(&v, "int8", 4);
-    vector_refuses(&v, nan_at_2, "tensor 't', step 0: the value at index 2 is NaN");
+    vector_refuses(&v, nan_at_2, "tensor 't': the value at index 2 is NaN");
     vector_refuses(&v, inf_at_1, "index 1 is infinite");
     vector_rejects(&v, code, 8, "byte 6: the code -128");
     vector_rejects(&v, scale_nan, 8, "byte 0: the scale is nan");
@@ -107,7 +107,7 @@ static void int8_refuses_an_overflowing_residual(void **state)
     vector_open(&v, "int8:ef=1", 1);
     assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, sizeof out, &len, &e), CC_OK);
     assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, sizeof out, &len, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "residual at index 0 overflows"));
+    assert_non_null(strstr(e.text, "the value at index 0 plus what was kept of earlier steps"));
     vector_close(&v);
 }
 

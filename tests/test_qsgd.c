@@ -256,7 +256,7 @@ static void encode_refuses(void **state)
         struct vector v;
         vector_open(&v, specs[s], 20);
         x[19] = NAN;
-        vector_refuses(&v, x, "tensor 't', step 0: the value at index 19 is NaN");
+        vector_refuses(&v, x, "tensor 't': the value at index 19 is NaN");
         x[11] = INFINITY;
         vector_refuses(&v, x, "index 11 is infinite");
         vector_close(&v);

@@ -116,7 +116,7 @@ static void sparse_refuses(void **state)
     for (int ef = 0; ef < 2; ef++) {
         struct kit k = open_flat(ef ? "sparse" : "sparse:ef=0,index=u32", 5000);
         k.ctx.offset = 100;
-        expect_encode_refusal(&k, x, "tensor 'w', step 0: the value at index 5099 is NaN");
+        expect_encode_refusal(&k, x, "tensor 'w': the value at index 5099 is NaN");
         kit_close(&k);
     }
     /* Of the first step 3e38 stays behind. */
