@@ -40,7 +40,7 @@ BIN     := $(BUILD)/bin/commcomp
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
-SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh
+SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh tests/install.sh
 TEST_LIB_OBJ := $(TEST_LIB:%.c=$(BUILD)/obj/%.o)
 
 # Fuzz targets: each tests/fuzz/fuzz_X.c, with seeds in tests/fuzz/corpus/X. fuzz_X is libFuzzer's,

@@ -107,7 +107,7 @@ static void int8_refuses_an_overflowing_residual(void **state)
     vector_open(&v, "int8:ef=1", 1);
     assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, sizeof out, &len, &e), CC_OK);
     assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, sizeof out, &len, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "the value at index 0 plus what was kept of earlier steps"));
+    assert_non_null(strstr(e.text, "gradient plus residual at index 0 overflows"));
     vector_close(&v);
 }
 

@@ -177,7 +177,7 @@ static void refuses_non_finite(void **state)
     struct kit k = kit_open("mqe1bit:block=2", cc_shape_flat(4));
     ((float *)k.codec.state)[3] = FLT_MAX;
     expect_encode_refused(&k, (const float[]){0, 0, 0, FLT_MAX},
-                          "the value at index 3 plus what was kept of earlier steps");
+                          "gradient plus residual at index 3 overflows");
     kit_close(&k);
 }
 
