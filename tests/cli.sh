@@ -1,7 +1,9 @@
 #!/bin/sh
 # The command line: exit codes, messages, files. COMMCOMP is the program. A case is `t` (or `q` for
-# a quiet one), with the expected exit code and the words, and the checks that follow it.
+# a quiet one), with the expected exit code and the words, and the checks that follow it. Every JSON
+# document that a case leaves is held against tests/schema at the end.
 set -u
+tests=$(realpath "$(dirname "$0")") || exit 1
 program=$(realpath "${COMMCOMP:-build/bin/commcomp}") || exit 1
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -9,10 +11,15 @@ trap 'exit 130' INT TERM
 cd "$dir" || exit 1
 unset COMMCOMP_ISA
 export ASAN_OPTIONS=allocator_may_return_null=1 # as malloc does
-passed=0 failed=0 case='' good=1
+passed=0 failed=0 case='' good=1 documents=0
+mkdir documents || exit 1
 
 end_case() {
     [ -z "$case" ] && return
+    case " $case " in
+        *' --help '* | *' -h '*) ;;
+        *' --format json '*) [ ! -s out ] || document out ;;
+    esac
     if [ $good = 1 ]; then
         passed=$((passed + 1))
     else
@@ -21,6 +28,30 @@ end_case() {
         sed 's/^/    stdout: /' out | head -n 8
         sed 's/^/    stderr: /' err | head -n 8
     fi
+}
+
+# document FILE: JSON for check_documents.
+document() {
+    documents=$((documents + 1))
+    cp "$1" "documents/$documents"
+    echo "documents/$documents: commcomp $case" >>documents/cases
+}
+
+# All of them at once: python takes longer to start than to check.
+check_documents() {
+    case='JSON against the schema' good=1
+    : >out
+    (cd documents && seq "$documents" | xargs python3 "$tests/check_json.py") 2>err
+    case $? in
+        0) [ "$documents" -gt 20 ] || bad "only $documents documents" ;;
+        77) echo "skipped: $documents JSON documents are not held against the schema: $(cat err)" ;;
+        *)
+            for n in $(sed -n 's/^\([0-9]*\):.*/\1/p' err | sort -nu); do
+                bad "$(grep "^documents/$n:" documents/cases)"
+            done
+            good=0
+            ;;
+    esac
 }
 
 bad() {
@@ -123,6 +154,7 @@ err '\.json'
 no_file x.pdf
 q 0 schemes -o x.csv -o x.json
 no_file x.csv
+document x.json
 q 0 schemes --format csv -q
 cp out all.csv
 q 0 schemes -o x.csv
@@ -426,6 +458,81 @@ t 1 bench --scheme fp32 --trace missing --format json
 json '"missing" in d["error"]'
 t 2 bench --scheme 3lc:s=1.5,int9
 err "did you mean 'int8'?"
+q 0 bench -q --trace net --scheme 3lc,int8 --no-speed --format csv
+cp out once.csv
+q 0 bench -q --trace net --scheme 3lc,int8 --no-speed --passes 2 --format csv
+grep '^int8,' once.csv | sed 's/,3,1,/,3,2,/' >want
+grep '^int8,' out | cmp -s - want || bad "int8 has no residual, but its second pass differs"
+grep '^3lc,' once.csv | sed 's/,3,1,/,3,2,/' >want
+! grep '^3lc,' out | cmp -s - want || bad "the second pass of 3lc is as the first"
+q 0 bench -q --values 1k --steps 2 --scheme 3lc,int8,efsign --no-speed --passes auto --format json
+json '[r["passes"] >= 10 for r in d["rows"]] == [True, False, True]'
+json 'd["rows"][1]["passes"] == 1'
+t 2 bench --passes 0
+err '--passes'
+q 0 bench -q --net resnet20 --steps 1 --scheme int8 --no-speed --min-size 100 --format json
+json 'd["rows"][0]["min_size"] == 100 and 269722 + 2000 < d["rows"][0]["payload_bytes"] < 280000'
+q 0 bench -q --net resnet20 --steps 1 --scheme int8 --no-speed --min-size 1M --format json
+json 'd["rows"][0]["ratio"] == 1 and d["rows"][0]["nmse"] == 0 and d["rows"][0]["scheme"] == "int8"'
+q 0 bench -q --net resnet20 --steps 2 --scheme paper --samples 2 --discard 0 --format json
+json 'all(r["encode_gb_per_s"] > 0 and r["decode_gb_per_s"] > 0 for r in d["rows"])'
+json 'len(d["rows"]) == 10 and all(r["samples"] == 2 and r["tensor"] is None for r in d["rows"])'
+json 'all(r["encode_roofline"] is None for r in d["rows"])'
+q 0 bench -q --net resnet20 --steps 2 --scheme fp32,3lc --samples 2 --threads 2 --format json
+json 'all(r["threads"] == 2 and r["encode_gb_per_s"] > 0 for r in d["rows"])'
+t 2 bench --values 1k --threads 2
+err 'has a single tensor'
+t 2 bench --net resnet20 --threads 2 --per-tensor
+err '--threads with --per-tensor'
+q 0 bench -q --net resnet20 --steps 1 --scheme 3lc,int8 --per-tensor --samples 1 --format json
+json 'len(d["rows"]) == 118 and len({r["tensor"] for r in d["rows"]}) == 59'
+json 'sum(r["values"] for r in d["rows"]) == 2 * 269722'
+json 'sum(r["payload_bytes"] for r in d["rows"][59:]) == 269722 + 59 * 4'
+json 'all(r["encode_gb_per_s"] > 0 and r["decode_gb_per_s"] > 0 for r in d["rows"])'
+q 0 bench -q --net resnet20 --steps 1 --scheme 3lc --per-tensor --no-speed --format json
+json 'len(d["rows"]) == 59 and all(r["encode_gb_per_s"] is None for r in d["rows"])'
+q 0 bench -q --trace net --scheme fp16 --no-speed --stream all --format json
+json '[r["stream"] for r in d["rows"]] == ["push 0", "push 1", "pull"]'
+json 'len({r["nmse"] for r in d["rows"]}) == 3'
+q 0 bench -q --trace net --scheme fp16 --no-speed --stream push --format json
+json '[r["stream"] for r in d["rows"]] == ["push 0", "push 1"]'
+t 1 bench --trace five.csv --scheme fp16 --stream pull --format json
+err "five.csv has no stream 'pull'"
+json 'd["rows"] == [] and "no stream" in d["error"]'
+for distribution in laplace gaussian student mixture; do
+    q 0 bench -q --values 10k --steps 1 --scheme int8 --no-speed --synthetic $distribution \
+        --format json
+    json 'd["rows"][0]["trace"] == "synthetic:'$distribution':10k" and d["rows"][0]["nmse"] > 0'
+done
+mkdir huge
+echo 3e38 | tee huge/1.csv >huge/2.csv
+t 1 bench -q --trace huge --scheme fp32,local,int8 --no-speed --format json -o huge.json
+err 'huge, push 0, step 1, local: '
+json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"] and "step 1, local" in d["error"]'
+document huge.json # the rows of those that did not fail
+same out huge.json
+q 0 bench -q --values 1k --steps 1 --scheme int8 --no-speed -o int8.json
+document int8.json
+q 0 encode --scheme int8 x.npy x.cc --format json
+json 'd["command"] == "encode" and d["rows"][0]["payload_bytes"] == 5004'
+q 0 decode x.cc x.out.npy --format json
+json 'd["command"] == "decode" and d["rows"][0]["payload_bytes"] == 5004'
+t 1 encode --scheme int8 missing.npy y.cc --format json
+json '"missing.npy" in d["error"]'
+t 1 trace info missing --format json
+json '"missing" in d["error"]'
+
+# --- the commands of the README, on a trace made here ---
+q 0 trace synth captured --values 5k --steps 4 --ranks 2 --pulls
+awk '/^```/ { code = !code } code && /^commcomp /' "$tests/../README.md" |
+    sed 's/ *#.*//; s/^commcomp //' >readme
+[ "$(wc -l <readme)" -ge 8 ] || bad "the README has few commands"
+while read -r line; do
+    case $line in
+        bench*) line="$line -q --samples 1" ;;
+    esac
+    t 0 $line
+done <readme
 
 # --- instruction sets ---
 COMMCOMP_ISA=avx1024
@@ -434,6 +541,8 @@ t 1 schemes
 err 'avx1024'
 unset COMMCOMP_ISA
 
+end_case
+check_documents
 end_case
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
