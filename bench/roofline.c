@@ -71,7 +71,7 @@ static unsigned one_pass(struct streams *r, const struct cc_pattern *p, size_t b
 /* The best time of the passes, in seconds. */
 static double best_seconds(struct streams *r, const struct cc_pattern *passes, size_t count)
 {
-    static const size_t blocks[] = {256, 1024, 8192};
+    static const size_t blocks[] = {256, 1024, 8192, 1 << 18};
     double best = INFINITY;
     volatile unsigned sink = 0;
     for (int i = 0; i < REPEATS; i++) {

@@ -149,9 +149,10 @@ static void speed_columns(struct cc_record *r, size_t row, const char *what, dou
     cc_record_number(r, row, "samples", (double)samples);
 }
 
+/* NaN, and so null, where the sums overflow. */
 static double ratio_or_exact(double error, double of)
 {
-    return error == 0 ? 0 : error / of;
+    return error == 0 ? 0 : isfinite(of) ? error / of : NAN;
 }
 
 static void quality_columns(struct cc_record *r, size_t row, const struct cc_quality *q)
