@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-/* Catches SIGINT, SIGTERM and SIGHUP once, unless they are ignored; the second one ends the program at once. */
+/* Catches SIGINT, SIGTERM and SIGHUP once, unless they are ignored; the second one ends the program
+ * at once. */
 void cc_interrupt_catch(void);
 bool cc_interrupted(void);
 
