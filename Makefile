@@ -219,11 +219,11 @@ format:
 
 lint:
 	@tools/install-deps.sh $(DEPS_LINT)
-	clang-format --dry-run --Werror $(C_FILES)
+	@clang-format --dry-run --Werror $(C_FILES)
 	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang SANITIZE=-Werror all tests
-	printf '%s\n' $(LIB_SRC) $(CMD_SRC) | xargs -P $(JOBS) -n 4 sh -c \
+	@printf '%s\n' $(LIB_SRC) $(CMD_SRC) | xargs -P $(JOBS) -n 4 sh -c \
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS)' tidy
-	printf '%s\n' $(KERNELS) | xargs -P $(JOBS) -n 4 sh -c 'clang-tidy --quiet "$$@" -- \
+	@printf '%s\n' $(KERNELS) | xargs -P $(JOBS) -n 4 sh -c 'clang-tidy --quiet "$$@" -- \
 	    $(TIDY_FLAGS) -DCC_ISA=avx512 $(filter-out -mprefer-vector-width=512,$(ISA_avx512))' tidy
 
 clean:

@@ -20,6 +20,15 @@ const struct cc_command *const cc_commands[] = {
 };
 /* clang-format on */
 
+/* For what is printed without a record. */
+static int printed(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return CC_OK;
+    perror("commcomp: stdout");
+    return CC_FAIL;
+}
+
 /* How many words of the command line name the command; 0 if they do not. */
 static int words_matched(const struct cc_command *c, int argc, char **argv)
 {
@@ -101,7 +110,7 @@ static int run_command(const struct cc_command *c, int argc, char **argv, int fi
     cc_record_init(&args.record, c->name, c->columns, argc, (const char *const *)argv);
     if (args.help) {
         cc_help_command(c, stdout);
-        status = CC_OK;
+        status = printed();
     } else {
         if (status == CC_OK)
             status = cc_isa_init(&e);
@@ -125,20 +134,20 @@ int main(int argc, char **argv)
     bool help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
     if (help && argc == 2) {
         cc_help_program(stdout);
-        return CC_OK;
+        return printed();
     }
     if (strcmp(word, "--version") == 0) {
         printf("commcomp %s\n", cc_version());
-        return CC_OK;
+        return printed();
     }
     if (strcmp(word, "--man") == 0) {
         cc_help_man(stdout);
-        return CC_OK;
+        return printed();
     }
     if (is_group(word) && argc == 3 &&
         (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
         cc_help_group(word, stdout);
-        return CC_OK;
+        return printed();
     }
     if (help) { /* `commcomp help bench` is `commcomp bench --help` */
         static char dash_help[] = "--help";
