@@ -228,6 +228,27 @@ static void empty(void **state)
     rig_close(&rig);
 }
 
+/* Less room than the bound is refused before anything is written. */
+static void short_output(void **state)
+{
+    struct rig rig;
+    assert_true(rig_open(&rig, *state));
+    const struct cc_shape shape = cc_shape_flat(77);
+    const struct cc_context ctx = rig_context(5);
+    float x[77];
+    uint8_t out[1] = {0x3c};
+    size_t len = 12345;
+    data_fill(DATA_LAPLACE, 1, x, shape.n);
+    rig_shape(&rig, &shape);
+    for (size_t short_by = 1; short_by < cc_bound(&rig.codec); short_by += 40)
+        assert_int_equal(
+            cc_encode(&rig.codec, &ctx, x, out, cc_bound(&rig.codec) - short_by, &len, &rig.e),
+            CC_FAIL);
+    assert_int_equal(out[0], 0x3c);
+    assert_int_equal(len, 12345);
+    rig_close(&rig);
+}
+
 /* --- scale --- */
 
 /* What is decoded from x times a power of two is what is decoded from x, times it; threshold alone
@@ -494,6 +515,7 @@ int main(int argc, char **argv)
         {"residual_identity", residual_identity, ""},
         {"round_trip", round_trip, ""},
         {"empty", empty, ""},
+        {"short_output", short_output, ""},
         {"scale", scale, ""},
         {"not_finite", not_finite, ""},
         {"summable", summable, ""},
