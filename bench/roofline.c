@@ -11,6 +11,14 @@
 
 enum { MAX_STREAMS = 4, REPEATS = 5 };
 
+/* One pass over n values: streams of float32 read, streams of float32 read and written in place,
+ * and bytes of payload written (encode) or read while n float32 are written (decode). */
+struct cc_pattern {
+    size_t values, reads, updates;
+    size_t payload_bytes;
+    size_t outputs; /* streams of float32 written: 1 for decode */
+};
+
 /* Buffers for the patterns of one scheme. */
 struct streams {
     float *stream[MAX_STREAMS];
@@ -112,6 +120,8 @@ int cc_roofline_measure(const struct cc_spec *s, size_t values, double payload_b
     if (s->scheme->traffic == NULL || values < least)
         return CC_OK;
     struct cc_traffic t = s->scheme->traffic(s->params);
+    if (t.passes == 0)
+        return CC_OK;
     struct cc_pattern encode[2];
     size_t payload = (size_t)(payload_bytes * ((double)least / (double)values)), most = 1;
     for (unsigned i = 0; i < t.passes; i++) {

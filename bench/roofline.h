@@ -13,14 +13,6 @@
 #include "core/isa.h"
 #include "schemes/spec.h"
 
-/* One pass over n values: streams of float32 read, streams of float32 read and written in place,
- * and bytes of payload written (encode) or read while n float32 are written (decode). */
-struct cc_pattern {
-    size_t values, reads, updates;
-    size_t payload_bytes;
-    size_t outputs; /* streams of float32 written: 1 for decode */
-};
-
 struct k_memory {
     /* Reads n floats; what it returns depends on all of them. */
     unsigned (*read)(const float *x, size_t n);
