@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
+#include "core/cache.h"
 #include "core/clock.h"
 #include "core/memory.h"
 
@@ -92,24 +92,6 @@ static double best_seconds(struct streams *r, const struct cc_pattern *passes, s
     }
     (void)sink;
     return best;
-}
-
-size_t cc_cache_bytes(void)
-{
-    /* Not sysconf: on some virtual machines it tells the whole host's cache. */
-    size_t most = 0;
-    for (int level = 0; level < 8; level++) {
-        char path[80];
-        size_t kilobytes = 0;
-        (void)snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", level);
-        FILE *f = fopen(path, "r");
-        if (f == NULL)
-            continue;
-        if (fscanf(f, "%zuK", &kilobytes) == 1 && kilobytes << 10 > most)
-            most = kilobytes << 10;
-        (void)fclose(f);
-    }
-    return most > 0 ? most : (size_t)32 << 20;
 }
 
 int cc_roofline_measure(const struct cc_spec *s, size_t values, double payload_bytes,

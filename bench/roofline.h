@@ -36,7 +36,4 @@ struct cc_limits {
 int cc_roofline_measure(const struct cc_spec *s, size_t values, double payload_bytes,
                         struct cc_limits *out, struct cc_error *e);
 
-/* Bytes of the machine's largest cache; 32 MB if the system does not tell. */
-size_t cc_cache_bytes(void);
-
 #endif

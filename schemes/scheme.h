@@ -73,6 +73,8 @@ struct cc_codec {
                       saved, restored. NULL when there is none, and for a codec that only decodes */
     void *scratch; /* scratch_bytes, aligned to CC_ALIGN, contents meaningless between calls: it may
                       be shared by codecs that do not work at the same time */
+    int threads;   /* that one call may use; 0 and 1: the calling one alone. The payload, the state
+                      and what is decoded do not depend on it, nor do the sizes */
 };
 
 struct cc_scheme {

@@ -16,6 +16,7 @@
 #include "bench/quality.h"
 #include "bench/roofline.h"
 #include "bench/speed.h"
+#include "core/cache.h"
 #include "core/isa.h"
 #include "core/memory.h"
 #include "core/trace.h"

@@ -1,0 +1,15 @@
+/* The machine's caches, for loops that must decide whether to write past them. */
+#ifndef CC_CORE_CACHE_H
+#define CC_CORE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Bytes of the largest cache; 32 MiB if the system does not tell. Read once. */
+size_t cc_cache_bytes(void);
+
+/* Whether so many bytes are better written past the cache (non-temporal stores): they would not
+ * stay in it until somebody reads them. The same bytes either way. */
+bool cc_write_past(size_t bytes);
+
+#endif

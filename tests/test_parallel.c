@@ -1,0 +1,102 @@
+/* Cutting work into parts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "core/copy.h"
+#include "core/isa.h"
+#include "core/parallel.h"
+
+static void parts_are_never_too_small(void **state)
+{
+    (void)state;
+    assert_int_equal(cc_parts(0, 1000, 10), 1);
+    assert_int_equal(cc_parts(1, 1000, 10), 1);
+    assert_int_equal(cc_parts(8, 0, 10), 1);
+    assert_int_equal(cc_parts(8, 19, 10), 1);
+    assert_int_equal(cc_parts(8, 20, 10), 2);
+    assert_int_equal(cc_parts(8, 1000, 10), 8);
+    assert_int_equal(cc_parts(1000, 1000000, 1), CC_PARTS_MAX);
+    assert_int_equal(cc_parts(2, 5, 0), 2);
+}
+
+/* Borders ascend from 0 to n, on multiples, and no part is longer than its share and a multiple. */
+static void parts_cover_everything_once(void **state)
+{
+    (void)state;
+    static const size_t multiples[] = {1, 5, 64, 4096};
+    for (size_t n = 0; n < 20000; n = 3 * n / 2 + 1)
+        for (int parts = 1; parts <= 9; parts++)
+            for (size_t k = 0; k < 4; k++) {
+                size_t m = multiples[k], before = 0;
+                assert_int_equal(cc_part_begin(n, parts, 0, m), 0);
+                for (int p = 1; p <= parts; p++) {
+                    size_t at = cc_part_begin(n, parts, p, m);
+                    assert_true(at >= before && at <= n);
+                    assert_true(p == parts || at % m == 0);
+                    assert_true(at - before <= n / (size_t)parts + 1 + m ||
+                                p == parts); /* the last one takes what rounding left */
+                    before = at;
+                }
+                assert_int_equal(before, n);
+            }
+}
+
+struct tally {
+    unsigned char seen[CC_PARTS_MAX];
+};
+
+static void mark(void *arg, int part)
+{
+    struct tally *t = arg;
+    t->seen[part]++;
+}
+
+static void every_part_runs_once(void **state)
+{
+    (void)state;
+    for (int parts = 1; parts <= CC_PARTS_MAX; parts++) {
+        struct tally t = {{0}};
+        cc_parallel(parts, mark, &t);
+        for (int p = 0; p < CC_PARTS_MAX; p++)
+            assert_int_equal(t.seen[p], p < parts);
+    }
+}
+
+/* Every alignment and length; nothing beside the copy is touched. */
+static void copies_past_the_cache(void **state)
+{
+    (void)state;
+    static unsigned char from[512], to[1024];
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)(i * 7 + 1);
+    enum cc_isa before = cc_isa();
+    for (int isa = 0; isa < CC_ISAS; isa++) {
+        cc_isa_force((enum cc_isa)isa);
+        for (size_t at = 0; at < 70; at++)
+            for (size_t n = 0; n < 300; n++) {
+                memset(to, 0, sizeof to);
+                k_copy()->past(to + 100 + at, from + at % 3, n);
+                k_copy()->fence();
+                assert_memory_equal(to + 100 + at, from + at % 3, n);
+                assert_int_equal(to[99 + at], 0);
+                assert_int_equal(to[100 + at + n], 0);
+            }
+    }
+    cc_isa_force(before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_are_never_too_small),
+        cmocka_unit_test(parts_cover_everything_once),
+        cmocka_unit_test(every_part_runs_once),
+        cmocka_unit_test(copies_past_the_cache),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
