@@ -26,6 +26,9 @@ struct k_reduce {
 };
 CC_KERNELS(k_reduce)
 
+/* The max of the bits of |x[i] + r[i]|, or of |x[i]| where r is NULL, by so many threads. */
+uint32_t cc_absmax(const float *x, const float *r, size_t n, int threads);
+
 /* Whether a maximum of magnitude bits says that every value was finite. */
 static inline int cc_finite_bits(uint32_t absmax)
 {

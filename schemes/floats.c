@@ -69,16 +69,12 @@ static void load_part(void *arg, int part)
     cc_sink_close(&sink);
 }
 
+/* In place: asking for the page ahead costs time here, see core/tile.h. */
 static void add_part(void *arg, int part)
 {
     const struct job *j = arg;
-    size_t end = begin(j, part + 1);
-    for (size_t i = begin(j, part), m; i < end; i += m) {
-        m = end - i < CC_TILE ? end - i : CC_TILE;
-        cc_ahead(j->in + i * j->width, m * j->width);
-        cc_ahead(j->y + i, m * sizeof(float));
-        j->format->add(j->in + i * j->width, *j->scale, j->y + i, m);
-    }
+    size_t first = begin(j, part);
+    j->format->add(j->in + first * j->width, *j->scale, j->y + first, begin(j, part + 1) - first);
 }
 
 int cc_floats_decode(const struct k_stream *format, size_t width, const struct cc_codec *c,
