@@ -16,6 +16,13 @@
 #define CC_SUM_BLOCK 4096
 #define CC_SUM_LANES 16
 
+/* How many blocks. Their sums, taken by several threads, are added in order to what one would
+ * give. */
+static inline size_t cc_sum_blocks(size_t n)
+{
+    return n / CC_SUM_BLOCK + (n % CC_SUM_BLOCK != 0);
+}
+
 struct k_reduce {
     /* max of the bits of |x[i]|; 0 for n = 0. */
     uint32_t (*absmax)(const float *x, size_t n);
