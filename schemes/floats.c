@@ -29,8 +29,8 @@ static void encode_part(void *arg, int part)
     size_t first = begin(j, part), end = begin(j, part + 1);
     cc_sink_open(&sink, j->out + first * j->width, j->n * (sizeof(float) + j->width));
     for (size_t i = first, m; i < end; i += m) {
-        m = end - i < CC_TILE ? end - i : CC_TILE;
-        cc_ahead(j->x + i, m * sizeof(float));
+        m = cc_sink_tile(&sink, end - i);
+        cc_sink_ahead(&sink, j->x + i, m * sizeof(float));
         uint32_t bits = j->format->copy(j->x + i, cc_sink_room(&sink), m);
         most = bits > most ? bits : most;
         cc_sink_put(&sink, m * j->width);
@@ -61,8 +61,8 @@ static void load_part(void *arg, int part)
     size_t first = begin(j, part), end = begin(j, part + 1);
     cc_sink_open(&sink, j->y + first, j->n * (sizeof(float) + j->width));
     for (size_t i = first, m; i < end; i += m) {
-        m = end - i < CC_TILE ? end - i : CC_TILE;
-        cc_ahead(j->in + i * j->width, m * j->width);
+        m = cc_sink_tile(&sink, end - i);
+        cc_sink_ahead(&sink, j->in + i * j->width, m * j->width);
         j->format->load(j->in + i * j->width, cc_sink_room(&sink), m);
         cc_sink_put(&sink, m * sizeof(float));
     }

@@ -73,8 +73,8 @@ static void quantize_part(void *arg, int part)
     struct cc_sink sink;
     cc_sink_open(&sink, j->out + first, j->n * (sizeof(float) + 1));
     for (size_t i = first, m; i < end; i += m) {
-        m = end - i < CC_TILE ? end - i : CC_TILE;
-        cc_ahead(j->x + i, m * sizeof(float));
+        m = cc_sink_tile(&sink, end - i);
+        cc_sink_ahead(&sink, j->x + i, m * sizeof(float));
         k_int8()->quantize(j->x + i, j->divisor, cc_sink_room(&sink), m);
         cc_sink_put(&sink, m);
     }
@@ -115,8 +115,8 @@ static void load_part(void *arg, int part)
     size_t first = begin(j, part), end = begin(j, part + 1);
     cc_sink_open(&sink, j->y + first, j->n * (1 + sizeof(float)));
     for (size_t i = first, m; i < end; i += m) {
-        m = end - i < CC_TILE ? end - i : CC_TILE;
-        cc_ahead(j->in + i, m);
+        m = cc_sink_tile(&sink, end - i);
+        cc_sink_ahead(&sink, j->in + i, m);
         bad |= k_int8()->load(j->in + i, j->scale, cc_sink_room(&sink), m);
         cc_sink_put(&sink, m * sizeof(float));
     }

@@ -217,7 +217,7 @@ static int read_means(const uint8_t *in, size_t at, float *minus, float *plus, s
 static void unpack(const uint8_t *bits, float minus, float plus, size_t m, struct cc_sink *sink)
 {
     for (size_t i = 0, tile; i < m; i += tile) {
-        tile = m - i < CC_TILE ? m - i : CC_TILE;
+        tile = cc_sink_tile(sink, m - i);
         k_onebit()->unpack(bits + i / 8, minus, plus, cc_sink_room(sink), tile);
         cc_sink_put(sink, tile * sizeof(float));
     }

@@ -86,7 +86,7 @@ static void unpack_part(void *arg, int part)
     size_t first = begin(j, part), end = begin(j, part + 1);
     cc_sink_open(&sink, j->y + first, j->n * sizeof(float));
     for (size_t i = first, m; i < end; i += m) {
-        m = end - i < CC_TILE ? end - i : CC_TILE;
+        m = cc_sink_tile(&sink, end - i);
         k_onebit()->unpack(j->in + i / 8, j->minus, j->plus, cc_sink_room(&sink), m);
         cc_sink_put(&sink, m * sizeof(float));
     }
