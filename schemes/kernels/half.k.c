@@ -159,7 +159,7 @@ static void bf16_add(const uint8_t *restrict in, float scale, float *restrict y,
 }
 
 const struct k_half CC_K(k_half) = {
-    .fp16 = {.encode = fp16_encode, .load = fp16_load, .add = fp16_add},
-    .bf16 = {.encode = bf16_encode, .load = bf16_load, .add = bf16_add},
-    .trunc16 = {.encode = trunc16_encode, .load = bf16_load, .add = bf16_add},
+    .fp16 = {.copy = fp16_encode, .load = fp16_load, .add = fp16_add},
+    .bf16 = {.copy = bf16_encode, .load = bf16_load, .add = bf16_add},
+    .trunc16 = {.copy = trunc16_encode, .load = bf16_load, .add = bf16_add},
 };

@@ -30,10 +30,16 @@ static inline void classify(struct lanes *t, size_t l, float v)
 
 /* The full rows of 16 values, where the compiler would not find the vectors by itself. */
 #if defined(__AVX512F__)
-static inline void add_wide(__m512d sum[2], __m512 v)
+/* Adding where the mask says so instead of adding 0 elsewhere: no sum is ever -0. */
+static inline void add_wide(__m512d minus[2], __m512d plus[2], __m512 v, __mmask16 m)
 {
-    sum[0] = _mm512_add_pd(sum[0], _mm512_cvtps_pd(_mm512_castps512_ps256(v)));
-    sum[1] = _mm512_add_pd(sum[1], _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)));
+    __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
+    __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+    __mmask8 upper = (__mmask8)(m >> 8);
+    minus[0] = _mm512_mask_add_pd(minus[0], (__mmask8)m, minus[0], low);
+    minus[1] = _mm512_mask_add_pd(minus[1], upper, minus[1], high);
+    plus[0] = _mm512_mask_add_pd(plus[0], (__mmask8)~m, plus[0], low);
+    plus[1] = _mm512_mask_add_pd(plus[1], (__mmask8)~upper, plus[1], high);
 }
 
 static inline void classify_rows(struct lanes *t, const float *x, const float *r, size_t rows)
@@ -44,8 +50,7 @@ static inline void classify_rows(struct lanes *t, const float *x, const float *r
         if (r != NULL)
             v = _mm512_add_ps(v, _mm512_loadu_ps(r + i));
         __mmask16 m = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_LT_OQ);
-        add_wide(minus, _mm512_maskz_mov_ps(m, v));
-        add_wide(plus, _mm512_maskz_mov_ps((__mmask16)~m, v));
+        add_wide(minus, plus, v, m);
         t->negatives += (size_t)__builtin_popcount(m);
     }
     for (size_t k = 0; k < 2; k++) {
@@ -54,10 +59,12 @@ static inline void classify_rows(struct lanes *t, const float *x, const float *r
     }
 }
 #elif defined(__AVX2__)
-static inline void add_wide(__m256d sum[2], __m256 v)
+/* Four values to either sum. NaN goes to both: each of these gives its second operand then. */
+static inline void add_wide(__m256d *minus, __m256d *plus, __m128 v)
 {
-    sum[0] = _mm256_add_pd(sum[0], _mm256_cvtps_pd(_mm256_castps256_ps128(v)));
-    sum[1] = _mm256_add_pd(sum[1], _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
+    __m256d wide = _mm256_cvtps_pd(v), zero = _mm256_setzero_pd();
+    *minus = _mm256_add_pd(*minus, _mm256_min_pd(zero, wide));
+    *plus = _mm256_add_pd(*plus, _mm256_max_pd(zero, wide));
 }
 
 static inline void classify_rows(struct lanes *t, const float *x, const float *r, size_t rows)
@@ -71,8 +78,8 @@ static inline void classify_rows(struct lanes *t, const float *x, const float *r
             if (r != NULL)
                 v = _mm256_add_ps(v, _mm256_loadu_ps(r + i + 8 * h));
             __m256 m = _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_LT_OQ);
-            add_wide(minus + 2 * h, _mm256_and_ps(m, v));
-            add_wide(plus + 2 * h, _mm256_andnot_ps(m, v));
+            add_wide(minus + 2 * h, plus + 2 * h, _mm256_castps256_ps128(v));
+            add_wide(minus + 2 * h + 1, plus + 2 * h + 1, _mm256_extractf128_ps(v, 1));
             t->negatives += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(m));
         }
     }
