@@ -11,7 +11,9 @@
 /* Values worked on at a time, in the cache. */
 #define PIECE 1024
 
-/* How far ahead values that are added to are asked for, in values. */
+/* How far ahead codes, in bytes, and values that are added to are asked for. Without, masked loads
+ * of codes made decoding of 25 M values 40% slower on a Zen 5; distances from 0 to 8192 were alike.
+ */
 #define AHEAD 1024
 
 /* --- from codes to levels --- */
@@ -214,6 +216,7 @@ static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in,
     l.table = add ? _mm512_mul_ps(l.scale, l.table) : l.table;
     size_t i = 0;
     for (; i + CC_LANES <= n; i += CC_LANES, in += 2 * r->width) {
+        __builtin_prefetch(in + AHEAD, 0, 3);
         if (add)
             __builtin_prefetch(y + i + AHEAD, 1, 3);
         put_lanes(r, &l, in, 0xffff, y + i);
