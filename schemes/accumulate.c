@@ -1,22 +1,37 @@
 #include "schemes/accumulate.h"
 
-#include "core/reduce.h"
-#include "schemes/kernels/stream.h"
+#include "core/parallel.h"
+#include "schemes/kernels/accumulate.h"
 
-/* In the first-level cache between the check and the addition. */
-#define PIECE 1024
+struct work {
+    const float *x;
+    float *sum;
+    size_t n;
+    int parts;
+    size_t good[CC_PARTS_MAX]; /* up to where the part's sums are finite */
+};
+
+static void accumulate_part(void *arg, int part)
+{
+    struct work *w = arg;
+    size_t begin = cc_part_begin(w->n, w->parts, part, 16);
+    size_t end = cc_part_begin(w->n, w->parts, part + 1, 16);
+    w->good[part] = begin + k_accumulate()->add(w->x + begin, w->sum + begin, end - begin);
+}
 
 int cc_accumulate(const struct cc_context *ctx, size_t start, const float *x, float *sum, size_t n,
-                  struct cc_error *e)
+                  int threads, struct cc_error *e)
 {
-    for (size_t i = 0; i < n; i += PIECE) {
-        size_t m = n - i < PIECE ? n - i : PIECE;
-        if (!cc_finite_bits(k_reduce()->absmax_add(x + i, sum + i, m))) {
+    struct work w = {.x = x, .sum = sum, .n = n};
+    w.parts = cc_parts(threads, n, CC_PART_VALUES);
+    cc_parallel(w.parts, accumulate_part, &w);
+    for (int p = 0; p < w.parts; p++) {
+        size_t i = w.good[p], end = cc_part_begin(n, w.parts, p + 1, 16);
+        if (i < end) {
             struct cc_context at = *ctx;
             at.offset += start + i;
-            return cc_refuse(&at, x + i, sum + i, m, e);
+            return cc_refuse(&at, x + i, sum + i, end - i, e);
         }
-        k_stream()->add((const uint8_t *)(x + i), 1.0f, sum + i, m);
     }
     return CC_OK;
 }

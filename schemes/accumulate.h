@@ -7,6 +7,6 @@
 /* sum += x, n values of which the first has index `start` in the tensor that ctx describes. Refuses
  * values that are not finite, or make a sum that is not; `sum` is then unspecified. */
 int cc_accumulate(const struct cc_context *ctx, size_t start, const float *x, float *sum, size_t n,
-                  struct cc_error *e);
+                  int threads, struct cc_error *e);
 
 #endif

@@ -67,7 +67,8 @@ static struct cc_codec inner_codec(const struct cc_codec *c)
     struct cc_codec inner = {.scheme = p->inner->scheme,
                              .params = p->inner->params,
                              .shape = c->shape,
-                             .scratch = c->scratch};
+                             .scratch = c->scratch,
+                             .threads = c->threads};
     if (c->state != NULL && cc_state_bytes(&inner) > 0)
         inner.state = (char *)c->state + sum_bytes(&c->shape);
     return inner;
@@ -110,7 +111,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     float *sum = c->state;
-    int status = cc_accumulate(ctx, 0, x, sum, c->shape.n, e);
+    int status = cc_accumulate(ctx, 0, x, sum, c->shape.n, c->threads, e);
     if (status != CC_OK)
         return status;
     *len = 0;

@@ -134,7 +134,7 @@ static int project(const struct cc_context *ctx, const float *x, float *residual
     for (size_t i = 0; i < m->rows; i += step) {
         size_t rows = m->rows - i < step ? m->rows - i : step, at = i * m->cols;
         if (residual != NULL) {
-            int status = cc_accumulate(ctx, at, x + at, residual + at, rows * m->cols, e);
+            int status = cc_accumulate(ctx, at, x + at, residual + at, rows * m->cols, 1, e);
             if (status != CC_OK)
                 return status;
         } else if (!cc_finite_bits(k_reduce()->absmax(x + at, rows * m->cols))) {
