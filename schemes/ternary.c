@@ -59,10 +59,11 @@ static uint32_t moments(const float *x, const float *r, size_t n, double *sigma)
 }
 
 /* The bits of m: the largest magnitude after clipping. Not finite if a value is not. */
-static uint32_t scale_bits(const struct params *p, const float *x, const float *r, size_t n)
+static uint32_t scale_bits(const struct params *p, const float *x, const float *r, size_t n,
+                           int threads)
 {
     if (p->clip <= 0)
-        return r != NULL ? k_reduce()->absmax_add(x, r, n) : k_reduce()->absmax(x, n);
+        return cc_absmax(x, r, n, threads);
     double sigma;
     uint32_t most = moments(x, r, n, &sigma);
     float limit = (float)(p->clip * sigma);
@@ -105,7 +106,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     const struct params *p = c->params;
     size_t n = c->shape.n;
     float *r = p->ef ? c->state : NULL;
-    uint32_t bits = scale_bits(p, x, r, n);
+    uint32_t bits = scale_bits(p, x, r, n, c->threads);
     if (!cc_finite_bits(bits))
         return cc_refuse(ctx, x, r, n, e);
     struct drawing q = {.ctx = ctx, .x = x, .r = r, .m = cc_bits_f32(bits)};

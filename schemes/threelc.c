@@ -58,7 +58,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     const struct params *p = c->params;
     size_t n = c->shape.n;
     float *r = p->ef ? c->state : NULL;
-    uint32_t most = r != NULL ? k_reduce()->absmax_add(x, r, n) : k_reduce()->absmax(x, n);
+    uint32_t most = cc_absmax(x, r, n, c->threads);
     if (!cc_finite_bits(most))
         return cc_refuse(ctx, x, r, n, e);
     float m = fminf((float)p->s * cc_bits_f32(most), FLT_MAX);
