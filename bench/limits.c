@@ -28,7 +28,7 @@ int cc_limits_open(const struct cc_plan *p, size_t most, struct cc_limits **out,
     *out = NULL;
     for (size_t t = 0; t < cc_trace_tensors(p->trace); t++) {
         size_t n = cc_trace_tensor(p->trace, t)->shape.n;
-        large += cc_roofline_applies(n) ? n : 0;
+        large += cc_memory_limits(n) ? n : 0;
         if (n > largest_values) {
             largest = t;
             largest_values = n;
