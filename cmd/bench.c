@@ -299,6 +299,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (status == CC_OK) {
         cc_progress_begin(&b.progress, args->quiet);
         status = everything(&b, e);
+        if (status == CC_OK)
+            status = cc_bench_note_outliers(&b, e);
         cc_progress_end(&b.progress);
     }
     args->record.partial = cc_interrupted();
