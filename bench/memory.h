@@ -38,4 +38,22 @@ struct k_memory {
 };
 CC_KERNELS(k_memory)
 
+/* That of the machine's best instruction set, whatever COMMCOMP_ISA says. */
+const struct k_memory *cc_memory_best(void);
+
+/* Whether a tensor of so many values is too large for the cache: two streams of them would not fit.
+ * Then memory limits a codec's speed, and is measured as well. */
+bool cc_memory_limits(size_t values);
+
+/* Empties the caches of everything else, by reading twice as much as they hold. Each call on such a
+ * tensor, and each loop that it is held against, begins like that: else it would matter what part
+ * of the tensor the one before happened to leave there. */
+struct cc_cooler {
+    unsigned char *other;
+    size_t bytes;
+};
+int cc_cooler_open(struct cc_cooler *c, struct cc_error *e);
+void cc_cooler_close(struct cc_cooler *c);
+void cc_cool(const struct cc_cooler *c);
+
 #endif

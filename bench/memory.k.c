@@ -112,15 +112,21 @@ static inline vector update_lines(const struct cc_moves *m, size_t ahead)
     return read_bytes(m->payload, m->payload_bytes, 0, ALL(0));
 }
 
+/* Where the payload of the first i bytes of the streams ends. */
+static inline size_t payload_end(const struct cc_moves *m, size_t i)
+{
+    double share = (double)i / (double)m->stream_bytes;
+    return i == m->stream_bytes ? m->payload_bytes
+                                : (size_t)(share * (double)m->payload_bytes) / LINE * LINE;
+}
+
 /* One pass, block by block, every stream in turn. */
 static inline vector blocks(const struct cc_moves *m, size_t block, size_t ahead, int past)
 {
-    double per_byte = (double)m->payload_bytes / (double)m->stream_bytes;
     vector all = ALL(0);
-    for (size_t i = 0; i < m->stream_bytes; i += block) {
+    for (size_t i = 0, begin = 0; i < m->stream_bytes; i += block) {
         size_t bytes = m->stream_bytes - i < block ? m->stream_bytes - i : block;
-        size_t begin = (size_t)((double)i * per_byte) / LINE * LINE;
-        size_t end = (size_t)((double)(i + bytes) * per_byte) / LINE * LINE;
+        size_t end = payload_end(m, i + bytes);
         unsigned s = 0;
         for (; s < m->reads; s++)
             all = read_bytes(m->stream[s] + i, bytes, ahead, all);
@@ -132,6 +138,7 @@ static inline vector blocks(const struct cc_moves *m, size_t block, size_t ahead
             write_bytes(m->payload + begin, end - begin, past);
         for (; s < m->reads + m->updates + m->writes; s++)
             write_bytes(m->stream[s] + i, bytes, past);
+        begin = end;
     }
     return all;
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cache.h"
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/parallel.h"
@@ -43,6 +42,7 @@ struct cc_roofline {
     unsigned char *stream[CC_STREAMS], *payload;
     size_t payload_bytes;
     const struct k_memory *kernel;
+    struct cc_cooler cooler;
     struct limit *limit;
     size_t limits, capacity;
     volatile unsigned sink;
@@ -131,52 +131,16 @@ static unsigned move(const struct cc_roofline *r, const struct cc_pattern *p,
     return all;
 }
 
-/* Brings the memory to the state in which a codec finds it: what it decodes was encoded just before
- * and is in the cache if it fits there; listed lines are not. */
-static void prepare(struct cc_roofline *r, const struct cc_pattern *p)
-{
-    static const struct cc_loop how = {.block = 4096};
-    const struct cc_pattern stream = {.passes = 1, .pass = {{.reads = 1}}};
-    size_t payload = (size_t)(p->payload * (double)r->values) / LINE * LINE;
-    if (p->line != NULL) {
-        unsigned char *first = r->stream[0];
-        r->stream[0] = r->stream[1];
-        r->sink = move(r, &stream, &how);
-        r->stream[0] = first;
-    }
-    if (p->payload_in && payload <= cc_cache_bytes()) {
-        struct cc_moves m = {
-            .reads = 1, .stream = {r->payload}, .stream_bytes = payload, .payload = r->payload};
-        r->sink = r->kernel->move(&m, &how);
-    }
-}
-
 static double seconds_of(struct cc_roofline *r, const struct cc_pattern *p,
                          const struct cc_loop *how)
 {
-    prepare(r, p);
+    cc_cool(&r->cooler);
     double begin = cc_now();
     r->sink = move(r, p, how);
     return cc_now() - begin;
 }
 
 /* --- the run --- */
-
-bool cc_roofline_applies(size_t values)
-{
-    return values >= 2 * cc_cache_bytes() / sizeof(float);
-}
-
-static const struct k_memory *best_kernel(void)
-{
-#if defined(__x86_64__)
-    if (cc_isa_has(CC_AVX512))
-        return &k_memory_avx512;
-    if (cc_isa_has(CC_AVX2))
-        return &k_memory_avx2;
-#endif
-    return &k_memory_scalar;
-}
 
 struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, struct cc_error *e)
 {
@@ -188,8 +152,11 @@ struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, str
     r->threads = threads < CC_PARTS_MAX ? threads : CC_PARTS_MAX;
     r->most = most;
     r->round = 1;
-    r->kernel = best_kernel();
-    return r;
+    r->kernel = cc_memory_best();
+    if (cc_cooler_open(&r->cooler, e) == CC_OK)
+        return r;
+    cc_roofline_free(r);
+    return NULL;
 }
 
 void cc_roofline_free(struct cc_roofline *r)
@@ -202,6 +169,7 @@ void cc_roofline_free(struct cc_roofline *r)
     }
     for (unsigned s = 0; s < CC_STREAMS; s++)
         free(r->stream[s]);
+    cc_cooler_close(&r->cooler);
     free(r->payload);
     free(r->limit);
     free(r);
@@ -210,7 +178,7 @@ void cc_roofline_free(struct cc_roofline *r)
 /* Memory for a pattern, allocated and touched as a codec's. */
 static int make_room(struct cc_roofline *r, const struct cc_pattern *p, struct cc_error *e)
 {
-    unsigned streams = p->line != NULL ? 2 : 1;
+    unsigned streams = 1;
     size_t payload = (size_t)(p->payload * (double)r->values) + LINE;
     for (unsigned i = 0; i < p->passes; i++) {
         unsigned here = p->pass[i].reads + p->pass[i].updates + p->pass[i].writes;

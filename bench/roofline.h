@@ -41,10 +41,6 @@ struct cc_pattern cc_pattern_decode_add(double payload);
 /* The limits of a run. */
 struct cc_roofline;
 
-/* Whether a tensor of so many values is too large for the cache: two streams of them would not
- * fit. Others have no limit: memory is not theirs. */
-bool cc_roofline_applies(size_t values);
-
 /* For tensors of `values` values, of which at most 2^25 are moved, on so many threads at once, each
  * its own share; `most` samples. NULL with a message when there is no memory. */
 struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, struct cc_error *e);
