@@ -117,7 +117,7 @@ static void levels(const struct cc_qsgd_form *f, const int16_t *from, float norm
 
 /* How 16 codes become lanes, and what narrow codes stand for. */
 struct reader {
-    __m512i bytes, shifts; /* lanes whose lower bits are codes */
+    __m512i bytes, shifts; /* a code is in the lowest bits of a lane, and in the highest */
     __m512i impossible;    /* of a narrow code: not 0 if it is none */
     __m512 fraction;       /* of a narrow code: level / s */
     unsigned width;
@@ -133,7 +133,8 @@ static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
     for (unsigned i = 0; i < 64; i++) {
         unsigned bit = i / 8 * 2 * f->width, lane = i / 4 % 2, byte = i % 4;
         bytes[i] = (uint8_t)(bit / 8 + i % 8);
-        shifts[i] = (uint8_t)(bit % 8 + lane * f->width + 8 * byte);
+        bit = bit % 8 + lane * f->width;
+        shifts[i] = (uint8_t)(byte < 2 ? bit : bit + f->width + 8 * byte - 32); /* modulo 64 */
     }
     for (int i = 0; i < 16; i++) {
         int half = 1 << (f->width - 1), code = i % (2 * half);
@@ -149,7 +150,7 @@ static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
                            .s = f->s};
 }
 
-/* Codes in the lower bits of the lanes of `some`, which are the first ones. */
+/* Codes in the lanes of `some`, which are the first ones. */
 static inline __m512i read_codes(const struct reader *r, const uint8_t *in, __mmask16 some)
 {
     unsigned count = (unsigned)__builtin_popcount(some);
@@ -159,14 +160,12 @@ static inline __m512i read_codes(const struct reader *r, const uint8_t *in, __mm
 }
 
 static inline __m512 wide_values(const struct reader *r, __m512i codes, __m512 norm, __mmask16 some,
-                                 __m512i *impossible)
+                                 __m512i *most)
 {
-    const __m128i up = _mm_cvtsi32_si128(32 - (int)r->width);
+    const __m128i down = _mm_cvtsi32_si128(32 - (int)r->width);
     const __m512 s = _mm512_set1_ps((float)r->s), inverse = _mm512_set1_ps(1 / (float)r->s);
-    __m512i level = _mm512_sra_epi32(_mm512_sll_epi32(codes, up), up);
-    __mmask16 no =
-        _mm512_mask_cmpgt_epi32_mask(some, _mm512_abs_epi32(level), _mm512_set1_epi32(r->s));
-    *impossible = _mm512_mask_set1_epi32(*impossible, no, 1);
+    __m512i level = _mm512_sra_epi32(codes, down);
+    *most = _mm512_max_epi32(*most, _mm512_maskz_abs_epi32(some, level));
     __m512 a = _mm512_cvtepi32_ps(level), q = _mm512_mul_ps(a, inverse);
     q = _mm512_fmadd_ps(_mm512_fnmadd_ps(q, s, a), inverse, q); /* as `quotient` */
     return _mm512_mul_ps(norm, q);
@@ -175,7 +174,7 @@ static inline __m512 wide_values(const struct reader *r, __m512i codes, __m512 n
 /* What 16 values, or the first ones of them, need. */
 struct lanes {
     __m512 norm, scale, table;
-    __m512i impossible;
+    __m512i impossible; /* narrow codes: not 0 if there was one; wide ones: the highest |level| */
     bool narrow, add, past;
 };
 
@@ -225,7 +224,8 @@ static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in,
     }
     if (i < n)
         put_lanes(r, &l, in, (__mmask16)_bzhi_u32(0xffff, (unsigned)(n - i)), y + i);
-    return _mm512_test_epi32_mask(l.impossible, l.impossible) == 0;
+    __m512i allowed = _mm512_set1_epi32(narrow ? 0 : r->s);
+    return _mm512_cmpgt_epi32_mask(l.impossible, allowed) == 0;
 }
 
 static inline bool codes_read(const struct reader *r, const uint8_t *in, float norm,
