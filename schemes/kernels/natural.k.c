@@ -197,7 +197,6 @@ static int add(const uint8_t *restrict signs, const uint8_t *restrict exponents,
         bad |= has_255(exponents + i, end - i);
 #ifdef LANES
         for (; i + LANES <= end; i += LANES) {
-            __builtin_prefetch(y + i + AHEAD, 1, 2);
             lanes product = lanes_mul(lanes_set(scale), lanes_value(signs, exponents, i));
             lanes_store(y + i, lanes_add(lanes_load(y + i), product));
         }

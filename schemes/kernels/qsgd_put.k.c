@@ -16,9 +16,13 @@
  * 23 to 24 with 8 to 32 KiB, and 26 with 16 KiB and the first-level cache left alone. */
 #define AHEAD 4096
 
-static inline void ask_for(const float *x)
+/* In buckets longer than that: the same place of the next one, whose norm is found faster than its
+ * values come, if it then still is in that cache. */
+#define AHEAD_MOST 32768
+
+static inline size_t ahead_of(const struct cc_qsgd_form *f)
 {
-    __builtin_prefetch(x + AHEAD, 0, 2);
+    return f->bucket > AHEAD && f->bucket <= AHEAD_MOST ? f->bucket : AHEAD;
 }
 
 /* --- norms --- */
@@ -184,6 +188,10 @@ static inline void put_group(__m512i levels, unsigned width, uint8_t *out)
         _mm256_storeu_si256((__m256i_u *)(void *)out, _mm512_cvtepi16_epi8(pairs));
         return;
     }
+    if (width == 8) {
+        _mm512_storeu_si512(out, levels);
+        return;
+    }
     const uint64_t mask = ((UINT64_C(1) << width) - 1) * UINT64_C(0x0101010101010101);
     uint8_t bytes[64];
     _mm512_storeu_si512(bytes, levels);
@@ -227,12 +235,13 @@ static inline bool codes_fast(const struct cc_qsgd_form *f, const float *x, floa
                      .doubt = _mm512_setzero_si512(),
                      .factor = _mm512_set1_ps((float)f->s * 0x1p24f / norm),
                      .margin = _mm512_set1_ps((float)margin(f->s))};
+    const size_t ahead = ahead_of(f);
     size_t i = 0;
     for (; i + 64 <= n; i += 64, out += 8 * f->width) {
         __m512 v[4];
         for (size_t k = 0; k < 4; k++) {
             v[k] = _mm512_loadu_ps(x + i + CC_LANES * k);
-            ask_for(x + i + CC_LANES * k);
+            __builtin_prefetch(x + i + CC_LANES * k + ahead, 0, 2);
         }
         put_group(fast_group(&q, v), f->width, out);
     }
@@ -271,6 +280,7 @@ static inline bool codes_fast(const struct cc_qsgd_form *f, const float *x, floa
 {
     enum { SOME = 512 };
     const uint64_t mask = ((UINT64_C(1) << f->width) - 1) * UINT64_C(0x0101010101010101);
+    const size_t ahead = ahead_of(f);
     uint8_t levels[SOME + 8];
     for (size_t i = 0; i < n; i += SOME) {
         size_t m = n - i < SOME ? n - i : SOME;
@@ -280,7 +290,7 @@ static inline bool codes_fast(const struct cc_qsgd_form *f, const float *x, floa
         for (size_t k = 0; k < m; k += 8, out += f->width) {
             cc_put_u64(out, _pext_u64(cc_get_u64(levels + k), mask));
             if (k % 16 == 0)
-                ask_for(x + i + k);
+                __builtin_prefetch(x + i + k + ahead, 0, 2);
         }
     }
     return true;
@@ -301,18 +311,27 @@ static inline void codes(const struct cc_qsgd_form *f, const float *x, float nor
     codes_exactly(f, x, norm, key, first, out, n);
 }
 
+/* Norms of this many short buckets are found before their codes: what one waits for is done while
+ * others are worked on. Together they are in the first-level cache. */
+#define NORMS 32
+
 static uint8_t *buckets(const struct cc_qsgd_form *f, const float *x, struct cc_key key,
                         uint32_t first, uint8_t *out, size_t n)
 {
-    for (size_t i = 0; i < n; i += f->bucket) {
-        size_t m = n - i < f->bucket ? n - i : f->bucket;
-        float norm;
-        if (!norm_of(f, x + i, m, &norm))
-            return NULL;
-        cc_put_f32(out, norm);
-        out += sizeof norm;
-        codes(f, x + i, norm, key, first + (uint32_t)i, out, m);
-        out += cc_qsgd_code_bytes(f, m);
+    const size_t some = PIECE / f->bucket, most = some < 1 ? 1 : some < NORMS ? some : NORMS;
+    for (size_t i = 0; i < n;) {
+        float norms[NORMS];
+        size_t end = n - i < most * f->bucket ? n : i + most * f->bucket;
+        for (size_t k = 0, j = i; j < end; k++, j += f->bucket)
+            if (!norm_of(f, x + j, end - j < f->bucket ? end - j : f->bucket, &norms[k]))
+                return NULL;
+        for (size_t k = 0; i < end; k++, i += f->bucket) {
+            size_t m = end - i < f->bucket ? end - i : f->bucket;
+            cc_put_f32(out, norms[k]);
+            out += sizeof norms[k];
+            codes(f, x + i, norms[k], key, first + (uint32_t)i, out, m);
+            out += cc_qsgd_code_bytes(f, m);
+        }
     }
     return out;
 }
