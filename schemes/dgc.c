@@ -101,7 +101,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     size_t most = cc_select_most(most_dense(p), n, CC_SELECT_EXACT);
     struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
     double density = density_at(p, ctx->step);
-    if (cc_select(&from, density, CC_SELECT_EXACT, ctx, c->scratch, &to, e) != CC_OK)
+    if (cc_select(&from, density, CC_SELECT_EXACT, c->threads, ctx, c->scratch, &to, e) != CC_OK)
         return CC_FAIL;
     cc_pairs_put(to.bits, n, to.values, out);
     *len = CC_PAIR_BYTES * to.count;

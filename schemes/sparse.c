@@ -94,7 +94,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     struct cc_source from = {.gradient = x, .sum = p->ef ? c->state : NULL, .n = n};
     if (p->index == BITMAP) {
         struct cc_selection to = {.bits = out, .values = out + bitmap_bytes(n)};
-        if (cc_select(&from, p->density, how(p), ctx, c->scratch, &to, e) != CC_OK)
+        if (cc_select(&from, p->density, how(p), c->threads, ctx, c->scratch, &to, e) != CC_OK)
             return CC_FAIL;
         *len = bitmap_bytes(n) + sizeof(float) * to.count;
         return CC_OK;
@@ -107,7 +107,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     uint8_t *values = (uint8_t *)c->scratch + values_at(p, n);
     size_t most = cc_select_most(p->density, n, how(p));
     struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
-    if (cc_select(&from, p->density, how(p), ctx, c->scratch, &to, e) != CC_OK)
+    if (cc_select(&from, p->density, how(p), c->threads, ctx, c->scratch, &to, e) != CC_OK)
         return CC_FAIL;
     cc_pairs_put(to.bits, n, to.values, out);
     *len = CC_PAIR_BYTES * to.count;

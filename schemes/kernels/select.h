@@ -20,7 +20,20 @@
 
 #define CC_PAST_CACHE_FROM (UINT32_C(1) << 21)
 
+/* A block of what to select from. */
+struct cc_rows {
+    const float *g; /* the gradient; NULL: x is up to date */
+    float *x;       /* x += g first; NULL: x is g */
+    float *u;       /* u = factor u + g, then x += u; NULL: none */
+    float factor;
+};
+
 struct k_select {
+    /* Brings a block up to date, marks and packs it as below with threshold t > 0, and if `clear`,
+     * sets x (not u) to 0 at what is marked. *most: the largest bits of |x| and |u| before that.
+     * Returns how many are marked. */
+    size_t (*take)(const struct cc_rows *rows, size_t n, uint32_t t, bool clear, uint8_t *bits,
+                   float *packed, uint32_t *most);
     /* x += g; returns the largest bits of |x|, which show values that are not finite. */
     uint32_t (*add)(const float *g, float *x, size_t n);
     /* u = factor * u + g, x += u; returns the largest bits of |x| and |u|. */
@@ -29,6 +42,13 @@ struct k_select {
     size_t (*count)(const float *x, size_t n, uint32_t t);
     /* bits[i] = whether the bits of |x[i]| are >= t; returns how many. */
     size_t (*mark)(const float *x, size_t n, uint32_t t, uint8_t *bits);
+    /* The least bits of |x| that are >= t; UINT32_MAX: none. */
+    uint32_t (*least)(const float *x, size_t n, uint32_t t);
+    /* The set bits of a block stand for candidates, in order. Keeps those whose magnitude has bits
+     * >= t: clears the bits of the others, packs the kept ones as below, and puts the others back
+     * into x unless that is NULL. Returns how many are kept. */
+    size_t (*prune)(uint8_t *bits, size_t n, const float *candidates, uint32_t t, float *packed,
+                    float *x);
     /* How many bits are set. */
     size_t (*popcount)(const uint8_t *bits, size_t n);
     /* The 4-byte elements of x whose bit is set; returns how many. out has room for

@@ -53,6 +53,16 @@ static size_t count(const float *x, size_t n, uint32_t t)
     return total;
 }
 
+static uint32_t least(const float *x, size_t n, uint32_t t)
+{
+    uint32_t found = UINT32_MAX;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t m = magnitude(x[i]) - t; /* those below wrap round */
+        found = m < found ? m : found;
+    }
+    return found > UINT32_MAX - t ? UINT32_MAX : found + t;
+}
+
 /* --- 64 values at a time; the tail of fewer is done by the plain loops below --- */
 
 #if defined(__AVX512F__)
@@ -375,6 +385,177 @@ static void clear(const uint8_t *bits, size_t n, float *x)
     }
 }
 
+/* The low bits of v one after the other at the set bits of w. */
+static inline uint64_t deposit(uint64_t v, uint64_t w)
+{
+#if defined(__BMI2__)
+    return _pdep_u64(v, w);
+#else
+    uint64_t out = 0;
+    for (; w != 0; w &= w - 1, v >>= 1)
+        out |= v & 1 ? w & -w : 0;
+    return out;
+#endif
+}
+
+/* Which of c <= 64 candidates are >= t; they go to out. */
+static inline uint64_t sift(const float *candidates, size_t c, uint32_t t, float *out)
+{
+#if defined(__AVX512F__)
+    const __m512i abs = _mm512_set1_epi32(0x7fffffff), tv = _mm512_set1_epi32((int)t);
+    uint64_t kept = 0;
+    for (size_t j = 0; j < c; j += 16) {
+        __mmask16 some = c - j >= 16 ? 0xffff : (__mmask16)((1u << (c - j)) - 1);
+        __m512i v = _mm512_maskz_loadu_epi32(some, candidates + j);
+        __mmask16 k = _mm512_mask_cmpge_epu32_mask(some, _mm512_and_si512(v, abs), tv);
+        out += put16(v, k, (uint8_t *)out);
+        kept |= (uint64_t)k << j;
+    }
+    return kept;
+#else
+    uint64_t kept = mark_few(candidates, c, t);
+    pack_few((const uint8_t *)candidates, kept, (uint8_t *)out);
+    return kept;
+#endif
+}
+
+static size_t prune(uint8_t *bits, size_t n, const float *candidates, uint32_t t, float *packed,
+                    float *x)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t w = cc_bits_word(bits, n, i);
+        if (w == 0)
+            continue;
+        size_t c = (size_t)__builtin_popcountll(w);
+        uint64_t all = ~UINT64_C(0) >> (64 - c);
+        uint64_t kept = sift(candidates, c, t, packed + total);
+        uint64_t stay = deposit(kept, w);
+        total += (size_t)__builtin_popcountll(kept);
+        cc_bits_put_word(bits, n, i, stay);
+        w &= ~stay;
+        for (uint64_t v = all & ~kept; x != NULL && v != 0; v &= v - 1, w &= w - 1)
+            x[i + (size_t)__builtin_ctzll(w)] = candidates[__builtin_ctzll(v)];
+        candidates += c;
+    }
+    return total;
+}
+
+/* --- a block in one go --- */
+
+#if defined(__AVX512F__)
+
+/* Streams are fetched so far ahead: the machine's own prefetching ends with a page of 4 KiB.
+ * Measured on Zen 5, out of cache: 4 KiB 5% to 10% faster than none, 1 KiB slower. */
+#define AHEAD 4096
+
+static inline __m512 load16(const float *p, __mmask16 some)
+{
+    _mm_prefetch((const char *)p + AHEAD, _MM_HINT_T0);
+    return _mm512_maskz_loadu_ps(some, p);
+}
+
+/* x of 16 values, of which there are `some`. */
+static inline __m512 update16(const struct cc_rows *r, size_t i, __mmask16 some, __m512i *most)
+{
+    const __m512i abs = _mm512_set1_epi32(0x7fffffff);
+    if (r->g == NULL)
+        return load16(r->x + i, some);
+    __m512 v = load16(r->g + i, some);
+    if (r->u != NULL) {
+        v = _mm512_add_ps(_mm512_mul_ps(_mm512_set1_ps(r->factor), load16(r->u + i, some)), v);
+        _mm512_mask_storeu_ps(r->u + i, some, v);
+        *most = _mm512_max_epu32(*most, _mm512_and_si512(_mm512_castps_si512(v), abs));
+    }
+    return r->x != NULL ? _mm512_add_ps(load16(r->x + i, some), v) : v;
+}
+
+static inline size_t take16(const struct cc_rows *r, size_t i, __mmask16 some, __m512i t,
+                            bool clear, __mmask16 *marked, float *packed, __m512i *most)
+{
+    __m512 v = update16(r, i, some, most);
+    __m512i m = _mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(0x7fffffff));
+    __mmask16 k = _mm512_cmpge_epu32_mask(m, t);
+    *most = _mm512_max_epu32(*most, m);
+    *marked = k;
+    if (r->x != NULL && (clear || r->g != NULL))
+        _mm512_mask_storeu_ps(r->x + i, some, clear ? _mm512_maskz_mov_ps(_knot_mask16(k), v) : v);
+    return put16(_mm512_castps_si512(v), k, (uint8_t *)packed);
+}
+
+static inline size_t take_rows(const struct cc_rows *r, size_t n, uint32_t t, bool clear,
+                               uint8_t *bits, float *packed, uint32_t *most)
+{
+    const __m512i tv = _mm512_set1_epi32((int)t);
+    __m512i most16 = _mm512_setzero_si512();
+    size_t c = 0, i = 0;
+    __mmask16 k = 0;
+    for (; i + 64 <= n; i += 64) {
+        uint64_t w = 0;
+        for (size_t j = 0; j < 64; j += 16) {
+            c += take16(r, i + j, 0xffff, tv, clear, &k, packed + c, &most16);
+            w |= (uint64_t)k << j;
+        }
+        cc_put_u64(bits + i / 8, w);
+    }
+    uint64_t w = 0;
+    for (size_t j = i; j < n; j += 16) {
+        __mmask16 some = n - j >= 16 ? 0xffff : (__mmask16)((1u << (n - j)) - 1);
+        c += take16(r, j, some, tv, clear, &k, packed + c, &most16);
+        w |= (uint64_t)k << (j - i);
+    }
+    if (i < n)
+        cc_bits_put_word(bits, n, i, w);
+    *most = _mm512_reduce_max_epu32(most16);
+    return c;
+}
+
+/* The compiler makes a loop of its own for each kind of source. */
+static size_t take(const struct cc_rows *rows, size_t n, uint32_t t, bool clear, uint8_t *bits,
+                   float *packed, uint32_t *most)
+{
+    if (rows->g == NULL)
+        return take_rows(&(struct cc_rows){.x = rows->x}, n, t, clear, bits, packed, most);
+    if (rows->x == NULL)
+        return take_rows(&(struct cc_rows){.g = rows->g}, n, t, false, bits, packed, most);
+    if (rows->u != NULL)
+        return take_rows(rows, n, t, clear, bits, packed, most);
+    const struct cc_rows r = {.g = rows->g, .x = rows->x};
+    return clear ? take_rows(&r, n, t, true, bits, packed, most)
+                 : take_rows(&r, n, t, false, bits, packed, most);
+}
+
+#else
+
+static uint32_t absmax(const float *x, size_t n)
+{
+    uint32_t m = 0;
+    for (size_t i = 0; i < n; i++)
+        m = magnitude(x[i]) > m ? magnitude(x[i]) : m;
+    return m;
+}
+
+static size_t take(const struct cc_rows *r, size_t n, uint32_t t, bool clear_them, uint8_t *bits,
+                   float *packed, uint32_t *most)
+{
+    const float *x = r->x != NULL ? r->x : r->g;
+    if (r->g == NULL || r->x == NULL)
+        *most = absmax(x, n);
+    else if (r->u != NULL)
+        *most = add_momentum(r->g, r->factor, r->u, r->x, n);
+    else
+        *most = add(r->g, r->x, n);
+    size_t c = mark(x, n, t, bits);
+    if (c > 0) {
+        pack(x, bits, n, packed);
+        if (clear_them && r->x != NULL)
+            clear(bits, n, r->x);
+    }
+    return c;
+}
+
+#endif
+
 static void shrink(float *x, size_t n, float t)
 {
     const uint32_t step = cc_f32_bits(t);
@@ -439,6 +620,9 @@ const struct k_select CC_K(k_select) = {
     .add_momentum = add_momentum,
     .count = count,
     .mark = mark,
+    .least = least,
+    .prune = prune,
+    .take = take,
     .popcount = popcount,
     .pack = pack,
     .indices = indices,
