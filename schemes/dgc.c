@@ -112,14 +112,16 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
                   size_t len, float *y, struct cc_error *e)
 {
     (void)ctx;
-    return cc_pairs_decode(in, len, c->shape.n, y, e);
+    struct cc_indexed pairs = {.payload = in, .end = len, .n = c->shape.n};
+    return cc_indexed_decode(&pairs, c->threads, y, e);
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e)
 {
     (void)ctx;
-    return cc_pairs_decode_add(in, len, c->shape.n, scale, y, e);
+    struct cc_indexed pairs = {.payload = in, .end = len, .n = c->shape.n};
+    return cc_indexed_decode_add(&pairs, c->threads, scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_dgc = {

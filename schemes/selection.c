@@ -496,28 +496,23 @@ static int select_direct(const struct job *j, uint32_t threshold, struct cc_erro
 }
 
 /* Of the candidates, keeps the k largest. */
-static void prune(const struct job *j, float *candidates, size_t count, uint32_t above)
+static void prune(const struct job *j, const float *candidates, size_t count, uint32_t above)
 {
     float packed[CC_SELECT_BLOCK + CC_SELECT_SLACK];
     const struct cc_source *from = j->from;
     struct cc_selection *to = j->to;
     size_t k = j->plan.k, ties = SIZE_MAX;
     uint32_t t = count > k ? kth(candidates, count, k, above, &ties) : above;
-    for (size_t i = 0; i < count && ties != SIZE_MAX; i++)
-        if ((cc_f32_bits(candidates[i]) & 0x7fffffffu) == t && ties-- == 0)
-XX    to->count = 0;
+    to->count = 0;
     for (size_t i = 0; i < from->n; i += CC_SELECT_BLOCK) {
-        size_t n = block_at(i, from->n), c = k_select()->popcount(to->bits + i / 8, n);
-        if (c == 0)
-            continue;
+        size_t n = block_at(i, from->n);
         uint8_t *bits = to->bits + i / 8;
-        size_t m = k_select()->prune(bits, n, candidates, t, packed,
+        size_t m = k_select()->prune(bits, n, &candidates, t, &ties, packed,
                                      from->sum != NULL ? from->sum + i : NULL);
         memcpy(to->values + sizeof(float) * to->count, packed, sizeof(float) * m);
-        if (from->momentum != NULL)
+        if (from->momentum != NULL && m > 0)
             k_select()->clear(bits, n, from->momentum + i);
         to->count += m;
-        candidates += c;
     }
 }
 
@@ -528,6 +523,7 @@ static int select_candidates(const struct job *j, uint32_t threshold, float *can
     struct sweep s = {.from = j->from,
                       .load = true,
                       .threshold = threshold,
+                      .clear = true, /* most candidates are kept */
                       .bits = j->to->bits,
                       .values = (uint8_t *)candidates,
                       .room = j->plan.room,
@@ -536,7 +532,10 @@ static int select_candidates(const struct job *j, uint32_t threshold, float *can
     bool whole;
     if (sweep_all(&s, j->ctx, &count, &whole, e) != CC_OK)
         return CC_FAIL;
-    if (!whole || (count < j->plan.k && threshold > 1))
+    bool few = count < j->plan.k && threshold > 1;
+    if (whole && few)
+        restore_block(j->from, s.bits, 0, j->from->n, s.values);
+    if (!whole || few)
         return select_exact(j, threshold, e);
     prune(j, candidates, count, threshold);
     return CC_OK;
