@@ -101,7 +101,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     size_t most = cc_select_most(most_dense(p), n, CC_SELECT_EXACT);
     struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
     double density = density_at(p, ctx->step);
-    if (cc_select(&from, density, CC_SELECT_EXACT, ctx, c->scratch, &to, e) != CC_OK)
+    if (cc_select(&from, density, CC_SELECT_EXACT, c->threads, ctx, c->scratch, &to, e) != CC_OK)
         return CC_FAIL;
     cc_pairs_put(to.bits, n, to.values, out);
     *len = CC_PAIR_BYTES * to.count;
@@ -112,14 +112,16 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
                   size_t len, float *y, struct cc_error *e)
 {
     (void)ctx;
-    return cc_pairs_decode(in, len, c->shape.n, y, e);
+    struct cc_indexed pairs = {.payload = in, .end = len, .n = c->shape.n};
+    return cc_indexed_decode(&pairs, c->threads, y, e);
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e)
 {
     (void)ctx;
-    return cc_pairs_decode_add(in, len, c->shape.n, scale, y, e);
+    struct cc_indexed pairs = {.payload = in, .end = len, .n = c->shape.n};
+    return cc_indexed_decode_add(&pairs, c->threads, scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_dgc = {

@@ -1,14 +1,15 @@
-/* Payloads of pairs (u32 index, f32 value), the indices ascending. */
+/* Payloads that name what is not zero by its index, the indices ascending strictly: pairs (u32
+ * index, f32 value), and codes u32 = 2 index + sign with one magnitude for all. */
 #ifndef CC_SCHEMES_PAIRS_H
 #define CC_SCHEMES_PAIRS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/error.h"
 
 #define CC_PAIR_BYTES 8
+#define CC_CODE_BYTES 4
 
 /* The largest n whose indices fit. */
 #define CC_PAIRS_MOST (UINT64_C(1) << 32)
@@ -16,15 +17,17 @@
 /* Writes the pairs of n values: the set bits of a bit array and their values, in order. */
 void cc_pairs_put(const uint8_t *bits, size_t n, const uint8_t *values, uint8_t *out);
 
+/* A payload to decode. */
+struct cc_indexed {
+    const uint8_t *payload;
+    size_t begin, end; /* where the pairs or codes are, in bytes */
+    const float *tau;  /* the magnitude of codes; NULL: pairs */
+    size_t n;          /* values of the tensor */
+};
+
 /* Into y[0, n), as the scheme contract says. */
-int cc_pairs_decode(const uint8_t *in, size_t len, size_t n, float *y, struct cc_error *e);
-int cc_pairs_decode_add(const uint8_t *in, size_t len, size_t n, float scale, float *y,
-                        struct cc_error *e);
-
-/* The message for an index out of order (index < next) or out of range, at byte `offset`. */
-int cc_pairs_bad_index(size_t offset, uint32_t index, size_t next, size_t n, struct cc_error *e);
-
-/* y = block, a block of decoded values; past: as cc_past_cache says. */
-void cc_put_block(const float *block, size_t n, bool past, float *y);
+int cc_indexed_decode(const struct cc_indexed *in, int threads, float *y, struct cc_error *e);
+int cc_indexed_decode_add(const struct cc_indexed *in, int threads, float scale, float *y,
+                          struct cc_error *e);
 
 #endif

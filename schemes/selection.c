@@ -3,20 +3,29 @@
 #include <math.h>
 
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "core/reduce.h"
 #include "schemes/kernels/select.h"
 
-/* A sample costs about ten times as much a value as the streaming pass, so it is at most every 32nd
- * value; tensors in which that leaves too few are selected from exactly, in the cache. */
-#define SAMPLE_MOST  131072
-#define SAMPLE_EVERY 32
-#define SAMPLE_FROM  65536
+/* The sample of a selection by threshold is as docs/payloads.md has it. Where the sample only tells
+ * where to look for the k largest, any would do; out of cache a value of it costs as much as some
+ * hundred of the streaming pass, and every value too many above its threshold as much as a few. */
+#define SAMPLE_MOST        131072
+#define SAMPLE_EVERY       32
+#define SAMPLE_FROM        65536
+#define SAMPLE_EXACT_MOST  32768
+#define SAMPLE_EXACT_EVERY 64
 
 /* With this many values of the sample above the threshold, a tenth of k is six standard deviations
  * of the number kept. */
 #define SAMPLE_ENOUGH 3600
 
 #define SAMPLE_STREAM 1
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
 size_t cc_density_count(double density, size_t n)
 {
@@ -40,7 +49,7 @@ static struct plan make_plan(double density, size_t n, enum cc_select_how how)
     struct plan p = {.k = cc_density_count(density, n)};
     if (n < SAMPLE_FROM)
         return p;
-    p.sample = n / SAMPLE_EVERY < SAMPLE_MOST ? n / SAMPLE_EVERY : SAMPLE_MOST;
+    p.sample = smaller(n / SAMPLE_EVERY, SAMPLE_MOST);
     double mean = (double)p.k / (double)n * (double)p.sample;
     p.direct = how == CC_SELECT_SAMPLED && mean >= SAMPLE_ENOUGH;
     if (p.direct) {
@@ -48,6 +57,8 @@ static struct plan make_plan(double density, size_t n, enum cc_select_how how)
         p.room = cc_select_most(density, n, how);
         return p;
     }
+    p.sample = smaller(n / SAMPLE_EXACT_EVERY, SAMPLE_EXACT_MOST);
+    mean = (double)p.k / (double)n * (double)p.sample;
     /* Four standard deviations on the safe side, and as much room again. */
     double rank = ceil(mean + 4 * sqrt(mean) + 4);
     double room = (rank + 5 * sqrt(rank) + 5) * (double)n / (double)p.sample;
@@ -102,6 +113,124 @@ static const float *source_values(const struct cc_source *from)
     return from->sum != NULL ? from->sum : from->gradient;
 }
 
+static struct cc_rows source_rows(const struct cc_source *from, size_t begin, bool load)
+{
+    struct cc_rows r = {.g = from->gradient + begin, .factor = from->factor};
+    if (from->sum != NULL)
+        r.x = from->sum + begin;
+    if (from->momentum != NULL)
+        r.u = from->momentum + begin;
+    if (from->sum != NULL && !load)
+        r = (struct cc_rows){.x = r.x};
+    return r;
+}
+
+static void source_clear(const struct cc_source *from, const uint8_t *bits, size_t begin, size_t n)
+{
+    if (from->sum != NULL)
+        k_select()->clear(bits, n, from->sum + begin);
+    if (from->momentum != NULL)
+        k_select()->clear(bits, n, from->momentum + begin);
+}
+
+static size_t block_at(size_t begin, size_t end)
+{
+    return smaller(end - begin, CC_SELECT_BLOCK);
+}
+
+/* How many parts a tensor is worked on in. */
+static int source_parts(const struct cc_source *from, int threads)
+{
+    return cc_parts(threads, from->n, CC_PART_VALUES);
+}
+
+/* --- thresholds --- */
+
+/* Interpolation, where it gets nowhere bisection: counting is so fast in the cache that nothing
+ * cleverer pays. */
+uint32_t cc_kth_cached(const float *x, size_t n, size_t k, uint32_t most, uint32_t guess,
+                       size_t *ties)
+{
+    uint32_t low = 0, high = most + 1; /* k or more are >= low, fewer than k are >= high */
+    size_t at_low = n, at_high = 0;
+    uint32_t step = 1u << 19; /* a sixteenth of an octave */
+    uint32_t t = guess > low && guess < high ? guess : high / 2;
+    *ties = SIZE_MAX;
+    if (k == n)
+        return 0;
+    for (unsigned tries = 1; high - low > 1; tries++) {
+        size_t c = k_select()->count(x, n, t);
+        if (c == k)
+            return t;
+        if (c > k) {
+            low = t;
+            at_low = c;
+        } else {
+            high = t;
+            at_high = c;
+        }
+        uint32_t half = (high - low) / 2, stride = half;
+        if ((low == 0 || high > most) && step < half) { /* not surrounded yet */
+            stride = step;
+            step *= 2;
+        } else if (tries % 3 != 0 && low > 0) {
+            double part = (double)(at_low - k) / (double)(at_low - at_high);
+            stride = (uint32_t)((double)(high - low) * (c > k ? part : 1 - part));
+            stride = stride > 0 ? stride : 1;
+        }
+        t = c > k ? low + stride : high - stride;
+        t = t > low && t < high ? t : low + half;
+    }
+    *ties = k - at_high;
+    return low;
+}
+
+/* The same anywhere, and for a first guess. */
+static uint32_t kth(const float *x, size_t n, size_t k, uint32_t guess, size_t *ties)
+{
+    return cc_kth_cached(x, n, k, k_reduce()->absmax(x, n), guess, ties);
+}
+
+/* A usual place of the threshold: two octaves below the largest. */
+static uint32_t usual(const float *x, size_t n)
+{
+    uint32_t most = k_reduce()->absmax(x, n), octaves = UINT32_C(2) << 23;
+    return most > octaves ? most - octaves : 0;
+}
+
+struct sampling {
+    const struct cc_source *from;
+    struct cc_key key;
+    size_t count;
+    int parts;
+    float *out;
+};
+
+#define SAMPLE_BATCH 256
+
+/* The places of sample values first .. first + m - 1: one from each of equal parts of the tensor,
+ * part i being [i n / count, (i + 1) n / count), computed without overflow. */
+static void sample_places(const struct sampling *s, size_t first, size_t m, size_t *at)
+{
+    size_t whole = s->from->n / s->count, rest = s->from->n % s->count;
+    size_t begin = first * whole + first * rest / s->count, over = first * rest % s->count;
+    for (size_t i = 0; i < m; i++) {
+        over += rest;
+        bool longer = over >= s->count;
+        over -= longer ? s->count : 0;
+        size_t length = whole + longer;
+        at[i] = begin + (length * (size_t)cc_random(s->key, (uint32_t)(first + i)) >> 32);
+        begin += length;
+    }
+    for (size_t i = 0; i < m; i++) {
+        __builtin_prefetch(s->from->gradient + at[i]);
+        if (s->from->sum != NULL)
+            __builtin_prefetch(s->from->sum + at[i]);
+        if (s->from->momentum != NULL)
+            __builtin_prefetch(s->from->momentum + at[i]);
+    }
+}
+
 /* x at index i, before the source is brought up to date there. */
 static float source_peek(const struct cc_source *from, size_t i)
 {
@@ -113,129 +242,145 @@ static float source_peek(const struct cc_source *from, size_t i)
     return from->sum != NULL ? from->sum[i] + v : v;
 }
 
-/* Brings values [begin, begin + n) up to date. */
-static int source_load(const struct cc_source *from, const struct cc_context *ctx, size_t begin,
-                       size_t n, struct cc_error *e)
+/* The places of the next batch are found, and fetched, before those of the last are read. */
+static void sample_part(void *arg, int part)
 {
-    const float *g = from->gradient + begin;
-    uint32_t most;
-    if (from->sum == NULL)
-        most = k_reduce()->absmax(g, n);
-    else if (from->momentum == NULL)
-        most = k_select()->add(g, from->sum + begin, n);
-    else
-        most =
-            k_select()->add_momentum(g, from->factor, from->momentum + begin, from->sum + begin, n);
-    if (cc_finite_bits(most))
-        return CC_OK;
-    return cc_refuse_sum(ctx, g, source_values(from) + begin, begin, n, e);
-}
-
-static void source_clear(const struct cc_source *from, const uint8_t *bits, size_t begin, size_t n)
-{
-    if (from->sum != NULL)
-        k_select()->clear(bits, n, from->sum + begin);
-    if (from->momentum != NULL)
-        k_select()->clear(bits, n, from->momentum + begin);
-}
-
-static size_t block_at(size_t begin, size_t n)
-{
-    return n - begin < CC_SELECT_BLOCK ? n - begin : CC_SELECT_BLOCK;
-}
-
-/* --- thresholds --- */
-
-#define LEVELS 3
-#define BINS   2048
-
-/* The bits of the k-th largest magnitude of finite values, and how many of those equal to it belong
- * to the k largest (SIZE_MAX: all): a radix selection over 11, 10 and 10 bits. 1 <= k <= n. */
-static uint32_t kth_largest(const float *x, size_t n, size_t k, size_t *ties)
-{
-    static const unsigned width[LEVELS] = {11, 10, 10}, below[LEVELS] = {20, 10, 0};
-    size_t bins[BINS];
-    uint32_t found = 0;
-    for (int level = 0; level < LEVELS; level++) {
-        unsigned shift = below[level];
-        uint32_t last = (UINT32_C(1) << width[level]) - 1;
-        memset(bins, 0, sizeof bins);
-        for (size_t i = 0; i < n; i++) {
-            uint32_t m = cc_f32_bits(x[i]) & 0x7fffffffu;
-            if (m >> shift >> width[level] == found)
-                bins[m >> shift & last]++;
-        }
-        uint32_t bin = last;
-        while (k > bins[bin])
-            k -= bins[bin--];
-        found = found << width[level] | bin;
-        *ties = k < bins[bin] ? k : SIZE_MAX;
+    const struct sampling *s = arg;
+    size_t at[2][SAMPLE_BATCH], fetched = 0;
+    size_t i = cc_part_begin(s->count, s->parts, part, 1);
+    size_t end = cc_part_begin(s->count, s->parts, part + 1, 1);
+    for (int turn = 0; i < end || fetched > 0; turn ^= 1) {
+        size_t m = smaller(end - i, SAMPLE_BATCH), ready = fetched;
+        sample_places(s, i, m, at[turn]);
+        for (size_t j = 0; j < ready; j++)
+            s->out[i - ready + j] = source_peek(s->from, at[turn ^ 1][j]);
+        i += m;
+        fetched = m;
     }
-    return found;
 }
 
-/* A bisection: counting is so fast in the cache that nothing cleverer pays. */
-uint32_t cc_kth_cached(const float *x, size_t n, size_t k, uint32_t most, uint32_t guess,
-                       size_t *ties)
-{
-    uint32_t low = 0, high = most + 1; /* k or more are >= low, fewer than k are >= high */
-    size_t at_high = 0;
-    uint32_t step = 1u << 19; /* a sixteenth of an octave */
-    uint32_t t = guess > low && guess < high ? guess : high / 2;
-    *ties = SIZE_MAX;
-    if (k == n)
-        return 0;
-    while (high - low > 1) {
-        size_t c = k_select()->count(x, n, t);
-        if (c == k)
-            return t;
-        if (c > k) {
-            low = t;
-        } else {
-            high = t;
-            at_high = c;
-        }
-        uint32_t half = (high - low) / 2, stride = half;
-        if ((low == 0 || high > most) && step < half) { /* not surrounded yet */
-            stride = step;
-            step *= 2;
-        }
-        t = c > k ? low + stride : high - stride;
-    }
-    *ties = k - at_high;
-    return low;
-}
-
-/* The rank-th largest magnitude of a sample with one value from each of equal parts of the tensor;
- * at least the smallest number above zero, as zeros are never selected. */
-static uint32_t sampled_threshold(const struct cc_source *from, const struct plan *p,
+/* The rank-th largest magnitude of a sample; at least the smallest number above zero, as zeros are
+ * never selected. */
+static uint32_t sampled_threshold(const struct cc_source *from, const struct plan *p, int threads,
                                   const struct cc_context *ctx, float *sample)
 {
-    struct cc_key key = cc_context_key(ctx, 0, SAMPLE_STREAM);
-    size_t whole = from->n / p->sample, rest = from->n % p->sample;
-    for (size_t i = 0; i < p->sample; i++) {
-        /* Part i is [i n / sample, (i + 1) n / sample), computed without overflow. */
-        size_t begin = i * whole + i * rest / p->sample;
-        size_t end = (i + 1) * whole + (i + 1) * rest / p->sample;
-        size_t at = begin + ((end - begin) * (size_t)cc_random(key, (uint32_t)i) >> 32);
-        sample[i] = source_peek(from, at);
-    }
+    struct sampling s = {.from = from,
+                         .key = cc_context_key(ctx, 0, SAMPLE_STREAM),
+                         .count = p->sample,
+                         .parts = source_parts(from, threads),
+                         .out = sample};
     size_t ties;
-    uint32_t t = kth_largest(sample, p->sample, p->rank, &ties);
+    cc_parallel(s.parts, sample_part, &s);
+    uint32_t t = kth(sample, p->sample, p->rank, usual(sample, p->sample), &ties);
+    t = k_select()->least(sample, p->sample, t);
     return t > 0 ? t : 1;
 }
 
 /* --- passes over the tensor --- */
 
 struct sweep {
-    uint32_t threshold;
-    size_t room;  /* for values; the sweep stops before a block that would not fit */
-    bool load;    /* bring the source up to date */
-    bool clear;   /* set the source to 0 at what is kept */
-    size_t ties;  /* of the values equal to the threshold, how many to keep; SIZE_MAX: all */
-    size_t done;  /* set: values swept; the one that did not fit was loaded, too */
-    size_t count; /* set: values kept */
+    const struct cc_source *from;
+    bool load;          /* bring the source up to date */
+    uint32_t threshold; /* > 0 */
+    bool clear;         /* set the sum to 0 at what is kept */
+    uint8_t *bits;
+    uint8_t *values;
+    size_t room; /* for values */
+    int parts;
+    struct sweep_part {
+        size_t count;  /* values kept */
+        size_t packed; /* they are packed, and cleared, up to here */
+        size_t bad;    /* the block in which a value was not finite; n: none */
+    } part[CC_PARTS_MAX];
 };
+
+/* Puts back the values of a block that was cleared. */
+static void restore_block(const struct cc_source *from, const uint8_t *bits, size_t begin, size_t n,
+                          const uint8_t *values)
+{
+    for (size_t i = 0; from->sum != NULL && i < n; i += 64)
+        for (uint64_t w = cc_bits_word(bits, n, i); w != 0; w &= w - 1, values += sizeof(float))
+            from->sum[begin + i + (size_t)__builtin_ctzll(w)] = cc_get_f32(values);
+}
+
+/* Each part has its share of the room. One that needs more than that goes on marking and counting.
+ */
+static void sweep_part(void *arg, int part)
+{
+    struct sweep *s = arg;
+    struct sweep_part *p = &s->part[part];
+    float packed[CC_SELECT_BLOCK + CC_SELECT_SLACK];
+    size_t begin = cc_part_begin(s->from->n, s->parts, part, CC_SELECT_BLOCK);
+    size_t end = cc_part_begin(s->from->n, s->parts, part + 1, CC_SELECT_BLOCK);
+    size_t slot = cc_part_begin(s->room, s->parts, part, 1);
+    size_t room = cc_part_begin(s->room, s->parts, part + 1, 1) - slot;
+    *p = (struct sweep_part){.packed = begin, .bad = s->from->n};
+    for (size_t i = begin; i < end; i += CC_SELECT_BLOCK) {
+        uint8_t *bits = s->bits + i / 8;
+        size_t n = block_at(i, end);
+        struct cc_rows rows = source_rows(s->from, i, s->load);
+        bool fits = p->packed == i;
+        uint32_t most;
+        size_t kept =
+            k_select()->take(&rows, n, s->threshold, s->clear && fits, bits, packed, &most);
+        bool finite = cc_finite_bits(most);
+        if (s->clear && fits && (!finite || kept > room - p->count))
+            restore_block(s->from, bits, i, n, (const uint8_t *)packed);
+        if (!finite) {
+            p->bad = i;
+            return;
+        }
+        if (fits && kept <= room - p->count) {
+            memcpy(s->values + sizeof(float) * (slot + p->count), packed, sizeof(float) * kept);
+            p->packed = i + n;
+        }
+        p->count += kept;
+    }
+}
+
+/* Runs it over all parts; *count values are above the threshold. *whole: all are packed, one after
+ * the other; if not, nothing is cleared. */
+static int sweep(struct sweep *s, const struct cc_context *ctx, size_t *count, bool *whole,
+                 struct cc_error *e)
+{
+    size_t n = s->from->n;
+    cc_parallel(s->parts, sweep_part, s);
+    *count = 0;
+    *whole = true;
+    for (int p = 0; p < s->parts; p++) {
+        size_t bad = s->part[p].bad;
+        if (bad < n)
+            return cc_refuse_sum(ctx, s->from->gradient + bad, source_values(s->from) + bad, bad,
+                                 block_at(bad, n), e);
+        *count += s->part[p].count;
+        *whole = *whole && s->part[p].packed == cc_part_begin(n, s->parts, p + 1, CC_SELECT_BLOCK);
+    }
+    size_t to = 0;
+    for (int p = 0; p < s->parts; p++) {
+        size_t begin = cc_part_begin(n, s->parts, p, CC_SELECT_BLOCK);
+        uint8_t *values = s->values + sizeof(float) * cc_part_begin(s->room, s->parts, p, 1);
+        if (*whole)
+            memmove(s->values + sizeof(float) * to, values, sizeof(float) * s->part[p].count);
+        else if (s->clear)
+            restore_block(s->from, s->bits + begin / 8, begin, s->part[p].packed - begin, values);
+        to += s->part[p].count;
+    }
+    return CC_OK;
+}
+
+/* Brings the source up to date, and no more: as a sweep over which nothing is. */
+static int load_all(const struct cc_source *from, const struct cc_context *ctx, int threads,
+                    uint8_t *bits, struct cc_error *e)
+{
+    struct sweep s = {.from = from,
+                      .load = true,
+                      .threshold = CC_F32_INF_BITS,
+                      .bits = bits,
+                      .parts = source_parts(from, threads)};
+    size_t count;
+    bool whole;
+    return sweep(&s, ctx, &count, &whole, e);
+}
 
 size_t cc_drop_ties(const float *x, size_t n, uint32_t t, size_t *ties, uint8_t *bits)
 {
@@ -253,177 +398,165 @@ size_t cc_drop_ties(const float *x, size_t n, uint32_t t, size_t *ties, uint8_t 
     return dropped;
 }
 
-static int sweep(const struct cc_source *from, const struct cc_context *ctx, struct sweep *s,
-                 uint8_t *bits, uint8_t *values, struct cc_error *e)
-{
-    float packed[CC_SELECT_BLOCK + CC_SELECT_SLACK];
-    const float *x = source_values(from);
-    s->count = 0;
-    for (s->done = 0; s->done < from->n;) {
-        size_t begin = s->done, n = block_at(begin, from->n);
-        uint8_t *here = bits + begin / 8;
-        if (s->load && source_load(from, ctx, begin, n, e) != CC_OK)
-            return CC_FAIL;
-        size_t kept = k_select()->mark(x + begin, n, s->threshold, here);
-        if (s->ties != SIZE_MAX)
-            kept -= cc_drop_ties(x + begin, n, s->threshold, &s->ties, here);
-        if (s->ties == 0) {
-            s->threshold++;
-            s->ties = SIZE_MAX;
-        }
-        if (kept > s->room - s->count)
-            return CC_OK;
-        if (kept > 0) {
-            k_select()->pack(x + begin, here, n, packed);
-            memcpy(values + sizeof(float) * s->count, packed, sizeof(float) * kept);
-        }
-        if (s->clear)
-            source_clear(from, here, begin, n);
-        s->count += kept;
-        s->done += n;
-    }
-    return CC_OK;
-}
-
-/* Loads what a sweep that stopped early has not; the block it stopped at is loaded. */
-static int load_rest(const struct cc_source *from, const struct cc_context *ctx, size_t done,
+/* As sweep, but if a part alone has too much for its share, once more in one part. */
+static int sweep_all(struct sweep *s, const struct cc_context *ctx, size_t *count, bool *whole,
                      struct cc_error *e)
 {
-    if (done == from->n)
+    if (sweep(s, ctx, count, whole, e) != CC_OK)
+        return CC_FAIL;
+    if (*whole || *count > s->room)
         return CC_OK;
-    for (size_t i = done + block_at(done, from->n); i < from->n; i += block_at(i, from->n))
-        if (source_load(from, ctx, i, block_at(i, from->n), e) != CC_OK)
-            return CC_FAIL;
-    return CC_OK;
+    s->parts = 1;
+    s->load = false;
+    return sweep(s, ctx, count, whole, e);
 }
 
-/* Of a source that is up to date, keeps what cc_kth_cached or kth_largest has found, but no zeros.
- */
-static int keep(const struct cc_source *from, const struct cc_context *ctx, size_t k,
-                uint32_t threshold, size_t ties, struct cc_selection *to, struct cc_error *e)
+/* --- the selection --- */
+
+struct job {
+    const struct cc_source *from;
+    const struct cc_context *ctx;
+    struct plan plan;
+    int threads;
+    struct cc_selection *to;
+};
+
+/* Of a source that is up to date, all that lies above the threshold, and of the values equal to it
+ * the first ones. */
+static void keep_ties(const struct job *j, uint32_t threshold, size_t ties)
 {
-    struct sweep s = {.threshold = threshold, .room = k, .clear = true, .ties = ties};
-    if (threshold == 0) {
-        s.threshold = 1;
-        s.ties = SIZE_MAX;
+    float packed[CC_SELECT_BLOCK + CC_SELECT_SLACK];
+    const float *x = source_values(j->from);
+    struct cc_selection *to = j->to;
+    to->count = 0;
+    for (size_t i = 0; i < j->from->n; i += CC_SELECT_BLOCK) {
+        size_t n = block_at(i, j->from->n);
+        uint8_t *bits = to->bits + i / 8;
+        k_select()->mark(x + i, n, threshold, bits);
+        cc_drop_ties(x + i, n, threshold, &ties, bits);
+        size_t kept = k_select()->pack(x + i, bits, n, packed);
+        memcpy(to->values + sizeof(float) * to->count, packed, sizeof(float) * kept);
+        to->count += kept;
+        source_clear(j->from, bits, i, n);
     }
-    if (sweep(from, ctx, &s, to->bits, to->values, e) != CC_OK)
+}
+
+/* Of a source that is up to date, keeps what cc_kth_cached has found, but no zeros. */
+static int keep(const struct job *j, uint32_t threshold, size_t ties, struct cc_error *e)
+{
+    const struct cc_source *from = j->from;
+    if (threshold > 0 && ties != SIZE_MAX) {
+        keep_ties(j, threshold, ties);
+        return CC_OK;
+    }
+    struct sweep s = {.from = from,
+                      .threshold = threshold > 0 ? threshold : 1,
+                      .clear = true,
+                      .bits = j->to->bits,
+                      .values = j->to->values,
+                      .room = j->plan.k,
+                      .parts = source_parts(from, j->threads)};
+    bool whole;
+    if (sweep_all(&s, j->ctx, &j->to->count, &whole, e) != CC_OK)
         return CC_FAIL;
-    to->count = s.count;
+    if (from->momentum != NULL)
+        k_select()->clear(j->to->bits, from->n, from->momentum);
     return CC_OK;
 }
 
 /* The k largest of a source that is up to date. */
-static int select_exact(const struct cc_source *from, const struct cc_context *ctx, size_t k,
-                        struct cc_selection *to, struct cc_error *e)
+static int select_exact(const struct job *j, uint32_t guess, struct cc_error *e)
 {
     size_t ties;
-    uint32_t t = kth_largest(source_values(from), from->n, k, &ties);
-    return keep(from, ctx, k, t, ties, to, e);
-}
-
-/* Puts back what a sweep has cleared. */
-static void restore(const struct cc_source *from, const uint8_t *bits, size_t done,
-                    const uint8_t *values)
-{
-    for (size_t i = 0; from->sum != NULL && i < done; i += 64)
-        for (uint64_t w = cc_bits_word(bits, done, i); w != 0; w &= w - 1, values += sizeof(float))
-            from->sum[i + (size_t)__builtin_ctzll(w)] = cc_get_f32(values);
-}
-
-/* Of the candidates, keeps the k largest. */
-static void prune(size_t n, size_t k, const float *candidates, size_t count,
-                  struct cc_selection *to)
-{
-    size_t ties, kept = 0;
-    uint32_t t = kth_largest(candidates, count, k, &ties);
-    for (size_t i = 0; i < n; i += 64) {
-        uint64_t all = cc_bits_word(to->bits, n, i), keep = all;
-        if (all == 0)
-            continue;
-        for (uint64_t w = all; w != 0; w &= w - 1) {
-            uint32_t bits = cc_f32_bits(*candidates++), m = bits & 0x7fffffffu;
-            if (m > t || (m == t && ties > 0)) {
-                ties -= m == t;
-                cc_put_u32(to->values + sizeof(float) * kept++, bits);
-            } else {
-                keep &= ~(w & -w);
-            }
-        }
-        cc_bits_put_word(to->bits, n, i, keep);
-    }
-    to->count = kept;
+    uint32_t t = kth(source_values(j->from), j->from->n, j->plan.k, guess, &ties);
+    return keep(j, t, ties, e);
 }
 
 /* The threshold is about that of k values: keeps all above it. */
-static int select_direct(const struct cc_source *from, const struct cc_context *ctx,
-                         const struct plan *p, uint32_t threshold, struct cc_selection *to,
-                         struct cc_error *e)
+static int select_direct(const struct job *j, uint32_t threshold, struct cc_error *e)
 {
-    struct sweep s = {
-        .threshold = threshold, .room = p->room, .load = true, .clear = true, .ties = SIZE_MAX};
-    if (sweep(from, ctx, &s, to->bits, to->values, e) != CC_OK)
+    const struct cc_source *from = j->from;
+    size_t k = j->plan.k;
+    struct sweep s = {.from = from,
+                      .load = true,
+                      .threshold = threshold,
+                      .clear = true,
+                      .bits = j->to->bits,
+                      .values = j->to->values,
+                      .room = j->plan.room,
+                      .parts = source_parts(from, j->threads)};
+    bool whole;
+    if (sweep_all(&s, j->ctx, &j->to->count, &whole, e) != CC_OK)
         return CC_FAIL;
-    to->count = s.count;
-    bool all = s.done == from->n;
-    if (all && (s.count >= p->k - p->k / 10 || threshold == 1))
+    if (whole && (j->to->count >= k - k / 10 || threshold == 1))
         return CC_OK;
-    restore(from, to->bits, s.done, to->values);
-    if (load_rest(from, ctx, s.done, e) != CC_OK)
-        return CC_FAIL;
-    return select_exact(from, ctx, p->k, to, e);
+    if (whole)
+        restore_block(from, s.bits, 0, from->n, s.values);
+    return select_exact(j, threshold, e);
+}
+
+/* Of the candidates, keeps the k largest. */
+static void prune(const struct job *j, const float *candidates, size_t count, uint32_t above)
+{
+    float packed[CC_SELECT_BLOCK + CC_SELECT_SLACK];
+    const struct cc_source *from = j->from;
+    struct cc_selection *to = j->to;
+    size_t k = j->plan.k, ties = SIZE_MAX;
+    uint32_t t = count > k ? kth(candidates, count, k, above, &ties) : above;
+    to->count = 0;
+    for (size_t i = 0; i < from->n; i += CC_SELECT_BLOCK) {
+        size_t n = block_at(i, from->n);
+        uint8_t *bits = to->bits + i / 8;
+        size_t m = k_select()->prune(bits, n, &candidates, t, &ties, packed,
+                                     from->sum != NULL ? from->sum + i : NULL);
+        memcpy(to->values + sizeof(float) * to->count, packed, sizeof(float) * m);
+        if (from->momentum != NULL && m > 0)
+            k_select()->clear(bits, n, from->momentum + i);
+        to->count += m;
+    }
 }
 
 /* The threshold lies below that of k values: all above it are candidates. */
-static int select_candidates(const struct cc_source *from, const struct cc_context *ctx,
-                             const struct plan *p, uint32_t threshold, float *candidates,
-                             struct cc_selection *to, struct cc_error *e)
+static int select_candidates(const struct job *j, uint32_t threshold, float *candidates,
+                             struct cc_error *e)
 {
-    struct sweep s = {.threshold = threshold, .room = p->room, .load = true, .ties = SIZE_MAX};
-    if (sweep(from, ctx, &s, to->bits, (uint8_t *)candidates, e) != CC_OK)
+    struct sweep s = {.from = j->from,
+                      .load = true,
+                      .threshold = threshold,
+                      .clear = true, /* most candidates are kept */
+                      .bits = j->to->bits,
+                      .values = (uint8_t *)candidates,
+                      .room = j->plan.room,
+                      .parts = source_parts(j->from, j->threads)};
+    size_t count;
+    bool whole;
+    if (sweep_all(&s, j->ctx, &count, &whole, e) != CC_OK)
         return CC_FAIL;
-    bool all = s.done == from->n;
-    if (!all || (s.count < p->k && threshold > 1)) {
-        if (load_rest(from, ctx, s.done, e) != CC_OK)
-            return CC_FAIL;
-        return select_exact(from, ctx, p->k, to, e);
-    }
-    if (s.count > p->k) {
-        prune(from->n, p->k, candidates, s.count, to);
-    } else {
-        memcpy(to->values, candidates, sizeof(float) * s.count);
-        to->count = s.count;
-    }
-    source_clear(from, to->bits, 0, from->n);
+    bool few = count < j->plan.k && threshold > 1;
+    if (whole && few)
+        restore_block(j->from, s.bits, 0, j->from->n, s.values);
+    if (!whole || few)
+        return select_exact(j, threshold, e);
+    prune(j, candidates, count, threshold);
     return CC_OK;
 }
 
-/* The k largest of a tensor that fits in the cache. */
-static int select_cached(const struct cc_source *from, const struct cc_context *ctx, size_t k,
-                         struct cc_selection *to, struct cc_error *e)
-{
-    const float *x = source_values(from);
-    size_t ties;
-    uint32_t most = k_reduce()->absmax(x, from->n);
-    uint32_t guess = most - (UINT32_C(2) << 23); /* two octaves below: a usual place */
-    uint32_t t = cc_kth_cached(x, from->n, k, most, guess, &ties);
-    return keep(from, ctx, k, t, ties, to, e);
-}
-
-int cc_select(const struct cc_source *from, double density, enum cc_select_how how,
+int cc_select(const struct cc_source *from, double density, enum cc_select_how how, int threads,
               const struct cc_context *ctx, void *scratch, struct cc_selection *to,
               struct cc_error *e)
 {
-    struct plan p = make_plan(density, from->n, how);
-    if (p.sample == 0) {
-        for (size_t i = 0; i < from->n; i += block_at(i, from->n))
-            if (source_load(from, ctx, i, block_at(i, from->n), e) != CC_OK)
-                return CC_FAIL;
-        return from->n < SAMPLE_FROM ? select_cached(from, ctx, p.k, to, e)
-                                     : select_exact(from, ctx, p.k, to, e);
+    struct job j = {.from = from,
+                    .ctx = ctx,
+                    .plan = make_plan(density, from->n, how),
+                    .threads = threads,
+                    .to = to};
+    if (j.plan.sample == 0) {
+        if (load_all(from, ctx, threads, to->bits, e) != CC_OK)
+            return CC_FAIL;
+        return select_exact(&j, usual(source_values(from), from->n), e);
     }
-    uint32_t threshold = sampled_threshold(from, &p, ctx, scratch);
-    if (p.direct)
-        return select_direct(from, ctx, &p, threshold, to, e);
-    return select_candidates(from, ctx, &p, threshold, scratch, to, e);
+    uint32_t threshold = sampled_threshold(from, &j.plan, threads, ctx, scratch);
+    if (j.plan.direct)
+        return select_direct(&j, threshold, e);
+    return select_candidates(&j, threshold, scratch, e);
 }

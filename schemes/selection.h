@@ -15,7 +15,8 @@ size_t cc_density_count(double density, size_t n);
 struct cc_source {
     const float *gradient;
     float *sum;      /* x = sum + gradient, kept here; NULL: x = gradient */
-    float *momentum; /* u: first u = factor u + gradient, then x = sum + u; NULL: none */
+    float *momentum; /* u: first u = factor u + gradient, then x = sum + u; NULL: none. Only with a
+                        sum, and for an exact selection */
     float factor;
     size_t n;
 };
@@ -39,9 +40,9 @@ size_t cc_select_scratch(double density, size_t n, enum cc_select_how how);
 
 /* Brings the source up to date (sum, momentum), selects as docs/payloads.md says under `sparse`,
  * writes *to, and sets sum and momentum to 0 at what was selected. Zeros are never selected.
- * scratch is aligned to CC_ALIGN. Refuses values that are not finite; the source is then
- * unspecified. */
-int cc_select(const struct cc_source *from, double density, enum cc_select_how how,
+ * scratch is aligned to CC_ALIGN. The selection does not depend on the number of threads. Refuses
+ * values that are not finite; the source is then unspecified. */
+int cc_select(const struct cc_source *from, double density, enum cc_select_how how, int threads,
               const struct cc_context *ctx, void *scratch, struct cc_selection *to,
               struct cc_error *e);
 

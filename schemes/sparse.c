@@ -1,5 +1,9 @@
 /* sparse: the values of largest magnitude, the others wait in the residual. */
+#include "core/cache.h"
+#include "core/copy.h"
 #include "core/memory.h"
+#include "core/parallel.h"
+#include "schemes/kernels/expand.h"
 #include "schemes/kernels/select.h"
 #include "schemes/pairs.h"
 #include "schemes/scheme.h"
@@ -94,7 +98,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     struct cc_source from = {.gradient = x, .sum = p->ef ? c->state : NULL, .n = n};
     if (p->index == BITMAP) {
         struct cc_selection to = {.bits = out, .values = out + bitmap_bytes(n)};
-        if (cc_select(&from, p->density, how(p), ctx, c->scratch, &to, e) != CC_OK)
+        if (cc_select(&from, p->density, how(p), c->threads, ctx, c->scratch, &to, e) != CC_OK)
             return CC_FAIL;
         *len = bitmap_bytes(n) + sizeof(float) * to.count;
         return CC_OK;
@@ -107,25 +111,86 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     uint8_t *values = (uint8_t *)c->scratch + values_at(p, n);
     size_t most = cc_select_most(p->density, n, how(p));
     struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
-    if (cc_select(&from, p->density, how(p), ctx, c->scratch, &to, e) != CC_OK)
+    if (cc_select(&from, p->density, how(p), c->threads, ctx, c->scratch, &to, e) != CC_OK)
         return CC_FAIL;
     cc_pairs_put(to.bits, n, to.values, out);
     *len = CC_PAIR_BYTES * to.count;
     return CC_OK;
 }
 
-/* Whether the bitmap is whole, ends with zeros, and has a value for every set bit; *count of them.
- */
-static int check_bitmap(const uint8_t *in, size_t len, size_t n, size_t *count, struct cc_error *e)
+/* Decoding a bitmap: every part counts its bits, and so learns where its values begin. */
+struct expansion {
+    const uint8_t *bits, *values;
+    size_t n, count;
+    int parts;
+    size_t before[CC_PARTS_MAX + 1];
+    const float *scale; /* NULL: decode */
+    float *y;
+};
+
+static size_t border(const struct expansion *x, int part)
 {
-    size_t bytes = bitmap_bytes(n);
+    return cc_part_begin(x->n, x->parts, part, CC_SELECT_BLOCK);
+}
+
+static void count_part(void *arg, int part)
+{
+    struct expansion *x = arg;
+    size_t begin = border(x, part), end = border(x, part + 1);
+    x->before[part + 1] = k_expand()->popcount(x->bits + begin / 8, end - begin);
+}
+
+static void expand_part(void *arg, int part)
+{
+    const struct expansion *x = arg;
+    size_t begin = border(x, part), n = border(x, part + 1) - begin, before = x->before[part];
+    const uint8_t *bits = x->bits + begin / 8, *values = x->values + sizeof(float) * before;
+    float *y = x->y + begin;
+    if (x->scale != NULL) {
+        k_expand()->expand_add(bits, n, values, x->count - before, *x->scale, y);
+        return;
+    }
+    bool past = cc_write_past(x->n * sizeof(float)) && (uintptr_t)y % CC_ALIGN == 0;
+    k_expand()->expand(bits, n, values, x->count - before, past, y);
+    k_copy()->fence();
+}
+
+/* Whether the bitmap is whole, ends with zeros, and has a value for every set bit; counts them. */
+static int check_bitmap(struct expansion *x, size_t len, struct cc_error *e)
+{
+    size_t n = x->n, bytes = bitmap_bytes(n);
     if (len < bytes)
         return cc_bad_payload(len, e, "the payload ends in its bitmap of %zu bytes", bytes);
-    if (n % 8 != 0 && in[bytes - 1] >> n % 8 != 0)
+    if (n % 8 != 0 && x->bits[bytes - 1] >> n % 8 != 0)
         return cc_bad_payload(bytes - 1, e, "the bitmap goes on after the last of %zu values", n);
-    *count = k_select()->popcount(in, n);
-    if (len != bytes + sizeof(float) * *count)
-        return cc_bad_length(len, bytes + sizeof(float) * *count, e);
+    cc_parallel(x->parts, count_part, x);
+    for (int p = 0; p < x->parts; p++)
+        x->before[p + 1] += x->before[p];
+    x->count = x->before[x->parts];
+    x->values = x->bits + bytes;
+    if (len != bytes + sizeof(float) * x->count)
+        return cc_bad_length(len, bytes + sizeof(float) * x->count, e);
+    return CC_OK;
+}
+
+static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, const float *scale,
+                      float *y, struct cc_error *e)
+{
+    const struct params *p = c->params;
+    size_t n = c->shape.n;
+    if (p->index == U32) {
+        struct cc_indexed pairs = {.payload = in, .end = len, .n = n};
+        return scale == NULL ? cc_indexed_decode(&pairs, c->threads, y, e)
+                             : cc_indexed_decode_add(&pairs, c->threads, *scale, y, e);
+    }
+    struct expansion x = {.bits = in,
+                          .n = n,
+                          .parts = cc_parts(c->threads, n, CC_PART_VALUES),
+                          .scale = scale,
+                          .y = y};
+    if (check_bitmap(&x, len, e) != CC_OK)
+        return CC_FAIL;
+    cc_parallel(x.parts, expand_part, &x);
     return CC_OK;
 }
 
@@ -133,29 +198,14 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
                   size_t len, float *y, struct cc_error *e)
 {
     (void)ctx;
-    const struct params *p = c->params;
-    size_t n = c->shape.n, count = 0;
-    if (p->index == U32)
-        return cc_pairs_decode(in, len, n, y, e);
-    if (check_bitmap(in, len, n, &count, e) != CC_OK)
-        return CC_FAIL;
-    k_select()->expand(in, n, in + bitmap_bytes(n), count, cc_past_cache(y, n), y);
-    cc_past_cache_done();
-    return CC_OK;
+    return decode_any(c, in, len, NULL, y, e);
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e)
 {
     (void)ctx;
-    const struct params *p = c->params;
-    size_t n = c->shape.n, count = 0;
-    if (p->index == U32)
-        return cc_pairs_decode_add(in, len, n, scale, y, e);
-    if (check_bitmap(in, len, n, &count, e) != CC_OK)
-        return CC_FAIL;
-    k_select()->expand_add(in, n, in + bitmap_bytes(n), count, scale, y);
-    return CC_OK;
+    return decode_any(c, in, len, &scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_sparse = {

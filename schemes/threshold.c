@@ -19,14 +19,14 @@ static const struct cc_param table[] = {
 };
 
 #define VALUES_MOST (UINT64_C(1) << 31)
-#define CODE_BYTES  4
 #define HEAD_BYTES  4
 
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     (void)params;
     size_t bytes;
-    if (!cc_mul(shape->n, CODE_BYTES, &bytes) || __builtin_add_overflow(bytes, HEAD_BYTES, &bytes))
+    if (!cc_mul(shape->n, CC_CODE_BYTES, &bytes) ||
+        __builtin_add_overflow(bytes, HEAD_BYTES, &bytes))
         return SIZE_MAX;
     return bytes;
 }
@@ -52,7 +52,7 @@ static size_t put(const float *x, size_t begin, size_t n, float tau, uint8_t *ou
     k_select()->indices(bits, n, (uint32_t)begin, index);
     k_select()->pack(x, bits, n, value);
     for (size_t j = 0; j < count; j++)
-        cc_put_u32(out + CODE_BYTES * j, 2 * index[j] + (cc_f32_bits(value[j]) >> 31));
+        cc_put_u32(out + CC_CODE_BYTES * j, 2 * index[j] + (cc_f32_bits(value[j]) >> 31));
     return count;
 }
 
@@ -81,7 +81,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
                                          : k_reduce()->absmax(x + i, n);
         if (!cc_finite_bits(most))
             return cc_refuse_sum(ctx, x + i, from, i, n, e);
-        at += CODE_BYTES * put(from, i, n, tau, at);
+        at += CC_CODE_BYTES * put(from, i, n, tau, at);
         if (residual != NULL)
             k_select()->shrink(residual + i, n, tau);
     }
@@ -89,7 +89,8 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     return CC_OK;
 }
 
-static int check_head(const uint8_t *in, size_t len, float *tau, struct cc_error *e)
+static int open_payload(const struct cc_codec *c, const uint8_t *in, size_t len, float *tau,
+                        struct cc_indexed *codes, struct cc_error *e)
 {
     if (len < HEAD_BYTES)
         return cc_bad_payload(len, e, "the payload ends in its threshold");
@@ -97,62 +98,31 @@ static int check_head(const uint8_t *in, size_t len, float *tau, struct cc_error
     if (!cc_finite(*tau) || *tau < 0)
         return cc_bad_payload(0, e, "the threshold is %g; it must be finite and not negative",
                               (double)*tau);
-    if (len % CODE_BYTES != 0)
-        return cc_bad_payload(len - len % CODE_BYTES, e,
-                              "the payload has %zu bytes, which are no whole codes of %d", len,
-                              CODE_BYTES);
+    *codes = (struct cc_indexed){
+        .payload = in, .begin = HEAD_BYTES, .end = len, .tau = tau, .n = c->shape.n};
     return CC_OK;
-}
-
-/* A branch on the sign would be mispredicted half the time. */
-static float step(float tau, uint32_t code)
-{
-    return cc_bits_f32(cc_f32_bits(tau) ^ code << 31);
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float *y, struct cc_error *e)
 {
     (void)ctx;
-    float tau = 0, block[CC_SELECT_BLOCK];
-    size_t n = c->shape.n, at = HEAD_BYTES, next = 0;
-    bool past = cc_past_cache(y, n);
-    if (check_head(in, len, &tau, e) != CC_OK)
+    float tau;
+    struct cc_indexed codes;
+    if (open_payload(c, in, len, &tau, &codes, e) != CC_OK)
         return CC_FAIL;
-    for (size_t begin = 0; begin < n; begin += CC_SELECT_BLOCK) {
-        size_t m = n - begin < CC_SELECT_BLOCK ? n - begin : CC_SELECT_BLOCK;
-        memset(block, 0, m * sizeof *block);
-        for (; at < len; at += CODE_BYTES) {
-            uint32_t code = cc_get_u32(in + at), index = code >> 1;
-            if (index >= begin + m)
-                break;
-            if (index < next)
-                return cc_pairs_bad_index(at, index, next, n, e);
-            block[index - begin] = step(tau, code);
-            next = (size_t)index + 1;
-        }
-        cc_put_block(block, m, past, y + begin);
-    }
-    cc_past_cache_done();
-    return at == len ? CC_OK : cc_pairs_bad_index(at, cc_get_u32(in + at) >> 1, next, n, e);
+    return cc_indexed_decode(&codes, c->threads, y, e);
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e)
 {
     (void)ctx;
-    float tau = 0;
-    size_t n = c->shape.n, next = 0;
-    if (check_head(in, len, &tau, e) != CC_OK)
+    float tau;
+    struct cc_indexed codes;
+    if (open_payload(c, in, len, &tau, &codes, e) != CC_OK)
         return CC_FAIL;
-    for (size_t at = HEAD_BYTES; at < len; at += CODE_BYTES) {
-        uint32_t code = cc_get_u32(in + at), index = code >> 1;
-        if (index < next || index >= n)
-            return cc_pairs_bad_index(at, index, next, n, e);
-        y[index] = cc_add_scaled(y[index], scale, step(tau, code));
-        next = (size_t)index + 1;
-    }
-    return CC_OK;
+    return cc_indexed_decode_add(&codes, c->threads, scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_threshold = {

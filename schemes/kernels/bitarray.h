@@ -1,0 +1,30 @@
+/* Bit arrays: value 8j + i is bit i of byte j. One of n bits takes ceil(n/8) bytes at any address;
+ * not one byte more is touched. */
+#ifndef CC_SCHEMES_KERNELS_BITARRAY_H
+#define CC_SCHEMES_KERNELS_BITARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/bytes.h"
+
+/* The 64 bits from bit i (a multiple of 64) of a bit array of n > i; those from n on are 0. */
+static inline uint64_t cc_bits_word(const uint8_t *bits, size_t n, size_t i)
+{
+    if (n - i >= 64)
+        return cc_get_u64(bits + i / 8);
+    uint64_t w = 0;
+    memcpy(&w, bits + i / 8, (n - i + 7) / 8);
+    return w & ((UINT64_C(1) << (n - i)) - 1);
+}
+
+static inline void cc_bits_put_word(uint8_t *bits, size_t n, size_t i, uint64_t w)
+{
+    memcpy(bits + i / 8, &w, n - i >= 64 ? 8 : (n - i + 7) / 8);
+}
+
+/* For the number i of each set bit of w, which is 0 afterwards. */
+#define CC_FOR_SET_BITS(i, w)                                                                      \
+    for (size_t i; (w) != 0 && (i = (size_t)__builtin_ctzll(w), 1); (w) &= (w)-1)
+
+#endif
