@@ -63,14 +63,14 @@ static size_t largest_bound(const struct work *w)
     return largest;
 }
 
-/* The states of all schemes are alive at once. */
-static int check_memory(const struct work *w, struct cc_error *e)
+int cc_speed_check(const struct cc_plan *p, struct cc_error *e)
 {
     size_t need = 0;
-    for (size_t s = 0; s < w->plan->schemes->count; s++)
-        for (size_t t = 0; t < w->tensors; t++) {
-            struct cc_codec c = cc_plan_codec(w->plan, s, t);
-            need += cc_state_bytes(&c);
+    for (size_t s = 0; s < p->schemes->count; s++)
+        for (size_t t = 0; t < cc_trace_tensors(p->trace); t++) {
+            struct cc_codec c = cc_plan_codec(p, s, t);
+            if (__builtin_add_overflow(need, cc_state_bytes(&c), &need))
+                need = SIZE_MAX;
         }
     int status = cc_memory_check(need, "the states of all schemes together", e);
     if (status != CC_OK)
@@ -93,7 +93,7 @@ static int allocate(struct work *w, struct cc_error *e)
         w->value_at == NULL || w->failed == NULL || w->bank == NULL)
         return CC_FAIL;
     make_groups(w);
-    if (check_memory(w, e) != CC_OK)
+    if (cc_speed_check(w->plan, e) != CC_OK)
         return CC_FAIL;
     for (size_t s = 0; s < w->plan->schemes->count; s++) {
         if (cc_bank_open(w->plan, s, &w->bank[s], e) != CC_OK)

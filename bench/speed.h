@@ -20,6 +20,10 @@ struct cc_speed {
     double *tensor_encode, *tensor_decode; /* NULL without per_tensor */
 };
 
+/* Whether memory suffices: the states of all schemes are alive at once. cc_speed_measure checks it
+ * too, but who measures errors before wants to know earlier. */
+int cc_speed_check(const struct cc_plan *p, struct cc_error *e);
+
 /* After an interrupt, *out holds the complete rounds until then. */
 int cc_speed_measure(const struct cc_plan *p, const struct cc_speed_limits *limits,
                      struct cc_speed *out, struct cc_error *e);
