@@ -1,9 +1,7 @@
 #include "models/link.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/file.h"
@@ -50,7 +48,8 @@ const struct cc_link_preset cc_link_presets[] = {
     {.source = NULL},
 };
 
-static int copy_name(struct cc_link *link, const char *name)
+/* Whether it fits. */
+static bool copy_name(struct cc_link *link, const char *name)
 {
     return snprintf(link->name, sizeof link->name, "%s", name) < (int)sizeof link->name;
 }
@@ -108,63 +107,30 @@ int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
 
 /* --- calibration files --- */
 
-/* A number within [0, most]; above 0 if `required`, which it must then be there. */
-static int get_number(const cJSON *root, const char *key, bool required, double most, double *out,
-                      struct cc_error *e)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, key);
-    if (item == NULL && !required)
-        return CC_OK;
-    if (item == NULL)
-        return cc_fail(e, "\"%s\" is missing", key);
-    double v = cJSON_IsNumber(item) ? item->valuedouble : NAN;
-    if (!(v >= 0) || v > most || (required && v == 0))
-        return cc_fail(e, "\"%s\" is not a number %s 0 and at most %g", key,
-                       required ? "above" : "from", most);
-    *out = v;
-    return CC_OK;
-}
-
-static int check_keys(const cJSON *root, struct cc_error *e)
+static int from_json(const cJSON *root, struct cc_link *out, struct cc_error *e)
 {
     static const char *const keys[] = {"schema",   "name",          "bw_bps", "latency_s",
                                        "overhead", "message_bytes", "source", NULL};
-    for (const cJSON *c = root->child; c != NULL; c = c->next) {
-        size_t i = 0;
-        while (keys[i] != NULL && strcmp(keys[i], c->string) != 0)
-            i++;
-        const char *near = keys[i] == NULL ? cc_nearest(c->string, keys) : NULL;
-        if (near != NULL)
-            return cc_fail(e, "unknown key \"%.60s\": did you mean \"%s\"?", c->string, near);
-        if (keys[i] == NULL)
-            return cc_fail(e, "unknown key \"%.60s\"", c->string);
-    }
-    return CC_OK;
-}
-
-static int from_json(const cJSON *root, struct cc_link *out, struct cc_error *e)
-{
-    struct cc_link link = {.overhead = 0};
-    const cJSON *schema = cJSON_GetObjectItemCaseSensitive(root, "schema");
-    const cJSON *name = cJSON_GetObjectItemCaseSensitive(root, "name");
-    const cJSON *source = cJSON_GetObjectItemCaseSensitive(root, "source");
+    struct cc_link link = {.latency_s = -1};
+    const char *schema, *name, *source;
     if (!cJSON_IsObject(root))
         return cc_fail(e, "not a JSON object");
-    if (!cJSON_IsString(schema) || strcmp(schema->valuestring, CC_LINK_SCHEMA) != 0)
+    if (cc_json_text(root, "schema", &schema, e) != CC_OK)
+        return CC_FAIL;
+    if (schema == NULL || strcmp(schema, CC_LINK_SCHEMA) != 0)
         return cc_fail(e, "\"schema\" must be \"" CC_LINK_SCHEMA "\"");
-    if (check_keys(root, e) != CC_OK)
+    if (cc_json_keys(root, keys, e) != CC_OK || cc_json_text(root, "name", &name, e) != CC_OK ||
+        cc_json_text(root, "source", &source, e) != CC_OK ||
+        cc_json_amount(root, "bw_bps", &link.bw_bps, e) != CC_OK ||
+        cc_json_amount(root, "latency_s", &link.latency_s, e) != CC_OK ||
+        cc_json_amount(root, "overhead", &link.overhead, e) != CC_OK ||
+        cc_json_amount(root, "message_bytes", &link.message_bytes, e) != CC_OK)
         return CC_FAIL;
-    if (!cJSON_IsString(name) || name->valuestring[0] == '\0' ||
-        !copy_name(&link, name->valuestring))
+    if (name == NULL || name[0] == '\0' || !copy_name(&link, name))
         return cc_fail(e, "\"name\" must be a text of 1 to %zu bytes", sizeof link.name - 1);
-    if (source != NULL && !cJSON_IsString(source))
-        return cc_fail(e, "\"source\" is not a string");
-    if (get_number(root, "bw_bps", true, 1e18, &link.bw_bps, e) != CC_OK ||
-        get_number(root, "latency_s", false, 1e6, &link.latency_s, e) != CC_OK ||
-        get_number(root, "overhead", false, 1e3, &link.overhead, e) != CC_OK ||
-        get_number(root, "message_bytes", false, 1e9, &link.message_bytes, e) != CC_OK)
-        return CC_FAIL;
-    if (cJSON_GetObjectItemCaseSensitive(root, "latency_s") == NULL)
+    if (link.bw_bps == 0)
+        return cc_fail(e, "\"bw_bps\" must be there and above 0: bits per second");
+    if (link.latency_s < 0)
         return cc_fail(e, "\"latency_s\" is missing");
     *out = link;
     return CC_OK;
