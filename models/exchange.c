@@ -69,7 +69,8 @@ static void parameter_server(const struct cc_exchange_case *k, double share, dou
     c->push_transfer_s = fmax(c->push_worker_s, c->push_server_s);
     c->pull_transfer_s = fmax(c->pull_worker_s, c->pull_server_s);
     c->encode_s = m->push_encode_s;
-    c->server_codec_s = share * (workers * m->push_add_s + m->pull_encode_s);
+    c->server_encode_s = share * m->pull_encode_s;
+    c->server_codec_s = share * workers * m->push_add_s + c->server_encode_s;
     c->decode_s = m->pull_decode_s;
     c->rounds = 2;
     c->messages = fmax(pieces, workers);
@@ -152,6 +153,7 @@ void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c)
     sum->reduce_s += c->reduce_s;
     sum->hop_codec_s += c->hop_codec_s;
     sum->server_codec_s += c->server_codec_s;
+    sum->server_encode_s += c->server_encode_s;
     sum->pull_latency_s += c->pull_latency_s;
     sum->pull_transfer_s += c->pull_transfer_s;
     sum->decode_s += c->decode_s;

@@ -53,6 +53,7 @@ struct cc_cost {
     double reduce_s;                        /* adding floats or merging pairs between rounds */
     double hop_codec_s;                     /* decode, add, encode between rounds */
     double server_codec_s;                  /* busiest server: P decode-adds, one encode */
+    double server_encode_s;                 /* the encode's part of it */
     double pull_latency_s, pull_transfer_s;
     double decode_s;   /* worker, after the last byte */
     double rounds;     /* message times on the critical path */
