@@ -53,12 +53,15 @@ struct cc_cost {
     double reduce_s;                        /* adding floats or merging pairs between rounds */
     double hop_codec_s;                     /* decode, add, encode between rounds */
     double server_codec_s;                  /* busiest server: P decode-adds, one encode */
+    double server_encode_s;                 /* the encode's part of it */
     double pull_latency_s, pull_transfer_s;
-    double decode_s;                   /* worker, after the last byte */
-    double rounds;                     /* message times on the critical path */
-    double messages;                   /* sent by the busiest host */
-    double wire_bytes;                 /* sent by the busiest host, headers included */
-    double worker_bytes, server_bytes; /* payload through the busiest port of each */
+    double decode_s;   /* worker, after the last byte */
+    double rounds;     /* message times on the critical path */
+    double messages;   /* sent by the busiest host */
+    double wire_bytes; /* sent by the busiest host, headers included */
+    /* CC_PS: how long the worker's port and the busiest server's are taken; the transfer is the
+     * longer of the two. */
+    double push_worker_s, push_server_s, pull_worker_s, pull_server_s;
 };
 
 /* What the network stages take: latency, transfer, adding. */

@@ -8,9 +8,9 @@
 
 #include "core/contents.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/memory.h"
 #include "core/param.h"
-#include "models/keys.h"
 #include "models/net_impl.h"
 
 /* --- the built-in ones --- */
@@ -128,6 +128,7 @@ int cc_net_finish(struct cc_net *net, struct cc_error *e)
     double sum = 0;
     for (size_t i = 0; i < net->count; i++)
         sum += net->share[i];
+    net->compute = sum;
     for (size_t i = 0; i < net->count; i++)
         net->share[i] =
             sum > 0 ? net->share[i] / sum : (double)net->tensors[i].shape.n / (double)net->values;
@@ -182,13 +183,13 @@ static int parse_tensor(const cJSON *item, struct cc_net *net, int *computes, st
     double compute = 0;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object with name and shape");
-    if (cc_keys_check(item, keys, e) != CC_OK || cc_keys_need_text(item, "name", &name, e) != CC_OK)
+    if (cc_json_keys(item, keys, e) != CC_OK || cc_json_need_text(item, "name", &name, e) != CC_OK)
         return CC_FAIL;
     for (const char *p = name; *p != '\0'; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             return cc_fail(e, "its name has control characters");
     if (get_shape(item, &shape, e) != CC_OK ||
-        cc_keys_amount(item, "compute", &compute, e) != CC_OK) {
+        cc_json_amount(item, "compute", &compute, e) != CC_OK) {
         cc_error_in(e, "\"%.100s\"", name);
         return CC_FAIL;
     }
@@ -230,9 +231,9 @@ static int parse_papers(const cJSON *list, struct cc_net *net, struct cc_error *
         const char *paper, *says;
         if (!cJSON_IsObject(c))
             return cc_fail(e, "\"papers\": not an object with paper and says");
-        if (cc_keys_check(c, keys, e) != CC_OK ||
-            cc_keys_need_text(c, "paper", &paper, e) != CC_OK ||
-            cc_keys_need_text(c, "says", &says, e) != CC_OK) {
+        if (cc_json_keys(c, keys, e) != CC_OK ||
+            cc_json_need_text(c, "paper", &paper, e) != CC_OK ||
+            cc_json_need_text(c, "says", &says, e) != CC_OK) {
             cc_error_in(e, "\"papers\"");
             return CC_FAIL;
         }
@@ -253,15 +254,15 @@ static int parse_root(const cJSON *root, struct cc_net **out, struct cc_error *e
     double compute_s = 0;
     if (!cJSON_IsObject(root))
         return cc_fail(e, "not a JSON object");
-    if (cc_keys_text(root, "schema", &schema, e) != CC_OK)
+    if (cc_json_text(root, "schema", &schema, e) != CC_OK)
         return CC_FAIL;
     if (schema == NULL || strcmp(schema, CC_NET_SCHEMA) != 0)
         return cc_fail(e, "\"schema\" must be \"" CC_NET_SCHEMA "\"");
-    if (cc_keys_check(root, keys, e) != CC_OK ||
-        cc_keys_need_text(root, "name", &name, e) != CC_OK ||
-        cc_keys_text(root, "reference", &reference, e) != CC_OK ||
-        cc_keys_text(root, "compute_source", &source, e) != CC_OK ||
-        cc_keys_amount(root, "compute_s", &compute_s, e) != CC_OK)
+    if (cc_json_keys(root, keys, e) != CC_OK ||
+        cc_json_need_text(root, "name", &name, e) != CC_OK ||
+        cc_json_text(root, "reference", &reference, e) != CC_OK ||
+        cc_json_text(root, "compute_source", &source, e) != CC_OK ||
+        cc_json_amount(root, "compute_s", &compute_s, e) != CC_OK)
         return CC_FAIL;
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "tensors");
     if (!cJSON_IsArray(list) || list->child == NULL)

@@ -4,8 +4,8 @@
 
 #include "core/contents.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "core/memory.h"
-#include "models/keys.h"
 #include "models/net_impl.h"
 
 /* Appends the tensors of a file's header, in its order. */

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/json.h"
 #include "core/param.h"
-#include "models/keys.h"
 
 /* --- the built-in ones --- */
 
@@ -116,14 +116,14 @@ static int parse_constant(const cJSON *item, struct cc_paper_constant *out, stru
     *out = (struct cc_paper_constant){.value = NAN, .min = NAN, .max = NAN};
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    if (cc_keys_check(item, keys, e) != CC_OK ||
-        cc_keys_need_text(item, "name", &out->name, e) != CC_OK ||
-        cc_keys_text(item, "unit", &out->unit, e) != CC_OK ||
-        cc_keys_need_text(item, "from", &from, e) != CC_OK ||
-        cc_keys_need_text(item, "source", &out->source, e) != CC_OK ||
-        cc_keys_amount(item, "value", &out->value, e) != CC_OK ||
-        cc_keys_amount(item, "min", &out->min, e) != CC_OK ||
-        cc_keys_amount(item, "max", &out->max, e) != CC_OK)
+    if (cc_json_keys(item, keys, e) != CC_OK ||
+        cc_json_need_text(item, "name", &out->name, e) != CC_OK ||
+        cc_json_text(item, "unit", &out->unit, e) != CC_OK ||
+        cc_json_need_text(item, "from", &from, e) != CC_OK ||
+        cc_json_need_text(item, "source", &out->source, e) != CC_OK ||
+        cc_json_amount(item, "value", &out->value, e) != CC_OK ||
+        cc_json_amount(item, "min", &out->min, e) != CC_OK ||
+        cc_json_amount(item, "max", &out->max, e) != CC_OK)
         return CC_FAIL;
     out->unit = out->unit != NULL ? out->unit : "";
     int origin = 0;
@@ -144,10 +144,10 @@ static int parse_column(const cJSON *item, struct cc_paper_column *out, struct c
     static const char *const keys[] = {"name", "quantity", "unit", "fit", "inputs", NULL};
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    if (cc_keys_check(item, keys, e) != CC_OK ||
-        cc_keys_need_text(item, "name", &out->name, e) != CC_OK ||
-        cc_keys_need_text(item, "quantity", &out->quantity, e) != CC_OK ||
-        cc_keys_text(item, "unit", &out->unit, e) != CC_OK ||
+    if (cc_json_keys(item, keys, e) != CC_OK ||
+        cc_json_need_text(item, "name", &out->name, e) != CC_OK ||
+        cc_json_need_text(item, "quantity", &out->quantity, e) != CC_OK ||
+        cc_json_text(item, "unit", &out->unit, e) != CC_OK ||
         get_inputs(item, &out->inputs, e) != CC_OK)
         return CC_FAIL;
     const cJSON *fit = cJSON_GetObjectItemCaseSensitive(item, "fit");
@@ -185,10 +185,10 @@ static int parse_row(const cJSON *item, const struct cc_paper *p, struct cc_pape
     const char *net;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    if (cc_keys_check(item, keys, e) != CC_OK ||
-        cc_keys_need_text(item, "name", &out->name, e) != CC_OK ||
-        cc_keys_text(item, "scheme", &out->scheme, e) != CC_OK ||
-        cc_keys_text(item, "net", &net, e) != CC_OK || get_inputs(item, &out->inputs, e) != CC_OK ||
+    if (cc_json_keys(item, keys, e) != CC_OK ||
+        cc_json_need_text(item, "name", &out->name, e) != CC_OK ||
+        cc_json_text(item, "scheme", &out->scheme, e) != CC_OK ||
+        cc_json_text(item, "net", &net, e) != CC_OK || get_inputs(item, &out->inputs, e) != CC_OK ||
         parse_figures(item, p, out, e) != CC_OK)
         return CC_FAIL;
     return net == NULL || cc_net_open(net, &out->net, e) == CC_OK ? CC_OK : CC_FAIL;
@@ -256,14 +256,14 @@ static int parse_root(const cJSON *root, struct cc_paper *p, struct cc_error *e)
     const char *schema;
     if (!cJSON_IsObject(root))
         return cc_fail(e, "not a JSON object");
-    if (cc_keys_text(root, "schema", &schema, e) != CC_OK)
+    if (cc_json_text(root, "schema", &schema, e) != CC_OK)
         return CC_FAIL;
     if (schema == NULL || strcmp(schema, CC_PAPER_SCHEMA) != 0)
         return cc_fail(e, "\"schema\" must be \"" CC_PAPER_SCHEMA "\"");
-    if (cc_keys_check(root, keys, e) != CC_OK)
+    if (cc_json_keys(root, keys, e) != CC_OK)
         return CC_FAIL;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (cc_keys_need_text(root, texts[i].key, texts[i].out, e) != CC_OK)
+        if (cc_json_need_text(root, texts[i].key, texts[i].out, e) != CC_OK)
             return CC_FAIL;
     if (get_texts(root, "assumptions", &p->assumption, &p->assumptions, e) != CC_OK ||
         get_texts(root, "limits", &p->limit, &p->limits, e) != CC_OK ||

@@ -60,12 +60,12 @@ struct cc_prediction {
 /* Reusable memory of predictions over one net; zero it, pass it to every call, free it at the end.
  * Not for several threads at once. */
 struct cc_predictor {
-    const struct cc_net *net;
-    int placed_servers;
-    enum cc_placement placed;
-    double imbalance;
+    const struct cc_net *net; /* the memory is for it, and for so many servers; */
+    int room;
+    int servers; /* where the tensors are placed now */
+    enum cc_placement placement;
     int *server;
-    double *load, *size, *scratch;
+    double *load, *scratch;
     size_t *order;
     struct cc_shipment *ship;
 };

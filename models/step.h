@@ -43,19 +43,11 @@ struct cc_timing {
     uint64_t seed;
 };
 
-/* One message of a step, in the order in which they leave. */
+/* One message of a step, in the order in which they leave: that of the backward pass. */
 struct cc_shipment {
     struct cc_cost cost;
-    double ready_s; /* overlapped: when its last gradient exists, after the backward pass began */
-    int server;     /* which one takes it, or CC_EVERY_SERVER */
-    size_t first_need; /* the tensor that the forward pass reaches first among its own */
-};
-
-/* A step's time, and what filled it. The parts may overlap: their sum is then more than step_s. */
-struct cc_step {
-    double step_s, step_sd; /* mean and deviation over steps; 0 without stragglers */
-    double wait_s;          /* of a worker for other workers: stragglers, staleness */
-    double exposed_s;       /* of step_s that is not compute and update */
+    size_t first, last; /* its tensors, by their place in the net */
+    int server;         /* which one takes it, or CC_EVERY_SERVER (see place.h) */
 };
 
 /* Pipe-SGD (NeurIPS 2018), equations 2 to 7, per step. `compute` is all that the processor does. */
@@ -66,24 +58,40 @@ double cc_pipe_ring(double alpha, double beta, double gamma, double bytes, int w
                     int segments, double sync); /* communication of 5 (one segment) and 6 */
 double cc_pipe_efficiency(double update, double compute, double step); /* 7 */
 
-/* Sequential and pipelined steps from the sum of all messages' costs. */
+/* The time of a step whose messages cost `sum` together. */
 double cc_step_sequential(const struct cc_timing *t, const struct cc_cost *sum);
 double cc_step_pipe(const struct cc_timing *t, const struct cc_cost *sum);
 
-/* Overlapped steps in their steady state. Stages serve in order: a worker's encoder; its port out;
- * each server's port in, codec and port out; the worker's port in; its decoder. `share` holds each
- * tensor's part of the compute time, from the input to the output. The next forward pass waits at a
- * tensor until what was pulled for it is decoded. `scratch` has room for 2 * (tensors + servers) +
- * count doubles. */
+/* Overlapped steps in their steady state. Each serves in order: a worker's encoder, its port out,
+ * every server's port in, codec and port out, the worker's port in, its decoder; an exchange
+ * without servers (servers = 0) is one stage, the network. `share` holds each tensor's part of the
+ * compute time, from the input to the output. The next forward pass waits at a tensor until what
+ * comes back for it is decoded. scratch: tensors + 3 * servers doubles. */
 double cc_step_overlap(const struct cc_timing *t, const struct cc_shipment *ship, size_t count,
-                       const double *share, size_t tensors, const struct cc_cluster *cluster,
-                       double *scratch);
+                       const double *share, size_t tensors, int servers, double *scratch);
 
-/* Bulk synchronous, stale or asynchronous steps with stragglers: `workers` workers for many steps.
- * Without stragglers a bulk step is *base as it is. `per_worker`: of one worker alone, as the
- * servers' ports and codecs are shared by all. Stale and asynchronous steps need CC_PS. */
-int cc_step_consistency(const struct cc_timing *t, const struct cc_cost *sum,
-                        const struct cc_cluster *cluster, double base_s, struct cc_step *out,
-                        struct cc_error *e);
+/* --- stragglers --- */
+
+/* Steps with workers that differ: mean and deviation of a worker's step time, and the mean time it
+ * waits for others. */
+struct cc_spread {
+    double step_s, step_sd, wait_s;
+};
+
+/* The next draw of the factor on a worker's compute time; `generator` is a gsl_rng. */
+double cc_straggler_draw(const struct cc_timing *t, void *generator);
+
+/* Bulk synchronous: every step is as long as with the slowest of `workers` draws. step(arg, c) is a
+ * step's time if the compute time is c. */
+int cc_step_bulk(const struct cc_timing *t, int workers,
+                 double (*step)(void *arg, double compute_s), void *arg, struct cc_spread *out,
+                 struct cc_error *e);
+
+/* Stale synchronous and asynchronous, by simulating every worker: it computes, encodes, pushes,
+ * waits until the slowest is at most t->staleness steps behind (CC_STALE), pulls and decodes. Ports
+ * and codecs of the servers serve in the order of arrival; what a worker pulls is encoded for it
+ * alone. `sum` is the cost of a whole step of CC_PS. */
+int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int workers,
+                  struct cc_spread *out, struct cc_error *e);
 
 #endif
