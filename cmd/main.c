@@ -12,6 +12,7 @@ const struct cc_command *const cc_commands[] = {
     &cc_command_bench,
     &cc_command_schemes,
     &cc_command_nets,
+    &cc_command_paper,
     &cc_command_trace_info,
     &cc_command_trace_synth,
     &cc_command_trace_convert,

@@ -44,7 +44,7 @@ int cc_formula_pipeline(struct cc_paper_case *c, double *out, struct cc_error *e
         *out = 2 * workers / (2 * (workers - 1) / workers);
         return CC_OK;
     }
-    double comm = cc_case(c, cc_case_has(c, "convex")       ? "convex_comm"
+    double comm = cc_case(c, cc_case_has(c, "convex")         ? "convex_comm"
                              : cc_case_has(c, "slow_to_gain") ? "low_comm"
                                                               : "high_comm");
     double small = comm / cc_case(c, "gain");
