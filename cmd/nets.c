@@ -92,29 +92,39 @@ static int explain(struct cc_record *r, const char *name, const struct cc_net *n
     return status;
 }
 
-static int one_net(struct cc_record *r, const char *name, bool tensors, struct cc_error *e)
+static int list_all(struct cc_record *r, struct cc_error *e)
 {
-    struct cc_net *net;
-    int status = cc_net_open(name, &net, e);
-    if (status != CC_OK)
-        return status;
-    if (!tensors)
-        status = net_row(r, name, net, e);
-    for (size_t i = 0; tensors && status == CC_OK && i < net->count; i++)
-        status = tensor_row(r, name, net, i, e);
-    if (tensors && status == CC_OK)
-        status = explain(r, name, net, e);
-    cc_net_free(net);
+    int status = CC_OK;
+    for (size_t i = 0; cc_net_names[i] != NULL && status == CC_OK; i++) {
+        struct cc_net *net;
+        status = cc_net_open(cc_net_names[i], &net, e);
+        if (status == CC_OK) {
+            status = net_row(r, cc_net_names[i], net, e);
+            cc_net_free(net);
+        }
+    }
     return status;
+}
+
+static int tensors(struct cc_record *r, const char *name, const struct cc_net *net,
+                   struct cc_error *e)
+{
+    int status = CC_OK;
+    for (size_t i = 0; i < net->count && status == CC_OK; i++)
+        status = tensor_row(r, name, net, i, e);
+    return status == CC_OK ? explain(r, name, net, e) : status;
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
-    int status = CC_OK;
-    for (size_t i = 0; args->operands == 0 && cc_net_names[i] != NULL && status == CC_OK; i++)
-        status = one_net(&args->record, cc_net_names[i], false, e);
+    struct cc_net *net[CC_MAX_OPERANDS] = {NULL};
+    int status = args->operands == 0 ? list_all(&args->record, e) : CC_OK;
     for (int i = 0; i < args->operands && status == CC_OK; i++)
-        status = one_net(&args->record, args->operand[i], true, e);
+        status = cc_net_open(args->operand[i], &net[i], e);
+    for (int i = 0; i < args->operands && status == CC_OK; i++)
+        status = tensors(&args->record, args->operand[i], net[i], e);
+    for (int i = 0; i < args->operands; i++)
+        cc_net_free(net[i]);
     return status;
 }
 

@@ -123,32 +123,42 @@ static int explain(struct cc_record *r, const struct cc_paper *p, struct cc_erro
     return status;
 }
 
-static int one_table(struct cc_record *r, const char *name, bool whole, struct cc_error *e)
+static int one_table(struct cc_record *r, struct cc_paper *p, bool whole, struct cc_error *e)
 {
-    struct cc_paper *p;
-    int status = cc_paper_open(name, &p, e);
-    if (status != CC_OK)
-        return status;
-    status = cc_paper_solve(p, e);
+    int status = cc_paper_solve(p, e);
     if (status == CC_OK && !whole)
         status = list_row(r, p, e);
     for (size_t i = 0; whole && i < p->rows && status == CC_OK; i++)
         for (size_t k = 0; k < p->columns && status == CC_OK; k++)
             if (!isnan(p->row[i].figure[k]))
                 status = figure_row(r, p, i, k, e);
-    if (status == CC_OK && whole)
-        status = explain(r, p, e);
-    cc_paper_free(p);
+    return status == CC_OK && whole ? explain(r, p, e) : status;
+}
+
+static int list_all(struct cc_record *r, struct cc_error *e)
+{
+    int status = CC_OK;
+    for (size_t i = 0; cc_paper_names[i] != NULL && status == CC_OK; i++) {
+        struct cc_paper *p;
+        status = cc_paper_open(cc_paper_names[i], &p, e);
+        if (status == CC_OK) {
+            status = one_table(r, p, false, e);
+            cc_paper_free(p);
+        }
+    }
     return status;
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
-    int status = CC_OK;
-    for (size_t i = 0; args->operands == 0 && cc_paper_names[i] != NULL && status == CC_OK; i++)
-        status = one_table(&args->record, cc_paper_names[i], false, e);
+    struct cc_paper *p[CC_MAX_OPERANDS] = {NULL};
+    int status = args->operands == 0 ? list_all(&args->record, e) : CC_OK;
     for (int i = 0; i < args->operands && status == CC_OK; i++)
-        status = one_table(&args->record, args->operand[i], true, e);
+        status = cc_paper_open(args->operand[i], &p[i], e);
+    for (int i = 0; i < args->operands && status == CC_OK; i++)
+        status = one_table(&args->record, p[i], true, e);
+    for (int i = 0; i < args->operands; i++)
+        cc_paper_free(p[i]);
     return status;
 }
 

@@ -22,7 +22,8 @@ struct problem {
 /* The search is unbounded: z in R becomes a constant between its bounds, on a logarithmic scale. */
 static double constant_of(const struct cc_fit_constant *c, double z)
 {
-    return exp(log(c->min) + (log(c->max) - log(c->min)) / (1 + exp(-z)));
+    double x = exp(log(c->min) + (log(c->max) - log(c->min)) / (1 + exp(-z)));
+    return fmin(fmax(x, c->min), c->max); /* rounding */
 }
 
 static int residuals(const gsl_vector *z, void *arg, gsl_vector *out)
