@@ -171,7 +171,9 @@ const struct cc_command cc_command_paper = {
         "Lists the published tables that the program carries, with how well a model of them does. "
         "With operands, prints each of a table's figures, the model's and the error, and under "
         "them the model, its constants and where each comes from (given in the paper, assumed, or "
-        "fitted now), the assumptions, and what is not reproduced and why.\n\nFitted constants are "
+        "fitted now), the assumptions, and what is not reproduced and why. A table of one's own is "
+        "a "
+        ".json file (docs/papers.md).\n\nFitted constants are "
         "found by least squares in each run; they are physical quantities.",
     .examples = "  commcomp paper                       # the tables, with their errors\n"
                 "  commcomp paper 3lc-table1            # one of them\n"

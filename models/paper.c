@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "core/json.h"
 #include "core/param.h"
 
@@ -291,14 +292,30 @@ int cc_paper_parse(const char *text, size_t length, struct cc_paper **out, struc
     return status;
 }
 
+static int open_file(const char *path, struct cc_paper **out, struct cc_error *e)
+{
+    struct cc_map map;
+    if (cc_map_open(path, &map, e) != CC_OK)
+        return CC_FAIL;
+    int status = cc_paper_parse((const char *)map.data, map.size, out, e);
+    cc_map_close(&map);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
+    return status;
+}
+
 int cc_paper_open(const char *name, struct cc_paper **out, struct cc_error *e)
 {
     for (size_t i = 0; cc_paper_names[i] != NULL; i++)
         if (strcmp(name, cc_paper_names[i]) == 0)
             return cc_paper_parse(builtin[i].begin, (size_t)(builtin[i].end - builtin[i].begin),
                                   out, e);
+    size_t n = strlen(name);
+    if (n > 5 && strcmp(name + n - 5, ".json") == 0)
+        return open_file(name, out, e);
     const char *near = cc_nearest(name, cc_paper_names);
     if (near != NULL)
         return cc_usage(e, "table '%.80s' is not known: did you mean '%s'?", name, near);
-    return cc_usage(e, "table '%.80s' is not known; `commcomp paper` lists them", name);
+    return cc_usage(e, "table '%.80s' is not known; `commcomp paper` lists them; or a .json file",
+                    name);
 }

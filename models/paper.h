@@ -66,7 +66,7 @@ struct cc_paper {
     double rms_error, worst_error;
 };
 
-/* A built-in table by its name; an unknown one is CC_USAGE, with the nearest. */
+/* A built-in table by its name, or a .json file; an unknown name is CC_USAGE, with the nearest. */
 int cc_paper_open(const char *name, struct cc_paper **out, struct cc_error *e);
 
 /* From JSON text, strictly. Any bytes either parse or give an error. Free with cc_paper_free. */

@@ -15,6 +15,7 @@ void cc_predictor_free(struct cc_predictor *p)
 {
     free(p->server);
     free(p->load);
+    free(p->tally);
     free(p->scratch);
     free(p->order);
     free(p->ship);
@@ -30,11 +31,12 @@ static int make_room(struct cc_predictor *p, const struct cc_net *net, int serve
     cc_predictor_free(p);
     p->server = cc_alloc(n * sizeof *p->server, e);
     p->load = cc_alloc(m * sizeof *p->load, e);
+    p->tally = cc_alloc(m * sizeof *p->tally, e);
     p->scratch = cc_alloc((n + 3 * m) * sizeof *p->scratch, e);
     p->order = cc_alloc(2 * n * sizeof *p->order, e);
     p->ship = cc_alloc(n * sizeof *p->ship, e);
-    if (p->server == NULL || p->load == NULL || p->scratch == NULL || p->order == NULL ||
-        p->ship == NULL)
+    if (p->server == NULL || p->load == NULL || p->tally == NULL || p->scratch == NULL ||
+        p->order == NULL || p->ship == NULL)
         return CC_FAIL;
     p->net = net;
     p->room = servers;
@@ -98,8 +100,54 @@ static double fuse_limit(const struct cc_timing *t)
     return t->mode == CC_OVERLAP ? 0 : INFINITY;
 }
 
-/* Cuts the step into messages of up to fuse_limit bytes each, at least one tensor. A quiet step
- * (of local steps) encodes and sends nothing. Returns how many; their costs add up to *sum. */
+/* From the end of the net: a message of up to `limit` bytes, at least one tensor. */
+static struct batch next_batch(const struct cc_parcels *parcels, size_t left, double limit)
+{
+    struct batch b = {.sum = parcels->each[left - 1], .first = left - 1, .last = left - 1};
+    if (limit == INFINITY) {
+        b.sum = parcels->total;
+        b.first = 0;
+    }
+    while (b.first > 0 && b.sum.push_bytes + parcels->each[b.first - 1].push_bytes <= limit)
+        cc_parcel_add(&b.sum, &parcels->each[--b.first]);
+    return b;
+}
+
+/* Servers work side by side: of all that goes to one server each, what the busiest has counts. */
+static void count_busiest(struct cc_predictor *p, size_t count, const struct cc_setting *s,
+                          struct cc_cost *sum)
+{
+    struct cc_cost *each = p->tally, busiest = {0};
+    int servers = s->cluster.servers;
+    for (int i = 0; i < servers; i++)
+        each[i] = (struct cc_cost){0};
+    for (size_t i = 0; i < count; i++) {
+        const struct cc_shipment *ship = &p->ship[i];
+        if (ship->server == CC_EVERY_SERVER)
+            cc_cost_add(&busiest, &ship->cost);
+        else
+            cc_cost_add(&each[ship->server], &ship->cost);
+    }
+    struct cc_cost most = {0};
+    for (int i = 0; i < servers; i++) {
+        most.push_server_s = fmax(most.push_server_s, each[i].push_server_s);
+        most.pull_server_s = fmax(most.pull_server_s, each[i].pull_server_s);
+        most.server_encode_s = fmax(most.server_encode_s, each[i].server_encode_s);
+        most.server_codec_s = fmax(most.server_codec_s, each[i].server_codec_s);
+        most.messages = fmax(most.messages, each[i].messages);
+    }
+    sum->push_server_s = busiest.push_server_s + most.push_server_s;
+    sum->pull_server_s = busiest.pull_server_s + most.pull_server_s;
+    sum->server_encode_s = busiest.server_encode_s + most.server_encode_s;
+    sum->server_codec_s = busiest.server_codec_s + most.server_codec_s;
+    sum->push_transfer_s = fmax(sum->push_worker_s, sum->push_server_s);
+    sum->pull_transfer_s = fmax(sum->pull_worker_s, sum->pull_server_s);
+    sum->messages = fmax((double)count, busiest.messages + most.messages);
+    sum->wire_bytes = fmax(sum->push_worker_s, sum->pull_server_s) * s->link.bw_bps / 8;
+}
+
+/* Cuts the step into messages. A quiet step (of local steps) encodes and sends nothing. Returns how
+ * many; *sum is what they cost together. */
 static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
                              const struct cc_parcels *parcels, bool quiet, struct cc_cost *sum)
 {
@@ -107,13 +155,7 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
     double limit = fuse_limit(&s->timing);
     *sum = (struct cc_cost){0};
     while (left > 0) {
-        struct batch b = {.sum = parcels->each[left - 1], .first = left - 1, .last = left - 1};
-        if (limit == INFINITY) {
-            b.sum = parcels->total;
-            b.first = 0;
-        }
-        while (b.first > 0 && b.sum.push_bytes + parcels->each[b.first - 1].push_bytes <= limit)
-            cc_parcel_add(&b.sum, &parcels->each[--b.first]);
+        struct batch b = next_batch(parcels, left, limit);
         struct cc_shipment *ship = &p->ship[count++];
         share_of_servers(p, s, parcels, &b);
         *ship = (struct cc_shipment){.first = b.first, .last = b.last, .server = b.server};
@@ -127,6 +169,8 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
         cc_cost_add(sum, &ship->cost);
         left = b.first;
     }
+    if (!quiet && s->exchange == CC_PS && count > 1)
+        count_busiest(p, count, s, sum);
     return count;
 }
 

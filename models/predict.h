@@ -66,6 +66,7 @@ struct cc_predictor {
     enum cc_placement placement;
     int *server;
     double *load, *scratch;
+    struct cc_cost *tally;
     size_t *order;
     struct cc_shipment *ship;
 };
