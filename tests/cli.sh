@@ -422,6 +422,14 @@ err "did you mean '3lc-table"
 t 2 paper 3lc-table1 qsgd-tabel1
 err "did you mean 'qsgd-table1'?"
 t 2 paper --format jsn
+awk '/^```json/ { on = 1; next } /^```/ { on = 0 } on' "$tests/../docs/papers.md" >mine.json
+q 0 paper mine.json --format json
+json 'd["rows"][0]["speedup"] > 2.49 and d["rows"][0]["speedup"] < 2.51'
+sed 's/"comm_gain"/"comm_gian"/' mine.json >typo.json
+t 1 paper typo.json
+err 'needs "comm_gain"'
+t 1 paper missing.json
+err 'missing.json'
 
 # --- traces ---
 t 1 trace synth net
