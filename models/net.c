@@ -126,6 +126,8 @@ static int check_names(const struct cc_net *net, struct cc_error *e)
 int cc_net_finish(struct cc_net *net, struct cc_error *e)
 {
     double sum = 0;
+    if (net->count == 0)
+        return cc_fail(e, "no tensors of floats in it");
     for (size_t i = 0; i < net->count; i++)
         sum += net->share[i];
     net->compute = sum;

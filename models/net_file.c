@@ -1,4 +1,5 @@
-/* Nets from files of tensors: names and shapes from the headers, the values never touched. */
+/* Nets from files of tensors: names and shapes from the headers, the values never touched. Tensors
+ * of whole numbers (counters, positions, masks) are not trained: they are passed by. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,6 +7,7 @@
 #include "core/file.h"
 #include "core/json.h"
 #include "core/memory.h"
+#include "core/safetensors.h"
 #include "models/net_impl.h"
 
 /* Appends the tensors of a file's header, in its order. */
@@ -17,6 +19,8 @@ static int add_contents(struct cc_net *net, const struct cc_contents *c, struct 
     int status = CC_OK;
     for (size_t i = 0; i < c->count && status == CC_OK; i++) {
         const struct cc_stored *s = &c->tensors[order[i]];
+        if (s->dtype >= CC_WHOLE8)
+            continue;
         status = s->shape.n > 0 ? cc_net_add(net, s->name, &s->shape, 0, e)
                                 : cc_fail(e, "tensor \"%.200s\" has no values", s->name);
     }
@@ -29,10 +33,15 @@ static int parse_header(const char *path, struct cc_contents *out, struct cc_err
     struct cc_map map;
     if (cc_map_open(path, &map, e) != CC_OK)
         return CC_FAIL;
-    int status = cc_contents_parse(CC_SAFETENSORS, map.data, map.size, out, e);
+    struct cc_contents c = {0};
+    int status = cc_safetensors_shapes(map.data, map.size, &c, e);
     cc_map_close(&map);
-    if (status != CC_OK)
+    if (status == CC_OK) {
+        *out = c;
+    } else {
+        cc_contents_free(&c);
         cc_error_in(e, "%s", path);
+    }
     return status;
 }
 
@@ -42,9 +51,7 @@ int cc_net_read_safetensors(const char *path, struct cc_net **out, struct cc_err
     if (parse_header(path, &c, e) != CC_OK)
         return CC_FAIL;
     struct cc_net *net = NULL;
-    int status = c.count > 0 ? CC_OK : cc_fail(e, "no tensors in it");
-    if (status == CC_OK && (net = cc_net_new(c.count, e)) == NULL)
-        status = CC_FAIL;
+    int status = (net = cc_net_new(c.count + 1, e)) != NULL ? CC_OK : CC_FAIL;
     if (status == CC_OK)
         status = cc_net_set_texts(net, path, NULL, NULL, e);
     if (status == CC_OK)

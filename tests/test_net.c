@@ -199,6 +199,21 @@ static void opens(void **state)
     assert_string_equal(net->tensors[0].name, "b");
     assert_true(net->share[0] == 0.75);
     cc_net_free(net);
+    path =
+        scratch_safetensors(state, "y.safetensors",
+                            "{\"a\":{\"dtype\":\"F8_E4M3\",\"shape\":[3],\"data_offsets\":[0,3]},"
+                            "\"n\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[3,11]},"
+                            "\"b\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[11,15]}}",
+                            "0123456789abcde", 15);
+    assert_int_equal(cc_net_open(path, &net, &e), CC_OK);
+    assert_int_equal(net->count, 2);
+    assert_int_equal(net->values, 5);
+    cc_net_free(net);
+    path = scratch_safetensors(state, "z.safetensors",
+                               "{\"n\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,8]}}",
+                               "01234567", 8);
+    assert_int_equal(cc_net_open(path, &net, &e), CC_FAIL);
+    assert_says(&e, "z.safetensors: no tensors of floats in it");
     assert_int_equal(cc_net_flat("25M", 25000000, &net, &e), CC_OK);
     assert_string_equal(net->name, "25M");
     assert_int_equal(net->values, 25000000);
