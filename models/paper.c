@@ -66,7 +66,7 @@ static int get_list(const cJSON *object, const char *key, bool may, size_t eleme
     *list = cJSON_GetObjectItemCaseSensitive(object, key);
     if (*list == NULL && may)
         return CC_OK;
-    if (!cJSON_IsArray(*list) || ((*list)->child == NULL && !may))
+    if (*list == NULL || !cJSON_IsArray(*list) || ((*list)->child == NULL && !may))
         return cc_fail(e, "\"%s\" must be a list%s", key, may ? "" : " of at least one");
     *room = calloc((size_t)cJSON_GetArraySize(*list) + 1, element);
     return *room != NULL ? CC_OK : cc_fail(e, "out of memory");

@@ -119,7 +119,7 @@ static int fit(struct work *w, struct cc_error *e)
 {
     struct cc_paper *p = w->p;
     struct cc_fit_constant constant[CC_FIT_MOST];
-    double value[CC_FIT_MOST], rms;
+    double value[CC_FIT_MOST] = {0}, rms;
     size_t n = 0, k = 0;
     if (p->fitted > CC_FIT_MOST)
         return cc_fail(e, "%s: more than %d constants to be fitted", p->id, CC_FIT_MOST);

@@ -47,7 +47,7 @@ static double busiest(const struct cc_net *net, enum cc_placement how, int serve
 /* Figures 5.1 to 5.3: whether what the text says of the strategies comes out. */
 int cc_formula_placement(struct cc_paper_case *c, double *out, struct cc_error *e)
 {
-    double bytes[3], imbalance[3]; /* by placement */
+    double bytes[3], imbalance[3] = {1, 1, 1}; /* by placement */
     if (c->row->net == NULL)
         return cc_fail(e, "it needs a net");
     for (int i = 0; i < 3; i++) {
