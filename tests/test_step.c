@@ -188,11 +188,12 @@ static double played(const struct cc_timing *t, const struct cc_shipment *ship, 
         job[8 * m + DECODER].after[1] = 8 * m + OUT;
         /* The forward pass goes the other way. */
         job[8 * n + m] =
-            (struct job){COMPUTE,
-                         n + m,
-                         t->compute_s * t->forward_share * share[m] + t->update_s * share[m],
-                         -1,
-                         {8 * (n - 1 - m) + DECODER, -1}};
+            (struct job){.station = COMPUTE,
+                         .message = n + m,
+                         .takes = (t->compute_s * t->forward_share + t->update_s) * share[m],
+                         .done = -1,
+                         .after = {8 * (n - 1 - m) + DECODER, -1},
+                         .with = -1};
     }
     double last = work_off(job, 9 * n);
     free(job);
