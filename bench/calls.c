@@ -63,14 +63,14 @@ static bool is_large(const struct cc_calls *w, const struct cc_group *g, size_t 
 
 /* --- memory --- */
 
-/* The states of all schemes are alive at once. */
-static int check_memory(const struct cc_calls *w, struct cc_error *e)
+int cc_calls_check(const struct cc_plan *p, struct cc_error *e)
 {
     size_t need = 0;
-    for (size_t s = 0; s < w->plan->schemes->count; s++)
-        for (size_t t = 0; t < w->tensors; t++) {
-            struct cc_codec c = cc_plan_codec(w->plan, s, t);
-            need += cc_state_bytes(&c);
+    for (size_t s = 0; s < p->schemes->count; s++)
+        for (size_t t = 0; t < cc_trace_tensors(p->trace); t++) {
+            struct cc_codec c = cc_plan_codec(p, s, t);
+            if (__builtin_add_overflow(need, cc_state_bytes(&c), &need))
+                need = SIZE_MAX;
         }
     int status = cc_memory_check(need, "the states of all schemes together", e);
     if (status != CC_OK)
@@ -150,7 +150,7 @@ int cc_calls_open(const struct cc_plan *p, bool per_tensor, struct cc_calls *out
     w->bank = cc_alloc0(p->schemes->count * sizeof *w->bank, e);
     int status = w->group == NULL || w->bank == NULL ? CC_FAIL : make_groups(w, per_tensor, e);
     if (status == CC_OK)
-        status = check_memory(w, e);
+        status = cc_calls_check(p, e);
     for (size_t s = 0; s < p->schemes->count && status == CC_OK; s++)
         status = cc_bank_open(p, s, &w->bank[s], e);
     if (status == CC_OK)

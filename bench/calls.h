@@ -40,6 +40,10 @@ struct cc_calls {
     struct cc_error *failed; /* one a thread */
 };
 
+/* Whether memory suffices: the states of all schemes are alive at once. cc_calls_open checks it
+ * too, but who measures errors before wants to know earlier. */
+int cc_calls_check(const struct cc_plan *p, struct cc_error *e);
+
 /* per_tensor: every tensor is a group of its own. */
 int cc_calls_open(const struct cc_plan *p, bool per_tensor, struct cc_calls *out,
                   struct cc_error *e);

@@ -123,6 +123,8 @@ static int one_stream(struct bench *b, struct cc_error *e)
     size_t *passes = cc_alloc0(schemes * sizeof *passes, e);
     b->plan.failed = cc_alloc0(schemes * sizeof *b->plan.failed, e);
     int status = q == NULL || passes == NULL || b->plan.failed == NULL ? CC_FAIL : CC_OK;
+    if (status == CC_OK && b->speed)
+        status = cc_calls_check(&b->plan, e);
     if (status == CC_OK)
         status = measure(b, passes, q, e);
     for (size_t s = 0; s < schemes && status == CC_OK; s++)

@@ -319,6 +319,17 @@ int cc_json_text(const cJSON *object, const char *key, const char **out, struct 
     return CC_OK;
 }
 
+int cc_json_need_text(const cJSON *object, const char *key, const char **out, struct cc_error *e)
+{
+    const char *text;
+    if (cc_json_text(object, key, &text, e) != CC_OK)
+        return CC_FAIL;
+    if (text == NULL || text[0] == '\0')
+        return cc_fail(e, "\"%s\" is missing or empty", key);
+    *out = text;
+    return CC_OK;
+}
+
 int cc_json_amount(const cJSON *object, const char *key, double *out, struct cc_error *e)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);

@@ -28,6 +28,8 @@ bool cc_json_size(const cJSON *item, size_t *out);
 int cc_json_keys(const cJSON *object, const char *const *allowed, struct cc_error *e);
 /* A string that may be missing; *out is then NULL. It belongs to the object. */
 int cc_json_text(const cJSON *object, const char *key, const char **out, struct cc_error *e);
+/* A string that is there and not empty. */
+int cc_json_need_text(const cJSON *object, const char *key, const char **out, struct cc_error *e);
 /* A number from 0 to 1e30 that may be missing; *out is then left as it is. */
 int cc_json_amount(const cJSON *object, const char *key, double *out, struct cc_error *e);
 

@@ -74,7 +74,8 @@ def good_documents():
             "run": run, "train": dict(model, step=0, time_s=0.1, loss=-1.5, accuracy=0.9),
             "schemes": {"scheme": "local", "default": "fp32", "min": None},
             "trace info": {"tensor": "conv1", "values": 27},
-            "paper": {"speedup_paper": 3.1, "error": -0.02}}
+            "paper": {"speedup_paper": 3.1, "error": -0.02},
+            "nets": {"net": "gpt2", "values": 124439808}}
     for command, row in rows.items():
         yield {"schema": "commcomp/1", "command": command, "argv": ["commcomp", command],
                "host": host, "rows": [row, dict(row)]}

@@ -383,6 +383,54 @@ json '"not a file" in d["error"] and d["rows"] == []'
 t 1 decode --format json -o r.json bad.cc kept.npy
 no_file r.json
 
+# --- nets ---
+q 0 nets --format json
+json 'len(d["rows"]) == 20 and all(r["values"] > 0 and r["reference"] for r in d["rows"])'
+json '{r["net"]: r["values"] for r in d["rows"]}["llama2-7b"] == 6738415616'
+json '"QSGD, table 1: 25M" in {r["net"]: r["papers"] for r in d["rows"]}["resnet50"]'
+q 0 nets llama2-7b --format json
+json 'sum(r["values"] for r in d["rows"]) == 6738415616 and len(d["rows"]) == 291'
+json 'abs(sum(r["compute_share"] for r in d["rows"]) - 1) < 1e-9'
+q 0 nets mnist-mlp-500
+out 'Pipe-SGD'
+t 2 nets vgg20
+err "did you mean 'vgg16'?"
+t 1 nets net/missing.safetensors
+err 'net/missing.safetensors'
+q 0 nets net/push-step000000-rank0.safetensors --format csv
+[ "$(wc -l <out)" = 60 ] || bad "59 tensors"
+if [ "$(awk '/MemAvailable/ { print $2 }' /proc/meminfo)" -lt 60000000 ]; then
+    t 1 bench --net llama2-7b --scheme 3lc,mqe1bit,topk
+    err 'GB of memory are needed'
+fi
+
+# --- papers ---
+q 0 paper --format json
+json 'len(d["rows"]) == 11 and all(r["rms_error"] < 2 for r in d["rows"])'
+json '[r["fitted"] for r in d["rows"] if r["table"] == "3lc-table1"] == [4]'
+q 0 paper 3lc-table1 --format json
+json 'len(d["rows"]) == 27 and all(abs(r["error"]) <= 0.11 for r in d["rows"])'
+json '(sum(r["error"] ** 2 for r in d["rows"]) / 27) ** 0.5 <= 0.05'
+json 'all(abs(r["speedup"] / r["speedup_paper"] - 1 - r["error"]) < 1e-12 for r in d["rows"])'
+json 'sum(" fitted: " in n for n in d["notes"]) == 4'
+json '[r["scheme"] for r in d["rows"]][-1] == "3lc:s=1.9" and d["rows"][-1]["speedup_paper"] == 1.55'
+q 0 paper thesis-table1.1
+out 'DenseNet-40 with growth 18'
+q 0 paper sparcml-table3 --format csv
+t 2 paper 3lc-table3
+err "did you mean '3lc-table"
+t 2 paper 3lc-table1 qsgd-tabel1
+err "did you mean 'qsgd-table1'?"
+t 2 paper --format jsn
+awk '/^```json/ { on = 1; next } /^```/ { on = 0 } on' "$tests/../docs/papers.md" >mine.json
+q 0 paper mine.json --format json
+json 'd["rows"][0]["speedup"] > 2.49 and d["rows"][0]["speedup"] < 2.51'
+sed 's/"comm_gain"/"comm_gian"/' mine.json >typo.json
+t 1 paper typo.json
+err 'needs "comm_gain"'
+t 1 paper missing.json
+err 'missing.json'
+
 # --- traces ---
 t 1 trace synth net
 err 'net is not empty'
