@@ -8,7 +8,8 @@
 
 #include "results/plot.h"
 
-/* The first line that gnuplot wrote to its stderr and that says something. */
+/* What gnuplot wrote to its stderr: of an error, the line after a copy of the script's line and a
+ * mark below the place. */
 static void complaint(FILE *f, char *text, size_t cap)
 {
     char line[256];
@@ -16,18 +17,16 @@ static void complaint(FILE *f, char *text, size_t cap)
     rewind(f);
     while (fgets(line, sizeof line, f) != NULL) {
         line[strcspn(line, "\n")] = '\0';
-        /* Its messages come after a copy of the line and a mark below the place. */
-        if (strstr(line, "line ") != NULL && strchr(line, ':') != NULL)
-            (void)snprintf(text, cap, "%s", line);
-        else if (text[0] == '\0' && strspn(line, " ^\t") < strlen(line))
-            (void)snprintf(text, cap, "%s", line);
+        bool place = strncmp(line, "\"/dev/stdin\" ", 13) == 0;
+        if (place || (text[0] == '\0' && strspn(line, " ^\t") < strlen(line)))
+            (void)snprintf(text, cap, "%s", line + (place ? 13 : 0));
     }
 }
 
 static int spawn(FILE *script, FILE *out, FILE *errors, pid_t *child)
 {
     /* -d: none of the user's or the system's settings. */
-    static char name[] = "gnuplot", plain[] = "-d", standard_input[] = "-";
+    static char name[] = "gnuplot", plain[] = "-d", standard_input[] = "/dev/stdin";
     char *argv[] = {name, plain, standard_input, NULL};
     posix_spawn_file_actions_t files;
     int error = posix_spawn_file_actions_init(&files);

@@ -257,10 +257,12 @@ static void put_setting(const struct setting *t, const struct cc_value *v, char 
     if (v->kind == CC_NUMBER)
         cc_axis_number(v->number, t->unit != NULL ? t->unit : "", number, sizeof number);
     const char *word = t->word;
-    bool single =
-        v->kind == CC_NUMBER && v->number == 1 && strncmp(word + strlen(word) - 1, "s", 1) == 0;
+    size_t letters = strlen(word);
+    bool one = v->kind == CC_NUMBER && v->number == 1; /* 1 worker */
+    if (one && letters > 0 && word[letters - 1] == 's')
+        letters--;
     (void)snprintf(text + used, cap - used, "%s%s%.*s", used > 0 ? ", " : "",
-                   v->kind == CC_TEXT ? v->text : number, (int)strlen(word) - single, word);
+                   v->kind == CC_TEXT ? v->text : number, (int)letters, word);
 }
 
 /* The settings of a row: those that set panels apart, or those that all rows share. */
@@ -347,11 +349,11 @@ static int add_point(struct cc_points *to, double x, double y, size_t row, struc
 /* What logarithms, bars and ratios can be made of. */
 static int check_range(const struct maker *m, size_t row, size_t column, double v, bool zero)
 {
-    if (isnan(v) || v > 0 || (zero && v == 0))
+    if (isnan(v) || (v >= 1e-100 && v <= 1e100) || (zero && v == 0))
         return CC_OK;
-    return cc_fail(m->e, "%s: %s %zu, column '%.100s': %g should be %s zero", m->s->path,
+    return cc_fail(m->e, "%s: %s %zu, column '%.100s': %g should be %s zero%s", m->s->path,
                    m->s->place_word, m->s->place[row], m->s->key[column], v,
-                   zero ? "at least" : "above");
+                   zero ? "at least" : "above", v > 0 ? ", and within 1e-100 and 1e100" : "");
 }
 
 static int number_at(const struct maker *m, size_t row, size_t column, bool zero, double *out)

@@ -122,7 +122,8 @@ void cc_axis_number(double v, const char *unit, char *out, size_t cap)
 {
     static const char prefix[] = "pnum kMGTP";
     bool count = strcmp(unit, "#") == 0;
-    if (unit[0] == '\0' || v == 0 || (count && v < 1000)) {
+    bool extreme = !(fabs(v) > 1e-100 && fabs(v) < 1e100); /* or 0 */
+    if (unit[0] == '\0' || extreme || (count && fabs(v) < 1000)) {
         (void)snprintf(out, cap, "%.4g%s%s", v, unit[0] != '\0' && !count ? " " : "",
                        count ? "" : unit);
         char *zero = strstr(out, "e-0"); /* 1e-08 is 1e-8 */
@@ -133,7 +134,7 @@ void cc_axis_number(double v, const char *unit, char *out, size_t cap)
     /* The digits first: 999.96 is 1 k. */
     char digits[32];
     (void)snprintf(digits, sizeof digits, "%.2e", v);
-    int power = (int)floor(log10(strtod(digits, NULL)) / 3);
+    int power = (int)floor(log10(fabs(strtod(digits, NULL))) / 3);
     power = power < -4 ? -4 : power > 5 ? 5 : power;
     char letter = prefix[power + 4];
     double scaled = strtod(digits, NULL) / pow(10, 3 * power);

@@ -22,21 +22,32 @@ struct layout {
 
 /* --- gnuplot's words --- */
 
-/* A text as gnuplot quotes it. In single quotes nothing has a meaning: no backslashes, backquotes
- * or macros. */
-static void put_quoted(const char *text, FILE *out)
+/* A text as gnuplot quotes it. In single quotes nothing has a meaning, but gnuplot stumbles over
+ * some texts with doubled quotes; those stand in double quotes, with all that has a meaning there
+ * in octal. Control characters become spaces. Tics' names are formats: they have % twice. */
+static void put_text(const char *text, bool tic, FILE *out)
 {
-    (void)fputc('\'', out);
+    bool plain = strchr(text, '\'') == NULL;
+    (void)fputc(plain ? '\'' : '"', out);
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
-        bool control = c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)text[1] < 0xa0);
-        if (c == '\'')
-            (void)fputc('\'', out);
-        (void)fputc(control ? ' ' : c, out);
-        if (control && c == 0xc2 && text[1] != '\0')
-            text++;
+        bool second = c == 0xc2 && text[1] != '\0' && (unsigned char)text[1] < 0xa0;
+        if (c < 0x20 || c == 0x7f || second)
+            (void)fputc(' ', out);
+        else if (!plain && strchr("\"\\'`@$", c) != NULL)
+            (void)fprintf(out, "\\%03o", (unsigned)c);
+        else
+            (void)fputc(c, out);
+        if (tic && c == '%')
+            (void)fputc(c, out);
+        text += second;
     }
-    (void)fputc('\'', out);
+    (void)fputc(plain ? '\'' : '"', out);
+}
+
+static void put_quoted(const char *text, FILE *out)
+{
+    put_text(text, false, out);
 }
 
 static const char *number(double v, char text[CC_NUMBER_CAP])
@@ -388,7 +399,7 @@ static void put_bar_names(const struct cc_figure *f, bool shown, FILE *out)
                   -(double)f->series_count + 0.4);
     for (size_t k = 0; k < f->series_count; k++) {
         (void)fputs(k > 0 ? ", " : "", out);
-        put_quoted(shown ? f->series[k] : "", out);
+        put_text(shown ? f->series[k] : "", true, out);
         (void)fprintf(out, " %g", -(double)k);
     }
     (void)fputs(") scale 0\n", out);

@@ -20,7 +20,7 @@ struct builder {
     struct cc_sheet *s;
     size_t key_capacity, value_capacity, place_capacity, values;
     size_t line, field; /* of the CSV text: line from 1, field from 0 */
-    bool failed;
+    bool named, failed; /* named: the row of names has ended */
     struct cc_error *e;
 };
 
@@ -120,10 +120,10 @@ static void on_field(void *data, size_t length, void *context)
     if (b->failed)
         return;
     int status;
-    if (b->line == 1)
+    if (!b->named)
         status = add_key(b, text != NULL ? text : "");
     else if (b->field >= b->s->columns)
-        status = cc_fail(b->e, "more fields than the %zu columns of line 1", b->s->columns);
+        status = cc_fail(b->e, "more fields than the %zu columns of the first row", b->s->columns);
     else
         status = csv_cell(b, text, length);
     if (status != CC_OK)
@@ -138,17 +138,17 @@ static void on_row(int end, void *context)
     if (b->failed)
         return;
     int status = CC_OK;
-    if (b->line > 1 && b->field < b->s->columns)
+    if (b->named && b->field < b->s->columns)
         status = cc_fail(b->e, "the row ends before column '%.100s'", b->s->key[b->field]);
-    else if (b->line > 1)
+    else if (b->named)
         status = end_row(b, b->line);
+    b->named = true;
     if (status != CC_OK)
         csv_fail(b);
     b->field = 0;
 }
 
-/* Feeds the text line by line, so that messages can say the line. A name with a line end in the
- * first row is refused: the keys are one line. */
+/* Feeds the text line by line, so that messages can say the line. */
 static void feed(struct csv_parser *p, struct builder *b, const char *text, size_t length)
 {
     b->line = 1;
