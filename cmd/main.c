@@ -10,6 +10,7 @@
 /* clang-format off */
 const struct cc_command *const cc_commands[] = {
     &cc_command_bench,
+    &cc_command_model,
     &cc_command_schemes,
     &cc_command_trace_info,
     &cc_command_trace_synth,

@@ -126,48 +126,6 @@ int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_erro
 
 /* --- JSON --- */
 
-/* Refuses keys that are not in the list. */
-static int check_keys(const cJSON *object, const char *const *allowed, struct cc_error *e)
-{
-    for (const cJSON *c = object->child; c != NULL; c = c->next) {
-        size_t i = 0;
-        while (allowed[i] != NULL && strcmp(allowed[i], c->string) != 0)
-            i++;
-        if (allowed[i] != NULL)
-            continue;
-        const char *near = cc_nearest(c->string, allowed);
-        return near != NULL
-                   ? cc_fail(e, "unknown key \"%.60s\": did you mean \"%s\"?", c->string, near)
-                   : cc_fail(e, "unknown key \"%.60s\"", c->string);
-    }
-    return CC_OK;
-}
-
-/* A string that may be missing; *out is then NULL. */
-static int get_text(const cJSON *object, const char *key, const char **out, struct cc_error *e)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    *out = NULL;
-    if (item == NULL)
-        return CC_OK;
-    if (!cJSON_IsString(item))
-        return cc_fail(e, "\"%s\" is not a string", key);
-    *out = item->valuestring;
-    return CC_OK;
-}
-
-/* A number >= 0 that may be missing; *out is then left as it is. */
-static int get_amount(const cJSON *object, const char *key, double *out, struct cc_error *e)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (item == NULL)
-        return CC_OK;
-    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > 1e30)
-        return cc_fail(e, "\"%s\" is not a number from 0 to 1e30", key);
-    *out = item->valuedouble;
-    return CC_OK;
-}
-
 static int get_shape(const cJSON *tensor, struct cc_shape *out, struct cc_error *e)
 {
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(tensor, "shape"), *item;
@@ -195,14 +153,15 @@ static int parse_tensor(const cJSON *item, struct cc_net *net, int *computes, st
     double compute = 0;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object with name and shape");
-    if (check_keys(item, keys, e) != CC_OK || get_text(item, "name", &name, e) != CC_OK)
+    if (cc_json_keys(item, keys, e) != CC_OK || cc_json_text(item, "name", &name, e) != CC_OK)
         return CC_FAIL;
     if (name == NULL || name[0] == '\0')
         return cc_fail(e, "\"name\" is missing or empty");
     for (const char *p = name; *p != '\0'; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             return cc_fail(e, "its name has control characters");
-    if (get_shape(item, &shape, e) != CC_OK || get_amount(item, "compute", &compute, e) != CC_OK) {
+    if (get_shape(item, &shape, e) != CC_OK ||
+        cc_json_amount(item, "compute", &compute, e) != CC_OK) {
         cc_error_in(e, "\"%.100s\"", name);
         return CC_FAIL;
     }
@@ -259,14 +218,14 @@ static int parse_root(const cJSON *root, struct cc_net **out, struct cc_error *e
     double compute_s = 0;
     if (!cJSON_IsObject(root))
         return cc_fail(e, "not a JSON object");
-    if (get_text(root, "schema", &schema, e) != CC_OK)
+    if (cc_json_text(root, "schema", &schema, e) != CC_OK)
         return CC_FAIL;
     if (schema == NULL || strcmp(schema, CC_NET_SCHEMA) != 0)
         return cc_fail(e, "\"schema\" must be \"" CC_NET_SCHEMA "\"");
-    if (check_keys(root, keys, e) != CC_OK || get_text(root, "name", &name, e) != CC_OK ||
-        get_text(root, "reference", &reference, e) != CC_OK ||
-        get_text(root, "compute_source", &source, e) != CC_OK ||
-        get_amount(root, "compute_s", &compute_s, e) != CC_OK)
+    if (cc_json_keys(root, keys, e) != CC_OK || cc_json_text(root, "name", &name, e) != CC_OK ||
+        cc_json_text(root, "reference", &reference, e) != CC_OK ||
+        cc_json_text(root, "compute_source", &source, e) != CC_OK ||
+        cc_json_amount(root, "compute_s", &compute_s, e) != CC_OK)
         return CC_FAIL;
     if (name == NULL || name[0] == '\0')
         return cc_fail(e, "\"name\" is missing or empty");

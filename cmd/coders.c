@@ -1,0 +1,104 @@
+#include "cmd/coders.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/param.h"
+
+/* --- what may be done to payloads --- */
+
+/* Payloads from which index-value pairs can be read: bits for each value of the tensor, and for
+ * each pair. docs/payloads.md. */
+static bool has_pairs(const struct cc_spec *s, double *value_bits, double *pair_bits)
+{
+    static const struct {
+        const char *id;
+        double pair_bits;
+    } known[] = {{"dgc", 64}, {"sparse", 64}, {"topk", 48}, {"threshold", 32}};
+    const struct cc_param *index = cc_param_find(s->scheme->params, "index");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(s->scheme->id, known[i].id) != 0)
+            continue;
+        bool bitmap =
+            index != NULL && *(const int64_t *)((const char *)s->params + index->offset) == 0;
+        *value_bits = bitmap ? 1 : 0;
+        *pair_bits = bitmap ? 32 : known[i].pair_bits;
+        return true;
+    }
+    return false;
+}
+
+static void describe(const struct cc_spec *s, struct cc_coder *c)
+{
+    c->period = cc_period(s->scheme, s->params);
+    if (s->scheme->kind == CC_SUM_F32)
+        c->reduction = CC_REDUCE_SUM;
+    else if (has_pairs(s, &c->value_bits, &c->pair_bits))
+        c->reduction = CC_REDUCE_PAIRS;
+}
+
+/* --- opening --- */
+
+void cc_coders_free(struct cc_coders *c)
+{
+    cc_profile_free(&c->profile);
+    free(c->source);
+    free(c->coder);
+    *c = (struct cc_coders){0};
+}
+
+static int from_file(const char *path, struct cc_coders *out, struct cc_error *e)
+{
+    if (cc_profile_read(path, &out->profile, e) != CC_OK) {
+        cc_error_in(e, "--profile");
+        return CC_FAIL;
+    }
+    out->source = cc_strdup(path, e);
+    return out->source != NULL ? CC_OK : CC_FAIL;
+}
+
+static int make_coders(const char *path, const struct cc_spec_list *schemes, struct cc_coders *out,
+                       struct cc_error *e)
+{
+    out->coder = cc_alloc0(schemes->count * sizeof *out->coder, e);
+    if (out->coder == NULL)
+        return CC_FAIL;
+    out->raw_given = cc_profile_find(&out->profile, "fp32") == NULL;
+    if (out->raw_given)
+        out->raw = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    else if (cc_coder_profiled(&out->profile, "fp32", CC_REDUCE_SUM, &out->raw, e) != CC_OK)
+        return CC_FAIL;
+    for (size_t i = 0; i < schemes->count; i++) {
+        const struct cc_spec *s = schemes->item[i];
+        struct cc_coder *c = &out->coder[i];
+        if (out->raw_given && strcmp(s->name, "fp32") == 0) {
+            *c = out->raw;
+            continue;
+        }
+        if (cc_coder_profiled(&out->profile, s->name, CC_REDUCE_DECODED, c, e) != CC_OK) {
+            cc_error_in(e, "%s", path);
+            return CC_FAIL;
+        }
+        describe(s, c);
+    }
+    return CC_OK;
+}
+
+int cc_coders_open(const struct cc_args *args, const struct cc_spec_list *schemes,
+                   struct cc_coders *out, struct cc_error *e)
+{
+    const char *path = cc_arg(args, "profile");
+    if (path == NULL)
+        return cc_usage(e,
+                        "--profile FILE is needed: `commcomp bench --profile-out FILE` makes one");
+    int status = from_file(path, out, e);
+    return status == CC_OK ? make_coders(path, schemes, out, e) : status;
+}
+
+double cc_coders_reduce_byte_s(const struct cc_coders *c, double n)
+{
+    if (c->raw_given || n < 1)
+        return 0;
+    return cc_profile_at(c->raw.push, n).decode_add_ns * 1e-9 / 4;
+}
