@@ -69,7 +69,8 @@
      .help = "tensors with fewer values travel as fp32, as the papers do for small layers"},       \
     {.name = "profile", .value = "FILE",                                                           \
      .help = "sizes and times of the codecs (docs/profile.md); by default those of this machine, " \
-             "measured on first use and kept in ~/.cache/commcomp"}
+             "measured on first use and kept in ~/.cache/commcomp"},                               \
+    {.name = "remeasure", .help = "measure this machine's codecs again"}
 /* clang-format on */
 
 /* What the options say. The lists have at least one element each. */

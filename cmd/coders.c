@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cache.h"
 #include "core/memory.h"
 #include "core/param.h"
 
@@ -29,9 +30,20 @@ static bool has_pairs(const struct cc_spec *s, double *value_bits, double *pair_
     return false;
 }
 
+static double bound_bytes(const void *arg, const struct cc_shape *shape)
+{
+    const struct cc_spec *s = arg;
+    struct cc_codec codec = {.scheme = s->scheme, .params = s->params, .shape = *shape};
+    return (double)cc_bound(&codec);
+}
+
 static void describe(const struct cc_spec *s, struct cc_coder *c)
 {
     c->period = cc_period(s->scheme, s->params);
+    if (strcmp(s->scheme->id, "powersgd") == 0) {
+        c->shape_bytes = bound_bytes; /* its payloads are as large as they can be */
+        c->shape_arg = s;
+    }
     if (s->scheme->kind == CC_SUM_F32)
         c->reduction = CC_REDUCE_SUM;
     else if (has_pairs(s, &c->value_bits, &c->pair_bits))
@@ -48,8 +60,15 @@ void cc_coders_free(struct cc_coders *c)
     *c = (struct cc_coders){0};
 }
 
-static int from_file(const char *path, struct cc_coders *out, struct cc_error *e)
+static int open_profile(const struct cc_args *args, const struct cc_spec_list *schemes,
+                        struct cc_coders *out, struct cc_error *e)
 {
+    const char *path = cc_arg(args, "profile");
+    bool anew = cc_arg(args, "remeasure") != NULL;
+    if (path != NULL && anew)
+        return cc_usage(e, "--profile and --remeasure exclude each other");
+    if (path == NULL)
+        return cc_cache_profile(schemes, anew, args->quiet, &out->profile, &out->source, e);
     if (cc_profile_read(path, &out->profile, e) != CC_OK) {
         cc_error_in(e, "--profile");
         return CC_FAIL;
@@ -58,7 +77,7 @@ static int from_file(const char *path, struct cc_coders *out, struct cc_error *e
     return out->source != NULL ? CC_OK : CC_FAIL;
 }
 
-static int make_coders(const char *path, const struct cc_spec_list *schemes, struct cc_coders *out,
+static int make_coders(const struct cc_spec_list *schemes, struct cc_coders *out,
                        struct cc_error *e)
 {
     out->coder = cc_alloc0(schemes->count * sizeof *out->coder, e);
@@ -77,7 +96,7 @@ static int make_coders(const char *path, const struct cc_spec_list *schemes, str
             continue;
         }
         if (cc_coder_profiled(&out->profile, s->name, CC_REDUCE_DECODED, c, e) != CC_OK) {
-            cc_error_in(e, "%s", path);
+            cc_error_in(e, "%s", out->source);
             return CC_FAIL;
         }
         describe(s, c);
@@ -88,12 +107,8 @@ static int make_coders(const char *path, const struct cc_spec_list *schemes, str
 int cc_coders_open(const struct cc_args *args, const struct cc_spec_list *schemes,
                    struct cc_coders *out, struct cc_error *e)
 {
-    const char *path = cc_arg(args, "profile");
-    if (path == NULL)
-        return cc_usage(e,
-                        "--profile FILE is needed: `commcomp bench --profile-out FILE` makes one");
-    int status = from_file(path, out, e);
-    return status == CC_OK ? make_coders(path, schemes, out, e) : status;
+    int status = open_profile(args, schemes, out, e);
+    return status == CC_OK ? make_coders(schemes, out, e) : status;
 }
 
 double cc_coders_reduce_byte_s(const struct cc_coders *c, double n)

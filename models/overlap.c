@@ -18,26 +18,19 @@ static double serve(double *free_at, double there, double takes)
     return *free_at;
 }
 
-/* A push to server s that leaves the worker at `leaves`: when what s sends back may leave it. */
-static double through_server(const struct cc_cost *c, struct stages *g, int s, double leaves,
-                             double arrives)
-{
-    double in = serve(&g->in[s], leaves, c->push_latency_s + c->push_server_s);
-    return serve(&g->codec[s], fmax(in, arrives), c->server_codec_s);
-}
-
-/* From the worker's encoder to its decoder by way of servers [from, to). */
+/* From the worker's encoder to its decoder by way of servers [from, to). Both ends of a link begin
+ * together, when both are free. */
 static double by_servers(const struct cc_cost *c, struct stages *g, int from, int to, double there)
 {
-    double leaves = fmax(g->up, there), last = 0, sent = 0;
-    double arrives = serve(&g->up, leaves, c->push_latency_s + c->push_worker_s);
+    double leaves = fmax(g->up, there), begins = 0, sent = 0;
+    double left = serve(&g->up, leaves, c->push_latency_s + c->push_worker_s);
     for (int s = from; s < to; s++) {
-        double ready = through_server(c, g, s, leaves, arrives);
-        sent = fmax(sent, serve(&g->out[s], ready, c->pull_latency_s + c->pull_server_s));
-        last = fmax(last, ready);
+        double in = serve(&g->in[s], leaves, c->push_latency_s + c->push_server_s);
+        double added = serve(&g->codec[s], fmax(in, left), c->server_codec_s);
+        begins = fmax(begins, fmax(g->out[s], added));
+        sent = fmax(sent, serve(&g->out[s], added, c->pull_latency_s + c->pull_server_s));
     }
-    double down = serve(&g->down, last, c->pull_latency_s + c->pull_worker_s);
-    return fmax(down, sent);
+    return fmax(sent, serve(&g->down, begins, c->pull_latency_s + c->pull_worker_s));
 }
 
 static double exchange(const struct cc_shipment *s, struct stages *g, int servers, double ready)

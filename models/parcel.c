@@ -60,8 +60,9 @@ static struct cc_profile_point at(const struct cc_profile_codec *codec,
 
 /* Of the step that sends: what is sent in one step of `period` is that many times the mean; the
  * encoder works in every step. */
-static struct cc_parcel parcel(const struct cc_coder *c, double values)
+static struct cc_parcel parcel(const struct cc_coder *c, const struct cc_shape *shape)
 {
+    double values = (double)shape->n;
     double period = c->period > 1 ? (double)c->period : 1;
     struct cc_profile_point push = at(c->push, &c->push_point, values);
     struct cc_profile_point pull = at(c->pull, &c->pull_point, values);
@@ -75,6 +76,8 @@ static struct cc_parcel parcel(const struct cc_coder *c, double values)
         .pull_encode_s = 1e-9 * period * values * pull.encode_ns,
         .pull_decode_s = 1e-9 * period * values * pull.decode_ns,
     };
+    if (c->shape_bytes != NULL)
+        p.push_bytes = p.pull_bytes = c->shape_bytes(c->shape_arg, shape);
     if (c->reduction == CC_REDUCE_PAIRS)
         p.pairs = fmax(0, fmin(values, (8 * p.push_bytes - c->value_bits * values) / c->pair_bits));
     return p;
@@ -105,12 +108,12 @@ int cc_parcels_make(const struct cc_net *net, const struct cc_coder *coder,
     if (p.each == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < net->count; i++) {
-        size_t n = net->tensors[i].shape.n;
-        bool small = n < min_size;
-        p.each[i] = parcel(small ? raw : coder, (double)n);
+        const struct cc_shape *shape = &net->tensors[i].shape;
+        bool small = shape->n < min_size;
+        p.each[i] = parcel(small ? raw : coder, shape);
         /* Floats among pairs: a pair each. */
         if (small && coder->reduction == CC_REDUCE_PAIRS)
-            p.each[i].pairs = (double)n;
+            p.each[i].pairs = (double)shape->n;
         cc_parcel_add(&p.total, &p.each[i]);
     }
     *out = p;

@@ -24,6 +24,10 @@ struct cc_coder {
      * the profile is NULL (point.values is then ignored). Means over whole periods. */
     const struct cc_profile_codec *push, *pull;
     struct cc_profile_point push_point, pull_point;
+    /* Where the tensor's shape alone decides the payload's bytes, and not as a profile of flat
+     * tensors has it (low-rank factors): that, and its argument. Otherwise NULL. */
+    double (*shape_bytes)(const void *arg, const struct cc_shape *shape);
+    const void *shape_arg;
     size_t period; /* sends in one step of so many (local steps); 0 counts as 1 */
     /* CC_REDUCE_PAIRS: a payload of n values and k pairs has value_bits n + pair_bits k bits. */
     double value_bits, pair_bits;
