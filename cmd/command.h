@@ -85,7 +85,7 @@ void cc_help_command(const struct cc_command *c, FILE *out);
 void cc_help_man(FILE *out);
 
 extern const struct cc_command cc_command_bench, cc_command_schemes, cc_command_model,
-    cc_command_plot, cc_command_encode, cc_command_decode, cc_command_trace_info,
+    cc_command_advise, cc_command_plot, cc_command_encode, cc_command_decode, cc_command_trace_info,
     cc_command_trace_synth, cc_command_trace_convert;
 
 #endif
