@@ -28,12 +28,13 @@ struct cc_pattern {
     } pass[2];
     double payload;  /* bytes a value, in the last pass */
     bool payload_in; /* read; else written */
-    /* Not NULL, with a single pass of one update: only these lines, ascending, copied by add. */
+    /* Not NULL: the lines that are not left alone, ascending. With a single pass of one update:
+     * only they are updated; of one write: the others are written zeros. Copied by add. */
     const uint32_t *line;
     size_t lines;
 };
 
-/* Those of a scheme that says its traffic; decode_add without a list. */
+/* Those of a scheme that says its traffic, without a list. */
 struct cc_pattern cc_pattern_encode(const struct cc_traffic *t, double payload);
 struct cc_pattern cc_pattern_decode(double payload);
 struct cc_pattern cc_pattern_decode_add(double payload);
