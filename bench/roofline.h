@@ -2,8 +2,9 @@
  *
  * A codec must at least read the gradient, read and write its state, and write its payload, in one
  * pass, or in two where a scale must be known first; decoding must read the payload and write the
- * values; decoding and adding must read the payload and update the values, or where the payload
- * lists the values that it keeps (CC_SPARSE) only those of their lines of 64 bytes that change. The
+ * values; decoding and adding must read the payload and update the values. Where the payload lists
+ * the values that it keeps (CC_SPARSE), decoding writes zeros to all lines of 64 bytes but theirs,
+ * which some machines do faster, and decoding and adding updates only theirs. The
  * limit is the speed of a loop that moves just these bytes in just these passes and does nothing
  * else: of many such loops (plain and non-temporal stores, several block sizes, with and without
  * software prefetching) the fastest on this machine. They use its best instruction set, whatever
