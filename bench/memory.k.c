@@ -131,7 +131,8 @@ static inline void fill_bytes(const struct cc_moves *m, size_t begin, size_t byt
 /* One pass, block by block, every stream in turn. */
 static inline vector blocks(const struct cc_moves *m, size_t block, size_t ahead, int past)
 {
-    double lines_per_byte = (double)(m->payload_bytes / LINE) / (double)m->stream_bytes;
+    size_t lines = m->payload_bytes / LINE;
+    double lines_per_byte = (double)lines / (double)m->stream_bytes;
     vector all = ALL(0);
     for (size_t i = 0, begin = 0, end; i < m->stream_bytes; i += block, begin = end) {
         size_t bytes = m->stream_bytes - i < block ? m->stream_bytes - i : block;
