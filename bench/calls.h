@@ -47,16 +47,16 @@ int cc_calls_check(const struct cc_plan *p, struct cc_error *e);
 /* per_tensor: every tensor is a group of its own. */
 int cc_calls_open(const struct cc_plan *p, bool per_tensor, struct cc_calls *out,
                   struct cc_error *e);
-void cc_calls_close(struct cc_calls *c);
+void cc_calls_close(struct cc_calls *w);
 
 /* Forgets the values that are loaded, and with them the trace's mappings. */
-void cc_calls_release(struct cc_calls *c);
+void cc_calls_release(struct cc_calls *w);
 
 /* One period or more of a scheme over a group: adds the seconds a step of each call to seconds[],
  * and the payload bytes a step to *bytes. A codec's failure gives the scheme up. With `look` it is
  * called (once or more) when a step is decoded, with the values of a tensor of the group. */
 typedef void cc_look(void *arg, size_t tensor, const float *decoded);
-int cc_calls_group(struct cc_calls *c, size_t scheme, size_t group, double seconds[CC_CALLS],
+int cc_calls_group(struct cc_calls *w, size_t scheme, size_t group, double seconds[CC_CALLS],
                    double *bytes, cc_look *look, void *arg, struct cc_error *e);
 
 #endif

@@ -21,7 +21,7 @@ struct cc_limits {
     struct cc_roofline *roofline;
     struct patterns *pattern; /* one a scheme */
     size_t largest;           /* tensor */
-    uint32_t *line;           /* its lines that change */
+    uint32_t *line;           /* its lines that are not all zero */
     size_t lines;
 };
 
@@ -89,15 +89,26 @@ static struct cc_traffic traffic_of(const struct cc_limits *l, size_t scheme)
                                       : (struct cc_traffic){.passes = 0};
 }
 
+/* What decode writes zeros to. Nearly none of the lines, or nearly all, are one pattern for all
+ * schemes. */
+static void list_zeros(const struct cc_limits *l, struct cc_pattern *decode)
+{
+    size_t all = cc_trace_tensor(l->plan->trace, l->largest)->shape.n / LINE_VALUES;
+    if (l->lines > all / 8 * 7)
+        return;
+    decode->line = l->line;
+    decode->lines = l->lines > all / 64 ? l->lines : 0;
+}
+
 static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struct cc_error *e)
 {
     struct patterns *found = &l->pattern[scheme];
     struct cc_traffic t = traffic_of(l, scheme);
     double payload = bytes / (double)cc_trace_values(l->plan->trace);
-    const struct cc_pattern encode = cc_pattern_encode(&t, payload),
-                            decode = cc_pattern_decode(payload);
-    struct cc_pattern add = cc_pattern_decode_add(payload);
+    const struct cc_pattern encode = cc_pattern_encode(&t, payload);
+    struct cc_pattern decode = cc_pattern_decode(payload), add = cc_pattern_decode_add(payload);
     if ((l->plan->schemes->item[scheme]->scheme->flags & CC_SPARSE) != 0) {
+        list_zeros(l, &decode);
         add.line = l->line;
         add.lines = l->lines;
     }

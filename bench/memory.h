@@ -22,6 +22,10 @@ struct cc_moves {
      * read. */
     const uint32_t *line;
     size_t line_count;
+    /* Not NULL: zeros are written to the lines whose bit, the first line's being `first_bit`, is
+     * not set. Some machines write zeros faster than other values. */
+    const uint8_t *filled;
+    size_t first_bit;
 };
 
 /* How to go about it. */
