@@ -47,7 +47,7 @@ static void unpack(const uint8_t *in, unsigned width, int16_t *levels, size_t n)
         cc_put_u64(levels + i + 4, spread(cc_get_u64(from + width / 2) >> width % 2 * 4, width));
     }
     for (size_t i = 0; i < (n + 7) / 8 * 8; i++)
-        levels[i] = (int16_t)((int16_t)(levels[i] << up) >> up);
+        levels[i] = (int16_t)((int16_t)((uint16_t)levels[i] << up) >> up);
 }
 
 /* --- from levels to values --- */

@@ -11,20 +11,6 @@
 /* Values worked on at a time: in the cache, and whole bytes of codes. */
 #define PIECE 2048
 
-/* Values are asked for this far ahead of their use, into the second-level cache: the hardware looks
- * no further than a page of 4 KiB. On a Zen 5, 25 M values: 18 GB/s with 1 or 2 KiB, 22 with 4 KiB,
- * 23 to 24 with 8 to 32 KiB, and 26 with 16 KiB and the first-level cache left alone. */
-#define AHEAD 4096
-
-/* In buckets longer than that: the same place of the next one, whose norm is found faster than its
- * values come, if it then still is in that cache. */
-#define AHEAD_MOST 32768
-
-static inline size_t ahead_of(const struct cc_qsgd_form *f)
-{
-    return f->bucket > AHEAD && f->bucket <= AHEAD_MOST ? f->bucket : AHEAD;
-}
-
 /* --- norms --- */
 
 static inline uint32_t absmax(const float *x, size_t n)
@@ -164,6 +150,20 @@ static void codes_exactly(const struct cc_qsgd_form *f, const float *x, float no
  * definition: with s = 7, a bucket of 512 in 500. */
 #if defined(__AVX2__)
 #define FAST
+
+/* Values are asked for this far ahead of their use, into the second-level cache: the hardware looks
+ * no further than a page of 4 KiB. On a Zen 5, 25 M values: 18 GB/s with 1 or 2 KiB, 22 with 4 KiB,
+ * 23 to 24 with 8 to 32 KiB, and 26 with 16 KiB and the first-level cache left alone. */
+#define AHEAD 4096
+
+/* In buckets longer than that: the same place of the next one, whose norm is found faster than its
+ * values come, if it then still is in that cache. */
+#define AHEAD_MOST 32768
+
+static inline size_t ahead_of(const struct cc_qsgd_form *f)
+{
+    return f->bucket > AHEAD && f->bucket <= AHEAD_MOST ? f->bucket : AHEAD;
+}
 
 static inline uint32_t margin(int s)
 {
