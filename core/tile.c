@@ -23,6 +23,8 @@ void cc_sink_put(struct cc_sink *s, size_t bytes)
         return;
     s->out->past(s->to, s->tile + s->begin, whole - s->begin);
     s->to += whole - s->begin;
+    if ((uintptr_t)s->to % CC_PAGE < whole)
+        cc_next_page(s->to);
     s->end -= whole;
     s->begin = 0;
     memcpy(s->tile, s->tile + whole, s->end);

@@ -15,8 +15,9 @@
  * Measured (Zen 5, one thread, 100 MB of float32): binary16 is written by plain stores in 4.4 ms,
  * by non-temporal ones from the registers in 3.9, with the page ahead in 3.3, by this loop in 3.1.
  * Tiles of 512 and 1,024 values are slower: so many lines asked for at once make the core wait.
- * Loops that only read gain nothing, and where a stream is updated in place, or two are read,
- * asking for the page ahead costs 5 to 10%: leave those to the hardware. */
+ * Loops that only read gain nothing from that, and where a stream is updated in place, or two are
+ * read, asking for all of the page ahead costs 5 to 10%: there one line of it is enough,
+ * cc_next_page. */
 #ifndef CC_CORE_TILE_H
 #define CC_CORE_TILE_H
 
@@ -29,6 +30,19 @@
 
 /* Values; their bits fill bytes. */
 #define CC_TILE 256
+
+/* Bytes, and float32 values. Where pages are larger nothing is lost. */
+#define CC_PAGE        4096
+#define CC_PAGE_VALUES (CC_PAGE / sizeof(float))
+
+/* Touches the page behind the one in which p lies. Otherwise its address is translated when the
+ * loop gets there, and on a virtual machine that waits for memory several times: measured as above,
+ * one bit a value is decoded at 34 GB/s with it and at 25 without; loops that read or update in
+ * place gain 2 to 10%. Nothing is read, nothing can fail. */
+static inline void cc_next_page(const void *p)
+{
+    __builtin_prefetch((const void *)((uintptr_t)p + CC_PAGE));
+}
 
 /* Where the tiles go: straight to the output, or, when it is better written past the cache, to a
  * buffer with the same place in its cache lines, whole lines of which are copied out. The output
@@ -50,13 +64,11 @@ static inline size_t cc_sink_tile(const struct cc_sink *s, size_t left)
 }
 
 /* Before the tile's input [p, p + bytes) is read: asks for what lies a page further, as hardware
- * prefetchers stop at the borders of pages. That may be beyond the end of the array: nothing is
- * read, nothing can fail. */
+ * prefetchers stop at the borders of pages. */
 static inline void cc_sink_ahead(const struct cc_sink *s, const void *p, size_t bytes)
 {
-    uintptr_t at = (uintptr_t)p + 4096;
     for (size_t i = 0; s->out != NULL && i < bytes; i += CC_ALIGN)
-        __builtin_prefetch((const void *)(at + i));
+        cc_next_page((const uint8_t *)p + i);
 }
 
 /* Room for the next tile. */

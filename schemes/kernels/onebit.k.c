@@ -2,6 +2,7 @@
 
 #include "core/bytes.h"
 #include "core/reduce.h"
+#include "core/tile.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -12,6 +13,16 @@
 static inline float value(const float *x, const float *r, size_t i)
 {
     return r == NULL ? x[i] : x[i] + r[i];
+}
+
+/* At the first value of a page (counted from x): touches the next one. */
+static inline void next_page(const float *x, const float *r, size_t i)
+{
+    if (i % CC_PAGE_VALUES != 0)
+        return;
+    cc_next_page(x + i);
+    if (r != NULL)
+        cc_next_page(r + i);
 }
 
 struct lanes {
@@ -46,6 +57,7 @@ static inline void classify_rows(struct lanes *t, const float *x, const float *r
 {
     __m512d minus[2] = {_mm512_setzero_pd(), _mm512_setzero_pd()}, plus[2] = {minus[0], minus[0]};
     for (size_t i = 0; i < CC_SUM_LANES * rows; i += CC_SUM_LANES) {
+        next_page(x, r, i);
         __m512 v = _mm512_loadu_ps(x + i);
         if (r != NULL)
             v = _mm512_add_ps(v, _mm512_loadu_ps(r + i));
@@ -73,6 +85,7 @@ static inline void classify_rows(struct lanes *t, const float *x, const float *r
     for (size_t k = 0; k < 4; k++)
         minus[k] = plus[k] = _mm256_setzero_pd();
     for (size_t i = 0; i < CC_SUM_LANES * rows; i += CC_SUM_LANES) {
+        next_page(x, r, i);
         for (size_t h = 0; h < 2; h++) {
             __m256 v = _mm256_loadu_ps(x + i + 8 * h);
             if (r != NULL)
@@ -129,9 +142,11 @@ static inline double magnitude_block(const float *x, const float *r, size_t n)
 {
     double lane[CC_SUM_LANES] = {0};
     size_t i = 0;
-    for (; i + CC_SUM_LANES <= n; i += CC_SUM_LANES)
+    for (; i + CC_SUM_LANES <= n; i += CC_SUM_LANES) {
+        next_page(x, r, i);
         for (size_t l = 0; l < CC_SUM_LANES; l++)
             lane[l] += (double)__builtin_fabsf(value(x, r, i + l));
+    }
     for (size_t l = 0; i + l < n; l++)
         lane[l] += (double)__builtin_fabsf(value(x, r, i + l));
     double total = 0;
@@ -229,8 +244,10 @@ static inline void pack_all(const float *restrict x, float *restrict r, float mi
                             size_t n, uint8_t *restrict bits)
 {
     size_t i = 0;
-    for (; i + STEP <= n; i += STEP)
+    for (; i + STEP <= n; i += STEP) {
+        next_page(x, r, i);
         pack_step(x + i, r == NULL ? NULL : r + i, minus, plus, bits + i / 8);
+    }
     for (; i < n; i += 8)
         pack_byte(x + i, r == NULL ? NULL : r + i, minus, plus, n - i < 8 ? n - i : 8,
                   bits + i / 8);
@@ -248,8 +265,11 @@ static inline void unpack_all(const uint8_t *restrict bits, float minus, float p
                               float *restrict y, size_t n, int add_to)
 {
     size_t i = 0;
-    for (; i + STEP <= n; i += STEP)
+    for (; i + STEP <= n; i += STEP) {
+        if (add_to)
+            next_page(y, NULL, i);
         unpack_step(bits + i / 8, minus, plus, y + i, add_to);
+    }
     for (; i < n; i++) {
         float v = bits[i / 8] >> i % 8 & 1 ? plus : minus;
         y[i] = add_to ? y[i] + v : v;
