@@ -522,6 +522,9 @@ json '"missing.npy" in d["error"]'
 t 1 trace info missing --format json
 json '"missing" in d["error"]'
 
+# --- model ---
+. "$tests/cli_model.sh"
+
 # --- the commands of the README, on a trace made here ---
 q 0 trace synth captured --values 5k --steps 4 --ranks 2 --pulls
 awk '/^```/ { code = !code } code && /^commcomp /' "$tests/../README.md" |
@@ -530,6 +533,7 @@ awk '/^```/ { code = !code } code && /^commcomp /' "$tests/../README.md" |
 while read -r line; do
     case $line in
         bench*) line="$line -q --samples 1" ;;
+        model*) line="$line --profile profile.json" ;;
     esac
     t 0 $line
 done <readme
