@@ -133,7 +133,7 @@ static int join(struct cc_profile *p, struct cc_profile *more, struct cc_error *
 static int complete(const struct cc_spec_list *schemes, const struct cc_host *h, bool quiet,
                     struct cc_profile *p, bool *measured, struct cc_error *e)
 {
-    struct cc_spec_list raw = {NULL}, missing = {NULL};
+    struct cc_spec_list raw = {.item = NULL}, missing = {.item = NULL};
     struct cc_profile more = {0};
     int status = cc_spec_list_parse("fp32", &raw, e);
     if (status == CC_OK)

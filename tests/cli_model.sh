@@ -1,5 +1,5 @@
 # What `commcomp model` prints and refuses; a part of cli.sh, whose functions it uses. Leaves
-# profile.json, which has every scheme.
+# profile.json, which has every scheme and those of the papers.
 
 # The figures are round, so that results can be worked out: 8 bits, 1 ns to encode, 2 to decode, 3 to
 # decode and add.
@@ -8,7 +8,10 @@ raw='"bits_per_value": 32, "encode_ns": 0, "decode_ns": 0, "decode_add_ns": 0'
 {
     echo '{"schema": "commcomp-profile/1", "trace": "made up", "cpu": "x", "isa": "scalar",'
     echo ' "time": "2026-01-31T12:00:00Z", "codecs": ['
-    "$program" schemes --format csv | tail -n +2 | cut -d, -f1 | sort -u | while read -r id; do
+    {
+        "$program" schemes --format csv | tail -n +2 | cut -d, -f1 | sort -u
+        printf '%s\n' 3lc:s=1.5 3lc:s=1.75 3lc:s=1.9
+    } | while read -r id; do
         [ "$id" = fp32 ] || echo "{\"scheme\": \"$id\", \"points\": [{\"values\": 1000, $point}]},"
     done
     echo "{\"scheme\": \"fp32\", \"points\": [{\"values\": 1000, $raw}]}]}"
@@ -115,8 +118,8 @@ t 2 $m --remeasure
 err '--profile and --remeasure exclude each other'
 t 1 model --profile missing.json
 err '--profile: missing.json: '
-t 1 $m --scheme 3lc:s=1.75
-err 'profile.json: the profile has no 3lc:s=1.75: it has '
+t 1 $m --scheme 3lc:s=1.3
+err 'profile.json: the profile has no 3lc:s=1.3: it has '
 net() { echo '{"schema":"commcomp-net/1","name":"n","tensors":[{"name":"a"'"$1"'}]}' >bad.json; }
 net ''
 t 1 $m --net bad.json
