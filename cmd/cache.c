@@ -14,7 +14,7 @@
 #include "core/memory.h"
 #include "results/host.h"
 
-enum { SECONDS = 10, PATH_CAP = 1024 };
+enum { PATH_CAP = 1024 };
 
 static const enum cc_distribution distribution = CC_MIXTURE;
 
@@ -93,7 +93,7 @@ static int measure(const struct cc_spec_list *schemes, const struct cc_host *h, 
     const struct cc_profile_how how = {.distribution = distribution,
                                        .seed = 1,
                                        .threads = 1,
-                                       .seconds = SECONDS,
+                                       .seconds = 0.5 * (double)schemes->count,
                                        .cpu = h->cpu,
                                        .time = h->time,
                                        .progress = show,
@@ -133,7 +133,7 @@ static int join(struct cc_profile *p, struct cc_profile *more, struct cc_error *
 static int complete(const struct cc_spec_list *schemes, const struct cc_host *h, bool quiet,
                     struct cc_profile *p, bool *measured, struct cc_error *e)
 {
-    struct cc_spec_list raw = {NULL}, missing = {NULL};
+    struct cc_spec_list raw = {.item = NULL}, missing = {.item = NULL};
     struct cc_profile more = {0};
     int status = cc_spec_list_parse("fp32", &raw, e);
     if (status == CC_OK)

@@ -154,14 +154,14 @@ static int with_latencies(const struct list *links, const struct list *latencies
 
 static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
 {
-    struct list links = {NULL}, latencies = {NULL};
+    struct list links = {.items = NULL}, latencies = {.items = NULL};
     const char *overhead = cc_arg(args, "overhead");
     double headers = 0;
     int status = cc_arg(args, "calibration") != NULL
                      ? calibrated(args, &links, e)
                      : take_list(args, "bw", "1gbps", take_link, &links, e);
     if (status == CC_OK && cc_arg(args, "latency") != NULL)
-        status = take_list(args, "latency", NULL, take_time, &latencies, e);
+        status = take_list(args, "latency", "0", take_time, &latencies, e);
     if (status == CC_OK && overhead != NULL) {
         status = cc_overhead_parse(overhead, &headers, e);
         if (status != CC_OK)
@@ -238,7 +238,7 @@ static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct 
 
 static int parse_lists(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
 {
-    struct list exchanges = {NULL}, workers = {NULL}, servers = {NULL};
+    struct list exchanges = {.items = NULL}, workers = {.items = NULL}, servers = {.items = NULL};
     int status = take_list(args, "exchange", "ps", take_exchange, &exchanges, e);
     if (status == CC_OK)
         status = take_list(args, "workers", "10", take_count, &workers, e);

@@ -265,7 +265,7 @@ static int over_period(struct cc_predictor *p, const struct cc_setting *s,
                        const struct cc_parcels *parcels, struct cc_prediction *out,
                        struct cc_error *e)
 {
-    struct cc_cost cost, none;
+    struct cc_cost cost, none = {0};
     struct cc_spread loud, quiet = {0};
     double period = (double)parcels->period, rest = period - 1;
     int status = one_kind_of_step(p, s, parcels, false, &cost, &loud, e);

@@ -65,7 +65,7 @@ static int check_consistency(const struct cc_setting *s, struct cc_error *e)
         return cc_usage(
             e, "--consistency %s needs a server that answers at any time: --exchange ps", name);
     if (t->mode != CC_SEQUENTIAL)
-        return cc_usage(e, "--consistency %s is modelled with --step sequential only", name);
+        return cc_usage(e, "--consistency %s is modelled with --mode sequential only", name);
     if (s->cluster.workers > MOST_SIMULATED)
         return cc_usage(e, "--consistency %s: each worker is simulated, at most %d", name,
                         MOST_SIMULATED);

@@ -656,6 +656,9 @@ err 'fp16'
 t 1 advise -q --profile hand.json --scheme int8 --trace missing
 err 'missing'
 
+# --- model ---
+. "$tests/cli_model.sh"
+
 # --- the commands of the README, on a trace made here ---
 q 0 trace synth captured --values 5k --steps 4 --ranks 2 --pulls
 awk '/^```/ { code = !code } code && /^commcomp /' "$tests/../README.md" |
@@ -664,6 +667,7 @@ awk '/^```/ { code = !code } code && /^commcomp /' "$tests/../README.md" |
 while read -r line; do
     case $line in
         bench*) line="$line -q --samples 1" ;;
+        model*) line="$line --profile profile.json" ;;
     esac
     t 0 $line
 done <readme
