@@ -522,142 +522,10 @@ json '"missing.npy" in d["error"]'
 t 1 trace info missing --format json
 json '"missing" in d["error"]'
 
-# --- plot ---
-cat >model.csv <<'P'
-scheme,exchange,workers,bw_bps,compute_s,codec_s,comm_s,step_s,speedup
-fp32,ps,4,10000000,0.1,0,2.3,2.4,1
-3lc,ps,4,10000000,0.1,0.02,0.08,0.2,12
-fp32,ps,4,100000000,0.1,0,0.23,0.33,1
-3lc,ps,4,100000000,0.1,0.02,0.01,0.13,2.54
-P
-q 0 plot -q --kind step --bw 100mbps model.csv
-out '^Time of a step: ps, 4 workers, 100 Mbit/s$'
-out '^fp32  ==*-* 330 ms$'
-out '^3lc   ==*##*-* 130 ms$'
-cp out step.txt
-q 0 plot -q --kind step --bw 100mbps model.csv -o x.txt
-same x.txt step.txt
-[ ! -s out ] || bad "-o prints on stdout as well"
-q 0 plot -q model.csv --script x.gp
-grep -q "^set output 'plot.svg'" x.gp || bad "x.gp"
-t 0 plot model.csv --format script
-err 'plotting --kind speedup'
-sed "/^set output/d" x.gp | cmp -s - out || bad "--format script differs from --script"
-q 0 bench -q --net resnet20 --steps 2 --scheme fp32,3lc,int8 --no-speed -o error.json
-q 0 plot -q error.json --format script
-out "^set label 2 '3lc' at graph"
-t 2 plot
-err 'too few operands: usage: commcomp plot'
-t 2 plot model.csv --kind speed
-err "did you mean 'speedup'?"
-t 2 plot model.csv -o x.csv
-err "'x.csv': a plot's suffix should be .svg, .png or .pdf"
-t 2 plot model.csv --format json
-err 'it is one of text, svg, png, pdf, script'
-t 2 plot model.txt
-err 'are read from .csv and .json'
-t 2 plot model.csv --bw 10
-err "--bw: '10' is not a rate"
-cp model.csv model.svg
-t 2 plot model.svg -o model.svg
-err "the command's own files are there"
-t 1 plot missing.csv
-err 'missing.csv: cannot be read'
-t 1 plot -q model.csv --kind error
-err "model.csv: the plot 'error' needs a column 'nmse_cumulative', which it lacks"
-t 1 plot -q model.csv --scheme int8
-err 'nothing to plot: no row that --scheme'
-t 1 plot five.csv
-err 'five.csv: nothing to plot: it has neither speedup'
-sed '3s/0.02/fast/' model.csv >bad.csv
-t 1 plot -q bad.csv --kind step -o bad.svg
-err "bad.csv: line 3, column 'codec_s': 'fast' is not a number"
-no_file bad.svg
-sed '4s/,[^,]*$//' model.csv >bad.csv
-t 1 plot bad.csv
-err "bad.csv: line 4: the row ends before column 'speedup'"
-echo '{"schema": "commcomp/1", "rows": [{"scheme": "3lc"}, {"schema": 1}]}' >bad.json
-t 1 plot bad.json
-err "bad.json: row 2: the key 'schema' is not where the first row has it"
-mkdir nowhere
-path=$PATH
-PATH=$dir/nowhere
-"$program" plot -q model.csv -o x.svg 2>missing </dev/null && bad "drawn without gnuplot"
-PATH=$path
-grep -q 'gnuplot is not installed: on Debian .apt-get install gnuplot-nox' missing || bad "$(cat missing)"
-no_file x.svg
-if command -v gnuplot >/dev/null; then
-    q 0 plot -q model.csv -o x.svg
-    grep -q '>10 Mbit/s<' x.svg || bad "x.svg has no axis"
-    q 0 plot -q model.csv --kind step -o x.png
-    head -c 4 x.png | tail -c 3 | grep -q PNG || bad "x.png is none"
-    q 0 plot -q error.json -o x.pdf
-    head -c 4 x.pdf | grep -q %PDF || bad "x.pdf is none"
-    q 0 plot -q model.csv
-    out '3lc'
-    out '10 Mbit/s'
-    gnuplot x.gp 2>err || bad "gnuplot refuses the script"
-    grep -q '</svg>' plot.svg || bad "plot.svg"
-    printf 'scheme,bw_bps,speedup\n"\047; system(\047touch pwned\047) #`touch pwned`",1e7,2\n' >evil.csv
-    q 0 plot -q evil.csv --kind speedup -o x.svg
-    no_file pwned
-    left 'x.svg*' 'x.svg '
-else
-    echo "skipped: no gnuplot to draw with"
-fi
-
-# --- advise, with a profile whose answers are known ---
-# A server, ten workers, a million values: int8 saves 2 x 10 x 24 Mbit and costs 15 ms, so that it
-# pays below 32 Gbit/s; headers (tc's) move that by 1514/1448 = 1.0456.
-cat >hand.json <<'P'
-{"schema": "commcomp-profile/1", "codecs": [
- {"scheme": "fp32", "points": [{"values": 1000000, "bits_per_value": 32,
-  "encode_ns": 0, "decode_ns": 0, "decode_add_ns": 0}]},
- {"scheme": "int8", "points": [{"values": 1000000, "bits_per_value": 8,
-  "encode_ns": 2, "decode_ns": 1, "decode_add_ns": 1}]},
- {"scheme": "ternary", "points": [{"values": 1000000, "bits_per_value": 1.6,
-  "encode_ns": 2, "decode_ns": 1, "decode_add_ns": 1}]},
- {"scheme": "3lc", "points": [{"values": 1000000, "bits_per_value": 31,
-  "encode_ns": 2, "decode_ns": 1, "decode_add_ns": 1}]},
- {"scheme": "zstd", "points": [{"values": 1000000, "bits_per_value": 30,
-  "encode_ns": 9, "decode_ns": 9, "decode_add_ns": 9}]}]}
-P
-hand='--profile hand.json --values 1M --compute 100ms --latency 0s --scheme int8,ternary,3lc,zstd'
-q 0 advise -q $hand --bw 1gbps --overhead none --format json
-json '[r["scheme"] for r in d["rows"]] == ["int8", "fp32", "zstd", "ternary", "3lc"]'
-json '[r["rank"] for r in d["rows"]] == [1, 2, 3, None, None]'
-json 'abs(d["rows"][0]["step_s"] - 0.275) < 1e-9 and abs(d["rows"][1]["step_s"] - 0.74) < 1e-9'
-json 'abs(d["rows"][0]["pays_below_bps"] / 32e9 - 1) < 1e-5 and d["rows"][0]["pays"] == "below 32 Gbit/s"'
-json 'd["rows"][1]["workers_enough"] == 3 and d["rows"][0]["nmse"] > 0 and d["rows"][2]["nmse"] == 0'
-json 'd["rows"][3]["left_out"] == "error above 1" and "bits/value" in d["rows"][4]["left_out"]'
-json 'd["notes"][0].startswith("ps at 1 Gbit/s, 10 workers: use int8: a step takes 275 ms instead of 740 ms, 2.69 times")'
-json '"the server" in d["notes"][1] and "with twice the servers it would take" in d["notes"][1]'
-json 'd["notes"][2].startswith("enough workers: ") and ", 3 with fp32" in d["notes"][2]'
-json 'any("synthetic:mixture:1M" in n for n in d["notes"]) and any("hand.json" in n for n in d["notes"])'
-q 0 advise -q $hand --bw 100gbps --overhead none
-out 'stay with fp32: a step takes 106 ms, and 117 ms with int8, .*; it pays below 32 Gbit/s'
-q 0 advise -q $hand --bw 1gbps --format json
-json 'abs(d["rows"][0]["pays_below_bps"] / 32e9 / (1514 / 1448) - 1) < 1e-5'
-q 0 advise -q $hand --bw 1gbps --lossless --format json
-json '[r["scheme"] for r in d["rows"] if r["rank"]] == ["fp32", "zstd"]'
-json '[r["left_out"] for r in d["rows"]][2:] == ["lossy"] * 3'
-q 0 advise -q $hand --bw 1gbps,100gbps --max-nmse 1e-9 --format json
-json 'len(d["rows"]) == 10 and d["rows"][2]["left_out"] == "error above 1e-09"'
-t 2 advise --max-nmse many
-err "--max-nmse: 'many' is not a number"
-t 2 advise --max-nmse -1
-err '\--max-nmse'
-t 2 advise --net resnet5
-err 'resnet50'
-t 2 advise --bw 0mbps
-err '\--bw'
-t 1 advise -q --profile hand.json --scheme fp16
-err 'fp16'
-t 1 advise -q --profile hand.json --scheme int8 --trace missing
-err 'missing'
-
-# --- model ---
+# --- plot, model, advise ---
+. "$tests/cli_plot.sh"
 . "$tests/cli_model.sh"
+. "$tests/cli_advise.sh"
 
 # --- the commands of the README, on a trace made here ---
 q 0 trace synth captured --values 5k --steps 4 --ranks 2 --pulls
@@ -667,7 +535,7 @@ awk '/^```/ { code = !code } code && /^commcomp /' "$tests/../README.md" |
 while read -r line; do
     case $line in
         bench*) line="$line -q --samples 1" ;;
-        model*) line="$line --profile profile.json" ;;
+        model* | advise*) line="$line --profile profile.json" ;;
     esac
     t 0 $line
 done <readme
