@@ -71,10 +71,10 @@ static const struct cc_spec *spec_of(const struct advise *a, size_t scheme)
 }
 
 /* A size from the profile and an error from this run, of two sorts of gradients: where a scheme
- * sends more than twice as much of one as of the other, they do not belong together. */
+ * sends more than three times as much of one as of the other, they do not belong together. */
 static bool apart(double bits, double error_bits)
 {
-    return bits > 2 * error_bits || error_bits > 2 * bits;
+    return bits > 3 * error_bits || error_bits > 3 * bits;
 }
 
 static void judge(const struct advise *a, struct candidate *c)

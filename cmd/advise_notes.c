@@ -32,6 +32,18 @@ static const char *rate_text(double bps, char text[32])
     return text;
 }
 
+/* Payloads that cannot be summed may be encoded anew between hops. */
+static bool at_hops(const struct advise *a, const struct cc_setting *s, enum cc_exchange x,
+                    size_t scheme)
+{
+    bool hops = x == CC_RING || x == CC_RECDOUBLE || x == CC_RABENSEIFNER;
+    bool lossy = (a->args->schemes.item[scheme]->scheme->flags & CC_LOSSY) != 0;
+    return hops && lossy && s->cluster.via == CC_VIA_HOPS &&
+           a->parcels[scheme].reduction != CC_REDUCE_SUM;
+}
+
+static const char hops_text[] = " (encoded anew at every hop, which is not in its error)";
+
 /* --- what to use --- */
 
 /* Compression is not worth it, or there is none to choose from. */
@@ -43,7 +55,9 @@ static int note_stay(struct advise *a, const char *where, const struct candidate
         return cc_record_note(a->record, e,
                               "%s: stay with fp32 (%s a step): no other scheme is in question",
                               where, time_text(raw->p.step_s, without));
-    if (!other->pays.ever)
+    if (other->p.step_s < raw->p.step_s)
+        (void)snprintf(pays, sizeof pays, ", which is less than 5%% better");
+    else if (!other->pays.ever)
         (void)snprintf(pays, sizeof pays, "; it pays at no bandwidth");
     else if (!isinf(other->pays.below_bps))
         (void)snprintf(pays, sizeof pays, "; it pays below %s",
@@ -55,38 +69,52 @@ static int note_stay(struct advise *a, const char *where, const struct candidate
                           time_text(other->p.step_s, with), name_of(a, other), pays);
 }
 
-static int note_use(struct advise *a, const char *where, const struct candidate *best,
-                    const struct candidate *raw, struct cc_error *e)
+static int note_use(struct advise *a, const struct cc_setting *s, const char *where,
+                    const struct candidate *best, const struct candidate *raw, struct cc_error *e)
 {
     char with[32], without[32], bound[32], pays[64] = "at any bandwidth";
     if (!isinf(best->pays.below_bps))
         (void)snprintf(pays, sizeof pays, "below %s", rate_text(best->pays.below_bps, bound));
     return cc_record_note(a->record, e,
                           "%s: use %s: a step takes %s instead of %s, %.3g times as fast as with "
-                          "fp32, at an error of %.2g; it pays %s",
+                          "fp32, at an error of %.2g%s; it pays %s",
                           where, name_of(a, best), time_text(best->p.step_s, with),
                           time_text(raw->p.step_s, without), raw->p.step_s / best->p.step_s,
-                          a->error[best->scheme].cumulative, pays);
+                          a->error[best->scheme].cumulative,
+                          at_hops(a, s, s->exchange, best->scheme) ? hops_text : "", pays);
 }
 
-/* One that is nearly as fast and ten times as exact deserves a word. */
-static int note_gentler(struct advise *a, const struct candidate *c, size_t ranked,
-                        struct cc_error *e)
+/* Errors above this have held back most of the gradient. */
+#define LARGE 0.5
+
+/* The most exact one that is nearly as fast and ten times as exact, or, if the best has a large
+ * error, the fastest that has not. */
+static const struct candidate *gentler(const struct advise *a, const struct candidate *c,
+                                       size_t ranked)
 {
-    const struct candidate *gentle = NULL;
+    const struct candidate *found = NULL;
     double limit = a->error[c->scheme].cumulative / 10;
     for (size_t i = 1; i < ranked && c[i].p.step_s < WORTH * c->p.step_s; i++) {
         if (a->error[c[i].scheme].cumulative > limit)
             continue;
         limit = a->error[c[i].scheme].cumulative;
-        gentle = &c[i];
+        found = &c[i];
     }
-    if (gentle == NULL || c->p.step_s <= 0)
+    for (size_t i = 1; i < ranked && found == NULL && a->error[c->scheme].cumulative > LARGE; i++)
+        if (a->error[c[i].scheme].cumulative <= LARGE)
+            return &c[i];
+    return found;
+}
+
+static int note_gentler(struct advise *a, const struct candidate *c, size_t ranked,
+                        struct cc_error *e)
+{
+    const struct candidate *gentle = gentler(a, c, ranked);
+    char with[32];
+    if (gentle == NULL)
         return CC_OK;
-    return cc_record_note(a->record, e,
-                          "nearly as fast and more exact: %s takes %.1f%% longer, at an error of "
-                          "%.2g",
-                          name_of(a, gentle), 100 * (gentle->p.step_s / c->p.step_s - 1),
+    return cc_record_note(a->record, e, "more exact: with %s a step takes %s, at an error of %.2g",
+                          name_of(a, gentle), time_text(gentle->p.step_s, with),
                           a->error[gentle->scheme].cumulative);
 }
 
@@ -217,9 +245,10 @@ static int note_elsewhere(struct advise *a, const struct cc_setting *s, double s
     }
     if (best * WORTH < step_s)
         status =
-            cc_record_note(a->record, e, "another exchange: with --exchange %s, %s would take %s",
+            cc_record_note(a->record, e, "another exchange: with --exchange %s, %s would take %s%s",
                            cc_exchange_names[exchange], a->args->schemes.item[best_scheme]->name,
-                           time_text(best, text));
+                           time_text(best, text),
+                           at_hops(a, s, (enum cc_exchange)exchange, best_scheme) ? hops_text : "");
     changed = *s;
     changed.timing.mode = CC_OVERLAP;
     if (s->timing.mode == CC_SEQUENTIAL)
@@ -245,7 +274,7 @@ int cc_advise_notes(struct advise *a, const struct cc_setting *s, const struct c
     best = use ? other : raw;
     (void)snprintf(where, sizeof where, "%s at %s, %d workers", cc_exchange_names[s->exchange],
                    rate_text(s->link.bw_bps, rate), s->cluster.workers);
-    int status = use ? note_use(a, where, best, raw, e) : note_stay(a, where, raw, other, e);
+    int status = use ? note_use(a, s, where, best, raw, e) : note_stay(a, where, raw, other, e);
     if (status == CC_OK && use)
         status = note_gentler(a, c, ranked, e);
     if (status == CC_OK)
