@@ -1,5 +1,6 @@
 #include "schemes/kernels/select.h"
 
+#include "core/reduce.h"
 #include "schemes/kernels/lanes.h"
 
 static inline uint32_t magnitude(float v)
@@ -427,20 +428,12 @@ static size_t take(const struct cc_rows *rows, size_t n, uint32_t t, bool clear,
 
 #else
 
-static uint32_t absmax(const float *x, size_t n)
-{
-    uint32_t m = 0;
-    for (size_t i = 0; i < n; i++)
-        m = magnitude(x[i]) > m ? magnitude(x[i]) : m;
-    return m;
-}
-
 static size_t take(const struct cc_rows *r, size_t n, uint32_t t, bool clear_them, uint8_t *bits,
                    float *packed, uint32_t *most)
 {
     const float *x = r->x != NULL ? r->x : r->g;
     if (r->g == NULL || r->x == NULL)
-        *most = absmax(x, n);
+        *most = CC_K(k_reduce).absmax(x, n);
     else if (r->u != NULL)
         *most = add_momentum(r->g, r->factor, r->u, r->x, n);
     else
