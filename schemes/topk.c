@@ -120,7 +120,7 @@ struct guess {
 
 static void learn(struct guess *g, uint32_t kth, size_t k, size_t candidates)
 {
-    g->kth = g->kth == 0 ? kth : g->kth - g->kth / 4 + kth / 4;
+    g->kth = g->kth == 0 ? kth : g->kth - g->kth / 8 + kth / 8;
     if (candidates < k + k / 4 && g->margin < UINT32_C(1) << 28)
         g->margin += g->margin / 2;
     else if (candidates > 2 * k)
@@ -145,31 +145,48 @@ static void mark_largest(const float *value, size_t c, size_t k, uint32_t most, 
         cc_drop_ties(value, c, t, &ties, bits);
 }
 
-/* Of a bucket of at most CC_PICK_BLOCK values, whose residual is brought up to date: k indices,
- * then k values. Whether all were finite. */
+/* Writes the k candidates that are marked: indices, then values; sets x to 0 there. Returns the
+ * bits of the least magnitude. */
+static uint32_t put_small(const uint16_t *index, const float *value, const uint8_t *bits, size_t c,
+                          size_t k, uint8_t *out, float *x)
+{
+    uint8_t *values = out + sizeof(uint16_t) * k;
+    uint32_t least = UINT32_MAX;
+    size_t base = 0;
+    uint64_t w = cc_bits_word(bits, c, 0);
+    for (size_t j = 0; j < k; j++, w &= w - 1) {
+        while (w == 0)
+            w = cc_bits_word(bits, c, base += 64);
+        size_t from = base + (size_t)__builtin_ctzll(w), at = index[from];
+        uint32_t v = cc_f32_bits(value[from]), m = v & 0x7fffffffu;
+        cc_put_u16(out + sizeof(uint16_t) * j, (uint16_t)at);
+        cc_put_u32(values + sizeof(float) * j, v);
+        if (x != NULL)
+            x[at] = 0;
+        least = m < least ? m : least;
+    }
+    return least;
+}
+
+/* Encodes a bucket of at most CC_PICK_BLOCK values, whose residual is brought up to date; false if
+ * one is not finite. */
 static bool encode_small(const float *x, float *residual, size_t n, size_t k, struct guess *g,
                          uint8_t *out)
 {
-    uint32_t index[2][CC_PICK_BLOCK + CC_PICK_SLACK], most;
-    float value[2][CC_PICK_BLOCK + CC_PICK_SLACK];
+    uint16_t index[CC_PICK_BLOCK + CC_PICK_SLACK];
+    float value[CC_PICK_BLOCK + CC_PICK_SLACK];
     uint8_t bits[CC_PICK_BLOCK / 8];
-    uint32_t t = g->kth > g->margin ? g->kth - g->margin : 0;
-    size_t c = k_pick()->candidates(x, residual, n, t, index[0], value[0], &most);
+    uint32_t t = g->kth > g->margin ? g->kth - g->margin : 0, step = g->margin, most, again;
+    size_t c = k_pick()->candidates(x, residual, n, t, index, value, &most), first = c;
     if (!cc_finite_bits(most))
         return false;
-    bool few = c < k;
-    if (few)
-        c = k_pick()->candidates(residual != NULL ? residual : x, NULL, n, 0, index[0], value[0],
-                                 &most);
-    mark_largest(value[0], c, k, most, g->kth, bits);
-    k_select()->pack(index[0], bits, c, index[1]);
-    k_select()->pack(value[0], bits, c, value[1]);
-    for (size_t j = 0; j < k; j++)
-        cc_put_u16(out + sizeof(uint16_t) * j, (uint16_t)index[1][j]);
-    memcpy(out + sizeof(uint16_t) * k, value[1], sizeof(float) * k);
-    for (size_t j = 0; residual != NULL && j < k; j++)
-        residual[index[1][j]] = 0;
-    learn(g, k_select()->least(value[1], k, 0), k, few ? 0 : c);
+    while (c < k) { /* lower, but not at once all: they are many */
+        step = step < UINT32_C(1) << 28 ? 4 * step : step;
+        t = t > step ? t - step : 0;
+        c = k_pick()->candidates(residual != NULL ? residual : x, NULL, n, t, index, value, &again);
+    }
+    mark_largest(value, c, k, most, g->kth, bits);
+    learn(g, put_small(index, value, bits, c, k, out, residual), k, first);
     return true;
 }
 

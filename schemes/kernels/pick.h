@@ -8,7 +8,7 @@
 #include "core/isa.h"
 
 #define CC_PICK_BLOCK 2048 /* the most values of one call */
-#define CC_PICK_SLACK 16   /* elements that may be written after the last one */
+#define CC_PICK_SLACK 32   /* elements that may be written after the last one */
 #define CC_PICK_FEW   64
 
 struct k_pick {
@@ -19,7 +19,7 @@ struct k_pick {
                     uint32_t *most);
     /* x += g (x NULL: x is g). The index i and the value of each |x[i]| with bits >= t; returns how
      * many. index and value have room for n and CC_PICK_SLACK more. */
-    size_t (*candidates)(const float *g, float *x, size_t n, uint32_t t, uint32_t *index,
+    size_t (*candidates)(const float *g, float *x, size_t n, uint32_t t, uint16_t *index,
                          float *value, uint32_t *most);
     /* Which of n <= CC_PICK_FEW values are the k < n of largest magnitude; 0 if that is not settled
      * without ties, or there is no quick way to tell. */

@@ -38,7 +38,7 @@ static inline size_t codes16(const float *g, float *x, __mmask16 some, float tau
     *most = _mm512_max_epu32(*most, m);
     __m512i code = iota16(base);
     code = _mm512_add_epi32(_mm512_add_epi32(code, code), _mm512_srli_epi32(bits, 31));
-    _mm512_mask_storeu_epi32(out, some, _mm512_maskz_compress_epi32(k, code));
+    _mm512_mask_storeu_epi32(out, some, compress16(k, code));
     if (x != NULL) {
         __m512i step =
             _mm512_or_si512(_mm512_xor_si512(bits, m), _mm512_castps_si512(_mm512_set1_ps(tau)));
@@ -70,39 +70,57 @@ static size_t codes(const float *g, float *x, size_t n, float tau, uint32_t base
                      : codes_of(g, NULL, n, tau, base, out, most);
 }
 
-static inline size_t candidates16(const float *g, float *x, __mmask16 some, uint32_t t,
-                                  uint32_t base, uint32_t *index, float *value, __m512i *most)
+/* Which of the values from i on, of which there are `some`, are >= t. */
+static inline __mmask16 reach16(const float *g, float *x, size_t i, __mmask16 some, uint32_t t,
+                                __m512i *most)
 {
-    __m512 v = load16(g, some);
+    __m512 v = load16(g + i, some);
     if (x != NULL) {
-        v = _mm512_add_ps(load16(x, some), v);
-        _mm512_mask_storeu_ps(x, some, v);
+        v = _mm512_add_ps(load16(x + i, some), v);
+        _mm512_mask_storeu_ps(x + i, some, v);
     }
     __m512i m = magnitude16(v);
-    __mmask16 k = _mm512_mask_cmpge_epu32_mask(some, m, _mm512_set1_epi32((int)t));
     *most = _mm512_max_epu32(*most, m);
-    _mm512_storeu_si512(index, _mm512_maskz_compress_epi32(k, iota16(base)));
-    _mm512_storeu_ps(value, _mm512_maskz_compress_ps(k, v));
-    return (size_t)__builtin_popcount(k);
+    return _mm512_mask_cmpge_epu32_mask(some, m, _mm512_set1_epi32((int)t));
 }
 
-static inline size_t candidates_of(const float *g, float *x, size_t n, uint32_t t, uint32_t *index,
-                                   float *value, uint32_t *most)
+/* Only indices are packed, 32 at once: a store at any address costs as much as all the rest. */
+static inline size_t candidates_of(const float *g, float *x, size_t n, uint32_t t, uint16_t *index,
+                                   uint32_t *most)
 {
-    __m512i most16 = _mm512_setzero_si512();
-    size_t c = 0;
-    for (size_t i = 0; i < n; i += 16)
-        c += candidates16(g + i, x != NULL ? x + i : NULL, first16(n - i), t, (uint32_t)i,
-                          index + c, value + c, &most16);
+    __m512i most16 = _mm512_setzero_si512(), at = _mm512_setzero_si512();
+    const __m512i next = _mm512_set1_epi16(32);
+    uint16_t iota[32];
+    for (uint16_t l = 0; l < 32; l++)
+        iota[l] = l;
+    at = _mm512_loadu_si512(iota);
+    size_t c = 0, i = 0;
+    for (; i + 32 <= n; i += 32, at = _mm512_add_epi16(at, next)) {
+        uint32_t low = reach16(g, x, i, 0xffff, t, &most16);
+        uint32_t k = low | (uint32_t)reach16(g, x, i + 16, 0xffff, t, &most16) << 16;
+        _mm512_storeu_si512(index + c, _mm512_mask_compress_epi16(fresh16(), k, at));
+        c += (size_t)__builtin_popcount(k);
+    }
+    if (i < n) {
+        uint32_t k = reach16(g, x, i, first16(n - i), t, &most16);
+        if (n - i > 16)
+            k |= (uint32_t)reach16(g, x, i + 16, first16(n - i - 16), t, &most16) << 16;
+        _mm512_storeu_si512(index + c, _mm512_mask_compress_epi16(fresh16(), k, at));
+        c += (size_t)__builtin_popcount(k);
+    }
     *most = _mm512_reduce_max_epu32(most16);
     return c;
 }
 
-static size_t candidates(const float *g, float *x, size_t n, uint32_t t, uint32_t *index,
+static size_t candidates(const float *g, float *x, size_t n, uint32_t t, uint16_t *index,
                          float *value, uint32_t *most)
 {
-    return x != NULL ? candidates_of(g, x, n, t, index, value, most)
-                     : candidates_of(g, NULL, n, t, index, value, most);
+    size_t c = x != NULL ? candidates_of(g, x, n, t, index, most)
+                         : candidates_of(g, NULL, n, t, index, most);
+    const float *from = x != NULL ? x : g;
+    for (size_t j = 0; j < c; j++)
+        value[j] = from[index[j]];
+    return c;
 }
 
 /* Counts for every value how many are larger. */
@@ -136,33 +154,39 @@ static uint64_t largest(const float *x, size_t n, size_t k)
 
 #else
 
-static uint32_t update(const float *g, float *x, size_t n)
-{
-    return x != NULL ? CC_K(k_select).add(g, x, n) : CC_K(k_reduce).absmax(g, n);
-}
-
-static size_t candidates(const float *g, float *x, size_t n, uint32_t t, uint32_t *index,
-                         float *value, uint32_t *most)
+/* As candidates below, but with indices from base on. */
+static size_t reached(const float *g, float *x, size_t n, uint32_t t, uint32_t base,
+                      uint32_t *index, float *value, uint32_t *most)
 {
     uint8_t bits[CC_PICK_BLOCK / 8];
     const float *v = x != NULL ? x : g;
-    *most = update(g, x, n);
+    *most = x != NULL ? CC_K(k_select).add(g, x, n) : CC_K(k_reduce).absmax(g, n);
     size_t c = CC_K(k_select).mark(v, n, t, bits);
     if (c > 0) {
-        CC_K(k_select).indices(bits, n, 0, index);
+        CC_K(k_select).indices(bits, n, base, index);
         CC_K(k_select).pack(v, bits, n, value);
     }
+    return c;
+}
+
+static size_t candidates(const float *g, float *x, size_t n, uint32_t t, uint16_t *index,
+                         float *value, uint32_t *most)
+{
+    uint32_t at[CC_PICK_BLOCK + CC_PICK_SLACK];
+    size_t c = reached(g, x, n, t, 0, at, value, most);
+    for (size_t j = 0; j < c; j++)
+        index[j] = (uint16_t)at[j];
     return c;
 }
 
 static size_t codes(const float *g, float *x, size_t n, float tau, uint32_t base, uint8_t *out,
                     uint32_t *most)
 {
-    uint32_t index[CC_PICK_BLOCK + CC_PICK_SLACK];
+    uint32_t at[CC_PICK_BLOCK + CC_PICK_SLACK];
     float value[CC_PICK_BLOCK + CC_PICK_SLACK];
-    size_t c = candidates(g, x, n, cc_f32_bits(tau), index, value, most);
+    size_t c = reached(g, x, n, cc_f32_bits(tau), base, at, value, most);
     for (size_t j = 0; j < c; j++)
-        cc_put_u32(out + 4 * j, 2 * (base + index[j]) + (cc_f32_bits(value[j]) >> 31));
+        cc_put_u32(out + 4 * j, 2 * at[j] + (cc_f32_bits(value[j]) >> 31));
     if (x != NULL)
         CC_K(k_select).shrink(x, n, tau);
     return c;
