@@ -27,9 +27,6 @@ void cc_pairs_put(const uint8_t *bits, size_t n, const uint8_t *values, uint8_t 
 /* So many are checked before they are used: they stay in the first-level cache. */
 #define CHECK 512
 
-/* Items whose values are fetched ahead when they are added to: what lies between is not read. */
-#define AHEAD 32
-
 struct items {
     const uint8_t *at;
     size_t count;
@@ -99,13 +96,7 @@ static inline size_t fill(const struct items *s, bool pairs, size_t first, size_
 static inline void add(const struct items *s, bool pairs, size_t first, size_t last, float scale,
                        float *y)
 {
-    size_t i = first;
-    for (; i + AHEAD < last; i++) {
-        __builtin_prefetch(y + item_index(s, pairs, i + AHEAD), 1);
-        size_t index = item_index(s, pairs, i);
-        y[index] = cc_add_scaled(y[index], scale, item_value(s, pairs, i));
-    }
-    for (; i < last; i++) {
+    for (size_t i = first; i < last; i++) {
         size_t index = item_index(s, pairs, i);
         y[index] = cc_add_scaled(y[index], scale, item_value(s, pairs, i));
     }
@@ -138,6 +129,7 @@ static size_t first_item(const struct job *j, int part)
     return part == j->parts ? j->items.count : lower_bound(&j->items, border(j, part));
 }
 
+/* Whether they were all good. */
 static bool decode_items(const struct job *j, size_t first, size_t last, size_t begin, size_t end)
 {
     const struct items *s = &j->items;
@@ -159,7 +151,7 @@ static bool decode_items(const struct job *j, size_t first, size_t last, size_t 
         }
     }
     cc_zeros_end(&z);
-    return true;
+    return i == last;
 }
 
 static bool add_items(const struct job *j, size_t first, size_t last)

@@ -1,7 +1,8 @@
 /* threshold: a fixed step for each value that has reached it. */
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "core/reduce.h"
-#include "schemes/kernels/select.h"
+#include "schemes/kernels/pick.h"
 #include "schemes/pairs.h"
 #include "schemes/scheme.h"
 #include "schemes/selection.h"
@@ -40,26 +41,75 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return cc_mul(shape->n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
 }
 
-/* The codes of the block x[0, n), which begins at index `begin`; returns how many. */
-static size_t put(const float *x, size_t begin, size_t n, float tau, uint8_t *out)
-{
-    uint8_t bits[CC_SELECT_BLOCK / 8];
-    uint32_t index[CC_SELECT_BLOCK + CC_SELECT_SLACK];
-    float value[CC_SELECT_BLOCK + CC_SELECT_SLACK];
-    size_t count = k_select()->mark(x, n, cc_f32_bits(tau), bits);
-    if (count == 0)
-        return 0;
-    k_select()->indices(bits, n, (uint32_t)begin, index);
-    k_select()->pack(x, bits, n, value);
-    for (size_t j = 0; j < count; j++)
-        cc_put_u32(out + CC_CODE_BYTES * j, 2 * index[j] + (cc_f32_bits(value[j]) >> 31));
-    return count;
-}
-
 static struct cc_traffic traffic(const void *params)
 {
     const struct params *p = params;
     return cc_traffic_one(p->ef != 0);
+}
+
+/* Part p finds the codes of values [border(p), border(p + 1)), and writes them to where they would
+ * be if all values before had one: there is room. */
+struct job {
+    const float *x;
+    float *residual;
+    size_t n;
+    float tau;
+    int parts;
+    uint8_t *codes;
+    size_t count[CC_PARTS_MAX], before[CC_PARTS_MAX];
+    size_t bad[CC_PARTS_MAX]; /* the block in which a value was not finite; n: none */
+};
+
+static size_t border(const struct job *j, int part)
+{
+    return cc_part_begin(j->n, j->parts, part, CC_PICK_BLOCK);
+}
+
+static size_t block_at(size_t begin, size_t end)
+{
+    return end - begin < CC_PICK_BLOCK ? end - begin : CC_PICK_BLOCK;
+}
+
+static void encode_part(void *arg, int part)
+{
+    struct job *j = arg;
+    size_t begin = border(j, part), end = border(j, part + 1), count = 0;
+    j->bad[part] = j->n;
+    for (size_t i = begin; i < end; i += CC_PICK_BLOCK) {
+        uint32_t most;
+        count += k_pick()->codes(j->x + i, j->residual != NULL ? j->residual + i : NULL,
+                                 block_at(i, end), j->tau, (uint32_t)i,
+                                 j->codes + CC_CODE_BYTES * (begin + count), &most);
+        if (!cc_finite_bits(most)) {
+            j->bad[part] = i;
+            break;
+        }
+    }
+    j->count[part] = count;
+}
+
+static void move_part(void *arg, int part)
+{
+    struct job *j = arg;
+    memmove(j->codes + CC_CODE_BYTES * j->before[part], j->codes + CC_CODE_BYTES * border(j, part),
+            CC_CODE_BYTES * j->count[part]);
+}
+
+/* Puts what the parts wrote together; returns how many codes there are. */
+static size_t gather(struct job *j)
+{
+    size_t total = 0;
+    for (int p = 0; p < j->parts; p++) {
+        j->before[p] = total;
+        total += j->count[p];
+    }
+    /* Where all goes to what part 0 did not need, nothing is overwritten that has yet to move. */
+    if (total <= border(j, 1))
+        cc_parallel(j->parts, move_part, j);
+    else
+        for (int p = 1; p < j->parts; p++)
+            move_part(j, p);
+    return total;
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
@@ -67,25 +117,25 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 {
     (void)cap;
     const struct params *p = c->params;
-    float tau = (float)p->tau;
-    float *residual = p->ef ? c->state : NULL;
-    if (c->shape.n > VALUES_MOST)
+    size_t n = c->shape.n;
+    if (n > VALUES_MOST)
         return cc_fail(e, "tensor '%s': threshold has indices for 2^31 values only; cut the tensor",
                        ctx->name != NULL ? ctx->name : "?");
-    uint8_t *at = out + HEAD_BYTES;
-    cc_put_f32(out, tau);
-    for (size_t i = 0; i < c->shape.n; i += CC_SELECT_BLOCK) {
-        size_t n = c->shape.n - i < CC_SELECT_BLOCK ? c->shape.n - i : CC_SELECT_BLOCK;
-        const float *from = residual != NULL ? residual + i : x + i;
-        uint32_t most = residual != NULL ? k_select()->add(x + i, residual + i, n)
-                                         : k_reduce()->absmax(x + i, n);
-        if (!cc_finite_bits(most))
-            return cc_refuse_sum(ctx, x + i, from, i, n, e);
-        at += CC_CODE_BYTES * put(from, i, n, tau, at);
-        if (residual != NULL)
-            k_select()->shrink(residual + i, n, tau);
+    struct job j = {.x = x,
+                    .residual = p->ef ? c->state : NULL,
+                    .n = n,
+                    .tau = (float)p->tau,
+                    .parts = cc_parts(c->threads, n, CC_PART_VALUES),
+                    .codes = out + HEAD_BYTES};
+    cc_put_f32(out, j.tau);
+    cc_parallel(j.parts, encode_part, &j);
+    const float *sum = j.residual != NULL ? j.residual : x;
+    for (int part = 0; part < j.parts; part++) {
+        size_t i = j.bad[part];
+        if (i < n)
+            return cc_refuse_sum(ctx, x + i, sum + i, i, block_at(i, n), e);
     }
-    *len = (size_t)(at - out);
+    *len = HEAD_BYTES + CC_CODE_BYTES * gather(&j);
     return CC_OK;
 }
 

@@ -1,9 +1,13 @@
 /* topk: in each bucket the k values of largest magnitude. */
+#include "core/cache.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "core/reduce.h"
+#include "schemes/kernels/pick.h"
 #include "schemes/kernels/select.h"
 #include "schemes/scheme.h"
 #include "schemes/selection.h"
+#include "schemes/zeros.h"
 
 struct params {
     int64_t k, bucket, ef;
@@ -53,8 +57,141 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return cc_mul(shape->n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
 }
 
+static struct cc_traffic traffic(const void *params)
+{
+    const struct params *p = params;
+    return cc_traffic_one(p->ef != 0);
+}
+
+/* --- parts: whole buckets --- */
+
+struct job {
+    const struct params *p;
+    size_t n;
+    int parts;
+    /* encode */
+    const float *x;
+    float *residual;
+    uint8_t *out;
+    /* decode */
+    const uint8_t *in;
+    const float *scale; /* NULL: decode, not decode_add */
+    float *y;
+    size_t bad[CC_PARTS_MAX]; /* where the first bucket begins that is to be refused; n: none */
+};
+
+static struct job make_job(const struct cc_codec *c)
+{
+    return (struct job){
+        .p = c->params, .n = c->shape.n, .parts = cc_parts(c->threads, c->shape.n, CC_PART_VALUES)};
+}
+
+static size_t border(const struct job *j, int part)
+{
+    return cc_part_begin(j->n, j->parts, part, (size_t)j->p->bucket);
+}
+
+static size_t first_bad(const struct job *j)
+{
+    for (int p = 0; p < j->parts; p++)
+        if (j->bad[p] < j->n)
+            return j->bad[p];
+    return j->n;
+}
+
+static size_t bucket_at(const struct job *j, size_t begin)
+{
+    return smaller(j->n - begin, (size_t)j->p->bucket);
+}
+
+static size_t payload_at(const struct job *j, size_t begin)
+{
+    return begin / (size_t)j->p->bucket * (size_t)j->p->k * ITEM_BYTES;
+}
+
+/* --- encoding --- */
+
+/* Of the candidates, values above a threshold that lies a little below where the k-th largest of
+ * the buckets before were, the k largest are taken. */
+struct guess {
+    uint32_t kth;    /* bits of the k-th largest, smoothed; 0: not known */
+    uint32_t margin; /* how far below it the threshold lies */
+};
+
+static void learn(struct guess *g, uint32_t kth, size_t k, size_t candidates)
+{
+    g->kth = g->kth == 0 ? kth : g->kth - g->kth / 8 + kth / 8;
+    if (candidates < k + k / 4 && g->margin < UINT32_C(1) << 28)
+        g->margin += g->margin / 2;
+    else if (candidates > 2 * k)
+        g->margin -= g->margin / 8;
+}
+
+/* Marks the k largest of c candidates. */
+static void mark_largest(const float *value, size_t c, size_t k, uint32_t most, uint32_t guess,
+                         uint8_t *bits)
+{
+    uint64_t w = 0;
+    if (c <= CC_PICK_FEW)
+        w = c == k ? ~UINT64_C(0) >> (64 - c) : k_pick()->largest(value, c, k);
+    if (w != 0) {
+        memcpy(bits, &w, sizeof w);
+        return;
+    }
+    size_t ties;
+    uint32_t t = cc_kth_cached(value, c, k, most, guess, &ties);
+    k_select()->mark(value, c, t, bits);
+    if (ties != SIZE_MAX)
+        cc_drop_ties(value, c, t, &ties, bits);
+}
+
+/* Writes the k candidates that are marked: indices, then values; sets x to 0 there. Returns the
+ * bits of the least magnitude. */
+static uint32_t put_small(const uint16_t *index, const float *value, const uint8_t *bits, size_t c,
+                          size_t k, uint8_t *out, float *x)
+{
+    uint8_t *values = out + sizeof(uint16_t) * k;
+    uint32_t least = UINT32_MAX;
+    size_t base = 0;
+    uint64_t w = cc_bits_word(bits, c, 0);
+    for (size_t j = 0; j < k; j++, w &= w - 1) {
+        while (w == 0)
+            w = cc_bits_word(bits, c, base += 64);
+        size_t from = base + (size_t)__builtin_ctzll(w), at = index[from];
+        uint32_t v = cc_f32_bits(value[from]), m = v & 0x7fffffffu;
+        cc_put_u16(out + sizeof(uint16_t) * j, (uint16_t)at);
+        cc_put_u32(values + sizeof(float) * j, v);
+        if (x != NULL)
+            x[at] = 0;
+        least = m < least ? m : least;
+    }
+    return least;
+}
+
+/* Encodes a bucket of at most CC_PICK_BLOCK values, whose residual is brought up to date; false if
+ * one is not finite. */
+static bool encode_small(const float *x, float *residual, size_t n, size_t k, struct guess *g,
+                         uint8_t *out)
+{
+    uint16_t index[CC_PICK_BLOCK + CC_PICK_SLACK];
+    float value[CC_PICK_BLOCK + CC_PICK_SLACK];
+    uint8_t bits[CC_PICK_BLOCK / 8];
+    uint32_t t = g->kth > g->margin ? g->kth - g->margin : 0, step = g->margin, most, again;
+    size_t c = k_pick()->candidates(x, residual, n, t, index, value, &most), first = c;
+    if (!cc_finite_bits(most))
+        return false;
+    while (c < k) { /* lower, but not at once all: they are many */
+        step = step < UINT32_C(1) << 28 ? 4 * step : step;
+        t = t > step ? t - step : 0;
+        c = k_pick()->candidates(residual != NULL ? residual : x, NULL, n, t, index, value, &again);
+    }
+    mark_largest(value, c, k, most, g->kth, bits);
+    learn(g, put_small(index, value, bits, c, k, out, residual), k, first);
+    return true;
+}
+
 /* Writes the bucket's values that are marked: c indices, then c values. */
-static void put(const float *x, const uint8_t *bits, size_t n, size_t c, uint8_t *out)
+static void put_large(const float *x, const uint8_t *bits, size_t n, size_t c, uint8_t *out)
 {
     uint32_t index[CC_SELECT_BLOCK + CC_SELECT_SLACK];
     float value[CC_SELECT_BLOCK + CC_SELECT_SLACK];
@@ -71,46 +208,115 @@ static void put(const float *x, const uint8_t *bits, size_t n, size_t c, uint8_t
     }
 }
 
-static struct cc_traffic traffic(const void *params)
+static bool encode_large(const float *x, float *residual, size_t n, size_t k, struct guess *g,
+                         uint8_t *out)
 {
-    const struct params *p = params;
-    return cc_traffic_one(p->ef != 0);
+    uint8_t bits[BUCKET_MOST / 8];
+    const float *from = residual != NULL ? residual : x;
+    size_t ties;
+    uint32_t most = residual != NULL ? k_select()->add(x, residual, n) : k_reduce()->absmax(x, n);
+    if (!cc_finite_bits(most))
+        return false;
+    g->kth = cc_kth_cached(from, n, k, most, g->kth, &ties);
+    k_select()->mark(from, n, g->kth, bits);
+    if (ties != SIZE_MAX)
+        cc_drop_ties(from, n, g->kth, &ties, bits);
+    put_large(from, bits, n, k, out);
+    if (residual != NULL)
+        k_select()->clear(bits, n, residual);
+    return true;
+}
+
+static void encode_part(void *arg, int part)
+{
+    struct job *j = arg;
+    struct guess guess = {.margin = UINT32_C(1) << 21};
+    size_t bucket = (size_t)j->p->bucket, i = border(j, part), end = border(j, part + 1);
+    for (bool good = true; good && i < end; i += good ? bucket : 0) {
+        size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
+        float *residual = j->residual != NULL ? j->residual + i : NULL;
+        uint8_t *out = j->out + payload_at(j, i);
+        good = n <= CC_PICK_BLOCK ? encode_small(j->x + i, residual, n, k, &guess, out)
+                                  : encode_large(j->x + i, residual, n, k, &guess, out);
+    }
+    j->bad[part] = i < end ? i : j->n;
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
-    const struct params *p = c->params;
-    uint8_t bits[BUCKET_MOST / 8];
-    float *residual = p->ef ? c->state : NULL;
-    uint32_t threshold = 0;
-    uint8_t *at = out;
-    for (size_t i = 0; i < c->shape.n; i += (size_t)p->bucket) {
-        size_t n = smaller(c->shape.n - i, (size_t)p->bucket), k = smaller((size_t)p->k, n), ties;
-        const float *from = residual != NULL ? residual + i : x + i;
-        uint32_t most = residual != NULL ? k_select()->add(x + i, residual + i, n)
-                                         : k_reduce()->absmax(x + i, n);
-        if (!cc_finite_bits(most))
-            return cc_refuse_sum(ctx, x + i, from, i, n, e);
-        threshold = cc_kth_cached(from, n, k, most, threshold, &ties);
-        k_select()->mark(from, n, threshold, bits);
-        if (ties != SIZE_MAX)
-            cc_drop_ties(from, n, threshold, &ties, bits);
-        put(from, bits, n, k, at);
-        if (residual != NULL)
-            k_select()->clear(bits, n, residual + i);
-        at += ITEM_BYTES * k;
-    }
-    *len = (size_t)(at - out);
+    struct job j = make_job(c);
+    j.x = x;
+    j.residual = j.p->ef ? c->state : NULL;
+    j.out = out;
+    cc_parallel(j.parts, encode_part, &j);
+    size_t bad = first_bad(&j);
+    if (bad < j.n)
+        return cc_refuse_sum(ctx, x + bad, (j.residual != NULL ? j.residual : x) + bad, bad,
+                             bucket_at(&j, bad), e);
+    *len = bound(c->params, &c->shape);
     return CC_OK;
 }
 
-/* What was sent of one bucket, read from `in`: y[index] = value, or += scale * value. */
-static int decode_bucket(const uint8_t *in, size_t offset, size_t n, size_t k, const float *scale,
-                         float *y, struct cc_error *e)
+/* --- decoding --- */
+
+static bool good_indices(const uint8_t *in, size_t n, size_t k)
 {
-    const uint8_t *values = in + offset + sizeof(uint16_t) * k;
+    uint32_t bad = cc_get_u16(in + sizeof(uint16_t) * (k - 1)) >= n;
+    for (size_t j = 1; j < k; j++)
+        bad |= cc_get_u16(in + sizeof(uint16_t) * j) <= cc_get_u16(in + sizeof(uint16_t) * (j - 1));
+    return bad == 0;
+}
+
+static void decode_bucket(const uint8_t *in, size_t n, size_t k, struct cc_zeros *z)
+{
+    const uint8_t *values = in + sizeof(uint16_t) * k;
+    size_t j = 0;
+    for (size_t begin = 0; begin < n; begin += CC_ZEROS_BLOCK) {
+        size_t m = smaller(n - begin, CC_ZEROS_BLOCK);
+        float *y = cc_zeros_next(z, m);
+        for (; j < k; j++) {
+            size_t index = cc_get_u16(in + sizeof(uint16_t) * j) - begin;
+            if (index >= m)
+                break;
+            y[index] = cc_get_f32(values + sizeof(float) * j);
+        }
+    }
+}
+
+static void add_bucket(const uint8_t *in, size_t k, float scale, float *y)
+{
+    const uint8_t *values = in + sizeof(uint16_t) * k;
+    for (size_t j = 0; j < k; j++) {
+        size_t index = cc_get_u16(in + sizeof(uint16_t) * j);
+        y[index] = cc_add_scaled(y[index], scale, cc_get_f32(values + sizeof(float) * j));
+    }
+}
+
+static void decode_part(void *arg, int part)
+{
+    struct job *j = arg;
+    size_t bucket = (size_t)j->p->bucket, i = border(j, part), end = border(j, part + 1);
+    struct cc_zeros z;
+    cc_zeros_begin(&z, j->y + i, j->scale == NULL && cc_write_past(j->n * sizeof(float)));
+    for (; i < end; i += bucket) {
+        size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
+        const uint8_t *in = j->in + payload_at(j, i);
+        if (!good_indices(in, n, k))
+            break;
+        if (j->scale != NULL)
+            add_bucket(in, k, *j->scale, j->y + i);
+        else
+            decode_bucket(in, n, k, &z);
+    }
+    cc_zeros_end(&z);
+    j->bad[part] = i < end ? i : j->n;
+}
+
+/* Says which index of a bucket is the first that does not ascend or is out of range. */
+static int refuse_bucket(const uint8_t *in, size_t offset, size_t n, size_t k, struct cc_error *e)
+{
     size_t next = 0;
     for (size_t j = 0; j < k; j++) {
         size_t at = offset + sizeof(uint16_t) * j, index = cc_get_u16(in + at);
@@ -119,8 +325,6 @@ static int decode_bucket(const uint8_t *in, size_t offset, size_t n, size_t k, c
         if (index < next)
             return cc_bad_payload(at, e, "index %zu does not ascend: the one before is %zu", index,
                                   next - 1);
-        float v = cc_get_f32(values + sizeof(float) * j);
-        y[index] = scale != NULL ? cc_add_scaled(y[index], *scale, v) : v;
         next = index + 1;
     }
     return CC_OK;
@@ -129,18 +333,17 @@ static int decode_bucket(const uint8_t *in, size_t offset, size_t n, size_t k, c
 static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, const float *scale,
                       float *y, struct cc_error *e)
 {
-    const struct params *p = c->params;
-    size_t want = bound(p, &c->shape), offset = 0;
+    struct job j = make_job(c);
+    size_t want = bound(c->params, &c->shape);
     if (len != want)
         return cc_bad_length(len, want, e);
-    for (size_t i = 0; i < c->shape.n; i += (size_t)p->bucket) {
-        size_t n = smaller(c->shape.n - i, (size_t)p->bucket), k = smaller((size_t)p->k, n);
-        if (scale == NULL)
-            memset(y + i, 0, n * sizeof *y);
-        if (decode_bucket(in, offset, n, k, scale, y + i, e) != CC_OK)
-            return CC_FAIL;
-        offset += ITEM_BYTES * k;
-    }
+    j.in = in;
+    j.scale = scale;
+    j.y = y;
+    cc_parallel(j.parts, decode_part, &j);
+    size_t bad = first_bad(&j), n = bucket_at(&j, bad);
+    if (bad < j.n)
+        return refuse_bucket(in, payload_at(&j, bad), n, smaller((size_t)j.p->k, n), e);
     return CC_OK;
 }
 

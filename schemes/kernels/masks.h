@@ -17,6 +17,30 @@ static inline __mmask16 first16(size_t n)
     return (__mmask16)_bzhi_u32(0xffff, n < 16 ? (uint32_t)n : 16);
 }
 
+/* The compress and expand instructions wait for what their destination held before, even where they
+ * zero it; so each gets a zero that was made for it. They are slow on memory, hence the registers.
+ * Measured on Zen 5: in cache twice as fast without the waiting, out of cache a third without
+ * memory. */
+static inline __m512i fresh16(void)
+{
+    __m512i zero = _mm512_setzero_si512();
+    __asm__("" : "+v"(zero));
+    return zero;
+}
+
+/* The lanes of v in k, one after the other, then zeros. */
+static inline __m512i compress16(__mmask16 k, __m512i v)
+{
+    return _mm512_mask_compress_epi32(fresh16(), k, v);
+}
+
+/* The first lanes of v, each in the next lane of k; 0 in the others. */
+static inline __m512i expand16(__mmask16 k, __m512i v)
+{
+    __asm__("" : "+v"(v));
+    return _mm512_mask_expand_epi32(fresh16(), k, v);
+}
+
 #elif defined(__AVX2__)
 
 /* All ones in each byte whose bit is set in k. */

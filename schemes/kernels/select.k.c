@@ -1,5 +1,6 @@
 #include "schemes/kernels/select.h"
 
+#include "core/reduce.h"
 #include "schemes/kernels/masks.h"
 
 static inline uint32_t magnitude(float v)
@@ -76,10 +77,9 @@ static inline uint64_t mark64(const float *x, uint32_t t)
     return w;
 }
 
-/* Compressing into a register: compressing into memory is slow on some machines. */
 static inline size_t put16(__m512i v, __mmask16 k, uint8_t *out)
 {
-    _mm512_storeu_si512(out, _mm512_maskz_compress_epi32(k, v));
+    _mm512_storeu_si512(out, compress16(k, v));
     return (size_t)__builtin_popcount(k);
 }
 
@@ -297,8 +297,8 @@ static inline void put_back(uint64_t w, uint64_t away, const float *values, floa
     for (int j = 0; j < 64; j += 16) {
         __mmask16 k = (__mmask16)(w >> j);
         size_t c = (size_t)__builtin_popcount(k);
-        __m512 v = _mm512_maskz_expand_ps(k, _mm512_maskz_loadu_ps(first16(c), values));
-        _mm512_mask_storeu_ps(x + j, (__mmask16)(away >> j), v);
+        __m512i v = expand16(k, _mm512_maskz_loadu_epi32(first16(c), values));
+        _mm512_mask_storeu_epi32(x + j, (__mmask16)(away >> j), v);
         values += c;
     }
 #else
@@ -427,20 +427,12 @@ static size_t take(const struct cc_rows *rows, size_t n, uint32_t t, bool clear,
 
 #else
 
-static uint32_t absmax(const float *x, size_t n)
-{
-    uint32_t m = 0;
-    for (size_t i = 0; i < n; i++)
-        m = magnitude(x[i]) > m ? magnitude(x[i]) : m;
-    return m;
-}
-
 static size_t take(const struct cc_rows *r, size_t n, uint32_t t, bool clear_them, uint8_t *bits,
                    float *packed, uint32_t *most)
 {
     const float *x = r->x != NULL ? r->x : r->g;
     if (r->g == NULL || r->x == NULL)
-        *most = absmax(x, n);
+        *most = CC_K(k_reduce).absmax(x, n);
     else if (r->u != NULL)
         *most = add_momentum(r->g, r->factor, r->u, r->x, n);
     else
