@@ -27,7 +27,8 @@ void cc_sink_put(struct cc_sink *s, size_t bytes)
         cc_next_page(s->to);
     s->end -= whole;
     s->begin = 0;
-    memcpy(s->tile, s->tile + whole, s->end);
+    if (s->end > 0)
+        memcpy(s->tile, s->tile + whole, s->end);
 }
 
 void cc_sink_close(struct cc_sink *s)
