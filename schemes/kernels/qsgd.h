@@ -41,7 +41,7 @@ struct k_qsgd_put {
      * how many are not 0. */
     size_t (*quantize)(const float *x, float norm, int s, struct cc_key key, uint32_t first,
                        int16_t *levels, size_t n);
-    /* Levels as codes. `levels` has room for a multiple of 8. */
+    /* Levels as codes. */
     void (*pack)(const int16_t *levels, unsigned width, uint8_t *out, size_t n);
     /* The codes of values of one bucket: what quantize and pack give. norm >= 0. */
     void (*codes)(const struct cc_qsgd_form *f, const float *x, float norm, struct cc_key key,
