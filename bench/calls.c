@@ -155,6 +155,8 @@ int cc_calls_open(const struct cc_plan *p, bool per_tensor, struct cc_calls *out
         status = cc_bank_open(p, s, &w->bank[s], e);
     if (status == CC_OK)
         status = allocate_buffers(w, e);
+    if (status == CC_OK && cc_memory_limits(cc_trace_largest(p->trace)))
+        status = cc_cooler_open(&w->cooler, e);
     if (status != CC_OK)
         cc_calls_close(w);
     return status;
@@ -166,6 +168,7 @@ void cc_calls_close(struct cc_calls *w)
         cc_bank_close(&w->bank[s]);
     for (size_t g = 0; g < w->groups; g++)
         free(w->group[g].step);
+    cc_cooler_close(&w->cooler);
     free(w->bank);
     free(w->group);
     free(w->x);
@@ -181,27 +184,50 @@ void cc_calls_close(struct cc_calls *w)
     *w = (struct cc_calls){0};
 }
 
+void cc_calls_release(struct cc_calls *w)
+{
+    w->loaded = NULL;
+    cc_trace_release(w->plan->trace, w->plan->stream, SIZE_MAX);
+}
+
 /* --- one batch --- */
 
-/* Brings the values of the batch within reach, and says where payloads and decoded values lie;
+/* Brings the values of the batch within reach, unless they are, as they were the last scheme's;
  * touches each page so that no fault is timed. */
 static int load(struct cc_calls *w, size_t scheme, const struct cc_group *g, struct batch b,
                 struct cc_error *e)
 {
     const struct cc_plan *p = w->plan;
+    size_t first = (size_t)(g->step[scheme] % p->steps);
     float *buffer = w->load;
-    size_t payload_at = 0, value_at = 0;
+    if (w->loaded == g && w->loaded_step == first && w->loaded_slots >= b.slots)
+        return CC_OK;
+    w->loaded = NULL;
     for (size_t i = 0; i < b.slots * g->count; i++) {
-        size_t t = g->first + i % g->count, step = (g->step[scheme] + i / g->count) % p->steps;
-        const struct cc_codec *c = &w->bank[scheme].codec[t];
+        size_t t = g->first + i % g->count, step = (first + i / g->count) % p->steps;
+        size_t n = cc_trace_tensor(p->trace, t)->shape.n;
         int status = cc_trace_load(p->trace, p->stream, step, t, buffer, &w->x[i], e);
         if (status != CC_OK)
             return status;
         volatile float touched = 0;
-        for (size_t k = 0; k < c->shape.n; k += 1024)
+        for (size_t k = 0; k < n; k += 1024)
             touched = w->x[i][k];
         (void)touched;
-        buffer += lines(c->shape.n);
+        buffer += lines(n);
+    }
+    w->loaded = g;
+    w->loaded_step = first;
+    w->loaded_slots = b.slots;
+    return CC_OK;
+}
+
+/* Says where the payloads and the decoded values lie. */
+static void place(struct cc_calls *w, size_t scheme, const struct cc_group *g, struct batch b)
+{
+    size_t payload_at = 0, value_at = 0;
+    for (size_t i = 0; i < b.slots * g->count; i++) {
+        size_t t = g->first + i % g->count;
+        const struct cc_codec *c = &w->bank[scheme].codec[t];
         w->at[i] = payload_at;
         payload_at += cc_bound(c);
         if (i < g->count) {
@@ -209,7 +235,6 @@ static int load(struct cc_calls *w, size_t scheme, const struct cc_group *g, str
             value_at += lines(c->shape.n);
         }
     }
-    return CC_OK;
 }
 
 struct task {
@@ -268,6 +293,8 @@ static double timed(struct task *k, struct batch b)
 {
     uint64_t step = k->group->step[k->scheme];
     size_t bad = 0;
+    if (cc_memory_limits(k->group->values))
+        cc_cool(&k->w->cooler);
     double begin = cc_now();
     for (size_t i = 0; i < b.steps && bad == 0; i++) {
         k->slot = i % b.slots;
@@ -302,6 +329,7 @@ int cc_calls_group(struct cc_calls *w, size_t scheme, size_t group, double secon
         int status = load(w, scheme, g, b, e);
         if (status != CC_OK)
             return status;
+        place(w, scheme, g, b);
         for (k.call = 0; k.call < CC_CALLS; k.call++) {
             double each = timed(&k, b);
             if (each < 0) {

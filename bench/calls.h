@@ -3,6 +3,7 @@
 #ifndef CC_BENCH_CALLS_H
 #define CC_BENCH_CALLS_H
 
+#include "bench/memory.h"
 #include "bench/plan.h"
 
 enum cc_call { CC_ENCODE, CC_DECODE, CC_DECODE_ADD, CC_CALLS };
@@ -33,6 +34,9 @@ struct cc_calls {
     size_t *at, *len;        /* by tensor and step: where its payload lies, and how long it is */
     size_t *value_at;        /* by tensor: where its decoded values lie */
     uint64_t *of_step;       /* by step: the running number of the one encoded last */
+    struct cc_cooler cooler; /* empty if no group is too large for the cache */
+    const struct cc_group *loaded; /* of which x holds loaded_slots steps from loaded_step on */
+    size_t loaded_step, loaded_slots;
     struct cc_error *failed; /* one a thread */
 };
 
@@ -40,6 +44,9 @@ struct cc_calls {
 int cc_calls_open(const struct cc_plan *p, bool per_tensor, struct cc_calls *out,
                   struct cc_error *e);
 void cc_calls_close(struct cc_calls *c);
+
+/* Forgets the values that are loaded, and with them the trace's mappings. */
+void cc_calls_release(struct cc_calls *c);
 
 /* One period or more of a scheme over a group: adds the seconds a step of each call to seconds[],
  * and the payload bytes a step to *bytes. A codec's failure gives the scheme up. With `look` it is

@@ -7,10 +7,13 @@
 
 enum { LINE_VALUES = CC_ALIGN / sizeof(float) };
 
+/* A sum that touches less than this is not limited by memory, but by what any call costs. */
+enum { LEAST_BYTES = 1 << 20 };
+
 /* The indices of a scheme's patterns, once known. */
 struct patterns {
     bool known;
-    size_t index[CC_CALLS];
+    size_t index[CC_CALLS]; /* SIZE_MAX: none */
 };
 
 struct cc_limits {
@@ -18,7 +21,7 @@ struct cc_limits {
     struct cc_roofline *roofline;
     struct patterns *pattern; /* one a scheme */
     size_t largest;           /* tensor */
-    uint32_t *line;           /* its lines that change */
+    uint32_t *line;           /* its lines that are not all zero */
     size_t lines;
 };
 
@@ -28,7 +31,7 @@ int cc_limits_open(const struct cc_plan *p, size_t most, struct cc_limits **out,
     *out = NULL;
     for (size_t t = 0; t < cc_trace_tensors(p->trace); t++) {
         size_t n = cc_trace_tensor(p->trace, t)->shape.n;
-        large += cc_roofline_applies(n) ? n : 0;
+        large += cc_memory_limits(n) ? n : 0;
         if (n > largest_values) {
             largest = t;
             largest_values = n;
@@ -86,22 +89,34 @@ static struct cc_traffic traffic_of(const struct cc_limits *l, size_t scheme)
                                       : (struct cc_traffic){.passes = 0};
 }
 
+/* What decode writes zeros to. Nearly none of the lines, or nearly all, are one pattern for all
+ * schemes. */
+static void list_zeros(const struct cc_limits *l, struct cc_pattern *decode)
+{
+    size_t all = cc_trace_tensor(l->plan->trace, l->largest)->shape.n / LINE_VALUES;
+    if (l->lines > all / 8 * 7)
+        return;
+    decode->line = l->line;
+    decode->lines = l->lines > all / 64 ? l->lines : 0;
+}
+
 static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struct cc_error *e)
 {
     struct patterns *found = &l->pattern[scheme];
     struct cc_traffic t = traffic_of(l, scheme);
     double payload = bytes / (double)cc_trace_values(l->plan->trace);
-    const struct cc_pattern encode = cc_pattern_encode(&t, payload),
-                            decode = cc_pattern_decode(payload);
-    struct cc_pattern add = cc_pattern_decode_add(payload);
+    const struct cc_pattern encode = cc_pattern_encode(&t, payload);
+    struct cc_pattern decode = cc_pattern_decode(payload), add = cc_pattern_decode_add(payload);
     if ((l->plan->schemes->item[scheme]->scheme->flags & CC_SPARSE) != 0) {
+        list_zeros(l, &decode);
         add.line = l->line;
         add.lines = l->lines;
     }
     int status = cc_roofline_add(l->roofline, &encode, &found->index[CC_ENCODE], e);
     if (status == CC_OK)
         status = cc_roofline_add(l->roofline, &decode, &found->index[CC_DECODE], e);
-    if (status == CC_OK)
+    found->index[CC_DECODE_ADD] = SIZE_MAX;
+    if (status == CC_OK && (add.line == NULL || bytes + CC_ALIGN * (double)add.lines > LEAST_BYTES))
         status = cc_roofline_add(l->roofline, &add, &found->index[CC_DECODE_ADD], e);
     found->known = status == CC_OK;
     return status;
@@ -115,7 +130,8 @@ int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sa
         return CC_OK;
     int status = p->known ? CC_OK : find_patterns(l, scheme, bytes, e);
     for (int call = 0; call < CC_CALLS && status == CC_OK; call++)
-        cc_roofline_sample(l->roofline, p->index[call], sample);
+        if (p->index[call] != SIZE_MAX)
+            cc_roofline_sample(l->roofline, p->index[call], sample);
     return status;
 }
 
@@ -127,5 +143,6 @@ void cc_limits_round(struct cc_limits *l)
 double cc_limits_of(struct cc_limits *l, size_t scheme, enum cc_call call, size_t samples)
 {
     const struct patterns *p = &l->pattern[scheme];
-    return p->known ? cc_roofline_limit(l->roofline, p->index[call], samples) : 0;
+    bool has = p->known && p->index[call] != SIZE_MAX;
+    return has ? cc_roofline_limit(l->roofline, p->index[call], samples) : 0;
 }

@@ -14,8 +14,8 @@ int cc_limits_open(const struct cc_plan *p, size_t most, struct cc_limits **out,
                    struct cc_error *e);
 void cc_limits_free(struct cc_limits *l);
 
-/* For cc_calls_group, in the first sample of a scheme: notes which lines of the largest tensor
- * decode_add must touch. */
+/* For cc_calls_group, in the first sample of a scheme: notes which lines of the largest tensor are
+ * not all zero. */
 void cc_limits_look(void *limits, size_t tensor, const float *decoded);
 
 /* Sample number `sample` of the scheme's limits; its first call finds the patterns. `bytes`: the

@@ -22,6 +22,10 @@ struct cc_moves {
      * read. */
     const uint32_t *line;
     size_t line_count;
+    /* Not NULL: zeros are written to the lines whose bit, the first line's being `first_bit`, is
+     * not set. Some machines write zeros faster than other values. */
+    const uint8_t *filled;
+    size_t first_bit;
 };
 
 /* How to go about it. */
@@ -37,5 +41,23 @@ struct k_memory {
     unsigned (*move)(const struct cc_moves *m, const struct cc_loop *how);
 };
 CC_KERNELS(k_memory)
+
+/* That of the machine's best instruction set, whatever COMMCOMP_ISA says. */
+const struct k_memory *cc_memory_best(void);
+
+/* Whether a tensor of so many values is too large for the cache: two streams of them would not fit.
+ * Then memory limits a codec's speed, and is measured as well. */
+bool cc_memory_limits(size_t values);
+
+/* Empties the caches of everything else, by reading twice as much as they hold. Each call on such a
+ * tensor, and each loop that it is held against, begins like that: else it would matter what part
+ * of the tensor the one before happened to leave there. */
+struct cc_cooler {
+    unsigned char *other;
+    size_t bytes;
+};
+int cc_cooler_open(struct cc_cooler *c, struct cc_error *e);
+void cc_cooler_close(struct cc_cooler *c);
+void cc_cool(const struct cc_cooler *c);
 
 #endif

@@ -112,15 +112,31 @@ static inline vector update_lines(const struct cc_moves *m, size_t ahead)
     return read_bytes(m->payload, m->payload_bytes, 0, ALL(0));
 }
 
+/* The bytes from `begin` on of the first stream, zeros or not as the bits say. */
+static inline void fill_bytes(const struct cc_moves *m, size_t begin, size_t bytes, int past)
+{
+    unsigned char *p = m->stream[0] + begin;
+    size_t bit = m->first_bit + begin / LINE;
+    for (size_t i = 0; i < bytes; i += LINE, bit++) {
+        vector v = ALL((m->filled[bit / 8] >> bit % 8 & 1) * 0x3f800000);
+        for (size_t k = 0; k < LINE; k += VECTOR) {
+            if (past)
+                STREAM(p + i + k, v);
+            else
+                STORE(p + i + k, v);
+        }
+    }
+}
+
 /* One pass, block by block, every stream in turn. */
 static inline vector blocks(const struct cc_moves *m, size_t block, size_t ahead, int past)
 {
-    double per_byte = (double)m->payload_bytes / (double)m->stream_bytes;
+    double lines_per_byte = (double)(m->payload_bytes / LINE) / (double)m->stream_bytes;
     vector all = ALL(0);
-    for (size_t i = 0; i < m->stream_bytes; i += block) {
+    for (size_t i = 0, begin = 0, end; i < m->stream_bytes; i += block, begin = end) {
         size_t bytes = m->stream_bytes - i < block ? m->stream_bytes - i : block;
-        size_t begin = (size_t)((double)i * per_byte) / LINE * LINE;
-        size_t end = (size_t)((double)(i + bytes) * per_byte) / LINE * LINE;
+        end = i + bytes == m->stream_bytes ? m->payload_bytes
+                                           : (size_t)((double)(i + bytes) * lines_per_byte) * LINE;
         unsigned s = 0;
         for (; s < m->reads; s++)
             all = read_bytes(m->stream[s] + i, bytes, ahead, all);
@@ -130,8 +146,11 @@ static inline vector blocks(const struct cc_moves *m, size_t block, size_t ahead
             all = read_bytes(m->payload + begin, end - begin, ahead, all);
         else
             write_bytes(m->payload + begin, end - begin, past);
-        for (; s < m->reads + m->updates + m->writes; s++)
-            write_bytes(m->stream[s] + i, bytes, past);
+        if (m->filled != NULL)
+            fill_bytes(m, i, bytes, past);
+        else
+            for (; s < m->reads + m->updates + m->writes; s++)
+                write_bytes(m->stream[s] + i, bytes, past);
     }
     return all;
 }

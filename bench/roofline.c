@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/cache.h"
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/parallel.h"
@@ -32,6 +31,7 @@ enum {
 
 struct limit {
     struct cc_pattern pattern; /* the list is owned */
+    uint8_t *filled;           /* of one that writes zeros: a bit for each line */
     struct cc_loop kept[KEPT];
     double *seconds; /* sample i of kept[k]: seconds[k * most + i] */
     size_t round;    /* of its last sample */
@@ -43,6 +43,7 @@ struct cc_roofline {
     unsigned char *stream[CC_STREAMS], *payload;
     size_t payload_bytes;
     const struct k_memory *kernel;
+    struct cc_cooler cooler;
     struct limit *limit;
     size_t limits, capacity;
     volatile unsigned sink;
@@ -74,9 +75,9 @@ struct cc_pattern cc_pattern_decode_add(double payload)
 
 static bool same(const struct cc_pattern *a, const struct cc_pattern *b)
 {
-    return a->line == NULL && b->line == NULL && a->passes == b->passes &&
-           memcmp(a->pass, b->pass, sizeof a->pass) == 0 && a->payload == b->payload &&
-           a->payload_in == b->payload_in;
+    bool lists = a->line == NULL ? b->line == NULL : b->line != NULL && a->lines + b->lines == 0;
+    return lists && a->passes == b->passes && memcmp(a->pass, b->pass, sizeof a->pass) == 0 &&
+           a->payload == b->payload && a->payload_in == b->payload_in;
 }
 
 /* --- moving --- */
@@ -84,6 +85,7 @@ static bool same(const struct cc_pattern *a, const struct cc_pattern *b)
 struct job {
     const struct cc_roofline *r;
     const struct cc_pattern *p;
+    const uint8_t *filled;
     const struct cc_loop *how;
     unsigned pass, sink[CC_PARTS_MAX];
 };
@@ -95,7 +97,8 @@ static void move_part(void *arg, int part)
     const struct cc_roofline *r = j->r;
     const struct cc_pattern *p = j->p;
     size_t payload = j->pass + 1 == p->passes ? (size_t)(p->payload * (double)r->values) : 0;
-    size_t list = p->lines * sizeof *p->line;
+    bool updates_lines = p->line != NULL && j->filled == NULL;
+    size_t list = updates_lines ? p->lines * sizeof *p->line : 0;
     payload = payload > list ? (payload - list) / LINE : 0;
     size_t begin = cc_part_begin(r->values, r->threads, part, LINE / sizeof(float));
     size_t end = cc_part_begin(r->values, r->threads, part + 1, LINE / sizeof(float));
@@ -109,19 +112,21 @@ static void move_part(void *arg, int part)
         .payload = r->payload + payload_begin,
         .payload_bytes = cc_part_begin(payload, r->threads, part + 1, 1) * LINE - payload_begin,
         .payload_in = p->payload_in,
-        .line = p->line != NULL ? p->line + line_begin : NULL,
+        .line = updates_lines ? p->line + line_begin : NULL,
         .line_count = cc_part_begin(p->lines, r->threads, part + 1, 1) - line_begin,
+        .filled = j->filled,
+        .first_bit = begin / (LINE / sizeof(float)),
     };
     for (unsigned s = 0; s < CC_STREAMS; s++)
         if (r->stream[s] != NULL)
-            m.stream[s] = r->stream[s] + (p->line != NULL ? 0 : begin * sizeof(float));
+            m.stream[s] = r->stream[s] + (updates_lines ? 0 : begin * sizeof(float));
     j->sink[part] = r->kernel->move(&m, j->how);
 }
 
-static unsigned move(const struct cc_roofline *r, const struct cc_pattern *p,
-                     const struct cc_loop *how)
+static unsigned move(const struct cc_roofline *r, const struct limit *l, const struct cc_loop *how)
 {
-    struct job j = {.r = r, .p = p, .how = how};
+    const struct cc_pattern *p = &l->pattern;
+    struct job j = {.r = r, .p = p, .filled = l->filled, .how = how};
     unsigned all = 0;
     for (j.pass = 0; j.pass < p->passes; j.pass++) {
         cc_parallel(r->threads, move_part, &j);
@@ -131,52 +136,15 @@ static unsigned move(const struct cc_roofline *r, const struct cc_pattern *p,
     return all;
 }
 
-/* Brings the memory to the state in which a codec finds it: what it decodes was encoded just before
- * and is in the cache if it fits there; listed lines are not. */
-static void prepare(struct cc_roofline *r, const struct cc_pattern *p)
+static double seconds_of(struct cc_roofline *r, const struct limit *l, const struct cc_loop *how)
 {
-    static const struct cc_loop how = {.block = 4096};
-    const struct cc_pattern stream = {.passes = 1, .pass = {{.reads = 1}}};
-    size_t payload = (size_t)(p->payload * (double)r->values) / LINE * LINE;
-    if (p->line != NULL) {
-        unsigned char *first = r->stream[0];
-        r->stream[0] = r->stream[1];
-        r->sink = move(r, &stream, &how);
-        r->stream[0] = first;
-    }
-    if (p->payload_in && payload <= cc_cache_bytes()) {
-        struct cc_moves m = {
-            .reads = 1, .stream = {r->payload}, .stream_bytes = payload, .payload = r->payload};
-        r->sink = r->kernel->move(&m, &how);
-    }
-}
-
-static double seconds_of(struct cc_roofline *r, const struct cc_pattern *p,
-                         const struct cc_loop *how)
-{
-    prepare(r, p);
+    cc_cool(&r->cooler);
     double begin = cc_now();
-    r->sink = move(r, p, how);
+    r->sink = move(r, l, how);
     return cc_now() - begin;
 }
 
 /* --- the run --- */
-
-bool cc_roofline_applies(size_t values)
-{
-    return values >= 2 * cc_cache_bytes() / sizeof(float);
-}
-
-static const struct k_memory *best_kernel(void)
-{
-#if defined(__x86_64__)
-    if (cc_isa_has(CC_AVX512))
-        return &k_memory_avx512;
-    if (cc_isa_has(CC_AVX2))
-        return &k_memory_avx2;
-#endif
-    return &k_memory_scalar;
-}
 
 struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, struct cc_error *e)
 {
@@ -188,20 +156,29 @@ struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, str
     r->threads = threads < CC_PARTS_MAX ? threads : CC_PARTS_MAX;
     r->most = most;
     r->round = 1;
-    r->kernel = best_kernel();
-    return r;
+    r->kernel = cc_memory_best();
+    if (cc_cooler_open(&r->cooler, e) == CC_OK)
+        return r;
+    cc_roofline_free(r);
+    return NULL;
+}
+
+static void free_limit(struct limit *l)
+{
+    free((void *)(uintptr_t)l->pattern.line);
+    free(l->filled);
+    free(l->seconds);
 }
 
 void cc_roofline_free(struct cc_roofline *r)
 {
     if (r == NULL)
         return;
-    for (size_t i = 0; i < r->limits; i++) {
-        free((void *)(uintptr_t)r->limit[i].pattern.line);
-        free(r->limit[i].seconds);
-    }
+    for (size_t i = 0; i < r->limits; i++)
+        free_limit(&r->limit[i]);
     for (unsigned s = 0; s < CC_STREAMS; s++)
         free(r->stream[s]);
+    cc_cooler_close(&r->cooler);
     free(r->payload);
     free(r->limit);
     free(r);
@@ -210,7 +187,7 @@ void cc_roofline_free(struct cc_roofline *r)
 /* Memory for a pattern, allocated and touched as a codec's. */
 static int make_room(struct cc_roofline *r, const struct cc_pattern *p, struct cc_error *e)
 {
-    unsigned streams = p->line != NULL ? 2 : 1;
+    unsigned streams = 1;
     size_t payload = (size_t)(p->payload * (double)r->values) + LINE;
     for (unsigned i = 0; i < p->passes; i++) {
         unsigned here = p->pass[i].reads + p->pass[i].updates + p->pass[i].writes;
@@ -233,14 +210,15 @@ static int make_room(struct cc_roofline *r, const struct cc_pattern *p, struct c
 /* The kept loops are those with the best times of a few trials. */
 static void choose_loops(struct cc_roofline *r, struct limit *l)
 {
-    const struct cc_loop *from = l->pattern.line != NULL ? list_loops : loops;
-    size_t count = l->pattern.line != NULL ? LIST_LOOPS : LOOPS;
+    bool updates_lines = l->pattern.line != NULL && l->filled == NULL;
+    const struct cc_loop *from = updates_lines ? list_loops : loops;
+    size_t count = updates_lines ? LIST_LOOPS : LOOPS;
     double best[LOOPS];
     for (size_t i = 0; i < count; i++)
         best[i] = INFINITY;
     for (size_t trial = 0; trial < TRIALS; trial++)
         for (size_t i = 0; i < count; i++)
-            best[i] = fmin(best[i], seconds_of(r, &l->pattern, &from[i]));
+            best[i] = fmin(best[i], seconds_of(r, l, &from[i]));
     for (size_t k = 0; k < KEPT; k++) {
         size_t fastest = 0;
         for (size_t i = 1; i < count; i++)
@@ -250,20 +228,27 @@ static void choose_loops(struct cc_roofline *r, struct limit *l)
     }
 }
 
-/* The part of a list that lies in the streams. */
-static int copy_lines(const struct cc_roofline *r, struct cc_pattern *p, struct cc_error *e)
+/* The part of a list that lies in the streams; as bits where zeros are to be written. */
+static int copy_lines(const struct cc_roofline *r, struct limit *l, struct cc_error *e)
 {
+    struct cc_pattern *p = &l->pattern;
     const uint32_t *from = p->line;
+    size_t all = r->values * sizeof(float) / LINE;
     if (from == NULL)
         return CC_OK;
-    while (p->lines > 0 && from[p->lines - 1] >= r->values * sizeof(float) / LINE)
+    while (p->lines > 0 && from[p->lines - 1] >= all)
         p->lines--;
     uint32_t *copy = cc_alloc(p->lines * sizeof *copy, e);
     p->line = copy;
     if (copy == NULL)
         return CC_FAIL;
     memcpy(copy, from, p->lines * sizeof *copy);
-    return CC_OK;
+    if (p->pass[0].writes == 0)
+        return CC_OK;
+    l->filled = cc_alloc0(all / 8 + 1, e);
+    for (size_t i = 0; l->filled != NULL && i < p->lines; i++)
+        l->filled[copy[i] / 8] |= (uint8_t)(1U << copy[i] % 8);
+    return l->filled != NULL ? CC_OK : CC_FAIL;
 }
 
 int cc_roofline_add(struct cc_roofline *r, const struct cc_pattern *p, size_t *index,
@@ -282,11 +267,10 @@ int cc_roofline_add(struct cc_roofline *r, const struct cc_pattern *p, size_t *i
         cc_grow(&list, &r->capacity, r->limits + 1, sizeof l, e) != CC_OK)
         return CC_FAIL;
     r->limit = list;
-    if (copy_lines(r, &l.pattern, e) != CC_OK)
-        return CC_FAIL;
-    l.seconds = cc_alloc(KEPT * r->most * sizeof(double), e);
+    int status = copy_lines(r, &l, e);
+    l.seconds = status == CC_OK ? cc_alloc(KEPT * r->most * sizeof(double), e) : NULL;
     if (l.seconds == NULL) {
-        free((void *)(uintptr_t)l.pattern.line);
+        free_limit(&l);
         return CC_FAIL;
     }
     choose_loops(r, &l);
@@ -307,7 +291,7 @@ void cc_roofline_sample(struct cc_roofline *r, size_t index, size_t sample)
         return;
     l->round = r->round;
     for (size_t k = 0; k < KEPT; k++)
-        l->seconds[k * r->most + sample] = seconds_of(r, &l->pattern, &l->kept[k]);
+        l->seconds[k * r->most + sample] = seconds_of(r, l, &l->kept[k]);
 }
 
 double cc_roofline_limit(struct cc_roofline *r, size_t index, size_t samples)

@@ -2,8 +2,9 @@
  *
  * A codec must at least read the gradient, read and write its state, and write its payload, in one
  * pass, or in two where a scale must be known first; decoding must read the payload and write the
- * values; decoding and adding must read the payload and update the values, or where the payload
- * lists the values that it keeps (CC_SPARSE) only those of their lines of 64 bytes that change. The
+ * values; decoding and adding must read the payload and update the values. Where the payload lists
+ * the values that it keeps (CC_SPARSE), decoding writes zeros to all lines of 64 bytes but theirs,
+ * which some machines do faster, and decoding and adding updates only theirs. The
  * limit is the speed of a loop that moves just these bytes in just these passes and does nothing
  * else: of many such loops (plain and non-temporal stores, several block sizes, with and without
  * software prefetching) the fastest on this machine. They use its best instruction set, whatever
@@ -28,22 +29,19 @@ struct cc_pattern {
     } pass[2];
     double payload;  /* bytes a value, in the last pass */
     bool payload_in; /* read; else written */
-    /* Not NULL, with a single pass of one update: only these lines, ascending, copied by add. */
+    /* Not NULL: the lines that are not left alone, ascending. With a single pass of one update:
+     * only they are updated; of one write: the others are written zeros. Copied by add. */
     const uint32_t *line;
     size_t lines;
 };
 
-/* Those of a scheme that says its traffic; decode_add without a list. */
+/* Those of a scheme that says its traffic, without a list. */
 struct cc_pattern cc_pattern_encode(const struct cc_traffic *t, double payload);
 struct cc_pattern cc_pattern_decode(double payload);
 struct cc_pattern cc_pattern_decode_add(double payload);
 
 /* The limits of a run. */
 struct cc_roofline;
-
-/* Whether a tensor of so many values is too large for the cache: two streams of them would not
- * fit. Others have no limit: memory is not theirs. */
-bool cc_roofline_applies(size_t values);
 
 /* For tensors of `values` values, of which at most 2^25 are moved, on so many threads at once, each
  * its own share; `most` samples. NULL with a message when there is no memory. */

@@ -7,6 +7,10 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 
+/* Where memory limits, at least so many samples (if there may be so many): on a busy machine their
+ * median is good to a few per cent, that of ten is not. */
+enum { LEAST_WITH_LIMITS = 20 };
+
 struct run {
     const struct cc_plan *plan;
     const struct cc_speed_limits *limits;
@@ -43,7 +47,6 @@ static int one_sample(struct run *r, size_t scheme, size_t sample, bool counts,
             out->tensor_seconds[c][at * out->most + sample] = seconds[c];
         add_bytes(&out->tensor_bytes[at], sample, group_bytes);
     }
-    cc_trace_release(r->plan->trace, r->plan->stream, SIZE_MAX);
     for (int c = 0; c < CC_CALLS; c++)
         out->seconds[c][scheme * out->most + sample] = step[c];
     add_bytes(&out->bytes[scheme], sample, bytes);
@@ -61,7 +64,15 @@ static int one_round(struct run *r, size_t sample, bool counts, struct cc_speed 
         cc_limits_round(r->memory);
     for (size_t s = 0; s < r->plan->schemes->count && status == CC_OK && !cc_interrupted(); s++)
         status = one_sample(r, s, sample, counts, out, e);
+    cc_calls_release(&r->calls);
     return status;
+}
+
+static size_t least_samples(const struct run *r)
+{
+    const struct cc_speed_limits *l = r->limits;
+    size_t least = r->memory != NULL && l->least < LEAST_WITH_LIMITS ? LEAST_WITH_LIMITS : l->least;
+    return least < l->most ? least : l->most;
 }
 
 static void show(const struct run *r, double samples, double elapsed)
@@ -69,7 +80,7 @@ static void show(const struct run *r, double samples, double elapsed)
     const struct cc_speed_limits *l = r->limits;
     if (r->plan->progress == NULL)
         return;
-    double by_count = samples / (double)l->least;
+    double by_count = samples / (double)least_samples(r);
     double by_time = l->seconds > 0 ? elapsed / l->seconds : 1;
     double done = by_count < by_time ? by_count : by_time;
     r->plan->progress(r->plan->progress_arg, "speeds", done < 1 ? done : 1);
@@ -86,10 +97,12 @@ static int rounds(struct run *r, struct cc_speed *out, struct cc_error *e)
     }
     while (status == CC_OK && out->samples < l->most && !cc_interrupted()) {
         double elapsed = cc_now() - begin;
-        if (out->samples >= l->least && elapsed >= l->seconds)
+        if (out->samples >= least_samples(r) && elapsed >= l->seconds)
             break;
         show(r, (double)out->samples, elapsed);
         status = one_round(r, out->samples, true, out, e);
+        if (out->samples == 0 && r->memory != NULL)
+            begin += cc_now() - begin - elapsed; /* the first round tries out many loops */
         if (status == CC_OK && !cc_interrupted())
             out->samples++;
     }

@@ -180,8 +180,9 @@ static int all_sizes(struct bench *b, const char *text, size_t limit, struct cc_
     if (status != CC_OK)
         return status;
     b->limits.seconds /= (double)b->sizes;
+    const char *label = b->sizes == 1 ? text : "flat"; /* the same in all rows */
     for (size_t i = 0; i < b->sizes && status == CC_OK && !cc_interrupted(); i++) {
-        status = cc_source_open_values(b->args, text, sizes[i], &b->plan.trace, e);
+        status = cc_source_open_values(b->args, label, sizes[i], &b->plan.trace, e);
         if (status != CC_OK)
             break;
         status = all_streams(b, limit, e);
@@ -299,6 +300,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (status == CC_OK) {
         cc_progress_begin(&b.progress, args->quiet);
         status = everything(&b, e);
+        if (status == CC_OK)
+            status = cc_bench_note_outliers(&b, e);
         cc_progress_end(&b.progress);
     }
     args->record.partial = cc_interrupted();

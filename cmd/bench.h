@@ -32,4 +32,7 @@ extern const struct cc_column cc_bench_columns[];
 int cc_bench_rows(struct bench *b, const size_t *passes, const struct cc_quality *q, size_t done,
                   const struct cc_speed *speed, struct cc_error *e);
 
+/* Under all rows: how many timings were outliers. */
+int cc_bench_note_outliers(const struct bench *b, struct cc_error *e);
+
 #endif

@@ -216,21 +216,6 @@ static int note_row(struct cc_record *r, const char *what, size_t row, bool seve
                           number(r, row, "nmse"), number(r, row, "nmse_cumulative"), speed);
 }
 
-static int note_outliers(struct cc_record *r, size_t first, struct cc_error *e)
-{
-    size_t outliers = 0;
-    for (size_t i = first; i < r->row_count; i++) {
-        double o = number(r, i, "outliers");
-        outliers += isnan(o) ? 0 : (size_t)o;
-    }
-    if (outliers == 0)
-        return CC_OK;
-    return cc_record_note(r, e,
-                          "%zu of the timings are outliers: the machine was busy; a quiet "
-                          "machine or --discard 3 helps",
-                          outliers);
-}
-
 /* Which scheme that compresses (ratio over 1.05, and something arrives) is smallest, fastest, most
  * exact in rows [first, end), those of one of `several` streams. */
 static int reading_aid(struct cc_record *r, size_t first, bool several, struct cc_error *e)
@@ -277,5 +262,21 @@ int cc_bench_rows(struct bench *b, const size_t *passes, const struct cc_quality
     }
     if (status == CC_OK && !b->per_tensor && b->sizes <= 1)
         status = reading_aid(b->record, first, b->streams > 1, e);
-    return status == CC_OK && !b->per_tensor ? note_outliers(b->record, first, e) : status;
+    return status;
+}
+
+int cc_bench_note_outliers(const struct bench *b, struct cc_error *e)
+{
+    struct cc_record *r = b->record;
+    size_t outliers = 0;
+    for (size_t i = 0; i < r->row_count; i++) {
+        double o = number(r, i, "outliers");
+        outliers += isnan(o) ? 0 : (size_t)o;
+    }
+    if (outliers == 0 || b->per_tensor)
+        return CC_OK;
+    return cc_record_note(r, e,
+                          "%zu of the timings %s: the machine was busy; a quiet machine or "
+                          "--discard 3 helps",
+                          outliers, outliers == 1 ? "is an outlier" : "are outliers");
 }

@@ -70,6 +70,9 @@
     {.name = "profile", .value = "FILE",                                                           \
      .help = "sizes and times of the codecs (docs/profile.md); by default those of this machine, " \
              "measured on first use and kept in ~/.cache/commcomp"},                               \
+    {.name = "pull-profile", .value = "FILE",                                                      \
+     .help = "another profile for what servers send, as `bench --stream pull --profile-out` "      \
+             "makes of captured model deltas; by default pulls are like pushes"},                  \
     {.name = "remeasure", .help = "measure this machine's codecs again"}
 /* clang-format on */
 

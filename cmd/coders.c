@@ -55,6 +55,7 @@ static void describe(const struct cc_spec *s, struct cc_coder *c)
 void cc_coders_free(struct cc_coders *c)
 {
     cc_profile_free(&c->profile);
+    cc_profile_free(&c->pull);
     free(c->source);
     free(c->coder);
     *c = (struct cc_coders){0};
@@ -75,6 +76,21 @@ static int open_profile(const struct cc_args *args, const struct cc_spec_list *s
     }
     out->source = cc_strdup(path, e);
     return out->source != NULL ? CC_OK : CC_FAIL;
+}
+
+/* What servers send, from a profile of its own. */
+static int pull_from(const struct cc_profile *p, const char *scheme, struct cc_coder *c,
+                     struct cc_error *e)
+{
+    struct cc_coder pull;
+    if (p->codecs == 0)
+        return CC_OK;
+    int status = cc_coder_profiled(p, scheme, c->reduction, &pull, e);
+    if (status == CC_OK)
+        c->pull = pull.pull;
+    else
+        cc_error_in(e, "--pull-profile");
+    return status;
 }
 
 static int make_coders(const struct cc_spec_list *schemes, struct cc_coders *out,
@@ -100,6 +116,8 @@ static int make_coders(const struct cc_spec_list *schemes, struct cc_coders *out
             return CC_FAIL;
         }
         describe(s, c);
+        if (pull_from(&out->pull, s->name, c, e) != CC_OK)
+            return CC_FAIL;
     }
     return CC_OK;
 }
@@ -107,7 +125,13 @@ static int make_coders(const struct cc_spec_list *schemes, struct cc_coders *out
 int cc_coders_open(const struct cc_args *args, const struct cc_spec_list *schemes,
                    struct cc_coders *out, struct cc_error *e)
 {
+    const char *pull = cc_arg(args, "pull-profile");
     int status = open_profile(args, schemes, out, e);
+    if (status == CC_OK && pull != NULL) {
+        status = cc_profile_read(pull, &out->pull, e);
+        if (status != CC_OK)
+            cc_error_in(e, "--pull-profile");
+    }
     return status == CC_OK ? make_coders(schemes, out, e) : status;
 }
 

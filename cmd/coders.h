@@ -9,11 +9,11 @@
 
 /* The coders of a list of schemes, and of fp32, with the profile that they point into. */
 struct cc_coders {
-    struct cc_profile profile;
-    char *source;           /* in words: where the profile comes from */
-    struct cc_coder *coder; /* one a scheme */
-    struct cc_coder raw;    /* fp32 */
-    bool raw_given;         /* the profile has no fp32: 32 bits that cost no time */
+    struct cc_profile profile, pull; /* pull: of --pull-profile, or nothing */
+    char *source;                    /* in words: where the profile comes from */
+    struct cc_coder *coder;          /* one a scheme */
+    struct cc_coder raw;             /* fp32 */
+    bool raw_given;                  /* the profile has no fp32: 32 bits that cost no time */
 };
 
 /* From --profile, or from the profile of this machine, which is measured if it is not in the cache

@@ -136,17 +136,22 @@ static int from_json(const cJSON *root, struct cc_link *out, struct cc_error *e)
     return CC_OK;
 }
 
+int cc_link_parse_json(const char *text, size_t length, struct cc_link *out, struct cc_error *e)
+{
+    cJSON *root;
+    if (cc_json_parse(text, length, &root, e) != CC_OK)
+        return CC_FAIL;
+    int status = from_json(root, out, e);
+    cJSON_Delete(root);
+    return status;
+}
+
 int cc_link_read(const char *path, struct cc_link *out, struct cc_error *e)
 {
     struct cc_map map;
-    cJSON *root;
     if (cc_map_open(path, &map, e) != CC_OK)
         return CC_FAIL;
-    int status = cc_json_parse((const char *)map.data, map.size, &root, e);
-    if (status == CC_OK) {
-        status = from_json(root, out, e);
-        cJSON_Delete(root);
-    }
+    int status = cc_link_parse_json((const char *)map.data, map.size, out, e);
     cc_map_close(&map);
     if (status != CC_OK)
         cc_error_in(e, "%s", path);

@@ -2,6 +2,8 @@
 #ifndef CC_MODELS_LINK_H
 #define CC_MODELS_LINK_H
 
+#include <stddef.h>
+
 #include "core/error.h"
 
 #define CC_LINK_SCHEMA "commcomp-link/1"
@@ -29,7 +31,9 @@ int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e);
  * segment as in 66/1448. */
 int cc_overhead_parse(const char *text, double *out, struct cc_error *e);
 
-/* A calibration file, as docs/model.md describes it; messages name the file. */
+/* A calibration file, as docs/model.md describes it. The first is given its text: any bytes either
+ * parse or give an error, which does not name the file. */
+int cc_link_parse_json(const char *text, size_t length, struct cc_link *out, struct cc_error *e);
 int cc_link_read(const char *path, struct cc_link *out, struct cc_error *e);
 
 /* Of a bare rate: 50 us, and 1,448 of 1,514 bytes as through tc on veth. */

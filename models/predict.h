@@ -57,8 +57,8 @@ struct cc_prediction {
     enum cc_bottleneck bottleneck;
 };
 
-/* Reusable memory of predictions over one net; zero it, pass it to every call, free it at the end.
- * Not for several threads at once. */
+/* Reusable memory of predictions over one net; zero it, pass it to every call, free it before the
+ * net. Not for several threads at once. */
 struct cc_predictor {
     const struct cc_net *net; /* the memory is for it, and for so many servers; */
     int room;

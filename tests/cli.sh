@@ -480,10 +480,41 @@ json 'len(d["rows"]) == 10 and all(r["samples"] == 2 and r["tensor"] is None for
 json 'all(r["encode_roofline"] is None for r in d["rows"])'
 q 0 bench -q --net resnet20 --steps 2 --scheme fp32,3lc --samples 2 --threads 2 --format json
 json 'all(r["threads"] == 2 and r["encode_gb_per_s"] > 0 for r in d["rows"])'
-t 2 bench --values 1k --threads 2
-err 'has a single tensor'
-t 2 bench --net resnet20 --threads 2 --per-tensor
-err '--threads with --per-tensor'
+json 'all(r["decode_add_gb_per_s"] > 0 for r in d["rows"])'
+q 0 bench -q --values 300k --steps 1 --scheme 3lc --samples 2 --threads 2 --format json
+json 'd["rows"][0]["threads"] == 2 and d["rows"][0]["decode_add_gb_per_s"] > 0'
+q 0 bench -q --values 10,1K,100k --steps 2 --scheme fp32,int8 --samples 2 --format csv
+[ "$(cut -d, -f1,5,8 out | tail -n +2 | tr '\n' ' ')" = \
+    "fp32,10,40 int8,10,14 fp32,1000,4000 int8,1000,1004 fp32,100000,400000 int8,100000,100004 " ] ||
+    bad "rows of several sizes"
+[ ! -s err ] || bad "several sizes: messages"
+t 2 bench --values 1k,,2k
+err '--values'
+t 2 bench --values 1k,0
+err '--values: 0 is not between 1'
+t 2 bench --trace net --values 1k,2k
+err '--trace and --values exclude each other'
+t 2 bench --net resnet20 --values 1k
+err '--net and --values exclude each other'
+q 0 bench -q --values 10k,100 --steps 2 --scheme fp32,int8 --samples 2 --profile-out profile.json
+grep -q '"schema": "commcomp-profile/1"' profile.json || bad "profile: schema"
+grep -q '{"values": 100, "bits_per_value": 8.32, "encode_ns": [0-9.e-]*, "decode_ns"' profile.json ||
+    bad "profile: points"
+q 0 bench -q --trace net --steps 1 --scheme fp32 --samples 1 --threads 2 --profile-out profile.json
+python3 - profile.json <<'EOF' || bad "profile of a trace"
+import json, sys
+p = json.load(open(sys.argv[1]))
+points = p["codecs"][0]["points"]
+assert p["trace"] == "net" and p["threads"] == 2 and p["codecs"][0]["scheme"] == "fp32"
+assert all(a["values"] < b["values"] for a, b in zip(points, points[1:])) and len(points) > 1
+assert all(q["bits_per_value"] == 32 and q["decode_add_ns"] > 0 for q in points)
+EOF
+t 2 bench --profile-out profile.json --no-speed
+err 'exclude each other'
+t 2 bench --trace net --stream all --scheme fp32 --profile-out profile.json
+err 'a profile is of one stream'
+t 1 bench --values 1k --profile-out missing/profile.json
+err 'missing/profile.json'
 q 0 bench -q --net resnet20 --steps 1 --scheme 3lc,int8 --per-tensor --samples 1 --format json
 json 'len(d["rows"]) == 118 and len({r["tensor"] for r in d["rows"]}) == 59'
 json 'sum(r["values"] for r in d["rows"]) == 2 * 269722'

@@ -83,6 +83,14 @@ json 'd["rows"][0]["hop_codec_s"] > 0'
 q 0 $m --scheme int8 --exchange ring --via allgather --format json
 json 'd["rows"][0]["hop_codec_s"] == 0'
 
+# Pulls of their own size.
+sed 's/"bits_per_value": 8,/"bits_per_value": 2,/' profile.json >pull.json
+q 0 $m --pull-profile pull.json --scheme int8 --format json
+json 'd["rows"][0]["bits_push"] == 8 and d["rows"][0]["bits_pull"] == 2'
+json '3.9 < d["rows"][0]["push_s"] / d["rows"][0]["pull_s"] < 4'
+t 1 $m --pull-profile missing.json
+err '--pull-profile: missing.json'
+
 # Bad input.
 t 2 $m --net resnet1100
 err "net 'resnet1100' is not known: did you mean 'resnet110'?"
