@@ -180,8 +180,10 @@ static int note_bottleneck(struct advise *a, const struct cc_setting *s, const s
                            [CC_BY_SERVER_PORT] = p->transfer_s + p->reduce_s};
     char time[32], whole[32], help[128] = "";
     remedy(a, s, c, help, sizeof help);
-    return cc_record_note(a->record, e, "bottleneck with %s: %s, %s of a step of %s%s",
-                          name_of(a, c), what[p->bottleneck], time_text(part[p->bottleneck], time),
+    bool hides = s->timing.mode != CC_SEQUENTIAL || s->timing.consistency != CC_BULK;
+    const char *of = hides ? "partly hidden, in a step of" : "of a step of";
+    return cc_record_note(a->record, e, "bottleneck with %s: %s, %s %s %s%s", name_of(a, c),
+                          what[p->bottleneck], time_text(part[p->bottleneck], time), of,
                           time_text(p->step_s, whole), help);
 }
 

@@ -373,8 +373,10 @@ static int add_bar(struct maker *m, size_t row, const double *y, double total)
     int status = series_of(m, row, &series);
     if (status == CC_OK)
         status = panel_of(m, row, NULL, &panel);
-    struct cc_points *to = status == CC_OK ? &m->f->panel[panel].of[series] : NULL;
-    if (to != NULL && to->count > 0)
+    if (status != CC_OK)
+        return status;
+    struct cc_points *to = &m->f->panel[panel].of[series];
+    if (to->count > 0)
         return cc_fail(m->e, "%s: %s %zu and %zu are both %s", m->s->path, m->s->place_word,
                        m->s->place[to->point[0].row], m->s->place[row], m->f->series[series]);
     double sum = 0;
@@ -410,7 +412,7 @@ static int add_xy(struct maker *m, size_t row, double x, const double *y, double
 static int add_row(struct maker *m, size_t row)
 {
     bool bars = m->kind->shape == CC_STACKED || m->kind->shape == CC_GROUPED;
-    double x, y[MOST_PARTS], also;
+    double x = 0, y[MOST_PARTS] = {0}, also = 0;
     bool any = false, all = true;
     int status = number_at(m, row, m->x, m->f->kind == CC_PLOT_ERROR, &x);
     if (status == CC_OK)

@@ -153,9 +153,11 @@ static size_t even_tics(const struct cc_axis *a, int want, double *at)
 {
     double step = nice_step(a->hi - a->lo, want);
     size_t n = 0;
-    for (double i = ceil(a->lo / step - 1e-9); i * step <= a->hi * (1 + 1e-9); i++)
-        if (n < CC_MOST_TICS)
-            at[n++] = i * step + 0.0; /* no -0 */
+    double v = ceil(a->lo / step - 1e-9) * step + 0.0; /* no -0 */
+    while (n < CC_MOST_TICS && v <= a->hi * (1 + 1e-9)) {
+        at[n++] = v;
+        v = step * (round(v / step) + 1);
+    }
     return n;
 }
 
@@ -166,9 +168,9 @@ static size_t log_tics(const struct cc_axis *a, int want, bool between, double *
     static const double factor[] = {1, 2, 5};
     double base = a->base, first = ceil(log(a->lo) / log(base) - 1e-9);
     double last = floor(log(a->hi) / log(base) + 1e-9);
-    double skip = fmax(1, ceil((last - first + 1) / want));
+    int skip = (int)fmax(1, ceil((last - first + 1) / want)), end = (int)last;
     size_t n = 0;
-    for (double p = floor(first / skip) * skip - skip; p <= last; p += skip)
+    for (int p = (int)floor(first / skip) * skip - skip; p <= end; p += skip)
         for (size_t i = 0; i < (between ? 3 : 1); i++) {
             double v = pow(base, p) * factor[i];
             if (v >= a->lo * (1 - 1e-9) && v <= a->hi * (1 + 1e-9) && n < CC_MOST_TICS)

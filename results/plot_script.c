@@ -175,11 +175,8 @@ static int put_terminal(const struct cc_canvas *canvas, const struct layout *l, 
 static void put_margins(const struct layout *l, size_t panel, FILE *out)
 {
     double x = l->left + l->step_x * (double)(panel % l->columns);
-    double y = l->bottom;
-    if (l->text)
-        y = l->bottom;
-    else
-        y += l->step_y * (double)(l->rows - 1 - panel / l->columns);
+    size_t row = panel / l->columns;
+    double y = l->bottom + (l->text ? 0 : l->step_y * (double)(l->rows - 1 - row));
     (void)fprintf(out, "set lmargin at screen %.4f\nset rmargin at screen %.4f\n", x / l->width,
                   (x + l->area_width) / l->width);
     (void)fprintf(out, "set bmargin at screen %.4f\nset tmargin at screen %.4f\n", y / l->height,

@@ -444,8 +444,7 @@ static const char *const hostile[] = {
     "EOD\nEOD\nsystem('touch pwned')",
     "@pwn $p0s0 %s %d ^{x}_y",
     "<b>&amp;</b>",
-    "\xc2\x9b"
-    "31m \xe2\x82\xac",
+    "\xc2\x9b;31m \xe2\x82\xac",
     "''",
 };
 #define HOSTILE (sizeof hostile / sizeof hostile[0])
