@@ -80,8 +80,7 @@ static void set_parts(struct job *j)
 {
     j->n = j->c->shape.n;
     j->block = block_length(j->c->params, j->n);
-    bool whole_blocks = j->block < j->n && j->block > CC_PART_VALUES;
-    j->parts = cc_parts(j->c->threads, j->n, whole_blocks ? j->block : CC_PART_VALUES);
+    j->parts = cc_parts(j->c->threads, j->n, CC_PART_VALUES);
 }
 
 static size_t begin(const struct job *j, int part)
