@@ -107,8 +107,8 @@ static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struc
     double payload = bytes / (double)cc_trace_values(l->plan->trace);
     const struct cc_pattern encode = cc_pattern_encode(&t, payload);
     struct cc_pattern decode = cc_pattern_decode(payload), add = cc_pattern_decode_add(payload);
+    list_zeros(l, &decode);
     if ((l->plan->schemes->item[scheme]->scheme->flags & CC_SPARSE) != 0) {
-        list_zeros(l, &decode);
         add.line = l->line;
         add.lines = l->lines;
     }

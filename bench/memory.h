@@ -34,6 +34,8 @@ struct cc_loop {
     size_t ahead; /* fetch what lies so many bytes (with a list: so many lines) further; 0: leave it
                      to the hardware */
     bool past;    /* write past the cache */
+    bool touch;   /* at each block ask for one line of every stream's next page, so that its address
+                     is translated in time */
 };
 
 struct k_memory {

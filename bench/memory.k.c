@@ -8,7 +8,7 @@
 
 #include "bench/memory.h"
 
-enum { LINE = 64 };
+enum { LINE = 64, PAGE = 4096 };
 
 /* A vector, of which 64 / sizeof make a line of the cache. */
 #if defined(__AVX512F__)
@@ -128,10 +128,18 @@ static inline void fill_bytes(const struct cc_moves *m, size_t begin, size_t byt
     }
 }
 
-/* One pass, block by block, every stream in turn. */
-static inline vector blocks(const struct cc_moves *m, size_t block, size_t ahead, int past)
+static inline void touch(const struct cc_moves *m, size_t i, size_t payload)
 {
-    size_t lines = m->payload_bytes / LINE;
+    for (unsigned s = 0; s < m->reads + m->updates + m->writes; s++)
+        fetch(m->stream[s] + i, PAGE);
+    fetch(m->payload + payload, PAGE);
+}
+
+/* One pass, block by block, every stream in turn. */
+static inline vector blocks(const struct cc_moves *m, const struct cc_loop *how, size_t ahead,
+                            int past)
+{
+    size_t lines = m->payload_bytes / LINE, block = how->block;
     double lines_per_byte = (double)lines / (double)m->stream_bytes;
     vector all = ALL(0);
     for (size_t i = 0, begin = 0, end; i < m->stream_bytes; i += block, begin = end) {
@@ -139,6 +147,8 @@ static inline vector blocks(const struct cc_moves *m, size_t block, size_t ahead
         end = i + bytes == m->stream_bytes ? m->payload_bytes
                                            : (size_t)((double)(i + bytes) * lines_per_byte) * LINE;
         unsigned s = 0;
+        if (how->touch)
+            touch(m, i, begin);
         for (; s < m->reads; s++)
             all = read_bytes(m->stream[s] + i, bytes, ahead, all);
         for (; s < m->reads + m->updates; s++)
@@ -162,13 +172,13 @@ static unsigned move(const struct cc_moves *m, const struct cc_loop *how)
     if (m->line != NULL)
         all = update_lines(m, how->ahead);
     else if (how->ahead > 0 && how->past)
-        all = blocks(m, how->block, how->ahead, 1);
+        all = blocks(m, how, how->ahead, 1);
     else if (how->ahead > 0)
-        all = blocks(m, how->block, how->ahead, 0);
+        all = blocks(m, how, how->ahead, 0);
     else if (how->past)
-        all = blocks(m, how->block, 0, 1);
+        all = blocks(m, how, 0, 1);
     else
-        all = blocks(m, how->block, 0, 0);
+        all = blocks(m, how, 0, 0);
 #if defined(__x86_64__)
     if (how->past)
         _mm_sfence();

@@ -2,14 +2,14 @@
  *
  * A codec must at least read the gradient, read and write its state, and write its payload, in one
  * pass, or in two where a scale must be known first; decoding must read the payload and write the
- * values; decoding and adding must read the payload and update the values. Where the payload lists
- * the values that it keeps (CC_SPARSE), decoding writes zeros to all lines of 64 bytes but theirs,
- * which some machines do faster, and decoding and adding updates only theirs. The
- * limit is the speed of a loop that moves just these bytes in just these passes and does nothing
- * else: of many such loops (plain and non-temporal stores, several block sizes, with and without
- * software prefetching) the fastest on this machine. They use its best instruction set, whatever
- * COMMCOMP_ISA says. Samples of the limits are taken between those of the codecs, so that a machine
- * that drifts favours neither; a limit is the median of its samples, as a codec's speed is. */
+ * values (zeros where the codec writes zeros, which some machines do faster); decoding and adding
+ * must read the payload and update the values, or where the payload lists the values that it keeps
+ * (CC_SPARSE) only their lines of 64 bytes. The limit is the speed of a loop that moves just these
+ * bytes in just these passes and does nothing else: of many such loops (plain and non-temporal
+ * stores, several block sizes, with and without software prefetching) the fastest on this machine.
+ * They use its best instruction set, whatever COMMCOMP_ISA says. Samples of the limits are taken
+ * between those of the codecs, so that a machine that drifts favours neither; a limit is the median
+ * of its samples, as a codec's speed is. */
 #ifndef CC_BENCH_ROOFLINE_H
 #define CC_BENCH_ROOFLINE_H
 
