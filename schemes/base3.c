@@ -233,10 +233,11 @@ static void unpack(const struct decoder *s, size_t j, size_t count, uint8_t *blo
 {
     for (size_t p = 0; p < PLANES; p++) {
         size_t i = p * s->total + j, here = present(i, count, s->n);
+        ptrdiff_t next = next_piece(p, s->total, count);
         if (here > 0 && s->add)
-            k_base3()->add(block, s->value, s->y + i, here, next_piece(p, s->total, count));
+            k_base3()->add(block, s->value, s->y + i, here, next);
         else if (here > 0)
-            k_base3()->set(block, s->value, s->y + i, here, s->past);
+            k_base3()->set(block, s->value, s->y + i, here, next, s->past);
     }
 }
 

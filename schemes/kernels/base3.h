@@ -39,7 +39,8 @@ struct k_base3 {
      * so that the next call takes the next; value[digit] is what a digit stands for. */
 
     /* y = value; with `past`, around the cache: a fence is the caller's */
-    void (*set)(uint8_t *bytes, const float value[3], float *y, size_t n, bool past);
+    void (*set)(uint8_t *bytes, const float value[3], float *y, size_t n, ptrdiff_t next,
+                bool past);
     /* y += value */
     void (*add)(uint8_t *bytes, const float value[3], float *y, size_t n, ptrdiff_t next);
 

@@ -1,6 +1,7 @@
 #include "schemes/kernels/base3.h"
 
 #include "core/bytes.h"
+#include "core/tile.h"
 #include "schemes/scheme.h"
 
 /* How many values ahead of the work memory is asked for, all streams together: the machine's own
@@ -139,21 +140,26 @@ static inline float value_of(unsigned digit, const float value[3])
 }
 
 static void set(uint8_t *restrict bytes, const float value[3], float *restrict y, size_t n,
-                bool past)
+                ptrdiff_t next, bool past)
 {
     size_t i = 0;
 #ifdef VECTORS
     if (past) {
-        /* Up to a whole vector of y, which these stores need. */
-        size_t head = (size_t)(-(uintptr_t)y % 64) / sizeof(float);
-        head = (uintptr_t)y % sizeof(float) != 0 || head > n ? n : head;
-        for (; i < head; i++)
+        /* Up to a whole line of y, which these stores need. */
+        size_t head = (size_t)(-(uintptr_t)y % CC_ALIGN) / sizeof(float);
+        for (ask(y, next); i < head && i < n; i++)
             y[i] = value_of(take(bytes + i), value);
-        i += set_vectors(bytes + i, value, y + i, n - i, true);
-    } else {
-        i = set_vectors(bytes, value, y, n, false);
+        for (size_t page; i < n; i += page) {
+            page = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
+            cc_next_page(y + i);
+            if (page % 64 != 0)
+                break;
+            (void)set_vectors(bytes + i, value, y + i, page, true);
+        }
     }
+    i += set_vectors(bytes + i, value, y + i, n - i, false);
 #endif
+    (void)next;
     (void)past;
     for (; i < n; i++)
         y[i] = value_of(take(bytes + i), value);
