@@ -182,6 +182,7 @@ static bool shared_two_norm(struct encoding *w)
         for (size_t b = 0; b < w->blocks; b++)
             sum += squares[b];
     }
+    w->squares = NULL;
     w->norm = cc_qsgd_two_norm(sum);
     return isfinite(sum);
 }
