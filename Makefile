@@ -69,6 +69,7 @@ $(BUILD)/obj/%.o: %.c
 
 # The built-in nets are carried inside the program.
 $(BUILD)/obj/models/net.o: $(wildcard models/nets/*.json)
+$(BUILD)/obj/models/paper.o: $(wildcard models/papers/*.json)
 
 # What prints the version is compiled again when the version changes.
 $(BUILD)/obj/results/host.o: $(BUILD)/version

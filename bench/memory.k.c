@@ -1,53 +1,189 @@
 /* Loops that move bytes and do nothing else, for bench/roofline.h. */
-#include "bench/roofline.h"
-
+#include <stdint.h>
 #include <string.h>
 
-#if defined(__AVX2__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-#include "core/bytes.h"
+#include "bench/memory.h"
 
-static unsigned read_all(const float *x, size_t n)
+enum { LINE = 64, PAGE = 4096 };
+
+/* A vector, of which 64 / sizeof make a line of the cache. */
+#if defined(__AVX512F__)
+typedef __m512i vector;
+#define LOAD(p)      _mm512_load_si512(p)
+#define STORE(p, v)  _mm512_store_si512(p, v)
+#define STREAM(p, v) _mm512_stream_si512((void *)(p), v)
+#define OR(a, b)     _mm512_or_si512(a, b)
+#define ADD(a, b)    _mm512_add_epi32(a, b)
+#define ALL(n)       _mm512_set1_epi32(n)
+#elif defined(__AVX2__)
+typedef __m256i vector;
+#define LOAD(p)      _mm256_load_si256((const void *)(p))
+#define STORE(p, v)  _mm256_store_si256((void *)(p), v)
+#define STREAM(p, v) _mm256_stream_si256((void *)(p), v)
+#define OR(a, b)     _mm256_or_si256(a, b)
+#define ADD(a, b)    _mm256_add_epi32(a, b)
+#define ALL(n)       _mm256_set1_epi32(n)
+#elif defined(__x86_64__)
+typedef __m128i vector;
+#define LOAD(p)      _mm_load_si128((const void *)(p))
+#define STORE(p, v)  _mm_store_si128((void *)(p), v)
+#define STREAM(p, v) _mm_stream_si128((void *)(p), v)
+#define OR(a, b)     _mm_or_si128(a, b)
+#define ADD(a, b)    _mm_add_epi32(a, b)
+#define ALL(n)       _mm_set1_epi32(n)
+#else
+typedef uint64_t vector;
+#define LOAD(p)      (*(const uint64_t *)(const void *)(p))
+#define STORE(p, v)  (*(uint64_t *)(void *)(p) = (v))
+#define STREAM(p, v) STORE(p, v)
+#define OR(a, b)     ((a) | (b))
+#define ADD(a, b)    ((a) + (b))
+#define ALL(n)       ((uint64_t)(n) << 32 | (uint64_t)(n))
+#endif
+
+enum { VECTOR = sizeof(vector) };
+
+/* Fetches what lies `ahead` bytes further: that may be beyond the end, where nothing is read. */
+static inline void fetch(const void *p, size_t ahead)
 {
-    uint32_t all = 0;
-    for (size_t i = 0; i < n; i++)
-        all |= cc_f32_bits(x[i]);
+    if (ahead > 0)
+        __builtin_prefetch((const void *)((uintptr_t)p + ahead));
+}
+
+/* What it returns depends on all that is read. Two sums, so that loads need not wait. */
+static inline vector read_bytes(const unsigned char *p, size_t bytes, size_t ahead, vector all)
+{
+    vector other = all;
+    size_t i = 0;
+    for (; i + 2 * LINE <= bytes; i += 2 * LINE) {
+        fetch(p + i, ahead);
+        fetch(p + i + LINE, ahead);
+        for (size_t k = 0; k < LINE; k += VECTOR) {
+            all = OR(all, LOAD(p + i + k));
+            other = OR(other, LOAD(p + i + LINE + k));
+        }
+    }
+    for (; i < bytes; i += VECTOR)
+        all = OR(all, LOAD(p + i));
+    return OR(all, other);
+}
+
+static inline void update_bytes(unsigned char *p, size_t bytes, size_t ahead)
+{
+    for (size_t i = 0; i < bytes; i += LINE) {
+        fetch(p + i, ahead);
+        for (size_t k = 0; k < LINE; k += VECTOR)
+            STORE(p + i + k, ADD(LOAD(p + i + k), ALL(1)));
+    }
+}
+
+static inline void write_bytes(unsigned char *p, size_t bytes, int past)
+{
+    for (size_t i = 0; i < bytes; i += VECTOR) {
+        if (past)
+            STREAM(p + i, ALL(0x3f800000));
+        else
+            STORE(p + i, ALL(0x3f800000));
+    }
+}
+
+static inline unsigned any(vector v)
+{
+    unsigned char bytes[VECTOR];
+    unsigned all = 0;
+    memcpy(bytes, &v, VECTOR);
+    for (size_t i = 0; i < VECTOR; i++)
+        all |= bytes[i];
     return all;
 }
 
-static void update(float *x, size_t n)
+/* The lines of the list, which stands for the first bytes of the payload. */
+static inline vector update_lines(const struct cc_moves *m, size_t ahead)
 {
-    for (size_t i = 0; i < n; i++)
-        x[i] += 1.0f;
+    for (size_t i = 0; i < m->line_count; i++) {
+        if (ahead > 0 && i + ahead < m->line_count)
+            __builtin_prefetch(m->stream[0] + (size_t)m->line[i + ahead] * LINE, 1);
+        update_bytes(m->stream[0] + (size_t)m->line[i] * LINE, LINE, 0);
+    }
+    return read_bytes(m->payload, m->payload_bytes, 0, ALL(0));
 }
 
-static void write_plain(void *out, size_t bytes)
+/* The bytes from `begin` on of the first stream, zeros or not as the bits say. */
+static inline void fill_bytes(const struct cc_moves *m, size_t begin, size_t bytes, int past)
 {
-    uint64_t *p = out;
-    for (size_t i = 0; i < bytes / 8; i++)
-        p[i] = UINT64_C(0x3f8000003f800000) + (i & 1);
+    unsigned char *p = m->stream[0] + begin;
+    size_t bit = m->first_bit + begin / LINE;
+    for (size_t i = 0; i < bytes; i += LINE, bit++) {
+        vector v = ALL((m->filled[bit / 8] >> bit % 8 & 1) * 0x3f800000);
+        for (size_t k = 0; k < LINE; k += VECTOR) {
+            if (past)
+                STREAM(p + i + k, v);
+            else
+                STORE(p + i + k, v);
+        }
+    }
 }
 
-static void write_past(void *out, size_t bytes)
+static inline void touch(const struct cc_moves *m, size_t i, size_t payload)
 {
-#if defined(__AVX512F__)
-    __m512i *p = out;
-    __m512i v = _mm512_set1_epi32(0x3f800000);
-    for (size_t i = 0; i < bytes / 64; i++)
-        _mm512_stream_si512(p + i, v);
-    _mm_sfence();
-#elif defined(__AVX2__)
-    __m256i *p = out;
-    __m256i v = _mm256_set1_epi32(0x3f800000);
-    for (size_t i = 0; i < bytes / 32; i++)
-        _mm256_stream_si256(p + i, v);
-    _mm_sfence();
-#else
-    write_plain(out, bytes);
+    for (unsigned s = 0; s < m->reads + m->updates + m->writes; s++)
+        fetch(m->stream[s] + i, PAGE);
+    fetch(m->payload + payload, PAGE);
+}
+
+/* One pass, block by block, every stream in turn. */
+static inline vector blocks(const struct cc_moves *m, const struct cc_loop *how, size_t ahead,
+                            int past)
+{
+    size_t lines = m->payload_bytes / LINE, block = how->block;
+    double lines_per_byte = (double)lines / (double)m->stream_bytes;
+    vector all = ALL(0);
+    for (size_t i = 0, begin = 0, end; i < m->stream_bytes; i += block, begin = end) {
+        size_t bytes = m->stream_bytes - i < block ? m->stream_bytes - i : block;
+        end = i + bytes == m->stream_bytes ? m->payload_bytes
+                                           : (size_t)((double)(i + bytes) * lines_per_byte) * LINE;
+        unsigned s = 0;
+        if (how->touch)
+            touch(m, i, begin);
+        for (; s < m->reads; s++)
+            all = read_bytes(m->stream[s] + i, bytes, ahead, all);
+        for (; s < m->reads + m->updates; s++)
+            update_bytes(m->stream[s] + i, bytes, ahead);
+        if (m->payload_in)
+            all = read_bytes(m->payload + begin, end - begin, ahead, all);
+        else
+            write_bytes(m->payload + begin, end - begin, past);
+        if (m->filled != NULL)
+            fill_bytes(m, i, bytes, past);
+        else
+            for (; s < m->reads + m->updates + m->writes; s++)
+                write_bytes(m->stream[s] + i, bytes, past);
+    }
+    return all;
+}
+
+static unsigned move(const struct cc_moves *m, const struct cc_loop *how)
+{
+    vector all;
+    if (m->line != NULL)
+        all = update_lines(m, how->ahead);
+    else if (how->ahead > 0 && how->past)
+        all = blocks(m, how, how->ahead, 1);
+    else if (how->ahead > 0)
+        all = blocks(m, how, how->ahead, 0);
+    else if (how->past)
+        all = blocks(m, how, 0, 1);
+    else
+        all = blocks(m, how, 0, 0);
+#if defined(__x86_64__)
+    if (how->past)
+        _mm_sfence();
 #endif
+    return any(all);
 }
 
-const struct k_memory CC_K(k_memory) = {
-    .read = read_all, .update = update, .write = write_plain, .write_past = write_past};
+const struct k_memory CC_K(k_memory) = {.move = move};

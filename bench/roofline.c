@@ -1,128 +1,306 @@
 #include "bench/roofline.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "core/cache.h"
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/parallel.h"
+#include "core/stats.h"
 
-enum { MAX_STREAMS = 4, REPEATS = 5 };
+enum { KEPT = 3, TRIALS = 2, LINE = 64, MOST_VALUES = 1 << 25 };
 
-/* One pass over n values: streams of float32 read, streams of float32 read and written in place,
- * and bytes of payload written (encode) or read while n float32 are written (decode). */
-struct cc_pattern {
-    size_t values, reads, updates;
+/* Those of a wider search (blocks of 256 bytes to 16 MiB, fetching 0 to 8 KiB ahead) that were the
+ * fastest at some pattern. */
+static const struct cc_loop loops[] = {
+    {256, 4096, true, false},     {256, 8192, true, false},      {1024, 0, true, false},
+    {1024, 2048, true, false},    {1024, 4096, true, false},     {4096, 8192, true, false},
+    {16384, 2048, false, false},  {1024, 2048, false, false},    {1 << 20, 0, true, false},
+    {1 << 20, 2048, true, false}, {1 << 20, 8192, false, false}, {1024, 0, true, true},
+    {4096, 0, true, true},        {4096, 0, false, true},        {4096, 2048, true, true},
+    {1024, 4096, true, true},
+};
+
+/* For lists: the distance is in lines. */
+static const struct cc_loop list_loops[] = {
+    {.ahead = 0}, {.ahead = 8}, {.ahead = 16}, {.ahead = 32}, {.ahead = 64},
+};
+
+enum {
+    LOOPS = sizeof loops / sizeof loops[0],
+    LIST_LOOPS = sizeof list_loops / sizeof list_loops[0]
+};
+
+struct limit {
+    struct cc_pattern pattern; /* the list is owned */
+    uint8_t *filled;           /* of one that writes zeros: a bit for each line */
+    struct cc_loop kept[KEPT];
+    double *seconds; /* sample i of kept[k]: seconds[k * most + i] */
+    size_t round;    /* of its last sample */
+};
+
+struct cc_roofline {
+    size_t values, most, round;
+    int threads;
+    unsigned char *stream[CC_STREAMS], *payload;
     size_t payload_bytes;
-    size_t outputs; /* streams of float32 written: 1 for decode */
+    const struct k_memory *kernel;
+    struct cc_cooler cooler;
+    struct limit *limit;
+    size_t limits, capacity;
+    volatile unsigned sink;
 };
 
-/* Buffers for the patterns of one scheme. */
-struct streams {
-    float *stream[MAX_STREAMS];
-    unsigned char *payload;
-};
+/* --- patterns --- */
 
-static void streams_free(struct streams *r)
+struct cc_pattern cc_pattern_encode(const struct cc_traffic *t, double payload)
 {
-    for (int i = 0; i < MAX_STREAMS; i++)
-        free(r->stream[i]);
-    free(r->payload);
-}
-
-static int streams_alloc(size_t count, size_t values, size_t payload_bytes, struct streams *r,
-                         struct cc_error *e)
-{
-    *r = (struct streams){.payload = cc_alloc0(payload_bytes + CC_ALIGN, e)};
-    bool ok = r->payload != NULL;
-    for (size_t i = 0; i < count && ok; i++) {
-        r->stream[i] = cc_alloc0(values * sizeof(float), e);
-        ok = r->stream[i] != NULL;
+    struct cc_pattern p = {.passes = t->passes, .payload = payload};
+    for (unsigned i = 0; i < t->passes; i++) {
+        p.pass[i].reads = t->pass[i].reads;
+        p.pass[i].updates = t->pass[i].updates;
     }
-    if (!ok)
-        streams_free(r);
-    return ok ? CC_OK : CC_FAIL;
+    return p;
 }
 
-static size_t aligned(size_t bytes)
+struct cc_pattern cc_pattern_decode(double payload)
 {
-    return bytes / CC_ALIGN * CC_ALIGN;
+    return (struct cc_pattern){
+        .passes = 1, .pass = {{.writes = 1}}, .payload = payload, .payload_in = true};
 }
 
-/* One pass, block by block, every stream in turn. What it returns depends on all that is read. */
-static unsigned one_pass(struct streams *r, const struct cc_pattern *p, size_t block, bool past)
+struct cc_pattern cc_pattern_decode_add(double payload)
 {
-    const struct k_memory *k = k_memory();
-    void (*write)(void *, size_t) = past ? k->write_past : k->write;
-    double bytes_per_value = (double)p->payload_bytes / (double)p->values;
+    return (struct cc_pattern){
+        .passes = 1, .pass = {{.updates = 1}}, .payload = payload, .payload_in = true};
+}
+
+static bool same(const struct cc_pattern *a, const struct cc_pattern *b)
+{
+    bool lists = a->line == NULL ? b->line == NULL : b->line != NULL && a->lines + b->lines == 0;
+    return lists && a->passes == b->passes && memcmp(a->pass, b->pass, sizeof a->pass) == 0 &&
+           a->payload == b->payload && a->payload_in == b->payload_in;
+}
+
+/* --- moving --- */
+
+struct job {
+    const struct cc_roofline *r;
+    const struct cc_pattern *p;
+    const uint8_t *filled;
+    const struct cc_loop *how;
+    unsigned pass, sink[CC_PARTS_MAX];
+};
+
+/* A thread's share of the streams, of the payload and of the list. */
+static void move_part(void *arg, int part)
+{
+    struct job *j = arg;
+    const struct cc_roofline *r = j->r;
+    const struct cc_pattern *p = j->p;
+    size_t payload = j->pass + 1 == p->passes ? (size_t)(p->payload * (double)r->values) : 0;
+    bool updates_lines = p->line != NULL && j->filled == NULL;
+    size_t list = updates_lines ? p->lines * sizeof *p->line : 0;
+    payload = payload > list ? (payload - list) / LINE : 0;
+    size_t begin = cc_part_begin(r->values, r->threads, part, LINE / sizeof(float));
+    size_t end = cc_part_begin(r->values, r->threads, part + 1, LINE / sizeof(float));
+    size_t payload_begin = cc_part_begin(payload, r->threads, part, 1) * LINE;
+    size_t line_begin = cc_part_begin(p->lines, r->threads, part, 1);
+    struct cc_moves m = {
+        .reads = p->pass[j->pass].reads,
+        .updates = p->pass[j->pass].updates,
+        .writes = p->pass[j->pass].writes,
+        .stream_bytes = (end - begin) * sizeof(float),
+        .payload = r->payload + payload_begin,
+        .payload_bytes = cc_part_begin(payload, r->threads, part + 1, 1) * LINE - payload_begin,
+        .payload_in = p->payload_in,
+        .line = updates_lines ? p->line + line_begin : NULL,
+        .line_count = cc_part_begin(p->lines, r->threads, part + 1, 1) - line_begin,
+        .filled = j->filled,
+        .first_bit = begin / (LINE / sizeof(float)),
+    };
+    for (unsigned s = 0; s < CC_STREAMS; s++)
+        if (r->stream[s] != NULL)
+            m.stream[s] = r->stream[s] + (updates_lines ? 0 : begin * sizeof(float));
+    j->sink[part] = r->kernel->move(&m, j->how);
+}
+
+static unsigned move(const struct cc_roofline *r, const struct limit *l, const struct cc_loop *how)
+{
+    const struct cc_pattern *p = &l->pattern;
+    struct job j = {.r = r, .p = p, .filled = l->filled, .how = how};
     unsigned all = 0;
-    for (size_t i = 0; i < p->values; i += block) {
-        size_t n = p->values - i < block ? p->values - i : block;
-        size_t begin = aligned((size_t)((double)i * bytes_per_value));
-        size_t end = aligned((size_t)((double)(i + n) * bytes_per_value));
-        for (size_t s = 0; s < p->reads; s++)
-            all |= k->read(r->stream[s] + i, n);
-        for (size_t s = p->reads; s < p->reads + p->updates; s++)
-            k->update(r->stream[s] + i, n);
-        if (p->outputs > 0) {
-            all |= k->read((const float *)(const void *)(r->payload + begin), (end - begin) / 4);
-            write(r->stream[0] + i, aligned(n * sizeof(float)));
-        } else {
-            write(r->payload + begin, end - begin);
-        }
+    for (j.pass = 0; j.pass < p->passes; j.pass++) {
+        cc_parallel(r->threads, move_part, &j);
+        for (int i = 0; i < r->threads; i++)
+            all |= j.sink[i];
     }
     return all;
 }
 
-/* The best time of the passes, in seconds. */
-static double best_seconds(struct streams *r, const struct cc_pattern *passes, size_t count)
+static double seconds_of(struct cc_roofline *r, const struct limit *l, const struct cc_loop *how)
 {
-    static const size_t blocks[] = {256, 1024, 8192, 1 << 18};
-    double best = INFINITY;
-    volatile unsigned sink = 0;
-    for (int i = 0; i < REPEATS; i++) {
-        for (size_t b = 0; b < 2 * sizeof blocks / sizeof blocks[0]; b++) {
-            double begin = cc_now();
-            for (size_t p = 0; p < count; p++)
-                sink = one_pass(r, &passes[p], blocks[b / 2], b % 2 == 1);
-            best = fmin(best, cc_now() - begin);
-        }
-    }
-    (void)sink;
-    return best;
+    cc_cool(&r->cooler);
+    double begin = cc_now();
+    r->sink = move(r, l, how);
+    return cc_now() - begin;
 }
 
-int cc_roofline_measure(const struct cc_spec *s, size_t values, double payload_bytes,
-                        struct cc_limits *out, struct cc_error *e)
+/* --- the run --- */
+
+struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, struct cc_error *e)
 {
-    size_t least = 2 * cc_cache_bytes() / sizeof(float);
-    *out = (struct cc_limits){0};
-    if (s->scheme->traffic == NULL || values < least)
-        return CC_OK;
-    struct cc_traffic t = s->scheme->traffic(s->params);
-    if (t.passes == 0)
-        return CC_OK;
-    struct cc_pattern encode[2];
-    size_t payload = (size_t)(payload_bytes * ((double)least / (double)values)), most = 1;
-    for (unsigned i = 0; i < t.passes; i++) {
-        bool last = i + 1 == t.passes;
-        encode[i] = (struct cc_pattern){.values = least,
-                                        .reads = t.pass[i].reads,
-                                        .updates = t.pass[i].updates,
-                                        .payload_bytes = last ? payload : 0};
-        size_t streams = t.pass[i].reads + t.pass[i].updates;
-        most = streams > most ? streams : most;
+    struct cc_roofline *r = cc_alloc0(sizeof *r, e);
+    if (r == NULL)
+        return NULL;
+    values = values < MOST_VALUES ? values : MOST_VALUES;
+    r->values = values / (LINE / sizeof(float)) * (LINE / sizeof(float));
+    r->threads = threads < CC_PARTS_MAX ? threads : CC_PARTS_MAX;
+    r->most = most;
+    r->round = 1;
+    r->kernel = cc_memory_best();
+    if (cc_cooler_open(&r->cooler, e) == CC_OK)
+        return r;
+    cc_roofline_free(r);
+    return NULL;
+}
+
+static void free_limit(struct limit *l)
+{
+    free((void *)(uintptr_t)l->pattern.line);
+    free(l->filled);
+    free(l->seconds);
+}
+
+void cc_roofline_free(struct cc_roofline *r)
+{
+    if (r == NULL)
+        return;
+    for (size_t i = 0; i < r->limits; i++)
+        free_limit(&r->limit[i]);
+    for (unsigned s = 0; s < CC_STREAMS; s++)
+        free(r->stream[s]);
+    cc_cooler_close(&r->cooler);
+    free(r->payload);
+    free(r->limit);
+    free(r);
+}
+
+/* Memory for a pattern, allocated and touched as a codec's. */
+static int make_room(struct cc_roofline *r, const struct cc_pattern *p, struct cc_error *e)
+{
+    unsigned streams = 1;
+    size_t payload = (size_t)(p->payload * (double)r->values) + LINE;
+    for (unsigned i = 0; i < p->passes; i++) {
+        unsigned here = p->pass[i].reads + p->pass[i].updates + p->pass[i].writes;
+        streams = here > streams ? here : streams;
     }
-    const struct cc_pattern decode = {.values = least, .payload_bytes = payload, .outputs = 1};
-    struct streams r;
-    int status = streams_alloc(most, least, payload, &r, e);
-    if (status != CC_OK)
-        return status;
-    double bytes = 1e-9 * (double)least * sizeof(float);
-    out->encode = bytes / best_seconds(&r, encode, t.passes);
-    out->decode = bytes / best_seconds(&r, &decode, 1);
-    streams_free(&r);
+    for (unsigned s = 0; s < streams; s++) {
+        if (r->stream[s] == NULL)
+            r->stream[s] = cc_alloc0(r->values * sizeof(float), e);
+        if (r->stream[s] == NULL)
+            return CC_FAIL;
+    }
+    if (r->payload_bytes < payload) {
+        free(r->payload);
+        r->payload = cc_alloc0(payload, e);
+        r->payload_bytes = r->payload != NULL ? payload : 0;
+    }
+    return r->payload != NULL ? CC_OK : CC_FAIL;
+}
+
+/* The kept loops are those with the best times of a few trials. */
+static void choose_loops(struct cc_roofline *r, struct limit *l)
+{
+    bool updates_lines = l->pattern.line != NULL && l->filled == NULL;
+    const struct cc_loop *from = updates_lines ? list_loops : loops;
+    size_t count = updates_lines ? LIST_LOOPS : LOOPS;
+    double best[LOOPS];
+    for (size_t i = 0; i < count; i++)
+        best[i] = INFINITY;
+    for (size_t trial = 0; trial < TRIALS; trial++)
+        for (size_t i = 0; i < count; i++)
+            best[i] = fmin(best[i], seconds_of(r, l, &from[i]));
+    for (size_t k = 0; k < KEPT; k++) {
+        size_t fastest = 0;
+        for (size_t i = 1; i < count; i++)
+            fastest = best[i] < best[fastest] ? i : fastest;
+        l->kept[k] = from[fastest];
+        best[fastest] = INFINITY;
+    }
+}
+
+/* The part of a list that lies in the streams; as bits where zeros are to be written. */
+static int copy_lines(const struct cc_roofline *r, struct limit *l, struct cc_error *e)
+{
+    struct cc_pattern *p = &l->pattern;
+    const uint32_t *from = p->line;
+    size_t all = r->values * sizeof(float) / LINE;
+    if (from == NULL)
+        return CC_OK;
+    while (p->lines > 0 && from[p->lines - 1] >= all)
+        p->lines--;
+    uint32_t *copy = cc_alloc(p->lines * sizeof *copy, e);
+    p->line = copy;
+    if (copy == NULL)
+        return CC_FAIL;
+    memcpy(copy, from, p->lines * sizeof *copy);
+    if (p->pass[0].writes == 0)
+        return CC_OK;
+    l->filled = cc_alloc0(all / 8 + 1, e);
+    for (size_t i = 0; l->filled != NULL && i < p->lines; i++)
+        l->filled[copy[i] / 8] |= (uint8_t)(1U << copy[i] % 8);
+    return l->filled != NULL ? CC_OK : CC_FAIL;
+}
+
+int cc_roofline_add(struct cc_roofline *r, const struct cc_pattern *p, size_t *index,
+                    struct cc_error *e)
+{
+    struct limit l = {.pattern = *p};
+    l.pattern.payload = floor(p->payload * 16) / 16;
+    for (size_t i = 0; i < r->limits; i++) {
+        if (same(&r->limit[i].pattern, &l.pattern)) {
+            *index = i;
+            return CC_OK;
+        }
+    }
+    void *list = r->limit;
+    if (make_room(r, &l.pattern, e) != CC_OK ||
+        cc_grow(&list, &r->capacity, r->limits + 1, sizeof l, e) != CC_OK)
+        return CC_FAIL;
+    r->limit = list;
+    int status = copy_lines(r, &l, e);
+    l.seconds = status == CC_OK ? cc_alloc(KEPT * r->most * sizeof(double), e) : NULL;
+    if (l.seconds == NULL) {
+        free_limit(&l);
+        return CC_FAIL;
+    }
+    choose_loops(r, &l);
+    *index = r->limits;
+    r->limit[r->limits++] = l;
     return CC_OK;
+}
+
+void cc_roofline_round(struct cc_roofline *r)
+{
+    r->round++;
+}
+
+void cc_roofline_sample(struct cc_roofline *r, size_t index, size_t sample)
+{
+    struct limit *l = &r->limit[index];
+    if (l->round == r->round)
+        return;
+    l->round = r->round;
+    for (size_t k = 0; k < KEPT; k++)
+        l->seconds[k * r->most + sample] = seconds_of(r, l, &l->kept[k]);
+}
+
+double cc_roofline_limit(struct cc_roofline *r, size_t index, size_t samples)
+{
+    double best = INFINITY;
+    for (size_t k = 0; k < KEPT && samples > 0; k++)
+        best = fmin(best, cc_stats_of(&r->limit[index].seconds[k * r->most], samples).median);
+    return samples > 0 ? 4e-9 * (double)r->values / best : 0;
 }

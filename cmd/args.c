@@ -227,8 +227,8 @@ static int check_operands(const struct cc_args *args, struct cc_error *e)
 /* Whether one of the command's own files is `path`, or a directory of them holds it. */
 static bool is_input(const struct cc_args *args, const char *path)
 {
-    static const char *const readers[] = {"trace", "net"};
-    const char *input[CC_MAX_OPERANDS + 2];
+    static const char *const readers[] = {"trace", "net", "profile", "pull-profile", "calibration"};
+    const char *input[CC_MAX_OPERANDS + 5];
     char *copy = strdup(path), *parent = copy == NULL ? NULL : dirname(copy);
     size_t n = 0;
     bool same = false;
@@ -261,7 +261,7 @@ static int check_output(const struct cc_args *args, struct cc_error *e)
     const char *path = cc_arg(args, "output");
     if (path == NULL)
         return CC_OK;
-    int status = cc_format_of_path(path, &unused, e);
+    int status = args->command->own_output ? CC_OK : cc_format_of_path(path, &unused, e);
     if (status == CC_OK && is_input(args, path))
         status = cc_usage(
             e, "--output %s: the command's own files are there; give the result another place",
@@ -301,7 +301,8 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
     cc_spec_list_free(&at.group);
     int format = CC_FORMAT_TABLE;
     cc_arg_choice(args, "format", &format);
-    args->format = (enum cc_format)format;
+    if (!command->own_output)
+        args->format = (enum cc_format)format;
     args->quiet = cc_arg(args, "quiet") != NULL;
     args->help = cc_arg(args, "help") != NULL;
     if (status != CC_OK || args->help)

@@ -12,7 +12,7 @@
 #include "schemes/spec.h"
 
 /* One option. A table ends with an option without a name. Every option but `--scheme` is given at
- * most once; the last one counts. */
+ * most once; the last one counts. A command's option stands for the common one of its name. */
 struct cc_option {
     const char *name;           /* without the dashes */
     const char *value;          /* what its argument is called ("PATH"); NULL: it takes none */
@@ -34,6 +34,7 @@ struct cc_command {
     const struct cc_option *options;
     const struct cc_column *columns;                                /* of its record */
     enum { CC_NO_SCHEME, CC_ONE_SCHEME, CC_SCHEMES } takes_schemes; /* --scheme, and parameters */
+    bool own_output; /* it prints and writes its result itself: no record */
     int (*run)(struct cc_args *args, struct cc_error *e);
 };
 
@@ -83,7 +84,8 @@ void cc_help_group(const char *group, FILE *out); /* "trace": its commands */
 void cc_help_command(const struct cc_command *c, FILE *out);
 void cc_help_man(FILE *out);
 
-extern const struct cc_command cc_command_bench, cc_command_schemes, cc_command_encode,
+extern const struct cc_command cc_command_bench, cc_command_schemes, cc_command_nets,
+    cc_command_model, cc_command_advise, cc_command_paper, cc_command_plot, cc_command_encode,
     cc_command_decode, cc_command_trace_info, cc_command_trace_synth, cc_command_trace_convert;
 
 #endif

@@ -70,9 +70,20 @@ static void option_text(const struct cc_option *o, char *text, size_t cap)
         (void)snprintf(text, cap, "%s", o->help);
 }
 
-static void options(FILE *out, const struct cc_option *table)
+static bool has_option(const struct cc_option *table, const char *name)
+{
+    for (const struct cc_option *o = table; o != NULL && o->name != NULL; o++)
+        if (strcmp(o->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Those of the table that `own` has not, which may be NULL. */
+static void options(FILE *out, const struct cc_option *table, const struct cc_option *own)
 {
     for (const struct cc_option *o = table; o->name != NULL; o++) {
+        if (has_option(own, o->name))
+            continue;
         char name[96], text[768];
         option_name(o, name, sizeof name);
         option_text(o, text, sizeof text);
@@ -132,8 +143,8 @@ void cc_help_command(const struct cc_command *c, FILE *out)
                       c->takes_schemes == CC_ONE_SCHEME ? one_scheme_help : scheme_help);
         left_and_text(out, "--NAME VALUE", parameter_help);
     }
-    options(out, c->options);
-    options(out, cc_common_options);
+    options(out, c->options, NULL);
+    options(out, cc_common_options, c->options);
     if (c->columns[0].key != NULL) {
         fprintf(out, "\nColumns of the result:\n");
         columns(out, c->columns);

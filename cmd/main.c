@@ -10,12 +10,17 @@
 /* clang-format off */
 const struct cc_command *const cc_commands[] = {
     &cc_command_bench,
+    &cc_command_model,
+    &cc_command_advise,
     &cc_command_schemes,
+    &cc_command_nets,
+    &cc_command_paper,
     &cc_command_trace_info,
     &cc_command_trace_synth,
     &cc_command_trace_convert,
     &cc_command_encode,
     &cc_command_decode,
+    &cc_command_plot,
     NULL,
 };
 /* clang-format on */
@@ -86,6 +91,7 @@ static int output(struct cc_args *args, int status, struct cc_error *e)
     if (status != CC_OK)
         (void)snprintf(r->error, sizeof r->error, "%s", e->text);
     bool anything = status == CC_OK || r->row_count > 0 || args->format == CC_FORMAT_JSON;
+    anything = anything && !args->command->own_output;
     int printed = CC_OK;
     if (anything)
         printed = cc_record_print(r, args->format, stdout, e);

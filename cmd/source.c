@@ -1,7 +1,11 @@
 #include "cmd/source.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/memory.h"
+#include "core/units.h"
 #include "models/net.h"
 
 static int refuse_both(const struct cc_args *args, const char *a, const char *b, struct cc_error *e)
@@ -28,39 +32,101 @@ int cc_source_net(const struct cc_args *args, struct cc_net **out, struct cc_err
     return status;
 }
 
-int cc_source_synth(const struct cc_args *args, const struct cc_synth *how, struct cc_trace **out,
-                    struct cc_error *e)
+/* The trace of a net's tensors, as the other options say. */
+static int synth_of(const struct cc_args *args, const struct cc_synth *how,
+                    const struct cc_net *net, struct cc_trace **out, struct cc_error *e)
 {
     struct cc_synth made = *how;
-    struct cc_net *net;
     int distribution = CC_MIXTURE;
     made.seed = 1;
     made.decay = 0.1; /* as in captured gradients: docs/traces.md */
     int status = cc_arg_count(args, "seed", 0, CC_MAX_SEED, &made.seed, e);
-    if (status == CC_OK)
-        status = cc_source_net(args, &net, e);
     if (status != CC_OK)
         return status;
     cc_arg_choice(args, "synthetic", &distribution);
     made.distribution = (enum cc_distribution)distribution;
-    status = cc_trace_synth(&made, net->tensors, net->count, net->name, out, e);
+    return cc_trace_synth(&made, net->tensors, net->count, net->name, out, e);
+}
+
+int cc_source_synth(const struct cc_args *args, const struct cc_synth *how, struct cc_trace **out,
+                    struct cc_error *e)
+{
+    struct cc_net *net;
+    int status = cc_source_net(args, &net, e);
+    if (status != CC_OK)
+        return status;
+    status = synth_of(args, how, net, out, e);
     cc_net_free(net);
+    return status;
+}
+
+/* How bench and its like make traces. */
+static int synth_steps(const struct cc_args *args, struct cc_synth *how, struct cc_error *e)
+{
+    uint64_t steps = 8;
+    int status = cc_arg_count(args, "steps", 1, 1000000, &steps, e);
+    *how = (struct cc_synth){.steps = (size_t)steps, .ranks = 1, .pulls = true};
     return status;
 }
 
 int cc_source_open(const struct cc_args *args, struct cc_trace **out, struct cc_error *e)
 {
     static const char *const others[] = {"synthetic", "net", "values"};
-    uint64_t steps = 8;
+    struct cc_synth how;
     int status = CC_OK;
     for (size_t i = 0; status == CC_OK && i < sizeof others / sizeof others[0]; i++)
         status = refuse_both(args, "trace", others[i], e);
     if (status == CC_OK && cc_arg(args, "trace") != NULL)
         return cc_trace_open(cc_arg(args, "trace"), out, e);
     if (status == CC_OK)
-        status = cc_arg_count(args, "steps", 1, 1000000, &steps, e);
+        status = synth_steps(args, &how, e);
+    return status == CC_OK ? cc_source_synth(args, &how, out, e) : status;
+}
+
+int cc_source_open_values(const struct cc_args *args, const char *label, size_t values,
+                          struct cc_trace **out, struct cc_error *e)
+{
+    struct cc_synth how;
+    struct cc_net *net;
+    int status = refuse_both(args, "trace", "values", e);
+    if (status == CC_OK)
+        status = refuse_both(args, "net", "values", e);
+    if (status == CC_OK)
+        status = synth_steps(args, &how, e);
+    if (status == CC_OK)
+        status = cc_net_flat(label, values, &net, e);
     if (status != CC_OK)
         return status;
-    struct cc_synth how = {.steps = (size_t)steps, .ranks = 1, .pulls = true};
-    return cc_source_synth(args, &how, out, e);
+    status = synth_of(args, &how, net, out, e);
+    cc_net_free(net);
+    return status;
+}
+
+int cc_source_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e)
+{
+    size_t capacity = 0, used = 0;
+    void *list = NULL;
+    int status = CC_OK;
+    for (const char *at = text; at != NULL && status == CC_OK;) {
+        char item[32];
+        size_t length = strcspn(at, ",");
+        uint64_t values = 0;
+        (void)snprintf(item, sizeof item, "%.*s", length < sizeof item ? (int)length : 31, at);
+        status = cc_parse_count(item, &values, e);
+        if (status == CC_OK && (values < 1 || values > SIZE_MAX / 64))
+            status = cc_usage(e, "%s is not between 1 and %zu", item, SIZE_MAX / 64);
+        if (status == CC_OK)
+            status = cc_grow(&list, &capacity, used + 1, sizeof(size_t), e);
+        if (status == CC_OK)
+            ((size_t *)list)[used++] = (size_t)values;
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    if (status == CC_OK) {
+        *out = list;
+        *count = used;
+        return CC_OK;
+    }
+    cc_error_in(e, "--values");
+    free(list);
+    return status;
 }

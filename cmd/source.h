@@ -16,7 +16,8 @@
     {.name = "net", .value = "NAME|FILE", .def = "resnet110",                                      \
      .help = "make the tensors of this net: a name, or a .json file of the same form"},            \
     {.name = "values", .value = "COUNT",                                                           \
-     .help = "instead of a net's tensors, make a single one of so many values, as in 25M"},        \
+     .help = "instead of a net's tensors, make a single one of so many values, as in 25M (bench "     \
+             "takes several, as in 1K,100K,10M, one after the other)"},        \
     {.name = "seed", .value = "N", .def = "1",                                                     \
      .help = "of the random numbers: synthetic values and stochastic schemes"}
 #define CC_SOURCE_OPTIONS                                                                          \
@@ -31,6 +32,14 @@
  * pushes and the server's pulls. It is for the caller to use only the first --steps of a captured
  * trace, and to close *out, which is set on success only. */
 int cc_source_open(const struct cc_args *args, struct cc_trace **out, struct cc_error *e);
+
+/* The same for a single tensor of so many values, whatever --values says; `label` becomes a part of
+ * the trace's name. */
+int cc_source_open_values(const struct cc_args *args, const char *label, size_t values,
+                          struct cc_trace **out, struct cc_error *e);
+
+/* The sizes of a list like that of --values, "1K,10K"; *out is to be freed. */
+int cc_source_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e);
 
 /* The net of --net or --values, by default resnet110; free it with cc_net_free. */
 int cc_source_net(const struct cc_args *args, struct cc_net **out, struct cc_error *e);

@@ -21,15 +21,21 @@ static size_t read_cache_bytes(void)
     return most > 0 ? most : (size_t)32 << 20;
 }
 
+static atomic_size_t known;
+
 size_t cc_cache_bytes(void)
 {
-    static atomic_size_t known;
     size_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
     if (bytes == 0) {
         bytes = read_cache_bytes();
         atomic_store_explicit(&known, bytes, memory_order_relaxed);
     }
     return bytes;
+}
+
+void cc_cache_force(size_t bytes)
+{
+    atomic_store_explicit(&known, bytes, memory_order_relaxed);
 }
 
 bool cc_write_past(size_t bytes)

@@ -11,8 +11,20 @@
 
 enum cc_file_format { CC_SAFETENSORS, CC_NPY, CC_CSV };
 
-/* How values are stored: little-endian binary, or as decimal text. */
-enum cc_dtype { CC_F32, CC_F16, CC_BF16, CC_F64, CC_DECIMAL };
+/* How values are stored: little-endian binary, or as decimal text. What comes after CC_DECIMAL has
+ * a shape and cannot be loaded: only cc_safetensors_shapes gives it. */
+enum cc_dtype {
+    CC_F32,
+    CC_F16,
+    CC_BF16,
+    CC_F64,
+    CC_DECIMAL,
+    CC_FLOAT8, /* floats of 8 bits, of any kind */
+    CC_WHOLE8, /* whole numbers and truth values, by their bits */
+    CC_WHOLE16,
+    CC_WHOLE32,
+    CC_WHOLE64
+};
 
 struct cc_stored {
     char *name;

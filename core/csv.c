@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/units.h"
+
 #define MAX_FIELD 64   /* bytes that a number may take */
 #define MAX_NAME  4096 /* and a name in the first line */
 
@@ -37,30 +39,6 @@ static void fail(struct reader *r, const char *what, const char *text)
     r->failed = true;
 }
 
-/* Whether text is a decimal number: no hexadecimal, inf, nan, or rubbish after it. */
-static bool is_number(const char *text, size_t length)
-{
-    const char *p = text + (*text == '-' || *text == '+');
-    size_t whole = strspn(p, "0123456789"), fraction = 0;
-    p += whole;
-    if (*p == '.') {
-        p++;
-        fraction = strspn(p, "0123456789");
-        p += fraction;
-    }
-    if (whole + fraction == 0)
-        return false;
-    if (*p == 'e' || *p == 'E') {
-        p++;
-        p += *p == '-' || *p == '+';
-        size_t digits = strspn(p, "0123456789");
-        if (digits == 0)
-            return false;
-        p += digits;
-    }
-    return p == text + length;
-}
-
 static void take_number(struct reader *r, const char *text)
 {
     float v = strtof_l(text, NULL, c_locale);
@@ -82,7 +60,7 @@ static void on_field(void *data, size_t length, void *context)
     bool first_row = r->columns == 0 && !r->named;
     if (length == 0) {
         fail(r, "is empty", "");
-    } else if (length <= MAX_FIELD && is_number(text, length)) {
+    } else if (length <= MAX_FIELD && cc_is_decimal(text, length)) {
         if (r->names > 0)
             fail(r, "a number among names: '", text);
         else

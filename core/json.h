@@ -22,6 +22,17 @@ int cc_json_parse(const char *text, size_t length, cJSON **out, struct cc_error 
  * which. */
 bool cc_json_size(const cJSON *item, size_t *out);
 
+/* For readers that know every key. Messages name the key and not the object. */
+
+/* Refuses keys that are not in the list, which ends with NULL; the nearest is named. */
+int cc_json_keys(const cJSON *object, const char *const *allowed, struct cc_error *e);
+/* A string that may be missing; *out is then NULL. It belongs to the object. */
+int cc_json_text(const cJSON *object, const char *key, const char **out, struct cc_error *e);
+/* A string that is there and not empty. */
+int cc_json_need_text(const cJSON *object, const char *key, const char **out, struct cc_error *e);
+/* A number from 0 to 1e30 that may be missing; *out is then left as it is. */
+int cc_json_amount(const cJSON *object, const char *key, double *out, struct cc_error *e);
+
 /* Whether text[0, length) is valid UTF-8; *where is the first bad byte otherwise. */
 bool cc_utf8_valid(const uint8_t *text, size_t length, size_t *where);
 

@@ -16,6 +16,13 @@
 #define CC_SUM_BLOCK 4096
 #define CC_SUM_LANES 16
 
+/* How many blocks. Their sums, taken by several threads, are added in order to what one would
+ * give. */
+static inline size_t cc_sum_blocks(size_t n)
+{
+    return n / CC_SUM_BLOCK + (n % CC_SUM_BLOCK != 0);
+}
+
 struct k_reduce {
     /* max of the bits of |x[i]|; 0 for n = 0. */
     uint32_t (*absmax)(const float *x, size_t n);
@@ -25,6 +32,9 @@ struct k_reduce {
     double (*sum_sq)(const float *x, size_t n);
 };
 CC_KERNELS(k_reduce)
+
+/* The max of the bits of |x[i] + r[i]|, or of |x[i]| where r is NULL, by so many threads. */
+uint32_t cc_absmax(const float *x, const float *r, size_t n, int threads);
 
 /* Whether a maximum of magnitude bits says that every value was finite. */
 static inline int cc_finite_bits(uint32_t absmax)

@@ -2,7 +2,9 @@
  * compiler turns them into vectors, and the order of additions is fixed by the source. */
 #include "core/reduce.h"
 
-static uint32_t absmax(const float *x, size_t n)
+#include "core/tile.h"
+
+static inline uint32_t absmax_page(const float *x, size_t n)
 {
     uint32_t m = 0;
     for (size_t i = 0; i < n; i++) {
@@ -12,7 +14,7 @@ static uint32_t absmax(const float *x, size_t n)
     return m;
 }
 
-static uint32_t absmax_add(const float *x, const float *r, size_t n)
+static inline uint32_t absmax_add_page(const float *x, const float *r, size_t n)
 {
     uint32_t m = 0;
     for (size_t i = 0; i < n; i++) {
@@ -20,6 +22,31 @@ static uint32_t absmax_add(const float *x, const float *r, size_t n)
         m = bits > m ? bits : m;
     }
     return m;
+}
+
+static uint32_t absmax(const float *x, size_t n)
+{
+    uint32_t most = 0;
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
+        cc_next_page(x + i);
+        uint32_t bits = absmax_page(x + i, m);
+        most = bits > most ? bits : most;
+    }
+    return most;
+}
+
+static uint32_t absmax_add(const float *x, const float *r, size_t n)
+{
+    uint32_t most = 0;
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
+        cc_next_page(x + i);
+        cc_next_page(r + i);
+        uint32_t bits = absmax_add_page(x + i, r + i, m);
+        most = bits > most ? bits : most;
+    }
+    return most;
 }
 
 /* TERM is an expression in a, the value at one index. */

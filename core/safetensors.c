@@ -13,26 +13,51 @@
 
 /* --- reading --- */
 
-static int parse_dtype(const char *text, enum cc_dtype *out, struct cc_error *e)
+static const struct {
+    const char *name;
+    enum cc_dtype dtype;
+} dtypes[] = {
+    {"F32", CC_F32},
+    {"F16", CC_F16},
+    {"BF16", CC_BF16},
+    {"F64", CC_F64},
+    {"BOOL", CC_WHOLE8},
+    {"U8", CC_WHOLE8},
+    {"I8", CC_WHOLE8},
+    {"U16", CC_WHOLE16},
+    {"I16", CC_WHOLE16},
+    {"U32", CC_WHOLE32},
+    {"I32", CC_WHOLE32},
+    {"U64", CC_WHOLE64},
+    {"I64", CC_WHOLE64},
+    {"F8_E5M2", CC_FLOAT8},
+    {"F8_E4M3", CC_FLOAT8},
+    {"F8_E8M0", CC_FLOAT8},
+    {"F8_E4M3FNUZ", CC_FLOAT8},
+    {"F8_E5M2FNUZ", CC_FLOAT8},
+};
+
+/* `shapes`: values need not be loaded. */
+static int parse_dtype(const char *text, bool shapes, enum cc_dtype *out, struct cc_error *e)
 {
-    static const char *const read[] = {
-        [CC_F32] = "F32", [CC_F16] = "F16", [CC_BF16] = "BF16", [CC_F64] = "F64"};
-    for (unsigned i = 0; i < sizeof read / sizeof read[0]; i++) {
-        if (strcmp(text, read[i]) == 0) {
-            *out = (enum cc_dtype)i;
+    static const char *const refused[] = {"F4", "F6_E2M3", "F6_E3M2", "C64"};
+    bool known = false;
+    for (unsigned i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++) {
+        if (strcmp(text, dtypes[i].name) != 0)
+            continue;
+        if (shapes || dtypes[i].dtype < CC_DECIMAL) {
+            *out = dtypes[i].dtype;
             return CC_OK;
         }
+        known = true;
     }
-    static const char *const known[] = {
-        "BOOL", "U8",      "I8",      "U16",     "I16",         "U32",
-        "I32",  "U64",     "I64",     "F8_E5M2", "F8_E4M3",     "F8_E8M0",
-        "F4",   "F6_E2M3", "F6_E3M2", "C64",     "F8_E4M3FNUZ", "F8_E5M2FNUZ"};
-    for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(text, known[i]) == 0)
-            return cc_fail(e,
-                           "its dtype is %s; only F32, F16, BF16 and F64 are read: convert it, "
-                           "or leave it out",
-                           text);
+    for (unsigned i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        known |= strcmp(text, refused[i]) == 0;
+    if (known)
+        return cc_fail(e,
+                       "its dtype is %s; only F32, F16, BF16 and F64 are read: convert it, "
+                       "or leave it out",
+                       text);
     return cc_fail(e, "unknown dtype \"%.40s\"", text);
 }
 
@@ -54,8 +79,8 @@ static int parse_shape(const cJSON *list, struct cc_shape *out, struct cc_error 
 }
 
 /* Sets t but for the name; *end is where its bytes end. */
-static int parse_tensor(const cJSON *object, size_t data_size, struct cc_stored *t, size_t *end,
-                        struct cc_error *e)
+static int parse_tensor(const cJSON *object, size_t data_size, bool shapes, struct cc_stored *t,
+                        size_t *end, struct cc_error *e)
 {
     if (!cJSON_IsObject(object))
         return cc_fail(e, "is not described by an object");
@@ -77,7 +102,7 @@ static int parse_tensor(const cJSON *object, size_t data_size, struct cc_stored 
                                        : "data_offsets");
     if (!cJSON_IsString(dtype))
         return cc_fail(e, "its dtype is not a string");
-    if (parse_dtype(dtype->valuestring, &t->dtype, e) != CC_OK ||
+    if (parse_dtype(dtype->valuestring, shapes, &t->dtype, e) != CC_OK ||
         parse_shape(shape, &t->shape, e) != CC_OK)
         return CC_FAIL;
     size_t begin;
@@ -145,7 +170,7 @@ static int parse_metadata(const cJSON *object, struct cc_contents *out, struct c
     return CC_OK;
 }
 
-static int parse_header(const cJSON *root, size_t data_start, size_t data_size,
+static int parse_header(const cJSON *root, size_t data_start, size_t data_size, bool shapes,
                         struct cc_contents *out, struct cc_error *e)
 {
     for (const cJSON *c = root->child; c != NULL; c = c->next) {
@@ -158,7 +183,7 @@ static int parse_header(const cJSON *root, size_t data_start, size_t data_size,
         size_t end;
         if (cc_tensor_name_check(c->string, e) != CC_OK)
             return CC_FAIL;
-        if (parse_tensor(c, data_size, &t, &end, e) != CC_OK) {
+        if (parse_tensor(c, data_size, shapes, &t, &end, e) != CC_OK) {
             cc_error_in(e, "tensor \"%.200s\"", c->string);
             return CC_FAIL;
         }
@@ -168,8 +193,8 @@ static int parse_header(const cJSON *root, size_t data_start, size_t data_size,
     return check_cover(out, data_start, data_size, e);
 }
 
-int cc_safetensors_parse(const uint8_t *bytes, size_t size, struct cc_contents *out,
-                         struct cc_error *e)
+static int parse(const uint8_t *bytes, size_t size, bool shapes, struct cc_contents *out,
+                 struct cc_error *e)
 {
     if (size < 8)
         return cc_fail(e,
@@ -195,9 +220,21 @@ int cc_safetensors_parse(const uint8_t *bytes, size_t size, struct cc_contents *
         return CC_FAIL;
     }
     size_t data_start = 8 + (size_t)length;
-    int status = parse_header(root, data_start, size - data_start, out, e);
+    int status = parse_header(root, data_start, size - data_start, shapes, out, e);
     cJSON_Delete(root);
     return status;
+}
+
+int cc_safetensors_parse(const uint8_t *bytes, size_t size, struct cc_contents *out,
+                         struct cc_error *e)
+{
+    return parse(bytes, size, false, out, e);
+}
+
+int cc_safetensors_shapes(const uint8_t *bytes, size_t size, struct cc_contents *out,
+                          struct cc_error *e)
+{
+    return parse(bytes, size, true, out, e);
 }
 
 /* --- writing --- */

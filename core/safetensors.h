@@ -16,6 +16,10 @@
 int cc_safetensors_parse(const uint8_t *bytes, size_t size, struct cc_contents *out,
                          struct cc_error *e);
 
+/* The same for who needs shapes alone: admits tensors whose values cannot be loaded. */
+int cc_safetensors_shapes(const uint8_t *bytes, size_t size, struct cc_contents *out,
+                          struct cc_error *e);
+
 struct cc_safetensors_writer {
     struct cc_outfile out;
     size_t left; /* values still to come */

@@ -96,3 +96,26 @@ int cc_parse_time(const char *text, double *seconds, struct cc_error *e)
     }
     return cc_usage(e, "'%s' is not a time such as 50us, 5ms or 1.5s", text);
 }
+
+bool cc_is_decimal(const char *text, size_t length)
+{
+    const char *p = text + (*text == '-' || *text == '+');
+    size_t whole = strspn(p, "0123456789"), fraction = 0;
+    p += whole;
+    if (*p == '.') {
+        p++;
+        fraction = strspn(p, "0123456789");
+        p += fraction;
+    }
+    if (whole + fraction == 0)
+        return false;
+    if (*p == 'e' || *p == 'E') {
+        p++;
+        p += *p == '-' || *p == '+';
+        size_t digits = strspn(p, "0123456789");
+        if (digits == 0)
+            return false;
+        p += digits;
+    }
+    return p == text + length;
+}

@@ -2,6 +2,7 @@
 #ifndef CC_CORE_UNITS_H
 #define CC_CORE_UNITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,5 +18,9 @@ int cc_parse_rate(const char *text, double *bits_per_s, struct cc_error *e);
 
 /* Seconds: 50us, 5ms, 1.5s, 3ns, 0. Not negative. */
 int cc_parse_time(const char *text, double *seconds, struct cc_error *e);
+
+/* Whether text[0, length), which a NUL follows, is a decimal number: no hexadecimal, inf, nan, or
+ * rubbish after it. */
+bool cc_is_decimal(const char *text, size_t length);
 
 #endif

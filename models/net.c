@@ -11,6 +11,7 @@
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/param.h"
+#include "models/net_impl.h"
 
 /* --- the built-in ones --- */
 
@@ -47,14 +48,18 @@ void cc_net_free(struct cc_net *net)
         free((char *)(uintptr_t)net->tensors[i].name);
     free(net->tensors);
     free(net->share);
+    for (size_t i = 0; i < net->paper_count; i++) {
+        free(net->papers[i].paper);
+        free(net->papers[i].says);
+    }
+    free(net->papers);
     free(net->name);
     free(net->reference);
     free(net->compute_source);
     free(net);
 }
 
-/* A net with room for `capacity` tensors and none yet. */
-static struct cc_net *new_net(size_t capacity, struct cc_error *e)
+struct cc_net *cc_net_new(size_t capacity, struct cc_error *e)
 {
     struct cc_net *net = calloc(1, sizeof *net);
     if (net == NULL) {
@@ -71,33 +76,23 @@ static struct cc_net *new_net(size_t capacity, struct cc_error *e)
     return net;
 }
 
-static int add_tensor(struct cc_net *net, const char *name, const struct cc_shape *shape,
-                      double share, struct cc_error *e)
+int cc_net_add(struct cc_net *net, const char *name, const struct cc_shape *shape, double compute,
+               struct cc_error *e)
 {
-    if (__builtin_add_overflow(net->values, shape->n, &net->values) || net->values > SIZE_MAX / 64)
+    size_t values;
+    if (__builtin_add_overflow(net->values, shape->n, &values) || values > SIZE_MAX / 64)
         return cc_fail(e, "the number of values of all tensors is too large");
     char *copy = cc_strdup(name, e);
     if (copy == NULL)
         return CC_FAIL;
     net->tensors[net->count] = (struct cc_tensor_info){.name = copy, .shape = *shape};
-    net->share[net->count++] = share;
+    net->share[net->count++] = compute;
+    net->values = values;
     net->largest = shape->n > net->largest ? shape->n : net->largest;
     return CC_OK;
 }
 
-/* Makes the shares' sum 1; without any, by the number of values. */
-static void normalize_shares(struct cc_net *net)
-{
-    double sum = 0;
-    for (size_t i = 0; i < net->count; i++)
-        sum += net->share[i];
-    for (size_t i = 0; i < net->count; i++)
-        net->share[i] =
-            sum > 0 ? net->share[i] / sum : (double)net->tensors[i].shape.n / (double)net->values;
-}
-
-/* Texts that are missing are empty. */
-static int set_texts(struct cc_net *net, const char *name, const char *reference,
+int cc_net_set_texts(struct cc_net *net, const char *name, const char *reference,
                      const char *compute_source, struct cc_error *e)
 {
     net->name = cc_strdup(name, e);
@@ -107,16 +102,53 @@ static int set_texts(struct cc_net *net, const char *name, const char *reference
                                                                                       : CC_FAIL;
 }
 
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int check_names(const struct cc_net *net, struct cc_error *e)
+{
+    const char **names = calloc(net->count + 1, sizeof *names);
+    if (names == NULL)
+        return cc_fail(e, "out of memory: %zu tensors", net->count);
+    for (size_t i = 0; i < net->count; i++)
+        names[i] = net->tensors[i].name;
+    qsort(names, net->count, sizeof *names, by_text);
+    int status = CC_OK;
+    for (size_t i = 1; i < net->count && status == CC_OK; i++)
+        if (strcmp(names[i - 1], names[i]) == 0)
+            status = cc_fail(e, "two tensors are named \"%.200s\"; names must differ", names[i]);
+    free(names);
+    return status;
+}
+
+int cc_net_finish(struct cc_net *net, struct cc_error *e)
+{
+    double sum = 0;
+    if (net->count == 0)
+        return cc_fail(e, "no tensors of floats in it");
+    for (size_t i = 0; i < net->count; i++)
+        sum += net->share[i];
+    net->compute = sum;
+    for (size_t i = 0; i < net->count; i++)
+        net->share[i] =
+            sum > 0 ? net->share[i] / sum : (double)net->tensors[i].shape.n / (double)net->values;
+    return check_names(net, e);
+}
+
 int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_error *e)
 {
-    struct cc_net *net = new_net(1, e);
+    struct cc_net *net = cc_net_new(1, e);
     if (net == NULL)
         return CC_FAIL;
     struct cc_shape shape = cc_shape_flat(n);
     int status =
-        n > 0 ? add_tensor(net, CC_ONLY_TENSOR, &shape, 1, e) : cc_fail(e, "a net of no values");
+        n > 0 ? cc_net_add(net, CC_ONLY_TENSOR, &shape, 1, e) : cc_fail(e, "a net of no values");
     if (status == CC_OK)
-        status = set_texts(net, label, NULL, NULL, e);
+        status = cc_net_set_texts(net, label, NULL, NULL, e);
+    if (status == CC_OK)
+        status = cc_net_finish(net, e);
     if (status == CC_OK)
         *out = net;
     else
@@ -125,48 +157,6 @@ int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_erro
 }
 
 /* --- JSON --- */
-
-/* Refuses keys that are not in the list. */
-static int check_keys(const cJSON *object, const char *const *allowed, struct cc_error *e)
-{
-    for (const cJSON *c = object->child; c != NULL; c = c->next) {
-        size_t i = 0;
-        while (allowed[i] != NULL && strcmp(allowed[i], c->string) != 0)
-            i++;
-        if (allowed[i] != NULL)
-            continue;
-        const char *near = cc_nearest(c->string, allowed);
-        return near != NULL
-                   ? cc_fail(e, "unknown key \"%.60s\": did you mean \"%s\"?", c->string, near)
-                   : cc_fail(e, "unknown key \"%.60s\"", c->string);
-    }
-    return CC_OK;
-}
-
-/* A string that may be missing; *out is then NULL. */
-static int get_text(const cJSON *object, const char *key, const char **out, struct cc_error *e)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    *out = NULL;
-    if (item == NULL)
-        return CC_OK;
-    if (!cJSON_IsString(item))
-        return cc_fail(e, "\"%s\" is not a string", key);
-    *out = item->valuestring;
-    return CC_OK;
-}
-
-/* A number >= 0 that may be missing; *out is then left as it is. */
-static int get_amount(const cJSON *object, const char *key, double *out, struct cc_error *e)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (item == NULL)
-        return CC_OK;
-    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > 1e30)
-        return cc_fail(e, "\"%s\" is not a number from 0 to 1e30", key);
-    *out = item->valuedouble;
-    return CC_OK;
-}
 
 static int get_shape(const cJSON *tensor, struct cc_shape *out, struct cc_error *e)
 {
@@ -195,14 +185,13 @@ static int parse_tensor(const cJSON *item, struct cc_net *net, int *computes, st
     double compute = 0;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object with name and shape");
-    if (check_keys(item, keys, e) != CC_OK || get_text(item, "name", &name, e) != CC_OK)
+    if (cc_json_keys(item, keys, e) != CC_OK || cc_json_need_text(item, "name", &name, e) != CC_OK)
         return CC_FAIL;
-    if (name == NULL || name[0] == '\0')
-        return cc_fail(e, "\"name\" is missing or empty");
     for (const char *p = name; *p != '\0'; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             return cc_fail(e, "its name has control characters");
-    if (get_shape(item, &shape, e) != CC_OK || get_amount(item, "compute", &compute, e) != CC_OK) {
+    if (get_shape(item, &shape, e) != CC_OK ||
+        cc_json_amount(item, "compute", &compute, e) != CC_OK) {
         cc_error_in(e, "\"%.100s\"", name);
         return CC_FAIL;
     }
@@ -213,28 +202,7 @@ static int parse_tensor(const cJSON *item, struct cc_net *net, int *computes, st
                        "to none",
                        name, has ? "has" : "has no", has ? "have not" : "have");
     *computes = has;
-    return add_tensor(net, name, &shape, compute, e);
-}
-
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static int check_names(const struct cc_net *net, struct cc_error *e)
-{
-    const char **names = calloc(net->count + 1, sizeof *names);
-    if (names == NULL)
-        return cc_fail(e, "out of memory: %zu tensors", net->count);
-    for (size_t i = 0; i < net->count; i++)
-        names[i] = net->tensors[i].name;
-    qsort(names, net->count, sizeof *names, by_text);
-    int status = CC_OK;
-    for (size_t i = 1; i < net->count && status == CC_OK; i++)
-        if (strcmp(names[i - 1], names[i]) == 0)
-            status = cc_fail(e, "two tensors are named \"%.200s\"; names must differ", names[i]);
-    free(names);
-    return status;
+    return cc_net_add(net, name, &shape, compute, e);
 }
 
 static int parse_tensors(const cJSON *list, struct cc_net *net, struct cc_error *e)
@@ -247,37 +215,67 @@ static int parse_tensors(const cJSON *list, struct cc_net *net, struct cc_error 
             return CC_FAIL;
         }
     }
-    normalize_shares(net);
-    return check_names(net, e);
+    return cc_net_finish(net, e);
+}
+
+/* "papers": a list of {"paper", "says"}, or missing. */
+static int parse_papers(const cJSON *list, struct cc_net *net, struct cc_error *e)
+{
+    static const char *const keys[] = {"paper", "says", NULL};
+    if (list == NULL)
+        return CC_OK;
+    if (!cJSON_IsArray(list))
+        return cc_fail(e, "\"papers\" is not a list");
+    net->papers = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *net->papers);
+    if (net->papers == NULL)
+        return cc_fail(e, "out of memory");
+    for (const cJSON *c = list->child; c != NULL; c = c->next) {
+        const char *paper, *says;
+        if (!cJSON_IsObject(c))
+            return cc_fail(e, "\"papers\": not an object with paper and says");
+        if (cc_json_keys(c, keys, e) != CC_OK ||
+            cc_json_need_text(c, "paper", &paper, e) != CC_OK ||
+            cc_json_need_text(c, "says", &says, e) != CC_OK) {
+            cc_error_in(e, "\"papers\"");
+            return CC_FAIL;
+        }
+        struct cc_net_paper *p = &net->papers[net->paper_count++];
+        p->paper = cc_strdup(paper, e);
+        p->says = cc_strdup(says, e);
+        if (p->paper == NULL || p->says == NULL)
+            return CC_FAIL;
+    }
+    return CC_OK;
 }
 
 static int parse_root(const cJSON *root, struct cc_net **out, struct cc_error *e)
 {
-    static const char *const keys[] = {"schema",         "name",    "reference", "compute_s",
-                                       "compute_source", "tensors", NULL};
+    static const char *const keys[] = {"schema",    "name",           "reference", "papers",
+                                       "compute_s", "compute_source", "tensors",   NULL};
     const char *schema, *name, *reference, *source;
     double compute_s = 0;
     if (!cJSON_IsObject(root))
         return cc_fail(e, "not a JSON object");
-    if (get_text(root, "schema", &schema, e) != CC_OK)
+    if (cc_json_text(root, "schema", &schema, e) != CC_OK)
         return CC_FAIL;
     if (schema == NULL || strcmp(schema, CC_NET_SCHEMA) != 0)
         return cc_fail(e, "\"schema\" must be \"" CC_NET_SCHEMA "\"");
-    if (check_keys(root, keys, e) != CC_OK || get_text(root, "name", &name, e) != CC_OK ||
-        get_text(root, "reference", &reference, e) != CC_OK ||
-        get_text(root, "compute_source", &source, e) != CC_OK ||
-        get_amount(root, "compute_s", &compute_s, e) != CC_OK)
+    if (cc_json_keys(root, keys, e) != CC_OK ||
+        cc_json_need_text(root, "name", &name, e) != CC_OK ||
+        cc_json_text(root, "reference", &reference, e) != CC_OK ||
+        cc_json_text(root, "compute_source", &source, e) != CC_OK ||
+        cc_json_amount(root, "compute_s", &compute_s, e) != CC_OK)
         return CC_FAIL;
-    if (name == NULL || name[0] == '\0')
-        return cc_fail(e, "\"name\" is missing or empty");
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "tensors");
     if (!cJSON_IsArray(list) || list->child == NULL)
         return cc_fail(e, "\"tensors\" must be a list of at least one {\"name\", \"shape\"}");
-    struct cc_net *net = new_net((size_t)cJSON_GetArraySize(list), e);
+    struct cc_net *net = cc_net_new((size_t)cJSON_GetArraySize(list), e);
     if (net == NULL)
         return CC_FAIL;
     net->compute_s = compute_s;
-    int status = set_texts(net, name, reference, source, e);
+    int status = cc_net_set_texts(net, name, reference, source, e);
+    if (status == CC_OK)
+        status = parse_papers(cJSON_GetObjectItemCaseSensitive(root, "papers"), net, e);
     if (status == CC_OK)
         status = parse_tensors(list, net, e);
     if (status == CC_OK)
@@ -299,54 +297,18 @@ int cc_net_parse(const char *text, size_t length, struct cc_net **out, struct cc
 
 /* --- opening --- */
 
-static int from_contents(const char *path, const struct cc_contents *c, struct cc_net **out,
-                         struct cc_error *e)
-{
-    size_t *order;
-    struct cc_net *net;
-    if (c->count == 0)
-        return cc_fail(e, "no tensors in it");
-    if (cc_contents_order(c, &order, e) != CC_OK)
-        return CC_FAIL;
-    net = new_net(c->count, e);
-    int status = net != NULL ? set_texts(net, path, NULL, NULL, e) : CC_FAIL;
-    for (size_t i = 0; i < c->count && status == CC_OK; i++) {
-        const struct cc_stored *s = &c->tensors[order[i]];
-        status = s->shape.n > 0 ? add_tensor(net, s->name, &s->shape, 0, e)
-                                : cc_fail(e, "tensor \"%.200s\" has no values", s->name);
-    }
-    free(order);
-    if (status != CC_OK) {
-        cc_net_free(net);
-        return status;
-    }
-    normalize_shares(net);
-    *out = net;
-    return CC_OK;
-}
-
 static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
     return n > m && strcasecmp(text + n - m, end) == 0;
 }
 
-static int open_file(const char *path, struct cc_net **out, struct cc_error *e)
+static int read_json(const char *path, struct cc_net **out, struct cc_error *e)
 {
     struct cc_map map;
     if (cc_map_open(path, &map, e) != CC_OK)
         return CC_FAIL;
-    int status;
-    if (ends_with(path, ".json")) {
-        status = cc_net_parse((const char *)map.data, map.size, out, e);
-    } else {
-        struct cc_contents c;
-        status = cc_contents_parse(CC_SAFETENSORS, map.data, map.size, &c, e);
-        if (status == CC_OK) {
-            status = from_contents(path, &c, out, e);
-            cc_contents_free(&c);
-        }
-    }
+    int status = cc_net_parse((const char *)map.data, map.size, out, e);
     cc_map_close(&map);
     if (status != CC_OK)
         cc_error_in(e, "%s", path);
@@ -355,7 +317,7 @@ static int open_file(const char *path, struct cc_net **out, struct cc_error *e)
 
 static int unknown(const char *name, struct cc_error *e)
 {
-    char list[256] = "";
+    char list[400] = "";
     size_t used = 0;
     for (size_t i = 0; cc_net_names[i] != NULL && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : ", ",
@@ -372,8 +334,12 @@ static int unknown(const char *name, struct cc_error *e)
 
 int cc_net_open(const char *name, struct cc_net **out, struct cc_error *e)
 {
-    if (ends_with(name, ".json") || ends_with(name, ".safetensors"))
-        return open_file(name, out, e);
+    if (ends_with(name, ".safetensors.index.json"))
+        return cc_net_read_index(name, out, e);
+    if (ends_with(name, ".safetensors"))
+        return cc_net_read_safetensors(name, out, e);
+    if (ends_with(name, ".json"))
+        return read_json(name, out, e);
     for (size_t i = 0; cc_net_names[i] != NULL; i++)
         if (strcmp(name, cc_net_names[i]) == 0)
             return cc_net_parse(builtin[i].begin, (size_t)(builtin[i].end - builtin[i].begin), out,

@@ -10,16 +10,25 @@
 
 #define CC_NET_SCHEMA "commcomp-net/1"
 
+/* What a paper says of a net's size. */
+struct cc_net_paper {
+    char *paper, *says; /* "QSGD, table 1", "25M" */
+};
+
 struct cc_net {
     char *name, *reference, *compute_source; /* never NULL, perhaps empty */
     double compute_s;               /* preset of the time of one step's computation; 0: unknown */
     struct cc_tensor_info *tensors; /* from the input to the output: gradients come in reverse */
     double *share;                  /* of each tensor in the compute time; their sum is 1 */
-    size_t count, values, largest;  /* values: of all tensors; largest: of the largest one */
+    double compute; /* of all tensors, in the net's own unit; built in: multiply-additions; or 0 */
+    struct cc_net_paper *papers;
+    size_t paper_count;
+    size_t count, values, largest; /* values: of all tensors; largest: of the largest one */
 };
 
-/* A built-in net by its name, or a .json file, or the tensors of a .safetensors file. An unknown
- * name is CC_USAGE. *out is set on success only; free it with cc_net_free. */
+/* A built-in net by its name, or a .json file, or the tensors of a .safetensors file or of the
+ * files that a .safetensors.index.json names, of which only the headers are read. An unknown name
+ * is CC_USAGE. *out is set on success only; free it with cc_net_free. */
 int cc_net_open(const char *name, struct cc_net **out, struct cc_error *e);
 
 /* From JSON text. Any bytes either parse or give an error, which does not name the file. */

@@ -25,6 +25,7 @@ struct cc_profile_codec {
 };
 
 struct cc_profile {
+    /* Never NULL once read, but empty where the file does not say: */
     char *trace; /* what was encoded: "synthetic:laplace", or a trace's name */
     char *cpu;   /* of the machine */
     char *isa;   /* instruction set */
@@ -34,11 +35,14 @@ struct cc_profile {
     size_t codecs;
 };
 
-/* Reads a file, strictly: what is missing, unknown or out of range is an error that names it. The
- * caller frees with cc_profile_free. */
+/* Reads a file, strictly: what is missing, unknown or out of range is an error that names it. *out
+ * is set on success only; the caller frees with cc_profile_free. */
 int cc_profile_read(const char *path, struct cc_profile *out, struct cc_error *e);
 
-/* Writes it, whole or not at all. */
+/* From JSON text. Any bytes either parse or give an error, which does not name the file. */
+int cc_profile_parse(const char *text, size_t length, struct cc_profile *out, struct cc_error *e);
+
+/* Writes it, whole or not at all; numbers with nine digits. Texts that are NULL become empty. */
 int cc_profile_write(const struct cc_profile *p, const char *path, struct cc_error *e);
 
 void cc_profile_free(struct cc_profile *p);
@@ -47,8 +51,9 @@ void cc_profile_free(struct cc_profile *p);
 const struct cc_profile_codec *cc_profile_find(const struct cc_profile *p, const char *scheme);
 
 /* At a size between the points: logarithms of bits and of whole times, linear in the logarithm of
- * the size. Below the smallest point a call takes as long as there (its fixed cost), above the
- * largest a value takes as long as there. values >= 1. */
+ * the size (where one of both ends is 0, not of the logarithms but of the figures themselves).
+ * Below the smallest point a call takes as long as there (its fixed cost), above the largest a
+ * value takes as long as there; bits per value are those of the nearest point. values >= 1. */
 struct cc_profile_point cc_profile_at(const struct cc_profile_codec *c, double values);
 
 #endif

@@ -4,9 +4,16 @@
 
 #include "schemes/scheme.h"
 
-/* sum += x, n values of which the first has index `start` in the tensor that ctx describes. Refuses
- * values that are not finite, or make a sum that is not; `sum` is then unspecified. */
-int cc_accumulate(const struct cc_context *ctx, size_t start, const float *x, float *sum, size_t n,
-                  struct cc_error *e);
+/* sum += x, n values, up to the first piece in which a value, or a sum, is not finite: returns
+ * where that piece begins, or n. The piece and what follows are as they were. */
+size_t cc_accumulate(const float *x, float *sum, size_t n);
+
+/* The same by several threads. A value or sum that is not finite is refused (cc_refuse). */
+int cc_accumulate_all(const struct cc_context *ctx, const float *x, float *sum, size_t n,
+                      int threads, struct cc_error *e);
+
+/* Refuses what stopped cc_accumulate at value i of the n; sum may be NULL, as for cc_refuse. */
+int cc_accumulate_refuse(const struct cc_context *ctx, const float *x, const float *sum, size_t i,
+                         size_t n, struct cc_error *e);
 
 #endif

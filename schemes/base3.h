@@ -14,19 +14,21 @@ size_t cc_base3_bound(size_t n);
 /* The bytes of a residual of n floats; SIZE_MAX when that overflows. */
 size_t cc_base3_residual(size_t n);
 
-/* Appends the digits of values i .. i + count - 1: bytes = 3 * bytes + digit. */
-typedef void cc_base3_quantize(void *arg, size_t i, size_t count, uint8_t *bytes);
+/* Appends the digits of values i .. i + count - 1: bytes = 3 * bytes + digit. The next call begins
+ * at i + next: a hint. */
+typedef void cc_base3_quantize(void *arg, size_t i, size_t count, ptrdiff_t next, uint8_t *bytes);
 
 /* Writes the payload of n >= 1 values and returns its length. `quantize` is called once for every
- * value, in no particular order. */
+ * value, in no particular order and from up to `threads` threads at once. */
 size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, size_t n, int zre,
-                       uint8_t *out);
+                       int threads, uint8_t *out);
 
 /* y = m * trit, for n >= 1 values. Refuses whatever is not a payload, naming the byte. */
-int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, float *y, struct cc_error *e);
+int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, int threads, float *y,
+                    struct cc_error *e);
 
 /* y += scale * (m * trit) */
-int cc_base3_decode_add(const uint8_t *in, size_t len, size_t n, int zre, float scale, float *y,
-                        struct cc_error *e);
+int cc_base3_decode_add(const uint8_t *in, size_t len, size_t n, int zre, int threads, float scale,
+                        float *y, struct cc_error *e);
 
 #endif

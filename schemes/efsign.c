@@ -38,6 +38,7 @@ const struct cc_scheme cc_scheme_efsign = {
     .bound = cc_signs_bound,
     .traffic = traffic,
     .state_bytes = state_bytes,
+    .scratch_bytes = cc_signs_scratch_bytes,
     .encode = encode,
     .decode = cc_signs_decode,
     .decode_add = cc_signs_decode_add,

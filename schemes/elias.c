@@ -60,8 +60,8 @@ static uint32_t start_of(unsigned bits)
 
 static void fill_tables(void)
 {
-    /* From a distance of 16 on a code alone has CC_PAIR_BITS bits. */
-    for (unsigned distance = 1; distance < 16; distance++) {
+    /* From 32 on a distance has 12 bits, and a sign and a magnitude 2 at least. */
+    for (unsigned distance = 1; distance < 32; distance++) {
         for (int magnitude = 1; magnitude < CC_PAIR_LEVELS; magnitude++) {
             fill_pair(distance, magnitude);
             fill_pair(distance, -magnitude);

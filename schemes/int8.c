@@ -1,6 +1,8 @@
 /* int8: signed bytes and one scale for the tensor. */
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "core/reduce.h"
+#include "core/tile.h"
 #include "schemes/kernels/int8.h"
 #include "schemes/scheme.h"
 
@@ -41,6 +43,44 @@ static struct cc_traffic traffic(const void *params)
     return cc_traffic_two(p->ef != 0);
 }
 
+struct job {
+    size_t n;
+    int parts;
+    float scale;
+    const float *x; /* encode */
+    float *r, divisor;
+    uint8_t *out;
+    const uint8_t *in; /* decode; the codes */
+    const float *factor;
+    float *y;
+    int bad[CC_PARTS_MAX]; /* by part: whether a code is not used */
+};
+
+static size_t begin(const struct job *j, int part)
+{
+    return cc_part_begin(j->n, j->parts, part, CC_TILE);
+}
+
+static void quantize_part(void *arg, int part)
+{
+    const struct job *j = arg;
+    size_t first = begin(j, part), end = begin(j, part + 1);
+    if (j->r != NULL) {
+        k_int8()->quantize_ef(j->x + first, j->r + first, j->divisor, j->scale, j->out + first,
+                              end - first);
+        return;
+    }
+    struct cc_sink sink;
+    cc_sink_open(&sink, j->out + first, j->n * (sizeof(float) + 1));
+    for (size_t i = first, m; i < end; i += m) {
+        m = cc_sink_tile(&sink, end - i);
+        cc_sink_ahead(&sink, j->x + i, m * sizeof(float));
+        k_int8()->quantize(j->x + i, j->divisor, cc_sink_room(&sink), m);
+        cc_sink_put(&sink, m);
+    }
+    cc_sink_close(&sink);
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
@@ -48,31 +88,47 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     const struct params *p = c->params;
     size_t n = c->shape.n;
     float *r = p->ef ? c->state : NULL;
-    uint32_t bits = r ? k_reduce()->absmax_add(x, r, n) : k_reduce()->absmax(x, n);
+    uint32_t bits = cc_absmax(x, r, n, c->threads);
     if (!cc_finite_bits(bits))
         return cc_refuse(ctx, x, r, n, e);
     float scale = cc_bits_f32(bits) / 127.0f;
     scale = scale < MAX_SCALE ? scale : MAX_SCALE;
-    /* A scale of 0 stands for values that are all next to nothing: divided by 1 they give 0. */
-    float divisor = scale > 0 ? scale : 1.0f;
     cc_put_f32(out, scale);
-    if (r)
-        k_int8()->quantize_ef(x, r, divisor, scale, out + HEADER, n);
-    else
-        k_int8()->quantize(x, divisor, out + HEADER, n);
+    /* A scale of 0 stands for values that are all next to nothing: divided by 1 they give 0. */
+    struct job j = {.n = n,
+                    .parts = cc_parts(c->threads, n, CC_PART_VALUES),
+                    .scale = scale,
+                    .x = x,
+                    .r = r,
+                    .divisor = scale > 0 ? scale : 1.0f,
+                    .out = out + HEADER};
+    cc_parallel(j.parts, quantize_part, &j);
     *len = n + HEADER;
     return CC_OK;
 }
 
-static int check(const struct cc_codec *c, const uint8_t *in, size_t len, float *scale,
-                 struct cc_error *e)
+static void load_part(void *arg, int part)
 {
-    if (len != c->shape.n + HEADER)
-        return cc_bad_length(len, c->shape.n + HEADER, e);
-    *scale = cc_get_f32(in);
-    if (!cc_finite(*scale) || *scale < 0)
-        return cc_bad_payload(0, e, "the scale is %g", (double)*scale);
-    return CC_OK;
+    struct job *j = arg;
+    struct cc_sink sink;
+    int bad = 0;
+    size_t first = begin(j, part), end = begin(j, part + 1);
+    cc_sink_open(&sink, j->y + first, j->n * (1 + sizeof(float)));
+    for (size_t i = first, m; i < end; i += m) {
+        m = cc_sink_tile(&sink, end - i);
+        cc_sink_ahead(&sink, j->in + i, m);
+        bad |= k_int8()->load(j->in + i, j->scale, cc_sink_room(&sink), m);
+        cc_sink_put(&sink, m * sizeof(float));
+    }
+    cc_sink_close(&sink);
+    j->bad[part] = bad;
+}
+
+static void add_part(void *arg, int part)
+{
+    struct job *j = arg;
+    size_t i = begin(j, part), m = begin(j, part + 1) - i;
+    j->bad[part] = k_int8()->add(j->in + i, j->scale, *j->factor, j->y + i, m);
 }
 
 static int bad_code(const uint8_t *in, struct cc_error *e)
@@ -83,26 +139,41 @@ static int bad_code(const uint8_t *in, struct cc_error *e)
     return cc_bad_payload(at, e, "the code -128 is not used");
 }
 
+/* y = decoded, or y += *factor * decoded where factor is not NULL. */
+static int decode_codes(const struct cc_codec *c, const uint8_t *in, size_t len,
+                        const float *factor, float *y, struct cc_error *e)
+{
+    size_t n = c->shape.n;
+    if (len != n + HEADER)
+        return cc_bad_length(len, n + HEADER, e);
+    float scale = cc_get_f32(in);
+    if (!cc_finite(scale) || scale < 0)
+        return cc_bad_payload(0, e, "the scale is %g", (double)scale);
+    struct job j = {.n = n,
+                    .parts = cc_parts(c->threads, n, CC_PART_VALUES),
+                    .scale = scale,
+                    .in = in + HEADER,
+                    .factor = factor,
+                    .y = y};
+    cc_parallel(j.parts, factor == NULL ? load_part : add_part, &j);
+    for (int p = 0; p < j.parts; p++)
+        if (j.bad[p])
+            return bad_code(in, e);
+    return CC_OK;
+}
+
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float *y, struct cc_error *e)
 {
     (void)ctx;
-    float scale = 0;
-    int rc = check(c, in, len, &scale, e);
-    if (rc != CC_OK)
-        return rc;
-    return k_int8()->load(in + HEADER, scale, y, c->shape.n) ? bad_code(in, e) : CC_OK;
+    return decode_codes(c, in, len, NULL, y, e);
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e)
 {
     (void)ctx;
-    float own = 0;
-    int rc = check(c, in, len, &own, e);
-    if (rc != CC_OK)
-        return rc;
-    return k_int8()->add(in + HEADER, own, scale, y, c->shape.n) ? bad_code(in, e) : CC_OK;
+    return decode_codes(c, in, len, &scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_int8 = {

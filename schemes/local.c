@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "schemes/accumulate.h"
 #include "schemes/scheme.h"
 #include "schemes/spec.h"
@@ -67,7 +68,8 @@ static struct cc_codec inner_codec(const struct cc_codec *c)
     struct cc_codec inner = {.scheme = p->inner->scheme,
                              .params = p->inner->params,
                              .shape = c->shape,
-                             .scratch = c->scratch};
+                             .scratch = c->scratch,
+                             .threads = c->threads};
     if (c->state != NULL && cc_state_bytes(&inner) > 0)
         inner.state = (char *)c->state + sum_bytes(&c->shape);
     return inner;
@@ -106,11 +108,31 @@ static int silent(const struct cc_codec *c, const struct cc_context *ctx)
     return (ctx->step + 1) % (uint64_t)p->every != 0;
 }
 
+struct clearing {
+    float *y;
+    size_t n;
+    int parts;
+};
+
+static void clear_part(void *arg, int part)
+{
+    const struct clearing *w = arg;
+    size_t begin = cc_part_begin(w->n, w->parts, part, CC_ALIGN);
+    memset(w->y + begin, 0,
+           (cc_part_begin(w->n, w->parts, part + 1, CC_ALIGN) - begin) * sizeof *w->y);
+}
+
+static void clear(float *y, size_t n, int threads)
+{
+    struct clearing w = {.y = y, .n = n, .parts = cc_parts(threads, n, CC_PART_VALUES)};
+    cc_parallel(w.parts, clear_part, &w);
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     float *sum = c->state;
-    int status = cc_accumulate(ctx, 0, x, sum, c->shape.n, e);
+    int status = cc_accumulate_all(ctx, x, sum, c->shape.n, c->threads, e);
     if (status != CC_OK)
         return status;
     *len = 0;
@@ -118,7 +140,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
         return CC_OK;
     struct cc_codec inner = inner_codec(c);
     status = cc_encode(&inner, ctx, sum, out, cap, len, e);
-    memset(sum, 0, c->shape.n * sizeof(float));
+    clear(sum, c->shape.n, c->threads);
     return status;
 }
 
@@ -134,7 +156,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     if (silent(c, ctx)) {
         if (len > 0)
             return refuse_unexpected(ctx, len, e);
-        memset(y, 0, c->shape.n * sizeof(float));
+        clear(y, c->shape.n, c->threads);
         return CC_OK;
     }
     struct cc_codec inner = inner_codec(c);

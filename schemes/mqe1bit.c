@@ -1,6 +1,9 @@
 /* mqe1bit: one bit a value; each of the two classes is sent as its mean, which makes the squared
  * error as small as it can be. */
 #include "core/bytes.h"
+#include "core/parallel.h"
+#include "core/reduce.h"
+#include "core/tile.h"
 #include "schemes/kernels/onebit.h"
 #include "schemes/scheme.h"
 
@@ -44,9 +47,11 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return p->ef ? shape->n * sizeof(float) : 0;
 }
 
-static float mean(double sum, size_t count)
+/* Where several threads sum over one block. */
+static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
-    return count == 0 ? 0 : (float)(sum / (double)count);
+    bool one = block_length(params, shape->n) == shape->n;
+    return one ? cc_sum_blocks(shape->n) * sizeof(struct cc_classes) : 0;
 }
 
 static struct cc_traffic traffic(const void *params)
@@ -55,34 +60,145 @@ static struct cc_traffic traffic(const void *params)
     return p->block == 0 ? cc_traffic_two(p->ef != 0) : cc_traffic_one(p->ef != 0);
 }
 
+/* Parts are whole blocks, or pieces of the only one. */
+struct job {
+    const struct cc_codec *c;
+    size_t n, block;
+    int parts;
+    const float *x; /* encode; r may be NULL */
+    float *r;
+    uint8_t *out;
+    float minus, plus;       /* of the only block */
+    struct cc_classes *sums; /* of the only block, by CC_SUM_BLOCK */
+    const uint8_t *in;       /* decode */
+    const float *scale;      /* NULL: y = decoded */
+    float *y;
+    size_t bad[CC_PARTS_MAX]; /* by part: the first block that cannot be; SIZE_MAX: none */
+};
+
+static void set_parts(struct job *j)
+{
+    j->n = j->c->shape.n;
+    j->block = block_length(j->c->params, j->n);
+    j->parts = cc_parts(j->c->threads, j->n, CC_PART_VALUES);
+}
+
+static size_t begin(const struct job *j, int part)
+{
+    return cc_part_begin(j->n, j->parts, part, j->block == j->n ? CC_SUM_BLOCK : j->block);
+}
+
+static size_t block_at(const struct job *j, size_t index)
+{
+    return index * (2 * sizeof(float) + bit_bytes(j->block));
+}
+
+static size_t first_bad(const struct job *j)
+{
+    for (int p = 0; p < j->parts; p++)
+        if (j->bad[p] != SIZE_MAX)
+            return j->bad[p];
+    return SIZE_MAX;
+}
+
+/* --- encode --- */
+
+static float mean(double sum, size_t count)
+{
+    return count == 0 ? 0 : (float)(sum / (double)count);
+}
+
+/* Writes the two means of m values. False if one is not finite. */
+static bool put_means(const struct cc_classes *sums, size_t m, uint8_t *to, float *minus,
+                      float *plus)
+{
+    if (!__builtin_isfinite(sums->minus) || !__builtin_isfinite(sums->plus))
+        return false;
+    *minus = mean(sums->minus, sums->negatives);
+    *plus = mean(sums->plus, m - sums->negatives);
+    cc_put_f32(to, *minus);
+    cc_put_f32(to + 4, *plus);
+    return true;
+}
+
+static void encode_blocks(void *arg, int part)
+{
+    struct job *j = arg;
+    size_t end = begin(j, part + 1);
+    j->bad[part] = SIZE_MAX;
+    for (size_t i = begin(j, part), m; i < end; i += m) {
+        m = end - i < j->block ? end - i : j->block;
+        float minus, plus, *r = j->r == NULL ? NULL : j->r + i;
+        uint8_t *to = j->out + block_at(j, i / j->block);
+        struct cc_classes sums;
+        k_onebit()->classes(j->x + i, r, m, &sums);
+        if (!put_means(&sums, m, to, &minus, &plus)) {
+            j->bad[part] = i / j->block;
+            return;
+        }
+        k_onebit()->pack(j->x + i, r, minus, plus, m, to + 8);
+    }
+}
+
+static void sum_part(void *arg, int part)
+{
+    const struct job *j = arg;
+    size_t end = begin(j, part + 1);
+    for (size_t i = begin(j, part), m; i < end; i += m) {
+        m = end - i < CC_SUM_BLOCK ? end - i : CC_SUM_BLOCK;
+        k_onebit()->classes(j->x + i, j->r == NULL ? NULL : j->r + i, m,
+                            &j->sums[i / CC_SUM_BLOCK]);
+    }
+}
+
+static void pack_part(void *arg, int part)
+{
+    const struct job *j = arg;
+    size_t i = begin(j, part), m = begin(j, part + 1) - i;
+    k_onebit()->pack(j->x + i, j->r == NULL ? NULL : j->r + i, j->minus, j->plus, m,
+                     j->out + 8 + i / 8);
+}
+
+/* One block by several threads. */
+static void encode_together(struct job *j)
+{
+    struct cc_classes all = {0};
+    cc_parallel(j->parts, sum_part, j);
+    for (size_t b = 0; b < cc_sum_blocks(j->n); b++) {
+        all.minus += j->sums[b].minus;
+        all.plus += j->sums[b].plus;
+        all.negatives += j->sums[b].negatives;
+    }
+    bool fine = put_means(&all, j->n, j->out, &j->minus, &j->plus);
+    for (int p = 0; p < j->parts; p++)
+        j->bad[p] = fine ? SIZE_MAX : 0;
+    if (fine)
+        cc_parallel(j->parts, pack_part, j);
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
     const struct params *p = c->params;
-    size_t n = c->shape.n, block = block_length(p, n);
-    float *residual = p->ef ? c->state : NULL;
-    uint8_t *to = out;
-    for (size_t i = 0, m; i < n; i += m) {
-        m = n - i < block ? n - i : block;
-        float *r = residual == NULL ? NULL : residual + i;
-        struct cc_classes sums;
-        k_onebit()->classes(x + i, r, m, &sums);
-        if (!__builtin_isfinite(sums.minus) || !__builtin_isfinite(sums.plus)) {
-            struct cc_context at = *ctx;
-            at.offset += i;
-            return cc_refuse(&at, x + i, r, m, e);
-        }
-        float minus = mean(sums.minus, sums.negatives);
-        float plus = mean(sums.plus, m - sums.negatives);
-        cc_put_f32(to, minus);
-        cc_put_f32(to + 4, plus);
-        k_onebit()->pack(x + i, r, minus, plus, m, to + 8);
-        to += 8 + bit_bytes(m);
+    struct job j = {.c = c, .x = x, .r = p->ef ? c->state : NULL, .out = out, .sums = c->scratch};
+    set_parts(&j);
+    if (j.parts > 1 && j.block == j.n)
+        encode_together(&j);
+    else
+        cc_parallel(j.parts, encode_blocks, &j);
+    size_t bad = first_bad(&j);
+    if (bad != SIZE_MAX) {
+        size_t i = bad * j.block, m = j.n - i < j.block ? j.n - i : j.block;
+        struct cc_context at = *ctx;
+        at.offset += i;
+        return cc_refuse(&at, x + i, j.r == NULL ? NULL : j.r + i, m, e);
     }
-    *len = (size_t)(to - out);
+    *len = bound(c->params, &c->shape);
     return CC_OK;
 }
+
+/* --- decode --- */
 
 static int read_means(const uint8_t *in, size_t at, float *minus, float *plus, struct cc_error *e)
 {
@@ -96,25 +212,53 @@ static int read_means(const uint8_t *in, size_t at, float *minus, float *plus, s
     return CC_OK;
 }
 
+/* Decodes m values of a block. */
+static void unpack(const uint8_t *bits, float minus, float plus, size_t m, struct cc_sink *sink)
+{
+    for (size_t i = 0, tile; i < m; i += tile) {
+        tile = cc_sink_tile(sink, m - i);
+        k_onebit()->unpack(bits + i / 8, minus, plus, cc_sink_room(sink), tile);
+        cc_sink_put(sink, tile * sizeof(float));
+    }
+}
+
+static void decode_part(void *arg, int part)
+{
+    struct job *j = arg;
+    struct cc_sink sink;
+    size_t first = begin(j, part), end = begin(j, part + 1);
+    j->bad[part] = SIZE_MAX;
+    if (j->scale == NULL)
+        cc_sink_open(&sink, j->y + first, j->n * sizeof(float));
+    for (size_t i = first, m; i < end && j->bad[part] == SIZE_MAX; i += m) {
+        m = end - i < j->block ? end - i : j->block;
+        size_t at = block_at(j, i / j->block);
+        const uint8_t *bits = j->in + at + 8 + i % j->block / 8;
+        float minus, plus;
+        if (read_means(j->in, at, &minus, &plus, NULL) != CC_OK)
+            j->bad[part] = i / j->block;
+        else if (j->scale == NULL)
+            unpack(bits, minus, plus, m, &sink);
+        else
+            k_onebit()->add(bits, *j->scale * minus, *j->scale * plus, j->y + i, m);
+    }
+    if (j->scale == NULL)
+        cc_sink_close(&sink);
+}
+
 /* y = decoded, or y += *scale * decoded. */
 static int decode_blocks(const struct cc_codec *c, const uint8_t *in, size_t len,
                          const float *scale, float *y, struct cc_error *e)
 {
-    size_t n = c->shape.n, block = block_length(c->params, n), want = bound(c->params, &c->shape);
+    size_t want = bound(c->params, &c->shape);
     if (len != want)
         return cc_bad_length(len, want, e);
-    for (size_t i = 0, at = 0, m; i < n; i += m, at += 8 + bit_bytes(m)) {
-        m = n - i < block ? n - i : block;
-        float minus, plus;
-        int status = read_means(in, at, &minus, &plus, e);
-        if (status != CC_OK)
-            return status;
-        if (scale == NULL)
-            k_onebit()->unpack(in + at + 8, minus, plus, y + i, m);
-        else
-            k_onebit()->add(in + at + 8, *scale * minus, *scale * plus, y + i, m);
-    }
-    return CC_OK;
+    struct job j = {.c = c, .in = in, .scale = scale, .y = y};
+    set_parts(&j);
+    cc_parallel(j.parts, decode_part, &j);
+    size_t bad = first_bad(&j);
+    float minus, plus;
+    return bad == SIZE_MAX ? CC_OK : read_means(in, block_at(&j, bad), &minus, &plus, e);
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -143,6 +287,7 @@ const struct cc_scheme cc_scheme_mqe1bit = {
     .bound = bound,
     .traffic = traffic,
     .state_bytes = state_bytes,
+    .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

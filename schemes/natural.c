@@ -1,6 +1,9 @@
 /* natural: signs and exponents, rounded at random to one of the two neighbouring powers of two. */
 #include <string.h>
 
+#include "core/cache.h"
+#include "core/copy.h"
+#include "core/parallel.h"
 #include "core/reduce.h"
 #include "schemes/kernels/natural.h"
 #include "schemes/scheme.h"
@@ -29,29 +32,91 @@ static struct cc_traffic traffic(const void *params)
     return cc_traffic_one(0);
 }
 
+/* Values worked on at a time, whose exponents are in the first-level cache before they are copied
+ * out. */
+#define PIECE 4096
+
+struct encoding {
+    const struct cc_context *ctx;
+    const float *x;
+    uint8_t *signs, *exponents;
+    size_t n;
+    int parts;
+    bool past;
+    uint32_t most[CC_PARTS_MAX];
+};
+
+/* Values i .. i + n - 1, i a multiple of 8; returns the max of the bits of |x|. */
+static uint32_t put_piece(const struct encoding *w, size_t i, size_t n)
+{
+    uint8_t stage[PIECE], other[PIECE];
+    uint64_t index = w->ctx->offset + i, same_key = (UINT64_C(1) << 32) - (uint32_t)index;
+    uint32_t most = k_natural()->encode(w->x + i, cc_context_key(w->ctx, index, 0), (uint32_t)index,
+                                        w->signs + i / 8, stage, n);
+    if (n > same_key) {
+        (void)k_natural()->encode(w->x + i, cc_context_key(w->ctx, index + same_key, 0),
+                                  (uint32_t)index, w->signs + i / 8, other, n);
+        memcpy(stage + same_key, other + same_key, n - same_key);
+    }
+    if (w->past)
+        k_copy()->past(w->exponents + i, stage, n);
+    else
+        memcpy(w->exponents + i, stage, n);
+    return most;
+}
+
+static void encode_part(void *arg, int part)
+{
+    struct encoding *w = arg;
+    size_t end = cc_part_begin(w->n, w->parts, part + 1, PIECE);
+    uint32_t most = 0;
+    for (size_t i = cc_part_begin(w->n, w->parts, part, PIECE); i < end; i += PIECE) {
+        uint32_t bits = put_piece(w, i, end - i < PIECE ? end - i : PIECE);
+        most = bits > most ? bits : most;
+    }
+    w->most[part] = most;
+    if (w->past)
+        k_copy()->fence();
+}
+
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     (void)cap;
-    size_t n = c->shape.n;
-    uint8_t *exponents = out + sign_bytes(n);
-    for (size_t i = 0; i < n;) {
-        /* One key serves 2^32 indices. Where it changes within a byte of signs, the kernel goes
-         * over that byte's values again; their exponents under the old key stay. */
-        uint64_t index = ctx->offset + i, left = (UINT64_C(1) << 32) - (uint32_t)index;
-        size_t m = n - i < left ? n - i : (size_t)left, again = i % 8, start = i - again;
-        uint8_t keep[8];
-        memcpy(keep, exponents + start, again);
-        uint32_t most =
-            k_natural()->encode(x + start, cc_context_key(ctx, index, 0), (uint32_t)(index - again),
-                                out + start / 8, exponents + start, again + m);
-        if (!cc_finite_bits(most))
+    size_t n = c->shape.n, signs = sign_bytes(n);
+    struct encoding w = {.ctx = ctx, .x = x, .signs = out, .exponents = out + signs, .n = n};
+    w.past = cc_write_past(n * sizeof *x + signs + n);
+    w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
+    cc_parallel(w.parts, encode_part, &w);
+    for (int p = 0; p < w.parts; p++)
+        if (!cc_finite_bits(w.most[p]))
             return cc_refuse(ctx, x, NULL, n, e);
-        memcpy(exponents + start, keep, again);
-        i += m;
-    }
-    *len = sign_bytes(n) + n;
+    *len = signs + n;
     return CC_OK;
+}
+
+struct decoding {
+    const uint8_t *signs, *exponents;
+    float *y;
+    const float *scale; /* NULL: the values are stored, otherwise scaled and added */
+    size_t n;
+    int parts;
+    bool past;
+    bool bad[CC_PARTS_MAX];
+};
+
+static void decode_part(void *arg, int part)
+{
+    struct decoding *w = arg;
+    size_t i = cc_part_begin(w->n, w->parts, part, PIECE);
+    size_t n = cc_part_begin(w->n, w->parts, part + 1, PIECE) - i;
+    const uint8_t *signs = w->signs + i / 8, *exponents = w->exponents + i;
+    if (w->scale != NULL)
+        w->bad[part] = k_natural()->add(signs, exponents, *w->scale, w->y + i, n);
+    else
+        w->bad[part] = k_natural()->load(signs, exponents, w->y + i, n, w->past);
+    if (w->past)
+        k_copy()->fence();
 }
 
 static int bad_exponent(const uint8_t *exponents, size_t n, struct cc_error *e)
@@ -62,24 +127,34 @@ static int bad_exponent(const uint8_t *exponents, size_t n, struct cc_error *e)
     return cc_bad_payload(sign_bytes(n) + at, e, "the exponent 255 is not used");
 }
 
+static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, const float *scale,
+                      float *y, struct cc_error *e)
+{
+    size_t n = c->shape.n, signs = sign_bytes(n);
+    if (len != signs + n)
+        return cc_bad_length(len, signs + n, e);
+    struct decoding w = {.signs = in, .exponents = in + signs, .y = y, .scale = scale, .n = n};
+    w.past = scale == NULL && cc_write_past(n * sizeof *y);
+    w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
+    cc_parallel(w.parts, decode_part, &w);
+    for (int p = 0; p < w.parts; p++)
+        if (w.bad[p])
+            return bad_exponent(w.exponents, n, e);
+    return CC_OK;
+}
+
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float *y, struct cc_error *e)
 {
     (void)ctx;
-    size_t n = c->shape.n, signs = sign_bytes(n);
-    if (len != signs + n)
-        return cc_bad_length(len, signs + n, e);
-    return k_natural()->load(in, in + signs, y, n) ? bad_exponent(in + signs, n, e) : CC_OK;
+    return decode_any(c, in, len, NULL, y, e);
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e)
 {
     (void)ctx;
-    size_t n = c->shape.n, signs = sign_bytes(n);
-    if (len != signs + n)
-        return cc_bad_length(len, signs + n, e);
-    return k_natural()->add(in, in + signs, scale, y, n) ? bad_exponent(in + signs, n, e) : CC_OK;
+    return decode_any(c, in, len, &scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_natural = {

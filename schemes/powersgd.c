@@ -6,10 +6,10 @@
 
 #include "core/bytes.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "core/reduce.h"
 #include "schemes/accumulate.h"
 #include "schemes/kernels/lowrank.h"
-#include "schemes/kernels/stream.h"
 #include "schemes/scheme.h"
 
 /* Below this fraction of its length a column is what rounding left of nothing. */
@@ -17,6 +17,9 @@
 
 /* Values of M that are added to the residual and then projected while they are in the cache. */
 #define PIECE 32768
+
+/* Columns of Q that one thread works on are a multiple of this: whole lines of the cache. */
+#define COLUMNS 64
 
 struct params {
     int64_t rank, ef;
@@ -28,7 +31,9 @@ static const struct cc_param table[] = {
     {.name = NULL},
 };
 
-/* What the shape comes to. r = 0: the values are sent as they are. */
+extern const struct cc_scheme cc_scheme_fp32;
+
+/* What the shape comes to. r = 0: the values are sent as they are, as fp32. */
 struct plan {
     size_t n, rows, cols, r;
 };
@@ -126,23 +131,63 @@ static void draw_zero_columns(float *q, const struct plan *m)
     }
 }
 
-/* columns = M Q, where M is x, or becomes residual + x in the place of the residual. */
-static int project(const struct cc_context *ctx, const float *x, float *residual,
-                   const struct plan *m, const struct work *w, struct cc_error *e)
+/* What threads share: rows, or columns for the way back, whose sums over the rows are in order. */
+struct share {
+    const struct plan *m;
+    const float *x, *p, *q;
+    float *matrix;   /* M: x itself, or the residual; the product's y */
+    double *columns; /* M Q */
+    double *sums;    /* the new Q */
+    enum cc_lowrank_mode mode;
+    float scale;
+    bool ef;
+    int parts;
+    size_t good[CC_PARTS_MAX]; /* values before the first that is not finite, or before its piece */
+    uint32_t most[CC_PARTS_MAX];
+};
+
+static int share_parts(const struct plan *m, int threads)
 {
+    return cc_parts(threads, m->n, CC_PART_VALUES);
+}
+
+static void project_part(void *arg, int part)
+{
+    struct share *w = arg;
+    const struct plan *m = w->m;
     size_t step = PIECE / m->cols + 1; // NOLINT(clang-analyzer-core.DivideZero)
-    for (size_t i = 0; i < m->rows; i += step) {
-        size_t rows = m->rows - i < step ? m->rows - i : step, at = i * m->cols;
-        if (residual != NULL) {
-            int status = cc_accumulate(ctx, at, x + at, residual + at, rows * m->cols, e);
-            if (status != CC_OK)
-                return status;
-        } else if (!cc_finite_bits(k_reduce()->absmax(x + at, rows * m->cols))) {
-            return cc_refuse(ctx, x, NULL, m->n, e);
+    size_t end = cc_part_begin(m->rows, w->parts, part + 1, 1);
+    w->good[part] = end * m->cols;
+    for (size_t i = cc_part_begin(m->rows, w->parts, part, 1); i < end; i += step) {
+        size_t rows = end - i < step ? end - i : step, at = i * m->cols, n = rows * m->cols, good;
+        if (w->ef)
+            good = cc_accumulate(w->x + at, w->matrix + at, n);
+        else
+            good = cc_finite_bits(k_reduce()->absmax(w->x + at, n)) ? n : 0;
+        if (good < n) {
+            w->good[part] = at + good;
+            return;
         }
-        k_lowrank()->project((residual != NULL ? residual : x) + at, rows, m->cols, w->q, m->r,
+        k_lowrank()->project((w->ef ? w->matrix : w->x) + at, rows, m->cols, w->sums, m->r,
                              w->columns + i, m->rows);
     }
+}
+
+/* columns = M Q, where M is x, or becomes residual + x in the place of the residual. */
+static int project(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                   float *residual, const struct plan *m, const struct work *w, struct cc_error *e)
+{
+    struct share s = {.m = m,
+                      .x = x,
+                      .matrix = residual,
+                      .ef = residual != NULL,
+                      .sums = w->q,
+                      .columns = w->columns,
+                      .parts = share_parts(m, c->threads)};
+    cc_parallel(s.parts, project_part, &s);
+    for (int p = 0; p < s.parts; p++)
+        if (s.good[p] < cc_part_begin(m->rows, s.parts, p + 1, 1) * m->cols)
+            return cc_accumulate_refuse(ctx, x, residual, s.good[p], m->n, e);
     return CC_OK;
 }
 
@@ -165,12 +210,22 @@ static void orthonormalize(const struct plan *m, const struct work *w)
     }
 }
 
+static void back_part(void *arg, int part)
+{
+    struct share *w = arg;
+    const struct plan *m = w->m;
+    k_lowrank()->back(w->x, m->rows, m->cols, cc_part_begin(m->cols, w->parts, part, COLUMNS),
+                      cc_part_begin(m->cols, w->parts, part + 1, COLUMNS), w->p, m->r, w->sums);
+}
+
 /* The new Q. Values so large that a product might overflow are refused. */
-static int project_back(const struct cc_context *ctx, const float *matrix, const struct plan *m,
-                        const struct work *w, float *q, struct cc_error *e)
+static int project_back(const struct cc_codec *c, const struct cc_context *ctx, const float *matrix,
+                        const struct plan *m, const struct work *w, float *q, struct cc_error *e)
 {
     memset(w->q, 0, m->r * m->cols * sizeof(double));
-    k_lowrank()->back(matrix, m->rows, m->cols, w->p, m->r, w->q);
+    struct share s = {
+        .m = m, .x = matrix, .p = w->p, .sums = w->q, .parts = share_parts(m, c->threads)};
+    cc_parallel(s.parts, back_part, &s);
     double most = (double)FLT_MAX / (2.0 * (double)m->r);
     for (size_t j = 0; j < m->r * m->cols; j++) {
         if (!(fabs(w->q[j]) <= most))
@@ -193,6 +248,34 @@ static void write_factors(const struct plan *m, const float *p, const float *q, 
             cc_put_f32(out + 4 * (j * m->r + k), q[k * m->cols + j]);
 }
 
+static void product_part(void *arg, int part)
+{
+    struct share *w = arg;
+    const struct plan *m = w->m;
+    size_t i = cc_part_begin(m->rows, w->parts, part, 1);
+    size_t rows = cc_part_begin(m->rows, w->parts, part + 1, 1) - i;
+    w->most[part] = k_lowrank()->product(w->p + i * m->r, w->q, rows, m->cols, m->r, w->mode,
+                                         w->scale, w->matrix + i * m->cols);
+}
+
+/* y from p q; returns the max of the bits of |y|. */
+static uint32_t product(const struct cc_codec *c, const struct plan *m, const float *p,
+                        const float *q, enum cc_lowrank_mode mode, float scale, float *y)
+{
+    struct share s = {.m = m,
+                      .p = p,
+                      .q = q,
+                      .mode = mode,
+                      .scale = scale,
+                      .matrix = y,
+                      .parts = share_parts(m, c->threads)};
+    uint32_t most = 0;
+    cc_parallel(s.parts, product_part, &s);
+    for (int part = 0; part < s.parts; part++)
+        most = s.most[part] > most ? s.most[part] : most;
+    return most;
+}
+
 static int encode_matrix(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                          const struct plan *m, uint8_t *out, struct cc_error *e)
 {
@@ -202,17 +285,16 @@ static int encode_matrix(const struct cc_codec *c, const struct cc_context *ctx,
     draw_zero_columns(q, m);
     for (size_t j = 0; j < m->r * m->cols; j++)
         w.q[j] = (double)q[j];
-    int status = project(ctx, x, residual, m, &w, e);
+    int status = project(c, ctx, x, residual, m, &w, e);
     if (status != CC_OK)
         return status;
     orthonormalize(m, &w);
-    status = project_back(ctx, residual != NULL ? residual : x, m, &w, q, e);
+    status = project_back(c, ctx, residual != NULL ? residual : x, m, &w, q, e);
     if (status != CC_OK)
         return status;
     write_factors(m, w.p, q, out);
     if (residual != NULL &&
-        !cc_finite_bits(k_lowrank()->product(w.p, q, m->rows, m->cols, m->r, CC_LOWRANK_SUBTRACT,
-                                             1.0f, residual)))
+        !cc_finite_bits(product(c, m, w.p, q, CC_LOWRANK_SUBTRACT, 1.0f, residual)))
         return cc_refuse(ctx, residual, NULL, m->n, e);
     return CC_OK;
 }
@@ -220,12 +302,11 @@ static int encode_matrix(const struct cc_codec *c, const struct cc_context *ctx,
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
-    (void)cap;
     struct plan m = make_plan(c->params, &c->shape);
+    if (m.r == 0)
+        return cc_scheme_fp32.encode(c, ctx, x, out, cap, len, e);
     *len = payload_bytes(&m);
-    if (m.r > 0)
-        return encode_matrix(c, ctx, x, &m, out, e);
-    return cc_finite_bits(k_stream()->copy(x, out, m.n)) ? CC_OK : cc_refuse(ctx, x, NULL, m.n, e);
+    return encode_matrix(c, ctx, x, &m, out, e);
 }
 
 /* Multiplies the factors of the payload into y. */
@@ -239,34 +320,30 @@ static void multiply(const struct cc_codec *c, const struct plan *m, const uint8
     for (size_t j = 0; j < m->cols; j++)
         for (size_t k = 0; k < m->r; k++)
             q[k * m->cols + j] = cc_get_f32(in + 4 * (j * m->r + k));
-    (void)k_lowrank()->product(w.p, q, m->rows, m->cols, m->r, mode, scale, y);
+    (void)product(c, m, w.p, q, mode, scale, y);
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float *y, struct cc_error *e)
 {
-    (void)ctx;
     struct plan m = make_plan(c->params, &c->shape);
+    if (m.r == 0)
+        return cc_scheme_fp32.decode(c, ctx, in, len, y, e);
     if (len != payload_bytes(&m))
         return cc_bad_length(len, payload_bytes(&m), e);
-    if (m.r == 0)
-        k_stream()->load(in, y, m.n);
-    else
-        multiply(c, &m, in, CC_LOWRANK_SET, 1.0f, y);
+    multiply(c, &m, in, CC_LOWRANK_SET, 1.0f, y);
     return CC_OK;
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e)
 {
-    (void)ctx;
     struct plan m = make_plan(c->params, &c->shape);
+    if (m.r == 0)
+        return cc_scheme_fp32.decode_add(c, ctx, in, len, scale, y, e);
     if (len != payload_bytes(&m))
         return cc_bad_length(len, payload_bytes(&m), e);
-    if (m.r == 0)
-        k_stream()->add(in, scale, y, m.n);
-    else
-        multiply(c, &m, in, CC_LOWRANK_ADD, scale, y);
+    multiply(c, &m, in, CC_LOWRANK_ADD, scale, y);
     return CC_OK;
 }
 

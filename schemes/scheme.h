@@ -17,6 +17,7 @@ enum cc_scheme_flag {
     CC_STOCHASTIC = 2, /* draws random numbers */
     CC_FEEDBACK = 4,   /* keeps what it did not send in a residual, unless ef=0 */
     CC_UNBIASED = 8,   /* the expectation of what is decoded is what was encoded (with ef=0) */
+    CC_SPARSE = 16,    /* the payload lists the values it keeps: decode_add need touch no others */
 };
 
 enum cc_payload_kind {

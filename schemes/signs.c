@@ -1,7 +1,27 @@
 #include "schemes/signs.h"
 
 #include "core/bytes.h"
+#include "core/parallel.h"
+#include "core/reduce.h"
+#include "core/tile.h"
 #include "schemes/kernels/onebit.h"
+
+struct job {
+    size_t n;
+    int parts;
+    const float *x; /* encode; r may be NULL */
+    float *r;
+    double *sums; /* by block of CC_SUM_BLOCK */
+    uint8_t *out;
+    const uint8_t *in; /* decode */
+    float minus, plus; /* what the signs stand for */
+    float *y;
+};
+
+static size_t begin(const struct job *j, int part)
+{
+    return cc_part_begin(j->n, j->parts, part, CC_SUM_BLOCK);
+}
 
 size_t cc_signs_bound(const void *params, const struct cc_shape *shape)
 {
@@ -9,30 +29,95 @@ size_t cc_signs_bound(const void *params, const struct cc_shape *shape)
     return shape->n / 8 + (shape->n % 8 != 0) + sizeof(float);
 }
 
+size_t cc_signs_scratch_bytes(const void *params, const struct cc_shape *shape)
+{
+    (void)params;
+    return cc_sum_blocks(shape->n) * sizeof(double);
+}
+
+static void magnitude_part(void *arg, int part)
+{
+    const struct job *j = arg;
+    size_t end = begin(j, part + 1);
+    for (size_t i = begin(j, part), m; i < end; i += m) {
+        m = end - i < CC_SUM_BLOCK ? end - i : CC_SUM_BLOCK;
+        j->sums[i / CC_SUM_BLOCK] =
+            k_onebit()->magnitude(j->x + i, j->r == NULL ? NULL : j->r + i, m);
+    }
+}
+
+static void pack_part(void *arg, int part)
+{
+    const struct job *j = arg;
+    size_t i = begin(j, part), m = begin(j, part + 1) - i;
+    k_onebit()->pack(j->x + i, j->r == NULL ? NULL : j->r + i, j->minus, j->plus, m,
+                     j->out + i / 8);
+}
+
 int cc_signs_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                     float *residual, uint8_t *out, size_t *len, struct cc_error *e)
 {
     size_t n = c->shape.n;
-    double sum = k_onebit()->magnitude(x, residual, n);
+    struct job j = {.n = n,
+                    .parts = cc_parts(c->threads, n, CC_PART_VALUES),
+                    .x = x,
+                    .r = residual,
+                    .sums = c->scratch,
+                    .out = out};
+    cc_parallel(j.parts, magnitude_part, &j);
+    double sum = 0;
+    for (size_t b = 0; b < cc_sum_blocks(n); b++)
+        sum += j.sums[b];
     if (!__builtin_isfinite(sum))
         return cc_refuse(ctx, x, residual, n, e);
     float mean = (float)(sum / (double)n);
-    k_onebit()->pack(x, residual, -mean, mean, n, out);
+    j.minus = -mean;
+    j.plus = mean;
+    cc_parallel(j.parts, pack_part, &j);
     *len = cc_signs_bound(c->params, &c->shape);
     cc_put_f32(out + *len - sizeof mean, mean);
     return CC_OK;
 }
 
-static int read_mean(const struct cc_codec *c, const uint8_t *in, size_t len, float *mean,
-                     struct cc_error *e)
+static void unpack_part(void *arg, int part)
 {
-    size_t want = cc_signs_bound(c->params, &c->shape);
+    const struct job *j = arg;
+    struct cc_sink sink;
+    size_t first = begin(j, part), end = begin(j, part + 1);
+    cc_sink_open(&sink, j->y + first, j->n * sizeof(float));
+    for (size_t i = first, m; i < end; i += m) {
+        m = cc_sink_tile(&sink, end - i);
+        k_onebit()->unpack(j->in + i / 8, j->minus, j->plus, cc_sink_room(&sink), m);
+        cc_sink_put(&sink, m * sizeof(float));
+    }
+    cc_sink_close(&sink);
+}
+
+static void add_part(void *arg, int part)
+{
+    const struct job *j = arg;
+    size_t i = begin(j, part), m = begin(j, part + 1) - i;
+    k_onebit()->add(j->in + i / 8, j->minus, j->plus, j->y + i, m);
+}
+
+/* y = decoded, or y += *scale * decoded where scale is not NULL. */
+static int decode_signs(const struct cc_codec *c, const uint8_t *in, size_t len, const float *scale,
+                        float *y, struct cc_error *e)
+{
+    size_t n = c->shape.n, want = cc_signs_bound(c->params, &c->shape);
     if (len != want)
         return cc_bad_length(len, want, e);
-    size_t at = len - sizeof *mean;
-    *mean = cc_get_f32(in + at);
-    if (!cc_finite(*mean) || *mean < 0)
-        return cc_bad_payload(at, e, "the mean magnitude is %g", (double)*mean);
+    size_t at = len - sizeof(float);
+    float mean = cc_get_f32(in + at);
+    if (!cc_finite(mean) || mean < 0)
+        return cc_bad_payload(at, e, "the mean magnitude is %g", (double)mean);
+    struct job j = {.n = n,
+                    .parts = cc_parts(c->threads, n, CC_PART_VALUES),
+                    .in = in,
+                    .minus = scale == NULL ? -mean : *scale * -mean,
+                    .plus = scale == NULL ? mean : *scale * mean,
+                    .y = y};
+    cc_parallel(j.parts, scale == NULL ? unpack_part : add_part, &j);
     return CC_OK;
 }
 
@@ -40,20 +125,12 @@ int cc_signs_decode(const struct cc_codec *c, const struct cc_context *ctx, cons
                     size_t len, float *y, struct cc_error *e)
 {
     (void)ctx;
-    float mean = 0;
-    int status = read_mean(c, in, len, &mean, e);
-    if (status == CC_OK)
-        k_onebit()->unpack(in, -mean, mean, y, c->shape.n);
-    return status;
+    return decode_signs(c, in, len, NULL, y, e);
 }
 
 int cc_signs_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                         size_t len, float scale, float *y, struct cc_error *e)
 {
     (void)ctx;
-    float mean = 0;
-    int status = read_mean(c, in, len, &mean, e);
-    if (status == CC_OK)
-        k_onebit()->add(in, scale * -mean, scale * mean, y, c->shape.n);
-    return status;
+    return decode_signs(c, in, len, &scale, y, e);
 }

@@ -9,6 +9,8 @@
 /* SIZE_MAX never: n bits fit. */
 size_t cc_signs_bound(const void *params, const struct cc_shape *shape);
 
+size_t cc_signs_scratch_bytes(const void *params, const struct cc_shape *shape);
+
 /* residual has n values, or is NULL for none. */
 int cc_signs_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                     float *residual, uint8_t *out, size_t *len, struct cc_error *e);

@@ -31,6 +31,7 @@ const struct cc_scheme cc_scheme_signsgd = {
     .params_bytes = sizeof(struct params),
     .bound = cc_signs_bound,
     .traffic = traffic,
+    .scratch_bytes = cc_signs_scratch_bytes,
     .encode = encode,
     .decode = cc_signs_decode,
     .decode_add = cc_signs_decode_add,

@@ -215,7 +215,7 @@ const struct cc_scheme cc_scheme_sparse = {
                  "2017, section 3; the bitmap: Lim et al., 3LC, MLSys 2019, section 4.2",
     .layout = "index=bitmap: n bits (1 = sent), then an f32 for each; index=u32: (u32 index, f32 "
               "value) for each",
-    .flags = CC_LOSSY | CC_FEEDBACK,
+    .flags = CC_LOSSY | CC_FEEDBACK | CC_SPARSE,
     .kind = CC_OPAQUE,
     .params = table,
     .params_bytes = sizeof(struct params),

@@ -59,10 +59,11 @@ static uint32_t moments(const float *x, const float *r, size_t n, double *sigma)
 }
 
 /* The bits of m: the largest magnitude after clipping. Not finite if a value is not. */
-static uint32_t scale_bits(const struct params *p, const float *x, const float *r, size_t n)
+static uint32_t scale_bits(const struct params *p, const float *x, const float *r, size_t n,
+                           int threads)
 {
     if (p->clip <= 0)
-        return r != NULL ? k_reduce()->absmax_add(x, r, n) : k_reduce()->absmax(x, n);
+        return cc_absmax(x, r, n, threads);
     double sigma;
     uint32_t most = moments(x, r, n, &sigma);
     float limit = (float)(p->clip * sigma);
@@ -76,23 +77,19 @@ struct drawing {
     const float *x;
     float *r;
     float m;
-    struct cc_key key; /* holds for the indices with these upper 32 bits */
-    uint64_t upper;
 };
 
-static void quantize(void *arg, size_t i, size_t count, uint8_t *bytes)
+static void quantize(void *arg, size_t i, size_t count, ptrdiff_t next, uint8_t *bytes)
 {
-    struct drawing *q = arg;
+    const struct drawing *q = arg;
     for (size_t done = 0, piece; done < count; done += piece) {
+        /* A key holds for the indices with the same upper 32 bits. */
         uint64_t index = q->ctx->offset + i + done;
         uint64_t room = (UINT64_C(1) << 32) - (uint32_t)index;
         piece = count - done < room ? count - done : (size_t)room;
-        if (index >> 32 != q->upper) {
-            q->upper = index >> 32;
-            q->key = cc_context_key(q->ctx, index, 0);
-        }
-        k_base3()->draw(q->x + i + done, q->r != NULL ? q->r + i + done : NULL, q->m, q->key,
-                        (uint32_t)index, bytes + done, piece);
+        k_base3()->draw(q->x + i + done, q->r != NULL ? q->r + i + done : NULL, q->m,
+                        cc_context_key(q->ctx, index, 0), (uint32_t)index, bytes + done, piece,
+                        next - (ptrdiff_t)done);
     }
 }
 
@@ -109,13 +106,11 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     const struct params *p = c->params;
     size_t n = c->shape.n;
     float *r = p->ef ? c->state : NULL;
-    uint32_t bits = scale_bits(p, x, r, n);
+    uint32_t bits = scale_bits(p, x, r, n, c->threads);
     if (!cc_finite_bits(bits))
         return cc_refuse(ctx, x, r, n, e);
     struct drawing q = {.ctx = ctx, .x = x, .r = r, .m = cc_bits_f32(bits)};
-    q.upper = ctx->offset >> 32;
-    q.key = cc_context_key(ctx, ctx->offset, 0);
-    *len = cc_base3_encode(q.m, quantize, &q, n, p->zre != 0, out);
+    *len = cc_base3_encode(q.m, quantize, &q, n, p->zre != 0, c->threads, out);
     return CC_OK;
 }
 
@@ -124,7 +119,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
 {
     (void)ctx;
     const struct params *p = c->params;
-    return cc_base3_decode(in, len, c->shape.n, p->zre != 0, y, e);
+    return cc_base3_decode(in, len, c->shape.n, p->zre != 0, c->threads, y, e);
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -132,7 +127,7 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
 {
     (void)ctx;
     const struct params *p = c->params;
-    return cc_base3_decode_add(in, len, c->shape.n, p->zre != 0, scale, y, e);
+    return cc_base3_decode_add(in, len, c->shape.n, p->zre != 0, c->threads, scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_ternary = {

@@ -39,10 +39,10 @@ struct rounding {
     float m, half;
 };
 
-static void quantize(void *arg, size_t i, size_t count, uint8_t *bytes)
+static void quantize(void *arg, size_t i, size_t count, ptrdiff_t next, uint8_t *bytes)
 {
     const struct rounding *q = arg;
-    k_base3()->round(q->x + i, q->r != NULL ? q->r + i : NULL, q->m, q->half, bytes, count);
+    k_base3()->round(q->x + i, q->r != NULL ? q->r + i : NULL, q->m, q->half, bytes, count, next);
 }
 
 static struct cc_traffic traffic(const void *params)
@@ -58,14 +58,14 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     const struct params *p = c->params;
     size_t n = c->shape.n;
     float *r = p->ef ? c->state : NULL;
-    uint32_t most = r != NULL ? k_reduce()->absmax_add(x, r, n) : k_reduce()->absmax(x, n);
+    uint32_t most = cc_absmax(x, r, n, c->threads);
     if (!cc_finite_bits(most))
         return cc_refuse(ctx, x, r, n, e);
     float m = fminf((float)p->s * cc_bits_f32(most), FLT_MAX);
     /* Zeros are never sent: not when all are zero, nor when half of m rounds to zero. */
     float half = m > 0 ? fmaxf(m * 0.5f, FLT_TRUE_MIN) : INFINITY;
     struct rounding q = {.x = x, .r = r, .m = m, .half = half};
-    *len = cc_base3_encode(m, quantize, &q, n, p->zre != 0, out);
+    *len = cc_base3_encode(m, quantize, &q, n, p->zre != 0, c->threads, out);
     return CC_OK;
 }
 
@@ -74,7 +74,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
 {
     (void)ctx;
     const struct params *p = c->params;
-    return cc_base3_decode(in, len, c->shape.n, p->zre != 0, y, e);
+    return cc_base3_decode(in, len, c->shape.n, p->zre != 0, c->threads, y, e);
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -82,7 +82,7 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
 {
     (void)ctx;
     const struct params *p = c->params;
-    return cc_base3_decode_add(in, len, c->shape.n, p->zre != 0, scale, y, e);
+    return cc_base3_decode_add(in, len, c->shape.n, p->zre != 0, c->threads, scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_threelc = {

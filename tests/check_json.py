@@ -63,7 +63,8 @@ def good_documents():
     sizes = {"scheme": "3lc:s=1.75", "values": 5, "payload_bytes": 5.5, "bits_per_value": 8.8,
              "ratio": 3.6}
     bench = dict(sizes, encode_gb_per_s=1, decode_gb_per_s=2.5, encode_roofline=0.4,
-                 decode_roofline=None, nmse=0.1, nmse_cumulative=1e-3, cosine=-0.5,
+                 decode_roofline=None, decode_add_gb_per_s=1.0,
+                 decode_add_roofline=None, nmse=0.1, nmse_cumulative=1e-3, cosine=-0.5,
                  max_abs_error=1e-300, extra="a key of our own")
     model = dict(sizes, bits_push=1, bits_pull=None, exchange="ps", workers=10, servers=1,
                  bw_bps=1e7, latency_s=5e-5, compute_s=0, codec_s=0.1, comm_s=1, step_s=1.1,
@@ -74,7 +75,8 @@ def good_documents():
             "run": run, "train": dict(model, step=0, time_s=0.1, loss=-1.5, accuracy=0.9),
             "schemes": {"scheme": "local", "default": "fp32", "min": None},
             "trace info": {"tensor": "conv1", "values": 27},
-            "paper": {"speedup_paper": 3.1, "error": -0.02}}
+            "paper": {"speedup_paper": 3.1, "error": -0.02},
+            "nets": {"net": "gpt2", "values": 124439808}}
     for command, row in rows.items():
         yield {"schema": "commcomp/1", "command": command, "argv": ["commcomp", command],
                "host": host, "rows": [row, dict(row)]}

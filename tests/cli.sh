@@ -383,6 +383,54 @@ json '"not a file" in d["error"] and d["rows"] == []'
 t 1 decode --format json -o r.json bad.cc kept.npy
 no_file r.json
 
+# --- nets ---
+q 0 nets --format json
+json 'len(d["rows"]) == 20 and all(r["values"] > 0 and r["reference"] for r in d["rows"])'
+json '{r["net"]: r["values"] for r in d["rows"]}["llama2-7b"] == 6738415616'
+json '"QSGD, table 1: 25M" in {r["net"]: r["papers"] for r in d["rows"]}["resnet50"]'
+q 0 nets llama2-7b --format json
+json 'sum(r["values"] for r in d["rows"]) == 6738415616 and len(d["rows"]) == 291'
+json 'abs(sum(r["compute_share"] for r in d["rows"]) - 1) < 1e-9'
+q 0 nets mnist-mlp-500
+out 'Pipe-SGD'
+t 2 nets vgg20
+err "did you mean 'vgg16'?"
+t 1 nets net/missing.safetensors
+err 'net/missing.safetensors'
+q 0 nets net/push-step000000-rank0.safetensors --format csv
+[ "$(wc -l <out)" = 60 ] || bad "59 tensors"
+if [ "$(awk '/MemAvailable/ { print $2 }' /proc/meminfo)" -lt 60000000 ]; then
+    t 1 bench --net llama2-7b --scheme 3lc,mqe1bit,topk
+    err 'GB of memory are needed'
+fi
+
+# --- papers ---
+q 0 paper --format json
+json 'len(d["rows"]) == 11 and all(r["rms_error"] < 2 for r in d["rows"])'
+json '[r["fitted"] for r in d["rows"] if r["table"] == "3lc-table1"] == [4]'
+q 0 paper 3lc-table1 --format json
+json 'len(d["rows"]) == 27 and all(abs(r["error"]) <= 0.11 for r in d["rows"])'
+json '(sum(r["error"] ** 2 for r in d["rows"]) / 27) ** 0.5 <= 0.05'
+json 'all(abs(r["speedup"] / r["speedup_paper"] - 1 - r["error"]) < 1e-12 for r in d["rows"])'
+json 'sum(" fitted: " in n for n in d["notes"]) == 4'
+json '[r["scheme"] for r in d["rows"]][-1] == "3lc:s=1.9" and d["rows"][-1]["speedup_paper"] == 1.55'
+q 0 paper thesis-table1.1
+out 'DenseNet-40 with growth 18'
+q 0 paper sparcml-table3 --format csv
+t 2 paper 3lc-table3
+err "did you mean '3lc-table"
+t 2 paper 3lc-table1 qsgd-tabel1
+err "did you mean 'qsgd-table1'?"
+t 2 paper --format jsn
+awk '/^```json/ { on = 1; next } /^```/ { on = 0 } on' "$tests/../docs/papers.md" >mine.json
+q 0 paper mine.json --format json
+json 'd["rows"][0]["speedup"] > 2.49 and d["rows"][0]["speedup"] < 2.51'
+sed 's/"comm_gain"/"comm_gian"/' mine.json >typo.json
+t 1 paper typo.json
+err 'needs "comm_gain"'
+t 1 paper missing.json
+err 'missing.json'
+
 # --- traces ---
 t 1 trace synth net
 err 'net is not empty'
@@ -480,10 +528,41 @@ json 'len(d["rows"]) == 10 and all(r["samples"] == 2 and r["tensor"] is None for
 json 'all(r["encode_roofline"] is None for r in d["rows"])'
 q 0 bench -q --net resnet20 --steps 2 --scheme fp32,3lc --samples 2 --threads 2 --format json
 json 'all(r["threads"] == 2 and r["encode_gb_per_s"] > 0 for r in d["rows"])'
-t 2 bench --values 1k --threads 2
-err 'has a single tensor'
-t 2 bench --net resnet20 --threads 2 --per-tensor
-err '--threads with --per-tensor'
+json 'all(r["decode_add_gb_per_s"] > 0 for r in d["rows"])'
+q 0 bench -q --values 300k --steps 1 --scheme 3lc --samples 2 --threads 2 --format json
+json 'd["rows"][0]["threads"] == 2 and d["rows"][0]["decode_add_gb_per_s"] > 0'
+q 0 bench -q --values 10,1K,100k --steps 2 --scheme fp32,int8 --samples 2 --format csv
+[ "$(cut -d, -f1,5,8 out | tail -n +2 | tr '\n' ' ')" = \
+    "fp32,10,40 int8,10,14 fp32,1000,4000 int8,1000,1004 fp32,100000,400000 int8,100000,100004 " ] ||
+    bad "rows of several sizes"
+[ ! -s err ] || bad "several sizes: messages"
+t 2 bench --values 1k,,2k
+err '--values'
+t 2 bench --values 1k,0
+err '--values: 0 is not between 1'
+t 2 bench --trace net --values 1k,2k
+err '--trace and --values exclude each other'
+t 2 bench --net resnet20 --values 1k
+err '--net and --values exclude each other'
+q 0 bench -q --values 10k,100 --steps 2 --scheme fp32,int8 --samples 2 --profile-out profile.json
+grep -q '"schema": "commcomp-profile/1"' profile.json || bad "profile: schema"
+grep -q '{"values": 100, "bits_per_value": 8.32, "encode_ns": [0-9.e-]*, "decode_ns"' profile.json ||
+    bad "profile: points"
+q 0 bench -q --trace net --steps 1 --scheme fp32 --samples 1 --threads 2 --profile-out profile.json
+python3 - profile.json <<'EOF' || bad "profile of a trace"
+import json, sys
+p = json.load(open(sys.argv[1]))
+points = p["codecs"][0]["points"]
+assert p["trace"] == "net" and p["threads"] == 2 and p["codecs"][0]["scheme"] == "fp32"
+assert all(a["values"] < b["values"] for a, b in zip(points, points[1:])) and len(points) > 1
+assert all(q["bits_per_value"] == 32 and q["decode_add_ns"] > 0 for q in points)
+EOF
+t 2 bench --profile-out profile.json --no-speed
+err 'exclude each other'
+t 2 bench --trace net --stream all --scheme fp32 --profile-out profile.json
+err 'a profile is of one stream'
+t 1 bench --values 1k --profile-out missing/profile.json
+err 'missing/profile.json'
 q 0 bench -q --net resnet20 --steps 1 --scheme 3lc,int8 --per-tensor --samples 1 --format json
 json 'len(d["rows"]) == 118 and len({r["tensor"] for r in d["rows"]}) == 59'
 json 'sum(r["values"] for r in d["rows"]) == 2 * 269722'
@@ -522,6 +601,11 @@ json '"missing.npy" in d["error"]'
 t 1 trace info missing --format json
 json '"missing" in d["error"]'
 
+# --- plot, model, advise ---
+. "$tests/cli_plot.sh"
+. "$tests/cli_model.sh"
+. "$tests/cli_advise.sh"
+
 # --- the commands of the README, on a trace made here ---
 q 0 trace synth captured --values 5k --steps 4 --ranks 2 --pulls
 awk '/^```/ { code = !code } code && /^commcomp /' "$tests/../README.md" |
@@ -530,6 +614,7 @@ awk '/^```/ { code = !code } code && /^commcomp /' "$tests/../README.md" |
 while read -r line; do
     case $line in
         bench*) line="$line -q --samples 1" ;;
+        model* | advise*) line="$line --profile profile.json" ;;
     esac
     t 0 $line
 done <readme

@@ -7,9 +7,11 @@
 
 #include <string.h>
 
+#include "core/cache.h"
 #include "core/copy.h"
 #include "core/isa.h"
 #include "core/parallel.h"
+#include "core/tile.h"
 
 static void parts_are_never_too_small(void **state)
 {
@@ -90,13 +92,46 @@ static void copies_past_the_cache(void **state)
     cc_isa_force(before);
 }
 
+/* Tiles of every length at every alignment, straight and past the cache. */
+static void tiles_arrive_whole(void **state)
+{
+    (void)state;
+    enum { BYTES = 5000 };
+    static unsigned char from[BYTES], to[BYTES + 200];
+    for (size_t i = 0; i < sizeof from; i++)
+        from[i] = (unsigned char)(i * 13 + i / 256);
+    enum cc_isa before = cc_isa();
+    for (int run = 0; run < 2 * CC_ISAS; run++) {
+        cc_isa_force((enum cc_isa)(run / 2));
+        cc_cache_force(run % 2 == 0 ? 1 : SIZE_MAX);
+        for (size_t at = 0; at < 70; at++)
+            for (size_t tile = 1; tile <= CC_TILE * sizeof(float); tile += 1 + tile / 9) {
+                struct cc_sink sink;
+                memset(to, 0xee, sizeof to);
+                cc_sink_open(&sink, to + 64 + at, BYTES);
+                for (size_t i = 0, m; i < BYTES; i += m) {
+                    m = BYTES - i < tile ? BYTES - i : tile;
+                    memcpy(cc_sink_room(&sink), from + i, m);
+                    cc_sink_put(&sink, m);
+                }
+                cc_sink_close(&sink);
+                assert_memory_equal(to + 64 + at, from, BYTES);
+                for (size_t i = 0; i < 64 + at; i++)
+                    assert_int_equal(to[i], 0xee);
+                for (size_t i = 64 + at + BYTES; i < sizeof to; i++)
+                    assert_int_equal(to[i], 0xee);
+            }
+    }
+    cc_isa_force(before);
+    cc_cache_force(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_never_too_small),
-        cmocka_unit_test(parts_cover_everything_once),
-        cmocka_unit_test(every_part_runs_once),
-        cmocka_unit_test(copies_past_the_cache),
+        cmocka_unit_test(parts_are_never_too_small), cmocka_unit_test(parts_cover_everything_once),
+        cmocka_unit_test(every_part_runs_once),      cmocka_unit_test(copies_past_the_cache),
+        cmocka_unit_test(tiles_arrive_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

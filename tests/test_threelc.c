@@ -199,7 +199,7 @@ static void denormals(void **state)
     const float x[] = {-0.0f, FLT_TRUE_MIN, -FLT_TRUE_MIN, 0.0f, -0.0f};
     const int trits[] = {0, 1, -1, 0, 0};
     check("3lc", x, N(x), FLT_TRUE_MIN, (const uint8_t[]){139}, 1, trits, NULL);
-    /* u < 1 always; u < 0 never. */
+    /* u m < m always; u m < 0 never. */
     check("ternary", x, N(x), FLT_TRUE_MIN, (const uint8_t[]){139}, 1, trits, NULL);
 }
 

@@ -1,7 +1,7 @@
 #include "schemes/kernels/expand.h"
 
 #include "schemes/kernels/bitarray.h"
-#include "schemes/kernels/lanes.h"
+#include "schemes/kernels/masks.h"
 
 /* --- 64 values at a time; the tail of fewer is done by the plain loops below --- */
 

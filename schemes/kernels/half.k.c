@@ -1,6 +1,7 @@
 #include "schemes/kernels/half.h"
 
 #include "core/bytes.h"
+#include "core/tile.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -100,7 +101,8 @@ static void fp16_load(const uint8_t *restrict in, float *restrict y, size_t n)
         y[i] = from_fp16(cc_get_u16(in + 2 * i));
 }
 
-static void fp16_add(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
+static inline void fp16_add_page(const uint8_t *restrict in, float scale, float *restrict y,
+                                 size_t n)
 {
     size_t i = 0;
 #if defined(__AVX512F__)
@@ -117,6 +119,16 @@ static void fp16_add(const uint8_t *restrict in, float scale, float *restrict y,
     for (; i < n; i++) {
         float product = scale * from_fp16(cc_get_u16(in + 2 * i));
         y[i] += product;
+    }
+}
+
+static void fp16_add(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
+{
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
+        cc_next_page(in + 2 * i);
+        cc_next_page(y + i);
+        fp16_add_page(in + 2 * i, scale, y + i, m);
     }
 }
 
@@ -150,7 +162,8 @@ static void bf16_load(const uint8_t *restrict in, float *restrict y, size_t n)
         y[i] = cc_bits_f32((uint32_t)cc_get_u16(in + 2 * i) << 16);
 }
 
-static void bf16_add(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
+static inline void bf16_add_page(const uint8_t *restrict in, float scale, float *restrict y,
+                                 size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         float product = scale * cc_bits_f32((uint32_t)cc_get_u16(in + 2 * i) << 16);
@@ -158,8 +171,18 @@ static void bf16_add(const uint8_t *restrict in, float scale, float *restrict y,
     }
 }
 
+static void bf16_add(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
+{
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
+        cc_next_page(in + 2 * i);
+        cc_next_page(y + i);
+        bf16_add_page(in + 2 * i, scale, y + i, m);
+    }
+}
+
 const struct k_half CC_K(k_half) = {
-    .fp16 = {.encode = fp16_encode, .load = fp16_load, .add = fp16_add},
-    .bf16 = {.encode = bf16_encode, .load = bf16_load, .add = bf16_add},
-    .trunc16 = {.encode = trunc16_encode, .load = bf16_load, .add = bf16_add},
+    .fp16 = {.copy = fp16_encode, .load = fp16_load, .add = fp16_add},
+    .bf16 = {.copy = bf16_encode, .load = bf16_load, .add = bf16_add},
+    .trunc16 = {.copy = trunc16_encode, .load = bf16_load, .add = bf16_add},
 };

@@ -1,6 +1,7 @@
 #include "schemes/kernels/int8.h"
 
 #include "core/bytes.h"
+#include "core/tile.h"
 
 /* x / divisor to the nearest integer, ties to even, in [-127, 127]. The quotient is below 200 (it
  * is above 127 where scales are subnormal): adding 1.5 * 2^23 leaves the integer in the low bits.
@@ -19,8 +20,8 @@ static void quantize(const float *restrict x, float divisor, uint8_t *restrict o
         out[i] = (uint8_t)rounded(x[i], divisor);
 }
 
-static void quantize_ef(const float *restrict x, float *restrict r, float divisor, float scale,
-                        uint8_t *restrict out, size_t n)
+static inline void quantize_ef_page(const float *restrict x, float *restrict r, float divisor,
+                                    float scale, uint8_t *restrict out, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         float v = x[i] + r[i];
@@ -28,6 +29,18 @@ static void quantize_ef(const float *restrict x, float *restrict r, float diviso
         float decoded = (float)q * scale;
         out[i] = (uint8_t)q;
         r[i] = v - decoded;
+    }
+}
+
+static void quantize_ef(const float *restrict x, float *restrict r, float divisor, float scale,
+                        uint8_t *restrict out, size_t n)
+{
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
+        cc_next_page(x + i);
+        cc_next_page(r + i);
+        cc_next_page(out + i);
+        quantize_ef_page(x + i, r + i, divisor, scale, out + i, m);
     }
 }
 
@@ -41,7 +54,8 @@ static int load(const uint8_t *restrict in, float scale, float *restrict y, size
     return bad;
 }
 
-static int add(const uint8_t *restrict in, float scale, float factor, float *restrict y, size_t n)
+static inline int add_page(const uint8_t *restrict in, float scale, float factor, float *restrict y,
+                           size_t n)
 {
     uint8_t bad = 0;
     for (size_t i = 0; i < n; i++) {
@@ -49,6 +63,18 @@ static int add(const uint8_t *restrict in, float scale, float factor, float *res
         float decoded = (float)(int8_t)in[i] * scale;
         float product = factor * decoded;
         y[i] += product;
+    }
+    return bad;
+}
+
+static int add(const uint8_t *restrict in, float scale, float factor, float *restrict y, size_t n)
+{
+    int bad = 0;
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
+        cc_next_page(in + i);
+        cc_next_page(y + i);
+        bad |= add_page(in + i, scale, factor, y + i, m);
     }
     return bad;
 }

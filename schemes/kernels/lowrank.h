@@ -22,8 +22,10 @@ struct k_lowrank {
      * q are floats, held as doubles. p has a stride of p_stride values. */
     void (*project)(const float *m, size_t rows, size_t cols, const double *q, size_t r, double *p,
                     size_t p_stride);
-    /* q[k][j] += m[i][j] * p[i][k], for i in order; p is row by row. */
-    void (*back)(const float *m, size_t rows, size_t cols, const float *p, size_t r, double *q);
+    /* q[k][j] += m[i][j] * p[i][k], for i in order and the columns j from `from` to `to` - 1; p is
+     * row by row. */
+    void (*back)(const float *m, size_t rows, size_t cols, size_t from, size_t to, const float *p,
+                 size_t r, double *q);
     /* As in core/reduce.h, for doubles. */
     double (*dot)(const double *a, const double *b, size_t n);
     /* a -= c * b */

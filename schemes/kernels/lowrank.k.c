@@ -89,13 +89,14 @@ static inline void back_rows(const float *restrict m, size_t rows, size_t cols,
     }
 }
 
-static void back(const float *m, size_t rows, size_t cols, const float *p, size_t r, double *q)
+static void back(const float *m, size_t rows, size_t cols, size_t from, size_t to, const float *p,
+                 size_t r, double *q)
 {
-    for (size_t j = 0; j < cols; j += CC_SUM_BLOCK) {
-        size_t to = cols - j < CC_SUM_BLOCK ? cols : j + CC_SUM_BLOCK;
+    for (size_t j = from; j < to; j += CC_SUM_BLOCK) {
+        size_t end = to - j < CC_SUM_BLOCK ? to : j + CC_SUM_BLOCK;
         for (size_t i = 0; i < rows; i += ROWS) {
             size_t some = rows - i < ROWS ? rows - i : ROWS;
-            back_rows(m + i * cols, some, cols, p + i * r, r, j, to, q);
+            back_rows(m + i * cols, some, cols, p + i * r, r, j, end, q);
         }
     }
 }

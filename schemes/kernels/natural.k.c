@@ -1,6 +1,7 @@
 #include "schemes/kernels/natural.h"
 
 #include "core/bytes.h"
+#include "schemes/kernels/lanes.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -9,17 +10,15 @@
 /* Values a block: what one loop has read is in the cache for the next. */
 #define BLOCK 1024
 
+/* Streams of values are asked for this far ahead, as the hardware stops at the end of a page. */
+#define AHEAD 4096
+
+#if !defined(CC_LANES)
 /* The bits x < 0 of n values. */
 static void put_signs(const float *restrict x, uint8_t *restrict signs, size_t n)
 {
     size_t i = 0;
-#if defined(__AVX512F__)
-    for (; i + 16 <= n; i += 16) {
-        __mmask16 less =
-            _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i), _mm512_setzero_ps(), _CMP_LT_OQ);
-        cc_put_u16(signs + i / 8, less);
-    }
-#elif defined(__AVX2__)
+#if defined(__AVX2__)
     for (; i + 8 <= n; i += 8) {
         __m256 less = _mm256_cmp_ps(_mm256_loadu_ps(x + i), _mm256_setzero_ps(), _CMP_LT_OQ);
         signs[i / 8] = (uint8_t)_mm256_movemask_ps(less);
@@ -54,12 +53,67 @@ static uint32_t encode(const float *x, struct cc_key key, uint32_t first, uint8_
     uint32_t most = 0;
     for (size_t i = 0; i < n; i += BLOCK) {
         size_t m = n - i < BLOCK ? n - i : BLOCK;
+        for (size_t k = 0; k < m; k += 16)
+            __builtin_prefetch(x + i + k + AHEAD, 0, 2);
         uint32_t mag = put_exponents(x + i, key, first + (uint32_t)i, exponents + i, m);
         most = mag > most ? mag : most;
         put_signs(x + i, signs + i / 8, m);
     }
     return most;
 }
+
+#else
+
+struct sixtyfour {
+    __m512i index, b, most;
+};
+
+/* 64 values in four vectors: the exponents, and a bit for each x < 0. */
+static inline __m512i encode_64(struct sixtyfour *s, const __m512 v[4], uint64_t *signs)
+{
+    __m512i t[4];
+    *signs = 0;
+    for (unsigned k = 0; k < 4; k++) {
+        /* The exponent is in byte 3, and the fraction, twice as large as it is, carries into it. */
+        __m512i bits = _mm512_castps_si512(v[k]), twice = _mm512_add_epi32(bits, bits);
+        __m512i draw = _mm512_srli_epi32(cc_lanes_random_not(s->index, s->b), 8);
+        t[k] = _mm512_add_epi32(twice, draw);
+        s->most = _mm512_max_epu32(s->most, twice);
+        s->index = _mm512_add_epi32(s->index, _mm512_set1_epi32(CC_LANES));
+        uint64_t less = _mm512_cmp_ps_mask(v[k], _mm512_setzero_ps(), _CMP_LT_OQ);
+        *signs |= less << CC_LANES * k;
+    }
+    return _mm512_min_epu8(cc_lanes_tops(t), _mm512_set1_epi8((char)254));
+}
+
+static uint32_t encode(const float *x, struct cc_key key, uint32_t first, uint8_t *signs,
+                       uint8_t *exponents, size_t n)
+{
+    struct sixtyfour s = {.index = cc_lanes_index(key, first),
+                          .b = _mm512_set1_epi32((int)key.b),
+                          .most = _mm512_setzero_si512()};
+    uint64_t less;
+    size_t i = 0;
+    for (; i + 64 <= n; i += 64) {
+        __m512 v[4];
+        for (size_t k = 0; k < 4; k++) {
+            v[k] = _mm512_loadu_ps(x + i + CC_LANES * k);
+            __builtin_prefetch(x + i + CC_LANES * k + AHEAD, 0, 2);
+        }
+        _mm512_storeu_si512(exponents + i, encode_64(&s, v, &less));
+        cc_put_u64(signs + i / 8, less);
+    }
+    if (i < n) {
+        __mmask64 some = ~UINT64_C(0) >> (64 - (n - i));
+        __m512 v[4];
+        for (size_t k = 0; k < 4; k++)
+            v[k] = _mm512_maskz_loadu_ps((__mmask16)(some >> CC_LANES * k), x + i + CC_LANES * k);
+        _mm512_mask_storeu_epi8(exponents + i, some, encode_64(&s, v, &less));
+        memcpy(signs + i / 8, &less, (n - i + 7) / 8);
+    }
+    return _mm512_reduce_max_epu32(s.most) >> 1;
+}
+#endif
 
 static inline float value(const uint8_t *signs, uint8_t exponent, size_t i)
 {
@@ -72,6 +126,7 @@ static inline float value(const uint8_t *signs, uint8_t exponent, size_t i)
 typedef __m512 lanes;
 #define lanes_load(p)     _mm512_loadu_ps(p)
 #define lanes_store(p, v) _mm512_storeu_ps(p, v)
+#define lanes_past(p, v)  _mm512_stream_ps(p, v)
 #define lanes_set(v)      _mm512_set1_ps(v)
 #define lanes_mul(a, b)   _mm512_mul_ps(a, b)
 #define lanes_add(a, b)   _mm512_add_ps(a, b)
@@ -88,6 +143,7 @@ static inline __m512 lanes_value(const uint8_t *signs, const uint8_t *exponents,
 typedef __m256 lanes;
 #define lanes_load(p)     _mm256_loadu_ps(p)
 #define lanes_store(p, v) _mm256_storeu_ps(p, v)
+#define lanes_past(p, v)  _mm256_stream_ps(p, v)
 #define lanes_set(v)      _mm256_set1_ps(v)
 #define lanes_mul(a, b)   _mm256_mul_ps(a, b)
 #define lanes_add(a, b)   _mm256_add_ps(a, b)
@@ -113,13 +169,16 @@ static int has_255(const uint8_t *exponents, size_t n)
 }
 
 static int load(const uint8_t *restrict signs, const uint8_t *restrict exponents, float *restrict y,
-                size_t n)
+                size_t n, bool past)
 {
     int bad = 0;
+    past = past && (uintptr_t)y % 64 == 0; /* as non-temporal stores must be */
     for (size_t i = 0; i < n;) {
         size_t end = n - i < BLOCK ? n : i + BLOCK;
         bad |= has_255(exponents + i, end - i);
 #ifdef LANES
+        for (; past && i + LANES <= end; i += LANES)
+            lanes_past(y + i, lanes_value(signs, exponents, i));
         for (; i + LANES <= end; i += LANES)
             lanes_store(y + i, lanes_value(signs, exponents, i));
 #endif

@@ -2,6 +2,7 @@
 
 #include "core/bytes.h"
 #include "core/reduce.h"
+#include "core/tile.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
@@ -12,6 +13,16 @@
 static inline float value(const float *x, const float *r, size_t i)
 {
     return r == NULL ? x[i] : x[i] + r[i];
+}
+
+/* At the first value of a page (counted from x): touches the next one. */
+static inline void next_page(const float *x, const float *r, size_t i)
+{
+    if (i % CC_PAGE_VALUES != 0)
+        return;
+    cc_next_page(x + i);
+    if (r != NULL)
+        cc_next_page(r + i);
 }
 
 struct lanes {
@@ -30,22 +41,28 @@ static inline void classify(struct lanes *t, size_t l, float v)
 
 /* The full rows of 16 values, where the compiler would not find the vectors by itself. */
 #if defined(__AVX512F__)
-static inline void add_wide(__m512d sum[2], __m512 v)
+/* Adding where the mask says so instead of adding 0 elsewhere: no sum is ever -0. */
+static inline void add_wide(__m512d minus[2], __m512d plus[2], __m512 v, __mmask16 m)
 {
-    sum[0] = _mm512_add_pd(sum[0], _mm512_cvtps_pd(_mm512_castps512_ps256(v)));
-    sum[1] = _mm512_add_pd(sum[1], _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1)));
+    __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
+    __m512d high = _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1));
+    __mmask8 upper = (__mmask8)(m >> 8);
+    minus[0] = _mm512_mask_add_pd(minus[0], (__mmask8)m, minus[0], low);
+    minus[1] = _mm512_mask_add_pd(minus[1], upper, minus[1], high);
+    plus[0] = _mm512_mask_add_pd(plus[0], (__mmask8)~m, plus[0], low);
+    plus[1] = _mm512_mask_add_pd(plus[1], (__mmask8)~upper, plus[1], high);
 }
 
 static inline void classify_rows(struct lanes *t, const float *x, const float *r, size_t rows)
 {
     __m512d minus[2] = {_mm512_setzero_pd(), _mm512_setzero_pd()}, plus[2] = {minus[0], minus[0]};
     for (size_t i = 0; i < CC_SUM_LANES * rows; i += CC_SUM_LANES) {
+        next_page(x, r, i);
         __m512 v = _mm512_loadu_ps(x + i);
         if (r != NULL)
             v = _mm512_add_ps(v, _mm512_loadu_ps(r + i));
         __mmask16 m = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_LT_OQ);
-        add_wide(minus, _mm512_maskz_mov_ps(m, v));
-        add_wide(plus, _mm512_maskz_mov_ps((__mmask16)~m, v));
+        add_wide(minus, plus, v, m);
         t->negatives += (size_t)__builtin_popcount(m);
     }
     for (size_t k = 0; k < 2; k++) {
@@ -54,10 +71,12 @@ static inline void classify_rows(struct lanes *t, const float *x, const float *r
     }
 }
 #elif defined(__AVX2__)
-static inline void add_wide(__m256d sum[2], __m256 v)
+/* Four values to either sum. NaN goes to both: each of these gives its second operand then. */
+static inline void add_wide(__m256d *minus, __m256d *plus, __m128 v)
 {
-    sum[0] = _mm256_add_pd(sum[0], _mm256_cvtps_pd(_mm256_castps256_ps128(v)));
-    sum[1] = _mm256_add_pd(sum[1], _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
+    __m256d wide = _mm256_cvtps_pd(v), zero = _mm256_setzero_pd();
+    *minus = _mm256_add_pd(*minus, _mm256_min_pd(zero, wide));
+    *plus = _mm256_add_pd(*plus, _mm256_max_pd(zero, wide));
 }
 
 static inline void classify_rows(struct lanes *t, const float *x, const float *r, size_t rows)
@@ -66,13 +85,14 @@ static inline void classify_rows(struct lanes *t, const float *x, const float *r
     for (size_t k = 0; k < 4; k++)
         minus[k] = plus[k] = _mm256_setzero_pd();
     for (size_t i = 0; i < CC_SUM_LANES * rows; i += CC_SUM_LANES) {
+        next_page(x, r, i);
         for (size_t h = 0; h < 2; h++) {
             __m256 v = _mm256_loadu_ps(x + i + 8 * h);
             if (r != NULL)
                 v = _mm256_add_ps(v, _mm256_loadu_ps(r + i + 8 * h));
             __m256 m = _mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_LT_OQ);
-            add_wide(minus + 2 * h, _mm256_and_ps(m, v));
-            add_wide(plus + 2 * h, _mm256_andnot_ps(m, v));
+            add_wide(minus + 2 * h, plus + 2 * h, _mm256_castps256_ps128(v));
+            add_wide(minus + 2 * h + 1, plus + 2 * h + 1, _mm256_extractf128_ps(v, 1));
             t->negatives += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(m));
         }
     }
@@ -122,9 +142,11 @@ static inline double magnitude_block(const float *x, const float *r, size_t n)
 {
     double lane[CC_SUM_LANES] = {0};
     size_t i = 0;
-    for (; i + CC_SUM_LANES <= n; i += CC_SUM_LANES)
+    for (; i + CC_SUM_LANES <= n; i += CC_SUM_LANES) {
+        next_page(x, r, i);
         for (size_t l = 0; l < CC_SUM_LANES; l++)
             lane[l] += (double)__builtin_fabsf(value(x, r, i + l));
+    }
     for (size_t l = 0; i + l < n; l++)
         lane[l] += (double)__builtin_fabsf(value(x, r, i + l));
     double total = 0;
@@ -222,8 +244,10 @@ static inline void pack_all(const float *restrict x, float *restrict r, float mi
                             size_t n, uint8_t *restrict bits)
 {
     size_t i = 0;
-    for (; i + STEP <= n; i += STEP)
+    for (; i + STEP <= n; i += STEP) {
+        next_page(x, r, i);
         pack_step(x + i, r == NULL ? NULL : r + i, minus, plus, bits + i / 8);
+    }
     for (; i < n; i += 8)
         pack_byte(x + i, r == NULL ? NULL : r + i, minus, plus, n - i < 8 ? n - i : 8,
                   bits + i / 8);
@@ -241,8 +265,11 @@ static inline void unpack_all(const uint8_t *restrict bits, float minus, float p
                               float *restrict y, size_t n, int add_to)
 {
     size_t i = 0;
-    for (; i + STEP <= n; i += STEP)
+    for (; i + STEP <= n; i += STEP) {
+        if (add_to)
+            next_page(y, NULL, i);
         unpack_step(bits + i / 8, minus, plus, y + i, add_to);
+    }
     for (; i < n; i++) {
         float v = bits[i / 8] >> i % 8 & 1 ? plus : minus;
         y[i] = add_to ? y[i] + v : v;

@@ -2,7 +2,7 @@
 
 #include "core/bytes.h"
 #include "core/reduce.h"
-#include "schemes/kernels/lanes.h"
+#include "schemes/kernels/masks.h"
 #include "schemes/kernels/select.h"
 
 #if defined(__AVX512F__)

@@ -1,7 +1,7 @@
 #include "schemes/kernels/select.h"
 
 #include "core/reduce.h"
-#include "schemes/kernels/lanes.h"
+#include "schemes/kernels/masks.h"
 
 static inline uint32_t magnitude(float v)
 {

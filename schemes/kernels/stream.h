@@ -1,4 +1,4 @@
-/* Float32 values as they are, to and from payload bytes at any address. */
+/* Float32 values, as they are or in a shorter format, to and from payload bytes at any address. */
 #ifndef CC_SCHEMES_KERNELS_STREAM_H
 #define CC_SCHEMES_KERNELS_STREAM_H
 

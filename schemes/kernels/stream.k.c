@@ -1,6 +1,7 @@
 #include "schemes/kernels/stream.h"
 
 #include "core/bytes.h"
+#include "core/tile.h"
 
 static uint32_t copy(const float *restrict x, uint8_t *restrict out, size_t n)
 {
@@ -19,11 +20,21 @@ static void load(const uint8_t *in, float *y, size_t n)
     memcpy(y, in, n * sizeof(float));
 }
 
-static void add(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
+static inline void add_page(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         float v = scale * cc_get_f32(in + 4 * i);
         y[i] += v;
+    }
+}
+
+static void add(const uint8_t *restrict in, float scale, float *restrict y, size_t n)
+{
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
+        cc_next_page(in + 4 * i);
+        cc_next_page(y + i);
+        add_page(in + 4 * i, scale, y + i, m);
     }
 }
 

@@ -7,7 +7,12 @@
 
 #include "core/isa.h"
 
-#define CC_RUN_MAX   14u
+#define CC_RUN_MAX 14u
+
+/* The byte for a run of k = 2 .. 14 is CC_RUN_CODE + k. */
+#define CC_RUN_CODE 241u
+
+/* Decoding may write so much beyond what is wanted. */
 #define CC_RUN_SLACK 128u
 
 struct k_zerorun {
@@ -19,6 +24,9 @@ struct k_zerorun {
      * last run may go beyond. Advances *at and returns how many were written. out has room for
      * want + CC_RUN_SLACK, all of which may be written to. */
     size_t (*decode)(const uint8_t *in, size_t len, size_t *at, uint8_t *out, size_t want);
+    /* Counts instead of writing: passes over in[*at, len) until it expands to `want` bytes or more,
+     * or ends. */
+    size_t (*skip)(const uint8_t *in, size_t len, size_t *at, size_t want);
 };
 CC_KERNELS(k_zerorun)
 

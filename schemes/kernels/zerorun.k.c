@@ -9,9 +9,6 @@
 #include <immintrin.h>
 #endif
 
-/* The code of a run of k = 2 .. 14 is RUN_CODE + k. */
-#define RUN_CODE 241u
-
 /* Decoding takes bytes in groups, and prepares some groups at a time. */
 #define GROUP    8
 #define PREPARED 64
@@ -109,7 +106,7 @@ static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run
             memset(out + w, 255, 8);
             w += length / CC_RUN_MAX;
             pending = end == 64 && goes_on ? rest : 0;
-            out[w] = (uint8_t)(rest > 1 ? RUN_CODE + rest : CC_BYTE_ZERO);
+            out[w] = (uint8_t)(rest > 1 ? CC_RUN_CODE + rest : CC_BYTE_ZERO);
             w += rest > pending;
             left &= beyond;
             done = end;
@@ -136,7 +133,7 @@ static size_t encode(const uint8_t *restrict in, size_t n, unsigned *run, uint8_
         unsigned zero = in[i] == CC_BYTE_ZERO;
         length = zero ? length + 1 : 0;
         unsigned ends = (in[i + 1] != CC_BYTE_ZERO) | (length == CC_RUN_MAX);
-        out[w] = (uint8_t)(length > 1 ? RUN_CODE + length : in[i]);
+        out[w] = (uint8_t)(length > 1 ? CC_RUN_CODE + length : in[i]);
         w += (zero ^ 1) | ends;
         length = ends ? 0 : length;
     }
@@ -199,4 +196,27 @@ static size_t decode(const uint8_t *restrict in, size_t len, size_t *at, uint8_t
     return w;
 }
 
-const struct k_zerorun CC_K(k_zerorun) = {.encode = encode, .decode = decode};
+static size_t skip(const uint8_t *in, size_t len, size_t *at, size_t want)
+{
+    size_t w = 0, i = *at;
+    /* A group expands to CC_RUN_MAX bytes for each of its own at most. */
+    while (len - i >= PREPARED && want - w > (size_t)PREPARED * CC_RUN_MAX) {
+        unsigned group = 0;
+        for (size_t k = 0; k < PREPARED; k++) {
+            uint8_t times;
+            (void)expand(in[i + k], &times);
+            group += times;
+        }
+        w += group;
+        i += PREPARED;
+    }
+    for (; i < len && w < want; i++) {
+        uint8_t times;
+        (void)expand(in[i], &times);
+        w += times;
+    }
+    *at = i;
+    return w;
+}
+
+const struct k_zerorun CC_K(k_zerorun) = {.encode = encode, .decode = decode, .skip = skip};

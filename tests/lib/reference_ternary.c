@@ -105,7 +105,7 @@ static void ternary_encode(struct ref *r, const struct cc_context *ctx, const fl
     }
     const float m = largest_magnitude(limited, n);
     for (size_t i = 0; i < n; i++)
-        if (m > 0 && unit_at(ctx, i) < fabsf(limited[i]) / m)
+        if ((double)unit_at(ctx, i) * (double)m < (double)fabsf(limited[i]))
             trit[i] = limited[i] < 0 ? -1 : limited[i] > 0;
     put_f32(out, m);
     put_trits(out, trit, n, setting_int(r->spec, "zre") != 0);

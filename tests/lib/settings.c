@@ -77,6 +77,7 @@ const char *const settings[] = {
     "lz4:level=9",
     "zfp",
     "zfp:tolerance=0.2",
+    "mqe1bit:block=70000",
     NULL,
 };
 

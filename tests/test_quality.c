@@ -1,12 +1,11 @@
-/* What bench measures: sizes and errors against sums by hand and against plain loops, passes, small
- * tensors, whole periods, schemes that fail; the samples of the speeds. */
+/* How small and how wrong: sums by hand and plain loops, passes, small tensors, whole periods,
+ * schemes that fail, settling. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,86 +13,11 @@
 
 #include "bench/plan.h"
 #include "bench/quality.h"
-#include "bench/roofline.h"
-#include "bench/speed.h"
-#include "core/cache.h"
 #include "core/isa.h"
 #include "core/memory.h"
 #include "core/trace.h"
+#include "tests/lib/plan.h"
 #include "tests/lib/scratch.h"
-
-/* --- a trace of two tensors and three steps, numbered 10, 20 and 30 --- */
-
-enum { WEIGHTS = 6, BIAS = 3, VALUES = WEIGHTS + BIAS, STEPS = 3, MOST_TENSORS = 4 };
-
-/* A step: the weights, then the bias. Both scales of int8 are 1, so the first step's errors are
- * -0.25, 0.5, 0.5 and 0.25; the others have none. */
-static const float gradients[STEPS][VALUES] = {
-    {127, 1.25F, -2.5F, 3.5F, 0, -64, -127, 8, 0.25F},
-    {-127, 2, 3, 0, 5, 6, 127, -7, 1},
-    {127, -3, 1, 1, -5, 32, 127, 0, 2},
-};
-
-static void write_step(void **state, const char *direction, int rank, int step, const float *x)
-{
-    char header[512], name[64];
-    (void)snprintf(header, sizeof header,
-                   "{\"__metadata__\":{\"schema\":\"commcomp-trace/1\",\"direction\":\"%s\","
-                   "\"rank\":\"%d\",\"step\":\"%d\",\"order\":\"weights\\nbias\"},"
-                   "\"weights\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},"
-                   "\"bias\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[24,36]}}",
-                   direction, rank, step);
-    (void)snprintf(name, sizeof name, "%s%d.safetensors", direction, step);
-    scratch_safetensors(state, name, header, x, VALUES * sizeof *x);
-}
-
-/* A plan with all that it points to. */
-struct fixture {
-    struct cc_plan plan;
-    struct cc_spec_list schemes;
-    struct cc_spec *raw;
-    struct cc_error failed[16];
-};
-
-static void open_plan(struct fixture *f, struct cc_trace *trace, const char *schemes)
-{
-    struct cc_error e = {""};
-    *f = (struct fixture){.schemes = {0}};
-    if (cc_spec_list_parse(schemes, &f->schemes, &e) != CC_OK ||
-        cc_spec_parse("fp32", &f->raw, &e) != CC_OK)
-        fail_msg("%s", e.text);
-    assert_true(f->schemes.count <= sizeof f->failed / sizeof f->failed[0]);
-    f->plan = (struct cc_plan){.trace = trace,
-                               .schemes = &f->schemes,
-                               .raw = f->raw,
-                               .steps = cc_trace_steps(trace, 0),
-                               .seed = 42,
-                               .threads = 1,
-                               .failed = f->failed};
-}
-
-static void close_plan(struct fixture *f)
-{
-    cc_trace_close(f->plan.trace);
-    cc_spec_free(f->raw);
-    cc_spec_list_free(&f->schemes);
-}
-
-static struct cc_trace *open_trace(const char *path)
-{
-    struct cc_trace *t;
-    struct cc_error e = {""};
-    if (cc_trace_open(path, &t, &e) != CC_OK)
-        fail_msg("%s", e.text);
-    return t;
-}
-
-static void open_gradients(struct fixture *f, void **state, const char *schemes)
-{
-    for (int i = 0; i < STEPS; i++)
-        write_step(state, "push", 3, 10 * (i + 1), gradients[i]);
-    open_plan(f, open_trace(*state), schemes);
-}
 
 /* Every scheme after so many passes; the caller frees what is returned. */
 static struct cc_quality *measure(const struct cc_plan *p, size_t passes)
@@ -345,18 +269,12 @@ static void files_by_loops(void **state)
 static void blocks_by_loops(void **state)
 {
     (void)state;
-    const struct cc_tensor_info tensors[MOST_TENSORS] = {{"long", cc_shape_flat(9001)},
-                                                         {"odd", cc_shape_flat(37)},
-                                                         {"one", cc_shape_flat(1)},
-                                                         {"block", cc_shape_flat(4096)}};
-    const struct cc_synth how = {
-        .distribution = CC_LAPLACE, .seed = 5, .steps = 2, .ranks = 1, .decay = 0.5};
-    struct cc_trace *t;
-    struct cc_error e = {""};
+    const struct cc_tensor_info tensors[] = {{"long", cc_shape_flat(9001)},
+                                             {"odd", cc_shape_flat(37)},
+                                             {"one", cc_shape_flat(1)},
+                                             {"block", cc_shape_flat(4096)}};
     struct fixture f;
-    if (cc_trace_synth(&how, tensors, MOST_TENSORS, "test", &t, &e) != CC_OK)
-        fail_msg("%s", e.text);
-    open_plan(&f, t, catalogue);
+    open_plan(&f, make_trace(tensors, sizeof tensors / sizeof tensors[0], 2), catalogue);
     const enum cc_isa best = cc_isa();
     for (int isa = 0; isa < CC_ISAS; isa++) {
         if (!cc_isa_has((enum cc_isa)isa))
@@ -430,29 +348,6 @@ static void contexts_and_names(void **state)
 
 /* --- schemes that fail --- */
 
-/* The first two steps add up to infinity in the bias, which only `local` minds. */
-static void open_huge(struct fixture *f, void **state, const char *schemes)
-{
-    float huge[VALUES];
-    memcpy(huge, gradients[0], sizeof huge);
-    huge[WEIGHTS + 1] = 0.75F * FLT_MAX;
-    write_step(state, "push", 3, 10, huge);
-    write_step(state, "push", 3, 20, huge);
-    open_plan(f, open_trace(*state), schemes);
-}
-
-static void assert_gave_up(const struct fixture *f, const char *path, size_t scheme)
-{
-    char start[600];
-    for (size_t s = 0; s < f->schemes.count; s++)
-        assert_int_equal(cc_plan_failed(&f->plan, s), s == scheme);
-    const char *text = f->failed[scheme].text;
-    (void)snprintf(start, sizeof start, "%s, push 3, step 20, local: ", path);
-    if (strncmp(text, start, strlen(start)) != 0 || strstr(text, "bias") == NULL ||
-        strstr(text, "index 1") == NULL)
-        fail_msg("\"%s\" does not say what failed where", text);
-}
-
 static void one_scheme_fails(void **state)
 {
     struct fixture f, alone;
@@ -466,33 +361,7 @@ static void one_scheme_fails(void **state)
     free(expected);
     free(q);
     close_plan(&alone);
-    /* The speeds of the others are measured. */
-    struct cc_speed speed;
-    const struct cc_speed_limits limits = {.least = 2, .most = 2};
-    struct cc_error e = {""};
-    assert_int_equal(cc_speed_measure(&f.plan, &limits, &speed, &e), CC_OK);
-    assert_gave_up(&f, *state, 1);
-    assert_true(speed.samples == 2 && speed.encode[0] > 0 && speed.encode[2 * 2] > 0);
-    cc_speed_free(&speed);
     close_plan(&f);
-}
-
-/* Without the sizes first, and from a thread. */
-static void fails_at_speed(void **state)
-{
-    struct cc_speed speed;
-    const struct cc_speed_limits limits = {.least = 2, .most = 3};
-    struct cc_error e = {""};
-    for (int threads = 1; threads <= 2; threads++) {
-        struct fixture f;
-        open_huge(&f, state, "int8,local");
-        f.plan.threads = threads;
-        assert_int_equal(cc_speed_measure(&f.plan, &limits, &speed, &e), CC_OK);
-        assert_gave_up(&f, *state, 1);
-        assert_true(speed.samples >= 2 && speed.encode[0] > 0 && speed.decode[1] > 0);
-        cc_speed_free(&speed);
-        close_plan(&f);
-    }
 }
 
 static void settle_fails(void **state)
@@ -529,78 +398,6 @@ static void settling(void **state)
     close_plan(&f);
 }
 
-/* --- speeds --- */
-
-static void assert_samples(const struct cc_speed *s, size_t schemes)
-{
-    for (size_t i = 0; i < schemes; i++)
-        for (size_t k = 0; k < s->samples; k++) {
-            double encode = 0, decode = 0;
-            assert_true(s->encode[i * s->most + k] > 0 && s->decode[i * s->most + k] > 0);
-            for (size_t t = 0; s->tensor_encode != NULL && t < s->tensors; t++) {
-                const size_t at = (i * s->tensors + t) * s->most + k;
-                assert_true(s->tensor_encode[at] > 0 && s->tensor_decode[at] > 0);
-                encode += s->tensor_encode[at];
-                decode += s->tensor_decode[at];
-            }
-            if (s->tensor_encode != NULL)
-                assert_true(fabs(encode / s->encode[i * s->most + k] - 1) < 1e-9 &&
-                            fabs(decode / s->decode[i * s->most + k] - 1) < 1e-9);
-        }
-}
-
-static void speeds(void **state)
-{
-    static const struct {
-        struct cc_speed_limits limits;
-        int threads;
-        size_t from, to; /* how many samples */
-    } runs[] = {
-        {{.discard = 1, .least = 3, .most = 5, .seconds = 0}, 1, 3, 3},
-        {{.discard = 0, .least = 2, .most = 4, .seconds = 600}, 1, 4, 4},
-        {{.discard = 2, .least = 3, .most = 100000, .seconds = 0.05}, 1, 3, 100000},
-        {{.discard = 1, .least = 3, .most = 3, .per_tensor = true}, 1, 3, 3},
-        {{.discard = 1, .least = 3, .most = 3}, 2, 3, 3},
-    };
-    struct fixture f;
-    open_gradients(&f, state, "fp32,3lc,local:every=2");
-    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        struct cc_speed s;
-        struct cc_error e = {""};
-        f.plan.threads = runs[i].threads;
-        if (cc_speed_measure(&f.plan, &runs[i].limits, &s, &e) != CC_OK)
-            fail_msg("%s", e.text);
-        assert_in_range(s.samples, runs[i].from, runs[i].to);
-        assert_int_equal(s.most, runs[i].limits.most);
-        assert_int_equal(s.tensors, 2);
-        assert_true((s.tensor_encode != NULL) == runs[i].limits.per_tensor);
-        assert_true((s.tensor_decode != NULL) == runs[i].limits.per_tensor);
-        assert_samples(&s, f.schemes.count);
-        for (size_t k = 0; k < f.schemes.count; k++)
-            assert_false(cc_plan_failed(&f.plan, k));
-        cc_speed_free(&s);
-        assert_null(s.encode);
-    }
-    close_plan(&f);
-}
-
-/* No limit where memory is not what limits. */
-static void no_roofline(void **state)
-{
-    struct fixture f;
-    struct cc_limits limit = {1, 1};
-    struct cc_error e = {""};
-    open_gradients(&f, state, "int8,zstd");
-    assert_true(cc_cache_bytes() >= 4096);
-    assert_int_equal(cc_roofline_measure(f.schemes.item[0], 1000, 1004, &limit, &e), CC_OK);
-    assert_true(limit.encode == 0 && limit.decode == 0);
-    limit = (struct cc_limits){1, 1};
-    assert_int_equal(cc_roofline_measure(f.schemes.item[1], cc_cache_bytes(), 1e6, &limit, &e),
-                     CC_OK);
-    assert_true(limit.encode == 0 && limit.decode == 0);
-    close_plan(&f);
-}
-
 int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
@@ -608,8 +405,7 @@ int main(void)
         IN_SCRATCH(fp32_by_hand),     IN_SCRATCH(int8_by_hand),   IN_SCRATCH(local_by_hand),
         IN_SCRATCH(whole_periods),    IN_SCRATCH(files_by_loops), cmocka_unit_test(blocks_by_loops),
         IN_SCRATCH(passes),           IN_SCRATCH(min_size),       IN_SCRATCH(contexts_and_names),
-        IN_SCRATCH(one_scheme_fails), IN_SCRATCH(fails_at_speed), IN_SCRATCH(settle_fails),
-        IN_SCRATCH(settling),         IN_SCRATCH(speeds),         IN_SCRATCH(no_roofline),
+        IN_SCRATCH(one_scheme_fails), IN_SCRATCH(settle_fails),   IN_SCRATCH(settling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,148 @@
+#include "bench/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+enum { LINE_VALUES = CC_ALIGN / sizeof(float) };
+
+/* A sum that touches less than this is not limited by memory, but by what any call costs. */
+enum { LEAST_BYTES = 1 << 20 };
+
+/* The indices of a scheme's patterns, once known. */
+struct patterns {
+    bool known;
+    size_t index[CC_CALLS]; /* SIZE_MAX: none */
+};
+
+struct cc_limits {
+    const struct cc_plan *plan;
+    struct cc_roofline *roofline;
+    struct patterns *pattern; /* one a scheme */
+    size_t largest;           /* tensor */
+    uint32_t *line;           /* its lines that are not all zero */
+    size_t lines;
+};
+
+int cc_limits_open(const struct cc_plan *p, size_t most, struct cc_limits **out, struct cc_error *e)
+{
+    size_t large = 0, largest = 0, largest_values = 0;
+    *out = NULL;
+    for (size_t t = 0; t < cc_trace_tensors(p->trace); t++) {
+        size_t n = cc_trace_tensor(p->trace, t)->shape.n;
+        large += cc_memory_limits(n) ? n : 0;
+        if (n > largest_values) {
+            largest = t;
+            largest_values = n;
+        }
+    }
+    if (large == 0 || (double)large < 0.9 * (double)cc_trace_values(p->trace))
+        return CC_OK;
+    struct cc_limits *l = cc_alloc0(sizeof *l, e);
+    if (l == NULL)
+        return CC_FAIL;
+    l->plan = p;
+    l->largest = largest;
+    l->pattern = cc_alloc0(p->schemes->count * sizeof *l->pattern, e);
+    l->line = cc_alloc((largest_values / LINE_VALUES + 1) * sizeof *l->line, e);
+    l->roofline = cc_roofline_new(largest_values, p->threads, most, e);
+    if (l->pattern == NULL || l->line == NULL || l->roofline == NULL) {
+        cc_limits_free(l);
+        return CC_FAIL;
+    }
+    *out = l;
+    return CC_OK;
+}
+
+void cc_limits_free(struct cc_limits *l)
+{
+    if (l == NULL)
+        return;
+    cc_roofline_free(l->roofline);
+    free(l->pattern);
+    free(l->line);
+    free(l);
+}
+
+void cc_limits_look(void *limits, size_t tensor, const float *decoded)
+{
+    struct cc_limits *l = limits;
+    if (tensor != l->largest)
+        return;
+    size_t n = cc_trace_tensor(l->plan->trace, tensor)->shape.n;
+    l->lines = 0;
+    for (size_t i = 0; i < n; i += LINE_VALUES) {
+        bool changes = false;
+        for (size_t k = i; k < n && k < i + LINE_VALUES; k++)
+            changes |= decoded[k] != 0;
+        l->line[l->lines] = (uint32_t)(i / LINE_VALUES);
+        l->lines += changes;
+    }
+}
+
+/* The traffic, or none. */
+static struct cc_traffic traffic_of(const struct cc_limits *l, size_t scheme)
+{
+    const struct cc_spec *s = l->plan->schemes->item[scheme];
+    return s->scheme->traffic != NULL ? s->scheme->traffic(s->params)
+                                      : (struct cc_traffic){.passes = 0};
+}
+
+/* What decode writes zeros to. Nearly none of the lines, or nearly all, are one pattern for all
+ * schemes. */
+static void list_zeros(const struct cc_limits *l, struct cc_pattern *decode)
+{
+    size_t all = cc_trace_tensor(l->plan->trace, l->largest)->shape.n / LINE_VALUES;
+    if (l->lines > all / 8 * 7)
+        return;
+    decode->line = l->line;
+    decode->lines = l->lines > all / 64 ? l->lines : 0;
+}
+
+static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struct cc_error *e)
+{
+    struct patterns *found = &l->pattern[scheme];
+    struct cc_traffic t = traffic_of(l, scheme);
+    double payload = bytes / (double)cc_trace_values(l->plan->trace);
+    const struct cc_pattern encode = cc_pattern_encode(&t, payload);
+    struct cc_pattern decode = cc_pattern_decode(payload), add = cc_pattern_decode_add(payload);
+    list_zeros(l, &decode);
+    if ((l->plan->schemes->item[scheme]->scheme->flags & CC_SPARSE) != 0) {
+        add.line = l->line;
+        add.lines = l->lines;
+    }
+    int status = cc_roofline_add(l->roofline, &encode, &found->index[CC_ENCODE], e);
+    if (status == CC_OK)
+        status = cc_roofline_add(l->roofline, &decode, &found->index[CC_DECODE], e);
+    found->index[CC_DECODE_ADD] = SIZE_MAX;
+    if (status == CC_OK && (add.line == NULL || bytes + CC_ALIGN * (double)add.lines > LEAST_BYTES))
+        status = cc_roofline_add(l->roofline, &add, &found->index[CC_DECODE_ADD], e);
+    found->known = status == CC_OK;
+    return status;
+}
+
+int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sample,
+                     struct cc_error *e)
+{
+    struct patterns *p = &l->pattern[scheme];
+    if (cc_plan_failed(l->plan, scheme) || traffic_of(l, scheme).passes == 0)
+        return CC_OK;
+    int status = p->known ? CC_OK : find_patterns(l, scheme, bytes, e);
+    for (int call = 0; call < CC_CALLS && status == CC_OK; call++)
+        if (p->index[call] != SIZE_MAX)
+            cc_roofline_sample(l->roofline, p->index[call], sample);
+    return status;
+}
+
+void cc_limits_round(struct cc_limits *l)
+{
+    cc_roofline_round(l->roofline);
+}
+
+double cc_limits_of(struct cc_limits *l, size_t scheme, enum cc_call call, size_t samples)
+{
+    const struct patterns *p = &l->pattern[scheme];
+    bool has = p->known && p->index[call] != SIZE_MAX;
+    return has ? cc_roofline_limit(l->roofline, p->index[call], samples) : 0;
+}

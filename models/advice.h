@@ -1,0 +1,35 @@
+/* What follows from predictions: at which bandwidths a scheme pays, and up to how many workers a
+ * cluster is worth its hosts. */
+#ifndef CC_MODELS_ADVICE_H
+#define CC_MODELS_ADVICE_H
+
+#include <stdbool.h>
+
+#include "models/predict.h"
+
+/* Bandwidths are tried between these, bits per second. */
+#define CC_ADVICE_LEAST_BPS 1e4
+#define CC_ADVICE_MOST_BPS  1e14
+
+/* Where a scheme's step is shorter than that of `raw`: at bandwidths from from_bps up to below_bps,
+ * to a millionth. 0 and INFINITY: down to, up to the end of what is tried. */
+struct cc_paying {
+    bool ever;
+    double from_bps, below_bps;
+    int ranges; /* usually 1; of several, from_bps is the first's and below_bps the last's */
+};
+
+/* Everything but the bandwidth as in the setting. `raw` is fp32 on the same net. */
+int cc_advice_paying(struct cc_predictor *p, const struct cc_setting *s,
+                     const struct cc_parcels *parcels, const struct cc_parcels *raw,
+                     struct cc_paying *out, struct cc_error *e);
+
+/* Twice the workers are worth it while they do at least this much more in the same time. */
+#define CC_ADVICE_GAIN 1.25
+
+/* The smallest number of workers that is not worth doubling; 0 if there is none up to *most, which
+ * is what was tried. Each worker brings its own share of work (its batch stays the same). */
+int cc_advice_workers(struct cc_predictor *p, const struct cc_setting *s,
+                      const struct cc_parcels *parcels, int *out, int *most, struct cc_error *e);
+
+#endif

@@ -1,0 +1,98 @@
+/* Exchanges: how payloads move and are reduced, and what that takes. alpha-beta model: a message of
+ * n bytes takes alpha + n beta; ports are full duplex; ranks act in step. docs/model.md has every
+ * formula with its source. */
+#ifndef CC_MODELS_EXCHANGE_H
+#define CC_MODELS_EXCHANGE_H
+
+#include "core/error.h"
+#include "models/link.h"
+#include "models/parcel.h"
+
+enum cc_exchange {
+    CC_PS,             /* parameter servers: push, server codec, pull */
+    CC_RING,           /* reduce-scatter and allgather round a ring */
+    CC_RECDOUBLE,      /* recursive doubling */
+    CC_RABENSEIFNER,   /* recursive halving, then doubling */
+    CC_ALLGATHER,      /* every payload to everyone */
+    CC_MPI,            /* a library that picks the fastest of the three above that sum */
+    CC_SSAR_RECDOUBLE, /* SparCML, section 4 */
+    CC_SSAR_SPLIT,
+    CC_DSAR_SPLIT
+};
+extern const char *const cc_exchange_names[]; /* ends with NULL */
+
+/* What ring, recdouble and rabenseifner do with payloads that cannot be summed. */
+enum cc_via {
+    CC_VIA_HOPS,     /* decode, add, encode at every hop */
+    CC_VIA_ALLGATHER /* exchange the payloads themselves, as allgather does */
+};
+extern const char *const cc_via_names[];
+
+/* How the index sets of different workers overlap. */
+enum cc_union {
+    CC_UNION_EXPECTED, /* of uniform indices: m sets of k in N have N (1 - (1 - k/N)^m) */
+    CC_UNION_SAME,     /* all the same: SparCML's lower bounds */
+    CC_UNION_DISJOINT  /* no index twice: its upper bounds */
+};
+extern const char *const cc_union_names[];
+
+struct cc_cluster {
+    int workers, servers; /* at least 1 each; servers for CC_PS only */
+    enum cc_via via;
+    enum cc_union overlap;
+    double reduce_byte_s; /* gamma: seconds to add a byte of float32 to a sum */
+    double dense_bits;    /* per value in the second stage of dsar-split; 32, or 4 with QSGD */
+};
+
+/* One message's way, in stages. A worker encodes; the push occupies its port out and the server's
+ * port in; the server works; the pull occupies the ports the other way; the worker decodes. An
+ * exchange without servers has everything on the network in the push. */
+struct cc_cost {
+    double encode_s;                        /* worker, before the first byte leaves */
+    double push_latency_s, push_transfer_s; /* the alpha and beta terms */
+    double reduce_s;                        /* adding floats or merging pairs between rounds */
+    double hop_codec_s;                     /* decode, add, encode between rounds */
+    double server_codec_s;                  /* busiest server: P decode-adds, one encode */
+    double server_encode_s;                 /* the encode's part of it */
+    double pull_latency_s, pull_transfer_s;
+    double decode_s;   /* worker, after the last byte */
+    double rounds;     /* message times on the critical path */
+    double messages;   /* sent by the busiest host */
+    double wire_bytes; /* sent by the busiest host, headers included */
+    /* CC_PS: how long the worker's port and the busiest server's are taken; the transfer is the
+     * longer of the two. */
+    double push_worker_s, push_server_s, pull_worker_s, pull_server_s;
+};
+
+/* What the network stages take: latency, transfer, adding. */
+static inline double cc_cost_comm(const struct cc_cost *c)
+{
+    return c->push_latency_s + c->push_transfer_s + c->reduce_s + c->pull_latency_s +
+           c->pull_transfer_s;
+}
+
+/* What codecs add on the critical path. */
+static inline double cc_cost_codec(const struct cc_cost *c)
+{
+    return c->encode_s + c->hop_codec_s + c->server_codec_s + c->decode_s;
+}
+
+/* Whether an exchange can carry such payloads; CC_USAGE with what to do if it cannot. Sums travel
+ * the sparse exchanges as dense streams. */
+int cc_exchange_check(enum cc_exchange x, enum cc_reduction r, const char *scheme,
+                      struct cc_error *e);
+
+/* Cost of one message. `share` is the busiest server's part of it: 1/servers when it is split, 1
+ * when it all goes to one (CC_PS only); `pieces` the messages it makes for each worker: servers
+ * when it is split, 1 otherwise. cc_exchange_check holds. One worker alone needs no network: only
+ * CC_PS costs something then. */
+void cc_exchange_cost(enum cc_exchange x, const struct cc_parcel *m, enum cc_reduction r,
+                      const struct cc_cluster *c, const struct cc_link *l, double share,
+                      double pieces, struct cc_cost *out);
+
+/* The size of the union of m index sets of k in n. */
+double cc_union_size(enum cc_union overlap, double n, double k, double m);
+
+void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c);
+
+#endif

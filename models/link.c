@@ -1,0 +1,159 @@
+#include "models/link.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "core/param.h"
+#include "core/units.h"
+
+/* Header bytes over payload bytes of a full segment. */
+#define TC         (66.0 / 1448) /* a frame as tc counts it: 14 + 20 + 32 bytes before 1,448 */
+#define ETHERNET   (90.0 / 1448) /* and check sum, preamble and gap: 1,538 on the wire */
+#define JUMBO      (90.0 / 8948)
+#define INFINIBAND (26.0 / 4096) /* LRH 8, BTH 12, ICRC 4, VCRC 2 */
+
+static const struct {
+    const char *name;
+    double overhead;
+} overheads[] = {
+    {"tc", TC}, {"ethernet", ETHERNET}, {"jumbo", JUMBO}, {"infiniband", INFINIBAND}, {"none", 0}};
+enum { OVERHEADS = sizeof overheads / sizeof overheads[0] };
+
+#define PRESET(label, rate, latency, headers, text)                                                \
+    {                                                                                              \
+        {.name = label, .bw_bps = rate, .latency_s = latency, .overhead = headers}, text           \
+    }
+
+const struct cc_link_preset cc_link_presets[] = {
+    PRESET("wan", 100e6, 25e-3, ETHERNET, "100 Mbit/s over half a continent: 50 ms there and back"),
+    PRESET("ethernet", 10e9, 50e-6, ETHERNET, "10 Gbit/s Ethernet with TCP through the kernel"),
+    PRESET("infiniband", 100e9, 1.5e-6, INFINIBAND, "EDR: 100 Gbit/s, MPI's small-message latency"),
+    PRESET("3lc", 1e9, 50e-6, TC,
+           "3LC: 1 Gbit/s, shaped by tc to 10 and 100 Mbit/s too; latency assumed"),
+    PRESET("sparcml-daint", 50e9, 1.5e-6, 0,
+           "SparCML: Piz Daint (Cray Aries), 50 Gbit/s of payload by ping-pong; latency assumed"),
+    PRESET("sparcml-greina-ib", 40e9, 1.5e-6, 0,
+           "SparCML: Greina, InfiniBand FDR, 40 Gbit/s by ping-pong; latency assumed"),
+    PRESET("sparcml-greina-ge", 1e9, 50e-6, 0,
+           "SparCML: Greina, Gigabit Ethernet, 1 Gbit/s by ping-pong; latency assumed"),
+    PRESET("sparcml-ec2", 4e9, 50e-6, 0,
+           "SparCML: Amazon EC2, saturates at 4 Gbit/s; latency assumed"),
+    PRESET("pipesgd", 10e9, 50e-6, ETHERNET,
+           "Pipe-SGD: four nodes, 10 Gbit/s Ethernet; latency assumed"),
+    PRESET("thesis", 1e9, 50e-6, ETHERNET,
+           "modularized parameter server: four machines, 1 Gbit/s Ethernet; latency assumed"),
+    {.source = NULL},
+};
+
+/* Whether it fits. */
+static bool copy_name(struct cc_link *link, const char *name)
+{
+    return snprintf(link->name, sizeof link->name, "%s", name) < (int)sizeof link->name;
+}
+
+int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e)
+{
+    const char *names[sizeof cc_link_presets / sizeof cc_link_presets[0]] = {NULL};
+    struct cc_error not_a_rate = {""};
+    struct cc_link link = {.latency_s = CC_LINK_LATENCY, .overhead = CC_LINK_OVERHEAD};
+    for (size_t i = 0; cc_link_presets[i].source != NULL; i++) {
+        names[i] = cc_link_presets[i].link.name;
+        if (strcmp(text, names[i]) == 0) {
+            *out = cc_link_presets[i].link;
+            return CC_OK;
+        }
+    }
+    int status = cc_parse_rate(text, &link.bw_bps, &not_a_rate);
+    if (status == CC_OK && copy_name(&link, text)) {
+        *out = link;
+        return CC_OK;
+    }
+    const char *near = cc_nearest(text, names);
+    if (near != NULL)
+        return cc_usage(e, "'%.60s' is neither a rate nor a link known by name; did you mean '%s'?",
+                        text, near);
+    return cc_usage(e, "%.300s, nor a link known by name: wan, ethernet, infiniband, 3lc, ...",
+                    not_a_rate.text);
+}
+
+int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
+{
+    const char *names[OVERHEADS + 1] = {NULL};
+    for (size_t i = 0; i < OVERHEADS; i++) {
+        names[i] = overheads[i].name;
+        if (strcmp(text, names[i]) == 0) {
+            *out = overheads[i].overhead;
+            return CC_OK;
+        }
+    }
+    unsigned header, payload;
+    int used = 0;
+    if (strspn(text, "0123456789/") == strlen(text) && strlen(text) < 16 &&
+        sscanf(text, "%u/%u%n", &header, &payload, &used) == 2 && text[used] == '\0' &&
+        payload > 0) {
+        *out = (double)header / payload;
+        return CC_OK;
+    }
+    const char *near = cc_nearest(text, names);
+    return cc_usage(e,
+                    "'%.60s' is not tc, ethernet, jumbo, infiniband, none, or the bytes "
+                    "HEADER/PAYLOAD of a segment as in 66/1448%s%s%s",
+                    text, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                    near != NULL ? "'?" : "");
+}
+
+/* --- calibration files --- */
+
+static int from_json(const cJSON *root, struct cc_link *out, struct cc_error *e)
+{
+    static const char *const keys[] = {"schema",   "name",          "bw_bps", "latency_s",
+                                       "overhead", "message_bytes", "source", NULL};
+    struct cc_link link = {.latency_s = -1};
+    const char *schema, *name, *source;
+    if (!cJSON_IsObject(root))
+        return cc_fail(e, "not a JSON object");
+    if (cc_json_text(root, "schema", &schema, e) != CC_OK)
+        return CC_FAIL;
+    if (schema == NULL || strcmp(schema, CC_LINK_SCHEMA) != 0)
+        return cc_fail(e, "\"schema\" must be \"" CC_LINK_SCHEMA "\"");
+    if (cc_json_keys(root, keys, e) != CC_OK || cc_json_text(root, "name", &name, e) != CC_OK ||
+        cc_json_text(root, "source", &source, e) != CC_OK ||
+        cc_json_amount(root, "bw_bps", &link.bw_bps, e) != CC_OK ||
+        cc_json_amount(root, "latency_s", &link.latency_s, e) != CC_OK ||
+        cc_json_amount(root, "overhead", &link.overhead, e) != CC_OK ||
+        cc_json_amount(root, "message_bytes", &link.message_bytes, e) != CC_OK)
+        return CC_FAIL;
+    if (name == NULL || name[0] == '\0' || !copy_name(&link, name))
+        return cc_fail(e, "\"name\" must be a text of 1 to %zu bytes", sizeof link.name - 1);
+    if (link.bw_bps == 0)
+        return cc_fail(e, "\"bw_bps\" must be there and above 0: bits per second");
+    if (link.latency_s < 0)
+        return cc_fail(e, "\"latency_s\" is missing");
+    *out = link;
+    return CC_OK;
+}
+
+int cc_link_parse_json(const char *text, size_t length, struct cc_link *out, struct cc_error *e)
+{
+    cJSON *root;
+    if (cc_json_parse(text, length, &root, e) != CC_OK)
+        return CC_FAIL;
+    int status = from_json(root, out, e);
+    cJSON_Delete(root);
+    return status;
+}
+
+int cc_link_read(const char *path, struct cc_link *out, struct cc_error *e)
+{
+    struct cc_map map;
+    if (cc_map_open(path, &map, e) != CC_OK)
+        return CC_FAIL;
+    int status = cc_link_parse_json((const char *)map.data, map.size, out, e);
+    cc_map_close(&map);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
+    return status;
+}

@@ -1,0 +1,188 @@
+/* Nets from files of tensors: names and shapes from the headers, the values never touched. Tensors
+ * of whole numbers (counters, positions, masks) are not trained: they are passed by. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/contents.h"
+#include "core/file.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/safetensors.h"
+#include "models/net_impl.h"
+
+/* Appends the tensors of a file's header, in its order. */
+static int add_contents(struct cc_net *net, const struct cc_contents *c, struct cc_error *e)
+{
+    size_t *order;
+    if (cc_contents_order(c, &order, e) != CC_OK)
+        return CC_FAIL;
+    int status = CC_OK;
+    for (size_t i = 0; i < c->count && status == CC_OK; i++) {
+        const struct cc_stored *s = &c->tensors[order[i]];
+        if (s->dtype >= CC_WHOLE8)
+            continue;
+        status = s->shape.n > 0 ? cc_net_add(net, s->name, &s->shape, 0, e)
+                                : cc_fail(e, "tensor \"%.200s\" has no values", s->name);
+    }
+    free(order);
+    return status;
+}
+
+static int parse_header(const char *path, struct cc_contents *out, struct cc_error *e)
+{
+    struct cc_map map;
+    if (cc_map_open(path, &map, e) != CC_OK)
+        return CC_FAIL;
+    struct cc_contents c = {0};
+    int status = cc_safetensors_shapes(map.data, map.size, &c, e);
+    cc_map_close(&map);
+    if (status == CC_OK) {
+        *out = c;
+    } else {
+        cc_contents_free(&c);
+        cc_error_in(e, "%s", path);
+    }
+    return status;
+}
+
+int cc_net_read_safetensors(const char *path, struct cc_net **out, struct cc_error *e)
+{
+    struct cc_contents c;
+    if (parse_header(path, &c, e) != CC_OK)
+        return CC_FAIL;
+    struct cc_net *net = NULL;
+    int status = (net = cc_net_new(c.count + 1, e)) != NULL ? CC_OK : CC_FAIL;
+    if (status == CC_OK)
+        status = cc_net_set_texts(net, path, NULL, NULL, e);
+    if (status == CC_OK)
+        status = add_contents(net, &c, e);
+    if (status == CC_OK)
+        status = cc_net_finish(net, e);
+    cc_contents_free(&c);
+    if (status == CC_OK) {
+        *out = net;
+    } else {
+        cc_error_in(e, "%s", path);
+        cc_net_free(net);
+    }
+    return status;
+}
+
+/* --- several files --- */
+
+/* The index maps each tensor to the file beside it that holds it. Sorted by file, then by tensor.
+ */
+struct entry {
+    const char *file, *tensor;
+};
+
+static int by_file(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    int order = strcmp(x->file, y->file);
+    return order != 0 ? order : strcmp(x->tensor, y->tensor);
+}
+
+static int parse_index(const cJSON *root, struct entry **out, size_t *count, struct cc_error *e)
+{
+    const cJSON *map = cJSON_GetObjectItemCaseSensitive(root, "weight_map");
+    if (!cJSON_IsObject(map) || map->child == NULL)
+        return cc_fail(e, "\"weight_map\" must be an object with a file for each tensor");
+    size_t n = 0;
+    struct entry *list = calloc((size_t)cJSON_GetArraySize(map), sizeof *list);
+    if (list == NULL)
+        return cc_fail(e, "out of memory");
+    for (const cJSON *c = map->child; c != NULL; c = c->next) {
+        if (!cJSON_IsString(c) || c->valuestring[0] == '\0' || strchr(c->valuestring, '/')) {
+            free(list);
+            return cc_fail(e, "\"weight_map\": \"%.100s\" is not mapped to a file beside the index",
+                           c->string);
+        }
+        list[n++] = (struct entry){c->valuestring, c->string};
+    }
+    qsort(list, n, sizeof *list, by_file);
+    *out = list;
+    *count = n;
+    return CC_OK;
+}
+
+/* The tensors of one file: those that the index says are there, all of them and no others. */
+static int add_file(struct cc_net *net, const char *path, const struct entry *list, size_t count,
+                    struct cc_error *e)
+{
+    struct cc_contents c;
+    if (parse_header(path, &c, e) != CC_OK)
+        return CC_FAIL;
+    int status = c.count == count ? CC_OK
+                                  : cc_fail(e, "%s: it has %zu tensors, the index says %zu", path,
+                                            c.count, count);
+    for (size_t i = 0; status == CC_OK && i < c.count; i++) {
+        struct entry key = {list[0].file, c.tensors[i].name};
+        if (bsearch(&key, list, count, sizeof *list, by_file) == NULL)
+            status = cc_fail(e, "%s: the index does not say that \"%.200s\" is in it", path,
+                             c.tensors[i].name);
+    }
+    if (status == CC_OK)
+        status = add_contents(net, &c, e);
+    cc_contents_free(&c);
+    return status;
+}
+
+static int add_files(struct cc_net *net, const char *index, const struct entry *list, size_t count,
+                     struct cc_error *e)
+{
+    const char *slash = strrchr(index, '/');
+    size_t folder = slash != NULL ? (size_t)(slash - index) + 1 : 0;
+    int status = CC_OK;
+    for (size_t i = 0, next; status == CC_OK && i < count; i = next) {
+        for (next = i + 1; next < count && strcmp(list[next].file, list[i].file) == 0;)
+            next++;
+        size_t length = strlen(list[i].file);
+        char *path = cc_alloc(folder + length + 1, e);
+        if (path == NULL)
+            return CC_FAIL;
+        memcpy(path, index, folder);
+        memcpy(path + folder, list[i].file, length + 1);
+        status = add_file(net, path, list + i, next - i, e);
+        free(path);
+    }
+    return status;
+}
+
+static int net_of_index(const cJSON *root, const char *path, struct cc_net **out,
+                        struct cc_error *e)
+{
+    struct entry *list;
+    size_t count;
+    if (parse_index(root, &list, &count, e) != CC_OK)
+        return CC_FAIL;
+    struct cc_net *net = cc_net_new(count, e);
+    int status = net != NULL ? cc_net_set_texts(net, path, NULL, NULL, e) : CC_FAIL;
+    if (status == CC_OK)
+        status = add_files(net, path, list, count, e);
+    if (status == CC_OK)
+        status = cc_net_finish(net, e);
+    free(list);
+    if (status == CC_OK)
+        *out = net;
+    else
+        cc_net_free(net);
+    return status;
+}
+
+int cc_net_read_index(const char *path, struct cc_net **out, struct cc_error *e)
+{
+    struct cc_map map;
+    cJSON *root;
+    if (cc_map_open(path, &map, e) != CC_OK)
+        return CC_FAIL;
+    int status = cc_json_parse((const char *)map.data, map.size, &root, e);
+    cc_map_close(&map);
+    if (status == CC_OK) {
+        status = net_of_index(root, path, out, e);
+        cJSON_Delete(root);
+    }
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
+    return status;
+}

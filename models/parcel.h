@@ -1,0 +1,72 @@
+/* Parcels: what the tensors of a net become under a scheme, in bytes and in codec time. models/
+ * knows no scheme: a coder says what it needs of one. */
+#ifndef CC_MODELS_PARCEL_H
+#define CC_MODELS_PARCEL_H
+
+#include <stddef.h>
+
+#include "core/error.h"
+#include "models/net.h"
+#include "models/profile.h"
+
+/* What an exchange may do with payloads on their way. */
+enum cc_reduction {
+    CC_REDUCE_DECODED, /* nothing: they must be decoded to be added */
+    CC_REDUCE_SUM,     /* floats that any allreduce may sum */
+    CC_REDUCE_PAIRS    /* index-value pairs that may be merged */
+};
+
+/* What the models know of a scheme. */
+struct cc_coder {
+    const char *scheme; /* canonical name, for messages; owned by the caller */
+    enum cc_reduction reduction;
+    /* Sizes and times of pushes and pulls: from a profile, or the same figures at every size where
+     * the profile is NULL (point.values is then ignored). Means over whole periods. */
+    const struct cc_profile_codec *push, *pull;
+    struct cc_profile_point push_point, pull_point;
+    /* Where the tensor's shape alone decides the payload's bytes, and not as a profile of flat
+     * tensors has it (low-rank factors): that, and its argument. Otherwise NULL. */
+    double (*shape_bytes)(const void *arg, const struct cc_shape *shape);
+    const void *shape_arg;
+    size_t period; /* sends in one step of so many (local steps); 0 counts as 1 */
+    /* CC_REDUCE_PAIRS: a payload of n values and k pairs has value_bits n + pair_bits k bits. */
+    double value_bits, pair_bits;
+};
+
+/* The same figures at every size, for both directions. */
+struct cc_coder cc_coder_given(const char *scheme, enum cc_reduction reduction,
+                               double bits_per_value, double encode_ns, double decode_ns,
+                               double decode_add_ns);
+/* From a profile, for both directions; CC_FAIL names the scheme and what the profile holds. The
+ * coder points into the profile. */
+int cc_coder_profiled(const struct cc_profile *p, const char *scheme, enum cc_reduction reduction,
+                      struct cc_coder *out, struct cc_error *e);
+
+/* A tensor, or several together: bytes of the payload of the step that sends, seconds of codec work
+ * in that step. Sums of parcels are parcels. */
+struct cc_parcel {
+    double values;
+    double push_bytes, pull_bytes;
+    double pairs;                                    /* in the push; 0 unless CC_REDUCE_PAIRS */
+    double push_encode_s, push_decode_s, push_add_s; /* add: decoding onto a sum */
+    double pull_encode_s, pull_decode_s;
+};
+
+/* Of all tensors of a net, in its order. */
+struct cc_parcels {
+    struct cc_parcel *each, total;
+    size_t count, period;
+    enum cc_reduction reduction;
+    const char *scheme; /* as the coder has it */
+};
+
+/* Tensors with fewer than min_size values travel under `raw` (fp32). *out is set on success only;
+ * free it with cc_parcels_free. */
+int cc_parcels_make(const struct cc_net *net, const struct cc_coder *coder,
+                    const struct cc_coder *raw, size_t min_size, struct cc_parcels *out,
+                    struct cc_error *e);
+void cc_parcels_free(struct cc_parcels *p);
+
+void cc_parcel_add(struct cc_parcel *sum, const struct cc_parcel *p);
+
+#endif

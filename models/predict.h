@@ -1,0 +1,80 @@
+/* The prediction: from net, cluster, link, exchange, step mode and coder to the time of a step. The
+ * one entry that `model`, `advise` and `paper` use. */
+#ifndef CC_MODELS_PREDICT_H
+#define CC_MODELS_PREDICT_H
+
+#include "models/exchange.h"
+#include "models/link.h"
+#include "models/net.h"
+#include "models/parcel.h"
+#include "models/place.h"
+#include "models/step.h"
+
+/* Everything but the scheme. */
+struct cc_setting {
+    const struct cc_net *net;
+    struct cc_link link;
+    enum cc_exchange exchange;
+    struct cc_cluster cluster;
+    enum cc_placement placement; /* CC_PS with several servers */
+    struct cc_timing timing;
+};
+
+/* The defaults of CONTRACT.md: ps, 10 workers, 1 server, 50 us, tc's overhead, the net's own
+ * compute time or 0, sequential; the caller sets link.bw_bps (it is 0). */
+void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out);
+
+/* Refuses what makes no sense, naming the option: workers, servers, bandwidth, times, staleness
+ * with an exchange that has no server, ... CC_USAGE. */
+int cc_setting_check(const struct cc_setting *s, struct cc_error *e);
+
+enum cc_bottleneck {
+    CC_BY_COMPUTE,
+    CC_BY_CODEC,
+    CC_BY_LATENCY,
+    CC_BY_BANDWIDTH,  /* a worker's own port */
+    CC_BY_SERVER_PORT /* the busiest server's port: more servers would help */
+};
+extern const char *const cc_bottleneck_names[]; /* ends with NULL */
+
+/* Means over a whole period of the scheme. In overlapped and pipelined steps compute_s, codec_s and
+ * comm_s hide behind each other: step_s is less than their sum. */
+struct cc_prediction {
+    double values, payload_bytes; /* of one worker's push, per step */
+    double bits_push, bits_pull;  /* per value */
+    double compute_s;             /* with the update */
+    double codec_s, comm_s;
+    double step_s, step_sd;
+    /* parts of codec_s: worker, between hops, server, worker again */
+    double encode_s, hop_codec_s, server_codec_s, decode_s;
+    /* parts of comm_s */
+    double latency_s, transfer_s, reduce_s;
+    double push_s, pull_s; /* network time each way (latency and transfer) */
+    double wait_s;         /* for stragglers */
+    double messages, rounds, wire_bytes;
+    double imbalance;  /* of the servers' loads: busiest / mean */
+    double efficiency; /* compute_s / step_s: Pipe-SGD's equation 7 */
+    enum cc_bottleneck bottleneck;
+};
+
+/* Reusable memory of predictions over one net; zero it, pass it to every call, free it before the
+ * net. Not for several threads at once. */
+struct cc_predictor {
+    const struct cc_net *net; /* the memory is for it, and for so many servers; */
+    int room;
+    int servers; /* where the tensors are placed now */
+    enum cc_placement placement;
+    int *server;
+    double *load, *scratch;
+    struct cc_cost *tally;
+    size_t *order;
+    struct cc_shipment *ship;
+};
+void cc_predictor_free(struct cc_predictor *p);
+
+/* Predicts; the parcels were made for setting->net. cc_setting_check and cc_exchange_check are
+ * called here. *out is set on success only. */
+int cc_predict(struct cc_predictor *p, const struct cc_setting *s, const struct cc_parcels *parcels,
+               struct cc_prediction *out, struct cc_error *e);
+
+#endif

@@ -1,0 +1,321 @@
+#include "models/profile.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "core/memory.h"
+
+void cc_profile_free(struct cc_profile *p)
+{
+    for (size_t i = 0; i < p->codecs; i++) {
+        free(p->codec[i].scheme);
+        free(p->codec[i].point);
+    }
+    free(p->codec);
+    free(p->trace);
+    free(p->cpu);
+    free(p->isa);
+    free(p->time);
+    *p = (struct cc_profile){0};
+}
+
+/* --- reading --- */
+
+/* A number that must be there. */
+static int get_number(const cJSON *object, const char *key, double *out, struct cc_error *e)
+{
+    if (cJSON_GetObjectItemCaseSensitive(object, key) == NULL)
+        return cc_fail(e, "\"%s\" is missing", key);
+    return cc_json_amount(object, key, out, e);
+}
+
+/* A list that must be there and not be empty. */
+static int get_list(const cJSON *object, const char *key, const char *of, const cJSON **out,
+                    struct cc_error *e)
+{
+    *out = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsArray(*out) || (*out)->child == NULL)
+        return cc_fail(e, "\"%s\" must be a list of at least one %s", key, of);
+    return CC_OK;
+}
+
+static int parse_point(const cJSON *item, struct cc_profile_point *out, struct cc_error *e)
+{
+    static const char *const keys[] = {"values",    "bits_per_value", "encode_ns",
+                                       "decode_ns", "decode_add_ns",  NULL};
+    double *const to[] = {&out->values, &out->bits_per_value, &out->encode_ns, &out->decode_ns,
+                          &out->decode_add_ns};
+    size_t values;
+    if (!cJSON_IsObject(item))
+        return cc_fail(e, "not an object");
+    int status = cc_json_keys(item, keys, e);
+    for (size_t i = 0; keys[i] != NULL && status == CC_OK; i++)
+        status = get_number(item, keys[i], to[i], e);
+    if (status != CC_OK)
+        return status;
+    if (!cc_json_size(cJSON_GetObjectItemCaseSensitive(item, "values"), &values) || values == 0)
+        return cc_fail(e, "\"values\" is not a whole number from 1 to 2^53");
+    return CC_OK;
+}
+
+static int parse_points(const cJSON *list, struct cc_profile_codec *c, struct cc_error *e)
+{
+    c->point = cc_alloc0((size_t)cJSON_GetArraySize(list) * sizeof *c->point, e);
+    if (c->point == NULL)
+        return CC_FAIL;
+    for (const cJSON *item = list->child; item != NULL; item = item->next) {
+        struct cc_profile_point *p = &c->point[c->points];
+        int status = parse_point(item, p, e);
+        if (status == CC_OK && c->points > 0 && p->values <= p[-1].values)
+            status = cc_fail(e, "%.0f values after %.0f: points must be in ascending order",
+                             p->values, p[-1].values);
+        if (status != CC_OK) {
+            cc_error_in(e, "point %zu", c->points);
+            return status;
+        }
+        c->points++;
+    }
+    return CC_OK;
+}
+
+/* What was allocated belongs to *p also after an error. */
+static int parse_codec(const cJSON *item, struct cc_profile *p, struct cc_error *e)
+{
+    static const char *const keys[] = {"scheme", "points", NULL};
+    const char *scheme;
+    const cJSON *points;
+    if (!cJSON_IsObject(item))
+        return cc_fail(e, "not an object with scheme and points");
+    if (cc_json_keys(item, keys, e) != CC_OK || cc_json_text(item, "scheme", &scheme, e) != CC_OK)
+        return CC_FAIL;
+    if (scheme == NULL || scheme[0] == '\0')
+        return cc_fail(e, "\"scheme\" is missing or empty");
+    if (cc_profile_find(p, scheme) != NULL)
+        return cc_fail(e, "\"%.100s\" for the second time", scheme);
+    struct cc_profile_codec *c = &p->codec[p->codecs];
+    c->scheme = cc_strdup(scheme, e);
+    if (c->scheme == NULL)
+        return CC_FAIL;
+    p->codecs++;
+    int status = get_list(item, "points", "{\"values\", \"bits_per_value\", ...}", &points, e);
+    if (status == CC_OK)
+        status = parse_points(points, c, e);
+    if (status != CC_OK)
+        cc_error_in(e, "\"%.100s\"", scheme);
+    return status;
+}
+
+static int parse_codecs(const cJSON *list, struct cc_profile *p, struct cc_error *e)
+{
+    p->codec = cc_alloc0((size_t)cJSON_GetArraySize(list) * sizeof *p->codec, e);
+    if (p->codec == NULL)
+        return CC_FAIL;
+    size_t i = 0;
+    for (const cJSON *item = list->child; item != NULL; item = item->next, i++) {
+        if (parse_codec(item, p, e) != CC_OK) {
+            cc_error_in(e, "codec %zu", i);
+            return CC_FAIL;
+        }
+    }
+    return CC_OK;
+}
+
+/* Where the numbers come from: all of it may be missing. */
+static int parse_origin(const cJSON *root, struct cc_profile *p, struct cc_error *e)
+{
+    static const char *const keys[] = {"trace", "cpu", "isa", "time"};
+    char **const to[] = {&p->trace, &p->cpu, &p->isa, &p->time};
+    for (size_t i = 0; i < sizeof to / sizeof to[0]; i++) {
+        const char *text;
+        if (cc_json_text(root, keys[i], &text, e) != CC_OK)
+            return CC_FAIL;
+        *to[i] = cc_strdup(text != NULL ? text : "", e);
+        if (*to[i] == NULL)
+            return CC_FAIL;
+    }
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "threads");
+    size_t threads = 1;
+    if (item != NULL && (!cc_json_size(item, &threads) || threads < 1 || threads > 1024))
+        return cc_fail(e, "\"threads\" is not a whole number from 1 to 1024");
+    p->threads = (int)threads;
+    return CC_OK;
+}
+
+static int parse_root(const cJSON *root, struct cc_profile *p, struct cc_error *e)
+{
+    static const char *const keys[] = {"schema", "trace",   "cpu",    "isa",
+                                       "time",   "threads", "codecs", NULL};
+    const char *schema;
+    const cJSON *codecs;
+    if (!cJSON_IsObject(root))
+        return cc_fail(e, "not a JSON object");
+    if (cc_json_text(root, "schema", &schema, e) != CC_OK)
+        return CC_FAIL;
+    if (schema == NULL || strcmp(schema, CC_PROFILE_SCHEMA) != 0)
+        return cc_fail(e, "\"schema\" must be \"" CC_PROFILE_SCHEMA
+                          "\": `commcomp bench --profile-out` writes such files");
+    int status = cc_json_keys(root, keys, e);
+    if (status == CC_OK)
+        status = parse_origin(root, p, e);
+    if (status == CC_OK)
+        status = get_list(root, "codecs", "{\"scheme\", \"points\"}", &codecs, e);
+    return status == CC_OK ? parse_codecs(codecs, p, e) : status;
+}
+
+int cc_profile_parse(const char *text, size_t length, struct cc_profile *out, struct cc_error *e)
+{
+    cJSON *root;
+    struct cc_profile p = {0};
+    if (cc_json_parse(text, length, &root, e) != CC_OK)
+        return CC_FAIL;
+    int status = parse_root(root, &p, e);
+    cJSON_Delete(root);
+    if (status == CC_OK)
+        *out = p;
+    else
+        cc_profile_free(&p);
+    return status;
+}
+
+int cc_profile_read(const char *path, struct cc_profile *out, struct cc_error *e)
+{
+    struct cc_map map;
+    if (cc_map_open(path, &map, e) != CC_OK)
+        return CC_FAIL;
+    int status = cc_profile_parse((const char *)map.data, map.size, out, e);
+    cc_map_close(&map);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
+    return status;
+}
+
+/* --- writing --- */
+
+/* In quotes and escaped; bytes that are not UTF-8, as file names may have them, become '?'. */
+static int put_text(FILE *f, const char *text, struct cc_error *e)
+{
+    char *copy = cc_strdup(text != NULL ? text : "", e);
+    if (copy == NULL)
+        return CC_FAIL;
+    size_t where;
+    while (!cc_utf8_valid((const uint8_t *)copy, strlen(copy), &where))
+        copy[where] = '?';
+    cJSON *item = cJSON_CreateString(copy);
+    char *quoted = item != NULL ? cJSON_PrintUnformatted(item) : NULL;
+    if (quoted != NULL)
+        (void)fputs(quoted, f);
+    else
+        cc_error_set(e, "out of memory: a text of %zu bytes", strlen(copy));
+    int status = quoted != NULL ? CC_OK : CC_FAIL;
+    cJSON_free(quoted);
+    cJSON_Delete(item);
+    free(copy);
+    return status;
+}
+
+static int put_codec(FILE *f, const struct cc_profile_codec *c, struct cc_error *e)
+{
+    (void)fputs("    {\"scheme\": ", f);
+    if (put_text(f, c->scheme, e) != CC_OK)
+        return CC_FAIL;
+    (void)fputs(", \"points\": [\n", f);
+    for (size_t i = 0; i < c->points; i++) {
+        const struct cc_profile_point *p = &c->point[i];
+        (void)fprintf(f,
+                      "      {\"values\": %.0f, \"bits_per_value\": %.9g, \"encode_ns\": %.9g, "
+                      "\"decode_ns\": %.9g, \"decode_add_ns\": %.9g}%s\n",
+                      p->values, p->bits_per_value, p->encode_ns, p->decode_ns, p->decode_add_ns,
+                      i + 1 < c->points ? "," : "");
+    }
+    (void)fputs("    ]}", f);
+    return CC_OK;
+}
+
+static int put_profile(FILE *f, const struct cc_profile *p, struct cc_error *e)
+{
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"schema", CC_PROFILE_SCHEMA},
+                 {"trace", p->trace},
+                 {"cpu", p->cpu},
+                 {"isa", p->isa},
+                 {"time", p->time}};
+    int status = CC_OK;
+    (void)fputs("{\n", f);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == CC_OK; i++) {
+        (void)fprintf(f, "  \"%s\": ", texts[i].key);
+        status = put_text(f, texts[i].text, e);
+        (void)fputs(",\n", f);
+    }
+    (void)fprintf(f, "  \"threads\": %d,\n  \"codecs\": [\n", p->threads);
+    for (size_t i = 0; i < p->codecs && status == CC_OK; i++) {
+        status = put_codec(f, &p->codec[i], e);
+        (void)fputs(i + 1 < p->codecs ? ",\n" : "\n", f);
+    }
+    (void)fputs("  ]\n}\n", f);
+    return status;
+}
+
+int cc_profile_write(const struct cc_profile *p, const char *path, struct cc_error *e)
+{
+    struct cc_outfile o;
+    if (cc_file_create(&o, path, e) != CC_OK)
+        return CC_FAIL;
+    int status = put_profile(o.f, p, e);
+    if (status == CC_OK)
+        return cc_file_commit(&o, e);
+    cc_file_abort(&o);
+    return status;
+}
+
+/* --- using --- */
+
+const struct cc_profile_codec *cc_profile_find(const struct cc_profile *p, const char *scheme)
+{
+    for (size_t i = 0; i < p->codecs; i++)
+        if (strcmp(p->codec[i].scheme, scheme) == 0)
+            return &p->codec[i];
+    return NULL;
+}
+
+/* From a at 0 to b at 1 on a logarithmic scale, on a plain one where there is a zero. */
+static double between(double a, double b, double at)
+{
+    return a > 0 && b > 0 ? a * pow(b / a, at) : a + at * (b - a);
+}
+
+/* The same for times per value, of which the whole is what is interpolated. */
+static double time_between(const struct cc_profile_point *a, const struct cc_profile_point *b,
+                           double a_ns, double b_ns, double at, double values)
+{
+    return between(a_ns * a->values, b_ns * b->values, at) / values;
+}
+
+struct cc_profile_point cc_profile_at(const struct cc_profile_codec *c, double values)
+{
+    const struct cc_profile_point *first = &c->point[0], *last = &c->point[c->points - 1];
+    struct cc_profile_point out = values < first->values ? *first : *last;
+    out.values = values;
+    if (values < first->values) {
+        double times = first->values / values;
+        out.encode_ns *= times;
+        out.decode_ns *= times;
+        out.decode_add_ns *= times;
+    }
+    if (values < first->values || values >= last->values)
+        return out;
+    const struct cc_profile_point *b = first;
+    while (b->values <= values)
+        b++;
+    const struct cc_profile_point *a = b - 1;
+    double at = log(values / a->values) / log(b->values / a->values);
+    out.bits_per_value = between(a->bits_per_value, b->bits_per_value, at);
+    out.encode_ns = time_between(a, b, a->encode_ns, b->encode_ns, at, values);
+    out.decode_ns = time_between(a, b, a->decode_ns, b->decode_ns, at, values);
+    out.decode_add_ns = time_between(a, b, a->decode_add_ns, b->decode_add_ns, at, values);
+    return out;
+}

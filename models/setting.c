@@ -1,0 +1,91 @@
+/* What predictions are asked for: defaults and checks. */
+#include <math.h>
+
+#include "models/predict.h"
+
+enum { MOST_WORKERS = 1000000, MOST_SIMULATED = 10000 };
+
+void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out)
+{
+    *out = (struct cc_setting){
+        .net = net,
+        .link = {.latency_s = CC_LINK_LATENCY, .overhead = CC_LINK_OVERHEAD},
+        .exchange = CC_PS,
+        .cluster = {.workers = 10, .servers = 1, .dense_bits = 32},
+        .timing = {.compute_s = net->compute_s,
+                   .forward_share = 1.0 / 3,
+                   .fuse_bytes = -1,
+                   .depth = 2,
+                   .spread = 0.2,
+                   .seed = 1},
+    };
+}
+
+static int check_link(const struct cc_link *l, struct cc_error *e)
+{
+    if (!(l->bw_bps > 0) || isinf(l->bw_bps))
+        return cc_usage(e, "--bw: the bandwidth must be above zero");
+    if (!(l->latency_s >= 0) || isinf(l->latency_s))
+        return cc_usage(e, "--latency: a latency is a time from 0 on");
+    if (!(l->overhead >= 0) || !(l->message_bytes >= 0))
+        return cc_usage(e, "--overhead: headers cannot be negative");
+    return CC_OK;
+}
+
+static int check_cluster(const struct cc_setting *s, struct cc_error *e)
+{
+    const struct cc_cluster *c = &s->cluster;
+    if (c->workers < 1 || c->workers > MOST_WORKERS)
+        return cc_usage(e, "--workers: from 1 to %d", MOST_WORKERS);
+    if (c->servers < 1 || c->servers > CC_MOST_SERVERS)
+        return cc_usage(e, "--servers: from 1 to %d", CC_MOST_SERVERS);
+    if (!(c->dense_bits > 0) || c->dense_bits > 32)
+        return cc_usage(e, "--dense-bits: above 0 and at most 32");
+    if (!(c->reduce_byte_s >= 0))
+        return cc_usage(e, "adding a byte cannot take a negative time");
+    return CC_OK;
+}
+
+static int check_consistency(const struct cc_setting *s, struct cc_error *e)
+{
+    const struct cc_timing *t = &s->timing;
+    const char *name = cc_consistency_names[t->consistency];
+    if (!(t->spread >= 0) || t->spread > 100)
+        return cc_usage(e, "--spread: from 0 to 100");
+    if (t->straggler == CC_UNIFORM && t->spread > 0.577)
+        return cc_usage(e,
+                        "--spread %g: a uniform factor of mean 1 has at most 0.577 (above, it "
+                        "would be negative)",
+                        t->spread);
+    if (t->consistency == CC_BULK)
+        return CC_OK;
+    if (t->staleness < 0)
+        return cc_usage(e, "--staleness: from 0 on");
+    if (s->exchange != CC_PS)
+        return cc_usage(
+            e, "--consistency %s needs a server that answers at any time: --exchange ps", name);
+    if (t->mode != CC_SEQUENTIAL)
+        return cc_usage(e, "--consistency %s is modelled with --mode sequential only", name);
+    if (s->cluster.workers > MOST_SIMULATED)
+        return cc_usage(e, "--consistency %s: each worker is simulated, at most %d", name,
+                        MOST_SIMULATED);
+    return CC_OK;
+}
+
+int cc_setting_check(const struct cc_setting *s, struct cc_error *e)
+{
+    const struct cc_timing *t = &s->timing;
+    int status = check_link(&s->link, e);
+    if (status == CC_OK)
+        status = check_cluster(s, e);
+    if (status != CC_OK)
+        return status;
+    if (!(t->compute_s >= 0) || isinf(t->compute_s) || !(t->update_s >= 0) || isinf(t->update_s) ||
+        !(t->sync_s >= 0) || isinf(t->sync_s))
+        return cc_usage(e, "--compute, --update and --sync are times from 0 on");
+    if (!(t->forward_share >= 0) || t->forward_share > 1)
+        return cc_usage(e, "--forward: the forward pass' share of the compute time, from 0 to 1");
+    if (t->depth < 1)
+        return cc_usage(e, "--depth: Pipe-SGD's K is at least 1");
+    return check_consistency(s, e);
+}

@@ -1,0 +1,97 @@
+/* Steps: how computation, codec and exchange compose into the time of one training step. */
+#ifndef CC_MODELS_STEP_H
+#define CC_MODELS_STEP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "models/exchange.h"
+
+enum cc_step_mode {
+    CC_SEQUENTIAL, /* compute, then communicate */
+    CC_OVERLAP,    /* wait-free backpropagation, tensor by tensor */
+    CC_PIPE        /* Pipe-SGD: steps overlap, gradients are K - 1 steps late */
+};
+extern const char *const cc_step_names[];
+
+enum cc_consistency {
+    CC_BULK,  /* all workers wait for the slowest in every step */
+    CC_STALE, /* the fastest is at most `staleness` steps ahead of the slowest */
+    CC_ASYNC  /* nobody waits */
+};
+extern const char *const cc_consistency_names[];
+
+/* The factor on a worker's compute time in a step; mean 1, coefficient of variation `spread`. */
+enum cc_straggler { CC_STEADY, CC_LOGNORMAL, CC_GAMMA, CC_UNIFORM };
+extern const char *const cc_straggler_names[];
+
+struct cc_timing {
+    enum cc_step_mode mode;
+    double compute_s;     /* forward and backward pass of one step */
+    double update_s;      /* applying the update; Pipe-SGD's l_up */
+    double forward_share; /* of compute_s; the rest is the backward pass. 1.0/3 usually */
+    double fuse_bytes;    /* messages gather tensors up to so many pushed bytes; < 0: the default:
+                             the whole step (per server), or, overlapped, each tensor by itself */
+    double sync_s;        /* of each message; Pipe-SGD's S */
+    int depth;            /* CC_PIPE: K, at least 1 */
+    int unlimited; /* CC_PIPE: as many processors and links as steps in flight (equation 3) */
+    enum cc_consistency consistency;
+    int staleness;
+    enum cc_straggler straggler;
+    double spread;
+    uint64_t seed;
+};
+
+/* One message of a step, in the order in which they leave: that of the backward pass. */
+struct cc_shipment {
+    struct cc_cost cost;
+    size_t first, last; /* its tensors, by their place in the net */
+    int server;         /* which one takes it, or CC_EVERY_SERVER (see place.h) */
+};
+
+/* Pipe-SGD (NeurIPS 2018), equations 2 to 7, per step. `compute` is all that the processor does. */
+double cc_pipe_sync(double update, double compute, double comm);           /* 2, with T = 1 */
+double cc_pipe_ideal(double update, double compute, double comm, int k);   /* 3 */
+double cc_pipe_limited(double update, double compute, double comm, int k); /* 4; K = 1 is 2 */
+double cc_pipe_ring(double alpha, double beta, double gamma, double bytes, int workers,
+                    int segments, double sync); /* communication of 5 (one segment) and 6 */
+double cc_pipe_efficiency(double update, double compute, double step); /* 7 */
+
+/* The time of a step whose messages cost `sum` together. */
+double cc_step_sequential(const struct cc_timing *t, const struct cc_cost *sum);
+double cc_step_pipe(const struct cc_timing *t, const struct cc_cost *sum);
+
+/* Overlapped steps in their steady state. Each serves in order: a worker's encoder, its port out,
+ * every server's port in, codec and port out, the worker's port in, its decoder; an exchange
+ * without servers (servers = 0) is one stage, the network. `share` holds each tensor's part of the
+ * compute time, from the input to the output. The next forward pass waits at a tensor until what
+ * comes back for it is decoded. scratch: tensors + 3 * servers doubles. */
+double cc_step_overlap(const struct cc_timing *t, const struct cc_shipment *ship, size_t count,
+                       const double *share, size_t tensors, int servers, double *scratch);
+
+/* --- stragglers --- */
+
+/* Steps with workers that differ: mean and deviation of a worker's step time, and the mean time it
+ * waits for others. */
+struct cc_spread {
+    double step_s, step_sd, wait_s;
+};
+
+/* The next draw of the factor on a worker's compute time; `generator` is a gsl_rng. */
+double cc_straggler_draw(const struct cc_timing *t, void *generator);
+
+/* Bulk synchronous: every step is as long as with the slowest of `workers` draws. step(arg, c) is a
+ * step's time if the compute time is c. */
+int cc_step_bulk(const struct cc_timing *t, int workers,
+                 double (*step)(void *arg, double compute_s), void *arg, struct cc_spread *out,
+                 struct cc_error *e);
+
+/* Stale synchronous and asynchronous, by simulating every worker: it computes, encodes, pushes,
+ * waits until the slowest is at most t->staleness steps behind (CC_STALE), pulls and decodes. Ports
+ * and codecs of the servers serve in the order of arrival; what a worker pulls is encoded for it
+ * alone. `sum` is the cost of a whole step of CC_PS. */
+int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int workers,
+                  struct cc_spread *out, struct cc_error *e);
+
+#endif

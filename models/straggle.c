@@ -1,0 +1,271 @@
+/* Workers that are not equally fast: bulk synchronous, stale synchronous (Ho et al. 2013) and
+ * asynchronous steps; the thesis, section 2.3.2. */
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include <gsl/gsl_randist.h>
+#include <gsl/gsl_rng.h>
+
+#include "core/memory.h"
+#include "models/step.h"
+
+enum {
+    BULK_STEPS = 1000, /* drawn */
+    WARM_STEPS = 50,   /* of each worker, before what is measured */
+    MOST_STEPS = 400,
+    STEP_BUDGET = 400000 /* of all workers together */
+};
+
+static gsl_rng *new_generator(const struct cc_timing *t, struct cc_error *e)
+{
+    gsl_rng *g = gsl_rng_alloc(gsl_rng_mt19937);
+    if (g == NULL)
+        cc_error_set(e, "out of memory");
+    else
+        gsl_rng_set(g, (unsigned long)t->seed);
+    return g;
+}
+
+double cc_straggler_draw(const struct cc_timing *t, void *generator)
+{
+    double cv2 = t->spread * t->spread;
+    if (t->straggler == CC_STEADY || t->spread == 0)
+        return 1;
+    switch (t->straggler) {
+    case CC_LOGNORMAL:
+        return gsl_ran_lognormal(generator, -0.5 * log1p(cv2), sqrt(log1p(cv2)));
+    case CC_GAMMA:
+        return gsl_ran_gamma(generator, 1 / cv2, cv2);
+    default:
+        return 1 + sqrt(3) * t->spread * (2 * gsl_rng_uniform(generator) - 1);
+    }
+}
+
+/* Running mean and deviation (Welford). */
+struct running {
+    double count, mean, squares;
+};
+
+static void take(struct running *r, double x)
+{
+    double delta = x - r->mean;
+    r->count++;
+    r->mean += delta / r->count;
+    r->squares += delta * (x - r->mean);
+}
+
+static double deviation(const struct running *r)
+{
+    return r->count > 1 ? sqrt(r->squares / (r->count - 1)) : 0;
+}
+
+int cc_step_bulk(const struct cc_timing *t, int workers,
+                 double (*step)(void *arg, double compute_s), void *arg, struct cc_spread *out,
+                 struct cc_error *e)
+{
+    struct running time = {0}, wait = {0};
+    gsl_rng *g = new_generator(t, e);
+    if (g == NULL)
+        return CC_FAIL;
+    for (int i = 0; i < BULK_STEPS; i++) {
+        double slowest = 0, sum = 0;
+        for (int w = 0; w < workers; w++) {
+            double x = cc_straggler_draw(t, g);
+            slowest = fmax(slowest, x);
+            sum += x;
+        }
+        take(&time, step(arg, slowest * t->compute_s));
+        take(&wait, (slowest - sum / workers) * t->compute_s);
+    }
+    gsl_rng_free(g);
+    *out =
+        (struct cc_spread){.step_s = time.mean, .step_sd = deviation(&time), .wait_s = wait.mean};
+    return CC_OK;
+}
+
+/* --- stale and asynchronous: a simulation of every worker --- */
+
+/* What happens next to a worker. */
+enum phase {
+    ENCODED, /* its push begins */
+    ARRIVED, /* the push is at the server */
+    ADDED,   /* and in the sum: the step is complete */
+    PULLED,  /* the server begins to encode for it */
+    SENT,    /* and to send */
+    DONE     /* decoded and applied: the next step begins */
+};
+
+struct event {
+    double time;
+    int worker;
+    enum phase phase;
+};
+
+struct worker {
+    int steps; /* complete */
+    bool waits;
+    double began, added; /* this step; when the wait, if any, began */
+};
+
+struct simulation {
+    const struct cc_timing *timing;
+    const struct cc_cost *cost;
+    gsl_rng *generator;
+    int workers, slowest, at_slowest; /* steps of the slowest, and how many are there */
+    struct worker *worker;
+    struct event *heap; /* one a worker */
+    int events;
+    double in, codec, out; /* when the busiest server's port in, codec and port out are free */
+    struct running time, wait;
+};
+
+static bool earlier(const struct event *a, const struct event *b)
+{
+    return a->time < b->time || (a->time == b->time && a->worker < b->worker);
+}
+
+static void schedule(struct simulation *s, double time, int worker, enum phase phase)
+{
+    int i = s->events++;
+    struct event new = {time, worker, phase};
+    for (; i > 0 && earlier(&new, &s->heap[(i - 1) / 2]); i = (i - 1) / 2)
+        s->heap[i] = s->heap[(i - 1) / 2];
+    s->heap[i] = new;
+}
+
+static struct event next(struct simulation *s)
+{
+    struct event first = s->heap[0], last = s->heap[--s->events];
+    int i = 0;
+    for (;;) {
+        int child = 2 * i + 1;
+        if (child + 1 < s->events && earlier(&s->heap[child + 1], &s->heap[child]))
+            child++;
+        if (child >= s->events || !earlier(&s->heap[child], &last))
+            break;
+        s->heap[i] = s->heap[child];
+        i = child;
+    }
+    s->heap[i] = last;
+    return first;
+}
+
+static double serve(double *free_at, double there, double takes)
+{
+    *free_at = fmax(*free_at, there) + takes;
+    return *free_at;
+}
+
+static void begin_step(struct simulation *s, double now, int w)
+{
+    double compute = cc_straggler_draw(s->timing, s->generator) * s->timing->compute_s;
+    s->worker[w].began = now;
+    schedule(s, now + compute + s->cost->encode_s, w, ENCODED);
+}
+
+static bool may_pull(const struct simulation *s, int w)
+{
+    return s->timing->consistency == CC_ASYNC ||
+           s->worker[w].steps - s->slowest <= s->timing->staleness;
+}
+
+static void find_slowest(struct simulation *s)
+{
+    s->slowest = s->worker[0].steps;
+    for (int i = 0; i < s->workers; i++)
+        s->slowest = s->worker[i].steps < s->slowest ? s->worker[i].steps : s->slowest;
+    s->at_slowest = 0;
+    for (int i = 0; i < s->workers; i++)
+        s->at_slowest += s->worker[i].steps == s->slowest;
+}
+
+static void pull_if_may(struct simulation *s, double now, int w)
+{
+    if (!s->worker[w].waits || !may_pull(s, w))
+        return;
+    s->worker[w].waits = false;
+    schedule(s, now, w, PULLED);
+}
+
+/* w has completed a step. If it was the last of the slowest, those who waited may go on. */
+static void complete(struct simulation *s, double now, int w)
+{
+    struct worker *me = &s->worker[w];
+    me->waits = true;
+    me->added = now;
+    if (me->steps++ == s->slowest && --s->at_slowest == 0) {
+        find_slowest(s);
+        for (int i = 0; i < s->workers; i++)
+            pull_if_may(s, now, i);
+    } else {
+        pull_if_may(s, now, w);
+    }
+}
+
+static void happen(struct simulation *s, const struct event *v)
+{
+    const struct cc_cost *c = s->cost;
+    double p = s->workers, end;
+    int w = v->worker;
+    switch (v->phase) {
+    case ENCODED:
+        end = fmax(v->time + c->push_worker_s, serve(&s->in, v->time, c->push_server_s / p));
+        schedule(s, end + c->push_latency_s, w, ARRIVED);
+        break;
+    case ARRIVED:
+        end = serve(&s->codec, v->time, (c->server_codec_s - c->server_encode_s) / p);
+        schedule(s, end, w, ADDED);
+        break;
+    case ADDED:
+        complete(s, v->time, w);
+        break;
+    case PULLED:
+        if (s->worker[w].steps > WARM_STEPS)
+            take(&s->wait, v->time - s->worker[w].added);
+        schedule(s, serve(&s->codec, v->time, c->server_encode_s), w, SENT);
+        break;
+    case SENT:
+        end = fmax(v->time + c->pull_worker_s, serve(&s->out, v->time, c->pull_server_s / p));
+        schedule(s, end + c->pull_latency_s + c->decode_s + s->timing->update_s, w, DONE);
+        break;
+    case DONE:
+        if (s->worker[w].steps > WARM_STEPS)
+            take(&s->time, v->time - s->worker[w].began);
+        begin_step(s, v->time, w);
+        break;
+    }
+}
+
+/* Until the fastest worker has completed `steps`. */
+static void simulate(struct simulation *s, int steps)
+{
+    s->at_slowest = s->workers;
+    for (int w = 0; w < s->workers; w++)
+        begin_step(s, 0, w);
+    for (;;) {
+        struct event v = next(s);
+        if (s->worker[v.worker].steps == steps)
+            return;
+        happen(s, &v);
+    }
+}
+
+int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int workers,
+                  struct cc_spread *out, struct cc_error *e)
+{
+    struct simulation s = {.timing = t, .cost = sum, .workers = workers};
+    int steps = STEP_BUDGET / workers < MOST_STEPS ? STEP_BUDGET / workers : MOST_STEPS;
+    s.worker = cc_alloc0((size_t)workers * sizeof *s.worker, e);
+    s.heap = s.worker != NULL ? cc_alloc0((size_t)workers * sizeof *s.heap, e) : NULL;
+    s.generator = s.heap != NULL ? new_generator(t, e) : NULL;
+    if (s.generator != NULL) {
+        simulate(&s, 2 * WARM_STEPS + steps);
+        *out = (struct cc_spread){
+            .step_s = s.time.mean, .step_sd = deviation(&s.time), .wait_s = s.wait.mean};
+        gsl_rng_free(s.generator);
+    }
+    free(s.heap);
+    free(s.worker);
+    return s.generator != NULL ? CC_OK : CC_FAIL;
+}

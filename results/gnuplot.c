@@ -1,0 +1,83 @@
+/* Running gnuplot. */
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "results/plot.h"
+
+/* What gnuplot wrote to its stderr: of an error, the line after a copy of the script's line and a
+ * mark below the place. */
+static void complaint(FILE *f, char *text, size_t cap)
+{
+    char line[256];
+    text[0] = '\0';
+    rewind(f);
+    while (fgets(line, sizeof line, f) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        bool place = strncmp(line, "\"/dev/stdin\" ", 13) == 0;
+        if (place || (text[0] == '\0' && strspn(line, " ^\t") < strlen(line)))
+            (void)snprintf(text, cap, "%s", line + (place ? 13 : 0));
+    }
+}
+
+static int spawn(FILE *script, FILE *out, FILE *errors, pid_t *child)
+{
+    /* -d: none of the user's or the system's settings. */
+    static char name[] = "gnuplot", plain[] = "-d", standard_input[] = "/dev/stdin";
+    char *argv[] = {name, plain, standard_input, NULL};
+    posix_spawn_file_actions_t files;
+    int error = posix_spawn_file_actions_init(&files);
+    if (error != 0)
+        return error;
+    error = posix_spawn_file_actions_adddup2(&files, fileno(script), STDIN_FILENO);
+    if (error == 0)
+        error = posix_spawn_file_actions_adddup2(&files, fileno(out), STDOUT_FILENO);
+    if (error == 0)
+        error = posix_spawn_file_actions_adddup2(&files, fileno(errors), STDERR_FILENO);
+    if (error == 0)
+        error = posix_spawnp(child, name, &files, NULL, argv, environ);
+    (void)posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+static int wait_for(pid_t child, FILE *errors, struct cc_error *e)
+{
+    int status;
+    char text[256];
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return cc_fail(e, "gnuplot: %s", strerror(errno));
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return CC_OK;
+    /* glibc's posix_spawnp finds out itself; others' child exits with 127. */
+    complaint(errors, text, sizeof text);
+    if (WIFSIGNALED(status))
+        return cc_fail(e, "gnuplot was ended by signal %d (%s)", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+    return cc_fail(e, "gnuplot could not draw it: %s", text);
+}
+
+int cc_gnuplot_run(FILE *script, FILE *out, struct cc_error *e)
+{
+    FILE *errors = tmpfile();
+    pid_t child;
+    if (errors == NULL)
+        return cc_fail(e, "no temporary file for gnuplot's messages: %s", strerror(errno));
+    int error = fflush(script) != 0 || fflush(out) != 0 ? errno : 0;
+    rewind(script);
+    if (error == 0)
+        error = spawn(script, out, errors, &child);
+    int status = CC_OK;
+    if (error == ENOENT)
+        status = cc_fail(e, "gnuplot is not installed: on Debian `apt-get install gnuplot-nox`; or "
+                            "write its script with --script FILE and draw it elsewhere");
+    else if (error != 0)
+        status = cc_fail(e, "gnuplot could not be started: %s", strerror(error));
+    else
+        status = wait_for(child, errors, e);
+    (void)fclose(errors);
+    return status;
+}

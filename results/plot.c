@@ -1,0 +1,554 @@
+/* From a sheet to a figure. */
+#include "results/plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "results/plot_impl.h"
+
+const char *const cc_plot_kind_names[] = {"speedup",  "step", "error", "workers",
+                                          "roofline", "size", NULL};
+
+/* --- what each kind is made of --- */
+
+enum { MOST_PARTS = 3, MOST_PANELS = 6 };
+
+/* Each measure makes a part of the bars, or a panel of its own. */
+struct kind {
+    enum cc_figure_shape shape;
+    const char *title, *x;
+    const char *measure[MOST_PARTS + 1]; /* columns, ending with NULL */
+    const char *part[MOST_PARTS + 1];    /* what they are called */
+    const char *also[2];                 /* columns that are needed besides */
+    struct cc_axis x_axis, y_axis;
+    double reference;
+    const char *hint; /* what to do where there is nothing to plot */
+};
+
+static const struct kind kinds[CC_PLOT_KINDS] = {
+    [CC_PLOT_SPEEDUP] =
+        {.shape = CC_LINES,
+         .title = "Speedup over 32-bit floats",
+         .x = "bw_bps",
+         .measure = {"speedup"},
+         .x_axis = {.label = "bandwidth", .unit = "bit/s", .log = true, .base = 10},
+         .y_axis = {.label = "speedup over fp32", .unit = "", .log = true, .base = 10},
+         .reference = 1,
+         .hint = "`commcomp model --bw 10mbps,100mbps,1gbps -o FILE` makes them"},
+    [CC_PLOT_STEP] = {.shape = CC_STACKED,
+                      .title = "Time of a step",
+                      .measure = {"compute_s", "codec_s", "comm_s"},
+                      .part = {"compute", "codec", "communication"},
+                      .also = {"step_s"},
+                      .x_axis = {.label = "time of a step", .unit = "s"},
+                      .hint = "`commcomp model -o FILE` makes them"},
+    [CC_PLOT_ERROR] = {.shape = CC_LABELLED,
+                       .title = "Size against error",
+                       .x = "nmse_cumulative",
+                       .measure = {"ratio"},
+                       .x_axis = {.label = "error of the sums over all steps (cumulative NMSE)",
+                                  .unit = "",
+                                  .log = true,
+                                  .base = 10},
+                       .y_axis = {.label = "compression ratio (32 / bits per value)",
+                                  .unit = "",
+                                  .log = true,
+                                  .base = 10},
+                       .hint = "`commcomp bench -o FILE` makes them"},
+    [CC_PLOT_WORKERS] = {.shape = CC_LINES,
+                         .title = "Scaling with workers",
+                         .x = "workers",
+                         .measure = {"step_s"},
+                         .also = {"compute_s"},
+                         .x_axis = {.label = "workers", .unit = "", .log = true, .base = 2},
+                         .y_axis = {.label = "throughput (1: one worker that never communicates)",
+                                    .unit = "",
+                                    .log = true,
+                                    .base = 2},
+                         .reference = 1,
+                         .hint =
+                             "`commcomp model --workers 2,4,8,16 --compute 100ms -o FILE` makes "
+                             "them"},
+    [CC_PLOT_ROOFLINE] = {.shape = CC_GROUPED,
+                          .title = "Codec speed against the memory's limit",
+                          .measure = {"encode_roofline", "decode_roofline", "decode_add_roofline"},
+                          .part = {"encode", "decode", "decode and add"},
+                          .x_axis = {.label = "speed / limit of this machine's memory", .unit = ""},
+                          .reference = 1,
+                          .hint = "bench leaves them empty for tensors that fit in cache: "
+                                  "`commcomp bench --values 100M -o FILE`"},
+    [CC_PLOT_SIZE] =
+        {.shape = CC_LINES,
+         .title = "Codec speed against tensor size",
+         .x = "values",
+         .measure = {"encode_gb_per_s", "decode_gb_per_s", "decode_add_gb_per_s"},
+         .part = {"encode", "decode", "decode and add"},
+         .x_axis = {.label = "values in the tensor", .unit = "#", .log = true, .base = 10},
+         .y_axis = {.label = "speed (GB/s of float32)", .unit = "", .log = true, .base = 10},
+         .hint = "`commcomp bench --values 1K,100K,10M -o FILE` makes them"},
+};
+
+/* Columns that may set rows apart. A figure that holds them all equal says them in its title. */
+static const struct setting {
+    const char *key, *unit; /* NULL: text */
+    const char *word;       /* after the number */
+} settings[] = {
+    {"net", NULL, ""},
+    {"trace", NULL, ""},
+    {"stream", NULL, ""},
+    {"tensor", NULL, ""},
+    {"exchange", NULL, ""},
+    {"mode", NULL, ""},
+    {"consistency", NULL, ""},
+    {"workers", "", " workers"},
+    {"servers", "", " servers"},
+    {"placement", NULL, ""},
+    {"bw_bps", "bit/s", ""},
+    {"latency_s", "s", " latency"},
+    {"staleness", "", " steps stale"},
+    {"depth", "", " deep"},
+    {"threads", "", " threads"},
+};
+#define SETTINGS (sizeof settings / sizeof settings[0])
+
+/* Whether rows are told apart by it: not by x, and a tensor's size stands for its name. */
+static bool tells_apart(enum cc_plot_kind kind, const struct setting *t)
+{
+    const char *x = kinds[kind].x;
+    if (x != NULL && strcmp(t->key, x) == 0)
+        return false;
+    bool name =
+        strcmp(t->key, "trace") == 0 || strcmp(t->key, "tensor") == 0 || strcmp(t->key, "net") == 0;
+    return !(kind == CC_PLOT_SIZE && name);
+}
+
+/* --- guessing --- */
+
+static bool has_number(const struct cc_sheet *s, const char *key)
+{
+    size_t c = cc_sheet_column(s, key);
+    for (size_t i = 0; c != CC_NO_COLUMN && i < s->rows; i++)
+        if (cc_sheet_value(s, i, c)->kind == CC_NUMBER)
+            return true;
+    return false;
+}
+
+static bool varies(const struct cc_sheet *s, const char *key)
+{
+    size_t c = cc_sheet_column(s, key);
+    const struct cc_value *first = NULL;
+    for (size_t i = 0; c != CC_NO_COLUMN && i < s->rows; i++) {
+        const struct cc_value *v = cc_sheet_value(s, i, c);
+        if (v->kind != CC_NUMBER)
+            continue;
+        if (first != NULL && first->number != v->number)
+            return true;
+        first = v;
+    }
+    return false;
+}
+
+int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_error *e)
+{
+    if (has_number(s, "speedup") && varies(s, "bw_bps"))
+        *out = CC_PLOT_SPEEDUP;
+    else if (has_number(s, "step_s") && varies(s, "workers"))
+        *out = CC_PLOT_WORKERS;
+    else if (has_number(s, "step_s") && has_number(s, "comm_s"))
+        *out = CC_PLOT_STEP;
+    else if (has_number(s, "encode_gb_per_s") && varies(s, "values"))
+        *out = CC_PLOT_SIZE;
+    else if (has_number(s, "nmse_cumulative"))
+        *out = CC_PLOT_ERROR;
+    else if (has_number(s, "encode_roofline"))
+        *out = CC_PLOT_ROOFLINE;
+    else
+        return cc_fail(e,
+                       "%s: nothing to plot: it has neither speedup and bw_bps, nor step_s and "
+                       "comm_s, nor ratio and nmse_cumulative, nor encode_roofline",
+                       s->path);
+    return CC_OK;
+}
+
+/* --- making --- */
+
+struct maker {
+    const struct cc_sheet *s;
+    const struct kind *kind;
+    const struct cc_plot_filter *filter;
+    struct cc_figure *f;
+    size_t scheme, x, measure[MOST_PARTS], also; /* columns */
+    size_t measures;
+    size_t setting[SETTINGS]; /* columns, or CC_NO_COLUMN */
+    struct cc_error *e;
+};
+
+static int need(const struct maker *m, const char *key, size_t *out)
+{
+    *out = cc_sheet_column(m->s, key);
+    if (*out != CC_NO_COLUMN)
+        return CC_OK;
+    return cc_fail(m->e, "%s: the plot '%s' needs a column '%s', which it lacks; %s", m->s->path,
+                   cc_plot_kind_names[m->f->kind], key, m->kind->hint);
+}
+
+/* Columns of parts that newer results have may be missing, but for the first two. */
+static int find_columns(struct maker *m)
+{
+    int status = need(m, "scheme", &m->scheme);
+    m->x = m->also = CC_NO_COLUMN;
+    if (status == CC_OK && m->kind->x != NULL)
+        status = need(m, m->kind->x, &m->x);
+    if (status == CC_OK && m->kind->also[0] != NULL)
+        status = need(m, m->kind->also[0], &m->also);
+    bool optional = m->f->kind == CC_PLOT_ROOFLINE || m->f->kind == CC_PLOT_SIZE;
+    for (size_t i = 0; m->kind->measure[i] != NULL && status == CC_OK; i++) {
+        if (optional && i == 2 && !has_number(m->s, m->kind->measure[i]))
+            continue;
+        status = need(m, m->kind->measure[i], &m->measure[i]);
+        m->measures++;
+    }
+    for (size_t i = 0; i < SETTINGS; i++)
+        m->setting[i] = cc_sheet_column(m->s, settings[i].key);
+    return status;
+}
+
+static const struct cc_value *setting_of(const struct maker *m, size_t row, size_t i)
+{
+    static const struct cc_value none;
+    return m->setting[i] == CC_NO_COLUMN ? &none : cc_sheet_value(m->s, row, m->setting[i]);
+}
+
+static bool same(const struct cc_value *a, const struct cc_value *b)
+{
+    if (a->kind != b->kind)
+        return false;
+    return a->kind == CC_TEXT ? strcmp(a->text, b->text) == 0 : a->number == b->number;
+}
+
+static bool kept(const struct maker *m, size_t row)
+{
+    const struct cc_plot_filter *f = m->filter;
+    const struct cc_value *scheme = cc_sheet_value(m->s, row, m->scheme);
+    bool found = f->scheme_count == 0;
+    for (size_t i = 0; i < f->scheme_count && !found; i++)
+        found = scheme->kind == CC_TEXT && strcmp(scheme->text, f->schemes[i]) == 0;
+    for (size_t i = 0; i < SETTINGS && found; i++) {
+        const struct cc_value *v = setting_of(m, row, i);
+        if (f->exchange != NULL && strcmp(settings[i].key, "exchange") == 0)
+            found = v->kind == CC_TEXT && strcmp(v->text, f->exchange) == 0;
+        if (f->bw_bps > 0 && strcmp(settings[i].key, "bw_bps") == 0)
+            found = v->kind == CC_NUMBER && fabs(v->number / f->bw_bps - 1) < 1e-9;
+        if (f->workers > 0 && strcmp(settings[i].key, "workers") == 0)
+            found = v->kind == CC_NUMBER && v->number == f->workers;
+    }
+    return found;
+}
+
+/* "10 workers", appended to a list in text[cap]. */
+static void put_setting(const struct setting *t, const struct cc_value *v, char *text, size_t cap)
+{
+    char number[64] = "";
+    size_t used = strlen(text);
+    if (v->kind == CC_NULL)
+        return;
+    if (v->kind == CC_NUMBER)
+        cc_axis_number(v->number, t->unit != NULL ? t->unit : "", number, sizeof number);
+    const char *word = t->word;
+    size_t letters = strlen(word);
+    bool one = v->kind == CC_NUMBER && v->number == 1; /* 1 worker */
+    if (one && letters > 0 && word[letters - 1] == 's')
+        letters--;
+    (void)snprintf(text + used, cap - used, "%s%s%.*s", used > 0 ? ", " : "",
+                   v->kind == CC_TEXT ? v->text : number, (int)letters, word);
+}
+
+/* The settings of a row: those that set panels apart, or those that all rows share. */
+static void describe(const struct maker *m, size_t row, bool apart, char *text, size_t cap)
+{
+    for (size_t i = 0; i < SETTINGS; i++) {
+        bool differs = false;
+        for (size_t r = 0; r < m->s->rows && !differs; r++)
+            differs = kept(m, r) && !same(setting_of(m, r, i), setting_of(m, row, i));
+        bool wanted = apart ? differs && tells_apart(m->f->kind, &settings[i]) : !differs;
+        if (wanted)
+            put_setting(&settings[i], setting_of(m, row, i), text, cap);
+    }
+}
+
+static int series_of(struct maker *m, size_t row, size_t *out)
+{
+    const struct cc_value *v = cc_sheet_value(m->s, row, m->scheme);
+    struct cc_figure *f = m->f;
+    char number[64];
+    if (v->kind == CC_NULL || v->kind == CC_BOOL)
+        return cc_fail(m->e, "%s: %s %zu: the column 'scheme' should have a name", m->s->path,
+                       m->s->place_word, m->s->place[row]);
+    cc_axis_number(v->number, "", number, sizeof number);
+    const char *name = v->text != NULL ? v->text : number;
+    for (*out = 0; *out < f->series_count; ++*out)
+        if (strcmp(f->series[*out], name) == 0)
+            return CC_OK;
+    void *list = f->series;
+    if (cc_grow(&list, &f->series_capacity, f->series_count + 1, sizeof *f->series, m->e) != CC_OK)
+        return CC_FAIL;
+    f->series = list;
+    f->series[f->series_count] = cc_strdup(name, m->e);
+    return f->series[f->series_count] == NULL ? CC_FAIL : (f->series_count++, CC_OK);
+}
+
+/* The panel of rows with this row's settings, and, where each has its own, for this measure. */
+static int panel_of(struct maker *m, size_t row, const char *measure, size_t *out)
+{
+    struct cc_figure *f = m->f;
+    for (*out = 0; *out < f->panels; ++*out) {
+        const struct cc_panel *p = &f->panel[*out];
+        bool equal = p->measure == measure;
+        for (size_t i = 0; i < SETTINGS && equal; i++)
+            equal = !tells_apart(f->kind, &settings[i]) ||
+                    same(setting_of(m, row, i), setting_of(m, p->first_row, i));
+        if (equal)
+            return CC_OK;
+    }
+    if (f->panels == MOST_PANELS)
+        return cc_fail(m->e,
+                       "%s: more than %d combinations of settings, each a plot of its own: choose "
+                       "with --bw, --workers, --exchange or --kind, or plot a part of the file",
+                       m->s->path, MOST_PANELS);
+    void *list = f->panel;
+    if (cc_grow(&list, &f->panel_capacity, f->panels + 1, sizeof *f->panel, m->e) != CC_OK)
+        return CC_FAIL;
+    f->panel = list;
+    char title[512] = "";
+    if (measure != NULL)
+        (void)snprintf(title, sizeof title, "%s", measure);
+    describe(m, row, true, title, sizeof title);
+    struct cc_panel p = {.title = cc_strdup(title, m->e),
+                         .first_row = row,
+                         .measure = measure,
+                         /* Every row may bring a series. */
+                         .of = cc_alloc0(m->s->rows * sizeof *p.of, m->e)};
+    f->panel[f->panels++] = p;
+    return p.title != NULL && p.of != NULL ? CC_OK : CC_FAIL;
+}
+
+static int add_point(struct cc_points *to, double x, double y, size_t row, struct cc_error *e)
+{
+    void *list = to->point;
+    if (cc_grow(&list, &to->capacity, to->count + 1, sizeof *to->point, e) != CC_OK)
+        return CC_FAIL;
+    to->point = list;
+    if (to->count == 0)
+        to->total = NAN;
+    to->point[to->count++] = (struct cc_point){.x = x, .y = y, .row = row};
+    return CC_OK;
+}
+
+/* What logarithms, bars and ratios can be made of. */
+static int check_range(const struct maker *m, size_t row, size_t column, double v, bool zero)
+{
+    if (isnan(v) || (v >= 1e-100 && v <= 1e100) || (zero && v == 0))
+        return CC_OK;
+    return cc_fail(m->e, "%s: %s %zu, column '%.100s': %g should be %s zero%s", m->s->path,
+                   m->s->place_word, m->s->place[row], m->s->key[column], v,
+                   zero ? "at least" : "above", v > 0 ? ", and within 1e-100 and 1e100" : "");
+}
+
+static int number_at(const struct maker *m, size_t row, size_t column, bool zero, double *out)
+{
+    if (column == CC_NO_COLUMN) {
+        *out = 0;
+        return CC_OK;
+    }
+    int status = cc_sheet_number(m->s, row, column, out, m->e);
+    return status == CC_OK ? check_range(m, row, column, *out, zero) : status;
+}
+
+/* The bar's parts, all or none of them. */
+static int add_bar(struct maker *m, size_t row, const double *y, double total)
+{
+    size_t series = 0, panel = 0;
+    int status = series_of(m, row, &series);
+    if (status == CC_OK)
+        status = panel_of(m, row, NULL, &panel);
+    if (status != CC_OK)
+        return status;
+    struct cc_points *to = &m->f->panel[panel].of[series];
+    if (to->count > 0)
+        return cc_fail(m->e, "%s: %s %zu and %zu are both %s", m->s->path, m->s->place_word,
+                       m->s->place[to->point[0].row], m->s->place[row], m->f->series[series]);
+    double sum = 0;
+    for (size_t i = 0; i < m->measures && status == CC_OK; i++) {
+        status = isnan(y[i]) ? CC_OK : add_point(to, (double)i, y[i], row, m->e);
+        sum += y[i];
+    }
+    if (status == CC_OK && total > 0 && fabs(sum - total) > 1e-3 * total)
+        to->total = total;
+    return status;
+}
+
+static int add_xy(struct maker *m, size_t row, double x, const double *y, double also)
+{
+    int status = CC_OK;
+    bool own_panels = m->measures > 1;
+    for (size_t i = 0; i < m->measures && status == CC_OK; i++) {
+        double v = y[i];
+        size_t series = 0, panel = 0;
+        if (isnan(v) || isnan(x) || isnan(also))
+            continue;
+        if (m->f->kind == CC_PLOT_WORKERS)
+            v = x * also / v;
+        status = series_of(m, row, &series);
+        if (status == CC_OK)
+            status = panel_of(m, row, own_panels ? m->kind->part[i] : NULL, &panel);
+        if (status == CC_OK)
+            status = add_point(&m->f->panel[panel].of[series], x, v, row, m->e);
+    }
+    return status;
+}
+
+static int add_row(struct maker *m, size_t row)
+{
+    bool bars = m->kind->shape == CC_STACKED || m->kind->shape == CC_GROUPED;
+    double x = 0, y[MOST_PARTS] = {0}, also = 0;
+    bool any = false, all = true;
+    int status = number_at(m, row, m->x, m->f->kind == CC_PLOT_ERROR, &x);
+    if (status == CC_OK)
+        status = number_at(m, row, m->also, false, &also);
+    for (size_t i = 0; i < m->measures && status == CC_OK; i++) {
+        status = number_at(m, row, m->measure[i], bars, &y[i]);
+        any = any || !isnan(y[i]);
+        all = all && !isnan(y[i]);
+    }
+    if (status != CC_OK)
+        return status;
+    if (!any || isnan(x) || isnan(also) || (m->kind->shape == CC_STACKED && !all)) {
+        m->f->left_out++;
+        return CC_OK;
+    }
+    return bars ? add_bar(m, row, y, also) : add_xy(m, row, x, y, also);
+}
+
+/* --- finishing --- */
+
+static int by_x(const void *a, const void *b)
+{
+    double x = ((const struct cc_point *)a)->x, y = ((const struct cc_point *)b)->x;
+    return (x > y) - (x < y);
+}
+
+/* Lines go from left to right, with one value for each x: tensors of the same size are averaged,
+ * anything else would be two lines that pass for one. */
+static int order_line(const struct maker *m, const char *name, struct cc_points *p)
+{
+    size_t n = 0, weight = 1;
+    if (p->count > 1)
+        qsort(p->point, p->count, sizeof *p->point, by_x);
+    for (size_t i = 0; i < p->count; i++) {
+        if (n == 0 || p->point[i].x != p->point[n - 1].x) {
+            p->point[n++] = p->point[i];
+            weight = 1;
+        } else if (m->f->kind == CC_PLOT_SIZE) {
+            struct cc_point *mean = &p->point[n - 1];
+            weight++;
+            mean->y += (p->point[i].y - mean->y) / (double)weight;
+        } else {
+            return cc_fail(m->e, "%s: %s %zu and %zu are both %.100s with the same %s", m->s->path,
+                           m->s->place_word, m->s->place[p->point[n - 1].row],
+                           m->s->place[p->point[i].row], name, m->kind->x);
+        }
+    }
+    p->count = n;
+    return CC_OK;
+}
+
+static int order_lines(struct maker *m)
+{
+    int status = CC_OK;
+    for (size_t i = 0; i < m->f->panels; i++)
+        for (size_t k = 0; k < m->f->series_count && status == CC_OK; k++)
+            status = order_line(m, m->f->series[k], &m->f->panel[i].of[k]);
+    return status;
+}
+
+static int check_amount(const struct maker *m)
+{
+    static const char *const what[] = {[CC_LINES] = "lines",
+                                       [CC_LABELLED] = "labels",
+                                       [CC_STACKED] = "bars",
+                                       [CC_GROUPED] = "bars"};
+    const struct cc_figure *f = m->f;
+    if (f->panels == 0)
+        return cc_fail(m->e, "%s: nothing to plot: no row%s has numbers for %s; %s", m->s->path,
+                       m->filter->scheme_count > 0 || m->filter->exchange != NULL ||
+                               m->filter->bw_bps > 0 || m->filter->workers > 0
+                           ? " that --scheme, --bw, --workers and --exchange leave"
+                           : "",
+                       m->kind->measure[0], m->kind->hint);
+    size_t most = f->shape == CC_LINES ? CC_MOST_LINES : CC_MOST_SERIES;
+    if (f->series_count > most)
+        return cc_fail(m->e,
+                       "%s: %zu %s are too many to tell apart (at most %zu): choose with --scheme",
+                       m->s->path, f->series_count, what[f->shape], most);
+    return CC_OK;
+}
+
+static int finish(struct maker *m)
+{
+    struct cc_figure *f = m->f;
+    int status = check_amount(m);
+    f->parts = m->measures;
+    if (status == CC_OK && f->shape == CC_LINES)
+        status = order_lines(m);
+    if (status != CC_OK)
+        return status;
+    cc_figure_scale(f);
+    char title[640] = "";
+    describe(m, f->panel[0].first_row, false, title, sizeof title);
+    char whole[768];
+    (void)snprintf(whole, sizeof whole, "%s%s%s", m->kind->title, title[0] != '\0' ? ": " : "",
+                   title);
+    f->title = cc_strdup(whole, m->e);
+    return f->title != NULL ? CC_OK : CC_FAIL;
+}
+
+int cc_figure_make(const struct cc_sheet *s, enum cc_plot_kind kind,
+                   const struct cc_plot_filter *filter, struct cc_figure *out, struct cc_error *e)
+{
+    struct cc_figure f = {.kind = kind,
+                          .shape = kinds[kind].shape,
+                          .part = kinds[kind].part,
+                          .x = kinds[kind].x_axis,
+                          .y = kinds[kind].y_axis,
+                          .reference = kinds[kind].reference};
+    struct maker m = {.s = s, .kind = &kinds[kind], .filter = filter, .f = &f, .e = e};
+    int status = find_columns(&m);
+    for (size_t i = 0; i < s->rows && status == CC_OK; i++)
+        if (kept(&m, i))
+            status = add_row(&m, i);
+    if (status == CC_OK)
+        status = finish(&m);
+    if (status == CC_OK)
+        *out = f;
+    else
+        cc_figure_free(&f);
+    return status;
+}
+
+void cc_figure_free(struct cc_figure *f)
+{
+    for (size_t i = 0; i < f->panels; i++) {
+        for (size_t k = 0; k < f->series_count && f->panel[i].of != NULL; k++)
+            free(f->panel[i].of[k].point);
+        free(f->panel[i].of);
+        free(f->panel[i].title);
+    }
+    for (size_t k = 0; k < f->series_count; k++)
+        free(f->series[k]);
+    free(f->series);
+    free(f->panel);
+    free(f->title);
+    *f = (struct cc_figure){0};
+}

@@ -1,0 +1,197 @@
+/* The axes of a figure: order, ranges, tics. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/plot_impl.h"
+
+static double highest(const struct cc_figure *f, size_t series)
+{
+    double most = 0;
+    for (size_t i = 0; i < f->panels; i++)
+        for (size_t k = 0; k < f->panel[i].of[series].count; k++)
+            most = fmax(most, f->panel[i].of[series].point[k].y);
+    return most;
+}
+
+static void swap_series(struct cc_figure *f, size_t a, size_t b)
+{
+    char *name = f->series[a];
+    f->series[a] = f->series[b];
+    f->series[b] = name;
+    for (size_t i = 0; i < f->panels; i++) {
+        struct cc_points points = f->panel[i].of[a];
+        f->panel[i].of[a] = f->panel[i].of[b];
+        f->panel[i].of[b] = points;
+    }
+}
+
+/* The legend has the lines in the order in which they lie above each other. */
+static void order_series(struct cc_figure *f)
+{
+    for (size_t i = 1; i < f->series_count; i++)
+        for (size_t k = i; k > 0 && highest(f, k) > highest(f, k - 1); k--)
+            swap_series(f, k, k - 1);
+}
+
+static void stretch(struct cc_axis *a, double v)
+{
+    a->lo = isnan(a->lo) ? v : fmin(a->lo, v);
+    a->hi = isnan(a->hi) ? v : fmax(a->hi, v);
+}
+
+/* A little air beyond the outermost points. */
+static void pad(struct cc_axis *a, double share)
+{
+    if (!a->log) {
+        a->lo = 0;
+        a->hi = a->hi > 0 ? a->hi * (1 + 2 * share) : 1;
+        return;
+    }
+    double factor = fmax(pow(a->hi / a->lo, share), 1.05);
+    a->lo /= factor;
+    a->hi *= factor;
+}
+
+/* Below this, an error is no more than the rounding of float32. */
+#define ROUNDING 1e-12
+
+/* Errors of zero have no logarithm, and those of rounding would stretch the axis over nothing: both
+ * stand at its left end. */
+static void gather_exact(struct cc_figure *f)
+{
+    double least = INFINITY;
+    bool any = false;
+    for (size_t i = 0; i < f->panels; i++)
+        for (size_t k = 0; k < f->series_count; k++)
+            for (size_t p = 0; p < f->panel[i].of[k].count; p++) {
+                double x = f->panel[i].of[k].point[p].x;
+                any = any || x < ROUNDING;
+                least = x >= ROUNDING ? fmin(least, x) : least;
+            }
+    if (any)
+        f->exact = isinf(least) ? ROUNDING : pow(10, floor(log10(least))) / 10;
+    for (size_t i = 0; i < f->panels && any; i++)
+        for (size_t k = 0; k < f->series_count; k++)
+            for (size_t p = 0; p < f->panel[i].of[k].count; p++) {
+                struct cc_point *point = &f->panel[i].of[k].point[p];
+                point->x = point->x < ROUNDING ? f->exact : point->x;
+            }
+}
+
+static void set_ranges(struct cc_figure *f)
+{
+    bool bars = f->shape == CC_STACKED || f->shape == CC_GROUPED;
+    f->x.lo = f->x.hi = f->y.lo = f->y.hi = NAN;
+    for (size_t i = 0; i < f->panels; i++)
+        for (size_t k = 0; k < f->series_count; k++) {
+            const struct cc_points *of = &f->panel[i].of[k];
+            double sum = 0;
+            for (size_t p = 0; p < of->count; p++) {
+                sum = f->shape == CC_STACKED ? sum + of->point[p].y : of->point[p].y;
+                stretch(&f->x, bars ? sum : of->point[p].x);
+                stretch(&f->y, of->point[p].y);
+            }
+            if (of->count > 0 && !isnan(of->total))
+                stretch(&f->x, of->total);
+        }
+    if (f->kind == CC_PLOT_SPEEDUP)
+        stretch(&f->y, 1);
+    if (f->kind == CC_PLOT_ROOFLINE)
+        stretch(&f->x, 1);
+    if (f->kind == CC_PLOT_WORKERS) {
+        stretch(&f->y, f->x.lo);
+        stretch(&f->y, f->x.hi);
+    }
+    pad(&f->x, f->shape == CC_LABELLED ? 0.06 : 0.03);
+    pad(&f->y, 0.06);
+}
+
+void cc_figure_scale(struct cc_figure *f)
+{
+    if (f->shape == CC_LINES)
+        order_series(f);
+    if (f->kind == CC_PLOT_ERROR)
+        gather_exact(f);
+    set_ranges(f);
+}
+
+/* --- numbers and tics --- */
+
+void cc_axis_number(double v, const char *unit, char *out, size_t cap)
+{
+    static const char prefix[] = "pnum kMGTP";
+    bool count = strcmp(unit, "#") == 0;
+    bool extreme = !(fabs(v) > 1e-100 && fabs(v) < 1e100); /* or 0 */
+    if (unit[0] == '\0' || extreme || (count && fabs(v) < 1000)) {
+        (void)snprintf(out, cap, "%.4g%s%s", v, unit[0] != '\0' && !count ? " " : "",
+                       count ? "" : unit);
+        char *zero = strstr(out, "e-0"); /* 1e-08 is 1e-8 */
+        if (zero != NULL)
+            memmove(zero + 2, zero + 3, strlen(zero + 3) + 1);
+        return;
+    }
+    /* The digits first: 999.96 is 1 k. */
+    char digits[32];
+    (void)snprintf(digits, sizeof digits, "%.2e", v);
+    int power = (int)floor(log10(fabs(strtod(digits, NULL))) / 3);
+    power = power < -4 ? -4 : power > 5 ? 5 : power;
+    char letter = prefix[power + 4];
+    double scaled = strtod(digits, NULL) / pow(10, 3 * power);
+    (void)snprintf(out, cap, "%.3g %.*s%s", scaled, power != 0,
+                   count && letter == 'k' ? "K" : &letter, count ? "" : unit);
+}
+
+/* 1, 2 or 5 times a power of ten: about `want` steps in `range`. */
+static double nice_step(double range, int want)
+{
+    double raw = range / want, power = pow(10, floor(log10(raw))), ratio = raw / power;
+    return power * (ratio < 1.5 ? 1 : ratio < 3.5 ? 2 : ratio < 7.5 ? 5 : 10);
+}
+
+static size_t even_tics(const struct cc_axis *a, int want, double *at)
+{
+    double step = nice_step(a->hi - a->lo, want);
+    size_t n = 0;
+    double v = ceil(a->lo / step - 1e-9) * step + 0.0; /* no -0 */
+    while (n < CC_MOST_TICS && v <= a->hi * (1 + 1e-9)) {
+        at[n++] = v;
+        v = step * (round(v / step) + 1);
+    }
+    return n;
+}
+
+/* Powers of the base, every so many that no more than `want` are shown; with `between`, twice and
+ * five times them too. */
+static size_t log_tics(const struct cc_axis *a, int want, bool between, double *at)
+{
+    static const double factor[] = {1, 2, 5};
+    double base = a->base, first = ceil(log(a->lo) / log(base) - 1e-9);
+    double last = floor(log(a->hi) / log(base) + 1e-9);
+    int skip = (int)fmax(1, ceil((last - first + 1) / want)), end = (int)last;
+    size_t n = 0;
+    for (int p = (int)floor(first / skip) * skip - skip; p <= end; p += skip)
+        for (size_t i = 0; i < (between ? 3 : 1); i++) {
+            double v = pow(base, p) * factor[i];
+            if (v >= a->lo * (1 - 1e-9) && v <= a->hi * (1 + 1e-9) && n < CC_MOST_TICS)
+                at[n++] = v;
+        }
+    return n;
+}
+
+size_t cc_axis_tics(const struct cc_axis *a, int want, double at[CC_MOST_TICS])
+{
+    if (!a->log)
+        return even_tics(a, want, at);
+    double decades = log10(a->hi / a->lo);
+    if (a->base == 2 && decades > 0.5)
+        return log_tics(a, want, false, at);
+    if (decades < 0.9)
+        return even_tics(a, want, at);
+    return log_tics(a, want, 3 * decades <= want, at);
+}
+
+double cc_axis_share(const struct cc_axis *a, double v)
+{
+    return a->log ? log(v / a->lo) / log(a->hi / a->lo) : (v - a->lo) / (a->hi - a->lo);
+}

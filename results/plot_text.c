@@ -1,0 +1,113 @@
+/* Bars as text. Each part has its own character, so that no colour is needed. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/plot_impl.h"
+#include "results/text.h"
+
+static const char mark[] = "=#-";
+
+static double length_of(const struct cc_figure *f, const struct cc_points *of)
+{
+    double sum = 0;
+    for (size_t i = 0; i < of->count; i++)
+        sum = f->shape == CC_STACKED ? sum + of->point[i].y : fmax(sum, of->point[i].y);
+    return !isnan(of->total) && of->count > 0 ? fmax(sum, of->total) : sum;
+}
+
+static double longest(const struct cc_figure *f, const struct cc_panel *p)
+{
+    double most = 0;
+    for (size_t k = 0; k < f->series_count; k++)
+        most = fmax(most, length_of(f, &p->of[k]));
+    return most;
+}
+
+static size_t name_width(const struct cc_figure *f)
+{
+    size_t width = 0;
+    for (size_t k = 0; k < f->series_count; k++) {
+        size_t w = cc_text_print(f->series[k], NULL);
+        width = w > width ? w : width;
+    }
+    return width;
+}
+
+static void repeat(char c, long times, FILE *out)
+{
+    for (long i = 0; i < times; i++)
+        (void)fputc(c, out);
+}
+
+static void put_name(const char *name, size_t width, FILE *out)
+{
+    size_t used = cc_text_print(name, out);
+    repeat(' ', (long)(width - used) + 2, out);
+}
+
+/* The parts one after the other: rounding goes by where each ends, so that the whole is right. */
+static void put_stacked(const struct cc_figure *f, const struct cc_points *of, double scale,
+                        FILE *out)
+{
+    char number[64];
+    double sum = 0;
+    long at = 0;
+    for (size_t i = 0; i < of->count; i++) {
+        sum += of->point[i].y;
+        long end = lround(sum * scale);
+        repeat(mark[(int)of->point[i].x], end - at, out);
+        at = end;
+    }
+    cc_axis_number(isnan(of->total) ? sum : of->total, f->x.unit, number, sizeof number);
+    (void)fprintf(out, "%s%s%s\n", at > 0 ? " " : "", number,
+                  isnan(of->total) ? "" : " (parts overlap)");
+}
+
+static void put_grouped(const struct cc_figure *f, const char *name, const struct cc_points *of,
+                        size_t width, double scale, FILE *out)
+{
+    char number[64];
+    for (size_t i = 0; i < of->count; i++) {
+        put_name(i == 0 ? name : "", width, out);
+        cc_axis_number(of->point[i].y, f->x.unit, number, sizeof number);
+        repeat(mark[(int)of->point[i].x], lround(of->point[i].y * scale), out);
+        (void)fprintf(out, " %s\n", number);
+    }
+}
+
+static void put_panel(const struct cc_figure *f, const struct cc_panel *p, int columns, FILE *out)
+{
+    enum { NUMBER = 26, LEAST = 10 };
+    size_t width = name_width(f);
+    int room = columns - (int)width - NUMBER;
+    double most = longest(f, p), scale = most > 0 ? (room > LEAST ? room : LEAST) / most : 0;
+    if (p->title[0] != '\0') {
+        (void)fputc('\n', out);
+        (void)cc_text_print(p->title, out);
+        (void)fputc('\n', out);
+    }
+    for (size_t k = 0; k < f->series_count; k++) {
+        if (p->of[k].count == 0)
+            continue;
+        if (f->shape == CC_GROUPED) {
+            put_grouped(f, f->series[k], &p->of[k], width, scale, out);
+            continue;
+        }
+        put_name(f->series[k], width, out);
+        put_stacked(f, &p->of[k], scale, out);
+    }
+}
+
+int cc_plot_text(const struct cc_figure *f, int columns, FILE *out, struct cc_error *e)
+{
+    (void)cc_text_print(f->title, out);
+    (void)fputs("\n\n", out);
+    for (size_t i = 0; i < f->panels; i++)
+        put_panel(f, &f->panel[i], columns, out);
+    (void)fputc('\n', out);
+    for (size_t i = 0; i < f->parts; i++)
+        (void)fprintf(out, "%s%c %s", i > 0 ? "   " : "", mark[i], f->part[i]);
+    (void)fprintf(out, "   (%s)\n", f->x.label);
+    return ferror(out) ? cc_fail(e, "the plot could not be written") : CC_OK;
+}

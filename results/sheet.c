@@ -1,0 +1,322 @@
+#include "results/sheet.h"
+
+#include <cjson/cJSON.h>
+#include <csv.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "core/memory.h"
+#include "core/units.h"
+
+#define MOST_COLUMNS 1000
+#define MAX_FIELD    65536 /* bytes of a field in CSV */
+
+/* --- building --- */
+
+struct builder {
+    struct cc_sheet *s;
+    size_t key_capacity, value_capacity, place_capacity, values;
+    size_t line, field; /* of the CSV text: line from 1, field from 0 */
+    bool named, failed; /* named: the row of names has ended */
+    struct cc_error *e;
+};
+
+static int add_key(struct builder *b, const char *key)
+{
+    void *list = b->s->key;
+    if (*key == '\0')
+        return cc_fail(b->e, "column %zu has no name", b->s->columns + 1);
+    if (cc_sheet_column(b->s, key) != CC_NO_COLUMN)
+        return cc_fail(b->e, "the column '%.100s' occurs twice", key);
+    if (b->s->columns == MOST_COLUMNS)
+        return cc_fail(b->e, "more than %d columns", MOST_COLUMNS);
+    if (cc_grow(&list, &b->key_capacity, b->s->columns + 1, sizeof *b->s->key, b->e) != CC_OK)
+        return CC_FAIL;
+    b->s->key = list;
+    char *copy = cc_strdup(key, b->e);
+    if (copy == NULL)
+        return CC_FAIL;
+    b->s->key[b->s->columns++] = copy;
+    return CC_OK;
+}
+
+/* text may be NULL; it is copied. */
+static int add_value(struct builder *b, enum cc_value_kind kind, double number, const char *text)
+{
+    void *list = b->s->value;
+    if (cc_grow(&list, &b->value_capacity, b->values + 1, sizeof *b->s->value, b->e) != CC_OK)
+        return CC_FAIL;
+    b->s->value = list;
+    char *copy = text != NULL ? cc_strdup(text, b->e) : NULL;
+    if (text != NULL && copy == NULL)
+        return CC_FAIL;
+    b->s->value[b->values++] = (struct cc_value){.kind = kind, .number = number, .text = copy};
+    return CC_OK;
+}
+
+static int end_row(struct builder *b, size_t place)
+{
+    void *list = b->s->place;
+    if (cc_grow(&list, &b->place_capacity, b->s->rows + 1, sizeof *b->s->place, b->e) != CC_OK)
+        return CC_FAIL;
+    b->s->place = list;
+    b->s->place[b->s->rows++] = place;
+    return CC_OK;
+}
+
+/* What a finished sheet must hold; after a failure, what was built is freed. */
+static int finish(struct builder *b, int status, const char *path, struct cc_sheet *out)
+{
+    if (status == CC_OK && b->s->rows == 0)
+        status = cc_fail(b->e, "it has no rows");
+    if (status == CC_OK) {
+        b->s->path = cc_strdup(path, b->e);
+        status = b->s->path != NULL ? CC_OK : CC_FAIL;
+    }
+    if (status == CC_OK) {
+        *out = *b->s;
+        return CC_OK;
+    }
+    /* The rows may be incomplete: the values that are there count. */
+    for (size_t i = 0; i < b->values; i++)
+        free(b->s->value[i].text);
+    b->s->rows = 0;
+    cc_sheet_free(b->s);
+    cc_error_in(b->e, "%s", path);
+    return status;
+}
+
+/* --- CSV --- */
+
+static void csv_fail(struct builder *b)
+{
+    if (!b->failed)
+        cc_error_in(b->e, "line %zu", b->line);
+    b->failed = true;
+}
+
+static int csv_cell(struct builder *b, const char *text, size_t length)
+{
+    if (text == NULL)
+        return add_value(b, CC_NULL, 0, NULL);
+    if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)
+        return add_value(b, CC_BOOL, *text == 't', NULL);
+    if (!cc_is_decimal(text, length))
+        return add_value(b, CC_TEXT, 0, text);
+    double v = strtod(text, NULL);
+    if (isinf(v))
+        return cc_fail(b->e, "column '%.100s': %.40s is beyond the range of numbers",
+                       b->s->key[b->field], text);
+    return add_value(b, CC_NUMBER, v, text);
+}
+
+static void on_field(void *data, size_t length, void *context)
+{
+    struct builder *b = context;
+    const char *text = data;
+    if (b->failed)
+        return;
+    int status;
+    if (!b->named)
+        status = add_key(b, text != NULL ? text : "");
+    else if (b->field >= b->s->columns)
+        status = cc_fail(b->e, "more fields than the %zu columns of the first row", b->s->columns);
+    else
+        status = csv_cell(b, text, length);
+    if (status != CC_OK)
+        csv_fail(b);
+    b->field++;
+}
+
+static void on_row(int end, void *context)
+{
+    (void)end;
+    struct builder *b = context;
+    if (b->failed)
+        return;
+    int status = CC_OK;
+    if (b->named && b->field < b->s->columns)
+        status = cc_fail(b->e, "the row ends before column '%.100s'", b->s->key[b->field]);
+    else if (b->named)
+        status = end_row(b, b->line);
+    b->named = true;
+    if (status != CC_OK)
+        csv_fail(b);
+    b->field = 0;
+}
+
+/* Feeds the text line by line, so that messages can say the line. */
+static void feed(struct csv_parser *p, struct builder *b, const char *text, size_t length)
+{
+    b->line = 1;
+    for (size_t at = 0; at < length && !b->failed; b->line++) {
+        const char *newline = memchr(text + at, '\n', length - at);
+        size_t n = newline != NULL ? (size_t)(newline - (text + at)) + 1 : length - at;
+        if (csv_parse(p, text + at, n, on_field, on_row, b) != n) {
+            cc_error_set(b->e, "%s", csv_strerror(csv_error(p)));
+            csv_fail(b);
+        } else if (b->line == 1 && b->s->columns == 0 && !b->failed) {
+            cc_error_set(b->e, "the names of the columns should be here");
+            csv_fail(b);
+        } else if (csv_get_buffer_size(p) > MAX_FIELD + 65536) {
+            cc_error_set(b->e, "a field is far too long");
+            csv_fail(b);
+        }
+        at += n;
+    }
+    if (!b->failed && csv_fini(p, on_field, on_row, b) != 0) {
+        cc_error_set(b->e, "%s", csv_strerror(csv_error(p)));
+        csv_fail(b);
+    }
+}
+
+int cc_sheet_parse_csv(const char *path, const char *text, size_t length, struct cc_sheet *out,
+                       struct cc_error *e)
+{
+    struct cc_sheet sheet = {.place_word = "line"};
+    struct builder b = {.s = &sheet, .e = e};
+    struct csv_parser p;
+    size_t where = 0;
+    if (!cc_utf8_valid((const uint8_t *)text, length, &where))
+        return cc_fail(e, "%s: byte %zu: invalid UTF-8", path, where);
+    const char *zero = memchr(text, '\0', length);
+    if (zero != NULL)
+        return cc_fail(e, "%s: byte %zu: a zero byte: this is no text", path,
+                       (size_t)(zero - text));
+    const unsigned char options =
+        CSV_STRICT | CSV_STRICT_FINI | CSV_APPEND_NULL | CSV_EMPTY_IS_NULL;
+    if (csv_init(&p, options) != 0)
+        return cc_fail(e, "out of memory");
+    feed(&p, &b, text, length);
+    csv_free(&p);
+    return finish(&b, b.failed ? CC_FAIL : CC_OK, path, out);
+}
+
+/* --- JSON --- */
+
+static int json_cell(struct builder *b, const cJSON *item)
+{
+    if (cJSON_IsNumber(item) && isfinite(item->valuedouble))
+        return add_value(b, CC_NUMBER, item->valuedouble, NULL);
+    if (cJSON_IsString(item))
+        return add_value(b, CC_TEXT, 0, item->valuestring);
+    if (cJSON_IsBool(item))
+        return add_value(b, CC_BOOL, cJSON_IsTrue(item), NULL);
+    if (cJSON_IsNull(item))
+        return add_value(b, CC_NULL, 0, NULL);
+    return cc_fail(b->e, "'%.100s' should be a number, a text, a truth value or null",
+                   item->string);
+}
+
+/* Rows are flat, and all have the keys of the first, in its order. */
+static int json_row(struct builder *b, const cJSON *row)
+{
+    bool first = b->s->rows == 0;
+    size_t column = 0;
+    if (!cJSON_IsObject(row))
+        return cc_fail(b->e, "it should be an object");
+    for (const cJSON *item = row->child; item != NULL; item = item->next, column++) {
+        int status = first ? add_key(b, item->string) : CC_OK;
+        if (status == CC_OK &&
+            (column >= b->s->columns || strcmp(b->s->key[column], item->string) != 0))
+            status =
+                cc_fail(b->e, "the key '%.100s' is not where the first row has it", item->string);
+        if (status == CC_OK)
+            status = json_cell(b, item);
+        if (status != CC_OK)
+            return status;
+    }
+    if (column < b->s->columns)
+        return cc_fail(b->e, "the key '%.100s' is missing", b->s->key[column]);
+    return end_row(b, b->s->rows + 1);
+}
+
+static int json_rows(struct builder *b, const cJSON *document)
+{
+    const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, "schema"));
+    const cJSON *rows = cJSON_GetObjectItemCaseSensitive(document, "rows"), *row;
+    if (schema == NULL || strcmp(schema, "commcomp/1") != 0 || !cJSON_IsArray(rows))
+        return cc_fail(b->e, "not a result of commcomp: those have \"schema\": \"commcomp/1\" and "
+                             "\"rows\"");
+    cJSON_ArrayForEach(row, rows)
+    {
+        if (json_row(b, row) != CC_OK) {
+            cc_error_in(b->e, "row %zu", b->s->rows + 1);
+            return CC_FAIL;
+        }
+    }
+    return CC_OK;
+}
+
+int cc_sheet_parse_json(const char *path, const char *text, size_t length, struct cc_sheet *out,
+                        struct cc_error *e)
+{
+    struct cc_sheet sheet = {.place_word = "row"};
+    struct builder b = {.s = &sheet, .e = e};
+    cJSON *document = NULL;
+    int status = cc_json_parse(text, length, &document, e);
+    if (status == CC_OK)
+        status = json_rows(&b, document);
+    cJSON_Delete(document);
+    return finish(&b, status, path, out);
+}
+
+/* --- both --- */
+
+int cc_sheet_read(const char *path, struct cc_sheet *out, struct cc_error *e)
+{
+    enum cc_format format = CC_FORMAT_TABLE;
+    if (cc_format_of_path(path, &format, NULL) != CC_OK || format == CC_FORMAT_TABLE)
+        return cc_usage(e, "'%s': results are read from .csv and .json", path);
+    struct cc_map map = {0};
+    if (cc_map_open(path, &map, e) != CC_OK)
+        return CC_FAIL;
+    const char *text = (const char *)map.data;
+    int status = format == CC_FORMAT_CSV ? cc_sheet_parse_csv(path, text, map.size, out, e)
+                                         : cc_sheet_parse_json(path, text, map.size, out, e);
+    cc_map_close(&map);
+    return status;
+}
+
+void cc_sheet_free(struct cc_sheet *s)
+{
+    for (size_t i = 0; i < s->columns; i++)
+        free(s->key[i]);
+    for (size_t i = 0; i < s->rows * s->columns; i++)
+        free(s->value[i].text);
+    free(s->key);
+    free(s->value);
+    free(s->place);
+    free(s->path);
+    *s = (struct cc_sheet){0};
+}
+
+size_t cc_sheet_column(const struct cc_sheet *s, const char *key)
+{
+    for (size_t i = 0; i < s->columns; i++)
+        if (strcmp(s->key[i], key) == 0)
+            return i;
+    return CC_NO_COLUMN;
+}
+
+const struct cc_value *cc_sheet_value(const struct cc_sheet *s, size_t row, size_t column)
+{
+    return &s->value[row * s->columns + column];
+}
+
+int cc_sheet_number(const struct cc_sheet *s, size_t row, size_t column, double *out,
+                    struct cc_error *e)
+{
+    const struct cc_value *v = cc_sheet_value(s, row, column);
+    if (v->kind == CC_TEXT || v->kind == CC_BOOL)
+        return cc_fail(e, "%s: %s %zu, column '%.100s': '%.60s' is not a number", s->path,
+                       s->place_word, s->place[row], s->key[column],
+                       v->kind == CC_TEXT ? v->text
+                       : v->number != 0   ? "true"
+                                          : "false");
+    *out = v->kind == CC_NUMBER ? v->number : NAN;
+    return CC_OK;
+}

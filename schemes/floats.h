@@ -1,0 +1,55 @@
+/* What fp32 and the three schemes of 16 bits a value share: everything but the format. */
+#ifndef CC_SCHEMES_FLOATS_H
+#define CC_SCHEMES_FLOATS_H
+
+#include "schemes/kernels/half.h"
+#include "schemes/scheme.h"
+
+/* `width`: the bytes of a value in the payload. */
+int cc_floats_encode(const struct k_stream *format, size_t width, const struct cc_codec *c,
+                     const struct cc_context *ctx, const float *x, uint8_t *out, size_t *len,
+                     struct cc_error *e);
+/* y = decoded, or y += *scale * decoded where scale is not NULL. */
+int cc_floats_decode(const struct k_stream *format, size_t width, const struct cc_codec *c,
+                     const uint8_t *in, size_t len, const float *scale, float *y,
+                     struct cc_error *e);
+size_t cc_floats_bound(size_t width, const struct cc_shape *shape);
+
+/* Defines the descriptor's functions and its empty table for a format, an expression of type const
+ * struct k_stream *. */
+#define CC_FLOATS(format, width)                                                                   \
+    struct params {                                                                                \
+        char none;                                                                                 \
+    };                                                                                             \
+    static const struct cc_param table[] = {{.name = NULL}};                                       \
+    static size_t bound(const void *params, const struct cc_shape *shape)                          \
+    {                                                                                              \
+        (void)params;                                                                              \
+        return cc_floats_bound(width, shape);                                                      \
+    }                                                                                              \
+    static struct cc_traffic traffic(const void *params)                                           \
+    {                                                                                              \
+        (void)params;                                                                              \
+        return cc_traffic_one(0);                                                                  \
+    }                                                                                              \
+    static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,      \
+                      uint8_t *out, size_t cap, size_t *len, struct cc_error *e)                   \
+    {                                                                                              \
+        (void)cap;                                                                                 \
+        return cc_floats_encode(format, width, c, ctx, x, out, len, e);                            \
+    }                                                                                              \
+    static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,   \
+                      size_t len, float *y, struct cc_error *e)                                    \
+    {                                                                                              \
+        (void)ctx;                                                                                 \
+        return cc_floats_decode(format, width, c, in, len, NULL, y, e);                            \
+    }                                                                                              \
+    static int decode_add(const struct cc_codec *c, const struct cc_context *ctx,                  \
+                          const uint8_t *in, size_t len, float scale, float *y,                    \
+                          struct cc_error *e)                                                      \
+    {                                                                                              \
+        (void)ctx;                                                                                 \
+        return cc_floats_decode(format, width, c, in, len, &scale, y, e);                          \
+    }
+
+#endif

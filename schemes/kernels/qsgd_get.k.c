@@ -1,0 +1,415 @@
+#include "schemes/kernels/qsgd.h"
+
+#include "core/bytes.h"
+#include "core/copy.h"
+#include "schemes/kernels/lanes.h"
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+/* Values worked on at a time, in the cache. */
+#define PIECE 1024
+
+/* How far ahead codes are asked for, in bytes, and values that are added to. On a Zen 5, 25 M
+ * values: without, masked loads of codes cost 40%, and distances from 0 to 8192 were alike; adding
+ * went from 25 GB/s to 28 with 1024 values and to 30 with 2048. */
+#define AHEAD      1024
+#define AHEAD_OF_Y 2048
+
+/* --- from codes to levels --- */
+
+/* The four lowest codes of v. */
+static inline uint64_t spread(uint64_t v, unsigned width)
+{
+    const uint64_t mask = (1u << width) - 1;
+#if defined(__BMI2__)
+    return _pdep_u64(v, mask * UINT64_C(0x0001000100010001));
+#else
+    return (v & mask) | (v >> width & mask) << 16 | (v >> 2 * width & mask) << 32 |
+           (v >> 3 * width & mask) << 48;
+#endif
+}
+
+/* Fills `levels` up to a multiple of 8. */
+static void unpack(const uint8_t *in, unsigned width, int16_t *levels, size_t n)
+{
+    const uint8_t *end = in + (n * width + 7) / 8;
+    const unsigned up = 16 - width;
+    for (size_t i = 0; i < n; i += 8, in += width) {
+        uint8_t last[16] = {0};
+        const uint8_t *from = in;
+        if (end - in < 16) {
+            memcpy(last, in, (size_t)(end - in));
+            from = last;
+        }
+        cc_put_u64(levels + i, spread(cc_get_u64(from), width));
+        cc_put_u64(levels + i + 4, spread(cc_get_u64(from + width / 2) >> width % 2 * 4, width));
+    }
+    for (size_t i = 0; i < (n + 7) / 8 * 8; i++)
+        levels[i] = (int16_t)((int16_t)((uint16_t)levels[i] << up) >> up);
+}
+
+/* --- from levels to values --- */
+
+/* (float)level / s. With a fused multiply-add: a quotient within 2 units in the last place, then
+ * its remainder divided. For every s up to 32767 and every level up to s this is the rounded
+ * quotient (tried for all of them). */
+struct divisor {
+    float s, inverse;
+};
+
+static inline struct divisor divisor_of(int s)
+{
+    return (struct divisor){.s = (float)s, .inverse = 1 / (float)s};
+}
+
+static inline float quotient(int level, struct divisor d)
+{
+#if defined(__FMA__)
+    float a = (float)level, q = a * d.inverse;
+    return __builtin_fmaf(__builtin_fmaf(-q, d.s, a), d.inverse, q);
+#else
+    return (float)level / d.s;
+#endif
+}
+
+static inline void levels_set(const int16_t *restrict levels, float norm, struct divisor d,
+                              float *restrict y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        y[i] = norm * quotient(levels[i], d);
+}
+
+static inline void levels_add(const int16_t *restrict levels, float norm, struct divisor d,
+                              float scale, float *restrict y, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float decoded = norm * quotient(levels[i], d);
+        float product = scale * decoded;
+        y[i] += product;
+    }
+}
+
+static void levels(const struct cc_qsgd_form *f, const int16_t *from, float norm,
+                   const struct cc_qsgd_use *use, float *y, size_t n)
+{
+    const struct divisor d = divisor_of(f->s);
+    for (size_t i = 0; i < n; i += PIECE) {
+        float values[PIECE];
+        size_t m = n - i < PIECE ? n - i : PIECE;
+        if (use->add) {
+            levels_add(from + i, norm, d, use->scale, y + i, m);
+        } else if (use->past) {
+            levels_set(from + i, norm, d, values, m);
+            CC_K(k_copy).past(y + i, values, m * sizeof(float));
+        } else {
+            levels_set(from + i, norm, d, y + i, m);
+        }
+    }
+}
+
+/* --- from codes to values --- */
+
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
+#ifdef CC_LANES
+
+/* How 16 codes become lanes, and what narrow codes stand for. */
+struct reader {
+    __m512i bytes, shifts; /* a code is in the lowest bits of a lane, and in the highest */
+    __m512i impossible;    /* of a narrow code: not 0 if it is none */
+    __m512 fraction;       /* of a narrow code: level / s */
+    unsigned width;
+    int s;
+};
+
+static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
+{
+    (void)end; /* nothing is read beyond the codes */
+    uint8_t bytes[64], shifts[64];
+    float fraction[16];
+    int32_t impossible[16];
+    for (unsigned i = 0; i < 64; i++) {
+        unsigned bit = i / 8 * 2 * f->width, lane = i / 4 % 2, byte = i % 4;
+        bytes[i] = (uint8_t)(bit / 8 + i % 8);
+        bit = bit % 8 + lane * f->width;
+        shifts[i] = (uint8_t)(byte < 2 ? bit : bit + f->width + 8 * byte - 32); /* modulo 64 */
+    }
+    for (int i = 0; i < 16; i++) {
+        int half = 1 << (f->width - 1), code = i % (2 * half);
+        int level = code < half ? code : code - 2 * half;
+        impossible[i] = level > f->s || level < -f->s;
+        fraction[i] = (float)level / (float)f->s;
+    }
+    return (struct reader){.bytes = _mm512_loadu_si512(bytes),
+                           .shifts = _mm512_loadu_si512(shifts),
+                           .impossible = _mm512_loadu_si512(impossible),
+                           .fraction = _mm512_loadu_ps(fraction),
+                           .width = f->width,
+                           .s = f->s};
+}
+
+/* Codes in the lanes of `some`, which are the first ones. */
+static inline __m512i read_codes(const struct reader *r, const uint8_t *in, __mmask16 some)
+{
+    unsigned count = (unsigned)__builtin_popcount(some);
+    __mmask32 present = _bzhi_u32(0xffffffff, (count * r->width + 7) / 8);
+    __m512i bytes = _mm512_castsi256_si512(_mm256_maskz_loadu_epi8(present, in));
+    return _mm512_multishift_epi64_epi8(r->shifts, _mm512_permutexvar_epi8(r->bytes, bytes));
+}
+
+static inline __m512 wide_values(const struct reader *r, __m512i codes, __m512 norm, __mmask16 some,
+                                 __m512i *most)
+{
+    const __m128i down = _mm_cvtsi32_si128(32 - (int)r->width);
+    const __m512 s = _mm512_set1_ps((float)r->s), inverse = _mm512_set1_ps(1 / (float)r->s);
+    __m512i level = _mm512_sra_epi32(codes, down);
+    *most = _mm512_max_epi32(*most, _mm512_maskz_abs_epi32(some, level));
+    __m512 a = _mm512_cvtepi32_ps(level), q = _mm512_mul_ps(a, inverse);
+    q = _mm512_fmadd_ps(_mm512_fnmadd_ps(q, s, a), inverse, q); /* as `quotient` */
+    return _mm512_mul_ps(norm, q);
+}
+
+/* What 16 values, or the first ones of them, need. */
+struct lanes {
+    __m512 norm, scale, table;
+    __m512i impossible; /* narrow codes: not 0 if there was one; wide ones: the highest |level| */
+    bool narrow, add, past;
+};
+
+static ALWAYS_INLINE void put_lanes(const struct reader *r, struct lanes *l, const uint8_t *in,
+                                    __mmask16 some, float *y)
+{
+    __m512i code = read_codes(r, in, some);
+    __m512 v;
+    if (l->narrow) {
+        v = _mm512_permutexvar_ps(code, l->table);
+        l->impossible = _mm512_or_si512(l->impossible,
+                                        _mm512_maskz_permutexvar_epi32(some, code, r->impossible));
+    } else {
+        v = wide_values(r, code, l->norm, some, &l->impossible);
+        v = l->add ? _mm512_mul_ps(l->scale, v) : v;
+    }
+    if (l->add)
+        v = _mm512_add_ps(_mm512_maskz_loadu_ps(some, y), v);
+    if (some != 0xffff)
+        _mm512_mask_storeu_ps(y, some, v);
+    else if (l->past)
+        _mm512_stream_ps(y, v);
+    else
+        _mm512_storeu_ps(y, v);
+}
+
+/* One bucket or a part of it, for one of the uses and either narrow codes (up to 4 bits: a table
+ * of 16 values is one register) or wide ones. */
+static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in, float norm,
+                                      bool narrow, bool add, bool past, float scale, float *y,
+                                      size_t n)
+{
+    struct lanes l = {.norm = _mm512_set1_ps(norm),
+                      .scale = _mm512_set1_ps(scale),
+                      .impossible = _mm512_setzero_si512(),
+                      .narrow = narrow,
+                      .add = add,
+                      .past = past};
+    l.table = _mm512_mul_ps(l.norm, r->fraction);
+    l.table = add ? _mm512_mul_ps(l.scale, l.table) : l.table;
+    size_t i = 0;
+    for (; i + CC_LANES <= n; i += CC_LANES, in += 2 * r->width) {
+        __builtin_prefetch(in + AHEAD, 0, 3);
+        if (add)
+            __builtin_prefetch(y + i + AHEAD_OF_Y, 1, 3);
+        put_lanes(r, &l, in, 0xffff, y + i);
+    }
+    if (i < n)
+        put_lanes(r, &l, in, (__mmask16)_bzhi_u32(0xffff, (unsigned)(n - i)), y + i);
+    __m512i allowed = _mm512_set1_epi32(narrow ? 0 : r->s);
+    return _mm512_cmpgt_epi32_mask(l.impossible, allowed) == 0;
+}
+
+static inline bool codes_read(const struct reader *r, const uint8_t *in, float norm,
+                              const struct cc_qsgd_use *use, float *y, size_t n)
+{
+    bool narrow = r->width <= 4, past = use->past && (uintptr_t)y % 64 == 0;
+    if (narrow && use->add)
+        return codes_lanes(r, in, norm, true, true, false, use->scale, y, n);
+    if (narrow && past)
+        return codes_lanes(r, in, norm, true, false, true, 1, y, n);
+    if (narrow)
+        return codes_lanes(r, in, norm, true, false, false, 1, y, n);
+    if (use->add)
+        return codes_lanes(r, in, norm, false, true, false, use->scale, y, n);
+    return codes_lanes(r, in, norm, false, false, past, 1, y, n);
+}
+
+#elif defined(__AVX2__)
+
+/* Codes are moved to the upper bits of bytes, or of pairs of them, and so are levels times a power
+ * of two. Divided by as many times s, they are the same fractions. */
+struct reader {
+    const struct cc_qsgd_form *form;
+    const uint8_t *end; /* of what may be read */
+    uint64_t mask;
+    __m256i top; /* s, likewise */
+    __m256 s, inverse;
+};
+
+static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
+{
+    const unsigned up = (f->width > 8 ? 16 : 8) - f->width;
+    const uint64_t every =
+        f->width > 8 ? UINT64_C(0x0001000100010001) : UINT64_C(0x0101010101010101);
+    const int top = f->s << up;
+    return (struct reader){.form = f,
+                           .end = end,
+                           .mask = (((UINT64_C(1) << f->width) - 1) << up) * every,
+                           .top = _mm256_set1_epi32(top),
+                           .s = _mm256_set1_ps((float)top),
+                           .inverse = _mm256_set1_ps(1 / (float)top)};
+}
+
+/* Sixteen levels; `in` has twice as many bytes as a code has bits. */
+static inline void read_levels(const struct reader *r, const uint8_t *in, __m256i levels[2])
+{
+    const unsigned width = r->form->width;
+    uint8_t last[32];
+    if (r->end - in < 32) {
+        memcpy(last, in, (size_t)(r->end - in));
+        in = last;
+    }
+    if (width > 8) {
+        for (unsigned k = 0; k < 2; k++, in += width) {
+            uint64_t low = _pdep_u64(cc_get_u64(in), r->mask);
+            uint64_t high = _pdep_u64(cc_get_u64(in + width / 2) >> width % 2 * 4, r->mask);
+            levels[k] = _mm256_cvtepi16_epi32(_mm_set_epi64x((long long)high, (long long)low));
+        }
+        return;
+    }
+    __m128i bytes;
+    if (width == 4) {
+        const __m128i upper = _mm_set1_epi8((char)0xf0);
+        __m128i codes = _mm_loadl_epi64((const __m128i_u *)(const void *)in);
+        bytes = _mm_unpacklo_epi8(_mm_and_si128(_mm_slli_epi16(codes, 4), upper),
+                                  _mm_and_si128(codes, upper));
+    } else {
+        uint64_t low = _pdep_u64(cc_get_u64(in), r->mask);
+        uint64_t high = _pdep_u64(cc_get_u64(in + width), r->mask);
+        bytes = _mm_set_epi64x((long long)high, (long long)low);
+    }
+    levels[0] = _mm256_cvtepi8_epi32(bytes);
+    levels[1] = _mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8));
+}
+
+/* The last values of a bucket. */
+static bool codes_rest(const struct cc_qsgd_form *f, const uint8_t *in, float norm,
+                       const struct cc_qsgd_use *use, float *y, size_t n)
+{
+    int16_t some[16];
+    bool good = true;
+    unpack(in, f->width, some, n);
+    for (size_t k = 0; k < n; k++)
+        good = good && some[k] <= f->s && some[k] >= -f->s;
+    levels(f, some, norm, use, y, n);
+    return good;
+}
+
+static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in, float norm,
+                                      const struct cc_qsgd_use *use, bool add, bool past, float *y,
+                                      size_t n)
+{
+    const __m256 norms = _mm256_set1_ps(norm), scales = _mm256_set1_ps(use->scale);
+    __m256i most = _mm256_setzero_si256();
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16, in += 2 * r->form->width) {
+        __m256i level[2];
+        read_levels(r, in, level);
+        if (add)
+            __builtin_prefetch(y + i + AHEAD_OF_Y, 1, 3);
+        for (size_t k = 0; k < 2; k++) {
+            float *to = y + i + 8 * k;
+            __m256 a = _mm256_cvtepi32_ps(level[k]), q = _mm256_mul_ps(a, r->inverse);
+            most = _mm256_max_epi32(most, _mm256_abs_epi32(level[k]));
+            q = _mm256_fmadd_ps(_mm256_fnmadd_ps(q, r->s, a), r->inverse, q); /* as `quotient` */
+            __m256 v = _mm256_mul_ps(norms, q);
+            if (add)
+                v = _mm256_add_ps(_mm256_loadu_ps(to), _mm256_mul_ps(scales, v));
+            if (past)
+                _mm256_stream_ps(to, v);
+            else
+                _mm256_storeu_ps(to, v);
+        }
+    }
+    __m256i bad = _mm256_cmpgt_epi32(most, r->top);
+    return (i == n || codes_rest(r->form, in, norm, use, y + i, n - i)) &&
+           _mm256_testz_si256(bad, bad);
+}
+
+static bool codes_read(const struct reader *r, const uint8_t *in, float norm,
+                       const struct cc_qsgd_use *use, float *y, size_t n)
+{
+    if (use->add)
+        return codes_lanes(r, in, norm, use, true, false, y, n);
+    if (use->past && (uintptr_t)y % 32 == 0)
+        return codes_lanes(r, in, norm, use, false, true, y, n);
+    return codes_lanes(r, in, norm, use, false, false, y, n);
+}
+
+#else
+
+struct reader {
+    const struct cc_qsgd_form *form;
+};
+
+static inline struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
+{
+    (void)end;
+    return (struct reader){f};
+}
+
+static bool codes_read(const struct reader *r, const uint8_t *in, float norm,
+                       const struct cc_qsgd_use *use, float *y, size_t n)
+{
+    const struct cc_qsgd_form *f = r->form;
+    for (size_t i = 0; i < n; i += PIECE) {
+        int16_t some[PIECE];
+        size_t m = n - i < PIECE ? n - i : PIECE;
+        int bad = 0;
+        unpack(in + i / 8 * f->width, f->width, some, m);
+        for (size_t k = 0; k < m; k++)
+            bad |= some[k] > f->s || some[k] < -f->s;
+        if (bad)
+            return false;
+        levels(f, some, norm, use, y + i, m);
+    }
+    return true;
+}
+#endif
+
+static bool codes(const struct cc_qsgd_form *f, const uint8_t *in, float norm,
+                  const struct cc_qsgd_use *use, float *y, size_t n)
+{
+    struct reader r = reader_of(f, in + cc_qsgd_code_bytes(f, n));
+    return codes_read(&r, in, norm, use, y, n);
+}
+
+static size_t buckets(const struct cc_qsgd_form *f, const uint8_t *in,
+                      const struct cc_qsgd_use *use, float *y, size_t n)
+{
+    const size_t all = sizeof(float) + cc_qsgd_code_bytes(f, f->bucket), rest = n % f->bucket;
+    const uint8_t *end = in + n / f->bucket * all;
+    end += rest > 0 ? sizeof(float) + cc_qsgd_code_bytes(f, rest) : 0;
+    struct reader r = reader_of(f, end);
+    for (size_t i = 0; i < n; i += f->bucket) {
+        size_t m = n - i < f->bucket ? n - i : f->bucket;
+        float norm = cc_get_f32(in);
+        in += sizeof norm;
+        if (!cc_finite(norm) || norm < 0 || !codes_read(&r, in, norm, use, y + i, m))
+            return i;
+        in += cc_qsgd_code_bytes(f, m);
+    }
+    return n;
+}
+
+const struct k_qsgd_get CC_K(k_qsgd_get) = {
+    .unpack = unpack, .levels = levels, .codes = codes, .buckets = buckets};

@@ -1,0 +1,321 @@
+/* qsgd's codes of fixed width. Where a bucket's payload begins is known beforehand, so threads
+ * share buckets, and long buckets as well. */
+#include <string.h>
+
+#include "core/cache.h"
+#include "core/copy.h"
+#include "core/parallel.h"
+#include "core/reduce.h"
+#include "schemes/qsgd.h"
+
+/* Codes are made in the first-level cache, this many bytes at a time, and then copied out. */
+#define STAGE 8192
+
+/* Values of a bucket that does not fit there. */
+#define PIECE 4096
+
+size_t cc_qsgd_fixed_bytes(const struct cc_qsgd_form *f, size_t values)
+{
+    return CC_QSGD_HEADER + cc_qsgd_code_bytes(f, values);
+}
+
+/* Where in the payload value i has its code. It begins a bucket, and then this is the norm's place,
+ * or lies a multiple of 8 values after its bucket's beginning. */
+static size_t place_of(const struct cc_qsgd_form *f, size_t i)
+{
+    size_t at = i % f->bucket;
+    return i / f->bucket * cc_qsgd_fixed_bytes(f, f->bucket) +
+           (at > 0 ? cc_qsgd_fixed_bytes(f, at) : 0);
+}
+
+/* --- encoding --- */
+
+struct encoding {
+    const struct cc_qsgd_form *form;
+    const struct cc_context *ctx;
+    const float *x;
+    uint8_t *out;
+    size_t begin, n; /* the values that are worked on: all, or those of one bucket */
+    float norm;      /* of this bucket */
+    int parts;
+    bool past;
+    bool failed[CC_PARTS_MAX];
+    uint32_t most[CC_PARTS_MAX];
+    size_t first_block, blocks; /* of the bucket: whose squares are summed */
+    double *squares;
+};
+
+static void copy_out(const struct encoding *w, size_t place, const uint8_t *from, size_t bytes)
+{
+    if (w->past)
+        k_copy()->past(w->out + place, from, bytes);
+    else
+        memcpy(w->out + place, from, bytes);
+}
+
+/* How many values from index on have the same key. */
+static uint64_t same_key(uint64_t index)
+{
+    return (UINT64_C(1) << 32) - (uint32_t)index;
+}
+
+/* Codes of values i .. i + n - 1 of the tensor, all of one bucket; where they do not begin it,
+ * after a multiple of 8 values. */
+static void put_codes(const struct encoding *w, size_t i, size_t n, float norm)
+{
+    const struct cc_qsgd_form *f = w->form;
+    uint8_t stage[STAGE + CC_QSGD_SLACK];
+    for (size_t end = i + n; i < end; i += PIECE) {
+        size_t m = end - i < PIECE ? end - i : PIECE;
+        size_t place = place_of(f, i) + (i % f->bucket == 0 ? CC_QSGD_HEADER : 0);
+        uint64_t index = w->ctx->offset + i;
+        if (m <= same_key(index) || norm == 0) {
+            k_qsgd_put()->codes(f, w->x + i, norm, cc_context_key(w->ctx, index, 0),
+                                (uint32_t)index, stage, m);
+        } else {
+            int16_t levels[PIECE];
+            (void)cc_qsgd_quantize(f, w->ctx, w->x + i, i, m, norm, levels);
+            k_qsgd_put()->pack(levels, f->width, stage, m);
+        }
+        copy_out(w, place, stage, cc_qsgd_code_bytes(f, m));
+    }
+}
+
+/* One bucket of any length; false if a value is not finite. */
+static bool put_bucket(const struct encoding *w, size_t i, size_t n)
+{
+    float norm;
+    if (!k_qsgd_put()->norm(w->form, w->x + i, n, &norm))
+        return false;
+    cc_put_f32(w->out + place_of(w->form, i), norm);
+    put_codes(w, i, n, norm);
+    return true;
+}
+
+/* Whole buckets from value i on, as many as are staged at once; returns their values, or 0 if one
+ * is not finite. */
+static size_t put_buckets(const struct encoding *w, size_t i, size_t n)
+{
+    const struct cc_qsgd_form *f = w->form;
+    uint8_t stage[STAGE + CC_QSGD_SLACK];
+    uint64_t index = w->ctx->offset + i, left = same_key(index);
+    size_t values = STAGE / cc_qsgd_fixed_bytes(f, f->bucket) * f->bucket;
+    values = values < n ? values : n;
+    values = values <= left ? values : (size_t)left / f->bucket * f->bucket;
+    if (values == 0) {
+        values = n < f->bucket ? n : f->bucket;
+        return put_bucket(w, i, values) ? values : 0;
+    }
+    const uint8_t *end = k_qsgd_put()->buckets(f, w->x + i, cc_context_key(w->ctx, index, 0),
+                                               (uint32_t)index, stage, values);
+    if (end == NULL)
+        return 0;
+    copy_out(w, place_of(f, i), stage, (size_t)(end - stage));
+    return values;
+}
+
+static void encode_part(void *arg, int part)
+{
+    struct encoding *w = arg;
+    size_t i = cc_part_begin(w->n, w->parts, part, w->form->bucket);
+    size_t end = cc_part_begin(w->n, w->parts, part + 1, w->form->bucket), values = 1;
+    for (; i < end && values > 0; i += values)
+        values = put_buckets(w, i, end - i);
+    w->failed[part] = values == 0;
+    if (w->past)
+        k_copy()->fence();
+}
+
+/* --- one long bucket, by several threads --- */
+
+/* Blocks of the sum tree that are added up at a time. */
+#define BLOCKS 1024
+
+static void absmax_part(void *arg, int part)
+{
+    struct encoding *w = arg;
+    size_t begin = cc_part_begin(w->n, w->parts, part, 1);
+    size_t end = cc_part_begin(w->n, w->parts, part + 1, 1);
+    w->most[part] = k_reduce()->absmax(w->x + w->begin + begin, end - begin);
+}
+
+static void squares_part(void *arg, int part)
+{
+    struct encoding *w = arg;
+    size_t end = cc_part_begin(w->blocks, w->parts, part + 1, 1);
+    for (size_t b = cc_part_begin(w->blocks, w->parts, part, 1); b < end; b++) {
+        size_t at = w->first_block + b * CC_SUM_BLOCK, left = w->n - at;
+        w->squares[b] =
+            k_reduce()->sum_sq(w->x + w->begin + at, left < CC_SUM_BLOCK ? left : CC_SUM_BLOCK);
+    }
+}
+
+static void codes_part(void *arg, int part)
+{
+    struct encoding *w = arg;
+    size_t begin = cc_part_begin(w->n, w->parts, part, PIECE);
+    size_t end = cc_part_begin(w->n, w->parts, part + 1, PIECE);
+    put_codes(w, w->begin + begin, end - begin, w->norm);
+    if (w->past)
+        k_copy()->fence();
+}
+
+static bool shared_max(struct encoding *w)
+{
+    uint32_t most = 0;
+    cc_parallel(w->parts, absmax_part, w);
+    for (int p = 0; p < w->parts; p++)
+        most = w->most[p] > most ? w->most[p] : most;
+    w->norm = cc_bits_f32(most);
+    return cc_finite_bits(most);
+}
+
+static bool shared_two_norm(struct encoding *w)
+{
+    double sum = 0, squares[BLOCKS];
+    w->squares = squares;
+    for (size_t i = 0; i < w->n; i += BLOCKS * CC_SUM_BLOCK) {
+        size_t blocks = (w->n - i + CC_SUM_BLOCK - 1) / CC_SUM_BLOCK;
+        w->first_block = i;
+        w->blocks = blocks < BLOCKS ? blocks : BLOCKS;
+        cc_parallel(w->parts, squares_part, w);
+        for (size_t b = 0; b < w->blocks; b++)
+            sum += squares[b];
+    }
+    w->norm = cc_qsgd_two_norm(sum);
+    return isfinite(sum);
+}
+
+static bool put_shared(struct encoding *w)
+{
+    if (!(w->form->l2 ? shared_two_norm(w) : shared_max(w)))
+        return false;
+    cc_put_f32(w->out + place_of(w->form, w->begin), w->norm);
+    cc_parallel(w->parts, codes_part, w);
+    return true;
+}
+
+/* Whether buckets are too few for every thread to have several. */
+static bool few_buckets(const struct cc_qsgd_form *f, size_t n, int parts)
+{
+    return parts > 1 && n / f->bucket < 4 * (size_t)parts;
+}
+
+int cc_qsgd_fixed_encode(const struct cc_qsgd_form *f, const struct cc_codec *c,
+                         const struct cc_context *ctx, const float *x, uint8_t *out, size_t *len,
+                         struct cc_error *e)
+{
+    size_t n = c->shape.n, bytes = cc_qsgd_total_bytes(f, n, cc_qsgd_fixed_bytes);
+    struct encoding w = {.form = f, .ctx = ctx, .x = x, .out = out, .n = n};
+    bool good = true;
+    w.past = cc_write_past(n * sizeof *x + bytes);
+    w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
+    if (few_buckets(f, n, w.parts)) {
+        for (; w.begin < n && good; w.begin += f->bucket) {
+            w.n = n - w.begin < f->bucket ? n - w.begin : f->bucket;
+            w.parts = cc_parts(c->threads, w.n, CC_PART_VALUES);
+            good = put_shared(&w);
+        }
+    } else {
+        cc_parallel(w.parts, encode_part, &w);
+        for (int p = 0; p < w.parts; p++)
+            good = good && !w.failed[p];
+    }
+    if (!good)
+        return cc_refuse(ctx, x, NULL, n, e);
+    *len = bytes;
+    return CC_OK;
+}
+
+/* --- decoding --- */
+
+struct decoding {
+    const struct cc_qsgd_form *form;
+    const uint8_t *in;
+    const struct cc_qsgd_use *use;
+    float *y;
+    size_t n;
+    int parts;
+    size_t good[CC_PARTS_MAX]; /* values before the first fault of the part, or its end */
+};
+
+/* Borders lie between buckets, or between the pieces of one. */
+static size_t border(const struct decoding *w, int part)
+{
+    size_t i = cc_part_begin(w->n, w->parts, part, 1);
+    return i < w->n ? i - i % w->form->bucket % PIECE : w->n;
+}
+
+/* Values i .. end - 1 of one bucket. */
+static bool get_codes(const struct decoding *w, size_t i, size_t end)
+{
+    const struct cc_qsgd_form *f = w->form;
+    const uint8_t *norm_at = w->in + place_of(f, i - i % f->bucket);
+    float norm = cc_get_f32(norm_at);
+    const uint8_t *codes = norm_at + cc_qsgd_fixed_bytes(f, i % f->bucket);
+    return cc_finite(norm) && norm >= 0 &&
+           k_qsgd_get()->codes(f, codes, norm, w->use, w->y + i, end - i);
+}
+
+static void decode_part(void *arg, int part)
+{
+    struct decoding *w = arg;
+    const struct cc_qsgd_form *f = w->form;
+    size_t i = border(w, part), end = border(w, part + 1), done = 1;
+    for (; i < end && done > 0; i += done) {
+        size_t at = i % f->bucket,
+               whole = end == w->n ? end - i : (end - i) / f->bucket * f->bucket;
+        if (at == 0 && whole > 0) {
+            done = k_qsgd_get()->buckets(f, w->in + place_of(f, i), w->use, w->y + i, whole);
+            if (done < whole) {
+                i += done;
+                break;
+            }
+        } else {
+            done = end - i < f->bucket - at ? end - i : f->bucket - at;
+            done = get_codes(w, i, i + done) ? done : 0;
+        }
+    }
+    w->good[part] = i;
+    if (w->use->past)
+        k_copy()->fence();
+}
+
+/* Names what is wrong in the bucket of value i. */
+static int fault_of(const struct decoding *w, size_t i, struct cc_error *e)
+{
+    const struct cc_qsgd_form *f = w->form;
+    size_t begin = i - i % f->bucket, place = place_of(f, begin);
+    size_t end = w->n - begin < f->bucket ? w->n : begin + f->bucket;
+    float norm = cc_get_f32(w->in + place);
+    if (!cc_finite(norm) || norm < 0)
+        return cc_qsgd_bad_norm(norm, place, e);
+    place += CC_QSGD_HEADER;
+    for (i = begin; i < end; i += PIECE) {
+        int16_t levels[PIECE];
+        size_t m = end - i < PIECE ? end - i : PIECE;
+        size_t at = place + cc_qsgd_code_bytes(f, i - begin);
+        k_qsgd_get()->unpack(w->in + at, f->width, levels, m);
+        for (size_t j = 0; j < m; j++)
+            if (levels[j] < -f->s || levels[j] > f->s)
+                return cc_bad_payload(at + j * f->width / 8, e,
+                                      "a code of %d, with levels from %d to %d", levels[j], -f->s,
+                                      f->s);
+    }
+    return cc_bad_payload(place, e, "a bucket that cannot be decoded");
+}
+
+int cc_qsgd_fixed_decode(const struct cc_qsgd_form *f, const struct cc_codec *c, const uint8_t *in,
+                         size_t len, const struct cc_qsgd_use *use, float *y, struct cc_error *e)
+{
+    size_t n = c->shape.n, want = cc_qsgd_total_bytes(f, n, cc_qsgd_fixed_bytes);
+    if (len != want)
+        return cc_bad_length(len, want, e);
+    struct decoding w = {.form = f, .in = in, .use = use, .y = y, .n = n};
+    w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
+    cc_parallel(w.parts, decode_part, &w);
+    for (int p = 0; p < w.parts; p++)
+        if (w.good[p] < border(&w, p + 1))
+            return fault_of(&w, w.good[p], e);
+    return CC_OK;
+}

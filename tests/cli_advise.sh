@@ -1,0 +1,51 @@
+# What `commcomp advise` says and refuses; a part of cli.sh, whose functions it uses. The profile is
+# such that the answers are known.
+
+# A server, ten workers, a million values: int8 saves 2 x 10 x 24 Mbit and costs 15 ms, so that it
+# pays below 32 Gbit/s; headers (tc's) move that by 1514/1448 = 1.0456.
+cat >hand.json <<'P'
+{"schema": "commcomp-profile/1", "codecs": [
+ {"scheme": "fp32", "points": [{"values": 1000000, "bits_per_value": 32,
+  "encode_ns": 0, "decode_ns": 0, "decode_add_ns": 0}]},
+ {"scheme": "int8", "points": [{"values": 1000000, "bits_per_value": 8,
+  "encode_ns": 2, "decode_ns": 1, "decode_add_ns": 1}]},
+ {"scheme": "ternary", "points": [{"values": 1000000, "bits_per_value": 1.6,
+  "encode_ns": 2, "decode_ns": 1, "decode_add_ns": 1}]},
+ {"scheme": "3lc", "points": [{"values": 1000000, "bits_per_value": 31,
+  "encode_ns": 2, "decode_ns": 1, "decode_add_ns": 1}]},
+ {"scheme": "zstd", "points": [{"values": 1000000, "bits_per_value": 30,
+  "encode_ns": 9, "decode_ns": 9, "decode_add_ns": 9}]}]}
+P
+hand='--profile hand.json --values 1M --compute 100ms --latency 0s --scheme int8,ternary,3lc,zstd'
+q 0 advise -q $hand --bw 1gbps --overhead none --format json
+json '[r["scheme"] for r in d["rows"]] == ["int8", "fp32", "zstd", "ternary", "3lc"]'
+json '[r["rank"] for r in d["rows"]] == [1, 2, 3, None, None]'
+json 'abs(d["rows"][0]["step_s"] - 0.275) < 1e-9 and abs(d["rows"][1]["step_s"] - 0.74) < 1e-9'
+json 'abs(d["rows"][0]["pays_below_bps"] / 32e9 - 1) < 1e-5 and d["rows"][0]["pays"] == "below 32 Gbit/s"'
+json 'd["rows"][1]["workers_enough"] == 3 and d["rows"][0]["nmse"] > 0 and d["rows"][2]["nmse"] == 0'
+json 'd["rows"][3]["left_out"] == "error above 1" and "bits/value" in d["rows"][4]["left_out"]'
+json 'd["notes"][0].startswith("ps at 1 Gbit/s, 10 workers: use int8: a step takes 275 ms instead of 740 ms, 2.69 times")'
+json '"the server" in d["notes"][1] and "with twice the servers it would take" in d["notes"][1]'
+json 'd["notes"][2].startswith("enough workers: ") and ", 3 with fp32" in d["notes"][2]'
+json 'any("synthetic:mixture:1M" in n for n in d["notes"]) and any("hand.json" in n for n in d["notes"])'
+q 0 advise -q $hand --bw 100gbps --overhead none
+out 'stay with fp32: a step takes 106 ms, and 117 ms with int8, .*; it pays below 32 Gbit/s'
+q 0 advise -q $hand --bw 1gbps --format json
+json 'abs(d["rows"][0]["pays_below_bps"] / 32e9 / (1514 / 1448) - 1) < 1e-5'
+q 0 advise -q $hand --bw 1gbps --lossless --format json
+json '[r["scheme"] for r in d["rows"] if r["rank"]] == ["fp32", "zstd"]'
+json '[r["left_out"] for r in d["rows"]][2:] == ["lossy"] * 3'
+q 0 advise -q $hand --bw 1gbps,100gbps --max-nmse 1e-9 --format json
+json 'len(d["rows"]) == 10 and d["rows"][2]["left_out"] == "error above 1e-09"'
+t 2 advise --max-nmse many
+err "--max-nmse: 'many' is not a number"
+t 2 advise --max-nmse -1
+err '\--max-nmse'
+t 2 advise --net resnet5
+err 'resnet50'
+t 2 advise --bw 0mbps
+err '\--bw'
+t 1 advise -q --profile hand.json --scheme fp16
+err 'fp16'
+t 1 advise -q --profile hand.json --scheme int8 --trace missing
+err 'missing'

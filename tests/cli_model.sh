@@ -1,0 +1,181 @@
+# What `commcomp model` prints and refuses; a part of cli.sh, whose functions it uses. Leaves
+# profile.json, which has every scheme and those of the papers.
+
+# The figures are round, so that results can be worked out: 8 bits, 1 ns to encode, 2 to decode, 3 to
+# decode and add.
+point='"bits_per_value": 8, "encode_ns": 1, "decode_ns": 2, "decode_add_ns": 3'
+raw='"bits_per_value": 32, "encode_ns": 0, "decode_ns": 0, "decode_add_ns": 0'
+{
+    echo '{"schema": "commcomp-profile/1", "trace": "made up", "cpu": "x", "isa": "scalar",'
+    echo ' "time": "2026-01-31T12:00:00Z", "codecs": ['
+    {
+        "$program" schemes --format csv | tail -n +2 | cut -d, -f1 | sort -u
+        printf '%s\n' 3lc:s=1.5 3lc:s=1.75 3lc:s=1.9
+    } | while read -r id; do
+        [ "$id" = fp32 ] || echo "{\"scheme\": \"$id\", \"points\": [{\"values\": 1000, $point}]},"
+    done
+    echo "{\"scheme\": \"fp32\", \"points\": [{\"values\": 1000, $raw}]}]}"
+} >profile.json
+m="model -q --profile profile.json"
+
+# One million values, 8 Mbit/s and no headers: 1 byte a microsecond, 4 workers.
+q 0 $m --values 1M --bw 8mbps --latency 1ms --overhead none --workers 4 --scheme fp32,int8 --format json
+json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"]'
+json 'abs(d["rows"][0]["step_s"] - 2 * (0.001 + 16)) < 1e-9'
+json 'abs(d["rows"][1]["comm_s"] - 2 * (0.001 + 4)) < 1e-9'
+json 'abs(d["rows"][1]["codec_s"] - (0.001 + 4 * 0.003 + 0.001 + 0.002)) < 1e-12'
+json 'abs(d["rows"][1]["speedup"] - d["rows"][0]["step_s"] / d["rows"][1]["step_s"]) < 1e-9'
+json 'd["rows"][1]["payload_bytes"] == 1e6 and d["rows"][1]["wire_bytes"] == 4e6'
+json 'd["rows"][1]["bottleneck"] == "server port" and d["rows"][1]["bits_pull"] == 8'
+# The speedup is against fp32 also where that is not asked for.
+q 0 $m --values 1M --bw 8mbps --scheme int8 --format json
+json '3.9 < d["rows"][0]["speedup"] < 4'
+# The defaults, and every scheme.
+q 0 $m --format json
+json 'len(d["rows"]) >= 20 and {r["net"] for r in d["rows"]} == {"resnet110"}'
+json 'all(r["workers"] == 10 and r["servers"] == 1 and r["exchange"] == "ps" for r in d["rows"])'
+json 'all(r["latency_s"] == 50e-6 and abs(r["overhead"] - 66 / 1448) < 1e-12 for r in d["rows"])'
+json 'all(r["compute_s"] == 1.33 and r["mode"] == "sequential" for r in d["rows"])'
+json 'all(r["profile"] == "profile.json" for r in d["rows"])'
+q 0 $m
+out 'codec profile: profile.json (made up, x, scalar, 2026'
+out 'compute time: 1330 ms, the preset of resnet110'
+q 0 $m --net resnet18 --scheme fp16
+out 'compute time: 0'
+# Lists give rows.
+q 0 $m --scheme fp32,fp16 --bw 10mbps,wan,infiniband --latency 1us,1ms --workers 2,3 --servers 1,2 \
+    --exchange ps,ring --format json
+json 'len(d["rows"]) == 2 * 3 * 2 * 2 * 2 * 2'
+json '{r["bw_bps"] for r in d["rows"]} == {1e7, 1e8, 1e11} and {r["latency_s"] for r in d["rows"]} == {1e-6, 1e-3}'
+json 'all((r["servers"] is None) == (r["exchange"] == "ring") for r in d["rows"])'
+q 0 $m --bw wan,1gbps --scheme fp16 --format json
+json '[r["latency_s"] for r in d["rows"]] == [0.025, 50e-6] and d["rows"][0]["link"] == "wan"'
+# Modes: nothing is slower for hiding something.
+for mode in sequential overlap pipe; do
+    q 0 $m --bw 100mbps --scheme int8 --mode $mode --format json
+    cp out $mode.json
+done
+python3 -c "
+import json
+s, o, p = [json.load(open(f))['rows'][0]['step_s'] for f in ('sequential.json', 'overlap.json', 'pipe.json')]
+assert s > o >= 1.33 and s > p >= 1.33, (s, o, p)" || bad 'modes'
+q 0 $m --bw 100mbps --scheme int8 --mode pipe --depth 1 --format json
+json 'd["rows"][0]["step_s"] == json.load(open("sequential.json"))["rows"][0]["step_s"]'
+q 0 $m --scheme int8 --servers 4 --placement lpt --mode overlap --fuse 1M --format json
+json 'd["rows"][0]["imbalance"] >= 1'
+q 0 $m --scheme int8 --stragglers gamma --consistency stale --staleness 2 --workers 4 --format json
+json 'd["rows"][0]["step_s_sd"] > 0 and d["rows"][0]["wait_s"] > 0'
+cp out once
+q 0 $m --scheme int8 --stragglers gamma --consistency stale --staleness 2 --workers 4 --format json
+json 'd["rows"] == json.load(open("once"))["rows"]'
+# Exchanges and what they can carry.
+q 0 $m --exchange ssar-split --format json
+json '{r["scheme"] for r in d["rows"]} == {"fp32", "sparse", "topk", "randk", "threshold", "dgc"}'
+json 'any("left out: ssar-split merges index-value pairs" in n for n in d["notes"])'
+t 2 $m --exchange dsar-split --scheme int8
+err 'int8 sends none: exchange it by ps, allgather or ring'
+for exchange in ps ring recdouble rabenseifner allgather mpi; do
+    q 0 $m --scheme all --exchange $exchange --workers 7 --format json
+    json 'all(r["exchange"] == "'$exchange'" and r["step_s"] > 1.33 for r in d["rows"])'
+done
+q 0 $m --scheme int8 --exchange ring --via hops --format json
+json 'd["rows"][0]["hop_codec_s"] > 0'
+q 0 $m --scheme int8 --exchange ring --via allgather --format json
+json 'd["rows"][0]["hop_codec_s"] == 0'
+
+# Pulls of their own size.
+sed 's/"bits_per_value": 8,/"bits_per_value": 2,/' profile.json >pull.json
+q 0 $m --pull-profile pull.json --scheme int8 --format json
+json 'd["rows"][0]["bits_push"] == 8 and d["rows"][0]["bits_pull"] == 2'
+json '3.9 < d["rows"][0]["push_s"] / d["rows"][0]["pull_s"] < 4'
+t 1 $m --pull-profile missing.json
+err '--pull-profile: missing.json'
+
+# Bad input.
+t 2 $m --net resnet1100
+err "net 'resnet1100' is not known: did you mean 'resnet110'?"
+t 2 $m --bw 0mbps
+err "--bw: '0mbps' is not a rate above zero"
+t 2 $m --bw etherent
+err "did you mean 'ethernet'?"
+t 2 $m --bw 10mbps,,1gbps
+err 'a list of words with commas between them'
+t 2 $m --latency -5us
+err "--latency: '-5us' is not a time such as 50us"
+t 2 $m --overhead 66
+err "'66' is not tc, ethernet"
+t 2 $m --workers 0
+err '--workers: 0: at least 1'
+t 2 $m --workers 2000000
+err '--workers: from 1 to 1000000'
+t 2 $m --exchange rign
+err "'rign' is not an exchange; did you mean 'ring'?"
+t 2 $m --compute 5
+err "--compute: '5' is not a time"
+t 2 $m --depth 0
+err '--depth: 0 is not between 1 and'
+t 2 $m --consistency async --exchange ring
+err '--consistency async needs a server'
+t 2 $m --consistency stale --mode overlap
+err 'with --mode sequential only'
+t 2 $m --stragglers uniform --spread 0.9
+err 'a uniform factor of mean 1 has at most 0.577'
+t 2 $m --spread x
+err "--spread: 'x' is not a number"
+t 2 $m --remeasure
+err '--profile and --remeasure exclude each other'
+t 1 model --profile missing.json
+err '--profile: missing.json: '
+t 1 $m --scheme 3lc:s=1.3
+err 'profile.json: the profile has no 3lc:s=1.3: it has '
+net() { echo '{"schema":"commcomp-net/1","name":"n","tensors":[{"name":"a"'"$1"'}]}' >bad.json; }
+net ''
+t 1 $m --net bad.json
+err '--net: bad.json: tensor 0: "a": "shape" must be a list of dimensions'
+net ',"shape":[9007199254740991,9007199254740991,2]'
+t 1 $m --net bad.json
+err 'bad.json: tensor 0: "a": '
+net ',"shape":[0]'
+t 1 $m --net bad.json
+err 'dimensions are whole numbers from 1'
+net ',"shape":[12]'
+q 0 $m --net bad.json --compute 1ms --scheme int8 --format json
+json 'd["rows"][0]["values"] == 12'
+
+# Calibration files.
+link() { echo '{"schema":"commcomp-link/1","name":"lab"'"$1"'}' >link.json; }
+link ',"bw_bps":95.6e6,"latency_s":120e-6,"overhead":0,"source":"ping-pong"'
+q 0 $m --calibration link.json --scheme int8 --format json
+json 'd["rows"][0]["bw_bps"] == 95.6e6 and d["rows"][0]["link"] == "lab" and d["rows"][0]["overhead"] == 0'
+t 2 $m --calibration link.json --bw 1gbps
+err '--bw and --calibration exclude each other'
+link ',"latency_s":0'
+t 1 $m --calibration link.json
+err '--calibration: link.json: "bw_bps" must be there and above 0'
+link ',"bw_bps":1e9'
+t 1 $m --calibration link.json
+err '"latency_s" is missing'
+link ',"bw_bps":1e9,"latency":1'
+t 1 $m --calibration link.json
+err 'unknown key "latency": did you mean "latency_s"?'
+link ',"bw_bps":1e9,"latency_s":-1'
+t 1 $m --calibration link.json
+err '"latency_s" is not a number'
+
+# The profile of this machine: measured once, kept, and no more than it lacks the next time.
+XDG_CACHE_HOME=$dir/cache
+export XDG_CACHE_HOME
+t 0 model --scheme fp16 --format json
+err 'measuring the speed of 2 schemes'
+json 'd["rows"][0]["codec_s"] > 0 and "measured on this machine" in d["rows"][0]["profile"]'
+q 0 model --scheme fp16 --format json
+t 0 model --scheme fp16,bf16 --format json
+err 'measuring the speed of 1 schemes'
+left 'cache/commcomp/*' "$(ls cache/commcomp/profile-*.json) "
+echo '{' >"$(ls cache/commcomp/profile-*.json)"
+t 0 model --scheme fp16 --format json
+err 'measuring the speed of 2 schemes'
+XDG_CACHE_HOME=/dev/null
+t 0 model --scheme fp16 --format json
+err 'the profile is not kept'
+unset XDG_CACHE_HOME

@@ -1,0 +1,84 @@
+# What `commcomp plot` draws and refuses; a part of cli.sh, whose functions and files it uses.
+
+cat >model.csv <<'P'
+scheme,exchange,workers,bw_bps,compute_s,codec_s,comm_s,step_s,speedup
+fp32,ps,4,10000000,0.1,0,2.3,2.4,1
+3lc,ps,4,10000000,0.1,0.02,0.08,0.2,12
+fp32,ps,4,100000000,0.1,0,0.23,0.33,1
+3lc,ps,4,100000000,0.1,0.02,0.01,0.13,2.54
+P
+q 0 plot -q --kind step --bw 100mbps model.csv
+out '^Time of a step: ps, 4 workers, 100 Mbit/s$'
+out '^fp32  ==*-* 330 ms$'
+out '^3lc   ==*##*-* 130 ms$'
+cp out step.txt
+q 0 plot -q --kind step --bw 100mbps model.csv -o x.txt
+same x.txt step.txt
+[ ! -s out ] || bad "-o prints on stdout as well"
+q 0 plot -q model.csv --script x.gp
+grep -q "^set output 'plot.svg'" x.gp || bad "x.gp"
+t 0 plot model.csv --format script
+err 'plotting --kind speedup'
+sed "/^set output/d" x.gp | cmp -s - out || bad "--format script differs from --script"
+q 0 bench -q --net resnet20 --steps 2 --scheme fp32,3lc,int8 --no-speed -o error.json
+q 0 plot -q error.json --format script
+out "^set label 2 '3lc' at graph"
+t 2 plot
+err 'too few operands: usage: commcomp plot'
+t 2 plot model.csv --kind speed
+err "did you mean 'speedup'?"
+t 2 plot model.csv -o x.csv
+err "'x.csv': a plot's suffix should be .svg, .png or .pdf"
+t 2 plot model.csv --format json
+err 'it is one of text, svg, png, pdf, script'
+t 2 plot model.txt
+err 'are read from .csv and .json'
+t 2 plot model.csv --bw 10
+err "--bw: '10' is not a rate"
+cp model.csv model.svg
+t 2 plot model.svg -o model.svg
+err "the command's own files are there"
+t 1 plot missing.csv
+err 'missing.csv: cannot be read'
+t 1 plot -q model.csv --kind error
+err "model.csv: the plot 'error' needs a column 'nmse_cumulative', which it lacks"
+t 1 plot -q model.csv --scheme int8
+err 'nothing to plot: no row that --scheme'
+t 1 plot five.csv
+err 'five.csv: nothing to plot: it has neither speedup'
+sed '3s/0.02/fast/' model.csv >bad.csv
+t 1 plot -q bad.csv --kind step -o bad.svg
+err "bad.csv: line 3, column 'codec_s': 'fast' is not a number"
+no_file bad.svg
+sed '4s/,[^,]*$//' model.csv >bad.csv
+t 1 plot bad.csv
+err "bad.csv: line 4: the row ends before column 'speedup'"
+echo '{"schema": "commcomp/1", "rows": [{"scheme": "3lc"}, {"schema": 1}]}' >bad.json
+t 1 plot bad.json
+err "bad.json: row 2: the key 'schema' is not where the first row has it"
+mkdir nowhere
+path=$PATH
+PATH=$dir/nowhere
+"$program" plot -q model.csv -o x.svg 2>missing </dev/null && bad "drawn without gnuplot"
+PATH=$path
+grep -q 'gnuplot is not installed: on Debian .apt-get install gnuplot-nox' missing || bad "$(cat missing)"
+no_file x.svg
+if command -v gnuplot >/dev/null; then
+    q 0 plot -q model.csv -o x.svg
+    grep -q '>10 Mbit/s<' x.svg || bad "x.svg has no axis"
+    q 0 plot -q model.csv --kind step -o x.png
+    head -c 4 x.png | tail -c 3 | grep -q PNG || bad "x.png is none"
+    q 0 plot -q error.json -o x.pdf
+    head -c 4 x.pdf | grep -q %PDF || bad "x.pdf is none"
+    q 0 plot -q model.csv
+    out '3lc'
+    out '10 Mbit/s'
+    gnuplot x.gp 2>err || bad "gnuplot refuses the script"
+    grep -q '</svg>' plot.svg || bad "plot.svg"
+    printf 'scheme,bw_bps,speedup\n"\047; system(\047touch pwned\047) #`touch pwned`",1e7,2\n' >evil.csv
+    q 0 plot -q evil.csv --kind speedup -o x.svg
+    no_file pwned
+    left 'x.svg*' 'x.svg '
+else
+    echo "skipped: no gnuplot to draw with"
+fi

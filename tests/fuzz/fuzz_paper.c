@@ -1,0 +1,29 @@
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "models/paper.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct cc_paper *p;
+    struct cc_error e = {""};
+    if (cc_paper_parse((const char *)data, size, &p, &e) != CC_OK) {
+        if (e.text[0] == '\0')
+            abort(); /* a refusal without a reason */
+        return 0;
+    }
+    size_t fitted = 0;
+    for (size_t i = 0; i < p->constants; i++)
+        fitted += p->constant[i].origin == CC_FITTED;
+    if (p->rows == 0 || p->columns == 0 || fitted != p->fitted)
+        abort();
+    for (size_t r = 0; r < p->rows; r++)
+        for (size_t c = 0; c < p->columns; c++)
+            if (!isnan(p->row[r].figure[c]) && !(p->row[r].figure[c] > 0))
+                abort();
+    cc_paper_free(p);
+    return 0;
+}

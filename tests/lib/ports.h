@@ -1,0 +1,39 @@
+/* A network of hosts with full-duplex ports, for tests: messages share the ports they cross fairly
+ * (max-min), and arrive alpha after their last byte has left. A message sets out when both ends are
+ * ready for it (MPI's rendezvous). Nothing here knows a formula. */
+#ifndef CC_TESTS_PORTS_H
+#define CC_TESTS_PORTS_H
+
+#include <stddef.h>
+
+struct ports_send {
+    int to;
+    double bytes;
+};
+
+/* What a host does at a time: work, then send all messages at once, wait until they have arrived
+ * and until a message from each of the hosts in from[] has, then work again. */
+struct ports_turn {
+    double before, after; /* seconds of work */
+    struct ports_send *send;
+    int *from;
+    size_t sends, receives;
+};
+
+struct ports_host {
+    struct ports_turn *turn;
+    size_t turns;
+};
+
+struct ports_result {
+    double time;      /* when the last host is done */
+    double *sent;     /* bytes by host */
+    size_t *messages; /* by host */
+};
+
+/* Runs all hosts from time 0. Fails the test if they wait for each other forever. sent[] and
+ * messages[] have `hosts` elements each. */
+void ports_run(const struct ports_host *host, size_t hosts, double alpha, double byte_s,
+               struct ports_result *out);
+
+#endif

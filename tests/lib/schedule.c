@@ -1,0 +1,295 @@
+#include "tests/lib/schedule.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/lib/ports.h"
+
+/* --- writing schedules --- */
+
+static void put(struct schedule *s, struct transfer t)
+{
+    s->transfer = realloc(s->transfer, (s->transfers + 1) * sizeof *s->transfer);
+    assert_non_null(s->transfer);
+    s->transfer[s->transfers++] = t;
+    s->rounds = t.round + 1;
+}
+
+void schedule_free(struct schedule *s)
+{
+    free(s->transfer);
+    *s = (struct schedule){0};
+}
+
+void schedule_ring(int p, struct schedule *out)
+{
+    *out = (struct schedule){.hosts = p, .chunks = p};
+    for (int s = 0; s < 2 * (p - 1); s++)
+        for (int i = 0; i < p; i++)
+            put(out, (struct transfer){.round = s,
+                                       .from = i,
+                                       .to = (i + 1) % p,
+                                       .first = (i - s + 2 * p) % p,
+                                       .count = 1,
+                                       .adds = s < p - 1});
+}
+
+/* The largest power of two up to p. */
+static int power_up_to(int p)
+{
+    int power = 1;
+    while (2 * power <= p)
+        power *= 2;
+    return power;
+}
+
+/* Of 2r workers the even ones step back; who takes part as number j then. */
+static int member(int j, int r)
+{
+    return j < r ? 2 * j + 1 : j + r;
+}
+
+static void fold(struct schedule *s, int round, int r, bool back)
+{
+    for (int i = 0; i < r; i++)
+        put(s, (struct transfer){.round = round,
+                                 .from = back ? 2 * i + 1 : 2 * i,
+                                 .to = back ? 2 * i : 2 * i + 1,
+                                 .count = s->chunks,
+                                 .adds = !back});
+}
+
+void schedule_recdouble(int p, struct schedule *out)
+{
+    int power = power_up_to(p), r = p - power, round = 0;
+    *out = (struct schedule){.hosts = p, .chunks = 1};
+    if (r > 0)
+        fold(out, round++, r, false);
+    for (int d = 1; d < power; d *= 2, round++)
+        for (int j = 0; j < power; j++)
+            put(out, (struct transfer){.round = round,
+                                       .from = member(j, r),
+                                       .to = member(j ^ d, r),
+                                       .count = 1,
+                                       .adds = true});
+    if (r > 0)
+        fold(out, round, r, true);
+}
+
+void schedule_rabenseifner(int p, struct schedule *out)
+{
+    int power = power_up_to(p), r = p - power, round = 0;
+    *out = (struct schedule){.hosts = p, .chunks = power};
+    if (r > 0)
+        fold(out, round++, r, false);
+    /* Member j keeps the half of its range that j lies in, and sends the other. */
+    for (int d = power / 2; d >= 1; d /= 2, round++)
+        for (int j = 0; j < power; j++)
+            put(out, (struct transfer){.round = round,
+                                       .from = member(j, r),
+                                       .to = member(j ^ d, r),
+                                       .first = (j ^ d) / d * d,
+                                       .count = d,
+                                       .adds = true});
+    for (int d = 1; d < power; d *= 2, round++)
+        for (int j = 0; j < power; j++)
+            put(out, (struct transfer){.round = round,
+                                       .from = member(j, r),
+                                       .to = member(j ^ d, r),
+                                       .first = j / d * d,
+                                       .count = d});
+    if (r > 0)
+        fold(out, round, r, true);
+}
+
+static void bruck(struct schedule *s, int round)
+{
+    int p = s->hosts;
+    for (int have = 1; have < p; have *= 2, round++)
+        for (int i = 0; i < p; i++)
+            put(s, (struct transfer){.round = round,
+                                     .from = i,
+                                     .to = (i - have + p) % p,
+                                     .first = i,
+                                     .count = have < p - have ? have : p - have});
+}
+
+void schedule_bruck(int p, struct schedule *out)
+{
+    *out = (struct schedule){.hosts = p, .chunks = p, .gathers = true};
+    bruck(out, 0);
+}
+
+void schedule_split(int p, struct schedule *out)
+{
+    *out = (struct schedule){.hosts = p, .chunks = p};
+    for (int s = 1; s < p; s++)
+        for (int i = 0; i < p; i++)
+            put(out, (struct transfer){.round = s - 1,
+                                       .from = i,
+                                       .to = (i + s) % p,
+                                       .first = (i + s) % p,
+                                       .count = 1,
+                                       .adds = true});
+    bruck(out, p - 1);
+}
+
+void schedule_servers(int p, int servers, struct schedule *out)
+{
+    *out = (struct schedule){.hosts = p + servers, .chunks = servers};
+    for (int i = 0; i < p; i++)
+        for (int s = 0; s < servers; s++)
+            put(out, (struct transfer){
+                         .round = 0, .from = i, .to = p + s, .first = s, .count = 1, .adds = true});
+    for (int i = 0; i < p; i++)
+        for (int s = 0; s < servers; s++)
+            put(out, (struct transfer){.round = 1, .from = p + s, .to = i, .first = s, .count = 1});
+}
+
+/* --- running them --- */
+
+/* What a host has of a chunk: whose contributions, and whether as it was encoded last. */
+struct part {
+    uint32_t who;
+    bool encoded;
+};
+
+struct execution {
+    const struct schedule *schedule;
+    const struct schedule_costs *costs;
+    struct part *now, *next; /* by host and chunk */
+    struct ports_host *host;
+};
+
+static struct part *part(const struct execution *x, struct part *of, int host, int chunk)
+{
+    return &of[host * x->schedule->chunks + chunk % x->schedule->chunks];
+}
+
+static struct ports_turn *new_turn(struct execution *x, int h)
+{
+    struct ports_host *host = &x->host[h];
+    host->turn = realloc(host->turn, (host->turns + 1) * sizeof *host->turn);
+    assert_non_null(host->turn);
+    host->turn[host->turns] = (struct ports_turn){0};
+    return &host->turn[host->turns++];
+}
+
+/* The sender's side: encodes what it has not encoded yet. */
+static void sends(struct execution *x, struct ports_turn *turn, const struct transfer *t)
+{
+    const struct schedule_costs *c = x->costs;
+    double bytes = c->framing;
+    for (int k = t->first; k < t->first + t->count; k++) {
+        struct part *mine = part(x, x->next, t->from, k);
+        bytes += c->bytes(c->arg, k % x->schedule->chunks, mine->who);
+        if (!mine->encoded)
+            turn->before += c->encode_s / x->schedule->chunks;
+        mine->encoded = true;
+    }
+    turn->send = realloc(turn->send, (turn->sends + 1) * sizeof *turn->send);
+    turn->send[turn->sends++] = (struct ports_send){.to = t->to, .bytes = bytes};
+}
+
+static void receives(struct execution *x, struct ports_turn *turn, const struct transfer *t)
+{
+    const struct schedule_costs *c = x->costs;
+    turn->from = realloc(turn->from, (turn->receives + 1) * sizeof *turn->from);
+    turn->from[turn->receives++] = t->from;
+    for (int k = t->first; k < t->first + t->count; k++) {
+        const struct part *theirs = part(x, x->now, t->from, k);
+        struct part *mine = part(x, x->next, t->to, k);
+        if (!t->adds) {
+            *mine = (struct part){.who = theirs->who, .encoded = true};
+            continue;
+        }
+        if ((mine->who & theirs->who) != 0)
+            fail_msg("round %d: host %d gets twice what %d sends", t->round, t->to, t->from);
+        if (mine->encoded && mine->who != 0)
+            turn->after += c->decode_s / x->schedule->chunks;
+        turn->after += c->add_s / x->schedule->chunks;
+        turn->after += c->reduce_byte_s * c->bytes(c->arg, k % x->schedule->chunks, theirs->who);
+        mine->who |= theirs->who;
+        mine->encoded = false;
+    }
+}
+
+static void run_round(struct execution *x, int round)
+{
+    const struct schedule *s = x->schedule;
+    struct ports_turn *turn[SCHEDULE_MOST_HOSTS] = {NULL};
+    size_t bytes = (size_t)(s->hosts * s->chunks) * sizeof *x->now;
+    memcpy(x->now, x->next, bytes);
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < s->transfers; i++) {
+            const struct transfer *t = &s->transfer[i];
+            int who = pass == 0 ? t->from : t->to;
+            if (t->round != round)
+                continue;
+            if (turn[who] == NULL)
+                turn[who] = new_turn(x, who);
+            (pass == 0 ? sends : receives)(x, turn[who], t);
+        }
+}
+
+/* Everyone has everything, and decodes what it holds encoded. */
+static void finish(struct execution *x, int workers)
+{
+    const struct schedule *s = x->schedule;
+    for (int h = 0; h < workers; h++) {
+        struct ports_turn *turn = new_turn(x, h);
+        for (int k = 0; k < s->chunks; k++) {
+            const struct part *p = part(x, x->next, h, k);
+            uint32_t want = s->gathers ? 1u << k : (uint32_t)((UINT64_C(1) << workers) - 1);
+            if (p->who != want)
+                fail_msg("host %d ends with %x of chunk %d instead of %x", h, p->who, k, want);
+            if (p->encoded)
+                turn->before += x->costs->decode_s / s->chunks;
+        }
+    }
+}
+
+static void free_hosts(struct execution *x)
+{
+    for (int h = 0; h < x->schedule->hosts; h++) {
+        for (size_t i = 0; i < x->host[h].turns; i++) {
+            free(x->host[h].turn[i].send);
+            free(x->host[h].turn[i].from);
+        }
+        free(x->host[h].turn);
+    }
+    free(x->host);
+    free(x->now);
+    free(x->next);
+}
+
+void schedule_run(const struct schedule *s, int workers, const struct schedule_costs *c,
+                  struct schedule_result *out)
+{
+    struct execution x = {.schedule = s, .costs = c};
+    double sent[SCHEDULE_MOST_HOSTS];
+    size_t messages[SCHEDULE_MOST_HOSTS], parts = (size_t)(s->hosts * s->chunks);
+    struct ports_result r = {.sent = sent, .messages = messages};
+    assert_in_range(s->hosts, 1, SCHEDULE_MOST_HOSTS);
+    x.now = calloc(parts, sizeof *x.now);
+    x.next = calloc(parts, sizeof *x.next);
+    x.host = calloc((size_t)s->hosts, sizeof *x.host);
+    for (int h = 0; h < workers; h++)
+        for (int k = 0; k < s->chunks; k++)
+            if (!s->gathers || k == h)
+                part(&x, x.next, h, k)->who = 1u << h;
+    for (int round = 0; round < s->rounds; round++)
+        run_round(&x, round);
+    finish(&x, workers);
+    ports_run(x.host, (size_t)s->hosts, c->alpha, c->byte_s, &r);
+    *out = (struct schedule_result){.time = r.time};
+    for (int h = 0; h < s->hosts; h++) {
+        out->most_sent = sent[h] > out->most_sent ? sent[h] : out->most_sent;
+        out->most_messages = messages[h] > out->most_messages ? messages[h] : out->most_messages;
+    }
+    free_hosts(&x);
+}

@@ -1,0 +1,438 @@
+/* The exchanges' formulas against message-by-message schedules (tests/lib/schedule.h), which know
+ * no formula, for 2 to 17 workers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/random.h"
+#include "models/exchange.h"
+#include "tests/lib/schedule.h"
+
+enum { MOST = 17 };
+
+static const struct cc_link link = {
+    .bw_bps = 1e9, .latency_s = 30e-6, .overhead = 0.05, .message_bytes = 40};
+
+static void close_to(double is, double should, double tolerance, const char *what, int p)
+{
+    if (!(fabs(is - should) <= tolerance * fabs(should)))
+        fail_msg("%s, %d workers: %.12g instead of %.12g", what, p, is, should);
+}
+
+static double seconds(const struct cc_cost *c)
+{
+    return cc_cost_comm(c) + cc_cost_codec(c);
+}
+
+/* --- payloads of a fixed size --- */
+
+struct even {
+    double chunk_bytes;
+};
+
+static double even_bytes(const void *arg, int chunk, uint32_t who)
+{
+    (void)chunk;
+    return who != 0 ? ((const struct even *)arg)->chunk_bytes : 0;
+}
+
+static const struct cc_parcel message = {.values = 4e5,
+                                         .push_bytes = 1e5,
+                                         .pull_bytes = 1e5,
+                                         .push_encode_s = 3e-4,
+                                         .push_decode_s = 1e-4,
+                                         .push_add_s = 1.7e-4,
+                                         .pull_encode_s = 3e-4,
+                                         .pull_decode_s = 1e-4};
+
+/* `codec`: payloads are decoded, added and encoded at every hop; otherwise they are summed as they
+ * are, and the formula's encode before and decode after are not the schedule's matter. */
+static void compare(const char *what, enum cc_exchange x, const struct schedule *s, int workers,
+                    bool codec, double share, double pieces)
+{
+    struct cc_cluster cluster = {.workers = workers, .servers = 1, .reduce_byte_s = 2e-10};
+    struct even even = {message.push_bytes / s->chunks};
+    struct schedule_costs costs = {.alpha = link.latency_s,
+                                   .byte_s = cc_link_byte_s(&link),
+                                   .framing = link.message_bytes,
+                                   .bytes = even_bytes,
+                                   .arg = &even,
+                                   .reduce_byte_s = codec ? 0 : cluster.reduce_byte_s};
+    struct schedule_result r;
+    struct cc_cost c;
+    if (codec) {
+        costs.encode_s = message.push_encode_s;
+        costs.add_s = message.push_add_s;
+        costs.decode_s = message.push_decode_s;
+    }
+    schedule_run(s, workers, &costs, &r);
+    cc_exchange_cost(x, &message, codec ? CC_REDUCE_DECODED : CC_REDUCE_SUM, &cluster, &link, share,
+                     pieces, &c);
+    double formula = codec ? seconds(&c) : cc_cost_comm(&c);
+    close_to(formula, r.time, 1e-9, what, workers);
+    close_to(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes of the busiest host", workers);
+    assert_int_equal((size_t)(c.messages + 0.5), r.most_messages);
+    if (!codec) {
+        close_to(c.encode_s, message.push_encode_s, 1e-12, "encoding before", workers);
+        close_to(c.decode_s, message.push_decode_s, 1e-12, "decoding after", workers);
+    }
+}
+
+static void dense(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum cc_exchange exchange;
+        void (*write)(int p, struct schedule *out);
+    } all[] = {{"ring", CC_RING, schedule_ring},
+               {"recdouble", CC_RECDOUBLE, schedule_recdouble},
+               {"rabenseifner", CC_RABENSEIFNER, schedule_rabenseifner}};
+    for (int p = 2; p <= MOST; p++)
+        for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+            struct schedule s;
+            all[i].write(p, &s);
+            compare(all[i].name, all[i].exchange, &s, p, false, 1, 1);
+            compare(all[i].name, all[i].exchange, &s, p, true, 1, 1);
+            schedule_free(&s);
+        }
+}
+
+/* The formulas of NETWORK.md and Pipe-SGD's equation 5, as they are printed. */
+static void as_printed(void **state)
+{
+    (void)state;
+    const struct cc_link plain = {.bw_bps = 1e9, .latency_s = 30e-6};
+    double a = 30e-6, b = 8e-9, g = 2e-10, n = message.push_bytes;
+    for (int p = 2; p <= MOST; p++) {
+        struct cc_cluster cluster = {.workers = p, .servers = 1, .reduce_byte_s = g};
+        struct cc_cost c;
+        double lg = floor(log2(p) + 1e-9), q = pow(2, lg), r = p > q;
+        cc_exchange_cost(CC_RING, &message, CC_REDUCE_SUM, &cluster, &plain, 1, 1, &c);
+        close_to(cc_cost_comm(&c),
+                 2 * (p - 1) * a + 2. * (p - 1) / p * n * b + (p - 1.) / p * n * g, 1e-12, "ring",
+                 p);
+        cc_exchange_cost(CC_RECDOUBLE, &message, CC_REDUCE_SUM, &cluster, &plain, 1, 1, &c);
+        close_to(cc_cost_comm(&c), (lg + 2 * r) * (a + n * b) + (lg + r) * n * g, 1e-12,
+                 "recdouble", p);
+        cc_exchange_cost(CC_RABENSEIFNER, &message, CC_REDUCE_SUM, &cluster, &plain, 1, 1, &c);
+        close_to(cc_cost_comm(&c),
+                 2 * lg * a + 2 * (q - 1) / q * n * b + (q - 1) / q * n * g +
+                     r * (2 * a + 2 * n * b + n * g),
+                 1e-12, "rabenseifner", p);
+        cc_exchange_cost(CC_PS, &message, CC_REDUCE_SUM, &cluster, &plain, 1, 1, &c);
+        close_to(c.push_latency_s + c.push_transfer_s, a + p * n * b, 1e-12, "push", p);
+        close_to(c.pull_latency_s + c.pull_transfer_s, a + p * n * b, 1e-12, "pull", p);
+    }
+}
+
+/* Every payload to everyone, who then adds them all up. */
+static void allgather(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= MOST; p++) {
+        struct schedule s;
+        struct schedule_result r;
+        struct cc_cost c;
+        struct cc_cluster cluster = {.workers = p, .servers = 1};
+        struct even even = {message.push_bytes};
+        struct schedule_costs costs = {.alpha = link.latency_s,
+                                       .byte_s = cc_link_byte_s(&link),
+                                       .framing = link.message_bytes,
+                                       .bytes = even_bytes,
+                                       .arg = &even,
+                                       .encode_s = p * message.push_encode_s,
+                                       .decode_s = p * message.push_add_s};
+        schedule_bruck(p, &s);
+        schedule_run(&s, p, &costs, &r);
+        cc_exchange_cost(CC_ALLGATHER, &message, CC_REDUCE_DECODED, &cluster, &link, 1, 1, &c);
+        close_to(seconds(&c), r.time, 1e-9, "allgather", p);
+        close_to(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes", p);
+        assert_int_equal((size_t)(c.messages + 0.5), r.most_messages);
+        struct cc_cost via;
+        cluster.via = CC_VIA_ALLGATHER;
+        cc_exchange_cost(CC_RING, &message, CC_REDUCE_DECODED, &cluster, &link, 1, 1, &via);
+        assert_memory_equal(&via, &c, sizeof c);
+        cluster.via = CC_VIA_HOPS;
+        cc_exchange_cost(CC_MPI, &message, CC_REDUCE_PAIRS, &cluster, &link, 1, 1, &via);
+        assert_memory_equal(&via, &c, sizeof c);
+        schedule_free(&s);
+    }
+}
+
+/* Tensors cut evenly over one to eight servers; also more servers than workers. */
+static void servers(void **state)
+{
+    (void)state;
+    for (int p = 1; p <= MOST; p++)
+        for (int m = 1; m <= 8; m++) {
+            struct schedule s;
+            schedule_servers(p, m, &s);
+            compare("ps", CC_PS, &s, p, true, 1. / m, m);
+            schedule_free(&s);
+        }
+}
+
+struct loads {
+    double bytes[8];
+};
+
+static double load_bytes(const void *arg, int chunk, uint32_t who)
+{
+    return who != 0 ? ((const struct loads *)arg)->bytes[chunk] : 0;
+}
+
+/* Servers with unequal loads: with at least as many workers as servers the busiest one's port is
+ * what takes so long; otherwise that is a lower bound, as fair sharing is not the best order. */
+static void unequal_servers(void **state)
+{
+    (void)state;
+    struct loads loads = {{40000, 10000, 25000, 5000, 20000}};
+    enum { SERVERS = 5 };
+    const struct cc_link plain = {.bw_bps = 1e9, .latency_s = 30e-6};
+    for (int p = 1; p <= MOST; p++) {
+        struct schedule s;
+        struct schedule_result r;
+        struct cc_cost c;
+        struct cc_cluster cluster = {.workers = p, .servers = SERVERS};
+        struct schedule_costs costs = {
+            .alpha = plain.latency_s, .byte_s = 8e-9, .bytes = load_bytes, .arg = &loads};
+        schedule_servers(p, SERVERS, &s);
+        schedule_run(&s, p, &costs, &r);
+        cc_exchange_cost(CC_PS, &message, CC_REDUCE_SUM, &cluster, &plain, 0.4, SERVERS, &c);
+        if (p >= SERVERS)
+            close_to(cc_cost_comm(&c), r.time, 1e-9, "unequal servers", p);
+        else
+            assert_true(cc_cost_comm(&c) <= r.time * (1 + 1e-9));
+        schedule_free(&s);
+    }
+}
+
+/* The library is as fast as the fastest of the three, and one worker needs no network. */
+static void library_and_alone(void **state)
+{
+    (void)state;
+    static const double sizes[] = {1e2, 1e4, 1e6, 1e8};
+    for (int p = 1; p <= MOST; p++)
+        for (size_t i = 0; i < 4; i++) {
+            struct cc_parcel m = {.values = sizes[i] / 4, .push_bytes = sizes[i]};
+            struct cc_cluster cluster = {.workers = p, .servers = 1};
+            double best = INFINITY;
+            struct cc_cost c;
+            for (enum cc_exchange x = CC_RING; x <= CC_RABENSEIFNER; x++) {
+                cc_exchange_cost(x, &m, CC_REDUCE_SUM, &cluster, &link, 1, 1, &c);
+                best = fmin(best, cc_cost_comm(&c));
+            }
+            cc_exchange_cost(CC_MPI, &m, CC_REDUCE_SUM, &cluster, &link, 1, 1, &c);
+            assert_true(cc_cost_comm(&c) == best);
+            assert_true((p == 1) == (best == 0));
+        }
+}
+
+/* --- index sets --- */
+
+/* Which workers have which index: a bit each. */
+struct sets {
+    size_t n;
+    int chunks, workers;
+    uint32_t *who;
+    double dense_bytes; /* of a chunk that is complete, if above 0: the dense second stage */
+};
+
+static double set_bytes(const void *arg, int chunk, uint32_t who)
+{
+    const struct sets *s = arg;
+    size_t size = s->n / (size_t)s->chunks, first = (size_t)chunk * size, pairs = 0;
+    if (s->dense_bytes > 0 && who == (uint32_t)((UINT64_C(1) << s->workers) - 1))
+        return s->dense_bytes;
+    for (size_t i = first; i < first + size; i++)
+        pairs += (s->who[i] & who) != 0;
+    return fmin(8 * (double)pairs, 4 * (double)size);
+}
+
+enum kind { SAME, DISJOINT, RANDOM };
+
+/* k = n / period indices for each worker. */
+static void make_sets(enum kind kind, int workers, size_t n, int period, uint64_t seed,
+                      struct sets *out)
+{
+    *out = (struct sets){.n = n, .workers = workers, .who = calloc(n, sizeof *out->who)};
+    uint32_t *pick = calloc(n, sizeof *pick);
+    for (int w = 0; w < workers; w++) {
+        struct cc_random_id id = {.seed = seed, .rank = w};
+        struct cc_key key = cc_key(&id, 0);
+        for (uint32_t i = 0; i < n; i++)
+            pick[i] = i;
+        for (uint32_t i = 0; i < n / (size_t)period; i++) {
+            uint32_t at = kind == SAME       ? i * (uint32_t)period
+                          : kind == DISJOINT ? i * (uint32_t)period + (uint32_t)w
+                                             : i + cc_random(key, i) % (uint32_t)(n - i);
+            out->who[pick[at]] |= 1u << w;
+            if (kind == RANDOM)
+                pick[at] = pick[i];
+        }
+    }
+    free(pick);
+}
+
+static double simulated(const struct schedule *s, int p, struct sets *sets, double reduce,
+                        struct schedule_result *r)
+{
+    struct schedule_costs costs = {.alpha = link.latency_s,
+                                   .byte_s = cc_link_byte_s(&link),
+                                   .framing = link.message_bytes,
+                                   .bytes = set_bytes,
+                                   .arg = sets,
+                                   .reduce_byte_s = reduce};
+    sets->chunks = s->chunks;
+    schedule_run(s, p, &costs, r);
+    return r->time;
+}
+
+static double formula(enum cc_exchange x, enum cc_union overlap, int p, const struct sets *sets,
+                      int period, double reduce, struct cc_cost *c)
+{
+    struct cc_cluster cluster = {
+        .workers = p, .servers = 1, .overlap = overlap, .reduce_byte_s = reduce, .dense_bits = 32};
+    struct cc_parcel m = {.values = (double)sets->n, .pairs = (double)(sets->n / (size_t)period)};
+    cc_exchange_cost(x, &m, CC_REDUCE_PAIRS, &cluster, &link, 1, 1, c);
+    return cc_cost_comm(c);
+}
+
+static void write_sparse(enum cc_exchange x, int p, struct sets *sets, struct schedule *out)
+{
+    (x == CC_SSAR_RECDOUBLE ? schedule_recdouble : schedule_split)(p, out);
+    sets->dense_bytes = x == CC_DSAR_SPLIT ? 4 * (double)sets->n / p : 0;
+}
+
+/* All the same, and disjoint; also so dense that the streams switch to dense. Exact, but for
+ * merging in recursive doubling beyond powers of two: the formula counts every round's largest
+ * stream, and whoever holds that receives a smaller one. */
+static void sparse_bounds(void **state)
+{
+    (void)state;
+    static const enum cc_union overlaps[] = {
+        [SAME] = CC_UNION_SAME, [DISJOINT] = CC_UNION_DISJOINT};
+    for (int p = 2; p <= MOST; p++)
+        for (enum kind kind = SAME; kind <= DISJOINT; kind++)
+            for (int period = p; period <= 3 * p; period += 2 * p)
+                for (enum cc_exchange x = CC_SSAR_RECDOUBLE; x <= CC_DSAR_SPLIT; x++) {
+                    struct sets sets;
+                    struct schedule s;
+                    struct schedule_result r;
+                    struct cc_cost c;
+                    make_sets(kind, p, (size_t)(p * period * 8), period, 0, &sets);
+                    write_sparse(x, p, &sets, &s);
+                    double time = simulated(&s, p, &sets, 3e-10, &r);
+                    double is = formula(x, overlaps[kind], p, &sets, period, 3e-10, &c);
+                    bool even = x != CC_SSAR_RECDOUBLE || kind == SAME || (p & (p - 1)) == 0;
+                    assert_true(is >= time * (1 - 1e-9) && is - c.reduce_s <= time);
+                    if (even)
+                        close_to(is, time, 1e-9, cc_exchange_names[x], p);
+                    close_to(formula(x, overlaps[kind], p, &sets, period, 0, &c),
+                             simulated(&s, p, &sets, 0, &r), 1e-9, cc_exchange_names[x], p);
+                    close_to(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes", p);
+                    assert_int_equal((size_t)(c.messages + 0.5), r.most_messages);
+                    schedule_free(&s);
+                    free(sets.who);
+                }
+}
+
+/* Random index sets: the expected union comes close. What is left is the spread of the sets (the
+ * largest of several messages counts), which makes the simulation slower. */
+static void sparse_expected(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= MOST; p++)
+        for (enum cc_exchange x = CC_SSAR_RECDOUBLE; x <= CC_DSAR_SPLIT; x++) {
+            struct sets sets;
+            struct schedule s;
+            struct schedule_result r;
+            struct cc_cost c;
+            enum { PERIOD = 20 };
+            make_sets(RANDOM, p, (size_t)p * 4000, PERIOD, 7, &sets);
+            write_sparse(x, p, &sets, &s);
+            double time = simulated(&s, p, &sets, 3e-10, &r);
+            double is = formula(x, CC_UNION_EXPECTED, p, &sets, PERIOD, 3e-10, &c);
+            if (is > time * 1.01 || is < time * 0.9)
+                fail_msg("%s, %d workers: %g expected, %g with random sets", cc_exchange_names[x],
+                         p, is, time);
+            assert_true(formula(x, CC_UNION_SAME, p, &sets, PERIOD, 3e-10, &c) <= is);
+            assert_true(formula(x, CC_UNION_DISJOINT, p, &sets, PERIOD, 3e-10, &c) >= is);
+            schedule_free(&s);
+            free(sets.who);
+        }
+}
+
+/* SparCML's section 4, for powers of two: the bounds as printed, with beta_s of 8 bytes and beta_d
+ * of 4. */
+static void sparcml(void **state)
+{
+    (void)state;
+    const struct cc_link plain = {.bw_bps = 1e9, .latency_s = 30e-6};
+    const double a = 30e-6, bs = 64e-9, bd = 32e-9, k = 500, n = 1e6;
+    const struct cc_parcel m = {.values = n, .pairs = k};
+    for (int p = 4; p <= 16; p *= 2)
+        for (enum cc_union u = CC_UNION_EXPECTED; u <= CC_UNION_DISJOINT; u++) {
+            struct cc_cluster cluster = {
+                .workers = p, .servers = 1, .overlap = u, .dense_bits = 32};
+            struct cc_cost c;
+            double lg = log2(p), l1 = lg * a, l2 = (p - 1) * a + l1, slack = 1e-12;
+            cc_exchange_cost(CC_SSAR_RECDOUBLE, &m, CC_REDUCE_PAIRS, &cluster, &plain, 1, 1, &c);
+            assert_true(cc_cost_comm(&c) >= (l1 + lg * k * bs) * (1 - slack));
+            assert_true(cc_cost_comm(&c) <= (l1 + (p - 1) * k * bs) * (1 + slack));
+            cc_exchange_cost(CC_SSAR_SPLIT, &m, CC_REDUCE_PAIRS, &cluster, &plain, 1, 1, &c);
+            assert_true(cc_cost_comm(&c) >= (l2 + 2 * (p - 1.) / p * k * bs) * (1 - slack));
+            assert_true(cc_cost_comm(&c) <= (l2 + p * k * bs) * (1 + slack));
+            cc_exchange_cost(CC_DSAR_SPLIT, &m, CC_REDUCE_PAIRS, &cluster, &plain, 1, 1, &c);
+            assert_true(cc_cost_comm(&c) >= (l2 + (p - 1.) / p * n * bd) * (1 - slack));
+            assert_true(cc_cost_comm(&c) <= (l2 + k * bs + (p - 1.) / p * n * bd) * (1 + slack));
+        }
+}
+
+/* The union of m sets by its definition as a sum over the number of sets drawn so far. */
+static void unions(void **state)
+{
+    (void)state;
+    double n = 1000, k = 37, u = 0;
+    for (int m = 1; m <= 40; m++) {
+        u += k * (1 - u / n);
+        close_to(cc_union_size(CC_UNION_EXPECTED, n, k, m), u, 1e-12, "union", m);
+        assert_true(cc_union_size(CC_UNION_SAME, n, k, m) == k);
+        assert_true(cc_union_size(CC_UNION_DISJOINT, n, k, m) == fmin(n, m * k));
+    }
+    assert_true(cc_union_size(CC_UNION_EXPECTED, n, n, 3) == n);
+    assert_true(cc_union_size(CC_UNION_EXPECTED, n, 0, 3) == 0);
+    close_to(cc_union_size(CC_UNION_EXPECTED, 1e15, 1, 5), 5, 1e-12, "tiny density", 5);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    struct cc_error e = {""};
+    assert_int_equal(cc_exchange_check(CC_SSAR_SPLIT, CC_REDUCE_DECODED, "int8", &e), CC_USAGE);
+    assert_non_null(strstr(e.text, "int8 sends none"));
+    assert_int_equal(cc_exchange_check(CC_SSAR_SPLIT, CC_REDUCE_PAIRS, "dgc", &e), CC_OK);
+    assert_int_equal(cc_exchange_check(CC_SSAR_SPLIT, CC_REDUCE_SUM, "fp32", &e), CC_OK);
+    assert_int_equal(cc_exchange_check(CC_RING, CC_REDUCE_DECODED, "int8", &e), CC_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dense),           cmocka_unit_test(as_printed),
+        cmocka_unit_test(allgather),       cmocka_unit_test(servers),
+        cmocka_unit_test(unequal_servers), cmocka_unit_test(library_and_alone),
+        cmocka_unit_test(sparse_bounds),   cmocka_unit_test(sparse_expected),
+        cmocka_unit_test(sparcml),         cmocka_unit_test(unions),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

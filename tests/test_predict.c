@@ -1,0 +1,294 @@
+/* The whole prediction, from net and coder to the time of a step, against sums worked out by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "models/predict.h"
+
+static void close_to(double is, double should, double tolerance, const char *what)
+{
+    if (!(fabs(is - should) <= tolerance * fabs(should)))
+        fail_msg("%s: %.12g instead of %.12g", what, is, should);
+}
+
+static const char two_tensors[] =
+    "{\"schema\":\"commcomp-net/1\",\"name\":\"two\",\"compute_s\":0.3,\"tensors\":["
+    "{\"name\":\"a\",\"shape\":[1000],\"compute\":1},{\"name\":\"b\",\"shape\":[3000],"
+    "\"compute\":2}]}";
+
+struct world {
+    struct cc_net *net;
+    struct cc_setting s;
+    struct cc_predictor p;
+};
+
+static void open_world(struct world *w)
+{
+    memset(w, 0, sizeof *w);
+    assert_int_equal(cc_net_parse(two_tensors, strlen(two_tensors), &w->net, NULL), CC_OK);
+    cc_setting_defaults(w->net, &w->s);
+    w->s.link = (struct cc_link){.bw_bps = 8e6, .latency_s = 0.001};
+    w->s.cluster.workers = 4;
+}
+
+static struct cc_prediction predict(struct world *w, const struct cc_coder *coder, size_t min_size)
+{
+    struct cc_coder raw = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    struct cc_parcels parcels;
+    struct cc_prediction out;
+    struct cc_error e = {""};
+    assert_int_equal(cc_parcels_make(w->net, coder, &raw, min_size, &parcels, NULL), CC_OK);
+    if (cc_predict(&w->p, &w->s, &parcels, &out, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    cc_parcels_free(&parcels);
+    return out;
+}
+
+static void close_world(struct world *w)
+{
+    cc_predictor_free(&w->p);
+    cc_net_free(w->net);
+}
+
+/* 4000 values at 8 bits, 1 MB/s, 4 workers: 4000 bytes, 16 ms and 1 ms each way. Encoding 1000 ns a
+ * value: 4 ms at the worker and at the server; adding 250: 4 x 1 ms; decoding 500: 2 ms. */
+static void sequential(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    open_world(&w);
+    struct cc_prediction p = predict(&w, &c, 0);
+    close_to(p.step_s, 0.3 + 0.004 + 0.017 + 0.004 + 0.004 + 0.017 + 0.002, 1e-12, "step");
+    close_to(p.codec_s, 0.014, 1e-12, "codec");
+    close_to(p.comm_s, 0.034, 1e-12, "comm");
+    close_to(p.wire_bytes, 16000, 1e-12, "wire");
+    close_to(p.payload_bytes, 4000, 1e-12, "payload");
+    close_to(p.efficiency, 0.3 / p.step_s, 1e-12, "efficiency");
+    assert_int_equal(p.bottleneck, CC_BY_COMPUTE);
+    /* The small tensor as fp32: 4000 + 3000 bytes, codec for 3000 values. */
+    p = predict(&w, &c, 1001);
+    close_to(p.payload_bytes, 7000, 1e-12, "payload with --min-size");
+    close_to(p.codec_s, 0.75 * 0.014, 1e-12, "codec with --min-size");
+    /* A message a tensor: one latency more each way. */
+    w.s.timing.fuse_bytes = 0;
+    close_to(predict(&w, &c, 0).comm_s, 0.036, 1e-12, "--fuse 0");
+    w.s.timing.fuse_bytes = 3999;
+    close_to(predict(&w, &c, 0).comm_s, 0.036, 1e-12, "--fuse 3999");
+    w.s.timing.fuse_bytes = 4000;
+    close_to(predict(&w, &c, 0).comm_s, 0.034, 1e-12, "--fuse 4000");
+    close_world(&w);
+}
+
+/* Two servers. split: half the bytes; whole tensors: three quarters at the busier one. */
+static void two_servers(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    open_world(&w);
+    w.s.cluster.servers = 2;
+    struct cc_prediction p = predict(&w, &c, 0);
+    close_to(p.comm_s, 2 * (0.001 + 0.008), 1e-12, "split");
+    close_to(p.codec_s, 0.004 + 0.004 + 0.002, 1e-12, "split's codec");
+    assert_true(p.imbalance == 1);
+    w.s.placement = CC_LPT;
+    p = predict(&w, &c, 0);
+    close_to(p.comm_s, 2 * (0.001 + 0.012), 1e-12, "lpt");
+    close_to(p.codec_s, 0.004 + 0.006 + 0.002, 1e-12, "lpt's codec");
+    close_to(p.imbalance, 1.5, 1e-12, "imbalance");
+    /* A message each, side by side: the same, but for the latency of one message more. */
+    w.s.timing.fuse_bytes = 0;
+    close_to(predict(&w, &c, 0).comm_s, 2 * (0.002 + 0.012), 1e-12, "lpt, a message a tensor");
+    close_world(&w);
+}
+
+/* Sends every second step: half of the steps are quiet. */
+static void local_steps(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    open_world(&w);
+    c.period = 2;
+    struct cc_prediction p = predict(&w, &c, 0);
+    /* Mean bits of 8: the step that sends has 8000 bytes, and decodes twice the mean. */
+    double loud = 0.3 + 0.004 + 0.033 + 2 * (0.004 + 0.004 + 0.002) + 0.033, quiet = 0.304;
+    close_to(p.step_s, (loud + quiet) / 2, 1e-12, "local");
+    close_to(p.payload_bytes, 4000, 1e-12, "payload");
+    close_to(p.codec_s, 0.014, 1e-12, "codec");
+    close_to(p.comm_s, 0.033, 1e-12, "comm");
+    w.s.timing.mode = CC_PIPE;
+    loud = fmax(0.3 + 0.004 + 0.004, 0.066 + 0.016);
+    close_to(predict(&w, &c, 0).step_s, (loud + quiet) / 2, 1e-12, "local, pipelined");
+    close_world(&w);
+}
+
+/* In every mode: hiding never makes a step longer than sequential, nor shorter than what one
+ * resource takes; a faster link never makes it longer. */
+static void properties(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    open_world(&w);
+    for (enum cc_exchange x = CC_PS; x <= CC_MPI; x++)
+        for (double bw = 1e5; bw < 1e12; bw *= 7) {
+            w.s.exchange = x;
+            w.s.link.bw_bps = bw;
+            w.s.timing.fuse_bytes = 0;
+            w.s.timing.mode = CC_SEQUENTIAL;
+            double sequential = predict(&w, &c, 0).step_s;
+            for (enum cc_step_mode m = CC_OVERLAP; m <= CC_PIPE; m++) {
+                w.s.timing.mode = m;
+                struct cc_prediction p = predict(&w, &c, 0);
+                assert_true(p.step_s <= sequential * (1 + 1e-12));
+                assert_true(p.step_s >= 0.3 && p.step_s >= p.comm_s * 0.5 - 1e-12);
+                w.s.link.bw_bps = 2 * bw;
+                assert_true(predict(&w, &c, 0).step_s <= p.step_s * (1 + 1e-12));
+                w.s.link.bw_bps = bw;
+            }
+        }
+    close_world(&w);
+}
+
+static void refused(struct world *w, const char *words)
+{
+    struct cc_error e = {""};
+    assert_int_equal(cc_setting_check(&w->s, &e), CC_USAGE);
+    if (strstr(e.text, words) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", e.text, words);
+    cc_setting_defaults(w->net, &w->s);
+    w->s.link.bw_bps = 1e9;
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    struct world w;
+    open_world(&w);
+    assert_int_equal(cc_setting_check(&w.s, NULL), CC_OK);
+    w.s.link.bw_bps = 0;
+    refused(&w, "--bw");
+    w.s.link.latency_s = -1e-6;
+    refused(&w, "--latency");
+    w.s.cluster.workers = 0;
+    refused(&w, "--workers");
+    w.s.cluster.servers = 5000;
+    refused(&w, "--servers");
+    w.s.timing.compute_s = NAN;
+    refused(&w, "--compute");
+    w.s.timing.depth = 0;
+    refused(&w, "--depth");
+    w.s.timing.consistency = CC_ASYNC;
+    w.s.exchange = CC_RING;
+    refused(&w, "--exchange ps");
+    w.s.timing.consistency = CC_STALE;
+    w.s.timing.mode = CC_OVERLAP;
+    refused(&w, "sequential");
+    w.s.timing.straggler = CC_UNIFORM;
+    w.s.timing.spread = 0.6;
+    refused(&w, "negative");
+    close_world(&w);
+}
+
+/* Push and pull with sizes and times of their own. */
+static void two_ways(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    open_world(&w);
+    c.pull_point = (struct cc_profile_point){
+        .bits_per_value = 16, .encode_ns = 2000, .decode_ns = 100, .decode_add_ns = 7};
+    struct cc_prediction p = predict(&w, &c, 0);
+    assert_true(p.bits_push == 8 && p.bits_pull == 16);
+    close_to(p.push_s, 0.017, 1e-12, "push");
+    close_to(p.pull_s, 0.033, 1e-12, "pull");
+    close_to(p.codec_s, 0.004 + (0.004 + 0.008) + 0.0004, 1e-12, "codec");
+    close_to(p.wire_bytes, 32000, 1e-12, "wire");
+    close_world(&w);
+}
+
+static double factors(const void *arg, const struct cc_shape *shape)
+{
+    return 4 * *(const double *)arg * (double)(shape->dim[0] + 1);
+}
+
+/* How many pairs a payload has, by its layout; and payloads that the shape decides. */
+static void payloads(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_parcels p;
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_PAIRS, 2.6, 1, 1, 1), raw = c;
+    double rank = 2;
+    open_world(&w);
+    c.value_bits = 1; /* a bitmap, and floats: (2.6 - 1) / 32 of the values */
+    c.pair_bits = 32;
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 0, &p, NULL), CC_OK);
+    close_to(p.total.pairs, 0.05 * 4000, 1e-12, "pairs of a bitmap");
+    cc_parcels_free(&p);
+    c.value_bits = 0;
+    c.pair_bits = 64;
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 0, &p, NULL), CC_OK);
+    close_to(p.total.pairs, 2.6 / 64 * 4000, 1e-12, "pairs");
+    cc_parcels_free(&p);
+    c.push_point.bits_per_value = 640; /* never more than the values */
+    raw = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 2000, &p, NULL), CC_OK);
+    assert_true(p.each[0].pairs == 1000 && p.each[1].pairs == 3000);
+    assert_true(p.each[0].push_bytes == 4000);
+    cc_parcels_free(&p);
+    c.shape_bytes = factors;
+    c.shape_arg = &rank;
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 0, &p, NULL), CC_OK);
+    assert_true(p.each[1].push_bytes == 4 * 2 * 3001. && p.each[1].pull_bytes == 4 * 2 * 3001.);
+    cc_parcels_free(&p);
+    close_world(&w);
+}
+
+/* 20 schemes, 100 bandwidths and 10 cluster sizes in under a second, on a net of 329 tensors. */
+static void fast(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_prediction p;
+    open_world(&w);
+    cc_net_free(w.net);
+    assert_int_equal(cc_net_open("resnet110", &w.net, NULL), CC_OK);
+    cc_setting_defaults(w.net, &w.s);
+    double began = cc_now();
+    for (int scheme = 0; scheme < 20; scheme++) {
+        struct cc_parcels parcels;
+        struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 1 + scheme, 1, 1, 1);
+        assert_int_equal(cc_parcels_make(w.net, &c, &c, 0, &parcels, NULL), CC_OK);
+        for (int size = 1; size <= 10; size++)
+            for (int bw = 1; bw <= 100; bw++) {
+                w.s.cluster.workers = 1 << size;
+                w.s.link.bw_bps = 1e7 * bw;
+                assert_int_equal(cc_predict(&w.p, &w.s, &parcels, &p, NULL), CC_OK);
+            }
+        cc_parcels_free(&parcels);
+    }
+    assert_true(cc_now() - began < 1);
+    close_world(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sequential), cmocka_unit_test(two_servers), cmocka_unit_test(local_steps),
+        cmocka_unit_test(two_ways),   cmocka_unit_test(payloads),    cmocka_unit_test(properties),
+        cmocka_unit_test(fast),       cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,443 @@
+/* How fast: the samples and what they count, threads, schemes that fail; the loops of the limits
+ * against what they should leave in memory; profiles. Times themselves are only held against each
+ * other, and widely. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/limits.h"
+#include "bench/profile.h"
+#include "bench/speed.h"
+#include "core/cache.h"
+#include "core/clock.h"
+#include "core/isa.h"
+#include "core/memory.h"
+#include "core/parallel.h"
+#include "tests/lib/plan.h"
+#include "tests/lib/scratch.h"
+
+static void speed_of(const struct fixture *f, const struct cc_speed_limits *limits,
+                     struct cc_speed *out)
+{
+    struct cc_error e = {""};
+    if (cc_speed_measure(&f->plan, limits, out, &e) != CC_OK)
+        fail_msg("%s", e.text);
+}
+
+/* --- samples --- */
+
+/* Every sample is a time, and that of a step is the sum of its tensors'. */
+static void assert_samples(const struct cc_speed *s, size_t schemes)
+{
+    for (int c = 0; c < CC_CALLS; c++)
+        for (size_t i = 0; i < schemes; i++)
+            for (size_t k = 0; k < s->samples; k++) {
+                double step = s->seconds[c][i * s->most + k], sum = 0;
+                assert_true(step > 0);
+                for (size_t t = 0; s->tensor_bytes != NULL && t < s->tensors; t++) {
+                    double each = s->tensor_seconds[c][(i * s->tensors + t) * s->most + k];
+                    assert_true(each > 0);
+                    sum += each;
+                }
+                if (s->tensor_bytes != NULL)
+                    assert_true(fabs(sum / step - 1) < 1e-9);
+            }
+}
+
+static void speeds(void **state)
+{
+    static const struct {
+        struct cc_speed_limits limits;
+        int threads;
+        size_t from, to; /* how many samples */
+    } runs[] = {
+        {{.discard = 1, .least = 3, .most = 5, .seconds = 0}, 1, 3, 3},
+        {{.discard = 0, .least = 2, .most = 4, .seconds = 600}, 1, 4, 4},
+        {{.discard = 2, .least = 3, .most = 100000, .seconds = 0.05}, 1, 3, 100000},
+        {{.discard = 1, .least = 3, .most = 3, .per_tensor = true}, 1, 3, 3},
+        {{.discard = 1, .least = 3, .most = 3, .roofline = true}, 2, 3, 3},
+        {{.discard = 1, .least = 2, .most = 2, .per_tensor = true}, 2, 2, 2},
+    };
+    struct fixture f;
+    open_gradients(&f, state, "fp32,3lc,local:every=2");
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        struct cc_speed s;
+        f.plan.threads = runs[i].threads;
+        speed_of(&f, &runs[i].limits, &s);
+        assert_in_range(s.samples, runs[i].from, runs[i].to);
+        assert_int_equal(s.most, runs[i].limits.most);
+        assert_int_equal(s.tensors, 2);
+        assert_true((s.tensor_bytes != NULL) == runs[i].limits.per_tensor);
+        assert_samples(&s, f.schemes.count);
+        for (size_t k = 0; k < f.schemes.count; k++) {
+            assert_false(cc_plan_failed(&f.plan, k));
+            for (int c = 0; c < CC_CALLS; c++)
+                assert_true(s.limit[c][k] == 0); /* all in cache */
+        }
+        cc_speed_free(&s);
+        assert_null(s.bytes);
+    }
+    close_plan(&f);
+}
+
+/* Payload bytes a step: fp32's four a value; half of them when every other step sends; int8's scale
+ * and a byte a value. However many steps are timed at once, and on however many threads. */
+static void bytes(void **state)
+{
+    (void)state;
+    enum { LARGE = 2 * CC_PART_VALUES + 7, SMALL = 1000 };
+    const struct cc_tensor_info tensors[] = {{"large", cc_shape_flat(LARGE)},
+                                             {"small", cc_shape_flat(SMALL)},
+                                             {"one", cc_shape_flat(1)}};
+    for (int threads = 1; threads <= 3; threads++)
+        for (int each = 0; each < 2; each++) {
+            struct fixture f;
+            struct cc_speed s;
+            const struct cc_speed_limits limits = {.least = 2, .most = 2, .per_tensor = each};
+            open_plan(&f, make_trace(tensors, 3, 5), "fp32,local:every=2,int8");
+            f.plan.threads = threads;
+            speed_of(&f, &limits, &s);
+            const double all = LARGE + SMALL + 1;
+            assert_true(s.bytes[0] == 4 * all && s.bytes[1] == 2 * all);
+            assert_true(s.bytes[2] == 3 * 4 + all);
+            for (size_t t = 0; each && t < 3; t++) {
+                double n = (double)tensors[t].shape.n;
+                assert_true(s.tensor_bytes[t] == 4 * n && s.tensor_bytes[3 + t] == 2 * n);
+                assert_true(s.tensor_bytes[6 + t] == 4 + n);
+            }
+            assert_samples(&s, 3);
+            cc_speed_free(&s);
+            close_plan(&f);
+        }
+}
+
+/* --- schemes that fail --- */
+
+static void one_fails(void **state)
+{
+    struct cc_speed s;
+    const struct cc_speed_limits limits = {.least = 2, .most = 3};
+    for (int threads = 1; threads <= 2; threads++) {
+        struct fixture f;
+        open_huge(&f, state, "int8,local,fp32");
+        f.plan.threads = threads;
+        speed_of(&f, &limits, &s);
+        assert_gave_up(&f, *state, 1);
+        assert_true(s.samples >= 2);
+        for (int c = 0; c < CC_CALLS; c++)
+            assert_true(s.seconds[c][0] > 0 && s.seconds[c][2 * s.most + 1] > 0);
+        cc_speed_free(&s);
+        close_plan(&f);
+    }
+}
+
+/* --- the loops of the limits --- */
+
+enum { LINE = 64, WORDS = 3 * LINE, BYTES = WORDS * 4, PAYLOAD = 5 * LINE };
+
+struct arena {
+    uint32_t *stream[CC_STREAMS];
+    uint8_t *payload;
+    struct cc_moves moves;
+};
+
+static void arena_open(struct arena *a, struct cc_moves moves)
+{
+    a->moves = moves;
+    a->moves.stream_bytes = BYTES;
+    a->moves.payload_bytes = PAYLOAD;
+    for (int s = 0; s < CC_STREAMS; s++) {
+        a->stream[s] = cc_alloc0(BYTES, NULL);
+        a->moves.stream[s] = (unsigned char *)a->stream[s];
+    }
+    a->payload = cc_alloc0(PAYLOAD, NULL);
+    a->moves.payload = a->payload;
+}
+
+static void arena_close(struct arena *a)
+{
+    for (int s = 0; s < CC_STREAMS; s++)
+        free(a->stream[s]);
+    free(a->payload);
+}
+
+/* Whether all words of [0, words) have this value. */
+static bool all_are(const void *from, size_t words, uint32_t value)
+{
+    const uint32_t *p = from;
+    for (size_t i = 0; i < words; i++)
+        if (p[i] != value)
+            return false;
+    return true;
+}
+
+/* Every byte is moved, once, and no other. */
+static void moves_all(const struct k_memory *k, const struct cc_loop *how)
+{
+    const uint32_t written = 0x3f800000;
+    struct arena a;
+    arena_open(&a, (struct cc_moves){.reads = 1, .updates = 2});
+    a.stream[0][WORDS - 1] = 1;
+    assert_true(k->move(&a.moves, how) != 0);
+    a.stream[0][WORDS - 1] = 0;
+    assert_true(k->move(&a.moves, how) == 0);
+    assert_true(all_are(a.stream[0], WORDS, 0) && all_are(a.stream[1], WORDS, 2));
+    assert_true(all_are(a.stream[2], WORDS, 2) && all_are(a.stream[3], WORDS, 0));
+    assert_true(all_are(a.payload, PAYLOAD / 4, written));
+    arena_close(&a);
+    arena_open(&a, (struct cc_moves){.writes = 1, .payload_in = true});
+    a.payload[PAYLOAD - 1] = 1;
+    assert_true(k->move(&a.moves, how) != 0);
+    a.payload[PAYLOAD - 1] = 0;
+    assert_true(k->move(&a.moves, how) == 0);
+    assert_true(all_are(a.stream[0], WORDS, written) && all_are(a.stream[1], WORDS, 0));
+    arena_close(&a);
+}
+
+static void moves_lines(const struct k_memory *k, size_t ahead)
+{
+    static const uint32_t line[] = {0, 2, 3, 11};
+    const struct cc_loop how = {.ahead = ahead};
+    struct arena a;
+    arena_open(&a, (struct cc_moves){.updates = 1,
+                                     .payload_in = true,
+                                     .line = line,
+                                     .line_count = sizeof line / sizeof line[0]});
+    a.payload[PAYLOAD - LINE] = 1;
+    assert_true(k->move(&a.moves, &how) != 0);
+    for (uint32_t i = 0; i < WORDS / 16; i++) {
+        bool listed = i == 0 || i == 2 || i == 3 || i == 11;
+        assert_true(all_are(a.stream[0] + (size_t)16 * i, 16, listed));
+    }
+    arena_close(&a);
+}
+
+static void loops(void **state)
+{
+    (void)state;
+    static const struct k_memory *const kernels[] = {
+        &k_memory_scalar,
+#if defined(__x86_64__)
+        &k_memory_avx2,
+        &k_memory_avx512
+#endif
+    };
+    for (size_t i = 0; i < sizeof kernels / sizeof kernels[0]; i++) {
+        if (!cc_isa_has((enum cc_isa)i))
+            continue;
+        for (size_t block = 256; block <= 4096; block *= 2)
+            for (int past = 0; past < 2; past++)
+                for (size_t ahead = 0; ahead <= 4096; ahead += 2048) {
+                    const struct cc_loop how = {block, ahead, past, ahead == 2048};
+                    moves_all(kernels[i], &how);
+                }
+        for (size_t ahead = 0; ahead < 8; ahead++)
+            moves_lines(kernels[i], ahead);
+    }
+}
+
+/* --- limits --- */
+
+enum { MEGA = 1 << 20 };
+
+static double limit_of(struct cc_roofline *r, const struct cc_pattern *p, size_t *index)
+{
+    struct cc_error e = {""};
+    if (cc_roofline_add(r, p, index, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    for (size_t i = 0; i < 5; i++) {
+        cc_roofline_round(r);
+        cc_roofline_sample(r, *index, i);
+    }
+    return cc_roofline_limit(r, *index, 5);
+}
+
+/* GB/s of memcpy out of cache, which moves what fp32 must. */
+static double memcpy_speed(void)
+{
+    struct cc_cooler cooler;
+    assert_int_equal(cc_cooler_open(&cooler, NULL), CC_OK);
+    char *from = cc_alloc0(4 * MEGA * 4, NULL), *to = cc_alloc0(4 * MEGA * 4, NULL);
+    double best = INFINITY;
+    for (int i = 0; i < 5; i++) {
+        cc_cool(&cooler);
+        double begin = cc_now();
+        memcpy(to, from, 4 * MEGA * 4);
+        best = fmin(best, cc_now() - begin);
+        assert_int_equal(to[i], 0);
+    }
+    free(from);
+    free(to);
+    cc_cooler_close(&cooler);
+    return 4e-9 * 4 * MEGA / best;
+}
+
+/* Speeds are compared on one thread, and a busy machine is given several tries. */
+enum { TRIES = 10 };
+
+static void limits(void **state)
+{
+    (void)state;
+    const struct cc_traffic one = cc_traffic_one(0), three = cc_traffic_one(2);
+    const struct cc_pattern copy = cc_pattern_encode(&one, 4), more = cc_pattern_encode(&three, 4);
+    bool fast = false, slower = false;
+    for (int i = 0; i < TRIES && !(fast && slower); i++) {
+        struct cc_roofline *r = cc_roofline_new(4 * MEGA, 1, 5, NULL);
+        size_t first, other;
+        assert_non_null(r);
+        double limit = limit_of(r, &copy, &first);
+        fast |= limit > 0.5 * memcpy_speed();
+        slower |= limit_of(r, &more, &other) < limit;
+        assert_int_not_equal(first, other);
+        cc_roofline_free(r);
+    }
+    assert_true(fast && slower);
+}
+
+/* 0.13 and 0.14 bytes a value are one pattern, 0.2 are another; lists are not compared. */
+static void shared_limits(void **state)
+{
+    (void)state;
+    static const uint32_t line[] = {1, 5, 1000};
+    struct cc_roofline *r = cc_roofline_new(MEGA, 2, 5, NULL);
+    struct cc_pattern p = {.passes = 1, .pass = {{.reads = 1}}, .payload = 0.13};
+    size_t first, second;
+    assert_non_null(r);
+    assert_true(limit_of(r, &p, &first) > 0);
+    p.payload = 0.14;
+    assert_true(limit_of(r, &p, &second) > 0);
+    assert_int_equal(first, second);
+    p.payload = 0.2;
+    (void)limit_of(r, &p, &second);
+    assert_int_not_equal(first, second);
+    p = cc_pattern_decode_add(1);
+    p.line = line;
+    p.lines = 3;
+    assert_true(limit_of(r, &p, &first) > 0);
+    (void)limit_of(r, &p, &second);
+    assert_int_not_equal(first, second);
+    cc_roofline_free(r);
+}
+
+/* A list of few lines takes less than all of them. */
+static void limits_of_lists(void **state)
+{
+    (void)state;
+    uint32_t line[1000];
+    struct cc_pattern dense = cc_pattern_decode_add(0.01), sparse = dense;
+    bool faster = false;
+    for (uint32_t i = 0; i < 1000; i++)
+        line[i] = 200 * i;
+    sparse.line = line;
+    sparse.lines = 1000;
+    for (int i = 0; i < TRIES && !faster; i++) {
+        struct cc_roofline *r = cc_roofline_new(4 * MEGA, 1, 5, NULL);
+        size_t a, b;
+        assert_non_null(r);
+        faster = limit_of(r, &sparse, &a) > 2 * limit_of(r, &dense, &b);
+        cc_roofline_free(r);
+    }
+    assert_true(faster);
+}
+
+/* On a tensor out of cache: limits for those schemes that have one. */
+static void limits_of_schemes(void **state)
+{
+    (void)state;
+    if (cc_cache_bytes() > (size_t)64 << 20)
+        skip();
+    const struct cc_tensor_info tensor = {"large", cc_shape_flat(cc_cache_bytes() / 2)};
+    const struct cc_speed_limits how = {.least = 1, .most = 1, .roofline = true};
+    struct fixture f;
+    struct cc_speed s;
+    open_plan(&f, make_trace(&tensor, 1, 1), "fp32,dgc,lz4");
+    speed_of(&f, &how, &s);
+    for (int c = 0; c < CC_CALLS; c++)
+        assert_true(s.limit[c][0] > 0 && s.limit[c][1] > 0 && s.limit[c][2] == 0);
+    cc_speed_free(&s);
+    close_plan(&f);
+}
+
+/* --- profiles --- */
+
+/* Points by the tensors' sizes: 100 and 105 values are one size, 1,000 another. */
+static void profile_of_tensors(void **state)
+{
+    (void)state;
+    const struct cc_tensor_info tensors[] = {{"c", cc_shape_flat(1000)},
+                                             {"a", cc_shape_flat(100)},
+                                             {"b", cc_shape_flat(105)},
+                                             {"tiny", cc_shape_flat(3)}};
+    struct fixture f;
+    struct cc_speed s;
+    struct cc_profile p = {0};
+    struct cc_speed_limits how = cc_profile_limits(0);
+    open_plan(&f, make_trace(tensors, 4, 3), "fp32,int8");
+    f.plan.min_size = 10;
+    speed_of(&f, &how, &s);
+    assert_int_equal(cc_profile_add(&p, &f.plan, &s, NULL), CC_OK);
+    assert_int_equal(p.codecs, 2);
+    const struct cc_profile_codec *c = cc_profile_find(&p, "int8");
+    assert_int_equal(c->points, 2);
+    assert_true(c->point[0].values == 103 && c->point[1].values == 1000); /* 102.5 */
+    assert_true(fabs(c->point[0].bits_per_value - 8 * (205 + 2 * 4) / 205.) < 1e-9);
+    assert_true(fabs(c->point[1].bits_per_value - 8.032) < 1e-9);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(c->point[i].encode_ns > 0 && c->point[i].decode_ns > 0 &&
+                    c->point[i].decode_add_ns > 0);
+    double before = c->point[1].encode_ns;
+    assert_int_equal(cc_profile_add(&p, &f.plan, &s, NULL), CC_OK); /* nothing new */
+    assert_true(c->points == 2 && c->point[1].encode_ns == before);
+    cc_profile_free(&p);
+    cc_speed_free(&s);
+    close_plan(&f);
+}
+
+static void profile(void **state)
+{
+    (void)state;
+    struct cc_spec_list schemes = {0};
+    struct cc_error e = {""};
+    struct cc_profile p;
+    const struct cc_profile_how how = {
+        .distribution = CC_LAPLACE, .seed = 3, .threads = 2, .cpu = "c", .time = "t"};
+    assert_int_equal(cc_spec_list_parse("fp32,local", &schemes, &e), CC_OK);
+    if (cc_profile_measure(&schemes, &how, &p, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    assert_string_equal(p.trace, "synthetic:laplace");
+    assert_string_equal(p.cpu, "c");
+    assert_string_equal(p.isa, cc_isa_name(cc_isa()));
+    assert_int_equal(p.threads, 2);
+    assert_int_equal(p.codecs, 2);
+    for (size_t i = 0; i < CC_PROFILE_SIZES; i++) {
+        assert_true(p.codec[0].point[i].values == (double)cc_profile_sizes[i]);
+        assert_true(p.codec[0].point[i].bits_per_value == 32);
+        assert_true(p.codec[1].point[i].bits_per_value == 16);
+    }
+    cc_profile_free(&p);
+    cc_spec_list_free(&schemes);
+}
+
+int main(void)
+{
+#define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+    const struct CMUnitTest tests[] = {
+        IN_SCRATCH(speeds),
+        cmocka_unit_test(bytes),
+        IN_SCRATCH(one_fails),
+        cmocka_unit_test(loops),
+        cmocka_unit_test(limits),
+        cmocka_unit_test(shared_limits),
+        cmocka_unit_test(limits_of_lists),
+        cmocka_unit_test(limits_of_schemes),
+        cmocka_unit_test(profile_of_tensors),
+        cmocka_unit_test(profile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
