@@ -1,13 +1,15 @@
 /* randk: values at random indices that both sides draw alike. */
 #include <math.h>
 
+#include "core/cache.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "core/reduce.h"
 #include "schemes/kernels/draw.h"
 #include "schemes/kernels/select.h"
-#include "schemes/pairs.h"
 #include "schemes/scheme.h"
 #include "schemes/selection.h"
+#include "schemes/zeros.h"
 
 struct params {
     double density;
@@ -24,9 +26,10 @@ static const struct cc_param table[] = {
     {.name = NULL},
 };
 
-#define BATCH 1024
+#define BATCH 1024 /* a multiple of CC_DRAW_LANES */
 
-/* Four rounds over fewer bits draw some sets of indices more often than others. */
+/* Fewer bits make too few permutations: some sets of indices would be drawn more often than others.
+ */
 #define LEAST_B 4
 
 static size_t bound(const void *params, const struct cc_shape *shape)
@@ -65,49 +68,146 @@ static struct draw draw_begin(const struct cc_context *ctx, size_t n)
     return d;
 }
 
-/* out[i] = the index drawn as number first + i, for i < count <= BATCH. */
+/* out[i] = the index drawn as number first + i, for i < count <= BATCH. Of `type` numbers; those
+ * beyond n walk on. */
+#define DRAW_LOOP(type, permute)                                                                   \
+    do {                                                                                           \
+        type v[BATCH];                                                                             \
+        uint16_t slot[BATCH];                                                                      \
+        for (size_t i = 0; i < BATCH; i++) {                                                       \
+            v[i] = (type)(first + i);                                                              \
+            slot[i] = (uint16_t)i;                                                                 \
+        }                                                                                          \
+        for (size_t walking = count; walking > 0;) {                                               \
+            (permute)(d->key, d->b, v, walking);                                                   \
+            size_t still = 0;                                                                      \
+            for (size_t i = 0; i < walking; i++) {                                                 \
+                type at = v[i];                                                                    \
+                uint16_t s = slot[i];                                                              \
+                out[s] = at;                                                                       \
+                v[still] = at;                                                                     \
+                slot[still] = s;                                                                   \
+                still += at >= d->n;                                                               \
+            }                                                                                      \
+            walking = still;                                                                       \
+        }                                                                                          \
+    } while (0)
+
 static void draw(const struct draw *d, size_t first, size_t count, uint64_t *out)
 {
-    uint64_t v[BATCH];
-    uint16_t slot[BATCH];
-    for (size_t i = 0; i < count; i++) {
-        v[i] = first + i;
-        slot[i] = (uint16_t)i;
-    }
-    for (size_t walking = count; walking > 0;) {
-        k_draw()->permute(d->key, d->b, v, walking);
-        size_t still = 0; /* those beyond n walk on */
-        for (size_t i = 0; i < walking; i++) {
-            uint64_t at = v[i];
-            uint16_t s = slot[i];
-            out[s] = at;
-            v[still] = at;
-            slot[still] = s;
-            still += at >= d->n;
-        }
-        walking = still;
-    }
+    if (d->b <= 16)
+        DRAW_LOOP(uint32_t, k_draw()->permute_small);
+    else
+        DRAW_LOOP(uint64_t, k_draw()->permute);
 }
 
-static size_t batch_at(size_t first, size_t k)
+/* --- parts --- */
+
+/* Parts of the tensor, and parts of what is drawn. */
+struct job {
+    const struct cc_context *ctx;
+    struct draw draw;
+    size_t n, k;
+    int parts, draw_parts;
+    /* encode */
+    const float *x;
+    float *residual;
+    uint8_t *out;
+    float factor;
+    size_t bad[CC_PARTS_MAX]; /* the first block with a value that is not finite, or the first
+                                 index drawn whose value overflows; n: none */
+    /* decode */
+    const uint8_t *in;
+    const float *scale; /* NULL: decode, not decode_add */
+    float *y;
+};
+
+#define LEAST_DRAWS ((size_t)8 * BATCH) /* for a thread of its own */
+
+static struct job make_job(const struct cc_codec *c, const struct cc_context *ctx)
 {
-    return k - first < BATCH ? k - first : BATCH;
+    size_t n = c->shape.n, k = bound(c->params, &c->shape) / sizeof(float);
+    return (struct job){.ctx = ctx,
+                        .draw = draw_begin(ctx, n),
+                        .n = n,
+                        .k = k,
+                        .parts = cc_parts(c->threads, n, CC_PART_VALUES),
+                        .draw_parts = cc_parts(c->threads, k, LEAST_DRAWS)};
 }
 
-/* --- the scheme --- */
+/* The first part's. */
+static size_t first_bad(const struct job *j, int parts)
+{
+    for (int p = 0; p < parts; p++)
+        if (j->bad[p] < j->n)
+            return j->bad[p];
+    return j->n;
+}
+
+/* Draws the numbers of a part batch by batch. The values of a batch are fetched while the one
+ * before is worked on: they lie anywhere. use() returns false to stop. */
+static void for_draws(struct job *j, int part, const float *values,
+                      bool (*use)(struct job *j, int part, size_t first, const uint64_t *index,
+                                  size_t count))
+{
+    uint64_t index[2][BATCH];
+    size_t first = cc_part_begin(j->k, j->draw_parts, part, 1), ready = 0;
+    size_t end = cc_part_begin(j->k, j->draw_parts, part + 1, 1);
+    for (int turn = 0; first < end || ready > 0; turn ^= 1) {
+        size_t m = end - first < BATCH ? end - first : BATCH;
+        draw(&j->draw, first, m, index[turn]);
+        for (size_t i = 0; i < m; i++)
+            __builtin_prefetch(values + index[turn][i], 1);
+        if (ready > 0 && !use(j, part, first - ready, index[turn ^ 1], ready))
+            return;
+        first += m;
+        ready = m;
+    }
+}
+
+/* --- encoding --- */
 
 /* residual = x + residual, or a mere look at x: both refuse what is not finite. */
-static int load(const struct cc_context *ctx, const float *x, float *residual, size_t n,
-                struct cc_error *e)
+static void load_part(void *arg, int part)
 {
-    for (size_t i = 0; i < n; i += CC_SELECT_BLOCK) {
-        size_t m = n - i < CC_SELECT_BLOCK ? n - i : CC_SELECT_BLOCK;
-        uint32_t most = residual != NULL ? k_select()->add(x + i, residual + i, m)
-                                         : k_reduce()->absmax(x + i, m);
-        if (!cc_finite_bits(most))
-            return cc_refuse_sum(ctx, x + i, residual != NULL ? residual + i : x + i, i, m, e);
+    struct job *j = arg;
+    size_t i = cc_part_begin(j->n, j->parts, part, CC_SELECT_BLOCK);
+    size_t end = cc_part_begin(j->n, j->parts, part + 1, CC_SELECT_BLOCK);
+    j->bad[part] = j->n;
+    for (; i < end; i += CC_SELECT_BLOCK) {
+        size_t m = end - i < CC_SELECT_BLOCK ? end - i : CC_SELECT_BLOCK;
+        uint32_t most = j->residual != NULL ? k_select()->add(j->x + i, j->residual + i, m)
+                                            : k_reduce()->absmax(j->x + i, m);
+        if (!cc_finite_bits(most)) {
+            j->bad[part] = i;
+            return;
+        }
     }
-    return CC_OK;
+}
+
+static bool send(struct job *j, int part, size_t first, const uint64_t *index, size_t count)
+{
+    uint8_t *out = j->out + sizeof(float) * first;
+    for (size_t i = 0; j->residual != NULL && i < count; i++) {
+        cc_put_f32(out + sizeof(float) * i, j->residual[index[i]]);
+        j->residual[index[i]] = 0;
+    }
+    for (size_t i = 0; j->residual == NULL && i < count; i++) {
+        float v = j->x[index[i]] * j->factor;
+        cc_put_f32(out + sizeof(float) * i, v);
+        if (!cc_finite(v)) {
+            j->bad[part] = index[i];
+            return false;
+        }
+    }
+    return true;
+}
+
+static void send_part(void *arg, int part)
+{
+    struct job *j = arg;
+    j->bad[part] = j->n;
+    for_draws(j, part, j->residual != NULL ? j->residual : j->x, send);
 }
 
 static struct cc_traffic traffic(const void *params)
@@ -121,71 +221,86 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 {
     (void)cap;
     const struct params *p = c->params;
-    size_t n = c->shape.n, k = cc_density_count(p->density, n);
-    float *residual = p->ef ? c->state : NULL;
-    float scale = (float)((double)n / (double)k);
-    uint64_t index[BATCH];
-    if (load(ctx, x, residual, n, e) != CC_OK)
-        return CC_FAIL;
-    struct draw d = draw_begin(ctx, n);
-    for (size_t first = 0; first < k; first += BATCH) {
-        size_t m = batch_at(first, k);
-        draw(&d, first, m, index);
-        for (size_t j = 0; residual != NULL && j < m; j++) {
-            cc_put_f32(out + sizeof(float) * (first + j), residual[index[j]]);
-            residual[index[j]] = 0;
-        }
-        for (size_t j = 0; residual == NULL && j < m; j++) {
-            float v = x[index[j]] * scale;
-            if (!cc_finite(v))
-                return cc_fail(e,
-                               "tensor '%s', step %llu: the value at index %llu (%g) overflows "
-                               "when scaled by %g; use ef=1 or a higher density",
-                               ctx->name != NULL ? ctx->name : "?", (unsigned long long)ctx->step,
-                               (unsigned long long)(ctx->offset + index[j]), (double)x[index[j]],
-                               (double)scale);
-            cc_put_f32(out + sizeof(float) * (first + j), v);
-        }
+    struct job j = make_job(c, ctx);
+    j.x = x;
+    j.residual = p->ef ? c->state : NULL;
+    j.out = out;
+    j.factor = (float)((double)j.n / (double)j.k);
+    cc_parallel(j.parts, load_part, &j);
+    size_t bad = first_bad(&j, j.parts);
+    if (bad < j.n) {
+        size_t m = j.n - bad < CC_SELECT_BLOCK ? j.n - bad : CC_SELECT_BLOCK;
+        return cc_refuse_sum(ctx, x + bad, (j.residual != NULL ? j.residual : x) + bad, bad, m, e);
     }
-    *len = sizeof(float) * k;
+    cc_parallel(j.draw_parts, send_part, &j);
+    bad = first_bad(&j, j.draw_parts);
+    if (bad < j.n)
+        return cc_fail(e,
+                       "tensor '%s', step %llu: the value at index %llu (%g) overflows when scaled "
+                       "by %g; use ef=1 or a higher density",
+                       ctx->name != NULL ? ctx->name : "?", (unsigned long long)ctx->step,
+                       (unsigned long long)(ctx->offset + bad), (double)x[bad], (double)j.factor);
+    *len = sizeof(float) * j.k;
+    return CC_OK;
+}
+
+/* --- decoding --- */
+
+static void clear_part(void *arg, int part)
+{
+    const struct job *j = arg;
+    size_t i = cc_part_begin(j->n, j->parts, part, CC_ZEROS_BLOCK);
+    size_t end = cc_part_begin(j->n, j->parts, part + 1, CC_ZEROS_BLOCK);
+    struct cc_zeros z;
+    cc_zeros_begin(&z, j->y + i, cc_write_past(j->n * sizeof(float)));
+    for (; i < end; i += CC_ZEROS_BLOCK)
+        (void)cc_zeros_next(&z, end - i < CC_ZEROS_BLOCK ? end - i : CC_ZEROS_BLOCK);
+    cc_zeros_end(&z);
+}
+
+static bool receive(struct job *j, int part, size_t first, const uint64_t *index, size_t count)
+{
+    (void)part;
+    const uint8_t *in = j->in + sizeof(float) * first;
+    for (size_t i = 0; j->scale == NULL && i < count; i++)
+        j->y[index[i]] = cc_get_f32(in + sizeof(float) * i);
+    for (size_t i = 0; j->scale != NULL && i < count; i++)
+        j->y[index[i]] =
+            cc_add_scaled(j->y[index[i]], *j->scale, cc_get_f32(in + sizeof(float) * i));
+    return true;
+}
+
+static void receive_part(void *arg, int part)
+{
+    struct job *j = arg;
+    for_draws(j, part, j->y, receive);
+}
+
+static int decode_any(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                      size_t len, const float *scale, float *y, struct cc_error *e)
+{
+    struct job j = make_job(c, ctx);
+    if (len != sizeof(float) * j.k)
+        return cc_bad_length(len, sizeof(float) * j.k, e);
+    j.in = in;
+    j.scale = scale;
+    j.y = y;
+    if (scale == NULL)
+        cc_parallel(j.parts, clear_part, &j);
+    cc_parallel(j.draw_parts, receive_part, &j);
     return CC_OK;
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float *y, struct cc_error *e)
 {
-    size_t n = c->shape.n, k = bound(c->params, &c->shape) / sizeof(float);
-    uint64_t index[BATCH];
-    if (len != sizeof(float) * k)
-        return cc_bad_length(len, sizeof(float) * k, e);
-    struct draw d = draw_begin(ctx, n);
-    memset(y, 0, n * sizeof *y);
-    for (size_t first = 0; first < k; first += BATCH) {
-        size_t m = batch_at(first, k);
-        draw(&d, first, m, index);
-        for (size_t j = 0; j < m; j++)
-            y[index[j]] = cc_get_f32(in + sizeof(float) * (first + j));
-    }
-    return CC_OK;
+    return decode_any(c, ctx, in, len, NULL, y, e);
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e)
 {
-    size_t n = c->shape.n, k = bound(c->params, &c->shape) / sizeof(float);
-    uint64_t index[BATCH];
-    if (len != sizeof(float) * k)
-        return cc_bad_length(len, sizeof(float) * k, e);
-    struct draw d = draw_begin(ctx, n);
-    for (size_t first = 0; first < k; first += BATCH) {
-        size_t m = batch_at(first, k);
-        draw(&d, first, m, index);
-        for (size_t j = 0; j < m; j++) {
-            float v = cc_get_f32(in + sizeof(float) * (first + j));
-            y[index[j]] = cc_add_scaled(y[index[j]], scale, v);
-        }
-    }
-    return CC_OK;
+    return decode_any(c, ctx, in, len, &scale, y, e);
 }
 
 const struct cc_scheme cc_scheme_randk = {

@@ -223,7 +223,7 @@ def randk(data, n, par, ctx):
     low = 2**b - 1
     # elements are below 2^31, so that a key serves them all
     keys = [random_key(ctx.seed, -1, ctx.direction, ctx.step, ctx.tensor, stream, 0)
-            for stream in range(4)]
+            for stream in range(8)]
     out = zeros(n)
     for j, value in enumerate(numbers("I", data)):
         v = j

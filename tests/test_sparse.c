@@ -346,29 +346,31 @@ static void topk_refuses(void **state)
 
 /* --- randk --- */
 
-/* n = 200: b = 4, as 4^4 = 256. The numbers r_t(R) mod 16 that are needed, from core/random.h with
+/* n = 180: b = 4, as 4^4 = 256. The numbers r_t(R) mod 16 that are needed, from core/random.h with
  * seed, direction, step and tensor 0 and rank -1, stand after the ^:
- *   j = 0: (0, 0) -> (0, 0^2 = 2) -> (2, 0^7 = 7) -> (7, 2^12 = 14) -> (14, 7^9 = 14): 238, beyond
- *   200; (14, 14) -> (14, 14^15 = 1) -> (1, 14^4 = 10) -> (10, 1^4 = 5) -> (5, 10^2 = 8): 88.
- *   j = 2: (0, 2) -> (2, 0^0 = 0) -> (0, 2^1 = 3) -> (3, 0^6 = 6) -> (6, 3^14 = 13): 109.
- * j = 1 gives 252, 226, 84, and j = 3 gives 246, 75. */
+ *   j = 0: (0, 0) -> (0, 0^2 = 2) -> (2, 0^7 = 7) -> (7, 2^12 = 14) -> (14, 7^9 = 14)
+ *          -> (14, 14^10 = 4) -> (4, 14^6 = 8) -> (8, 4^14 = 10) -> (10, 8^10 = 2): 162.
+ *   j = 1: (0, 1) -> (1, 0^10 = 10) -> (10, 1^15 = 14) -> (14, 10^5 = 15) -> (15, 14^2 = 12)
+ *          -> (12, 15^13 = 2) -> (2, 12^11 = 7) -> (7, 2^4 = 6) -> (6, 7^5 = 2): 98.
+ * j = 2 gives 184, 233, 182, all beyond 180, and 166; j = 3 gives 170. */
 static void randk_bytes(void **state)
 {
     (void)state;
-    const float x[200] = {[88] = 1, [84] = -2, [109] = 2, [75] = -3, [199] = 9};
-    const float sent[200] = {[88] = 1, [84] = -2, [109] = 2, [75] = -3};
-    const float rest[200] = {[199] = 9};
+    const float x[180] = {[162] = 1, [98] = -2, [166] = 2, [170] = -3, [179] = 9};
+    const float sent[180] = {[162] = 1, [98] = -2, [166] = 2, [170] = -3};
+    const float rest[180] = {[179] = 9};
     const uint8_t bytes[] = {F_1, F_M2, F_2, F_M3};
-    struct kit k = open_flat("randk:density=0.02", 200);
+    struct kit k = open_flat("randk:density=0.02", 180);
     k.ctx.rank = 5; /* does not matter */
     round_trip(&k, x, bytes, sizeof bytes, sent);
     assert_memory_equal(k.codec.state, rest, sizeof rest);
     kit_close(&k);
 
-    /* Scaled by 200 / 4: 0.02f x 50 = 1 and so on. */
-    const float small[200] = {[88] = 0.02f, [84] = -0.04f, [109] = 0.04f, [75] = -0.06f, [0] = 9};
+    /* Of 200 values 184 is one. Scaled by 200 / 4: 0.02f x 50 = 1 and so on. */
+    const float small[200] = {[162] = 0.02f, [98] = -0.04f, [184] = 0.04f, [170] = -0.06f, [0] = 9};
+    const float other[200] = {[162] = 1, [98] = -2, [184] = 2, [170] = -3};
     k = open_flat("randk:density=0.02,ef=0", 200);
-    round_trip(&k, small, bytes, sizeof bytes, sent);
+    round_trip(&k, small, bytes, sizeof bytes, other);
     kit_close(&k);
 }
 
@@ -397,7 +399,7 @@ static void randk_refuses(void **state)
     kit_expect_refusal(&k, (uint8_t[17]){0}, 17, "byte 16: the payload has 17 bytes, not 16");
     kit_close(&k);
     k = open_flat("randk:density=0.02,ef=0", 200);
-    expect_encode_refusal(&k, (float[200]){[84] = 2e38f}, "index 84 (2e+38) overflows when scaled");
+    expect_encode_refusal(&k, (float[200]){[98] = 2e38f}, "index 98 (2e+38) overflows when scaled");
     kit_close(&k);
 }
 

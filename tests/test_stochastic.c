@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -347,6 +348,57 @@ static void randk_pairs(void **state)
     }
 }
 
+/* Draws k of n indices `count` times; counts how often each was among them. */
+static void count_drawn(struct rig *rig, size_t n, size_t k, size_t count, double *times)
+{
+    const struct cc_shape shape = cc_shape_flat(n);
+    float x[64];
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)i * (float)((double)k / (double)n);
+    rig_shape(rig, &shape);
+    for (size_t d = 0; d < count; d++) {
+        struct cc_context ctx = rig_context(d);
+        ctx.seed += 1000 * n; /* draws of their own for each n */
+        const uint8_t *payload;
+        size_t len;
+        assert_int_equal(rig_encode(rig, &ctx, x, &payload, &len), CC_OK);
+        assert_int_equal(len, sizeof(float) * k);
+        for (size_t j = 0; j < k; j++) {
+            float index;
+            memcpy(&index, payload + sizeof index * j, sizeof index);
+            times[lrintf(index)]++;
+        }
+    }
+}
+
+/* Each index is drawn as often as any other. For k of n without replacement, (n - 1) / n times the
+ * sum of (observed - expected)^2 / (expected (1 - k / n)) is chi-square with n - 1 degrees of
+ * freedom. With four rounds instead of eight n = 49 is off by 7 deviations. */
+static void randk_even(void **state)
+{
+    (void)state;
+    const size_t count = 4 * draws();
+    double all = 0, freedom = 0;
+    struct rig rig;
+    if (!rig_open(&rig, "randk:density=0.4,ef=0"))
+        return;
+    for (size_t n = 2; n <= 64; n++) {
+        const double size = (double)n, k = ceil(0.4 * size), expected = (double)count * k / size;
+        double times[64] = {0}, sum = 0;
+        count_drawn(&rig, n, (size_t)k, count, times);
+        for (size_t i = 0; i < n; i++)
+            sum += (times[i] - expected) * (times[i] - expected) / (expected * (1 - k / size));
+        sum *= (size - 1) / size;
+        all += sum;
+        freedom += size - 1;
+        if (!(gsl_cdf_chisq_Q(sum, size - 1) > 1e-6))
+            fail_msg("n %zu: chi-square with %zu degrees of freedom is %g", n, n - 1, sum);
+    }
+    if (!(gsl_cdf_chisq_Q(all, freedom) > 1e-4))
+        fail_msg("all n: chi-square with %g degrees of freedom is %g", freedom, all);
+    rig_close(&rig);
+}
+
 /* --- QSGD's bounds --- */
 
 struct moments {
@@ -483,10 +535,10 @@ static void corollary_3_3(void **state)
 int main(int argc, char **argv)
 {
     const struct rig_test tests[] = {
-        {"every_scheme", every_scheme, NULL},   {"mean", mean, NULL},
-        {"independence", independence, NULL},   {"contexts", contexts, NULL},
-        {"randk_pairs", randk_pairs, NULL},     {"lemma_3_1", lemma_3_1, NULL},
-        {"corollary_3_3", corollary_3_3, NULL},
+        {"every_scheme", every_scheme, NULL}, {"mean", mean, NULL},
+        {"independence", independence, NULL}, {"contexts", contexts, NULL},
+        {"randk_pairs", randk_pairs, NULL},   {"randk_even", randk_even, NULL},
+        {"lemma_3_1", lemma_3_1, NULL},       {"corollary_3_3", corollary_3_3, NULL},
     };
     return rig_run("random rounding", tests, sizeof tests / sizeof tests[0], argc, argv);
 }

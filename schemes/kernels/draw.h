@@ -8,11 +8,17 @@
 #include "core/isa.h"
 #include "core/random.h"
 
-#define CC_DRAW_ROUNDS 4
+#define CC_DRAW_ROUNDS 8
+#define CC_DRAW_LANES  64
 
+/* In both, v has room for a multiple of CC_DRAW_LANES; what lies beyond n is worked on, too: a rest
+ * done one by one would take longer than all before. */
 struct k_draw {
     /* Each v[i] < 4^b becomes its image under the permutation of [0, 4^b); 1 <= b <= 31. */
     void (*permute)(const struct cc_key key[CC_DRAW_ROUNDS], unsigned b, uint64_t *v, size_t n);
+    /* The same for b <= 16. */
+    void (*permute_small)(const struct cc_key key[CC_DRAW_ROUNDS], unsigned b, uint32_t *v,
+                          size_t n);
 };
 CC_KERNELS(k_draw)
 

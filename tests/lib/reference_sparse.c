@@ -269,7 +269,7 @@ static size_t drawn_index(const struct cc_context *ctx, size_t n, size_t j)
     uint64_t v = j;
     do {
         uint64_t L = v / half, R = v % half;
-        for (uint64_t t = 0; t < 4; t++) {
+        for (uint64_t t = 0; t < 8; t++) {
             const uint64_t mixed = L ^ (ref_random(ctx, -1, t, R) % half);
             L = R;
             R = mixed;
