@@ -22,8 +22,8 @@ struct cc_moves {
      * read. */
     const uint32_t *line;
     size_t line_count;
-    /* Not NULL: zeros are written to the lines whose bit, the first line's being `first_bit`, is
-     * not set. Some machines write zeros faster than other values. */
+    /* Not NULL: zeros are written to the lines whose bit is not set (`first_bit` is that of the
+     * first line), and a single value to the others. Some machines write zeros faster. */
     const uint8_t *filled;
     size_t first_bit;
 };

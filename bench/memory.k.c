@@ -112,14 +112,18 @@ static inline vector update_lines(const struct cc_moves *m, size_t ahead)
     return read_bytes(m->payload, m->payload_bytes, 0, ALL(0));
 }
 
-/* The bytes from `begin` on of the first stream, zeros or not as the bits say. */
+/* The bytes from `begin` on of the first stream: all zeros, or with a single value in each line, as
+ * the bits say. */
 static inline void fill_bytes(const struct cc_moves *m, size_t begin, size_t bytes, int past)
 {
+    static const float one[VECTOR / sizeof(float)] = {1.0f};
     unsigned char *p = m->stream[0] + begin;
     size_t bit = m->first_bit + begin / LINE;
+    vector value[2] = {ALL(0), ALL(0)};
+    memcpy(&value[1], one, VECTOR);
     for (size_t i = 0; i < bytes; i += LINE, bit++) {
-        vector v = ALL((m->filled[bit / 8] >> bit % 8 & 1) * 0x3f800000);
-        for (size_t k = 0; k < LINE; k += VECTOR) {
+        vector v = value[m->filled[bit / 8] >> bit % 8 & 1];
+        for (size_t k = 0; k < LINE; k += VECTOR, v = ALL(0)) {
             if (past)
                 STREAM(p + i + k, v);
             else

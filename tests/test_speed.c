@@ -200,6 +200,20 @@ static void moves_all(const struct k_memory *k, const struct cc_loop *how)
     arena_close(&a);
 }
 
+/* Lines 1 and 9 of those from bit 3 on are not zero, whatever was there before. */
+static void fills_lines(const struct k_memory *k, const struct cc_loop *how)
+{
+    static const uint8_t filled[] = {1 << (3 + 1), 1 << (3 + 9 - 8), 0};
+    struct arena a;
+    arena_open(
+        &a, (struct cc_moves){.writes = 1, .payload_in = true, .filled = filled, .first_bit = 3});
+    memset(a.stream[0], 0xff, BYTES);
+    (void)k->move(&a.moves, how);
+    for (size_t i = 0; i < WORDS; i++)
+        assert_int_equal(a.stream[0][i], i == 16 * 1 || i == 16 * 9 ? 0x3f800000 : 0);
+    arena_close(&a);
+}
+
 static void moves_lines(const struct k_memory *k, size_t ahead)
 {
     static const uint32_t line[] = {0, 2, 3, 11};
@@ -236,6 +250,7 @@ static void loops(void **state)
                 for (size_t ahead = 0; ahead <= 4096; ahead += 2048) {
                     const struct cc_loop how = {block, ahead, past, ahead == 2048};
                     moves_all(kernels[i], &how);
+                    fills_lines(kernels[i], &how);
                 }
         for (size_t ahead = 0; ahead < 8; ahead++)
             moves_lines(kernels[i], ahead);
