@@ -182,7 +182,7 @@ check:
 
 asan:
 	@$(MAKE) -s -j$(JOBS) $(ASAN_BUILD) all tests replay
-	@tests/run.sh "under AddressSanitizer and UBSan" $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
+	@COMMCOMP_TEST_DRAWS=1000 tests/run.sh "under AddressSanitizer and UBSan" $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
 	@$(MAKE) -s $(ASAN_BUILD) fuzz-replay
 
 $(BUILD)/commcomp.1: $(BIN)

@@ -331,7 +331,8 @@ static void sweep_part(void *arg, int part)
             return;
         }
         if (fits && kept <= room - p->count) {
-            memcpy(s->values + sizeof(float) * (slot + p->count), packed, sizeof(float) * kept);
+            if (kept > 0)
+                memcpy(s->values + sizeof(float) * (slot + p->count), packed, sizeof(float) * kept);
             p->packed = i + n;
         }
         p->count += kept;

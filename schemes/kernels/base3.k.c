@@ -4,6 +4,7 @@
 #include "core/tile.h"
 #include "schemes/scheme.h"
 
+#if defined(__AVX2__)
 /* How many values ahead of the work memory is asked for, all streams together: the machine's own
  * prefetching begins anew with each of the five planes, and with each page. Out of cache 1,500 to
  * 2,000 were the best of 256 to 4,096 and a third faster than none; in cache it costs nothing. */
@@ -24,6 +25,7 @@ static inline size_t near_part(size_t n, size_t ahead)
 
 /* Not for m so small that a 2^24th of it is not exact. */
 #define DRAW_LEAST 0x1p-100f
+#endif
 
 #if defined(__AVX512F__)
 #include "schemes/kernels/base3_avx512.h"
