@@ -1,6 +1,8 @@
 /* The loops of base3.k.c over whole vectors, for AVX-512. Each returns how many values it did. */
 #include <immintrin.h>
 
+#include "schemes/kernels/lanes.h"
+
 /* Which of 64 values become 1, and which -1. */
 struct signs {
     uint64_t plus, minus;
@@ -56,16 +58,6 @@ static inline size_t round_vectors(const float *restrict x, float *restrict r, f
     return i;
 }
 
-/* cc_random, 16 at a time; index is already index + key.a */
-static inline __m512i random_lanes(__m512i index, __m512i key)
-{
-    __m512i v = _mm512_xor_si512(index, _mm512_srli_epi32(index, 16));
-    v = _mm512_mullo_epi32(v, _mm512_set1_epi32(0x21f0aaad));
-    v = _mm512_xor_si512(_mm512_xor_si512(v, _mm512_srli_epi32(v, 15)), key);
-    v = _mm512_mullo_epi32(v, _mm512_set1_epi32((int)0xd35a2d97u));
-    return _mm512_xor_si512(v, _mm512_srli_epi32(v, 15));
-}
-
 static inline size_t draw_vectors(const float *restrict x, float *restrict r, float m,
                                   struct cc_key key, uint32_t index, uint8_t *restrict bytes,
                                   size_t n, ptrdiff_t ahead)
@@ -86,7 +78,7 @@ static inline size_t draw_vectors(const float *restrict x, float *restrict r, fl
                 ask(r + at, ahead);
                 v = _mm512_add_ps(v, _mm512_loadu_ps(r + at));
             }
-            __m512i random = _mm512_srli_epi32(random_lanes(lane, second), 8);
+            __m512i random = _mm512_srli_epi32(cc_lanes_random(lane, second), 8);
             lane = _mm512_add_epi32(lane, _mm512_set1_epi32(16));
             /* Rounded towards zero u * m is below |v| if and only if it is so unrounded. */
             __m512 least = _mm512_mul_round_ps(_mm512_cvtepi32_ps(random), unit,

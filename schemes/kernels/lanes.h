@@ -16,14 +16,26 @@ static inline __m512i cc_lanes_index(struct cc_key k, uint32_t first)
     return _mm512_add_epi32(_mm512_set1_epi32((int)(first + k.a)), lane);
 }
 
-/* ~cc_random: all that uses it counts from the other end. b is the key's, in every lane. */
-static inline __m512i cc_lanes_random_not(__m512i index, __m512i b)
+/* cc_random but for its last xor. b is the key's, in every lane. */
+static inline __m512i cc_lanes_mixed(__m512i index, __m512i b)
 {
     __m512i x = _mm512_xor_si512(index, _mm512_srli_epi32(index, 16));
     x = _mm512_mullo_epi32(x, _mm512_set1_epi32(0x21f0aaad));
     x = _mm512_ternarylogic_epi32(x, _mm512_srli_epi32(x, 15), b, 0x96); /* xor of the three */
-    x = _mm512_mullo_epi32(x, _mm512_set1_epi32((int)0xd35a2d97));
-    return _mm512_ternarylogic_epi32(x, _mm512_srli_epi32(x, 15), b, 0xc3); /* not xor of two */
+    return _mm512_mullo_epi32(x, _mm512_set1_epi32((int)0xd35a2d97));
+}
+
+/* cc_random, and ~cc_random for what counts from the other end. */
+static inline __m512i cc_lanes_random(__m512i index, __m512i b)
+{
+    __m512i x = cc_lanes_mixed(index, b);
+    return _mm512_xor_si512(x, _mm512_srli_epi32(x, 15));
+}
+
+static inline __m512i cc_lanes_random_not(__m512i index, __m512i b)
+{
+    __m512i x = cc_lanes_mixed(index, b);
+    return _mm512_ternarylogic_epi32(x, _mm512_srli_epi32(x, 15), x, 0xc3); /* not xor of two */
 }
 
 /* Byte 3 of every lane of four vectors, in order. */
