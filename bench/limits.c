@@ -14,6 +14,7 @@ enum { LEAST_BYTES = 1 << 20 };
 struct patterns {
     bool known;
     size_t index[CC_CALLS]; /* SIZE_MAX: none */
+    bool lists[CC_CALLS];   /* which lines: another list each step */
 };
 
 struct cc_limits {
@@ -89,15 +90,14 @@ static struct cc_traffic traffic_of(const struct cc_limits *l, size_t scheme)
                                       : (struct cc_traffic){.passes = 0};
 }
 
-/* What decode writes zeros to. Nearly none of the lines, or nearly all, are one pattern for all
- * schemes. */
+/* What decode writes zeros to, if it is more than an eighth of the lines. */
 static void list_zeros(const struct cc_limits *l, struct cc_pattern *decode)
 {
     size_t all = cc_trace_tensor(l->plan->trace, l->largest)->shape.n / LINE_VALUES;
     if (l->lines > all / 8 * 7)
         return;
     decode->line = l->line;
-    decode->lines = l->lines > all / 64 ? l->lines : 0;
+    decode->lines = l->lines;
 }
 
 static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struct cc_error *e)
@@ -118,8 +118,26 @@ static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struc
     found->index[CC_DECODE_ADD] = SIZE_MAX;
     if (status == CC_OK && (add.line == NULL || bytes + CC_ALIGN * (double)add.lines > LEAST_BYTES))
         status = cc_roofline_add(l->roofline, &add, &found->index[CC_DECODE_ADD], e);
+    found->lists[CC_DECODE] = decode.line != NULL;
+    found->lists[CC_DECODE_ADD] = add.line != NULL && found->index[CC_DECODE_ADD] != SIZE_MAX;
     found->known = status == CC_OK;
     return status;
+}
+
+/* The lists of the step that was just timed. */
+static int renew_lists(struct cc_limits *l, const struct patterns *p, struct cc_error *e)
+{
+    int status = CC_OK;
+    for (int call = 0; call < CC_CALLS && status == CC_OK; call++)
+        if (p->lists[call])
+            status = cc_roofline_renew(l->roofline, p->index[call], l->line, l->lines, e);
+    return status;
+}
+
+bool cc_limits_looks(const struct cc_limits *l, size_t scheme)
+{
+    const struct patterns *p = &l->pattern[scheme];
+    return !p->known || p->lists[CC_DECODE] || p->lists[CC_DECODE_ADD];
 }
 
 int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sample,
@@ -128,7 +146,7 @@ int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sa
     struct patterns *p = &l->pattern[scheme];
     if (cc_plan_failed(l->plan, scheme) || traffic_of(l, scheme).passes == 0)
         return CC_OK;
-    int status = p->known ? CC_OK : find_patterns(l, scheme, bytes, e);
+    int status = p->known ? renew_lists(l, p, e) : find_patterns(l, scheme, bytes, e);
     for (int call = 0; call < CC_CALLS && status == CC_OK; call++)
         if (p->index[call] != SIZE_MAX)
             cc_roofline_sample(l->roofline, p->index[call], sample);

@@ -2,6 +2,8 @@
 #ifndef CC_BENCH_LIMITS_H
 #define CC_BENCH_LIMITS_H
 
+#include <stdbool.h>
+
 #include "bench/calls.h"
 #include "bench/roofline.h"
 
@@ -14,9 +16,12 @@ int cc_limits_open(const struct cc_plan *p, size_t most, struct cc_limits **out,
                    struct cc_error *e);
 void cc_limits_free(struct cc_limits *l);
 
-/* For cc_calls_group, in the first sample of a scheme: notes which lines of the largest tensor are
- * not all zero. */
+/* For cc_calls_group: notes which lines of the largest tensor are not all zero. */
 void cc_limits_look(void *limits, size_t tensor, const float *decoded);
+
+/* Whether this sample of the scheme needs that: the first one, and all if its limits depend on it.
+ */
+bool cc_limits_looks(const struct cc_limits *l, size_t scheme);
 
 /* Sample number `sample` of the scheme's limits; its first call finds the patterns. `bytes`: the
  * payload of a step. */

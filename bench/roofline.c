@@ -78,9 +78,9 @@ struct cc_pattern cc_pattern_decode_add(double payload)
 
 static bool same(const struct cc_pattern *a, const struct cc_pattern *b)
 {
-    bool lists = a->line == NULL ? b->line == NULL : b->line != NULL && a->lines + b->lines == 0;
-    return lists && a->passes == b->passes && memcmp(a->pass, b->pass, sizeof a->pass) == 0 &&
-           a->payload == b->payload && a->payload_in == b->payload_in;
+    return a->line == NULL && b->line == NULL && a->passes == b->passes &&
+           memcmp(a->pass, b->pass, sizeof a->pass) == 0 && a->payload == b->payload &&
+           a->payload_in == b->payload_in;
 }
 
 /* --- moving --- */
@@ -280,6 +280,18 @@ int cc_roofline_add(struct cc_roofline *r, const struct cc_pattern *p, size_t *i
     *index = r->limits;
     r->limit[r->limits++] = l;
     return CC_OK;
+}
+
+int cc_roofline_renew(struct cc_roofline *r, size_t index, const uint32_t *line, size_t lines,
+                      struct cc_error *e)
+{
+    struct limit *l = &r->limit[index];
+    free((void *)(uintptr_t)l->pattern.line);
+    free(l->filled);
+    l->filled = NULL;
+    l->pattern.line = line;
+    l->pattern.lines = lines;
+    return copy_lines(r, l, e);
 }
 
 void cc_roofline_round(struct cc_roofline *r)

@@ -53,6 +53,10 @@ void cc_roofline_free(struct cc_roofline *r);
 int cc_roofline_add(struct cc_roofline *r, const struct cc_pattern *p, size_t *index,
                     struct cc_error *e);
 
+/* Gives a pattern that has a list another one: the next step's. */
+int cc_roofline_renew(struct cc_roofline *r, size_t index, const uint32_t *line, size_t lines,
+                      struct cc_error *e);
+
 /* Takes the pattern's sample number `sample` unless it was taken since cc_roofline_round. */
 void cc_roofline_sample(struct cc_roofline *r, size_t index, size_t sample);
 void cc_roofline_round(struct cc_roofline *r);

@@ -35,8 +35,9 @@ static int one_sample(struct run *r, size_t scheme, size_t sample, bool counts,
         double seconds[CC_CALLS] = {0}, group_bytes = 0;
         if (cc_plan_failed(r->plan, scheme))
             break;
-        status = cc_calls_group(&r->calls, scheme, g, seconds, &group_bytes,
-                                limits && sample == 0 ? cc_limits_look : NULL, r->memory, e);
+        status = cc_calls_group(
+            &r->calls, scheme, g, seconds, &group_bytes,
+            limits && cc_limits_looks(r->memory, scheme) ? cc_limits_look : NULL, r->memory, e);
         bytes += group_bytes;
         for (int c = 0; c < CC_CALLS; c++)
             step[c] += seconds[c];
