@@ -219,7 +219,7 @@ static int next_block(const struct decoder *s, struct start *from, size_t count,
         from->at += count;
         return CC_OK;
     }
-    memset(block, CC_BYTE_ZERO, CC_RUN_MAX);
+    memset(block, CC_BYTE_ZERO, count + CC_RUN_SLACK);
     size_t got = from->left;
     if (got < count)
         got += k_zerorun()->decode(s->in, s->len, &from->at, block + got, count - got);

@@ -20,9 +20,10 @@ struct k_zerorun {
      * carries an unfinished run from piece to piece; 0 at first. Writes within out[0, n) and
      * returns how many bytes count. */
     size_t (*encode)(const uint8_t *in, size_t n, unsigned *run, uint8_t *out);
-    /* Expands in[*at, len) until `want` bytes or more are written to out, or the input ends; the
-     * last run may go beyond. Advances *at and returns how many were written. out has room for
-     * want + CC_RUN_SLACK, all of which may be written to. */
+    /* Expands in[*at, len) until `want` bytes or more are accounted for in out, or the input ends;
+     * the last run may go beyond. out has room for want + CC_RUN_SLACK bytes and is full of
+     * CC_BYTE_ZERO before. Advances *at and
+     * returns how many bytes were expanded. */
     size_t (*decode)(const uint8_t *in, size_t len, size_t *at, uint8_t *out, size_t want);
     /* Counts instead of writing: passes over in[*at, len) until it expands to `want` bytes or more,
      * or ends. */
