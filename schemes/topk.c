@@ -299,9 +299,9 @@ static void decode_part(void *arg, int part)
     size_t bucket = (size_t)j->p->bucket, i = border(j, part), end = border(j, part + 1);
     struct cc_zeros z;
     cc_zeros_open(&z, j->y + i, j->scale == NULL ? j->n * sizeof(float) : 0);
-    for (; i < end; i += bucket) {
+    const uint8_t *in = j->in + payload_at(j, i);
+    for (; i < end; i += bucket, in += ITEM_BYTES * (size_t)j->p->k) {
         size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
-        const uint8_t *in = j->in + payload_at(j, i);
         if (!good_indices(in, n, k))
             break;
         if (j->scale != NULL)
