@@ -1,6 +1,5 @@
 #include "schemes/pairs.h"
 
-#include "core/cache.h"
 #include "core/parallel.h"
 #include "schemes/kernels/expand.h"
 #include "schemes/kernels/select.h"
@@ -135,7 +134,7 @@ static bool decode_items(const struct job *j, size_t first, size_t last, size_t 
     const struct items *s = &j->items;
     size_t i = first, checked = first;
     struct cc_zeros z;
-    cc_zeros_begin(&z, j->y + begin, cc_write_past(j->n * sizeof(float)));
+    cc_zeros_open(&z, j->y + begin, j->n * sizeof(float));
     for (size_t at = begin; at < end; at += CC_ZEROS_BLOCK) {
         size_t m = end - at < CC_ZEROS_BLOCK ? end - at : CC_ZEROS_BLOCK;
         float *y = cc_zeros_next(&z, m);
@@ -150,7 +149,7 @@ static bool decode_items(const struct job *j, size_t first, size_t last, size_t 
             checked = next;
         }
     }
-    cc_zeros_end(&z);
+    cc_zeros_close(&z);
     return i == last;
 }
 

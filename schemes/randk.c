@@ -1,7 +1,6 @@
 /* randk: values at random indices that both sides draw alike. */
 #include <math.h>
 
-#include "core/cache.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
@@ -252,10 +251,10 @@ static void clear_part(void *arg, int part)
     size_t i = cc_part_begin(j->n, j->parts, part, CC_ZEROS_BLOCK);
     size_t end = cc_part_begin(j->n, j->parts, part + 1, CC_ZEROS_BLOCK);
     struct cc_zeros z;
-    cc_zeros_begin(&z, j->y + i, cc_write_past(j->n * sizeof(float)));
+    cc_zeros_open(&z, j->y + i, j->n * sizeof(float));
     for (; i < end; i += CC_ZEROS_BLOCK)
         (void)cc_zeros_next(&z, end - i < CC_ZEROS_BLOCK ? end - i : CC_ZEROS_BLOCK);
-    cc_zeros_end(&z);
+    cc_zeros_close(&z);
 }
 
 static bool receive(struct job *j, int part, size_t first, const uint64_t *index, size_t count)

@@ -1,5 +1,4 @@
 /* topk: in each bucket the k values of largest magnitude. */
-#include "core/cache.h"
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
@@ -299,10 +298,10 @@ static void decode_part(void *arg, int part)
     struct job *j = arg;
     size_t bucket = (size_t)j->p->bucket, i = border(j, part), end = border(j, part + 1);
     struct cc_zeros z;
-    cc_zeros_begin(&z, j->y + i, j->scale == NULL && cc_write_past(j->n * sizeof(float)));
-    for (; i < end; i += bucket) {
+    cc_zeros_open(&z, j->y + i, j->scale == NULL ? j->n * sizeof(float) : 0);
+    const uint8_t *in = j->in + payload_at(j, i);
+    for (; i < end; i += bucket, in += ITEM_BYTES * (size_t)j->p->k) {
         size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
-        const uint8_t *in = j->in + payload_at(j, i);
         if (!good_indices(in, n, k))
             break;
         if (j->scale != NULL)
@@ -310,7 +309,7 @@ static void decode_part(void *arg, int part)
         else
             decode_bucket(in, n, k, &z);
     }
-    cc_zeros_end(&z);
+    cc_zeros_close(&z);
     j->bad[part] = i < end ? i : j->n;
 }
 

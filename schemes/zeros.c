@@ -2,39 +2,24 @@
 
 #include <string.h>
 
-#include "core/copy.h"
-
-void cc_zeros_begin(struct cc_zeros *z, float *at, bool past)
+void cc_zeros_open(struct cc_zeros *z, float *at, size_t traffic)
 {
-    z->at = at;
+    cc_sink_open(&z->sink, at, traffic);
     z->filled = 0;
-    z->past = past;
 }
 
-static void write_block(struct cc_zeros *z)
-{
-    k_copy()->past(z->at, z->block, z->filled * sizeof(float));
-    z->at += z->filled;
-}
-
+/* Not inline: where the compiler knows that n is small it makes the very rep stos of memset. */
 float *cc_zeros_next(struct cc_zeros *z, size_t n)
 {
-    float *block = z->block;
-    if (z->past) {
-        write_block(z);
-        z->filled = n;
-    } else {
-        block = z->at;
-        z->at += n;
-    }
-    memset(block, 0, n * sizeof(float));
-    return block;
+    if (z->filled > 0)
+        cc_sink_put(&z->sink, z->filled);
+    z->filled = n * sizeof(float);
+    return memset(cc_sink_room(&z->sink), 0, z->filled);
 }
 
-void cc_zeros_end(struct cc_zeros *z)
+void cc_zeros_close(struct cc_zeros *z)
 {
-    if (!z->past)
-        return;
-    write_block(z);
-    k_copy()->fence();
+    if (z->filled > 0)
+        cc_sink_put(&z->sink, z->filled);
+    cc_sink_close(&z->sink);
 }

@@ -2,30 +2,25 @@
 #ifndef CC_SCHEMES_ZEROS_H
 #define CC_SCHEMES_ZEROS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "core/tile.h"
 
-#include "core/memory.h"
-
-/* Values in a block. Measured on Zen 5: blocks of 1,024 values and more are slower by half, as
- * clearing them is then done by an instruction of its own (rep stos), which does not go together
- * with stores past the cache; 256 values are slower by a seventh. */
-#define CC_ZEROS_BLOCK 512
+/* Values in a block. Measured on Zen 5: with 1,024 values and more decoding takes twice as long, as
+ * the C library clears such blocks by an instruction (rep stos) that waits for all stores past the
+ * cache; with 256 it takes a seventh longer. */
+#define CC_ZEROS_BLOCK CC_TILE
 
 struct cc_zeros {
-    float *at;     /* where the next block goes */
-    size_t filled; /* values of the block that was handed out last and is not written yet */
-    bool past;     /* write past the cache: blocks are made in `block` */
-    _Alignas(CC_ALIGN) float block[CC_ZEROS_BLOCK];
+    struct cc_sink sink;
+    size_t filled; /* bytes of the block that was handed out last */
 };
 
-/* Begins at `at`; past: see cc_write_past, for the whole of the output. */
-void cc_zeros_begin(struct cc_zeros *z, float *at, bool past);
+/* Begins at `at`; traffic: of the loop over the whole output, for cc_sink_open. */
+void cc_zeros_open(struct cc_zeros *z, float *at, size_t traffic);
 
 /* The next n <= CC_ZEROS_BLOCK values, all zero, to be filled in before the next call. */
 float *cc_zeros_next(struct cc_zeros *z, size_t n);
 
 /* After the last block. */
-void cc_zeros_end(struct cc_zeros *z);
+void cc_zeros_close(struct cc_zeros *z);
 
 #endif

@@ -1,5 +1,7 @@
 #include "schemes/kernels/expand.h"
 
+#include "core/tile.h"
+
 #include "schemes/kernels/bitarray.h"
 #include "schemes/kernels/masks.h"
 
@@ -142,8 +144,11 @@ static inline size_t expand_to(const uint8_t *bits, size_t n, const uint8_t *val
                                bool past, float *y)
 {
     size_t c = 0, i = 0;
-    for (; i + 64 <= n && left - c >= 64 + EXPAND_READS; i += 64)
+    for (; i + 64 <= n && left - c >= 64 + EXPAND_READS; i += 64) {
+        if (past && i % CC_PAGE_VALUES == 0)
+            cc_next_page(y + i);
         c += expand64(cc_get_u64(bits + i / 8), values + 4 * c, past, y + i);
+    }
     for (; i < n; i += 64)
         c += expand_few(cc_bits_word(bits, n, i), n - i < 64 ? n - i : 64, values + 4 * c, y + i);
     return c;

@@ -88,12 +88,12 @@ static inline __mmask16 reach16(const float *g, float *x, size_t i, __mmask16 so
 static inline size_t candidates_of(const float *g, float *x, size_t n, uint32_t t, uint16_t *index,
                                    uint32_t *most)
 {
-    __m512i most16 = _mm512_setzero_si512(), at = _mm512_setzero_si512();
+    __m512i most16 = _mm512_setzero_si512();
     const __m512i next = _mm512_set1_epi16(32);
     uint16_t iota[32];
     for (uint16_t l = 0; l < 32; l++)
         iota[l] = l;
-    at = _mm512_loadu_si512(iota);
+    __m512i at = _mm512_loadu_si512(iota);
     size_t c = 0, i = 0;
     for (; i + 32 <= n; i += 32, at = _mm512_add_epi16(at, next)) {
         uint32_t low = reach16(g, x, i, 0xffff, t, &most16);
