@@ -260,6 +260,10 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 
 /* --- decoding --- */
 
+/* Values, at least: buckets are fetched so far ahead. Measured on Zen 5, out of cache: decode_add
+ * gains half with 1,024, all it can, a factor of two, with 2,048 to 4,096. */
+#define AHEAD 2048
+
 static bool good_indices(const uint8_t *in, size_t n, size_t k)
 {
     uint32_t bad = cc_get_u16(in + sizeof(uint16_t) * (k - 1)) >= n;
@@ -293,6 +297,14 @@ static void add_bucket(const uint8_t *in, size_t k, float scale, float *y)
     }
 }
 
+/* Half of the lines are left out, which machines do not foresee. Nothing is read here: the indices
+ * need not be good. */
+static void fetch_bucket(const uint8_t *in, size_t k, const float *y)
+{
+    for (size_t j = 0; j < k; j++)
+        __builtin_prefetch((const void *)((uintptr_t)y + sizeof *y * cc_get_u16(in + 2 * j)), 1);
+}
+
 static void decode_part(void *arg, int part)
 {
     struct job *j = arg;
@@ -300,10 +312,13 @@ static void decode_part(void *arg, int part)
     struct cc_zeros z;
     cc_zeros_open(&z, j->y + i, j->scale == NULL ? j->n * sizeof(float) : 0);
     const uint8_t *in = j->in + payload_at(j, i);
-    for (; i < end; i += bucket, in += ITEM_BYTES * (size_t)j->p->k) {
+    const size_t step = ITEM_BYTES * (size_t)j->p->k, ahead = AHEAD / bucket + 1;
+    for (; i < end; i += bucket, in += step) {
         size_t n = bucket_at(j, i), k = smaller((size_t)j->p->k, n);
         if (!good_indices(in, n, k))
             break;
+        if (j->scale != NULL && end - i > (ahead + 1) * bucket)
+            fetch_bucket(in + ahead * step, k, j->y + i + ahead * bucket);
         if (j->scale != NULL)
             add_bucket(in, k, *j->scale, j->y + i);
         else
