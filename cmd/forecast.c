@@ -155,8 +155,9 @@ int cc_forecast_sources(struct cc_forecast *f, struct cc_error *e)
     if (net->compute_s > 0)
         return cc_record_note(r, e, "compute time: %.4g ms, the preset of %s (%s)",
                               1e3 * net->compute_s, net->name, net->compute_source);
-    return cc_record_note(r, e,
-                          "compute time: 0, as %s has no preset: with one, speedups are smaller; "
-                          "give --compute",
-                          net->name);
+    return cc_record_note(
+        r, e,
+        "compute time: 0, as %s has no preset; with a real one, speedups are smaller: "
+        "give --compute",
+        net->name);
 }
