@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "cmd/forecast.h"
+#include "results/plot.h"
 
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
@@ -103,16 +104,18 @@ static int note_fastest(struct model *m, size_t first, const struct cc_setting *
 {
     struct cc_record *r = m->record;
     size_t best = first;
+    char step[32];
     if (r->row_count - first < 2 || r->note_count >= MOST_NOTES)
         return CC_OK;
     for (size_t i = first; i < r->row_count; i++)
         if (number(r, i, "step_s") < number(r, best, "step_s"))
             best = i;
+    cc_axis_number(number(r, best, "step_s"), "s", step, sizeof step);
     return cc_record_note(r, e,
-                          "%s at %s, %d workers: %s is fastest, %.3g ms a step, %.2f times as fast "
+                          "%s at %s, %d workers: %s is fastest, %s a step, %.2f times as fast "
                           "as fp32; what takes longest is %s",
                           cc_exchange_names[s->exchange], s->link.name, s->cluster.workers,
-                          cc_record_value(r, best, "scheme")->text, 1e3 * number(r, best, "step_s"),
+                          cc_record_value(r, best, "scheme")->text, step,
                           number(r, best, "speedup"), cc_record_value(r, best, "bottleneck")->text);
 }
 
