@@ -12,54 +12,41 @@
 
 static const struct cc_column columns[] = {
     {"rank", "rank", "", "%.0f", 0, "1 has the shortest step; empty for what is left out"},
-    {"scheme", "scheme", "", NULL, 0, "the scheme with its parameters that are not the default"},
-    {"net", "net", "", NULL, 0, "the model that is trained"},
-    {"values", "values", "", "%.0f", 0, "number of float32 values in a step"},
-    {"exchange", "exchange", "", NULL, 0, "how payloads move and are reduced"},
-    {"mode", "mode", "", NULL, 0, "how computing and communicating follow one another in a step"},
-    {"workers", "workers", "", "%.0f", 0, "hosts that compute gradients"},
-    {"servers", "servers", "", "%.0f", 0, "hosts that sum them; empty but for ps"},
-    {"bw_bps", "bandwidth", "Mbit/s", "%.6g", 1e-6,
-     "line rate of a host's link in each direction, bits per second"},
-    {"latency_s", "latency", "us", "%.6g", 1e6, "of a message, whatever its size"},
+    CC_SETTING_COLUMNS,
     {"payload_bytes", NULL, "", "%.0f", 0, "bytes of a worker's push per step"},
-    {"bits_per_value", "bits/value", "bits", "%.3f", 0, "8 x payload bytes / values"},
-    {"ratio", NULL, "", "%.1f", 0, "32 / bits per value"},
-    {"bits_push", NULL, "bits", "%.3f", 0, "bits per value from worker to server"},
-    {"bits_pull", NULL, "bits", "%.3f", 0, "bits per value from server to worker"},
-    {"compute_s", "compute", "ms", "%.3f", 1e3, "forward and backward pass, and the update"},
-    {"codec_s", "codec", "ms", "%.3f", 1e3, "encoding and decoding on the critical path"},
-    {"comm_s", "comm", "ms", "%.3f", 1e3, "the network"},
-    {"step_s", "step", "ms", "%.3f", 1e3, "a step; less than the sum where they overlap"},
-    {"speedup", "speedup", "", "%.2f", 0, "step time of fp32 / step time of the scheme"},
-    {"bottleneck", "bottleneck", "", NULL, 0,
-     "what takes longest: compute, codec, latency, bandwidth (of a worker's link) or server port"},
+    CC_PREDICTION_COLUMNS,
     {"pays", "pays", "", NULL, 0,
      "at which bandwidths the step is shorter than that of fp32, all else being equal"},
     {"pays_from_bps", NULL, "", "%.6g", 0, "the lower end of that; empty: from 10 kbit/s on"},
     {"pays_below_bps", NULL, "", "%.6g", 0, "the upper end of that; empty: up to 100 Tbit/s"},
     {"workers_enough", "enough workers", "", "%.0f", 0,
      "twice as many would do less than a quarter more in the same time; empty: no such number up "
-     "to 65,536 (256 with stragglers)"},
+     "to 65,536 (256 with stragglers), or no compute time is known"},
     {"nmse", NULL, "", "%.4g", 0, "squared error of a step relative to the gradient, as in bench"},
-    {"nmse_cumulative", "error", "", "%.3g", 0,
+    {"nmse_cumulative", NULL, "", "%.3g", 0,
      "the same of the sums over all steps: what error feedback gives back; measured in this run"},
+    {"encodings", NULL, "", "%.4g", 0,
+     "how often the gradients' sum is encoded on its way: by a worker, a server, at hops"},
+    {"sum_error", "error", "", "%.3g", 0, "nmse_cumulative x encodings"},
     {"left_out", "left out", "", NULL, 0, "why the scheme is out of the question"},
     {.key = NULL},
 };
+
+/* Half of the gradients' energy may be missing at the end of the errors' trace. */
+#define MAX_NMSE "0.5"
 
 static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
     {.name = "max-nmse",
      .value = "X",
-     .def = "1",
-     .help = "leave out schemes whose error over all steps (nmse_cumulative) is larger; 1 is that "
-             "of sending nothing"},
+     .def = MAX_NMSE,
+     .help = "leave out schemes whose error (squared, of the sum over all workers and steps, "
+             "relative to it) is larger; 1 is that of sending nothing"},
     {.name = "lossless", .help = "leave out schemes that change the values"},
     {.name = "trace",
      .value = "PATH",
-     .help = "captured gradients to measure the errors on; by default synthetic ones, eight steps "
-             "of the net's tensors, or of resnet110's if it has more than 4 million values"},
+     .help = "captured gradients to measure the errors on; by default synthetic ones, 32 steps of "
+             "the net's tensors, or of resnet20's if it has more than half a million values"},
     {.name = NULL},
 };
 
@@ -67,7 +54,7 @@ static const struct cc_option options[] = {
 
 static const struct cc_spec *spec_of(const struct advise *a, size_t scheme)
 {
-    return a->args->schemes.item[scheme];
+    return a->forecast.args->schemes.item[scheme];
 }
 
 /* A size from the profile and an error from this run, of two sorts of gradients: where a scheme
@@ -80,27 +67,34 @@ static bool apart(double bits, double error_bits)
 static void judge(const struct advise *a, struct candidate *c)
 {
     const struct cc_advise_error *error = &a->error[c->scheme];
-    if (a->lossless && (spec_of(a, c->scheme)->scheme->flags & CC_LOSSY) != 0)
-        (void)snprintf(c->refused, sizeof c->refused, "lossy");
-    else if (isnan(error->cumulative))
-        (void)snprintf(c->refused, sizeof c->refused, "its error could not be measured");
-    else if (error->cumulative > a->max_nmse)
-        (void)snprintf(c->refused, sizeof c->refused, "error above %g", a->max_nmse);
+    const struct cc_scheme *scheme = spec_of(a, c->scheme)->scheme;
+    char *why = c->refused;
+    if (a->lossless && (scheme->flags & CC_LOSSY) != 0)
+        (void)snprintf(why, sizeof c->refused, "lossy");
+    else if (isnan(c->error))
+        (void)snprintf(why, sizeof c->refused, "its error could not be measured");
+    else if (!a->own_trace && strcmp(scheme->id, "threshold") == 0)
+        (void)snprintf(why, sizeof c->refused, "tau is for your gradients: needs --trace");
+    else if (c->error > a->max_nmse)
+        (void)snprintf(why, sizeof c->refused, "error above %g", a->max_nmse);
     else if (apart(c->p.bits_push, error->bits_per_value))
-        (void)snprintf(c->refused, sizeof c->refused, "that error is of %.3g bits/value",
+        (void)snprintf(why, sizeof c->refused, "error known only at %.3g bits/value",
                        error->bits_per_value);
 }
 
 int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t scheme,
                         struct candidate *c, struct cc_error *e)
 {
-    const struct cc_parcels *parcels = &a->parcels[scheme];
+    const struct cc_parcels *parcels = &a->forecast.parcels[scheme];
     *c = (struct candidate){.scheme = scheme};
+    c->encodings =
+        cc_advice_encodings(s->exchange, parcels->reduction, s->cluster.via, s->cluster.workers);
+    c->error = a->error[scheme].cumulative * c->encodings;
     if (cc_exchange_check(s->exchange, parcels->reduction, parcels->scheme, NULL) != CC_OK) {
         (void)snprintf(c->refused, sizeof c->refused, "not for %s", cc_exchange_names[s->exchange]);
         return CC_OK;
     }
-    int status = cc_predict(&a->predictor, s, parcels, &c->p, e);
+    int status = cc_predict(&a->forecast.predictor, s, parcels, &c->p, e);
     if (status == CC_OK)
         judge(a, c);
     return status;
@@ -118,10 +112,22 @@ static int by_step(const void *x, const void *y)
     return (a->scheme > b->scheme) - (a->scheme < b->scheme);
 }
 
+/* At which bandwidths it pays, and how many workers are enough. */
+static int explore(struct advise *a, const struct cc_setting *s, struct candidate *c,
+                   struct cc_error *e)
+{
+    struct cc_forecast *f = &a->forecast;
+    const struct cc_parcels *parcels = &f->parcels[c->scheme];
+    int status = cc_advice_paying(&f->predictor, s, parcels, &f->raw, &c->pays, e);
+    if (status == CC_OK && c->p.compute_s > 0)
+        status = cc_advice_workers(&f->predictor, s, parcels, &c->saturates, &c->tried, e);
+    return status;
+}
+
 static int all_candidates(struct advise *a, const struct cc_setting *s, struct candidate *c,
                           size_t *ranked, struct cc_error *e)
 {
-    size_t schemes = a->args->schemes.count;
+    size_t schemes = a->forecast.args->schemes.count;
     int status = CC_OK;
     *ranked = 0;
     for (size_t i = 0; i < schemes && status == CC_OK; i++) {
@@ -129,10 +135,7 @@ static int all_candidates(struct advise *a, const struct cc_setting *s, struct c
         if (status != CC_OK || c[i].refused[0] != '\0')
             continue;
         ++*ranked;
-        status = cc_advice_paying(&a->predictor, s, &a->parcels[i], &a->raw, &c[i].pays, e);
-        if (status == CC_OK)
-            status = cc_advice_workers(&a->predictor, s, &a->parcels[i], &c[i].saturates,
-                                       &c[i].tried, e);
+        status = explore(a, s, &c[i], e);
     }
     if (status == CC_OK)
         qsort(c, schemes, sizeof *c, by_step);
@@ -141,212 +144,122 @@ static int all_candidates(struct advise *a, const struct cc_setting *s, struct c
 
 /* --- rows --- */
 
-static void pays_text(const struct cc_paying *p, char *text, size_t cap)
+void cc_advise_pays(const struct cc_paying *p, char text[80])
 {
     char from[32], below[32];
     cc_axis_number(p->from_bps, "bit/s", from, sizeof from);
     cc_axis_number(p->below_bps, "bit/s", below, sizeof below);
     if (!p->ever)
-        (void)snprintf(text, cap, "never");
+        (void)snprintf(text, 80, "never");
     else if (p->from_bps == 0 && isinf(p->below_bps))
-        (void)snprintf(text, cap, "always");
+        (void)snprintf(text, 80, "always");
     else if (p->from_bps == 0)
-        (void)snprintf(text, cap, "below %s", below);
+        (void)snprintf(text, 80, "below %s", below);
     else if (isinf(p->below_bps))
-        (void)snprintf(text, cap, "from %s", from);
+        (void)snprintf(text, 80, "from %s", from);
     else
-        (void)snprintf(text, cap, "%s to %s", from, below);
+        (void)snprintf(text, 80, "%s to %s", from, below);
 }
 
-static int text_columns(struct advise *a, size_t row, const struct cc_setting *s,
-                        const struct candidate *c, struct cc_error *e)
+/* The columns that only this command has. `rank` is 0 for what is left out. */
+static int own_columns(struct advise *a, size_t row, size_t rank, const struct candidate *c,
+                       struct cc_error *e)
 {
     char pays[80];
-    pays_text(&c->pays, pays, sizeof pays);
-    bool out = c->refused[0] != '\0', raw = strcmp(spec_of(a, c->scheme)->name, "fp32") == 0;
-    const struct {
-        const char *key, *text;
-    } all[] = {{"scheme", spec_of(a, c->scheme)->name},
-               {"net", s->net->name},
-               {"exchange", cc_exchange_names[s->exchange]},
-               {"mode", cc_step_names[s->timing.mode]},
-               {"bottleneck", c->p.step_s > 0 ? cc_bottleneck_names[c->p.bottleneck] : NULL},
-               {"pays", out || raw ? NULL : pays},
-               {"left_out", out ? c->refused : NULL}};
-    int status = CC_OK;
-    for (size_t i = 0; i < sizeof all / sizeof all[0] && status == CC_OK; i++)
-        if (all[i].text != NULL)
-            status = cc_record_text(a->record, row, all[i].key, all[i].text, e);
-    return status;
-}
-
-static void number_columns(struct advise *a, size_t row, const struct cc_setting *s,
-                           const struct candidate *c, double fp32_step_s)
-{
-    struct cc_record *r = a->record;
-    const struct cc_prediction *p = &c->p;
-    bool known = p->step_s > 0, out = c->refused[0] != '\0';
-    const struct {
-        const char *key;
-        double value; /* NaN and infinity: null */
-    } all[] = {{"workers", s->cluster.workers},
-               {"servers", s->exchange == CC_PS ? (double)s->cluster.servers : NAN},
-               {"bw_bps", s->link.bw_bps},
-               {"latency_s", s->link.latency_s},
-               {"values", (double)s->net->values},
-               {"nmse", a->error[c->scheme].nmse},
-               {"nmse_cumulative", a->error[c->scheme].cumulative},
-               {"payload_bytes", known ? p->payload_bytes : NAN},
-               {"bits_per_value", known ? p->bits_push : NAN},
-               {"ratio", known ? 32 / p->bits_push : NAN},
-               {"bits_push", known ? p->bits_push : NAN},
-               {"bits_pull", known ? p->bits_pull : NAN},
-               {"compute_s", known ? p->compute_s : NAN},
-               {"codec_s", known ? p->codec_s : NAN},
-               {"comm_s", known ? p->comm_s : NAN},
-               {"step_s", known ? p->step_s : NAN},
-               {"speedup", known ? fp32_step_s / p->step_s : NAN},
-               {"pays_from_bps", !out && c->pays.from_bps > 0 ? c->pays.from_bps : NAN},
-               {"pays_below_bps", !out && c->pays.ever ? c->pays.below_bps : NAN},
-               {"workers_enough", !out && c->saturates > 0 ? (double)c->saturates : NAN}};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-        cc_record_number(r, row, all[i].key, all[i].value);
+    bool out = rank == 0, raw = strcmp(spec_of(a, c->scheme)->name, "fp32") == 0;
+    const struct cc_number_column all[] = {
+        {"rank", out ? NAN : (double)rank},
+        {"nmse", a->error[c->scheme].nmse},
+        {"nmse_cumulative", a->error[c->scheme].cumulative},
+        {"encodings", c->encodings},
+        {"sum_error", c->error},
+        {"pays_from_bps", !out && c->pays.from_bps > 0 ? c->pays.from_bps : NAN},
+        {"pays_below_bps", !out && c->pays.ever ? c->pays.below_bps : NAN},
+        {"workers_enough", !out && c->saturates > 0 ? (double)c->saturates : NAN}};
+    cc_forecast_numbers(a->record, row, all, sizeof all / sizeof all[0]);
+    if (out)
+        return cc_record_text(a->record, row, "left_out", c->refused, e);
+    if (raw)
+        return CC_OK;
+    cc_advise_pays(&c->pays, pays);
+    return cc_record_text(a->record, row, "pays", pays, e);
 }
 
 static int add_rows(struct advise *a, const struct cc_setting *s, const struct candidate *c,
                     size_t ranked, struct cc_error *e)
 {
+    struct cc_forecast *f = &a->forecast;
     struct cc_prediction raw;
-    int status = cc_predict(&a->predictor, s, &a->raw, &raw, e);
-    for (size_t i = 0; i < a->args->schemes.count && status == CC_OK; i++) {
-        size_t row = cc_record_add(a->record, e);
+    int status = cc_predict(&f->predictor, s, &f->raw, &raw, e);
+    for (size_t i = 0; i < f->args->schemes.count && status == CC_OK; i++) {
+        const struct cc_prediction *p = c[i].p.step_s > 0 ? &c[i].p : NULL;
+        size_t row = cc_forecast_row(f, c[i].scheme, s, p, raw.step_s, e);
         if (row == SIZE_MAX)
             return CC_FAIL;
-        if (i < ranked)
-            cc_record_number(a->record, row, "rank", (double)i + 1);
-        number_columns(a, row, s, &c[i], raw.step_s);
-        status = text_columns(a, row, s, &c[i], e);
+        status = own_columns(a, row, i < ranked ? i + 1 : 0, &c[i], e);
     }
     return status;
 }
 
-static int one_setting(void *arg, const struct cc_setting *given, struct cc_error *e)
+static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
 {
     struct advise *a = arg;
-    struct cc_setting s = *given;
     size_t ranked = 0;
     if (cc_interrupted())
         return CC_OK;
-    s.cluster.reduce_byte_s = cc_coders_reduce_byte_s(&a->coders, (double)s.net->values);
-    struct candidate *c = cc_alloc0(a->args->schemes.count * sizeof *c, e);
+    struct candidate *c = cc_alloc0(a->forecast.args->schemes.count * sizeof *c, e);
     if (c == NULL)
         return CC_FAIL;
-    int status = all_candidates(a, &s, c, &ranked, e);
+    int status = all_candidates(a, s, c, &ranked, e);
     if (status == CC_OK)
-        status = add_rows(a, &s, c, ranked, e);
+        status = add_rows(a, s, c, ranked, e);
     if (status == CC_OK)
-        status = cc_advise_notes(a, &s, c, ranked, e);
+        status = cc_advise_notes(a, s, c, ranked, e);
     free(c);
     return status;
 }
 
 /* --- the command --- */
 
-static int make_parcels(struct advise *a, struct cc_error *e)
-{
-    const struct cc_net *net = a->cluster.net;
-    const struct cc_coder *raw = &a->coders.raw;
-    a->parcels = cc_alloc0(a->args->schemes.count * sizeof *a->parcels, e);
-    if (a->parcels == NULL || cc_parcels_make(net, raw, raw, 0, &a->raw, e) != CC_OK)
-        return CC_FAIL;
-    for (size_t i = 0; i < a->args->schemes.count; i++)
-        if (cc_parcels_make(net, &a->coders.coder[i], raw, a->cluster.min_size, &a->parcels[i],
-                            e) != CC_OK)
-            return CC_FAIL;
-    return CC_OK;
-}
-
 /* fp32 is always in question. */
-static int take_schemes(struct cc_args *args, struct cc_error *e)
+static int add_raw(struct cc_spec_list *list, struct cc_error *e)
 {
-    struct cc_spec_list *list = &args->schemes;
-    if (list->count == 0)
-        return cc_spec_list_parse("all", list, e);
     for (size_t i = 0; i < list->count; i++)
         if (strcmp(list->item[i]->name, "fp32") == 0)
             return CC_OK;
-    return cc_spec_list_parse("fp32", list, e);
+    return list->count > 0 ? cc_spec_list_parse("fp32", list, e) : CC_OK;
 }
 
-static int take_limits(struct advise *a, struct cc_error *e)
+static int take_limits(const struct cc_args *args, struct advise *a, struct cc_error *e)
 {
-    const char *text = cc_arg(a->args, "max-nmse");
+    const char *given = cc_arg(args, "max-nmse"), *text = given != NULL ? given : MAX_NMSE;
     char *end = NULL;
-    a->lossless = cc_arg(a->args, "lossless") != NULL;
-    a->max_nmse = 1;
-    if (text == NULL)
-        return CC_OK;
+    a->lossless = cc_arg(args, "lossless") != NULL;
+    a->own_trace = cc_arg(args, "trace") != NULL;
     a->max_nmse = strtod(text, &end);
     if (end == text || *end != '\0' || !(a->max_nmse >= 0) || isinf(a->max_nmse))
         return cc_usage(e, "--max-nmse: '%s' is not a number from 0 on, as 0.1", text);
     return CC_OK;
 }
 
-static void close_advise(struct advise *a)
-{
-    for (size_t i = 0; a->parcels != NULL && i < a->args->schemes.count; i++)
-        cc_parcels_free(&a->parcels[i]);
-    free(a->parcels);
-    free(a->error);
-    free(a->error_source);
-    cc_parcels_free(&a->raw);
-    cc_predictor_free(&a->predictor);
-    cc_coders_free(&a->coders);
-    cc_cluster_args_free(&a->cluster);
-}
-
-/* Where the figures come from. */
-static int note_sources(struct advise *a, struct cc_error *e)
-{
-    const struct cc_profile *p = &a->coders.profile;
-    const struct cc_net *net = a->cluster.net;
-    int status = cc_record_note(a->record, e, "codec profile: %s (%s, %s, %s, %s)",
-                                a->coders.source, p->trace, p->cpu, p->isa, p->time);
-    if (status == CC_OK)
-        status = cc_record_note(a->record, e,
-                                "errors: of the sums over all steps, measured in this run on %s",
-                                a->error_source);
-    if (status == CC_OK && cc_arg(a->args, "compute") == NULL)
-        status = net->compute_s > 0
-                     ? cc_record_note(a->record, e, "compute time: %.4g ms, the preset of %s (%s)",
-                                      1e3 * net->compute_s, net->name, net->compute_source)
-                     : cc_record_note(a->record, e,
-                                      "compute time: 0, as %s has no preset; the advice is better "
-                                      "with --compute",
-                                      net->name);
-    return status;
-}
-
 static int run(struct cc_args *args, struct cc_error *e)
 {
-    struct advise a = {.args = args, .record = &args->record};
-    int status = take_limits(&a, e);
+    struct advise a = {.record = &args->record};
+    int status = take_limits(args, &a, e);
     if (status == CC_OK)
-        status = cc_cluster_args_parse(args, &a.cluster, e);
+        status = add_raw(&args->schemes, e);
     if (status == CC_OK)
-        status = take_schemes(args, e);
-    if (status == CC_OK)
-        status = cc_coders_open(args, &args->schemes, &a.coders, e);
-    if (status == CC_OK)
-        status = make_parcels(&a, e);
+        status = cc_forecast_open(args, &a.forecast, e);
     if (status == CC_OK)
         status = cc_advise_measure(&a, e);
     if (status == CC_OK && !cc_interrupted())
-        status = cc_cluster_args_each(&a.cluster, one_setting, &a, e);
+        status = cc_forecast_each(&a.forecast, one_setting, &a, e);
     if (status == CC_OK && !cc_interrupted())
-        status = note_sources(&a, e);
+        status = cc_advise_trust(&a, e);
     args->record.partial = cc_interrupted();
-    close_advise(&a);
+    free(a.error);
+    free(a.error_source);
+    cc_forecast_close(&a.forecast);
     return status;
 }
 

@@ -2,9 +2,7 @@
 #ifndef CC_CMD_ADVISE_H
 #define CC_CMD_ADVISE_H
 
-#include "cmd/cluster.h"
-#include "cmd/coders.h"
-#include "cmd/command.h"
+#include "cmd/forecast.h"
 #include "models/advice.h"
 
 /* How wrong a scheme is, and at which size; NaN where it could not be measured. */
@@ -13,17 +11,13 @@ struct cc_advise_error {
 };
 
 struct advise {
-    struct cc_args *args;
+    struct cc_forecast forecast;
     struct cc_record *record;
-    struct cc_cluster_args cluster;
-    struct cc_coders coders;
-    struct cc_predictor predictor;
-    struct cc_parcels *parcels; /* one a scheme */
-    struct cc_parcels raw;
     struct cc_advise_error *error; /* one a scheme */
-    char *error_source;            /* what the errors were measured on */
+    char *error_source;            /* what the errors were measured on, */
+    size_t error_steps;            /* and over how many steps */
     double max_nmse;
-    bool lossless;
+    bool lossless, own_trace; /* --lossless, --trace */
 };
 
 /* One scheme in one setting. */
@@ -31,11 +25,13 @@ struct candidate {
     size_t scheme; /* index in the list */
     struct cc_prediction p;
     struct cc_paying pays;
-    int saturates, tried; /* workers: cc_advice_workers */
+    double encodings;     /* cc_advice_encodings */
+    double error;         /* of one encoding's cumulative one, times those; NaN: not known */
+    int saturates, tried; /* workers: cc_advice_workers; 0 without compute time */
     char refused[128];    /* why it is out of the question, or empty */
 };
 
-/* Measures a->error and a->error_source: on --trace, or on a synthetic trace. */
+/* Measures a->error, and says on what: on --trace, or on a synthetic trace. */
 int cc_advise_measure(struct advise *a, struct cc_error *e);
 
 /* Fills *c but for pays and saturates. A scheme that the exchange cannot carry, or that --lossless
@@ -47,5 +43,11 @@ int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t sch
  * `ranked` of them in question. */
 int cc_advise_notes(struct advise *a, const struct cc_setting *s, const struct candidate *c,
                     size_t ranked, struct cc_error *e);
+
+/* At which bandwidths: "never", "always", "below 2 Gbit/s", "from ...", "... to ...". */
+void cc_advise_pays(const struct cc_paying *p, char text[80]);
+
+/* Notes on how far to trust it: what is measured, and what assumed. */
+int cc_advise_trust(struct advise *a, struct cc_error *e);
 
 #endif

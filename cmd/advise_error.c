@@ -6,20 +6,22 @@
 #include "cmd/advise.h"
 #include "core/memory.h"
 
-/* Larger nets would take longer than all the rest. */
-enum { MOST_VALUES = 4000000 };
+/* Many steps, as residuals take their time to fill; of a larger net they would take longer than all
+ * the rest. */
+enum { STEPS = 32, MOST_VALUES = 500000 };
 
 static int open_trace(const struct advise *a, struct cc_trace **out, struct cc_error *e)
 {
     const struct cc_synth how = {
-        .distribution = CC_MIXTURE, .seed = 1, .steps = 8, .ranks = 1, .decay = 0.1};
-    const struct cc_net *own = a->cluster.net;
+        .distribution = CC_MIXTURE, .seed = 1, .steps = STEPS, .ranks = 1, .decay = 0.1};
+    const struct cc_net *own = a->forecast.cluster.net;
+    const char *path = cc_arg(a->forecast.args, "trace");
     struct cc_net *usual;
-    if (cc_arg(a->args, "trace") != NULL)
-        return cc_trace_open(cc_arg(a->args, "trace"), out, e);
+    if (a->own_trace)
+        return cc_trace_open(path, out, e);
     if (own->values <= MOST_VALUES)
         return cc_trace_synth(&how, own->tensors, own->count, own->name, out, e);
-    int status = cc_net_open("resnet110", &usual, e);
+    int status = cc_net_open("resnet20", &usual, e);
     if (status != CC_OK)
         return status;
     status = cc_trace_synth(&how, usual->tensors, usual->count, usual->name, out, e);
@@ -64,9 +66,10 @@ static int measure(struct advise *a, struct cc_plan *plan, struct cc_error *e)
 int cc_advise_measure(struct advise *a, struct cc_error *e)
 {
     struct cc_spec *raw = NULL;
+    const struct cc_spec_list *schemes = &a->forecast.args->schemes;
     struct cc_plan plan = {
-        .schemes = &a->args->schemes, .min_size = a->cluster.min_size, .seed = 1, .threads = 1};
-    a->error = cc_alloc0(a->args->schemes.count * sizeof *a->error, e);
+        .schemes = schemes, .min_size = a->forecast.cluster.min_size, .seed = 1, .threads = 1};
+    a->error = cc_alloc0(schemes->count * sizeof *a->error, e);
     if (a->error == NULL)
         return CC_FAIL;
     int status = cc_spec_parse("fp32", &raw, e);
@@ -74,7 +77,7 @@ int cc_advise_measure(struct advise *a, struct cc_error *e)
     if (status == CC_OK)
         status = open_trace(a, &plan.trace, e);
     if (status == CC_OK) {
-        plan.steps = cc_trace_steps(plan.trace, 0);
+        plan.steps = a->error_steps = cc_trace_steps(plan.trace, 0);
         a->error_source = cc_strdup(cc_trace_name(plan.trace), e);
         status = a->error_source != NULL ? measure(a, &plan, e) : CC_FAIL;
     }

@@ -1,4 +1,4 @@
-/* What advise says in words. Every figure in a sentence was predicted for it. */
+/* What advise says in words. Every figure in a sentence was predicted for it, or measured. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,9 +9,14 @@
 /* Less is not worth a new scheme, or a new cluster. */
 #define WORTH 1.05
 
+static const struct cc_spec *spec_of(const struct advise *a, size_t scheme)
+{
+    return a->forecast.args->schemes.item[scheme];
+}
+
 static const char *name_of(const struct advise *a, const struct candidate *c)
 {
-    return a->args->schemes.item[c->scheme]->name;
+    return spec_of(a, c->scheme)->name;
 }
 
 static bool is_raw(const struct advise *a, const struct candidate *c)
@@ -32,76 +37,75 @@ static const char *rate_text(double bps, char text[32])
     return text;
 }
 
-/* Payloads that cannot be summed may be encoded anew between hops. */
-static bool at_hops(const struct advise *a, const struct cc_setting *s, enum cc_exchange x,
-                    size_t scheme)
+/* "0.11", and what that does not say. */
+static const char *error_text(const struct advise *a, const struct candidate *c, char text[96])
 {
-    bool hops = x == CC_RING || x == CC_RECDOUBLE || x == CC_RABENSEIFNER;
-    bool lossy = (a->args->schemes.item[scheme]->scheme->flags & CC_LOSSY) != 0;
-    return hops && lossy && s->cluster.via == CC_VIA_HOPS &&
-           a->parcels[scheme].reduction != CC_REDUCE_SUM;
+    bool alone = a->forecast.parcels[c->scheme].period > 1;
+    (void)snprintf(text, 96, "%.2g%s", c->error,
+                   alone ? " (what workers do that learn alone for some steps is not in it)" : "");
+    return text;
 }
 
-static const char hops_text[] = " (encoded anew at every hop, which is not in its error)";
-
 /* --- what to use --- */
+
+/* "it pays below 2 Gbit/s" */
+static const char *pays_text(const struct candidate *c, char text[96])
+{
+    char where[80];
+    cc_advise_pays(&c->pays, where);
+    bool adverb = strcmp(where, "never") == 0 || strcmp(where, "always") == 0;
+    (void)snprintf(text, 96, adverb ? "it %s pays" : "it pays %s", where);
+    return text;
+}
 
 /* Compression is not worth it, or there is none to choose from. */
 static int note_stay(struct advise *a, const char *where, const struct candidate *raw,
                      const struct candidate *other, struct cc_error *e)
 {
-    char with[32], without[32], bound[32], pays[96] = "";
+    char with[32], without[32], pays[96];
     if (other == NULL)
         return cc_record_note(a->record, e,
                               "%s: stay with fp32 (%s a step): no other scheme is in question",
                               where, time_text(raw->p.step_s, without));
-    if (other->p.step_s < raw->p.step_s)
-        (void)snprintf(pays, sizeof pays, ", which is less than 5%% better");
-    else if (!other->pays.ever)
-        (void)snprintf(pays, sizeof pays, "; it pays at no bandwidth");
-    else if (!isinf(other->pays.below_bps))
-        (void)snprintf(pays, sizeof pays, "; it pays below %s",
-                       rate_text(other->pays.below_bps, bound));
+    bool faster = other->p.step_s < raw->p.step_s;
     return cc_record_note(a->record, e,
                           "%s: stay with fp32: a step takes %s, and %s with %s, the fastest of the "
-                          "others%s",
+                          "others; %s",
                           where, time_text(raw->p.step_s, without),
-                          time_text(other->p.step_s, with), name_of(a, other), pays);
+                          time_text(other->p.step_s, with), name_of(a, other),
+                          faster ? "that is less than 5% better" : pays_text(other, pays));
 }
 
-static int note_use(struct advise *a, const struct cc_setting *s, const char *where,
-                    const struct candidate *best, const struct candidate *raw, struct cc_error *e)
+static int note_use(struct advise *a, const char *where, const struct candidate *best,
+                    const struct candidate *raw, struct cc_error *e)
 {
-    char with[32], without[32], bound[32], pays[64] = "at any bandwidth";
-    if (!isinf(best->pays.below_bps))
-        (void)snprintf(pays, sizeof pays, "below %s", rate_text(best->pays.below_bps, bound));
+    char with[32], without[32], pays[96], error[96];
     return cc_record_note(a->record, e,
-                          "%s: use %s: a step takes %s instead of %s, %.3g times as fast as with "
-                          "fp32, at an error of %.2g%s; it pays %s",
-                          where, name_of(a, best), time_text(best->p.step_s, with),
-                          time_text(raw->p.step_s, without), raw->p.step_s / best->p.step_s,
-                          a->error[best->scheme].cumulative,
-                          at_hops(a, s, s->exchange, best->scheme) ? hops_text : "", pays);
+                          "%s: use %s: a step%s takes %s instead of %s, %.3g times as fast as with "
+                          "fp32; %s; error %s, where sending nothing has 1",
+                          where, name_of(a, best), best->p.compute_s > 0 ? "" : "'s communication",
+                          time_text(best->p.step_s, with), time_text(raw->p.step_s, without),
+                          raw->p.step_s / best->p.step_s, pays_text(best, pays),
+                          error_text(a, best, error));
 }
 
-/* Errors above this have held back most of the gradient. */
-#define LARGE 0.5
+/* Above this, a gentler scheme is named, too. */
+#define LARGE 0.2
 
 /* The most exact one that is nearly as fast and ten times as exact, or, if the best has a large
  * error, the fastest that has not. */
-static const struct candidate *gentler(const struct advise *a, const struct candidate *c,
-                                       size_t ranked)
+static const struct candidate *gentler(const struct candidate *c, size_t ranked)
 {
     const struct candidate *found = NULL;
-    double limit = a->error[c->scheme].cumulative / 10;
+    double limit = c->error / 10;
     for (size_t i = 1; i < ranked && c[i].p.step_s < WORTH * c->p.step_s; i++) {
-        if (a->error[c[i].scheme].cumulative > limit)
+        if (c[i].error > limit)
             continue;
-        limit = a->error[c[i].scheme].cumulative;
+        limit = c[i].error;
         found = &c[i];
     }
-    for (size_t i = 1; i < ranked && found == NULL && a->error[c->scheme].cumulative > LARGE; i++)
-        if (a->error[c[i].scheme].cumulative <= LARGE)
+    for (size_t i = 1; i < ranked && found == NULL && c->error > LARGE; i++)
+        if (c[i].error <= LARGE)
             return &c[i];
     return found;
 }
@@ -109,13 +113,12 @@ static const struct candidate *gentler(const struct advise *a, const struct cand
 static int note_gentler(struct advise *a, const struct candidate *c, size_t ranked,
                         struct cc_error *e)
 {
-    const struct candidate *gentle = gentler(a, c, ranked);
-    char with[32];
-    if (gentle == NULL)
+    const struct candidate *gentle = gentler(c, ranked);
+    char with[32], error[96];
+    if (gentle == NULL || is_raw(a, gentle))
         return CC_OK;
-    return cc_record_note(a->record, e, "more exact: with %s a step takes %s, at an error of %.2g",
-                          name_of(a, gentle), time_text(gentle->p.step_s, with),
-                          a->error[gentle->scheme].cumulative);
+    return cc_record_note(a->record, e, "more exact: %s takes %s, error %s", name_of(a, gentle),
+                          time_text(gentle->p.step_s, with), error_text(a, gentle, error));
 }
 
 /* --- what holds it up --- */
@@ -181,7 +184,7 @@ static int note_bottleneck(struct advise *a, const struct cc_setting *s, const s
     char time[32], whole[32], help[128] = "";
     remedy(a, s, c, help, sizeof help);
     bool hides = s->timing.mode != CC_SEQUENTIAL || s->timing.consistency != CC_BULK;
-    const char *of = hides ? "partly hidden, in a step of" : "of a step of";
+    const char *of = hides ? "(partly hidden) in" : "of";
     return cc_record_note(a->record, e, "bottleneck with %s: %s, %s %s %s%s", name_of(a, c),
                           what[p->bottleneck], time_text(part[p->bottleneck], time), of,
                           time_text(p->step_s, whole), help);
@@ -198,67 +201,72 @@ static void workers_text(const struct candidate *c, char text[64])
 static int note_workers(struct advise *a, const struct candidate *best, const struct candidate *raw,
                         struct cc_error *e)
 {
+    static const char why[] = "twice as many would do less than a quarter more in the same time";
     char with[64], without[64];
+    if (raw->p.compute_s == 0)
+        return CC_OK;
     workers_text(best, with);
     workers_text(raw, without);
     if (best == raw)
-        return cc_record_note(a->record, e,
-                              "enough workers: %s with fp32 (twice as many do less than a quarter "
-                              "more in the same time)",
-                              without);
-    return cc_record_note(a->record, e,
-                          "enough workers: %s with %s, %s with fp32 (twice as many do less than a "
-                          "quarter more in the same time)",
-                          with, name_of(a, best), without);
+        return cc_record_note(a->record, e, "enough workers: %s with fp32 (%s)", without, why);
+    return cc_record_note(a->record, e, "enough workers: %s with %s, %s with fp32 (%s)", with,
+                          name_of(a, best), without, why);
 }
 
 /* --- what else would help --- */
 
-/* The fastest scheme of all that are in question if the setting were another. */
-static double best_if(struct advise *a, const struct cc_setting *changed, size_t *scheme)
+/* The fastest scheme of all that are in question if the setting were another. Whether there is one.
+ */
+static bool best_if(struct advise *a, const struct cc_setting *changed, struct candidate *best)
 {
-    double best = INFINITY;
-    for (size_t i = 0; i < a->args->schemes.count; i++) {
-        double step = step_if(a, changed, i);
-        if (step < best) {
-            best = step;
-            *scheme = i;
-        }
+    bool found = false;
+    for (size_t i = 0; i < a->forecast.args->schemes.count; i++) {
+        struct candidate c;
+        if (cc_advise_candidate(a, changed, i, &c, NULL) != CC_OK || c.refused[0] != '\0' ||
+            (found && c.p.step_s >= best->p.step_s))
+            continue;
+        *best = c;
+        found = true;
     }
-    return best;
+    return found;
 }
 
-static int note_elsewhere(struct advise *a, const struct cc_setting *s, double step_s,
-                          struct cc_error *e)
+/* The exchange under which the fastest scheme is fastest, if that is worth it. */
+static int note_exchange(struct advise *a, const struct cc_setting *s, double step_s,
+                         struct cc_error *e)
 {
     struct cc_setting changed = *s;
-    size_t scheme = 0, best_scheme = 0;
-    int exchange = -1, status = CC_OK;
-    char text[32];
-    double best = INFINITY, overlapped = INFINITY;
+    struct candidate best = {.p.step_s = step_s / WORTH}, c;
+    int found = -1;
+    char text[32], error[96];
     for (int x = 0; cc_exchange_names[x] != NULL; x++) {
         changed.exchange = (enum cc_exchange)x;
-        double step = x != (int)s->exchange ? best_if(a, &changed, &scheme) : INFINITY;
-        if (step < best) {
-            best = step;
-            exchange = x;
-            best_scheme = scheme;
-        }
+        if (x == (int)s->exchange || !best_if(a, &changed, &c) || c.p.step_s >= best.p.step_s)
+            continue;
+        best = c;
+        found = x;
     }
-    if (best * WORTH < step_s)
-        status =
-            cc_record_note(a->record, e, "another exchange: with --exchange %s, %s would take %s%s",
-                           cc_exchange_names[exchange], a->args->schemes.item[best_scheme]->name,
-                           time_text(best, text),
-                           at_hops(a, s, (enum cc_exchange)exchange, best_scheme) ? hops_text : "");
-    changed = *s;
+    if (found < 0)
+        return CC_OK;
+    return cc_record_note(a->record, e,
+                          "another exchange: --exchange %s with %s takes %s, error %s",
+                          cc_exchange_names[found], name_of(a, &best),
+                          time_text(best.p.step_s, text), error_text(a, &best, error));
+}
+
+static int note_overlap(struct advise *a, const struct cc_setting *s, double step_s,
+                        struct cc_error *e)
+{
+    struct cc_setting changed = *s;
+    struct candidate best = {.scheme = 0};
+    char text[32], error[96];
     changed.timing.mode = CC_OVERLAP;
-    if (s->timing.mode == CC_SEQUENTIAL)
-        overlapped = best_if(a, &changed, &scheme);
-    if (status == CC_OK && overlapped * WORTH < step_s)
-        status = cc_record_note(a->record, e, "overlapping: with --mode overlap, %s would take %s",
-                                a->args->schemes.item[scheme]->name, time_text(overlapped, text));
-    return status;
+    if (s->timing.mode != CC_SEQUENTIAL || s->timing.consistency != CC_BULK ||
+        !best_if(a, &changed, &best) || best.p.step_s * WORTH >= step_s)
+        return CC_OK;
+    return cc_record_note(a->record, e, "overlapping: --mode overlap with %s takes %s, error %s",
+                          name_of(a, &best), time_text(best.p.step_s, text),
+                          error_text(a, &best, error));
 }
 
 int cc_advise_notes(struct advise *a, const struct cc_setting *s, const struct candidate *c,
@@ -276,12 +284,35 @@ int cc_advise_notes(struct advise *a, const struct cc_setting *s, const struct c
     best = use ? other : raw;
     (void)snprintf(where, sizeof where, "%s at %s, %d workers", cc_exchange_names[s->exchange],
                    rate_text(s->link.bw_bps, rate), s->cluster.workers);
-    int status = use ? note_use(a, s, where, best, raw, e) : note_stay(a, where, raw, other, e);
+    int status = use ? note_use(a, where, best, raw, e) : note_stay(a, where, raw, other, e);
     if (status == CC_OK && use)
         status = note_gentler(a, c, ranked, e);
     if (status == CC_OK)
         status = note_bottleneck(a, s, best, e);
     if (status == CC_OK)
         status = note_workers(a, best, raw, e);
-    return status == CC_OK ? note_elsewhere(a, s, best->p.step_s, e) : status;
+    if (status == CC_OK)
+        status = note_exchange(a, s, best->p.step_s, e);
+    return status == CC_OK ? note_overlap(a, s, best->p.step_s, e) : status;
+}
+
+/* --- how far to trust it --- */
+
+int cc_advise_trust(struct advise *a, struct cc_error *e)
+{
+    bool latency = cc_arg(a->forecast.args, "latency") != NULL ||
+                   cc_arg(a->forecast.args, "calibration") != NULL;
+    int status = cc_record_note(a->record, e,
+                                "measured: the codecs' sizes and speeds (below), and errors of "
+                                "single encodings over %zu steps of %s%s; how well a net learns "
+                                "with an error, only training shows",
+                                a->error_steps, a->error_source,
+                                a->own_trace ? "" : " (--trace: of your gradients)");
+    if (status == CC_OK)
+        status = cc_record_note(a->record, e,
+                                "assumed: that links have no congestion%s, that servers and "
+                                "workers are as fast as this machine, and that errors of repeated "
+                                "encodings add up (docs/advise.md)",
+                                latency ? "" : " and the usual latency");
+    return status == CC_OK ? cc_forecast_sources(&a->forecast, e) : status;
 }

@@ -205,11 +205,13 @@ static int parse_real(const struct cc_args *args, const char *option, double *ou
 static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct cc_error *e)
 {
     uint64_t depth = 2, staleness = 3, fuse = UINT64_MAX;
-    int mode = 0, consistency = 0, straggler = 0;
+    int mode = 0, pulls = 0, consistency = 0, straggler = 0;
     cc_arg_choice(args, "mode", &mode);
+    cc_arg_choice(args, "pulls", &pulls);
     cc_arg_choice(args, "consistency", &consistency);
     cc_arg_choice(args, "stragglers", &straggler);
     t->mode = (enum cc_step_mode)mode;
+    t->pulls = (enum cc_pulls)pulls;
     t->consistency = (enum cc_consistency)consistency;
     t->straggler = (enum cc_straggler)straggler;
     t->unlimited = cc_arg(args, "unlimited") != NULL;

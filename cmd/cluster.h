@@ -54,6 +54,9 @@
      .help = "pipe: with processors and links for all K steps (its equation 3)"},                  \
     {.name = "fuse", .value = "BYTES", .def = "the whole step; overlapped, a tensor",              \
      .help = "gather tensors into messages of up to so many payload bytes"},                       \
+    {.name = "pulls", .value = "ORDER", .def = "ready", .choices = cc_pull_names,                  \
+     .help = "overlap with ps: tensors come back when they are ready, or from the first layer on, "\
+             "as the forward pass needs them"},                                                    \
     {.name = "sync", .value = "TIME", .def = "0",                                                  \
      .help = "of a global synchronization for each message: Pipe-SGD's S"},                        \
     {.name = "consistency", .value = "HOW", .def = "bulk", .choices = cc_consistency_names,        \

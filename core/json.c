@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "core/param.h"
 
 #define MAX_DEPTH 32
@@ -339,4 +340,41 @@ int cc_json_amount(const cJSON *object, const char *key, double *out, struct cc_
         return cc_fail(e, "\"%s\" is not a number from 0 to 1e30", key);
     *out = item->valuedouble;
     return CC_OK;
+}
+
+int cc_json_schema(const cJSON *root, const char *schema, const char *help, struct cc_error *e)
+{
+    const char *text;
+    if (!cJSON_IsObject(root))
+        return cc_fail(e, "not a JSON object");
+    if (cc_json_text(root, "schema", &text, e) != CC_OK)
+        return CC_FAIL;
+    if (text == NULL || strcmp(text, schema) != 0)
+        return cc_fail(e, "\"schema\" must be \"%s\": %s", schema, help);
+    return CC_OK;
+}
+
+/* --- documents --- */
+
+int cc_json_parse_as(const char *text, size_t length, cc_json_reader *reader, void *out,
+                     struct cc_error *e)
+{
+    cJSON *root;
+    if (cc_json_parse(text, length, &root, e) != CC_OK)
+        return CC_FAIL;
+    int status = reader(root, out, e);
+    cJSON_Delete(root);
+    return status;
+}
+
+int cc_json_read_as(const char *path, cc_json_reader *reader, void *out, struct cc_error *e)
+{
+    struct cc_map map;
+    if (cc_map_open(path, &map, e) != CC_OK)
+        return CC_FAIL;
+    int status = cc_json_parse_as((const char *)map.data, map.size, reader, out, e);
+    cc_map_close(&map);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
+    return status;
 }

@@ -18,12 +18,22 @@
  * byte. */
 int cc_json_parse(const char *text, size_t length, cJSON **out, struct cc_error *e);
 
+/* Makes something of a document: sets *out on success only. */
+typedef int cc_json_reader(const cJSON *root, void *out, struct cc_error *e);
+/* Parses a text, or a file, and hands it to the reader. Messages about a file name it. */
+int cc_json_parse_as(const char *text, size_t length, cc_json_reader *reader, void *out,
+                     struct cc_error *e);
+int cc_json_read_as(const char *path, cc_json_reader *reader, void *out, struct cc_error *e);
+
 /* Whether it is a number without a fraction, 0 <= number < 2^53 (what a double holds exactly), and
  * which. */
 bool cc_json_size(const cJSON *item, size_t *out);
 
 /* For readers that know every key. Messages name the key and not the object. */
 
+/* Refuses what is no object, or has another "schema"; `help` says what makes such files, or what
+ * describes them. */
+int cc_json_schema(const cJSON *root, const char *schema, const char *help, struct cc_error *e);
 /* Refuses keys that are not in the list, which ends with NULL; the nearest is named. */
 int cc_json_keys(const cJSON *object, const char *const *allowed, struct cc_error *e);
 /* A string that may be missing; *out is then NULL. It belongs to the object. */

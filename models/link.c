@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/file.h"
 #include "core/json.h"
 #include "core/param.h"
 #include "core/units.h"
@@ -107,19 +106,14 @@ int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
 
 /* --- calibration files --- */
 
-static int from_json(const cJSON *root, struct cc_link *out, struct cc_error *e)
+static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
     static const char *const keys[] = {"schema",   "name",          "bw_bps", "latency_s",
                                        "overhead", "message_bytes", "source", NULL};
     struct cc_link link = {.latency_s = -1};
-    const char *schema, *name, *source;
-    if (!cJSON_IsObject(root))
-        return cc_fail(e, "not a JSON object");
-    if (cc_json_text(root, "schema", &schema, e) != CC_OK)
-        return CC_FAIL;
-    if (schema == NULL || strcmp(schema, CC_LINK_SCHEMA) != 0)
-        return cc_fail(e, "\"schema\" must be \"" CC_LINK_SCHEMA "\"");
-    if (cc_json_keys(root, keys, e) != CC_OK || cc_json_text(root, "name", &name, e) != CC_OK ||
+    const char *name, *source;
+    if (cc_json_schema(root, CC_LINK_SCHEMA, "see docs/model.md", e) != CC_OK ||
+        cc_json_keys(root, keys, e) != CC_OK || cc_json_text(root, "name", &name, e) != CC_OK ||
         cc_json_text(root, "source", &source, e) != CC_OK ||
         cc_json_amount(root, "bw_bps", &link.bw_bps, e) != CC_OK ||
         cc_json_amount(root, "latency_s", &link.latency_s, e) != CC_OK ||
@@ -132,28 +126,16 @@ static int from_json(const cJSON *root, struct cc_link *out, struct cc_error *e)
         return cc_fail(e, "\"bw_bps\" must be there and above 0: bits per second");
     if (link.latency_s < 0)
         return cc_fail(e, "\"latency_s\" is missing");
-    *out = link;
+    *(struct cc_link *)out = link;
     return CC_OK;
 }
 
 int cc_link_parse_json(const char *text, size_t length, struct cc_link *out, struct cc_error *e)
 {
-    cJSON *root;
-    if (cc_json_parse(text, length, &root, e) != CC_OK)
-        return CC_FAIL;
-    int status = from_json(root, out, e);
-    cJSON_Delete(root);
-    return status;
+    return cc_json_parse_as(text, length, parse_root, out, e);
 }
 
 int cc_link_read(const char *path, struct cc_link *out, struct cc_error *e)
 {
-    struct cc_map map;
-    if (cc_map_open(path, &map, e) != CC_OK)
-        return CC_FAIL;
-    int status = cc_link_parse_json((const char *)map.data, map.size, out, e);
-    cc_map_close(&map);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", path);
-    return status;
+    return cc_json_read_as(path, parse_root, out, e);
 }

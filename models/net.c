@@ -7,20 +7,15 @@
 #include <strings.h>
 
 #include "core/contents.h"
-#include "core/file.h"
 #include "core/json.h"
 #include "core/memory.h"
 #include "core/param.h"
+#include "models/embed.h"
 #include "models/net_impl.h"
 
 /* --- the built-in ones --- */
 
-#define NET(symbol, name)                                                                          \
-    __asm__(".section .rodata\n"                                                                   \
-            "cc_net_" #symbol "_begin: .incbin \"models/nets/" name ".json\"\n"                    \
-            "cc_net_" #symbol "_end: .byte 0\n"                                                    \
-            ".previous\n");                                                                        \
-    extern const char cc_net_##symbol##_begin[], cc_net_##symbol##_end[];
+#define NET(symbol, name) CC_EMBED(cc_net_##symbol, "models/nets/" name ".json");
 #include "models/net_list.h"
 #undef NET
 
@@ -30,10 +25,8 @@ const char *const cc_net_names[] = {
     NULL};
 #undef NET
 
-#define NET(symbol, name) {cc_net_##symbol##_begin, cc_net_##symbol##_end},
-static const struct {
-    const char *begin, *end;
-} builtin[] = {
+#define NET(symbol, name) CC_EMBEDDED(cc_net_##symbol),
+static const struct cc_embedded builtin[] = {
 #include "models/net_list.h"
 };
 #undef NET
@@ -248,19 +241,14 @@ static int parse_papers(const cJSON *list, struct cc_net *net, struct cc_error *
     return CC_OK;
 }
 
-static int parse_root(const cJSON *root, struct cc_net **out, struct cc_error *e)
+static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
     static const char *const keys[] = {"schema",    "name",           "reference", "papers",
                                        "compute_s", "compute_source", "tensors",   NULL};
-    const char *schema, *name, *reference, *source;
+    const char *name, *reference, *source;
     double compute_s = 0;
-    if (!cJSON_IsObject(root))
-        return cc_fail(e, "not a JSON object");
-    if (cc_json_text(root, "schema", &schema, e) != CC_OK)
-        return CC_FAIL;
-    if (schema == NULL || strcmp(schema, CC_NET_SCHEMA) != 0)
-        return cc_fail(e, "\"schema\" must be \"" CC_NET_SCHEMA "\"");
-    if (cc_json_keys(root, keys, e) != CC_OK ||
+    if (cc_json_schema(root, CC_NET_SCHEMA, "see docs/traces.md", e) != CC_OK ||
+        cc_json_keys(root, keys, e) != CC_OK ||
         cc_json_need_text(root, "name", &name, e) != CC_OK ||
         cc_json_text(root, "reference", &reference, e) != CC_OK ||
         cc_json_text(root, "compute_source", &source, e) != CC_OK ||
@@ -279,7 +267,7 @@ static int parse_root(const cJSON *root, struct cc_net **out, struct cc_error *e
     if (status == CC_OK)
         status = parse_tensors(list, net, e);
     if (status == CC_OK)
-        *out = net;
+        *(struct cc_net **)out = net;
     else
         cc_net_free(net);
     return status;
@@ -287,12 +275,7 @@ static int parse_root(const cJSON *root, struct cc_net **out, struct cc_error *e
 
 int cc_net_parse(const char *text, size_t length, struct cc_net **out, struct cc_error *e)
 {
-    cJSON *root;
-    if (cc_json_parse(text, length, &root, e) != CC_OK)
-        return CC_FAIL;
-    int status = parse_root(root, out, e);
-    cJSON_Delete(root);
-    return status;
+    return cc_json_parse_as(text, length, parse_root, out, e);
 }
 
 /* --- opening --- */
@@ -301,18 +284,6 @@ static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
     return n > m && strcasecmp(text + n - m, end) == 0;
-}
-
-static int read_json(const char *path, struct cc_net **out, struct cc_error *e)
-{
-    struct cc_map map;
-    if (cc_map_open(path, &map, e) != CC_OK)
-        return CC_FAIL;
-    int status = cc_net_parse((const char *)map.data, map.size, out, e);
-    cc_map_close(&map);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", path);
-    return status;
 }
 
 static int unknown(const char *name, struct cc_error *e)
@@ -339,10 +310,9 @@ int cc_net_open(const char *name, struct cc_net **out, struct cc_error *e)
     if (ends_with(name, ".safetensors"))
         return cc_net_read_safetensors(name, out, e);
     if (ends_with(name, ".json"))
-        return read_json(name, out, e);
+        return cc_json_read_as(name, parse_root, out, e);
     for (size_t i = 0; cc_net_names[i] != NULL; i++)
         if (strcmp(name, cc_net_names[i]) == 0)
-            return cc_net_parse(builtin[i].begin, (size_t)(builtin[i].end - builtin[i].begin), out,
-                                e);
+            return cc_net_parse(builtin[i].begin, cc_embedded_size(&builtin[i]), out, e);
     return unknown(name, e);
 }

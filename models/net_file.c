@@ -149,22 +149,27 @@ static int add_files(struct cc_net *net, const char *index, const struct entry *
     return status;
 }
 
-static int net_of_index(const cJSON *root, const char *path, struct cc_net **out,
-                        struct cc_error *e)
+struct index {
+    const char *path;
+    struct cc_net *net;
+};
+
+static int net_of_index(const cJSON *root, void *out, struct cc_error *e)
 {
+    struct index *index = out;
     struct entry *list;
     size_t count;
     if (parse_index(root, &list, &count, e) != CC_OK)
         return CC_FAIL;
     struct cc_net *net = cc_net_new(count, e);
-    int status = net != NULL ? cc_net_set_texts(net, path, NULL, NULL, e) : CC_FAIL;
+    int status = net != NULL ? cc_net_set_texts(net, index->path, NULL, NULL, e) : CC_FAIL;
     if (status == CC_OK)
-        status = add_files(net, path, list, count, e);
+        status = add_files(net, index->path, list, count, e);
     if (status == CC_OK)
         status = cc_net_finish(net, e);
     free(list);
     if (status == CC_OK)
-        *out = net;
+        index->net = net;
     else
         cc_net_free(net);
     return status;
@@ -172,17 +177,9 @@ static int net_of_index(const cJSON *root, const char *path, struct cc_net **out
 
 int cc_net_read_index(const char *path, struct cc_net **out, struct cc_error *e)
 {
-    struct cc_map map;
-    cJSON *root;
-    if (cc_map_open(path, &map, e) != CC_OK)
-        return CC_FAIL;
-    int status = cc_json_parse((const char *)map.data, map.size, &root, e);
-    cc_map_close(&map);
-    if (status == CC_OK) {
-        status = net_of_index(root, path, out, e);
-        cJSON_Delete(root);
-    }
-    if (status != CC_OK)
-        cc_error_in(e, "%s", path);
+    struct index index = {.path = path};
+    int status = cc_json_read_as(path, net_of_index, &index, e);
+    if (status == CC_OK)
+        *out = index.net;
     return status;
 }

@@ -1,5 +1,6 @@
 /* Wait-free backpropagation: the thesis, section 2.3.2, after Poseidon; 3LC, section 2.1. */
 #include <math.h>
+#include <stdbool.h>
 
 #include "models/place.h"
 #include "models/step.h"
@@ -18,32 +19,59 @@ static double serve(double *free_at, double there, double takes)
     return *free_at;
 }
 
-/* From the worker's encoder to its decoder by way of servers [from, to). Both ends of a link begin
- * together, when both are free. */
-static double by_servers(const struct cc_cost *c, struct stages *g, int from, int to, double there)
+/* The servers that take a message: [from, to). */
+struct range {
+    int from, to;
+};
+
+static struct range takers(const struct cc_shipment *s, int servers)
 {
-    double leaves = fmax(g->up, there), begins = 0, sent = 0;
+    bool all = s->server == CC_EVERY_SERVER;
+    return (struct range){all ? 0 : s->server, all ? servers : s->server + 1};
+}
+
+/* Encodes and pushes; the result is there, encoded for the pull, when this says. Both ends of a
+ * link begin together, when both are free. */
+static double push(const struct cc_shipment *ship, struct stages *g, int servers, double ready)
+{
+    const struct cc_cost *c = &ship->cost;
+    const struct range at = takers(ship, servers);
+    double leaves = fmax(g->up, serve(&g->encoder, ready, c->encode_s)), added = 0;
     double left = serve(&g->up, leaves, c->push_latency_s + c->push_worker_s);
-    for (int s = from; s < to; s++) {
+    for (int s = at.from; s < at.to; s++) {
         double in = serve(&g->in[s], leaves, c->push_latency_s + c->push_server_s);
-        double added = serve(&g->codec[s], fmax(in, left), c->server_codec_s);
+        added = fmax(added, serve(&g->codec[s], fmax(in, left), c->server_codec_s));
+    }
+    return added;
+}
+
+/* Pulls and decodes. */
+static double pull(const struct cc_shipment *ship, struct stages *g, int servers, double added)
+{
+    const struct cc_cost *c = &ship->cost;
+    const struct range at = takers(ship, servers);
+    double begins = 0, sent = 0;
+    for (int s = at.from; s < at.to; s++) {
         begins = fmax(begins, fmax(g->out[s], added));
         sent = fmax(sent, serve(&g->out[s], added, c->pull_latency_s + c->pull_server_s));
     }
-    return fmax(sent, serve(&g->down, begins, c->pull_latency_s + c->pull_worker_s));
+    double back = serve(&g->down, begins, c->pull_latency_s + c->pull_worker_s);
+    return serve(&g->decoder, fmax(sent, back), c->decode_s);
 }
 
-static double exchange(const struct cc_shipment *s, struct stages *g, int servers, double ready)
+/* Without servers: one stage is the network. */
+static double reduce(const struct cc_shipment *ship, struct stages *g, double ready)
 {
-    const struct cc_cost *c = &s->cost;
-    double there = serve(&g->encoder, ready, c->encode_s), back;
-    if (servers == 0)
-        back = serve(&g->up, there, cc_cost_comm(c) + c->hop_codec_s);
-    else if (s->server == CC_EVERY_SERVER)
-        back = by_servers(c, g, 0, servers, there);
-    else
-        back = by_servers(c, g, s->server, s->server + 1, there);
+    const struct cc_cost *c = &ship->cost;
+    double there = serve(&g->encoder, ready, c->encode_s);
+    double back = serve(&g->up, there, cc_cost_comm(c) + c->hop_codec_s);
     return serve(&g->decoder, back, c->decode_s);
+}
+
+static void arrive(const struct cc_shipment *ship, double *available, double at)
+{
+    for (size_t k = ship->first; k <= ship->last; k++)
+        available[k] = at;
 }
 
 double cc_step_overlap(const struct cc_timing *t, const struct cc_shipment *ship, size_t count,
@@ -59,10 +87,14 @@ double cc_step_overlap(const struct cc_timing *t, const struct cc_shipment *ship
     for (size_t i = 0; i < count; i++) {
         while (tensor > ship[i].first)
             now += backward * share[--tensor];
-        double back = exchange(&ship[i], &g, servers, now);
-        for (size_t k = ship[i].first; k <= ship[i].last; k++)
-            available[k] = back;
+        double at = servers > 0 ? push(&ship[i], &g, servers, now) : reduce(&ship[i], &g, now);
+        if (servers > 0 && t->pulls == CC_PULL_READY)
+            at = pull(&ship[i], &g, servers, at);
+        arrive(&ship[i], available, at);
     }
+    /* What is there at the servers so far is pulled from the first layer on. */
+    for (size_t i = count; i-- > 0 && servers > 0 && t->pulls == CC_PULL_FORWARD;)
+        arrive(&ship[i], available, pull(&ship[i], &g, servers, available[ship[i].first]));
     for (size_t k = 0; k < tensors; k++)
         now = fmax(now, available[k]) + (forward + t->update_s) * share[k];
     return now;

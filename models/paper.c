@@ -5,18 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/file.h"
 #include "core/json.h"
 #include "core/param.h"
+#include "models/embed.h"
 
 /* --- the built-in ones --- */
 
-#define PAPER(symbol, name)                                                                        \
-    __asm__(".section .rodata\n"                                                                   \
-            "cc_paper_" #symbol "_begin: .incbin \"models/papers/" name ".json\"\n"                \
-            "cc_paper_" #symbol "_end: .byte 0\n"                                                  \
-            ".previous\n");                                                                        \
-    extern const char cc_paper_##symbol##_begin[], cc_paper_##symbol##_end[];
+#define PAPER(symbol, name) CC_EMBED(cc_paper_##symbol, "models/papers/" name ".json");
 #include "models/paper_list.h"
 #undef PAPER
 
@@ -26,10 +21,8 @@ const char *const cc_paper_names[] = {
     NULL};
 #undef PAPER
 
-#define PAPER(symbol, name) {cc_paper_##symbol##_begin, cc_paper_##symbol##_end},
-static const struct {
-    const char *begin, *end;
-} builtin[] = {
+#define PAPER(symbol, name) CC_EMBEDDED(cc_paper_##symbol),
+static const struct cc_embedded builtin[] = {
 #include "models/paper_list.h"
 };
 #undef PAPER
@@ -244,7 +237,7 @@ static int parse_rows(const cJSON *root, struct cc_paper *p, struct cc_error *e)
 
 /* --- the whole --- */
 
-static int parse_root(const cJSON *root, struct cc_paper *p, struct cc_error *e)
+static int parse_table(const cJSON *root, struct cc_paper *p, struct cc_error *e)
 {
     static const char *const keys[] = {"schema",  "id",      "paper",     "reference",   "place",
                                        "caption", "formula", "model",     "assumptions", "limits",
@@ -254,14 +247,8 @@ static int parse_root(const cJSON *root, struct cc_paper *p, struct cc_error *e)
     } texts[] = {{"id", &p->id},       {"paper", &p->paper},     {"reference", &p->reference},
                  {"place", &p->place}, {"caption", &p->caption}, {"formula", &p->formula},
                  {"model", &p->model}};
-    const char *schema;
-    if (!cJSON_IsObject(root))
-        return cc_fail(e, "not a JSON object");
-    if (cc_json_text(root, "schema", &schema, e) != CC_OK)
-        return CC_FAIL;
-    if (schema == NULL || strcmp(schema, CC_PAPER_SCHEMA) != 0)
-        return cc_fail(e, "\"schema\" must be \"" CC_PAPER_SCHEMA "\"");
-    if (cc_json_keys(root, keys, e) != CC_OK)
+    if (cc_json_schema(root, CC_PAPER_SCHEMA, "see docs/papers.md", e) != CC_OK ||
+        cc_json_keys(root, keys, e) != CC_OK)
         return CC_FAIL;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (cc_json_need_text(root, texts[i].key, texts[i].out, e) != CC_OK)
@@ -273,46 +260,35 @@ static int parse_root(const cJSON *root, struct cc_paper *p, struct cc_error *e)
     return parse_rows(root, p, e);
 }
 
-int cc_paper_parse(const char *text, size_t length, struct cc_paper **out, struct cc_error *e)
+/* A copy of the document stays, for its texts. */
+static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    cJSON *root;
-    if (cc_json_parse(text, length, &root, e) != CC_OK)
-        return CC_FAIL;
     struct cc_paper *p = calloc(1, sizeof *p);
-    if (p == NULL) {
-        cJSON_Delete(root);
+    if (p == NULL || (p->json = cJSON_Duplicate(root, true)) == NULL) {
+        free(p);
         return cc_fail(e, "out of memory");
     }
-    p->json = root;
-    int status = parse_root(root, p, e);
+    int status = parse_table(p->json, p, e);
     if (status == CC_OK)
-        *out = p;
+        *(struct cc_paper **)out = p;
     else
         cc_paper_free(p);
     return status;
 }
 
-static int open_file(const char *path, struct cc_paper **out, struct cc_error *e)
+int cc_paper_parse(const char *text, size_t length, struct cc_paper **out, struct cc_error *e)
 {
-    struct cc_map map;
-    if (cc_map_open(path, &map, e) != CC_OK)
-        return CC_FAIL;
-    int status = cc_paper_parse((const char *)map.data, map.size, out, e);
-    cc_map_close(&map);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", path);
-    return status;
+    return cc_json_parse_as(text, length, parse_root, out, e);
 }
 
 int cc_paper_open(const char *name, struct cc_paper **out, struct cc_error *e)
 {
     for (size_t i = 0; cc_paper_names[i] != NULL; i++)
         if (strcmp(name, cc_paper_names[i]) == 0)
-            return cc_paper_parse(builtin[i].begin, (size_t)(builtin[i].end - builtin[i].begin),
-                                  out, e);
+            return cc_paper_parse(builtin[i].begin, cc_embedded_size(&builtin[i]), out, e);
     size_t n = strlen(name);
     if (n > 5 && strcmp(name + n - 5, ".json") == 0)
-        return open_file(name, out, e);
+        return cc_json_read_as(name, parse_root, out, e);
     const char *near = cc_nearest(name, cc_paper_names);
     if (near != NULL)
         return cc_usage(e, "table '%.80s' is not known: did you mean '%s'?", name, near);

@@ -145,52 +145,37 @@ static int parse_origin(const cJSON *root, struct cc_profile *p, struct cc_error
     return CC_OK;
 }
 
-static int parse_root(const cJSON *root, struct cc_profile *p, struct cc_error *e)
+static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
     static const char *const keys[] = {"schema", "trace",   "cpu",    "isa",
                                        "time",   "threads", "codecs", NULL};
-    const char *schema;
+    struct cc_profile p = {0};
     const cJSON *codecs;
-    if (!cJSON_IsObject(root))
-        return cc_fail(e, "not a JSON object");
-    if (cc_json_text(root, "schema", &schema, e) != CC_OK)
-        return CC_FAIL;
-    if (schema == NULL || strcmp(schema, CC_PROFILE_SCHEMA) != 0)
-        return cc_fail(e, "\"schema\" must be \"" CC_PROFILE_SCHEMA
-                          "\": `commcomp bench --profile-out` writes such files");
-    int status = cc_json_keys(root, keys, e);
+    int status = cc_json_schema(root, CC_PROFILE_SCHEMA,
+                                "`commcomp bench --profile-out` writes such files", e);
     if (status == CC_OK)
-        status = parse_origin(root, p, e);
+        status = cc_json_keys(root, keys, e);
+    if (status == CC_OK)
+        status = parse_origin(root, &p, e);
     if (status == CC_OK)
         status = get_list(root, "codecs", "{\"scheme\", \"points\"}", &codecs, e);
-    return status == CC_OK ? parse_codecs(codecs, p, e) : status;
-}
-
-int cc_profile_parse(const char *text, size_t length, struct cc_profile *out, struct cc_error *e)
-{
-    cJSON *root;
-    struct cc_profile p = {0};
-    if (cc_json_parse(text, length, &root, e) != CC_OK)
-        return CC_FAIL;
-    int status = parse_root(root, &p, e);
-    cJSON_Delete(root);
     if (status == CC_OK)
-        *out = p;
+        status = parse_codecs(codecs, &p, e);
+    if (status == CC_OK)
+        *(struct cc_profile *)out = p;
     else
         cc_profile_free(&p);
     return status;
 }
 
+int cc_profile_parse(const char *text, size_t length, struct cc_profile *out, struct cc_error *e)
+{
+    return cc_json_parse_as(text, length, parse_root, out, e);
+}
+
 int cc_profile_read(const char *path, struct cc_profile *out, struct cc_error *e)
 {
-    struct cc_map map;
-    if (cc_map_open(path, &map, e) != CC_OK)
-        return CC_FAIL;
-    int status = cc_profile_parse((const char *)map.data, map.size, out, e);
-    cc_map_close(&map);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", path);
-    return status;
+    return cc_json_read_as(path, parse_root, out, e);
 }
 
 /* --- writing --- */

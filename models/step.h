@@ -15,6 +15,13 @@ enum cc_step_mode {
 };
 extern const char *const cc_step_names[];
 
+/* CC_OVERLAP with servers: in which order results come back. */
+enum cc_pulls {
+    CC_PULL_READY,  /* as they are there: that of the backward pass (Poseidon) */
+    CC_PULL_FORWARD /* as the forward pass needs them (3LC, section 2.1: TensorFlow) */
+};
+extern const char *const cc_pull_names[];
+
 enum cc_consistency {
     CC_BULK,  /* all workers wait for the slowest in every step */
     CC_STALE, /* the fastest is at most `staleness` steps ahead of the slowest */
@@ -34,7 +41,8 @@ struct cc_timing {
     double fuse_bytes;    /* messages gather tensors up to so many pushed bytes; < 0: the default:
                              the whole step (per server), or, overlapped, each tensor by itself */
     double sync_s;        /* of each message; Pipe-SGD's S */
-    int depth;            /* CC_PIPE: K, at least 1 */
+    enum cc_pulls pulls;
+    int depth;     /* CC_PIPE: K, at least 1 */
     int unlimited; /* CC_PIPE: as many processors and links as steps in flight (equation 3) */
     enum cc_consistency consistency;
     int staleness;

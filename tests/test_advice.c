@@ -147,6 +147,81 @@ static void enough_workers(void **state)
     rig_close(&r);
 }
 
+/* --- errors: one value's way through each algorithm, with variances --- */
+
+/* A partial sum of so many gradients of variance 1, each encoding of which adds its size. */
+struct part {
+    double members, error;
+};
+
+static struct part coded(struct part p)
+{
+    p.error += p.members;
+    return p;
+}
+
+static struct part plus(struct part a, struct part b)
+{
+    return (struct part){a.members + b.members, a.error + b.error};
+}
+
+static double round_a_ring(int workers)
+{
+    struct part sum = {1, 0};
+    for (int i = 1; i < workers; i++)
+        sum = plus(coded(sum), (struct part){1, 0});
+    return coded(sum).error / workers;
+}
+
+/* Those beyond the power of two hand theirs over; then hosts i and i + d exchange what they have,
+ * and what a host sends it also uses encoded; or (halving) one gives and the other keeps: the
+ * first, if the value's place has a 0 in bit d. */
+static double by_pairs(int workers, int power, bool halving, int place)
+{
+    struct part host[32];
+    for (int i = 0; i < workers; i++)
+        host[i] = (struct part){1, 0};
+    for (int i = power; i < workers; i++)
+        host[i - power] = plus(host[i - power], coded(host[i]));
+    for (int d = power / 2; d >= 1; d /= 2)
+        for (int i = 0; i < d; i++) {
+            bool first = halving && (place & d) == 0, second = halving && !first;
+            host[i] =
+                plus(first ? host[i] : coded(host[i]), second ? host[i + d] : coded(host[i + d]));
+        }
+    assert_true(host[0].members == workers);
+    bool last = halving || power < workers;
+    return (last ? coded(host[0]) : host[0]).error / workers;
+}
+
+/* Of a value in the mean. */
+static double pairs(int workers, bool halving)
+{
+    int power = 1;
+    double sum = 0;
+    while (2 * power <= workers)
+        power *= 2;
+    for (int place = 0; place < power; place++)
+        sum += by_pairs(workers, power, halving, place);
+    return sum / power;
+}
+
+static void encodings(void **state)
+{
+    (void)state;
+    const enum cc_reduction any = CC_REDUCE_DECODED;
+    for (int p = 2; p <= 17; p++) {
+        assert_near(cc_advice_encodings(CC_RING, any, CC_VIA_HOPS, p), round_a_ring(p));
+        assert_near(cc_advice_encodings(CC_RECDOUBLE, any, CC_VIA_HOPS, p), pairs(p, false));
+        assert_near(cc_advice_encodings(CC_RABENSEIFNER, any, CC_VIA_HOPS, p), pairs(p, true));
+        assert_near(cc_advice_encodings(CC_PS, any, CC_VIA_HOPS, p), 2);
+        assert_near(cc_advice_encodings(CC_RING, any, CC_VIA_ALLGATHER, p), 1);
+        assert_near(cc_advice_encodings(CC_RING, CC_REDUCE_SUM, CC_VIA_HOPS, p), 1);
+        assert_near(cc_advice_encodings(CC_SSAR_SPLIT, CC_REDUCE_PAIRS, CC_VIA_HOPS, p), 1);
+        assert_near(cc_advice_encodings(CC_MPI, any, CC_VIA_HOPS, p), 1);
+    }
+}
+
 static void errors_pass(void **state)
 {
     (void)state;
@@ -162,9 +237,9 @@ static void errors_pass(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pays_below),  cmocka_unit_test(pays_always_or_never),
-        cmocka_unit_test(pays_from),   cmocka_unit_test(enough_workers),
-        cmocka_unit_test(errors_pass),
+        cmocka_unit_test(pays_below), cmocka_unit_test(pays_always_or_never),
+        cmocka_unit_test(pays_from),  cmocka_unit_test(enough_workers),
+        cmocka_unit_test(encodings),  cmocka_unit_test(errors_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,6 +94,11 @@ static void by_hand(void **state)
                                  {cost_of(1, 5, 1, 4, 1), 0, 0, CC_EVERY_SERVER}};
     double scratch[8];
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, scratch), 21, 1e-12, "by hand");
+    /* From the first layer on: tensor 0 is back at 19, as before it; tensor 1: pull 18-22, decode
+     * 22-23, forward 23-24. */
+    struct cc_timing forward = t;
+    forward.pulls = CC_PULL_FORWARD;
+    close_to(cc_step_overlap(&forward, ship, 2, share, 2, 1, scratch), 24, 1e-12, "forward");
     /* To a server each: the worker's port out is the same (8-13), but nothing else waits: no
      * difference with these costs, but with a port out that is five times as fast there is:
      *   tensor 1: encode 2-3, in 3-8, server 8-9, back 9-13, decode 13-14
@@ -185,6 +190,8 @@ static double played(const struct cc_timing *t, const struct cc_shipment *ship, 
         job[8 * m + DOWN].after[0] = -1;
         job[8 * m + DOWN].with = 8 * m + OUT;
         job[8 * m + DECODER].after[1] = 8 * m + OUT;
+        for (int s = OUT; s < STATIONS && t->pulls == CC_PULL_FORWARD; s++)
+            job[8 * m + s].message = n - 1 - m;
         /* The forward pass goes the other way. */
         job[8 * n + m] =
             (struct job){.station = COMPUTE,
@@ -231,8 +238,11 @@ static void overlapped(void **state)
         }
         for (unsigned i = 0; i < N; i++)
             share[i] /= sum;
-        close_to(cc_step_overlap(&t, ship, N, share, N, 1, scratch), played(&t, ship, N, share),
-                 1e-12, "overlapped");
+        for (int pulls = CC_PULL_READY; pulls <= CC_PULL_FORWARD; pulls++) {
+            t.pulls = (enum cc_pulls)pulls;
+            close_to(cc_step_overlap(&t, ship, N, share, N, 1, scratch), played(&t, ship, N, share),
+                     1e-12, cc_pull_names[pulls]);
+        }
     }
 }
 

@@ -1,0 +1,163 @@
+#include "cmd/forecast.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+
+/* --- opening --- */
+
+static int make_parcels(struct cc_forecast *f, struct cc_error *e)
+{
+    const struct cc_net *net = f->cluster.net;
+    const struct cc_coder *raw = &f->coders.raw;
+    f->parcels = cc_alloc0(f->args->schemes.count * sizeof *f->parcels, e);
+    if (f->parcels == NULL || cc_parcels_make(net, raw, raw, 0, &f->raw, e) != CC_OK)
+        return CC_FAIL;
+    for (size_t i = 0; i < f->args->schemes.count; i++)
+        if (cc_parcels_make(net, &f->coders.coder[i], raw, f->cluster.min_size, &f->parcels[i],
+                            e) != CC_OK)
+            return CC_FAIL;
+    return CC_OK;
+}
+
+int cc_forecast_open(struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
+{
+    *out = (struct cc_forecast){.args = args};
+    int status = cc_cluster_args_parse(args, &out->cluster, e);
+    if (status == CC_OK && args->schemes.count == 0)
+        status = cc_spec_list_parse("all", &args->schemes, e);
+    if (status == CC_OK)
+        status = cc_coders_open(args, &args->schemes, &out->coders, e);
+    return status == CC_OK ? make_parcels(out, e) : status;
+}
+
+void cc_forecast_close(struct cc_forecast *f)
+{
+    for (size_t i = 0; f->parcels != NULL && i < f->args->schemes.count; i++)
+        cc_parcels_free(&f->parcels[i]);
+    free(f->parcels);
+    cc_parcels_free(&f->raw);
+    cc_predictor_free(&f->predictor);
+    cc_coders_free(&f->coders);
+    cc_cluster_args_free(&f->cluster);
+}
+
+/* --- settings --- */
+
+struct each {
+    struct cc_forecast *f;
+    int (*call)(void *arg, const struct cc_setting *s, struct cc_error *e);
+    void *arg;
+};
+
+static int complete(void *arg, const struct cc_setting *given, struct cc_error *e)
+{
+    const struct each *each = arg;
+    struct cc_setting s = *given;
+    s.cluster.reduce_byte_s = cc_coders_reduce_byte_s(&each->f->coders, (double)s.net->values);
+    return each->call(each->arg, &s, e);
+}
+
+int cc_forecast_each(struct cc_forecast *f,
+                     int (*call)(void *arg, const struct cc_setting *s, struct cc_error *e),
+                     void *arg, struct cc_error *e)
+{
+    struct each each = {.f = f, .call = call, .arg = arg};
+    return cc_cluster_args_each(&f->cluster, complete, &each, e);
+}
+
+/* --- rows --- */
+
+void cc_forecast_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        cc_record_number(r, row, columns[i].key, columns[i].value);
+}
+
+static void setting_numbers(struct cc_record *r, size_t row, const struct cc_setting *s)
+{
+    const struct cc_number_column all[] = {
+        {"values", (double)s->net->values},
+        {"workers", s->cluster.workers},
+        {"servers", s->exchange == CC_PS ? (double)s->cluster.servers : NAN},
+        {"bw_bps", s->link.bw_bps},
+        {"latency_s", s->link.latency_s}};
+    cc_forecast_numbers(r, row, all, sizeof all / sizeof all[0]);
+}
+
+static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_setting *s,
+                               const struct cc_prediction *p, double fp32_step_s)
+{
+    const struct cc_number_column all[] = {
+        {"payload_bytes", p->payload_bytes},
+        {"bits_per_value", p->bits_push},
+        {"ratio", 32 / p->bits_push},
+        {"bits_push", p->bits_push},
+        {"bits_pull", p->bits_pull},
+        {"compute_s", p->compute_s},
+        {"codec_s", p->codec_s},
+        {"comm_s", p->comm_s},
+        {"step_s", p->step_s},
+        {"step_s_sd", s->timing.straggler != CC_STEADY ? p->step_sd : NAN},
+        {"speedup", fp32_step_s / p->step_s}};
+    cc_forecast_numbers(r, row, all, sizeof all / sizeof all[0]);
+}
+
+size_t cc_forecast_row(struct cc_forecast *f, size_t scheme, const struct cc_setting *s,
+                       const struct cc_prediction *p, double fp32_step_s, struct cc_error *e)
+{
+    struct cc_record *r = &f->args->record;
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"scheme", f->args->schemes.item[scheme]->name},
+                 {"net", s->net->name},
+                 {"exchange", cc_exchange_names[s->exchange]},
+                 {"mode", cc_step_names[s->timing.mode]},
+                 {"link", s->link.name},
+                 {"bottleneck", p != NULL ? cc_bottleneck_names[p->bottleneck] : NULL}};
+    size_t row = cc_record_add(r, e);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && row != SIZE_MAX; i++)
+        if (texts[i].text != NULL &&
+            cc_record_text(r, row, texts[i].key, texts[i].text, e) != CC_OK)
+            return SIZE_MAX;
+    if (row == SIZE_MAX)
+        return row;
+    setting_numbers(r, row, s);
+    if (p != NULL)
+        prediction_numbers(r, row, s, p, fp32_step_s);
+    return row;
+}
+
+/* --- notes --- */
+
+static int note_profile(struct cc_forecast *f, struct cc_error *e)
+{
+    const struct cc_profile *p = &f->coders.profile;
+    struct cc_record *r = &f->args->record;
+    int status = cc_record_note(r, e, "codec profile: %s (%s, %s, %s, %s)", f->coders.source,
+                                p->trace, p->cpu, p->isa, p->time);
+    if (status == CC_OK && f->coders.raw_given)
+        status = cc_record_note(r, e,
+                                "the profile has no fp32: it is taken as 32 bits a value that "
+                                "cost no codec time");
+    return status;
+}
+
+int cc_forecast_sources(struct cc_forecast *f, struct cc_error *e)
+{
+    const struct cc_net *net = f->cluster.net;
+    struct cc_record *r = &f->args->record;
+    int status = note_profile(f, e);
+    if (status != CC_OK || cc_arg(f->args, "compute") != NULL)
+        return status;
+    if (net->compute_s > 0)
+        return cc_record_note(r, e, "compute time: %.4g ms, the preset of %s (%s)",
+                              1e3 * net->compute_s, net->name, net->compute_source);
+    return cc_record_note(
+        r, e,
+        "compute time: 0, as %s has no preset; with a real one, speedups are smaller: "
+        "give --compute",
+        net->name);
+}

@@ -1,0 +1,27 @@
+/* Files carried inside the program. */
+#ifndef CC_MODELS_EMBED_H
+#define CC_MODELS_EMBED_H
+
+#include <stddef.h>
+
+/* At file scope: the bytes of a file, by its path from the top of the source tree. */
+#define CC_EMBED(symbol, path)                                                                     \
+    __asm__(".section .rodata\n" #symbol "_begin: .incbin \"" path "\"\n" #symbol                  \
+            "_end: .byte 0\n.previous\n");                                                         \
+    extern const char symbol##_begin[], symbol##_end[]
+
+/* The same as a value, where it was embedded. */
+struct cc_embedded {
+    const char *begin, *end;
+};
+#define CC_EMBEDDED(symbol)                                                                        \
+    {                                                                                              \
+        symbol##_begin, symbol##_end                                                               \
+    }
+
+static inline size_t cc_embedded_size(const struct cc_embedded *f)
+{
+    return (size_t)(f->end - f->begin);
+}
+
+#endif
