@@ -231,6 +231,12 @@ static bool best_if(struct advise *a, const struct cc_setting *changed, struct c
     return found;
 }
 
+/* An exchange made for pairs is none for floats, though it takes them. */
+static bool out_of_place(const struct advise *a, enum cc_exchange x, const struct candidate *c)
+{
+    return x >= CC_SSAR_RECDOUBLE && a->forecast.parcels[c->scheme].reduction != CC_REDUCE_PAIRS;
+}
+
 /* The exchange under which the fastest scheme is fastest, if that is worth it. */
 static int note_exchange(struct advise *a, const struct cc_setting *s, double step_s,
                          struct cc_error *e)
@@ -241,7 +247,8 @@ static int note_exchange(struct advise *a, const struct cc_setting *s, double st
     char text[32], error[96];
     for (int x = 0; cc_exchange_names[x] != NULL; x++) {
         changed.exchange = (enum cc_exchange)x;
-        if (x == (int)s->exchange || !best_if(a, &changed, &c) || c.p.step_s >= best.p.step_s)
+        if (x == (int)s->exchange || !best_if(a, &changed, &c) || c.p.step_s >= best.p.step_s ||
+            out_of_place(a, changed.exchange, &c))
             continue;
         best = c;
         found = x;

@@ -60,7 +60,7 @@ void cc_forecast_close(struct cc_forecast *f);
 
 /* cc_cluster_args_each, the settings complete with what adding costs on this machine. */
 int cc_forecast_each(struct cc_forecast *f,
-                     int (*each)(void *arg, const struct cc_setting *s, struct cc_error *e),
+                     int (*call)(void *arg, const struct cc_setting *s, struct cc_error *e),
                      void *arg, struct cc_error *e);
 
 /* A new row with the columns above, payload_bytes among them. `p` is NULL if nothing could be

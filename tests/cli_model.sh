@@ -59,6 +59,10 @@ python3 -c "
 import json
 s, o, p = [json.load(open(f))['rows'][0]['step_s'] for f in ('sequential.json', 'overlap.json', 'pipe.json')]
 assert s > o >= 1.33 and s > p >= 1.33, (s, o, p)" || bad 'modes'
+q 0 $m --bw 100mbps --scheme int8 --mode overlap --pulls forward --format json
+json 'json.load(open("overlap.json"))["rows"][0]["step_s"] < d["rows"][0]["step_s"] < json.load(open("sequential.json"))["rows"][0]["step_s"]'
+t 2 $m --pulls later
+err '--pulls later: it is one of ready, forward'
 q 0 $m --bw 100mbps --scheme int8 --mode pipe --depth 1 --format json
 json 'd["rows"][0]["step_s"] == json.load(open("sequential.json"))["rows"][0]["step_s"]'
 q 0 $m --scheme int8 --servers 4 --placement lpt --mode overlap --fuse 1M --format json
