@@ -40,8 +40,8 @@ static const struct cc_option options[] = {
      .value = "N",
      .def = "10 or more",
      .help =
-         "time each scheme N times; by default at least 10 times (5 with --profile-out), and up "
-         "to 100 while --time lasts"},
+         "time each scheme N times; by default at least 10 times (5 with --profile-out, 20 where "
+         "memory's limit is measured too), and up to 100 while --time lasts"},
     {.name = "discard",
      .value = "N",
      .def = "1, or 3",

@@ -17,7 +17,7 @@ void *cc_alloc(size_t bytes, struct cc_error *e)
     void *p = NULL;
     size_t align = bytes > 2 * HUGE_PAGE ? HUGE_PAGE : CC_ALIGN;
     if (bytes <= SIZE_MAX - align) {
-        size_t rounded = (bytes + align) / align * align;
+        size_t rounded = (bytes / align + (bytes % align != 0 || bytes == 0)) * align;
         p = aligned_alloc(align, rounded);
         if (p != NULL && align == HUGE_PAGE)
             (void)madvise(p, rounded, MADV_HUGEPAGE);

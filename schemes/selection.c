@@ -360,9 +360,9 @@ static int sweep(struct sweep *s, const struct cc_context *ctx, size_t *count, b
     for (int p = 0; p < s->parts; p++) {
         size_t begin = cc_part_begin(n, s->parts, p, CC_SELECT_BLOCK);
         uint8_t *values = s->values + sizeof(float) * cc_part_begin(s->room, s->parts, p, 1);
-        if (*whole)
+        if (*whole && s->part[p].count > 0)
             memmove(s->values + sizeof(float) * to, values, sizeof(float) * s->part[p].count);
-        else if (s->clear)
+        else if (!*whole && s->clear)
             restore_block(s->from, s->bits + begin / 8, begin, s->part[p].packed - begin, values);
         to += s->part[p].count;
     }
