@@ -47,8 +47,9 @@ CC_KERNELS(k_memory)
 /* That of the machine's best instruction set, whatever COMMCOMP_ISA says. */
 const struct k_memory *cc_memory_best(void);
 
-/* Whether a tensor of so many values is too large for the cache: twice what the cache holds, so that
- * no part that happens to stay there matters. Then memory limits a codec's speed, and is measured as well. */
+/* Whether a tensor of so many values is too large for the cache: twice what the cache holds, so
+ * that no part that happens to stay there matters. Then memory limits a codec's speed, and is
+ * measured as well. */
 bool cc_memory_limits(size_t values);
 
 /* Empties the caches of everything else, by reading twice as much as they hold. Each call on such a
