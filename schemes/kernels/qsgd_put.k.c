@@ -147,7 +147,7 @@ static void codes_exactly(const struct cc_qsgd_form *f, const float *x, float no
  * Here a is x * (s / norm), also rounded twice: both are within two units in the last place of the
  * real number, so within 4 s of one another, and cutting off instead of rounding up costs another
  * 1. Where the sum is so near to a multiple of 2^24 that it matters, the piece is done again by the
- * definition: with s = 7, a bucket of 512 in 500. */
+ * definition: with s = 7, a bucket of 512 in some 300. */
 #if defined(__AVX2__)
 #define FAST
 
