@@ -1,7 +1,6 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "models/paper.h"
 
@@ -14,8 +13,8 @@ static void solve(struct cc_paper *p)
     if (p->fitted > 0 && p->rows * p->columns > 4)
         return;
     if (cc_paper_solve(p, &e) != CC_OK) {
-        if (e.text[0] == '\0' || strstr(e.text, "--bw:") != NULL)
-            abort(); /* no reason, or one about an option that nobody gave */
+        if (e.text[0] == '\0')
+            abort(); /* a refusal without a reason */
         return;
     }
     for (size_t r = 0; r < p->rows; r++)
