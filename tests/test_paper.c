@@ -11,10 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cjson/cJSON.h>
-
 #include "models/paper.h"
-#include "tests/lib/scratch.h"
 
 static void assert_near(double a, double b, double tolerance)
 {
@@ -491,102 +488,6 @@ static void unsolved(void **state)
     }
 }
 
-/* A built-in table with the first such text of it replaced, as its user might; free it. */
-static char *changed(const char *table, const char *from, const char *to)
-{
-    struct cc_paper *p = open_table(table);
-    char *whole = cJSON_PrintUnformatted(p->json), *at = whole != NULL ? strstr(whole, from) : NULL;
-    cc_paper_free(p);
-    if (at == NULL)
-        fail_msg("%s has no %s", table, from);
-    size_t before = (size_t)(at - whole), cap = strlen(whole) + strlen(to) + 1;
-    char *out = malloc(cap);
-    assert_non_null(out);
-    (void)snprintf(out, cap, "%.*s%s%s", (int)before, whole, to, at + strlen(from));
-    free(whole);
-    return out;
-}
-
-static void numbers_and_names(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *table, *from, *to, *says;
-    } bad[] = {
-        {"thesis-placement", "\"given\",\"value\":4", "\"given\",\"value\":0",
-         "constant \"machines\": formula 'placement': \"machines\" is a whole number from 1 to "
-         "4096, not 0"},
-        {"thesis-placement", "\"given\",\"value\":4", "\"given\",\"value\":3.5",
-         "whole number from 1 to 4096, not 3.5"},
-        {"thesis-placement", "\"given\",\"value\":4", "\"given\",\"value\":1e10", "not 1e+10"},
-        {"thesis-placement", "\"given\",\"value\":4", "\"fitted\",\"min\":1,\"max\":9",
-         "a whole number, which cannot be fitted"},
-        {"thesis-placement", "\"lpt_more_even\"", "\"foo\"",
-         "column \"the heuristic is more even than round-robin\": formula 'placement': quantity "
-         "\"foo\" is unknown; there are split_slowest, "},
-        {"thesis-placement", "\"lpt_faster\"", "\"lpt_fastre\"", "did you mean \"lpt_faster\"?"},
-        {"thesis-combined", "\"given\",\"value\":4", "\"given\",\"value\":1",
-         "\"machines\" is a whole number from 2 to 4096, not 1"},
-        {"thesis-combined", "\"given\",\"value\":4", "\"given\",\"value\":0",
-         "\"machines\" is a whole number from 2 to 4096, not 0"},
-        {"thesis-combined", "\"given\",\"value\":1,", "\"given\",\"value\":0,",
-         "\"gbps\" is a number from 1e-30 to 1e+30, not 0"},
-        {"sparcml-table2", "\"dataset\":0", "\"dataset\":2",
-         "row \"Piz Daint, Webspam, LR, 32 nodes\": formula 'sparse-pass': \"dataset\" is a whole "
-         "number from 0 to 1, not 2"},
-        {"sparcml-table2", "\"network\":1", "\"network\":1e9", "from 0 to 3, not 1e+09"},
-        {"sparcml-table2", "\"network\":1", "\"network\":9", "from 0 to 3, not 9"},
-        {"sparcml-table2", "\"workers\":32", "\"workers\":0", "from 1 to 1000000, not 0"},
-        {"sparcml-table2", "\"workers\":32,", "", "needs \"workers\""},
-        {"3lc-table1", "\"bits\":8", "\"bits\":8,\"bitz\":8",
-         "row \"8-bit int\": formula 'shared-port': input \"bitz\" is unknown: did you mean "
-         "\"bits\"?"},
-        {"3lc-table1", "\"mbps\":10}", "\"mbsp\":10}", "column \"10 Mbps\": "},
-        {"3lc-table1", "\"speedup\"", "\"foo\"", "quantity \"foo\" is unknown"},
-        {"qsgd-section5", "\"comm_speedup\"", "\"banana\"", "there are comm_speedup, speedup"},
-    };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        struct cc_paper *p;
-        struct cc_error e;
-        char *text = changed(bad[i].table, bad[i].from, bad[i].to);
-        if (cc_paper_parse(text, strlen(text), &p, &e) != CC_OK)
-            fail_msg("%s", e.text);
-        assert_int_equal(cc_paper_solve(p, &e), CC_FAIL);
-        assert_says(&e, bad[i].says);
-        cc_paper_free(p);
-        free(text);
-    }
-}
-
-/* What is wrong with a file's numbers names the file. */
-static void names_the_file(void **state)
-{
-    struct cc_paper *p = NULL;
-    struct cc_error e;
-    char *text = changed("thesis-combined", "\"given\",\"value\":4", "\"given\",\"value\":1");
-    const char *path = scratch_write(state, "mine.json", text, strlen(text));
-    assert_int_equal(cc_paper_open(path, &p, &e), CC_OK);
-    assert_int_equal(cc_paper_solve(p, &e), CC_FAIL);
-    assert_says(&e, "mine.json: constant \"machines\"");
-    assert_null(strstr(e.text, "--bw"));
-    cc_paper_free(p);
-    free(text);
-}
-
-/* "averages": 0 is as good as none. */
-static void flags(void **state)
-{
-    (void)state;
-    struct cc_paper *p, *same = solved("3lc-table1");
-    char *text = changed("3lc-table1", "\"bits\":8", "\"bits\":8,\"averages\":0");
-    p = made(text);
-    for (size_t i = 0; i < p->columns; i++)
-        assert_true(p->row[0].model[i] == same->row[0].model[i]);
-    cc_paper_free(p);
-    cc_paper_free(same);
-    free(text);
-}
-
 #define COLUMNS        "\"columns\":[{\"name\":\"a\",\"quantity\":\"q\"}],"
 #define CONSTANT(text) HEAD("amdahl") "\"constants\":[" text "]," COLUMNS "\"rows\":[]}"
 #define ROW(text)      HEAD("amdahl") COLUMNS "\"rows\":[" text "]}"
@@ -646,22 +547,13 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_printed),
-        cmocka_unit_test(errors),
-        cmocka_unit_test(known_fit),
-        cmocka_unit_test(shared_port),
-        cmocka_unit_test(zero_runs),
-        cmocka_unit_test(sparse_pass),
-        cmocka_unit_test(pipeline),
-        cmocka_unit_test(low_precision),
-        cmocka_unit_test(gpu_sum),
-        cmocka_unit_test(combined),
-        cmocka_unit_test(finds_constants),
-        cmocka_unit_test(unsolved),
+        cmocka_unit_test(as_printed),      cmocka_unit_test(errors),
+        cmocka_unit_test(known_fit),       cmocka_unit_test(shared_port),
+        cmocka_unit_test(zero_runs),       cmocka_unit_test(sparse_pass),
+        cmocka_unit_test(pipeline),        cmocka_unit_test(low_precision),
+        cmocka_unit_test(gpu_sum),         cmocka_unit_test(combined),
+        cmocka_unit_test(finds_constants), cmocka_unit_test(unsolved),
         cmocka_unit_test(refuses),
-        cmocka_unit_test(numbers_and_names),
-        cmocka_unit_test(flags),
-        cmocka_unit_test_setup_teardown(names_the_file, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
