@@ -47,6 +47,7 @@ void cc_paper_free(struct cc_paper *p)
     free(p->assumption);
     free(p->limit);
     cJSON_Delete(p->json);
+    free(p->file);
     free(p);
 }
 
@@ -93,8 +94,8 @@ static int get_inputs(const cJSON *object, struct cc_paper_inputs *out, struct c
     if (out->item == NULL)
         return cc_fail(e, "out of memory");
     for (const cJSON *c = inputs->child; c != NULL; c = c->next) {
-        if (!cJSON_IsNumber(c) || !(fabs(c->valuedouble) <= 1e30))
-            return cc_fail(e, "\"inputs\": \"%.60s\" is not a number up to 1e30", c->string);
+        if (!cJSON_IsNumber(c) || !(c->valuedouble >= 0 && c->valuedouble <= 1e30))
+            return cc_fail(e, "\"inputs\": \"%.60s\" is not a number from 0 to 1e30", c->string);
         out->item[out->count++] = (struct cc_paper_input){c->string, c->valuedouble};
     }
     return CC_OK;
@@ -281,6 +282,21 @@ int cc_paper_parse(const char *text, size_t length, struct cc_paper **out, struc
     return cc_json_parse_as(text, length, parse_root, out, e);
 }
 
+static int read_file(const char *path, struct cc_paper **out, struct cc_error *e)
+{
+    struct cc_paper *p;
+    int status = cc_json_read_as(path, parse_root, &p, e);
+    if (status != CC_OK)
+        return status;
+    p->file = strdup(path);
+    if (p->file == NULL) {
+        cc_paper_free(p);
+        return cc_fail(e, "out of memory");
+    }
+    *out = p;
+    return CC_OK;
+}
+
 int cc_paper_open(const char *name, struct cc_paper **out, struct cc_error *e)
 {
     for (size_t i = 0; cc_paper_names[i] != NULL; i++)
@@ -288,7 +304,7 @@ int cc_paper_open(const char *name, struct cc_paper **out, struct cc_error *e)
             return cc_paper_parse(builtin[i].begin, cc_embedded_size(&builtin[i]), out, e);
     size_t n = strlen(name);
     if (n > 5 && strcmp(name + n - 5, ".json") == 0)
-        return cc_json_read_as(name, parse_root, out, e);
+        return read_file(name, out, e);
     const char *near = cc_nearest(name, cc_paper_names);
     if (near != NULL)
         return cc_usage(e, "table '%.80s' is not known: did you mean '%s'?", name, near);

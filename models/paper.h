@@ -52,6 +52,7 @@ struct cc_paper_constant {
 
 struct cc_paper {
     void *json; /* owns all texts */
+    char *file; /* where it was read from; NULL: not from a file */
     const char *id, *paper, *reference, *place, *caption;
     const char *formula;              /* which of the program's */
     const char *model;                /* what it computes, in words */
@@ -73,7 +74,8 @@ int cc_paper_open(const char *name, struct cc_paper **out, struct cc_error *e);
 int cc_paper_parse(const char *text, size_t length, struct cc_paper **out, struct cc_error *e);
 void cc_paper_free(struct cc_paper *p);
 
-/* Fits what is to be fitted, by least squares of log(model / figure), and fills the models. */
+/* Refuses names and quantities that the formula does not know, and numbers that it cannot take.
+ * Then fits what is to be fitted, by least squares of log(model / figure), and fills the models. */
 int cc_paper_solve(struct cc_paper *p, struct cc_error *e);
 
 /* The built-in tables' names, ending with NULL. */

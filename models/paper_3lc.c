@@ -19,7 +19,7 @@ int cc_formula_shared_port(struct cc_paper_case *c, double *out, struct cc_error
 {
     (void)e;
     *out = step_time(c, cc_case(c, "baseline_bits"), 0) /
-           step_time(c, cc_case(c, "bits"), cc_case_has(c, "averages"));
+           step_time(c, cc_case(c, "bits"), cc_case_flag(c, "averages"));
     return CC_OK;
 }
 

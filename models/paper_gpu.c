@@ -44,9 +44,9 @@ int cc_formula_pipeline(struct cc_paper_case *c, double *out, struct cc_error *e
         *out = 2 * workers / (2 * (workers - 1) / workers);
         return CC_OK;
     }
-    double comm = cc_case(c, cc_case_has(c, "convex")         ? "convex_comm"
-                             : cc_case_has(c, "slow_to_gain") ? "low_comm"
-                                                              : "high_comm");
+    double comm = cc_case(c, cc_case_flag(c, "convex")         ? "convex_comm"
+                             : cc_case_flag(c, "slow_to_gain") ? "low_comm"
+                                                               : "high_comm");
     double small = comm / cc_case(c, "gain");
     double ps = 1 + servers * comm, sync = cc_pipe_sync(0, 1, comm);
     double pipe = cc_pipe_limited(0, 1, comm, 2), pipe_small = cc_pipe_limited(0, 1, small, 2);

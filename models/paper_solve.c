@@ -6,21 +6,6 @@
 #include "models/fit.h"
 #include "models/paper_formula.h"
 
-const struct cc_paper_formula cc_paper_formulas[] = {
-    {"shared-port", cc_formula_shared_port},
-    {"zero-runs", cc_formula_zero_runs},
-    {"traffic", cc_formula_traffic},
-    {"gpu-sum", cc_formula_gpu_sum},
-    {"amdahl", cc_formula_amdahl},
-    {"pipeline", cc_formula_pipeline},
-    {"sparse-pass", cc_formula_sparse_pass},
-    {"low-precision", cc_formula_low_precision},
-    {"sparse-order", cc_formula_sparse_order},
-    {"placement", cc_formula_placement},
-    {"combined", cc_formula_combined},
-    {NULL, NULL},
-};
-
 static const double *find_input(const struct cc_paper_inputs *inputs, const char *name)
 {
     for (size_t i = 0; i < inputs->count; i++)
@@ -49,9 +34,21 @@ double cc_case(struct cc_paper_case *c, const char *name)
     return NAN;
 }
 
+int cc_case_whole(struct cc_paper_case *c, const char *name)
+{
+    double v = cc_case(c, name);
+    return isnan(v) ? 1 : (int)v;
+}
+
 int cc_case_has(const struct cc_paper_case *c, const char *name)
 {
     return find(c, name) != NULL;
+}
+
+int cc_case_flag(const struct cc_paper_case *c, const char *name)
+{
+    const double *v = find(c, name);
+    return v != NULL && *v != 0;
 }
 
 int cc_case_is(const struct cc_paper_case *c, const char *quantity)
@@ -81,7 +78,7 @@ static int figure(struct work *w, size_t row, size_t column, double *out, struct
     else if (status == CC_OK && !isfinite(*out))
         status = cc_fail(e, "the formula '%s' gives no number", w->formula->name);
     if (status != CC_OK)
-        cc_error_in(e, "%s: row \"%s\", column \"%s\"", w->p->id, w->p->row[row].name,
+        cc_error_in(e, "row \"%.60s\", column \"%.60s\"", w->p->row[row].name,
                     w->p->column[column].name);
     return status;
 }
@@ -122,7 +119,7 @@ static int fit(struct work *w, struct cc_error *e)
     double value[CC_FIT_MOST] = {0}, rms;
     size_t n = 0, k = 0;
     if (p->fitted > CC_FIT_MOST)
-        return cc_fail(e, "%s: more than %d constants to be fitted", p->id, CC_FIT_MOST);
+        return cc_fail(e, "more than %d constants to be fitted", CC_FIT_MOST);
     for (size_t i = 0; i < p->constants; i++)
         if (p->constant[i].origin == CC_FITTED)
             constant[k++] = (struct cc_fit_constant){p->constant[i].min, p->constant[i].max, 0, 0};
@@ -134,10 +131,8 @@ static int fit(struct work *w, struct cc_error *e)
         cc_error_set(e, "%s", w->e.text);
         return w->status;
     }
-    if (status != CC_OK) {
-        cc_error_in(e, "%s", p->id);
+    if (status != CC_OK)
         return status;
-    }
     for (size_t i = 0; i < k; i++)
         value[i] = constant[i].value;
     set_constants(p, value);
@@ -170,13 +165,15 @@ static int evaluate(struct work *w, struct cc_error *e)
     return CC_OK;
 }
 
-int cc_paper_solve(struct cc_paper *p, struct cc_error *e)
+static int solve(struct cc_paper *p, struct cc_error *e)
 {
     struct work w = {.p = p, .formula = cc_paper_formulas, .status = CC_OK};
     while (w.formula->name != NULL && strcmp(w.formula->name, p->formula) != 0)
         w.formula++;
     if (w.formula->name == NULL)
-        return cc_fail(e, "%s: there is no formula '%.60s'", p->id, p->formula);
+        return cc_fail(e, "there is no formula '%.60s'; docs/papers.md lists them", p->formula);
+    if (cc_paper_check(p, w.formula, e) != CC_OK)
+        return CC_FAIL;
     w.predictor = calloc(p->rows, sizeof *w.predictor);
     if (w.predictor == NULL)
         return cc_fail(e, "out of memory");
@@ -187,4 +184,13 @@ int cc_paper_solve(struct cc_paper *p, struct cc_error *e)
         cc_predictor_free(&w.predictor[i]);
     free(w.predictor);
     return status;
+}
+
+int cc_paper_solve(struct cc_paper *p, struct cc_error *e)
+{
+    int status = solve(p, e);
+    if (status == CC_OK)
+        return CC_OK;
+    cc_error_in(e, "%.200s", p->file != NULL ? p->file : p->id);
+    return CC_FAIL; /* whatever a formula called: the file is wrong, not the command line */
 }

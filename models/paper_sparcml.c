@@ -20,8 +20,7 @@ static double comm(enum cc_exchange x, const struct cc_cluster *cluster, const s
 
 static double pick(struct cc_paper_case *c, const char *which, const char *const *names)
 {
-    double i = cc_case(c, which);
-    return i >= 0 ? cc_case(c, names[(size_t)i]) : NAN;
+    return cc_case_has(c, which) ? cc_case(c, names[cc_case_whole(c, which)]) : cc_case(c, which);
 }
 
 /* Table 2: a pass over the data is samples / (1000 P) exchanges; what is not communication in the
@@ -33,7 +32,7 @@ int cc_formula_sparse_pass(struct cc_paper_case *c, double *out, struct cc_error
     static const char *const datasets[] = {"webspam_pairs", "url_pairs"};
     (void)e;
     struct cc_cluster cluster = {
-        .workers = (int)cc_case(c, "workers"), .overlap = CC_UNION_SAME, .dense_bits = VALUE_BITS};
+        .workers = cc_case_whole(c, "workers"), .overlap = CC_UNION_SAME, .dense_bits = VALUE_BITS};
     struct cc_link link = {.bw_bps = 1e9 * pick(c, "network", networks),
                            .latency_s = pick(c, "network", latencies)};
     double n = cc_case(c, "values"), pairs = pick(c, "dataset", datasets);
@@ -60,7 +59,7 @@ int cc_formula_low_precision(struct cc_paper_case *c, double *out, struct cc_err
         return cc_fail(e, "it needs a net");
     double n = (double)c->row->net->values, bits = cc_case(c, "bits") + 32 / cc_case(c, "bucket");
     struct cc_cluster cluster = {
-        .workers = (int)cc_case(c, "workers"), .overlap = CC_UNION_EXPECTED, .dense_bits = bits};
+        .workers = cc_case_whole(c, "workers"), .overlap = CC_UNION_EXPECTED, .dense_bits = bits};
     struct cc_link link = {.bw_bps = 1e9 * cc_case(c, "gbps"),
                            .latency_s = cc_case(c, "latency_s")};
     double dense = comm(CC_RABENSEIFNER, &cluster, &link, n, VALUE_BITS, 0);
@@ -77,7 +76,7 @@ int cc_formula_low_precision(struct cc_paper_case *c, double *out, struct cc_err
 int cc_formula_sparse_order(struct cc_paper_case *c, double *out, struct cc_error *e)
 {
     (void)e;
-    struct cc_cluster cluster = {.workers = (int)cc_case(c, "workers"),
+    struct cc_cluster cluster = {.workers = cc_case_whole(c, "workers"),
                                  .overlap = CC_UNION_EXPECTED,
                                  .dense_bits = VALUE_BITS};
     struct cc_link link = {.bw_bps = 1e9 * cc_case(c, "gbps"),

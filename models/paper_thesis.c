@@ -51,7 +51,7 @@ int cc_formula_placement(struct cc_paper_case *c, double *out, struct cc_error *
     if (c->row->net == NULL)
         return cc_fail(e, "it needs a net");
     for (int i = 0; i < 3; i++) {
-        bytes[i] = busiest(c->row->net, (enum cc_placement)i, (int)cc_case(c, "machines"),
+        bytes[i] = busiest(c->row->net, (enum cc_placement)i, cc_case_whole(c, "machines"),
                            cc_case(c, "message_bytes"), &imbalance[i], e);
         if (isnan(bytes[i]))
             return CC_FAIL;
@@ -81,9 +81,9 @@ static int predict(struct cc_paper_case *c, const struct cc_setting *s, double b
 
 static void set_cluster(struct cc_paper_case *c, struct cc_setting *s)
 {
-    double machines = cc_case(c, "machines");
+    int machines = cc_case_whole(c, "machines");
     cc_setting_defaults(c->row->net, s);
-    s->cluster.workers = s->cluster.servers = (int)machines;
+    s->cluster.workers = s->cluster.servers = machines;
     s->placement = CC_LPT;
     /* What a machine sends to itself does not pass its port. */
     s->link.bw_bps = 1e9 * cc_case(c, "gbps") * machines / (machines - 1);

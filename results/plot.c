@@ -150,6 +150,20 @@ static bool varies(const struct cc_sheet *s, const char *key)
     return false;
 }
 
+/* Why no plot is possible: a column that one is made of is empty, or there is none. */
+static int nothing(const struct cc_sheet *s, struct cc_error *e)
+{
+    static const char *const keys[] = {"speedup", "step_s", "nmse_cumulative", "encode_roofline"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (s->rows > 0 && cc_sheet_column(s, keys[i]) != CC_NO_COLUMN && !has_number(s, keys[i]))
+            return cc_fail(e, "%s: nothing to plot: its column '%s' holds no finite number",
+                           s->path, keys[i]);
+    return cc_fail(e,
+                   "%s: nothing to plot: it has neither speedup over several bw_bps, nor step_s "
+                   "and comm_s, nor nmse_cumulative, nor encode_roofline",
+                   s->path);
+}
+
 int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_error *e)
 {
     if (has_number(s, "speedup") && varies(s, "bw_bps"))
@@ -165,10 +179,7 @@ int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_er
     else if (has_number(s, "encode_roofline"))
         *out = CC_PLOT_ROOFLINE;
     else
-        return cc_fail(e,
-                       "%s: nothing to plot: it has neither speedup and bw_bps, nor step_s and "
-                       "comm_s, nor ratio and nmse_cumulative, nor encode_roofline",
-                       s->path);
+        return nothing(s, e);
     return CC_OK;
 }
 
@@ -495,6 +506,16 @@ static int check_amount(const struct maker *m)
     return CC_OK;
 }
 
+/* Whether some bar is not as long as its step: parts overlap, or workers wait. */
+static bool not_sums(const struct cc_figure *f)
+{
+    for (size_t i = 0; i < f->panels; i++)
+        for (size_t k = 0; k < f->series_count; k++)
+            if (f->panel[i].of[k].count > 0 && !isnan(f->panel[i].of[k].total))
+                return f->shape == CC_STACKED;
+    return false;
+}
+
 static int finish(struct maker *m)
 {
     struct cc_figure *f = m->f;
@@ -504,6 +525,8 @@ static int finish(struct maker *m)
         status = order_lines(m);
     if (status != CC_OK)
         return status;
+    if (not_sums(f))
+        f->x.label = "time of the parts; beside a bar is what the step takes";
     cc_figure_scale(f);
     char title[640] = "";
     describe(m, f->panel[0].first_row, false, title, sizeof title);

@@ -411,7 +411,7 @@ static void put_bar_key(const struct cc_figure *f, const struct layout *l, bool 
 {
     double x = l->left;
     for (size_t i = 0; i < f->parts + totals; i++) {
-        const char *name = i < f->parts ? f->part[i] : "step (its parts overlap)";
+        const char *name = i < f->parts ? f->part[i] : "the step itself";
         if (i < f->parts)
             (void)fprintf(
                 out, "set object %zu rect from screen %.4f,%.4f to screen %.4f,%.4f fc %s\n", i + 1,

@@ -61,7 +61,9 @@ static void put_stacked(const struct cc_figure *f, const struct cc_points *of, d
     }
     cc_axis_number(isnan(of->total) ? sum : of->total, f->x.unit, number, sizeof number);
     (void)fprintf(out, "%s%s%s\n", at > 0 ? " " : "", number,
-                  isnan(of->total) ? "" : " (parts overlap)");
+                  isnan(of->total)  ? ""
+                  : of->total < sum ? " (parts overlap)"
+                                    : " (with waiting)");
 }
 
 static void put_grouped(const struct cc_figure *f, const char *name, const struct cc_points *of,

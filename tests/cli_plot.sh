@@ -46,6 +46,9 @@ t 1 plot -q model.csv --scheme int8
 err 'nothing to plot: no row that --scheme'
 t 1 plot five.csv
 err 'five.csv: nothing to plot: it has neither speedup'
+printf 'scheme,bw_bps,speedup\nfp32,1e7,inf\nfp32,1e8,\n' >empty.csv
+t 1 plot empty.csv
+err "empty.csv: nothing to plot: its column 'speedup' holds no finite number"
 sed '3s/0.02/fast/' model.csv >bad.csv
 t 1 plot -q bad.csv --kind step -o bad.svg
 err "bad.csv: line 3, column 'codec_s': 'fast' is not a number"

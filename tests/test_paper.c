@@ -444,7 +444,8 @@ static void finds_constants(void **state)
     (void)state;
     struct cc_paper *p = made(HEAD(
         "amdahl") "\"constants\":[{\"name\":\"comm_share\",\"from\":\"fitted\",\"min\":0.01,"
-                  "\"max\":1,\"source\":\"s\"},{\"name\":\"unused\",\"from\":\"assumed\",\"value\":"
+                  "\"max\":1,\"source\":\"s\"},{\"name\":\"comm_gain\",\"from\":\"assumed\","
+                  "\"value\":"
                   "3,"
                   "\"source\":\"s\"}],\"columns\":[{\"name\":\"a\",\"quantity\":\"speedup\"},"
                   "{\"name\":\"b\",\"quantity\":\"speedup\",\"fit\":false}],"
@@ -524,6 +525,8 @@ static void refuses(void **state)
         {ROW("{\"name\":\"x\",\"figures\":[\"1\"]}"), "neither null nor above zero"},
         {ROW("{\"name\":\"x\",\"figures\":[1],\"net\":\"resnet51\"}"), "did you mean 'resnet56'?"},
         {ROW("{\"name\":\"x\",\"figures\":[1],\"inputs\":{\"a\":\"1\"}}"), "\"a\" is not a number"},
+        {ROW("{\"name\":\"x\",\"figures\":[1],\"inputs\":{\"a\":-1}}"), "not a number from 0"},
+        {ROW("{\"name\":\"x\",\"figures\":[1],\"inputs\":{\"a\":1e999}}"), "\"a\" is not a number"},
         {ROW("{\"name\":\"x\",\"figures\":[1],\"inputs\":[]}"), "\"inputs\" is not an object"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

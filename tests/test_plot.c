@@ -248,7 +248,8 @@ static void bars(void **state)
     assert_string_equal(text, "Time of a step\n\n"
                               "fp32  =====--------------- 4 s\n"
                               "3lc   =====###-- 1.25 s (parts overlap)\n\n"
-                              "= compute   # codec   - communication   (time of a step)\n");
+                              "= compute   # codec   - communication   (time of the parts; beside "
+                              "a bar is what the step takes)\n");
     free(text);
     cc_figure_free(&f);
     refused("scheme,compute_s,codec_s,comm_s,step_s\nfp32,1,-1,3,4\n", CC_PLOT_STEP,
@@ -335,7 +336,11 @@ static void guesses(void **state)
     }
     struct cc_sheet s = sheet_of("scheme,x\na,1\n");
     assert_int_equal(cc_plot_guess(&s, &kind, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "r.csv: nothing to plot: it has neither speedup and bw_bps"));
+    assert_non_null(strstr(e.text, "r.csv: nothing to plot: it has neither speedup over several"));
+    cc_sheet_free(&s);
+    s = sheet_of("scheme,bw_bps,speedup\na,1e7,inf\na,1e8,\n");
+    assert_int_equal(cc_plot_guess(&s, &kind, &e), CC_FAIL);
+    assert_non_null(strstr(e.text, "its column 'speedup' holds no finite number"));
     cc_sheet_free(&s);
 }
 
