@@ -83,6 +83,12 @@ static struct cc_parcel parcel(const struct cc_coder *c, const struct cc_shape *
     return p;
 }
 
+/* Of a step that only encodes. */
+static struct cc_parcel silent(const struct cc_parcel *p)
+{
+    return (struct cc_parcel){.values = p->values, .push_encode_s = p->push_encode_s};
+}
+
 void cc_parcel_add(struct cc_parcel *sum, const struct cc_parcel *p)
 {
     sum->values += p->values;
@@ -104,9 +110,10 @@ int cc_parcels_make(const struct cc_net *net, const struct cc_coder *coder,
                            .period = coder->period > 1 ? coder->period : 1,
                            .reduction = coder->reduction,
                            .scheme = coder->scheme};
-    p.each = cc_alloc0(net->count * sizeof *p.each, e);
+    p.each = cc_alloc0(2 * net->count * sizeof *p.each, e);
     if (p.each == NULL)
         return CC_FAIL;
+    p.quiet = p.each + net->count;
     for (size_t i = 0; i < net->count; i++) {
         const struct cc_shape *shape = &net->tensors[i].shape;
         bool small = shape->n < min_size;
@@ -114,7 +121,9 @@ int cc_parcels_make(const struct cc_net *net, const struct cc_coder *coder,
         /* Floats among pairs: a pair each. */
         if (small && coder->reduction == CC_REDUCE_PAIRS)
             p.each[i].pairs = (double)shape->n;
+        p.quiet[i] = small ? p.each[i] : silent(&p.each[i]);
         cc_parcel_add(&p.total, &p.each[i]);
+        cc_parcel_add(&p.quiet_total, &p.quiet[i]);
     }
     *out = p;
     return CC_OK;

@@ -42,8 +42,8 @@ struct cc_coder cc_coder_given(const char *scheme, enum cc_reduction reduction,
 int cc_coder_profiled(const struct cc_profile *p, const char *scheme, enum cc_reduction reduction,
                       struct cc_coder *out, struct cc_error *e);
 
-/* A tensor, or several together: bytes of the payload of the step that sends, seconds of codec work
- * in that step. Sums of parcels are parcels. */
+/* A tensor, or several together: bytes of a step's payload, seconds of codec work in that step.
+ * Sums of parcels are parcels. */
 struct cc_parcel {
     double values;
     double push_bytes, pull_bytes;
@@ -52,9 +52,11 @@ struct cc_parcel {
     double pull_encode_s, pull_decode_s;
 };
 
-/* Of all tensors of a net, in its order. */
+/* Of all tensors of a net, in its order: in the step that sends, and in the period - 1 quiet ones,
+ * in which tensors are encoded but only those that travel raw are sent. */
 struct cc_parcels {
     struct cc_parcel *each, total;
+    struct cc_parcel *quiet, quiet_total;
     size_t count, period;
     enum cc_reduction reduction;
     const char *scheme; /* as the coder has it */

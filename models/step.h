@@ -51,11 +51,20 @@ struct cc_timing {
     uint64_t seed;
 };
 
+/* The tensors of a message that one server keeps, and what they cost that server: of the cost, only
+ * what is the server's counts. */
+struct cc_part {
+    int server;
+    struct cc_parcel parcel;
+    struct cc_cost cost;
+};
+
 /* One message of a step, in the order in which they leave: that of the backward pass. */
 struct cc_shipment {
     struct cc_cost cost;
-    size_t first, last; /* its tensors, by their place in the net */
-    int server;         /* which one takes it, or CC_EVERY_SERVER (see place.h) */
+    size_t first, last;         /* its tensors, by their place in the net */
+    const struct cc_part *part; /* one for each server that gets some of it; */
+    int parts;                  /* 0: every server has what `cost` says */
 };
 
 /* Pipe-SGD (NeurIPS 2018), equations 2 to 7, per step. `compute` is all that the processor does. */

@@ -90,8 +90,10 @@ static void by_hand(void **state)
     (void)state;
     const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     const double share[] = {0.5, 0.5};
-    struct cc_shipment ship[] = {{cost_of(1, 5, 1, 4, 1), 1, 1, CC_EVERY_SERVER},
-                                 {cost_of(1, 5, 1, 4, 1), 0, 0, CC_EVERY_SERVER}};
+    struct cc_shipment ship[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
+                                 {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
+    const struct cc_part to[] = {{.server = 0, .cost = ship[0].cost},
+                                 {.server = 1, .cost = ship[1].cost}};
     double scratch[8];
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, scratch), 21, 1e-12, "by hand");
     /* From the first layer on: tensor 0 is back at 19, as before it; tensor 1: pull 18-22, decode
@@ -104,8 +106,9 @@ static void by_hand(void **state)
      *   tensor 1: encode 2-3, in 3-8, server 8-9, back 9-13, decode 13-14
      *   tensor 0: encode 4-5, in 5-10, server 10-11, out 11-15, down 13-17, decode 17-18
      * and forward 18-20. */
-    ship[0].server = 0;
-    ship[1].server = 1;
+    ship[0].part = &to[0];
+    ship[1].part = &to[1];
+    ship[0].parts = ship[1].parts = 1;
     ship[0].cost.push_worker_s = ship[1].cost.push_worker_s = 1;
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, scratch), 20, 1e-12, "two servers");
     /* Without a server, the network is one stage: 3-12 and 12-21, decoded 13 and 22. */
@@ -113,7 +116,7 @@ static void by_hand(void **state)
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 24, 1e-12, "one network");
     /* Nothing to send: the compute time. */
     ship[0].cost = ship[1].cost = (struct cc_cost){0};
-    ship[0].server = ship[1].server = CC_EVERY_SERVER;
+    ship[0].parts = ship[1].parts = 0;
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, scratch), 6, 1e-12, "free");
 }
 
