@@ -108,6 +108,7 @@ int cc_parcels_make(const struct cc_net *net, const struct cc_coder *coder,
 {
     struct cc_parcels p = {.count = net->count,
                            .period = coder->period > 1 ? coder->period : 1,
+                           .sum_rounds = coder->sum_rounds > 1 ? coder->sum_rounds : 1,
                            .reduction = coder->reduction,
                            .scheme = coder->scheme};
     p.each = cc_alloc0(2 * net->count * sizeof *p.each, e);

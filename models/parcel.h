@@ -29,6 +29,9 @@ struct cc_coder {
     double (*shape_bytes)(const void *arg, const struct cc_shape *shape);
     const void *shape_arg;
     size_t period; /* sends in one step of so many (local steps); 0 counts as 1 */
+    /* CC_REDUCE_SUM: how many sums after one another a payload needs (low-rank factors: the second
+     * comes of the first); 0 counts as 1. */
+    size_t sum_rounds;
     /* CC_REDUCE_PAIRS: a payload of n values and k pairs has value_bits n + pair_bits k bits. */
     double value_bits, pair_bits;
 };
@@ -57,7 +60,7 @@ struct cc_parcel {
 struct cc_parcels {
     struct cc_parcel *each, total;
     struct cc_parcel *quiet, quiet_total;
-    size_t count, period;
+    size_t count, period, sum_rounds;
     enum cc_reduction reduction;
     const char *scheme; /* as the coder has it */
 };

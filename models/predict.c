@@ -156,12 +156,23 @@ static void count_busiest(struct cc_predictor *p, size_t count, const struct cc_
     sum->messages = fmax(sent, most.messages);
 }
 
+/* What is summed in several parts, each of which needs the one before, has their latencies one
+ * after another. Who only passes payloads on, servers and gathers, has all parts at once. */
+static void sum_in_rounds(enum cc_exchange x, size_t rounds, struct cc_cost *c)
+{
+    if (x == CC_PS || x == CC_ALLGATHER)
+        return;
+    c->push_latency_s *= (double)rounds;
+    c->rounds *= (double)rounds;
+    c->messages *= (double)rounds;
+}
+
 /* Cuts the step into messages. What has no bytes in a quiet step is encoded and not sent. Returns
  * how many; *sum is what they cost together. */
 static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
-                             const struct cargo *cargo, enum cc_reduction reduction,
-                             struct cc_cost *sum)
+                             const struct cc_parcels *parcels, bool quiet, struct cc_cost *sum)
 {
+    const struct cargo all = cargo_of(parcels, quiet), *cargo = &all;
     size_t count = 0, left = cargo->count;
     struct cc_part *part = p->part;
     bool alone = s->exchange != CC_PS && s->cluster.workers == 1, whole = placed_whole(s);
@@ -175,8 +186,9 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
         if (cargo->quiet && batch.push_bytes == 0) {
             ship->cost.encode_s = alone ? 0 : batch.push_encode_s;
         } else {
-            cc_exchange_cost(s->exchange, &batch, reduction, &s->cluster, &s->link, 1 / servers,
-                             whole ? ship->parts : servers, &ship->cost);
+            cc_exchange_cost(s->exchange, &batch, parcels->reduction, &s->cluster, &s->link,
+                             1 / servers, whole ? ship->parts : servers, &ship->cost);
+            sum_in_rounds(s->exchange, parcels->sum_rounds, &ship->cost);
             ship->cost.push_latency_s += s->timing.sync_s;
         }
         cc_cost_add(sum, &ship->cost, 1);
@@ -222,8 +234,7 @@ static int one_kind_of_step(struct cc_predictor *p, const struct cc_setting *s,
                             struct cc_spread *out, struct cc_error *e)
 {
     struct step_case k = {.predictor = p, .setting = s};
-    struct cargo cargo = cargo_of(parcels, quiet);
-    k.count = make_shipments(p, s, &cargo, parcels->reduction, &k.sum);
+    k.count = make_shipments(p, s, parcels, quiet, &k.sum);
     *sum = k.sum;
     if (s->timing.consistency != CC_BULK && !quiet)
         return cc_step_stale(&s->timing, &k.sum, s->cluster.workers, out, e);

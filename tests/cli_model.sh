@@ -70,8 +70,16 @@ q 0 $m --scheme int8 --stragglers gamma --consistency stale --staleness 2 --work
 json 'd["rows"] == json.load(open("once"))["rows"]'
 # Exchanges and what they can carry.
 q 0 $m --exchange ssar-split --format json
-json '{r["scheme"] for r in d["rows"]} == {"fp32", "sparse", "topk", "randk", "threshold", "dgc"}'
+json '{r["scheme"] for r in d["rows"]} == {"fp32", "sparse", "topk", "randk", "threshold", "dgc", "powersgd", "local"}'
 json 'any("left out: ssar-split merges index-value pairs" in n for n in d["notes"])'
+# Sums are summed, also inside local: in the mean half of fp32's bytes, where 64 workers gathering
+# them would have 32 times as many. powersgd sums twice: twice the latencies of a ring.
+q 0 $m --exchange mpi --workers 64 --compute 100ms --scheme fp32,local,powersgd --format json
+json 'd["rows"][1]["speedup"] > 1 and d["rows"][2]["speedup"] > 1'
+q 0 $m --exchange ring --workers 4 --latency 1ms --scheme fp32,powersgd --format json
+json 'abs(d["rows"][0]["alpha_s"] - 0.006) < 1e-12 and abs(d["rows"][1]["alpha_s"] - 0.012) < 1e-12'
+q 0 $m --exchange ring --workers 4 --latency 1ms --scheme fp32,local --format json
+json 'd["rows"][0]["hop_codec_s"] == 0 and d["rows"][1]["hop_codec_s"] == 0'
 t 2 $m --exchange dsar-split --scheme int8
 err 'int8 sends none: exchange it by ps, allgather or ring'
 for exchange in ps ring recdouble rabenseifner allgather mpi; do
