@@ -45,7 +45,10 @@ int cc_coder_profiled(const struct cc_profile *p, const char *scheme, enum cc_re
     char list[256];
     if (codec == NULL) {
         list_schemes(p, list, sizeof list);
-        return cc_fail(e, "the profile has no %.100s: it has %s", scheme, list);
+        return cc_fail(e,
+                       "the profile has no %.100s: it has %s; measure it with `commcomp bench "
+                       "--scheme %.100s --profile-out FILE`",
+                       scheme, list, scheme);
     }
     *out = (struct cc_coder){
         .scheme = scheme, .reduction = reduction, .push = codec, .pull = codec, .pair_bits = 64};

@@ -34,11 +34,11 @@ static int make_room(struct cc_predictor *p, const struct cc_net *net, int serve
     p->server = cc_alloc(n * sizeof *p->server, e);
     p->load = cc_alloc(m * sizeof *p->load, e);
     p->part_of = cc_alloc(m * sizeof *p->part_of, e);
-    p->part = cc_alloc(n * sizeof *p->part, e);
+    p->part = cc_alloc(2 * n * sizeof *p->part, e);
     p->tally = cc_alloc(m * sizeof *p->tally, e);
     p->scratch = cc_alloc((n + 3 * m) * sizeof *p->scratch, e);
     p->order = cc_alloc(2 * n * sizeof *p->order, e);
-    p->ship = cc_alloc(n * sizeof *p->ship, e);
+    p->ship = cc_alloc(2 * n * sizeof *p->ship, e);
     if (p->server == NULL || p->load == NULL || p->part_of == NULL || p->part == NULL ||
         p->tally == NULL || p->scratch == NULL || p->order == NULL || p->ship == NULL)
         return CC_FAIL;
@@ -128,8 +128,8 @@ static void by_servers(struct cc_predictor *p, const struct cc_setting *s,
 }
 
 /* Servers work side by side: what the busiest has of all messages counts. */
-static void count_busiest(struct cc_predictor *p, size_t count, const struct cc_setting *s,
-                          struct cc_cost *sum)
+static void count_busiest(struct cc_predictor *p, const struct cc_shipment *ships, size_t count,
+                          const struct cc_setting *s, struct cc_cost *sum)
 {
     struct cc_cost *each = p->tally, most = {0};
     int servers = s->cluster.servers;
@@ -137,7 +137,7 @@ static void count_busiest(struct cc_predictor *p, size_t count, const struct cc_
     for (int i = 0; i < servers; i++)
         each[i] = (struct cc_cost){0};
     for (size_t i = 0; i < count; i++) {
-        const struct cc_shipment *ship = &p->ship[i];
+        const struct cc_shipment *ship = &ships[i];
         sent += ship->parts;
         for (int k = 0; k < ship->parts; k++)
             cc_cost_add(&each[ship->part[k].server], &ship->part[k].cost, 1);
@@ -174,12 +174,13 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
 {
     const struct cargo all = cargo_of(parcels, quiet), *cargo = &all;
     size_t count = 0, left = cargo->count;
-    struct cc_part *part = p->part;
+    struct cc_shipment *ships = p->ship + (quiet ? left : 0);
+    struct cc_part *part = p->part + (quiet ? left : 0);
     bool alone = s->exchange != CC_PS && s->cluster.workers == 1, whole = placed_whole(s);
     double limit = fuse_limit(&s->timing), servers = s->cluster.servers;
     *sum = (struct cc_cost){0};
     while (left > 0) {
-        struct cc_shipment *ship = &p->ship[count++];
+        struct cc_shipment *ship = &ships[count++];
         struct cc_parcel batch = next_batch(cargo, left, limit, ship);
         if (whole)
             by_servers(p, s, cargo, part, ship);
@@ -196,7 +197,7 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
         left = ship->first;
     }
     if (whole)
-        count_busiest(p, count, s, sum);
+        count_busiest(p, ships, count, s, sum);
     if (s->exchange == CC_PS) {
         sum->push_transfer_s = fmax(sum->push_worker_s, sum->push_server_s);
         sum->pull_transfer_s = fmax(sum->pull_worker_s, sum->pull_server_s);
@@ -207,41 +208,63 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
 
 /* --- steps --- */
 
-struct step_case {
-    const struct cc_predictor *predictor;
-    const struct cc_setting *setting;
+/* The messages of one kind of step. */
+struct kind {
+    const struct cc_shipment *ship;
     size_t count;
     struct cc_cost sum;
 };
 
-static double step_time(void *arg, double compute_s)
+struct step_case {
+    const struct cc_predictor *predictor;
+    const struct cc_setting *setting;
+    struct kind loud, quiet;
+};
+
+static double step_time(void *arg, bool sends, double compute_s)
 {
     const struct step_case *k = arg;
     const struct cc_setting *s = k->setting;
+    const struct kind *kind = sends ? &k->loud : &k->quiet;
     struct cc_timing t = s->timing;
     t.compute_s = compute_s;
     if (t.mode == CC_SEQUENTIAL)
-        return cc_step_sequential(&t, &k->sum);
+        return cc_step_sequential(&t, &kind->sum);
     if (t.mode == CC_PIPE)
-        return cc_step_pipe(&t, &k->sum);
-    return cc_step_overlap(&t, k->predictor->ship, k->count, s->net->share, s->net->count,
+        return cc_step_pipe(&t, &kind->sum);
+    return cc_step_overlap(&t, kind->ship, kind->count, s->net->share, s->net->count,
                            s->exchange == CC_PS ? s->cluster.servers : 0, k->predictor->scratch);
 }
 
-/* The messages' costs, and the time of a step with them. */
-static int one_kind_of_step(struct cc_predictor *p, const struct cc_setting *s,
-                            const struct cc_parcels *parcels, bool quiet, struct cc_cost *sum,
-                            struct cc_spread *out, struct cc_error *e)
+/* A period in which only the loud step sends. */
+static int period_time(struct step_case *k, double period, struct cc_spread *out,
+                       struct cc_error *e)
 {
-    struct step_case k = {.predictor = p, .setting = s};
-    k.count = make_shipments(p, s, parcels, quiet, &k.sum);
-    *sum = k.sum;
-    if (s->timing.consistency != CC_BULK && !quiet)
-        return cc_step_stale(&s->timing, &k.sum, s->cluster.workers, out, e);
-    if (s->timing.straggler != CC_STEADY)
-        return cc_step_bulk(&s->timing, s->cluster.workers, step_time, &k, out, e);
-    *out = (struct cc_spread){.step_s = step_time(&k, s->timing.compute_s)};
+    const struct cc_timing *t = &k->setting->timing;
+    int workers = k->setting->cluster.workers;
+    if (t->consistency != CC_BULK)
+        return cc_step_stale(t, &k->loud.sum, workers, period, t->update_s + k->quiet.sum.encode_s,
+                             out, e);
+    if (t->straggler != CC_STEADY)
+        return cc_step_bulk(t, workers, period, step_time, k, out, e);
+    double quiet = period > 1 ? step_time(k, false, t->compute_s) : 0;
+    *out = (struct cc_spread){.step_s = (step_time(k, true, t->compute_s) + (period - 1) * quiet) /
+                                        period};
     return CC_OK;
+}
+
+/* A period whose quiet steps send too, what travels raw: each waits by itself. */
+static int mixed_time(struct step_case *k, double period, struct cc_spread *out, struct cc_error *e)
+{
+    struct cc_spread loud, quiet;
+    struct step_case other = *k;
+    other.loud = k->quiet;
+    int status = period_time(k, 1, &loud, e);
+    if (status == CC_OK)
+        status = period_time(&other, 1, &quiet, e);
+    if (status == CC_OK)
+        *out = cc_spread_mix(&loud, &quiet, period - 1);
+    return status;
 }
 
 /* --- the result --- */
@@ -295,36 +318,29 @@ static double imbalance(struct cc_predictor *p, const struct cc_setting *s,
     return cc_imbalance(p->load, s->cluster.servers);
 }
 
-/* Of the two kinds of steps together, one and `rest`: the mean of the variances and the variance of
- * the means. */
-static double deviation(const struct cc_spread *loud, const struct cc_spread *quiet, double rest,
-                        double mean)
-{
-    double from = loud->step_s - mean, other = quiet->step_s - mean;
-    return sqrt((loud->step_sd * loud->step_sd + from * from +
-                 rest * (quiet->step_sd * quiet->step_sd + other * other)) /
-                (1 + rest));
-}
-
 /* Means over the period: one step that sends, the others quiet. */
 static int over_period(struct cc_predictor *p, const struct cc_setting *s,
                        const struct cc_parcels *parcels, struct cc_prediction *out,
                        struct cc_error *e)
 {
-    struct cc_cost cost, none = {0}, mean = {0};
-    struct cc_spread loud, quiet = {0};
-    double period = (double)parcels->period, rest = period - 1;
-    int status = one_kind_of_step(p, s, parcels, false, &cost, &loud, e);
-    if (status == CC_OK && rest > 0)
-        status = one_kind_of_step(p, s, parcels, true, &none, &quiet, e);
+    struct step_case k = {
+        .predictor = p, .setting = s, .loud.ship = p->ship, .quiet.ship = p->ship + parcels->count};
+    struct cc_cost mean = {0};
+    struct cc_spread spread;
+    double period = (double)parcels->period;
+    k.loud.count = make_shipments(p, s, parcels, false, &k.loud.sum);
+    if (period > 1)
+        k.quiet.count = make_shipments(p, s, parcels, true, &k.quiet.sum);
+    bool silent = parcels->quiet_total.push_bytes == 0 || period == 1;
+    int status = (silent ? period_time : mixed_time)(&k, period, &spread, e);
     if (status != CC_OK)
         return status;
-    cc_cost_add(&mean, &cost, 1 / period);
-    cc_cost_add(&mean, &none, rest / period);
+    cc_cost_add(&mean, &k.loud.sum, 1 / period);
+    cc_cost_add(&mean, &k.quiet.sum, (period - 1) / period);
     parts(s, &mean, out);
-    out->step_s = (loud.step_s + rest * quiet.step_s) / period;
-    out->step_sd = deviation(&loud, &quiet, rest, out->step_s);
-    out->wait_s = (loud.wait_s + rest * quiet.wait_s) / period;
+    out->step_s = spread.step_s;
+    out->step_sd = spread.step_sd;
+    out->wait_s = spread.wait_s;
     bottleneck(&mean, out);
     return CC_OK;
 }
@@ -349,6 +365,11 @@ int cc_predict(struct cc_predictor *p, const struct cc_setting *s, const struct 
     r.payload_bytes = (loud->push_bytes + rest * quiet->push_bytes) / period;
     r.bits_push = 8 * r.payload_bytes / r.values;
     r.bits_pull = 8 * (loud->pull_bytes + rest * quiet->pull_bytes) / period / r.values;
+    if (!isfinite(r.step_s) || !isfinite(r.bits_pull) || !(r.bits_push > 0))
+        return cc_fail(e,
+                       "%.100s: %g bits per value and a step of %g s are no prediction: the "
+                       "profile, or what the options say, is beyond measure",
+                       parcels->scheme, r.bits_push, r.step_s);
     r.imbalance = imbalance(p, s, parcels);
     r.efficiency = cc_pipe_efficiency(s->timing.update_s, s->timing.compute_s, r.step_s);
     *out = r;
