@@ -37,14 +37,26 @@ static double bound_bytes(const void *arg, const struct cc_shape *shape)
     return (double)cc_bound(&codec);
 }
 
-static void describe(const struct cc_spec *s, struct cc_coder *c)
+/* The scheme whose payloads local sends. */
+static const struct cc_spec *inside_local(const struct cc_spec *s)
 {
-    c->period = cc_period(s->scheme, s->params);
+    while (strcmp(s->scheme->id, "local") == 0) {
+        const struct cc_param *inner = cc_param_find(s->scheme->params, "inner");
+        s = *(struct cc_spec *const *)((const char *)s->params + inner->offset);
+    }
+    return s;
+}
+
+static void describe(const struct cc_spec *given, struct cc_coder *c)
+{
+    const struct cc_spec *s = inside_local(given);
+    c->period = cc_period(given->scheme, given->params);
     if (strcmp(s->scheme->id, "powersgd") == 0) {
         c->shape_bytes = bound_bytes; /* its payloads are as large as they can be */
         c->shape_arg = s;
-    }
-    if (s->scheme->kind == CC_SUM_F32)
+        c->reduction = CC_REDUCE_SUM; /* of its factors, one after the other */
+        c->sum_rounds = 2;
+    } else if (s->scheme->kind == CC_SUM_F32)
         c->reduction = CC_REDUCE_SUM;
     else if (has_pairs(s, &c->value_bits, &c->pair_bits))
         c->reduction = CC_REDUCE_PAIRS;

@@ -1,6 +1,7 @@
 #include "cmd/forecast.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -95,13 +96,13 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
         {"bits_per_value", p->bits_push},
         {"ratio", 32 / p->bits_push},
         {"bits_push", p->bits_push},
-        {"bits_pull", p->bits_pull},
+        {"bits_pull", s->exchange == CC_PS ? p->bits_pull : NAN},
         {"compute_s", p->compute_s},
         {"codec_s", p->codec_s},
         {"comm_s", p->comm_s},
         {"step_s", p->step_s},
         {"step_s_sd", s->timing.straggler != CC_STEADY ? p->step_sd : NAN},
-        {"speedup", fp32_step_s / p->step_s}};
+        {"speedup", fp32_step_s == p->step_s ? 1 : fp32_step_s / p->step_s}};
     cc_forecast_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
@@ -132,12 +133,26 @@ size_t cc_forecast_row(struct cc_forecast *f, size_t scheme, const struct cc_set
 
 /* --- notes --- */
 
+/* " (trace, processor, instruction set, time)", of what the profile says. */
+static void origin(const struct cc_profile *p, char *out, size_t cap)
+{
+    const char *const said[] = {p->trace, p->cpu, p->isa, p->time};
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof said / sizeof said[0] && used < cap; i++)
+        if (said[i][0] != '\0')
+            used +=
+                (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? " (" : ", ", said[i]);
+    if (used > 0 && used < cap)
+        (void)snprintf(out + used, cap - used, ")");
+}
+
 static int note_profile(struct cc_forecast *f, struct cc_error *e)
 {
-    const struct cc_profile *p = &f->coders.profile;
     struct cc_record *r = &f->args->record;
-    int status = cc_record_note(r, e, "codec profile: %s (%s, %s, %s, %s)", f->coders.source,
-                                p->trace, p->cpu, p->isa, p->time);
+    char from[512];
+    origin(&f->coders.profile, from, sizeof from);
+    int status = cc_record_note(r, e, "codec profile: %s%s", f->coders.source, from);
     if (status == CC_OK && f->coders.raw_given)
         status = cc_record_note(r, e,
                                 "the profile has no fp32: it is taken as 32 bits a value that "

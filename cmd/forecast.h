@@ -29,10 +29,10 @@
     {"ratio", NULL, "", "%.1f", 0, "32 / bits per value"},                                         \
     {"bits_push", NULL, "bits", "%.3f", 0,                                                         \
      "bits per value from worker to server, or to the others"},                                    \
-    {"bits_pull", NULL, "bits", "%.3f", 0, "bits per value from server to worker"},                \
+    {"bits_pull", NULL, "bits", "%.3f", 0, "bits per value from server to worker; empty but for ps"},                \
     {"compute_s", "compute", "ms", "%.3f", 1e3, "forward and backward pass, and the update"},      \
     {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
-     "encoding and decoding, where nothing hides it: worker, every hop, server, worker"},          \
+     "encoding and decoding, hidden or not: worker, every hop, server, worker"},          \
     {"comm_s", "comm", "ms", "%.3f", 1e3,                                                          \
      "the network: latencies, transfers, adding on the way"},                                      \
     {"step_s", "step", "ms", "%.3f", 1e3,                                                          \

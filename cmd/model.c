@@ -1,7 +1,9 @@
 /* commcomp model: what a training step would take, by formulas. */
 #include <math.h>
+#include <stdio.h>
 
 #include "cmd/forecast.h"
+#include "core/interrupt.h"
 #include "results/plot.h"
 
 static const struct cc_column columns[] = {
@@ -104,19 +106,22 @@ static int note_fastest(struct model *m, size_t first, const struct cc_setting *
 {
     struct cc_record *r = m->record;
     size_t best = first;
-    char step[32];
+    char step[32], factor[64] = "";
     if (r->row_count - first < 2 || r->note_count >= MOST_NOTES)
         return CC_OK;
     for (size_t i = first; i < r->row_count; i++)
         if (number(r, i, "step_s") < number(r, best, "step_s"))
             best = i;
     cc_axis_number(number(r, best, "step_s"), "s", step, sizeof step);
+    if (cc_record_value(r, best, "speedup")->kind == CC_NUMBER)
+        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32",
+                       number(r, best, "speedup"));
     return cc_record_note(r, e,
-                          "%s at %s, %d workers: %s is fastest, %s a step, %.2f times as fast "
-                          "as fp32; what takes longest is %s",
+                          "%s at %s, %d workers: %s is fastest, %s a step%s; what takes longest is "
+                          "%s",
                           cc_exchange_names[s->exchange], s->link.name, s->cluster.workers,
-                          cc_record_value(r, best, "scheme")->text, step,
-                          number(r, best, "speedup"), cc_record_value(r, best, "bottleneck")->text);
+                          cc_record_value(r, best, "scheme")->text, step, factor,
+                          cc_record_value(r, best, "bottleneck")->text);
 }
 
 static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
@@ -125,8 +130,10 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
     struct cc_forecast *f = &m->forecast;
     struct cc_prediction raw;
     size_t first = m->record->row_count;
+    if (cc_interrupted())
+        return CC_OK;
     int status = cc_predict(&f->predictor, s, &f->raw, &raw, e);
-    for (size_t i = 0; i < f->args->schemes.count && status == CC_OK; i++) {
+    for (size_t i = 0; i < f->args->schemes.count && status == CC_OK && !cc_interrupted(); i++) {
         struct cc_error why;
         if (cc_exchange_check(s->exchange, f->parcels[i].reduction, f->parcels[i].scheme, &why) ==
             CC_OK)
@@ -140,7 +147,7 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
 static int notes(struct model *m, struct cc_error *e)
 {
     int status = CC_OK;
-    if (m->record->row_count == 0)
+    if (m->record->row_count == 0 && !cc_interrupted())
         return cc_usage(e, "%s", m->refused.text);
     if (m->left_out > 0)
         status = cc_record_note(m->record, e, "%zu rows are left out: %s%s", m->left_out,
@@ -158,6 +165,7 @@ static int run(struct cc_args *args, struct cc_error *e)
         status = cc_forecast_each(&m.forecast, one_setting, &m, e);
     if (status == CC_OK)
         status = notes(&m, e);
+    m.record->partial = cc_interrupted();
     cc_forecast_close(&m.forecast);
     return status;
 }

@@ -145,23 +145,23 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_parcel *m, enum cc_red
     }
 }
 
-void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c)
+void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c, double times)
 {
-    sum->encode_s += c->encode_s;
-    sum->push_latency_s += c->push_latency_s;
-    sum->push_transfer_s += c->push_transfer_s;
-    sum->reduce_s += c->reduce_s;
-    sum->hop_codec_s += c->hop_codec_s;
-    sum->server_codec_s += c->server_codec_s;
-    sum->server_encode_s += c->server_encode_s;
-    sum->pull_latency_s += c->pull_latency_s;
-    sum->pull_transfer_s += c->pull_transfer_s;
-    sum->decode_s += c->decode_s;
-    sum->rounds += c->rounds;
-    sum->messages += c->messages;
-    sum->wire_bytes += c->wire_bytes;
-    sum->push_worker_s += c->push_worker_s;
-    sum->push_server_s += c->push_server_s;
-    sum->pull_worker_s += c->pull_worker_s;
-    sum->pull_server_s += c->pull_server_s;
+    sum->encode_s += times * c->encode_s;
+    sum->push_latency_s += times * c->push_latency_s;
+    sum->push_transfer_s += times * c->push_transfer_s;
+    sum->reduce_s += times * c->reduce_s;
+    sum->hop_codec_s += times * c->hop_codec_s;
+    sum->server_codec_s += times * c->server_codec_s;
+    sum->server_encode_s += times * c->server_encode_s;
+    sum->pull_latency_s += times * c->pull_latency_s;
+    sum->pull_transfer_s += times * c->pull_transfer_s;
+    sum->decode_s += times * c->decode_s;
+    sum->rounds += times * c->rounds;
+    sum->messages += times * c->messages;
+    sum->wire_bytes += times * c->wire_bytes;
+    sum->push_worker_s += times * c->push_worker_s;
+    sum->push_server_s += times * c->push_server_s;
+    sum->pull_worker_s += times * c->pull_worker_s;
+    sum->pull_server_s += times * c->pull_server_s;
 }

@@ -93,6 +93,7 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_parcel *m, enum cc_red
 /* The size of the union of m index sets of k in n. */
 double cc_union_size(enum cc_union overlap, double n, double k, double m);
 
-void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c);
+/* So many of them, which need not be a whole number. */
+void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c, double times);
 
 #endif

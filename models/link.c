@@ -78,6 +78,18 @@ int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e)
                     not_a_rate.text);
 }
 
+/* A whole number of bytes up to a million; where it ends, or NULL. */
+static const char *segment_bytes(const char *text, double *out)
+{
+    size_t digits = strspn(text, "0123456789");
+    *out = 0;
+    if (digits == 0 || digits > 7)
+        return NULL;
+    for (size_t i = 0; i < digits; i++)
+        *out = 10 * *out + (text[i] - '0');
+    return *out <= 1000000 ? text + digits : NULL;
+}
+
 int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
 {
     const char *names[OVERHEADS + 1] = {NULL};
@@ -88,18 +100,19 @@ int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
             return CC_OK;
         }
     }
-    unsigned header, payload;
-    int used = 0;
-    if (strspn(text, "0123456789/") == strlen(text) && strlen(text) < 16 &&
-        sscanf(text, "%u/%u%n", &header, &payload, &used) == 2 && text[used] == '\0' &&
-        payload > 0) {
-        *out = (double)header / payload;
-        return CC_OK;
+    double header, payload;
+    const char *slash = segment_bytes(text, &header);
+    if (slash != NULL && *slash == '/') {
+        const char *end = segment_bytes(slash + 1, &payload);
+        if (end != NULL && *end == '\0' && payload > 0) {
+            *out = header / payload;
+            return CC_OK;
+        }
     }
     const char *near = cc_nearest(text, names);
     return cc_usage(e,
                     "'%.60s' is not tc, ethernet, jumbo, infiniband, none, or the bytes "
-                    "HEADER/PAYLOAD of a segment as in 66/1448%s%s%s",
+                    "HEADER/PAYLOAD of a segment as in 66/1448, each up to 1000000%s%s%s",
                     text, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
                     near != NULL ? "'?" : "");
 }

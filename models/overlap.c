@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "models/place.h"
 #include "models/step.h"
 
 /* When each stage is free again, in seconds since the backward pass began. At that moment all are
@@ -19,15 +18,20 @@ static double serve(double *free_at, double there, double takes)
     return *free_at;
 }
 
-/* The servers that take a message: [from, to). */
-struct range {
-    int from, to;
-};
-
-static struct range takers(const struct cc_shipment *s, int servers)
+/* The servers that take a message: how many, which is the i-th, and what it costs there. */
+static int takers(const struct cc_shipment *s, int servers)
 {
-    bool all = s->server == CC_EVERY_SERVER;
-    return (struct range){all ? 0 : s->server, all ? servers : s->server + 1};
+    return s->parts > 0 ? s->parts : servers;
+}
+
+static int taker(const struct cc_shipment *s, int i)
+{
+    return s->parts > 0 ? s->part[i].server : i;
+}
+
+static const struct cc_cost *at_taker(const struct cc_shipment *s, int i)
+{
+    return s->parts > 0 ? &s->part[i].cost : &s->cost;
 }
 
 /* Encodes and pushes; the result is there, encoded for the pull, when this says. Both ends of a
@@ -35,12 +39,13 @@ static struct range takers(const struct cc_shipment *s, int servers)
 static double push(const struct cc_shipment *ship, struct stages *g, int servers, double ready)
 {
     const struct cc_cost *c = &ship->cost;
-    const struct range at = takers(ship, servers);
     double leaves = fmax(g->up, serve(&g->encoder, ready, c->encode_s)), added = 0;
     double left = serve(&g->up, leaves, c->push_latency_s + c->push_worker_s);
-    for (int s = at.from; s < at.to; s++) {
-        double in = serve(&g->in[s], leaves, c->push_latency_s + c->push_server_s);
-        added = fmax(added, serve(&g->codec[s], fmax(in, left), c->server_codec_s));
+    for (int i = 0; i < takers(ship, servers); i++) {
+        const struct cc_cost *there = at_taker(ship, i);
+        int s = taker(ship, i);
+        double in = serve(&g->in[s], leaves, c->push_latency_s + there->push_server_s);
+        added = fmax(added, serve(&g->codec[s], fmax(in, left), there->server_codec_s));
     }
     return added;
 }
@@ -49,11 +54,11 @@ static double push(const struct cc_shipment *ship, struct stages *g, int servers
 static double pull(const struct cc_shipment *ship, struct stages *g, int servers, double added)
 {
     const struct cc_cost *c = &ship->cost;
-    const struct range at = takers(ship, servers);
     double begins = 0, sent = 0;
-    for (int s = at.from; s < at.to; s++) {
-        begins = fmax(begins, fmax(g->out[s], added));
-        sent = fmax(sent, serve(&g->out[s], added, c->pull_latency_s + c->pull_server_s));
+    for (int i = 0; i < takers(ship, servers); i++) {
+        double *out = &g->out[taker(ship, i)];
+        begins = fmax(begins, fmax(*out, added));
+        sent = fmax(sent, serve(out, added, c->pull_latency_s + at_taker(ship, i)->pull_server_s));
     }
     double back = serve(&g->down, begins, c->pull_latency_s + c->pull_worker_s);
     return serve(&g->decoder, fmax(sent, back), c->decode_s);

@@ -45,7 +45,10 @@ int cc_coder_profiled(const struct cc_profile *p, const char *scheme, enum cc_re
     char list[256];
     if (codec == NULL) {
         list_schemes(p, list, sizeof list);
-        return cc_fail(e, "the profile has no %.100s: it has %s", scheme, list);
+        return cc_fail(e,
+                       "the profile has no %.100s: it has %s; measure it with `commcomp bench "
+                       "--scheme %.100s --profile-out FILE`",
+                       scheme, list, scheme);
     }
     *out = (struct cc_coder){
         .scheme = scheme, .reduction = reduction, .push = codec, .pull = codec, .pair_bits = 64};
@@ -83,6 +86,12 @@ static struct cc_parcel parcel(const struct cc_coder *c, const struct cc_shape *
     return p;
 }
 
+/* Of a step that only encodes. */
+static struct cc_parcel silent(const struct cc_parcel *p)
+{
+    return (struct cc_parcel){.values = p->values, .push_encode_s = p->push_encode_s};
+}
+
 void cc_parcel_add(struct cc_parcel *sum, const struct cc_parcel *p)
 {
     sum->values += p->values;
@@ -102,11 +111,13 @@ int cc_parcels_make(const struct cc_net *net, const struct cc_coder *coder,
 {
     struct cc_parcels p = {.count = net->count,
                            .period = coder->period > 1 ? coder->period : 1,
+                           .sum_rounds = coder->sum_rounds > 1 ? coder->sum_rounds : 1,
                            .reduction = coder->reduction,
                            .scheme = coder->scheme};
-    p.each = cc_alloc0(net->count * sizeof *p.each, e);
+    p.each = cc_alloc0(2 * net->count * sizeof *p.each, e);
     if (p.each == NULL)
         return CC_FAIL;
+    p.quiet = p.each + net->count;
     for (size_t i = 0; i < net->count; i++) {
         const struct cc_shape *shape = &net->tensors[i].shape;
         bool small = shape->n < min_size;
@@ -114,7 +125,9 @@ int cc_parcels_make(const struct cc_net *net, const struct cc_coder *coder,
         /* Floats among pairs: a pair each. */
         if (small && coder->reduction == CC_REDUCE_PAIRS)
             p.each[i].pairs = (double)shape->n;
+        p.quiet[i] = small ? p.each[i] : silent(&p.each[i]);
         cc_parcel_add(&p.total, &p.each[i]);
+        cc_parcel_add(&p.quiet_total, &p.quiet[i]);
     }
     *out = p;
     return CC_OK;

@@ -29,6 +29,9 @@ struct cc_coder {
     double (*shape_bytes)(const void *arg, const struct cc_shape *shape);
     const void *shape_arg;
     size_t period; /* sends in one step of so many (local steps); 0 counts as 1 */
+    /* CC_REDUCE_SUM: how many sums after one another a payload needs (low-rank factors: the second
+     * comes of the first); 0 counts as 1. */
+    size_t sum_rounds;
     /* CC_REDUCE_PAIRS: a payload of n values and k pairs has value_bits n + pair_bits k bits. */
     double value_bits, pair_bits;
 };
@@ -42,8 +45,8 @@ struct cc_coder cc_coder_given(const char *scheme, enum cc_reduction reduction,
 int cc_coder_profiled(const struct cc_profile *p, const char *scheme, enum cc_reduction reduction,
                       struct cc_coder *out, struct cc_error *e);
 
-/* A tensor, or several together: bytes of the payload of the step that sends, seconds of codec work
- * in that step. Sums of parcels are parcels. */
+/* A tensor, or several together: bytes of a step's payload, seconds of codec work in that step.
+ * Sums of parcels are parcels. */
 struct cc_parcel {
     double values;
     double push_bytes, pull_bytes;
@@ -52,10 +55,12 @@ struct cc_parcel {
     double pull_encode_s, pull_decode_s;
 };
 
-/* Of all tensors of a net, in its order. */
+/* Of all tensors of a net, in its order: in the step that sends, and in the period - 1 quiet ones,
+ * in which tensors are encoded but only those that travel raw are sent. */
 struct cc_parcels {
     struct cc_parcel *each, total;
-    size_t count, period;
+    struct cc_parcel *quiet, quiet_total;
+    size_t count, period, sum_rounds;
     enum cc_reduction reduction;
     const char *scheme; /* as the coder has it */
 };

@@ -14,7 +14,9 @@ const char *const cc_bottleneck_names[] = {"compute",   "codec",       "latency"
 void cc_predictor_free(struct cc_predictor *p)
 {
     free(p->server);
+    free(p->part_of);
     free(p->load);
+    free(p->part);
     free(p->tally);
     free(p->scratch);
     free(p->order);
@@ -31,12 +33,14 @@ static int make_room(struct cc_predictor *p, const struct cc_net *net, int serve
     cc_predictor_free(p);
     p->server = cc_alloc(n * sizeof *p->server, e);
     p->load = cc_alloc(m * sizeof *p->load, e);
+    p->part_of = cc_alloc(m * sizeof *p->part_of, e);
+    p->part = cc_alloc(2 * n * sizeof *p->part, e);
     p->tally = cc_alloc(m * sizeof *p->tally, e);
     p->scratch = cc_alloc((n + 3 * m) * sizeof *p->scratch, e);
     p->order = cc_alloc(2 * n * sizeof *p->order, e);
-    p->ship = cc_alloc(n * sizeof *p->ship, e);
-    if (p->server == NULL || p->load == NULL || p->tally == NULL || p->scratch == NULL ||
-        p->order == NULL || p->ship == NULL)
+    p->ship = cc_alloc(2 * n * sizeof *p->ship, e);
+    if (p->server == NULL || p->load == NULL || p->part_of == NULL || p->part == NULL ||
+        p->tally == NULL || p->scratch == NULL || p->order == NULL || p->ship == NULL)
         return CC_FAIL;
     p->net = net;
     p->room = servers;
@@ -58,39 +62,25 @@ static void place(struct cc_predictor *p, const struct cc_setting *s)
 
 /* --- messages --- */
 
-/* A message being put together from tensors, the last of the net first. */
-struct batch {
-    struct cc_parcel sum;
-    size_t first, last; /* its tensors */
-    double share;       /* of the busiest server */
-    int pieces;         /* servers that get some of it */
-    int server;
+/* The tensors of a step: of one that sends, or of a quiet one. */
+struct cargo {
+    const struct cc_parcel *each, *total;
+    size_t count;
+    bool quiet;
 };
 
-/* Which part of tensors [first, last] the busiest server has. */
-static void share_of_servers(struct cc_predictor *p, const struct cc_setting *s,
-                             const struct cc_parcels *parcels, struct batch *b)
+static struct cargo cargo_of(const struct cc_parcels *p, bool quiet)
 {
-    int servers = s->cluster.servers;
-    double most = 0;
-    b->share = 1.0 / servers;
-    b->pieces = servers;
-    b->server = CC_EVERY_SERVER;
-    if (s->exchange != CC_PS || servers == 1 || s->placement == CC_SPLIT)
-        return;
-    for (int i = 0; i < servers; i++)
-        p->load[i] = -1; /* gets nothing */
-    b->pieces = 0;
-    for (size_t i = b->first; i <= b->last; i++) {
-        double *load = &p->load[p->server[i]];
-        b->pieces += *load < 0;
-        *load = fmax(*load, 0) + parcels->each[i].push_bytes;
-        most = fmax(most, *load);
-    }
-    if (b->sum.push_bytes > 0)
-        b->share = most / b->sum.push_bytes;
-    if (b->pieces == 1)
-        b->server = p->server[b->first];
+    return (struct cargo){.each = quiet ? p->quiet : p->each,
+                          .total = quiet ? &p->quiet_total : &p->total,
+                          .count = p->count,
+                          .quiet = quiet};
+}
+
+/* Whether every tensor is on one server, of several. */
+static bool placed_whole(const struct cc_setting *s)
+{
+    return s->exchange == CC_PS && s->cluster.servers > 1 && s->placement != CC_SPLIT;
 }
 
 static double fuse_limit(const struct cc_timing *t)
@@ -101,34 +91,57 @@ static double fuse_limit(const struct cc_timing *t)
 }
 
 /* From the end of the net: a message of up to `limit` bytes, at least one tensor. */
-static struct batch next_batch(const struct cc_parcels *parcels, size_t left, double limit)
+static struct cc_parcel next_batch(const struct cargo *cargo, size_t left, double limit,
+                                   struct cc_shipment *ship)
 {
-    struct batch b = {.sum = parcels->each[left - 1], .first = left - 1, .last = left - 1};
+    struct cc_parcel sum = cargo->each[left - 1];
+    *ship = (struct cc_shipment){.first = left - 1, .last = left - 1};
     if (limit == INFINITY) {
-        b.sum = parcels->total;
-        b.first = 0;
+        sum = *cargo->total;
+        ship->first = 0;
     }
-    while (b.first > 0 && b.sum.push_bytes + parcels->each[b.first - 1].push_bytes <= limit)
-        cc_parcel_add(&b.sum, &parcels->each[--b.first]);
-    return b;
+    while (ship->first > 0 && sum.push_bytes + cargo->each[ship->first - 1].push_bytes <= limit)
+        cc_parcel_add(&sum, &cargo->each[--ship->first]);
+    return sum;
 }
 
-/* Servers work side by side: of all that goes to one server each, what the busiest has counts. */
-static void count_busiest(struct cc_predictor *p, size_t count, const struct cc_setting *s,
-                          struct cc_cost *sum)
+/* What each server gets of a message, into part[]. */
+static void by_servers(struct cc_predictor *p, const struct cc_setting *s,
+                       const struct cargo *cargo, struct cc_part *part, struct cc_shipment *ship)
 {
-    struct cc_cost *each = p->tally, busiest = {0};
+    for (int i = 0; i < s->cluster.servers; i++)
+        p->part_of[i] = -1;
+    ship->part = part;
+    for (size_t i = ship->first; i <= ship->last; i++) {
+        int *at = &p->part_of[p->server[i]];
+        if (cargo->quiet && cargo->each[i].push_bytes == 0)
+            continue;
+        if (*at < 0) {
+            *at = ship->parts++;
+            part[*at] = (struct cc_part){.server = p->server[i]};
+        }
+        cc_parcel_add(&part[*at].parcel, &cargo->each[i]);
+    }
+    for (int i = 0; i < ship->parts; i++)
+        cc_exchange_cost(s->exchange, &part[i].parcel, CC_REDUCE_DECODED, &s->cluster, &s->link, 1,
+                         1, &part[i].cost);
+}
+
+/* Servers work side by side: what the busiest has of all messages counts. */
+static void count_busiest(struct cc_predictor *p, const struct cc_shipment *ships, size_t count,
+                          const struct cc_setting *s, struct cc_cost *sum)
+{
+    struct cc_cost *each = p->tally, most = {0};
     int servers = s->cluster.servers;
+    double sent = 0; /* messages, by a worker */
     for (int i = 0; i < servers; i++)
         each[i] = (struct cc_cost){0};
     for (size_t i = 0; i < count; i++) {
-        const struct cc_shipment *ship = &p->ship[i];
-        if (ship->server == CC_EVERY_SERVER)
-            cc_cost_add(&busiest, &ship->cost);
-        else
-            cc_cost_add(&each[ship->server], &ship->cost);
+        const struct cc_shipment *ship = &ships[i];
+        sent += ship->parts;
+        for (int k = 0; k < ship->parts; k++)
+            cc_cost_add(&each[ship->part[k].server], &ship->part[k].cost, 1);
     }
-    struct cc_cost most = {0};
     for (int i = 0; i < servers; i++) {
         most.push_server_s = fmax(most.push_server_s, each[i].push_server_s);
         most.pull_server_s = fmax(most.pull_server_s, each[i].pull_server_s);
@@ -136,101 +149,142 @@ static void count_busiest(struct cc_predictor *p, size_t count, const struct cc_
         most.server_codec_s = fmax(most.server_codec_s, each[i].server_codec_s);
         most.messages = fmax(most.messages, each[i].messages);
     }
-    sum->push_server_s = busiest.push_server_s + most.push_server_s;
-    sum->pull_server_s = busiest.pull_server_s + most.pull_server_s;
-    sum->server_encode_s = busiest.server_encode_s + most.server_encode_s;
-    sum->server_codec_s = busiest.server_codec_s + most.server_codec_s;
-    sum->push_transfer_s = fmax(sum->push_worker_s, sum->push_server_s);
-    sum->pull_transfer_s = fmax(sum->pull_worker_s, sum->pull_server_s);
-    sum->messages = fmax((double)count, busiest.messages + most.messages);
-    sum->wire_bytes = fmax(sum->push_worker_s, sum->pull_server_s) * s->link.bw_bps / 8;
+    sum->push_server_s = most.push_server_s;
+    sum->pull_server_s = most.pull_server_s;
+    sum->server_encode_s = most.server_encode_s;
+    sum->server_codec_s = most.server_codec_s;
+    sum->messages = fmax(sent, most.messages);
 }
 
-/* Cuts the step into messages. A quiet step (of local steps) encodes and sends nothing. Returns how
- * many; *sum is what they cost together. */
+/* What is summed in several parts, each of which needs the one before, has their latencies one
+ * after another. Who only passes payloads on, servers and gathers, has all parts at once. */
+static void sum_in_rounds(enum cc_exchange x, size_t rounds, struct cc_cost *c)
+{
+    if (x == CC_PS || x == CC_ALLGATHER)
+        return;
+    c->push_latency_s *= (double)rounds;
+    c->rounds *= (double)rounds;
+    c->messages *= (double)rounds;
+}
+
+/* Cuts the step into messages. What has no bytes in a quiet step is encoded and not sent. Returns
+ * how many; *sum is what they cost together. */
 static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
                              const struct cc_parcels *parcels, bool quiet, struct cc_cost *sum)
 {
-    size_t count = 0, left = parcels->count;
-    double limit = fuse_limit(&s->timing);
+    const struct cargo all = cargo_of(parcels, quiet), *cargo = &all;
+    size_t count = 0, left = cargo->count;
+    struct cc_shipment *ships = p->ship + (quiet ? left : 0);
+    struct cc_part *part = p->part + (quiet ? left : 0);
+    bool alone = s->exchange != CC_PS && s->cluster.workers == 1, whole = placed_whole(s);
+    double limit = fuse_limit(&s->timing), servers = s->cluster.servers;
     *sum = (struct cc_cost){0};
     while (left > 0) {
-        struct batch b = next_batch(parcels, left, limit);
-        struct cc_shipment *ship = &p->ship[count++];
-        share_of_servers(p, s, parcels, &b);
-        *ship = (struct cc_shipment){.first = b.first, .last = b.last, .server = b.server};
-        if (quiet) {
-            ship->cost.encode_s = b.sum.push_encode_s;
+        struct cc_shipment *ship = &ships[count++];
+        struct cc_parcel batch = next_batch(cargo, left, limit, ship);
+        if (whole)
+            by_servers(p, s, cargo, part, ship);
+        if (cargo->quiet && batch.push_bytes == 0) {
+            ship->cost.encode_s = alone ? 0 : batch.push_encode_s;
         } else {
-            cc_exchange_cost(s->exchange, &b.sum, parcels->reduction, &s->cluster, &s->link,
-                             b.share, b.pieces, &ship->cost);
+            cc_exchange_cost(s->exchange, &batch, parcels->reduction, &s->cluster, &s->link,
+                             1 / servers, whole ? ship->parts : servers, &ship->cost);
+            sum_in_rounds(s->exchange, parcels->sum_rounds, &ship->cost);
             ship->cost.push_latency_s += s->timing.sync_s;
         }
-        cc_cost_add(sum, &ship->cost);
-        left = b.first;
+        cc_cost_add(sum, &ship->cost, 1);
+        part += ship->parts;
+        left = ship->first;
     }
-    if (!quiet && s->exchange == CC_PS && count > 1)
-        count_busiest(p, count, s, sum);
+    if (whole)
+        count_busiest(p, ships, count, s, sum);
+    if (s->exchange == CC_PS) {
+        sum->push_transfer_s = fmax(sum->push_worker_s, sum->push_server_s);
+        sum->pull_transfer_s = fmax(sum->pull_worker_s, sum->pull_server_s);
+        sum->wire_bytes = fmax(sum->push_worker_s, sum->pull_server_s) * s->link.bw_bps / 8;
+    }
     return count;
 }
 
 /* --- steps --- */
 
-struct step_case {
-    const struct cc_predictor *predictor;
-    const struct cc_setting *setting;
+/* The messages of one kind of step. */
+struct kind {
+    const struct cc_shipment *ship;
     size_t count;
     struct cc_cost sum;
 };
 
-static double step_time(void *arg, double compute_s)
+struct step_case {
+    const struct cc_predictor *predictor;
+    const struct cc_setting *setting;
+    struct kind loud, quiet;
+};
+
+static double step_time(void *arg, bool sends, double compute_s)
 {
     const struct step_case *k = arg;
     const struct cc_setting *s = k->setting;
+    const struct kind *kind = sends ? &k->loud : &k->quiet;
     struct cc_timing t = s->timing;
     t.compute_s = compute_s;
     if (t.mode == CC_SEQUENTIAL)
-        return cc_step_sequential(&t, &k->sum);
+        return cc_step_sequential(&t, &kind->sum);
     if (t.mode == CC_PIPE)
-        return cc_step_pipe(&t, &k->sum);
-    return cc_step_overlap(&t, k->predictor->ship, k->count, s->net->share, s->net->count,
+        return cc_step_pipe(&t, &kind->sum);
+    return cc_step_overlap(&t, kind->ship, kind->count, s->net->share, s->net->count,
                            s->exchange == CC_PS ? s->cluster.servers : 0, k->predictor->scratch);
 }
 
-/* The messages' costs, and the time of a step with them. */
-static int one_kind_of_step(struct cc_predictor *p, const struct cc_setting *s,
-                            const struct cc_parcels *parcels, bool quiet, struct cc_cost *sum,
-                            struct cc_spread *out, struct cc_error *e)
+/* A period in which only the loud step sends. */
+static int period_time(struct step_case *k, double period, struct cc_spread *out,
+                       struct cc_error *e)
 {
-    struct step_case k = {.predictor = p, .setting = s};
-    k.count = make_shipments(p, s, parcels, quiet, &k.sum);
-    *sum = k.sum;
-    if (s->timing.consistency != CC_BULK && !quiet)
-        return cc_step_stale(&s->timing, &k.sum, s->cluster.workers, out, e);
-    if (s->timing.straggler != CC_STEADY)
-        return cc_step_bulk(&s->timing, s->cluster.workers, step_time, &k, out, e);
-    *out = (struct cc_spread){.step_s = step_time(&k, s->timing.compute_s)};
+    const struct cc_timing *t = &k->setting->timing;
+    int workers = k->setting->cluster.workers;
+    if (t->consistency != CC_BULK)
+        return cc_step_stale(t, &k->loud.sum, workers, period, t->update_s + k->quiet.sum.encode_s,
+                             out, e);
+    if (t->straggler != CC_STEADY)
+        return cc_step_bulk(t, workers, period, step_time, k, out, e);
+    double quiet = period > 1 ? step_time(k, false, t->compute_s) : 0;
+    *out = (struct cc_spread){.step_s = (step_time(k, true, t->compute_s) + (period - 1) * quiet) /
+                                        period};
     return CC_OK;
+}
+
+/* A period whose quiet steps send too, what travels raw: each waits by itself. */
+static int mixed_time(struct step_case *k, double period, struct cc_spread *out, struct cc_error *e)
+{
+    struct cc_spread loud, quiet;
+    struct step_case other = *k;
+    other.loud = k->quiet;
+    int status = period_time(k, 1, &loud, e);
+    if (status == CC_OK)
+        status = period_time(&other, 1, &quiet, e);
+    if (status == CC_OK)
+        *out = cc_spread_mix(&loud, &quiet, period - 1);
+    return status;
 }
 
 /* --- the result --- */
 
-static void parts(const struct cc_setting *s, const struct cc_cost *c, double steps,
-                  struct cc_prediction *out)
+static void parts(const struct cc_setting *s, const struct cc_cost *c, struct cc_prediction *out)
 {
-    out->hop_codec_s = c->hop_codec_s / steps;
-    out->server_codec_s = c->server_codec_s / steps;
-    out->decode_s = c->decode_s / steps;
-    out->latency_s = (c->push_latency_s + c->pull_latency_s) / steps;
-    out->transfer_s = (c->push_transfer_s + c->pull_transfer_s) / steps;
-    out->reduce_s = c->reduce_s / steps;
-    out->push_s = (c->push_latency_s + c->push_transfer_s + c->reduce_s) / steps;
-    out->pull_s = (c->pull_latency_s + c->pull_transfer_s) / steps;
-    out->comm_s = cc_cost_comm(c) / steps;
+    out->encode_s = c->encode_s;
+    out->hop_codec_s = c->hop_codec_s;
+    out->server_codec_s = c->server_codec_s;
+    out->decode_s = c->decode_s;
+    out->latency_s = c->push_latency_s + c->pull_latency_s;
+    out->transfer_s = c->push_transfer_s + c->pull_transfer_s;
+    out->reduce_s = c->reduce_s;
+    out->push_s = c->push_latency_s + c->push_transfer_s + c->reduce_s;
+    out->pull_s = c->pull_latency_s + c->pull_transfer_s;
+    out->comm_s = cc_cost_comm(c);
     out->codec_s = out->encode_s + out->hop_codec_s + out->server_codec_s + out->decode_s;
-    out->messages = c->messages / steps;
-    out->rounds = c->rounds / steps;
-    out->wire_bytes = c->wire_bytes / steps;
+    out->messages = c->messages;
+    out->rounds = c->rounds;
+    out->wire_bytes = c->wire_bytes;
     out->compute_s = s->timing.compute_s + s->timing.update_s;
 }
 
@@ -255,9 +309,13 @@ static void bottleneck(const struct cc_cost *c, struct cc_prediction *out)
 static double imbalance(struct cc_predictor *p, const struct cc_setting *s,
                         const struct cc_parcels *parcels)
 {
-    struct batch all = {.sum = parcels->total, .first = 0, .last = parcels->count - 1};
-    share_of_servers(p, s, parcels, &all);
-    return all.share * s->cluster.servers;
+    if (!placed_whole(s))
+        return 1;
+    for (int i = 0; i < s->cluster.servers; i++)
+        p->load[i] = 0;
+    for (size_t i = 0; i < parcels->count; i++)
+        p->load[p->server[i]] += parcels->each[i].push_bytes;
+    return cc_imbalance(p->load, s->cluster.servers);
 }
 
 /* Means over the period: one step that sends, the others quiet. */
@@ -265,21 +323,25 @@ static int over_period(struct cc_predictor *p, const struct cc_setting *s,
                        const struct cc_parcels *parcels, struct cc_prediction *out,
                        struct cc_error *e)
 {
-    struct cc_cost cost, none = {0};
-    struct cc_spread loud, quiet = {0};
-    double period = (double)parcels->period, rest = period - 1;
-    int status = one_kind_of_step(p, s, parcels, false, &cost, &loud, e);
-    if (status == CC_OK && rest > 0)
-        status = one_kind_of_step(p, s, parcels, true, &none, &quiet, e);
+    struct step_case k = {
+        .predictor = p, .setting = s, .loud.ship = p->ship, .quiet.ship = p->ship + parcels->count};
+    struct cc_cost mean = {0};
+    struct cc_spread spread;
+    double period = (double)parcels->period;
+    k.loud.count = make_shipments(p, s, parcels, false, &k.loud.sum);
+    if (period > 1)
+        k.quiet.count = make_shipments(p, s, parcels, true, &k.quiet.sum);
+    bool silent = parcels->quiet_total.push_bytes == 0 || period == 1;
+    int status = (silent ? period_time : mixed_time)(&k, period, &spread, e);
     if (status != CC_OK)
         return status;
-    out->encode_s = cost.encode_s / period + (rest > 0 ? rest / period * none.encode_s : 0);
-    parts(s, &cost, period, out);
-    out->step_s = (loud.step_s + rest * quiet.step_s) / period;
-    out->step_sd =
-        sqrt((loud.step_sd * loud.step_sd + rest * quiet.step_sd * quiet.step_sd) / period);
-    out->wait_s = (loud.wait_s + rest * quiet.wait_s) / period;
-    bottleneck(&cost, out);
+    cc_cost_add(&mean, &k.loud.sum, 1 / period);
+    cc_cost_add(&mean, &k.quiet.sum, (period - 1) / period);
+    parts(s, &mean, out);
+    out->step_s = spread.step_s;
+    out->step_sd = spread.step_sd;
+    out->wait_s = spread.wait_s;
+    bottleneck(&mean, out);
     return CC_OK;
 }
 
@@ -298,10 +360,16 @@ int cc_predict(struct cc_predictor *p, const struct cc_setting *s, const struct 
     status = over_period(p, s, parcels, &r, e);
     if (status != CC_OK)
         return status;
-    double period = (double)parcels->period;
-    r.payload_bytes = parcels->total.push_bytes / period;
+    double period = (double)parcels->period, rest = period - 1;
+    const struct cc_parcel *loud = &parcels->total, *quiet = &parcels->quiet_total;
+    r.payload_bytes = (loud->push_bytes + rest * quiet->push_bytes) / period;
     r.bits_push = 8 * r.payload_bytes / r.values;
-    r.bits_pull = 8 * parcels->total.pull_bytes / period / r.values;
+    r.bits_pull = 8 * (loud->pull_bytes + rest * quiet->pull_bytes) / period / r.values;
+    if (!isfinite(r.step_s) || !isfinite(r.bits_pull) || !(r.bits_push > 0))
+        return cc_fail(e,
+                       "%.100s: %g bits per value and a step of %g s are no prediction: the "
+                       "profile, or what the options say, is beyond measure",
+                       parcels->scheme, r.bits_push, r.step_s);
     r.imbalance = imbalance(p, s, parcels);
     r.efficiency = cc_pipe_efficiency(s->timing.update_s, s->timing.compute_s, r.step_s);
     *out = r;

@@ -66,6 +66,8 @@ struct cc_predictor {
     enum cc_placement placement;
     int *server;
     double *load, *scratch;
+    int *part_of; /* of each server, in the message at hand */
+    struct cc_part *part;
     struct cc_cost *tally;
     size_t *order;
     struct cc_shipment *ship;

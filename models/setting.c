@@ -5,6 +5,11 @@
 
 enum { MOST_WORKERS = 1000000, MOST_SIMULATED = 10000 };
 
+/* Beyond these, sums are no longer numbers or mean nothing. */
+#define LEAST_BPS 1e-3
+#define MOST_BPS  1e18
+#define MOST_S    1e9
+
 void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out)
 {
     *out = (struct cc_setting){
@@ -23,10 +28,11 @@ void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out)
 
 static int check_link(const struct cc_link *l, struct cc_error *e)
 {
-    if (!(l->bw_bps > 0) || isinf(l->bw_bps))
-        return cc_usage(e, "--bw: the bandwidth must be above zero");
-    if (!(l->latency_s >= 0) || isinf(l->latency_s))
-        return cc_usage(e, "--latency: a latency is a time from 0 on");
+    if (!(l->bw_bps >= LEAST_BPS) || l->bw_bps > MOST_BPS)
+        return cc_usage(e, "--bw: the bandwidth must be above zero: from %g to %g bits per second",
+                        LEAST_BPS, MOST_BPS);
+    if (!(l->latency_s >= 0) || l->latency_s > MOST_S)
+        return cc_usage(e, "--latency: a latency is a time from 0 to %g s", MOST_S);
     if (!(l->overhead >= 0) || !(l->message_bytes >= 0))
         return cc_usage(e, "--overhead: headers cannot be negative");
     return CC_OK;
@@ -80,9 +86,9 @@ int cc_setting_check(const struct cc_setting *s, struct cc_error *e)
         status = check_cluster(s, e);
     if (status != CC_OK)
         return status;
-    if (!(t->compute_s >= 0) || isinf(t->compute_s) || !(t->update_s >= 0) || isinf(t->update_s) ||
-        !(t->sync_s >= 0) || isinf(t->sync_s))
-        return cc_usage(e, "--compute, --update and --sync are times from 0 on");
+    if (!(t->compute_s >= 0) || t->compute_s > MOST_S || !(t->update_s >= 0) ||
+        t->update_s > MOST_S || !(t->sync_s >= 0) || t->sync_s > MOST_S)
+        return cc_usage(e, "--compute, --update and --sync are times from 0 to %g s", MOST_S);
     if (!(t->forward_share >= 0) || t->forward_share > 1)
         return cc_usage(e, "--forward: the forward pass' share of the compute time, from 0 to 1");
     if (t->depth < 1)

@@ -2,6 +2,7 @@
 #ifndef CC_MODELS_STEP_H
 #define CC_MODELS_STEP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,11 +52,20 @@ struct cc_timing {
     uint64_t seed;
 };
 
+/* The tensors of a message that one server keeps, and what they cost that server: of the cost, only
+ * what is the server's counts. */
+struct cc_part {
+    int server;
+    struct cc_parcel parcel;
+    struct cc_cost cost;
+};
+
 /* One message of a step, in the order in which they leave: that of the backward pass. */
 struct cc_shipment {
     struct cc_cost cost;
-    size_t first, last; /* its tensors, by their place in the net */
-    int server;         /* which one takes it, or CC_EVERY_SERVER (see place.h) */
+    size_t first, last;         /* its tensors, by their place in the net */
+    const struct cc_part *part; /* one for each server that gets some of it; */
+    int parts;                  /* 0: every server has what `cost` says */
 };
 
 /* Pipe-SGD (NeurIPS 2018), equations 2 to 7, per step. `compute` is all that the processor does. */
@@ -80,26 +90,33 @@ double cc_step_overlap(const struct cc_timing *t, const struct cc_shipment *ship
 
 /* --- stragglers --- */
 
-/* Steps with workers that differ: mean and deviation of a worker's step time, and the mean time it
- * waits for others. */
+/* Steps with workers that differ: mean and deviation of the time of a worker's steps, and the mean
+ * time it waits for others, a step. */
 struct cc_spread {
     double step_s, step_sd, wait_s;
 };
 
+/* Of one step that sends and `rest` quiet ones together: the variance is the mean of theirs and the
+ * variance of their means. */
+struct cc_spread cc_spread_mix(const struct cc_spread *loud, const struct cc_spread *quiet,
+                               double rest);
+
 /* The next draw of the factor on a worker's compute time; `generator` is a gsl_rng. */
 double cc_straggler_draw(const struct cc_timing *t, void *generator);
 
-/* Bulk synchronous: every step is as long as with the slowest of `workers` draws. step(arg, c) is a
- * step's time if the compute time is c. */
-int cc_step_bulk(const struct cc_timing *t, int workers,
-                 double (*step)(void *arg, double compute_s), void *arg, struct cc_spread *out,
-                 struct cc_error *e);
+/* Bulk synchronous: one step of `period` sends, and waits there for the slowest of `workers`; in
+ * the others nobody waits. step(arg, sends, c) is a step's time if the compute time is c. Of a
+ * period of more than 64 steps, 64 are drawn and scaled to the mean and variance of all. */
+int cc_step_bulk(const struct cc_timing *t, int workers, double period,
+                 double (*step)(void *arg, bool sends, double compute_s), void *arg,
+                 struct cc_spread *out, struct cc_error *e);
 
 /* Stale synchronous and asynchronous, by simulating every worker: it computes, encodes, pushes,
  * waits until the slowest is at most t->staleness steps behind (CC_STALE), pulls and decodes. Ports
  * and codecs of the servers serve in the order of arrival; what a worker pulls is encoded for it
- * alone. `sum` is the cost of a whole step of CC_PS. */
-int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int workers,
-                  struct cc_spread *out, struct cc_error *e);
+ * alone. `sum` is the cost of a whole step of CC_PS. With a period, it first computes period - 1
+ * times, each with quiet_s more, and staleness counts what is sent. */
+int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int workers, double period,
+                  double quiet_s, struct cc_spread *out, struct cc_error *e);
 
 #endif

@@ -7,12 +7,16 @@
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
 
+#include "core/interrupt.h"
 #include "core/memory.h"
 #include "models/step.h"
 
 enum {
-    BULK_STEPS = 1000, /* drawn */
-    WARM_STEPS = 50,   /* of each worker, before what is measured */
+    BULK_STEPS = 1000, /* drawn, if that is within the budget */
+    BULK_LEAST = 10,
+    BULK_BUDGET = 10000000, /* draws of all workers together */
+    MOST_TERMS = 64,        /* drawn of a period */
+    WARM_STEPS = 50,        /* of each worker, before what is measured */
     MOST_STEPS = 400,
     STEP_BUDGET = 400000 /* of all workers together */
 };
@@ -60,27 +64,91 @@ static double deviation(const struct running *r)
     return r->count > 1 ? sqrt(r->squares / (r->count - 1)) : 0;
 }
 
-int cc_step_bulk(const struct cc_timing *t, int workers,
-                 double (*step)(void *arg, double compute_s), void *arg, struct cc_spread *out,
-                 struct cc_error *e)
+static struct cc_spread as_spread(const struct running *r)
 {
-    struct running time = {0}, wait = {0};
+    return (struct cc_spread){.step_s = r->mean, .step_sd = deviation(r)};
+}
+
+struct cc_spread cc_spread_mix(const struct cc_spread *loud, const struct cc_spread *quiet,
+                               double rest)
+{
+    double steps = 1 + rest, mean = (loud->step_s + rest * quiet->step_s) / steps;
+    double from = loud->step_s - mean, other = quiet->step_s - mean;
+    double squares = loud->step_sd * loud->step_sd + from * from +
+                     rest * (quiet->step_sd * quiet->step_sd + other * other);
+    return (struct cc_spread){.step_s = mean,
+                              .step_sd = sqrt(squares / steps),
+                              .wait_s = (loud->wait_s + rest * quiet->wait_s) / steps};
+}
+
+/* A worker's factors in a period: of its first quiet step, of all quiet ones together, and of the
+ * step that sends. */
+struct span {
+    double first, quiet, last;
+};
+
+static struct span draw_span(const struct cc_timing *t, gsl_rng *g, double period)
+{
+    struct span x = {0};
+    double rest = period - 1, terms = fmin(rest, MOST_TERMS - 1);
+    for (double i = 0; i < terms; i++) {
+        double factor = cc_straggler_draw(t, g);
+        x.first = i == 0 ? factor : x.first;
+        x.quiet += factor;
+    }
+    if (terms < rest)
+        x.quiet = rest + sqrt(rest / terms) * (x.quiet - terms);
+    x.last = cc_straggler_draw(t, g);
+    return x;
+}
+
+/* A period of all workers: the slowest's factors, one worker's own, the mean. */
+struct race {
+    struct span slowest, own;
+    double mean;
+};
+
+static struct race draw_race(const struct cc_timing *t, gsl_rng *g, int workers, double period)
+{
+    struct race r = {.mean = 0};
+    for (int w = 0; w < workers; w++) {
+        struct span x = draw_span(t, g, period);
+        r.mean += (x.quiet + x.last) / workers;
+        if (w == 0)
+            r.slowest = r.own = x;
+        else if (x.quiet + x.last > r.slowest.quiet + r.slowest.last)
+            r.slowest = x;
+    }
+    return r;
+}
+
+int cc_step_bulk(const struct cc_timing *t, int workers, double period,
+                 double (*step)(void *arg, bool sends, double compute_s), void *arg,
+                 struct cc_spread *out, struct cc_error *e)
+{
+    struct running time = {0}, loud = {0}, quiet = {0}, wait = {0};
+    double rest = period - 1, c = t->compute_s;
+    double many = BULK_BUDGET / (workers * fmin(period, MOST_TERMS));
     gsl_rng *g = new_generator(t, e);
     if (g == NULL)
         return CC_FAIL;
-    for (int i = 0; i < BULK_STEPS; i++) {
-        double slowest = 0, sum = 0;
-        for (int w = 0; w < workers; w++) {
-            double x = cc_straggler_draw(t, g);
-            slowest = fmax(slowest, x);
-            sum += x;
+    for (int i = 0; i < fmax(BULK_LEAST, fmin(BULK_STEPS, many)) && !cc_interrupted(); i++) {
+        struct race r = draw_race(t, g, workers, period);
+        double end = step(arg, true, r.slowest.last * c), own = 0;
+        if (rest > 0) {
+            end += rest * step(arg, false, r.slowest.quiet / rest * c);
+            own = rest * step(arg, false, r.own.quiet / rest * c);
+            take(&quiet, step(arg, false, r.own.first * c));
         }
-        take(&time, step(arg, slowest * t->compute_s));
-        take(&wait, (slowest - sum / workers) * t->compute_s);
+        take(&time, end / period);
+        take(&loud, end - own);
+        take(&wait, fmax(0, r.slowest.quiet + r.slowest.last - r.mean) * c / period);
     }
     gsl_rng_free(g);
-    *out =
-        (struct cc_spread){.step_s = time.mean, .step_sd = deviation(&time), .wait_s = wait.mean};
+    struct cc_spread sends = as_spread(&loud), rests = as_spread(&quiet);
+    *out = cc_spread_mix(&sends, &rests, rest);
+    out->step_s = time.mean;
+    out->wait_s = wait.mean;
     return CC_OK;
 }
 
@@ -105,19 +173,21 @@ struct event {
 struct worker {
     int steps; /* complete */
     bool waits;
-    double began, added; /* this step; when the wait, if any, began */
+    double began, added; /* this period; when the wait, if any, began */
+    double first, quiet; /* times of its quiet steps: of the first, and of all */
 };
 
 struct simulation {
     const struct cc_timing *timing;
     const struct cc_cost *cost;
+    double period, quiet_s;
     gsl_rng *generator;
     int workers, slowest, at_slowest; /* steps of the slowest, and how many are there */
     struct worker *worker;
     struct event *heap; /* one a worker */
     int events;
     double in, codec, out; /* when the busiest server's port in, codec and port out are free */
-    struct running time, wait;
+    struct running time, loud, quiet, wait;
 };
 
 static bool earlier(const struct event *a, const struct event *b)
@@ -159,9 +229,13 @@ static double serve(double *free_at, double there, double takes)
 
 static void begin_step(struct simulation *s, double now, int w)
 {
-    double compute = cc_straggler_draw(s->timing, s->generator) * s->timing->compute_s;
-    s->worker[w].began = now;
-    schedule(s, now + compute + s->cost->encode_s, w, ENCODED);
+    struct worker *me = &s->worker[w];
+    struct span x = draw_span(s->timing, s->generator, s->period);
+    double c = s->timing->compute_s;
+    me->began = now;
+    me->first = x.first * c + s->quiet_s;
+    me->quiet = x.quiet * c + (s->period - 1) * s->quiet_s;
+    schedule(s, now + me->quiet + x.last * c + s->cost->encode_s, w, ENCODED);
 }
 
 static bool may_pull(const struct simulation *s, int w)
@@ -230,8 +304,11 @@ static void happen(struct simulation *s, const struct event *v)
         schedule(s, end + c->pull_latency_s + c->decode_s + s->timing->update_s, w, DONE);
         break;
     case DONE:
-        if (s->worker[w].steps > WARM_STEPS)
-            take(&s->time, v->time - s->worker[w].began);
+        if (s->worker[w].steps > WARM_STEPS) {
+            take(&s->time, (v->time - s->worker[w].began) / s->period);
+            take(&s->loud, v->time - s->worker[w].began - s->worker[w].quiet);
+            take(&s->quiet, s->worker[w].first);
+        }
         begin_step(s, v->time, w);
         break;
     }
@@ -251,18 +328,21 @@ static void simulate(struct simulation *s, int steps)
     }
 }
 
-int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int workers,
-                  struct cc_spread *out, struct cc_error *e)
+int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int workers, double period,
+                  double quiet_s, struct cc_spread *out, struct cc_error *e)
 {
-    struct simulation s = {.timing = t, .cost = sum, .workers = workers};
+    struct simulation s = {
+        .timing = t, .cost = sum, .workers = workers, .period = period, .quiet_s = quiet_s};
     int steps = STEP_BUDGET / workers < MOST_STEPS ? STEP_BUDGET / workers : MOST_STEPS;
     s.worker = cc_alloc0((size_t)workers * sizeof *s.worker, e);
     s.heap = s.worker != NULL ? cc_alloc0((size_t)workers * sizeof *s.heap, e) : NULL;
     s.generator = s.heap != NULL ? new_generator(t, e) : NULL;
     if (s.generator != NULL) {
         simulate(&s, 2 * WARM_STEPS + steps);
-        *out = (struct cc_spread){
-            .step_s = s.time.mean, .step_sd = deviation(&s.time), .wait_s = s.wait.mean};
+        struct cc_spread loud = as_spread(&s.loud), quiet = as_spread(&s.quiet);
+        *out = cc_spread_mix(&loud, &quiet, period - 1);
+        out->step_s = s.time.mean;
+        out->wait_s = s.wait.mean / period;
         gsl_rng_free(s.generator);
     }
     free(s.heap);

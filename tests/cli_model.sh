@@ -74,8 +74,16 @@ q 0 $m --scheme int8 --stragglers gamma --consistency stale --staleness 2 --work
 json 'd["rows"] == json.load(open("once"))["rows"]'
 # Exchanges and what they can carry.
 q 0 $m --exchange ssar-split --format json
-json '{r["scheme"] for r in d["rows"]} == {"fp32", "sparse", "topk", "randk", "threshold", "dgc"}'
+json '{r["scheme"] for r in d["rows"]} == {"fp32", "sparse", "topk", "randk", "threshold", "dgc", "powersgd", "local"}'
 json 'any("left out: ssar-split merges index-value pairs" in n for n in d["notes"])'
+# Sums are summed, also inside local: in the mean half of fp32's bytes, where 64 workers gathering
+# them would have 32 times as many. powersgd sums twice: twice the latencies of a ring.
+q 0 $m --exchange mpi --workers 64 --compute 100ms --scheme fp32,local,powersgd --format json
+json 'd["rows"][1]["speedup"] > 1 and d["rows"][2]["speedup"] > 1'
+q 0 $m --exchange ring --workers 4 --latency 1ms --scheme fp32,powersgd --format json
+json 'abs(d["rows"][0]["alpha_s"] - 0.006) < 1e-12 and abs(d["rows"][1]["alpha_s"] - 0.012) < 1e-12'
+q 0 $m --exchange ring --workers 4 --latency 1ms --scheme fp32,local --format json
+json 'd["rows"][0]["hop_codec_s"] == 0 and d["rows"][1]["hop_codec_s"] == 0'
 t 2 $m --exchange dsar-split --scheme int8
 err 'int8 sends none: exchange it by ps, allgather or ring'
 for exchange in ps ring recdouble rabenseifner allgather mpi; do
@@ -108,6 +116,17 @@ t 2 $m --latency -5us
 err "--latency: '-5us' is not a time such as 50us"
 t 2 $m --overhead 66
 err "'66' is not tc, ethernet"
+t 2 $m --overhead 4294967297/1
+err "'4294967297/1' is not tc, ethernet"
+q 0 $m --scheme int8 --overhead 1000000/1000000 --format json
+json 'd["rows"][0]["overhead"] == 1'
+t 2 $m --bw 1e-300bps
+err '--bw'
+t 2 $m --latency 1e300s
+err '--latency'
+sed 's/"bits_per_value": 8,/"bits_per_value": 0,/' profile.json >zero.json
+t 1 model -q --profile zero.json --scheme int8
+err 'int8: 0 bits per value'
 t 2 $m --workers 0
 err '--workers: 0: at least 1'
 t 2 $m --workers 2000000
@@ -132,6 +151,24 @@ t 1 model --profile missing.json
 err '--profile: missing.json: '
 t 1 $m --scheme 3lc:s=1.3
 err 'profile.json: the profile has no 3lc:s=1.3: it has '
+err 'measure it with `commcomp bench --scheme 3lc:s=1.3 --profile-out'
+# Nothing to compute, nothing to send: identical steps of 0 s, and no speedup but 1.
+q 0 $m --values 1000 --exchange ring --workers 1 --compute 0 --scheme fp32,fp16 --format json
+json '[r["speedup"] for r in d["rows"]] == [1, 1] and d["rows"][0]["bits_pull"] is None'
+json 'all("0.00 times" not in n for n in d["notes"])'
+# What the profile does not say is not in the note.
+sed 's/"made up"/""/; s/"scalar"/""/; s/"cpu": "x"/"cpu": ""/; s/"2026[^"]*"/""/' profile.json >plain.json
+q 0 model -q --profile plain.json --scheme fp16 --format json
+json '"codec profile: plain.json" in d["notes"]'
+# Local steps wait where they send only; asynchronous ones never. A million workers in a moment.
+q 0 $m --bw 1000000gbps --latency 0 --compute 1s --workers 16 --stragglers lognormal --spread 0.5 \
+    --scheme local --values 1000 --exchange ring --format json
+json '1.1 < d["rows"][0]["step_s"] < 1.9'
+q 0 $m --bw 1000000gbps --latency 0 --compute 1s --workers 16 --stragglers lognormal --spread 0.5 \
+    --scheme local --values 1000 --consistency async --format json
+json '0.97 < d["rows"][0]["step_s"] < 1.03'
+q 0 $m --workers 1000000 --stragglers lognormal --scheme fp16 --format json
+json 'd["rows"][0]["step_s"] > 1.33'
 net() { echo '{"schema":"commcomp-net/1","name":"n","tensors":[{"name":"a"'"$1"'}]}' >bad.json; }
 net ''
 t 1 $m --net bad.json

@@ -111,6 +111,87 @@ static void two_servers(void **state)
     close_world(&w);
 }
 
+static const char four_tensors[] =
+    "{\"schema\":\"commcomp-net/1\",\"name\":\"four\",\"tensors\":["
+    "{\"name\":\"a\",\"shape\":[250000]},{\"name\":\"b\",\"shape\":[250000]},"
+    "{\"name\":\"c\",\"shape\":[250000]},{\"name\":\"d\",\"shape\":[250000]}]}";
+
+/* A megabyte for each of four servers, ten workers, 1 MB/s: 10 s in, 10 s out, however many tensors
+ * a message has. The codec: 250,000 values x 10 workers x 1 us and 250,000 x 2 us. */
+static void fused_whole_tensors(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 32, 2000, 0, 1000);
+    const double fuse[] = {-1, 0, 2e6, 3e6, 4e6};
+    memset(&w, 0, sizeof w);
+    assert_int_equal(cc_net_parse(four_tensors, strlen(four_tensors), &w.net, NULL), CC_OK);
+    cc_setting_defaults(w.net, &w.s);
+    w.s.link = (struct cc_link){.bw_bps = 8e6};
+    w.s.cluster.servers = 4;
+    for (w.s.placement = CC_ROUND_ROBIN; w.s.placement <= CC_LPT; w.s.placement++)
+        for (size_t i = 0; i < sizeof fuse / sizeof fuse[0]; i++) {
+            w.s.timing.fuse_bytes = fuse[i];
+            w.s.timing.mode = CC_SEQUENTIAL;
+            struct cc_prediction p = predict(&w, &c, 0);
+            close_to(p.comm_s, 20, 1e-12, "comm");
+            close_to(p.server_codec_s, 3, 1e-12, "codec of the busiest server");
+            close_to(p.wire_bytes, 1e7, 1e-12, "wire");
+            close_to(p.messages, 10, 1e-12, "messages");
+            close_to(p.imbalance, 1, 1e-12, "imbalance");
+            w.s.timing.mode = CC_OVERLAP;
+            /* The last of four messages leaves when three have left the worker's port, 1 s each. */
+            assert_true(predict(&w, &c, 0).step_s <= p.step_s + 3 + 1e-9);
+        }
+    /* Overlapped and free of codecs: each server's port is busy for 10 s each way, and all begin
+     * within the 3 s that the worker's own port takes. */
+    c = cc_coder_given("x", CC_REDUCE_SUM, 32, 0, 0, 0);
+    w.s.timing.fuse_bytes = 4e6;
+    close_to(predict(&w, &c, 0).step_s, 20, 1e-12, "overlapped");
+    close_world(&w);
+}
+
+/* Small tensors travel as floats in every step: 32 bits a value, whatever the period; and half of
+ * the tensors small: 1000 values of 32 bits each step, 3000 of 8 in the mean. */
+static void small_in_local_steps(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    open_world(&w);
+    c.period = 4;
+    struct cc_prediction p = predict(&w, &c, 1000000000);
+    close_to(p.bits_push, 32, 1e-12, "bits");
+    close_to(p.bits_pull, 32, 1e-12, "bits of the pull");
+    close_to(p.step_s, 0.3 + 2 * (0.001 + 0.064), 1e-12, "step of floats");
+    p = predict(&w, &c, 1001);
+    close_to(p.payload_bytes, 4000 + 3000, 1e-12, "payload");
+    /* Quiet: 1000 floats from 4 workers, 16 ms; loud: 12,000 bytes more from each. Latencies in
+     * every step. Encoding 3 ms each step at the worker; server 4 x 0.75 + 3, decoding 1.5 in the
+     * mean. */
+    close_to(p.comm_s, 2 * (0.001 + 0.016 + 0.012), 1e-12, "comm");
+    close_to(p.codec_s, 0.003 + 0.003 + 0.003 + 0.0015, 1e-12, "codec");
+    close_to(p.step_s, 0.3 + p.comm_s + p.codec_s, 1e-12, "step");
+    close_world(&w);
+}
+
+/* One worker needs no network, and without it no codec. */
+static void alone(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    open_world(&w);
+    w.s.cluster.workers = 1;
+    c.period = 2;
+    for (w.s.exchange = CC_RING; w.s.exchange <= CC_MPI; w.s.exchange++) {
+        struct cc_prediction p = predict(&w, &c, 0);
+        assert_true(p.codec_s == 0 && p.comm_s == 0);
+        close_to(p.step_s, 0.3, 1e-12, "alone");
+    }
+    close_world(&w);
+}
+
 /* Sends every second step: half of the steps are quiet. */
 static void local_steps(void **state)
 {
@@ -286,9 +367,17 @@ static void fast(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sequential), cmocka_unit_test(two_servers), cmocka_unit_test(local_steps),
-        cmocka_unit_test(two_ways),   cmocka_unit_test(payloads),    cmocka_unit_test(properties),
-        cmocka_unit_test(fast),       cmocka_unit_test(refusals),
+        cmocka_unit_test(sequential),
+        cmocka_unit_test(two_servers),
+        cmocka_unit_test(local_steps),
+        cmocka_unit_test(two_ways),
+        cmocka_unit_test(payloads),
+        cmocka_unit_test(properties),
+        cmocka_unit_test(fused_whole_tensors),
+        cmocka_unit_test(small_in_local_steps),
+        cmocka_unit_test(alone),
+        cmocka_unit_test(fast),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

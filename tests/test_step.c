@@ -8,8 +8,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/random.h"
 #include "models/place.h"
 #include "models/step.h"
@@ -90,8 +92,10 @@ static void by_hand(void **state)
     (void)state;
     const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     const double share[] = {0.5, 0.5};
-    struct cc_shipment ship[] = {{cost_of(1, 5, 1, 4, 1), 1, 1, CC_EVERY_SERVER},
-                                 {cost_of(1, 5, 1, 4, 1), 0, 0, CC_EVERY_SERVER}};
+    struct cc_shipment ship[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
+                                 {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
+    const struct cc_part to[] = {{.server = 0, .cost = ship[0].cost},
+                                 {.server = 1, .cost = ship[1].cost}};
     double scratch[8];
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, scratch), 21, 1e-12, "by hand");
     /* From the first layer on: tensor 0 is back at 19, as before it; tensor 1: pull 18-22, decode
@@ -104,8 +108,9 @@ static void by_hand(void **state)
      *   tensor 1: encode 2-3, in 3-8, server 8-9, back 9-13, decode 13-14
      *   tensor 0: encode 4-5, in 5-10, server 10-11, out 11-15, down 13-17, decode 17-18
      * and forward 18-20. */
-    ship[0].server = 0;
-    ship[1].server = 1;
+    ship[0].part = &to[0];
+    ship[1].part = &to[1];
+    ship[0].parts = ship[1].parts = 1;
     ship[0].cost.push_worker_s = ship[1].cost.push_worker_s = 1;
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, scratch), 20, 1e-12, "two servers");
     /* Without a server, the network is one stage: 3-12 and 12-21, decoded 13 and 22. */
@@ -113,7 +118,7 @@ static void by_hand(void **state)
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 24, 1e-12, "one network");
     /* Nothing to send: the compute time. */
     ship[0].cost = ship[1].cost = (struct cc_cost){0};
-    ship[0].server = ship[1].server = CC_EVERY_SERVER;
+    ship[0].parts = ship[1].parts = 0;
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, scratch), 6, 1e-12, "free");
 }
 
@@ -298,9 +303,10 @@ static void graham(void **state)
 
 /* --- stragglers --- */
 
-static double plus_two(void *arg, double compute_s)
+static double plus_two(void *arg, bool sends, double compute_s)
 {
     (void)arg;
+    (void)sends;
     return compute_s + 2;
 }
 
@@ -313,7 +319,7 @@ static void slowest_of_many(void **state)
     struct cc_spread s;
     double a = 1 - sqrt(3) * 0.5, b = 1 + sqrt(3) * 0.5;
     for (int n = 1; n <= 64; n *= 4) {
-        assert_int_equal(cc_step_bulk(&t, n, plus_two, NULL, &s, NULL), CC_OK);
+        assert_int_equal(cc_step_bulk(&t, n, 1, plus_two, NULL, &s, NULL), CC_OK);
         double most = a + (b - a) * n / (n + 1);
         double sd = 3 * (b - a) * sqrt(n / ((n + 1.) * (n + 1.) * (n + 2.)));
         assert_true(fabs(s.step_s - (2 + 3 * most)) < 5 * sd / sqrt(1000));
@@ -321,10 +327,62 @@ static void slowest_of_many(void **state)
         assert_true(n == 1 ? s.wait_s == 0 : s.wait_s > 0);
     }
     for (t.straggler = CC_LOGNORMAL; t.straggler <= CC_UNIFORM; t.straggler++) {
-        assert_int_equal(cc_step_bulk(&t, 1, plus_two, NULL, &s, NULL), CC_OK);
+        assert_int_equal(cc_step_bulk(&t, 1, 1, plus_two, NULL, &s, NULL), CC_OK);
         assert_true(fabs(s.step_s - 5) < 5 * 1.5 / sqrt(1000));
         close_to(s.step_sd, 1.5, 0.15, cc_straggler_names[t.straggler]);
     }
+}
+
+static double free_step(void *arg, bool sends, double compute_s)
+{
+    (void)arg;
+    (void)sends;
+    return compute_s;
+}
+
+/* Local steps wait only where they send: a fourth of the mean of the largest of 16 sums of four
+ * factors, 1.5147 (15,000 periods drawn by another program). The deviation over steps: with one
+ * worker, who waits for nobody, that of a draw. Asynchronous ones never wait. */
+static void local_steps(void **state)
+{
+    (void)state;
+    struct cc_timing t = {.compute_s = 1, .straggler = CC_LOGNORMAL, .spread = 0.5, .seed = 9};
+    const struct cc_cost nothing = {0};
+    struct cc_spread s;
+    assert_int_equal(cc_step_bulk(&t, 16, 4, free_step, NULL, &s, NULL), CC_OK);
+    close_to(s.step_s, 1.515, 0.015, "bulk");
+    close_to(s.wait_s, 0.515, 0.04, "wait");
+    assert_int_equal(cc_step_bulk(&t, 1, 4, free_step, NULL, &s, NULL), CC_OK);
+    close_to(s.step_s, 1, 0.03, "one worker");
+    close_to(s.step_sd, 0.5, 0.1, "one worker's deviation");
+    /* Far beyond what is drawn: 16 sums of 6400 have a mean of 6400 and a deviation of 40; the
+     * largest of 16 normal ones is 1.766 deviations above. */
+    assert_int_equal(cc_step_bulk(&t, 16, 6400, free_step, NULL, &s, NULL), CC_OK);
+    close_to(s.step_s, 1 + 1.766 * 40 / 6400, 0.002, "a long period");
+    t.consistency = CC_ASYNC;
+    assert_int_equal(cc_step_stale(&t, &nothing, 16, 4, 0, &s, NULL), CC_OK);
+    close_to(s.step_s, 1, 0.02, "asynchronous");
+    assert_true(s.wait_s == 0);
+    /* A constant pace, and 3 s more in the step that sends: the deviation is that between them. */
+    t.straggler = CC_STEADY;
+    t.consistency = CC_STALE;
+    const struct cc_cost slow = {.push_latency_s = 3};
+    assert_int_equal(cc_step_stale(&t, &slow, 2, 4, 0.25, &s, NULL), CC_OK);
+    close_to(s.step_s, (3 * 1.25 + 4) / 4, 1e-9, "steady");
+    close_to(s.step_sd, sqrt(3. / 16) * (4 - 1.25), 1e-9, "deviation between kinds");
+}
+
+/* A million workers are drawn in a moment. */
+static void many_workers(void **state)
+{
+    (void)state;
+    struct cc_timing t = {.compute_s = 1, .straggler = CC_LOGNORMAL, .spread = 0.2, .seed = 9};
+    struct cc_spread s;
+    double began = cc_now();
+    assert_int_equal(cc_step_bulk(&t, 1000000, 1, free_step, NULL, &s, NULL), CC_OK);
+    assert_true(cc_now() - began < 10);
+    /* exp(sigma z - sigma^2 / 2) with sigma^2 = log 1.04; the mean of the largest z is 4.863. */
+    close_to(s.step_s, exp(sqrt(log(1.04)) * 4.863 - log(1.04) / 2), 0.06, "the slowest");
 }
 
 static double stale(enum cc_consistency how, int staleness, int workers, const struct cc_cost *c,
@@ -337,7 +395,7 @@ static double stale(enum cc_consistency how, int staleness, int workers, const s
                           .spread = spread,
                           .seed = 3};
     struct cc_spread s;
-    assert_int_equal(cc_step_stale(&t, c, workers, &s, NULL), CC_OK);
+    assert_int_equal(cc_step_stale(&t, c, workers, 1, 0, &s, NULL), CC_OK);
     *wait = s.wait_s;
     return s.step_s;
 }
@@ -361,7 +419,7 @@ static void staleness(void **state)
     struct cc_timing t = {.compute_s = 10, .straggler = CC_LOGNORMAL, .spread = 0.5, .seed = 4};
     struct cc_spread bulk;
     t.mode = CC_SEQUENTIAL;
-    assert_int_equal(cc_step_bulk(&t, 8, plus_two, NULL, &bulk, NULL), CC_OK);
+    assert_int_equal(cc_step_bulk(&t, 8, 1, plus_two, NULL, &bulk, NULL), CC_OK);
     close_to(stale(CC_STALE, 0, 8, &nothing, 0.5, &wait), bulk.step_s - 2, 0.03, "staleness 0");
 }
 
@@ -402,9 +460,12 @@ static void ports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pipe_sgd),        cmocka_unit_test(pipe_played), cmocka_unit_test(by_hand),
-        cmocka_unit_test(overlapped),      cmocka_unit_test(placement),   cmocka_unit_test(graham),
-        cmocka_unit_test(slowest_of_many), cmocka_unit_test(staleness),   cmocka_unit_test(ports),
+        cmocka_unit_test(pipe_sgd),        cmocka_unit_test(pipe_played),
+        cmocka_unit_test(by_hand),         cmocka_unit_test(overlapped),
+        cmocka_unit_test(placement),       cmocka_unit_test(graham),
+        cmocka_unit_test(local_steps),     cmocka_unit_test(many_workers),
+        cmocka_unit_test(slowest_of_many), cmocka_unit_test(staleness),
+        cmocka_unit_test(ports),
 
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
