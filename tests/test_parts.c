@@ -145,6 +145,8 @@ static const char *const schemes[] = {
     "qsgd:code=elias",
     "qsgd:bits=8,code=elias,bucket=70000",
     "qsgd:bits=3,code=elias,bucket=0,norm=l2",
+    "ternary:clip=2.5",
+    "ternary:clip=2.5,ef=1",
     "natural",
     "local",
     "local:every=1,inner=qsgd",
