@@ -23,6 +23,11 @@ static inline size_t cc_sum_blocks(size_t n)
     return n / CC_SUM_BLOCK + (n % CC_SUM_BLOCK != 0);
 }
 
+struct cc_moments {
+    double sum, sum_sq;
+    uint32_t absmax; /* bits */
+};
+
 struct k_reduce {
     /* max of the bits of |x[i]|; 0 for n = 0. */
     uint32_t (*absmax)(const float *x, size_t n);
@@ -30,6 +35,8 @@ struct k_reduce {
     uint32_t (*absmax_add)(const float *x, const float *r, size_t n);
     double (*sum)(const float *x, size_t n);
     double (*sum_sq)(const float *x, size_t n);
+    /* All of it in one pass over x + r, or over x where r is NULL; n <= CC_SUM_BLOCK. */
+    void (*moments)(const float *x, const float *r, size_t n, struct cc_moments *m);
 };
 CC_KERNELS(k_reduce)
 

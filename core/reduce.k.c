@@ -81,9 +81,59 @@ static uint32_t absmax_add(const float *x, const float *r, size_t n)
 SUM_OVER(sum, a)
 SUM_OVER(sum_sq, a *a)
 
+static inline void add_moments(const float *x, size_t n, double *restrict sum,
+                               double *restrict squares)
+{
+    double s[CC_SUM_LANES], q[CC_SUM_LANES]; /* in registers */
+    for (size_t l = 0; l < CC_SUM_LANES; l++) {
+        s[l] = sum[l];
+        q[l] = squares[l];
+    }
+    size_t i = 0;
+    for (; i + CC_SUM_LANES <= n; i += CC_SUM_LANES) {
+        for (size_t l = 0; l < CC_SUM_LANES; l++) {
+            double a = (double)x[i + l];
+            s[l] += a;
+            q[l] += a * a;
+        }
+    }
+    for (size_t l = 0; l < CC_SUM_LANES; l++) {
+        double a = i + l < n ? (double)x[i + l] : 0;
+        sum[l] = i + l < n ? s[l] + a : s[l];
+        squares[l] = i + l < n ? q[l] + a * a : q[l];
+    }
+}
+
+static void moments(const float *x, const float *r, size_t n, struct cc_moments *out)
+{
+    float both[CC_PAGE_VALUES];
+    double sum[CC_SUM_LANES] = {0}, squares[CC_SUM_LANES] = {0};
+    struct cc_moments all = {0};
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
+        const float *v = x + i;
+        cc_next_page(v);
+        if (r != NULL) {
+            cc_next_page(r + i);
+            for (size_t k = 0; k < m; k++)
+                both[k] = x[i + k] + r[i + k];
+            v = both;
+        }
+        uint32_t bits = absmax_page(v, m);
+        all.absmax = bits > all.absmax ? bits : all.absmax;
+        add_moments(v, m, sum, squares);
+    }
+    for (size_t l = 0; l < CC_SUM_LANES; l++) {
+        all.sum += sum[l];
+        all.sum_sq += squares[l];
+    }
+    *out = all;
+}
+
 const struct k_reduce CC_K(k_reduce) = {
     .absmax = absmax,
     .absmax_add = absmax_add,
     .sum = sum,
     .sum_sq = sum_sq,
+    .moments = moments,
 };

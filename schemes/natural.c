@@ -5,6 +5,7 @@
 #include "core/copy.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
+#include "core/tile.h"
 #include "schemes/kernels/natural.h"
 #include "schemes/scheme.h"
 
@@ -105,6 +106,22 @@ struct decoding {
     bool bad[CC_PARTS_MAX];
 };
 
+/* Past the cache, to any address. */
+static int load_by_lines(const uint8_t *signs, const uint8_t *exponents, float *y, size_t n)
+{
+    struct cc_sink sink;
+    int bad = 0;
+    cc_sink_open(&sink, y, SIZE_MAX);
+    for (size_t i = 0, m; i < n; i += m) {
+        m = cc_sink_tile(&sink, n - i);
+        cc_sink_ahead(&sink, exponents + i, m);
+        bad |= k_natural()->load(signs + i / 8, exponents + i, cc_sink_room(&sink), m, false);
+        cc_sink_put(&sink, m * sizeof *y);
+    }
+    cc_sink_close(&sink);
+    return bad;
+}
+
 static void decode_part(void *arg, int part)
 {
     struct decoding *w = arg;
@@ -113,6 +130,8 @@ static void decode_part(void *arg, int part)
     const uint8_t *signs = w->signs + i / 8, *exponents = w->exponents + i;
     if (w->scale != NULL)
         w->bad[part] = k_natural()->add(signs, exponents, *w->scale, w->y + i, n);
+    else if (w->past && (uintptr_t)(w->y + i) % CC_ALIGN != 0)
+        w->bad[part] = load_by_lines(signs, exponents, w->y + i, n);
     else
         w->bad[part] = k_natural()->load(signs, exponents, w->y + i, n, w->past);
     if (w->past)

@@ -2,6 +2,7 @@
  */
 #include <math.h>
 
+#include "core/parallel.h"
 #include "core/reduce.h"
 #include "schemes/base3.h"
 #include "schemes/kernels/base3.h"
@@ -34,38 +35,59 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return p->ef ? cc_base3_residual(shape->n) : 0;
 }
 
-/* The largest magnitude's bits, and sigma, of x + r in one pass over memory. */
-static uint32_t moments(const float *x, const float *r, size_t n, double *sigma)
+static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
-    float both[CC_SUM_BLOCK];
-    double sum = 0, squares = 0;
-    uint32_t most = 0;
-    for (size_t i = 0, count; i < n; i += count) {
-        count = n - i < CC_SUM_BLOCK ? n - i : CC_SUM_BLOCK;
-        const float *v = x + i;
-        if (r != NULL) {
-            for (size_t k = 0; k < count; k++)
-                both[k] = x[i + k] + r[i + k];
-            v = both;
-        }
-        uint32_t bits = k_reduce()->absmax(v, count);
-        most = bits > most ? bits : most;
-        sum += k_reduce()->sum(v, count);
-        squares += k_reduce()->sum_sq(v, count);
+    const struct params *p = params;
+    return p->clip > 0 ? cc_sum_blocks(shape->n) * sizeof(struct cc_moments) : 0;
+}
+
+struct reading {
+    const float *x, *r; /* r may be NULL */
+    size_t n;
+    int parts;
+    struct cc_moments *blocks; /* by CC_SUM_BLOCK */
+};
+
+static void moments_part(void *arg, int part)
+{
+    const struct reading *w = arg;
+    size_t end = cc_part_begin(w->n, w->parts, part + 1, CC_SUM_BLOCK);
+    for (size_t i = cc_part_begin(w->n, w->parts, part, CC_SUM_BLOCK), m; i < end; i += m) {
+        m = end - i < CC_SUM_BLOCK ? end - i : CC_SUM_BLOCK;
+        k_reduce()->moments(w->x + i, w->r == NULL ? NULL : w->r + i, m,
+                            &w->blocks[i / CC_SUM_BLOCK]);
     }
-    double mean = sum / (double)n;
-    *sigma = sqrt(fmax(0, squares / (double)n - mean * mean));
-    return most;
+}
+
+/* The largest magnitude's bits, and sigma, of x + r in one pass over memory. */
+static uint32_t moments(const struct cc_codec *c, const float *x, const float *r, double *sigma)
+{
+    size_t n = c->shape.n;
+    struct reading w = {.x = x,
+                        .r = r,
+                        .n = n,
+                        .parts = cc_parts(c->threads, n, CC_PART_VALUES),
+                        .blocks = c->scratch};
+    cc_parallel(w.parts, moments_part, &w);
+    struct cc_moments all = {0};
+    for (size_t b = 0; b < cc_sum_blocks(n); b++) {
+        all.sum += w.blocks[b].sum;
+        all.sum_sq += w.blocks[b].sum_sq;
+        all.absmax = w.blocks[b].absmax > all.absmax ? w.blocks[b].absmax : all.absmax;
+    }
+    double mean = all.sum / (double)n;
+    *sigma = sqrt(fmax(0, all.sum_sq / (double)n - mean * mean));
+    return all.absmax;
 }
 
 /* The bits of m: the largest magnitude after clipping. Not finite if a value is not. */
-static uint32_t scale_bits(const struct params *p, const float *x, const float *r, size_t n,
-                           int threads)
+static uint32_t scale_bits(const struct cc_codec *c, const float *x, const float *r)
 {
+    const struct params *p = c->params;
     if (p->clip <= 0)
-        return cc_absmax(x, r, n, threads);
+        return cc_absmax(x, r, c->shape.n, c->threads);
     double sigma;
-    uint32_t most = moments(x, r, n, &sigma);
+    uint32_t most = moments(c, x, r, &sigma);
     float limit = (float)(p->clip * sigma);
     if (!cc_finite_bits(most) || !(limit > 0))
         return most;
@@ -106,7 +128,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     const struct params *p = c->params;
     size_t n = c->shape.n;
     float *r = p->ef ? c->state : NULL;
-    uint32_t bits = scale_bits(p, x, r, n, c->threads);
+    uint32_t bits = scale_bits(c, x, r);
     if (!cc_finite_bits(bits))
         return cc_refuse(ctx, x, r, n, e);
     struct drawing q = {.ctx = ctx, .x = x, .r = r, .m = cc_bits_f32(bits)};
@@ -143,6 +165,7 @@ const struct cc_scheme cc_scheme_ternary = {
     .bound = bound,
     .traffic = traffic,
     .state_bytes = state_bytes,
+    .scratch_bytes = scratch_bytes,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,

@@ -36,6 +36,8 @@ static struct rig *rig_new(const char *scheme, size_t n)
         .scheme = g->spec->scheme, .params = g->spec->params, .shape = cc_shape_flat(n)};
     size_t state = cc_state_bytes(&g->codec);
     g->codec.state = state > 0 ? cc_alloc(state, NULL) : NULL;
+    size_t scratch = cc_scratch_bytes(&g->codec);
+    g->codec.scratch = scratch > 0 ? cc_alloc(scratch, NULL) : NULL;
     cc_codec_reset(&g->codec);
     g->ctx = (struct cc_context){.seed = 7, .name = "conv1"};
     g->cap = cc_bound(&g->codec);
@@ -49,6 +51,7 @@ static void rig_free(struct rig *g)
 {
     cc_spec_free(g->spec);
     free(g->codec.state);
+    free(g->codec.scratch);
     free(g->out);
     free(g->y);
     free(g);

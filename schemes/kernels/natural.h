@@ -14,7 +14,8 @@ struct k_natural {
      * first + i (modulo 2^32). Returns the max of the bits of |x[i]|. */
     uint32_t (*encode)(const float *x, struct cc_key key, uint32_t first, uint8_t *signs,
                        uint8_t *exponents, size_t n);
-    /* y = the values, written past the cache if `past`; returns whether an exponent was 255. */
+    /* y = the values; returns whether an exponent was 255. past: write past the cache, where y
+     * begins on CC_ALIGN, and leave the fence to the caller. */
     int (*load)(const uint8_t *signs, const uint8_t *exponents, float *y, size_t n, bool past);
     /* y += scale * the values; likewise. */
     int (*add)(const uint8_t *signs, const uint8_t *exponents, float scale, float *y, size_t n);

@@ -172,7 +172,7 @@ static int load(const uint8_t *restrict signs, const uint8_t *restrict exponents
                 size_t n, bool past)
 {
     int bad = 0;
-    past = past && (uintptr_t)y % 64 == 0; /* as non-temporal stores must be */
+    (void)past;
     for (size_t i = 0; i < n;) {
         size_t end = n - i < BLOCK ? n : i + BLOCK;
         bad |= has_255(exponents + i, end - i);

@@ -2,6 +2,7 @@
 
 #include "core/bytes.h"
 #include "core/copy.h"
+#include "core/tile.h"
 #include "schemes/kernels/lanes.h"
 
 #if defined(__AVX2__)
@@ -386,11 +387,37 @@ static bool codes_read(const struct reader *r, const uint8_t *in, float norm,
 }
 #endif
 
+/* As codes_read, past the cache to any address. */
+static bool codes_by_lines(const struct reader *r, unsigned width, const uint8_t *in, float norm,
+                           struct cc_sink *sink, size_t n)
+{
+    const struct cc_qsgd_use plain = {.add = false};
+    for (size_t i = 0, m; i < n; i += m) {
+        m = cc_sink_tile(sink, n - i);
+        if (!codes_read(r, in + i / 8 * width, norm, &plain, cc_sink_room(sink), m))
+            return false;
+        cc_sink_put(sink, m * sizeof(float));
+    }
+    return true;
+}
+
+/* Buckets that begin and end on whole lines are written to their place at once. */
+static bool by_lines(const struct cc_qsgd_use *use, const float *y, size_t bucket)
+{
+    return use->past && ((uintptr_t)y % CC_ALIGN != 0 || bucket * sizeof *y % CC_ALIGN != 0);
+}
+
 static bool codes(const struct cc_qsgd_form *f, const uint8_t *in, float norm,
                   const struct cc_qsgd_use *use, float *y, size_t n)
 {
     struct reader r = reader_of(f, in + cc_qsgd_code_bytes(f, n));
-    return codes_read(&r, in, norm, use, y, n);
+    if (!by_lines(use, y, CC_ALIGN))
+        return codes_read(&r, in, norm, use, y, n);
+    struct cc_sink sink;
+    cc_sink_open(&sink, y, SIZE_MAX);
+    bool good = codes_by_lines(&r, f->width, in, norm, &sink, n);
+    cc_sink_close(&sink);
+    return good;
 }
 
 static size_t buckets(const struct cc_qsgd_form *f, const uint8_t *in,
@@ -400,15 +427,25 @@ static size_t buckets(const struct cc_qsgd_form *f, const uint8_t *in,
     const uint8_t *end = in + n / f->bucket * all;
     end += rest > 0 ? sizeof(float) + cc_qsgd_code_bytes(f, rest) : 0;
     struct reader r = reader_of(f, end);
-    for (size_t i = 0; i < n; i += f->bucket) {
-        size_t m = n - i < f->bucket ? n - i : f->bucket;
+    struct cc_sink sink;
+    const bool lines = by_lines(use, y, n > f->bucket ? f->bucket : CC_ALIGN);
+    if (lines)
+        cc_sink_open(&sink, y, SIZE_MAX);
+    size_t i = 0;
+    for (size_t m; i < n; i += m) {
+        m = n - i < f->bucket ? n - i : f->bucket;
         float norm = cc_get_f32(in);
         in += sizeof norm;
-        if (!cc_finite(norm) || norm < 0 || !codes_read(&r, in, norm, use, y + i, m))
-            return i;
+        if (!cc_finite(norm) || norm < 0)
+            break;
+        if (!(lines ? codes_by_lines(&r, f->width, in, norm, &sink, m)
+                    : codes_read(&r, in, norm, use, y + i, m)))
+            break;
         in += cc_qsgd_code_bytes(f, m);
     }
-    return n;
+    if (lines)
+        cc_sink_close(&sink);
+    return i;
 }
 
 const struct k_qsgd_get CC_K(k_qsgd_get) = {
