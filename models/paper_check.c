@@ -21,6 +21,11 @@ enum { MOST_WORKERS = 1000000 };
     {                                                                                              \
         .name = n, .type = CC_REAL, .min = 1 / MOST, .max = MOST                                   \
     }
+/* What ends in a link or a time: the bounds of setting.c, with room. */
+#define SPAN(n, lo, hi)                                                                            \
+    {                                                                                              \
+        .name = n, .type = CC_REAL, .min = lo, .max = hi                                           \
+    }
 #define PART(n)                                                                                    \
     {                                                                                              \
         .name = n, .type = CC_REAL, .min = 0, .max = 1                                             \
@@ -64,8 +69,9 @@ const struct cc_paper_formula cc_paper_formulas[] = {
      WORDS("split_slowest", "split_fastest", "lpt_faster", "lpt_more_even"),
      INPUTS(WHOLE("machines", 1, CC_MOST_SERVERS), REAL("message_bytes"))},
     {"combined", cc_formula_combined, WORDS("overlap_gain", "speedup"),
-     INPUTS(WHOLE("machines", 2, CC_MOST_SERVERS), ABOVE("gbps"), REAL("latency_s"),
-            REAL("overhead"), ABOVE("steps_per_s"), REAL("top_bits"))},
+     INPUTS(WHOLE("machines", 2, CC_MOST_SERVERS), SPAN("gbps", 1e-9, 1e8),
+            SPAN("latency_s", 0, 1e6), SPAN("overhead", 0, 1e6), SPAN("steps_per_s", 1e-6, 1e6),
+            REAL("top_bits"))},
     {NULL, NULL, NULL, NULL},
 };
 

@@ -81,7 +81,7 @@ static void numbers_and_names(void **state)
         {"thesis-combined", "\"given\",\"value\":4", "\"given\",\"value\":0",
          "\"machines\" is a whole number from 2 to 4096, not 0"},
         {"thesis-combined", "\"given\",\"value\":1,", "\"given\",\"value\":0,",
-         "\"gbps\" is a number from 1e-30 to 1e+30, not 0"},
+         "\"gbps\" is a number from 1e-09 to 100000000, not 0"},
         {"sparcml-table2", "\"dataset\":0", "\"dataset\":2",
          "row \"Piz Daint, Webspam, LR, 32 nodes\": formula 'sparse-pass': \"dataset\" is a whole "
          "number from 0 to 1, not 2"},
