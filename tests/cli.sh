@@ -427,7 +427,7 @@ q 0 paper mine.json --format json
 json 'd["rows"][0]["speedup"] > 2.49 and d["rows"][0]["speedup"] < 2.51'
 sed 's/"comm_gain"/"comm_gian"/' mine.json >typo.json
 t 1 paper typo.json
-err 'needs "comm_gain"'
+err 'did you mean "comm_gain"'
 t 1 paper missing.json
 err 'missing.json'
 
