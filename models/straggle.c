@@ -90,8 +90,9 @@ struct span {
 static struct span draw_span(const struct cc_timing *t, gsl_rng *g, double period)
 {
     struct span x = {0};
-    double rest = period - 1, terms = fmin(rest, MOST_TERMS - 1);
-    for (double i = 0; i < terms; i++) {
+    double rest = period - 1;
+    int terms = (int)fmin(rest, MOST_TERMS - 1);
+    for (int i = 0; i < terms; i++) {
         double factor = cc_straggler_draw(t, g);
         x.first = i == 0 ? factor : x.first;
         x.quiet += factor;
