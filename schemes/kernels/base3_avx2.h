@@ -27,6 +27,18 @@ static inline void trits_append(const __m256i t[4], uint8_t *bytes)
     _mm256_storeu_si256((__m256i_u *)(void *)bytes, b);
 }
 
+/* x + r, or x where r is NULL, with the memory ahead asked for. */
+static inline __m256 load_sum(const float *x, const float *r, ptrdiff_t ahead)
+{
+    ask(x, ahead);
+    __m256 v = _mm256_loadu_ps(x);
+    if (r != NULL) {
+        ask(r, ahead);
+        v = _mm256_add_ps(v, _mm256_loadu_ps(r));
+    }
+    return v;
+}
+
 static inline size_t round_vectors(const float *restrict x, float *restrict r, float m, float half,
                                    uint8_t *restrict bytes, size_t n, ptrdiff_t ahead)
 {
@@ -37,12 +49,7 @@ static inline size_t round_vectors(const float *restrict x, float *restrict r, f
         __m256i t[4];
         for (size_t k = 0; k < 4; k++) {
             size_t at = i + 8 * k;
-            ask(x + at, ahead);
-            __m256 v = _mm256_loadu_ps(x + at);
-            if (r != NULL) {
-                ask(r + at, ahead);
-                v = _mm256_add_ps(v, _mm256_loadu_ps(r + at));
-            }
+            __m256 v = load_sum(x + at, r != NULL ? r + at : NULL, ahead);
             __m256 plus = _mm256_cmp_ps(v, least, _CMP_GE_OQ);
             __m256 minus = _mm256_cmp_ps(v, most, _CMP_LE_OQ);
             t[k] = trits(plus, minus);
@@ -89,12 +96,7 @@ static inline size_t draw_vectors(const float *restrict x, float *restrict r, fl
         __m256i t[4];
         for (size_t k = 0; k < 4; k++) {
             size_t at = i + 8 * k;
-            ask(x + at, ahead);
-            __m256 v = _mm256_loadu_ps(x + at);
-            if (r != NULL) {
-                ask(r + at, ahead);
-                v = _mm256_add_ps(v, _mm256_loadu_ps(r + at));
-            }
+            __m256 v = load_sum(x + at, r != NULL ? r + at : NULL, ahead);
             __m256i random = _mm256_srli_epi32(random_lanes(lane, second), 8);
             lane = _mm256_add_epi32(lane, _mm256_set1_epi32(8));
             __m256 sent = below(random, unit, _mm256_andnot_ps(sign, v));

@@ -31,6 +31,18 @@ static inline __m512 rest(__m512 v, __m512 m, __mmask16 plus, __mmask16 minus)
     return _mm512_mask_add_ps(_mm512_mask_sub_ps(v, plus, v, m), minus, v, m);
 }
 
+/* x + r, or x where r is NULL, with the memory ahead asked for. */
+static inline __m512 load_sum(const float *x, const float *r, ptrdiff_t ahead)
+{
+    ask(x, ahead);
+    __m512 v = _mm512_loadu_ps(x);
+    if (r != NULL) {
+        ask(r, ahead);
+        v = _mm512_add_ps(v, _mm512_loadu_ps(r));
+    }
+    return v;
+}
+
 static inline size_t round_vectors(const float *restrict x, float *restrict r, float m, float half,
                                    uint8_t *restrict bytes, size_t n, ptrdiff_t ahead)
 {
@@ -41,12 +53,7 @@ static inline size_t round_vectors(const float *restrict x, float *restrict r, f
         struct signs s = {0};
         for (unsigned k = 0; k < 4; k++) {
             size_t at = i + (size_t)16 * k;
-            ask(x + at, ahead);
-            __m512 v = _mm512_loadu_ps(x + at);
-            if (r != NULL) {
-                ask(r + at, ahead);
-                v = _mm512_add_ps(v, _mm512_loadu_ps(r + at));
-            }
+            __m512 v = load_sum(x + at, r != NULL ? r + at : NULL, ahead);
             __mmask16 plus = _mm512_cmp_ps_mask(v, least, _CMP_GE_OQ);
             __mmask16 minus = _mm512_cmp_ps_mask(v, most, _CMP_LE_OQ);
             signs_put(&s, k, plus, minus);
@@ -72,12 +79,7 @@ static inline size_t draw_vectors(const float *restrict x, float *restrict r, fl
         struct signs s = {0};
         for (unsigned k = 0; k < 4; k++) {
             size_t at = i + (size_t)16 * k;
-            ask(x + at, ahead);
-            __m512 v = _mm512_loadu_ps(x + at);
-            if (r != NULL) {
-                ask(r + at, ahead);
-                v = _mm512_add_ps(v, _mm512_loadu_ps(r + at));
-            }
+            __m512 v = load_sum(x + at, r != NULL ? r + at : NULL, ahead);
             __m512i random = _mm512_srli_epi32(cc_lanes_random(lane, second), 8);
             lane = _mm512_add_epi32(lane, _mm512_set1_epi32(16));
             /* Rounded towards zero u * m is below |v| if and only if it is so unrounded. */
