@@ -29,12 +29,19 @@ ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl 
               -mavx512vbmi2 -mprefer-vector-width=512
 
 KERNELS := $(wildcard core/*.k.c schemes/kernels/*.k.c bench/*.k.c)
-LIB_SRC := $(filter-out %.k.c,$(wildcard core/*.c schemes/*.c schemes/kernels/*.c models/*.c bench/*.c results/*.c))
-CMD_SRC := $(wildcard cmd/*.c)
+LIB_SRC := $(filter-out %.k.c,$(wildcard core/*.c schemes/*.c schemes/kernels/*.c models/*.c bench/*.c \
+           netsim/*.c results/*.c))
+CMD_SRC := $(filter-out cmd/rank.c,$(wildcard cmd/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.k.c=$(BUILD)/obj/%.$(isa).o))
 LIB     := $(BUILD)/libcommcomp.a
 BIN     := $(BUILD)/bin/commcomp
+
+# The rank program, where an MPI is installed.
+MPICC    := $(shell command -v mpicc 2>/dev/null)
+RANK_SRC := cmd/rank.c $(wildcard netsim/mpi/*.c)
+RANK_OBJ := $(RANK_SRC:%.c=$(BUILD)/mpi/%.o)
+RANK     := $(if $(MPICC),$(BUILD)/bin/commcomp-rank)
 
 # Unit and property tests: each tests/test_*.c is a program of its own; tests/lib/*.c is shared.
 TEST_SRC := $(wildcard tests/test_*.c)
@@ -53,11 +60,20 @@ ASAN_BUILD   := BUILD=$(BUILD)/asan OPT="-O1 -g" \
 FUZZ_BUILD   := BUILD=$(BUILD)/fuzzing CC=clang OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
 
-all: $(BIN)
+all: $(BIN) $(RANK)
 
 $(BIN): $(CMD_SRC:%.c=$(BUILD)/obj/%.o) $(LIB)
 	@mkdir -p $(@D)
 	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/bin/commcomp-rank: $(RANK_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	OMPI_CC="$(CC)" mpicc $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# OMPI_CC: with the compiler that was asked for.
+$(BUILD)/mpi/%.o: %.c
+	@mkdir -p $(@D)
+	OMPI_CC="$(CC)" mpicc $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(LIB): $(LIB_OBJ)
 	@rm -f $@
@@ -151,7 +167,7 @@ fuzz-seeds: $(BUILD)/fuzz/seeds_decode
 # --- for people ---
 
 DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev \
-              libzfp-dev
+              libzfp-dev openmpi-bin libopenmpi-dev iproute2
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev python3 \
               python3-jsonschema gnuplot-nox
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
@@ -211,7 +227,7 @@ install: $(BIN) $(LIB) $(BUILD)/commcomp.1 $(BUILD)/commcomp.pc
 	install -m 644 $(PUBLIC_SCHEMES) $(DESTDIR)$(PREFIX)/include/commcomp/schemes/
 
 C_FILES := $(filter-out $(BUILD)/%,$(wildcard core/*.[ch] schemes/*.[ch] schemes/kernels/*.[ch] \
-           models/*.[ch] bench/*.[ch] results/*.[ch] cmd/*.[ch] tests/*.[ch] tests/*/*.[ch]))
+           models/*.[ch] bench/*.[ch] netsim/*.[ch] netsim/mpi/*.[ch] results/*.[ch] cmd/*.[ch] tests/*.[ch] tests/*/*.[ch]))
 
 TIDY_FLAGS := -I. -D_GNU_SOURCE -std=c11 -fopenmp -DCC_VERSION=0
 
@@ -224,6 +240,8 @@ lint:
 	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang SANITIZE=-Werror all tests
 	@printf '%s\n' $(LIB_SRC) $(CMD_SRC) | xargs -P $(JOBS) -n 4 sh -c \
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS)' tidy
+	@printf '%s\n' $(RANK_SRC) | xargs -P $(JOBS) -n 4 sh -c \
+	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) $(shell mpicc --showme:compile)' tidy
 	@printf '%s\n' $(KERNELS) | xargs -P $(JOBS) -n 4 sh -c 'clang-tidy --quiet "$$@" -- \
 	    $(TIDY_FLAGS) -DCC_ISA=avx512 $(filter-out -mprefer-vector-width=512,$(ISA_avx512))' tidy
 

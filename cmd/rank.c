@@ -1,0 +1,9 @@
+/* commcomp-rank: one rank of a run. */
+#include <mpi.h>
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,63 @@
+/* Crates: what one rank encodes into one message. A crate is a list of pieces (stretches of
+ * tensors, each with a codec and a state of its own) and packs their payloads one after the other
+ * behind a small head. No MPI here. */
+#ifndef CC_NETSIM_CRATE_H
+#define CC_NETSIM_CRATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "netsim/job.h"
+#include "schemes/spec.h"
+
+/* A stretch of a tensor; whole tensors keep their shape, others are flat. */
+struct cc_piece {
+    size_t tensor;       /* of the job */
+    size_t begin, count; /* values, from the tensor's beginning */
+};
+
+/* The pieces of the flat range [from, to) of the step. *out is to be freed. */
+int cc_pieces(const struct cc_job *job, size_t from, size_t to, struct cc_piece **out,
+              size_t *count, struct cc_error *e);
+/* Where part `part` of `parts` of the range [from, to) begins, on a multiple of 512 values counted
+ * from `from` (part == parts: at `to`): how exchanges and servers cut a message. */
+size_t cc_part_at(size_t from, size_t to, size_t part, size_t parts);
+
+/* Who encodes, and by which scheme. */
+struct cc_crate_how {
+    const struct cc_job *job;
+    const struct cc_spec *spec, *raw; /* raw: fp32, for tensors that are raw; both must outlive the
+                                         crate */
+    uint64_t seed;
+    int64_t rank; /* whose random numbers: a worker's, of a group its first one's, -1 a server */
+    enum cc_direction direction;
+    bool bare; /* no head: every payload is as long as its bound, or all but the raw ones are empty
+                */
+    bool decodes_only; /* no state */
+};
+
+struct cc_crate;
+
+int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, size_t pieces,
+                  struct cc_crate **out, struct cc_error *e);
+void cc_crate_free(struct cc_crate *c);
+
+size_t cc_crate_bound(const struct cc_crate *c);  /* the most bytes, head included */
+size_t cc_crate_values(const struct cc_crate *c); /* of all pieces */
+
+/* x and y are flat steps: the values of all of the job's tensors, of which the crate touches its
+ * pieces only. */
+
+/* Encodes into out[0, bound); *len bytes, of which *head are not payload. */
+int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *out, size_t *len,
+                    size_t *head, struct cc_error *e);
+/* Any bytes either decode or give an error. */
+int cc_crate_decode(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
+                    float *y, struct cc_error *e);
+/* y += scale * decoded. */
+int cc_crate_decode_add(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
+                        float scale, float *y, struct cc_error *e);
+
+#endif

@@ -1,0 +1,85 @@
+/* Exchanges for real: how one message's payloads move and are reduced, over MPI. One exchange is
+ * one file and one line in exchange.c. Nothing blocks: who calls start calls test until it says
+ * done; SMPI has no threads inside a rank, and Open MPI makes no progress while a rank sleeps. */
+#ifndef CC_NETSIM_MPI_EXCHANGE_H
+#define CC_NETSIM_MPI_EXCHANGE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "netsim/crate.h"
+#include "netsim/job.h"
+
+/* What a rank's time goes into. */
+enum cc_phase {
+    CC_PHASE_COMPUTE,
+    CC_PHASE_ENCODE, /* a worker, before the first byte leaves */
+    CC_PHASE_HOP,    /* decoding, adding and encoding on the way; adding floats */
+    CC_PHASE_SERVER, /* a server: decoding pushes, encoding the pull */
+    CC_PHASE_DECODE, /* a worker, onto its model */
+    CC_PHASE_UPDATE,
+    CC_PHASE_WAIT, /* all the rest: the network, and others */
+    CC_PHASES
+};
+
+/* What a rank counts, from the beginning of a row's counted steps. */
+struct cc_tally {
+    double phase_s[CC_PHASES];
+    uint64_t payload_bytes; /* encoded by this rank: a worker's push, a server's pull (once, not for
+                               every worker); hops not counted */
+    uint64_t head_bytes;    /* the crates' heads of these */
+    uint64_t sent_bytes;    /* handed to MPI for other ranks, with heads: all messages, all hops */
+    uint64_t messages;      /* so many of them */
+};
+
+/* One rank's place in one row. */
+struct cc_station {
+    MPI_Comm comm;
+    int rank; /* workers first, then servers */
+    bool server;
+    const struct cc_job *job;
+    const struct cc_job_row *row;
+    const struct cc_spec *spec, *raw; /* the row's scheme, and fp32 */
+    uint64_t step;                    /* set before start */
+    const float *gradient; /* flat step: what a worker adds to the sum. Set before start, unchanged
+                              until done */
+    float *model; /* flat step: what comes back is added to it. Mean over the workers of what they
+                     encoded */
+    struct cc_tally tally;
+};
+
+/* Sums of times: charge what passed since `since` (cc_now) to a phase; returns now. */
+double cc_charge(struct cc_station *s, enum cc_phase phase, double since);
+
+struct cc_exchanger {
+    const char *name;
+    /* For one message of the row, on every rank of the communicator, in the same order; codecs
+     * begin with fresh states. *out is set on success only. `index` counts the row's messages and
+     * tells their MPI tags apart. */
+    int (*open)(struct cc_station *s, const struct cc_job_message *m, size_t index, void **out,
+                struct cc_error *e);
+    /* Begins the exchange of s->step: a worker encodes its gradient, a server posts receives. */
+    int (*start)(void *x, struct cc_error *e);
+    /* Goes on as far as it can without waiting; *done: all that this rank has to do is done. */
+    int (*test)(void *x, bool *done, struct cc_error *e);
+    void (*close)(void *x);
+};
+
+/* NULL if there is none of that name. */
+const struct cc_exchanger *cc_exchanger_find(const char *name);
+
+/* Whether the row sends nothing of this message in s->step (local steps, no raw tensor). Codecs
+ * must encode all the same, so that what is not sent piles up. */
+bool cc_quiet(const struct cc_station *s, const struct cc_job_message *m);
+
+/* Waiting: call when test said "not yet". Polls on, or, if the job says nap, sleeps for a small
+ * part of the time waited so far. `since`: when the wait began. */
+void cc_idle(const struct cc_station *s, double since);
+
+/* CC_OK, or CC_FAIL with MPI's own text. */
+int cc_mpi_check(int code, const char *what, struct cc_error *e);
+
+#endif
