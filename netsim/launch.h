@@ -1,0 +1,38 @@
+/* Launching the rank program over the hosts of a lab or of a cluster, and listening to it. */
+#ifndef CC_NETSIM_LAUNCH_H
+#define CC_NETSIM_LAUNCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/error.h"
+#include "netsim/job.h"
+#include "netsim/lab.h"
+#include "netsim/report.h"
+
+/* On a cluster: how the user's own mpirun is called. */
+struct cc_launch_cluster {
+    const char *hostfile, *hosts; /* or both NULL: mpirun finds its hosts itself (Slurm, ...) */
+    const char *mpirun;           /* NULL: "mpirun" */
+    char *const *mpirun_args;     /* passed on, ending with NULL; or NULL */
+};
+
+struct cc_launch_how {
+    struct cc_lab *lab; /* or NULL, then */
+    const struct cc_launch_cluster *cluster;
+    const char *rank_program; /* absolute path of commcomp-rank */
+    /* What each report is handed to; a status that is not CC_OK ends the run. */
+    int (*hear)(void *arg, const struct cc_report *r, struct cc_error *e);
+    /* Seconds that the work that is under way now may still take by the forecast; asked again after
+     * every report. The watchdog gives up when it is over and nothing moves any more. */
+    double (*due)(void *arg);
+    /* Called several times a second, for progress; true: stop (interrupted). */
+    bool (*tick)(void *arg);
+    void *arg;
+};
+
+/* Writes the job, starts mpirun, hands on its reports, returns when all is over; nothing of it runs
+ * any more then. Failures say which rank or host, and what mpirun last said. */
+int cc_launch(const struct cc_launch_how *how, const struct cc_job *job, struct cc_error *e);
+
+#endif

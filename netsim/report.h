@@ -1,0 +1,64 @@
+/* What rank 0 tells the launcher: JSON, a line each, on its stdout. One place for writing and
+ * reading them. */
+#ifndef CC_NETSIM_REPORT_H
+#define CC_NETSIM_REPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/error.h"
+
+/* Times of a row: means over its counted steps; of the rank for which it is longest where ranks
+ * differ. */
+struct cc_report_row {
+    size_t row, steps;
+    double *step_s; /* of each counted step: from the slowest rank's end of the last to its end of
+                       this one */
+    double compute_s, update_s;
+    double encode_s, hop_s, server_s,
+        decode_s; /* codec time, by place; hop_s of the slowest worker */
+    double wait_s;
+    double push_bytes, pull_bytes; /* payload per step, without heads: mean over the workers; all
+                                      servers together. pull 0 without servers */
+    double push_head_bytes, pull_head_bytes;
+    double messages;    /* per step, by the rank that sends most */
+    double given_bytes; /* handed to MPI per step by the rank that sent most, heads included */
+    double sent_bytes, received_bytes; /* per step, as the interface of the busiest host counted
+                                          them; -1: no device was named */
+    double total_sent_bytes;           /* of all hosts' interfaces together, per step; -1 */
+    size_t tensors; /* push payload bytes per step by tensor, mean over the workers; or none */
+    double *tensor_bytes, *tensor_pull_bytes;
+};
+
+struct cc_report_size {
+    size_t bytes;
+    size_t samples;
+    double *seconds; /* one way: half a round trip */
+};
+
+enum cc_report_kind {
+    CC_REPORT_HELLO, /* all ranks are there */
+    CC_REPORT_ROW_BEGIN,
+    CC_REPORT_STEP, /* a step ended, counted or not */
+    CC_REPORT_ROW,  /* a row is complete */
+    CC_REPORT_SIZE, /* ping-pong: a size is complete */
+    CC_REPORT_DONE,
+    CC_REPORT_ERROR /* a rank failed: text */
+};
+
+struct cc_report {
+    enum cc_report_kind kind;
+    char *text;                  /* HELLO: the MPI library's version; ERROR: the message */
+    int rank;                    /* ERROR */
+    size_t row, step;            /* ROW_BEGIN, STEP */
+    struct cc_report_row result; /* ROW */
+    struct cc_report_size size;  /* SIZE */
+};
+
+int cc_report_print(const struct cc_report *r, FILE *out, struct cc_error *e);
+/* One line; CC_FAIL for what is no report. Free with cc_report_free. */
+int cc_report_parse(const char *line, size_t length, struct cc_report *out, struct cc_error *e);
+void cc_report_free(struct cc_report *r);
+
+#endif
