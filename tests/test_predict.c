@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,7 +46,10 @@ static struct cc_prediction predict(struct world *w, const struct cc_coder *code
     struct cc_parcels parcels;
     struct cc_prediction out;
     struct cc_error e = {""};
-    assert_int_equal(cc_parcels_make(w->net, coder, &raw, min_size, &parcels, NULL), CC_OK);
+    bool is_raw[16];
+    double share;
+    assert_int_equal(cc_raw_tensors(w->net, min_size, 0, is_raw, &share, NULL), CC_OK);
+    assert_int_equal(cc_parcels_make(w->net, coder, &raw, is_raw, &parcels, NULL), CC_OK);
     if (cc_predict(&w->p, &w->s, &parcels, &out, &e) != CC_OK)
         fail_msg("%s", e.text);
     cc_parcels_free(&parcels);
@@ -315,23 +319,24 @@ static void payloads(void **state)
     open_world(&w);
     c.value_bits = 1; /* a bitmap, and floats: (2.6 - 1) / 32 of the values */
     c.pair_bits = 32;
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 0, &p, NULL), CC_OK);
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
     close_to(p.total.pairs, 0.05 * 4000, 1e-12, "pairs of a bitmap");
     cc_parcels_free(&p);
     c.value_bits = 0;
     c.pair_bits = 64;
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 0, &p, NULL), CC_OK);
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
     close_to(p.total.pairs, 2.6 / 64 * 4000, 1e-12, "pairs");
     cc_parcels_free(&p);
     c.push_point.bits_per_value = 640; /* never more than the values */
     raw = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 2000, &p, NULL), CC_OK);
+    const bool is_raw[] = {true, false};
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, is_raw, &p, NULL), CC_OK);
     assert_true(p.each[0].pairs == 1000 && p.each[1].pairs == 3000);
     assert_true(p.each[0].push_bytes == 4000);
     cc_parcels_free(&p);
     c.shape_bytes = factors;
     c.shape_arg = &rank;
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 0, &p, NULL), CC_OK);
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
     assert_true(p.each[1].push_bytes == 4 * 2 * 3001. && p.each[1].pull_bytes == 4 * 2 * 3001.);
     cc_parcels_free(&p);
     close_world(&w);
@@ -351,7 +356,7 @@ static void fast(void **state)
     for (int scheme = 0; scheme < 20; scheme++) {
         struct cc_parcels parcels;
         struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 1 + scheme, 1, 1, 1);
-        assert_int_equal(cc_parcels_make(w.net, &c, &c, 0, &parcels, NULL), CC_OK);
+        assert_int_equal(cc_parcels_make(w.net, &c, &c, NULL, &parcels, NULL), CC_OK);
         for (int size = 1; size <= 10; size++)
             for (int bw = 1; bw <= 100; bw++) {
                 w.s.cluster.workers = 1 << size;
