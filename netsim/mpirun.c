@@ -149,11 +149,16 @@ int cc_mpirun_words(const struct cc_launch_how *how, const struct cc_job *job, c
         add_cluster_hosts(&w, c);
     }
     /* Workers first, then servers, one rank on each host before any gets two. */
-    add(&w, "--map-by");
-    add(&w, "node");
-    /* Bound ranks all sit on the same core, as every daemon believes to be alone on the machine. */
-    add(&w, "--bind-to");
-    add(&w, "none");
+    if (!users_own(how, "--map-by")) {
+        add(&w, "--map-by");
+        add(&w, "node");
+    }
+    /* Bound ranks would all sit on the same core, as every daemon believes to be alone on the
+     * machine; and a codec has more threads than one. */
+    if (!users_own(how, "--bind-to")) {
+        add(&w, "--bind-to");
+        add(&w, "none");
+    }
     add_all_settings(&w, how, job);
     for (size_t i = 0; c != NULL && c->mpirun_args != NULL && c->mpirun_args[i] != NULL; i++)
         add(&w, "%s", c->mpirun_args[i]);

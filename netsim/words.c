@@ -69,6 +69,13 @@ static void end_block(struct cc_words *w)
     w->in_block = false;
 }
 
+/* "1 more process has sent help message ...", and how to see them. */
+static bool is_about_messages(const char *line, size_t length)
+{
+    return memmem(line, length, "sent help message", 17) != NULL ||
+           memmem(line, length, "orte_base_help_aggregate", 24) != NULL;
+}
+
 /* Lines of a backtrace, "[host:123] [ 0] ..." and "[host:123] *** ...", say less than the others.
  */
 static bool is_backtrace(const char *line, size_t length)
