@@ -239,8 +239,8 @@ static int check_operands(const struct cc_args *args, struct cc_error *e)
 /* Whether one of the command's own files is `path`, or a directory of them holds it. */
 static bool is_input(const struct cc_args *args, const char *path)
 {
-    static const char *const readers[] = {"trace", "net", "profile", "pull-profile", "calibration",
-                                          "hostfile"};
+    static const char *const readers[] = {"trace",        "net",         "profile",
+                                          "pull-profile", "calibration", "hostfile"};
     const char *input[CC_MAX_OPERANDS + 6];
     char *copy = strdup(path), *parent = copy == NULL ? NULL : dirname(copy);
     size_t n = 0;

@@ -39,8 +39,11 @@ struct run_setting {
     struct cc_setting setting;
     struct run_row *row;
     size_t rows;
-    bool oversubscribed; /* more busy ranks than cores */
-    double crowd;        /* busy ranks / cores, at least 1 */
+    double shaped_bps;      /* what tc is told; 0: nothing is shaped */
+    double added_latency_s; /* by netem; 0: none */
+    bool nap;               /* more ranks than cores */
+    bool oversubscribed;    /* more busy ones */
+    double crowd;           /* busy ranks / cores, at least 1 */
 };
 
 struct run_paper;
@@ -54,8 +57,9 @@ struct run {
     size_t settings, setting_capacity;
     struct cc_error refused; /* why the first scheme that an exchange cannot carry is left out */
     size_t left_out;
-    struct run_paper *paper; /* --paper, or NULL */
-    double latest_fp32_s;    /* measured step of fp32 in the setting that runs; NaN: none */
+    struct run_paper *paper;  /* --paper, or NULL */
+    struct cc_lab_how shaped; /* the settings of the lab that is open */
+    double latest_fp32_s;     /* measured step of fp32 in the setting that runs; NaN: none */
     struct cc_progress progress;
 };
 
