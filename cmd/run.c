@@ -129,9 +129,9 @@ static int plan(struct run *r, struct cc_error *e)
     if (status == CC_OK)
         status = cc_run_options_parse(r->args, &r->options, e);
     if (status == CC_OK)
-        status = cc_forecast_open(r->args, &r->forecast, e);
+        status = cc_run_refuse(r->args, &r->options, e);
     if (status == CC_OK)
-        status = cc_run_refuse(r, e);
+        status = cc_forecast_open(r->args, &r->forecast, e);
     if (status != CC_OK)
         return status;
     as_sent(r);

@@ -68,7 +68,7 @@ struct run {
 int cc_run_options_parse(const struct cc_args *args, struct run_options *out, struct cc_error *e);
 void cc_run_options_free(struct run_options *o);
 /* What `model` predicts and nobody can run: CC_USAGE. */
-int cc_run_refuse(const struct run *r, struct cc_error *e);
+int cc_run_refuse(const struct cc_args *args, const struct run_options *o, struct cc_error *e);
 
 /* --- the plan --- */
 

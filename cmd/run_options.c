@@ -159,9 +159,9 @@ static int refuse_timing(const struct cc_args *args, const struct cc_timing *t, 
 /* Hosts of a lab are namespaces of one machine, and their ranks share its memory and its cores. */
 enum { MOST_HOSTS = 250 };
 
-static int refuse_hosts(const struct run *r, struct cc_error *e)
+static int refuse_hosts(const struct run_options *o, const struct cc_cluster_args *c,
+                        struct cc_error *e)
 {
-    const struct cc_cluster_args *c = &r->forecast.cluster;
     bool servers = false;
     int workers = 0, more = 0;
     for (size_t i = 0; i < c->exchanges; i++)
@@ -170,7 +170,7 @@ static int refuse_hosts(const struct run *r, struct cc_error *e)
         workers = c->workers[i] > workers ? c->workers[i] : workers;
     for (size_t i = 0; i < c->server_counts && servers; i++)
         more = c->servers[i] > more ? c->servers[i] : more;
-    if (r->options.lab && workers + more > MOST_HOSTS)
+    if (o->lab && workers + more > MOST_HOSTS)
         return cc_usage(e,
                         "--workers %d: a lab has at most %d hosts, servers included; `commcomp "
                         "model` predicts any number",
@@ -178,11 +178,16 @@ static int refuse_hosts(const struct run *r, struct cc_error *e)
     return CC_OK;
 }
 
-int cc_run_refuse(const struct run *r, struct cc_error *e)
+int cc_run_refuse(const struct cc_args *args, const struct run_options *o, struct cc_error *e)
 {
-    const struct cc_cluster_args *c = &r->forecast.cluster;
-    int status = refuse_exchanges(c, e);
+    struct cc_cluster_args c = {.net = NULL};
+    int status = cc_cluster_args_parse(args, &c, e);
     if (status == CC_OK)
-        status = refuse_timing(r->args, &c->setting.timing, e);
-    return status == CC_OK ? refuse_hosts(r, e) : status;
+        status = refuse_exchanges(&c, e);
+    if (status == CC_OK)
+        status = refuse_timing(args, &c.setting.timing, e);
+    if (status == CC_OK)
+        status = refuse_hosts(o, &c, e);
+    cc_cluster_args_free(&c);
+    return status;
 }

@@ -10,7 +10,7 @@
 
 struct run_paper {
     struct cc_paper *paper;
-    char hidden[32], residue[32]; /* as options */
+    char hidden[32], residue[32], time[32]; /* as options */
     double compute;               /* in units of fp32's traffic at 10 Mbit/s */
     double squares, worst;        /* of the errors so far */
     size_t cells;
@@ -86,9 +86,12 @@ int cc_run_paper_scale(struct run *r, struct cc_error *e)
     int status = cc_link_parse("10mbps", &s.link, e);
     if (status == CC_OK)
         status = cc_predict(&f->predictor, &s, &f->raw, &p, e);
-    if (status == CC_OK)
-        f->cluster.setting.timing.compute_s = r->paper->compute * p.comm_s;
-    return status;
+    if (status != CC_OK)
+        return status;
+    f->cluster.setting.timing.compute_s = r->paper->compute * p.comm_s;
+    (void)snprintf(r->paper->time, sizeof r->paper->time, "%.9gs", r->paper->compute * p.comm_s);
+    cc_arg_set(r->args, "compute", r->paper->time);
+    return CC_OK;
 }
 
 /* --- its figures --- */

@@ -69,7 +69,7 @@ static void show(struct watch *w)
     const struct run_row *row = row_of(w);
     double now = cc_now(), left = 0, passed = now - r->progress.began,
            factor = fmax(0.2, w->slower);
-    char what[64] = "starting";
+    char what[300] = "starting";
     for (const struct run_setting *s = w->setting; s < r->setting + r->settings; s++)
         left += setting_s(s);
     left -= w->done_s;
