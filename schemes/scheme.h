@@ -127,8 +127,8 @@ struct cc_scheme {
      * element by element, and absorbs the sum before the next round begins. NULL for schemes that
      * cannot, and for those of CC_SUM_F32: their payload is the only round (cc_sum_rounds). */
     size_t (*rounds)(const void *params); /* how many, 0: none after all; wrappers ask inside */
-    /* The bytes of a round, a multiple of 4; may be 0. A step in which nothing is sent has 0 bytes
-     * in all rounds (see period). */
+    /* The bytes of a round, a multiple of 4, at most bound; may be 0. A step in which nothing is
+     * sent has 0 bytes in all rounds (see period). */
     size_t (*round_bytes)(const void *params, const struct cc_shape *shape, size_t round);
     /* As encode, with round_bytes in the place of bound, for the rounds in order. x is the same in
      * all rounds of a step. What the next call needs is kept in the state. */

@@ -80,6 +80,7 @@ static int encode_all(struct group *g)
     assert_non_null(g->sum);
     for (size_t w = 0; w < g->workers; w++) {
         size_t room = cc_round_bytes(&g->codec[w], g->round), len = SIZE_MAX;
+        assert_true(room <= cc_bound(&g->codec[w]));
         uint8_t *out = malloc(room > 0 ? room : 1);
         assert_non_null(out);
         spoil_scratch(g);
