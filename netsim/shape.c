@@ -189,9 +189,12 @@ static int put_on(const struct cc_shape_how *how, const char *detour, struct cc_
     char bucket[160];
     (void)snprintf(bucket, sizeof bucket, "handle " HANDLE " tbf rate %.0fbit burst %zu limit %zu",
                    how->bw_bps, how->burst_bytes, how->limit_bytes);
-    if (tool(e, "ip link add %s type ifb", detour) != CC_OK) {
-        cc_error_in(e, "arriving packets need the kernel's ifb device (modprobe ifb)");
-        return CC_FAIL;
+    struct cc_error why = {0};
+    if (tool(&why, "ip link add %s type ifb", detour) != CC_OK) {
+        if (strstr(why.text, "not permitted") != NULL)
+            return cc_fail(e, "shaping needs root on every host (%s)", why.text);
+        return cc_fail(e, "arriving packets need the kernel's ifb device: modprobe ifb (%s)",
+                       why.text);
     }
     if (tool(e, "ip link set %s up", detour) != CC_OK ||
         tool(e, "tc qdisc add dev %s root %s", detour, bucket) != CC_OK ||
