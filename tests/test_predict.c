@@ -47,8 +47,8 @@ static struct cc_prediction predict(struct world *w, const struct cc_coder *code
     struct cc_prediction out;
     struct cc_error e = {""};
     bool is_raw[16];
-    double share;
-    assert_int_equal(cc_raw_tensors(w->net, min_size, 0, is_raw, &share, NULL), CC_OK);
+    for (size_t i = 0; i < w->net->count; i++)
+        is_raw[i] = w->net->tensors[i].shape.n < min_size;
     assert_int_equal(cc_parcels_make(w->net, coder, &raw, is_raw, &parcels, NULL), CC_OK);
     if (cc_predict(&w->p, &w->s, &parcels, &out, &e) != CC_OK)
         fail_msg("%s", e.text);
@@ -285,39 +285,34 @@ static void shaped(void **state)
     close_world(&w);
 }
 
-/* Sizes 10, 50, 30, 30 and 5. */
 static void raw_tensors(void **state)
 {
     (void)state;
-    static const char text[] = "{\"schema\":\"commcomp-net/1\",\"name\":\"five\",\"tensors\":["
-                               "{\"name\":\"a\",\"shape\":[10]},{\"name\":\"b\",\"shape\":[50]},"
-                               "{\"name\":\"c\",\"shape\":[30]},{\"name\":\"d\",\"shape\":[30]},"
-                               "{\"name\":\"e\",\"shape\":[5]}]}";
+    static const double size[] = {10, 50, 30, 30, 5};
     static const struct {
         size_t min_size;
         double share;
         const char *raw;
     } cases[] = {
-        {0, 0, "....."},    {0, 1, "abcde"},     {0, 0.5, "ab..."}, /* 62.5: 50, 10 */
-        {6, 0.5, ".b..e"},                                          /* 5, then 57.5: 50 */
-        {0, 0.28, "..c.e"}, {0, 0.24, "..c.."},                     /* the first of equals */
-        {31, 0.1, "a.cde"}, {0, 0.479, ".b..e"}, {6, 0, "....e"},
+        {0, 0, "....."},     {0, 1, "abcde"}, {6, 0, "....e"}, {0, 0.5, "ab..."}, /* 62.5 */
+        {6, 0.5, ".b..e"},   /* 62.5, of which the smallest has 5 */
+        {0, 0.28, "..c.e"},  /* 35 */
+        {0, 0.24, "..c.."},  /* 30: the first of equals */
+        {31, 0.1, "a.cde"},  /* more than the share already */
+        {0, 0.479, ".b..e"}, /* 59.9 */
     };
-    struct cc_net *net;
-    assert_int_equal(cc_net_parse(text, strlen(text), &net, NULL), CC_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bool raw[5];
         double share, values = 0;
-        assert_int_equal(cc_raw_tensors(net, cases[i].min_size, cases[i].share, raw, &share, NULL),
-                         CC_OK);
+        assert_int_equal(
+            cc_raw_tensors(size, 5, cases[i].min_size, cases[i].share, raw, &share, NULL), CC_OK);
         for (size_t k = 0; k < 5; k++) {
             if (raw[k] != (cases[i].raw[k] != '.'))
                 fail_msg("case %zu: tensor %zu", i, k);
-            values += raw[k] ? (double)net->tensors[k].shape.n : 0;
+            values += raw[k] ? size[k] : 0;
         }
         close_to(share, values / 125, 1e-12, "share");
     }
-    cc_net_free(net);
 }
 
 /* How steps are cut, and where tensors are kept. */
