@@ -268,22 +268,31 @@ static int check(void *arg, const struct cc_setting *s, struct cc_error *e)
     return cc_setting_check(s, e);
 }
 
+static int choose_raw(struct cc_cluster_args *out, struct cc_error *e)
+{
+    size_t count = out->net->count;
+    double *size = cc_alloc(count * sizeof *size, e);
+    out->raw = size != NULL ? cc_alloc(count * sizeof *out->raw, e) : NULL;
+    int status = CC_FAIL;
+    for (size_t i = 0; out->raw != NULL && i < count; i++)
+        size[i] = (double)out->net->tensors[i].shape.n;
+    if (out->raw != NULL)
+        status = cc_raw_tensors(size, count, out->min_size, out->raw_wanted, out->raw,
+                                &out->raw_share, e);
+    free(size);
+    return status;
+}
+
 static int parse_raw(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
 {
     uint64_t min_size = 0;
-    double share = 0;
     int status = cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e);
     if (status == CC_OK)
-        status = parse_real(args, "raw-share", &share, e);
-    if (status == CC_OK && !(share >= 0 && share <= 1))
-        return cc_usage(e, "--raw-share: a share of the values, from 0 to 1");
-    if (status != CC_OK)
-        return status;
+        status = parse_real(args, "raw-share", &out->raw_wanted, e);
+    if (status == CC_OK && !(out->raw_wanted >= 0 && out->raw_wanted <= 1))
+        status = cc_usage(e, "--raw-share: a share of the values, from 0 to 1");
     out->min_size = (size_t)min_size;
-    out->raw = cc_alloc(out->net->count * sizeof *out->raw, e);
-    return out->raw != NULL
-               ? cc_raw_tensors(out->net, out->min_size, share, out->raw, &out->raw_share, e)
-               : CC_FAIL;
+    return status == CC_OK ? choose_raw(out, e) : status;
 }
 
 int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *out,

@@ -96,8 +96,9 @@ struct cc_cluster_args {
     int *workers, *servers;
     size_t links, exchanges, worker_counts, server_counts;
     size_t min_size;
-    bool *raw;        /* tensors that travel as fp32 whatever the scheme; */
-    double raw_share; /* their share of the values */
+    double raw_wanted; /* --raw-share */
+    bool *raw;         /* tensors that travel as fp32 whatever the scheme; */
+    double raw_share;  /* their share of the values */
 };
 
 /* Opens the net and checks every setting that the lists make, but for the schemes. Free with

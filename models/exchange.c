@@ -157,11 +157,12 @@ static double past_bucket(double takes, double burst, double goes, double idle)
 void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct cc_link *l,
                     struct cc_cost *out)
 {
-    double burst = cc_link_burst_s(l), all = cc_cost_comm(sum) + cc_cost_codec(sum);
+    double burst = cc_link_burst_s(l), comm = cc_cost_comm(sum);
     struct cc_cost c = *sum;
     if (x == CC_PS) {
         /* A message goes one way and then the other; meanwhile the first way's ports wait. */
-        double goes = sum->rounds / 2, pushed = (all - sum->push_transfer_s) / goes;
+        double all = comm + cc_cost_codec(sum), goes = sum->rounds / 2;
+        double pushed = (all - sum->push_transfer_s) / goes;
         double pulled = (all - sum->pull_transfer_s) / goes;
         c.push_worker_s = past_bucket(sum->push_worker_s, burst, goes, pushed);
         c.push_server_s = past_bucket(sum->push_server_s, burst, goes, pushed);
@@ -170,7 +171,7 @@ void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct 
         c.push_transfer_s = fmax(c.push_worker_s, c.push_server_s);
         c.pull_transfer_s = fmax(c.pull_worker_s, c.pull_server_s);
     } else {
-        double idle = (all - sum->push_transfer_s) / sum->rounds;
+        double idle = (comm - sum->push_transfer_s + sum->hop_codec_s) / sum->rounds;
         c.push_transfer_s = past_bucket(sum->push_transfer_s, burst, sum->rounds, idle);
     }
     *out = sum->rounds > 0 ? c : *sum;

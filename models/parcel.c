@@ -106,35 +106,28 @@ void cc_parcel_add(struct cc_parcel *sum, const struct cc_parcel *p)
     sum->pull_decode_s += p->pull_decode_s;
 }
 
-int cc_raw_tensors(const struct cc_net *net, size_t min_size, double share, bool *raw, double *is,
-                   struct cc_error *e)
+int cc_raw_tensors(const double *size, size_t count, size_t min_size, double share, bool *raw,
+                   double *is, struct cc_error *e)
 {
-    size_t count = net->count;
-    double left = share * (double)net->values, all = 0;
-    double *size = cc_alloc(count * sizeof *size, e);
-    size_t *order = size != NULL ? cc_alloc(2 * count * sizeof *order, e) : NULL;
-    if (order == NULL) {
-        free(size);
+    double all = 0, taken = 0;
+    size_t *order = cc_alloc(2 * count * sizeof *order, e);
+    if (order == NULL)
         return CC_FAIL;
-    }
     for (size_t i = 0; i < count; i++) {
-        size[i] = (double)net->tensors[i].shape.n;
-        raw[i] = net->tensors[i].shape.n < min_size;
-        left -= raw[i] ? size[i] : 0;
-        all += raw[i] ? size[i] : 0;
+        raw[i] = size[i] < (double)min_size;
+        taken += raw[i] ? size[i] : 0;
+        all += size[i];
     }
     cc_by_size(size, count, order);
     for (size_t k = 0; k < count; k++) {
         size_t i = order[k];
-        if (raw[i] || size[i] > left)
+        if (raw[i] || taken + size[i] > share * all)
             continue;
         raw[i] = true;
-        left -= size[i];
-        all += size[i];
+        taken += size[i];
     }
-    *is = all / (double)net->values;
+    *is = all > 0 ? taken / all : 0;
     free(order);
-    free(size);
     return CC_OK;
 }
 

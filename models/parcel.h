@@ -76,9 +76,9 @@ struct cc_parcels {
 
 /* Which tensors travel as fp32 whatever the scheme: those with fewer than min_size values, and of
  * the rest, from the largest to the smallest, each that still fits, until all of them together have
- * `share` of the values. raw[] has net->count elements; *is: the share that they have. */
-int cc_raw_tensors(const struct cc_net *net, size_t min_size, double share, bool *raw, double *is,
-                   struct cc_error *e);
+ * `share` of the values. size[] is in values; *is: the share that they have. */
+int cc_raw_tensors(const double *size, size_t count, size_t min_size, double share, bool *raw,
+                   double *is, struct cc_error *e);
 
 /* Tensors that are raw travel under `floats` (fp32); raw may be NULL: none. *out is set on success
  * only; free it with cc_parcels_free. */

@@ -46,11 +46,11 @@ struct listener {
     char complaint[400]; /* of the first rank that failed */
     size_t row, step;    /* that the last report was about, and whether any was */
     bool in_row;
-    double began, reported; /* when */
-    double deadline;        /* of what is under way */
-    double quiet_since;     /* 0: the deadline is not over */
-    uint64_t quiet_bytes;   /* what the links had carried by then */
-    int status;             /* why it stops, CC_OK: it has not */
+    double reported, ticked; /* when */
+    double deadline;         /* of what is under way */
+    double quiet_since;      /* 0: the deadline is not over */
+    uint64_t quiet_bytes;    /* what the links had carried by then */
+    int status;              /* why it stops, CC_OK: it has not */
     bool stop;
     struct cc_error *e;
 };
@@ -95,7 +95,11 @@ static void set_deadline(struct listener *l)
         due = CLUSTER_FACTOR * due + CLUSTER_S;
     if (!l->hello)
         due += START_S + START_RANK_S * (double)(l->job->workers + l->job->servers);
-    l->deadline = l->reported + (l->done ? GOODBYE_S : due);
+    if (l->complaint[0] != '\0')
+        due = PATIENCE_S;
+    else if (l->done)
+        due = GOODBYE_S;
+    l->deadline = l->reported + due;
     l->quiet_since = 0;
 }
 
@@ -261,6 +265,8 @@ static int watch(struct listener *l)
     double now = cc_now();
     if (now < l->deadline)
         return CC_OK;
+    if (l->complaint[0] != '\0')
+        return cc_fail(l->e, "%s", l->complaint);
     if (l->how->lab != NULL && !l->done)
         return watch_lab(l, now);
     name_work(l, work, sizeof work);
@@ -287,13 +293,17 @@ static int judge(struct listener *l, const char *name)
         return cc_fail(l->e, "%s", l->complaint);
     if (l->done && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return CC_OK;
+    /* A Ctrl-C reaches mpirun as well. */
+    if (l->how->tick(l->how->arg))
+        return cc_fail(l->e, "interrupted");
     cc_words_say(&l->words, last, sizeof last);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && !l->hello)
         return cc_fail(l->e,
                        "%s could not be started%s%s; Open MPI brings it (Debian: openmpi-bin)",
                        name, last[0] != '\0' ? ": " : "", last);
     say_exit(status, how, sizeof how);
-    return cc_fail(l->e, "%s %s before the ranks were done%s%s%s", name, how,
+    return cc_fail(l->e, "%s %s %s%s%s%s", name, how,
+                   l->done ? "although the ranks were done" : "before the ranks were done",
                    last[0] != '\0' ? ": " : "", last, cc_mpirun_remedy(l->how, last));
 }
 
@@ -305,18 +315,24 @@ static void drain(struct listener *l)
         listen_for(l, 0.05);
 }
 
+/* What is to be done several times a second. */
+static void look_after(struct listener *l)
+{
+    if (cc_program_poll(&l->mpirun, l->e) != CC_OK)
+        stop(l, CC_FAIL);
+    else if (!l->mpirun.ended && l->how->tick(l->how->arg))
+        stop(l, cc_fail(l->e, "interrupted"));
+    else if (!l->mpirun.ended && watch(l) != CC_OK)
+        stop(l, CC_FAIL);
+    l->ticked = cc_now();
+}
+
 static int follow(struct listener *l, const char *name)
 {
-    while (!l->stop) {
+    while (!l->stop && !l->mpirun.ended) {
         listen_for(l, TICK_S);
-        if (cc_program_poll(&l->mpirun, l->e) != CC_OK)
-            stop(l, CC_FAIL);
-        if (l->mpirun.ended)
-            break;
-        if (!l->stop && l->how->tick(l->how->arg))
-            stop(l, cc_fail(l->e, "interrupted"));
-        if (!l->stop && watch(l) != CC_OK)
-            stop(l, CC_FAIL);
+        if (!l->stop && cc_now() - l->ticked >= TICK_S)
+            look_after(l);
     }
     if (!l->stop)
         drain(l);
