@@ -13,11 +13,11 @@ static int make_parcels(struct cc_forecast *f, struct cc_error *e)
     const struct cc_net *net = f->cluster.net;
     const struct cc_coder *raw = &f->coders.raw;
     f->parcels = cc_alloc0(f->args->schemes.count * sizeof *f->parcels, e);
-    if (f->parcels == NULL || cc_parcels_make(net, raw, raw, 0, &f->raw, e) != CC_OK)
+    if (f->parcels == NULL || cc_parcels_make(net, raw, raw, NULL, &f->raw, e) != CC_OK)
         return CC_FAIL;
     for (size_t i = 0; i < f->args->schemes.count; i++)
-        if (cc_parcels_make(net, &f->coders.coder[i], raw, f->cluster.min_size, &f->parcels[i],
-                            e) != CC_OK)
+        if (cc_parcels_make(net, &f->coders.coder[i], raw, f->cluster.raw, &f->parcels[i], e) !=
+            CC_OK)
             return CC_FAIL;
     return CC_OK;
 }
@@ -56,7 +56,9 @@ static int complete(void *arg, const struct cc_setting *given, struct cc_error *
 {
     const struct each *each = arg;
     struct cc_setting s = *given;
-    s.cluster.reduce_byte_s = cc_coders_reduce_byte_s(&each->f->coders, (double)s.net->values);
+    s.cluster.reduce_byte_s =
+        s.link.reduce_byte_s > 0 ? s.link.reduce_byte_s
+                                 : cc_coders_reduce_byte_s(&each->f->coders, (double)s.net->values);
     return each->call(each->arg, &s, e);
 }
 

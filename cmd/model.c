@@ -9,6 +9,7 @@
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
     {"overhead", NULL, "", "%.4f", 0, "header bytes on the wire for each byte of payload"},
+    {"burst_bytes", NULL, "", "%.0f", 0, "of the token bucket that shapes the link; 0: none"},
     {"payload_bytes", "payload", "kB", "%.2f", 1e-3,
      "bytes of a worker's push per step, scale factors included (mean over whole periods of the "
      "scheme)"},
@@ -32,6 +33,8 @@ static const struct cc_column columns[] = {
     {"efficiency", NULL, "", "%.4f", 0, "compute_s / step_s: Pipe-SGD's scaling efficiency"},
     {"min_size", NULL, "", "%.0f", 0,
      "tensors with fewer values travel as fp32, and count as such"},
+    {"raw_share", NULL, "", "%.6g", 0,
+     "share of the values that travels as fp32, by --min-size and --raw-share"},
     {"profile", NULL, "", NULL, 0, "where sizes and times of the codecs come from"},
     {.key = NULL},
 };
@@ -57,6 +60,7 @@ static void own_columns(struct model *m, size_t row, const struct cc_setting *s,
     bool several = s->exchange == CC_PS && s->cluster.servers > 1;
     const struct cc_number_column all[] = {
         {"overhead", s->link.overhead},
+        {"burst_bytes", s->link.burst_bytes},
         {"encode_s", p->encode_s},
         {"hop_codec_s", p->hop_codec_s},
         {"server_codec_s", p->server_codec_s},
@@ -72,7 +76,8 @@ static void own_columns(struct model *m, size_t row, const struct cc_setting *s,
         {"wire_bytes", p->wire_bytes},
         {"imbalance", several ? p->imbalance : NAN},
         {"efficiency", p->efficiency},
-        {"min_size", (double)m->forecast.cluster.min_size}};
+        {"min_size", (double)m->forecast.cluster.min_size},
+        {"raw_share", m->forecast.cluster.raw_share}};
     cc_forecast_numbers(m->record, row, all, sizeof all / sizeof all[0]);
 }
 

@@ -121,8 +121,9 @@ int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
 
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    static const char *const keys[] = {"schema",   "name",          "bw_bps", "latency_s",
-                                       "overhead", "message_bytes", "source", NULL};
+    static const char *const keys[] = {
+        "schema",        "name",        "bw_bps",        "latency_s", "overhead",
+        "message_bytes", "burst_bytes", "reduce_byte_s", "source",    NULL};
     struct cc_link link = {.latency_s = -1};
     const char *name, *source;
     if (cc_json_schema(root, CC_LINK_SCHEMA, "see docs/model.md", e) != CC_OK ||
@@ -131,7 +132,9 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
         cc_json_amount(root, "bw_bps", &link.bw_bps, e) != CC_OK ||
         cc_json_amount(root, "latency_s", &link.latency_s, e) != CC_OK ||
         cc_json_amount(root, "overhead", &link.overhead, e) != CC_OK ||
-        cc_json_amount(root, "message_bytes", &link.message_bytes, e) != CC_OK)
+        cc_json_amount(root, "message_bytes", &link.message_bytes, e) != CC_OK ||
+        cc_json_amount(root, "burst_bytes", &link.burst_bytes, e) != CC_OK ||
+        cc_json_amount(root, "reduce_byte_s", &link.reduce_byte_s, e) != CC_OK)
         return CC_FAIL;
     if (name == NULL || name[0] == '\0' || !copy_name(&link, name))
         return cc_fail(e, "\"name\" must be a text of 1 to %zu bytes", sizeof link.name - 1);
