@@ -84,6 +84,9 @@ void cc_help_group(const char *group, FILE *out); /* "trace": its commands */
 void cc_help_command(const struct cc_command *c, FILE *out);
 void cc_help_man(FILE *out);
 
+/* `commcomp lab-enter`, which is not for people and in no list. */
+int cc_lab_enter_main(int argc, char **argv);
+
 extern const struct cc_command cc_command_bench, cc_command_schemes, cc_command_nets,
     cc_command_model, cc_command_advise, cc_command_paper, cc_command_plot, cc_command_encode,
     cc_command_decode, cc_command_trace_info, cc_command_trace_synth, cc_command_trace_convert;

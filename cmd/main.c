@@ -150,6 +150,8 @@ int main(int argc, char **argv)
         cc_help_man(stdout);
         return printed();
     }
+    if (strcmp(word, "lab-enter") == 0)
+        return cc_lab_enter_main(argc, argv);
     if (is_group(word) && argc == 3 &&
         (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
         cc_help_group(word, stdout);
