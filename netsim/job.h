@@ -84,6 +84,8 @@ struct cc_job {
 int cc_job_parse(const char *text, size_t length, struct cc_job *out, struct cc_error *e);
 /* Fills in offset[] from the tensors; cc_job_parse does so itself. */
 int cc_job_lay_out(struct cc_job *job, struct cc_error *e);
+/* The JSON, to be freed. */
+char *cc_job_text(const struct cc_job *job, struct cc_error *e);
 /* Writes it, whole or not at all. */
 int cc_job_write(const struct cc_job *job, const char *path, struct cc_error *e);
 void cc_job_free(struct cc_job *job);
