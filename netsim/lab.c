@@ -220,15 +220,21 @@ void cc_lab_close(struct cc_lab *lab)
     free(lab);
 }
 
+static void close_open(int fd)
+{
+    if (fd != -1)
+        close(fd);
+}
+
 /* The request and the words, the descriptors along with the first byte. */
-static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[2])
+static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[3])
 {
     struct cc_lab_request r = {.op = CC_LAB_SPAWN};
     for (; argv[r.words] != NULL; r.words++)
         r.bytes += (uint32_t)strlen(argv[r.words]) + 1;
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(2 * sizeof(int))];
+        char room[CMSG_SPACE(3 * sizeof(int))];
     } control = {0};
     struct iovec part = {&r, sizeof r};
     struct msghdr message = {.msg_iov = &part,
@@ -238,8 +244,8 @@ static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[2])
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(2 * sizeof(int));
-    memcpy(CMSG_DATA(head), fds, 2 * sizeof(int));
+    head->cmsg_len = CMSG_LEN(3 * sizeof(int));
+    memcpy(CMSG_DATA(head), fds, 3 * sizeof(int));
     ssize_t n;
     do
         n = sendmsg(lab->socket, &message, MSG_NOSIGNAL);
@@ -250,26 +256,25 @@ static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[2])
         (void)cc_lab_send(lab->socket, argv[i], strlen(argv[i]) + 1);
 }
 
-int cc_lab_spawn(struct cc_lab *lab, char *const argv[], struct cc_lab_child *out,
+int cc_lab_spawn(struct cc_lab *lab, char *const argv[], int in, struct cc_lab_child *out,
                  struct cc_error *e)
 {
-    int o[2], r[2];
-    if (pipe2(o, O_CLOEXEC) != 0)
-        return cc_fail(e, "pipe: %s", strerror(errno));
-    if (pipe2(r, O_CLOEXEC) != 0) {
-        int error = errno;
-        close(o[0]);
-        close(o[1]);
-        return cc_fail(e, "pipe: %s", strerror(error));
-    }
-    send_spawn(lab, argv, (const int[2]){o[1], r[1]});
-    close(o[1]);
-    close(r[1]);
+    int nothing = in == -1 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+    int o[2] = {-1, -1}, r[2] = {-1, -1};
     struct cc_lab_answer a;
-    int status = answer(lab, &a, e);
+    int status;
+    if ((in == -1 && nothing == -1) || pipe2(o, O_CLOEXEC) != 0 || pipe2(r, O_CLOEXEC) != 0) {
+        status = cc_fail(e, "the streams of %s: %s", argv[0], strerror(errno));
+    } else {
+        send_spawn(lab, argv, (const int[3]){in == -1 ? nothing : in, o[1], r[1]});
+        status = answer(lab, &a, e);
+    }
+    close_open(nothing);
+    close_open(o[1]);
+    close_open(r[1]);
     if (status != CC_OK) {
-        close(o[0]);
-        close(r[0]);
+        close_open(o[0]);
+        close_open(r[0]);
         return status;
     }
     *out = (struct cc_lab_child){.id = a.id, .out = o[0], .err = r[0]};
