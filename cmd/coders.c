@@ -47,11 +47,6 @@ static const struct cc_spec *inside_local(const struct cc_spec *s)
     return s;
 }
 
-bool cc_spec_sums(const struct cc_spec *s)
-{
-    return inside_local(s)->scheme->kind == CC_SUM_F32;
-}
-
 static void describe(const struct cc_spec *given, struct cc_coder *c)
 {
     const struct cc_spec *s = inside_local(given);

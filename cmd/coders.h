@@ -23,9 +23,6 @@ int cc_coders_open(const struct cc_args *args, const struct cc_spec_list *scheme
                    struct cc_coders *out, struct cc_error *e);
 void cc_coders_free(struct cc_coders *c);
 
-/* Whether the scheme's payloads are floats that may be summed as they are. */
-bool cc_spec_sums(const struct cc_spec *s);
-
 /* Seconds to add a byte of float32 to a sum: gamma, from decoding fp32 onto a sum of n values. */
 double cc_coders_reduce_byte_s(const struct cc_coders *c, double n);
 

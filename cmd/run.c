@@ -113,16 +113,6 @@ static const struct cc_option options[] = {
 
 /* --- the command --- */
 
-/* The ranks send what a scheme encodes, in one go: only floats are summed on the way. */
-static void as_sent(struct run *r)
-{
-    for (size_t i = 0; i < r->args->schemes.count; i++) {
-        struct cc_parcels *p = &r->forecast.parcels[i];
-        p->reduction = cc_spec_sums(r->args->schemes.item[i]) ? CC_REDUCE_SUM : CC_REDUCE_DECODED;
-        p->sum_rounds = 1;
-    }
-}
-
 static int plan(struct run *r, struct cc_error *e)
 {
     int status = cc_run_paper_open(r->args, &r->paper, e);
@@ -134,7 +124,6 @@ static int plan(struct run *r, struct cc_error *e)
         status = cc_forecast_open(r->args, &r->forecast, e);
     if (status != CC_OK)
         return status;
-    as_sent(r);
     status = cc_run_paper_scale(r, e);
     return status == CC_OK ? cc_run_plan(r, e) : status;
 }

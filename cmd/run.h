@@ -34,7 +34,7 @@ struct run_row {
     double bytes;   /* of a step, on the links of all hosts */
 };
 
-/* A setting with the schemes that its exchange can carry, fp32 first: one job. */
+/* A setting with all schemes, fp32 first: one job. */
 struct run_setting {
     struct cc_setting setting;
     struct run_row *row;
@@ -55,8 +55,6 @@ struct run {
     struct cc_forecast forecast;
     struct run_setting *setting;
     size_t settings, setting_capacity;
-    struct cc_error refused; /* why the first scheme that an exchange cannot carry is left out */
-    size_t left_out;
     struct run_paper *paper;  /* --paper, or NULL */
     struct cc_lab_how shaped; /* the settings of the lab that is open */
     double latest_fp32_s;     /* measured step of fp32 in the setting that runs; NaN: none */

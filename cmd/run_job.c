@@ -124,7 +124,7 @@ static int add_rows(struct run *r, const struct run_setting *s, struct cc_job *j
         const struct cc_spec *spec = r->args->schemes.item[from->scheme];
         struct cc_job_row *row = &job->row[job->rows++];
         *row = (struct cc_job_row){.scheme = cc_strdup(spec->name, e),
-                                   .sums = cc_spec_sums(spec),
+                                   .sums = cc_sum_rounds(spec->scheme, spec->params) > 0,
                                    .period = from->period,
                                    .warmup = from->warmup,
                                    .steps = from->steps};

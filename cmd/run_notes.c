@@ -158,12 +158,7 @@ static int note_gradients(struct run *r, struct cc_error *e)
 
 int cc_run_notes(struct run *r, struct cc_error *e)
 {
-    int status = CC_OK;
-    if (r->left_out > 0)
-        status = cc_record_note(r->record, e, "%zu rows are left out: %s%s", r->left_out,
-                                r->refused.text, r->left_out > 1 ? "; likewise the others" : "");
-    if (status == CC_OK)
-        status = cc_run_paper_notes(r, e);
+    int status = cc_run_paper_notes(r, e);
     if (status == CC_OK)
         status = note_crowd(r, e);
     if (status == CC_OK && r->record->row_count > 0)

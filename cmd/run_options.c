@@ -67,7 +67,7 @@ static int parse_counts(const struct cc_args *args, struct run_options *o, struc
     if (status == CC_OK)
         status = cc_arg_count(args, "warmup", 0, 1000000, &o->warmup, e);
     if (status == CC_OK)
-        status = cc_arg_count(args, "burst", 0, INT64_MAX, &o->burst, e);
+        status = cc_arg_count(args, "burst", 1, INT64_MAX, &o->burst, e);
     if (status == CC_OK)
         status = cc_arg_count(args, "limit", 1, INT64_MAX, &o->limit, e);
     return status;

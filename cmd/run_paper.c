@@ -11,8 +11,8 @@
 struct run_paper {
     struct cc_paper *paper;
     char hidden[32], residue[32], time[32]; /* as options */
-    double compute;               /* in units of fp32's traffic at 10 Mbit/s */
-    double squares, worst;        /* of the errors so far */
+    double compute;                         /* in units of fp32's traffic at 10 Mbit/s */
+    double squares, worst;                  /* of the errors so far */
     size_t cells;
 };
 

@@ -133,19 +133,11 @@ static bool is_raw(const struct run *r, size_t scheme)
 /* fp32 first: the others' speedups need it. */
 static int plan_rows(struct run *r, struct run_setting *s, struct cc_error *e)
 {
-    const struct cc_forecast *f = &r->forecast;
     int status = CC_OK;
     for (int raw = 1; raw >= 0; raw--)
-        for (size_t i = 0; i < r->args->schemes.count && status == CC_OK; i++) {
-            struct cc_error why;
-            if (is_raw(r, i) != (raw == 1))
-                continue;
-            if (cc_exchange_check(s->setting.exchange, f->parcels[i].reduction,
-                                  f->parcels[i].scheme, &why) == CC_OK)
+        for (size_t i = 0; i < r->args->schemes.count && status == CC_OK; i++)
+            if (is_raw(r, i) == (raw == 1))
                 status = plan_row(r, s, i, e);
-            else if (r->left_out++ == 0)
-                r->refused = why;
-        }
     return status;
 }
 
@@ -157,7 +149,7 @@ static int plan_setting(void *arg, const struct cc_setting *given, struct cc_err
         return CC_FAIL;
     struct run_setting *s = &r->setting[r->settings++];
     *s = (struct run_setting){.setting = *given};
-    s->row = cc_alloc0((r->args->schemes.count + 1) * sizeof *s->row, e);
+    s->row = cc_alloc0(r->args->schemes.count * sizeof *s->row, e);
     if (s->row == NULL)
         return CC_FAIL;
     shape(r, s);
@@ -167,13 +159,7 @@ static int plan_setting(void *arg, const struct cc_setting *given, struct cc_err
 
 int cc_run_plan(struct run *r, struct cc_error *e)
 {
-    int status = cc_forecast_each(&r->forecast, plan_setting, r, e);
-    size_t rows = 0;
-    for (size_t i = 0; i < r->settings; i++)
-        rows += r->setting[i].rows;
-    if (status == CC_OK && rows == 0)
-        return cc_usage(e, "%s", r->refused.text);
-    return status;
+    return cc_forecast_each(&r->forecast, plan_setting, r, e);
 }
 
 void cc_run_plan_free(struct run *r)
@@ -230,7 +216,7 @@ int cc_run_dry(struct run *r, struct cc_error *e)
     int status = CC_OK;
     for (size_t i = 0; i < r->settings && status == CC_OK; i++) {
         const struct run_setting *s = &r->setting[i];
-        seconds += s->rows > 0 ? cc_run_start_s(&s->setting) : 0;
+        seconds += cc_run_start_s(&s->setting);
         for (size_t k = 0; k < s->rows && status == CC_OK; k++) {
             const struct run_row *row = &s->row[k];
             seconds += cc_run_row_s(row);

@@ -55,7 +55,7 @@ static double due(void *arg)
 
 static double setting_s(const struct run_setting *s)
 {
-    double sum = s->rows > 0 ? cc_run_start_s(&s->setting) : 0;
+    double sum = cc_run_start_s(&s->setting);
     for (size_t i = 0; i < s->rows; i++)
         sum += cc_run_row_s(&s->row[i]);
     return sum;
@@ -257,8 +257,7 @@ int cc_run_all(struct run *r, struct cc_error *e)
     int status = program != NULL ? CC_OK : CC_FAIL;
     cc_progress_begin(&r->progress, r->args->quiet);
     for (size_t i = 0; i < r->settings && status == CC_OK && !cc_interrupted(); i++)
-        if (r->setting[i].rows > 0)
-            status = run_setting(r, &r->setting[i], program, e);
+        status = run_setting(r, &r->setting[i], program, e);
     cc_progress_end(&r->progress);
     free(program);
     return status;

@@ -285,6 +285,12 @@ static void say_exit(int status, char *out, size_t size)
         (void)snprintf(out, size, "ended with exit code %d", WEXITSTATUS(status));
 }
 
+static int cannot_start(const char *name, const char *why, struct cc_error *e)
+{
+    return cc_fail(e, "%s could not be started%s%s; Open MPI brings it (Debian: openmpi-bin)", name,
+                   why[0] != '\0' ? ": " : "", why);
+}
+
 static int judge(struct listener *l, const char *name)
 {
     char last[300], how[80];
@@ -298,9 +304,7 @@ static int judge(struct listener *l, const char *name)
         return cc_fail(l->e, "interrupted");
     cc_words_say(&l->words, last, sizeof last);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && !l->hello)
-        return cc_fail(l->e,
-                       "%s could not be started%s%s; Open MPI brings it (Debian: openmpi-bin)",
-                       name, last[0] != '\0' ? ": " : "", last);
+        return cannot_start(name, last, l->e);
     say_exit(status, how, sizeof how);
     return cc_fail(l->e, "%s %s %s%s%s%s", name, how,
                    l->done ? "although the ranks were done" : "before the ranks were done",
@@ -353,8 +357,10 @@ int cc_launch(const struct cc_launch_how *how, const struct cc_job *job, struct 
                        how->rank_program, strerror(errno));
     char *text = cc_job_text(job, e);
     int status = text != NULL ? cc_mpirun_words(how, job, &words, e) : CC_FAIL;
-    if (status == CC_OK)
-        status = cc_program_start(how->lab, words, text, strlen(text), &l.mpirun, e);
+    struct cc_error why = {0};
+    if (status == CC_OK &&
+        cc_program_start(how->lab, words, text, strlen(text), &l.mpirun, &why) != CC_OK)
+        status = cannot_start(words[0], why.text, e);
     if (status == CC_OK) {
         set_deadline(&l);
         status = follow(&l, words[0]);

@@ -19,7 +19,7 @@ struct cc_program {
 };
 
 /* Looked up in PATH; `text` is what it reads on stdin. A child gets SIGTERM when this process dies.
- * Exit code 127: there is no such program. */
+ * That there is no such program is an error, or (of a child) exit code 127. */
 int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, size_t length,
                      struct cc_program *out, struct cc_error *e);
 /* Sets p->ended. */
