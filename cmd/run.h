@@ -3,6 +3,7 @@
 #define CC_CMD_RUN_H
 
 #include "cmd/forecast.h"
+#include "cmd/hosts.h"
 #include "cmd/progress.h"
 #include "core/trace.h"
 #include "netsim/job.h"
@@ -12,14 +13,11 @@
 
 /* What the options say beyond net, cluster and schemes. */
 struct run_options {
-    bool lab; /* or a cluster: */
-    struct cc_launch_cluster cluster;
-    char **mpirun_args; /* owned; ends with NULL */
+    struct cc_hosts hosts;
     const char *device; /* of the cluster's hosts, that is shaped and counted; or NULL */
     const char *trace;  /* or NULL: */
     enum cc_distribution distribution;
-    const char *congestion;
-    uint64_t burst, limit;  /* bytes; 0: what the rate asks for */
+    uint64_t burst;         /* bytes; 0: what the rate asks for */
     uint64_t steps, warmup; /* UINT64_MAX: not given */
     bool keep, dry_run;
     bool latency_given;

@@ -176,7 +176,7 @@ int cc_run_job(struct run *r, const struct run_setting *s, struct cc_job *out, s
     const struct cc_setting *from = &s->setting;
     const struct cc_timing *t = &from->timing;
     const struct run_options *o = &r->options;
-    const char *device = o->lab ? CC_LAB_DEVICE : o->device;
+    const char *device = o->hosts.lab ? CC_LAB_DEVICE : o->device;
     *out = (struct cc_job){.kind = CC_JOB_REPLAY,
                            .exchange = cc_strdup(cc_exchange_names[from->exchange], e),
                            .workers = from->cluster.workers,

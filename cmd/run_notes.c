@@ -49,7 +49,7 @@ static double tolerance(const struct cc_setting *s)
 
 static const char *suspect(const struct run *r, const struct run_setting *s, double worst_burst)
 {
-    if (!r->options.lab)
+    if (!r->options.hosts.lab)
         return "other traffic, or links that are not what --bw says: `commcomp calibrate` measures "
                "them";
     if (s->oversubscribed)

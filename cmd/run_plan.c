@@ -81,14 +81,14 @@ static void shape(const struct run *r, struct run_setting *s)
 {
     struct cc_link *l = &s->setting.link;
     bool calibrated = cc_arg(r->args, "calibration") != NULL;
-    if (!r->options.lab && r->options.device == NULL)
+    if (!r->options.hosts.lab && r->options.device == NULL)
         return;
     s->shaped_bps = l->bw_bps;
     if (calibrated)
         s->shaped_bps *= (1 + CC_LINK_OVERHEAD) / (1 + l->overhead);
     if (l->burst_bytes == 0)
         l->burst_bytes = (double)cc_lab_burst(s->shaped_bps);
-    if (r->options.lab && l->latency_s > CC_LINK_LATENCY &&
+    if (r->options.hosts.lab && l->latency_s > CC_LINK_LATENCY &&
         (!calibrated || r->options.latency_given))
         s->added_latency_s = l->latency_s;
 }
@@ -98,9 +98,9 @@ static void crowd(const struct run *r, struct run_setting *s)
     struct cc_host host;
     cc_host_read(&host);
     int busy = busy_ranks(&s->setting);
-    s->oversubscribed = r->options.lab && busy > host.cores;
+    s->oversubscribed = r->options.hosts.lab && busy > host.cores;
     s->crowd = s->oversubscribed ? (double)busy / host.cores : 1;
-    s->nap = r->options.lab && cc_run_ranks(&s->setting) > host.cores;
+    s->nap = r->options.hosts.lab && cc_run_ranks(&s->setting) > host.cores;
 }
 
 /* On all links together, each byte once. */
@@ -192,7 +192,7 @@ static int dry_row(struct run *r, const struct run_setting *s, const struct run_
         {"row_s", cc_run_row_s(row)},
         {"row_bytes", row->bytes * (double)(row->warmup + row->steps)}};
     cc_forecast_numbers(r->record, at, all, sizeof all / sizeof all[0]);
-    if (r->options.lab)
+    if (r->options.hosts.lab)
         cc_record_bool(r->record, at, "oversubscribed", s->oversubscribed);
     return CC_OK;
 }

@@ -125,7 +125,7 @@ static int setting_columns(struct run *r, size_t at, const struct run_setting *s
     cc_forecast_numbers(r->record, at, all, sizeof all / sizeof all[0]);
     if (how->limit_bytes == 0)
         cc_record_number(r->record, at, "limit_bytes", NAN);
-    if (r->options.lab)
+    if (r->options.hosts.lab)
         cc_record_bool(r->record, at, "oversubscribed", s->oversubscribed);
     if (how->congestion == NULL)
         return CC_OK;

@@ -140,35 +140,6 @@ static int hear(void *arg, const struct cc_report *report, struct cc_error *e)
 
 /* --- a setting --- */
 
-/* $COMMCOMP_RANK, or commcomp-rank beside this program; to be freed. */
-static char *rank_program(struct cc_error *e)
-{
-    static const char name[] = "commcomp-rank";
-    const char *given = getenv("COMMCOMP_RANK");
-    char self[4096], *path;
-    if (given != NULL && given[0] != '\0') {
-        if ((path = realpath(given, NULL)) == NULL)
-            cc_error_set(e, "COMMCOMP_RANK: there is no file %s", given);
-        return path;
-    }
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - sizeof name);
-    if (n <= 0 || n == (ssize_t)(sizeof self - sizeof name)) {
-        cc_error_set(e, "where this program lies is not known: set COMMCOMP_RANK to the path of %s",
-                     name);
-        return NULL;
-    }
-    self[n] = '\0';
-    char *slash = strrchr(self, '/');
-    memcpy(slash + 1, name, sizeof name);
-    if (access(self, X_OK) == 0)
-        return cc_strdup(self, e);
-    cc_error_set(e,
-                 "%s is missing: make builds it where mpicc is installed (Debian: "
-                 "libopenmpi-dev); or set COMMCOMP_RANK",
-                 self);
-    return NULL;
-}
-
 /* For --keep: until Enter, the end of stdin, or an interrupt. */
 static void wait_for_enter(void)
 {
@@ -199,8 +170,8 @@ static int open_lab(struct run *r, const struct run_setting *s, struct cc_lab **
                                    .bw_bps = s->shaped_bps,
                                    .latency_s = s->added_latency_s,
                                    .burst_bytes = (size_t)s->setting.link.burst_bytes,
-                                   .limit_bytes = (size_t)r->options.limit,
-                                   .congestion = r->options.congestion};
+                                   .limit_bytes = (size_t)r->options.hosts.limit,
+                                   .congestion = r->options.hosts.congestion};
     int status = cc_lab_open(&how, out, e);
     if (status != CC_OK)
         return status;
@@ -216,7 +187,7 @@ static int launch(struct run *r, const struct run_setting *s, const char *progra
 {
     struct watch w = {.run = r, .setting = s, .row = s->rows, .began = cc_now(), .slower = 1};
     const struct cc_launch_how how = {.lab = lab,
-                                      .cluster = &r->options.cluster,
+                                      .cluster = &r->options.hosts.cluster,
                                       .rank_program = program,
                                       .hear = hear,
                                       .due = due,
@@ -237,7 +208,7 @@ static int run_setting(struct run *r, const struct run_setting *s, const char *p
     struct cc_lab *lab = NULL;
     size_t first = r->record->row_count;
     r->latest_fp32_s = NAN;
-    int status = r->options.lab ? open_lab(r, s, &lab, e) : CC_OK;
+    int status = r->options.hosts.lab ? open_lab(r, s, &lab, e) : CC_OK;
     if (status != CC_OK)
         return status;
     status = launch(r, s, program, lab, e);
@@ -253,7 +224,7 @@ static int run_setting(struct run *r, const struct run_setting *s, const char *p
 
 int cc_run_all(struct run *r, struct cc_error *e)
 {
-    char *program = rank_program(e);
+    char *program = cc_rank_program(e);
     int status = program != NULL ? CC_OK : CC_FAIL;
     cc_progress_begin(&r->progress, r->args->quiet);
     for (size_t i = 0; i < r->settings && status == CC_OK && !cc_interrupted(); i++)
