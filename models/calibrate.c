@@ -31,6 +31,21 @@ struct cc_estimate cc_calibrate_median(const double *seconds, size_t samples, do
                                             sqrt(fmax(1, (double)samples))};
 }
 
+size_t cc_calibrate_sizes(double bw_bps, double burst_bytes, double most_s,
+                          size_t bytes[CC_CALIBRATE_MOST])
+{
+    size_t n = 0;
+    double most = fmin(fmax(50 * burst_bytes, most_s * bw_bps / 8), 1 << 30);
+    double from = burst_bytes > 0 ? CC_CALIBRATE_BURSTS * burst_bytes : most / 256;
+    for (double b = 1; b < from; b *= 4)
+        bytes[n++] = (size_t)b;
+    /* From the largest downwards, so that it is what it should be. */
+    int halves = (int)floor(2 * log2(most / from));
+    for (int k = halves; k >= 0; k--)
+        bytes[n++] = (size_t)ceil(most * exp2(-0.5 * k));
+    return n;
+}
+
 /* --- points --- */
 
 struct points {
