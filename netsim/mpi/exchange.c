@@ -5,7 +5,10 @@
 
 #include "core/clock.h"
 
+extern const struct cc_exchanger cc_exchanger_ps;
+
 static const struct cc_exchanger *const exchangers[] = {
+    &cc_exchanger_ps,
     NULL,
 };
 
