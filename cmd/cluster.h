@@ -71,7 +71,8 @@
      .help = "each worker's compute time varies from step to step: lognormal, gamma or uniform"},  \
     {.name = "spread", .value = "X", .def = "0.2",                                                 \
      .help = "of --stragglers: standard deviation / mean"},                                        \
-    {.name = "seed", .value = "N", .def = "1", .help = "of --stragglers"},                         \
+    {.name = "seed", .value = "N", .def = "1",                                                      \
+     .help = "of --stragglers; run: of synthetic values and stochastic schemes too"},              \
     {.name = "min-size", .value = "COUNT", .def = "0",                                             \
      .help = "tensors with fewer values travel as fp32, as the papers do for small layers"},       \
     {.name = "raw-share", .value = "SHARE", .def = "0",                                            \

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "results/plot.h"
 
 /* --- opening --- */
 
@@ -134,6 +135,36 @@ size_t cc_forecast_row(struct cc_forecast *f, size_t scheme, const struct cc_set
 }
 
 /* --- notes --- */
+
+static double number(const struct cc_record *r, size_t row, const char *key)
+{
+    return cc_record_value(r, row, key)->number;
+}
+
+enum { MOST_NOTES = 12 };
+
+int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_setting *s,
+                        struct cc_error *e)
+{
+    struct cc_record *r = &f->args->record;
+    size_t best = first;
+    char step[32], factor[64] = "";
+    if (r->row_count < first + 2 || r->note_count >= MOST_NOTES)
+        return CC_OK;
+    for (size_t i = first; i < r->row_count; i++)
+        if (number(r, i, "step_s") < number(r, best, "step_s"))
+            best = i;
+    cc_axis_number(number(r, best, "step_s"), "s", step, sizeof step);
+    if (cc_record_value(r, best, "speedup")->kind == CC_NUMBER)
+        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32",
+                       number(r, best, "speedup"));
+    return cc_record_note(r, e,
+                          "%s at %s, %d workers: %s is fastest, %s a step%s; what takes longest is "
+                          "%s",
+                          cc_exchange_names[s->exchange], s->link.name, s->cluster.workers,
+                          cc_record_value(r, best, "scheme")->text, step, factor,
+                          cc_record_value(r, best, "bottleneck")->text);
+}
 
 /* " (trace, processor, instruction set, time)", of what the profile says. */
 static void origin(const struct cc_profile *p, char *out, size_t cap)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "core/json.h"
 #include "core/param.h"
 #include "core/units.h"
@@ -154,4 +155,38 @@ int cc_link_parse_json(const char *text, size_t length, struct cc_link *out, str
 int cc_link_read(const char *path, struct cc_link *out, struct cc_error *e)
 {
     return cc_json_read_as(path, parse_root, out, e);
+}
+
+static int put_link(FILE *f, const struct cc_link *l, const char *source, struct cc_error *e)
+{
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"bw_bps", l->bw_bps},           {"latency_s", l->latency_s},
+                   {"overhead", l->overhead},       {"message_bytes", l->message_bytes},
+                   {"burst_bytes", l->burst_bytes}, {"reduce_byte_s", l->reduce_byte_s}};
+    (void)fputs("{\"schema\": \"" CC_LINK_SCHEMA "\", \"name\": ", f);
+    if (cc_json_put_text(f, l->name, e) != CC_OK)
+        return CC_FAIL;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        (void)fprintf(f, ",\n \"%s\": ", numbers[i].key);
+        cc_json_put_number(f, numbers[i].value);
+    }
+    (void)fputs(",\n \"source\": ", f);
+    if (cc_json_put_text(f, source, e) != CC_OK)
+        return CC_FAIL;
+    (void)fputs("}\n", f);
+    return CC_OK;
+}
+
+int cc_link_write(const struct cc_link *l, const char *source, const char *path, struct cc_error *e)
+{
+    struct cc_outfile o;
+    if (cc_file_create(&o, path, e) != CC_OK)
+        return CC_FAIL;
+    int status = put_link(o.f, l, source, e);
+    if (status == CC_OK)
+        return cc_file_commit(&o, e);
+    cc_file_abort(&o);
+    return status;
 }

@@ -45,6 +45,9 @@ int cc_overhead_parse(const char *text, double *out, struct cc_error *e);
  * parse or give an error, which does not name the file. */
 int cc_link_parse_json(const char *text, size_t length, struct cc_link *out, struct cc_error *e);
 int cc_link_read(const char *path, struct cc_link *out, struct cc_error *e);
+/* Writes one, whole or not at all; `source`: how it was measured. */
+int cc_link_write(const struct cc_link *l, const char *source, const char *path,
+                  struct cc_error *e);
 
 /* Of a bare rate: 50 us, and 1,448 of 1,514 bytes as through tc on veth. */
 #define CC_LINK_LATENCY  50e-6
