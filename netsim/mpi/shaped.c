@@ -1,4 +1,4 @@
-#include "netsim/mpi/host.h"
+#include "netsim/mpi/shaped.h"
 
 #include "netsim/mpi/exchange.h"
 
@@ -15,7 +15,7 @@ static int neighbours(MPI_Comm comm, int *out, struct cc_error *e)
     return status;
 }
 
-static int shape(const struct cc_job *job, MPI_Comm comm, struct cc_host *out, struct cc_error *e)
+static int shape(const struct cc_job *job, MPI_Comm comm, struct cc_shaped *out, struct cc_error *e)
 {
     const struct cc_shape_how how = {.device = job->device,
                                      .bw_bps = job->shaping.bw_bps,
@@ -31,13 +31,14 @@ static int shape(const struct cc_job *job, MPI_Comm comm, struct cc_host *out, s
                        ranks, job->device);
     if (cc_shaping_begin("/proc/self/exe", &how, &out->shaping, e) != CC_OK)
         return CC_FAIL;
-    out->shaped = true;
+    out->held = true;
     return CC_OK;
 }
 
-int cc_host_begin(const struct cc_job *job, MPI_Comm comm, struct cc_host *out, struct cc_error *e)
+int cc_shaped_begin(const struct cc_job *job, MPI_Comm comm, struct cc_shaped *out,
+                    struct cc_error *e)
 {
-    *out = (struct cc_host){.shaped = false};
+    *out = (struct cc_shaped){.held = false};
     if (job->shaping.bw_bps <= 0)
         return CC_OK;
     int status = shape(job, comm, out, e);
@@ -46,10 +47,10 @@ int cc_host_begin(const struct cc_job *job, MPI_Comm comm, struct cc_host *out, 
     return status;
 }
 
-int cc_host_end(struct cc_host *h, struct cc_error *e)
+int cc_shaped_end(struct cc_shaped *s, struct cc_error *e)
 {
-    if (!h->shaped)
+    if (!s->held)
         return CC_OK;
-    h->shaped = false;
-    return cc_shaping_end(&h->shaping, e);
+    s->held = false;
+    return cc_shaping_end(&s->shaping, e);
 }
