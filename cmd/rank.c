@@ -1,10 +1,12 @@
 /* commcomp-rank: one rank of a run. */
 #include <mpi.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "core/isa.h"
 #include "netsim/mpi/rank.h"
+#include "netsim/shape.h"
 
 static int run(MPI_Comm comm, const char *path, struct cc_error *e)
 {
@@ -33,6 +35,9 @@ static void complain(MPI_Comm comm, const struct cc_error *e)
 int main(int argc, char **argv)
 {
     struct cc_error e = {""};
+    /* The guard of a shaped interface, started by one of the ranks. */
+    if (argc > 1 && strcmp(argv[1], "--shape") == 0)
+        return cc_shape_guard(argv + 2);
     if (argc != 2) {
         fprintf(stderr, "usage: commcomp-rank JOB\n"
                         "`commcomp run` starts it by mpirun; docs/job.md says what a job is\n");

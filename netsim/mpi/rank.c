@@ -6,6 +6,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "netsim/mpi/shaped.h"
 
 int cc_rank_report(struct cc_rank *r, const struct cc_report *what, struct cc_error *e)
 {
@@ -196,9 +197,15 @@ static int say_hello(struct cc_rank *r, struct cc_error *e)
 int cc_rank_run(struct cc_rank *r, struct cc_error *e)
 {
     const struct cc_report done = {.kind = CC_REPORT_DONE};
+    struct cc_shaped shaped;
     int status = say_hello(r, e);
     if (status == CC_OK)
-        status = r->job.kind == CC_JOB_REPLAY ? run_replay(r, e) : cc_rank_pingpong(r, e);
+        status = cc_shaped_begin(&r->job, r->comm, &shaped, e);
+    if (status != CC_OK)
+        return status;
+    status = r->job.kind == CC_JOB_REPLAY ? run_replay(r, e) : cc_rank_pingpong(r, e);
+    if (status == CC_OK)
+        status = cc_shaped_end(&shaped, e);
     return status == CC_OK ? cc_rank_report(r, &done, e) : status;
 }
 
