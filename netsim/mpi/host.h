@@ -1,24 +1,22 @@
-/* What a job asks of a host, beside its ranks: that an interface is shaped while the job runs. */
+/* The host that a rank is on, as far as its measurements depend on it. */
 #ifndef CC_NETSIM_MPI_HOST_H
 #define CC_NETSIM_MPI_HOST_H
 
-#include <mpi.h>
-#include <stdbool.h>
+#include <stdint.h>
 
 #include "core/error.h"
-#include "netsim/job.h"
-#include "netsim/shape.h"
 
+/* What tells machines apart, and networks (several hosts of a lab are one machine): equal numbers
+ * are the same one. 0 where the system does not tell. */
 struct cc_host {
-    bool shaped;
-    struct cc_shaping shaping;
+    uint64_t machine, network;
 };
+struct cc_host cc_host_here(void);
 
-/* Collective: when it returns CC_OK on one rank, all hosts are shaped as the job says. A rank that
- * fails returns by itself, and must end the job. This program's `--shape` must be cc_shape_guard.
- */
-int cc_host_begin(const struct cc_job *job, MPI_Comm comm, struct cc_host *out, struct cc_error *e);
-/* What was shaped is undone when this returns, and also when the rank just ends. */
-int cc_host_end(struct cc_host *h, struct cc_error *e);
+/* Bytes that an interface has carried since it is there. */
+struct cc_carried {
+    uint64_t sent, received;
+};
+int cc_host_carried(const char *device, struct cc_carried *out, struct cc_error *e);
 
 #endif
