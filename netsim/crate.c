@@ -235,6 +235,11 @@ static int encode_parts(struct cc_crate *c, uint64_t step, const float *x, uint8
     return status;
 }
 
+static int refuse_stateless(struct cc_error *e)
+{
+    return cc_fail(e, "a crate that only decodes was asked to encode");
+}
+
 /* Puts the table before the payloads, which lie behind the head's first byte. */
 static size_t insert_table(const struct cc_crate *c, uint8_t *out, size_t payloads)
 {
@@ -254,7 +259,7 @@ int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *
     bool full, quiet;
     size_t payloads, before = c->bare ? 0 : 1;
     if (c->decodes_only)
-        return cc_fail(e, "a crate that only decodes was asked to encode");
+        return refuse_stateless(e);
     int status = encode_parts(c, step, x, out + before, &payloads, &full, &quiet, e);
     if (status != CC_OK)
         return status;
@@ -270,6 +275,12 @@ int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *
     *head = before;
     *len = before + payloads;
     return CC_OK;
+}
+
+void cc_crate_count(const struct cc_crate *c, uint64_t *tensor_bytes)
+{
+    for (size_t i = 0; i < c->parts; i++)
+        tensor_bytes[c->part[i].ctx.tensor] += c->part[i].len;
 }
 
 /* --- decoding --- */
@@ -401,4 +412,67 @@ int cc_crate_decode_add(const struct cc_crate *c, uint64_t step, const uint8_t *
     struct reader r;
     int status = open_reader(c, in, len, &r, e);
     return status != CC_OK ? status : decode_parts(c, step, &r, &scale, y, e);
+}
+
+/* --- rounds --- */
+
+size_t cc_crate_rounds(const struct cc_crate *c)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < c->parts; i++) {
+        size_t rounds = cc_sum_rounds(c->part[i].codec.scheme, c->part[i].codec.params);
+        if (rounds == 0)
+            return 0;
+        most = rounds > most ? rounds : most;
+    }
+    return most;
+}
+
+int cc_crate_encode_round(struct cc_crate *c, uint64_t step, size_t round, const float *x,
+                          uint8_t *out, size_t *len, struct cc_error *e)
+{
+    int status = c->decodes_only ? refuse_stateless(e) : CC_OK;
+    *len = 0;
+    for (size_t i = 0; i < c->parts && status == CC_OK; i++) {
+        struct part *p = &c->part[i];
+        struct cc_context ctx = p->ctx;
+        ctx.step = step;
+        status =
+            cc_encode_round(&p->codec, &ctx, round, x + p->at, out + *len, p->bound, &p->len, e);
+        *len += p->len;
+    }
+    return status;
+}
+
+/* What a round's bytes are: all of every piece, or, where the rest is silent, of the raw ones. */
+static int open_round(const struct cc_crate *c, size_t round, const uint8_t *in, size_t len,
+                      struct reader *r, struct cc_error *e)
+{
+    size_t all = 0, raw = 0;
+    for (size_t i = 0; i < c->parts; i++) {
+        size_t bytes = cc_round_bytes(&c->part[i].codec, round);
+        all += bytes;
+        raw += c->part[i].raw ? bytes : 0;
+    }
+    *r = (struct reader){.in = in, .len = len, .lengths = len == all ? ALL_FULL : RAW_FULL};
+    return len == all || len == raw ? CC_OK : bad_total(r, all, e);
+}
+
+int cc_crate_absorb(struct cc_crate *c, uint64_t step, size_t round, const uint8_t *in, size_t len,
+                    float scale, float *y, struct cc_error *e)
+{
+    struct reader r;
+    int status = c->decodes_only ? refuse_stateless(e) : open_round(c, round, in, len, &r, e);
+    for (size_t i = 0; i < c->parts && status == CC_OK; i++) {
+        const struct part *p = &c->part[i];
+        struct cc_context ctx = p->ctx;
+        ctx.step = step;
+        size_t n = r.lengths == ALL_FULL || p->raw ? cc_round_bytes(&p->codec, round) : 0;
+        status = cc_absorb(&p->codec, &ctx, round, in + r.payload, n, scale, y + p->at, e);
+        if (status != CC_OK)
+            cc_error_in(e, "tensor '%s' from value %llu", p->ctx.name,
+                        (unsigned long long)p->ctx.offset);
+        r.payload += n;
+    }
+    return status;
 }

@@ -360,6 +360,91 @@ static void bare_is_refused(void **state)
     close_bench(&b);
 }
 
+/* --- rounds --- */
+
+/* One round of the codecs alone: their bytes one after the other, what they absorb onto y. */
+static size_t round_alone(struct bench *b, uint64_t step, size_t round, const float *x,
+                          uint8_t *out, float *y)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < b->pieces; i++) {
+        struct cc_context ctx = b->ctx[i];
+        size_t begin = b->job.offset[b->piece[i].tensor] + b->piece[i].begin, len;
+        ctx.step = step;
+        assert_int_equal(cc_encode_round(&b->codec[i], &ctx, round, x + begin, out + at,
+                                         cc_bound(&b->codec[i]), &len, &b->e),
+                         CC_OK);
+        assert_int_equal(
+            cc_absorb(&b->codec[i], &ctx, round, out + at, len, 0.25f, y + begin, &b->e), CC_OK);
+        at += len;
+    }
+    return at;
+}
+
+static void expect_rounds(struct bench *b, size_t rounds, uint64_t step)
+{
+    const size_t n = cc_job_values(&b->job), bound = cc_crate_bound(b->crate);
+    guard_reserve(&b->y, n * sizeof(float));
+    guard_reserve(&b->out, bound);
+    float *y = guard_back(&b->y, n * sizeof *y, sizeof *y);
+    float *x = malloc(n * sizeof *x), *want = calloc(n, sizeof *want);
+    uint8_t *out = guard_back(&b->out, bound, sizeof(float)), *bytes = malloc(bound);
+    assert_true(x != NULL && want != NULL && bytes != NULL);
+    data_fill(DATA_LAPLACE, 100 + step, x, n);
+    memset(y, 0, n * sizeof *y);
+    for (size_t round = 0; round <= rounds; round++) {
+        size_t len = 1, alone = round_alone(b, step, round, x, bytes, want);
+        assert_int_equal(cc_crate_encode_round(b->crate, step, round, x, out, &len, &b->e), CC_OK);
+        assert_int_equal(len, alone);
+        assert_memory_equal(out, bytes, len);
+        assert_true(round < rounds || len == 0);
+        const uint8_t *in = copy_in(b, bytes, len);
+        assert_int_equal(cc_crate_absorb(b->crate, step, round, in, len + 4, 0.25f, y, &b->e),
+                         CC_FAIL);
+        assert_non_null(strstr(b->e.text, "bytes of payload, not "));
+        assert_int_equal(cc_crate_absorb(b->crate, step, round, in, len, 0.25f, y, &b->e), CC_OK);
+        assert_memory_equal(y, want, n * sizeof *y);
+    }
+    free(x);
+    free(want);
+    free(bytes);
+}
+
+static void rounds(void **state)
+{
+    (void)state;
+    const struct {
+        const char *scheme;
+        size_t rounds;
+    } rows[] = {{"fp32", 1},
+                {"randk:density=0.3", 1},
+                {"local:every=3", 1},
+                {"powersgd:rank=2", 2},
+                {"local:every=2,inner=(powersgd:rank=2)", 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int raw = 0; raw < 2; raw++) {
+            struct bench b;
+            size_t len;
+            open_bench(&b, rows[i].scheme, raw, raw);
+            assert_int_equal(cc_crate_rounds(b.crate), rows[i].rounds);
+            for (uint64_t step = 0; step < STEPS; step++)
+                expect_rounds(&b, rows[i].rounds, step);
+            assert_int_equal(cc_crate_encode_round(b.reader, 0, 0, NULL, NULL, &len, &b.e),
+                             CC_FAIL);
+            assert_non_null(strstr(b.e.text, "only decodes"));
+            close_bench(&b);
+        }
+    struct bench b;
+    float x[2190] = {0};
+    uint8_t out[1];
+    size_t len;
+    open_bench(&b, "local:every=1,inner=3lc", true, false);
+    assert_int_equal(cc_crate_rounds(b.crate), 0);
+    assert_int_equal(cc_crate_encode_round(b.crate, 0, 0, x, out, &len, &b.e), CC_FAIL);
+    assert_non_null(strstr(b.e.text, "cannot be summed"));
+    close_bench(&b);
+}
+
 /* --- heads by hand --- */
 
 /* Two tensors of 2 and 1 values; lengths as the scheme's bounds are: 8 and 4. */
@@ -444,8 +529,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_tile_the_range), cmocka_unit_test(pieces_of_a_range),
         cmocka_unit_test(every_scheme),         cmocka_unit_test(bare_crates),
-        cmocka_unit_test(bare_is_refused),      cmocka_unit_test(heads_by_hand),
-        cmocka_unit_test(mistakes_are_named),
+        cmocka_unit_test(bare_is_refused),      cmocka_unit_test(rounds),
+        cmocka_unit_test(heads_by_hand),        cmocka_unit_test(mistakes_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
