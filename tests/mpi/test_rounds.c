@@ -50,10 +50,11 @@ static void *room(const struct trial *t, size_t n, size_t size)
     return p;
 }
 
+/* Where the factors are no smaller, powersgd sends a matrix as it is. */
 static void add_matrix(struct trial *t, size_t rows, size_t cols, bool raw)
 {
     const struct cc_shape shape = {.n = rows * cols, .dim = {rows, cols}, .ndim = 2};
-    if (!raw)
+    if (!raw && t->rank * (rows + cols) < shape.n)
         t->paper[t->job.tensors] = paper_open((size_t)t->ranks, rows, cols, t->rank, t->feedback);
     jobs_add(&t->job, &shape, raw);
 }
