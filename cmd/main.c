@@ -11,6 +11,8 @@
 const struct cc_command *const cc_commands[] = {
     &cc_command_bench,
     &cc_command_model,
+    &cc_command_run,
+    &cc_command_calibrate,
     &cc_command_advise,
     &cc_command_schemes,
     &cc_command_nets,
@@ -150,6 +152,8 @@ int main(int argc, char **argv)
         cc_help_man(stdout);
         return printed();
     }
+    if (strcmp(word, "lab-enter") == 0)
+        return cc_lab_enter_main(argc, argv);
     if (is_group(word) && argc == 3 &&
         (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
         cc_help_group(word, stdout);

@@ -277,6 +277,12 @@ int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *
     return CC_OK;
 }
 
+void cc_crate_count(const struct cc_crate *c, uint64_t *tensor_bytes)
+{
+    for (size_t i = 0; i < c->parts; i++)
+        tensor_bytes[c->part[i].ctx.tensor] += c->part[i].len;
+}
+
 /* --- decoding --- */
 
 /* A crate as it is read: what comes next of the table and of the payloads. */

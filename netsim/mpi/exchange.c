@@ -5,12 +5,17 @@
 
 #include "core/clock.h"
 
-extern const struct cc_exchanger cc_exchanger_ring, cc_exchanger_recdouble,
+extern const struct cc_exchanger cc_exchanger_ps, cc_exchanger_ring, cc_exchanger_recdouble,
     cc_exchanger_rabenseifner, cc_exchanger_allgather, cc_exchanger_mpi;
 
 static const struct cc_exchanger *const exchangers[] = {
-    &cc_exchanger_ring,      &cc_exchanger_recdouble, &cc_exchanger_rabenseifner,
-    &cc_exchanger_allgather, &cc_exchanger_mpi,       NULL,
+    &cc_exchanger_ps,
+    &cc_exchanger_ring,
+    &cc_exchanger_recdouble,
+    &cc_exchanger_rabenseifner,
+    &cc_exchanger_allgather,
+    &cc_exchanger_mpi,
+    NULL,
 };
 
 const struct cc_exchanger *cc_exchanger_find(const char *name)

@@ -142,6 +142,8 @@ int cc_way_encode(struct cc_station *s, struct cc_crate *c, const float *x, enum
     if (first) {
         s->tally.payload_bytes += *len - head;
         s->tally.head_bytes += head;
+        if (s->tally.tensor_bytes != NULL)
+            cc_crate_count(c, s->tally.tensor_bytes);
     }
     cc_charge(s, phase, since);
     return CC_OK;

@@ -1,0 +1,18 @@
+/* The lab's agent: `commcomp lab-enter HOST COMMAND...`. Called by mpirun inside the lab, not by
+ * people: --help does not list it. */
+#include <stdio.h>
+
+#include "cmd/command.h"
+#include "netsim/lab.h"
+
+int cc_lab_enter_main(int argc, char **argv)
+{
+    struct cc_error e = {""};
+    if (argc < 4) {
+        fprintf(stderr, "commcomp: lab-enter needs a host and a command\n");
+        return CC_USAGE;
+    }
+    int status = cc_lab_enter(argv[2], argv + 3, &e);
+    fprintf(stderr, "commcomp: %s\n", e.text);
+    return status;
+}
