@@ -1,9 +1,11 @@
 #!/bin/sh
-# The exchanges over MPI, with 1 to 9 ranks on this machine. Words on the command line go to the test
-# (a scheme, an exchange); COMMCOMP_TEST_ALL=1 tries every scheme with a million values;
+# The exchanges over MPI, with 1 to 9 ranks on this machine. Words on the command line (a scheme, an
+# exchange) go to test_exchange, which is then the only one to run; COMMCOMP_TEST_ALL=1 tries every scheme with a million values;
 # COMMCOMP_TEST_RANKS="2 3" only so many ranks.
 set -u
-program=$(dirname "${COMMCOMP:-build/bin/commcomp}")/../tests/mpi/test_exchange
+programs=$(dirname "${COMMCOMP:-build/bin/commcomp}")/../tests/mpi
+tests=test_exchange
+[ $# -gt 0 ] || tests="test_exchange test_rounds"
 if ! command -v mpirun >/dev/null 2>&1; then
     echo "skipped: the exchanges over MPI; there is no mpirun"
     exit 0
@@ -17,8 +19,10 @@ export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 export OMP_NUM_THREADS=1
 failed=0
 for ranks in ${COMMCOMP_TEST_RANKS:-1 2 3 4 5 6 7 8 9}; do
-    timeout -k 5 "$limit" mpirun -np "$ranks" --oversubscribe --bind-to none \
-        --mca mpi_yield_when_idle 1 --mca btl "${COMMCOMP_TEST_BTL:-self,vader}" \
-        "$program" "$@" </dev/null || failed=1
+    for test in $tests; do
+        timeout -k 5 "$limit" mpirun -np "$ranks" --oversubscribe --bind-to none \
+            --mca mpi_yield_when_idle 1 --mca btl "${COMMCOMP_TEST_BTL:-self,vader}" \
+            "$programs/$test" "$@" </dev/null || failed=1
+    done
 done
 exit $failed
