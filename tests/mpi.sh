@@ -35,4 +35,5 @@ on() {
 
 on "1 2 3 4 5 6 7 8 9" test_exchange "$@"
 on "2 3 4 5 6 7 8 9 10 11 12 13" test_ps "$@"
+on 4 test_loop "$@"
 exit $failed
