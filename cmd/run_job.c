@@ -192,6 +192,10 @@ int cc_run_job(struct run *r, const struct run_setting *s, struct cc_job *out, s
                            .device = device != NULL ? cc_strdup(device, e) : NULL,
                            .nap = s->nap,
                            .distribution = (int)o->distribution};
+    if (!o->hosts.lab && o->device != NULL)
+        out->shaping =
+            (struct cc_job_shaping){s->shaped_bps, (size_t)from->link.burst_bytes,
+                                    cc_lab_limit(s->shaped_bps, out->workers + out->servers)};
     int status = out->exchange != NULL && (device == NULL || out->device != NULL) ? CC_OK : CC_FAIL;
     if (status == CC_OK)
         status = add_tensors(r, from, out, e);

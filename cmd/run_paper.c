@@ -111,7 +111,7 @@ void cc_run_paper_row(struct run *r, size_t row, const struct cc_setting *s, con
     struct run_paper *p = r->paper;
     const struct cc_value *speedup = cc_record_value(r->record, row, "speedup");
     double printed = p != NULL ? figure(p->paper, scheme, s->link.bw_bps) : NAN;
-    if (!(printed > 0))
+    if (p == NULL || !(printed > 0))
         return;
     cc_record_number(r->record, row, "speedup_paper", printed);
     if (speedup->kind != CC_NUMBER)

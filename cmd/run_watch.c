@@ -163,6 +163,19 @@ static int tell_directions(struct run *r, const struct cc_lab *lab, struct cc_er
     return CC_OK;
 }
 
+/* Gradients, a model, payloads and what codecs keep, of every rank in this one machine. */
+static int check_memory(const struct cc_setting *s, struct cc_error *e)
+{
+    enum { ARRAYS = 5 };
+    char what[64];
+    int ranks = cc_run_ranks(s);
+    size_t bytes;
+    (void)snprintf(what, sizeof what, "%d ranks of %zu values", ranks, s->net->values);
+    if (!cc_mul(s->net->values, (size_t)ranks * ARRAYS * sizeof(float), &bytes))
+        bytes = SIZE_MAX;
+    return cc_memory_check(bytes, what, e);
+}
+
 static int open_lab(struct run *r, const struct run_setting *s, struct cc_lab **out,
                     struct cc_error *e)
 {
@@ -172,7 +185,9 @@ static int open_lab(struct run *r, const struct run_setting *s, struct cc_lab **
                                    .burst_bytes = (size_t)s->setting.link.burst_bytes,
                                    .limit_bytes = (size_t)r->options.hosts.limit,
                                    .congestion = r->options.hosts.congestion};
-    int status = cc_lab_open(&how, out, e);
+    int status = check_memory(&s->setting, e);
+    if (status == CC_OK)
+        status = cc_lab_open(&how, out, e);
     if (status != CC_OK)
         return status;
     r->shaped = *cc_lab_settings(*out);
@@ -208,6 +223,8 @@ static int run_setting(struct run *r, const struct run_setting *s, const char *p
     struct cc_lab *lab = NULL;
     size_t first = r->record->row_count;
     r->latest_fp32_s = NAN;
+    if (r->options.device != NULL)
+        r->shaped.limit_bytes = cc_lab_limit(s->shaped_bps, cc_run_ranks(&s->setting));
     int status = r->options.hosts.lab ? open_lab(r, s, &lab, e) : CC_OK;
     if (status != CC_OK)
         return status;

@@ -14,7 +14,7 @@ enum { MOST_LEB = 10 };
 struct part {
     struct cc_codec codec;
     struct cc_context ctx; /* without the step */
-    size_t at;             /* in the flat step */
+    size_t at;             /* in x and y */
     size_t bound, len;     /* bytes of the payload: at most, and as encoded last */
     bool raw;
 };
@@ -92,6 +92,10 @@ static int set_part(const struct cc_crate_how *how, const struct cc_piece *p, st
     if (p->begin > t->shape.n || p->count > t->shape.n - p->begin)
         return cc_fail(e, "tensor '%s': a piece from value %zu to %zu of %zu", t->name, p->begin,
                        p->begin + p->count, t->shape.n);
+    const size_t at = job->offset[p->tensor] + p->begin;
+    if (at < how->origin)
+        return cc_fail(e, "tensor '%s': a piece at value %zu of the step, which begins at %zu",
+                       t->name, at, how->origin);
     const struct cc_spec *spec = t->raw ? how->raw : how->spec;
     part->codec = (struct cc_codec){
         .scheme = spec->scheme,
@@ -104,7 +108,7 @@ static int set_part(const struct cc_crate_how *how, const struct cc_piece *p, st
                                     .tensor = p->tensor,
                                     .offset = p->begin,
                                     .name = t->name};
-    part->at = job->offset[p->tensor] + p->begin;
+    part->at = at - how->origin;
     part->raw = t->raw;
     part->bound = cc_bound(&part->codec);
     return CC_OK;
@@ -271,6 +275,12 @@ int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *
     *head = before;
     *len = before + payloads;
     return CC_OK;
+}
+
+void cc_crate_count(const struct cc_crate *c, uint64_t *tensor_bytes)
+{
+    for (size_t i = 0; i < c->parts; i++)
+        tensor_bytes[c->part[i].ctx.tensor] += c->part[i].len;
 }
 
 /* --- decoding --- */

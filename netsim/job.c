@@ -19,6 +19,8 @@ enum {
 };
 #define MOST_VALUES  ((size_t)1 << 40)
 #define MOST_SECONDS 1e6
+#define MOST_BPS     1e15
+#define MOST_QUEUE   ((size_t)1 << 31) /* tc reads 32 bits */
 #define MOST_SEED    (((size_t)1 << 53) - 1)
 
 const char *const cc_job_kinds[] = {"replay", "pingpong", NULL};
@@ -295,10 +297,10 @@ static int parse_exchange(const cJSON *root, struct cc_job *job, struct cc_error
 static int parse_replay(const cJSON *root, struct cc_job *job, struct cc_error *e)
 {
     static const char *const keys[] = {
-        "schema",        "kind",         "workers", "servers", "device",       "nap",
-        "exchange",      "via",          "mode",    "pulls",   "compute_s",    "update_s",
-        "forward_share", "hidden_share", "seed",    "trace",   "distribution", "trace_steps",
-        "tensors",       "slow",         "rows",    NULL};
+        "schema",      "kind",          "workers",      "servers", "device", "shaping",
+        "nap",         "exchange",      "via",          "mode",    "pulls",  "compute_s",
+        "update_s",    "forward_share", "hidden_share", "seed",    "trace",  "distribution",
+        "trace_steps", "tensors",       "slow",         "rows",    NULL};
     size_t seed = 0;
     if (cc_json_keys(root, keys, e) != CC_OK || parse_exchange(root, job, e) != CC_OK ||
         cc_json_need_number(root, "compute_s", 0, MOST_SECONDS, &job->compute_s, e) != CC_OK ||
@@ -317,8 +319,8 @@ static int parse_replay(const cJSON *root, struct cc_job *job, struct cc_error *
 
 static int parse_pingpong(const cJSON *root, struct cc_job *job, struct cc_error *e)
 {
-    static const char *const keys[] = {"schema", "kind",  "workers", "servers", "device",
-                                       "nap",    "sizes", "repeats", NULL};
+    static const char *const keys[] = {"schema",  "kind", "workers", "servers", "device",
+                                       "shaping", "nap",  "sizes",   "repeats", NULL};
     const cJSON *list;
     size_t count;
     if (cc_json_keys(root, keys, e) != CC_OK ||
@@ -340,6 +342,25 @@ static int parse_pingpong(const cJSON *root, struct cc_job *job, struct cc_error
 
 /* --- all --- */
 
+static int parse_shaping(const cJSON *root, struct cc_job *job, struct cc_error *e)
+{
+    static const char *const keys[] = {"bw_bps", "burst_bytes", "limit_bytes", NULL};
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "shaping");
+    struct cc_job_shaping *s = &job->shaping;
+    if (item == NULL)
+        return CC_OK;
+    if (!cJSON_IsObject(item))
+        return cc_fail(e, "\"shaping\" must be an object");
+    if (cc_json_keys(item, keys, e) != CC_OK ||
+        cc_json_need_number(item, "bw_bps", 1, MOST_BPS, &s->bw_bps, e) != CC_OK ||
+        cc_json_need_size(item, "burst_bytes", 1, MOST_QUEUE, &s->burst_bytes, e) != CC_OK ||
+        cc_json_need_size(item, "limit_bytes", 1, MOST_QUEUE, &s->limit_bytes, e) != CC_OK) {
+        cc_error_in(e, "\"shaping\"");
+        return CC_FAIL;
+    }
+    return job->device != NULL ? CC_OK : cc_fail(e, "\"shaping\" needs a \"device\"");
+}
+
 static int parse_job(const cJSON *root, struct cc_job *job, struct cc_error *e)
 {
     int kind;
@@ -349,7 +370,7 @@ static int parse_job(const cJSON *root, struct cc_job *job, struct cc_error *e)
         cc_json_need_size(root, "workers", 1, MOST_WORKERS, &workers, e) != CC_OK ||
         cc_json_need_size(root, "servers", 0, MOST_SERVERS, &servers, e) != CC_OK ||
         cc_json_need_bool(root, "nap", &job->nap, e) != CC_OK ||
-        copy_text(root, "device", &job->device, e) != CC_OK)
+        copy_text(root, "device", &job->device, e) != CC_OK || parse_shaping(root, job, e) != CC_OK)
         return CC_FAIL;
     job->kind = (enum cc_job_kind)kind;
     job->workers = (int)workers;

@@ -47,6 +47,12 @@ struct cc_job_row {
     size_t messages;
 };
 
+/* How tc shapes an interface, each way. */
+struct cc_job_shaping {
+    double bw_bps; /* as tc counts frames; 0: it is left as it is */
+    size_t burst_bytes, limit_bytes;
+};
+
 struct cc_job {
     enum cc_job_kind kind;
     char *exchange;       /* "ps", "ring", ... */
@@ -58,8 +64,9 @@ struct cc_job {
     double forward_share; /* of compute_s */
     double hidden_share;  /* sequential: of compute_s, that goes on beside the exchange */
     uint64_t seed;
-    char *device; /* whose byte counters each rank reads; NULL: none */
-    bool nap;     /* more ranks than cores: who waits sleeps in slices instead of polling */
+    char *device;                  /* whose byte counters each rank reads; NULL: none */
+    struct cc_job_shaping shaping; /* of device, on every host while the job runs */
+    bool nap; /* more ranks than cores: who waits sleeps in slices instead of polling */
 
     /* Where gradients come from: a trace's path, or else a distribution. */
     char *trace;

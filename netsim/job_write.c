@@ -120,6 +120,15 @@ static void put_pingpong(struct writer *w, const struct cc_job *job)
     put_number(w, "repeats", (double)job->repeats);
 }
 
+static void put_shaping(struct writer *w, const struct cc_job_shaping *s)
+{
+    (void)fputs(",\n \"shaping\": {\"bw_bps\": ", w->f);
+    cc_json_put_number(w->f, s->bw_bps);
+    put_number(w, "burst_bytes", (double)s->burst_bytes);
+    put_number(w, "limit_bytes", (double)s->limit_bytes);
+    (void)fputs("}", w->f);
+}
+
 static void put_job(struct writer *w, const struct cc_job *job)
 {
     (void)fputs("{", w->f);
@@ -130,6 +139,8 @@ static void put_job(struct writer *w, const struct cc_job *job)
     put_bool(w, "nap", job->nap);
     if (job->device != NULL)
         next_text(w, "device", job->device);
+    if (job->shaping.bw_bps > 0)
+        put_shaping(w, &job->shaping);
     if (job->kind == CC_JOB_REPLAY)
         put_replay(w, job);
     else

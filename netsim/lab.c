@@ -48,19 +48,22 @@ static double between(const struct point *p, size_t count, double bw_bps)
     return p[count - 1].bytes * bw_bps / p[count - 1].bw_bps;
 }
 
+/* The timer that ends a wait is late by some microseconds: a bucket that overflows meanwhile loses
+ * what the link could have carried. Large ones let messages pass that should have waited. */
 size_t cc_lab_burst(double bw_bps)
 {
-    static const struct point points[] = {{10e6, 5000}, {100e6, 10000}, {1e9, 200000}, {10e9, 1e6}};
+    static const struct point points[] = {{10e6, 5e3}, {100e6, 10e3}, {1e9, 48e3}, {10e9, 300e3}};
     return (size_t)between(points, sizeof points / sizeof points[0], bw_bps);
 }
 
+/* So much that nothing is ever lost when all other hosts send to one: TCP does not put more than
+ * some 300 kB of a connection on its way at 1 Gbit/s or less. With shorter queues 1 to 20% of all
+ * segments were sent again, and steps took up to four times their time when the last segment of a
+ * message was among them. */
 size_t cc_lab_limit(double bw_bps, int hosts)
 {
-    static const struct point points[] = {{10e6, 100e3}, {100e6, 150e3}, {1e9, 750e3}, {10e9, 4e6}};
-    double bytes = between(points, sizeof points / sizeof points[0], bw_bps);
-    if (hosts > 11)
-        bytes *= hosts / 11.0;
-    return (size_t)bytes;
+    double senders = hosts > 11 ? hosts - 1 : 10;
+    return (size_t)(senders * 300e3 * fmax(1, bw_bps / 1e9));
 }
 
 /* --- bringing init to life --- */
@@ -220,21 +223,22 @@ void cc_lab_close(struct cc_lab *lab)
     free(lab);
 }
 
-static void close_open(int fd)
+static void close_all(const int *fd, size_t count)
 {
-    if (fd != -1)
-        close(fd);
+    for (size_t i = 0; i < count; i++)
+        if (fd[i] != -1)
+            close(fd[i]);
 }
 
 /* The request and the words, the descriptors along with the first byte. */
-static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[3])
+static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[CC_LAB_ENDS])
 {
     struct cc_lab_request r = {.op = CC_LAB_SPAWN};
     for (; argv[r.words] != NULL; r.words++)
         r.bytes += (uint32_t)strlen(argv[r.words]) + 1;
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(3 * sizeof(int))];
+        char room[CMSG_SPACE(CC_LAB_ENDS * sizeof(int))];
     } control = {0};
     struct iovec part = {&r, sizeof r};
     struct msghdr message = {.msg_iov = &part,
@@ -244,8 +248,8 @@ static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[3])
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(3 * sizeof(int));
-    memcpy(CMSG_DATA(head), fds, 3 * sizeof(int));
+    head->cmsg_len = CMSG_LEN(CC_LAB_ENDS * sizeof(int));
+    memcpy(CMSG_DATA(head), fds, CC_LAB_ENDS * sizeof(int));
     ssize_t n;
     do
         n = sendmsg(lab->socket, &message, MSG_NOSIGNAL);
@@ -259,26 +263,22 @@ static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[3])
 int cc_lab_spawn(struct cc_lab *lab, char *const argv[], int in, struct cc_lab_child *out,
                  struct cc_error *e)
 {
-    int nothing = in == -1 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     int o[2] = {-1, -1}, r[2] = {-1, -1};
+    int status = CC_OK;
     struct cc_lab_answer a;
-    int status;
-    if ((in == -1 && nothing == -1) || pipe2(o, O_CLOEXEC) != 0 || pipe2(r, O_CLOEXEC) != 0) {
-        status = cc_fail(e, "the streams of %s: %s", argv[0], strerror(errno));
-    } else {
-        send_spawn(lab, argv, (const int[3]){in == -1 ? nothing : in, o[1], r[1]});
+    if (null == -1 || pipe2(o, O_CLOEXEC) != 0 || pipe2(r, O_CLOEXEC) != 0)
+        status = cc_fail(e, "%s cannot be started in the lab: %s", argv[0], strerror(errno));
+    if (status == CC_OK) {
+        send_spawn(lab, argv, (const int[CC_LAB_ENDS]){in != -1 ? in : null, o[1], r[1]});
         status = answer(lab, &a, e);
     }
-    close_open(nothing);
-    close_open(o[1]);
-    close_open(r[1]);
-    if (status != CC_OK) {
-        close_open(o[0]);
-        close_open(r[0]);
-        return status;
-    }
-    *out = (struct cc_lab_child){.id = a.id, .out = o[0], .err = r[0]};
-    return CC_OK;
+    close_all((const int[]){null, o[1], r[1]}, 3);
+    if (status == CC_OK)
+        *out = (struct cc_lab_child){.id = a.id, .out = o[0], .err = r[0]};
+    else
+        close_all((const int[]){o[0], r[0]}, 2);
+    return status;
 }
 
 int cc_lab_poll(struct cc_lab *lab, const struct cc_lab_child *child, bool *ended, int *status,

@@ -39,7 +39,7 @@ struct cc_lab_child {
     int id;
     int out, err; /* read ends of its stdout and stderr; the caller closes them */
 };
-/* `in` becomes its stdin and stays the caller's; -1: /dev/null. Exit code 127: no such program. */
+/* `in` becomes its stdin and stays the caller's; -1: /dev/null. */
 int cc_lab_spawn(struct cc_lab *lab, char *const argv[], int in, struct cc_lab_child *out,
                  struct cc_error *e);
 /* Whether it has ended, and then its wait status. */

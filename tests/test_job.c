@@ -15,7 +15,9 @@
 
 #define HEAD                                                                                       \
     "{\"schema\": \"commcomp-job/1\", \"kind\": \"replay\", \"workers\": 2, \"servers\": 3, "      \
-    "\"nap\": true, \"device\": \"eth0\", \"exchange\": \"ps\", \"via\": \"hops\", "               \
+    "\"nap\": true, \"device\": \"eth0\", "                                                        \
+    "\"shaping\": {\"bw_bps\": 1e8, \"burst_bytes\": 10000, \"limit_bytes\": 150000}, "            \
+    "\"exchange\": \"ps\", \"via\": \"hops\", "                                                    \
     "\"mode\": \"overlap\", \"pulls\": \"forward\", \"compute_s\": 0.25, \"update_s\": 0.125, "    \
     "\"forward_share\": 0.375, \"hidden_share\": 0.5, \"seed\": 9007199254740991, "                \
     "\"distribution\": \"mixture\", \"trace_steps\": 4, "
@@ -41,6 +43,9 @@ static void assert_whole(const struct cc_job *job)
     assert_int_equal(job->servers, 3);
     assert_true(job->nap);
     assert_string_equal(job->device, "eth0");
+    assert_true(job->shaping.bw_bps == 1e8);
+    assert_int_equal(job->shaping.burst_bytes, 10000);
+    assert_int_equal(job->shaping.limit_bytes, 150000);
     assert_string_equal(job->exchange, "ps");
     assert_int_equal(job->via, CC_JOB_HOPS);
     assert_int_equal(job->mode, CC_JOB_OVERLAP);
@@ -100,6 +105,7 @@ static void reads(void **state)
     cc_job_free(&job);
     parse(pingpong, &job);
     assert_int_equal(job.kind, CC_JOB_PINGPONG);
+    assert_true(job.shaping.bw_bps == 0);
     assert_int_equal(job.sizes, 3);
     assert_int_equal(job.size[2], 2147483647);
     assert_int_equal(job.repeats, 7);
@@ -189,6 +195,12 @@ static void refuses_settings(void **state)
         {"\"ps\"", "\"ring\"", "nothing else has any"},
         {"\"nap\": true", "\"nap\": 1", "\"nap\" must be true or false"},
         {"\"eth0\"", "\"\"", "\"device\" is missing or empty"},
+        {"\"device\": \"eth0\", ", "", "\"shaping\" needs a \"device\""},
+        {"{\"bw_bps\": 1e8", "[], \"x\": {\"bw_bps\": 1e8", "\"shaping\" must be an object"},
+        {"1e8", "0", "\"shaping\": \"bw_bps\" must be"},
+        {"\"burst_bytes\": 10000, ", "", "\"shaping\": \"burst_bytes\" must be"},
+        {"150000", "1e12", "\"shaping\": \"limit_bytes\" must be"},
+        {"150000", "1, \"x\": 1", "\"shaping\": unknown key \"x\""},
         {"\"hops\"", "\"hop\"", "did you mean \"hops\""},
         {"\"mode\": \"overlap\"", "\"mode\": 1", "\"mode\" is not a string"},
         {"\"forward\"", "\"later\"", "\"pulls\": unknown word"},

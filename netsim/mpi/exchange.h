@@ -33,6 +33,7 @@ struct cc_tally {
     uint64_t head_bytes;    /* the crates' heads of these */
     uint64_t sent_bytes;    /* handed to MPI for other ranks, with heads: all messages, all hops */
     uint64_t messages;      /* so many of them */
+    uint64_t *tensor_bytes; /* payload_bytes by tensor; NULL: nobody asks */
 };
 
 /* One rank's place in one row. */
@@ -49,6 +50,10 @@ struct cc_station {
     float *model; /* flat step: what comes back is added to it. Mean over the workers of what they
                      encoded */
     struct cc_tally tally;
+    struct {
+        size_t arrived, pulled; /* messages of this step: whose pushes are all there, whose pull is
+                                   on its way. For ps alone */
+    } turn;
 };
 
 /* Sums of times: charge what passed since `since` (cc_now) to a phase; returns now. */
