@@ -7,8 +7,9 @@
 
 const struct cc_spec *cc_plan_spec(const struct cc_plan *p, size_t scheme, size_t tensor)
 {
-    return cc_trace_tensor(p->trace, tensor)->shape.n < p->min_size ? p->raw
-                                                                    : p->schemes->item[scheme];
+    bool raw = cc_trace_tensor(p->trace, tensor)->shape.n < p->min_size ||
+               (p->raw_tensor != NULL && p->raw_tensor[tensor]);
+    return raw ? p->raw : p->schemes->item[scheme];
 }
 
 struct cc_codec cc_plan_codec(const struct cc_plan *p, size_t scheme, size_t tensor)

@@ -14,7 +14,8 @@ struct cc_plan {
     size_t stream;
     const struct cc_spec_list *schemes;
     const struct cc_spec *raw; /* fp32, for tensors under min_size */
-    size_t min_size;           /* in values; smaller tensors travel as fp32 */
+    size_t min_size;           /* in values; smaller tensors travel as fp32; */
+    const bool *raw_tensor;    /* and so do these, unless it is NULL */
     size_t steps;              /* of the trace, at most as many as it has */
     uint64_t seed;
     int threads;

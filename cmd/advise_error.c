@@ -63,12 +63,33 @@ static int measure(struct advise *a, struct cc_plan *plan, struct cc_error *e)
     return status;
 }
 
+/* What --min-size and --raw-share mean for this trace. */
+static int choose_raw(const struct advise *a, const struct cc_trace *trace, bool **out,
+                      struct cc_error *e)
+{
+    const struct cc_cluster_args *c = &a->forecast.cluster;
+    size_t count = cc_trace_tensors(trace);
+    double share, *size = cc_alloc(count * sizeof *size, e);
+    bool *raw = size != NULL ? cc_alloc(count * sizeof *raw, e) : NULL;
+    int status = CC_FAIL;
+    for (size_t t = 0; raw != NULL && t < count; t++)
+        size[t] = (double)cc_trace_tensor(trace, t)->shape.n;
+    if (raw != NULL)
+        status = cc_raw_tensors(size, count, c->min_size, c->raw_wanted, raw, &share, e);
+    free(size);
+    if (status == CC_OK)
+        *out = raw;
+    else
+        free(raw);
+    return status;
+}
+
 int cc_advise_measure(struct advise *a, struct cc_error *e)
 {
     struct cc_spec *raw = NULL;
     const struct cc_spec_list *schemes = &a->forecast.args->schemes;
-    struct cc_plan plan = {
-        .schemes = schemes, .min_size = a->forecast.cluster.min_size, .seed = 1, .threads = 1};
+    struct cc_plan plan = {.schemes = schemes, .seed = 1, .threads = 1};
+    bool *raw_tensor = NULL;
     a->error = cc_alloc0(schemes->count * sizeof *a->error, e);
     if (a->error == NULL)
         return CC_FAIL;
@@ -76,12 +97,16 @@ int cc_advise_measure(struct advise *a, struct cc_error *e)
     plan.raw = raw;
     if (status == CC_OK)
         status = open_trace(a, &plan.trace, e);
+    if (status == CC_OK)
+        status = choose_raw(a, plan.trace, &raw_tensor, e);
     if (status == CC_OK) {
+        plan.raw_tensor = raw_tensor;
         plan.steps = a->error_steps = cc_trace_steps(plan.trace, 0);
         a->error_source = cc_strdup(cc_trace_name(plan.trace), e);
         status = a->error_source != NULL ? measure(a, &plan, e) : CC_FAIL;
     }
     cc_trace_close(plan.trace);
     cc_spec_free(raw);
+    free(raw_tensor);
     return status;
 }

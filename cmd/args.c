@@ -68,6 +68,18 @@ const char *cc_arg(const struct cc_args *args, const char *name)
     return args->value[i];
 }
 
+bool cc_arg_known(const struct cc_args *args, const char *name)
+{
+    return find_option(args->command, name, strlen(name)) != SIZE_MAX;
+}
+
+void cc_arg_set(struct cc_args *args, const char *name, const char *value)
+{
+    size_t i = find_option(args->command, name, strlen(name));
+    assert(i != SIZE_MAX);
+    args->value[i] = value;
+}
+
 int cc_arg_count(const struct cc_args *args, const char *name, uint64_t min, uint64_t max,
                  uint64_t *out, struct cc_error *e)
 {
@@ -227,8 +239,9 @@ static int check_operands(const struct cc_args *args, struct cc_error *e)
 /* Whether one of the command's own files is `path`, or a directory of them holds it. */
 static bool is_input(const struct cc_args *args, const char *path)
 {
-    static const char *const readers[] = {"trace", "net", "profile", "pull-profile", "calibration"};
-    const char *input[CC_MAX_OPERANDS + 5];
+    static const char *const readers[] = {"trace",        "net",         "profile",
+                                          "pull-profile", "calibration", "hostfile"};
+    const char *input[CC_MAX_OPERANDS + 6];
     char *copy = strdup(path), *parent = copy == NULL ? NULL : dirname(copy);
     size_t n = 0;
     bool same = false;

@@ -157,6 +157,7 @@ static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, 
     struct list links = {.items = NULL}, latencies = {.items = NULL};
     const char *overhead = cc_arg(args, "overhead");
     double headers = 0;
+    uint64_t burst = UINT64_MAX;
     int status = cc_arg(args, "calibration") != NULL
                      ? calibrated(args, &links, e)
                      : take_list(args, "bw", "1gbps", take_link, &links, e);
@@ -169,8 +170,12 @@ static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, 
     }
     if (status == CC_OK)
         status = with_latencies(&links, &latencies, out, e);
-    for (size_t i = 0; status == CC_OK && overhead != NULL && i < out->links; i++)
-        out->link[i].overhead = headers;
+    if (status == CC_OK)
+        status = cc_arg_count(args, "burst", 0, INT64_MAX, &burst, e);
+    for (size_t i = 0; status == CC_OK && i < out->links; i++) {
+        out->link[i].overhead = overhead != NULL ? headers : out->link[i].overhead;
+        out->link[i].burst_bytes = burst != UINT64_MAX ? (double)burst : out->link[i].burst_bytes;
+    }
     free(links.items);
     free(latencies.items);
     return status;
@@ -223,6 +228,8 @@ static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct 
     if (status == CC_OK)
         status = parse_real(args, "forward", &t->forward_share, e);
     if (status == CC_OK)
+        status = parse_real(args, "hidden", &t->hidden_share, e);
+    if (status == CC_OK)
         status = parse_real(args, "spread", &t->spread, e);
     if (status == CC_OK)
         status = cc_arg_count(args, "depth", 1, 1000000, &depth, e);
@@ -261,10 +268,36 @@ static int check(void *arg, const struct cc_setting *s, struct cc_error *e)
     return cc_setting_check(s, e);
 }
 
+static int choose_raw(struct cc_cluster_args *out, struct cc_error *e)
+{
+    size_t count = out->net->count;
+    double *size = cc_alloc(count * sizeof *size, e);
+    out->raw = size != NULL ? cc_alloc(count * sizeof *out->raw, e) : NULL;
+    int status = CC_FAIL;
+    for (size_t i = 0; out->raw != NULL && i < count; i++)
+        size[i] = (double)out->net->tensors[i].shape.n;
+    if (out->raw != NULL)
+        status = cc_raw_tensors(size, count, out->min_size, out->raw_wanted, out->raw,
+                                &out->raw_share, e);
+    free(size);
+    return status;
+}
+
+static int parse_raw(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
+{
+    uint64_t min_size = 0;
+    int status = cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e);
+    if (status == CC_OK)
+        status = parse_real(args, "raw-share", &out->raw_wanted, e);
+    if (status == CC_OK && !(out->raw_wanted >= 0 && out->raw_wanted <= 1))
+        status = cc_usage(e, "--raw-share: a share of the values, from 0 to 1");
+    out->min_size = (size_t)min_size;
+    return status == CC_OK ? choose_raw(out, e) : status;
+}
+
 int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *out,
                           struct cc_error *e)
 {
-    uint64_t min_size = 0;
     int placement = 0, via = 0, overlap = 0;
     int status = cc_source_net(args, &out->net, e);
     if (status != CC_OK)
@@ -279,8 +312,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     s->cluster.overlap = (enum cc_union)overlap;
     status = parse_real(args, "dense-bits", &s->cluster.dense_bits, e);
     if (status == CC_OK)
-        status = cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e);
-    out->min_size = (size_t)min_size;
+        status = parse_raw(args, out, e);
     if (status == CC_OK)
         status = parse_timing(args, &s->timing, e);
     if (status == CC_OK)
@@ -301,6 +333,7 @@ void cc_cluster_args_free(struct cc_cluster_args *c)
     free(c->exchange);
     free(c->workers);
     free(c->servers);
+    free(c->raw);
     *c = (struct cc_cluster_args){0};
 }
 

@@ -16,6 +16,8 @@
      .help = "bandwidth of every host's link, each way: 10mbps ... 400gbps, or a link known by "   \
              "name: wan, ethernet, infiniband, 3lc, sparcml-daint, sparcml-greina-ib, "            \
              "sparcml-greina-ge, sparcml-ec2, pipesgd, thesis; a list gives rows"},                \
+    {.name = "burst", .value = "BYTES", .def = "0, or the link's own; run: what suits the rate",   \
+     .help = "what the token bucket that shapes a link lets pass at once when it is full"},        \
     {.name = "calibration", .value = "FILE",                                                       \
      .help = "instead of --bw, a link as it was measured (docs/model.md)"},                        \
     {.name = "latency", .value = "TIME", .def = "50us, or the link's own",                         \
@@ -45,6 +47,8 @@
     {.name = "update", .value = "TIME", .def = "0", .help = "of applying the update"},             \
     {.name = "forward", .value = "SHARE", .def = "0.333",                                          \
      .help = "the forward pass' share of the compute time"},                                       \
+    {.name = "hidden", .value = "SHARE", .def = "0",                                               \
+     .help = "sequential: the share of the compute time that goes on beside the exchange"},        \
     {.name = "mode", .value = "HOW", .def = "sequential", .choices = cc_step_names,                \
      .help = "sequential (compute, then communicate), overlap (wait-free backpropagation) or pipe "\
              "(Pipe-SGD)"},                                                                        \
@@ -67,9 +71,13 @@
      .help = "each worker's compute time varies from step to step: lognormal, gamma or uniform"},  \
     {.name = "spread", .value = "X", .def = "0.2",                                                 \
      .help = "of --stragglers: standard deviation / mean"},                                        \
-    {.name = "seed", .value = "N", .def = "1", .help = "of --stragglers"},                         \
+    {.name = "seed", .value = "N", .def = "1",                                                      \
+     .help = "of --stragglers; run: of synthetic values and stochastic schemes too"},              \
     {.name = "min-size", .value = "COUNT", .def = "0",                                             \
      .help = "tensors with fewer values travel as fp32, as the papers do for small layers"},       \
+    {.name = "raw-share", .value = "SHARE", .def = "0",                                            \
+     .help = "so much of the values travels as fp32: with those below --min-size, whole tensors "  \
+             "from the largest to the smallest, each that still fits"},                            \
     {.name = "profile", .value = "FILE",                                                           \
      .help = "sizes and times of the codecs (docs/profile.md); by default those of this machine, " \
              "measured on first use and kept in ~/.cache/commcomp"},                               \
@@ -88,6 +96,9 @@ struct cc_cluster_args {
     int *workers, *servers;
     size_t links, exchanges, worker_counts, server_counts;
     size_t min_size;
+    double raw_wanted; /* --raw-share */
+    bool *raw;         /* tensors that travel as fp32 whatever the scheme; */
+    double raw_share;  /* their share of the values */
 };
 
 /* Opens the net and checks every setting that the lists make, but for the schemes. Free with

@@ -51,12 +51,12 @@ static void describe(const struct cc_spec *given, struct cc_coder *c)
 {
     const struct cc_spec *s = inside_local(given);
     c->period = cc_period(given->scheme, given->params);
+    c->sum_rounds = cc_sum_rounds(s->scheme, s->params);
     if (strcmp(s->scheme->id, "powersgd") == 0) {
         c->shape_bytes = bound_bytes; /* its payloads are as large as they can be */
         c->shape_arg = s;
-        c->reduction = CC_REDUCE_SUM; /* of its factors, one after the other */
-        c->sum_rounds = 2;
-    } else if (s->scheme->kind == CC_SUM_F32)
+    }
+    if (c->sum_rounds > 0)
         c->reduction = CC_REDUCE_SUM;
     else if (has_pairs(s, &c->value_bits, &c->pair_bits))
         c->reduction = CC_REDUCE_PAIRS;

@@ -45,7 +45,7 @@ extern const struct cc_option cc_common_options[];
 
 /* --- the parsed command line --- */
 
-enum { CC_MAX_OPTIONS = 48, CC_MAX_OPERANDS = 4 };
+enum { CC_MAX_OPTIONS = 72, CC_MAX_OPERANDS = 4 };
 
 struct cc_args {
     const struct cc_command *command;
@@ -71,6 +71,10 @@ void cc_args_free(struct cc_args *args);
 /* The option's argument ("" for one that takes none), or NULL if it was not given. The name must be
  * one of the command's options. */
 const char *cc_arg(const struct cc_args *args, const char *name);
+/* Whether the command has such an option. */
+bool cc_arg_known(const struct cc_args *args, const char *name);
+/* As if the option had been given; the text must outlive *args. */
+void cc_arg_set(struct cc_args *args, const char *name, const char *value);
 
 /* The argument as a count between min and max; *out keeps its default if the option is absent. */
 int cc_arg_count(const struct cc_args *args, const char *name, uint64_t min, uint64_t max,
@@ -88,7 +92,8 @@ void cc_help_man(FILE *out);
 int cc_lab_enter_main(int argc, char **argv);
 
 extern const struct cc_command cc_command_bench, cc_command_schemes, cc_command_nets,
-    cc_command_model, cc_command_advise, cc_command_paper, cc_command_plot, cc_command_encode,
-    cc_command_decode, cc_command_trace_info, cc_command_trace_synth, cc_command_trace_convert;
+    cc_command_model, cc_command_calibrate, cc_command_advise, cc_command_run, cc_command_paper,
+    cc_command_plot, cc_command_encode, cc_command_decode, cc_command_trace_info,
+    cc_command_trace_synth, cc_command_trace_convert;
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "results/plot.h"
 
 /* --- opening --- */
 
@@ -13,11 +14,11 @@ static int make_parcels(struct cc_forecast *f, struct cc_error *e)
     const struct cc_net *net = f->cluster.net;
     const struct cc_coder *raw = &f->coders.raw;
     f->parcels = cc_alloc0(f->args->schemes.count * sizeof *f->parcels, e);
-    if (f->parcels == NULL || cc_parcels_make(net, raw, raw, 0, &f->raw, e) != CC_OK)
+    if (f->parcels == NULL || cc_parcels_make(net, raw, raw, NULL, &f->raw, e) != CC_OK)
         return CC_FAIL;
     for (size_t i = 0; i < f->args->schemes.count; i++)
-        if (cc_parcels_make(net, &f->coders.coder[i], raw, f->cluster.min_size, &f->parcels[i],
-                            e) != CC_OK)
+        if (cc_parcels_make(net, &f->coders.coder[i], raw, f->cluster.raw, &f->parcels[i], e) !=
+            CC_OK)
             return CC_FAIL;
     return CC_OK;
 }
@@ -56,7 +57,9 @@ static int complete(void *arg, const struct cc_setting *given, struct cc_error *
 {
     const struct each *each = arg;
     struct cc_setting s = *given;
-    s.cluster.reduce_byte_s = cc_coders_reduce_byte_s(&each->f->coders, (double)s.net->values);
+    s.cluster.reduce_byte_s =
+        s.link.reduce_byte_s > 0 ? s.link.reduce_byte_s
+                                 : cc_coders_reduce_byte_s(&each->f->coders, (double)s.net->values);
     return each->call(each->arg, &s, e);
 }
 
@@ -132,6 +135,36 @@ size_t cc_forecast_row(struct cc_forecast *f, size_t scheme, const struct cc_set
 }
 
 /* --- notes --- */
+
+static double number(const struct cc_record *r, size_t row, const char *key)
+{
+    return cc_record_value(r, row, key)->number;
+}
+
+enum { MOST_NOTES = 12 };
+
+int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_setting *s,
+                        struct cc_error *e)
+{
+    struct cc_record *r = &f->args->record;
+    size_t best = first;
+    char step[32], factor[64] = "";
+    if (r->row_count < first + 2 || r->note_count >= MOST_NOTES)
+        return CC_OK;
+    for (size_t i = first; i < r->row_count; i++)
+        if (number(r, i, "step_s") < number(r, best, "step_s"))
+            best = i;
+    cc_axis_number(number(r, best, "step_s"), "s", step, sizeof step);
+    if (cc_record_value(r, best, "speedup")->kind == CC_NUMBER)
+        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32",
+                       number(r, best, "speedup"));
+    return cc_record_note(r, e,
+                          "%s at %s, %d workers: %s is fastest, %s a step%s; what takes longest is "
+                          "%s",
+                          cc_exchange_names[s->exchange], s->link.name, s->cluster.workers,
+                          cc_record_value(r, best, "scheme")->text, step, factor,
+                          cc_record_value(r, best, "bottleneck")->text);
+}
 
 /* " (trace, processor, instruction set, time)", of what the profile says. */
 static void origin(const struct cc_profile *p, char *out, size_t cap)

@@ -76,6 +76,11 @@ struct cc_number_column {
 void cc_forecast_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,
                          size_t count);
 
+/* A note on which of the rows from `first` on, all of one setting, is fastest; none if there is but
+ * one, or many notes already. */
+int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_setting *s,
+                        struct cc_error *e);
+
 /* Notes on where the codecs' figures and the compute time come from. */
 int cc_forecast_sources(struct cc_forecast *f, struct cc_error *e);
 

@@ -11,6 +11,8 @@
 const struct cc_command *const cc_commands[] = {
     &cc_command_bench,
     &cc_command_model,
+    &cc_command_run,
+    &cc_command_calibrate,
     &cc_command_advise,
     &cc_command_schemes,
     &cc_command_nets,

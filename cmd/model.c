@@ -4,11 +4,11 @@
 
 #include "cmd/forecast.h"
 #include "core/interrupt.h"
-#include "results/plot.h"
 
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
     {"overhead", NULL, "", "%.4f", 0, "header bytes on the wire for each byte of payload"},
+    {"burst_bytes", NULL, "", "%.0f", 0, "of the token bucket that shapes the link; 0: none"},
     {"payload_bytes", "payload", "kB", "%.2f", 1e-3,
      "bytes of a worker's push per step, scale factors included (mean over whole periods of the "
      "scheme)"},
@@ -32,6 +32,8 @@ static const struct cc_column columns[] = {
     {"efficiency", NULL, "", "%.4f", 0, "compute_s / step_s: Pipe-SGD's scaling efficiency"},
     {"min_size", NULL, "", "%.0f", 0,
      "tensors with fewer values travel as fp32, and count as such"},
+    {"raw_share", NULL, "", "%.6g", 0,
+     "share of the values that travels as fp32, by --min-size and --raw-share"},
     {"profile", NULL, "", NULL, 0, "where sizes and times of the codecs come from"},
     {.key = NULL},
 };
@@ -57,6 +59,7 @@ static void own_columns(struct model *m, size_t row, const struct cc_setting *s,
     bool several = s->exchange == CC_PS && s->cluster.servers > 1;
     const struct cc_number_column all[] = {
         {"overhead", s->link.overhead},
+        {"burst_bytes", s->link.burst_bytes},
         {"encode_s", p->encode_s},
         {"hop_codec_s", p->hop_codec_s},
         {"server_codec_s", p->server_codec_s},
@@ -72,7 +75,8 @@ static void own_columns(struct model *m, size_t row, const struct cc_setting *s,
         {"wire_bytes", p->wire_bytes},
         {"imbalance", several ? p->imbalance : NAN},
         {"efficiency", p->efficiency},
-        {"min_size", (double)m->forecast.cluster.min_size}};
+        {"min_size", (double)m->forecast.cluster.min_size},
+        {"raw_share", m->forecast.cluster.raw_share}};
     cc_forecast_numbers(m->record, row, all, sizeof all / sizeof all[0]);
 }
 
@@ -91,38 +95,7 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, d
     return cc_record_text(m->record, row, "profile", f->coders.source, e);
 }
 
-/* --- the reading aid --- */
-
-static double number(const struct cc_record *r, size_t row, const char *key)
-{
-    return cc_record_value(r, row, key)->number;
-}
-
-enum { MOST_NOTES = 12 };
-
-/* Which of rows [first, end) is fastest. */
-static int note_fastest(struct model *m, size_t first, const struct cc_setting *s,
-                        struct cc_error *e)
-{
-    struct cc_record *r = m->record;
-    size_t best = first;
-    char step[32], factor[64] = "";
-    if (r->row_count - first < 2 || r->note_count >= MOST_NOTES)
-        return CC_OK;
-    for (size_t i = first; i < r->row_count; i++)
-        if (number(r, i, "step_s") < number(r, best, "step_s"))
-            best = i;
-    cc_axis_number(number(r, best, "step_s"), "s", step, sizeof step);
-    if (cc_record_value(r, best, "speedup")->kind == CC_NUMBER)
-        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32",
-                       number(r, best, "speedup"));
-    return cc_record_note(r, e,
-                          "%s at %s, %d workers: %s is fastest, %s a step%s; what takes longest is "
-                          "%s",
-                          cc_exchange_names[s->exchange], s->link.name, s->cluster.workers,
-                          cc_record_value(r, best, "scheme")->text, step, factor,
-                          cc_record_value(r, best, "bottleneck")->text);
-}
+/* --- settings --- */
 
 static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
 {
@@ -141,7 +114,7 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
         else if (m->left_out++ == 0)
             m->refused = why;
     }
-    return status == CC_OK ? note_fastest(m, first, s, e) : status;
+    return status == CC_OK ? cc_forecast_fastest(f, first, s, e) : status;
 }
 
 static int notes(struct model *m, struct cc_error *e)

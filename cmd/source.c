@@ -15,11 +15,33 @@ static int refuse_both(const struct cc_args *args, const char *a, const char *b,
     return CC_OK;
 }
 
+/* A net of a trace's tensors. */
+static int net_of_trace(const char *path, struct cc_net **out, struct cc_error *e)
+{
+    struct cc_trace *t;
+    int status = cc_trace_open(path, &t, e);
+    if (status != CC_OK)
+        return status;
+    size_t count = cc_trace_tensors(t);
+    struct cc_tensor_info *list = cc_alloc((count + 1) * sizeof *list, e);
+    for (size_t i = 0; i < count && list != NULL; i++)
+        list[i] = *cc_trace_tensor(t, i);
+    status = list != NULL ? cc_net_of(path, list, count, out, e) : CC_FAIL;
+    if (status != CC_OK)
+        cc_error_in(e, "--trace %s", path);
+    free(list);
+    cc_trace_close(t);
+    return status;
+}
+
 int cc_source_net(const struct cc_args *args, struct cc_net **out, struct cc_error *e)
 {
     const char *name = cc_arg(args, "net");
+    const char *trace = cc_arg_known(args, "trace") ? cc_arg(args, "trace") : NULL;
     uint64_t values = 0;
     int status = refuse_both(args, "net", "values", e);
+    if (status == CC_OK && trace != NULL && name == NULL && cc_arg(args, "values") == NULL)
+        return net_of_trace(trace, out, e);
     if (status == CC_OK)
         status = cc_arg_count(args, "values", 1, SIZE_MAX / 64, &values, e);
     if (status != CC_OK)

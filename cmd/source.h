@@ -41,7 +41,8 @@ int cc_source_open_values(const struct cc_args *args, const char *label, size_t 
 /* The sizes of a list like that of --values, "1K,10K"; *out is to be freed. */
 int cc_source_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e);
 
-/* The net of --net or --values, by default resnet110; free it with cc_net_free. */
+/* The net of --net or --values; without them that of the tensors of --trace, where the command has
+ * it, or resnet110. Free it with cc_net_free. */
 int cc_source_net(const struct cc_args *args, struct cc_net **out, struct cc_error *e);
 
 /* Makes a synthetic trace from --synthetic, --net, --values and --seed; the rest, as how many

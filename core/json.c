@@ -342,6 +342,63 @@ int cc_json_amount(const cJSON *object, const char *key, double *out, struct cc_
     return CC_OK;
 }
 
+int cc_json_need_number(const cJSON *object, const char *key, double low, double high, double *out,
+                        struct cc_error *e)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= low && item->valuedouble <= high))
+        return cc_fail(e, "\"%s\" must be a number from %.9g to %.9g", key, low, high);
+    *out = item->valuedouble;
+    return CC_OK;
+}
+
+int cc_json_need_size(const cJSON *object, const char *key, size_t low, size_t high, size_t *out,
+                      struct cc_error *e)
+{
+    size_t v;
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cc_json_size(item, &v) || v < low || v > high)
+        return cc_fail(e, "\"%s\" must be a whole number from %zu to %zu", key, low, high);
+    *out = v;
+    return CC_OK;
+}
+
+int cc_json_need_bool(const cJSON *object, const char *key, bool *out, struct cc_error *e)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsBool(item))
+        return cc_fail(e, "\"%s\" must be true or false", key);
+    *out = cJSON_IsTrue(item) != 0;
+    return CC_OK;
+}
+
+int cc_json_need_word(const cJSON *object, const char *key, const char *const *words, int *out,
+                      struct cc_error *e)
+{
+    const char *text;
+    if (cc_json_need_text(object, key, &text, e) != CC_OK)
+        return CC_FAIL;
+    for (int i = 0; words[i] != NULL; i++)
+        if (strcmp(words[i], text) == 0) {
+            *out = i;
+            return CC_OK;
+        }
+    const char *near = cc_nearest(text, words);
+    return cc_fail(e, "\"%s\": unknown word \"%.60s\"; did you mean \"%s\"?", key, text,
+                   near != NULL ? near : words[0]);
+}
+
+int cc_json_need_list(const cJSON *object, const char *key, const char *of, const cJSON **out,
+                      size_t *count, struct cc_error *e)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsArray(list) || list->child == NULL)
+        return cc_fail(e, "\"%s\" must be a list of at least one %s", key, of);
+    *out = list;
+    *count = (size_t)cJSON_GetArraySize(list);
+    return CC_OK;
+}
+
 int cc_json_schema(const cJSON *root, const char *schema, const char *help, struct cc_error *e)
 {
     const char *text;

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <cjson/cJSON.h>
 
@@ -42,6 +43,31 @@ int cc_json_text(const cJSON *object, const char *key, const char **out, struct 
 int cc_json_need_text(const cJSON *object, const char *key, const char **out, struct cc_error *e);
 /* A number from 0 to 1e30 that may be missing; *out is then left as it is. */
 int cc_json_amount(const cJSON *object, const char *key, double *out, struct cc_error *e);
+
+/* What must be there and within low .. high. */
+int cc_json_need_number(const cJSON *object, const char *key, double low, double high, double *out,
+                        struct cc_error *e);
+int cc_json_need_size(const cJSON *object, const char *key, size_t low, size_t high, size_t *out,
+                      struct cc_error *e);
+int cc_json_need_bool(const cJSON *object, const char *key, bool *out, struct cc_error *e);
+/* One of the words of a list that ends with NULL: its place there. */
+int cc_json_need_word(const cJSON *object, const char *key, const char *const *words, int *out,
+                      struct cc_error *e);
+/* A list of at least one; `of` says of what. */
+int cc_json_need_list(const cJSON *object, const char *key, const char *of, const cJSON **out,
+                      size_t *count, struct cc_error *e);
+
+/* --- writing --- */
+
+#define CC_NUMBER_CAP 32
+
+/* The shortest decimal that reads back as the same double; whole numbers up to 2^53 in full, minus
+ * zero as -0.0 (a reader would take -0 for the integer). v is finite. */
+void cc_number_print(double v, char out[CC_NUMBER_CAP]);
+void cc_json_put_number(FILE *f, double v);
+/* In quotes and escaped, NULL as ""; bytes that are not UTF-8, as file names may have them, become
+ * '?'. Fails only for want of memory. */
+int cc_json_put_text(FILE *f, const char *text, struct cc_error *e);
 
 /* Whether text[0, length) is valid UTF-8; *where is the first bad byte otherwise. */
 bool cc_utf8_valid(const uint8_t *text, size_t length, size_t *where);

@@ -64,8 +64,7 @@ char *cc_strdup(const char *s, struct cc_error *e)
     return copy;
 }
 
-/* SIZE_MAX >> 10 << 10 if the system does not tell. */
-static size_t available(void)
+size_t cc_memory_available(void)
 {
     char line[128];
     size_t kilobytes = SIZE_MAX >> 10;
@@ -80,7 +79,7 @@ static size_t available(void)
 
 int cc_memory_check(size_t bytes, const char *what, struct cc_error *e)
 {
-    size_t have = available();
+    size_t have = cc_memory_available();
     if (bytes <= have / 10 * 9)
         return CC_OK;
     return cc_fail(e, "%s: %.1f GB of memory are needed and %.1f GB are free", what,

@@ -21,6 +21,9 @@ int cc_grow(void **list, size_t *capacity, size_t count, size_t element_bytes, s
 /* A copy of a string, to be freed. */
 char *cc_strdup(const char *s, struct cc_error *e);
 
+/* Bytes that the system could still give; very many if it does not tell. */
+size_t cc_memory_available(void);
+
 /* Fails if `bytes` is more than nine tenths of what the system could still give: better a message
  * than its out-of-memory killer. `what` begins the message: "the states of 9 schemes". */
 int cc_memory_check(size_t bytes, const char *what, struct cc_error *e);

@@ -145,6 +145,43 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_parcel *m, enum cc_red
     }
 }
 
+/* --- token buckets --- */
+
+/* A port sends for `takes` seconds in all, in so many goes with `idle` seconds between two; then as
+ * much is there again as idle brought, or the bucket holds. */
+static double past_bucket(double takes, double burst, double goes, double idle)
+{
+    return fmax(0, takes - burst - fmax(0, goes - 1) * fmin(burst, idle));
+}
+
+void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct cc_link *l,
+                    struct cc_cost *out)
+{
+    double burst = cc_link_burst_s(l), comm = cc_cost_comm(sum);
+    struct cc_cost c = *sum;
+    if (x == CC_PS) {
+        /* A message goes one way and then the other; meanwhile the first way's ports wait. */
+        double all = comm + cc_cost_codec(sum), goes = sum->rounds / 2;
+        double pushed = (all - sum->push_transfer_s) / goes;
+        double pulled = (all - sum->pull_transfer_s) / goes;
+        c.push_worker_s = past_bucket(sum->push_worker_s, burst, goes, pushed);
+        c.push_server_s = past_bucket(sum->push_server_s, burst, goes, pushed);
+        c.pull_worker_s = past_bucket(sum->pull_worker_s, burst, goes, pulled);
+        c.pull_server_s = past_bucket(sum->pull_server_s, burst, goes, pulled);
+        c.push_transfer_s = fmax(c.push_worker_s, c.push_server_s);
+        c.pull_transfer_s = fmax(c.pull_worker_s, c.pull_server_s);
+    } else {
+        double idle = (comm - sum->push_transfer_s + sum->hop_codec_s) / sum->rounds;
+        c.push_transfer_s = past_bucket(sum->push_transfer_s, burst, sum->rounds, idle);
+    }
+    *out = sum->rounds > 0 ? c : *sum;
+}
+
+double cc_cost_port(enum cc_exchange x, const struct cc_cost *sum)
+{
+    return x == CC_PS ? fmax(sum->push_transfer_s, sum->pull_transfer_s) : sum->push_transfer_s;
+}
+
 void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c, double times)
 {
     sum->encode_s += times * c->encode_s;

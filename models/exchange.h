@@ -90,6 +90,16 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_parcel *m, enum cc_red
                       const struct cc_cluster *c, const struct cc_link *l, double share,
                       double pieces, struct cc_cost *out);
 
+/* What token buckets let pass at once, taken off the cost of all messages of a step together: each
+ * port's, full when the step begins, and refilled while the port waits for others. `out` may be the
+ * cost itself. docs/model.md, "Token buckets". */
+void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct cc_link *l,
+                    struct cc_cost *out);
+
+/* How long the busiest port is taken: however full its bucket was, no step can be shorter in the
+ * long run. */
+double cc_cost_port(enum cc_exchange x, const struct cc_cost *sum);
+
 /* The size of the union of m index sets of k in n. */
 double cc_union_size(enum cc_union overlap, double n, double k, double m);
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "core/json.h"
 #include "core/param.h"
 #include "core/units.h"
@@ -121,8 +122,9 @@ int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
 
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    static const char *const keys[] = {"schema",   "name",          "bw_bps", "latency_s",
-                                       "overhead", "message_bytes", "source", NULL};
+    static const char *const keys[] = {
+        "schema",        "name",        "bw_bps",        "latency_s", "overhead",
+        "message_bytes", "burst_bytes", "reduce_byte_s", "source",    NULL};
     struct cc_link link = {.latency_s = -1};
     const char *name, *source;
     if (cc_json_schema(root, CC_LINK_SCHEMA, "see docs/model.md", e) != CC_OK ||
@@ -131,7 +133,9 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
         cc_json_amount(root, "bw_bps", &link.bw_bps, e) != CC_OK ||
         cc_json_amount(root, "latency_s", &link.latency_s, e) != CC_OK ||
         cc_json_amount(root, "overhead", &link.overhead, e) != CC_OK ||
-        cc_json_amount(root, "message_bytes", &link.message_bytes, e) != CC_OK)
+        cc_json_amount(root, "message_bytes", &link.message_bytes, e) != CC_OK ||
+        cc_json_amount(root, "burst_bytes", &link.burst_bytes, e) != CC_OK ||
+        cc_json_amount(root, "reduce_byte_s", &link.reduce_byte_s, e) != CC_OK)
         return CC_FAIL;
     if (name == NULL || name[0] == '\0' || !copy_name(&link, name))
         return cc_fail(e, "\"name\" must be a text of 1 to %zu bytes", sizeof link.name - 1);
@@ -151,4 +155,38 @@ int cc_link_parse_json(const char *text, size_t length, struct cc_link *out, str
 int cc_link_read(const char *path, struct cc_link *out, struct cc_error *e)
 {
     return cc_json_read_as(path, parse_root, out, e);
+}
+
+static int put_link(FILE *f, const struct cc_link *l, const char *source, struct cc_error *e)
+{
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {{"bw_bps", l->bw_bps},           {"latency_s", l->latency_s},
+                   {"overhead", l->overhead},       {"message_bytes", l->message_bytes},
+                   {"burst_bytes", l->burst_bytes}, {"reduce_byte_s", l->reduce_byte_s}};
+    (void)fputs("{\"schema\": \"" CC_LINK_SCHEMA "\", \"name\": ", f);
+    if (cc_json_put_text(f, l->name, e) != CC_OK)
+        return CC_FAIL;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        (void)fprintf(f, ",\n \"%s\": ", numbers[i].key);
+        cc_json_put_number(f, numbers[i].value);
+    }
+    (void)fputs(",\n \"source\": ", f);
+    if (cc_json_put_text(f, source, e) != CC_OK)
+        return CC_FAIL;
+    (void)fputs("}\n", f);
+    return CC_OK;
+}
+
+int cc_link_write(const struct cc_link *l, const char *source, const char *path, struct cc_error *e)
+{
+    struct cc_outfile o;
+    if (cc_file_create(&o, path, e) != CC_OK)
+        return CC_FAIL;
+    int status = put_link(o.f, l, source, e);
+    if (status == CC_OK)
+        return cc_file_commit(&o, e);
+    cc_file_abort(&o);
+    return status;
 }

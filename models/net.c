@@ -149,6 +149,27 @@ int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_erro
     return status;
 }
 
+int cc_net_of(const char *label, const struct cc_tensor_info *tensors, size_t count,
+              struct cc_net **out, struct cc_error *e)
+{
+    struct cc_net *net = cc_net_new(count, e);
+    int status = net != NULL ? CC_OK : CC_FAIL;
+    for (size_t i = 0; i < count && status == CC_OK; i++) {
+        const struct cc_tensor_info *t = &tensors[i];
+        status = t->shape.n > 0 ? cc_net_add(net, t->name, &t->shape, (double)t->shape.n, e)
+                                : cc_fail(e, "tensor \"%.200s\" has no values", t->name);
+    }
+    if (status == CC_OK)
+        status = cc_net_set_texts(net, label, NULL, NULL, e);
+    if (status == CC_OK)
+        status = cc_net_finish(net, e);
+    if (status == CC_OK)
+        *out = net;
+    else
+        cc_net_free(net);
+    return status;
+}
+
 /* --- JSON --- */
 
 static int get_shape(const cJSON *tensor, struct cc_shape *out, struct cc_error *e)

@@ -37,6 +37,11 @@ int cc_net_parse(const char *text, size_t length, struct cc_net **out, struct cc
 /* One flat tensor of n values; `label` becomes the name. */
 int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_error *e);
 
+/* Tensors that are there (names are copied), from the input to the output; what each computes is
+ * taken to be in proportion to its values. */
+int cc_net_of(const char *label, const struct cc_tensor_info *tensors, size_t count,
+              struct cc_net **out, struct cc_error *e);
+
 void cc_net_free(struct cc_net *net);
 
 /* The built-in nets' names, ending with NULL. */

@@ -10,8 +10,7 @@ static double step_time(struct cc_paper_case *c, double bits, int averages)
     double compute = cc_case(c, "compute"), overlap = cc_case(c, "overlap");
     double residue = cc_case(c, "residue");
     double traffic = residue + (1 - residue) * bits / cc_case(c, "baseline_bits");
-    double time =
-        (1 - overlap) * compute + fmax(overlap * compute, traffic * 10 / cc_case(c, "mbps"));
+    double time = cc_step_beside(compute, overlap, traffic * 10 / cc_case(c, "mbps"));
     return averages ? time + cc_case(c, "averaging") : time;
 }
 

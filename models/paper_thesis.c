@@ -72,7 +72,7 @@ static int predict(struct cc_paper_case *c, const struct cc_setting *s, double b
 {
     struct cc_coder coder = cc_coder_given("fp32", CC_REDUCE_DECODED, bits, 0, 0, 0);
     struct cc_parcels parcels;
-    if (cc_parcels_make(s->net, &coder, &coder, 0, &parcels, e) != CC_OK)
+    if (cc_parcels_make(s->net, &coder, &coder, NULL, &parcels, e) != CC_OK)
         return CC_FAIL;
     int status = cc_predict(c->predictor, s, &parcels, out, e);
     cc_parcels_free(&parcels);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "models/place.h"
 
 struct cc_coder cc_coder_given(const char *scheme, enum cc_reduction reduction,
                                double bits_per_value, double encode_ns, double decode_ns,
@@ -105,30 +106,120 @@ void cc_parcel_add(struct cc_parcel *sum, const struct cc_parcel *p)
     sum->pull_decode_s += p->pull_decode_s;
 }
 
+int cc_raw_tensors(const double *size, size_t count, size_t min_size, double share, bool *raw,
+                   double *is, struct cc_error *e)
+{
+    double all = 0, taken = 0;
+    size_t *order = cc_alloc(2 * count * sizeof *order, e);
+    if (order == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < count; i++) {
+        raw[i] = size[i] < (double)min_size;
+        taken += raw[i] ? size[i] : 0;
+        all += size[i];
+    }
+    cc_by_size(size, count, order);
+    for (size_t k = 0; k < count; k++) {
+        size_t i = order[k];
+        if (raw[i] || taken + size[i] > share * all)
+            continue;
+        raw[i] = true;
+        taken += size[i];
+    }
+    *is = all > 0 ? taken / all : 0;
+    free(order);
+    return CC_OK;
+}
+
+/* Empty ones, with the scheme's properties. */
+static int new_parcels(size_t count, struct cc_parcels *p, struct cc_error *e)
+{
+    p->count = count;
+    p->each = cc_alloc0(2 * count * sizeof *p->each, e);
+    p->planned = p->each != NULL ? cc_alloc0(count * sizeof *p->planned, e) : NULL;
+    if (p->planned == NULL) {
+        free(p->each);
+        return CC_FAIL;
+    }
+    p->quiet = p->each + count;
+    return CC_OK;
+}
+
+static void add_up(struct cc_parcels *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        cc_parcel_add(&p->total, &p->each[i]);
+        cc_parcel_add(&p->quiet_total, &p->quiet[i]);
+    }
+}
+
 int cc_parcels_make(const struct cc_net *net, const struct cc_coder *coder,
-                    const struct cc_coder *raw, size_t min_size, struct cc_parcels *out,
+                    const struct cc_coder *floats, const bool *raw, struct cc_parcels *out,
                     struct cc_error *e)
 {
-    struct cc_parcels p = {.count = net->count,
-                           .period = coder->period > 1 ? coder->period : 1,
+    struct cc_parcels p = {.period = coder->period > 1 ? coder->period : 1,
                            .sum_rounds = coder->sum_rounds > 1 ? coder->sum_rounds : 1,
                            .reduction = coder->reduction,
                            .scheme = coder->scheme};
-    p.each = cc_alloc0(2 * net->count * sizeof *p.each, e);
-    if (p.each == NULL)
+    if (new_parcels(net->count, &p, e) != CC_OK)
         return CC_FAIL;
-    p.quiet = p.each + net->count;
     for (size_t i = 0; i < net->count; i++) {
         const struct cc_shape *shape = &net->tensors[i].shape;
-        bool small = shape->n < min_size;
-        p.each[i] = parcel(small ? raw : coder, shape);
+        bool is_raw = raw != NULL && raw[i];
+        p.each[i] = parcel(is_raw ? floats : coder, shape);
         /* Floats among pairs: a pair each. */
-        if (small && coder->reduction == CC_REDUCE_PAIRS)
+        if (is_raw && coder->reduction == CC_REDUCE_PAIRS)
             p.each[i].pairs = (double)shape->n;
-        p.quiet[i] = small ? p.each[i] : silent(&p.each[i]);
-        cc_parcel_add(&p.total, &p.each[i]);
-        cc_parcel_add(&p.quiet_total, &p.quiet[i]);
+        p.quiet[i] = is_raw ? p.each[i] : silent(&p.each[i]);
+        p.planned[i] = p.each[i].push_bytes;
     }
+    add_up(&p);
+    *out = p;
+    return CC_OK;
+}
+
+/* --- from measurement --- */
+
+/* Payload bytes of each tensor per step, as they were counted, or what the raw ones leave to the
+ * others by their sizes. */
+static double tensor_bytes(const struct cc_net *net, const bool *raw, const double *counted,
+                           double total, double raw_values, size_t i)
+{
+    double values = (double)net->tensors[i].shape.n, others = (double)net->values - raw_values;
+    if (raw != NULL && raw[i])
+        return 4 * values;
+    return counted != NULL ? counted[i] : fmax(0, total - 4 * raw_values) * values / others;
+}
+
+int cc_parcels_measured(const struct cc_net *net, const struct cc_parcels *planned, const bool *raw,
+                        const struct cc_measured *m, struct cc_parcels *out, struct cc_error *e)
+{
+    struct cc_parcels p = *planned;
+    double raw_values = 0, period = (double)p.period, count = (double)net->count;
+    p.total = p.quiet_total = (struct cc_parcel){0};
+    p.measured = true;
+    p.codec = m->codec;
+    if (new_parcels(net->count, &p, e) != CC_OK)
+        return CC_FAIL;
+    for (size_t i = 0; raw != NULL && i < net->count; i++)
+        raw_values += raw[i] ? (double)net->tensors[i].shape.n : 0;
+    for (size_t i = 0; i < net->count; i++) {
+        bool is_raw = raw != NULL && raw[i];
+        double push = tensor_bytes(net, raw, m->tensor_push, m->push_bytes, raw_values, i);
+        double pull = tensor_bytes(net, raw, m->tensor_pull, m->pull_bytes, raw_values, i);
+        /* What is sent in one step of the period is that many times the mean. */
+        double times = is_raw ? 1 : period;
+        p.quiet[i] = (struct cc_parcel){.values = planned->each[i].values,
+                                        .push_bytes = is_raw ? push : 0,
+                                        .pull_bytes = is_raw ? pull : 0};
+        p.each[i] =
+            (struct cc_parcel){.values = planned->each[i].values,
+                               .pairs = planned->each[i].pairs,
+                               .push_bytes = times * push + period * m->push_head_bytes / count,
+                               .pull_bytes = times * pull + period * m->pull_head_bytes / count};
+        p.planned[i] = planned->planned[i];
+    }
+    add_up(&p);
     *out = p;
     return CC_OK;
 }
@@ -136,5 +227,6 @@ int cc_parcels_make(const struct cc_net *net, const struct cc_coder *coder,
 void cc_parcels_free(struct cc_parcels *p)
 {
     free(p->each);
+    free(p->planned);
     *p = (struct cc_parcels){0};
 }

@@ -3,6 +3,7 @@
 #ifndef CC_MODELS_PARCEL_H
 #define CC_MODELS_PARCEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"
@@ -60,17 +61,44 @@ struct cc_parcel {
 struct cc_parcels {
     struct cc_parcel *each, total;
     struct cc_parcel *quiet, quiet_total;
+    double *planned; /* pushed bytes by which steps are cut into messages */
     size_t count, period, sum_rounds;
     enum cc_reduction reduction;
     const char *scheme; /* as the coder has it */
+    bool measured;      /* codec times are those below, not the parcels' */
+    struct cc_codec_times {
+        double encode_s; /* of a worker, before the first byte leaves */
+        double hop_s;    /* on the way: decoding, adding, encoding, adding floats */
+        double server_s; /* of the busiest server */
+        double decode_s; /* of a worker, after the last byte */
+    } codec;             /* per step on the critical path, means over whole periods */
 };
 
-/* Tensors with fewer than min_size values travel under `raw` (fp32). *out is set on success only;
- * free it with cc_parcels_free. */
+/* Which tensors travel as fp32 whatever the scheme: those with fewer than min_size values, and of
+ * the rest, from the largest to the smallest, each that still fits, until all of them together have
+ * `share` of the values. size[] is in values; *is: the share that they have. */
+int cc_raw_tensors(const double *size, size_t count, size_t min_size, double share, bool *raw,
+                   double *is, struct cc_error *e);
+
+/* Tensors that are raw travel under `floats` (fp32); raw may be NULL: none. *out is set on success
+ * only; free it with cc_parcels_free. */
 int cc_parcels_make(const struct cc_net *net, const struct cc_coder *coder,
-                    const struct cc_coder *raw, size_t min_size, struct cc_parcels *out,
+                    const struct cc_coder *floats, const bool *raw, struct cc_parcels *out,
                     struct cc_error *e);
 void cc_parcels_free(struct cc_parcels *p);
+
+/* What a run of the same parcels has measured, per step, means over whole periods. */
+struct cc_measured {
+    double push_bytes, pull_bytes;           /* payload of a worker's push; of all servers' pulls */
+    double push_head_bytes, pull_head_bytes; /* beside it, in steps that send */
+    const double *tensor_push, *tensor_pull; /* payload by tensor; NULL: by their sizes */
+    struct cc_codec_times codec;
+};
+
+/* Parcels of the sizes and codec times that were measured, cut into the same messages as `planned`,
+ * which the prediction was made from. */
+int cc_parcels_measured(const struct cc_net *net, const struct cc_parcels *planned, const bool *raw,
+                        const struct cc_measured *m, struct cc_parcels *out, struct cc_error *e);
 
 void cc_parcel_add(struct cc_parcel *sum, const struct cc_parcel *p);
 

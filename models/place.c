@@ -2,9 +2,9 @@
 
 const char *const cc_placement_names[] = {"split", "round-robin", "lpt", NULL};
 
-/* order[] sorted by size, largest first, equals as they come. Insertion sort would take seconds on
- * nets of many tensors; this is a merge sort without recursion, in the two halves of order[]. */
-static void by_size(const double *size, size_t count, size_t *order)
+/* Insertion sort would take seconds on nets of many tensors; this is a merge sort without
+ * recursion, in the two halves of order[]. */
+void cc_by_size(const double *size, size_t count, size_t *order)
 {
     size_t *from = order, *to = order + count;
     for (size_t i = 0; i < count; i++)
@@ -41,7 +41,7 @@ void cc_place(enum cc_placement how, const double *size, size_t count, int serve
     for (int s = 0; s < servers; s++)
         load[s] = 0;
     if (how == CC_LPT)
-        by_size(size, count, order);
+        cc_by_size(size, count, order);
     for (size_t i = 0; i < count; i++) {
         size_t t = how == CC_LPT ? order[i] : i;
         if (how == CC_SPLIT) {

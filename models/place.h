@@ -12,6 +12,10 @@ enum cc_placement {
 };
 extern const char *const cc_placement_names[]; /* ends with NULL */
 
+/* order[0..count) sorted by size, largest first, equals as they come; the other half of its
+ * 2 * count elements is scratch. */
+void cc_by_size(const double *size, size_t count, size_t *order);
+
 enum { CC_EVERY_SERVER = -1, CC_MOST_SERVERS = 4096 };
 
 /* server[i] of a tensor of size[i]: 0 .. servers-1, or CC_EVERY_SERVER under CC_SPLIT. load[s] is

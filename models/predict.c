@@ -36,7 +36,7 @@ static int make_room(struct cc_predictor *p, const struct cc_net *net, int serve
     p->part_of = cc_alloc(m * sizeof *p->part_of, e);
     p->part = cc_alloc(2 * n * sizeof *p->part, e);
     p->tally = cc_alloc(m * sizeof *p->tally, e);
-    p->scratch = cc_alloc((n + 3 * m) * sizeof *p->scratch, e);
+    p->scratch = cc_alloc((n + 5 * m) * sizeof *p->scratch, e);
     p->order = cc_alloc(2 * n * sizeof *p->order, e);
     p->ship = cc_alloc(2 * n * sizeof *p->ship, e);
     if (p->server == NULL || p->load == NULL || p->part_of == NULL || p->part == NULL ||
@@ -65,7 +65,7 @@ static void place(struct cc_predictor *p, const struct cc_setting *s)
 /* The tensors of a step: of one that sends, or of a quiet one. */
 struct cargo {
     const struct cc_parcel *each, *total;
-    size_t count;
+    const struct cc_parcels *parcels;
     bool quiet;
 };
 
@@ -73,7 +73,7 @@ static struct cargo cargo_of(const struct cc_parcels *p, bool quiet)
 {
     return (struct cargo){.each = quiet ? p->quiet : p->each,
                           .total = quiet ? &p->quiet_total : &p->total,
-                          .count = p->count,
+                          .parcels = p,
                           .quiet = quiet};
 }
 
@@ -91,18 +91,68 @@ static double fuse_limit(const struct cc_timing *t)
 }
 
 /* From the end of the net: a message of up to `limit` bytes, at least one tensor. */
+static struct cc_message next_message(const struct cc_parcels *p, size_t left, double limit)
+{
+    struct cc_message m = {left - 1, left - 1};
+    double bytes = p->planned[left - 1];
+    if (limit == INFINITY)
+        m.first = 0;
+    while (m.first > 0 && bytes + p->planned[m.first - 1] <= limit)
+        bytes += p->planned[--m.first];
+    return m;
+}
+
+size_t cc_predict_messages(const struct cc_setting *s, const struct cc_parcels *parcels,
+                           struct cc_message *message)
+{
+    size_t count = 0;
+    for (size_t left = parcels->count; left > 0; left = message[count++].first)
+        message[count] = next_message(parcels, left, fuse_limit(&s->timing));
+    return count;
+}
+
+/* Of the tensors that are left, what the next message takes. */
 static struct cc_parcel next_batch(const struct cargo *cargo, size_t left, double limit,
                                    struct cc_shipment *ship)
 {
-    struct cc_parcel sum = cargo->each[left - 1];
-    *ship = (struct cc_shipment){.first = left - 1, .last = left - 1};
-    if (limit == INFINITY) {
-        sum = *cargo->total;
-        ship->first = 0;
-    }
-    while (ship->first > 0 && sum.push_bytes + cargo->each[ship->first - 1].push_bytes <= limit)
-        cc_parcel_add(&sum, &cargo->each[--ship->first]);
+    struct cc_message m = next_message(cargo->parcels, left, limit);
+    struct cc_parcel sum = cargo->each[m.last];
+    *ship = (struct cc_shipment){.first = m.first, .last = m.last};
+    if (limit == INFINITY)
+        return *cargo->total;
+    for (size_t i = m.last; i-- > m.first;)
+        cc_parcel_add(&sum, &cargo->each[i]);
     return sum;
+}
+
+/* --- codec times that were measured --- */
+
+/* A message's part of them, instead of what the exchange's formula made of the parcels'. */
+static void as_measured(const struct cargo *cargo, const struct cc_parcel *batch, struct cc_cost *c)
+{
+    const struct cc_codec_times *t = &cargo->parcels->codec;
+    double part = batch->values / cargo->total->values, period = (double)cargo->parcels->period;
+    double loud = cargo->quiet ? 0 : part * period;
+    if (!cargo->parcels->measured)
+        return;
+    c->encode_s = part * t->encode_s;
+    c->hop_codec_s = loud * t->hop_s;
+    c->server_codec_s = loud * t->server_s;
+    c->decode_s = loud * t->decode_s;
+    c->reduce_s = 0; /* it is in hop_s */
+}
+
+/* What a server that keeps whole tensors has of them: all of it for the one that keeps most. */
+static void part_as_measured(const struct cc_predictor *p, const struct cc_setting *s,
+                             const struct cargo *cargo, struct cc_part *part)
+{
+    double most = 0, period = (double)cargo->parcels->period;
+    if (!cargo->parcels->measured)
+        return;
+    for (int i = 0; i < s->cluster.servers; i++)
+        most = fmax(most, p->load[i]);
+    part->cost.server_codec_s =
+        cargo->quiet ? 0 : period * cargo->parcels->codec.server_s * part->parcel.values / most;
 }
 
 /* What each server gets of a message, into part[]. */
@@ -122,9 +172,11 @@ static void by_servers(struct cc_predictor *p, const struct cc_setting *s,
         }
         cc_parcel_add(&part[*at].parcel, &cargo->each[i]);
     }
-    for (int i = 0; i < ship->parts; i++)
+    for (int i = 0; i < ship->parts; i++) {
         cc_exchange_cost(s->exchange, &part[i].parcel, CC_REDUCE_DECODED, &s->cluster, &s->link, 1,
                          1, &part[i].cost);
+        part_as_measured(p, s, cargo, &part[i]);
+    }
 }
 
 /* Servers work side by side: what the busiest has of all messages counts. */
@@ -173,7 +225,7 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
                              const struct cc_parcels *parcels, bool quiet, struct cc_cost *sum)
 {
     const struct cargo all = cargo_of(parcels, quiet), *cargo = &all;
-    size_t count = 0, left = cargo->count;
+    size_t count = 0, left = parcels->count;
     struct cc_shipment *ships = p->ship + (quiet ? left : 0);
     struct cc_part *part = p->part + (quiet ? left : 0);
     bool alone = s->exchange != CC_PS && s->cluster.workers == 1, whole = placed_whole(s);
@@ -192,6 +244,7 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
             sum_in_rounds(s->exchange, parcels->sum_rounds, &ship->cost);
             ship->cost.push_latency_s += s->timing.sync_s;
         }
+        as_measured(cargo, &batch, &ship->cost);
         cc_cost_add(sum, &ship->cost, 1);
         part += ship->parts;
         left = ship->first;
@@ -208,11 +261,12 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
 
 /* --- steps --- */
 
-/* The messages of one kind of step. */
+/* The messages of one kind of step; `sum`: what they cost together, with and without what the
+ * links' token buckets let pass at once. */
 struct kind {
     const struct cc_shipment *ship;
     size_t count;
-    struct cc_cost sum;
+    struct cc_cost sum, unshaped;
 };
 
 struct step_case {
@@ -233,7 +287,8 @@ static double step_time(void *arg, bool sends, double compute_s)
     if (t.mode == CC_PIPE)
         return cc_step_pipe(&t, &kind->sum);
     return cc_step_overlap(&t, kind->ship, kind->count, s->net->share, s->net->count,
-                           s->exchange == CC_PS ? s->cluster.servers : 0, k->predictor->scratch);
+                           s->exchange == CC_PS ? s->cluster.servers : 0, cc_link_burst_s(&s->link),
+                           k->predictor->scratch);
 }
 
 /* A period in which only the loud step sends. */
@@ -243,8 +298,8 @@ static int period_time(struct step_case *k, double period, struct cc_spread *out
     const struct cc_timing *t = &k->setting->timing;
     int workers = k->setting->cluster.workers;
     if (t->consistency != CC_BULK)
-        return cc_step_stale(t, &k->loud.sum, workers, period, t->update_s + k->quiet.sum.encode_s,
-                             out, e);
+        return cc_step_stale(t, &k->loud.unshaped, workers, period,
+                             t->update_s + k->quiet.sum.encode_s, out, e);
     if (t->straggler != CC_STEADY)
         return cc_step_bulk(t, workers, period, step_time, k, out, e);
     double quiet = period > 1 ? step_time(k, false, t->compute_s) : 0;
@@ -309,13 +364,24 @@ static void bottleneck(const struct cc_cost *c, struct cc_prediction *out)
 static double imbalance(struct cc_predictor *p, const struct cc_setting *s,
                         const struct cc_parcels *parcels)
 {
+    double *load = p->scratch;
     if (!placed_whole(s))
         return 1;
     for (int i = 0; i < s->cluster.servers; i++)
-        p->load[i] = 0;
+        load[i] = 0;
     for (size_t i = 0; i < parcels->count; i++)
-        p->load[p->server[i]] += parcels->each[i].push_bytes;
-    return cc_imbalance(p->load, s->cluster.servers);
+        load[p->server[i]] += parcels->each[i].push_bytes;
+    return cc_imbalance(load, s->cluster.servers);
+}
+
+/* What the busiest port needs for a step's bytes in the mean: in the long run, buckets save
+ * nothing.
+ */
+static double port_time(const struct cc_setting *s, const struct step_case *k, double period)
+{
+    double loud = cc_cost_port(s->exchange, &k->loud.unshaped);
+    double quiet = cc_cost_port(s->exchange, &k->quiet.unshaped);
+    return s->link.burst_bytes > 0 ? (loud + (period - 1) * quiet) / period : 0;
 }
 
 /* Means over the period: one step that sends, the others quiet. */
@@ -328,9 +394,11 @@ static int over_period(struct cc_predictor *p, const struct cc_setting *s,
     struct cc_cost mean = {0};
     struct cc_spread spread;
     double period = (double)parcels->period;
-    k.loud.count = make_shipments(p, s, parcels, false, &k.loud.sum);
+    k.loud.count = make_shipments(p, s, parcels, false, &k.loud.unshaped);
     if (period > 1)
-        k.quiet.count = make_shipments(p, s, parcels, true, &k.quiet.sum);
+        k.quiet.count = make_shipments(p, s, parcels, true, &k.quiet.unshaped);
+    cc_cost_shaped(s->exchange, &k.loud.unshaped, &s->link, &k.loud.sum);
+    cc_cost_shaped(s->exchange, &k.quiet.unshaped, &s->link, &k.quiet.sum);
     bool silent = parcels->quiet_total.push_bytes == 0 || period == 1;
     int status = (silent ? period_time : mixed_time)(&k, period, &spread, e);
     if (status != CC_OK)
@@ -338,10 +406,21 @@ static int over_period(struct cc_predictor *p, const struct cc_setting *s,
     cc_cost_add(&mean, &k.loud.sum, 1 / period);
     cc_cost_add(&mean, &k.quiet.sum, (period - 1) / period);
     parts(s, &mean, out);
-    out->step_s = spread.step_s;
+    out->step_s = fmax(spread.step_s, port_time(s, &k, period));
     out->step_sd = spread.step_sd;
     out->wait_s = spread.wait_s;
     bottleneck(&mean, out);
+    return CC_OK;
+}
+
+int cc_predict_servers(struct cc_predictor *p, const struct cc_setting *s, int *server,
+                       struct cc_error *e)
+{
+    if (make_room(p, s->net, s->cluster.servers, e) != CC_OK)
+        return CC_FAIL;
+    place(p, s);
+    for (size_t i = 0; i < s->net->count; i++)
+        server[i] = s->exchange == CC_PS && s->cluster.servers > 1 ? p->server[i] : 0;
     return CC_OK;
 }
 

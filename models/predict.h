@@ -79,4 +79,19 @@ void cc_predictor_free(struct cc_predictor *p);
 int cc_predict(struct cc_predictor *p, const struct cc_setting *s, const struct cc_parcels *parcels,
                struct cc_prediction *out, struct cc_error *e);
 
+/* Tensors first .. last of a step, by their place in the net. */
+struct cc_message {
+    size_t first, last;
+};
+
+/* How a step of these parcels is cut into messages, in the order in which they leave: of a period,
+ * as the step that sends is. message[] has room for a message a tensor; returns how many. */
+size_t cc_predict_messages(const struct cc_setting *s, const struct cc_parcels *parcels,
+                           struct cc_message *message);
+
+/* Which server keeps each tensor: 0 .. servers-1, or CC_EVERY_SERVER; 0 where the exchange has
+ * none. server[] has an element a tensor. */
+int cc_predict_servers(struct cc_predictor *p, const struct cc_setting *s, int *server,
+                       struct cc_error *e);
+
 #endif

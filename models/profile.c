@@ -33,16 +33,6 @@ static int get_number(const cJSON *object, const char *key, double *out, struct 
     return cc_json_amount(object, key, out, e);
 }
 
-/* A list that must be there and not be empty. */
-static int get_list(const cJSON *object, const char *key, const char *of, const cJSON **out,
-                    struct cc_error *e)
-{
-    *out = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!cJSON_IsArray(*out) || (*out)->child == NULL)
-        return cc_fail(e, "\"%s\" must be a list of at least one %s", key, of);
-    return CC_OK;
-}
-
 static int parse_point(const cJSON *item, struct cc_profile_point *out, struct cc_error *e)
 {
     static const char *const keys[] = {"values",    "bits_per_value", "encode_ns",
@@ -101,7 +91,9 @@ static int parse_codec(const cJSON *item, struct cc_profile *p, struct cc_error 
     if (c->scheme == NULL)
         return CC_FAIL;
     p->codecs++;
-    int status = get_list(item, "points", "{\"values\", \"bits_per_value\", ...}", &points, e);
+    size_t count;
+    int status = cc_json_need_list(item, "points", "{\"values\", \"bits_per_value\", ...}", &points,
+                                   &count, e);
     if (status == CC_OK)
         status = parse_points(points, c, e);
     if (status != CC_OK)
@@ -151,6 +143,7 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
                                        "time",   "threads", "codecs", NULL};
     struct cc_profile p = {0};
     const cJSON *codecs;
+    size_t count;
     int status = cc_json_schema(root, CC_PROFILE_SCHEMA,
                                 "`commcomp bench --profile-out` writes such files", e);
     if (status == CC_OK)
@@ -158,7 +151,7 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
     if (status == CC_OK)
         status = parse_origin(root, &p, e);
     if (status == CC_OK)
-        status = get_list(root, "codecs", "{\"scheme\", \"points\"}", &codecs, e);
+        status = cc_json_need_list(root, "codecs", "{\"scheme\", \"points\"}", &codecs, &count, e);
     if (status == CC_OK)
         status = parse_codecs(codecs, &p, e);
     if (status == CC_OK)
@@ -180,32 +173,10 @@ int cc_profile_read(const char *path, struct cc_profile *out, struct cc_error *e
 
 /* --- writing --- */
 
-/* In quotes and escaped; bytes that are not UTF-8, as file names may have them, become '?'. */
-static int put_text(FILE *f, const char *text, struct cc_error *e)
-{
-    char *copy = cc_strdup(text != NULL ? text : "", e);
-    if (copy == NULL)
-        return CC_FAIL;
-    size_t where;
-    while (!cc_utf8_valid((const uint8_t *)copy, strlen(copy), &where))
-        copy[where] = '?';
-    cJSON *item = cJSON_CreateString(copy);
-    char *quoted = item != NULL ? cJSON_PrintUnformatted(item) : NULL;
-    if (quoted != NULL)
-        (void)fputs(quoted, f);
-    else
-        cc_error_set(e, "out of memory: a text of %zu bytes", strlen(copy));
-    int status = quoted != NULL ? CC_OK : CC_FAIL;
-    cJSON_free(quoted);
-    cJSON_Delete(item);
-    free(copy);
-    return status;
-}
-
 static int put_codec(FILE *f, const struct cc_profile_codec *c, struct cc_error *e)
 {
     (void)fputs("    {\"scheme\": ", f);
-    if (put_text(f, c->scheme, e) != CC_OK)
+    if (cc_json_put_text(f, c->scheme, e) != CC_OK)
         return CC_FAIL;
     (void)fputs(", \"points\": [\n", f);
     for (size_t i = 0; i < c->points; i++) {
@@ -233,7 +204,7 @@ static int put_profile(FILE *f, const struct cc_profile *p, struct cc_error *e)
     (void)fputs("{\n", f);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == CC_OK; i++) {
         (void)fprintf(f, "  \"%s\": ", texts[i].key);
-        status = put_text(f, texts[i].text, e);
+        status = cc_json_put_text(f, texts[i].text, e);
         (void)fputs(",\n", f);
     }
     (void)fprintf(f, "  \"threads\": %d,\n  \"codecs\": [\n", p->threads);

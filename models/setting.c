@@ -6,9 +6,10 @@
 enum { MOST_WORKERS = 1000000, MOST_SIMULATED = 10000 };
 
 /* Beyond these, sums are no longer numbers or mean nothing. */
-#define LEAST_BPS 1e-3
-#define MOST_BPS  1e18
-#define MOST_S    1e9
+#define LEAST_BPS  1e-3
+#define MOST_BPS   1e18
+#define MOST_S     1e9
+#define MOST_BYTES 1e12
 
 void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out)
 {
@@ -35,6 +36,8 @@ static int check_link(const struct cc_link *l, struct cc_error *e)
         return cc_usage(e, "--latency: a latency is a time from 0 to %g s", MOST_S);
     if (!(l->overhead >= 0) || !(l->message_bytes >= 0))
         return cc_usage(e, "--overhead: headers cannot be negative");
+    if (!(l->burst_bytes >= 0) || l->burst_bytes > MOST_BYTES)
+        return cc_usage(e, "--burst: from 0 to %g bytes", MOST_BYTES);
     return CC_OK;
 }
 
@@ -91,6 +94,10 @@ int cc_setting_check(const struct cc_setting *s, struct cc_error *e)
         return cc_usage(e, "--compute, --update and --sync are times from 0 to %g s", MOST_S);
     if (!(t->forward_share >= 0) || t->forward_share > 1)
         return cc_usage(e, "--forward: the forward pass' share of the compute time, from 0 to 1");
+    if (!(t->hidden_share >= 0) || t->hidden_share > 1)
+        return cc_usage(e, "--hidden: a share of the compute time, from 0 to 1");
+    if (t->hidden_share > 0 && (t->mode != CC_SEQUENTIAL || t->consistency != CC_BULK))
+        return cc_usage(e, "--hidden goes with --mode sequential and --consistency bulk only");
     if (t->depth < 1)
         return cc_usage(e, "--depth: Pipe-SGD's K is at least 1");
     return check_consistency(s, e);

@@ -38,9 +38,15 @@ double cc_pipe_efficiency(double update, double compute, double step)
     return step > 0 ? (update + compute) / step : 1;
 }
 
+double cc_step_beside(double compute, double share, double beside)
+{
+    return (1 - share) * compute + fmax(share * compute, beside);
+}
+
 double cc_step_sequential(const struct cc_timing *t, const struct cc_cost *sum)
 {
-    return cc_pipe_sync(t->update_s, t->compute_s, cc_cost_comm(sum) + cc_cost_codec(sum));
+    double exchange = cc_cost_comm(sum) + cc_cost_codec(sum) - sum->encode_s;
+    return t->update_s + sum->encode_s + cc_step_beside(t->compute_s, t->hidden_share, exchange);
 }
 
 /* Algorithm 1: a worker compresses and decompresses on the thread that computes. */

@@ -39,6 +39,7 @@ struct cc_timing {
     double compute_s;     /* forward and backward pass of one step */
     double update_s;      /* applying the update; Pipe-SGD's l_up */
     double forward_share; /* of compute_s; the rest is the backward pass. 1.0/3 usually */
+    double hidden_share;  /* CC_SEQUENTIAL: of compute_s, that goes on beside the exchange */
     double fuse_bytes;    /* messages gather tensors up to so many pushed bytes; < 0: the default:
                              the whole step (per server), or, overlapped, each tensor by itself */
     double sync_s;        /* of each message; Pipe-SGD's S */
@@ -76,6 +77,9 @@ double cc_pipe_ring(double alpha, double beta, double gamma, double bytes, int w
                     int segments, double sync); /* communication of 5 (one segment) and 6 */
 double cc_pipe_efficiency(double update, double compute, double step); /* 7 */
 
+/* A share of the computation goes on beside something else. */
+double cc_step_beside(double compute, double share, double beside);
+
 /* The time of a step whose messages cost `sum` together. */
 double cc_step_sequential(const struct cc_timing *t, const struct cc_cost *sum);
 double cc_step_pipe(const struct cc_timing *t, const struct cc_cost *sum);
@@ -84,9 +88,11 @@ double cc_step_pipe(const struct cc_timing *t, const struct cc_cost *sum);
  * every server's port in, codec and port out, the worker's port in, its decoder; an exchange
  * without servers (servers = 0) is one stage, the network. `share` holds each tensor's part of the
  * compute time, from the input to the output. The next forward pass waits at a tensor until what
- * comes back for it is decoded. scratch: tensors + 3 * servers doubles. */
+ * comes back for it is decoded. Every port has a token bucket, full when the backward pass begins,
+ * that saves up to burst_s. scratch: tensors + 5 * servers doubles. */
 double cc_step_overlap(const struct cc_timing *t, const struct cc_shipment *ship, size_t count,
-                       const double *share, size_t tensors, int servers, double *scratch);
+                       const double *share, size_t tensors, int servers, double burst_s,
+                       double *scratch);
 
 /* --- stragglers --- */
 

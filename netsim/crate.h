@@ -33,6 +33,8 @@ struct cc_crate_how {
     uint64_t seed;
     int64_t rank; /* whose random numbers: a worker's, of a group its first one's, -1 a server */
     enum cc_direction direction;
+    size_t origin; /* which value of the flat step x[0] and y[0] are below: 0, or more where only a
+                      range of it is at hand */
     bool bare; /* no head: every payload is as long as its bound, or all but the raw ones are empty
                 */
     bool decodes_only; /* no state */
@@ -47,17 +49,32 @@ void cc_crate_free(struct cc_crate *c);
 size_t cc_crate_bound(const struct cc_crate *c);  /* the most bytes, head included */
 size_t cc_crate_values(const struct cc_crate *c); /* of all pieces */
 
-/* x and y are flat steps: the values of all of the job's tensors, of which the crate touches its
- * pieces only. */
+/* x and y are flat steps, from `origin` on: the values of all of the job's tensors, of which the
+ * crate touches its pieces only. */
 
 /* Encodes into out[0, bound); *len bytes, of which *head are not payload. */
 int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *out, size_t *len,
                     size_t *head, struct cc_error *e);
+/* Adds the payloads' bytes, as encoded last, to those of their tensors. */
+void cc_crate_count(const struct cc_crate *c, uint64_t *tensor_bytes);
 /* Any bytes either decode or give an error. */
 int cc_crate_decode(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
                     float *y, struct cc_error *e);
 /* y += scale * decoded. */
 int cc_crate_decode_add(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
                         float scale, float *y, struct cc_error *e);
+
+/* Over an allreduce of floats: in each round everyone encodes, the bytes, which are floats, are
+ * summed over all, and everyone absorbs the sum before the next round (schemes/scheme.h). No heads:
+ * how many bytes there are is the same for all. The crate may be bare or not. */
+
+/* How many rounds; 0: some pieces must be decoded. */
+size_t cc_crate_rounds(const struct cc_crate *c);
+/* Into out[0, bound), aligned to floats; *len may be 0: then there is nothing to sum. */
+int cc_crate_encode_round(struct cc_crate *c, uint64_t step, size_t round, const float *x,
+                          uint8_t *out, size_t *len, struct cc_error *e);
+/* y += the decoded mean of those pieces that this round completes; scale * sum is the mean. */
+int cc_crate_absorb(struct cc_crate *c, uint64_t step, size_t round, const uint8_t *in, size_t len,
+                    float scale, float *y, struct cc_error *e);
 
 #endif

@@ -40,11 +40,17 @@ struct cc_job_message {
 /* One scheme. The messages are in the order in which they leave: the end of the net first. */
 struct cc_job_row {
     char *scheme;         /* canonical */
-    bool sums;            /* payloads are float32 that may be summed as they are */
+    bool sums;            /* an allreduce of floats can carry it: cc_sum_rounds is not 0 */
     size_t period;        /* sends in one step of so many */
     size_t warmup, steps; /* steps that are not counted, and that are; both whole periods */
     struct cc_job_message *message;
     size_t messages;
+};
+
+/* How tc shapes an interface, each way. */
+struct cc_job_shaping {
+    double bw_bps; /* as tc counts frames; 0: it is left as it is */
+    size_t burst_bytes, limit_bytes;
 };
 
 struct cc_job {
@@ -58,8 +64,9 @@ struct cc_job {
     double forward_share; /* of compute_s */
     double hidden_share;  /* sequential: of compute_s, that goes on beside the exchange */
     uint64_t seed;
-    char *device; /* whose byte counters each rank reads; NULL: none */
-    bool nap;     /* more ranks than cores: who waits sleeps in slices instead of polling */
+    char *device;                  /* whose byte counters each rank reads; NULL: none */
+    struct cc_job_shaping shaping; /* of device, on every host while the job runs */
+    bool nap; /* more ranks than cores: who waits sleeps in slices instead of polling */
 
     /* Where gradients come from: a trace's path, or else a distribution. */
     char *trace;
@@ -84,6 +91,8 @@ struct cc_job {
 int cc_job_parse(const char *text, size_t length, struct cc_job *out, struct cc_error *e);
 /* Fills in offset[] from the tensors; cc_job_parse does so itself. */
 int cc_job_lay_out(struct cc_job *job, struct cc_error *e);
+/* The JSON, to be freed. */
+char *cc_job_text(const struct cc_job *job, struct cc_error *e);
 /* Writes it, whole or not at all. */
 int cc_job_write(const struct cc_job *job, const char *path, struct cc_error *e);
 void cc_job_free(struct cc_job *job);

@@ -223,15 +223,22 @@ void cc_lab_close(struct cc_lab *lab)
     free(lab);
 }
 
+static void close_all(const int *fd, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fd[i] != -1)
+            close(fd[i]);
+}
+
 /* The request and the words, the descriptors along with the first byte. */
-static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[2])
+static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[CC_LAB_ENDS])
 {
     struct cc_lab_request r = {.op = CC_LAB_SPAWN};
     for (; argv[r.words] != NULL; r.words++)
         r.bytes += (uint32_t)strlen(argv[r.words]) + 1;
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(2 * sizeof(int))];
+        char room[CMSG_SPACE(CC_LAB_ENDS * sizeof(int))];
     } control = {0};
     struct iovec part = {&r, sizeof r};
     struct msghdr message = {.msg_iov = &part,
@@ -241,8 +248,8 @@ static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[2])
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(2 * sizeof(int));
-    memcpy(CMSG_DATA(head), fds, 2 * sizeof(int));
+    head->cmsg_len = CMSG_LEN(CC_LAB_ENDS * sizeof(int));
+    memcpy(CMSG_DATA(head), fds, CC_LAB_ENDS * sizeof(int));
     ssize_t n;
     do
         n = sendmsg(lab->socket, &message, MSG_NOSIGNAL);
@@ -253,30 +260,25 @@ static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[2])
         (void)cc_lab_send(lab->socket, argv[i], strlen(argv[i]) + 1);
 }
 
-int cc_lab_spawn(struct cc_lab *lab, char *const argv[], struct cc_lab_child *out,
+int cc_lab_spawn(struct cc_lab *lab, char *const argv[], int in, struct cc_lab_child *out,
                  struct cc_error *e)
 {
-    int o[2], r[2];
-    if (pipe2(o, O_CLOEXEC) != 0)
-        return cc_fail(e, "pipe: %s", strerror(errno));
-    if (pipe2(r, O_CLOEXEC) != 0) {
-        int error = errno;
-        close(o[0]);
-        close(o[1]);
-        return cc_fail(e, "pipe: %s", strerror(error));
-    }
-    send_spawn(lab, argv, (const int[2]){o[1], r[1]});
-    close(o[1]);
-    close(r[1]);
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int o[2] = {-1, -1}, r[2] = {-1, -1};
+    int status = CC_OK;
     struct cc_lab_answer a;
-    int status = answer(lab, &a, e);
-    if (status != CC_OK) {
-        close(o[0]);
-        close(r[0]);
-        return status;
+    if (null == -1 || pipe2(o, O_CLOEXEC) != 0 || pipe2(r, O_CLOEXEC) != 0)
+        status = cc_fail(e, "%s cannot be started in the lab: %s", argv[0], strerror(errno));
+    if (status == CC_OK) {
+        send_spawn(lab, argv, (const int[CC_LAB_ENDS]){in != -1 ? in : null, o[1], r[1]});
+        status = answer(lab, &a, e);
     }
-    *out = (struct cc_lab_child){.id = a.id, .out = o[0], .err = r[0]};
-    return CC_OK;
+    close_all((const int[]){null, o[1], r[1]}, 3);
+    if (status == CC_OK)
+        *out = (struct cc_lab_child){.id = a.id, .out = o[0], .err = r[0]};
+    else
+        close_all((const int[]){o[0], r[0]}, 2);
+    return status;
 }
 
 int cc_lab_poll(struct cc_lab *lab, const struct cc_lab_child *child, bool *ended, int *status,

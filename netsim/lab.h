@@ -39,7 +39,8 @@ struct cc_lab_child {
     int id;
     int out, err; /* read ends of its stdout and stderr; the caller closes them */
 };
-int cc_lab_spawn(struct cc_lab *lab, char *const argv[], struct cc_lab_child *out,
+/* `in` becomes its stdin and stays the caller's; -1: /dev/null. */
+int cc_lab_spawn(struct cc_lab *lab, char *const argv[], int in, struct cc_lab_child *out,
                  struct cc_error *e);
 /* Whether it has ended, and then its wait status. */
 int cc_lab_poll(struct cc_lab *lab, const struct cc_lab_child *child, bool *ended, int *status,

@@ -195,18 +195,20 @@ static void reap(struct init *in)
 
 /* In the new process. Its error number goes into the pipe `told`, if it cannot become the program.
  */
-_Noreturn static void become(char *const argv[], const int fds[2], const sigset_t *mask, int told)
+_Noreturn static void become(char *const argv[], const int fds[CC_LAB_ENDS], const sigset_t *mask,
+                             int told)
 {
     (void)setpgid(0, 0);
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
-    if (dup2(fds[0], 1) != -1 && dup2(fds[1], 2) != -1)
+    if (dup2(fds[0], 0) != -1 && dup2(fds[1], 1) != -1 && dup2(fds[2], 2) != -1)
         execvp(argv[0], argv);
     int error = errno;
     (void)!write(told, &error, sizeof error);
     _exit(127);
 }
 
-static int start(struct init *in, char *const argv[], const int fds[2], int *id, struct cc_error *e)
+static int start(struct init *in, char *const argv[], const int fds[CC_LAB_ENDS], int *id,
+                 struct cc_error *e)
 {
     if (cc_grow((void **)&in->child, &in->capacity, in->children + 1, sizeof *in->child, e) !=
         CC_OK)
@@ -233,11 +235,11 @@ static int start(struct init *in, char *const argv[], const int fds[2], int *id,
 /* --- serving --- */
 
 /* The next request, and the descriptors that came with it (else -1). */
-static bool next(int socket, struct cc_lab_request *r, int fds[2])
+static bool next(int socket, struct cc_lab_request *r, int fds[CC_LAB_ENDS])
 {
     union {
         struct cmsghdr head;
-        char room[CMSG_SPACE(2 * sizeof(int))];
+        char room[CMSG_SPACE(CC_LAB_ENDS * sizeof(int))];
     } control;
     struct iovec part = {r, sizeof *r};
     struct msghdr message = {.msg_iov = &part,
@@ -250,16 +252,17 @@ static bool next(int socket, struct cc_lab_request *r, int fds[2])
     while (n == -1 && errno == EINTR);
     if (n <= 0)
         return false;
-    fds[0] = fds[1] = -1;
+    for (int i = 0; i < CC_LAB_ENDS; i++)
+        fds[i] = -1;
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
     if (head != NULL && head->cmsg_type == SCM_RIGHTS &&
-        head->cmsg_len == CMSG_LEN(2 * sizeof(int)))
-        memcpy(fds, CMSG_DATA(head), 2 * sizeof(int));
+        head->cmsg_len == CMSG_LEN(CC_LAB_ENDS * sizeof(int)))
+        memcpy(fds, CMSG_DATA(head), CC_LAB_ENDS * sizeof(int));
     return cc_lab_receive(socket, (char *)r + n, sizeof *r - (size_t)n);
 }
 
-static int spawn(struct init *in, const struct cc_lab_request *r, const int fds[2], int *id,
-                 struct cc_error *e)
+static int spawn(struct init *in, const struct cc_lab_request *r, const int fds[CC_LAB_ENDS],
+                 int *id, struct cc_error *e)
 {
     char *bytes = cc_alloc(r->bytes, e);
     char **argv = cc_alloc(((size_t)r->words + 1) * sizeof *argv, e);
@@ -277,7 +280,7 @@ static int spawn(struct init *in, const struct cc_lab_request *r, const int fds[
     return status;
 }
 
-static void serve(struct init *in, const struct cc_lab_request *r, const int fds[2],
+static void serve(struct init *in, const struct cc_lab_request *r, const int fds[CC_LAB_ENDS],
                   struct cc_lab_answer *a)
 {
     if ((r->op == CC_LAB_POLL || r->op == CC_LAB_KILL) &&
@@ -321,15 +324,13 @@ static void serve_all(struct init *in, int children_end)
         if ((watched[0].revents & (POLLIN | POLLHUP)) == 0)
             continue;
         struct cc_lab_request r;
-        int fds[2];
+        int fds[CC_LAB_ENDS];
         struct cc_lab_answer a = {.status = CC_OK};
         if (!next(in->socket, &r, fds))
             return;
         serve(in, &r, fds, &a);
-        if (fds[0] != -1) {
-            close(fds[0]);
-            close(fds[1]);
-        }
+        for (int i = 0; i < CC_LAB_ENDS && fds[i] != -1; i++)
+            close(fds[i]);
         if (!cc_lab_send(in->socket, &a, sizeof a))
             return;
     }

@@ -13,14 +13,15 @@
 #define CC_LAB_NETNS "/run/netns"
 
 /* Between the caller and init, over a socket: a request, then its words; an answer to each. */
+enum { CC_LAB_ENDS = 3 };
 enum cc_lab_op { CC_LAB_OPEN, CC_LAB_SPAWN, CC_LAB_POLL, CC_LAB_KILL, CC_LAB_TRAFFIC };
 
 struct cc_lab_request {
     enum cc_lab_op op;
     int id;         /* POLL, KILL: of the child */
     int signal;     /* KILL */
-    uint32_t words; /* SPAWN: so many, of so many bytes together, each with its NUL; two descriptors
-                       come with them */
+    uint32_t words; /* SPAWN: so many, of so many bytes together, each with its NUL; what becomes
+                       stdin, stdout and stderr comes with them */
     uint32_t bytes;
 };
 

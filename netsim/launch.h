@@ -31,8 +31,17 @@ struct cc_launch_how {
     void *arg;
 };
 
-/* Writes the job, starts mpirun, hands on its reports, returns when all is over; nothing of it runs
- * any more then. Failures say which rank or host, and what mpirun last said. */
+/* Starts mpirun, which hands the job to rank 0 on its stdin, so that no file is left wherever the
+ * run ends; hands on the reports, and returns when all is over: nothing of it runs any more then.
+ * Failures say which rank or host, and what mpirun last said. */
 int cc_launch(const struct cc_launch_how *how, const struct cc_job *job, struct cc_error *e);
+
+/* Whether a row's bytes went through the interface that was to carry them; cc_launch looks at every
+ * row. */
+int cc_launch_carried(const struct cc_report_row *r, const char *device, struct cc_error *e);
+
+/* The resource manager in whose allocation this program runs ("Slurm", ...), whose hosts mpirun
+ * finds by itself; NULL outside of one. */
+const char *cc_launch_manager(void);
 
 #endif

@@ -60,7 +60,7 @@ static cJSON *value_item(const struct cc_value *v)
     return cJSON_CreateNull();
 }
 
-static cJSON *host_item(void)
+static cJSON *host_item(const struct cc_record *r)
 {
     struct cc_host h;
     cc_host_read(&h);
@@ -68,7 +68,8 @@ static cJSON *host_item(void)
     if (add(o, "cpu", text_item(h.cpu)) && add(o, "cores", cJSON_CreateNumber(h.cores)) &&
         add(o, "isa", text_item(h.isa)) && add(o, "kernel", text_item(h.kernel)) &&
         add(o, "compiler", text_item(h.compiler)) && add(o, "version", text_item(h.version)) &&
-        add(o, "time", text_item(h.time)))
+        add(o, "time", text_item(h.time)) &&
+        (r->mpi[0] == '\0' || add(o, "mpi", text_item(r->mpi))))
         return o;
     cJSON_Delete(o);
     return NULL;
@@ -102,7 +103,7 @@ static bool fill(cJSON *o, const struct cc_record *r)
 {
     return add(o, "schema", cJSON_CreateString("commcomp/1")) &&
            add(o, "command", text_item(r->command)) &&
-           add(o, "argv", texts_item(r->argv, (size_t)r->argc)) && add(o, "host", host_item()) &&
+           add(o, "argv", texts_item(r->argv, (size_t)r->argc)) && add(o, "host", host_item(r)) &&
            add(o, "rows", rows_item(r)) &&
            (r->note_count == 0 ||
             add(o, "notes", texts_item((const char *const *)r->notes, r->note_count))) &&

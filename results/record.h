@@ -44,6 +44,7 @@ struct cc_record {
     size_t row_count, row_capacity;
     bool partial;    /* interrupted: what was measured until then */
     char error[512]; /* what went wrong, or empty */
+    char mpi[128];   /* the MPI library of the run, for JSON's "host", or empty */
     char **notes;    /* lines under the table (the reading aid); also JSON's "notes" */
     size_t note_count, note_capacity;
 };

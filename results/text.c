@@ -7,44 +7,6 @@
 #include "core/json.h"
 #include "core/memory.h"
 
-static bool reads_back(double v, int digits, char out[CC_NUMBER_CAP])
-{
-    (void)snprintf(out, CC_NUMBER_CAP, "%.*g", digits, v);
-    return strtod(out, NULL) == v;
-}
-
-/* If some number of digits is enough, more are, by halving: except at powers of two, below which
- * doubles are closer together than above. Most results of arithmetic need 16 or 17. */
-static int least_digits(double v, char out[CC_NUMBER_CAP])
-{
-    int exponent, low = 1, high = 15;
-    if (fabs(frexp(v, &exponent)) == 0.5)
-        return low;
-    if (!reads_back(v, high, out))
-        return high + 1;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        if (reads_back(v, middle, out))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-void cc_number_print(double v, char out[CC_NUMBER_CAP])
-{
-    if (v == 0) {
-        (void)snprintf(out, CC_NUMBER_CAP, signbit(v) ? "-0.0" : "0");
-    } else if (v == floor(v) && fabs(v) <= 0x1p53) {
-        (void)snprintf(out, CC_NUMBER_CAP, "%.0f", v);
-    } else {
-        int digits = least_digits(v, out);
-        while (!reads_back(v, digits, out) && digits < 17)
-            digits++;
-    }
-}
-
 /* The bytes of the UTF-8 character at s, 0 if there is none. */
 static size_t utf8_length(const char *s)
 {

@@ -5,13 +5,8 @@
 #include <stdio.h>
 
 #include "core/error.h"
+#include "core/json.h"
 #include "results/record.h"
-
-#define CC_NUMBER_CAP 32
-
-/* The shortest decimal that reads back as the same double; whole numbers up to 2^53 in full, minus
- * zero as -0.0 (a reader would take -0 for the integer). v is finite. The same in CSV and JSON. */
-void cc_number_print(double v, char out[CC_NUMBER_CAP]);
 
 /* The value as people read it: scaled and formatted as its column says; "-" for null, yes or no.
  * A text's control characters are escaped, so that a name cannot break a line or reach the

@@ -173,6 +173,47 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
     return cc_decode_add(&inner, ctx, in, len, scale, y, e);
 }
 
+/* --- rounds: those of the inner scheme, about the sum, which stays until the last of them --- */
+
+static size_t rounds(const void *params)
+{
+    const struct params *p = params;
+    return cc_sum_rounds(p->inner->scheme, p->inner->params);
+}
+
+static size_t round_bytes(const void *params, const struct cc_shape *shape, size_t round)
+{
+    struct cc_codec c = {.params = params, .shape = *shape};
+    struct cc_codec inner = inner_codec(&c);
+    return cc_round_bytes(&inner, round);
+}
+
+static int encode_round(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
+                        const float *x, uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    float *sum = c->state;
+    int status = CC_OK;
+    if (round == 0)
+        status = cc_accumulate_all(ctx, x, sum, c->shape.n, c->threads, e);
+    *len = 0;
+    if (status != CC_OK || silent(c, ctx))
+        return status;
+    struct cc_codec inner = inner_codec(c);
+    status = cc_encode_round(&inner, ctx, round, sum, out, cap, len, e);
+    if (round + 1 == rounds(c->params))
+        clear(sum, c->shape.n, c->threads);
+    return status;
+}
+
+static int absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
+                  const uint8_t *in, size_t len, float scale, float *y, struct cc_error *e)
+{
+    if (silent(c, ctx))
+        return len > 0 ? refuse_unexpected(ctx, len, e) : CC_OK;
+    struct cc_codec inner = inner_codec(c);
+    return cc_absorb(&inner, ctx, round, in, len, scale, y, e);
+}
+
 const struct cc_scheme cc_scheme_local = {
     .id = "local",
     .title = "several local steps, then another scheme",
@@ -191,4 +232,8 @@ const struct cc_scheme cc_scheme_local = {
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,
+    .rounds = rounds,
+    .round_bytes = round_bytes,
+    .encode_round = encode_round,
+    .absorb = absorb,
 };

@@ -59,15 +59,28 @@ static size_t padded(size_t count, size_t element_bytes)
     return (count * element_bytes + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
 }
 
-/* The state: the transposed Q of the step before, then the residual. */
+/* The state: the transposed Q of the step before, then P from one round to the next, then the
+ * residual. */
 static float *state_q(const struct cc_codec *c)
 {
     return c->state;
 }
 
-static float *state_residual(const struct cc_codec *c, const struct plan *m)
+static float *state_p(const struct cc_codec *c, const struct plan *m)
 {
     return (float *)(void *)((char *)c->state + padded(m->r * m->cols, sizeof(float)));
+}
+
+static size_t factors_bytes(const struct plan *m)
+{
+    return padded(m->r * m->cols, sizeof(float)) + padded(m->r * m->rows, sizeof(float));
+}
+
+/* NULL without error feedback. */
+static float *state_residual(const struct cc_codec *c, const struct plan *m)
+{
+    const struct params *p = c->params;
+    return p->ef ? (float *)(void *)((char *)c->state + factors_bytes(m)) : NULL;
 }
 
 static size_t state_bytes(const void *params, const struct cc_shape *shape)
@@ -76,7 +89,7 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     struct plan m = make_plan(params, shape);
     if (m.r == 0)
         return 0;
-    return padded(m.r * m.cols, sizeof(float)) + (p->ef ? m.n * sizeof(float) : 0);
+    return factors_bytes(&m) + (p->ef ? m.n * sizeof(float) : 0);
 }
 
 /* Scratch memory. The decoder needs p, and q as floats in the place of q. */
@@ -128,6 +141,21 @@ static void draw_zero_columns(float *q, const struct plan *m)
             uint64_t i = (uint64_t)j * m->r + k;
             column[j] = 2 * cc_unit(cc_random(cc_key(&id, i), (uint32_t)i)) - 1;
         }
+    }
+}
+
+/* Takes Q into the scratch memory. Each column is multiplied by a power of two, so that its largest
+ * value lies between 1 and 2: that drops out when P is made orthonormal, and M Q is then a float
+ * where M is. */
+static void load_q(const float *q, const struct plan *m, double *out)
+{
+    for (size_t k = 0; k < m->r; k++) {
+        const float *column = q + k * m->cols;
+        int exponent;
+        (void)frexp((double)cc_bits_f32(k_reduce()->absmax(column, m->cols)), &exponent);
+        double factor = ldexp(1, 1 - exponent);
+        for (size_t j = 0; j < m->cols; j++)
+            out[k * m->cols + j] = (double)column[j] * factor;
     }
 }
 
@@ -218,31 +246,42 @@ static void back_part(void *arg, int part)
                       cc_part_begin(m->cols, w->parts, part + 1, COLUMNS), w->p, m->r, w->sums);
 }
 
-/* The new Q. Values so large that a product might overflow are refused. */
+static int refuse_large(const struct cc_context *ctx, const char *what, size_t i,
+                        struct cc_error *e)
+{
+    return cc_fail(e,
+                   "tensor '%s', step %llu: the values of %s %zu are too large for powersgd; scale "
+                   "the tensor down, or send it with fp32",
+                   ctx->name != NULL ? ctx->name : "?", (unsigned long long)ctx->step, what, i);
+}
+
+/* Beyond this in Q a product with P might overflow. */
+static double most_in_q(const struct plan *m)
+{
+    return (double)FLT_MAX / (2.0 * (double)m->r);
+}
+
+/* The new Q. */
 static int project_back(const struct cc_codec *c, const struct cc_context *ctx, const float *matrix,
-                        const struct plan *m, const struct work *w, float *q, struct cc_error *e)
+                        const struct plan *m, const struct work *w, const float *p, float *q,
+                        struct cc_error *e)
 {
     memset(w->q, 0, m->r * m->cols * sizeof(double));
     struct share s = {
-        .m = m, .x = matrix, .p = w->p, .sums = w->q, .parts = share_parts(m, c->threads)};
+        .m = m, .x = matrix, .p = p, .sums = w->q, .parts = share_parts(m, c->threads)};
     cc_parallel(s.parts, back_part, &s);
-    double most = (double)FLT_MAX / (2.0 * (double)m->r);
+    double most = most_in_q(m);
     for (size_t j = 0; j < m->r * m->cols; j++) {
+        size_t column = j % m->cols; // NOLINT(clang-analyzer-core.DivideZero)
         if (!(fabs(w->q[j]) <= most))
-            return cc_fail(e,
-                           "tensor '%s', step %llu: the values of column %zu are too large for "
-                           "powersgd; scale the tensor down, or send it with fp32",
-                           ctx->name != NULL ? ctx->name : "?", (unsigned long long)ctx->step,
-                           j % m->cols); // NOLINT(clang-analyzer-core.DivideZero)
+            return refuse_large(ctx, "column", column, e);
         q[j] = (float)w->q[j];
     }
     return CC_OK;
 }
 
-static void write_factors(const struct plan *m, const float *p, const float *q, uint8_t *out)
+static void write_q(const struct plan *m, const float *q, uint8_t *out)
 {
-    memcpy(out, p, m->rows * m->r * sizeof(float));
-    out += m->rows * m->r * sizeof(float);
     for (size_t j = 0; j < m->cols; j++)
         for (size_t k = 0; k < m->r; k++)
             cc_put_f32(out + 4 * (j * m->r + k), q[k * m->cols + j]);
@@ -276,27 +315,41 @@ static uint32_t product(const struct cc_codec *c, const struct plan *m, const fl
     return most;
 }
 
+/* M Q, with the Q of the step before. */
+static int make_columns(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                        const struct plan *m, const struct work *w, struct cc_error *e)
+{
+    draw_zero_columns(state_q(c), m);
+    load_q(state_q(c), m, w->q);
+    return project(c, ctx, x, state_residual(c, m), m, w, e);
+}
+
+/* The residual, which is M, without P Q. */
+static int subtract_product(const struct cc_codec *c, const struct cc_context *ctx,
+                            const struct plan *m, const float *p, struct cc_error *e)
+{
+    float *residual = state_residual(c, m);
+    if (residual != NULL &&
+        !cc_finite_bits(product(c, m, p, state_q(c), CC_LOWRANK_SUBTRACT, 1.0f, residual)))
+        return cc_refuse(ctx, residual, NULL, m->n, e);
+    return CC_OK;
+}
+
 static int encode_matrix(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                          const struct plan *m, uint8_t *out, struct cc_error *e)
 {
-    const struct params *params = c->params;
     struct work w = work_of(c, m);
-    float *q = state_q(c), *residual = params->ef ? state_residual(c, m) : NULL;
-    draw_zero_columns(q, m);
-    for (size_t j = 0; j < m->r * m->cols; j++)
-        w.q[j] = (double)q[j];
-    int status = project(c, ctx, x, residual, m, &w, e);
+    const float *residual = state_residual(c, m);
+    int status = make_columns(c, ctx, x, m, &w, e);
     if (status != CC_OK)
         return status;
     orthonormalize(m, &w);
-    status = project_back(c, ctx, residual != NULL ? residual : x, m, &w, q, e);
+    status = project_back(c, ctx, residual != NULL ? residual : x, m, &w, w.p, state_q(c), e);
     if (status != CC_OK)
         return status;
-    write_factors(m, w.p, q, out);
-    if (residual != NULL &&
-        !cc_finite_bits(product(c, m, w.p, q, CC_LOWRANK_SUBTRACT, 1.0f, residual)))
-        return cc_refuse(ctx, residual, NULL, m->n, e);
-    return CC_OK;
+    memcpy(out, w.p, m->rows * m->r * sizeof(float));
+    write_q(m, state_q(c), out + m->rows * m->r * sizeof(float));
+    return subtract_product(c, ctx, m, w.p, e);
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
@@ -347,6 +400,115 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
     return CC_OK;
 }
 
+/* --- rounds, algorithm 1: the mean of everyone's M Q, then of everyone's transpose(M) P --- */
+
+static size_t rounds(const void *params)
+{
+    (void)params;
+    return 2;
+}
+
+static size_t round_bytes(const void *params, const struct cc_shape *shape, size_t round)
+{
+    struct plan m = make_plan(params, shape);
+    if (m.r == 0)
+        return round == 0 ? cc_scheme_fp32.bound(NULL, shape) : 0;
+    return m.r * (round == 0 ? m.rows : m.cols) * sizeof(float);
+}
+
+static int encode_p(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                    const struct plan *m, uint8_t *out, struct cc_error *e)
+{
+    struct work w = work_of(c, m);
+    if (make_columns(c, ctx, x, m, &w, e) != CC_OK)
+        return CC_FAIL;
+    for (size_t i = 0; i < m->rows; i++)
+        for (size_t k = 0; k < m->r; k++) {
+            double value = w.columns[k * m->rows + i];
+            if (!(fabs(value) <= (double)FLT_MAX))
+                return refuse_large(ctx, "row", i, e);
+            cc_put_f32(out + 4 * (i * m->r + k), (float)value);
+        }
+    return CC_OK;
+}
+
+static int encode_q(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                    const struct plan *m, uint8_t *out, struct cc_error *e)
+{
+    struct work w = work_of(c, m);
+    const float *residual = state_residual(c, m);
+    int status =
+        project_back(c, ctx, residual != NULL ? residual : x, m, &w, state_p(c, m), state_q(c), e);
+    if (status == CC_OK)
+        write_q(m, state_q(c), out);
+    return status;
+}
+
+static int encode_round(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
+                        const float *x, uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    struct plan m = make_plan(c->params, &c->shape);
+    *len = round_bytes(c->params, &c->shape, round);
+    if (m.r == 0)
+        return round == 0 ? cc_scheme_fp32.encode(c, ctx, x, out, cap, len, e) : CC_OK;
+    return round == 0 ? encode_p(c, ctx, x, &m, out, e) : encode_q(c, ctx, x, &m, out, e);
+}
+
+static int refuse_sum(const uint8_t *in, const uint8_t *at, struct cc_error *e)
+{
+    return cc_bad_payload((size_t)(at - in), e,
+                          "the workers' sum is %g, too large for powersgd; scale the tensor down, "
+                          "or send it with fp32",
+                          (double)cc_get_f32(at));
+}
+
+/* A sum does as well as the mean: its scale drops out. */
+static int absorb_p(const struct cc_codec *c, const struct plan *m, const uint8_t *in,
+                    struct cc_error *e)
+{
+    struct work w = work_of(c, m);
+    const uint8_t *at = in;
+    for (size_t i = 0; i < m->rows; i++)
+        for (size_t k = 0; k < m->r; k++, at += sizeof(float)) {
+            float value = cc_get_f32(at);
+            if (!cc_finite(value))
+                return refuse_sum(in, at, e);
+            w.columns[k * m->rows + i] = (double)value;
+        }
+    orthonormalize(m, &w);
+    memcpy(state_p(c, m), w.p, m->rows * m->r * sizeof(float));
+    return CC_OK;
+}
+
+static int absorb_q(const struct cc_codec *c, const struct cc_context *ctx, const struct plan *m,
+                    const uint8_t *in, float scale, float *y, struct cc_error *e)
+{
+    float *q = state_q(c);
+    const uint8_t *at = in;
+    double most = most_in_q(m);
+    for (size_t j = 0; j < m->cols; j++)
+        for (size_t k = 0; k < m->r; k++, at += sizeof(float)) {
+            double value = (double)scale * (double)cc_get_f32(at);
+            if (!(fabs(value) <= most))
+                return refuse_sum(in, at, e);
+            q[k * m->cols + j] = (float)value;
+        }
+    (void)product(c, m, state_p(c, m), q, CC_LOWRANK_ADD, 1.0f, y);
+    return subtract_product(c, ctx, m, state_p(c, m), e);
+}
+
+static int absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
+                  const uint8_t *in, size_t len, float scale, float *y, struct cc_error *e)
+{
+    struct plan m = make_plan(c->params, &c->shape);
+    size_t want = round_bytes(c->params, &c->shape, round);
+    if (len != want)
+        return cc_bad_length(len, want, e);
+    if (m.r == 0)
+        return round == 0 ? cc_scheme_fp32.decode_add(c, ctx, in, len, scale, y, e) : CC_OK;
+    return round == 0 ? absorb_p(c, &m, in, e) : absorb_q(c, ctx, &m, in, scale, y, e);
+}
+
 const struct cc_scheme cc_scheme_powersgd = {
     .id = "powersgd",
     .title = "low-rank factors of a matrix",
@@ -362,4 +524,8 @@ const struct cc_scheme cc_scheme_powersgd = {
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,
+    .rounds = rounds,
+    .round_bytes = round_bytes,
+    .encode_round = encode_round,
+    .absorb = absorb,
 };

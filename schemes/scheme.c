@@ -47,6 +47,21 @@ size_t cc_period(const struct cc_scheme *s, const void *params)
     return s->period == NULL ? 1 : s->period(params);
 }
 
+size_t cc_sum_rounds(const struct cc_scheme *s, const void *params)
+{
+    if (s->rounds != NULL)
+        return s->rounds(params);
+    return s->kind == CC_SUM_F32 ? 1 : 0;
+}
+
+size_t cc_round_bytes(const struct cc_codec *c, size_t round)
+{
+    if (c->shape.n == 0 || round >= cc_sum_rounds(c->scheme, c->params))
+        return 0;
+    return c->scheme->rounds == NULL ? cc_bound(c)
+                                     : c->scheme->round_bytes(c->params, &c->shape, round);
+}
+
 void cc_codec_reset(const struct cc_codec *c)
 {
     size_t bytes = cc_state_bytes(c);
@@ -56,6 +71,14 @@ void cc_codec_reset(const struct cc_codec *c)
         c->scheme->init(c);
 }
 
+static int check_room(const struct cc_codec *c, size_t cap, size_t bound, struct cc_error *e)
+{
+    if (cap < bound)
+        return cc_fail(e, "%s: the output has room for %zu bytes; up to %zu may be needed",
+                       c->scheme->id, cap, bound);
+    return CC_OK;
+}
+
 int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x, uint8_t *out,
               size_t cap, size_t *len, struct cc_error *e)
 {
@@ -63,10 +86,8 @@ int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const floa
         *len = 0;
         return CC_OK;
     }
-    size_t bound = cc_bound(c);
-    if (cap < bound)
-        return cc_fail(e, "%s: the output has room for %zu bytes; up to %zu may be needed",
-                       c->scheme->id, cap, bound);
+    if (check_room(c, cap, cc_bound(c), e) != CC_OK)
+        return CC_FAIL;
     return c->scheme->encode(c, ctx, x, out, cap, len, e);
 }
 
@@ -84,6 +105,45 @@ int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const 
     if (c->shape.n == 0)
         return len == 0 ? CC_OK : cc_bad_length(len, 0, e);
     return c->scheme->decode_add(c, ctx, in, len, scale, y, e);
+}
+
+/* Whether there is anything to do in this round; CC_FAIL where there are none at all. */
+static int check_round(const struct cc_codec *c, size_t round, bool *any, struct cc_error *e)
+{
+    size_t rounds = cc_sum_rounds(c->scheme, c->params);
+    *any = round < rounds && c->shape.n > 0;
+    return rounds > 0 ? CC_OK
+                      : cc_fail(e, "%s: its payloads cannot be summed, but must be decoded",
+                                c->scheme->id);
+}
+
+int cc_encode_round(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
+                    const float *x, uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
+{
+    bool any;
+    if (check_round(c, round, &any, e) != CC_OK)
+        return CC_FAIL;
+    if (c->scheme->rounds == NULL && any)
+        return cc_encode(c, ctx, x, out, cap, len, e);
+    *len = 0;
+    if (!any)
+        return CC_OK;
+    if (check_room(c, cap, cc_round_bytes(c, round), e) != CC_OK)
+        return CC_FAIL;
+    return c->scheme->encode_round(c, ctx, round, x, out, cap, len, e);
+}
+
+int cc_absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
+              const uint8_t *in, size_t len, float scale, float *y, struct cc_error *e)
+{
+    bool any;
+    if (check_round(c, round, &any, e) != CC_OK)
+        return CC_FAIL;
+    if (!any)
+        return len == 0 ? CC_OK : cc_bad_length(len, 0, e);
+    if (c->scheme->rounds == NULL)
+        return cc_decode_add(c, ctx, in, len, scale, y, e);
+    return c->scheme->absorb(c, ctx, round, in, len, scale, y, e);
 }
 
 struct cc_key cc_context_key(const struct cc_context *ctx, uint64_t index, uint64_t stream)

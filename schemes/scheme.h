@@ -121,6 +121,26 @@ struct cc_scheme {
      * payload did not send may be left out: y + 0 is y, but for the sign of a zero. */
     int (*decode_add)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e);
+
+    /* Rounds: what workers do who share an allreduce of floats, where a scheme can use sums, but
+     * not of its payloads as they are. In each round everyone encodes floats, which are summed
+     * element by element, and absorbs the sum before the next round begins. NULL for schemes that
+     * cannot, and for those of CC_SUM_F32: their payload is the only round (cc_sum_rounds). */
+    size_t (*rounds)(const void *params); /* how many, 0: none after all; wrappers ask inside */
+    /* The bytes of a round, a multiple of 4, at most bound; may be 0. A step in which nothing is
+     * sent has 0 bytes in all rounds (see period). */
+    size_t (*round_bytes)(const void *params, const struct cc_shape *shape, size_t round);
+    /* As encode, with round_bytes in the place of bound, for the rounds in order. x is the same in
+     * all rounds of a step. What the next call needs is kept in the state. */
+    int (*encode_round)(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
+                        const float *x, uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
+    /* Takes in the sum of what everyone encoded in this round; scale * sum is their mean. In the
+     * last round that has any bytes, y += the mean that is decoded, and the residual becomes what
+     * this worker did not get across. The same bits in give the same state, but for the residual,
+     * and the same mean on every worker. Any bytes are either absorbed or give an error that names
+     * the offset; state and y are then unspecified. */
+    int (*absorb)(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
+                  const uint8_t *in, size_t len, float scale, float *y, struct cc_error *e);
 };
 
 /* The catalogue, in its order; ends with NULL. */
@@ -135,6 +155,11 @@ size_t cc_scratch_bytes(const struct cc_codec *c);
 size_t cc_bound(const struct cc_codec *c);
 size_t cc_period(const struct cc_scheme *s, const void *params);
 
+/* How many sums of floats one step takes over an allreduce; 0: its payloads must be decoded. */
+size_t cc_sum_rounds(const struct cc_scheme *s, const void *params);
+/* 0 in rounds that the scheme does not have. */
+size_t cc_round_bytes(const struct cc_codec *c, size_t round);
+
 /* Sets the state to its beginning. */
 void cc_codec_reset(const struct cc_codec *c);
 
@@ -147,6 +172,13 @@ int cc_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint
               float *y, struct cc_error *e);
 int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float scale, float *y, struct cc_error *e);
+
+/* The same for rounds. Rounds beyond the scheme's own are empty, so that codecs of several schemes
+ * go through the same number of them; a scheme without any is an error. */
+int cc_encode_round(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
+                    const float *x, uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
+int cc_absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
+              const uint8_t *in, size_t len, float scale, float *y, struct cc_error *e);
 
 /* --- for the schemes' own use --- */
 

@@ -71,8 +71,9 @@ def good_documents():
                  speedup=None)
     run = dict(model, step_s_sd=0.1, step_s_model=1, model_error=-0.1, wire_bytes=100,
                oversubscribed=True)
+    measured = dict(run, step_s_forecast=1.2, wire_bytes_model=99.5, steps=3)
     rows = {"bench": bench, "encode": sizes, "decode": sizes, "model": model, "sim": run,
-            "run": run, "train": dict(model, step=0, time_s=0.1, loss=-1.5, accuracy=0.9),
+            "run": measured, "train": dict(model, step=0, time_s=0.1, loss=-1.5, accuracy=0.9),
             "schemes": {"scheme": "local", "default": "fp32", "min": None},
             "trace info": {"tensor": "conv1", "values": 27},
             "paper": {"speedup_paper": 3.1, "error": -0.02},

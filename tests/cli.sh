@@ -601,10 +601,11 @@ json '"missing.npy" in d["error"]'
 t 1 trace info missing --format json
 json '"missing" in d["error"]'
 
-# --- plot, model, advise ---
+# --- plot, model, advise, run ---
 . "$tests/cli_plot.sh"
 . "$tests/cli_model.sh"
 . "$tests/cli_advise.sh"
+. "$tests/cli_run.sh"
 
 # --- the commands of the README, on a trace made here ---
 q 0 trace synth captured --values 5k --steps 4 --ranks 2 --pulls
@@ -615,6 +616,7 @@ while read -r line; do
     case $line in
         bench*) line="$line -q --samples 1" ;;
         model* | advise*) line="$line --profile profile.json" ;;
+        run*) line="$line --profile profile.json --dry-run" ;; # they need a lab, and minutes
     esac
     t 0 $line
 done <readme

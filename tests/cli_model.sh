@@ -95,6 +95,29 @@ json 'd["rows"][0]["hop_codec_s"] > 0'
 q 0 $m --scheme int8 --exchange ring --via allgather --format json
 json 'd["rows"][0]["hop_codec_s"] == 0'
 
+# Token buckets: a million bytes at one a microsecond; the server's port needs 4 s each way, less
+# the bucket's 0.5 s.
+q 0 $m --values 1M --bw 8mbps --latency 0 --overhead none --workers 4 --burst 500k --scheme int8 --format json
+json 'abs(d["rows"][0]["comm_s"] - 2 * 3.5) < 1e-9 and d["rows"][0]["burst_bytes"] == 500000'
+json 'd["rows"][0]["wire_bytes"] == 4e6'
+t 2 $m --burst 5x
+err "--burst: '5x' is not"
+# Half of the computation beside the exchange, which takes 8.014 s.
+q 0 $m --values 1M --bw 8mbps --latency 0 --overhead none --workers 4 --compute 2s --hidden 0.5 --scheme int8 --format json
+json 'abs(d["rows"][0]["step_s"] - (1 + 0.001 + 8.015)) < 1e-9 and d["rows"][0]["compute_s"] == 2'
+t 2 $m --hidden 2
+err '--hidden: a share of the compute time, from 0 to 1'
+t 2 $m --hidden 0.5 --mode overlap
+err '--hidden goes with --mode sequential'
+# A share that travels as fp32: 36,864 values and smaller ones up to 5% of 1,727,962.
+q 0 $m --raw-share 0.05 --scheme int8 --format json
+json '0.0499 < d["rows"][0]["raw_share"] <= 0.05 and d["rows"][0]["min_size"] == 0'
+json 'abs(d["rows"][0]["bits_push"] - (8 + 24 * d["rows"][0]["raw_share"])) < 1e-9'
+q 0 $m --raw-share 1 --scheme int8 --format json
+json 'd["rows"][0]["bits_push"] == 32 and d["rows"][0]["speedup"] == 1'
+t 2 $m --raw-share 1.5
+err '--raw-share: a share of the values, from 0 to 1'
+
 # Pulls of their own size.
 sed 's/"bits_per_value": 8,/"bits_per_value": 2,/' profile.json >pull.json
 q 0 $m --pull-profile pull.json --scheme int8 --format json
@@ -190,6 +213,13 @@ q 0 $m --calibration link.json --scheme int8 --format json
 json 'd["rows"][0]["bw_bps"] == 95.6e6 and d["rows"][0]["link"] == "lab" and d["rows"][0]["overhead"] == 0'
 t 2 $m --calibration link.json --bw 1gbps
 err '--bw and --calibration exclude each other'
+link ',"bw_bps":8e6,"latency_s":0,"burst_bytes":500000,"reduce_byte_s":1e-8'
+q 0 $m --calibration link.json --values 1M --workers 4 --scheme int8,fp32 --format json
+json 'abs(d["rows"][0]["comm_s"] - 2 * 3.5) < 1e-9 and d["rows"][0]["burst_bytes"] == 500000'
+q 0 $m --calibration link.json --burst 0 --values 1M --workers 4 --scheme int8 --format json
+json 'abs(d["rows"][0]["comm_s"] - 2 * 4) < 1e-9'
+q 0 $m --calibration link.json --values 1M --workers 4 --exchange ring --scheme fp32 --format json
+json 'abs(d["rows"][0]["reduce_s"] - 0.75 * 4e6 * 1e-8) < 1e-12'
 link ',"latency_s":0'
 t 1 $m --calibration link.json
 err '--calibration: link.json: "bw_bps" must be there and above 0'

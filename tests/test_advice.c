@@ -30,8 +30,8 @@ static struct rig rig_open(double bits, double encode_ns, double decode_ns, doub
     struct cc_coder raw = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
     struct cc_coder coder =
         cc_coder_given("x", CC_REDUCE_DECODED, bits, encode_ns, decode_ns, add_ns);
-    assert_int_equal(cc_parcels_make(r.net, &raw, &raw, 0, &r.raw, &e), CC_OK);
-    assert_int_equal(cc_parcels_make(r.net, &coder, &raw, 0, &r.coded, &e), CC_OK);
+    assert_int_equal(cc_parcels_make(r.net, &raw, &raw, NULL, &r.raw, &e), CC_OK);
+    assert_int_equal(cc_parcels_make(r.net, &coder, &raw, NULL, &r.coded, &e), CC_OK);
     return r;
 }
 

@@ -236,6 +236,81 @@ static void library_and_alone(void **state)
         }
 }
 
+/* --- token buckets --- */
+
+/* A port that sends `bytes` in each of so many goes, each after a pause, in slices of time: its
+ * bucket gains rate x slice and holds at most `burst`. */
+static double dripped(double burst, int goes, double bytes, double pause, double rate)
+{
+    double slice = 1e-7, tokens = burst, now = 0;
+    for (int i = 0; i < goes; i++) {
+        double left = bytes;
+        for (double t = 0; t < pause; t += slice, now += slice)
+            tokens = fmin(burst, tokens + rate * slice);
+        for (;;) {
+            double sent = fmin(left, tokens);
+            left -= sent;
+            tokens -= sent;
+            if (left <= 0)
+                break;
+            tokens = fmin(burst, tokens + rate * slice);
+            now += slice;
+        }
+    }
+    return now;
+}
+
+/* Rounds of a ring and of an allgather, larger and smaller than the bucket and than what a pause
+ * brings. */
+static void buckets(void **state)
+{
+    (void)state;
+    static const double bursts[] = {300, 5000, 15000, 40000, 200000};
+    static const double latencies[] = {2e-6, 30e-6, 300e-6};
+    for (size_t i = 0; i < sizeof bursts / sizeof bursts[0]; i++)
+        for (size_t k = 0; k < sizeof latencies / sizeof latencies[0]; k++)
+            for (int p = 2; p <= 8; p += 3) {
+                struct cc_link shaped = {
+                    .bw_bps = 1e9, .latency_s = latencies[k], .burst_bytes = bursts[i]};
+                struct cc_cluster cluster = {.workers = p, .servers = 1};
+                struct cc_cost c;
+                cc_exchange_cost(CC_RING, &message, CC_REDUCE_SUM, &cluster, &shaped, 1, 1, &c);
+                cc_cost_shaped(CC_RING, &c, &shaped, &c);
+                double witness =
+                    dripped(bursts[i], 2 * (p - 1), message.push_bytes / p, latencies[k], 1e9 / 8);
+                assert_true(fabs(cc_cost_comm(&c) - witness) < 40e-7);
+            }
+}
+
+/* One worker's 1e5 bytes, three workers' 3e5 at the server, 0.8 and 2.4 ms; a bucket of 1e4 bytes
+ * is 0.08 ms. A message: once each way. Two: each way's ports are idle while the other's are busy.
+ */
+static void buckets_of_servers(void **state)
+{
+    (void)state;
+    struct cc_link shaped = {.bw_bps = 1e9, .burst_bytes = 1e4};
+    struct cc_cluster cluster = {.workers = 3, .servers = 1};
+    struct cc_cost c, once, twice;
+    cc_exchange_cost(CC_PS, &message, CC_REDUCE_SUM, &cluster, &shaped, 1, 1, &c);
+    cc_cost_shaped(CC_PS, &c, &shaped, &once);
+    close_to(once.push_worker_s, 0.72e-3, 1e-12, "a worker's port", 3);
+    close_to(once.push_transfer_s, 2.32e-3, 1e-12, "the server's port", 3);
+    close_to(once.pull_transfer_s, 2.32e-3, 1e-12, "and back", 3);
+    twice = c;
+    cc_cost_add(&twice, &c, 1);
+    cc_cost_shaped(CC_PS, &twice, &shaped, &twice);
+    close_to(twice.push_transfer_s, 2 * 2.32e-3, 1e-12, "two messages", 3);
+    close_to(cc_cost_port(CC_PS, &c), 2.4e-3, 1e-12, "the port", 3);
+    /* All of it fits. */
+    shaped.burst_bytes = 4e5;
+    cc_cost_shaped(CC_PS, &c, &shaped, &once);
+    assert_true(once.push_transfer_s == 0 && once.pull_server_s == 0);
+    /* Nothing is sent. */
+    const struct cc_cost nothing = {.encode_s = 3};
+    cc_cost_shaped(CC_RING, &nothing, &shaped, &once);
+    assert_memory_equal(&once, &nothing, sizeof once);
+}
+
 /* --- index sets --- */
 
 /* Which workers have which index: a bit each. */
@@ -427,6 +502,7 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(buckets),         cmocka_unit_test(buckets_of_servers),
         cmocka_unit_test(dense),           cmocka_unit_test(as_printed),
         cmocka_unit_test(allgather),       cmocka_unit_test(servers),
         cmocka_unit_test(unequal_servers), cmocka_unit_test(library_and_alone),

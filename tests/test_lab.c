@@ -133,7 +133,7 @@ static struct cc_lab_child start(struct cc_lab *lab, const char *const *argv)
 {
     struct cc_error e = {""};
     struct cc_lab_child child;
-    int status = cc_lab_spawn(lab, (char *const *)argv, &child, &e);
+    int status = cc_lab_spawn(lab, (char *const *)argv, -1, &child, &e);
     if (status != CC_OK)
         fail_msg("%s", e.text);
     return child;
@@ -272,7 +272,7 @@ static void test_programs(void **state)
     assert_string_equal(o->err, "err\n");
     assert_true(WIFEXITED(o->status) && WEXITSTATUS(o->status) == 3);
     struct cc_lab_child child;
-    assert_int_equal(cc_lab_spawn(lab, (char *const *)WORDS("/no/such/program"), &child, &e),
+    assert_int_equal(cc_lab_spawn(lab, (char *const *)WORDS("/no/such/program"), -1, &child, &e),
                      CC_FAIL);
     assert_string_equal(e.text, "/no/such/program: No such file or directory");
     child.id = 99;

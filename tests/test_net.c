@@ -264,6 +264,32 @@ static void several_files(void **state)
                  "the index does not say that \"c\" is in it");
 }
 
+static void of_tensors(void **state)
+{
+    (void)state;
+    struct cc_error e;
+    struct cc_net *net;
+    size_t dim[] = {3, 10};
+    struct cc_tensor_info list[2] = {{.name = "a", .shape = cc_shape_flat(10)}, {.name = "b"}};
+    assert_int_equal(cc_shape_make(dim, 2, &list[1].shape, &e), CC_OK);
+    assert_int_equal(cc_net_of("mine", list, 2, &net, &e), CC_OK);
+    assert_string_equal(net->name, "mine");
+    assert_true(net->count == 2 && net->values == 40 && net->largest == 30 && net->compute_s == 0);
+    assert_true(net->share[0] == 0.25 && net->share[1] == 0.75);
+    assert_ptr_not_equal(net->tensors[0].name, list[0].name);
+    assert_string_equal(net->tensors[0].name, "a");
+    assert_int_equal(net->tensors[1].shape.ndim, 2);
+    cc_net_free(net);
+    list[1].name = "a";
+    assert_int_equal(cc_net_of("mine", list, 2, &net, &e), CC_FAIL);
+    assert_says(&e, "two tensors are named \"a\"");
+    list[1] = (struct cc_tensor_info){.name = "none", .shape = cc_shape_flat(0)};
+    assert_int_equal(cc_net_of("mine", list, 2, &net, &e), CC_FAIL);
+    assert_says(&e, "tensor \"none\" has no values");
+    assert_int_equal(cc_net_of("mine", list, 0, &net, &e), CC_FAIL);
+    assert_says(&e, "no tensors");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +299,7 @@ int main(void)
         cmocka_unit_test(papers),
         cmocka_unit_test(reads),
         cmocka_unit_test(refuses),
+        cmocka_unit_test(of_tensors),
         cmocka_unit_test_setup_teardown(opens, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(several_files, scratch_setup, scratch_teardown),
     };

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -45,7 +46,10 @@ static struct cc_prediction predict(struct world *w, const struct cc_coder *code
     struct cc_parcels parcels;
     struct cc_prediction out;
     struct cc_error e = {""};
-    assert_int_equal(cc_parcels_make(w->net, coder, &raw, min_size, &parcels, NULL), CC_OK);
+    bool is_raw[16];
+    for (size_t i = 0; i < w->net->count; i++)
+        is_raw[i] = w->net->tensors[i].shape.n < min_size;
+    assert_int_equal(cc_parcels_make(w->net, coder, &raw, is_raw, &parcels, NULL), CC_OK);
     if (cc_predict(&w->p, &w->s, &parcels, &out, &e) != CC_OK)
         fail_msg("%s", e.text);
     cc_parcels_free(&parcels);
@@ -241,6 +245,246 @@ static void properties(void **state)
     close_world(&w);
 }
 
+/* Token buckets of 1000 bytes: 1 ms less each way, and each message's, as its ports are idle for
+ * longer than that between two. A ring's ports wait for a latency between rounds, which brings 1000
+ * bytes. In the long run no port sends faster than its rate: 16 ms for the server's 16 kB. */
+static void shaped(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_coder floats = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    open_world(&w);
+    w.s.link.burst_bytes = 1000;
+    struct cc_prediction p = predict(&w, &c, 0);
+    close_to(p.comm_s, 0.032, 1e-12, "comm");
+    close_to(p.step_s, 0.3 + 0.032 + 0.014, 1e-12, "step");
+    close_to(p.wire_bytes, 16000, 1e-12, "wire");
+    w.s.timing.fuse_bytes = 0;
+    close_to(predict(&w, &c, 0).comm_s, 0.036 - 4 * 0.001, 1e-12, "two messages");
+    w.s.timing.fuse_bytes = -1;
+    /* Everything passes at once, but not in every step. */
+    w.s.link.burst_bytes = 1e6;
+    w.s.timing.compute_s = 0.001;
+    p = predict(&w, &c, 0);
+    close_to(p.comm_s, 0.002, 1e-12, "at once");
+    close_to(p.step_s, 0.001 + 0.014 + 0.002, 1e-12, "codecs take longer than the port");
+    c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 0, 0, 0);
+    close_to(predict(&w, &c, 0).step_s, 0.016, 1e-12, "the port's rate");
+    w.s.timing.mode = CC_PIPE;
+    close_to(predict(&w, &c, 0).step_s, 0.016, 1e-12, "the port's rate, pipelined");
+    w.s.timing.mode = CC_OVERLAP;
+    close_to(predict(&w, &c, 0).step_s, 0.016, 1e-12, "the port's rate, overlapped");
+    w.s.timing.mode = CC_SEQUENTIAL;
+    w.s.exchange = CC_RING;
+    /* Six rounds of 4000 bytes. */
+    w.s.link.burst_bytes = 3000;
+    close_to(predict(&w, &floats, 0).comm_s, 6 * 0.005 - 0.003 - 5 * 0.001, 1e-12, "ring");
+    w.s.link.burst_bytes = 500;
+    close_to(predict(&w, &floats, 0).comm_s, 6 * (0.005 - 0.0005), 1e-12, "small bucket");
+    close_world(&w);
+}
+
+static void raw_tensors(void **state)
+{
+    (void)state;
+    static const double size[] = {10, 50, 30, 30, 5};
+    static const struct {
+        size_t min_size;
+        double share;
+        const char *raw;
+    } cases[] = {
+        {0, 0, "....."},     {0, 1, "abcde"}, {6, 0, "....e"}, {0, 0.5, "ab..."}, /* 62.5 */
+        {6, 0.5, ".b..e"},   /* 62.5, of which the smallest has 5 */
+        {0, 0.28, "..c.e"},  /* 35 */
+        {0, 0.24, "..c.."},  /* 30: the first of equals */
+        {31, 0.1, "a.cde"},  /* more than the share already */
+        {0, 0.479, ".b..e"}, /* 59.9 */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool raw[5];
+        double share, values = 0;
+        assert_int_equal(
+            cc_raw_tensors(size, 5, cases[i].min_size, cases[i].share, raw, &share, NULL), CC_OK);
+        for (size_t k = 0; k < 5; k++) {
+            if (raw[k] != (cases[i].raw[k] != '.'))
+                fail_msg("case %zu: tensor %zu", i, k);
+            values += raw[k] ? size[k] : 0;
+        }
+        close_to(share, values / 125, 1e-12, "share");
+    }
+}
+
+/* How steps are cut, and where tensors are kept. */
+static void messages_and_servers(void **state)
+{
+    (void)state;
+    struct world w;
+    struct cc_parcels p;
+    struct cc_message m[4];
+    int server[4];
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_coder raw = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    const bool is_raw[] = {false, true, false, false};
+    memset(&w, 0, sizeof w);
+    assert_int_equal(cc_net_parse(four_tensors, strlen(four_tensors), &w.net, NULL), CC_OK);
+    cc_setting_defaults(w.net, &w.s);
+    c.period = 2;
+    /* In the step that sends: 500,000, 1,000,000, 500,000 and 500,000 bytes. */
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, is_raw, &p, NULL), CC_OK);
+    assert_int_equal(cc_predict_messages(&w.s, &p, m), 1);
+    assert_true(m[0].first == 0 && m[0].last == 3);
+    w.s.timing.fuse_bytes = 1e6;
+    assert_int_equal(cc_predict_messages(&w.s, &p, m), 3);
+    assert_true(m[0].first == 2 && m[0].last == 3 && m[1].first == 1 && m[1].last == 1);
+    assert_true(m[2].first == 0 && m[2].last == 0);
+    w.s.timing.fuse_bytes = -1;
+    w.s.timing.mode = CC_OVERLAP;
+    assert_int_equal(cc_predict_messages(&w.s, &p, m), 4);
+    w.s.cluster.servers = 3;
+    assert_int_equal(cc_predict_servers(&w.p, &w.s, server, NULL), CC_OK);
+    assert_true(server[0] == CC_EVERY_SERVER && server[3] == CC_EVERY_SERVER);
+    w.s.placement = CC_ROUND_ROBIN;
+    assert_int_equal(cc_predict_servers(&w.p, &w.s, server, NULL), CC_OK);
+    assert_true(server[0] == 0 && server[1] == 1 && server[2] == 2 && server[3] == 0);
+    w.s.exchange = CC_RING;
+    assert_int_equal(cc_predict_servers(&w.p, &w.s, server, NULL), CC_OK);
+    assert_true(server[1] == 0);
+    cc_parcels_free(&p);
+    close_world(&w);
+}
+
+/* --- parcels from measurement --- */
+
+static struct cc_prediction predict_measured(struct world *w, const struct cc_coder *coder,
+                                             const bool *raw, const struct cc_measured *m)
+{
+    struct cc_coder floats = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    struct cc_parcels planned, parcels;
+    struct cc_prediction out;
+    struct cc_error e = {""};
+    assert_int_equal(cc_parcels_make(w->net, coder, &floats, raw, &planned, NULL), CC_OK);
+    assert_int_equal(cc_parcels_measured(w->net, &planned, raw, m, &parcels, NULL), CC_OK);
+    if (cc_predict(&w->p, &w->s, &parcels, &out, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    cc_parcels_free(&planned);
+    cc_parcels_free(&parcels);
+    return out;
+}
+
+/* Whatever the exchange's own formula for codecs, those measured count: 1, 6 (at the server, or
+ * between hops) and 8 ms. 3800 bytes of payload and 200 of heads in a push, 7900 and 100 in a pull.
+ */
+static void measured(void **state)
+{
+    (void)state;
+    static const struct {
+        enum cc_exchange exchange;
+        double comm; /* at 1 MB/s and 1 ms, 4 workers */
+    } cases[] = {{CC_PS, 0.017 + 0.033},
+                 {CC_RING, 6 * 0.002},
+                 {CC_RECDOUBLE, 2 * 0.005},
+                 {CC_RABENSEIFNER, 0.004 + 0.006},
+                 {CC_ALLGATHER, 0.002 + 0.012}};
+    struct cc_measured m = {.push_bytes = 3800,
+                            .push_head_bytes = 200,
+                            .pull_bytes = 7900,
+                            .pull_head_bytes = 100,
+                            .codec = {.encode_s = 0.001, .decode_s = 0.008}};
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct world w;
+    open_world(&w);
+    w.s.cluster.reduce_byte_s = 1e-6; /* is in the hops' time */
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (c.reduction = CC_REDUCE_DECODED; c.reduction <= CC_REDUCE_SUM; c.reduction++) {
+            double comm = cases[i].comm;
+            w.s.exchange = cases[i].exchange;
+            w.s.timing.mode = CC_SEQUENTIAL;
+            m.codec.server_s = cases[i].exchange == CC_PS ? 0.006 : 0;
+            m.codec.hop_s = 0.006 - m.codec.server_s;
+            struct cc_prediction p = predict_measured(&w, &c, NULL, &m);
+            close_to(p.comm_s, comm, 1e-12, cc_exchange_names[w.s.exchange]);
+            close_to(p.codec_s, 0.015, 1e-12, "codec");
+            close_to(p.encode_s, 0.001, 1e-12, "encode");
+            close_to(p.step_s, 0.3 + 0.015 + comm, 1e-12, "sequential");
+            w.s.timing.hidden_share = 0.5;
+            close_to(predict_measured(&w, &c, NULL, &m).step_s,
+                     0.15 + 0.001 + fmax(0.15, 0.014 + comm), 1e-12, "hidden");
+            w.s.timing.hidden_share = 0;
+            w.s.timing.mode = CC_PIPE;
+            w.s.timing.compute_s = 0.01;
+            close_to(predict_measured(&w, &c, NULL, &m).step_s, fmax(0.01 + 0.009, 0.006 + comm),
+                     1e-12, "pipe");
+            w.s.timing.compute_s = 0.3;
+            /* One message, when the backward pass is over: nothing to hide behind. */
+            w.s.timing.mode = CC_OVERLAP;
+            w.s.timing.fuse_bytes = 1e9;
+            close_to(predict_measured(&w, &c, NULL, &m).step_s, 0.3 + 0.015 + comm, 1e-12,
+                     "overlap");
+            w.s.timing.fuse_bytes = -1;
+        }
+    close_world(&w);
+}
+
+/* Two servers: what was measured is the busier one's. Three quarters of the bytes are there under
+ * lpt; tensors as they were counted. */
+static void measured_servers(void **state)
+{
+    (void)state;
+    const double push[] = {500, 3500}, pull[] = {2000, 6000};
+    struct cc_measured m = {
+        .push_bytes = 4000, .pull_bytes = 8000, .codec = {0.001, 0, 0.004, 0.008}};
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct world w;
+    open_world(&w);
+    w.s.cluster.servers = 2;
+    struct cc_prediction p = predict_measured(&w, &c, NULL, &m);
+    close_to(p.comm_s, 0.009 + 0.017, 1e-12, "split");
+    close_to(p.server_codec_s, 0.004, 1e-12, "split's server");
+    w.s.placement = CC_LPT;
+    p = predict_measured(&w, &c, NULL, &m);
+    close_to(p.comm_s, 0.013 + 0.025, 1e-12, "by sizes");
+    close_to(p.server_codec_s, 0.004, 1e-12, "the busier server");
+    m.tensor_push = push;
+    m.tensor_pull = pull;
+    p = predict_measured(&w, &c, NULL, &m);
+    close_to(p.comm_s, 0.015 + 0.025, 1e-12, "as counted");
+    /* The same messages, whatever was measured: 1000 and 3000 bytes were planned. */
+    w.s.timing.fuse_bytes = 3000;
+    m.tensor_push = m.tensor_pull = NULL;
+    m.push_bytes = 400;
+    close_to(predict_measured(&w, &c, NULL, &m).comm_s, 2 * 0.002 + 0.0012 + 0.024, 1e-12,
+             "messages");
+    close_world(&w);
+}
+
+/* Sends every second step; the small tensor is raw and sent in both. 4000 bytes of it and 1500 of
+ * the other in the mean; codecs likewise: the worker encodes in every step. */
+static void measured_local_steps(void **state)
+{
+    (void)state;
+    const bool raw[] = {true, false};
+    const struct cc_measured m = {.push_bytes = 5500,
+                                  .pull_bytes = 5500,
+                                  .push_head_bytes = 10,
+                                  .pull_head_bytes = 10,
+                                  .codec = {0.001, 0, 0.004, 0.008}};
+    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct world w;
+    open_world(&w);
+    c.period = 2;
+    struct cc_prediction p = predict_measured(&w, &c, raw, &m);
+    close_to(p.comm_s, 2 * (0.001 + 4 * 0.00551), 1e-12, "comm");
+    close_to(p.codec_s, 0.013, 1e-12, "codec");
+    close_to(p.step_s, 0.3 + p.comm_s + p.codec_s, 1e-12, "step");
+    w.s.timing.mode = CC_PIPE;
+    w.s.timing.compute_s = 0.02;
+    double loud = fmax(0.02 + 0.001 + 0.016, 2 * (0.001 + 4 * 0.00702) + 0.008);
+    double quiet = fmax(0.02 + 0.001, 2 * (0.001 + 4 * 0.004));
+    close_to(predict_measured(&w, &c, raw, &m).step_s, (loud + quiet) / 2, 1e-12, "pipelined");
+    close_world(&w);
+}
+
 static void refused(struct world *w, const char *words)
 {
     struct cc_error e = {""};
@@ -269,6 +513,13 @@ static void refusals(void **state)
     refused(&w, "--compute");
     w.s.timing.depth = 0;
     refused(&w, "--depth");
+    w.s.link.burst_bytes = -1;
+    refused(&w, "--burst");
+    w.s.timing.hidden_share = 1.5;
+    refused(&w, "--hidden");
+    w.s.timing.hidden_share = 0.5;
+    w.s.timing.mode = CC_PIPE;
+    refused(&w, "--hidden goes with --mode sequential");
     w.s.timing.consistency = CC_ASYNC;
     w.s.exchange = CC_RING;
     refused(&w, "--exchange ps");
@@ -315,23 +566,24 @@ static void payloads(void **state)
     open_world(&w);
     c.value_bits = 1; /* a bitmap, and floats: (2.6 - 1) / 32 of the values */
     c.pair_bits = 32;
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 0, &p, NULL), CC_OK);
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
     close_to(p.total.pairs, 0.05 * 4000, 1e-12, "pairs of a bitmap");
     cc_parcels_free(&p);
     c.value_bits = 0;
     c.pair_bits = 64;
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 0, &p, NULL), CC_OK);
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
     close_to(p.total.pairs, 2.6 / 64 * 4000, 1e-12, "pairs");
     cc_parcels_free(&p);
     c.push_point.bits_per_value = 640; /* never more than the values */
     raw = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 2000, &p, NULL), CC_OK);
+    const bool is_raw[] = {true, false};
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, is_raw, &p, NULL), CC_OK);
     assert_true(p.each[0].pairs == 1000 && p.each[1].pairs == 3000);
     assert_true(p.each[0].push_bytes == 4000);
     cc_parcels_free(&p);
     c.shape_bytes = factors;
     c.shape_arg = &rank;
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, 0, &p, NULL), CC_OK);
+    assert_int_equal(cc_parcels_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
     assert_true(p.each[1].push_bytes == 4 * 2 * 3001. && p.each[1].pull_bytes == 4 * 2 * 3001.);
     cc_parcels_free(&p);
     close_world(&w);
@@ -351,7 +603,7 @@ static void fast(void **state)
     for (int scheme = 0; scheme < 20; scheme++) {
         struct cc_parcels parcels;
         struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 1 + scheme, 1, 1, 1);
-        assert_int_equal(cc_parcels_make(w.net, &c, &c, 0, &parcels, NULL), CC_OK);
+        assert_int_equal(cc_parcels_make(w.net, &c, &c, NULL, &parcels, NULL), CC_OK);
         for (int size = 1; size <= 10; size++)
             for (int bw = 1; bw <= 100; bw++) {
                 w.s.cluster.workers = 1 << size;
@@ -376,6 +628,12 @@ int main(void)
         cmocka_unit_test(fused_whole_tensors),
         cmocka_unit_test(small_in_local_steps),
         cmocka_unit_test(alone),
+        cmocka_unit_test(shaped),
+        cmocka_unit_test(raw_tensors),
+        cmocka_unit_test(messages_and_servers),
+        cmocka_unit_test(measured),
+        cmocka_unit_test(measured_servers),
+        cmocka_unit_test(measured_local_steps),
         cmocka_unit_test(fast),
         cmocka_unit_test(refusals),
     };

@@ -149,6 +149,22 @@ static void csv(void **state)
     cc_record_free(&r);
 }
 
+static void json_of_a_run(void **state)
+{
+    (void)state;
+    struct cc_record r;
+    three_rows(&r);
+    (void)snprintf(r.mpi, sizeof r.mpi, "An \"MPI\" v1");
+    char *got = printed(&r, CC_FORMAT_JSON);
+    cJSON *o = cJSON_Parse(got);
+    const cJSON *mpi = cJSON_GetObjectItem(cJSON_GetObjectItem(o, "host"), "mpi");
+    assert_non_null(mpi);
+    assert_string_equal(mpi->valuestring, "An \"MPI\" v1");
+    cJSON_Delete(o);
+    free(got);
+    cc_record_free(&r);
+}
+
 static void json(void **state)
 {
     (void)state;
@@ -173,6 +189,7 @@ static void json(void **state)
                     (texts[i].want == NULL || strcmp(value, texts[i].want) == 0));
     }
     assert_true(cJSON_GetNumberValue(cJSON_GetObjectItem(host, "cores")) == h.cores && h.cores > 0);
+    assert_null(cJSON_GetObjectItem(host, "mpi"));
     cJSON_DeleteItemFromObject(o, "host");
     got = cJSON_PrintUnformatted(o);
     assert_string_equal(
@@ -531,6 +548,7 @@ int main(void)
         cmocka_unit_test(table_of_one_row_or_none),
         cmocka_unit_test(csv),
         cmocka_unit_test(json),
+        cmocka_unit_test(json_of_a_run),
         cmocka_unit_test(json_of_failure),
         cmocka_unit_test(csv_reads_back),
         cmocka_unit_test(json_reads_back),

@@ -96,13 +96,13 @@ static void by_hand(void **state)
                                  {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
     const struct cc_part to[] = {{.server = 0, .cost = ship[0].cost},
                                  {.server = 1, .cost = ship[1].cost}};
-    double scratch[8];
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, scratch), 21, 1e-12, "by hand");
+    double scratch[2 + 5 * 2];
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, 0, scratch), 21, 1e-12, "by hand");
     /* From the first layer on: tensor 0 is back at 19, as before it; tensor 1: pull 18-22, decode
      * 22-23, forward 23-24. */
     struct cc_timing forward = t;
     forward.pulls = CC_PULL_FORWARD;
-    close_to(cc_step_overlap(&forward, ship, 2, share, 2, 1, scratch), 24, 1e-12, "forward");
+    close_to(cc_step_overlap(&forward, ship, 2, share, 2, 1, 0, scratch), 24, 1e-12, "forward");
     /* To a server each: the worker's port out is the same (8-13), but nothing else waits: no
      * difference with these costs, but with a port out that is five times as fast there is:
      *   tensor 1: encode 2-3, in 3-8, server 8-9, back 9-13, decode 13-14
@@ -112,14 +112,55 @@ static void by_hand(void **state)
     ship[1].part = &to[1];
     ship[0].parts = ship[1].parts = 1;
     ship[0].cost.push_worker_s = ship[1].cost.push_worker_s = 1;
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, scratch), 20, 1e-12, "two servers");
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, 0, scratch), 20, 1e-12, "two servers");
     /* Without a server, the network is one stage: 3-12 and 12-21, decoded 13 and 22. */
     ship[0].cost.server_codec_s = ship[1].cost.server_codec_s = 0;
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 24, 1e-12, "one network");
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, 0, scratch), 24, 1e-12, "one network");
     /* Nothing to send: the compute time. */
     ship[0].cost = ship[1].cost = (struct cc_cost){0};
     ship[0].parts = ship[1].parts = 0;
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, scratch), 6, 1e-12, "free");
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, 0, scratch), 6, 1e-12, "free");
+}
+
+/* The two tensors above, and token buckets that save 2 s when they are full.
+ *   tensor 1: encode 2-3, push 3-6, server 6-7, pull 7-9, decode 9-10
+ *   tensor 0: encode 4-5, push 6-11 (the bucket is empty), server 11-12, pull 12-14 (the port was
+ *             idle for 3 s, and the bucket is full again), decode 14-15
+ * and forward 15-17. */
+static void with_buckets(void **state)
+{
+    (void)state;
+    const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
+    const double share[] = {0.5, 0.5};
+    struct cc_shipment ship[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
+                                 {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
+    double scratch[2 + 5];
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, 2, scratch), 17, 1e-12, "server");
+    /* A latency of 1 s fills the bucket before the first byte:
+     *   tensor 0: push 7-12, of which 1 s is the latency: 7-8, then 5 - 1 s; 12-13; ... */
+    ship[0].cost.push_latency_s = ship[1].cost.push_latency_s = 1;
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, 2, scratch), 18, 1e-12, "latency");
+    /* Without a server: 4 rounds, a pause of 1 s before each, 5 s of sending. Tensor 1: 3-7 and
+     * 5 - 2 - 3 x 1 s: there at 7, decoded at 8; the bucket is empty then. Tensor 0: 7-11 and
+     * 5 - 4 x 1: at 12, decoded at 13; forward 13-15. */
+    for (int i = 0; i < 2; i++)
+        ship[i].cost = (struct cc_cost){
+            .encode_s = 1, .push_latency_s = 4, .push_transfer_s = 5, .rounds = 4, .decode_s = 1};
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, 2, scratch), 15, 1e-12, "rounds");
+}
+
+/* Encode 1 s, exchange 11 s; of 6 s of computation, half goes on beside the exchange; of 60, too.
+ */
+static void hidden(void **state)
+{
+    (void)state;
+    const struct cc_cost c = cost_of(1, 5, 1, 4, 1);
+    struct cc_timing t = {.compute_s = 6, .update_s = 0.5};
+    close_to(cc_step_sequential(&t, &c), 18.5, 1e-12, "nothing hidden");
+    t.hidden_share = 0.5;
+    close_to(cc_step_sequential(&t, &c), 3 + 1 + 11 + 0.5, 1e-12, "hidden behind the exchange");
+    t.compute_s = 60;
+    close_to(cc_step_sequential(&t, &c), 30 + 1 + 30 + 0.5, 1e-12, "hides the exchange");
 }
 
 /* The same as a list of jobs with a station each and one job that must be done before, worked off
@@ -223,7 +264,7 @@ static void overlapped(void **state)
     enum { N = 12 };
     for (unsigned run = 0; run < 300; run++) {
         struct cc_shipment ship[N];
-        double share[N], scratch[N + 3], sum = 0;
+        double share[N], scratch[N + 5], sum = 0;
         struct cc_timing t = {.mode = CC_OVERLAP,
                               .compute_s = 8 * random_unit(run),
                               .update_s = 0.5,
@@ -245,8 +286,8 @@ static void overlapped(void **state)
             share[i] /= sum;
         for (int pulls = CC_PULL_READY; pulls <= CC_PULL_FORWARD; pulls++) {
             t.pulls = (enum cc_pulls)pulls;
-            close_to(cc_step_overlap(&t, ship, N, share, N, 1, scratch), played(&t, ship, N, share),
-                     1e-12, cc_pull_names[pulls]);
+            close_to(cc_step_overlap(&t, ship, N, share, N, 1, 0, scratch),
+                     played(&t, ship, N, share), 1e-12, cc_pull_names[pulls]);
         }
     }
 }
@@ -462,6 +503,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pipe_sgd),        cmocka_unit_test(pipe_played),
         cmocka_unit_test(by_hand),         cmocka_unit_test(overlapped),
+        cmocka_unit_test(with_buckets),    cmocka_unit_test(hidden),
         cmocka_unit_test(placement),       cmocka_unit_test(graham),
         cmocka_unit_test(local_steps),     cmocka_unit_test(many_workers),
         cmocka_unit_test(slowest_of_many), cmocka_unit_test(staleness),

@@ -5,7 +5,16 @@
 
 #include "core/clock.h"
 
+extern const struct cc_exchanger cc_exchanger_ps, cc_exchanger_ring, cc_exchanger_recdouble,
+    cc_exchanger_rabenseifner, cc_exchanger_allgather, cc_exchanger_mpi;
+
 static const struct cc_exchanger *const exchangers[] = {
+    &cc_exchanger_ps,
+    &cc_exchanger_ring,
+    &cc_exchanger_recdouble,
+    &cc_exchanger_rabenseifner,
+    &cc_exchanger_allgather,
+    &cc_exchanger_mpi,
     NULL,
 };
 

@@ -16,10 +16,10 @@
 /* What a rank's time goes into. */
 enum cc_phase {
     CC_PHASE_COMPUTE,
-    CC_PHASE_ENCODE, /* a worker, before the first byte leaves */
+    CC_PHASE_ENCODE, /* a worker, before the first byte leaves, or before each of several sums */
     CC_PHASE_HOP,    /* decoding, adding and encoding on the way; adding floats */
     CC_PHASE_SERVER, /* a server: decoding pushes, encoding the pull */
-    CC_PHASE_DECODE, /* a worker, onto its model */
+    CC_PHASE_DECODE, /* a worker, onto its model, or of each of several sums */
     CC_PHASE_UPDATE,
     CC_PHASE_WAIT, /* all the rest: the network, and others */
     CC_PHASES
@@ -33,6 +33,7 @@ struct cc_tally {
     uint64_t head_bytes;    /* the crates' heads of these */
     uint64_t sent_bytes;    /* handed to MPI for other ranks, with heads: all messages, all hops */
     uint64_t messages;      /* so many of them */
+    uint64_t *tensor_bytes; /* payload_bytes by tensor; NULL: nobody asks */
 };
 
 /* One rank's place in one row. */
@@ -49,6 +50,10 @@ struct cc_station {
     float *model; /* flat step: what comes back is added to it. Mean over the workers of what they
                      encoded */
     struct cc_tally tally;
+    struct {
+        size_t arrived, pulled; /* messages of this step: whose pushes are all there, whose pull is
+                                   on its way. For ps alone */
+    } turn;
 };
 
 /* Sums of times: charge what passed since `since` (cc_now) to a phase; returns now. */

@@ -19,7 +19,7 @@ enum cc_lowrank_mode {
 
 struct k_lowrank {
     /* p[k][i] = the sum over j of m[i][j] * q[k][j], over the tree of core/reduce.h. The values of
-     * q are floats, held as doubles. p has a stride of p_stride values. */
+     * q are floats times a power of two, held as doubles. p has a stride of p_stride values. */
     void (*project)(const float *m, size_t rows, size_t cols, const double *q, size_t r, double *p,
                     size_t p_stride);
     /* q[k][j] += m[i][j] * p[i][k], for i in order and the columns j from `from` to `to` - 1; p is

@@ -1,0 +1,166 @@
+/* commcomp run: what a training step takes, measured: the codecs, MPI, and links shaped with tc. */
+#include "cmd/run.h"
+#include "core/interrupt.h"
+
+/* clang-format off */
+static const struct cc_column columns[] = {
+    CC_SETTING_COLUMNS,
+    {"burst_bytes", NULL, "", "%.0f", 0,
+     "of the token buckets that shape the links: what they let pass at once; 0: none"},
+    {"limit_bytes", NULL, "", "%.0f", 0, "of their queues"},
+    {"congestion", NULL, "", NULL, 0, "the TCP congestion control of the lab's hosts"},
+    {"oversubscribed", "oversubscribed", "", NULL, 0,
+     "more busy ranks than cores: codec times then measure the scheduler. In sequential steps "
+     "workers and servers are not busy at the same time. Empty on a cluster"},
+    {"payload_bytes", NULL, "B", "%.0f", 0,
+     "bytes of a worker's push per step, scale factors included (mean over the workers, and over "
+     "whole periods of the scheme)"},
+    {"bits_per_value", "bits/value", "bits", "%.3f", 0, "8 x payload bytes / values"},
+    {"ratio", NULL, "", "%.1f", 0, "32 / bits per value"},
+    {"bits_push", NULL, "bits", "%.3f", 0,
+     "bits per value from worker to server, or to the others"},
+    {"bits_pull", NULL, "bits", "%.3f", 0, "bits per value from server to worker; empty but for ps"},
+    {"compute_s", NULL, "s", "%.6g", 0,
+     "forward and backward pass (of the slowest worker), and the update"},
+    {"codec_s", "codec", "ms", "%.3f", 1e3,
+     "encoding and decoding, hidden or not: worker, every hop, server, worker; each of the slowest "
+     "rank"},
+    {"comm_s", "comm", "ms", "%.1f", 1e3,
+     "step_s less compute_s and codec_s: the network, as far as nothing hides it"},
+    {"step_s", "step", "ms", "%.1f", 1e3,
+     "a step, from the slowest rank's end of the last one to its end of this one"},
+    {"step_s_sd", "+-", "ms", "%.1f", 1e3,
+     "standard deviation over the counted steps (over whole periods of the scheme); empty if one "
+     "was counted"},
+    {"speedup", "speedup", "", "%.2f", 0,
+     "step time of fp32 / step time of the scheme, on the same everything else; empty if fp32 was "
+     "not run"},
+    {"speedup_paper", "paper's", "", "%.4g", 0, "the paper's figure, with --paper"},
+    {"error", "error", "%", "%+.1f", 100, "speedup / the paper's - 1"},
+    {"step_s_model", "model", "ms", "%.1f", 1e3,
+     "what the formulas say of the same step, given the sizes and codec times that were measured "
+     "in it: they have to get the network and the composition right. In a dry run, those of the "
+     "profile"},
+    {"model_error", "off", "%", "%+.1f", 100, "(step_s - step_s_model) / step_s"},
+    {"step_s_forecast", NULL, "s", "%.6g", 0,
+     "what `model` says beforehand, from the codecs' profile"},
+    {"bottleneck", NULL, "", NULL, 0,
+     "what takes longest by the model: compute, codec, latency, bandwidth (of a worker's link) or "
+     "server port"},
+    {"encode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker encodes"},
+    {"hop_codec_s", NULL, "s", "%.6g", 0,
+     "part of codec_s: decode, add, encode between hops; adding floats"},
+    {"server_codec_s", NULL, "s", "%.6g", 0,
+     "part of codec_s: the busiest server decodes every push and encodes once"},
+    {"decode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker decodes what comes back"},
+    {"wait_s", NULL, "s", "%.6g", 0, "of the rank that waits longest, for the network and others"},
+    {"messages", NULL, "", "%.6g", 0, "sent per step by the rank that sends most"},
+    {"wire_bytes", NULL, "B", "%.0f", 0,
+     "sent per step by the busiest host, as its interface counted them; empty without --tc-dev on "
+     "a cluster"},
+    {"wire_bytes_model", NULL, "B", "%.0f", 0,
+     "what that should be: what was handed to MPI, with headers, and acknowledgements of what came"},
+    {"wire_bytes_received", NULL, "B", "%.0f", 0, "received per step by the busiest host, likewise"},
+    {"wire_bytes_all", NULL, "B", "%.0f", 0, "sent per step by all hosts together"},
+    {"burst_share", NULL, "", "%.4f", 0,
+     "burst_bytes / what the busiest link carries in a phase: how much of it passes unshaped"},
+    {"warmup", NULL, "", "%.0f", 0, "steps before those that count"},
+    {"steps", "steps", "", "%.0f", 0, "steps that count"},
+    {"row_s", "takes", "s", "%.1f", 0, "of a dry run: the row, warm-up included"},
+    {"row_bytes", "moves", "MB", "%.1f", 1e-6,
+     "of a dry run: bytes of the row on the links of all hosts"},
+    {.key = NULL},
+};
+
+static const char *const papers[] = {"3lc-table1", NULL};
+
+static const struct cc_option options[] = {
+    CC_CLUSTER_OPTIONS,
+    {.name = "trace", .value = "PATH",
+     .help = "replay captured gradients: a .safetensors, .npy or .csv file, or a directory of them; "
+             "without --net, the net is its tensors"},
+    {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",
+     .choices = cc_distribution_names,
+     .help = "make gradients up: laplace, gaussian, student, or mixture, which resembles captured "
+             "ones most"},
+    {.name = "steps", .value = "N", .def = "3 s of them, or one period",
+     .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
+    {.name = "warmup", .value = "N", .def = "0 to 3 periods",
+     .help = "steps before them"},
+    {.name = "dry-run",
+     .help = "only say what would be run, how long it takes and how many bytes it moves"},
+    {.name = "paper", .value = "TABLE", .choices = papers,
+     .help = "the set-up of a published table in a lab, its figures beside the measured ones: "
+             "3lc-table1"},
+    {.name = "keep",
+     .help = "say how to enter the lab by hand, and keep it after the rows until Enter or Ctrl-C"},
+    CC_HOSTS_OPTIONS,
+    {.name = "tc-dev", .value = "DEV",
+     .help = "shape this interface of the cluster's hosts to --bw (as root; undone at the end), and "
+             "count its bytes"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+/* --- the command --- */
+
+static int plan(struct run *r, struct cc_error *e)
+{
+    int status = cc_run_paper_open(r->args, &r->paper, e);
+    if (status == CC_OK)
+        status = cc_run_options_parse(r->args, &r->options, e);
+    if (status == CC_OK)
+        status = cc_run_refuse(r->args, &r->options, e);
+    if (status == CC_OK)
+        status = cc_forecast_open(r->args, &r->forecast, e);
+    if (status != CC_OK)
+        return status;
+    status = cc_run_paper_scale(r, e);
+    return status == CC_OK ? cc_run_plan(r, e) : status;
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct run r = {.args = args, .record = &args->record};
+    int status = plan(&r, e);
+    if (status == CC_OK && r.options.dry_run)
+        status = cc_run_dry(&r, e);
+    else if (status == CC_OK)
+        status = cc_run_all(&r, e);
+    if (status == CC_OK)
+        status = cc_run_notes(&r, e);
+    args->record.partial = cc_interrupted();
+    cc_run_plan_free(&r);
+    cc_run_options_free(&r.options);
+    cc_forecast_close(&r.forecast);
+    cc_run_paper_free(r.paper);
+    return status;
+}
+
+const struct cc_command cc_command_run = {
+    .name = "run",
+    .summary = "what a training step takes, measured over shaped links or on your cluster",
+    .operands = "",
+    .description =
+        "Runs the exchange for real: the codecs on real or synthetic gradients, Open MPI between "
+        "the ranks, and a network. By default that is a lab on this machine, a network namespace "
+        "for each worker and server, with both directions of every host's link shaped with tc to "
+        "--bw; it needs root or user namespaces, and nothing is left of it. With --hostfile, "
+        "--hosts, or inside an allocation of Slurm's and its like, it is the cluster.\n\nTakes the "
+        "options of `model`; beside each measured step stands the model's answer. --bw, --latency, "
+        "--workers, --servers and --exchange take lists: a row for every combination and every "
+        "scheme, by default fp32 and the others of the catalogue. docs/run.md tells how it is done "
+        "and how far to trust it.",
+    .examples =
+        "  commcomp run --workers 2 --bw 100mbps --scheme fp32,int8,3lc\n"
+        "  commcomp run --workers 10 --bw 10mbps,100mbps,1gbps --scheme paper --dry-run\n"
+        "  commcomp run --paper 3lc-table1                     # beside the paper's figures\n"
+        "  commcomp run --exchange ring,rabenseifner --workers 8 --bw 100mbps --scheme fp32,fp16\n"
+        "  commcomp run --trace captured/ --bw 1gbps --scheme 3lc,fp32 -o run.json\n"
+        "  commcomp run --hostfile hosts --workers 16 --bw 25gbps --scheme fp32,bf16\n"
+        "  commcomp run --workers 4 --bw 1gbps --scheme fp32 --keep   # and look around\n",
+    .options = options,
+    .columns = columns,
+    .takes_schemes = CC_SCHEMES,
+    .run = run,
+};

@@ -1,0 +1,235 @@
+#include "models/calibrate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gsl/gsl_errno.h>
+#include <gsl/gsl_fit.h>
+
+#include "core/memory.h"
+#include "core/stats.h"
+
+enum { FEWEST_SIZES = 4, MOST_ROUNDS = 20 };
+
+/* A bucket smaller than a frame is none. */
+#define LEAST_BURST 1500
+
+/* For normally distributed samples: deviation / median distance, and that of the median / that of
+ * the mean. */
+#define DEVIATION_OF_DISTANCE 1.4826
+#define MEDIAN_OF_MEAN        1.2533
+
+struct cc_estimate cc_calibrate_median(const double *seconds, size_t samples, double *scratch)
+{
+    memcpy(scratch, seconds, samples * sizeof *scratch);
+    double middle = cc_stats_of(scratch, samples).median;
+    for (size_t i = 0; i < samples; i++)
+        scratch[i] = fabs(seconds[i] - middle);
+    double distance = cc_stats_of(scratch, samples).median;
+    return (struct cc_estimate){middle, MEDIAN_OF_MEAN * DEVIATION_OF_DISTANCE * distance /
+                                            sqrt(fmax(1, (double)samples))};
+}
+
+size_t cc_calibrate_sizes(double bw_bps, double burst_bytes, double most_s,
+                          size_t bytes[CC_CALIBRATE_MOST])
+{
+    size_t n = 0;
+    double most = fmin(fmax(50 * burst_bytes, most_s * bw_bps / 8), 1 << 30);
+    double from = burst_bytes > 0 ? CC_CALIBRATE_BURSTS * burst_bytes : most / 256;
+    for (double b = 1; b < from; b *= 4)
+        bytes[n++] = (size_t)b;
+    /* From the largest downwards, so that it is what it should be. */
+    int halves = (int)floor(2 * log2(most / from));
+    for (int k = halves; k >= 0; k--)
+        bytes[n++] = (size_t)ceil(most * exp2(-0.5 * k));
+    return n;
+}
+
+/* --- points --- */
+
+struct points {
+    double *bytes, *seconds, *weight;
+    size_t count;
+    struct cc_estimate latency; /* of the small ones */
+};
+
+/* The median of all samples of small messages together. */
+static int small_ones(const struct cc_ping *ping, size_t sizes, double *all, double *scratch,
+                      struct cc_estimate *out, struct cc_error *e)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < sizes && ping[i].bytes <= CC_CALIBRATE_SMALL; i++) {
+        memcpy(all + n, ping[i].seconds, ping[i].samples * sizeof *all);
+        n += ping[i].samples;
+    }
+    if (n == 0)
+        return cc_fail(e, "no messages of up to %d bytes, which tell the latency",
+                       CC_CALIBRATE_SMALL);
+    *out = cc_calibrate_median(all, n, scratch);
+    return CC_OK;
+}
+
+static int check(const struct cc_ping *ping, size_t sizes, size_t *samples, struct cc_error *e)
+{
+    *samples = 0;
+    for (size_t i = 0; i < sizes; i++) {
+        if (ping[i].samples == 0 || (i > 0 && !(ping[i].bytes > ping[i - 1].bytes)))
+            return cc_fail(e, "messages of %g bytes: no samples, or not in ascending order",
+                           ping[i].bytes);
+        for (size_t k = 0; k < ping[i].samples; k++)
+            if (!(ping[i].seconds[k] > 0) || !isfinite(ping[i].seconds[k]))
+                return cc_fail(e, "a message of %g bytes took %g s", ping[i].bytes,
+                               ping[i].seconds[k]);
+        *samples += ping[i].samples;
+    }
+    return CC_OK;
+}
+
+static int make_points(const struct cc_ping *ping, size_t sizes, struct points *p,
+                       struct cc_error *e)
+{
+    size_t samples;
+    if (check(ping, sizes, &samples, e) != CC_OK)
+        return CC_FAIL;
+    double *scratch = cc_alloc(2 * (samples + 1) * sizeof *scratch, e);
+    p->bytes = scratch != NULL ? cc_alloc(3 * (sizes + 1) * sizeof *p->bytes, e) : NULL;
+    int status = CC_FAIL;
+    if (p->bytes != NULL) {
+        p->seconds = p->bytes + sizes;
+        p->weight = p->seconds + sizes;
+        p->count = sizes;
+        for (size_t i = 0; i < sizes; i++) {
+            p->bytes[i] = ping[i].bytes;
+            p->seconds[i] = cc_calibrate_median(ping[i].seconds, ping[i].samples, scratch).value;
+            p->weight[i] = 1 / (p->seconds[i] * p->seconds[i]);
+        }
+        status = small_ones(ping, sizes, scratch, scratch + samples, &p->latency, e);
+    }
+    free(scratch);
+    return status;
+}
+
+/* --- the line --- */
+
+struct line {
+    double intercept, slope;
+    double intercept_var, slope_var, rms;
+};
+
+/* Through all points from `first` on, relative distances counting alike. */
+static struct line fit(const struct points *p, size_t first)
+{
+    struct line l;
+    double covariance, squares, n = (double)(p->count - first);
+    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    (void)gsl_fit_wlinear(p->bytes + first, 1, p->weight + first, 1, p->seconds + first, 1,
+                          p->count - first, &l.intercept, &l.slope, &l.intercept_var, &covariance,
+                          &l.slope_var, &squares);
+    (void)gsl_set_error_handler(handler);
+    /* GSL takes the weights for what is known of the errors; the residuals know better. */
+    l.intercept_var *= squares / (n - 2);
+    l.slope_var *= squares / (n - 2);
+    l.rms = sqrt(squares / n);
+    return l;
+}
+
+/* What the line falls short of the latency by is what the bucket let pass. */
+static struct cc_estimate bucket(const struct points *p, const struct line *l)
+{
+    double short_by = p->latency.value - l->intercept;
+    double sd = sqrt(l->intercept_var + p->latency.sd * p->latency.sd);
+    return (struct cc_estimate){fmax(0, short_by) / l->slope, sd / l->slope};
+}
+
+/* Three deviations are no accident. */
+static bool significant(const struct cc_estimate *b)
+{
+    return b->value >= LEAST_BURST && b->value >= 3 * b->sd;
+}
+
+/* The first point that tells the slope, given the bucket. */
+static size_t first_of(const struct points *p, double burst)
+{
+    size_t first = 0;
+    while (first < p->count && (p->bytes[first] < CC_CALIBRATE_BURSTS * burst ||
+                                p->seconds[first] < CC_CALIBRATE_BURSTS * p->latency.value))
+        first++;
+    return first;
+}
+
+static int too_few(const struct points *p, double burst, struct cc_error *e)
+{
+    return cc_fail(e,
+                   "%d sizes of messages are needed that take %d times as long as the smallest "
+                   "(%.3g us)%s%.0f%s; the largest measured has %.0f bytes and takes %.3g us",
+                   FEWEST_SIZES, CC_CALIBRATE_BURSTS, 1e6 * p->latency.value,
+                   burst > 0 ? " and are larger than " : ", from ", CC_CALIBRATE_BURSTS * burst,
+                   burst > 0 ? " bytes, as a bucket lets the first of them pass" : " bytes on",
+                   p->bytes[p->count - 1], 1e6 * p->seconds[p->count - 1]);
+}
+
+/* The bucket tells which sizes the line may go through, and the line the bucket: from the larger
+ * half on, until nothing changes. */
+static int settle(const struct points *p, double given, size_t *first, struct line *l,
+                  struct cc_estimate *burst, struct cc_error *e)
+{
+    bool known = given >= 0;
+    *burst = (struct cc_estimate){known ? given : 0, 0};
+    size_t last = p->count > FEWEST_SIZES ? p->count - FEWEST_SIZES : 0,
+           at = first_of(p, burst->value);
+    size_t upper = at + (p->count - at) / 2;
+    *first = known || at > last ? at : upper < last ? upper : last;
+    for (int i = 0; i < MOST_ROUNDS; i++) {
+        if (*first > last || p->count < FEWEST_SIZES)
+            return too_few(p, burst->value, e);
+        *l = fit(p, *first);
+        if (!(l->slope > 0))
+            return cc_fail(e, "larger messages do not take longer: the link is not what is slow");
+        if (known)
+            return CC_OK;
+        *burst = bucket(p, l);
+        size_t next = first_of(p, burst->value);
+        if (next == *first)
+            break;
+        /* Never to and fro: what was too small once stays out. */
+        *first = i > MOST_ROUNDS / 2 && next < *first ? *first : next;
+    }
+    burst->value = significant(burst) ? burst->value : 0;
+    return CC_OK;
+}
+
+int cc_calibrate(const struct cc_ping *ping, size_t sizes, double burst_bytes,
+                 struct cc_calibration *out, struct cc_error *e)
+{
+    struct points p = {.bytes = NULL};
+    struct line l;
+    struct cc_estimate burst;
+    size_t first;
+    int status = make_points(ping, sizes, &p, e);
+    if (status == CC_OK)
+        status = settle(&p, burst_bytes, &first, &l, &burst, e);
+    if (status == CC_OK)
+        *out = (struct cc_calibration){
+            .latency_s = p.latency,
+            .bw_bps = {8 / l.slope, 8 / l.slope * sqrt(l.slope_var) / l.slope},
+            .intercept_s = {l.intercept, sqrt(l.intercept_var)},
+            .burst_bytes = burst,
+            .from_bytes = p.bytes[first],
+            .sizes = p.count - first,
+            .rms = l.rms};
+    free(p.bytes);
+    return status;
+}
+
+/* While one way is busy, the other's bucket fills. Below two buckets it is not full when its turn
+ * comes: in the long run each way carries a message in two messages' times, and no more than the
+ * rate. */
+double cc_calibration_s(const struct cc_calibration *c, double bytes)
+{
+    double byte_s = 8 / c->bw_bps.value, alone = c->latency_s.value + bytes * byte_s;
+    double full = alone - c->burst_bytes.value * byte_s;
+    if (c->burst_bytes.value == 0)
+        return alone;
+    return fmax(c->latency_s.value, fmax(full, alone / 2));
+}

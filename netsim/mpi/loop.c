@@ -1,0 +1,365 @@
+#include "netsim/mpi/loop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "schemes/spec.h"
+
+/* Computing sleeps for so long at a time while messages are under way and cores are scarce: no
+ * longer than sockets can buffer what arrives meanwhile. */
+#define SLICE_S 200e-6
+
+size_t cc_loop_steps(const struct cc_loop *l)
+{
+    return l->s.row->warmup + l->s.row->steps;
+}
+
+/* --- opening --- */
+
+static int open_schemes(struct cc_loop *l, struct cc_error *e)
+{
+    const struct cc_job_row *row = l->s.row;
+    if (cc_spec_parse(row->scheme, &l->spec, e) != CC_OK ||
+        cc_spec_parse("fp32", &l->raw, e) != CC_OK)
+        return CC_FAIL;
+    size_t period = cc_period(l->spec->scheme, l->spec->params);
+    if (period != row->period)
+        return cc_fail(e, "%s sends in one step of %zu, and the job says %zu", row->scheme, period,
+                       row->period);
+    l->s.spec = l->spec;
+    l->s.raw = l->raw;
+    return CC_OK;
+}
+
+static int open_messages(struct cc_loop *l, struct cc_error *e)
+{
+    const struct cc_job_row *row = l->s.row;
+    l->message = cc_alloc0(row->messages * sizeof *l->message, e);
+    l->under_way = cc_alloc0(row->messages * sizeof *l->under_way, e);
+    l->start = cc_alloc0(cc_loop_steps(l) * sizeof *l->start, e);
+    l->end = cc_alloc0(cc_loop_steps(l) * sizeof *l->end, e);
+    l->s.tally.tensor_bytes = cc_alloc0(l->s.job->tensors * sizeof(uint64_t), e);
+    if (l->message == NULL || l->under_way == NULL || l->start == NULL ||
+        l->end == NULL || l->s.tally.tensor_bytes == NULL)
+        return CC_FAIL;
+    for (; l->messages < row->messages; l->messages++) {
+        const size_t i = l->messages;
+        if (l->x->open(&l->s, &row->message[i], i, &l->message[i], e) != CC_OK)
+            return CC_FAIL;
+    }
+    return CC_OK;
+}
+
+int cc_loop_open(struct cc_loop *l, MPI_Comm comm, const struct cc_job *job,
+                 const struct cc_job_row *row, struct cc_replay *source, struct cc_error *e)
+{
+    *l = (struct cc_loop){.x = cc_exchanger_find(job->exchange), .source = source};
+    l->s =
+        (struct cc_station){.comm = comm, .job = job, .row = row, .model = cc_replay_model(source)};
+    if (l->x == NULL)
+        return cc_fail(e, "there is no exchange '%.60s'", job->exchange);
+    if (cc_mpi_check(MPI_Comm_rank(comm, &l->s.rank), "MPI_Comm_rank", e) != CC_OK)
+        return CC_FAIL;
+    l->s.server = l->s.rank >= job->workers;
+    cc_replay_reset(source);
+    int status = open_schemes(l, e);
+    if (status == CC_OK)
+        status = open_messages(l, e);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", row->scheme);
+    return status;
+}
+
+void cc_loop_close(struct cc_loop *l)
+{
+    for (size_t i = 0; i < l->messages; i++)
+        l->x->close(l->message[i]);
+    free(l->message);
+    free(l->under_way);
+    free(l->start);
+    free(l->end);
+    free(l->s.tally.tensor_bytes);
+    cc_spec_free(l->spec);
+    cc_spec_free(l->raw);
+    *l = (struct cc_loop){0};
+}
+
+/* --- messages --- */
+
+static double codec_s(const struct cc_loop *l)
+{
+    const double *t = l->s.tally.phase_s;
+    return t[CC_PHASE_ENCODE] + t[CC_PHASE_HOP] + t[CC_PHASE_SERVER] + t[CC_PHASE_DECODE];
+}
+
+/* From here on bytes count. */
+static void reset_bytes(struct cc_loop *l)
+{
+    struct cc_tally *t = &l->s.tally;
+    l->given = t->sent_bytes;
+    t->payload_bytes = t->head_bytes = t->sent_bytes = t->messages = 0;
+    memset(t->tensor_bytes, 0, l->s.job->tensors * sizeof *t->tensor_bytes);
+}
+
+/* What the exchange that begins now is about; none is under way. */
+static void take_step(struct cc_loop *l, size_t step)
+{
+    if (step == l->s.row->warmup)
+        reset_bytes(l);
+    l->s.step = step;
+    l->s.gradient = cc_replay_gradient(l->source, step);
+}
+
+static int begin(struct cc_loop *l, size_t i, struct cc_error *e)
+{
+    l->under_way[i] = true;
+    l->left++;
+    return l->x->start(l->message[i], e);
+}
+
+/* Every message that is under way goes on a little. */
+static int go(struct cc_loop *l, struct cc_error *e)
+{
+    for (size_t i = 0; i < l->messages && l->left > 0; i++) {
+        bool done = false;
+        if (!l->under_way[i])
+            continue;
+        if (l->x->test(l->message[i], &done, e) != CC_OK)
+            return CC_FAIL;
+        if (done) {
+            l->under_way[i] = false;
+            l->left--;
+        }
+    }
+    return CC_OK;
+}
+
+/* Until message i is done; i == messages: until all are. */
+static int wait_for(struct cc_loop *l, size_t i, struct cc_error *e)
+{
+    const double since = cc_now(), codec = codec_s(l);
+    int status = CC_OK;
+    while (status == CC_OK && (i < l->messages ? l->under_way[i] : l->left > 0)) {
+        status = go(l, e);
+        if (i < l->messages ? l->under_way[i] : l->left > 0)
+            cc_idle(&l->s, since);
+    }
+    l->s.tally.phase_s[CC_PHASE_WAIT] += cc_now() - since - (codec_s(l) - codec);
+    return status;
+}
+
+/* --- computing --- */
+
+static double compute_s(const struct cc_loop *l, size_t step)
+{
+    const struct cc_job *job = l->s.job;
+    if (job->slow == NULL)
+        return job->compute_s;
+    return job->compute_s * job->slow[(size_t)l->s.rank * job->slow_steps + step % job->slow_steps];
+}
+
+static void sleep_for(double seconds)
+{
+    usleep((useconds_t)ceil(1e6 * fmin(seconds, 0.5)));
+}
+
+/* Lets the time pass that a computation takes, from l->clock on, while messages go on: beside it,
+ * or, if codecs run on the processor that computes, in turn with it. Nothing under way: sleeps.
+ * The clock goes on by exactly that time, so that who is late with one part catches up in the
+ * next. */
+static int spend(struct cc_loop *l, double seconds, enum cc_phase phase, bool in_turn,
+                 struct cc_error *e)
+{
+    const double codec = codec_s(l);
+    int status = CC_OK;
+    l->s.tally.phase_s[phase] += seconds;
+    l->clock += seconds;
+    for (;;) {
+        double due = l->clock + (in_turn ? codec_s(l) - codec : 0), left = due - cc_now();
+        if (left <= 0) {
+            l->clock = due;
+            return status;
+        }
+        if (l->left == 0) {
+            sleep_for(left);
+            continue;
+        }
+        status = go(l, e);
+        if (status != CC_OK)
+            return status;
+        if (l->s.job->nap)
+            sleep_for(fmin(SLICE_S, left));
+    }
+}
+
+/* Computing that began late, or took too long, is computing too. */
+static void settle(struct cc_loop *l, enum cc_phase phase)
+{
+    double now = cc_now();
+    l->s.tally.phase_s[phase] += now - l->clock;
+    l->clock = now;
+}
+
+static double share_of(const struct cc_loop *l, const struct cc_job_message *m)
+{
+    double share = 0;
+    for (size_t i = m->first; i <= m->last; i++)
+        share += l->s.job->tensor[i].share;
+    return share;
+}
+
+/* --- steps --- */
+
+/* Computes, exchanges one message after the other, and updates. A part of the computation goes on
+ * beside the exchange, once the first message is encoded. */
+static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
+{
+    double *phase_s = l->s.tally.phase_s, hidden = l->s.job->hidden_share * compute_s(l, step);
+    l->clock = cc_now();
+    if (spend(l, compute_s(l, step) - hidden, CC_PHASE_COMPUTE, false, e) != CC_OK)
+        return CC_FAIL;
+    settle(l, CC_PHASE_COMPUTE);
+    take_step(l, step);
+    const double waited = phase_s[CC_PHASE_WAIT];
+    for (size_t i = 0; i < l->messages; i++) {
+        double encoded = phase_s[CC_PHASE_ENCODE];
+        if (begin(l, i, e) != CC_OK)
+            return CC_FAIL;
+        l->clock = i == 0 ? cc_now() : l->clock + phase_s[CC_PHASE_ENCODE] - encoded;
+        if (wait_for(l, i, e) != CC_OK)
+            return CC_FAIL;
+    }
+    /* Who computes meanwhile does not wait. */
+    phase_s[CC_PHASE_WAIT] -= fmin(hidden, phase_s[CC_PHASE_WAIT] - waited);
+    if (spend(l, hidden, CC_PHASE_COMPUTE, false, e) != CC_OK)
+        return CC_FAIL;
+    l->clock = cc_now();
+    if (spend(l, l->s.job->update_s, CC_PHASE_UPDATE, false, e) != CC_OK)
+        return CC_FAIL;
+    settle(l, CC_PHASE_UPDATE);
+    return CC_OK;
+}
+
+/* Wait-free backpropagation: the backward pass, in which messages leave, then the forward pass of
+ * the next step, in which each tensor is updated and computed once it has come back. So a step goes
+ * from the end of one forward pass to that of the next. */
+static int step_overlap(struct cc_loop *l, size_t step, struct cc_error *e)
+{
+    const struct cc_job *job = l->s.job;
+    const struct cc_job_message *m = l->s.row->message;
+    double backward = (1 - job->forward_share) * compute_s(l, step);
+    double forward = job->forward_share * compute_s(l, step + 1);
+    int status = CC_OK;
+    take_step(l, step);
+    for (size_t i = 0; i < l->messages && status == CC_OK; i++) {
+        status = spend(l, backward * share_of(l, &m[i]), CC_PHASE_COMPUTE, false, e);
+        if (status == CC_OK)
+            status = begin(l, i, e);
+    }
+    for (size_t i = l->messages; i-- > 0 && status == CC_OK;) {
+        const double share = share_of(l, &m[i]);
+        if (l->under_way[i]) {
+            status = wait_for(l, i, e);
+            l->clock = fmax(l->clock, cc_now());
+        }
+        if (status == CC_OK)
+            status = spend(l, forward * share, CC_PHASE_COMPUTE, false, e);
+        if (status == CC_OK)
+            status = spend(l, job->update_s * share, CC_PHASE_UPDATE, false, e);
+    }
+    return status;
+}
+
+/* Pipe-SGD with two steps under way: updates and computes while the last step's exchange goes on;
+ * the processor also encodes and decodes. A step ends when its exchange has begun. */
+static int step_pipe(struct cc_loop *l, size_t step, struct cc_error *e)
+{
+    l->clock = cc_now();
+    if (spend(l, l->s.job->update_s, CC_PHASE_UPDATE, true, e) != CC_OK ||
+        spend(l, compute_s(l, step), CC_PHASE_COMPUTE, true, e) != CC_OK)
+        return CC_FAIL;
+    settle(l, CC_PHASE_COMPUTE);
+    int status = wait_for(l, l->messages, e);
+    take_step(l, step);
+    for (size_t i = 0; i < l->messages && status == CC_OK; i++)
+        status = begin(l, i, e);
+    return status;
+}
+
+static int step_server(struct cc_loop *l, size_t step, struct cc_error *e)
+{
+    int status = CC_OK;
+    take_step(l, step);
+    for (size_t i = 0; i < l->messages && status == CC_OK; i++)
+        status = begin(l, i, e);
+    return status == CC_OK ? wait_for(l, l->messages, e) : status;
+}
+
+static int one_step(struct cc_loop *l, size_t step, struct cc_error *e)
+{
+    if (l->s.server)
+        return step_server(l, step, e);
+    switch (l->s.job->mode) {
+    case CC_JOB_OVERLAP:
+        return step_overlap(l, step, e);
+    case CC_JOB_PIPE:
+        return step_pipe(l, step, e);
+    case CC_JOB_SEQUENTIAL:
+        break;
+    }
+    return step_sequential(l, step, e);
+}
+
+/* The exchange of a pipe's last step has no part in any step's time; of its codecs, only in the
+ * place of an exchange before the first step that counts. */
+static int drain(struct cc_loop *l, struct cc_error *e)
+{
+    double phase_s[CC_PHASES];
+    memcpy(phase_s, l->s.tally.phase_s, sizeof phase_s);
+    int status = wait_for(l, l->messages, e);
+    if (l->s.row->warmup > 0)
+        memcpy(l->s.tally.phase_s, phase_s, sizeof phase_s);
+    l->s.tally.phase_s[CC_PHASE_WAIT] = phase_s[CC_PHASE_WAIT];
+    return status;
+}
+
+/* Until all ranks are here; nobody is charged for it. */
+static int meet(struct cc_loop *l, struct cc_error *e)
+{
+    const double since = cc_now();
+    MPI_Request all;
+    int here = 0, status = cc_mpi_check(MPI_Ibarrier(l->s.comm, &all), "MPI_Ibarrier", e);
+    while (status == CC_OK && !here) {
+        status = cc_mpi_check(MPI_Test(&all, &here, MPI_STATUS_IGNORE), "MPI_Test", e);
+        if (!here)
+            cc_idle(&l->s, since);
+    }
+    return status;
+}
+
+int cc_loop_run(struct cc_loop *l, struct cc_error *e)
+{
+    int status = meet(l, e);
+    l->began = l->clock = cc_now();
+    for (size_t i = 0; i < cc_loop_steps(l) && status == CC_OK; i++) {
+        if (i == l->s.row->warmup)
+            memset(l->s.tally.phase_s, 0, sizeof l->s.tally.phase_s);
+        if (i > 0 && l->s.job->mode == CC_JOB_SEQUENTIAL)
+            status = meet(l, e);
+        l->start[i] = cc_now() - l->began;
+        if (status == CC_OK)
+            status = one_step(l, i, e);
+        l->end[i] = cc_now() - l->began;
+        if (l->beat != NULL && status == CC_OK)
+            l->beat(l->beat_arg, i);
+    }
+    if (status == CC_OK)
+        status = drain(l, e);
+    if (status != CC_OK)
+        cc_error_in(e, "%s, step %llu", l->s.row->scheme, (unsigned long long)l->s.step);
+    return status;
+}

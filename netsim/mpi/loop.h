@@ -1,0 +1,37 @@
+/* The rank's loop: the steps of one row, one after the other. */
+#ifndef CC_NETSIM_MPI_LOOP_H
+#define CC_NETSIM_MPI_LOOP_H
+
+#include "netsim/mpi/exchange.h"
+#include "netsim/mpi/replay.h"
+
+struct cc_loop {
+    struct cc_station s;
+    const struct cc_exchanger *x;
+    struct cc_replay *source;
+    struct cc_spec *spec, *raw;
+    void **message; /* the row's, as the exchange has them */
+    bool *under_way;
+    size_t messages, left;                /* opened; under way */
+    double clock;                         /* until when this worker has computed */
+    double began;                         /* at the row's barrier */
+    double *start, *end;                  /* since then, of each step, counted or not */
+    uint64_t given;                       /* to MPI in steps that are not counted */
+    void (*beat)(void *arg, size_t step); /* after each step; or NULL */
+    void *beat_arg;
+};
+
+/* Opens the row's messages on the ranks of comm: workers, then servers. What `source` has must stay
+ * until the loop is closed. Close it also after an error. */
+int cc_loop_open(struct cc_loop *l, MPI_Comm comm, const struct cc_job *job,
+                 const struct cc_job_row *row, struct cc_replay *source, struct cc_error *e);
+/* A barrier, then all steps; l->start, l->end and l->s.tally say how it went. Sequential steps are
+ * in lockstep, as the formulas have it: nobody begins one before all have ended the last. Otherwise
+ * a step starts where the last one ended. */
+int cc_loop_run(struct cc_loop *l, struct cc_error *e);
+void cc_loop_close(struct cc_loop *l);
+
+/* Steps of the row, counted or not. */
+size_t cc_loop_steps(const struct cc_loop *l);
+
+#endif

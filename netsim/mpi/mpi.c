@@ -1,0 +1,235 @@
+/* mpi: the library's own collectives. Floats by MPI_Allreduce; what cannot be summed by
+ * MPI_Allgather of the lengths and MPI_Allgatherv. Blocking ones where nothing else goes on at the
+ * same time.
+ *
+ * Collectives of one communicator must begin in the same order everywhere. Messages do not get
+ * along in the same order on all ranks, so that each has a communicator of its own. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "netsim/mpi/way.h"
+
+enum stage { IDLE, READY, SUMMING, LENGTHS, PAYLOADS };
+
+struct library {
+    const struct cc_way *way;
+    struct cc_station *station;
+    const struct cc_job_message *message;
+    struct cc_range range;
+    struct cc_floats floats; /* what is summed; or else: */
+    struct cc_crate *crate;
+    MPI_Comm comm;
+    MPI_Request request;
+    enum stage stage;
+    bool blocking;
+    uint8_t *own, *all;
+    size_t len;
+    uint64_t *lens;
+    int *counts, *begin;
+};
+
+static void count(struct library *x, size_t bytes)
+{
+    x->station->tally.sent_bytes += bytes;
+    x->station->tally.messages++;
+}
+
+static int begin_sum(struct library *x, struct cc_error *e)
+{
+    const size_t n = x->floats.bytes / sizeof(float);
+    uint8_t *at = x->floats.at;
+    if (n > INT_MAX)
+        return cc_fail(e,
+                       "%zu floats in one message are too many for MPI_Allreduce; exchange in "
+                       "smaller messages, or by ring",
+                       n);
+    count(x, x->floats.bytes);
+    x->stage = SUMMING;
+    int code = x->blocking ? MPI_Allreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, x->comm)
+                           : MPI_Iallreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, x->comm,
+                                            &x->request);
+    return cc_mpi_check(code, "MPI_Allreduce", e);
+}
+
+static int begin_lengths(struct library *x, struct cc_error *e)
+{
+    const uint64_t *len = &x->lens[x->station->job->workers];
+    count(x, sizeof *len);
+    x->stage = LENGTHS;
+    int code = x->blocking ? MPI_Allgather(len, 1, MPI_UINT64_T, x->lens, 1, MPI_UINT64_T, x->comm)
+                           : MPI_Iallgather(len, 1, MPI_UINT64_T, x->lens, 1, MPI_UINT64_T, x->comm,
+                                            &x->request);
+    return cc_mpi_check(code, "MPI_Allgather", e);
+}
+
+static int begin_payloads(struct library *x, struct cc_error *e)
+{
+    const int n = x->station->job->workers;
+    uint64_t total = 0;
+    for (int i = 0; i < n; i++) {
+        if (x->lens[i] > cc_crate_bound(x->crate))
+            return cc_fail(e, "rank %d: %llu bytes where %zu are the most", i,
+                           (unsigned long long)x->lens[i], cc_crate_bound(x->crate));
+        x->begin[i] = (int)total;
+        x->counts[i] = (int)x->lens[i];
+        total += x->lens[i];
+        if (total > INT_MAX)
+            return cc_fail(e,
+                           "payloads of %llu bytes are too many for MPI_Allgatherv; exchange in "
+                           "smaller messages, or by allgather",
+                           (unsigned long long)total);
+    }
+    count(x, x->len);
+    x->stage = PAYLOADS;
+    int code = x->blocking ? MPI_Allgatherv(x->own, (int)x->len, MPI_BYTE, x->all, x->counts,
+                                            x->begin, MPI_BYTE, x->comm)
+                           : MPI_Iallgatherv(x->own, (int)x->len, MPI_BYTE, x->all, x->counts,
+                                             x->begin, MPI_BYTE, x->comm, &x->request);
+    return cc_mpi_check(code, "MPI_Allgatherv", e);
+}
+
+static int begin(struct library *x, struct cc_error *e)
+{
+    return x->station->row->sums ? begin_sum(x, e) : begin_lengths(x, e);
+}
+
+static int apply(struct library *x, struct cc_error *e)
+{
+    float *model = x->station->model + x->range.from;
+    int status = CC_OK;
+    for (int i = 0; i < x->station->job->workers && status == CC_OK; i++) {
+        status = cc_way_apply(x->station, x->crate, x->all + x->begin[i], (size_t)x->counts[i],
+                              model, e);
+        if (status != CC_OK)
+            cc_error_in(e, "from rank %d", i);
+    }
+    return status;
+}
+
+/* What there is to send is there: a collective that blocks begins with the next test. */
+static int get_ready(struct library *x, struct cc_error *e)
+{
+    x->stage = READY;
+    return x->blocking ? CC_OK : begin(x, e);
+}
+
+/* A collective is over: on to the next, or back to IDLE. */
+static int end(struct library *x, struct cc_error *e)
+{
+    if (x->stage == LENGTHS)
+        return begin_payloads(x, e);
+    const bool sums = x->stage == SUMMING;
+    x->stage = IDLE;
+    if (!sums)
+        return apply(x, e);
+    int status = cc_floats_next(&x->floats, e);
+    return status == CC_OK && x->floats.bytes > 0 ? get_ready(x, e) : status;
+}
+
+static int library_test(void *of, bool *done, struct cc_error *e)
+{
+    struct library *x = of;
+    int over = 1, status = CC_OK;
+    *done = x->stage == IDLE;
+    if (*done)
+        return CC_OK;
+    if (x->stage == READY)
+        status = begin(x, e);
+    if (status != CC_OK)
+        return status;
+    status = cc_mpi_check(MPI_Test(&x->request, &over, MPI_STATUS_IGNORE), "MPI_Test", e);
+    if (status != CC_OK || !over)
+        return status;
+    status = end(x, e);
+    *done = x->stage == IDLE;
+    return status;
+}
+
+static int library_start(void *of, struct cc_error *e)
+{
+    struct library *x = of;
+    if (x->station->row->sums) {
+        int status = cc_floats_start(&x->floats, e);
+        return status == CC_OK && x->floats.bytes > 0 ? get_ready(x, e) : status;
+    }
+    int status = cc_way_encode(x->station, x->crate, x->station->gradient + x->range.from,
+                               CC_PHASE_ENCODE, x->range.from < x->range.to, x->own, &x->len, e);
+    if (status != CC_OK || cc_quiet(x->station, x->message) || x->range.from == x->range.to)
+        return status;
+    x->lens[x->station->job->workers] = x->len;
+    return get_ready(x, e);
+}
+
+static void library_close(void *of)
+{
+    struct library *x = of;
+    if (x->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&x->comm);
+    cc_floats_close(&x->floats);
+    cc_crate_free(x->crate);
+    free(x->own);
+    free(x->all);
+    free(x->lens);
+    free(x->counts);
+    free(x->begin);
+    free(x);
+}
+
+static const struct cc_way library_way = {library_start, library_test, library_close};
+
+/* For what cannot be summed. */
+static int make_gather(struct library *x, struct cc_error *e)
+{
+    struct cc_station *s = x->station;
+    const size_t n = (size_t)s->job->workers;
+    size_t room;
+    const struct cc_crate_how how = {.seed = s->job->seed, .rank = s->rank};
+    int status = cc_way_crate(s, x->range, x->range.from, how, &x->crate, e);
+    if (status != CC_OK)
+        return status;
+    if (!cc_mul(n, cc_crate_bound(x->crate), &room))
+        return cc_fail(e, "the payloads of %zu workers do not fit into memory", n);
+    x->own = cc_alloc(cc_crate_bound(x->crate), e);
+    x->all = cc_alloc(room, e);
+    x->lens = cc_alloc((n + 1) * sizeof *x->lens, e);
+    x->counts = cc_alloc(n * sizeof *x->counts, e);
+    x->begin = cc_alloc(n * sizeof *x->begin, e);
+    bool ok = x->own != NULL && x->all != NULL && x->lens != NULL && x->counts != NULL &&
+              x->begin != NULL;
+    return ok ? CC_OK : CC_FAIL;
+}
+
+static int make(struct library *x, struct cc_error *e)
+{
+    struct cc_station *s = x->station;
+    int status = s->row->sums ? cc_floats_open(&x->floats, s, x->message, e) : make_gather(x, e);
+    return status != CC_OK ? status
+                           : cc_mpi_check(MPI_Comm_dup(s->comm, &x->comm), "MPI_Comm_dup", e);
+}
+
+static int library_open(struct cc_station *s, const struct cc_job_message *m, size_t index,
+                        void **out, struct cc_error *e)
+{
+    (void)index;
+    struct library *x = cc_alloc0(sizeof *x, e);
+    if (x == NULL)
+        return CC_FAIL;
+    *x = (struct library){.way = &library_way,
+                          .station = s,
+                          .message = m,
+                          .range = cc_message_range(s, m),
+                          .comm = MPI_COMM_NULL,
+                          .request = MPI_REQUEST_NULL,
+                          .blocking = s->job->mode == CC_JOB_SEQUENTIAL && s->row->messages == 1};
+    int status = make(x, e);
+    if (status == CC_OK)
+        *out = x;
+    else
+        library_close(x);
+    return status;
+}
+
+const struct cc_exchanger cc_exchanger_mpi = {"mpi", library_open, cc_way_start, cc_way_test,
+                                              cc_way_close};

@@ -1,0 +1,45 @@
+/* rabenseifner: recursive halving, after which member j has the sum of chunk j, then doubling. */
+#include "netsim/mpi/way.h"
+
+static int add_round(const struct cc_fold *f, const struct cc_station *s, size_t d, bool halves,
+                     struct cc_plan *p, struct cc_error *e)
+{
+    struct cc_round *r = cc_plan_add(p, e);
+    if (r == NULL)
+        return CC_FAIL;
+    const size_t me = (size_t)f->member, mine = me / d * d, other = (me ^ d) / d * d;
+    const int peer = cc_fold_rank(f, (int)(me ^ d));
+    *r = (struct cc_round){.to = peer,
+                           .from = peer,
+                           .send = halves ? other : mine,
+                           .sends = d,
+                           .recv = halves ? mine : other,
+                           .recvs = d,
+                           .who = s->rank};
+    return CC_OK;
+}
+
+static int plan(const struct cc_station *s, struct cc_plan *p, struct cc_error *e)
+{
+    const struct cc_fold f = cc_fold_of(s->job->workers, s->rank);
+    const size_t power = (size_t)f.power;
+    *p = (struct cc_plan){.chunks = power, .who = s->rank};
+    int status = cc_fold_in(&f, s, p, e);
+    for (size_t d = power / 2; d >= 1 && f.member >= 0 && status == CC_OK; d /= 2)
+        status = add_round(&f, s, d, true, p, e);
+    p->reduces = p->rounds;
+    p->owns = f.member >= 0;
+    p->own = p->owns ? (size_t)f.member : 0;
+    for (size_t d = 1; d < power && f.member >= 0 && status == CC_OK; d *= 2)
+        status = add_round(&f, s, d, false, p, e);
+    return status == CC_OK ? cc_fold_out(&f, s, p, e) : status;
+}
+
+static int open(struct cc_station *s, const struct cc_job_message *m, size_t index, void **out,
+                struct cc_error *e)
+{
+    return cc_way_open(s, m, index, plan, out, e);
+}
+
+const struct cc_exchanger cc_exchanger_rabenseifner = {"rabenseifner", open, cc_way_start,
+                                                       cc_way_test, cc_way_close};

@@ -1,0 +1,148 @@
+#include "netsim/mpi/stream.h"
+
+#include "core/bytes.h"
+
+void cc_stream_open(struct cc_stream *s, struct cc_station *station, size_t index, bool sends)
+{
+    *s = (struct cc_stream){
+        .comm = station->comm, .tag = (int)index, .sends = sends, .tally = &station->tally};
+}
+
+void cc_stream_add(struct cc_stream *s, struct cc_transfer *t)
+{
+    t->posted = t->done = 0;
+    t->next = NULL;
+    if (s->posting == NULL)
+        s->posting = t;
+    else
+        s->last->next = t;
+    s->last = t;
+}
+
+bool cc_transfer_complete(const struct cc_transfer *t)
+{
+    return t->done == t->bytes;
+}
+
+bool cc_stream_idle(const struct cc_stream *s)
+{
+    return s->blocks == 0 && s->posting == NULL;
+}
+
+/* Whether this is a transfer whose length its first block will tell. */
+static bool unknown(const struct cc_stream *s, const struct cc_transfer *t)
+{
+    return !s->sends && t->sized && t->done == 0;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static int post_block(struct cc_stream *s, struct cc_transfer *t, size_t n, struct cc_error *e)
+{
+    size_t at = (s->first + s->blocks) % CC_BLOCKS;
+    MPI_Request *request = &s->block[at].request;
+    int code =
+        s->sends
+            ? MPI_Isend(t->at + t->posted, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request)
+            : MPI_Irecv(t->at + t->posted, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request);
+    s->block[at].of = t;
+    s->block[at].bytes = n;
+    s->blocks++;
+    t->posted += n;
+    if (s->sends) {
+        s->tally->sent_bytes += n;
+        s->tally->messages++;
+    }
+    return cc_mpi_check(code, s->sends ? "MPI_Isend" : "MPI_Irecv", e);
+}
+
+/* Posts what is ready while there is room. */
+static int post(struct cc_stream *s, bool *moved, struct cc_error *e)
+{
+    while (s->posting != NULL) {
+        struct cc_transfer *t = s->posting;
+        if (unknown(s, t) && t->posted > 0)
+            return CC_OK;
+        if (t->posted == t->bytes) {
+            s->posting = t->next;
+            *moved = true;
+            continue;
+        }
+        size_t n = smaller(t->bytes - t->posted, CC_BLOCK_BYTES);
+        if (s->blocks == CC_BLOCKS || t->ready < t->posted + n)
+            return CC_OK;
+        int status = post_block(s, t, n, e);
+        if (status != CC_OK)
+            return status;
+        *moved = true;
+    }
+    return CC_OK;
+}
+
+/* A block of `n` bytes has come where `posted` were expected at most. */
+static int arrived(const struct cc_stream *s, struct cc_transfer *t, size_t n, size_t posted,
+                   struct cc_error *e)
+{
+    if (unknown(s, t)) {
+        uint64_t size = n >= CC_SIZE_BYTES ? cc_get_u64(t->at) : UINT64_MAX;
+        if (size > t->bytes - CC_SIZE_BYTES)
+            return cc_fail(e, "rank %d sends %llu bytes where %zu are the most", t->peer,
+                           (unsigned long long)size, t->bytes - CC_SIZE_BYTES);
+        t->bytes = CC_SIZE_BYTES + size;
+        posted = smaller(t->bytes, CC_BLOCK_BYTES);
+        t->posted = posted;
+    }
+    if (n != posted)
+        return cc_fail(e, "rank %d sends a block of %zu bytes where %zu were expected", t->peer, n,
+                       posted);
+    return CC_OK;
+}
+
+/* The blocks that have gone or come, in order. */
+static int complete(struct cc_stream *s, bool *moved, struct cc_error *e)
+{
+    while (s->blocks > 0) {
+        MPI_Status state;
+        int over = 0, count = 0;
+        struct cc_transfer *t = s->block[s->first].of;
+        size_t n = s->block[s->first].bytes;
+        int status = cc_mpi_check(MPI_Test(&s->block[s->first].request, &over, &state),
+                                  s->sends ? "sending a block" : "receiving a block", e);
+        if (status != CC_OK || !over)
+            return status;
+        if (!s->sends) {
+            MPI_Get_count(&state, MPI_BYTE, &count);
+            status = arrived(s, t, (size_t)count, n, e);
+            if (status != CC_OK)
+                return status;
+            n = (size_t)count;
+        }
+        t->done += n;
+        s->first = (s->first + 1) % CC_BLOCKS;
+        s->blocks--;
+        *moved = true;
+    }
+    return CC_OK;
+}
+
+int cc_stream_go(struct cc_stream *s, bool *moved, struct cc_error *e)
+{
+    int status = complete(s, moved, e);
+    return status == CC_OK ? post(s, moved, e) : status;
+}
+
+void cc_stream_close(struct cc_stream *s)
+{
+    for (; s->blocks > 0; s->blocks--) {
+        MPI_Request *request = &s->block[s->first].request;
+        if (*request != MPI_REQUEST_NULL) {
+            if (!s->sends)
+                MPI_Cancel(request);
+            MPI_Request_free(request);
+        }
+        s->first = (s->first + 1) % CC_BLOCKS;
+    }
+}

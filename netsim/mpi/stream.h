@@ -1,0 +1,63 @@
+/* Streams: bytes from rank to rank in blocks, of which a few are under way at a time. Everything
+ * that exchanges send as it is goes through here.
+ *
+ * Blocks are so small that MPI sends them at once instead of asking the receiver first: such a
+ * question would wait behind the blocks of other transfers. */
+#ifndef CC_NETSIM_MPI_STREAM_H
+#define CC_NETSIM_MPI_STREAM_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "netsim/mpi/exchange.h"
+
+enum {
+    CC_BLOCK_BYTES = 48 * 1024, /* a multiple of 4: blocks of floats are whole floats */
+    CC_BLOCKS = 4,              /* under way at a time, in each direction of one message */
+    CC_SIZE_BYTES = 8           /* of the number before a transfer whose receiver does not know its
+                                   length: u64, the bytes that follow */
+};
+
+/* Bytes that go to, or come from, one rank. */
+struct cc_transfer {
+    int peer;
+    uint8_t *at;
+    size_t bytes; /* of a sized one that comes: the room, until its first block is there */
+    bool sized;   /* it begins with its size */
+    size_t ready; /* so many, from the beginning, may be sent or overwritten by now */
+    size_t posted, done;
+    struct cc_transfer *next;
+};
+
+/* Transfers in one direction, one after the other: between two ranks they must be in the same order
+ * on both. */
+struct cc_stream {
+    MPI_Comm comm;
+    int tag;
+    bool sends;
+    struct cc_tally *tally; /* of what is sent */
+    struct cc_transfer *posting, *last;
+    struct {
+        MPI_Request request;
+        struct cc_transfer *of;
+        size_t bytes;
+    } block[CC_BLOCKS];
+    size_t first, blocks; /* under way */
+};
+
+void cc_stream_open(struct cc_stream *s, struct cc_station *station, size_t index, bool sends);
+/* Puts a transfer at the end, with nothing posted yet; it must stay where it is until it is
+ * complete. */
+void cc_stream_add(struct cc_stream *s, struct cc_transfer *t);
+/* Goes on as far as it can; *moved is set if that was anywhere. */
+int cc_stream_go(struct cc_stream *s, bool *moved, struct cc_error *e);
+bool cc_transfer_complete(const struct cc_transfer *t);
+/* All that was added is complete. */
+bool cc_stream_idle(const struct cc_stream *s);
+/* Forgets what is under way, after an error. */
+void cc_stream_close(struct cc_stream *s);
+
+#endif

@@ -1,0 +1,220 @@
+#include "netsim/mpi/way.h"
+
+#include <stdlib.h>
+
+#include "core/clock.h"
+#include "core/memory.h"
+
+static const struct cc_way *way_of(const void *x)
+{
+    return *(const struct cc_way *const *)x;
+}
+
+int cc_way_start(void *x, struct cc_error *e)
+{
+    return way_of(x)->start(x, e);
+}
+
+int cc_way_test(void *x, bool *done, struct cc_error *e)
+{
+    return way_of(x)->test(x, done, e);
+}
+
+void cc_way_close(void *x)
+{
+    if (x != NULL)
+        way_of(x)->close(x);
+}
+
+int cc_way_open(struct cc_station *s, const struct cc_job_message *m, size_t index,
+                cc_planner *plan, void **out, struct cc_error *e)
+{
+    struct cc_plan p = {0};
+    if (!s->row->sums && s->job->via == CC_JOB_ALLGATHER)
+        return cc_gather_open(s, m, index, out, e);
+    int status = plan(s, &p, e);
+    if (status != CC_OK) {
+        free(p.round);
+        return status;
+    }
+    return s->row->sums ? cc_sums_open(s, m, index, &p, out, e)
+                        : cc_hops_open(s, m, index, &p, out, e);
+}
+
+/* --- plans --- */
+
+struct cc_round *cc_plan_add(struct cc_plan *p, struct cc_error *e)
+{
+    if (cc_grow((void **)&p->round, &p->capacity, p->rounds + 1, sizeof *p->round, e) != CC_OK)
+        return NULL;
+    struct cc_round *r = &p->round[p->rounds++];
+    *r = (struct cc_round){.to = -1, .from = -1};
+    return r;
+}
+
+struct cc_fold cc_fold_of(int workers, int rank)
+{
+    struct cc_fold f = {.power = 1};
+    while (f.power <= workers / 2)
+        f.power *= 2;
+    f.rest = workers - f.power;
+    if (rank >= 2 * f.rest)
+        f.member = rank - f.rest;
+    else
+        f.member = rank % 2 == 1 ? rank / 2 : -1;
+    return f;
+}
+
+int cc_fold_rank(const struct cc_fold *f, int member)
+{
+    return member < f->rest ? 2 * member + 1 : member + f->rest;
+}
+
+int cc_fold_lowest(const struct cc_fold *f, int member)
+{
+    return member < f->rest ? 2 * member : member + f->rest;
+}
+
+int cc_fold_in(const struct cc_fold *f, const struct cc_station *s, struct cc_plan *p,
+               struct cc_error *e)
+{
+    if (f->rest == 0)
+        return CC_OK;
+    struct cc_round *r = cc_plan_add(p, e);
+    if (r == NULL)
+        return CC_FAIL;
+    if (f->member < 0)
+        *r = (struct cc_round){
+            .to = s->rank + 1, .from = -1, .sends = p->chunks, .who = (int64_t)s->rank};
+    else if (f->member < f->rest)
+        *r = (struct cc_round){.to = -1, .from = s->rank - 1, .recvs = p->chunks};
+    return CC_OK;
+}
+
+int cc_fold_out(const struct cc_fold *f, const struct cc_station *s, struct cc_plan *p,
+                struct cc_error *e)
+{
+    if (f->rest == 0)
+        return CC_OK;
+    struct cc_round *r = cc_plan_add(p, e);
+    if (r == NULL)
+        return CC_FAIL;
+    if (f->member < 0)
+        *r = (struct cc_round){.to = -1, .from = s->rank + 1, .recvs = p->chunks};
+    else if (f->member < f->rest)
+        *r = (struct cc_round){.to = s->rank - 1, .from = -1, .sends = p->chunks};
+    return CC_OK;
+}
+
+/* --- crates --- */
+
+struct cc_range cc_message_range(const struct cc_station *s, const struct cc_job_message *m)
+{
+    return (struct cc_range){s->job->offset[m->first], s->job->offset[m->last + 1]};
+}
+
+int cc_way_crate(const struct cc_station *s, struct cc_range part, size_t origin,
+                 struct cc_crate_how how, struct cc_crate **out, struct cc_error *e)
+{
+    struct cc_piece *piece;
+    size_t pieces;
+    how.job = s->job;
+    how.spec = s->spec;
+    how.raw = s->raw;
+    how.direction = CC_PUSH;
+    how.origin = origin;
+    int status = cc_pieces(s->job, part.from, part.to, &piece, &pieces, e);
+    if (status != CC_OK)
+        return status;
+    status = cc_crate_make(&how, piece, pieces, out, e);
+    free(piece);
+    return status;
+}
+
+int cc_way_encode(struct cc_station *s, struct cc_crate *c, const float *x, enum cc_phase phase,
+                  bool first, uint8_t *out, size_t *len, struct cc_error *e)
+{
+    const double since = cc_now();
+    size_t head = 0;
+    int status = cc_crate_encode(c, s->step, x, out, len, &head, e);
+    if (status != CC_OK)
+        return status;
+    if (first) {
+        s->tally.payload_bytes += *len - head;
+        s->tally.head_bytes += head;
+        if (s->tally.tensor_bytes != NULL)
+            cc_crate_count(c, s->tally.tensor_bytes);
+    }
+    cc_charge(s, phase, since);
+    return CC_OK;
+}
+
+int cc_way_apply(struct cc_station *s, const struct cc_crate *c, const uint8_t *in, size_t len,
+                 float *model, struct cc_error *e)
+{
+    const double since = cc_now();
+    int status = cc_crate_decode_add(c, s->step, in, len, 1.0f / (float)s->job->workers, model, e);
+    cc_charge(s, CC_PHASE_DECODE, since);
+    return status;
+}
+
+/* --- floats --- */
+
+int cc_floats_open(struct cc_floats *f, struct cc_station *s, const struct cc_job_message *m,
+                   struct cc_error *e)
+{
+    const struct cc_range range = cc_message_range(s, m);
+    const struct cc_crate_how how = {.seed = s->job->seed, .rank = s->rank};
+    *f = (struct cc_floats){.station = s, .from = range.from};
+    int status = cc_way_crate(s, range, range.from, how, &f->crate, e);
+    if (status != CC_OK)
+        return status;
+    if (cc_crate_rounds(f->crate) == 0)
+        return cc_fail(e, "%s: what it sends cannot be summed, though the job says so",
+                       s->row->scheme);
+    f->at = cc_alloc(cc_crate_bound(f->crate), e);
+    return f->at != NULL ? CC_OK : CC_FAIL;
+}
+
+/* From f->round on, up to one that has bytes. Rounds without any are encoded all the same: a codec
+ * goes through all of them. */
+static int encode_floats(struct cc_floats *f, struct cc_error *e)
+{
+    struct cc_station *s = f->station;
+    const double since = cc_now();
+    const size_t rounds = cc_crate_rounds(f->crate);
+    int status = CC_OK;
+    f->bytes = 0;
+    for (; f->round < rounds && status == CC_OK; f->round++) {
+        status = cc_crate_encode_round(f->crate, s->step, f->round, s->gradient + f->from, f->at,
+                                       &f->bytes, e);
+        if (f->bytes > 0)
+            break;
+    }
+    s->tally.payload_bytes += f->bytes;
+    cc_charge(s, CC_PHASE_ENCODE, since);
+    return status;
+}
+
+int cc_floats_start(struct cc_floats *f, struct cc_error *e)
+{
+    f->round = 0;
+    return encode_floats(f, e);
+}
+
+int cc_floats_next(struct cc_floats *f, struct cc_error *e)
+{
+    struct cc_station *s = f->station;
+    const double since = cc_now();
+    int status = cc_crate_absorb(f->crate, s->step, f->round, f->at, f->bytes,
+                                 1.0f / (float)s->job->workers, s->model + f->from, e);
+    cc_charge(s, CC_PHASE_DECODE, since);
+    f->round++;
+    return status == CC_OK ? encode_floats(f, e) : status;
+}
+
+void cc_floats_close(struct cc_floats *f)
+{
+    cc_crate_free(f->crate);
+    free(f->at);
+}

@@ -1,0 +1,199 @@
+#include "netsim/mpirun.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+/* A list of words that ends with NULL, growing; a failure stays. */
+struct words {
+    char **word;
+    size_t count, capacity;
+    int status;
+    struct cc_error *e;
+};
+
+CC_PRINTF(2, 3)
+static void add(struct words *w, const char *fmt, ...)
+{
+    if (w->status == CC_OK)
+        w->status = cc_grow((void **)&w->word, &w->capacity, w->count + 2, sizeof *w->word, w->e);
+    if (w->status != CC_OK)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    int length = vasprintf(&w->word[w->count], fmt, args);
+    va_end(args);
+    if (length < 0) {
+        w->word[w->count] = NULL;
+        w->status = cc_fail(w->e, "out of memory: the command line of mpirun");
+        return;
+    }
+    w->word[++w->count] = NULL;
+}
+
+void cc_mpirun_free(char **words)
+{
+    for (size_t i = 0; words != NULL && words[i] != NULL; i++)
+        free(words[i]);
+    free(words);
+}
+
+static bool users_own(const struct cc_launch_how *how, const char *name)
+{
+    char *const *arg = how->lab == NULL ? how->cluster->mpirun_args : NULL;
+    for (; arg != NULL && *arg != NULL; arg++)
+        if (strcmp(*arg, name) == 0)
+            return true;
+    return false;
+}
+
+struct setting {
+    const char *name, *value;
+};
+
+/* What the user sets is left out: mpirun refuses what is set twice. */
+static void add_settings(struct words *w, const struct cc_launch_how *how, const struct setting *s,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (users_own(how, s[i].name))
+            continue;
+        add(w, "--mca");
+        add(w, "%s", s[i].name);
+        add(w, "%s", s[i].value);
+    }
+}
+
+/* Every parameter of Open MPI that is not its default, and why. */
+static void add_all_settings(struct words *w, const struct cc_launch_how *how,
+                             const struct cc_job *job)
+{
+    const char *agent = how->lab != NULL ? cc_lab_agent(how->lab) : NULL;
+    const struct setting lab[] = {
+        /* Hosts are entered by the lab's agent, also inside an allocation of Slurm or another
+         * manager, whose hosts are not the lab's. */
+        {"plm", "rsh"},
+        {"plm_rsh_agent", agent},
+        {"ras", "^slurm,tm,lsf,gridengine,alps"},
+        /* A host cannot enter another one; by default some would start the others. */
+        {"plm_rsh_no_tree_spawn", "1"},
+        /* mpirun's own messages stay off the shaped links. */
+        {"oob_tcp_if_include", CC_LAB_CONTROL},
+        /* Files of mpirun and its daemons die with the lab. */
+        {"orte_tmpdir_base", CC_LAB_FOLDER},
+        /* More ranks than cores: who waits lets others run. */
+        {"mpi_yield_when_idle", "1"},
+    };
+    const struct setting tcp[] = {
+        /* TCP alone, also between ranks that could share memory: only then does the shaped link
+         * carry everything. */
+        {"pml", "ob1"},
+        {"btl", "tcp,self"},
+        {"btl_tcp_if_include", how->lab != NULL ? CC_LAB_DATA : job->device},
+    };
+    if (how->lab != NULL)
+        add_settings(w, how, lab, sizeof lab / sizeof lab[0]);
+    /* On a cluster that is not shaped, MPI takes the fastest way that it knows. */
+    if (how->lab != NULL || job->device != NULL)
+        add_settings(w, how, tcp, sizeof tcp / sizeof tcp[0]);
+}
+
+/* Rank i runs on host i. */
+static void add_lab_hosts(struct words *w, int hosts)
+{
+    char *list = NULL;
+    size_t length;
+    FILE *f = open_memstream(&list, &length);
+    if (f == NULL) {
+        w->status = cc_fail(w->e, "out of memory: the names of %d hosts", hosts);
+        return;
+    }
+    for (int i = 0; i < hosts; i++)
+        (void)fprintf(f, "%s" CC_LAB_HOST ":1", i > 0 ? "," : "", i);
+    if (fclose(f) != 0)
+        w->status = cc_fail(w->e, "out of memory: the names of %d hosts", hosts);
+    add(w, "--host");
+    add(w, "%s", list);
+    free(list);
+}
+
+static void add_cluster_hosts(struct words *w, const struct cc_launch_cluster *c)
+{
+    if (c->hostfile != NULL) {
+        add(w, "--hostfile");
+        add(w, "%s", c->hostfile);
+    }
+    if (c->hosts != NULL) {
+        add(w, "--host");
+        add(w, "%s", c->hosts);
+    }
+}
+
+int cc_mpirun_words(const struct cc_launch_how *how, const struct cc_job *job, char ***out,
+                    struct cc_error *e)
+{
+    struct words w = {.e = e};
+    const struct cc_launch_cluster *c = how->lab == NULL ? how->cluster : NULL;
+    add(&w, "%s", c != NULL && c->mpirun != NULL ? c->mpirun : "mpirun");
+    add(&w, "-np");
+    add(&w, "%d", job->workers + job->servers);
+    if (how->lab != NULL) {
+        add_lab_hosts(&w, job->workers + job->servers);
+        /* Root of the lab's namespaces, which may be nobody outside. */
+        add(&w, "--allow-run-as-root");
+    } else {
+        add_cluster_hosts(&w, c);
+    }
+    /* Workers first, then servers, one rank on each host before any gets two. */
+    if (!users_own(how, "--map-by")) {
+        add(&w, "--map-by");
+        add(&w, "node");
+    }
+    /* Bound ranks would all sit on the same core, as every daemon believes to be alone on the
+     * machine; and a codec has more threads than one. */
+    if (!users_own(how, "--bind-to")) {
+        add(&w, "--bind-to");
+        add(&w, "none");
+    }
+    add_all_settings(&w, how, job);
+    for (size_t i = 0; c != NULL && c->mpirun_args != NULL && c->mpirun_args[i] != NULL; i++)
+        add(&w, "%s", c->mpirun_args[i]);
+    add(&w, "%s", how->rank_program);
+    add(&w, "-"); /* the job comes on stdin */
+    if (w.status == CC_OK) {
+        *out = w.word;
+        return CC_OK;
+    }
+    cc_mpirun_free(w.word);
+    return w.status;
+}
+
+const char *cc_mpirun_remedy(const struct cc_launch_how *how, const char *message)
+{
+    if (how->lab == NULL && strstr(message, "run as root") != NULL)
+        return " (allow it with --mpirun-args=--allow-run-as-root)";
+    if (how->lab == NULL && strstr(message, "not enough slots") != NULL)
+        return " (one slot for each worker and server: \"slots=N\" in the hostfile, or "
+               "--mpirun-args=--oversubscribe)";
+    return "";
+}
+
+const char *cc_launch_manager(void)
+{
+    static const struct {
+        const char *variable, *name;
+    } managers[] = {
+        {"SLURM_JOB_ID", "Slurm"},    {"PBS_NODEFILE", "PBS"},        {"LSB_HOSTS", "LSF"},
+        {"LSB_DJOB_HOSTFILE", "LSF"}, {"PE_HOSTFILE", "Grid Engine"},
+    };
+    for (size_t i = 0; i < sizeof managers / sizeof managers[0]; i++) {
+        const char *value = getenv(managers[i].variable);
+        if (value != NULL && value[0] != '\0')
+            return managers[i].name;
+    }
+    return NULL;
+}

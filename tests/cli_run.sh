@@ -1,0 +1,154 @@
+# What `commcomp run` plans, refuses and measures; a part of cli.sh, whose functions it uses, and after
+# cli_model.sh, whose profile.json it takes.
+# Local steps of a thousand are known to it too.
+sed 's/^{"scheme": "local", .*/&\
+{"scheme": "local:every=1000", "points": [{"values": 1000, '"$point"'}]},/' profile.json >run.json
+r="run -q --profile run.json"
+
+# --- the plan ---
+
+# One million values, 8 Mbit/s and no headers: 1 byte a microsecond; four workers push and pull
+# through one port. Buckets of a byte save nothing.
+plan="$r --dry-run --values 1M --bw 8mbps --overhead none --burst 1 --workers 4"
+q 0 $plan --scheme int8,fp32 --format json
+json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"] and len({r["exchange"] for r in d["rows"]}) == 1'
+json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16)) < 1e-5'
+json 'all(r["steps"] == 1 and r["warmup"] == 0 for r in d["rows"])'
+json 'abs(d["rows"][0]["row_s"] - 32) < 0.01 and d["rows"][0]["row_bytes"] == 32e6 and d["rows"][1]["row_bytes"] == 8e6'
+json 'd["rows"][0]["bits_pull"] == 32 and d["rows"][1]["ratio"] == 4 and d["rows"][1]["payload_bytes"] == 1e6'
+json 'all(r["step_s"] is None and r["speedup"] is None and r["codec_s"] is None and r["wire_bytes"] is None for r in d["rows"])'
+json 'd["rows"][0]["oversubscribed"] == (4 > d["host"]["cores"]) and "mpi" not in d["host"]'
+json '40 < sum(r["row_s"] for r in d["rows"]) < 41 and any("dry run: 2 rows would take about 4" in n and "move 40 MB over" in n for n in d["notes"])'
+# The model says the same of it.
+q 0 $m --values 1M --bw 8mbps --overhead none --burst 1 --workers 4 --scheme int8 --format json
+cp out said.json
+q 0 $plan --scheme int8 --format json
+json 'd["rows"][0]["step_s_forecast"] == json.load(open("said.json"))["rows"][0]["step_s"] == d["rows"][0]["step_s_model"]'
+# Whole periods; rows take what their steps take; short steps are many, and warmed up.
+q 0 $plan --scheme fp32,local --steps 5 --warmup 1 --format json
+json '[(r["steps"], r["warmup"]) for r in d["rows"]] == [(5, 1), (6, 2)]'
+json 'abs(d["rows"][0]["row_s"] - 6 * d["rows"][0]["step_s_forecast"]) < 1e-9'
+json 'd["rows"][0]["row_bytes"] == 6 * 32e6 and d["rows"][1]["row_bytes"] == 8 * 8e6'
+q 0 $r --dry-run --values 1000 --bw 1gbps --scheme fp32 --workers 2 --format json
+json 'd["rows"][0]["steps"] == 200 and d["rows"][0]["warmup"] > 0'
+q 0 $r --dry-run --values 100K --bw 10mbps,100mbps --scheme fp32,local --workers 2 --compute 1500ms --format json
+json 'all(2 <= r["steps"] <= 4 and r["row_s"] < 20 for r in d["rows"])'
+json '[r["warmup"] for r in d["rows"]][1::2] == [0, 0]'
+# The buckets of the lab suit the rate, and --burst stands for them.
+q 0 $r --dry-run --bw 10mbps,1gbps --scheme fp32 --format json
+json '0 < d["rows"][0]["burst_bytes"] < d["rows"][1]["burst_bytes"]'
+q 0 $r --dry-run --bw 10mbps,1gbps --burst 7000 --scheme fp32 --format json
+json '{r["burst_bytes"] for r in d["rows"]} == {7000}'
+# The order and the number of rows; every exchange carries every scheme.
+q 0 $r --dry-run --exchange ps,ring --servers 1,2 --workers 2,3 --bw 10mbps,100mbps --scheme fp32,fp16 --format json
+json 'len(d["rows"]) == 32 and [r["exchange"] for r in d["rows"]] == ["ps"] * 16 + ["ring"] * 16'
+json '[r["bw_bps"] for r in d["rows"][:4]] == [1e7, 1e7, 1e8, 1e8]'
+q 0 $r --dry-run --exchange mpi,allgather --format json
+json 'len(d["rows"]) >= 40 and d["rows"][0]["scheme"] == "fp32"'
+# The ten designs of the paper in a few minutes.
+q 0 $r --dry-run --scheme paper --bw 10mbps,100mbps,1gbps --format json
+json 'len(d["rows"]) == 30 and 300 < sum(r["row_s"] for r in d["rows"]) < 600'
+
+# --- a trace ---
+q 0 trace synth gradients --net resnet20 --steps 2 --ranks 2
+q 0 $r --dry-run --trace gradients --scheme fp32 --format json
+json 'd["rows"][0]["net"] == "gradients" and d["rows"][0]["values"] > 200000 and "gradients: gradients" in d["notes"]'
+q 0 $r --dry-run --trace gradients --net resnet20 --scheme fp32 --format json
+json 'd["rows"][0]["net"] == "resnet20"'
+t 1 $r --dry-run --trace missing --scheme fp32
+err 'missing'
+t 2 $r --dry-run --trace gradients --synthetic laplace
+err '--trace and --synthetic exclude each other'
+t 2 $r --dry-run --trace gradients --values 5
+err '--trace and --values exclude each other'
+
+# --- a paper's table ---
+q 0 $r --dry-run --paper 3lc-table1 --format json
+json 'len(d["rows"]) == 30 and {r["bw_bps"] for r in d["rows"]} == {1e7, 1e8, 1e9}'
+json '{(r["workers"], r["servers"], r["net"]) for r in d["rows"]} == {(10, 1, "resnet110")}'
+# 0.0287 of the values stay floats; the compute time is 0.01153 of what fp32's traffic takes.
+json 'all(abs(r["bits_push"] - (8 * (1 - 0.0287) + 32 * 0.0287)) < 0.02 for r in d["rows"] if r["scheme"] == "int8")'
+json 'any("a fit of 4 constants to 27 figures" in n for n in d["notes"]) and all("preset" not in n for n in d["notes"])'
+q 0 $r --dry-run --paper 3lc-table1 --bw 100mbps --scheme fp32,3lc --format json
+json '[r["scheme"] for r in d["rows"]] == ["fp32", "3lc"]'
+t 2 $r --dry-run --paper 3lc-table1 --workers 4
+err '--paper 3lc-table1 and --workers exclude each other'
+t 2 $r --dry-run --paper 3lc-table2
+err "--paper 3lc-table2: did you mean '3lc-table1'?"
+
+# --- what only the model has ---
+t 2 $r --exchange ps,ssar-split
+err '--exchange ssar-split: sparse exchanges are predicted only'
+t 2 $r --consistency async
+err '--consistency async is predicted only'
+t 2 $r --mode pipe --depth 3
+err 'a run has two steps under way: --depth 2'
+t 2 $r --mode pipe --unlimited
+err '--unlimited is predicted only'
+t 2 $r --sync 1ms
+err '--sync is predicted only'
+t 2 $r --workers 1000
+err '--workers 1000: a lab has at most'
+t 2 $r --net resnet20 --compute 0s --stragglers gamma
+err 'give --compute'
+# Options of a lab and of a cluster.
+t 2 $r --mpirun /usr/bin/mpirun
+err 'on which hosts?'
+for option in '--limit 1M' '--congestion reno' --keep --lab '--burst 5K'; do
+    t 2 $r --hosts a,b $option
+    err "${option%% *} is of"
+done
+t 2 $r --hosts a,b --hostfile f
+err '--hostfile and --hosts exclude each other'
+q 0 $r --dry-run --hosts a,b --workers 2 --values 1000 --scheme fp32 --format json
+json 'd["rows"][0]["oversubscribed"] is None and d["rows"][0]["burst_bytes"] == 0'
+t 2 $r --burst 0
+err '--burst: 0 is not between 1'
+t 2 $r --steps 0
+err '--steps: 0 is not between 1'
+COMMCOMP_RANK=$dir/nowhere
+export COMMCOMP_RANK
+t 1 $r --values 1000 --workers 2 --scheme fp32
+err "COMMCOMP_RANK: there is no file $dir/nowhere"
+unset COMMCOMP_RANK
+
+# --- for real, where this machine allows it ---
+why_no_lab() {
+    for tool in ip tc mpirun; do
+        command -v $tool >/dev/null || echo "no $tool"
+    done
+    [ -x "$(dirname "$program")/commcomp-rank" ] || echo 'no commcomp-rank'
+    if [ "$(id -u)" = 0 ]; then
+        unshare -nm true 2>/dev/null || echo 'no namespaces'
+    else
+        unshare -Urnm true 2>/dev/null || echo 'no user namespaces'
+    fi
+}
+missing=$(why_no_lab | head -n 1)
+if [ -n "$missing" ]; then
+    echo "skipped: commcomp run over shaped links: $missing"
+else
+    q 0 $r --workers 2 --values 100K --bw 100mbps --scheme fp32,int8,3lc --steps 3 --format json
+    json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8", "3lc"] and len(d["host"]["mpi"]) > 3'
+    json 'd["rows"][0]["ratio"] == 1 and 3.9 < d["rows"][1]["ratio"] <= 4 and d["rows"][2]["ratio"] > 15'
+    json 'd["rows"][0]["bits_pull"] == 32 and all(r["steps"] == 3 and r["step_s_sd"] is not None for r in d["rows"])'
+    json 'abs(d["rows"][0]["model_error"]) < 0.25 and d["rows"][0]["speedup"] == 1 and d["rows"][1]["speedup"] > 2'
+    # Two pushes and two pulls of 400 kB at 100 Mbit/s are 67 ms each, less the bucket.
+    json '0.1 < d["rows"][0]["step_s"] < 0.2'
+    json 'all(abs(r["wire_bytes"] / r["wire_bytes_model"] - 1) < 0.1 for r in d["rows"][:2])'
+    json 'all(abs(r["model_error"] - (1 - r["step_s_model"] / r["step_s"])) < 1e-9 for r in d["rows"])'
+    json 'all(abs(r["comm_s"] + r["codec_s"] + r["compute_s"] - r["step_s"]) < 1e-6 for r in d["rows"] if r["comm_s"] > 0)'
+    json 'all(r["congestion"] == "reno" and r["limit_bytes"] > 0 for r in d["rows"])'
+    # A trace, as CSV; and an exchange without servers.
+    q 0 $r --workers 3 --trace gradients --exchange ring --bw 1gbps --scheme fp32,int8 --steps 2 -o ring.csv
+    [ "$(head -n 1 ring.csv | cut -d, -f1-4)" = scheme,net,values,exchange ] || bad 'CSV header'
+    [ "$(wc -l <ring.csv)" = 3 ] || bad "CSV has $(wc -l <ring.csv) lines"
+    # Interrupted: fp32 is there, the thousand local steps are not.
+    end_case
+    case='run, interrupted' good=1
+    timeout -s INT 12 "$program" $r --workers 2 --values 10K --compute 50ms --bw 100mbps \
+        --scheme fp32,local:every=1000 --steps 1 --format json >out 2>err </dev/null
+    json 'd["partial"] and [r["scheme"] for r in d["rows"]] == ["fp32"] and d["rows"][0]["step_s"] > 0.05'
+    err 'interrupted'
+    document out
+fi

@@ -1,0 +1,227 @@
+/* Calibration against links that are simulated ping by ping: a latency, a rate, a token bucket each
+ * way, and the noise of a busy machine. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/random.h"
+#include "models/calibrate.h"
+
+static double drawn(uint64_t seed, uint64_t i)
+{
+    const struct cc_random_id id = {.seed = seed};
+    return cc_unit(cc_random(cc_key(&id, 0), (uint32_t)i));
+}
+
+/* --- the link --- */
+
+#define SLICE 4e-3 /* of a core's time, that others have */
+
+struct way {
+    double tokens, at; /* bytes in the bucket at this time */
+};
+
+struct wire {
+    double latency, rate, burst; /* rate in bytes per second */
+    double noise;                /* times are up to so much longer */
+    double bad;                  /* share of messages whose receiver must wait for its core */
+    uint64_t seed, drawn;
+};
+
+/* The bucket gains up to `now`, then pays for the message as it gains on. */
+static double send(const struct wire *w, struct way *way, double now, double bytes)
+{
+    way->tokens = fmin(w->burst, way->tokens + w->rate * (now - way->at));
+    double wait = fmax(0, bytes - way->tokens) / w->rate;
+    way->tokens = fmax(0, way->tokens - bytes);
+    way->at = now + wait;
+    return way->at + w->latency;
+}
+
+enum { SAMPLES = 21, MOST = 64 };
+
+struct pings {
+    struct cc_ping ping[MOST];
+    double seconds[MOST][SAMPLES];
+    size_t sizes;
+};
+
+static void play(struct wire *w, const double *bytes, size_t sizes, struct pings *out)
+{
+    struct way way[2] = {{.tokens = w->burst}, {.tokens = w->burst}};
+    double now = 0;
+    out->sizes = sizes;
+    for (size_t i = 0; i < sizes; i++) {
+        out->ping[i] = (struct cc_ping){bytes[i], out->seconds[i], SAMPLES};
+        for (int k = 0; k < SAMPLES; k++) {
+            double began = now;
+            for (int side = 0; side < 2; side++) {
+                double late = 1 + w->noise * drawn(w->seed, w->drawn++);
+                double there = send(w, &way[side], now, bytes[i]);
+                now += (there - now) * late;
+                if (drawn(w->seed, w->drawn++) < w->bad)
+                    now += SLICE * drawn(w->seed, w->drawn++);
+            }
+            out->seconds[i][k] = (now - began) / 2;
+        }
+    }
+}
+
+/* A few small ones, and from 1 kB on every half octave up to `most`. */
+static size_t sizes_to(double most, double *bytes)
+{
+    size_t n = 0;
+    for (double b = 1; b <= 64; b *= 4)
+        bytes[n++] = b;
+    for (double b = 1000; b <= most * 1.001; b *= sqrt(2))
+        bytes[n++] = floor(b);
+    return n;
+}
+
+/* --- tests --- */
+
+static void close_to(double is, double should, double tolerance, const char *what)
+{
+    if (!(fabs(is - should) <= tolerance * fabs(should)))
+        fail_msg("%s: %.9g instead of %.9g", what, is, should);
+}
+
+static const struct {
+    double rate, latency, burst, most;
+} links[] = {
+    {1.25e6, 60e-6, 5e3, 320e3}, {12.5e6, 50e-6, 10e3, 1.3e6}, {125e6, 40e-6, 200e3, 13e6},
+    {1.25e9, 30e-6, 1e6, 64e6},  {125e6, 40e-6, 0, 13e6},      {12.5e6, 25e-3, 0, 40e6},
+    {1.25e9, 5e-6, 0, 64e6},
+};
+enum { LINKS = sizeof links / sizeof links[0] };
+
+static struct pings pings;
+
+static struct cc_calibration calibrate(size_t link, double noise, double bad, uint64_t seed,
+                                       double burst)
+{
+    struct wire w = {.latency = links[link].latency,
+                     .rate = links[link].rate,
+                     .burst = links[link].burst,
+                     .noise = noise,
+                     .bad = bad,
+                     .seed = seed};
+    double bytes[MOST];
+    struct cc_calibration c;
+    struct cc_error e = {""};
+    play(&w, bytes, sizes_to(links[link].most, bytes), &pings);
+    if (cc_calibrate(pings.ping, pings.sizes, burst, &c, &e) != CC_OK)
+        fail_msg("link %zu, seed %d: %s", link, (int)seed, e.text);
+    return c;
+}
+
+/* Without noise: what was put in, whether the bucket is told or found. */
+static void exact(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LINKS; i++)
+        for (int known = 0; known < 2; known++) {
+            struct cc_calibration c = calibrate(i, 0, 0, 1, known ? links[i].burst : -1);
+            close_to(c.bw_bps.value, 8 * links[i].rate, 1e-6, "rate");
+            close_to(c.burst_bytes.value, links[i].burst, 1e-3, "burst");
+            /* A 64-byte message's own time is in its latency. */
+            close_to(c.latency_s.value, links[i].latency, i == 0 ? 0.5 : 0.1, "latency");
+            assert_true(c.rms < 1e-6 && c.sizes >= 4);
+            assert_true(c.from_bytes >= 8 * links[i].burst);
+            for (size_t k = 0; k < pings.sizes; k++) {
+                double scratch[SAMPLES];
+                struct cc_estimate m = cc_calibrate_median(pings.ping[k].seconds, SAMPLES, scratch);
+                if (pings.ping[k].bytes >= 3 * links[i].burst)
+                    close_to(cc_calibration_s(&c, pings.ping[k].bytes), m.value,
+                             i == 0 ? 0.02 : 0.05, "time");
+            }
+        }
+}
+
+/* A busy machine: times up to a tenth longer, one message in five waits for a core. The
+ * medians carry some of the noise: 5 to 8%. */
+static void noisy(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LINKS; i++)
+        for (uint64_t seed = 1; seed <= 40; seed++) {
+            struct cc_calibration c = calibrate(i, 0.1, 0.2, seed, -1);
+            close_to(c.bw_bps.value, 8 * links[i].rate / 1.065, 0.04, "rate");
+            close_to(c.latency_s.value, links[i].latency * 1.06, i == 0 ? 0.6 : 0.15, "latency");
+            if (links[i].burst > 0)
+                close_to(c.burst_bytes.value, links[i].burst, 0.5, "burst");
+            else if (c.burst_bytes.value > 0.02 * links[i].most)
+                fail_msg("link %zu has a bucket of %g bytes", i, c.burst_bytes.value);
+        }
+}
+
+/* How far off it may be: the rate lies within three deviations of the truth nearly always. */
+static void uncertainty(void **state)
+{
+    (void)state;
+    int within = 0, runs = 0;
+    for (size_t i = 0; i < LINKS; i++)
+        for (uint64_t seed = 1; seed <= 40; seed++, runs++) {
+            struct cc_calibration c = calibrate(i, 0.02, 0.1, seed, links[i].burst);
+            double truth = 8 * links[i].rate / 1.0115;
+            assert_true(c.bw_bps.sd > 0 && c.bw_bps.sd < 0.01 * c.bw_bps.value);
+            within += fabs(c.bw_bps.value - truth) < 3 * c.bw_bps.sd + 2e-3 * truth;
+        }
+    assert_true(within >= runs * 95 / 100);
+}
+
+static void medians(void **state)
+{
+    (void)state;
+    const double s[] = {5, 1, 1000, 2, 3, 4, 6};
+    double scratch[7];
+    struct cc_estimate m = cc_calibrate_median(s, 7, scratch);
+    assert_true(m.value == 4);
+    close_to(m.sd, 1.2533 * 1.4826 * 2 / sqrt(7), 1e-12, "deviation"); /* 0 1 1 2 2 3 996 */
+    m = cc_calibrate_median(s, 1, scratch);
+    assert_true(m.value == 5 && m.sd == 0);
+}
+
+static void refused(const struct cc_ping *p, size_t sizes, double burst, const char *words)
+{
+    struct cc_calibration c = {.sizes = 77};
+    struct cc_error e = {""};
+    assert_int_equal(cc_calibrate(p, sizes, burst, &c, &e), CC_FAIL);
+    if (strstr(e.text, words) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", e.text, words);
+    assert_true(c.sizes == 77);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    const double t = 1e-3, one = 1e-5, zero = 0;
+    struct cc_ping p[] = {{1, &one, 1}, {1e5, &t, 1}, {2e5, &t, 1}, {3e5, &t, 1}, {4e5, &t, 1}};
+    refused(p, 0, -1, "no messages of up to 64 bytes");
+    refused(p + 1, 4, -1, "no messages of up to 64 bytes");
+    refused(p, 1, -1, "4 sizes");
+    refused(p, 4, -1, "the largest measured has 300000 bytes");
+    refused(p, 5, 1e5, "larger than 800000 bytes");
+    refused(p, 5, 0, "do not take longer");
+    p[2].samples = 0;
+    refused(p, 5, 0, "200000 bytes: no samples");
+    p[2] = (struct cc_ping){5e4, &t, 1};
+    refused(p, 5, 0, "not in ascending order");
+    p[2] = (struct cc_ping){2e5, &zero, 1};
+    refused(p, 5, 0, "took 0 s");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exact),   cmocka_unit_test(noisy),    cmocka_unit_test(uncertainty),
+        cmocka_unit_test(medians), cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

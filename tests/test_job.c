@@ -1,0 +1,283 @@
+/* Jobs: read, written and read again, and what the reader refuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/trace.h"
+#include "netsim/job.h"
+#include "tests/lib/scratch.h"
+
+#define HEAD                                                                                       \
+    "{\"schema\": \"commcomp-job/1\", \"kind\": \"replay\", \"workers\": 2, \"servers\": 3, "      \
+    "\"nap\": true, \"device\": \"eth0\", "                                                        \
+    "\"shaping\": {\"bw_bps\": 1e8, \"burst_bytes\": 10000, \"limit_bytes\": 150000}, "            \
+    "\"exchange\": \"ps\", \"via\": \"hops\", "                                                    \
+    "\"mode\": \"overlap\", \"pulls\": \"forward\", \"compute_s\": 0.25, \"update_s\": 0.125, "    \
+    "\"forward_share\": 0.375, \"hidden_share\": 0.5, \"seed\": 9007199254740991, "                \
+    "\"distribution\": \"mixture\", \"trace_steps\": 4, "
+#define TENSORS                                                                                    \
+    "\"tensors\": [{\"name\": \"a\", \"shape\": [3, 4], \"share\": 0.5, \"server\": -1, \"raw\": " \
+    "false}, {\"name\": \"b\", \"shape\": [], \"share\": 0.1, \"server\": 2, \"raw\": true}, "     \
+    "{\"name\": \"c\", \"shape\": [7], \"share\": 0.4, \"server\": 0, \"raw\": false}], "
+#define SLOW "\"slow\": [[1, 2.5, 1], [0.5, 1, 1]], "
+#define ROWS                                                                                       \
+    "\"rows\": [{\"scheme\": \"fp32\", \"sums\": true, \"period\": 1, \"warmup\": 0, \"steps\": "  \
+    "1, \"messages\": [[0, 2]]}, {\"scheme\": \"local:every=4\", \"sums\": false, \"period\": 4, " \
+    "\"warmup\": 4, \"steps\": 12, \"messages\": [[2, 2], [0, 1]]}]}"
+static const char whole[] = HEAD TENSORS SLOW ROWS;
+
+static const char pingpong[] =
+    "{\"schema\": \"commcomp-job/1\", \"kind\": \"pingpong\", \"workers\": 2, \"servers\": 0, "
+    "\"nap\": false, \"sizes\": [0, 1, 2147483647], \"repeats\": 7}";
+
+static void assert_whole(const struct cc_job *job)
+{
+    assert_int_equal(job->kind, CC_JOB_REPLAY);
+    assert_int_equal(job->workers, 2);
+    assert_int_equal(job->servers, 3);
+    assert_true(job->nap);
+    assert_string_equal(job->device, "eth0");
+    assert_true(job->shaping.bw_bps == 1e8);
+    assert_int_equal(job->shaping.burst_bytes, 10000);
+    assert_int_equal(job->shaping.limit_bytes, 150000);
+    assert_string_equal(job->exchange, "ps");
+    assert_int_equal(job->via, CC_JOB_HOPS);
+    assert_int_equal(job->mode, CC_JOB_OVERLAP);
+    assert_int_equal(job->pulls, CC_JOB_PULL_FORWARD);
+    assert_true(job->compute_s == 0.25 && job->update_s == 0.125);
+    assert_true(job->forward_share == 0.375 && job->hidden_share == 0.5);
+    assert_int_equal(job->seed, 9007199254740991);
+    assert_null(job->trace);
+    assert_int_equal(job->distribution, CC_MIXTURE);
+    assert_int_equal(job->trace_steps, 4);
+    assert_null(job->size);
+}
+
+static void assert_lists(const struct cc_job *job)
+{
+    assert_int_equal(job->tensors, 3);
+    assert_string_equal(job->tensor[1].name, "b");
+    assert_int_equal(job->tensor[0].shape.ndim, 2);
+    assert_int_equal(job->tensor[0].shape.dim[1], 4);
+    assert_int_equal(job->tensor[1].shape.ndim, 0);
+    assert_true(job->tensor[2].share == 0.4 && job->tensor[1].raw && !job->tensor[2].raw);
+    assert_int_equal(job->tensor[0].server, -1);
+    assert_int_equal(job->tensor[1].server, 2);
+    assert_int_equal(job->offset[1], 12);
+    assert_int_equal(job->offset[2], 13);
+    assert_int_equal(cc_job_values(job), 20);
+    assert_int_equal(job->slow_steps, 3);
+    const double slow[] = {1, 2.5, 1, 0.5, 1, 1};
+    assert_memory_equal(job->slow, slow, sizeof slow);
+    assert_int_equal(job->rows, 2);
+    assert_string_equal(job->row[1].scheme, "local:every=4");
+    assert_true(job->row[0].sums && !job->row[1].sums);
+    assert_int_equal(job->row[1].period, 4);
+    assert_int_equal(job->row[1].warmup, 4);
+    assert_int_equal(job->row[1].steps, 12);
+    assert_int_equal(job->row[0].messages, 1);
+    assert_int_equal(job->row[1].messages, 2);
+    assert_int_equal(job->row[1].message[0].first, 2);
+    assert_int_equal(job->row[1].message[1].first, 0);
+    assert_int_equal(job->row[1].message[1].last, 1);
+}
+
+static void parse(const char *text, struct cc_job *job)
+{
+    struct cc_error e = {""};
+    if (cc_job_parse(text, strlen(text), job, &e) != CC_OK)
+        fail_msg("%s", e.text);
+}
+
+static void reads(void **state)
+{
+    (void)state;
+    struct cc_job job;
+    parse(whole, &job);
+    assert_whole(&job);
+    assert_lists(&job);
+    cc_job_free(&job);
+    parse(pingpong, &job);
+    assert_int_equal(job.kind, CC_JOB_PINGPONG);
+    assert_true(job.shaping.bw_bps == 0);
+    assert_int_equal(job.sizes, 3);
+    assert_int_equal(job.size[2], 2147483647);
+    assert_int_equal(job.repeats, 7);
+    cc_job_free(&job);
+}
+
+static void there_and_back(void **state)
+{
+    struct cc_job job, again;
+    struct cc_error e = {""};
+    parse(whole, &job);
+    const char *path = scratch_path(state, "job.json");
+    assert_int_equal(cc_job_write(&job, path, &e), CC_OK);
+    cc_job_free(&job);
+    size_t size;
+    char *text = scratch_read(path, &size);
+    assert_int_equal(cc_job_parse(text, size, &again, &e), CC_OK);
+    assert_whole(&again);
+    assert_lists(&again);
+    /* Another source, and no stragglers. */
+    again.trace = strdup("/traces/of \"mine\"");
+    free(again.slow);
+    again.slow = NULL;
+    again.tensor[0].share = 0.1 + 0.2; /* no short decimal */
+    again.tensor[1].share = 0.3;
+    free(text);
+    text = cc_job_text(&again, &e);
+    assert_non_null(text);
+    parse(text, &job);
+    assert_string_equal(job.trace, again.trace);
+    assert_null(job.slow);
+    assert_true(job.tensor[0].share == 0.1 + 0.2);
+    free(text);
+    cc_job_free(&again);
+    cc_job_free(&job);
+    parse(pingpong, &job);
+    text = cc_job_text(&job, &e);
+    parse(text, &again);
+    assert_memory_equal(again.size, job.size, 3 * sizeof *job.size);
+    assert_int_equal(again.repeats, 7);
+    free(text);
+    cc_job_free(&again);
+    cc_job_free(&job);
+}
+
+/* The text with its first `from` replaced; to be freed. */
+static char *replaced(const char *text, const char *from, const char *to)
+{
+    const char *at = strstr(text, from);
+    char *out = malloc(strlen(text) + strlen(to) + 1);
+    if (at == NULL || out == NULL)
+        fail_msg("no \"%s\"", from);
+    (void)sprintf(out, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    return out;
+}
+
+struct refusal {
+    const char *from, *to, *says;
+};
+
+static void refuse_all(const char *text, const struct refusal *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char *bad = replaced(text, list[i].from, list[i].to);
+        struct cc_job job;
+        struct cc_error e = {""};
+        if (cc_job_parse(bad, strlen(bad), &job, &e) != CC_FAIL)
+            fail_msg("\"%s\" was accepted", list[i].to);
+        if (strstr(e.text, list[i].says) == NULL)
+            fail_msg("\"%s\": \"%s\" does not say \"%s\"", list[i].to, e.text, list[i].says);
+        free(bad);
+    }
+}
+
+static void refuses_settings(void **state)
+{
+    (void)state;
+    const struct refusal list[] = {
+        {"commcomp-job/1", "commcomp-job/2", "\"schema\" must be \"commcomp-job/1\""},
+        {"\"replay\"", "\"reply\"", "did you mean \"replay\""},
+        {"\"workers\": 2", "\"workers\": 0", "\"workers\" must be"},
+        {"\"workers\": 2", "\"workers\": 70000", "\"workers\" must be"},
+        {"\"workers\": 2", "\"workers\": 1.5", "\"workers\" must be"},
+        {"\"servers\": 3", "\"servers\": 0", "\"ps\" needs servers"},
+        {"\"servers\": 3", "\"server\": 3", "\"servers\" must be"},
+        {"\"servers\": 3", "\"servers\": 5000", "\"servers\" must be"},
+        {"\"ps\"", "\"ring\"", "nothing else has any"},
+        {"\"nap\": true", "\"nap\": 1", "\"nap\" must be true or false"},
+        {"\"eth0\"", "\"\"", "\"device\" is missing or empty"},
+        {"\"device\": \"eth0\", ", "", "\"shaping\" needs a \"device\""},
+        {"{\"bw_bps\": 1e8", "[], \"x\": {\"bw_bps\": 1e8", "\"shaping\" must be an object"},
+        {"1e8", "0", "\"shaping\": \"bw_bps\" must be"},
+        {"\"burst_bytes\": 10000, ", "", "\"shaping\": \"burst_bytes\" must be"},
+        {"150000", "1e12", "\"shaping\": \"limit_bytes\" must be"},
+        {"150000", "1, \"x\": 1", "\"shaping\": unknown key \"x\""},
+        {"\"hops\"", "\"hop\"", "did you mean \"hops\""},
+        {"\"mode\": \"overlap\"", "\"mode\": 1", "\"mode\" is not a string"},
+        {"\"forward\"", "\"later\"", "\"pulls\": unknown word"},
+        {"\"compute_s\": 0.25, ", "", "\"compute_s\" must be"},
+        {"0.25", "-1", "\"compute_s\" must be"},
+        {"0.25", "1e7", "\"compute_s\" must be"},
+        {"\"forward_share\": 0.375", "\"forward_share\": 1.1", "\"forward_share\" must be"},
+        {"\"hidden_share\": 0.5", "\"hidden_share\": 2", "\"hidden_share\" must be"},
+        {"9007199254740991", "9007199254740992", "\"seed\" must be"},
+        {"\"mixture\"", "\"mixtures\"", "did you mean \"mixture\""},
+        {"\"distribution\": \"mixture\", ", "", "either \"trace\" or \"distribution\""},
+        {"\"distribution\"", "\"trace\": \"x\", \"distribution\"", "either \"trace\""},
+        {"\"trace_steps\": 4", "\"trace_steps\": 0", "\"trace_steps\" must be"},
+        {"\"nap\"", "\"naps\": 1, \"nap\"", "unknown key \"naps\""},
+    };
+    refuse_all(whole, list, sizeof list / sizeof list[0]);
+}
+
+static void refuses_lists(void **state)
+{
+    (void)state;
+    const struct refusal list[] = {
+        {"[3, 4]", "[3, -4]", "tensor 0: \"shape\""},
+        {"[3, 4]", "[1,1,1,1,1,1,1,1,1]", "up to 8 dimensions"},
+        {"[3, 4]", "[1048576, 1048577]", "more than 2^40 values"},
+        {"[3, 4]", "[4503599627370496, 4503599627370496]", "tensor 0: a shape whose number"},
+        {"\"name\": \"b\"", "\"name\": \"\"", "tensor 1: \"name\" is missing"},
+        {"\"share\": 0.1", "\"share\": 0.2", "sum to 1.1, not to 1"},
+        {"\"share\": 0.1", "\"share\": -0.1", "tensor 1: \"share\" must be"},
+        {"\"server\": 2", "\"server\": 3", "tensor 1: \"server\" must be a whole number from -1"},
+        {"\"server\": 2", "\"server\": -2", "tensor 1: \"server\" must be"},
+        {"\"raw\": true", "\"raw\": null", "tensor 1: \"raw\" must be"},
+        {"\"raw\": true", "\"raw\": true, \"x\": 1", "tensor 1: unknown key \"x\""},
+        {SLOW, "\"slow\": [[1], [1], [1]], ", "for each of 2 workers"},
+        {SLOW, "\"slow\": [[1, 1], [1]], ", "equally long"},
+        {SLOW, "\"slow\": [[], []], ", "not empty"},
+        {SLOW, "\"slow\": [1, 2], ", "equally long"},
+        {SLOW, "\"slow\": [[1, -1], [1, 1]], ", "a factor that is not"},
+        {ROWS, "\"rows\": []}", "at least one row"},
+        {"\"period\": 1", "\"period\": 0", "row 0: \"period\" must be"},
+        {"\"steps\": 1,", "\"steps\": 0,", "row 0: \"steps\" must be"},
+        {"\"warmup\": 4", "\"warmup\": 2", "row 1: \"warmup\" 2 and \"steps\" 12"},
+        {"\"steps\": 12", "\"steps\": 13", "multiples of the period, 4"},
+        {"[[0, 2]]", "[[0, 1]]", "row 0: message 0: tensors 0 to 1, where 2 is the last"},
+        {"[[0, 2]]", "[[1, 2]]", "row 0: \"messages\" leave out tensors 0 to 0"},
+        {"[[0, 2]]", "[]", "row 0: \"messages\" must be a list"},
+        {"[[0, 2]]", "[[2, 2], [0, 2]]", "message 1: tensors 0 to 2, where 1 is the last"},
+        {"[[0, 2]]", "[[2, 2], [1, 0]]", "message 1: tensors 1 to 0"},
+        {"[[0, 2]]", "[[0, 2], [0, 0]]", "message 1"},
+        {"[[0, 2]]", "[[0, 2, 1]]", "not the places of two tensors"},
+        {"[[0, 2]]", "[[0, 9007199254740991]]", "message 0"},
+    };
+    refuse_all(whole, list, sizeof list / sizeof list[0]);
+}
+
+static void refuses_pingpong(void **state)
+{
+    (void)state;
+    const struct refusal list[] = {
+        {"\"workers\": 2", "\"workers\": 1", "ping-pong needs two"},
+        {"[0, 1, 2147483647]", "[2147483648]", "from 0 to 2147483647"},
+        {"[0, 1, 2147483647]", "[]", "at least one number of bytes"},
+        {"\"repeats\": 7", "\"repeats\": 0", "\"repeats\" must be"},
+        {"\"repeats\": 7", "\"repeats\": 5592406", "from 1 to 5592405"},
+        {"\"repeats\": 7", "\"repeats\": 7, \"rows\": []", "unknown key \"rows\""},
+    };
+    refuse_all(pingpong, list, sizeof list / sizeof list[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads),
+        cmocka_unit_test_setup_teardown(there_and_back, scratch_setup, scratch_teardown),
+        cmocka_unit_test(refuses_settings),
+        cmocka_unit_test(refuses_lists),
+        cmocka_unit_test(refuses_pingpong),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

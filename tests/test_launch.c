@@ -1,0 +1,420 @@
+/* Launching: a shell script stands in for mpirun, and does what mpirun does when things go wrong.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "netsim/launch.h"
+#include "netsim/mpirun.h"
+#include "netsim/words.h"
+#include "tests/lib/scratch.h"
+
+static void assert_says(const char *text, const char *words)
+{
+    if (strstr(text, words) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", text, words);
+}
+
+/* --- one run with a script for mpirun --- */
+
+struct heard {
+    char kinds[64]; /* a letter for each report */
+    double due;
+    int fail_at;       /* hear fails at the so-manieth report; 0: never */
+    double stop_after; /* tick stops then; 0: never */
+    double began;
+};
+
+static int hear(void *arg, const struct cc_report *r, struct cc_error *e)
+{
+    struct heard *h = arg;
+    size_t n = strlen(h->kinds);
+    assert_true(n + 1 < sizeof h->kinds);
+    h->kinds[n] = "HBSRZDE"[r->kind];
+    if ((int)n + 1 == h->fail_at)
+        return cc_fail(e, "the disk is full");
+    return CC_OK;
+}
+
+static double due(void *arg)
+{
+    return ((struct heard *)arg)->due;
+}
+
+static bool tick(void *arg)
+{
+    struct heard *h = arg;
+    return h->stop_after > 0 && cc_now() - h->began >= h->stop_after;
+}
+
+/* The reports that scripts print, as files: hello, begin, step, row, elsewhere, done, error. */
+static void write_report(void **state, const char *name, const struct cc_report *r)
+{
+    struct cc_error e;
+    FILE *f = fopen(scratch_path(state, name), "w");
+    assert_non_null(f);
+    assert_int_equal(cc_report_print(r, f, &e), CC_OK);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void write_reports(void **state)
+{
+    char library[] = "Open MPI of a shell", trouble[] = "no memory for 3 tensors";
+    double second = 1;
+    struct cc_report_row row = {.steps = 1,
+                                .step_s = &second,
+                                .given_bytes = 1000,
+                                .sent_bytes = 1066,
+                                .received_bytes = 1066,
+                                .total_sent_bytes = 2132};
+    struct cc_report_row elsewhere = row;
+    elsewhere.sent_bytes = 66;
+    write_report(state, "hello", &(struct cc_report){.kind = CC_REPORT_HELLO, .text = library});
+    write_report(state, "begin", &(struct cc_report){.kind = CC_REPORT_ROW_BEGIN});
+    write_report(state, "step", &(struct cc_report){.kind = CC_REPORT_STEP, .step = 4});
+    write_report(state, "row", &(struct cc_report){.kind = CC_REPORT_ROW, .result = row});
+    write_report(state, "elsewhere",
+                 &(struct cc_report){.kind = CC_REPORT_ROW, .result = elsewhere});
+    write_report(state, "done", &(struct cc_report){.kind = CC_REPORT_DONE});
+    write_report(state, "error",
+                 &(struct cc_report){.kind = CC_REPORT_ERROR, .rank = 2, .text = trouble});
+}
+
+static const char *write_script(void **state, const char *name, const char *commands)
+{
+    char text[2000];
+    (void)snprintf(text, sizeof text, "#!/bin/sh\ncd '%s'\n%s\n", (const char *)*state, commands);
+    const char *path = scratch_write(state, name, text, strlen(text));
+    assert_int_equal(chmod(path, 0755), 0);
+    return path;
+}
+
+/* Two workers and a server, one tensor, one row. */
+static int launch(void **state, const char *commands, struct heard *h, struct cc_error *e)
+{
+    char exchange[] = "ps", name[] = "w", scheme[] = "3lc:s=1.75", device[] = "eth7";
+    struct cc_job_tensor tensor = {.name = name, .shape = cc_shape_flat(1000), .share = 1};
+    struct cc_job_message message = {0, 0};
+    struct cc_job_row row = {
+        .scheme = scheme, .period = 1, .steps = 1, .message = &message, .messages = 1};
+    size_t offset[] = {0, 1000};
+    struct cc_job job = {.exchange = exchange,
+                         .workers = 2,
+                         .servers = 1,
+                         .device = device,
+                         .trace_steps = 1,
+                         .tensor = &tensor,
+                         .offset = offset,
+                         .tensors = 1,
+                         .row = &row,
+                         .rows = 1};
+    char *extra[] = {"--mca", "btl", "self,tcp", "--display-map", NULL};
+    char script[300];
+    (void)snprintf(script, sizeof script, "%s", write_script(state, "mpirun", commands));
+    struct cc_launch_cluster cluster = {.hosts = "a,b,c", .mpirun = script, .mpirun_args = extra};
+    struct cc_launch_how how = {.cluster = &cluster,
+                                .rank_program = "/bin/true",
+                                .hear = hear,
+                                .due = due,
+                                .tick = tick,
+                                .arg = h};
+    write_reports(state);
+    h->began = cc_now();
+    *e = (struct cc_error){0};
+    return cc_launch(&how, &job, e);
+}
+
+/* It fails, and says this. */
+static void assert_fails(void **state, const char *commands, const char *words)
+{
+    struct heard h = {.due = 60};
+    struct cc_error e;
+    assert_int_equal(launch(state, commands, &h, &e), CC_FAIL);
+    assert_says(e.text, words);
+    assert_true(strlen(e.text) <= 500);
+}
+
+static void all_reports_are_heard(void **state)
+{
+    struct heard h = {.due = 60};
+    struct cc_error e;
+    assert_int_equal(launch(state,
+                            "cat hello; echo some rubbish; echo and more >&2; cat begin step\n"
+                            "head -c 20 step; sleep 0.3; tail -c +21 step; cat row\n"
+                            "printf '%s' \"$(cat done)\"", /* no newline at the end */
+                            &h, &e),
+                     CC_OK);
+    assert_string_equal(h.kinds, "HBSSRD");
+}
+
+static void mpirun_is_given_words_and_the_job(void **state)
+{
+    struct heard h = {.due = 60};
+    struct cc_error e;
+    size_t size;
+    assert_int_equal(launch(state, "echo \"$@\" >words; cat >job; cat hello done", &h, &e), CC_OK);
+    char *words = scratch_read(scratch_path(state, "words"), &size);
+    words = realloc(words, size + 1);
+    assert_non_null(words);
+    words[size] = '\0';
+    /* The user has set btl: it is there once. */
+    assert_string_equal(words, "-np 3 --host a,b,c --map-by node --bind-to none --mca pml ob1 "
+                               "--mca btl_tcp_if_include eth7 "
+                               "--mca btl self,tcp --display-map /bin/true -\n");
+    free(words);
+    struct cc_job job;
+    char *text = scratch_read(scratch_path(state, "job"), &size);
+    assert_int_equal(cc_job_parse(text, size, &job, &e), CC_OK);
+    assert_int_equal(job.workers, 2);
+    assert_string_equal(job.row[0].scheme, "3lc:s=1.75");
+    cc_job_free(&job);
+    free(text);
+}
+
+/* --- how it fails --- */
+
+#define RULER "echo --------------------------------------------------------------------------\n"
+
+static void ends_are_told(void **state)
+{
+    assert_fails(state, "exit 127", "could not be started");
+    assert_fails(state, "exit 127", "openmpi-bin");
+    assert_fails(state, "cat hello; exit 0", "ended with exit code 0 before the ranks were done");
+    assert_fails(state, "cat hello; echo no route to b >&2; exit 9",
+                 "ended with exit code 9 before the ranks were done: no route to b");
+    assert_fails(state, "cat hello done; exit 9",
+                 "ended with exit code 9 although the ranks were done");
+    assert_fails(state, "cat hello; kill -9 $$", "killed by signal 9 (Killed)");
+    assert_fails(state,
+                 "exec 1>&2\n" RULER
+                 "echo There are not enough slots available in the system to satisfy the 3\n"
+                 "echo slots that were requested by the application:\n" RULER "exit 1",
+                 "slots that were requested by the application: (one slot for each");
+    assert_fails(state, "head -c 300000 /dev/zero | tr '\\0' x; exit 1", "exit code 1");
+    assert_fails(state, "head -c 300000 /dev/urandom; head -c 300000 /dev/urandom >&2; exit 1",
+                 "exit code 1");
+}
+
+static void a_rank_that_complains_is_named(void **state)
+{
+    assert_fails(state, "cat hello error; exit 1", "rank 2 (a server): no memory for 3 tensors");
+    /* Even if mpirun stays. */
+    double began = cc_now();
+    assert_fails(state, "cat hello error; sleep 60", "rank 2 (a server): no memory for 3 tensors");
+    assert_true(cc_now() - began < 8);
+}
+
+static void bytes_elsewhere_are_no_result(void **state)
+{
+    assert_fails(state, "cat hello begin step elsewhere done; sleep 60",
+                 "eth7 carried 66 of the 1000 bytes of a step");
+}
+
+static void a_program_that_is_not_there(void **state)
+{
+    struct heard h = {.due = 1};
+    struct cc_error e;
+    struct cc_job job = {.workers = 2};
+    struct cc_launch_cluster cluster = {.hosts = "a"};
+    struct cc_launch_how how = {.cluster = &cluster,
+                                .rank_program = scratch_path(state, "none"),
+                                .hear = hear,
+                                .due = due,
+                                .tick = tick,
+                                .arg = &h};
+    assert_int_equal(cc_launch(&how, &job, &e), CC_FAIL);
+    assert_says(e.text, "libopenmpi-dev");
+}
+
+/* Whether the process whose number is in a file of the scratch directory is gone. */
+static bool gone(void **state, const char *name)
+{
+    size_t size;
+    char number[20] = "";
+    char *text = scratch_read(scratch_path(state, name), &size);
+    memcpy(number, text, size < 19 ? size : 19);
+    free(text);
+    long pid = strtol(number, NULL, 10);
+    assert_true(pid > 1);
+    return kill((pid_t)pid, 0) != 0;
+}
+
+static void whoever_listens_can_end_it(void **state)
+{
+    struct heard h = {.due = 60, .fail_at = 2};
+    struct cc_error e;
+    assert_int_equal(launch(state, "echo $$ >pid; cat hello begin; exec sleep 60", &h, &e),
+                     CC_FAIL);
+    assert_string_equal(e.text, "the disk is full");
+    assert_string_equal(h.kinds, "HB");
+    assert_true(gone(state, "pid"));
+
+    h = (struct heard){.due = 60, .stop_after = 0.3};
+    assert_int_equal(launch(state, "echo $$ >pid; cat hello; exec sleep 60", &h, &e), CC_FAIL);
+    assert_string_equal(e.text, "interrupted");
+    assert_true(cc_now() - h.began < 3);
+    assert_true(gone(state, "pid"));
+
+    /* Ctrl-C ends mpirun itself, which then says what it says. */
+    h = (struct heard){.due = 60, .stop_after = 0.02};
+    assert_int_equal(launch(state, "sleep 0.05; echo forced exit >&2; exit 1", &h, &e), CC_FAIL);
+    assert_string_equal(e.text, "interrupted");
+}
+
+static void who_does_not_listen_is_killed(void **state)
+{
+    struct heard h = {.due = 60, .stop_after = 0.3};
+    struct cc_error e;
+    assert_int_equal(
+        launch(state, "trap '' TERM; echo $$ >pid; while :; do sleep 0.2; done", &h, &e), CC_FAIL);
+    assert_string_equal(e.text, "interrupted");
+    assert_true(cc_now() - h.began < 8);
+    assert_true(gone(state, "pid"));
+}
+
+static void silence_is_noticed(void **state)
+{
+    struct heard h = {.due = 1};
+    struct cc_error e;
+    assert_int_equal(launch(state, "echo $$ >pid; cat hello begin step; exec sleep 60", &h, &e),
+                     CC_FAIL);
+    assert_says(e.text, "step 6 of row 1 (3lc:s=1.75)");
+    double took = cc_now() - h.began;
+    /* One and a half times the forecast, and ten seconds. */
+    assert_true(took > 11.4 && took < 14);
+    assert_true(gone(state, "pid"));
+}
+
+static void mpirun_dies_with_us(void **state)
+{
+    pid_t launcher = fork();
+    if (launcher == 0) {
+        struct heard h = {.due = 60};
+        struct cc_error e;
+        (void)launch(state, "echo $$ >pid.new; mv pid.new pid; cat hello; exec sleep 60", &h, &e);
+        _exit(0);
+    }
+    assert_true(launcher > 0);
+    for (int i = 0; i < 500 && access(scratch_path(state, "pid"), R_OK) != 0; i++)
+        (void)usleep(10000);
+    assert_false(gone(state, "pid"));
+    assert_int_equal(kill(launcher, SIGKILL), 0);
+    assert_int_equal(waitpid(launcher, NULL, 0), launcher);
+    for (int i = 0; i < 500 && !gone(state, "pid"); i++)
+        (void)usleep(10000);
+    assert_true(gone(state, "pid"));
+}
+
+/* --- parts --- */
+
+static void bytes_are_compared(void **state)
+{
+    (void)state;
+    struct cc_error e;
+    struct cc_report_row r = {.given_bytes = 1000, .sent_bytes = 1054};
+    assert_int_equal(cc_launch_carried(&r, "data", &e), CC_OK);
+    r.sent_bytes = -1;
+    assert_int_equal(cc_launch_carried(&r, NULL, &e), CC_OK);
+    r.sent_bytes = 899;
+    assert_int_equal(cc_launch_carried(&r, "data", &e), CC_FAIL);
+    assert_says(e.text, "data carried 899 of the 1000 bytes");
+    r = (struct cc_report_row){0};
+    assert_int_equal(cc_launch_carried(&r, "data", &e), CC_OK);
+}
+
+static void assert_words(const char *const *line, const char *expected)
+{
+    struct cc_words w = {0};
+    char said[300];
+    for (; *line != NULL; line++)
+        cc_words_hear(&w, *line, strlen(*line));
+    cc_words_say(&w, said, sizeof said);
+    assert_string_equal(said, expected);
+}
+
+#define DASHES "--------------------------------------------------------------------------"
+
+/* As Open MPI 4.1.4 prints them. */
+static void last_words_are_found(void **state)
+{
+    (void)state;
+    assert_words((const char *[]){NULL}, "");
+    assert_words((const char *[]){"", "  ", NULL}, "");
+    assert_words((const char *[]){DASHES, DASHES, NULL}, "");
+    assert_words(
+        (const char *[]){
+            DASHES, "Primary job  terminated normally, but 1 process returned",
+            "a non-zero exit code. Per user-direction, the job has been aborted.", DASHES, DASHES,
+            "mpirun noticed that process rank 1 with PID 23883 on node h1 exited on signal 9 "
+            "(Killed).",
+            DASHES, NULL},
+        "mpirun noticed that process rank 1 with PID 23883 on node h1 exited on signal 9 "
+        "(Killed).");
+    assert_words(
+        (const char *[]){DASHES,
+                         "mpirun was unable to launch the specified application as it "
+                         "could not access",
+                         "or execute an executable:", "", "Executable: ./nothere", "Node: h1", "",
+                         "while attempting to start process rank 1.", DASHES,
+                         "2 total processes failed to start", NULL},
+        "2 total processes failed to start; mpirun was unable to launch the specified application "
+        "as it could not access or execute an executable: Executable: ./nothere Node: h1 while "
+        "attempting to start process rank 1.");
+    /* What ssh says is the reason; what mpirun makes of it is long. */
+    assert_words(
+        (const char *[]){
+            "ssh: connect to host h7 port 22: Connection refused\r", DASHES,
+            "ORTE was unable to reliably start one or more daemons.", "This usually is caused by:",
+            "", "* not finding the required libraries and/or binaries on",
+            "  one or more nodes. Please check your PATH and LD_LIBRARY_PATH",
+            "  settings, or configure OMPI with --enable-orterun-prefix-by-default", "",
+            "* lack of authority to execute on one or more specified nodes.", DASHES, DASHES,
+            "ORTE does not know how to route a message to the specified daemon", DASHES,
+            "[vm:12] 1 more process has sent help message help-x.txt / y",
+            "[vm:12] Set MCA parameter \"orte_base_help_aggregate\" to 0 to see all help / error "
+            "messages",
+            NULL},
+        "ssh: connect to host h7 port 22: Connection refused; ORTE was unable to reliably start "
+        "one or more daemons. This usually is caused by: * not finding the required libraries "
+        "and/or binaries on one or more nodes. Please check your PATH and LD_LIBRARY_PATH "
+        "settings, or configure OMPI with --enable-orte");
+    /* A backtrace is left out, and a message that breaks off is better than none. */
+    assert_words((const char *[]){"[h3:123] *** Process received signal ***",
+                                  "[h3:123] Signal: Segmentation fault (11)",
+                                  "[h3:123] [ 0] /lib/libc.so.6(+0x38)", DASHES,
+                                  "mpirun noticed that", NULL},
+                 "[h3:123] Signal: Segmentation fault (11); mpirun noticed that");
+    /* The last lines are kept. */
+    assert_words((const char *[]){"1", "2", "3", "4", "5", "6", NULL}, "3; 4; 5; 6");
+}
+
+int main(void)
+{
+#define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_are_compared),
+        cmocka_unit_test(last_words_are_found),
+        IN_SCRATCH(all_reports_are_heard),
+        IN_SCRATCH(mpirun_is_given_words_and_the_job),
+        IN_SCRATCH(ends_are_told),
+        IN_SCRATCH(a_rank_that_complains_is_named),
+        IN_SCRATCH(bytes_elsewhere_are_no_result),
+        IN_SCRATCH(a_program_that_is_not_there),
+        IN_SCRATCH(whoever_listens_can_end_it),
+        IN_SCRATCH(who_does_not_listen_is_killed),
+        IN_SCRATCH(silence_is_noticed),
+        IN_SCRATCH(mpirun_dies_with_us),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,169 @@
+/* Reports: each line reads back as what was printed, and what the reader refuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "netsim/report.h"
+
+/* Prints one line and reads it. */
+static struct cc_report again(const struct cc_report *r)
+{
+    struct cc_report out;
+    struct cc_error e = {""};
+    char *line = NULL;
+    size_t length;
+    FILE *f = open_memstream(&line, &length);
+    assert_non_null(f);
+    assert_int_equal(cc_report_print(r, f, &e), CC_OK);
+    assert_int_equal(fclose(f), 0);
+    assert_ptr_equal(strchr(line, '\n'), line + length - 1);
+    if (cc_report_parse(line, length - 1, &out, &e) != CC_OK)
+        fail_msg("%s: %s", line, e.text);
+    free(line);
+    return out;
+}
+
+static void short_ones(void **state)
+{
+    (void)state;
+    struct cc_report r = {.kind = CC_REPORT_HELLO, .text = (char *)"Open MPI \"v4\"\t\xff"};
+    struct cc_report got = again(&r);
+    assert_int_equal(got.kind, CC_REPORT_HELLO);
+    assert_string_equal(got.text, "Open MPI \"v4\"\t?");
+    cc_report_free(&got);
+    r = (struct cc_report){.kind = CC_REPORT_ROW_BEGIN, .row = 3};
+    got = again(&r);
+    assert_int_equal(got.kind, CC_REPORT_ROW_BEGIN);
+    assert_int_equal(got.row, 3);
+    r = (struct cc_report){.kind = CC_REPORT_STEP, .row = 3, .step = 1000000007};
+    got = again(&r);
+    assert_int_equal(got.kind, CC_REPORT_STEP);
+    assert_int_equal(got.row, 3);
+    assert_int_equal(got.step, 1000000007);
+    r = (struct cc_report){.kind = CC_REPORT_DONE};
+    got = again(&r);
+    assert_int_equal(got.kind, CC_REPORT_DONE);
+    r = (struct cc_report){.kind = CC_REPORT_ERROR, .rank = 17, .text = (char *)"no\nway"};
+    got = again(&r);
+    assert_int_equal(got.kind, CC_REPORT_ERROR);
+    assert_int_equal(got.rank, 17);
+    assert_string_equal(got.text, "no\nway");
+    cc_report_free(&got);
+}
+
+static void a_row(void **state)
+{
+    (void)state;
+    double step_s[] = {0.1, 1.0 / 3, 2e-7}, bytes[] = {1, 2.5}, pulls[] = {0, 7};
+    struct cc_report r = {.kind = CC_REPORT_ROW,
+                          .result = {.row = 2,
+                                     .steps = 3,
+                                     .step_s = step_s,
+                                     .compute_s = 1e-3,
+                                     .update_s = 2e-3,
+                                     .encode_s = 3e-3,
+                                     .hop_s = 4e-3,
+                                     .server_s = 5e-3,
+                                     .decode_s = 6e-3,
+                                     .wait_s = 7e-3,
+                                     .push_bytes = 8.5,
+                                     .pull_bytes = 9,
+                                     .push_head_bytes = 10,
+                                     .pull_head_bytes = 11,
+                                     .messages = 12,
+                                     .given_bytes = 13,
+                                     .sent_bytes = -1,
+                                     .received_bytes = 15,
+                                     .total_sent_bytes = 1e15 / 3,
+                                     .tensors = 2,
+                                     .tensor_bytes = bytes,
+                                     .tensor_pull_bytes = pulls}};
+    struct cc_report got = again(&r);
+    struct cc_report_row want = r.result;
+    assert_int_equal(got.kind, CC_REPORT_ROW);
+    assert_int_equal(got.row, 2);
+    assert_memory_equal(got.result.step_s, step_s, sizeof step_s);
+    assert_memory_equal(got.result.tensor_bytes, bytes, sizeof bytes);
+    assert_memory_equal(got.result.tensor_pull_bytes, pulls, sizeof pulls);
+    want.step_s = got.result.step_s;
+    want.tensor_bytes = got.result.tensor_bytes;
+    want.tensor_pull_bytes = got.result.tensor_pull_bytes;
+    assert_memory_equal(&got.result, &want, sizeof want);
+    cc_report_free(&got);
+    r.result.tensors = 0;
+    got = again(&r);
+    assert_int_equal(got.result.tensors, 0);
+    assert_null(got.result.tensor_bytes);
+    cc_report_free(&got);
+}
+
+static void a_size(void **state)
+{
+    (void)state;
+    double seconds[] = {1e-5, 1.25e-5};
+    struct cc_report r = {.kind = CC_REPORT_SIZE,
+                          .size = {.bytes = 1 << 20, .samples = 2, .seconds = seconds}};
+    struct cc_report got = again(&r);
+    assert_int_equal(got.kind, CC_REPORT_SIZE);
+    assert_int_equal(got.size.bytes, 1 << 20);
+    assert_int_equal(got.size.samples, 2);
+    assert_memory_equal(got.size.seconds, seconds, sizeof seconds);
+    cc_report_free(&got);
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    const struct {
+        const char *line, *says;
+    } list[] = {
+        {"", "byte 0"},
+        {"Warning: no route to host", "byte 0"},
+        {"[]", "not a JSON object"},
+        {"{}", "\"report\" is missing"},
+        {"{\"report\": \"bye\"}", "\"report\": unknown word"},
+        {"{\"report\": \"hello\"}", "\"text\" is missing"},
+        {"{\"report\": \"done\", \"row\": 1}", "unknown key \"row\""},
+        {"{\"report\": \"row_begin\", \"row\": -1}", "\"row\" must be"},
+        {"{\"report\": \"step\", \"row\": 1}", "\"step\" must be"},
+        {"{\"report\": \"error\", \"text\": \"x\"}", "\"rank\" must be"},
+        {"{\"report\": \"error\", \"rank\": 1e9, \"text\": \"x\"}", "\"rank\" must be"},
+        {"{\"report\": \"size\", \"bytes\": 1, \"seconds\": []}", "at least one number"},
+        {"{\"report\": \"size\", \"bytes\": 1, \"seconds\": [1, -1]}", "\"seconds\": not a number"},
+        {"{\"report\": \"row\", \"row\": 1}", "\"compute_s\" must be"},
+    };
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        struct cc_report r;
+        struct cc_error e = {""};
+        assert_int_equal(cc_report_parse(list[i].line, strlen(list[i].line), &r, &e), CC_FAIL);
+        if (strstr(e.text, list[i].says) == NULL)
+            fail_msg("%s: \"%s\" does not say \"%s\"", list[i].line, e.text, list[i].says);
+    }
+}
+
+static void nobody_listens(void **state)
+{
+    (void)state;
+    struct cc_report r = {.kind = CC_REPORT_DONE};
+    struct cc_error e = {""};
+    FILE *full = fopen("/dev/full", "w");
+    assert_non_null(full);
+    assert_int_equal(cc_report_print(&r, full, &e), CC_FAIL);
+    assert_non_null(strstr(e.text, "nobody reads"));
+    (void)fclose(full);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(short_ones), cmocka_unit_test(a_row),          cmocka_unit_test(a_size),
+        cmocka_unit_test(refuses),    cmocka_unit_test(nobody_listens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
