@@ -55,7 +55,7 @@ static int owner(void)
         for (int i = 0; i < 2; i++) {
             char *argv[] = {
                 (char *)cc_lab_agent(lab), i == 0 ? "h1" : "h2", self, "flood", "10.77.0.1", NULL};
-            if (cc_lab_spawn(lab, argv, &child[i], &e) != CC_OK)
+            if (cc_lab_spawn(lab, argv, -1, &child[i], &e) != CC_OK)
                 return fprintf(stderr, "%s\n", e.text), 1;
         }
         for (int i = 0; i < 10; i++) {
