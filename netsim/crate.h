@@ -55,7 +55,7 @@ size_t cc_crate_values(const struct cc_crate *c); /* of all pieces */
 /* Encodes into out[0, bound); *len bytes, of which *head are not payload. */
 int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *out, size_t *len,
                     size_t *head, struct cc_error *e);
-/* Adds the payloads' bytes, as encoded last, to those of their tensors. */
+/* Adds the payloads' bytes, or the round's, as encoded last, to those of their tensors. */
 void cc_crate_count(const struct cc_crate *c, uint64_t *tensor_bytes);
 /* Any bytes either decode or give an error. */
 int cc_crate_decode(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
