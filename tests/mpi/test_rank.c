@@ -271,7 +271,10 @@ static void interface(void **state)
     assert_int_equal(o->report[o->reports - 2].kind, CC_REPORT_ROW);
     const double payload = 2 * (r->push_bytes + r->pull_bytes);
     assert_true(r->sent_bytes >= payload);
-    assert_true(r->sent_bytes == r->received_bytes && r->sent_bytes == r->total_sent_bytes);
+    /* One interface, which ranks look at one after the other. */
+    assert_true(r->received_bytes > 0.9 * r->sent_bytes && r->received_bytes < 1.1 * r->sent_bytes);
+    assert_true(r->total_sent_bytes > 0.9 * r->sent_bytes);
+    assert_true(r->total_sent_bytes < 1.1 * r->sent_bytes);
     /* Others may use it as well. */
     assert_true(r->sent_bytes < 100 * payload);
     free_outcome(o);
