@@ -47,7 +47,8 @@ RANK     := $(if $(MPICC),$(BUILD)/bin/commcomp-rank)
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
-SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh tests/install.sh
+SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh tests/install.sh \
+            tests/lab_cluster.sh tests/lab_faults.sh
 TEST_LIB_OBJ := $(TEST_LIB:%.c=$(BUILD)/obj/%.o)
 
 # Fuzz targets: each tests/fuzz/fuzz_X.c, with seeds in tests/fuzz/corpus/X. fuzz_X is libFuzzer's,

@@ -175,10 +175,10 @@ int cc_mpirun_words(const struct cc_launch_how *how, const struct cc_job *job, c
 const char *cc_mpirun_remedy(const struct cc_launch_how *how, const char *message)
 {
     if (how->lab == NULL && strstr(message, "run as root") != NULL)
-        return " (allow it with --mpirun-args=--allow-run-as-root)";
+        return " (allow it with --mpirun-args --allow-run-as-root)";
     if (how->lab == NULL && strstr(message, "not enough slots") != NULL)
         return " (one slot for each worker and server: \"slots=N\" in the hostfile, or "
-               "--mpirun-args=--oversubscribe)";
+               "--mpirun-args --oversubscribe)";
     return "";
 }
 
