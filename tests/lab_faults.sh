@@ -44,7 +44,7 @@ start() {
     for _ in $(seq 600); do
         init=$(pgrep -P $launcher commcomp)
         [ -n "$first" ] || first=$init
-        [ -n "$init" ] && [ "$init" != "$first" ] && inside pgrep commcomp-rank >/dev/null && break
+        [ -n "$init" ] && [ "$init" != "$first" ] && inside pgrep commcomp-rank >/dev/null 2>&1 && break
         sleep 0.1
     done
     sleep 1.5
