@@ -47,8 +47,12 @@ RANK     := $(if $(MPICC),$(BUILD)/bin/commcomp-rank)
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
-SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh tests/install.sh \
+SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh tests/install.sh tests/mpi.sh \
             tests/lab_cluster.sh tests/lab_faults.sh
+# Those that tests/mpi.sh runs under mpirun.
+MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
+MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
+MPI_TESTS    := $(if $(MPICC),$(MPI_TEST_SRC:tests/%.c=$(BUILD)/tests/%))
 TEST_LIB_OBJ := $(TEST_LIB:%.c=$(BUILD)/obj/%.o)
 
 # Fuzz targets: each tests/fuzz/fuzz_X.c, with seeds in tests/fuzz/corpus/X. fuzz_X is libFuzzer's,
@@ -108,7 +112,12 @@ $(BUILD)/tests/%: tests/%.c $(TEST_LIB_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	$(TEST_COMPILE) $< $(TEST_LINK)
 
-tests: $(TESTS)
+$(MPI_TESTS): $(BUILD)/tests/mpi/%: $(BUILD)/mpi/tests/mpi/%.o $(MPI_TEST_LIB:%.c=$(BUILD)/mpi/%.o) \
+                      $(filter-out $(BUILD)/mpi/cmd/%,$(RANK_OBJ)) $(TEST_LIB_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	OMPI_CC="$(CC)" mpicc $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
+
+tests: $(TESTS) $(MPI_TESTS)
 
 # A fuzz target as libFuzzer's program, and as one that runs it over files.
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(TEST_LIB_OBJ) $(LIB)

@@ -223,6 +223,8 @@ static int run_setting(struct run *r, const struct run_setting *s, const char *p
     struct cc_lab *lab = NULL;
     size_t first = r->record->row_count;
     r->latest_fp32_s = NAN;
+    if (r->options.device != NULL)
+        r->shaped.limit_bytes = cc_lab_limit(s->shaped_bps, cc_run_ranks(&s->setting));
     int status = r->options.hosts.lab ? open_lab(r, s, &lab, e) : CC_OK;
     if (status != CC_OK)
         return status;

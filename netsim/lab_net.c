@@ -24,7 +24,7 @@
 #define DATA_PORT CC_LAB_HOST "-data"
 #define CTL_PORT  CC_LAB_HOST "-ctl"
 
-enum { FRAME = 1514 };
+enum { FRAME = 1514, MOST_SEGMENTS = 43 }; /* what TCP hands down in one piece: 64 KB */
 
 static void address(char out[CC_LAB_ADDRESS], int net, int host)
 {
@@ -60,12 +60,12 @@ static const char *remedy(const char *line, const char *said)
     static const struct {
         const char *kind, *text;
     } missing[] = {
-        {" netem ", "; this kernel has no netem (module sch_netem, CONFIG_NET_SCH_NETEM), which "
-                    "adds latency: load it, or go without added latency"},
-        {" tbf ", "; this kernel has no token buckets (module sch_tbf, CONFIG_NET_SCH_TBF): load "
+        {" netem ", "this kernel has no netem (module sch_netem, CONFIG_NET_SCH_NETEM), which adds "
+                    "latency: load it, or go without added latency"},
+        {" tbf ", "this kernel has no token buckets (module sch_tbf, CONFIG_NET_SCH_TBF): load "
                   "it"},
-        {" veth ", "; this kernel has no veth (module veth, CONFIG_VETH): load it"},
-        {" bridge ", "; this kernel has no bridges (module bridge, CONFIG_BRIDGE): load it"},
+        {" veth ", "this kernel has no veth (module veth, CONFIG_VETH): load it"},
+        {" bridge ", "this kernel has no bridges (module bridge, CONFIG_BRIDGE): load it"},
     };
     bool unknown = strstr(said, "nknown device type") != NULL ||
                    strstr(said, "kind is unknown") != NULL || strstr(said, "No such file") != NULL;
@@ -73,8 +73,8 @@ static const char *remedy(const char *line, const char *said)
         if (strstr(line, missing[i].kind) != NULL)
             return missing[i].text;
     return strstr(said, "not permitted") != NULL
-               ? "; a container or security module forbids it: run as root outside it"
-               : "";
+               ? "a container or security module forbids it: run as root outside it"
+               : "the network could not be built";
 }
 
 /* The script's line of that number. */
@@ -102,7 +102,7 @@ static int complain(const char *tool, FILE *script, FILE *said, struct cc_error 
     for (char *p = text; *p != '\0'; p++)
         if (*p == '\n')
             *p = ' ';
-    return cc_fail(e, "%s: %s (%s)%s", tool, text, line, remedy(line, text));
+    return cc_fail(e, "%s (%s %s: %s)", remedy(line, text), tool, line, text);
 }
 
 /* In a process of its own: the tool, in a host (-1: in the lab itself). */
@@ -113,7 +113,7 @@ _Noreturn static void become(const char *tool, int host, int in, int out)
         (void)snprintf(path, sizeof path, CC_LAB_NETNS "/" CC_LAB_HOST, host);
         int fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd == -1 || setns(fd, CLONE_NEWNET) != 0) {
-            dprintf(out, "%s: %s", path, strerror(errno));
+            dprintf(out, "entering %s: %s", path, strerror(errno));
             _exit(1);
         }
     }
@@ -266,7 +266,18 @@ static int teach_bridge(int hosts, struct cc_error *e)
     return run("bridge", -1, s, e);
 }
 
-static int set_up_host(int host, int hosts, struct cc_error *e)
+/* TCP hands several segments down in one piece, which saves most of the work. A bucket would have
+ * to cut what is larger than itself, and then wake up for every segment: dozens of fast links are
+ * too much for few cores then. */
+static int segments(const struct cc_lab_how *how)
+{
+    size_t most = how->burst_bytes / FRAME;
+    if (how->bw_bps == 0 || most > MOST_SEGMENTS)
+        return MOST_SEGMENTS;
+    return most > 1 ? (int)most : 1;
+}
+
+static int set_up_host(const struct cc_lab_how *how, int host, struct cc_error *e)
 {
     FILE *s = script_open(e);
     if (s == NULL)
@@ -274,9 +285,10 @@ static int set_up_host(int host, int hosts, struct cc_error *e)
     char ip[CC_LAB_ADDRESS], mac[CC_LAB_ADDRESS];
     address(ip, 77, host);
     fprintf(s, "link set lo up\naddress add %s/16 dev " CC_LAB_DEVICE "\n", ip);
+    fprintf(s, "link set " CC_LAB_DEVICE " up gso_max_segs %d\n", segments(how));
     cc_lab_control_address(host, ip);
-    fprintf(s, "address add %s/16 dev ctl\nlink set " CC_LAB_DEVICE " up\nlink set ctl up\n", ip);
-    for (int i = 0; i < hosts; i++) {
+    fprintf(s, "address add %s/16 dev ctl\nlink set ctl up\n", ip);
+    for (int i = 0; i < how->hosts; i++) {
         address(ip, 77, i);
         hardware(mac, i);
         if (i != host)
@@ -350,7 +362,7 @@ int cc_lab_net(const struct cc_lab_how *how, struct cc_error *e)
     if (status == CC_OK && how->bw_bps > 0)
         status = shape_ports(how, e);
     for (int i = 0; status == CC_OK && i < how->hosts; i++) {
-        status = set_up_host(i, how->hosts, e);
+        status = set_up_host(how, i, e);
         if (status == CC_OK && (how->bw_bps > 0 || how->latency_s > 0))
             status = shape_host(how, i, e);
     }

@@ -108,7 +108,7 @@ static int apply(struct hops *x, size_t first, size_t count, struct cc_error *e)
     int status = CC_OK;
     for (size_t i = first; i < first + count && status == CC_OK; i++) {
         struct chunk *c = &x->chunk[i];
-        if (c->at == NULL || c->applied)
+        if (c->at == NULL || c->applied || cc_crate_values(c->decoder) == 0)
             continue;
         c->applied = true;
         status = cc_way_apply(x->station, c->decoder, c->at, c->len,

@@ -40,10 +40,11 @@ static int open_messages(struct cc_loop *l, struct cc_error *e)
     const struct cc_job_row *row = l->s.row;
     l->message = cc_alloc0(row->messages * sizeof *l->message, e);
     l->under_way = cc_alloc0(row->messages * sizeof *l->under_way, e);
+    l->start = cc_alloc0(cc_loop_steps(l) * sizeof *l->start, e);
     l->end = cc_alloc0(cc_loop_steps(l) * sizeof *l->end, e);
     l->s.tally.tensor_bytes = cc_alloc0(l->s.job->tensors * sizeof(uint64_t), e);
-    if (l->message == NULL || l->under_way == NULL || l->end == NULL ||
-        l->s.tally.tensor_bytes == NULL)
+    if (l->message == NULL || l->under_way == NULL || l->start == NULL ||
+        l->end == NULL || l->s.tally.tensor_bytes == NULL)
         return CC_FAIL;
     for (; l->messages < row->messages; l->messages++) {
         const size_t i = l->messages;
@@ -79,6 +80,7 @@ void cc_loop_close(struct cc_loop *l)
         l->x->close(l->message[i]);
     free(l->message);
     free(l->under_way);
+    free(l->start);
     free(l->end);
     free(l->s.tally.tensor_bytes);
     cc_spec_free(l->spec);
@@ -325,14 +327,32 @@ static int drain(struct cc_loop *l, struct cc_error *e)
     return status;
 }
 
+/* Until all ranks are here; nobody is charged for it. */
+static int meet(struct cc_loop *l, struct cc_error *e)
+{
+    const double since = cc_now();
+    MPI_Request all;
+    int here = 0, status = cc_mpi_check(MPI_Ibarrier(l->s.comm, &all), "MPI_Ibarrier", e);
+    while (status == CC_OK && !here) {
+        status = cc_mpi_check(MPI_Test(&all, &here, MPI_STATUS_IGNORE), "MPI_Test", e);
+        if (!here)
+            cc_idle(&l->s, since);
+    }
+    return status;
+}
+
 int cc_loop_run(struct cc_loop *l, struct cc_error *e)
 {
-    int status = cc_mpi_check(MPI_Barrier(l->s.comm), "MPI_Barrier", e);
+    int status = meet(l, e);
     l->began = l->clock = cc_now();
     for (size_t i = 0; i < cc_loop_steps(l) && status == CC_OK; i++) {
         if (i == l->s.row->warmup)
             memset(l->s.tally.phase_s, 0, sizeof l->s.tally.phase_s);
-        status = one_step(l, i, e);
+        if (i > 0 && l->s.job->mode == CC_JOB_SEQUENTIAL)
+            status = meet(l, e);
+        l->start[i] = cc_now() - l->began;
+        if (status == CC_OK)
+            status = one_step(l, i, e);
         l->end[i] = cc_now() - l->began;
         if (l->beat != NULL && status == CC_OK)
             l->beat(l->beat_arg, i);

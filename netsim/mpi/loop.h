@@ -15,7 +15,7 @@ struct cc_loop {
     size_t messages, left;                /* opened; under way */
     double clock;                         /* until when this worker has computed */
     double began;                         /* at the row's barrier */
-    double *end;                          /* since then, of each step, counted or not */
+    double *start, *end;                  /* since then, of each step, counted or not */
     uint64_t given;                       /* to MPI in steps that are not counted */
     void (*beat)(void *arg, size_t step); /* after each step; or NULL */
     void *beat_arg;
@@ -25,7 +25,9 @@ struct cc_loop {
  * until the loop is closed. Close it also after an error. */
 int cc_loop_open(struct cc_loop *l, MPI_Comm comm, const struct cc_job *job,
                  const struct cc_job_row *row, struct cc_replay *source, struct cc_error *e);
-/* A barrier, then all steps; l->end and l->s.tally say how it went. */
+/* A barrier, then all steps; l->start, l->end and l->s.tally say how it went. Sequential steps are
+ * in lockstep, as the formulas have it: nobody begins one before all have ended the last. Otherwise
+ * a step starts where the last one ended. */
 int cc_loop_run(struct cc_loop *l, struct cc_error *e);
 void cc_loop_close(struct cc_loop *l);
 

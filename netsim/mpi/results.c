@@ -66,11 +66,13 @@ static void put_numbers(const struct cc_rank *r, const double *largest, const do
     out->pull_head_bytes = sum[PULL_HEAD] / n;
 }
 
-/* The end of a step is that of the last worker; what steps take follows from these. */
+/* A step takes as long as the slowest worker needs for it, if all begin it together; otherwise it
+ * lasts from the last worker's end of the step before to the last one's end of this. */
 static int put_steps(struct cc_rank *r, const struct cc_loop *l, struct cc_report_row *out,
                      struct cc_error *e)
 {
     const size_t all = cc_loop_steps(l), before = l->s.row->warmup;
+    const bool together = l->s.job->mode == CC_JOB_SEQUENTIAL;
     double *end = cc_alloc0(all * sizeof *end, e);
     out->step_s = cc_alloc(out->steps * sizeof *out->step_s, e);
     if (end == NULL || out->step_s == NULL) {
@@ -78,10 +80,10 @@ static int put_steps(struct cc_rank *r, const struct cc_loop *l, struct cc_repor
         return CC_FAIL;
     }
     for (size_t i = 0; i < all && !l->s.server; i++)
-        end[i] = l->end[i];
+        end[i] = l->end[i] - (together ? l->start[i] : 0);
     int status = reduce(r, end, all, MPI_MAX, e);
     for (size_t i = 0; i < out->steps; i++)
-        out->step_s[i] = end[before + i] - (before + i > 0 ? end[before + i - 1] : 0);
+        out->step_s[i] = end[before + i] - (!together && before + i > 0 ? end[before + i - 1] : 0);
     free(end);
     return status;
 }

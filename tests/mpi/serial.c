@@ -1,0 +1,514 @@
+#include "tests/mpi/serial.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+/* --- the values of a range, each tensor's part with its own codec --- */
+
+struct bit {
+    struct cc_codec codec;
+    struct cc_context ctx;
+    size_t at; /* in the flat step */
+    uint8_t *payload;
+    size_t len;
+};
+
+struct box {
+    struct bit *bit;
+    size_t bits;
+    size_t from, to;
+};
+
+static void die(const char *what)
+{
+    fprintf(stderr, "the serial reference: %s\n", what);
+    exit(1);
+}
+
+static void *room(size_t bytes)
+{
+    void *p = cc_alloc0(bytes, NULL);
+    if (p == NULL)
+        die("no memory");
+    return p;
+}
+
+static struct box box_new(const struct serial *s, size_t from, size_t to, int64_t rank,
+                          uint64_t salt);
+
+static void box_free(struct box *b)
+{
+    for (size_t i = 0; i < b->bits; i++) {
+        free(b->bit[i].codec.state);
+        free(b->bit[i].codec.scratch);
+        free(b->bit[i].payload);
+    }
+    free(b->bit);
+}
+
+static size_t box_encode(struct box *b, uint64_t step, const float *x)
+{
+    struct cc_error e = {""};
+    size_t bytes = 0;
+    for (size_t i = 0; i < b->bits; i++) {
+        struct bit *t = &b->bit[i];
+        t->ctx.step = step;
+        if (cc_encode(&t->codec, &t->ctx, x + t->at, t->payload, cc_bound(&t->codec), &t->len,
+                      &e) != CC_OK)
+            die(e.text);
+        bytes += t->len;
+    }
+    return bytes;
+}
+
+static void box_decode(const struct box *b, float *y)
+{
+    struct cc_error e = {""};
+    for (size_t i = 0; i < b->bits; i++) {
+        const struct bit *t = &b->bit[i];
+        if (cc_decode(&t->codec, &t->ctx, t->payload, t->len, y + t->at, &e) != CC_OK)
+            die(e.text);
+    }
+}
+
+static void box_add(const struct box *b, float scale, float *y)
+{
+    struct cc_error e = {""};
+    for (size_t i = 0; i < b->bits; i++) {
+        const struct bit *t = &b->bit[i];
+        if (cc_decode_add(&t->codec, &t->ctx, t->payload, t->len, scale, y + t->at, &e) != CC_OK)
+            die(e.text);
+    }
+}
+
+/* --- --- */
+
+enum { MOST_ROUNDS = 6 };
+
+struct serial {
+    const struct cc_job *job;
+    const struct cc_job_row *row;
+    const struct cc_job_message *message;
+    const struct cc_spec *spec, *raw;
+    size_t from, to;
+    int workers, power, rest;
+    bool ring, recdouble, rabenseifner, mpi, gathers;
+    /* whole: of each rank. part: [rank][chunk] for ring. round: [member][round] for the doubling
+     * and halving ones, the last for the whole sum. */
+    struct box *whole, *part, *round;
+    float *sum; /* flat step of each rank */
+};
+
+static struct box box_new(const struct serial *s, size_t from, size_t to, int64_t rank,
+                          uint64_t salt)
+{
+    const struct cc_job *job = s->job;
+    struct box b = {.bit = room(job->tensors * sizeof *b.bit), .from = from, .to = to};
+    for (size_t i = 0; i < job->tensors; i++) {
+        const struct cc_job_tensor *tensor = &job->tensor[i];
+        size_t begin = job->offset[i] > from ? job->offset[i] : from;
+        size_t end = job->offset[i + 1] < to ? job->offset[i + 1] : to;
+        if (begin >= end)
+            continue;
+        const struct cc_spec *spec = tensor->raw ? s->raw : s->spec;
+        struct bit *t = &b.bit[b.bits++];
+        t->at = begin;
+        t->codec = (struct cc_codec){.scheme = spec->scheme, .params = spec->params};
+        t->codec.shape =
+            end - begin == tensor->shape.n ? tensor->shape : cc_shape_flat(end - begin);
+        t->codec.state = room(cc_state_bytes(&t->codec));
+        t->codec.scratch = room(cc_scratch_bytes(&t->codec));
+        cc_codec_reset(&t->codec);
+        t->payload = room(cc_bound(&t->codec));
+        t->ctx = (struct cc_context){.seed = job->seed + salt,
+                                     .rank = rank,
+                                     .tensor = i,
+                                     .offset = begin - job->offset[i],
+                                     .name = tensor->name};
+    }
+    return b;
+}
+
+/* Even parts, the first ones longer, down to whole units. */
+static size_t cut(size_t n, size_t i, size_t parts, size_t unit)
+{
+    size_t at = n / parts * i + (i < n % parts ? i : n % parts);
+    return i == parts ? n : at / unit * unit;
+}
+
+static size_t cut_at(const struct serial *s, int i, int parts)
+{
+    return s->from + cut(s->to - s->from, (size_t)i, (size_t)parts, 512);
+}
+
+/* The rank of a member of the power of two that go on, and the lowest in what it has. */
+static int rank_of(const struct serial *s, int member)
+{
+    return member < s->rest ? 2 * member + 1 : member + s->rest;
+}
+
+static int lowest_of(const struct serial *s, int member)
+{
+    return member < s->rest ? 2 * member : member + s->rest;
+}
+
+static void open_ring(struct serial *s)
+{
+    const int p = s->workers;
+    s->part = room((size_t)(p * p) * sizeof *s->part);
+    for (int r = 0; r < p; r++)
+        for (int c = 0; c < p; c++)
+            s->part[r * p + c] = box_new(s, cut_at(s, c, p), cut_at(s, c + 1, p), r, 0);
+}
+
+static void open_powers(struct serial *s)
+{
+    s->round = room((size_t)s->power * MOST_ROUNDS * sizeof *s->round);
+    for (int j = 0; j < s->power; j++) {
+        struct box *round = &s->round[j * MOST_ROUNDS];
+        int k = 0;
+        if (s->recdouble) {
+            for (int d = 1; d < s->power; d *= 2, k++)
+                round[k] = box_new(s, s->from, s->to, lowest_of(s, j / d * d), (uint64_t)k + 1);
+            round[k] = box_new(s, s->from, s->to, 0, (uint64_t)k + 1);
+            continue;
+        }
+        for (int d = s->power / 2; d >= 1; d /= 2, k++) {
+            int other = (j ^ d) / d * d;
+            round[k] = box_new(s, cut_at(s, other, s->power), cut_at(s, other + d, s->power),
+                               rank_of(s, j), 0);
+        }
+        round[k] = box_new(s, cut_at(s, j, s->power), cut_at(s, j + 1, s->power), rank_of(s, j), 0);
+    }
+}
+
+struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *row,
+                           const struct cc_job_message *m, const struct cc_spec *spec,
+                           const struct cc_spec *raw)
+{
+    struct serial *s = room(sizeof *s);
+    *s = (struct serial){.job = job, .row = row, .message = m, .spec = spec, .raw = raw};
+    s->from = job->offset[m->first];
+    s->to = job->offset[m->last + 1];
+    s->workers = job->workers;
+    for (s->power = 1; 2 * s->power <= s->workers;)
+        s->power *= 2;
+    s->rest = s->workers - s->power;
+    s->ring = strcmp(job->exchange, "ring") == 0;
+    s->recdouble = strcmp(job->exchange, "recdouble") == 0;
+    s->rabenseifner = strcmp(job->exchange, "rabenseifner") == 0;
+    s->mpi = strcmp(job->exchange, "mpi") == 0;
+    s->gathers = strcmp(job->exchange, "allgather") == 0 ||
+                 (!row->sums && (s->mpi || job->via == CC_JOB_ALLGATHER));
+    s->sum = room((size_t)s->workers * cc_job_values(job) * sizeof *s->sum);
+    s->whole = room((size_t)s->workers * sizeof *s->whole);
+    for (int r = 0; r < s->workers; r++)
+        s->whole[r] = box_new(s, s->from, s->to, r, 0);
+    if (!row->sums && !s->gathers && s->ring)
+        open_ring(s);
+    else if (!row->sums && !s->gathers)
+        open_powers(s);
+    return s;
+}
+
+void serial_close(struct serial *s)
+{
+    for (int r = 0; r < s->workers; r++)
+        box_free(&s->whole[r]);
+    for (int i = 0; i < s->workers * s->workers && s->part != NULL; i++)
+        box_free(&s->part[i]);
+    for (int i = 0; i < s->power * MOST_ROUNDS && s->round != NULL; i++)
+        box_free(&s->round[i]);
+    free(s->whole);
+    free(s->part);
+    free(s->round);
+    free(s->sum);
+    free(s);
+}
+
+static bool quiet(const struct serial *s, uint64_t step)
+{
+    bool raw = false;
+    for (size_t i = s->message->first; i <= s->message->last; i++)
+        raw |= s->job->tensor[i].raw;
+    return (step + 1) % s->row->period != 0 && !raw;
+}
+
+static void moves(struct serial_counts *counts, uint64_t transfers, uint64_t payloads,
+                  uint64_t bytes)
+{
+    counts->moved += bytes;
+    counts->transfers += transfers;
+    if (payloads > counts->most_payloads)
+        counts->most_payloads = payloads;
+}
+
+/* --- floats --- */
+
+static void floats_of(const struct box *b, float *out)
+{
+    for (size_t i = 0; i < b->bits; i++) {
+        memcpy(out, b->bit[i].payload, b->bit[i].len);
+        out += b->bit[i].len / sizeof *out;
+    }
+}
+
+static void set_floats(struct box *b, const float *in)
+{
+    for (size_t i = 0; i < b->bits; i++) {
+        memcpy(b->bit[i].payload, in, b->bit[i].len);
+        in += b->bit[i].len / sizeof *in;
+    }
+}
+
+/* v[rank] has n floats; the sum is left in total. */
+static void sum_ring(const struct serial *s, float *const *v, size_t n, float *total)
+{
+    const size_t p = (size_t)s->workers;
+    for (size_t c = 0; c < p; c++)
+        for (size_t i = cut(n, c, p, 1); i < cut(n, c + 1, p, 1); i++) {
+            total[i] = v[c][i];
+            for (size_t k = 1; k < p; k++)
+                total[i] = v[(c + k) % p][i] + total[i];
+        }
+}
+
+static void sum_powers(const struct serial *s, float *const *v, size_t n, float *total)
+{
+    float w[32] = {0}, next[32];
+    for (size_t i = 0; i < n; i++) {
+        for (int j = 0; j < s->power; j++) {
+            w[j] = v[rank_of(s, j)][i];
+            if (j < s->rest)
+                w[j] = w[j] + v[2 * j][i];
+        }
+        for (int t = 1; t < s->power; t *= 2) {
+            int d = s->recdouble ? t : s->power / 2 / t;
+            for (int j = 0; j < s->power; j++)
+                next[j] = w[j] + w[j ^ d];
+            memcpy(w, next, sizeof w);
+        }
+        total[i] = w[0];
+    }
+}
+
+/* In whatever order: how far a sum in floats can be from that in doubles. */
+static double sum_any(const struct serial *s, float *const *v, size_t n, float *total)
+{
+    double slack = 0;
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0, size = 0;
+        for (int r = 0; r < s->workers; r++) {
+            sum += (double)v[r][i];
+            size += fabs((double)v[r][i]);
+        }
+        total[i] = (float)sum;
+        slack = fmax(slack, size * s->workers * 0x1p-23);
+    }
+    return slack;
+}
+
+static void count_sums(const struct serial *s, uint64_t bytes, struct serial_counts *counts)
+{
+    const uint64_t p = (uint64_t)s->workers, power = (uint64_t)s->power, rest = (uint64_t)s->rest;
+    uint64_t lg = 0;
+    while ((uint64_t)1 << lg < power)
+        lg++;
+    if (s->ring)
+        moves(counts, 2 * p * (p - 1), 0, 2 * (p - 1) * bytes);
+    else if (s->recdouble)
+        moves(counts, power * lg + 2 * rest, 0, (power * lg + 2 * rest) * bytes);
+    else if (s->rabenseifner)
+        moves(counts, 2 * power * lg + 2 * rest, 0, (2 * (power - 1) + 2 * rest) * bytes);
+}
+
+static double step_sums(struct serial *s, float *model, struct serial_counts *counts)
+{
+    float *v[32], *total;
+    double slack = 0;
+    const size_t n = (size_t)(counts->payload[0] / sizeof(float));
+    total = room(n * sizeof *total);
+    for (int r = 0; r < s->workers; r++) {
+        v[r] = room(n * sizeof *v[r]);
+        floats_of(&s->whole[r], v[r]);
+    }
+    if (s->ring)
+        sum_ring(s, v, n, total);
+    else if (s->mpi)
+        slack = sum_any(s, v, n, total);
+    else
+        sum_powers(s, v, n, total);
+    set_floats(&s->whole[0], total);
+    box_add(&s->whole[0], 1.0f / (float)s->workers, model);
+    count_sums(s, n * sizeof(float), counts);
+    for (int r = 0; r < s->workers; r++)
+        free(v[r]);
+    free(total);
+    return slack;
+}
+
+/* --- gathered --- */
+
+static void step_gather(struct serial *s, float *model, struct serial_counts *counts)
+{
+    uint64_t rounds = 0;
+    for (int have = 1; have < s->workers; have *= 2)
+        rounds++;
+    for (int r = 0; r < s->workers; r++) {
+        box_add(&s->whole[r], 1.0f / (float)s->workers, model);
+        if (!s->mpi)
+            moves(counts, 0, (uint64_t)s->workers, counts->payload[r] * (uint64_t)(s->workers - 1));
+    }
+    counts->transfers = rounds * (uint64_t)s->workers;
+}
+
+/* --- hops --- */
+
+static float *of_rank(const struct serial *s, int rank)
+{
+    return s->sum + (size_t)rank * cc_job_values(s->job);
+}
+
+static void encode(struct box *b, int rank, uint64_t step, const float *x, bool counted,
+                   struct serial_counts *counts, size_t *len)
+{
+    *len = box_encode(b, step, x);
+    if (counted)
+        counts->payload[rank] += *len;
+}
+
+static void step_ring(struct serial *s, uint64_t step, const float *const *gradient, bool silent,
+                      float *model, struct serial_counts *counts)
+{
+    const int p = s->workers;
+    size_t len;
+    for (int c = 0; c < p; c++) {
+        struct box *b = NULL;
+        for (int k = 0; k < p; k++) {
+            int r = (c + k) % p;
+            float *sum = of_rank(s, r);
+            memcpy(sum, gradient[r], cc_job_values(s->job) * sizeof *sum);
+            if (b != NULL && !silent)
+                box_add(b, 1, sum);
+            b = &s->part[r * p + c];
+            encode(b, r, step, sum, true, counts, &len);
+            if (k < p - 1 && !silent)
+                moves(counts, 1, 1, len);
+        }
+        if (silent)
+            continue;
+        moves(counts, (uint64_t)p - 1, 1, len * (uint64_t)(p - 1));
+        box_add(b, 1.0f / (float)p, model);
+    }
+}
+
+/* The even ones of the first 2r hand over what they have; sum[rank of a member] is what goes on. */
+static void fold(struct serial *s, uint64_t step, const float *const *gradient, bool silent,
+                 struct serial_counts *counts)
+{
+    size_t len;
+    for (int r = 0; r < s->workers; r++)
+        memcpy(of_rank(s, r), gradient[r], cc_job_values(s->job) * sizeof(float));
+    for (int j = 0; j < s->rest; j++) {
+        encode(&s->whole[2 * j], 2 * j, step, gradient[2 * j], true, counts, &len);
+        if (!silent)
+            moves(counts, 1, 1, len);
+        if (!silent)
+            box_add(&s->whole[2 * j], 1, of_rank(s, 2 * j + 1));
+    }
+}
+
+static void step_recdouble(struct serial *s, uint64_t step, const float *const *gradient,
+                           bool silent, float *model, struct serial_counts *counts)
+{
+    int k = 0;
+    size_t len = 0;
+    fold(s, step, gradient, silent, counts);
+    for (int d = 1; d < s->power && (k == 0 || !silent); d *= 2, k++) {
+        for (int j = 0; j < s->power; j++) {
+            struct box *b = &s->round[j * MOST_ROUNDS + k];
+            encode(b, rank_of(s, j), step, of_rank(s, rank_of(s, j)), k == 0, counts, &len);
+            if (!silent)
+                moves(counts, 1, 1, len);
+        }
+        for (int j = 0; j < s->power && !silent; j++) {
+            box_decode(&s->round[(j & ~d) * MOST_ROUNDS + k], of_rank(s, rank_of(s, j)));
+            box_add(&s->round[(j | d) * MOST_ROUNDS + k], 1, of_rank(s, rank_of(s, j)));
+        }
+    }
+    if (silent && s->power > 1)
+        return;
+    if (s->rest == 0 && s->power > 1) {
+        for (size_t i = s->from; i < s->to; i++) {
+            float product = 1.0f / (float)s->workers * s->sum[i];
+            model[i] = model[i] + product;
+        }
+        return;
+    }
+    encode(&s->round[k], 0, step, of_rank(s, rank_of(s, 0)), s->power == 1, counts, &len);
+    if (silent)
+        return;
+    moves(counts, (uint64_t)s->rest, 1, len * (uint64_t)s->rest);
+    box_add(&s->round[k], 1.0f / (float)s->workers, model);
+}
+
+static void step_rabenseifner(struct serial *s, uint64_t step, const float *const *gradient,
+                              bool silent, float *model, struct serial_counts *counts)
+{
+    int k = 0;
+    size_t len, all = 0;
+    fold(s, step, gradient, silent, counts);
+    for (int d = s->power / 2; d >= 1; d /= 2, k++) {
+        for (int j = 0; j < s->power; j++) {
+            struct box *b = &s->round[j * MOST_ROUNDS + k];
+            encode(b, rank_of(s, j), step, of_rank(s, rank_of(s, j)), true, counts, &len);
+            if (!silent)
+                moves(counts, 1, 1, len);
+        }
+        for (int j = 0; j < s->power && !silent; j++)
+            box_add(&s->round[(j ^ d) * MOST_ROUNDS + k], 1, of_rank(s, rank_of(s, j)));
+    }
+    for (int j = 0; j < s->power; j++) {
+        struct box *b = &s->round[j * MOST_ROUNDS + k];
+        encode(b, rank_of(s, j), step, of_rank(s, rank_of(s, j)), true, counts, &len);
+        all += len;
+        if (!silent)
+            box_add(b, 1.0f / (float)s->workers, model);
+    }
+    if (silent)
+        return;
+    moves(counts, (uint64_t)(s->power * k), (uint64_t)s->power, all * (uint64_t)(s->power - 1));
+    moves(counts, (uint64_t)s->rest, (uint64_t)s->power, all * (uint64_t)s->rest);
+}
+
+void serial_step(struct serial *s, uint64_t step, const float *const *gradient, float *model,
+                 struct serial_counts *counts, double *slack)
+{
+    const bool silent = quiet(s, step);
+    *counts = (struct serial_counts){0};
+    *slack = 0;
+    if (s->part != NULL) {
+        step_ring(s, step, gradient, silent, model, counts);
+        return;
+    }
+    if (s->round != NULL && s->recdouble) {
+        step_recdouble(s, step, gradient, silent, model, counts);
+        return;
+    }
+    if (s->round != NULL) {
+        step_rabenseifner(s, step, gradient, silent, model, counts);
+        return;
+    }
+    for (int r = 0; r < s->workers; r++)
+        counts->payload[r] = box_encode(&s->whole[r], step, gradient[r]);
+    if (silent)
+        return;
+    if (s->gathers)
+        step_gather(s, model, counts);
+    else
+        *slack = step_sums(s, model, counts) / s->workers;
+}

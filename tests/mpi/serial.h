@@ -1,0 +1,32 @@
+/* The witness of the exchanges: what every worker's model must be after a step, computed by one
+ * process straight from the definitions (docs/model.md), with plain loops over ranks and chunks and
+ * codecs called one by one. */
+#ifndef CC_TESTS_MPI_SERIAL_H
+#define CC_TESTS_MPI_SERIAL_H
+
+#include "netsim/job.h"
+#include "schemes/spec.h"
+
+/* One message of a job's row. */
+struct serial;
+
+/* What must have been counted in one step. */
+struct serial_counts {
+    uint64_t payload[32]; /* bytes encoded by each rank: every value once */
+    uint64_t moved;       /* bytes of payload between ranks, all of them */
+    uint64_t transfers;   /* so many messages, each with payloads of at most ... */
+    uint64_t most_payloads;
+};
+
+/* All that is pointed to must outlive it. Not for the exchange ps. */
+struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *row,
+                           const struct cc_job_message *m, const struct cc_spec *spec,
+                           const struct cc_spec *raw);
+void serial_close(struct serial *s);
+
+/* One step: gradient[rank] and model are flat steps. *slack: how far sums may be away that were
+ * added in another order (exchange mpi), else 0. */
+void serial_step(struct serial *s, uint64_t step, const float *const *gradient, float *model,
+                 struct serial_counts *counts, double *slack);
+
+#endif

@@ -1,0 +1,409 @@
+/* Exchanges over MPI against the serial reference: the model of every rank after every step, the
+ * bytes that were encoded, and those that were sent. Run by tests/mpi.sh under mpirun.
+ *
+ * Several messages go at once, and step follows step without a barrier. Sums are equal to the last
+ * bit, but for those of the MPI library, whose order of additions is its own.
+ *
+ * Usage: test_exchange [SCHEME [EXCHANGE]]: only that. COMMCOMP_TEST_ALL=1: a million values for
+ * every scheme. */
+#include <mpi.h>
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "netsim/mpi/exchange.h"
+#include "tests/lib/data.h"
+#include "tests/lib/jobs.h"
+#include "tests/lib/settings.h"
+#include "tests/mpi/serial.h"
+
+enum { MOST_MESSAGES = 8, MOST_STEPS = 6, LARGE = 1000003 };
+
+struct world {
+    int rank, ranks;
+    long cases, failures;
+    bool all;
+    const char *scheme, *exchange; /* only these; NULL: all */
+};
+
+/* One scheme with one exchange. */
+struct trial {
+    struct world *world;
+    const char *setting;
+    struct cc_job job;
+    struct cc_job_row row;
+    struct cc_job_message message[MOST_MESSAGES];
+    struct cc_spec *spec, *raw;
+    struct cc_station station;
+    size_t values, steps;
+    float *gradient, *model;           /* this rank's */
+    float *after;                      /* its model after each step */
+    struct cc_tally tally[MOST_STEPS]; /* what it had counted by then */
+    double slack;                      /* expected */
+};
+
+static void die(const struct trial *t, const char *what)
+{
+    fprintf(stderr, "rank %d of %d, %s over %s: %s\n", t->world->rank, t->world->ranks, t->setting,
+            t->job.exchange, what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+static float *floats(const struct trial *t, size_t n)
+{
+    float *p = malloc((n + 1) * sizeof *p);
+    if (p == NULL)
+        die(t, "no memory");
+    return p;
+}
+
+/* fp32, randk, and local of these. */
+static bool summable(const struct cc_spec *s)
+{
+    if (strcmp(s->scheme->id, "local") == 0)
+        return summable(setting_nested(s, "inner"));
+    return strcmp(s->scheme->id, "fp32") == 0 || strcmp(s->scheme->id, "randk") == 0;
+}
+
+/* --- the jobs --- */
+
+static void add_message(struct trial *t, size_t first, size_t last)
+{
+    t->message[t->row.messages++] = (struct cc_job_message){first, last};
+}
+
+/* All small sizes at once: each a message of its own, and one of several tensors. */
+static void lay_out_small(struct trial *t)
+{
+    const struct cc_shape matrix = {.n = 12 * 15, .dim = {12, 15}, .ndim = 2};
+    jobs_add_flat(&t->job, 0, false);
+    jobs_add_flat(&t->job, 1, false);
+    jobs_add_flat(&t->job, (size_t)t->world->ranks - 1, false);
+    jobs_add_flat(&t->job, 30, true);
+    jobs_add_flat(&t->job, 513, false);
+    jobs_add(&t->job, &matrix, false);
+    jobs_add_flat(&t->job, 9, true);
+    jobs_add_flat(&t->job, 0, false);
+    jobs_add_flat(&t->job, 5777, false);
+    jobs_add_flat(&t->job, 777, false);
+    add_message(t, 9, 9);
+    add_message(t, 4, 8);
+    add_message(t, 3, 3);
+    add_message(t, 2, 2);
+    add_message(t, 1, 1);
+    add_message(t, 0, 0);
+}
+
+static void lay_out_large(struct trial *t)
+{
+    jobs_add_flat(&t->job, LARGE, false);
+    jobs_add_flat(&t->job, 7, false);
+    add_message(t, 0, 1);
+}
+
+/* The gradient of a rank in a step; in one of them, all zeros. */
+static void fill(const struct trial *t, int rank, size_t step, float *x)
+{
+    const enum data_kind kinds[] = {DATA_LAPLACE, DATA_MODERATE, DATA_GAUSSIAN, DATA_TIES,
+                                    DATA_ZEROS};
+    const enum data_kind kind = step == 0 ? DATA_LAPLACE : kinds[(step + (size_t)rank) % 5];
+    data_fill(kind, 1000 * step + (uint64_t)rank, x, t->values);
+}
+
+/* --- for real --- */
+
+static void fail_on(const struct trial *t, int status, const struct cc_error *e)
+{
+    if (status != CC_OK)
+        die(t, e->text);
+}
+
+/* All messages of one step, tested in another order by each rank. */
+static void run_step(struct trial *t, const struct cc_exchanger *x, void *const *open)
+{
+    struct cc_error e = {""};
+    bool done[MOST_MESSAGES] = {false};
+    const size_t n = t->row.messages;
+    for (size_t i = 0; i < n; i++)
+        fail_on(t, x->start(open[i], &e), &e);
+    for (size_t over = 0; over < n; sched_yield())
+        for (size_t k = 0; k < n; k++) {
+            size_t i = (k + (size_t)t->world->rank) % n;
+            if (done[i])
+                continue;
+            fail_on(t, x->test(open[i], &done[i], &e), &e);
+            over += done[i];
+        }
+}
+
+static void run(struct trial *t)
+{
+    struct cc_error e = {""};
+    void *open[MOST_MESSAGES];
+    const struct cc_exchanger *x = cc_exchanger_find(t->job.exchange);
+    if (x == NULL)
+        die(t, "no such exchange");
+    for (size_t i = 0; i < t->row.messages; i++)
+        fail_on(t, x->open(&t->station, &t->row.message[i], i, &open[i], &e), &e);
+    for (size_t step = 0; step < t->steps; step++) {
+        fill(t, t->world->rank, step, t->gradient);
+        t->station.step = step;
+        run_step(t, x, open);
+        memcpy(t->after + step * t->values, t->model, t->values * sizeof *t->model);
+        t->tally[step] = t->station.tally;
+    }
+    for (size_t i = 0; i < t->row.messages; i++)
+        x->close(open[i]);
+}
+
+/* --- what it should have been --- */
+
+struct expected {
+    float *after; /* as in a trial */
+    uint64_t payload[MOST_STEPS][32], moved[MOST_STEPS], most_extra[MOST_STEPS];
+    double slack;
+};
+
+static void count(struct expected *x, size_t step, const struct serial_counts *c, int ranks)
+{
+    /* Sizes before payloads, and crates' heads. */
+    enum { SIZES = 16, HEAD = 1 + 3 * 8 };
+    for (int r = 0; r < ranks; r++)
+        x->payload[step][r] += c->payload[r];
+    x->moved[step] += c->moved;
+    if (c->most_payloads > 0)
+        x->most_extra[step] += c->transfers * (8 + c->most_payloads * (SIZES + HEAD));
+}
+
+/* The whole, on rank 0. */
+static void expect(const struct trial *t, struct expected *out)
+{
+    const int ranks = t->world->ranks;
+    struct serial *s[MOST_MESSAGES];
+    float *model = floats(t, t->values), *all = floats(t, t->values * (size_t)ranks);
+    const float *gradient[32];
+    for (size_t i = 0; i < t->values; i++)
+        model[i] = (float)(i % 7);
+    for (size_t i = 0; i < t->row.messages; i++)
+        s[i] = serial_open(&t->job, &t->row, &t->row.message[i], t->spec, t->raw);
+    for (size_t step = 0; step < t->steps; step++) {
+        for (int r = 0; r < ranks; r++) {
+            gradient[r] = all + (size_t)r * t->values;
+            fill(t, r, step, all + (size_t)r * t->values);
+        }
+        for (size_t i = 0; i < t->row.messages; i++) {
+            struct serial_counts counts;
+            double slack;
+            serial_step(s[i], step, gradient, model, &counts, &slack);
+            count(out, step, &counts, ranks);
+            out->slack += slack;
+        }
+        memcpy(out->after + step * t->values, model, t->values * sizeof *model);
+    }
+    for (size_t i = 0; i < t->row.messages; i++)
+        serial_close(s[i]);
+    free(model);
+    free(all);
+}
+
+static bool wrong(const struct trial *t, const char *what, size_t step, double got, double want)
+{
+    fprintf(stderr,
+            "FAILED: %s over %s%s, %zu values, rank %d of %d, step %zu: %s: %.9g instead of %.9g\n",
+            t->setting, t->job.exchange, t->job.via == CC_JOB_ALLGATHER ? " via allgather" : "",
+            t->values, t->world->rank, t->world->ranks, step, what, got, want);
+    return false;
+}
+
+static bool values_agree(const struct trial *t, const struct expected *x, size_t step)
+{
+    const float *got = t->after + step * t->values, *want = x->after + step * t->values;
+    for (size_t i = 0; i < t->values; i++) {
+        char what[64];
+        /* Each step's addition to the model is rounded as well. */
+        const double slack =
+            x->slack > 0 ? x->slack + (double)t->steps * 0x1p-23 * fabs((double)want[i]) : 0;
+        if (memcmp(&got[i], &want[i], sizeof *got) == 0 ||
+            fabs((double)got[i] - (double)want[i]) <= slack)
+            continue;
+        (void)snprintf(what, sizeof what, "value %zu", i);
+        return wrong(t, what, step, (double)got[i], (double)want[i]);
+    }
+    return true;
+}
+
+/* Payloads of this rank; and on rank 0 what all have sent, which is `sent`. */
+static bool counts_agree(const struct trial *t, const struct expected *x, size_t step,
+                         uint64_t sent)
+{
+    const int me = t->world->rank;
+    const struct cc_tally *now = &t->tally[step];
+    uint64_t payload = now->payload_bytes - (step > 0 ? t->tally[step - 1].payload_bytes : 0);
+    if (payload != x->payload[step][me])
+        return wrong(t, "bytes of payload", step, (double)payload, (double)x->payload[step][me]);
+    if (me != 0 || strcmp(t->job.exchange, "mpi") == 0)
+        return true;
+    if (sent < x->moved[step] || sent > x->moved[step] + x->most_extra[step])
+        return wrong(t, "bytes sent", step, (double)sent, (double)x->moved[step]);
+    return true;
+}
+
+static bool judge(struct trial *t, struct expected *x)
+{
+    bool good = true;
+    MPI_Bcast(x->after, (int)(t->steps * t->values), MPI_FLOAT, 0, MPI_COMM_WORLD);
+    MPI_Bcast(x->payload, sizeof x->payload, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Bcast(&x->slack, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    for (size_t step = 0; step < t->steps && good; step++)
+        good = values_agree(t, x, step);
+    for (size_t step = 0; step < t->steps; step++) {
+        uint64_t before = step > 0 ? t->tally[step - 1].sent_bytes : 0, sent = 0;
+        uint64_t mine = t->tally[step].sent_bytes - before;
+        MPI_Reduce(&mine, &sent, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+        good = good && counts_agree(t, x, step, sent);
+    }
+    return good;
+}
+
+/* --- trials --- */
+
+static void close_trial(struct trial *t)
+{
+    free(t->gradient);
+    free(t->model);
+    free(t->after);
+    cc_spec_free(t->spec);
+    cc_spec_free(t->raw);
+    jobs_free(&t->job);
+}
+
+static void open_trial(struct trial *t, bool large)
+{
+    t->spec = setting_open(t->setting);
+    t->raw = setting_open("fp32");
+    t->row.sums = summable(t->spec);
+    t->row.period = cc_period(t->spec->scheme, t->spec->params);
+    t->row.message = t->message;
+    t->job.workers = t->world->ranks;
+    t->job.seed = 42;
+    if (large)
+        lay_out_large(t);
+    else
+        lay_out_small(t);
+    t->job.mode = t->row.messages == 1 ? CC_JOB_SEQUENTIAL : CC_JOB_OVERLAP;
+    t->values = cc_job_values(&t->job);
+    t->gradient = floats(t, t->values);
+    t->model = floats(t, t->values);
+    t->after = floats(t, t->values * t->steps);
+    for (size_t i = 0; i < t->values; i++)
+        t->model[i] = (float)(i % 7);
+    t->station = (struct cc_station){.comm = MPI_COMM_WORLD,
+                                     .rank = t->world->rank,
+                                     .job = &t->job,
+                                     .row = &t->row,
+                                     .spec = t->spec,
+                                     .raw = t->raw,
+                                     .gradient = t->gradient,
+                                     .model = t->model};
+}
+
+static void attempt(struct world *w, const char *setting, const char *exchange, enum cc_job_via via,
+                    bool large)
+{
+    char name[16];
+    struct trial t = {.world = w, .setting = setting, .steps = large ? 2 : 4};
+    struct expected x = {0};
+    if ((w->scheme != NULL && strcmp(w->scheme, setting) != 0) ||
+        (w->exchange != NULL && strcmp(w->exchange, exchange) != 0))
+        return;
+    (void)snprintf(name, sizeof name, "%s", exchange);
+    t.job.exchange = name;
+    t.job.via = via;
+    open_trial(&t, large);
+    x.after = floats(&t, t.values * t.steps);
+    if (w->rank == 0)
+        expect(&t, &x);
+    run(&t);
+    int bad = !judge(&t, &x), any = 0;
+    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    w->failures += any;
+    w->cases++;
+    free(x.after);
+    close_trial(&t);
+}
+
+static const char *const exchanges[] = {"ring", "recdouble", "rabenseifner", "allgather", "mpi"};
+
+enum { EXCHANGES = sizeof exchanges / sizeof exchanges[0] };
+
+static void small_ones(struct world *w)
+{
+    for (size_t i = 0; settings[i] != NULL; i++)
+        for (size_t k = 0; k < EXCHANGES; k++)
+            attempt(w, settings[i], exchanges[k], CC_JOB_HOPS, false);
+    for (size_t k = 0; k < EXCHANGES; k++) {
+        attempt(w, "3lc", exchanges[k], CC_JOB_ALLGATHER, false);
+        attempt(w, "fp32", exchanges[k], CC_JOB_ALLGATHER, false);
+    }
+}
+
+static void large_ones(struct world *w)
+{
+    static const char *const few[] = {"fp32", "qsgd", "3lc",
+                                      "local:every=2,inner=(sparse:density=0.1)"};
+    for (size_t i = 0; i < sizeof few / sizeof few[0] && !w->all; i++)
+        for (size_t k = 0; k < EXCHANGES; k++)
+            if (w->ranks == 2 || (i + k + (size_t)w->ranks) % 7 == 0)
+                attempt(w, few[i], exchanges[k], CC_JOB_HOPS, true);
+    for (size_t i = 0; settings[i] != NULL && w->all; i++)
+        for (size_t k = 0; k < EXCHANGES; k++)
+            attempt(w, settings[i], exchanges[k], CC_JOB_HOPS, true);
+}
+
+/* What cannot be encoded is an error on every rank that begins by encoding. */
+static void refusals(struct world *w)
+{
+    for (size_t k = 0; k < EXCHANGES; k++) {
+        char name[16];
+        struct cc_error e = {""};
+        struct trial t = {.world = w, .setting = k % 2 == 0 ? "3lc" : "fp32", .steps = 1};
+        void *open;
+        (void)snprintf(name, sizeof name, "%s", exchanges[k]);
+        t.job.exchange = name;
+        open_trial(&t, false);
+        const struct cc_exchanger *x = cc_exchanger_find(name);
+        fail_on(&t, x->open(&t.station, &t.message[1], 0, &open, &e), &e);
+        for (size_t i = 0; i < t.values; i++)
+            t.gradient[i] = NAN;
+        if (x->start(open, &e) == CC_OK || strstr(e.text, "is NaN") == NULL) {
+            fprintf(stderr, "FAILED: NaN over %s: '%s'\n", name, e.text);
+            w->failures++;
+        }
+        x->close(open);
+        close_trial(&t);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct world w = {.scheme = argc > 1 ? argv[1] : NULL, .exchange = argc > 2 ? argv[2] : NULL};
+    const char *all = getenv("COMMCOMP_TEST_ALL");
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &w.ranks);
+    w.all = all != NULL && strcmp(all, "1") == 0;
+    const double since = MPI_Wtime();
+    small_ones(&w);
+    large_ones(&w);
+    if (w.scheme == NULL && (w.ranks & (w.ranks - 1)) == 0)
+        refusals(&w);
+    if (w.rank == 0)
+        printf("%d ranks: %ld cases, %ld failed, %.1f s\n", w.ranks, w.cases, w.failures,
+               MPI_Wtime() - since);
+    MPI_Finalize();
+    return w.failures > 0;
+}
