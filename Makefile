@@ -209,6 +209,7 @@ check:
 asan:
 	@$(MAKE) -s -j$(JOBS) $(ASAN_BUILD) all tests replay
 	@COMMCOMP_TEST_DRAWS=1000 tests/run.sh "under AddressSanitizer and UBSan" $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
+	@COMMCOMP=$(BUILD)/asan/bin/commcomp COMMCOMP_TEST_RANKS="3 4" tests/mpi.sh
 	@$(MAKE) -s $(ASAN_BUILD) fuzz-replay
 
 $(BUILD)/commcomp.1: $(BIN)

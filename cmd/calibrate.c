@@ -60,6 +60,10 @@ static const struct cc_option options[] = {
 };
 /* clang-format on */
 
+/* All sizes are gone through so often: what disturbs the machine for a while then disturbs a part
+ * of every size's samples, which medians bear, and not all of one's. */
+enum { PASSES = 4 };
+
 /* The times of one size. */
 struct series {
     double *seconds;
@@ -77,7 +81,7 @@ struct calibrate {
     uint64_t repeats;
     size_t size[CC_CALIBRATE_MOST];
     struct series series[CC_CALIBRATE_MOST];
-    size_t sizes, heard;
+    size_t sizes, heard; /* heard: of all passes */
     double reduce_byte_s;
     struct cc_calibration found;
     struct cc_progress progress;
@@ -151,37 +155,42 @@ static int hear(void *arg, const struct cc_report *report, struct cc_error *e)
         (void)snprintf(c->record->mpi, sizeof c->record->mpi, "%s", report->text);
     if (report->kind != CC_REPORT_SIZE)
         return CC_OK;
-    if (c->heard >= c->sizes || got->bytes != c->size[c->heard] || got->samples == 0)
+    struct series *s = &c->series[c->heard % c->sizes];
+    if (c->heard >= PASSES * c->sizes || got->bytes != c->size[c->heard % c->sizes] ||
+        got->samples == 0)
         return cc_fail(e, "commcomp-rank reports messages of %zu bytes: is it of another version?",
                        got->bytes);
-    struct series *s = &c->series[c->heard];
-    s->seconds = cc_alloc(got->samples * sizeof *s->seconds, e);
-    if (s->seconds == NULL)
+    size_t samples = s->samples + got->samples;
+    double *seconds = cc_alloc(samples * sizeof *seconds, e);
+    if (seconds == NULL)
         return CC_FAIL;
-    memcpy(s->seconds, got->seconds, got->samples * sizeof *s->seconds);
-    s->samples = got->samples;
+    if (s->samples > 0)
+        memcpy(seconds, s->seconds, s->samples * sizeof *seconds);
+    memcpy(seconds + s->samples, got->seconds, got->samples * sizeof *seconds);
+    free(s->seconds);
+    *s = (struct series){seconds, samples};
     c->heard++;
     return CC_OK;
 }
 
-/* Of all round trips of a size. */
+/* Of the round trips of a size in one pass. */
 static double size_s(const struct calibrate *c, size_t i)
 {
-    return 2 * (double)c->repeats * (100e-6 + 8 * (double)c->size[i] / c->about_bps);
+    return 2 * (double)c->repeats * (100e-6 + 8 * (double)c->size[i % c->sizes] / c->about_bps);
 }
 
 /* Slower than it should be, and a few that are not counted. */
 static double due(void *arg)
 {
     const struct calibrate *c = arg;
-    return 2 + (c->heard < c->sizes ? 3 * size_s(c, c->heard) : 0);
+    return 2 + 3 * size_s(c, c->heard);
 }
 
 static bool tick(void *arg)
 {
     struct calibrate *c = arg;
     double done = 0, all = 0;
-    for (size_t i = 0; i < c->sizes; i++) {
+    for (size_t i = 0; i < PASSES * c->sizes; i++) {
         all += size_s(c, i);
         done += i < c->heard ? size_s(c, i) : 0;
     }
@@ -191,8 +200,10 @@ static bool tick(void *arg)
 
 static void forget(struct calibrate *c)
 {
-    for (size_t i = 0; i < c->heard; i++)
+    for (size_t i = 0; i < c->sizes; i++) {
         free(c->series[i].seconds);
+        c->series[i] = (struct series){NULL, 0};
+    }
     c->heard = 0;
 }
 
@@ -207,16 +218,18 @@ static int ping(struct calibrate *c, const char *program, struct cc_error *e)
                                       .due = due,
                                       .tick = tick,
                                       .arg = c};
+    size_t passes[PASSES * CC_CALIBRATE_MOST];
     const struct cc_job job = {.kind = CC_JOB_PINGPONG,
                                .workers = 2,
                                .nap = c->lab != NULL && host.cores < 2,
-                               .size = c->size,
-                               .sizes = c->sizes,
+                               .size = passes,
+                               .sizes = PASSES * c->sizes,
                                .repeats = (size_t)c->repeats};
-    forget(c);
+    for (size_t i = 0; i < job.sizes; i++)
+        passes[i] = c->size[i % c->sizes];
     int status = cc_launch(&how, &job, e);
-    if (status == CC_OK && !cc_interrupted() && c->heard < c->sizes)
-        status = cc_fail(e, "commcomp-rank measured %zu of %zu sizes", c->heard, c->sizes);
+    if (status == CC_OK && !cc_interrupted() && c->heard < job.sizes)
+        status = cc_fail(e, "commcomp-rank measured %zu of %zu sizes", c->heard, job.sizes);
     return cc_interrupted() ? CC_OK : status;
 }
 
@@ -229,18 +242,17 @@ static double middle(const struct calibrate *c, size_t i)
 static int probe(struct calibrate *c, const char *program, struct cc_error *e)
 {
     static const size_t sizes[] = {64, 1 << 16, 1 << 20};
-    uint64_t repeats = c->repeats;
     c->sizes = sizeof sizes / sizeof sizes[0];
     memcpy(c->size, sizes, sizeof sizes);
-    c->repeats = 5;
+    c->repeats = 1;
     c->about_bps = 1e6;
     int status = ping(c, program, e);
-    c->repeats = repeats;
-    if (status != CC_OK || cc_interrupted())
-        return status;
-    double seconds = middle(c, 2) - middle(c, 1);
-    c->about_bps = 8 * (double)(sizes[2] - sizes[1]) / fmax(1e-6, seconds);
-    return CC_OK;
+    if (status == CC_OK && !cc_interrupted()) {
+        double seconds = middle(c, 2) - middle(c, 1);
+        c->about_bps = 8 * (double)(sizes[2] - sizes[1]) / fmax(1e-6, seconds);
+    }
+    forget(c);
+    return status;
 }
 
 /* Payload bytes of the bucket, in which headers pass too. */
@@ -253,9 +265,11 @@ static double payload_burst(const struct calibrate *c)
 static int measure(struct calibrate *c, const char *program, struct cc_error *e)
 {
     enum { TENTH = 10 }; /* of a second: what the largest message may take */
+    uint64_t repeats = (c->repeats + PASSES - 1) / PASSES;
     int status = c->lab == NULL ? probe(c, program, e) : CC_OK;
     if (status != CC_OK || cc_interrupted())
         return status;
+    c->repeats = repeats;
     c->sizes = cc_calibrate_sizes(c->about_bps, fmax(0, payload_burst(c)), 1. / TENTH, c->size);
     return ping(c, program, e);
 }
@@ -280,9 +294,9 @@ static int open_lab(struct calibrate *c, struct cc_error *e)
 static int find(struct calibrate *c, struct cc_error *e)
 {
     struct cc_ping pings[CC_CALIBRATE_MOST];
-    for (size_t i = 0; i < c->heard; i++)
+    for (size_t i = 0; i < c->sizes; i++)
         pings[i] = (struct cc_ping){(double)c->size[i], c->series[i].seconds, c->series[i].samples};
-    return cc_calibrate(pings, c->heard, payload_burst(c), &c->found, e);
+    return cc_calibrate(pings, c->sizes, payload_burst(c), &c->found, e);
 }
 
 static int add_row(struct calibrate *c, size_t i, struct cc_error *e)
@@ -392,7 +406,7 @@ static int notes(struct calibrate *c, struct cc_error *e)
 static int report(struct calibrate *c, struct cc_error *e)
 {
     int status = find(c, e);
-    for (size_t i = 0; i < c->heard && status == CC_OK; i++)
+    for (size_t i = 0; i < c->sizes && status == CC_OK; i++)
         status = add_row(c, i, e);
     if (status == CC_OK)
         status = write_link(c, e);

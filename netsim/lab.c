@@ -52,7 +52,7 @@ static double between(const struct point *p, size_t count, double bw_bps)
  * what the link could have carried. Large ones let messages pass that should have waited. */
 size_t cc_lab_burst(double bw_bps)
 {
-    static const struct point points[] = {{10e6, 5e3}, {100e6, 10e3}, {1e9, 48e3}, {10e9, 300e3}};
+    static const struct point points[] = {{10e6, 5e3}, {100e6, 14e3}, {1e9, 64e3}, {10e9, 600e3}};
     return (size_t)between(points, sizeof points / sizeof points[0], bw_bps);
 }
 

@@ -84,12 +84,12 @@ void cc_lab_forbidden(struct cc_error *e, const char *what, int error)
         }
     if (error == EINVAL || error == ENOSYS)
         cc_error_set(e,
-                     "%s: %s: this kernel lacks some of PID, mount, network, UTS, IPC and user "
-                     "namespaces",
+                     "this kernel lacks some of PID, mount, network, UTS, IPC and user namespaces "
+                     "(%s: %s)",
                      what, strerror(error));
     else
         cc_error_set(e,
-                     "%s: %s: a container or sandbox forbids it (or a security module): run as "
-                     "root outside it, or allow user namespaces and mounts in it",
+                     "a container, sandbox or security module forbids it: run as root outside it, "
+                     "or allow user namespaces and mounts in it (%s: %s)",
                      what, strerror(error));
 }
