@@ -256,7 +256,7 @@ static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[CC_
     while (n == -1 && errno == EINTR);
     if (n > 0)
         (void)cc_lab_send(lab->socket, (const char *)&r + n, sizeof r - (size_t)n);
-    for (uint32_t i = 0; n > 0 && i < r.words; i++)
+    for (size_t i = 0; n > 0 && argv[i] != NULL; i++)
         (void)cc_lab_send(lab->socket, argv[i], strlen(argv[i]) + 1);
 }
 

@@ -82,7 +82,12 @@ void cc_lab_forbidden(struct cc_error *e, const char *what, int error)
                 what, strerror(error), settings[i].name, settings[i].bad, settings[i].good);
             return;
         }
-    if (error == EINVAL || error == ENOSYS)
+    if (error == ENOSPC)
+        cc_error_set(e,
+                     "too many namespaces: raise user.max_net_namespaces and its like with sysctl, "
+                     "or try again when those of ended labs are gone (%s: %s)",
+                     what, strerror(error));
+    else if (error == EINVAL || error == ENOSYS)
         cc_error_set(e,
                      "this kernel lacks some of PID, mount, network, UTS, IPC and user namespaces "
                      "(%s: %s)",

@@ -21,7 +21,7 @@
 #include "core/clock.h"
 #include "netsim/lab.h"
 
-enum { KILLS = 20, HOSTS = 11, NAMESPACES = 40 };
+enum { KILLS = 20, HOSTS = 11, NAMESPACES = 120 };
 
 /* In the environment of the owner and of all that it starts. */
 static char mark[64];

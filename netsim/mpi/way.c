@@ -192,6 +192,8 @@ static int encode_floats(struct cc_floats *f, struct cc_error *e)
             break;
     }
     s->tally.payload_bytes += f->bytes;
+    if (f->bytes > 0 && s->tally.tensor_bytes != NULL)
+        cc_crate_count(f->crate, s->tally.tensor_bytes);
     cc_charge(s, CC_PHASE_ENCODE, since);
     return status;
 }
