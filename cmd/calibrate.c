@@ -31,11 +31,13 @@ static const struct cc_column columns[] = {
     {"burst_bytes", "burst", "B", "%.0f", 0,
      "payload that the link's token bucket lets pass at once: as given, or found; 0: none"},
     {"burst_bytes_sd", "burst +-", "B", "%.2g", 0, "its standard deviation, if it was found"},
-    {"intercept_s", NULL, "s", "%.6g", 0, "what the line through the large messages has at 0 bytes"},
+    {"latency_large_s", "of large ones", "us", "%.4g", 1e6,
+     "latency of large messages, which first ask the receiver: what their line has at 0 bytes, and "
+     "what the bucket saved; empty if the bucket was found from just that"},
     {"reduce_byte_s", "adding", "ns/B", "%.4g", 1e9,
      "gamma: of adding a byte of floats to a sum, on this machine"},
     {"time_s", "one way", "us", "%.1f", 1e6, "median of half a round trip"},
-    {"time_s_sd", "+-", "us", "%.2g", 1e6, "standard deviation of the median"},
+    {"time_s_sd", "+-", "us", "%.3g", 1e6, "its standard deviation"},
     {"payload_bps", "payload", "Mbit/s", "%.4g", 1e-6, "8 x bytes / time"},
     {"time_s_model", "by these", "us", "%.1f", 1e6,
      "what bandwidth, latency and burst make of it in a ping-pong"},
@@ -76,7 +78,8 @@ struct calibrate {
     struct cc_hosts hosts;
     struct cc_lab *lab; /* or NULL: a cluster */
     double shaped_bps;  /* by tc; 0: not shaped here */
-    double about_bps;   /* what payload may get, for choosing sizes */
+    double about_bps;   /* what payload may get, for choosing sizes; */
+    double about_s;     /* and the latency, if it may be long */
     double burst_bytes; /* as tc counts; < 0: to be looked for */
     uint64_t repeats;
     size_t size[CC_CALIBRATE_MOST];
@@ -176,7 +179,8 @@ static int hear(void *arg, const struct cc_report *report, struct cc_error *e)
 /* Of the round trips of a size in one pass. */
 static double size_s(const struct calibrate *c, size_t i)
 {
-    return 2 * (double)c->repeats * (100e-6 + 8 * (double)c->size[i % c->sizes] / c->about_bps);
+    return 2 * (double)c->repeats *
+           (100e-6 + c->about_s + 8 * (double)c->size[i % c->sizes] / c->about_bps);
 }
 
 /* Slower than it should be, and a few that are not counted. */
@@ -250,6 +254,7 @@ static int probe(struct calibrate *c, const char *program, struct cc_error *e)
     if (status == CC_OK && !cc_interrupted()) {
         double seconds = middle(c, 2) - middle(c, 1);
         c->about_bps = 8 * (double)(sizes[2] - sizes[1]) / fmax(1e-6, seconds);
+        c->about_s = middle(c, 0);
     }
     forget(c);
     return status;
@@ -264,13 +269,12 @@ static double payload_burst(const struct calibrate *c)
 
 static int measure(struct calibrate *c, const char *program, struct cc_error *e)
 {
-    enum { TENTH = 10 }; /* of a second: what the largest message may take */
     uint64_t repeats = (c->repeats + PASSES - 1) / PASSES;
     int status = c->lab == NULL ? probe(c, program, e) : CC_OK;
     if (status != CC_OK || cc_interrupted())
         return status;
     c->repeats = repeats;
-    c->sizes = cc_calibrate_sizes(c->about_bps, fmax(0, payload_burst(c)), 1. / TENTH, c->size);
+    c->sizes = cc_calibrate_sizes(c->about_bps, c->about_s, fmax(0, payload_burst(c)), c->size);
     return ping(c, program, e);
 }
 
@@ -305,6 +309,8 @@ static int add_row(struct calibrate *c, size_t i, struct cc_error *e)
     const struct cc_lab_how *lab = c->lab != NULL ? cc_lab_settings(c->lab) : NULL;
     const struct series *s = &c->series[i];
     double bytes = (double)c->size[i], model = cc_calibration_s(f, bytes);
+    double saved = 8 * f->burst_bytes.value / f->bw_bps.value;
+    bool found = c->burst_bytes < 0 && saved > 0;
     double *scratch = cc_alloc(s->samples * sizeof *scratch, e);
     size_t row = scratch != NULL ? cc_record_add(c->record, e) : SIZE_MAX;
     if (row == SIZE_MAX) {
@@ -322,7 +328,7 @@ static int add_row(struct calibrate *c, size_t i, struct cc_error *e)
         {"latency_s_sd", f->latency_s.sd},
         {"burst_bytes", f->burst_bytes.value},
         {"burst_bytes_sd", c->burst_bytes < 0 ? f->burst_bytes.sd : NAN},
-        {"intercept_s", f->intercept_s.value},
+        {"latency_large_s", found ? NAN : f->intercept_s.value + saved},
         {"reduce_byte_s", c->reduce_byte_s},
         {"time_s", time.value},
         {"time_s_sd", time.sd},

@@ -34,14 +34,15 @@ struct cc_calibration {
 
 enum { CC_CALIBRATE_SMALL = 64, CC_CALIBRATE_BURSTS = 8 };
 
-/* Which sizes to measure on a link of about this rate (payload, bits per second): small ones, a few
- * in between, and every half octave for the line, up to what takes `most_s` one way or is 50 times
- * the bucket (0: none, or not known). In ascending order; returns how many. */
+/* Which sizes to measure on a link of about this rate (payload, bits per second) and latency: small
+ * ones, a few in between, and every half octave for the line, up to what takes a tenth of a second
+ * one way or 32 latencies, or is 50 times the bucket (0: none, or not known). In ascending order;
+ * returns how many. */
 enum { CC_CALIBRATE_MOST = 64 };
-size_t cc_calibrate_sizes(double bw_bps, double burst_bytes, double most_s,
+size_t cc_calibrate_sizes(double bw_bps, double latency_s, double burst_bytes,
                           size_t bytes[CC_CALIBRATE_MOST]);
 
-/* From medians of each size, in ascending order of size. The line goes through sizes that are at
+/* Sizes are in ascending order. The line goes through the lower quartiles of those that are at
  * least CC_CALIBRATE_BURSTS times the bucket and take so many times as long as a small message.
  * `burst_bytes` of the bucket, if it is known; < 0: it is looked for. CC_FAIL says which sizes are
  * missing. */

@@ -606,6 +606,7 @@ json '"missing" in d["error"]'
 . "$tests/cli_model.sh"
 . "$tests/cli_advise.sh"
 . "$tests/cli_run.sh"
+. "$tests/cli_calibrate.sh"
 
 # --- the commands of the README, on a trace made here ---
 q 0 trace synth captured --values 5k --steps 4 --ranks 2 --pulls

@@ -34,46 +34,56 @@ struct cc_host cc_host_here(void)
     return here;
 }
 
-/* --- bytes --- */
+/* --- what an interface has carried --- */
 
-static const void *attribute(const void *list, size_t length, unsigned type, size_t size)
+/* An attribute of a netlink message, or NULL. */
+static const struct rtattr *attribute(const struct rtattr *a, size_t length, unsigned short type)
 {
-    while (length >= sizeof(struct rtattr)) {
-        const struct rtattr *a = list;
-        size_t step = RTA_ALIGN((size_t)a->rta_len);
-        if (a->rta_len < sizeof *a || a->rta_len > length)
-            return NULL;
+    for (; RTA_OK(a, length); a = RTA_NEXT(a, length))
         if ((a->rta_type & NLA_TYPE_MASK) == type)
-            return RTA_PAYLOAD(a) >= size ? a : NULL;
-        if (step >= length)
-            return NULL;
-        list = (const char *)list + step;
-        length -= step;
-    }
+            return a;
     return NULL;
 }
 
-/* Whether the message is about a token bucket at the root of the interface, and what it has sent.
- */
-static bool take_bucket(const struct nlmsghdr *message, int device, uint64_t *sent)
+/* The bytes that went through this queueing discipline, if it is the root of the interface. */
+static bool root_bytes(const struct nlmsghdr *m, int device, uint64_t *bytes)
 {
-    const struct tcmsg *tc = NLMSG_DATA(message);
-    size_t head = NLMSG_ALIGN(NLMSG_LENGTH(sizeof *tc)), length = message->nlmsg_len;
-    if (message->nlmsg_type != RTM_NEWQDISC || length < head || tc->tcm_ifindex != device ||
-        tc->tcm_parent != TC_H_ROOT)
+    const struct tcmsg *tc = NLMSG_DATA(m);
+    if (m->nlmsg_type != RTM_NEWQDISC || m->nlmsg_len < NLMSG_LENGTH(sizeof *tc) ||
+        tc->tcm_ifindex != device || tc->tcm_parent != TC_H_ROOT)
         return false;
-    const char *list = (const char *)message + head;
-    const struct rtattr *kind = attribute(list, length - head, TCA_KIND, 4), *basic = NULL;
-    const struct rtattr *stats = attribute(list, length - head, TCA_STATS2, 0);
-    if (kind == NULL || strncmp(RTA_DATA(kind), "tbf", 4) != 0 || stats == NULL)
+    const struct rtattr *a = attribute(TCA_RTA(tc), TCA_PAYLOAD(m), TCA_STATS2);
+    if (a != NULL)
+        a = attribute(RTA_DATA(a), RTA_PAYLOAD(a), TCA_STATS_BASIC);
+    if (a == NULL || RTA_PAYLOAD(a) < sizeof *bytes)
         return false;
-    basic = attribute(RTA_DATA(stats), RTA_PAYLOAD(stats), TCA_STATS_BASIC, sizeof *sent);
-    if (basic != NULL)
-        memcpy(sent, RTA_DATA(basic), sizeof *sent);
-    return basic != NULL;
+    memcpy(bytes, RTA_DATA(a), sizeof *bytes);
+    return true;
 }
 
-static bool ask_for_buckets(int to, int device)
+/* Reads the answer to its end. */
+static bool find_root(int s, int device, uint64_t *bytes)
+{
+    bool found = false;
+    for (;;) {
+        _Alignas(struct nlmsghdr) char text[32768];
+        ssize_t n = recv(s, text, sizeof text, 0);
+        if (n <= 0)
+            return found;
+        size_t left = (size_t)n;
+        for (const struct nlmsghdr *m = (const void *)text; NLMSG_OK(m, left);
+             m = NLMSG_NEXT(m, left)) {
+            if (m->nlmsg_type == NLMSG_DONE || m->nlmsg_type == NLMSG_ERROR)
+                return found;
+            found = root_bytes(m, device, bytes) || found;
+        }
+    }
+}
+
+/* What the interface's queueing discipline has sent. The interface itself counts a large packet
+ * that is cut further down (GSO) as it was handed over, with one header; the discipline counts all.
+ */
+static bool queue_sent(const char *device, uint64_t *bytes)
 {
     struct {
         struct nlmsghdr head;
@@ -81,32 +91,13 @@ static bool ask_for_buckets(int to, int device)
     } ask = {.head = {.nlmsg_len = sizeof ask,
                       .nlmsg_type = RTM_GETQDISC,
                       .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
-             .tc = {.tcm_family = AF_UNSPEC, .tcm_ifindex = device}};
-    return send(to, &ask, sizeof ask, 0) == (ssize_t)sizeof ask;
-}
-
-/* What the token bucket that shapes the interface has sent. It counts frames as they are on the
- * wire; the interface counts segments that leave together as one, with one header. */
-static bool bucket_sent(const char *device, uint64_t *sent)
-{
-    _Alignas(struct nlmsghdr) char answer[32768];
-    int index = (int)if_nametoindex(device), from = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0);
-    bool found = false, more = from >= 0 && index > 0 && ask_for_buckets(from, index);
-    while (more) {
-        ssize_t got = recv(from, answer, sizeof answer, 0);
-        size_t at = 0, end = got > 0 ? (size_t)got : 0;
-        more = end > 0;
-        while (more && at + sizeof(struct nlmsghdr) <= end) {
-            const struct nlmsghdr *m = (const void *)(answer + at);
-            more = m->nlmsg_type != NLMSG_DONE && m->nlmsg_type != NLMSG_ERROR &&
-                   m->nlmsg_len >= sizeof *m && m->nlmsg_len <= end - at;
-            found = found || (more && take_bucket(m, index, sent));
-            at += NLMSG_ALIGN((size_t)m->nlmsg_len);
-        }
-    }
-    if (from >= 0)
-        (void)close(from);
-    return found;
+             .tc = {.tcm_family = AF_UNSPEC, .tcm_ifindex = (int)if_nametoindex(device)}};
+    int s = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    bool found = s != -1 && send(s, &ask, sizeof ask, 0) == (ssize_t)sizeof ask &&
+                 find_root(s, ask.tc.tcm_ifindex, bytes);
+    if (s != -1)
+        close(s);
+    return found && *bytes > 0; /* "noqueue" counts nothing */
 }
 
 int cc_host_carried(const char *device, struct cc_carried *out, struct cc_error *e)
@@ -128,6 +119,8 @@ int cc_host_carried(const char *device, struct cc_carried *out, struct cc_error 
     (void)fclose(f);
     if (!found)
         return cc_fail(e, "%s: no interface %s on this host", path, device);
-    (void)bucket_sent(device, &out->sent);
+    uint64_t queued;
+    if (queue_sent(device, &queued))
+        out->sent = queued;
     return CC_OK;
 }

@@ -13,8 +13,7 @@ struct cc_host {
 };
 struct cc_host cc_host_here(void);
 
-/* Bytes that an interface has carried since it is there; sent ones by the count of the token bucket
- * that shapes it, if one does. */
+/* Bytes that an interface has carried since it is there, headers of all packets included. */
 struct cc_carried {
     uint64_t sent, received;
 };
