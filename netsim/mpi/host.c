@@ -1,6 +1,5 @@
 #include "netsim/mpi/host.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,26 +25,4 @@ struct cc_host cc_host_here(void)
     ssize_t length = readlink("/proc/self/ns/net", text, sizeof text);
     here.network = hash(here.machine, text, length > 0 ? (size_t)length : 0);
     return here;
-}
-
-int cc_host_carried(const char *device, struct cc_carried *out, struct cc_error *e)
-{
-    static const char path[] = "/proc/self/net/dev";
-    char line[512];
-    int found = 0;
-    FILE *f = fopen(path, "r");
-    if (f == NULL)
-        return cc_fail(e, "%s cannot be read: the bytes of %s cannot be counted", path, device);
-    /* "  eth0: bytes packets errs drop fifo frame compressed multicast bytes ..." */
-    while (!found && fgets(line, sizeof line, f) != NULL) {
-        const char *name = line + strspn(line, " ");
-        size_t length = strlen(device);
-        found = strncmp(name, device, length) == 0 && name[length] == ':' &&
-                sscanf(name + length + 1, "%" SCNu64 " %*u %*u %*u %*u %*u %*u %*u %" SCNu64,
-                       &out->received, &out->sent) == 2;
-    }
-    (void)fclose(f);
-    if (!found)
-        return cc_fail(e, "%s: no interface %s on this host", path, device);
-    return CC_OK;
 }
