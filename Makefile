@@ -47,7 +47,8 @@ RANK     := $(if $(MPICC),$(BUILD)/bin/commcomp-rank)
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
-SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh tests/install.sh tests/mpi.sh
+SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh tests/install.sh tests/mpi.sh \
+            tests/lab_cluster.sh tests/lab_faults.sh
 # Those that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
@@ -208,6 +209,7 @@ check:
 asan:
 	@$(MAKE) -s -j$(JOBS) $(ASAN_BUILD) all tests replay
 	@COMMCOMP_TEST_DRAWS=1000 tests/run.sh "under AddressSanitizer and UBSan" $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
+	@COMMCOMP=$(BUILD)/asan/bin/commcomp COMMCOMP_TEST_RANKS="3 4" tests/mpi.sh
 	@$(MAKE) -s $(ASAN_BUILD) fuzz-replay
 
 $(BUILD)/commcomp.1: $(BIN)

@@ -40,7 +40,7 @@ struct cc_job_message {
 /* One scheme. The messages are in the order in which they leave: the end of the net first. */
 struct cc_job_row {
     char *scheme;         /* canonical */
-    bool sums;            /* payloads are float32 that may be summed as they are */
+    bool sums;            /* an allreduce of floats can carry it: cc_sum_rounds is not 0 */
     size_t period;        /* sends in one step of so many */
     size_t warmup, steps; /* steps that are not counted, and that are; both whole periods */
     struct cc_job_message *message;

@@ -52,7 +52,7 @@ static double between(const struct point *p, size_t count, double bw_bps)
  * what the link could have carried. Large ones let messages pass that should have waited. */
 size_t cc_lab_burst(double bw_bps)
 {
-    static const struct point points[] = {{10e6, 5e3}, {100e6, 10e3}, {1e9, 48e3}, {10e9, 300e3}};
+    static const struct point points[] = {{10e6, 5e3}, {100e6, 14e3}, {1e9, 64e3}, {10e9, 600e3}};
     return (size_t)between(points, sizeof points / sizeof points[0], bw_bps);
 }
 
@@ -256,7 +256,7 @@ static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[CC_
     while (n == -1 && errno == EINTR);
     if (n > 0)
         (void)cc_lab_send(lab->socket, (const char *)&r + n, sizeof r - (size_t)n);
-    for (uint32_t i = 0; n > 0 && i < r.words; i++)
+    for (size_t i = 0; n > 0 && argv[i] != NULL; i++)
         (void)cc_lab_send(lab->socket, argv[i], strlen(argv[i]) + 1);
 }
 

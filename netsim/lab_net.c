@@ -268,10 +268,11 @@ static int teach_bridge(int hosts, struct cc_error *e)
 
 /* TCP hands several segments down in one piece, which saves most of the work. A bucket would have
  * to cut what is larger than itself, and then wake up for every segment: dozens of fast links are
- * too much for few cores then. */
+ * too much for few cores then. And one that holds less than two pieces overflows, and loses rate,
+ * whenever the timer is late for one. */
 static int segments(const struct cc_lab_how *how)
 {
-    size_t most = how->burst_bytes / FRAME;
+    size_t most = how->burst_bytes / 2 / FRAME;
     if (how->bw_bps == 0 || most > MOST_SEGMENTS)
         return MOST_SEGMENTS;
     return most > 1 ? (int)most : 1;

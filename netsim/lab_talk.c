@@ -82,14 +82,19 @@ void cc_lab_forbidden(struct cc_error *e, const char *what, int error)
                 what, strerror(error), settings[i].name, settings[i].bad, settings[i].good);
             return;
         }
-    if (error == EINVAL || error == ENOSYS)
+    if (error == ENOSPC)
         cc_error_set(e,
-                     "%s: %s: this kernel lacks some of PID, mount, network, UTS, IPC and user "
-                     "namespaces",
+                     "too many namespaces: raise user.max_net_namespaces and its like with sysctl, "
+                     "or try again when those of ended labs are gone (%s: %s)",
+                     what, strerror(error));
+    else if (error == EINVAL || error == ENOSYS)
+        cc_error_set(e,
+                     "this kernel lacks some of PID, mount, network, UTS, IPC and user namespaces "
+                     "(%s: %s)",
                      what, strerror(error));
     else
         cc_error_set(e,
-                     "%s: %s: a container or sandbox forbids it (or a security module): run as "
-                     "root outside it, or allow user namespaces and mounts in it",
+                     "a container, sandbox or security module forbids it: run as root outside it, "
+                     "or allow user namespaces and mounts in it (%s: %s)",
                      what, strerror(error));
 }

@@ -137,8 +137,9 @@ int cc_mpirun_words(const struct cc_launch_how *how, const struct cc_job *job, c
                     struct cc_error *e)
 {
     struct words w = {.e = e};
-    const struct cc_launch_cluster *c = how->lab == NULL ? how->cluster : NULL;
-    add(&w, "%s", c != NULL && c->mpirun != NULL ? c->mpirun : "mpirun");
+    static const struct cc_launch_cluster none;
+    const struct cc_launch_cluster *c = how->lab == NULL ? how->cluster : &none;
+    add(&w, "%s", c->mpirun != NULL ? c->mpirun : "mpirun");
     add(&w, "-np");
     add(&w, "%d", job->workers + job->servers);
     if (how->lab != NULL) {
@@ -160,7 +161,7 @@ int cc_mpirun_words(const struct cc_launch_how *how, const struct cc_job *job, c
         add(&w, "none");
     }
     add_all_settings(&w, how, job);
-    for (size_t i = 0; c != NULL && c->mpirun_args != NULL && c->mpirun_args[i] != NULL; i++)
+    for (size_t i = 0; c->mpirun_args != NULL && c->mpirun_args[i] != NULL; i++)
         add(&w, "%s", c->mpirun_args[i]);
     add(&w, "%s", how->rank_program);
     add(&w, "-"); /* the job comes on stdin */
@@ -175,10 +176,10 @@ int cc_mpirun_words(const struct cc_launch_how *how, const struct cc_job *job, c
 const char *cc_mpirun_remedy(const struct cc_launch_how *how, const char *message)
 {
     if (how->lab == NULL && strstr(message, "run as root") != NULL)
-        return " (allow it with --mpirun-args=--allow-run-as-root)";
+        return " (allow it with --mpirun-args --allow-run-as-root)";
     if (how->lab == NULL && strstr(message, "not enough slots") != NULL)
         return " (one slot for each worker and server: \"slots=N\" in the hostfile, or "
-               "--mpirun-args=--oversubscribe)";
+               "--mpirun-args --oversubscribe)";
     return "";
 }
 

@@ -1,9 +1,10 @@
 #!/bin/sh
-# The exchanges over MPI, with 1 to 9 ranks on this machine. Words on the command line go to the test
-# (a scheme, an exchange); COMMCOMP_TEST_ALL=1 tries every scheme with a million values;
+# The exchanges over MPI, with 1 to 13 ranks on this machine, and the rank program. With words on the
+# command line, only the test of that name, with the rest of them (a scheme, an exchange):
+# tests/mpi.sh test_exchange 3lc ring. COMMCOMP_TEST_ALL=1 tries every scheme with a million values;
 # COMMCOMP_TEST_RANKS="2 3" only so many ranks.
 set -u
-program=$(dirname "${COMMCOMP:-build/bin/commcomp}")/../tests/mpi/test_exchange
+programs=$(dirname "${COMMCOMP:-build/bin/commcomp}")/../tests/mpi
 if ! command -v mpirun >/dev/null 2>&1; then
     echo "skipped: the exchanges over MPI; there is no mpirun"
     exit 0
@@ -16,9 +17,24 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 export OMP_NUM_THREADS=1
 failed=0
-for ranks in ${COMMCOMP_TEST_RANKS:-1 2 3 4 5 6 7 8 9}; do
-    timeout -k 5 "$limit" mpirun -np "$ranks" --oversubscribe --bind-to none \
-        --mca mpi_yield_when_idle 1 --mca btl "${COMMCOMP_TEST_BTL:-self,vader}" \
-        "$program" "$@" </dev/null || failed=1
-done
+only=${1:-}
+[ $# -eq 0 ] || shift
+
+# on RANKS TEST [WORD...]
+on() {
+    ranks=$1
+    program=$2
+    shift 2
+    [ -z "$only" ] || [ "$only" = "$program" ] || return 0
+    for n in ${COMMCOMP_TEST_RANKS:-$ranks}; do
+        timeout -k 5 "$limit" mpirun -np "$n" --oversubscribe --bind-to none \
+            --mca mpi_yield_when_idle 1 --mca btl "${COMMCOMP_TEST_BTL:-self,vader}" \
+            "$programs/$program" "$@" </dev/null || failed=1
+    done
+}
+
+on "1 2 3 4 5 6 7 8 9" test_exchange "$@"
+on "1 2 3 4 5 6 7 8 9" test_rounds "$@"
+on "2 3 4 5 6 7 8 9 10 11 12 13" test_ps "$@"
+on 4 test_loop "$@"
 exit $failed

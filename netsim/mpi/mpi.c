@@ -18,13 +18,13 @@ struct library {
     struct cc_station *station;
     const struct cc_job_message *message;
     struct cc_range range;
+    struct cc_floats floats; /* what is summed; or else: */
     struct cc_crate *crate;
     MPI_Comm comm;
     MPI_Request request;
     enum stage stage;
     bool blocking;
-    uint8_t *own, *all; /* own: also the sums */
-    size_t room;        /* of `all` */
+    uint8_t *own, *all;
     size_t len;
     uint64_t *lens;
     int *counts, *begin;
@@ -38,18 +38,18 @@ static void count(struct library *x, size_t bytes)
 
 static int begin_sum(struct library *x, struct cc_error *e)
 {
-    const size_t n = x->len / sizeof(float);
+    const size_t n = x->floats.bytes / sizeof(float);
+    uint8_t *at = x->floats.at;
     if (n > INT_MAX)
         return cc_fail(e,
                        "%zu floats in one message are too many for MPI_Allreduce; exchange in "
                        "smaller messages, or by ring",
                        n);
-    count(x, x->len);
+    count(x, x->floats.bytes);
     x->stage = SUMMING;
-    int code = x->blocking
-                   ? MPI_Allreduce(MPI_IN_PLACE, x->own, (int)n, MPI_FLOAT, MPI_SUM, x->comm)
-                   : MPI_Iallreduce(MPI_IN_PLACE, x->own, (int)n, MPI_FLOAT, MPI_SUM, x->comm,
-                                    &x->request);
+    int code = x->blocking ? MPI_Allreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, x->comm)
+                           : MPI_Iallreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, x->comm,
+                                            &x->request);
     return cc_mpi_check(code, "MPI_Allreduce", e);
 }
 
@@ -99,8 +99,6 @@ static int apply(struct library *x, struct cc_error *e)
 {
     float *model = x->station->model + x->range.from;
     int status = CC_OK;
-    if (x->stage == SUMMING)
-        return cc_way_apply(x->station, x->crate, x->own, x->len, model, e);
     for (int i = 0; i < x->station->job->workers && status == CC_OK; i++) {
         status = cc_way_apply(x->station, x->crate, x->all + x->begin[i], (size_t)x->counts[i],
                               model, e);
@@ -108,6 +106,26 @@ static int apply(struct library *x, struct cc_error *e)
             cc_error_in(e, "from rank %d", i);
     }
     return status;
+}
+
+/* What there is to send is there: a collective that blocks begins with the next test. */
+static int get_ready(struct library *x, struct cc_error *e)
+{
+    x->stage = READY;
+    return x->blocking ? CC_OK : begin(x, e);
+}
+
+/* A collective is over: on to the next, or back to IDLE. */
+static int end(struct library *x, struct cc_error *e)
+{
+    if (x->stage == LENGTHS)
+        return begin_payloads(x, e);
+    const bool sums = x->stage == SUMMING;
+    x->stage = IDLE;
+    if (!sums)
+        return apply(x, e);
+    int status = cc_floats_next(&x->floats, e);
+    return status == CC_OK && x->floats.bytes > 0 ? get_ready(x, e) : status;
 }
 
 static int library_test(void *of, bool *done, struct cc_error *e)
@@ -124,24 +142,24 @@ static int library_test(void *of, bool *done, struct cc_error *e)
     status = cc_mpi_check(MPI_Test(&x->request, &over, MPI_STATUS_IGNORE), "MPI_Test", e);
     if (status != CC_OK || !over)
         return status;
-    if (x->stage == LENGTHS)
-        return begin_payloads(x, e);
-    status = apply(x, e);
-    x->stage = IDLE;
-    *done = true;
+    status = end(x, e);
+    *done = x->stage == IDLE;
     return status;
 }
 
 static int library_start(void *of, struct cc_error *e)
 {
     struct library *x = of;
+    if (x->station->row->sums) {
+        int status = cc_floats_start(&x->floats, e);
+        return status == CC_OK && x->floats.bytes > 0 ? get_ready(x, e) : status;
+    }
     int status = cc_way_encode(x->station, x->crate, x->station->gradient + x->range.from,
                                CC_PHASE_ENCODE, x->range.from < x->range.to, x->own, &x->len, e);
     if (status != CC_OK || cc_quiet(x->station, x->message) || x->range.from == x->range.to)
         return status;
     x->lens[x->station->job->workers] = x->len;
-    x->stage = READY;
-    return x->blocking ? CC_OK : begin(x, e);
+    return get_ready(x, e);
 }
 
 static void library_close(void *of)
@@ -149,6 +167,7 @@ static void library_close(void *of)
     struct library *x = of;
     if (x->comm != MPI_COMM_NULL)
         MPI_Comm_free(&x->comm);
+    cc_floats_close(&x->floats);
     cc_crate_free(x->crate);
     free(x->own);
     free(x->all);
@@ -160,26 +179,34 @@ static void library_close(void *of)
 
 static const struct cc_way library_way = {library_start, library_test, library_close};
 
-static int make(struct library *x, struct cc_error *e)
+/* For what cannot be summed. */
+static int make_gather(struct library *x, struct cc_error *e)
 {
     struct cc_station *s = x->station;
-    const bool sums = s->row->sums;
     const size_t n = (size_t)s->job->workers;
-    const struct cc_crate_how how = {.seed = s->job->seed, .rank = s->rank, .bare = sums};
+    size_t room;
+    const struct cc_crate_how how = {.seed = s->job->seed, .rank = s->rank};
     int status = cc_way_crate(s, x->range, x->range.from, how, &x->crate, e);
     if (status != CC_OK)
         return status;
-    if (!cc_mul(n, cc_crate_bound(x->crate), &x->room))
+    if (!cc_mul(n, cc_crate_bound(x->crate), &room))
         return cc_fail(e, "the payloads of %zu workers do not fit into memory", n);
     x->own = cc_alloc(cc_crate_bound(x->crate), e);
-    x->all = cc_alloc(sums ? 0 : x->room, e);
+    x->all = cc_alloc(room, e);
     x->lens = cc_alloc((n + 1) * sizeof *x->lens, e);
     x->counts = cc_alloc(n * sizeof *x->counts, e);
     x->begin = cc_alloc(n * sizeof *x->begin, e);
-    if (x->own == NULL || x->all == NULL || x->lens == NULL || x->counts == NULL ||
-        x->begin == NULL)
-        return CC_FAIL;
-    return cc_mpi_check(MPI_Comm_dup(s->comm, &x->comm), "MPI_Comm_dup", e);
+    bool ok = x->own != NULL && x->all != NULL && x->lens != NULL && x->counts != NULL &&
+              x->begin != NULL;
+    return ok ? CC_OK : CC_FAIL;
+}
+
+static int make(struct library *x, struct cc_error *e)
+{
+    struct cc_station *s = x->station;
+    int status = s->row->sums ? cc_floats_open(&x->floats, s, x->message, e) : make_gather(x, e);
+    return status != CC_OK ? status
+                           : cc_mpi_check(MPI_Comm_dup(s->comm, &x->comm), "MPI_Comm_dup", e);
 }
 
 static int library_open(struct cc_station *s, const struct cc_job_message *m, size_t index,

@@ -1,4 +1,4 @@
-/* Payloads that are floats, added as they are.
+/* Floats that are added as they are: payloads, or one round of the scheme after the other.
  *
  * Everything moves by blocks: as soon as a block has come, it is added and may go on in the next
  * round. Each round says what it sends and receives; which block may go, be received or be added
@@ -21,16 +21,12 @@ struct turn {
 struct sums {
     const struct cc_way *way;
     struct cc_station *station;
-    const struct cc_job_message *message;
     struct cc_plan plan;
-    size_t from; /* the message's first value */
-    struct cc_crate *crate;
-    uint8_t *sum, *come; /* float32: what it has, and what comes to be added */
-    size_t bytes;        /* of the step's payload */
+    struct cc_floats has; /* the own floats, then the sum */
+    uint8_t *come;        /* floats that come to be added */
     struct turn *turn;
     size_t low; /* the first turn that is not over */
     struct cc_stream out, in;
-    bool over;
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -84,7 +80,7 @@ static bool add(struct sums *x, size_t k)
     if (t->adds) {
         const double since = cc_now();
         const size_t at = t->recv.from + t->added;
-        add_floats((float *)(void *)(x->sum + at), (const float *)(const void *)(x->come + at),
+        add_floats((float *)(void *)(x->has.at + at), (const float *)(const void *)(x->come + at),
                    (end - t->added) / sizeof(float));
         cc_charge(x->station, CC_PHASE_HOP, since);
     }
@@ -115,10 +111,10 @@ static void look(struct sums *x, bool *moved)
     }
 }
 
-static int sums_test(void *of, bool *done, struct cc_error *e)
+/* As far as the sum gets without waiting. */
+static int go(struct sums *x, struct cc_error *e)
 {
-    struct sums *x = of;
-    bool moved = !x->over;
+    bool moved = true;
     while (moved) {
         moved = false;
         look(x, &moved);
@@ -128,21 +124,13 @@ static int sums_test(void *of, bool *done, struct cc_error *e)
         if (status != CC_OK)
             return status;
     }
-    if (!x->over && x->low == x->plan.rounds) {
-        x->over = true;
-        int status =
-            cc_way_apply(x->station, x->crate, x->sum, x->bytes, x->station->model + x->from, e);
-        if (status != CC_OK)
-            return status;
-    }
-    *done = x->over;
     return CC_OK;
 }
 
 /* Chunks of the payload, in bytes. */
 static struct cc_range range_of(const struct sums *x, size_t first, size_t count)
 {
-    const size_t n = x->bytes / sizeof(float), chunks = x->plan.chunks;
+    const size_t n = x->has.bytes / sizeof(float), chunks = x->plan.chunks;
     size_t begin = n / chunks * first + smaller(first, n % chunks);
     size_t end = n / chunks * (first + count) + smaller(first + count, n % chunks);
     return (struct cc_range){begin * sizeof(float), end * sizeof(float)};
@@ -155,28 +143,46 @@ static void begin_turn(struct sums *x, size_t k)
     *t = (struct turn){.send = range_of(x, r->send, r->sends),
                        .recv = range_of(x, r->recv, r->recvs),
                        .adds = k < x->plan.reduces};
-    uint8_t *to = t->adds ? x->come : x->sum;
+    uint8_t *to = t->adds ? x->come : x->has.at;
     t->out = (struct cc_transfer){
-        .peer = r->to, .at = x->sum + t->send.from, .bytes = t->send.to - t->send.from};
+        .peer = r->to, .at = x->has.at + t->send.from, .bytes = t->send.to - t->send.from};
     t->in = (struct cc_transfer){
         .peer = r->from, .at = to + t->recv.from, .bytes = t->recv.to - t->recv.from};
     cc_stream_add(&x->out, &t->out);
     cc_stream_add(&x->in, &t->in);
 }
 
+/* The turns of the next sum, if there is one. */
+static void begin_turns(struct sums *x)
+{
+    x->low = 0;
+    for (size_t k = 0; k < x->plan.rounds && x->has.bytes > 0; k++)
+        begin_turn(x, k);
+}
+
 static int sums_start(void *of, struct cc_error *e)
 {
     struct sums *x = of;
-    const bool quiet = cc_quiet(x->station, x->message);
-    int status = cc_way_encode(x->station, x->crate, x->station->gradient + x->from,
-                               CC_PHASE_ENCODE, true, x->sum, &x->bytes, e);
-    if (status != CC_OK)
-        return status;
-    x->low = 0;
-    x->over = quiet;
-    for (size_t k = 0; k < x->plan.rounds && !quiet; k++)
-        begin_turn(x, k);
-    return CC_OK;
+    int status = cc_floats_start(&x->has, e);
+    if (status == CC_OK)
+        begin_turns(x);
+    return status;
+}
+
+static int sums_test(void *of, bool *done, struct cc_error *e)
+{
+    struct sums *x = of;
+    int status = CC_OK;
+    while (x->has.bytes > 0 && status == CC_OK) {
+        status = go(x, e);
+        if (status != CC_OK || x->low < x->plan.rounds)
+            break;
+        status = cc_floats_next(&x->has, e);
+        if (status == CC_OK)
+            begin_turns(x);
+    }
+    *done = x->has.bytes == 0;
+    return status;
 }
 
 static void sums_close(void *of)
@@ -184,9 +190,8 @@ static void sums_close(void *of)
     struct sums *x = of;
     cc_stream_close(&x->out);
     cc_stream_close(&x->in);
-    cc_crate_free(x->crate);
+    cc_floats_close(&x->has);
     free(x->plan.round);
-    free(x->sum);
     free(x->come);
     free(x->turn);
     free(x);
@@ -194,17 +199,12 @@ static void sums_close(void *of)
 
 static const struct cc_way sums_way = {sums_start, sums_test, sums_close};
 
-static int make(struct sums *x, struct cc_error *e)
+static int make(struct sums *x, const struct cc_job_message *m, struct cc_error *e)
 {
-    struct cc_station *s = x->station;
-    const struct cc_range range = cc_message_range(s, x->message);
-    const struct cc_crate_how how = {.seed = s->job->seed, .rank = s->rank, .bare = true};
-    x->from = range.from;
-    int status = cc_way_crate(s, range, range.from, how, &x->crate, e);
+    int status = cc_floats_open(&x->has, x->station, m, e);
     if (status != CC_OK)
         return status;
-    x->sum = cc_alloc(cc_crate_bound(x->crate), e);
-    x->come = x->sum == NULL ? NULL : cc_alloc(cc_crate_bound(x->crate), e);
+    x->come = cc_alloc(cc_crate_bound(x->has.crate), e);
     x->turn = x->come == NULL ? NULL : cc_alloc0(x->plan.rounds * sizeof *x->turn, e);
     return x->turn == NULL ? CC_FAIL : CC_OK;
 }
@@ -217,10 +217,10 @@ int cc_sums_open(struct cc_station *s, const struct cc_job_message *m, size_t in
         free(plan->round);
         return CC_FAIL;
     }
-    *x = (struct sums){.way = &sums_way, .station = s, .message = m, .plan = *plan, .over = true};
+    *x = (struct sums){.way = &sums_way, .station = s, .plan = *plan};
     cc_stream_open(&x->out, s, index, true);
     cc_stream_open(&x->in, s, index, false);
-    int status = make(x, e);
+    int status = make(x, m, e);
     if (status == CC_OK)
         *out = x;
     else

@@ -157,3 +157,64 @@ int cc_way_apply(struct cc_station *s, const struct cc_crate *c, const uint8_t *
     cc_charge(s, CC_PHASE_DECODE, since);
     return status;
 }
+
+/* --- floats --- */
+
+int cc_floats_open(struct cc_floats *f, struct cc_station *s, const struct cc_job_message *m,
+                   struct cc_error *e)
+{
+    const struct cc_range range = cc_message_range(s, m);
+    const struct cc_crate_how how = {.seed = s->job->seed, .rank = s->rank};
+    *f = (struct cc_floats){.station = s, .from = range.from};
+    int status = cc_way_crate(s, range, range.from, how, &f->crate, e);
+    if (status != CC_OK)
+        return status;
+    if (cc_crate_rounds(f->crate) == 0)
+        return cc_fail(e, "%s: what it sends cannot be summed, though the job says so",
+                       s->row->scheme);
+    f->at = cc_alloc(cc_crate_bound(f->crate), e);
+    return f->at != NULL ? CC_OK : CC_FAIL;
+}
+
+/* From f->round on, up to one that has bytes. Rounds without any are encoded all the same: a codec
+ * goes through all of them. */
+static int encode_floats(struct cc_floats *f, struct cc_error *e)
+{
+    struct cc_station *s = f->station;
+    const double since = cc_now();
+    const size_t rounds = cc_crate_rounds(f->crate);
+    int status = CC_OK;
+    f->bytes = 0;
+    for (; f->round < rounds && status == CC_OK; f->round++) {
+        status = cc_crate_encode_round(f->crate, s->step, f->round, s->gradient + f->from, f->at,
+                                       &f->bytes, e);
+        if (f->bytes > 0)
+            break;
+    }
+    s->tally.payload_bytes += f->bytes;
+    cc_charge(s, CC_PHASE_ENCODE, since);
+    return status;
+}
+
+int cc_floats_start(struct cc_floats *f, struct cc_error *e)
+{
+    f->round = 0;
+    return encode_floats(f, e);
+}
+
+int cc_floats_next(struct cc_floats *f, struct cc_error *e)
+{
+    struct cc_station *s = f->station;
+    const double since = cc_now();
+    int status = cc_crate_absorb(f->crate, s->step, f->round, f->at, f->bytes,
+                                 1.0f / (float)s->job->workers, s->model + f->from, e);
+    cc_charge(s, CC_PHASE_DECODE, since);
+    f->round++;
+    return status == CC_OK ? encode_floats(f, e) : status;
+}
+
+void cc_floats_close(struct cc_floats *f)
+{
+    cc_crate_free(f->crate);
+    free(f->at);
+}

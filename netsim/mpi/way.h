@@ -94,4 +94,24 @@ int cc_way_encode(struct cc_station *s, struct cc_crate *c, const float *x, enum
 int cc_way_apply(struct cc_station *s, const struct cc_crate *c, const uint8_t *in, size_t len,
                  float *model, struct cc_error *e);
 
+/* Floats to be summed over the workers: one sum for each round of the scheme that has bytes
+ * (cc_crate_encode_round), one after the other. All ranks have the same rounds of the same size. */
+struct cc_floats {
+    struct cc_station *station;
+    struct cc_crate *crate;
+    size_t from;  /* the message's first value */
+    size_t round; /* of the scheme */
+    uint8_t *at;  /* what this rank adds to the sum, then the sum */
+    size_t bytes; /* 0: nothing more to sum in this step */
+};
+
+int cc_floats_open(struct cc_floats *f, struct cc_station *s, const struct cc_job_message *m,
+                   struct cc_error *e);
+/* Encodes the step's gradient, up to the first round that has bytes. */
+int cc_floats_start(struct cc_floats *f, struct cc_error *e);
+/* The sum is there: onto the model, the mean over the workers, and on to the next round that has
+ * bytes. */
+int cc_floats_next(struct cc_floats *f, struct cc_error *e);
+void cc_floats_close(struct cc_floats *f);
+
 #endif

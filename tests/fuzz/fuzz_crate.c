@@ -49,7 +49,7 @@ static void crate(const struct cc_spec *spec, const struct cc_spec *raw, struct 
                   uint64_t step, bool bare, const uint8_t *bytes, size_t len)
 {
     struct cc_piece *piece;
-    struct cc_crate *c;
+    struct cc_crate *c = NULL;
     size_t pieces;
     const struct cc_crate_how how = {
         .job = job, .spec = spec, .raw = raw, .seed = 42, .bare = bare, .decodes_only = true};

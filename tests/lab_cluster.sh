@@ -1,0 +1,192 @@
+#!/bin/sh
+# `commcomp run` on a cluster: hosts are network namespaces, started by an agent of this script's
+# own, through the user's options, as ssh would be. Needs root; all of it happens in namespaces that
+# go with this script. COMMCOMP is the program; commcomp-rank lies beside it.
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+program=$(realpath "${COMMCOMP:-$root/build/bin/commcomp}") || exit 1
+
+skip() {
+    echo "cluster of namespaces: SKIPPED: $1"
+    exit 0
+}
+
+if [ "${1:-}" != inside ]; then
+    [ "$(id -u)" -eq 0 ] || skip "needs root"
+    for tool in ip tc unshare mpirun pgrep python3; do
+        command -v $tool >/dev/null || skip "needs $tool"
+    done
+    [ -x "$(dirname "$program")/commcomp-rank" ] || skip "there is no commcomp-rank"
+    unshare --net --mount --pid --fork --mount-proc true 2>/dev/null || skip "needs namespaces"
+    dir=$(mktemp -d) || exit 1
+    trap 'rm -rf "$dir"' EXIT
+    trap 'exit 130' INT TERM
+    COMMCOMP=$program unshare --net --mount --pid --fork --mount-proc --kill-child \
+        "$0" inside "$dir"
+    exit $?
+fi
+
+# --- inside: three hosts on two networks, 10.98.0.* for mpirun and 10.99.0.* for the ranks ---
+
+dir=$2
+cd "$dir" || exit 1
+mount --make-rprivate / && mount -t tmpfs -o mode=755 tmpfs /run && mkdir /run/netns || exit 1
+ip link set lo up
+ip link add control type bridge && ip link set control up && ip addr add 10.98.0.100/24 dev control
+ip link add data type bridge && ip link set data up
+for i in 1 2 3; do
+    ip netns add n$i
+    ip -n n$i link set lo up
+    ip link add c$i type veth peer name eth0 netns n$i && ip link set c$i master control up
+    ip link add d$i type veth peer name eth7 netns n$i && ip link set d$i master data up
+    ip -n n$i addr add 10.98.0.$i/24 dev eth0 && ip -n n$i link set eth0 up
+    ip -n n$i addr add 10.99.0.$i/24 dev eth7 && ip -n n$i link set eth7 up
+    ip netns exec n$i sysctl -qw net.ipv4.tcp_congestion_control=reno
+    echo "10.98.0.$i n$i" >>hosts
+    echo "n$i slots=1" >>hostfile
+done
+echo "127.0.0.1 localhost" >>hosts
+mount --bind hosts /etc/hosts
+cat >agent <<'EOF'
+#!/bin/sh
+host=$1
+shift
+[ -e /run/netns/$host ] || { echo "agent: no route to $host" >&2; exit 255; }
+mkdir -p /run/$host
+exec ip netns exec $host unshare --uts sh -c "hostname $host; TMPDIR=/run/$host exec $*"
+EOF
+chmod +x agent
+export XDG_CACHE_HOME="$dir" HOME="$dir" TMPDIR="$dir"
+passed=0 failed=0
+
+args="--allow-run-as-root --mca plm_rsh_agent $dir/agent --mca plm_rsh_no_tree_spawn 1 \
+--mca oob_tcp_if_include 10.98.0.0/24 --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl tcp,self"
+over="--mca btl_tcp_if_include 10.99.0.0/24"
+
+# run ARGUMENTS...: 2 workers and a server, one second's worth of bytes; the user's settings of MPI
+# in $mpi.
+mpi="$args $over"
+run() {
+    timeout -k 5 100 "$program" run -q --exchange ps --workers 2 --values 250K --scheme fp32 \
+        --steps 2 --mpirun-args "$mpi" --format json "$@" >out 2>err
+}
+
+verdict() { # NAME CODE-OF-THE-CHECK
+    if [ "$2" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $1"
+        head -c 3000 out
+        head -n 20 err
+    fi
+}
+
+# ok NAME CONDITION: the last run ended well, and of its document d the condition holds.
+ok() {
+    code=$?
+    [ $code -eq 0 ] && python3 -c "import json; d = json.load(open('out')); assert $2" 2>>err
+    verdict "$1" $?
+}
+
+# fails NAME WORDS: the last run failed with one line on stderr that says this.
+fails() {
+    code=$?
+    [ $code -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -qF -- "$2" err
+    verdict "$1" $?
+}
+
+plain() { # that no host is shaped
+    for i in 1 2 3; do
+        ip netns exec n$i tc qdisc show | grep -Eq "tbf|ingress" && return 1
+        ip -n n$i -br link | grep -q ccifb && return 1
+    done
+    return 0
+}
+
+shaped() { # how many hosts are
+    for i in 1 2 3; do
+        ip netns exec n$i tc qdisc show dev eth7 | grep "tbf cc0c: root"
+    done | wc -l
+}
+
+soon() { # COMMAND...: it holds within 10 s
+    for _ in $(seq 100); do
+        "$@" && return 0
+        sleep 0.1
+    done
+    return 1
+}
+all_shaped() { [ "$(shaped)" -eq 3 ]; }
+
+run --hosts n1,n2,n3 --bw 1gbps
+ok "hosts by name" 'd["rows"][0]["step_s"] > 0 and d["rows"][0]["wire_bytes"] is None'
+run --hostfile hostfile --bw 1gbps
+ok "hosts from a file" 'd["rows"][0]["step_s"] > 0'
+
+run --hosts n1,n2 --bw 1gbps
+fails "too few hosts" "There are not enough slots available in the system to satisfy the 3 slots"
+run --hosts n1,n2,n4 --bw 1gbps
+fails "a host that is not there" "agent: no route to n4"
+mpi="--mca plm_rsh_agent $dir/agent"
+run --hosts n1,n2,n3 --bw 1gbps
+fails "root must say so" "--mpirun-args --allow-run-as-root"
+mpi="$args $over"
+
+# Two workers' megabyte each way through the server's port: 2 MB at 100 Mbit/s.
+run --hosts n1,n2,n3 --bw 100mbps --tc-dev eth7
+ok "shaped" 'abs(d["rows"][0]["model_error"]) < 0.1 and 0.3 < d["rows"][0]["step_s"] < 0.4'
+ok "bytes are counted" '2e6 < d["rows"][0]["wire_bytes"] < 2.3e6'
+plain
+verdict "nothing of it is left" $?
+
+# The same bytes another way round.
+mpi="$args --mca btl_tcp_if_include 10.98.0.0/24"
+run --hosts n1,n2,n3 --bw 100mbps --tc-dev eth7
+fails "bytes went elsewhere" "MPI used another interface"
+plain
+verdict "nothing is left of that" $?
+mpi="$args $over"
+
+run --hosts n1:2,n2 --bw 100mbps --tc-dev eth7
+fails "two ranks on a host" "2 ranks share a host"
+run --hosts n1,n2,n3 --bw 100mbps --tc-dev eth9
+fails "no such interface" "there is no interface eth9"
+
+# The launcher is killed: mpirun, the ranks and the shaping go with it.
+run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 --steps 100 &
+runner=$!
+soon all_shaped
+verdict "shaped while it runs" $?
+kill -9 "$(pgrep -x -f "$program run .*" | head -n 1)"
+wait $runner
+soon plain
+verdict "undone when the launcher is killed" $?
+soon sh -c '! pgrep commcomp-rank >/dev/null'
+verdict "no rank is left" $?
+
+# A rank is killed.
+run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 --steps 100 &
+runner=$!
+soon all_shaped
+kill -9 "$(pgrep -x commcomp-rank | head -n 1)"
+wait $runner
+fails "a killed rank is named" "exited on signal 9"
+soon plain
+verdict "undone when a rank is killed" $?
+
+# Everything is killed at once, the guards too: the next run cleans up.
+run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 --steps 100 &
+runner=$!
+soon all_shaped
+[ $$ -eq 1 ] && kill -9 -1 # all of this PID namespace but this shell, its first process
+wait $runner
+all_shaped
+verdict "left shaped" $?
+run --hosts n1,n2,n3 --bw 100mbps --tc-dev eth7
+ok "the next run" '0.3 < d["rows"][0]["step_s"] < 0.4'
+plain
+verdict "undone by the next run" $?
+
+echo "cluster of namespaces: $passed passed, $failed failed"
+[ $failed -eq 0 ]

@@ -1,0 +1,314 @@
+/* The rank's loop: what the three kinds of steps do to the model, and how long they take. Run by
+ * tests/mpi.sh under mpirun with 4 ranks: 3 workers and a server, or 4 workers. */
+#include <mpi.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "netsim/mpi/loop.h"
+#include "tests/lib/jobs.h"
+
+enum { RANKS = 4, TENSORS = 5, MOST_STEPS = 16 };
+#define COMPUTE_S 4e-3
+#define UPDATE_S  1e-3
+
+/* A row as it was run. */
+struct trial {
+    const char *scheme;
+    struct cc_job job;
+    struct cc_job_row row;
+    struct cc_job_message message[TENSORS];
+    struct cc_replay *source;
+    struct cc_loop loop;
+    size_t values;
+    float *after; /* the model after each step; the last: after all */
+};
+
+static int failures, this_rank;
+
+static void check(const struct trial *t, bool right, const char *what)
+{
+    static const char *const modes[] = {"sequential", "overlap", "pipe"};
+    if (right)
+        return;
+    fprintf(stderr, "FAILED: rank %d, %s over %s, %s: %s\n", this_rank, t->scheme, t->job.exchange,
+            modes[t->job.mode], what);
+    failures++;
+}
+
+static void fail_on(int status, const struct cc_error *e)
+{
+    if (status == CC_OK)
+        return;
+    fprintf(stderr, "rank %d: %s\n", this_rank, e->text);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* --- running --- */
+
+/* Each tensor is a message; compute and update take what is said above. */
+static void make(struct trial *t, const char *exchange, const char *scheme, enum cc_job_mode mode)
+{
+    const size_t sizes[TENSORS] = {1500, 7, 4000, 64, 900};
+    const size_t period = strncmp(scheme, "local", 5) == 0 ? 3 : 1;
+    *t = (struct trial){.scheme = scheme};
+    for (size_t i = 0; i < TENSORS; i++) {
+        jobs_add_flat(&t->job, sizes[i], i == 3);
+        t->job.tensor[i].share = 1.0 / TENSORS;
+        t->message[i] = (struct cc_job_message){TENSORS - 1 - i, TENSORS - 1 - i};
+    }
+    t->job.exchange = (char *)exchange;
+    t->job.servers = strcmp(exchange, "ps") == 0;
+    t->job.workers = RANKS - t->job.servers;
+    t->job.mode = mode;
+    t->job.compute_s = COMPUTE_S;
+    t->job.update_s = UPDATE_S;
+    t->job.forward_share = 0.25;
+    t->job.seed = 5;
+    t->job.nap = true;
+    t->job.trace_steps = 4;
+    t->row = (struct cc_job_row){.scheme = (char *)scheme,
+                                 .sums = strcmp(scheme, "fp32") == 0,
+                                 .period = period,
+                                 .warmup = 3,
+                                 .steps = 6,
+                                 .message = t->message,
+                                 .messages = TENSORS};
+    t->values = cc_job_values(&t->job);
+}
+
+static void keep(void *arg, size_t step)
+{
+    struct trial *t = arg;
+    if (!t->loop.s.server)
+        memcpy(t->after + step * t->values, cc_replay_model(t->source),
+               t->values * sizeof *t->after);
+}
+
+static void run(struct trial *t)
+{
+    struct cc_error e = {""};
+    const int worker = this_rank < t->job.workers ? this_rank : -1;
+    t->after = cc_alloc0((MOST_STEPS + 1) * t->values * sizeof *t->after, &e);
+    fail_on(t->after != NULL ? CC_OK : CC_FAIL, &e);
+    fail_on(cc_replay_open(&t->job, worker, t->job.trace_steps, &t->source, &e), &e);
+    fail_on(cc_loop_open(&t->loop, MPI_COMM_WORLD, &t->job, &t->row, t->source, &e), &e);
+    t->loop.beat = keep;
+    t->loop.beat_arg = t;
+    fail_on(cc_loop_run(&t->loop, &e), &e);
+    keep(t, cc_loop_steps(&t->loop));
+}
+
+static void finish(struct trial *t)
+{
+    cc_loop_close(&t->loop);
+    cc_replay_close(t->source);
+    free(t->after);
+    jobs_free(&t->job);
+}
+
+static const float *after(const struct trial *t, size_t step)
+{
+    return t->after + step * t->values;
+}
+
+static bool same(const struct trial *a, size_t step, const struct trial *b, size_t other)
+{
+    return memcmp(after(a, step), after(b, other), a->values * sizeof *a->after) == 0;
+}
+
+static bool is_zero(const struct trial *t, size_t step)
+{
+    for (size_t i = 0; i < t->values; i++)
+        if (after(t, step)[i] != 0)
+            return false;
+    return true;
+}
+
+/* --- what is computed --- */
+
+/* All kinds of steps add the same to the model, a pipe one step later. */
+static void modes_agree(const char *exchange, const char *scheme)
+{
+    struct trial plain, overlap, pipe;
+    make(&plain, exchange, scheme, CC_JOB_SEQUENTIAL);
+    make(&overlap, exchange, scheme, CC_JOB_OVERLAP);
+    make(&pipe, exchange, scheme, CC_JOB_PIPE);
+    run(&plain);
+    run(&overlap);
+    run(&pipe);
+    const size_t steps = cc_loop_steps(&plain.loop);
+    for (size_t i = 0; i < steps && !plain.loop.s.server; i++) {
+        check(&overlap, same(&overlap, i, &plain, i), "another model than sequential steps");
+        check(&pipe, i == 0 ? is_zero(&pipe, 0) : same(&pipe, i, &plain, i - 1),
+              "not the model of sequential steps one step before");
+        check(&plain, i == 0 || plain.row.period > 1 || !same(&plain, i, &plain, i - 1),
+              "a step that changes nothing");
+    }
+    check(&pipe, same(&pipe, steps, &plain, steps - 1), "the last exchange is missing");
+    finish(&plain);
+    finish(&overlap);
+    finish(&pipe);
+}
+
+/* fp32: the mean of the gradients, each step's added. */
+static void sums_are_right(const char *exchange)
+{
+    struct trial t;
+    make(&t, exchange, "fp32", CC_JOB_OVERLAP);
+    run(&t);
+    double *sum = calloc(t.values, sizeof *sum);
+    for (size_t step = 0; step < cc_loop_steps(&t.loop); step++)
+        for (size_t i = 0; i < t.values && !t.loop.s.server; i++)
+            sum[i] += (double)cc_replay_gradient(t.source, step)[i] / t.job.workers;
+    MPI_Allreduce(MPI_IN_PLACE, sum, (int)t.values, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    size_t wrong = 0, zero = 0;
+    for (size_t i = 0; i < t.values && !t.loop.s.server; i++) {
+        double got = (double)after(&t, cc_loop_steps(&t.loop))[i];
+        wrong += !(fabs(got - sum[i]) <= 1e-5 * (fabs(sum[i]) + 1e-3));
+        zero += sum[i] == 0;
+    }
+    check(&t, wrong == 0 && zero < t.values / 10, "the model is not the sum of the means");
+    free(sum);
+    finish(&t);
+}
+
+/* Nothing comes back between the steps that send, but of raw tensors. */
+static void quiet_steps(enum cc_job_mode mode)
+{
+    struct trial t;
+    make(&t, "ps", "local:every=3", mode);
+    run(&t);
+    const size_t raw = t.job.offset[3], next = t.job.offset[4];
+    for (size_t step = 0; step < cc_loop_steps(&t.loop) && !t.loop.s.server; step++) {
+        const float *now = after(&t, step), *before = step > 0 ? after(&t, step - 1) : NULL;
+        bool moved = before == NULL ? now[0] != 0 : memcmp(now, before, raw * sizeof *now) != 0;
+        check(&t, moved == (step % 3 == 2), "what is not raw comes back in another step");
+        check(&t, before == NULL || memcmp(now + raw, before + raw, (next - raw) * 4) != 0,
+              "what is raw did not come back");
+    }
+    finish(&t);
+}
+
+/* --- what is counted --- */
+
+static void counts_are_right(enum cc_job_mode mode)
+{
+    struct trial t;
+    make(&t, "ps", "fp32", mode);
+    run(&t);
+    const struct cc_tally *c = &t.loop.s.tally;
+    const uint64_t bytes = t.row.steps * t.values * 4, n = t.loop.s.server ? 3 : 1;
+    check(&t, c->payload_bytes == bytes, "payload of other steps than those that count");
+    check(&t, c->messages == n * t.row.steps * TENSORS, "messages");
+    check(&t, c->sent_bytes == n * (c->payload_bytes + c->head_bytes), "bytes sent");
+    check(&t, t.loop.given == c->sent_bytes / 2, "bytes sent before");
+    for (size_t i = 0; i < TENSORS; i++)
+        check(&t, c->tensor_bytes[i] == t.row.steps * 4 * t.job.tensor[i].shape.n,
+              "payload by tensor");
+    finish(&t);
+}
+
+/* --- how long it takes --- */
+
+/* Lower bounds are sharp. Upper ones are for machines that have other things to do as well. */
+static void times_are_right(const char *exchange, enum cc_job_mode mode, double hidden)
+{
+    struct trial t;
+    make(&t, exchange, "3lc", mode);
+    t.job.hidden_share = hidden;
+    run(&t);
+    const double *phase_s = t.loop.s.tally.phase_s, steps = (double)t.row.steps;
+    double least = COMPUTE_S + UPDATE_S, last = t.loop.end[t.row.warmup - 1];
+    if (t.loop.s.server) {
+        check(&t, phase_s[CC_PHASE_SERVER] > 0 && phase_s[CC_PHASE_COMPUTE] == 0,
+              "a server's time");
+        finish(&t);
+        return;
+    }
+    for (size_t i = t.row.warmup; i < cc_loop_steps(&t.loop); i++) {
+        /* In a pipe, a step that ended late leaves less to the next. */
+        check(&t, t.loop.end[i] > last, "a step that ends before the last");
+        last = t.loop.end[i];
+    }
+    check(&t, last >= 0.999 * least * (double)cc_loop_steps(&t.loop), "steps are too short");
+    check(&t, last < 0.1 * (double)cc_loop_steps(&t.loop), "steps are too long");
+    double compute = phase_s[CC_PHASE_COMPUTE] / steps, update = phase_s[CC_PHASE_UPDATE] / steps;
+    check(&t, compute > 0.999 * COMPUTE_S && compute < 10 * COMPUTE_S, "time of computing");
+    check(&t, update > 0.999 * UPDATE_S && update < 20 * UPDATE_S, "time of updating");
+    check(&t, phase_s[CC_PHASE_ENCODE] > 0 && phase_s[CC_PHASE_DECODE] > 0, "time of codecs");
+    check(&t, phase_s[CC_PHASE_WAIT] > -1e-9, "time of waiting");
+    finish(&t);
+}
+
+/* In every other step one worker takes four times as long, and all wait for it. */
+static void stragglers(void)
+{
+    struct trial t;
+    double slow[2 * 3] = {1, 1, 1, 4, 1, 1}, *end;
+    make(&t, "ps", "fp32", CC_JOB_SEQUENTIAL);
+    t.job.slow = slow;
+    t.job.slow_steps = 2;
+    run(&t);
+    end = t.loop.end;
+    for (size_t i = 1; i < cc_loop_steps(&t.loop) && !t.loop.s.server; i++) {
+        /* Another worker may have ended the step before sooner than the slow one. */
+        check(&t, end[i] - end[i - 1] > COMPUTE_S, "a step is too short");
+        if (i % 2 == 1)
+            check(&t, end[i] - end[i - 1] > 3.5 * COMPUTE_S, "nobody waited for the slow one");
+    }
+    t.job.slow = NULL;
+    finish(&t);
+}
+
+/* --- what is refused --- */
+
+static void refuse(const char *exchange, const char *scheme, size_t period, const char *says)
+{
+    struct trial t;
+    struct cc_error e = {""};
+    make(&t, exchange, scheme, CC_JOB_SEQUENTIAL);
+    t.row.period = period;
+    fail_on(cc_replay_open(&t.job, 0, 1, &t.source, &e), &e);
+    int status = cc_loop_open(&t.loop, MPI_COMM_WORLD, &t.job, &t.row, t.source, &e);
+    check(&t, status != CC_OK && strstr(e.text, says) != NULL, e.text);
+    finish(&t);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const exchanges[] = {"ps", "ring"};
+    static const char *const schemes[] = {"fp32", "3lc", "qsgd", "local:every=3"};
+    int ranks, all = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &this_rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (ranks != RANKS) {
+        fprintf(stderr, "%d ranks are needed\n", RANKS);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        for (size_t k = 0; k < 4; k++)
+            modes_agree(exchanges[i], schemes[k]);
+        sums_are_right(exchanges[i]);
+        for (int mode = CC_JOB_SEQUENTIAL; mode <= CC_JOB_PIPE; mode++)
+            times_are_right(exchanges[i], (enum cc_job_mode)mode, 0);
+        times_are_right(exchanges[i], CC_JOB_SEQUENTIAL, 0.75);
+    }
+    for (int mode = CC_JOB_SEQUENTIAL; mode <= CC_JOB_PIPE; mode++)
+        counts_are_right((enum cc_job_mode)mode);
+    quiet_steps(CC_JOB_SEQUENTIAL);
+    quiet_steps(CC_JOB_OVERLAP);
+    stragglers();
+    refuse("ps", "fp32", 3, "sends in one step of 1, and the job says 3");
+    refuse("tree", "fp32", 1, "no exchange 'tree'");
+    refuse("ps", "4lc", 1, "4lc");
+    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (this_rank == 0)
+        printf("the rank's loop: %d failures\n", all);
+    MPI_Finalize();
+    return all > 0;
+}

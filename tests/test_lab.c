@@ -1,0 +1,583 @@
+/* The lab, for real: hosts reach each other at the rate that was asked for, programs start and end
+ * in it, nothing of it is seen outside or stays, and what is missing is named. The program is its
+ * own agent, sender and receiver: it calls itself inside the lab. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "netsim/lab.h"
+#include "tests/lib/scratch.h"
+
+#define SELF "/proc/self/exe"
+static char self[4096];
+
+/* --- what the program does inside --- */
+
+static int socket_to(const char *address, struct sockaddr_in *out)
+{
+    *out = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(5000)};
+    inet_pton(AF_INET, address, &out->sin_addr);
+    return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+/* receive ADDRESS: prints the bytes of one connection and the seconds from the first to the last.
+ */
+static int receive(const char *address)
+{
+    static char buffer[1 << 16];
+    struct sockaddr_in at;
+    int listener = socket_to(address, &at), one = 1;
+    setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(listener, (struct sockaddr *)&at, sizeof at) != 0 || listen(listener, 1) != 0)
+        return perror("bind"), 1;
+    int s = accept(listener, NULL, NULL);
+    double first = 0, last = 0;
+    size_t bytes = 0;
+    ssize_t n;
+    while ((n = recv(s, buffer, sizeof buffer, 0)) > 0) {
+        last = cc_now();
+        if (bytes == 0)
+            first = last;
+        bytes += (size_t)n;
+    }
+    printf("%zu %.6f\n", bytes, last - first);
+    return 0;
+}
+
+/* send ADDRESS BYTES: as soon as somebody listens, for up to 5 s. */
+static int transmit(const char *address, size_t bytes)
+{
+    static const char buffer[1 << 16];
+    struct sockaddr_in at;
+    int s = -1, bad = -1;
+    for (double until = cc_now() + 5; bad != 0 && cc_now() < until; usleep(20000)) {
+        close(s);
+        s = socket_to(address, &at);
+        bad = connect(s, (struct sockaddr *)&at, sizeof at);
+        if (bad != 0 && errno == ENETUNREACH)
+            break;
+    }
+    if (bad != 0)
+        return perror("connect"), 1;
+    while (bytes > 0) {
+        ssize_t n = send(s, buffer, bytes < sizeof buffer ? bytes : sizeof buffer, MSG_NOSIGNAL);
+        if (n <= 0)
+            return perror("send"), 1;
+        bytes -= (size_t)n;
+    }
+    return 0;
+}
+
+/* --- programs in the lab --- */
+
+struct output {
+    char out[4096], err[1024];
+    int status;
+};
+
+/* All that comes from the two ends, until both close; for at most 20 s. */
+static void collect(const struct cc_lab_child *child, struct output *o)
+{
+    struct pollfd p[2] = {{.fd = child->out, .events = POLLIN}, {child->err, POLLIN, 0}};
+    char *text[2] = {o->out, o->err};
+    size_t room[2] = {sizeof o->out, sizeof o->err}, used[2] = {0, 0};
+    while (p[0].fd != -1 || p[1].fd != -1) {
+        assert_true(poll(p, 2, 20000) > 0);
+        for (int i = 0; i < 2; i++) {
+            if (p[i].fd == -1 || p[i].revents == 0)
+                continue;
+            ssize_t n = read(p[i].fd, text[i] + used[i], room[i] - 1 - used[i]);
+            assert_true(n >= 0);
+            used[i] += (size_t)n;
+            text[i][used[i]] = '\0';
+            if (n == 0) {
+                close(p[i].fd);
+                p[i].fd = -1;
+            }
+        }
+    }
+}
+
+static void finish(struct cc_lab *lab, const struct cc_lab_child *child, struct output *o)
+{
+    struct cc_error e = {""};
+    *o = (struct output){.status = -1};
+    collect(child, o);
+    bool ended = false;
+    for (double until = cc_now() + 5; !ended && cc_now() < until; usleep(1000))
+        assert_int_equal(cc_lab_poll(lab, child, &ended, &o->status, &e), CC_OK);
+    assert_true(ended);
+}
+
+static struct cc_lab_child start(struct cc_lab *lab, const char *const *argv)
+{
+    struct cc_error e = {""};
+    struct cc_lab_child child;
+    int status = cc_lab_spawn(lab, (char *const *)argv, -1, &child, &e);
+    if (status != CC_OK)
+        fail_msg("%s", e.text);
+    return child;
+}
+
+/* Runs the words and returns what came of it, in a static buffer. */
+static const struct output *run(struct cc_lab *lab, const char *const *argv)
+{
+    static struct output o;
+    struct cc_lab_child child = start(lab, argv);
+    finish(lab, &child, &o);
+    return &o;
+}
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static struct cc_lab *lab_of(struct cc_lab_how how)
+{
+    struct cc_error e = {""};
+    struct cc_lab *lab = NULL;
+    if (cc_lab_open(&how, &lab, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    return lab;
+}
+
+/* --- tests --- */
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    size_t last = 0;
+    for (double bw = 1e6; bw <= 100e9; bw *= 1.25) {
+        size_t burst = cc_lab_burst(bw);
+        assert_true(burst >= last && burst >= 2 * 1514);
+        assert_true(cc_lab_limit(bw, 2) >= 4 * burst);
+        assert_true(cc_lab_limit(bw, 40) > cc_lab_limit(bw, 20));
+        last = burst;
+    }
+    /* No more than half a thousandth of a second passes unshaped where that is possible. */
+    assert_true(cc_lab_burst(10e6) <= 5000);
+    assert_true((double)cc_lab_burst(1e9) * 8 / 1e9 <= 0.6e-3);
+}
+
+/* One flow from h1 to h0: its rate, and the bytes that the links count (each frame twice: on the
+ * sender's link and on the receiver's). TCP over IPv4 with time stamps: 1,448 of 1,514 bytes of a
+ * frame are payload; acknowledgements of 66 bytes come back for every second one, or fewer. */
+static void check_rate(double bw_bps, size_t bytes)
+{
+    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 2, .bw_bps = bw_bps});
+    struct cc_error e = {""};
+    char count[32];
+    struct output o;
+    uint64_t before, after;
+    (void)snprintf(count, sizeof count, "%zu", bytes);
+    assert_int_equal(cc_lab_traffic(lab, &before, &e), CC_OK);
+    const char *agent = cc_lab_agent(lab);
+    struct cc_lab_child in = start(lab, WORDS(agent, "h0", self, "receive", "10.77.0.1"));
+    const struct output *sent = run(lab, WORDS(agent, "h1", self, "send", "10.77.0.1", count));
+    assert_string_equal(sent->err, "");
+    finish(lab, &in, &o);
+    assert_int_equal(cc_lab_traffic(lab, &after, &e), CC_OK);
+    size_t got;
+    double seconds;
+    assert_int_equal(sscanf(o.out, "%zu %lf", &got, &seconds), 2);
+    assert_int_equal(got, bytes);
+    double ideal = (double)bytes * 8 / (bw_bps * 1448 / 1514);
+    if (seconds < 0.95 * ideal || seconds > 1.05 * ideal)
+        fail_msg("%zu bytes in %.4f s instead of %.4f", bytes, seconds, ideal);
+    double frames = (double)(after - before) / 2 / ((double)bytes * 1514 / 1448);
+    if (frames < 0.97 || frames > 1.03)
+        fail_msg("the links counted %.4f of what was sent", frames);
+    cc_lab_close(lab);
+}
+
+static void test_rate(void **state)
+{
+    (void)state;
+    check_rate(10e6, 3000000);
+    check_rate(100e6, 20000000);
+}
+
+/* mpirun's place reaches all hosts by name, and none on the shaped network. */
+static void test_control(void **state)
+{
+    (void)state;
+    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 3, .bw_bps = 10e6});
+    const char *agent = cc_lab_agent(lab);
+    struct output o;
+    struct cc_lab_child in = start(lab, WORDS(agent, "h2", self, "receive", "10.78.0.3"));
+    assert_int_equal(run(lab, WORDS(self, "send", "10.78.0.3", "1000000"))->status, 0);
+    finish(lab, &in, &o);
+    assert_true(strncmp(o.out, "1000000 ", 8) == 0);
+    assert_non_null(strstr(run(lab, WORDS("getent", "hosts", "h2"))->out, "10.78.0.3"));
+    const struct output *other = run(lab, WORDS(self, "send", "10.77.0.3", "1"));
+    assert_int_not_equal(other->status, 0);
+    assert_non_null(strstr(other->err, "nreachable"));
+    struct cc_error e = {""};
+    uint64_t bytes;
+    assert_int_equal(cc_lab_traffic(lab, &bytes, &e), CC_OK);
+    assert_int_equal(bytes, 0); /* nobody used the shaped links */
+    cc_lab_close(lab);
+}
+
+static void test_agent(void **state)
+{
+    (void)state;
+    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 2});
+    const char *agent = cc_lab_agent(lab);
+    assert_true(agent[0] == '/' && strchr(agent, ' ') == NULL);
+    assert_string_equal(run(lab, WORDS(agent, "h1", "hostname"))->out, "h1\n");
+    assert_string_equal(run(lab, WORDS(agent, "h0", "echo $TMPDIR; test -d $TMPDIR; echo $?"))->out,
+                        CC_LAB_FOLDER "/h0\n0\n");
+    assert_string_equal(run(lab, WORDS(agent, "h0", "A=7 ;", "export A ;", "sh", "-c",
+                                       "'echo $A  \"$0\"'", "'x y'"))
+                            ->out,
+                        "7 x y\n");
+    assert_int_equal(WEXITSTATUS(run(lab, WORDS(agent, "h0", "exit 7"))->status), 7);
+    const struct output *o = run(lab, WORDS(agent, "h2", "true"));
+    assert_int_not_equal(o->status, 0);
+    assert_non_null(strstr(o->err, "h2: no such host"));
+    o = run(lab, WORDS(agent, "../h1", "true"));
+    assert_int_not_equal(o->status, 0);
+    cc_lab_close(lab);
+}
+
+static void test_programs(void **state)
+{
+    (void)state;
+    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 1});
+    struct cc_error e = {""};
+    const struct output *o =
+        run(lab, WORDS("sh", "-c", "echo out; echo err >&2; pwd; cat; exit 3"));
+    char want[4200], here[4096];
+    assert_non_null(getcwd(here, sizeof here));
+    (void)snprintf(want, sizeof want, "out\n%s\n", here);
+    assert_string_equal(o->out, want);
+    assert_string_equal(o->err, "err\n");
+    assert_true(WIFEXITED(o->status) && WEXITSTATUS(o->status) == 3);
+    struct cc_lab_child child;
+    assert_int_equal(cc_lab_spawn(lab, (char *const *)WORDS("/no/such/program"), -1, &child, &e),
+                     CC_FAIL);
+    assert_string_equal(e.text, "/no/such/program: No such file or directory");
+    child.id = 99;
+    bool ended;
+    int status;
+    assert_int_equal(cc_lab_poll(lab, &child, &ended, &status, &e), CC_FAIL);
+    child = start(lab, WORDS("sleep", "1000"));
+    assert_int_equal(cc_lab_poll(lab, &child, &ended, &status, &e), CC_OK);
+    assert_false(ended);
+    assert_int_equal(cc_lab_kill(lab, &child, SIGTERM, &e), CC_OK);
+    struct output killed;
+    finish(lab, &child, &killed);
+    assert_true(WIFSIGNALED(killed.status) && WTERMSIG(killed.status) == SIGTERM);
+    assert_int_equal(cc_lab_kill(lab, &child, SIGTERM, &e), CC_OK); /* it is too late: no matter */
+    /* orphans are reaped */
+    run(lab, WORDS("sh", "-c", "(sleep 0.01 &) ; (sleep 0.02 &)"));
+    usleep(200000);
+    assert_string_equal(run(lab, WORDS("sh", "-c", "cat /proc/[0-9]*/stat | grep -c ') Z '"))->out,
+                        "0\n");
+    cc_lab_close(lab);
+}
+
+/* A file's text; what cannot be read is empty. */
+static char *text_of(const char *path)
+{
+    char *text = calloc(1, 1 << 20);
+    assert_non_null(text);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t used = 0;
+    ssize_t n;
+    while (fd != -1 && (n = read(fd, text + used, (1 << 20) - 1 - used)) > 0)
+        used += (size_t)n;
+    if (fd != -1)
+        close(fd);
+    return text;
+}
+
+/* Whether some process is in the namespace ("net:[4026531840]"). */
+static bool inhabited(const char *kind, const char *namespace)
+{
+    DIR *d = opendir("/proc");
+    assert_non_null(d);
+    bool found = false;
+    const struct dirent *entry;
+    while ((entry = readdir(d)) != NULL) {
+        char path[300], link[64] = "";
+        (void)snprintf(path, sizeof path, "/proc/%s/ns/%s", entry->d_name, kind);
+        if (readlink(path, link, sizeof link - 1) > 0)
+            found = found || strncmp(link, namespace, strlen(link)) == 0;
+    }
+    (void)closedir(d);
+    return found;
+}
+
+static char *interfaces(void)
+{
+    char *text = text_of("/proc/self/net/dev"), *to = text;
+    for (const char *line = text; line != NULL && *line != '\0';) {
+        const char *end = strchr(line, '\n');
+        for (const char *p = line; *p != '\0' && *p != ':' && *p != '\n'; p++)
+            *to++ = *p;
+        line = end != NULL ? end + 1 : NULL;
+    }
+    *to = '\0';
+    return text;
+}
+
+/* Outside nothing changes while the lab is there, and nothing is there when it is closed. */
+static void test_outside(void **state)
+{
+    (void)state;
+    char *links = interfaces(), *mounts = text_of("/proc/self/mountinfo");
+    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 2, .bw_bps = 1e9});
+    char net[64], host[64], pid[64];
+    (void)snprintf(net, sizeof net, "%.60s", run(lab, WORDS("readlink", "/proc/self/ns/net"))->out);
+    (void)snprintf(pid, sizeof pid, "%.60s", run(lab, WORDS("readlink", "/proc/self/ns/pid"))->out);
+    const char *agent = cc_lab_agent(lab);
+    (void)snprintf(host, sizeof host, "%.60s",
+                   run(lab, WORDS(agent, "h1", "readlink /proc/self/ns/net"))->out);
+    struct cc_lab_child sleeper =
+        start(lab, WORDS(agent, "h1", "setsid sleep 1000 & exec sleep 1000"));
+    for (double until = cc_now() + 5; cc_now() < until && !inhabited("net", host); usleep(10000))
+        continue;
+    assert_true(inhabited("net", net) && inhabited("net", host) && inhabited("pid", pid));
+    char *now = interfaces(), *mounted = text_of("/proc/self/mountinfo");
+    assert_string_equal(now, links);
+    assert_string_equal(mounted, mounts);
+    assert_int_not_equal(access(CC_LAB_FOLDER, F_OK), 0);
+    cc_lab_close(lab);
+    close(sleeper.out);
+    close(sleeper.err);
+    assert_false(inhabited("net", net) || inhabited("net", host) || inhabited("pid", pid));
+    free(links);
+    free(mounts);
+    free(now);
+    free(mounted);
+}
+
+/* The printed command lines work. */
+static void test_directions(void **state)
+{
+    (void)state;
+    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 1});
+    struct cc_error e = {""};
+    char *text = cc_lab_directions(lab, &e), line[400];
+    assert_non_null(text);
+    const char *command = strstr(text, "nsenter"), *end = strstr(command, " bash\n");
+    assert_non_null(end);
+    (void)snprintf(line, sizeof line, "%.*s hostname", (int)(end - command), command);
+    FILE *f = popen(line, "r");
+    assert_non_null(f);
+    assert_non_null(fgets(line, sizeof line, f));
+    assert_int_equal(pclose(f), 0);
+    assert_string_equal(line, "lab\n");
+    free(text);
+    cc_lab_close(lab);
+}
+
+/* --- what goes wrong --- */
+
+static void refuses(struct cc_lab_how how, const char *words)
+{
+    struct cc_error e = {""};
+    struct cc_lab *lab = NULL;
+    assert_int_equal(cc_lab_open(&how, &lab, &e), CC_FAIL);
+    assert_null(lab);
+    if (strstr(e.text, words) == NULL)
+        fail_msg("the message lacks '%s': %s", words, e.text);
+}
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    refuses((struct cc_lab_how){.hosts = 0}, "1 to 1000");
+    refuses((struct cc_lab_how){.hosts = 1001}, "1 to 1000");
+    refuses((struct cc_lab_how){.hosts = 1, .congestion = "nosuch"},
+            "congestion control nosuch: not among");
+    /* Tools that say what they say on kernels that lack something. */
+    static const struct {
+        const char *tool, *says, *words;
+    } lacking[] = {
+        {"ip", "echo 'Error: Unknown device type.'; echo 'Command failed -:2'", "no bridges"},
+        {"ip", "echo 'Error: Unknown device type.'; echo 'Command failed -:7'", "no veth"},
+        {"tc", "echo 'Error: Specified qdisc kind is unknown.'; echo 'Command failed -:1'",
+         "no token buckets"},
+        {"bridge", "echo 'RTNETLINK answers: Operation not permitted'", "as root"},
+        {"tc", "exit 127", "iproute2"},
+    };
+    const char *path = getenv("PATH");
+    char *before = strdup(path != NULL ? path : "/usr/bin:/bin"), *changed = NULL;
+    assert_true(asprintf(&changed, "%s:%s", (char *)*state, before) > 0);
+    setenv("PATH", changed, 1);
+    for (size_t i = 0; i < sizeof lacking / sizeof lacking[0]; i++) {
+        char script[256];
+        (void)snprintf(script, sizeof script, "#!/bin/sh\n{ %s; } >&2\nexit 1\n", lacking[i].says);
+        const char *tool = scratch_write(state, lacking[i].tool, script, strlen(script));
+        assert_int_equal(chmod(tool, 0755), 0);
+        refuses((struct cc_lab_how){.hosts = 1, .bw_bps = 1e9}, lacking[i].words);
+        assert_int_equal(unlink(tool), 0);
+    }
+    setenv("PATH", before, 1);
+    free(before);
+    free(changed);
+}
+
+static void test_latency(void **state)
+{
+    (void)state;
+    struct cc_lab_how how = {.hosts = 2, .bw_bps = 100e6, .latency_s = 0.1};
+    struct cc_error e = {""};
+    struct cc_lab *lab = NULL;
+    if (cc_lab_open(&how, &lab, &e) != CC_OK) {
+        if (strstr(e.text, "no netem") == NULL)
+            fail_msg("%s", e.text);
+        return; /* that is what this kernel must say */
+    }
+    const char *agent = cc_lab_agent(lab);
+    struct output o;
+    struct cc_lab_child in = start(lab, WORDS(agent, "h0", self, "receive", "10.77.0.1"));
+    double begin = cc_now();
+    run(lab, WORDS(agent, "h1", self, "send", "10.77.0.1", "1000"));
+    finish(lab, &in, &o);
+    assert_true(cc_now() - begin >= 0.3); /* there, back, and there again */
+    cc_lab_close(lab);
+}
+
+/* Runs this program in the mode, as an ordinary user. */
+static int as_user(const char *mode)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0))
+            _exit(1);
+        execl(self, self, mode, (char *)NULL);
+        _exit(126);
+    }
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The mode `user`: a lab of an ordinary user works as any other. */
+static int user(void)
+{
+    struct cc_lab_how how = {.hosts = 2, .bw_bps = 100e6};
+    struct cc_lab *lab = NULL;
+    struct cc_error e = {""};
+    if (cc_lab_open(&how, &lab, &e) != CC_OK)
+        return strstr(e.text, "user namespaces") != NULL || strstr(e.text, "only root") != NULL
+                   ? 77
+                   : (fprintf(stderr, "%s\n", e.text), 1);
+    cc_lab_close(lab);
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rate),    cmocka_unit_test(test_control),
+        cmocka_unit_test(test_agent),   cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_outside), cmocka_unit_test(test_directions),
+    };
+    return cmocka_run_group_tests_name("as an ordinary user", tests, NULL, NULL);
+}
+
+static void test_user(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        return; /* then all other tests are of this kind */
+    int status = as_user("user");
+    if (status == 77 || status == 126) {
+        print_message("skipped: an ordinary user %s\n",
+                      status == 77 ? "has no user namespaces here" : "cannot run this program");
+        return;
+    }
+    assert_int_equal(status, 0);
+}
+
+/* The mode `refused`: in a user namespace that allows no further one, and without any right. */
+static int refused(void)
+{
+    char line[64];
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct none[2] = {{0}};
+    (void)snprintf(line, sizeof line, "0 %u 1", (unsigned)geteuid());
+    if (unshare(CLONE_NEWUSER) != 0)
+        return 77;
+    int map = open("/proc/self/uid_map", O_WRONLY | O_CLOEXEC);
+    int limit = open("/proc/sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC);
+    if (write(map, line, strlen(line)) <= 0 || write(limit, "0", 1) != 1 ||
+        syscall(SYS_capset, &head, none) != 0)
+        return perror("preparing"), 1;
+    struct cc_lab_how how = {.hosts = 1};
+    struct cc_lab *lab = NULL;
+    struct cc_error e = {""};
+    if (cc_lab_open(&how, &lab, &e) == CC_OK)
+        return 1;
+    fprintf(stderr, "%s\n", e.text);
+    return strstr(e.text, "user.max_user_namespaces is 0") != NULL ? 0 : 1;
+}
+
+static void test_forbidden(void **state)
+{
+    (void)state;
+    int status = as_user("refused");
+    if (status == 77 || status == 126)
+        print_message("skipped: no user namespace to forbid them in\n");
+    else
+        assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+    struct cc_error e = {""};
+    if (readlink(SELF, self, sizeof self - 1) == -1)
+        return 1;
+    if (argc > 3 && strcmp(argv[1], "lab-enter") == 0) {
+        (void)cc_lab_enter(argv[2], argv + 3, &e);
+        fprintf(stderr, "%s\n", e.text);
+        return 1;
+    }
+    if (argc == 3 && strcmp(argv[1], "receive") == 0)
+        return receive(argv[2]);
+    if (argc == 4 && strcmp(argv[1], "send") == 0)
+        return transmit(argv[2], strtoul(argv[3], NULL, 10));
+    if (argc == 2 && strcmp(argv[1], "user") == 0)
+        return user();
+    if (argc == 2 && strcmp(argv[1], "refused") == 0)
+        return refused();
+    struct cc_lab *lab = NULL;
+    if (cc_lab_open(&(struct cc_lab_how){.hosts = 1, .bw_bps = 1e9}, &lab, &e) != CC_OK &&
+        (strstr(e.text, "only root") != NULL || strstr(e.text, "iproute2") != NULL ||
+         strstr(e.text, "container") != NULL || strstr(e.text, "this kernel") != NULL)) {
+        printf("skipped: %s\n", e.text);
+        return 0;
+    }
+    cc_lab_close(lab);
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_rate),
+        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_agent),
+        cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_outside),
+        cmocka_unit_test(test_directions),
+        cmocka_unit_test_setup_teardown(test_refusals, scratch_setup, scratch_teardown),
+        cmocka_unit_test(test_latency),
+        cmocka_unit_test(test_user),
+        cmocka_unit_test(test_forbidden),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
