@@ -20,13 +20,17 @@ failed=0
 only=${1:-}
 [ $# -eq 0 ] || shift
 
-# on RANKS TEST [WORD...]
+# on RANKS TEST [WORD...]: once with each number of ranks.
 on() {
     ranks=$1
     program=$2
     shift 2
     [ -z "$only" ] || [ "$only" = "$program" ] || return 0
-    for n in ${COMMCOMP_TEST_RANKS:-$ranks}; do
+    for n in $ranks; do
+        case " ${COMMCOMP_TEST_RANKS:-$ranks} " in
+        *" $n "*) ;;
+        *) continue ;;
+        esac
         timeout -k 5 "$limit" mpirun -np "$n" --oversubscribe --bind-to none \
             --mca mpi_yield_when_idle 1 --mca btl "${COMMCOMP_TEST_BTL:-self,vader}" \
             "$programs/$program" "$@" </dev/null || failed=1
@@ -37,4 +41,8 @@ on "1 2 3 4 5 6 7 8 9" test_exchange "$@"
 on "1 2 3 4 5 6 7 8 9" test_rounds "$@"
 on "2 3 4 5 6 7 8 9 10 11 12 13" test_ps "$@"
 on 4 test_loop "$@"
+# The rank program has an mpirun of its own.
+if [ -z "$only" ] || [ "$only" = test_rank ]; then
+    COMMCOMP_RANK=$programs/../../bin/commcomp-rank "$programs/test_rank" || failed=1
+fi
 exit $failed

@@ -94,9 +94,9 @@ static int count_neighbours(struct cc_rank *r, struct cc_error *e)
     if (all == NULL)
         return CC_FAIL;
     int code = MPI_Allgather(&r->host.machine, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, r->comm);
-    r->neighbours = 0;
+    r->neighbours = 1;
     for (int i = 0; code == MPI_SUCCESS && i < r->ranks; i++)
-        r->neighbours += all[i] == r->host.machine;
+        r->neighbours += i != r->rank && all[i] == r->host.machine;
     free(all);
     return cc_mpi_check(code, "MPI_Allgather", e);
 }

@@ -76,10 +76,11 @@ static int open_trace(const struct cc_job *job, int worker, struct cc_trace **ou
     if (cc_trace_open(job->trace, &t, e) != CC_OK)
         return CC_FAIL;
     int status = check_tensors(job, t, e);
-    if (status == CC_OK && pushes(t) == 0)
+    const size_t streams = pushes(t);
+    if (status == CC_OK && streams == 0)
         status = cc_fail(e, "%s: no worker's gradients, only what a server sent", job->trace);
     if (status == CC_OK) {
-        *stream %= pushes(t);
+        *stream = (size_t)worker % streams;
         *out = t;
     } else {
         cc_trace_close(t);
