@@ -49,7 +49,8 @@ int cc_lab_kill(struct cc_lab *lab, const struct cc_lab_child *child, int signal
                 struct cc_error *e);
 
 /* Bytes that all shaped links together have carried so far, both directions: what a watchdog looks
- * at. */
+ * at. Up to 4% less than was on the wire, as headers are not counted for every segment; a host's
+ * exact figures are those of carried.h. */
 int cc_lab_traffic(struct cc_lab *lab, uint64_t *bytes, struct cc_error *e);
 
 /* For mpirun: the hosts' names ("h0" ...), the program that starts a command on a host (an absolute

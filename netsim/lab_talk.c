@@ -77,9 +77,9 @@ void cc_lab_forbidden(struct cc_error *e, const char *what, int error)
         if (setting(settings[i].path) == settings[i].bad) {
             cc_error_set(
                 e,
-                "%s: %s: this system lets only root do it (%s is %ld): run as root, or set "
-                "it to %ld with sysctl",
-                what, strerror(error), settings[i].name, settings[i].bad, settings[i].good);
+                "this system lets only root make one (%s is %ld): run as root, or set that to %ld "
+                "with sysctl (%s: %s)",
+                settings[i].name, settings[i].bad, settings[i].good, what, strerror(error));
             return;
         }
     if (error == ENOSPC)

@@ -18,6 +18,11 @@ size_t cc_loop_steps(const struct cc_loop *l)
     return l->s.row->warmup + l->s.row->steps;
 }
 
+bool cc_loop_lockstep(const struct cc_loop *l)
+{
+    return l->s.job->mode == CC_JOB_SEQUENTIAL;
+}
+
 /* --- opening --- */
 
 static int open_schemes(struct cc_loop *l, struct cc_error *e)
@@ -43,8 +48,8 @@ static int open_messages(struct cc_loop *l, struct cc_error *e)
     l->start = cc_alloc0(cc_loop_steps(l) * sizeof *l->start, e);
     l->end = cc_alloc0(cc_loop_steps(l) * sizeof *l->end, e);
     l->s.tally.tensor_bytes = cc_alloc0(l->s.job->tensors * sizeof(uint64_t), e);
-    if (l->message == NULL || l->under_way == NULL || l->start == NULL ||
-        l->end == NULL || l->s.tally.tensor_bytes == NULL)
+    if (l->message == NULL || l->under_way == NULL || l->start == NULL || l->end == NULL ||
+        l->s.tally.tensor_bytes == NULL)
         return CC_FAIL;
     for (; l->messages < row->messages; l->messages++) {
         const size_t i = l->messages;
@@ -348,8 +353,10 @@ int cc_loop_run(struct cc_loop *l, struct cc_error *e)
     for (size_t i = 0; i < cc_loop_steps(l) && status == CC_OK; i++) {
         if (i == l->s.row->warmup)
             memset(l->s.tally.phase_s, 0, sizeof l->s.tally.phase_s);
-        if (i > 0 && l->s.job->mode == CC_JOB_SEQUENTIAL)
+        if (i > 0 && status == CC_OK && cc_loop_lockstep(l))
             status = meet(l, e);
+        if (i == l->s.row->warmup && status == CC_OK && cc_loop_lockstep(l) && l->counting != NULL)
+            status = l->counting(l->beat_arg, e);
         l->start[i] = cc_now() - l->began;
         if (status == CC_OK)
             status = one_step(l, i, e);

@@ -18,7 +18,9 @@ struct cc_loop {
     double *start, *end;                  /* since then, of each step, counted or not */
     uint64_t given;                       /* to MPI in steps that are not counted */
     void (*beat)(void *arg, size_t step); /* after each step; or NULL */
-    void *beat_arg;
+    /* In lockstep: when all are there for the first step that counts; or NULL. */
+    int (*counting)(void *arg, struct cc_error *e);
+    void *beat_arg; /* of both */
 };
 
 /* Opens the row's messages on the ranks of comm: workers, then servers. What `source` has must stay
@@ -33,5 +35,6 @@ void cc_loop_close(struct cc_loop *l);
 
 /* Steps of the row, counted or not. */
 size_t cc_loop_steps(const struct cc_loop *l);
+bool cc_loop_lockstep(const struct cc_loop *l);
 
 #endif

@@ -119,6 +119,7 @@ static int open_source(struct cc_rank *r, struct cc_error *e)
 struct beat {
     struct cc_rank *rank;
     size_t row;
+    struct cc_carried before;
 };
 
 /* Whoever does not take this one does not take the row's result either, and then it is an error. */
@@ -128,6 +129,13 @@ static void report_step(void *arg, size_t step)
     struct cc_error e;
     const struct cc_report what = {.kind = CC_REPORT_STEP, .row = b->row, .step = step};
     (void)cc_rank_report(b->rank, &what, &e);
+}
+
+static int begin_counting(void *arg, struct cc_error *e)
+{
+    struct beat *b = arg;
+    const char *device = b->rank->job.device;
+    return device != NULL ? cc_host_carried(device, &b->before, e) : CC_OK;
 }
 
 /* Between two barriers nothing but the row's own messages passes. */
@@ -142,22 +150,23 @@ static int look_at_device(struct cc_rank *r, struct cc_carried *out, struct cc_e
 static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
 {
     struct cc_loop l;
-    struct cc_carried before, after;
+    struct cc_carried after;
     struct beat beat = {.rank = r, .row = row};
     const struct cc_report begin = {.kind = CC_REPORT_ROW_BEGIN, .row = row};
     int status = cc_loop_open(&l, r->comm, &r->job, &r->job.row[row], r->source, e);
     l.beat = report_step;
+    l.counting = begin_counting;
     l.beat_arg = &beat;
     if (status == CC_OK)
         status = cc_rank_report(r, &begin, e);
     if (status == CC_OK)
-        status = look_at_device(r, &before, e);
+        status = look_at_device(r, &beat.before, e);
     if (status == CC_OK)
         status = cc_loop_run(&l, e);
     if (status == CC_OK)
         status = look_at_device(r, &after, e);
     if (status == CC_OK)
-        status = cc_rank_results(r, row, &l, &before, &after, e);
+        status = cc_rank_results(r, row, &l, &beat.before, &after, e);
     cc_loop_close(&l);
     return status;
 }

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "netsim/job.h"
+#include "netsim/carried.h"
 #include "netsim/mpi/host.h"
 #include "netsim/mpi/loop.h"
 #include "netsim/report.h"

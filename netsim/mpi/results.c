@@ -72,7 +72,7 @@ static int put_steps(struct cc_rank *r, const struct cc_loop *l, struct cc_repor
                      struct cc_error *e)
 {
     const size_t all = cc_loop_steps(l), before = l->s.row->warmup;
-    const bool together = l->s.job->mode == CC_JOB_SEQUENTIAL;
+    const bool together = cc_loop_lockstep(l);
     double *end = cc_alloc0(all * sizeof *end, e);
     out->step_s = cc_alloc(out->steps * sizeof *out->step_s, e);
     if (end == NULL || out->step_s == NULL) {
@@ -135,9 +135,9 @@ static void put_carried(const uint64_t *all, int ranks, double scale, struct cc_
     }
 }
 
-/* What lies in buffers when a step ends is counted with the next one. Therefore all steps are
- * counted, from a barrier to a barrier, and those that count have that part of it which they have
- * of what was handed to MPI. */
+/* In lockstep the interfaces were read where the steps that count begin. Otherwise what lies in
+ * buffers when a step ends is counted with the next one: all steps are counted, from a barrier to a
+ * barrier, and those that count have that part of it which they have of what was handed to MPI. */
 static int gather_carried(struct cc_rank *r, const struct cc_loop *l, const uint64_t *own,
                           const double *sum, struct cc_report_row *out, struct cc_error *e)
 {
@@ -150,8 +150,10 @@ static int gather_carried(struct cc_rank *r, const struct cc_loop *l, const uint
     int code = MPI_Gather(own, CARRIED, MPI_UINT64_T, all, CARRIED, MPI_UINT64_T, 0, r->comm);
     int status = cc_mpi_check(code, "MPI_Gather", e);
     const double given = sum[GIVEN_COUNTED] + sum[GIVEN_BEFORE];
-    const double part =
+    double part =
         given > 0 ? sum[GIVEN_COUNTED] / given : (double)out->steps / (double)cc_loop_steps(l);
+    if (cc_loop_lockstep(l))
+        part = 1;
     if (status == CC_OK && r->rank == 0)
         put_carried(all, r->ranks, part / (double)out->steps, out);
     free(all);
