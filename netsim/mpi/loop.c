@@ -43,8 +43,8 @@ static int open_messages(struct cc_loop *l, struct cc_error *e)
     l->start = cc_alloc0(cc_loop_steps(l) * sizeof *l->start, e);
     l->end = cc_alloc0(cc_loop_steps(l) * sizeof *l->end, e);
     l->s.tally.tensor_bytes = cc_alloc0(l->s.job->tensors * sizeof(uint64_t), e);
-    if (l->message == NULL || l->under_way == NULL || l->start == NULL ||
-        l->end == NULL || l->s.tally.tensor_bytes == NULL)
+    if (l->message == NULL || l->under_way == NULL || l->start == NULL || l->end == NULL ||
+        l->s.tally.tensor_bytes == NULL)
         return CC_FAIL;
     for (; l->messages < row->messages; l->messages++) {
         const size_t i = l->messages;
