@@ -35,8 +35,6 @@ struct cc_crate_how {
     enum cc_direction direction;
     size_t origin; /* which value of the flat step x[0] and y[0] are below: 0, or more where only a
                       range of it is at hand */
-    bool bare; /* no head: every payload is as long as its bound, or all but the raw ones are empty
-                */
     bool decodes_only; /* no state */
 };
 
@@ -55,7 +53,7 @@ size_t cc_crate_values(const struct cc_crate *c); /* of all pieces */
 /* Encodes into out[0, bound); *len bytes, of which *head are not payload. */
 int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *out, size_t *len,
                     size_t *head, struct cc_error *e);
-/* Adds the payloads' bytes, as encoded last, to those of their tensors. */
+/* Adds the payloads' bytes, or the round's, as encoded last, to those of their tensors. */
 void cc_crate_count(const struct cc_crate *c, uint64_t *tensor_bytes);
 /* Any bytes either decode or give an error. */
 int cc_crate_decode(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
@@ -66,7 +64,7 @@ int cc_crate_decode_add(const struct cc_crate *c, uint64_t step, const uint8_t *
 
 /* Over an allreduce of floats: in each round everyone encodes, the bytes, which are floats, are
  * summed over all, and everyone absorbs the sum before the next round (schemes/scheme.h). No heads:
- * how many bytes there are is the same for all. The crate may be bare or not. */
+ * how many bytes there are is the same for all. */
 
 /* How many rounds; 0: some pieces must be decoded. */
 size_t cc_crate_rounds(const struct cc_crate *c);

@@ -131,6 +131,15 @@ int cc_way_crate(const struct cc_station *s, struct cc_range part, size_t origin
     return status;
 }
 
+/* What was just encoded. */
+static void count(struct cc_station *s, const struct cc_crate *c, size_t payload, size_t head)
+{
+    s->tally.payload_bytes += payload;
+    s->tally.head_bytes += head;
+    if (s->tally.tensor_bytes != NULL)
+        cc_crate_count(c, s->tally.tensor_bytes);
+}
+
 int cc_way_encode(struct cc_station *s, struct cc_crate *c, const float *x, enum cc_phase phase,
                   bool first, uint8_t *out, size_t *len, struct cc_error *e)
 {
@@ -139,12 +148,8 @@ int cc_way_encode(struct cc_station *s, struct cc_crate *c, const float *x, enum
     int status = cc_crate_encode(c, s->step, x, out, len, &head, e);
     if (status != CC_OK)
         return status;
-    if (first) {
-        s->tally.payload_bytes += *len - head;
-        s->tally.head_bytes += head;
-        if (s->tally.tensor_bytes != NULL)
-            cc_crate_count(c, s->tally.tensor_bytes);
-    }
+    if (first)
+        count(s, c, *len - head, head);
     cc_charge(s, phase, since);
     return CC_OK;
 }
@@ -183,19 +188,17 @@ static int encode_floats(struct cc_floats *f, struct cc_error *e)
     struct cc_station *s = f->station;
     const double since = cc_now();
     const size_t rounds = cc_crate_rounds(f->crate);
-    int status = CC_OK;
     f->bytes = 0;
-    for (; f->round < rounds && status == CC_OK; f->round++) {
-        status = cc_crate_encode_round(f->crate, s->step, f->round, s->gradient + f->from, f->at,
-                                       &f->bytes, e);
+    for (; f->round < rounds; f->round++) {
+        if (cc_crate_encode_round(f->crate, s->step, f->round, s->gradient + f->from, f->at,
+                                  &f->bytes, e) != CC_OK)
+            return CC_FAIL;
+        count(s, f->crate, f->bytes, 0);
         if (f->bytes > 0)
             break;
     }
-    s->tally.payload_bytes += f->bytes;
-    if (f->bytes > 0 && s->tally.tensor_bytes != NULL)
-        cc_crate_count(f->crate, s->tally.tensor_bytes);
     cc_charge(s, CC_PHASE_ENCODE, since);
-    return status;
+    return CC_OK;
 }
 
 int cc_floats_start(struct cc_floats *f, struct cc_error *e)

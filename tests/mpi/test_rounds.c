@@ -32,6 +32,7 @@ struct trial {
     float *sum[MOST_RANKS];           /* since something was sent */
     float *model;
     double *want;
+    uint64_t bytes[MOST_TENSORS]; /* of payload of each tensor */
 };
 
 static void die(const struct trial *t, const char *what)
@@ -104,6 +105,7 @@ static void open_trial(struct trial *t, char *exchange, const struct cc_spec *sp
                                      .raw = raw,
                                      .gradient = t->gradient[t->me],
                                      .model = t->model};
+    t->station.tally.tensor_bytes = t->bytes;
 }
 
 static void close_trial(struct trial *t)
@@ -220,16 +222,21 @@ static bool same_everywhere(const struct trial *t, size_t step)
     return i == n ? true : wrong(t, step, "not as on rank 0, value", i, by);
 }
 
-/* P, then Q, of each matrix; all else as floats. */
-static bool bytes_agree(const struct trial *t, size_t step, uint64_t bytes)
+/* P, then Q, of each matrix; all else as floats: the whole, and by tensor. */
+static bool bytes_agree(struct trial *t, size_t step, uint64_t before)
 {
     uint64_t want = 0;
-    for (size_t i = 0; i < t->job.tensors; i++)
-        if ((step + 1) % t->every == 0 || t->job.tensor[i].raw)
-            want += 4 * (t->paper[i].rows > 0 ? t->rank * (t->paper[i].rows + t->paper[i].cols)
-                                              : t->job.tensor[i].shape.n);
-    return bytes == want ? true
-                         : wrong(t, step, "bytes of payload", bytes, (double)bytes - (double)want);
+    for (size_t i = 0; i < t->job.tensors; i++) {
+        const struct paper *p = &t->paper[i];
+        const bool sent = (step + 1) % t->every == 0 || t->job.tensor[i].raw;
+        const size_t n = p->rows > 0 ? t->rank * (p->rows + p->cols) : t->job.tensor[i].shape.n;
+        t->bytes[i] -= sent ? 4 * n : 0;
+        if (t->bytes[i] != 0)
+            return wrong(t, step, "bytes of payload too many for tensor", i, (double)t->bytes[i]);
+        want += sent ? 4 * n : 0;
+    }
+    const uint64_t got = t->station.tally.payload_bytes - before;
+    return got == want ? true : wrong(t, step, "instead of bytes", want, (double)got);
 }
 
 static bool run(struct trial *t)
@@ -250,7 +257,7 @@ static bool run(struct trial *t)
         expect(t, step);
         good = good && near_the_paper(t, step);
         good = same_everywhere(t, step) && good;
-        good = good && bytes_agree(t, step, t->station.tally.payload_bytes - before);
+        good = good && bytes_agree(t, step, before);
     }
     for (size_t i = 0; i < MESSAGES; i++)
         x->close(open[i]);
