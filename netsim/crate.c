@@ -22,9 +22,9 @@ struct part {
 struct cc_crate {
     struct part *part;
     size_t parts, values;
-    size_t payload_bound, raw_bound; /* of all, and of the raw ones */
+    size_t payload_bound; /* of all */
     size_t table_bound;
-    bool bare, decodes_only;
+    bool decodes_only;
     void *states, *scratch;
 };
 
@@ -124,7 +124,6 @@ static int add_up(struct cc_crate *c, size_t *states, size_t *scratch, struct cc
         size_t room = cc_scratch_bytes(&p->codec), state = cc_state_bytes(&p->codec);
         c->values += p->codec.shape.n;
         c->table_bound += leb_bytes(p->bound);
-        c->raw_bound += p->raw ? p->bound : 0;
         over |= __builtin_add_overflow(c->payload_bound, p->bound, &c->payload_bound);
         over |= __builtin_add_overflow(state, CC_ALIGN - 1, &state);
         over |= __builtin_add_overflow(*states, state / CC_ALIGN * CC_ALIGN, states);
@@ -166,7 +165,6 @@ int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, 
     struct cc_crate *c = cc_alloc0(sizeof *c, e);
     if (c == NULL)
         return CC_FAIL;
-    c->bare = how->bare;
     c->decodes_only = how->decodes_only;
     c->parts = pieces;
     c->part = cc_alloc0(pieces * sizeof *c->part, e);
@@ -196,7 +194,7 @@ void cc_crate_free(struct cc_crate *c)
 
 size_t cc_crate_bound(const struct cc_crate *c)
 {
-    return c->payload_bound + (c->bare ? 0 : 1 + c->table_bound);
+    return c->payload_bound + 1 + c->table_bound;
 }
 
 size_t cc_crate_values(const struct cc_crate *c)
@@ -215,14 +213,13 @@ static size_t put_leb(uint8_t *out, size_t v)
     return at;
 }
 
-/* Payloads one after the other; *full: all were as long as their bounds, *quiet: all but the raw
- * ones were empty. */
+/* Payloads one after the other; *full: all were as long as their bounds. */
 static int encode_parts(struct cc_crate *c, uint64_t step, const float *x, uint8_t *out,
-                        size_t *len, bool *full, bool *quiet, struct cc_error *e)
+                        size_t *len, bool *full, struct cc_error *e)
 {
     int status = CC_OK;
     *len = 0;
-    *full = *quiet = true;
+    *full = true;
     for (size_t i = 0; i < c->parts && status == CC_OK; i++) {
         struct part *p = &c->part[i];
         struct cc_context ctx = p->ctx;
@@ -230,7 +227,6 @@ static int encode_parts(struct cc_crate *c, uint64_t step, const float *x, uint8
         status = cc_encode(&p->codec, &ctx, x + p->at, out + *len, p->bound, &p->len, e);
         *len += p->len;
         *full = *full && p->len == p->bound;
-        *quiet = *quiet && p->len == (p->raw ? p->bound : 0);
     }
     return status;
 }
@@ -256,24 +252,16 @@ static size_t insert_table(const struct cc_crate *c, uint8_t *out, size_t payloa
 int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *out, size_t *len,
                     size_t *head, struct cc_error *e)
 {
-    bool full, quiet;
-    size_t payloads, before = c->bare ? 0 : 1;
+    bool full;
+    size_t payloads;
     if (c->decodes_only)
         return refuse_stateless(e);
-    int status = encode_parts(c, step, x, out + before, &payloads, &full, &quiet, e);
+    int status = encode_parts(c, step, x, out + 1, &payloads, &full, e);
     if (status != CC_OK)
         return status;
-    if (c->bare && !full && !quiet)
-        return cc_fail(e,
-                       "%zu bytes of payload instead of %zu: without a head both sides must "
-                       "know the lengths",
-                       payloads, c->payload_bound);
-    if (!c->bare) {
-        out[0] = full ? BOUNDS : TABLE;
-        before = full ? 1 : insert_table(c, out, payloads);
-    }
-    *head = before;
-    *len = before + payloads;
+    out[0] = full ? BOUNDS : TABLE;
+    *head = full ? 1 : insert_table(c, out, payloads);
+    *len = *head + payloads;
     return CC_OK;
 }
 
@@ -290,7 +278,7 @@ struct reader {
     const uint8_t *in;
     size_t len;
     size_t table, payload; /* offsets */
-    enum { ALL_FULL, RAW_FULL, LISTED } lengths;
+    bool listed;           /* or else all payloads are as long as their bounds */
 };
 
 static int bad_head(size_t offset, struct cc_error *e, const char *what)
@@ -340,7 +328,7 @@ static int open_table(const struct cc_crate *c, struct reader *r, struct cc_erro
         }
         total += n; /* at most payload_bound */
     }
-    r->lengths = LISTED;
+    r->listed = true;
     r->table = 1;
     r->payload = at;
     return total == r->len - at ? CC_OK : bad_total(r, total, e);
@@ -349,14 +337,7 @@ static int open_table(const struct cc_crate *c, struct reader *r, struct cc_erro
 static int open_reader(const struct cc_crate *c, const uint8_t *in, size_t len, struct reader *r,
                        struct cc_error *e)
 {
-    *r = (struct reader){.in = in, .len = len, .lengths = ALL_FULL, .payload = c->bare ? 0 : 1};
-    if (c->bare) {
-        if (len != c->payload_bound && len == c->raw_bound)
-            r->lengths = RAW_FULL;
-        else if (len != c->payload_bound)
-            return bad_total(r, c->payload_bound, e);
-        return CC_OK;
-    }
+    *r = (struct reader){.in = in, .len = len, .payload = 1};
     if (len == 0)
         return bad_head(0, e, "it is empty");
     if (in[0] == TABLE)
@@ -370,8 +351,8 @@ static int open_reader(const struct cc_crate *c, const uint8_t *in, size_t len, 
 static size_t next_length(struct reader *r, const struct part *p)
 {
     size_t n = 0;
-    if (r->lengths != LISTED)
-        return r->lengths == ALL_FULL || p->raw ? p->bound : 0;
+    if (!r->listed)
+        return p->bound;
     (void)get_leb(r->in, r->payload, &r->table, &n, NULL);
     return n;
 }
@@ -444,9 +425,9 @@ int cc_crate_encode_round(struct cc_crate *c, uint64_t step, size_t round, const
     return status;
 }
 
-/* What a round's bytes are: all of every piece, or, where the rest is silent, of the raw ones. */
-static int open_round(const struct cc_crate *c, size_t round, const uint8_t *in, size_t len,
-                      struct reader *r, struct cc_error *e)
+/* Whether all pieces have their bytes, or, where the rest is silent, only the raw ones. */
+static int check_round(const struct cc_crate *c, size_t round, size_t len, bool *full,
+                       struct cc_error *e)
 {
     size_t all = 0, raw = 0;
     for (size_t i = 0; i < c->parts; i++) {
@@ -454,25 +435,27 @@ static int open_round(const struct cc_crate *c, size_t round, const uint8_t *in,
         all += bytes;
         raw += c->part[i].raw ? bytes : 0;
     }
-    *r = (struct reader){.in = in, .len = len, .lengths = len == all ? ALL_FULL : RAW_FULL};
-    return len == all || len == raw ? CC_OK : bad_total(r, all, e);
+    *full = len == all;
+    return len == all || len == raw
+               ? CC_OK
+               : cc_fail(e, "round %zu: %zu bytes of payload, not %zu", round, len, all);
 }
 
 int cc_crate_absorb(struct cc_crate *c, uint64_t step, size_t round, const uint8_t *in, size_t len,
                     float scale, float *y, struct cc_error *e)
 {
-    struct reader r;
-    int status = c->decodes_only ? refuse_stateless(e) : open_round(c, round, in, len, &r, e);
+    bool full = true;
+    int status = c->decodes_only ? refuse_stateless(e) : check_round(c, round, len, &full, e);
     for (size_t i = 0; i < c->parts && status == CC_OK; i++) {
         const struct part *p = &c->part[i];
         struct cc_context ctx = p->ctx;
         ctx.step = step;
-        size_t n = r.lengths == ALL_FULL || p->raw ? cc_round_bytes(&p->codec, round) : 0;
-        status = cc_absorb(&p->codec, &ctx, round, in + r.payload, n, scale, y + p->at, e);
+        size_t n = full || p->raw ? cc_round_bytes(&p->codec, round) : 0;
+        status = cc_absorb(&p->codec, &ctx, round, in, n, scale, y + p->at, e);
         if (status != CC_OK)
             cc_error_in(e, "tensor '%s' from value %llu", p->ctx.name,
                         (unsigned long long)p->ctx.offset);
-        r.payload += n;
+        in += n;
     }
     return status;
 }

@@ -35,8 +35,6 @@ struct cc_crate_how {
     enum cc_direction direction;
     size_t origin; /* which value of the flat step x[0] and y[0] are below: 0, or more where only a
                       range of it is at hand */
-    bool bare; /* no head: every payload is as long as its bound, or all but the raw ones are empty
-                */
     bool decodes_only; /* no state */
 };
 
@@ -66,7 +64,7 @@ int cc_crate_decode_add(const struct cc_crate *c, uint64_t step, const uint8_t *
 
 /* Over an allreduce of floats: in each round everyone encodes, the bytes, which are floats, are
  * summed over all, and everyone absorbs the sum before the next round (schemes/scheme.h). No heads:
- * how many bytes there are is the same for all. The crate may be bare or not. */
+ * how many bytes there are is the same for all. */
 
 /* How many rounds; 0: some pieces must be decoded. */
 size_t cc_crate_rounds(const struct cc_crate *c);

@@ -123,7 +123,7 @@ static void open_codec(struct bench *b, size_t i)
 }
 
 /* Tensors of several sizes, one of them a matrix, one raw, one in part, one not there. */
-static void open_bench(struct bench *b, const char *setting, bool raw, bool bare)
+static void open_bench(struct bench *b, const char *setting, bool raw)
 {
     const struct cc_shape matrix = {.n = 12 * 15, .dim = {12, 15}, .ndim = 2};
     *b = (struct bench){.spec = spec_of(setting), .raw = spec_of("fp32")};
@@ -144,8 +144,7 @@ static void open_bench(struct bench *b, const char *setting, bool raw, bool bare
                                .raw = b->raw,
                                .seed = SEED,
                                .rank = RANK,
-                               .direction = CC_PULL,
-                               .bare = bare};
+                               .direction = CC_PULL};
     assert_int_equal(cc_crate_make(&how, b->piece, b->pieces, &b->crate, &b->e), CC_OK);
     how.decodes_only = true;
     assert_int_equal(cc_crate_make(&how, b->piece, b->pieces, &b->reader, &b->e), CC_OK);
@@ -183,15 +182,14 @@ static void encode_alone(struct bench *b, uint64_t step, const float *x)
 }
 
 /* What the page says, from the payloads of the codecs alone; returns its length. */
-static size_t write_down(const struct bench *b, bool bare, uint8_t *out, size_t *head)
+static size_t write_down(const struct bench *b, uint8_t *out, size_t *head)
 {
     size_t at = 0;
     bool full = true;
     for (size_t i = 0; i < b->pieces; i++)
         full = full && b->len[i] == cc_bound(&b->codec[i]);
-    if (!bare)
-        out[at++] = full ? 0 : 1;
-    for (size_t i = 0; i < b->pieces && !bare && !full; i++)
+    out[at++] = full ? 0 : 1;
+    for (size_t i = 0; i < b->pieces && !full; i++)
         if (b->len[i] < 128) {
             out[at++] = (uint8_t)b->len[i];
         } else {
@@ -290,7 +288,7 @@ static void turn_bits(struct bench *b, uint64_t step, const uint8_t *bytes, size
     free(bad);
 }
 
-static void encode_step(struct bench *b, uint64_t step, bool bare, bool hostile)
+static void encode_step(struct bench *b, uint64_t step)
 {
     const size_t n = cc_job_values(&b->job), bound = cc_crate_bound(b->crate);
     guard_reserve(&b->x, n * sizeof(float));
@@ -304,14 +302,12 @@ static void encode_step(struct bench *b, uint64_t step, bool bare, bool hostile)
     encode_alone(b, step, x);
     assert_int_equal(cc_crate_encode(b->crate, step, x, out, &len, &head, &b->e), CC_OK);
     assert_true(len <= bound);
-    assert_int_equal(len, write_down(b, bare, want, &want_head));
+    assert_int_equal(len, write_down(b, want, &want_head));
     assert_int_equal(head, want_head);
     assert_memory_equal(out, want, len);
     expect_decoded(b, step, out, len);
-    if (hostile) {
-        expect_refused(b, step, out, len);
-        turn_bits(b, step, out, len);
-    }
+    expect_refused(b, step, out, len);
+    turn_bits(b, step, out, len);
     free(want);
 }
 
@@ -320,44 +316,11 @@ static void every_scheme(void **state)
     (void)state;
     for (size_t i = 0; settings[i] != NULL; i++) {
         struct bench b;
-        open_bench(&b, settings[i], i % 2 == 0, false);
+        open_bench(&b, settings[i], i % 2 == 0);
         for (uint64_t step = 0; step < STEPS; step++)
-            encode_step(&b, step, false, true);
+            encode_step(&b, step);
         close_bench(&b);
     }
-}
-
-static void bare_crates(void **state)
-{
-    (void)state;
-    const char *const fixed[] = {"fp32",  "randk", "randk:density=0.3,ef=0",   "fp16",
-                                 "local", "int8",  "local:every=3,inner=randk"};
-    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
-        for (int raw = 0; raw < 2; raw++) {
-            struct bench b;
-            open_bench(&b, fixed[i], raw, true);
-            for (uint64_t step = 0; step < STEPS; step++)
-                encode_step(&b, step, true, false);
-            close_bench(&b);
-        }
-}
-
-/* What varies in length cannot do without a head. */
-static void bare_is_refused(void **state)
-{
-    (void)state;
-    struct bench b;
-    open_bench(&b, "zstd", false, true);
-    const size_t n = cc_job_values(&b.job);
-    float *x = calloc(n, sizeof *x);
-    uint8_t *out = malloc(cc_crate_bound(b.crate));
-    size_t len, head;
-    assert_non_null(x);
-    assert_int_equal(cc_crate_encode(b.crate, 0, x, out, &len, &head, &b.e), CC_FAIL);
-    assert_non_null(strstr(b.e.text, "without a head"));
-    free(x);
-    free(out);
-    close_bench(&b);
 }
 
 /* --- rounds --- */
@@ -425,7 +388,7 @@ static void rounds(void **state)
         for (int raw = 0; raw < 2; raw++) {
             struct bench b;
             size_t len;
-            open_bench(&b, rows[i].scheme, raw, raw);
+            open_bench(&b, rows[i].scheme, raw);
             assert_int_equal(cc_crate_rounds(b.crate), rows[i].rounds);
             for (uint64_t step = 0; step < STEPS; step++)
                 expect_rounds(&b, rows[i].rounds, step);
@@ -438,7 +401,7 @@ static void rounds(void **state)
     float x[2190] = {0};
     uint8_t out[1];
     size_t len;
-    open_bench(&b, "local:every=1,inner=3lc", true, false);
+    open_bench(&b, "local:every=1,inner=3lc", true);
     assert_int_equal(cc_crate_rounds(b.crate), 0);
     assert_int_equal(cc_crate_encode_round(b.crate, 0, 0, x, out, &len, &b.e), CC_FAIL);
     assert_non_null(strstr(b.e.text, "cannot be summed"));
@@ -509,7 +472,7 @@ static void mistakes_are_named(void **state)
     struct cc_crate *crate;
     size_t len, head;
     float x[2190] = {0};
-    open_bench(&b, "fp32", false, false);
+    open_bench(&b, "fp32", false);
     const struct cc_crate_how how = {.job = &b.job, .spec = b.spec, .raw = b.raw};
     assert_int_equal(cc_crate_make(&how, &(struct cc_piece){6, 0, 1}, 1, &crate, &b.e), CC_FAIL);
     assert_int_equal(cc_crate_make(&how, &(struct cc_piece){4, 1, 700}, 1, &crate, &b.e), CC_FAIL);
@@ -528,8 +491,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_tile_the_range), cmocka_unit_test(pieces_of_a_range),
-        cmocka_unit_test(every_scheme),         cmocka_unit_test(bare_crates),
-        cmocka_unit_test(bare_is_refused),      cmocka_unit_test(rounds),
+        cmocka_unit_test(every_scheme),         cmocka_unit_test(rounds),
         cmocka_unit_test(heads_by_hand),        cmocka_unit_test(mistakes_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

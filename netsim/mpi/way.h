@@ -82,7 +82,7 @@ struct cc_range {
 struct cc_range cc_message_range(const struct cc_station *s, const struct cc_job_message *m);
 
 /* A crate for the values of `part`, whose x and y begin at value `origin`. `how` gives the rest: of
- * it only seed, rank, bare and decodes_only need be set. */
+ * it only seed, rank and decodes_only need be set. */
 int cc_way_crate(const struct cc_station *s, struct cc_range part, size_t origin,
                  struct cc_crate_how how, struct cc_crate **out, struct cc_error *e);
 

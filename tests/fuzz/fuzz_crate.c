@@ -1,8 +1,8 @@
 /* Any bytes either decode as a crate or are refused, alike by decode and decode_add, and nothing
  * but the crate's pieces is touched.
  *
- * Input: u8 index in tests/lib/settings.c (modulo their number), u8 step, u8: its lowest bit bare,
- * the others the number of tensors; for each a u8: its lowest bit raw, the others n; then the
+ * Input: u8 index in tests/lib/settings.c (modulo their number), u8 step, u8: twice the number of
+ * tensors; for each a u8: its lowest bit raw, the others n; then the
  * crate. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,13 +46,13 @@ static int run(const struct cc_crate *c, const struct cc_job *job, uint64_t step
 }
 
 static void crate(const struct cc_spec *spec, const struct cc_spec *raw, struct cc_job *job,
-                  uint64_t step, bool bare, const uint8_t *bytes, size_t len)
+                  uint64_t step, const uint8_t *bytes, size_t len)
 {
     struct cc_piece *piece;
     struct cc_crate *c = NULL;
     size_t pieces;
     const struct cc_crate_how how = {
-        .job = job, .spec = spec, .raw = raw, .seed = 42, .bare = bare, .decodes_only = true};
+        .job = job, .spec = spec, .raw = raw, .seed = 42, .decodes_only = true};
     jobs_add_flat(job, 3, false); /* not of the crate */
     check(cc_pieces(job, 0, job->offset[job->tensors - 1], &piece, &pieces, NULL) == CC_OK &&
               cc_crate_make(&how, piece, pieces, &c, NULL) == CC_OK,
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *bytes = malloc(len);
     if (len > 0)
         memcpy(bytes, data + HEADER + tensors, len);
-    crate(spec, raw, &job, data[1], data[2] % 2, bytes, len);
+    crate(spec, raw, &job, data[1], bytes, len);
     free(bytes);
     jobs_free(&job);
     cc_spec_free(spec);
