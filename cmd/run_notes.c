@@ -143,10 +143,11 @@ static int note_lab(struct run *r, struct cc_error *e)
     const struct cc_value *congestion = cc_record_value(r->record, 0, "congestion");
     if (r->record->mpi[0] == '\0')
         return CC_OK;
+    int name = (int)strcspn(r->record->mpi, ","); /* JSON has all of it */
     if (congestion->kind != CC_TEXT)
-        return cc_record_note(r->record, e, "ran over %s", r->record->mpi);
+        return cc_record_note(r->record, e, "ran over %.*s", name, r->record->mpi);
     return cc_record_note(r->record, e,
-                          "ran over %s in a lab on this machine, congestion control %s",
+                          "ran over %.*s in a lab on this machine, congestion control %s", name,
                           r->record->mpi, congestion->text);
 }
 
