@@ -97,7 +97,7 @@ static void step_ended(struct watch *w, size_t row, size_t step)
     w->row = row;
     const struct run_row *of = row_of(w);
     double planned = of != NULL ? cc_run_step_s(of, step) : 0;
-    if (planned > 0 && of->period == 1)
+    if (of != NULL && planned > 0 && of->period == 1)
         w->slower = (now - w->began) / planned;
     w->done_s += planned;
     w->began = now;

@@ -31,9 +31,14 @@ json 'abs(d["rows"][0]["row_s"] - 6 * d["rows"][0]["step_s_forecast"]) < 1e-9'
 json 'd["rows"][0]["row_bytes"] == 6 * 32e6 and d["rows"][1]["row_bytes"] == 8 * 8e6'
 q 0 $r --dry-run --values 1000 --bw 1gbps --scheme fp32 --workers 2 --format json
 json 'd["rows"][0]["steps"] == 200 and d["rows"][0]["warmup"] > 0'
-q 0 $r --dry-run --values 100K --bw 10mbps,100mbps --scheme fp32,local --workers 2 --compute 1500ms --format json
+q 0 $r --dry-run --values 100K --bw 10mbps,100mbps --scheme fp32,int8 --workers 2 --compute 1500ms --format json
 json 'all(2 <= r["steps"] <= 4 and r["row_s"] < 20 for r in d["rows"])'
 json '[r["warmup"] for r in d["rows"]][1::2] == [0, 0]'
+# Residuals on which the payload's size depends fill first, in steps that do not compute: a second for
+# each of 3 + 1 steps, and little for the 31 before them.
+sed 's/\("3lc", "points": \[{"values": 1000, "bits_per_value": \)8/\10.5/' run.json >small.json
+q 0 run -q --profile small.json --dry-run --values 100K --bw 100mbps --workers 2 --scheme fp32,3lc --compute 1s --format json
+json '[(r["warmup"], r["steps"]) for r in d["rows"]] == [(1, 3), (32, 3)] and 4 < d["rows"][1]["row_s"] < 5'
 # The buckets of the lab suit the rate, and --burst stands for them.
 q 0 $r --dry-run --bw 10mbps,1gbps --scheme fp32 --format json
 json '0 < d["rows"][0]["burst_bytes"] < d["rows"][1]["burst_bytes"]'
