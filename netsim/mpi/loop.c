@@ -159,9 +159,13 @@ static int wait_for(struct cc_loop *l, size_t i, struct cc_error *e)
 
 /* --- computing --- */
 
+/* Of the steps that are not counted, only the last period computes: those before it fill what
+ * codecs keep, in less time. */
 static double compute_s(const struct cc_loop *l, size_t step)
 {
     const struct cc_job *job = l->s.job;
+    if (step + l->s.row->period < l->s.row->warmup)
+        return 0;
     if (job->slow == NULL)
         return job->compute_s;
     return job->compute_s * job->slow[(size_t)l->s.rank * job->slow_steps + step % job->slow_steps];
