@@ -139,7 +139,7 @@ static int run(struct cc_args *args, struct cc_error *e)
 
 const struct cc_command cc_command_run = {
     .name = "run",
-    .summary = "what a training step takes, measured over shaped links or on your cluster",
+    .summary = "what a step takes, measured over shaped links or on your cluster",
     .operands = "",
     .description =
         "Runs the exchange for real: the codecs on real or synthetic gradients, Open MPI between "

@@ -111,10 +111,10 @@ t 2 $r --burst 0
 err '--burst: 0 is not between 1'
 t 2 $r --steps 0
 err '--steps: 0 is not between 1'
-COMMCOMP_RANK=$dir/nowhere
+COMMCOMP_RANK=$dir/no_rank
 export COMMCOMP_RANK
 t 1 $r --values 1000 --workers 2 --scheme fp32
-err "COMMCOMP_RANK: there is no file $dir/nowhere"
+err "COMMCOMP_RANK: there is no file $dir/no_rank"
 unset COMMCOMP_RANK
 
 # --- for real, where this machine allows it ---
