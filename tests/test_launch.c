@@ -170,6 +170,7 @@ static void mpirun_is_given_words_and_the_job(void **state)
     words[size] = '\0';
     /* The user has set btl: it is there once. */
     assert_string_equal(words, "-np 3 --host a,b,c --map-by node --bind-to none --mca pml ob1 "
+                               "--mca btl_tcp_eager_limit 65536 "
                                "--mca btl_tcp_if_include eth7 "
                                "--mca btl self,tcp --display-map /bin/true -\n");
     free(words);
