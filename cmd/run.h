@@ -17,7 +17,6 @@ struct run_options {
     const char *device; /* of the cluster's hosts, that is shaped and counted; or NULL */
     const char *trace;  /* or NULL: */
     enum cc_distribution distribution;
-    uint64_t burst;         /* bytes; 0: what the rate asks for */
     uint64_t steps, warmup; /* UINT64_MAX: not given */
     bool keep, dry_run;
     bool latency_given;

@@ -137,9 +137,10 @@ else
     json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8", "3lc"] and len(d["host"]["mpi"]) > 3'
     json 'd["rows"][0]["ratio"] == 1 and 3.9 < d["rows"][1]["ratio"] <= 4 and d["rows"][2]["ratio"] > 15'
     json 'd["rows"][0]["bits_pull"] == 32 and all(r["steps"] == 3 and r["step_s_sd"] is not None for r in d["rows"])'
-    json 'abs(d["rows"][0]["model_error"]) < 0.25 and d["rows"][0]["speedup"] == 1 and d["rows"][1]["speedup"] > 2'
+    json 'd["rows"][0]["model_error"] > -0.25 and d["rows"][0]["speedup"] == 1 and d["rows"][1]["speedup"] > 2'
     # Two pushes and two pulls of 400 kB at 100 Mbit/s are 67 ms each, less the bucket.
-    json '0.1 < d["rows"][0]["step_s"] < 0.2'
+    # A busy machine makes steps longer, but not several times.
+    json '0.1 < d["rows"][0]["step_s"] < 0.5'
     json 'all(abs(r["wire_bytes"] / r["wire_bytes_model"] - 1) < 0.1 for r in d["rows"][:2])'
     json 'all(abs(r["model_error"] - (1 - r["step_s_model"] / r["step_s"])) < 1e-9 for r in d["rows"])'
     json 'all(abs(r["comm_s"] + r["codec_s"] + r["compute_s"] - r["step_s"]) < 1e-6 for r in d["rows"] if r["comm_s"] > 0)'
@@ -148,6 +149,9 @@ else
     q 0 $r --workers 3 --trace gradients --exchange ring --bw 1gbps --scheme fp32,int8 --steps 2 -o ring.csv
     [ "$(head -n 1 ring.csv | cut -d, -f1-4)" = scheme,net,values,exchange ] || bad 'CSV header'
     [ "$(wc -l <ring.csv)" = 3 ] || bad "CSV has $(wc -l <ring.csv) lines"
+    # A step of several messages, each of which waits for its pull before the next one leaves.
+    q 0 $r --workers 2 --trace gradients --fuse 1 --pulls forward --bw 1gbps --scheme fp32 --steps 1 --format json
+    json 'd["rows"][0]["messages"] > 1'
     # Interrupted: fp32 is there, the thousand local steps are not.
     end_case
     case='run, interrupted' good=1
