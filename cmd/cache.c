@@ -99,8 +99,8 @@ static int measure(const struct cc_spec_list *schemes, const struct cc_host *h, 
                                        .progress = show,
                                        .progress_arg = &progress};
     if (!quiet)
-        fprintf(stderr, "commcomp: measuring the speed of %zu schemes on this machine, once\n",
-                schemes->count);
+        fprintf(stderr, "commcomp: measuring the speed of %zu scheme%s on this machine, once\n",
+                schemes->count, schemes->count == 1 ? "" : "s");
     cc_progress_begin(&progress, quiet);
     int status = cc_profile_measure(schemes, &how, out, e);
     cc_progress_end(&progress);

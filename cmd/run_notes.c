@@ -30,11 +30,14 @@ static void add(struct list *l, const char *scheme, double percent)
         (void)snprintf(l->text + l->used, sizeof l->text - l->used, " ...");
 }
 
-/* "ring at 100mbps, 8 workers" */
+/* "ps at 100mbps, 8 workers, 2 servers" */
 static void place(const struct cc_setting *s, char *out, size_t cap)
 {
-    (void)snprintf(out, cap, "%s at %s, %d workers", cc_exchange_names[s->exchange], s->link.name,
-                   s->cluster.workers);
+    char servers[32] = "";
+    if (s->exchange == CC_PS && s->cluster.servers > 1)
+        (void)snprintf(servers, sizeof servers, ", %d servers", s->cluster.servers);
+    (void)snprintf(out, cap, "%s at %s, %d worker%s%s", cc_exchange_names[s->exchange],
+                   s->link.name, s->cluster.workers, s->cluster.workers == 1 ? "" : "s", servers);
 }
 
 /* --- the model --- */
@@ -105,7 +108,7 @@ static int note_burst(struct run *r, const struct run_setting *s, size_t first, 
         "%s: in %zu row%s the links' buckets let pass more than 5%% of a phase at once (%.0f%% "
         "with "
         "%s): a network without them would be slower; a smaller --burst than %.0f B tells",
-        where, count, count > 1 ? "s" : "", 100 * number(r->record, worst, "burst_share"),
+        where, count, count == 1 ? "" : "s", 100 * fmin(1, number(r->record, worst, "burst_share")),
         cc_record_value(r->record, worst, "scheme")->text, s->setting.link.burst_bytes);
 }
 

@@ -263,7 +263,7 @@ int cc_run_dry(struct run *r, struct cc_error *e)
     if (status != CC_OK)
         return status;
     return cc_record_note(r->record, e,
-                          "dry run: %zu rows would take about %s and move %s over the links, each "
+                          "dry run: %zu row%s would take about %s and move %s over the links, each "
                           "byte counted once",
-                          r->record->row_count, time, moved);
+                          r->record->row_count, r->record->row_count == 1 ? "" : "s", time, moved);
 }

@@ -158,6 +158,13 @@ static int settle(struct cc_lab *lab, const struct cc_lab_how *how, struct cc_er
         lab->how.burst_bytes = cc_lab_burst(how->bw_bps);
     if (lab->how.limit_bytes == 0)
         lab->how.limit_bytes = cc_lab_limit(how->bw_bps, how->hosts);
+    /* Without this, nothing passes and nobody says why. */
+    if (lab->how.burst_bytes < CC_LAB_FRAME || lab->how.limit_bytes < CC_LAB_FRAME)
+        return cc_fail(e, "a %s of %zu bytes: a frame of %d does not pass; give it more",
+                       lab->how.burst_bytes < CC_LAB_FRAME ? "burst" : "limit",
+                       lab->how.burst_bytes < CC_LAB_FRAME ? lab->how.burst_bytes
+                                                           : lab->how.limit_bytes,
+                       (int)CC_LAB_FRAME);
     lab->congestion = cc_strdup(how->congestion != NULL ? how->congestion : "reno", e);
     if (lab->congestion == NULL)
         return CC_FAIL;

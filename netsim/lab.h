@@ -12,12 +12,14 @@
 
 #include "core/error.h"
 
+enum { CC_LAB_FRAME = 1514 }; /* bytes of a full one, as tc counts */
+
 struct cc_lab_how {
     int hosts;
     double bw_bps;    /* of each host's link, each way, as tc counts frames; 0: not shaped */
     double latency_s; /* added to each message by netem; 0: none. Refused where netem is missing */
-    size_t burst_bytes;     /* of the token buckets; 0: cc_lab_burst */
-    size_t limit_bytes;     /* of the queues; 0: cc_lab_limit */
+    size_t burst_bytes;     /* of the token buckets; 0: cc_lab_burst, else at least a frame */
+    size_t limit_bytes;     /* of the queues; 0: cc_lab_limit, else at least a frame */
     const char *congestion; /* NULL: "reno" */
 };
 

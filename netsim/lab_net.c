@@ -24,7 +24,7 @@
 #define DATA_PORT CC_LAB_HOST "-data"
 #define CTL_PORT  CC_LAB_HOST "-ctl"
 
-enum { FRAME = 1514, MOST_SEGMENTS = 43 }; /* what TCP hands down in one piece: 64 KB */
+enum { MOST_SEGMENTS = 43 }; /* what TCP hands down in one piece: 64 KB */
 
 static void address(char out[CC_LAB_ADDRESS], int net, int host)
 {
@@ -272,7 +272,7 @@ static int teach_bridge(int hosts, struct cc_error *e)
  * whenever the timer is late for one. */
 static int segments(const struct cc_lab_how *how)
 {
-    size_t most = how->burst_bytes / 2 / FRAME;
+    size_t most = how->burst_bytes / 2 / CC_LAB_FRAME;
     if (how->bw_bps == 0 || most > MOST_SEGMENTS)
         return MOST_SEGMENTS;
     return most > 1 ? (int)most : 1;
@@ -307,7 +307,7 @@ static void shape(FILE *s, const char *device, const struct cc_lab_how *how, dou
     fprintf(s, "qdisc add dev %s root handle 1: tbf rate %.0fbit burst %zu limit %zu\n", device,
             how->bw_bps, how->burst_bytes, how->limit_bytes);
     if (latency_s > 0) {
-        double frames = ((double)how->limit_bytes + latency_s * how->bw_bps / 8) / FRAME;
+        double frames = ((double)how->limit_bytes + latency_s * how->bw_bps / 8) / CC_LAB_FRAME;
         fprintf(s, "qdisc add dev %s parent 1:1 handle 10: netem delay %.0fus limit %.0f\n", device,
                 latency_s * 1e6, ceil(frames) + 1);
     }

@@ -75,6 +75,9 @@ t 2 calibrate --hosts a,b --hostfile c
 err '--hostfile and --hosts exclude each other'
 t 2 calibrate --mpirun mpirun
 err 'on which hosts'
+# Said at once: there is no mpirun to be missed.
+t 1 calibrate --hosts a,b --mpirun ./nosuch --link-out nosuch/link.json
+err 'nosuch/link.json: cannot be written'
 t 2 calibrate --burst 0
 err "--burst 0: a lab's links are shaped by buckets"
 t 2 calibrate --repeats 0

@@ -241,7 +241,7 @@ err 'measuring the speed of 2 schemes'
 json 'd["rows"][0]["codec_s"] > 0 and "measured on this machine" in d["rows"][0]["profile"]'
 q 0 model --scheme fp16 --format json
 t 0 model --scheme fp16,bf16 --format json
-err 'measuring the speed of 1 schemes'
+err 'measuring the speed of 1 scheme '
 left 'cache/commcomp/*' "$(ls cache/commcomp/profile-*.json) "
 echo '{' >"$(ls cache/commcomp/profile-*.json)"
 t 0 model --scheme fp16 --format json

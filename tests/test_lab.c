@@ -440,6 +440,10 @@ static void test_refusals(void **state)
     (void)state;
     refuses((struct cc_lab_how){.hosts = 0}, "1 to 1000");
     refuses((struct cc_lab_how){.hosts = 1001}, "1 to 1000");
+    refuses((struct cc_lab_how){.hosts = 1, .bw_bps = 1e9, .burst_bytes = 1513},
+            "a burst of 1513 bytes: a frame of 1514 does not pass");
+    refuses((struct cc_lab_how){.hosts = 1, .bw_bps = 1e9, .limit_bytes = 10},
+            "a limit of 10 bytes: a frame of 1514 does not pass");
     refuses((struct cc_lab_how){.hosts = 1, .congestion = "nosuch"},
             "congestion control nosuch: not among");
     /* Tools that say what they say on kernels that lack something. */
