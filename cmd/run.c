@@ -85,8 +85,8 @@ static const struct cc_option options[] = {
              "ones most"},
     {.name = "steps", .value = "N", .def = "3 s of them, or one period",
      .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
-    {.name = "warmup", .value = "N", .def = "0 to 3 periods",
-     .help = "steps before them"},
+    {.name = "warmup", .value = "N", .def = "0 to 3 periods; up to 32 where residuals fill",
+     .help = "steps before them, of which only the last period computes"},
     {.name = "dry-run",
      .help = "only say what would be run, how long it takes and how many bytes it moves"},
     {.name = "paper", .value = "TABLE", .choices = papers,
@@ -139,7 +139,7 @@ static int run(struct cc_args *args, struct cc_error *e)
 
 const struct cc_command cc_command_run = {
     .name = "run",
-    .summary = "what a training step takes, measured over shaped links or on your cluster",
+    .summary = "what a step takes, measured over shaped links or on your cluster",
     .operands = "",
     .description =
         "Runs the exchange for real: the codecs on real or synthetic gradients, Open MPI between "

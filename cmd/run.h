@@ -17,7 +17,6 @@ struct run_options {
     const char *device; /* of the cluster's hosts, that is shaped and counted; or NULL */
     const char *trace;  /* or NULL: */
     enum cc_distribution distribution;
-    uint64_t burst;         /* bytes; 0: what the rate asks for */
     uint64_t steps, warmup; /* UINT64_MAX: not given */
     bool keep, dry_run;
     bool latency_given;
@@ -28,7 +27,9 @@ struct run_row {
     size_t scheme;                 /* of the command line's */
     struct cc_prediction forecast; /* what `model` says */
     size_t period, warmup, steps;
-    double seconds; /* of a step, with the codecs on as many cores as there are */
+    bool fills;     /* its payloads change while residuals fill */
+    double seconds; /* of a step, with the codecs on as many cores as there are; */
+    double bare_s;  /* of one that does not compute, as those before the last to warm up */
     double bytes;   /* of a step, on the links of all hosts */
 };
 
@@ -74,6 +75,8 @@ void cc_run_plan_free(struct run *r);
 int cc_run_ranks(const struct cc_setting *s);
 /* Seconds for starting the ranks of a setting. */
 double cc_run_start_s(const struct cc_setting *s);
+/* Seconds of one of a row's steps, the first to warm up is 0. */
+double cc_run_step_s(const struct run_row *row, size_t step);
 /* Seconds of a row, warm-up included. */
 double cc_run_row_s(const struct run_row *row);
 /* --dry-run: a row for each row of the plan. */

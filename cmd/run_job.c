@@ -183,7 +183,8 @@ int cc_run_job(struct run *r, const struct run_setting *s, struct cc_job *out, s
                            .servers = from->exchange == CC_PS ? from->cluster.servers : 0,
                            .via = (enum cc_job_via)from->cluster.via,
                            .mode = (enum cc_job_mode)t->mode,
-                           .pulls = (enum cc_job_pulls)t->pulls,
+                           .pulls = t->mode == CC_SEQUENTIAL ? CC_JOB_PULL_READY
+                                                             : (enum cc_job_pulls)t->pulls,
                            .compute_s = t->compute_s,
                            .update_s = t->update_s,
                            .forward_share = t->forward_share,

@@ -52,12 +52,14 @@ static const char *suspect(const struct run *r, const struct run_setting *s, dou
     if (!r->options.hosts.lab)
         return "other traffic, or links that are not what --bw says: `commcomp calibrate` measures "
                "them";
+    if (worst_burst > 0.05)
+        return "the burst (below)";
+    if (s->setting.exchange == CC_MPI)
+        return "the library's own exchange: the model takes the fastest that it might choose";
     if (s->oversubscribed)
         return "more busy ranks than cores: what they compute and code takes turns, and the "
                "network "
                "waits for them";
-    if (worst_burst > 0.05)
-        return "the burst (below)";
     if (s->setting.link.bw_bps >= 1e9)
         return "the cores: they carry every byte of this network several times";
     return "few steps, or TCP: more --steps tell";
@@ -100,9 +102,10 @@ static int note_burst(struct run *r, const struct run_setting *s, size_t first, 
     place(&s->setting, where, sizeof where);
     return cc_record_note(
         r->record, e,
-        "%s: in %zu rows the links' buckets let pass more than 5%% of a phase at once (%.0f%% with "
+        "%s: in %zu row%s the links' buckets let pass more than 5%% of a phase at once (%.0f%% "
+        "with "
         "%s): a network without them would be slower; a smaller --burst than %.0f B tells",
-        where, count, 100 * number(r->record, worst, "burst_share"),
+        where, count, count > 1 ? "s" : "", 100 * number(r->record, worst, "burst_share"),
         cc_record_value(r->record, worst, "scheme")->text, s->setting.link.burst_bytes);
 }
 
@@ -140,10 +143,11 @@ static int note_lab(struct run *r, struct cc_error *e)
     const struct cc_value *congestion = cc_record_value(r->record, 0, "congestion");
     if (r->record->mpi[0] == '\0')
         return CC_OK;
+    int name = (int)strcspn(r->record->mpi, ","); /* JSON has all of it */
     if (congestion->kind != CC_TEXT)
-        return cc_record_note(r->record, e, "ran over %s", r->record->mpi);
+        return cc_record_note(r->record, e, "ran over %.*s", name, r->record->mpi);
     return cc_record_note(r->record, e,
-                          "ran over %s in a lab on this machine, congestion control %s",
+                          "ran over %.*s in a lab on this machine, congestion control %s", name,
                           r->record->mpi, congestion->text);
 }
 

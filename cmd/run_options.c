@@ -8,11 +8,12 @@
 
 static int parse_counts(const struct cc_args *args, struct run_options *o, struct cc_error *e)
 {
+    uint64_t burst = 1; /* the settings' links have it */
     int status = cc_arg_count(args, "steps", 1, 1000000, &o->steps, e);
     if (status == CC_OK)
         status = cc_arg_count(args, "warmup", 0, 1000000, &o->warmup, e);
     if (status == CC_OK)
-        status = cc_arg_count(args, "burst", 1, INT64_MAX, &o->burst, e);
+        status = cc_arg_count(args, "burst", 1, INT64_MAX, &burst, e);
     return status;
 }
 

@@ -131,11 +131,12 @@ int cc_run_paper_notes(struct run *r, struct cc_error *e)
     int status = cc_record_note(
         r->record, e,
         "paper: %s, %s. Its compute time (%.4g s here: %.4g of what fp32's traffic takes at 10 "
-        "Mbit/s), the share of it beside the exchange (%s) and the uncompressed share (%s) are "
+        "Mbit/s), the share of it beside the exchange (%.3g) and the uncompressed share (%.3g) are "
         "fitted to the table itself (`commcomp paper %s`): a fit of %zu constants to %zu figures, "
         "not a validation",
         p->paper->paper, p->paper->place, r->forecast.cluster.setting.timing.compute_s, p->compute,
-        p->hidden, p->residue, p->paper->id, p->paper->fitted, p->paper->figures);
+        constant(p->paper, "overlap"), constant(p->paper, "residue"), p->paper->id,
+        p->paper->fitted, p->paper->figures);
     if (status == CC_OK && p->cells > 0)
         status =
             cc_record_note(r->record, e,

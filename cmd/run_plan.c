@@ -12,17 +12,23 @@
 
 /* --- steps --- */
 
+/* Seconds that go into filling residuals, where the payload's size depends on them. */
+#define FILLING_S 6.0
+
 /* Whole periods. A long step is counted once, and nothing precedes it: what warms up, connections
  * and TCP's windows, takes milliseconds. Connections stay open from row to row of a setting. In
  * overlapped steps the first has nothing to hide behind. */
-static size_t warm_periods(const struct cc_timing *t, double seconds, bool first)
+static size_t warm_periods(const struct cc_timing *t, const struct run_row *row, bool first)
 {
+    enum { FILLED = 32 };
+    double seconds = row->seconds * (double)row->period;
     size_t least = t->mode != CC_SEQUENTIAL;
-    if (seconds > 5)
+    if (seconds <= 5 && (first || seconds <= 1))
+        least = seconds > 0.1 ? 1 : 3;
+    if (!row->fills)
         return least;
-    if (seconds > 1)
-        return first ? 1 : least;
-    return seconds > 0.1 ? 1 : 3;
+    double filling = FILLING_S / fmax(1e-6, row->bare_s * (double)row->period);
+    return (size_t)fmax((double)least, fmin(FILLED, floor(filling)));
 }
 
 static size_t counted_periods(const struct cc_timing *t, double seconds, size_t period)
@@ -43,7 +49,7 @@ static void choose_steps(const struct run_options *o, const struct cc_timing *t,
 {
     double seconds = row->seconds * (double)row->period;
     row->warmup = o->warmup != UINT64_MAX ? whole_periods(o->warmup, row->period)
-                                          : row->period * warm_periods(t, seconds, first);
+                                          : row->period * warm_periods(t, row, first);
     row->steps = o->steps != UINT64_MAX ? whole_periods(o->steps, row->period)
                                         : row->period * counted_periods(t, seconds, row->period);
 }
@@ -60,9 +66,15 @@ double cc_run_start_s(const struct cc_setting *s)
     return 1.5 + 0.1 * cc_run_ranks(s);
 }
 
+double cc_run_step_s(const struct run_row *row, size_t step)
+{
+    return step + row->period < row->warmup ? row->bare_s : row->seconds;
+}
+
 double cc_run_row_s(const struct run_row *row)
 {
-    return row->seconds * (double)(row->warmup + row->steps);
+    double bare = row->warmup > row->period ? (double)(row->warmup - row->period) : 0;
+    return row->seconds * (double)(row->warmup + row->steps) - bare * (row->seconds - row->bare_s);
 }
 
 /* How many ranks compute or code at a time: in sequential steps servers wait while workers work,
@@ -110,16 +122,38 @@ static double bytes_of(const struct cc_setting *s, const struct cc_prediction *p
     return s->exchange == CC_PS ? workers * both * (1 + s->link.overhead) : workers * p->wire_bytes;
 }
 
+/* Whether the size of a scheme's payloads depends on what it keeps: they are smaller than they
+ * could be. */
+static bool fills(const struct run *r, size_t scheme, const struct cc_prediction *p, size_t period)
+{
+    const struct cc_spec *spec = r->args->schemes.item[scheme];
+    struct cc_codec codec = {.scheme = spec->scheme,
+                             .params = spec->params,
+                             .shape = cc_shape_flat(r->forecast.cluster.net->values)};
+    double raw = r->forecast.cluster.raw_share;
+    double most = 8 * (double)cc_bound(&codec) / (double)codec.shape.n;
+    double bits = (p->bits_push - 32 * raw) * (double)period;
+    return cc_state_bytes(&codec) > 0 && bits < 0.95 * most * (1 - raw);
+}
+
 static int plan_row(struct run *r, struct run_setting *s, size_t scheme, struct cc_error *e)
 {
     struct cc_forecast *f = &r->forecast;
+    struct cc_setting bare = s->setting;
+    struct cc_prediction without;
     struct run_row *row = &s->row[s->rows];
     *row = (struct run_row){.scheme = scheme, .period = f->parcels[scheme].period};
-    int status = cc_predict(&f->predictor, &s->setting, &f->parcels[scheme], &row->forecast, e);
+    bare.timing.compute_s = 0;
+    int status = cc_predict(&f->predictor, &bare, &f->parcels[scheme], &without, e);
+    if (status == CC_OK)
+        status = cc_predict(&f->predictor, &s->setting, &f->parcels[scheme], &row->forecast, e);
     if (status != CC_OK)
         return status;
-    row->seconds = row->forecast.step_s + (s->crowd - 1) * row->forecast.codec_s;
+    double turns = (s->crowd - 1) * row->forecast.codec_s;
+    row->seconds = row->forecast.step_s + turns;
+    row->bare_s = without.step_s + turns;
     row->bytes = bytes_of(&s->setting, &row->forecast);
+    row->fills = fills(r, scheme, &row->forecast, row->period);
     choose_steps(&r->options, &s->setting.timing, row, s->rows == 0);
     s->rows++;
     return CC_OK;

@@ -83,18 +83,22 @@ static double acknowledged(const struct cc_link *link)
 
 /* What the busiest host's link should have carried away from it: what its rank handed to MPI, with
  * headers (the last segment of a message is not full), and the acknowledgements of what it
- * received.
+ * received. What the library's own exchange sends, only the model says.
  */
-static double wire_bytes(const struct cc_setting *s, const struct cc_report_row *got)
+static double wire_bytes(const struct cc_setting *s, const struct cc_report_row *got,
+                         const struct cc_prediction *p)
 {
-    double received = got->given_bytes; /* allreduces are symmetrical */
+    double given = got->given_bytes, received;
+    if (s->exchange == CC_MPI)
+        given = p->wire_bytes / (1 + s->link.overhead);
+    received = given; /* allreduces are symmetrical */
     if (s->exchange == CC_PS) {
         double push = got->push_bytes + got->push_head_bytes;
         double pull = got->pull_bytes + got->pull_head_bytes;
-        bool server = got->given_bytes > 1.01 * push;
-        received = server && pull > 0 ? got->given_bytes * push / pull : pull;
+        bool server = given > 1.01 * push;
+        received = server && pull > 0 ? given * push / pull : pull;
     }
-    return got->given_bytes * (1 + s->link.overhead) + got->messages * HEADER +
+    return given * (1 + s->link.overhead) + got->messages * HEADER +
            received * acknowledged(&s->link);
 }
 
@@ -121,7 +125,6 @@ static void measured_numbers(struct cc_record *r, size_t at, const struct cc_set
         {"wait_s", got->wait_s},
         {"messages", got->messages},
         {"wire_bytes", counted ? got->sent_bytes : NAN},
-        {"wire_bytes_model", wire_bytes(s, got)},
         {"wire_bytes_received", got->received_bytes >= 0 ? got->received_bytes : NAN},
         {"wire_bytes_all", got->total_sent_bytes >= 0 ? got->total_sent_bytes : NAN}};
     cc_forecast_numbers(r, at, all, sizeof all / sizeof all[0]);
@@ -153,10 +156,12 @@ static double phase_bytes(const struct cc_setting *s, const struct cc_prediction
 }
 
 static void model_columns(struct run *r, size_t at, const struct cc_setting *s,
-                          const struct cc_prediction *p, const struct times *t)
+                          const struct cc_report_row *got, const struct cc_prediction *p,
+                          const struct times *t)
 {
     double burst = s->link.burst_bytes;
     const struct cc_number_column all[] = {{"burst_share", burst / phase_bytes(s, p)},
+                                           {"wire_bytes_model", wire_bytes(s, got, p)},
                                            {"step_s_model", p->step_s},
                                            {"model_error", (t->step_s - p->step_s) / t->step_s},
                                            {"speedup", r->latest_fp32_s / t->step_s}};
@@ -184,7 +189,7 @@ int cc_run_add_row(struct run *r, const struct run_setting *s, size_t row,
     if (at == SIZE_MAX)
         return CC_FAIL;
     measured_numbers(r->record, at, &s->setting, got, &t);
-    model_columns(r, at, &s->setting, &p, &t);
+    model_columns(r, at, &s->setting, got, &p, &t);
     cc_run_paper_row(r, at, &s->setting, scheme);
     status = setting_columns(r, at, s, planned, e);
     return status == CC_OK

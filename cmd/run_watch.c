@@ -41,7 +41,7 @@ static double step_s(const struct watch *w)
 {
     const struct run_row *row = row_of(w);
     const struct cc_timing *t = &w->setting->setting.timing;
-    double s = row->seconds * (double)row->period * fmax(1, w->slower);
+    double s = cc_run_step_s(row, w->step) * (double)row->period * fmax(1, w->slower);
     return t->straggler == CC_STEADY ? s : s + 5 * t->spread * t->compute_s;
 }
 
@@ -74,7 +74,7 @@ static void show(struct watch *w)
         left += setting_s(s);
     left -= w->done_s;
     if (row != NULL) {
-        left -= fmin(row->seconds, (now - w->began) / factor);
+        left -= fmin(cc_run_step_s(row, w->step), (now - w->began) / factor);
         (void)snprintf(what, sizeof what, "%s %s", w->setting->setting.link.name,
                        r->args->schemes.item[row->scheme]->name);
     }
@@ -96,10 +96,10 @@ static void step_ended(struct watch *w, size_t row, size_t step)
     double now = cc_now();
     w->row = row;
     const struct run_row *of = row_of(w);
-    if (of != NULL && of->seconds > 0 && of->period == 1)
-        w->slower = (now - w->began) / of->seconds;
-    if (of != NULL)
-        w->done_s += of->seconds;
+    double planned = of != NULL ? cc_run_step_s(of, step) : 0;
+    if (of != NULL && planned > 0 && of->period == 1)
+        w->slower = (now - w->began) / planned;
+    w->done_s += planned;
     w->began = now;
     w->step = step + 1;
     if (of != NULL && w->step >= of->warmup + of->steps)

@@ -38,7 +38,7 @@ size_t cc_calibrate_sizes(double bw_bps, double latency_s, double burst_bytes,
     double most_s = fmax(0.1, 32 * latency_s);
     double most = fmin(fmax(50 * burst_bytes, most_s * bw_bps / 8), 1 << 30);
     double from = burst_bytes > 0 ? CC_CALIBRATE_BURSTS * burst_bytes : most / 256;
-    for (size_t b = 1; (double)b < from; b *= 4)
+    for (size_t b = 1; (double)b < fmin(from, most); b *= 4)
         bytes[n++] = b;
     /* From the largest downwards, so that it is what it should be. */
     int halves = (int)floor(2 * log2(most / from));

@@ -288,6 +288,9 @@ static int parse_exchange(const cJSON *root, struct cc_job *job, struct cc_error
     job->via = (enum cc_job_via)via;
     job->mode = (enum cc_job_mode)mode;
     job->pulls = (enum cc_job_pulls)pulls;
+    if (job->mode == CC_JOB_SEQUENTIAL && job->pulls == CC_JOB_PULL_FORWARD)
+        return cc_fail(e, "\"pulls\" go \"forward\" when all messages are there, and a "
+                          "\"sequential\" step sends none before the last one's pull is back");
     if ((strcmp(name, "ps") == 0) != (job->servers > 0))
         return cc_fail(e, "\"servers\" is %d: \"ps\" needs servers, and nothing else has any",
                        job->servers);

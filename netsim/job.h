@@ -39,10 +39,12 @@ struct cc_job_message {
 
 /* One scheme. The messages are in the order in which they leave: the end of the net first. */
 struct cc_job_row {
-    char *scheme;         /* canonical */
-    bool sums;            /* an allreduce of floats can carry it: cc_sum_rounds is not 0 */
-    size_t period;        /* sends in one step of so many */
-    size_t warmup, steps; /* steps that are not counted, and that are; both whole periods */
+    char *scheme;  /* canonical */
+    bool sums;     /* an allreduce of floats can carry it: cc_sum_rounds is not 0 */
+    size_t period; /* sends in one step of so many */
+    /* Steps that are not counted, of which only the last period computes, and steps that are
+     * counted; both whole periods. */
+    size_t warmup, steps;
     struct cc_job_message *message;
     size_t messages;
 };

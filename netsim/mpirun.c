@@ -93,6 +93,9 @@ static void add_all_settings(struct words *w, const struct cc_launch_how *how,
          * carry everything. */
         {"pml", "ob1"},
         {"btl", "tcp,self"},
+        /* Its default, stated because the exchanges count on it: their blocks leave at once,
+         * without a question to the receiver first. */
+        {"btl_tcp_eager_limit", "65536"},
         {"btl_tcp_if_include", how->lab != NULL ? CC_LAB_DATA : job->device},
     };
     if (how->lab != NULL)

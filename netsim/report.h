@@ -17,7 +17,8 @@ struct cc_report_row {
                        this one */
     double compute_s, update_s;
     double encode_s, hop_s, server_s,
-        decode_s; /* codec time, by place; hop_s of the slowest worker */
+        decode_s; /* codec time, by place; hop_s of the slowest worker. With more ranks than
+                     cores, encode_s is from the first worker's beginning to the last one's end */
     double wait_s;
     double push_bytes, pull_bytes; /* payload per step, without heads: mean over the workers; all
                                       servers together. pull 0 without servers */

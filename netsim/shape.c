@@ -149,7 +149,8 @@ static int name_detour(const char *device, struct detour *out, struct cc_error *
 
 /* --- on and off --- */
 
-int cc_shape_off(const char *device, struct cc_error *e)
+/* Also what an earlier one has left half done; nothing of anybody else. */
+static int shape_off(const char *device, struct cc_error *e)
 {
     struct detour d;
     struct disciplines there;
@@ -207,15 +208,16 @@ static int put_on(const struct cc_shape_how *how, const char *detour, struct cc_
     return tool(e, "tc qdisc add dev %s root %s", how->device, bucket);
 }
 
-int cc_shape_on(const struct cc_shape_how *how, struct cc_error *e)
+/* All or nothing; not on an interface on which somebody has set a discipline already. */
+static int shape_on(const struct cc_shape_how *how, struct cc_error *e)
 {
     struct detour d;
-    if (name_detour(how->device, &d, e) != CC_OK || cc_shape_off(how->device, e) != CC_OK ||
+    if (name_detour(how->device, &d, e) != CC_OK || shape_off(how->device, e) != CC_OK ||
         refuse_others(how->device, e) != CC_OK)
         return CC_FAIL;
     if (put_on(how, d.name, e) == CC_OK)
         return CC_OK;
-    (void)cc_shape_off(how->device, NULL);
+    (void)shape_off(how->device, NULL);
     return CC_FAIL;
 }
 
@@ -274,7 +276,7 @@ int cc_shape_guard(char *const argv[])
     if (status == CC_OK)
         status = claim(how.device, &e);
     if (status == CC_OK)
-        status = cc_shape_on(&how, &e);
+        status = shape_on(&how, &e);
     (void)printf("%s\n", status == CC_OK ? "ok" : e.text);
     (void)fflush(stdout);
     /* Nobody waits for the end of it any more. */
@@ -282,7 +284,7 @@ int cc_shape_guard(char *const argv[])
     if (status != CC_OK)
         return status;
     wait_for_end();
-    return cc_shape_off(how.device, NULL);
+    return shape_off(how.device, NULL);
 }
 
 /* --- who starts it --- */

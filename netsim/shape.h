@@ -35,10 +35,4 @@ int cc_shaping_end(struct cc_shaping *s, struct cc_error *e);
  * code. */
 int cc_shape_guard(char *const argv[]);
 
-/* What the guard does. Refuses an interface on which somebody has set a discipline already; all or
- * nothing. */
-int cc_shape_on(const struct cc_shape_how *how, struct cc_error *e);
-/* Also what an earlier one has left half done; nothing of anybody else. */
-int cc_shape_off(const char *device, struct cc_error *e);
-
 #endif

@@ -31,9 +31,14 @@ json 'abs(d["rows"][0]["row_s"] - 6 * d["rows"][0]["step_s_forecast"]) < 1e-9'
 json 'd["rows"][0]["row_bytes"] == 6 * 32e6 and d["rows"][1]["row_bytes"] == 8 * 8e6'
 q 0 $r --dry-run --values 1000 --bw 1gbps --scheme fp32 --workers 2 --format json
 json 'd["rows"][0]["steps"] == 200 and d["rows"][0]["warmup"] > 0'
-q 0 $r --dry-run --values 100K --bw 10mbps,100mbps --scheme fp32,local --workers 2 --compute 1500ms --format json
+q 0 $r --dry-run --values 100K --bw 10mbps,100mbps --scheme fp32,int8 --workers 2 --compute 1500ms --format json
 json 'all(2 <= r["steps"] <= 4 and r["row_s"] < 20 for r in d["rows"])'
 json '[r["warmup"] for r in d["rows"]][1::2] == [0, 0]'
+# Residuals on which the payload's size depends fill first, in steps that do not compute: a second for
+# each of 3 + 1 steps, and little for the 31 before them.
+sed 's/\("3lc", "points": \[{"values": 1000, "bits_per_value": \)8/\10.5/' run.json >small.json
+q 0 run -q --profile small.json --dry-run --values 100K --bw 100mbps --workers 2 --scheme fp32,3lc --compute 1s --format json
+json '[(r["warmup"], r["steps"]) for r in d["rows"]] == [(1, 3), (32, 3)] and 4 < d["rows"][1]["row_s"] < 5'
 # The buckets of the lab suit the rate, and --burst stands for them.
 q 0 $r --dry-run --bw 10mbps,1gbps --scheme fp32 --format json
 json '0 < d["rows"][0]["burst_bytes"] < d["rows"][1]["burst_bytes"]'
@@ -106,10 +111,10 @@ t 2 $r --burst 0
 err '--burst: 0 is not between 1'
 t 2 $r --steps 0
 err '--steps: 0 is not between 1'
-COMMCOMP_RANK=$dir/nowhere
+COMMCOMP_RANK=$dir/no_rank
 export COMMCOMP_RANK
 t 1 $r --values 1000 --workers 2 --scheme fp32
-err "COMMCOMP_RANK: there is no file $dir/nowhere"
+err "COMMCOMP_RANK: there is no file $dir/no_rank"
 unset COMMCOMP_RANK
 
 # --- for real, where this machine allows it ---
@@ -132,9 +137,10 @@ else
     json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8", "3lc"] and len(d["host"]["mpi"]) > 3'
     json 'd["rows"][0]["ratio"] == 1 and 3.9 < d["rows"][1]["ratio"] <= 4 and d["rows"][2]["ratio"] > 15'
     json 'd["rows"][0]["bits_pull"] == 32 and all(r["steps"] == 3 and r["step_s_sd"] is not None for r in d["rows"])'
-    json 'abs(d["rows"][0]["model_error"]) < 0.25 and d["rows"][0]["speedup"] == 1 and d["rows"][1]["speedup"] > 2'
+    json 'd["rows"][0]["model_error"] > -0.25 and d["rows"][0]["speedup"] == 1 and d["rows"][1]["speedup"] > 2'
     # Two pushes and two pulls of 400 kB at 100 Mbit/s are 67 ms each, less the bucket.
-    json '0.1 < d["rows"][0]["step_s"] < 0.2'
+    # A busy machine makes steps longer, but not several times.
+    json '0.1 < d["rows"][0]["step_s"] < 0.5'
     json 'all(abs(r["wire_bytes"] / r["wire_bytes_model"] - 1) < 0.1 for r in d["rows"][:2])'
     json 'all(abs(r["model_error"] - (1 - r["step_s_model"] / r["step_s"])) < 1e-9 for r in d["rows"])'
     json 'all(abs(r["comm_s"] + r["codec_s"] + r["compute_s"] - r["step_s"]) < 1e-6 for r in d["rows"] if r["comm_s"] > 0)'
@@ -143,6 +149,9 @@ else
     q 0 $r --workers 3 --trace gradients --exchange ring --bw 1gbps --scheme fp32,int8 --steps 2 -o ring.csv
     [ "$(head -n 1 ring.csv | cut -d, -f1-4)" = scheme,net,values,exchange ] || bad 'CSV header'
     [ "$(wc -l <ring.csv)" = 3 ] || bad "CSV has $(wc -l <ring.csv) lines"
+    # A step of several messages, each of which waits for its pull before the next one leaves.
+    q 0 $r --workers 2 --trace gradients --fuse 1 --pulls forward --bw 1gbps --scheme fp32 --steps 1 --format json
+    json 'd["rows"][0]["messages"] > 1'
     # Interrupted: fp32 is there, the thousand local steps are not.
     end_case
     case='run, interrupted' good=1

@@ -9,6 +9,10 @@ if ! command -v mpirun >/dev/null 2>&1; then
     echo "skipped: the exchanges over MPI; there is no mpirun"
     exit 0
 fi
+if ! command -v mpicc >/dev/null 2>&1; then
+    echo "skipped: the exchanges over MPI; there is no mpicc to build them with"
+    exit 0
+fi
 limit=120
 [ "${COMMCOMP_TEST_ALL:-0}" = 0 ] || limit=3600
 # mpirun refuses root unless it is told that this is meant.

@@ -207,6 +207,18 @@ static void default_sizes(void **state)
         }
 }
 
+/* No message is long enough to tell the rate behind such a bucket: that is said when the times are
+ * there. */
+static void bucket_beyond_all_messages(void **state)
+{
+    (void)state;
+    for (double burst = 1e6; burst < 1e19; burst *= 10) {
+        size_t size[CC_CALIBRATE_MOST + 1];
+        size_t n = cc_calibrate_sizes(1e9, 50e-6, burst, size);
+        assert_true(n >= 1 && n <= CC_CALIBRATE_MOST && size[n - 1] <= (size_t)1 << 30);
+    }
+}
+
 static void written(void **state)
 {
     const char *path = scratch_path(state, "link.json");
@@ -279,6 +291,7 @@ int main(void)
         cmocka_unit_test(medians),
         cmocka_unit_test(refusals),
         cmocka_unit_test(default_sizes),
+        cmocka_unit_test(bucket_beyond_all_messages),
         cmocka_unit_test_setup_teardown(written, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,6 +193,7 @@ static void refuses_settings(void **state)
         {"\"servers\": 3", "\"server\": 3", "\"servers\" must be"},
         {"\"servers\": 3", "\"servers\": 5000", "\"servers\" must be"},
         {"\"ps\"", "\"ring\"", "nothing else has any"},
+        {"\"overlap\"", "\"sequential\"", "\"pulls\" go \"forward\""},
         {"\"nap\": true", "\"nap\": 1", "\"nap\" must be true or false"},
         {"\"eth0\"", "\"\"", "\"device\" is missing or empty"},
         {"\"device\": \"eth0\", ", "", "\"shaping\" needs a \"device\""},

@@ -223,8 +223,10 @@ static void check_flow(double bw_bps, size_t bytes, bool check_rate)
     double seconds, frames = (double)bytes * 1514 / 1448;
     assert_int_equal(sscanf(o.out, "%zu %lf", &got, &seconds), 2);
     assert_int_equal(got, bytes);
-    if (check_rate)
-        near("seconds", seconds, frames * 8 / bw_bps, 0.05);
+    /* A busy machine makes it late; nothing makes it early but a link that is not shaped. */
+    double least = frames * 8 / bw_bps;
+    if (check_rate && !(seconds > 0.95 * least && seconds < 2 * least))
+        fail_msg("%g seconds instead of %g", seconds, least);
     near("traffic", (double)(after - before) / 2, frames, 0.05);
     struct cc_carried from = carried(lab, "h1"), to = carried(lab, "h0");
     double out = let_through(lab, WORDS(agent, "h1", "tc -s qdisc show dev data"));

@@ -147,7 +147,7 @@ static void stop(pid_t pid, int out)
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     close(out);
-    double until = cc_now() + 2;
+    double until = cc_now() + 20;
     while (marked() > 0)
         if (cc_now() > until)
             fail_msg("%d processes are left", marked());
@@ -157,7 +157,7 @@ static void stop(pid_t pid, int out)
  * it took to open, and to use it. */
 static double await_lab(void)
 {
-    for (double until = cc_now() + 2;;) {
+    for (double until = cc_now() + 20;;) {
         int out;
         char byte;
         double begin = cc_now();

@@ -47,11 +47,13 @@ static bool begin_round(struct gather *x)
                                       .at = x->store,
                                       .bytes = x->begin[count],
                                       .ready = x->begin[count],
-                                      .sized = true};
+                                      .sized = true,
+                                      .asked = k > 0};
     x->recv[k] = (struct cc_transfer){.peer = (int)((me + have) % n),
                                       .at = x->store + x->begin[have],
                                       .bytes = count * (RECORD + cc_crate_bound(x->crate)),
-                                      .sized = true};
+                                      .sized = true,
+                                      .asked = k > 0};
     x->recv[k].ready = x->recv[k].bytes;
     cc_stream_add(&x->out, &x->send[k]);
     cc_stream_add(&x->in, &x->recv[k]);

@@ -167,7 +167,8 @@ static void post(struct hops *x, size_t k)
                                    .at = t->in != NULL ? t->in : x->partial[k % 2],
                                    .bytes = t->in_room,
                                    .ready = t->in_room,
-                                   .sized = t->in_room > 0};
+                                   .sized = t->in_room > 0,
+                                   .asked = r->asked};
     cc_stream_add(&x->in, &t->recv);
 }
 
@@ -189,7 +190,7 @@ static int begin_turn(struct hops *x, struct cc_error *e)
         return status;
     struct turn *t = &x->turn[x->at];
     const struct cc_round *r = &x->plan.round[x->at];
-    t->send = (struct cc_transfer){.peer = r->to, .at = t->out, .sized = true};
+    t->send = (struct cc_transfer){.peer = r->to, .at = t->out, .sized = true, .asked = r->asked};
     if (t->encoder != NULL) {
         size_t n;
         status = encode(x, t->encoder, t->first, t->out, &n, e);

@@ -47,9 +47,11 @@ static int open_messages(struct cc_loop *l, struct cc_error *e)
     l->under_way = cc_alloc0(row->messages * sizeof *l->under_way, e);
     l->start = cc_alloc0(cc_loop_steps(l) * sizeof *l->start, e);
     l->end = cc_alloc0(cc_loop_steps(l) * sizeof *l->end, e);
+    l->ready = cc_alloc0(cc_loop_steps(l) * sizeof *l->ready, e);
+    l->encoded = cc_alloc0(cc_loop_steps(l) * sizeof *l->encoded, e);
     l->s.tally.tensor_bytes = cc_alloc0(l->s.job->tensors * sizeof(uint64_t), e);
     if (l->message == NULL || l->under_way == NULL || l->start == NULL || l->end == NULL ||
-        l->s.tally.tensor_bytes == NULL)
+        l->ready == NULL || l->encoded == NULL || l->s.tally.tensor_bytes == NULL)
         return CC_FAIL;
     for (; l->messages < row->messages; l->messages++) {
         const size_t i = l->messages;
@@ -87,6 +89,8 @@ void cc_loop_close(struct cc_loop *l)
     free(l->under_way);
     free(l->start);
     free(l->end);
+    free(l->ready);
+    free(l->encoded);
     free(l->s.tally.tensor_bytes);
     cc_spec_free(l->spec);
     cc_spec_free(l->raw);
@@ -159,9 +163,13 @@ static int wait_for(struct cc_loop *l, size_t i, struct cc_error *e)
 
 /* --- computing --- */
 
+/* Of the steps that are not counted, only the last period computes: those before it fill what
+ * codecs keep, in less time. */
 static double compute_s(const struct cc_loop *l, size_t step)
 {
     const struct cc_job *job = l->s.job;
+    if (step + l->s.row->period < l->s.row->warmup)
+        return 0;
     if (job->slow == NULL)
         return job->compute_s;
     return job->compute_s * job->slow[(size_t)l->s.rank * job->slow_steps + step % job->slow_steps];
@@ -228,13 +236,17 @@ static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
     if (spend(l, compute_s(l, step) - hidden, CC_PHASE_COMPUTE, false, e) != CC_OK)
         return CC_FAIL;
     settle(l, CC_PHASE_COMPUTE);
+    l->ready[step] = l->encoded[step] = cc_now();
     take_step(l, step);
     const double waited = phase_s[CC_PHASE_WAIT];
     for (size_t i = 0; i < l->messages; i++) {
         double encoded = phase_s[CC_PHASE_ENCODE];
         if (begin(l, i, e) != CC_OK)
             return CC_FAIL;
-        l->clock = i == 0 ? cc_now() : l->clock + phase_s[CC_PHASE_ENCODE] - encoded;
+        if (i == 0)
+            l->clock = l->encoded[step] = cc_now();
+        else
+            l->clock += phase_s[CC_PHASE_ENCODE] - encoded;
         if (wait_for(l, i, e) != CC_OK)
             return CC_FAIL;
     }

@@ -16,6 +16,8 @@ struct cc_loop {
     double clock;                         /* until when this worker has computed */
     double began;                         /* at the row's barrier */
     double *start, *end;                  /* since then, of each step, counted or not */
+    double *ready, *encoded;              /* sequential: cc_now() when a worker's exchange begins in
+                                             each step, and when its first message is encoded */
     uint64_t given;                       /* to MPI in steps that are not counted */
     void (*beat)(void *arg, size_t step); /* after each step; or NULL */
     /* In lockstep: when all are there for the first step that counts; or NULL. */

@@ -15,7 +15,8 @@ static int add_round(const struct cc_fold *f, const struct cc_station *s, size_t
                            .sends = d,
                            .recv = halves ? mine : other,
                            .recvs = d,
-                           .who = s->rank};
+                           .who = s->rank,
+                           .asked = true};
     return CC_OK;
 }
 

@@ -20,6 +20,7 @@ static int plan(const struct cc_station *s, struct cc_plan *p, struct cc_error *
                                .recvs = 1,
                                .who = cc_fold_lowest(&f, f.member / d * d),
                                .salt = salt++,
+                               .asked = true,
                                .upper = (f.member & d) != 0};
     }
     p->reduces = p->rounds;

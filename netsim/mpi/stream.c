@@ -4,13 +4,17 @@
 
 void cc_stream_open(struct cc_stream *s, struct cc_station *station, size_t index, bool sends)
 {
-    *s = (struct cc_stream){
-        .comm = station->comm, .tag = (int)index, .sends = sends, .tally = &station->tally};
+    *s = (struct cc_stream){.comm = station->comm,
+                            .tag = 2 * (int)index,
+                            .asking = MPI_REQUEST_NULL,
+                            .sends = sends,
+                            .tally = &station->tally};
 }
 
 void cc_stream_add(struct cc_stream *s, struct cc_transfer *t)
 {
     t->posted = t->done = 0;
+    t->agreed = !t->asked;
     t->next = NULL;
     if (s->posting == NULL)
         s->posting = t;
@@ -26,7 +30,7 @@ bool cc_transfer_complete(const struct cc_transfer *t)
 
 bool cc_stream_idle(const struct cc_stream *s)
 {
-    return s->blocks == 0 && s->posting == NULL;
+    return s->blocks == 0 && s->posting == NULL && s->asking == MPI_REQUEST_NULL;
 }
 
 /* Whether this is a transfer whose length its first block will tell. */
@@ -59,6 +63,43 @@ static int post_block(struct cc_stream *s, struct cc_transfer *t, size_t n, stru
     return cc_mpi_check(code, s->sends ? "MPI_Isend" : "MPI_Irecv", e);
 }
 
+/* The receiver's word that a transfer may leave: no bytes, with a tag of its own. */
+static int begin_asking(struct cc_stream *s, const struct cc_transfer *t, struct cc_error *e)
+{
+    int code = s->sends ? MPI_Irecv(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, &s->asking)
+                        : MPI_Isend(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, &s->asking);
+    return cc_mpi_check(code, "asking for a transfer", e);
+}
+
+static int end_asking(struct cc_stream *s, struct cc_error *e)
+{
+    int over = 0;
+    if (s->asking == MPI_REQUEST_NULL)
+        return CC_OK;
+    return cc_mpi_check(MPI_Test(&s->asking, &over, MPI_STATUS_IGNORE), "asking for a transfer", e);
+}
+
+/* The sender: hears whether the transfer may leave. */
+static int hear(struct cc_stream *s, struct cc_transfer *t, struct cc_error *e)
+{
+    int status = s->asking == MPI_REQUEST_NULL ? begin_asking(s, t, e) : CC_OK;
+    if (status == CC_OK)
+        status = end_asking(s, e);
+    t->agreed = status == CC_OK && s->asking == MPI_REQUEST_NULL;
+    return status;
+}
+
+/* The receiver: says so of the transfer whose blocks are the next to come. */
+static int say(struct cc_stream *s, struct cc_error *e)
+{
+    struct cc_transfer *t = s->blocks > 0 ? s->block[s->first].of : NULL;
+    int status = end_asking(s, e);
+    if (status != CC_OK || t == NULL || t->agreed || s->asking != MPI_REQUEST_NULL)
+        return status;
+    t->agreed = true;
+    return begin_asking(s, t, e);
+}
+
 /* Posts what is ready while there is room. */
 static int post(struct cc_stream *s, bool *moved, struct cc_error *e)
 {
@@ -74,7 +115,10 @@ static int post(struct cc_stream *s, bool *moved, struct cc_error *e)
         size_t n = smaller(t->bytes - t->posted, CC_BLOCK_BYTES);
         if (s->blocks == CC_BLOCKS || t->ready < t->posted + n)
             return CC_OK;
-        int status = post_block(s, t, n, e);
+        int status = s->sends && !t->agreed ? hear(s, t, e) : CC_OK;
+        if (status != CC_OK || (s->sends && !t->agreed))
+            return status;
+        status = post_block(s, t, n, e);
         if (status != CC_OK)
             return status;
         *moved = true;
@@ -131,7 +175,9 @@ static int complete(struct cc_stream *s, bool *moved, struct cc_error *e)
 int cc_stream_go(struct cc_stream *s, bool *moved, struct cc_error *e)
 {
     int status = complete(s, moved, e);
-    return status == CC_OK ? post(s, moved, e) : status;
+    if (status == CC_OK)
+        status = post(s, moved, e);
+    return status == CC_OK && !s->sends ? say(s, e) : status;
 }
 
 void cc_stream_close(struct cc_stream *s)
@@ -144,5 +190,10 @@ void cc_stream_close(struct cc_stream *s)
             MPI_Request_free(request);
         }
         s->first = (s->first + 1) % CC_BLOCKS;
+    }
+    if (s->asking != MPI_REQUEST_NULL) {
+        if (s->sends)
+            MPI_Cancel(&s->asking);
+        MPI_Request_free(&s->asking);
     }
 }

@@ -27,6 +27,10 @@ struct cc_transfer {
     uint8_t *at;
     size_t bytes; /* of a sized one that comes: the room, until its first block is there */
     bool sized;   /* it begins with its size */
+    bool asked;   /* it leaves only once its receiver says that nothing else is on the way to it:
+                     so of ranks that come from one peer and go to another, nobody who is early
+                     slows down what others are still waiting for. Alike on both sides */
+    bool agreed;  /* that has been said, or heard */
     size_t ready; /* so many, from the beginning, may be sent or overwritten by now */
     size_t posted, done;
     struct cc_transfer *next;
@@ -37,6 +41,7 @@ struct cc_transfer {
 struct cc_stream {
     MPI_Comm comm;
     int tag;
+    MPI_Request asking; /* the receiver's word, under way */
     bool sends;
     struct cc_tally *tally; /* of what is sent */
     struct cc_transfer *posting, *last;

@@ -144,10 +144,14 @@ static void begin_turn(struct sums *x, size_t k)
                        .recv = range_of(x, r->recv, r->recvs),
                        .adds = k < x->plan.reduces};
     uint8_t *to = t->adds ? x->come : x->has.at;
-    t->out = (struct cc_transfer){
-        .peer = r->to, .at = x->has.at + t->send.from, .bytes = t->send.to - t->send.from};
-    t->in = (struct cc_transfer){
-        .peer = r->from, .at = to + t->recv.from, .bytes = t->recv.to - t->recv.from};
+    t->out = (struct cc_transfer){.peer = r->to,
+                                  .at = x->has.at + t->send.from,
+                                  .bytes = t->send.to - t->send.from,
+                                  .asked = r->asked};
+    t->in = (struct cc_transfer){.peer = r->from,
+                                 .at = to + t->recv.from,
+                                 .bytes = t->recv.to - t->recv.from,
+                                 .asked = r->asked};
     cc_stream_add(&x->out, &t->out);
     cc_stream_add(&x->in, &t->in);
 }

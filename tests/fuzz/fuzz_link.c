@@ -19,7 +19,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     if (!(l.bw_bps > 0) || !(l.latency_s >= 0) || !(l.overhead >= 0) || !(l.message_bytes >= 0) ||
-        !(l.burst_bytes >= 0) || !(l.reduce_byte_s >= 0) || l.name[0] == '\0' || memchr(l.name, '\0', sizeof l.name) == NULL)
+        !(l.burst_bytes >= 0) || !(l.reduce_byte_s >= 0) || l.name[0] == '\0' ||
+        memchr(l.name, '\0', sizeof l.name) == NULL)
         abort();
     return 0;
 }
