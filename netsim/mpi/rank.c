@@ -167,7 +167,9 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
         status = look_at_device(r, &after, e);
     if (status == CC_OK)
         status = cc_rank_results(r, row, &l, &beat.before, &after, e);
-    cc_loop_close(&l);
+    /* After an error messages may be under way, which need their memory until the program ends. */
+    if (status == CC_OK)
+        cc_loop_close(&l);
     return status;
 }
 
