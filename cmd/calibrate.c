@@ -463,11 +463,12 @@ static int run(struct cc_args *args, struct cc_error *e)
 
 const struct cc_command cc_command_calibrate = {
     .name = "calibrate",
-    .summary = "latency and bandwidth of a link, measured, for model and sim",
+    .summary = "latency and bandwidth of a link, measured",
     .operands = "",
     .description =
-        "Sends messages of many sizes to and fro between two hosts and finds what model and sim "
-        "need of the link: the bandwidth that payload gets, from large messages; the latency, from "
+        "Sends messages of many sizes to and fro between two hosts and finds what model "
+        "needs of the link: the bandwidth that payload gets, from large messages; the latency, "
+        "from "
         "small ones; and what a token bucket that shapes the link lets pass at once. Also how long "
         "adding floats takes on this machine. By default between two hosts of a lab on this "
         "machine, shaped to --bw; with --hostfile, --hosts, or inside an allocation, on a cluster, "

@@ -59,6 +59,8 @@ static const char *suspect(const struct run *r, const struct run_setting *s, dou
         return "the burst (below)";
     if (s->setting.exchange == CC_MPI)
         return "the library's own exchange: the model takes the fastest that it might choose";
+    if (s->setting.timing.straggler != CC_STEADY)
+        return "stragglers: the model has their mean, the run a few draws; more --steps tell";
     if (s->oversubscribed)
         return "more busy ranks than cores: what they compute and code takes turns, and the "
                "network "
@@ -67,6 +69,9 @@ static const char *suspect(const struct run *r, const struct run_setting *s, dou
         return "the cores: they carry every byte of this network several times";
     return "few steps, or TCP: more --steps tell";
 }
+
+/* Long lists of settings say the rest in their column alone. */
+enum { MOST_NOTES = 12 };
 
 static int note_model(struct run *r, const struct run_setting *s, size_t first, struct cc_error *e)
 {
@@ -80,36 +85,12 @@ static int note_model(struct run *r, const struct run_setting *s, size_t first, 
         burst = fmax(burst, number(r->record, i, "burst_share"));
         add(&off, cc_record_value(r->record, i, "scheme")->text, 100 * error);
     }
-    if (off.count == 0)
+    if (off.count == 0 || r->record->note_count >= MOST_NOTES)
         return CC_OK;
     place(&s->setting, where, sizeof where);
     return cc_record_note(r->record, e,
                           "%s: measured and model differ by more than %.0f%%: %s; suspect: %s",
                           where, 100 * limit, off.text, suspect(r, s, burst));
-}
-
-/* --- the burst --- */
-
-static int note_burst(struct run *r, const struct run_setting *s, size_t first, struct cc_error *e)
-{
-    size_t count = 0, worst = first;
-    char where[160];
-    for (size_t i = first; i < r->record->row_count; i++) {
-        double share = number(r->record, i, "burst_share");
-        count += share > 0.05;
-        if (share > fmax(0, number(r->record, worst, "burst_share")))
-            worst = i;
-    }
-    if (count == 0)
-        return CC_OK;
-    place(&s->setting, where, sizeof where);
-    return cc_record_note(
-        r->record, e,
-        "%s: in %zu row%s the links' buckets let pass more than 5%% of a phase at once (%.0f%% "
-        "with "
-        "%s): a network without them would be slower; a smaller --burst than %.0f B tells",
-        where, count, count == 1 ? "" : "s", 100 * fmin(1, number(r->record, worst, "burst_share")),
-        cc_record_value(r->record, worst, "scheme")->text, s->setting.link.burst_bytes);
 }
 
 int cc_run_setting_notes(struct run *r, const struct run_setting *s, size_t first,
@@ -118,12 +99,32 @@ int cc_run_setting_notes(struct run *r, const struct run_setting *s, size_t firs
     if (first == r->record->row_count)
         return CC_OK;
     int status = cc_forecast_fastest(&r->forecast, first, &s->setting, e);
-    if (status == CC_OK)
-        status = note_model(r, s, first, e);
-    return status == CC_OK ? note_burst(r, s, first, e) : status;
+    return status == CC_OK ? note_model(r, s, first, e) : status;
 }
 
 /* --- under all rows --- */
+
+static int note_burst(struct run *r, struct cc_error *e)
+{
+    const struct cc_record *rows = r->record;
+    size_t count = 0, worst = 0;
+    for (size_t i = 0; i < rows->row_count; i++) {
+        double share = number(rows, i, "burst_share");
+        count += share > 0.05;
+        if (share > fmax(0, number(rows, worst, "burst_share")))
+            worst = i;
+    }
+    if (count == 0)
+        return CC_OK;
+    return cc_record_note(
+        r->record, e,
+        "in %zu row%s the links' buckets let pass more than 5%% of a phase at once (%.0f%% with %s "
+        "over %s at %s): a network without them would be slower; a --burst below %.0f B tells",
+        count, count == 1 ? "" : "s", 100 * fmin(1, number(rows, worst, "burst_share")),
+        cc_record_value(rows, worst, "scheme")->text,
+        cc_record_value(rows, worst, "exchange")->text, cc_record_value(rows, worst, "link")->text,
+        number(rows, worst, "burst_bytes"));
+}
 
 static int note_crowd(struct run *r, struct cc_error *e)
 {
@@ -166,6 +167,8 @@ static int note_gradients(struct run *r, struct cc_error *e)
 int cc_run_notes(struct run *r, struct cc_error *e)
 {
     int status = cc_run_paper_notes(r, e);
+    if (status == CC_OK)
+        status = note_burst(r, e);
     if (status == CC_OK)
         status = note_crowd(r, e);
     if (status == CC_OK && r->record->row_count > 0)
