@@ -1,4 +1,5 @@
 /* What the options of run say, and what of the model's options cannot be run. */
+#include <net/if.h>
 #include <string.h>
 
 #include "cmd/run.h"
@@ -42,6 +43,9 @@ int cc_run_options_parse(const struct cc_args *args, struct run_options *out, st
     int status = cc_hosts_parse(args, clusters_own, labs_own, &o.hosts, e);
     if (status == CC_OK && !o.hosts.lab && cc_arg(args, "burst") != NULL && o.device == NULL)
         status = cc_usage(e, "--burst is of links that are shaped here: --tc-dev says which");
+    if (status == CC_OK && o.device != NULL && strlen(o.device) >= IFNAMSIZ)
+        status = cc_usage(e, "--tc-dev: '%.40s' is no interface: names have at most %d bytes",
+                          o.device, IFNAMSIZ - 1);
     if (status == CC_OK)
         status = parse_counts(args, &o, e);
     if (status == CC_OK)

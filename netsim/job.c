@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -375,6 +376,8 @@ static int parse_job(const cJSON *root, struct cc_job *job, struct cc_error *e)
         cc_json_need_bool(root, "nap", &job->nap, e) != CC_OK ||
         copy_text(root, "device", &job->device, e) != CC_OK || parse_shaping(root, job, e) != CC_OK)
         return CC_FAIL;
+    if (job->device != NULL && strlen(job->device) >= IFNAMSIZ)
+        return cc_fail(e, "\"device\": an interface's name has at most %d bytes", IFNAMSIZ - 1);
     job->kind = (enum cc_job_kind)kind;
     job->workers = (int)workers;
     job->servers = (int)servers;

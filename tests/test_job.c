@@ -196,6 +196,7 @@ static void refuses_settings(void **state)
         {"\"overlap\"", "\"sequential\"", "\"pulls\" go \"forward\""},
         {"\"nap\": true", "\"nap\": 1", "\"nap\" must be true or false"},
         {"\"eth0\"", "\"\"", "\"device\" is missing or empty"},
+        {"\"eth0\"", "\"a234567890123456\"", "an interface's name has at most 15 bytes"},
         {"\"device\": \"eth0\", ", "", "\"shaping\" needs a \"device\""},
         {"{\"bw_bps\": 1e8", "[], \"x\": {\"bw_bps\": 1e8", "\"shaping\" must be an object"},
         {"1e8", "0", "\"shaping\": \"bw_bps\" must be"},
