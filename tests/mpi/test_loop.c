@@ -222,7 +222,7 @@ static void times_are_right(const char *exchange, enum cc_job_mode mode, double 
     t.job.hidden_share = hidden;
     run(&t);
     const double *phase_s = t.loop.s.tally.phase_s, steps = (double)t.row.steps;
-    double least = COMPUTE_S + UPDATE_S, first = t.loop.end[t.row.warmup - 1], last = first;
+    double least = COMPUTE_S + UPDATE_S, last = t.loop.end[t.row.warmup - 1];
     if (t.loop.s.server) {
         check(&t, phase_s[CC_PHASE_SERVER] > 0 && phase_s[CC_PHASE_COMPUTE] == 0,
               "a server's time");
@@ -234,9 +234,8 @@ static void times_are_right(const char *exchange, enum cc_job_mode mode, double 
         check(&t, t.loop.end[i] > last, "a step that ends before the last");
         last = t.loop.end[i];
     }
-    /* The step before them may have ended late. */
-    check(&t, last - first >= 0.999 * least * (steps - 1), "steps are too short");
-    check(&t, last - first < 0.1 * steps, "steps are too long");
+    check(&t, last >= 0.999 * least * (double)(t.row.steps + t.row.period), "steps are too short");
+    check(&t, last < 0.1 * (double)cc_loop_steps(&t.loop), "steps are too long");
     double compute = phase_s[CC_PHASE_COMPUTE] / steps, update = phase_s[CC_PHASE_UPDATE] / steps;
     check(&t, compute > 0.999 * COMPUTE_S && compute < 10 * COMPUTE_S, "time of computing");
     check(&t, update > 0.999 * UPDATE_S && update < 20 * UPDATE_S, "time of updating");
