@@ -467,6 +467,43 @@ static int attempt(MPI_Comm comm, int servers, const char *setting, enum layout 
 
 /* A server that looks after the first message alone sends its pull as soon as it is ready, or, if
  * pulls go forward, not before the other messages are there. */
+static bool early_pull(const struct trial *t, struct cc_station *s, void *first, bool *done)
+{
+    const struct cc_exchanger *x = cc_exchanger_find("ps");
+    struct cc_error e = {""};
+    const bool ready = t->job.pulls == CC_JOB_PULL_READY;
+    const double since = cc_now(), patience = ready ? 30 : 0.2;
+    fail_on(t, x->start(first, &e), &e);
+    while (s->tally.messages == 0 && cc_now() - since < patience) {
+        fail_on(t, x->test(first, done, &e), &e);
+        sched_yield();
+    }
+    return (s->tally.messages > 0) == ready || wrong(t, 0, "pulls", (double)s->tally.messages, 0);
+}
+
+/* Tests them from the first to the last; pulls that go forward leave the other way round. */
+static bool ordered_pulls(const struct trial *t, struct cc_station *s, void *const *open, bool done)
+{
+    const struct cc_exchanger *x = cc_exchanger_find("ps");
+    struct cc_error e = {""};
+    bool each[MOST_MESSAGES] = {done}, good = true;
+    const size_t n = t->row.messages;
+    size_t next = n;
+    for (size_t i = 1; i < n; i++)
+        fail_on(t, x->start(open[i], &e), &e);
+    for (size_t over = done; over < n; sched_yield())
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t sent = s->tally.messages;
+            if (each[i])
+                continue;
+            fail_on(t, x->test(open[i], &each[i], &e), &e);
+            over += each[i];
+            if (s->tally.messages > sent && t->job.pulls == CC_JOB_PULL_FORWARD && i != --next)
+                good = wrong(t, 0, "message pulled", (double)i, (double)next);
+        }
+    return good && (t->job.pulls == CC_JOB_PULL_READY || next == 0);
+}
+
 static int order(MPI_Comm comm, enum cc_job_pulls pulls)
 {
     struct trial t = {.comm = comm, .setting = "fp32", .layout = SPLIT};
@@ -488,27 +525,8 @@ static int order(MPI_Comm comm, enum cc_job_pulls pulls)
     MPI_Barrier(comm);
     if (s.server) {
         bool done = false;
-        double since = cc_now(), patience = pulls == CC_JOB_PULL_READY ? 30 : 0.2;
-        fail_on(&t, x->start(open[0], &e), &e);
-        while (s.tally.messages == 0 && cc_now() - since < patience) {
-            fail_on(&t, x->test(open[0], &done, &e), &e);
-            sched_yield();
-        }
-        bad = (s.tally.messages > 0) != (pulls == CC_JOB_PULL_READY);
-        if (bad)
-            (void)wrong(&t, 0, "pulls sent early", (double)s.tally.messages, 0);
-        while (!done && pulls == CC_JOB_PULL_READY)
-            fail_on(&t, x->test(open[0], &done, &e), &e);
-        for (size_t i = 1; i < t.row.messages; i++)
-            fail_on(&t, x->start(open[i], &e), &e);
-        bool each[MOST_MESSAGES] = {done};
-        for (size_t over = done; over < t.row.messages; sched_yield())
-            for (size_t i = 0; i < t.row.messages; i++) {
-                if (each[i])
-                    continue;
-                fail_on(&t, x->test(open[i], &each[i], &e), &e);
-                over += each[i];
-            }
+        bad = !early_pull(&t, &s, open[0], &done);
+        bad |= !ordered_pulls(&t, &s, open, done);
     } else {
         run_step(&t, x, open);
     }
