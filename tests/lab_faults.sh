@@ -40,11 +40,10 @@ start() {
     "$program" run -q --exchange ps --workers 2 --values 25K --scheme fp32 --bw 100mbps,1mbps \
         --steps 3 --warmup 0 --format json >out 2>err &
     launcher=$!
-    first='' init=''
     for _ in $(seq 600); do
-        init=$(pgrep -P $launcher commcomp)
-        [ -n "$first" ] || first=$init
-        [ -n "$init" ] && [ "$init" != "$first" ] && inside pgrep commcomp-rank >/dev/null 2>&1 && break
+        init=$(pgrep -P $launcher commcomp | tail -n 1) # a lab that begins has two processes
+        [ -n "$init" ] && inside tc qdisc show 2>/dev/null | grep -q 'rate 1Mbit' &&
+            inside pgrep commcomp-rank >/dev/null 2>&1 && break
         sleep 0.1
     done
     sleep 1.5
