@@ -136,6 +136,8 @@ static struct cc_range range_of(const struct sums *x, size_t first, size_t count
     return (struct cc_range){begin * sizeof(float), end * sizeof(float)};
 }
 
+/* Blocks of a turn follow those of the turn before at once: to ask between them, as hops do, would
+ * keep links idle (Rabenseifner's fp32 at 100 Mbit/s took 23% longer). */
 static void begin_turn(struct sums *x, size_t k)
 {
     const struct cc_round *r = &x->plan.round[k];
@@ -144,14 +146,10 @@ static void begin_turn(struct sums *x, size_t k)
                        .recv = range_of(x, r->recv, r->recvs),
                        .adds = k < x->plan.reduces};
     uint8_t *to = t->adds ? x->come : x->has.at;
-    t->out = (struct cc_transfer){.peer = r->to,
-                                  .at = x->has.at + t->send.from,
-                                  .bytes = t->send.to - t->send.from,
-                                  .asked = r->asked};
-    t->in = (struct cc_transfer){.peer = r->from,
-                                 .at = to + t->recv.from,
-                                 .bytes = t->recv.to - t->recv.from,
-                                 .asked = r->asked};
+    t->out = (struct cc_transfer){
+        .peer = r->to, .at = x->has.at + t->send.from, .bytes = t->send.to - t->send.from};
+    t->in = (struct cc_transfer){
+        .peer = r->from, .at = to + t->recv.from, .bytes = t->recv.to - t->recv.from};
     cc_stream_add(&x->out, &t->out);
     cc_stream_add(&x->in, &t->in);
 }

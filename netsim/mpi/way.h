@@ -27,7 +27,7 @@ struct cc_round {
     size_t send, sends, recv, recvs; /* chunks: the first, and how many */
     int64_t who;                     /* hops: whose random numbers what goes is encoded with */
     uint64_t salt;                   /* and what is added to the seed */
-    bool asked; /* as in a transfer: with another peer than in the round before */
+    bool asked; /* hops, as in a transfer: with another peer than in the round before */
     bool upper; /* hops, what goes and what comes is of the same chunks: mine comes second */
 };
 
