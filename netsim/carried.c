@@ -18,18 +18,19 @@
 /* Ethernet, IPv4, TCP with time stamps. */
 enum { HEADERS = 14 + 20 + 32 };
 
-static bool is_veth(const char *device)
+static bool driven_by(const char *device, const char *driver)
 {
     struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
     struct ifreq request = {.ifr_data = (char *)&info};
     int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     (void)snprintf(request.ifr_name, sizeof request.ifr_name, "%s", device);
-    bool veth = ioctl(s, SIOCETHTOOL, &request) == 0 && strcmp(info.driver, "veth") == 0;
+    bool same = ioctl(s, SIOCETHTOOL, &request) == 0 && strcmp(info.driver, driver) == 0;
     close(s);
-    return veth;
+    return same;
 }
 
-/* The bytes of the device, and the packets of all of the namespace. */
+/* The bytes of the device, and the packets of all of the namespace; not those of ifb interfaces,
+ * through which what arrives is only led for shaping (shape.c). */
 static int read_devices(const char *device, struct cc_carried *bytes, struct cc_carried *packets,
                         struct cc_error *e)
 {
@@ -48,8 +49,10 @@ static int read_devices(const char *device, struct cc_carried *bytes, struct cc_
                    " %63[^:]: %" SCNu64 " %" SCNu64 " %*u %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
                    name, &in, &in_packets, &out, &out_packets) != 5)
             continue;
-        packets->received += in_packets;
-        packets->sent += out_packets;
+        if (!driven_by(name, "ifb")) {
+            packets->received += in_packets;
+            packets->sent += out_packets;
+        }
         if (strcmp(name, device) == 0) {
             *bytes = (struct cc_carried){.sent = out, .received = in};
             found = true;
@@ -91,7 +94,7 @@ int cc_host_carried(const char *device, struct cc_carried *out, struct cc_error 
                                                  "InCEPkts", NULL};
     struct cc_carried bytes, packets;
     int status = read_devices(device, &bytes, &packets, e);
-    if (status == CC_OK && is_veth(device)) {
+    if (status == CC_OK && driven_by(device, "veth")) {
         uint64_t sent = counted("/proc/self/net/snmp", "Tcp:", sent_names);
         uint64_t received = counted("/proc/self/net/netstat", "IpExt:", received_names);
         if (sent > packets.sent)
