@@ -130,14 +130,10 @@ int cc_net_finish(struct cc_net *net, struct cc_error *e)
     return check_names(net, e);
 }
 
-int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_error *e)
+/* A net whose tensors are there, unless `status` says otherwise: *out, or freed. */
+static int hand_over(struct cc_net *net, const char *label, int status, struct cc_net **out,
+                     struct cc_error *e)
 {
-    struct cc_net *net = cc_net_new(1, e);
-    if (net == NULL)
-        return CC_FAIL;
-    struct cc_shape shape = cc_shape_flat(n);
-    int status =
-        n > 0 ? cc_net_add(net, CC_ONLY_TENSOR, &shape, 1, e) : cc_fail(e, "a net of no values");
     if (status == CC_OK)
         status = cc_net_set_texts(net, label, NULL, NULL, e);
     if (status == CC_OK)
@@ -147,6 +143,17 @@ int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_erro
     else
         cc_net_free(net);
     return status;
+}
+
+int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_error *e)
+{
+    struct cc_net *net = cc_net_new(1, e);
+    if (net == NULL)
+        return CC_FAIL;
+    struct cc_shape shape = cc_shape_flat(n);
+    int status =
+        n > 0 ? cc_net_add(net, CC_ONLY_TENSOR, &shape, 1, e) : cc_fail(e, "a net of no values");
+    return hand_over(net, label, status, out, e);
 }
 
 int cc_net_of(const char *label, const struct cc_tensor_info *tensors, size_t count,
@@ -159,15 +166,7 @@ int cc_net_of(const char *label, const struct cc_tensor_info *tensors, size_t co
         status = t->shape.n > 0 ? cc_net_add(net, t->name, &t->shape, (double)t->shape.n, e)
                                 : cc_fail(e, "tensor \"%.200s\" has no values", t->name);
     }
-    if (status == CC_OK)
-        status = cc_net_set_texts(net, label, NULL, NULL, e);
-    if (status == CC_OK)
-        status = cc_net_finish(net, e);
-    if (status == CC_OK)
-        *out = net;
-    else
-        cc_net_free(net);
-    return status;
+    return hand_over(net, label, status, out, e);
 }
 
 /* --- JSON --- */
