@@ -358,18 +358,27 @@ static int meet(struct cc_loop *l, struct cc_error *e)
     return status;
 }
 
+/* In lockstep nobody begins a step before all have ended the last. */
+static int line_up(struct cc_loop *l, size_t step, struct cc_error *e)
+{
+    const bool counts = step == l->s.row->warmup;
+    int status = CC_OK;
+    if (counts)
+        memset(l->s.tally.phase_s, 0, sizeof l->s.tally.phase_s);
+    if (step > 0 && cc_loop_lockstep(l))
+        status = meet(l, e);
+    if (status == CC_OK && counts && cc_loop_lockstep(l) && l->counting != NULL)
+        status = l->counting(l->beat_arg, e);
+    l->start[step] = cc_now() - l->began;
+    return status;
+}
+
 int cc_loop_run(struct cc_loop *l, struct cc_error *e)
 {
     int status = meet(l, e);
     l->began = l->clock = cc_now();
     for (size_t i = 0; i < cc_loop_steps(l) && status == CC_OK; i++) {
-        if (i == l->s.row->warmup)
-            memset(l->s.tally.phase_s, 0, sizeof l->s.tally.phase_s);
-        if (i > 0 && status == CC_OK && cc_loop_lockstep(l))
-            status = meet(l, e);
-        if (i == l->s.row->warmup && status == CC_OK && cc_loop_lockstep(l) && l->counting != NULL)
-            status = l->counting(l->beat_arg, e);
-        l->start[i] = cc_now() - l->began;
+        status = line_up(l, i, e);
         if (status == CC_OK)
             status = one_step(l, i, e);
         l->end[i] = cc_now() - l->began;

@@ -180,10 +180,10 @@ static int gather_carried(struct cc_rank *r, const struct cc_loop *l, const uint
     int code = MPI_Gather(own, CARRIED, MPI_UINT64_T, all, CARRIED, MPI_UINT64_T, 0, r->comm);
     int status = cc_mpi_check(code, "MPI_Gather", e);
     const double given = sum[GIVEN_COUNTED] + sum[GIVEN_BEFORE];
-    double part =
-        given > 0 ? sum[GIVEN_COUNTED] / given : (double)out->steps / (double)cc_loop_steps(l);
-    if (cc_loop_lockstep(l))
-        part = 1;
+    double part = 1;
+    if (!cc_loop_lockstep(l))
+        part =
+            given > 0 ? sum[GIVEN_COUNTED] / given : (double)out->steps / (double)cc_loop_steps(l);
     if (status == CC_OK && r->rank == 0)
         put_carried(all, r->ranks, part / (double)out->steps, out);
     free(all);

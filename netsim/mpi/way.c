@@ -75,35 +75,37 @@ int cc_fold_lowest(const struct cc_fold *f, int member)
     return member < f->rest ? 2 * member : member + f->rest;
 }
 
-int cc_fold_in(const struct cc_fold *f, const struct cc_station *s, struct cc_plan *p,
-               struct cc_error *e)
+/* A round in which all goes from who steps aside to its partner, or back. */
+static int fold(const struct cc_fold *f, const struct cc_station *s, bool back, struct cc_plan *p,
+                struct cc_error *e)
 {
+    const bool aside = f->member < 0;
+    const int partner = aside ? s->rank + 1 : s->rank - 1;
     if (f->rest == 0)
         return CC_OK;
     struct cc_round *r = cc_plan_add(p, e);
     if (r == NULL)
         return CC_FAIL;
-    if (f->member < 0)
+    if (f->member >= f->rest)
+        return CC_OK;
+    if (aside != back)
         *r = (struct cc_round){
-            .to = s->rank + 1, .from = -1, .sends = p->chunks, .who = (int64_t)s->rank};
-    else if (f->member < f->rest)
-        *r = (struct cc_round){.to = -1, .from = s->rank - 1, .recvs = p->chunks};
+            .to = partner, .from = -1, .sends = p->chunks, .who = back ? 0 : s->rank};
+    else
+        *r = (struct cc_round){.to = -1, .from = partner, .recvs = p->chunks};
     return CC_OK;
+}
+
+int cc_fold_in(const struct cc_fold *f, const struct cc_station *s, struct cc_plan *p,
+               struct cc_error *e)
+{
+    return fold(f, s, false, p, e);
 }
 
 int cc_fold_out(const struct cc_fold *f, const struct cc_station *s, struct cc_plan *p,
                 struct cc_error *e)
 {
-    if (f->rest == 0)
-        return CC_OK;
-    struct cc_round *r = cc_plan_add(p, e);
-    if (r == NULL)
-        return CC_FAIL;
-    if (f->member < 0)
-        *r = (struct cc_round){.to = -1, .from = s->rank + 1, .recvs = p->chunks};
-    else if (f->member < f->rest)
-        *r = (struct cc_round){.to = s->rank - 1, .from = -1, .sends = p->chunks};
-    return CC_OK;
+    return fold(f, s, true, p, e);
 }
 
 /* --- crates --- */
