@@ -37,6 +37,25 @@ struct cc_job_message {
     size_t first, last;
 };
 
+/* Seconds of codec work on a whole tensor; of a part of it, in proportion. */
+struct cc_job_cost {
+    double encode_s, decode_s, add_s; /* of a worker's payload; add: decoding onto a sum */
+    double pull_encode_s, pull_decode_s;
+};
+
+/* Payload bytes of whole tensors, for jobs without data. Who, which step: used in turn; but of
+ * steps beyond those that are here, the last period's. A part of a tensor has its part of the
+ * bytes. */
+struct cc_job_sizes {
+    bool fixed;     /* there is no need: every payload is as large as its scheme's bound */
+    size_t workers; /* that differ */
+    size_t sums;    /* of 1, 2, 4, ... workers' gradients, that are encoded on their way */
+    size_t steps;
+    uint32_t *push; /* [workers][steps][tensors] */
+    uint32_t *pull; /* [steps][tensors]; NULL without servers */
+    uint32_t *hop;  /* [sums][steps][tensors]; NULL where nothing is encoded on its way */
+};
+
 /* One scheme. The messages are in the order in which they leave: the end of the net first. */
 struct cc_job_row {
     char *scheme;  /* canonical */
@@ -47,6 +66,8 @@ struct cc_job_row {
     size_t warmup, steps;
     struct cc_job_message *message;
     size_t messages;
+    struct cc_job_cost *cost;  /* of each tensor; NULL: codecs take the time that they take */
+    struct cc_job_sizes sizes; /* all 0 with data */
 };
 
 /* How tc shapes an interface, each way. */
@@ -69,6 +90,14 @@ struct cc_job {
     char *device;                  /* whose byte counters each rank reads; NULL: none */
     struct cc_job_shaping shaping; /* of device, on every host while the job runs */
     bool nap; /* more ranks than cores: who waits sleeps in slices instead of polling */
+
+    /* Simulations; on a machine: 0, true, true, 0. */
+    size_t block_bytes;   /* transfers travel in messages of so many; 0: as on a machine */
+    bool asks;            /* transfers may wait for their receiver's word */
+    bool data;            /* payloads are made and move; or else only their sizes do */
+    double reduce_byte_s; /* adding floats, per byte; used where rows have costs */
+
+    bool moments; /* ranks report what they did when */
 
     /* Where gradients come from: a trace's path, or else a distribution. */
     char *trace;

@@ -1,0 +1,91 @@
+/* The world that a rank lives in: its clock, how it sleeps, computes and waits. There are two: this
+ * machine (world/real.c, in commcomp-rank), and one that SimGrid simulates (world/sim.c, in
+ * commcomp-rank-sim). All other files of netsim/mpi are the same in both.
+ *
+ * In the simulated one all ranks are in one process, take turns at points where they wait, and
+ * share its memory; its clock stands still while they compute. */
+#ifndef CC_NETSIM_MPI_WORLD_H
+#define CC_NETSIM_MPI_WORLD_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "netsim/job.h"
+
+/* Seconds on the rank's clock. */
+double cc_world_now(void);
+void cc_world_sleep(double seconds);
+
+/* --- work --- */
+
+/* A stretch of codec work, or of adding floats. */
+struct cc_stint {
+    double began; /* on the rank's clock */
+    double real;  /* on the processor's; the simulated world's own business */
+};
+
+struct cc_stint cc_world_begin(void);
+/* The work is done. In a simulation the clock now goes on: by `cost_s`, or, if the job says that
+ * codecs are timed as they run, by what the work really took. Returns now. */
+double cc_world_end(const struct cc_job *job, struct cc_stint since, double cost_s);
+
+/* --- waiting --- */
+
+/* Requests that somebody on this rank has under way: an array, kept where it is until it is
+ * dropped. Test them with the functions below only: who waits for anything at all may have found
+ * some complete. */
+struct cc_requests {
+    MPI_Request *request;
+    MPI_Status *status; /* of those that are complete */
+    bool *over;         /* complete, and not told yet */
+    size_t count;
+    struct cc_requests *next;
+};
+
+/* What a rank has under way, all together. */
+struct cc_waits {
+    struct cc_requests *first;
+    void *timer; /* the simulated world's */
+};
+
+/* Makes the arrays, of MPI_REQUEST_NULL, and adds them. Free with cc_requests_close, which cancels
+ * what is still under way. */
+int cc_requests_open(struct cc_waits *w, size_t count, struct cc_requests *out, struct cc_error *e);
+void cc_requests_close(struct cc_waits *w, struct cc_requests *r);
+
+/* Whether request i is complete: told once, and then its status[] is filled in and it is
+ * MPI_REQUEST_NULL. One that is MPI_REQUEST_NULL and was told is complete too. */
+int cc_requests_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e);
+/* Those of all that are complete: *count of them in which[], which has room for all. */
+int cc_requests_some(struct cc_requests *r, int *count, int *which, struct cc_error *e);
+
+/* Nothing can go on: waits for any request, at most until `until` (on the rank's clock; INFINITY:
+ * however long it takes). On this machine it polls, or, if `nap`, sleeps for a small part of the
+ * time waited so far; it may come back at any time. `since`: when the wait began. */
+int cc_world_wait(struct cc_waits *w, bool nap, double since, double until, struct cc_error *e);
+/* At the end of the rank. */
+void cc_waits_close(struct cc_waits *w);
+
+/* --- memory --- */
+
+/* The job from rank 0, which has read it, to all others. In a simulation they share it. */
+int cc_world_spread(MPI_Comm comm, char *text, size_t length, struct cc_job *out,
+                    struct cc_error *e);
+void cc_world_forget(struct cc_job *job);
+
+/* Where bytes come from and go to that nobody looks at (jobs without data): CC_SCRATCH_BYTES which
+ * take no memory. NULL on this machine, where there are no such jobs. */
+#define CC_SCRATCH_BYTES ((size_t)1 << 31)
+uint8_t *cc_world_scratch(void);
+
+/* The most memory that the process has had since the last call; 0: not known. The simulated world
+ * only: its ranks share it. */
+size_t cc_world_peak_bytes(void);
+
+/* The speed of this rank's host, where the fastest one has 1. */
+double cc_world_speed(void);
+
+#endif

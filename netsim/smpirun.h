@@ -1,0 +1,43 @@
+/* Simulations: commcomp-rank-sim under SimGrid's smpirun. */
+#ifndef CC_NETSIM_SMPIRUN_H
+#define CC_NETSIM_SMPIRUN_H
+
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "netsim/job.h"
+#include "netsim/platform.h"
+#include "netsim/report.h"
+
+/* How closely the network is simulated. */
+enum cc_fidelity {
+    CC_FIDELITY_ALPHA_BETA, /* what the formulas assume: latency and bytes / bandwidth, flows share
+                               links equally; a transfer is one message */
+    CC_FIDELITY_TC,         /* as the lab: that, and the very messages of a real run, and the frames
+                               of tc */
+    CC_FIDELITY_TCP /* SMPI's own: factors by message size, TCP's window, acknowledgements that
+                       share the links */
+};
+extern const char *const cc_fidelity_names[]; /* "alpha-beta", "tc", "tcp"; ends with NULL */
+
+struct cc_smpirun_how {
+    const struct cc_platform *platform;
+    enum cc_fidelity fidelity;
+    double overhead;          /* of a byte of payload, in headers: alpha-beta */
+    const char *rank_program; /* commcomp-rank-sim */
+    const char *smpirun;      /* NULL: as PATH has it */
+    const char *paje;         /* a trace of SimGrid's own there; NULL */
+    int (*hear)(void *arg, const struct cc_report *report, struct cc_error *e);
+    bool (*tick)(void *arg); /* every so often; true: stop */
+    void *arg;
+};
+
+/* Runs a job, which is completed with what the fidelity asks for (block_bytes, asks), to its end.
+ * Errors: no smpirun, no program, one that died (of which signal; killed for memory), what a rank
+ * or SimGrid said. Leaves no files and no processes, whatever happens. */
+int cc_smpirun(const struct cc_smpirun_how *how, struct cc_job *job, struct cc_error *e);
+
+/* commcomp-rank-sim beside the program that runs, to be freed; an error says how to get it. */
+char *cc_rank_sim_program(struct cc_error *e);
+
+#endif
