@@ -8,6 +8,7 @@
 
 #include "core/memory.h"
 #include "netsim/job_words.h"
+#include "netsim/ledger.h"
 
 /* What nobody needs, so that sums and counts of what is allowed fit wherever they go. */
 enum {
@@ -39,6 +40,7 @@ void cc_job_free(struct cc_job *job)
         free(job->row[i].sizes.push);
         free(job->row[i].sizes.pull);
         free(job->row[i].sizes.hop);
+        cc_ledger_free(job->row[i].ledger);
     }
     free(job->exchange);
     free(job->device);
@@ -210,7 +212,9 @@ static int parse_row(const cJSON *item, const struct cc_job *job, struct cc_job_
     if (parse_messages(item, job->tensors, row, e) != CC_OK ||
         cc_job_parse_cost(item, job, row, e) != CC_OK)
         return CC_FAIL;
-    return cc_job_parse_sizes(item, job, row, e);
+    if (cc_job_parse_sizes(item, job, row, e) != CC_OK)
+        return CC_FAIL;
+    return job->data ? CC_OK : cc_ledger_make(job, row, &row->ledger, e);
 }
 
 static int parse_rows(const cJSON *root, struct cc_job *job, struct cc_error *e)

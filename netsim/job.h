@@ -68,6 +68,7 @@ struct cc_job_row {
     size_t messages;
     struct cc_job_cost *cost;  /* of each tensor; NULL: codecs take the time that they take */
     struct cc_job_sizes sizes; /* all 0 with data */
+    struct cc_ledger *ledger;  /* of sizes, without data; not in the file (netsim/ledger.h) */
 };
 
 /* How tc shapes an interface, each way. */
