@@ -29,6 +29,20 @@ const char *const cc_job_vias[] = {"hops", "allgather", NULL};
 const char *const cc_job_modes[] = {"sequential", "overlap", "pipe", NULL};
 const char *const cc_job_pull_orders[] = {"ready", "forward", NULL};
 
+void cc_job_sizes_free(struct cc_job_sizes *s)
+{
+    free(s->push);
+    free(s->pull);
+    free(s->hop);
+    *s = (struct cc_job_sizes){0};
+}
+
+bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row)
+{
+    return job->servers == 0 && !row->sums && job->via == CC_JOB_HOPS &&
+           strcmp(job->exchange, "allgather") != 0;
+}
+
 void cc_job_free(struct cc_job *job)
 {
     for (size_t i = 0; i < job->tensors; i++)
@@ -37,9 +51,7 @@ void cc_job_free(struct cc_job *job)
         free(job->row[i].scheme);
         free(job->row[i].message);
         free(job->row[i].cost);
-        free(job->row[i].sizes.push);
-        free(job->row[i].sizes.pull);
-        free(job->row[i].sizes.hop);
+        cc_job_sizes_free(&job->row[i].sizes);
         cc_ledger_free(job->row[i].ledger);
     }
     free(job->exchange);
