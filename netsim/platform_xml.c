@@ -109,12 +109,15 @@ static void put_host(const struct xml *x, int rank)
                   rank, host, link, link);
 }
 
-/* Hosts come before routes. */
-static void put_hosts(const struct xml *x, int group)
+/* Of a group that others can be reached from, or of all. Hosts come before routes. */
+static void put_hosts(const struct xml *x, int group, bool gate)
 {
     const int first = x->at->first[group], end = x->at->first[group + 1];
     for (int i = first; i < end; i++)
         put_host(x, x->at->rank[i]);
+    if (gate)
+        (void)fprintf(x->f, "    <router id=\"gate-%s-%d\"/>\n",
+                      x->how->topology == CC_TOPOLOGY_SITES ? "site" : "rack", group);
     for (int i = first; i < end; i++)
         (void)fprintf(x->f,
                       "    <route src=\"" CC_HOST_FORMAT "\" dst=\"" CC_HOST_FORMAT "\">"
@@ -126,7 +129,110 @@ static void put_switch(const struct xml *x)
 {
     (void)fputs("  <zone id=\"network\" routing=\"Cluster\">\n", x->f);
     put_origin(x);
-    put_hosts(x, 0);
+    put_hosts(x, 0, false);
+}
+
+/* A switch with its hosts, inside of the network, and its way out of it. */
+static void put_groups(const struct xml *x, const char *name)
+{
+    for (int i = 0; i < x->at->groups; i++) {
+        (void)fprintf(x->f, "  <zone id=\"%s-%d\" routing=\"Cluster\">\n", name, i);
+        put_hosts(x, i, true);
+        (void)fputs("  </zone>\n", x->f);
+    }
+}
+
+/* The link of that name is the way from one zone to another, and back. */
+static void put_way(const struct xml *x, const char *from, const char *to, const char *link)
+{
+    (void)fprintf(x->f,
+                  "    <zoneRoute src=\"%s\" dst=\"%s\" gw_src=\"gate-%s\" gw_dst=\"gate-%s\">"
+                  "<link_ctn id=\"%s\" direction=\"UP\"/></zoneRoute>\n",
+                  from, to, from, to, link);
+}
+
+/* Ways are found as they are asked for: each goes over the top. */
+static void put_fat_tree(const struct xml *x)
+{
+    const struct cc_platform_how *h = x->how;
+    char rack[32], link[32];
+    (void)fputs("  <zone id=\"network\" routing=\"DijkstraCache\">\n", x->f);
+    put_origin(x);
+    put_groups(x, "rack");
+    (void)fputs(
+        "  <zone id=\"top\" routing=\"Cluster\">\n    <router id=\"gate-top\"/>\n  </zone>\n",
+        x->f);
+    for (int i = 0; i < x->at->groups; i++) {
+        (void)snprintf(link, sizeof link, "uplink-%d", i);
+        put_link(x, link, h->rack * h->bw_bps / h->oversubscription, h->latency_s / 2);
+    }
+    for (int i = 0; i < x->at->groups; i++) {
+        (void)snprintf(rack, sizeof rack, "rack-%d", i);
+        (void)snprintf(link, sizeof link, "uplink-%d", i);
+        put_way(x, rack, "top", link);
+    }
+}
+
+static void put_sites(const struct xml *x)
+{
+    const struct cc_platform_how *h = x->how;
+    char from[32], to[32], link[48];
+    (void)fputs("  <zone id=\"network\" routing=\"Full\">\n", x->f);
+    put_origin(x);
+    put_groups(x, "site");
+    for (int i = 0; i < h->sites; i++) {
+        for (int j = i + 1; j < h->sites; j++) {
+            (void)snprintf(link, sizeof link, "wan-%d-%d", i, j);
+            put_link(x, link, h->wan_bps, h->wan_latency_s);
+        }
+    }
+    for (int i = 0; i < h->sites; i++) {
+        for (int j = i + 1; j < h->sites; j++) {
+            (void)snprintf(from, sizeof from, "site-%d", i);
+            (void)snprintf(to, sizeof to, "site-%d", j);
+            (void)snprintf(link, sizeof link, "wan-%d-%d", i, j);
+            put_way(x, from, to, link);
+        }
+    }
+}
+
+/* SimGrid's own: it has a link from each host to the next one in each dimension, and goes through
+ * one dimension after the other. */
+static void put_torus(const struct xml *x)
+{
+    const struct cc_placement *at = x->at;
+    (void)fputs("  <zone id=\"network\" routing=\"Full\">\n", x->f);
+    put_origin(x);
+    (void)fprintf(x->f, "    <cluster id=\"torus\" topology=\"TORUS\" topo_parameters=\"%d,%d",
+                  at->torus[0], at->torus[1]);
+    if (at->torus[2] > 0)
+        (void)fprintf(x->f, ",%d", at->torus[2]);
+    (void)fputs("\" prefix=\"host-\" suffix=\"\" radical=\"", x->f);
+    for (int i = 0; i < at->spots; i++)
+        (void)fprintf(x->f, "%s%d", i > 0 ? "," : "", at->rank[i]);
+    (void)fputs("\" sharing_policy=\"SPLITDUPLEX\"", x->f);
+    put_number(x, "speed", SPEED_FLOPS, "f");
+    put_number(x, "bw", x->how->bw_bps, "bps");
+    put_number(x, "lat", x->how->latency_s, "s");
+    (void)fputs(" loopback_bw=\"" LOOPBACK_BYTES_S "Bps\" loopback_lat=\"0s\"/>\n", x->f);
+}
+
+static void put_network(const struct xml *x)
+{
+    switch (x->how->topology) {
+    case CC_TOPOLOGY_SWITCH:
+        put_switch(x);
+        break;
+    case CC_TOPOLOGY_FAT_TREE:
+        put_fat_tree(x);
+        break;
+    case CC_TOPOLOGY_TORUS:
+        put_torus(x);
+        break;
+    case CC_TOPOLOGY_SITES:
+        put_sites(x);
+        break;
+    }
     (void)fputs("  </zone>\n", x->f);
 }
 
@@ -142,7 +248,7 @@ int cc_platform_text(const struct cc_platform_how *how, const struct cc_placemen
                     "<!-- " CC_PLATFORM_SCHEMA " -->\n"
                     "<platform version=\"4.1\">\n",
                     x.f);
-        put_switch(&x);
+        put_network(&x);
         (void)fputs("</platform>\n", x.f);
     }
     if (x.f != NULL && fclose(x.f) == 0) {
