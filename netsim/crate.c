@@ -1,5 +1,6 @@
 #include "netsim/crate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,12 +169,27 @@ static int give_memory(struct loaded *c, size_t states, size_t scratch, struct c
     return CC_OK;
 }
 
-int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, size_t pieces,
-                  struct cc_crate **out, struct cc_error *e)
+/* In proportion to the values. A pull is decoded onto the model only. */
+static void add_costs(const struct cc_crate_how *how, const struct cc_piece *piece, size_t pieces,
+                      double *cost)
+{
+    const bool pull = how->direction == CC_PULL, known = how->row != NULL && how->row->cost != NULL;
+    for (int op = 0; op < CC_CRATE_OPS; op++)
+        cost[op] = known ? 0 : (double)NAN;
+    for (size_t i = 0; i < pieces && known; i++) {
+        const struct cc_job_cost *whole = &how->row->cost[piece[i].tensor];
+        const size_t n = how->job->tensor[piece[i].tensor].shape.n;
+        const double part = n > 0 ? (double)piece[i].count / (double)n : 0;
+        cost[CC_CRATE_ENCODE] += part * (pull ? whole->pull_encode_s : whole->encode_s);
+        cost[CC_CRATE_DECODE] += part * (pull ? whole->pull_decode_s : whole->decode_s);
+        cost[CC_CRATE_ADD] += part * (pull ? whole->pull_decode_s : whole->add_s);
+    }
+}
+
+static int make_loaded(const struct cc_crate_how *how, const struct cc_piece *piece, size_t pieces,
+                       struct cc_crate **out, struct cc_error *e)
 {
     size_t states, scratch;
-    if (!how->job->data)
-        return cc_sized_make(how, piece, pieces, out, e);
     struct loaded *c = cc_alloc0(sizeof *c, e);
     if (c == NULL)
         return CC_FAIL;
@@ -191,6 +207,16 @@ int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, 
         *out = &c->base;
     else
         cc_crate_free(&c->base);
+    return status;
+}
+
+int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, size_t pieces,
+                  struct cc_crate **out, struct cc_error *e)
+{
+    int status = how->job->data ? make_loaded(how, piece, pieces, out, e)
+                                : cc_sized_make(how, piece, pieces, out, e);
+    if (status == CC_OK)
+        add_costs(how, piece, pieces, (*out)->cost);
     return status;
 }
 
@@ -224,6 +250,11 @@ size_t cc_crate_values(const struct cc_crate *c)
 size_t cc_crate_size(const struct cc_crate *c, int64_t rank, uint64_t step)
 {
     return c->sized ? cc_sized_bytes(c, rank, step) : 0;
+}
+
+double cc_crate_cost(const struct cc_crate *c, enum cc_crate_op op)
+{
+    return c->cost[op];
 }
 
 /* --- encoding --- */

@@ -8,6 +8,7 @@
 /* What every crate begins with. */
 struct cc_crate {
     bool sized; /* without data */
+    double cost[CC_CRATE_OPS];
 };
 
 /* As the functions of crate.h; free it with free. */
