@@ -8,7 +8,7 @@
 #include "netsim/gradients.h"
 
 /* Beyond these, workers and steps are like those before. A job's numbers are read as JSON. */
-enum { MOST_STREAMS = 16, MOST_STEPS = 32, FEW_STEPS = 8, MOST_NUMBERS = 1 << 21 };
+enum { MOST_STREAMS = 16, MOST_STEPS = 128, MOST_NUMBERS = 3 << 20 };
 
 /* The gradients of all rows; kept, if there is room. */
 struct source {
@@ -190,10 +190,9 @@ static void cut(const struct filler *f, const struct cc_job *job, size_t streams
     const size_t period = f->row->period, all = f->row->warmup + f->row->steps;
     const size_t most = MOST_NUMBERS / job->rows / job->tensors;
     size_t steps = all < MOST_STEPS ? all : MOST_STEPS;
-    while (steps > FEW_STEPS && steps * streams > most)
-        steps--;
     while (streams > 1 && steps * streams > most)
         streams /= 2;
+    steps = steps < most ? steps : most;
     s->steps = steps / period > 0 ? steps / period * period : period;
     s->workers = streams;
     s->sums = cc_job_row_hops(job, f->row) ? doublings(streams) + 1 : 0;
