@@ -31,7 +31,7 @@ ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl 
 KERNELS := $(wildcard core/*.k.c schemes/kernels/*.k.c bench/*.k.c)
 LIB_SRC := $(filter-out %.k.c,$(wildcard core/*.c schemes/*.c schemes/kernels/*.c models/*.c bench/*.c \
            netsim/*.c results/*.c))
-CMD_SRC := $(filter-out cmd/rank.c,$(wildcard cmd/*.c))
+CMD_SRC := $(filter-out cmd/rank.c cmd/platform.c,$(wildcard cmd/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.k.c=$(BUILD)/obj/%.$(isa).o))
 LIB     := $(BUILD)/libcommcomp.a
@@ -42,6 +42,9 @@ MPICC    := $(shell command -v mpicc 2>/dev/null)
 RANK_SRC := cmd/rank.c $(wildcard netsim/mpi/*.c)
 RANK_OBJ := $(RANK_SRC:%.c=$(BUILD)/mpi/%.o)
 RANK     := $(if $(MPICC),$(BUILD)/bin/commcomp-rank)
+
+# What reads platforms, where SimGrid is installed.
+PLATFORM := $(if $(shell command -v smpicc 2>/dev/null),$(BUILD)/bin/commcomp-platform)
 
 # Unit and property tests: each tests/test_*.c is a program of its own; tests/lib/*.c is shared.
 TEST_SRC := $(wildcard tests/test_*.c)
@@ -65,7 +68,7 @@ ASAN_BUILD   := BUILD=$(BUILD)/asan OPT="-O1 -g" \
 FUZZ_BUILD   := BUILD=$(BUILD)/fuzzing CC=clang OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
 
-all: $(BIN) $(RANK)
+all: $(BIN) $(RANK) $(PLATFORM)
 
 $(BIN): $(CMD_SRC:%.c=$(BUILD)/obj/%.o) $(LIB)
 	@mkdir -p $(@D)
@@ -74,6 +77,10 @@ $(BIN): $(CMD_SRC:%.c=$(BUILD)/obj/%.o) $(LIB)
 $(BUILD)/bin/commcomp-rank: $(RANK_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	OMPI_CC="$(CC)" mpicc $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/bin/commcomp-platform: $(BUILD)/obj/cmd/platform.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lsimgrid
 
 # OMPI_CC: with the compiler that was asked for.
 $(BUILD)/mpi/%.o: %.c
