@@ -124,6 +124,7 @@ static int take_report(struct listener *l, const struct cc_report *r)
         if (cc_launch_carried(&r->result, l->job->device, l->e) != CC_OK)
             return CC_FAIL;
         break;
+    case CC_REPORT_MOMENTS:
     case CC_REPORT_SIZE:
         break;
     case CC_REPORT_DONE:

@@ -12,18 +12,7 @@
 #include "core/error.h"
 #include "netsim/crate.h"
 #include "netsim/job.h"
-
-/* What a rank's time goes into. */
-enum cc_phase {
-    CC_PHASE_COMPUTE,
-    CC_PHASE_ENCODE, /* a worker, before the first byte leaves, or before each of several sums */
-    CC_PHASE_HOP,    /* decoding, adding and encoding on the way; adding floats */
-    CC_PHASE_SERVER, /* a server: decoding pushes, encoding the pull */
-    CC_PHASE_DECODE, /* a worker, onto its model, or of each of several sums */
-    CC_PHASE_UPDATE,
-    CC_PHASE_WAIT, /* all the rest: the network, and others */
-    CC_PHASES
-};
+#include "netsim/phase.h"
 
 /* What a rank counts, from the beginning of a row's counted steps. */
 struct cc_tally {
