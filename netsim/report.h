@@ -47,8 +47,8 @@ struct cc_moment {
     enum cc_phase phase;
 };
 
-/* One end of a transfer: it leaves, or all of it has come. `number` counts those of a message of
- * the job's between two ranks, and is the same at both ends. */
+/* One end of a transfer: it begins to leave, or all of it has come. `number` counts those of one of
+ * the row's messages from one rank to another, and is the same at both ends. */
 struct cc_passage {
     double at;
     bool came;

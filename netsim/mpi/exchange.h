@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "netsim/crate.h"
 #include "netsim/job.h"
+#include "netsim/mpi/moments.h"
 #include "netsim/mpi/world.h"
 #include "netsim/phase.h"
 
@@ -40,7 +41,8 @@ struct cc_station {
     float *model; /* flat step: what comes back is added to it. Mean over the workers of what they
                      encoded */
     struct cc_tally tally;
-    struct cc_waits waits; /* all that is under way */
+    struct cc_moments *moments; /* or NULL */
+    struct cc_waits waits;      /* all that is under way */
     struct {
         size_t arrived, pulled; /* messages of this step: whose pushes are all there, whose pull is
                                    on its way. For ps alone */
@@ -49,6 +51,10 @@ struct cc_station {
 
 /* Ends a stint of work that costs so much (cc_world_end) and charges it to a phase. */
 void cc_charge(struct cc_station *s, enum cc_phase phase, struct cc_stint since, double cost_s);
+
+/* Takes note of one end of a transfer of message `index`: it begins to leave, or it has come. */
+void cc_note_sent(struct cc_station *s, size_t index, int peer, size_t bytes);
+void cc_note_came(struct cc_station *s, size_t index, int peer, size_t bytes);
 
 struct cc_exchanger {
     const char *name;
