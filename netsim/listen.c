@@ -54,6 +54,7 @@ static int take_report(struct cc_listener *l, const struct cc_report *r)
     case CC_REPORT_ROW:
         l->in_row = false;
         break;
+    case CC_REPORT_MOMENTS:
     case CC_REPORT_SIZE:
         break;
     case CC_REPORT_DONE:
@@ -73,7 +74,9 @@ static void take_line(struct cc_listener *l, const char *line, size_t length, bo
     struct cc_report r;
     struct cc_error no;
     if (!is_out || cc_report_parse(line, length, &r, &no) != CC_OK) {
-        if (l->keep == NULL || l->keep(l->arg, line, length))
+        if (l->other != NULL)
+            l->other(l->arg, line, length);
+        else
             cc_words_hear(&l->words, line, length);
         return;
     }
