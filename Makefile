@@ -68,6 +68,9 @@ SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh tests/inst
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
 MPI_TESTS    := $(if $(MPICC),$(MPI_TEST_SRC:tests/%.c=$(BUILD)/tests/%))
+# What tests run in a simulated world: shared objects for smpirun, which no sanitizer looks into.
+SIM_TEST_SRC := $(wildcard tests/sim/*.c)
+SIM_TESTS    := $(if $(SMPICC),$(SIM_TEST_SRC:tests/%.c=$(BUILD)/tests/%))
 TEST_LIB_OBJ := $(TEST_LIB:%.c=$(BUILD)/obj/%.o)
 
 # Fuzz targets: each tests/fuzz/fuzz_X.c, with seeds in tests/fuzz/corpus/X. fuzz_X is libFuzzer's,
@@ -144,7 +147,11 @@ $(MPI_TESTS): $(BUILD)/tests/mpi/%: $(BUILD)/mpi/tests/mpi/%.o $(MPI_TEST_LIB:%.
 	@mkdir -p $(@D)
 	OMPI_CC="$(CC)" mpicc $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
-tests: $(TESTS) $(MPI_TESTS)
+$(SIM_TESTS): $(BUILD)/tests/sim/%: tests/sim/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(SMPI_INC) -std=c11 $(WARN) -O1 -g -fPIC -shared -o $@ $< $(SMPI_LIBS)
+
+tests: $(TESTS) $(MPI_TESTS) $(SIM_TESTS)
 
 # A fuzz target as libFuzzer's program, and as one that runs it over files.
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(TEST_LIB_OBJ) $(LIB)

@@ -27,6 +27,13 @@ static const struct setting always[] = {
     {"contexts/stack-size", "1024"},
 };
 
+/* That too, where ways differ in latency. SimGrid's own solver gives a flow whose way is twice as
+ * long half the bandwidth of another one on the same link, as TCP would. It is the faster of the
+ * two where many flows of many sizes share few links. */
+static const struct setting evenly[] = {
+    {"network/solver", "fairbottleneck"},
+};
+
 /* alpha-beta and tc: latency, bytes / bandwidth, and flows that share a link equally. */
 static const struct setting plain[] = {
     {"network/model", "CM02"},
@@ -73,6 +80,8 @@ static void add_network(struct cc_argv *a, const struct cc_smpirun_how *how)
         ADD(a, tcp);
     } else {
         ADD(a, plain);
+        if (how->platform->uneven)
+            ADD(a, evenly);
         /* Of a link's bandwidth, what is left for payload. */
         cc_argv_add(a, "--cfg=network/bandwidth-factor:%.17g", 1 / (1 + how->overhead));
     }
