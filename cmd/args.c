@@ -73,6 +73,11 @@ bool cc_arg_known(const struct cc_args *args, const char *name)
     return find_option(args->command, name, strlen(name)) != SIZE_MAX;
 }
 
+const char *cc_arg_or_null(const struct cc_args *args, const char *name)
+{
+    return cc_arg_known(args, name) ? cc_arg(args, name) : NULL;
+}
+
 void cc_arg_set(struct cc_args *args, const char *name, const char *value)
 {
     size_t i = find_option(args->command, name, strlen(name));

@@ -45,7 +45,7 @@ extern const struct cc_option cc_common_options[];
 
 /* --- the parsed command line --- */
 
-enum { CC_MAX_OPTIONS = 72, CC_MAX_OPERANDS = 4 };
+enum { CC_MAX_OPTIONS = 96, CC_MAX_OPERANDS = 4 };
 
 struct cc_args {
     const struct cc_command *command;
@@ -73,6 +73,8 @@ void cc_args_free(struct cc_args *args);
 const char *cc_arg(const struct cc_args *args, const char *name);
 /* Whether the command has such an option. */
 bool cc_arg_known(const struct cc_args *args, const char *name);
+/* cc_arg, and NULL if it has none. */
+const char *cc_arg_or_null(const struct cc_args *args, const char *name);
 /* As if the option had been given; the text must outlive *args. */
 void cc_arg_set(struct cc_args *args, const char *name, const char *value);
 
@@ -92,8 +94,8 @@ void cc_help_man(FILE *out);
 int cc_lab_enter_main(int argc, char **argv);
 
 extern const struct cc_command cc_command_bench, cc_command_schemes, cc_command_nets,
-    cc_command_model, cc_command_calibrate, cc_command_advise, cc_command_run, cc_command_paper,
-    cc_command_plot, cc_command_encode, cc_command_decode, cc_command_trace_info,
+    cc_command_model, cc_command_calibrate, cc_command_advise, cc_command_run,
+    cc_command_paper, cc_command_plot, cc_command_encode, cc_command_decode, cc_command_trace_info,
     cc_command_trace_synth, cc_command_trace_convert;
 
 #endif

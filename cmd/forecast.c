@@ -25,7 +25,7 @@ static int make_parcels(struct cc_forecast *f, struct cc_error *e)
 
 int cc_forecast_open(struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
 {
-    *out = (struct cc_forecast){.args = args};
+    *out = (struct cc_forecast){.args = args, .record = &args->record};
     int status = cc_cluster_args_parse(args, &out->cluster, e);
     if (status == CC_OK && args->schemes.count == 0)
         status = cc_spec_list_parse("all", &args->schemes, e);
@@ -73,6 +73,11 @@ int cc_forecast_each(struct cc_forecast *f,
 
 /* --- rows --- */
 
+double cc_forecast_scaling(int workers, double compute_s, double step_s)
+{
+    return compute_s > 0 ? workers * compute_s / step_s : NAN;
+}
+
 void cc_forecast_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,
                          size_t count)
 {
@@ -105,14 +110,15 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
         {"comm_s", p->comm_s},
         {"step_s", p->step_s},
         {"step_s_sd", s->timing.straggler != CC_STEADY ? p->step_sd : NAN},
-        {"speedup", fp32_step_s == p->step_s ? 1 : fp32_step_s / p->step_s}};
+        {"speedup", fp32_step_s == p->step_s ? 1 : fp32_step_s / p->step_s},
+        {"scaling", cc_forecast_scaling(s->cluster.workers, p->compute_s, p->step_s)}};
     cc_forecast_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
 size_t cc_forecast_row(struct cc_forecast *f, size_t scheme, const struct cc_setting *s,
                        const struct cc_prediction *p, double fp32_step_s, struct cc_error *e)
 {
-    struct cc_record *r = &f->args->record;
+    struct cc_record *r = f->record;
     const struct {
         const char *key, *text;
     } texts[] = {{"scheme", f->args->schemes.item[scheme]->name},
@@ -146,7 +152,7 @@ enum { MOST_NOTES = 12 };
 int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_setting *s,
                         struct cc_error *e)
 {
-    struct cc_record *r = &f->args->record;
+    struct cc_record *r = f->record;
     size_t best = first;
     char step[32], factor[64] = "";
     if (r->row_count < first + 2 || r->note_count >= MOST_NOTES)
@@ -182,7 +188,7 @@ static void origin(const struct cc_profile *p, char *out, size_t cap)
 
 static int note_profile(struct cc_forecast *f, struct cc_error *e)
 {
-    struct cc_record *r = &f->args->record;
+    struct cc_record *r = f->record;
     char from[512];
     origin(&f->coders.profile, from, sizeof from);
     int status = cc_record_note(r, e, "codec profile: %s%s", f->coders.source, from);
@@ -196,7 +202,7 @@ static int note_profile(struct cc_forecast *f, struct cc_error *e)
 int cc_forecast_sources(struct cc_forecast *f, struct cc_error *e)
 {
     const struct cc_net *net = f->cluster.net;
-    struct cc_record *r = &f->args->record;
+    struct cc_record *r = f->record;
     int status = note_profile(f, e);
     if (status != CC_OK || cc_arg(f->args, "compute") != NULL)
         return status;

@@ -40,12 +40,16 @@
     {"step_s_sd", "+-", "ms", "%.3f", 1e3, "standard deviation over steps, with stragglers"},      \
     {"speedup", "speedup", "", "%.2f", 0,                                                          \
      "step time of fp32 / step time of the scheme, on the same everything else"},                  \
+    {"scaling", NULL, "", "%.4g", 0,                                                               \
+     "workers x compute_s / step_s: of how many workers that never communicate the cluster does "  \
+     "the work; empty without compute time"},                                                      \
     {"bottleneck", "bottleneck", "", NULL, 0,                                                      \
      "what takes longest: compute, codec, latency, bandwidth (of a worker's link) or server port"}
 /* clang-format on */
 
 struct cc_forecast {
     struct cc_args *args;
+    struct cc_record *record; /* where rows go: that of args, unless it is set to another */
     struct cc_cluster_args cluster;
     struct cc_coders coders;
     struct cc_predictor predictor;
@@ -67,6 +71,9 @@ int cc_forecast_each(struct cc_forecast *f,
  * predicted. SIZE_MAX after an error. */
 size_t cc_forecast_row(struct cc_forecast *f, size_t scheme, const struct cc_setting *s,
                        const struct cc_prediction *p, double fp32_step_s, struct cc_error *e);
+
+/* The `scaling` of a step; NaN without compute time. */
+double cc_forecast_scaling(int workers, double compute_s, double step_s);
 
 /* Columns of numbers; those that are not finite stay null. */
 struct cc_number_column {

@@ -12,49 +12,11 @@ static const struct cc_column columns[] = {
     {"oversubscribed", "oversubscribed", "", NULL, 0,
      "more busy ranks than cores: codec times then measure the scheduler. In sequential steps "
      "workers and servers are not busy at the same time. Empty on a cluster"},
-    {"payload_bytes", NULL, "B", "%.0f", 0,
-     "bytes of a worker's push per step, scale factors included (mean over the workers, and over "
-     "whole periods of the scheme)"},
-    {"bits_per_value", "bits/value", "bits", "%.3f", 0, "8 x payload bytes / values"},
-    {"ratio", NULL, "", "%.1f", 0, "32 / bits per value"},
-    {"bits_push", NULL, "bits", "%.3f", 0,
-     "bits per value from worker to server, or to the others"},
-    {"bits_pull", NULL, "bits", "%.3f", 0, "bits per value from server to worker; empty but for ps"},
-    {"compute_s", NULL, "s", "%.6g", 0,
-     "forward and backward pass (of the slowest worker), and the update"},
-    {"codec_s", "codec", "ms", "%.3f", 1e3,
-     "encoding and decoding, hidden or not: worker, every hop, server, worker; each of the slowest "
-     "rank"},
-    {"comm_s", "comm", "ms", "%.1f", 1e3,
-     "step_s less compute_s and codec_s: the network, as far as nothing hides it"},
-    {"step_s", "step", "ms", "%.1f", 1e3,
-     "a step, from the slowest rank's end of the last one to its end of this one"},
-    {"step_s_sd", "+-", "ms", "%.1f", 1e3,
-     "standard deviation over the counted steps (over whole periods of the scheme); empty if one "
-     "was counted"},
-    {"speedup", "speedup", "", "%.2f", 0,
-     "step time of fp32 / step time of the scheme, on the same everything else; empty if fp32 was "
-     "not run"},
+    CC_STEP_COLUMNS,
     {"speedup_paper", "paper's", "", "%.4g", 0, "the paper's figure, with --paper"},
     {"error", "error", "%", "%+.1f", 100, "speedup / the paper's - 1"},
-    {"step_s_model", "model", "ms", "%.1f", 1e3,
-     "what the formulas say of the same step, given the sizes and codec times that were measured "
-     "in it: they have to get the network and the composition right. In a dry run, those of the "
-     "profile"},
-    {"model_error", "off", "%", "%+.1f", 100, "(step_s - step_s_model) / step_s"},
-    {"step_s_forecast", NULL, "s", "%.6g", 0,
-     "what `model` says beforehand, from the codecs' profile"},
-    {"bottleneck", NULL, "", NULL, 0,
-     "what takes longest by the model: compute, codec, latency, bandwidth (of a worker's link) or "
-     "server port"},
-    {"encode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker encodes"},
-    {"hop_codec_s", NULL, "s", "%.6g", 0,
-     "part of codec_s: decode, add, encode between hops; adding floats"},
-    {"server_codec_s", NULL, "s", "%.6g", 0,
-     "part of codec_s: the busiest server decodes every push and encodes once"},
-    {"decode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker decodes what comes back"},
-    {"wait_s", NULL, "s", "%.6g", 0, "of the rank that waits longest, for the network and others"},
-    {"messages", NULL, "", "%.6g", 0, "sent per step by the rank that sends most"},
+    CC_MODEL_COLUMNS,
+    CC_PART_COLUMNS,
     {"wire_bytes", NULL, "B", "%.0f", 0,
      "sent per step by the busiest host, as its interface counted them; empty without --tc-dev on "
      "a cluster"},
@@ -76,13 +38,7 @@ static const char *const papers[] = {"3lc-table1", NULL};
 
 static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
-    {.name = "trace", .value = "PATH",
-     .help = "replay captured gradients: a .safetensors, .npy or .csv file, or a directory of them; "
-             "without --net, the net is its tensors"},
-    {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",
-     .choices = cc_distribution_names,
-     .help = "make gradients up: laplace, gaussian, student, or mixture, which resembles captured "
-             "ones most"},
+    CC_PLAN_OPTIONS,
     {.name = "steps", .value = "N", .def = "3 s of them, or one period",
      .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
     {.name = "warmup", .value = "N", .def = "0 to 3 periods; up to 32 where residuals fill",
@@ -104,37 +60,45 @@ static const struct cc_option options[] = {
 
 /* --- the command --- */
 
-static int plan(struct run *r, struct cc_error *e)
+static const struct cc_plan_own own = {
+    .refuse = cc_run_refuse, .complete = cc_run_complete, .choose = cc_run_choose};
+
+static int plan(struct run *r, struct cc_args *args, struct cc_record *record, struct cc_error *e)
 {
-    int status = cc_run_paper_open(r->args, &r->paper, e);
+    int status = CC_OK;
+    r->plan.args = args;
+    if (cc_arg_or_null(args, "paper") != NULL)
+        status = cc_run_paper_open(args, &r->paper, e);
     if (status == CC_OK)
-        status = cc_run_options_parse(r->args, &r->options, e);
+        status = cc_run_options_parse(args, &r->options, e);
     if (status == CC_OK)
-        status = cc_run_refuse(r->args, &r->options, e);
-    if (status == CC_OK)
-        status = cc_forecast_open(r->args, &r->forecast, e);
+        status = cc_plan_open(&r->plan, args, record, &own, r, e);
     if (status != CC_OK)
         return status;
     status = cc_run_paper_scale(r, e);
-    return status == CC_OK ? cc_run_plan(r, e) : status;
+    return status == CC_OK ? cc_plan_make(&r->plan, e) : status;
 }
 
-static int run(struct cc_args *args, struct cc_error *e)
+int cc_run_measure(struct cc_args *args, struct cc_record *record, struct cc_error *e)
 {
-    struct run r = {.args = args, .record = &args->record};
-    int status = plan(&r, e);
-    if (status == CC_OK && r.options.dry_run)
+    struct run r = {.paper = NULL};
+    int status = plan(&r, args, record, e);
+    if (status == CC_OK && r.plan.options.dry_run)
         status = cc_run_dry(&r, e);
     else if (status == CC_OK)
         status = cc_run_all(&r, e);
     if (status == CC_OK)
         status = cc_run_notes(&r, e);
-    args->record.partial = cc_interrupted();
-    cc_run_plan_free(&r);
+    record->partial = cc_interrupted();
+    cc_plan_close(&r.plan);
     cc_run_options_free(&r.options);
-    cc_forecast_close(&r.forecast);
     cc_run_paper_free(r.paper);
     return status;
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    return cc_run_measure(args, &args->record, e);
 }
 
 const struct cc_command cc_command_run = {

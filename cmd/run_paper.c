@@ -78,7 +78,7 @@ void cc_run_paper_free(struct run_paper *p)
 /* The table's unit of time is what fp32's traffic takes at 10 Mbit/s, here in this lab. */
 int cc_run_paper_scale(struct run *r, struct cc_error *e)
 {
-    struct cc_forecast *f = &r->forecast;
+    struct cc_forecast *f = &r->plan.forecast;
     struct cc_setting s = f->cluster.setting;
     struct cc_prediction p;
     if (r->paper == NULL)
@@ -90,7 +90,7 @@ int cc_run_paper_scale(struct run *r, struct cc_error *e)
         return status;
     f->cluster.setting.timing.compute_s = r->paper->compute * p.comm_s;
     (void)snprintf(r->paper->time, sizeof r->paper->time, "%.9gs", r->paper->compute * p.comm_s);
-    cc_arg_set(r->args, "compute", r->paper->time);
+    cc_arg_set(r->plan.args, "compute", r->paper->time);
     return CC_OK;
 }
 
@@ -109,15 +109,15 @@ static double figure(const struct cc_paper *p, const char *scheme, double bw_bps
 void cc_run_paper_row(struct run *r, size_t row, const struct cc_setting *s, const char *scheme)
 {
     struct run_paper *p = r->paper;
-    const struct cc_value *speedup = cc_record_value(r->record, row, "speedup");
+    const struct cc_value *speedup = cc_record_value(r->plan.record, row, "speedup");
     double printed = p != NULL ? figure(p->paper, scheme, s->link.bw_bps) : NAN;
     if (p == NULL || !(printed > 0))
         return;
-    cc_record_number(r->record, row, "speedup_paper", printed);
+    cc_record_number(r->plan.record, row, "speedup_paper", printed);
     if (speedup->kind != CC_NUMBER)
         return;
     double error = speedup->number / printed - 1;
-    cc_record_number(r->record, row, "error", error);
+    cc_record_number(r->plan.record, row, "error", error);
     p->squares += error * error;
     p->worst = fabs(error) > fabs(p->worst) ? error : p->worst;
     p->cells++;
@@ -129,17 +129,17 @@ int cc_run_paper_notes(struct run *r, struct cc_error *e)
     if (p == NULL)
         return CC_OK;
     int status = cc_record_note(
-        r->record, e,
+        r->plan.record, e,
         "paper: %s, %s. Its compute time (%.4g s here: %.4g of what fp32's traffic takes at 10 "
         "Mbit/s), the share of it beside the exchange (%.3g) and the uncompressed share (%.3g) are "
         "fitted to the table itself (`commcomp paper %s`): a fit of %zu constants to %zu figures, "
         "not a validation",
-        p->paper->paper, p->paper->place, r->forecast.cluster.setting.timing.compute_s, p->compute,
-        constant(p->paper, "overlap"), constant(p->paper, "residue"), p->paper->id,
+        p->paper->paper, p->paper->place, r->plan.forecast.cluster.setting.timing.compute_s,
+        p->compute, constant(p->paper, "overlap"), constant(p->paper, "residue"), p->paper->id,
         p->paper->fitted, p->paper->figures);
     if (status == CC_OK && p->cells > 0)
         status =
-            cc_record_note(r->record, e,
+            cc_record_note(r->plan.record, e,
                            "measured speedups against the paper's: rms error %.1f%%, worst "
                            "%+.1f%%, of %zu",
                            100 * sqrt(p->squares / (double)p->cells), 100 * p->worst, p->cells);

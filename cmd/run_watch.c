@@ -15,7 +15,7 @@
 /* A setting under way. */
 struct watch {
     struct run *run;
-    const struct run_setting *setting;
+    const struct cc_planned *setting;
     size_t row, step; /* the step under way; row == rows: none */
     double began;     /* when it did, or the launch */
     double slower;    /* how much longer steps take than by the forecast, as far as is known */
@@ -24,13 +24,13 @@ struct watch {
 
 /* --- how long --- */
 
-static const struct run_row *row_of(const struct watch *w)
+static const struct cc_planned_row *row_of(const struct watch *w)
 {
     return w->row < w->setting->rows ? &w->setting->row[w->row] : NULL;
 }
 
 /* Making a step's gradients, and the codecs' states: nanoseconds for each value of each rank. */
-static double prepare_s(const struct run_setting *s)
+static double prepare_s(const struct cc_planned *s)
 {
     return 1 + 200e-9 * (double)s->setting.net->values * s->crowd;
 }
@@ -39,7 +39,7 @@ static double prepare_s(const struct run_setting *s)
  * that of a slow one. */
 static double step_s(const struct watch *w)
 {
-    const struct run_row *row = row_of(w);
+    const struct cc_planned_row *row = row_of(w);
     const struct cc_timing *t = &w->setting->setting.timing;
     double s = cc_run_step_s(row, w->step) * (double)row->period * fmax(1, w->slower);
     return t->straggler == CC_STEADY ? s : s + 5 * t->spread * t->compute_s;
@@ -53,7 +53,7 @@ static double due(void *arg)
     return step_s(w) + (w->step == 0 ? prepare_s(w->setting) : 0.1);
 }
 
-static double setting_s(const struct run_setting *s)
+static double setting_s(const struct cc_planned *s)
 {
     double sum = cc_run_start_s(&s->setting);
     for (size_t i = 0; i < s->rows; i++)
@@ -66,20 +66,20 @@ static double setting_s(const struct run_setting *s)
 static void show(struct watch *w)
 {
     struct run *r = w->run;
-    const struct run_row *row = row_of(w);
-    double now = cc_now(), left = 0, passed = now - r->progress.began,
+    const struct cc_planned_row *row = row_of(w);
+    double now = cc_now(), left = 0, passed = now - r->plan.progress.began,
            factor = fmax(0.2, w->slower);
     char what[300] = "starting";
-    for (const struct run_setting *s = w->setting; s < r->setting + r->settings; s++)
+    for (const struct cc_planned *s = w->setting; s < r->plan.setting + r->plan.settings; s++)
         left += setting_s(s);
     left -= w->done_s;
     if (row != NULL) {
         left -= fmin(cc_run_step_s(row, w->step), (now - w->began) / factor);
         (void)snprintf(what, sizeof what, "%s %s", w->setting->setting.link.name,
-                       r->args->schemes.item[row->scheme]->name);
+                       cc_plan_scheme(&r->plan, row));
     }
     left = fmax(0, left * factor);
-    cc_progress_left(&r->progress, what, passed / fmax(1e-3, passed + left), left);
+    cc_progress_left(&r->plan.progress, what, passed / fmax(1e-3, passed + left), left);
 }
 
 static bool tick(void *arg)
@@ -95,7 +95,7 @@ static void step_ended(struct watch *w, size_t row, size_t step)
 {
     double now = cc_now();
     w->row = row;
-    const struct run_row *of = row_of(w);
+    const struct cc_planned_row *of = row_of(w);
     double planned = of != NULL ? cc_run_step_s(of, step) : 0;
     if (of != NULL && planned > 0 && of->period == 1)
         w->slower = (now - w->began) / planned;
@@ -109,7 +109,7 @@ static void step_ended(struct watch *w, size_t row, size_t step)
 static int hear(void *arg, const struct cc_report *report, struct cc_error *e)
 {
     struct watch *w = arg;
-    struct cc_record *record = w->run->record;
+    struct cc_record *record = w->run->plan.record;
     switch (report->kind) {
     case CC_REPORT_HELLO:
         (void)snprintf(record->mpi, sizeof record->mpi, "%s", report->text);
@@ -163,29 +163,16 @@ static int tell_directions(struct run *r, const struct cc_lab *lab, struct cc_er
     return CC_OK;
 }
 
-/* Gradients, a model, payloads and what codecs keep, of every rank in this one machine. */
-static int check_memory(const struct cc_setting *s, struct cc_error *e)
-{
-    enum { ARRAYS = 5 };
-    char what[64];
-    int ranks = cc_run_ranks(s);
-    size_t bytes;
-    (void)snprintf(what, sizeof what, "%d ranks of %zu values", ranks, s->net->values);
-    if (!cc_mul(s->net->values, (size_t)ranks * ARRAYS * sizeof(float), &bytes))
-        bytes = SIZE_MAX;
-    return cc_memory_check(bytes, what, e);
-}
-
-static int open_lab(struct run *r, const struct run_setting *s, struct cc_lab **out,
+static int open_lab(struct run *r, const struct cc_planned *s, struct cc_lab **out,
                     struct cc_error *e)
 {
-    const struct cc_lab_how how = {.hosts = cc_run_ranks(&s->setting),
+    const struct cc_lab_how how = {.hosts = cc_plan_ranks(&s->setting),
                                    .bw_bps = s->shaped_bps,
                                    .latency_s = s->added_latency_s,
                                    .burst_bytes = (size_t)s->setting.link.burst_bytes,
                                    .limit_bytes = (size_t)r->options.hosts.limit,
                                    .congestion = r->options.hosts.congestion};
-    int status = check_memory(&s->setting, e);
+    int status = cc_plan_check_memory(&s->setting, e);
     if (status == CC_OK)
         status = cc_lab_open(&how, out, e);
     if (status != CC_OK)
@@ -197,7 +184,7 @@ static int open_lab(struct run *r, const struct run_setting *s, struct cc_lab **
     return status;
 }
 
-static int launch(struct run *r, const struct run_setting *s, const char *program,
+static int launch(struct run *r, const struct cc_planned *s, const char *program,
                   struct cc_lab *lab, struct cc_error *e)
 {
     struct watch w = {.run = r, .setting = s, .row = s->rows, .began = cc_now(), .slower = 1};
@@ -217,21 +204,21 @@ static int launch(struct run *r, const struct run_setting *s, const char *progra
     return cc_interrupted() ? CC_OK : status;
 }
 
-static int run_setting(struct run *r, const struct run_setting *s, const char *program,
+static int run_setting(struct run *r, const struct cc_planned *s, const char *program,
                        struct cc_error *e)
 {
     struct cc_lab *lab = NULL;
-    size_t first = r->record->row_count;
-    r->latest_fp32_s = NAN;
+    size_t first = r->plan.record->row_count;
+    r->plan.latest_fp32_s = NAN;
     if (r->options.device != NULL)
-        r->shaped.limit_bytes = cc_lab_limit(s->shaped_bps, cc_run_ranks(&s->setting));
+        r->shaped.limit_bytes = cc_lab_limit(s->shaped_bps, cc_plan_ranks(&s->setting));
     int status = r->options.hosts.lab ? open_lab(r, s, &lab, e) : CC_OK;
     if (status != CC_OK)
         return status;
     status = launch(r, s, program, lab, e);
     r->shaped = (struct cc_lab_how){.hosts = 0}; /* its text is the lab's */
     if (lab != NULL && r->options.keep && status == CC_OK && !cc_interrupted()) {
-        cc_progress_end(&r->progress);
+        cc_progress_end(&r->plan.progress);
         wait_for_enter();
     }
     if (lab != NULL)
@@ -243,10 +230,10 @@ int cc_run_all(struct run *r, struct cc_error *e)
 {
     char *program = cc_rank_program(e);
     int status = program != NULL ? CC_OK : CC_FAIL;
-    cc_progress_begin(&r->progress, r->args->quiet);
-    for (size_t i = 0; i < r->settings && status == CC_OK && !cc_interrupted(); i++)
-        status = run_setting(r, &r->setting[i], program, e);
-    cc_progress_end(&r->progress);
+    cc_progress_begin(&r->plan.progress, r->plan.args->quiet);
+    for (size_t i = 0; i < r->plan.settings && status == CC_OK && !cc_interrupted(); i++)
+        status = run_setting(r, &r->plan.setting[i], program, e);
+    cc_progress_end(&r->plan.progress);
     free(program);
     return status;
 }

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/json.h"
 #include "core/memory.h"
 #include "netsim/job_words.h"
 
@@ -36,6 +35,10 @@ void cc_job_free(struct cc_job *job)
     for (size_t i = 0; i < job->rows; i++) {
         free(job->row[i].scheme);
         free(job->row[i].message);
+        free(job->row[i].cost);
+        free(job->row[i].sizes.push);
+        free(job->row[i].sizes.pull);
+        free(job->row[i].sizes.hop);
     }
     free(job->exchange);
     free(job->device);
@@ -183,10 +186,11 @@ static int parse_messages(const cJSON *item, size_t tensors, struct cc_job_row *
 }
 
 /* What was allocated belongs to *row also after an error. */
-static int parse_row(const cJSON *item, size_t tensors, struct cc_job_row *row, struct cc_error *e)
+static int parse_row(const cJSON *item, const struct cc_job *job, struct cc_job_row *row,
+                     struct cc_error *e)
 {
-    static const char *const keys[] = {"scheme", "sums",     "period", "warmup",
-                                       "steps",  "messages", NULL};
+    static const char *const keys[] = {"scheme",   "sums", "period", "warmup", "steps",
+                                       "messages", "cost", "sizes",  NULL};
     const char *scheme;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
@@ -203,7 +207,10 @@ static int parse_row(const cJSON *item, size_t tensors, struct cc_job_row *row, 
     row->scheme = cc_strdup(scheme, e);
     if (row->scheme == NULL)
         return CC_FAIL;
-    return parse_messages(item, tensors, row, e);
+    if (parse_messages(item, job->tensors, row, e) != CC_OK ||
+        cc_job_parse_cost(item, job, row, e) != CC_OK)
+        return CC_FAIL;
+    return cc_job_parse_sizes(item, job, row, e);
 }
 
 static int parse_rows(const cJSON *root, struct cc_job *job, struct cc_error *e)
@@ -216,7 +223,7 @@ static int parse_rows(const cJSON *root, struct cc_job *job, struct cc_error *e)
     if (job->row == NULL)
         return CC_FAIL;
     for (const cJSON *item = list->child; item != NULL; item = item->next) {
-        if (parse_row(item, job->tensors, &job->row[job->rows++], e) != CC_OK) {
+        if (parse_row(item, job, &job->row[job->rows++], e) != CC_OK) {
             cc_error_in(e, "row %zu", job->rows - 1);
             return CC_FAIL;
         }
@@ -298,13 +305,21 @@ static int parse_exchange(const cJSON *root, struct cc_job *job, struct cc_error
     return copy_text(root, "exchange", &job->exchange, e);
 }
 
+static int parse_moments(const cJSON *root, struct cc_job *job, struct cc_error *e)
+{
+    return cJSON_GetObjectItemCaseSensitive(root, "moments") == NULL
+               ? CC_OK
+               : cc_json_need_bool(root, "moments", &job->moments, e);
+}
+
 static int parse_replay(const cJSON *root, struct cc_job *job, struct cc_error *e)
 {
     static const char *const keys[] = {
-        "schema",      "kind",          "workers",      "servers", "device", "shaping",
-        "nap",         "exchange",      "via",          "mode",    "pulls",  "compute_s",
-        "update_s",    "forward_share", "hidden_share", "seed",    "trace",  "distribution",
-        "trace_steps", "tensors",       "slow",         "rows",    NULL};
+        "schema",  "kind",      "workers",      "servers",       "device",
+        "shaping", "nap",       "exchange",     "via",           "mode",
+        "pulls",   "compute_s", "update_s",     "forward_share", "hidden_share",
+        "seed",    "trace",     "distribution", "trace_steps",   "tensors",
+        "slow",    "rows",      "simulation",   "moments",       NULL};
     size_t seed = 0;
     if (cc_json_keys(root, keys, e) != CC_OK || parse_exchange(root, job, e) != CC_OK ||
         cc_json_need_number(root, "compute_s", 0, MOST_SECONDS, &job->compute_s, e) != CC_OK ||
@@ -313,6 +328,7 @@ static int parse_replay(const cJSON *root, struct cc_job *job, struct cc_error *
         cc_json_need_number(root, "hidden_share", 0, 1, &job->hidden_share, e) != CC_OK ||
         cc_json_need_size(root, "seed", 0, MOST_SEED, &seed, e) != CC_OK ||
         parse_source(root, job, e) != CC_OK || parse_slow(root, job, e) != CC_OK ||
+        cc_job_parse_simulation(root, job, e) != CC_OK || parse_moments(root, job, e) != CC_OK ||
         parse_tensors(root, job, e) != CC_OK)
         return CC_FAIL;
     job->seed = seed;
@@ -386,7 +402,7 @@ static int parse_job(const cJSON *root, struct cc_job *job, struct cc_error *e)
 
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    struct cc_job job = {0};
+    struct cc_job job = {.asks = true, .data = true};
     int status = parse_job(root, &job, e);
     if (status == CC_OK)
         *(struct cc_job *)out = job;

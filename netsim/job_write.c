@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "core/json.h"
-#include "netsim/job.h"
 #include "netsim/job_words.h"
 
 /* Where texts have failed, memory has: all that follows is for nothing, and the end says so. */
@@ -53,7 +51,49 @@ static void put_tensor(struct writer *w, const struct cc_job_tensor *t)
     (void)fputs("}", w->f);
 }
 
-static void put_row(struct writer *w, const struct cc_job_row *r)
+static void put_cost(struct writer *w, const struct cc_job_cost *cost, size_t tensors)
+{
+    (void)fputs(",\n   \"cost\": [", w->f);
+    for (size_t i = 0; i < tensors; i++) {
+        const double v[CC_JOB_COSTS] = {cost[i].encode_s, cost[i].decode_s, cost[i].add_s,
+                                        cost[i].pull_encode_s, cost[i].pull_decode_s};
+        (void)fputs(i > 0 ? ", [" : "[", w->f);
+        for (size_t k = 0; k < CC_JOB_COSTS; k++) {
+            (void)fputs(k > 0 ? ", " : "", w->f);
+            cc_json_put_number(w->f, v[k]);
+        }
+        (void)fputs("]", w->f);
+    }
+    (void)fputs("]", w->f);
+}
+
+static void put_table(struct writer *w, const char *key, const uint32_t *size, size_t n)
+{
+    (void)fprintf(w->f, ",\n    \"%s\": [", key);
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(w->f, i > 0 ? ", %lu" : "%lu", (unsigned long)size[i]);
+    (void)fputs("]", w->f);
+}
+
+static void put_sizes(struct writer *w, const struct cc_job_sizes *s, size_t tensors)
+{
+    const size_t each = s->steps * tensors;
+    (void)fprintf(w->f, ",\n   \"sizes\": {\"fixed\": %s", s->fixed ? "true" : "false");
+    if (!s->fixed) {
+        put_number(w, "workers", (double)s->workers);
+        put_number(w, "steps", (double)s->steps);
+        put_table(w, "push", s->push, s->workers * each);
+        if (s->pull != NULL)
+            put_table(w, "pull", s->pull, each);
+        if (s->hop != NULL) {
+            put_number(w, "sums", (double)s->sums);
+            put_table(w, "hop", s->hop, s->sums * each);
+        }
+    }
+    (void)fputs("}", w->f);
+}
+
+static void put_row(struct writer *w, const struct cc_job_row *r, size_t tensors, bool sized)
 {
     (void)fputs("\n  {", w->f);
     put_text(w, "scheme", r->scheme);
@@ -65,7 +105,12 @@ static void put_row(struct writer *w, const struct cc_job_row *r)
     for (size_t i = 0; i < r->messages; i++)
         (void)fprintf(w->f, "%s[%zu, %zu]", i > 0 ? ", " : "", r->message[i].first,
                       r->message[i].last);
-    (void)fputs("]}", w->f);
+    (void)fputs("]", w->f);
+    if (r->cost != NULL)
+        put_cost(w, r->cost, tensors);
+    if (sized)
+        put_sizes(w, &r->sizes, tensors);
+    (void)fputs("}", w->f);
 }
 
 static void put_slow(struct writer *w, const struct cc_job *job)
@@ -77,6 +122,15 @@ static void put_slow(struct writer *w, const struct cc_job *job)
         cc_json_put_number(w->f, job->slow[i]);
     }
     (void)fputs("]]", w->f);
+}
+
+static void put_simulation(struct writer *w, const struct cc_job *job)
+{
+    (void)fprintf(w->f, ",\n \"simulation\": {\"block_bytes\": %zu", job->block_bytes);
+    put_bool(w, "asks", job->asks);
+    put_bool(w, "data", job->data);
+    put_number(w, "reduce_byte_s", job->reduce_byte_s);
+    (void)fputs("}", w->f);
 }
 
 static void put_replay(struct writer *w, const struct cc_job *job)
@@ -95,6 +149,10 @@ static void put_replay(struct writer *w, const struct cc_job *job)
     else
         next_text(w, "distribution", cc_distribution_names[job->distribution]);
     put_number(w, "trace_steps", (double)job->trace_steps);
+    if (job->block_bytes > 0 || !job->asks || !job->data || job->reduce_byte_s > 0)
+        put_simulation(w, job);
+    if (job->moments)
+        put_bool(w, "moments", true);
     (void)fputs(",\n \"tensors\": [", w->f);
     for (size_t i = 0; i < job->tensors; i++) {
         (void)fputs(i > 0 ? "," : "", w->f);
@@ -106,7 +164,7 @@ static void put_replay(struct writer *w, const struct cc_job *job)
     (void)fputs(",\n \"rows\": [", w->f);
     for (size_t i = 0; i < job->rows; i++) {
         (void)fputs(i > 0 ? "," : "", w->f);
-        put_row(w, &job->row[i]);
+        put_row(w, &job->row[i], job->tensors, !job->data);
     }
     (void)fputs("]", w->f);
 }

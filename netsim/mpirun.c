@@ -1,46 +1,11 @@
 #include "netsim/mpirun.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "core/memory.h"
-
-/* A list of words that ends with NULL, growing; a failure stays. */
-struct words {
-    char **word;
-    size_t count, capacity;
-    int status;
-    struct cc_error *e;
-};
-
-CC_PRINTF(2, 3)
-static void add(struct words *w, const char *fmt, ...)
-{
-    if (w->status == CC_OK)
-        w->status = cc_grow((void **)&w->word, &w->capacity, w->count + 2, sizeof *w->word, w->e);
-    if (w->status != CC_OK)
-        return;
-    va_list args;
-    va_start(args, fmt);
-    int length = vasprintf(&w->word[w->count], fmt, args);
-    va_end(args);
-    if (length < 0) {
-        w->word[w->count] = NULL;
-        w->status = cc_fail(w->e, "out of memory: the command line of mpirun");
-        return;
-    }
-    w->word[++w->count] = NULL;
-}
-
-void cc_mpirun_free(char **words)
-{
-    for (size_t i = 0; words != NULL && words[i] != NULL; i++)
-        free(words[i]);
-    free(words);
-}
+#include "netsim/argv.h"
 
 static bool users_own(const struct cc_launch_how *how, const char *name)
 {
@@ -56,20 +21,20 @@ struct setting {
 };
 
 /* What the user sets is left out: mpirun refuses what is set twice. */
-static void add_settings(struct words *w, const struct cc_launch_how *how, const struct setting *s,
-                         size_t count)
+static void add_settings(struct cc_argv *w, const struct cc_launch_how *how,
+                         const struct setting *s, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (users_own(how, s[i].name))
             continue;
-        add(w, "--mca");
-        add(w, "%s", s[i].name);
-        add(w, "%s", s[i].value);
+        cc_argv_add(w, "--mca");
+        cc_argv_add(w, "%s", s[i].name);
+        cc_argv_add(w, "%s", s[i].value);
     }
 }
 
 /* Every parameter of Open MPI that is not its default, and why. */
-static void add_all_settings(struct words *w, const struct cc_launch_how *how,
+static void add_all_settings(struct cc_argv *w, const struct cc_launch_how *how,
                              const struct cc_job *job)
 {
     const char *agent = how->lab != NULL ? cc_lab_agent(how->lab) : NULL;
@@ -106,7 +71,7 @@ static void add_all_settings(struct words *w, const struct cc_launch_how *how,
 }
 
 /* Rank i runs on host i. */
-static void add_lab_hosts(struct words *w, int hosts)
+static void add_lab_hosts(struct cc_argv *w, int hosts)
 {
     char *list = NULL;
     size_t length;
@@ -119,60 +84,56 @@ static void add_lab_hosts(struct words *w, int hosts)
         (void)fprintf(f, "%s" CC_LAB_HOST ":1", i > 0 ? "," : "", i);
     if (fclose(f) != 0)
         w->status = cc_fail(w->e, "out of memory: the names of %d hosts", hosts);
-    add(w, "--host");
-    add(w, "%s", list);
+    cc_argv_add(w, "--host");
+    cc_argv_add(w, "%s", list);
     free(list);
 }
 
-static void add_cluster_hosts(struct words *w, const struct cc_launch_cluster *c)
+static void add_cluster_hosts(struct cc_argv *w, const struct cc_launch_cluster *c)
 {
     if (c->hostfile != NULL) {
-        add(w, "--hostfile");
-        add(w, "%s", c->hostfile);
+        cc_argv_add(w, "--hostfile");
+        cc_argv_add(w, "%s", c->hostfile);
     }
     if (c->hosts != NULL) {
-        add(w, "--host");
-        add(w, "%s", c->hosts);
+        cc_argv_add(w, "--host");
+        cc_argv_add(w, "%s", c->hosts);
     }
 }
 
 int cc_mpirun_words(const struct cc_launch_how *how, const struct cc_job *job, char ***out,
                     struct cc_error *e)
 {
-    struct words w = {.e = e};
+    struct cc_argv w = {.e = e};
     static const struct cc_launch_cluster none;
     const struct cc_launch_cluster *c = how->lab == NULL ? how->cluster : &none;
-    add(&w, "%s", c->mpirun != NULL ? c->mpirun : "mpirun");
-    add(&w, "-np");
-    add(&w, "%d", job->workers + job->servers);
+    cc_argv_add(&w, "%s", c->mpirun != NULL ? c->mpirun : "mpirun");
+    cc_argv_add(&w, "-np");
+    cc_argv_add(&w, "%d", job->workers + job->servers);
     if (how->lab != NULL) {
         add_lab_hosts(&w, job->workers + job->servers);
         /* Root of the lab's namespaces, which may be nobody outside. */
-        add(&w, "--allow-run-as-root");
+        cc_argv_add(&w, "--allow-run-as-root");
     } else {
         add_cluster_hosts(&w, c);
     }
     /* Workers first, then servers, one rank on each host before any gets two. */
     if (!users_own(how, "--map-by")) {
-        add(&w, "--map-by");
-        add(&w, "node");
+        cc_argv_add(&w, "--map-by");
+        cc_argv_add(&w, "node");
     }
     /* Bound ranks would all sit on the same core, as every daemon believes to be alone on the
      * machine; and a codec has more threads than one. */
     if (!users_own(how, "--bind-to")) {
-        add(&w, "--bind-to");
-        add(&w, "none");
+        cc_argv_add(&w, "--bind-to");
+        cc_argv_add(&w, "none");
     }
     add_all_settings(&w, how, job);
     for (size_t i = 0; c->mpirun_args != NULL && c->mpirun_args[i] != NULL; i++)
-        add(&w, "%s", c->mpirun_args[i]);
-    add(&w, "%s", how->rank_program);
-    add(&w, "-"); /* the job comes on stdin */
-    if (w.status == CC_OK) {
-        *out = w.word;
-        return CC_OK;
-    }
-    cc_mpirun_free(w.word);
+        cc_argv_add(&w, "%s", c->mpirun_args[i]);
+    cc_argv_add(&w, "%s", how->rank_program);
+    cc_argv_add(&w, "-"); /* the job comes on stdin */
+    *out = cc_argv_take(&w);
     return w.status;
 }
 

@@ -4,10 +4,9 @@
 
 #include "netsim/launch.h"
 
-/* *out ends with NULL; free with cc_mpirun_free. */
+/* *out ends with NULL; free with cc_argv_free. */
 int cc_mpirun_words(const struct cc_launch_how *how, const struct cc_job *job, char ***out,
                     struct cc_error *e);
-void cc_mpirun_free(char **words);
 
 /* What a message of mpirun's means here, to be put behind it; or "". */
 const char *cc_mpirun_remedy(const struct cc_launch_how *how, const char *message);

@@ -35,7 +35,7 @@ static int file_of(const char *text, size_t length, int *out, struct cc_error *e
 }
 
 /* Only what is safe after fork() in a program with threads. */
-_Noreturn static void become(char *const argv[], int in, int out, int err, pid_t parent)
+_Noreturn static void become(char *const argv[], int in, int out, int err, pid_t parent, bool group)
 {
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigset_t none;
@@ -43,6 +43,8 @@ _Noreturn static void become(char *const argv[], int in, int out, int err, pid_t
     sigemptyset(&none);
     (void)sigaction(SIGPIPE, &plain, NULL);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (group)
+        (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() == parent && dup2(in, 0) == 0 && dup2(out, 1) == 1 && dup2(err, 2) == 2)
         (void)execvp(argv[0], argv);
@@ -63,8 +65,11 @@ static int start_child(char *const argv[], int in, struct cc_program *p, struct 
     pid_t self = getpid();
     p->pid = fork();
     if (p->pid == 0)
-        become(argv, in, out[1], err[1], self);
+        become(argv, in, out[1], err[1], self, p->group);
     int reason = errno;
+    /* Whoever comes first: the group is there when this function returns. */
+    if (p->group && p->pid > 0)
+        (void)setpgid(p->pid, p->pid);
     (void)close(out[1]);
     (void)close(err[1]);
     p->out = out[0];
@@ -76,10 +81,10 @@ static int start_child(char *const argv[], int in, struct cc_program *p, struct 
 }
 
 int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, size_t length,
-                     struct cc_program *out, struct cc_error *e)
+                     bool group, struct cc_program *out, struct cc_error *e)
 {
     int in;
-    *out = (struct cc_program){.lab = lab, .out = -1, .err = -1};
+    *out = (struct cc_program){.lab = lab, .group = group, .out = -1, .err = -1};
     if (file_of(text, length, &in, e) != CC_OK)
         return CC_FAIL;
     int status;
@@ -100,12 +105,22 @@ int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, s
     return status;
 }
 
+/* Before it is waited for: until then no other process can have its number. */
+static void end_group(const struct cc_program *p)
+{
+    siginfo_t end = {0};
+    if (waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid == p->pid)
+        (void)kill(-p->pid, SIGKILL);
+}
+
 int cc_program_poll(struct cc_program *p, struct cc_error *e)
 {
     if (p->ended)
         return CC_OK;
     if (p->lab != NULL)
         return cc_lab_poll(p->lab, &p->inside, &p->ended, &p->status, e);
+    if (p->group)
+        end_group(p);
     pid_t got = waitpid(p->pid, &p->status, WNOHANG);
     if (got < 0 && errno != EINTR)
         return cc_fail(e, "process %ld cannot be waited for: %s", (long)p->pid, strerror(errno));
@@ -117,7 +132,7 @@ static int send_signal(struct cc_program *p, int number, struct cc_error *e)
 {
     if (p->lab != NULL)
         return cc_lab_kill(p->lab, &p->inside, number, e);
-    if (kill(p->pid, number) != 0)
+    if (kill(p->group ? -p->pid : p->pid, number) != 0)
         return cc_fail(e, "process %ld cannot be ended: %s", (long)p->pid, strerror(errno));
     return CC_OK;
 }

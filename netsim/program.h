@@ -13,15 +13,17 @@ struct cc_program {
     struct cc_lab *lab; /* or NULL: a child of this process */
     struct cc_lab_child inside;
     pid_t pid;
+    bool group;   /* of processes, which it leads */
     int out, err; /* its stdout and stderr: read ends that do not block */
     bool ended;
     int status; /* of wait(), once it has ended */
 };
 
 /* Looked up in PATH; `text` is what it reads on stdin. A child gets SIGTERM when this process dies.
- * That there is no such program is an error, or (of a child) exit code 127. */
+ * That there is no such program is an error, or (of a child) exit code 127. `group`, of a child
+ * only: it leads a group of processes, and what is left of them when it ends is killed. */
 int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, size_t length,
-                     struct cc_program *out, struct cc_error *e);
+                     bool group, struct cc_program *out, struct cc_error *e);
 /* Sets p->ended. */
 int cc_program_poll(struct cc_program *p, struct cc_error *e);
 /* If it has not ended: SIGTERM, and SIGKILL where that does not help within `patience_s`; waits

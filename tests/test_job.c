@@ -32,6 +32,29 @@
     "\"warmup\": 4, \"steps\": 12, \"messages\": [[2, 2], [0, 1]]}]}"
 static const char whole[] = HEAD TENSORS SLOW ROWS;
 
+/* Simulations of it: with data, without, and without where payloads are encoded on their way. */
+#define COST "\"cost\": [[1, 2, 3, 4, 5], [0, 0, 0, 0, 0], [0.5, 0.25, 0.125, 1e-9, 1e6]]"
+#define SIMULATED(DATA)                                                                            \
+    "\"simulation\": {\"block_bytes\": 1073741824, \"asks\": false, \"data\": " DATA               \
+    ", \"reduce_byte_s\": 1e-10}, \"moments\": true, "
+#define FIXED "\"sizes\": {\"fixed\": true}"
+#define TABLES                                                                                     \
+    "\"sizes\": {\"fixed\": false, \"workers\": 2, \"steps\": 4, \"push\": [1, 2, 3, 4, 5, 6, 7, " \
+    "8, "                                                                                          \
+    "9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 4294967295]"
+#define PULL ", \"pull\": [31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42]"
+#define HOP                                                                                        \
+    ", \"sums\": 2, \"hop\": [51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, "    \
+    "67, "                                                                                         \
+    "68, 69, 70, 71, 72, 73, 74]"
+#define ROWS_OFF(MORE)                                                                             \
+    "\"rows\": [{\"scheme\": \"fp32\", \"sums\": true, \"period\": 1, \"warmup\": 0, \"steps\": "  \
+    "1, \"messages\": [[0, 2]], " COST ", " FIXED "}, {\"scheme\": \"local:every=4\", \"sums\": "  \
+    "false, \"period\": 4, \"warmup\": 4, \"steps\": 12, \"messages\": [[2, 2], [0, 1]], " COST    \
+    ", " TABLES MORE "}}]}"
+static const char with_data[] = HEAD TENSORS SLOW SIMULATED("true") ROWS;
+static const char without[] = HEAD TENSORS SLOW SIMULATED("false") ROWS_OFF(PULL);
+
 static const char pingpong[] =
     "{\"schema\": \"commcomp-job/1\", \"kind\": \"pingpong\", \"workers\": 2, \"servers\": 0, "
     "\"nap\": false, \"sizes\": [0, 1, 2147483647], \"repeats\": 7}";
@@ -57,6 +80,40 @@ static void assert_whole(const struct cc_job *job)
     assert_int_equal(job->distribution, CC_MIXTURE);
     assert_int_equal(job->trace_steps, 4);
     assert_null(job->size);
+}
+
+/* On a machine. */
+static void assert_real(const struct cc_job *job)
+{
+    assert_int_equal(job->block_bytes, 0);
+    assert_true(job->asks && job->data && !job->moments);
+    assert_true(job->reduce_byte_s == 0);
+    for (size_t i = 0; i < job->rows; i++) {
+        assert_null(job->row[i].cost);
+        assert_false(job->row[i].sizes.fixed);
+        assert_null(job->row[i].sizes.push);
+    }
+}
+
+static void assert_without(const struct cc_job *job, bool hops)
+{
+    assert_int_equal(job->block_bytes, 1 << 30);
+    assert_true(!job->asks && !job->data && job->moments);
+    assert_true(job->reduce_byte_s == 1e-10);
+    assert_true(job->row[0].sizes.fixed && !job->row[1].sizes.fixed);
+    const struct cc_job_cost *cost = job->row[0].cost;
+    assert_true(cost[0].encode_s == 1 && cost[0].decode_s == 2 && cost[0].add_s == 3);
+    assert_true(cost[0].pull_encode_s == 4 && cost[0].pull_decode_s == 5);
+    assert_true(cost[1].pull_decode_s == 0 && cost[2].pull_decode_s == 1e6);
+    const struct cc_job_sizes *sizes = &job->row[1].sizes;
+    assert_int_equal(sizes->workers, 2);
+    assert_int_equal(sizes->steps, 4);
+    assert_true(sizes->push[0] == 1 && sizes->push[12] == 13 && sizes->push[23] == UINT32_MAX);
+    assert_int_equal(sizes->sums, hops ? 2 : 0);
+    if (hops)
+        assert_true(sizes->hop[0] == 51 && sizes->hop[23] == 74 && sizes->pull == NULL);
+    else
+        assert_true(sizes->pull[0] == 31 && sizes->pull[11] == 42 && sizes->hop == NULL);
 }
 
 static void assert_lists(const struct cc_job *job)
@@ -102,8 +159,10 @@ static void reads(void **state)
     parse(whole, &job);
     assert_whole(&job);
     assert_lists(&job);
+    assert_real(&job);
     cc_job_free(&job);
     parse(pingpong, &job);
+    assert_real(&job);
     assert_int_equal(job.kind, CC_JOB_PINGPONG);
     assert_true(job.shaping.bw_bps == 0);
     assert_int_equal(job.sizes, 3);
@@ -149,6 +208,68 @@ static void there_and_back(void **state)
     free(text);
     cc_job_free(&again);
     cc_job_free(&job);
+}
+
+/* The job as it is read back from what it is written as. */
+static void rewrite(struct cc_job *job)
+{
+    struct cc_job again;
+    struct cc_error e = {""};
+    char *text = cc_job_text(job, &e);
+    assert_non_null(text);
+    parse(text, &again);
+    cc_job_free(job);
+    free(text);
+    *job = again;
+}
+
+/* As another exchange, without servers. */
+static char *replaced(const char *text, const char *from, const char *to);
+
+static char *as_exchange(const char *text, const char *name)
+{
+    char word[32];
+    (void)snprintf(word, sizeof word, "\"%s\"", name);
+    const char *const list[][2] = {{"\"servers\": 3", "\"servers\": 0"},
+                                   {"\"ps\"", word},
+                                   {"\"server\": -1", "\"server\": 0"},
+                                   {"\"server\": 2", "\"server\": 0"}};
+    char *out = strdup(text);
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        char *next = replaced(out, list[i][0], list[i][1]);
+        free(out);
+        out = next;
+    }
+    return out;
+}
+
+static void simulations(void **state)
+{
+    (void)state;
+    struct cc_job job;
+    parse(with_data, &job);
+    for (int i = 0; i < 2; i++) {
+        assert_true(job.block_bytes == 1 << 30 && !job.asks && job.data && job.moments);
+        assert_null(job.row[0].cost);
+        rewrite(&job);
+    }
+    cc_job_free(&job);
+    parse(without, &job);
+    for (int i = 0; i < 2; i++) {
+        assert_whole(&job);
+        assert_lists(&job);
+        assert_without(&job, false);
+        rewrite(&job);
+    }
+    cc_job_free(&job);
+    char *text = as_exchange(HEAD TENSORS SLOW SIMULATED("false") ROWS_OFF(HOP), "ring");
+    parse(text, &job);
+    for (int i = 0; i < 2; i++) {
+        assert_without(&job, true);
+        rewrite(&job);
+    }
+    cc_job_free(&job);
+    free(text);
 }
 
 /* The text with its first `from` replaced; to be freed. */
@@ -272,6 +393,52 @@ static void refuses_pingpong(void **state)
     refuse_all(pingpong, list, sizeof list / sizeof list[0]);
 }
 
+static void refuses_simulations(void **state)
+{
+    (void)state;
+    const struct refusal list[] = {
+        {"1073741824", "1073741828", "\"simulation\": \"block_bytes\" must be"},
+        {"1073741824", "1022", "a multiple of 4"},
+        {"1073741824", "4", "from 8 on"},
+        {"\"asks\": false, ", "", "\"simulation\": \"asks\" must be"},
+        {"\"asks\"", "\"ask\": 1, \"asks\"", "\"simulation\": unknown key \"ask\""},
+        {"1e-10", "-1e-10", "\"reduce_byte_s\" must be"},
+        {"\"data\": false", "\"data\": true", "row 0: \"sizes\" without"},
+        {"\"moments\": true", "\"moments\": 1", "\"moments\" must be true or false"},
+        {", " FIXED, "", "row 0: \"sizes\" must be there"},
+        {COST ", ", "", "row 0: \"cost\" must be there"},
+        {"[[1, 2, 3, 4, 5], [0", "[[0", "a list for each of 3 tensors"},
+        {"[1, 2, 3, 4, 5]", "[1, 2, 3, 4]", "\"cost\" of tensor 0: not a list of 5 numbers"},
+        {"[1, 2, 3, 4, 5]", "[1, 2, 3, -4, 5]", "\"cost\" of tensor 0: seconds that"},
+        {"[1, 2, 3, 4, 5]", "[1, 2, 3, 4, 2e6]", "\"cost\" of tensor 0: seconds that"},
+        {FIXED, "\"sizes\": []", "row 0: \"sizes\": not an object"},
+        {FIXED, "\"sizes\": {\"fixed\": 1}", "row 0: \"sizes\": \"fixed\" must be"},
+        {FIXED, "\"sizes\": {\"fixed\": true, \"steps\": 1}", "unknown key \"steps\""},
+        {FIXED, "\"sizes\": {\"fixed\": false}", "\"workers\" must be"},
+        {"\"steps\": 4, \"push\"", "\"steps\": 2, \"push\"", "a multiple of the period, 4"},
+        {"\"steps\": 4, \"push\"", "\"steps\": 8, \"push\"",
+         "row 1: \"sizes\": \"push\" must be a list of 2 x 8 steps x 3 tensors"},
+        {"4294967295]", "4294967296]", "\"push\", number 23: not a whole number"},
+        {"[1, 2, 3, 4, 5, 6", "[1, 2, -3, 4, 5, 6", "\"push\", number 2: not a whole number"},
+        {"[1, 2, 3, 4, 5, 6", "[2, 3, 4, 5, 6", "\"push\" must be a list of 2 x 4"},
+        {PULL, "", "\"pull\" must be a list of 1 x 4 steps x 3 tensors"},
+        {PULL, PULL HOP, "unknown key \"sums\""},
+    };
+    refuse_all(without, list, sizeof list / sizeof list[0]);
+    const struct refusal hops[] = {
+        {HOP, "", "\"sums\" must be"},
+        {HOP, PULL, "unknown key \"pull\""},
+        {"\"sums\": 2, ", "\"sums\": 0, ", "\"sums\" must be"},
+        {"\"sums\": 2, ", "\"sums\": 3, ", "\"hop\" must be a list of 3 x 4"},
+        {"\"ring\"", "\"mpi\"", "simulate it with data"},
+        {"\"ring\"", "\"allgather\"", "unknown key \"sums\""},
+        {"\"via\": \"hops\"", "\"via\": \"allgather\"", "unknown key \"sums\""},
+    };
+    char *text = as_exchange(HEAD TENSORS SLOW SIMULATED("false") ROWS_OFF(HOP), "ring");
+    refuse_all(text, hops, sizeof hops / sizeof hops[0]);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +447,8 @@ int main(void)
         cmocka_unit_test(refuses_settings),
         cmocka_unit_test(refuses_lists),
         cmocka_unit_test(refuses_pingpong),
+        cmocka_unit_test(simulations),
+        cmocka_unit_test(refuses_simulations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

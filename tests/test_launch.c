@@ -113,6 +113,8 @@ static int launch(void **state, const char *commands, struct heard *h, struct cc
                          .workers = 2,
                          .servers = 1,
                          .device = device,
+                         .asks = true,
+                         .data = true,
                          .trace_steps = 1,
                          .tensor = &tensor,
                          .offset = offset,

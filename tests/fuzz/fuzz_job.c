@@ -26,6 +26,24 @@ static void check_row(const struct cc_job *job, const struct cc_job_row *r)
     check(left == 0);
 }
 
+/* What ranks without data reckon with. */
+static void check_sizes(const struct cc_job *job, const struct cc_job_row *r)
+{
+    const struct cc_job_sizes *s = &r->sizes;
+    check(r->cost != NULL && strcmp(job->exchange, "mpi") != 0);
+    for (size_t i = 0; i < job->tensors; i++)
+        check(r->cost[i].encode_s >= 0 && r->cost[i].pull_decode_s >= 0);
+    if (s->fixed)
+        return;
+    check(s->workers >= 1 && s->steps >= 1 && s->steps % r->period == 0);
+    uint64_t sum = s->push[s->workers * s->steps * job->tensors - 1];
+    check((s->pull != NULL) == (job->servers > 0));
+    sum += s->pull != NULL ? s->pull[s->steps * job->tensors - 1] : 0;
+    check((s->hop != NULL) == (s->sums > 0));
+    sum += s->hop != NULL ? s->hop[s->sums * s->steps * job->tensors - 1] : 0;
+    check(sum <= 3 * (uint64_t)UINT32_MAX);
+}
+
 static void check_replay(const struct cc_job *job)
 {
     double share = 0;
@@ -45,6 +63,9 @@ static void check_replay(const struct cc_job *job)
         check(job->slow[i] >= 0);
     for (size_t i = 0; i < job->rows; i++)
         check_row(job, &job->row[i]);
+    check(job->block_bytes % 4 == 0);
+    for (size_t i = 0; i < job->rows && !job->data; i++)
+        check_sizes(job, &job->row[i]);
 }
 
 /* What it writes reads back as what would be written again. */

@@ -23,8 +23,10 @@ void jobs_add(struct cc_job *job, const struct cc_shape *shape, bool raw)
     job->offset = grown(job->offset, (job->tensors + 1) * sizeof *job->offset);
     job->tensor[i] = (struct cc_job_tensor){.shape = *shape, .raw = raw};
     job->tensor[i].name = memcpy(grown(NULL, sizeof name), name, sizeof name);
-    if (i == 0)
+    if (i == 0) {
         job->offset[0] = 0;
+        job->data = job->asks = true;
+    }
     job->offset[i + 1] = job->offset[i] + shape->n;
 }
 

@@ -4,8 +4,8 @@
 
 #include "netsim/job.h"
 
-/* A tensor at the end of the job; its offsets are kept up to date. Ends the program when there is
- * no memory. */
+/* A tensor at the end of the job; its offsets are kept up to date. The first one makes the job
+ * one with data, as on a machine. Ends the program when there is no memory. */
 void jobs_add(struct cc_job *job, const struct cc_shape *shape, bool raw);
 void jobs_add_flat(struct cc_job *job, size_t n, bool raw);
 void jobs_free(struct cc_job *job);

@@ -39,7 +39,7 @@ static struct cc_job make_job(const char *const *schemes, size_t rows, enum cc_j
     struct cc_job job = {.workers = 2, .servers = 1, .mode = mode, .compute_s = COMPUTE_S};
     job.update_s = 1e-3;
     job.forward_share = 0.3;
-    job.nap = true;
+    job.nap = job.asks = job.data = true;
     job.seed = 3;
     job.distribution = CC_LAPLACE;
     job.trace_steps = DIFFERENT;

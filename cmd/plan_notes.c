@@ -1,0 +1,57 @@
+/* What run and sim say under their tables. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/plan.h"
+
+double cc_plan_number(const struct cc_record *r, size_t row, const char *key)
+{
+    const struct cc_value *v = cc_record_value(r, row, key);
+    return v->kind == CC_NUMBER ? v->number : NAN;
+}
+
+/* The list ends with "..." where there is no more room. */
+static void add(struct cc_plan_off *l, size_t *used, const char *scheme, double percent)
+{
+    char item[96];
+    int n =
+        snprintf(item, sizeof item, "%s%.60s %+.1f%%", l->count > 0 ? ", " : "", scheme, percent);
+    l->count++;
+    if (*used + (size_t)n + 5 < sizeof l->text)
+        *used += (size_t)snprintf(l->text + *used, sizeof l->text - *used, "%s", item);
+    else if (strstr(l->text, " ...") == NULL)
+        (void)snprintf(l->text + *used, sizeof l->text - *used, " ...");
+}
+
+void cc_plan_off(const struct cc_plan *p, size_t first, double limit, struct cc_plan_off *out)
+{
+    size_t used = 0;
+    *out = (struct cc_plan_off){.count = 0};
+    for (size_t i = first; i < p->record->row_count; i++) {
+        double error = cc_plan_number(p->record, i, "model_error");
+        if (!(fabs(error) > limit))
+            continue;
+        add(out, &used, cc_record_value(p->record, i, "scheme")->text, 100 * error);
+        out->worst = fabs(error) > fabs(out->worst) ? error : out->worst;
+    }
+}
+
+void cc_plan_place(const struct cc_planned *planned, char *out, size_t cap)
+{
+    const struct cc_setting *s = &planned->setting;
+    char servers[32] = "";
+    if (s->exchange == CC_PS && s->cluster.servers > 1)
+        (void)snprintf(servers, sizeof servers, ", %d servers", s->cluster.servers);
+    (void)snprintf(out, cap, "%s at %s, %d worker%s%s", cc_exchange_names[s->exchange],
+                   s->link.name, s->cluster.workers, s->cluster.workers == 1 ? "" : "s", servers);
+}
+
+int cc_plan_note_gradients(struct cc_plan *p, struct cc_error *e)
+{
+    const struct cc_plan_options *o = &p->options;
+    if (o->trace != NULL)
+        return cc_record_note(p->record, e, "gradients: %s", o->trace);
+    return cc_record_note(p->record, e, "gradients: synthetic, %s (--trace: your own)",
+                          cc_distribution_names[o->distribution]);
+}
