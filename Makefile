@@ -12,8 +12,10 @@ WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-pr
 OPT      ?= -O3 -g
 SANITIZE ?=
 # No contraction: the same sums on every machine. fp32 kernels must not depend on the compiler.
+# Position independent: the library is also linked into commcomp-rank-sim, which is a shared object.
 CPPFLAGS += -I. -D_GNU_SOURCE -DCC_VERSION='"$(VERSION)"'
-CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fno-math-errno -fopenmp -pthread $(SANITIZE)
+CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fno-math-errno -fopenmp -pthread -fPIC \
+            -fno-semantic-interposition $(SANITIZE)
 LDFLAGS  += -fopenmp -pthread $(SANITIZE)
 LDLIBS   += -lcjson -lcsv -lgsl -lgslcblas -lzstd -llz4 -lzfp -lm
 
@@ -39,9 +41,19 @@ BIN     := $(BUILD)/bin/commcomp
 
 # The rank program, where an MPI is installed.
 MPICC    := $(shell command -v mpicc 2>/dev/null)
-RANK_SRC := cmd/rank.c $(wildcard netsim/mpi/*.c)
+RANK_SRC := cmd/rank.c $(wildcard netsim/mpi/*.c netsim/mpi/world/real*.c)
 RANK_OBJ := $(RANK_SRC:%.c=$(BUILD)/mpi/%.o)
 RANK     := $(if $(MPICC),$(BUILD)/bin/commcomp-rank)
+
+# The same in a world that SimGrid simulates, where its SMPI is installed: a shared object, which
+# smpirun loads. smpicc tells the headers and the library; the compiler is that of all the rest.
+SMPICC    := $(shell command -v smpicc 2>/dev/null)
+SMPI_SHOW := $(if $(SMPICC),$(shell smpicc -show))
+SMPI_INC  := $(patsubst -I%,-isystem %,$(filter-out -I/usr/include,$(filter -I%,$(SMPI_SHOW))))
+SMPI_LIBS := $(filter -L% -l%,$(SMPI_SHOW))
+SIM_SRC   := cmd/rank.c $(wildcard netsim/mpi/*.c netsim/mpi/world/sim*.c)
+SIM_OBJ   := $(SIM_SRC:%.c=$(BUILD)/smpi/%.o)
+SIM       := $(if $(SMPICC),$(BUILD)/bin/commcomp-rank-sim)
 
 # Unit and property tests: each tests/test_*.c is a program of its own; tests/lib/*.c is shared.
 TEST_SRC := $(wildcard tests/test_*.c)
@@ -65,7 +77,7 @@ ASAN_BUILD   := BUILD=$(BUILD)/asan OPT="-O1 -g" \
 FUZZ_BUILD   := BUILD=$(BUILD)/fuzzing CC=clang OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
 
-all: $(BIN) $(RANK)
+all: $(BIN) $(RANK) $(SIM)
 
 $(BIN): $(CMD_SRC:%.c=$(BUILD)/obj/%.o) $(LIB)
 	@mkdir -p $(@D)
@@ -79,6 +91,14 @@ $(BUILD)/bin/commcomp-rank: $(RANK_OBJ) $(LIB)
 $(BUILD)/mpi/%.o: %.c
 	@mkdir -p $(@D)
 	OMPI_CC="$(CC)" mpicc $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/bin/commcomp-rank-sim: $(SIM_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -shared $(LDFLAGS) -o $@ $^ $(SMPI_LIBS) $(LDLIBS)
+
+$(BUILD)/smpi/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(SMPI_INC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(LIB): $(LIB_OBJ)
 	@rm -f $@
@@ -238,7 +258,7 @@ install: $(BIN) $(LIB) $(BUILD)/commcomp.1 $(BUILD)/commcomp.pc
 	install -m 644 $(PUBLIC_SCHEMES) $(DESTDIR)$(PREFIX)/include/commcomp/schemes/
 
 C_FILES := $(filter-out $(BUILD)/%,$(wildcard core/*.[ch] schemes/*.[ch] schemes/kernels/*.[ch] \
-           models/*.[ch] bench/*.[ch] netsim/*.[ch] netsim/mpi/*.[ch] results/*.[ch] cmd/*.[ch] tests/*.[ch] tests/*/*.[ch]))
+           models/*.[ch] bench/*.[ch] netsim/*.[ch] netsim/mpi/*.[ch] netsim/mpi/world/*.[ch] results/*.[ch] cmd/*.[ch] tests/*.[ch] tests/*/*.[ch]))
 
 TIDY_FLAGS := -I. -D_GNU_SOURCE -std=c11 -fopenmp -DCC_VERSION=0
 

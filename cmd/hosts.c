@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "netsim/program.h"
 
 /* "--mca x y" in words, at blanks. */
 static int split_words(const char *text, char ***out, struct cc_error *e)
@@ -92,28 +93,6 @@ void cc_hosts_free(struct cc_hosts *h)
 
 char *cc_rank_program(struct cc_error *e)
 {
-    static const char name[] = "commcomp-rank";
-    const char *given = getenv("COMMCOMP_RANK");
-    char self[4096], *path;
-    if (given != NULL && given[0] != '\0') {
-        if ((path = realpath(given, NULL)) == NULL)
-            cc_error_set(e, "COMMCOMP_RANK: there is no file %s", given);
-        return path;
-    }
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - sizeof name);
-    if (n <= 0 || n == (ssize_t)(sizeof self - sizeof name)) {
-        cc_error_set(e, "where this program lies is not known: set COMMCOMP_RANK to the path of %s",
-                     name);
-        return NULL;
-    }
-    self[n] = '\0';
-    char *slash = strrchr(self, '/');
-    memcpy(slash + 1, name, sizeof name);
-    if (access(self, X_OK) == 0)
-        return cc_strdup(self, e);
-    cc_error_set(e,
-                 "%s is missing: make builds it where mpicc is installed (Debian: "
-                 "libopenmpi-dev); or set COMMCOMP_RANK",
-                 self);
-    return NULL;
+    return cc_program_beside("commcomp-rank", "COMMCOMP_RANK",
+                             "make builds it where mpicc is installed (Debian: libopenmpi-dev)", e);
 }

@@ -1,5 +1,6 @@
 #include "netsim/crate.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,7 @@ struct cc_crate {
     size_t parts, values;
     size_t payload_bound; /* of all */
     size_t table_bound;
+    double cost[CC_CRATE_OPS];
     bool decodes_only;
     void *states, *scratch;
 };
@@ -158,6 +160,23 @@ static int give_memory(struct cc_crate *c, size_t states, size_t scratch, struct
     return CC_OK;
 }
 
+/* In proportion to the values. A pull is decoded onto the model only. */
+static void add_costs(const struct cc_crate_how *how, const struct cc_piece *piece, size_t pieces,
+                      double *cost)
+{
+    const bool pull = how->direction == CC_PULL, known = how->row != NULL && how->row->cost != NULL;
+    for (int op = 0; op < CC_CRATE_OPS; op++)
+        cost[op] = known ? 0 : (double)NAN;
+    for (size_t i = 0; i < pieces && known; i++) {
+        const struct cc_job_cost *whole = &how->row->cost[piece[i].tensor];
+        const size_t n = how->job->tensor[piece[i].tensor].shape.n;
+        const double part = n > 0 ? (double)piece[i].count / (double)n : 0;
+        cost[CC_CRATE_ENCODE] += part * (pull ? whole->pull_encode_s : whole->encode_s);
+        cost[CC_CRATE_DECODE] += part * (pull ? whole->pull_decode_s : whole->decode_s);
+        cost[CC_CRATE_ADD] += part * (pull ? whole->pull_decode_s : whole->add_s);
+    }
+}
+
 int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, size_t pieces,
                   struct cc_crate **out, struct cc_error *e)
 {
@@ -171,6 +190,8 @@ int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, 
     int status = c->part == NULL ? CC_FAIL : CC_OK;
     for (size_t i = 0; i < pieces && status == CC_OK; i++)
         status = set_part(how, &piece[i], &c->part[i], e);
+    if (status == CC_OK)
+        add_costs(how, piece, pieces, c->cost);
     if (status == CC_OK)
         status = add_up(c, &states, &scratch, e);
     if (status == CC_OK)
@@ -200,6 +221,11 @@ size_t cc_crate_bound(const struct cc_crate *c)
 size_t cc_crate_values(const struct cc_crate *c)
 {
     return c->values;
+}
+
+double cc_crate_cost(const struct cc_crate *c, enum cc_crate_op op)
+{
+    return c->cost[op];
 }
 
 /* --- encoding --- */

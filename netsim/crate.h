@@ -28,6 +28,7 @@ size_t cc_part_at(size_t from, size_t to, size_t part, size_t parts);
 /* Who encodes, and by which scheme. */
 struct cc_crate_how {
     const struct cc_job *job;
+    const struct cc_job_row *row;     /* what the work costs; NULL: nobody says */
     const struct cc_spec *spec, *raw; /* raw: fp32, for tensors that are raw; both must outlive the
                                          crate */
     uint64_t seed;
@@ -46,6 +47,15 @@ void cc_crate_free(struct cc_crate *c);
 
 size_t cc_crate_bound(const struct cc_crate *c);  /* the most bytes, head included */
 size_t cc_crate_values(const struct cc_crate *c); /* of all pieces */
+
+enum cc_crate_op {
+    CC_CRATE_ENCODE,
+    CC_CRATE_DECODE,
+    CC_CRATE_ADD, /* decoding onto a sum */
+    CC_CRATE_OPS
+};
+/* Seconds that this takes on all values, as the row says; NAN if it does not. */
+double cc_crate_cost(const struct cc_crate *c, enum cc_crate_op op);
 
 /* x and y are flat steps, from `origin` on: the values of all of the job's tensors, of which the
  * crate touches its pieces only. */

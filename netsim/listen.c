@@ -73,7 +73,9 @@ static void take_line(struct cc_listener *l, const char *line, size_t length, bo
     struct cc_report r;
     struct cc_error no;
     if (!is_out || cc_report_parse(line, length, &r, &no) != CC_OK) {
-        if (l->keep == NULL || l->keep(l->arg, line, length))
+        if (l->other != NULL)
+            l->other(l->arg, line, length);
+        else
             cc_words_hear(&l->words, line, length);
         return;
     }

@@ -28,9 +28,8 @@ struct cc_listener {
     /* What each report is handed to, after the fields below are brought up to it; a status that is
      * not CC_OK ends the program. */
     int (*hear)(void *arg, const struct cc_report *r, struct cc_error *e);
-    /* Lines that are no reports, before they are kept as last words: false, they are not. NULL:
-     * all are. */
-    bool (*keep)(void *arg, const char *line, size_t length);
+    /* What each other line is handed to; NULL: to the last words. */
+    void (*other)(void *arg, const char *line, size_t length);
     /* Both several times a second. tick: true ends the program, as interrupted; watch (or NULL):
      * a status that is not CC_OK ends it. */
     bool (*tick)(void *arg);

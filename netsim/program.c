@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -10,19 +11,19 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/memory.h"
 
-/* Text as a file without a name. */
-static int file_of(const char *text, size_t length, int *out, struct cc_error *e)
+int cc_program_file(const char *what, const char *text, size_t length, int *out, struct cc_error *e)
 {
-    int fd = memfd_create("commcomp-job", MFD_CLOEXEC);
+    int fd = memfd_create("commcomp", MFD_CLOEXEC);
     if (fd < 0)
-        return cc_fail(e, "the job cannot be written to memory: %s", strerror(errno));
+        return cc_fail(e, "%s cannot be written to memory: %s", what, strerror(errno));
     for (size_t at = 0; at < length;) {
         ssize_t wrote = write(fd, text + at, length - at);
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote <= 0) {
-            (void)cc_fail(e, "the job (%zu bytes) cannot be written to memory: %s", length,
+            (void)cc_fail(e, "%s (%zu bytes) cannot be written to memory: %s", what, length,
                           strerror(errno));
             (void)close(fd);
             return CC_FAIL;
@@ -85,7 +86,7 @@ int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, s
 {
     int in;
     *out = (struct cc_program){.lab = lab, .group = group, .out = -1, .err = -1};
-    if (file_of(text, length, &in, e) != CC_OK)
+    if (cc_program_file("the job", text, length, &in, e) != CC_OK)
         return CC_FAIL;
     int status;
     if (lab == NULL) {
@@ -169,4 +170,30 @@ void cc_program_close(struct cc_program *p)
     if (p->err >= 0)
         (void)close(p->err);
     p->out = p->err = -1;
+}
+
+char *cc_program_beside(const char *name, const char *variable, const char *remedy,
+                        struct cc_error *e)
+{
+    const char *given = getenv(variable);
+    char self[4096], *path;
+    const size_t length = strlen(name) + 1, room = sizeof self - length;
+    if (given != NULL && given[0] != '\0') {
+        if ((path = realpath(given, NULL)) == NULL)
+            cc_error_set(e, "%s: there is no file %s", variable, given);
+        return path;
+    }
+    ssize_t n = readlink("/proc/self/exe", self, room);
+    if (n <= 0 || (size_t)n == room) {
+        cc_error_set(e, "where this program lies is not known: set %s to the path of %s", variable,
+                     name);
+        return NULL;
+    }
+    self[n] = '\0';
+    char *slash = strrchr(self, '/');
+    memcpy(slash + 1, name, length);
+    if (access(self, X_OK) == 0)
+        return cc_strdup(self, e);
+    cc_error_set(e, "%s is missing: %s; or set %s", self, remedy, variable);
+    return NULL;
 }

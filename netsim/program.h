@@ -29,6 +29,14 @@ int cc_program_poll(struct cc_program *p, struct cc_error *e);
 /* If it has not ended: SIGTERM, and SIGKILL where that does not help within `patience_s`; waits
  * for the end. */
 int cc_program_stop(struct cc_program *p, double patience_s, struct cc_error *e);
+/* Text as a file that has no name and is gone when all have closed it; others that we may start can
+ * open it as /proc/<our process>/fd/<*out>. `what` begins a message: "the job". */
+int cc_program_file(const char *what, const char *text, size_t length, int *out,
+                    struct cc_error *e);
+/* The path of a program that lies beside the one that runs, or that the environment's `variable`
+ * names; to be freed. `remedy` says in a message how to get it. */
+char *cc_program_beside(const char *name, const char *variable, const char *remedy,
+                        struct cc_error *e);
 /* Closes the descriptors. */
 void cc_program_close(struct cc_program *p);
 

@@ -31,6 +31,7 @@ static const struct {
     NUMBER(pull_head_bytes, 0), NUMBER(messages, 0),
     NUMBER(given_bytes, 0),     NUMBER(sent_bytes, -1),
     NUMBER(received_bytes, -1), NUMBER(total_sent_bytes, -1),
+    NUMBER(peak_bytes, 0),
 #undef NUMBER
 };
 enum { NUMBERS = sizeof numbers / sizeof numbers[0] };

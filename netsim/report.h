@@ -28,7 +28,8 @@ struct cc_report_row {
     double sent_bytes, received_bytes; /* per step, as the interface of the busiest host counted
                                           them; -1: no device was named */
     double total_sent_bytes;           /* of all hosts' interfaces together, per step; -1 */
-    size_t tensors; /* push payload bytes per step by tensor, mean over the workers; or none */
+    double peak_bytes; /* the most memory that a simulation has had during the row; 0: not known */
+    size_t tensors;    /* push payload bytes per step by tensor, mean over the workers; or none */
     double *tensor_bytes, *tensor_pull_bytes;
 };
 

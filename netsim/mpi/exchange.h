@@ -12,6 +12,7 @@
 #include "core/error.h"
 #include "netsim/crate.h"
 #include "netsim/job.h"
+#include "netsim/mpi/world.h"
 
 /* What a rank's time goes into. */
 enum cc_phase {
@@ -50,14 +51,15 @@ struct cc_station {
     float *model; /* flat step: what comes back is added to it. Mean over the workers of what they
                      encoded */
     struct cc_tally tally;
+    struct cc_waits waits; /* all that is under way */
     struct {
         size_t arrived, pulled; /* messages of this step: whose pushes are all there, whose pull is
                                    on its way. For ps alone */
     } turn;
 };
 
-/* Sums of times: charge what passed since `since` (cc_now) to a phase; returns now. */
-double cc_charge(struct cc_station *s, enum cc_phase phase, double since);
+/* Ends a stint of work that costs so much (cc_world_end) and charges it to a phase. */
+void cc_charge(struct cc_station *s, enum cc_phase phase, struct cc_stint since, double cost_s);
 
 struct cc_exchanger {
     const char *name;
@@ -68,7 +70,8 @@ struct cc_exchanger {
                 struct cc_error *e);
     /* Begins the exchange of s->step: a worker encodes its gradient, a server posts receives. */
     int (*start)(void *x, struct cc_error *e);
-    /* Goes on as far as it can without waiting; *done: all that this rank has to do is done. */
+    /* Goes on as far as it can without waiting, or less, and then sets s->waits.more; *done: all
+     * that this rank has to do is done. */
     int (*test)(void *x, bool *done, struct cc_error *e);
     void (*close)(void *x);
 };
@@ -79,10 +82,6 @@ const struct cc_exchanger *cc_exchanger_find(const char *name);
 /* Whether the row sends nothing of this message in s->step (local steps, no raw tensor). Codecs
  * must encode all the same, so that what is not sent piles up. */
 bool cc_quiet(const struct cc_station *s, const struct cc_job_message *m);
-
-/* Waiting: call when test said "not yet". Polls on, or, if the job says nap, sleeps for a small
- * part of the time waited so far. `since`: when the wait began. */
-void cc_idle(const struct cc_station *s, double since);
 
 /* CC_OK, or CC_FAIL with MPI's own text. */
 int cc_mpi_check(int code, const char *what, struct cc_error *e);

@@ -86,8 +86,8 @@ static int apply(struct gather *x, struct cc_error *e)
     int status = CC_OK;
     for (size_t rank = 0; rank < n && status == CC_OK; rank++) {
         const size_t i = (rank + n - me) % n, at = x->begin[i] + RECORD;
-        status = cc_way_apply(x->station, x->crate, x->store + at, x->begin[i + 1] - at,
-                              x->station->model + x->range.from, e);
+        status = cc_way_apply(x->station, x->crate, CC_CRATE_ADD, x->store + at,
+                              x->begin[i + 1] - at, x->station->model + x->range.from, e);
         if (status != CC_OK)
             cc_error_in(e, "from rank %zu", rank);
     }
@@ -194,9 +194,11 @@ int cc_gather_open(struct cc_station *s, const struct cc_job_message *m, size_t 
                          .message = m,
                          .range = cc_message_range(s, m),
                          .over = true};
-    cc_stream_open(&x->out, s, index, true);
-    cc_stream_open(&x->in, s, index, false);
-    int status = make(x, e);
+    int status = cc_stream_open(&x->out, s, index, true, e);
+    if (status == CC_OK)
+        status = cc_stream_open(&x->in, s, index, false, e);
+    if (status == CC_OK)
+        status = make(x, e);
     if (status == CC_OK)
         *out = x;
     else

@@ -1,11 +1,11 @@
 /* Payloads that must be decoded to be added: at every hop, what comes is decoded onto what is
  * there, and the sum is encoded before it goes on. The whole sum of a chunk is encoded by one rank,
  * and that payload goes to all the others as it is, so that all decode the same. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/bytes.h"
-#include "core/clock.h"
 #include "core/memory.h"
 #include "netsim/mpi/stream.h"
 #include "netsim/mpi/way.h"
@@ -84,13 +84,15 @@ static int add(struct hops *x, const struct turn *t, const struct cc_round *r, s
     const uint64_t step = x->station->step;
     const uint8_t *came = t->recv.at + CC_SIZE_BYTES;
     const size_t n = t->recv.bytes - CC_SIZE_BYTES;
-    const double since = cc_now();
+    const struct cc_stint since = cc_world_begin();
+    double cost_s = cc_crate_cost(t->decoder, CC_CRATE_ADD);
     int status;
     if (r->sends > 0 && r->send == r->recv) {
         const uint8_t *mine = t->out + CC_SIZE_BYTES, *low = r->upper ? came : mine;
         const uint8_t *high = r->upper ? mine : came;
         const size_t m = t->send.bytes - CC_SIZE_BYTES;
         x->begun = true;
+        cost_s += cc_crate_cost(t->decoder, CC_CRATE_DECODE);
         status = cc_crate_decode(t->decoder, step, low, r->upper ? n : m, x->sum, e);
         if (status == CC_OK)
             status = cc_crate_decode_add(t->decoder, step, high, r->upper ? m : n, 1, x->sum, e);
@@ -98,7 +100,7 @@ static int add(struct hops *x, const struct turn *t, const struct cc_round *r, s
         begin_sum(x);
         status = cc_crate_decode_add(t->decoder, step, came, n, 1, x->sum, e);
     }
-    cc_charge(x->station, CC_PHASE_HOP, since);
+    cc_charge(x->station, CC_PHASE_HOP, since, cost_s);
     return status;
 }
 
@@ -111,7 +113,7 @@ static int apply(struct hops *x, size_t first, size_t count, struct cc_error *e)
         if (c->at == NULL || c->applied || cc_crate_values(c->decoder) == 0)
             continue;
         c->applied = true;
-        status = cc_way_apply(x->station, c->decoder, c->at, c->len,
+        status = cc_way_apply(x->station, c->decoder, CC_CRATE_DECODE, c->at, c->len,
                               x->station->model + x->range.from, e);
     }
     return status;
@@ -238,15 +240,16 @@ static int end_turn(struct hops *x, struct cc_error *e)
     return status;
 }
 
-/* Sums that all have alike without encoding them once more. */
+/* Sums that all have alike without encoding them once more. No codec: rows with costs have none for
+ * it. */
 static void apply_sum(struct hops *x)
 {
-    const double since = cc_now();
+    const struct cc_stint since = cc_world_begin();
     const float scale = 1.0f / (float)x->station->job->workers;
     float *y = x->station->model + x->range.from;
     for (size_t i = 0; i < x->range.to - x->range.from; i++)
         y[i] = cc_add_scaled(y[i], scale, x->sum[i]);
-    cc_charge(x->station, CC_PHASE_DECODE, since);
+    cc_charge(x->station, CC_PHASE_DECODE, since, x->station->row->cost != NULL ? 0 : (double)NAN);
 }
 
 static int hops_test(void *of, bool *done, struct cc_error *e)
@@ -475,9 +478,11 @@ int cc_hops_open(struct cc_station *s, const struct cc_job_message *m, size_t in
                        .plan = *plan,
                        .range = cc_message_range(s, m),
                        .over = true};
-    cc_stream_open(&x->out, s, index, true);
-    cc_stream_open(&x->in, s, index, false);
-    int status = make(x, e);
+    int status = cc_stream_open(&x->out, s, index, true, e);
+    if (status == CC_OK)
+        status = cc_stream_open(&x->in, s, index, false, e);
+    if (status == CC_OK)
+        status = make(x, e);
     if (status == CC_OK)
         *out = x;
     else

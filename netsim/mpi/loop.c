@@ -3,15 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "core/clock.h"
 #include "core/memory.h"
 #include "schemes/spec.h"
-
-/* Computing sleeps for so long at a time while messages are under way and cores are scarce: no
- * longer than sockets can buffer what arrives meanwhile. */
-#define SLICE_S 200e-6
 
 size_t cc_loop_steps(const struct cc_loop *l)
 {
@@ -72,8 +66,12 @@ int cc_loop_open(struct cc_loop *l, MPI_Comm comm, const struct cc_job *job,
     if (cc_mpi_check(MPI_Comm_rank(comm, &l->s.rank), "MPI_Comm_rank", e) != CC_OK)
         return CC_FAIL;
     l->s.server = l->s.rank >= job->workers;
+    l->speed = cc_world_speed();
     cc_replay_reset(source);
     int status = open_schemes(l, e);
+    /* Who computes while messages are under way waits for both. */
+    if (status == CC_OK && !l->s.server && !cc_loop_lockstep(l))
+        status = cc_waits_open(&l->s.waits, e);
     if (status == CC_OK)
         status = open_messages(l, e);
     if (status != CC_OK)
@@ -85,6 +83,7 @@ void cc_loop_close(struct cc_loop *l)
 {
     for (size_t i = 0; i < l->messages; i++)
         l->x->close(l->message[i]);
+    cc_waits_close(&l->s.waits);
     free(l->message);
     free(l->under_way);
     free(l->start);
@@ -150,14 +149,14 @@ static int go(struct cc_loop *l, struct cc_error *e)
 /* Until message i is done; i == messages: until all are. */
 static int wait_for(struct cc_loop *l, size_t i, struct cc_error *e)
 {
-    const double since = cc_now(), codec = codec_s(l);
+    const double since = cc_world_now(), codec = codec_s(l);
     int status = CC_OK;
     while (status == CC_OK && (i < l->messages ? l->under_way[i] : l->left > 0)) {
         status = go(l, e);
-        if (i < l->messages ? l->under_way[i] : l->left > 0)
-            cc_idle(&l->s, since);
+        if (status == CC_OK && (i < l->messages ? l->under_way[i] : l->left > 0))
+            status = cc_world_wait(&l->s.waits, l->s.job->nap, since, (double)INFINITY, e);
     }
-    l->s.tally.phase_s[CC_PHASE_WAIT] += cc_now() - since - (codec_s(l) - codec);
+    l->s.tally.phase_s[CC_PHASE_WAIT] += cc_world_now() - since - (codec_s(l) - codec);
     return status;
 }
 
@@ -170,14 +169,15 @@ static double compute_s(const struct cc_loop *l, size_t step)
     const struct cc_job *job = l->s.job;
     if (step + l->s.row->period < l->s.row->warmup)
         return 0;
+    const double whole = job->compute_s / l->speed;
     if (job->slow == NULL)
-        return job->compute_s;
-    return job->compute_s * job->slow[(size_t)l->s.rank * job->slow_steps + step % job->slow_steps];
+        return whole;
+    return whole * job->slow[(size_t)l->s.rank * job->slow_steps + step % job->slow_steps];
 }
 
-static void sleep_for(double seconds)
+static double update_s(const struct cc_loop *l)
 {
-    usleep((useconds_t)ceil(1e6 * fmin(seconds, 0.5)));
+    return l->s.job->update_s / l->speed;
 }
 
 /* Lets the time pass that a computation takes, from l->clock on, while messages go on: beside it,
@@ -191,28 +191,28 @@ static int spend(struct cc_loop *l, double seconds, enum cc_phase phase, bool in
     int status = CC_OK;
     l->s.tally.phase_s[phase] += seconds;
     l->clock += seconds;
-    for (;;) {
-        double due = l->clock + (in_turn ? codec_s(l) - codec : 0), left = due - cc_now();
-        if (left <= 0) {
+    while (status == CC_OK) {
+        double due = l->clock + (in_turn ? codec_s(l) - codec : 0), now = cc_world_now();
+        if (due - now < CC_INSTANT_S) {
             l->clock = due;
-            return status;
+            break;
         }
         if (l->left == 0) {
-            sleep_for(left);
+            cc_world_sleep(due - now);
             continue;
         }
         status = go(l, e);
-        if (status != CC_OK)
-            return status;
-        if (l->s.job->nap)
-            sleep_for(fmin(SLICE_S, left));
+        due = l->clock + (in_turn ? codec_s(l) - codec : 0);
+        if (status == CC_OK)
+            status = cc_world_wait(&l->s.waits, l->s.job->nap, now, due, e);
     }
+    return status;
 }
 
 /* Computing that began late, or took too long, is computing too. */
 static void settle(struct cc_loop *l, enum cc_phase phase)
 {
-    double now = cc_now();
+    double now = cc_world_now();
     l->s.tally.phase_s[phase] += now - l->clock;
     l->clock = now;
 }
@@ -232,11 +232,11 @@ static double share_of(const struct cc_loop *l, const struct cc_job_message *m)
 static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
 {
     double *phase_s = l->s.tally.phase_s, hidden = l->s.job->hidden_share * compute_s(l, step);
-    l->clock = cc_now();
+    l->clock = cc_world_now();
     if (spend(l, compute_s(l, step) - hidden, CC_PHASE_COMPUTE, false, e) != CC_OK)
         return CC_FAIL;
     settle(l, CC_PHASE_COMPUTE);
-    l->ready[step] = l->encoded[step] = cc_now();
+    l->ready[step] = l->encoded[step] = cc_world_now();
     take_step(l, step);
     const double waited = phase_s[CC_PHASE_WAIT];
     for (size_t i = 0; i < l->messages; i++) {
@@ -244,7 +244,7 @@ static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
         if (begin(l, i, e) != CC_OK)
             return CC_FAIL;
         if (i == 0)
-            l->clock = l->encoded[step] = cc_now();
+            l->clock = l->encoded[step] = cc_world_now();
         else
             l->clock += phase_s[CC_PHASE_ENCODE] - encoded;
         if (wait_for(l, i, e) != CC_OK)
@@ -254,8 +254,8 @@ static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
     phase_s[CC_PHASE_WAIT] -= fmin(hidden, phase_s[CC_PHASE_WAIT] - waited);
     if (spend(l, hidden, CC_PHASE_COMPUTE, false, e) != CC_OK)
         return CC_FAIL;
-    l->clock = cc_now();
-    if (spend(l, l->s.job->update_s, CC_PHASE_UPDATE, false, e) != CC_OK)
+    l->clock = cc_world_now();
+    if (spend(l, update_s(l), CC_PHASE_UPDATE, false, e) != CC_OK)
         return CC_FAIL;
     settle(l, CC_PHASE_UPDATE);
     return CC_OK;
@@ -281,12 +281,12 @@ static int step_overlap(struct cc_loop *l, size_t step, struct cc_error *e)
         const double share = share_of(l, &m[i]);
         if (l->under_way[i]) {
             status = wait_for(l, i, e);
-            l->clock = fmax(l->clock, cc_now());
+            l->clock = fmax(l->clock, cc_world_now());
         }
         if (status == CC_OK)
             status = spend(l, forward * share, CC_PHASE_COMPUTE, false, e);
         if (status == CC_OK)
-            status = spend(l, job->update_s * share, CC_PHASE_UPDATE, false, e);
+            status = spend(l, update_s(l) * share, CC_PHASE_UPDATE, false, e);
     }
     return status;
 }
@@ -295,8 +295,8 @@ static int step_overlap(struct cc_loop *l, size_t step, struct cc_error *e)
  * the processor also encodes and decodes. A step ends when its exchange has begun. */
 static int step_pipe(struct cc_loop *l, size_t step, struct cc_error *e)
 {
-    l->clock = cc_now();
-    if (spend(l, l->s.job->update_s, CC_PHASE_UPDATE, true, e) != CC_OK ||
+    l->clock = cc_world_now();
+    if (spend(l, update_s(l), CC_PHASE_UPDATE, true, e) != CC_OK ||
         spend(l, compute_s(l, step), CC_PHASE_COMPUTE, true, e) != CC_OK)
         return CC_FAIL;
     settle(l, CC_PHASE_COMPUTE);
@@ -344,20 +344,6 @@ static int drain(struct cc_loop *l, struct cc_error *e)
     return status;
 }
 
-/* Until all ranks are here; nobody is charged for it. */
-static int meet(struct cc_loop *l, struct cc_error *e)
-{
-    const double since = cc_now();
-    MPI_Request all;
-    int here = 0, status = cc_mpi_check(MPI_Ibarrier(l->s.comm, &all), "MPI_Ibarrier", e);
-    while (status == CC_OK && !here) {
-        status = cc_mpi_check(MPI_Test(&all, &here, MPI_STATUS_IGNORE), "MPI_Test", e);
-        if (!here)
-            cc_idle(&l->s, since);
-    }
-    return status;
-}
-
 /* In lockstep nobody begins a step before all have ended the last. */
 static int line_up(struct cc_loop *l, size_t step, struct cc_error *e)
 {
@@ -366,22 +352,22 @@ static int line_up(struct cc_loop *l, size_t step, struct cc_error *e)
     if (counts)
         memset(l->s.tally.phase_s, 0, sizeof l->s.tally.phase_s);
     if (step > 0 && cc_loop_lockstep(l))
-        status = meet(l, e);
+        status = cc_world_meet(l->s.comm, l->s.job->nap, e);
     if (status == CC_OK && counts && cc_loop_lockstep(l) && l->counting != NULL)
         status = l->counting(l->beat_arg, e);
-    l->start[step] = cc_now() - l->began;
+    l->start[step] = cc_world_now() - l->began;
     return status;
 }
 
 int cc_loop_run(struct cc_loop *l, struct cc_error *e)
 {
-    int status = meet(l, e);
-    l->began = l->clock = cc_now();
+    int status = cc_world_meet(l->s.comm, l->s.job->nap, e);
+    l->began = l->clock = cc_world_now();
     for (size_t i = 0; i < cc_loop_steps(l) && status == CC_OK; i++) {
         status = line_up(l, i, e);
         if (status == CC_OK)
             status = one_step(l, i, e);
-        l->end[i] = cc_now() - l->began;
+        l->end[i] = cc_world_now() - l->began;
         if (l->beat != NULL && status == CC_OK)
             l->beat(l->beat_arg, i);
     }

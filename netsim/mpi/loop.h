@@ -12,13 +12,14 @@ struct cc_loop {
     struct cc_spec *spec, *raw;
     void **message; /* the row's, as the exchange has them */
     bool *under_way;
-    size_t messages, left;                /* opened; under way */
-    double clock;                         /* until when this worker has computed */
-    double began;                         /* at the row's barrier */
-    double *start, *end;                  /* since then, of each step, counted or not */
-    double *ready, *encoded;              /* sequential: cc_now() when a worker's exchange begins in
-                                             each step, and when its first message is encoded */
-    uint64_t given;                       /* to MPI in steps that are not counted */
+    size_t messages, left;   /* opened; under way */
+    double speed;            /* of this rank's host */
+    double clock;            /* until when this worker has computed */
+    double began;            /* at the row's barrier */
+    double *start, *end;     /* since then, of each step, counted or not */
+    double *ready, *encoded; /* sequential: cc_world_now() when a worker's exchange begins in
+                                each step, and when its first message is encoded */
+    uint64_t given;          /* to MPI in steps that are not counted */
     void (*beat)(void *arg, size_t step); /* after each step; or NULL */
     /* In lockstep: when all are there for the first step that counts; or NULL. */
     int (*counting)(void *arg, struct cc_error *e);

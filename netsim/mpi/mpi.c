@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "core/clock.h"
 #include "core/memory.h"
 #include "netsim/mpi/way.h"
 
@@ -21,7 +20,7 @@ struct library {
     struct cc_floats floats; /* what is summed; or else: */
     struct cc_crate *crate;
     MPI_Comm comm;
-    MPI_Request request;
+    struct cc_requests requests; /* one */
     enum stage stage;
     bool blocking;
     uint8_t *own, *all;
@@ -49,7 +48,7 @@ static int begin_sum(struct library *x, struct cc_error *e)
     x->stage = SUMMING;
     int code = x->blocking ? MPI_Allreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, x->comm)
                            : MPI_Iallreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, x->comm,
-                                            &x->request);
+                                            x->requests.request);
     return cc_mpi_check(code, "MPI_Allreduce", e);
 }
 
@@ -60,7 +59,7 @@ static int begin_lengths(struct library *x, struct cc_error *e)
     x->stage = LENGTHS;
     int code = x->blocking ? MPI_Allgather(len, 1, MPI_UINT64_T, x->lens, 1, MPI_UINT64_T, x->comm)
                            : MPI_Iallgather(len, 1, MPI_UINT64_T, x->lens, 1, MPI_UINT64_T, x->comm,
-                                            &x->request);
+                                            x->requests.request);
     return cc_mpi_check(code, "MPI_Allgather", e);
 }
 
@@ -86,7 +85,7 @@ static int begin_payloads(struct library *x, struct cc_error *e)
     int code = x->blocking ? MPI_Allgatherv(x->own, (int)x->len, MPI_BYTE, x->all, x->counts,
                                             x->begin, MPI_BYTE, x->comm)
                            : MPI_Iallgatherv(x->own, (int)x->len, MPI_BYTE, x->all, x->counts,
-                                             x->begin, MPI_BYTE, x->comm, &x->request);
+                                             x->begin, MPI_BYTE, x->comm, x->requests.request);
     return cc_mpi_check(code, "MPI_Allgatherv", e);
 }
 
@@ -100,8 +99,8 @@ static int apply(struct library *x, struct cc_error *e)
     float *model = x->station->model + x->range.from;
     int status = CC_OK;
     for (int i = 0; i < x->station->job->workers && status == CC_OK; i++) {
-        status = cc_way_apply(x->station, x->crate, x->all + x->begin[i], (size_t)x->counts[i],
-                              model, e);
+        status = cc_way_apply(x->station, x->crate, CC_CRATE_ADD, x->all + x->begin[i],
+                              (size_t)x->counts[i], model, e);
         if (status != CC_OK)
             cc_error_in(e, "from rank %d", i);
     }
@@ -131,7 +130,8 @@ static int end(struct library *x, struct cc_error *e)
 static int library_test(void *of, bool *done, struct cc_error *e)
 {
     struct library *x = of;
-    int over = 1, status = CC_OK;
+    bool over = false;
+    int status = CC_OK;
     *done = x->stage == IDLE;
     if (*done)
         return CC_OK;
@@ -139,10 +139,11 @@ static int library_test(void *of, bool *done, struct cc_error *e)
         status = begin(x, e);
     if (status != CC_OK)
         return status;
-    status = cc_mpi_check(MPI_Test(&x->request, &over, MPI_STATUS_IGNORE), "MPI_Test", e);
+    status = cc_requests_test(&x->requests, 0, &over, e);
     if (status != CC_OK || !over)
         return status;
     status = end(x, e);
+    x->station->waits.more = true;
     *done = x->stage == IDLE;
     return status;
 }
@@ -167,6 +168,7 @@ static void library_close(void *of)
     struct library *x = of;
     if (x->comm != MPI_COMM_NULL)
         MPI_Comm_free(&x->comm);
+    cc_requests_close(&x->requests);
     cc_floats_close(&x->floats);
     cc_crate_free(x->crate);
     free(x->own);
@@ -221,9 +223,11 @@ static int library_open(struct cc_station *s, const struct cc_job_message *m, si
                           .message = m,
                           .range = cc_message_range(s, m),
                           .comm = MPI_COMM_NULL,
-                          .request = MPI_REQUEST_NULL,
                           .blocking = s->job->mode == CC_JOB_SEQUENTIAL && s->row->messages == 1};
-    int status = make(x, e);
+    int status = cc_requests_open(&s->waits, 1, &x->requests, e);
+    x->requests.collective = true;
+    if (status == CC_OK)
+        status = make(x, e);
     if (status == CC_OK)
         *out = x;
     else

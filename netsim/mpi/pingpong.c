@@ -1,7 +1,6 @@
 /* Ping-pong between ranks 0 and 1: what messages of several sizes take. */
 #include <stdlib.h>
 
-#include "core/clock.h"
 #include "core/memory.h"
 #include "netsim/mpi/rank.h"
 
@@ -31,9 +30,9 @@ static int one_size(struct cc_rank *r, size_t bytes, double *seconds, struct cc_
     for (int i = 0; i < UNCOUNTED && status == CC_OK; i++)
         status = there_and_back(r, buffer, (int)bytes, e);
     for (size_t i = 0; i < r->job.repeats && status == CC_OK; i++) {
-        double since = cc_now();
+        double since = cc_world_now();
         status = there_and_back(r, buffer, (int)bytes, e);
-        seconds[i] = (cc_now() - since) / 2;
+        seconds[i] = (cc_world_now() - since) / 2;
     }
     free(buffer);
     return status;

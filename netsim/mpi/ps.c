@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/clock.h"
 #include "core/memory.h"
 #include "netsim/mpi/exchange.h"
 
@@ -26,11 +25,10 @@ struct ps {
     int tag;
     struct lane *lane;
     size_t lanes;
-    MPI_Request *request; /* receive of lane 0, 1, ..., then the sends */
-    int *finished;        /* scratch for MPI_Testsome: 2 * lanes */
-    MPI_Status *status;
-    size_t pending; /* requests that are not complete */
-    bool quiet;     /* in this step */
+    struct cc_requests requests; /* receive of lane 0, 1, ..., then the sends */
+    int *finished;               /* which of them are: 2 * lanes */
+    size_t pending;              /* requests that are not complete */
+    bool quiet;                  /* in this step */
 
     /* Servers: */
     struct cc_piece *piece;
@@ -94,6 +92,7 @@ static int make_crate(const struct ps *p, enum cc_direction direction, bool deco
                       struct cc_error *e)
 {
     const struct cc_crate_how how = {.job = p->s->job,
+                                     .row = p->s->row,
                                      .spec = p->s->spec,
                                      .raw = p->s->raw,
                                      .seed = p->s->job->seed,
@@ -121,14 +120,14 @@ static int make_buffer(const struct ps *p, const struct cc_crate *c, uint8_t **o
 static int make_lanes(struct ps *p, size_t most, struct cc_error *e)
 {
     p->lane = cc_alloc0(most * sizeof *p->lane, e);
-    p->request = cc_alloc(2 * most * sizeof(MPI_Request), e);
     p->finished = cc_alloc(2 * most * sizeof *p->finished, e);
-    p->status = cc_alloc(2 * most * sizeof *p->status, e);
-    if (p->lane == NULL || p->request == NULL || p->finished == NULL || p->status == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < 2 * most; i++)
-        p->request[i] = MPI_REQUEST_NULL;
-    return CC_OK;
+    return p->lane != NULL && p->finished != NULL ? CC_OK : CC_FAIL;
+}
+
+/* Once it is known how many lanes there are. */
+static int make_requests(struct ps *p, struct cc_error *e)
+{
+    return cc_requests_open(&p->s->waits, 2 * p->lanes, &p->requests, e);
 }
 
 static int open_lane(struct ps *p, int server, struct cc_error *e)
@@ -158,7 +157,7 @@ static int open_worker(struct ps *p, struct cc_error *e)
     int status = make_lanes(p, (size_t)p->s->job->servers, e);
     for (int i = 0; i < p->s->job->servers && status == CC_OK; i++)
         status = open_lane(p, i, e);
-    return status;
+    return status == CC_OK ? make_requests(p, e) : status;
 }
 
 /* A buffer for each worker's push, so that all of them can be on their way. They are zeroed, which
@@ -195,23 +194,13 @@ static int open_server(struct ps *p, struct cc_error *e)
     if (make_crate(p, CC_PUSH, true, p->piece, p->pieces, &own->push, e) != CC_OK ||
         make_crate(p, CC_PULL, false, p->piece, p->pieces, &own->pull, e) != CC_OK)
         return CC_FAIL;
-    return make_buffers(p, e);
-}
-
-/* Only after an error is anything still under way; the program ends then. */
-static void forget(struct ps *p)
-{
-    for (size_t i = 0; p->request != NULL && i < 2 * p->lanes; i++)
-        if (p->request[i] != MPI_REQUEST_NULL) {
-            (void)MPI_Cancel(&p->request[i]);
-            (void)MPI_Request_free(&p->request[i]);
-        }
+    return make_requests(p, e) == CC_OK ? make_buffers(p, e) : CC_FAIL;
 }
 
 static void ps_close(void *x)
 {
     struct ps *p = x;
-    forget(p);
+    cc_requests_close(&p->requests);
     for (size_t i = 0; i < p->lanes; i++) {
         free(p->lane[i].in);
         free(p->lane[i].out);
@@ -219,9 +208,7 @@ static void ps_close(void *x)
         cc_crate_free(p->lane[i].pull);
     }
     free(p->lane);
-    free(p->request);
     free(p->finished);
-    free(p->status);
     free(p->piece);
     free(p->sum);
     free(p);
@@ -252,7 +239,7 @@ static int receive(struct ps *p, size_t i, const struct cc_crate *c, struct cc_e
     l->here = false;
     p->pending++;
     return cc_mpi_check(MPI_Irecv(l->in, (int)cc_crate_bound(c), MPI_BYTE, l->peer, p->tag,
-                                  p->s->comm, &p->request[i]),
+                                  p->s->comm, &p->requests.request[i]),
                         "MPI_Irecv", e);
 }
 
@@ -262,7 +249,7 @@ static int send(struct ps *p, size_t i, const uint8_t *bytes, size_t len, struct
     p->s->tally.sent_bytes += len;
     p->s->tally.messages++;
     return cc_mpi_check(MPI_Isend(bytes, (int)len, MPI_BYTE, p->lane[i].peer, p->tag, p->s->comm,
-                                  &p->request[p->lanes + i]),
+                                  &p->requests.request[p->lanes + i]),
                         "MPI_Isend", e);
 }
 
@@ -274,16 +261,15 @@ static int look(struct ps *p, int *come, struct cc_error *e)
     *come = 0;
     if (p->pending == 0)
         return CC_OK;
-    int code = MPI_Testsome((int)(2 * p->lanes), p->request, &count, p->finished, p->status);
-    if (cc_mpi_check(code, "MPI_Testsome", e) != CC_OK)
+    if (cc_requests_some(&p->requests, &count, p->finished, e) != CC_OK)
         return CC_FAIL;
-    for (int i = 0; count != MPI_UNDEFINED && i < count; i++) {
+    for (int i = 0; i < count; i++) {
         const size_t which = (size_t)p->finished[i];
         p->pending--;
         if (which >= p->lanes)
             continue;
         int bytes;
-        (void)MPI_Get_count(&p->status[i], MPI_BYTE, &bytes);
+        (void)MPI_Get_count(&p->requests.status[i], MPI_BYTE, &bytes);
         p->lane[which].in_len = (size_t)bytes;
         p->lane[which].here = true;
         p->finished[(*come)++] = (int)which;
@@ -297,9 +283,9 @@ static int encode(struct ps *p, struct cc_crate *c, const float *x, enum cc_phas
 {
     struct cc_tally *t = &p->s->tally;
     size_t head;
-    double began = cc_now();
+    const struct cc_stint since = cc_world_begin();
     int status = cc_crate_encode(c, p->s->step, x, out, len, &head, e);
-    (void)cc_charge(p->s, phase, began);
+    cc_charge(p->s, phase, since, cc_crate_cost(c, CC_CRATE_ENCODE));
     if (status != CC_OK || p->quiet)
         return status;
     t->payload_bytes += *len - head;
@@ -312,9 +298,10 @@ static int encode(struct ps *p, struct cc_crate *c, const float *x, enum cc_phas
 static int decode_add(struct ps *p, const struct cc_crate *c, const struct lane *from, float scale,
                       float *y, enum cc_phase phase, struct cc_error *e)
 {
-    double began = cc_now();
+    const enum cc_crate_op op = p->s->server ? CC_CRATE_ADD : CC_CRATE_DECODE;
+    const struct cc_stint since = cc_world_begin();
     int status = cc_crate_decode_add(c, p->s->step, from->in, from->in_len, scale, y, e);
-    (void)cc_charge(p->s, phase, began);
+    cc_charge(p->s, phase, since, cc_crate_cost(c, op));
     if (status != CC_OK)
         cc_error_in(e, "what rank %d sent", from->peer);
     return status;
@@ -373,6 +360,7 @@ static int add_next(struct ps *p, struct cc_error *e)
     if (p->added == p->lanes || !p->lane[p->added].here)
         return CC_OK;
     const float scale = (float)(1.0 / p->s->job->workers);
+    p->s->waits.more = true;
     return decode_add(p, own->push, &p->lane[p->added++], scale, p->sum, CC_PHASE_SERVER, e);
 }
 
@@ -380,7 +368,7 @@ static int add_next(struct ps *p, struct cc_error *e)
 static int arrive(struct ps *p, struct cc_error *e)
 {
     const struct lane *own = &p->lane[0];
-    p->arrived = true;
+    p->arrived = p->s->waits.more = true;
     p->s->turn.arrived++;
     if (p->lanes == 0 || p->quiet)
         return CC_OK;
@@ -398,7 +386,7 @@ static bool has_turn(const struct ps *p)
 static int pull(struct ps *p, struct cc_error *e)
 {
     int status = CC_OK;
-    p->pulled = true;
+    p->pulled = p->s->waits.more = true;
     if (++p->s->turn.pulled == p->s->row->messages)
         p->s->turn.arrived = p->s->turn.pulled = 0;
     for (size_t i = 0; i < p->lanes && !p->quiet && status == CC_OK; i++)

@@ -58,26 +58,12 @@ static int read_job(const char *path, char **text, size_t *length, struct cc_err
     return status;
 }
 
-/* The text on every rank, to be freed. */
-static int spread(struct cc_rank *r, char **text, size_t *length, struct cc_error *e)
-{
-    uint64_t bytes = *length;
-    if (cc_mpi_check(MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, r->comm), "MPI_Bcast", e) != CC_OK)
-        return CC_FAIL;
-    *length = (size_t)bytes;
-    if (r->rank != 0 && (*text = cc_alloc(*length, e)) == NULL)
-        return CC_FAIL;
-    return cc_mpi_check(MPI_Bcast(*text, (int)*length, MPI_BYTE, 0, r->comm), "MPI_Bcast", e);
-}
-
 static int take_job(struct cc_rank *r, const char *path, struct cc_error *e)
 {
     char *text = NULL;
     size_t length = 0;
     int status = r->rank == 0 ? read_job(path, &text, &length, e) : CC_OK;
-    if (status == CC_OK)
-        status = spread(r, &text, &length, e);
-    if (status == CC_OK && (status = cc_job_parse(text, length, &r->job, e)) != CC_OK)
+    if (status == CC_OK && (status = cc_world_spread(r->comm, text, length, &r->job, e)) != CC_OK)
         cc_error_in(e, "%s", strcmp(path, "-") == 0 ? "the job on stdin" : path);
     free(text);
     if (status == CC_OK && r->ranks != r->job.workers + r->job.servers)
@@ -88,25 +74,13 @@ static int take_job(struct cc_rank *r, const char *path, struct cc_error *e)
 
 /* --- the source --- */
 
-static int count_neighbours(struct cc_rank *r, struct cc_error *e)
-{
-    uint64_t *all = cc_alloc((size_t)r->ranks * sizeof *all, e);
-    if (all == NULL)
-        return CC_FAIL;
-    int code = MPI_Allgather(&r->host.machine, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, r->comm);
-    r->neighbours = 1;
-    for (int i = 0; code == MPI_SUCCESS && i < r->ranks; i++)
-        r->neighbours += i != r->rank && all[i] == r->host.machine;
-    free(all);
-    return cc_mpi_check(code, "MPI_Allgather", e);
-}
-
 /* A quarter of the memory is for gradients; all workers take the same number of steps. */
 static int open_source(struct cc_rank *r, struct cc_error *e)
 {
-    if (count_neighbours(r, e) != CC_OK)
+    int neighbours;
+    if (cc_world_neighbours(r->comm, &neighbours, e) != CC_OK)
         return CC_FAIL;
-    uint64_t steps = cc_replay_fit(&r->job, cc_memory_available() / 4 / (size_t)r->neighbours);
+    uint64_t steps = cc_replay_fit(&r->job, cc_memory_available() / 4 / (size_t)neighbours);
     int code = MPI_Allreduce(MPI_IN_PLACE, &steps, 1, MPI_UINT64_T, MPI_MIN, r->comm);
     if (cc_mpi_check(code, "MPI_Allreduce", e) != CC_OK)
         return CC_FAIL;
@@ -185,7 +159,7 @@ static int run_replay(struct cc_rank *r, struct cc_error *e)
 
 int cc_rank_open(struct cc_rank *r, MPI_Comm comm, const char *path, FILE *out, struct cc_error *e)
 {
-    *r = (struct cc_rank){.comm = comm, .out = out, .host = cc_host_here()};
+    *r = (struct cc_rank){.comm = comm, .out = out};
     if (cc_mpi_check(MPI_Comm_rank(comm, &r->rank), "MPI_Comm_rank", e) != CC_OK ||
         cc_mpi_check(MPI_Comm_size(comm, &r->ranks), "MPI_Comm_size", e) != CC_OK)
         return CC_FAIL;
@@ -223,5 +197,5 @@ int cc_rank_run(struct cc_rank *r, struct cc_error *e)
 void cc_rank_close(struct cc_rank *r)
 {
     cc_replay_close(r->source);
-    cc_job_free(&r->job);
+    cc_world_forget(&r->job);
 }

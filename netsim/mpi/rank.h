@@ -8,7 +8,6 @@
 #include "core/error.h"
 #include "netsim/job.h"
 #include "netsim/carried.h"
-#include "netsim/mpi/host.h"
 #include "netsim/mpi/loop.h"
 #include "netsim/report.h"
 
@@ -17,8 +16,6 @@ struct cc_rank {
     int rank, ranks;
     FILE *out; /* where rank 0 reports */
     struct cc_job job;
-    struct cc_host host;
-    int neighbours; /* ranks on this machine, this one included */
     struct cc_replay *source;
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "netsim/mpi/host.h"
 #include "netsim/mpi/rank.h"
 
 /* The largest of all ranks. */
@@ -212,7 +213,8 @@ int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_loop *l,
                     const struct cc_carried *before, const struct cc_carried *after,
                     struct cc_error *e)
 {
-    const uint64_t carried[CARRIED] = {[NETWORK] = r->host.network,
+    const uint64_t carried[CARRIED] = {[NETWORK] =
+                                           r->job.device != NULL ? cc_host_here().network : 0,
                                        [SENT] = after->sent - before->sent,
                                        [RECEIVED] = after->received - before->received};
     struct cc_report what = {.kind = CC_REPORT_ROW,

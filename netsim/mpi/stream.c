@@ -2,19 +2,26 @@
 
 #include "core/bytes.h"
 
-void cc_stream_open(struct cc_stream *s, struct cc_station *station, size_t index, bool sends)
+/* Among the requests, after those of the blocks. */
+enum { WORD = CC_BLOCKS };
+
+int cc_stream_open(struct cc_stream *s, struct cc_station *station, size_t index, bool sends,
+                   struct cc_error *e)
 {
+    const size_t bytes = station->job->block_bytes;
     *s = (struct cc_stream){.comm = station->comm,
                             .tag = 2 * (int)index,
-                            .asking = MPI_REQUEST_NULL,
+                            .block_bytes = bytes > 0 ? bytes : CC_BLOCK_BYTES,
+                            .asks = station->job->asks,
                             .sends = sends,
                             .tally = &station->tally};
+    return cc_requests_open(&station->waits, CC_BLOCKS + 1, &s->requests, e);
 }
 
 void cc_stream_add(struct cc_stream *s, struct cc_transfer *t)
 {
     t->posted = t->done = 0;
-    t->agreed = !t->asked;
+    t->agreed = !s->asks || !t->asked;
     t->next = NULL;
     if (s->posting == NULL)
         s->posting = t;
@@ -30,7 +37,7 @@ bool cc_transfer_complete(const struct cc_transfer *t)
 
 bool cc_stream_idle(const struct cc_stream *s)
 {
-    return s->blocks == 0 && s->posting == NULL && s->asking == MPI_REQUEST_NULL;
+    return s->blocks == 0 && s->posting == NULL && !s->asking;
 }
 
 /* Whether this is a transfer whose length its first block will tell. */
@@ -47,7 +54,7 @@ static size_t smaller(size_t a, size_t b)
 static int post_block(struct cc_stream *s, struct cc_transfer *t, size_t n, struct cc_error *e)
 {
     size_t at = (s->first + s->blocks) % CC_BLOCKS;
-    MPI_Request *request = &s->block[at].request;
+    MPI_Request *request = &s->requests.request[at];
     int code =
         s->sends
             ? MPI_Isend(t->at + t->posted, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request)
@@ -66,26 +73,30 @@ static int post_block(struct cc_stream *s, struct cc_transfer *t, size_t n, stru
 /* The receiver's word that a transfer may leave: no bytes, with a tag of its own. */
 static int begin_asking(struct cc_stream *s, const struct cc_transfer *t, struct cc_error *e)
 {
-    int code = s->sends ? MPI_Irecv(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, &s->asking)
-                        : MPI_Isend(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, &s->asking);
+    MPI_Request *word = &s->requests.request[WORD];
+    int code = s->sends ? MPI_Irecv(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, word)
+                        : MPI_Isend(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, word);
+    s->asking = true;
     return cc_mpi_check(code, "asking for a transfer", e);
 }
 
 static int end_asking(struct cc_stream *s, struct cc_error *e)
 {
-    int over = 0;
-    if (s->asking == MPI_REQUEST_NULL)
+    bool over = false;
+    if (!s->asking)
         return CC_OK;
-    return cc_mpi_check(MPI_Test(&s->asking, &over, MPI_STATUS_IGNORE), "asking for a transfer", e);
+    int status = cc_requests_test(&s->requests, WORD, &over, e);
+    s->asking = !over;
+    return status;
 }
 
 /* The sender: hears whether the transfer may leave. */
 static int hear(struct cc_stream *s, struct cc_transfer *t, struct cc_error *e)
 {
-    int status = s->asking == MPI_REQUEST_NULL ? begin_asking(s, t, e) : CC_OK;
+    int status = s->asking ? CC_OK : begin_asking(s, t, e);
     if (status == CC_OK)
         status = end_asking(s, e);
-    t->agreed = status == CC_OK && s->asking == MPI_REQUEST_NULL;
+    t->agreed = status == CC_OK && !s->asking;
     return status;
 }
 
@@ -94,7 +105,7 @@ static int say(struct cc_stream *s, struct cc_error *e)
 {
     struct cc_transfer *t = s->blocks > 0 ? s->block[s->first].of : NULL;
     int status = end_asking(s, e);
-    if (status != CC_OK || t == NULL || t->agreed || s->asking != MPI_REQUEST_NULL)
+    if (status != CC_OK || t == NULL || t->agreed || s->asking)
         return status;
     t->agreed = true;
     return begin_asking(s, t, e);
@@ -112,7 +123,7 @@ static int post(struct cc_stream *s, bool *moved, struct cc_error *e)
             *moved = true;
             continue;
         }
-        size_t n = smaller(t->bytes - t->posted, CC_BLOCK_BYTES);
+        size_t n = smaller(t->bytes - t->posted, s->block_bytes);
         if (s->blocks == CC_BLOCKS || t->ready < t->posted + n)
             return CC_OK;
         int status = s->sends && !t->agreed ? hear(s, t, e) : CC_OK;
@@ -136,7 +147,7 @@ static int arrived(const struct cc_stream *s, struct cc_transfer *t, size_t n, s
             return cc_fail(e, "rank %d sends %llu bytes where %zu are the most", t->peer,
                            (unsigned long long)size, t->bytes - CC_SIZE_BYTES);
         t->bytes = CC_SIZE_BYTES + size;
-        posted = smaller(t->bytes, CC_BLOCK_BYTES);
+        posted = smaller(t->bytes, s->block_bytes);
         t->posted = posted;
     }
     if (n != posted)
@@ -149,16 +160,15 @@ static int arrived(const struct cc_stream *s, struct cc_transfer *t, size_t n, s
 static int complete(struct cc_stream *s, bool *moved, struct cc_error *e)
 {
     while (s->blocks > 0) {
-        MPI_Status state;
-        int over = 0, count = 0;
+        bool over = false;
+        int count = 0;
         struct cc_transfer *t = s->block[s->first].of;
         size_t n = s->block[s->first].bytes;
-        int status = cc_mpi_check(MPI_Test(&s->block[s->first].request, &over, &state),
-                                  s->sends ? "sending a block" : "receiving a block", e);
+        int status = cc_requests_test(&s->requests, s->first, &over, e);
         if (status != CC_OK || !over)
             return status;
         if (!s->sends) {
-            MPI_Get_count(&state, MPI_BYTE, &count);
+            MPI_Get_count(&s->requests.status[s->first], MPI_BYTE, &count);
             status = arrived(s, t, (size_t)count, n, e);
             if (status != CC_OK)
                 return status;
@@ -182,18 +192,5 @@ int cc_stream_go(struct cc_stream *s, bool *moved, struct cc_error *e)
 
 void cc_stream_close(struct cc_stream *s)
 {
-    for (; s->blocks > 0; s->blocks--) {
-        MPI_Request *request = &s->block[s->first].request;
-        if (*request != MPI_REQUEST_NULL) {
-            if (!s->sends)
-                MPI_Cancel(request);
-            MPI_Request_free(request);
-        }
-        s->first = (s->first + 1) % CC_BLOCKS;
-    }
-    if (s->asking != MPI_REQUEST_NULL) {
-        if (s->sends)
-            MPI_Cancel(&s->asking);
-        MPI_Request_free(&s->asking);
-    }
+    cc_requests_close(&s->requests);
 }

@@ -15,7 +15,8 @@
 #include "netsim/mpi/exchange.h"
 
 enum {
-    CC_BLOCK_BYTES = 48 * 1024, /* a multiple of 4: blocks of floats are whole floats */
+    CC_BLOCK_BYTES = 48 * 1024, /* a multiple of 4: blocks of floats are whole floats. Or as large
+                                   as the job says */
     CC_BLOCKS = 4,              /* under way at a time, in each direction of one message */
     CC_SIZE_BYTES = 8           /* of the number before a transfer whose receiver does not know its
                                    length: u64, the bytes that follow */
@@ -41,19 +42,22 @@ struct cc_transfer {
 struct cc_stream {
     MPI_Comm comm;
     int tag;
-    MPI_Request asking; /* the receiver's word, under way */
+    size_t block_bytes;
+    bool asks;   /* transfers that want to be asked for are */
+    bool asking; /* the receiver's word is under way */
     bool sends;
     struct cc_tally *tally; /* of what is sent */
     struct cc_transfer *posting, *last;
     struct {
-        MPI_Request request;
         struct cc_transfer *of;
         size_t bytes;
     } block[CC_BLOCKS];
-    size_t first, blocks; /* under way */
+    size_t first, blocks;        /* under way */
+    struct cc_requests requests; /* of the blocks, and of the receiver's word */
 };
 
-void cc_stream_open(struct cc_stream *s, struct cc_station *station, size_t index, bool sends);
+int cc_stream_open(struct cc_stream *s, struct cc_station *station, size_t index, bool sends,
+                   struct cc_error *e);
 /* Puts a transfer at the end, with nothing posted yet; it must stay where it is until it is
  * complete. */
 void cc_stream_add(struct cc_stream *s, struct cc_transfer *t);
@@ -62,7 +66,7 @@ int cc_stream_go(struct cc_stream *s, bool *moved, struct cc_error *e);
 bool cc_transfer_complete(const struct cc_transfer *t);
 /* All that was added is complete. */
 bool cc_stream_idle(const struct cc_stream *s);
-/* Forgets what is under way, after an error. */
+/* Forgets what is under way, after an error. All zeros are nothing to close. */
 void cc_stream_close(struct cc_stream *s);
 
 #endif

@@ -3,9 +3,9 @@
  * Everything moves by blocks: as soon as a block has come, it is added and may go on in the next
  * round. Each round says what it sends and receives; which block may go, be received or be added
  * follows from what earlier rounds have done to the same floats. */
+#include <math.h>
 #include <stdlib.h>
 
-#include "core/clock.h"
 #include "core/memory.h"
 #include "netsim/mpi/stream.h"
 #include "netsim/mpi/way.h"
@@ -66,6 +66,13 @@ static void add_floats(float *restrict sum, const float *restrict v, size_t n)
         sum[i] += v[i];
 }
 
+/* Of adding. */
+static double cost_of(const struct sums *x, size_t bytes)
+{
+    const struct cc_station *s = x->station;
+    return s->row->cost != NULL ? s->job->reduce_byte_s * (double)bytes : (double)NAN;
+}
+
 /* Adds what of turn k has come; what is kept came to its place. */
 static bool add(struct sums *x, size_t k)
 {
@@ -78,11 +85,11 @@ static bool add(struct sums *x, size_t k)
     if (t->added == end)
         return false;
     if (t->adds) {
-        const double since = cc_now();
+        const struct cc_stint since = cc_world_begin();
         const size_t at = t->recv.from + t->added;
         add_floats((float *)(void *)(x->has.at + at), (const float *)(const void *)(x->come + at),
                    (end - t->added) / sizeof(float));
-        cc_charge(x->station, CC_PHASE_HOP, since);
+        cc_charge(x->station, CC_PHASE_HOP, since, cost_of(x, end - t->added));
     }
     t->added = end;
     return true;
@@ -220,9 +227,11 @@ int cc_sums_open(struct cc_station *s, const struct cc_job_message *m, size_t in
         return CC_FAIL;
     }
     *x = (struct sums){.way = &sums_way, .station = s, .plan = *plan};
-    cc_stream_open(&x->out, s, index, true);
-    cc_stream_open(&x->in, s, index, false);
-    int status = make(x, m, e);
+    int status = cc_stream_open(&x->out, s, index, true, e);
+    if (status == CC_OK)
+        status = cc_stream_open(&x->in, s, index, false, e);
+    if (status == CC_OK)
+        status = make(x, m, e);
     if (status == CC_OK)
         *out = x;
     else

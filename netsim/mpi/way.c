@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "core/clock.h"
 #include "core/memory.h"
 
 static const struct cc_way *way_of(const void *x)
@@ -121,6 +120,7 @@ int cc_way_crate(const struct cc_station *s, struct cc_range part, size_t origin
     struct cc_piece *piece;
     size_t pieces;
     how.job = s->job;
+    how.row = s->row;
     how.spec = s->spec;
     how.raw = s->raw;
     how.direction = CC_PUSH;
@@ -145,23 +145,23 @@ static void count(struct cc_station *s, const struct cc_crate *c, size_t payload
 int cc_way_encode(struct cc_station *s, struct cc_crate *c, const float *x, enum cc_phase phase,
                   bool first, uint8_t *out, size_t *len, struct cc_error *e)
 {
-    const double since = cc_now();
+    const struct cc_stint since = cc_world_begin();
     size_t head = 0;
     int status = cc_crate_encode(c, s->step, x, out, len, &head, e);
     if (status != CC_OK)
         return status;
     if (first)
         count(s, c, *len - head, head);
-    cc_charge(s, phase, since);
+    cc_charge(s, phase, since, cc_crate_cost(c, CC_CRATE_ENCODE));
     return CC_OK;
 }
 
-int cc_way_apply(struct cc_station *s, const struct cc_crate *c, const uint8_t *in, size_t len,
-                 float *model, struct cc_error *e)
+int cc_way_apply(struct cc_station *s, const struct cc_crate *c, enum cc_crate_op op,
+                 const uint8_t *in, size_t len, float *model, struct cc_error *e)
 {
-    const double since = cc_now();
+    const struct cc_stint since = cc_world_begin();
     int status = cc_crate_decode_add(c, s->step, in, len, 1.0f / (float)s->job->workers, model, e);
-    cc_charge(s, CC_PHASE_DECODE, since);
+    cc_charge(s, CC_PHASE_DECODE, since, cc_crate_cost(c, op));
     return status;
 }
 
@@ -185,10 +185,10 @@ int cc_floats_open(struct cc_floats *f, struct cc_station *s, const struct cc_jo
 
 /* From f->round on, up to one that has bytes. Rounds without any are encoded all the same: a codec
  * goes through all of them. */
-static int encode_floats(struct cc_floats *f, struct cc_error *e)
+static int encode_floats(struct cc_floats *f, double cost_s, struct cc_error *e)
 {
     struct cc_station *s = f->station;
-    const double since = cc_now();
+    const struct cc_stint since = cc_world_begin();
     const size_t rounds = cc_crate_rounds(f->crate);
     f->bytes = 0;
     for (; f->round < rounds; f->round++) {
@@ -199,25 +199,32 @@ static int encode_floats(struct cc_floats *f, struct cc_error *e)
         if (f->bytes > 0)
             break;
     }
-    cc_charge(s, CC_PHASE_ENCODE, since);
+    cc_charge(s, CC_PHASE_ENCODE, since, cost_s);
     return CC_OK;
 }
 
 int cc_floats_start(struct cc_floats *f, struct cc_error *e)
 {
     f->round = 0;
-    return encode_floats(f, e);
+    return encode_floats(f, cc_crate_cost(f->crate, CC_CRATE_ENCODE), e);
+}
+
+/* Of further rounds, and of sums that are not the last: what the row says is for all of them. */
+static double no_more(const struct cc_floats *f)
+{
+    return 0 * cc_crate_cost(f->crate, CC_CRATE_ENCODE);
 }
 
 int cc_floats_next(struct cc_floats *f, struct cc_error *e)
 {
     struct cc_station *s = f->station;
-    const double since = cc_now();
+    const struct cc_stint since = cc_world_begin();
     int status = cc_crate_absorb(f->crate, s->step, f->round, f->at, f->bytes,
                                  1.0f / (float)s->job->workers, s->model + f->from, e);
-    cc_charge(s, CC_PHASE_DECODE, since);
-    f->round++;
-    return status == CC_OK ? encode_floats(f, e) : status;
+    const bool last = ++f->round == cc_crate_rounds(f->crate);
+    cc_charge(s, CC_PHASE_DECODE, since,
+              last ? cc_crate_cost(f->crate, CC_CRATE_DECODE) : no_more(f));
+    return status == CC_OK ? encode_floats(f, no_more(f), e) : status;
 }
 
 void cc_floats_close(struct cc_floats *f)

@@ -91,9 +91,9 @@ int cc_way_crate(const struct cc_station *s, struct cc_range part, size_t origin
  * this step. */
 int cc_way_encode(struct cc_station *s, struct cc_crate *c, const float *x, enum cc_phase phase,
                   bool first, uint8_t *out, size_t *len, struct cc_error *e);
-/* Onto the model, the mean over the workers, and charges. */
-int cc_way_apply(struct cc_station *s, const struct cc_crate *c, const uint8_t *in, size_t len,
-                 float *model, struct cc_error *e);
+/* Onto the model, the mean over the workers, and charges what `op` costs. */
+int cc_way_apply(struct cc_station *s, const struct cc_crate *c, enum cc_crate_op op,
+                 const uint8_t *in, size_t len, float *model, struct cc_error *e);
 
 /* Floats to be summed over the workers: one sum for each round of the scheme that has bytes
  * (cc_crate_encode_round), one after the other. All ranks have the same rounds of the same size. */

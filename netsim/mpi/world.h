@@ -17,7 +17,10 @@
 
 /* Seconds on the rank's clock. */
 double cc_world_now(void);
+/* So long, or less. */
 void cc_world_sleep(double seconds);
+/* Less time than this is none: no clock here can tell. */
+#define CC_INSTANT_S 1e-9
 
 /* --- work --- */
 
@@ -28,9 +31,10 @@ struct cc_stint {
 };
 
 struct cc_stint cc_world_begin(void);
-/* The work is done. In a simulation the clock now goes on: by `cost_s`, or, if the job says that
- * codecs are timed as they run, by what the work really took. Returns now. */
-double cc_world_end(const struct cc_job *job, struct cc_stint since, double cost_s);
+/* The work is done. On this machine the clock has gone on meanwhile. In a simulation it now goes
+ * on: by `cost_s`, which is what it takes on the fastest host, or, if that is NAN (nobody has said
+ * what such work costs), by what it really took. Returns now. */
+double cc_world_end(struct cc_stint since, double cost_s);
 
 /* --- waiting --- */
 
@@ -40,41 +44,56 @@ double cc_world_end(const struct cc_job *job, struct cc_stint since, double cost
 struct cc_requests {
     MPI_Request *request;
     MPI_Status *status; /* of those that are complete */
-    bool *over;         /* complete, and not told yet */
+    bool *over;         /* complete, and not told yet; the simulated world's */
     size_t count;
+    bool collective; /* of collectives that do not block; else of messages */
+    struct cc_waits *waits;
     struct cc_requests *next;
 };
 
-/* What a rank has under way, all together. */
+/* What a rank has under way, all together. All zeros: nothing. */
 struct cc_waits {
     struct cc_requests *first;
-    void *timer; /* the simulated world's */
+    bool more;           /* somebody can go on by itself: the next wait comes back at once */
+    double looked;       /* the simulated world's: when the last wait ended, */
+    struct timer *timer; /* and what ends one in time */
 };
 
+/* For ranks that wait for some time: makes the timer. It may take time itself. */
+int cc_waits_open(struct cc_waits *w, struct cc_error *e);
+/* After all its requests. */
+void cc_waits_close(struct cc_waits *w);
+
 /* Makes the arrays, of MPI_REQUEST_NULL, and adds them. Free with cc_requests_close, which cancels
- * what is still under way. */
+ * what is still under way; all zeros are nothing to free. */
 int cc_requests_open(struct cc_waits *w, size_t count, struct cc_requests *out, struct cc_error *e);
-void cc_requests_close(struct cc_waits *w, struct cc_requests *r);
+void cc_requests_close(struct cc_requests *r);
 
 /* Whether request i is complete: told once, and then its status[] is filled in and it is
  * MPI_REQUEST_NULL. One that is MPI_REQUEST_NULL and was told is complete too. */
 int cc_requests_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e);
-/* Those of all that are complete: *count of them in which[], which has room for all. */
+/* Those of all that are complete: *count of them in which[], which has room for all; status[k] is
+ * that of which[k]. */
 int cc_requests_some(struct cc_requests *r, int *count, int *which, struct cc_error *e);
 
-/* Nothing can go on: waits for any request, at most until `until` (on the rank's clock; INFINITY:
- * however long it takes). On this machine it polls, or, if `nap`, sleeps for a small part of the
- * time waited so far; it may come back at any time. `since`: when the wait began. */
+/* Waits for any request, at most until `until` (on the rank's clock; INFINITY: however long it
+ * takes). On this machine it polls, or, if `nap`, sleeps in slices: of the time that is left, or a
+ * small part of the time waited so far. It may come back at any time. `since`: when the wait began.
+ */
 int cc_world_wait(struct cc_waits *w, bool nap, double since, double until, struct cc_error *e);
-/* At the end of the rank. */
-void cc_waits_close(struct cc_waits *w);
+
+/* Until all ranks of comm are here. In a simulation all go on at the same time. */
+int cc_world_meet(MPI_Comm comm, bool nap, struct cc_error *e);
 
 /* --- memory --- */
 
-/* The job from rank 0, which has read it, to all others. In a simulation they share it. */
-int cc_world_spread(MPI_Comm comm, char *text, size_t length, struct cc_job *out,
+/* The job from rank 0, which has read its text, to all others. In a simulation they share it. */
+int cc_world_spread(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
                     struct cc_error *e);
 void cc_world_forget(struct cc_job *job);
+
+/* How many ranks share this one's memory, itself included. */
+int cc_world_neighbours(MPI_Comm comm, int *out, struct cc_error *e);
 
 /* Where bytes come from and go to that nobody looks at (jobs without data): CC_SCRATCH_BYTES which
  * take no memory. NULL on this machine, where there are no such jobs. */

@@ -1,0 +1,123 @@
+/* A world that SimGrid simulates. All ranks are in this process, which smpirun must not privatize
+ * (-no-privatize): they share its memory and its globals, and one goes on until it sleeps, waits or
+ * calls MPI. Only then does the clock move. */
+#include <math.h>
+#include <simgrid/actor.h>
+#include <simgrid/barrier.h>
+#include <simgrid/engine.h>
+#include <simgrid/host.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "netsim/mpi/exchange.h"
+#include "netsim/mpi/world.h"
+
+double cc_world_now(void)
+{
+    return simgrid_get_clock();
+}
+
+void cc_world_sleep(double seconds)
+{
+    if (seconds > 0)
+        sg_actor_sleep_for(seconds);
+}
+
+/* --- work --- */
+
+/* What this thread has really worked; it is only one rank's between two points where ranks wait. */
+static double worked(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct cc_stint cc_world_begin(void)
+{
+    return (struct cc_stint){.began = cc_world_now(), .real = worked()};
+}
+
+double cc_world_end(struct cc_stint since, double cost_s)
+{
+    cc_world_sleep((isnan(cost_s) ? worked() - since.real : cost_s) / cc_world_speed());
+    return cc_world_now();
+}
+
+static double fastest_of_all(void)
+{
+    sg_host_t *list = sg_host_list();
+    double fastest = 0;
+    for (size_t i = 0; i < sg_host_count(); i++)
+        fastest = fmax(fastest, sg_host_get_speed(list[i]));
+    xbt_free(list);
+    return fastest;
+}
+
+double cc_world_speed(void)
+{
+    static double fastest; /* the same for all ranks */
+    if (fastest == 0)
+        fastest = fastest_of_all();
+    return sg_host_get_speed(sg_host_self()) / fastest;
+}
+
+/* --- memory --- */
+
+/* How many ranks still have the job. */
+static int holders;
+
+int cc_world_spread(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
+                    struct cc_error *e)
+{
+    int rank = 0, ranks = 0, status = CC_OK;
+    if (cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e) != CC_OK ||
+        cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e) != CC_OK)
+        return CC_FAIL;
+    if (rank == 0)
+        status = cc_job_parse(text, length, out, e);
+    if (status != CC_OK)
+        return status;
+    if (rank == 0)
+        holders = ranks;
+    return cc_mpi_check(MPI_Bcast(out, (int)sizeof *out, MPI_BYTE, 0, comm), "MPI_Bcast", e);
+}
+
+void cc_world_forget(struct cc_job *job)
+{
+    if (--holders == 0)
+        cc_job_free(job);
+}
+
+int cc_world_neighbours(MPI_Comm comm, int *out, struct cc_error *e)
+{
+    return cc_mpi_check(MPI_Comm_size(comm, out), "MPI_Comm_size", e);
+}
+
+uint8_t *cc_world_scratch(void)
+{
+    static uint8_t *scratch; /* of all ranks */
+    if (scratch == NULL)
+        scratch = SMPI_SHARED_MALLOC(CC_SCRATCH_BYTES);
+    return scratch;
+}
+
+size_t cc_world_peak_bytes(void)
+{
+    size_t kib = 0;
+    char line[128];
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (sscanf(line, "VmHWM: %zu", &kib) == 1)
+            break;
+    if (f != NULL)
+        (void)fclose(f);
+    /* From here on, anew. */
+    f = fopen("/proc/self/clear_refs", "w");
+    if (f != NULL) {
+        (void)fputs("5", f);
+        (void)fclose(f);
+    }
+    return 1024 * kib;
+}

@@ -1,0 +1,109 @@
+#include "netsim/smpi_says.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LINE 400 /* of a line, so much is looked at */
+
+static bool has(const char *line, const char *part)
+{
+    return strstr(line, part) != NULL;
+}
+
+static bool begins(const char *line, const char *part)
+{
+    return strncmp(line, part, strlen(part)) == 0;
+}
+
+/* Behind "[0.000000] ./src/xbt/exception.cpp:95: [xbt_exception/ERROR] ". */
+static const char *behind_marks(const char *line)
+{
+    static const char *const marks[] = {"/INFO] ", "/WARNING] ", "/ERROR] ", "/CRITICAL] "};
+    for (size_t i = 0; line[0] == '[' && i < sizeof marks / sizeof marks[0]; i++) {
+        const char *at = strstr(line, marks[i]);
+        if (at != NULL)
+            return at + strlen(marks[i]);
+    }
+    return line;
+}
+
+/* Lines that help nobody: what smpirun ran, what any setting is, where in SimGrid it was; and what
+ * its exit code says anyway. */
+static bool is_noise(const char *line)
+{
+    static const char *const beginnings[] = {
+        "  ->",
+        "Backtrace (",
+        "Current backtrace",
+        "Exiting now",
+        "Existing config keys",
+        "Execution failed with code",
+        "Aborted",
+        "Killed",
+        "Terminated",
+        "Segmentation fault",
+        "Try to enable SMPI variable privatization",
+        "SMPI process did not return 0",
+    };
+    for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
+        if (begins(line, beginnings[i]))
+            return true;
+    bool setting = begins(line, "  ") && (has(line, ": (int)") || has(line, ": (double)") ||
+                                          has(line, ": (string)") || has(line, ": (boolean)"));
+    return setting || has(line, " --cfg=smpi/privatization:");
+}
+
+/* "Actor 5 (4@h4): waiting for communication activity ..."; their names are the ranks'. */
+static bool is_waiting(struct cc_smpi_says *s, const char *line)
+{
+    int rank;
+    if (sscanf(line, "Actor %*d (%d@", &rank) != 1)
+        return false;
+    if (s->waiting < CC_SMPI_RANKS)
+        s->rank[s->waiting] = rank;
+    s->waiting++;
+    return true;
+}
+
+/* What SimGrid reads has no name: "/proc/123/fd/4" is the platform, whose line comes next. */
+static void name_platform(const char *line, char *out, size_t size)
+{
+    int from = 0, to = 0; /* as far as it reads */
+    if (sscanf(line, "Parse error at %n/proc/%*d/fd/%*d%n", &from, &to) == 0 && to > from)
+        (void)snprintf(out, size, "%.*sthe platform, line %s", from, line,
+                       line[to] == ':' ? line + to + 1 : line + to);
+    else
+        (void)snprintf(out, size, "%s", line);
+}
+
+void cc_smpi_hear(struct cc_smpi_says *s, struct cc_words *words, const char *line, size_t length)
+{
+    char whole[LINE], said[LINE + 40];
+    (void)snprintf(whole, sizeof whole, "%.*s", length < LINE ? (int)length : LINE, line);
+    const char *text = behind_marks(whole);
+    if (is_noise(text) || is_waiting(s, text))
+        return;
+    if (has(text, "Deadlock detected")) {
+        s->deadlock = true;
+        return;
+    }
+    if (has(whole, "[ker_engine/INFO]"))
+        return;
+    s->memory |= has(text, "Failed to allocate stack") || has(text, "bad_alloc") ||
+                 has(text, "Memory allocation of") || has(text, "annot allocate memory");
+    s->version |= has(text, "Bad config key");
+    s->host |= has(text, "Host not found");
+    if (begins(text, "Uncaught exception std::"))
+        text = strchr(text, ':') + 2;
+    name_platform(text, said, sizeof said);
+    cc_words_hear(words, said, strlen(said));
+}
+
+void cc_smpi_say_waiting(const struct cc_smpi_says *s, char *out, size_t size)
+{
+    int used = snprintf(out, size, "%zu ranks (", s->waiting);
+    for (size_t i = 0; i < s->waiting && i < CC_SMPI_RANKS; i++)
+        used += snprintf(out + used, size - (size_t)used, "%s%d", i > 0 ? ", " : "", s->rank[i]);
+    (void)snprintf(out + used, size - (size_t)used, "%s)",
+                   s->waiting > CC_SMPI_RANKS ? ", ..." : "");
+}

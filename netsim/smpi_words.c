@@ -1,0 +1,111 @@
+#include "netsim/smpi_words.h"
+
+#include "netsim/argv.h"
+
+struct setting {
+    const char *name, *value;
+};
+
+/* Every setting of SimGrid that is not its default, or smpirun's, and why. */
+static const struct setting always[] = {
+    /* Time passes where the ranks say so, and nowhere else: the simulator's own speed must not
+     * show. These calls would cost a little each. */
+    {"smpi/simulate-computation", "no"},
+    {"smpi/test", "0"},
+    {"smpi/iprobe", "0"},
+    {"smpi/wtime", "0"},
+    {"smpi/init", "0"},
+    /* That of a platform's hosts (speed), so that a second here is a second there. */
+    {"smpi/host-speed", "1Gf"},
+    /* Payloads that nobody looks at are one piece of memory for all ranks. The default, global,
+     * needs a file and a map for each piece, of which the system has only so many. */
+    {"smpi/shared-malloc", "local"},
+    /* Where the MPI library is to choose (allreduce, allgather), it does so as Open MPI. */
+    {"smpi/coll-selector", "ompi"},
+    /* In KiB, for each rank; the default, eight times as much, is only address space, but some
+     * systems count that. Below each is a page that nobody may touch. */
+    {"contexts/stack-size", "1024"},
+};
+
+/* alpha-beta and tc: latency, bytes / bandwidth, and flows that share a link equally. */
+static const struct setting plain[] = {
+    {"network/model", "CM02"},
+    /* No acknowledgements that share the link of the other direction. */
+    {"network/crosstraffic", "0"},
+    /* No window that keeps a flow on a long fast path below the bandwidth. */
+    {"network/TCP-gamma", "1e30"},
+};
+
+/* tc and tcp: Open MPI's limit (btl_tcp_eager_limit, see mpirun.c) up to which a message leaves
+ * without asking whether the receiver is ready. By default only the sender would not wait, and the
+ * message too. In bytes, below which. */
+static const struct setting eager[] = {
+    {"smpi/async-small-thresh", "65537"},
+    {"smpi/send-is-detached-thresh", "65537"},
+};
+
+/* tcp: SMPI's corrections, which smpirun's defaults are. */
+static const struct setting tcp[] = {
+    {"network/model", "SMPI"},
+    {"network/crosstraffic", "1"},
+};
+
+/* The trace in Paje's format. */
+static const struct setting paje[] = {
+    /* Computing is sleeping: shown as a state, it is told from waiting. */
+    {"tracing/smpi/sleeping", "yes"},
+    {"tracing/smpi/display-sizes", "yes"},
+    /* Nanoseconds; by default, microseconds, in which short transfers are lost. */
+    {"tracing/precision", "9"},
+};
+
+static void add_settings(struct cc_argv *a, const struct setting *s, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        cc_argv_add(a, "--cfg=%s:%s", s[i].name, s[i].value);
+}
+
+#define ADD(a, settings) add_settings(a, settings, sizeof(settings) / sizeof(settings)[0])
+
+static void add_network(struct cc_argv *a, const struct cc_smpirun_how *how)
+{
+    if (how->fidelity == CC_FIDELITY_TCP) {
+        ADD(a, tcp);
+    } else {
+        ADD(a, plain);
+        /* Of a link's bandwidth, what is left for payload. */
+        cc_argv_add(a, "--cfg=network/bandwidth-factor:%.17g", 1 / (1 + how->overhead));
+    }
+    if (how->fidelity != CC_FIDELITY_ALPHA_BETA)
+        ADD(a, eager);
+}
+
+int cc_smpi_words(const struct cc_smpirun_how *how, const struct cc_job *job,
+                  const struct cc_smpi_files *files, char ***out, struct cc_error *e)
+{
+    struct cc_argv a = {.e = e};
+    cc_argv_add(&a, "%s", how->smpirun != NULL ? how->smpirun : "smpirun");
+    /* All ranks share the variables of one process: there are none that differ between ranks. */
+    cc_argv_add(&a, "-no-privatize");
+    cc_argv_add(&a, "-np");
+    cc_argv_add(&a, "%d", job->workers + job->servers);
+    cc_argv_add(&a, "-platform");
+    cc_argv_add(&a, "%s", files->platform);
+    cc_argv_add(&a, "-hostfile");
+    cc_argv_add(&a, "%s", files->hosts);
+    add_network(&a, how);
+    ADD(&a, always);
+    if (files->paje[0] != '\0') {
+        cc_argv_add(&a, "-trace");
+        cc_argv_add(&a, "-trace-file");
+        cc_argv_add(&a, "%s", files->paje);
+        ADD(&a, paje);
+    }
+    /* Silence, but for what is wrong and for who still waits in a deadlock. */
+    cc_argv_add(&a, "--log=root.thresh:warning");
+    cc_argv_add(&a, "--log=ker_engine.thresh:info");
+    cc_argv_add(&a, "%s", how->rank_program);
+    cc_argv_add(&a, "-"); /* the job comes on stdin */
+    *out = cc_argv_take(&a);
+    return a.status;
+}
