@@ -23,9 +23,9 @@ struct run {
     struct cc_lab_how shaped; /* the settings of the lab that is open */
 };
 
-/* Plans what the options say; rows go to *record, which has (at least) run's columns. The command of
- * `args` has the options of run, but may lack --paper, --keep, --tc-dev and --dry-run. Close it also
- * after an error; *r must stay where it is until then. */
+/* Plans what the options say; rows go to *record, which has (at least) run's columns. The command
+ * of `args` has the options of run, but may lack --paper, --keep, --tc-dev and --dry-run. Close it
+ * also after an error; *r must stay where it is until then. */
 int cc_run_open(struct run *r, struct cc_args *args, struct cc_record *record, struct cc_error *e);
 void cc_run_close(struct run *r);
 

@@ -131,12 +131,44 @@ int cc_sim_platforms(const struct sim *s, struct cc_error *e)
 
 /* --- jobs --- */
 
-static int add_costs(struct sim *s, const struct cc_planned_row *row, struct cc_job_row *out,
-                     struct cc_error *e)
+static double ratio(double took, double said)
 {
+    return took >= 0 && said > 0 ? took / said : 1;
+}
+
+/* Costs by which each place takes as long as it took in a run. Between hops, what is added and what
+ * is encoded are measured as one: adding takes what encoding leaves. */
+static void scale(const struct cc_planned *s, const struct cc_planned_row *row,
+                  const struct cc_parcel *all, struct cc_job_cost *cost, size_t count)
+{
+    const struct cc_prediction *said = &row->forecast;
+    bool ps = s->setting.exchange == CC_PS;
+    double encode = ratio(row->took.encode_s, said->encode_s),
+           decode = ratio(row->took.decode_s, said->decode_s),
+           server = ratio(row->took.server_s, said->server_codec_s), add = decode;
+    double hop = all->push_encode_s + all->push_add_s;
+    if (said->hop_codec_s > 0 && all->push_add_s > 0)
+        add =
+            fmax(0, ratio(row->took.hop_s, said->hop_codec_s) * hop - encode * all->push_encode_s) /
+            all->push_add_s;
+    for (size_t i = 0; i < count; i++) {
+        cost[i].encode_s *= encode;
+        cost[i].decode_s *= ps ? server : decode;
+        cost[i].add_s *= ps ? server : add;
+        cost[i].pull_encode_s *= server;
+        cost[i].pull_decode_s *= decode;
+    }
+}
+
+static int add_costs(struct sim *s, const struct cc_planned *planned, size_t at,
+                     struct cc_job_row *out, struct cc_error *e)
+{
+    const struct cc_planned_row *row = &planned->row[at];
     const struct cc_parcels *p = &s->plan.forecast.parcels[row->scheme];
     out->cost = cc_alloc(p->count * sizeof *out->cost, e);
-    for (size_t i = 0; i < p->count && out->cost != NULL; i++) {
+    if (out->cost == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < p->count; i++) {
         const struct cc_parcel *t = &p->each[i];
         out->cost[i] = (struct cc_job_cost){.encode_s = t->push_encode_s,
                                             .decode_s = t->push_decode_s,
@@ -144,7 +176,20 @@ static int add_costs(struct sim *s, const struct cc_planned_row *row, struct cc_
                                             .pull_encode_s = t->pull_encode_s,
                                             .pull_decode_s = t->pull_decode_s};
     }
-    return out->cost != NULL ? CC_OK : CC_FAIL;
+    if (row->timed)
+        scale(planned, row, &p->total, out->cost, p->count);
+    return CC_OK;
+}
+
+/* What adding a byte of floats takes; as it took in a run, where some row of it sums. */
+static double reduce_byte_s(const struct cc_planned *s, const struct cc_job *job)
+{
+    double said = s->setting.cluster.reduce_byte_s;
+    for (size_t i = 0; i < s->rows && s->setting.exchange != CC_PS; i++)
+        if (s->row[i].timed && job->row[i].sums)
+            return said * ratio(s->row[i].took.hop_s,
+                                s->row[i].forecast.hop_codec_s + s->row[i].forecast.reduce_s);
+    return said;
 }
 
 int cc_sim_job(struct sim *s, const struct cc_planned *planned, struct cc_job *out,
@@ -154,10 +199,10 @@ int cc_sim_job(struct sim *s, const struct cc_planned *planned, struct cc_job *o
     if (status != CC_OK)
         return status;
     out->data = planned->data;
-    out->reduce_byte_s = planned->setting.cluster.reduce_byte_s;
+    out->reduce_byte_s = reduce_byte_s(planned, out);
     bool timed = s->options.codec_time == CC_CODEC_MEASURED;
     for (size_t i = 0; i < out->rows && status == CC_OK && !timed; i++)
-        status = add_costs(s, &planned->row[i], &out->row[i], e);
+        status = add_costs(s, planned, i, &out->row[i], e);
     return status;
 }
 

@@ -81,9 +81,7 @@ static const struct cc_option options[] = {
     {.name = "warmup", .value = "N", .def = "0 to 3 periods; up to 32 where residuals fill",
      .help = "steps before them, of which only the last period computes"},
     {.name = "dry-run", .help = "only say what would be done, and how long it takes"},
-    {.name = "fidelity", .value = "HOW", .def = "tc", .choices = cc_fidelity_names,
-     .help = "of the simulated network: alpha-beta (latency and bytes / bandwidth, as the formulas "
-             "assume), tc (as the lab), tcp (SMPI's corrections for TCP)"},
+    CC_FIDELITY_OPTION("tc"),
     CC_PLATFORM_OPTIONS,
     CC_HOSTS_OPTIONS,
     {.name = "tc-dev", .value = "DEV",
@@ -128,18 +126,17 @@ static int open_both(struct validate *v, struct cc_error *e)
     if (status != CC_OK)
         return status;
     cc_arg_set(args, "remeasure", NULL); /* once is enough */
-    status = cc_sim_open(&v->sim, args, &v->simulated, e);
-    v->sim.options.data = CC_DATA_ON; /* what the run encodes */
-    return status;
+    return cc_sim_open(&v->sim, args, &v->simulated, e);
 }
 
 /* --- the answers --- */
 
-/* The job of the run: as many steps, and, where it was measured, its codec times. */
+/* The job of the run: its gradients and steps, and, where they were measured, its codec times. */
 static void follow(struct validate *v)
 {
     size_t at = 0;
     for (size_t i = 0; i < v->sim.plan.settings; i++) {
+        v->sim.plan.setting[i].data = true;
         for (size_t k = 0; k < v->sim.plan.setting[i].rows; k++, at++) {
             struct cc_planned_row *row = &v->sim.plan.setting[i].row[k];
             row->warmup = v->run.plan.setting[i].row[k].warmup;
@@ -199,12 +196,13 @@ static int dry(struct validate *v, struct cc_error *e)
     int status = cc_run_dry(&v->run, e);
     follow(v);
     for (size_t i = 0; i < v->sim.plan.settings; i++)
-        seconds += cc_sim_setting_s(&v->sim.plan.setting[i]);
+        for (size_t k = 0; k < v->sim.plan.setting[i].rows; k++)
+            seconds += cc_sim_row_s(&v->sim.plan.setting[i], &v->sim.plan.setting[i].row[k]);
     cc_axis_number(seconds, "s", time, sizeof time);
-    return status == CC_OK ? cc_record_note(v->record, e,
-                                            "that is the run; the simulation then takes about %s",
-                                            time)
-                           : status;
+    return status == CC_OK
+               ? cc_record_note(v->record, e, "that is the run; the simulation then takes about %s",
+                                time)
+               : status;
 }
 
 /* --- the command --- */
@@ -237,7 +235,8 @@ const struct cc_command cc_command_validate = {
     .summary = "three answers held together: model, sim and run of the same rows",
     .operands = "",
     .description =
-        "Measures a step as `run` does, simulates the same job as `sim` does, and asks the formulas "
+        "Measures a step as `run` does, simulates the same job as `sim` does, and asks the "
+        "formulas "
         "of `model`; prints the three answers with their differences, marks rows in which any two "
         "differ by more than --tolerance, and says which assumption is suspect, with the figures "
         "for it and what to do. The forecast is what `model` says beforehand, from the codecs' "

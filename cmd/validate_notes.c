@@ -11,8 +11,9 @@ static const struct {
     enum cc_suspect suspect;
     const char *remedy;
 } remedies[] = {
-    {CC_SUSPECT_BYTES, "the order in which floats are added decides the last bits of sums, and with "
-                       "them, for some schemes, the payload: try another --exchange"},
+    {CC_SUSPECT_BYTES,
+     "the order in which floats are added decides the last bits of sums, and with "
+     "them, for some schemes, the payload: try another --exchange"},
     {CC_SUSPECT_SCATTER, "more --steps tell"},
     {CC_SUSPECT_PROTOCOL, "--exchange ring, recdouble and rabenseifner are the same in all three"},
     {CC_SUSPECT_BURST, "a smaller --burst tells"},
@@ -152,10 +153,10 @@ static int note_answers(struct validate *v, struct cc_error *e)
                                 name, r->mpi,
                                 v->run.options.hosts.lab ? " in a lab on this machine" : "");
     if (status == CC_OK && v->simulated.row_count > 0)
-        status = cc_record_note(v->record, e, "sim: SimGrid, --fidelity %s, the same job%s",
-                                cc_fidelity_names[v->sim.options.fidelity],
-                                r->row_count > 0 ? " as the run's"
-                                                 : "; model has its payload sizes");
+        status =
+            cc_record_note(v->record, e, "sim: SimGrid, --fidelity %s, the same job%s",
+                           cc_fidelity_names[v->sim.options.fidelity],
+                           r->row_count > 0 ? " as the run's" : "; model has its payload sizes");
     return status;
 }
 

@@ -28,8 +28,8 @@ static int predict(struct validate *v, const struct validated *row, const struct
 {
     struct cc_forecast *f = &v->run.plan.forecast;
     struct cc_parcels parcels;
-    int status = cc_parcels_measured(s->net, &f->parcels[row->row->scheme], f->cluster.raw, m,
-                                     &parcels, e);
+    int status =
+        cc_parcels_measured(s->net, &f->parcels[row->row->scheme], f->cluster.raw, m, &parcels, e);
     if (status != CC_OK)
         return status;
     status = cc_predict(&f->predictor, s, &parcels, out, e);
@@ -57,8 +57,8 @@ static int ask(struct validate *v, const struct validated *row, const struct cc_
         status = predict(v, row, &s, &m, &other, e);
     out->without_burst_s = other.step_s;
     s = row->setting->setting;
-    m.codec = (struct cc_codec_times){said->encode_s, said->hop_codec_s, said->server_codec_s,
-                                      said->decode_s};
+    m.codec = (struct cc_codec_times){said->encode_s, said->hop_codec_s + said->reduce_s,
+                                      said->server_codec_s, said->decode_s};
     if (status == CC_OK)
         status = predict(v, row, &s, &m, &other, e);
     out->profiled_s = other.step_s;
@@ -115,7 +115,7 @@ static int make_trial(struct validate *v, const struct validated *row, size_t at
                            .rounds = asked.as_is.rounds,
                            .burst_s = asked.without_burst_s - asked.as_is.step_s,
                            .codec_s = found(from, at, "codec_s"),
-                           .forecast_codec_s = said->codec_s,
+                           .forecast_codec_s = said->codec_s + said->reduce_s,
                            .bytes = payload(from, at, values),
                            .forecast_bytes = values * (said->bits_push + said->bits_pull) / 8,
                            .sim_bytes = payload(&v->simulated, at, values)};
@@ -216,8 +216,7 @@ int cc_validate_rows(struct validate *v, struct cc_error *e)
     for (size_t i = 0; i < v->run.plan.settings && status == CC_OK; i++) {
         for (size_t k = 0; k < v->run.plan.setting[i].rows && v->rows < rows; k++) {
             struct validated *row = &v->row[v->rows];
-            row->setting =
-                v->rows < ran ? &v->run.plan.setting[i] : &v->sim.plan.setting[i];
+            row->setting = v->rows < ran ? &v->run.plan.setting[i] : &v->sim.plan.setting[i];
             row->row = &row->setting->row[k];
             status = one_row(v, row, v->rows, e);
             if (status != CC_OK)
