@@ -33,7 +33,7 @@ ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl 
 KERNELS := $(wildcard core/*.k.c schemes/kernels/*.k.c bench/*.k.c)
 LIB_SRC := $(filter-out %.k.c,$(wildcard core/*.c schemes/*.c schemes/kernels/*.c models/*.c bench/*.c \
            netsim/*.c results/*.c))
-CMD_SRC := $(filter-out cmd/rank.c,$(wildcard cmd/*.c))
+CMD_SRC := $(filter-out cmd/rank.c cmd/platform.c,$(wildcard cmd/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.k.c=$(BUILD)/obj/%.$(isa).o))
 LIB     := $(BUILD)/libcommcomp.a
@@ -54,6 +54,9 @@ SMPI_LIBS := $(filter -L% -l%,$(SMPI_SHOW))
 SIM_SRC   := cmd/rank.c $(wildcard netsim/mpi/*.c netsim/mpi/world/sim*.c)
 SIM_OBJ   := $(SIM_SRC:%.c=$(BUILD)/smpi/%.o)
 SIM       := $(if $(SMPICC),$(BUILD)/bin/commcomp-rank-sim)
+
+# What reads platforms of others: it asks SimGrid.
+PLATFORM := $(if $(SMPICC),$(BUILD)/bin/commcomp-platform)
 
 # Unit and property tests: each tests/test_*.c is a program of its own; tests/lib/*.c is shared.
 TEST_SRC := $(wildcard tests/test_*.c)
@@ -77,7 +80,7 @@ ASAN_BUILD   := BUILD=$(BUILD)/asan OPT="-O1 -g" \
 FUZZ_BUILD   := BUILD=$(BUILD)/fuzzing CC=clang OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
 
-all: $(BIN) $(RANK) $(SIM)
+all: $(BIN) $(RANK) $(SIM) $(PLATFORM)
 
 $(BIN): $(CMD_SRC:%.c=$(BUILD)/obj/%.o) $(LIB)
 	@mkdir -p $(@D)
@@ -86,6 +89,10 @@ $(BIN): $(CMD_SRC:%.c=$(BUILD)/obj/%.o) $(LIB)
 $(BUILD)/bin/commcomp-rank: $(RANK_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	OMPI_CC="$(CC)" mpicc $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/bin/commcomp-platform: $(BUILD)/obj/cmd/platform.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lsimgrid
 
 # OMPI_CC: with the compiler that was asked for.
 $(BUILD)/mpi/%.o: %.c

@@ -290,6 +290,7 @@ static void open_trial(struct trial *t, bool large)
     t->row.message = t->message;
     t->job.workers = t->world->ranks;
     t->job.seed = 42;
+    t->job.asks = true;
     if (large)
         lay_out_large(t);
     else

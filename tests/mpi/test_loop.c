@@ -68,6 +68,7 @@ static void make(struct trial *t, const char *exchange, const char *scheme, enum
     t->job.update_s = UPDATE_S;
     t->job.forward_share = 0.25;
     t->job.seed = 5;
+    t->job.asks = true;
     t->job.nap = true;
     t->job.trace_steps = 4;
     t->row = (struct cc_job_row){.scheme = (char *)scheme,

@@ -101,6 +101,7 @@ static void open_trial(struct trial *t)
     t->row.period = cc_period(t->spec->scheme, t->spec->params);
     t->row.message = t->message;
     t->job.seed = 42;
+    t->job.asks = true;
     lay_out(t);
     t->values = cc_job_values(&t->job);
     t->after = room(t, STEPS * t->values * sizeof *t->after);
