@@ -136,25 +136,25 @@ static double ratio(double took, double said)
     return took >= 0 && said > 0 ? took / said : 1;
 }
 
-/* Costs by which each place takes as long as it took in a run. Between hops, what is added and what
- * is encoded are measured as one: adding takes what encoding leaves. */
+/* Costs by which each place takes as long as it took in a run: a worker's encoding and the hops
+ * together (their formulas do not tell the first encoding from those on the way), a server, and a
+ * worker's decoding. */
 static void scale(const struct cc_planned *s, const struct cc_planned_row *row,
-                  const struct cc_parcel *all, struct cc_job_cost *cost, size_t count)
+                  struct cc_job_cost *cost, size_t count)
 {
     const struct cc_prediction *said = &row->forecast;
-    bool ps = s->setting.exchange == CC_PS;
-    double encode = ratio(row->took.encode_s, said->encode_s),
-           decode = ratio(row->took.decode_s, said->decode_s),
-           server = ratio(row->took.server_s, said->server_codec_s), add = decode;
-    double hop = all->push_encode_s + all->push_add_s;
-    if (said->hop_codec_s > 0 && all->push_add_s > 0)
-        add =
-            fmax(0, ratio(row->took.hop_s, said->hop_codec_s) * hop - encode * all->push_encode_s) /
-            all->push_add_s;
+    const struct cc_codec_times *took = &row->took;
+    enum cc_exchange x = s->setting.exchange;
+    bool hops = said->hop_codec_s > 0;
+    double encode = hops ? ratio(took->encode_s + took->hop_s, said->encode_s + said->hop_codec_s)
+                         : ratio(took->encode_s, said->encode_s);
+    double server = ratio(took->server_s, said->server_codec_s),
+           decode = ratio(took->decode_s, said->decode_s);
+    double push = x == CC_PS ? server : hops && x == CC_RECDOUBLE ? encode : decode;
     for (size_t i = 0; i < count; i++) {
         cost[i].encode_s *= encode;
-        cost[i].decode_s *= ps ? server : decode;
-        cost[i].add_s *= ps ? server : add;
+        cost[i].decode_s *= push;
+        cost[i].add_s *= hops ? encode : push;
         cost[i].pull_encode_s *= server;
         cost[i].pull_decode_s *= decode;
     }
@@ -177,7 +177,7 @@ static int add_costs(struct sim *s, const struct cc_planned *planned, size_t at,
                                             .pull_decode_s = t->pull_decode_s};
     }
     if (row->timed)
-        scale(planned, row, &p->total, out->cost, p->count);
+        scale(planned, row, out->cost, p->count);
     return CC_OK;
 }
 

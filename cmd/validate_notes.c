@@ -33,7 +33,8 @@ static const struct {
     {CC_SUSPECT_FIDELITY, "--fidelity tc is as the lab, tcp as SimGrid takes TCP for"},
     {CC_SUSPECT_SIZES, "a --profile of gradients like these (`bench --profile-out`), and --warmup "
                        "32 where residuals have to fill"},
-    {CC_SUSPECT_CODECS, "--remeasure the codecs while the machine is quiet"},
+    {CC_SUSPECT_CODECS, "in a step codecs run once, after a pause, and not in a loop; for large "
+                        "tensors, --remeasure them on a quiet machine"},
     {CC_SUSPECT_UNCLEAR, "again on a quiet machine, with more --steps"},
 };
 

@@ -84,11 +84,11 @@ static bool protocol(const struct pair *p, enum cc_suspect *suspect, char why[RO
     return p->t->exchange == CC_MPI;
 }
 
-/* The formula counts a bucket whole in each phase, and who has none takes so much longer. */
+/* The formula counts a bucket whole in each phase; what a run saves by it may be less. */
 static bool burst(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
 {
     double b = p->t->burst_s;
-    bool explains = halves(p->gap, -b, p->formula ? b : -b);
+    bool explains = halves(p->gap, -b, p->formula ? b : 0);
     *suspect = CC_SUSPECT_BURST;
     (void)snprintf(why, ROOM, "token buckets let pass at once what would take %.3g ms%s", 1e3 * b,
                    p->formula ? "" : ", and the simulation has none");
@@ -342,8 +342,10 @@ static void judge_forecast(const struct cc_trial *t, double is, struct cc_verdic
     double sizes = t->resized_s - t->forecast_s, codecs = t->model_s - t->resized_s,
            rest = is - t->model_s;
     bool formula = way * rest > fmax(way * sizes, way * codecs);
-    if (formula && fabs(rest) > t->tolerance * is) {
-        v->forecast = v->suspicion[0];
+    if (formula && fabs(rest) > t->tolerance * is && isfinite(t->run_s)) {
+        run_against_model(t, &v->forecast);
+    } else if (formula && fabs(rest) > t->tolerance * is) {
+        sim_against_model(t, &v->forecast);
     } else if (formula) {
         v->forecast.suspect = CC_SUSPECT_UNCLEAR;
         (void)snprintf(v->forecast.why, sizeof v->forecast.why,
