@@ -9,6 +9,9 @@
 
 /* --- settings --- */
 
+/* What SMPI adds to every message: tag, destination, communicator. */
+#define ENVELOPE 16.0
+
 /* Workers whose payloads are made where nobody says whether to. */
 enum { FEW = 16 };
 
@@ -36,6 +39,7 @@ void cc_sim_complete(void *arg, struct cc_planned *s)
     const struct sim *sim = arg;
     struct cc_link *l = &s->setting.link;
     l->burst_bytes = 0; /* nothing shapes a simulated link */
+    l->message_bytes = ENVELOPE;
     s->formula = formula(&sim->options);
     s->data = wants_data(sim, &s->setting);
     if (s->formula == CC_NO_FORMULA)

@@ -93,8 +93,9 @@ void cc_smpi_hear(struct cc_smpi_says *s, struct cc_words *words, const char *li
                  has(text, "Memory allocation of") || has(text, "annot allocate memory");
     s->version |= has(text, "Bad config key");
     s->host |= has(text, "Host not found");
-    if (begins(text, "Uncaught exception std::"))
-        text = strchr(text, ':') + 2;
+    /* "Uncaught exception std::invalid_argument: ..." */
+    const char *what = begins(text, "Uncaught exception ") ? strstr(text, ": ") : NULL;
+    text = what != NULL ? what + 2 : text;
     name_platform(text, said, sizeof said);
     cc_words_hear(words, said, strlen(said));
 }

@@ -12,19 +12,9 @@
 #include "core/error.h"
 #include "netsim/crate.h"
 #include "netsim/job.h"
+#include "netsim/mpi/moments.h"
 #include "netsim/mpi/world.h"
-
-/* What a rank's time goes into. */
-enum cc_phase {
-    CC_PHASE_COMPUTE,
-    CC_PHASE_ENCODE, /* a worker, before the first byte leaves, or before each of several sums */
-    CC_PHASE_HOP,    /* decoding, adding and encoding on the way; adding floats */
-    CC_PHASE_SERVER, /* a server: decoding pushes, encoding the pull */
-    CC_PHASE_DECODE, /* a worker, onto its model, or of each of several sums */
-    CC_PHASE_UPDATE,
-    CC_PHASE_WAIT, /* all the rest: the network, and others */
-    CC_PHASES
-};
+#include "netsim/phase.h"
 
 /* What a rank counts, from the beginning of a row's counted steps. */
 struct cc_tally {
@@ -51,7 +41,8 @@ struct cc_station {
     float *model; /* flat step: what comes back is added to it. Mean over the workers of what they
                      encoded */
     struct cc_tally tally;
-    struct cc_waits waits; /* all that is under way */
+    struct cc_moments *moments; /* or NULL */
+    struct cc_waits waits;      /* all that is under way */
     struct {
         size_t arrived, pulled; /* messages of this step: whose pushes are all there, whose pull is
                                    on its way. For ps alone */
@@ -60,6 +51,10 @@ struct cc_station {
 
 /* Ends a stint of work that costs so much (cc_world_end) and charges it to a phase. */
 void cc_charge(struct cc_station *s, enum cc_phase phase, struct cc_stint since, double cost_s);
+
+/* Takes note of one end of a transfer of message `index`: it begins to leave, or it has come. */
+void cc_note_sent(struct cc_station *s, size_t index, int peer, size_t bytes);
+void cc_note_came(struct cc_station *s, size_t index, int peer, size_t bytes);
 
 struct cc_exchanger {
     const char *name;

@@ -248,6 +248,7 @@ static int send(struct ps *p, size_t i, const uint8_t *bytes, size_t len, struct
     p->pending++;
     p->s->tally.sent_bytes += len;
     p->s->tally.messages++;
+    cc_note_sent(p->s, (size_t)p->tag, p->lane[i].peer, len);
     return cc_mpi_check(MPI_Isend(bytes, (int)len, MPI_BYTE, p->lane[i].peer, p->tag, p->s->comm,
                                   &p->requests.request[p->lanes + i]),
                         "MPI_Isend", e);
@@ -272,6 +273,7 @@ static int look(struct ps *p, int *come, struct cc_error *e)
         (void)MPI_Get_count(&p->requests.status[i], MPI_BYTE, &bytes);
         p->lane[which].in_len = (size_t)bytes;
         p->lane[which].here = true;
+        cc_note_came(p->s, (size_t)p->tag, p->lane[which].peer, (size_t)bytes);
         p->finished[(*come)++] = (int)which;
     }
     return CC_OK;

@@ -6,6 +6,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "netsim/mpi/recall.h"
 #include "netsim/mpi/shaped.h"
 
 int cc_rank_report(struct cc_rank *r, const struct cc_report *what, struct cc_error *e)
@@ -125,12 +126,14 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
 {
     struct cc_loop l;
     struct cc_carried after;
+    struct cc_moments moments;
     struct beat beat = {.rank = r, .row = row};
     const struct cc_report begin = {.kind = CC_REPORT_ROW_BEGIN, .row = row};
     int status = cc_loop_open(&l, r->comm, &r->job, &r->job.row[row], r->source, e);
     l.beat = report_step;
     l.counting = begin_counting;
     l.beat_arg = &beat;
+    l.s.moments = cc_recall_open(r, row, &moments);
     if (status == CC_OK)
         status = cc_rank_report(r, &begin, e);
     if (status == CC_OK)
@@ -141,6 +144,9 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
         status = look_at_device(r, &after, e);
     if (status == CC_OK)
         status = cc_rank_results(r, row, &l, &beat.before, &after, e);
+    if (status == CC_OK)
+        status = cc_recall(r, row, &l, e);
+    cc_moments_free(&moments);
     /* After an error messages may be under way, which need their memory until the program ends. */
     if (status == CC_OK)
         cc_loop_close(&l);

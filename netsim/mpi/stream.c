@@ -14,7 +14,8 @@ int cc_stream_open(struct cc_stream *s, struct cc_station *station, size_t index
                             .block_bytes = bytes > 0 ? bytes : CC_BLOCK_BYTES,
                             .asks = station->job->asks,
                             .sends = sends,
-                            .tally = &station->tally};
+                            .station = station,
+                            .index = index};
     return cc_requests_open(&station->waits, CC_BLOCKS + 1, &s->requests, e);
 }
 
@@ -59,13 +60,15 @@ static int post_block(struct cc_stream *s, struct cc_transfer *t, size_t n, stru
         s->sends
             ? MPI_Isend(t->at + t->posted, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request)
             : MPI_Irecv(t->at + t->posted, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request);
+    if (s->sends && t->posted == 0)
+        cc_note_sent(s->station, s->index, t->peer, t->bytes);
     s->block[at].of = t;
     s->block[at].bytes = n;
     s->blocks++;
     t->posted += n;
     if (s->sends) {
-        s->tally->sent_bytes += n;
-        s->tally->messages++;
+        s->station->tally.sent_bytes += n;
+        s->station->tally.messages++;
     }
     return cc_mpi_check(code, s->sends ? "MPI_Isend" : "MPI_Irecv", e);
 }
@@ -175,6 +178,8 @@ static int complete(struct cc_stream *s, bool *moved, struct cc_error *e)
             n = (size_t)count;
         }
         t->done += n;
+        if (!s->sends && cc_transfer_complete(t))
+            cc_note_came(s->station, s->index, t->peer, t->bytes);
         s->first = (s->first + 1) % CC_BLOCKS;
         s->blocks--;
         *moved = true;

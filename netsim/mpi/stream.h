@@ -46,7 +46,8 @@ struct cc_stream {
     bool asks;   /* transfers that want to be asked for are */
     bool asking; /* the receiver's word is under way */
     bool sends;
-    struct cc_tally *tally; /* of what is sent */
+    struct cc_station *station;
+    size_t index; /* of the message */
     struct cc_transfer *posting, *last;
     struct {
         struct cc_transfer *of;

@@ -82,7 +82,7 @@ int cc_requests_some(struct cc_requests *r, int *count, int *which, struct cc_er
  */
 int cc_world_wait(struct cc_waits *w, bool nap, double since, double until, struct cc_error *e);
 
-/* Until all ranks of comm are here. In a simulation all go on at the same time. */
+/* Until all ranks are here, all of the program's. In a simulation all go on at the same time. */
 int cc_world_meet(MPI_Comm comm, bool nap, struct cc_error *e);
 
 /* --- memory --- */

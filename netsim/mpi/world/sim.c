@@ -3,11 +3,9 @@
  * calls MPI. Only then does the clock move. */
 #include <math.h>
 #include <simgrid/actor.h>
-#include <simgrid/barrier.h>
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 #include "netsim/mpi/exchange.h"
@@ -71,17 +69,25 @@ static int holders;
 int cc_world_spread(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
                     struct cc_error *e)
 {
+    struct {
+        struct cc_job job;
+        int *holders;
+    } what = {.holders = &holders};
     int rank = 0, ranks = 0, status = CC_OK;
     if (cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e) != CC_OK ||
         cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e) != CC_OK)
         return CC_FAIL;
-    if (rank == 0)
-        status = cc_job_parse(text, length, out, e);
-    if (status != CC_OK)
-        return status;
-    if (rank == 0)
+    if (rank == 0) {
+        status = cc_job_parse(text, length, &what.job, e);
         holders = ranks;
-    return cc_mpi_check(MPI_Bcast(out, (int)sizeof *out, MPI_BYTE, 0, comm), "MPI_Bcast", e);
+    }
+    if (status == CC_OK)
+        status = cc_mpi_check(MPI_Bcast(&what, sizeof what, MPI_BYTE, 0, comm), "MPI_Bcast", e);
+    if (status == CC_OK && what.holders != &holders)
+        status = cc_fail(e, "ranks do not share their memory: give smpirun -no-privatize");
+    if (status == CC_OK)
+        *out = what.job;
+    return status;
 }
 
 void cc_world_forget(struct cc_job *job)

@@ -1,7 +1,10 @@
-/* Waiting in the simulated world: a test takes no time there, so that who polls polls forever. */
+/* Waiting in the simulated world. A test takes no time there: who only polls polls forever.
+ *
+ * SMPI has no wait that ends in time. So a rank sends itself a message as well, of so many bytes
+ * that it is there when the time is over: what carries messages within a host is shared with
+ * nobody. Where that does not work, it sleeps in slices and tests in between. */
 #include <limits.h>
 #include <math.h>
-#include <simgrid/actor.h>
 #include <simgrid/barrier.h>
 #include <stdlib.h>
 
@@ -9,32 +12,16 @@
 #include "netsim/mpi/exchange.h"
 #include "netsim/mpi/world.h"
 
-struct timer {
-    int dummy;
-};
-
-int cc_waits_open(struct cc_waits *w, struct cc_error *e)
-{
-    (void)w;
-    (void)e;
-    return CC_OK;
-}
-
-void cc_waits_close(struct cc_waits *w)
-{
-    (void)w;
-}
-
 /* --- what is complete --- */
 
 /* Complete are those that the last wait found, and those that have become so while the rank worked:
- * only then has the clock gone on. A collective's are complete once they were tested. */
+ * only then has the clock gone on. Collectives are found by tests alone. */
 int cc_requests_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e)
 {
     int flag = 0, status = CC_OK;
     if (r->request[i] != MPI_REQUEST_NULL && (r->collective || cc_world_now() > r->waits->looked))
         status = cc_mpi_check(MPI_Test(&r->request[i], &flag, &r->status[i]), "MPI_Test", e);
-    *over = flag != 0 || r->request[i] == MPI_REQUEST_NULL;
+    *over = r->request[i] == MPI_REQUEST_NULL;
     r->over[i] = false;
     return status;
 }
@@ -52,42 +39,130 @@ int cc_requests_some(struct cc_requests *r, int *count, int *which, struct cc_er
     return CC_OK;
 }
 
+/* --- the timer --- */
+
+struct timer {
+    MPI_Request come, go;
+    double at; /* when `come` is there */
+    /* A message of n bytes takes begin_s + n * byte_s, from `least` bytes on. 0: messages are no
+     * measure of time. */
+    double begin_s, byte_s;
+    int least;
+};
+
+static int send_oneself(struct timer *t, int bytes, struct cc_error *e)
+{
+    uint8_t *any = cc_world_scratch();
+    int code = MPI_Irecv(any, bytes, MPI_BYTE, 0, 0, MPI_COMM_SELF, &t->come);
+    if (code == MPI_SUCCESS)
+        code = MPI_Isend(any, bytes, MPI_BYTE, 0, 0, MPI_COMM_SELF, &t->go);
+    return cc_mpi_check(code, "a message to oneself", e);
+}
+
+static int end_timer(struct timer *t, struct cc_error *e)
+{
+    int code = MPI_Wait(&t->come, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS)
+        code = MPI_Wait(&t->go, MPI_STATUS_IGNORE);
+    return cc_mpi_check(code, "a message to oneself", e);
+}
+
+/* From the two largest of a few sizes; `least` is the smallest that is on their line. */
+static int measure(struct timer *t, struct cc_error *e)
+{
+    enum { SIZES = 4 };
+    static const int bytes[SIZES] = {1 << 10, 1 << 17, 1 << 20, 1 << 23};
+    double s[SIZES];
+    for (int i = 0; i < SIZES; i++) {
+        const double since = cc_world_now();
+        if (send_oneself(t, bytes[i], e) != CC_OK || end_timer(t, e) != CC_OK)
+            return CC_FAIL;
+        s[i] = cc_world_now() - since;
+    }
+    t->byte_s = (s[SIZES - 1] - s[SIZES - 2]) / (bytes[SIZES - 1] - bytes[SIZES - 2]);
+    t->begin_s = s[SIZES - 1] - t->byte_s * bytes[SIZES - 1];
+    int i = SIZES - 2;
+    while (i > 0 && fabs(t->begin_s + t->byte_s * bytes[i - 1] - s[i - 1]) <= 1e-3 * s[i - 1])
+        i--;
+    t->least = bytes[i];
+    if (i > 1 || t->begin_s < -CC_INSTANT_S)
+        t->byte_s = 0;
+    return CC_OK;
+}
+
+int cc_waits_open(struct cc_waits *w, struct cc_error *e)
+{
+    if (cc_world_scratch() == NULL)
+        return cc_fail(e, "no memory that ranks share");
+    w->timer = cc_alloc0(sizeof *w->timer, e);
+    if (w->timer == NULL)
+        return CC_FAIL;
+    w->timer->come = w->timer->go = MPI_REQUEST_NULL;
+    return measure(w->timer, e);
+}
+
+void cc_waits_close(struct cc_waits *w)
+{
+    struct cc_error e;
+    if (w->timer != NULL)
+        (void)end_timer(w->timer, &e);
+    free(w->timer);
+    w->timer = NULL;
+}
+
+/* One that is under way when another is wanted is used if it comes no later. */
+static int set_timer(struct timer *t, double until, bool *set, struct cc_error *e)
+{
+    *set = false;
+    if (t == NULL || t->byte_s <= 0)
+        return CC_OK;
+    if (t->come != MPI_REQUEST_NULL) {
+        *set = t->at - until < CC_INSTANT_S;
+        return CC_OK;
+    }
+    const double now = cc_world_now();
+    const double bytes = fmin((until - now - t->begin_s) / t->byte_s, INT_MAX);
+    if (bytes < t->least)
+        return CC_OK;
+    *set = true;
+    t->at = now + t->begin_s + t->byte_s * (int)bytes;
+    return send_oneself(t, (int)bytes, e);
+}
+
 /* --- waiting --- */
 
-/* All that is under way, in one list. */
+/* All that is under way, in one list; the timer last, if it is. */
 struct list {
     MPI_Request *request;
     MPI_Status *status;
     int *which;
     struct place {
-        struct cc_requests *of;
+        struct cc_requests *of; /* NULL: the timer */
         size_t i;
     } * place;
     size_t count;
-    bool collective; /* collectives too */
+    bool collective; /* some are of collectives */
 };
 
-static int take_list(const struct cc_waits *w, struct list *l, struct cc_error *e)
+static int make_list(const struct cc_waits *w, struct list *l, struct cc_error *e)
 {
-    size_t room = 0, n = 0;
-    *l = (struct list){.collective = false};
-    for (struct cc_requests *r = w->first; r != NULL; r = r->next)
+    size_t room = 1;
+    for (const struct cc_requests *r = w->first; r != NULL; r = r->next)
         for (size_t i = 0; i < r->count; i++)
             room += r->request[i] != MPI_REQUEST_NULL;
-    l->request = cc_alloc(room * sizeof(MPI_Request), e);
-    l->status = cc_alloc(room * sizeof *l->status, e);
-    l->which = cc_alloc(room * sizeof *l->which, e);
-    l->place = cc_alloc(room * sizeof *l->place, e);
+    *l = (struct list){.request = cc_alloc(room * sizeof(MPI_Request), e),
+                       .status = cc_alloc(room * sizeof *l->status, e),
+                       .which = cc_alloc(room * sizeof *l->which, e),
+                       .place = cc_alloc(room * sizeof *l->place, e)};
     if (l->request == NULL || l->status == NULL || l->which == NULL || l->place == NULL)
         return CC_FAIL;
     for (struct cc_requests *r = w->first; r != NULL; r = r->next)
         for (size_t i = 0; i < r->count; i++)
             if (r->request[i] != MPI_REQUEST_NULL) {
-                l->collective |= r->collective;
-                l->place[n] = (struct place){r, i};
-                l->request[n++] = r->request[i];
+                l->collective = l->collective || r->collective;
+                l->place[l->count] = (struct place){r, i};
+                l->request[l->count++] = r->request[i];
             }
-    l->count = n;
     return CC_OK;
 }
 
@@ -99,14 +174,23 @@ static void drop_list(struct list *l)
     free(l->place);
 }
 
-static int wait_some(struct list *l, struct cc_error *e)
+static void add_timer(struct list *l, const struct timer *t)
 {
-    int count = 0;
-    int code = MPI_Waitsome((int)l->count, l->request, &count, l->which, l->status);
-    if (cc_mpi_check(code, "MPI_Waitsome", e) != CC_OK)
-        return CC_FAIL;
+    l->place[l->count] = (struct place){NULL, 0};
+    l->request[l->count++] = t->come;
+}
+
+/* Tells their owners which are complete. */
+static int tell(const struct list *l, int count, struct timer *t, struct cc_error *e)
+{
     for (int k = 0; k < count; k++) {
         const struct place *p = &l->place[l->which[k]];
+        if (p->of == NULL) {
+            t->come = MPI_REQUEST_NULL;
+            if (end_timer(t, e) != CC_OK)
+                return CC_FAIL;
+            continue;
+        }
         p->of->request[p->i] = MPI_REQUEST_NULL;
         p->of->status[p->i] = l->status[k];
         p->of->over[p->i] = true;
@@ -114,21 +198,64 @@ static int wait_some(struct list *l, struct cc_error *e)
     return CC_OK;
 }
 
+static int wait_some(const struct list *l, struct timer *t, struct cc_error *e)
+{
+    int count = 0;
+    int code = MPI_Waitsome((int)l->count, l->request, &count, l->which, l->status);
+    int status = cc_mpi_check(code, "MPI_Waitsome", e);
+    return status == CC_OK ? tell(l, count, t, e) : status;
+}
+
+/* Up to when the next test is due, for waits of which the timer cannot see the end: a 16th of the
+ * time until then, or, who waits however long it takes, a 128th of the time waited so far. */
+static double slice(double since, double begin, double until)
+{
+    const double now = cc_world_now();
+    if (isfinite(until))
+        return fmin(until - now, fmin(200e-6, fmax((until - begin) / 16, CC_INSTANT_S)));
+    return fmax((now - since) / 128, 1e-6);
+}
+
+static int test_in_slices(const struct list *l, double since, double until, struct cc_error *e)
+{
+    const double begin = cc_world_now();
+    int count = 0, status = CC_OK;
+    while (count == 0 && status == CC_OK && until - cc_world_now() >= CC_INSTANT_S) {
+        cc_world_sleep(slice(since, begin, until));
+        int code = MPI_Testsome((int)l->count, l->request, &count, l->which, l->status);
+        status = cc_mpi_check(code, "MPI_Testsome", e);
+        if (count == MPI_UNDEFINED)
+            count = 0;
+    }
+    return status == CC_OK ? tell(l, count, NULL, e) : status;
+}
+
+static int wait_for(struct cc_waits *w, struct list *l, double since, double until,
+                    struct cc_error *e)
+{
+    bool set = false;
+    if (l->count == 0 && !isfinite(until))
+        return cc_fail(e, "a rank waits, and nothing is under way to it");
+    int status = isfinite(until) && !l->collective ? set_timer(w->timer, until, &set, e) : CC_OK;
+    if (status != CC_OK)
+        return status;
+    if (set)
+        add_timer(l, w->timer);
+    return set || (!l->collective && !isfinite(until)) ? wait_some(l, w->timer, e)
+                                                       : test_in_slices(l, since, until, e);
+}
+
 int cc_world_wait(struct cc_waits *w, bool nap, double since, double until, struct cc_error *e)
 {
     struct list l;
     (void)nap;
-    (void)since;
-    if (w->more) {
+    if (w->more || until - cc_world_now() < CC_INSTANT_S) {
         w->more = false;
         return CC_OK;
     }
-    int status = take_list(w, &l, e);
-    if (status == CC_OK && l.count == 0)
-        status = cc_fail(e, "a rank waits, and nothing is under way to it");
+    int status = make_list(w, &l, e);
     if (status == CC_OK)
-        status = wait_some(&l, e);
-    (void)until;
+        status = wait_for(w, &l, since, until, e);
     w->looked = cc_world_now();
     drop_list(&l);
     return status;
@@ -136,6 +263,13 @@ int cc_world_wait(struct cc_waits *w, bool nap, double since, double until, stru
 
 int cc_world_meet(MPI_Comm comm, bool nap, struct cc_error *e)
 {
+    static sg_bar_t all; /* of all ranks that there are */
+    int ranks = 0;
     (void)nap;
-    return cc_mpi_check(MPI_Barrier(comm), "MPI_Barrier", e);
+    if (cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e) != CC_OK)
+        return CC_FAIL;
+    if (all == NULL)
+        all = sg_barrier_init((unsigned)ranks);
+    (void)sg_barrier_wait(all);
+    return CC_OK;
 }

@@ -1,0 +1,90 @@
+/* Simulated ranks that do what the environment's TALKER says: end as they should, or as they should
+ * not. Compiled by test_smpirun with smpicc; reports are written by hand, as they would come. */
+#include <mpi.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+static void say(const char *line)
+{
+    printf("%s\n", line);
+    fflush(stdout);
+}
+
+/* Sends `bytes` from rank 0 to 1, both beginning at the next second, and tells how long it took. */
+static void send_one(int rank, size_t bytes)
+{
+    char *buffer = calloc(1, bytes);
+    double now = MPI_Wtime();
+    /* Clocks may be a little before a second. */
+    double next = (double)((long)(now + 0.001) + 1);
+    struct timespec left = {.tv_sec = (long)(next - now)};
+    left.tv_nsec = (long)(1e9 * (next - now - (double)left.tv_sec));
+    nanosleep(&left, NULL);
+    double began = MPI_Wtime();
+    if (rank == 0)
+        MPI_Send(buffer, (int)bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+    if (rank == 1)
+        MPI_Recv(buffer, (int)bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 1)
+        printf("{\"report\":\"size\",\"bytes\":%zu,\"seconds\":[%.12g]}\n", bytes,
+               MPI_Wtime() - began);
+    fflush(stdout);
+    free(buffer);
+}
+
+/* Does not let the simulation outlive who wants it. */
+static void die_with_parent(void)
+{
+    struct pollfd out = {.fd = 1};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0)
+        raise(SIGKILL);
+}
+
+static void misbehave(int rank, const char *how)
+{
+    if (strcmp(how, "deadlock") == 0)
+        MPI_Recv(&rank, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (strcmp(how, "complain") == 0 && rank == 1) {
+        say("{\"report\":\"error\",\"rank\":1,\"text\":\"no luck today\"}");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (strcmp(how, "crash") == 0 && rank == 1)
+        raise(SIGSEGV);
+    if (strcmp(how, "exit") == 0 && rank == 1)
+        exit(5);
+    if (strcmp(how, "huge") == 0) {
+        char *p = malloc((size_t)1 << 60);
+        say(p != NULL ? "got it" : "did not get it");
+    }
+    while (strcmp(how, "spin") == 0)
+        ;
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = getenv("TALKER");
+    int rank;
+    die_with_parent();
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        say("{\"report\":\"hello\",\"text\":\"a talker\"}");
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (how != NULL)
+        misbehave(rank, how);
+    for (size_t bytes = 8; bytes <= 8000000; bytes *= 1000)
+        send_one(rank, bytes);
+    usleep(2000000);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        say("{\"report\":\"done\"}");
+    MPI_Finalize();
+    return 0;
+}
