@@ -55,8 +55,8 @@ static int note(const struct cc_story *s, const struct cc_timeline_size *size,
                                 "last ones; %s",
                                 (unsigned long long)size->left_out, remedy);
     else if (status == CC_OK && (double)size->bytes > LARGE_BYTES)
-        status = cc_record_note(record, e, "timeline: %.0f MB take a browser a while; %s", mb,
-                                remedy);
+        status =
+            cc_record_note(record, e, "timeline: %.0f MB take a browser a while; %s", mb, remedy);
     return status;
 }
 
@@ -105,7 +105,7 @@ static void name_row(const struct cc_plan *p, const struct cc_planned *planned, 
         (void)snprintf(kept, sizeof kept, ", %d server%s", servers, servers == 1 ? "" : "s");
     (void)snprintf(out, ROW_CAP, "%.200s, %s, %d worker%s%s, %.60s, %s (%s)",
                    cc_plan_scheme(p, &planned->row[row]), cc_exchange_names[s->exchange], workers,
-                   workers == 1 ? "" : "s", kept, s->link.name, cc_step_mode_names[s->timing.mode],
+                   workers == 1 ? "" : "s", kept, s->link.name, cc_step_names[s->timing.mode],
                    p->story->how);
 }
 
@@ -175,8 +175,9 @@ int cc_story_take(const struct cc_plan *p, const struct cc_planned *setting,
     char name[ROW_CAP];
     int status = CC_OK;
     if (m->row >= setting->rows || m->rank >= cc_plan_ranks(&setting->setting))
-        return cc_fail(e, "moments of rank %d in row %zu, which there is none of: is the ranks' "
-                          "program of another version?",
+        return cc_fail(e,
+                       "moments of rank %d in row %zu, which there is none of: is the ranks' "
+                       "program of another version?",
                        m->rank, m->row);
     if (m->rank == 0) {
         name_row(p, setting, m->row, name);
