@@ -33,7 +33,7 @@ ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl 
 KERNELS := $(wildcard core/*.k.c schemes/kernels/*.k.c bench/*.k.c)
 LIB_SRC := $(filter-out %.k.c,$(wildcard core/*.c schemes/*.c schemes/kernels/*.c models/*.c bench/*.c \
            netsim/*.c results/*.c))
-CMD_SRC := $(filter-out cmd/rank.c,$(wildcard cmd/*.c))
+CMD_SRC := $(filter-out cmd/rank.c cmd/platform.c,$(wildcard cmd/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.k.c=$(BUILD)/obj/%.$(isa).o))
 LIB     := $(BUILD)/libcommcomp.a
@@ -55,16 +55,22 @@ SIM_SRC   := cmd/rank.c $(wildcard netsim/mpi/*.c netsim/mpi/world/sim*.c)
 SIM_OBJ   := $(SIM_SRC:%.c=$(BUILD)/smpi/%.o)
 SIM       := $(if $(SMPICC),$(BUILD)/bin/commcomp-rank-sim)
 
+# What reads platforms of others: it asks SimGrid.
+PLATFORM := $(if $(SMPICC),$(BUILD)/bin/commcomp-platform)
+
 # Unit and property tests: each tests/test_*.c is a program of its own; tests/lib/*.c is shared.
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh tests/install.sh tests/mpi.sh \
-            tests/lab_cluster.sh tests/lab_faults.sh
+            tests/sim_ranks.sh tests/lab_cluster.sh tests/lab_faults.sh
 # Those that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
 MPI_TESTS    := $(if $(MPICC),$(MPI_TEST_SRC:tests/%.c=$(BUILD)/tests/%))
+# The same under smpirun: tests/sim_ranks.sh.
+SIM_TESTS    := $(if $(SMPICC),$(patsubst tests/mpi/%.c,$(BUILD)/tests/sim/%, \
+                $(filter-out tests/mpi/test_rank.c,$(MPI_TEST_SRC))))
 TEST_LIB_OBJ := $(TEST_LIB:%.c=$(BUILD)/obj/%.o)
 
 # Fuzz targets: each tests/fuzz/fuzz_X.c, with seeds in tests/fuzz/corpus/X. fuzz_X is libFuzzer's,
@@ -77,7 +83,7 @@ ASAN_BUILD   := BUILD=$(BUILD)/asan OPT="-O1 -g" \
 FUZZ_BUILD   := BUILD=$(BUILD)/fuzzing CC=clang OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
 
-all: $(BIN) $(RANK) $(SIM)
+all: $(BIN) $(RANK) $(SIM) $(PLATFORM)
 
 $(BIN): $(CMD_SRC:%.c=$(BUILD)/obj/%.o) $(LIB)
 	@mkdir -p $(@D)
@@ -86,6 +92,10 @@ $(BIN): $(CMD_SRC:%.c=$(BUILD)/obj/%.o) $(LIB)
 $(BUILD)/bin/commcomp-rank: $(RANK_OBJ) $(LIB)
 	@mkdir -p $(@D)
 	OMPI_CC="$(CC)" mpicc $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/bin/commcomp-platform: $(BUILD)/obj/cmd/platform.o $(LIB)
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS) -lsimgrid
 
 # OMPI_CC: with the compiler that was asked for.
 $(BUILD)/mpi/%.o: %.c
@@ -137,7 +147,12 @@ $(MPI_TESTS): $(BUILD)/tests/mpi/%: $(BUILD)/mpi/tests/mpi/%.o $(MPI_TEST_LIB:%.
 	@mkdir -p $(@D)
 	OMPI_CC="$(CC)" mpicc $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
-tests: $(TESTS) $(MPI_TESTS)
+$(SIM_TESTS): $(BUILD)/tests/sim/%: $(BUILD)/smpi/tests/mpi/%.o $(MPI_TEST_LIB:%.c=$(BUILD)/smpi/%.o) \
+                      $(filter-out $(BUILD)/smpi/cmd/%,$(SIM_OBJ)) $(TEST_LIB_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -shared $(LDFLAGS) -o $@ $^ $(SMPI_LIBS) $(LDLIBS) -lcmocka
+
+tests: $(TESTS) $(MPI_TESTS) $(SIM_TESTS)
 
 # A fuzz target as libFuzzer's program, and as one that runs it over files.
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(TEST_LIB_OBJ) $(LIB)

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <libgen.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,28 @@ int cc_arg_count(const struct cc_args *args, const char *name, uint64_t min, uin
     else
         cc_error_in(e, "--%s", name);
     return status;
+}
+
+int cc_arg_time(const struct cc_args *args, const char *name, double *out, struct cc_error *e)
+{
+    const char *text = cc_arg(args, name);
+    int status = text != NULL ? cc_parse_time(text, out, e) : CC_OK;
+    if (status != CC_OK)
+        cc_error_in(e, "--%s", name);
+    return status;
+}
+
+int cc_arg_real(const struct cc_args *args, const char *name, double *out, struct cc_error *e)
+{
+    const char *text = cc_arg(args, name);
+    if (text == NULL)
+        return CC_OK;
+    char *end;
+    double v = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(v))
+        return cc_usage(e, "--%s: '%s' is not a number", name, text);
+    *out = v;
+    return CC_OK;
 }
 
 void cc_arg_choice(const struct cc_args *args, const char *name, int *out)

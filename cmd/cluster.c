@@ -183,30 +183,6 @@ static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, 
 
 /* --- the rest --- */
 
-static int parse_time(const struct cc_args *args, const char *option, double *out,
-                      struct cc_error *e)
-{
-    const char *text = cc_arg(args, option);
-    int status = text != NULL ? cc_parse_time(text, out, e) : CC_OK;
-    if (status != CC_OK)
-        cc_error_in(e, "--%s", option);
-    return status;
-}
-
-static int parse_real(const struct cc_args *args, const char *option, double *out,
-                      struct cc_error *e)
-{
-    const char *text = cc_arg(args, option);
-    if (text == NULL)
-        return CC_OK;
-    char *end;
-    double v = strtod(text, &end);
-    if (end == text || *end != '\0' || !isfinite(v))
-        return cc_usage(e, "--%s: '%s' is not a number", option, text);
-    *out = v;
-    return CC_OK;
-}
-
 static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct cc_error *e)
 {
     uint64_t depth = 2, staleness = 3, fuse = UINT64_MAX;
@@ -220,17 +196,17 @@ static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct 
     t->consistency = (enum cc_consistency)consistency;
     t->straggler = (enum cc_straggler)straggler;
     t->unlimited = cc_arg(args, "unlimited") != NULL;
-    int status = parse_time(args, "compute", &t->compute_s, e);
+    int status = cc_arg_time(args, "compute", &t->compute_s, e);
     if (status == CC_OK)
-        status = parse_time(args, "update", &t->update_s, e);
+        status = cc_arg_time(args, "update", &t->update_s, e);
     if (status == CC_OK)
-        status = parse_time(args, "sync", &t->sync_s, e);
+        status = cc_arg_time(args, "sync", &t->sync_s, e);
     if (status == CC_OK)
-        status = parse_real(args, "forward", &t->forward_share, e);
+        status = cc_arg_real(args, "forward", &t->forward_share, e);
     if (status == CC_OK)
-        status = parse_real(args, "hidden", &t->hidden_share, e);
+        status = cc_arg_real(args, "hidden", &t->hidden_share, e);
     if (status == CC_OK)
-        status = parse_real(args, "spread", &t->spread, e);
+        status = cc_arg_real(args, "spread", &t->spread, e);
     if (status == CC_OK)
         status = cc_arg_count(args, "depth", 1, 1000000, &depth, e);
     if (status == CC_OK)
@@ -288,7 +264,7 @@ static int parse_raw(const struct cc_args *args, struct cc_cluster_args *out, st
     uint64_t min_size = 0;
     int status = cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e);
     if (status == CC_OK)
-        status = parse_real(args, "raw-share", &out->raw_wanted, e);
+        status = cc_arg_real(args, "raw-share", &out->raw_wanted, e);
     if (status == CC_OK && !(out->raw_wanted >= 0 && out->raw_wanted <= 1))
         status = cc_usage(e, "--raw-share: a share of the values, from 0 to 1");
     out->min_size = (size_t)min_size;
@@ -310,7 +286,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     s->placement = (enum cc_placement)placement;
     s->cluster.via = (enum cc_via)via;
     s->cluster.overlap = (enum cc_union)overlap;
-    status = parse_real(args, "dense-bits", &s->cluster.dense_bits, e);
+    status = cc_arg_real(args, "dense-bits", &s->cluster.dense_bits, e);
     if (status == CC_OK)
         status = parse_raw(args, out, e);
     if (status == CC_OK)

@@ -81,6 +81,9 @@ void cc_arg_set(struct cc_args *args, const char *name, const char *value);
 /* The argument as a count between min and max; *out keeps its default if the option is absent. */
 int cc_arg_count(const struct cc_args *args, const char *name, uint64_t min, uint64_t max,
                  uint64_t *out, struct cc_error *e);
+/* The argument as a time in seconds, or as a number; *out likewise. */
+int cc_arg_time(const struct cc_args *args, const char *name, double *out, struct cc_error *e);
+int cc_arg_real(const struct cc_args *args, const char *name, double *out, struct cc_error *e);
 /* The index of the argument in the option's choices; *out keeps its default if absent. */
 void cc_arg_choice(const struct cc_args *args, const char *name, int *out);
 
@@ -94,7 +97,7 @@ void cc_help_man(FILE *out);
 int cc_lab_enter_main(int argc, char **argv);
 
 extern const struct cc_command cc_command_bench, cc_command_schemes, cc_command_nets,
-    cc_command_model, cc_command_calibrate, cc_command_advise, cc_command_run,
+    cc_command_model, cc_command_calibrate, cc_command_advise, cc_command_run, cc_command_sim,
     cc_command_paper, cc_command_plot, cc_command_encode, cc_command_decode, cc_command_trace_info,
     cc_command_trace_synth, cc_command_trace_convert;
 

@@ -154,7 +154,7 @@ int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_set
 {
     struct cc_record *r = f->record;
     size_t best = first;
-    char step[32], factor[64] = "";
+    char step[32], factor[64] = "", longest[96] = "";
     if (r->row_count < first + 2 || r->note_count >= MOST_NOTES)
         return CC_OK;
     for (size_t i = first; i < r->row_count; i++)
@@ -164,12 +164,12 @@ int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_set
     if (cc_record_value(r, best, "speedup")->kind == CC_NUMBER)
         (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32",
                        number(r, best, "speedup"));
-    return cc_record_note(r, e,
-                          "%s at %s, %d workers: %s is fastest, %s a step%s; what takes longest is "
-                          "%s",
+    if (cc_record_value(r, best, "bottleneck")->kind == CC_TEXT)
+        (void)snprintf(longest, sizeof longest, "; what takes longest is %s",
+                       cc_record_value(r, best, "bottleneck")->text);
+    return cc_record_note(r, e, "%s at %s, %d workers: %s is fastest, %s a step%s%s",
                           cc_exchange_names[s->exchange], s->link.name, s->cluster.workers,
-                          cc_record_value(r, best, "scheme")->text, step, factor,
-                          cc_record_value(r, best, "bottleneck")->text);
+                          cc_record_value(r, best, "scheme")->text, step, factor, longest);
 }
 
 /* " (trace, processor, instruction set, time)", of what the profile says. */

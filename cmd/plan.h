@@ -94,13 +94,21 @@ struct cc_planned_row {
     double bytes;   /* of a step, on the links of all hosts */
 };
 
+/* Whether the formulas know the network of a setting. */
+enum cc_formula {
+    CC_FORMULA_HOLDS,     /* equal hosts on one switch */
+    CC_FORMULA_ELSEWHERE, /* no: but what they say of such hosts is there to compare with */
+    CC_NO_FORMULA         /* no, and not its links either */
+};
+
 /* A setting with all schemes, fp32 first: one job. */
 struct cc_planned {
     struct cc_setting setting;
     struct cc_planned_row *row;
     size_t rows;
-    const char *place; /* what is said of the hosts beside the link's name; "" */
-    bool no_model;     /* its links are not known: the formulas have no answer */
+    enum cc_formula formula;
+    /* sim's own: */
+    bool data; /* payloads are made, not only their sizes */
     /* run's own: */
     double shaped_bps;      /* what tc is told; 0: nothing is shaped */
     double added_latency_s; /* by netem; 0: none */

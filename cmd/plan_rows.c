@@ -95,14 +95,20 @@ static void step_numbers(struct cc_plan *p, size_t at, const struct cc_setting *
     cc_forecast_numbers(p->record, at, all, sizeof all / sizeof all[0]);
 }
 
-/* The columns of the model's answer. */
-static int model_columns(struct cc_plan *p, size_t at, const struct cc_prediction *model,
-                         double step_s, const struct cc_planned_row *row, struct cc_error *e)
+/* The columns of the model's answer; what takes longest it knows of its own network only. */
+static int model_columns(struct cc_plan *p, size_t at, const struct cc_planned *s,
+                         const struct cc_planned_row *row, const struct cc_measured_row *m,
+                         struct cc_error *e)
 {
+    const struct cc_prediction *model = &m->model;
     const struct cc_number_column all[] = {{"step_s_model", model->step_s},
-                                           {"model_error", (step_s - model->step_s) / step_s},
+                                           {"model_error", (m->step_s - model->step_s) / m->step_s},
                                            {"step_s_forecast", row->forecast.step_s}};
+    if (s->formula == CC_NO_FORMULA)
+        return CC_OK;
     cc_forecast_numbers(p->record, at, all, sizeof all / sizeof all[0]);
+    if (s->formula != CC_FORMULA_HOLDS)
+        return CC_OK;
     return cc_record_text(p->record, at, "bottleneck", cc_bottleneck_names[model->bottleneck], e);
 }
 
@@ -115,7 +121,7 @@ static size_t new_row(struct cc_plan *p, const struct cc_planned *s,
         return at;
     cc_record_number(p->record, at, "warmup", (double)row->warmup);
     cc_record_number(p->record, at, "steps", (double)row->steps);
-    if (s->no_model) {
+    if (s->formula == CC_NO_FORMULA) {
         cc_record_number(p->record, at, "bw_bps", NAN);
         cc_record_number(p->record, at, "latency_s", NAN);
     }
@@ -134,7 +140,7 @@ int cc_plan_add_row(struct cc_plan *p, const struct cc_planned *s, size_t row,
         return cc_fail(e, "%s: the ranks report %zu steps instead of %zu", scheme, got->steps,
                        planned->steps);
     int status = times_of(planned, got, &t, e);
-    if (status == CC_OK && !s->no_model)
+    if (status == CC_OK && s->formula != CC_NO_FORMULA)
         status = predict(p, s, planned, got, &out->model, e);
     if (status != CC_OK)
         return status;
@@ -145,7 +151,7 @@ int cc_plan_add_row(struct cc_plan *p, const struct cc_planned *s, size_t row,
     if (out->at == SIZE_MAX)
         return CC_FAIL;
     step_numbers(p, out->at, &s->setting, got, &t);
-    return s->no_model ? CC_OK : model_columns(p, out->at, &out->model, t.step_s, planned, e);
+    return model_columns(p, out->at, s, planned, out, e);
 }
 
 size_t cc_plan_dry_row(struct cc_plan *p, const struct cc_planned *s,
@@ -153,14 +159,15 @@ size_t cc_plan_dry_row(struct cc_plan *p, const struct cc_planned *s,
 {
     const struct cc_prediction *f = &row->forecast;
     size_t at = new_row(p, s, row, e);
+    double model = s->formula != CC_NO_FORMULA ? f->step_s : NAN;
     const struct cc_number_column all[] = {
         {"payload_bytes", f->payload_bytes},
         {"bits_per_value", f->bits_push},
         {"ratio", 32 / f->bits_push},
         {"bits_push", f->bits_push},
         {"bits_pull", s->setting.exchange == CC_PS ? f->bits_pull : NAN},
-        {"step_s_model", s->no_model ? NAN : f->step_s},
-        {"step_s_forecast", s->no_model ? NAN : f->step_s}};
+        {"step_s_model", model},
+        {"step_s_forecast", model}};
     if (at != SIZE_MAX)
         cc_forecast_numbers(p->record, at, all, sizeof all / sizeof all[0]);
     return at;

@@ -130,6 +130,7 @@ static int hear(void *arg, const struct cc_report *report, struct cc_error *e)
             return cc_fail(e, "commcomp-rank reports row %zu of %zu: is it of another version?",
                            report->result.row, w->setting->rows);
         return cc_run_add_row(w->run, w->setting, report->result.row, &report->result, e);
+    case CC_REPORT_MOMENTS:
     case CC_REPORT_SIZE:
     case CC_REPORT_DONE:
     case CC_REPORT_ERROR: /* cc_launch tells of it */

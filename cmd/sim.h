@@ -62,6 +62,48 @@ struct sim {
     char *program; /* commcomp-rank-sim */
 };
 
+/* --- options --- */
+
+int cc_sim_options_parse(const struct cc_args *args, struct sim_options *out, struct cc_error *e);
+
+/* --- the plan: cc_plan_own --- */
+
+int cc_sim_refuse(void *arg, const struct cc_cluster_args *c, struct cc_error *e);
+void cc_sim_complete(void *arg, struct cc_planned *s);
+void cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row);
+
+/* The simulated cluster of a setting; free it with cc_platform_free. */
+int cc_sim_platform(const struct sim *s, const struct cc_planned *planned, struct cc_platform *out,
+                    struct cc_error *e);
+/* All settings have one; --write-platform. */
+int cc_sim_platforms(const struct sim *s, struct cc_error *e);
+/* About how many seconds a row's simulation takes. */
+double cc_sim_row_s(const struct cc_planned *s, const struct cc_planned_row *row);
+/* --dry-run: a row for each row of the plan. */
+int cc_sim_dry(struct sim *s, struct cc_error *e);
+
+/* --- simulating --- */
+
+/* Everything that the ranks need to know. Free with cc_job_free, also after an error if *out was
+ * zeroed before. */
+int cc_sim_job(struct sim *s, const struct cc_planned *planned, struct cc_job *out,
+               struct cc_error *e);
+/* All settings, one after the other. */
+int cc_sim_all(struct sim *s, struct cc_error *e);
+
+/* --- rows --- */
+
+/* What a row of a setting is of, beside the cluster. */
+int cc_sim_place_columns(struct sim *s, size_t at, const struct cc_planned *planned,
+                         struct cc_error *e);
+/* What was simulated in wall_s seconds, beside the model's answer. */
+int cc_sim_add_row(struct sim *s, const struct cc_planned *planned, size_t row,
+                   const struct cc_report_row *got, double wall_s, struct cc_error *e);
+/* Under the rows of a setting, which begin at `first`; and under all of them. */
+int cc_sim_setting_notes(struct sim *s, const struct cc_planned *planned, size_t first,
+                         struct cc_error *e);
+int cc_sim_notes(struct sim *s, struct cc_error *e);
+
 /* Simulates what the options say, and adds a row for each scheme of each setting, in the plan's
  * order (that of cc_run_measure), to the record, which has (at least) sim's columns; also those
  * until an interrupt or an error. The command of `args` has CC_CLUSTER_OPTIONS, CC_PLAN_OPTIONS,

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "netsim/crate_sizes.h"
+#include "netsim/ledger.h"
 
 /* The head's first byte. */
 enum { BOUNDS = 0, TABLE = 1 };
@@ -20,12 +22,12 @@ struct part {
     bool raw;
 };
 
-struct cc_crate {
+struct loaded {
+    struct cc_crate base;
     struct part *part;
     size_t parts, values;
     size_t payload_bound; /* of all */
     size_t table_bound;
-    double cost[CC_CRATE_OPS];
     bool decodes_only;
     void *states, *scratch;
 };
@@ -52,37 +54,44 @@ static struct cc_piece piece_of(const struct cc_job *job, size_t i, size_t from,
         .tensor = i, .begin = low - begin, .count = high > low ? high - low : 0};
 }
 
+/* The tensor in which value `at` of the step is; of several that begin there, any. */
+static size_t tensor_at(const struct cc_job *job, size_t at)
+{
+    size_t low = 0, high = job->tensors;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (job->offset[middle] <= at)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 int cc_pieces(const struct cc_job *job, size_t from, size_t to, struct cc_piece **out,
               size_t *count, struct cc_error *e)
 {
-    size_t n = 0, k = 0;
+    size_t k = 0;
     if (from > to || to > cc_job_values(job))
         return cc_fail(e, "values %zu to %zu of a step of %zu", from, to, cc_job_values(job));
-    for (size_t i = 0; i < job->tensors; i++)
-        n += job->offset[i] < to && job->offset[i + 1] > from;
-    struct cc_piece *piece = cc_alloc(n * sizeof *piece, e);
+    const size_t first = tensor_at(job, from);
+    size_t end = first;
+    while (end < job->tensors && job->offset[end] < to)
+        end++;
+    struct cc_piece *piece = cc_alloc((end - first) * sizeof *piece, e);
     if (piece == NULL)
         return CC_FAIL;
-    for (size_t i = 0; i < job->tensors; i++)
-        if (job->offset[i] < to && job->offset[i + 1] > from) {
-            struct cc_piece p = piece_of(job, i, from, to);
-            if (p.count > 0)
-                piece[k++] = p;
-        }
+    for (size_t i = first; i < end; i++) {
+        struct cc_piece p = piece_of(job, i, from, to);
+        if (p.count > 0)
+            piece[k++] = p;
+    }
     *out = piece;
     *count = k;
     return CC_OK;
 }
 
 /* --- making --- */
-
-static size_t leb_bytes(size_t v)
-{
-    size_t bytes = 1;
-    while (v >>= 7)
-        bytes++;
-    return bytes;
-}
 
 static int set_part(const struct cc_crate_how *how, const struct cc_piece *p, struct part *part,
                     struct cc_error *e)
@@ -117,7 +126,7 @@ static int set_part(const struct cc_crate_how *how, const struct cc_piece *p, st
 }
 
 /* The sums of the sizes, and in *states and *scratch the bytes that the codecs need. */
-static int add_up(struct cc_crate *c, size_t *states, size_t *scratch, struct cc_error *e)
+static int add_up(struct loaded *c, size_t *states, size_t *scratch, struct cc_error *e)
 {
     bool over = false;
     *states = *scratch = 0;
@@ -125,7 +134,7 @@ static int add_up(struct cc_crate *c, size_t *states, size_t *scratch, struct cc
         const struct part *p = &c->part[i];
         size_t room = cc_scratch_bytes(&p->codec), state = cc_state_bytes(&p->codec);
         c->values += p->codec.shape.n;
-        c->table_bound += leb_bytes(p->bound);
+        c->table_bound += cc_leb_bytes(p->bound);
         over |= __builtin_add_overflow(c->payload_bound, p->bound, &c->payload_bound);
         over |= __builtin_add_overflow(state, CC_ALIGN - 1, &state);
         over |= __builtin_add_overflow(*states, state / CC_ALIGN * CC_ALIGN, states);
@@ -138,7 +147,7 @@ static int add_up(struct cc_crate *c, size_t *states, size_t *scratch, struct cc
     return CC_OK;
 }
 
-static int give_memory(struct cc_crate *c, size_t states, size_t scratch, struct cc_error *e)
+static int give_memory(struct loaded *c, size_t states, size_t scratch, struct cc_error *e)
 {
     c->scratch = cc_alloc(scratch, e);
     if (c->scratch == NULL)
@@ -177,11 +186,11 @@ static void add_costs(const struct cc_crate_how *how, const struct cc_piece *pie
     }
 }
 
-int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, size_t pieces,
-                  struct cc_crate **out, struct cc_error *e)
+static int make_loaded(const struct cc_crate_how *how, const struct cc_piece *piece, size_t pieces,
+                       struct cc_crate **out, struct cc_error *e)
 {
     size_t states, scratch;
-    struct cc_crate *c = cc_alloc0(sizeof *c, e);
+    struct loaded *c = cc_alloc0(sizeof *c, e);
     if (c == NULL)
         return CC_FAIL;
     c->decodes_only = how->decodes_only;
@@ -191,36 +200,56 @@ int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, 
     for (size_t i = 0; i < pieces && status == CC_OK; i++)
         status = set_part(how, &piece[i], &c->part[i], e);
     if (status == CC_OK)
-        add_costs(how, piece, pieces, c->cost);
-    if (status == CC_OK)
         status = add_up(c, &states, &scratch, e);
     if (status == CC_OK)
         status = give_memory(c, states, scratch, e);
     if (status == CC_OK)
-        *out = c;
+        *out = &c->base;
     else
-        cc_crate_free(c);
+        cc_crate_free(&c->base);
+    return status;
+}
+
+int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, size_t pieces,
+                  struct cc_crate **out, struct cc_error *e)
+{
+    int status = how->job->data ? make_loaded(how, piece, pieces, out, e)
+                                : cc_sized_make(how, piece, pieces, out, e);
+    if (status == CC_OK)
+        add_costs(how, piece, pieces, (*out)->cost);
     return status;
 }
 
 void cc_crate_free(struct cc_crate *c)
 {
-    if (c == NULL)
-        return;
-    free(c->part);
-    free(c->states);
-    free(c->scratch);
+    if (c != NULL && !c->sized) {
+        struct loaded *l = (struct loaded *)c;
+        free(l->part);
+        free(l->states);
+        free(l->scratch);
+    }
     free(c);
+}
+
+static const struct loaded *loaded_of(const struct cc_crate *c)
+{
+    return (const struct loaded *)c;
 }
 
 size_t cc_crate_bound(const struct cc_crate *c)
 {
-    return c->payload_bound + 1 + c->table_bound;
+    return c->sized ? cc_sized_bound(c)
+                    : loaded_of(c)->payload_bound + 1 + loaded_of(c)->table_bound;
 }
 
 size_t cc_crate_values(const struct cc_crate *c)
 {
-    return c->values;
+    return c->sized ? cc_sized_values(c) : loaded_of(c)->values;
+}
+
+size_t cc_crate_size(const struct cc_crate *c, int64_t rank, uint64_t step)
+{
+    return c->sized ? cc_sized_bytes(c, rank, step) : 0;
 }
 
 double cc_crate_cost(const struct cc_crate *c, enum cc_crate_op op)
@@ -240,8 +269,8 @@ static size_t put_leb(uint8_t *out, size_t v)
 }
 
 /* Payloads one after the other; *full: all were as long as their bounds. */
-static int encode_parts(struct cc_crate *c, uint64_t step, const float *x, uint8_t *out,
-                        size_t *len, bool *full, struct cc_error *e)
+static int encode_parts(struct loaded *c, uint64_t step, const float *x, uint8_t *out, size_t *len,
+                        bool *full, struct cc_error *e)
 {
     int status = CC_OK;
     *len = 0;
@@ -263,11 +292,11 @@ static int refuse_stateless(struct cc_error *e)
 }
 
 /* Puts the table before the payloads, which lie behind the head's first byte. */
-static size_t insert_table(const struct cc_crate *c, uint8_t *out, size_t payloads)
+static size_t insert_table(const struct loaded *c, uint8_t *out, size_t payloads)
 {
     size_t table = 0;
     for (size_t i = 0; i < c->parts; i++)
-        table += leb_bytes(c->part[i].len);
+        table += cc_leb_bytes(c->part[i].len);
     memmove(out + 1 + table, out + 1, payloads);
     size_t at = 1;
     for (size_t i = 0; i < c->parts; i++)
@@ -275,11 +304,16 @@ static size_t insert_table(const struct cc_crate *c, uint8_t *out, size_t payloa
     return at;
 }
 
-int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *out, size_t *len,
+int cc_crate_encode(struct cc_crate *of, uint64_t step, const float *x, uint8_t *out, size_t *len,
                     size_t *head, struct cc_error *e)
 {
+    struct loaded *c = (struct loaded *)of;
     bool full;
     size_t payloads;
+    if (of->sized) {
+        cc_sized_encode(of, step, len, head);
+        return CC_OK;
+    }
     if (c->decodes_only)
         return refuse_stateless(e);
     int status = encode_parts(c, step, x, out + 1, &payloads, &full, e);
@@ -291,8 +325,13 @@ int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *
     return CC_OK;
 }
 
-void cc_crate_count(const struct cc_crate *c, uint64_t *tensor_bytes)
+void cc_crate_count(const struct cc_crate *of, uint64_t *tensor_bytes)
 {
+    const struct loaded *c = loaded_of(of);
+    if (of->sized) {
+        cc_sized_count(of, tensor_bytes);
+        return;
+    }
     for (size_t i = 0; i < c->parts; i++)
         tensor_bytes[c->part[i].ctx.tensor] += c->part[i].len;
 }
@@ -337,7 +376,7 @@ static int bad_total(const struct reader *r, size_t want, struct cc_error *e)
                    r->len - r->payload, want);
 }
 
-static int open_table(const struct cc_crate *c, struct reader *r, struct cc_error *e)
+static int open_table(const struct loaded *c, struct reader *r, struct cc_error *e)
 {
     size_t at = 1, total = 0;
     for (size_t i = 0; i < c->parts; i++) {
@@ -360,7 +399,7 @@ static int open_table(const struct cc_crate *c, struct reader *r, struct cc_erro
     return total == r->len - at ? CC_OK : bad_total(r, total, e);
 }
 
-static int open_reader(const struct cc_crate *c, const uint8_t *in, size_t len, struct reader *r,
+static int open_reader(const struct loaded *c, const uint8_t *in, size_t len, struct reader *r,
                        struct cc_error *e)
 {
     *r = (struct reader){.in = in, .len = len, .payload = 1};
@@ -384,8 +423,8 @@ static size_t next_length(struct reader *r, const struct part *p)
 }
 
 /* Decodes onto y, or in its place. */
-static int decode_parts(const struct cc_crate *c, uint64_t step, struct reader *r,
-                        const float *scale, float *y, struct cc_error *e)
+static int decode_parts(const struct loaded *c, uint64_t step, struct reader *r, const float *scale,
+                        float *y, struct cc_error *e)
 {
     for (size_t i = 0; i < c->parts; i++) {
         const struct part *p = &c->part[i];
@@ -405,27 +444,32 @@ static int decode_parts(const struct cc_crate *c, uint64_t step, struct reader *
     return CC_OK;
 }
 
-int cc_crate_decode(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
+int cc_crate_decode(const struct cc_crate *of, uint64_t step, const uint8_t *in, size_t len,
                     float *y, struct cc_error *e)
 {
     struct reader r;
-    int status = open_reader(c, in, len, &r, e);
-    return status != CC_OK ? status : decode_parts(c, step, &r, NULL, y, e);
+    const struct loaded *c = loaded_of(of);
+    int status = of->sized ? CC_OK : open_reader(c, in, len, &r, e);
+    return status != CC_OK || of->sized ? status : decode_parts(c, step, &r, NULL, y, e);
 }
 
-int cc_crate_decode_add(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
+int cc_crate_decode_add(const struct cc_crate *of, uint64_t step, const uint8_t *in, size_t len,
                         float scale, float *y, struct cc_error *e)
 {
     struct reader r;
-    int status = open_reader(c, in, len, &r, e);
-    return status != CC_OK ? status : decode_parts(c, step, &r, &scale, y, e);
+    const struct loaded *c = loaded_of(of);
+    int status = of->sized ? CC_OK : open_reader(c, in, len, &r, e);
+    return status != CC_OK || of->sized ? status : decode_parts(c, step, &r, &scale, y, e);
 }
 
 /* --- rounds --- */
 
-size_t cc_crate_rounds(const struct cc_crate *c)
+size_t cc_crate_rounds(const struct cc_crate *of)
 {
+    const struct loaded *c = loaded_of(of);
     size_t most = 1;
+    if (of->sized)
+        return cc_sized_rounds(of);
     for (size_t i = 0; i < c->parts; i++) {
         size_t rounds = cc_sum_rounds(c->part[i].codec.scheme, c->part[i].codec.params);
         if (rounds == 0)
@@ -435,9 +479,14 @@ size_t cc_crate_rounds(const struct cc_crate *c)
     return most;
 }
 
-int cc_crate_encode_round(struct cc_crate *c, uint64_t step, size_t round, const float *x,
+int cc_crate_encode_round(struct cc_crate *of, uint64_t step, size_t round, const float *x,
                           uint8_t *out, size_t *len, struct cc_error *e)
 {
+    struct loaded *c = (struct loaded *)of;
+    if (of->sized) {
+        cc_sized_encode_round(of, step, round, len);
+        return CC_OK;
+    }
     int status = c->decodes_only ? refuse_stateless(e) : CC_OK;
     *len = 0;
     for (size_t i = 0; i < c->parts && status == CC_OK; i++) {
@@ -452,7 +501,7 @@ int cc_crate_encode_round(struct cc_crate *c, uint64_t step, size_t round, const
 }
 
 /* Whether all pieces have their bytes, or, where the rest is silent, only the raw ones. */
-static int check_round(const struct cc_crate *c, size_t round, size_t len, bool *full,
+static int check_round(const struct loaded *c, size_t round, size_t len, bool *full,
                        struct cc_error *e)
 {
     size_t all = 0, raw = 0;
@@ -467,9 +516,12 @@ static int check_round(const struct cc_crate *c, size_t round, size_t len, bool 
                : cc_fail(e, "round %zu: %zu bytes of payload, not %zu", round, len, all);
 }
 
-int cc_crate_absorb(struct cc_crate *c, uint64_t step, size_t round, const uint8_t *in, size_t len,
+int cc_crate_absorb(struct cc_crate *of, uint64_t step, size_t round, const uint8_t *in, size_t len,
                     float scale, float *y, struct cc_error *e)
 {
+    const struct loaded *c = loaded_of(of);
+    if (of->sized)
+        return CC_OK;
     bool full = true;
     int status = c->decodes_only ? refuse_stateless(e) : check_round(c, round, len, &full, e);
     for (size_t i = 0; i < c->parts && status == CC_OK; i++) {

@@ -28,7 +28,8 @@ size_t cc_part_at(size_t from, size_t to, size_t part, size_t parts);
 /* Who encodes, and by which scheme. */
 struct cc_crate_how {
     const struct cc_job *job;
-    const struct cc_job_row *row;     /* what the work costs; NULL: nobody says */
+    const struct cc_job_row *row; /* what the work costs; without data, what payloads weigh. NULL,
+                                     with data: nobody says */
     const struct cc_spec *spec, *raw; /* raw: fp32, for tensors that are raw; both must outlive the
                                          crate */
     uint64_t seed;
@@ -37,6 +38,8 @@ struct cc_crate_how {
     size_t origin; /* which value of the flat step x[0] and y[0] are below: 0, or more where only a
                       range of it is at hand */
     bool decodes_only; /* no state */
+    int workers;       /* of how many workers' gradients it is the sum that is encoded; 0 and 1: of
+                          those of `rank` alone */
 };
 
 struct cc_crate;
@@ -47,6 +50,12 @@ void cc_crate_free(struct cc_crate *c);
 
 size_t cc_crate_bound(const struct cc_crate *c);  /* the most bytes, head included */
 size_t cc_crate_values(const struct cc_crate *c); /* of all pieces */
+/* Without data: the bytes, head included, that are sent in this step of what `rank` encodes of the
+ * same pieces, or a sum of several ranks. 0 with data: nobody knows before. */
+size_t cc_crate_size(const struct cc_crate *c, int64_t rank, uint64_t step);
+
+/* Without data, encoding says how long everything is and writes nothing, and decoding does nothing:
+ * x, y, in and out are not looked at. */
 
 enum cc_crate_op {
     CC_CRATE_ENCODE,

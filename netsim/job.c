@@ -8,6 +8,7 @@
 
 #include "core/memory.h"
 #include "netsim/job_words.h"
+#include "netsim/ledger.h"
 
 /* What nobody needs, so that sums and counts of what is allowed fit wherever they go. */
 enum {
@@ -28,6 +29,20 @@ const char *const cc_job_vias[] = {"hops", "allgather", NULL};
 const char *const cc_job_modes[] = {"sequential", "overlap", "pipe", NULL};
 const char *const cc_job_pull_orders[] = {"ready", "forward", NULL};
 
+void cc_job_sizes_free(struct cc_job_sizes *s)
+{
+    free(s->push);
+    free(s->pull);
+    free(s->hop);
+    *s = (struct cc_job_sizes){0};
+}
+
+bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row)
+{
+    return job->servers == 0 && !row->sums && job->via == CC_JOB_HOPS &&
+           strcmp(job->exchange, "allgather") != 0;
+}
+
 void cc_job_free(struct cc_job *job)
 {
     for (size_t i = 0; i < job->tensors; i++)
@@ -36,9 +51,8 @@ void cc_job_free(struct cc_job *job)
         free(job->row[i].scheme);
         free(job->row[i].message);
         free(job->row[i].cost);
-        free(job->row[i].sizes.push);
-        free(job->row[i].sizes.pull);
-        free(job->row[i].sizes.hop);
+        cc_job_sizes_free(&job->row[i].sizes);
+        cc_ledger_free(job->row[i].ledger);
     }
     free(job->exchange);
     free(job->device);
@@ -210,7 +224,9 @@ static int parse_row(const cJSON *item, const struct cc_job *job, struct cc_job_
     if (parse_messages(item, job->tensors, row, e) != CC_OK ||
         cc_job_parse_cost(item, job, row, e) != CC_OK)
         return CC_FAIL;
-    return cc_job_parse_sizes(item, job, row, e);
+    if (cc_job_parse_sizes(item, job, row, e) != CC_OK)
+        return CC_FAIL;
+    return job->data ? CC_OK : cc_ledger_make(job, row, &row->ledger, e);
 }
 
 static int parse_rows(const cJSON *root, struct cc_job *job, struct cc_error *e)

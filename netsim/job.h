@@ -68,6 +68,7 @@ struct cc_job_row {
     size_t messages;
     struct cc_job_cost *cost;  /* of each tensor; NULL: codecs take the time that they take */
     struct cc_job_sizes sizes; /* all 0 with data */
+    struct cc_ledger *ledger;  /* of sizes, without data; not in the file (netsim/ledger.h) */
 };
 
 /* How tc shapes an interface, each way. */
@@ -127,6 +128,10 @@ char *cc_job_text(const struct cc_job *job, struct cc_error *e);
 /* Writes it, whole or not at all. */
 int cc_job_write(const struct cc_job *job, const char *path, struct cc_error *e);
 void cc_job_free(struct cc_job *job);
+/* Also sets them to 0. */
+void cc_job_sizes_free(struct cc_job_sizes *s);
+/* Whether payloads of the row are decoded, added to and encoded again on their way. */
+bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row);
 
 /* Values of a step. */
 static inline size_t cc_job_values(const struct cc_job *job)

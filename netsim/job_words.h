@@ -2,8 +2,6 @@
 #ifndef CC_NETSIM_JOB_WORDS_H
 #define CC_NETSIM_JOB_WORDS_H
 
-#include <string.h>
-
 #include "core/json.h"
 #include "core/trace.h" /* cc_distribution_names */
 #include "netsim/job.h"
@@ -23,12 +21,5 @@ int cc_job_parse_cost(const cJSON *item, const struct cc_job *job, struct cc_job
                       struct cc_error *e);
 int cc_job_parse_sizes(const cJSON *item, const struct cc_job *job, struct cc_job_row *row,
                        struct cc_error *e);
-
-/* Whether what a row has of `hop` can be asked for: payloads are encoded on their way. */
-static inline bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row)
-{
-    return job->servers == 0 && !row->sums && job->via == CC_JOB_HOPS &&
-           strcmp(job->exchange, "allgather") != 0;
-}
 
 #endif

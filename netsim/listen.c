@@ -54,6 +54,7 @@ static int take_report(struct cc_listener *l, const struct cc_report *r)
     case CC_REPORT_ROW:
         l->in_row = false;
         break;
+    case CC_REPORT_MOMENTS:
     case CC_REPORT_SIZE:
         break;
     case CC_REPORT_DONE:

@@ -21,8 +21,11 @@ static int check_slow(const struct cc_platform_how *h, struct cc_error *e)
         return cc_fail(e, "--slow-links: a link needs a rate above 0");
     if (h->slow_hosts < 0 || h->slow_hosts > h->workers)
         return cc_fail(e, "--slow-hosts %d: there are %d workers", h->slow_hosts, h->workers);
-    if (h->slow_hosts > 0 && !(h->slow_factor > 0 && isfinite(h->slow_factor)))
-        return cc_fail(e, "--slow-hosts: a host that takes %g times as long; it must be above 0",
+    if (h->slow_hosts == h->workers)
+        return cc_fail(e, "--slow-hosts %d: all workers; --compute says how long they all take",
+                       h->slow_hosts);
+    if (h->slow_hosts > 0 && !(h->slow_factor >= 1 && isfinite(h->slow_factor)))
+        return cc_fail(e, "--slow-hosts: %g times as long as the others take; at least 1",
                        h->slow_factor);
     if (h->topology == CC_TOPOLOGY_TORUS && (h->slow_links > 0 || h->slow_hosts > 0))
         return cc_fail(e,

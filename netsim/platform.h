@@ -8,6 +8,8 @@
 
 #include "core/error.h"
 
+#define CC_HOSTS_SCHEMA "commcomp-hosts/1" /* what commcomp-platform prints */
+
 enum cc_topology {
     CC_TOPOLOGY_SWITCH,   /* one switch that is never the limit */
     CC_TOPOLOGY_FAT_TREE, /* racks, each with a switch, and a switch above them */
@@ -43,8 +45,8 @@ struct cc_platform {
 /* *out is set on success only. */
 int cc_platform_make(const struct cc_platform_how *how, struct cc_platform *out,
                      struct cc_error *e);
-/* From a file of SimGrid's, whose hosts are taken in its order. An error names the file: it is
- * none, or it has too few hosts. */
+/* From a file of SimGrid's, whose hosts are taken in the order of their names, numbers in them as
+ * numbers. An error names the file: it is none, or it has too few hosts. */
 int cc_platform_read(const char *path, int workers, int servers, struct cc_platform *out,
                      struct cc_error *e);
 void cc_platform_free(struct cc_platform *p);

@@ -7,11 +7,13 @@
 #include "core/json.h"
 #include "core/memory.h"
 
-static const char *const kinds[] = {"hello", "row_begin", "step",  "row",
+static const char *const kinds[] = {"hello", "row_begin", "step",  "row", "moments",
                                     "size",  "done",      "error", NULL};
 
 enum { MOST_RANKS = 1 << 17 };
 #define MOST_COUNT ((size_t)1 << 53)
+/* Numbers to an item of the lists of CC_REPORT_MOMENTS. */
+enum { OF_STEP = 2, OF_MOMENT = 4, OF_PASSAGE = 7 };
 
 /* The numbers of a row, and the least that each can be: of what was not counted, -1. */
 static const struct {
@@ -31,6 +33,7 @@ static const struct {
     NUMBER(pull_head_bytes, 0), NUMBER(messages, 0),
     NUMBER(given_bytes, 0),     NUMBER(sent_bytes, -1),
     NUMBER(received_bytes, -1), NUMBER(total_sent_bytes, -1),
+    NUMBER(peak_bytes, 0),
 #undef NUMBER
 };
 enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
@@ -46,6 +49,9 @@ void cc_report_free(struct cc_report *r)
     free(r->result.step_s);
     free(r->result.tensor_bytes);
     free(r->result.tensor_pull_bytes);
+    free(r->moments.moment);
+    free(r->moments.passage);
+    free(r->moments.step);
     free(r->size.seconds);
     *r = (struct cc_report){0};
 }
@@ -88,6 +94,52 @@ static void put_row(FILE *out, const struct cc_report_row *r)
     }
 }
 
+/* Begins a list of so many numbers to an item; one that is empty is left out. */
+static bool begin_items(FILE *out, const char *key, size_t items)
+{
+    if (items > 0)
+        (void)fprintf(out, ", \"%s\": [", key);
+    return items > 0;
+}
+
+static void put_item(FILE *out, size_t i, const double *list, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        (void)fputs(i + k > 0 ? ", " : "", out);
+        cc_json_put_number(out, list[k]);
+    }
+}
+
+static void put_moments(FILE *out, const struct cc_report_moments *m)
+{
+    put_size(out, "row", m->row);
+    put_size(out, "rank", (size_t)m->rank);
+    put_size(out, "left_out", m->left_out);
+    put_size(out, "first_step", m->first_step);
+    if (begin_items(out, "steps", m->steps)) {
+        for (size_t i = 0; i < m->steps; i++)
+            put_item(out, i, (const double[]){m->step[i].begin, m->step[i].end}, OF_STEP);
+        (void)fputs("]", out);
+    }
+    if (begin_items(out, "moments", m->moments)) {
+        for (size_t i = 0; i < m->moments; i++) {
+            const struct cc_moment *p = &m->moment[i];
+            put_item(out, i, (const double[]){p->phase, p->step, p->begin, p->end}, OF_MOMENT);
+        }
+        (void)fputs("]", out);
+    }
+    if (begin_items(out, "passages", m->passages)) {
+        for (size_t i = 0; i < m->passages; i++) {
+            const struct cc_passage *p = &m->passage[i];
+            put_item(out, i,
+                     (const double[]){p->came, p->peer, p->message, p->number, p->step,
+                                      (double)p->bytes, p->at},
+                     OF_PASSAGE);
+        }
+        (void)fputs("]", out);
+    }
+}
+
 static int put_report(const struct cc_report *r, FILE *out, struct cc_error *e)
 {
     (void)fprintf(out, "{\"report\": \"%s\"", kinds[r->kind]);
@@ -105,6 +157,9 @@ static int put_report(const struct cc_report *r, FILE *out, struct cc_error *e)
         break;
     case CC_REPORT_ROW:
         put_row(out, &r->result);
+        break;
+    case CC_REPORT_MOMENTS:
+        put_moments(out, &r->moments);
         break;
     case CC_REPORT_SIZE:
         put_size(out, "bytes", r->size.bytes);
@@ -201,6 +256,124 @@ static int parse_row(const cJSON *root, struct cc_report *r, struct cc_error *e)
     return status;
 }
 
+/* A list of items of so many numbers each, which may be missing; *items of them. */
+static int parse_items(const cJSON *root, const char *key, size_t numbers_each, double **out,
+                       size_t *items, struct cc_error *e)
+{
+    size_t count;
+    *out = NULL;
+    *items = 0;
+    if (cJSON_GetObjectItemCaseSensitive(root, key) == NULL)
+        return CC_OK;
+    if (parse_list(root, key, out, &count, e) != CC_OK)
+        return CC_FAIL;
+    *items = count / numbers_each;
+    if (count % numbers_each == 0)
+        return CC_OK;
+    free(*out);
+    *out = NULL;
+    return cc_fail(e, "\"%s\": %zu numbers, and each has %zu", key, count, numbers_each);
+}
+
+/* The first `whole` numbers of an item are whole ones below 2^32. */
+static bool are_whole(const double *v, size_t whole)
+{
+    for (size_t i = 0; i < whole; i++)
+        if (!(v[i] <= UINT32_MAX) || v[i] != (double)(uint32_t)v[i])
+            return false;
+    return true;
+}
+
+static int parse_steps(const cJSON *root, struct cc_report_moments *m, struct cc_error *e)
+{
+    double *v;
+    if (parse_items(root, "steps", OF_STEP, &v, &m->steps, e) != CC_OK)
+        return CC_FAIL;
+    m->step = cc_alloc(m->steps * sizeof *m->step, e);
+    int status = m->step != NULL ? CC_OK : CC_FAIL;
+    for (size_t i = 0; i < m->steps && status == CC_OK; i++) {
+        const double *item = v + i * OF_STEP;
+        m->step[i] = (struct cc_step_span){item[0], item[1]};
+        if (item[0] > item[1])
+            status = cc_fail(e, "\"steps\": number %zu ends before it begins", i);
+    }
+    free(v);
+    return status;
+}
+
+static int parse_moment_list(const cJSON *root, struct cc_report_moments *m, struct cc_error *e)
+{
+    double *v;
+    if (parse_items(root, "moments", OF_MOMENT, &v, &m->moments, e) != CC_OK)
+        return CC_FAIL;
+    m->moment = cc_alloc(m->moments * sizeof *m->moment, e);
+    int status = m->moment != NULL ? CC_OK : CC_FAIL;
+    for (size_t i = 0; i < m->moments && status == CC_OK; i++) {
+        const double *item = v + i * OF_MOMENT;
+        if (!are_whole(item, 2) || item[0] >= CC_PHASES || item[2] > item[3])
+            status = cc_fail(e, "\"moments\": number %zu is none", i);
+        else
+            m->moment[i] = (struct cc_moment){.phase = (enum cc_phase)item[0],
+                                              .step = (uint32_t)item[1],
+                                              .begin = item[2],
+                                              .end = item[3]};
+    }
+    free(v);
+    return status;
+}
+
+static int parse_passages(const cJSON *root, struct cc_report_moments *m, struct cc_error *e)
+{
+    double *v;
+    if (parse_items(root, "passages", OF_PASSAGE, &v, &m->passages, e) != CC_OK)
+        return CC_FAIL;
+    m->passage = cc_alloc(m->passages * sizeof *m->passage, e);
+    int status = m->passage != NULL ? CC_OK : CC_FAIL;
+    for (size_t i = 0; i < m->passages && status == CC_OK; i++) {
+        const double *item = v + i * OF_PASSAGE;
+        if (!are_whole(item, 5) || item[0] > 1 || item[1] >= MOST_RANKS ||
+            item[5] > (double)MOST_COUNT || item[5] != (double)(uint64_t)item[5])
+            status = cc_fail(e, "\"passages\": number %zu is none", i);
+        else
+            m->passage[i] = (struct cc_passage){.came = item[0] == 1,
+                                                .peer = (uint32_t)item[1],
+                                                .message = (uint32_t)item[2],
+                                                .number = (uint32_t)item[3],
+                                                .step = (uint32_t)item[4],
+                                                .bytes = (uint64_t)item[5],
+                                                .at = item[6]};
+    }
+    free(v);
+    return status;
+}
+
+static int parse_moments(const cJSON *root, struct cc_report *r, struct cc_error *e)
+{
+    static const char *const keys[] = {"report", "row",     "rank",     "left_out", "first_step",
+                                       "steps",  "moments", "passages", NULL};
+    struct cc_report_moments *m = &r->moments;
+    size_t rank = 0;
+    int status = cc_json_keys(root, keys, e);
+    if (status == CC_OK)
+        status = cc_json_need_size(root, "row", 0, MOST_COUNT, &m->row, e);
+    if (status == CC_OK)
+        status = cc_json_need_size(root, "rank", 0, MOST_RANKS, &rank, e);
+    if (status == CC_OK)
+        status = cc_json_need_size(root, "left_out", 0, MOST_COUNT, &m->left_out, e);
+    if (status == CC_OK)
+        status = cc_json_need_size(root, "first_step", 0, UINT32_MAX, &m->first_step, e);
+    if (status == CC_OK)
+        status = parse_steps(root, m, e);
+    if (status == CC_OK)
+        status = parse_moment_list(root, m, e);
+    if (status == CC_OK)
+        status = parse_passages(root, m, e);
+    m->rank = (int)rank;
+    r->row = m->row;
+    r->rank = m->rank;
+    return status;
+}
+
 static int parse_text(const cJSON *root, struct cc_report *r, struct cc_error *e)
 {
     const char *text;
@@ -254,6 +427,8 @@ static int parse_kind(const cJSON *root, struct cc_report *r, struct cc_error *e
     r->kind = (enum cc_report_kind)kind;
     if (r->kind == CC_REPORT_ROW)
         return parse_row(root, r, e);
+    if (r->kind == CC_REPORT_MOMENTS)
+        return parse_moments(root, r, e);
     if (cc_json_keys(root, keys[r->kind], e) != CC_OK)
         return CC_FAIL;
     switch (r->kind) {

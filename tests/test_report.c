@@ -117,9 +117,53 @@ static void a_size(void **state)
     cc_report_free(&got);
 }
 
+static void moments(void **state)
+{
+    (void)state;
+    struct cc_moment moment[] = {{0, 1.0 / 3, 4, CC_PHASE_COMPUTE},
+                                 {1.0 / 3, 0.5, UINT32_MAX, CC_PHASE_WAIT}};
+    struct cc_passage passage[] = {{0.25, false, 3, 2, 1, 4, 123456789012},
+                                   {0.5, true, 65535, 0, UINT32_MAX, 5, 0}};
+    struct cc_step_span step[] = {{0, 0.25}, {0.25, 0.5}, {1e-9, 1e4}};
+    struct cc_report r = {.kind = CC_REPORT_MOMENTS,
+                          .moments = {.row = 2,
+                                      .rank = 4095,
+                                      .left_out = 7,
+                                      .moment = moment,
+                                      .moments = 2,
+                                      .passage = passage,
+                                      .passages = 2,
+                                      .first_step = 4,
+                                      .step = step,
+                                      .steps = 3}};
+    struct cc_report got = again(&r);
+    const struct cc_report_moments *m = &got.moments;
+    assert_int_equal(got.kind, CC_REPORT_MOMENTS);
+    assert_true(got.row == 2 && m->row == 2 && got.rank == 4095 && m->rank == 4095);
+    assert_true(m->left_out == 7 && m->first_step == 4 && m->moments == 2 && m->steps == 3);
+    for (size_t i = 0; i < 2; i++) {
+        const struct cc_moment *a = &m->moment[i], *b = &moment[i];
+        assert_true(a->begin == b->begin && a->end == b->end);
+        assert_true(a->step == b->step && a->phase == b->phase);
+        const struct cc_passage *p = &m->passage[i], *q = &passage[i];
+        assert_true(p->at == q->at && p->came == q->came && p->peer == q->peer);
+        assert_true(p->message == q->message && p->number == q->number && p->step == q->step);
+        assert_true(p->bytes == q->bytes);
+    }
+    assert_memory_equal(m->step, step, sizeof step);
+    cc_report_free(&got);
+    /* A rank that did nothing. */
+    r.moments = (struct cc_report_moments){.row = 0};
+    got = again(&r);
+    assert_true(got.moments.moments == 0 && got.moments.passages == 0 && got.moments.steps == 0);
+    cc_report_free(&got);
+}
+
 static void refuses(void **state)
 {
     (void)state;
+#define MOMENTS                                                                                    \
+    "{\"report\": \"moments\", \"row\": 0, \"rank\": 0, \"left_out\": 0, \"first_step\": 0"
     const struct {
         const char *line, *says;
     } list[] = {
@@ -137,6 +181,16 @@ static void refuses(void **state)
         {"{\"report\": \"size\", \"bytes\": 1, \"seconds\": []}", "at least one number"},
         {"{\"report\": \"size\", \"bytes\": 1, \"seconds\": [1, -1]}", "\"seconds\": not a number"},
         {"{\"report\": \"row\", \"row\": 1}", "\"compute_s\" must be"},
+        {"{\"report\": \"moments\", \"row\": 1}", "\"rank\" must be"},
+        {MOMENTS ", \"x\": [1]}", "unknown key \"x\""},
+        {MOMENTS ", \"steps\": [1, 2, 3]}", "\"steps\": 3 numbers, and each has 2"},
+        {MOMENTS ", \"steps\": [2, 1]}", "number 0 ends before it begins"},
+        {MOMENTS ", \"moments\": [0, 0, 0, 1, 7, 0, 0, 1]}", "\"moments\": number 1 is none"},
+        {MOMENTS ", \"moments\": [0, 0.5, 0, 1]}", "\"moments\": number 0 is none"},
+        {MOMENTS ", \"moments\": [0, 0, 1, 0]}", "\"moments\": number 0 is none"},
+        {MOMENTS ", \"passages\": [2, 0, 0, 0, 0, 0, 0]}", "\"passages\": number 0 is none"},
+        {MOMENTS ", \"passages\": [0, 0, 0, 4294967296, 0, 0, 0]}", "number 0 is none"},
+        {MOMENTS ", \"passages\": [0, 0, 0, 0, 0, 0.5, 0]}", "\"passages\": number 0 is none"},
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         struct cc_report r;
@@ -162,8 +216,8 @@ static void nobody_listens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_ones), cmocka_unit_test(a_row),          cmocka_unit_test(a_size),
-        cmocka_unit_test(refuses),    cmocka_unit_test(nobody_listens),
+        cmocka_unit_test(short_ones), cmocka_unit_test(a_row),   cmocka_unit_test(a_size),
+        cmocka_unit_test(moments),    cmocka_unit_test(refuses), cmocka_unit_test(nobody_listens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,19 +12,9 @@
 #include "core/error.h"
 #include "netsim/crate.h"
 #include "netsim/job.h"
+#include "netsim/mpi/moments.h"
 #include "netsim/mpi/world.h"
-
-/* What a rank's time goes into. */
-enum cc_phase {
-    CC_PHASE_COMPUTE,
-    CC_PHASE_ENCODE, /* a worker, before the first byte leaves, or before each of several sums */
-    CC_PHASE_HOP,    /* decoding, adding and encoding on the way; adding floats */
-    CC_PHASE_SERVER, /* a server: decoding pushes, encoding the pull */
-    CC_PHASE_DECODE, /* a worker, onto its model, or of each of several sums */
-    CC_PHASE_UPDATE,
-    CC_PHASE_WAIT, /* all the rest: the network, and others */
-    CC_PHASES
-};
+#include "netsim/phase.h"
 
 /* What a rank counts, from the beginning of a row's counted steps. */
 struct cc_tally {
@@ -51,7 +41,8 @@ struct cc_station {
     float *model; /* flat step: what comes back is added to it. Mean over the workers of what they
                      encoded */
     struct cc_tally tally;
-    struct cc_waits waits; /* all that is under way */
+    struct cc_moments *moments; /* or NULL */
+    struct cc_waits waits;      /* all that is under way */
     struct {
         size_t arrived, pulled; /* messages of this step: whose pushes are all there, whose pull is
                                    on its way. For ps alone */
@@ -60,6 +51,10 @@ struct cc_station {
 
 /* Ends a stint of work that costs so much (cc_world_end) and charges it to a phase. */
 void cc_charge(struct cc_station *s, enum cc_phase phase, struct cc_stint since, double cost_s);
+
+/* Takes note of one end of a transfer of message `index`: it begins to leave, or it has come. */
+void cc_note_sent(struct cc_station *s, size_t index, int peer, size_t bytes);
+void cc_note_came(struct cc_station *s, size_t index, int peer, size_t bytes);
 
 struct cc_exchanger {
     const char *name;
@@ -82,6 +77,14 @@ const struct cc_exchanger *cc_exchanger_find(const char *name);
 /* Whether the row sends nothing of this message in s->step (local steps, no raw tensor). Codecs
  * must encode all the same, so that what is not sent piles up. */
 bool cc_quiet(const struct cc_station *s, const struct cc_job_message *m);
+
+/* Without data there are no gradients, no model, no sums and no payloads: NULL in their place, and
+ * for any place in them; messages then come from and go to where nobody looks. */
+#define CC_AT(list, i) ((list) != NULL ? (list) + (i) : NULL)
+/* Room for so many bytes, or NULL without data. */
+int cc_room(const struct cc_station *s, size_t bytes, uint8_t **out, struct cc_error *e);
+/* For MPI, which may only read it if it is to be sent. */
+void *cc_wire(const uint8_t *bytes);
 
 /* CC_OK, or CC_FAIL with MPI's own text. */
 int cc_mpi_check(int code, const char *what, struct cc_error *e);

@@ -147,16 +147,25 @@ static int go(struct cc_loop *l, struct cc_error *e)
 }
 
 /* Until message i is done; i == messages: until all are. */
-static int wait_for(struct cc_loop *l, size_t i, struct cc_error *e)
+static int finish(struct cc_loop *l, size_t i, struct cc_error *e)
 {
-    const double since = cc_world_now(), codec = codec_s(l);
+    const double since = cc_world_now();
     int status = CC_OK;
     while (status == CC_OK && (i < l->messages ? l->under_way[i] : l->left > 0)) {
         status = go(l, e);
         if (status == CC_OK && (i < l->messages ? l->under_way[i] : l->left > 0))
             status = cc_world_wait(&l->s.waits, l->s.job->nap, since, (double)INFINITY, e);
     }
-    l->s.tally.phase_s[CC_PHASE_WAIT] += cc_world_now() - since - (codec_s(l) - codec);
+    return status;
+}
+
+static int wait_for(struct cc_loop *l, size_t i, struct cc_error *e)
+{
+    const double since = cc_world_now(), codec = codec_s(l);
+    int status = finish(l, i, e);
+    const double now = cc_world_now();
+    l->s.tally.phase_s[CC_PHASE_WAIT] += now - since - (codec_s(l) - codec);
+    cc_moments_gaps(l->s.moments, CC_PHASE_WAIT, since, now);
     return status;
 }
 
@@ -184,12 +193,10 @@ static double update_s(const struct cc_loop *l)
  * or, if codecs run on the processor that computes, in turn with it. Nothing under way: sleeps.
  * The clock goes on by exactly that time, so that who is late with one part catches up in the
  * next. */
-static int spend(struct cc_loop *l, double seconds, enum cc_phase phase, bool in_turn,
-                 struct cc_error *e)
+static int pass(struct cc_loop *l, double seconds, bool in_turn, struct cc_error *e)
 {
     const double codec = codec_s(l);
     int status = CC_OK;
-    l->s.tally.phase_s[phase] += seconds;
     l->clock += seconds;
     while (status == CC_OK) {
         double due = l->clock + (in_turn ? codec_s(l) - codec : 0), now = cc_world_now();
@@ -209,11 +216,25 @@ static int spend(struct cc_loop *l, double seconds, enum cc_phase phase, bool in
     return status;
 }
 
+static int spend(struct cc_loop *l, double seconds, enum cc_phase phase, bool in_turn,
+                 struct cc_error *e)
+{
+    const double since = l->clock;
+    int status = pass(l, seconds, in_turn, e);
+    l->s.tally.phase_s[phase] += seconds;
+    if (in_turn)
+        cc_moments_gaps(l->s.moments, phase, since, l->clock);
+    else
+        cc_moments_rest(l->s.moments, phase, since, l->clock);
+    return status;
+}
+
 /* Computing that began late, or took too long, is computing too. */
 static void settle(struct cc_loop *l, enum cc_phase phase)
 {
     double now = cc_world_now();
     l->s.tally.phase_s[phase] += now - l->clock;
+    cc_moments_rest(l->s.moments, phase, l->clock, now);
     l->clock = now;
 }
 
@@ -226,6 +247,27 @@ static double share_of(const struct cc_loop *l, const struct cc_job_message *m)
 }
 
 /* --- steps --- */
+
+/* So many seconds of computing go on in what would be waiting otherwise. */
+static void hide(struct cc_loop *l, double seconds)
+{
+    if (l->s.moments != NULL)
+        l->s.moments->hidden_s = seconds;
+}
+
+/* What of the hidden computing the exchange was too short for. Who computes meanwhile does not
+ * wait. */
+static int spend_hidden(struct cc_loop *l, double hidden, double waited, struct cc_error *e)
+{
+    double *phase_s = l->s.tally.phase_s;
+    const double since = cc_world_now();
+    hide(l, 0);
+    phase_s[CC_PHASE_WAIT] -= fmin(hidden, waited);
+    phase_s[CC_PHASE_COMPUTE] += hidden;
+    int status = pass(l, hidden, false, e);
+    cc_moments_rest(l->s.moments, CC_PHASE_COMPUTE, since, l->clock);
+    return status;
+}
 
 /* Computes, exchanges one message after the other, and updates. A part of the computation goes on
  * beside the exchange, once the first message is encoded. */
@@ -243,16 +285,16 @@ static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
         double encoded = phase_s[CC_PHASE_ENCODE];
         if (begin(l, i, e) != CC_OK)
             return CC_FAIL;
-        if (i == 0)
+        if (i == 0) {
             l->clock = l->encoded[step] = cc_world_now();
-        else
+            hide(l, hidden);
+        } else {
             l->clock += phase_s[CC_PHASE_ENCODE] - encoded;
+        }
         if (wait_for(l, i, e) != CC_OK)
             return CC_FAIL;
     }
-    /* Who computes meanwhile does not wait. */
-    phase_s[CC_PHASE_WAIT] -= fmin(hidden, phase_s[CC_PHASE_WAIT] - waited);
-    if (spend(l, hidden, CC_PHASE_COMPUTE, false, e) != CC_OK)
+    if (spend_hidden(l, hidden, phase_s[CC_PHASE_WAIT] - waited, e) != CC_OK)
         return CC_FAIL;
     l->clock = cc_world_now();
     if (spend(l, update_s(l), CC_PHASE_UPDATE, false, e) != CC_OK)
@@ -337,10 +379,11 @@ static int drain(struct cc_loop *l, struct cc_error *e)
 {
     double phase_s[CC_PHASES];
     memcpy(phase_s, l->s.tally.phase_s, sizeof phase_s);
-    int status = wait_for(l, l->messages, e);
+    if (l->s.moments != NULL && l->s.row->warmup > 0)
+        l->s.moments->on = false;
+    int status = finish(l, l->messages, e);
     if (l->s.row->warmup > 0)
         memcpy(l->s.tally.phase_s, phase_s, sizeof phase_s);
-    l->s.tally.phase_s[CC_PHASE_WAIT] = phase_s[CC_PHASE_WAIT];
     return status;
 }
 
@@ -351,6 +394,10 @@ static int line_up(struct cc_loop *l, size_t step, struct cc_error *e)
     int status = CC_OK;
     if (counts)
         memset(l->s.tally.phase_s, 0, sizeof l->s.tally.phase_s);
+    if (l->s.moments != NULL) {
+        l->s.moments->on |= counts;
+        l->s.moments->step = step;
+    }
     if (step > 0 && cc_loop_lockstep(l))
         status = cc_world_meet(l->s.comm, l->s.job->nap, e);
     if (status == CC_OK && counts && cc_loop_lockstep(l) && l->counting != NULL)

@@ -6,6 +6,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "netsim/mpi/recall.h"
 #include "netsim/mpi/shaped.h"
 
 int cc_rank_report(struct cc_rank *r, const struct cc_report *what, struct cc_error *e)
@@ -66,6 +67,8 @@ static int take_job(struct cc_rank *r, const char *path, struct cc_error *e)
     if (status == CC_OK && (status = cc_world_spread(r->comm, text, length, &r->job, e)) != CC_OK)
         cc_error_in(e, "%s", strcmp(path, "-") == 0 ? "the job on stdin" : path);
     free(text);
+    if (status == CC_OK && !r->job.data && cc_world_scratch() == NULL)
+        status = cc_fail(e, "a job without data can only be simulated: give it to `commcomp sim`");
     if (status == CC_OK && r->ranks != r->job.workers + r->job.servers)
         status = cc_fail(e, "%d ranks were started for %d workers and %d servers", r->ranks,
                          r->job.workers, r->job.servers);
@@ -125,12 +128,14 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
 {
     struct cc_loop l;
     struct cc_carried after;
+    struct cc_moments moments;
     struct beat beat = {.rank = r, .row = row};
     const struct cc_report begin = {.kind = CC_REPORT_ROW_BEGIN, .row = row};
     int status = cc_loop_open(&l, r->comm, &r->job, &r->job.row[row], r->source, e);
     l.beat = report_step;
     l.counting = begin_counting;
     l.beat_arg = &beat;
+    l.s.moments = cc_recall_open(r, row, &moments);
     if (status == CC_OK)
         status = cc_rank_report(r, &begin, e);
     if (status == CC_OK)
@@ -141,6 +146,9 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
         status = look_at_device(r, &after, e);
     if (status == CC_OK)
         status = cc_rank_results(r, row, &l, &beat.before, &after, e);
+    if (status == CC_OK)
+        status = cc_recall(r, row, &l, e);
+    cc_moments_free(&moments);
     /* After an error messages may be under way, which need their memory until the program ends. */
     if (status == CC_OK)
         cc_loop_close(&l);

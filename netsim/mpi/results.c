@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "netsim/mpi/host.h"
 #include "netsim/mpi/rank.h"
+#include "netsim/mpi/world.h"
 
 /* The largest of all ranks. */
 enum { COMPUTE, UPDATE, ENCODE, HOP, SERVER, DECODE, WAIT, MESSAGES, GIVEN, LARGEST };
@@ -204,6 +205,8 @@ static int gather(struct cc_rank *r, const struct cc_loop *l, const uint64_t *ca
         gather_carried(r, l, carried, sum, out, e) != CC_OK)
         return CC_FAIL;
     put_numbers(r, largest, sum, out);
+    if (r->rank == 0)
+        out->peak_bytes = (double)cc_world_peak_bytes();
     if (put_steps(r, l, out, e) != CC_OK || add_queue(r, l, out, e) != CC_OK)
         return CC_FAIL;
     return put_tensors(r, l, out, e);

@@ -14,7 +14,8 @@ int cc_stream_open(struct cc_stream *s, struct cc_station *station, size_t index
                             .block_bytes = bytes > 0 ? bytes : CC_BLOCK_BYTES,
                             .asks = station->job->asks,
                             .sends = sends,
-                            .tally = &station->tally};
+                            .station = station,
+                            .index = index};
     return cc_requests_open(&station->waits, CC_BLOCKS + 1, &s->requests, e);
 }
 
@@ -55,17 +56,18 @@ static int post_block(struct cc_stream *s, struct cc_transfer *t, size_t n, stru
 {
     size_t at = (s->first + s->blocks) % CC_BLOCKS;
     MPI_Request *request = &s->requests.request[at];
-    int code =
-        s->sends
-            ? MPI_Isend(t->at + t->posted, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request)
-            : MPI_Irecv(t->at + t->posted, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request);
+    void *bytes = cc_wire(CC_AT(t->at, t->posted));
+    int code = s->sends ? MPI_Isend(bytes, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request)
+                        : MPI_Irecv(bytes, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request);
+    if (s->sends && t->posted == 0)
+        cc_note_sent(s->station, s->index, t->peer, t->bytes);
     s->block[at].of = t;
     s->block[at].bytes = n;
     s->blocks++;
     t->posted += n;
     if (s->sends) {
-        s->tally->sent_bytes += n;
-        s->tally->messages++;
+        s->station->tally.sent_bytes += n;
+        s->station->tally.messages++;
     }
     return cc_mpi_check(code, s->sends ? "MPI_Isend" : "MPI_Irecv", e);
 }
@@ -141,7 +143,7 @@ static int post(struct cc_stream *s, bool *moved, struct cc_error *e)
 static int arrived(const struct cc_stream *s, struct cc_transfer *t, size_t n, size_t posted,
                    struct cc_error *e)
 {
-    if (unknown(s, t)) {
+    if (unknown(s, t) && t->at != NULL) {
         uint64_t size = n >= CC_SIZE_BYTES ? cc_get_u64(t->at) : UINT64_MAX;
         if (size > t->bytes - CC_SIZE_BYTES)
             return cc_fail(e, "rank %d sends %llu bytes where %zu are the most", t->peer,
@@ -175,6 +177,8 @@ static int complete(struct cc_stream *s, bool *moved, struct cc_error *e)
             n = (size_t)count;
         }
         t->done += n;
+        if (!s->sends && cc_transfer_complete(t))
+            cc_note_came(s->station, s->index, t->peer, t->bytes);
         s->first = (s->first + 1) % CC_BLOCKS;
         s->blocks--;
         *moved = true;

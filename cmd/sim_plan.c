@@ -1,0 +1,233 @@
+/* What sim is going to simulate: clusters, steps, jobs. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/sim.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "netsim/sizes.h"
+
+/* --- settings --- */
+
+/* What SMPI adds to every message: tag, destination, communicator. */
+#define ENVELOPE 16.0
+
+/* Workers whose payloads are made where nobody says whether to. */
+enum { FEW = 16 };
+
+static bool wants_data(const struct sim *s, const struct cc_setting *setting)
+{
+    if (s->options.data != CC_DATA_AUTO)
+        return s->options.data == CC_DATA_ON;
+    if (setting->exchange == CC_MPI || s->options.codec_time == CC_CODEC_MEASURED)
+        return true;
+    return setting->cluster.workers <= FEW && cc_plan_bytes(setting) < cc_memory_available() / 2;
+}
+
+static enum cc_formula formula(const struct sim_options *o)
+{
+    const struct cc_platform_how *h = &o->how;
+    if (o->platform != NULL)
+        return o->linked ? CC_FORMULA_ELSEWHERE : CC_NO_FORMULA;
+    return h->topology == CC_TOPOLOGY_SWITCH && h->slow_links == 0 && h->slow_hosts == 0
+               ? CC_FORMULA_HOLDS
+               : CC_FORMULA_ELSEWHERE;
+}
+
+void cc_sim_complete(void *arg, struct cc_planned *s)
+{
+    const struct sim *sim = arg;
+    struct cc_link *l = &s->setting.link;
+    l->burst_bytes = 0; /* nothing shapes a simulated link */
+    l->message_bytes = ENVELOPE;
+    s->formula = formula(&sim->options);
+    s->data = wants_data(sim, &s->setting);
+    if (s->formula == CC_NO_FORMULA)
+        (void)snprintf(l->name, sizeof l->name, "%s", "the platform's own links");
+}
+
+/* --- steps --- */
+
+/* Real seconds of codecs that run in a step: of all ranks, one after the other; or of those whose
+ * payloads' sizes stand for all, before the simulation. */
+static double codecs_s(const struct cc_planned *s, const struct cc_planned_row *row)
+{
+    const struct cc_prediction *p = &row->forecast;
+    const struct cc_cluster *c = &s->setting.cluster;
+    double worker = p->encode_s + p->hop_codec_s + p->decode_s;
+    if (s->data)
+        return c->workers * worker + c->servers * p->server_codec_s;
+    return fmin(c->workers, FEW) * worker + p->server_codec_s;
+}
+
+/* Simulated time is exact: steps that are alike need not be counted twice. Residuals fill for a few
+ * seconds, as in a run. */
+void cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row)
+{
+    enum { FILLED = 32, DRAWS = 10, MEASURED = 3 };
+    const double filling_s = 6;
+    const struct sim *sim = arg;
+    size_t warm = 1, count = 1;
+    if (row->fills)
+        warm = (size_t)fmax(
+            1, fmin(FILLED, filling_s / fmax(1e-9, codecs_s(s, row) * (double)row->period)));
+    if (sim->options.codec_time == CC_CODEC_MEASURED)
+        count = MEASURED;
+    if (s->setting.timing.straggler != CC_STEADY)
+        count = DRAWS;
+    row->warmup = row->period * warm;
+    row->steps = row->period * count;
+}
+
+/* Steps that ranks go through before those that count. Without data residuals fill beforehand,
+ * where the sizes come from; but stragglers' draws are by step. */
+static size_t simulated_warmup(const struct cc_planned *s, const struct cc_planned_row *row)
+{
+    bool all = s->data || s->setting.timing.straggler != CC_STEADY || row->warmup < row->period;
+    return all ? row->warmup : row->period;
+}
+
+double cc_sim_row_s(const struct cc_planned *s, const struct cc_planned_row *row)
+{
+    const double message_s = 10e-6; /* as measured, with thousands under way */
+    double messages = fmax(1, row->forecast.messages) * cc_plan_ranks(&s->setting);
+    double steps = (double)(simulated_warmup(s, row) + row->steps);
+    return steps * messages * message_s + (double)(row->warmup + row->steps) * codecs_s(s, row);
+}
+
+/* --- platforms --- */
+
+int cc_sim_platform(const struct sim *s, const struct cc_planned *planned, struct cc_platform *out,
+                    struct cc_error *e)
+{
+    const struct cc_setting *setting = &planned->setting;
+    struct cc_platform_how how = s->options.how;
+    how.workers = setting->cluster.workers;
+    how.servers = setting->exchange == CC_PS ? setting->cluster.servers : 0;
+    if (s->options.platform != NULL) {
+        int status = cc_platform_read(s->options.platform, how.workers, how.servers, out, e);
+        if (status != CC_OK)
+            cc_error_in(e, "--platform");
+        return status;
+    }
+    how.bw_bps = setting->link.bw_bps;
+    how.latency_s = setting->link.latency_s;
+    return cc_platform_make(&how, out, e);
+}
+
+static int write_platform(const struct cc_platform *p, const char *path, struct cc_error *e)
+{
+    struct cc_outfile file;
+    if (cc_file_create(&file, path, e) != CC_OK)
+        return CC_FAIL;
+    if (fputs(p->xml, file.f) != EOF)
+        return cc_file_commit(&file, e);
+    cc_file_abort(&file);
+    return cc_fail(e, "%s: cannot be written", path);
+}
+
+int cc_sim_platforms(const struct sim *s, struct cc_error *e)
+{
+    const struct sim_options *o = &s->options;
+    int status = CC_OK;
+    if (s->plan.settings > 1 && (o->write_platform != NULL || o->paje != NULL))
+        return cc_usage(e, "--%s is of one setting, and the lists of the options make %zu",
+                        o->write_platform != NULL ? "write-platform" : "paje", s->plan.settings);
+    for (size_t i = 0; i < s->plan.settings && status == CC_OK; i++) {
+        struct cc_platform p;
+        status = cc_sim_platform(s, &s->plan.setting[i], &p, e);
+        if (status != CC_OK)
+            return status;
+        if (o->write_platform != NULL)
+            status = write_platform(&p, o->write_platform, e);
+        cc_platform_free(&p);
+    }
+    return status;
+}
+
+/* --- jobs --- */
+
+static int add_costs(struct sim *s, const struct cc_planned_row *row, struct cc_job_row *out,
+                     struct cc_error *e)
+{
+    const struct cc_parcels *p = &s->plan.forecast.parcels[row->scheme];
+    out->cost = cc_alloc(p->count * sizeof *out->cost, e);
+    for (size_t i = 0; i < p->count && out->cost != NULL; i++) {
+        const struct cc_parcel *t = &p->each[i];
+        out->cost[i] = (struct cc_job_cost){.encode_s = t->push_encode_s,
+                                            .decode_s = t->push_decode_s,
+                                            .add_s = t->push_add_s,
+                                            .pull_encode_s = t->pull_encode_s,
+                                            .pull_decode_s = t->pull_decode_s};
+    }
+    return out->cost != NULL ? CC_OK : CC_FAIL;
+}
+
+/* Of a list of [of][steps][tensors], leaves out the first `cut` steps. */
+static void cut_steps(uint32_t *list, size_t of, size_t steps, size_t tensors, size_t cut)
+{
+    size_t keep = (steps - cut) * tensors;
+    for (size_t i = 0; list != NULL && i < of; i++)
+        memmove(list + i * keep, list + (i * steps + cut) * tensors, keep * sizeof *list);
+}
+
+/* Steps before those that are simulated have left their mark on the sizes, and are not needed any
+ * more. */
+static void shorten(const struct cc_planned *planned, struct cc_job *job)
+{
+    for (size_t i = 0; i < job->rows; i++) {
+        struct cc_job_row *row = &job->row[i];
+        struct cc_job_sizes *z = &row->sizes;
+        size_t cut = row->warmup - simulated_warmup(planned, &planned->row[i]);
+        row->warmup -= cut;
+        if (cut >= z->steps) /* or there is no need of them */
+            continue;
+        cut_steps(z->push, z->workers, z->steps, job->tensors, cut);
+        cut_steps(z->pull, 1, z->steps, job->tensors, cut);
+        cut_steps(z->hop, z->sums, z->steps, job->tensors, cut);
+        z->steps -= cut;
+    }
+}
+
+int cc_sim_job(struct sim *s, const struct cc_planned *planned, struct cc_job *out,
+               struct cc_error *e)
+{
+    int status = cc_plan_job(&s->plan, planned, out, e);
+    if (status != CC_OK)
+        return status;
+    out->data = planned->data;
+    out->reduce_byte_s = planned->setting.cluster.reduce_byte_s;
+    bool timed = s->options.codec_time == CC_CODEC_MEASURED;
+    for (size_t i = 0; i < out->rows && status == CC_OK && !timed; i++)
+        status = add_costs(s, &planned->row[i], &out->row[i], e);
+    if (status != CC_OK || out->data)
+        return status;
+    status = cc_sizes_fill(out, e);
+    if (status == CC_OK)
+        shorten(planned, out);
+    return status;
+}
+
+/* --- a dry run --- */
+
+int cc_sim_dry(struct sim *s, struct cc_error *e)
+{
+    struct cc_record *record = s->plan.record;
+    double seconds = 0;
+    int ranks = 0;
+    for (size_t i = 0; i < s->plan.settings; i++) {
+        const struct cc_planned *p = &s->plan.setting[i];
+        ranks = (int)fmax(ranks, cc_plan_ranks(&p->setting));
+        for (size_t k = 0; k < p->rows; k++) {
+            size_t at = cc_plan_dry_row(&s->plan, p, &p->row[k], e);
+            if (at == SIZE_MAX || cc_sim_place_columns(s, at, p, e) != CC_OK)
+                return CC_FAIL;
+            cc_record_number(record, at, "sim_wall_s", cc_sim_row_s(p, &p->row[k]));
+            seconds += cc_sim_row_s(p, &p->row[k]);
+        }
+    }
+    return cc_record_note(
+        record, e, "dry run: simulating %zu row%s of up to %d ranks would take about %.0f s",
+        record->row_count, record->row_count == 1 ? "" : "s", ranks, ceil(seconds));
+}

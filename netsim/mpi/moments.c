@@ -1,0 +1,103 @@
+#include "netsim/mpi/moments.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+
+/* Stretches that are not further apart than clocks can tell are one. */
+#define INSTANT_S 1e-9
+
+void cc_moments_free(struct cc_moments *m)
+{
+    free(m->codec.at);
+    free(m->rest.at);
+    free(m->passage);
+    *m = (struct cc_moments){.on = false};
+}
+
+/* Once something did not fit, nothing else is taken: what is there has no holes. */
+static bool has_room(struct cc_moments *m)
+{
+    if (m->left_out == 0 && m->codec.count + m->rest.count + m->passages < m->most)
+        return true;
+    m->left_out++;
+    return false;
+}
+
+static void add(struct cc_moments *m, struct cc_moment_list *l, const struct cc_moment *p)
+{
+    struct cc_moment *last = l->count > 0 ? &l->at[l->count - 1] : NULL;
+    const double begin = last != NULL ? fmax(p->begin, last->end) : p->begin;
+    if (p->end <= begin)
+        return;
+    if (last != NULL && m->left_out == 0 && last->phase == p->phase && last->step == p->step &&
+        begin - last->end < INSTANT_S) {
+        last->end = p->end;
+        return;
+    }
+    if (!has_room(m))
+        return;
+    if (cc_grow((void **)&l->at, &l->capacity, l->count + 1, sizeof *l->at, NULL) != CC_OK) {
+        m->left_out++;
+        return;
+    }
+    l->at[l->count] = *p;
+    l->at[l->count++].begin = begin;
+}
+
+void cc_moments_codec(struct cc_moments *m, enum cc_phase phase, uint64_t step, double begin,
+                      double end)
+{
+    const struct cc_moment p = {begin, end, (uint32_t)step, phase};
+    if (m != NULL && m->on)
+        add(m, &m->codec, &p);
+}
+
+void cc_moments_rest(struct cc_moments *m, enum cc_phase phase, double begin, double end)
+{
+    if (m == NULL || !m->on)
+        return;
+    const struct cc_moment p = {begin, end, (uint32_t)m->step, phase};
+    add(m, &m->rest, &p);
+}
+
+/* One gap: hidden computing comes first. */
+static void fill(struct cc_moments *m, enum cc_phase phase, double begin, double end)
+{
+    const double hidden = fmin(m->hidden_s, end - begin);
+    if (hidden > 0) {
+        m->hidden_s -= hidden;
+        cc_moments_rest(m, CC_PHASE_COMPUTE, begin, begin + hidden);
+        begin += hidden;
+    }
+    cc_moments_rest(m, phase, begin, end);
+}
+
+void cc_moments_gaps(struct cc_moments *m, enum cc_phase phase, double begin, double end)
+{
+    if (m == NULL || !m->on)
+        return;
+    for (; m->looked < m->codec.count; m->looked++) {
+        const struct cc_moment *p = &m->codec.at[m->looked];
+        if (p->begin >= end)
+            break;
+        if (p->begin > begin)
+            fill(m, phase, begin, p->begin);
+        begin = fmax(begin, p->end);
+    }
+    if (begin < end)
+        fill(m, phase, begin, end);
+}
+
+void cc_moments_passage(struct cc_moments *m, const struct cc_passage *p)
+{
+    if (m == NULL || p->step < m->first || !has_room(m))
+        return;
+    if (cc_grow((void **)&m->passage, &m->capacity, m->passages + 1, sizeof *m->passage, NULL) !=
+        CC_OK) {
+        m->left_out++;
+        return;
+    }
+    m->passage[m->passages++] = *p;
+}

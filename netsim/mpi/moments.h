@@ -1,0 +1,47 @@
+/* What a rank did when, for timelines. NULL in the place of a pointer to it: nobody asks, and
+ * nothing happens.
+ *
+ * There are two lists, each without overlaps: stints of codecs, and the rest: computing and
+ * waiting, which are known only afterwards and fill the time between those stints, or, where codecs
+ * have a processor of their own, go on beside them. */
+#ifndef CC_NETSIM_MPI_MOMENTS_H
+#define CC_NETSIM_MPI_MOMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "netsim/report.h"
+
+struct cc_moment_list {
+    struct cc_moment *at;
+    size_t count, capacity;
+};
+
+/* Times are those of the rank's clock. */
+struct cc_moments {
+    bool on;               /* set during the steps that count */
+    size_t step, first;    /* the step under way; the first that counts */
+    size_t most, left_out; /* of all together; what came later */
+    struct cc_moment_list codec, rest;
+    size_t looked; /* stints before this one ended before the last gap that was filled */
+    struct cc_passage *passage;
+    size_t passages, capacity;
+    double hidden_s; /* computing that will fill the next gaps, before waiting does */
+};
+
+void cc_moments_free(struct cc_moments *m);
+
+/* A stint of a codec's, for the exchange of `step`. */
+void cc_moments_codec(struct cc_moments *m, enum cc_phase phase, uint64_t step, double begin,
+                      double end);
+/* Of the step under way, after all the rest that it knows. */
+void cc_moments_rest(struct cc_moments *m, enum cc_phase phase, double begin, double end);
+/* The same, where no codec worked. */
+void cc_moments_gaps(struct cc_moments *m, enum cc_phase phase, double begin, double end);
+/* The end of a transfer that is on this rank. Those of the steps that count only, but also those
+ * that come after them. */
+void cc_moments_passage(struct cc_moments *m, const struct cc_passage *p);
+
+#endif

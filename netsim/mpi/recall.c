@@ -1,0 +1,201 @@
+#include "netsim/mpi/recall.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+
+/* Of a rank; and of all of them, which may be in one process, and whose timeline is one file. */
+enum { MOST = 100000, MOST_OF_ALL = 2000000 };
+
+struct cc_moments *cc_recall_open(const struct cc_rank *r, size_t row, struct cc_moments *m)
+{
+    const size_t share = MOST_OF_ALL / (size_t)r->ranks;
+    *m = (struct cc_moments){.most = share < MOST ? share : MOST, .first = r->job.row[row].warmup};
+    return r->job.moments ? m : NULL;
+}
+
+/* --- this rank's --- */
+
+/* The clock's time that is told as 0: when the first moment of all ranks began. If the ranks are on
+ * several machines, each counts from when it left the row's barrier. */
+static int find_zero(struct cc_rank *r, const struct cc_loop *l, double *zero, struct cc_error *e)
+{
+    const struct cc_moments *m = l->s.moments;
+    int neighbours;
+    if (cc_world_neighbours(r->comm, &neighbours, e) != CC_OK)
+        return CC_FAIL;
+    const double own = neighbours == r->ranks ? 0 : l->began;
+    double first = l->began + l->start[m->first];
+    if (m->rest.count > 0)
+        first = fmin(first, m->rest.at[0].begin);
+    if (m->codec.count > 0)
+        first = fmin(first, m->codec.at[0].begin);
+    if (m->passages > 0)
+        first = fmin(first, m->passage[0].at);
+    first -= own;
+    int code = MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_DOUBLE, MPI_MIN, r->comm);
+    *zero = own + first;
+    return cc_mpi_check(code, "MPI_Allreduce", e);
+}
+
+static double since(double zero, double t)
+{
+    return fmax(0, t - zero);
+}
+
+/* Both lists in one, by their beginnings. */
+static void merge(const struct cc_moments *m, double zero, struct cc_report_moments *out)
+{
+    size_t a = 0, b = 0;
+    for (size_t i = 0; i < out->moments; i++) {
+        const bool codec = b == m->rest.count ||
+                           (a < m->codec.count && m->codec.at[a].begin < m->rest.at[b].begin);
+        out->moment[i] = codec ? m->codec.at[a++] : m->rest.at[b++];
+        out->moment[i].begin = since(zero, out->moment[i].begin);
+        out->moment[i].end = since(zero, out->moment[i].end);
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct cc_passage *p = *(const struct cc_passage *const *)a;
+    const struct cc_passage *q = *(const struct cc_passage *const *)b;
+    if (p->came != q->came)
+        return p->came ? 1 : -1;
+    if (p->peer != q->peer)
+        return p->peer < q->peer ? -1 : 1;
+    if (p->message != q->message)
+        return p->message < q->message ? -1 : 1;
+    return p < q ? -1 : p > q;
+}
+
+/* Between two ranks a message's transfers come in the order in which they leave. */
+static int number(struct cc_report_moments *out, struct cc_error *e)
+{
+    struct cc_passage **order = cc_alloc(out->passages * sizeof(struct cc_passage *), e);
+    if (order == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < out->passages; i++)
+        order[i] = &out->passage[i];
+    qsort(order, out->passages, sizeof(struct cc_passage *), compare);
+    for (size_t i = 0; i < out->passages; i++) {
+        const struct cc_passage *last = i > 0 ? order[i - 1] : NULL;
+        const bool next = last != NULL && last->came == order[i]->came &&
+                          last->peer == order[i]->peer && last->message == order[i]->message;
+        order[i]->number = next ? last->number + 1 : 0;
+    }
+    free(order);
+    return CC_OK;
+}
+
+static int fill(const struct cc_rank *r, const struct cc_loop *l, double zero,
+                struct cc_report_moments *out, struct cc_error *e)
+{
+    const struct cc_moments *m = l->s.moments;
+    out->rank = r->rank;
+    out->left_out = m->left_out;
+    out->first_step = m->first;
+    out->moments = m->codec.count + m->rest.count;
+    out->passages = m->passages;
+    out->steps = cc_loop_steps(l) - m->first;
+    out->moment = cc_alloc(out->moments * sizeof *out->moment, e);
+    out->passage = cc_alloc(out->passages * sizeof *out->passage, e);
+    out->step = cc_alloc(out->steps * sizeof *out->step, e);
+    if (out->moment == NULL || out->passage == NULL || out->step == NULL)
+        return CC_FAIL;
+    merge(m, zero, out);
+    for (size_t i = 0; i < out->passages; i++) {
+        out->passage[i] = m->passage[i];
+        out->passage[i].at = since(zero, m->passage[i].at);
+    }
+    for (size_t i = 0; i < out->steps; i++)
+        out->step[i] = (struct cc_step_span){since(zero, l->began + l->start[m->first + i]),
+                                             since(zero, l->began + l->end[m->first + i])};
+    return number(out, e);
+}
+
+/* --- to rank 0 --- */
+
+enum { LEFT_OUT, MOMENTS, PASSAGES, STEPS, COUNTS };
+
+static int move(struct cc_rank *r, int peer, bool sends, void *at, size_t bytes, struct cc_error *e)
+{
+    int code = sends ? MPI_Send(at, (int)bytes, MPI_BYTE, peer, 0, r->comm)
+                     : MPI_Recv(at, (int)bytes, MPI_BYTE, peer, 0, r->comm, MPI_STATUS_IGNORE);
+    return cc_mpi_check(code, "moments for rank 0", e);
+}
+
+static int move_lists(struct cc_rank *r, int peer, bool sends, struct cc_report_moments *m,
+                      struct cc_error *e)
+{
+    int status = move(r, peer, sends, m->moment, m->moments * sizeof *m->moment, e);
+    if (status == CC_OK)
+        status = move(r, peer, sends, m->passage, m->passages * sizeof *m->passage, e);
+    if (status == CC_OK)
+        status = move(r, peer, sends, m->step, m->steps * sizeof *m->step, e);
+    return status;
+}
+
+/* When rank 0 says that it is its turn. */
+static int hand_over(struct cc_rank *r, struct cc_report_moments *m, struct cc_error *e)
+{
+    char turn;
+    uint64_t count[COUNTS] = {m->left_out, m->moments, m->passages, m->steps};
+    int status = move(r, 0, false, &turn, sizeof turn, e);
+    if (status == CC_OK)
+        status = move(r, 0, true, count, sizeof count, e);
+    return status == CC_OK ? move_lists(r, 0, true, m, e) : status;
+}
+
+static int take_over(struct cc_rank *r, int peer, struct cc_report_moments *m, struct cc_error *e)
+{
+    char turn = 0;
+    uint64_t count[COUNTS] = {0};
+    int status = move(r, peer, true, &turn, sizeof turn, e);
+    if (status == CC_OK)
+        status = move(r, peer, false, count, sizeof count, e);
+    if (status != CC_OK)
+        return status;
+    m->rank = peer;
+    m->left_out = (size_t)count[LEFT_OUT];
+    m->moments = (size_t)count[MOMENTS];
+    m->passages = (size_t)count[PASSAGES];
+    m->steps = (size_t)count[STEPS];
+    m->moment = cc_alloc(m->moments * sizeof *m->moment, e);
+    m->passage = cc_alloc(m->passages * sizeof *m->passage, e);
+    m->step = cc_alloc(m->steps * sizeof *m->step, e);
+    if (m->moment == NULL || m->passage == NULL || m->step == NULL)
+        return CC_FAIL;
+    return move_lists(r, peer, false, m, e);
+}
+
+static int tell_others(struct cc_rank *r, size_t row, size_t first_step, struct cc_error *e)
+{
+    int status = CC_OK;
+    for (int i = 1; i < r->ranks && status == CC_OK; i++) {
+        struct cc_report what = {.kind = CC_REPORT_MOMENTS,
+                                 .moments = {.row = row, .first_step = first_step}};
+        status = take_over(r, i, &what.moments, e);
+        if (status == CC_OK)
+            status = cc_rank_report(r, &what, e);
+        cc_report_free(&what);
+    }
+    return status;
+}
+
+int cc_recall(struct cc_rank *r, size_t row, const struct cc_loop *l, struct cc_error *e)
+{
+    double zero;
+    struct cc_report own = {.kind = CC_REPORT_MOMENTS, .moments = {.row = row}};
+    if (l->s.moments == NULL)
+        return CC_OK;
+    int status = find_zero(r, l, &zero, e);
+    if (status == CC_OK)
+        status = fill(r, l, zero, &own.moments, e);
+    if (status == CC_OK)
+        status = r->rank == 0 ? cc_rank_report(r, &own, e) : hand_over(r, &own.moments, e);
+    const size_t first = own.moments.first_step;
+    cc_report_free(&own);
+    return status == CC_OK && r->rank == 0 ? tell_others(r, row, first, e) : status;
+}

@@ -1,0 +1,228 @@
+#include "results/timeline.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "core/memory.h"
+
+/* What a browser loads in reasonable time. */
+#define MOST_BYTES ((uint64_t)256 << 20)
+
+/* Processes and tracks are numbered together: viewers mistake tracks of one number for one. A
+ * process has the number of its first track. */
+struct cc_timeline {
+    struct cc_outfile file;
+    const char *const *about;
+    uint64_t most_bytes;
+    struct cc_timeline_size size;
+    unsigned row, track, order; /* the row's number, the latest track's; its place in the row */
+    struct span {
+        double begin, end;
+        bool known;
+    } * step; /* of the row */
+    size_t steps, capacity;
+};
+
+/* --- events --- */
+
+/* Begins an event; false if there is no more room. What names things is always written. */
+static bool begin(struct cc_timeline *t, bool needed)
+{
+    if (!needed && t->size.bytes >= t->most_bytes) {
+        t->size.left_out++;
+        return false;
+    }
+    t->size.bytes += (uint64_t)fprintf(t->file.f, "%s{", t->size.events > 0 ? ",\n" : "\n");
+    t->size.events++;
+    return true;
+}
+
+CC_PRINTF(2, 3)
+static void add(struct cc_timeline *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int length = vfprintf(t->file.f, fmt, args);
+    va_end(args);
+    t->size.bytes += length > 0 ? (uint64_t)length : 0;
+}
+
+static int64_t nanoseconds(double s)
+{
+    return llround(1e9 * s);
+}
+
+/* Microseconds, to the nanosecond. */
+static void add_time(struct cc_timeline *t, const char *key, int64_t ns)
+{
+    const char *sign = ns < 0 ? "-" : "";
+    ns = ns < 0 ? -ns : ns;
+    add(t, ", \"%s\": %s%" PRId64 ".%03" PRId64, key, sign, ns / 1000, ns % 1000);
+}
+
+/* The name of a process or a track, and its place among the others. */
+static int add_names(struct cc_timeline *t, const char *what, unsigned order, const char *name,
+                     struct cc_error *e)
+{
+    (void)begin(t, true);
+    add(t, "\"ph\": \"M\", \"name\": \"%s_name\", \"pid\": %u, \"tid\": %u, \"args\": {\"name\": ",
+        what, t->row, t->track);
+    if (cc_json_put_text(t->file.f, name, e) != CC_OK)
+        return CC_FAIL;
+    add(t, "}}");
+    (void)begin(t, true);
+    add(t,
+        "\"ph\": \"M\", \"name\": \"%s_sort_index\", \"pid\": %u, \"tid\": %u, \"args\": "
+        "{\"sort_index\": %u}}",
+        what, t->row, t->track, order);
+    return CC_OK;
+}
+
+/* --- steps --- */
+
+int cc_timeline_step(struct cc_timeline *t, size_t step, double from, double to, struct cc_error *e)
+{
+    if (cc_grow((void **)&t->step, &t->capacity, step + 1, sizeof *t->step, e) != CC_OK)
+        return CC_FAIL;
+    for (; t->steps <= step; t->steps++)
+        t->step[t->steps] = (struct span){.known = false};
+    struct span *s = &t->step[step];
+    s->begin = s->known ? fmin(s->begin, from) : from;
+    s->end = s->known ? fmax(s->end, to) : to;
+    s->known = true;
+    return CC_OK;
+}
+
+static void put_steps(struct cc_timeline *t)
+{
+    int64_t last = INT64_MIN;
+    for (size_t i = 0; i < t->steps; i++) {
+        int64_t from = nanoseconds(t->step[i].begin), to = nanoseconds(t->step[i].end);
+        if (!t->step[i].known || !begin(t, true))
+            continue;
+        from = from > last ? from : last;
+        to = to > from ? to : from;
+        add(t, "\"ph\": \"X\", \"name\": \"step %zu\", \"cat\": \"step\", \"pid\": %u, \"tid\": %u",
+            i, t->row, t->row);
+        add_time(t, "ts", from);
+        add_time(t, "dur", to - from);
+        add(t, ", \"cname\": \"grey\"}");
+        last = to;
+    }
+    t->steps = 0;
+}
+
+/* --- rows and tracks --- */
+
+int cc_timeline_row(struct cc_timeline *t, const char *name, struct cc_error *e)
+{
+    put_steps(t);
+    t->row = ++t->track;
+    t->order = 0;
+    if (add_names(t, "process", t->row, name, e) != CC_OK)
+        return CC_FAIL;
+    return add_names(t, "thread", t->order, "steps", e);
+}
+
+int cc_timeline_track(struct cc_timeline *t, const char *name, struct cc_error *e)
+{
+    t->track++;
+    return add_names(t, "thread", ++t->order, name, e);
+}
+
+void cc_timeline_put(struct cc_timeline *t, const struct cc_timeline_slice *s)
+{
+    const int64_t from = nanoseconds(s->begin), to = nanoseconds(s->end);
+    if (from >= to || !begin(t, false))
+        return;
+    add(t, "\"ph\": \"X\", \"name\": \"%s\", \"cat\": \"phase\", \"pid\": %u, \"tid\": %u",
+        s->kind->name, t->row, t->track);
+    add_time(t, "ts", from);
+    add_time(t, "dur", to - from);
+    add(t, ", \"cname\": \"%s\", \"args\": {\"step\": %zu}}", s->kind->colour, s->step);
+}
+
+int cc_timeline_put_end(struct cc_timeline *t, const struct cc_timeline_end *end,
+                        struct cc_error *e)
+{
+    if (!begin(t, false))
+        return CC_OK;
+    add(t, "\"ph\": \"%s\", \"cat\": \"transfer\", \"name\": ", end->came ? "e" : "b");
+    if (cc_json_put_text(t->file.f, end->name, e) != CC_OK)
+        return CC_FAIL;
+    add(t, ", \"id\": \"%u.%s\", \"pid\": %u, \"tid\": %u", t->row, end->id, t->row, t->track);
+    add_time(t, "ts", nanoseconds(end->at));
+    if (!end->came) {
+        add(t, ", \"args\": {\"from\": ");
+        if (cc_json_put_text(t->file.f, end->from, e) != CC_OK)
+            return CC_FAIL;
+        add(t, ", \"bytes\": %" PRIu64 ", \"step\": %zu, \"message\": %zu}", end->bytes, end->step,
+            end->message);
+    }
+    add(t, "}");
+    return CC_OK;
+}
+
+void cc_timeline_miss(struct cc_timeline *t, uint64_t events)
+{
+    t->size.left_out += events;
+}
+
+/* --- the file --- */
+
+int cc_timeline_open(const char *path, const char *const *about, uint64_t most_bytes,
+                     struct cc_timeline **out, struct cc_error *e)
+{
+    struct cc_timeline *t = cc_alloc0(sizeof *t, e);
+    if (t == NULL)
+        return CC_FAIL;
+    t->about = about;
+    t->most_bytes = most_bytes > 0 ? most_bytes : MOST_BYTES;
+    if (cc_file_create(&t->file, path, e) != CC_OK) {
+        free(t);
+        return CC_FAIL;
+    }
+    add(t, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
+    *out = t;
+    return CC_OK;
+}
+
+static int put_about(struct cc_timeline *t, bool partial, struct cc_error *e)
+{
+    int status = CC_OK;
+    add(t, "\n], \"otherData\": {");
+    for (const char *const *p = t->about; p[0] != NULL && status == CC_OK; p += 2) {
+        add(t, "\"%s\": ", p[0]);
+        status = cc_json_put_text(t->file.f, p[1], e);
+        add(t, ", ");
+    }
+    add(t, "\"left_out\": %" PRIu64 ", \"partial\": %s}}\n", t->size.left_out,
+        partial ? "true" : "false");
+    return status;
+}
+
+int cc_timeline_close(struct cc_timeline *t, bool partial, struct cc_timeline_size *size,
+                      struct cc_error *e)
+{
+    put_steps(t);
+    int status = put_about(t, partial, e);
+    if (status == CC_OK)
+        status = cc_file_commit(&t->file, e);
+    else
+        cc_file_abort(&t->file);
+    *size = t->size;
+    free(t->step);
+    free(t);
+    return status;
+}
+
+void cc_timeline_abort(struct cc_timeline *t)
+{
+    cc_file_abort(&t->file);
+    free(t->step);
+    free(t);
+}

@@ -1,0 +1,219 @@
+/* Timelines as files: what is in them to the letter, how much, and when there is none. What the
+ * format asks for, tests/timeline_reader.py knows; tests/cli_run.sh hands it real ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/file.h"
+#include "core/json.h"
+#include "results/timeline.h"
+#include "tests/lib/scratch.h"
+
+static const struct cc_timeline_kind compute = {"compute", "good"}, waits = {"wait", "grey"};
+static const char *const about[] = {"program", "a \"name\"", NULL};
+
+static struct cc_timeline *open_one(const char *path, uint64_t most)
+{
+    struct cc_timeline *t;
+    struct cc_error e = {""};
+    if (cc_timeline_open(path, about, most, &t, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    return t;
+}
+
+static struct cc_timeline_size close_one(struct cc_timeline *t, bool partial)
+{
+    struct cc_timeline_size size;
+    struct cc_error e = {""};
+    if (cc_timeline_close(t, partial, &size, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    return size;
+}
+
+static void put(struct cc_timeline *t, const struct cc_timeline_kind *kind, size_t step,
+                double begin, double end)
+{
+    const struct cc_timeline_slice s = {.begin = begin, .end = end, .step = step, .kind = kind};
+    cc_timeline_put(t, &s);
+}
+
+static void assert_text(const char *path, const char *text)
+{
+    struct cc_map map;
+    struct cc_error e = {""};
+    assert_int_equal(cc_map_open(path, &map, &e), CC_OK);
+    if (map.size != strlen(text) || memcmp(map.data, text, map.size) != 0)
+        fail_msg("%.*s\nis not\n%s", (int)map.size, (const char *)map.data, text);
+    cc_map_close(&map);
+}
+
+/* Two tracks of a row, one step, a transfer from one to the other; and a row without anything. */
+static void to_the_letter(void **state)
+{
+    const char *path = scratch_path(state, "t.json");
+    struct cc_timeline *t = open_one(path, 0);
+    struct cc_error e = {""};
+    assert_int_equal(cc_timeline_row(t, "3lc:s=1.75 \xff", &e), CC_OK);
+    assert_int_equal(cc_timeline_track(t, "worker 0", &e), CC_OK);
+    put(t, &compute, 4, 0, 0.0012345678);
+    put(t, &compute, 4, 0.0012345678, 0.00123456783); /* less than a nanosecond */
+    put(t, &waits, 4, 0.0012345678, 2.5);
+    const struct cc_timeline_end leaves = {.at = 0.001,
+                                           .id = "0-1.0.3",
+                                           .name = "into server 0",
+                                           .from = "worker 0",
+                                           .step = 4,
+                                           .message = 2,
+                                           .bytes = 5000000000};
+    assert_int_equal(cc_timeline_put_end(t, &leaves, &e), CC_OK);
+    assert_int_equal(cc_timeline_step(t, 4, 0, 2.5, &e), CC_OK);
+    assert_int_equal(cc_timeline_track(t, "server 0", &e), CC_OK);
+    struct cc_timeline_end comes = leaves;
+    comes.came = true;
+    comes.at = 0.0020000004;
+    assert_int_equal(cc_timeline_put_end(t, &comes, &e), CC_OK);
+    assert_int_equal(cc_timeline_step(t, 4, 0.5, 3, &e), CC_OK);
+    assert_int_equal(cc_timeline_step(t, 5, 2.75, 4, &e), CC_OK);
+    assert_int_equal(cc_timeline_row(t, "fp32", &e), CC_OK);
+    struct cc_timeline_size size = close_one(t, false);
+    assert_true(size.left_out == 0 && size.events == 18);
+#define NAME(what, row, track, order, name)                                                        \
+    "{\"ph\": \"M\", \"name\": \"" what "_name\", \"pid\": " row ", \"tid\": " track               \
+    ", \"args\": {\"name\": \"" name "\"}},\n"                                                     \
+    "{\"ph\": \"M\", \"name\": \"" what "_sort_index\", \"pid\": " row ", \"tid\": " track         \
+    ", \"args\": {\"sort_index\": " order "}}"
+    assert_text(
+        path, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n" /* one event a line */
+        NAME("process", "1", "1", "1", "3lc:s=1.75 ?") ",\n" NAME(
+            "thread", "1", "1", "0",
+            "steps") ",\n" NAME("thread", "1", "2", "1",
+                                "worker 0") ",\n"
+                                            "{\"ph\": \"X\", \"name\": \"compute\", \"cat\": "
+                                            "\"phase\", \"pid\": 1, \"tid\": 2, "
+                                            "\"ts\": 0.000, \"dur\": 1234.568, \"cname\": "
+                                            "\"good\", \"args\": {\"step\": 4}},\n"
+                                            "{\"ph\": \"X\", \"name\": \"wait\", \"cat\": "
+                                            "\"phase\", \"pid\": 1, \"tid\": 2, "
+                                            "\"ts\": 1234.568, \"dur\": 2498765.432, \"cname\": "
+                                            "\"grey\", \"args\": {\"step\": 4}},\n"
+                                            "{\"ph\": \"b\", \"cat\": \"transfer\", \"name\": "
+                                            "\"into server 0\", \"id\": "
+                                            "\"1.0-1.0.3\", \"pid\": 1, \"tid\": 2, \"ts\": "
+                                            "1000.000, \"args\": {\"from\": "
+                                            "\"worker 0\", \"bytes\": 5000000000, \"step\": 4, "
+                                            "\"message\": 2}},\n" NAME(
+                                                "thread", "1", "3", "2",
+                                                "server 0") ",\n"
+                                                            "{\"ph\": \"e\", \"cat\": "
+                                                            "\"transfer\", \"name\": \"into server "
+                                                            "0\", \"id\": "
+                                                            "\"1.0-1.0.3\", \"pid\": 1, \"tid\": "
+                                                            "3, \"ts\": 2000.000},\n"
+                                                            "{\"ph\": \"X\", \"name\": \"step 4\", "
+                                                            "\"cat\": \"step\", \"pid\": 1, "
+                                                            "\"tid\": 1, "
+                                                            "\"ts\": 0.000, \"dur\": 3000000.000, "
+                                                            "\"cname\": \"grey\"},\n"
+                                                            "{\"ph\": \"X\", \"name\": \"step 5\", "
+                                                            "\"cat\": \"step\", \"pid\": 1, "
+                                                            "\"tid\": 1, "
+                                                            "\"ts\": 3000000.000, \"dur\": "
+                                                            "1000000.000, \"cname\": "
+                                                            "\"grey\"},\n" NAME(
+                                                                "process", "4", "4", "4",
+                                                                "fp32") ",\n" NAME("thread", "4",
+                                                                                   "4", "0",
+                                                                                   "steps") "\n"
+                                                                                            "], "
+                                                                                            "\"othe"
+                                                                                            "rData"
+                                                                                            "\": "
+                                                                                            "{\"pro"
+                                                                                            "gram\""
+                                                                                            ": \"a "
+                                                                                            "\\\"na"
+                                                                                            "me\\\""
+                                                                                            "\", "
+                                                                                            "\"left"
+                                                                                            "_out\""
+                                                                                            ": 0, "
+                                                                                            "\"part"
+                                                                                            "ial\":"
+                                                                                            " "
+                                                                                            "false}"
+                                                                                            "}\n");
+}
+
+/* No more than was allowed but for what names the rest; still JSON, and it says how much. */
+static void too_much(void **state)
+{
+    enum { SLICES = 1000, MOST = 20000 };
+    const char *path = scratch_path(state, "t.json");
+    struct cc_timeline *t = open_one(path, MOST);
+    struct cc_error e = {""};
+    struct cc_map map;
+    cJSON *root;
+    assert_int_equal(cc_timeline_row(t, "fp32", &e), CC_OK);
+    cc_timeline_miss(t, 5);
+    for (int track = 0; track < 3; track++) {
+        assert_int_equal(cc_timeline_track(t, "worker", &e), CC_OK);
+        for (size_t i = 0; i < SLICES; i++)
+            put(t, &compute, i, 1e-3 * (double)i, 1e-3 * (double)(i + 1));
+    }
+    struct cc_timeline_size size = close_one(t, true);
+    assert_int_equal(cc_map_open(path, &map, &e), CC_OK);
+    assert_in_range(map.size, MOST, MOST + 2000);
+    assert_in_range(size.bytes, map.size - 500, map.size);
+    if (cc_json_parse((const char *)map.data, map.size, &root, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    const cJSON *other = cJSON_GetObjectItemCaseSensitive(root, "otherData");
+    size_t events =
+        (size_t)cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(root, "traceEvents"));
+    assert_int_equal(events, size.events);
+    assert_int_equal(size.left_out, 5 + 3 * SLICES - (events - 4 - 3 * 2));
+    size_t left;
+    assert_true(cc_json_size(cJSON_GetObjectItemCaseSensitive(other, "left_out"), &left));
+    assert_int_equal(left, size.left_out);
+    assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(other, "partial")));
+    cJSON_Delete(root);
+    cc_map_close(&map);
+}
+
+/* Whole or not at all. */
+static void not_at_all(void **state)
+{
+    struct cc_timeline *t;
+    struct cc_error e = {""};
+    struct stat st;
+    const char *path = scratch_path(state, "t.json");
+    t = open_one(path, 0);
+    assert_int_equal(cc_timeline_row(t, "fp32", &e), CC_OK);
+    assert_int_not_equal(stat(path, &st), 0);
+    cc_timeline_abort(t);
+    assert_int_not_equal(stat(path, &st), 0);
+    assert_int_equal(cc_timeline_open("/nowhere/t.json", about, 0, &t, &e), CC_FAIL);
+    assert_non_null(strstr(e.text, "/nowhere/t.json"));
+    /* A full disk. */
+    struct cc_timeline_size size;
+    t = open_one("/dev/full", 0);
+    assert_int_equal(cc_timeline_row(t, "fp32", &e), CC_OK);
+    assert_int_equal(cc_timeline_close(t, false, &size, &e), CC_FAIL);
+    assert_non_null(strstr(e.text, "/dev/full"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(to_the_letter, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(too_much, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(not_at_all, scratch_setup, scratch_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
