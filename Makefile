@@ -159,7 +159,7 @@ $(SIM_TESTS): $(BUILD)/tests/sim/%: $(BUILD)/smpi/tests/mpi/%.o $(MPI_TEST_LIB:%
 	@mkdir -p $(@D)
 	$(CC) -shared $(LDFLAGS) -o $@ $^ $(SMPI_LIBS) $(LDLIBS) -lcmocka
 
-tests: $(TESTS) $(MPI_TESTS) $(SIM_TESTS) $(SIM_PROBES)
+tests: $(TESTS) $(MPI_TESTS) $(SIM_PROBES) $(SIM_TESTS)
 
 # A fuzz target as libFuzzer's program, and as one that runs it over files.
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(TEST_LIB_OBJ) $(LIB)
