@@ -99,6 +99,6 @@ int cc_lab_enter_main(int argc, char **argv);
 extern const struct cc_command cc_command_bench, cc_command_schemes, cc_command_nets,
     cc_command_model, cc_command_calibrate, cc_command_advise, cc_command_run, cc_command_sim,
     cc_command_paper, cc_command_plot, cc_command_encode, cc_command_decode, cc_command_trace_info,
-    cc_command_trace_synth, cc_command_trace_convert;
+    cc_command_trace_synth, cc_command_trace_convert, cc_command_validate;
 
 #endif

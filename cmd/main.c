@@ -12,6 +12,7 @@ const struct cc_command *const cc_commands[] = {
     &cc_command_bench,
     &cc_command_model,
     &cc_command_run,
+    &cc_command_validate,
     &cc_command_sim,
     &cc_command_calibrate,
     &cc_command_advise,

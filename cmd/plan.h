@@ -92,6 +92,9 @@ struct cc_planned_row {
     double seconds; /* of a step, with the codecs on as many cores as there are; */
     double bare_s;  /* of one that does not compute, as those before the last to warm up */
     double bytes;   /* of a step, on the links of all hosts */
+    /* sim: codecs take what they took in a run of the same row, instead of the profile's times */
+    bool timed;
+    struct cc_codec_times took;
 };
 
 /* Whether the formulas know the network of a setting. */
@@ -126,6 +129,7 @@ struct cc_plan {
     size_t settings, setting_capacity;
     double latest_fp32_s; /* measured step of fp32 in the setting that runs; NaN: none */
     struct cc_progress progress;
+    struct cc_story *story; /* --timeline, or NULL */
     const struct cc_plan_own *own;
     void *arg;
 };

@@ -1,5 +1,6 @@
 /* commcomp run: what a training step takes, measured: the codecs, MPI, and links shaped with tc. */
 #include "cmd/run.h"
+#include "cmd/story.h"
 #include "core/interrupt.h"
 
 /* clang-format off */
@@ -43,6 +44,7 @@ static const struct cc_option options[] = {
      .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
     {.name = "warmup", .value = "N", .def = "0 to 3 periods; up to 32 where residuals fill",
      .help = "steps before them, of which only the last period computes"},
+    CC_STORY_OPTION,
     {.name = "dry-run",
      .help = "only say what would be run, how long it takes and how many bytes it moves"},
     {.name = "paper", .value = "TABLE", .choices = papers,
@@ -63,10 +65,10 @@ static const struct cc_option options[] = {
 static const struct cc_plan_own own = {
     .refuse = cc_run_refuse, .complete = cc_run_complete, .choose = cc_run_choose};
 
-static int plan(struct run *r, struct cc_args *args, struct cc_record *record, struct cc_error *e)
+int cc_run_open(struct run *r, struct cc_args *args, struct cc_record *record, struct cc_error *e)
 {
     int status = CC_OK;
-    r->plan.args = args;
+    *r = (struct run){.plan = {.args = args}};
     if (cc_arg_or_null(args, "paper") != NULL)
         status = cc_run_paper_open(args, &r->paper, e);
     if (status == CC_OK)
@@ -79,26 +81,30 @@ static int plan(struct run *r, struct cc_args *args, struct cc_record *record, s
     return status == CC_OK ? cc_plan_make(&r->plan, e) : status;
 }
 
-int cc_run_measure(struct cc_args *args, struct cc_record *record, struct cc_error *e)
+void cc_run_close(struct run *r)
 {
-    struct run r = {.paper = NULL};
-    int status = plan(&r, args, record, e);
+    cc_plan_close(&r->plan);
+    cc_run_options_free(&r->options);
+    cc_run_paper_free(r->paper);
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct run r;
+    struct cc_story story = {.path = NULL};
+    int status = cc_run_open(&r, args, &args->record, e);
+    if (status == CC_OK)
+        status = cc_story_open(&story, &r.plan, r.options.hosts.lab ? "run, lab" : "run", e);
     if (status == CC_OK && r.plan.options.dry_run)
         status = cc_run_dry(&r, e);
     else if (status == CC_OK)
         status = cc_run_all(&r, e);
     if (status == CC_OK)
         status = cc_run_notes(&r, e);
-    record->partial = cc_interrupted();
-    cc_plan_close(&r.plan);
-    cc_run_options_free(&r.options);
-    cc_run_paper_free(r.paper);
+    status = cc_story_close(&story, &args->record, status, e);
+    args->record.partial = cc_interrupted();
+    cc_run_close(&r);
     return status;
-}
-
-static int run(struct cc_args *args, struct cc_error *e)
-{
-    return cc_run_measure(args, &args->record, e);
 }
 
 const struct cc_command cc_command_run = {

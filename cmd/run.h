@@ -23,11 +23,11 @@ struct run {
     struct cc_lab_how shaped; /* the settings of the lab that is open */
 };
 
-/* Measures what the options say, and adds a row for each scheme of each setting, in the plan's
- * order, to the record, which has (at least) run's columns; also those until an interrupt or an
- * error. The command of `args` has the options of run but for --paper, --keep, --tc-dev and
- * --dry-run, which it may have. */
-int cc_run_measure(struct cc_args *args, struct cc_record *record, struct cc_error *e);
+/* Plans what the options say; rows go to *record, which has (at least) run's columns. The command
+ * of `args` has the options of run, but may lack --paper, --keep, --tc-dev and --dry-run. Close it
+ * also after an error; *r must stay where it is until then. */
+int cc_run_open(struct run *r, struct cc_args *args, struct cc_record *record, struct cc_error *e);
+void cc_run_close(struct run *r);
 
 /* --- options --- */
 
@@ -55,7 +55,8 @@ int cc_run_dry(struct run *r, struct cc_error *e);
 /* Everything that the ranks need to know. Free with cc_job_free, also after an error if *out was
  * zeroed before. */
 int cc_run_job(struct run *r, const struct cc_planned *s, struct cc_job *out, struct cc_error *e);
-/* All settings, one after the other. */
+/* Measures all settings, one after the other, and adds a row for each scheme, in the plan's order;
+ * also those until an interrupt or an error. */
 int cc_run_all(struct run *r, struct cc_error *e);
 
 /* --- rows --- */

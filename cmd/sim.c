@@ -1,6 +1,8 @@
 /* commcomp sim: what a training step takes on a cluster that SimGrid simulates. */
 #include "cmd/sim.h"
+#include "cmd/story.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/interrupt.h"
@@ -35,11 +37,20 @@ static const struct cc_option options[] = {
      .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
     {.name = "warmup", .value = "N", .def = "one period; up to 32 where residuals fill",
      .help = "steps before them, of which only the last period computes"},
-    CC_SIM_OPTIONS,
+    CC_FIDELITY_OPTION("alpha-beta"),
+    CC_PLATFORM_OPTIONS,
+    {.name = "data", .value = "HOW", .def = "auto", .choices = cc_sim_data_names,
+     .help = "on: every worker's gradients are made, encoded and decoded; off: only sizes move, "
+             "of payloads that a few workers encode beforehand; auto: on up to 16 workers, if "
+             "there is memory"},
+    {.name = "codec-time", .value = "HOW", .def = "profile", .choices = cc_codec_time_names,
+     .help = "of each codec call: from the profile, the same in every simulation; or as measured "
+             "while it runs"},
     {.name = "write-platform", .value = "FILE.xml",
      .help = "write the platform that is simulated, of a single setting"},
     {.name = "paje", .value = "FILE",
      .help = "write SimGrid's own trace of the simulation, of a single setting, in Paje's format"},
+    CC_STORY_OPTION,
     {.name = "dry-run", .help = "only say what would be simulated; needs no SimGrid"},
     {.name = NULL},
 };
@@ -50,8 +61,9 @@ static const struct cc_option options[] = {
 static const struct cc_plan_own own = {
     .refuse = cc_sim_refuse, .complete = cc_sim_complete, .choose = cc_sim_choose};
 
-static int plan(struct sim *s, struct cc_args *args, struct cc_record *record, struct cc_error *e)
+int cc_sim_open(struct sim *s, struct cc_args *args, struct cc_record *record, struct cc_error *e)
 {
+    *s = (struct sim){.plan = {.args = args}};
     int status = cc_sim_options_parse(args, &s->options, e);
     if (status == CC_OK)
         status = cc_plan_open(&s->plan, args, record, &own, s, e);
@@ -60,20 +72,19 @@ static int plan(struct sim *s, struct cc_args *args, struct cc_record *record, s
     return status == CC_OK ? cc_sim_platforms(s, e) : status;
 }
 
-int cc_sim_measure(struct cc_args *args, struct cc_record *record, struct cc_error *e)
+void cc_sim_close(struct sim *s)
 {
-    struct sim s = {.program = NULL};
-    int status = plan(&s, args, record, e);
-    if (status == CC_OK && s.plan.options.dry_run)
-        status = cc_sim_dry(&s, e);
-    else if (status == CC_OK)
-        status = cc_sim_all(&s, e);
-    if (status == CC_OK)
-        status = cc_sim_notes(&s, e);
-    record->partial = cc_interrupted();
-    cc_plan_close(&s.plan);
-    free(s.program);
-    return status;
+    cc_plan_close(&s->plan);
+    free(s->program);
+}
+
+/* "sim, alpha-beta, fat-tree": part of the names of a timeline's rows. */
+static void describe(const struct sim_options *o, char *out, size_t cap)
+{
+    const bool plain = o->platform == NULL && o->how.topology == CC_TOPOLOGY_SWITCH;
+    const char *where = o->platform != NULL ? o->platform : cc_topology_names[o->how.topology];
+    (void)snprintf(out, cap, "sim, %s%s%.60s", cc_fidelity_names[o->fidelity], plain ? "" : ", ",
+                   plain ? "" : where);
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
@@ -81,7 +92,23 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (cc_arg(args, "burst") != NULL)
         return cc_usage(e, "--burst is of links that are shaped with token buckets; simulated ones "
                            "have none");
-    return cc_sim_measure(args, &args->record, e);
+    struct sim s;
+    struct cc_story story = {.path = NULL};
+    char how[100];
+    int status = cc_sim_open(&s, args, &args->record, e);
+    describe(&s.options, how, sizeof how);
+    if (status == CC_OK)
+        status = cc_story_open(&story, &s.plan, how, e);
+    if (status == CC_OK && s.plan.options.dry_run)
+        status = cc_sim_dry(&s, e);
+    else if (status == CC_OK)
+        status = cc_sim_all(&s, e);
+    if (status == CC_OK)
+        status = cc_sim_notes(&s, e);
+    status = cc_story_close(&story, &args->record, status, e);
+    args->record.partial = cc_interrupted();
+    cc_sim_close(&s);
+    return status;
 }
 
 const struct cc_command cc_command_sim = {

@@ -7,11 +7,15 @@
 #include "netsim/smpirun.h"
 
 /* clang-format off */
-/* What the simulation is of, beside CC_CLUSTER_OPTIONS and CC_PLAN_OPTIONS. */
-#define CC_SIM_OPTIONS                                                                             \
-    {.name = "fidelity", .value = "HOW", .def = "alpha-beta", .choices = cc_fidelity_names,        \
-     .help = "of the network: alpha-beta (latency and bytes / bandwidth, as the formulas assume), "\
-             "tc (as in the lab of `commcomp run`), tcp (SMPI's corrections for TCP)"},            \
+/* What the simulation is of, beside CC_CLUSTER_OPTIONS and CC_PLAN_OPTIONS: the network's model, */
+#define CC_FIDELITY_OPTION(preset)                                                                 \
+    {.name = "fidelity", .value = "HOW", .def = preset, .choices = cc_fidelity_names,              \
+     .help = "of the simulated network: alpha-beta (latency and bytes / bandwidth, as the "        \
+             "formulas assume), tc (as in the lab of `commcomp run`), tcp (SMPI's corrections for "\
+             "TCP)"}
+
+/* and the cluster. */
+#define CC_PLATFORM_OPTIONS                                                                        \
     {.name = "topology", .value = "SHAPE", .def = "switch", .choices = cc_topology_names,          \
      .help = "switch (one, never the limit), fat-tree (racks and a switch above them), torus, or " \
              "sites (switches joined by a WAN)"},                                                  \
@@ -32,13 +36,6 @@
     {.name = "platform", .value = "FILE.xml",                                                      \
      .help = "a platform of SimGrid's own instead; --bw and --latency then say what the formulas " \
              "take its links for (without --bw they have no answer)"},                             \
-    {.name = "data", .value = "HOW", .def = "auto", .choices = cc_sim_data_names,                  \
-     .help = "on: every worker's gradients are made, encoded and decoded; off: only sizes move, "  \
-             "of payloads that a few workers encode beforehand; auto: on up to 16 workers, if "    \
-             "there is memory"},                                                                   \
-    {.name = "codec-time", .value = "HOW", .def = "profile", .choices = cc_codec_time_names,       \
-     .help = "of each codec call: from the profile, the same in every simulation; or as measured " \
-             "while it runs"},                                                                     \
     {.name = "smpirun", .value = "PROGRAM", .def = "smpirun", .help = "of SimGrid"}
 /* clang-format on */
 
@@ -61,6 +58,13 @@ struct sim {
     struct sim_options options;
     char *program; /* commcomp-rank-sim */
 };
+
+/* Plans what the options say; rows go to *record, which has (at least) sim's columns. The command
+ * of `args` has CC_CLUSTER_OPTIONS, CC_PLAN_OPTIONS, CC_FIDELITY_OPTION, CC_PLATFORM_OPTIONS,
+ * --steps and --warmup, and may have sim's other options. Close it also after an error; *s must
+ * stay where it is until then. */
+int cc_sim_open(struct sim *s, struct cc_args *args, struct cc_record *record, struct cc_error *e);
+void cc_sim_close(struct sim *s);
 
 /* --- options --- */
 
@@ -88,7 +92,8 @@ int cc_sim_dry(struct sim *s, struct cc_error *e);
  * zeroed before. */
 int cc_sim_job(struct sim *s, const struct cc_planned *planned, struct cc_job *out,
                struct cc_error *e);
-/* All settings, one after the other. */
+/* Simulates all settings, one after the other, and adds a row for each scheme, in the plan's order;
+ * also those until an interrupt or an error. */
 int cc_sim_all(struct sim *s, struct cc_error *e);
 
 /* --- rows --- */
@@ -103,11 +108,5 @@ int cc_sim_add_row(struct sim *s, const struct cc_planned *planned, size_t row,
 int cc_sim_setting_notes(struct sim *s, const struct cc_planned *planned, size_t first,
                          struct cc_error *e);
 int cc_sim_notes(struct sim *s, struct cc_error *e);
-
-/* Simulates what the options say, and adds a row for each scheme of each setting, in the plan's
- * order (that of cc_run_measure), to the record, which has (at least) sim's columns; also those
- * until an interrupt or an error. The command of `args` has CC_CLUSTER_OPTIONS, CC_PLAN_OPTIONS,
- * CC_SIM_OPTIONS, --steps and --warmup, and may have sim's other options. */
-int cc_sim_measure(struct cc_args *args, struct cc_record *record, struct cc_error *e);
 
 #endif

@@ -144,8 +144,10 @@ int cc_sim_options_parse(const struct cc_args *args, struct sim_options *out, st
         status =
             o.platform != NULL ? check_platform(args, e) : check_topology(args, o.how.topology, e);
     cc_arg_choice(args, "fidelity", &fidelity);
-    cc_arg_choice(args, "data", &data);
-    cc_arg_choice(args, "codec-time", &codec_time);
+    if (cc_arg_known(args, "data"))
+        cc_arg_choice(args, "data", &data);
+    if (cc_arg_known(args, "codec-time"))
+        cc_arg_choice(args, "codec-time", &codec_time);
     o.fidelity = (enum cc_fidelity)fidelity;
     o.data = (enum cc_sim_data)data;
     o.codec_time = (enum cc_codec_time)codec_time;

@@ -148,12 +148,44 @@ int cc_sim_platforms(const struct sim *s, struct cc_error *e)
 
 /* --- jobs --- */
 
-static int add_costs(struct sim *s, const struct cc_planned_row *row, struct cc_job_row *out,
-                     struct cc_error *e)
+static double ratio(double took, double said)
 {
+    return took >= 0 && said > 0 ? took / said : 1;
+}
+
+/* Costs by which each place takes as long as it took in a run: a worker's encoding and the hops
+ * together (their formulas do not tell the first encoding from those on the way), a server, and a
+ * worker's decoding. */
+static void scale(const struct cc_planned *s, const struct cc_planned_row *row,
+                  struct cc_job_cost *cost, size_t count)
+{
+    const struct cc_prediction *said = &row->forecast;
+    const struct cc_codec_times *took = &row->took;
+    enum cc_exchange x = s->setting.exchange;
+    bool hops = said->hop_codec_s > 0;
+    double encode = hops ? ratio(took->encode_s + took->hop_s, said->encode_s + said->hop_codec_s)
+                         : ratio(took->encode_s, said->encode_s);
+    double server = ratio(took->server_s, said->server_codec_s),
+           decode = ratio(took->decode_s, said->decode_s);
+    double push = x == CC_PS ? server : hops && x == CC_RECDOUBLE ? encode : decode;
+    for (size_t i = 0; i < count; i++) {
+        cost[i].encode_s *= encode;
+        cost[i].decode_s *= push;
+        cost[i].add_s *= hops ? encode : push;
+        cost[i].pull_encode_s *= server;
+        cost[i].pull_decode_s *= decode;
+    }
+}
+
+static int add_costs(struct sim *s, const struct cc_planned *planned, size_t at,
+                     struct cc_job_row *out, struct cc_error *e)
+{
+    const struct cc_planned_row *row = &planned->row[at];
     const struct cc_parcels *p = &s->plan.forecast.parcels[row->scheme];
     out->cost = cc_alloc(p->count * sizeof *out->cost, e);
-    for (size_t i = 0; i < p->count && out->cost != NULL; i++) {
+    if (out->cost == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < p->count; i++) {
         const struct cc_parcel *t = &p->each[i];
         out->cost[i] = (struct cc_job_cost){.encode_s = t->push_encode_s,
                                             .decode_s = t->push_decode_s,
@@ -161,7 +193,20 @@ static int add_costs(struct sim *s, const struct cc_planned_row *row, struct cc_
                                             .pull_encode_s = t->pull_encode_s,
                                             .pull_decode_s = t->pull_decode_s};
     }
-    return out->cost != NULL ? CC_OK : CC_FAIL;
+    if (row->timed)
+        scale(planned, row, out->cost, p->count);
+    return CC_OK;
+}
+
+/* What adding a byte of floats takes; as it took in a run, where some row of it sums. */
+static double reduce_byte_s(const struct cc_planned *s, const struct cc_job *job)
+{
+    double said = s->setting.cluster.reduce_byte_s;
+    for (size_t i = 0; i < s->rows && s->setting.exchange != CC_PS; i++)
+        if (s->row[i].timed && job->row[i].sums)
+            return said * ratio(s->row[i].took.hop_s,
+                                s->row[i].forecast.hop_codec_s + s->row[i].forecast.reduce_s);
+    return said;
 }
 
 /* Of a list of [of][steps][tensors], leaves out the first `cut` steps. */
@@ -197,10 +242,10 @@ int cc_sim_job(struct sim *s, const struct cc_planned *planned, struct cc_job *o
     if (status != CC_OK)
         return status;
     out->data = planned->data;
-    out->reduce_byte_s = planned->setting.cluster.reduce_byte_s;
+    out->reduce_byte_s = reduce_byte_s(planned, out);
     bool timed = s->options.codec_time == CC_CODEC_MEASURED;
     for (size_t i = 0; i < out->rows && status == CC_OK && !timed; i++)
-        status = add_costs(s, &planned->row[i], &out->row[i], e);
+        status = add_costs(s, planned, i, &out->row[i], e);
     if (status != CC_OK || out->data)
         return status;
     status = cc_sizes_fill(out, e);

@@ -1,0 +1,176 @@
+/* What validate says under its table: how many rows agree, each suspicion with what to do about it,
+ * and which answers are missing. */
+#include <math.h>
+#include <string.h>
+
+#include "cmd/validate.h"
+
+/* --- what to do --- */
+
+static const struct {
+    enum cc_suspect suspect;
+    const char *remedy;
+} remedies[] = {
+    {CC_SUSPECT_BYTES,
+     "the order in which floats are added decides the last bits of sums, and with "
+     "them, for some schemes, the payload: try another --exchange"},
+    {CC_SUSPECT_SCATTER, "more --steps tell"},
+    {CC_SUSPECT_PROTOCOL, "--exchange ring, recdouble and rabenseifner are the same in all three"},
+    {CC_SUSPECT_BURST, "a smaller --burst tells"},
+    {CC_SUSPECT_REPEATS, "a longer --limit of the queues, or another --congestion"},
+    {CC_SUSPECT_LATENCY, "`commcomp calibrate` measures it, and --calibration tells model and sim"},
+    {CC_SUSPECT_CROWD, "fewer --workers, a machine with more cores, or hosts of their own "
+                       "(--hostfile)"},
+    {CC_SUSPECT_WAKING, "fewer ranks than cores need less, and longer steps hide it"},
+    {CC_SUSPECT_CORES, "a lower --bw, fewer --workers, or hosts of their own (--hostfile)"},
+    {CC_SUSPECT_LINKS, "`commcomp calibrate` measures them, --calibration tells model and sim, and "
+                       "--topology what lies between them"},
+    {CC_SUSPECT_STRAGGLERS, "more --steps come nearer to the mean"},
+    {CC_SUSPECT_CONTENTION, "trust sim and run; docs/model.md says what the formula takes for "
+                            "granted"},
+    {CC_SUSPECT_COMPOSITION, "trust sim and run; docs/model.md says what the formula takes for "
+                             "granted"},
+    {CC_SUSPECT_FIDELITY, "--fidelity tc is as the lab, tcp as SimGrid takes TCP for"},
+    {CC_SUSPECT_SIZES, "a --profile of gradients like these (`bench --profile-out`), and --warmup "
+                       "32 where residuals have to fill"},
+    {CC_SUSPECT_CODECS, "in a step codecs run once, after a pause, and not in a loop; for large "
+                        "tensors, --remeasure them on a quiet machine"},
+    {CC_SUSPECT_UNCLEAR, "again on a quiet machine, with more --steps"},
+};
+
+static const char *remedy_of(enum cc_suspect suspect)
+{
+    for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++)
+        if (remedies[i].suspect == suspect)
+            return remedies[i].remedy;
+    return "";
+}
+
+/* --- suspicions --- */
+
+/* Where a suspicion is gravest, and in how many rows it occurs. */
+struct gravest {
+    const struct validated *row;
+    const char *why;
+    double off;
+    size_t count;
+};
+
+static void consider(struct gravest *g, const struct validated *row, const struct cc_suspicion *s,
+                     double off)
+{
+    g->count++;
+    if (g->row != NULL && !(fabs(off) > fabs(g->off)))
+        return;
+    g->row = row;
+    g->why = s->why;
+    g->off = off;
+}
+
+static double largest(const struct cc_differences *d)
+{
+    return fmax(fabs(d->model_run), fmax(fabs(d->sim_run), fabs(d->model_sim)));
+}
+
+static int note_suspicion(struct validate *v, enum cc_suspect suspect, const struct gravest *g,
+                          const char *what, struct cc_error *e)
+{
+    char place[160];
+    if (g->count == 0)
+        return CC_OK;
+    cc_plan_place(g->row->setting, place, sizeof place);
+    return cc_record_note(v->record, e, "suspect%s: %s, in %zu row%s%s %s, %s: %s; %s", what,
+                          cc_suspect_names[suspect], g->count, g->count == 1 ? "" : "s",
+                          g->count == 1 ? ":" : ", most in",
+                          cc_plan_scheme(&v->run.plan, g->row->row), place, g->why,
+                          remedy_of(suspect));
+}
+
+static int note_suspicions(struct validate *v, enum cc_suspect suspect, struct cc_error *e)
+{
+    struct gravest answers = {.count = 0}, forecasts = {.count = 0};
+    for (size_t i = 0; i < v->rows; i++) {
+        const struct validated *row = &v->row[i];
+        const struct cc_verdict *verdict = &row->verdict;
+        for (size_t k = 0; k < 2; k++)
+            if (verdict->suspicion[k].suspect == suspect)
+                consider(&answers, row, &verdict->suspicion[k], largest(&verdict->off));
+        if (verdict->forecast.suspect == suspect)
+            consider(&forecasts, row, &verdict->forecast, verdict->off.forecast);
+    }
+    int status = note_suspicion(v, suspect, &answers, "", e);
+    return status == CC_OK ? note_suspicion(v, suspect, &forecasts, " of the forecast", e) : status;
+}
+
+/* --- all of them --- */
+
+static int note_agreement(struct validate *v, struct cc_error *e)
+{
+    size_t agree = 0, forecasts = 0, all = 0;
+    double worst = 0, worst_forecast = 0;
+    for (size_t i = 0; i < v->rows; i++) {
+        const struct cc_verdict *verdict = &v->row[i].verdict;
+        if (verdict->answers < 2)
+            continue;
+        all++;
+        agree += verdict->agree;
+        worst = fmax(worst, largest(&verdict->off));
+        forecasts += !(fabs(verdict->off.forecast) > v->tolerance);
+        worst_forecast = fmax(worst_forecast, fabs(verdict->off.forecast));
+    }
+    if (all == 0)
+        return CC_OK;
+    return cc_record_note(v->record, e,
+                          "%zu of %zu row%s agree within %.3g%% (the largest difference of two "
+                          "answers is %.1f%%); of the forecasts, %zu are within it (the farthest "
+                          "is off by %.1f%%)",
+                          agree, all, all == 1 ? "" : "s", 100 * v->tolerance, 100 * worst,
+                          forecasts, 100 * worst_forecast);
+}
+
+static int note_missing(struct validate *v, struct cc_error *e)
+{
+    int status = CC_OK;
+    if (v->no_run.text[0] != '\0')
+        status = cc_record_note(v->record, e, "%s run: %s",
+                                v->measured.row_count > 0 ? "not every row has a" : "without a",
+                                v->no_run.text);
+    if (status == CC_OK && v->no_sim.text[0] != '\0')
+        status = cc_record_note(v->record, e, "%s sim: %s",
+                                v->simulated.row_count > 0 ? "not every row has a" : "without a",
+                                v->no_sim.text);
+    return status;
+}
+
+static int note_answers(struct validate *v, struct cc_error *e)
+{
+    const struct cc_record *r = &v->measured;
+    int name = (int)strcspn(r->mpi, ","); /* JSON has all of it */
+    int status = CC_OK;
+    if (r->row_count > 0)
+        status = cc_record_note(v->record, e,
+                                "run: over %.*s%s; model and sim have its payload sizes and codec "
+                                "times, the forecast the profile's",
+                                name, r->mpi,
+                                v->run.options.hosts.lab ? " in a lab on this machine" : "");
+    if (status == CC_OK && v->simulated.row_count > 0)
+        status =
+            cc_record_note(v->record, e, "sim: SimGrid, --fidelity %s, the same job%s",
+                           cc_fidelity_names[v->sim.options.fidelity],
+                           r->row_count > 0 ? " as the run's" : "; model has its payload sizes");
+    return status;
+}
+
+int cc_validate_notes(struct validate *v, struct cc_error *e)
+{
+    int status = note_agreement(v, e);
+    for (int s = CC_SUSPECT_NOTHING + 1; s <= CC_SUSPECT_UNCLEAR && status == CC_OK; s++)
+        status = note_suspicions(v, (enum cc_suspect)s, e);
+    if (status == CC_OK)
+        status = note_missing(v, e);
+    if (status == CC_OK)
+        status = note_answers(v, e);
+    if (status == CC_OK)
+        status = cc_plan_note_gradients(&v->run.plan, e);
+    return status == CC_OK ? cc_forecast_sources(&v->run.plan.forecast, e) : status;
+}

@@ -1,0 +1,359 @@
+/* The judge: made-up rows, each wrong in one known way. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "models/judge.h"
+
+/* A lab in which all is well: a step of 100 ms, 90 of them transfers, 4 latencies in 2 rounds, 2
+ * the codec's. Ten workers on two cores, but they do not work at a time. */
+static struct cc_trial well(void)
+{
+    return (struct cc_trial){.tolerance = 0.03,
+                             .model_s = 0.100,
+                             .sim_s = 0.101,
+                             .run_s = 0.102,
+                             .forecast_s = 0.100,
+                             .resized_s = 0.100,
+                             .exchange = CC_PS,
+                             .mode = CC_SEQUENTIAL,
+                             .latency_s = 0.004,
+                             .transfer_s = 0.090,
+                             .rounds = 2,
+                             .burst_s = 0.0001,
+                             .codec_s = 0.002,
+                             .forecast_codec_s = 0.002,
+                             .bytes = 1e6,
+                             .forecast_bytes = 1e6,
+                             .sim_bytes = 1e6,
+                             .error_s = NAN,
+                             .wire_bytes = 1.05e6,
+                             .wire_should = 1.05e6,
+                             .all_bytes = 2e6,
+                             .lab = true,
+                             .cores = 2,
+                             .crowd = 1};
+}
+
+static struct cc_verdict judged(struct cc_trial t)
+{
+    struct cc_verdict v;
+    memset(&v, 0x55, sizeof v);
+    cc_judge(&t, &v);
+    return v;
+}
+
+static void assert_suspects(const struct cc_verdict *v, enum cc_suspect first,
+                            enum cc_suspect second)
+{
+    if (v->suspicion[0].suspect != first || v->suspicion[1].suspect != second)
+        fail_msg("\"%s\" (%s) and \"%s\" (%s) instead of \"%s\" and \"%s\"",
+                 cc_suspect_names[v->suspicion[0].suspect], v->suspicion[0].why,
+                 cc_suspect_names[v->suspicion[1].suspect], v->suspicion[1].why,
+                 cc_suspect_names[first], cc_suspect_names[second]);
+}
+
+/* The row does not agree, for this reason, and the sentence has these words. */
+static void suspected(struct cc_trial t, enum cc_suspect want, const char *words)
+{
+    struct cc_verdict v = judged(t);
+    assert_false(v.agree);
+    assert_suspects(&v, want, CC_SUSPECT_NOTHING);
+    if (strstr(v.suspicion[0].why, words) == NULL)
+        fail_msg("\"%s\" lacks \"%s\"", v.suspicion[0].why, words);
+}
+
+static void agreement(void **state)
+{
+    (void)state;
+    struct cc_verdict v = judged(well());
+    assert_true(v.agree);
+    assert_int_equal(v.answers, 3);
+    assert_suspects(&v, CC_SUSPECT_NOTHING, CC_SUSPECT_NOTHING);
+    assert_int_equal(v.forecast.suspect, CC_SUSPECT_NOTHING);
+    assert_string_equal(v.suspicion[0].why, "");
+    assert_true(fabs(v.off.model_run - 2.0 / 102) < 1e-12);
+    assert_true(fabs(v.off.sim_run - 1.0 / 102) < 1e-12);
+    assert_true(fabs(v.off.model_sim - 1.0 / 101) < 1e-12);
+    assert_true(fabs(v.off.forecast - 2.0 / 102) < 1e-12);
+    /* The tolerance itself is within it, a little more is not; any two of the three count. */
+    struct cc_trial t = well();
+    t.tolerance = 1.99 / 102;
+    assert_false(judged(t).agree);
+    t.tolerance = 2.01 / 102;
+    assert_true(judged(t).agree);
+    t = well();
+    t.sim_s = 0.0985; /* below both, and 3.4% from the run alone */
+    assert_false(judged(t).agree);
+}
+
+static void missing_answers(void **state)
+{
+    (void)state;
+    struct cc_trial t = well();
+    t.sim_s = NAN;
+    struct cc_verdict v = judged(t);
+    assert_true(v.agree && v.answers == 2 && isnan(v.off.sim_run) && isnan(v.off.model_sim));
+    t.run_s = NAN;
+    v = judged(t);
+    assert_true(v.agree && v.answers == 1 && isnan(v.off.forecast));
+    t.sim_s = 0.101;
+    v = judged(t);
+    assert_true(v.agree && v.answers == 2 && isnan(v.off.sim_run));
+    assert_true(fabs(v.off.forecast - 1.0 / 101) < 1e-12);
+}
+
+/* --- model and sim agree --- */
+
+static void run_differs(void **state)
+{
+    (void)state;
+    struct cc_trial t = well();
+    t.run_s = 0.120;
+    suspected(t, CC_SUSPECT_UNCLEAR, "run 120 ms, 16.2% above model and sim (100.5 ms): none of");
+    t.lab = false;
+    suspected(t, CC_SUSPECT_LINKS, "other traffic");
+    /* Two standard errors are 20 ms. */
+    t = well();
+    t.run_s = 0.120, t.error_s = 0.010;
+    suspected(t, CC_SUSPECT_SCATTER, "standard error of 10 ms");
+    t.error_s = 0.0097;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
+    /* Other bytes are no comparison, whatever the scatter. */
+    t.sim_bytes = 1.01e6, t.error_s = 0.1;
+    suspected(t, CC_SUSPECT_BYTES, "1010000 bytes, the run's 1000000");
+    t = well();
+    t.run_s = 0.120, t.exchange = CC_MPI;
+    suspected(t, CC_SUSPECT_PROTOCOL, "chooses how it sums");
+}
+
+static void network_of_run(void **state)
+{
+    (void)state;
+    struct cc_trial t = well();
+    t.run_s = 0.120, t.wire_bytes = 1.10e6;
+    suspected(t, CC_SUSPECT_REPEATS, "4.8% more bytes");
+    t.wire_bytes = 1.06e6;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
+    t.wire_bytes = NAN;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
+    /* Lost segments make no step shorter. 96 ms are 4.5 below the other two: latencies are 4. */
+    t = well();
+    t.run_s = 0.096, t.wire_bytes = 1.10e6;
+    suspected(t, CC_SUSPECT_LATENCY, "4 ms of the formula's answer are latencies, of 2 rounds");
+    /* They explain less than half of 9.5. */
+    t.run_s = 0.091;
+    suspected(t, CC_SUSPECT_UNCLEAR, "10.4% below model and sim");
+    /* A longer latency than assumed is no matter of the formula's latencies. */
+    t.run_s = 0.105, t.wire_bytes = NAN;
+    suspected(t, CC_SUSPECT_UNCLEAR, "above");
+    /* The formula counts buckets whole: 6 ms of them explain 5.5 either way. */
+    t.burst_s = 0.006;
+    suspected(t, CC_SUSPECT_BURST, "what would take 6 ms");
+    t.run_s = 0.096;
+    suspected(t, CC_SUSPECT_BURST, "what would take 6 ms");
+    t.burst_s = 0.002, t.latency_s = 0;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
+}
+
+static void host_of_run(void **state)
+{
+    (void)state;
+    /* Ten ranks on two cores, each with 2 ms of codec work: others' turns are up to 8 ms. */
+    struct cc_trial t = well();
+    t.run_s = 0.112, t.crowd = 5;
+    suspected(t, CC_SUSPECT_CROWD, "10 busy ranks take turns on 2 cores, for 2 ms of codec work");
+    t.run_s = 0.120;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
+    t.lab = false;
+    suspected(t, CC_SUSPECT_LINKS, "");
+    /* A step of two rounds: half a millisecond each. */
+    t = well();
+    t.model_s = 0.010, t.sim_s = 0.010, t.run_s = 0.0106, t.forecast_s = NAN;
+    suspected(t, CC_SUSPECT_WAKING, "2 rounds is so short");
+    t.run_s = 0.0125;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
+    /* 10 MB in 12 ms: 6.7 Gbit/s, where two cores carry 4. */
+    t.all_bytes = 1e7, t.transfer_s = 0.0095;
+    suspected(t, CC_SUSPECT_CORES, "2 cores carry 6.67 Gbit/s");
+    t.cores = 4;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
+}
+
+/* --- sim and run agree --- */
+
+static void model_differs(void **state)
+{
+    (void)state;
+    struct cc_trial t = well();
+    t.model_s = 0.080;
+    suspected(t, CC_SUSPECT_UNCLEAR, "sim and run 101.5 ms, 21.2% above model (80 ms)");
+    t.mode = CC_OVERLAP;
+    suspected(t, CC_SUSPECT_CONTENTION, "share links unevenly");
+    t.model_s = 0.120;
+    suspected(t, CC_SUSPECT_COMPOSITION, "follow one another");
+    t.mode = CC_SEQUENTIAL, t.exchange = CC_RING;
+    suspected(t, CC_SUSPECT_COMPOSITION, "");
+    t.model_s = 0.080;
+    suspected(t, CC_SUSPECT_CONTENTION, "");
+    t.stragglers = true;
+    suspected(t, CC_SUSPECT_STRAGGLERS, "some draws");
+    t.exchange = CC_MPI;
+    suspected(t, CC_SUSPECT_PROTOCOL, "");
+    /* The run's scatter is no excuse: the simulation says the same as it. */
+    t = well();
+    t.model_s = 0.080, t.error_s = 0.1;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
+}
+
+/* --- model and run agree --- */
+
+static void sim_differs(void **state)
+{
+    (void)state;
+    struct cc_trial t = well();
+    t.sim_s = 0.120;
+    suspected(t, CC_SUSPECT_FIDELITY, "sim 120 ms, 15.8% above model and run (101 ms)");
+    t.burst_s = 0.018;
+    suspected(t, CC_SUSPECT_BURST, "18 ms, the simulation has none");
+    /* Without buckets it would be longer, not shorter. */
+    t.sim_s = 0.080;
+    suspected(t, CC_SUSPECT_FIDELITY, "below");
+    t.exchange = CC_MPI;
+    suspected(t, CC_SUSPECT_PROTOCOL, "");
+    t.sim_bytes = 0.5e6;
+    suspected(t, CC_SUSPECT_BYTES, "");
+}
+
+/* --- none agrees --- */
+
+static void all_differ(void **state)
+{
+    (void)state;
+    struct cc_trial t = well();
+    t.mode = CC_OVERLAP;
+    t.model_s = 0.080, t.sim_s = 0.101, t.run_s = 0.110, t.crowd = 5;
+    struct cc_verdict v = judged(t);
+    assert_suspects(&v, CC_SUSPECT_CONTENTION, CC_SUSPECT_CROWD);
+    assert_non_null(strstr(v.suspicion[0].why, "sim 101 ms, 20.8% above model (80 ms)"));
+    assert_non_null(strstr(v.suspicion[1].why, "run 110 ms, 8.2% above sim (101 ms)"));
+    /* The graver one first. */
+    t.model_s = 0.096, t.codec_s = 0.010, t.run_s = 0.130;
+    v = judged(t);
+    assert_suspects(&v, CC_SUSPECT_CROWD, CC_SUSPECT_CONTENTION);
+}
+
+/* --- two answers --- */
+
+static void without_sim(void **state)
+{
+    (void)state;
+    struct cc_trial t = well();
+    t.sim_s = NAN, t.run_s = 0.120;
+    suspected(t, CC_SUSPECT_UNCLEAR, "run 120 ms, 16.7% above model (100 ms)");
+    t.mode = CC_PIPE;
+    suspected(t, CC_SUSPECT_CONTENTION, "");
+    t.run_s = 0.080;
+    suspected(t, CC_SUSPECT_COMPOSITION, "");
+    t.stragglers = true;
+    suspected(t, CC_SUSPECT_STRAGGLERS, "");
+    t.sim_bytes = 5; /* of no simulation */
+    suspected(t, CC_SUSPECT_STRAGGLERS, "");
+}
+
+static void without_run(void **state)
+{
+    (void)state;
+    struct cc_trial t = well();
+    t.run_s = NAN, t.sim_s = 0.120;
+    suspected(t, CC_SUSPECT_UNCLEAR, "sim 120 ms, 16.7% above model (100 ms)");
+    t.burst_s = 0.018;
+    suspected(t, CC_SUSPECT_BURST, "the simulation has none");
+    t.burst_s = 0, t.mode = CC_OVERLAP;
+    suspected(t, CC_SUSPECT_CONTENTION, "");
+    /* Sim and run with no formula between them: the run's bucket makes it shorter. */
+    t = well();
+    t.model_s = NAN, t.forecast_s = NAN, t.run_s = 0.090, t.burst_s = 0.010;
+    suspected(t, CC_SUSPECT_BURST, "the simulation has none");
+    t.run_s = 0.112;
+    suspected(t, CC_SUSPECT_UNCLEAR, "run 112 ms");
+}
+
+/* --- the forecast --- */
+
+static void forecast_of(struct cc_trial t, enum cc_suspect want, const char *words)
+{
+    struct cc_verdict v = judged(t);
+    if (v.forecast.suspect != want || strstr(v.forecast.why, words) == NULL)
+        fail_msg("\"%s\" (%s) instead of \"%s\" (%s)", cc_suspect_names[v.forecast.suspect],
+                 v.forecast.why, cc_suspect_names[want], words);
+}
+
+static void forecasts(void **state)
+{
+    (void)state;
+    /* 150 ms were said, with payloads of 1.6 MB; smaller ones alone would have made it 105. */
+    struct cc_trial t = well();
+    t.forecast_s = 0.150, t.resized_s = 0.105, t.forecast_bytes = 1.6e6;
+    assert_true(judged(t).agree);
+    forecast_of(t, CC_SUSPECT_SIZES,
+                "1000 kB a step instead of the profile's 1600, which is -45 ms of -48");
+    /* 70 ms were said, the codec took 30 instead of 2. */
+    t = well();
+    t.forecast_s = t.resized_s = 0.070, t.codec_s = 0.030;
+    forecast_of(t, CC_SUSPECT_CODECS, "codecs take 30 ms instead of the profile's 2, which is +30");
+    t.crowd = 5;
+    forecast_of(t, CC_SUSPECT_CROWD, "(10 busy ranks on 2 cores)");
+    t.lab = false;
+    forecast_of(t, CC_SUSPECT_CODECS, "");
+    /* Faster than the profile says: nobody waited for a turn. */
+    t = well();
+    t.crowd = 5, t.forecast_s = t.resized_s = 0.130;
+    forecast_of(t, CC_SUSPECT_CODECS, "");
+    /* Sizes and codecs were right; the network was not. */
+    t = well();
+    t.run_s = 0.120, t.wire_bytes = 1.2e6;
+    forecast_of(t, CC_SUSPECT_REPEATS, "run 120 ms");
+    /* Each a little. */
+    t = well();
+    t.forecast_s = 0.0985, t.resized_s = 0.0992;
+    forecast_of(t, CC_SUSPECT_UNCLEAR, "payload sizes are +0.7, codec times +0.8, and +2");
+    /* Of the simulation, where there is no run. */
+    t = well();
+    t.run_s = NAN, t.forecast_s = 0.080, t.resized_s = 0.095, t.forecast_bytes = 0.8e6;
+    forecast_of(t, CC_SUSPECT_SIZES, "+15 ms of +21");
+    /* What opposes the whole is not its reason. */
+    t = well();
+    t.forecast_s = 0.080, t.resized_s = 0.050;
+    forecast_of(t, CC_SUSPECT_CODECS, "+50 ms of +22");
+}
+
+static void names(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    while (cc_suspect_names[count] != NULL)
+        count++;
+    assert_int_equal(count, CC_SUSPECT_UNCLEAR + 1);
+    assert_string_equal(cc_suspect_names[CC_SUSPECT_NOTHING], "");
+    assert_string_equal(cc_suspect_names[CC_SUSPECT_CONTENTION], "contention");
+    assert_string_equal(cc_suspect_names[CC_SUSPECT_SIZES], "payload sizes");
+    assert_string_equal(cc_suspect_names[CC_SUSPECT_UNCLEAR], "unclear");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agreement),   cmocka_unit_test(missing_answers),
+        cmocka_unit_test(run_differs), cmocka_unit_test(network_of_run),
+        cmocka_unit_test(host_of_run), cmocka_unit_test(model_differs),
+        cmocka_unit_test(sim_differs), cmocka_unit_test(all_differ),
+        cmocka_unit_test(without_sim), cmocka_unit_test(without_run),
+        cmocka_unit_test(forecasts),   cmocka_unit_test(names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
