@@ -123,6 +123,16 @@ struct hosts {
     struct cc_platform *out;
 };
 
+/* Ranks measure time with messages to themselves. */
+static int no_loopback(const char *host, const char *link, struct cc_error *e)
+{
+    return cc_fail(e,
+                   "%s has no loopback: its messages to itself go over \"%s\", beside those to "
+                   "others. Give it a route to itself over a link with sharing_policy=\"FATPIPE\", "
+                   "or a <cluster> loopback_bw=\"1GBps\" loopback_lat=\"0s\"",
+                   host, link);
+}
+
 /* The names of the first hosts, as many as there are ranks; none if it has fewer. */
 static int read_hosts(const cJSON *root, void *arg, struct cc_error *e)
 {
@@ -138,9 +148,12 @@ static int read_hosts(const cJSON *root, void *arg, struct cc_error *e)
     if (h->out->host == NULL)
         return CC_FAIL;
     for (const cJSON *host = list->child; h->out->hosts < h->need; host = host->next) {
-        const char *name;
-        if (cc_json_need_text(host, "name", &name, e) != CC_OK)
+        const char *name, *shared;
+        if (cc_json_need_text(host, "name", &name, e) != CC_OK ||
+            cc_json_text(host, "shared", &shared, e) != CC_OK)
             return CC_FAIL;
+        if (shared != NULL)
+            return no_loopback(name, shared, e);
         h->out->host[h->out->hosts] = cc_strdup(name, e);
         if (h->out->host[h->out->hosts++] == NULL)
             return CC_FAIL;
