@@ -312,7 +312,8 @@ static void forecast_sizes(const struct cc_trial *t, double part, double gap,
 {
     out->suspect = CC_SUSPECT_SIZES;
     (void)snprintf(out->why, sizeof out->why,
-                   "forecast %.4g ms: payloads have %.4g kB instead of the profile's %.4g, which "
+                   "forecast %.4g ms: a worker's payloads have %.4g kB a step instead of the "
+                   "profile's %.4g, which "
                    "is %+.3g ms of %+.3g",
                    1e3 * t->forecast_s, 1e-3 * t->bytes, 1e-3 * t->forecast_bytes, 1e3 * part,
                    1e3 * gap);

@@ -301,7 +301,7 @@ static void forecasts(void **state)
     t.forecast_s = 0.150, t.resized_s = 0.105, t.forecast_bytes = 1.6e6;
     assert_true(judged(t).agree);
     forecast_of(t, CC_SUSPECT_SIZES,
-                "1000 kB instead of the profile's 1600, which is -45 ms of -48");
+                "1000 kB a step instead of the profile's 1600, which is -45 ms of -48");
     /* 70 ms were said, the codec took 30 instead of 2. */
     t = well();
     t.forecast_s = t.resized_s = 0.070, t.codec_s = 0.030;

@@ -82,7 +82,7 @@ static bool begin_round(struct gather *x)
     x->recv[k] = (struct cc_transfer){.peer = (int)((me + have) % n),
                                       .at = CC_AT(x->store, x->begin[have]),
                                       .bytes = to_come(x, count),
-                                      .sized = x->store != NULL,
+                                      .sized = true,
                                       .asked = k > 0};
     x->recv[k].ready = x->recv[k].bytes;
     cc_stream_add(&x->out, &x->send[k]);

@@ -128,7 +128,7 @@ static int apply(struct hops *x, size_t first, size_t count, struct cc_error *e)
 /* --- rounds --- */
 
 /* What a crate of others comes to, without data: `who` has encoded it. Nobody encodes nothing. */
-static size_t known(const struct hops *x, const struct cc_crate *c, int64_t who)
+static size_t bytes_of(const struct hops *x, const struct cc_crate *c, int64_t who)
 {
     return cc_crate_values(c) > 0 ? cc_crate_size(c, who, x->station->step) : 0;
 }
@@ -137,7 +137,7 @@ static size_t known(const struct hops *x, const struct cc_crate *c, int64_t who)
 static uint64_t length_at(const struct hops *x, const struct turn *t, size_t at, size_t i)
 {
     return t->recv.at != NULL ? cc_get_u64(t->recv.at + at)
-                              : known(x, x->chunk[i].decoder, x->plan.who);
+                              : bytes_of(x, x->chunk[i].decoder, x->plan.who);
 }
 
 /* Without data: what comes in turn k. */
@@ -145,10 +145,10 @@ static size_t to_come(const struct hops *x, size_t k)
 {
     const struct cc_round *r = &x->plan.round[k];
     if (x->turn[k].decoder != NULL)
-        return CC_SIZE_BYTES + known(x, x->turn[k].decoder, r->from);
+        return CC_SIZE_BYTES + bytes_of(x, x->turn[k].decoder, r->from);
     size_t bytes = r->recvs == 1 ? 0 : CC_SIZE_BYTES;
     for (size_t i = r->recv; i < r->recv + r->recvs; i++)
-        bytes += CC_SIZE_BYTES + known(x, x->chunk[i].decoder, x->plan.who);
+        bytes += CC_SIZE_BYTES + bytes_of(x, x->chunk[i].decoder, x->plan.who);
     return bytes;
 }
 
@@ -198,13 +198,13 @@ static void post(struct hops *x, size_t k)
         return;
     struct turn *t = &x->turn[k];
     const struct cc_round *r = &x->plan.round[k];
-    const bool data = x->station->job->data;
-    const size_t bytes = data || t->in_room == 0 ? t->in_room : to_come(x, k);
+    const bool known = !x->station->job->data && t->in_room > 0;
+    const size_t bytes = known ? to_come(x, k) : t->in_room;
     t->recv = (struct cc_transfer){.peer = r->from,
                                    .at = t->in != NULL ? t->in : x->partial[k % 2],
                                    .bytes = bytes,
                                    .ready = bytes,
-                                   .sized = data && bytes > 0,
+                                   .sized = bytes > 0,
                                    .asked = r->asked};
     cc_stream_add(&x->in, &t->recv);
 }

@@ -143,7 +143,7 @@ static int post(struct cc_stream *s, bool *moved, struct cc_error *e)
 static int arrived(const struct cc_stream *s, struct cc_transfer *t, size_t n, size_t posted,
                    struct cc_error *e)
 {
-    if (unknown(s, t)) {
+    if (unknown(s, t) && t->at != NULL) {
         uint64_t size = n >= CC_SIZE_BYTES ? cc_get_u64(t->at) : UINT64_MAX;
         if (size > t->bytes - CC_SIZE_BYTES)
             return cc_fail(e, "rank %d sends %llu bytes where %zu are the most", t->peer,

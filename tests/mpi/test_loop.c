@@ -28,15 +28,23 @@ struct trial {
     float *after; /* the model after each step; the last: after all */
 };
 
-static int failures, this_rank;
+static int failures;
+
+/* Where ranks are simulated, they share what is global. */
+static int this_rank(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
 
 static void check(const struct trial *t, bool right, const char *what)
 {
     static const char *const modes[] = {"sequential", "overlap", "pipe"};
     if (right)
         return;
-    fprintf(stderr, "FAILED: rank %d, %s over %s, %s: %s\n", this_rank, t->scheme, t->job.exchange,
-            modes[t->job.mode], what);
+    fprintf(stderr, "FAILED: rank %d, %s over %s, %s: %s\n", this_rank(), t->scheme,
+            t->job.exchange, modes[t->job.mode], what);
     failures++;
 }
 
@@ -44,7 +52,7 @@ static void fail_on(int status, const struct cc_error *e)
 {
     if (status == CC_OK)
         return;
-    fprintf(stderr, "rank %d: %s\n", this_rank, e->text);
+    fprintf(stderr, "rank %d: %s\n", this_rank(), e->text);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -93,7 +101,7 @@ static void keep(void *arg, size_t step)
 static void run(struct trial *t)
 {
     struct cc_error e = {""};
-    const int worker = this_rank < t->job.workers ? this_rank : -1;
+    const int worker = this_rank() < t->job.workers ? this_rank() : -1;
     t->after = cc_alloc0((MOST_STEPS + 1) * t->values * sizeof *t->after, &e);
     fail_on(t->after != NULL ? CC_OK : CC_FAIL, &e);
     fail_on(cc_replay_open(&t->job, worker, t->job.trace_steps, &t->source, &e), &e);
@@ -380,7 +388,6 @@ int main(int argc, char **argv)
     static const char *const schemes[] = {"fp32", "3lc", "qsgd", "local:every=3"};
     int ranks, all = 0;
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &this_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (ranks != RANKS) {
         fprintf(stderr, "%d ranks are needed\n", RANKS);
@@ -410,7 +417,7 @@ int main(int argc, char **argv)
     refuse("tree", "fp32", 1, "no exchange 'tree'");
     refuse("ps", "4lc", 1, "4lc");
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (this_rank == 0)
+    if (this_rank() == 0)
         printf("the rank's loop: %d failures\n", all);
     MPI_Finalize();
     return all > 0;
