@@ -204,21 +204,12 @@ static int read_text(const char *path, char **out, struct cc_error *e)
     return whole ? CC_OK : CC_FAIL;
 }
 
-static int too_few(const char *path, size_t count, int workers, int servers, struct cc_error *e)
-{
-    char serving[40] = "";
-    if (servers > 0)
-        (void)snprintf(serving, sizeof serving, " and %d server%s", servers,
-                       servers > 1 ? "s" : "");
-    return cc_fail(e, "%s has %zu host%s, and %d worker%s%s need%s %d", path, count,
-                   count == 1 ? "" : "s", workers, workers > 1 ? "s" : "", serving,
-                   workers + servers > 1 ? "" : "s", workers + servers);
-}
-
 int cc_platform_read(const char *path, int workers, int servers, struct cc_platform *out,
                      struct cc_error *e)
 {
     struct cc_platform made = {.uneven = true}; /* it may be */
+    char need[CC_NEED_CAP];
+    cc_platform_say_need(workers, servers, need);
     struct hosts hosts = {.need = (size_t)workers + (size_t)servers, .out = &made};
     char *program = cc_program_beside("commcomp-platform", "COMMCOMP_PLATFORM", BUILD_IT, e);
     int status = program != NULL ? read_text(path, &made.xml, e) : CC_FAIL;
@@ -228,7 +219,8 @@ int cc_platform_read(const char *path, int workers, int servers, struct cc_platf
             cc_error_in(e, "%s", path);
     }
     if (status == CC_OK && hosts.count < hosts.need)
-        status = too_few(path, hosts.count, workers, servers, e);
+        status = cc_fail(e, "%s has %zu host%s, and %s", path, hosts.count,
+                         hosts.count == 1 ? "" : "s", need);
     free(program);
     if (status == CC_OK)
         *out = made;
