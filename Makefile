@@ -221,8 +221,8 @@ fuzz-seeds: $(BUILD)/fuzz/seeds_decode
 DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev \
               libzfp-dev openmpi-bin libopenmpi-dev iproute2
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev python3 \
-              python3-jsonschema gnuplot-nox
-DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
+              python3-jsonschema gnuplot-nox libsimgrid-dev
+DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev libsimgrid-dev
 JOBS       ?= $(shell nproc)
 
 help:
@@ -291,7 +291,7 @@ lint:
 	@tools/install-deps.sh $(DEPS_LINT)
 	@clang-format --dry-run --Werror $(C_FILES)
 	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang SANITIZE=-Werror all tests
-	@printf '%s\n' $(LIB_SRC) $(CMD_SRC) | xargs -P $(JOBS) -n 4 sh -c \
+	@printf '%s\n' $(LIB_SRC) $(CMD_SRC) cmd/platform.c | xargs -P $(JOBS) -n 4 sh -c \
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS)' tidy
 	@printf '%s\n' $(RANK_SRC) | xargs -P $(JOBS) -n 4 sh -c \
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) $$(mpicc --showme:compile)' tidy
