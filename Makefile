@@ -63,11 +63,17 @@ TEST_SRC := $(wildcard tests/test_*.c)
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh tests/install.sh tests/mpi.sh \
-            tests/lab_cluster.sh tests/lab_faults.sh
+            tests/sim_ranks.sh tests/lab_cluster.sh tests/lab_faults.sh
 # Those that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
 MPI_TESTS    := $(if $(MPICC),$(MPI_TEST_SRC:tests/%.c=$(BUILD)/tests/%))
+# What tests run in a simulated world: shared objects for smpirun, which no sanitizer looks into.
+SIM_PROBE_SRC := $(wildcard tests/sim/*.c)
+SIM_PROBES   := $(if $(SMPICC),$(SIM_PROBE_SRC:tests/%.c=$(BUILD)/tests/%))
+# The same under smpirun: tests/sim_ranks.sh.
+SIM_TESTS    := $(if $(SMPICC),$(patsubst tests/mpi/%.c,$(BUILD)/tests/sim/%, \
+                $(filter-out tests/mpi/test_rank.c,$(MPI_TEST_SRC))))
 TEST_LIB_OBJ := $(TEST_LIB:%.c=$(BUILD)/obj/%.o)
 
 # Fuzz targets: each tests/fuzz/fuzz_X.c, with seeds in tests/fuzz/corpus/X. fuzz_X is libFuzzer's,
@@ -144,7 +150,16 @@ $(MPI_TESTS): $(BUILD)/tests/mpi/%: $(BUILD)/mpi/tests/mpi/%.o $(MPI_TEST_LIB:%.
 	@mkdir -p $(@D)
 	OMPI_CC="$(CC)" mpicc $(LDFLAGS) -o $@ $^ $(LDLIBS) -lcmocka
 
-tests: $(TESTS) $(MPI_TESTS)
+$(SIM_PROBES): $(BUILD)/tests/sim/%: tests/sim/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(SMPI_INC) -std=c11 $(WARN) -O1 -g -fPIC -shared -o $@ $< $(SMPI_LIBS)
+
+$(SIM_TESTS): $(BUILD)/tests/sim/%: $(BUILD)/smpi/tests/mpi/%.o $(MPI_TEST_LIB:%.c=$(BUILD)/smpi/%.o) \
+                      $(filter-out $(BUILD)/smpi/cmd/%,$(SIM_OBJ)) $(TEST_LIB_OBJ) $(LIB)
+	@mkdir -p $(@D)
+	$(CC) -shared $(LDFLAGS) -o $@ $^ $(SMPI_LIBS) $(LDLIBS) -lcmocka
+
+tests: $(TESTS) $(MPI_TESTS) $(SIM_PROBES) $(SIM_TESTS)
 
 # A fuzz target as libFuzzer's program, and as one that runs it over files.
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(TEST_LIB_OBJ) $(LIB)

@@ -129,6 +129,7 @@ struct cc_plan {
     size_t settings, setting_capacity;
     double latest_fp32_s; /* measured step of fp32 in the setting that runs; NaN: none */
     struct cc_progress progress;
+    struct cc_story *story; /* --timeline, or NULL */
     const struct cc_plan_own *own;
     void *arg;
 };

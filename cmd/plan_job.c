@@ -193,6 +193,7 @@ int cc_plan_job(struct cc_plan *p, const struct cc_planned *s, struct cc_job *ou
                            .nap = s->nap,
                            .asks = true,
                            .data = true,
+                           .moments = p->story != NULL,
                            .distribution = (int)o->distribution};
     int status = out->exchange != NULL ? add_tensors(p, from, out, e) : CC_FAIL;
     if (status == CC_OK)

@@ -1,5 +1,6 @@
 /* commcomp run: what a training step takes, measured: the codecs, MPI, and links shaped with tc. */
 #include "cmd/run.h"
+#include "cmd/story.h"
 #include "core/interrupt.h"
 
 /* clang-format off */
@@ -43,6 +44,7 @@ static const struct cc_option options[] = {
      .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
     {.name = "warmup", .value = "N", .def = "0 to 3 periods; up to 32 where residuals fill",
      .help = "steps before them, of which only the last period computes"},
+    CC_STORY_OPTION,
     {.name = "dry-run",
      .help = "only say what would be run, how long it takes and how many bytes it moves"},
     {.name = "paper", .value = "TABLE", .choices = papers,
@@ -89,13 +91,17 @@ void cc_run_close(struct run *r)
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct run r;
+    struct cc_story story = {.path = NULL};
     int status = cc_run_open(&r, args, &args->record, e);
+    if (status == CC_OK)
+        status = cc_story_open(&story, &r.plan, r.options.hosts.lab ? "run, lab" : "run", e);
     if (status == CC_OK && r.plan.options.dry_run)
         status = cc_run_dry(&r, e);
     else if (status == CC_OK)
         status = cc_run_all(&r, e);
     if (status == CC_OK)
         status = cc_run_notes(&r, e);
+    status = cc_story_close(&story, &args->record, status, e);
     args->record.partial = cc_interrupted();
     cc_run_close(&r);
     return status;

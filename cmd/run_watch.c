@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/run.h"
+#include "cmd/story.h"
 #include "core/clock.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
@@ -131,6 +132,7 @@ static int hear(void *arg, const struct cc_report *report, struct cc_error *e)
                            report->result.row, w->setting->rows);
         return cc_run_add_row(w->run, w->setting, report->result.row, &report->result, e);
     case CC_REPORT_MOMENTS:
+        return cc_story_take(&w->run->plan, w->setting, &report->moments, e);
     case CC_REPORT_SIZE:
     case CC_REPORT_DONE:
     case CC_REPORT_ERROR: /* cc_launch tells of it */

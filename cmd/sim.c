@@ -1,6 +1,8 @@
 /* commcomp sim: what a training step takes on a cluster that SimGrid simulates. */
 #include "cmd/sim.h"
+#include "cmd/story.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/interrupt.h"
@@ -48,6 +50,7 @@ static const struct cc_option options[] = {
      .help = "write the platform that is simulated, of a single setting"},
     {.name = "paje", .value = "FILE",
      .help = "write SimGrid's own trace of the simulation, of a single setting, in Paje's format"},
+    CC_STORY_OPTION,
     {.name = "dry-run", .help = "only say what would be simulated; needs no SimGrid"},
     {.name = NULL},
 };
@@ -75,19 +78,34 @@ void cc_sim_close(struct sim *s)
     free(s->program);
 }
 
+/* "sim, alpha-beta, fat-tree": part of the names of a timeline's rows. */
+static void describe(const struct sim_options *o, char *out, size_t cap)
+{
+    const bool plain = o->platform == NULL && o->how.topology == CC_TOPOLOGY_SWITCH;
+    const char *where = o->platform != NULL ? o->platform : cc_topology_names[o->how.topology];
+    (void)snprintf(out, cap, "sim, %s%s%.60s", cc_fidelity_names[o->fidelity], plain ? "" : ", ",
+                   plain ? "" : where);
+}
+
 static int run(struct cc_args *args, struct cc_error *e)
 {
     if (cc_arg(args, "burst") != NULL)
         return cc_usage(e, "--burst is of links that are shaped with token buckets; simulated ones "
                            "have none");
     struct sim s;
+    struct cc_story story = {.path = NULL};
+    char how[100];
     int status = cc_sim_open(&s, args, &args->record, e);
+    describe(&s.options, how, sizeof how);
+    if (status == CC_OK)
+        status = cc_story_open(&story, &s.plan, how, e);
     if (status == CC_OK && s.plan.options.dry_run)
         status = cc_sim_dry(&s, e);
     else if (status == CC_OK)
         status = cc_sim_all(&s, e);
     if (status == CC_OK)
         status = cc_sim_notes(&s, e);
+    status = cc_story_close(&story, &args->record, status, e);
     args->record.partial = cc_interrupted();
     cc_sim_close(&s);
     return status;

@@ -6,6 +6,7 @@
 #include "cmd/sim.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "netsim/sizes.h"
 
 /* --- settings --- */
 
@@ -48,13 +49,16 @@ void cc_sim_complete(void *arg, struct cc_planned *s)
 
 /* --- steps --- */
 
-/* Real seconds of codecs that run in a step: those of all ranks, one after the other. */
+/* Real seconds of codecs that run in a step: of all ranks, one after the other; or of those whose
+ * payloads' sizes stand for all, before the simulation. */
 static double codecs_s(const struct cc_planned *s, const struct cc_planned_row *row)
 {
     const struct cc_prediction *p = &row->forecast;
     const struct cc_cluster *c = &s->setting.cluster;
     double worker = p->encode_s + p->hop_codec_s + p->decode_s;
-    return s->data ? c->workers * worker + c->servers * p->server_codec_s : 0;
+    if (s->data)
+        return c->workers * worker + c->servers * p->server_codec_s;
+    return fmin(c->workers, FEW) * worker + p->server_codec_s;
 }
 
 /* Simulated time is exact: steps that are alike need not be counted twice. Residuals fill for a few
@@ -65,7 +69,7 @@ void cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row 
     const double filling_s = 6;
     const struct sim *sim = arg;
     size_t warm = 1, count = 1;
-    if (row->fills && s->data)
+    if (row->fills)
         warm = (size_t)fmax(
             1, fmin(FILLED, filling_s / fmax(1e-9, codecs_s(s, row) * (double)row->period)));
     if (sim->options.codec_time == CC_CODEC_MEASURED)
@@ -76,11 +80,20 @@ void cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row 
     row->steps = row->period * count;
 }
 
+/* Steps that ranks go through before those that count. Without data residuals fill beforehand,
+ * where the sizes come from; but stragglers' draws are by step. */
+static size_t simulated_warmup(const struct cc_planned *s, const struct cc_planned_row *row)
+{
+    bool all = s->data || s->setting.timing.straggler != CC_STEADY || row->warmup < row->period;
+    return all ? row->warmup : row->period;
+}
+
 double cc_sim_row_s(const struct cc_planned *s, const struct cc_planned_row *row)
 {
     const double message_s = 10e-6; /* as measured, with thousands under way */
     double messages = fmax(1, row->forecast.messages) * cc_plan_ranks(&s->setting);
-    return (double)(row->warmup + row->steps) * (messages * message_s + codecs_s(s, row));
+    double steps = (double)(simulated_warmup(s, row) + row->steps);
+    return steps * messages * message_s + (double)(row->warmup + row->steps) * codecs_s(s, row);
 }
 
 /* --- platforms --- */
@@ -196,6 +209,32 @@ static double reduce_byte_s(const struct cc_planned *s, const struct cc_job *job
     return said;
 }
 
+/* Of a list of [of][steps][tensors], leaves out the first `cut` steps. */
+static void cut_steps(uint32_t *list, size_t of, size_t steps, size_t tensors, size_t cut)
+{
+    size_t keep = (steps - cut) * tensors;
+    for (size_t i = 0; list != NULL && i < of; i++)
+        memmove(list + i * keep, list + (i * steps + cut) * tensors, keep * sizeof *list);
+}
+
+/* Steps before those that are simulated have left their mark on the sizes, and are not needed any
+ * more. */
+static void shorten(const struct cc_planned *planned, struct cc_job *job)
+{
+    for (size_t i = 0; i < job->rows; i++) {
+        struct cc_job_row *row = &job->row[i];
+        struct cc_job_sizes *z = &row->sizes;
+        size_t cut = row->warmup - simulated_warmup(planned, &planned->row[i]);
+        row->warmup -= cut;
+        if (cut >= z->steps) /* or there is no need of them */
+            continue;
+        cut_steps(z->push, z->workers, z->steps, job->tensors, cut);
+        cut_steps(z->pull, 1, z->steps, job->tensors, cut);
+        cut_steps(z->hop, z->sums, z->steps, job->tensors, cut);
+        z->steps -= cut;
+    }
+}
+
 int cc_sim_job(struct sim *s, const struct cc_planned *planned, struct cc_job *out,
                struct cc_error *e)
 {
@@ -207,6 +246,11 @@ int cc_sim_job(struct sim *s, const struct cc_planned *planned, struct cc_job *o
     bool timed = s->options.codec_time == CC_CODEC_MEASURED;
     for (size_t i = 0; i < out->rows && status == CC_OK && !timed; i++)
         status = add_costs(s, planned, i, &out->row[i], e);
+    if (status != CC_OK || out->data)
+        return status;
+    status = cc_sizes_fill(out, e);
+    if (status == CC_OK)
+        shorten(planned, out);
     return status;
 }
 

@@ -50,7 +50,7 @@ int cc_sim_add_row(struct sim *s, const struct cc_planned *planned, size_t row,
 /* --- notes --- */
 
 /* What the formula leaves out, or the simulation adds. */
-static const char *suspect(const struct sim *s, const struct cc_setting *setting)
+static const char *suspect(const struct sim *s, const struct cc_setting *setting, double worst)
 {
     if (s->options.fidelity == CC_FIDELITY_TCP)
         return "the simulated TCP: factors by message size, windows, acknowledgements";
@@ -59,15 +59,14 @@ static const char *suspect(const struct sim *s, const struct cc_setting *setting
     if (setting->timing.straggler != CC_STEADY)
         return "stragglers: the model has their mean, the simulation a few draws; more --steps "
                "tell";
-    if (s->options.codec_time == CC_CODEC_MEASURED)
-        return "codec times that differ from rank to rank and from call to call";
+    if (setting->timing.mode != CC_SEQUENTIAL)
+        return "the composition: what goes on at once, message by message";
+    if (worst < 0)
+        return "codecs and network that go on at once: the formula has one after the other";
     if (s->options.fidelity == CC_FIDELITY_TC)
         return "messages in blocks, each with a latency of its own";
-    if (setting->timing.mode != CC_SEQUENTIAL)
-        return "the formula's composition: stages of several messages that go on at once";
-    if (setting->timing.hidden_share > 0)
-        return "computation beside the exchange";
-    return "messages of several sizes that share links: the formula has their mean";
+    return "payloads that differ from worker to worker and grow on their way: the formula has "
+           "their mean";
 }
 
 static const char *elsewhere(const struct sim *s)
@@ -109,7 +108,7 @@ int cc_sim_setting_notes(struct sim *s, const struct cc_planned *planned, size_t
                               where, elsewhere(s), off.text);
     return cc_record_note(r, e,
                           "%s: simulation and model differ by more than %.0f%%: %s; suspect: %s",
-                          where, 100 * limit, off.text, suspect(s, &planned->setting));
+                          where, 100 * limit, off.text, suspect(s, &planned->setting, off.worst));
 }
 
 int cc_sim_notes(struct sim *s, struct cc_error *e)

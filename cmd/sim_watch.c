@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cmd/sim.h"
+#include "cmd/story.h"
 #include "core/clock.h"
 #include "core/interrupt.h"
 
@@ -72,6 +73,8 @@ static int hear(void *arg, const struct cc_report *report, struct cc_error *e)
         break;
     case CC_REPORT_ROW:
         return row_ended(w, &report->result, e);
+    case CC_REPORT_MOMENTS:
+        return cc_story_take(&w->sim->plan, w->setting, &report->moments, e);
     default: /* cc_smpirun tells of errors */
         break;
     }

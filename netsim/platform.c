@@ -195,6 +195,7 @@ int cc_platform_make(const struct cc_platform_how *how, struct cc_platform *out,
         status = name_hosts((size_t)(how->workers + how->servers), &made, e);
     free(at.rank);
     free(at.first);
+    made.uneven = at.groups > 1 || how->topology == CC_TOPOLOGY_TORUS;
     if (status == CC_OK)
         *out = made;
     else

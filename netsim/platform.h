@@ -40,6 +40,9 @@ struct cc_platform {
     char *xml;
     char **host; /* of each rank: workers, then servers */
     size_t hosts;
+    /* Not all ways are equally long. Flows are to share a link equally all the same, which SimGrid
+     * has to be told (alpha-beta, tc). */
+    bool uneven;
 };
 
 /* *out is set on success only. */

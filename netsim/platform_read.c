@@ -17,7 +17,7 @@
 #include "netsim/program.h"
 
 #define BUILD_IT                                                                                   \
-    "make builds it where SimGrid is installed (Debian: apt-get install simgrid libsimgrid-dev)"
+    "make builds it where SimGrid is installed (Debian: apt-get install libsimgrid-dev)"
 #define OUTPUT_BYTES ((size_t)256 << 20)
 #define REASON_WIDTH 200
 #define PATIENCE_S   2.0
@@ -205,7 +205,7 @@ static int too_few(const char *path, size_t count, int workers, int servers, str
 int cc_platform_read(const char *path, int workers, int servers, struct cc_platform *out,
                      struct cc_error *e)
 {
-    struct cc_platform made = {0};
+    struct cc_platform made = {.uneven = true}; /* it may be */
     struct hosts hosts = {.need = (size_t)workers + (size_t)servers, .out = &made};
     char *program = cc_program_beside("commcomp-platform", "COMMCOMP_PLATFORM", BUILD_IT, e);
     int status = program != NULL ? read_text(path, &made.xml, e) : CC_FAIL;

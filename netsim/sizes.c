@@ -8,7 +8,7 @@
 #include "netsim/gradients.h"
 
 /* Beyond these, workers and steps are like those before. A job's numbers are read as JSON. */
-enum { MOST_STREAMS = 16, MOST_STEPS = 32, FEW_STEPS = 8, MOST_NUMBERS = 1 << 21 };
+enum { MOST_STREAMS = 16, MOST_STEPS = 128, MOST_NUMBERS = 3 << 20 };
 
 /* The gradients of all rows; kept, if there is room. */
 struct source {
@@ -100,15 +100,15 @@ static int make_crates(struct filler *f, size_t streams, struct cc_error *e)
     const struct cc_job_sizes *s = f->out;
     int status = CC_OK;
     f->push = cc_alloc0(streams * sizeof *f->push, e);
-    f->hop = cc_alloc0((s->sums + 1) * sizeof(struct cc_crate *), e);
+    f->hop = cc_alloc0(streams * sizeof *f->hop, e);
     if (f->push == NULL || f->hop == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < streams && status == CC_OK; i++)
         status = make_crate(f, CC_PUSH, (int64_t)i, &f->push[i], e);
     if (f->job->servers > 0 && status == CC_OK)
         status = make_crate(f, CC_PULL, -1, &f->pull, e);
-    for (size_t i = 0; i < s->sums && status == CC_OK; i++)
-        status = make_crate(f, CC_PUSH, 0, &f->hop[i], e);
+    for (size_t i = 0; i < streams && s->sums > 0 && status == CC_OK; i++)
+        status = make_crate(f, CC_PUSH, (int64_t)i, &f->hop[i], e);
     return status;
 }
 
@@ -116,7 +116,7 @@ static void close_filler(struct filler *f)
 {
     for (size_t i = 0; f->push != NULL && i < f->out->workers; i++)
         cc_crate_free(f->push[i]);
-    for (size_t i = 0; f->hop != NULL && i < f->out->sums; i++)
+    for (size_t i = 0; f->hop != NULL && i < f->out->workers; i++)
         cc_crate_free(f->hop[i]);
     cc_crate_free(f->pull);
     cc_spec_free(f->spec);
@@ -190,10 +190,9 @@ static void cut(const struct filler *f, const struct cc_job *job, size_t streams
     const size_t period = f->row->period, all = f->row->warmup + f->row->steps;
     const size_t most = MOST_NUMBERS / job->rows / job->tensors;
     size_t steps = all < MOST_STEPS ? all : MOST_STEPS;
-    while (steps > FEW_STEPS && steps * streams > most)
-        steps--;
     while (streams > 1 && steps * streams > most)
         streams /= 2;
+    steps = steps < most ? steps : most;
     s->steps = steps / period > 0 ? steps / period * period : period;
     s->workers = streams;
     s->sums = cc_job_row_hops(job, f->row) ? doublings(streams) + 1 : 0;
@@ -205,7 +204,7 @@ static int make_tables(const struct filler *f, struct cc_error *e)
     const size_t each = s->steps * f->job->tensors * sizeof *s->push;
     s->push = cc_alloc(s->workers * each, e);
     s->pull = f->job->servers > 0 ? cc_alloc(each, e) : NULL;
-    s->hop = s->sums > 0 ? cc_alloc(s->sums * each, e) : NULL;
+    s->hop = s->sums > 0 ? cc_alloc((s->sums + 1) * each, e) : NULL; /* one to spare */
     const bool ok = s->push != NULL && (f->job->servers == 0 || s->pull != NULL) &&
                     (s->sums == 0 || s->hop != NULL);
     return ok ? CC_OK : CC_FAIL;
@@ -231,29 +230,48 @@ static int measure(struct filler *f, struct cc_crate *c, size_t step, const floa
     return CC_OK;
 }
 
-/* One step of all workers: their pushes, the sums on the way, and the pull. */
-static int fill_step(struct filler *f, struct source *s, size_t step, struct cc_error *e)
+/* One step's pushes, and what comes back of them. */
+static int fill_pushes(struct filler *f, struct source *s, size_t step, struct cc_error *e)
 {
     const struct cc_job_sizes *to = f->out;
     const size_t tensors = f->job->tensors;
-    const float scale = f->pull != NULL ? (float)(1.0 / (double)to->workers) : 1;
+    const float scale = (float)(1.0 / (double)to->workers);
+    const float *x;
+    size_t len;
     memset(f->sum, 0, s->values * sizeof *f->sum);
     for (size_t w = 0; w < to->workers; w++) {
-        const float *x;
-        size_t len, k = doublings(w + 1);
+        uint32_t *size = to->push + (w * to->steps + step) * tensors;
         if (load(s, w, step, &x, e) != CC_OK ||
-            measure(f, f->push[w], step, x, &len, to->push + (w * to->steps + step) * tensors, e) !=
-                CC_OK ||
+            measure(f, f->push[w], step, x, &len, size, e) != CC_OK ||
             cc_crate_decode_add(f->push[w], step, f->payload, len, scale, f->sum, e) != CC_OK)
             return CC_FAIL;
-        if (k < to->sums && w + 1 == (size_t)1 << k &&
-            measure(f, f->hop[k], step, f->sum, &len, to->hop + (k * to->steps + step) * tensors,
-                    e) != CC_OK)
-            return CC_FAIL;
     }
-    size_t len;
     return f->pull != NULL ? measure(f, f->pull, step, f->sum, &len, to->pull + step * tensors, e)
                            : CC_OK;
+}
+
+/* One step's sums on their way from worker to worker, as in a ring: each decodes what comes onto
+ * its own gradient and encodes that. */
+static int fill_hops(struct filler *f, struct source *s, size_t step, struct cc_error *e)
+{
+    const struct cc_job_sizes *to = f->out;
+    size_t len = 0;
+    for (size_t w = 0; w < to->workers && to->sums > 0; w++) {
+        const size_t k = doublings(w + 1);
+        const float *x;
+        if (load(s, w, step, &x, e) != CC_OK)
+            return CC_FAIL;
+        memcpy(f->sum, x, s->values * sizeof *f->sum);
+        if (w > 0 &&
+            cc_crate_decode_add(f->hop[w - 1], step, f->payload, len, 1, f->sum, e) != CC_OK)
+            return CC_FAIL;
+        /* What is between two doublings is overwritten by the next. */
+        const size_t line = k < to->sums && w + 1 == (size_t)1 << k ? k : to->sums;
+        if (measure(f, f->hop[w], step, f->sum, &len,
+                    to->hop + (line * to->steps + step) * f->job->tensors, e) != CC_OK)
+            return CC_FAIL;
+    }
+    return CC_OK;
 }
 
 static int fill_row(const struct cc_job *job, struct cc_job_row *row, struct source *s,
@@ -269,7 +287,8 @@ static int fill_row(const struct cc_job *job, struct cc_job_row *row, struct sou
         if (status == CC_OK)
             status = make_crates(&f, row->sizes.workers, e);
         for (size_t i = 0; i < row->sizes.steps && status == CC_OK; i++)
-            status = fill_step(&f, s, i, e);
+            if ((status = fill_pushes(&f, s, i, e)) == CC_OK)
+                status = fill_hops(&f, s, i, e);
     }
     close_filler(&f);
     return status;

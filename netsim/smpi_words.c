@@ -22,9 +22,19 @@ static const struct setting always[] = {
     {"smpi/shared-malloc", "local"},
     /* Where the MPI library is to choose (allreduce, allgather), it does so as Open MPI. */
     {"smpi/coll-selector", "ompi"},
+    /* But for the job: the one that it chooses first has everyone tell everyone its host, which
+     * takes longer with a thousand ranks than all else together. */
+    {"smpi/bcast", "binomial_tree"},
     /* In KiB, for each rank; the default, eight times as much, is only address space, but some
      * systems count that. Below each is a page that nobody may touch. */
     {"contexts/stack-size", "1024"},
+};
+
+/* That too, where ways differ in latency. SimGrid's own solver gives a flow whose way is twice as
+ * long half the bandwidth of another one on the same link, as TCP would. It is the faster of the
+ * two where many flows of many sizes share few links. */
+static const struct setting evenly[] = {
+    {"network/solver", "fairbottleneck"},
 };
 
 /* alpha-beta and tc: latency, bytes / bandwidth, and flows that share a link equally. */
@@ -36,15 +46,12 @@ static const struct setting plain[] = {
     {"network/TCP-gamma", "1e30"},
 };
 
-/* tc and tcp: Open MPI's limit (btl_tcp_eager_limit, see mpirun.c) up to which a message leaves
- * without asking whether the receiver is ready. By default only the sender would not wait, and the
- * message too. In bytes, below which. */
-static const struct setting eager[] = {
-    {"smpi/async-small-thresh", "65537"},
-    {"smpi/send-is-detached-thresh", "65537"},
-};
-
-/* tcp: SMPI's corrections, which smpirun's defaults are. */
+/* tcp: SMPI's corrections, which smpirun's defaults are.
+ *
+ * Not set, here and above, is smpi/async-small-thresh, below which messages leave whether or not a
+ * receive is posted, as Open MPI's blocks do. There is no bound on them: all blocks of a transfer
+ * leave at once, and those of ranks that are ahead slow down what others wait for, as no socket's
+ * buffer would let them. Rabenseifner over 8 ranks took 23% longer than in a lab. */
 static const struct setting tcp[] = {
     {"network/model", "SMPI"},
     {"network/crosstraffic", "1"},
@@ -73,11 +80,11 @@ static void add_network(struct cc_argv *a, const struct cc_smpirun_how *how)
         ADD(a, tcp);
     } else {
         ADD(a, plain);
+        if (how->platform->uneven)
+            ADD(a, evenly);
         /* Of a link's bandwidth, what is left for payload. */
         cc_argv_add(a, "--cfg=network/bandwidth-factor:%.17g", 1 / (1 + how->overhead));
     }
-    if (how->fidelity != CC_FIDELITY_ALPHA_BETA)
-        ADD(a, eager);
 }
 
 int cc_smpi_words(const struct cc_smpirun_how *how, const struct cc_job *job,

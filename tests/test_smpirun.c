@@ -250,7 +250,6 @@ static void smpirun_is_given_words_files_and_the_job(void **state)
     assert_says(words, " --cfg=network/crosstraffic:0 ");
     /* 1448 / 1514 */
     assert_says(words, " --cfg=network/bandwidth-factor:0.956406869");
-    assert_silent(words, "async-small-thresh");
     assert_silent(words, "-trace");
     assert_int_equal(h.block_bytes, 1 << 30);
     assert_false(h.asks);
@@ -260,7 +259,6 @@ static void smpirun_is_given_words_files_and_the_job(void **state)
     words = words_of(state, &h);
     assert_says(words, " --cfg=network/model:CM02 ");
     assert_says(words, " --cfg=network/bandwidth-factor:0.956406869");
-    assert_says(words, " --cfg=smpi/async-small-thresh:65537 ");
     assert_int_equal(h.block_bytes, 0);
     assert_true(h.asks);
     free(words);

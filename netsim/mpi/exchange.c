@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "core/memory.h"
+
 extern const struct cc_exchanger cc_exchanger_ps, cc_exchanger_ring, cc_exchanger_recdouble,
     cc_exchanger_rabenseifner, cc_exchanger_allgather, cc_exchanger_mpi;
 
@@ -61,6 +63,17 @@ bool cc_quiet(const struct cc_station *s, const struct cc_job_message *m)
         if (s->job->tensor[i].raw)
             return false;
     return true;
+}
+
+int cc_room(const struct cc_station *s, size_t bytes, uint8_t **out, struct cc_error *e)
+{
+    *out = s->job->data ? cc_alloc(bytes, e) : NULL;
+    return *out == NULL && s->job->data ? CC_FAIL : CC_OK;
+}
+
+void *cc_wire(const uint8_t *bytes)
+{
+    return bytes != NULL ? (void *)bytes : cc_world_scratch();
 }
 
 int cc_mpi_check(int code, const char *what, struct cc_error *e)

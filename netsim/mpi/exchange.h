@@ -78,6 +78,14 @@ const struct cc_exchanger *cc_exchanger_find(const char *name);
  * must encode all the same, so that what is not sent piles up. */
 bool cc_quiet(const struct cc_station *s, const struct cc_job_message *m);
 
+/* Without data there are no gradients, no model, no sums and no payloads: NULL in their place, and
+ * for any place in them; messages then come from and go to where nobody looks. */
+#define CC_AT(list, i) ((list) != NULL ? (list) + (i) : NULL)
+/* Room for so many bytes, or NULL without data. */
+int cc_room(const struct cc_station *s, size_t bytes, uint8_t **out, struct cc_error *e);
+/* For MPI, which may only read it if it is to be sent. */
+void *cc_wire(const uint8_t *bytes);
+
 /* CC_OK, or CC_FAIL with MPI's own text. */
 int cc_mpi_check(int code, const char *what, struct cc_error *e);
 

@@ -20,8 +20,8 @@ struct gather {
     const struct cc_job_message *message;
     struct cc_range range;
     struct cc_crate *crate;
-    uint8_t *store;
-    size_t *begin; /* of each worker's record in the store, this rank's first; and of the end */
+    uint8_t *store; /* NULL without data */
+    size_t *begin;  /* of each worker's record in the store, this rank's first; and of the end */
     size_t have;
     size_t sending; /* rounds begun */
     struct cc_transfer *send, *recv;
@@ -34,6 +34,36 @@ static size_t workers_of(const struct gather *x)
     return (size_t)x->station->job->workers;
 }
 
+static void put(struct gather *x, size_t at, uint64_t number)
+{
+    if (x->store != NULL)
+        cc_put_u64(x->store + at, number);
+}
+
+/* The rank whose payload is number i here. */
+static size_t rank_of(const struct gather *x, size_t i)
+{
+    return ((size_t)x->station->rank + i) % workers_of(x);
+}
+
+/* How long payload i is, whose record begins at `at`. */
+static uint64_t length_at(const struct gather *x, size_t i, size_t at)
+{
+    return x->store != NULL ? cc_get_u64(x->store + at + CC_SIZE_BYTES)
+                            : cc_crate_size(x->crate, (int64_t)rank_of(x, i), x->station->step);
+}
+
+/* The bytes of the next so many payloads, at most; without data, exactly. */
+static size_t to_come(const struct gather *x, size_t count)
+{
+    size_t bytes = 0;
+    if (x->store != NULL)
+        return count * (RECORD + cc_crate_bound(x->crate));
+    for (size_t i = x->have; i < x->have + count; i++)
+        bytes += RECORD + length_at(x, i, 0);
+    return bytes;
+}
+
 /* Sends as much as there is, or as the other still lacks. False: the message before must go first,
  * as the first number of all is its size. */
 static bool begin_round(struct gather *x)
@@ -42,7 +72,7 @@ static bool begin_round(struct gather *x)
     const size_t count = have < n - have ? have : n - have, k = x->sending;
     if (k > 0 && x->send[k - 1].done < CC_SIZE_BYTES)
         return false;
-    cc_put_u64(x->store, x->begin[count] - CC_SIZE_BYTES);
+    put(x, 0, x->begin[count] - CC_SIZE_BYTES);
     x->send[k] = (struct cc_transfer){.peer = (int)((me + n - have) % n),
                                       .at = x->store,
                                       .bytes = x->begin[count],
@@ -50,8 +80,8 @@ static bool begin_round(struct gather *x)
                                       .sized = true,
                                       .asked = k > 0};
     x->recv[k] = (struct cc_transfer){.peer = (int)((me + have) % n),
-                                      .at = x->store + x->begin[have],
-                                      .bytes = count * (RECORD + cc_crate_bound(x->crate)),
+                                      .at = CC_AT(x->store, x->begin[have]),
+                                      .bytes = to_come(x, count),
                                       .sized = true,
                                       .asked = k > 0};
     x->recv[k].ready = x->recv[k].bytes;
@@ -69,8 +99,9 @@ static int end_round(struct gather *x, struct cc_error *e)
     const size_t count = x->have < n - x->have ? x->have : n - x->have;
     size_t at = x->begin[x->have];
     for (size_t i = 0; i < count; i++) {
-        uint64_t len = end - at >= RECORD ? cc_get_u64(x->store + at + CC_SIZE_BYTES) : 0;
-        if (end - at < RECORD || len > end - at - RECORD)
+        const size_t left = end - at;
+        uint64_t len = left >= RECORD ? length_at(x, x->have + i, at) : 0;
+        if (left < RECORD || len > left - RECORD)
             return cc_fail(e, "what rank %d sends ends within payload %zu", t->peer, i);
         at += RECORD + len;
         x->begin[x->have + i + 1] = at;
@@ -82,15 +113,19 @@ static int end_round(struct gather *x, struct cc_error *e)
 /* All payloads onto the model, from rank 0 on. */
 static int apply(struct gather *x, struct cc_error *e)
 {
-    const size_t n = workers_of(x), me = (size_t)x->station->rank;
+    struct cc_station *s = x->station;
+    const size_t n = workers_of(x), me = (size_t)s->rank;
+    const struct cc_stint since = cc_world_begin();
+    float *model = CC_AT(s->model, x->range.from);
     int status = CC_OK;
     for (size_t rank = 0; rank < n && status == CC_OK; rank++) {
         const size_t i = (rank + n - me) % n, at = x->begin[i] + RECORD;
-        status = cc_way_apply(x->station, x->crate, CC_CRATE_ADD, x->store + at,
-                              x->begin[i + 1] - at, x->station->model + x->range.from, e);
+        status = cc_crate_decode_add(x->crate, s->step, CC_AT(x->store, at), x->begin[i + 1] - at,
+                                     1.0f / (float)n, model, e);
         if (status != CC_OK)
             cc_error_in(e, "from rank %zu", rank);
     }
+    cc_charge(s, CC_PHASE_DECODE, since, (double)n * cc_crate_cost(x->crate, CC_CRATE_ADD));
     return status;
 }
 
@@ -135,12 +170,12 @@ static int gather_start(void *of, struct cc_error *e)
     struct gather *x = of;
     size_t len;
     const bool silent = cc_quiet(x->station, x->message) || x->range.from == x->range.to;
-    int status =
-        cc_way_encode(x->station, x->crate, x->station->gradient + x->range.from, CC_PHASE_ENCODE,
-                      x->range.from < x->range.to, x->store + RECORD, &len, e);
+    int status = cc_way_encode(x->station, x->crate, CC_AT(x->station->gradient, x->range.from),
+                               CC_PHASE_ENCODE, x->range.from < x->range.to,
+                               CC_AT(x->store, RECORD), &len, e);
     if (status != CC_OK)
         return status;
-    cc_put_u64(x->store + CC_SIZE_BYTES, len);
+    put(x, CC_SIZE_BYTES, len);
     x->begin[0] = 0;
     x->begin[1] = RECORD + len;
     x->have = 1;
@@ -175,12 +210,11 @@ static int make(struct gather *x, struct cc_error *e)
         return status;
     if (!cc_mul(n, RECORD + cc_crate_bound(x->crate), &bytes))
         return cc_fail(e, "the payloads of %zu workers do not fit into memory", n);
-    x->store = cc_alloc(bytes, e);
     x->begin = cc_alloc((n + 1) * sizeof *x->begin, e);
     x->send = cc_alloc(MOST_ROUNDS * sizeof *x->send, e);
     x->recv = cc_alloc(MOST_ROUNDS * sizeof *x->recv, e);
-    bool ok = x->store != NULL && x->begin != NULL && x->send != NULL && x->recv != NULL;
-    return ok ? CC_OK : CC_FAIL;
+    bool ok = x->begin != NULL && x->send != NULL && x->recv != NULL;
+    return ok ? cc_room(x->station, bytes, &x->store, e) : CC_FAIL;
 }
 
 int cc_gather_open(struct cc_station *s, const struct cc_job_message *m, size_t index, void **out,

@@ -16,9 +16,9 @@
 struct chunk {
     struct cc_range values; /* from the message's first */
     struct cc_crate *decoder;
-    const uint8_t *at; /* its payload, once it is here; NULL */
+    const uint8_t *at; /* its payload, once it is here; NULL without data */
     size_t len;
-    bool applied;
+    bool here, applied;
 };
 
 struct turn {
@@ -43,7 +43,7 @@ struct hops {
     bool owner_first;
     uint8_t *own;        /* what it made of it, after its size */
     uint8_t *partial[2]; /* where partial sums come in, in turns */
-    float *sum;          /* of the range: own values and those that came */
+    float *sum;          /* of the range: own values and those that came; NULL without data */
     bool begun;          /* sum has the own values */
     size_t at;           /* the turn */
     struct cc_stream out, in;
@@ -54,7 +54,13 @@ struct hops {
 
 static const float *values_of(const struct hops *x)
 {
-    return x->begun ? x->sum : x->station->gradient + x->range.from;
+    return x->begun ? x->sum : CC_AT(x->station->gradient, x->range.from);
+}
+
+static void put_size(uint8_t *out, size_t bytes)
+{
+    if (out != NULL)
+        cc_put_u64(out, bytes);
 }
 
 static int encode(struct hops *x, struct cc_crate *c, bool first, uint8_t *out, size_t *len,
@@ -62,16 +68,16 @@ static int encode(struct hops *x, struct cc_crate *c, bool first, uint8_t *out, 
 {
     const enum cc_phase phase = x->begun ? CC_PHASE_HOP : CC_PHASE_ENCODE;
     int status =
-        cc_way_encode(x->station, c, values_of(x), phase, first, out + CC_SIZE_BYTES, len, e);
+        cc_way_encode(x->station, c, values_of(x), phase, first, CC_AT(out, CC_SIZE_BYTES), len, e);
     if (status == CC_OK)
-        cc_put_u64(out, *len);
+        put_size(out, *len);
     return status;
 }
 
 /* The own values, before the first addition to them. */
 static void begin_sum(struct hops *x)
 {
-    if (!x->begun && x->range.to > x->range.from)
+    if (!x->begun && x->sum != NULL)
         memcpy(x->sum, x->station->gradient + x->range.from,
                (x->range.to - x->range.from) * sizeof *x->sum);
     x->begun = true;
@@ -82,13 +88,13 @@ static void begin_sum(struct hops *x)
 static int add(struct hops *x, const struct turn *t, const struct cc_round *r, struct cc_error *e)
 {
     const uint64_t step = x->station->step;
-    const uint8_t *came = t->recv.at + CC_SIZE_BYTES;
+    const uint8_t *came = CC_AT(t->recv.at, CC_SIZE_BYTES);
     const size_t n = t->recv.bytes - CC_SIZE_BYTES;
     const struct cc_stint since = cc_world_begin();
     double cost_s = cc_crate_cost(t->decoder, CC_CRATE_ADD);
     int status;
     if (r->sends > 0 && r->send == r->recv) {
-        const uint8_t *mine = t->out + CC_SIZE_BYTES, *low = r->upper ? came : mine;
+        const uint8_t *mine = CC_AT(t->out, CC_SIZE_BYTES), *low = r->upper ? came : mine;
         const uint8_t *high = r->upper ? mine : came;
         const size_t m = t->send.bytes - CC_SIZE_BYTES;
         x->begun = true;
@@ -110,16 +116,41 @@ static int apply(struct hops *x, size_t first, size_t count, struct cc_error *e)
     int status = CC_OK;
     for (size_t i = first; i < first + count && status == CC_OK; i++) {
         struct chunk *c = &x->chunk[i];
-        if (c->at == NULL || c->applied || cc_crate_values(c->decoder) == 0)
+        if (!c->here || c->applied || cc_crate_values(c->decoder) == 0)
             continue;
         c->applied = true;
         status = cc_way_apply(x->station, c->decoder, CC_CRATE_DECODE, c->at, c->len,
-                              x->station->model + x->range.from, e);
+                              CC_AT(x->station->model, x->range.from), e);
     }
     return status;
 }
 
 /* --- rounds --- */
+
+/* What a crate of others comes to, without data: `who` has encoded it. Nobody encodes nothing. */
+static size_t bytes_of(const struct hops *x, const struct cc_crate *c, int64_t who)
+{
+    return cc_crate_values(c) > 0 ? cc_crate_size(c, who, x->station->step) : 0;
+}
+
+/* How long the payload of chunk i is, which comes at `at` of a message, after that number. */
+static uint64_t length_at(const struct hops *x, const struct turn *t, size_t at, size_t i)
+{
+    return t->recv.at != NULL ? cc_get_u64(t->recv.at + at)
+                              : bytes_of(x, x->chunk[i].decoder, x->plan.who);
+}
+
+/* Without data: what comes in turn k. */
+static size_t to_come(const struct hops *x, size_t k)
+{
+    const struct cc_round *r = &x->plan.round[k];
+    if (x->turn[k].decoder != NULL)
+        return CC_SIZE_BYTES + bytes_of(x, x->turn[k].decoder, r->from);
+    size_t bytes = r->recvs == 1 ? 0 : CC_SIZE_BYTES;
+    for (size_t i = r->recv; i < r->recv + r->recvs; i++)
+        bytes += CC_SIZE_BYTES + bytes_of(x, x->chunk[i].decoder, x->plan.who);
+    return bytes;
+}
 
 /* Finds the payloads in a message of whole sums. */
 static int keep(struct hops *x, const struct turn *t, const struct cc_round *r, struct cc_error *e)
@@ -127,12 +158,13 @@ static int keep(struct hops *x, const struct turn *t, const struct cc_round *r, 
     size_t at = r->recvs == 1 ? 0 : CC_SIZE_BYTES;
     for (size_t i = r->recv; i < r->recv + r->recvs; i++) {
         const size_t left = t->recv.bytes - at;
-        uint64_t n = left >= CC_SIZE_BYTES ? cc_get_u64(t->recv.at + at) : 0;
+        uint64_t n = left >= CC_SIZE_BYTES ? length_at(x, t, at, i) : 0;
         if (left < CC_SIZE_BYTES || n > left - CC_SIZE_BYTES)
             return cc_fail(e, "the message ends within chunk %zu", i);
         at += CC_SIZE_BYTES;
-        x->chunk[i].at = t->recv.at + at;
+        x->chunk[i].at = CC_AT(t->recv.at, at);
         x->chunk[i].len = n;
+        x->chunk[i].here = true;
         at += n;
     }
     return CC_OK;
@@ -144,17 +176,18 @@ static size_t pass_on(const struct hops *x, struct turn *t, const struct cc_roun
     size_t at = CC_SIZE_BYTES;
     if (r->sends == 1) {
         const struct chunk *c = &x->chunk[r->send];
-        memcpy(&t->send.at, &(const uint8_t *){c->at - CC_SIZE_BYTES}, sizeof t->send.at);
+        if (c->at != NULL)
+            memcpy(&t->send.at, &(const uint8_t *){c->at - CC_SIZE_BYTES}, sizeof t->send.at);
         return CC_SIZE_BYTES + c->len;
     }
     for (size_t i = r->send; i < r->send + r->sends; i++) {
         const struct chunk *c = &x->chunk[i];
-        cc_put_u64(t->out + at, c->len);
-        if (c->len > 0)
+        put_size(CC_AT(t->out, at), c->len);
+        if (c->len > 0 && c->at != NULL)
             memcpy(t->out + at + CC_SIZE_BYTES, c->at, c->len);
         at += CC_SIZE_BYTES + c->len;
     }
-    cc_put_u64(t->out, at - CC_SIZE_BYTES);
+    put_size(t->out, at - CC_SIZE_BYTES);
     t->send.at = t->out;
     return at;
 }
@@ -165,11 +198,13 @@ static void post(struct hops *x, size_t k)
         return;
     struct turn *t = &x->turn[k];
     const struct cc_round *r = &x->plan.round[k];
+    const bool known = !x->station->job->data && t->in_room > 0;
+    const size_t bytes = known ? to_come(x, k) : t->in_room;
     t->recv = (struct cc_transfer){.peer = r->from,
                                    .at = t->in != NULL ? t->in : x->partial[k % 2],
-                                   .bytes = t->in_room,
-                                   .ready = t->in_room,
-                                   .sized = t->in_room > 0,
+                                   .bytes = bytes,
+                                   .ready = bytes,
+                                   .sized = bytes > 0,
                                    .asked = r->asked};
     cc_stream_add(&x->in, &t->recv);
 }
@@ -180,7 +215,8 @@ static int finish_own(struct hops *x, struct cc_error *e)
     struct chunk *c = &x->chunk[x->plan.own];
     if (x->owner == NULL || x->at != x->plan.reduces)
         return CC_OK;
-    c->at = x->own + CC_SIZE_BYTES;
+    c->at = CC_AT(x->own, CC_SIZE_BYTES);
+    c->here = true;
     return encode(x, x->owner, x->owner_first, x->own, &c->len, e);
 }
 
@@ -246,8 +282,8 @@ static void apply_sum(struct hops *x)
 {
     const struct cc_stint since = cc_world_begin();
     const float scale = 1.0f / (float)x->station->job->workers;
-    float *y = x->station->model + x->range.from;
-    for (size_t i = 0; i < x->range.to - x->range.from; i++)
+    float *y = CC_AT(x->station->model, x->range.from);
+    for (size_t i = 0; y != NULL && i < x->range.to - x->range.from; i++)
         y[i] = cc_add_scaled(y[i], scale, x->sum[i]);
     cc_charge(x->station, CC_PHASE_DECODE, since, x->station->row->cost != NULL ? 0 : (double)NAN);
 }
@@ -302,7 +338,7 @@ static int hops_start(void *of, struct cc_error *e)
     for (size_t i = 0; i < x->plan.chunks; i++) {
         x->chunk[i].at = NULL;
         x->chunk[i].len = 0;
-        x->chunk[i].applied = false;
+        x->chunk[i].here = x->chunk[i].applied = false;
     }
     post(x, 0);
     int status = begin_turn(x, e);
@@ -327,18 +363,15 @@ static bool empty(struct cc_range r)
     return r.from == r.to;
 }
 
-static int make_coder(const struct hops *x, struct cc_range r, int64_t who, uint64_t salt,
+/* `of`: how many workers' gradients what is encoded is the sum of. */
+static int make_coder(const struct hops *x, struct cc_range r, int64_t who, uint64_t salt, int of,
                       bool decodes_only, struct cc_crate **out, struct cc_error *e)
 {
-    const struct cc_crate_how how = {
-        .seed = x->station->job->seed + salt, .rank = who, .decodes_only = decodes_only};
+    const struct cc_crate_how how = {.seed = x->station->job->seed + salt,
+                                     .rank = who,
+                                     .workers = of,
+                                     .decodes_only = decodes_only};
     return cc_way_crate(x->station, r, x->range.from, how, out, e);
-}
-
-static int make_room(size_t bytes, uint8_t **out, struct cc_error *e)
-{
-    *out = cc_alloc(bytes, e);
-    return *out == NULL ? CC_FAIL : CC_OK;
 }
 
 /* A round in which partial sums move. */
@@ -353,14 +386,14 @@ static int make_reducing(struct hops *x, size_t k, size_t *most, struct cc_error
         t->first &= x->turn[j].sent.to <= out.from || x->turn[j].sent.from >= out.to;
     t->sent = out;
     if (!empty(out)) {
-        status = make_coder(x, out, r->who, r->salt, false, &t->encoder, e);
+        status = make_coder(x, out, r->who, r->salt, r->sent_of, false, &t->encoder, e);
         if (status != CC_OK)
             return status;
         t->out_room = CC_SIZE_BYTES + cc_crate_bound(t->encoder);
-        status = make_room(t->out_room, &t->out, e);
+        status = cc_room(x->station, t->out_room, &t->out, e);
     }
     if (!empty(in) && status == CC_OK) {
-        status = make_coder(x, in, r->who, r->salt, true, &t->decoder, e);
+        status = make_coder(x, in, r->who, r->salt, r->come_of, true, &t->decoder, e);
         if (status != CC_OK)
             return status;
         t->in_room = CC_SIZE_BYTES + cc_crate_bound(t->decoder);
@@ -389,9 +422,9 @@ static int make_passing(struct hops *x, size_t k, struct cc_error *e)
     t->in_room = room_of(x, r->recv, r->recvs);
     int status = CC_OK;
     if (t->in_room > 0)
-        status = make_room(t->in_room, &t->in, e);
+        status = cc_room(x->station, t->in_room, &t->in, e);
     if (t->out_room > 0 && r->sends > 1 && status == CC_OK)
-        status = make_room(t->out_room, &t->out, e);
+        status = cc_room(x->station, t->out_room, &t->out, e);
     return status;
 }
 
@@ -402,8 +435,8 @@ static int make_chunks(struct hops *x, struct cc_error *e)
     if (x->chunk == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < x->plan.chunks && status == CC_OK; i++)
-        status = make_coder(x, range_of(x, i, 1), x->plan.who, x->plan.salt, true,
-                            &x->chunk[i].decoder, e);
+        status = make_coder(x, range_of(x, i, 1), x->plan.who, x->plan.salt,
+                            x->station->job->workers, true, &x->chunk[i].decoder, e);
     return status;
 }
 
@@ -412,21 +445,31 @@ static int make_owner(struct hops *x, struct cc_error *e)
     const struct cc_range r = range_of(x, x->plan.own, 1);
     if (!x->plan.owns || empty(r))
         return CC_OK;
-    int status = make_coder(x, r, x->plan.who, x->plan.salt, false, &x->owner, e);
+    int status =
+        make_coder(x, r, x->plan.who, x->plan.salt, x->station->job->workers, false, &x->owner, e);
     if (status != CC_OK)
         return status;
     x->owner_first = true;
     for (size_t j = 0; j < x->plan.reduces; j++)
         x->owner_first &= x->turn[j].sent.to <= r.from || x->turn[j].sent.from >= r.to;
-    return make_room(CC_SIZE_BYTES + cc_crate_bound(x->owner), &x->own, e);
+    return cc_room(x->station, CC_SIZE_BYTES + cc_crate_bound(x->owner), &x->own, e);
+}
+
+static int make_sum(struct hops *x, struct cc_error *e)
+{
+    if (!x->station->job->data)
+        return CC_OK;
+    x->sum = cc_alloc((x->range.to - x->range.from) * sizeof *x->sum, e);
+    return x->sum != NULL ? CC_OK : CC_FAIL;
 }
 
 static int make(struct hops *x, struct cc_error *e)
 {
     size_t most = 0;
     x->turn = cc_alloc0(x->plan.rounds * sizeof *x->turn, e);
-    x->sum = cc_alloc((x->range.to - x->range.from) * sizeof *x->sum, e);
-    int status = x->turn == NULL || x->sum == NULL ? CC_FAIL : make_chunks(x, e);
+    int status = x->turn != NULL ? make_sum(x, e) : CC_FAIL;
+    if (status == CC_OK)
+        status = make_chunks(x, e);
     for (size_t k = 0; k < x->plan.reduces && status == CC_OK; k++)
         status = make_reducing(x, k, &most, e);
     for (size_t k = x->plan.reduces; k < x->plan.rounds && status == CC_OK; k++)
@@ -434,7 +477,7 @@ static int make(struct hops *x, struct cc_error *e)
     if (status == CC_OK)
         status = make_owner(x, e);
     for (int i = 0; i < 2 && status == CC_OK; i++)
-        status = make_room(most, &x->partial[i], e);
+        status = cc_room(x->station, most, &x->partial[i], e);
     return status;
 }
 

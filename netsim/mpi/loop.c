@@ -159,14 +159,22 @@ static int finish(struct cc_loop *l, size_t i, struct cc_error *e)
     return status;
 }
 
-static int wait_for(struct cc_loop *l, size_t i, struct cc_error *e)
+/* A stretch in which a rank works at nothing but codecs. */
+struct wait {
+    double since, codec_s;
+};
+
+static struct wait begin_wait(const struct cc_loop *l)
 {
-    const double since = cc_world_now(), codec = codec_s(l);
-    int status = finish(l, i, e);
+    return (struct wait){.since = cc_world_now(), .codec_s = codec_s(l)};
+}
+
+/* What no codec took was waiting. */
+static void end_wait(struct cc_loop *l, struct wait w)
+{
     const double now = cc_world_now();
-    l->s.tally.phase_s[CC_PHASE_WAIT] += now - since - (codec_s(l) - codec);
-    cc_moments_gaps(l->s.moments, CC_PHASE_WAIT, since, now);
-    return status;
+    l->s.tally.phase_s[CC_PHASE_WAIT] += now - w.since - (codec_s(l) - w.codec_s);
+    cc_moments_gaps(l->s.moments, CC_PHASE_WAIT, w.since, now);
 }
 
 /* --- computing --- */
@@ -282,6 +290,7 @@ static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
     take_step(l, step);
     const double waited = phase_s[CC_PHASE_WAIT];
     for (size_t i = 0; i < l->messages; i++) {
+        const struct wait w = begin_wait(l);
         double encoded = phase_s[CC_PHASE_ENCODE];
         if (begin(l, i, e) != CC_OK)
             return CC_FAIL;
@@ -291,8 +300,9 @@ static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
         } else {
             l->clock += phase_s[CC_PHASE_ENCODE] - encoded;
         }
-        if (wait_for(l, i, e) != CC_OK)
+        if (finish(l, i, e) != CC_OK)
             return CC_FAIL;
+        end_wait(l, w);
     }
     if (spend_hidden(l, hidden, phase_s[CC_PHASE_WAIT] - waited, e) != CC_OK)
         return CC_FAIL;
@@ -322,7 +332,9 @@ static int step_overlap(struct cc_loop *l, size_t step, struct cc_error *e)
     for (size_t i = l->messages; i-- > 0 && status == CC_OK;) {
         const double share = share_of(l, &m[i]);
         if (l->under_way[i]) {
-            status = wait_for(l, i, e);
+            const struct wait w = begin_wait(l);
+            status = finish(l, i, e);
+            end_wait(l, w);
             l->clock = fmax(l->clock, cc_world_now());
         }
         if (status == CC_OK)
@@ -342,20 +354,26 @@ static int step_pipe(struct cc_loop *l, size_t step, struct cc_error *e)
         spend(l, compute_s(l, step), CC_PHASE_COMPUTE, true, e) != CC_OK)
         return CC_FAIL;
     settle(l, CC_PHASE_COMPUTE);
-    int status = wait_for(l, l->messages, e);
+    const struct wait w = begin_wait(l);
+    int status = finish(l, l->messages, e);
     take_step(l, step);
     for (size_t i = 0; i < l->messages && status == CC_OK; i++)
         status = begin(l, i, e);
+    end_wait(l, w);
     return status;
 }
 
 static int step_server(struct cc_loop *l, size_t step, struct cc_error *e)
 {
+    const struct wait w = begin_wait(l);
     int status = CC_OK;
     take_step(l, step);
     for (size_t i = 0; i < l->messages && status == CC_OK; i++)
         status = begin(l, i, e);
-    return status == CC_OK ? wait_for(l, l->messages, e) : status;
+    if (status == CC_OK)
+        status = finish(l, l->messages, e);
+    end_wait(l, w);
+    return status;
 }
 
 static int one_step(struct cc_loop *l, size_t step, struct cc_error *e)

@@ -114,6 +114,15 @@ static int get_ready(struct library *x, struct cc_error *e)
     return x->blocking ? CC_OK : begin(x, e);
 }
 
+/* The library's own additions: at least so many bytes at every rank. */
+static void charge_sum(struct library *x)
+{
+    struct cc_station *s = x->station;
+    const double p = s->job->workers, bytes = (p - 1) / p * (double)x->floats.bytes;
+    cc_charge(s, CC_PHASE_HOP, cc_world_begin(),
+              s->row->cost != NULL ? s->job->reduce_byte_s * bytes : 0);
+}
+
 /* A collective is over: on to the next, or back to IDLE. */
 static int end(struct library *x, struct cc_error *e)
 {
@@ -123,6 +132,7 @@ static int end(struct library *x, struct cc_error *e)
     x->stage = IDLE;
     if (!sums)
         return apply(x, e);
+    charge_sum(x);
     int status = cc_floats_next(&x->floats, e);
     return status == CC_OK && x->floats.bytes > 0 ? get_ready(x, e) : status;
 }
@@ -206,6 +216,9 @@ static int make_gather(struct library *x, struct cc_error *e)
 static int make(struct library *x, struct cc_error *e)
 {
     struct cc_station *s = x->station;
+    if (!x->blocking && !cc_world_collectives())
+        return cc_fail(e, "SimGrid's MPI has no allreduce of its own for steps that compute "
+                          "meanwhile: simulate them over ring or rabenseifner");
     int status = s->row->sums ? cc_floats_open(&x->floats, s, x->message, e) : make_gather(x, e);
     return status != CC_OK ? status
                            : cc_mpi_check(MPI_Comm_dup(s->comm, &x->comm), "MPI_Comm_dup", e);
@@ -223,9 +236,9 @@ static int library_open(struct cc_station *s, const struct cc_job_message *m, si
                           .message = m,
                           .range = cc_message_range(s, m),
                           .comm = MPI_COMM_NULL,
-                          .blocking = s->job->mode == CC_JOB_SEQUENTIAL && s->row->messages == 1};
+                          .blocking = s->job->mode == CC_JOB_SEQUENTIAL &&
+                                      (s->row->messages == 1 || !cc_world_collectives())};
     int status = cc_requests_open(&s->waits, 1, &x->requests, e);
-    x->requests.collective = true;
     if (status == CC_OK)
         status = make(x, e);
     if (status == CC_OK)

@@ -33,7 +33,7 @@ struct ps {
     /* Servers: */
     struct cc_piece *piece;
     size_t pieces, origin;
-    float *sum;   /* from value `origin` of the step on */
+    float *sum;   /* from value `origin` of the step on; NULL without data */
     size_t added; /* of so many workers */
     size_t out_len;
     bool arrived, pulled; /* in this step: all pushes are in the sum; the pull is on its way */
@@ -113,8 +113,10 @@ static int make_buffer(const struct ps *p, const struct cc_crate *c, uint8_t **o
                        "tensors %zu to %zu: up to %zu bytes to one server, and a message can have "
                        "%d; cut the step into more messages, or take more servers",
                        p->m->first, p->m->last, bytes, INT_MAX);
-    *out = cc_alloc0(bytes, e);
-    return *out != NULL ? CC_OK : CC_FAIL;
+    int status = cc_room(p->s, bytes, out, e);
+    if (*out != NULL)
+        memset(*out, 0, bytes);
+    return status;
 }
 
 static int make_lanes(struct ps *p, size_t most, struct cc_error *e)
@@ -168,11 +170,14 @@ static int make_buffers(struct ps *p, struct cc_error *e)
     size_t values = piece_at(p, last) + last->count - p->origin, bytes;
     if (!cc_mul(p->lanes, cc_crate_bound(p->lane[0].push), &bytes))
         return cc_fail(e, "buffers for the pushes of %zu workers", p->lanes);
-    if (cc_memory_check(bytes + values * sizeof(float), "a server's sums and buffers for pushes",
-                        e) != CC_OK)
+    if (p->s->job->data && cc_memory_check(bytes + values * sizeof(float),
+                                           "a server's sums and buffers for pushes", e) != CC_OK)
         return CC_FAIL;
-    p->sum = cc_alloc0(values * sizeof *p->sum, e);
-    int status = p->sum != NULL ? make_buffer(p, p->lane[0].pull, &p->lane[0].out, e) : CC_FAIL;
+    int status = CC_OK;
+    if (p->s->job->data && (p->sum = cc_alloc0(values * sizeof *p->sum, e)) == NULL)
+        status = CC_FAIL;
+    if (status == CC_OK)
+        status = make_buffer(p, p->lane[0].pull, &p->lane[0].out, e);
     for (size_t i = 0; i < p->lanes && status == CC_OK; i++)
         status = make_buffer(p, p->lane[0].push, &p->lane[i].in, e);
     return status;
@@ -238,7 +243,7 @@ static int receive(struct ps *p, size_t i, const struct cc_crate *c, struct cc_e
     struct lane *l = &p->lane[i];
     l->here = false;
     p->pending++;
-    return cc_mpi_check(MPI_Irecv(l->in, (int)cc_crate_bound(c), MPI_BYTE, l->peer, p->tag,
+    return cc_mpi_check(MPI_Irecv(cc_wire(l->in), (int)cc_crate_bound(c), MPI_BYTE, l->peer, p->tag,
                                   p->s->comm, &p->requests.request[i]),
                         "MPI_Irecv", e);
 }
@@ -249,8 +254,8 @@ static int send(struct ps *p, size_t i, const uint8_t *bytes, size_t len, struct
     p->s->tally.sent_bytes += len;
     p->s->tally.messages++;
     cc_note_sent(p->s, (size_t)p->tag, p->lane[i].peer, len);
-    return cc_mpi_check(MPI_Isend(bytes, (int)len, MPI_BYTE, p->lane[i].peer, p->tag, p->s->comm,
-                                  &p->requests.request[p->lanes + i]),
+    return cc_mpi_check(MPI_Isend(cc_wire(bytes), (int)len, MPI_BYTE, p->lane[i].peer, p->tag,
+                                  p->s->comm, &p->requests.request[p->lanes + i]),
                         "MPI_Isend", e);
 }
 
@@ -347,7 +352,7 @@ static int start_server(struct ps *p, struct cc_error *e)
     p->arrived = p->pulled = false;
     if (p->quiet)
         return CC_OK;
-    for (size_t i = 0; i < p->pieces; i++)
+    for (size_t i = 0; i < p->pieces && p->sum != NULL; i++)
         memset(p->sum + (piece_at(p, &p->piece[i]) - p->origin), 0,
                p->piece[i].count * sizeof *p->sum);
     for (size_t i = 0; i < p->lanes && status == CC_OK; i++)

@@ -9,6 +9,8 @@ static int add_round(const struct cc_fold *f, const struct cc_station *s, size_t
         return CC_FAIL;
     const size_t me = (size_t)f->member, mine = me / d * d, other = (me ^ d) / d * d;
     const int peer = cc_fold_rank(f, (int)(me ^ d));
+    /* Before it halves once more, a member has the sum of those that are equal to it modulo 2d. */
+    const int apart = 2 * (int)d, count = f->power / apart;
     *r = (struct cc_round){.to = peer,
                            .from = peer,
                            .send = halves ? other : mine,
@@ -16,6 +18,8 @@ static int add_round(const struct cc_fold *f, const struct cc_station *s, size_t
                            .recv = halves ? mine : other,
                            .recvs = d,
                            .who = s->rank,
+                           .sent_of = cc_fold_workers(f, (int)me % apart, apart, count),
+                           .come_of = cc_fold_workers(f, (int)(me ^ d) % apart, apart, count),
                            .asked = true};
     return CC_OK;
 }

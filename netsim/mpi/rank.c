@@ -67,6 +67,8 @@ static int take_job(struct cc_rank *r, const char *path, struct cc_error *e)
     if (status == CC_OK && (status = cc_world_spread(r->comm, text, length, &r->job, e)) != CC_OK)
         cc_error_in(e, "%s", strcmp(path, "-") == 0 ? "the job on stdin" : path);
     free(text);
+    if (status == CC_OK && !r->job.data && cc_world_scratch() == NULL)
+        status = cc_fail(e, "a job without data can only be simulated: give it to `commcomp sim`");
     if (status == CC_OK && r->ranks != r->job.workers + r->job.servers)
         status = cc_fail(e, "%d ranks were started for %d workers and %d servers", r->ranks,
                          r->job.workers, r->job.servers);

@@ -19,6 +19,8 @@ static int plan(const struct cc_station *s, struct cc_plan *p, struct cc_error *
                                .sends = 1,
                                .recvs = 1,
                                .who = cc_fold_lowest(&f, f.member / d * d),
+                               .sent_of = cc_fold_workers(&f, f.member / d * d, 1, d),
+                               .come_of = cc_fold_workers(&f, (f.member ^ d) / d * d, 1, d),
                                .salt = salt++,
                                .asked = true,
                                .upper = (f.member & d) != 0};

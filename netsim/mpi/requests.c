@@ -32,8 +32,7 @@ void cc_requests_close(struct cc_requests *r)
         return;
     for (size_t i = 0; i < r->count; i++)
         if (r->request[i] != MPI_REQUEST_NULL) {
-            if (!r->collective)
-                (void)MPI_Cancel(&r->request[i]);
+            (void)MPI_Cancel(&r->request[i]);
             (void)MPI_Request_free(&r->request[i]);
         }
     struct cc_requests **at = &r->waits->first;

@@ -16,7 +16,9 @@ static int plan(const struct cc_station *s, struct cc_plan *p, struct cc_error *
                                .sends = 1,
                                .recv = (me + 2 * n - k - 1) % n,
                                .recvs = 1,
-                               .who = s->rank};
+                               .who = s->rank,
+                               .sent_of = (int)k + 1,
+                               .come_of = (int)k + 1};
     }
     return CC_OK;
 }

@@ -56,10 +56,9 @@ static int post_block(struct cc_stream *s, struct cc_transfer *t, size_t n, stru
 {
     size_t at = (s->first + s->blocks) % CC_BLOCKS;
     MPI_Request *request = &s->requests.request[at];
-    int code =
-        s->sends
-            ? MPI_Isend(t->at + t->posted, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request)
-            : MPI_Irecv(t->at + t->posted, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request);
+    void *bytes = cc_wire(CC_AT(t->at, t->posted));
+    int code = s->sends ? MPI_Isend(bytes, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request)
+                        : MPI_Irecv(bytes, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request);
     if (s->sends && t->posted == 0)
         cc_note_sent(s->station, s->index, t->peer, t->bytes);
     s->block[at].of = t;
@@ -144,7 +143,7 @@ static int post(struct cc_stream *s, bool *moved, struct cc_error *e)
 static int arrived(const struct cc_stream *s, struct cc_transfer *t, size_t n, size_t posted,
                    struct cc_error *e)
 {
-    if (unknown(s, t)) {
+    if (unknown(s, t) && t->at != NULL) {
         uint64_t size = n >= CC_SIZE_BYTES ? cc_get_u64(t->at) : UINT64_MAX;
         if (size > t->bytes - CC_SIZE_BYTES)
             return cc_fail(e, "rank %d sends %llu bytes where %zu are the most", t->peer,

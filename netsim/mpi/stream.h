@@ -25,9 +25,11 @@ enum {
 /* Bytes that go to, or come from, one rank. */
 struct cc_transfer {
     int peer;
-    uint8_t *at;
-    size_t bytes; /* of a sized one that comes: the room, until its first block is there */
-    bool sized;   /* it begins with its size */
+    uint8_t *at;  /* NULL without data */
+    size_t bytes; /* of a sized one that comes: the room, until its first block is there; without
+                     data, what will come */
+    bool sized;   /* it begins with its size: who gets it takes no further block, and no further
+                     transfer, before the first block is there */
     bool asked;   /* it leaves only once its receiver says that nothing else is on the way to it:
                      so of ranks that come from one peer and go to another, nobody who is early
                      slows down what others are still waiting for. Alike on both sides */

@@ -23,7 +23,7 @@ struct sums {
     struct cc_station *station;
     struct cc_plan plan;
     struct cc_floats has; /* the own floats, then the sum */
-    uint8_t *come;        /* floats that come to be added */
+    uint8_t *come;        /* floats that come to be added; NULL without data */
     struct turn *turn;
     size_t low; /* the first turn that is not over */
     struct cc_stream out, in;
@@ -87,8 +87,10 @@ static bool add(struct sums *x, size_t k)
     if (t->adds) {
         const struct cc_stint since = cc_world_begin();
         const size_t at = t->recv.from + t->added;
-        add_floats((float *)(void *)(x->has.at + at), (const float *)(const void *)(x->come + at),
-                   (end - t->added) / sizeof(float));
+        if (x->come != NULL)
+            add_floats((float *)(void *)(x->has.at + at),
+                       (const float *)(const void *)(x->come + at),
+                       (end - t->added) / sizeof(float));
         cc_charge(x->station, CC_PHASE_HOP, since, cost_of(x, end - t->added));
     }
     t->added = end;
@@ -154,9 +156,9 @@ static void begin_turn(struct sums *x, size_t k)
                        .adds = k < x->plan.reduces};
     uint8_t *to = t->adds ? x->come : x->has.at;
     t->out = (struct cc_transfer){
-        .peer = r->to, .at = x->has.at + t->send.from, .bytes = t->send.to - t->send.from};
+        .peer = r->to, .at = CC_AT(x->has.at, t->send.from), .bytes = t->send.to - t->send.from};
     t->in = (struct cc_transfer){
-        .peer = r->from, .at = to + t->recv.from, .bytes = t->recv.to - t->recv.from};
+        .peer = r->from, .at = CC_AT(to, t->recv.from), .bytes = t->recv.to - t->recv.from};
     cc_stream_add(&x->out, &t->out);
     cc_stream_add(&x->in, &t->in);
 }
@@ -213,9 +215,9 @@ static int make(struct sums *x, const struct cc_job_message *m, struct cc_error 
     int status = cc_floats_open(&x->has, x->station, m, e);
     if (status != CC_OK)
         return status;
-    x->come = cc_alloc(cc_crate_bound(x->has.crate), e);
-    x->turn = x->come == NULL ? NULL : cc_alloc0(x->plan.rounds * sizeof *x->turn, e);
-    return x->turn == NULL ? CC_FAIL : CC_OK;
+    x->turn = cc_alloc0(x->plan.rounds * sizeof *x->turn, e);
+    return x->turn != NULL ? cc_room(x->station, cc_crate_bound(x->has.crate), &x->come, e)
+                           : CC_FAIL;
 }
 
 int cc_sums_open(struct cc_station *s, const struct cc_job_message *m, size_t index,

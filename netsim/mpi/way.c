@@ -74,6 +74,14 @@ int cc_fold_lowest(const struct cc_fold *f, int member)
     return member < f->rest ? 2 * member : member + f->rest;
 }
 
+int cc_fold_workers(const struct cc_fold *f, int member, int stride, int count)
+{
+    int n = count;
+    for (int j = member; j < f->rest && j < member + stride * count; j += stride)
+        n++;
+    return n;
+}
+
 /* A round in which all goes from who steps aside to its partner, or back. */
 static int fold(const struct cc_fold *f, const struct cc_station *s, bool back, struct cc_plan *p,
                 struct cc_error *e)
@@ -89,9 +97,9 @@ static int fold(const struct cc_fold *f, const struct cc_station *s, bool back, 
         return CC_OK;
     if (aside != back)
         *r = (struct cc_round){
-            .to = partner, .from = -1, .sends = p->chunks, .who = back ? 0 : s->rank};
+            .to = partner, .from = -1, .sends = p->chunks, .who = back ? 0 : s->rank, .sent_of = 1};
     else
-        *r = (struct cc_round){.to = -1, .from = partner, .recvs = p->chunks};
+        *r = (struct cc_round){.to = -1, .from = partner, .recvs = p->chunks, .come_of = 1};
     return CC_OK;
 }
 
@@ -179,8 +187,7 @@ int cc_floats_open(struct cc_floats *f, struct cc_station *s, const struct cc_jo
     if (cc_crate_rounds(f->crate) == 0)
         return cc_fail(e, "%s: what it sends cannot be summed, though the job says so",
                        s->row->scheme);
-    f->at = cc_alloc(cc_crate_bound(f->crate), e);
-    return f->at != NULL ? CC_OK : CC_FAIL;
+    return cc_room(s, cc_crate_bound(f->crate), &f->at, e);
 }
 
 /* From f->round on, up to one that has bytes. Rounds without any are encoded all the same: a codec
@@ -192,7 +199,7 @@ static int encode_floats(struct cc_floats *f, double cost_s, struct cc_error *e)
     const size_t rounds = cc_crate_rounds(f->crate);
     f->bytes = 0;
     for (; f->round < rounds; f->round++) {
-        if (cc_crate_encode_round(f->crate, s->step, f->round, s->gradient + f->from, f->at,
+        if (cc_crate_encode_round(f->crate, s->step, f->round, CC_AT(s->gradient, f->from), f->at,
                                   &f->bytes, e) != CC_OK)
             return CC_FAIL;
         count(s, f->crate, f->bytes, 0);
@@ -220,7 +227,7 @@ int cc_floats_next(struct cc_floats *f, struct cc_error *e)
     struct cc_station *s = f->station;
     const struct cc_stint since = cc_world_begin();
     int status = cc_crate_absorb(f->crate, s->step, f->round, f->at, f->bytes,
-                                 1.0f / (float)s->job->workers, s->model + f->from, e);
+                                 1.0f / (float)s->job->workers, CC_AT(s->model, f->from), e);
     const bool last = ++f->round == cc_crate_rounds(f->crate);
     cc_charge(s, CC_PHASE_DECODE, since,
               last ? cc_crate_cost(f->crate, CC_CRATE_DECODE) : no_more(f));

@@ -27,6 +27,8 @@ struct cc_round {
     size_t send, sends, recv, recvs; /* chunks: the first, and how many */
     int64_t who;                     /* hops: whose random numbers what goes is encoded with */
     uint64_t salt;                   /* and what is added to the seed */
+    int sent_of, come_of;            /* hops, in rounds that reduce: of how many workers' gradients
+                                        what goes, and what comes, is the sum */
     bool asked; /* hops, as in a transfer: with another peer than in the round before */
     bool upper; /* hops, what goes and what comes is of the same chunks: mine comes second */
 };
@@ -57,6 +59,9 @@ struct cc_fold cc_fold_of(int workers, int rank);
 int cc_fold_rank(const struct cc_fold *f, int member);
 /* The lowest rank whose gradient is in what members from `member` on have. */
 int cc_fold_lowest(const struct cc_fold *f, int member);
+/* Of how many workers the gradients are that `count` members have: `member`, and others every
+ * `stride` from it. */
+int cc_fold_workers(const struct cc_fold *f, int member, int stride, int count);
 /* The first round, and the last, of plans that are folded. */
 int cc_fold_in(const struct cc_fold *f, const struct cc_station *s, struct cc_plan *p,
                struct cc_error *e);
@@ -83,7 +88,7 @@ struct cc_range {
 struct cc_range cc_message_range(const struct cc_station *s, const struct cc_job_message *m);
 
 /* A crate for the values of `part`, whose x and y begin at value `origin`. `how` gives the rest: of
- * it only seed, rank and decodes_only need be set. */
+ * it only seed, rank, workers and decodes_only need be set. */
 int cc_way_crate(const struct cc_station *s, struct cc_range part, size_t origin,
                  struct cc_crate_how how, struct cc_crate **out, struct cc_error *e);
 
@@ -102,7 +107,7 @@ struct cc_floats {
     struct cc_crate *crate;
     size_t from;  /* the message's first value */
     size_t round; /* of the scheme */
-    uint8_t *at;  /* what this rank adds to the sum, then the sum */
+    uint8_t *at;  /* what this rank adds to the sum, then the sum; NULL without data */
     size_t bytes; /* 0: nothing more to sum in this step */
 };
 

@@ -46,7 +46,6 @@ struct cc_requests {
     MPI_Status *status; /* of those that are complete */
     bool *over;         /* complete, and not told yet; the simulated world's */
     size_t count;
-    bool collective; /* of collectives that do not block; else of messages */
     struct cc_waits *waits;
     struct cc_requests *next;
 };
@@ -81,6 +80,10 @@ int cc_requests_some(struct cc_requests *r, int *count, int *which, struct cc_er
  * small part of the time waited so far. It may come back at any time. `since`: when the wait began.
  */
 int cc_world_wait(struct cc_waits *w, bool nap, double since, double until, struct cc_error *e);
+
+/* Whether MPI's collectives that do not block are as good as those that do. SMPI's are not: every
+ * rank sends all to all others. */
+bool cc_world_collectives(void);
 
 /* Until all ranks are here, all of the program's. In a simulation all go on at the same time. */
 int cc_world_meet(MPI_Comm comm, bool nap, struct cc_error *e);

@@ -23,19 +23,28 @@ struct trial {
     struct cc_job_message message[TENSORS];
     struct cc_replay *source;
     struct cc_loop loop;
+    struct cc_moments *moments; /* or NULL */
     size_t values;
     float *after; /* the model after each step; the last: after all */
 };
 
-static int failures, this_rank;
+static int failures;
+
+/* Where ranks are simulated, they share what is global. */
+static int this_rank(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
 
 static void check(const struct trial *t, bool right, const char *what)
 {
     static const char *const modes[] = {"sequential", "overlap", "pipe"};
     if (right)
         return;
-    fprintf(stderr, "FAILED: rank %d, %s over %s, %s: %s\n", this_rank, t->scheme, t->job.exchange,
-            modes[t->job.mode], what);
+    fprintf(stderr, "FAILED: rank %d, %s over %s, %s: %s\n", this_rank(), t->scheme,
+            t->job.exchange, modes[t->job.mode], what);
     failures++;
 }
 
@@ -43,7 +52,7 @@ static void fail_on(int status, const struct cc_error *e)
 {
     if (status == CC_OK)
         return;
-    fprintf(stderr, "rank %d: %s\n", this_rank, e->text);
+    fprintf(stderr, "rank %d: %s\n", this_rank(), e->text);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -92,11 +101,12 @@ static void keep(void *arg, size_t step)
 static void run(struct trial *t)
 {
     struct cc_error e = {""};
-    const int worker = this_rank < t->job.workers ? this_rank : -1;
+    const int worker = this_rank() < t->job.workers ? this_rank() : -1;
     t->after = cc_alloc0((MOST_STEPS + 1) * t->values * sizeof *t->after, &e);
     fail_on(t->after != NULL ? CC_OK : CC_FAIL, &e);
     fail_on(cc_replay_open(&t->job, worker, t->job.trace_steps, &t->source, &e), &e);
     fail_on(cc_loop_open(&t->loop, MPI_COMM_WORLD, &t->job, &t->row, t->source, &e), &e);
+    t->loop.s.moments = t->moments;
     t->loop.beat = keep;
     t->loop.beat_arg = t;
     fail_on(cc_loop_run(&t->loop, &e), &e);
@@ -265,6 +275,99 @@ static void stragglers(void)
     finish(&t);
 }
 
+/* --- who did what when --- */
+
+/* Adds up what a list has by phase; whether it is in order, without overlaps, and of steps that
+ * count, an exchange's being under way perhaps since the one before. */
+static void add_up(const struct trial *t, const struct cc_moment_list *l, double *sum)
+{
+    const size_t first = t->row.warmup - (t->job.mode == CC_JOB_PIPE);
+    double last = t->loop.began;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct cc_moment *m = &l->at[i];
+        check(t, m->begin >= last && m->end > m->begin, "moments overlap");
+        check(t, m->step >= first && m->step < cc_loop_steps(&t->loop), "a step");
+        sum[m->phase] += m->end - m->begin;
+        last = m->end;
+    }
+}
+
+/* Where one stands beside the other on a track of its own, the two do not overlap either. */
+static void check_apart(const struct trial *t)
+{
+    const struct cc_moment_list *a = &t->moments->codec, *b = &t->moments->rest;
+    for (size_t i = 0, k = 0; i < a->count; i++) {
+        for (; k < b->count && b->at[k].end <= a->at[i].begin; k++)
+            continue;
+        check(t, k == b->count || b->at[k].begin >= a->at[i].end, "a codec works meanwhile");
+    }
+}
+
+/* Both ends of as many transfers: in all steps that count a push and a pull of each message. */
+static void check_passages(const struct trial *t)
+{
+    const struct cc_moments *m = t->moments;
+    size_t sent = 0, came = 0, bytes = 0;
+    const size_t peers = t->loop.s.server ? (size_t)t->job.workers : 1;
+    for (size_t i = 0; i < m->passages; i++) {
+        check(t, i == 0 || m->passage[i].at >= m->passage[i - 1].at, "passages out of order");
+        sent += !m->passage[i].came;
+        came += m->passage[i].came;
+        bytes += m->passage[i].came ? 0 : m->passage[i].bytes;
+    }
+    if (strcmp(t->job.exchange, "ps") != 0)
+        return;
+    check(t, sent == peers * t->row.steps * TENSORS && came == sent, "passages");
+    check(t, bytes == t->loop.s.tally.sent_bytes, "bytes of passages");
+}
+
+/* What is told adds up to what is counted, to the last nanosecond. */
+static void moments_add_up(const char *exchange, enum cc_job_mode mode, double hidden)
+{
+    struct trial t;
+    struct cc_moments m = {.most = 100000, .first = 3};
+    double sum[CC_PHASES] = {0};
+    make(&t, exchange, "3lc", mode);
+    t.job.hidden_share = hidden;
+    t.moments = &m;
+    run(&t);
+    const double *want = t.loop.s.tally.phase_s;
+    add_up(&t, &m.codec, sum);
+    add_up(&t, &m.rest, sum);
+    check_passages(&t);
+    if (mode != CC_JOB_OVERLAP)
+        check_apart(&t);
+    check(&t, m.left_out == 0 && m.codec.count > 0 && m.rest.count > 0, "moments are missing");
+    for (int i = 0; i < CC_PHASES; i++) {
+        /* Computing that is hidden goes on while a codec works, but not on one track. */
+        const double beside =
+            hidden > 0 && i == CC_PHASE_COMPUTE ? want[CC_PHASE_DECODE] + want[CC_PHASE_HOP] : 0;
+        if (!(sum[i] <= want[i] + 1e-6 && sum[i] >= want[i] - beside - 1e-6))
+            fprintf(stderr, "phase %d: %.9f s, and %.9f s are counted\n", i, sum[i], want[i]);
+        check(&t, sum[i] <= want[i] + 1e-6 && sum[i] >= want[i] - beside - 1e-6, "moments' sum");
+    }
+    cc_moments_free(&m);
+    finish(&t);
+}
+
+/* With room for few, the first ones are there, and the others are counted. */
+static void few_moments(void)
+{
+    struct trial t;
+    struct cc_moments m = {.most = 10, .first = 3};
+    double sum[CC_PHASES] = {0};
+    make(&t, "ring", "3lc", CC_JOB_SEQUENTIAL);
+    t.moments = &m;
+    run(&t);
+    add_up(&t, &m.codec, sum);
+    add_up(&t, &m.rest, sum);
+    check(&t, m.codec.count + m.rest.count + m.passages == 10, "not as many as there is room for");
+    check(&t, m.left_out > 10, "none is left out");
+    check(&t, m.rest.count == 0 || m.rest.at[0].step == t.row.warmup, "not the first ones");
+    cc_moments_free(&m);
+    finish(&t);
+}
+
 /* --- what is refused --- */
 
 static void refuse(const char *exchange, const char *scheme, size_t period, const char *says)
@@ -285,7 +388,6 @@ int main(int argc, char **argv)
     static const char *const schemes[] = {"fp32", "3lc", "qsgd", "local:every=3"};
     int ranks, all = 0;
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &this_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (ranks != RANKS) {
         fprintf(stderr, "%d ranks are needed\n", RANKS);
@@ -301,6 +403,13 @@ int main(int argc, char **argv)
     }
     for (int mode = CC_JOB_SEQUENTIAL; mode <= CC_JOB_PIPE; mode++)
         counts_are_right((enum cc_job_mode)mode);
+    for (size_t i = 0; i < 2; i++) {
+        for (int mode = CC_JOB_SEQUENTIAL; mode <= CC_JOB_PIPE; mode++)
+            moments_add_up(exchanges[i], (enum cc_job_mode)mode, 0);
+        moments_add_up(exchanges[i], CC_JOB_SEQUENTIAL, 0.75);
+        moments_add_up(exchanges[i], CC_JOB_SEQUENTIAL, 0.1);
+    }
+    few_moments();
     quiet_steps(CC_JOB_SEQUENTIAL);
     quiet_steps(CC_JOB_OVERLAP);
     stragglers();
@@ -308,7 +417,7 @@ int main(int argc, char **argv)
     refuse("tree", "fp32", 1, "no exchange 'tree'");
     refuse("ps", "4lc", 1, "4lc");
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    if (this_rank == 0)
+    if (this_rank() == 0)
         printf("the rank's loop: %d failures\n", all);
     MPI_Finalize();
     return all > 0;

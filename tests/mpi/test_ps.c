@@ -6,17 +6,16 @@
 #include <mpi.h>
 
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/clock.h"
 #include "core/memory.h"
 #include "netsim/mpi/exchange.h"
 #include "tests/lib/data.h"
 #include "tests/lib/jobs.h"
 #include "tests/lib/settings.h"
+#include "tests/mpi/rest.h"
 
 enum { MOST_MESSAGES = 8, MOST_TENSORS = 16, MOST_RANKS = 32, STEPS = 4, MOST_WORKERS = 9 };
 
@@ -145,14 +144,16 @@ static struct cc_station station_of(const struct trial *t, const float *gradient
 }
 
 /* All messages of one step, tested in another order by each rank. */
-static void run_step(const struct trial *t, const struct cc_exchanger *x, void *const *open)
+static void run_step(const struct trial *t, struct cc_station *s, const struct cc_exchanger *x,
+                     void *const *open)
 {
     struct cc_error e = {""};
     bool done[MOST_MESSAGES] = {false};
     const size_t n = t->row.messages;
     for (size_t i = 0; i < n; i++)
         fail_on(t, x->start(open[i], &e), &e);
-    for (size_t over = 0; over < n; sched_yield())
+    size_t over = 0;
+    while (over < n) {
         for (size_t k = 0; k < n; k++) {
             size_t i = (k + (size_t)t->rank) % n;
             if (done[i])
@@ -160,6 +161,9 @@ static void run_step(const struct trial *t, const struct cc_exchanger *x, void *
             fail_on(t, x->test(open[i], &done[i], &e), &e);
             over += done[i];
         }
+        if (over < n)
+            rest(s, (double)INFINITY);
+    }
 }
 
 static void take_counts(struct trial *t, size_t step, struct cc_tally *tally)
@@ -190,7 +194,7 @@ static void run(struct trial *t)
         if (!s.server)
             fill_gradient(t, t->rank, step, gradient);
         s.step = step;
-        run_step(t, x, open);
+        run_step(t, &s, x, open);
         memcpy(t->after + step * t->values, model, t->values * sizeof *model);
         take_counts(t, step, &s.tally);
     }
@@ -473,11 +477,12 @@ static bool early_pull(const struct trial *t, struct cc_station *s, void *first,
     const struct cc_exchanger *x = cc_exchanger_find("ps");
     struct cc_error e = {""};
     const bool ready = t->job.pulls == CC_JOB_PULL_READY;
-    const double since = cc_now(), patience = ready ? 30 : 0.2;
+    const double until = cc_world_now() + (ready ? 30 : 0.2);
     fail_on(t, x->start(first, &e), &e);
-    while (s->tally.messages == 0 && cc_now() - since < patience) {
+    while (s->tally.messages == 0 && cc_world_now() < until) {
         fail_on(t, x->test(first, done, &e), &e);
-        sched_yield();
+        if (s->tally.messages == 0)
+            rest(s, until);
     }
     return (s->tally.messages > 0) == ready || wrong(t, 0, "pulls", (double)s->tally.messages, 0);
 }
@@ -492,7 +497,8 @@ static bool ordered_pulls(const struct trial *t, struct cc_station *s, void *con
     size_t next = n;
     for (size_t i = 1; i < n; i++)
         fail_on(t, x->start(open[i], &e), &e);
-    for (size_t over = done; over < n; sched_yield())
+    size_t over = done;
+    while (over < n) {
         for (size_t i = 0; i < n; i++) {
             const uint64_t sent = s->tally.messages;
             if (each[i])
@@ -502,6 +508,9 @@ static bool ordered_pulls(const struct trial *t, struct cc_station *s, void *con
             if (s->tally.messages > sent && t->job.pulls == CC_JOB_PULL_FORWARD && i != --next)
                 good = wrong(t, 0, "message pulled", (double)i, (double)next);
         }
+        if (over < n)
+            rest(s, (double)INFINITY);
+    }
     return good && (t->job.pulls == CC_JOB_PULL_READY || next == 0);
 }
 
@@ -529,7 +538,7 @@ static int order(MPI_Comm comm, enum cc_job_pulls pulls)
         bad = !early_pull(&t, &s, open[0], &done);
         bad |= !ordered_pulls(&t, &s, open, done);
     } else {
-        run_step(&t, x, open);
+        run_step(&t, &s, x, open);
     }
     for (size_t i = 0; i < t.row.messages; i++)
         x->close(open[i]);
@@ -569,8 +578,11 @@ static int refusal(MPI_Comm world, bool garbage)
         MPI_Send("?", 1, MPI_BYTE, ranks - 1, 0, t.comm);
     if (concerned) {
         int status = x->start(open, &e);
-        while (status == CC_OK && !done)
+        while (status == CC_OK && !done) {
             status = x->test(open, &done, &e);
+            if (status == CC_OK && !done)
+                rest(&s, (double)INFINITY);
+        }
         bad = status == CC_OK || strstr(e.text, says) == NULL;
         if (bad)
             fprintf(stderr, "FAILED: \"%s\" does not say \"%s\"\n", e.text, says);

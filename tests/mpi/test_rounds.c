@@ -5,7 +5,6 @@
 #include <mpi.h>
 
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "tests/lib/jobs.h"
 #include "tests/lib/paper_powersgd.h"
 #include "tests/lib/settings.h"
+#include "tests/mpi/rest.h"
 
 enum { MOST_RANKS = 32, MOST_TENSORS = 8, MESSAGES = 4 };
 
@@ -173,7 +173,8 @@ static void run_step(struct trial *t, const struct cc_exchanger *x, void *const 
     for (size_t i = 0; i < MESSAGES; i++)
         if (x->start(open[i], &e) != CC_OK)
             die(t, e.text);
-    for (size_t over = 0; over < MESSAGES; sched_yield())
+    size_t over = 0;
+    while (over < MESSAGES) {
         for (size_t k = 0; k < MESSAGES; k++) {
             const size_t i = (k + (size_t)t->me) % MESSAGES;
             if (done[i])
@@ -182,6 +183,9 @@ static void run_step(struct trial *t, const struct cc_exchanger *x, void *const 
                 die(t, e.text);
             over += done[i];
         }
+        if (over < MESSAGES)
+            rest(&t->station, (double)INFINITY);
+    }
 }
 
 /* --- judging --- */
@@ -298,8 +302,10 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const double since = MPI_Wtime();
+    /* Of several messages at once, the MPI library's collectives do not block. */
+    const size_t count = sizeof exchanges / sizeof exchanges[0] - !cc_world_collectives();
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++)
-        for (size_t k = 0; k < sizeof exchanges / sizeof exchanges[0]; k++, cases++)
+        for (size_t k = 0; k < count; k++, cases++)
             failures += attempt(trials[i], exchanges[k]);
     if (rank == 0)
         printf("%d ranks: %ld cases, %ld failed, %.1f s\n", ranks, cases, failures,

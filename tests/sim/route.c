@@ -1,36 +1,49 @@
-/* Flows between the hosts of a simulated platform, all of them at once: for each one, in the order
- * of their ends, its number and the second in which it was there.
- *
- * route FROM TO BYTES [FROM TO BYTES ...] */
+/* Flows between the hosts of a simulated platform, all of them at once. Reads, on stdin, who sends
+ * how many bytes to whom, a line each: FROM TO BYTES. Prints, for each one when it is there, its
+ * number and the second. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FLOWS 256
+#define FLOWS 1024
+
+/* All ranks are in one process and take turns: the first one reads for all. */
+static struct flow {
+    int from, to, bytes;
+} flow[FLOWS];
+static int flows = -1;
+
+static void read_flows(void)
+{
+    struct flow f;
+    for (flows = 0; scanf("%d %d %d", &f.from, &f.to, &f.bytes) == 3 && flows < FLOWS; flows++)
+        flow[flows] = f;
+}
 
 int main(int argc, char **argv)
 {
     MPI_Request request[2 * FLOWS];
-    int flow[2 * FLOWS], count = 0, rank;
+    int which[2 * FLOWS], count = 0, rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (flows < 0)
+        read_flows();
     char *buffer = SMPI_SHARED_MALLOC((size_t)1 << 30);
-    const double begin = MPI_Wtime();
-    for (int i = 0; 3 * i + 3 < argc && i < FLOWS; i++) {
-        const int from = atoi(argv[3 * i + 1]), to = atoi(argv[3 * i + 2]);
-        const int bytes = atoi(argv[3 * i + 3]);
-        flow[count] = i;
-        if (rank == to)
-            MPI_Irecv(buffer, bytes, MPI_BYTE, from, i, MPI_COMM_WORLD, &request[count++]);
-        flow[count] = -1;
-        if (rank == from)
-            MPI_Isend(buffer, bytes, MPI_BYTE, to, i, MPI_COMM_WORLD, &request[count++]);
+    for (int i = 0; i < flows; i++) {
+        which[count] = i;
+        if (rank == flow[i].to)
+            MPI_Irecv(buffer, flow[i].bytes, MPI_BYTE, flow[i].from, i, MPI_COMM_WORLD,
+                      &request[count++]);
+        which[count] = -1;
+        if (rank == flow[i].from)
+            MPI_Isend(buffer, flow[i].bytes, MPI_BYTE, flow[i].to, i, MPI_COMM_WORLD,
+                      &request[count++]);
     }
     for (int left = count; left > 0; left--) {
-        int which;
-        MPI_Waitany(count, request, &which, MPI_STATUS_IGNORE);
-        if (flow[which] >= 0)
-            printf("%d %.9f\n", flow[which], MPI_Wtime() - begin);
+        int at;
+        MPI_Waitany(count, request, &at, MPI_STATUS_IGNORE);
+        if (which[at] >= 0)
+            printf("%d %.9f\n", which[at], MPI_Wtime());
     }
     SMPI_SHARED_FREE(buffer);
     MPI_Finalize();

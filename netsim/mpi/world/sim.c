@@ -2,10 +2,13 @@
  * (-no-privatize): they share its memory and its globals, and one goes on until it sleeps, waits or
  * calls MPI. Only then does the clock move. */
 #include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #include "netsim/mpi/exchange.h"
@@ -126,4 +129,17 @@ size_t cc_world_peak_bytes(void)
         (void)fclose(f);
     }
     return 1024 * kib;
+}
+
+/* --- the end --- */
+
+/* Nobody's simulation goes on: not when smpirun, a shell script, is killed, nor when whoever
+ * listens was gone before this was said. When this program is loaded, and so before any rank
+ * begins. */
+__attribute__((constructor)) static void end_with_smpirun(void)
+{
+    struct pollfd out = {.fd = 1};
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0)
+        (void)raise(SIGKILL);
 }

@@ -15,11 +15,11 @@
 /* --- what is complete --- */
 
 /* Complete are those that the last wait found, and those that have become so while the rank worked:
- * only then has the clock gone on. Collectives are found by tests alone. */
+ * only then has the clock gone on. */
 int cc_requests_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e)
 {
     int flag = 0, status = CC_OK;
-    if (r->request[i] != MPI_REQUEST_NULL && (r->collective || cc_world_now() > r->waits->looked))
+    if (r->request[i] != MPI_REQUEST_NULL && cc_world_now() > r->waits->looked)
         status = cc_mpi_check(MPI_Test(&r->request[i], &flag, &r->status[i]), "MPI_Test", e);
     *over = r->request[i] == MPI_REQUEST_NULL;
     r->over[i] = false;
@@ -141,7 +141,6 @@ struct list {
         size_t i;
     } * place;
     size_t count;
-    bool collective; /* some are of collectives */
 };
 
 static int make_list(const struct cc_waits *w, struct list *l, struct cc_error *e)
@@ -159,7 +158,6 @@ static int make_list(const struct cc_waits *w, struct list *l, struct cc_error *
     for (struct cc_requests *r = w->first; r != NULL; r = r->next)
         for (size_t i = 0; i < r->count; i++)
             if (r->request[i] != MPI_REQUEST_NULL) {
-                l->collective = l->collective || r->collective;
                 l->place[l->count] = (struct place){r, i};
                 l->request[l->count++] = r->request[i];
             }
@@ -206,22 +204,13 @@ static int wait_some(const struct list *l, struct timer *t, struct cc_error *e)
     return status == CC_OK ? tell(l, count, t, e) : status;
 }
 
-/* Up to when the next test is due, for waits of which the timer cannot see the end: a 16th of the
- * time until then, or, who waits however long it takes, a 128th of the time waited so far. */
-static double slice(double since, double begin, double until)
+/* For times that the timer cannot measure. */
+static int test_in_slices(const struct list *l, double until, struct cc_error *e)
 {
-    const double now = cc_world_now();
-    if (isfinite(until))
-        return fmin(until - now, fmin(200e-6, fmax((until - begin) / 16, CC_INSTANT_S)));
-    return fmax((now - since) / 128, 1e-6);
-}
-
-static int test_in_slices(const struct list *l, double since, double until, struct cc_error *e)
-{
-    const double begin = cc_world_now();
+    const double most = fmin(200e-6, fmax((until - cc_world_now()) / 16, CC_INSTANT_S));
     int count = 0, status = CC_OK;
     while (count == 0 && status == CC_OK && until - cc_world_now() >= CC_INSTANT_S) {
-        cc_world_sleep(slice(since, begin, until));
+        cc_world_sleep(fmin(most, until - cc_world_now()));
         int code = MPI_Testsome((int)l->count, l->request, &count, l->which, l->status);
         status = cc_mpi_check(code, "MPI_Testsome", e);
         if (count == MPI_UNDEFINED)
@@ -230,35 +219,41 @@ static int test_in_slices(const struct list *l, double since, double until, stru
     return status == CC_OK ? tell(l, count, NULL, e) : status;
 }
 
-static int wait_for(struct cc_waits *w, struct list *l, double since, double until,
-                    struct cc_error *e)
+static int wait_for(struct cc_waits *w, struct list *l, double until, struct cc_error *e)
 {
     bool set = false;
-    if (l->count == 0 && !isfinite(until))
-        return cc_fail(e, "a rank waits, and nothing is under way to it");
-    int status = isfinite(until) && !l->collective ? set_timer(w->timer, until, &set, e) : CC_OK;
+    if (!isfinite(until))
+        return l->count > 0 ? wait_some(l, NULL, e)
+                            : cc_fail(e, "a rank waits, and nothing is under way to it");
+    int status = set_timer(w->timer, until, &set, e);
     if (status != CC_OK)
         return status;
-    if (set)
-        add_timer(l, w->timer);
-    return set || (!l->collective && !isfinite(until)) ? wait_some(l, w->timer, e)
-                                                       : test_in_slices(l, since, until, e);
+    if (!set)
+        return test_in_slices(l, until, e);
+    add_timer(l, w->timer);
+    return wait_some(l, w->timer, e);
 }
 
 int cc_world_wait(struct cc_waits *w, bool nap, double since, double until, struct cc_error *e)
 {
     struct list l;
     (void)nap;
+    (void)since;
     if (w->more || until - cc_world_now() < CC_INSTANT_S) {
         w->more = false;
         return CC_OK;
     }
     int status = make_list(w, &l, e);
     if (status == CC_OK)
-        status = wait_for(w, &l, since, until, e);
+        status = wait_for(w, &l, until, e);
     w->looked = cc_world_now();
     drop_list(&l);
     return status;
+}
+
+bool cc_world_collectives(void)
+{
+    return false;
 }
 
 int cc_world_meet(MPI_Comm comm, bool nap, struct cc_error *e)

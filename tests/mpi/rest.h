@@ -1,0 +1,11 @@
+/* What a rank does that can do nothing at the moment. */
+#ifndef CC_TESTS_MPI_REST_H
+#define CC_TESTS_MPI_REST_H
+
+#include "netsim/mpi/exchange.h"
+
+/* The others get their turn; where ranks are simulated, until something comes to this one, or until
+ * `until` on its clock. */
+void rest(struct cc_station *s, double until);
+
+#endif

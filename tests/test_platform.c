@@ -1,0 +1,554 @@
+/* Platforms as text: what the XML says, by a parser that knows nothing of how it was written; what
+ * is refused; and how files of others are read, where scripts stand in for commcomp-platform. How
+ * long messages take is in test_platform_sim.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "netsim/platform.h"
+#include "tests/lib/scratch.h"
+
+static void assert_says(const char *text, const char *words)
+{
+    if (strstr(text, words) == NULL)
+        fail_msg("\"%s\" does not say \"%s\"", text, words);
+}
+
+/* --- a small parser of XML --- */
+
+struct tag {
+    char name[32];
+    char text[400]; /* all of it, between < and > */
+    bool end;       /* </name> */
+    bool empty;     /* <name/> */
+};
+
+/* The next element at *at, which then is behind it; false: there is none. */
+static bool next_tag(const char **at, struct tag *t)
+{
+    const char *open = strchr(*at, '<'), *close = open != NULL ? strchr(open, '>') : NULL;
+    if (close == NULL)
+        return false;
+    *at = close + 1;
+    if (open[1] == '?' || open[1] == '!')
+        return next_tag(at, t);
+    t->end = open[1] == '/';
+    t->empty = close[-1] == '/';
+    assert_int_equal(sscanf(open + 1 + t->end, "%31[a-zA-Z_]", t->name), 1);
+    (void)snprintf(t->text, sizeof t->text, "%.*s", (int)(close - open), open);
+    return true;
+}
+
+/* The value of key="...", in a static buffer; "" if there is none. */
+static const char *value(const struct tag *t, const char *key)
+{
+    static char out[8][256];
+    static unsigned next;
+    char *to = out[next++ % 8], start[40];
+    (void)snprintf(start, sizeof start, " %s=\"", key);
+    const char *from = strstr(t->text, start);
+    to[0] = '\0';
+    if (from != NULL)
+        (void)sscanf(from + strlen(start), "%255[^\"]", to);
+    return to;
+}
+
+/* The first one of this name whose `key` is `is`; fails the test if there is none. */
+static struct tag find(const char *xml, const char *name, const char *key, const char *is)
+{
+    struct tag t;
+    while (next_tag(&xml, &t))
+        if (!t.end && strcmp(t.name, name) == 0 && strcmp(value(&t, key), is) == 0)
+            return t;
+    fail_msg("no <%s %s=\"%s\">", name, key, is);
+    return t;
+}
+
+static int count(const char *xml, const char *name)
+{
+    struct tag t;
+    int n = 0;
+    while (next_tag(&xml, &t))
+        n += !t.end && strcmp(t.name, name) == 0;
+    return n;
+}
+
+/* Every element is closed, in turn. */
+static void assert_nested(const char *xml)
+{
+    char open[8][32];
+    int depth = 0;
+    struct tag t;
+    while (next_tag(&xml, &t)) {
+        if (t.end) {
+            assert_true(depth > 0);
+            assert_string_equal(t.name, open[--depth]);
+        } else if (!t.empty) {
+            assert_true(depth < 8);
+            (void)snprintf(open[depth++], 32, "%s", t.name);
+        }
+    }
+    assert_int_equal(depth, 0);
+}
+
+/* The hosts of a zone, "host-0 host-3 ...". */
+static const char *hosts_in(const char *xml, const char *zone)
+{
+    static char out[4096];
+    bool inside = false;
+    struct tag t;
+    out[0] = '\0';
+    while (next_tag(&xml, &t)) {
+        if (strcmp(t.name, "zone") == 0)
+            inside = !t.end && strcmp(value(&t, "id"), zone) == 0;
+        else if (inside && strcmp(t.name, "host") == 0)
+            (void)snprintf(out + strlen(out), sizeof out - strlen(out), "%s%s",
+                           out[0] != '\0' ? " " : "", value(&t, "id"));
+    }
+    return out;
+}
+
+/* --- what is made --- */
+
+static const struct cc_platform_how usual = {.topology = CC_TOPOLOGY_SWITCH,
+                                             .workers = 10,
+                                             .servers = 2,
+                                             .bw_bps = 1e9,
+                                             .latency_s = 50e-6,
+                                             .rack = 4,
+                                             .oversubscription = 4,
+                                             .sites = 3,
+                                             .wan_bps = 1e8,
+                                             .wan_latency_s = 40e-3};
+
+static struct cc_platform make(const struct cc_platform_how *how)
+{
+    struct cc_platform p;
+    struct cc_error e = {0};
+    if (cc_platform_make(how, &p, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    assert_nested(p.xml);
+    /* The ranks' hosts are called after them. */
+    assert_int_equal(p.hosts, how->workers + how->servers);
+    for (size_t i = 0; i < p.hosts; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "host-%zu", i);
+        assert_string_equal(p.host[i], name);
+    }
+    return p;
+}
+
+static void assert_prop(const char *xml, const char *id, const char *is)
+{
+    const struct tag t = find(xml, "prop", "id", id);
+    assert_string_equal(value(&t, "value"), is);
+}
+
+static void assert_link(const char *xml, const char *id, const char *bandwidth, const char *latency)
+{
+    const struct tag t = find(xml, "link", "id", id);
+    assert_string_equal(value(&t, "bandwidth"), bandwidth);
+    assert_string_equal(value(&t, "latency"), latency);
+    assert_string_equal(value(&t, "sharing_policy"), "SPLITDUPLEX");
+}
+
+static void test_switch(void **state)
+{
+    (void)state;
+    struct cc_platform p = make(&usual);
+    assert_false(p.uneven);
+    assert_prop(p.xml, "schema", "commcomp-platform/1");
+    assert_prop(p.xml, "topology", "switch");
+    assert_prop(p.xml, "workers", "10");
+    assert_prop(p.xml, "servers", "2");
+    assert_prop(p.xml, "bw_bps", "1000000000");
+    assert_prop(p.xml, "latency_s", "5e-05");
+    assert_int_equal(count(p.xml, "zone"), 1);
+    assert_int_equal(count(p.xml, "host"), 12);
+    assert_int_equal(count(p.xml, "link"), 24); /* to the switch, and to itself */
+    assert_int_equal(count(p.xml, "host_link"), 12);
+    assert_int_equal(count(p.xml, "route"), 12);
+    for (int i = 0; i < 12; i++) {
+        char host[32], link[32], loop[32];
+        (void)snprintf(host, sizeof host, "host-%d", i);
+        (void)snprintf(link, sizeof link, "link-%d", i);
+        (void)snprintf(loop, sizeof loop, "loop-%d", i);
+        const struct tag h = find(p.xml, "host", "id", host);
+        assert_string_equal(value(&h, "speed"), "1000000000f");
+        assert_link(p.xml, link, "1000000000bps", "2.5e-05s");
+        const struct tag up = find(p.xml, "host_link", "id", host);
+        assert_memory_equal(value(&up, "up"), link, strlen(link));
+        assert_memory_equal(value(&up, "down"), link, strlen(link));
+        const struct tag l = find(p.xml, "link", "id", loop);
+        assert_string_equal(value(&l, "bandwidth"), "1e9Bps");
+        assert_string_equal(value(&l, "latency"), "0s");
+        const struct tag r = find(p.xml, "route", "src", host);
+        assert_string_equal(value(&r, "dst"), host);
+    }
+    cc_platform_free(&p);
+}
+
+/* The last two workers, and no server, which come after them. */
+static void test_slow(void **state)
+{
+    (void)state;
+    struct cc_platform_how how = usual;
+    how.slow_links = 2;
+    how.slow_bps = 1e7;
+    how.slow_hosts = 1;
+    how.slow_factor = 4;
+    for (int topology = 0; topology < 4; topology++) {
+        how.topology = (enum cc_topology)topology;
+        if (topology == CC_TOPOLOGY_TORUS)
+            continue;
+        struct cc_platform p = make(&how);
+        assert_prop(p.xml, "slow_links", "2");
+        assert_prop(p.xml, "slow_bps", "10000000");
+        assert_prop(p.xml, "slow_hosts", "1");
+        assert_prop(p.xml, "slow_factor", "4");
+        assert_link(p.xml, "link-7", "1000000000bps", "2.5e-05s");
+        assert_link(p.xml, "link-8", "10000000bps", "2.5e-05s");
+        assert_link(p.xml, "link-9", "10000000bps", "2.5e-05s");
+        assert_link(p.xml, "link-10", "1000000000bps", "2.5e-05s");
+        const struct tag before = find(p.xml, "host", "id", "host-8");
+        const struct tag slow = find(p.xml, "host", "id", "host-9");
+        const struct tag server = find(p.xml, "host", "id", "host-10");
+        assert_string_equal(value(&before, "speed"), "1000000000f");
+        assert_string_equal(value(&slow, "speed"), "250000000f");
+        assert_string_equal(value(&server, "speed"), "1000000000f");
+        cc_platform_free(&p);
+    }
+}
+
+/* Twelve hosts in racks of four: the servers (10 and 11) are the first and the seventh of them. */
+static void test_racks(void **state)
+{
+    (void)state;
+    struct cc_platform_how how = usual;
+    how.topology = CC_TOPOLOGY_FAT_TREE;
+    struct cc_platform p = make(&how);
+    assert_true(p.uneven);
+    assert_prop(p.xml, "rack", "4");
+    assert_prop(p.xml, "oversubscription", "4");
+    assert_string_equal(hosts_in(p.xml, "rack-0"), "host-10 host-0 host-1 host-2");
+    assert_string_equal(hosts_in(p.xml, "rack-1"), "host-3 host-4 host-11 host-5");
+    assert_string_equal(hosts_in(p.xml, "rack-2"), "host-6 host-7 host-8 host-9");
+    assert_int_equal(count(p.xml, "zone"), 5); /* all of it, the racks, the top */
+    assert_int_equal(count(p.xml, "zoneRoute"), 3);
+    assert_link(p.xml, "uplink-2", "1000000000bps", "2.5e-05s");
+    cc_platform_free(&p);
+
+    /* The last rack is not full, but its link is that of a full one. */
+    how.workers = 11;
+    how.rack = 5;
+    how.oversubscription = 2.5;
+    how.bw_bps = 1e8;
+    p = make(&how); /* 13 hosts: servers are 0 and 6 */
+    assert_string_equal(hosts_in(p.xml, "rack-0"), "host-11 host-0 host-1 host-2 host-3");
+    assert_string_equal(hosts_in(p.xml, "rack-1"), "host-4 host-12 host-5 host-6 host-7");
+    assert_string_equal(hosts_in(p.xml, "rack-2"), "host-8 host-9 host-10");
+    assert_link(p.xml, "uplink-2", "200000000bps", "2.5e-05s");
+    cc_platform_free(&p);
+
+    /* One rack is a switch. */
+    how.rack = 13;
+    p = make(&how);
+    assert_false(p.uneven);
+    cc_platform_free(&p);
+}
+
+static void test_sites(void **state)
+{
+    (void)state;
+    struct cc_platform_how how = usual;
+    how.topology = CC_TOPOLOGY_SITES;
+    struct cc_platform p = make(&how);
+    assert_true(p.uneven);
+    assert_prop(p.xml, "sites", "3");
+    assert_prop(p.xml, "wan_bps", "100000000");
+    assert_prop(p.xml, "wan_latency_s", "0.04");
+    assert_string_equal(hosts_in(p.xml, "site-0"), "host-0 host-1 host-2 host-3 host-10");
+    assert_string_equal(hosts_in(p.xml, "site-1"), "host-4 host-5 host-6 host-11");
+    assert_string_equal(hosts_in(p.xml, "site-2"), "host-7 host-8 host-9");
+    assert_int_equal(count(p.xml, "zone"), 4);
+    assert_int_equal(count(p.xml, "zoneRoute"), 3); /* one for each pair */
+    assert_link(p.xml, "wan-0-1", "100000000bps", "0.04s");
+    assert_link(p.xml, "wan-0-2", "100000000bps", "0.04s");
+    assert_link(p.xml, "wan-1-2", "100000000bps", "0.04s");
+    cc_platform_free(&p);
+
+    how.sites = 2;
+    how.workers = 16;
+    how.servers = 1;
+    p = make(&how);
+    assert_string_equal(hosts_in(p.xml, "site-0"),
+                        "host-0 host-1 host-2 host-3 host-4 host-5 host-6 host-7 host-16");
+    assert_string_equal(hosts_in(p.xml, "site-1"),
+                        "host-8 host-9 host-10 host-11 host-12 host-13 host-14 host-15");
+    cc_platform_free(&p);
+}
+
+static void assert_torus(const struct cc_platform_how *how, const char *dimensions,
+                         const char *numbers)
+{
+    struct cc_platform p = make(how);
+    const struct tag t = find(p.xml, "cluster", "id", "torus");
+    assert_string_equal(value(&t, "topology"), "TORUS");
+    assert_string_equal(value(&t, "topo_parameters"), dimensions);
+    assert_string_equal(value(&t, "radical"), numbers);
+    assert_string_equal(value(&t, "prefix"), "host-");
+    assert_string_equal(value(&t, "bw"), "1000000000bps");
+    assert_string_equal(value(&t, "lat"), "5e-05s");
+    assert_string_equal(value(&t, "loopback_bw"), "1e9Bps");
+    assert_true(p.uneven);
+    cc_platform_free(&p);
+}
+
+static void test_torus(void **state)
+{
+    (void)state;
+    struct cc_platform_how how = usual;
+    how.topology = CC_TOPOLOGY_TORUS;
+    /* 12 hosts: 3 x 2 x 2; server 1 is in the middle. */
+    assert_torus(&how, "3,2,2", "10,0,1,2,3,4,11,5,6,7,8,9");
+    how.torus[0] = 4;
+    how.torus[1] = 4; /* four of them unused */
+    assert_torus(&how, "4,4", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
+    how.torus[2] = 1;
+    assert_torus(&how, "4,4,1", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
+}
+
+/* As near to a cube as fits, and no layer more than it takes. */
+static void test_cubes(void **state)
+{
+    (void)state;
+    for (int hosts = 1; hosts < 700; hosts++) {
+        struct cc_platform_how how = usual;
+        int d[3];
+        how.topology = CC_TOPOLOGY_TORUS;
+        how.workers = hosts;
+        how.servers = 0;
+        struct cc_platform p;
+        struct cc_error e = {0};
+        assert_int_equal(cc_platform_make(&how, &p, &e), CC_OK);
+        const struct tag t = find(p.xml, "prop", "id", "torus");
+        assert_int_equal(sscanf(value(&t, "value"), "%dx%dx%d", &d[0], &d[1], &d[2]), 3);
+        assert_true(d[0] >= d[1] && d[1] >= d[2] && d[2] >= 1);
+        assert_true(d[0] - d[2] <= 2);
+        assert_true(d[0] * d[1] * d[2] >= hosts);
+        assert_true(d[0] * d[1] * (d[2] - 1) < hosts);
+        cc_platform_free(&p);
+    }
+}
+
+/* Every rank has a place, whatever the numbers, and servers never crowd. */
+static void test_places(void **state)
+{
+    (void)state;
+    for (int draw = 0; draw < 400; draw++) {
+        struct cc_platform_how how = usual;
+        how.topology = draw % 2 == 0 ? CC_TOPOLOGY_FAT_TREE : CC_TOPOLOGY_SITES;
+        how.workers = 1 + draw * 7 % 61;
+        how.servers = draw * 5 % 17;
+        how.rack = 1 + draw * 3 % 11;
+        how.sites = 1 + draw % (how.workers < 9 ? how.workers : 9);
+        struct cc_platform p = make(&how);
+        const int all = how.workers + how.servers;
+        assert_int_equal(count(p.xml, "host"), all);
+        const bool racks = how.topology == CC_TOPOLOGY_FAT_TREE;
+        const int groups = racks ? (all + how.rack - 1) / how.rack : how.sites;
+        int most = 0, fewest = all, total = 0;
+        for (int i = 0; i < groups; i++) {
+            char zone[32], *rest, *hosts;
+            int servers = 0, workers = 0;
+            (void)snprintf(zone, sizeof zone, racks ? "rack-%d" : "site-%d", i);
+            hosts = rest = strdup(hosts_in(p.xml, zone));
+            for (char *host; (host = strsep(&rest, " ")) != NULL && host[0] != '\0';)
+                *(atoi(host + 5) < how.workers ? &workers : &servers) += 1;
+            free(hosts);
+            total += workers + servers;
+            if (racks)
+                assert_int_equal(workers + servers, i < groups - 1 ? how.rack : all - i * how.rack);
+            else
+                assert_true(workers - how.workers / groups <= 1 && workers >= how.workers / groups);
+            if (!racks || i < groups - 1) {
+                most = servers > most ? servers : most;
+                fewest = servers < fewest ? servers : fewest;
+            }
+        }
+        assert_int_equal(total, all);
+        assert_true(most == 0 || most - fewest <= 1);
+        cc_platform_free(&p);
+    }
+}
+
+/* --- what is refused --- */
+
+#define REFUSED(words, ...)                                                                        \
+    do {                                                                                           \
+        struct cc_platform_how how = usual;                                                        \
+        struct cc_platform p = {.hosts = 77};                                                      \
+        struct cc_error e = {0};                                                                   \
+        __VA_ARGS__;                                                                               \
+        assert_int_equal(cc_platform_make(&how, &p, &e), CC_FAIL);                                 \
+        assert_says(e.text, words);                                                                \
+        assert_int_equal(p.hosts, 77);                                                             \
+    } while (0)
+
+static void test_refusals(void **state)
+{
+    (void)state;
+    REFUSED("--bw", how.bw_bps = 0);
+    REFUSED("--latency", how.latency_s = -1e-9);
+    REFUSED("0 workers", how.workers = 0);
+    REFUSED("at most 65536", how.workers = 1 << 17);
+    REFUSED("--slow-links 11: there are 10 workers", how.slow_links = 11, how.slow_bps = 1);
+    REFUSED("--slow-links: a link needs a rate", how.slow_links = 1);
+    REFUSED("--slow-hosts 11: there are 10 workers", how.slow_hosts = 11, how.slow_factor = 2);
+    REFUSED("--slow-hosts 10: all workers", how.slow_hosts = 10, how.slow_factor = 2);
+    REFUSED("--slow-hosts: 0.5 times", how.slow_hosts = 1, how.slow_factor = 0.5);
+
+    REFUSED("--rack 0", how.topology = CC_TOPOLOGY_FAT_TREE, how.rack = 0);
+    REFUSED("--oversubscription 0.5", how.topology = CC_TOPOLOGY_FAT_TREE,
+            how.oversubscription = 0.5);
+
+    REFUSED("--sites 0", how.topology = CC_TOPOLOGY_SITES, how.sites = 0);
+    REFUSED("--sites 65: 1 to 64", how.topology = CC_TOPOLOGY_SITES, how.sites = 65);
+    REFUSED("--sites 11: each needs a worker, and there are 10", how.topology = CC_TOPOLOGY_SITES,
+            how.sites = 11);
+    REFUSED("--wan-bw", how.topology = CC_TOPOLOGY_SITES, how.wan_bps = 0);
+    REFUSED("--wan-latency -1", how.topology = CC_TOPOLOGY_SITES, how.wan_latency_s = -1);
+
+    REFUSED("--torus 3x3 has room for 9 hosts, and 10 workers and 2 servers need 12",
+            how.topology = CC_TOPOLOGY_TORUS, how.torus[0] = 3, how.torus[1] = 3);
+    REFUSED("--torus 2x2x2 has room for 8 hosts", how.topology = CC_TOPOLOGY_TORUS,
+            how.torus[0] = 2, how.torus[1] = 2, how.torus[2] = 2);
+    REFUSED("--torus 3x-1x3", how.topology = CC_TOPOLOGY_TORUS, how.torus[0] = 3, how.torus[1] = -1,
+            how.torus[2] = 3);
+    REFUSED("--torus 12x0", how.topology = CC_TOPOLOGY_TORUS, how.torus[0] = 12);
+    REFUSED("at most 65536", how.topology = CC_TOPOLOGY_TORUS, how.torus[0] = 70000,
+            how.torus[1] = 70000, how.torus[2] = 70000);
+    REFUSED("--slow-links: the hosts of a torus are all alike", how.topology = CC_TOPOLOGY_TORUS,
+            how.slow_links = 1, how.slow_bps = 1);
+    REFUSED("--slow-hosts: the hosts of a torus", how.topology = CC_TOPOLOGY_TORUS,
+            how.slow_hosts = 1, how.slow_factor = 2);
+}
+
+/* --- files of others --- */
+
+/* Reads a file while a script is commcomp-platform; the file's text is the script's stdin. */
+static int read_by(void **state, const char *script, const char *text, int workers, int servers,
+                   struct cc_platform *out, struct cc_error *e)
+{
+    char whole[1000];
+    const int length = snprintf(whole, sizeof whole, "#!/bin/sh\n%s\n", script);
+    const char *program = scratch_write(state, "stand-in", whole, (size_t)length);
+    assert_int_equal(chmod(program, 0700), 0);
+    assert_int_equal(setenv("COMMCOMP_PLATFORM", program, 1), 0);
+    memset(out, 0, sizeof *out);
+    memset(e, 0, sizeof *e);
+    return cc_platform_read(scratch_write(state, "a platform.xml", text, strlen(text)), workers,
+                            servers, out, e);
+}
+
+#define THREE                                                                                      \
+    "echo '{\"schema\": \"commcomp-hosts/1\", \"hosts\": ["                                        \
+    "{\"name\": \"a\", \"speed\": 1}, {\"name\": \"b\", \"speed\": 1},"                            \
+    "{\"name\": \"c\", \"speed\": 1}]}'"
+
+static void test_read(void **state)
+{
+    struct cc_platform p;
+    struct cc_error e;
+    assert_int_equal(read_by(state, "cat $1 >&2\n" THREE, "<platform/>\n", 1, 1, &p, &e), CC_OK);
+    assert_string_equal(p.xml, "<platform/>\n");
+    assert_int_equal(p.hosts, 2);
+    assert_string_equal(p.host[0], "a");
+    assert_string_equal(p.host[1], "b");
+    assert_true(p.uneven);
+    cc_platform_free(&p);
+}
+
+static void assert_unread(void **state, const char *script, int workers, int servers,
+                          const char *words)
+{
+    struct cc_platform p;
+    struct cc_error e;
+    assert_int_equal(read_by(state, script, "<platform/>", workers, servers, &p, &e), CC_FAIL);
+    assert_says(e.text, "a platform.xml");
+    assert_says(e.text, words);
+    assert_null(strchr(e.text, '\n'));
+    assert_null(p.xml);
+}
+
+static void test_unread(void **state)
+{
+    assert_unread(state, THREE, 10, 1,
+                  "platform.xml has 3 hosts, and 10 workers and 1 server need 11");
+    assert_unread(state, THREE, 4, 0, "platform.xml has 3 hosts, and 4 workers need 4");
+    assert_unread(state, "echo '{\"schema\": \"commcomp-hosts/1\", \"hosts\": []}'", 1, 0,
+                  "has 0 hosts, and 1 worker needs 1");
+    assert_unread(state, "echo '{\"schema\": \"commcomp-hosts/2\", \"hosts\": []}'", 1, 0,
+                  "another version");
+    assert_unread(state, "true", 1, 0, "a platform.xml: ");
+    /* SimGrid's marks and backtraces go, and so do the names of what it reads. */
+    assert_unread(state,
+                  "echo '[0.000000] ./x.cpp:95: [xbt_exception/ERROR] Parse error at "
+                  "/proc/self/fd/0:13: unknown unit: parsecs' >&2\n"
+                  "echo '[0.000000] ./x.cpp:96: [xbt_exception/ERROR] Exiting now.' >&2\n"
+                  "kill -ABRT $$",
+                  1, 0, "no platform that SimGrid can read: line 13: unknown unit: parsecs");
+    assert_unread(state,
+                  "echo '[0.000000] ./x.cpp:48: [xbt_exception/CRITICAL] Uncaught exception "
+                  "std::invalid_argument: No such link' >&2\n"
+                  "echo '  ->  0# 0x00007FB61B6DC12F in libsimgrid.so' >&2\nexit 134",
+                  1, 0, "can read: No such link");
+    assert_unread(state, "kill -KILL $$", 1, 0, "killed by signal 9");
+    assert_unread(state, "exit 127", 1, 0, "could not be started; make builds it where SimGrid is");
+}
+
+static void test_no_file(void **state)
+{
+    struct cc_platform p = {0};
+    struct cc_error e = {0};
+    assert_int_equal(setenv("COMMCOMP_PLATFORM", "/bin/true", 1), 0);
+    assert_int_equal(cc_platform_read(scratch_path(state, "none.xml"), 1, 0, &p, &e), CC_FAIL);
+    assert_says(e.text, "none.xml: cannot be read: No such file");
+    const char *path = scratch_write(state, "zeros.xml", "<a>\0</a>", 8);
+    assert_int_equal(cc_platform_read(path, 1, 0, &p, &e), CC_FAIL);
+    assert_says(e.text, "zeros.xml: no XML: byte 3 is 0");
+
+    assert_int_equal(setenv("COMMCOMP_PLATFORM", "/nowhere/at all", 1), 0);
+    assert_int_equal(cc_platform_read(path, 1, 0, &p, &e), CC_FAIL);
+    assert_says(e.text, "COMMCOMP_PLATFORM: there is no file /nowhere/at all");
+    /* It does not lie beside this test. */
+    assert_int_equal(unsetenv("COMMCOMP_PLATFORM"), 0);
+    assert_int_equal(cc_platform_read(path, 1, 0, &p, &e), CC_FAIL);
+    assert_says(e.text, "commcomp-platform is missing: make builds it where SimGrid is installed "
+                        "(Debian: apt-get install libsimgrid-dev)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_switch),
+        cmocka_unit_test(test_slow),
+        cmocka_unit_test(test_racks),
+        cmocka_unit_test(test_sites),
+        cmocka_unit_test(test_torus),
+        cmocka_unit_test(test_cubes),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test_setup_teardown(test_read, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_unread, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_no_file, scratch_setup, scratch_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
