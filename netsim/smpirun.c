@@ -17,8 +17,7 @@
 #include "netsim/smpi_says.h"
 #include "netsim/smpi_words.h"
 
-#define BUILD_IT                                                                                   \
-    "make builds it where smpicc is installed (Debian: apt-get install simgrid libsimgrid-dev)"
+#define BUILD_IT   "make builds it where smpicc is installed (Debian: apt-get install libsimgrid-dev)"
 #define PATIENCE_S 5.0 /* for the simulation to end */
 
 const char *const cc_fidelity_names[] = {"alpha-beta", "tc", "tcp", NULL};
@@ -91,7 +90,7 @@ static int cannot_start(const char *name, const char *why, struct cc_error *e)
 {
     return cc_fail(e,
                    "%s could not be started%s%s; SimGrid brings it (Debian: apt-get install "
-                   "simgrid)",
+                   "libsimgrid-dev)",
                    name, why[0] != '\0' ? ": " : "", why);
 }
 

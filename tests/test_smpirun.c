@@ -284,7 +284,7 @@ static void smpirun_is_given_words_files_and_the_job(void **state)
 static void ends_are_told(void **state)
 {
     assert_fails(state, "exit 127", "could not be started");
-    assert_fails(state, "exit 127", "apt-get install simgrid");
+    assert_fails(state, "exit 127", "apt-get install libsimgrid-dev");
     assert_fails(state, "cat hello; exit 0", "the simulation ended with exit code 0 before the ");
     assert_fails(state, "cat hello; echo tired >&2; exit 9",
                  "exit code 9 before the ranks were "
@@ -322,12 +322,12 @@ static void what_is_missing_is_named(void **state)
     (void)snprintf(none, sizeof none, "%s", scratch_path(state, "none"));
     assert_int_equal(simulate(state, &h, "/bin/true", &e), CC_FAIL);
     assert_says(e.text, none);
-    assert_says(e.text, "could not be started; SimGrid brings it (Debian: apt-get install simgrid");
+    assert_says(e.text, "could not be started; SimGrid brings it (Debian: apt-get install libsimgrid-dev");
 
     h.smpirun = NULL;
     assert_int_equal(simulate(state, &h, none, &e), CC_FAIL);
     assert_says(e.text, "No such file");
-    assert_says(e.text, "apt-get install simgrid libsimgrid-dev");
+    assert_says(e.text, "apt-get install libsimgrid-dev");
 
     h.hosts = 2;
     assert_int_equal(with_script(state, "cat hello done", &h, &e), CC_FAIL);
@@ -344,7 +344,7 @@ static void what_is_missing_is_named(void **state)
     assert_int_equal(unsetenv("COMMCOMP_RANK_SIM"), 0);
     assert_null(cc_rank_sim_program(&e));
     assert_says(e.text, "commcomp-rank-sim is missing: make builds it where smpicc is installed "
-                        "(Debian: apt-get install simgrid libsimgrid-dev)");
+                        "(Debian: apt-get install libsimgrid-dev)");
 }
 
 /* A gradient, a model and two payloads of 4 bytes a value is what each rank has at least; ranks
@@ -501,7 +501,7 @@ static const char *talker(void **state)
 {
     char command[600];
     if (system("command -v smpirun smpicc >/dev/null") != 0) {
-        print_message("SKIPPED: there is no SimGrid here (Debian: simgrid libsimgrid-dev)\n");
+        print_message("SKIPPED: there is no SimGrid here (Debian: libsimgrid-dev)\n");
         return NULL;
     }
     const char *path = scratch_path(state, "talker");
