@@ -59,11 +59,11 @@ else
     json 'd["rows"][0]["fidelity"] == "alpha-beta" and d["rows"][1]["payload_bytes_sim"] == d["rows"][1]["payload_bytes"] == 100004'
     json 'any(n.startswith("without a run: COMMCOMP_RANK: there is no file") for n in d["notes"])'
     json 'any(n.startswith("4 of 4 rows agree within 3%") for n in d["notes"])'
-    # Slower codecs than the formula knows: as much as nothing is tolerated.
-    t 1 $v --values 100K --workers 2 --bw 100mbps --scheme fp32 --tolerance 1e-9 --format json
-    err '1 of 1 row is beyond --tolerance 1e-09'
-    json 'd["rows"][0]["agree"] is False and d["rows"][0]["suspect"] and d["rows"][0]["why"].startswith("sim ")'
-    json 'd["error"].startswith("1 of 1 row")'
+    # SimGrid's TCP knows more than latency and bandwidth.
+    t 1 $v --values 1000 --workers 4 --bw 100mbps --scheme fp32 --fidelity tcp --format json
+    err '1 of 1 row is beyond --tolerance 0.03'
+    json 'd["rows"][0]["agree"] is False and d["rows"][0]["suspect"] == "fidelity" and d["rows"][0]["why"].startswith("sim ")'
+    json 'd["error"].startswith("1 of 1 row") and any(n.startswith("suspect: fidelity, in 1 row: fp32, ps at") for n in d["notes"])'
     # A forecast from a profile whose payloads have twice the bytes is wrong about sizes, and agrees.
     sed 's/\("int8", "points": \[{"values": 1000, "bits_per_value": \)8/\116/' run.json >double.json
     t 0 validate -q --profile double.json --values 100K --workers 2 --bw 100mbps --scheme int8 --format json
@@ -86,13 +86,16 @@ fi
 if [ -n "$missing" ] || [ -n "$no_sim" ]; then
     echo 'skipped: commcomp validate with all three answers'
 else
-    t 0 $v --values 20000 --workers 2 --bw 100mbps --exchange ps,ring --scheme fp32,int8,3lc --steps 5 --tolerance 0.99 --format json
-    json 'len(d["rows"]) == 6 and all(r["step_s"] > 0 and r["step_s_sim"] > 0 and r["step_s_model"] > 0 for r in d["rows"])'
-    # The same bytes, and the codec times that the run measured.
-    json 'all(abs(r["payload_bytes_sim"] / r["payload_bytes"] - 1) < 1e-9 for r in d["rows"])'
-    json 'all(abs(r["codec_s_sim"] / r["codec_s"] - 1) < 0.05 for r in d["rows"])'
-    json 'any(abs(r["codec_s_forecast"] / r["codec_s"] - 1) > 0.1 for r in d["rows"])'
+    t 0 $v --values 20000 --workers 2 --bw 100mbps --exchange ps,ring --scheme fp32,int8 --steps 5 --tolerance 0.99 --format json
+    json 'len(d["rows"]) == 4 and all(r["step_s"] > 0 and r["step_s_sim"] > 0 and r["step_s_model"] > 0 for r in d["rows"])'
     json 'all(r["steps"] == 5 for r in d["rows"]) and d["rows"][0]["speedup"] == 1'
+    # The codec times that the run measured, and not the profile's.
+    json 'all(abs(r["codec_s_sim"] / r["codec_s"] - 1) < 0.2 for r in d["rows"])'
+    json 'any(abs(r["codec_s_forecast"] / r["codec_s"] - 1) > 0.3 for r in d["rows"])'
+    # The same bytes, also where they depend on what was sent before.
+    t 0 $v --values 300K --workers 3 --bw 100mbps --scheme 3lc --steps 3 --warmup 2 --tolerance 0.99 --format json
+    json 'abs(d["rows"][0]["payload_bytes_sim"] / d["rows"][0]["payload_bytes"] - 1) < 1e-9'
+    json '(d["rows"][0]["warmup"], d["rows"][0]["steps"]) == (2, 3) and d["rows"][0]["forecast_suspect"] == "payload sizes"'
     end_case
     case='validate, interrupted' good=1
     timeout -s INT 12 "$program" $v --workers 2 --values 10K --compute 50ms --bw 100mbps \

@@ -202,8 +202,14 @@ static void model_differs(void **state)
     suspected(t, CC_SUSPECT_CONTENTION, "");
     t.stragglers = true;
     suspected(t, CC_SUSPECT_STRAGGLERS, "some draws");
+    t.elsewhere = true;
+    suspected(t, CC_SUSPECT_TOPOLOGY, "sim and run");
     t.exchange = CC_MPI;
     suspected(t, CC_SUSPECT_PROTOCOL, "");
+    /* A run that says the same as the simulation vouches for what that knows of TCP. */
+    t = well();
+    t.model_s = 0.080, t.tcp = true;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
     /* The run's scatter is no excuse: the simulation says the same as it. */
     t = well();
     t.model_s = 0.080, t.error_s = 0.1;
@@ -275,6 +281,12 @@ static void without_run(void **state)
     suspected(t, CC_SUSPECT_BURST, "the simulation has none");
     t.burst_s = 0, t.mode = CC_OVERLAP;
     suspected(t, CC_SUSPECT_CONTENTION, "");
+    t.tcp = true;
+    suspected(t, CC_SUSPECT_FIDELITY, "");
+    t.stragglers = true;
+    suspected(t, CC_SUSPECT_STRAGGLERS, "");
+    t.elsewhere = true;
+    suspected(t, CC_SUSPECT_TOPOLOGY, "one switch");
     /* Sim and run with no formula between them: the run's bucket makes it shorter. */
     t = well();
     t.model_s = NAN, t.forecast_s = NAN, t.run_s = 0.090, t.burst_s = 0.010;
