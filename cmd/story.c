@@ -45,10 +45,11 @@ static int note(const struct cc_story *s, const struct cc_timeline_size *size,
 {
     static const char remedy[] = "fewer workers, steps or schemes make it smaller";
     const double mb = 1e-6 * (double)size->bytes;
+    const bool small = mb < 1;
     int status = cc_record_note(record, e,
-                                "timeline: %s (%.1f MB) opens in https://ui.perfetto.dev and "
+                                "timeline: %s (%.0f %s) opens in https://ui.perfetto.dev and "
                                 "chrome://tracing",
-                                s->path, mb);
+                                s->path, small ? 1e3 * mb : mb, small ? "kB" : "MB");
     if (status == CC_OK && size->left_out > 0)
         status = cc_record_note(record, e,
                                 "timeline: there was no room for %llu moments, of each rank the "

@@ -384,6 +384,7 @@ static void refusals(struct world *w)
         (void)snprintf(name, sizeof name, "%s", exchanges[k]);
         t.job.exchange = name;
         open_trial(&t, false);
+        t.job.mode = CC_JOB_SEQUENTIAL; /* one message alone */
         const struct cc_exchanger *x = cc_exchanger_find(name);
         fail_on(&t, x->open(&t.station, &t.message[1], 0, &open, &e), &e);
         for (size_t i = 0; i < t.values; i++)
