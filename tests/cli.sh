@@ -606,6 +606,7 @@ json '"missing" in d["error"]'
 . "$tests/cli_model.sh"
 . "$tests/cli_advise.sh"
 . "$tests/cli_run.sh"
+. "$tests/cli_timeline.sh"
 . "$tests/cli_calibrate.sh"
 
 # --- the commands of the README, on a trace made here ---
