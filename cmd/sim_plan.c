@@ -148,32 +148,42 @@ int cc_sim_platforms(const struct sim *s, struct cc_error *e)
 
 /* --- jobs --- */
 
-static double ratio(double took, double said)
+/* By which factor a run took longer than the profile says; NAN where the profile says nothing. */
+static double factor(double took, double said)
 {
-    return took >= 0 && said > 0 ? took / said : 1;
+    return said > 0 ? took / said : NAN;
+}
+
+/* `instead` where the profile says nothing. */
+static double scaled(double cost, double by, double instead)
+{
+    return isfinite(by) ? cost * by : instead;
 }
 
 /* Costs by which each place takes as long as it took in a run: a worker's encoding and the hops
  * together (their formulas do not tell the first encoding from those on the way), a server, and a
- * worker's decoding. */
+ * worker's decoding. Where the profile says nothing, tensors share in it by their values. */
 static void scale(const struct cc_planned *s, const struct cc_planned_row *row,
-                  struct cc_job_cost *cost, size_t count)
+                  const struct cc_parcels *p, struct cc_job_cost *cost)
 {
     const struct cc_prediction *said = &row->forecast;
     const struct cc_codec_times *took = &row->took;
-    enum cc_exchange x = s->setting.exchange;
-    bool hops = said->hop_codec_s > 0;
-    double encode = hops ? ratio(took->encode_s + took->hop_s, said->encode_s + said->hop_codec_s)
-                         : ratio(took->encode_s, said->encode_s);
-    double server = ratio(took->server_s, said->server_codec_s),
-           decode = ratio(took->decode_s, said->decode_s);
-    double push = x == CC_PS ? server : hops && x == CC_RECDOUBLE ? encode : decode;
-    for (size_t i = 0; i < count; i++) {
-        cost[i].encode_s *= encode;
-        cost[i].decode_s *= push;
-        cost[i].add_s *= hops ? encode : push;
-        cost[i].pull_encode_s *= server;
-        cost[i].pull_decode_s *= decode;
+    const struct cc_cluster *c = &s->setting.cluster;
+    bool ps = s->setting.exchange == CC_PS, hops = said->hop_codec_s > 0;
+    double encode = hops ? factor(took->encode_s + took->hop_s, said->encode_s + said->hop_codec_s)
+                         : factor(took->encode_s, said->encode_s);
+    double server = factor(took->server_s, said->server_codec_s),
+           decode = factor(took->decode_s, said->decode_s);
+    double push = ps ? server : hops && s->setting.exchange == CC_RECDOUBLE ? encode : decode;
+    for (size_t i = 0; i < p->count; i++) {
+        double part = p->each[i].values / p->total.values, loud = part * (double)p->period;
+        double decoding = loud * took->decode_s;
+        cost[i].encode_s = scaled(cost[i].encode_s, encode, part * took->encode_s);
+        cost[i].decode_s = scaled(cost[i].decode_s, push, ps ? 0 : decoding);
+        cost[i].add_s = scaled(cost[i].add_s, hops ? encode : push, ps ? 0 : decoding / c->workers);
+        cost[i].pull_encode_s =
+            scaled(cost[i].pull_encode_s, server, loud * took->server_s * c->servers);
+        cost[i].pull_decode_s = scaled(cost[i].pull_decode_s, decode, decoding);
     }
 }
 
@@ -194,19 +204,24 @@ static int add_costs(struct sim *s, const struct cc_planned *planned, size_t at,
                                             .pull_decode_s = t->pull_decode_s};
     }
     if (row->timed)
-        scale(planned, row, out->cost, p->count);
+        scale(planned, row, p, out->cost);
     return CC_OK;
 }
 
 /* What adding a byte of floats takes; as it took in a run, where some row of it sums. */
 static double reduce_byte_s(const struct cc_planned *s, const struct cc_job *job)
 {
-    double said = s->setting.cluster.reduce_byte_s;
-    for (size_t i = 0; i < s->rows && s->setting.exchange != CC_PS; i++)
-        if (s->row[i].timed && job->row[i].sums)
-            return said * ratio(s->row[i].took.hop_s,
-                                s->row[i].forecast.hop_codec_s + s->row[i].forecast.reduce_s);
-    return said;
+    const struct cc_cluster *c = &s->setting.cluster;
+    double times = s->setting.exchange == CC_RECDOUBLE ? log2(c->workers) : 1 - 1.0 / c->workers;
+    for (size_t i = 0; i < s->rows && s->setting.exchange != CC_PS; i++) {
+        const struct cc_planned_row *row = &s->row[i];
+        const struct cc_prediction *said = &row->forecast;
+        if (row->timed && job->row[i].sums && times > 0)
+            return scaled(c->reduce_byte_s,
+                          factor(row->took.hop_s, said->hop_codec_s + said->reduce_s),
+                          row->took.hop_s / (times * said->payload_bytes));
+    }
+    return c->reduce_byte_s;
 }
 
 /* Of a list of [of][steps][tensors], leaves out the first `cut` steps. */

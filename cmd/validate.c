@@ -102,12 +102,18 @@ static int parse_tolerance(struct validate *v, struct cc_error *e)
     return status;
 }
 
-/* A lab has one switch, and hosts that are alike. */
-static int check_platform(const struct validate *v, struct cc_error *e)
+/* A lab has one switch, and hosts that are alike. Said before anything is measured. */
+static int check_platform(const struct cc_args *args, struct cc_error *e)
 {
     static const char *const names[] = {"topology", "slow-links", "slow-hosts", "platform"};
+    struct run_options o;
+    int status = cc_run_options_parse(args, &o, e);
+    bool lab = o.hosts.lab;
+    cc_run_options_free(&o);
+    if (status != CC_OK || !lab)
+        return status;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (cc_arg(v->args, names[i]) != NULL && v->run.options.hosts.lab)
+        if (cc_arg(args, names[i]) != NULL)
             return cc_usage(e,
                             "--%s is of a simulated cluster: a lab has one switch and hosts that "
                             "are alike; --hostfile or --hosts say where such a cluster is",
@@ -120,9 +126,9 @@ static int open_both(struct validate *v, struct cc_error *e)
     struct cc_args *args = v->args;
     if (cc_arg(args, "fidelity") == NULL)
         cc_arg_set(args, "fidelity", cc_fidelity_names[CC_FIDELITY_TC]);
-    int status = cc_run_open(&v->run, args, &v->measured, e);
+    int status = check_platform(args, e);
     if (status == CC_OK)
-        status = check_platform(v, e);
+        status = cc_run_open(&v->run, args, &v->measured, e);
     if (status != CC_OK)
         return status;
     cc_arg_set(args, "remeasure", NULL); /* once is enough */
@@ -130,6 +136,16 @@ static int open_both(struct validate *v, struct cc_error *e)
 }
 
 /* --- the answers --- */
+
+/* As many steps as the run counts. Simulated time does not scatter: where each step is as long as
+ * the one before, a few do. */
+static size_t steps_of(const struct cc_planned *s, const struct cc_planned_row *run)
+{
+    enum { FEW = 16 };
+    size_t few = (FEW + run->period - 1) / run->period * run->period;
+    bool alike = !run->fills && s->setting.timing.straggler == CC_STEADY;
+    return alike && run->steps > few ? few : run->steps;
+}
 
 /* The job of the run: its gradients and steps, and, where they were measured, its codec times. */
 static void follow(struct validate *v)
@@ -140,7 +156,7 @@ static void follow(struct validate *v)
         for (size_t k = 0; k < v->sim.plan.setting[i].rows; k++, at++) {
             struct cc_planned_row *row = &v->sim.plan.setting[i].row[k];
             row->warmup = v->run.plan.setting[i].row[k].warmup;
-            row->steps = v->run.plan.setting[i].row[k].steps;
+            row->steps = steps_of(&v->run.plan.setting[i], &v->run.plan.setting[i].row[k]);
             if (at >= v->measured.row_count)
                 continue;
             row->timed = true;
@@ -161,6 +177,8 @@ static int answer(struct validate *v, struct cc_error *e)
     follow(v);
     if (!cc_interrupted())
         simulated = cc_sim_all(&v->sim, &v->no_sim);
+    if (cc_interrupted()) /* main says it */
+        v->no_run.text[0] = v->no_sim.text[0] = '\0';
     v->run.plan.record = v->run.plan.forecast.record = v->record;
     (void)snprintf(v->record->mpi, sizeof v->record->mpi, "%s", v->measured.mpi);
     if (ran != CC_OK && simulated != CC_OK && v->measured.row_count + v->simulated.row_count == 0)

@@ -43,7 +43,7 @@ static int ask(struct validate *v, const struct validated *row, const struct cc_
 {
     struct cc_setting s = row->setting->setting; /* without a run: the simulation's, no buckets */
     const struct cc_prediction *said = &row->row->forecast;
-    struct cc_prediction other;
+    struct cc_prediction other = {0};
     double values = (double)s.net->values, bits_pull = found(from, at, "bits_pull");
     struct cc_measured m = {.push_bytes = found(from, at, "payload_bytes"),
                             .pull_bytes = s.exchange == CC_PS ? values * bits_pull / 8 : 0,
@@ -99,7 +99,7 @@ static int make_trial(struct validate *v, const struct validated *row, size_t at
     const struct cc_setting *s = &row->setting->setting;
     const struct cc_prediction *said = &row->row->forecast;
     double values = (double)s->net->values;
-    struct asked asked;
+    struct asked asked = {0};
     int status = ask(v, row, from, at, &asked, e);
     if (status != CC_OK)
         return status;
@@ -110,6 +110,8 @@ static int make_trial(struct validate *v, const struct validated *row, size_t at
                            .exchange = s->exchange,
                            .mode = s->timing.mode,
                            .stragglers = s->timing.straggler != CC_STEADY,
+                           .elsewhere = v->sim.plan.setting[0].formula != CC_FORMULA_HOLDS,
+                           .tcp = v->sim.options.fidelity == CC_FIDELITY_TCP,
                            .latency_s = asked.as_is.latency_s,
                            .transfer_s = asked.as_is.transfer_s,
                            .rounds = asked.as_is.rounds,

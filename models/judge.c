@@ -17,6 +17,7 @@ const char *const cc_suspect_names[] = {"",
                                         "stragglers",
                                         "contention",
                                         "composition",
+                                        "topology",
                                         "fidelity",
                                         "payload sizes",
                                         "codec times",
@@ -175,6 +176,13 @@ static bool stragglers(const struct pair *p, enum cc_suspect *suspect, char why[
     return p->t->stragglers;
 }
 
+static bool topology(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+{
+    *suspect = CC_SUSPECT_TOPOLOGY;
+    (void)snprintf(why, ROOM, "the formula has hosts that are alike on one switch");
+    return p->t->elsewhere;
+}
+
 static bool contention(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
 {
     *suspect = CC_SUSPECT_CONTENTION;
@@ -200,6 +208,11 @@ static bool fidelity(const struct pair *p, enum cc_suspect *suspect, char why[RO
     return true;
 }
 
+static bool fidelity_of_tcp(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+{
+    return fidelity(p, suspect, why) && p->t->tcp;
+}
+
 static bool unclear(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
 {
     (void)p;
@@ -214,12 +227,16 @@ static bool unclear(const struct pair *p, enum cc_suspect *suspect, char why[ROO
  * figure, then what only sets a limit. */
 static cause *const of_run[] = {bytes, scatter, protocol, burst, repeats, latency,
                                 crowd, waking,  cores,    links, unclear};
-static cause *const of_run_alone[] = {scatter,    protocol,    stragglers, burst, repeats,
-                                      latency,    crowd,       waking,     cores, links,
-                                      contention, composition, unclear};
-static cause *const of_formula[] = {protocol,   stragglers,  burst_of_formula,
-                                    contention, composition, unclear};
-static cause *const of_simulation[] = {bytes, protocol, burst_of_formula, fidelity};
+static cause *const of_run_alone[] = {scatter, protocol,   stragglers,  topology, burst,
+                                      repeats, latency,    crowd,       waking,   cores,
+                                      links,   contention, composition, unclear};
+/* Sim against model, where no run is there; where it says the same as sim; */
+static cause *const of_formula[] = {protocol,        topology,   burst_of_formula, stragglers,
+                                    fidelity_of_tcp, contention, composition,      unclear};
+static cause *const of_both[] = {protocol,   topology,    stragglers, burst_of_formula,
+                                 contention, composition, unclear};
+/* and where it says the same as the model. */
+static cause *const of_simulation[] = {bytes, protocol, topology, burst_of_formula, fidelity};
 
 /* "run 13.2 ms, 13.1% above sim (11.5 ms): " and the cause. */
 static void suspect(const struct pair *p, cause *const *causes, const char *second, double is,
@@ -262,7 +279,7 @@ static void model_against_both(const struct cc_trial *t, struct cc_suspicion *ou
 {
     double both = (t->sim_s + t->run_s) / 2;
     struct pair p = {.t = t, .simulated = true, .formula = true, .gap = both - t->model_s};
-    suspect(&p, of_formula, "sim and run", both, "model", t->model_s, out);
+    suspect(&p, of_both, "sim and run", both, "model", t->model_s, out);
 }
 
 static void sim_against_both(const struct cc_trial *t, struct cc_suspicion *out)
@@ -312,7 +329,8 @@ static void forecast_sizes(const struct cc_trial *t, double part, double gap,
 {
     out->suspect = CC_SUSPECT_SIZES;
     (void)snprintf(out->why, sizeof out->why,
-                   "forecast %.4g ms: payloads have %.4g kB instead of the profile's %.4g, which "
+                   "forecast %.4g ms: a worker's payloads have %.4g kB a step instead of the "
+                   "profile's %.4g, which "
                    "is %+.3g ms of %+.3g",
                    1e3 * t->forecast_s, 1e-3 * t->bytes, 1e-3 * t->forecast_bytes, 1e3 * part,
                    1e3 * gap);

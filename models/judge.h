@@ -24,6 +24,7 @@ enum cc_suspect {
     CC_SUSPECT_STRAGGLERS,  /* the formula has their mean, the others some draws */
     CC_SUSPECT_CONTENTION,  /* flows or messages that wait for each other */
     CC_SUSPECT_COMPOSITION, /* what the formula has after one another goes on at once */
+    CC_SUSPECT_TOPOLOGY,    /* the formula has equal hosts on one switch */
     CC_SUSPECT_FIDELITY,    /* the simulation's own assumptions about the network */
     CC_SUSPECT_SIZES,       /* of a forecast: payloads are not as the profile has them; */
     CC_SUSPECT_CODECS,      /* the codecs do not take the profile's times */
@@ -44,6 +45,8 @@ struct cc_trial {
     enum cc_exchange exchange;
     enum cc_step_mode mode;
     bool stragglers;
+    bool elsewhere; /* the simulated hosts are not alike, or not on one switch */
+    bool tcp;       /* the simulation knows more of the network than latency and bandwidth */
 
     /* Of the model's answer: how much of it is latencies and transfers; rounds; and how much longer
      * it would be without token buckets. */

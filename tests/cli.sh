@@ -607,6 +607,7 @@ json '"missing" in d["error"]'
 . "$tests/cli_advise.sh"
 . "$tests/cli_run.sh"
 . "$tests/cli_timeline.sh"
+. "$tests/cli_validate.sh"
 . "$tests/cli_calibrate.sh"
 
 # --- the commands of the README, on a trace made here ---
@@ -618,7 +619,7 @@ while read -r line; do
     case $line in
         bench*) line="$line -q --samples 1" ;;
         model* | advise*) line="$line --profile profile.json" ;;
-        run*) line="$line --profile profile.json --dry-run" ;; # they need a lab, and minutes
+        run* | validate*) line="$line --profile profile.json --dry-run" ;; # they need a lab, and minutes
     esac
     t 0 $line
 done <readme

@@ -202,8 +202,14 @@ static void model_differs(void **state)
     suspected(t, CC_SUSPECT_CONTENTION, "");
     t.stragglers = true;
     suspected(t, CC_SUSPECT_STRAGGLERS, "some draws");
+    t.elsewhere = true;
+    suspected(t, CC_SUSPECT_TOPOLOGY, "sim and run");
     t.exchange = CC_MPI;
     suspected(t, CC_SUSPECT_PROTOCOL, "");
+    /* A run that says the same as the simulation vouches for what that knows of TCP. */
+    t = well();
+    t.model_s = 0.080, t.tcp = true;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
     /* The run's scatter is no excuse: the simulation says the same as it. */
     t = well();
     t.model_s = 0.080, t.error_s = 0.1;
@@ -275,6 +281,12 @@ static void without_run(void **state)
     suspected(t, CC_SUSPECT_BURST, "the simulation has none");
     t.burst_s = 0, t.mode = CC_OVERLAP;
     suspected(t, CC_SUSPECT_CONTENTION, "");
+    t.tcp = true;
+    suspected(t, CC_SUSPECT_FIDELITY, "");
+    t.stragglers = true;
+    suspected(t, CC_SUSPECT_STRAGGLERS, "");
+    t.elsewhere = true;
+    suspected(t, CC_SUSPECT_TOPOLOGY, "one switch");
     /* Sim and run with no formula between them: the run's bucket makes it shorter. */
     t = well();
     t.model_s = NAN, t.forecast_s = NAN, t.run_s = 0.090, t.burst_s = 0.010;
@@ -301,7 +313,7 @@ static void forecasts(void **state)
     t.forecast_s = 0.150, t.resized_s = 0.105, t.forecast_bytes = 1.6e6;
     assert_true(judged(t).agree);
     forecast_of(t, CC_SUSPECT_SIZES,
-                "1000 kB instead of the profile's 1600, which is -45 ms of -48");
+                "1000 kB a step instead of the profile's 1600, which is -45 ms of -48");
     /* 70 ms were said, the codec took 30 instead of 2. */
     t = well();
     t.forecast_s = t.resized_s = 0.070, t.codec_s = 0.030;

@@ -1,0 +1,107 @@
+# What `commcomp validate` plans, refuses, joins and says; a part of cli.sh, whose functions it uses, and
+# after cli_run.sh, whose run.json (a profile) and $missing (why there is no lab) it takes.
+v="validate -q --profile run.json"
+unset COMMCOMP_RANK COMMCOMP_RANK_SIM
+
+# --- what it refuses, before anything is run ---
+t 2 $v --tolerance 3
+err '--tolerance: 3 is not between 0 and 1'
+t 2 $v --tolerance 0
+err '--tolerance: 0 is not between'
+t 2 $v --exchange ssar-split
+err 'sparse exchanges are predicted only'
+for option in '--topology torus' '--slow-hosts 1:2' '--slow-links 1:1mbps' '--platform x.xml'; do
+    t 2 $v --workers 2 --values 1000 $option
+    err "${option%% *} is of a simulated cluster: a lab has one switch"
+done
+t 2 $v --fidelity beta
+err "alpha-beta, tc, tcp"
+t 2 $v --keep
+err 'unknown option --keep'
+t 2 $v --paper 3lc-table1
+err 'unknown option --paper'
+
+# --- a dry run: the rows of run's ---
+q 0 $v --dry-run --values 1M --bw 8mbps --overhead none --burst 1 --workers 4 --scheme int8,fp32 --format json
+json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"]'
+json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16)) < 1e-5 and abs(d["rows"][0]["row_s"] - 32) < 0.01'
+json 'all(r["step_s"] is None and r["step_s_sim"] is None and r["agree"] is None for r in d["rows"])'
+json 'any("would take about 4" in n for n in d["notes"]) and any("the simulation then takes" in n for n in d["notes"])'
+# The codecs are measured once, not once for each answer.
+t 0 validate --dry-run --values 1000 --scheme fp32 --remeasure
+[ "$(grep -c 'measuring the speed of 1 scheme' err)" = 1 ] || bad 'measures more than once'
+
+# --- answers that are not to be had ---
+COMMCOMP_RANK=$dir/no_rank
+export COMMCOMP_RANK
+t 1 $v --values 1000 --workers 2 --scheme fp32 --smpirun "$dir/no_smpirun"
+err "nothing to hold the model against. No run: COMMCOMP_RANK: there is no file $dir/no_rank. No simulation: "
+printf '#!/bin/sh\nexit 3\n' >fake_smpirun
+chmod +x fake_smpirun
+t 1 $v --values 1000 --workers 2 --scheme fp32 --smpirun ./fake_smpirun
+err 'nothing to hold the model against'
+
+no_sim=
+command -v smpirun >/dev/null || no_sim='no smpirun'
+[ -x "$(dirname "$program")/commcomp-rank-sim" ] || no_sim='no commcomp-rank-sim'
+if [ -n "$no_sim" ]; then
+    echo "skipped: commcomp validate with a simulation: $no_sim"
+else
+    # Model and sim of the same; the profile says what the codecs take. As far as formulas are exact,
+    # so is the agreement. A bucket is no matter of either.
+    q 0 $v --values 100K --workers 2,3 --bw 100mbps --scheme fp32,int8 --fidelity alpha-beta --format json
+    json 'len(d["rows"]) == 4 and all(r["agree"] is True and r["suspect"] is None and r["why"] is None for r in d["rows"])'
+    json 'all(r["step_s"] is None and r["sim_error"] is None and r["oversubscribed"] is None for r in d["rows"])'
+    json 'all(abs(r["model_sim"]) < 0.01 and abs(r["forecast_error"]) < 0.01 for r in d["rows"])'
+    json 'all(abs(r["model_sim"] - (1 - r["step_s_model"] / r["step_s_sim"])) < 1e-9 for r in d["rows"])'
+    # Two pushes of 400 kB with 4.56% of headers at 100 Mbit/s, and two pulls.
+    json 'abs(d["rows"][0]["step_s_sim"] - 2 * 2 * 400e3 * 8 * (1514 / 1448) / 1e8) < 1e-3'
+    json 'd["rows"][0]["fidelity"] == "alpha-beta" and d["rows"][1]["payload_bytes_sim"] == d["rows"][1]["payload_bytes"] == 100004'
+    json 'any(n.startswith("without a run: COMMCOMP_RANK: there is no file") for n in d["notes"])'
+    json 'any(n.startswith("4 of 4 rows agree within 3%") for n in d["notes"])'
+    # SimGrid's TCP knows more than latency and bandwidth.
+    t 1 $v --values 1000 --workers 4 --bw 100mbps --scheme fp32 --fidelity tcp --format json
+    err '1 of 1 row is beyond --tolerance 0.03'
+    json 'd["rows"][0]["agree"] is False and d["rows"][0]["suspect"] == "fidelity" and d["rows"][0]["why"].startswith("sim ")'
+    json 'd["error"].startswith("1 of 1 row") and any(n.startswith("suspect: fidelity, in 1 row: fp32, ps at") for n in d["notes"])'
+    # A forecast from a profile whose payloads have twice the bytes is wrong about sizes, and agrees.
+    sed 's/\("int8", "points": \[{"values": 1000, "bits_per_value": \)8/\116/' run.json >double.json
+    t 0 validate -q --profile double.json --values 100K --workers 2 --bw 100mbps --scheme int8 --format json
+    json 'd["rows"][0]["agree"] is True and d["rows"][0]["forecast_suspect"] == "payload sizes"'
+    json '-1.1 < d["rows"][0]["forecast_error"] < -0.9 and "instead of the profile" in d["rows"][0]["forecast_why"]'
+    json 'any(n.startswith("suspect of the forecast: payload sizes, in 1 row: int8, ps at 100mbps, 2 workers: forecast") for n in d["notes"])'
+fi
+unset COMMCOMP_RANK
+
+# --- for real, where this machine allows it ---
+if [ -n "$missing" ]; then
+    echo "skipped: commcomp validate with a run: $missing"
+else
+    # Without a simulation. A busy machine may take longer, which is for --tolerance.
+    t 0 $v --values 20000 --workers 2 --bw 100mbps --scheme fp32,int8 --smpirun "$dir/no_smpirun" --tolerance 0.9 --format json
+    json 'len(d["rows"]) == 2 and all(r["step_s"] > 0 and r["step_s_sim"] is None and r["sim_error"] is None for r in d["rows"])'
+    json 'all(abs(r["model_error"] - (1 - r["step_s_model"] / r["step_s"])) < 1e-9 and r["agree"] is True for r in d["rows"])'
+    json 'any(n.startswith("without a sim: ") for n in d["notes"]) and len(d["host"]["mpi"]) > 3'
+fi
+if [ -n "$missing" ] || [ -n "$no_sim" ]; then
+    echo 'skipped: commcomp validate with all three answers'
+else
+    t 0 $v --values 20000 --workers 2 --bw 100mbps --exchange ps,ring --scheme fp32,int8 --steps 5 --tolerance 0.99 --format json
+    json 'len(d["rows"]) == 4 and all(r["step_s"] > 0 and r["step_s_sim"] > 0 and r["step_s_model"] > 0 for r in d["rows"])'
+    json 'all(r["steps"] == 5 for r in d["rows"]) and d["rows"][0]["speedup"] == 1'
+    # The codec times that the run measured, and not the profile's.
+    json 'all(abs(r["codec_s_sim"] / r["codec_s"] - 1) < 0.2 for r in d["rows"])'
+    json 'any(abs(r["codec_s_forecast"] / r["codec_s"] - 1) > 0.3 for r in d["rows"])'
+    # The same bytes, also where they depend on what was sent before.
+    t 0 $v --values 300K --workers 3 --bw 100mbps --scheme 3lc --steps 3 --warmup 2 --tolerance 0.99 --format json
+    json 'abs(d["rows"][0]["payload_bytes_sim"] / d["rows"][0]["payload_bytes"] - 1) < 1e-9'
+    json '(d["rows"][0]["warmup"], d["rows"][0]["steps"]) == (2, 3) and d["rows"][0]["forecast_suspect"] == "payload sizes"'
+    end_case
+    case='validate, interrupted' good=1
+    timeout -s INT 12 "$program" $v --workers 2 --values 10K --compute 50ms --bw 100mbps \
+        --scheme fp32,local:every=1000 --steps 1 --format json >out 2>err </dev/null
+    json 'd["partial"] and [r["scheme"] for r in d["rows"]] == ["fp32"] and d["rows"][0]["step_s"] > 0.05'
+    json 'd["rows"][0]["step_s_sim"] is None and not any("without" in n for n in d["notes"])'
+    err 'interrupted'
+    document out
+fi
