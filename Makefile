@@ -219,7 +219,7 @@ fuzz-seeds: $(BUILD)/fuzz/seeds_decode
 # --- for people ---
 
 DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev \
-              libzfp-dev openmpi-bin libopenmpi-dev iproute2
+              libzfp-dev openmpi-bin libopenmpi-dev iproute2 libsimgrid-dev
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev python3 \
               python3-jsonschema gnuplot-nox
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
@@ -229,7 +229,7 @@ help:
 	@echo 'make             build $(BIN)'
 	@echo 'make quickstart  install what the build needs, build, and run the main job'
 	@echo 'make check       install what the tests need and run them all'
-	@echo 'make install     into PREFIX (/usr/local), DESTDIR honoured: program, man page, library'
+	@echo 'make install     into PREFIX (/usr/local), DESTDIR honoured: programs, man page, library'
 	@echo 'make asan        the tests under AddressSanitizer and UBSan'
 	@echo 'make fuzz        fuzz every decoder and reader, FUZZ_SECONDS (60) in all'
 	@echo 'make lint        clang-format and clang-tidy; make format mends the format'
@@ -268,11 +268,12 @@ $(BUILD)/commcomp.pc: FORCE
 	    'Cflags: -I$${includedir}/commcomp' \
 	    'Libs: -L$${libdir} -lcommcomp $(LDLIBS) -fopenmp -pthread' > $@
 
-install: $(BIN) $(LIB) $(BUILD)/commcomp.1 $(BUILD)/commcomp.pc
+# What commcomp starts lies beside it: those programs that could be built.
+install: $(BIN) $(RANK) $(SIM) $(PLATFORM) $(LIB) $(BUILD)/commcomp.1 $(BUILD)/commcomp.pc
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
 	    $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/commcomp/core \
 	    $(DESTDIR)$(PREFIX)/include/commcomp/schemes
-	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(BIN) $(RANK) $(SIM) $(PLATFORM) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(BUILD)/commcomp.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
 	install -m 644 $(BUILD)/commcomp.1 $(DESTDIR)$(PREFIX)/share/man/man1/
@@ -291,10 +292,12 @@ lint:
 	@tools/install-deps.sh $(DEPS_LINT)
 	@clang-format --dry-run --Werror $(C_FILES)
 	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang SANITIZE=-Werror all tests
-	@printf '%s\n' $(LIB_SRC) $(CMD_SRC) | xargs -P $(JOBS) -n 4 sh -c \
+	@printf '%s\n' $(LIB_SRC) $(CMD_SRC) cmd/platform.c | xargs -P $(JOBS) -n 4 sh -c \
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS)' tidy
 	@printf '%s\n' $(RANK_SRC) | xargs -P $(JOBS) -n 4 sh -c \
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) $$(mpicc --showme:compile)' tidy
+	@printf '%s\n' $(wildcard netsim/mpi/world/sim*.c) | xargs -P $(JOBS) -n 4 sh -c \
+	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) $$(smpicc -show | tr " " "\n" | grep ^-I)' tidy
 	@printf '%s\n' $(KERNELS) | xargs -P $(JOBS) -n 4 sh -c 'clang-tidy --quiet "$$@" -- \
 	    $(TIDY_FLAGS) -DCC_ISA=avx512 $(filter-out -mprefer-vector-width=512,$(ISA_avx512))' tidy
 

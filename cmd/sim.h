@@ -28,7 +28,7 @@
     {.name = "wan-bw", .value = "RATE", .def = "100mbps",                                          \
      .help = "sites: between any two of them, each way"},                                          \
     {.name = "wan-latency", .value = "TIME", .def = "40ms",                                        \
-     .help = "sites: of a message between any two of them, in the place of --latency"},            \
+     .help = "sites: from any one to another, beside --latency"},                                  \
     {.name = "slow-links", .value = "N:RATE",                                                      \
      .help = "the last N workers have links of this bandwidth"},                                   \
     {.name = "slow-hosts", .value = "N:FACTOR",                                                    \

@@ -11,6 +11,16 @@
 
 const char *const cc_topology_names[] = {"switch", "fat-tree", "torus", "sites", NULL};
 
+void cc_platform_say_need(int workers, int servers, char out[CC_NEED_CAP])
+{
+    char serving[40] = "";
+    if (servers > 0)
+        (void)snprintf(serving, sizeof serving, " and %d server%s", servers,
+                       servers > 1 ? "s" : "");
+    (void)snprintf(out, CC_NEED_CAP, "%d worker%s%s need%s %d", workers, workers > 1 ? "s" : "",
+                   serving, workers + servers > 1 ? "" : "s", workers + servers);
+}
+
 /* --- what is asked for --- */
 
 static int check_slow(const struct cc_platform_how *h, struct cc_error *e)
@@ -67,13 +77,11 @@ static int check_torus(const struct cc_platform_how *h, struct cc_error *e)
         return cc_fail(e, "--torus %dx%dx%d: two or three dimensions of at least one host each",
                        d[0], d[1], d[2]);
     const double room = (double)d[0] * d[1] * (d[2] == 0 ? 1 : d[2]);
-    const int hosts = h->workers + h->servers;
-    char name[48];
+    char name[48], need[CC_NEED_CAP];
     cc_torus_name(d, name);
-    if (room < hosts)
-        return cc_fail(e,
-                       "--torus %s has room for %.0f hosts, and %d workers and %d servers need %d",
-                       name, room, h->workers, h->servers, hosts);
+    cc_platform_say_need(h->workers, h->servers, need);
+    if (room < h->workers + h->servers)
+        return cc_fail(e, "--torus %s has room for %.0f hosts, and %s", name, room, need);
     if (room > CC_PLATFORM_HOSTS)
         return cc_fail(e, "--torus %s: at most %d hosts", name, CC_PLATFORM_HOSTS);
     return CC_OK;

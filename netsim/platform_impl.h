@@ -20,6 +20,11 @@ struct cc_placement {
     int torus[3]; /* the last one 0: two dimensions */
 };
 
+#define CC_NEED_CAP 80
+
+/* "10 workers and 1 server need 11". */
+void cc_platform_say_need(int workers, int servers, char out[CC_NEED_CAP]);
+
 /* "4x4x2", "4x4". */
 void cc_torus_name(const int dimension[3], char out[48]);
 

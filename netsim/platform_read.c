@@ -123,6 +123,16 @@ struct hosts {
     struct cc_platform *out;
 };
 
+/* Ranks measure time with messages to themselves. */
+static int no_loopback(const char *host, const char *link, struct cc_error *e)
+{
+    return cc_fail(e,
+                   "%s has no loopback: its messages to itself go over \"%s\", beside those to "
+                   "others. Give it a route to itself over a link with sharing_policy=\"FATPIPE\", "
+                   "or a <cluster> loopback_bw=\"1GBps\" loopback_lat=\"0s\"",
+                   host, link);
+}
+
 /* The names of the first hosts, as many as there are ranks; none if it has fewer. */
 static int read_hosts(const cJSON *root, void *arg, struct cc_error *e)
 {
@@ -138,9 +148,12 @@ static int read_hosts(const cJSON *root, void *arg, struct cc_error *e)
     if (h->out->host == NULL)
         return CC_FAIL;
     for (const cJSON *host = list->child; h->out->hosts < h->need; host = host->next) {
-        const char *name;
-        if (cc_json_need_text(host, "name", &name, e) != CC_OK)
+        const char *name, *shared;
+        if (cc_json_need_text(host, "name", &name, e) != CC_OK ||
+            cc_json_text(host, "shared", &shared, e) != CC_OK)
             return CC_FAIL;
+        if (shared != NULL)
+            return no_loopback(name, shared, e);
         h->out->host[h->out->hosts] = cc_strdup(name, e);
         if (h->out->host[h->out->hosts++] == NULL)
             return CC_FAIL;
@@ -191,21 +204,12 @@ static int read_text(const char *path, char **out, struct cc_error *e)
     return whole ? CC_OK : CC_FAIL;
 }
 
-static int too_few(const char *path, size_t count, int workers, int servers, struct cc_error *e)
-{
-    char serving[40] = "";
-    if (servers > 0)
-        (void)snprintf(serving, sizeof serving, " and %d server%s", servers,
-                       servers > 1 ? "s" : "");
-    return cc_fail(e, "%s has %zu host%s, and %d worker%s%s need%s %d", path, count,
-                   count == 1 ? "" : "s", workers, workers > 1 ? "s" : "", serving,
-                   workers + servers > 1 ? "" : "s", workers + servers);
-}
-
 int cc_platform_read(const char *path, int workers, int servers, struct cc_platform *out,
                      struct cc_error *e)
 {
     struct cc_platform made = {.uneven = true}; /* it may be */
+    char need[CC_NEED_CAP];
+    cc_platform_say_need(workers, servers, need);
     struct hosts hosts = {.need = (size_t)workers + (size_t)servers, .out = &made};
     char *program = cc_program_beside("commcomp-platform", "COMMCOMP_PLATFORM", BUILD_IT, e);
     int status = program != NULL ? read_text(path, &made.xml, e) : CC_FAIL;
@@ -215,7 +219,8 @@ int cc_platform_read(const char *path, int workers, int servers, struct cc_platf
             cc_error_in(e, "%s", path);
     }
     if (status == CC_OK && hosts.count < hosts.need)
-        status = too_few(path, hosts.count, workers, servers, e);
+        status = cc_fail(e, "%s has %zu host%s, and %s", path, hosts.count,
+                         hosts.count == 1 ? "" : "s", need);
     free(program);
     if (status == CC_OK)
         *out = made;

@@ -61,9 +61,9 @@ struct cc_step_span {
     double begin, end;
 };
 
-/* Of one rank in the counted steps of a row. All times are seconds since the first of them began,
- * on whichever rank was first: if all are on one machine, on its clock; otherwise each counts on a
- * clock of its own from when it left the row's barrier. */
+/* Of one rank in the counted steps of a row. All times are seconds since the first worker began the
+ * first of them: if all ranks are on one machine, on its clock; otherwise each counts on a clock of
+ * its own from when it left the row's barrier. */
 struct cc_report_moments {
     size_t row;
     int rank;

@@ -17,8 +17,7 @@
 #include "netsim/smpi_says.h"
 #include "netsim/smpi_words.h"
 
-#define BUILD_IT                                                                                   \
-    "make builds it where smpicc is installed (Debian: apt-get install simgrid libsimgrid-dev)"
+#define BUILD_IT   "make builds it where smpicc is installed (Debian: apt-get install libsimgrid-dev)"
 #define PATIENCE_S 5.0 /* for the simulation to end */
 
 const char *const cc_fidelity_names[] = {"alpha-beta", "tc", "tcp", NULL};
@@ -91,17 +90,31 @@ static int cannot_start(const char *name, const char *why, struct cc_error *e)
 {
     return cc_fail(e,
                    "%s could not be started%s%s; SimGrid brings it (Debian: apt-get install "
-                   "simgrid)",
+                   "libsimgrid-dev)",
                    name, why[0] != '\0' ? ": " : "", why);
+}
+
+/* What takes less. */
+static const char *thrift(const struct cc_job *job)
+{
+    return job->data ? "with --data off, or with fewer workers" : "with fewer workers";
 }
 
 static int no_memory(const struct simulation *s, const char *why, struct cc_error *e)
 {
-    return cc_fail(e,
-                   "%s: %d simulated ranks in one process%s. Less memory is needed with %sfewer "
-                   "workers",
-                   why, ranks(s), s->job->data ? ", each with its gradients" : "",
-                   s->job->data ? "--data off, or with " : "");
+    return cc_fail(e, "%s: %d simulated ranks in one process%s. Less memory is needed %s", why,
+                   ranks(s), s->job->data ? ", each with its gradients" : "", thrift(s->job));
+}
+
+static int check_memory(const struct simulation *s, struct cc_error *e)
+{
+    struct cc_error why;
+    char what[80];
+    (void)snprintf(what, sizeof what, "%d simulated ranks in one process%s", ranks(s),
+                   s->job->data ? ", each with its gradients" : "");
+    if (cc_memory_check(cc_smpirun_memory(s->job), what, &why) == CC_OK)
+        return CC_OK;
+    return cc_fail(e, "%s. Less is needed %s", why.text, thrift(s->job));
 }
 
 static int deadlock(const struct simulation *s, struct cc_error *e)
@@ -256,7 +269,9 @@ int cc_smpirun(const struct cc_smpirun_how *how, struct cc_job *job, struct cc_e
     bool formulas = how->fidelity == CC_FIDELITY_ALPHA_BETA;
     job->block_bytes = formulas ? (size_t)1 << 30 : 0;
     job->asks = !formulas;
-    int status = open_files(&s, &files, e);
+    int status = check_memory(&s, e);
+    if (status == CC_OK)
+        status = open_files(&s, &files, e);
     if (status == CC_OK)
         status = cc_smpi_words(how, job, &files, &words, e);
     if (status == CC_OK)

@@ -32,6 +32,10 @@ struct cc_smpirun_how {
     void *arg;
 };
 
+/* About how many bytes a simulation of the job needs: of all ranks, in one process. cc_smpirun
+ * refuses what does not fit. */
+size_t cc_smpirun_memory(const struct cc_job *job);
+
 /* Runs a job, which is completed with what the fidelity asks for (block_bytes, asks), to its end.
  * Errors: no smpirun, no program, one that died (of which signal; killed for memory), what a rank
  * or SimGrid said. Leaves no files and no processes, whatever happens. */

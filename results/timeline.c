@@ -134,10 +134,17 @@ int cc_timeline_track(struct cc_timeline *t, const char *name, struct cc_error *
     return add_names(t, "thread", ++t->order, name, e);
 }
 
+static int64_t whole_microseconds(int64_t ns)
+{
+    return (ns + 500) / 1000;
+}
+
 void cc_timeline_put(struct cc_timeline *t, const struct cc_timeline_slice *s)
 {
     const int64_t from = nanoseconds(s->begin), to = nanoseconds(s->end);
-    if (from >= to || !begin(t, false))
+    /* chrome://tracing compares whole microseconds, and takes such a slice for a part of the one
+     * before it. */
+    if (whole_microseconds(from) >= whole_microseconds(to) || !begin(t, false))
         return;
     add(t, "\"ph\": \"X\", \"name\": \"%s\", \"cat\": \"phase\", \"pid\": %u, \"tid\": %u",
         s->kind->name, t->row, t->track);

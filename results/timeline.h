@@ -47,7 +47,8 @@ int cc_timeline_open(const char *path, const char *const *about, uint64_t most_b
                      struct cc_timeline **out, struct cc_error *e);
 /* A row begins, and the one before ends. */
 int cc_timeline_row(struct cc_timeline *t, const char *name, struct cc_error *e);
-/* A track of the row, below those that it has. Slices follow in order and do not overlap. */
+/* A track of the row, below those that it has. Slices follow in order and do not overlap; those
+ * shorter than a microsecond are passed over. */
 int cc_timeline_track(struct cc_timeline *t, const char *name, struct cc_error *e);
 void cc_timeline_put(struct cc_timeline *t, const struct cc_timeline_slice *s);
 int cc_timeline_put_end(struct cc_timeline *t, const struct cc_timeline_end *end,

@@ -37,6 +37,13 @@ flags() {
 
 t "make install" make -s -C "$root" BUILD="$build" DESTDIR="$dir" PREFIX=/usr install
 t "the program" "$dir/usr/bin/commcomp" --version
+for name in commcomp-rank commcomp-rank-sim commcomp-platform; do
+    if [ -x "$build/bin/$name" ]; then
+        t "$name beside it" test -x "$dir/usr/bin/$name"
+    else
+        t "no $name, as it was not built" test ! -e "$dir/usr/bin/$name"
+    fi
+done
 t "the man page" test -s "$dir/usr/share/man/man1/commcomp.1"
 
 # Nothing in the installed headers may reach back into the sources.

@@ -41,7 +41,7 @@ static int hear(void *arg, const struct cc_report *r, struct cc_error *e)
     struct heard *h = arg;
     size_t n = strlen(h->kinds);
     assert_true(n + 1 < sizeof h->kinds);
-    h->kinds[n] = "HBSRZDE"[r->kind];
+    h->kinds[n] = "HBSRMZDE"[r->kind];
     if ((int)n + 1 == h->fail_at)
         return cc_fail(e, "the disk is full");
     return CC_OK;

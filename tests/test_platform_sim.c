@@ -358,6 +358,36 @@ static void test_own(void **state)
         fail_msg("%s", e.text);
 }
 
+static const char *const cluster =
+    "<?xml version='1.0'?>\n"
+    "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+    "<platform version=\"4.1\">\n"
+    "  <cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-3\" speed=\"1Gf\" bw=\"1Gbps\"\n"
+    "           lat=\"25us\"%s/>\n"
+    "</platform>\n";
+
+/* Without one, timers would take their time of the host's own link. */
+static void test_loopback(void **state)
+{
+    need_simgrid();
+    assert_int_equal(setenv("ASAN_OPTIONS", "detect_leaks=0", 1), 0);
+    assert_int_equal(setenv("COMMCOMP_PLATFORM", beside("../bin/commcomp-platform"), 1), 0);
+    struct cc_platform p;
+    struct cc_error e = {0};
+    char text[600];
+    int length = snprintf(text, sizeof text, cluster, "");
+    const char *path = scratch_write(state, "c.xml", text, (size_t)length);
+    assert_int_equal(cc_platform_read(path, 2, 0, &p, &e), CC_FAIL);
+    if (strstr(e.text, "c.xml: n0 has no loopback: its messages to itself go over "
+                       "\"c_link_0_UP\"") == NULL)
+        fail_msg("%s", e.text);
+    length = snprintf(text, sizeof text, cluster, " loopback_bw=\"1GBps\" loopback_lat=\"0s\"");
+    path = scratch_write(state, "c.xml", text, (size_t)length);
+    assert_int_equal(cc_platform_read(path, 2, 0, &p, &e), CC_OK);
+    EXPECT(&p, {0, 1, N, L + T}, {0, 0, 1e6, 1e-3});
+    cc_platform_free(&p);
+}
+
 /* How fast a host is, as SimGrid has it. */
 static void test_slow_hosts(void **state)
 {
@@ -416,6 +446,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_torus, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_read_again, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_own, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(test_loopback, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_slow_hosts, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_large, scratch_setup, scratch_teardown),
     };

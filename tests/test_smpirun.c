@@ -49,9 +49,15 @@ struct heard {
     const char *smpirun; /* and no script */
     enum cc_fidelity fidelity;
     const char *xml;
-    size_t hosts;
-    size_t block_bytes; /* as the job was completed */
+    size_t hosts, values; /* 0: 3, 1000 */
+    size_t block_bytes;   /* as the job was completed */
     bool asks;
+};
+
+static const char letters[] = {
+    [CC_REPORT_HELLO] = 'H', [CC_REPORT_ROW_BEGIN] = 'B', [CC_REPORT_STEP] = 'S',
+    [CC_REPORT_ROW] = 'R',   [CC_REPORT_SIZE] = 'Z',      [CC_REPORT_MOMENTS] = 'M',
+    [CC_REPORT_DONE] = 'D',  [CC_REPORT_ERROR] = 'E',
 };
 
 static int hear(void *arg, const struct cc_report *r, struct cc_error *e)
@@ -59,7 +65,7 @@ static int hear(void *arg, const struct cc_report *r, struct cc_error *e)
     struct heard *h = arg;
     size_t n = strlen(h->kinds);
     assert_true(n + 1 < sizeof h->kinds);
-    h->kinds[n] = "HBSRZDE"[r->kind];
+    h->kinds[n] = letters[r->kind];
     for (size_t i = 0; r->kind == CC_REPORT_SIZE && i < 8; i++)
         if (h->second[i] == 0) {
             h->second[i] = r->size.seconds[0];
@@ -91,11 +97,12 @@ static int simulate(void **state, struct heard *h, const char *ranks, struct cc_
 {
     char exchange[] = "ps", name[] = "w", scheme[] = "3lc:s=1.75", xml[600];
     char *host[] = {(char[]){"h0"}, (char[]){"h1"}, (char[]){"h2"}};
-    struct cc_job_tensor tensor = {.name = name, .shape = cc_shape_flat(1000), .share = 1};
+    const size_t values = h->values > 0 ? h->values : 1000;
+    struct cc_job_tensor tensor = {.name = name, .shape = cc_shape_flat(values), .share = 1};
     struct cc_job_message message = {0, 0};
     struct cc_job_row row = {
         .scheme = scheme, .period = 1, .steps = 1, .message = &message, .messages = 1};
-    size_t offset[] = {0, 1000};
+    size_t offset[] = {0, values};
     struct cc_job job = {.exchange = exchange,
                          .workers = 2,
                          .servers = 1,
@@ -277,7 +284,7 @@ static void smpirun_is_given_words_files_and_the_job(void **state)
 static void ends_are_told(void **state)
 {
     assert_fails(state, "exit 127", "could not be started");
-    assert_fails(state, "exit 127", "apt-get install simgrid");
+    assert_fails(state, "exit 127", "apt-get install libsimgrid-dev");
     assert_fails(state, "cat hello; exit 0", "the simulation ended with exit code 0 before the ");
     assert_fails(state, "cat hello; echo tired >&2; exit 9",
                  "exit code 9 before the ranks were "
@@ -315,12 +322,12 @@ static void what_is_missing_is_named(void **state)
     (void)snprintf(none, sizeof none, "%s", scratch_path(state, "none"));
     assert_int_equal(simulate(state, &h, "/bin/true", &e), CC_FAIL);
     assert_says(e.text, none);
-    assert_says(e.text, "could not be started; SimGrid brings it (Debian: apt-get install simgrid");
+    assert_says(e.text, "could not be started; SimGrid brings it (Debian: apt-get install libsimgrid-dev");
 
     h.smpirun = NULL;
     assert_int_equal(simulate(state, &h, none, &e), CC_FAIL);
     assert_says(e.text, "No such file");
-    assert_says(e.text, "apt-get install simgrid libsimgrid-dev");
+    assert_says(e.text, "apt-get install libsimgrid-dev");
 
     h.hosts = 2;
     assert_int_equal(with_script(state, "cat hello done", &h, &e), CC_FAIL);
@@ -337,7 +344,50 @@ static void what_is_missing_is_named(void **state)
     assert_int_equal(unsetenv("COMMCOMP_RANK_SIM"), 0);
     assert_null(cc_rank_sim_program(&e));
     assert_says(e.text, "commcomp-rank-sim is missing: make builds it where smpicc is installed "
-                        "(Debian: apt-get install simgrid libsimgrid-dev)");
+                        "(Debian: apt-get install libsimgrid-dev)");
+}
+
+/* A gradient, a model and two payloads of 4 bytes a value is what each rank has at least; ranks
+ * without data have next to nothing, and this machine not that much more than it has. */
+static void memory_is_foreseen(void **state)
+{
+    char exchange[] = "ring", scheme[] = "fp32";
+    size_t offset[] = {0, 100000000};
+    struct cc_job_row row = {.scheme = scheme, .messages = 1};
+    struct cc_job job = {.exchange = exchange,
+                         .workers = 100,
+                         .data = true,
+                         .offset = offset,
+                         .tensors = 1,
+                         .row = &row,
+                         .rows = 1};
+    (void)state;
+    double with = (double)cc_smpirun_memory(&job);
+    assert_true(with > 100 * 16e8 && with < 100 * 24e8);
+    job.data = false;
+    double without = (double)cc_smpirun_memory(&job);
+    assert_true(without > 1e7 && without < 1e8);
+    /* Whoever gathers has what all send. */
+    char gathers[] = "allgather";
+    job.data = true;
+    job.exchange = gathers;
+    with = (double)cc_smpirun_memory(&job);
+    assert_true(with > 100 * 100 * 4e8 && with < 100 * 140 * 4e8);
+    /* No overflow. */
+    offset[1] = (size_t)1 << 40;
+    job.workers = 65536;
+    assert_true(cc_smpirun_memory(&job) >= (size_t)1 << 59);
+}
+
+static void too_much_is_refused(void **state)
+{
+    struct heard h = {.values = (size_t)1 << 40};
+    struct cc_error e;
+    assert_int_equal(with_script(state, "cat hello done", &h, &e), CC_FAIL);
+    assert_says(e.text, "3 simulated ranks in one process, each with its gradients: ");
+    assert_says(e.text, "are free. Less is needed with --data off, or with fewer workers");
+    h.without_data = true;
+    assert_int_equal(with_script(state, "cat hello done", &h, &e), CC_OK);
 }
 
 /* --- processes --- */
@@ -451,7 +501,7 @@ static const char *talker(void **state)
 {
     char command[600];
     if (system("command -v smpirun smpicc >/dev/null") != 0) {
-        print_message("SKIPPED: there is no SimGrid here (Debian: simgrid libsimgrid-dev)\n");
+        print_message("SKIPPED: there is no SimGrid here (Debian: libsimgrid-dev)\n");
         return NULL;
     }
     const char *path = scratch_path(state, "talker");
@@ -623,6 +673,8 @@ int main(void)
         IN_SCRATCH(ends_are_told),
         IN_SCRATCH(killed_without_data),
         IN_SCRATCH(what_is_missing_is_named),
+        cmocka_unit_test(memory_is_foreseen),
+        IN_SCRATCH(too_much_is_refused),
         IN_SCRATCH(nothing_is_left),
         IN_SCRATCH(real_simulation),
         IN_SCRATCH(real_failures),

@@ -63,7 +63,7 @@ static void to_the_letter(void **state)
     assert_int_equal(cc_timeline_row(t, "3lc:s=1.75 \xff", &e), CC_OK);
     assert_int_equal(cc_timeline_track(t, "worker 0", &e), CC_OK);
     put(t, &compute, 4, 0, 0.0012345678);
-    put(t, &compute, 4, 0.0012345678, 0.00123456783); /* less than a nanosecond */
+    put(t, &compute, 4, 0.0012345678, 0.0012348); /* less than a microsecond */
     put(t, &waits, 4, 0.0012345678, 2.5);
     const struct cc_timeline_end leaves = {.at = 0.001,
                                            .id = "0-1.0.3",

@@ -81,6 +81,8 @@ static int take_job(struct cc_rank *r, const char *path, struct cc_error *e)
 static int open_source(struct cc_rank *r, struct cc_error *e)
 {
     int neighbours;
+    if (!r->job.data)
+        return cc_replay_open(&r->job, -1, 0, &r->source, e);
     if (cc_world_neighbours(r->comm, &neighbours, e) != CC_OK)
         return CC_FAIL;
     uint64_t steps = cc_replay_fit(&r->job, cc_memory_available() / 4 / (size_t)neighbours);

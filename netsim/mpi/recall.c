@@ -17,8 +17,8 @@ struct cc_moments *cc_recall_open(const struct cc_rank *r, size_t row, struct cc
 
 /* --- this rank's --- */
 
-/* The clock's time that is told as 0: when the first moment of all ranks began. If the ranks are on
- * several machines, each counts from when it left the row's barrier. */
+/* The clock's time that is told as 0: when the first worker began the first step that counts. If
+ * the ranks are on several machines, each counts from when it left the row's barrier. */
 static int find_zero(struct cc_rank *r, const struct cc_loop *l, double *zero, struct cc_error *e)
 {
     const struct cc_moments *m = l->s.moments;
@@ -31,9 +31,8 @@ static int find_zero(struct cc_rank *r, const struct cc_loop *l, double *zero, s
         first = fmin(first, m->rest.at[0].begin);
     if (m->codec.count > 0)
         first = fmin(first, m->codec.at[0].begin);
-    if (m->passages > 0)
-        first = fmin(first, m->passage[0].at);
-    first -= own;
+    /* Servers only wait until a worker is there. */
+    first = l->s.server ? (double)HUGE_VAL : first - own;
     int code = MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_DOUBLE, MPI_MIN, r->comm);
     *zero = own + first;
     return cc_mpi_check(code, "MPI_Allreduce", e);
@@ -48,12 +47,14 @@ static double since(double zero, double t)
 static void merge(const struct cc_moments *m, double zero, struct cc_report_moments *out)
 {
     size_t a = 0, b = 0;
-    for (size_t i = 0; i < out->moments; i++) {
+    while (a < m->codec.count || b < m->rest.count) {
         const bool codec = b == m->rest.count ||
                            (a < m->codec.count && m->codec.at[a].begin < m->rest.at[b].begin);
-        out->moment[i] = codec ? m->codec.at[a++] : m->rest.at[b++];
-        out->moment[i].begin = since(zero, out->moment[i].begin);
-        out->moment[i].end = since(zero, out->moment[i].end);
+        struct cc_moment p = codec ? m->codec.at[a++] : m->rest.at[b++];
+        p.begin = since(zero, p.begin);
+        p.end = since(zero, p.end);
+        if (p.end > p.begin)
+            out->moment[out->moments++] = p;
     }
 }
 
@@ -96,10 +97,9 @@ static int fill(const struct cc_rank *r, const struct cc_loop *l, double zero,
     out->rank = r->rank;
     out->left_out = m->left_out;
     out->first_step = m->first;
-    out->moments = m->codec.count + m->rest.count;
     out->passages = m->passages;
     out->steps = cc_loop_steps(l) - m->first;
-    out->moment = cc_alloc(out->moments * sizeof *out->moment, e);
+    out->moment = cc_alloc((m->codec.count + m->rest.count) * sizeof *out->moment, e);
     out->passage = cc_alloc(out->passages * sizeof *out->passage, e);
     out->step = cc_alloc(out->steps * sizeof *out->step, e);
     if (out->moment == NULL || out->passage == NULL || out->step == NULL)

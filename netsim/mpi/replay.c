@@ -45,7 +45,7 @@ int cc_replay_open(const struct cc_job *job, int worker, size_t steps, struct cc
     r->values = cc_job_values(job);
     r->steps = steps;
     int status = CC_OK;
-    if (worker >= 0 && job->data) {
+    if (worker >= 0) {
         status = cc_gradients_open(job, &g, e);
         if (status == CC_OK) {
             status = prepare(r, g, worker, e);

@@ -15,8 +15,9 @@ struct cc_replay;
 size_t cc_replay_fit(const struct cc_job *job, size_t bytes);
 
 /* A worker's own stream: of a trace, that of its rank, or of its rank modulo the streams that there
- * are. `steps` different ones, used in turn; of a trace, not more than it has. Servers have none:
- * worker -1, and a job without data, gives a source without gradients and without a model. */
+ * are. `steps` different ones, used in turn; of a trace, not more than it has. Servers, and all
+ * in a job without data, have none: worker -1 gives a source without gradients and without a model.
+ */
 int cc_replay_open(const struct cc_job *job, int worker, size_t steps, struct cc_replay **out,
                    struct cc_error *e);
 void cc_replay_close(struct cc_replay *r);

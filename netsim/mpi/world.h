@@ -54,8 +54,7 @@ struct cc_requests {
 struct cc_waits {
     struct cc_requests *first;
     bool more;           /* somebody can go on by itself: the next wait comes back at once */
-    double looked;       /* the simulated world's: when the last wait ended, */
-    struct timer *timer; /* and what ends one in time */
+    struct timer *timer; /* the simulated world's: what ends a wait in time */
 };
 
 /* For ranks that wait for some time: makes the timer. It may take time itself. */

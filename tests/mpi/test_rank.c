@@ -301,6 +301,66 @@ static void pingpong(void **state)
     free_outcome(o);
 }
 
+/* --- moments --- */
+
+/* Of each rank in order, and only in steps that count: what fills them, and both ends of every
+ * transfer. */
+static void check_moments(const struct cc_job *job, const struct cc_report_moments *m, int rank,
+                          size_t *ends)
+{
+    double last = 0, sum = 0;
+    assert_int_equal(m->rank, rank);
+    assert_true(m->left_out == 0 && m->first_step == WARMUP && m->steps == STEPS);
+    for (size_t i = 0; i < m->moments; i++) {
+        const struct cc_moment *p = &m->moment[i];
+        assert_true(p->begin >= last && p->end > p->begin);
+        assert_true(p->step >= WARMUP && p->step < WARMUP + STEPS);
+        assert_true((p->phase == CC_PHASE_SERVER) <= (rank >= job->workers));
+        sum += p->end - p->begin;
+        last = p->end;
+    }
+    double all = m->step[STEPS - 1].end - m->step[0].begin;
+    assert_true(m->moments >= (rank < job->workers ? 4 : 3) * STEPS && sum > 0 && sum <= all);
+    if (rank < job->workers)
+        assert_true(sum > STEPS * COMPUTE_S);
+    /* A push and a pull of each worker in each step. */
+    assert_int_equal(m->passages, 2 * STEPS * (size_t)(rank < job->workers ? 1 : job->workers));
+    for (size_t i = 0; i < m->passages; i++) {
+        const struct cc_passage *p = &m->passage[i];
+        assert_true(p->number < STEPS && p->message == 0 && p->step == WARMUP + p->number);
+        assert_int_equal(p->peer >= (uint32_t)job->workers, rank < job->workers);
+        const bool push = p->came == (rank >= job->workers);
+        const size_t worker = (size_t)rank < (size_t)job->workers ? (size_t)rank : p->peer;
+        ends[(push ? 0 : 1) + 2 * (p->number + STEPS * worker)] += p->came ? 1 : 100;
+    }
+}
+
+static void moments(void **state)
+{
+    static const char *const schemes[] = {"fp32", "3lc:s=1.5"};
+    struct cc_job job = make_job(schemes, 2, CC_JOB_SEQUENTIAL);
+    job.moments = true;
+    struct outcome *o = run_job(state, &job, LOCAL);
+    size_t at = 1;
+    for (size_t row = 0; row < 2; row++) {
+        size_t ends[2 * STEPS * 2] = {0};
+        (void)expect(o, &at, CC_REPORT_ROW_BEGIN);
+        at += WARMUP + STEPS;
+        (void)expect(o, &at, CC_REPORT_ROW);
+        for (int rank = 0; rank < 3; rank++) {
+            const struct cc_report *r = expect(o, &at, CC_REPORT_MOMENTS);
+            assert_int_equal(r->row, row);
+            check_moments(&job, &r->moments, rank, ends);
+        }
+        for (size_t i = 0; i < 2 * STEPS * 2; i++)
+            assert_int_equal(ends[i], 101);
+    }
+    (void)expect(o, &at, CC_REPORT_DONE);
+    assert_int_equal(o->code, 0);
+    free_outcome(o);
+    cc_job_free(&job);
+}
+
 /* --- what goes wrong --- */
 
 /* Some rank says so, and all end. */
@@ -377,6 +437,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sequential, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(overlap, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(pipe_steps, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(moments, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(interface, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(pingpong, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(errors, scratch_setup, scratch_teardown),

@@ -69,6 +69,17 @@ double cc_world_speed(void)
 /* How many ranks still have the job. */
 static int holders;
 
+/* From rank 0 to each of the others: MPI_Bcast would first let all of them write to all. */
+static int tell(MPI_Comm comm, int rank, int ranks, void *what, size_t bytes, struct cc_error *e)
+{
+    int code = MPI_SUCCESS;
+    if (rank != 0)
+        code = MPI_Recv(what, (int)bytes, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE);
+    for (int i = 1; i < ranks && rank == 0 && code == MPI_SUCCESS; i++)
+        code = MPI_Send(what, (int)bytes, MPI_BYTE, i, 0, comm);
+    return cc_mpi_check(code, "telling the ranks the job", e);
+}
+
 int cc_world_spread(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
                     struct cc_error *e)
 {
@@ -85,7 +96,7 @@ int cc_world_spread(MPI_Comm comm, const char *text, size_t length, struct cc_jo
         holders = ranks;
     }
     if (status == CC_OK)
-        status = cc_mpi_check(MPI_Bcast(&what, sizeof what, MPI_BYTE, 0, comm), "MPI_Bcast", e);
+        status = tell(comm, rank, ranks, &what, sizeof what, e);
     if (status == CC_OK && what.holders != &holders)
         status = cc_fail(e, "ranks do not share their memory: give smpirun -no-privatize");
     if (status == CC_OK)
