@@ -297,6 +297,12 @@ static void ends_are_told(void **state)
                  "gradients. Less memory is needed with --data off");
     assert_fails(state, "head -c 300000 /dev/urandom; head -c 300000 /dev/urandom >&2; exit 1",
                  "exit code 1");
+    /* As SimGrid 3.32 says it; what it advises is about something else. */
+    assert_fails(state,
+                 "exec >&2; m='[h:0:(1) 0.0] ./smpi_memory.cpp:163: [root/CRITICAL]'\n"
+                 "echo \"$m Failed to map fd 3 with size 2147483648: Cannot allocate memory\"\n"
+                 "echo 'On Linux systems, change this value with sudo sysctl'; exit 134",
+                 "SimGrid: Failed to map fd 3 with size 2147483648: Cannot allocate memory: 3 sim");
     assert_fails(state, "cat hello error; exit 0", "rank 2 (a server): no luck");
     /* Even if the rest goes on. */
     double began = cc_now();
@@ -559,7 +565,7 @@ static void real_failures(void **state)
     assert_real(state, ranks, "complain", "rank 1 (a worker): no luck today");
     assert_real(state, ranks, "crash", "the simulation was killed by signal 11 (Segmentation");
     assert_real(state, ranks, "huge",
-                "Memory allocation of 1152921504606846976 bytes failed: 3 simulated ranks");
+                "SimGrid: Memory allocation of 1152921504606846976 bytes failed: 3 simulated");
 
     struct heard h = {.xml = "no XML at all"};
     struct cc_error e;
