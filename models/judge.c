@@ -127,15 +127,19 @@ static bool latency(const struct pair *p, enum cc_suspect *suspect, char why[ROO
     return p->gap < 0 && halves(p->gap, -p->t->latency_s, 0);
 }
 
+/* What others' turns on the cores add; or save, where the first ones send while the last ones still
+ * encode: the others have all of them encode until the last one is ready. */
 static bool crowd(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
 {
     const struct cc_trial *t = p->t;
     *suspect = CC_SUSPECT_CROWD;
     (void)snprintf(why, ROOM,
-                   "%.0f busy ranks take turns on %.0f cores, for %.3g ms of codec work, and the "
-                   "network waits for them",
-                   t->crowd * t->cores, t->cores, 1e3 * t->codec_s);
-    return p->gap > 0 && t->lab && t->crowd > 1 && halves(p->gap, 0, (t->crowd - 1) * t->codec_s);
+                   "%.0f busy ranks take turns on %.0f cores, for %.3g ms of codec work, %s",
+                   t->crowd * t->cores, t->cores, 1e3 * t->codec_s,
+                   p->gap > 0 ? "and the network waits for them"
+                              : "and the first ones send while the last ones still encode");
+    return t->lab && t->crowd > 1 &&
+           halves(p->gap, -(1 - 1 / t->crowd) * t->codec_s, (t->crowd - 1) * t->codec_s);
 }
 
 static bool waking(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
