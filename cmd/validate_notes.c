@@ -122,11 +122,11 @@ static int note_agreement(struct validate *v, struct cc_error *e)
     if (all == 0)
         return CC_OK;
     return cc_record_note(v->record, e,
-                          "%zu of %zu row%s agree within %.3g%% (the largest difference of two "
+                          "%zu of %zu row%s within %.3g%% (the largest difference of two "
                           "answers is %.1f%%); of the forecasts, %zu are within it (the farthest "
                           "is off by %.1f%%)",
-                          agree, all, all == 1 ? "" : "s", 100 * v->tolerance, 100 * worst,
-                          forecasts, 100 * worst_forecast);
+                          agree, all, all == 1 ? " agrees" : "s agree", 100 * v->tolerance,
+                          100 * worst, forecasts, 100 * worst_forecast);
 }
 
 static int note_missing(struct validate *v, struct cc_error *e)

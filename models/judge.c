@@ -335,7 +335,7 @@ static void forecast_sizes(const struct cc_trial *t, double part, double gap,
     (void)snprintf(out->why, sizeof out->why,
                    "forecast %.4g ms: a worker's payloads have %.4g kB a step instead of the "
                    "profile's %.4g, which "
-                   "is %+.3g ms of %+.3g",
+                   "is %+.4g ms of %+.4g",
                    1e3 * t->forecast_s, 1e-3 * t->bytes, 1e-3 * t->forecast_bytes, 1e3 * part,
                    1e3 * gap);
 }
@@ -351,7 +351,7 @@ static void forecast_codecs(const struct cc_trial *t, double part, double gap,
                        t->cores);
     (void)snprintf(out->why, sizeof out->why,
                    "forecast %.4g ms: codecs take %.4g ms instead of the profile's %.4g%s, which "
-                   "is %+.3g ms of %+.3g",
+                   "is %+.4g ms of %+.4g",
                    1e3 * t->forecast_s, 1e3 * t->codec_s, 1e3 * t->forecast_codec_s, with,
                    1e3 * part, 1e3 * gap);
 }
@@ -371,8 +371,8 @@ static void judge_forecast(const struct cc_trial *t, double is, struct cc_verdic
     } else if (formula) {
         v->forecast.suspect = CC_SUSPECT_UNCLEAR;
         (void)snprintf(v->forecast.why, sizeof v->forecast.why,
-                       "forecast %.4g ms: of %+.3g ms, payload sizes are %+.3g, codec times %+.3g, "
-                       "and %+.3g is between the formula and what it is for",
+                       "forecast %.4g ms: of %+.4g ms, payload sizes are %+.4g, codec times %+.4g, "
+                       "and %+.4g is between the formula and what it is for",
                        1e3 * t->forecast_s, 1e3 * gap, 1e3 * sizes, 1e3 * codecs, 1e3 * rest);
     } else if (way * sizes > way * codecs) {
         forecast_sizes(t, sizes, gap, &v->forecast);
