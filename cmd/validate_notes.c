@@ -31,7 +31,8 @@ static const struct {
     {CC_SUSPECT_COMPOSITION, "trust sim and run; docs/model.md says what the formula takes for "
                              "granted"},
     {CC_SUSPECT_TOPOLOGY, "trust sim and run"},
-    {CC_SUSPECT_FIDELITY, "--fidelity tc is as the lab, tcp as SimGrid takes TCP for"},
+    {CC_SUSPECT_FIDELITY,
+     "trust the run; --fidelity tc is as the lab, tcp as SimGrid takes TCP for"},
     {CC_SUSPECT_SIZES, "a --profile of gradients like these (`bench --profile-out`), and --warmup "
                        "32 where residuals have to fill"},
     {CC_SUSPECT_CODECS, "in a step codecs run once, after a pause, and not in a loop; for large "

@@ -204,6 +204,21 @@ static bool composition(const struct pair *p, enum cc_suspect *suspect, char why
     return p->gap < 0 && (p->t->mode != CC_SEQUENTIAL || p->t->exchange != CC_PS);
 }
 
+/* Steps of many messages under way at a time. */
+static bool overlapped(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+{
+    return p->t->mode != CC_SEQUENTIAL && contention(p, suspect, why);
+}
+
+static bool order(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+{
+    *suspect = CC_SUSPECT_FIDELITY;
+    (void)snprintf(why, ROOM,
+                   "the simulation has all messages that are under way share the links, where MPI "
+                   "sends those of a connection one after another");
+    return p->gap < 0 && p->simulated && p->t->mode != CC_SEQUENTIAL;
+}
+
 static bool fidelity(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
 {
     (void)p;
@@ -230,10 +245,10 @@ static bool unclear(const struct pair *p, enum cc_suspect *suspect, char why[ROO
 /* In the order in which they are asked: what is known for certain first, then what predicts a
  * figure, then what only sets a limit. */
 static cause *const of_run[] = {bytes, scatter, protocol, burst, repeats, latency,
-                                crowd, waking,  cores,    links, unclear};
-static cause *const of_run_alone[] = {scatter, protocol,   stragglers,  topology, burst,
-                                      repeats, latency,    crowd,       waking,   cores,
-                                      links,   contention, composition, unclear};
+                                crowd, waking,  cores,    links, order,   unclear};
+static cause *const of_run_alone[] = {scatter, protocol, stragglers, topology,    burst,
+                                      repeats, latency,  overlapped, crowd,       waking,
+                                      cores,   links,    contention, composition, unclear};
 /* Sim against model, where no run is there; where it says the same as sim; */
 static cause *const of_formula[] = {protocol,        topology,   burst_of_formula, stragglers,
                                     fidelity_of_tcp, contention, composition,      unclear};
