@@ -35,7 +35,7 @@ static const struct cc_option options[] = {
     CC_PLAN_OPTIONS,
     {.name = "steps", .value = "N", .def = "one period; 10 with stragglers",
      .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
-    {.name = "warmup", .value = "N", .def = "one period; up to 32 where residuals fill",
+    {.name = "warmup", .value = "N", .def = "0; overlapped, one period; up to 32 where residuals fill",
      .help = "steps before them, of which only the last period computes"},
     CC_FIDELITY_OPTION("alpha-beta"),
     CC_PLATFORM_OPTIONS,

@@ -61,14 +61,14 @@ static double codecs_s(const struct cc_planned *s, const struct cc_planned_row *
     return fmin(c->workers, FEW) * worker + p->server_codec_s;
 }
 
-/* Simulated time is exact: steps that are alike need not be counted twice. Residuals fill for a few
- * seconds, as in a run. */
+/* Simulated time is exact: steps that are alike need not be counted twice, and sequential ones
+ * leave nothing behind. Residuals fill for a few seconds, as in a run. */
 void cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row)
 {
     enum { FILLED = 32, DRAWS = 10, MEASURED = 3 };
     const double filling_s = 6;
     const struct sim *sim = arg;
-    size_t warm = 1, count = 1;
+    size_t warm = s->setting.timing.mode != CC_SEQUENTIAL, count = 1;
     if (row->fills)
         warm = (size_t)fmax(
             1, fmin(FILLED, filling_s / fmax(1e-9, codecs_s(s, row) * (double)row->period)));
@@ -84,8 +84,9 @@ void cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row 
  * where the sizes come from; but stragglers' draws are by step. */
 static size_t simulated_warmup(const struct cc_planned *s, const struct cc_planned_row *row)
 {
-    bool all = s->data || s->setting.timing.straggler != CC_STEADY || row->warmup < row->period;
-    return all ? row->warmup : row->period;
+    size_t least = s->setting.timing.mode != CC_SEQUENTIAL ? row->period : 0;
+    bool all = s->data || s->setting.timing.straggler != CC_STEADY || row->warmup < least;
+    return all ? row->warmup : least;
 }
 
 double cc_sim_row_s(const struct cc_planned *s, const struct cc_planned_row *row)

@@ -22,9 +22,11 @@ static const struct setting always[] = {
     {"smpi/shared-malloc", "local"},
     /* Where the MPI library is to choose (allreduce, allgather), it does so as Open MPI. */
     {"smpi/coll-selector", "ompi"},
-    /* But for the job: the one that it chooses first has everyone tell everyone its host, which
-     * takes longer with a thousand ranks than all else together. */
+    /* But for the job and the results: what it chooses there has everyone tell everyone its host,
+     * or cuts the list into many pieces, which with thousands of ranks takes longer than all else
+     * together. */
     {"smpi/bcast", "binomial_tree"},
+    {"smpi/reduce", "binomial"},
     /* In KiB, for each rank; the default, eight times as much, is only address space, but some
      * systems count that. Below each is a page that nobody may touch. */
     {"contexts/stack-size", "1024"},

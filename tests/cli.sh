@@ -606,6 +606,7 @@ json '"missing" in d["error"]'
 . "$tests/cli_model.sh"
 . "$tests/cli_advise.sh"
 . "$tests/cli_run.sh"
+. "$tests/cli_timeline.sh"
 . "$tests/cli_validate.sh"
 . "$tests/cli_calibrate.sh"
 

@@ -6,12 +6,14 @@ usage: timeline_reader.py FILE [EXPRESSION ...]
 
 Each expression must be true of t, what was read: t.rows is a list of rows with .name, .steps ((step,
 begin, end) in microseconds) and .tracks, by name: each a list of (name, step, begin, end); .sum(track,
-phase) adds up a track's phase, .transfers is a list of (name, begin, end, args); t.other is otherData.
+phase) adds up a track's phase, .transfers is a list of (name, begin, end, args); t.other is otherData. d is the JSON in a file
+"out", if there is one: what the program said beside the timeline.
 
 Exit 0: all holds; 1: something does not, with its place on stderr; 2: usage.
 """
 
 import json
+import os
 import sys
 from decimal import Decimal
 
@@ -222,9 +224,18 @@ def main():
     except (Wrong, ValueError, OSError) as e:
         print(f"{sys.argv[1]}: {e}", file=sys.stderr)
         return 1
+    names = {"t": t}
+    if os.path.exists("out"):
+        with open("out", encoding="utf-8") as f:
+            text = f.read()
+        names["d"] = json.loads(text) if text.startswith("{") else None
     failed = 0
     for expression in sys.argv[2:]:
-        if not eval(expression, {"t": t}):
+        try:
+            right = eval(expression, names)
+        except (ArithmeticError, LookupError, TypeError) as e:
+            right, expression = False, f"{expression} ({e!r})"
+        if not right:
             print(f"{sys.argv[1]}: not so: {expression}", file=sys.stderr)
             failed = 1
     return failed

@@ -7,6 +7,7 @@
 
 #include "core/bytes.h"
 #include "core/memory.h"
+#include "netsim/mpi/chunks.h"
 #include "netsim/mpi/stream.h"
 #include "netsim/mpi/way.h"
 
@@ -14,8 +15,6 @@
  * only passed on, the crates of all, each after its own such number. */
 
 struct chunk {
-    struct cc_range values; /* from the message's first */
-    struct cc_crate *decoder;
     const uint8_t *at; /* its payload, once it is here; NULL without data */
     size_t len;
     bool here, applied;
@@ -37,7 +36,8 @@ struct hops {
     const struct cc_job_message *message;
     struct cc_plan plan;
     struct cc_range range;
-    struct chunk *chunk;
+    struct cc_chunks *all;
+    struct chunk *chunk; /* of all, in this step */
     struct turn *turn;
     struct cc_crate *owner; /* encodes the chunk that is its own; NULL */
     bool owner_first;
@@ -113,42 +113,45 @@ static int add(struct hops *x, const struct turn *t, const struct cc_round *r, s
 /* Decodes the chunks whose payloads are here onto the model. */
 static int apply(struct hops *x, size_t first, size_t count, struct cc_error *e)
 {
+    struct cc_station *s = x->station;
+    const struct cc_stint since = cc_world_begin();
+    float *model = CC_AT(s->model, x->range.from);
+    double cost_s = 0;
     int status = CC_OK;
     for (size_t i = first; i < first + count && status == CC_OK; i++) {
         struct chunk *c = &x->chunk[i];
-        if (!c->here || c->applied || cc_crate_values(c->decoder) == 0)
+        const struct cc_chunk *k = &x->all->chunk[i];
+        if (!c->here || c->applied || k->bound == 0)
             continue;
         c->applied = true;
-        status = cc_way_apply(x->station, c->decoder, CC_CRATE_DECODE, c->at, c->len,
-                              CC_AT(x->station->model, x->range.from), e);
+        cost_s += cc_crate_cost(k->decoder, CC_CRATE_DECODE);
+        status = cc_crate_decode_add(k->decoder, s->step, c->at, c->len,
+                                     1.0f / (float)s->job->workers, model, e);
     }
+    cc_charge(s, CC_PHASE_DECODE, since, cost_s);
     return status;
 }
 
 /* --- rounds --- */
 
-/* What a crate of others comes to, without data: `who` has encoded it. Nobody encodes nothing. */
-static size_t bytes_of(const struct hops *x, const struct cc_crate *c, int64_t who)
-{
-    return cc_crate_values(c) > 0 ? cc_crate_size(c, who, x->station->step) : 0;
-}
-
 /* How long the payload of chunk i is, which comes at `at` of a message, after that number. */
 static uint64_t length_at(const struct hops *x, const struct turn *t, size_t at, size_t i)
 {
     return t->recv.at != NULL ? cc_get_u64(t->recv.at + at)
-                              : bytes_of(x, x->chunk[i].decoder, x->plan.who);
+                              : cc_chunks_bytes(x->all, x->station->step)[i];
 }
 
 /* Without data: what comes in turn k. */
 static size_t to_come(const struct hops *x, size_t k)
 {
     const struct cc_round *r = &x->plan.round[k];
+    const uint64_t step = x->station->step;
     if (x->turn[k].decoder != NULL)
-        return CC_SIZE_BYTES + bytes_of(x, x->turn[k].decoder, r->from);
+        return CC_SIZE_BYTES + cc_crate_size(x->turn[k].decoder, r->from, step);
+    const size_t *sent = cc_chunks_bytes(x->all, step);
     size_t bytes = r->recvs == 1 ? 0 : CC_SIZE_BYTES;
     for (size_t i = r->recv; i < r->recv + r->recvs; i++)
-        bytes += CC_SIZE_BYTES + bytes_of(x, x->chunk[i].decoder, x->plan.who);
+        bytes += CC_SIZE_BYTES + sent[i];
     return bytes;
 }
 
@@ -353,9 +356,7 @@ static int hops_start(void *of, struct cc_error *e)
 
 static struct cc_range range_of(const struct hops *x, size_t first, size_t count)
 {
-    const size_t from = x->range.from, to = x->range.to, parts = x->plan.chunks;
-    return (struct cc_range){cc_part_at(from, to, first, parts),
-                             cc_part_at(from, to, first + count, parts)};
+    return cc_chunks_range(x->range, x->plan.chunks, first, count);
 }
 
 static bool empty(struct cc_range r)
@@ -409,7 +410,7 @@ static size_t room_of(const struct hops *x, size_t first, size_t count)
     if (empty(range_of(x, first, count)))
         return 0;
     for (size_t i = first; i < first + count; i++)
-        bytes += CC_SIZE_BYTES + cc_crate_bound(x->chunk[i].decoder);
+        bytes += CC_SIZE_BYTES + x->all->chunk[i].bound;
     return bytes;
 }
 
@@ -430,14 +431,9 @@ static int make_passing(struct hops *x, size_t k, struct cc_error *e)
 
 static int make_chunks(struct hops *x, struct cc_error *e)
 {
-    int status = CC_OK;
     x->chunk = cc_alloc0(x->plan.chunks * sizeof *x->chunk, e);
-    if (x->chunk == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < x->plan.chunks && status == CC_OK; i++)
-        status = make_coder(x, range_of(x, i, 1), x->plan.who, x->plan.salt,
-                            x->station->job->workers, true, &x->chunk[i].decoder, e);
-    return status;
+    return x->chunk != NULL ? cc_chunks_open(x->station, x->message, &x->plan, &x->all, e)
+                            : CC_FAIL;
 }
 
 static int make_owner(struct hops *x, struct cc_error *e)
@@ -492,8 +488,7 @@ static void hops_close(void *of)
         free(x->turn[k].out);
         free(x->turn[k].in);
     }
-    for (size_t i = 0; i < x->plan.chunks && x->chunk != NULL; i++)
-        cc_crate_free(x->chunk[i].decoder);
+    cc_chunks_close(x->all);
     cc_crate_free(x->owner);
     free(x->own);
     free(x->partial[0]);

@@ -1,0 +1,72 @@
+# --timeline of `run` and `sim`; a part of cli.sh, whose functions it uses, and after cli_run.sh, whose
+# run.json, $r and $missing it takes. tests/timeline_reader.py knows the format's own words.
+timeline() { # FILE EXPRESSION...: a timeline of which they hold; d is the results on stdout
+    python3 "$tests/timeline_reader.py" "$@" >reader 2>&1 || bad "$(head -n 3 reader)"
+}
+
+end_case
+case='timeline_reader.py --self-test' good=1
+: >out
+timeline --self-test
+
+t 2 $r --dry-run --values 1000 --workers 2 --scheme fp32 --timeline t.json
+err '--timeline: in a dry run nothing happens'
+no_file t.json
+t 1 $r --values 1000 --workers 2 --scheme fp32 --timeline nowhere/t.json
+err 'nowhere/t.json'
+
+# A worker's phases fill its steps, and steps take as long as the row says, in microseconds. Ends of
+# transfers fit together (the reader sees to it).
+fills='all(abs(sum(float(e - b) for n, s, b, e in r.tracks[w]) / sum(float(e - b) for n, b, e in r.steps) - 1) < tolerance for r in t.rows for w in r.tracks if w.startswith("worker"))'
+lasts='all(abs(sum(float(e - b) for n, b, e in r.steps) / len(r.steps) / 1e6 / row["step_s"] - 1) < tolerance for r, row in zip(t.rows, d["rows"]))'
+
+if ! command -v smpirun >/dev/null || [ ! -x "$(dirname "$program")/commcomp-rank-sim" ]; then
+    echo 'skipped: timelines of simulations: no smpirun, or no commcomp-rank-sim'
+else
+    # The profile's int8 takes 1 ns a value to encode and 3 to decode and add; its fp32 takes nothing.
+    s="sim -q --profile run.json --values 1M --bw 100mbps --compute 10ms --update 2ms --steps 3 --warmup 1 --timeline t.json --format json"
+    q 0 $s --workers 3 --scheme fp32,int8
+    json 'any("timeline: t.json" in n for n in d["notes"])'
+    timeline t.json "(tolerance := 1e-4) and $fills and $lasts" \
+        '[r.name for r in t.rows] == [x + ", ps, 3 workers, 1 server, 100mbps, sequential (sim, alpha-beta)" for x in ("fp32", "int8")]' \
+        'all([n for n, b, e in r.steps] == [1, 2, 3] and r.steps[0][1] == 0 for r in t.rows)' \
+        'all(list(r.tracks) == ["worker 0", "worker 1", "worker 2", "server 0"] for r in t.rows)' \
+        'all(abs(r.sum(w, "compute") - 30000) < 0.1 and abs(r.sum(w, "update") - 6000) < 0.1 for r in t.rows for w in r.tracks if w[0] == "w")' \
+        'abs(t.rows[1].sum("worker 1", "encode") - 3 * 1000) < 0.1' \
+        'abs(t.rows[1].sum("server 0", "aggregate") - 3 * (3 * 3000 + 1000)) < 0.1' \
+        'abs(t.rows[1].sum("worker 1", "decode") / 3e6 - d["rows"][1]["decode_s"]) < 1e-9' \
+        'all(len(r.transfers) == 18 for r in t.rows)' \
+        '{x[0] for x in t.rows[0].transfers} == {"into server 0", "into worker 0", "into worker 1", "into worker 2"}' \
+        'sum(x[3]["bytes"] for x in t.rows[0].transfers) > 18 * 4e6' \
+        'all(abs(float(e - b) / 1e6 - 3 * 4e6 * 8 * 1.0456 / 1e8) < 0.01 for n, b, e, args in t.rows[0].transfers)' \
+        't.other["left_out"] == 0 and t.other["partial"] is False'
+    # Without servers: six rounds and as many transfers; every rank adds. Nothing is left out of two
+    # steps under way at a time either.
+    q 0 $s --workers 4 --exchange ring --scheme fp32,int8 --mode pipe
+    timeline t.json 'all(r.name.endswith("ring, 4 workers, 100mbps, pipe (sim, alpha-beta)") for r in t.rows)' \
+        'all(len(r.transfers) == 3 * 4 * 6 for r in t.rows)' \
+        't.rows[1].sum("worker 2", "decode, add, encode") > 0'
+    # Overlapped steps: codecs have a track beside computing.
+    q 0 $s --workers 2 --fuse 100K --mode overlap --scheme int8 --data off
+    timeline t.json 'list(t.rows[0].tracks)[:3] == ["worker 0", "worker 0, codecs", "worker 1"]' \
+        'all(abs(t.rows[0].sum(w, "compute") - 30000) < 1 for w in ("worker 0", "worker 1"))' \
+        't.rows[0].sum("worker 0, codecs", "encode") > 0 and t.rows[0].sum("worker 0", "encode") == 0' \
+        'abs(float(t.rows[0].steps[2][2] - t.rows[0].steps[1][2]) / 1e6 / d["rows"][0]["step_s"] - 1) < 0.01'
+    # An interrupt: what there is until then, if anything.
+    end_case
+    case='sim --timeline, interrupted' good=1
+    rm t.json
+    timeout -s INT 4 "$program" sim -q --profile run.json --values 100K --bw 100mbps --workers 2 \
+        --scheme fp32,local:every=1000 --steps 200000 --timeline t.json >out 2>err </dev/null
+    no_file t.json
+fi
+if [ -n "$missing" ]; then
+    echo "skipped: a timeline of commcomp run: $missing"
+else
+    # What workers line up for is in no phase, and other processes want the cores as well.
+    q 0 $r --workers 2 --values 100K --bw 100mbps --scheme fp32,int8 --steps 3 --compute 20ms --timeline t.json --format json
+    timeline t.json "(tolerance := 0.25) and $fills and $lasts" \
+        '[r.name for r in t.rows] == [x + ", ps, 2 workers, 1 server, 100mbps, sequential (run, lab)" for x in ("fp32", "int8")]' \
+        'all(list(r.tracks) == ["worker 0", "worker 1", "server 0"] and len(r.transfers) == 12 for r in t.rows)' \
+        'all(r.sum("server 0", "aggregate") > 0 and r.sum("worker 1", "compute") > 59999 for r in t.rows)'
+fi

@@ -1,0 +1,443 @@
+/* Payload sizes for jobs without data: against codecs that encode tensor by tensor as ranks would,
+ * and crates without data against crates with it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/trace.h"
+#include "netsim/crate.h"
+#include "netsim/gradients.h"
+#include "netsim/ledger.h"
+#include "netsim/sizes.h"
+#include "tests/lib/jobs.h"
+
+enum { TENSORS = 5, WORKERS = 5, STEPS = 6, TRACE_STEPS = 4 };
+
+struct codecs {
+    struct cc_codec codec[TENSORS];
+};
+
+struct kit {
+    struct cc_job job;
+    struct cc_spec *spec, *raw;
+    size_t values;
+    float *gradient, *sum;
+    uint8_t *payload;
+};
+
+static struct cc_error ignored;
+
+/* --- a job of one row --- */
+
+static void begin(struct kit *k, const char *exchange, const char *scheme)
+{
+    const size_t matrix[] = {60, 50}, flat[] = {3000, 40, 0, 1700};
+    struct cc_shape shape;
+    memset(k, 0, sizeof *k);
+    jobs_add_flat(&k->job, flat[0], false);
+    jobs_add_flat(&k->job, flat[1], true);
+    jobs_add_flat(&k->job, flat[2], false);
+    assert_int_equal(cc_shape_make(matrix, 2, &shape, &ignored), CC_OK);
+    jobs_add(&k->job, &shape, false);
+    jobs_add_flat(&k->job, flat[3], false);
+    assert_int_equal(cc_spec_parse(scheme, &k->spec, &ignored), CC_OK);
+    assert_int_equal(cc_spec_parse("fp32", &k->raw, &ignored), CC_OK);
+    k->job.exchange = cc_strdup(exchange, &ignored);
+    k->job.workers = WORKERS;
+    k->job.servers = strcmp(exchange, "ps") == 0 ? 1 : 0;
+    k->job.seed = 77;
+    k->job.distribution = CC_LAPLACE;
+    k->job.trace_steps = TRACE_STEPS;
+    k->job.data = false;
+    k->job.rows = 1;
+    k->job.row = cc_alloc0(sizeof *k->job.row, &ignored);
+    *k->job.row = (struct cc_job_row){.scheme = cc_strdup(scheme, &ignored),
+                                      .sums = cc_sum_rounds(k->spec->scheme, k->spec->params) > 0,
+                                      .period = cc_period(k->spec->scheme, k->spec->params),
+                                      .warmup = 0,
+                                      .steps = STEPS};
+    k->values = cc_job_values(&k->job);
+    k->gradient = cc_alloc(k->values * sizeof(float), &ignored);
+    k->sum = cc_alloc0(k->values * sizeof(float), &ignored);
+    k->payload = cc_alloc(32 * k->values + 4096, &ignored);
+}
+
+static void end(struct kit *k)
+{
+    struct cc_job_row *row = k->job.row;
+    cc_ledger_free(row->ledger);
+    cc_job_sizes_free(&row->sizes);
+    free(row->scheme);
+    free(row->cost);
+    free(row);
+    free(k->job.exchange);
+    k->job.row = NULL;
+    jobs_free(&k->job);
+    cc_spec_free(k->spec);
+    cc_spec_free(k->raw);
+    free(k->gradient);
+    free(k->sum);
+    free(k->payload);
+}
+
+static void fill(struct kit *k)
+{
+    struct cc_error e = {""};
+    if (cc_sizes_fill(&k->job, &e) != CC_OK)
+        fail_msg("%s", e.text);
+}
+
+/* --- codecs by hand --- */
+
+static void make_codecs(const struct kit *k, struct codecs *c)
+{
+    for (size_t i = 0; i < TENSORS; i++) {
+        const struct cc_spec *s = k->job.tensor[i].raw ? k->raw : k->spec;
+        struct cc_codec *codec = &c->codec[i];
+        *codec = (struct cc_codec){
+            .scheme = s->scheme, .params = s->params, .shape = k->job.tensor[i].shape};
+        codec->state = cc_alloc0(cc_state_bytes(codec) + 1, &ignored);
+        codec->scratch = cc_alloc(cc_scratch_bytes(codec) + 1, &ignored);
+        cc_codec_reset(codec);
+    }
+}
+
+static void free_codecs(struct codecs *c)
+{
+    for (size_t i = 0; i < TENSORS; i++) {
+        free(c->codec[i].state);
+        free(c->codec[i].scratch);
+    }
+}
+
+/* Encodes one tensor of x, adds scale times what comes out to y, and returns the bytes. */
+static size_t through(const struct kit *k, const struct codecs *c, size_t i, int64_t rank,
+                      enum cc_direction direction, uint64_t step, const float *x, float scale,
+                      float *y)
+{
+    const struct cc_context ctx = {.seed = k->job.seed,
+                                   .rank = rank,
+                                   .direction = direction,
+                                   .step = step,
+                                   .tensor = i,
+                                   .name = "t"};
+    const struct cc_codec *codec = &c->codec[i];
+    const size_t at = k->job.offset[i];
+    struct cc_error e = {""};
+    size_t len;
+    if (cc_encode(codec, &ctx, x + at, k->payload, cc_bound(codec), &len, &e) != CC_OK ||
+        (y != NULL && cc_decode_add(codec, &ctx, k->payload, len, scale, y + at, &e) != CC_OK))
+        fail_msg("%s", e.text);
+    return len;
+}
+
+static void load(const struct kit *k, int worker, size_t step)
+{
+    struct cc_gradients *g;
+    assert_int_equal(cc_gradients_open(&k->job, &g, &ignored), CC_OK);
+    assert_int_equal(
+        cc_gradients_load(g, worker, step % cc_gradients_steps(g, worker), k->gradient, &ignored),
+        CC_OK);
+    cc_gradients_close(g);
+}
+
+/* --- tables --- */
+
+static void assert_size(const uint32_t *table, size_t line, size_t step, size_t tensor, size_t want)
+{
+    const uint32_t is = table[(line * STEPS + step) * TENSORS + tensor];
+    if (is != want)
+        fail_msg("line %zu, step %zu, tensor %zu: %u bytes, not %zu", line, step, tensor, is, want);
+}
+
+/* Every worker encodes its gradient; the mean of what comes out goes back. */
+static void check_ps(const char *scheme)
+{
+    struct kit k;
+    struct codecs push[WORKERS], pull;
+    begin(&k, "ps", scheme);
+    fill(&k);
+    const struct cc_job_sizes *s = &k.job.row->sizes;
+    assert_false(s->fixed);
+    assert_int_equal(s->workers, WORKERS);
+    assert_int_equal(s->steps, STEPS);
+    assert_null(s->hop);
+    for (int w = 0; w < WORKERS; w++)
+        make_codecs(&k, &push[w]);
+    make_codecs(&k, &pull);
+    for (size_t step = 0; step < STEPS; step++) {
+        memset(k.sum, 0, k.values * sizeof(float));
+        for (int w = 0; w < WORKERS; w++) {
+            load(&k, w, step);
+            for (size_t i = 0; i < TENSORS; i++)
+                assert_size(s->push, (size_t)w, step, i,
+                            through(&k, &push[w], i, w, CC_PUSH, step, k.gradient,
+                                    (float)(1.0 / WORKERS), k.sum));
+        }
+        for (size_t i = 0; i < TENSORS; i++)
+            assert_size(s->pull, 0, step, i,
+                        through(&k, &pull, i, -1, CC_PULL, step, k.sum, 0, NULL));
+    }
+    for (int w = 0; w < WORKERS; w++)
+        free_codecs(&push[w]);
+    free_codecs(&pull);
+    end(&k);
+}
+
+static void pushes_and_pulls(void **state)
+{
+    (void)state;
+    check_ps("3lc:s=1.75");
+    check_ps("sparse:density=0.1,select=exact");
+    check_ps("threshold:tau=0.01");
+    check_ps("local:every=2,inner=(3lc)");
+    check_ps("qsgd:code=elias");
+    check_ps("zstd");
+}
+
+/* A chain of workers, each with the sum of what came and its own. */
+static void sums_on_their_way(void **state)
+{
+    (void)state;
+    struct kit k;
+    struct codecs hop[WORKERS];
+    begin(&k, "ring", "3lc:s=1.5");
+    fill(&k);
+    const struct cc_job_sizes *s = &k.job.row->sizes;
+    assert_int_equal(s->sums, 3); /* 1, 2 and 4 of 5 */
+    assert_null(s->pull);
+    for (int w = 0; w < WORKERS; w++)
+        make_codecs(&k, &hop[w]);
+    for (size_t step = 0; step < STEPS; step++) {
+        float *came = cc_alloc0(k.values * sizeof(float), &ignored);
+        for (int w = 0; w < WORKERS; w++) {
+            load(&k, w, step);
+            for (size_t i = 0; i < k.values; i++)
+                k.gradient[i] += came[i];
+            memset(came, 0, k.values * sizeof(float));
+            for (size_t i = 0; i < TENSORS; i++) {
+                size_t len = through(&k, &hop[w], i, w, CC_PUSH, step, k.gradient, 1, came);
+                if (w == 0 || w == 1 || w == 3)
+                    assert_size(s->hop, w == 3 ? 2 : (size_t)w, step, i, len);
+            }
+        }
+        free(came);
+    }
+    for (int w = 0; w < WORKERS; w++)
+        free_codecs(&hop[w]);
+    end(&k);
+}
+
+static void fixed_ones_are_told(void **state)
+{
+    (void)state;
+    const struct {
+        const char *scheme;
+        bool fixed;
+    } list[] = {{"fp32", true},          {"int8", true},
+                {"ternary", true},       {"ternary:zre=1", false},
+                {"mqe1bit", true},       {"sparse", false},
+                {"local:every=3", true}, {"local:every=2,inner=(3lc)", false},
+                {"3lc", false},          {"3lc:zre=0", true},
+                {"qsgd", true},          {"qsgd:code=elias", false},
+                {"topk", true},          {"bf16", true},
+                {"signsgd", true},       {"randk", true},
+                {"threshold", false},    {"dgc", false},
+                {"powersgd", true},      {"lz4", false}};
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        struct kit k;
+        begin(&k, "ps", list[i].scheme);
+        fill(&k);
+        if (k.job.row->sizes.fixed != list[i].fixed)
+            fail_msg("%s", list[i].scheme);
+        assert_true(k.job.row->sizes.fixed == (k.job.row->sizes.push == NULL));
+        end(&k);
+    }
+}
+
+/* --- crates --- */
+
+/* A crate with data and one without, of the same. */
+static void make_pair(const struct kit *k, size_t from, size_t to, struct cc_crate *out[2])
+{
+    struct cc_piece *piece;
+    size_t pieces;
+    struct cc_job with = k->job;
+    with.data = true;
+    assert_int_equal(cc_pieces(&k->job, from, to, &piece, &pieces, &ignored), CC_OK);
+    for (int i = 0; i < 2; i++) {
+        const struct cc_crate_how how = {.job = i == 0 ? &with : &k->job,
+                                         .row = k->job.row,
+                                         .spec = k->spec,
+                                         .raw = k->raw,
+                                         .seed = k->job.seed,
+                                         .rank = 2,
+                                         .direction = CC_PUSH};
+        assert_int_equal(cc_crate_make(&how, piece, pieces, &out[i], &ignored), CC_OK);
+    }
+    free(piece);
+}
+
+static void make_ledger(struct kit *k)
+{
+    struct cc_error e = {""};
+    if (cc_ledger_make(&k->job, k->job.row, &k->job.row->ledger, &e) != CC_OK)
+        fail_msg("%s", e.text);
+}
+
+/* Both encode the same tensors: what they say is the same. */
+static void check_crates(const char *scheme, size_t first, size_t last, bool part)
+{
+    struct kit k;
+    struct cc_crate *c[2];
+    begin(&k, "allgather", scheme);
+    fill(&k);
+    make_ledger(&k);
+    const size_t from = k.job.offset[first] + (part ? 512 : 0);
+    make_pair(&k, from, k.job.offset[last + 1] - (part ? 100 : 0), c);
+    assert_int_equal(cc_crate_bound(c[0]), cc_crate_bound(c[1]));
+    assert_int_equal(cc_crate_values(c[0]), cc_crate_values(c[1]));
+    for (size_t step = 0; step < STEPS; step++) {
+        size_t len[2], head[2];
+        uint64_t bytes[2][TENSORS] = {{0}};
+        load(&k, 2, step);
+        assert_int_equal(
+            cc_crate_encode(c[0], step, k.gradient, k.payload, &len[0], &head[0], &ignored), CC_OK);
+        assert_int_equal(cc_crate_encode(c[1], step, NULL, NULL, &len[1], &head[1], &ignored),
+                         CC_OK);
+        cc_crate_count(c[0], bytes[0]);
+        cc_crate_count(c[1], bytes[1]);
+        if (len[0] != len[1] || head[0] != head[1])
+            fail_msg("%s, step %zu: %zu bytes, %zu of them head; without data %zu, %zu", scheme,
+                     step, len[0], head[0], len[1], head[1]);
+        assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
+        assert_int_equal(cc_crate_size(c[1], 2, step), len[0]);
+        assert_int_equal(cc_crate_decode(c[1], step, NULL, len[1], NULL, &ignored), CC_OK);
+        assert_int_equal(cc_crate_decode_add(c[1], step, NULL, len[1], 1, NULL, &ignored), CC_OK);
+    }
+    cc_crate_free(c[0]);
+    cc_crate_free(c[1]);
+    end(&k);
+}
+
+static void crates_say_the_same(void **state)
+{
+    (void)state;
+    const char *const list[] = {"fp32",   "3lc",    "local:every=2", "local:every=2,inner=(3lc)",
+                                "sparse", "mqe1bit"};
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        check_crates(list[i], 0, TENSORS - 1, false);
+        check_crates(list[i], 1, 3, false);
+        check_crates(list[i], 2, 2, false);
+    }
+    /* Of parts only where sizes do not depend on data. */
+    check_crates("mqe1bit", 0, TENSORS - 1, true);
+    check_crates("local:every=3", 0, 0, true);
+    check_crates("3lc:zre=0", 0, 4, true);
+}
+
+/* Parts of tensors together have what the tensors have, and a part what is its due. */
+static void parts_add_up(void **state)
+{
+    (void)state;
+    struct kit k;
+    begin(&k, "ring", "3lc");
+    fill(&k);
+    make_ledger(&k);
+    const size_t cut[] = {0, 700, 2900, 3030, 3041, 5000, 7740}, parts = 6;
+    const struct cc_payloads of = {.direction = CC_PUSH, .workers = 3, .rank = 1};
+    const uint32_t *hop = k.job.row->sizes.hop + STEPS * TENSORS; /* of two */
+    for (uint64_t step = 0; step < STEPS; step++) {
+        size_t sum = 0, whole = 0;
+        for (size_t i = 0; i < parts; i++) {
+            struct cc_stretch s = {.from = cut[i], .to = cut[i + 1]};
+            while (k.job.offset[s.first + 1] <= s.from)
+                s.first++;
+            s.last = s.first;
+            while (k.job.offset[s.last + 1] < s.to)
+                s.last++;
+            const struct cc_weight w = cc_ledger_weigh(k.job.row->ledger, &of, step, &s);
+            sum += w.payload;
+            if (i == 0)
+                assert_int_equal(w.payload, (size_t)hop[step * TENSORS] * 700 / 3000);
+        }
+        for (size_t i = 0; i < TENSORS; i++)
+            whole += hop[step * TENSORS + i];
+        assert_int_equal(cut[parts], k.values);
+        assert_int_equal(sum, whole);
+    }
+    end(&k);
+}
+
+static void rounds_are_known(void **state)
+{
+    (void)state;
+    const char *const list[] = {"fp32", "randk", "powersgd:rank=2", "local:every=2"};
+    for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+        struct kit k;
+        struct cc_crate *c[2];
+        begin(&k, "ring", list[i]);
+        fill(&k);
+        assert_true(k.job.row->sizes.fixed); /* nothing else is asked for */
+        make_ledger(&k);
+        make_pair(&k, 0, k.values, c);
+        assert_int_equal(cc_crate_rounds(c[0]), cc_crate_rounds(c[1]));
+        for (size_t step = 0; step < 4; step++)
+            for (size_t round = 0; round < cc_crate_rounds(c[0]); round++) {
+                size_t len[2];
+                uint64_t bytes[2][TENSORS] = {{0}};
+                load(&k, 2, step);
+                assert_int_equal(cc_crate_encode_round(c[0], step, round, k.gradient, k.payload,
+                                                       &len[0], &ignored),
+                                 CC_OK);
+                assert_int_equal(
+                    cc_crate_encode_round(c[1], step, round, NULL, NULL, &len[1], &ignored), CC_OK);
+                assert_int_equal(len[0], len[1]);
+                cc_crate_count(c[0], bytes[0]);
+                cc_crate_count(c[1], bytes[1]);
+                assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
+                for (int w = 0; w < 2; w++)
+                    assert_int_equal(
+                        cc_crate_absorb(c[w], step, round, k.payload, len[0], 1, k.sum, &ignored),
+                        CC_OK);
+            }
+        cc_crate_free(c[0]);
+        cc_crate_free(c[1]);
+        end(&k);
+    }
+}
+
+static void impossible_sizes_are_refused(void **state)
+{
+    (void)state;
+    struct kit k;
+    struct cc_error e = {""};
+    begin(&k, "allgather", "3lc");
+    fill(&k);
+    k.job.row->sizes.push[3] = 4 + 601; /* of 3,000 values: the bound is 4 + 600 */
+    assert_int_equal(cc_ledger_make(&k.job, k.job.row, &k.job.row->ledger, &e), CC_FAIL);
+    assert_non_null(strstr(e.text, "tensor 't3': a payload of 605 bytes, and 3lc has 604 at most"));
+    k.job.row->ledger = NULL;
+    end(&k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pushes_and_pulls),
+        cmocka_unit_test(sums_on_their_way),
+        cmocka_unit_test(fixed_ones_are_told),
+        cmocka_unit_test(crates_say_the_same),
+        cmocka_unit_test(parts_add_up),
+        cmocka_unit_test(rounds_are_known),
+        cmocka_unit_test(impossible_sizes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
