@@ -90,12 +90,19 @@ static size_t simulated_warmup(const struct cc_planned *s, const struct cc_plann
     return all ? row->warmup : least;
 }
 
+/* As measured; SimGrid looks at all ranks for some of them. */
+static double messages_s(const struct cc_planned *s, const struct cc_planned_row *row)
+{
+    const struct cc_cluster *c = &s->setting.cluster;
+    double each = 20e-6 + 0.1e-6 * cc_plan_ranks(&s->setting);
+    double of_worker = s->setting.exchange == CC_PS ? 2.0 * c->servers : row->forecast.messages;
+    return each * c->workers * of_worker;
+}
+
 double cc_sim_row_s(const struct cc_planned *s, const struct cc_planned_row *row)
 {
-    const double message_s = 10e-6; /* as measured, with thousands under way */
-    double messages = fmax(1, row->forecast.messages) * cc_plan_ranks(&s->setting);
     double steps = (double)(simulated_warmup(s, row) + row->steps);
-    return steps * messages * message_s + (double)(row->warmup + row->steps) * codecs_s(s, row);
+    return steps * messages_s(s, row) + (double)(row->warmup + row->steps) * codecs_s(s, row);
 }
 
 /* --- platforms --- */

@@ -52,11 +52,6 @@ err 'one of each'
 t 2 $s --workers 2,4 --write-platform x.xml
 err '--write-platform is of one setting, and the lists of the options make 2'
 no_file x.xml
-t 1 $s --platform missing.xml --dry-run
-err 'missing.xml'
-echo 'nothing of the kind' >x.xml
-t 1 $s --platform x.xml --dry-run
-err 'x.xml'
 t 1 $s --workers 8 --topology torus --torus 2x2 --dry-run
 err '--torus 2x2 has room for 4 hosts'
 t 1 $s --workers 2 --slow-links 3:10mbps --dry-run
@@ -79,17 +74,13 @@ q 0 sim -q --profile small.json --dry-run --values 100K --scheme fp32,3lc --data
 json '[r["warmup"] for r in d["rows"]] == [0, 32]'
 q 0 $s --dry-run --workers 3 --scheme fp32 --values 1000 --write-platform three.xml --format json
 grep -q '<platform' three.xml || bad 'three.xml is no platform'
-# What the file has nobody knows without --bw.
-q 0 $s --dry-run --platform three.xml --workers 3 --scheme fp32 --values 1000 --format json
-json 'd["rows"][0]["platform"] == "three.xml" and d["rows"][0]["topology"] is None'
-json 'all(d["rows"][0][key] is None for key in ("bw_bps", "latency_s", "step_s_model", "step_s_forecast"))'
-t 1 $s --dry-run --platform three.xml --workers 4 --scheme fp32 --values 1000
-err 'three.xml'
 
 # --- simulated, where SimGrid is ---
 why_no_simulation() {
     command -v smpirun >/dev/null || echo 'no smpirun'
-    [ -x "$(dirname "$program")/commcomp-rank-sim" ] || echo 'no commcomp-rank-sim'
+    for name in commcomp-rank-sim commcomp-platform; do
+        [ -x "$(dirname "$program")/$name" ] || echo "no $name"
+    done
 }
 missing=$(why_no_simulation | head -n 1)
 if [ -n "$missing" ]; then
@@ -153,6 +144,17 @@ else
     done
     json 'd["rows"][1]["step_s"] == json.load(open("data-on.json"))["rows"][1]["step_s"]'
 
+    t 1 $s --platform missing.xml --dry-run
+    err 'missing.xml'
+    echo 'nothing of the kind' >x.xml
+    t 1 $s --platform x.xml --dry-run
+    err 'x.xml'
+    # What the file has nobody knows without --bw.
+    q 0 $s --dry-run --platform three.xml --workers 3 --scheme fp32 --values 1000 --format json
+    json 'd["rows"][0]["platform"] == "three.xml" and d["rows"][0]["topology"] is None'
+    json 'all(d["rows"][0][key] is None for key in ("bw_bps", "latency_s", "step_s_model", "step_s_forecast"))'
+    t 1 $s --dry-run --platform three.xml --workers 4 --scheme fp32 --values 1000
+    err 'three.xml'
     # A platform that was written gives the same numbers when it is read; without --bw no formula.
     q 0 $s --values 100K --workers 4 --bw 100mbps --scheme fp32,int8 --slow-links 1:10mbps --write-platform four.xml --format json
     json 'all(r["model_error"] > 0.05 for r in d["rows"]) and any("slow links hold up the others" in n for n in d["notes"])'
