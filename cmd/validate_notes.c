@@ -31,7 +31,8 @@ static const struct {
     {CC_SUSPECT_COMPOSITION, "trust sim and run; docs/model.md says what the formula takes for "
                              "granted"},
     {CC_SUSPECT_TOPOLOGY, "trust sim and run"},
-    {CC_SUSPECT_FIDELITY, "--fidelity tc is as the lab, tcp as SimGrid takes TCP for"},
+    {CC_SUSPECT_FIDELITY,
+     "trust the run; --fidelity tc is as the lab, tcp as SimGrid takes TCP for"},
     {CC_SUSPECT_SIZES, "a --profile of gradients like these (`bench --profile-out`), and --warmup "
                        "32 where residuals have to fill"},
     {CC_SUSPECT_CODECS, "in a step codecs run once, after a pause, and not in a loop; for large "
@@ -122,11 +123,11 @@ static int note_agreement(struct validate *v, struct cc_error *e)
     if (all == 0)
         return CC_OK;
     return cc_record_note(v->record, e,
-                          "%zu of %zu row%s agree within %.3g%% (the largest difference of two "
+                          "%zu of %zu row%s within %.3g%% (the largest difference of two "
                           "answers is %.1f%%); of the forecasts, %zu are within it (the farthest "
                           "is off by %.1f%%)",
-                          agree, all, all == 1 ? "" : "s", 100 * v->tolerance, 100 * worst,
-                          forecasts, 100 * worst_forecast);
+                          agree, all, all == 1 ? " agrees" : "s agree", 100 * v->tolerance,
+                          100 * worst, forecasts, 100 * worst_forecast);
 }
 
 static int note_missing(struct validate *v, struct cc_error *e)

@@ -204,6 +204,21 @@ static bool composition(const struct pair *p, enum cc_suspect *suspect, char why
     return p->gap < 0 && (p->t->mode != CC_SEQUENTIAL || p->t->exchange != CC_PS);
 }
 
+/* Steps of many messages under way at a time. */
+static bool overlapped(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+{
+    return p->t->mode != CC_SEQUENTIAL && contention(p, suspect, why);
+}
+
+static bool order(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+{
+    *suspect = CC_SUSPECT_FIDELITY;
+    (void)snprintf(why, ROOM,
+                   "the simulation has all messages that are under way share the links, where MPI "
+                   "sends those of a connection one after another");
+    return p->gap < 0 && p->simulated && p->t->mode != CC_SEQUENTIAL;
+}
+
 static bool fidelity(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
 {
     (void)p;
@@ -230,10 +245,10 @@ static bool unclear(const struct pair *p, enum cc_suspect *suspect, char why[ROO
 /* In the order in which they are asked: what is known for certain first, then what predicts a
  * figure, then what only sets a limit. */
 static cause *const of_run[] = {bytes, scatter, protocol, burst, repeats, latency,
-                                crowd, waking,  cores,    links, unclear};
-static cause *const of_run_alone[] = {scatter, protocol,   stragglers,  topology, burst,
-                                      repeats, latency,    crowd,       waking,   cores,
-                                      links,   contention, composition, unclear};
+                                crowd, waking,  cores,    links, order,   unclear};
+static cause *const of_run_alone[] = {scatter, protocol, stragglers, topology,    burst,
+                                      repeats, latency,  overlapped, crowd,       waking,
+                                      cores,   links,    contention, composition, unclear};
 /* Sim against model, where no run is there; where it says the same as sim; */
 static cause *const of_formula[] = {protocol,        topology,   burst_of_formula, stragglers,
                                     fidelity_of_tcp, contention, composition,      unclear};
@@ -335,7 +350,7 @@ static void forecast_sizes(const struct cc_trial *t, double part, double gap,
     (void)snprintf(out->why, sizeof out->why,
                    "forecast %.4g ms: a worker's payloads have %.4g kB a step instead of the "
                    "profile's %.4g, which "
-                   "is %+.3g ms of %+.3g",
+                   "is %+.4g ms of %+.4g",
                    1e3 * t->forecast_s, 1e-3 * t->bytes, 1e-3 * t->forecast_bytes, 1e3 * part,
                    1e3 * gap);
 }
@@ -351,7 +366,7 @@ static void forecast_codecs(const struct cc_trial *t, double part, double gap,
                        t->cores);
     (void)snprintf(out->why, sizeof out->why,
                    "forecast %.4g ms: codecs take %.4g ms instead of the profile's %.4g%s, which "
-                   "is %+.3g ms of %+.3g",
+                   "is %+.4g ms of %+.4g",
                    1e3 * t->forecast_s, 1e3 * t->codec_s, 1e3 * t->forecast_codec_s, with,
                    1e3 * part, 1e3 * gap);
 }
@@ -371,8 +386,8 @@ static void judge_forecast(const struct cc_trial *t, double is, struct cc_verdic
     } else if (formula) {
         v->forecast.suspect = CC_SUSPECT_UNCLEAR;
         (void)snprintf(v->forecast.why, sizeof v->forecast.why,
-                       "forecast %.4g ms: of %+.3g ms, payload sizes are %+.3g, codec times %+.3g, "
-                       "and %+.3g is between the formula and what it is for",
+                       "forecast %.4g ms: of %+.4g ms, payload sizes are %+.4g, codec times %+.4g, "
+                       "and %+.4g is between the formula and what it is for",
                        1e3 * t->forecast_s, 1e3 * gap, 1e3 * sizes, 1e3 * codecs, 1e3 * rest);
     } else if (way * sizes > way * codecs) {
         forecast_sizes(t, sizes, gap, &v->forecast);

@@ -246,9 +246,20 @@ static void all_differ(void **state)
 {
     (void)state;
     struct cc_trial t = well();
+    struct cc_verdict v;
+    /* Messages that overlap, in order: between the formula and the simulation. */
+    t.mode = CC_OVERLAP;
+    t.model_s = 0.080, t.sim_s = 0.120, t.run_s = 0.090;
+    v = judged(t);
+    assert_suspects(&v, CC_SUSPECT_CONTENTION, CC_SUSPECT_FIDELITY);
+    assert_non_null(strstr(v.suspicion[1].why, "one after another"));
+    t.mode = CC_SEQUENTIAL;
+    v = judged(t);
+    assert_suspects(&v, CC_SUSPECT_UNCLEAR, CC_SUSPECT_UNCLEAR);
+    t = well();
     t.mode = CC_OVERLAP;
     t.model_s = 0.080, t.sim_s = 0.101, t.run_s = 0.110, t.crowd = 5;
-    struct cc_verdict v = judged(t);
+    v = judged(t);
     assert_suspects(&v, CC_SUSPECT_CONTENTION, CC_SUSPECT_CROWD);
     assert_non_null(strstr(v.suspicion[0].why, "sim 101 ms, 20.8% above model (80 ms)"));
     assert_non_null(strstr(v.suspicion[1].why, "run 110 ms, 8.2% above sim (101 ms)"));
@@ -268,6 +279,13 @@ static void without_sim(void **state)
     suspected(t, CC_SUSPECT_UNCLEAR, "run 120 ms, 16.7% above model (100 ms)");
     t.mode = CC_PIPE;
     suspected(t, CC_SUSPECT_CONTENTION, "");
+    t.crowd = 5, t.codec_s = 0.010; /* which is a cause where steps follow one another */
+    suspected(t, CC_SUSPECT_CONTENTION, "");
+    t.mode = CC_SEQUENTIAL, t.exchange = CC_RING;
+    suspected(t, CC_SUSPECT_CROWD, "");
+    t.crowd = 1;
+    suspected(t, CC_SUSPECT_CONTENTION, "");
+    t.mode = CC_PIPE, t.exchange = CC_PS;
     t.run_s = 0.080;
     suspected(t, CC_SUSPECT_COMPOSITION, "");
     t.stragglers = true;
