@@ -328,7 +328,9 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
         rest /= c->worker_counts;
         s.cluster.servers = c->servers[rest % c->server_counts];
         s.exchange = c->exchange[rest / c->server_counts];
-        status = each(arg, &s, e);
+        /* Where there are no servers, their number makes no difference. */
+        if (s.exchange == CC_PS || rest % c->server_counts == 0)
+            status = each(arg, &s, e);
     }
     return status;
 }

@@ -107,8 +107,8 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
                           struct cc_error *e);
 void cc_cluster_args_free(struct cc_cluster_args *c);
 
-/* Calls each(arg, setting) for all elements of all lists: exchanges, then servers, workers, links,
- * the last fastest. Stops at the first status that is not CC_OK, and returns it. */
+/* Calls each(arg, setting) for all elements of all lists: exchanges, then servers (of ps), workers,
+ * links, the last fastest. Stops at the first status that is not CC_OK, and returns it. */
 int cc_cluster_args_each(const struct cc_cluster_args *c,
                          int (*each)(void *arg, const struct cc_setting *s, struct cc_error *e),
                          void *arg, struct cc_error *e);

@@ -30,8 +30,9 @@ static int predict(struct cc_plan *plan, const struct cc_planned *s,
                   .hop_s = got->hop_s,
                   .server_s = got->server_s,
                   .decode_s = got->decode_s}};
-    /* Of stragglers, the slowest's mean is not the mean. */
-    if (setting.timing.straggler == CC_STEADY)
+    /* Of stragglers, the slowest's mean is not the mean; and of slow hosts the formula knows
+     * nothing. */
+    if (setting.timing.straggler == CC_STEADY && s->formula == CC_FORMULA_HOLDS)
         setting.timing.compute_s = got->compute_s;
     setting.timing.update_s = got->update_s;
     int status =

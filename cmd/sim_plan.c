@@ -58,7 +58,8 @@ static double codecs_s(const struct cc_planned *s, const struct cc_planned_row *
     double worker = p->encode_s + p->hop_codec_s + p->decode_s;
     if (s->data)
         return c->workers * worker + c->servers * p->server_codec_s;
-    return fmin(c->workers, FEW) * worker + p->server_codec_s;
+    double few = fmin(c->workers, FEW);
+    return few * worker + few / c->workers * p->server_codec_s;
 }
 
 /* Simulated time is exact: steps that are alike need not be counted twice, and sequential ones

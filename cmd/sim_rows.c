@@ -104,7 +104,7 @@ int cc_sim_setting_notes(struct sim *s, const struct cc_planned *planned, size_t
     if (planned->formula == CC_FORMULA_ELSEWHERE)
         return cc_record_note(r, e,
                               "%s: the formula has equal hosts on one switch, and the simulation "
-                              "not: %s; what that costs: %s",
+                              "not: %s. The difference: %s",
                               where, elsewhere(s), off.text);
     return cc_record_note(r, e,
                           "%s: simulation and model differ by more than %.0f%%: %s; suspect: %s",

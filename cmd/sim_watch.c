@@ -96,9 +96,7 @@ static int simulate(struct watch *w, const struct cc_platform *platform, struct 
                                        .hear = hear,
                                        .tick = tick,
                                        .arg = w};
-    int status = w->setting->data ? cc_plan_check_memory(&w->setting->setting, e) : CC_OK;
-    if (status == CC_OK)
-        status = cc_smpirun(&how, job, e);
+    int status = cc_smpirun(&how, job, e);
     /* Whatever it died of: it was told to. */
     return cc_interrupted() ? CC_OK : status;
 }

@@ -1,7 +1,6 @@
 #include "cmd/story.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "core/interrupt.h"
 #include "results/host.h"
@@ -152,7 +151,7 @@ static int put_passage(struct cc_timeline *t, const struct cc_planned *s, int ra
 static int put_rank(struct cc_timeline *t, const struct cc_planned *s,
                     const struct cc_report_moments *m, struct cc_error *e)
 {
-    char name[NAME_CAP + 10];
+    char name[NAME_CAP], codecs[NAME_CAP + 10];
     const bool worker = m->rank < workers_of(s);
     name_rank(s, m->rank, name);
     int status = cc_timeline_track(t, name, e);
@@ -163,8 +162,8 @@ static int put_rank(struct cc_timeline *t, const struct cc_planned *s,
         status = cc_timeline_step(t, m->first_step + i, m->step[i].begin, m->step[i].end, e);
     if (status != CC_OK || !worker || !has_own_track(s, CC_PHASE_ENCODE))
         return status;
-    (void)strcat(name, ", codecs");
-    status = cc_timeline_track(t, name, e);
+    (void)snprintf(codecs, sizeof codecs, "%s, codecs", name);
+    status = cc_timeline_track(t, codecs, e);
     put_moments(t, s, m, true);
     return status;
 }

@@ -43,6 +43,9 @@ static bool is_noise(const char *line)
         "Terminated",
         "Segmentation fault",
         "Try to enable SMPI variable privatization",
+        "If you are running a lot of ranks",
+        "On Linux systems, change this value",
+        "Please see https://simgrid.org/",
         "SMPI process did not return 0",
     };
     for (size_t i = 0; i < sizeof beginnings / sizeof beginnings[0]; i++)
@@ -51,6 +54,18 @@ static bool is_noise(const char *line)
     bool setting = begins(line, "  ") && (has(line, ": (int)") || has(line, ": (double)") ||
                                           has(line, ": (string)") || has(line, ": (boolean)"));
     return setting || has(line, " --cfg=smpi/privatization:");
+}
+
+static bool is_about_memory(const char *line)
+{
+    static const char *const parts[] = {
+        "Failed to allocate", "Failed to protect stack", "Memory allocation of",
+        "bad_alloc",          "annot allocate memory",   "Could not map folded",
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (has(line, parts[i]))
+            return true;
+    return false;
 }
 
 /* "Actor 5 (4@h4): waiting for communication activity ..."; their names are the ranks'. */
@@ -89,10 +104,9 @@ void cc_smpi_hear(struct cc_smpi_says *s, struct cc_words *words, const char *li
     }
     if (has(whole, "[ker_engine/INFO]"))
         return;
-    s->memory |= has(text, "Failed to allocate stack") || has(text, "bad_alloc") ||
-                 has(text, "Memory allocation of") || has(text, "annot allocate memory");
-    s->version |= has(text, "Bad config key");
-    s->host |= has(text, "Host not found");
+    s->memory = s->memory || is_about_memory(text);
+    s->version = s->version || has(text, "Bad config key");
+    s->host = s->host || has(text, "Host not found");
     /* "Uncaught exception std::invalid_argument: ..." */
     const char *what = begins(text, "Uncaught exception ") ? strstr(text, ": ") : NULL;
     text = what != NULL ? what + 2 : text;

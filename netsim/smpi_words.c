@@ -1,5 +1,7 @@
 #include "netsim/smpi_words.h"
 
+#include <string.h>
+
 #include "netsim/argv.h"
 
 struct setting {
@@ -28,7 +30,8 @@ static const struct setting always[] = {
     {"smpi/bcast", "binomial_tree"},
     {"smpi/reduce", "binomial"},
     /* In KiB, for each rank; the default, eight times as much, is only address space, but some
-     * systems count that. Below each is a page that nobody may touch. */
+     * systems count that. All that ranks do, with every scheme, fits into 64; below each stack is a
+     * page that nobody may touch. */
     {"contexts/stack-size", "1024"},
 };
 
@@ -37,6 +40,16 @@ static const struct setting always[] = {
  * two where many flows of many sizes share few links. */
 static const struct setting evenly[] = {
     {"network/solver", "fairbottleneck"},
+};
+
+/* alpha-beta on such ways, for a ring: its messages leave whether or not a receive is posted, as
+ * they do from a machine. Otherwise each hop over a long way would take all of its latency: a rank
+ * expects a message once the last has come. Where latencies are short it makes no difference but
+ * that messages of different sizes, one behind the other, then share a link as if they were side
+ * by side (int8 over 128 workers took 15% longer). No more than sockets can buffer. */
+static const struct setting ahead[] = {
+    {"smpi/send-is-detached-thresh", "1048576"},
+    {"smpi/async-small-thresh", "1048576"},
 };
 
 /* alpha-beta and tc: latency, bytes / bandwidth, and flows that share a link equally. */
@@ -50,10 +63,10 @@ static const struct setting plain[] = {
 
 /* tcp: SMPI's corrections, which smpirun's defaults are.
  *
- * Not set, here and above, is smpi/async-small-thresh, below which messages leave whether or not a
- * receive is posted, as Open MPI's blocks do. There is no bound on them: all blocks of a transfer
- * leave at once, and those of ranks that are ahead slow down what others wait for, as no socket's
- * buffer would let them. Rabenseifner over 8 ranks took 23% longer than in a lab. */
+ * Not set, but for the ring above, is smpi/async-small-thresh, below which messages leave whether
+ * or not a receive is posted, as Open MPI's blocks do. There is no bound on them: all blocks of a
+ * transfer leave at once, and those of ranks that are ahead slow down what others wait for, as no
+ * socket's buffer would let them. Rabenseifner over 8 ranks took 23% longer than in a lab. */
 static const struct setting tcp[] = {
     {"network/model", "SMPI"},
     {"network/crosstraffic", "1"},
@@ -76,7 +89,8 @@ static void add_settings(struct cc_argv *a, const struct setting *s, size_t coun
 
 #define ADD(a, settings) add_settings(a, settings, sizeof(settings) / sizeof(settings)[0])
 
-static void add_network(struct cc_argv *a, const struct cc_smpirun_how *how)
+static void add_network(struct cc_argv *a, const struct cc_smpirun_how *how,
+                        const struct cc_job *job)
 {
     if (how->fidelity == CC_FIDELITY_TCP) {
         ADD(a, tcp);
@@ -84,6 +98,9 @@ static void add_network(struct cc_argv *a, const struct cc_smpirun_how *how)
         ADD(a, plain);
         if (how->platform->uneven)
             ADD(a, evenly);
+        if (how->platform->uneven && how->fidelity == CC_FIDELITY_ALPHA_BETA &&
+            strcmp(job->exchange, "ring") == 0)
+            ADD(a, ahead);
         /* Of a link's bandwidth, what is left for payload. */
         cc_argv_add(a, "--cfg=network/bandwidth-factor:%.17g", 1 / (1 + how->overhead));
     }
@@ -102,7 +119,7 @@ int cc_smpi_words(const struct cc_smpirun_how *how, const struct cc_job *job,
     cc_argv_add(&a, "%s", files->platform);
     cc_argv_add(&a, "-hostfile");
     cc_argv_add(&a, "%s", files->hosts);
-    add_network(&a, how);
+    add_network(&a, how, job);
     ADD(&a, always);
     if (files->paje[0] != '\0') {
         cc_argv_add(&a, "-trace");

@@ -153,8 +153,11 @@ static int explain(void *arg, const char *last, struct cc_error *e)
         return cannot_start(s->name, last, e);
     if (s->says.deadlock)
         return deadlock(s, e);
-    if (s->says.memory)
-        return no_memory(s, last, e);
+    if (s->says.memory) {
+        char why[400];
+        (void)snprintf(why, sizeof why, "SimGrid: %s", last);
+        return no_memory(s, why, e);
+    }
     if (number == SIGKILL && oom_kills() > s->oom_kills)
         return no_memory(s, "the system ran out of memory and killed the simulation", e);
     if (number == SIGKILL)

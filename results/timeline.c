@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/file.h"
 #include "core/json.h"
@@ -51,6 +52,13 @@ static void add(struct cc_timeline *t, const char *fmt, ...)
     t->size.bytes += length > 0 ? (uint64_t)length : 0;
 }
 
+/* In quotes. */
+static int add_text(struct cc_timeline *t, const char *text, struct cc_error *e)
+{
+    t->size.bytes += strlen(text) + 2;
+    return cc_json_put_text(t->file.f, text, e);
+}
+
 static int64_t nanoseconds(double s)
 {
     return llround(1e9 * s);
@@ -71,7 +79,7 @@ static int add_names(struct cc_timeline *t, const char *what, unsigned order, co
     (void)begin(t, true);
     add(t, "\"ph\": \"M\", \"name\": \"%s_name\", \"pid\": %u, \"tid\": %u, \"args\": {\"name\": ",
         what, t->row, t->track);
-    if (cc_json_put_text(t->file.f, name, e) != CC_OK)
+    if (add_text(t, name, e) != CC_OK)
         return CC_FAIL;
     add(t, "}}");
     (void)begin(t, true);
@@ -159,13 +167,13 @@ int cc_timeline_put_end(struct cc_timeline *t, const struct cc_timeline_end *end
     if (!begin(t, false))
         return CC_OK;
     add(t, "\"ph\": \"%s\", \"cat\": \"transfer\", \"name\": ", end->came ? "e" : "b");
-    if (cc_json_put_text(t->file.f, end->name, e) != CC_OK)
+    if (add_text(t, end->name, e) != CC_OK)
         return CC_FAIL;
     add(t, ", \"id\": \"%u.%s\", \"pid\": %u, \"tid\": %u", t->row, end->id, t->row, t->track);
     add_time(t, "ts", nanoseconds(end->at));
     if (!end->came) {
         add(t, ", \"args\": {\"from\": ");
-        if (cc_json_put_text(t->file.f, end->from, e) != CC_OK)
+        if (add_text(t, end->from, e) != CC_OK)
             return CC_FAIL;
         add(t, ", \"bytes\": %" PRIu64 ", \"step\": %zu, \"message\": %zu}", end->bytes, end->step,
             end->message);
@@ -204,7 +212,7 @@ static int put_about(struct cc_timeline *t, bool partial, struct cc_error *e)
     add(t, "\n], \"otherData\": {");
     for (const char *const *p = t->about; p[0] != NULL && status == CC_OK; p += 2) {
         add(t, "\"%s\": ", p[0]);
-        status = cc_json_put_text(t->file.f, p[1], e);
+        status = add_text(t, p[1], e);
         add(t, ", ");
     }
     add(t, "\"left_out\": %" PRIu64 ", \"partial\": %s}}\n", t->size.left_out,

@@ -55,7 +55,7 @@ int cc_timeline_put_end(struct cc_timeline *t, const struct cc_timeline_end *end
                         struct cc_error *e);
 /* Step `step` of the row, on one of its tracks. On the row's first track a step is shown from when
  * the first began it, or, where steps overlap, from the end of the last one, to when all ended. */
-int cc_timeline_step(struct cc_timeline *t, size_t step, double begin, double end,
+int cc_timeline_step(struct cc_timeline *t, size_t step, double from, double to,
                      struct cc_error *e);
 /* What the source itself left out. */
 void cc_timeline_miss(struct cc_timeline *t, uint64_t events);

@@ -606,6 +606,7 @@ json '"missing" in d["error"]'
 . "$tests/cli_model.sh"
 . "$tests/cli_advise.sh"
 . "$tests/cli_run.sh"
+. "$tests/cli_sim.sh"
 . "$tests/cli_timeline.sh"
 . "$tests/cli_validate.sh"
 . "$tests/cli_calibrate.sh"
@@ -619,6 +620,7 @@ while read -r line; do
     case $line in
         bench*) line="$line -q --samples 1" ;;
         model* | advise*) line="$line --profile profile.json" ;;
+        sim*) line=$(echo "$line --profile profile.json --dry-run" | sed 's/ --timeline [^ ]*//') ;;
         run* | validate*) line="$line --profile profile.json --dry-run" ;; # they need a lab, and minutes
     esac
     t 0 $line

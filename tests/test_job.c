@@ -39,14 +39,12 @@ static const char whole[] = HEAD TENSORS SLOW ROWS;
     ", \"reduce_byte_s\": 1e-10}, \"moments\": true, "
 #define FIXED "\"sizes\": {\"fixed\": true}"
 #define TABLES                                                                                     \
-    "\"sizes\": {\"fixed\": false, \"workers\": 2, \"steps\": 4, \"push\": [1, 2, 3, 4, 5, 6, 7, " \
-    "8, "                                                                                          \
-    "9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 4294967295]"
-#define PULL ", \"pull\": [31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42]"
+    "\"sizes\": {\"fixed\": false, \"workers\": 2, \"steps\": 4, \"push\": [1, 2, 3, 4, 1, 6, 7, " \
+    "4, 9, 10, 3, 12, 13, 0, 15, 16, 2, 18, 19, 4, 21, 22, 4, 28]"
+#define PULL ", \"pull\": [31, 4, 23, 34, 3, 26, 37, 2, 28, 40, 1, 12]"
 #define HOP                                                                                        \
-    ", \"sums\": 2, \"hop\": [51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, "    \
-    "67, "                                                                                         \
-    "68, 69, 70, 71, 72, 73, 74]"
+    ", \"sums\": 2, \"hop\": [41, 0, 1, 42, 1, 2, 43, 2, 3, 44, 3, 4, 45, 4, 5, 46, 3, 6, 47, 2, " \
+    "7, 48, 1, 8]"
 #define ROWS_OFF(MORE)                                                                             \
     "\"rows\": [{\"scheme\": \"fp32\", \"sums\": true, \"period\": 1, \"warmup\": 0, \"steps\": "  \
     "1, \"messages\": [[0, 2]], " COST ", " FIXED "}, {\"scheme\": \"local:every=4\", \"sums\": "  \
@@ -108,12 +106,12 @@ static void assert_without(const struct cc_job *job, bool hops)
     const struct cc_job_sizes *sizes = &job->row[1].sizes;
     assert_int_equal(sizes->workers, 2);
     assert_int_equal(sizes->steps, 4);
-    assert_true(sizes->push[0] == 1 && sizes->push[12] == 13 && sizes->push[23] == UINT32_MAX);
+    assert_true(sizes->push[0] == 1 && sizes->push[12] == 13 && sizes->push[23] == 28);
     assert_int_equal(sizes->sums, hops ? 2 : 0);
     if (hops)
-        assert_true(sizes->hop[0] == 51 && sizes->hop[23] == 74 && sizes->pull == NULL);
+        assert_true(sizes->hop[0] == 41 && sizes->hop[23] == 8 && sizes->pull == NULL);
     else
-        assert_true(sizes->pull[0] == 31 && sizes->pull[11] == 42 && sizes->hop == NULL);
+        assert_true(sizes->pull[0] == 31 && sizes->pull[11] == 12 && sizes->hop == NULL);
 }
 
 static void assert_lists(const struct cc_job *job)
@@ -256,6 +254,7 @@ static void simulations(void **state)
     cc_job_free(&job);
     parse(without, &job);
     for (int i = 0; i < 2; i++) {
+        assert_non_null(job.row[0].ledger);
         assert_whole(&job);
         assert_lists(&job);
         assert_without(&job, false);
@@ -418,9 +417,10 @@ static void refuses_simulations(void **state)
         {"\"steps\": 4, \"push\"", "\"steps\": 2, \"push\"", "a multiple of the period, 4"},
         {"\"steps\": 4, \"push\"", "\"steps\": 8, \"push\"",
          "row 1: \"sizes\": \"push\" must be a list of 2 x 8 steps x 3 tensors"},
-        {"4294967295]", "4294967296]", "\"push\", number 23: not a whole number"},
-        {"[1, 2, 3, 4, 5, 6", "[1, 2, -3, 4, 5, 6", "\"push\", number 2: not a whole number"},
-        {"[1, 2, 3, 4, 5, 6", "[2, 3, 4, 5, 6", "\"push\" must be a list of 2 x 4"},
+        {"4, 28]", "4, 4294967296]", "\"push\", number 23: not a whole number"},
+        {"4, 28]", "4, 29]", "row 1: tensor 'c': a payload of 29 bytes, and local:every=4 has 28"},
+        {"[1, 2, 3, 4, 1, 6", "[1, 2, -3, 4, 1, 6", "\"push\", number 2: not a whole number"},
+        {"[1, 2, 3, 4, 1, 6", "[2, 3, 4, 1, 6", "\"push\" must be a list of 2 x 4"},
         {PULL, "", "\"pull\" must be a list of 1 x 4 steps x 3 tensors"},
         {PULL, PULL HOP, "unknown key \"sums\""},
     };

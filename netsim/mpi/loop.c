@@ -224,16 +224,27 @@ static int pass(struct cc_loop *l, double seconds, bool in_turn, struct cc_error
     return status;
 }
 
-static int spend(struct cc_loop *l, double seconds, enum cc_phase phase, bool in_turn,
-                 struct cc_error *e)
+static int spend(struct cc_loop *l, double seconds, enum cc_phase phase, struct cc_error *e)
 {
     const double since = l->clock;
-    int status = pass(l, seconds, in_turn, e);
+    int status = pass(l, seconds, false, e);
     l->s.tally.phase_s[phase] += seconds;
-    if (in_turn)
-        cc_moments_gaps(l->s.moments, phase, since, l->clock);
-    else
-        cc_moments_rest(l->s.moments, phase, since, l->clock);
+    cc_moments_rest(l->s.moments, phase, since, l->clock);
+    return status;
+}
+
+/* Updates and computes in turn with codecs. */
+static int spend_in_turn(struct cc_loop *l, double update, double compute, struct cc_error *e)
+{
+    const double since = l->clock = cc_world_now();
+    int status = pass(l, update + compute, true, e);
+    const double now = cc_world_now();
+    l->s.tally.phase_s[CC_PHASE_UPDATE] += update;
+    l->s.tally.phase_s[CC_PHASE_COMPUTE] += compute + (now - l->clock);
+    l->clock = now;
+    cc_moments_before(l->s.moments, CC_PHASE_UPDATE, update);
+    cc_moments_gaps(l->s.moments, CC_PHASE_COMPUTE, since, now);
+    cc_moments_before(l->s.moments, CC_PHASE_UPDATE, 0);
     return status;
 }
 
@@ -256,20 +267,13 @@ static double share_of(const struct cc_loop *l, const struct cc_job_message *m)
 
 /* --- steps --- */
 
-/* So many seconds of computing go on in what would be waiting otherwise. */
-static void hide(struct cc_loop *l, double seconds)
-{
-    if (l->s.moments != NULL)
-        l->s.moments->hidden_s = seconds;
-}
-
 /* What of the hidden computing the exchange was too short for. Who computes meanwhile does not
  * wait. */
 static int spend_hidden(struct cc_loop *l, double hidden, double waited, struct cc_error *e)
 {
     double *phase_s = l->s.tally.phase_s;
     const double since = cc_world_now();
-    hide(l, 0);
+    cc_moments_before(l->s.moments, CC_PHASE_COMPUTE, 0);
     phase_s[CC_PHASE_WAIT] -= fmin(hidden, waited);
     phase_s[CC_PHASE_COMPUTE] += hidden;
     int status = pass(l, hidden, false, e);
@@ -283,7 +287,7 @@ static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
 {
     double *phase_s = l->s.tally.phase_s, hidden = l->s.job->hidden_share * compute_s(l, step);
     l->clock = cc_world_now();
-    if (spend(l, compute_s(l, step) - hidden, CC_PHASE_COMPUTE, false, e) != CC_OK)
+    if (spend(l, compute_s(l, step) - hidden, CC_PHASE_COMPUTE, e) != CC_OK)
         return CC_FAIL;
     settle(l, CC_PHASE_COMPUTE);
     l->ready[step] = l->encoded[step] = cc_world_now();
@@ -296,7 +300,7 @@ static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
             return CC_FAIL;
         if (i == 0) {
             l->clock = l->encoded[step] = cc_world_now();
-            hide(l, hidden);
+            cc_moments_before(l->s.moments, CC_PHASE_COMPUTE, hidden);
         } else {
             l->clock += phase_s[CC_PHASE_ENCODE] - encoded;
         }
@@ -307,7 +311,7 @@ static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
     if (spend_hidden(l, hidden, phase_s[CC_PHASE_WAIT] - waited, e) != CC_OK)
         return CC_FAIL;
     l->clock = cc_world_now();
-    if (spend(l, update_s(l), CC_PHASE_UPDATE, false, e) != CC_OK)
+    if (spend(l, update_s(l), CC_PHASE_UPDATE, e) != CC_OK)
         return CC_FAIL;
     settle(l, CC_PHASE_UPDATE);
     return CC_OK;
@@ -325,7 +329,7 @@ static int step_overlap(struct cc_loop *l, size_t step, struct cc_error *e)
     int status = CC_OK;
     take_step(l, step);
     for (size_t i = 0; i < l->messages && status == CC_OK; i++) {
-        status = spend(l, backward * share_of(l, &m[i]), CC_PHASE_COMPUTE, false, e);
+        status = spend(l, backward * share_of(l, &m[i]), CC_PHASE_COMPUTE, e);
         if (status == CC_OK)
             status = begin(l, i, e);
     }
@@ -338,9 +342,9 @@ static int step_overlap(struct cc_loop *l, size_t step, struct cc_error *e)
             l->clock = fmax(l->clock, cc_world_now());
         }
         if (status == CC_OK)
-            status = spend(l, forward * share, CC_PHASE_COMPUTE, false, e);
+            status = spend(l, forward * share, CC_PHASE_COMPUTE, e);
         if (status == CC_OK)
-            status = spend(l, update_s(l) * share, CC_PHASE_UPDATE, false, e);
+            status = spend(l, update_s(l) * share, CC_PHASE_UPDATE, e);
     }
     return status;
 }
@@ -349,11 +353,8 @@ static int step_overlap(struct cc_loop *l, size_t step, struct cc_error *e)
  * the processor also encodes and decodes. A step ends when its exchange has begun. */
 static int step_pipe(struct cc_loop *l, size_t step, struct cc_error *e)
 {
-    l->clock = cc_world_now();
-    if (spend(l, update_s(l), CC_PHASE_UPDATE, true, e) != CC_OK ||
-        spend(l, compute_s(l, step), CC_PHASE_COMPUTE, true, e) != CC_OK)
+    if (spend_in_turn(l, update_s(l), compute_s(l, step), e) != CC_OK)
         return CC_FAIL;
-    settle(l, CC_PHASE_COMPUTE);
     const struct wait w = begin_wait(l);
     int status = finish(l, l->messages, e);
     take_step(l, step);

@@ -62,14 +62,22 @@ void cc_moments_rest(struct cc_moments *m, enum cc_phase phase, double begin, do
     add(m, &m->rest, &p);
 }
 
-/* One gap: hidden computing comes first. */
+void cc_moments_before(struct cc_moments *m, enum cc_phase phase, double seconds)
+{
+    if (m == NULL)
+        return;
+    m->before = phase;
+    m->before_s = seconds;
+}
+
+/* One gap. */
 static void fill(struct cc_moments *m, enum cc_phase phase, double begin, double end)
 {
-    const double hidden = fmin(m->hidden_s, end - begin);
-    if (hidden > 0) {
-        m->hidden_s -= hidden;
-        cc_moments_rest(m, CC_PHASE_COMPUTE, begin, begin + hidden);
-        begin += hidden;
+    const double before = fmin(m->before_s, end - begin);
+    if (before > 0) {
+        m->before_s -= before;
+        cc_moments_rest(m, m->before, begin, begin + before);
+        begin += before;
     }
     cc_moments_rest(m, phase, begin, end);
 }

@@ -28,7 +28,9 @@ struct cc_moments {
     size_t looked; /* stints before this one ended before the last gap that was filled */
     struct cc_passage *passage;
     size_t passages, capacity;
-    double hidden_s; /* computing that will fill the next gaps, before waiting does */
+    double
+        before_s; /* so much of the next gaps will be of another phase than they are said to be */
+    enum cc_phase before;
 };
 
 void cc_moments_free(struct cc_moments *m);
@@ -38,8 +40,10 @@ void cc_moments_codec(struct cc_moments *m, enum cc_phase phase, uint64_t step, 
                       double end);
 /* Of the step under way, after all the rest that it knows. */
 void cc_moments_rest(struct cc_moments *m, enum cc_phase phase, double begin, double end);
-/* The same, where no codec worked. */
+/* The same, where no codec worked. The first seconds of these gaps may be of another phase
+ * (cc_moments_before). */
 void cc_moments_gaps(struct cc_moments *m, enum cc_phase phase, double begin, double end);
+void cc_moments_before(struct cc_moments *m, enum cc_phase phase, double seconds);
 /* The end of a transfer that is on this rank. Those of the steps that count only, but also those
  * that come after them. */
 void cc_moments_passage(struct cc_moments *m, const struct cc_passage *p);

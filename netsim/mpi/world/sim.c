@@ -35,20 +35,20 @@ static double worked(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Whether the job leaves any row's codecs to be timed: to ask for the time is what takes longest
- * otherwise. */
-static bool timed;
+/* Whether all of the job's rows say what codecs cost, so that none is timed: to ask for the time is
+ * what takes longest otherwise. */
+static bool priced;
 
 static void look_at_costs(const struct cc_job *job)
 {
-    timed = job->rows == 0;
+    priced = true;
     for (size_t i = 0; i < job->rows; i++)
-        timed |= job->row[i].cost == NULL;
+        priced = priced && job->row[i].cost != NULL;
 }
 
 struct cc_stint cc_world_begin(void)
 {
-    return (struct cc_stint){.began = cc_world_now(), .real = timed ? worked() : 0};
+    return (struct cc_stint){.began = cc_world_now(), .real = priced ? 0 : worked()};
 }
 
 double cc_world_end(struct cc_stint since, double cost_s)
@@ -60,8 +60,9 @@ double cc_world_end(struct cc_stint since, double cost_s)
 static double fastest_of_all(void)
 {
     sg_host_t *list = sg_host_list();
+    const size_t hosts = sg_host_count(); /* which counts them anew */
     double fastest = 0;
-    for (size_t i = 0; i < sg_host_count(); i++)
+    for (size_t i = 0; i < hosts; i++)
         fastest = fmax(fastest, sg_host_get_speed(list[i]));
     xbt_free(list);
     return fastest;

@@ -176,13 +176,14 @@ static int tell(const struct list *l, int which, const MPI_Status *state, struct
                 struct cc_error *e)
 {
     const struct place *p = &l->place[which];
-    if (p->of == NULL) {
+    if (p->of != NULL) {
+        p->of->request[p->i] = MPI_REQUEST_NULL;
+        p->of->status[p->i] = *state;
+        p->of->over[p->i] = true;
+    } else if (t != NULL) {
         t->come = MPI_REQUEST_NULL;
         return end_timer(t, e);
     }
-    p->of->request[p->i] = MPI_REQUEST_NULL;
-    p->of->status[p->i] = *state;
-    p->of->over[p->i] = true;
     return CC_OK;
 }
 

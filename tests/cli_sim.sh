@@ -1,0 +1,202 @@
+# What `commcomp sim` plans, refuses and simulates; a part of cli.sh, whose functions it uses, and after
+# cli_model.sh, whose profile.json it takes.
+# fp32 takes time here as well, so that what adds floats does; nothing.json: no codec takes any.
+sed 's/\("fp32", "points": .*"encode_ns": \)0, "decode_ns": 0, "decode_add_ns": 0/\10.5, "decode_ns": 0.25, "decode_add_ns": 0.75/
+    s/^{"scheme": "3lc:s=1.5", .*/&\
+{"scheme": "3lc:zre=0", "points": [{"values": 1000, '"$point"'}]},/' profile.json >sim.json
+sed 's/code_ns": [0-9.]*/code_ns": 0/g; s/decode_add_ns": [0-9.]*/decode_add_ns": 0/g' sim.json >nothing.json
+s="sim -q --profile sim.json"
+
+# --- what is refused ---
+t 2 $s --exchange ps,ssar-split
+err '--exchange ssar-split: sparse exchanges are predicted only'
+t 2 $s --consistency async
+err '--consistency async is predicted only'
+t 2 $s --mode pipe --depth 3
+err 'a run has two steps under way: --depth 2'
+t 2 $s --burst 5K
+err '--burst is of links that are shaped with token buckets'
+t 2 $s --fidelity alpha_beta
+err "did you mean 'alpha-beta'?"
+t 2 $s --topology fat-treee
+err "did you mean 'fat-tree'?"
+for words in 'rack 4:fat-tree' 'oversubscription 2:fat-tree' 'torus 4x4:torus' 'sites 3:sites' \
+    'wan-bw 10mbps:sites' 'wan-latency 10ms:sites'; do
+    t 2 $s --${words%:*}
+    err "--${words%% *} is of --topology ${words#*:}"
+done
+for torus in 4 4x x4 4x4x4x4 4x4y 0x10000000; do
+    t 2 $s --topology torus --torus $torus
+    err "--torus $torus: hosts in each of two or three dimensions"
+done
+for slow in 3 3: :10mbps 3x10mbps; do
+    t 2 $s --slow-links $slow
+    err '--slow-links'
+done
+t 2 $s --slow-links 3:10
+err '--slow-links: '
+t 2 $s --slow-hosts 3:0
+err "--slow-hosts: '0' is not a factor above 0"
+t 2 $s --data off --codec-time measured
+err '--codec-time measured needs codecs that run: --data on'
+t 2 $s --exchange mpi --data off
+err 'needs the bytes themselves: --data on'
+for with in '--topology torus' '--sites 2' '--slow-hosts 1:2' '--write-platform x.xml'; do
+    t 2 $s --platform x.xml $with
+    err "--platform and ${with%% *} exclude each other"
+done
+t 2 $s --platform x.xml --latency 1ms
+err '--bw must be there as well'
+t 2 $s --platform x.xml --bw 1gbps,10gbps
+err 'one of each'
+t 2 $s --workers 2,4 --write-platform x.xml
+err '--write-platform is of one setting, and the lists of the options make 2'
+no_file x.xml
+t 1 $s --platform missing.xml --dry-run
+err 'missing.xml'
+echo 'nothing of the kind' >x.xml
+t 1 $s --platform x.xml --dry-run
+err 'x.xml'
+t 1 $s --workers 8 --topology torus --torus 2x2 --dry-run
+err '--torus 2x2 has room for 4 hosts'
+t 1 $s --workers 2 --slow-links 3:10mbps --dry-run
+err '--slow-links 3: there are 2 workers'
+
+# --- the plan, which needs no SimGrid ---
+q 0 $s --dry-run --values 1M --bw 8mbps --overhead none --workers 4,5000 --scheme int8,fp32 --format json
+json '[(r["scheme"], r["workers"], r["data"]) for r in d["rows"]] == [("fp32", 4, True), ("int8", 4, True), ("fp32", 5000, False), ("int8", 5000, False)]'
+json 'all(r["fidelity"] == "alpha-beta" and r["topology"] == "switch" and r["platform"] is None and r["codec_time"] == "profile" for r in d["rows"])'
+json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16) - 4e-6 * 0.75e3 - 0.75e-3) < 1e-3'
+json 'all(r["step_s"] is None and r["sim_wall_s"] > 0 and r["steps"] == 1 and r["warmup"] == 0 for r in d["rows"])'
+json 'any("dry run: simulating 4 rows of up to 5001 ranks" in n for n in d["notes"])'
+q 0 $s --dry-run --values 1000 --scheme fp32,local --mode overlap --format json
+json '[(r["steps"], r["warmup"]) for r in d["rows"]] == [(1, 1), (2, 64)]'
+q 0 $s --dry-run --values 1000 --scheme fp32 --compute 1ms --stragglers gamma --workers 2 --format json
+json 'd["rows"][0]["steps"] == 10'
+# Residuals on which the payload's size depends fill first.
+sed 's/\("3lc", "points": \[{"values": 1000, "bits_per_value": \)8/\10.5/' sim.json >small.json
+q 0 sim -q --profile small.json --dry-run --values 100K --scheme fp32,3lc --data off --workers 1000 --format json
+json '[r["warmup"] for r in d["rows"]] == [0, 32]'
+q 0 $s --dry-run --workers 3 --scheme fp32 --values 1000 --write-platform three.xml --format json
+grep -q '<platform' three.xml || bad 'three.xml is no platform'
+# What the file has nobody knows without --bw.
+q 0 $s --dry-run --platform three.xml --workers 3 --scheme fp32 --values 1000 --format json
+json 'd["rows"][0]["platform"] == "three.xml" and d["rows"][0]["topology"] is None'
+json 'all(d["rows"][0][key] is None for key in ("bw_bps", "latency_s", "step_s_model", "step_s_forecast"))'
+t 1 $s --dry-run --platform three.xml --workers 4 --scheme fp32 --values 1000
+err 'three.xml'
+
+# --- simulated, where SimGrid is ---
+why_no_simulation() {
+    command -v smpirun >/dev/null || echo 'no smpirun'
+    [ -x "$(dirname "$program")/commcomp-rank-sim" ] || echo 'no commcomp-rank-sim'
+}
+missing=$(why_no_simulation | head -n 1)
+if [ -n "$missing" ]; then
+    echo "skipped: commcomp sim: $missing"
+else
+    # Rows and keys; two pushes and two pulls of 4 MB at 8 Mbit/s, 4 s each.
+    q 0 sim -q --profile nothing.json --values 1M --bw 8mbps --overhead none --workers 2 --scheme fp32,int8 --format json
+    json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"] and "SMPI" in d["host"]["mpi"]'
+    json 'abs(d["rows"][0]["step_s"] - 2 * (50e-6 + 8)) < 1e-3 and d["rows"][0]["speedup"] == 1'
+    json '3.99 < d["rows"][1]["speedup"] < 4.01 and 3.99 < d["rows"][1]["ratio"] <= 4 and d["rows"][1]["bits_pull"] > 8'
+    json 'all(abs(r["model_error"]) < 1e-4 and r["step_s_sd"] is None and r["scaling"] is None for r in d["rows"])'
+    json 'all(r["sim_wall_s"] > 0 and 1e6 < r["sim_memory_bytes"] < 4e9 for r in d["rows"])'
+    json 'abs(d["rows"][0]["wire_bytes"] - 8e6) < 100 and d["rows"][0]["messages"] == 2 and d["rows"][0]["codec_s"] == 0'
+    # The codecs take the profile's time: three floats' worth of ns at the server for each worker.
+    q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --format json
+    json 'abs(d["rows"][0]["encode_s"] - 1e-3) < 1e-9 and abs(d["rows"][0]["server_codec_s"] - 7e-3) < 1e-9 and abs(d["rows"][0]["decode_s"] - 2e-3) < 1e-9'
+    json 'abs(d["rows"][0]["compute_s"] - 10e-3) < 1e-9 and abs(d["rows"][0]["scaling"] - 2 * 10e-3 / d["rows"][0]["step_s"]) < 1e-9'
+    json 'd["rows"][0]["speedup"] is None'
+    # The same again, to the last digit.
+    cp out once.json
+    q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --format json
+    json 'd["rows"][0]["step_s"] == json.load(open("once.json"))["rows"][0]["step_s"]'
+    # As measured: other times, the same bytes.
+    q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --codec-time measured --format json
+    json 'd["rows"][0]["codec_time"] == "measured" and d["rows"][0]["steps"] == 3 and d["rows"][0]["codec_s"] > 0'
+    json 'd["rows"][0]["codec_s"] != json.load(open("once.json"))["rows"][0]["codec_s"] and d["rows"][0]["payload_bytes"] == json.load(open("once.json"))["rows"][0]["payload_bytes"]'
+
+    # The formulas are exact: 122,880 values can be cut into 2, 3, 8, 10 and 16 parts of whole blocks.
+    exact="--exchange ps,ring,recdouble,rabenseifner,allgather --bw 10mbps,100gbps --format json"
+    q 0 sim -q --profile nothing.json $exact --values 122880 --workers 2,3,8,10,16 --servers 1,3 --scheme fp32,int8,3lc:zre=0
+    json 'len(d["rows"]) == 180 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01'
+    json 'not any("differ by more" in n for n in d["notes"])'
+    # Payloads of different sizes through a server's one port; few values.
+    q 0 sim -q --profile nothing.json --exchange ps --bw 10mbps,100gbps --values 1000 --workers 2,3,8,10,16,100 --scheme fp32,int8,3lc --format json
+    json 'len(d["rows"]) == 36 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01'
+    q 0 sim -q --profile nothing.json $exact --values 960 --workers 2,3,8,10,16 --scheme fp32
+    json 'len(d["rows"]) == 50 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01'
+    # With codec times: where nothing but their own order hides them.
+    q 0 $s $exact --values 122880 --workers 2,3,8,10,16 --scheme fp32
+    json 'max(abs(r["model_error"]) for r in d["rows"]) < 0.01'
+    q 0 $s --exchange ps,allgather --bw 10mbps,100gbps --values 122880 --workers 2,3,10 --scheme int8,3lc:zre=0 --format json
+    json 'len(d["rows"]) == 24 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01 and min(r["codec_s"] for r in d["rows"]) > 1e-4'
+    # Many workers, without data.
+    q 0 sim -q --profile nothing.json --exchange ps,recdouble,rabenseifner,allgather --values 65536 --bw 1gbps --workers 100,128 --servers 4 --scheme fp32 --format json
+    json 'len(d["rows"]) == 8 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01 and not any(r["data"] for r in d["rows"])'
+
+    # Data or none, the same times and bytes.
+    for data in on off; do
+        q 0 $s --net resnet20 --workers 3 --exchange ps,ring,allgather --scheme fp32,int8,dgc --bw 100mbps --data $data --warmup 2 --steps 2 --format json
+        cp out data-$data.json
+    done
+    json 'all(not r["data"] and r["warmup"] == 2 and r["steps"] == 2 for r in d["rows"])'
+    json 'all(abs(r["step_s"] / o["step_s"] - 1) < 1e-9 and r["payload_bytes"] == o["payload_bytes"] and r["messages"] == o["messages"] for r, o in zip(d["rows"], json.load(open("data-on.json"))["rows"]) if r["exchange"] != "ring")'
+    # Sums on their way are estimated.
+    json 'all(abs(r["step_s"] / o["step_s"] - 1) < 0.02 for r, o in zip(d["rows"], json.load(open("data-on.json"))["rows"]))'
+    # Residuals that filled where the sizes come from are those that filled in the simulation.
+    for data in on off; do
+        q 0 sim -q --profile small.json --net resnet20 --workers 3 --scheme fp32,3lc --bw 100mbps --data $data --format json
+        json '[r["warmup"] for r in d["rows"]][1] == 32'
+        cp out data-$data.json
+    done
+    json 'd["rows"][1]["step_s"] == json.load(open("data-on.json"))["rows"][1]["step_s"]'
+
+    # A platform that was written gives the same numbers when it is read; without --bw no formula.
+    q 0 $s --values 100K --workers 4 --bw 100mbps --scheme fp32,int8 --slow-links 1:10mbps --write-platform four.xml --format json
+    json 'all(r["model_error"] > 0.05 for r in d["rows"]) and any("slow links hold up the others" in n for n in d["notes"])'
+    cp out four.json
+    q 0 $s --values 100K --workers 4 --bw 100mbps --scheme fp32,int8 --platform four.xml --format json
+    json 'all(r["step_s"] == o["step_s"] and r["step_s_model"] == o["step_s_model"] and r["platform"] == "four.xml" for r, o in zip(d["rows"], json.load(open("four.json"))["rows"]))'
+    q 0 $s --values 100K --workers 4 --scheme fp32 --platform four.xml --format json
+    json 'd["rows"][0]["step_s"] == json.load(open("four.json"))["rows"][0]["step_s"] and d["rows"][0]["step_s_model"] is None and d["rows"][0]["bottleneck"] is None'
+
+    # Topologies and fidelities. Four workers in racks of two: what goes up is shared.
+    q 0 $s --values 100K --exchange ring --workers 4 --bw 100mbps --scheme fp32 --topology fat-tree --rack 2 --oversubscription 8 --format json
+    json 'd["rows"][0]["topology"] == "fat-tree" and d["rows"][0]["model_error"] > 0.5'
+    q 0 $s --values 1000 --exchange ring --workers 4 --bw 100mbps --scheme fp32 --topology sites --wan-latency 40ms --format json
+    json '0.12 < d["rows"][0]["step_s"] < 0.13 and any("the WAN between the sites" in n for n in d["notes"])'
+    q 0 $s --values 100K --exchange ring --workers 4 --bw 100mbps --scheme fp32 --topology torus --format json
+    json 'd["rows"][0]["topology"] == "torus" and d["rows"][0]["step_s"] > 0.01'
+    q 0 $s --values 100K --workers 2 --slow-hosts 1:3 --compute 100ms --scheme fp32 --format json
+    json 'd["rows"][0]["step_s"] > 0.3 and abs(d["rows"][0]["compute_s"] - 0.3) < 1e-9 and d["rows"][0]["step_s_model"] < 0.2'
+    for fidelity in tc tcp; do
+        q 0 $s --values 100K --workers 4 --bw 100mbps --scheme fp32 --fidelity $fidelity --format json
+        json 'd["rows"][0]["fidelity"] == "'$fidelity'" and -0.05 < d["rows"][0]["model_error"] < 0.1'
+    done
+    # Overlap, pipes, stragglers, local steps, the library's own exchange.
+    for more in '--mode overlap' '--mode pipe' '--stragglers gamma' '--exchange mpi' '--hidden 0.5'; do
+        q 0 $s --net resnet20 --workers 3 --bw 100mbps --compute 100ms --scheme fp32,local $more --format json
+        json 'len(d["rows"]) == 2 and all(0.1 < r["step_s"] < 1 for r in d["rows"]) and d["rows"][1]["speedup"] > 1'
+    done
+    q 0 $s --trace gradients --workers 2 --scheme fp32,int8 --format json
+    json 'd["rows"][0]["net"] == "gradients" and "gradients: gradients" in d["notes"]'
+
+    # What is missing.
+    t 1 $s --values 1000 --workers 2 --scheme fp32 --smpirun "$dir/no_smpirun"
+    err 'no_smpirun could not be started'
+    COMMCOMP_RANK_SIM=$dir/no_rank
+    export COMMCOMP_RANK_SIM
+    t 1 $s --values 1000 --workers 2 --scheme fp32
+    err 'no_rank'
+    unset COMMCOMP_RANK_SIM
+    # Interrupted: two workers are there, two thousand in a ring are not.
+    end_case
+    case='sim, interrupted' good=1
+    timeout -s INT 6 "$program" $s --workers 2,2000 --values 1M --exchange ring --scheme fp32 --format json \
+        >out 2>err </dev/null
+    json 'd["partial"] and [r["workers"] for r in d["rows"]] == [2] and d["rows"][0]["step_s"] > 0'
+    err 'interrupted'
+    document out
+fi
