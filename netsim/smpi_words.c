@@ -30,7 +30,8 @@ static const struct setting always[] = {
     {"smpi/bcast", "binomial_tree"},
     {"smpi/reduce", "binomial"},
     /* In KiB, for each rank; the default, eight times as much, is only address space, but some
-     * systems count that. Below each is a page that nobody may touch. */
+     * systems count that. All that ranks do, with every scheme, fits into 64; below each stack is a
+     * page that nobody may touch. */
     {"contexts/stack-size", "1024"},
 };
 

@@ -121,7 +121,7 @@ static int begin_counting(void *arg, struct cc_error *e)
 static int look_at_device(struct cc_rank *r, struct cc_carried *out, struct cc_error *e)
 {
     *out = (struct cc_carried){0};
-    if (cc_mpi_check(MPI_Barrier(r->comm), "MPI_Barrier", e) != CC_OK)
+    if (cc_world_meet(r->comm, r->job.nap, e) != CC_OK)
         return CC_FAIL;
     return r->job.device != NULL ? cc_host_carried(r->job.device, out, e) : CC_OK;
 }
@@ -184,7 +184,7 @@ static int say_hello(struct cc_rank *r, struct cc_error *e)
     version[strcspn(version, "\n")] = '\0';
     const struct cc_report hello = {.kind = CC_REPORT_HELLO,
                                     .text = version[0] != '\0' ? version : (char *)"MPI"};
-    if (cc_mpi_check(MPI_Barrier(r->comm), "MPI_Barrier", e) != CC_OK)
+    if (cc_world_meet(r->comm, r->job.nap, e) != CC_OK)
         return CC_FAIL;
     return cc_rank_report(r, &hello, e);
 }

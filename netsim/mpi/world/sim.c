@@ -60,8 +60,9 @@ double cc_world_end(struct cc_stint since, double cost_s)
 static double fastest_of_all(void)
 {
     sg_host_t *list = sg_host_list();
+    const size_t hosts = sg_host_count(); /* which counts them anew */
     double fastest = 0;
-    for (size_t i = 0; i < sg_host_count(); i++)
+    for (size_t i = 0; i < hosts; i++)
         fastest = fmax(fastest, sg_host_get_speed(list[i]));
     xbt_free(list);
     return fastest;

@@ -131,8 +131,6 @@ static int set_timer(struct timer *t, double until, bool *set, struct cc_error *
 /* All that is under way, in one list; the timer last, if it is. */
 struct list {
     MPI_Request *request;
-    MPI_Status *status;
-    int *which;
     struct place {
         struct cc_requests *of; /* NULL: the timer */
         size_t i;
@@ -172,18 +170,12 @@ static void add_timer(struct list *l, const struct timer *t)
 }
 
 /* Tells its owner that one is complete. */
-static int tell(const struct list *l, int which, const MPI_Status *state, struct timer *t,
-                struct cc_error *e)
+static void tell(const struct list *l, int which, const MPI_Status *state)
 {
     const struct place *p = &l->place[which];
-    if (p->of == NULL) {
-        t->come = MPI_REQUEST_NULL;
-        return end_timer(t, e);
-    }
     p->of->request[p->i] = MPI_REQUEST_NULL;
     p->of->status[p->i] = *state;
     p->of->over[p->i] = true;
-    return CC_OK;
 }
 
 /* One after the other: MPI_Waitsome tests them, and with each test that finds a message,
@@ -193,7 +185,14 @@ static int wait_any(const struct list *l, struct timer *t, struct cc_error *e)
     MPI_Status state;
     int which = 0, code = MPI_Waitany((int)l->count, l->request, &which, &state);
     int status = cc_mpi_check(code, "MPI_Waitany", e);
-    return status == CC_OK ? tell(l, which, &state, t, e) : status;
+    if (status != CC_OK)
+        return status;
+    if (t != NULL && l->place[which].of == NULL) {
+        t->come = MPI_REQUEST_NULL;
+        return end_timer(t, e);
+    }
+    tell(l, which, &state);
+    return CC_OK;
 }
 
 /* For times that the timer cannot measure. */
@@ -208,7 +207,9 @@ static int test_in_slices(const struct list *l, double until, struct cc_error *e
         status = cc_mpi_check(code, "MPI_Testany", e);
         found = found && which != MPI_UNDEFINED;
     }
-    return status == CC_OK && found ? tell(l, which, &state, NULL, e) : status;
+    if (status == CC_OK && found)
+        tell(l, which, &state);
+    return status;
 }
 
 static int wait_for(struct cc_waits *w, struct list *l, double until, struct cc_error *e)
