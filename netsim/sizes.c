@@ -246,8 +246,8 @@ static int fill_pushes(struct filler *f, struct source *s, size_t step, struct c
             cc_crate_decode_add(f->push[w], step, f->payload, len, scale, f->sum, e) != CC_OK)
             return CC_FAIL;
     }
-    return f->pull != NULL ? measure(f, f->pull, step, f->sum, &len, to->pull + step * tensors, e)
-                           : CC_OK;
+    return to->pull != NULL ? measure(f, f->pull, step, f->sum, &len, to->pull + step * tensors, e)
+                            : CC_OK;
 }
 
 /* One step's sums on their way from worker to worker, as in a ring: each decodes what comes onto
@@ -256,7 +256,7 @@ static int fill_hops(struct filler *f, struct source *s, size_t step, struct cc_
 {
     const struct cc_job_sizes *to = f->out;
     size_t len = 0;
-    for (size_t w = 0; w < to->workers && to->sums > 0; w++) {
+    for (size_t w = 0; w < to->workers && to->hop != NULL; w++) {
         const size_t k = doublings(w + 1);
         const float *x;
         if (load(s, w, step, &x, e) != CC_OK)
