@@ -116,11 +116,13 @@ static int make_crates(struct filler *f, size_t streams, struct cc_error *e)
     if (f->push == NULL || f->hop == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < streams && status == CC_OK; i++)
-        status = make_crate(f, CC_PUSH, (int64_t)i, &f->push[i], e);
+        if ((status = go_on(f, 0, e)) == CC_OK)
+            status = make_crate(f, CC_PUSH, (int64_t)i, &f->push[i], e);
     if (f->job->servers > 0 && status == CC_OK)
         status = make_crate(f, CC_PULL, -1, &f->pull, e);
     for (size_t i = 0; i < streams && s->sums > 0 && status == CC_OK; i++)
-        status = make_crate(f, CC_PUSH, (int64_t)i, &f->hop[i], e);
+        if ((status = go_on(f, 0, e)) == CC_OK)
+            status = make_crate(f, CC_PUSH, (int64_t)i, &f->hop[i], e);
     return status;
 }
 
