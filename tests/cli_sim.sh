@@ -65,13 +65,20 @@ json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16) - 4e-6 * 0.75e3 - 0
 json 'all(r["step_s"] is None and r["sim_wall_s"] > 0 and r["steps"] == 1 and r["warmup"] == 0 for r in d["rows"])'
 json 'any("dry run: simulating 4 rows of up to 5001 ranks" in n for n in d["notes"])'
 q 0 $s --dry-run --values 1000 --scheme fp32,local --mode overlap --format json
-json '[(r["steps"], r["warmup"]) for r in d["rows"]] == [(1, 1), (2, 64)]'
+json '[(r["steps"], r["warmup"]) for r in d["rows"]] == [(1, 1), (2, 2)]'
 q 0 $s --dry-run --values 1000 --scheme fp32 --compute 1ms --stragglers gamma --workers 2 --format json
 json 'd["rows"][0]["steps"] == 10'
-# Residuals on which the payload's size depends fill first.
-sed 's/\("3lc", "points": \[{"values": 1000, "bits_per_value": \)8/\10.5/' sim.json >small.json
-q 0 sim -q --profile small.json --dry-run --values 100K --scheme fp32,3lc --data off --workers 1000 --format json
-json '[r["warmup"] for r in d["rows"]] == [0, 32]'
+# Where sizes differ more steps count, in whole periods, and residuals fill first: whatever codecs take,
+# with data and without.
+for data in on off; do
+    q 0 $s --dry-run --values 100K --scheme fp32,int8,3lc,qsgd:code=elias,ternary:ef=1,zre=1,local:every=3,inner=\(3lc\) \
+        --data $data --format json
+    json '[(r["scheme"][:5], r["warmup"], r["steps"]) for r in d["rows"]] == [("fp32", 0, 1), ("int8", 0, 1), ("3lc", 32, 16), ("qsgd:", 0, 16), ("terna", 32, 16), ("local", 96, 18)]'
+done
+sed 's/"encode_ns": 1/"encode_ns": 1000000/' sim.json >slow.json
+cmp -s sim.json slow.json && bad 'slow.json is not slower'
+q 0 sim -q --profile slow.json --dry-run --values 100K --scheme fp32,3lc --workers 1000 --format json
+json '[r["warmup"] for r in d["rows"]] == [0, 32] and d["rows"][1]["sim_wall_s"] > 16 * 48 * 100'
 q 0 $s --dry-run --workers 3 --scheme fp32 --values 1000 --write-platform three.xml --format json
 grep -q '<platform' three.xml || bad 'three.xml is no platform'
 
@@ -138,11 +145,19 @@ else
     json 'all(abs(r["step_s"] / o["step_s"] - 1) < 0.02 for r, o in zip(d["rows"], json.load(open("data-on.json"))["rows"]))'
     # Residuals that filled where the sizes come from are those that filled in the simulation.
     for data in on off; do
-        q 0 sim -q --profile small.json --net resnet20 --workers 3 --scheme fp32,3lc --bw 100mbps --data $data --format json
-        json '[r["warmup"] for r in d["rows"]][1] == 32'
+        q 0 $s --net resnet20 --workers 3 --scheme fp32,3lc,threshold --bw 100mbps --data $data --format json
+        json '[(r["warmup"], r["steps"]) for r in d["rows"]] == [(0, 1), (32, 16), (32, 16)]'
+        json 'd["rows"][1]["step_s_sd"] > 0'
         cp out data-$data.json
+        q 0 $s --values 20K --workers 2 --scheme 3lc:s=1.75 --bw 100mbps --data $data --warmup 200 --steps 2 --format json
+        cp out long-$data.json
+        q 0 $s --values 20K --workers 2 --scheme 3lc:s=1.75 --bw 100mbps --data $data --warmup 200 --steps 3 --compute 1ms --stragglers gamma --format json
+        cp out stragglers-$data.json
     done
-    json 'd["rows"][1]["step_s"] == json.load(open("data-on.json"))["rows"][1]["step_s"]'
+    for name in data long stragglers; do
+        cp $name-off.json out
+        json '[(r["step_s"], r["payload_bytes"]) for r in d["rows"]] == [(r["step_s"], r["payload_bytes"]) for r in json.load(open("'$name'-on.json"))["rows"]]'
+    done
 
     t 1 $s --platform missing.xml --dry-run
     err 'missing.xml'
@@ -199,6 +214,15 @@ else
     timeout -s INT 6 "$program" $s --workers 2,2000 --values 1M --exchange ring --scheme fp32 --format json \
         >out 2>err </dev/null
     json 'd["partial"] and [r["workers"] for r in d["rows"]] == [2] and d["rows"][0]["step_s"] > 0'
+    err 'interrupted'
+    document out
+    end_case
+    # While payload sizes are encoded.
+    case='sim, interrupted before the simulation' good=1
+    began=$(date +%s)
+    timeout -s INT 3 "$program" $s --values 20M --workers 16 --data off --scheme 3lc --format json >out 2>err </dev/null
+    [ $(($(date +%s) - began)) -lt 10 ] || bad 'it took too long to stop'
+    json 'd["partial"] and d["rows"] == []'
     err 'interrupted'
     document out
 fi
