@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/interrupt.h"
 #include "core/units.h"
@@ -121,6 +122,20 @@ static int check_platform(const struct cc_args *args, struct cc_error *e)
     return CC_OK;
 }
 
+/* Of a platform whose links no option describes the formulas know nothing; nor, then, of the
+ * cluster that it stands for. */
+static void share_ignorance(struct validate *v)
+{
+    for (size_t i = 0; i < v->sim.plan.settings; i++) {
+        const struct cc_planned *from = &v->sim.plan.setting[i];
+        if (from->formula != CC_NO_FORMULA)
+            continue;
+        v->run.plan.setting[i].formula = CC_NO_FORMULA;
+        memcpy(v->run.plan.setting[i].setting.link.name, from->setting.link.name,
+               sizeof from->setting.link.name);
+    }
+}
+
 static int open_both(struct validate *v, struct cc_error *e)
 {
     struct cc_args *args = v->args;
@@ -132,7 +147,10 @@ static int open_both(struct validate *v, struct cc_error *e)
     if (status != CC_OK)
         return status;
     cc_arg_set(args, "remeasure", NULL); /* once is enough */
-    return cc_sim_open(&v->sim, args, &v->simulated, e);
+    status = cc_sim_open(&v->sim, args, &v->simulated, e);
+    if (status == CC_OK)
+        share_ignorance(v);
+    return status;
 }
 
 /* --- the answers --- */
@@ -191,13 +209,20 @@ static int answer(struct validate *v, struct cc_error *e)
 /* Whether the check holds. What was begun and broke off is an error too. */
 static int conclude(const struct validate *v, struct cc_error *e)
 {
-    size_t beyond = 0;
-    for (size_t i = 0; i < v->rows; i++)
+    size_t beyond = 0, compared = 0;
+    for (size_t i = 0; i < v->rows; i++) {
         beyond += !v->row[i].verdict.agree;
+        compared += v->row[i].verdict.answers > 1;
+    }
     if (v->no_run.text[0] != '\0' && v->measured.row_count > 0)
         return cc_fail(e, "%s", v->no_run.text);
     if (v->no_sim.text[0] != '\0' && v->simulated.row_count > 0)
         return cc_fail(e, "%s", v->no_sim.text);
+    if (v->rows > 0 && compared == 0 && !cc_interrupted())
+        return cc_fail(e,
+                       "nothing to hold together: %s is the only answer, and without --bw "
+                       "--platform leaves the formulas without one",
+                       v->measured.row_count > 0 ? "the run" : "the simulation");
     if (beyond == 0)
         return CC_OK;
     return cc_fail(e, "%zu of %zu row%s beyond --tolerance %.9g", beyond, v->rows,
