@@ -90,7 +90,7 @@ static void end(struct kit *k)
 static void fill(struct kit *k)
 {
     struct cc_error e = {""};
-    if (cc_sizes_fill(&k->job, &e) != CC_OK)
+    if (cc_sizes_fill(&k->job, &(struct cc_sizes_how){0}, &e) != CC_OK)
         fail_msg("%s", e.text);
 }
 
