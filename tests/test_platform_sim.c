@@ -99,7 +99,8 @@ static char *command(void **state, const struct cc_platform *p)
     struct cc_smpi_files files = {.paje = ""};
     (void)snprintf(files.platform, sizeof files.platform, "%s", scratch_path(state, "p.xml"));
     (void)snprintf(files.hosts, sizeof files.hosts, "%s", scratch_path(state, "hosts"));
-    struct cc_job job = {.exchange = "ps", .workers = (int)p->hosts};
+    char exchange[] = "ps";
+    struct cc_job job = {.exchange = exchange, .workers = (int)p->hosts};
     const struct cc_smpirun_how how = {
         .platform = p, .fidelity = CC_FIDELITY_ALPHA_BETA, .rank_program = beside("sim/route")};
     struct cc_error e = {0};
