@@ -48,8 +48,7 @@ int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, 
                   struct cc_crate **out, struct cc_error *e);
 void cc_crate_free(struct cc_crate *c);
 
-size_t cc_crate_bound(const struct cc_crate *c);  /* the most bytes, head included */
-size_t cc_crate_values(const struct cc_crate *c); /* of all pieces */
+size_t cc_crate_bound(const struct cc_crate *c); /* the most bytes, head included */
 /* Without data: the bytes, head included, that are sent in this step of what `rank` encodes of the
  * same pieces, or a sum of several ranks. 0 with data: nobody knows before. */
 size_t cc_crate_size(const struct cc_crate *c, int64_t rank, uint64_t step);
