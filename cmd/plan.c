@@ -139,14 +139,15 @@ static size_t whole_periods(uint64_t steps, size_t period)
     return (size_t)((steps + period - 1) / period) * period;
 }
 
-static void choose_steps(const struct cc_plan *p, const struct cc_planned *s,
-                         struct cc_planned_row *row)
+static int choose_steps(const struct cc_plan *p, const struct cc_planned *s,
+                        struct cc_planned_row *row, struct cc_error *e)
 {
-    p->own->choose(p->arg, s, row);
+    int status = p->own->choose(p->arg, s, row, e);
     if (p->options.warmup != UINT64_MAX)
         row->warmup = whole_periods(p->options.warmup, row->period);
     if (p->options.steps != UINT64_MAX)
         row->steps = whole_periods(p->options.steps, row->period);
+    return status;
 }
 
 static int plan_row(struct cc_plan *p, struct cc_planned *s, size_t scheme, struct cc_error *e)
@@ -167,9 +168,8 @@ static int plan_row(struct cc_plan *p, struct cc_planned *s, size_t scheme, stru
     row->bare_s = without.step_s + turns;
     row->bytes = bytes_of(&s->setting, &row->forecast);
     row->fills = fills(p, scheme, &row->forecast, row->period);
-    choose_steps(p, s, row);
     s->rows++;
-    return CC_OK;
+    return choose_steps(p, s, row, e);
 }
 
 static bool is_raw(const struct cc_plan *p, size_t scheme)

@@ -141,7 +141,8 @@ struct cc_plan_own {
     /* Completes a setting: its link, its cores. */
     void (*complete)(void *arg, struct cc_planned *s);
     /* Chooses a row's warmup and steps, as far as the options do not say them. */
-    void (*choose)(void *arg, const struct cc_planned *s, struct cc_planned_row *row);
+    int (*choose)(void *arg, const struct cc_planned *s, struct cc_planned_row *row,
+                  struct cc_error *e);
 };
 
 /* --- the plan --- */

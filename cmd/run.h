@@ -39,7 +39,8 @@ void cc_run_options_free(struct run_options *o);
 /* A lab's hosts are not many. */
 int cc_run_refuse(void *arg, const struct cc_cluster_args *c, struct cc_error *e);
 void cc_run_complete(void *arg, struct cc_planned *s);
-void cc_run_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row);
+int cc_run_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row,
+                  struct cc_error *e);
 
 /* Seconds for starting the ranks of a setting. */
 double cc_run_start_s(const struct cc_setting *s);

@@ -38,12 +38,15 @@ static size_t counted_periods(const struct cc_timing *t, double seconds, size_t 
     return (size_t)fmin(most, fmax(least, ceil(3 / fmax(seconds, 1e-6))));
 }
 
-void cc_run_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row)
+int cc_run_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row,
+                  struct cc_error *e)
 {
     (void)arg;
+    (void)e;
     const struct cc_timing *t = &s->setting.timing;
     row->warmup = row->period * warm_periods(t, row, s->rows == 0);
     row->steps = row->period * counted_periods(t, row->seconds * (double)row->period, row->period);
+    return CC_OK;
 }
 
 /* --- settings --- */

@@ -23,19 +23,20 @@ static const struct cc_column columns[] = {
      "model says"},
     {"warmup", NULL, "", "%.0f", 0, "steps before those that count"},
     {"steps", NULL, "", "%.0f", 0, "steps that count"},
-    {"sim_wall_s", "took", "s", "%.2f", 0, "real seconds that the row's simulation took; of a dry "
-     "run, about how many"},
+    {"sim_wall_s", "took", "s", "%.2f", 0, "real seconds that the row's simulation took, and before "
+     "it, without data, the sizes of its payloads; of a dry run, about how many"},
     {"sim_memory_bytes", "memory", "MB", "%.0f", 1e-6,
-     "the most memory that the simulation had during the row"},
+     "the most memory that the simulation had during the row, without that of payloads whose sizes "
+     "were found out beforehand"},
     {.key = NULL},
 };
 
 static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
     CC_PLAN_OPTIONS,
-    {.name = "steps", .value = "N", .def = "one period; 10 with stragglers",
+    {.name = "steps", .value = "N", .def = "one period; 10 with stragglers; 16 steps where payloads differ",
      .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
-    {.name = "warmup", .value = "N", .def = "0; overlapped, one period; up to 32 where residuals fill",
+    {.name = "warmup", .value = "N", .def = "0; overlapped, one period; 32 where residuals fill",
      .help = "steps before them, of which only the last period computes"},
     CC_FIDELITY_OPTION("alpha-beta"),
     CC_PLATFORM_OPTIONS,
@@ -92,13 +93,14 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (cc_arg(args, "burst") != NULL)
         return cc_usage(e, "--burst is of links that are shaped with token buckets; simulated ones "
                            "have none");
-    struct sim s;
-    struct cc_story story = {.path = NULL};
-    char how[100];
-    int status = cc_sim_open(&s, args, &args->record, e);
-    describe(&s.options, how, sizeof how);
+    struct sim s = {.program = NULL};
+    struct cc_story story;
+    char how[100] = "sim";
+    int status = cc_story_open(&story, args, how, e);
     if (status == CC_OK)
-        status = cc_story_open(&story, &s.plan, how, e);
+        status = cc_sim_open(&s, args, &args->record, e);
+    describe(&s.options, how, sizeof how);
+    cc_story_follow(&story, &s.plan);
     if (status == CC_OK && s.plan.options.dry_run)
         status = cc_sim_dry(&s, e);
     else if (status == CC_OK)

@@ -74,23 +74,28 @@ int cc_sim_options_parse(const struct cc_args *args, struct sim_options *out, st
 
 int cc_sim_refuse(void *arg, const struct cc_cluster_args *c, struct cc_error *e);
 void cc_sim_complete(void *arg, struct cc_planned *s);
-void cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row);
+int cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row,
+                  struct cc_error *e);
 
 /* The simulated cluster of a setting; free it with cc_platform_free. */
 int cc_sim_platform(const struct sim *s, const struct cc_planned *planned, struct cc_platform *out,
                     struct cc_error *e);
 /* All settings have one; --write-platform. */
 int cc_sim_platforms(const struct sim *s, struct cc_error *e);
-/* About how many seconds a row's simulation takes. */
+/* About how many seconds a row's simulation takes; and how many before it, for the sizes of its
+ * payloads, where there is no data. */
 double cc_sim_row_s(const struct cc_planned *s, const struct cc_planned_row *row);
+double cc_sim_sizes_s(const struct cc_planned *s, const struct cc_planned_row *row);
 /* --dry-run: a row for each row of the plan. */
 int cc_sim_dry(struct sim *s, struct cc_error *e);
 
 /* --- simulating --- */
 
-/* Everything that the ranks need to know. Free with cc_job_free, also after an error if *out was
- * zeroed before. */
-int cc_sim_job(struct sim *s, const struct cc_planned *planned, struct cc_job *out,
+/* Everything that the ranks need to know. Payloads' sizes may take a while: `tick` is told how far
+ * they are, of which row, and stops them (an error) by saying true. Free with cc_job_free, also
+ * after an error if *out was zeroed before. */
+int cc_sim_job(struct sim *s, const struct cc_planned *planned,
+               bool (*tick)(void *arg, size_t row, double done), void *arg, struct cc_job *out,
                struct cc_error *e);
 /* Simulates all settings, one after the other, and adds a row for each scheme, in the plan's order;
  * also those until an interrupt or an error. */

@@ -1,6 +1,7 @@
 /* What sim is going to simulate: clusters, steps, jobs. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/sim.h"
@@ -63,22 +64,33 @@ static double codecs_s(const struct cc_planned *s, const struct cc_planned_row *
 }
 
 /* Simulated time is exact: steps that are alike need not be counted twice, and sequential ones
- * leave nothing behind. Residuals fill for a few seconds, as in a run. */
-void cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row)
+ * leave nothing behind. Where sizes depend on data, no two steps are alike, and residuals fill
+ * first. The same with data and without, and on every machine. */
+int cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row,
+                  struct cc_error *e)
 {
-    enum { FILLED = 32, DRAWS = 10, MEASURED = 3 };
-    const double filling_s = 6;
+    enum { FILLED = 32, DIFFERENT = 16, DRAWS = 10, MEASURED = 3 };
     const struct sim *sim = arg;
+    const struct cc_spec *spec = sim->plan.args->schemes.item[row->scheme];
+    const struct cc_codec codec = {.scheme = spec->scheme,
+                                   .params = spec->params,
+                                   .shape = cc_shape_flat(s->setting.net->values)};
     size_t warm = s->setting.timing.mode != CC_SEQUENTIAL, count = 1;
+    bool fixed;
+    if (cc_sizes_fixed(spec, &fixed, e) != CC_OK)
+        return CC_FAIL;
+    row->fills = !fixed && cc_state_bytes(&codec) > 0;
     if (row->fills)
-        warm = (size_t)fmax(
-            1, fmin(FILLED, filling_s / fmax(1e-9, codecs_s(s, row) * (double)row->period)));
+        warm = FILLED;
     if (sim->options.codec_time == CC_CODEC_MEASURED)
         count = MEASURED;
     if (s->setting.timing.straggler != CC_STEADY)
         count = DRAWS;
+    if (!fixed && count * row->period < DIFFERENT)
+        count = (DIFFERENT + row->period - 1) / row->period;
     row->warmup = row->period * warm;
     row->steps = row->period * count;
+    return CC_OK;
 }
 
 /* Steps that ranks go through before those that count. Without data residuals fill beforehand,
@@ -99,10 +111,20 @@ static double messages_s(const struct cc_planned *s, const struct cc_planned_row
     return each * c->workers * of_worker;
 }
 
+static double all_codecs_s(const struct cc_planned *s, const struct cc_planned_row *row)
+{
+    return (double)(row->warmup + row->steps) * codecs_s(s, row);
+}
+
 double cc_sim_row_s(const struct cc_planned *s, const struct cc_planned_row *row)
 {
     double steps = (double)(simulated_warmup(s, row) + row->steps);
-    return steps * messages_s(s, row) + (double)(row->warmup + row->steps) * codecs_s(s, row);
+    return steps * messages_s(s, row) + (s->data ? all_codecs_s(s, row) : 0);
+}
+
+double cc_sim_sizes_s(const struct cc_planned *s, const struct cc_planned_row *row)
+{
+    return s->data ? 0 : all_codecs_s(s, row);
 }
 
 /* --- platforms --- */
@@ -233,35 +255,30 @@ static double reduce_byte_s(const struct cc_planned *s, const struct cc_job *job
     return c->reduce_byte_s;
 }
 
-/* Of a list of [of][steps][tensors], leaves out the first `cut` steps. */
-static void cut_steps(uint32_t *list, size_t of, size_t steps, size_t tensors, size_t cut)
+/* Steps before those that are simulated leave their mark on the sizes, and are not needed beside.
+ */
+static int add_sizes(const struct cc_planned *planned, struct cc_sizes_how *how, struct cc_job *job,
+                     struct cc_error *e)
 {
-    size_t keep = (steps - cut) * tensors;
-    for (size_t i = 0; list != NULL && i < of; i++)
-        memmove(list + i * keep, list + (i * steps + cut) * tensors, keep * sizeof *list);
-}
-
-/* Steps before those that are simulated have left their mark on the sizes, and are not needed any
- * more. */
-static void shorten(const struct cc_planned *planned, struct cc_job *job)
-{
+    size_t *before = cc_alloc(job->rows * sizeof *before, e);
+    if (before == NULL)
+        return CC_FAIL;
     for (size_t i = 0; i < job->rows; i++) {
-        struct cc_job_row *row = &job->row[i];
-        struct cc_job_sizes *z = &row->sizes;
-        size_t cut = row->warmup - simulated_warmup(planned, &planned->row[i]);
-        row->warmup -= cut;
-        if (cut >= z->steps) /* or there is no need of them */
-            continue;
-        cut_steps(z->push, z->workers, z->steps, job->tensors, cut);
-        cut_steps(z->pull, 1, z->steps, job->tensors, cut);
-        cut_steps(z->hop, z->sums, z->steps, job->tensors, cut);
-        z->steps -= cut;
+        size_t simulated = simulated_warmup(planned, &planned->row[i]);
+        before[i] = job->row[i].warmup - simulated;
+        job->row[i].warmup = simulated;
     }
+    how->before = before;
+    int status = cc_sizes_fill(job, how, e);
+    free(before);
+    return status;
 }
 
-int cc_sim_job(struct sim *s, const struct cc_planned *planned, struct cc_job *out,
+int cc_sim_job(struct sim *s, const struct cc_planned *planned,
+               bool (*tick)(void *arg, size_t row, double done), void *arg, struct cc_job *out,
                struct cc_error *e)
 {
+    struct cc_sizes_how how = {.tick = tick, .arg = arg};
     int status = cc_plan_job(&s->plan, planned, out, e);
     if (status != CC_OK)
         return status;
@@ -272,10 +289,7 @@ int cc_sim_job(struct sim *s, const struct cc_planned *planned, struct cc_job *o
         status = add_costs(s, planned, i, &out->row[i], e);
     if (status != CC_OK || out->data)
         return status;
-    status = cc_sizes_fill(out, e);
-    if (status == CC_OK)
-        shorten(planned, out);
-    return status;
+    return add_sizes(planned, &how, out, e);
 }
 
 /* --- a dry run --- */
@@ -292,8 +306,9 @@ int cc_sim_dry(struct sim *s, struct cc_error *e)
             size_t at = cc_plan_dry_row(&s->plan, p, &p->row[k], e);
             if (at == SIZE_MAX || cc_sim_place_columns(s, at, p, e) != CC_OK)
                 return CC_FAIL;
-            cc_record_number(record, at, "sim_wall_s", cc_sim_row_s(p, &p->row[k]));
-            seconds += cc_sim_row_s(p, &p->row[k]);
+            double row_s = cc_sim_row_s(p, &p->row[k]) + cc_sim_sizes_s(p, &p->row[k]);
+            cc_record_number(record, at, "sim_wall_s", row_s);
+            seconds += row_s;
         }
     }
     return cc_record_note(

@@ -13,18 +13,44 @@
 struct watch {
     struct sim *sim;
     const struct cc_planned *setting;
+    const struct cc_job *job;
     size_t row, step; /* under way; row == rows: none */
     double began;     /* when the row did */
-    double before_s;  /* expected: of all rows before it, */
+    double before_s;  /* expected: of all before it, */
     double all_s;     /* and of all of the plan */
 };
 
 /* --- progress --- */
 
+static void show(const struct watch *w, const char *what, double done_s)
+{
+    struct cc_progress *p = &w->sim->plan.progress;
+    double passed = cc_now() - p->began, share = done_s / fmax(1e-9, w->all_s);
+    if (share > 0)
+        cc_progress_left(p, what, share, passed * (1 - share) / share);
+    else
+        cc_progress_show(p, what, 0);
+}
+
+/* Payload sizes, before the setting's simulation. */
+static bool tick_sizes(void *arg, size_t row, double row_done)
+{
+    const struct watch *w = arg;
+    const struct cc_planned *s = w->setting;
+    char what[300];
+    double done = w->before_s + row_done * cc_sim_sizes_s(s, &s->row[row]);
+    for (size_t i = 0; i < row; i++)
+        done += cc_sim_sizes_s(s, &s->row[i]);
+    (void)snprintf(what, sizeof what, "payload sizes of %s",
+                   cc_plan_scheme(&w->sim->plan, &s->row[row]));
+    show(w, what, done);
+    return cc_interrupted();
+}
+
 static bool tick(void *arg)
 {
-    struct watch *w = arg;
-    struct cc_plan *p = &w->sim->plan;
+    const struct watch *w = arg;
+    const struct cc_plan *p = &w->sim->plan;
     char what[300] = "starting";
     double done = w->before_s;
     if (w->row < w->setting->rows) {
@@ -35,11 +61,7 @@ static bool tick(void *arg)
                        cc_exchange_names[w->setting->setting.exchange],
                        w->setting->setting.cluster.workers, cc_plan_scheme(p, row));
     }
-    double passed = cc_now() - p->progress.began, share = done / fmax(1e-9, w->all_s);
-    if (share > 0)
-        cc_progress_left(&p->progress, what, share, passed * (1 - share) / share);
-    else
-        cc_progress_show(&p->progress, what, 0);
+    show(w, what, done);
     return cc_interrupted();
 }
 
@@ -52,7 +74,8 @@ static int row_ended(struct watch *w, const struct cc_report_row *got, struct cc
                        got->row, w->setting->rows);
     w->row = w->setting->rows;
     w->before_s += cc_sim_row_s(w->setting, &w->setting->row[got->row]);
-    return cc_sim_add_row(w->sim, w->setting, got->row, got, cc_now() - w->began, e);
+    double wall_s = cc_now() - w->began + w->job->row[got->row].sizes.took_s;
+    return cc_sim_add_row(w->sim, w->setting, got->row, got, wall_s, e);
 }
 
 static int hear(void *arg, const struct cc_report *report, struct cc_error *e)
@@ -107,13 +130,18 @@ static int one_setting(struct watch *w, const struct cc_planned *s, struct cc_er
     struct cc_job job = {.exchange = NULL};
     size_t first = w->sim->plan.record->row_count;
     w->setting = s;
+    w->job = &job;
     w->row = s->rows;
     w->sim->plan.latest_fp32_s = NAN;
     int status = cc_sim_platform(w->sim, s, &platform, e);
     if (status != CC_OK)
         return status;
-    status = cc_sim_job(w->sim, s, &job, e);
-    if (status == CC_OK)
+    status = cc_sim_job(w->sim, s, tick_sizes, w, &job, e);
+    for (size_t i = 0; i < s->rows; i++)
+        w->before_s += cc_sim_sizes_s(s, &s->row[i]);
+    if (cc_interrupted()) /* which stops the sizes */
+        status = CC_OK;
+    else if (status == CC_OK)
         status = simulate(w, &platform, &job, e);
     cc_job_free(&job);
     cc_platform_free(&platform);
@@ -125,7 +153,8 @@ int cc_sim_all(struct sim *s, struct cc_error *e)
     struct watch w = {.sim = s};
     for (size_t i = 0; i < s->plan.settings; i++)
         for (size_t k = 0; k < s->plan.setting[i].rows; k++)
-            w.all_s += cc_sim_row_s(&s->plan.setting[i], &s->plan.setting[i].row[k]);
+            w.all_s += cc_sim_row_s(&s->plan.setting[i], &s->plan.setting[i].row[k]) +
+                       cc_sim_sizes_s(&s->plan.setting[i], &s->plan.setting[i].row[k]);
     s->program = cc_rank_sim_program(e);
     int status = s->program != NULL ? CC_OK : CC_FAIL;
     cc_progress_begin(&s->plan.progress, s->plan.args->quiet);

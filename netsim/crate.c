@@ -242,11 +242,6 @@ size_t cc_crate_bound(const struct cc_crate *c)
                     : loaded_of(c)->payload_bound + 1 + loaded_of(c)->table_bound;
 }
 
-size_t cc_crate_values(const struct cc_crate *c)
-{
-    return c->sized ? cc_sized_values(c) : loaded_of(c)->values;
-}
-
 size_t cc_crate_size(const struct cc_crate *c, int64_t rank, uint64_t step)
 {
     return c->sized ? cc_sized_bytes(c, rank, step) : 0;
@@ -304,36 +299,36 @@ static size_t insert_table(const struct loaded *c, uint8_t *out, size_t payloads
     return at;
 }
 
-int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *out, size_t *len,
+int cc_crate_encode(struct cc_crate *of, uint64_t step, const float *x, uint8_t *out, size_t *len,
                     size_t *head, struct cc_error *e)
 {
-    struct loaded *l = (struct loaded *)c;
+    struct loaded *c = (struct loaded *)of;
     bool full;
     size_t payloads;
-    if (c->sized) {
-        cc_sized_encode(c, step, len, head);
+    if (of->sized) {
+        cc_sized_encode(of, step, len, head);
         return CC_OK;
     }
-    if (l->decodes_only)
+    if (c->decodes_only)
         return refuse_stateless(e);
-    int status = encode_parts(l, step, x, out + 1, &payloads, &full, e);
+    int status = encode_parts(c, step, x, out + 1, &payloads, &full, e);
     if (status != CC_OK)
         return status;
     out[0] = full ? BOUNDS : TABLE;
-    *head = full ? 1 : insert_table(l, out, payloads);
+    *head = full ? 1 : insert_table(c, out, payloads);
     *len = *head + payloads;
     return CC_OK;
 }
 
-void cc_crate_count(const struct cc_crate *c, uint64_t *tensor_bytes)
+void cc_crate_count(const struct cc_crate *of, uint64_t *tensor_bytes)
 {
-    const struct loaded *l = loaded_of(c);
-    if (c->sized) {
-        cc_sized_count(c, tensor_bytes);
+    const struct loaded *c = loaded_of(of);
+    if (of->sized) {
+        cc_sized_count(of, tensor_bytes);
         return;
     }
-    for (size_t i = 0; i < l->parts; i++)
-        tensor_bytes[l->part[i].ctx.tensor] += l->part[i].len;
+    for (size_t i = 0; i < c->parts; i++)
+        tensor_bytes[c->part[i].ctx.tensor] += c->part[i].len;
 }
 
 /* --- decoding --- */
@@ -444,34 +439,34 @@ static int decode_parts(const struct loaded *c, uint64_t step, struct reader *r,
     return CC_OK;
 }
 
-int cc_crate_decode(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
+int cc_crate_decode(const struct cc_crate *of, uint64_t step, const uint8_t *in, size_t len,
                     float *y, struct cc_error *e)
 {
     struct reader r;
-    const struct loaded *l = loaded_of(c);
-    int status = c->sized ? CC_OK : open_reader(l, in, len, &r, e);
-    return status != CC_OK || c->sized ? status : decode_parts(l, step, &r, NULL, y, e);
+    const struct loaded *c = loaded_of(of);
+    int status = of->sized ? CC_OK : open_reader(c, in, len, &r, e);
+    return status != CC_OK || of->sized ? status : decode_parts(c, step, &r, NULL, y, e);
 }
 
-int cc_crate_decode_add(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
+int cc_crate_decode_add(const struct cc_crate *of, uint64_t step, const uint8_t *in, size_t len,
                         float scale, float *y, struct cc_error *e)
 {
     struct reader r;
-    const struct loaded *l = loaded_of(c);
-    int status = c->sized ? CC_OK : open_reader(l, in, len, &r, e);
-    return status != CC_OK || c->sized ? status : decode_parts(l, step, &r, &scale, y, e);
+    const struct loaded *c = loaded_of(of);
+    int status = of->sized ? CC_OK : open_reader(c, in, len, &r, e);
+    return status != CC_OK || of->sized ? status : decode_parts(c, step, &r, &scale, y, e);
 }
 
 /* --- rounds --- */
 
-size_t cc_crate_rounds(const struct cc_crate *c)
+size_t cc_crate_rounds(const struct cc_crate *of)
 {
-    const struct loaded *l = loaded_of(c);
+    const struct loaded *c = loaded_of(of);
     size_t most = 1;
-    if (c->sized)
-        return cc_sized_rounds(c);
-    for (size_t i = 0; i < l->parts; i++) {
-        size_t rounds = cc_sum_rounds(l->part[i].codec.scheme, l->part[i].codec.params);
+    if (of->sized)
+        return cc_sized_rounds(of);
+    for (size_t i = 0; i < c->parts; i++) {
+        size_t rounds = cc_sum_rounds(c->part[i].codec.scheme, c->part[i].codec.params);
         if (rounds == 0)
             return 0;
         most = rounds > most ? rounds : most;
@@ -479,18 +474,18 @@ size_t cc_crate_rounds(const struct cc_crate *c)
     return most;
 }
 
-int cc_crate_encode_round(struct cc_crate *c, uint64_t step, size_t round, const float *x,
+int cc_crate_encode_round(struct cc_crate *of, uint64_t step, size_t round, const float *x,
                           uint8_t *out, size_t *len, struct cc_error *e)
 {
-    struct loaded *l = (struct loaded *)c;
-    if (c->sized) {
-        cc_sized_encode_round(c, step, round, len);
+    struct loaded *c = (struct loaded *)of;
+    if (of->sized) {
+        cc_sized_encode_round(of, step, round, len);
         return CC_OK;
     }
-    int status = l->decodes_only ? refuse_stateless(e) : CC_OK;
+    int status = c->decodes_only ? refuse_stateless(e) : CC_OK;
     *len = 0;
-    for (size_t i = 0; i < l->parts && status == CC_OK; i++) {
-        struct part *p = &l->part[i];
+    for (size_t i = 0; i < c->parts && status == CC_OK; i++) {
+        struct part *p = &c->part[i];
         struct cc_context ctx = p->ctx;
         ctx.step = step;
         status =
@@ -516,16 +511,16 @@ static int check_round(const struct loaded *c, size_t round, size_t len, bool *f
                : cc_fail(e, "round %zu: %zu bytes of payload, not %zu", round, len, all);
 }
 
-int cc_crate_absorb(struct cc_crate *c, uint64_t step, size_t round, const uint8_t *in, size_t len,
+int cc_crate_absorb(struct cc_crate *of, uint64_t step, size_t round, const uint8_t *in, size_t len,
                     float scale, float *y, struct cc_error *e)
 {
-    const struct loaded *l = loaded_of(c);
-    if (c->sized)
+    const struct loaded *c = loaded_of(of);
+    if (of->sized)
         return CC_OK;
     bool full = true;
-    int status = l->decodes_only ? refuse_stateless(e) : check_round(l, round, len, &full, e);
-    for (size_t i = 0; i < l->parts && status == CC_OK; i++) {
-        const struct part *p = &l->part[i];
+    int status = c->decodes_only ? refuse_stateless(e) : check_round(c, round, len, &full, e);
+    for (size_t i = 0; i < c->parts && status == CC_OK; i++) {
+        const struct part *p = &c->part[i];
         struct cc_context ctx = p->ctx;
         ctx.step = step;
         size_t n = full || p->raw ? cc_round_bytes(&p->codec, round) : 0;

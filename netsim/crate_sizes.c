@@ -69,15 +69,6 @@ int cc_sized_make(const struct cc_crate_how *how, const struct cc_piece *piece, 
 
 /* --- sizes --- */
 
-size_t cc_sized_values(const struct cc_crate *c)
-{
-    const struct sized *l = sized_of(c);
-    size_t values = 0;
-    for (size_t i = 0; i < l->stretches; i++)
-        values += l->stretch[i].to - l->stretch[i].from;
-    return values;
-}
-
 static void add(struct cc_weight *sum, struct cc_weight w)
 {
     sum->payload += w.payload;
@@ -85,12 +76,12 @@ static void add(struct cc_weight *sum, struct cc_weight w)
     sum->shorter += w.shorter;
 }
 
-size_t cc_sized_bound(const struct cc_crate *c)
+size_t cc_sized_bound(const struct cc_crate *of)
 {
-    const struct sized *l = sized_of(c);
+    const struct sized *c = sized_of(of);
     struct cc_weight sum = {0};
-    for (size_t i = 0; i < l->stretches; i++)
-        add(&sum, cc_ledger_bound(l->ledger, &l->stretch[i]));
+    for (size_t i = 0; i < c->stretches; i++)
+        add(&sum, cc_ledger_bound(c->ledger, &c->stretch[i]));
     return sum.payload + 1 + sum.table;
 }
 
@@ -108,23 +99,23 @@ static size_t head_of(const struct cc_weight *w)
     return w->shorter > 0 ? 1 + w->table : 1;
 }
 
-size_t cc_sized_bytes(const struct cc_crate *c, int64_t rank, uint64_t step)
+size_t cc_sized_bytes(const struct cc_crate *of, int64_t rank, uint64_t step)
 {
-    const struct sized *l = sized_of(c);
-    struct cc_payloads whose = l->of;
+    const struct sized *c = sized_of(of);
+    struct cc_payloads whose = c->of;
     whose.rank = rank;
-    const struct cc_weight w = weigh(l, &whose, step);
+    const struct cc_weight w = weigh(c, &whose, step);
     return head_of(&w) + w.payload;
 }
 
 /* --- what encoders do --- */
 
-void cc_sized_encode(struct cc_crate *c, uint64_t step, size_t *len, size_t *head)
+void cc_sized_encode(struct cc_crate *of, uint64_t step, size_t *len, size_t *head)
 {
-    struct sized *l = (struct sized *)c;
-    const struct cc_weight w = weigh(l, &l->of, step);
-    l->step = step;
-    l->round = WHOLE;
+    struct sized *c = (struct sized *)of;
+    const struct cc_weight w = weigh(c, &c->of, step);
+    c->step = step;
+    c->round = WHOLE;
     *head = head_of(&w);
     *len = *head + w.payload;
 }
@@ -136,29 +127,29 @@ static size_t encoded(const struct sized *c, const struct cc_stretch *s)
                              : cc_ledger_round(c->ledger, c->round, c->step, s);
 }
 
-void cc_sized_count(const struct cc_crate *c, uint64_t *tensor_bytes)
+void cc_sized_count(const struct cc_crate *of, uint64_t *tensor_bytes)
 {
-    const struct sized *l = sized_of(c);
-    for (size_t i = 0; i < l->stretches; i++) {
-        const struct cc_stretch *s = &l->stretch[i];
+    const struct sized *c = sized_of(of);
+    for (size_t i = 0; i < c->stretches; i++) {
+        const struct cc_stretch *s = &c->stretch[i];
         for (uint32_t t = s->first; t <= s->last; t++) {
-            const size_t begin = l->offset[t], end = l->offset[t + 1];
+            const size_t begin = c->offset[t], end = c->offset[t + 1];
             const struct cc_stretch one = {.from = s->from > begin ? s->from : begin,
                                            .to = s->to < end ? s->to : end,
                                            .first = t,
                                            .last = t};
             if (one.from < one.to)
-                tensor_bytes[t] += encoded(l, &one);
+                tensor_bytes[t] += encoded(c, &one);
         }
     }
 }
 
-size_t cc_sized_rounds(const struct cc_crate *c)
+size_t cc_sized_rounds(const struct cc_crate *of)
 {
-    const struct sized *l = sized_of(c);
+    const struct sized *c = sized_of(of);
     size_t most = 1;
-    for (size_t i = 0; i < l->stretches; i++) {
-        const size_t rounds = cc_ledger_rounds(l->ledger, &l->stretch[i]);
+    for (size_t i = 0; i < c->stretches; i++) {
+        const size_t rounds = cc_ledger_rounds(c->ledger, &c->stretch[i]);
         if (rounds == 0)
             return 0;
         most = rounds > most ? rounds : most;
@@ -166,12 +157,12 @@ size_t cc_sized_rounds(const struct cc_crate *c)
     return most;
 }
 
-void cc_sized_encode_round(struct cc_crate *c, uint64_t step, size_t round, size_t *len)
+void cc_sized_encode_round(struct cc_crate *of, uint64_t step, size_t round, size_t *len)
 {
-    struct sized *l = (struct sized *)c;
-    l->step = step;
-    l->round = (uint32_t)round;
+    struct sized *c = (struct sized *)of;
+    c->step = step;
+    c->round = (uint32_t)round;
     *len = 0;
-    for (size_t i = 0; i < l->stretches; i++)
-        *len += cc_ledger_round(l->ledger, round, step, &l->stretch[i]);
+    for (size_t i = 0; i < c->stretches; i++)
+        *len += cc_ledger_round(c->ledger, round, step, &c->stretch[i]);
 }

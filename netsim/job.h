@@ -43,9 +43,8 @@ struct cc_job_cost {
     double pull_encode_s, pull_decode_s;
 };
 
-/* Payload bytes of whole tensors, for jobs without data. Who, which step: used in turn; but of
- * steps beyond those that are here, the last period's. A part of a tensor has its part of the
- * bytes. */
+/* Payload bytes of whole tensors, for jobs without data. Who, which step: used in turn. A part of a
+ * tensor has its part of the bytes. */
 struct cc_job_sizes {
     bool fixed;     /* there is no need: every payload is as large as its scheme's bound */
     size_t workers; /* that differ */
@@ -54,6 +53,7 @@ struct cc_job_sizes {
     uint32_t *push; /* [workers][steps][tensors] */
     uint32_t *pull; /* [steps][tensors]; NULL without servers */
     uint32_t *hop;  /* [sums][steps][tensors]; NULL where nothing is encoded on its way */
+    double took_s;  /* to find them out; not in the file */
 };
 
 /* One scheme. The messages are in the order in which they leave: the end of the net first. */

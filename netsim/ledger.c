@@ -117,11 +117,6 @@ static bool is_quiet(const struct cc_ledger *l, uint64_t step)
     return (step + 1) % l->row->period != 0;
 }
 
-static size_t step_of(const struct cc_job_sizes *s, size_t period, uint64_t step)
-{
-    return step < s->steps ? (size_t)step : s->steps - period + (size_t)(step % period);
-}
-
 /* The logarithm to base 2, rounded down. */
 static size_t doublings(int workers)
 {
@@ -137,7 +132,7 @@ struct cc_weight cc_ledger_weigh(const struct cc_ledger *l, const struct cc_payl
     const struct cc_job_sizes *sizes = &l->row->sizes;
     if (sizes->fixed)
         return weigh(l, is_quiet(l, step) ? l->quiet : l->bound, s);
-    const size_t at = step_of(sizes, l->row->period, step);
+    const size_t at = (size_t)(step % sizes->steps);
     const struct sum *table = l->push;
     size_t which = 0;
     if (of->direction == CC_PULL) {

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/memory.h"
+#include "core/trace.h"
 #include "netsim/crate.h"
 #include "netsim/gradients.h"
 
@@ -23,7 +25,9 @@ struct source {
 struct filler {
     const struct cc_job *job; /* with data */
     const struct cc_job_row *row;
+    const struct cc_sizes_how *how;
     struct cc_job_sizes *out;
+    size_t before; /* steps before the job's first */
     struct cc_spec *spec, *raw;
     struct cc_piece *piece;
     size_t pieces;
@@ -82,6 +86,14 @@ static int load(struct source *s, size_t worker, size_t step, const float **out,
 
 /* --- making --- */
 
+/* Called before anything that may take seconds. */
+static int go_on(const struct filler *f, double done, struct cc_error *e)
+{
+    const struct cc_sizes_how *how = f->how;
+    const size_t row = (size_t)(f->row - f->job->row);
+    return how->tick != NULL && how->tick(how->arg, row, done) ? cc_fail(e, "stopped") : CC_OK;
+}
+
 static int make_crate(const struct filler *f, enum cc_direction direction, int64_t rank,
                       struct cc_crate **out, struct cc_error *e)
 {
@@ -104,11 +116,13 @@ static int make_crates(struct filler *f, size_t streams, struct cc_error *e)
     if (f->push == NULL || f->hop == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < streams && status == CC_OK; i++)
-        status = make_crate(f, CC_PUSH, (int64_t)i, &f->push[i], e);
+        if ((status = go_on(f, 0, e)) == CC_OK)
+            status = make_crate(f, CC_PUSH, (int64_t)i, &f->push[i], e);
     if (f->job->servers > 0 && status == CC_OK)
         status = make_crate(f, CC_PULL, -1, &f->pull, e);
     for (size_t i = 0; i < streams && s->sums > 0 && status == CC_OK; i++)
-        status = make_crate(f, CC_PUSH, (int64_t)i, &f->hop[i], e);
+        if ((status = go_on(f, 0, e)) == CC_OK)
+            status = make_crate(f, CC_PUSH, (int64_t)i, &f->hop[i], e);
     return status;
 }
 
@@ -167,9 +181,12 @@ static int fills(const struct filler *f, const float *x, bool *out, struct cc_er
 static int find_fixed(struct filler *f, struct source *s, struct cc_error *e)
 {
     const float *x;
-    int status = fills(f, f->sum, &f->out->fixed, e);
-    if (status != CC_OK || !f->out->fixed || load(s, 0, 0, &x, e) != CC_OK)
-        return status != CC_OK || !f->out->fixed ? status : CC_FAIL;
+    if (go_on(f, 0, e) != CC_OK || fills(f, f->sum, &f->out->fixed, e) != CC_OK)
+        return CC_FAIL;
+    if (!f->out->fixed)
+        return CC_OK;
+    if (go_on(f, 0, e) != CC_OK || load(s, 0, 0, &x, e) != CC_OK)
+        return CC_FAIL;
     return fills(f, x, &f->out->fixed, e);
 }
 
@@ -210,11 +227,14 @@ static int make_tables(const struct filler *f, struct cc_error *e)
     return ok ? CC_OK : CC_FAIL;
 }
 
-/* Encodes x and notes how long everything is. */
+/* Encodes x and notes how long everything is, in a line of a table: steps take turns, so that the
+ * later ones, whose sizes matter, replace those before. */
 static int measure(struct filler *f, struct cc_crate *c, size_t step, const float *x, size_t *len,
-                   uint32_t *size, struct cc_error *e)
+                   uint32_t *line, struct cc_error *e)
 {
     const size_t tensors = f->job->tensors;
+    uint32_t *size =
+        line + (step + f->out->steps - f->before % f->out->steps) % f->out->steps * tensors;
     size_t head;
     if (cc_crate_encode(c, step, x, f->payload, len, &head, e) != CC_OK)
         return CC_FAIL;
@@ -230,6 +250,20 @@ static int measure(struct filler *f, struct cc_crate *c, size_t step, const floa
     return CC_OK;
 }
 
+/* So many steps are encoded: those before the first, and up to where the tables are full with steps
+ * that count. */
+static size_t all_steps(const struct filler *f)
+{
+    const size_t counted = f->row->steps < f->out->steps ? f->row->steps : f->out->steps;
+    return f->before + f->row->warmup + counted;
+}
+
+static double done_of(const struct filler *f, size_t step, size_t worker)
+{
+    const double workers = (double)f->out->workers;
+    return ((double)step + (double)worker / workers) / (double)all_steps(f);
+}
+
 /* One step's pushes, and what comes back of them. */
 static int fill_pushes(struct filler *f, struct source *s, size_t step, struct cc_error *e)
 {
@@ -240,14 +274,13 @@ static int fill_pushes(struct filler *f, struct source *s, size_t step, struct c
     size_t len;
     memset(f->sum, 0, s->values * sizeof *f->sum);
     for (size_t w = 0; w < to->workers; w++) {
-        uint32_t *size = to->push + (w * to->steps + step) * tensors;
-        if (load(s, w, step, &x, e) != CC_OK ||
-            measure(f, f->push[w], step, x, &len, size, e) != CC_OK ||
+        uint32_t *line = to->push + w * to->steps * tensors;
+        if (go_on(f, done_of(f, step, w), e) != CC_OK || load(s, w, step, &x, e) != CC_OK ||
+            measure(f, f->push[w], step, x, &len, line, e) != CC_OK ||
             cc_crate_decode_add(f->push[w], step, f->payload, len, scale, f->sum, e) != CC_OK)
             return CC_FAIL;
     }
-    return to->pull != NULL ? measure(f, f->pull, step, f->sum, &len, to->pull + step * tensors, e)
-                            : CC_OK;
+    return f->pull != NULL ? measure(f, f->pull, step, f->sum, &len, to->pull, e) : CC_OK;
 }
 
 /* One step's sums on their way from worker to worker, as in a ring: each decodes what comes onto
@@ -256,10 +289,10 @@ static int fill_hops(struct filler *f, struct source *s, size_t step, struct cc_
 {
     const struct cc_job_sizes *to = f->out;
     size_t len = 0;
-    for (size_t w = 0; w < to->workers && to->hop != NULL; w++) {
+    for (size_t w = 0; w < to->workers && to->sums > 0; w++) {
         const size_t k = doublings(w + 1);
         const float *x;
-        if (load(s, w, step, &x, e) != CC_OK)
+        if (go_on(f, done_of(f, step, w), e) != CC_OK || load(s, w, step, &x, e) != CC_OK)
             return CC_FAIL;
         memcpy(f->sum, x, s->values * sizeof *f->sum);
         if (w > 0 &&
@@ -267,29 +300,39 @@ static int fill_hops(struct filler *f, struct source *s, size_t step, struct cc_
             return CC_FAIL;
         /* What is between two doublings is overwritten by the next. */
         const size_t line = k < to->sums && w + 1 == (size_t)1 << k ? k : to->sums;
-        if (measure(f, f->hop[w], step, f->sum, &len,
-                    to->hop + (line * to->steps + step) * f->job->tensors, e) != CC_OK)
+        if (measure(f, f->hop[w], step, f->sum, &len, to->hop + line * to->steps * f->job->tensors,
+                    e) != CC_OK)
             return CC_FAIL;
     }
     return CC_OK;
 }
 
-static int fill_row(const struct cc_job *job, struct cc_job_row *row, struct source *s,
-                    struct cc_error *e)
+static int fill_tables(struct filler *f, struct source *s, struct cc_error *e)
 {
-    struct filler f = {.job = job, .row = row, .out = &row->sizes};
+    cut(f, f->job, s->streams);
+    int status = make_tables(f, e);
+    if (status == CC_OK)
+        status = make_crates(f, f->out->workers, e);
+    for (size_t i = 0; status == CC_OK && i < all_steps(f); i++)
+        if ((status = fill_pushes(f, s, i, e)) == CC_OK)
+            status = fill_hops(f, s, i, e);
+    return status;
+}
+
+static int fill_row(const struct cc_job *job, size_t at, const struct cc_sizes_how *how,
+                    struct source *s, struct cc_error *e)
+{
+    struct cc_job_row *row = &job->row[at];
+    struct filler f = {.job = job,
+                       .row = row,
+                       .how = how,
+                       .out = &row->sizes,
+                       .before = how->before != NULL ? how->before[at] : 0};
     int status = open_filler(&f, e);
     if (status == CC_OK)
         status = find_fixed(&f, s, e);
-    if (status == CC_OK && !row->sizes.fixed) {
-        cut(&f, job, s->streams);
-        status = make_tables(&f, e);
-        if (status == CC_OK)
-            status = make_crates(&f, row->sizes.workers, e);
-        for (size_t i = 0; i < row->sizes.steps && status == CC_OK; i++)
-            if ((status = fill_pushes(&f, s, i, e)) == CC_OK)
-                status = fill_hops(&f, s, i, e);
-    }
+    if (status == CC_OK && !row->sizes.fixed)
+        status = fill_tables(&f, s, e);
     close_filler(&f);
     return status;
 }
@@ -300,7 +343,7 @@ static bool only_sums(const struct cc_job *job, const struct cc_job_row *row)
     return row->sums && job->servers == 0 && strcmp(job->exchange, "allgather") != 0;
 }
 
-int cc_sizes_fill(struct cc_job *job, struct cc_error *e)
+int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_how *how, struct cc_error *e)
 {
     struct cc_job with = *job;
     struct source s = {0};
@@ -308,14 +351,56 @@ int cc_sizes_fill(struct cc_job *job, struct cc_error *e)
     int status = open_source(&with, &s, e);
     for (size_t i = 0; i < job->rows && status == CC_OK; i++) {
         struct cc_job_row *row = &job->row[i];
+        const double began = cc_now();
         cc_job_sizes_free(&row->sizes);
         if (only_sums(job, row))
             row->sizes.fixed = true;
         else
-            status = fill_row(&with, row, &s, e);
+            status = fill_row(&with, i, how, &s, e);
+        row->sizes.took_s = cc_now() - began;
         if (status != CC_OK)
             cc_error_in(e, "the payload sizes of %s", row->scheme);
     }
     close_source(&s);
+    return status;
+}
+
+/* Of a job of one tensor. */
+int cc_sizes_fixed(const struct cc_spec *spec, bool *out, struct cc_error *e)
+{
+    const size_t dims[] = {64, 64};
+    struct cc_job_tensor tensor = {.name = NULL};
+    size_t offset[] = {0, dims[0] * dims[1]};
+    struct cc_job_row row = {.scheme = cc_strdup(spec->name, e),
+                             .period = cc_period(spec->scheme, spec->params),
+                             .steps = 1};
+    struct cc_job job = {.workers = 1,
+                         .data = true,
+                         .distribution = CC_MIXTURE,
+                         .trace_steps = 1,
+                         .tensor = &tensor,
+                         .offset = offset,
+                         .tensors = 1,
+                         .row = &row,
+                         .rows = 1};
+    const struct cc_sizes_how how = {.tick = NULL};
+    struct filler f = {.job = &job, .row = &row, .how = &how, .out = &row.sizes};
+    struct source s = {0};
+    int status = row.scheme != NULL ? CC_OK : CC_FAIL;
+    if (status == CC_OK)
+        status = cc_shape_make(dims, 2, &tensor.shape, e);
+    if (status == CC_OK && (tensor.name = cc_strdup("t", e)) == NULL)
+        status = CC_FAIL;
+    if (status == CC_OK)
+        status = open_source(&job, &s, e);
+    if (status == CC_OK)
+        status = open_filler(&f, e);
+    if (status == CC_OK)
+        status = find_fixed(&f, &s, e);
+    *out = row.sizes.fixed;
+    close_filler(&f);
+    close_source(&s);
+    free(tensor.name);
+    free(row.scheme);
     return status;
 }

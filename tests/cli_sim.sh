@@ -25,7 +25,7 @@ for words in 'rack 4:fat-tree' 'oversubscription 2:fat-tree' 'torus 4x4:torus' '
     t 2 $s --${words%:*}
     err "--${words%% *} is of --topology ${words#*:}"
 done
-for torus in 4 4x x4 4x4x4x4 4x4y 0x10000000; do
+for torus in 4 4x x4 4x4x4x4 4x4y 0x10000000 0x0 0x0x0 4x0 4x4x0; do
     t 2 $s --topology torus --torus $torus
     err "--torus $torus: hosts in each of two or three dimensions"
 done
@@ -41,6 +41,13 @@ t 2 $s --data off --codec-time measured
 err '--codec-time measured needs codecs that run: --data on'
 t 2 $s --exchange mpi --data off
 err 'needs the bytes themselves: --data on'
+for mode in overlap pipe; do
+    t 2 $s --exchange ring,mpi --mode $mode --dry-run
+    err "--exchange mpi: SimGrid's MPI has no allreduce of its own"
+done
+t 2 $s --dry-run --paje x.paje
+err '--paje: in a dry run nothing happens'
+no_file x.paje
 for with in '--topology torus' '--sites 2' '--slow-hosts 1:2' '--write-platform x.xml'; do
     t 2 $s --platform x.xml $with
     err "--platform and ${with%% *} exclude each other"
@@ -52,10 +59,27 @@ err 'one of each'
 t 2 $s --workers 2,4 --write-platform x.xml
 err '--write-platform is of one setting, and the lists of the options make 2'
 no_file x.xml
-t 1 $s --workers 8 --topology torus --torus 2x2 --dry-run
+# Also of the last of several settings, and before any codec is measured.
+u='sim --remeasure --scheme fp32'
+t 2 $u --workers 2,8 --topology torus --torus 2x2
 err '--torus 2x2 has room for 4 hosts'
-t 1 $s --workers 2 --slow-links 3:10mbps --dry-run
+t 2 $u --workers 5,2 --slow-links 3:10mbps
 err '--slow-links 3: there are 2 workers'
+t 2 $u --slow-hosts 2:0.5
+err '--slow-hosts: 0.5 times as long'
+t 2 $u --workers 40 --topology fat-tree --oversubscription 0.5
+err '--oversubscription 0.5: at least 1'
+t 2 $u --topology fat-tree --oversubscription 8
+err 'one rack of 16 holds all 11 hosts, and nothing goes over its link upwards: give a smaller --rack'
+t 2 $u --topology sites --sites 1
+err '--sites 1: nothing goes over a WAN'
+# What cannot be written.
+t 1 $u --workers 2 --timeline no/such/t.json
+err 'no/such/t.json'
+if grep -q measuring err; then bad 'measures first'; fi
+t 1 $u --workers 2 -o no/such/t.csv
+err 'no/such/t.csv'
+if grep -q measuring err; then bad 'measures first'; fi
 
 # --- the plan, which needs no SimGrid ---
 q 0 $s --dry-run --values 1M --bw 8mbps --overhead none --workers 4,5000 --scheme int8,fp32 --format json
@@ -65,13 +89,20 @@ json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16) - 4e-6 * 0.75e3 - 0
 json 'all(r["step_s"] is None and r["sim_wall_s"] > 0 and r["steps"] == 1 and r["warmup"] == 0 for r in d["rows"])'
 json 'any("dry run: simulating 4 rows of up to 5001 ranks" in n for n in d["notes"])'
 q 0 $s --dry-run --values 1000 --scheme fp32,local --mode overlap --format json
-json '[(r["steps"], r["warmup"]) for r in d["rows"]] == [(1, 1), (2, 64)]'
+json '[(r["steps"], r["warmup"]) for r in d["rows"]] == [(1, 1), (2, 2)]'
 q 0 $s --dry-run --values 1000 --scheme fp32 --compute 1ms --stragglers gamma --workers 2 --format json
 json 'd["rows"][0]["steps"] == 10'
-# Residuals on which the payload's size depends fill first.
-sed 's/\("3lc", "points": \[{"values": 1000, "bits_per_value": \)8/\10.5/' sim.json >small.json
-q 0 sim -q --profile small.json --dry-run --values 100K --scheme fp32,3lc --data off --workers 1000 --format json
-json '[r["warmup"] for r in d["rows"]] == [0, 32]'
+# Where sizes differ more steps count, in whole periods, and residuals fill first: whatever codecs take,
+# with data and without.
+for data in on off; do
+    q 0 $s --dry-run --values 100K --scheme fp32,int8,3lc,qsgd:code=elias,ternary:ef=1,zre=1,local:every=3,inner=\(3lc\) \
+        --data $data --format json
+    json '[(r["scheme"][:5], r["warmup"], r["steps"]) for r in d["rows"]] == [("fp32", 0, 1), ("int8", 0, 1), ("3lc", 32, 16), ("qsgd:", 0, 16), ("terna", 32, 16), ("local", 96, 18)]'
+done
+sed 's/"encode_ns": 1/"encode_ns": 1000000/' sim.json >slow.json
+cmp -s sim.json slow.json && bad 'slow.json is not slower'
+q 0 sim -q --profile slow.json --dry-run --values 100K --scheme fp32,3lc --workers 1000 --format json
+json '[r["warmup"] for r in d["rows"]] == [0, 32] and d["rows"][1]["sim_wall_s"] > 16 * 48 * 100'
 q 0 $s --dry-run --workers 3 --scheme fp32 --values 1000 --write-platform three.xml --format json
 grep -q '<platform' three.xml || bad 'three.xml is no platform'
 
@@ -138,11 +169,19 @@ else
     json 'all(abs(r["step_s"] / o["step_s"] - 1) < 0.02 for r, o in zip(d["rows"], json.load(open("data-on.json"))["rows"]))'
     # Residuals that filled where the sizes come from are those that filled in the simulation.
     for data in on off; do
-        q 0 sim -q --profile small.json --net resnet20 --workers 3 --scheme fp32,3lc --bw 100mbps --data $data --format json
-        json '[r["warmup"] for r in d["rows"]][1] == 32'
+        q 0 $s --net resnet20 --workers 3 --scheme fp32,3lc,threshold --bw 100mbps --data $data --format json
+        json '[(r["warmup"], r["steps"]) for r in d["rows"]] == [(0, 1), (32, 16), (32, 16)]'
+        json 'd["rows"][1]["step_s_sd"] > 0'
         cp out data-$data.json
+        q 0 $s --values 20K --workers 2 --scheme 3lc:s=1.75 --bw 100mbps --data $data --warmup 200 --steps 2 --format json
+        cp out long-$data.json
+        q 0 $s --values 20K --workers 2 --scheme 3lc:s=1.75 --bw 100mbps --data $data --warmup 200 --steps 3 --compute 1ms --stragglers gamma --format json
+        cp out stragglers-$data.json
     done
-    json 'd["rows"][1]["step_s"] == json.load(open("data-on.json"))["rows"][1]["step_s"]'
+    for name in data long stragglers; do
+        cp $name-off.json out
+        json '[(r["step_s"], r["payload_bytes"]) for r in d["rows"]] == [(r["step_s"], r["payload_bytes"]) for r in json.load(open("'$name'-on.json"))["rows"]]'
+    done
 
     t 1 $s --platform missing.xml --dry-run
     err 'missing.xml'
@@ -171,6 +210,24 @@ else
     json '0.12 < d["rows"][0]["step_s"] < 0.13 and any("the WAN between the sites" in n for n in d["notes"])'
     q 0 $s --values 100K --exchange ring --workers 4 --bw 100mbps --scheme fp32 --topology torus --format json
     json 'd["rows"][0]["topology"] == "torus" and d["rows"][0]["step_s"] > 0.01'
+    q 0 $s --values 1000 --workers 1 --scheme fp32 --topology torus --format json
+    json 'd["rows"][0]["topology"] == "torus" and d["rows"][0]["step_s"] > 0'
+    # A fast host that stays idle makes nobody slow.
+    cat >idle.xml <<'END'
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="all" routing="Full">
+  <host id="a" speed="1Gf"/><host id="b" speed="500Mf"/><host id="c" speed="10Gf"/>
+  <link id="cable" bandwidth="1Gbps" latency="1us"/>
+  <route src="a" dst="b"><link_ctn id="cable"/></route>
+  <route src="a" dst="c"><link_ctn id="cable"/></route>
+  <route src="b" dst="c"><link_ctn id="cable"/></route>
+</zone></platform>
+END
+    for row in '1:0.1' '2:0.2' '3:2'; do
+        q 0 $s --values 1000 --exchange ring --workers ${row%:*} --compute 100ms --scheme fp32 --platform idle.xml --format json
+        json 'abs(d["rows"][0]["compute_s"] - '${row#*:}') < 1e-6'
+    done
     q 0 $s --values 100K --workers 2 --slow-hosts 1:3 --compute 100ms --scheme fp32 --format json
     json 'd["rows"][0]["step_s"] > 0.3 and abs(d["rows"][0]["compute_s"] - 0.3) < 1e-9 and d["rows"][0]["step_s_model"] < 0.2'
     for fidelity in tc tcp; do
@@ -199,6 +256,15 @@ else
     timeout -s INT 6 "$program" $s --workers 2,2000 --values 1M --exchange ring --scheme fp32 --format json \
         >out 2>err </dev/null
     json 'd["partial"] and [r["workers"] for r in d["rows"]] == [2] and d["rows"][0]["step_s"] > 0'
+    err 'interrupted'
+    document out
+    end_case
+    # While payload sizes are encoded.
+    case='sim, interrupted before the simulation' good=1
+    began=$(date +%s)
+    timeout -s INT 3 "$program" $s --values 20M --workers 16 --data off --scheme 3lc --format json >out 2>err </dev/null
+    [ $(($(date +%s) - began)) -lt 10 ] || bad 'it took too long to stop'
+    json 'd["partial"] and d["rows"] == []'
     err 'interrupted'
     document out
 fi
