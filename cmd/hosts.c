@@ -27,11 +27,11 @@ static int split_words(const char *text, char ***out, struct cc_error *e)
     return CC_OK;
 }
 
-/* Which of the options was given, if any. */
+/* Which of the options was given, if any. Not every command has all of them. */
 static const char *given(const struct cc_args *args, const char *const *names)
 {
     for (; names != NULL && *names != NULL; names++)
-        if (cc_arg(args, *names) != NULL)
+        if (cc_arg_or_null(args, *names) != NULL)
             return *names;
     return NULL;
 }

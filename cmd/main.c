@@ -4,6 +4,7 @@
 
 #include "cmd/command.h"
 #include "results/host.h"
+#include "core/file.h"
 #include "core/interrupt.h"
 #include "core/isa.h"
 
@@ -112,6 +113,13 @@ static int output(struct cc_args *args, int status, struct cc_error *e)
     return status != CC_OK ? status : printed != CC_OK || r->partial ? CC_FAIL : CC_OK;
 }
 
+/* Said before anything is measured. */
+static int check_output(const struct cc_args *args, struct cc_error *e)
+{
+    const char *path = cc_arg(args, "output");
+    return path == NULL || args->command->own_output ? CC_OK : cc_file_can_create(path, e);
+}
+
 static int run_command(const struct cc_command *c, int argc, char **argv, int first)
 {
     struct cc_error e = {""};
@@ -126,8 +134,10 @@ static int run_command(const struct cc_command *c, int argc, char **argv, int fi
             status = cc_isa_init(&e);
         if (status == CC_OK) {
             cc_interrupt_catch();
-            status = c->run(&args, &e);
+            status = check_output(&args, &e);
         }
+        if (status == CC_OK)
+            status = c->run(&args, &e);
         status = output(&args, status, &e);
     }
     cc_args_free(&args);

@@ -136,7 +136,7 @@ int cc_plan_add_row(struct cc_plan *p, const struct cc_planned *s, size_t row,
     const struct cc_planned_row *planned = &s->row[row];
     const char *scheme = cc_plan_scheme(p, planned);
     struct times t;
-    *out = (struct cc_measured_row){.model.step_s = NAN};
+    *out = (struct cc_measured_row){.model = {.step_s = NAN, .wire_bytes = NAN}};
     if (got->steps < planned->period)
         return cc_fail(e, "%s: the ranks report %zu steps instead of %zu", scheme, got->steps,
                        planned->steps);

@@ -90,11 +90,14 @@ void cc_run_close(struct run *r)
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
-    struct run r;
-    struct cc_story story = {.path = NULL};
-    int status = cc_run_open(&r, args, &args->record, e);
+    struct run r = {.paper = NULL};
+    struct cc_story story;
+    int status = cc_story_open(&story, args, "run", e);
     if (status == CC_OK)
-        status = cc_story_open(&story, &r.plan, r.options.hosts.lab ? "run, lab" : "run", e);
+        status = cc_run_open(&r, args, &args->record, e);
+    if (r.options.hosts.lab)
+        story.how = "run, lab";
+    cc_story_follow(&story, &r.plan);
     if (status == CC_OK && r.plan.options.dry_run)
         status = cc_run_dry(&r, e);
     else if (status == CC_OK)

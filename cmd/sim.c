@@ -93,13 +93,14 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (cc_arg(args, "burst") != NULL)
         return cc_usage(e, "--burst is of links that are shaped with token buckets; simulated ones "
                            "have none");
-    struct sim s;
-    struct cc_story story = {.path = NULL};
-    char how[100];
-    int status = cc_sim_open(&s, args, &args->record, e);
-    describe(&s.options, how, sizeof how);
+    struct sim s = {.program = NULL};
+    struct cc_story story;
+    char how[100] = "sim";
+    int status = cc_story_open(&story, args, how, e);
     if (status == CC_OK)
-        status = cc_story_open(&story, &s.plan, how, e);
+        status = cc_sim_open(&s, args, &args->record, e);
+    describe(&s.options, how, sizeof how);
+    cc_story_follow(&story, &s.plan);
     if (status == CC_OK && s.plan.options.dry_run)
         status = cc_sim_dry(&s, e);
     else if (status == CC_OK)

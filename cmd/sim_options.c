@@ -52,14 +52,16 @@ static int check_platform(const struct cc_args *args, struct cc_error *e)
 static int parse_torus(const char *text, int torus[3], struct cc_error *e)
 {
     static const char wrong[] =
-        "--torus %.40s: hosts in each of two or three dimensions, as in 4x4x2";
+        "--torus %.40s: hosts in each of two or three dimensions, at least 1, as in 4x4x2";
     const char *p = text;
     int n = 0;
     while (n < 3) {
         size_t digits = strspn(p, "0123456789");
         if (digits < 1 || digits > 6)
             return cc_usage(e, wrong, text);
-        torus[n++] = atoi(p);
+        torus[n] = atoi(p);
+        if (torus[n++] < 1)
+            return cc_usage(e, wrong, text);
         p += digits;
         if (*p != 'x')
             break;
@@ -159,21 +161,50 @@ int cc_sim_options_parse(const struct cc_args *args, struct sim_options *out, st
 
 /* --- what is not simulated --- */
 
+static int refuse_mpi(const struct sim *s, const struct cc_timing *t, struct cc_error *e)
+{
+    if (s->options.data == CC_DATA_OFF)
+        return cc_usage(e, "--exchange mpi: the MPI library's own exchange needs the bytes "
+                           "themselves: --data on");
+    if (t->mode != CC_SEQUENTIAL)
+        return cc_usage(e,
+                        "--exchange mpi: SimGrid's MPI has no allreduce of its own for steps that "
+                        "compute meanwhile, as those of --mode %s: simulate them over ring or "
+                        "rabenseifner",
+                        cc_step_names[t->mode]);
+    return CC_OK;
+}
+
+static int check_shape(void *arg, const struct cc_setting *setting, struct cc_error *e)
+{
+    const struct sim *s = arg;
+    struct cc_platform_how how = s->options.how;
+    how.workers = setting->cluster.workers;
+    how.servers = setting->exchange == CC_PS ? setting->cluster.servers : 0;
+    how.bw_bps = setting->link.bw_bps;
+    how.latency_s = setting->link.latency_s;
+    return cc_platform_check(&how, e);
+}
+
 int cc_sim_refuse(void *arg, const struct cc_cluster_args *c, struct cc_error *e)
 {
     const struct sim *s = arg;
+    int status = CC_OK;
+    if (s->plan.options.dry_run && s->options.paje != NULL)
+        return cc_usage(e, "--paje: in a dry run nothing happens that it could show");
     for (size_t i = 0; i < c->links; i++)
         if (c->link[i].message_bytes > 0)
             return cc_usage(e,
                             "--calibration: \"message_bytes\" is %.9g, and simulated messages have "
                             "no such framing; `commcomp model` predicts with it",
                             c->link[i].message_bytes);
-    for (size_t i = 0; i < c->exchanges && s->options.data == CC_DATA_OFF; i++)
+    for (size_t i = 0; i < c->exchanges && status == CC_OK; i++)
         if (c->exchange[i] == CC_MPI)
-            return cc_usage(e, "--exchange mpi: the MPI library's own exchange needs the bytes "
-                               "themselves: --data on");
+            status = refuse_mpi(s, &c->setting.timing, e);
+    if (status != CC_OK)
+        return status;
     if (s->options.platform != NULL && c->links > 1)
         return cc_usage(e, "--bw, --latency: with --platform they only say what the formulas take "
                            "the links for: one of each");
-    return CC_OK;
+    return s->options.platform == NULL ? cc_cluster_args_each(c, check_shape, arg, e) : CC_OK;
 }

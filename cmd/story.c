@@ -24,19 +24,23 @@ enum { NAME_CAP = 40, ROW_CAP = 400 };
 
 /* --- opening and closing --- */
 
-int cc_story_open(struct cc_story *s, struct cc_plan *p, const char *how, struct cc_error *e)
+int cc_story_open(struct cc_story *s, const struct cc_args *args, const char *how,
+                  struct cc_error *e)
 {
     static const char *about[] = {"program", "commcomp", "version", NULL, NULL};
-    *s = (struct cc_story){.path = cc_arg(p->args, "timeline"), .how = how};
+    *s = (struct cc_story){.path = cc_arg(args, "timeline"), .how = how};
     if (s->path == NULL)
         return CC_OK;
-    if (p->options.dry_run)
+    if (cc_arg_or_null(args, "dry-run") != NULL)
         return cc_usage(e, "--timeline: in a dry run nothing happens that it could show");
     about[3] = cc_version();
-    if (cc_timeline_open(s->path, about, 0, &s->file, e) != CC_OK)
-        return CC_FAIL;
-    p->story = s;
-    return CC_OK;
+    return cc_timeline_open(s->path, about, 0, &s->file, e);
+}
+
+void cc_story_follow(struct cc_story *s, struct cc_plan *p)
+{
+    if (s->file != NULL)
+        p->story = s;
 }
 
 static int note(const struct cc_story *s, const struct cc_timeline_size *size,

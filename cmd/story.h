@@ -19,8 +19,12 @@ struct cc_story {
     size_t rows;     /* that are in it */
 };
 
-/* Creates the file if the options of p->args ask for it, and lets the jobs ask for moments. */
-int cc_story_open(struct cc_story *s, struct cc_plan *p, const char *how, struct cc_error *e);
+/* Creates the file if the options ask for it: before anything is measured. `how` may be written
+ * until there are rows. */
+int cc_story_open(struct cc_story *s, const struct cc_args *args, const char *how,
+                  struct cc_error *e);
+/* Lets the jobs of a plan ask for moments, if there is a file for them. */
+void cc_story_follow(struct cc_story *s, struct cc_plan *p);
 /* Of a rank in a row of a setting, rank after rank. p->story must be there. */
 int cc_story_take(const struct cc_plan *p, const struct cc_planned *setting,
                   const struct cc_report_moments *m, struct cc_error *e);

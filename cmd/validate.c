@@ -5,9 +5,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/interrupt.h"
 #include "core/units.h"
+#include "netsim/sizes.h"
 #include "results/plot.h"
 
 /* clang-format off */
@@ -121,6 +123,20 @@ static int check_platform(const struct cc_args *args, struct cc_error *e)
     return CC_OK;
 }
 
+/* Of a platform whose links no option describes the formulas know nothing; nor, then, of the
+ * cluster that it stands for. */
+static void share_ignorance(struct validate *v)
+{
+    for (size_t i = 0; i < v->sim.plan.settings; i++) {
+        const struct cc_planned *from = &v->sim.plan.setting[i];
+        if (from->formula != CC_NO_FORMULA)
+            continue;
+        v->run.plan.setting[i].formula = CC_NO_FORMULA;
+        memcpy(v->run.plan.setting[i].setting.link.name, from->setting.link.name,
+               sizeof from->setting.link.name);
+    }
+}
+
 static int open_both(struct validate *v, struct cc_error *e)
 {
     struct cc_args *args = v->args;
@@ -132,31 +148,42 @@ static int open_both(struct validate *v, struct cc_error *e)
     if (status != CC_OK)
         return status;
     cc_arg_set(args, "remeasure", NULL); /* once is enough */
-    return cc_sim_open(&v->sim, args, &v->simulated, e);
+    status = cc_sim_open(&v->sim, args, &v->simulated, e);
+    if (status == CC_OK)
+        share_ignorance(v);
+    return status;
 }
 
 /* --- the answers --- */
 
 /* As many steps as the run counts. Simulated time does not scatter: where each step is as long as
- * the one before, a few do. */
-static size_t steps_of(const struct cc_planned *s, const struct cc_planned_row *run)
+ * the one before, because no payload's size depends on gradients, a few do. */
+static int choose_steps(const struct validate *v, const struct cc_planned *s,
+                        const struct cc_planned_row *run, struct cc_planned_row *sim,
+                        struct cc_error *e)
 {
     enum { FEW = 16 };
     size_t few = (FEW + run->period - 1) / run->period * run->period;
-    bool alike = !run->fills && s->setting.timing.straggler == CC_STEADY;
-    return alike && run->steps > few ? few : run->steps;
+    bool fixed;
+    if (cc_sizes_fixed(v->args->schemes.item[run->scheme], &fixed, e) != CC_OK)
+        return CC_FAIL;
+    bool alike = fixed && s->setting.timing.straggler == CC_STEADY;
+    sim->steps = alike && run->steps > few ? few : run->steps;
+    sim->warmup = run->warmup;
+    return CC_OK;
 }
 
 /* The job of the run: its gradients and steps, and, where they were measured, its codec times. */
-static void follow(struct validate *v)
+static int follow(struct validate *v, struct cc_error *e)
 {
     size_t at = 0;
     for (size_t i = 0; i < v->sim.plan.settings; i++) {
+        const struct cc_planned *run = &v->run.plan.setting[i];
         v->sim.plan.setting[i].data = true;
-        for (size_t k = 0; k < v->sim.plan.setting[i].rows; k++, at++) {
+        for (size_t k = 0; k < run->rows; k++, at++) {
             struct cc_planned_row *row = &v->sim.plan.setting[i].row[k];
-            row->warmup = v->run.plan.setting[i].row[k].warmup;
-            row->steps = steps_of(&v->run.plan.setting[i], &v->run.plan.setting[i].row[k]);
+            if (choose_steps(v, run, &run->row[k], row, e) != CC_OK)
+                return CC_FAIL;
             if (at >= v->measured.row_count)
                 continue;
             row->timed = true;
@@ -167,14 +194,16 @@ static void follow(struct validate *v)
                 .decode_s = cc_plan_number(&v->measured, at, "decode_s")};
         }
     }
+    return CC_OK;
 }
 
 /* That one of the two is not to be had leaves its column empty. */
 static int answer(struct validate *v, struct cc_error *e)
 {
-    int status = CC_OK;
     int ran = cc_run_all(&v->run, &v->no_run), simulated = CC_OK;
-    follow(v);
+    int status = follow(v, e);
+    if (status != CC_OK)
+        return status;
     if (!cc_interrupted())
         simulated = cc_sim_all(&v->sim, &v->no_sim);
     if (cc_interrupted()) /* main says it */
@@ -191,13 +220,20 @@ static int answer(struct validate *v, struct cc_error *e)
 /* Whether the check holds. What was begun and broke off is an error too. */
 static int conclude(const struct validate *v, struct cc_error *e)
 {
-    size_t beyond = 0;
-    for (size_t i = 0; i < v->rows; i++)
+    size_t beyond = 0, compared = 0;
+    for (size_t i = 0; i < v->rows; i++) {
         beyond += !v->row[i].verdict.agree;
+        compared += v->row[i].verdict.answers > 1;
+    }
     if (v->no_run.text[0] != '\0' && v->measured.row_count > 0)
         return cc_fail(e, "%s", v->no_run.text);
     if (v->no_sim.text[0] != '\0' && v->simulated.row_count > 0)
         return cc_fail(e, "%s", v->no_sim.text);
+    if (v->rows > 0 && compared == 0 && !cc_interrupted())
+        return cc_fail(e,
+                       "nothing to hold together: %s is the only answer, and without --bw "
+                       "--platform leaves the formulas without one",
+                       v->measured.row_count > 0 ? "the run" : "the simulation");
     if (beyond == 0)
         return CC_OK;
     return cc_fail(e, "%zu of %zu row%s beyond --tolerance %.9g", beyond, v->rows,
@@ -212,7 +248,8 @@ static int dry(struct validate *v, struct cc_error *e)
     char time[32];
     v->run.plan.record = v->run.plan.forecast.record = v->record;
     int status = cc_run_dry(&v->run, e);
-    follow(v);
+    if (status == CC_OK)
+        status = follow(v, e);
     for (size_t i = 0; i < v->sim.plan.settings; i++)
         for (size_t k = 0; k < v->sim.plan.setting[i].rows; k++)
             seconds += cc_sim_row_s(&v->sim.plan.setting[i], &v->sim.plan.setting[i].row[k]);

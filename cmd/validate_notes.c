@@ -1,6 +1,7 @@
 /* What validate says under its table: how many rows agree, each suspicion with what to do about it,
  * and which answers are missing. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/validate.h"
@@ -109,7 +110,8 @@ static int note_suspicions(struct validate *v, enum cc_suspect suspect, struct c
 static int note_agreement(struct validate *v, struct cc_error *e)
 {
     size_t agree = 0, forecasts = 0, all = 0;
-    double worst = 0, worst_forecast = 0;
+    char of_forecasts[96] = "";
+    double worst = 0, worst_forecast = NAN;
     for (size_t i = 0; i < v->rows; i++) {
         const struct cc_verdict *verdict = &v->row[i].verdict;
         if (verdict->answers < 2)
@@ -117,17 +119,20 @@ static int note_agreement(struct validate *v, struct cc_error *e)
         all++;
         agree += verdict->agree;
         worst = fmax(worst, largest(&verdict->off));
-        forecasts += !(fabs(verdict->off.forecast) > v->tolerance);
+        forecasts += fabs(verdict->off.forecast) <= v->tolerance;
         worst_forecast = fmax(worst_forecast, fabs(verdict->off.forecast));
     }
     if (all == 0)
         return CC_OK;
+    if (isfinite(worst_forecast))
+        (void)snprintf(of_forecasts, sizeof of_forecasts,
+                       "; of the forecasts, %zu are within it (the farthest is off by %.1f%%)",
+                       forecasts, 100 * worst_forecast);
     return cc_record_note(v->record, e,
                           "%zu of %zu row%s within %.3g%% (the largest difference of two "
-                          "answers is %.1f%%); of the forecasts, %zu are within it (the farthest "
-                          "is off by %.1f%%)",
+                          "answers is %.1f%%)%s",
                           agree, all, all == 1 ? " agrees" : "s agree", 100 * v->tolerance,
-                          100 * worst, forecasts, 100 * worst_forecast);
+                          100 * worst, of_forecasts);
 }
 
 static int note_missing(struct validate *v, struct cc_error *e)

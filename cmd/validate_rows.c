@@ -41,6 +41,10 @@ static int predict(struct validate *v, const struct validated *row, const struct
 static int ask(struct validate *v, const struct validated *row, const struct cc_record *from,
                size_t at, struct asked *out, struct cc_error *e)
 {
+    if (row->setting->formula == CC_NO_FORMULA) {
+        *out = (struct asked){{.latency_s = NAN, .transfer_s = NAN, .rounds = NAN}, NAN, NAN};
+        return CC_OK;
+    }
     struct cc_setting s = row->setting->setting; /* without a run: the simulation's, no buckets */
     const struct cc_prediction *said = &row->row->forecast;
     struct cc_prediction other = {0};
@@ -103,24 +107,25 @@ static int make_trial(struct validate *v, const struct validated *row, size_t at
     int status = ask(v, row, from, at, &asked, e);
     if (status != CC_OK)
         return status;
-    *t = (struct cc_trial){.tolerance = v->tolerance,
-                           .model_s = found(from, at, "step_s_model"),
-                           .sim_s = found(&v->simulated, at, "step_s"),
-                           .forecast_s = said->step_s,
-                           .exchange = s->exchange,
-                           .mode = s->timing.mode,
-                           .stragglers = s->timing.straggler != CC_STEADY,
-                           .elsewhere = v->sim.plan.setting[0].formula != CC_FORMULA_HOLDS,
-                           .tcp = v->sim.options.fidelity == CC_FIDELITY_TCP,
-                           .latency_s = asked.as_is.latency_s,
-                           .transfer_s = asked.as_is.transfer_s,
-                           .rounds = asked.as_is.rounds,
-                           .burst_s = asked.without_burst_s - asked.as_is.step_s,
-                           .codec_s = found(from, at, "codec_s"),
-                           .forecast_codec_s = said->codec_s + said->reduce_s,
-                           .bytes = payload(from, at, values),
-                           .forecast_bytes = values * (said->bits_push + said->bits_pull) / 8,
-                           .sim_bytes = payload(&v->simulated, at, values)};
+    *t =
+        (struct cc_trial){.tolerance = v->tolerance,
+                          .model_s = found(from, at, "step_s_model"),
+                          .sim_s = found(&v->simulated, at, "step_s"),
+                          .forecast_s = row->setting->formula == CC_NO_FORMULA ? NAN : said->step_s,
+                          .exchange = s->exchange,
+                          .mode = s->timing.mode,
+                          .stragglers = s->timing.straggler != CC_STEADY,
+                          .elsewhere = v->sim.plan.setting[0].formula != CC_FORMULA_HOLDS,
+                          .tcp = v->sim.options.fidelity == CC_FIDELITY_TCP,
+                          .latency_s = asked.as_is.latency_s,
+                          .transfer_s = asked.as_is.transfer_s,
+                          .rounds = asked.as_is.rounds,
+                          .burst_s = asked.without_burst_s - asked.as_is.step_s,
+                          .codec_s = found(from, at, "codec_s"),
+                          .forecast_codec_s = said->codec_s + said->reduce_s,
+                          .bytes = payload(from, at, values),
+                          .forecast_bytes = values * (said->bits_push + said->bits_pull) / 8,
+                          .sim_bytes = payload(&v->simulated, at, values)};
     t->resized_s = t->model_s - (asked.as_is.step_s - asked.profiled_s);
     add_run(v, row, at, t);
     return CC_OK;
@@ -201,6 +206,10 @@ static int one_row(struct validate *v, struct validated *row, size_t at, struct 
     if (cc_forecast_row(&v->run.plan.forecast, row->row->scheme, &row->setting->setting, NULL, 0,
                         e) != at)
         return CC_FAIL;
+    if (row->setting->formula == CC_NO_FORMULA) {
+        cc_record_number(v->record, at, "bw_bps", NAN);
+        cc_record_number(v->record, at, "latency_s", NAN);
+    }
     copy_numbers(v, at, at < v->measured.row_count ? &v->measured : &v->simulated);
     run_columns(v, at);
     verdict_numbers(v, at, &t, &row->verdict);

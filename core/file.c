@@ -111,6 +111,19 @@ int cc_file_create(struct cc_outfile *o, const char *path, struct cc_error *e)
     return status;
 }
 
+int cc_file_can_create(const char *path, struct cc_error *e)
+{
+    struct cc_outfile o;
+    struct stat st;
+    /* To open a pipe may be to wait for its reader, and who reads it would see it end. */
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return CC_OK;
+    if (cc_file_create(&o, path, e) != CC_OK)
+        return CC_FAIL;
+    cc_file_abort(&o);
+    return CC_OK;
+}
+
 int cc_file_check(const struct cc_outfile *o, struct cc_error *e)
 {
     /* A stream does not keep the reason; nothing else has failed since. */

@@ -28,6 +28,8 @@ struct cc_outfile {
         *temporary; /* NULL for what cannot be renamed to, as /dev/null: that is written directly */
 };
 
+/* Whether a file can be made there, before the work that it is to hold. */
+int cc_file_can_create(const char *path, struct cc_error *e);
 /* Exactly one of commit and abort follows a successful create. */
 int cc_file_create(struct cc_outfile *o, const char *path, struct cc_error *e);
 /* Directly after writing: whether all writes worked so far, or the system's reason why not. Small

@@ -24,7 +24,8 @@ const char *const cc_suspect_names[] = {"",
                                         "unclear",
                                         NULL};
 
-/* What a rank may need in a round to notice that it can go on; measured 0.3 ms (docs/validate.md).
+/* The most that a rank is taken to need in a round to notice that it can go on, where it sleeps
+ * while it waits: its longest nap has 0.2 ms, and whoever is to wake up waits for a core besides.
  */
 #define WAKING_S 0.5e-3
 /* What one core carries through a lab's links before it is the limit, bits per second. */
@@ -43,9 +44,11 @@ struct pair {
 };
 
 /* Whether a cause that adds between low and high to the second answer leaves at most half of the
- * gap. */
+ * gap. One of which nobody knows how much it adds does not. */
 static bool halves(double gap, double low, double high)
 {
+    if (isnan(low) || isnan(high))
+        return false;
     double with = fmin(fmax(gap, low), high);
     return fabs(gap - with) <= fabs(gap) / 2;
 }
@@ -179,7 +182,7 @@ static bool links(const struct pair *p, enum cc_suspect *suspect, char why[ROOM]
 {
     *suspect = CC_SUSPECT_LINKS;
     (void)snprintf(why, ROOM, "other traffic, or links that are not what the options say");
-    return !p->t->lab;
+    return p->gap > 0 && !p->t->lab;
 }
 
 static bool stragglers(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
@@ -255,10 +258,10 @@ static bool unclear(const struct pair *p, enum cc_suspect *suspect, char why[ROO
 /* In the order in which they are asked: what is known for certain first, then what predicts a
  * figure, then what only sets a limit. */
 static cause *const of_run[] = {bytes, scatter, protocol, burst, repeats, latency,
-                                crowd, waking,  cores,    links, order,   unclear};
-static cause *const of_run_alone[] = {scatter, protocol, stragglers, topology,    burst,
-                                      repeats, latency,  overlapped, crowd,       waking,
-                                      cores,   links,    contention, composition, unclear};
+                                crowd, waking,  cores,    order, links,   unclear};
+static cause *const of_run_alone[] = {scatter, protocol,   stragglers,  topology, burst,
+                                      repeats, latency,    overlapped,  crowd,    waking,
+                                      cores,   contention, composition, links,    unclear};
 /* Sim against model, where no run is there; where it says the same as sim; */
 static cause *const of_formula[] = {protocol,        topology,   burst_of_formula, stragglers,
                                     fidelity_of_tcp, contention, composition,      unclear};
@@ -389,7 +392,14 @@ static void judge_forecast(const struct cc_trial *t, double is, struct cc_verdic
     double sizes = t->resized_s - t->forecast_s, codecs = t->model_s - t->resized_s,
            rest = is - t->model_s;
     bool formula = way * rest > fmax(way * sizes, way * codecs);
-    if (formula && fabs(rest) > t->tolerance * is && isfinite(t->run_s)) {
+    if (!isfinite(sizes + codecs + rest)) {
+        v->forecast.suspect = CC_SUSPECT_UNCLEAR;
+        (void)snprintf(
+            v->forecast.why, sizeof v->forecast.why,
+            "forecast %.4g ms: what it would have been with the measured sizes and codec "
+            "times is not known",
+            1e3 * t->forecast_s);
+    } else if (formula && fabs(rest) > t->tolerance * is && isfinite(t->run_s)) {
         run_against_model(t, &v->forecast);
     } else if (formula && fabs(rest) > t->tolerance * is) {
         sim_against_model(t, &v->forecast);

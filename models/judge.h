@@ -33,7 +33,8 @@ enum cc_suspect {
 extern const char *const cc_suspect_names[]; /* "" is the first; ends with NULL */
 
 /* What is known of a row; seconds, per step. Answers that were not to be had are NAN, and so is
- * whatever else nobody knows. */
+ * whatever else nobody knows; without a formula, what its answer would be made of. Codec times and
+ * bytes are of the run or the simulation: they are known where there is any answer of these. */
 struct cc_trial {
     double tolerance; /* of differences, relative */
     double model_s;   /* by formula, given the sizes and codec times of the run (or, without one,

@@ -242,11 +242,6 @@ size_t cc_crate_bound(const struct cc_crate *c)
                     : loaded_of(c)->payload_bound + 1 + loaded_of(c)->table_bound;
 }
 
-size_t cc_crate_values(const struct cc_crate *c)
-{
-    return c->sized ? cc_sized_values(c) : loaded_of(c)->values;
-}
-
 size_t cc_crate_size(const struct cc_crate *c, int64_t rank, uint64_t step)
 {
     return c->sized ? cc_sized_bytes(c, rank, step) : 0;

@@ -48,8 +48,7 @@ int cc_crate_make(const struct cc_crate_how *how, const struct cc_piece *piece, 
                   struct cc_crate **out, struct cc_error *e);
 void cc_crate_free(struct cc_crate *c);
 
-size_t cc_crate_bound(const struct cc_crate *c);  /* the most bytes, head included */
-size_t cc_crate_values(const struct cc_crate *c); /* of all pieces */
+size_t cc_crate_bound(const struct cc_crate *c); /* the most bytes, head included */
 /* Without data: the bytes, head included, that are sent in this step of what `rank` encodes of the
  * same pieces, or a sum of several ranks. 0 with data: nobody knows before. */
 size_t cc_crate_size(const struct cc_crate *c, int64_t rank, uint64_t step);
@@ -70,15 +69,15 @@ double cc_crate_cost(const struct cc_crate *c, enum cc_crate_op op);
  * crate touches its pieces only. */
 
 /* Encodes into out[0, bound); *len bytes, of which *head are not payload. */
-int cc_crate_encode(struct cc_crate *c, uint64_t step, const float *x, uint8_t *out, size_t *len,
+int cc_crate_encode(struct cc_crate *of, uint64_t step, const float *x, uint8_t *out, size_t *len,
                     size_t *head, struct cc_error *e);
 /* Adds the payloads' bytes, or the round's, as encoded last, to those of their tensors. */
-void cc_crate_count(const struct cc_crate *c, uint64_t *tensor_bytes);
+void cc_crate_count(const struct cc_crate *of, uint64_t *tensor_bytes);
 /* Any bytes either decode or give an error. */
-int cc_crate_decode(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
+int cc_crate_decode(const struct cc_crate *of, uint64_t step, const uint8_t *in, size_t len,
                     float *y, struct cc_error *e);
 /* y += scale * decoded. */
-int cc_crate_decode_add(const struct cc_crate *c, uint64_t step, const uint8_t *in, size_t len,
+int cc_crate_decode_add(const struct cc_crate *of, uint64_t step, const uint8_t *in, size_t len,
                         float scale, float *y, struct cc_error *e);
 
 /* Over an allreduce of floats: in each round everyone encodes, the bytes, which are floats, are
@@ -86,12 +85,12 @@ int cc_crate_decode_add(const struct cc_crate *c, uint64_t step, const uint8_t *
  * how many bytes there are is the same for all. */
 
 /* How many rounds; 0: some pieces must be decoded. */
-size_t cc_crate_rounds(const struct cc_crate *c);
+size_t cc_crate_rounds(const struct cc_crate *of);
 /* Into out[0, bound), aligned to floats; *len may be 0: then there is nothing to sum. */
-int cc_crate_encode_round(struct cc_crate *c, uint64_t step, size_t round, const float *x,
+int cc_crate_encode_round(struct cc_crate *of, uint64_t step, size_t round, const float *x,
                           uint8_t *out, size_t *len, struct cc_error *e);
 /* y += the decoded mean of those pieces that this round completes; scale * sum is the mean. */
-int cc_crate_absorb(struct cc_crate *c, uint64_t step, size_t round, const uint8_t *in, size_t len,
+int cc_crate_absorb(struct cc_crate *of, uint64_t step, size_t round, const uint8_t *in, size_t len,
                     float scale, float *y, struct cc_error *e);
 
 #endif

@@ -69,15 +69,6 @@ int cc_sized_make(const struct cc_crate_how *how, const struct cc_piece *piece, 
 
 /* --- sizes --- */
 
-size_t cc_sized_values(const struct cc_crate *of)
-{
-    const struct sized *c = sized_of(of);
-    size_t values = 0;
-    for (size_t i = 0; i < c->stretches; i++)
-        values += c->stretch[i].to - c->stretch[i].from;
-    return values;
-}
-
 static void add(struct cc_weight *sum, struct cc_weight w)
 {
     sum->payload += w.payload;

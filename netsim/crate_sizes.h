@@ -14,12 +14,11 @@ struct cc_crate {
 /* As the functions of crate.h; free it with free. */
 int cc_sized_make(const struct cc_crate_how *how, const struct cc_piece *piece, size_t pieces,
                   struct cc_crate **out, struct cc_error *e);
-size_t cc_sized_values(const struct cc_crate *c);
-size_t cc_sized_bound(const struct cc_crate *c);
-size_t cc_sized_bytes(const struct cc_crate *c, int64_t rank, uint64_t step);
-void cc_sized_encode(struct cc_crate *c, uint64_t step, size_t *len, size_t *head);
-void cc_sized_count(const struct cc_crate *c, uint64_t *tensor_bytes);
-size_t cc_sized_rounds(const struct cc_crate *c);
-void cc_sized_encode_round(struct cc_crate *c, uint64_t step, size_t round, size_t *len);
+size_t cc_sized_bound(const struct cc_crate *of);
+size_t cc_sized_bytes(const struct cc_crate *of, int64_t rank, uint64_t step);
+void cc_sized_encode(struct cc_crate *of, uint64_t step, size_t *len, size_t *head);
+void cc_sized_count(const struct cc_crate *of, uint64_t *tensor_bytes);
+size_t cc_sized_rounds(const struct cc_crate *of);
+void cc_sized_encode_round(struct cc_crate *of, uint64_t step, size_t round, size_t *len);
 
 #endif

@@ -26,45 +26,53 @@ void cc_platform_say_need(int workers, int servers, char out[CC_NEED_CAP])
 static int check_slow(const struct cc_platform_how *h, struct cc_error *e)
 {
     if (h->slow_links < 0 || h->slow_links > h->workers)
-        return cc_fail(e, "--slow-links %d: there are %d workers", h->slow_links, h->workers);
+        return cc_usage(e, "--slow-links %d: there are %d workers", h->slow_links, h->workers);
     if (h->slow_links > 0 && !(h->slow_bps > 0 && isfinite(h->slow_bps)))
-        return cc_fail(e, "--slow-links: a link needs a rate above 0");
+        return cc_usage(e, "--slow-links: a link needs a rate above 0");
     if (h->slow_hosts < 0 || h->slow_hosts > h->workers)
-        return cc_fail(e, "--slow-hosts %d: there are %d workers", h->slow_hosts, h->workers);
+        return cc_usage(e, "--slow-hosts %d: there are %d workers", h->slow_hosts, h->workers);
     if (h->slow_hosts == h->workers)
-        return cc_fail(e, "--slow-hosts %d: all workers; --compute says how long they all take",
-                       h->slow_hosts);
+        return cc_usage(e, "--slow-hosts %d: all workers; --compute says how long they all take",
+                        h->slow_hosts);
     if (h->slow_hosts > 0 && !(h->slow_factor >= 1 && isfinite(h->slow_factor)))
-        return cc_fail(e, "--slow-hosts: %g times as long as the others take; at least 1",
-                       h->slow_factor);
+        return cc_usage(e, "--slow-hosts: %g times as long as the others take; at least 1",
+                        h->slow_factor);
     if (h->topology == CC_TOPOLOGY_TORUS && (h->slow_links > 0 || h->slow_hosts > 0))
-        return cc_fail(e,
-                       "%s: the hosts of a torus are all alike, and so are its links; take "
-                       "--topology switch",
-                       h->slow_links > 0 ? "--slow-links" : "--slow-hosts");
+        return cc_usage(e,
+                        "%s: the hosts of a torus are all alike, and so are its links; take "
+                        "--topology switch",
+                        h->slow_links > 0 ? "--slow-links" : "--slow-hosts");
     return CC_OK;
 }
 
 static int check_fat_tree(const struct cc_platform_how *h, struct cc_error *e)
 {
     if (h->rack < 1)
-        return cc_fail(e, "--rack %d: a rack has at least one host", h->rack);
+        return cc_usage(e, "--rack %d: a rack has at least one host", h->rack);
     if (!(h->oversubscription >= 1 && isfinite(h->oversubscription)))
-        return cc_fail(e, "--oversubscription %g: at least 1, which is none", h->oversubscription);
+        return cc_usage(e, "--oversubscription %g: at least 1, which is none", h->oversubscription);
+    if (h->workers + h->servers <= h->rack)
+        return cc_usage(e,
+                        "--topology fat-tree: one rack of %d holds all %d hosts, and nothing goes "
+                        "over its link upwards: give a smaller --rack",
+                        h->rack, h->workers + h->servers);
     return CC_OK;
 }
 
 static int check_sites(const struct cc_platform_how *h, struct cc_error *e)
 {
+    if (h->sites == 1)
+        return cc_usage(e,
+                        "--sites 1: nothing goes over a WAN: take --topology switch, or 2 sites");
     if (h->sites < 1 || h->sites > CC_SITES_MAX)
-        return cc_fail(e, "--sites %d: 1 to %d", h->sites, CC_SITES_MAX);
+        return cc_usage(e, "--sites %d: 2 to %d", h->sites, CC_SITES_MAX);
     if (h->sites > h->workers)
-        return cc_fail(e, "--sites %d: each needs a worker, and there are %d", h->sites,
-                       h->workers);
-    if (h->sites > 1 && !(h->wan_bps > 0 && isfinite(h->wan_bps)))
-        return cc_fail(e, "--wan-bw: the links between sites need a rate above 0");
-    if (h->sites > 1 && !(h->wan_latency_s >= 0 && isfinite(h->wan_latency_s)))
-        return cc_fail(e, "--wan-latency %g: seconds, at least 0", h->wan_latency_s);
+        return cc_usage(e, "--sites %d: each needs a worker, and there are %d", h->sites,
+                        h->workers);
+    if (!(h->wan_bps > 0 && isfinite(h->wan_bps)))
+        return cc_usage(e, "--wan-bw: the links between sites need a rate above 0");
+    if (!(h->wan_latency_s >= 0 && isfinite(h->wan_latency_s)))
+        return cc_usage(e, "--wan-latency %g: seconds, at least 0", h->wan_latency_s);
     return CC_OK;
 }
 
@@ -74,29 +82,29 @@ static int check_torus(const struct cc_platform_how *h, struct cc_error *e)
     if (d[0] == 0 && d[1] == 0 && d[2] == 0)
         return CC_OK;
     if (d[0] < 1 || d[1] < 1 || d[2] < 0)
-        return cc_fail(e, "--torus %dx%dx%d: two or three dimensions of at least one host each",
-                       d[0], d[1], d[2]);
+        return cc_usage(e, "--torus %dx%dx%d: two or three dimensions of at least one host each",
+                        d[0], d[1], d[2]);
     const double room = (double)d[0] * d[1] * (d[2] == 0 ? 1 : d[2]);
     char name[48], need[CC_NEED_CAP];
     cc_torus_name(d, name);
     cc_platform_say_need(h->workers, h->servers, need);
     if (room < h->workers + h->servers)
-        return cc_fail(e, "--torus %s has room for %.0f hosts, and %s", name, room, need);
+        return cc_usage(e, "--torus %s has room for %.0f hosts, and %s", name, room, need);
     if (room > CC_PLATFORM_HOSTS)
-        return cc_fail(e, "--torus %s: at most %d hosts", name, CC_PLATFORM_HOSTS);
+        return cc_usage(e, "--torus %s: at most %d hosts", name, CC_PLATFORM_HOSTS);
     return CC_OK;
 }
 
-static int check(const struct cc_platform_how *h, struct cc_error *e)
+int cc_platform_check(const struct cc_platform_how *h, struct cc_error *e)
 {
     if (h->workers < 1 || h->servers < 0 || h->workers > CC_PLATFORM_HOSTS ||
         h->servers > CC_PLATFORM_HOSTS - h->workers)
-        return cc_fail(e, "a platform for %d workers and %d servers: at least one, at most %d",
-                       h->workers, h->servers, CC_PLATFORM_HOSTS);
+        return cc_usage(e, "a platform for %d workers and %d servers: at least one, at most %d",
+                        h->workers, h->servers, CC_PLATFORM_HOSTS);
     if (!(h->bw_bps > 0 && isfinite(h->bw_bps)))
-        return cc_fail(e, "--bw: a link needs a rate above 0");
+        return cc_usage(e, "--bw: a link needs a rate above 0");
     if (!(h->latency_s >= 0 && isfinite(h->latency_s)))
-        return cc_fail(e, "--latency %g: seconds, at least 0", h->latency_s);
+        return cc_usage(e, "--latency %g: seconds, at least 0", h->latency_s);
     int status = check_slow(h, e);
     if (status == CC_OK && h->topology == CC_TOPOLOGY_FAT_TREE)
         status = check_fat_tree(h, e);
@@ -194,7 +202,7 @@ int cc_platform_make(const struct cc_platform_how *how, struct cc_platform *out,
 {
     struct cc_platform made = {0};
     struct cc_placement at = {0};
-    int status = check(how, e);
+    int status = cc_platform_check(how, e);
     if (status == CC_OK)
         status = place(how, &at, e);
     if (status == CC_OK)

@@ -45,7 +45,9 @@ struct cc_platform {
     bool uneven;
 };
 
-/* *out is set on success only. */
+/* Whether it can be made; a usage error names the option. */
+int cc_platform_check(const struct cc_platform_how *how, struct cc_error *e);
+/* Checks it, too. *out is set on success only. */
 int cc_platform_make(const struct cc_platform_how *how, struct cc_platform *out,
                      struct cc_error *e);
 /* From a file of SimGrid's, whose hosts are taken in the order of their names, numbers in them as

@@ -201,12 +201,16 @@ static void put_sites(const struct xml *x)
 static void put_torus(const struct xml *x)
 {
     const struct cc_placement *at = x->at;
+    int sides = 0;
     (void)fputs("  <zone id=\"network\" routing=\"Full\">\n", x->f);
     put_origin(x);
-    (void)fprintf(x->f, "    <cluster id=\"torus\" topology=\"TORUS\" topo_parameters=\"%d,%d",
-                  at->torus[0], at->torus[1]);
-    if (at->torus[2] > 0)
-        (void)fprintf(x->f, ",%d", at->torus[2]);
+    (void)fputs("    <cluster id=\"torus\" topology=\"TORUS\" topo_parameters=\"", x->f);
+    /* Along a side of one there is no link; of two such SimGrid would make the same one twice. */
+    for (int i = 0; i < 3; i++)
+        if (at->torus[i] > 1)
+            (void)fprintf(x->f, "%s%d", sides++ > 0 ? "," : "", at->torus[i]);
+    if (sides == 0)
+        (void)fputs("1", x->f);
     (void)fputs("\" prefix=\"host-\" suffix=\"\" radical=\"", x->f);
     for (int i = 0; i < at->spots; i++)
         (void)fprintf(x->f, "%s%d", i > 0 ? "," : "", at->rank[i]);

@@ -106,6 +106,13 @@ static int no_memory(const struct simulation *s, const char *why, struct cc_erro
                    ranks(s), s->job->data ? ", each with its gradients" : "", thrift(s->job));
 }
 
+/* To what a rank said. */
+static int add_thrift(const struct simulation *s, struct cc_error *e)
+{
+    const struct cc_error said = *e;
+    return cc_fail(e, "%s. Less is needed %s", said.text, thrift(s->job));
+}
+
 static int check_memory(const struct simulation *s, struct cc_error *e)
 {
     struct cc_error why;
@@ -245,7 +252,9 @@ static int run(struct simulation *s, char **words, struct cc_error *e)
             ? CC_OK
             : cannot_start(s->name, why.text, e);
     free(text);
-    return status == CC_OK ? cc_listen(&s->l, e) : status;
+    status = status == CC_OK ? cc_listen(&s->l, e) : CC_FAIL;
+    return status != CC_OK && strstr(s->l.complaint, "out of memory") != NULL ? add_thrift(s, e)
+                                                                              : status;
 }
 
 int cc_smpirun(const struct cc_smpirun_how *how, struct cc_job *job, struct cc_error *e)

@@ -23,7 +23,7 @@ extern const char *const cc_fidelity_names[]; /* "alpha-beta", "tc", "tcp"; ends
 struct cc_smpirun_how {
     const struct cc_platform *platform;
     enum cc_fidelity fidelity;
-    double overhead;          /* of a byte of payload, in headers: alpha-beta */
+    double overhead; /* of a byte of payload, in headers: alpha-beta, tc; tcp has its own */
     const char *rank_program; /* commcomp-rank-sim */
     const char *smpirun;      /* NULL: as PATH has it */
     const char *paje;         /* a trace of SimGrid's own there; NULL */

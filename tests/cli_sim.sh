@@ -28,7 +28,7 @@ for words in 'rack 4:fat-tree' 'oversubscription 2:fat-tree' 'torus 4x4:torus' '
     t 2 $s --${words%:*}
     err "--${words%% *} is of --topology ${words#*:}"
 done
-for torus in 4 4x x4 4x4x4x4 4x4y 0x10000000; do
+for torus in 4 4x x4 4x4x4x4 4x4y 0x10000000 0x0 0x0x0 4x0 4x4x0; do
     t 2 $s --topology torus --torus $torus
     err "--torus $torus: hosts in each of two or three dimensions"
 done
@@ -44,6 +44,13 @@ t 2 $s --data off --codec-time measured
 err '--codec-time measured needs codecs that run: --data on'
 t 2 $s --exchange mpi --data off
 err 'needs the bytes themselves: --data on'
+for mode in overlap pipe; do
+    t 2 $s --exchange ring,mpi --mode $mode --dry-run
+    err "--exchange mpi: SimGrid's MPI has no allreduce of its own"
+done
+t 2 $s --dry-run --paje x.paje
+err '--paje: in a dry run nothing happens'
+no_file x.paje
 for with in '--topology torus' '--sites 2' '--slow-hosts 1:2' '--write-platform x.xml'; do
     t 2 $s --platform x.xml $with
     err "--platform and ${with%% *} exclude each other"
@@ -55,10 +62,27 @@ err 'one of each'
 t 2 $s --workers 2,4 --write-platform x.xml
 err '--write-platform is of one setting, and the lists of the options make 2'
 no_file x.xml
-t 1 $s --workers 8 --topology torus --torus 2x2 --dry-run
+# Also of the last of several settings, and before any codec is measured.
+u='sim --remeasure --scheme fp32'
+t 2 $u --workers 2,8 --topology torus --torus 2x2
 err '--torus 2x2 has room for 4 hosts'
-t 1 $s --workers 2 --slow-links 3:10mbps --dry-run
+t 2 $u --workers 5,2 --slow-links 3:10mbps
 err '--slow-links 3: there are 2 workers'
+t 2 $u --slow-hosts 2:0.5
+err '--slow-hosts: 0.5 times as long'
+t 2 $u --workers 40 --topology fat-tree --oversubscription 0.5
+err '--oversubscription 0.5: at least 1'
+t 2 $u --topology fat-tree --oversubscription 8
+err 'one rack of 16 holds all 11 hosts, and nothing goes over its link upwards: give a smaller --rack'
+t 2 $u --topology sites --sites 1
+err '--sites 1: nothing goes over a WAN'
+# What cannot be written.
+t 1 $u --workers 2 --timeline no/such/t.json
+err 'no/such/t.json'
+if grep -q measuring err; then bad 'measures first'; fi
+t 1 $u --workers 2 -o no/such/t.csv
+err 'no/such/t.csv'
+if grep -q measuring err; then bad 'measures first'; fi
 
 # --- the plan, which needs no SimGrid ---
 q 0 $s --dry-run --values 1M --bw 8mbps --overhead none --workers 4,5000 --scheme int8,fp32 --format json
@@ -189,6 +213,24 @@ else
     json '0.12 < d["rows"][0]["step_s"] < 0.13 and any("the WAN between the sites" in n for n in d["notes"])'
     q 0 $s --values 100K --exchange ring --workers 4 --bw 100mbps --scheme fp32 --topology torus --format json
     json 'd["rows"][0]["topology"] == "torus" and d["rows"][0]["step_s"] > 0.01'
+    q 0 $s --values 1000 --workers 1 --scheme fp32 --topology torus --format json
+    json 'd["rows"][0]["topology"] == "torus" and d["rows"][0]["step_s"] > 0'
+    # A fast host that stays idle makes nobody slow.
+    cat >idle.xml <<'END'
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="all" routing="Full">
+  <host id="a" speed="1Gf"/><host id="b" speed="500Mf"/><host id="c" speed="10Gf"/>
+  <link id="cable" bandwidth="1Gbps" latency="1us"/>
+  <route src="a" dst="b"><link_ctn id="cable"/></route>
+  <route src="a" dst="c"><link_ctn id="cable"/></route>
+  <route src="b" dst="c"><link_ctn id="cable"/></route>
+</zone></platform>
+END
+    for row in '1:0.1' '2:0.2' '3:2'; do
+        q 0 $s --values 1000 --exchange ring --workers ${row%:*} --compute 100ms --scheme fp32 --platform idle.xml --format json
+        json 'abs(d["rows"][0]["compute_s"] - '${row#*:}') < 1e-6'
+    done
     q 0 $s --values 100K --workers 2 --slow-hosts 1:3 --compute 100ms --scheme fp32 --format json
     json 'd["rows"][0]["step_s"] > 0.3 and abs(d["rows"][0]["compute_s"] - 0.3) < 1e-9 and d["rows"][0]["step_s_model"] < 0.2'
     for fidelity in tc tcp; do

@@ -27,6 +27,9 @@ json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"]'
 json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16)) < 1e-5 and abs(d["rows"][0]["row_s"] - 32) < 0.01'
 json 'all(r["step_s"] is None and r["step_s_sim"] is None and r["agree"] is None for r in d["rows"])'
 json 'any("would take about 4" in n for n in d["notes"]) and any("the simulation then takes" in n for n in d["notes"])'
+# On hosts there is no lab to be kept, and no option that keeps one.
+q 0 $v --dry-run --workers 2 --hosts localhost:3 --scheme fp32 --format json
+json 'd["rows"][0]["step_s_forecast"] > 0 and d["rows"][0]["bw_bps"] == 1e9 and d["rows"][0]["oversubscribed"] is None'
 # The codecs are measured once, not once for each answer.
 t 0 validate --dry-run --values 1000 --scheme fp32 --remeasure
 [ "$(grep -c 'measuring the speed of 1 scheme' err)" = 1 ] || bad 'measures more than once'
@@ -64,6 +67,18 @@ else
     err '1 of 1 row is beyond --tolerance 0.03'
     json 'd["rows"][0]["agree"] is False and d["rows"][0]["suspect"] == "fidelity" and d["rows"][0]["why"].startswith("sim ")'
     json 'd["error"].startswith("1 of 1 row") and any(n.startswith("suspect: fidelity, in 1 row: fp32, ps at") for n in d["notes"])'
+    # A platform whose links no option describes: no formula knows them, and alone sim proves nothing.
+    q 0 sim -q --profile run.json --values 20K --workers 2 --bw 300mbps --scheme fp32 --dry-run --write-platform links.xml
+    on="--values 20K --workers 2 --hosts localhost:3 --platform links.xml --scheme fp32"
+    t 1 $v $on --format json
+    err 'nothing to hold together: the simulation is the only answer'
+    unknown='all(d["rows"][0][k] is None for k in ("bw_bps", "latency_s", "step_s_model", "step_s_forecast", "model_sim", "forecast_error", "agree"))'
+    json "$unknown"' and d["rows"][0]["link"] == "the platform'"'"'s own links" and d["rows"][0]["step_s_sim"] > 4e-3'
+    q 0 $v $on --dry-run --format json
+    json "$unknown"
+    # With --bw they are what it says.
+    q 0 $v $on --bw 300mbps --fidelity alpha-beta --format json
+    json 'd["rows"][0]["agree"] is True and d["rows"][0]["bw_bps"] == 3e8 and abs(d["rows"][0]["forecast_error"]) < 0.01'
     # A forecast from a profile whose payloads have twice the bytes is wrong about sizes, and agrees.
     sed 's/\("int8", "points": \[{"values": 1000, "bits_per_value": \)8/\116/' run.json >double.json
     t 0 validate -q --profile double.json --values 100K --workers 2 --bw 100mbps --scheme int8 --format json
@@ -96,6 +111,9 @@ else
     t 0 $v --values 300K --workers 3 --bw 100mbps --scheme 3lc --steps 3 --warmup 2 --tolerance 0.99 --format json
     json 'abs(d["rows"][0]["payload_bytes_sim"] / d["rows"][0]["payload_bytes"] - 1) < 1e-9'
     json '(d["rows"][0]["warmup"], d["rows"][0]["steps"]) == (2, 3) and d["rows"][0]["forecast_suspect"] == "payload sizes"'
+    # No step is left out where payloads differ without any residual; where none can differ, 16 do.
+    t 0 $v --values 20K --workers 2 --bw 1gbps --scheme int8,ternary:zre=1 --steps 23 --warmup 1 --tolerance 0.99 --format json
+    json 'all(abs(r["payload_bytes_sim"] / r["payload_bytes"] - 1) < 1e-9 and r["steps"] == 23 for r in d["rows"])'
     end_case
     case='validate, interrupted' good=1
     timeout -s INT 12 "$program" $v --workers 2 --values 10K --compute 50ms --bw 100mbps \

@@ -117,6 +117,9 @@ static void run_differs(void **state)
     suspected(t, CC_SUSPECT_UNCLEAR, "run 120 ms, 16.2% above model and sim (100.5 ms): none of");
     t.lab = false;
     suspected(t, CC_SUSPECT_LINKS, "other traffic");
+    /* Which make no step shorter. */
+    t.run_s = 0.080;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
     /* Two standard errors are 20 ms. */
     t = well();
     t.run_s = 0.120, t.error_s = 0.010;
@@ -174,8 +177,6 @@ static void host_of_run(void **state)
     suspected(t, CC_SUSPECT_CROWD, "the first ones send while the last ones still encode");
     t.codec_s = 0.006;
     suspected(t, CC_SUSPECT_UNCLEAR, "");
-    t.lab = false;
-    suspected(t, CC_SUSPECT_LINKS, "");
     /* A step of two rounds: half a millisecond each. */
     t = well();
     t.model_s = 0.010, t.sim_s = 0.010, t.run_s = 0.0106, t.forecast_s = NAN;
@@ -299,6 +300,21 @@ static void without_sim(void **state)
     suspected(t, CC_SUSPECT_STRAGGLERS, "");
 }
 
+/* What the formula leaves out comes before what may be wrong with the links. */
+static void cluster_without_sim(void **state)
+{
+    (void)state;
+    struct cc_trial t = well();
+    t.lab = false, t.sim_s = NAN, t.run_s = 0.120;
+    suspected(t, CC_SUSPECT_LINKS, "other traffic");
+    t.exchange = CC_RING;
+    suspected(t, CC_SUSPECT_CONTENTION, "");
+    t.run_s = 0.080;
+    suspected(t, CC_SUSPECT_COMPOSITION, "");
+    t.exchange = CC_PS;
+    suspected(t, CC_SUSPECT_UNCLEAR, "");
+}
+
 static void without_run(void **state)
 {
     (void)state;
@@ -372,6 +388,78 @@ static void forecasts(void **state)
     forecast_of(t, CC_SUSPECT_CODECS, "+50 ms of +22");
 }
 
+/* --- what nobody knows --- */
+
+/* As on a platform whose links no option describes: the formula says nothing at all. */
+static struct cc_trial no_formula(void)
+{
+    struct cc_trial t = well();
+    t.model_s = t.forecast_s = t.resized_s = NAN;
+    t.latency_s = t.transfer_s = t.rounds = t.burst_s = NAN;
+    t.lab = false;
+    return t;
+}
+
+static void without_formula(void **state)
+{
+    (void)state;
+    struct cc_trial t = no_formula();
+    struct cc_verdict v = judged(t);
+    assert_true(v.agree && v.answers == 2);
+    assert_true(isnan(v.off.model_run) && isnan(v.off.model_sim) && isnan(v.off.forecast));
+    assert_int_equal(v.forecast.suspect, CC_SUSPECT_NOTHING);
+    t.run_s = 0.120;
+    suspected(t, CC_SUSPECT_LINKS, "run 120 ms, 15.8% above sim (101 ms)");
+    t.run_s = 0.080;
+    suspected(t, CC_SUSPECT_UNCLEAR, "below sim");
+    t.sim_bytes = 1.01e6;
+    suspected(t, CC_SUSPECT_BYTES, "");
+    t.run_s = NAN; /* a single answer contradicts nobody */
+    assert_true(judged(t).agree && judged(t).answers == 1);
+    /* A forecast of which nobody knows what it is made of. */
+    t = well();
+    t.forecast_s = 0.150, t.resized_s = NAN;
+    v = judged(t);
+    assert_int_equal(v.forecast.suspect, CC_SUSPECT_UNCLEAR);
+    assert_string_equal(v.forecast.why,
+                        "forecast 150 ms: what it would have been with the measured "
+                        "sizes and codec times is not known");
+}
+
+static void no_nan_in(const struct cc_verdict *v)
+{
+    const char *const said[] = {v->suspicion[0].why, v->suspicion[1].why, v->forecast.why};
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++)
+        if (strstr(said[i], "nan") != NULL)
+            fail_msg("\"%s\"", said[i]);
+}
+
+/* Whatever is missing, no sentence says "nan", and a difference has a reason. */
+static void nothing_says_nan(void **state)
+{
+    (void)state;
+    static const double times[] = {NAN, 0.010, 0.096, 0.100, 0.104, 0.120};
+    enum { TIMES = sizeof times / sizeof times[0], UNKNOWN = 6 };
+    for (unsigned at = 0; at < TIMES * TIMES * TIMES * TIMES << UNKNOWN; at++) {
+        unsigned which = at >> UNKNOWN;
+        struct cc_trial t = well();
+        t.run_s = times[which % TIMES], t.sim_s = times[which / TIMES % TIMES];
+        t.model_s = times[which / TIMES / TIMES % TIMES];
+        t.forecast_s = times[which / TIMES / TIMES / TIMES];
+        t.resized_s = (at & 1) != 0 ? NAN : 0.100;
+        t.burst_s = (at & 2) != 0 ? NAN : 0.002;
+        if ((at & 4) != 0)
+            t.latency_s = t.transfer_s = t.rounds = NAN;
+        if ((at & 8) != 0)
+            t.wire_bytes = t.wire_should = t.all_bytes = NAN;
+        t.mode = (at & 16) != 0 ? CC_OVERLAP : CC_SEQUENTIAL;
+        t.lab = (at & 32) != 0;
+        struct cc_verdict v = judged(t);
+        no_nan_in(&v);
+        assert_int_equal(v.suspicion[0].suspect == CC_SUSPECT_NOTHING, v.agree);
+    }
+}
+
 static void names(void **state)
 {
     (void)state;
@@ -388,12 +476,14 @@ static void names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agreement),   cmocka_unit_test(missing_answers),
-        cmocka_unit_test(run_differs), cmocka_unit_test(network_of_run),
-        cmocka_unit_test(host_of_run), cmocka_unit_test(model_differs),
-        cmocka_unit_test(sim_differs), cmocka_unit_test(all_differ),
-        cmocka_unit_test(without_sim), cmocka_unit_test(without_run),
-        cmocka_unit_test(forecasts),   cmocka_unit_test(names),
+        cmocka_unit_test(agreement),       cmocka_unit_test(missing_answers),
+        cmocka_unit_test(run_differs),     cmocka_unit_test(network_of_run),
+        cmocka_unit_test(host_of_run),     cmocka_unit_test(model_differs),
+        cmocka_unit_test(sim_differs),     cmocka_unit_test(all_differ),
+        cmocka_unit_test(without_sim),     cmocka_unit_test(without_run),
+        cmocka_unit_test(forecasts),       cmocka_unit_test(cluster_without_sim),
+        cmocka_unit_test(without_formula), cmocka_unit_test(nothing_says_nan),
+        cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

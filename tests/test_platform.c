@@ -256,12 +256,6 @@ static void test_racks(void **state)
     assert_string_equal(hosts_in(p.xml, "rack-2"), "host-8 host-9 host-10");
     assert_link(p.xml, "uplink-2", "200000000bps", "2.5e-05s");
     cc_platform_free(&p);
-
-    /* One rack is a switch. */
-    how.rack = 13;
-    p = make(&how);
-    assert_false(p.uneven);
-    cc_platform_free(&p);
 }
 
 static void test_sites(void **state)
@@ -321,8 +315,19 @@ static void test_torus(void **state)
     how.torus[0] = 4;
     how.torus[1] = 4; /* four of them unused */
     assert_torus(&how, "4,4", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
+    /* SimGrid knows no sides of one. */
     how.torus[2] = 1;
-    assert_torus(&how, "4,4,1", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
+    assert_torus(&how, "4,4", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
+    how.workers = 1;
+    how.servers = 1;
+    how.torus[0] = how.torus[1] = how.torus[2] = 0; /* as near to a cube as fits */
+    assert_torus(&how, "2", "1,0");
+    how.torus[0] = how.torus[2] = 1;
+    how.torus[1] = 3;
+    assert_torus(&how, "3", "1,0,2");
+    how.servers = 0;
+    how.torus[1] = 1;
+    assert_torus(&how, "1", "0");
 }
 
 /* As near to a cube as fits, and no layer more than it takes. */
@@ -358,7 +363,11 @@ static void test_places(void **state)
         how.workers = 1 + draw * 7 % 61;
         how.servers = draw * 5 % 17;
         how.rack = 1 + draw * 3 % 11;
-        how.sites = 1 + draw % (how.workers < 9 ? how.workers : 9);
+        if (how.workers == 1)
+            how.workers = 62;
+        if (how.rack >= how.workers + how.servers)
+            how.rack = how.workers + how.servers - 1;
+        how.sites = 2 + draw % ((how.workers < 9 ? how.workers : 9) - 1);
         struct cc_platform p = make(&how);
         const int all = how.workers + how.servers;
         assert_int_equal(count(p.xml, "host"), all);
@@ -397,7 +406,7 @@ static void test_places(void **state)
         struct cc_platform p = {.hosts = 77};                                                      \
         struct cc_error e = {0};                                                                   \
         __VA_ARGS__;                                                                               \
-        assert_int_equal(cc_platform_make(&how, &p, &e), CC_FAIL);                                 \
+        assert_int_equal(cc_platform_make(&how, &p, &e), CC_USAGE);                                \
         assert_says(e.text, words);                                                                \
         assert_int_equal(p.hosts, 77);                                                             \
     } while (0)
@@ -419,8 +428,13 @@ static void test_refusals(void **state)
     REFUSED("--oversubscription 0.5", how.topology = CC_TOPOLOGY_FAT_TREE,
             how.oversubscription = 0.5);
 
+    REFUSED("one rack of 12 holds all 12 hosts, and nothing goes over its link upwards: give a "
+            "smaller --rack",
+            how.topology = CC_TOPOLOGY_FAT_TREE, how.rack = 12);
+
+    REFUSED("--sites 1: nothing goes over a WAN", how.topology = CC_TOPOLOGY_SITES, how.sites = 1);
     REFUSED("--sites 0", how.topology = CC_TOPOLOGY_SITES, how.sites = 0);
-    REFUSED("--sites 65: 1 to 64", how.topology = CC_TOPOLOGY_SITES, how.sites = 65);
+    REFUSED("--sites 65: 2 to 64", how.topology = CC_TOPOLOGY_SITES, how.sites = 65);
     REFUSED("--sites 11: each needs a worker, and there are 10", how.topology = CC_TOPOLOGY_SITES,
             how.sites = 11);
     REFUSED("--wan-bw", how.topology = CC_TOPOLOGY_SITES, how.wan_bps = 0);

@@ -99,7 +99,8 @@ static char *command(void **state, const struct cc_platform *p)
     struct cc_smpi_files files = {.paje = ""};
     (void)snprintf(files.platform, sizeof files.platform, "%s", scratch_path(state, "p.xml"));
     (void)snprintf(files.hosts, sizeof files.hosts, "%s", scratch_path(state, "hosts"));
-    struct cc_job job = {.workers = (int)p->hosts};
+    char exchange[] = "ps";
+    struct cc_job job = {.exchange = exchange, .workers = (int)p->hosts};
     const struct cc_smpirun_how how = {
         .platform = p, .fidelity = CC_FIDELITY_ALPHA_BETA, .rank_program = beside("sim/route")};
     struct cc_error e = {0};
@@ -280,6 +281,25 @@ static void test_torus(void **state)
     p = make(&how);
     EXPECT(&p, {0, 1, N, L + T}, {1, 0, N, L + T}, {0, 2, N, L + T}, {2, 0, N, L + T});
     EXPECT(&p, {0, 3, N, 2 * L + T});
+    cc_platform_free(&p);
+
+    /* A row, whichever side it lies along; two hosts; one. */
+    for (int side = 0; side < 3; side++) {
+        how.torus[0] = how.torus[1] = how.torus[2] = 1;
+        how.torus[side] = 4;
+        p = make(&how);
+        EXPECT(&p, {0, 1, N, L + T}, {0, 3, N, L + T}, {2, 1, N, L + T});
+        EXPECT(&p, {0, 2, N, 2 * L + T}, {0, 0, 1e6, 1e-3});
+        cc_platform_free(&p);
+    }
+    how.torus[0] = how.torus[1] = how.torus[2] = 0;
+    how.workers = how.servers = 1;
+    p = make(&how);
+    EXPECT(&p, {0, 1, N, L + T}, {1, 0, N, L + T}, {0, 0, 1e6, 1e-3});
+    cc_platform_free(&p);
+    how.servers = 0;
+    p = make(&how);
+    EXPECT(&p, {0, 0, 1e6, 1e-3});
     cc_platform_free(&p);
 }
 

@@ -304,6 +304,8 @@ static void ends_are_told(void **state)
                  "echo 'On Linux systems, change this value with sudo sysctl'; exit 134",
                  "SimGrid: Failed to map fd 3 with size 2147483648: Cannot allocate memory: 3 sim");
     assert_fails(state, "cat hello error; exit 0", "rank 2 (a server): no luck");
+    assert_fails(state, "cat hello; sed 's/no luck/fp32: out of memory: 7 bytes/' error",
+                 "rank 2 (a server): fp32: out of memory: 7 bytes. Less is needed with");
     /* Even if the rest goes on. */
     double began = cc_now();
     assert_fails(state, "cat hello error; sleep 60", "rank 2 (a server): no luck");

@@ -169,12 +169,13 @@ static struct wait begin_wait(const struct cc_loop *l)
     return (struct wait){.since = cc_world_now(), .codec_s = codec_s(l)};
 }
 
-/* What no codec took was waiting. */
-static void end_wait(struct cc_loop *l, struct wait w)
+/* What no codec took was waiting. The next wait may begin where this one ends. */
+static struct wait end_wait(struct cc_loop *l, struct wait w)
 {
-    const double now = cc_world_now();
-    l->s.tally.phase_s[CC_PHASE_WAIT] += now - w.since - (codec_s(l) - w.codec_s);
-    cc_moments_gaps(l->s.moments, CC_PHASE_WAIT, w.since, now);
+    const struct wait next = begin_wait(l);
+    l->s.tally.phase_s[CC_PHASE_WAIT] += next.since - w.since - (next.codec_s - w.codec_s);
+    cc_moments_gaps(l->s.moments, CC_PHASE_WAIT, w.since, next.since);
+    return next;
 }
 
 /* --- computing --- */
@@ -267,17 +268,18 @@ static double share_of(const struct cc_loop *l, const struct cc_job_message *m)
 
 /* --- steps --- */
 
-/* What of the hidden computing the exchange was too short for. Who computes meanwhile does not
- * wait. */
-static int spend_hidden(struct cc_loop *l, double hidden, double waited, struct cc_error *e)
+/* What of the hidden computing the exchange, which ended at `since`, was too short for. Who
+ * computes meanwhile does not wait. */
+static int spend_hidden(struct cc_loop *l, double hidden, double waited, double since,
+                        struct cc_error *e)
 {
     double *phase_s = l->s.tally.phase_s;
-    const double since = cc_world_now();
+    const double left = l->s.moments != NULL ? l->s.moments->before_s : 0; /* not told yet */
     cc_moments_before(l->s.moments, CC_PHASE_COMPUTE, 0);
     phase_s[CC_PHASE_WAIT] -= fmin(hidden, waited);
     phase_s[CC_PHASE_COMPUTE] += hidden;
     int status = pass(l, hidden, false, e);
-    cc_moments_rest(l->s.moments, CC_PHASE_COMPUTE, since, l->clock);
+    cc_moments_rest(l->s.moments, CC_PHASE_COMPUTE, fmax(since, l->clock - left), l->clock);
     return status;
 }
 
@@ -293,8 +295,8 @@ static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
     l->ready[step] = l->encoded[step] = cc_world_now();
     take_step(l, step);
     const double waited = phase_s[CC_PHASE_WAIT];
+    struct wait w = begin_wait(l);
     for (size_t i = 0; i < l->messages; i++) {
-        const struct wait w = begin_wait(l);
         double encoded = phase_s[CC_PHASE_ENCODE];
         if (begin(l, i, e) != CC_OK)
             return CC_FAIL;
@@ -306,9 +308,9 @@ static int step_sequential(struct cc_loop *l, size_t step, struct cc_error *e)
         }
         if (finish(l, i, e) != CC_OK)
             return CC_FAIL;
-        end_wait(l, w);
+        w = end_wait(l, w);
     }
-    if (spend_hidden(l, hidden, phase_s[CC_PHASE_WAIT] - waited, e) != CC_OK)
+    if (spend_hidden(l, hidden, phase_s[CC_PHASE_WAIT] - waited, w.since, e) != CC_OK)
         return CC_FAIL;
     l->clock = cc_world_now();
     if (spend(l, update_s(l), CC_PHASE_UPDATE, e) != CC_OK)
@@ -338,7 +340,7 @@ static int step_overlap(struct cc_loop *l, size_t step, struct cc_error *e)
         if (l->under_way[i]) {
             const struct wait w = begin_wait(l);
             status = finish(l, i, e);
-            end_wait(l, w);
+            (void)end_wait(l, w);
             l->clock = fmax(l->clock, cc_world_now());
         }
         if (status == CC_OK)
@@ -360,7 +362,7 @@ static int step_pipe(struct cc_loop *l, size_t step, struct cc_error *e)
     take_step(l, step);
     for (size_t i = 0; i < l->messages && status == CC_OK; i++)
         status = begin(l, i, e);
-    end_wait(l, w);
+    (void)end_wait(l, w);
     return status;
 }
 
@@ -373,7 +375,7 @@ static int step_server(struct cc_loop *l, size_t step, struct cc_error *e)
         status = begin(l, i, e);
     if (status == CC_OK)
         status = finish(l, l->messages, e);
-    end_wait(l, w);
+    (void)end_wait(l, w);
     return status;
 }
 

@@ -106,7 +106,8 @@ uint8_t *cc_world_scratch(void);
  * only: its ranks share it. */
 size_t cc_world_peak_bytes(void);
 
-/* The speed of this rank's host, where the fastest one has 1. */
+/* The speed of this rank's host, where the fastest one that a rank has is 1. Once all ranks have
+ * the job and have met. */
 double cc_world_speed(void);
 
 #endif

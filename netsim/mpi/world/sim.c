@@ -57,22 +57,12 @@ double cc_world_end(struct cc_stint since, double cost_s)
     return cc_world_now();
 }
 
-static double fastest_of_all(void)
-{
-    sg_host_t *list = sg_host_list();
-    const size_t hosts = sg_host_count(); /* which counts them anew */
-    double fastest = 0;
-    for (size_t i = 0; i < hosts; i++)
-        fastest = fmax(fastest, sg_host_get_speed(list[i]));
-    xbt_free(list);
-    return fastest;
-}
+/* Of the ranks' hosts: each rank raises it when it gets the job, and no row begins before all have
+ * it. */
+static double fastest;
 
 double cc_world_speed(void)
 {
-    static double fastest; /* the same for all ranks */
-    if (fastest == 0)
-        fastest = fastest_of_all();
     return sg_host_get_speed(sg_host_self()) / fastest;
 }
 
@@ -100,6 +90,7 @@ int cc_world_spread(MPI_Comm comm, const char *text, size_t length, struct cc_jo
         int *holders;
     } what = {.holders = &holders};
     int rank = 0, ranks = 0, status = CC_OK;
+    fastest = fmax(fastest, sg_host_get_speed(sg_host_self()));
     if (cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e) != CC_OK ||
         cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e) != CC_OK)
         return CC_FAIL;
