@@ -149,12 +149,21 @@ static double number(const struct cc_record *r, size_t row, const char *key)
 
 enum { MOST_NOTES = 12 };
 
+void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap)
+{
+    char servers[32] = "";
+    if (s->exchange == CC_PS && s->cluster.servers > 1)
+        (void)snprintf(servers, sizeof servers, ", %d servers", s->cluster.servers);
+    (void)snprintf(out, cap, "%s at %s, %d worker%s%s", cc_exchange_names[s->exchange],
+                   s->link.name, s->cluster.workers, s->cluster.workers == 1 ? "" : "s", servers);
+}
+
 int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_setting *s,
                         struct cc_error *e)
 {
     struct cc_record *r = f->record;
     size_t best = first;
-    char step[32], factor[64] = "", longest[96] = "";
+    char where[160], step[32], factor[64] = "", longest[96] = "";
     if (r->row_count < first + 2 || r->note_count >= MOST_NOTES)
         return CC_OK;
     for (size_t i = first; i < r->row_count; i++)
@@ -167,8 +176,8 @@ int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_set
     if (cc_record_value(r, best, "bottleneck")->kind == CC_TEXT)
         (void)snprintf(longest, sizeof longest, "; what takes longest is %s",
                        cc_record_value(r, best, "bottleneck")->text);
-    return cc_record_note(r, e, "%s at %s, %d workers: %s is fastest, %s a step%s%s",
-                          cc_exchange_names[s->exchange], s->link.name, s->cluster.workers,
+    cc_forecast_place(s, where, sizeof where);
+    return cc_record_note(r, e, "%s: %s is fastest, %s a step%s%s", where,
                           cc_record_value(r, best, "scheme")->text, step, factor, longest);
 }
 

@@ -83,6 +83,9 @@ struct cc_number_column {
 void cc_forecast_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,
                          size_t count);
 
+/* "ps at 1gbps, 10 workers, 2 servers" */
+void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap);
+
 /* A note on which of the rows from `first` on, all of one setting, is fastest; none if there is but
  * one, or many notes already. */
 int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_setting *s,

@@ -197,8 +197,6 @@ struct cc_plan_off {
 };
 void cc_plan_off(const struct cc_plan *p, size_t first, double limit, struct cc_plan_off *out);
 
-/* "ps at 100mbps, 8 workers, 2 servers" */
-void cc_plan_place(const struct cc_planned *planned, char *out, size_t cap);
 /* Long lists of settings say the rest in their columns alone. */
 enum { CC_PLAN_MOST_NOTES = 12 };
 int cc_plan_note_gradients(struct cc_plan *p, struct cc_error *e);

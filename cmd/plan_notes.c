@@ -37,16 +37,6 @@ void cc_plan_off(const struct cc_plan *p, size_t first, double limit, struct cc_
     }
 }
 
-void cc_plan_place(const struct cc_planned *planned, char *out, size_t cap)
-{
-    const struct cc_setting *s = &planned->setting;
-    char servers[32] = "";
-    if (s->exchange == CC_PS && s->cluster.servers > 1)
-        (void)snprintf(servers, sizeof servers, ", %d servers", s->cluster.servers);
-    (void)snprintf(out, cap, "%s at %s, %d worker%s%s", cc_exchange_names[s->exchange],
-                   s->link.name, s->cluster.workers, s->cluster.workers == 1 ? "" : "s", servers);
-}
-
 int cc_plan_note_gradients(struct cc_plan *p, struct cc_error *e)
 {
     const struct cc_plan_options *o = &p->options;

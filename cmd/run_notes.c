@@ -55,7 +55,7 @@ static int note_model(struct run *r, const struct cc_planned *s, size_t first, s
     cc_plan_off(&r->plan, first, limit, &off);
     if (off.count == 0 || record->note_count >= CC_PLAN_MOST_NOTES)
         return CC_OK;
-    cc_plan_place(s, where, sizeof where);
+    cc_forecast_place(&s->setting, where, sizeof where);
     return cc_record_note(
         record, e, "%s: measured and model differ by more than %.0f%%: %s; suspect: %s", where,
         100 * limit, off.text, suspect(r, s, worst_burst(record, first, limit)));

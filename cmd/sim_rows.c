@@ -65,8 +65,8 @@ static const char *suspect(const struct sim *s, const struct cc_setting *setting
         return "codecs and network that go on at once: the formula has one after the other";
     if (s->options.fidelity == CC_FIDELITY_TC)
         return "messages in blocks, each with a latency of its own";
-    return "payloads that differ from worker to worker and grow on their way: the formula has "
-           "their mean";
+    return "chunks or payloads that are not all as large: everyone waits for the largest, and the "
+           "formula has their mean";
 }
 
 static const char *elsewhere(const struct sim *s)
@@ -84,6 +84,8 @@ static const char *elsewhere(const struct sim *s)
     case CC_TOPOLOGY_SWITCH:
         break;
     }
+    if (h->slow_links > 0 && h->slow_hosts > 0)
+        return "slow links and slow hosts hold up the others";
     return h->slow_links > 0 ? "slow links hold up the others" : "slow hosts hold up the others";
 }
 
@@ -100,7 +102,7 @@ int cc_sim_setting_notes(struct sim *s, const struct cc_planned *planned, size_t
     cc_plan_off(&s->plan, first, limit, &off);
     if (status != CC_OK || off.count == 0 || r->note_count >= CC_PLAN_MOST_NOTES)
         return status;
-    cc_plan_place(planned, where, sizeof where);
+    cc_forecast_place(&planned->setting, where, sizeof where);
     if (planned->formula == CC_FORMULA_ELSEWHERE)
         return cc_record_note(r, e,
                               "%s: the formula has equal hosts on one switch, and the simulation "

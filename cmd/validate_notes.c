@@ -81,7 +81,7 @@ static int note_suspicion(struct validate *v, enum cc_suspect suspect, const str
     char place[160];
     if (g->count == 0)
         return CC_OK;
-    cc_plan_place(g->row->setting, place, sizeof place);
+    cc_forecast_place(&g->row->setting->setting, place, sizeof place);
     return cc_record_note(v->record, e, "suspect%s: %s, in %zu row%s%s %s, %s: %s; %s", what,
                           cc_suspect_names[suspect], g->count, g->count == 1 ? "" : "s",
                           g->count == 1 ? ":" : ", most in",

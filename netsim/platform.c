@@ -34,8 +34,8 @@ static int check_slow(const struct cc_platform_how *h, struct cc_error *e)
     if (h->slow_hosts == h->workers)
         return cc_usage(e, "--slow-hosts %d: all workers; --compute says how long they all take",
                         h->slow_hosts);
-    if (h->slow_hosts > 0 && !(h->slow_factor >= 1 && isfinite(h->slow_factor)))
-        return cc_usage(e, "--slow-hosts: %g times as long as the others take; at least 1",
+    if (h->slow_hosts > 0 && !(h->slow_factor >= 1 && h->slow_factor <= 1e6))
+        return cc_usage(e, "--slow-hosts: %g times as long as the others take; 1 to 1000000",
                         h->slow_factor);
     if (h->topology == CC_TOPOLOGY_TORUS && (h->slow_links > 0 || h->slow_hosts > 0))
         return cc_usage(e,
