@@ -115,7 +115,7 @@ static int run(struct cc_args *args, struct cc_error *e)
 
 const struct cc_command cc_command_sim = {
     .name = "sim",
-    .summary = "what a step takes on a simulated cluster, of up to thousands of workers",
+    .summary = "what a step takes on a simulated cluster, of thousands of workers",
     .operands = "",
     .description =
         "Simulates the exchange: the code of `commcomp run`'s ranks, message by message, on a "

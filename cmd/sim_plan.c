@@ -94,12 +94,12 @@ int cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *
 }
 
 /* Steps that ranks go through before those that count. Without data residuals fill beforehand,
- * where the sizes come from; but stragglers' draws are by step. */
+ * where the sizes come from; but stragglers' draws are by step, and what is left of overlapped
+ * steps meets the next ones. */
 static size_t simulated_warmup(const struct cc_planned *s, const struct cc_planned_row *row)
 {
-    size_t least = s->setting.timing.mode != CC_SEQUENTIAL ? row->period : 0;
-    bool all = s->data || s->setting.timing.straggler != CC_STEADY || row->warmup < least;
-    return all ? row->warmup : least;
+    const struct cc_timing *t = &s->setting.timing;
+    return s->data || t->straggler != CC_STEADY || t->mode != CC_SEQUENTIAL ? row->warmup : 0;
 }
 
 /* As measured; SimGrid looks at all ranks for some of them. */

@@ -280,7 +280,7 @@ static int fill_pushes(struct filler *f, struct source *s, size_t step, struct c
             cc_crate_decode_add(f->push[w], step, f->payload, len, scale, f->sum, e) != CC_OK)
             return CC_FAIL;
     }
-    return f->pull != NULL ? measure(f, f->pull, step, f->sum, &len, to->pull, e) : CC_OK;
+    return to->pull != NULL ? measure(f, f->pull, step, f->sum, &len, to->pull, e) : CC_OK;
 }
 
 /* One step's sums on their way from worker to worker, as in a ring: each decodes what comes onto

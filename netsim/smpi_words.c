@@ -61,9 +61,9 @@ static const struct setting plain[] = {
     {"network/TCP-gamma", "1e30"},
 };
 
-/* alpha-beta: a send is over when its message is there, also that of a small one, as the formulas
- * have it. Those that are over before stay in SimGrid's lists, and each makes the next take longer:
- * 1,024 workers with small pushes to 16 servers took minutes in the place of 10 s. */
+/* alpha-beta otherwise: a send is over when its message is there, also that of a small one, as the
+ * formulas have it. Those that are over before stay in SimGrid's lists, and each makes the next
+ * take longer: 1,024 workers with small pushes to 16 servers took minutes in the place of 10 s. */
 static const struct setting whole[] = {
     {"smpi/send-is-detached-thresh", "0"},
 };
@@ -96,6 +96,14 @@ static void add_settings(struct cc_argv *a, const struct setting *s, size_t coun
 
 #define ADD(a, settings) add_settings(a, settings, sizeof(settings) / sizeof(settings)[0])
 
+static void add_sends(struct cc_argv *a, bool leave_ahead)
+{
+    if (leave_ahead)
+        ADD(a, ahead);
+    else
+        ADD(a, whole);
+}
+
 static void add_network(struct cc_argv *a, const struct cc_smpirun_how *how,
                         const struct cc_job *job)
 {
@@ -103,13 +111,10 @@ static void add_network(struct cc_argv *a, const struct cc_smpirun_how *how,
         ADD(a, tcp);
     } else {
         ADD(a, plain);
-        if (how->fidelity == CC_FIDELITY_ALPHA_BETA)
-            ADD(a, whole);
         if (how->platform->uneven)
             ADD(a, evenly);
-        if (how->platform->uneven && how->fidelity == CC_FIDELITY_ALPHA_BETA &&
-            strcmp(job->exchange, "ring") == 0)
-            ADD(a, ahead);
+        if (how->fidelity == CC_FIDELITY_ALPHA_BETA)
+            add_sends(a, how->platform->uneven && strcmp(job->exchange, "ring") == 0);
         /* Of a link's bandwidth, what is left for payload. */
         cc_argv_add(a, "--cfg=network/bandwidth-factor:%.17g", 1 / (1 + how->overhead));
     }

@@ -86,7 +86,6 @@ same ps 0 "3lc:s=1.75,fp32" --exchange ps --workers 3 --mode pipe --min-size 100
 same ps 0 "3lc:s=1.75,sparse,fp32" --exchange ps --workers 4 --servers 3 --placement lpt
 same ps 0 "$(list $fixed)" --exchange ps --workers 4 --servers 3
 same allgather 0 "$all" --exchange allgather --workers 2,7
-same allgather 0 "3lc:s=1.75,sparse" --exchange allgather --workers 5 --mode overlap
 same allgather 0 "3lc:s=1.75" --exchange allgather --workers 6 --fidelity tc
 same hops 0 "$(list $fixed)" --exchange ring,recdouble,rabenseifner --workers 2,6,8
 same hops 0 "int8,fp32" --exchange recdouble,rabenseifner --workers 7 --fidelity tc

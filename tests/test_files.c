@@ -99,6 +99,28 @@ static void failed_writes_say_so(void **state)
     assert_says(&e, "/dev/full: cannot be written: No space left");
 }
 
+/* Asking changes nothing, and leaves nothing. */
+static void asked_before(void **state)
+{
+    struct cc_error e = {""};
+    size_t size;
+    assert_int_equal(cc_file_can_create(scratch_path(state, "new"), &e), CC_OK);
+    assert_int_not_equal(access(scratch_path(state, "new"), F_OK), 0);
+    const char *kept = scratch_write(state, "kept", "kept", 4);
+    assert_int_equal(cc_file_can_create(kept, &e), CC_OK);
+    char *text = scratch_read(kept, &size);
+    assert_int_equal(size, 4);
+    assert_memory_equal(text, "kept", 4);
+    free(text);
+    const char *pipe = scratch_path(state, "pipe"); /* that nobody reads */
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(cc_file_can_create(pipe, &e), CC_OK);
+    assert_int_equal(cc_file_can_create(scratch_path(state, "no/such"), &e), CC_FAIL);
+    assert_says(&e, "no/such: cannot be written");
+    assert_int_equal(cc_file_can_create(*state, &e), CC_FAIL);
+    assert_says(&e, "it is a directory");
+}
+
 /* --- JSON --- */
 
 static void json(void **state)
@@ -178,8 +200,8 @@ int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
-        IN_SCRATCH(maps),       IN_SCRATCH(files_appear_whole), IN_SCRATCH(failed_writes_say_so),
-        cmocka_unit_test(json), cmocka_unit_test(json_sizes),
+        IN_SCRATCH(maps),         IN_SCRATCH(files_appear_whole), IN_SCRATCH(failed_writes_say_so),
+        IN_SCRATCH(asked_before), cmocka_unit_test(json),         cmocka_unit_test(json_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
