@@ -63,7 +63,9 @@ static double fastest;
 
 double cc_world_speed(void)
 {
-    return sg_host_get_speed(sg_host_self()) / fastest;
+    const double own = sg_host_get_speed(sg_host_self());
+    fastest = fmax(fastest, own); /* nobody has spread a job */
+    return own / fastest;
 }
 
 /* --- memory --- */
