@@ -168,8 +168,9 @@ static int plan_row(struct cc_plan *p, struct cc_planned *s, size_t scheme, stru
     row->bare_s = without.step_s + turns;
     row->bytes = bytes_of(&s->setting, &row->forecast);
     row->fills = fills(p, scheme, &row->forecast, row->period);
+    status = choose_steps(p, s, row, e);
     s->rows++;
-    return choose_steps(p, s, row, e);
+    return status;
 }
 
 static bool is_raw(const struct cc_plan *p, size_t scheme)

@@ -164,4 +164,5 @@ else
         bad 'the timeline'
     err 'interrupted'
     document out
+    rm -f t.json
 fi

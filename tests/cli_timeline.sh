@@ -12,8 +12,8 @@ timeline --self-test
 t 2 $r --dry-run --values 1000 --workers 2 --scheme fp32 --timeline t.json
 err '--timeline: in a dry run nothing happens'
 no_file t.json
-t 1 $r --values 1000 --workers 2 --scheme fp32 --timeline nowhere/t.json
-err 'nowhere/t.json'
+t 1 $r --values 1000 --workers 2 --scheme fp32 --timeline no/such/t.json
+err 'no/such/t.json'
 
 # A worker's phases fill its steps, and steps take as long as the row says, in microseconds. Ends of
 # transfers fit together (the reader sees to it).
