@@ -130,12 +130,12 @@ static int one_setting(struct watch *w, const struct cc_planned *s, struct cc_er
     struct cc_job job = {.exchange = NULL};
     size_t first = w->sim->plan.record->row_count;
     w->setting = s;
-    w->job = &job;
     w->row = s->rows;
     w->sim->plan.latest_fp32_s = NAN;
     int status = cc_sim_platform(w->sim, s, &platform, e);
     if (status != CC_OK)
         return status;
+    w->job = &job;
     status = cc_sim_job(w->sim, s, tick_sizes, w, &job, e);
     for (size_t i = 0; i < s->rows; i++)
         w->before_s += cc_sim_sizes_s(s, &s->row[i]);
@@ -143,6 +143,7 @@ static int one_setting(struct watch *w, const struct cc_planned *s, struct cc_er
         status = CC_OK;
     else if (status == CC_OK)
         status = simulate(w, &platform, &job, e);
+    w->job = NULL;
     cc_job_free(&job);
     cc_platform_free(&platform);
     return status == CC_OK ? cc_sim_setting_notes(w->sim, s, first, e) : status;
