@@ -157,7 +157,7 @@ else
     # Interrupted: fp32 is there, the thousand local steps are not.
     end_case
     case='run, interrupted' good=1
-    timeout -s INT 12 "$program" $r --workers 2 --values 10K --compute 50ms --bw 100mbps \
+    timeout --foreground -s INT 12 "$program" $r --workers 2 --values 10K --compute 50ms --bw 100mbps \
         --scheme fp32,local:every=1000 --steps 1 --timeline t.json --format json >out 2>err </dev/null
     json 'd["partial"] and [r["scheme"] for r in d["rows"]] == ["fp32"] and d["rows"][0]["step_s"] > 0.05'
     python3 "$tests/timeline_reader.py" t.json 't.other["partial"] and len(t.rows) == 1' ||

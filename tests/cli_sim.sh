@@ -256,7 +256,7 @@ END
     # Interrupted: two workers are there, two thousand in a ring are not.
     end_case
     case='sim, interrupted' good=1
-    timeout -s INT 6 "$program" $s --workers 2,2000 --values 1M --exchange ring --scheme fp32 --format json \
+    timeout --foreground -s INT 6 "$program" $s --workers 2,2000 --values 1M --exchange ring --scheme fp32 --format json \
         >out 2>err </dev/null
     json 'd["partial"] and [r["workers"] for r in d["rows"]] == [2] and d["rows"][0]["step_s"] > 0'
     err 'interrupted'
@@ -265,7 +265,7 @@ END
     # While payload sizes are encoded.
     case='sim, interrupted before the simulation' good=1
     began=$(date +%s)
-    timeout -s INT 3 "$program" $s --values 20M --workers 16 --data off --scheme 3lc --format json >out 2>err </dev/null
+    timeout --foreground -s INT 3 "$program" $s --values 20M --workers 16 --data off --scheme 3lc --format json >out 2>err </dev/null
     [ $(($(date +%s) - began)) -lt 10 ] || bad 'it took too long to stop'
     json 'd["partial"] and d["rows"] == []'
     err 'interrupted'

@@ -56,7 +56,7 @@ else
     end_case
     case='sim --timeline, interrupted' good=1
     rm t.json
-    timeout -s INT 4 "$program" sim -q --profile run.json --values 100K --bw 100mbps --workers 2 \
+    timeout --foreground -s INT 4 "$program" sim -q --profile run.json --values 100K --bw 100mbps --workers 2 \
         --scheme fp32,local:every=1000 --steps 200000 --timeline t.json >out 2>err </dev/null
     no_file t.json
 fi

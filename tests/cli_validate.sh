@@ -117,7 +117,7 @@ else
     json 'abs(d["rows"][0]["payload_bytes_sim"] / d["rows"][0]["payload_bytes"] - 1) < 1e-9 and d["rows"][0]["steps"] == 23'
     end_case
     case='validate, interrupted' good=1
-    timeout -s INT 12 "$program" $v --workers 2 --values 10K --compute 50ms --bw 100mbps \
+    timeout --foreground -s INT 12 "$program" $v --workers 2 --values 10K --compute 50ms --bw 100mbps \
         --scheme fp32,local:every=1000 --steps 1 --format json >out 2>err </dev/null
     json 'd["partial"] and [r["scheme"] for r in d["rows"]] == ["fp32"] and d["rows"][0]["step_s"] > 0.05'
     json 'd["rows"][0]["step_s_sim"] is None and not any("without" in n for n in d["notes"])'
