@@ -72,6 +72,8 @@ int cc_sim_options_parse(const struct cc_args *args, struct sim_options *out, st
 
 /* --- the plan: cc_plan_own --- */
 
+/* The generated platform of a setting. */
+struct cc_platform_how cc_sim_shape(const struct sim *s, const struct cc_setting *setting);
 int cc_sim_refuse(void *arg, const struct cc_cluster_args *c, struct cc_error *e);
 void cc_sim_complete(void *arg, struct cc_planned *s);
 int cc_sim_choose(void *arg, const struct cc_planned *s, struct cc_planned_row *row,

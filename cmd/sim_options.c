@@ -175,14 +175,19 @@ static int refuse_mpi(const struct sim *s, const struct cc_timing *t, struct cc_
     return CC_OK;
 }
 
-static int check_shape(void *arg, const struct cc_setting *setting, struct cc_error *e)
+struct cc_platform_how cc_sim_shape(const struct sim *s, const struct cc_setting *setting)
 {
-    const struct sim *s = arg;
     struct cc_platform_how how = s->options.how;
     how.workers = setting->cluster.workers;
     how.servers = setting->exchange == CC_PS ? setting->cluster.servers : 0;
     how.bw_bps = setting->link.bw_bps;
     how.latency_s = setting->link.latency_s;
+    return how;
+}
+
+static int check_shape(void *arg, const struct cc_setting *setting, struct cc_error *e)
+{
+    const struct cc_platform_how how = cc_sim_shape(arg, setting);
     return cc_platform_check(&how, e);
 }
 

@@ -132,19 +132,13 @@ double cc_sim_sizes_s(const struct cc_planned *s, const struct cc_planned_row *r
 int cc_sim_platform(const struct sim *s, const struct cc_planned *planned, struct cc_platform *out,
                     struct cc_error *e)
 {
-    const struct cc_setting *setting = &planned->setting;
-    struct cc_platform_how how = s->options.how;
-    how.workers = setting->cluster.workers;
-    how.servers = setting->exchange == CC_PS ? setting->cluster.servers : 0;
-    if (s->options.platform != NULL) {
-        int status = cc_platform_read(s->options.platform, how.workers, how.servers, out, e);
-        if (status != CC_OK)
-            cc_error_in(e, "--platform");
-        return status;
-    }
-    how.bw_bps = setting->link.bw_bps;
-    how.latency_s = setting->link.latency_s;
-    return cc_platform_make(&how, out, e);
+    const struct cc_platform_how how = cc_sim_shape(s, &planned->setting);
+    if (s->options.platform == NULL)
+        return cc_platform_make(&how, out, e);
+    int status = cc_platform_read(s->options.platform, how.workers, how.servers, out, e);
+    if (status != CC_OK)
+        cc_error_in(e, "--platform");
+    return status;
 }
 
 static int write_platform(const struct cc_platform *p, const char *path, struct cc_error *e)
