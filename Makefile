@@ -30,10 +30,12 @@ ISA_avx2   := -mavx2 -mbmi -mbmi2 -mlzcnt -mpopcnt -mf16c -mfma
 ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl -mavx512vbmi \
               -mavx512vbmi2 -mprefer-vector-width=512
 
-KERNELS := $(wildcard core/*.k.c schemes/kernels/*.k.c bench/*.k.c)
-LIB_SRC := $(filter-out %.k.c,$(wildcard core/*.c schemes/*.c schemes/kernels/*.c models/*.c bench/*.c \
-           netsim/*.c results/*.c))
-CMD_SRC := $(filter-out cmd/rank.c cmd/platform.c,$(wildcard cmd/*.c))
+# Every .c file of a folder and of the folders in it.
+sources = $(wildcard $(addsuffix /*.c,$(1)) $(addsuffix /*/*.c,$(1)) $(addsuffix /*/*/*.c,$(1)))
+LIB_ALL := $(filter-out netsim/mpi/%,$(call sources,core schemes models bench netsim results))
+KERNELS := $(filter %.k.c,$(LIB_ALL))
+LIB_SRC := $(filter-out %.k.c,$(LIB_ALL))
+CMD_SRC := $(filter-out cmd/rank.c cmd/platform.c,$(call sources,cmd))
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) \
            $(foreach isa,$(ISAS),$(KERNELS:%.k.c=$(BUILD)/obj/%.$(isa).o))
 LIB     := $(BUILD)/libcommcomp.a
@@ -41,7 +43,8 @@ BIN     := $(BUILD)/bin/commcomp
 
 # The rank program, where an MPI is installed.
 MPICC    := $(shell command -v mpicc 2>/dev/null)
-RANK_SRC := cmd/rank.c $(wildcard netsim/mpi/*.c netsim/mpi/world/real*.c)
+MPI_SRC  := $(call sources,netsim/mpi)
+RANK_SRC := cmd/rank.c $(filter-out netsim/mpi/runtime/runtime_sim%,$(MPI_SRC))
 RANK_OBJ := $(RANK_SRC:%.c=$(BUILD)/mpi/%.o)
 RANK     := $(if $(MPICC),$(BUILD)/bin/commcomp-rank)
 
@@ -51,7 +54,7 @@ SMPICC    := $(shell command -v smpicc 2>/dev/null)
 SMPI_SHOW := $(if $(SMPICC),$(shell smpicc -show))
 SMPI_INC  := $(patsubst -I%,-isystem %,$(filter-out -I/usr/include,$(filter -I%,$(SMPI_SHOW))))
 SMPI_LIBS := $(filter -L% -l%,$(SMPI_SHOW))
-SIM_SRC   := cmd/rank.c $(wildcard netsim/mpi/*.c netsim/mpi/world/sim*.c)
+SIM_SRC   := cmd/rank.c $(filter-out netsim/mpi/runtime/runtime_real%,$(MPI_SRC))
 SIM_OBJ   := $(SIM_SRC:%.c=$(BUILD)/smpi/%.o)
 SIM       := $(if $(SMPICC),$(BUILD)/bin/commcomp-rank-sim)
 
@@ -123,10 +126,10 @@ $(BUILD)/obj/%.o: %.c
 
 # The built-in nets are carried inside the program.
 $(BUILD)/obj/models/net.o: $(wildcard models/nets/*.json)
-$(BUILD)/obj/models/paper.o: $(wildcard models/papers/*.json)
+$(BUILD)/obj/models/paper/paper.o: $(wildcard models/papers/*.json)
 
 # What prints the version is compiled again when the version changes.
-$(BUILD)/obj/results/host.o: $(BUILD)/version
+$(BUILD)/obj/results/machine_info.o: $(BUILD)/version
 $(BUILD)/version: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
@@ -258,8 +261,8 @@ $(BUILD)/commcomp.1: $(BIN)
 	$(BIN) --man > $@
 
 # What schemes/scheme.h, schemes/spec.h and core/trace.h need; the other headers are the library's own.
-PUBLIC_CORE    := $(addprefix core/,error.h isa.h memory.h param.h random.h tensor.h trace.h)
-PUBLIC_SCHEMES := schemes/scheme.h schemes/spec.h
+PUBLIC := $(addprefix core/,error.h isa.h memory.h param.h random.h tensor.h trace/trace.h) \
+          schemes/scheme.h schemes/spec.h
 
 $(BUILD)/commcomp.pc: FORCE
 	@mkdir -p $(@D)
@@ -271,17 +274,16 @@ $(BUILD)/commcomp.pc: FORCE
 # What commcomp starts lies beside it: those programs that could be built.
 install: $(BIN) $(RANK) $(SIM) $(PLATFORM) $(LIB) $(BUILD)/commcomp.1 $(BUILD)/commcomp.pc
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
-	    $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/commcomp/core \
-	    $(DESTDIR)$(PREFIX)/include/commcomp/schemes
+	    $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(BIN) $(RANK) $(SIM) $(PLATFORM) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(BUILD)/commcomp.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
 	install -m 644 $(BUILD)/commcomp.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 $(PUBLIC_CORE) $(DESTDIR)$(PREFIX)/include/commcomp/core/
-	install -m 644 $(PUBLIC_SCHEMES) $(DESTDIR)$(PREFIX)/include/commcomp/schemes/
+	for header in $(PUBLIC); do \
+	    install -D -m 644 $$header $(DESTDIR)$(PREFIX)/include/commcomp/$$header || exit 1; \
+	done
 
-C_FILES := $(filter-out $(BUILD)/%,$(wildcard core/*.[ch] schemes/*.[ch] schemes/kernels/*.[ch] \
-           models/*.[ch] bench/*.[ch] netsim/*.[ch] netsim/mpi/*.[ch] netsim/mpi/world/*.[ch] results/*.[ch] cmd/*.[ch] tests/*.[ch] tests/*/*.[ch]))
+C_FILES := $(shell git ls-files -co --exclude-standard "*.c" "*.h")
 
 TIDY_FLAGS := -I. -D_GNU_SOURCE -std=c11 -fopenmp -DCC_VERSION=0
 
@@ -296,7 +298,7 @@ lint:
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS)' tidy
 	@printf '%s\n' $(RANK_SRC) | xargs -P $(JOBS) -n 4 sh -c \
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) $$(mpicc --showme:compile)' tidy
-	@printf '%s\n' $(wildcard netsim/mpi/world/sim*.c) | xargs -P $(JOBS) -n 4 sh -c \
+	@printf '%s\n' $(wildcard netsim/mpi/runtime/runtime_sim*.c) | xargs -P $(JOBS) -n 4 sh -c \
 	    'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) $$(smpicc -show | tr " " "\n" | grep ^-I)' tidy
 	@printf '%s\n' $(KERNELS) | xargs -P $(JOBS) -n 4 sh -c 'clang-tidy --quiet "$$@" -- \
 	    $(TIDY_FLAGS) -DCC_ISA=avx512 $(filter-out -mprefer-vector-width=512,$(ISA_avx512))' tidy

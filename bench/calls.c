@@ -48,7 +48,7 @@ static struct batch batch_of(const struct cc_calls *w, size_t scheme, const stru
     if (values > BATCH_VALUES / period)
         return (struct batch){.rounds = period, .steps = 1, .slots = 1};
     size_t steps = (BATCH_VALUES + period * values - 1) / (period * values) * period;
-    size_t different = cc_plan_steps(w->plan, scheme);
+    size_t different = cc_bench_steps(w->plan, scheme);
     return (struct batch){
         .rounds = 1, .steps = steps, .slots = steps < different ? steps : different};
 }
@@ -63,12 +63,12 @@ static bool is_large(const struct cc_calls *w, const struct cc_group *g, size_t 
 
 /* --- memory --- */
 
-int cc_calls_check(const struct cc_plan *p, struct cc_error *e)
+int cc_calls_check(const struct cc_bench_config *p, struct cc_error *e)
 {
     size_t need = 0;
     for (size_t s = 0; s < p->schemes->count; s++)
         for (size_t t = 0; t < cc_trace_tensors(p->trace); t++) {
-            struct cc_codec c = cc_plan_codec(p, s, t);
+            struct cc_codec c = cc_bench_codec(p, s, t);
             if (__builtin_add_overflow(need, cc_state_bytes(&c), &need))
                 need = SIZE_MAX;
         }
@@ -102,7 +102,7 @@ static void need_of_group(const struct cc_calls *w, size_t scheme, const struct 
     struct batch b = batch_of(w, scheme, g);
     size_t values = 0, bound = 0;
     for (size_t t = g->first; t < g->first + g->count; t++) {
-        const struct cc_codec *c = &w->bank[scheme].codec[t];
+        const struct cc_codec *c = &w->codecs[scheme].codec[t];
         values += lines(c->shape.n);
         bound += cc_bound(c);
         size_t scratch = cc_scratch_bytes(c);
@@ -141,22 +141,22 @@ static int allocate_buffers(struct cc_calls *w, struct cc_error *e)
     return ok ? CC_OK : CC_FAIL;
 }
 
-int cc_calls_open(const struct cc_plan *p, bool per_tensor, struct cc_calls *out,
+int cc_calls_open(const struct cc_bench_config *p, bool per_tensor, struct cc_calls *out,
                   struct cc_error *e)
 {
     struct cc_calls *w = out;
     *w = (struct cc_calls){.plan = p, .tensors = cc_trace_tensors(p->trace)};
     w->group = cc_alloc0(w->tensors * sizeof *w->group, e);
-    w->bank = cc_alloc0(p->schemes->count * sizeof *w->bank, e);
-    int status = w->group == NULL || w->bank == NULL ? CC_FAIL : make_groups(w, per_tensor, e);
+    w->codecs = cc_alloc0(p->schemes->count * sizeof *w->codecs, e);
+    int status = w->group == NULL || w->codecs == NULL ? CC_FAIL : make_groups(w, per_tensor, e);
     if (status == CC_OK)
         status = cc_calls_check(p, e);
     for (size_t s = 0; s < p->schemes->count && status == CC_OK; s++)
-        status = cc_bank_open(p, s, &w->bank[s], e);
+        status = cc_codec_set_open(p, s, &w->codecs[s], e);
     if (status == CC_OK)
         status = allocate_buffers(w, e);
     if (status == CC_OK && cc_memory_limits(cc_trace_largest(p->trace)))
-        status = cc_cooler_open(&w->cooler, e);
+        status = cc_cache_flush_open(&w->flush, e);
     if (status != CC_OK)
         cc_calls_close(w);
     return status;
@@ -164,12 +164,12 @@ int cc_calls_open(const struct cc_plan *p, bool per_tensor, struct cc_calls *out
 
 void cc_calls_close(struct cc_calls *w)
 {
-    for (size_t s = 0; w->bank != NULL && s < w->plan->schemes->count; s++)
-        cc_bank_close(&w->bank[s]);
+    for (size_t s = 0; w->codecs != NULL && s < w->plan->schemes->count; s++)
+        cc_codec_set_close(&w->codecs[s]);
     for (size_t g = 0; g < w->groups; g++)
         free(w->group[g].step);
-    cc_cooler_close(&w->cooler);
-    free(w->bank);
+    cc_cache_flush_close(&w->flush);
+    free(w->codecs);
     free(w->group);
     free(w->x);
     free(w->at);
@@ -197,7 +197,7 @@ void cc_calls_release(struct cc_calls *w)
 static int load(struct cc_calls *w, size_t scheme, const struct cc_group *g, struct batch b,
                 struct cc_error *e)
 {
-    const struct cc_plan *p = w->plan;
+    const struct cc_bench_config *p = w->plan;
     size_t first = (size_t)(g->step[scheme] % p->steps);
     float *buffer = w->load;
     if (w->loaded == g && w->loaded_step == first && w->loaded_slots >= b.slots)
@@ -227,7 +227,7 @@ static void place(struct cc_calls *w, size_t scheme, const struct cc_group *g, s
     size_t payload_at = 0, value_at = 0;
     for (size_t i = 0; i < b.slots * g->count; i++) {
         size_t t = g->first + i % g->count;
-        const struct cc_codec *c = &w->bank[scheme].codec[t];
+        const struct cc_codec *c = &w->codecs[scheme].codec[t];
         w->at[i] = payload_at;
         payload_at += cc_bound(c);
         if (i < g->count) {
@@ -250,8 +250,8 @@ static int one(const struct task *k, size_t t, bool all_threads)
     struct cc_calls *w = k->w;
     int thread = all_threads ? 0 : omp_get_thread_num();
     size_t i = k->slot * k->group->count + t - k->group->first;
-    struct cc_context ctx = cc_plan_context(w->plan, t, w->of_step[k->slot]);
-    struct cc_codec c = w->bank[k->scheme].codec[t];
+    struct cc_context ctx = cc_bench_context(w->plan, t, w->of_step[k->slot]);
+    struct cc_codec c = w->codecs[k->scheme].codec[t];
     struct cc_error *e = &w->failed[thread];
     c.threads = all_threads ? w->plan->threads : 1;
     c.scratch = w->scratch + (size_t)thread * w->shared_scratch;
@@ -294,7 +294,7 @@ static double timed(struct task *k, struct batch b)
     uint64_t step = k->group->step[k->scheme];
     size_t bad = 0;
     if (cc_memory_limits(k->group->values))
-        cc_cool(&k->w->cooler);
+        cc_cache_flush_run(&k->w->flush);
     double begin = cc_now();
     for (size_t i = 0; i < b.steps && bad == 0; i++) {
         k->slot = i % b.slots;
@@ -315,12 +315,12 @@ static void give_up(const struct cc_calls *w, size_t scheme, uint64_t step)
             *e = w->failed[i];
         w->failed[i].text[0] = '\0';
     }
-    cc_plan_error_in(w->plan, (size_t)(step % w->plan->steps), w->plan->schemes->item[scheme]->name,
-                     e);
+    cc_bench_error_in(w->plan, (size_t)(step % w->plan->steps),
+                      w->plan->schemes->item[scheme]->name, e);
 }
 
 int cc_calls_group(struct cc_calls *w, size_t scheme, size_t group, double seconds[CC_CALLS],
-                   double *bytes, cc_look *look, void *arg, struct cc_error *e)
+                   double *bytes, cc_on_decoded *on_decoded, void *arg, struct cc_error *e)
 {
     struct cc_group *g = &w->group[group];
     struct batch b = batch_of(w, scheme, g);
@@ -337,8 +337,8 @@ int cc_calls_group(struct cc_calls *w, size_t scheme, size_t group, double secon
                 return CC_OK;
             }
             seconds[k.call] += each / (double)b.rounds;
-            for (size_t t = 0; k.call == CC_DECODE && look != NULL && t < g->count; t++)
-                look(arg, g->first + t, w->decoded + w->value_at[g->first + t]);
+            for (size_t t = 0; k.call == CC_DECODE && on_decoded != NULL && t < g->count; t++)
+                on_decoded(arg, g->first + t, w->decoded + w->value_at[g->first + t]);
         }
         for (size_t c = 0; c < b.slots * g->count; c++)
             *bytes += (double)w->len[c] / (double)(b.slots * b.rounds);

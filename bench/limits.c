@@ -18,7 +18,7 @@ struct patterns {
 };
 
 struct cc_limits {
-    const struct cc_plan *plan;
+    const struct cc_bench_config *plan;
     struct cc_roofline *roofline;
     struct patterns *pattern; /* one a scheme */
     size_t largest;           /* tensor */
@@ -26,7 +26,8 @@ struct cc_limits {
     size_t lines;
 };
 
-int cc_limits_open(const struct cc_plan *p, size_t most, struct cc_limits **out, struct cc_error *e)
+int cc_limits_open(const struct cc_bench_config *p, size_t most, struct cc_limits **out,
+                   struct cc_error *e)
 {
     size_t large = 0, largest = 0, largest_values = 0;
     *out = NULL;
@@ -66,7 +67,7 @@ void cc_limits_free(struct cc_limits *l)
     free(l);
 }
 
-void cc_limits_look(void *limits, size_t tensor, const float *decoded)
+void cc_limits_on_decoded(void *limits, size_t tensor, const float *decoded)
 {
     struct cc_limits *l = limits;
     if (tensor != l->largest)
@@ -134,7 +135,7 @@ static int renew_lists(struct cc_limits *l, const struct patterns *p, struct cc_
     return status;
 }
 
-bool cc_limits_looks(const struct cc_limits *l, size_t scheme)
+bool cc_limits_wants_decoded(const struct cc_limits *l, size_t scheme)
 {
     const struct patterns *p = &l->pattern[scheme];
     return !p->known || p->lists[CC_DECODE] || p->lists[CC_DECODE_ADD];
@@ -144,7 +145,7 @@ int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sa
                      struct cc_error *e)
 {
     struct patterns *p = &l->pattern[scheme];
-    if (cc_plan_failed(l->plan, scheme) || traffic_of(l, scheme).passes == 0)
+    if (cc_bench_failed(l->plan, scheme) || traffic_of(l, scheme).passes == 0)
         return CC_OK;
     int status = p->known ? renew_lists(l, p, e) : find_patterns(l, scheme, bytes, e);
     for (int call = 0; call < CC_CALLS && status == CC_OK; call++)

@@ -21,23 +21,23 @@ bool cc_memory_limits(size_t values)
     return values >= 2 * cc_cache_bytes() / sizeof(float);
 }
 
-int cc_cooler_open(struct cc_cooler *c, struct cc_error *e)
+int cc_cache_flush_open(struct cc_cache_flush *c, struct cc_error *e)
 {
     c->bytes = 2 * cc_cache_bytes() / CC_ALIGN * CC_ALIGN;
     c->other = cc_alloc0(c->bytes, e);
     return c->other != NULL ? CC_OK : CC_FAIL;
 }
 
-void cc_cooler_close(struct cc_cooler *c)
+void cc_cache_flush_close(struct cc_cache_flush *c)
 {
     free(c->other);
-    *c = (struct cc_cooler){0};
+    *c = (struct cc_cache_flush){0};
 }
 
-void cc_cool(const struct cc_cooler *c)
+void cc_cache_flush_run(const struct cc_cache_flush *c)
 {
-    static const struct cc_loop how = {.block = 1 << 16};
+    static const struct cc_copy_loop config = {.block = 1 << 16};
     const struct cc_moves m = {.reads = 1, .stream = {c->other}, .stream_bytes = c->bytes};
-    volatile unsigned sink = cc_memory_best()->move(&m, &how);
+    volatile unsigned sink = cc_memory_best()->move(&m, &config);
     (void)sink;
 }

@@ -29,18 +29,18 @@ struct cc_moves {
 };
 
 /* How to go about it. */
-struct cc_loop {
+struct cc_copy_loop {
     size_t block; /* bytes of each stream in turn */
     size_t ahead; /* fetch what lies so many bytes (with a list: so many lines) further; 0: leave it
                      to the hardware */
-    bool past;    /* write past the cache */
-    bool touch;   /* at each block ask for one line of every stream's next page, so that its address
-                     is translated in time */
+    bool nontemporal; /* write past the cache */
+    bool touch; /* at each block ask for one line of every stream's next page, so that its address
+                   is translated in time */
 };
 
 struct k_memory {
     /* What it returns depends on all that was read. */
-    unsigned (*move)(const struct cc_moves *m, const struct cc_loop *how);
+    unsigned (*move)(const struct cc_moves *m, const struct cc_copy_loop *config);
 };
 CC_KERNELS(k_memory)
 
@@ -55,12 +55,12 @@ bool cc_memory_limits(size_t values);
 /* Empties the caches of everything else, by reading twice as much as they hold. Each call on such a
  * tensor, and each loop that it is held against, begins like that: else it would matter what part
  * of the tensor the one before happened to leave there. */
-struct cc_cooler {
+struct cc_cache_flush {
     unsigned char *other;
     size_t bytes;
 };
-int cc_cooler_open(struct cc_cooler *c, struct cc_error *e);
-void cc_cooler_close(struct cc_cooler *c);
-void cc_cool(const struct cc_cooler *c);
+int cc_cache_flush_open(struct cc_cache_flush *c, struct cc_error *e);
+void cc_cache_flush_close(struct cc_cache_flush *c);
+void cc_cache_flush_run(const struct cc_cache_flush *c);
 
 #endif

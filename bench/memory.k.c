@@ -81,10 +81,10 @@ static inline void update_bytes(unsigned char *p, size_t bytes, size_t ahead)
     }
 }
 
-static inline void write_bytes(unsigned char *p, size_t bytes, int past)
+static inline void write_bytes(unsigned char *p, size_t bytes, int nontemporal)
 {
     for (size_t i = 0; i < bytes; i += VECTOR) {
-        if (past)
+        if (nontemporal)
             STREAM(p + i, ALL(0x3f800000));
         else
             STORE(p + i, ALL(0x3f800000));
@@ -114,7 +114,7 @@ static inline vector update_lines(const struct cc_moves *m, size_t ahead)
 
 /* The bytes from `begin` on of the first stream: all zeros, or with a single value in each line, as
  * the bits say. */
-static inline void fill_bytes(const struct cc_moves *m, size_t begin, size_t bytes, int past)
+static inline void fill_bytes(const struct cc_moves *m, size_t begin, size_t bytes, int nontemporal)
 {
     static const float one[VECTOR / sizeof(float)] = {1.0f};
     unsigned char *p = m->stream[0] + begin;
@@ -124,7 +124,7 @@ static inline void fill_bytes(const struct cc_moves *m, size_t begin, size_t byt
     for (size_t i = 0; i < bytes; i += LINE, bit++) {
         vector v = value[m->filled[bit / 8] >> bit % 8 & 1];
         for (size_t k = 0; k < LINE; k += VECTOR, v = ALL(0)) {
-            if (past)
+            if (nontemporal)
                 STREAM(p + i + k, v);
             else
                 STORE(p + i + k, v);
@@ -140,10 +140,10 @@ static inline void touch(const struct cc_moves *m, size_t i, size_t payload)
 }
 
 /* One pass, block by block, every stream in turn. */
-static inline vector blocks(const struct cc_moves *m, const struct cc_loop *how, size_t ahead,
-                            int past)
+static inline vector blocks(const struct cc_moves *m, const struct cc_copy_loop *config,
+                            size_t ahead, int nontemporal)
 {
-    size_t lines = m->payload_bytes / LINE, block = how->block;
+    size_t lines = m->payload_bytes / LINE, block = config->block;
     double lines_per_byte = (double)lines / (double)m->stream_bytes;
     vector all = ALL(0);
     for (size_t i = 0, begin = 0, end; i < m->stream_bytes; i += block, begin = end) {
@@ -151,7 +151,7 @@ static inline vector blocks(const struct cc_moves *m, const struct cc_loop *how,
         end = i + bytes == m->stream_bytes ? m->payload_bytes
                                            : (size_t)((double)(i + bytes) * lines_per_byte) * LINE;
         unsigned s = 0;
-        if (how->touch)
+        if (config->touch)
             touch(m, i, begin);
         for (; s < m->reads; s++)
             all = read_bytes(m->stream[s] + i, bytes, ahead, all);
@@ -160,31 +160,31 @@ static inline vector blocks(const struct cc_moves *m, const struct cc_loop *how,
         if (m->payload_in)
             all = read_bytes(m->payload + begin, end - begin, ahead, all);
         else
-            write_bytes(m->payload + begin, end - begin, past);
+            write_bytes(m->payload + begin, end - begin, nontemporal);
         if (m->filled != NULL)
-            fill_bytes(m, i, bytes, past);
+            fill_bytes(m, i, bytes, nontemporal);
         else
             for (; s < m->reads + m->updates + m->writes; s++)
-                write_bytes(m->stream[s] + i, bytes, past);
+                write_bytes(m->stream[s] + i, bytes, nontemporal);
     }
     return all;
 }
 
-static unsigned move(const struct cc_moves *m, const struct cc_loop *how)
+static unsigned move(const struct cc_moves *m, const struct cc_copy_loop *config)
 {
     vector all;
     if (m->line != NULL)
-        all = update_lines(m, how->ahead);
-    else if (how->ahead > 0 && how->past)
-        all = blocks(m, how, how->ahead, 1);
-    else if (how->ahead > 0)
-        all = blocks(m, how, how->ahead, 0);
-    else if (how->past)
-        all = blocks(m, how, 0, 1);
+        all = update_lines(m, config->ahead);
+    else if (config->ahead > 0 && config->nontemporal)
+        all = blocks(m, config, config->ahead, 1);
+    else if (config->ahead > 0)
+        all = blocks(m, config, config->ahead, 0);
+    else if (config->nontemporal)
+        all = blocks(m, config, 0, 1);
     else
-        all = blocks(m, how, 0, 0);
+        all = blocks(m, config, 0, 0);
 #if defined(__x86_64__)
-    if (how->past)
+    if (config->nontemporal)
         _mm_sfence();
 #endif
     return any(all);

@@ -89,7 +89,7 @@ static struct cc_profile_point point_of(struct cc_speed *speed, size_t scheme,
                                      .decode_add_ns = 1e9 * seconds[CC_DECODE_ADD] / values};
 }
 
-static int add_scheme(struct cc_profile *p, const struct cc_plan *plan, size_t scheme,
+static int add_scheme(struct cc_profile *p, const struct cc_bench_config *plan, size_t scheme,
                       struct cc_speed *speed, const struct sized *list, size_t count,
                       struct cc_error *e)
 {
@@ -105,7 +105,7 @@ static int add_scheme(struct cc_profile *p, const struct cc_plan *plan, size_t s
     return status;
 }
 
-int cc_profile_add(struct cc_profile *p, const struct cc_plan *plan, struct cc_speed *speed,
+int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *plan, struct cc_speed *speed,
                    struct cc_error *e)
 {
     struct sized *list = cc_alloc(speed->tensors * sizeof *list, e);
@@ -120,7 +120,7 @@ int cc_profile_add(struct cc_profile *p, const struct cc_plan *plan, struct cc_s
     qsort(list, count, sizeof *list, by_size);
     int status = CC_OK;
     for (size_t s = 0; s < plan->schemes->count && status == CC_OK && count > 0; s++)
-        if (!cc_plan_failed(plan, s))
+        if (!cc_bench_failed(plan, s))
             status = add_scheme(p, plan, s, speed, list, count, e);
     free(list);
     return status;
@@ -128,19 +128,22 @@ int cc_profile_add(struct cc_profile *p, const struct cc_plan *plan, struct cc_s
 
 /* --- on synthetic values --- */
 
-static int one_size(const struct cc_spec_list *schemes, const struct cc_profile_how *how,
+static int one_size(const struct cc_spec_list *schemes, const struct cc_profile_config *config,
                     size_t values, struct cc_profile *p, struct cc_error *e)
 {
     const struct cc_tensor_info tensor = {.name = "values", .shape = cc_shape_flat(values)};
-    const struct cc_synth synth = {
-        .distribution = how->distribution, .seed = how->seed, .steps = 8, .ranks = 1, .decay = 0.1};
-    const struct cc_speed_limits limits = cc_profile_limits(how->seconds / CC_PROFILE_SIZES);
-    struct cc_plan plan = {.schemes = schemes,
-                           .steps = synth.steps,
-                           .seed = how->seed,
-                           .threads = how->threads,
-                           .progress = how->progress,
-                           .progress_arg = how->progress_arg};
+    const struct cc_synth synth = {.distribution = config->distribution,
+                                   .seed = config->seed,
+                                   .steps = 8,
+                                   .ranks = 1,
+                                   .decay = 0.1};
+    const struct cc_speed_limits limits = cc_profile_limits(config->seconds / CC_PROFILE_SIZES);
+    struct cc_bench_config plan = {.schemes = schemes,
+                                   .steps = synth.steps,
+                                   .seed = config->seed,
+                                   .threads = config->threads,
+                                   .progress = config->progress,
+                                   .progress_arg = config->progress_arg};
     struct cc_speed speed;
     int status = cc_trace_synth(&synth, &tensor, 1, "profile", &plan.trace, e);
     if (status != CC_OK)
@@ -152,7 +155,7 @@ static int one_size(const struct cc_spec_list *schemes, const struct cc_profile_
         cc_speed_free(&speed);
     }
     for (size_t s = 0; s < schemes->count && status == CC_OK; s++)
-        if (cc_plan_failed(&plan, s))
+        if (cc_bench_failed(&plan, s))
             status = cc_fail(e, "%s", plan.failed[s].text);
     free(plan.failed);
     cc_trace_close(plan.trace);
@@ -160,26 +163,28 @@ static int one_size(const struct cc_spec_list *schemes, const struct cc_profile_
 }
 
 /* Where the numbers come from. */
-static int describe(const struct cc_profile_how *how, struct cc_profile *p, struct cc_error *e)
+static int describe(const struct cc_profile_config *config, struct cc_profile *p,
+                    struct cc_error *e)
 {
     char trace[64];
-    (void)snprintf(trace, sizeof trace, "synthetic:%s", cc_distribution_names[how->distribution]);
-    p->threads = how->threads;
+    (void)snprintf(trace, sizeof trace, "synthetic:%s",
+                   cc_distribution_names[config->distribution]);
+    p->threads = config->threads;
     p->trace = cc_strdup(trace, e);
-    p->cpu = cc_strdup(how->cpu, e);
+    p->cpu = cc_strdup(config->cpu, e);
     p->isa = cc_strdup(cc_isa_name(cc_isa()), e);
-    p->time = cc_strdup(how->time, e);
+    p->time = cc_strdup(config->time, e);
     return p->trace == NULL || p->cpu == NULL || p->isa == NULL || p->time == NULL ? CC_FAIL
                                                                                    : CC_OK;
 }
 
-int cc_profile_measure(const struct cc_spec_list *schemes, const struct cc_profile_how *how,
+int cc_profile_measure(const struct cc_spec_list *schemes, const struct cc_profile_config *config,
                        struct cc_profile *out, struct cc_error *e)
 {
     struct cc_profile p = {0};
-    int status = describe(how, &p, e);
+    int status = describe(config, &p, e);
     for (size_t i = 0; i < CC_PROFILE_SIZES && status == CC_OK; i++)
-        status = one_size(schemes, how, cc_profile_sizes[i], &p, e);
+        status = one_size(schemes, config, cc_profile_sizes[i], &p, e);
     if (status == CC_OK)
         *out = p;
     else

@@ -18,11 +18,11 @@ struct cc_speed_limits cc_profile_limits(double seconds);
  * a point for each scheme and size; tensors whose sizes differ by less than a tenth are one size,
  * their mean. A size that is there already is left as it is; schemes that failed are left out. On
  * failure *p is to be freed all the same. */
-int cc_profile_add(struct cc_profile *p, const struct cc_plan *plan, struct cc_speed *speed,
+int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *plan, struct cc_speed *speed,
                    struct cc_error *e);
 
 /* The profile of these schemes at cc_profile_sizes, on synthetic values. */
-struct cc_profile_how {
+struct cc_profile_config {
     enum cc_distribution distribution;
     uint64_t seed;
     int threads;      /* inside a tensor */
@@ -35,7 +35,7 @@ struct cc_profile_how {
 
 /* *out is set on success only; free it with cc_profile_free. A scheme that fails, and an interrupt,
  * are failures. */
-int cc_profile_measure(const struct cc_spec_list *schemes, const struct cc_profile_how *how,
+int cc_profile_measure(const struct cc_spec_list *schemes, const struct cc_profile_config *config,
                        struct cc_profile *out, struct cc_error *e);
 
 #endif

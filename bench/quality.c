@@ -57,8 +57,8 @@ static int codec_memory(struct work *w, struct cc_codec *c, struct cc_error *e)
 }
 
 /* The sum of the squares of what the steps add up to. */
-static int raw_cumulative(const struct cc_plan *p, struct work *w, size_t tensor, size_t steps,
-                          double *out, struct cc_error *e)
+static int raw_cumulative(const struct cc_bench_config *p, struct work *w, size_t tensor,
+                          size_t steps, double *out, struct cc_error *e)
 {
     size_t n = cc_trace_tensor(p->trace, tensor)->shape.n;
     memset(w->cumulative, 0, n * sizeof(float));
@@ -77,11 +77,11 @@ static int raw_cumulative(const struct cc_plan *p, struct work *w, size_t tensor
 }
 
 /* One step of the last pass: encode, decode, compare. Earlier passes only encode. */
-static int one_step(const struct cc_plan *p, struct work *w, const struct cc_codec *c,
+static int one_step(const struct cc_bench_config *p, struct work *w, const struct cc_codec *c,
                     size_t scheme, size_t tensor, size_t index, uint64_t step, bool last_pass,
                     struct cc_quality *q, struct cc_error *e)
 {
-    struct cc_context ctx = cc_plan_context(p, tensor, step);
+    struct cc_context ctx = cc_bench_context(p, tensor, step);
     const float *g;
     size_t len;
     int status = cc_trace_load(p->trace, p->stream, index % p->steps, tensor, w->load, &g, e);
@@ -95,7 +95,7 @@ static int one_step(const struct cc_plan *p, struct work *w, const struct cc_cod
     if (p->steps > MOST_MAPPED)
         cc_trace_release(p->trace, p->stream, index % p->steps);
     if (status != CC_OK)
-        cc_plan_error_in(p, index % p->steps, cc_plan_spec(p, scheme, tensor)->name, e);
+        cc_bench_error_in(p, index % p->steps, cc_bench_spec(p, scheme, tensor)->name, e);
     if (status != CC_OK || !last_pass)
         return status;
     q->payload_bytes += len;
@@ -107,11 +107,11 @@ static int one_step(const struct cc_plan *p, struct work *w, const struct cc_cod
     return CC_OK;
 }
 
-static int one_tensor(const struct cc_plan *p, size_t scheme, size_t tensor, size_t passes,
+static int one_tensor(const struct cc_bench_config *p, size_t scheme, size_t tensor, size_t passes,
                       struct work *w, struct cc_quality *q, struct cc_error *e)
 {
-    struct cc_codec c = cc_plan_codec(p, scheme, tensor);
-    size_t steps = cc_plan_steps(p, scheme);
+    struct cc_codec c = cc_bench_codec(p, scheme, tensor);
+    size_t steps = cc_bench_steps(p, scheme);
     uint64_t step = 0;
     *q = (struct cc_quality){.values = c.shape.n, .steps = steps};
     int status = codec_memory(w, &c, e);
@@ -138,12 +138,12 @@ void cc_quality_add(struct cc_quality *a, const struct cc_quality *b)
 }
 
 /* The most that any tensor needs under any scheme. */
-static int check_memory(const struct cc_plan *p, struct cc_error *e)
+static int check_memory(const struct cc_bench_config *p, struct cc_error *e)
 {
     size_t most = 0;
     for (size_t t = 0; t < cc_trace_tensors(p->trace); t++)
         for (size_t s = 0; s < p->schemes->count; s++) {
-            struct cc_codec c = cc_plan_codec(p, s, t);
+            struct cc_codec c = cc_bench_codec(p, s, t);
             size_t need = 3 * c.shape.n * sizeof(float) + cc_state_bytes(&c);
             size_t bound = cc_bound(&c), scratch = cc_scratch_bytes(&c);
             need = bound > SIZE_MAX - need ? SIZE_MAX : need + bound;
@@ -161,10 +161,10 @@ struct raw {
 };
 
 /* One scheme over all tensors. */
-static int one_scheme(const struct cc_plan *p, size_t scheme, size_t passes, struct raw *raw,
-                      struct cc_quality *out, struct cc_error *e)
+static int one_scheme(const struct cc_bench_config *p, size_t scheme, size_t passes,
+                      struct raw *raw, struct cc_quality *out, struct cc_error *e)
 {
-    size_t tensors = cc_trace_tensors(p->trace), steps = cc_plan_steps(p, scheme), seen = 0;
+    size_t tensors = cc_trace_tensors(p->trace), steps = cc_bench_steps(p, scheme), seen = 0;
     double all = (double)cc_trace_values(p->trace) * (double)p->schemes->count;
     double before = (double)cc_trace_values(p->trace) * (double)scheme;
     bool known = raw->steps == steps;
@@ -187,15 +187,15 @@ static int one_scheme(const struct cc_plan *p, size_t scheme, size_t passes, str
     return status;
 }
 
-int cc_quality_measure(const struct cc_plan *p, const size_t *passes, struct cc_quality *out,
-                       size_t *done, struct cc_error *e)
+int cc_quality_measure(const struct cc_bench_config *p, const size_t *passes,
+                       struct cc_quality *out, size_t *done, struct cc_error *e)
 {
     size_t tensors = cc_trace_tensors(p->trace);
     struct raw raw = {.cumulative_sq = cc_alloc0(tensors * sizeof(double), e)};
     int status = raw.cumulative_sq == NULL ? CC_FAIL : check_memory(p, e);
     for (*done = 0; *done < p->schemes->count && status == CC_OK; (*done)++) {
         size_t s = *done;
-        if (!cc_plan_failed(p, s))
+        if (!cc_bench_failed(p, s))
             (void)one_scheme(p, s, passes[s], &raw, &out[s * tensors], &p->failed[s]);
         if (cc_interrupted())
             break; /* this scheme is not complete */
@@ -211,11 +211,11 @@ struct pass {
     double bytes, error_sq;
 };
 
-static int settle_step(struct cc_bank *b, struct work *w, size_t index, size_t tensor,
+static int settle_step(struct cc_codec_set *b, struct work *w, size_t index, size_t tensor,
                        struct pass *sums, struct cc_error *e)
 {
-    const struct cc_plan *p = b->plan;
-    struct cc_context ctx = cc_plan_context(p, tensor, b->step);
+    const struct cc_bench_config *p = b->plan;
+    struct cc_context ctx = cc_bench_context(p, tensor, b->step);
     struct cc_codec c = b->codec[tensor];
     struct cc_compared compared = {0};
     const float *g;
@@ -227,7 +227,7 @@ static int settle_step(struct cc_bank *b, struct work *w, size_t index, size_t t
     if (status == CC_OK)
         status = cc_decode(&c, &ctx, w->payload, len, w->decoded, e);
     if (status != CC_OK) {
-        cc_plan_error_in(p, index, cc_plan_spec(p, b->scheme, tensor)->name, e);
+        cc_bench_error_in(p, index, cc_bench_spec(p, b->scheme, tensor)->name, e);
         return status;
     }
     k_compare()->compare(w->decoded, g, w->cumulative, c.shape.n, &compared);
@@ -236,10 +236,11 @@ static int settle_step(struct cc_bank *b, struct work *w, size_t index, size_t t
     return CC_OK;
 }
 
-static int settle_pass(struct cc_bank *b, struct work *w, struct pass *sums, struct cc_error *e)
+static int settle_pass(struct cc_codec_set *b, struct work *w, struct pass *sums,
+                       struct cc_error *e)
 {
-    const struct cc_plan *p = b->plan;
-    size_t tensors = cc_trace_tensors(p->trace), steps = cc_plan_steps(p, b->scheme);
+    const struct cc_bench_config *p = b->plan;
+    size_t tensors = cc_trace_tensors(p->trace), steps = cc_bench_steps(p, b->scheme);
     *sums = (struct pass){0};
     for (size_t i = 0; i < steps; i++, b->step++) {
         for (size_t t = 0; t < tensors && !cc_interrupted(); t++) {
@@ -252,7 +253,7 @@ static int settle_pass(struct cc_bank *b, struct work *w, struct pass *sums, str
     return CC_OK;
 }
 
-static int settle_memory(const struct cc_bank *b, struct work *w, struct cc_error *e)
+static int settle_memory(const struct cc_codec_set *b, struct work *w, struct cc_error *e)
 {
     size_t largest = cc_trace_largest(b->plan->trace), payload = 0;
     int status = work_alloc(w, largest, e);
@@ -287,10 +288,10 @@ static bool settled(const struct pass *pass, size_t passes)
            fabs(late.error_sq - early.error_sq) <= 0.05 * late.error_sq;
 }
 
-static int settle(struct cc_bank *b, struct work *w, size_t most, size_t *passes,
+static int settle(struct cc_codec_set *b, struct work *w, size_t most, size_t *passes,
                   struct cc_error *e)
 {
-    const struct cc_plan *p = b->plan;
+    const struct cc_bench_config *p = b->plan;
     struct pass *pass = cc_alloc(most * sizeof *pass, e);
     int status = pass == NULL ? CC_FAIL : CC_OK;
     *passes = 0;
@@ -303,13 +304,13 @@ static int settle(struct cc_bank *b, struct work *w, size_t most, size_t *passes
     return status;
 }
 
-int cc_quality_settle(const struct cc_plan *p, size_t scheme, size_t most, size_t *passes,
+int cc_quality_settle(const struct cc_bench_config *p, size_t scheme, size_t most, size_t *passes,
                       struct cc_error *e)
 {
-    struct cc_bank b;
+    struct cc_codec_set b;
     struct work w;
     *passes = 1;
-    int status = cc_bank_open(p, scheme, &b, e);
+    int status = cc_codec_set_open(p, scheme, &b, e);
     if (status != CC_OK)
         return status;
     if (b.state_bytes > 0) {
@@ -318,6 +319,6 @@ int cc_quality_settle(const struct cc_plan *p, size_t scheme, size_t most, size_
             status = settle(&b, &w, most, passes, e);
         work_free(&w);
     }
-    cc_bank_close(&b);
+    cc_codec_set_close(&b);
     return status;
 }

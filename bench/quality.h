@@ -6,7 +6,7 @@
 #ifndef CC_BENCH_QUALITY_H
 #define CC_BENCH_QUALITY_H
 
-#include "bench/plan.h"
+#include "bench/config.h"
 
 /* Of one tensor under one scheme, over the last pass. */
 struct cc_quality {
@@ -25,13 +25,13 @@ void cc_quality_add(struct cc_quality *a, const struct cc_quality *b);
 /* passes[s]: how often scheme s goes through the trace; the last pass counts. Fills
  * out[s * tensors + t], except for schemes that fail: plan->failed says why. *done counts the
  * schemes that are complete: fewer than all after an interrupt. */
-int cc_quality_measure(const struct cc_plan *p, const size_t *passes, struct cc_quality *out,
-                       size_t *done, struct cc_error *e);
+int cc_quality_measure(const struct cc_bench_config *p, const size_t *passes,
+                       struct cc_quality *out, size_t *done, struct cc_error *e);
 
 /* How many passes the scheme takes until its residuals have settled: until over five passes the
  * payload lies within 1%, and the squared error within 5%, of what they were over the five passes
  * before; at most `most`. 1 for a scheme without state. */
-int cc_quality_settle(const struct cc_plan *p, size_t scheme, size_t most, size_t *passes,
+int cc_quality_settle(const struct cc_bench_config *p, size_t scheme, size_t most, size_t *passes,
                       struct cc_error *e);
 
 #endif

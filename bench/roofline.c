@@ -13,7 +13,7 @@ enum { KEPT = 3, TRIALS = 2, LINE = 64, MOST_VALUES = 1 << 25 };
 
 /* Those of a wider search (blocks of 256 bytes to 16 MiB, fetching 0 to 8 KiB ahead) that were the
  * fastest at some pattern. */
-static const struct cc_loop loops[] = {
+static const struct cc_copy_loop loops[] = {
     {256, 0, true, false},     {256, 4096, true, false},     {256, 8192, true, false},
     {1024, 0, true, false},    {1024, 2048, true, false},    {1024, 4096, true, false},
     {4096, 8192, true, false}, {16384, 2048, false, false},  {1024, 2048, false, false},
@@ -23,7 +23,7 @@ static const struct cc_loop loops[] = {
 };
 
 /* For lists: the distance is in lines. */
-static const struct cc_loop list_loops[] = {
+static const struct cc_copy_loop list_loops[] = {
     {.ahead = 0}, {.ahead = 8}, {.ahead = 16}, {.ahead = 32}, {.ahead = 64},
 };
 
@@ -35,7 +35,7 @@ enum {
 struct limit {
     struct cc_pattern pattern; /* the list is owned */
     uint8_t *filled;           /* of one that writes zeros: a bit for each line */
-    struct cc_loop kept[KEPT];
+    struct cc_copy_loop kept[KEPT];
     double *seconds; /* sample i of kept[k]: seconds[k * most + i] */
     size_t round;    /* of its last sample */
 };
@@ -46,7 +46,7 @@ struct cc_roofline {
     unsigned char *stream[CC_STREAMS], *payload;
     size_t payload_bytes;
     const struct k_memory *kernel;
-    struct cc_cooler cooler;
+    struct cc_cache_flush flush;
     struct limit *limit;
     size_t limits, capacity;
     volatile unsigned sink;
@@ -89,7 +89,7 @@ struct job {
     const struct cc_roofline *r;
     const struct cc_pattern *p;
     const uint8_t *filled;
-    const struct cc_loop *how;
+    const struct cc_copy_loop *config;
     unsigned pass, sink[CC_PARTS_MAX];
 };
 
@@ -123,13 +123,14 @@ static void move_part(void *arg, int part)
     for (unsigned s = 0; s < CC_STREAMS; s++)
         if (r->stream[s] != NULL)
             m.stream[s] = r->stream[s] + (updates_lines ? 0 : begin * sizeof(float));
-    j->sink[part] = r->kernel->move(&m, j->how);
+    j->sink[part] = r->kernel->move(&m, j->config);
 }
 
-static unsigned move(const struct cc_roofline *r, const struct limit *l, const struct cc_loop *how)
+static unsigned move(const struct cc_roofline *r, const struct limit *l,
+                     const struct cc_copy_loop *config)
 {
     const struct cc_pattern *p = &l->pattern;
-    struct job j = {.r = r, .p = p, .filled = l->filled, .how = how};
+    struct job j = {.r = r, .p = p, .filled = l->filled, .config = config};
     unsigned all = 0;
     for (j.pass = 0; j.pass < p->passes; j.pass++) {
         cc_parallel(r->threads, move_part, &j);
@@ -139,11 +140,12 @@ static unsigned move(const struct cc_roofline *r, const struct limit *l, const s
     return all;
 }
 
-static double seconds_of(struct cc_roofline *r, const struct limit *l, const struct cc_loop *how)
+static double seconds_of(struct cc_roofline *r, const struct limit *l,
+                         const struct cc_copy_loop *config)
 {
-    cc_cool(&r->cooler);
+    cc_cache_flush_run(&r->flush);
     double begin = cc_now();
-    r->sink = move(r, l, how);
+    r->sink = move(r, l, config);
     return cc_now() - begin;
 }
 
@@ -160,7 +162,7 @@ struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, str
     r->most = most;
     r->round = 1;
     r->kernel = cc_memory_best();
-    if (cc_cooler_open(&r->cooler, e) == CC_OK)
+    if (cc_cache_flush_open(&r->flush, e) == CC_OK)
         return r;
     cc_roofline_free(r);
     return NULL;
@@ -181,7 +183,7 @@ void cc_roofline_free(struct cc_roofline *r)
         free_limit(&r->limit[i]);
     for (unsigned s = 0; s < CC_STREAMS; s++)
         free(r->stream[s]);
-    cc_cooler_close(&r->cooler);
+    cc_cache_flush_close(&r->flush);
     free(r->payload);
     free(r->limit);
     free(r);
@@ -214,7 +216,7 @@ static int make_room(struct cc_roofline *r, const struct cc_pattern *p, struct c
 static void choose_loops(struct cc_roofline *r, struct limit *l)
 {
     bool updates_lines = l->pattern.line != NULL && l->filled == NULL;
-    const struct cc_loop *from = updates_lines ? list_loops : loops;
+    const struct cc_copy_loop *from = updates_lines ? list_loops : loops;
     size_t count = updates_lines ? LIST_LOOPS : LOOPS;
     double best[LOOPS];
     for (size_t i = 0; i < count; i++)

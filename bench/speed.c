@@ -12,7 +12,7 @@
 enum { LEAST_WITH_LIMITS = 20 };
 
 struct run {
-    const struct cc_plan *plan;
+    const struct cc_bench_config *plan;
     const struct cc_speed_limits *limits;
     struct cc_calls calls;
     struct cc_limits *memory; /* NULL: it is not what limits */
@@ -33,11 +33,12 @@ static int one_sample(struct run *r, size_t scheme, size_t sample, bool counts,
     int status = CC_OK;
     for (size_t g = 0; g < r->calls.groups && status == CC_OK && !cc_interrupted(); g++) {
         double seconds[CC_CALLS] = {0}, group_bytes = 0;
-        if (cc_plan_failed(r->plan, scheme))
+        if (cc_bench_failed(r->plan, scheme))
             break;
         status = cc_calls_group(
             &r->calls, scheme, g, seconds, &group_bytes,
-            limits && cc_limits_looks(r->memory, scheme) ? cc_limits_look : NULL, r->memory, e);
+            limits && cc_limits_wants_decoded(r->memory, scheme) ? cc_limits_on_decoded : NULL,
+            r->memory, e);
         bytes += group_bytes;
         for (int c = 0; c < CC_CALLS; c++)
             step[c] += seconds[c];
@@ -124,7 +125,7 @@ static void finish(const struct run *r, struct cc_speed *out)
             out->limit[c][s] = cc_limits_of(r->memory, s, (enum cc_call)c, out->samples);
 }
 
-static int allocate(const struct cc_plan *p, bool per_tensor, struct cc_speed *out,
+static int allocate(const struct cc_bench_config *p, bool per_tensor, struct cc_speed *out,
                     struct cc_error *e)
 {
     size_t schemes = p->schemes->count, cells = schemes * out->most;
@@ -149,7 +150,7 @@ static int allocate(const struct cc_plan *p, bool per_tensor, struct cc_speed *o
     return ok ? CC_OK : CC_FAIL;
 }
 
-int cc_speed_measure(const struct cc_plan *p, const struct cc_speed_limits *limits,
+int cc_speed_measure(const struct cc_bench_config *p, const struct cc_speed_limits *limits,
                      struct cc_speed *out, struct cc_error *e)
 {
     struct run r = {.plan = p, .limits = limits};

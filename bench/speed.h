@@ -27,7 +27,7 @@ struct cc_speed {
 };
 
 /* After an interrupt, *out holds the complete rounds until then. */
-int cc_speed_measure(const struct cc_plan *p, const struct cc_speed_limits *limits,
+int cc_speed_measure(const struct cc_bench_config *p, const struct cc_speed_limits *limits,
                      struct cc_speed *out, struct cc_error *e);
 void cc_speed_free(struct cc_speed *s);
 

@@ -2,8 +2,8 @@
  * people: --help does not list it. */
 #include <stdio.h>
 
-#include "cmd/command.h"
-#include "netsim/lab.h"
+#include "cmd/cli/command.h"
+#include "netsim/lab/lab.h"
 
 int cc_lab_enter_main(int argc, char **argv)
 {

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/command.h"
-#include "results/host.h"
+#include "cmd/cli/command.h"
+#include "results/machine_info.h"
 #include "core/file.h"
 #include "core/interrupt.h"
 #include "core/isa.h"

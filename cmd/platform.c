@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "core/json.h"
-#include "netsim/platform.h"
+#include "core/format/json.h"
+#include "netsim/platform/platform.h"
 
 /* node-2 before node-10. */
 static int by_name(const void *a, const void *b)

@@ -5,8 +5,8 @@
 #include <sys/prctl.h>
 
 #include "core/isa.h"
-#include "netsim/mpi/rank.h"
-#include "netsim/shape.h"
+#include "netsim/mpi/rank/rank.h"
+#include "netsim/lab/shape.h"
 
 static int run(MPI_Comm comm, const char *path, struct cc_error *e)
 {

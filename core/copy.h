@@ -11,7 +11,7 @@
 struct k_copy {
     /* Copies with non-temporal stores where the machine has them; any alignment, no overlap. Other
      * threads see the bytes after `fence`. */
-    void (*past)(void *restrict to, const void *restrict from, size_t bytes);
+    void (*nontemporal)(void *restrict to, const void *restrict from, size_t bytes);
     void (*fence)(void);
 };
 CC_KERNELS(k_copy)

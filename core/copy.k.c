@@ -22,7 +22,7 @@ static inline void stream(uint8_t *to, const uint8_t *from)
 }
 #endif
 
-static void past(void *restrict to, const void *restrict from, size_t bytes)
+static void nontemporal(void *restrict to, const void *restrict from, size_t bytes)
 {
 #ifdef VECTOR
     uint8_t *w = to;
@@ -47,4 +47,4 @@ static void fence(void)
 #endif
 }
 
-const struct k_copy CC_K(k_copy) = {.past = past, .fence = fence};
+const struct k_copy CC_K(k_copy) = {.nontemporal = nontemporal, .fence = fence};

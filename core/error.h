@@ -25,6 +25,24 @@ void cc_error_set(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
 #define cc_fail(e, ...)  (cc_error_set(e, __VA_ARGS__), (int)CC_FAIL)
 #define cc_usage(e, ...) (cc_error_set(e, __VA_ARGS__), (int)CC_USAGE)
 
+/* Passes a failure on: returns the status of a call that did not give CC_OK. For functions that have
+ * nothing to release at that point. */
+#define CC_TRY(call)                                                                               \
+    do {                                                                                           \
+        const int cc_try_status = (call);                                                          \
+        if (cc_try_status != CC_OK)                                                                \
+            return cc_try_status;                                                                  \
+    } while (0)
+
+/* The same for functions with something to release: stores the status of the call in the local
+ * variable `status` and, unless it is CC_OK, goes to the label `out`, the function's only exit. */
+#define CC_TRY_OUT(call)                                                                           \
+    do {                                                                                           \
+        status = (call);                                                                           \
+        if (status != CC_OK)                                                                       \
+            goto out;                                                                              \
+    } while (0)
+
 /* Puts "where: " before a message already written. */
 void cc_error_in(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
 

@@ -21,7 +21,7 @@ void cc_sink_put(struct cc_sink *s, size_t bytes)
     size_t whole = s->end / CC_ALIGN * CC_ALIGN;
     if (whole == 0)
         return;
-    s->out->past(s->to, s->tile + s->begin, whole - s->begin);
+    s->out->nontemporal(s->to, s->tile + s->begin, whole - s->begin);
     s->to += whole - s->begin;
     if ((uintptr_t)s->to % CC_PAGE < whole)
         cc_next_page(s->to);

@@ -5,7 +5,7 @@
 struct asking {
     struct cc_predictor *p;
     struct cc_setting s;
-    const struct cc_parcels *parcels, *raw;
+    const struct cc_step_payloads *payloads, *raw;
     struct cc_error *e;
 };
 
@@ -16,7 +16,7 @@ static int gain_at(struct asking *a, double bps, double *out)
 {
     struct cc_prediction with, without;
     a->s.link.bw_bps = bps;
-    int status = cc_predict(a->p, &a->s, a->parcels, &with, a->e);
+    int status = cc_predict(a->p, &a->s, a->payloads, &with, a->e);
     if (status == CC_OK)
         status = cc_predict(a->p, &a->s, a->raw, &without, a->e);
     if (status != CC_OK)
@@ -44,11 +44,11 @@ static int bisect(struct asking *a, double low, double high, bool low_pays, doub
 }
 
 int cc_advice_paying(struct cc_predictor *p, const struct cc_setting *s,
-                     const struct cc_parcels *parcels, const struct cc_parcels *raw,
+                     const struct cc_step_payloads *payloads, const struct cc_step_payloads *raw,
                      struct cc_paying *out, struct cc_error *e)
 {
     enum { PER_DECADE = 6 };
-    struct asking a = {.p = p, .s = *s, .parcels = parcels, .raw = raw, .e = e};
+    struct asking a = {.p = p, .s = *s, .payloads = payloads, .raw = raw, .e = e};
     struct cc_paying r = {.below_bps = INFINITY};
     const int steps = (int)lround(log10(CC_ADVICE_MOST_BPS / CC_ADVICE_LEAST_BPS)) * PER_DECADE;
     double before = 0, edge = 0;
@@ -83,7 +83,7 @@ static int throughput(struct asking *a, int workers, double *out)
 {
     struct cc_prediction r;
     a->s.cluster.workers = workers;
-    int status = cc_predict(a->p, &a->s, a->parcels, &r, a->e);
+    int status = cc_predict(a->p, &a->s, a->payloads, &r, a->e);
     if (status == CC_OK)
         *out = r.step_s > 0 ? workers / r.step_s : INFINITY;
     return status;
@@ -101,9 +101,10 @@ static int worth_doubling(struct asking *a, int workers, bool *out)
 }
 
 int cc_advice_workers(struct cc_predictor *p, const struct cc_setting *s,
-                      const struct cc_parcels *parcels, int *out, int *most, struct cc_error *e)
+                      const struct cc_step_payloads *payloads, int *out, int *most,
+                      struct cc_error *e)
 {
-    struct asking a = {.p = p, .s = *s, .parcels = parcels, .e = e};
+    struct asking a = {.p = p, .s = *s, .payloads = payloads, .e = e};
     /* With stragglers every worker is simulated. */
     bool simulated = s->timing.consistency != CC_BULK || s->timing.straggler != CC_STEADY;
     int limit = simulated ? 256 : 65536, low = 0, high = 1, status = CC_OK;

@@ -21,7 +21,7 @@ struct cc_paying {
 
 /* Everything but the bandwidth as in the setting. `raw` is fp32 on the same net. */
 int cc_advice_paying(struct cc_predictor *p, const struct cc_setting *s,
-                     const struct cc_parcels *parcels, const struct cc_parcels *raw,
+                     const struct cc_step_payloads *payloads, const struct cc_step_payloads *raw,
                      struct cc_paying *out, struct cc_error *e);
 
 /* Twice the workers are worth it while they do at least this much more in the same time. */
@@ -30,7 +30,8 @@ int cc_advice_paying(struct cc_predictor *p, const struct cc_setting *s,
 /* The smallest number of workers that is not worth doubling; 0 if there is none up to *most, which
  * is what was tried. Each worker brings its own share of work (its batch stays the same). */
 int cc_advice_workers(struct cc_predictor *p, const struct cc_setting *s,
-                      const struct cc_parcels *parcels, int *out, int *most, struct cc_error *e);
+                      const struct cc_step_payloads *payloads, int *out, int *most,
+                      struct cc_error *e);
 
 /* By how many encodings the sum that the workers end with is more wrong than one encoding's result,
  * if the squared errors add up as those of independent ones do and gradients of different workers

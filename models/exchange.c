@@ -58,7 +58,7 @@ void cc_rounds(const struct cc_exchange_case *k, double count, double bytes, boo
 static void parameter_server(const struct cc_exchange_case *k, double share, double pieces,
                              struct cc_cost *c)
 {
-    const struct cc_parcel *m = k->message;
+    const struct cc_payload_cost *m = k->message;
     const struct cc_link *l = k->link;
     double workers = k->cluster->workers, byte_s = cc_link_byte_s(l), framing = l->message_bytes;
     c->push_worker_s = (m->push_bytes + pieces * framing) * byte_s;
@@ -104,7 +104,7 @@ int cc_exchange_check(enum cc_exchange x, enum cc_reduction r, const char *schem
     return CC_OK;
 }
 
-void cc_exchange_cost(enum cc_exchange x, const struct cc_parcel *m, enum cc_reduction r,
+void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum cc_reduction r,
                       const struct cc_cluster *cluster, const struct cc_link *l, double share,
                       double pieces, struct cc_cost *out)
 {

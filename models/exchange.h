@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "models/link.h"
-#include "models/parcel.h"
+#include "models/payload_cost.h"
 
 enum cc_exchange {
     CC_PS,             /* parameter servers: push, server codec, pull */
@@ -86,7 +86,7 @@ int cc_exchange_check(enum cc_exchange x, enum cc_reduction r, const char *schem
  * when it all goes to one (CC_PS only); `pieces` the messages it makes for each worker: servers
  * when it is split, 1 otherwise. cc_exchange_check holds. One worker alone needs no network: only
  * CC_PS costs something then. */
-void cc_exchange_cost(enum cc_exchange x, const struct cc_parcel *m, enum cc_reduction r,
+void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum cc_reduction r,
                       const struct cc_cluster *c, const struct cc_link *l, double share,
                       double pieces, struct cc_cost *out);
 

@@ -15,7 +15,7 @@ static void around(const struct cc_exchange_case *k, struct cc_cost *c)
  * is complete; then it is forwarded as it is, and everyone decodes all P. */
 void cc_cost_ring(const struct cc_exchange_case *k, struct cc_cost *c)
 {
-    const struct cc_parcel *m = k->message;
+    const struct cc_payload_cost *m = k->message;
     double p = k->cluster->workers, part = (p - 1) / p;
     cc_rounds(k, 2 * (p - 1), m->push_bytes / p, true, c);
     if (k->reduction == CC_REDUCE_SUM) {
@@ -31,7 +31,7 @@ void cc_cost_ring(const struct cc_exchange_case *k, struct cc_cost *c)
  * partner before, and get the result after. */
 void cc_cost_recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
 {
-    const struct cc_parcel *m = k->message;
+    const struct cc_payload_cost *m = k->message;
     int power = cc_power_below(k->cluster->workers);
     double log = cc_log2(power), more = power < k->cluster->workers;
     cc_rounds(k, more, m->push_bytes, false, c);
@@ -51,7 +51,7 @@ void cc_cost_recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
  * after. */
 void cc_cost_rabenseifner(const struct cc_exchange_case *k, struct cc_cost *c)
 {
-    const struct cc_parcel *m = k->message;
+    const struct cc_payload_cost *m = k->message;
     double power = cc_power_below(k->cluster->workers), part = (power - 1) / power;
     double log = cc_log2((int)power), more = power < k->cluster->workers;
     cc_rounds(k, 2 * log, part / log * m->push_bytes, true, c);
@@ -71,7 +71,7 @@ void cc_cost_rabenseifner(const struct cc_exchange_case *k, struct cc_cost *c)
 /* Bruck's: ceil(log2 P) rounds that double what each has; every worker adds up all P payloads. */
 void cc_cost_allgather(const struct cc_exchange_case *k, struct cc_cost *c)
 {
-    const struct cc_parcel *m = k->message;
+    const struct cc_payload_cost *m = k->message;
     double p = k->cluster->workers, rounds = cc_log2_up(k->cluster->workers);
     cc_rounds(k, rounds, (p - 1) / rounds * m->push_bytes, true, c);
     c->encode_s = m->push_encode_s;

@@ -8,7 +8,7 @@
 
 /* What every formula is given. */
 struct cc_exchange_case {
-    const struct cc_parcel *message;
+    const struct cc_payload_cost *message;
     enum cc_reduction reduction;
     const struct cc_cluster *cluster;
     const struct cc_link *link;

@@ -19,7 +19,7 @@ double cc_union_size(enum cc_union overlap, double n, double k, double m)
 /* Bytes of the sum of m workers' streams. */
 static double stream_bytes(const struct cc_exchange_case *k, double m)
 {
-    const struct cc_parcel *p = k->message;
+    const struct cc_payload_cost *p = k->message;
     if (k->reduction == CC_REDUCE_SUM)
         return p->push_bytes;
     double pairs = cc_union_size(k->cluster->overlap, p->values, p->pairs, m);

@@ -99,9 +99,9 @@ int cc_fit(cc_fit_residuals f, void *arg, size_t n, struct cc_fit_constant *cons
         found[i] = constant[i];
     struct problem q = {f, arg, constant, n, p, malloc(n * sizeof *q.residual)};
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
+    gsl_multifit_nlinear_parameters config = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_workspace *w =
-        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, n, p);
+        gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &config, n, p);
     gsl_vector *z = gsl_vector_alloc(p);
     gsl_matrix *covariance = gsl_matrix_alloc(p, p);
     double best = INFINITY;

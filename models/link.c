@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "core/json.h"
+#include "core/format/json.h"
 #include "core/param.h"
 #include "core/units.h"
 

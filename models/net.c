@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/contents.h"
-#include "core/json.h"
+#include "core/format/contents.h"
+#include "core/format/json.h"
 #include "core/memory.h"
 #include "core/param.h"
 #include "models/embed.h"

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/contents.h"
+#include "core/format/contents.h"
 #include "core/file.h"
-#include "core/json.h"
+#include "core/format/json.h"
 #include "core/memory.h"
-#include "core/safetensors.h"
+#include "core/format/safetensors.h"
 #include "models/net_impl.h"
 
 /* Appends the tensors of a file's header, in its order. */

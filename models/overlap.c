@@ -40,24 +40,24 @@ static double send(struct port *p, double burst, double there, double goes, doub
 }
 
 /* The servers that take a message: how many, which is the i-th, and what it costs there. */
-static int takers(const struct cc_shipment *s, int servers)
+static int takers(const struct cc_step_message *s, int servers)
 {
     return s->parts > 0 ? s->parts : servers;
 }
 
-static int taker(const struct cc_shipment *s, int i)
+static int taker(const struct cc_step_message *s, int i)
 {
     return s->parts > 0 ? s->part[i].server : i;
 }
 
-static const struct cc_cost *at_taker(const struct cc_shipment *s, int i)
+static const struct cc_cost *at_taker(const struct cc_step_message *s, int i)
 {
     return s->parts > 0 ? &s->part[i].cost : &s->cost;
 }
 
 /* Encodes and pushes; the result is there, encoded for the pull, when this says. Both ends of a
  * link begin together, when both are free. */
-static double push(const struct cc_shipment *ship, struct stages *g, int servers, double ready)
+static double push(const struct cc_step_message *ship, struct stages *g, int servers, double ready)
 {
     const struct cc_cost *c = &ship->cost;
     double leaves = fmax(g->up.free_at, serve(&g->encoder, ready, c->encode_s)), added = 0;
@@ -72,7 +72,7 @@ static double push(const struct cc_shipment *ship, struct stages *g, int servers
 }
 
 /* Pulls and decodes. */
-static double pull(const struct cc_shipment *ship, struct stages *g, int servers, double added)
+static double pull(const struct cc_step_message *ship, struct stages *g, int servers, double added)
 {
     const struct cc_cost *c = &ship->cost;
     double begins = 0, sent = 0;
@@ -87,7 +87,7 @@ static double pull(const struct cc_shipment *ship, struct stages *g, int servers
 }
 
 /* Without servers: one stage is the network. */
-static double reduce(const struct cc_shipment *ship, struct stages *g, double ready)
+static double reduce(const struct cc_step_message *ship, struct stages *g, double ready)
 {
     const struct cc_cost *c = &ship->cost;
     double there = serve(&g->encoder, ready, c->encode_s);
@@ -96,13 +96,13 @@ static double reduce(const struct cc_shipment *ship, struct stages *g, double re
     return serve(&g->decoder, back, c->decode_s);
 }
 
-static void arrive(const struct cc_shipment *ship, double *available, double at)
+static void arrive(const struct cc_step_message *ship, double *available, double at)
 {
     for (size_t k = ship->first; k <= ship->last; k++)
         available[k] = at;
 }
 
-double cc_step_overlap(const struct cc_timing *t, const struct cc_shipment *ship, size_t count,
+double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *ship, size_t count,
                        const double *share, size_t tensors, int servers, double burst_s,
                        double *scratch)
 {

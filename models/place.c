@@ -35,21 +35,21 @@ static int least_loaded(const double *load, int servers)
     return best;
 }
 
-void cc_place(enum cc_placement how, const double *size, size_t count, int servers, int *server,
+void cc_place(enum cc_placement config, const double *size, size_t count, int servers, int *server,
               double *load, size_t *order)
 {
     for (int s = 0; s < servers; s++)
         load[s] = 0;
-    if (how == CC_LPT)
+    if (config == CC_LPT)
         cc_by_size(size, count, order);
     for (size_t i = 0; i < count; i++) {
-        size_t t = how == CC_LPT ? order[i] : i;
-        if (how == CC_SPLIT) {
+        size_t t = config == CC_LPT ? order[i] : i;
+        if (config == CC_SPLIT) {
             server[t] = CC_EVERY_SERVER;
             for (int s = 0; s < servers; s++)
                 load[s] += size[t] / servers;
         } else {
-            server[t] = how == CC_LPT ? least_loaded(load, servers) : (int)(t % (size_t)servers);
+            server[t] = config == CC_LPT ? least_loaded(load, servers) : (int)(t % (size_t)servers);
             load[server[t]] += size[t];
         }
     }

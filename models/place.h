@@ -21,7 +21,7 @@ enum { CC_EVERY_SERVER = -1, CC_MOST_SERVERS = 4096 };
 /* server[i] of a tensor of size[i]: 0 .. servers-1, or CC_EVERY_SERVER under CC_SPLIT. load[s] is
  * the sum of sizes on server s. `order` is scratch of 2 * count elements. 1 <= servers <=
  * CC_MOST_SERVERS. Ties go to the tensor and the server that come first. */
-void cc_place(enum cc_placement how, const double *size, size_t count, int servers, int *server,
+void cc_place(enum cc_placement config, const double *size, size_t count, int servers, int *server,
               double *load, size_t *order);
 
 /* The busiest server's load over the mean load: 1 when even; 1 for no load. */

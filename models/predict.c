@@ -63,18 +63,18 @@ static void place(struct cc_predictor *p, const struct cc_setting *s)
 /* --- messages --- */
 
 /* The tensors of a step: of one that sends, or of a quiet one. */
-struct cargo {
-    const struct cc_parcel *each, *total;
-    const struct cc_parcels *parcels;
-    bool quiet;
+struct load {
+    const struct cc_payload_cost *each, *total;
+    const struct cc_step_payloads *payloads;
+    bool silent;
 };
 
-static struct cargo cargo_of(const struct cc_parcels *p, bool quiet)
+static struct load cargo_of(const struct cc_step_payloads *p, bool silent)
 {
-    return (struct cargo){.each = quiet ? p->quiet : p->each,
-                          .total = quiet ? &p->quiet_total : &p->total,
-                          .parcels = p,
-                          .quiet = quiet};
+    return (struct load){.each = silent ? p->silent : p->each,
+                         .total = silent ? &p->quiet_total : &p->total,
+                         .payloads = p,
+                         .silent = silent};
 }
 
 /* Whether every tensor is on one server, of several. */
@@ -91,7 +91,7 @@ static double fuse_limit(const struct cc_timing *t)
 }
 
 /* From the end of the net: a message of up to `limit` bytes, at least one tensor. */
-static struct cc_message next_message(const struct cc_parcels *p, size_t left, double limit)
+static struct cc_message next_message(const struct cc_step_payloads *p, size_t left, double limit)
 {
     struct cc_message m = {left - 1, left - 1};
     double bytes = p->planned[left - 1];
@@ -102,85 +102,86 @@ static struct cc_message next_message(const struct cc_parcels *p, size_t left, d
     return m;
 }
 
-size_t cc_predict_messages(const struct cc_setting *s, const struct cc_parcels *parcels,
+size_t cc_predict_messages(const struct cc_setting *s, const struct cc_step_payloads *payloads,
                            struct cc_message *message)
 {
     size_t count = 0;
-    for (size_t left = parcels->count; left > 0; left = message[count++].first)
-        message[count] = next_message(parcels, left, fuse_limit(&s->timing));
+    for (size_t left = payloads->count; left > 0; left = message[count++].first)
+        message[count] = next_message(payloads, left, fuse_limit(&s->timing));
     return count;
 }
 
 /* Of the tensors that are left, what the next message takes. */
-static struct cc_parcel next_batch(const struct cargo *cargo, size_t left, double limit,
-                                   struct cc_shipment *ship)
+static struct cc_payload_cost next_batch(const struct load *load, size_t left, double limit,
+                                         struct cc_step_message *ship)
 {
-    struct cc_message m = next_message(cargo->parcels, left, limit);
-    struct cc_parcel sum = cargo->each[m.last];
-    *ship = (struct cc_shipment){.first = m.first, .last = m.last};
+    struct cc_message m = next_message(load->payloads, left, limit);
+    struct cc_payload_cost sum = load->each[m.last];
+    *ship = (struct cc_step_message){.first = m.first, .last = m.last};
     if (limit == INFINITY)
-        return *cargo->total;
+        return *load->total;
     for (size_t i = m.last; i-- > m.first;)
-        cc_parcel_add(&sum, &cargo->each[i]);
+        cc_payload_cost_add(&sum, &load->each[i]);
     return sum;
 }
 
 /* --- codec times that were measured --- */
 
 /* A message's part of them, instead of what the exchange's formula made of the parcels'. */
-static void as_measured(const struct cargo *cargo, const struct cc_parcel *batch, struct cc_cost *c)
+static void as_measured(const struct load *load, const struct cc_payload_cost *batch,
+                        struct cc_cost *c)
 {
-    const struct cc_codec_times *t = &cargo->parcels->codec;
-    double part = batch->values / cargo->total->values, period = (double)cargo->parcels->period;
-    double loud = cargo->quiet ? 0 : part * period;
-    if (!cargo->parcels->measured)
+    const struct cc_codec_times *t = &load->payloads->codec;
+    double part = batch->values / load->total->values, period = (double)load->payloads->period;
+    double sending = load->silent ? 0 : part * period;
+    if (!load->payloads->measured)
         return;
     c->encode_s = part * t->encode_s;
-    c->hop_codec_s = loud * t->hop_s;
-    c->server_codec_s = loud * t->server_s;
-    c->decode_s = loud * t->decode_s;
+    c->hop_codec_s = sending * t->hop_s;
+    c->server_codec_s = sending * t->server_s;
+    c->decode_s = sending * t->decode_s;
     c->reduce_s = 0; /* it is in hop_s */
 }
 
 /* What a server that keeps whole tensors has of them: all of it for the one that keeps most. */
 static void part_as_measured(const struct cc_predictor *p, const struct cc_setting *s,
-                             const struct cargo *cargo, struct cc_part *part)
+                             const struct load *load, struct cc_part *part)
 {
-    double most = 0, period = (double)cargo->parcels->period;
-    if (!cargo->parcels->measured)
+    double most = 0, period = (double)load->payloads->period;
+    if (!load->payloads->measured)
         return;
     for (int i = 0; i < s->cluster.servers; i++)
         most = fmax(most, p->load[i]);
     part->cost.server_codec_s =
-        cargo->quiet ? 0 : period * cargo->parcels->codec.server_s * part->parcel.values / most;
+        load->silent ? 0 : period * load->payloads->codec.server_s * part->payload.values / most;
 }
 
 /* What each server gets of a message, into part[]. */
-static void by_servers(struct cc_predictor *p, const struct cc_setting *s,
-                       const struct cargo *cargo, struct cc_part *part, struct cc_shipment *ship)
+static void by_servers(struct cc_predictor *p, const struct cc_setting *s, const struct load *load,
+                       struct cc_part *part, struct cc_step_message *ship)
 {
     for (int i = 0; i < s->cluster.servers; i++)
         p->part_of[i] = -1;
     ship->part = part;
     for (size_t i = ship->first; i <= ship->last; i++) {
         int *at = &p->part_of[p->server[i]];
-        if (cargo->quiet && cargo->each[i].push_bytes == 0)
+        if (load->silent && load->each[i].push_bytes == 0)
             continue;
         if (*at < 0) {
             *at = ship->parts++;
             part[*at] = (struct cc_part){.server = p->server[i]};
         }
-        cc_parcel_add(&part[*at].parcel, &cargo->each[i]);
+        cc_payload_cost_add(&part[*at].payload, &load->each[i]);
     }
     for (int i = 0; i < ship->parts; i++) {
-        cc_exchange_cost(s->exchange, &part[i].parcel, CC_REDUCE_DECODED, &s->cluster, &s->link, 1,
+        cc_exchange_cost(s->exchange, &part[i].payload, CC_REDUCE_DECODED, &s->cluster, &s->link, 1,
                          1, &part[i].cost);
-        part_as_measured(p, s, cargo, &part[i]);
+        part_as_measured(p, s, load, &part[i]);
     }
 }
 
 /* Servers work side by side: what the busiest has of all messages counts. */
-static void count_busiest(struct cc_predictor *p, const struct cc_shipment *ships, size_t count,
+static void count_busiest(struct cc_predictor *p, const struct cc_step_message *ships, size_t count,
                           const struct cc_setting *s, struct cc_cost *sum)
 {
     struct cc_cost *each = p->tally, most = {0};
@@ -189,7 +190,7 @@ static void count_busiest(struct cc_predictor *p, const struct cc_shipment *ship
     for (int i = 0; i < servers; i++)
         each[i] = (struct cc_cost){0};
     for (size_t i = 0; i < count; i++) {
-        const struct cc_shipment *ship = &ships[i];
+        const struct cc_step_message *ship = &ships[i];
         sent += ship->parts;
         for (int k = 0; k < ship->parts; k++)
             cc_cost_add(&each[ship->part[k].server], &ship->part[k].cost, 1);
@@ -222,29 +223,30 @@ static void sum_in_rounds(enum cc_exchange x, size_t rounds, struct cc_cost *c)
 /* Cuts the step into messages. What has no bytes in a quiet step is encoded and not sent. Returns
  * how many; *sum is what they cost together. */
 static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
-                             const struct cc_parcels *parcels, bool quiet, struct cc_cost *sum)
+                             const struct cc_step_payloads *payloads, bool silent,
+                             struct cc_cost *sum)
 {
-    const struct cargo all = cargo_of(parcels, quiet), *cargo = &all;
-    size_t count = 0, left = parcels->count;
-    struct cc_shipment *ships = p->ship + (quiet ? left : 0);
-    struct cc_part *part = p->part + (quiet ? left : 0);
+    const struct load all = cargo_of(payloads, silent), *load = &all;
+    size_t count = 0, left = payloads->count;
+    struct cc_step_message *ships = p->ship + (silent ? left : 0);
+    struct cc_part *part = p->part + (silent ? left : 0);
     bool alone = s->exchange != CC_PS && s->cluster.workers == 1, whole = placed_whole(s);
     double limit = fuse_limit(&s->timing), servers = s->cluster.servers;
     *sum = (struct cc_cost){0};
     while (left > 0) {
-        struct cc_shipment *ship = &ships[count++];
-        struct cc_parcel batch = next_batch(cargo, left, limit, ship);
+        struct cc_step_message *ship = &ships[count++];
+        struct cc_payload_cost batch = next_batch(load, left, limit, ship);
         if (whole)
-            by_servers(p, s, cargo, part, ship);
-        if (cargo->quiet && batch.push_bytes == 0) {
+            by_servers(p, s, load, part, ship);
+        if (load->silent && batch.push_bytes == 0) {
             ship->cost.encode_s = alone ? 0 : batch.push_encode_s;
         } else {
-            cc_exchange_cost(s->exchange, &batch, parcels->reduction, &s->cluster, &s->link,
+            cc_exchange_cost(s->exchange, &batch, payloads->reduction, &s->cluster, &s->link,
                              1 / servers, whole ? ship->parts : servers, &ship->cost);
-            sum_in_rounds(s->exchange, parcels->sum_rounds, &ship->cost);
+            sum_in_rounds(s->exchange, payloads->sum_rounds, &ship->cost);
             ship->cost.push_latency_s += s->timing.sync_s;
         }
-        as_measured(cargo, &batch, &ship->cost);
+        as_measured(load, &batch, &ship->cost);
         cc_cost_add(sum, &ship->cost, 1);
         part += ship->parts;
         left = ship->first;
@@ -264,7 +266,7 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
 /* The messages of one kind of step; `sum`: what they cost together, with and without what the
  * links' token buckets let pass at once. */
 struct kind {
-    const struct cc_shipment *ship;
+    const struct cc_step_message *ship;
     size_t count;
     struct cc_cost sum, unshaped;
 };
@@ -272,14 +274,14 @@ struct kind {
 struct step_case {
     const struct cc_predictor *predictor;
     const struct cc_setting *setting;
-    struct kind loud, quiet;
+    struct kind sending, silent;
 };
 
 static double step_time(void *arg, bool sends, double compute_s)
 {
     const struct step_case *k = arg;
     const struct cc_setting *s = k->setting;
-    const struct kind *kind = sends ? &k->loud : &k->quiet;
+    const struct kind *kind = sends ? &k->sending : &k->silent;
     struct cc_timing t = s->timing;
     t.compute_s = compute_s;
     if (t.mode == CC_SEQUENTIAL)
@@ -298,12 +300,12 @@ static int period_time(struct step_case *k, double period, struct cc_spread *out
     const struct cc_timing *t = &k->setting->timing;
     int workers = k->setting->cluster.workers;
     if (t->consistency != CC_BULK)
-        return cc_step_stale(t, &k->loud.unshaped, workers, period,
-                             t->update_s + k->quiet.sum.encode_s, out, e);
+        return cc_step_stale(t, &k->sending.unshaped, workers, period,
+                             t->update_s + k->silent.sum.encode_s, out, e);
     if (t->straggler != CC_STEADY)
         return cc_step_bulk(t, workers, period, step_time, k, out, e);
-    double quiet = period > 1 ? step_time(k, false, t->compute_s) : 0;
-    *out = (struct cc_spread){.step_s = (step_time(k, true, t->compute_s) + (period - 1) * quiet) /
+    double silent = period > 1 ? step_time(k, false, t->compute_s) : 0;
+    *out = (struct cc_spread){.step_s = (step_time(k, true, t->compute_s) + (period - 1) * silent) /
                                         period};
     return CC_OK;
 }
@@ -311,14 +313,14 @@ static int period_time(struct step_case *k, double period, struct cc_spread *out
 /* A period whose quiet steps send too, what travels raw: each waits by itself. */
 static int mixed_time(struct step_case *k, double period, struct cc_spread *out, struct cc_error *e)
 {
-    struct cc_spread loud, quiet;
+    struct cc_spread sending, silent;
     struct step_case other = *k;
-    other.loud = k->quiet;
-    int status = period_time(k, 1, &loud, e);
+    other.sending = k->silent;
+    int status = period_time(k, 1, &sending, e);
     if (status == CC_OK)
-        status = period_time(&other, 1, &quiet, e);
+        status = period_time(&other, 1, &silent, e);
     if (status == CC_OK)
-        *out = cc_spread_mix(&loud, &quiet, period - 1);
+        *out = cc_spread_mix(&sending, &silent, period - 1);
     return status;
 }
 
@@ -362,15 +364,15 @@ static void bottleneck(const struct cc_cost *c, struct cc_prediction *out)
 
 /* The busiest server's bytes over the mean. */
 static double imbalance(struct cc_predictor *p, const struct cc_setting *s,
-                        const struct cc_parcels *parcels)
+                        const struct cc_step_payloads *payloads)
 {
     double *load = p->scratch;
     if (!placed_whole(s))
         return 1;
     for (int i = 0; i < s->cluster.servers; i++)
         load[i] = 0;
-    for (size_t i = 0; i < parcels->count; i++)
-        load[p->server[i]] += parcels->each[i].push_bytes;
+    for (size_t i = 0; i < payloads->count; i++)
+        load[p->server[i]] += payloads->each[i].push_bytes;
     return cc_imbalance(load, s->cluster.servers);
 }
 
@@ -379,32 +381,34 @@ static double imbalance(struct cc_predictor *p, const struct cc_setting *s,
  */
 static double port_time(const struct cc_setting *s, const struct step_case *k, double period)
 {
-    double loud = cc_cost_port(s->exchange, &k->loud.unshaped);
-    double quiet = cc_cost_port(s->exchange, &k->quiet.unshaped);
-    return s->link.burst_bytes > 0 ? (loud + (period - 1) * quiet) / period : 0;
+    double sending = cc_cost_port(s->exchange, &k->sending.unshaped);
+    double silent = cc_cost_port(s->exchange, &k->silent.unshaped);
+    return s->link.burst_bytes > 0 ? (sending + (period - 1) * silent) / period : 0;
 }
 
 /* Means over the period: one step that sends, the others quiet. */
 static int over_period(struct cc_predictor *p, const struct cc_setting *s,
-                       const struct cc_parcels *parcels, struct cc_prediction *out,
+                       const struct cc_step_payloads *payloads, struct cc_prediction *out,
                        struct cc_error *e)
 {
-    struct step_case k = {
-        .predictor = p, .setting = s, .loud.ship = p->ship, .quiet.ship = p->ship + parcels->count};
+    struct step_case k = {.predictor = p,
+                          .setting = s,
+                          .sending.ship = p->ship,
+                          .silent.ship = p->ship + payloads->count};
     struct cc_cost mean = {0};
     struct cc_spread spread;
-    double period = (double)parcels->period;
-    k.loud.count = make_shipments(p, s, parcels, false, &k.loud.unshaped);
+    double period = (double)payloads->period;
+    k.sending.count = make_shipments(p, s, payloads, false, &k.sending.unshaped);
     if (period > 1)
-        k.quiet.count = make_shipments(p, s, parcels, true, &k.quiet.unshaped);
-    cc_cost_shaped(s->exchange, &k.loud.unshaped, &s->link, &k.loud.sum);
-    cc_cost_shaped(s->exchange, &k.quiet.unshaped, &s->link, &k.quiet.sum);
-    bool silent = parcels->quiet_total.push_bytes == 0 || period == 1;
+        k.silent.count = make_shipments(p, s, payloads, true, &k.silent.unshaped);
+    cc_cost_shaped(s->exchange, &k.sending.unshaped, &s->link, &k.sending.sum);
+    cc_cost_shaped(s->exchange, &k.silent.unshaped, &s->link, &k.silent.sum);
+    bool silent = payloads->quiet_total.push_bytes == 0 || period == 1;
     int status = (silent ? period_time : mixed_time)(&k, period, &spread, e);
     if (status != CC_OK)
         return status;
-    cc_cost_add(&mean, &k.loud.sum, 1 / period);
-    cc_cost_add(&mean, &k.quiet.sum, (period - 1) / period);
+    cc_cost_add(&mean, &k.sending.sum, 1 / period);
+    cc_cost_add(&mean, &k.silent.sum, (period - 1) / period);
     parts(s, &mean, out);
     out->step_s = fmax(spread.step_s, port_time(s, &k, period));
     out->step_sd = spread.step_sd;
@@ -424,32 +428,33 @@ int cc_predict_servers(struct cc_predictor *p, const struct cc_setting *s, int *
     return CC_OK;
 }
 
-int cc_predict(struct cc_predictor *p, const struct cc_setting *s, const struct cc_parcels *parcels,
-               struct cc_prediction *out, struct cc_error *e)
+int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
+               const struct cc_step_payloads *payloads, struct cc_prediction *out,
+               struct cc_error *e)
 {
-    struct cc_prediction r = {.values = parcels->total.values};
+    struct cc_prediction r = {.values = payloads->total.values};
     int status = cc_setting_check(s, e);
     if (status == CC_OK)
-        status = cc_exchange_check(s->exchange, parcels->reduction, parcels->scheme, e);
+        status = cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, e);
     if (status == CC_OK)
         status = make_room(p, s->net, s->cluster.servers, e);
     if (status != CC_OK)
         return status;
     place(p, s);
-    status = over_period(p, s, parcels, &r, e);
+    status = over_period(p, s, payloads, &r, e);
     if (status != CC_OK)
         return status;
-    double period = (double)parcels->period, rest = period - 1;
-    const struct cc_parcel *loud = &parcels->total, *quiet = &parcels->quiet_total;
-    r.payload_bytes = (loud->push_bytes + rest * quiet->push_bytes) / period;
+    double period = (double)payloads->period, rest = period - 1;
+    const struct cc_payload_cost *sending = &payloads->total, *silent = &payloads->quiet_total;
+    r.payload_bytes = (sending->push_bytes + rest * silent->push_bytes) / period;
     r.bits_push = 8 * r.payload_bytes / r.values;
-    r.bits_pull = 8 * (loud->pull_bytes + rest * quiet->pull_bytes) / period / r.values;
+    r.bits_pull = 8 * (sending->pull_bytes + rest * silent->pull_bytes) / period / r.values;
     if (!isfinite(r.step_s) || !isfinite(r.bits_pull) || !(r.bits_push > 0))
         return cc_fail(e,
                        "%.100s: %g bits per value and a step of %g s are no prediction: the "
                        "profile, or what the options say, is beyond measure",
-                       parcels->scheme, r.bits_push, r.step_s);
-    r.imbalance = imbalance(p, s, parcels);
+                       payloads->scheme, r.bits_push, r.step_s);
+    r.imbalance = imbalance(p, s, payloads);
     r.efficiency = cc_pipe_efficiency(s->timing.update_s, s->timing.compute_s, r.step_s);
     *out = r;
     return CC_OK;

@@ -6,7 +6,7 @@
 #include "models/exchange.h"
 #include "models/link.h"
 #include "models/net.h"
-#include "models/parcel.h"
+#include "models/payload_cost.h"
 #include "models/place.h"
 #include "models/step.h"
 
@@ -70,14 +70,15 @@ struct cc_predictor {
     struct cc_part *part;
     struct cc_cost *tally;
     size_t *order;
-    struct cc_shipment *ship;
+    struct cc_step_message *ship;
 };
 void cc_predictor_free(struct cc_predictor *p);
 
 /* Predicts; the parcels were made for setting->net. cc_setting_check and cc_exchange_check are
  * called here. *out is set on success only. */
-int cc_predict(struct cc_predictor *p, const struct cc_setting *s, const struct cc_parcels *parcels,
-               struct cc_prediction *out, struct cc_error *e);
+int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
+               const struct cc_step_payloads *payloads, struct cc_prediction *out,
+               struct cc_error *e);
 
 /* Tensors first .. last of a step, by their place in the net. */
 struct cc_message {
@@ -86,7 +87,7 @@ struct cc_message {
 
 /* How a step of these parcels is cut into messages, in the order in which they leave: of a period,
  * as the step that sends is. message[] has room for a message a tensor; returns how many. */
-size_t cc_predict_messages(const struct cc_setting *s, const struct cc_parcels *parcels,
+size_t cc_predict_messages(const struct cc_setting *s, const struct cc_step_payloads *payloads,
                            struct cc_message *message);
 
 /* Which server keeps each tensor: 0 .. servers-1, or CC_EVERY_SERVER; 0 where the exchange has

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "core/json.h"
+#include "core/format/json.h"
 #include "core/memory.h"
 
 void cc_profile_free(struct cc_profile *p)

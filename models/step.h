@@ -57,12 +57,12 @@ struct cc_timing {
  * what is the server's counts. */
 struct cc_part {
     int server;
-    struct cc_parcel parcel;
+    struct cc_payload_cost payload;
     struct cc_cost cost;
 };
 
 /* One message of a step, in the order in which they leave: that of the backward pass. */
-struct cc_shipment {
+struct cc_step_message {
     struct cc_cost cost;
     size_t first, last;         /* its tensors, by their place in the net */
     const struct cc_part *part; /* one for each server that gets some of it; */
@@ -90,7 +90,7 @@ double cc_step_pipe(const struct cc_timing *t, const struct cc_cost *sum);
  * compute time, from the input to the output. The next forward pass waits at a tensor until what
  * comes back for it is decoded. Every port has a token bucket, full when the backward pass begins,
  * that saves up to burst_s. scratch: tensors + 5 * servers doubles. */
-double cc_step_overlap(const struct cc_timing *t, const struct cc_shipment *ship, size_t count,
+double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *ship, size_t count,
                        const double *share, size_t tensors, int servers, double burst_s,
                        double *scratch);
 
@@ -104,7 +104,7 @@ struct cc_spread {
 
 /* Of one step that sends and `rest` quiet ones together: the variance is the mean of theirs and the
  * variance of their means. */
-struct cc_spread cc_spread_mix(const struct cc_spread *loud, const struct cc_spread *quiet,
+struct cc_spread cc_spread_mix(const struct cc_spread *sending, const struct cc_spread *silent,
                                double rest);
 
 /* The next draw of the factor on a worker's compute time; `generator` is a gsl_rng. */

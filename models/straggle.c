@@ -69,22 +69,22 @@ static struct cc_spread as_spread(const struct running *r)
     return (struct cc_spread){.step_s = r->mean, .step_sd = deviation(r)};
 }
 
-struct cc_spread cc_spread_mix(const struct cc_spread *loud, const struct cc_spread *quiet,
+struct cc_spread cc_spread_mix(const struct cc_spread *sending, const struct cc_spread *silent,
                                double rest)
 {
-    double steps = 1 + rest, mean = (loud->step_s + rest * quiet->step_s) / steps;
-    double from = loud->step_s - mean, other = quiet->step_s - mean;
-    double squares = loud->step_sd * loud->step_sd + from * from +
-                     rest * (quiet->step_sd * quiet->step_sd + other * other);
+    double steps = 1 + rest, mean = (sending->step_s + rest * silent->step_s) / steps;
+    double from = sending->step_s - mean, other = silent->step_s - mean;
+    double squares = sending->step_sd * sending->step_sd + from * from +
+                     rest * (silent->step_sd * silent->step_sd + other * other);
     return (struct cc_spread){.step_s = mean,
                               .step_sd = sqrt(squares / steps),
-                              .wait_s = (loud->wait_s + rest * quiet->wait_s) / steps};
+                              .wait_s = (sending->wait_s + rest * silent->wait_s) / steps};
 }
 
 /* A worker's factors in a period: of its first quiet step, of all quiet ones together, and of the
  * step that sends. */
 struct span {
-    double first, quiet, last;
+    double first, silent, last;
 };
 
 static struct span draw_span(const struct cc_timing *t, gsl_rng *g, double period)
@@ -95,10 +95,10 @@ static struct span draw_span(const struct cc_timing *t, gsl_rng *g, double perio
     for (int i = 0; i < terms; i++) {
         double factor = cc_straggler_draw(t, g);
         x.first = i == 0 ? factor : x.first;
-        x.quiet += factor;
+        x.silent += factor;
     }
     if (terms < rest)
-        x.quiet = rest + sqrt(rest / terms) * (x.quiet - terms);
+        x.silent = rest + sqrt(rest / terms) * (x.silent - terms);
     x.last = cc_straggler_draw(t, g);
     return x;
 }
@@ -114,10 +114,10 @@ static struct race draw_race(const struct cc_timing *t, gsl_rng *g, int workers,
     struct race r = {.mean = 0};
     for (int w = 0; w < workers; w++) {
         struct span x = draw_span(t, g, period);
-        r.mean += (x.quiet + x.last) / workers;
+        r.mean += (x.silent + x.last) / workers;
         if (w == 0)
             r.slowest = r.own = x;
-        else if (x.quiet + x.last > r.slowest.quiet + r.slowest.last)
+        else if (x.silent + x.last > r.slowest.silent + r.slowest.last)
             r.slowest = x;
     }
     return r;
@@ -127,7 +127,7 @@ int cc_step_bulk(const struct cc_timing *t, int workers, double period,
                  double (*step)(void *arg, bool sends, double compute_s), void *arg,
                  struct cc_spread *out, struct cc_error *e)
 {
-    struct running time = {0}, loud = {0}, quiet = {0}, wait = {0};
+    struct running time = {0}, sending = {0}, silent = {0}, wait = {0};
     double rest = period - 1, c = t->compute_s;
     double many = BULK_BUDGET / (workers * fmin(period, MOST_TERMS));
     gsl_rng *g = new_generator(t, e);
@@ -137,16 +137,16 @@ int cc_step_bulk(const struct cc_timing *t, int workers, double period,
         struct race r = draw_race(t, g, workers, period);
         double end = step(arg, true, r.slowest.last * c), own = 0;
         if (rest > 0) {
-            end += rest * step(arg, false, r.slowest.quiet / rest * c);
-            own = rest * step(arg, false, r.own.quiet / rest * c);
-            take(&quiet, step(arg, false, r.own.first * c));
+            end += rest * step(arg, false, r.slowest.silent / rest * c);
+            own = rest * step(arg, false, r.own.silent / rest * c);
+            take(&silent, step(arg, false, r.own.first * c));
         }
         take(&time, end / period);
-        take(&loud, end - own);
-        take(&wait, fmax(0, r.slowest.quiet + r.slowest.last - r.mean) * c / period);
+        take(&sending, end - own);
+        take(&wait, fmax(0, r.slowest.silent + r.slowest.last - r.mean) * c / period);
     }
     gsl_rng_free(g);
-    struct cc_spread sends = as_spread(&loud), rests = as_spread(&quiet);
+    struct cc_spread sends = as_spread(&sending), rests = as_spread(&silent);
     *out = cc_spread_mix(&sends, &rests, rest);
     out->step_s = time.mean;
     out->wait_s = wait.mean;
@@ -174,8 +174,8 @@ struct event {
 struct worker {
     int steps; /* complete */
     bool waits;
-    double began, added; /* this period; when the wait, if any, began */
-    double first, quiet; /* times of its quiet steps: of the first, and of all */
+    double began, added;  /* this period; when the wait, if any, began */
+    double first, silent; /* times of its quiet steps: of the first, and of all */
 };
 
 struct simulation {
@@ -188,7 +188,7 @@ struct simulation {
     struct event *heap; /* one a worker */
     int events;
     double in, codec, out; /* when the busiest server's port in, codec and port out are free */
-    struct running time, loud, quiet, wait;
+    struct running time, sending, silent, wait;
 };
 
 static bool earlier(const struct event *a, const struct event *b)
@@ -235,8 +235,8 @@ static void begin_step(struct simulation *s, double now, int w)
     double c = s->timing->compute_s;
     me->began = now;
     me->first = x.first * c + s->quiet_s;
-    me->quiet = x.quiet * c + (s->period - 1) * s->quiet_s;
-    schedule(s, now + me->quiet + x.last * c + s->cost->encode_s, w, ENCODED);
+    me->silent = x.silent * c + (s->period - 1) * s->quiet_s;
+    schedule(s, now + me->silent + x.last * c + s->cost->encode_s, w, ENCODED);
 }
 
 static bool may_pull(const struct simulation *s, int w)
@@ -307,8 +307,8 @@ static void happen(struct simulation *s, const struct event *v)
     case DONE:
         if (s->worker[w].steps > WARM_STEPS) {
             take(&s->time, (v->time - s->worker[w].began) / s->period);
-            take(&s->loud, v->time - s->worker[w].began - s->worker[w].quiet);
-            take(&s->quiet, s->worker[w].first);
+            take(&s->sending, v->time - s->worker[w].began - s->worker[w].silent);
+            take(&s->silent, s->worker[w].first);
         }
         begin_step(s, v->time, w);
         break;
@@ -340,8 +340,8 @@ int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int work
     s.generator = s.heap != NULL ? new_generator(t, e) : NULL;
     if (s.generator != NULL) {
         simulate(&s, 2 * WARM_STEPS + steps);
-        struct cc_spread loud = as_spread(&s.loud), quiet = as_spread(&s.quiet);
-        *out = cc_spread_mix(&loud, &quiet, period - 1);
+        struct cc_spread sending = as_spread(&s.sending), silent = as_spread(&s.silent);
+        *out = cc_spread_mix(&sending, &silent, period - 1);
         out->step_s = s.time.mean;
         out->wait_s = s.wait.mean / period;
         gsl_rng_free(s.generator);

@@ -2,7 +2,7 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-#include "results/host.h"
+#include "results/machine_info.h"
 #include "results/text.h"
 
 /* Takes the item in any case; false if there is none (no memory) or no room for it. */
@@ -62,8 +62,8 @@ static cJSON *value_item(const struct cc_value *v)
 
 static cJSON *host_item(const struct cc_record *r)
 {
-    struct cc_host h;
-    cc_host_read(&h);
+    struct cc_machine_info h;
+    cc_machine_info_read(&h);
     cJSON *o = cJSON_CreateObject();
     if (add(o, "cpu", text_item(h.cpu)) && add(o, "cores", cJSON_CreateNumber(h.cores)) &&
         add(o, "isa", text_item(h.isa)) && add(o, "kernel", text_item(h.kernel)) &&

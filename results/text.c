@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/json.h"
+#include "core/format/json.h"
 #include "core/memory.h"
 
 /* The bytes of the UTF-8 character at s, 0 if there is none. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "core/error.h"
-#include "core/json.h"
+#include "core/format/json.h"
 #include "results/record.h"
 
 /* The value as people read it: scaled and formatted as its column says; "-" for null, yes or no.

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "core/json.h"
+#include "core/format/json.h"
 #include "core/memory.h"
 
 /* What a browser loads in reasonable time. */

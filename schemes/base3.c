@@ -201,7 +201,7 @@ struct decoder {
     size_t n, total;
     float value[3]; /* of a digit */
     float *y;
-    bool add, past;
+    bool add, nontemporal;
     int parts;
     struct start start[CC_PARTS_MAX];
     int status[CC_PARTS_MAX];
@@ -237,7 +237,7 @@ static void unpack(const struct decoder *s, size_t j, size_t count, uint8_t *blo
         if (here > 0 && s->add)
             k_base3()->add(block, s->value, s->y + i, here, next);
         else if (here > 0)
-            k_base3()->set(block, s->value, s->y + i, here, next, s->past);
+            k_base3()->set(block, s->value, s->y + i, here, next, s->nontemporal);
     }
 }
 
@@ -253,7 +253,7 @@ static int decode_stretch(const struct decoder *s, int part, struct start from, 
             return status;
         unpack(s, j, count, block);
     }
-    if (s->past)
+    if (s->nontemporal)
         k_copy()->fence();
     if (end < s->total)
         return CC_OK;
@@ -325,7 +325,7 @@ int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, int thread
                     struct cc_error *e)
 {
     struct decoder s = {.in = in, .len = len, .n = n, .zre = zre, .y = y};
-    s.past = cc_write_past(n * sizeof(float));
+    s.nontemporal = cc_write_past(n * sizeof(float));
     float m = len >= HEADER ? cc_get_f32(in) : 0;
     for (int d = 0; d < 3; d++)
         s.value[d] = m * (float)(d - 1);

@@ -43,7 +43,7 @@ struct encoding {
     uint8_t *signs, *exponents;
     size_t n;
     int parts;
-    bool past;
+    bool nontemporal;
     uint32_t most[CC_PARTS_MAX];
 };
 
@@ -59,8 +59,8 @@ static uint32_t put_piece(const struct encoding *w, size_t i, size_t n)
                                   (uint32_t)index, w->signs + i / 8, other, n);
         memcpy(stage + same_key, other + same_key, n - same_key);
     }
-    if (w->past)
-        k_copy()->past(w->exponents + i, stage, n);
+    if (w->nontemporal)
+        k_copy()->nontemporal(w->exponents + i, stage, n);
     else
         memcpy(w->exponents + i, stage, n);
     return most;
@@ -76,7 +76,7 @@ static void encode_part(void *arg, int part)
         most = bits > most ? bits : most;
     }
     w->most[part] = most;
-    if (w->past)
+    if (w->nontemporal)
         k_copy()->fence();
 }
 
@@ -86,7 +86,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     (void)cap;
     size_t n = c->shape.n, signs = sign_bytes(n);
     struct encoding w = {.ctx = ctx, .x = x, .signs = out, .exponents = out + signs, .n = n};
-    w.past = cc_write_past(n * sizeof *x + signs + n);
+    w.nontemporal = cc_write_past(n * sizeof *x + signs + n);
     w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
     cc_parallel(w.parts, encode_part, &w);
     for (int p = 0; p < w.parts; p++)
@@ -102,7 +102,7 @@ struct decoding {
     const float *scale; /* NULL: the values are stored, otherwise scaled and added */
     size_t n;
     int parts;
-    bool past;
+    bool nontemporal;
     bool bad[CC_PARTS_MAX];
 };
 
@@ -130,11 +130,11 @@ static void decode_part(void *arg, int part)
     const uint8_t *signs = w->signs + i / 8, *exponents = w->exponents + i;
     if (w->scale != NULL)
         w->bad[part] = k_natural()->add(signs, exponents, *w->scale, w->y + i, n);
-    else if (w->past && (uintptr_t)(w->y + i) % CC_ALIGN != 0)
+    else if (w->nontemporal && (uintptr_t)(w->y + i) % CC_ALIGN != 0)
         w->bad[part] = load_by_lines(signs, exponents, w->y + i, n);
     else
-        w->bad[part] = k_natural()->load(signs, exponents, w->y + i, n, w->past);
-    if (w->past)
+        w->bad[part] = k_natural()->load(signs, exponents, w->y + i, n, w->nontemporal);
+    if (w->nontemporal)
         k_copy()->fence();
 }
 
@@ -153,7 +153,7 @@ static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, c
     if (len != signs + n)
         return cc_bad_length(len, signs + n, e);
     struct decoding w = {.signs = in, .exponents = in + signs, .y = y, .scale = scale, .n = n};
-    w.past = scale == NULL && cc_write_past(n * sizeof *y);
+    w.nontemporal = scale == NULL && cc_write_past(n * sizeof *y);
     w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
     cc_parallel(w.parts, decode_part, &w);
     for (int p = 0; p < w.parts; p++)

@@ -140,7 +140,7 @@ int cc_qsgd_elias_decode(const struct cc_qsgd_form *f, const struct cc_codec *c,
     size_t n = c->shape.n;
     int16_t *levels = c->scratch;
     struct cc_qsgd_use plain = *use;
-    plain.past = false; /* far slower than memory */
+    plain.nontemporal = false; /* far slower than memory */
     struct cc_bit_reader r = {.p = in, .end = in + len};
     for (size_t i = 0; i < n; i += f->bucket) {
         size_t m = n - i < f->bucket ? n - i : f->bucket, offset = (size_t)(r.p - in);

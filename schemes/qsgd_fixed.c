@@ -38,7 +38,7 @@ struct encoding {
     size_t begin, n; /* the values that are worked on: all, or those of one bucket */
     float norm;      /* of this bucket */
     int parts;
-    bool past;
+    bool nontemporal;
     bool failed[CC_PARTS_MAX];
     uint32_t most[CC_PARTS_MAX];
     size_t first_block, blocks; /* of the bucket: whose squares are summed */
@@ -47,8 +47,8 @@ struct encoding {
 
 static void copy_out(const struct encoding *w, size_t place, const uint8_t *from, size_t bytes)
 {
-    if (w->past)
-        k_copy()->past(w->out + place, from, bytes);
+    if (w->nontemporal)
+        k_copy()->nontemporal(w->out + place, from, bytes);
     else
         memcpy(w->out + place, from, bytes);
 }
@@ -122,7 +122,7 @@ static void encode_part(void *arg, int part)
     for (; i < end && values > 0; i += values)
         values = put_buckets(w, i, end - i);
     w->failed[part] = values == 0;
-    if (w->past)
+    if (w->nontemporal)
         k_copy()->fence();
 }
 
@@ -156,7 +156,7 @@ static void codes_part(void *arg, int part)
     size_t begin = cc_part_begin(w->n, w->parts, part, PIECE);
     size_t end = cc_part_begin(w->n, w->parts, part + 1, PIECE);
     put_codes(w, w->begin + begin, end - begin, w->norm);
-    if (w->past)
+    if (w->nontemporal)
         k_copy()->fence();
 }
 
@@ -209,7 +209,7 @@ int cc_qsgd_fixed_encode(const struct cc_qsgd_form *f, const struct cc_codec *c,
     size_t n = c->shape.n, bytes = cc_qsgd_total_bytes(f, n, cc_qsgd_fixed_bytes);
     struct encoding w = {.form = f, .ctx = ctx, .x = x, .out = out, .n = n};
     bool good = true;
-    w.past = cc_write_past(n * sizeof *x + bytes);
+    w.nontemporal = cc_write_past(n * sizeof *x + bytes);
     w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
     if (few_buckets(f, n, w.parts)) {
         for (; w.begin < n && good; w.begin += f->bucket) {
@@ -278,7 +278,7 @@ static void decode_part(void *arg, int part)
         }
     }
     w->good[part] = i;
-    if (w->use->past)
+    if (w->use->nontemporal)
         k_copy()->fence();
 }
 

@@ -44,17 +44,17 @@ struct plan {
     bool direct;   /* what lies above is the selection; otherwise it holds the selection */
 };
 
-static struct plan make_plan(double density, size_t n, enum cc_select_how how)
+static struct plan make_plan(double density, size_t n, enum cc_select_how config)
 {
     struct plan p = {.k = cc_density_count(density, n)};
     if (n < SAMPLE_FROM)
         return p;
     p.sample = smaller(n / SAMPLE_EVERY, SAMPLE_MOST);
     double mean = (double)p.k / (double)n * (double)p.sample;
-    p.direct = how == CC_SELECT_SAMPLED && mean >= SAMPLE_ENOUGH;
+    p.direct = config == CC_SELECT_SAMPLED && mean >= SAMPLE_ENOUGH;
     if (p.direct) {
         p.rank = (size_t)ceil(mean);
-        p.room = cc_select_most(density, n, how);
+        p.room = cc_select_most(density, n, config);
         return p;
     }
     p.sample = smaller(n / SAMPLE_EXACT_EVERY, SAMPLE_EXACT_MOST);
@@ -71,17 +71,17 @@ static struct plan make_plan(double density, size_t n, enum cc_select_how how)
     return p;
 }
 
-size_t cc_select_most(double density, size_t n, enum cc_select_how how)
+size_t cc_select_most(double density, size_t n, enum cc_select_how config)
 {
     size_t k = cc_density_count(density, n);
-    if (how == CC_SELECT_EXACT)
+    if (config == CC_SELECT_EXACT)
         return k;
     return n - k < k / 10 ? n : k + k / 10;
 }
 
-size_t cc_select_scratch(double density, size_t n, enum cc_select_how how)
+size_t cc_select_scratch(double density, size_t n, enum cc_select_how config)
 {
-    struct plan p = make_plan(density, n, how);
+    struct plan p = make_plan(density, n, config);
     size_t values = p.direct || p.room < p.sample ? p.sample : p.room;
     size_t bytes;
     return cc_mul(values, sizeof(float), &bytes) ? bytes : SIZE_MAX;
@@ -542,13 +542,13 @@ static int select_candidates(const struct job *j, uint32_t threshold, float *can
     return CC_OK;
 }
 
-int cc_select(const struct cc_source *from, double density, enum cc_select_how how, int threads,
+int cc_select(const struct cc_source *from, double density, enum cc_select_how config, int threads,
               const struct cc_context *ctx, void *scratch, struct cc_selection *to,
               struct cc_error *e)
 {
     struct job j = {.from = from,
                     .ctx = ctx,
-                    .plan = make_plan(density, from->n, how),
+                    .plan = make_plan(density, from->n, config),
                     .threads = threads,
                     .to = to};
     if (j.plan.sample == 0) {

@@ -33,16 +33,16 @@ struct cc_selection {
 };
 
 /* How many values can be selected at most. */
-size_t cc_select_most(double density, size_t n, enum cc_select_how how);
+size_t cc_select_most(double density, size_t n, enum cc_select_how config);
 
 /* Bytes of scratch memory that cc_select needs; SIZE_MAX on overflow. */
-size_t cc_select_scratch(double density, size_t n, enum cc_select_how how);
+size_t cc_select_scratch(double density, size_t n, enum cc_select_how config);
 
 /* Brings the source up to date (sum, momentum), selects as docs/payloads.md says under `sparse`,
  * writes *to, and sets sum and momentum to 0 at what was selected. Zeros are never selected.
  * scratch is aligned to CC_ALIGN. The selection does not depend on the number of threads. Refuses
  * values that are not finite; the source is then unspecified. */
-int cc_select(const struct cc_source *from, double density, enum cc_select_how how, int threads,
+int cc_select(const struct cc_source *from, double density, enum cc_select_how config, int threads,
               const struct cc_context *ctx, void *scratch, struct cc_selection *to,
               struct cc_error *e);
 

@@ -31,7 +31,7 @@ static const struct cc_param table[] = {
     {.name = NULL},
 };
 
-static enum cc_select_how how(const struct params *p)
+static enum cc_select_how config(const struct params *p)
 {
     return p->select == EXACT ? CC_SELECT_EXACT : CC_SELECT_SAMPLED;
 }
@@ -44,7 +44,7 @@ static size_t bitmap_bytes(size_t n)
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    size_t most = cc_select_most(p->density, shape->n, how(p)), bytes;
+    size_t most = cc_select_most(p->density, shape->n, config(p)), bytes;
     if (!cc_mul(most, p->index == U32 ? CC_PAIR_BYTES : sizeof(float), &bytes))
         return SIZE_MAX;
     if (p->index == BITMAP && __builtin_add_overflow(bytes, bitmap_bytes(shape->n), &bytes))
@@ -64,7 +64,7 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
 /* Scratch memory for pairs: that of the selection, then the values, then the bitmap. */
 static size_t values_at(const struct params *p, size_t n)
 {
-    size_t bytes = cc_select_scratch(p->density, n, how(p));
+    size_t bytes = cc_select_scratch(p->density, n, config(p));
     if (bytes > SIZE_MAX - CC_ALIGN)
         return SIZE_MAX;
     return (bytes + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
@@ -76,7 +76,7 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
     size_t bytes = values_at(p, shape->n), values;
     if (p->index == BITMAP)
         return bytes;
-    if (!cc_mul(cc_select_most(p->density, shape->n, how(p)), sizeof(float), &values) ||
+    if (!cc_mul(cc_select_most(p->density, shape->n, config(p)), sizeof(float), &values) ||
         __builtin_add_overflow(bytes, values, &bytes) ||
         __builtin_add_overflow(bytes, bitmap_bytes(shape->n), &bytes))
         return SIZE_MAX;
@@ -86,7 +86,7 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 static struct cc_traffic traffic(const void *params)
 {
     const struct params *p = params;
-    return how(p) == CC_SELECT_EXACT ? cc_traffic_two(p->ef != 0) : cc_traffic_one(p->ef != 0);
+    return config(p) == CC_SELECT_EXACT ? cc_traffic_two(p->ef != 0) : cc_traffic_one(p->ef != 0);
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
@@ -98,7 +98,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     struct cc_source from = {.gradient = x, .sum = p->ef ? c->state : NULL, .n = n};
     if (p->index == BITMAP) {
         struct cc_selection to = {.bits = out, .values = out + bitmap_bytes(n)};
-        if (cc_select(&from, p->density, how(p), c->threads, ctx, c->scratch, &to, e) != CC_OK)
+        if (cc_select(&from, p->density, config(p), c->threads, ctx, c->scratch, &to, e) != CC_OK)
             return CC_FAIL;
         *len = bitmap_bytes(n) + sizeof(float) * to.count;
         return CC_OK;
@@ -109,9 +109,9 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
                        "index=bitmap",
                        ctx->name != NULL ? ctx->name : "?");
     uint8_t *values = (uint8_t *)c->scratch + values_at(p, n);
-    size_t most = cc_select_most(p->density, n, how(p));
+    size_t most = cc_select_most(p->density, n, config(p));
     struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
-    if (cc_select(&from, p->density, how(p), c->threads, ctx, c->scratch, &to, e) != CC_OK)
+    if (cc_select(&from, p->density, config(p), c->threads, ctx, c->scratch, &to, e) != CC_OK)
         return CC_FAIL;
     cc_pairs_put(to.bits, n, to.values, out);
     *len = CC_PAIR_BYTES * to.count;
@@ -150,8 +150,8 @@ static void expand_part(void *arg, int part)
         k_expand()->expand_add(bits, n, values, x->count - before, *x->scale, y);
         return;
     }
-    bool past = cc_write_past(x->n * sizeof(float)) && (uintptr_t)y % CC_ALIGN == 0;
-    k_expand()->expand(bits, n, values, x->count - before, past, y);
+    bool nontemporal = cc_write_past(x->n * sizeof(float)) && (uintptr_t)y % CC_ALIGN == 0;
+    k_expand()->expand(bits, n, values, x->count - before, nontemporal, y);
     k_copy()->fence();
 }
 

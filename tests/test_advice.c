@@ -17,7 +17,7 @@ struct rig {
     struct cc_net *net;
     struct cc_setting s;
     struct cc_predictor p;
-    struct cc_parcels raw, coded;
+    struct cc_step_payloads raw, coded;
 };
 
 static struct rig rig_open(double bits, double encode_ns, double decode_ns, double add_ns)
@@ -27,18 +27,18 @@ static struct rig rig_open(double bits, double encode_ns, double decode_ns, doub
     cc_setting_defaults(r.net, &r.s);
     r.s.link = (struct cc_link){.bw_bps = 1e9};
     r.s.timing.compute_s = 0.1;
-    struct cc_coder raw = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
-    struct cc_coder coder =
-        cc_coder_given("x", CC_REDUCE_DECODED, bits, encode_ns, decode_ns, add_ns);
-    assert_int_equal(cc_parcels_make(r.net, &raw, &raw, NULL, &r.raw, &e), CC_OK);
-    assert_int_equal(cc_parcels_make(r.net, &coder, &raw, NULL, &r.coded, &e), CC_OK);
+    struct cc_codec_model raw = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    struct cc_codec_model codec_model =
+        cc_codec_model_given("x", CC_REDUCE_DECODED, bits, encode_ns, decode_ns, add_ns);
+    assert_int_equal(cc_step_payloads_make(r.net, &raw, &raw, NULL, &r.raw, &e), CC_OK);
+    assert_int_equal(cc_step_payloads_make(r.net, &codec_model, &raw, NULL, &r.coded, &e), CC_OK);
     return r;
 }
 
 static void rig_close(struct rig *r)
 {
-    cc_parcels_free(&r->raw);
-    cc_parcels_free(&r->coded);
+    cc_step_payloads_free(&r->raw);
+    cc_step_payloads_free(&r->coded);
     cc_predictor_free(&r->p);
     cc_net_free(r->net);
 }
@@ -93,7 +93,7 @@ static void pays_from(void **state)
 {
     (void)state;
     struct rig r = rig_open(8, 2, 1, 1);
-    struct cc_parcels raw = r.raw;
+    struct cc_step_payloads raw = r.raw;
     r.raw = r.coded;
     r.coded = raw;
     struct cc_paying pays = paying(&r);
@@ -103,24 +103,24 @@ static void pays_from(void **state)
 }
 
 /* The first number that is not worth doubling, by trying them all. */
-static int tried(struct rig *r, const struct cc_parcels *parcels, int most)
+static int tried(struct rig *r, const struct cc_step_payloads *payloads, int most)
 {
     struct cc_prediction now, twice;
     for (int workers = 1; workers <= most; workers++) {
         r->s.cluster.workers = workers;
-        assert_int_equal(cc_predict(&r->p, &r->s, parcels, &now, &e), CC_OK);
+        assert_int_equal(cc_predict(&r->p, &r->s, payloads, &now, &e), CC_OK);
         r->s.cluster.workers = 2 * workers;
-        assert_int_equal(cc_predict(&r->p, &r->s, parcels, &twice, &e), CC_OK);
+        assert_int_equal(cc_predict(&r->p, &r->s, payloads, &twice, &e), CC_OK);
         if (2 / twice.step_s < 1.25 / now.step_s)
             return workers;
     }
     return 0;
 }
 
-static int enough(struct rig *r, const struct cc_parcels *parcels)
+static int enough(struct rig *r, const struct cc_step_payloads *payloads)
 {
     int workers = -1, most = 0;
-    assert_int_equal(cc_advice_workers(&r->p, &r->s, parcels, &workers, &most, &e), CC_OK);
+    assert_int_equal(cc_advice_workers(&r->p, &r->s, payloads, &workers, &most, &e), CC_OK);
     assert_true(most == 65536 || most == 256);
     return workers;
 }

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "core/bytes.h"
-#include "core/container.h"
-#include "core/crc32.h"
+#include "core/format/container.h"
+#include "core/format/crc32.h"
 #include "core/file.h"
 
 /* The example of docs/container.md. */

@@ -43,14 +43,14 @@ static double even_bytes(const void *arg, int chunk, uint32_t who)
     return who != 0 ? ((const struct even *)arg)->chunk_bytes : 0;
 }
 
-static const struct cc_parcel message = {.values = 4e5,
-                                         .push_bytes = 1e5,
-                                         .pull_bytes = 1e5,
-                                         .push_encode_s = 3e-4,
-                                         .push_decode_s = 1e-4,
-                                         .push_add_s = 1.7e-4,
-                                         .pull_encode_s = 3e-4,
-                                         .pull_decode_s = 1e-4};
+static const struct cc_payload_cost message = {.values = 4e5,
+                                               .push_bytes = 1e5,
+                                               .pull_bytes = 1e5,
+                                               .push_encode_s = 3e-4,
+                                               .push_decode_s = 1e-4,
+                                               .push_add_s = 1.7e-4,
+                                               .pull_encode_s = 3e-4,
+                                               .pull_decode_s = 1e-4};
 
 /* `codec`: payloads are decoded, added and encoded at every hop; otherwise they are summed as they
  * are, and the formula's encode before and decode after are not the schedule's matter. */
@@ -222,7 +222,7 @@ static void library_and_alone(void **state)
     static const double sizes[] = {1e2, 1e4, 1e6, 1e8};
     for (int p = 1; p <= MOST; p++)
         for (size_t i = 0; i < 4; i++) {
-            struct cc_parcel m = {.values = sizes[i] / 4, .push_bytes = sizes[i]};
+            struct cc_payload_cost m = {.values = sizes[i] / 4, .push_bytes = sizes[i]};
             struct cc_cluster cluster = {.workers = p, .servers = 1};
             double best = INFINITY;
             struct cc_cost c;
@@ -376,7 +376,8 @@ static double formula(enum cc_exchange x, enum cc_union overlap, int p, const st
 {
     struct cc_cluster cluster = {
         .workers = p, .servers = 1, .overlap = overlap, .reduce_byte_s = reduce, .dense_bits = 32};
-    struct cc_parcel m = {.values = (double)sets->n, .pairs = (double)(sets->n / (size_t)period)};
+    struct cc_payload_cost m = {.values = (double)sets->n,
+                                .pairs = (double)(sets->n / (size_t)period)};
     cc_exchange_cost(x, &m, CC_REDUCE_PAIRS, &cluster, &link, 1, 1, c);
     return cc_cost_comm(c);
 }
@@ -453,7 +454,7 @@ static void sparcml(void **state)
     (void)state;
     const struct cc_link plain = {.bw_bps = 1e9, .latency_s = 30e-6};
     const double a = 30e-6, bs = 64e-9, bd = 32e-9, k = 500, n = 1e6;
-    const struct cc_parcel m = {.values = n, .pairs = k};
+    const struct cc_payload_cost m = {.values = n, .pairs = k};
     for (int p = 4; p <= 16; p *= 2)
         for (enum cc_union u = CC_UNION_EXPECTED; u <= CC_UNION_DISJOINT; u++) {
             struct cc_cluster cluster = {

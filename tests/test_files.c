@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/file.h"
-#include "core/json.h"
+#include "core/format/json.h"
 #include "tests/lib/scratch.h"
 
 static void assert_says(const struct cc_error *e, const char *words)

@@ -12,12 +12,12 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "core/contents.h"
-#include "core/csv.h"
+#include "core/format/contents.h"
+#include "core/format/csv.h"
 #include "core/file.h"
-#include "core/npy.h"
-#include "core/safetensors.h"
-#include "core/tensorfile.h"
+#include "core/format/npy.h"
+#include "core/format/safetensors.h"
+#include "core/format/tensorfile.h"
 #include "tests/lib/scratch.h"
 
 static void assert_says(const struct cc_error *e, const char *words)

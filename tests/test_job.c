@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/trace.h"
-#include "netsim/job.h"
+#include "core/trace/trace.h"
+#include "netsim/job/job.h"
 #include "tests/lib/scratch.h"
 
 #define HEAD                                                                                       \
@@ -62,7 +62,7 @@ static void assert_whole(const struct cc_job *job)
     assert_int_equal(job->kind, CC_JOB_REPLAY);
     assert_int_equal(job->workers, 2);
     assert_int_equal(job->servers, 3);
-    assert_true(job->nap);
+    assert_true(job->yield_when_idle);
     assert_string_equal(job->device, "eth0");
     assert_true(job->shaping.bw_bps == 1e8);
     assert_int_equal(job->shaping.burst_bytes, 10000);
@@ -84,7 +84,7 @@ static void assert_whole(const struct cc_job *job)
 static void assert_real(const struct cc_job *job)
 {
     assert_int_equal(job->block_bytes, 0);
-    assert_true(job->asks && job->data && !job->moments);
+    assert_true(job->rendezvous && job->data && !job->events);
     assert_true(job->reduce_byte_s == 0);
     for (size_t i = 0; i < job->rows; i++) {
         assert_null(job->row[i].cost);
@@ -96,7 +96,7 @@ static void assert_real(const struct cc_job *job)
 static void assert_without(const struct cc_job *job, bool hops)
 {
     assert_int_equal(job->block_bytes, 1 << 30);
-    assert_true(!job->asks && !job->data && job->moments);
+    assert_true(!job->rendezvous && !job->data && job->events);
     assert_true(job->reduce_byte_s == 1e-10);
     assert_true(job->row[0].sizes.fixed && !job->row[1].sizes.fixed);
     const struct cc_job_cost *cost = job->row[0].cost;
@@ -247,14 +247,14 @@ static void simulations(void **state)
     struct cc_job job;
     parse(with_data, &job);
     for (int i = 0; i < 2; i++) {
-        assert_true(job.block_bytes == 1 << 30 && !job.asks && job.data && job.moments);
+        assert_true(job.block_bytes == 1 << 30 && !job.rendezvous && job.data && job.events);
         assert_null(job.row[0].cost);
         rewrite(&job);
     }
     cc_job_free(&job);
     parse(without, &job);
     for (int i = 0; i < 2; i++) {
-        assert_non_null(job.row[0].ledger);
+        assert_non_null(job.row[0].size_index);
         assert_whole(&job);
         assert_lists(&job);
         assert_without(&job, false);

@@ -26,8 +26,8 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "netsim/carried.h"
-#include "netsim/lab.h"
+#include "netsim/lab/interface_bytes.h"
+#include "netsim/lab/lab.h"
 #include "tests/lib/scratch.h"
 
 #define SELF "/proc/self/exe"
@@ -151,11 +151,11 @@ static const struct output *run(struct cc_lab *lab, const char *const *argv)
 }
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static struct cc_lab *lab_of(struct cc_lab_how how)
+static struct cc_lab *lab_of(struct cc_lab_config config)
 {
     struct cc_error e = {""};
     struct cc_lab *lab = NULL;
-    if (cc_lab_open(&how, &lab, &e) != CC_OK)
+    if (cc_lab_open(&config, &lab, &e) != CC_OK)
         fail_msg("%s", e.text);
     return lab;
 }
@@ -186,9 +186,9 @@ static double let_through(struct cc_lab *lab, const char *const *tc)
     return strtod(sent + 5, NULL);
 }
 
-static struct cc_carried carried(struct cc_lab *lab, const char *host)
+static struct cc_interface_bytes carried(struct cc_lab *lab, const char *host)
 {
-    struct cc_carried c;
+    struct cc_interface_bytes c;
     const struct output *o = run(lab, WORDS(cc_lab_agent(lab), host, self, "carried"));
     assert_int_equal(sscanf(o->out, "%" SCNu64 " %" SCNu64, &c.sent, &c.received), 2);
     return c;
@@ -206,7 +206,7 @@ static void near(const char *what, double is, double should, double part)
  * frames that travel in one piece. */
 static void check_flow(double bw_bps, size_t bytes, bool check_rate)
 {
-    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 2, .bw_bps = bw_bps});
+    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 2, .bw_bps = bw_bps});
     struct cc_error e = {""};
     char count[32];
     struct output o;
@@ -228,7 +228,7 @@ static void check_flow(double bw_bps, size_t bytes, bool check_rate)
     if (check_rate && !(seconds > 0.95 * least && seconds < 2 * least))
         fail_msg("%g seconds instead of %g", seconds, least);
     near("traffic", (double)(after - before) / 2, frames, 0.05);
-    struct cc_carried from = carried(lab, "h1"), to = carried(lab, "h0");
+    struct cc_interface_bytes from = carried(lab, "h1"), to = carried(lab, "h0");
     double out = let_through(lab, WORDS(agent, "h1", "tc -s qdisc show dev data"));
     near("sent", (double)from.sent, out, 0.001);
     near("sent, by arithmetic", (double)from.sent, frames, 0.005);
@@ -250,7 +250,7 @@ static void test_rate(void **state)
 static void test_control(void **state)
 {
     (void)state;
-    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 3, .bw_bps = 10e6});
+    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 3, .bw_bps = 10e6});
     const char *agent = cc_lab_agent(lab);
     struct output o;
     struct cc_lab_child in = start(lab, WORDS(agent, "h2", self, "receive", "10.78.0.3"));
@@ -271,7 +271,7 @@ static void test_control(void **state)
 static void test_agent(void **state)
 {
     (void)state;
-    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 2});
+    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 2});
     const char *agent = cc_lab_agent(lab);
     assert_true(agent[0] == '/' && strchr(agent, ' ') == NULL);
     assert_string_equal(run(lab, WORDS(agent, "h1", "hostname"))->out, "h1\n");
@@ -293,7 +293,7 @@ static void test_agent(void **state)
 static void test_programs(void **state)
 {
     (void)state;
-    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 1});
+    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 1});
     struct cc_error e = {""};
     const struct output *o =
         run(lab, WORDS("sh", "-c", "echo out; echo err >&2; pwd; cat; exit 3"));
@@ -377,7 +377,7 @@ static void test_outside(void **state)
 {
     (void)state;
     char *links = interfaces(), *mounts = text_of("/proc/self/mountinfo");
-    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 2, .bw_bps = 1e9});
+    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 2, .bw_bps = 1e9});
     char net[64], host[64], pid[64];
     (void)snprintf(net, sizeof net, "%.60s", run(lab, WORDS("readlink", "/proc/self/ns/net"))->out);
     (void)snprintf(pid, sizeof pid, "%.60s", run(lab, WORDS("readlink", "/proc/self/ns/pid"))->out);
@@ -407,7 +407,7 @@ static void test_outside(void **state)
 static void test_directions(void **state)
 {
     (void)state;
-    struct cc_lab *lab = lab_of((struct cc_lab_how){.hosts = 1});
+    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 1});
     struct cc_error e = {""};
     char *text = cc_lab_directions(lab, &e), line[400];
     assert_non_null(text);
@@ -425,11 +425,11 @@ static void test_directions(void **state)
 
 /* --- what goes wrong --- */
 
-static void refuses(struct cc_lab_how how, const char *words)
+static void refuses(struct cc_lab_config config, const char *words)
 {
     struct cc_error e = {""};
     struct cc_lab *lab = NULL;
-    assert_int_equal(cc_lab_open(&how, &lab, &e), CC_FAIL);
+    assert_int_equal(cc_lab_open(&config, &lab, &e), CC_FAIL);
     assert_null(lab);
     if (strstr(e.text, words) == NULL)
         fail_msg("the message lacks '%s': %s", words, e.text);
@@ -438,13 +438,13 @@ static void refuses(struct cc_lab_how how, const char *words)
 static void test_refusals(void **state)
 {
     (void)state;
-    refuses((struct cc_lab_how){.hosts = 0}, "1 to 1000");
-    refuses((struct cc_lab_how){.hosts = 1001}, "1 to 1000");
-    refuses((struct cc_lab_how){.hosts = 1, .bw_bps = 1e9, .burst_bytes = 1513},
+    refuses((struct cc_lab_config){.hosts = 0}, "1 to 1000");
+    refuses((struct cc_lab_config){.hosts = 1001}, "1 to 1000");
+    refuses((struct cc_lab_config){.hosts = 1, .bw_bps = 1e9, .burst_bytes = 1513},
             "a burst of 1513 bytes: a frame of 1514 does not pass");
-    refuses((struct cc_lab_how){.hosts = 1, .bw_bps = 1e9, .limit_bytes = 10},
+    refuses((struct cc_lab_config){.hosts = 1, .bw_bps = 1e9, .limit_bytes = 10},
             "a limit of 10 bytes: a frame of 1514 does not pass");
-    refuses((struct cc_lab_how){.hosts = 1, .congestion = "nosuch"},
+    refuses((struct cc_lab_config){.hosts = 1, .congestion = "nosuch"},
             "congestion control nosuch: not among");
     /* Tools that say what they say on kernels that lack something. */
     static const struct {
@@ -466,7 +466,7 @@ static void test_refusals(void **state)
         (void)snprintf(script, sizeof script, "#!/bin/sh\n{ %s; } >&2\nexit 1\n", lacking[i].says);
         const char *tool = scratch_write(state, lacking[i].tool, script, strlen(script));
         assert_int_equal(chmod(tool, 0755), 0);
-        refuses((struct cc_lab_how){.hosts = 1, .bw_bps = 1e9}, lacking[i].words);
+        refuses((struct cc_lab_config){.hosts = 1, .bw_bps = 1e9}, lacking[i].words);
         assert_int_equal(unlink(tool), 0);
     }
     setenv("PATH", before, 1);
@@ -477,10 +477,10 @@ static void test_refusals(void **state)
 static void test_latency(void **state)
 {
     (void)state;
-    struct cc_lab_how how = {.hosts = 2, .bw_bps = 100e6, .latency_s = 0.1};
+    struct cc_lab_config config = {.hosts = 2, .bw_bps = 100e6, .latency_s = 0.1};
     struct cc_error e = {""};
     struct cc_lab *lab = NULL;
-    if (cc_lab_open(&how, &lab, &e) != CC_OK) {
+    if (cc_lab_open(&config, &lab, &e) != CC_OK) {
         if (strstr(e.text, "no netem") == NULL)
             fail_msg("%s", e.text);
         print_message("skipped: added latency: this kernel has no netem, and says so\n");
@@ -514,10 +514,10 @@ static int as_user(const char *mode)
 /* The mode `user`: a lab of an ordinary user works as any other. */
 static int user(void)
 {
-    struct cc_lab_how how = {.hosts = 2, .bw_bps = 100e6};
+    struct cc_lab_config config = {.hosts = 2, .bw_bps = 100e6};
     struct cc_lab *lab = NULL;
     struct cc_error e = {""};
-    if (cc_lab_open(&how, &lab, &e) != CC_OK)
+    if (cc_lab_open(&config, &lab, &e) != CC_OK)
         return strstr(e.text, "user namespaces") != NULL || strstr(e.text, "only root") != NULL
                    ? 77
                    : (fprintf(stderr, "%s\n", e.text), 1);
@@ -558,10 +558,10 @@ static int refused(void)
     if (write(map, line, strlen(line)) <= 0 || write(limit, "0", 1) != 1 ||
         syscall(SYS_capset, &head, none) != 0)
         return perror("preparing"), 1;
-    struct cc_lab_how how = {.hosts = 1};
+    struct cc_lab_config config = {.hosts = 1};
     struct cc_lab *lab = NULL;
     struct cc_error e = {""};
-    if (cc_lab_open(&how, &lab, &e) == CC_OK)
+    if (cc_lab_open(&config, &lab, &e) == CC_OK)
         return 1;
     fprintf(stderr, "%s\n", e.text);
     return strstr(e.text, "user.max_user_namespaces is 0") != NULL ? 0 : 1;
@@ -591,16 +591,16 @@ int main(int argc, char **argv)
         return receive(argv[2]);
     if (argc == 4 && strcmp(argv[1], "send") == 0)
         return transmit(argv[2], strtoul(argv[3], NULL, 10));
-    struct cc_carried c;
+    struct cc_interface_bytes c;
     if (argc == 2 && strcmp(argv[1], "carried") == 0)
-        return cc_host_carried("data", &c, &e) != CC_OK ||
+        return cc_interface_bytes_read("data", &c, &e) != CC_OK ||
                printf("%" PRIu64 " %" PRIu64 "\n", c.sent, c.received) < 0;
     if (argc == 2 && strcmp(argv[1], "user") == 0)
         return user();
     if (argc == 2 && strcmp(argv[1], "refused") == 0)
         return refused();
     struct cc_lab *lab = NULL;
-    if (cc_lab_open(&(struct cc_lab_how){.hosts = 1, .bw_bps = 1e9}, &lab, &e) != CC_OK &&
+    if (cc_lab_open(&(struct cc_lab_config){.hosts = 1, .bw_bps = 1e9}, &lab, &e) != CC_OK &&
         (strstr(e.text, "only root") != NULL || strstr(e.text, "iproute2") != NULL ||
          strstr(e.text, "container") != NULL || strstr(e.text, "this kernel") != NULL)) {
         printf("skipped: %s\n", e.text);

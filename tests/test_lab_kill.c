@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "netsim/lab.h"
+#include "netsim/lab/lab.h"
 
 enum { KILLS = 20, HOSTS = 11, NAMESPACES = 120 };
 
@@ -47,8 +47,8 @@ static int owner(void)
         struct cc_lab *lab;
         struct cc_error e = {""};
         struct cc_lab_child child[2];
-        struct cc_lab_how how = {.hosts = HOSTS, .bw_bps = 10e6};
-        if (cc_lab_open(&how, &lab, &e) != CC_OK)
+        struct cc_lab_config config = {.hosts = HOSTS, .bw_bps = 10e6};
+        if (cc_lab_open(&config, &lab, &e) != CC_OK)
             return fprintf(stderr, "%s\n", e.text), 1;
         puts("open");
         (void)fflush(stdout);
@@ -230,7 +230,7 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "flood") == 0)
         flood(argv[2]);
     struct cc_lab *lab = NULL;
-    if (cc_lab_open(&(struct cc_lab_how){.hosts = 1, .bw_bps = 1e9}, &lab, &e) != CC_OK) {
+    if (cc_lab_open(&(struct cc_lab_config){.hosts = 1, .bw_bps = 1e9}, &lab, &e) != CC_OK) {
         printf("skipped: %s\n", e.text);
         return 0;
     }

@@ -26,7 +26,7 @@ static float values[STEPS][N], wrong[N];
 struct manner {
     enum cc_isa isa;
     int threads;
-    bool past, front;
+    bool nontemporal, front;
 };
 
 /* All bytes that come out. */
@@ -67,16 +67,16 @@ static void spoiled(struct rig *rig, const struct cc_context *ctx, const uint8_t
     free(bad);
 }
 
-static void work(struct rig *rig, const struct manner *how, struct outcome *o)
+static void work(struct rig *rig, const struct manner *config, struct outcome *o)
 {
     const struct cc_shape shape = cc_shape_flat(N);
     const uint8_t *payload;
     const float *y;
     size_t len;
-    cc_isa_force(how->isa);
-    cc_cache_force(how->past ? 1 : SIZE_MAX);
-    rig->front = how->front;
-    rig->codec.threads = how->threads;
+    cc_isa_force(config->isa);
+    cc_cache_force(config->nontemporal ? 1 : SIZE_MAX);
+    rig->front = config->front;
+    rig->codec.threads = config->threads;
     rig_shape(rig, &shape);
     for (uint64_t step = 0; step < STEPS; step++) {
         const struct cc_context ctx = rig_context(step);
@@ -108,19 +108,19 @@ static void same_bytes(void **state)
     assert_true(rig_open(&rig, *state));
     work(&rig, &(struct manner){.isa = CC_SCALAR, .threads = 1}, &plain);
     for (size_t i = 0; i < sizeof manners / sizeof manners[0]; i++) {
-        const struct manner *how = &manners[i];
+        const struct manner *config = &manners[i];
         struct outcome other = {0};
-        if (!cc_isa_has(how->isa))
+        if (!cc_isa_has(config->isa))
             continue;
-        work(&rig, how, &other);
+        work(&rig, config, &other);
         size_t same = 0;
         while (same < plain.len && same < other.len && plain.bytes[same] == other.bytes[same])
             same++;
         if (same != plain.len || same != other.len)
             fail_msg("%s, %s, %d threads%s%s: byte %zu of the outcome (of %zu, %zu) differs",
-                     rig.spec->name, cc_isa_name(how->isa), how->threads,
-                     how->past ? ", past the cache" : "", how->front ? ", front" : "", same,
-                     plain.len, other.len);
+                     rig.spec->name, cc_isa_name(config->isa), config->threads,
+                     config->nontemporal ? ", past the cache" : "", config->front ? ", front" : "",
+                     same, plain.len, other.len);
         free(other.bytes);
     }
     free(plain.bytes);

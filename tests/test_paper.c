@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "models/paper.h"
+#include "models/paper/paper.h"
 
 static void assert_near(double a, double b, double tolerance)
 {

@@ -12,7 +12,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "models/paper.h"
+#include "models/paper/paper.h"
 #include "tests/lib/scratch.h"
 
 static void assert_says(const struct cc_error *e, const char *words)

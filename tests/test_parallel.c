@@ -82,7 +82,7 @@ static void copies_past_the_cache(void **state)
         for (size_t at = 0; at < 70; at++)
             for (size_t n = 0; n < 300; n++) {
                 memset(to, 0, sizeof to);
-                k_copy()->past(to + 100 + at, from + at % 3, n);
+                k_copy()->nontemporal(to + 100 + at, from + at % 3, n);
                 k_copy()->fence();
                 assert_memory_equal(to + 100 + at, from + at % 3, n);
                 assert_int_equal(to[99 + at], 0);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "netsim/platform.h"
+#include "netsim/platform/platform.h"
 #include "tests/lib/scratch.h"
 
 static void assert_says(const char *text, const char *words)
@@ -117,26 +117,26 @@ static const char *hosts_in(const char *xml, const char *zone)
 
 /* --- what is made --- */
 
-static const struct cc_platform_how usual = {.topology = CC_TOPOLOGY_SWITCH,
-                                             .workers = 10,
-                                             .servers = 2,
-                                             .bw_bps = 1e9,
-                                             .latency_s = 50e-6,
-                                             .rack = 4,
-                                             .oversubscription = 4,
-                                             .sites = 3,
-                                             .wan_bps = 1e8,
-                                             .wan_latency_s = 40e-3};
+static const struct cc_platform_config usual = {.topology = CC_TOPOLOGY_SWITCH,
+                                                .workers = 10,
+                                                .servers = 2,
+                                                .bw_bps = 1e9,
+                                                .latency_s = 50e-6,
+                                                .rack = 4,
+                                                .oversubscription = 4,
+                                                .sites = 3,
+                                                .wan_bps = 1e8,
+                                                .wan_latency_s = 40e-3};
 
-static struct cc_platform make(const struct cc_platform_how *how)
+static struct cc_platform make(const struct cc_platform_config *config)
 {
     struct cc_platform p;
     struct cc_error e = {0};
-    if (cc_platform_make(how, &p, &e) != CC_OK)
+    if (cc_platform_make(config, &p, &e) != CC_OK)
         fail_msg("%s", e.text);
     assert_nested(p.xml);
     /* The ranks' hosts are called after them. */
-    assert_int_equal(p.hosts, how->workers + how->servers);
+    assert_int_equal(p.hosts, config->workers + config->servers);
     for (size_t i = 0; i < p.hosts; i++) {
         char name[32];
         (void)snprintf(name, sizeof name, "host-%zu", i);
@@ -199,16 +199,16 @@ static void test_switch(void **state)
 static void test_slow(void **state)
 {
     (void)state;
-    struct cc_platform_how how = usual;
-    how.slow_links = 2;
-    how.slow_bps = 1e7;
-    how.slow_hosts = 1;
-    how.slow_factor = 4;
+    struct cc_platform_config config = usual;
+    config.slow_links = 2;
+    config.slow_bps = 1e7;
+    config.slow_hosts = 1;
+    config.slow_factor = 4;
     for (int topology = 0; topology < 4; topology++) {
-        how.topology = (enum cc_topology)topology;
+        config.topology = (enum cc_topology)topology;
         if (topology == CC_TOPOLOGY_TORUS)
             continue;
-        struct cc_platform p = make(&how);
+        struct cc_platform p = make(&config);
         assert_prop(p.xml, "slow_links", "2");
         assert_prop(p.xml, "slow_bps", "10000000");
         assert_prop(p.xml, "slow_hosts", "1");
@@ -231,9 +231,9 @@ static void test_slow(void **state)
 static void test_racks(void **state)
 {
     (void)state;
-    struct cc_platform_how how = usual;
-    how.topology = CC_TOPOLOGY_FAT_TREE;
-    struct cc_platform p = make(&how);
+    struct cc_platform_config config = usual;
+    config.topology = CC_TOPOLOGY_FAT_TREE;
+    struct cc_platform p = make(&config);
     assert_true(p.uneven);
     assert_prop(p.xml, "rack", "4");
     assert_prop(p.xml, "oversubscription", "4");
@@ -246,11 +246,11 @@ static void test_racks(void **state)
     cc_platform_free(&p);
 
     /* The last rack is not full, but its link is that of a full one. */
-    how.workers = 11;
-    how.rack = 5;
-    how.oversubscription = 2.5;
-    how.bw_bps = 1e8;
-    p = make(&how); /* 13 hosts: servers are 0 and 6 */
+    config.workers = 11;
+    config.rack = 5;
+    config.oversubscription = 2.5;
+    config.bw_bps = 1e8;
+    p = make(&config); /* 13 hosts: servers are 0 and 6 */
     assert_string_equal(hosts_in(p.xml, "rack-0"), "host-11 host-0 host-1 host-2 host-3");
     assert_string_equal(hosts_in(p.xml, "rack-1"), "host-4 host-12 host-5 host-6 host-7");
     assert_string_equal(hosts_in(p.xml, "rack-2"), "host-8 host-9 host-10");
@@ -261,9 +261,9 @@ static void test_racks(void **state)
 static void test_sites(void **state)
 {
     (void)state;
-    struct cc_platform_how how = usual;
-    how.topology = CC_TOPOLOGY_SITES;
-    struct cc_platform p = make(&how);
+    struct cc_platform_config config = usual;
+    config.topology = CC_TOPOLOGY_SITES;
+    struct cc_platform p = make(&config);
     assert_true(p.uneven);
     assert_prop(p.xml, "sites", "3");
     assert_prop(p.xml, "wan_bps", "100000000");
@@ -278,10 +278,10 @@ static void test_sites(void **state)
     assert_link(p.xml, "wan-1-2", "100000000bps", "0.04s");
     cc_platform_free(&p);
 
-    how.sites = 2;
-    how.workers = 16;
-    how.servers = 1;
-    p = make(&how);
+    config.sites = 2;
+    config.workers = 16;
+    config.servers = 1;
+    p = make(&config);
     assert_string_equal(hosts_in(p.xml, "site-0"),
                         "host-0 host-1 host-2 host-3 host-4 host-5 host-6 host-7 host-16");
     assert_string_equal(hosts_in(p.xml, "site-1"),
@@ -289,10 +289,10 @@ static void test_sites(void **state)
     cc_platform_free(&p);
 }
 
-static void assert_torus(const struct cc_platform_how *how, const char *dimensions,
+static void assert_torus(const struct cc_platform_config *config, const char *dimensions,
                          const char *numbers)
 {
-    struct cc_platform p = make(how);
+    struct cc_platform p = make(config);
     const struct tag t = find(p.xml, "cluster", "id", "torus");
     assert_string_equal(value(&t, "topology"), "TORUS");
     assert_string_equal(value(&t, "topo_parameters"), dimensions);
@@ -308,26 +308,26 @@ static void assert_torus(const struct cc_platform_how *how, const char *dimensio
 static void test_torus(void **state)
 {
     (void)state;
-    struct cc_platform_how how = usual;
-    how.topology = CC_TOPOLOGY_TORUS;
+    struct cc_platform_config config = usual;
+    config.topology = CC_TOPOLOGY_TORUS;
     /* 12 hosts: 3 x 2 x 2; server 1 is in the middle. */
-    assert_torus(&how, "3,2,2", "10,0,1,2,3,4,11,5,6,7,8,9");
-    how.torus[0] = 4;
-    how.torus[1] = 4; /* four of them unused */
-    assert_torus(&how, "4,4", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
+    assert_torus(&config, "3,2,2", "10,0,1,2,3,4,11,5,6,7,8,9");
+    config.torus[0] = 4;
+    config.torus[1] = 4; /* four of them unused */
+    assert_torus(&config, "4,4", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
     /* SimGrid knows no sides of one. */
-    how.torus[2] = 1;
-    assert_torus(&how, "4,4", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
-    how.workers = 1;
-    how.servers = 1;
-    how.torus[0] = how.torus[1] = how.torus[2] = 0; /* as near to a cube as fits */
-    assert_torus(&how, "2", "1,0");
-    how.torus[0] = how.torus[2] = 1;
-    how.torus[1] = 3;
-    assert_torus(&how, "3", "1,0,2");
-    how.servers = 0;
-    how.torus[1] = 1;
-    assert_torus(&how, "1", "0");
+    config.torus[2] = 1;
+    assert_torus(&config, "4,4", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
+    config.workers = 1;
+    config.servers = 1;
+    config.torus[0] = config.torus[1] = config.torus[2] = 0; /* as near to a cube as fits */
+    assert_torus(&config, "2", "1,0");
+    config.torus[0] = config.torus[2] = 1;
+    config.torus[1] = 3;
+    assert_torus(&config, "3", "1,0,2");
+    config.servers = 0;
+    config.torus[1] = 1;
+    assert_torus(&config, "1", "0");
 }
 
 /* As near to a cube as fits, and no layer more than it takes. */
@@ -335,14 +335,14 @@ static void test_cubes(void **state)
 {
     (void)state;
     for (int hosts = 1; hosts < 700; hosts++) {
-        struct cc_platform_how how = usual;
+        struct cc_platform_config config = usual;
         int d[3];
-        how.topology = CC_TOPOLOGY_TORUS;
-        how.workers = hosts;
-        how.servers = 0;
+        config.topology = CC_TOPOLOGY_TORUS;
+        config.workers = hosts;
+        config.servers = 0;
         struct cc_platform p;
         struct cc_error e = {0};
-        assert_int_equal(cc_platform_make(&how, &p, &e), CC_OK);
+        assert_int_equal(cc_platform_make(&config, &p, &e), CC_OK);
         const struct tag t = find(p.xml, "prop", "id", "torus");
         assert_int_equal(sscanf(value(&t, "value"), "%dx%dx%d", &d[0], &d[1], &d[2]), 3);
         assert_true(d[0] >= d[1] && d[1] >= d[2] && d[2] >= 1);
@@ -358,21 +358,21 @@ static void test_places(void **state)
 {
     (void)state;
     for (int draw = 0; draw < 400; draw++) {
-        struct cc_platform_how how = usual;
-        how.topology = draw % 2 == 0 ? CC_TOPOLOGY_FAT_TREE : CC_TOPOLOGY_SITES;
-        how.workers = 1 + draw * 7 % 61;
-        how.servers = draw * 5 % 17;
-        how.rack = 1 + draw * 3 % 11;
-        if (how.workers == 1)
-            how.workers = 62;
-        if (how.rack >= how.workers + how.servers)
-            how.rack = how.workers + how.servers - 1;
-        how.sites = 2 + draw % ((how.workers < 9 ? how.workers : 9) - 1);
-        struct cc_platform p = make(&how);
-        const int all = how.workers + how.servers;
+        struct cc_platform_config config = usual;
+        config.topology = draw % 2 == 0 ? CC_TOPOLOGY_FAT_TREE : CC_TOPOLOGY_SITES;
+        config.workers = 1 + draw * 7 % 61;
+        config.servers = draw * 5 % 17;
+        config.rack = 1 + draw * 3 % 11;
+        if (config.workers == 1)
+            config.workers = 62;
+        if (config.rack >= config.workers + config.servers)
+            config.rack = config.workers + config.servers - 1;
+        config.sites = 2 + draw % ((config.workers < 9 ? config.workers : 9) - 1);
+        struct cc_platform p = make(&config);
+        const int all = config.workers + config.servers;
         assert_int_equal(count(p.xml, "host"), all);
-        const bool racks = how.topology == CC_TOPOLOGY_FAT_TREE;
-        const int groups = racks ? (all + how.rack - 1) / how.rack : how.sites;
+        const bool racks = config.topology == CC_TOPOLOGY_FAT_TREE;
+        const int groups = racks ? (all + config.rack - 1) / config.rack : config.sites;
         int most = 0, fewest = all, total = 0;
         for (int i = 0; i < groups; i++) {
             char zone[32], *rest, *hosts;
@@ -380,13 +380,15 @@ static void test_places(void **state)
             (void)snprintf(zone, sizeof zone, racks ? "rack-%d" : "site-%d", i);
             hosts = rest = strdup(hosts_in(p.xml, zone));
             for (char *host; (host = strsep(&rest, " ")) != NULL && host[0] != '\0';)
-                *(atoi(host + 5) < how.workers ? &workers : &servers) += 1;
+                *(atoi(host + 5) < config.workers ? &workers : &servers) += 1;
             free(hosts);
             total += workers + servers;
             if (racks)
-                assert_int_equal(workers + servers, i < groups - 1 ? how.rack : all - i * how.rack);
+                assert_int_equal(workers + servers,
+                                 i < groups - 1 ? config.rack : all - i * config.rack);
             else
-                assert_true(workers - how.workers / groups <= 1 && workers >= how.workers / groups);
+                assert_true(workers - config.workers / groups <= 1 &&
+                            workers >= config.workers / groups);
             if (!racks || i < groups - 1) {
                 most = servers > most ? servers : most;
                 fewest = servers < fewest ? servers : fewest;
@@ -402,11 +404,11 @@ static void test_places(void **state)
 
 #define REFUSED(words, ...)                                                                        \
     do {                                                                                           \
-        struct cc_platform_how how = usual;                                                        \
+        struct cc_platform_config config = usual;                                                  \
         struct cc_platform p = {.hosts = 77};                                                      \
         struct cc_error e = {0};                                                                   \
         __VA_ARGS__;                                                                               \
-        assert_int_equal(cc_platform_make(&how, &p, &e), CC_USAGE);                                \
+        assert_int_equal(cc_platform_make(&config, &p, &e), CC_USAGE);                             \
         assert_says(e.text, words);                                                                \
         assert_int_equal(p.hosts, 77);                                                             \
     } while (0)
@@ -414,45 +416,47 @@ static void test_places(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
-    REFUSED("--bw", how.bw_bps = 0);
-    REFUSED("--latency", how.latency_s = -1e-9);
-    REFUSED("0 workers", how.workers = 0);
-    REFUSED("at most 65536", how.workers = 1 << 17);
-    REFUSED("--slow-links 11: there are 10 workers", how.slow_links = 11, how.slow_bps = 1);
-    REFUSED("--slow-links: a link needs a rate", how.slow_links = 1);
-    REFUSED("--slow-hosts 11: there are 10 workers", how.slow_hosts = 11, how.slow_factor = 2);
-    REFUSED("--slow-hosts 10: all workers", how.slow_hosts = 10, how.slow_factor = 2);
-    REFUSED("--slow-hosts: 0.5 times", how.slow_hosts = 1, how.slow_factor = 0.5);
+    REFUSED("--bw", config.bw_bps = 0);
+    REFUSED("--latency", config.latency_s = -1e-9);
+    REFUSED("0 workers", config.workers = 0);
+    REFUSED("at most 65536", config.workers = 1 << 17);
+    REFUSED("--slow-links 11: there are 10 workers", config.slow_links = 11, config.slow_bps = 1);
+    REFUSED("--slow-links: a link needs a rate", config.slow_links = 1);
+    REFUSED("--slow-hosts 11: there are 10 workers", config.slow_hosts = 11,
+            config.slow_factor = 2);
+    REFUSED("--slow-hosts 10: all workers", config.slow_hosts = 10, config.slow_factor = 2);
+    REFUSED("--slow-hosts: 0.5 times", config.slow_hosts = 1, config.slow_factor = 0.5);
 
-    REFUSED("--rack 0", how.topology = CC_TOPOLOGY_FAT_TREE, how.rack = 0);
-    REFUSED("--oversubscription 0.5", how.topology = CC_TOPOLOGY_FAT_TREE,
-            how.oversubscription = 0.5);
+    REFUSED("--rack 0", config.topology = CC_TOPOLOGY_FAT_TREE, config.rack = 0);
+    REFUSED("--oversubscription 0.5", config.topology = CC_TOPOLOGY_FAT_TREE,
+            config.oversubscription = 0.5);
 
     REFUSED("one rack of 12 holds all 12 hosts, and nothing goes over its link upwards: give a "
             "smaller --rack",
-            how.topology = CC_TOPOLOGY_FAT_TREE, how.rack = 12);
+            config.topology = CC_TOPOLOGY_FAT_TREE, config.rack = 12);
 
-    REFUSED("--sites 1: nothing goes over a WAN", how.topology = CC_TOPOLOGY_SITES, how.sites = 1);
-    REFUSED("--sites 0", how.topology = CC_TOPOLOGY_SITES, how.sites = 0);
-    REFUSED("--sites 65: 2 to 64", how.topology = CC_TOPOLOGY_SITES, how.sites = 65);
-    REFUSED("--sites 11: each needs a worker, and there are 10", how.topology = CC_TOPOLOGY_SITES,
-            how.sites = 11);
-    REFUSED("--wan-bw", how.topology = CC_TOPOLOGY_SITES, how.wan_bps = 0);
-    REFUSED("--wan-latency -1", how.topology = CC_TOPOLOGY_SITES, how.wan_latency_s = -1);
+    REFUSED("--sites 1: nothing goes over a WAN", config.topology = CC_TOPOLOGY_SITES,
+            config.sites = 1);
+    REFUSED("--sites 0", config.topology = CC_TOPOLOGY_SITES, config.sites = 0);
+    REFUSED("--sites 65: 2 to 64", config.topology = CC_TOPOLOGY_SITES, config.sites = 65);
+    REFUSED("--sites 11: each needs a worker, and there are 10",
+            config.topology = CC_TOPOLOGY_SITES, config.sites = 11);
+    REFUSED("--wan-bw", config.topology = CC_TOPOLOGY_SITES, config.wan_bps = 0);
+    REFUSED("--wan-latency -1", config.topology = CC_TOPOLOGY_SITES, config.wan_latency_s = -1);
 
     REFUSED("--torus 3x3 has room for 9 hosts, and 10 workers and 2 servers need 12",
-            how.topology = CC_TOPOLOGY_TORUS, how.torus[0] = 3, how.torus[1] = 3);
-    REFUSED("--torus 2x2x2 has room for 8 hosts", how.topology = CC_TOPOLOGY_TORUS,
-            how.torus[0] = 2, how.torus[1] = 2, how.torus[2] = 2);
-    REFUSED("--torus 3x-1x3", how.topology = CC_TOPOLOGY_TORUS, how.torus[0] = 3, how.torus[1] = -1,
-            how.torus[2] = 3);
-    REFUSED("--torus 12x0", how.topology = CC_TOPOLOGY_TORUS, how.torus[0] = 12);
-    REFUSED("at most 65536", how.topology = CC_TOPOLOGY_TORUS, how.torus[0] = 70000,
-            how.torus[1] = 70000, how.torus[2] = 70000);
-    REFUSED("--slow-links: the hosts of a torus are all alike", how.topology = CC_TOPOLOGY_TORUS,
-            how.slow_links = 1, how.slow_bps = 1);
-    REFUSED("--slow-hosts: the hosts of a torus", how.topology = CC_TOPOLOGY_TORUS,
-            how.slow_hosts = 1, how.slow_factor = 2);
+            config.topology = CC_TOPOLOGY_TORUS, config.torus[0] = 3, config.torus[1] = 3);
+    REFUSED("--torus 2x2x2 has room for 8 hosts", config.topology = CC_TOPOLOGY_TORUS,
+            config.torus[0] = 2, config.torus[1] = 2, config.torus[2] = 2);
+    REFUSED("--torus 3x-1x3", config.topology = CC_TOPOLOGY_TORUS, config.torus[0] = 3,
+            config.torus[1] = -1, config.torus[2] = 3);
+    REFUSED("--torus 12x0", config.topology = CC_TOPOLOGY_TORUS, config.torus[0] = 12);
+    REFUSED("at most 65536", config.topology = CC_TOPOLOGY_TORUS, config.torus[0] = 70000,
+            config.torus[1] = 70000, config.torus[2] = 70000);
+    REFUSED("--slow-links: the hosts of a torus are all alike", config.topology = CC_TOPOLOGY_TORUS,
+            config.slow_links = 1, config.slow_bps = 1);
+    REFUSED("--slow-hosts: the hosts of a torus", config.topology = CC_TOPOLOGY_TORUS,
+            config.slow_hosts = 1, config.slow_factor = 2);
 }
 
 /* --- files of others --- */

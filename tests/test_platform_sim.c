@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "netsim/argv.h"
-#include "netsim/platform.h"
-#include "netsim/smpi_words.h"
+#include "netsim/launch/argv.h"
+#include "netsim/platform/platform.h"
+#include "netsim/launch/smpirun_argv.h"
 #include "tests/lib/scratch.h"
 
 #define B    1e9          /* bits/s of a host's link */
@@ -35,14 +35,14 @@ struct flow {
     double bytes, expected;
 };
 
-static const struct cc_platform_how usual = {.workers = 16,
-                                             .bw_bps = B,
-                                             .latency_s = L,
-                                             .rack = 4,
-                                             .oversubscription = 4,
-                                             .sites = 2,
-                                             .wan_bps = WAN,
-                                             .wan_latency_s = W};
+static const struct cc_platform_config usual = {.workers = 16,
+                                                .bw_bps = B,
+                                                .latency_s = L,
+                                                .rack = 4,
+                                                .oversubscription = 4,
+                                                .sites = 2,
+                                                .wan_bps = WAN,
+                                                .wan_latency_s = W};
 
 /* Beside this test: tests/sim/route, bin/commcomp-platform. */
 static const char *beside(const char *name)
@@ -64,11 +64,11 @@ static void need_simgrid(void)
     }
 }
 
-static struct cc_platform make(const struct cc_platform_how *how)
+static struct cc_platform make(const struct cc_platform_config *config)
 {
     struct cc_platform p;
     struct cc_error e = {0};
-    if (cc_platform_make(how, &p, &e) != CC_OK)
+    if (cc_platform_make(config, &p, &e) != CC_OK)
         fail_msg("%s", e.text);
     return p;
 }
@@ -96,17 +96,17 @@ static void write_flows(void **state, const struct flow *flow, int flows)
 /* The shell's command, to be freed: smpirun as cc_smpirun starts it. */
 static char *command(void **state, const struct cc_platform *p)
 {
-    struct cc_smpi_files files = {.paje = ""};
+    struct cc_smpirun_files files = {.paje = ""};
     (void)snprintf(files.platform, sizeof files.platform, "%s", scratch_path(state, "p.xml"));
     (void)snprintf(files.hosts, sizeof files.hosts, "%s", scratch_path(state, "hosts"));
     char exchange[] = "ps";
     struct cc_job job = {.exchange = exchange, .workers = (int)p->hosts};
-    const struct cc_smpirun_how how = {
+    const struct cc_smpirun_config config = {
         .platform = p, .fidelity = CC_FIDELITY_ALPHA_BETA, .rank_program = beside("sim/route")};
     struct cc_error e = {0};
     char **words, *text = NULL;
     size_t length;
-    assert_int_equal(cc_smpi_words(&how, &job, &files, &words, &e), CC_OK);
+    assert_int_equal(cc_smpirun_argv(&config, &job, &files, &words, &e), CC_OK);
     FILE *f = open_memstream(&text, &length);
     assert_non_null(f);
     (void)fputs("timeout -k 5 120", f);
@@ -167,10 +167,10 @@ static void expect(void **state, const struct cc_platform *p, const struct flow 
 static void test_switch(void **state)
 {
     need_simgrid();
-    struct cc_platform_how how = usual;
-    how.slow_links = 1;
-    how.slow_bps = B / 10;
-    struct cc_platform p = make(&how);
+    struct cc_platform_config config = usual;
+    config.slow_links = 1;
+    config.slow_bps = B / 10;
+    struct cc_platform p = make(&config);
     /* Both ways at once; and its own timer, which nothing else delays: 1 GB/s. */
     EXPECT(&p, {0, 1, N, L + T}, {1, 0, N, L + T}, {0, 0, 1234567, 1.234567e-3}, {0, 0, 5e6, 5e-3},
            {2, 3, 1, L + ONE});
@@ -189,9 +189,9 @@ static void test_switch(void **state)
 static void test_racks(void **state)
 {
     need_simgrid();
-    struct cc_platform_how how = usual;
-    how.topology = CC_TOPOLOGY_FAT_TREE;
-    struct cc_platform p = make(&how); /* 0-3, 4-7, 8-11, 12-15; 1 Gbit/s upwards */
+    struct cc_platform_config config = usual;
+    config.topology = CC_TOPOLOGY_FAT_TREE;
+    struct cc_platform p = make(&config); /* 0-3, 4-7, 8-11, 12-15; 1 Gbit/s upwards */
     EXPECT(&p, {0, 1, N, L + T}, {2, 2, 1e6, 1e-3});
     EXPECT(&p, {0, 4, N, 2 * L + T}, {4, 0, N, 2 * L + T});
     /* Four hosts of a rack share its way up, and those of others its way down. */
@@ -205,8 +205,8 @@ static void test_racks(void **state)
     EXPECT(&p, {0, 1, N, 2 * T}, {4, 1, N, 2 * T + L});
     cc_platform_free(&p);
 
-    how.oversubscription = 1; /* as good as one switch */
-    p = make(&how);
+    config.oversubscription = 1; /* as good as one switch */
+    p = make(&config);
     EXPECT(&p, {0, 4, N, 2 * L + T}, {1, 8, N, 2 * L + T}, {2, 6, N, 2 * L + T},
            {3, 15, N, 2 * L + T});
     cc_platform_free(&p);
@@ -218,10 +218,10 @@ static void test_sites(void **state)
 {
     need_simgrid();
     const double t = N * 8 / WAN;
-    struct cc_platform_how how = usual;
-    how.topology = CC_TOPOLOGY_SITES;
-    how.servers = 2; /* 16 at site 0, 17 at site 1 */
-    struct cc_platform p = make(&how);
+    struct cc_platform_config config = usual;
+    config.topology = CC_TOPOLOGY_SITES;
+    config.servers = 2; /* 16 at site 0, 17 at site 1 */
+    struct cc_platform p = make(&config);
     EXPECT(&p, {0, 7, N, L + T}, {8, 15, N, L + T}, {1, 16, N, L + T}, {9, 17, N, L + T});
     EXPECT(&p, {0, 8, N, L + W + t}, {9, 1, N, L + W + t}, {3, 3, 1e6, 1e-3});
     EXPECT(&p, {0, 8, N, L + W + 8 * t}, {1, 9, N, L + W + 8 * t}, {2, 10, N, L + W + 8 * t},
@@ -236,10 +236,10 @@ static void test_sites(void **state)
     cc_platform_free(&p);
 
     /* A link between each two of three. */
-    how.sites = 3;
-    how.workers = 3;
-    how.servers = 0;
-    p = make(&how);
+    config.sites = 3;
+    config.workers = 3;
+    config.servers = 0;
+    p = make(&config);
     EXPECT(&p, {0, 1, N, L + W + t}, {0, 2, N, L + W + t}, {1, 2, N, L + W + t},
            {2, 1, N, L + W + t}, {2, 0, N, L + W + t}, {1, 0, N, L + W + t});
     cc_platform_free(&p);
@@ -250,10 +250,10 @@ static void test_sites(void **state)
 static void test_torus(void **state)
 {
     need_simgrid();
-    struct cc_platform_how how = usual;
-    how.topology = CC_TOPOLOGY_TORUS;
-    how.torus[0] = how.torus[1] = 4; /* rank = x + 4 y */
-    struct cc_platform p = make(&how);
+    struct cc_platform_config config = usual;
+    config.topology = CC_TOPOLOGY_TORUS;
+    config.torus[0] = config.torus[1] = 4; /* rank = x + 4 y */
+    struct cc_platform p = make(&config);
     /* To the neighbours and from them, all at once; and a timer. */
     EXPECT(&p, {0, 1, N, L + T}, {0, 3, N, L + T}, {0, 4, N, L + T}, {0, 12, N, L + T},
            {1, 0, N, L + T}, {3, 0, N, L + T}, {4, 0, N, L + T}, {12, 0, N, L + T},
@@ -266,39 +266,39 @@ static void test_torus(void **state)
     EXPECT(&p, {0, 5, N, 2 * L + T}, {0, 4, N, L + T});
     cc_platform_free(&p);
 
-    how.workers = 26;
-    how.servers = 1; /* the first of 3 x 3 x 3 places */
-    how.torus[0] = how.torus[1] = how.torus[2] = 3;
-    p = make(&how);
+    config.workers = 26;
+    config.servers = 1; /* the first of 3 x 3 x 3 places */
+    config.torus[0] = config.torus[1] = config.torus[2] = 3;
+    p = make(&config);
     EXPECT(&p, {26, 12, N, 3 * L + T}, {26, 1, N, L + T}); /* to 1,1,1 by x, y, z; to 2,0,0 */
     cc_platform_free(&p);
 
     /* Where both neighbours are one. */
-    how.workers = 4;
-    how.servers = 0;
-    how.torus[0] = how.torus[1] = 2;
-    how.torus[2] = 0;
-    p = make(&how);
+    config.workers = 4;
+    config.servers = 0;
+    config.torus[0] = config.torus[1] = 2;
+    config.torus[2] = 0;
+    p = make(&config);
     EXPECT(&p, {0, 1, N, L + T}, {1, 0, N, L + T}, {0, 2, N, L + T}, {2, 0, N, L + T});
     EXPECT(&p, {0, 3, N, 2 * L + T});
     cc_platform_free(&p);
 
     /* A row, whichever side it lies along; two hosts; one. */
     for (int side = 0; side < 3; side++) {
-        how.torus[0] = how.torus[1] = how.torus[2] = 1;
-        how.torus[side] = 4;
-        p = make(&how);
+        config.torus[0] = config.torus[1] = config.torus[2] = 1;
+        config.torus[side] = 4;
+        p = make(&config);
         EXPECT(&p, {0, 1, N, L + T}, {0, 3, N, L + T}, {2, 1, N, L + T});
         EXPECT(&p, {0, 2, N, 2 * L + T}, {0, 0, 1e6, 1e-3});
         cc_platform_free(&p);
     }
-    how.torus[0] = how.torus[1] = how.torus[2] = 0;
-    how.workers = how.servers = 1;
-    p = make(&how);
+    config.torus[0] = config.torus[1] = config.torus[2] = 0;
+    config.workers = config.servers = 1;
+    p = make(&config);
     EXPECT(&p, {0, 1, N, L + T}, {1, 0, N, L + T}, {0, 0, 1e6, 1e-3});
     cc_platform_free(&p);
-    how.servers = 0;
-    p = make(&how);
+    config.servers = 0;
+    p = make(&config);
     EXPECT(&p, {0, 0, 1e6, 1e-3});
     cc_platform_free(&p);
 }
@@ -314,17 +314,17 @@ static void test_read_again(void **state)
     const struct flow flow[] = {{0, 1, N, 0},  {9, 10, N, 0},  {3, 16, N, 0},
                                 {16, 3, N, 0}, {12, 16, N, 0}, {15, 2, N, 0}};
     for (int topology = 0; topology < 4; topology++) {
-        struct cc_platform_how how = usual;
+        struct cc_platform_config config = usual;
         struct cc_platform again;
         struct cc_error e = {0};
         double first[6], second[6];
-        how.topology = (enum cc_topology)topology;
-        how.servers = 1;
+        config.topology = (enum cc_topology)topology;
+        config.servers = 1;
         if (topology != CC_TOPOLOGY_TORUS) {
-            how.slow_links = 3;
-            how.slow_bps = B / 3;
+            config.slow_links = 3;
+            config.slow_bps = B / 3;
         }
-        struct cc_platform p = make(&how);
+        struct cc_platform p = make(&config);
         const char *path = scratch_write(state, "my own.xml", p.xml, strlen(p.xml));
         if (cc_platform_read(path, 16, 1, &again, &e) != CC_OK)
             fail_msg("%s", e.text);
@@ -412,11 +412,11 @@ static void test_loopback(void **state)
 static void test_slow_hosts(void **state)
 {
     need_simgrid();
-    struct cc_platform_how how = usual;
+    struct cc_platform_config config = usual;
     char line[4500], said[2000];
-    how.slow_hosts = 1;
-    how.slow_factor = 4;
-    struct cc_platform p = make(&how);
+    config.slow_hosts = 1;
+    config.slow_factor = 4;
+    struct cc_platform p = make(&config);
     const char *path = scratch_write(state, "slow.xml", p.xml, strlen(p.xml));
     (void)snprintf(line, sizeof line, "ASAN_OPTIONS=detect_leaks=0 '%s' %s",
                    beside("../bin/commcomp-platform"), path);
@@ -436,13 +436,13 @@ static void test_large(void **state)
     need_simgrid();
     const double across[] = {L + ONE, 2 * L + ONE, 24 * L + ONE, L + W};
     for (int topology = 0; topology < 4; topology++) {
-        struct cc_platform_how how = usual;
-        how.topology = (enum cc_topology)topology;
-        how.workers = 4096;
-        how.servers = 16;
-        how.rack = 16; /* 257 racks */
-        how.sites = 8;
-        struct cc_platform p = make(&how);
+        struct cc_platform_config config = usual;
+        config.topology = (enum cc_topology)topology;
+        config.workers = 4096;
+        config.servers = 16;
+        config.rack = 16; /* 257 racks */
+        config.sites = 8;
+        struct cc_platform p = make(&config);
         /* From the first place of the torus, 17 x 16 x 16, to 8, 8, 8. */
         const int to = topology == CC_TOPOLOGY_TORUS ? 8 + 17 * 8 + 272 * 8 - 9 : 4095;
         const double begin = cc_now();

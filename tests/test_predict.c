@@ -40,19 +40,21 @@ static void open_world(struct world *w)
     w->s.cluster.workers = 4;
 }
 
-static struct cc_prediction predict(struct world *w, const struct cc_coder *coder, size_t min_size)
+static struct cc_prediction predict(struct world *w, const struct cc_codec_model *codec_model,
+                                    size_t min_size)
 {
-    struct cc_coder raw = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
-    struct cc_parcels parcels;
+    struct cc_codec_model raw = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    struct cc_step_payloads payloads;
     struct cc_prediction out;
     struct cc_error e = {""};
     bool is_raw[16];
     for (size_t i = 0; i < w->net->count; i++)
         is_raw[i] = w->net->tensors[i].shape.n < min_size;
-    assert_int_equal(cc_parcels_make(w->net, coder, &raw, is_raw, &parcels, NULL), CC_OK);
-    if (cc_predict(&w->p, &w->s, &parcels, &out, &e) != CC_OK)
+    assert_int_equal(cc_step_payloads_make(w->net, codec_model, &raw, is_raw, &payloads, NULL),
+                     CC_OK);
+    if (cc_predict(&w->p, &w->s, &payloads, &out, &e) != CC_OK)
         fail_msg("%s", e.text);
-    cc_parcels_free(&parcels);
+    cc_step_payloads_free(&payloads);
     return out;
 }
 
@@ -68,7 +70,7 @@ static void sequential(void **state)
 {
     (void)state;
     struct world w;
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
     open_world(&w);
     struct cc_prediction p = predict(&w, &c, 0);
     close_to(p.step_s, 0.3 + 0.004 + 0.017 + 0.004 + 0.004 + 0.017 + 0.002, 1e-12, "step");
@@ -97,7 +99,7 @@ static void two_servers(void **state)
 {
     (void)state;
     struct world w;
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
     open_world(&w);
     w.s.cluster.servers = 2;
     struct cc_prediction p = predict(&w, &c, 0);
@@ -126,7 +128,7 @@ static void fused_whole_tensors(void **state)
 {
     (void)state;
     struct world w;
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 32, 2000, 0, 1000);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 32, 2000, 0, 1000);
     const double fuse[] = {-1, 0, 2e6, 3e6, 4e6};
     memset(&w, 0, sizeof w);
     assert_int_equal(cc_net_parse(four_tensors, strlen(four_tensors), &w.net, NULL), CC_OK);
@@ -149,7 +151,7 @@ static void fused_whole_tensors(void **state)
         }
     /* Overlapped and free of codecs: each server's port is busy for 10 s each way, and all begin
      * within the 3 s that the worker's own port takes. */
-    c = cc_coder_given("x", CC_REDUCE_SUM, 32, 0, 0, 0);
+    c = cc_codec_model_given("x", CC_REDUCE_SUM, 32, 0, 0, 0);
     w.s.timing.fuse_bytes = 4e6;
     close_to(predict(&w, &c, 0).step_s, 20, 1e-12, "overlapped");
     close_world(&w);
@@ -161,7 +163,7 @@ static void small_in_local_steps(void **state)
 {
     (void)state;
     struct world w;
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
     open_world(&w);
     c.period = 4;
     struct cc_prediction p = predict(&w, &c, 1000000000);
@@ -184,7 +186,7 @@ static void alone(void **state)
 {
     (void)state;
     struct world w;
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
     open_world(&w);
     w.s.cluster.workers = 1;
     c.period = 2;
@@ -201,19 +203,19 @@ static void local_steps(void **state)
 {
     (void)state;
     struct world w;
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
     open_world(&w);
     c.period = 2;
     struct cc_prediction p = predict(&w, &c, 0);
     /* Mean bits of 8: the step that sends has 8000 bytes, and decodes twice the mean. */
-    double loud = 0.3 + 0.004 + 0.033 + 2 * (0.004 + 0.004 + 0.002) + 0.033, quiet = 0.304;
-    close_to(p.step_s, (loud + quiet) / 2, 1e-12, "local");
+    double sending = 0.3 + 0.004 + 0.033 + 2 * (0.004 + 0.004 + 0.002) + 0.033, silent = 0.304;
+    close_to(p.step_s, (sending + silent) / 2, 1e-12, "local");
     close_to(p.payload_bytes, 4000, 1e-12, "payload");
     close_to(p.codec_s, 0.014, 1e-12, "codec");
     close_to(p.comm_s, 0.033, 1e-12, "comm");
     w.s.timing.mode = CC_PIPE;
-    loud = fmax(0.3 + 0.004 + 0.004, 0.066 + 0.016);
-    close_to(predict(&w, &c, 0).step_s, (loud + quiet) / 2, 1e-12, "local, pipelined");
+    sending = fmax(0.3 + 0.004 + 0.004, 0.066 + 0.016);
+    close_to(predict(&w, &c, 0).step_s, (sending + silent) / 2, 1e-12, "local, pipelined");
     close_world(&w);
 }
 
@@ -223,7 +225,7 @@ static void properties(void **state)
 {
     (void)state;
     struct world w;
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
     open_world(&w);
     for (enum cc_exchange x = CC_PS; x <= CC_MPI; x++)
         for (double bw = 1e5; bw < 1e12; bw *= 7) {
@@ -252,8 +254,8 @@ static void shaped(void **state)
 {
     (void)state;
     struct world w;
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    struct cc_coder floats = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model floats = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
     open_world(&w);
     w.s.link.burst_bytes = 1000;
     struct cc_prediction p = predict(&w, &c, 0);
@@ -269,7 +271,7 @@ static void shaped(void **state)
     p = predict(&w, &c, 0);
     close_to(p.comm_s, 0.002, 1e-12, "at once");
     close_to(p.step_s, 0.001 + 0.014 + 0.002, 1e-12, "codecs take longer than the port");
-    c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 0, 0, 0);
+    c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 0, 0, 0);
     close_to(predict(&w, &c, 0).step_s, 0.016, 1e-12, "the port's rate");
     w.s.timing.mode = CC_PIPE;
     close_to(predict(&w, &c, 0).step_s, 0.016, 1e-12, "the port's rate, pipelined");
@@ -320,18 +322,18 @@ static void messages_and_servers(void **state)
 {
     (void)state;
     struct world w;
-    struct cc_parcels p;
+    struct cc_step_payloads p;
     struct cc_message m[4];
     int server[4];
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    struct cc_coder raw = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model raw = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
     const bool is_raw[] = {false, true, false, false};
     memset(&w, 0, sizeof w);
     assert_int_equal(cc_net_parse(four_tensors, strlen(four_tensors), &w.net, NULL), CC_OK);
     cc_setting_defaults(w.net, &w.s);
     c.period = 2;
     /* In the step that sends: 500,000, 1,000,000, 500,000 and 500,000 bytes. */
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, is_raw, &p, NULL), CC_OK);
+    assert_int_equal(cc_step_payloads_make(w.net, &c, &raw, is_raw, &p, NULL), CC_OK);
     assert_int_equal(cc_predict_messages(&w.s, &p, m), 1);
     assert_true(m[0].first == 0 && m[0].last == 3);
     w.s.timing.fuse_bytes = 1e6;
@@ -350,25 +352,27 @@ static void messages_and_servers(void **state)
     w.s.exchange = CC_RING;
     assert_int_equal(cc_predict_servers(&w.p, &w.s, server, NULL), CC_OK);
     assert_true(server[1] == 0);
-    cc_parcels_free(&p);
+    cc_step_payloads_free(&p);
     close_world(&w);
 }
 
 /* --- parcels from measurement --- */
 
-static struct cc_prediction predict_measured(struct world *w, const struct cc_coder *coder,
+static struct cc_prediction predict_measured(struct world *w,
+                                             const struct cc_codec_model *codec_model,
                                              const bool *raw, const struct cc_measured *m)
 {
-    struct cc_coder floats = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
-    struct cc_parcels planned, parcels;
+    struct cc_codec_model floats = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    struct cc_step_payloads planned, payloads;
     struct cc_prediction out;
     struct cc_error e = {""};
-    assert_int_equal(cc_parcels_make(w->net, coder, &floats, raw, &planned, NULL), CC_OK);
-    assert_int_equal(cc_parcels_measured(w->net, &planned, raw, m, &parcels, NULL), CC_OK);
-    if (cc_predict(&w->p, &w->s, &parcels, &out, &e) != CC_OK)
+    assert_int_equal(cc_step_payloads_make(w->net, codec_model, &floats, raw, &planned, NULL),
+                     CC_OK);
+    assert_int_equal(cc_step_payloads_measured(w->net, &planned, raw, m, &payloads, NULL), CC_OK);
+    if (cc_predict(&w->p, &w->s, &payloads, &out, &e) != CC_OK)
         fail_msg("%s", e.text);
-    cc_parcels_free(&planned);
-    cc_parcels_free(&parcels);
+    cc_step_payloads_free(&planned);
+    cc_step_payloads_free(&payloads);
     return out;
 }
 
@@ -391,7 +395,7 @@ static void measured(void **state)
                             .pull_bytes = 7900,
                             .pull_head_bytes = 100,
                             .codec = {.encode_s = 0.001, .decode_s = 0.008}};
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
     struct world w;
     open_world(&w);
     w.s.cluster.reduce_byte_s = 1e-6; /* is in the hops' time */
@@ -434,7 +438,7 @@ static void measured_servers(void **state)
     const double push[] = {500, 3500}, pull[] = {2000, 6000};
     struct cc_measured m = {
         .push_bytes = 4000, .pull_bytes = 8000, .codec = {0.001, 0, 0.004, 0.008}};
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
     struct world w;
     open_world(&w);
     w.s.cluster.servers = 2;
@@ -469,7 +473,7 @@ static void measured_local_steps(void **state)
                                   .push_head_bytes = 10,
                                   .pull_head_bytes = 10,
                                   .codec = {0.001, 0, 0.004, 0.008}};
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
     struct world w;
     open_world(&w);
     c.period = 2;
@@ -479,9 +483,9 @@ static void measured_local_steps(void **state)
     close_to(p.step_s, 0.3 + p.comm_s + p.codec_s, 1e-12, "step");
     w.s.timing.mode = CC_PIPE;
     w.s.timing.compute_s = 0.02;
-    double loud = fmax(0.02 + 0.001 + 0.016, 2 * (0.001 + 4 * 0.00702) + 0.008);
-    double quiet = fmax(0.02 + 0.001, 2 * (0.001 + 4 * 0.004));
-    close_to(predict_measured(&w, &c, raw, &m).step_s, (loud + quiet) / 2, 1e-12, "pipelined");
+    double sending = fmax(0.02 + 0.001 + 0.016, 2 * (0.001 + 4 * 0.00702) + 0.008);
+    double silent = fmax(0.02 + 0.001, 2 * (0.001 + 4 * 0.004));
+    close_to(predict_measured(&w, &c, raw, &m).step_s, (sending + silent) / 2, 1e-12, "pipelined");
     close_world(&w);
 }
 
@@ -537,7 +541,7 @@ static void two_ways(void **state)
 {
     (void)state;
     struct world w;
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
     open_world(&w);
     c.pull_point = (struct cc_profile_point){
         .bits_per_value = 16, .encode_ns = 2000, .decode_ns = 100, .decode_add_ns = 7};
@@ -560,32 +564,32 @@ static void payloads(void **state)
 {
     (void)state;
     struct world w;
-    struct cc_parcels p;
-    struct cc_coder c = cc_coder_given("x", CC_REDUCE_PAIRS, 2.6, 1, 1, 1), raw = c;
+    struct cc_step_payloads p;
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_PAIRS, 2.6, 1, 1, 1), raw = c;
     double rank = 2;
     open_world(&w);
     c.value_bits = 1; /* a bitmap, and floats: (2.6 - 1) / 32 of the values */
     c.pair_bits = 32;
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
+    assert_int_equal(cc_step_payloads_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
     close_to(p.total.pairs, 0.05 * 4000, 1e-12, "pairs of a bitmap");
-    cc_parcels_free(&p);
+    cc_step_payloads_free(&p);
     c.value_bits = 0;
     c.pair_bits = 64;
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
+    assert_int_equal(cc_step_payloads_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
     close_to(p.total.pairs, 2.6 / 64 * 4000, 1e-12, "pairs");
-    cc_parcels_free(&p);
+    cc_step_payloads_free(&p);
     c.push_point.bits_per_value = 640; /* never more than the values */
-    raw = cc_coder_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    raw = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
     const bool is_raw[] = {true, false};
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, is_raw, &p, NULL), CC_OK);
+    assert_int_equal(cc_step_payloads_make(w.net, &c, &raw, is_raw, &p, NULL), CC_OK);
     assert_true(p.each[0].pairs == 1000 && p.each[1].pairs == 3000);
     assert_true(p.each[0].push_bytes == 4000);
-    cc_parcels_free(&p);
+    cc_step_payloads_free(&p);
     c.shape_bytes = factors;
     c.shape_arg = &rank;
-    assert_int_equal(cc_parcels_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
+    assert_int_equal(cc_step_payloads_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
     assert_true(p.each[1].push_bytes == 4 * 2 * 3001. && p.each[1].pull_bytes == 4 * 2 * 3001.);
-    cc_parcels_free(&p);
+    cc_step_payloads_free(&p);
     close_world(&w);
 }
 
@@ -601,16 +605,16 @@ static void fast(void **state)
     cc_setting_defaults(w.net, &w.s);
     double began = cc_now();
     for (int scheme = 0; scheme < 20; scheme++) {
-        struct cc_parcels parcels;
-        struct cc_coder c = cc_coder_given("x", CC_REDUCE_DECODED, 1 + scheme, 1, 1, 1);
-        assert_int_equal(cc_parcels_make(w.net, &c, &c, NULL, &parcels, NULL), CC_OK);
+        struct cc_step_payloads payloads;
+        struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 1 + scheme, 1, 1, 1);
+        assert_int_equal(cc_step_payloads_make(w.net, &c, &c, NULL, &payloads, NULL), CC_OK);
         for (int size = 1; size <= 10; size++)
             for (int bw = 1; bw <= 100; bw++) {
                 w.s.cluster.workers = 1 << size;
                 w.s.link.bw_bps = 1e7 * bw;
-                assert_int_equal(cc_predict(&w.p, &w.s, &parcels, &p, NULL), CC_OK);
+                assert_int_equal(cc_predict(&w.p, &w.s, &payloads, &p, NULL), CC_OK);
             }
-        cc_parcels_free(&parcels);
+        cc_step_payloads_free(&payloads);
     }
     assert_true(cc_now() - began < 1);
     close_world(&w);

@@ -42,13 +42,13 @@ struct manner {
 };
 
 static void write_transcript(struct rig *rig, const struct cc_shape *shape, enum data_kind kind,
-                             uint64_t steps, const struct manner *how, struct transcript *t)
+                             uint64_t steps, const struct manner *config, struct transcript *t)
 {
     const size_t n = shape->n;
     float *x = malloc((n + 1) * sizeof *x);
-    cc_isa_force(how->isa);
+    cc_isa_force(config->isa);
     t->len = 0;
-    rig->front = how->front;
+    rig->front = config->front;
     rig_shape(rig, shape);
     for (uint64_t step = 0; step < steps; step++) {
         const struct cc_context ctx = rig_context(step);
@@ -56,7 +56,7 @@ static void write_transcript(struct rig *rig, const struct cc_shape *shape, enum
         const float *y;
         size_t len;
         data_fill(kind, step, x, n);
-        if (how->dirty)
+        if (config->dirty)
             rig_dirty(rig, (int)(0x11 * (step + 1)));
         const int status = rig_encode(rig, &ctx, x, &payload, &len);
         record(t, &status, sizeof status);
@@ -67,32 +67,33 @@ static void write_transcript(struct rig *rig, const struct cc_shape *shape, enum
         record(t, &len, sizeof len);
         record(t, payload, len);
         record(t, rig->codec.state, cc_state_bytes(&rig->codec));
-        if (how->dirty)
+        if (config->dirty)
             rig_dirty(rig, (int)(0x11 * (step + 2)));
         assert_int_equal(rig_decode(rig, &ctx, payload, len, &y), CC_OK);
         record(t, y, n * sizeof *y);
         assert_int_equal(rig_decode_add(rig, &ctx, payload, len, -1.5f, &y), CC_OK);
         record(t, y, n * sizeof *y);
-        if (how->move)
+        if (config->move)
             rig_move_state(rig);
     }
     free(x);
 }
 
 static void compare_manner(struct rig *rig, const struct cc_shape *shape, enum data_kind kind,
-                           uint64_t steps, const struct manner *how, const struct transcript *plain)
+                           uint64_t steps, const struct manner *config,
+                           const struct transcript *plain)
 {
     struct transcript other = {0};
-    write_transcript(rig, shape, kind, steps, how, &other);
+    write_transcript(rig, shape, kind, steps, config, &other);
     size_t same = 0;
     while (same < other.len && same < plain->len && other.at[same] == plain->at[same])
         same++;
     if (same != plain->len || same != other.len)
         fail_msg("%s, n %zu, %s, %s%s%s%s: byte %zu of the transcript (of %zu, %zu) differs",
-                 rig->spec->name, shape->n, data_name(kind), cc_isa_name(how->isa),
-                 how->front ? ", other end of the pages" : "",
-                 how->dirty ? ", other rubbish in the scratch memory" : "",
-                 how->move ? ", state moved" : "", same, plain->len, other.len);
+                 rig->spec->name, shape->n, data_name(kind), cc_isa_name(config->isa),
+                 config->front ? ", other end of the pages" : "",
+                 config->dirty ? ", other rubbish in the scratch memory" : "",
+                 config->move ? ", state moved" : "", same, plain->len, other.len);
     free(other.at);
 }
 
@@ -103,13 +104,13 @@ static void compare_all(struct rig *rig, const struct cc_shape *shape, enum data
     struct transcript plain = {0};
     write_transcript(rig, shape, kind, steps, &(struct manner){.isa = CC_SCALAR}, &plain);
     for (int isa = 1; isa < CC_ISAS; isa++) {
-        struct manner how = {.front = isa == CC_AVX2, .isa = (enum cc_isa)isa};
-        if (cc_isa_has(how.isa))
-            compare_manner(rig, shape, kind, steps, &how, &plain);
+        struct manner config = {.front = isa == CC_AVX2, .isa = (enum cc_isa)isa};
+        if (cc_isa_has(config.isa))
+            compare_manner(rig, shape, kind, steps, &config, &plain);
     }
-    struct manner how = {.isa = best, .dirty = true, .move = true};
+    struct manner config = {.isa = best, .dirty = true, .move = true};
     if (!isas_only)
-        compare_manner(rig, shape, kind, steps, &how, &plain);
+        compare_manner(rig, shape, kind, steps, &config, &plain);
     cc_isa_force(best);
     free(plain.at);
 }

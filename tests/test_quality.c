@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/plan.h"
+#include "bench/config.h"
 #include "bench/quality.h"
 #include "core/isa.h"
 #include "core/memory.h"
-#include "core/trace.h"
-#include "tests/lib/plan.h"
+#include "core/trace/trace.h"
+#include "tests/lib/bench_config.h"
 #include "tests/lib/scratch.h"
 
 /* Every scheme after so many passes; the caller frees what is returned. */
-static struct cc_quality *measure(const struct cc_plan *p, size_t passes)
+static struct cc_quality *measure(const struct cc_bench_config *p, size_t passes)
 {
     size_t each[16], done = 0, schemes = p->schemes->count;
     struct cc_quality *q = calloc(schemes * cc_trace_tensors(p->trace), sizeof *q);
@@ -90,7 +90,7 @@ static void local_by_hand(void **state)
 {
     struct fixture f;
     open_gradients(&f, state, "local:every=2");
-    assert_int_equal(cc_plan_steps(&f.plan, 0), 2);
+    assert_int_equal(cc_bench_steps(&f.plan, 0), 2);
     struct cc_quality *q = measure(&f.plan, 1);
     double first = 0, sums = 0, dot = 0, most = 0;
     for (int i = 0; i < WEIGHTS; i++) {
@@ -108,7 +108,7 @@ static void local_by_hand(void **state)
     free(q);
     /* A period longer than the trace: it begins again. */
     f.plan.steps = 1;
-    assert_int_equal(cc_plan_steps(&f.plan, 0), 2);
+    assert_int_equal(cc_bench_steps(&f.plan, 0), 2);
     q = measure(&f.plan, 1);
     assert_int_equal(q[0].payload_bytes, 4 * WEIGHTS);
     assert_true(q[0].error_sq == 2 * first && q[0].raw_sq == 2 * first);
@@ -122,13 +122,13 @@ static void whole_periods(void **state)
 {
     struct fixture f;
     open_gradients(&f, state, "fp32,local:every=3,local:every=5,local:every=1");
-    assert_int_equal(cc_plan_steps(&f.plan, 0), 3);
-    assert_int_equal(cc_plan_steps(&f.plan, 1), 3);
-    assert_int_equal(cc_plan_steps(&f.plan, 2), 5);
-    assert_int_equal(cc_plan_steps(&f.plan, 3), 3);
+    assert_int_equal(cc_bench_steps(&f.plan, 0), 3);
+    assert_int_equal(cc_bench_steps(&f.plan, 1), 3);
+    assert_int_equal(cc_bench_steps(&f.plan, 2), 5);
+    assert_int_equal(cc_bench_steps(&f.plan, 3), 3);
     f.plan.steps = 2;
-    assert_int_equal(cc_plan_steps(&f.plan, 0), 2);
-    assert_int_equal(cc_plan_steps(&f.plan, 1), 3);
+    assert_int_equal(cc_bench_steps(&f.plan, 0), 2);
+    assert_int_equal(cc_bench_steps(&f.plan, 1), 3);
     struct cc_quality *q = measure(&f.plan, 1);
     assert_int_equal(q[4].steps, 5);
     assert_int_equal(q[4].payload_bytes, 4 * WEIGHTS);
@@ -185,12 +185,12 @@ static void loop_add(struct loop *w, const float *g, size_t len, struct cc_quali
 }
 
 /* What one tensor comes to in the last of the passes, with everything from the first kept. */
-static struct cc_quality loop_measure(const struct cc_plan *p, size_t scheme, size_t tensor,
+static struct cc_quality loop_measure(const struct cc_bench_config *p, size_t scheme, size_t tensor,
                                       size_t passes)
 {
     const struct cc_tensor_info *info = cc_trace_tensor(p->trace, tensor);
-    const struct cc_stream stream = cc_trace_stream(p->trace, p->stream);
-    const size_t steps = cc_plan_steps(p, scheme);
+    const struct cc_trace_sender stream = cc_trace_stream(p->trace, p->stream);
+    const size_t steps = cc_bench_steps(p, scheme);
     struct loop w = loop_new(p->schemes->item[scheme], info->shape);
     struct cc_quality q = {.values = info->shape.n, .steps = steps};
     struct cc_error e = {""};
@@ -234,12 +234,12 @@ static bool alike(const struct cc_quality *a, const struct cc_quality *b)
            close_to(a->cumulative_raw_sq, b->cumulative_raw_sq);
 }
 
-static void compare_with_loops(const struct cc_plan *p, size_t passes)
+static void compare_with_loops(const struct cc_bench_config *p, size_t passes)
 {
     const size_t tensors = cc_trace_tensors(p->trace);
     struct cc_quality *q = measure(p, passes);
     for (size_t s = 0; s < p->schemes->count; s++) {
-        if (cc_plan_failed(p, s))
+        if (cc_bench_failed(p, s))
             fail_msg("%s", p->failed[s].text);
         for (size_t t = 0; t < tensors; t++) {
             const struct cc_quality expected = loop_measure(p, s, t, passes);
@@ -308,15 +308,15 @@ static void min_size(void **state)
     struct fixture f;
     open_gradients(&f, state, "int8");
     f.plan.min_size = BIAS + 1;
-    assert_ptr_equal(cc_plan_spec(&f.plan, 0, 0), f.schemes.item[0]);
-    assert_ptr_equal(cc_plan_spec(&f.plan, 0, 1), f.raw);
+    assert_ptr_equal(cc_bench_spec(&f.plan, 0, 0), f.schemes.item[0]);
+    assert_ptr_equal(cc_bench_spec(&f.plan, 0, 1), f.raw);
     struct cc_quality *q = measure(&f.plan, 1);
     assert_int_equal(q[0].payload_bytes, STEPS * (4 + WEIGHTS));
     assert_int_equal(q[1].payload_bytes, STEPS * 4 * BIAS);
     assert_true(q[0].error_sq > 0 && q[1].error_sq == 0);
     free(q);
     f.plan.min_size = BIAS; /* which the bias has */
-    assert_ptr_equal(cc_plan_spec(&f.plan, 0, 1), f.schemes.item[0]);
+    assert_ptr_equal(cc_bench_spec(&f.plan, 0, 1), f.schemes.item[0]);
     close_plan(&f);
 }
 
@@ -326,16 +326,16 @@ static void contexts_and_names(void **state)
     char name[32];
     write_step(state, "pull", -1, 10, gradients[1]);
     open_gradients(&f, state, "fp32");
-    cc_plan_stream_name(&f.plan, name, sizeof name);
+    cc_bench_stream_name(&f.plan, name, sizeof name);
     assert_string_equal(name, "push 3");
-    struct cc_context c = cc_plan_context(&f.plan, 1, 7);
+    struct cc_context c = cc_bench_context(&f.plan, 1, 7);
     assert_true(c.seed == 42 && c.rank == 3 && c.direction == CC_PUSH && c.step == 7);
     assert_true(c.tensor == 1 && c.offset == 0 && strcmp(c.name, "bias") == 0);
     f.plan.stream = 1;
     f.plan.steps = 1;
-    cc_plan_stream_name(&f.plan, name, sizeof name);
+    cc_bench_stream_name(&f.plan, name, sizeof name);
     assert_string_equal(name, "pull");
-    c = cc_plan_context(&f.plan, 0, 0);
+    c = cc_bench_context(&f.plan, 0, 0);
     assert_true(c.rank == -1 && c.direction == CC_PULL);
     struct cc_quality *q = measure(&f.plan, 1);
     double raw = 0;

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "results/host.h"
+#include "results/machine_info.h"
 #include "results/record.h"
 
 static const struct cc_column columns[] = {
@@ -175,8 +175,8 @@ static void json(void **state)
     cJSON *o = cJSON_Parse(got);
     assert_non_null(o);
     free(got);
-    struct cc_host h;
-    cc_host_read(&h);
+    struct cc_machine_info h;
+    cc_machine_info_read(&h);
     const cJSON *host = cJSON_GetObjectItemCaseSensitive(o, "host");
     const struct {
         const char *key, *want;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netsim/report.h"
+#include "netsim/job/report.h"
 
 /* Prints one line and reads it. */
 static struct cc_report again(const struct cc_report *r)
@@ -117,35 +117,35 @@ static void a_size(void **state)
     cc_report_free(&got);
 }
 
-static void moments(void **state)
+static void events(void **state)
 {
     (void)state;
-    struct cc_moment moment[] = {{0, 1.0 / 3, 4, CC_PHASE_COMPUTE},
-                                 {1.0 / 3, 0.5, UINT32_MAX, CC_PHASE_WAIT}};
-    struct cc_passage passage[] = {{0.25, false, 3, 2, 1, 4, 123456789012},
+    struct cc_span span[] = {{0, 1.0 / 3, 4, CC_PHASE_COMPUTE},
+                             {1.0 / 3, 0.5, UINT32_MAX, CC_PHASE_WAIT}};
+    struct cc_flow_event flow[] = {{0.25, false, 3, 2, 1, 4, 123456789012},
                                    {0.5, true, 65535, 0, UINT32_MAX, 5, 0}};
     struct cc_step_span step[] = {{0, 0.25}, {0.25, 0.5}, {1e-9, 1e4}};
-    struct cc_report r = {.kind = CC_REPORT_MOMENTS,
-                          .moments = {.row = 2,
-                                      .rank = 4095,
-                                      .left_out = 7,
-                                      .moment = moment,
-                                      .moments = 2,
-                                      .passage = passage,
-                                      .passages = 2,
-                                      .first_step = 4,
-                                      .step = step,
-                                      .steps = 3}};
+    struct cc_report r = {.kind = CC_REPORT_EVENTS,
+                          .events = {.row = 2,
+                                     .rank = 4095,
+                                     .left_out = 7,
+                                     .span = span,
+                                     .events = 2,
+                                     .flow = flow,
+                                     .flows = 2,
+                                     .first_step = 4,
+                                     .step = step,
+                                     .steps = 3}};
     struct cc_report got = again(&r);
-    const struct cc_report_moments *m = &got.moments;
-    assert_int_equal(got.kind, CC_REPORT_MOMENTS);
+    const struct cc_report_events *m = &got.events;
+    assert_int_equal(got.kind, CC_REPORT_EVENTS);
     assert_true(got.row == 2 && m->row == 2 && got.rank == 4095 && m->rank == 4095);
-    assert_true(m->left_out == 7 && m->first_step == 4 && m->moments == 2 && m->steps == 3);
+    assert_true(m->left_out == 7 && m->first_step == 4 && m->events == 2 && m->steps == 3);
     for (size_t i = 0; i < 2; i++) {
-        const struct cc_moment *a = &m->moment[i], *b = &moment[i];
+        const struct cc_span *a = &m->span[i], *b = &span[i];
         assert_true(a->begin == b->begin && a->end == b->end);
         assert_true(a->step == b->step && a->phase == b->phase);
-        const struct cc_passage *p = &m->passage[i], *q = &passage[i];
+        const struct cc_flow_event *p = &m->flow[i], *q = &flow[i];
         assert_true(p->at == q->at && p->came == q->came && p->peer == q->peer);
         assert_true(p->message == q->message && p->number == q->number && p->step == q->step);
         assert_true(p->bytes == q->bytes);
@@ -153,9 +153,9 @@ static void moments(void **state)
     assert_memory_equal(m->step, step, sizeof step);
     cc_report_free(&got);
     /* A rank that did nothing. */
-    r.moments = (struct cc_report_moments){.row = 0};
+    r.events = (struct cc_report_events){.row = 0};
     got = again(&r);
-    assert_true(got.moments.moments == 0 && got.moments.passages == 0 && got.moments.steps == 0);
+    assert_true(got.events.events == 0 && got.events.flows == 0 && got.events.steps == 0);
     cc_report_free(&got);
 }
 
@@ -217,7 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_ones), cmocka_unit_test(a_row),   cmocka_unit_test(a_size),
-        cmocka_unit_test(moments),    cmocka_unit_test(refuses), cmocka_unit_test(nobody_listens),
+        cmocka_unit_test(events),     cmocka_unit_test(refuses), cmocka_unit_test(nobody_listens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

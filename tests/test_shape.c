@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "netsim/shape.h"
+#include "netsim/lab/shape.h"
 
-static const struct cc_shape_how how = {
+static const struct cc_shape_config config = {
     .device = "eth7", .bw_bps = 1e8, .burst_bytes = 16000, .limit_bytes = 200000};
 
 /* What a command prints; the buffer is static. */
@@ -91,7 +91,7 @@ static struct cc_shaping begin(void)
 {
     struct cc_shaping s;
     struct cc_error e = {""};
-    if (cc_shaping_begin("/proc/self/exe", &how, &s, &e) != CC_OK)
+    if (cc_shaping_begin("/proc/self/exe", &config, &s, &e) != CC_OK)
         fail_msg("%s", e.text);
     return s;
 }
@@ -107,7 +107,7 @@ static void assert_refused(const char *words)
 {
     struct cc_shaping s;
     struct cc_error e = {""};
-    assert_int_equal(cc_shaping_begin("/proc/self/exe", &how, &s, &e), CC_FAIL);
+    assert_int_equal(cc_shaping_begin("/proc/self/exe", &config, &s, &e), CC_FAIL);
     if (strstr(e.text, words) == NULL)
         fail_msg("\"%s\" does not say \"%s\"", e.text, words);
 }
@@ -231,9 +231,9 @@ static void a_guard_that_cannot_be_started(void **state)
     (void)state;
     struct cc_shaping s;
     struct cc_error e = {""};
-    assert_int_equal(cc_shaping_begin("/no/such/program", &how, &s, &e), CC_FAIL);
+    assert_int_equal(cc_shaping_begin("/no/such/program", &config, &s, &e), CC_FAIL);
     assert_non_null(strstr(e.text, "/no/such/program cannot be started"));
-    assert_int_equal(cc_shaping_begin("/bin/true", &how, &s, &e), CC_FAIL);
+    assert_int_equal(cc_shaping_begin("/bin/true", &config, &s, &e), CC_FAIL);
     assert_non_null(strstr(e.text, "the process that shapes died"));
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }

@@ -11,11 +11,11 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "core/trace.h"
-#include "netsim/crate.h"
-#include "netsim/gradients.h"
-#include "netsim/ledger.h"
-#include "netsim/sizes.h"
+#include "core/trace/trace.h"
+#include "netsim/message/pack.h"
+#include "netsim/message/gradients.h"
+#include "netsim/message/size_index.h"
+#include "netsim/message/sizes.h"
 #include "tests/lib/jobs.h"
 
 enum { TENSORS = 5, WORKERS = 5, STEPS = 6, TRACE_STEPS = 4 };
@@ -72,7 +72,7 @@ static void begin(struct kit *k, const char *exchange, const char *scheme)
 static void end(struct kit *k)
 {
     struct cc_job_row *row = k->job.row;
-    cc_ledger_free(row->ledger);
+    cc_size_index_free(row->size_index);
     cc_job_sizes_free(&row->sizes);
     free(row->scheme);
     free(row->cost);
@@ -90,7 +90,7 @@ static void end(struct kit *k)
 static void fill(struct kit *k)
 {
     struct cc_error e = {""};
-    if (cc_sizes_fill(&k->job, &(struct cc_sizes_how){0}, &e) != CC_OK)
+    if (cc_sizes_fill(&k->job, &(struct cc_sizes_config){0}, &e) != CC_OK)
         fail_msg("%s", e.text);
 }
 
@@ -271,13 +271,13 @@ static void steps_before_leave_their_mark(void **state)
     (void)state;
     enum { BEFORE = 140, FIT = 128 };
     const size_t before = BEFORE;
-    const struct cc_sizes_how how = {.before = &before};
+    const struct cc_sizes_config config = {.before = &before};
     struct cc_error e = {""};
     for (int warm = 0; warm < 2; warm++) {
         struct kit k;
         begin(&k, "ps", "3lc:s=1.75");
         k.job.row->warmup = warm ? BEFORE : 0;
-        if (cc_sizes_fill(&k.job, warm ? &(struct cc_sizes_how){0} : &how, &e) != CC_OK)
+        if (cc_sizes_fill(&k.job, warm ? &(struct cc_sizes_config){0} : &config, &e) != CC_OK)
             fail_msg("%s", e.text);
         /* By hand, from the first step on. */
         struct codecs push;
@@ -312,9 +312,9 @@ static void stops_when_told_to(void **state)
     struct kit k;
     struct cc_error e = {""};
     int calls = 0;
-    const struct cc_sizes_how how = {.tick = third, .arg = &calls};
+    const struct cc_sizes_config config = {.on_tick = third, .arg = &calls};
     begin(&k, "ps", "3lc");
-    assert_int_equal(cc_sizes_fill(&k.job, &how, &e), CC_FAIL);
+    assert_int_equal(cc_sizes_fill(&k.job, &config, &e), CC_FAIL);
     assert_int_equal(calls, 3);
     assert_non_null(strstr(e.text, "the payload sizes of 3lc: stopped"));
     end(&k);
@@ -325,28 +325,28 @@ static void stops_when_told_to(void **state)
 /* A crate with data and one without, of the same. */
 static void make_pair(const struct kit *k, size_t from, size_t to, struct cc_crate *out[2])
 {
-    struct cc_piece *piece;
-    size_t pieces;
+    struct cc_slice *slice;
+    size_t slices;
     struct cc_job with = k->job;
     with.data = true;
-    assert_int_equal(cc_pieces(&k->job, from, to, &piece, &pieces, &ignored), CC_OK);
+    assert_int_equal(cc_slices(&k->job, from, to, &slice, &slices, &ignored), CC_OK);
     for (int i = 0; i < 2; i++) {
-        const struct cc_crate_how how = {.job = i == 0 ? &with : &k->job,
-                                         .row = k->job.row,
-                                         .spec = k->spec,
-                                         .raw = k->raw,
-                                         .seed = k->job.seed,
-                                         .rank = 2,
-                                         .direction = CC_PUSH};
-        assert_int_equal(cc_crate_make(&how, piece, pieces, &out[i], &ignored), CC_OK);
+        const struct cc_pack_config config = {.job = i == 0 ? &with : &k->job,
+                                              .row = k->job.row,
+                                              .spec = k->spec,
+                                              .raw = k->raw,
+                                              .seed = k->job.seed,
+                                              .rank = 2,
+                                              .direction = CC_PUSH};
+        assert_int_equal(cc_pack_make(&config, slice, slices, &out[i], &ignored), CC_OK);
     }
-    free(piece);
+    free(slice);
 }
 
 static void make_ledger(struct kit *k)
 {
     struct cc_error e = {""};
-    if (cc_ledger_make(&k->job, k->job.row, &k->job.row->ledger, &e) != CC_OK)
+    if (cc_size_index_make(&k->job, k->job.row, &k->job.row->size_index, &e) != CC_OK)
         fail_msg("%s", e.text);
 }
 
@@ -360,27 +360,27 @@ static void check_crates(const char *scheme, size_t first, size_t last, bool par
     make_ledger(&k);
     const size_t from = k.job.offset[first] + (part ? 512 : 0);
     make_pair(&k, from, k.job.offset[last + 1] - (part ? 100 : 0), c);
-    assert_int_equal(cc_crate_bound(c[0]), cc_crate_bound(c[1]));
+    assert_int_equal(cc_pack_bound(c[0]), cc_pack_bound(c[1]));
     for (size_t step = 0; step < STEPS; step++) {
         size_t len[2], head[2];
         uint64_t bytes[2][TENSORS] = {{0}};
         load(&k, 2, step);
         assert_int_equal(
-            cc_crate_encode(c[0], step, k.gradient, k.payload, &len[0], &head[0], &ignored), CC_OK);
-        assert_int_equal(cc_crate_encode(c[1], step, NULL, NULL, &len[1], &head[1], &ignored),
+            cc_pack_encode(c[0], step, k.gradient, k.payload, &len[0], &head[0], &ignored), CC_OK);
+        assert_int_equal(cc_pack_encode(c[1], step, NULL, NULL, &len[1], &head[1], &ignored),
                          CC_OK);
-        cc_crate_count(c[0], bytes[0]);
-        cc_crate_count(c[1], bytes[1]);
+        cc_pack_count(c[0], bytes[0]);
+        cc_pack_count(c[1], bytes[1]);
         if (len[0] != len[1] || head[0] != head[1])
             fail_msg("%s, step %zu: %zu bytes, %zu of them head; without data %zu, %zu", scheme,
                      step, len[0], head[0], len[1], head[1]);
         assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
-        assert_int_equal(cc_crate_size(c[1], 2, step), len[0]);
-        assert_int_equal(cc_crate_decode(c[1], step, NULL, len[1], NULL, &ignored), CC_OK);
-        assert_int_equal(cc_crate_decode_add(c[1], step, NULL, len[1], 1, NULL, &ignored), CC_OK);
+        assert_int_equal(cc_pack_size(c[1], 2, step), len[0]);
+        assert_int_equal(cc_pack_decode(c[1], step, NULL, len[1], NULL, &ignored), CC_OK);
+        assert_int_equal(cc_pack_decode_add(c[1], step, NULL, len[1], 1, NULL, &ignored), CC_OK);
     }
-    cc_crate_free(c[0]);
-    cc_crate_free(c[1]);
+    cc_pack_free(c[0]);
+    cc_pack_free(c[1]);
     end(&k);
 }
 
@@ -409,18 +409,19 @@ static void parts_add_up(void **state)
     fill(&k);
     make_ledger(&k);
     const size_t cut[] = {0, 700, 2900, 3030, 3041, 5000, 7740}, parts = 6;
-    const struct cc_payloads of = {.direction = CC_PUSH, .workers = 3, .rank = 1};
+    const struct cc_payload_id of = {.direction = CC_PUSH, .workers = 3, .rank = 1};
     const uint32_t *hop = k.job.row->sizes.hop + STEPS * TENSORS; /* of two */
     for (uint64_t step = 0; step < STEPS; step++) {
         size_t sum = 0, whole = 0;
         for (size_t i = 0; i < parts; i++) {
-            struct cc_stretch s = {.from = cut[i], .to = cut[i + 1]};
+            struct cc_value_range s = {.from = cut[i], .to = cut[i + 1]};
             while (k.job.offset[s.first + 1] <= s.from)
                 s.first++;
             s.last = s.first;
             while (k.job.offset[s.last + 1] < s.to)
                 s.last++;
-            const struct cc_weight w = cc_ledger_weigh(k.job.row->ledger, &of, step, &s);
+            const struct cc_payload_size w =
+                cc_size_index_lookup(k.job.row->size_index, &of, step, &s);
             sum += w.payload;
             if (i == 0)
                 assert_int_equal(w.payload, (size_t)hop[step * TENSORS] * 700 / 3000);
@@ -445,28 +446,28 @@ static void rounds_are_known(void **state)
         assert_true(k.job.row->sizes.fixed); /* nothing else is asked for */
         make_ledger(&k);
         make_pair(&k, 0, k.values, c);
-        assert_int_equal(cc_crate_rounds(c[0]), cc_crate_rounds(c[1]));
+        assert_int_equal(cc_pack_rounds(c[0]), cc_pack_rounds(c[1]));
         for (size_t step = 0; step < 4; step++)
-            for (size_t round = 0; round < cc_crate_rounds(c[0]); round++) {
+            for (size_t round = 0; round < cc_pack_rounds(c[0]); round++) {
                 size_t len[2];
                 uint64_t bytes[2][TENSORS] = {{0}};
                 load(&k, 2, step);
-                assert_int_equal(cc_crate_encode_round(c[0], step, round, k.gradient, k.payload,
-                                                       &len[0], &ignored),
+                assert_int_equal(cc_pack_encode_round(c[0], step, round, k.gradient, k.payload,
+                                                      &len[0], &ignored),
                                  CC_OK);
                 assert_int_equal(
-                    cc_crate_encode_round(c[1], step, round, NULL, NULL, &len[1], &ignored), CC_OK);
+                    cc_pack_encode_round(c[1], step, round, NULL, NULL, &len[1], &ignored), CC_OK);
                 assert_int_equal(len[0], len[1]);
-                cc_crate_count(c[0], bytes[0]);
-                cc_crate_count(c[1], bytes[1]);
+                cc_pack_count(c[0], bytes[0]);
+                cc_pack_count(c[1], bytes[1]);
                 assert_memory_equal(bytes[0], bytes[1], sizeof bytes[0]);
                 for (int w = 0; w < 2; w++)
                     assert_int_equal(
-                        cc_crate_absorb(c[w], step, round, k.payload, len[0], 1, k.sum, &ignored),
+                        cc_pack_absorb(c[w], step, round, k.payload, len[0], 1, k.sum, &ignored),
                         CC_OK);
             }
-        cc_crate_free(c[0]);
-        cc_crate_free(c[1]);
+        cc_pack_free(c[0]);
+        cc_pack_free(c[1]);
         end(&k);
     }
 }
@@ -479,9 +480,9 @@ static void impossible_sizes_are_refused(void **state)
     begin(&k, "allgather", "3lc");
     fill(&k);
     k.job.row->sizes.push[3] = 4 + 601; /* of 3,000 values: the bound is 4 + 600 */
-    assert_int_equal(cc_ledger_make(&k.job, k.job.row, &k.job.row->ledger, &e), CC_FAIL);
+    assert_int_equal(cc_size_index_make(&k.job, k.job.row, &k.job.row->size_index, &e), CC_FAIL);
     assert_non_null(strstr(e.text, "tensor 't3': a payload of 605 bytes, and 3lc has 604 at most"));
-    k.job.row->ledger = NULL;
+    k.job.row->size_index = NULL;
     end(&k);
 }
 

@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "netsim/smpi_says.h"
-#include "netsim/smpirun.h"
+#include "netsim/launch/smpirun_log.h"
+#include "netsim/launch/smpirun.h"
 #include "tests/lib/scratch.h"
 
 static void assert_says(const char *text, const char *words)
@@ -51,16 +51,16 @@ struct heard {
     const char *xml;
     size_t hosts, values; /* 0: 3, 1000 */
     size_t block_bytes;   /* as the job was completed */
-    bool asks;
+    bool rendezvous;
 };
 
 static const char letters[] = {
     [CC_REPORT_HELLO] = 'H', [CC_REPORT_ROW_BEGIN] = 'B', [CC_REPORT_STEP] = 'S',
-    [CC_REPORT_ROW] = 'R',   [CC_REPORT_SIZE] = 'Z',      [CC_REPORT_MOMENTS] = 'M',
+    [CC_REPORT_ROW] = 'R',   [CC_REPORT_SIZE] = 'Z',      [CC_REPORT_EVENTS] = 'M',
     [CC_REPORT_DONE] = 'D',  [CC_REPORT_ERROR] = 'E',
 };
 
-static int hear(void *arg, const struct cc_report *r, struct cc_error *e)
+static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
 {
     struct heard *h = arg;
     size_t n = strlen(h->kinds);
@@ -76,7 +76,7 @@ static int hear(void *arg, const struct cc_report *r, struct cc_error *e)
     return CC_OK;
 }
 
-static bool tick(void *arg)
+static bool on_tick(void *arg)
 {
     struct heard *h = arg;
     h->ticks++;
@@ -116,21 +116,21 @@ static int simulate(void **state, struct heard *h, const char *ranks, struct cc_
     (void)snprintf(xml, sizeof xml, "%s", h->xml != NULL ? h->xml : three_hosts);
     const struct cc_platform platform = {
         .xml = xml, .host = host, .hosts = h->hosts > 0 ? h->hosts : 3};
-    const struct cc_smpirun_how how = {.platform = &platform,
-                                       .fidelity = h->fidelity,
-                                       .overhead = 66.0 / 1448,
-                                       .rank_program = ranks,
-                                       .smpirun = h->smpirun,
-                                       .paje = h->paje,
-                                       .hear = hear,
-                                       .tick = tick,
-                                       .arg = h};
+    const struct cc_smpirun_config config = {.platform = &platform,
+                                             .fidelity = h->fidelity,
+                                             .overhead = 66.0 / 1448,
+                                             .rank_program = ranks,
+                                             .smpirun = h->smpirun,
+                                             .paje = h->paje,
+                                             .on_report = on_report,
+                                             .on_tick = on_tick,
+                                             .arg = h};
     (void)state;
     h->began = cc_now();
     *e = (struct cc_error){0};
-    int status = cc_smpirun(&how, &job, e);
+    int status = cc_smpirun(&config, &job, e);
     h->block_bytes = job.block_bytes;
-    h->asks = job.asks;
+    h->rendezvous = job.rendezvous;
     return status;
 }
 
@@ -259,7 +259,7 @@ static void smpirun_is_given_words_files_and_the_job(void **state)
     assert_says(words, " --cfg=network/bandwidth-factor:0.956406869");
     assert_silent(words, "-trace");
     assert_int_equal(h.block_bytes, 1 << 30);
-    assert_false(h.asks);
+    assert_false(h.rendezvous);
     free(words);
 
     h = (struct heard){.fidelity = CC_FIDELITY_TC};
@@ -267,7 +267,7 @@ static void smpirun_is_given_words_files_and_the_job(void **state)
     assert_says(words, " --cfg=network/model:CM02 ");
     assert_says(words, " --cfg=network/bandwidth-factor:0.956406869");
     assert_int_equal(h.block_bytes, 0);
-    assert_true(h.asks);
+    assert_true(h.rendezvous);
     free(words);
 
     h = (struct heard){.fidelity = CC_FIDELITY_TCP};
@@ -277,7 +277,7 @@ static void smpirun_is_given_words_files_and_the_job(void **state)
     assert_silent(words, "bandwidth-factor");
     assert_silent(words, "TCP-gamma");
     assert_int_equal(h.block_bytes, 0);
-    assert_true(h.asks);
+    assert_true(h.rendezvous);
     free(words);
 }
 
@@ -453,11 +453,11 @@ static void nothing_is_left(void **state)
 
 static void assert_heard(const char *line, const char *expected)
 {
-    struct cc_smpi_says s = {0};
-    struct cc_words w = {0};
+    struct cc_smpirun_log s = {0};
+    struct cc_log_tail w = {0};
     char said[400];
-    cc_smpi_hear(&s, &w, line, strlen(line));
-    cc_words_say(&w, said, sizeof said);
+    cc_smpirun_log_add(&s, &w, line, strlen(line));
+    cc_log_tail_text(&w, said, sizeof said);
     assert_string_equal(said, expected);
 }
 
@@ -485,21 +485,21 @@ static void simgrids_words_are_sifted(void **state)
 static void ranks_that_wait_are_counted(void **state)
 {
     (void)state;
-    struct cc_smpi_says s = {0};
-    struct cc_words w = {0};
+    struct cc_smpirun_log s = {0};
+    struct cc_log_tail w = {0};
     char line[200], who[200];
     for (int i = 0; i < 4096; i++) {
         int n = snprintf(line, sizeof line,
                          "[1.000000] [ker_engine/INFO] Actor %d (%d@host-%d.of:me): waiting for "
                          "communication activity 0x55e03b34a0d0 () in state WAITING to finish",
                          i + 1, i, i);
-        cc_smpi_hear(&s, &w, line, (size_t)n);
+        cc_smpirun_log_add(&s, &w, line, (size_t)n);
     }
-    cc_smpi_say_waiting(&s, who, sizeof who);
+    cc_smpirun_log_waiting(&s, who, sizeof who);
     assert_string_equal(who, "4096 ranks (0, 1, 2, 3, 4, 5, ...)");
-    s = (struct cc_smpi_says){0};
-    cc_smpi_hear(&s, &w, line, strlen(line));
-    cc_smpi_say_waiting(&s, who, sizeof who);
+    s = (struct cc_smpirun_log){0};
+    cc_smpirun_log_add(&s, &w, line, strlen(line));
+    cc_smpirun_log_waiting(&s, who, sizeof who);
     assert_string_equal(who, "1 ranks (4095)");
 }
 
@@ -548,11 +548,11 @@ static void real_simulation(void **state)
     assert_true(fabs(h.second[2] / plain - 1) > 0.01);
 }
 
-static void assert_real(void **state, const char *ranks, const char *how, const char *words)
+static void assert_real(void **state, const char *ranks, const char *config, const char *words)
 {
     struct heard h = {0};
     struct cc_error e;
-    assert_int_equal(setenv("TALKER", how, 1), 0);
+    assert_int_equal(setenv("TALKER", config, 1), 0);
     assert_int_equal(simulate(state, &h, ranks, &e), CC_FAIL);
     assert_says(e.text, words);
     assert_silent(e.text, "/proc/");

@@ -19,7 +19,7 @@
 #include "core/isa.h"
 #include "core/memory.h"
 #include "core/parallel.h"
-#include "tests/lib/plan.h"
+#include "tests/lib/bench_config.h"
 #include "tests/lib/scratch.h"
 
 static void speed_of(const struct fixture *f, const struct cc_speed_limits *limits,
@@ -76,7 +76,7 @@ static void speeds(void **state)
         assert_true((s.tensor_bytes != NULL) == runs[i].limits.per_tensor);
         assert_samples(&s, f.schemes.count);
         for (size_t k = 0; k < f.schemes.count; k++) {
-            assert_false(cc_plan_failed(&f.plan, k));
+            assert_false(cc_bench_failed(&f.plan, k));
             for (int c = 0; c < CC_CALLS; c++)
                 assert_true(s.limit[c][k] == 0); /* all in cache */
         }
@@ -178,37 +178,37 @@ static bool all_are(const void *from, size_t words, uint32_t value)
 }
 
 /* Every byte is moved, once, and no other. */
-static void moves_all(const struct k_memory *k, const struct cc_loop *how)
+static void moves_all(const struct k_memory *k, const struct cc_copy_loop *config)
 {
     const uint32_t written = 0x3f800000;
     struct arena a;
     arena_open(&a, (struct cc_moves){.reads = 1, .updates = 2});
     a.stream[0][WORDS - 1] = 1;
-    assert_true(k->move(&a.moves, how) != 0);
+    assert_true(k->move(&a.moves, config) != 0);
     a.stream[0][WORDS - 1] = 0;
-    assert_true(k->move(&a.moves, how) == 0);
+    assert_true(k->move(&a.moves, config) == 0);
     assert_true(all_are(a.stream[0], WORDS, 0) && all_are(a.stream[1], WORDS, 2));
     assert_true(all_are(a.stream[2], WORDS, 2) && all_are(a.stream[3], WORDS, 0));
     assert_true(all_are(a.payload, PAYLOAD / 4, written));
     arena_close(&a);
     arena_open(&a, (struct cc_moves){.writes = 1, .payload_in = true});
     a.payload[PAYLOAD - 1] = 1;
-    assert_true(k->move(&a.moves, how) != 0);
+    assert_true(k->move(&a.moves, config) != 0);
     a.payload[PAYLOAD - 1] = 0;
-    assert_true(k->move(&a.moves, how) == 0);
+    assert_true(k->move(&a.moves, config) == 0);
     assert_true(all_are(a.stream[0], WORDS, written) && all_are(a.stream[1], WORDS, 0));
     arena_close(&a);
 }
 
 /* Lines 1 and 9 of those from bit 3 on are not zero, whatever was there before. */
-static void fills_lines(const struct k_memory *k, const struct cc_loop *how)
+static void fills_lines(const struct k_memory *k, const struct cc_copy_loop *config)
 {
     static const uint8_t filled[] = {1 << (3 + 1), 1 << (3 + 9 - 8), 0};
     struct arena a;
     arena_open(
         &a, (struct cc_moves){.writes = 1, .payload_in = true, .filled = filled, .first_bit = 3});
     memset(a.stream[0], 0xff, BYTES);
-    (void)k->move(&a.moves, how);
+    (void)k->move(&a.moves, config);
     for (size_t i = 0; i < WORDS; i++)
         assert_int_equal(a.stream[0][i], i == 16 * 1 || i == 16 * 9 ? 0x3f800000 : 0);
     arena_close(&a);
@@ -217,14 +217,14 @@ static void fills_lines(const struct k_memory *k, const struct cc_loop *how)
 static void moves_lines(const struct k_memory *k, size_t ahead)
 {
     static const uint32_t line[] = {0, 2, 3, 11};
-    const struct cc_loop how = {.ahead = ahead};
+    const struct cc_copy_loop config = {.ahead = ahead};
     struct arena a;
     arena_open(&a, (struct cc_moves){.updates = 1,
                                      .payload_in = true,
                                      .line = line,
                                      .line_count = sizeof line / sizeof line[0]});
     a.payload[PAYLOAD - LINE] = 1;
-    assert_true(k->move(&a.moves, &how) != 0);
+    assert_true(k->move(&a.moves, &config) != 0);
     for (uint32_t i = 0; i < WORDS / 16; i++) {
         bool listed = i == 0 || i == 2 || i == 3 || i == 11;
         assert_true(all_are(a.stream[0] + (size_t)16 * i, 16, listed));
@@ -246,11 +246,11 @@ static void loops(void **state)
         if (!cc_isa_has((enum cc_isa)i))
             continue;
         for (size_t block = 256; block <= 4096; block *= 2)
-            for (int past = 0; past < 2; past++)
+            for (int nontemporal = 0; nontemporal < 2; nontemporal++)
                 for (size_t ahead = 0; ahead <= 4096; ahead += 2048) {
-                    const struct cc_loop how = {block, ahead, past, ahead == 2048};
-                    moves_all(kernels[i], &how);
-                    fills_lines(kernels[i], &how);
+                    const struct cc_copy_loop config = {block, ahead, nontemporal, ahead == 2048};
+                    moves_all(kernels[i], &config);
+                    fills_lines(kernels[i], &config);
                 }
         for (size_t ahead = 0; ahead < 8; ahead++)
             moves_lines(kernels[i], ahead);
@@ -276,12 +276,12 @@ static double limit_of(struct cc_roofline *r, const struct cc_pattern *p, size_t
 /* GB/s of memcpy out of cache, which moves what fp32 must. */
 static double memcpy_speed(void)
 {
-    struct cc_cooler cooler;
-    assert_int_equal(cc_cooler_open(&cooler, NULL), CC_OK);
+    struct cc_cache_flush flush;
+    assert_int_equal(cc_cache_flush_open(&flush, NULL), CC_OK);
     char *from = cc_alloc0(4 * MEGA * 4, NULL), *to = cc_alloc0(4 * MEGA * 4, NULL);
     double best = INFINITY;
     for (int i = 0; i < 5; i++) {
-        cc_cool(&cooler);
+        cc_cache_flush_run(&flush);
         double begin = cc_now();
         memcpy(to, from, 4 * MEGA * 4);
         best = fmin(best, cc_now() - begin);
@@ -289,7 +289,7 @@ static double memcpy_speed(void)
     }
     free(from);
     free(to);
-    cc_cooler_close(&cooler);
+    cc_cache_flush_close(&flush);
     return 4e-9 * 4 * MEGA / best;
 }
 
@@ -368,11 +368,11 @@ static void limits_of_schemes(void **state)
     if (cc_cache_bytes() > (size_t)64 << 20)
         skip();
     const struct cc_tensor_info tensor = {"large", cc_shape_flat(cc_cache_bytes() / 2)};
-    const struct cc_speed_limits how = {.least = 1, .most = 1, .roofline = true};
+    const struct cc_speed_limits config = {.least = 1, .most = 1, .roofline = true};
     struct fixture f;
     struct cc_speed s;
     open_plan(&f, make_trace(&tensor, 1, 1), "fp32,dgc,lz4");
-    speed_of(&f, &how, &s);
+    speed_of(&f, &config, &s);
     for (int c = 0; c < CC_CALLS; c++)
         assert_true(s.limit[c][0] > 0 && s.limit[c][1] > 0 && s.limit[c][2] == 0);
     cc_speed_free(&s);
@@ -392,10 +392,10 @@ static void profile_of_tensors(void **state)
     struct fixture f;
     struct cc_speed s;
     struct cc_profile p = {0};
-    struct cc_speed_limits how = cc_profile_limits(0);
+    struct cc_speed_limits config = cc_profile_limits(0);
     open_plan(&f, make_trace(tensors, 4, 3), "fp32,int8");
     f.plan.min_size = 10;
-    speed_of(&f, &how, &s);
+    speed_of(&f, &config, &s);
     assert_int_equal(cc_profile_add(&p, &f.plan, &s, NULL), CC_OK);
     assert_int_equal(p.codecs, 2);
     const struct cc_profile_codec *c = cc_profile_find(&p, "int8");
@@ -420,10 +420,10 @@ static void profile(void **state)
     struct cc_spec_list schemes = {0};
     struct cc_error e = {""};
     struct cc_profile p;
-    const struct cc_profile_how how = {
+    const struct cc_profile_config config = {
         .distribution = CC_LAPLACE, .seed = 3, .threads = 2, .cpu = "c", .time = "t"};
     assert_int_equal(cc_spec_list_parse("fp32,local", &schemes, &e), CC_OK);
-    if (cc_profile_measure(&schemes, &how, &p, &e) != CC_OK)
+    if (cc_profile_measure(&schemes, &config, &p, &e) != CC_OK)
         fail_msg("%s", e.text);
     assert_string_equal(p.trace, "synthetic:laplace");
     assert_string_equal(p.cpu, "c");

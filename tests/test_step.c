@@ -92,8 +92,8 @@ static void by_hand(void **state)
     (void)state;
     const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     const double share[] = {0.5, 0.5};
-    struct cc_shipment ship[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
-                                 {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
+    struct cc_step_message ship[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
+                                     {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
     const struct cc_part to[] = {{.server = 0, .cost = ship[0].cost},
                                  {.server = 1, .cost = ship[1].cost}};
     double scratch[2 + 5 * 2];
@@ -132,8 +132,8 @@ static void with_buckets(void **state)
     (void)state;
     const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     const double share[] = {0.5, 0.5};
-    struct cc_shipment ship[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
-                                 {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
+    struct cc_step_message ship[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
+                                     {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
     double scratch[2 + 5];
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, 2, scratch), 17, 1e-12, "server");
     /* A latency of 1 s fills the bucket before the first byte:
@@ -212,7 +212,7 @@ static double work_off(struct job *job, int jobs)
 }
 
 /* One server: backward, then every message through the seven stations, then forward. */
-static double played(const struct cc_timing *t, const struct cc_shipment *ship, int n,
+static double played(const struct cc_timing *t, const struct cc_step_message *ship, int n,
                      const double *share)
 {
     struct job *job = calloc((size_t)n * 9, sizeof *job);
@@ -263,7 +263,7 @@ static void overlapped(void **state)
     (void)state;
     enum { N = 12 };
     for (unsigned run = 0; run < 300; run++) {
-        struct cc_shipment ship[N];
+        struct cc_step_message ship[N];
         double share[N], scratch[N + 5], sum = 0;
         struct cc_timing t = {.mode = CC_OVERLAP,
                               .compute_s = 8 * random_unit(run),
@@ -271,7 +271,7 @@ static void overlapped(void **state)
                               .forward_share = 0.3};
         for (unsigned i = 0; i < N; i++) {
             const unsigned at = 1000 * (run + 1) + 20 * i;
-            ship[i] = (struct cc_shipment){.first = N - 1 - i, .last = N - 1 - i};
+            ship[i] = (struct cc_step_message){.first = N - 1 - i, .last = N - 1 - i};
             double *field[] = {&ship[i].cost.encode_s,       &ship[i].cost.push_latency_s,
                                &ship[i].cost.push_worker_s,  &ship[i].cost.push_server_s,
                                &ship[i].cost.server_codec_s, &ship[i].cost.pull_latency_s,
@@ -426,11 +426,11 @@ static void many_workers(void **state)
     close_to(s.step_s, exp(sqrt(log(1.04)) * 4.863 - log(1.04) / 2), 0.06, "the slowest");
 }
 
-static double stale(enum cc_consistency how, int staleness, int workers, const struct cc_cost *c,
+static double stale(enum cc_consistency config, int staleness, int workers, const struct cc_cost *c,
                     double spread, double *wait)
 {
     struct cc_timing t = {.compute_s = 10,
-                          .consistency = how,
+                          .consistency = config,
                           .staleness = staleness,
                           .straggler = CC_LOGNORMAL,
                           .spread = spread,

@@ -13,8 +13,8 @@
 #include "core/bytes.h"
 #include "core/memory.h"
 #include "core/reduce.h"
-#include "core/synth.h"
-#include "core/trace.h"
+#include "core/trace/synth.h"
+#include "core/trace/trace.h"
 
 static double laplace_cdf(double x)
 {
@@ -38,10 +38,10 @@ static struct cc_trace *make(enum cc_distribution d, size_t rows, size_t ranks, 
     const struct cc_tensor_info tensors[] = {
         {"w", {.n = rows * 576, .dim = {rows, 64, 3, 3}, .ndim = 4}},
         {"b", {.n = 10, .dim = {10}, .ndim = 1}}};
-    const struct cc_synth how = {
+    const struct cc_synth config = {
         .distribution = d, .seed = 7, .steps = 40, .ranks = ranks, .pulls = true, .decay = decay};
     struct cc_trace *t;
-    assert_int_equal(cc_trace_synth(&how, tensors, 2, "test", &t, NULL), CC_OK);
+    assert_int_equal(cc_trace_synth(&config, tensors, 2, "test", &t, NULL), CC_OK);
     return t;
 }
 
@@ -222,18 +222,18 @@ static void refused(void **state)
 {
     (void)state;
     const struct cc_tensor_info tensor = {"w", {.n = 4, .dim = {4}, .ndim = 1}};
-    struct cc_synth how = {.steps = 1, .ranks = 1};
+    struct cc_synth config = {.steps = 1, .ranks = 1};
     struct cc_trace *t;
     struct cc_error e;
-    assert_int_equal(cc_trace_synth(&how, &tensor, 1, "l", &t, &e), CC_OK);
+    assert_int_equal(cc_trace_synth(&config, &tensor, 1, "l", &t, &e), CC_OK);
     assert_string_equal(cc_trace_name(t), "synthetic:laplace:l");
     cc_trace_close(t);
-    assert_int_equal(cc_trace_synth(&how, &tensor, 0, "l", &t, &e), CC_FAIL);
-    how.decay = 1;
-    assert_int_equal(cc_trace_synth(&how, &tensor, 1, "l", &t, &e), CC_FAIL);
-    how.decay = 0;
-    how.steps = 0;
-    assert_int_equal(cc_trace_synth(&how, &tensor, 1, "l", &t, &e), CC_FAIL);
+    assert_int_equal(cc_trace_synth(&config, &tensor, 0, "l", &t, &e), CC_FAIL);
+    config.decay = 1;
+    assert_int_equal(cc_trace_synth(&config, &tensor, 1, "l", &t, &e), CC_FAIL);
+    config.decay = 0;
+    config.steps = 0;
+    assert_int_equal(cc_trace_synth(&config, &tensor, 1, "l", &t, &e), CC_FAIL);
 }
 
 int main(void)

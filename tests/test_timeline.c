@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "core/file.h"
-#include "core/json.h"
+#include "core/format/json.h"
 #include "results/timeline.h"
 #include "tests/lib/scratch.h"
 

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "core/memory.h"
-#include "core/trace.h"
-#include "core/trace_stats.h"
-#include "core/trace_write.h"
+#include "core/trace/trace.h"
+#include "core/trace/trace_stats.h"
+#include "core/trace/trace_write.h"
 #include "tests/lib/scratch.h"
 
 static void assert_says(const struct cc_error *e, const char *words)

@@ -40,7 +40,7 @@ struct k_base3 {
 
     /* y = value; with `past`, around the cache: a fence is the caller's */
     void (*set)(uint8_t *bytes, const float value[3], float *y, size_t n, ptrdiff_t next,
-                bool past);
+                bool nontemporal);
     /* y += value */
     void (*add)(uint8_t *bytes, const float value[3], float *y, size_t n, ptrdiff_t next);
 

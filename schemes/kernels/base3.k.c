@@ -142,11 +142,11 @@ static inline float value_of(unsigned digit, const float value[3])
 }
 
 static void set(uint8_t *restrict bytes, const float value[3], float *restrict y, size_t n,
-                ptrdiff_t next, bool past)
+                ptrdiff_t next, bool nontemporal)
 {
     size_t i = 0;
 #ifdef VECTORS
-    if (past) {
+    if (nontemporal) {
         /* Up to a whole line of y, which these stores need. */
         size_t head = (size_t)(-(uintptr_t)y % CC_ALIGN) / sizeof(float);
         for (ask(y, next); i < head && i < n; i++)
@@ -162,7 +162,7 @@ static void set(uint8_t *restrict bytes, const float value[3], float *restrict y
     i += set_vectors(bytes + i, value, y + i, n - i, false);
 #endif
     (void)next;
-    (void)past;
+    (void)nontemporal;
     for (; i < n; i++)
         y[i] = value_of(take(bytes + i), value);
 }

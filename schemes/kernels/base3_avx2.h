@@ -138,7 +138,7 @@ static inline __m256 value_table(const float value[3])
 }
 
 static inline size_t set_vectors(uint8_t *restrict bytes, const float value[3], float *restrict y,
-                                 size_t n, bool past)
+                                 size_t n, bool nontemporal)
 {
     const __m256 each = value_table(value);
     size_t i = 0;
@@ -146,7 +146,7 @@ static inline size_t set_vectors(uint8_t *restrict bytes, const float value[3], 
         uint8_t digit[32];
         _mm256_storeu_si256((__m256i_u *)(void *)digit, digits_take(bytes + i));
         for (size_t k = 0; k < 4; k++) {
-            if (past)
+            if (nontemporal)
                 _mm256_stream_ps(y + i + 8 * k, values(digit, k, each));
             else
                 _mm256_storeu_ps(y + i + 8 * k, values(digit, k, each));

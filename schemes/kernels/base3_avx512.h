@@ -117,7 +117,7 @@ static inline __m512 values(struct signs s, unsigned k, const __m512 value[3])
 }
 
 static inline size_t set_vectors(uint8_t *restrict bytes, const float value[3], float *restrict y,
-                                 size_t n, bool past)
+                                 size_t n, bool nontemporal)
 {
     const __m512 each[3] = {_mm512_set1_ps(value[0]), _mm512_set1_ps(value[1]),
                             _mm512_set1_ps(value[2])};
@@ -126,7 +126,7 @@ static inline size_t set_vectors(uint8_t *restrict bytes, const float value[3], 
         struct signs s = signs_take(bytes + i);
         for (unsigned k = 0; k < 4; k++) {
             float *to = y + i + (size_t)16 * k;
-            if (past)
+            if (nontemporal)
                 _mm512_stream_ps(to, values(s, k, each));
             else
                 _mm512_storeu_ps(to, values(s, k, each));

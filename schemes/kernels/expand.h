@@ -14,8 +14,8 @@ struct k_expand {
     /* y[i] = the next of the f32 in values where the bit is set, else 0; returns how many. There
      * are `left` >= that many values. past: write past the cache, where y begins on CC_ALIGN, and
      * follow with k_copy()->fence. */
-    size_t (*expand)(const uint8_t *bits, size_t n, const uint8_t *values, size_t left, bool past,
-                     float *y);
+    size_t (*expand)(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,
+                     bool nontemporal, float *y);
     /* y[i] += scale * the next value where the bit is set, likewise. */
     size_t (*expand_add)(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,
                          float scale, float *y);

@@ -11,9 +11,9 @@
 
 #define EXPAND_READS 16 /* values that may be read beyond the last one that is used */
 
-static inline void store16(float *y, __m512 v, bool past)
+static inline void store16(float *y, __m512 v, bool nontemporal)
 {
-    if (past)
+    if (nontemporal)
         _mm512_stream_ps(y, v);
     else
         _mm512_storeu_ps(y, v);
@@ -32,12 +32,12 @@ static inline size_t bytes_below(uint64_t w, unsigned n)
     return sizeof(float) * (size_t)__builtin_popcountll(w << (64 - n));
 }
 
-static inline size_t expand64(uint64_t w, const uint8_t *values, bool past, float *y)
+static inline size_t expand64(uint64_t w, const uint8_t *values, bool nontemporal, float *y)
 {
-    store16(y, next16(w, values), past);
-    store16(y + 16, next16(w >> 16, values + bytes_below(w, 16)), past);
-    store16(y + 32, next16(w >> 32, values + bytes_below(w, 32)), past);
-    store16(y + 48, next16(w >> 48, values + bytes_below(w, 48)), past);
+    store16(y, next16(w, values), nontemporal);
+    store16(y + 16, next16(w >> 16, values + bytes_below(w, 16)), nontemporal);
+    store16(y + 32, next16(w >> 32, values + bytes_below(w, 32)), nontemporal);
+    store16(y + 48, next16(w >> 48, values + bytes_below(w, 48)), nontemporal);
     return (size_t)__builtin_popcountll(w);
 }
 
@@ -68,20 +68,20 @@ static inline __m256 expand8(uint64_t k, const uint8_t *values)
     return _mm256_permutevar8x32_ps(_mm256_loadu_ps((const float *)(const void *)values), order);
 }
 
-static inline void store8(float *y, __m256 v, bool past)
+static inline void store8(float *y, __m256 v, bool nontemporal)
 {
-    if (past)
+    if (nontemporal)
         _mm256_stream_ps(y, v);
     else
         _mm256_storeu_ps(y, v);
 }
 
-static inline size_t expand64(uint64_t w, const uint8_t *values, bool past, float *y)
+static inline size_t expand64(uint64_t w, const uint8_t *values, bool nontemporal, float *y)
 {
     size_t c = 0;
     for (int j = 0; j < 8; j++) {
         uint64_t k = w >> (8 * j) & 0xff;
-        store8(y + 8 * j, _mm256_and_ps(lanes(k), expand8(k, values + 4 * c)), past);
+        store8(y + 8 * j, _mm256_and_ps(lanes(k), expand8(k, values + 4 * c)), nontemporal);
         c += (size_t)__builtin_popcountll(k);
     }
     return c;
@@ -125,9 +125,9 @@ static inline size_t expand_add_few(uint64_t w, const uint8_t *values, float sca
 }
 
 #if !defined(__AVX2__)
-#define EXPAND_READS                      0
-#define expand64(w, values, past, y)      ((void)(past), expand_few(w, 64, values, y))
-#define expand_add64(w, values, scale, y) expand_add_few(w, values, scale, y)
+#define EXPAND_READS                        0
+#define expand64(w, values, nontemporal, y) ((void)(nontemporal), expand_few(w, 64, values, y))
+#define expand_add64(w, values, scale, y)   expand_add_few(w, values, scale, y)
 #endif
 
 /* --- whole arrays --- */
@@ -141,24 +141,24 @@ static size_t popcount(const uint8_t *bits, size_t n)
 }
 
 static inline size_t expand_to(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,
-                               bool past, float *y)
+                               bool nontemporal, float *y)
 {
     size_t c = 0, i = 0;
     for (; i + 64 <= n && left - c >= 64 + EXPAND_READS; i += 64) {
-        if (past && i % CC_PAGE_VALUES == 0)
+        if (nontemporal && i % CC_PAGE_VALUES == 0)
             cc_next_page(y + i);
-        c += expand64(cc_get_u64(bits + i / 8), values + 4 * c, past, y + i);
+        c += expand64(cc_get_u64(bits + i / 8), values + 4 * c, nontemporal, y + i);
     }
     for (; i < n; i += 64)
         c += expand_few(cc_bits_word(bits, n, i), n - i < 64 ? n - i : 64, values + 4 * c, y + i);
     return c;
 }
 
-static size_t expand(const uint8_t *bits, size_t n, const uint8_t *values, size_t left, bool past,
-                     float *y)
+static size_t expand(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,
+                     bool nontemporal, float *y)
 {
-    return past ? expand_to(bits, n, values, left, true, y)
-                : expand_to(bits, n, values, left, false, y);
+    return nontemporal ? expand_to(bits, n, values, left, true, y)
+                       : expand_to(bits, n, values, left, false, y);
 }
 
 static size_t expand_add(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,

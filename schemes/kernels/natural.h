@@ -16,7 +16,8 @@ struct k_natural {
                        uint8_t *exponents, size_t n);
     /* y = the values; returns whether an exponent was 255. past: write past the cache, where y
      * begins on CC_ALIGN, and leave the fence to the caller. */
-    int (*load)(const uint8_t *signs, const uint8_t *exponents, float *y, size_t n, bool past);
+    int (*load)(const uint8_t *signs, const uint8_t *exponents, float *y, size_t n,
+                bool nontemporal);
     /* y += scale * the values; likewise. */
     int (*add)(const uint8_t *signs, const uint8_t *exponents, float scale, float *y, size_t n);
 };

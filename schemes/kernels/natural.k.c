@@ -169,15 +169,15 @@ static int has_255(const uint8_t *exponents, size_t n)
 }
 
 static int load(const uint8_t *restrict signs, const uint8_t *restrict exponents, float *restrict y,
-                size_t n, bool past)
+                size_t n, bool nontemporal)
 {
     int bad = 0;
-    (void)past;
+    (void)nontemporal;
     for (size_t i = 0; i < n;) {
         size_t end = n - i < BLOCK ? n : i + BLOCK;
         bad |= has_255(exponents + i, end - i);
 #ifdef LANES
-        for (; past && i + LANES <= end; i += LANES)
+        for (; nontemporal && i + LANES <= end; i += LANES)
             lanes_past(y + i, lanes_value(signs, exponents, i));
         for (; i + LANES <= end; i += LANES)
             lanes_store(y + i, lanes_value(signs, exponents, i));

@@ -55,9 +55,9 @@ CC_KERNELS(k_qsgd_put)
 
 /* What becomes of decoded values. */
 struct cc_qsgd_use {
-    bool add;    /* y += scale * value; otherwise y = value */
-    bool past;   /* written past the cache */
-    float scale; /* if they are added */
+    bool add;         /* y += scale * value; otherwise y = value */
+    bool nontemporal; /* written past the cache */
+    float scale;      /* if they are added */
 };
 
 struct k_qsgd_get {

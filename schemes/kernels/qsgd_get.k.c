@@ -101,9 +101,9 @@ static void levels(const struct cc_qsgd_form *f, const int16_t *from, float norm
         size_t m = n - i < PIECE ? n - i : PIECE;
         if (use->add) {
             levels_add(from + i, norm, d, use->scale, y + i, m);
-        } else if (use->past) {
+        } else if (use->nontemporal) {
             levels_set(from + i, norm, d, values, m);
-            CC_K(k_copy).past(y + i, values, m * sizeof(float));
+            CC_K(k_copy).nontemporal(y + i, values, m * sizeof(float));
         } else {
             levels_set(from + i, norm, d, y + i, m);
         }
@@ -176,7 +176,7 @@ static inline __m512 wide_values(const struct reader *r, __m512i codes, __m512 n
 struct lanes {
     __m512 norm, scale, table;
     __m512i impossible; /* narrow codes: not 0 if there was one; wide ones: the highest |level| */
-    bool narrow, add, past;
+    bool narrow, add, nontemporal;
 };
 
 static ALWAYS_INLINE void put_lanes(const struct reader *r, struct lanes *l, const uint8_t *in,
@@ -196,7 +196,7 @@ static ALWAYS_INLINE void put_lanes(const struct reader *r, struct lanes *l, con
         v = _mm512_add_ps(_mm512_maskz_loadu_ps(some, y), v);
     if (some != 0xffff)
         _mm512_mask_storeu_ps(y, some, v);
-    else if (l->past)
+    else if (l->nontemporal)
         _mm512_stream_ps(y, v);
     else
         _mm512_storeu_ps(y, v);
@@ -205,15 +205,15 @@ static ALWAYS_INLINE void put_lanes(const struct reader *r, struct lanes *l, con
 /* One bucket or a part of it, for one of the uses and either narrow codes (up to 4 bits: a table
  * of 16 values is one register) or wide ones. */
 static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in, float norm,
-                                      bool narrow, bool add, bool past, float scale, float *y,
-                                      size_t n)
+                                      bool narrow, bool add, bool nontemporal, float scale,
+                                      float *y, size_t n)
 {
     struct lanes l = {.norm = _mm512_set1_ps(norm),
                       .scale = _mm512_set1_ps(scale),
                       .impossible = _mm512_setzero_si512(),
                       .narrow = narrow,
                       .add = add,
-                      .past = past};
+                      .nontemporal = nontemporal};
     l.table = _mm512_mul_ps(l.norm, r->fraction);
     l.table = add ? _mm512_mul_ps(l.scale, l.table) : l.table;
     size_t i = 0;
@@ -232,16 +232,16 @@ static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in,
 static inline bool codes_read(const struct reader *r, const uint8_t *in, float norm,
                               const struct cc_qsgd_use *use, float *y, size_t n)
 {
-    bool narrow = r->width <= 4, past = use->past && (uintptr_t)y % 64 == 0;
+    bool narrow = r->width <= 4, nontemporal = use->nontemporal && (uintptr_t)y % 64 == 0;
     if (narrow && use->add)
         return codes_lanes(r, in, norm, true, true, false, use->scale, y, n);
-    if (narrow && past)
+    if (narrow && nontemporal)
         return codes_lanes(r, in, norm, true, false, true, 1, y, n);
     if (narrow)
         return codes_lanes(r, in, norm, true, false, false, 1, y, n);
     if (use->add)
         return codes_lanes(r, in, norm, false, true, false, use->scale, y, n);
-    return codes_lanes(r, in, norm, false, false, past, 1, y, n);
+    return codes_lanes(r, in, norm, false, false, nontemporal, 1, y, n);
 }
 
 #elif defined(__AVX2__)
@@ -316,8 +316,8 @@ static bool codes_rest(const struct cc_qsgd_form *f, const uint8_t *in, float no
 }
 
 static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in, float norm,
-                                      const struct cc_qsgd_use *use, bool add, bool past, float *y,
-                                      size_t n)
+                                      const struct cc_qsgd_use *use, bool add, bool nontemporal,
+                                      float *y, size_t n)
 {
     const __m256 norms = _mm256_set1_ps(norm), scales = _mm256_set1_ps(use->scale);
     __m256i most = _mm256_setzero_si256();
@@ -335,7 +335,7 @@ static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in,
             __m256 v = _mm256_mul_ps(norms, q);
             if (add)
                 v = _mm256_add_ps(_mm256_loadu_ps(to), _mm256_mul_ps(scales, v));
-            if (past)
+            if (nontemporal)
                 _mm256_stream_ps(to, v);
             else
                 _mm256_storeu_ps(to, v);
@@ -351,7 +351,7 @@ static bool codes_read(const struct reader *r, const uint8_t *in, float norm,
 {
     if (use->add)
         return codes_lanes(r, in, norm, use, true, false, y, n);
-    if (use->past && (uintptr_t)y % 32 == 0)
+    if (use->nontemporal && (uintptr_t)y % 32 == 0)
         return codes_lanes(r, in, norm, use, false, true, y, n);
     return codes_lanes(r, in, norm, use, false, false, y, n);
 }
@@ -404,7 +404,7 @@ static bool codes_by_lines(const struct reader *r, unsigned width, const uint8_t
 /* Buckets that begin and end on whole lines are written to their place at once. */
 static bool by_lines(const struct cc_qsgd_use *use, const float *y, size_t bucket)
 {
-    return use->past && ((uintptr_t)y % CC_ALIGN != 0 || bucket * sizeof *y % CC_ALIGN != 0);
+    return use->nontemporal && ((uintptr_t)y % CC_ALIGN != 0 || bucket * sizeof *y % CC_ALIGN != 0);
 }
 
 static bool codes(const struct cc_qsgd_form *f, const uint8_t *in, float norm,

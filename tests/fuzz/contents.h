@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "core/contents.h"
+#include "core/format/contents.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

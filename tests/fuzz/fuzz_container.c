@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "core/container.h"
-#include "core/crc32.h"
+#include "core/format/container.h"
+#include "core/format/crc32.h"
 #include "core/memory.h"
 #include "schemes/spec.h"
 

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "models/paper.h"
+#include "models/paper/paper.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

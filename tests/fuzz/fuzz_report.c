@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netsim/report.h"
+#include "netsim/job/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,6 +1,6 @@
 /* Test data: what gradients look like, and what they should never look like. */
-#ifndef CC_TESTS_DATA_H
-#define CC_TESTS_DATA_H
+#ifndef CC_TESTS_LIB_DATA_H
+#define CC_TESTS_LIB_DATA_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Memory between two inaccessible pages: one byte read or written outside it ends the test. */
-#ifndef CC_TESTS_GUARD_H
-#define CC_TESTS_GUARD_H
+#ifndef CC_TESTS_LIB_GUARD_H
+#define CC_TESTS_LIB_GUARD_H
 
 #include <stddef.h>
 #include <stdint.h>

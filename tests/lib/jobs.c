@@ -25,7 +25,7 @@ void jobs_add(struct cc_job *job, const struct cc_shape *shape, bool raw)
     job->tensor[i].name = memcpy(grown(NULL, sizeof name), name, sizeof name);
     if (i == 0) {
         job->offset[0] = 0;
-        job->data = job->asks = true;
+        job->data = job->rendezvous = true;
     }
     job->offset[i + 1] = job->offset[i] + shape->n;
 }

@@ -2,7 +2,7 @@
 #ifndef CC_TESTS_LIB_JOBS_H
 #define CC_TESTS_LIB_JOBS_H
 
-#include "netsim/job.h"
+#include "netsim/job/job.h"
 
 /* A tensor at the end of the job; its offsets are kept up to date. The first one makes the job
  * one with data, as on a machine. Ends the program when there is no memory. */

@@ -1,6 +1,6 @@
 /* One codec with its buffers, for tests that compare with bytes worked out by hand. */
-#ifndef CC_TESTS_KIT_H
-#define CC_TESTS_KIT_H
+#ifndef CC_TESTS_LIB_KIT_H
+#define CC_TESTS_LIB_KIT_H
 
 #include "schemes/spec.h"
 

@@ -1,8 +1,8 @@
 /* PowerSGD as Vogels et al. (NeurIPS 2019) print it, algorithms 1 and 2, for all workers at once:
  * plain loops in double, from the paper alone but for the first Q, which docs/payloads.md settles.
  */
-#ifndef CC_TESTS_PAPER_POWERSGD_H
-#define CC_TESTS_PAPER_POWERSGD_H
+#ifndef CC_TESTS_LIB_PAPER_POWERSGD_H
+#define CC_TESTS_LIB_PAPER_POWERSGD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* A network of hosts with full-duplex ports, for tests: messages share the ports they cross fairly
  * (max-min), and arrive alpha after their last byte has left. A message sets out when both ends are
  * ready for it (MPI's rendezvous). Nothing here knows a formula. */
-#ifndef CC_TESTS_PORTS_H
-#define CC_TESTS_PORTS_H
+#ifndef CC_TESTS_LIB_PORTS_H
+#define CC_TESTS_LIB_PORTS_H
 
 #include <stddef.h>
 

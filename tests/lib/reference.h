@@ -3,8 +3,8 @@
  *
  * Where the page settles what an encoder writes, the reference writes it too and the bytes must be
  * equal. Where the encoder has a choice, the reference checks what the page demands of it. */
-#ifndef CC_TESTS_REFERENCE_H
-#define CC_TESTS_REFERENCE_H
+#ifndef CC_TESTS_LIB_REFERENCE_H
+#define CC_TESTS_LIB_REFERENCE_H
 
 #include <stdbool.h>
 #include <stddef.h>

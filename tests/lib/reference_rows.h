@@ -1,6 +1,6 @@
 /* What the files of the reference share. */
-#ifndef CC_TESTS_REFERENCE_ROWS_H
-#define CC_TESTS_REFERENCE_ROWS_H
+#ifndef CC_TESTS_LIB_REFERENCE_ROWS_H
+#define CC_TESTS_LIB_REFERENCE_ROWS_H
 
 #include "tests/lib/reference.h"
 #include "tests/lib/settings.h"

@@ -1,6 +1,6 @@
 /* A codec whose every buffer is exactly as long as it must be and lies against a guard page. */
-#ifndef CC_TESTS_RIG_H
-#define CC_TESTS_RIG_H
+#ifndef CC_TESTS_LIB_RIG_H
+#define CC_TESTS_LIB_RIG_H
 
 #include <stdbool.h>
 

@@ -2,8 +2,8 @@
  * vector is cut into chunks; every worker begins with its own contribution to each. A schedule is
  * run in two ways: on the contributions, to see that it is an allreduce at all, and on ports.h, to
  * see how long it takes. */
-#ifndef CC_TESTS_SCHEDULE_H
-#define CC_TESTS_SCHEDULE_H
+#ifndef CC_TESTS_LIB_SCHEDULE_H
+#define CC_TESTS_LIB_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The schemes with the parameters that tests and fuzzing go through. */
-#ifndef CC_TESTS_SETTINGS_H
-#define CC_TESTS_SETTINGS_H
+#ifndef CC_TESTS_LIB_SETTINGS_H
+#define CC_TESTS_LIB_SETTINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,11 +3,11 @@
 #include <sched.h>
 #include <stdio.h>
 
-void rest(struct cc_station *s, double until)
+void rest(struct cc_rank_state *s, double until)
 {
     struct cc_error e = {""};
     (void)sched_yield();
-    if (cc_world_wait(&s->waits, false, 0, until, &e) == CC_OK)
+    if (cc_runtime_wait(&s->waits, false, 0, until, &e) == CC_OK)
         return;
     fprintf(stderr, "rank %d: %s\n", s->rank, e.text);
     MPI_Abort(MPI_COMM_WORLD, 1);

@@ -230,7 +230,7 @@ void serial_close(struct serial *s)
     free(s);
 }
 
-static bool quiet(const struct serial *s, uint64_t step)
+static bool silent_step(const struct serial *s, uint64_t step)
 {
     bool raw = false;
     for (size_t i = s->message->first; i <= s->message->last; i++)
@@ -488,7 +488,7 @@ static void step_rabenseifner(struct serial *s, uint64_t step, const float *cons
 void serial_step(struct serial *s, uint64_t step, const float *const *gradient, float *model,
                  struct serial_counts *counts, double *slack)
 {
-    const bool silent = quiet(s, step);
+    const bool silent = silent_step(s, step);
     *counts = (struct serial_counts){0};
     *slack = 0;
     if (s->part != NULL) {

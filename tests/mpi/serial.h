@@ -4,7 +4,7 @@
 #ifndef CC_TESTS_MPI_SERIAL_H
 #define CC_TESTS_MPI_SERIAL_H
 
-#include "netsim/job.h"
+#include "netsim/job/job.h"
 #include "schemes/spec.h"
 
 /* One message of a job's row. */

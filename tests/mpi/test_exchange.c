@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netsim/mpi/exchange.h"
+#include "netsim/mpi/exchange/exchange.h"
 #include "tests/lib/data.h"
 #include "tests/lib/jobs.h"
 #include "tests/lib/settings.h"
@@ -38,12 +38,12 @@ struct trial {
     struct cc_job_row row;
     struct cc_job_message message[MOST_MESSAGES];
     struct cc_spec *spec, *raw;
-    struct cc_station station;
+    struct cc_rank_state rank_state;
     size_t values, steps;
-    float *gradient, *model;           /* this rank's */
-    float *after;                      /* its model after each step */
-    struct cc_tally tally[MOST_STEPS]; /* what it had counted by then */
-    double slack;                      /* expected */
+    float *gradient, *model;                 /* this rank's */
+    float *after;                            /* its model after each step */
+    struct cc_counters counters[MOST_STEPS]; /* what it had counted by then */
+    double slack;                            /* expected */
 };
 
 static void die(const struct trial *t, const char *what)
@@ -124,7 +124,7 @@ static void fail_on(const struct trial *t, int status, const struct cc_error *e)
 }
 
 /* All messages of one step, tested in another order by each rank. */
-static void run_step(struct trial *t, const struct cc_exchanger *x, void *const *open)
+static void run_step(struct trial *t, const struct cc_exchange_ops *x, void *const *open)
 {
     struct cc_error e = {""};
     bool done[MOST_MESSAGES] = {false};
@@ -141,7 +141,7 @@ static void run_step(struct trial *t, const struct cc_exchanger *x, void *const 
             over += done[i];
         }
         if (over < n)
-            rest(&t->station, (double)INFINITY);
+            rest(&t->rank_state, (double)INFINITY);
     }
 }
 
@@ -149,17 +149,17 @@ static void run(struct trial *t)
 {
     struct cc_error e = {""};
     void *open[MOST_MESSAGES];
-    const struct cc_exchanger *x = cc_exchanger_find(t->job.exchange);
+    const struct cc_exchange_ops *x = cc_exchange_ops_find(t->job.exchange);
     if (x == NULL)
         die(t, "no such exchange");
     for (size_t i = 0; i < t->row.messages; i++)
-        fail_on(t, x->open(&t->station, &t->row.message[i], i, &open[i], &e), &e);
+        fail_on(t, x->open(&t->rank_state, &t->row.message[i], i, &open[i], &e), &e);
     for (size_t step = 0; step < t->steps; step++) {
         fill(t, t->world->rank, step, t->gradient);
-        t->station.step = step;
+        t->rank_state.step = step;
         run_step(t, x, open);
         memcpy(t->after + step * t->values, t->model, t->values * sizeof *t->model);
-        t->tally[step] = t->station.tally;
+        t->counters[step] = t->rank_state.counters;
     }
     for (size_t i = 0; i < t->row.messages; i++)
         x->close(open[i]);
@@ -246,8 +246,8 @@ static bool counts_agree(const struct trial *t, const struct expected *x, size_t
                          uint64_t sent)
 {
     const int me = t->world->rank;
-    const struct cc_tally *now = &t->tally[step];
-    uint64_t payload = now->payload_bytes - (step > 0 ? t->tally[step - 1].payload_bytes : 0);
+    const struct cc_counters *now = &t->counters[step];
+    uint64_t payload = now->payload_bytes - (step > 0 ? t->counters[step - 1].payload_bytes : 0);
     if (payload != x->payload[step][me])
         return wrong(t, "bytes of payload", step, (double)payload, (double)x->payload[step][me]);
     if (me != 0 || strcmp(t->job.exchange, "mpi") == 0)
@@ -266,8 +266,8 @@ static bool judge(struct trial *t, struct expected *x)
     for (size_t step = 0; step < t->steps && good; step++)
         good = values_agree(t, x, step);
     for (size_t step = 0; step < t->steps; step++) {
-        uint64_t before = step > 0 ? t->tally[step - 1].sent_bytes : 0, sent = 0;
-        uint64_t mine = t->tally[step].sent_bytes - before;
+        uint64_t before = step > 0 ? t->counters[step - 1].sent_bytes : 0, sent = 0;
+        uint64_t mine = t->counters[step].sent_bytes - before;
         MPI_Reduce(&mine, &sent, 1, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
         good = good && counts_agree(t, x, step, sent);
     }
@@ -295,7 +295,7 @@ static void open_trial(struct trial *t, bool large)
     t->row.message = t->message;
     t->job.workers = t->world->ranks;
     t->job.seed = 42;
-    t->job.asks = true;
+    t->job.rendezvous = true;
     if (large)
         lay_out_large(t);
     else
@@ -307,14 +307,14 @@ static void open_trial(struct trial *t, bool large)
     t->after = floats(t, t->values * t->steps);
     for (size_t i = 0; i < t->values; i++)
         t->model[i] = (float)(i % 7);
-    t->station = (struct cc_station){.comm = MPI_COMM_WORLD,
-                                     .rank = t->world->rank,
-                                     .job = &t->job,
-                                     .row = &t->row,
-                                     .spec = t->spec,
-                                     .raw = t->raw,
-                                     .gradient = t->gradient,
-                                     .model = t->model};
+    t->rank_state = (struct cc_rank_state){.comm = MPI_COMM_WORLD,
+                                           .rank = t->world->rank,
+                                           .job = &t->job,
+                                           .row = &t->row,
+                                           .spec = t->spec,
+                                           .raw = t->raw,
+                                           .gradient = t->gradient,
+                                           .model = t->model};
 }
 
 static void attempt(struct world *w, const char *setting, const char *exchange, enum cc_job_via via,
@@ -327,7 +327,7 @@ static void attempt(struct world *w, const char *setting, const char *exchange, 
         (w->exchange != NULL && strcmp(w->exchange, exchange) != 0))
         return;
     /* Of several messages at once, the MPI library's collectives do not block. */
-    if (!large && strcmp(exchange, "mpi") == 0 && !cc_world_collectives())
+    if (!large && strcmp(exchange, "mpi") == 0 && !cc_runtime_collectives())
         return;
     (void)snprintf(name, sizeof name, "%s", exchange);
     t.job.exchange = name;
@@ -385,8 +385,8 @@ static void refusals(struct world *w)
         t.job.exchange = name;
         open_trial(&t, false);
         t.job.mode = CC_JOB_SEQUENTIAL; /* one message alone */
-        const struct cc_exchanger *x = cc_exchanger_find(name);
-        fail_on(&t, x->open(&t.station, &t.message[1], 0, &open, &e), &e);
+        const struct cc_exchange_ops *x = cc_exchange_ops_find(name);
+        fail_on(&t, x->open(&t.rank_state, &t.message[1], 0, &open, &e), &e);
         for (size_t i = 0; i < t.values; i++)
             t.gradient[i] = NAN;
         if (x->start(open, &e) == CC_OK || strstr(e.text, "is NaN") == NULL) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "netsim/mpi/loop.h"
+#include "netsim/mpi/rank/loop.h"
 #include "tests/lib/jobs.h"
 
 enum { RANKS = 4, TENSORS = 5, MOST_STEPS = 16 };
@@ -22,8 +22,8 @@ struct trial {
     struct cc_job_row row;
     struct cc_job_message message[TENSORS];
     struct cc_replay *source;
-    struct cc_loop loop;
-    struct cc_moments *moments; /* or NULL */
+    struct cc_rank_loop loop;
+    struct cc_event_log *events; /* or NULL */
     size_t values;
     float *after; /* the model after each step; the last: after all */
 };
@@ -77,8 +77,8 @@ static void make(struct trial *t, const char *exchange, const char *scheme, enum
     t->job.update_s = UPDATE_S;
     t->job.forward_share = 0.25;
     t->job.seed = 5;
-    t->job.asks = true;
-    t->job.nap = true;
+    t->job.rendezvous = true;
+    t->job.yield_when_idle = true;
     t->job.trace_steps = 4;
     t->row = (struct cc_job_row){.scheme = (char *)scheme,
                                  .sums = strcmp(scheme, "fp32") == 0,
@@ -105,17 +105,17 @@ static void run(struct trial *t)
     t->after = cc_alloc0((MOST_STEPS + 1) * t->values * sizeof *t->after, &e);
     fail_on(t->after != NULL ? CC_OK : CC_FAIL, &e);
     fail_on(cc_replay_open(&t->job, worker, t->job.trace_steps, &t->source, &e), &e);
-    fail_on(cc_loop_open(&t->loop, MPI_COMM_WORLD, &t->job, &t->row, t->source, &e), &e);
-    t->loop.s.moments = t->moments;
+    fail_on(cc_rank_loop_open(&t->loop, MPI_COMM_WORLD, &t->job, &t->row, t->source, &e), &e);
+    t->loop.s.events = t->events;
     t->loop.beat = keep;
     t->loop.beat_arg = t;
-    fail_on(cc_loop_run(&t->loop, &e), &e);
-    keep(t, cc_loop_steps(&t->loop));
+    fail_on(cc_rank_loop_run(&t->loop, &e), &e);
+    keep(t, cc_rank_loop_steps(&t->loop));
 }
 
 static void finish(struct trial *t)
 {
-    cc_loop_close(&t->loop);
+    cc_rank_loop_close(&t->loop);
     cc_replay_close(t->source);
     free(t->after);
     jobs_free(&t->job);
@@ -151,7 +151,7 @@ static void modes_agree(const char *exchange, const char *scheme)
     run(&plain);
     run(&overlap);
     run(&pipe);
-    const size_t steps = cc_loop_steps(&plain.loop);
+    const size_t steps = cc_rank_loop_steps(&plain.loop);
     for (size_t i = 0; i < steps && !plain.loop.s.server; i++) {
         check(&overlap, same(&overlap, i, &plain, i), "another model than sequential steps");
         check(&pipe, i == 0 ? is_zero(&pipe, 0) : same(&pipe, i, &plain, i - 1),
@@ -172,13 +172,13 @@ static void sums_are_right(const char *exchange)
     make(&t, exchange, "fp32", CC_JOB_OVERLAP);
     run(&t);
     double *sum = calloc(t.values, sizeof *sum);
-    for (size_t step = 0; step < cc_loop_steps(&t.loop); step++)
+    for (size_t step = 0; step < cc_rank_loop_steps(&t.loop); step++)
         for (size_t i = 0; i < t.values && !t.loop.s.server; i++)
             sum[i] += (double)cc_replay_gradient(t.source, step)[i] / t.job.workers;
     MPI_Allreduce(MPI_IN_PLACE, sum, (int)t.values, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     size_t wrong = 0, zero = 0;
     for (size_t i = 0; i < t.values && !t.loop.s.server; i++) {
-        double got = (double)after(&t, cc_loop_steps(&t.loop))[i];
+        double got = (double)after(&t, cc_rank_loop_steps(&t.loop))[i];
         wrong += !(fabs(got - sum[i]) <= 1e-5 * (fabs(sum[i]) + 1e-3));
         zero += sum[i] == 0;
     }
@@ -194,7 +194,7 @@ static void quiet_steps(enum cc_job_mode mode)
     make(&t, "ps", "local:every=3", mode);
     run(&t);
     const size_t raw = t.job.offset[3], next = t.job.offset[4];
-    for (size_t step = 0; step < cc_loop_steps(&t.loop) && !t.loop.s.server; step++) {
+    for (size_t step = 0; step < cc_rank_loop_steps(&t.loop) && !t.loop.s.server; step++) {
         const float *now = after(&t, step), *before = step > 0 ? after(&t, step - 1) : NULL;
         bool moved = before == NULL ? now[0] != 0 : memcmp(now, before, raw * sizeof *now) != 0;
         check(&t, moved == (step % 3 == 2), "what is not raw comes back in another step");
@@ -211,7 +211,7 @@ static void counts_are_right(enum cc_job_mode mode)
     struct trial t;
     make(&t, "ps", "fp32", mode);
     run(&t);
-    const struct cc_tally *c = &t.loop.s.tally;
+    const struct cc_counters *c = &t.loop.s.counters;
     const uint64_t bytes = t.row.steps * t.values * 4, n = t.loop.s.server ? 3 : 1;
     check(&t, c->payload_bytes == bytes, "payload of other steps than those that count");
     check(&t, c->messages == n * t.row.steps * TENSORS, "messages");
@@ -232,7 +232,7 @@ static void times_are_right(const char *exchange, enum cc_job_mode mode, double 
     make(&t, exchange, "3lc", mode);
     t.job.hidden_share = hidden;
     run(&t);
-    const double *phase_s = t.loop.s.tally.phase_s, steps = (double)t.row.steps;
+    const double *phase_s = t.loop.s.counters.phase_s, steps = (double)t.row.steps;
     double least = COMPUTE_S + UPDATE_S, last = t.loop.end[t.row.warmup - 1];
     if (t.loop.s.server) {
         check(&t, phase_s[CC_PHASE_SERVER] > 0 && phase_s[CC_PHASE_COMPUTE] == 0,
@@ -240,13 +240,13 @@ static void times_are_right(const char *exchange, enum cc_job_mode mode, double 
         finish(&t);
         return;
     }
-    for (size_t i = t.row.warmup; i < cc_loop_steps(&t.loop); i++) {
+    for (size_t i = t.row.warmup; i < cc_rank_loop_steps(&t.loop); i++) {
         /* In a pipe, a step that ended late leaves less to the next. */
         check(&t, t.loop.end[i] > last, "a step that ends before the last");
         last = t.loop.end[i];
     }
     check(&t, last >= 0.999 * least * (double)(t.row.steps + t.row.period), "steps are too short");
-    check(&t, last < 0.1 * (double)cc_loop_steps(&t.loop), "steps are too long");
+    check(&t, last < 0.1 * (double)cc_rank_loop_steps(&t.loop), "steps are too long");
     double compute = phase_s[CC_PHASE_COMPUTE] / steps, update = phase_s[CC_PHASE_UPDATE] / steps;
     check(&t, compute > 0.999 * COMPUTE_S && compute < 10 * COMPUTE_S, "time of computing");
     check(&t, update > 0.999 * UPDATE_S && update < 20 * UPDATE_S, "time of updating");
@@ -265,7 +265,7 @@ static void stragglers(void)
     t.job.slow_steps = 2;
     run(&t);
     end = t.loop.end;
-    for (size_t i = t.row.warmup; i < cc_loop_steps(&t.loop) && !t.loop.s.server; i++) {
+    for (size_t i = t.row.warmup; i < cc_rank_loop_steps(&t.loop) && !t.loop.s.server; i++) {
         /* Another worker may have ended the step before sooner than the slow one. */
         check(&t, end[i] - end[i - 1] > COMPUTE_S, "a step is too short");
         if (i % 2 == 1)
@@ -279,14 +279,14 @@ static void stragglers(void)
 
 /* Adds up what a list has by phase; whether it is in order, without overlaps, and of steps that
  * count, an exchange's being under way perhaps since the one before. */
-static void add_up(const struct trial *t, const struct cc_moment_list *l, double *sum)
+static void add_up(const struct trial *t, const struct cc_span_list *l, double *sum)
 {
     const size_t first = t->row.warmup - (t->job.mode == CC_JOB_PIPE);
     double last = t->loop.began;
     for (size_t i = 0; i < l->count; i++) {
-        const struct cc_moment *m = &l->at[i];
+        const struct cc_span *m = &l->at[i];
         check(t, m->begin >= last && m->end > m->begin, "moments overlap");
-        check(t, m->step >= first && m->step < cc_loop_steps(&t->loop), "a step");
+        check(t, m->step >= first && m->step < cc_rank_loop_steps(&t->loop), "a step");
         sum[m->phase] += m->end - m->begin;
         last = m->end;
     }
@@ -295,7 +295,7 @@ static void add_up(const struct trial *t, const struct cc_moment_list *l, double
 /* Where one stands beside the other on a track of its own, the two do not overlap either. */
 static void check_apart(const struct trial *t)
 {
-    const struct cc_moment_list *a = &t->moments->codec, *b = &t->moments->rest;
+    const struct cc_span_list *a = &t->events->codec, *b = &t->events->rest;
     for (size_t i = 0, k = 0; i < a->count; i++) {
         for (; k < b->count && b->at[k].end <= a->at[i].begin; k++)
             continue;
@@ -306,32 +306,32 @@ static void check_apart(const struct trial *t)
 /* Both ends of as many transfers: in all steps that count a push and a pull of each message. */
 static void check_passages(const struct trial *t)
 {
-    const struct cc_moments *m = t->moments;
+    const struct cc_event_log *m = t->events;
     size_t sent = 0, came = 0, bytes = 0;
     const size_t peers = t->loop.s.server ? (size_t)t->job.workers : 1;
-    for (size_t i = 0; i < m->passages; i++) {
-        check(t, i == 0 || m->passage[i].at >= m->passage[i - 1].at, "passages out of order");
-        sent += !m->passage[i].came;
-        came += m->passage[i].came;
-        bytes += m->passage[i].came ? 0 : m->passage[i].bytes;
+    for (size_t i = 0; i < m->flows; i++) {
+        check(t, i == 0 || m->flow[i].at >= m->flow[i - 1].at, "passages out of order");
+        sent += !m->flow[i].came;
+        came += m->flow[i].came;
+        bytes += m->flow[i].came ? 0 : m->flow[i].bytes;
     }
     if (strcmp(t->job.exchange, "ps") != 0)
         return;
     check(t, sent == peers * t->row.steps * TENSORS && came == sent, "passages");
-    check(t, bytes == t->loop.s.tally.sent_bytes, "bytes of passages");
+    check(t, bytes == t->loop.s.counters.sent_bytes, "bytes of passages");
 }
 
 /* What is told adds up to what is counted, to the last nanosecond. */
 static void moments_add_up(const char *exchange, enum cc_job_mode mode, double hidden)
 {
     struct trial t;
-    struct cc_moments m = {.most = 100000, .first = 3};
+    struct cc_event_log m = {.most = 100000, .first = 3};
     double sum[CC_PHASES] = {0};
     make(&t, exchange, "3lc", mode);
     t.job.hidden_share = hidden;
-    t.moments = &m;
+    t.events = &m;
     run(&t);
-    const double *want = t.loop.s.tally.phase_s;
+    const double *want = t.loop.s.counters.phase_s;
     add_up(&t, &m.codec, sum);
     add_up(&t, &m.rest, sum);
     check_passages(&t);
@@ -347,7 +347,7 @@ static void moments_add_up(const char *exchange, enum cc_job_mode mode, double h
             fprintf(stderr, "phase %d: %.9f s, and %.9f s are counted\n", i, sum[i], want[i]);
         check(&t, sum[i] <= want[i] + 1e-6 && sum[i] >= want[i] - beside - 1e-6, "moments' sum");
     }
-    cc_moments_free(&m);
+    cc_event_log_free(&m);
     finish(&t);
 }
 
@@ -355,17 +355,17 @@ static void moments_add_up(const char *exchange, enum cc_job_mode mode, double h
 static void few_moments(void)
 {
     struct trial t;
-    struct cc_moments m = {.most = 10, .first = 3};
+    struct cc_event_log m = {.most = 10, .first = 3};
     double sum[CC_PHASES] = {0};
     make(&t, "ring", "3lc", CC_JOB_SEQUENTIAL);
-    t.moments = &m;
+    t.events = &m;
     run(&t);
     add_up(&t, &m.codec, sum);
     add_up(&t, &m.rest, sum);
-    check(&t, m.codec.count + m.rest.count + m.passages == 10, "not as many as there is room for");
+    check(&t, m.codec.count + m.rest.count + m.flows == 10, "not as many as there is room for");
     check(&t, m.left_out > 10, "none is left out");
     check(&t, m.rest.count == 0 || m.rest.at[0].step == t.row.warmup, "not the first ones");
-    cc_moments_free(&m);
+    cc_event_log_free(&m);
     finish(&t);
 }
 
@@ -378,7 +378,7 @@ static void refuse(const char *exchange, const char *scheme, size_t period, cons
     make(&t, exchange, scheme, CC_JOB_SEQUENTIAL);
     t.row.period = period;
     fail_on(cc_replay_open(&t.job, 0, 1, &t.source, &e), &e);
-    int status = cc_loop_open(&t.loop, MPI_COMM_WORLD, &t.job, &t.row, t.source, &e);
+    int status = cc_rank_loop_open(&t.loop, MPI_COMM_WORLD, &t.job, &t.row, t.source, &e);
     check(&t, status != CC_OK && strstr(e.text, says) != NULL, e.text);
     finish(&t);
 }

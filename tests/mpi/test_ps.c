@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "netsim/mpi/exchange.h"
+#include "netsim/mpi/exchange/exchange.h"
 #include "tests/lib/data.h"
 #include "tests/lib/jobs.h"
 #include "tests/lib/settings.h"
@@ -100,7 +100,7 @@ static void open_trial(struct trial *t)
     t->row.period = cc_period(t->spec->scheme, t->spec->params);
     t->row.message = t->message;
     t->job.seed = 42;
-    t->job.asks = true;
+    t->job.rendezvous = true;
     lay_out(t);
     t->values = cc_job_values(&t->job);
     t->after = room(t, STEPS * t->values * sizeof *t->after);
@@ -130,22 +130,22 @@ static void fill_model(const struct trial *t, float *model)
 
 /* --- over MPI --- */
 
-static struct cc_station station_of(const struct trial *t, const float *gradient, float *model)
+static struct cc_rank_state station_of(const struct trial *t, const float *gradient, float *model)
 {
-    return (struct cc_station){.comm = t->comm,
-                               .rank = t->rank,
-                               .server = t->rank >= t->job.workers,
-                               .job = &t->job,
-                               .row = &t->row,
-                               .spec = t->spec,
-                               .raw = t->raw,
-                               .gradient = gradient,
-                               .model = model};
+    return (struct cc_rank_state){.comm = t->comm,
+                                  .rank = t->rank,
+                                  .server = t->rank >= t->job.workers,
+                                  .job = &t->job,
+                                  .row = &t->row,
+                                  .spec = t->spec,
+                                  .raw = t->raw,
+                                  .gradient = gradient,
+                                  .model = model};
 }
 
 /* All messages of one step, tested in another order by each rank. */
-static void run_step(const struct trial *t, struct cc_station *s, const struct cc_exchanger *x,
-                     void *const *open)
+static void run_step(const struct trial *t, struct cc_rank_state *s,
+                     const struct cc_exchange_ops *x, void *const *open)
 {
     struct cc_error e = {""};
     bool done[MOST_MESSAGES] = {false};
@@ -166,15 +166,15 @@ static void run_step(const struct trial *t, struct cc_station *s, const struct c
     }
 }
 
-static void take_counts(struct trial *t, size_t step, struct cc_tally *tally)
+static void take_counts(struct trial *t, size_t step, struct cc_counters *counters)
 {
     struct counts *c = &t->counts[step];
-    *c = (struct counts){.payload = tally->payload_bytes, .messages = tally->messages};
-    memcpy(c->tensor, tally->tensor_bytes, t->job.tensors * sizeof *c->tensor);
-    t->head[step] = tally->head_bytes;
-    t->sent[step] = tally->sent_bytes;
-    memset(tally->tensor_bytes, 0, t->job.tensors * sizeof *c->tensor);
-    *tally = (struct cc_tally){.tensor_bytes = tally->tensor_bytes};
+    *c = (struct counts){.payload = counters->payload_bytes, .messages = counters->messages};
+    memcpy(c->tensor, counters->tensor_bytes, t->job.tensors * sizeof *c->tensor);
+    t->head[step] = counters->head_bytes;
+    t->sent[step] = counters->sent_bytes;
+    memset(counters->tensor_bytes, 0, t->job.tensors * sizeof *c->tensor);
+    *counters = (struct cc_counters){.tensor_bytes = counters->tensor_bytes};
 }
 
 static void run(struct trial *t)
@@ -184,9 +184,9 @@ static void run(struct trial *t)
     uint64_t tensor_bytes[MOST_TENSORS] = {0};
     float *gradient = room(t, t->values * sizeof *gradient),
           *model = room(t, t->values * sizeof *model);
-    struct cc_station s = station_of(t, gradient, model);
-    const struct cc_exchanger *x = cc_exchanger_find("ps");
-    s.tally.tensor_bytes = tensor_bytes;
+    struct cc_rank_state s = station_of(t, gradient, model);
+    const struct cc_exchange_ops *x = cc_exchange_ops_find("ps");
+    s.counters.tensor_bytes = tensor_bytes;
     fill_model(t, model);
     for (size_t i = 0; i < t->row.messages; i++)
         fail_on(t, x->open(&s, &t->message[i], i, &open[i], &e), &e);
@@ -196,7 +196,7 @@ static void run(struct trial *t)
         s.step = step;
         run_step(t, &s, x, open);
         memcpy(t->after + step * t->values, model, t->values * sizeof *model);
-        take_counts(t, step, &s.tally);
+        take_counts(t, step, &s.counters);
     }
     for (size_t i = 0; i < t->row.messages; i++)
         x->close(open[i]);
@@ -472,25 +472,27 @@ static int attempt(MPI_Comm comm, int servers, const char *setting, enum layout 
 
 /* A server that looks after the first message alone sends its pull as soon as it is ready, or, if
  * pulls go forward, not before the other messages are there. */
-static bool early_pull(const struct trial *t, struct cc_station *s, void *first, bool *done)
+static bool early_pull(const struct trial *t, struct cc_rank_state *s, void *first, bool *done)
 {
-    const struct cc_exchanger *x = cc_exchanger_find("ps");
+    const struct cc_exchange_ops *x = cc_exchange_ops_find("ps");
     struct cc_error e = {""};
     const bool ready = t->job.pulls == CC_JOB_PULL_READY;
-    const double until = cc_world_now() + (ready ? 30 : 0.2);
+    const double until = cc_runtime_now() + (ready ? 30 : 0.2);
     fail_on(t, x->start(first, &e), &e);
-    while (s->tally.messages == 0 && cc_world_now() < until) {
+    while (s->counters.messages == 0 && cc_runtime_now() < until) {
         fail_on(t, x->test(first, done, &e), &e);
-        if (s->tally.messages == 0)
+        if (s->counters.messages == 0)
             rest(s, until);
     }
-    return (s->tally.messages > 0) == ready || wrong(t, 0, "pulls", (double)s->tally.messages, 0);
+    return (s->counters.messages > 0) == ready ||
+           wrong(t, 0, "pulls", (double)s->counters.messages, 0);
 }
 
 /* Tests them from the first to the last; pulls that go forward leave the other way round. */
-static bool ordered_pulls(const struct trial *t, struct cc_station *s, void *const *open, bool done)
+static bool ordered_pulls(const struct trial *t, struct cc_rank_state *s, void *const *open,
+                          bool done)
 {
-    const struct cc_exchanger *x = cc_exchanger_find("ps");
+    const struct cc_exchange_ops *x = cc_exchange_ops_find("ps");
     struct cc_error e = {""};
     bool each[MOST_MESSAGES] = {done}, good = true;
     const size_t n = t->row.messages;
@@ -500,12 +502,12 @@ static bool ordered_pulls(const struct trial *t, struct cc_station *s, void *con
     size_t over = done;
     while (over < n) {
         for (size_t i = 0; i < n; i++) {
-            const uint64_t sent = s->tally.messages;
+            const uint64_t sent = s->counters.messages;
             if (each[i])
                 continue;
             fail_on(t, x->test(open[i], &each[i], &e), &e);
             over += each[i];
-            if (s->tally.messages > sent && t->job.pulls == CC_JOB_PULL_FORWARD && i != --next)
+            if (s->counters.messages > sent && t->job.pulls == CC_JOB_PULL_FORWARD && i != --next)
                 good = wrong(t, 0, "message pulled", (double)i, (double)next);
         }
         if (over < n)
@@ -528,8 +530,8 @@ static int order(MPI_Comm comm, enum cc_job_pulls pulls)
     open_trial(&t);
     float *gradient = room(&t, t.values * sizeof *gradient),
           *model = room(&t, t.values * sizeof *model);
-    struct cc_station s = station_of(&t, gradient, model);
-    const struct cc_exchanger *x = cc_exchanger_find("ps");
+    struct cc_rank_state s = station_of(&t, gradient, model);
+    const struct cc_exchange_ops *x = cc_exchange_ops_find("ps");
     for (size_t i = 0; i < t.row.messages; i++)
         fail_on(&t, x->open(&s, &t.message[i], i, &open[i], &e), &e);
     MPI_Barrier(comm);
@@ -570,8 +572,8 @@ static int refusal(MPI_Comm world, bool garbage)
     float *gradient = room(&t, t.values * sizeof *gradient),
           *model = room(&t, t.values * sizeof *model);
     gradient[t.values - 1] = garbage ? 1 : NAN;
-    struct cc_station s = station_of(&t, gradient, model);
-    const struct cc_exchanger *x = cc_exchanger_find("ps");
+    struct cc_rank_state s = station_of(&t, gradient, model);
+    const struct cc_exchange_ops *x = cc_exchange_ops_find("ps");
     concerned = t.rank == (garbage ? ranks - 1 : 0);
     fail_on(&t, x->open(&s, &t.message[0], 0, &open, &e), &e);
     if (t.rank == 0 && garbage)

@@ -13,9 +13,9 @@
 #include <sys/wait.h>
 
 #include "core/memory.h"
-#include "core/trace.h"
-#include "netsim/job.h"
-#include "netsim/report.h"
+#include "core/trace/trace.h"
+#include "netsim/job/job.h"
+#include "netsim/job/report.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/settings.h"
 
@@ -39,7 +39,7 @@ static struct cc_job make_job(const char *const *schemes, size_t rows, enum cc_j
     struct cc_job job = {.workers = 2, .servers = 1, .mode = mode, .compute_s = COMPUTE_S};
     job.update_s = 1e-3;
     job.forward_share = 0.3;
-    job.nap = job.asks = job.data = true;
+    job.yield_when_idle = job.rendezvous = job.data = true;
     job.seed = 3;
     job.distribution = CC_LAPLACE;
     job.trace_steps = DIFFERENT;
@@ -144,14 +144,14 @@ static void push_bytes(const struct cc_job *job, size_t row, double *bytes)
     struct cc_tensor_info info[TENSORS];
     struct cc_trace *t;
     struct cc_error e = {""};
-    const struct cc_synth how = {.distribution = (enum cc_distribution)job->distribution,
-                                 .seed = job->seed,
-                                 .steps = DIFFERENT,
-                                 .ranks = (size_t)job->workers,
-                                 .decay = 0.1};
+    const struct cc_synth config = {.distribution = (enum cc_distribution)job->distribution,
+                                    .seed = job->seed,
+                                    .steps = DIFFERENT,
+                                    .ranks = (size_t)job->workers,
+                                    .decay = 0.1};
     for (size_t i = 0; i < TENSORS; i++)
         info[i] = (struct cc_tensor_info){job->tensor[i].name, job->tensor[i].shape};
-    assert_int_equal(cc_trace_synth(&how, info, TENSORS, "test", &t, &e), CC_OK);
+    assert_int_equal(cc_trace_synth(&config, info, TENSORS, "test", &t, &e), CC_OK);
     for (size_t i = 0; i < TENSORS; i++) {
         struct cc_spec *spec = setting_open(job->tensor[i].raw ? "fp32" : job->row[row].scheme);
         struct cc_codec c = {spec->scheme, spec->params, job->tensor[i].shape, NULL, NULL, 1};
@@ -305,14 +305,14 @@ static void pingpong(void **state)
 
 /* Of each rank in order, and only in steps that count: what fills them, and both ends of every
  * transfer. */
-static void check_moments(const struct cc_job *job, const struct cc_report_moments *m, int rank,
+static void check_moments(const struct cc_job *job, const struct cc_report_events *m, int rank,
                           size_t *ends)
 {
     double last = 0, sum = 0;
     assert_int_equal(m->rank, rank);
     assert_true(m->left_out == 0 && m->first_step == WARMUP && m->steps == STEPS);
-    for (size_t i = 0; i < m->moments; i++) {
-        const struct cc_moment *p = &m->moment[i];
+    for (size_t i = 0; i < m->events; i++) {
+        const struct cc_span *p = &m->span[i];
         assert_true(p->begin >= last && p->end > p->begin);
         assert_true(p->step >= WARMUP && p->step < WARMUP + STEPS);
         assert_true((p->phase == CC_PHASE_SERVER) <= (rank >= job->workers));
@@ -320,13 +320,13 @@ static void check_moments(const struct cc_job *job, const struct cc_report_momen
         last = p->end;
     }
     double all = m->step[STEPS - 1].end - m->step[0].begin;
-    assert_true(m->moments >= (rank < job->workers ? 4 : 3) * STEPS && sum > 0 && sum <= all);
+    assert_true(m->events >= (rank < job->workers ? 4 : 3) * STEPS && sum > 0 && sum <= all);
     if (rank < job->workers)
         assert_true(sum > STEPS * COMPUTE_S);
     /* A push and a pull of each worker in each step. */
-    assert_int_equal(m->passages, 2 * STEPS * (size_t)(rank < job->workers ? 1 : job->workers));
-    for (size_t i = 0; i < m->passages; i++) {
-        const struct cc_passage *p = &m->passage[i];
+    assert_int_equal(m->flows, 2 * STEPS * (size_t)(rank < job->workers ? 1 : job->workers));
+    for (size_t i = 0; i < m->flows; i++) {
+        const struct cc_flow_event *p = &m->flow[i];
         assert_true(p->number < STEPS && p->message == 0 && p->step == WARMUP + p->number);
         assert_int_equal(p->peer >= (uint32_t)job->workers, rank < job->workers);
         const bool push = p->came == (rank >= job->workers);
@@ -335,11 +335,11 @@ static void check_moments(const struct cc_job *job, const struct cc_report_momen
     }
 }
 
-static void moments(void **state)
+static void events(void **state)
 {
     static const char *const schemes[] = {"fp32", "3lc:s=1.5"};
     struct cc_job job = make_job(schemes, 2, CC_JOB_SEQUENTIAL);
-    job.moments = true;
+    job.events = true;
     struct outcome *o = run_job(state, &job, LOCAL);
     size_t at = 1;
     for (size_t row = 0; row < 2; row++) {
@@ -348,9 +348,9 @@ static void moments(void **state)
         at += WARMUP + STEPS;
         (void)expect(o, &at, CC_REPORT_ROW);
         for (int rank = 0; rank < 3; rank++) {
-            const struct cc_report *r = expect(o, &at, CC_REPORT_MOMENTS);
+            const struct cc_report *r = expect(o, &at, CC_REPORT_EVENTS);
             assert_int_equal(r->row, row);
-            check_moments(&job, &r->moments, rank, ends);
+            check_moments(&job, &r->events, rank, ends);
         }
         for (size_t i = 0; i < 2 * STEPS * 2; i++)
             assert_int_equal(ends[i], 101);
@@ -437,7 +437,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(sequential, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(overlap, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(pipe_steps, scratch_setup, scratch_teardown),
-        cmocka_unit_test_setup_teardown(moments, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(events, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(interface, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(pingpong, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(errors, scratch_setup, scratch_teardown),

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "netsim/mpi/exchange.h"
+#include "netsim/mpi/exchange/exchange.h"
 #include "tests/lib/data.h"
 #include "tests/lib/jobs.h"
 #include "tests/lib/paper_powersgd.h"
@@ -26,7 +26,7 @@ struct trial {
     struct cc_job job;
     struct cc_job_row row;
     struct cc_job_message message[MESSAGES];
-    struct cc_station station;
+    struct cc_rank_state rank_state;
     struct paper paper[MOST_TENSORS]; /* rows 0: not a matrix for powersgd */
     float *gradient[MOST_RANKS];      /* of the last step */
     float *sum[MOST_RANKS];           /* since something was sent */
@@ -97,15 +97,15 @@ static void open_trial(struct trial *t, char *exchange, const struct cc_spec *sp
     }
     t->model = room(t, n, sizeof(float));
     t->want = room(t, n, sizeof(double));
-    t->station = (struct cc_station){.comm = MPI_COMM_WORLD,
-                                     .rank = t->me,
-                                     .job = &t->job,
-                                     .row = &t->row,
-                                     .spec = spec,
-                                     .raw = raw,
-                                     .gradient = t->gradient[t->me],
-                                     .model = t->model};
-    t->station.tally.tensor_bytes = t->bytes;
+    t->rank_state = (struct cc_rank_state){.comm = MPI_COMM_WORLD,
+                                           .rank = t->me,
+                                           .job = &t->job,
+                                           .row = &t->row,
+                                           .spec = spec,
+                                           .raw = raw,
+                                           .gradient = t->gradient[t->me],
+                                           .model = t->model};
+    t->rank_state.counters.tensor_bytes = t->bytes;
 }
 
 static void close_trial(struct trial *t)
@@ -166,7 +166,7 @@ static void expect(struct trial *t, size_t step)
         memset(t->sum[r], 0, n * sizeof(float));
 }
 
-static void run_step(struct trial *t, const struct cc_exchanger *x, void *const *open)
+static void run_step(struct trial *t, const struct cc_exchange_ops *x, void *const *open)
 {
     struct cc_error e = {""};
     bool done[MESSAGES] = {false};
@@ -184,7 +184,7 @@ static void run_step(struct trial *t, const struct cc_exchanger *x, void *const 
             over += done[i];
         }
         if (over < MESSAGES)
-            rest(&t->station, (double)INFINITY);
+            rest(&t->rank_state, (double)INFINITY);
     }
 }
 
@@ -239,7 +239,7 @@ static bool bytes_agree(struct trial *t, size_t step, uint64_t before)
             return wrong(t, step, "bytes of payload too many for tensor", i, (double)t->bytes[i]);
         want += sent ? 4 * n : 0;
     }
-    const uint64_t got = t->station.tally.payload_bytes - before;
+    const uint64_t got = t->rank_state.counters.payload_bytes - before;
     return got == want ? true : wrong(t, step, "instead of bytes", want, (double)got);
 }
 
@@ -248,14 +248,14 @@ static bool run(struct trial *t)
     struct cc_error e = {""};
     void *open[MESSAGES];
     bool good = true;
-    const struct cc_exchanger *x = cc_exchanger_find(t->job.exchange);
+    const struct cc_exchange_ops *x = cc_exchange_ops_find(t->job.exchange);
     for (size_t i = 0; i < MESSAGES; i++)
-        if (x == NULL || x->open(&t->station, &t->message[i], i, &open[i], &e) != CC_OK)
+        if (x == NULL || x->open(&t->rank_state, &t->message[i], i, &open[i], &e) != CC_OK)
             die(t, e.text);
     for (size_t step = 0; step < (t->large ? 2 : 6); step++) {
-        const uint64_t before = t->station.tally.payload_bytes;
+        const uint64_t before = t->rank_state.counters.payload_bytes;
         memset(t->model, 0, cc_job_values(&t->job) * sizeof *t->model);
-        t->station.step = step;
+        t->rank_state.step = step;
         fill(t, step);
         run_step(t, x, open);
         expect(t, step);
@@ -303,7 +303,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const double since = MPI_Wtime();
     /* Of several messages at once, the MPI library's collectives do not block. */
-    const size_t count = sizeof exchanges / sizeof exchanges[0] - !cc_world_collectives();
+    const size_t count = sizeof exchanges / sizeof exchanges[0] - !cc_runtime_collectives();
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++)
         for (size_t k = 0; k < count; k++, cases++)
             failures += attempt(trials[i], exchanges[k]);

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "netsim/mpi/exchange.h"
+#include "netsim/mpi/exchange/exchange.h"
 
 struct place {
     int rank;
@@ -46,13 +46,13 @@ static void check(struct place *p, bool right, const char *what, double span)
 static bool over_by(struct place *p, size_t i, double until)
 {
     struct cc_error e;
-    const double since = cc_world_now();
+    const double since = cc_runtime_now();
     bool over = false;
     for (;;) {
         fail_on(cc_requests_test(&p->requests, i, &over, &e), &e);
-        if (over || until - cc_world_now() < CC_INSTANT_S)
+        if (over || until - cc_runtime_now() < CC_INSTANT_S)
             return over;
-        fail_on(cc_world_wait(&p->waits, true, since, until, &e), &e);
+        fail_on(cc_runtime_wait(&p->waits, true, since, until, &e), &e);
     }
 }
 
@@ -64,9 +64,9 @@ static void receive(struct place *p, size_t i)
 /* All of it over before the other rank goes on. */
 static void pass(double seconds)
 {
-    const double until = cc_world_now() + seconds;
-    while (until - cc_world_now() >= CC_INSTANT_S)
-        cc_world_sleep(until - cc_world_now());
+    const double until = cc_runtime_now() + seconds;
+    while (until - cc_runtime_now() >= CC_INSTANT_S)
+        cc_runtime_sleep(until - cc_runtime_now());
 }
 
 /* Rank 1: one message in the middle of the span, one long after it. */
@@ -82,17 +82,17 @@ static void send_two(double span)
  * that was waited for, and however long it takes. */
 static void wait_for_two(struct place *p, double span)
 {
-    const double begin = cc_world_now(), comes = span / 2 + p->latency_s;
+    const double begin = cc_runtime_now(), comes = span / 2 + p->latency_s;
     bool first = over_by(p, 0, begin + span);
     check(p, first == (comes < span) || !p->exact, "which was first", span);
     if (p->exact)
-        check_time(p, "to the message", span, cc_world_now() - begin, fmin(comes, span));
+        check_time(p, "to the message", span, cc_runtime_now() - begin, fmin(comes, span));
     check(p, !over_by(p, 1, begin + span) || !p->exact, "a message before it was sent", span);
-    check_time(p, "to the end", span, cc_world_now() - begin, span);
+    check_time(p, "to the end", span, cc_runtime_now() - begin, span);
     bool second = over_by(p, 1, begin + 1.5 * span);
-    check_time(p, "to the end and beyond", span, cc_world_now() - begin, second ? 0 : 1.5 * span);
+    check_time(p, "to the end and beyond", span, cc_runtime_now() - begin, second ? 0 : 1.5 * span);
     check(p, over_by(p, 1, (double)INFINITY), "a wait without end, ended", span);
-    check_time(p, "to the last message", span, cc_world_now() - begin, 2.5 * span + p->latency_s);
+    check_time(p, "to the last message", span, cc_runtime_now() - begin, 2.5 * span + p->latency_s);
     if (!first)
         check(p, over_by(p, 0, (double)INFINITY), "the first message is lost", span);
 }
@@ -100,11 +100,11 @@ static void wait_for_two(struct place *p, double span)
 /* A wait that a message ended leaves its timer behind: the next one ends before that. */
 static void wait_for_less(struct place *p, double span)
 {
-    const double begin = cc_world_now();
+    const double begin = cc_runtime_now();
     (void)over_by(p, 0, begin + span);
-    const double now = cc_world_now() - begin, until = fmax(now, 0.75 * span);
+    const double now = cc_runtime_now() - begin, until = fmax(now, 0.75 * span);
     (void)over_by(p, 1, begin + until);
-    check_time(p, "a nearer end", span, cc_world_now() - begin, until);
+    check_time(p, "a nearer end", span, cc_runtime_now() - begin, until);
     (void)over_by(p, 1, (double)INFINITY);
     (void)over_by(p, 0, (double)INFINITY);
 }
@@ -116,7 +116,7 @@ static void round_of(struct place *p, double span, void (*waits)(struct place *,
         receive(p, 0);
         receive(p, 1);
     }
-    fail_on(cc_world_meet(MPI_COMM_WORLD, false, &e), &e);
+    fail_on(cc_runtime_barrier(MPI_COMM_WORLD, false, &e), &e);
     if (p->rank == 0)
         waits(p, span);
     else
@@ -126,16 +126,16 @@ static void round_of(struct place *p, double span, void (*waits)(struct place *,
 /* What a message takes in a simulation. */
 static void measure(struct place *p, double span)
 {
-    const double begin = cc_world_now();
+    const double begin = cc_runtime_now();
     (void)over_by(p, 0, (double)INFINITY);
-    p->latency_s = p->exact ? cc_world_now() - begin - span / 2 : 0;
+    p->latency_s = p->exact ? cc_runtime_now() - begin - span / 2 : 0;
     (void)over_by(p, 1, (double)INFINITY);
 }
 
 int main(int argc, char **argv)
 {
     static const double spans[] = {2e-7, 1e-6, 1e-5, 1.23e-4, 0.01, 0.2, 7};
-    struct place p = {.exact = cc_world_scratch() != NULL};
+    struct place p = {.exact = cc_runtime_scratch() != NULL};
     struct cc_error e = {""};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &p.rank);

@@ -44,25 +44,25 @@ static void die_with_parent(void)
         raise(SIGKILL);
 }
 
-static void misbehave(int rank, const char *how)
+static void misbehave(int rank, const char *config)
 {
-    if (strcmp(how, "deadlock") == 0)
+    if (strcmp(config, "deadlock") == 0)
         MPI_Recv(&rank, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (strcmp(how, "complain") == 0 && rank == 1) {
+    if (strcmp(config, "complain") == 0 && rank == 1) {
         say("{\"report\":\"error\",\"rank\":1,\"text\":\"no luck today\"}");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    if (strcmp(how, "crash") == 0 && rank == 1)
+    if (strcmp(config, "crash") == 0 && rank == 1)
         raise(SIGSEGV);
-    if (strcmp(how, "huge") == 0)
+    if (strcmp(config, "huge") == 0)
         xbt_free(xbt_malloc((size_t)1 << 60));
-    while (strcmp(how, "spin") == 0)
+    while (strcmp(config, "spin") == 0)
         ;
 }
 
 int main(int argc, char **argv)
 {
-    const char *how = getenv("TALKER");
+    const char *config = getenv("TALKER");
     int rank;
     die_with_parent();
     MPI_Init(&argc, &argv);
@@ -70,8 +70,8 @@ int main(int argc, char **argv)
     if (rank == 0)
         say("{\"report\":\"hello\",\"text\":\"a talker\"}");
     MPI_Barrier(MPI_COMM_WORLD);
-    if (how != NULL)
-        misbehave(rank, how);
+    if (config != NULL)
+        misbehave(rank, config);
     for (size_t bytes = 8; bytes <= 8000000; bytes *= 1000)
         send_one(rank, bytes);
     sg_actor_sleep_for(2);

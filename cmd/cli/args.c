@@ -1,0 +1,359 @@
+/* Parsing of the command line from the commands' tables. */
+#include "cmd/cli/command.h"
+
+#include <assert.h>
+#include <libgen.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/file.h"
+#include "core/units.h"
+
+const struct cc_option cc_common_options[] = {
+    {.name = "format",
+     .value = "FORMAT",
+     .def = "table",
+     .choices = cc_format_names,
+     .help = "what to print on stdout: table, csv or json"},
+    {.name = "output",
+     .letter = 'o',
+     .value = "FILE",
+     .help = "also write the result to FILE, whole or not at all; the suffix says how: .csv, .json "
+             "or .txt"},
+    {.name = "quiet", .letter = 'q', .help = "no progress bar and no remarks on stderr"},
+    {.name = "help", .letter = 'h', .help = "explain this command"},
+    {.name = NULL},
+};
+
+static const struct cc_option scheme_option = {.name = "scheme", .value = "SCHEME"};
+
+static size_t count_options(const struct cc_option *table)
+{
+    size_t n = 0;
+    while (table[n].name != NULL)
+        n++;
+    return n;
+}
+
+/* The option at an index that runs over the command's options and the common ones. */
+static const struct cc_option *option_at(const struct cc_command *c, size_t i)
+{
+    size_t own = count_options(c->options);
+    return i < own ? &c->options[i] : &cc_common_options[i - own];
+}
+
+static size_t option_count(const struct cc_command *c)
+{
+    return count_options(c->options) + count_options(cc_common_options);
+}
+
+static size_t find_option(const struct cc_command *c, const char *name, size_t n)
+{
+    for (size_t i = 0; i < option_count(c); i++) {
+        const char *have = option_at(c, i)->name;
+        if (strlen(have) == n && strncmp(have, name, n) == 0)
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+/* --- what main and the commands ask for --- */
+
+const char *cc_arg(const struct cc_args *args, const char *name)
+{
+    size_t i = find_option(args->command, name, strlen(name));
+    assert(i != SIZE_MAX);
+    return args->value[i];
+}
+
+bool cc_arg_known(const struct cc_args *args, const char *name)
+{
+    return find_option(args->command, name, strlen(name)) != SIZE_MAX;
+}
+
+const char *cc_arg_or_null(const struct cc_args *args, const char *name)
+{
+    return cc_arg_known(args, name) ? cc_arg(args, name) : NULL;
+}
+
+void cc_arg_set(struct cc_args *args, const char *name, const char *value)
+{
+    size_t i = find_option(args->command, name, strlen(name));
+    assert(i != SIZE_MAX);
+    args->value[i] = value;
+}
+
+int cc_arg_count(const struct cc_args *args, const char *name, uint64_t min, uint64_t max,
+                 uint64_t *out, struct cc_error *e)
+{
+    const char *text = cc_arg(args, name);
+    if (text == NULL)
+        return CC_OK;
+    uint64_t v;
+    int status = cc_parse_count(text, &v, e);
+    if (status == CC_OK && (v < min || v > max))
+        status = cc_usage(e, "%s is not between %llu and %llu", text, (unsigned long long)min,
+                          (unsigned long long)max);
+    if (status == CC_OK)
+        *out = v;
+    else
+        cc_error_in(e, "--%s", name);
+    return status;
+}
+
+int cc_arg_time(const struct cc_args *args, const char *name, double *out, struct cc_error *e)
+{
+    const char *text = cc_arg(args, name);
+    int status = text != NULL ? cc_parse_time(text, out, e) : CC_OK;
+    if (status != CC_OK)
+        cc_error_in(e, "--%s", name);
+    return status;
+}
+
+int cc_arg_real(const struct cc_args *args, const char *name, double *out, struct cc_error *e)
+{
+    const char *text = cc_arg(args, name);
+    if (text == NULL)
+        return CC_OK;
+    char *end;
+    double v = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(v))
+        return cc_usage(e, "--%s: '%s' is not a number", name, text);
+    *out = v;
+    return CC_OK;
+}
+
+void cc_arg_choice(const struct cc_args *args, const char *name, int *out)
+{
+    size_t i = find_option(args->command, name, strlen(name));
+    assert(i != SIZE_MAX);
+    const char *const *choices = option_at(args->command, i)->choices;
+    for (int k = 0; args->value[i] != NULL && choices[k] != NULL; k++)
+        if (strcmp(choices[k], args->value[i]) == 0)
+            *out = k;
+}
+
+/* --- parsing --- */
+
+struct cursor {
+    int argc, next;
+    char **argv;
+    struct cc_spec_list group; /* the schemes of the last --scheme */
+};
+
+static int check_choice(const struct cc_option *o, const char *value, struct cc_error *e)
+{
+    char list[256] = "";
+    for (size_t i = 0; o->choices[i] != NULL; i++) {
+        if (strcmp(o->choices[i], value) == 0)
+            return CC_OK;
+        size_t used = strlen(list);
+        (void)snprintf(list + used, sizeof list - used, i == 0 ? "%s" : ", %s", o->choices[i]);
+    }
+    const char *near = cc_nearest(value, o->choices);
+    if (near != NULL)
+        return cc_usage(e, "--%s %s: did you mean '%s'?", o->name, value, near);
+    return cc_usage(e, "--%s %s: it is one of %s", o->name, value, list);
+}
+
+/* The argument of option `o`: after '=', or the next word. */
+static int take_value(const struct cc_option *o, const char *inline_value, struct cursor *at,
+                      const char **out, struct cc_error *e)
+{
+    if (o->value == NULL) {
+        if (inline_value != NULL)
+            return cc_usage(e, "--%s takes no argument", o->name);
+        *out = "";
+        return CC_OK;
+    }
+    if (inline_value == NULL && at->next >= at->argc)
+        return cc_usage(e, "--%s needs an argument: %s", o->name, o->value);
+    *out = inline_value != NULL ? inline_value : at->argv[at->next++];
+    return o->choices != NULL ? check_choice(o, *out, e) : CC_OK;
+}
+
+static int unknown_option(const struct cc_args *args, const struct cursor *at, const char *name,
+                          size_t n, struct cc_error *e)
+{
+    const char *names[CC_MAX_OPTIONS + 64] = {NULL};
+    char word[64];
+    size_t k = 0;
+    (void)snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
+    for (size_t i = 0; i < option_count(args->command); i++)
+        names[k++] = option_at(args->command, i)->name;
+    if (args->command->takes_schemes) {
+        names[k++] = "scheme";
+        for (size_t i = 0; i < at->group.count && k < CC_MAX_OPTIONS + 40; i++)
+            for (const struct cc_param *p = at->group.item[i]->scheme->params;
+                 p->name != NULL && k < CC_MAX_OPTIONS + 63; p++)
+                names[k++] = p->name;
+        for (size_t i = 0; cc_schemes[i] != NULL; i++)
+            if (cc_param_find(cc_schemes[i]->params, word) != NULL)
+                return cc_usage(e, "--%s is a parameter of %s: write it after --scheme %s", word,
+                                cc_schemes[i]->id, cc_schemes[i]->id);
+    }
+    const char *near = cc_nearest(word, names);
+    if (near != NULL)
+        return cc_usage(e, "unknown option --%s; did you mean --%s?", word, near);
+    return cc_usage(e, "unknown option --%s; `commcomp %s --help` lists them", word,
+                    args->command->name);
+}
+
+/* --NAME VALUE where NAME is a parameter of the schemes that the last --scheme brought. Returns
+ * -1 if it is not. */
+static int scheme_parameter(const char *name, size_t n, const char *inline_value, struct cursor *at,
+                            struct cc_error *e)
+{
+    char word[64];
+    if (at->group.count == 0 || n >= sizeof word)
+        return -1;
+    memcpy(word, name, n);
+    word[n] = '\0';
+    const struct cc_scheme *scheme = at->group.item[0]->scheme;
+    if (cc_param_find(scheme->params, word) == NULL)
+        return -1;
+    if (inline_value == NULL && at->next >= at->argc)
+        return cc_usage(e, "--%s needs an argument", word);
+    const char *value = inline_value != NULL ? inline_value : at->argv[at->next++];
+    return cc_spec_list_set(&at->group, word, value, e);
+}
+
+static int long_option(struct cc_args *args, const char *word, struct cursor *at,
+                       struct cc_error *e)
+{
+    const char *name = word + 2, *equals = strchr(name, '='), *value = NULL;
+    size_t n = equals != NULL ? (size_t)(equals - name) : strlen(name);
+    const char *inline_value = equals != NULL ? equals + 1 : NULL;
+    if (args->command->takes_schemes && n == 6 && strncmp(name, "scheme", 6) == 0) {
+        int status = take_value(&scheme_option, inline_value, at, &value, e);
+        if (status == CC_OK)
+            status = cc_spec_list_move(&args->schemes, &at->group, e);
+        return status == CC_OK ? cc_spec_list_parse(value, &at->group, e) : status;
+    }
+    int status = scheme_parameter(name, n, inline_value, at, e);
+    if (status >= 0)
+        return status;
+    size_t i = find_option(args->command, name, n);
+    if (i == SIZE_MAX)
+        return unknown_option(args, at, name, n, e);
+    return take_value(option_at(args->command, i), inline_value, at, &args->value[i], e);
+}
+
+static int short_option(struct cc_args *args, const char *word, struct cursor *at,
+                        struct cc_error *e)
+{
+    for (size_t i = 0; i < option_count(args->command); i++) {
+        const struct cc_option *o = option_at(args->command, i);
+        if (o->letter != 0 && o->letter == word[1])
+            return take_value(o, word[2] != '\0' ? word + 2 : NULL, at, &args->value[i], e);
+    }
+    return cc_usage(e, "unknown option %s; `commcomp %s --help` lists them", word,
+                    args->command->name);
+}
+
+static int check_operands(const struct cc_args *args, struct cc_error *e)
+{
+    const struct cc_command *c = args->command;
+    if (args->operands >= c->min_operands && args->operands <= c->max_operands)
+        return CC_OK;
+    return cc_usage(e, "%s: usage: commcomp %s [options]%s%s",
+                    args->operands < c->min_operands ? "too few operands" : "too many operands",
+                    c->name, c->operands[0] != '\0' ? " " : "", c->operands);
+}
+
+/* Whether one of the command's own files is `path`, or a directory of them holds it. */
+static bool is_input(const struct cc_args *args, const char *path)
+{
+    static const char *const readers[] = {"trace",        "net",         "profile",
+                                          "pull-profile", "calibration", "hostfile"};
+    const char *input[CC_MAX_OPERANDS + 6];
+    char *copy = strdup(path), *parent = copy == NULL ? NULL : dirname(copy);
+    size_t n = 0;
+    bool same = false;
+    for (int i = 0; i < args->operands; i++)
+        input[n++] = args->operand[i];
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
+        size_t option = find_option(args->command, readers[i], strlen(readers[i]));
+        if (option != SIZE_MAX && args->value[option] != NULL)
+            input[n++] = args->value[option];
+    }
+    for (size_t i = 0; i < n && !same; i++) {
+        struct stat in, out;
+        same = strcmp(input[i], path) == 0;
+        if (same || stat(input[i], &in) != 0)
+            continue;
+        const char *other = S_ISDIR(in.st_mode) ? parent : path;
+        same = other != NULL && stat(other, &out) == 0 && in.st_dev == out.st_dev &&
+               in.st_ino == out.st_ino;
+    }
+    free(copy);
+    return same;
+}
+
+/* That the result can be written, before hours of work: not over an input, with a suffix that says
+ * how, in a place where files can be made. */
+static int check_output(const struct cc_args *args, struct cc_error *e)
+{
+    enum cc_format unused;
+    struct cc_outfile file;
+    const char *path = cc_arg(args, "output");
+    if (path == NULL)
+        return CC_OK;
+    int status = args->command->own_output ? CC_OK : cc_format_of_path(path, &unused, e);
+    if (status == CC_OK && is_input(args, path))
+        status = cc_usage(
+            e, "--output %s: the command's own files are there; give the result another place",
+            path);
+    if (status == CC_OK)
+        status = cc_file_create(&file, path, e);
+    if (status == CC_OK)
+        cc_file_abort(&file);
+    return status;
+}
+
+int cc_args_parse(struct cc_args *args, const struct cc_command *command, int argc, char **argv,
+                  int first, struct cc_error *e)
+{
+    args->command = command;
+    args->argc = argc;
+    args->argv = argv;
+    assert(option_count(command) <= CC_MAX_OPTIONS);
+    struct cursor at = {.argc = argc, .next = first, .argv = argv};
+    int status = CC_OK;
+    bool only_operands = false;
+    while (at.next < argc && status == CC_OK) {
+        const char *word = argv[at.next++];
+        if (!only_operands && strcmp(word, "--") == 0)
+            only_operands = true;
+        else if (!only_operands && strncmp(word, "--", 2) == 0)
+            status = long_option(args, word, &at, e);
+        else if (!only_operands && word[0] == '-' && word[1] != '\0')
+            status = short_option(args, word, &at, e);
+        else if (args->operands == CC_MAX_OPERANDS)
+            status = cc_usage(e, "too many operands: '%s'", word);
+        else
+            args->operand[args->operands++] = word;
+    }
+    if (status == CC_OK)
+        status = cc_spec_list_move(&args->schemes, &at.group, e);
+    cc_spec_list_free(&at.group);
+    int format = CC_FORMAT_TABLE;
+    cc_arg_choice(args, "format", &format);
+    if (!command->own_output)
+        args->format = (enum cc_format)format;
+    args->quiet = cc_arg(args, "quiet") != NULL;
+    args->help = cc_arg(args, "help") != NULL;
+    if (status != CC_OK || args->help)
+        return args->help ? CC_OK : status;
+    status = check_operands(args, e);
+    return status == CC_OK ? check_output(args, e) : status;
+}
+
+void cc_args_free(struct cc_args *args)
+{
+    cc_spec_list_free(&args->schemes);
+    cc_record_free(&args->record);
+}

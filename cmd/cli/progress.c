@@ -1,0 +1,47 @@
+#include "cmd/cli/progress.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+
+void cc_progress_begin(struct cc_progress *p, bool quiet)
+{
+    *p = (struct cc_progress){.on = !quiet && isatty(STDERR_FILENO), .began = cc_now()};
+}
+
+/* "95 s", "12 min" */
+static void print_left(double seconds, char *out, size_t cap)
+{
+    if (seconds < 600)
+        (void)snprintf(out, cap, "%4.0f s", seconds);
+    else
+        (void)snprintf(out, cap, "%4.0f min", seconds / 60);
+}
+
+void cc_progress_left(struct cc_progress *p, const char *what, double done, double left_s)
+{
+    enum { BAR = 30 };
+    double now = p->on ? cc_now() : 0;
+    char left[32];
+    if (!p->on || now - p->shown < 0.1)
+        return;
+    p->shown = now;
+    int filled = (int)(done * BAR);
+    print_left(left_s, left, sizeof left);
+    fprintf(stderr, "\r%-24.24s [%.*s%*s] %3.0f%% %s left ", what, filled,
+            "##############################", BAR - filled, "", 100 * done, left);
+}
+
+void cc_progress_show(struct cc_progress *p, const char *what, double done)
+{
+    double passed = p->on ? cc_now() - p->began : 0;
+    cc_progress_left(p, what, done, done > 0.02 ? passed * (1 - done) / done : 0);
+}
+
+void cc_progress_end(struct cc_progress *p)
+{
+    if (p->on && p->shown > 0)
+        fprintf(stderr, "\r%76s\r", "");
+    p->on = false;
+}

@@ -1,0 +1,228 @@
+/* `commcomp decode`: a compressed file, or a bare payload, to a tensor file. */
+#include <stdlib.h>
+
+#include "cmd/input/codec_file.h"
+#include "cmd/cli/progress.h"
+#include "core/format/container.h"
+#include "core/file.h"
+#include "core/interrupt.h"
+#include "core/memory.h"
+
+static const struct cc_option options[] = {
+    {.name = "payload",
+     .help = "IN is a bare payload; needs --scheme and --shape, and the options below where they "
+             "matter"},
+    {.name = "shape",
+     .value = "DIMS",
+     .help = "with --payload: the tensor's shape, as in 64x3x3x3"},
+    CC_SENDER_OPTIONS,
+    {.name = NULL},
+};
+
+static const struct cc_column columns[] = {
+    {"scheme", "scheme", "", NULL, 0, "the scheme by its canonical name"},
+    {"tensors", "tensors", "", "%.0f", 0, "number of tensors"},
+    {"values", "values", "", "%.0f", 0, "number of float32 values"},
+    {"payload_bytes", "payload", "B", "%.0f", 0, "bytes of payload, scale factors included"},
+    {"bits_per_value", "bits/value", "bits", "%.4g", 0, "8 x payload bytes / values"},
+    {"ratio", "ratio", "", "%.2f", 0, "32 / bits per value"},
+    {"seed", "seed", "", "%.0f", 0, "of the random numbers"},
+    {"step", "step", "", "%.0f", 0, "the step that was encoded"},
+    {"worker", "worker", "", "%.0f", 0, "the rank that sent, -1 for the server"},
+    {"direction", "direction", "", NULL, 0, "push or pull"},
+    {NULL, NULL, NULL, NULL, 0, NULL},
+};
+
+struct decoder {
+    struct cc_args *args;
+    const char *in, *out;
+    struct cc_map map;
+    struct cc_container file; /* of a bare payload: made from the options */
+    const struct cc_spec *spec;
+    bool bare;
+};
+
+static int add_row(const struct decoder *d, struct cc_error *e)
+{
+    const struct cc_container_head *h = &d->file.head;
+    struct cc_record *r = &d->args->record;
+    double values = 0, bytes = 0;
+    for (size_t i = 0; i < d->file.tensor_count; i++) {
+        values += (double)d->file.tensors[i].shape.n;
+        bytes += (double)d->file.tensors[i].payload_bytes;
+    }
+    size_t row = cc_record_add(r, e);
+    int status = row == SIZE_MAX ? CC_FAIL : cc_record_text(r, row, "scheme", d->spec->name, e);
+    if (status == CC_OK)
+        status = cc_record_text(r, row, "direction", cc_direction_names[h->direction], e);
+    if (status != CC_OK)
+        return status;
+    cc_record_number(r, row, "tensors", (double)d->file.tensor_count);
+    cc_record_number(r, row, "values", values);
+    cc_record_number(r, row, "payload_bytes", bytes);
+    cc_record_number(r, row, "bits_per_value", 8 * bytes / values);
+    cc_record_number(r, row, "ratio", 4 * values / bytes);
+    cc_record_number(r, row, "seed", (double)h->seed);
+    cc_record_number(r, row, "step", (double)h->step);
+    cc_record_number(r, row, "worker", (double)h->rank);
+    return CC_OK;
+}
+
+static int decode_tensor(const struct decoder *d, struct cc_workbench *b, size_t i,
+                         struct cc_tensor_file *out, struct cc_error *e)
+{
+    const struct cc_container_head *h = &d->file.head;
+    const struct cc_container_tensor *t = &d->file.tensors[i];
+    struct cc_context ctx = {.seed = h->seed,
+                             .rank = h->rank,
+                             .direction = h->direction,
+                             .step = h->step,
+                             .tensor = i,
+                             .name = t->name};
+    int status = cc_workbench_set(b, d->spec, &t->shape, false, e);
+    if (status == CC_OK)
+        status = cc_decode(&b->codec, &ctx, t->payload, t->payload_bytes, b->values, e);
+    if (status == CC_OK)
+        return cc_tensor_file_put(out, b->values, e);
+    if (d->bare)
+        cc_error_in(e, "%s", d->in);
+    else
+        cc_error_in(e, "%s: tensor '%.200s' (payload at byte %zu)", d->in, t->name, t->offset);
+    return CC_FAIL;
+}
+
+static int decode_all(const struct decoder *d, struct cc_tensor_file *out, struct cc_error *e)
+{
+    struct cc_workbench bench = {.payload_cap = 0};
+    struct cc_progress progress;
+    int status = CC_OK;
+    cc_progress_begin(&progress, d->args->quiet);
+    for (size_t i = 0; status == CC_OK && i < d->file.tensor_count; i++) {
+        if (cc_interrupted())
+            status = cc_fail(e, "interrupted; %s is as it was", d->out);
+        cc_progress_show(&progress, "decoding", (double)i / (double)d->file.tensor_count);
+        if (status == CC_OK)
+            status = decode_tensor(d, &bench, i, out, e);
+    }
+    cc_progress_end(&progress);
+    cc_workbench_free(&bench);
+    return status;
+}
+
+static int write_output(const struct decoder *d, struct cc_error *e)
+{
+    const struct cc_container *f = &d->file;
+    struct cc_tensor_file *out = NULL;
+    int status = cc_tensor_file_check(d->out, f->tensor_count, e);
+    if (status != CC_OK)
+        return status;
+    struct cc_tensor_info *info = cc_alloc(f->tensor_count * sizeof *info, e);
+    if (info == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < f->tensor_count; i++)
+        info[i] = (struct cc_tensor_info){.name = f->tensors[i].name, .shape = f->tensors[i].shape};
+    status = cc_tensor_file_begin(d->out, info, f->tensor_count, f->head.pairs, f->head.pair_count,
+                                  &out, e);
+    if (status == CC_OK) {
+        status = decode_all(d, out, e);
+        if (status == CC_OK)
+            status = cc_tensor_file_commit(out, e);
+        else
+            cc_tensor_file_abort(out);
+    }
+    free(info);
+    return status;
+}
+
+/* A container: it says all that is needed, so nothing may be said against it. */
+static int decode_container(struct decoder *d, struct cc_error *e)
+{
+    static const char *const needless[] = {"shape", "seed", "step", "worker", "direction"};
+    struct cc_spec *spec = NULL;
+    for (size_t i = 0; i < sizeof needless / sizeof needless[0]; i++)
+        if (cc_arg(d->args, needless[i]) != NULL)
+            return cc_usage(e, "--%s is only for --payload: a compressed file says it itself",
+                            needless[i]);
+    if (d->args->schemes.count > 0)
+        return cc_usage(e, "--scheme is only for --payload: a compressed file says it itself");
+    int status = cc_map_open(d->in, &d->map, e);
+    if (status != CC_OK)
+        return status;
+    status = cc_container_read(d->map.data, d->map.size, &d->file, e);
+    if (status == CC_OK && cc_spec_parse(d->file.head.scheme, &spec, e) != CC_OK) {
+        cc_error_in(e, "byte 44");
+        status = CC_FAIL;
+    }
+    if (status != CC_OK) {
+        cc_error_in(e, "%s", d->in);
+    } else {
+        d->spec = spec;
+        status = write_output(d, e);
+    }
+    if (status == CC_OK)
+        status = add_row(d, e);
+    cc_container_free(&d->file);
+    cc_spec_free(spec);
+    cc_map_close(&d->map);
+    return status;
+}
+
+static int decode_payload(struct decoder *d, struct cc_error *e)
+{
+    struct cc_container_tensor tensor = {.name = "values"};
+    struct cc_context ctx = {.seed = 1};
+    int status = cc_one_scheme(d->args, &d->spec, e);
+    if (status == CC_OK && cc_arg(d->args, "shape") == NULL)
+        return cc_usage(e, "--payload needs --shape, as in --shape 64x3x3x3");
+    if (status == CC_OK)
+        status = cc_shape_parse(cc_arg(d->args, "shape"), &tensor.shape, e);
+    if (status == CC_OK)
+        status = cc_sender(d->args, &ctx, e);
+    if (status == CC_OK)
+        status = cc_map_open(d->in, &d->map, e);
+    if (status != CC_OK)
+        return status;
+    tensor.payload = d->map.data;
+    tensor.payload_bytes = d->map.size;
+    d->file.head.seed = ctx.seed;
+    d->file.head.step = ctx.step;
+    d->file.head.rank = ctx.rank;
+    d->file.head.direction = ctx.direction;
+    d->file.tensors = &tensor;
+    d->file.tensor_count = 1;
+    status = write_output(d, e);
+    if (status == CC_OK)
+        status = add_row(d, e);
+    cc_map_close(&d->map);
+    return status;
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct decoder d = {.args = args,
+                        .in = args->operand[0],
+                        .out = args->operand[1],
+                        .bare = cc_arg(args, "payload") != NULL};
+    int status = cc_refuse_same_file(d.in, d.out, e);
+    if (status != CC_OK)
+        return status;
+    return d.bare ? decode_payload(&d, e) : decode_container(&d, e);
+}
+
+const struct cc_command cc_command_decode = {
+    .name = "decode",
+    .summary = "turn a compressed file back into tensors",
+    .operands = "IN OUT",
+    .min_operands = 2,
+    .max_operands = 2,
+    .description =
+        "Decodes what `commcomp encode` wrote, to a .safetensors file, or, for a single tensor, "
+        "to .npy or .csv. IN says all that is needed, except with --payload. A damaged IN is "
+        "refused with the place and the tensor. OUT appears when it is complete.",
+    .examples = "  commcomp decode step7.cc step7.safetensors\n"
+                "  commcomp decode --payload --scheme int8 --shape 64x3x3x3 x.int8 x.npy\n",
+    .options = options,
+    .columns = columns,
+    .takes_schemes = CC_ONE_SCHEME,
+    .run = run,
+};

@@ -1,0 +1,227 @@
+/* `commcomp encode`: a tensor file to a compressed file. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "cmd/input/codec_file.h"
+#include "cmd/cli/progress.h"
+#include "core/format/container.h"
+#include "core/file.h"
+#include "core/interrupt.h"
+#include "core/trace/trace.h"
+
+static const struct cc_option options[] = {
+    CC_SENDER_OPTIONS,
+    {.name = "payload",
+     .help = "write the bare payload of the file's only tensor, without the container"},
+    {.name = "per-tensor", .help = "a row for each tensor instead of one for the file"},
+    {.name = NULL},
+};
+
+static const struct cc_column columns[] = {
+    {"scheme", "scheme", "", NULL, 0, "the scheme by its canonical name"},
+    {"tensor", "tensor", "", NULL, 0, "with --per-tensor: its name"},
+    {"shape", "shape", "", NULL, 0, "with --per-tensor: its dimensions"},
+    {"values", "values", "", "%.0f", 0, "number of float32 values"},
+    {"payload_bytes", "payload", "B", "%.0f", 0, "bytes of payload, scale factors included"},
+    {"bits_per_value", "bits/value", "bits", "%.4g", 0, "8 x payload bytes / values"},
+    {"ratio", "ratio", "", "%.2f", 0, "32 / bits per value"},
+    {"input_bytes", "input", "B", "%.0f", 0, "size of the tensor file"},
+    {"output_bytes", "output", "B", "%.0f", 0, "size of the file that was written"},
+    {"seed", "seed", "", "%.0f", 0, "of the random numbers"},
+    {"step", "step", "", "%.0f", 0, "the step that was encoded"},
+    {"worker", "worker", "", "%.0f", 0, "the rank that sends, -1 for the server"},
+    {"direction", "direction", "", NULL, 0, "push or pull"},
+    {NULL, NULL, NULL, NULL, 0, NULL},
+};
+
+struct encoder {
+    struct cc_args *args;
+    const char *in, *out;
+    const struct cc_spec *spec;
+    struct cc_trace *trace;
+    struct cc_context ctx;
+    struct cc_workbench bench;
+    size_t payload_bytes;
+    struct cc_progress progress;
+};
+
+/* A row without the sizes of the files. */
+static int add_row(struct encoder *c, const struct cc_tensor_info *t, size_t values,
+                   size_t payload_bytes, struct cc_error *e)
+{
+    struct cc_record *r = &c->args->record;
+    size_t row = cc_record_add(r, e);
+    int status = row == SIZE_MAX ? CC_FAIL : cc_record_text(r, row, "scheme", c->spec->name, e);
+    if (status == CC_OK && t != NULL) {
+        char shape[192];
+        cc_shape_print(&t->shape, shape, sizeof shape);
+        status = cc_record_text(r, row, "tensor", t->name, e);
+        if (status == CC_OK)
+            status = cc_record_text(r, row, "shape", shape, e);
+    }
+    if (status == CC_OK)
+        status = cc_record_text(r, row, "direction", cc_direction_names[c->ctx.direction], e);
+    if (status != CC_OK)
+        return status;
+    double bits = 8 * (double)payload_bytes;
+    cc_record_number(r, row, "values", (double)values);
+    cc_record_number(r, row, "payload_bytes", (double)payload_bytes);
+    cc_record_number(r, row, "bits_per_value", bits / (double)values);
+    cc_record_number(r, row, "ratio", 32 * (double)values / bits);
+    cc_record_number(r, row, "seed", (double)c->ctx.seed);
+    cc_record_number(r, row, "step", (double)c->ctx.step);
+    cc_record_number(r, row, "worker", (double)c->ctx.rank);
+    return CC_OK;
+}
+
+/* Encodes tensor t of the file into the bench's payload. */
+static int encode_tensor(struct encoder *c, size_t t, size_t *bytes, struct cc_error *e)
+{
+    const struct cc_tensor_info *info = cc_trace_tensor(c->trace, t);
+    const float *x;
+    struct cc_workbench *b = &c->bench;
+    c->ctx.tensor = t;
+    c->ctx.name = info->name;
+    int status = cc_workbench_set(b, c->spec, &info->shape, true, e);
+    if (status == CC_OK)
+        status = cc_trace_load(c->trace, 0, 0, t, b->values, &x, e);
+    if (status == CC_OK) {
+        status = cc_encode(&b->codec, &c->ctx, x, b->payload, b->payload_cap, bytes, e);
+        if (status != CC_OK)
+            cc_error_in(e, "%s", c->in);
+    }
+    if (status == CC_OK && cc_arg(c->args, "per-tensor") != NULL)
+        status = add_row(c, info, info->shape.n, *bytes, e);
+    c->payload_bytes += status == CC_OK ? *bytes : 0;
+    return status;
+}
+
+static int write_payload(struct encoder *c, struct cc_error *e)
+{
+    size_t bytes = 0;
+    struct cc_outfile out;
+    if (cc_trace_tensors(c->trace) != 1)
+        return cc_fail(e, "%s has %zu tensors; --payload is for a file of one", c->in,
+                       cc_trace_tensors(c->trace));
+    int status = encode_tensor(c, 0, &bytes, e);
+    if (status == CC_OK)
+        status = cc_file_create(&out, c->out, e);
+    if (status != CC_OK)
+        return status;
+    if (bytes > 0)
+        (void)fwrite(c->bench.payload, 1, bytes, out.f); /* cc_file_commit sees a failure */
+    return cc_file_commit(&out, e);
+}
+
+static int add_tensors(struct encoder *c, struct cc_container_writer *w, struct cc_error *e)
+{
+    size_t count = cc_trace_tensors(c->trace), bytes;
+    int status = CC_OK;
+    for (size_t t = 0; status == CC_OK && t < count; t++) {
+        const struct cc_tensor_info *info = cc_trace_tensor(c->trace, t);
+        if (cc_interrupted())
+            return cc_fail(e, "interrupted; %s is as it was", c->out);
+        cc_progress_show(&c->progress, "encoding", (double)t / (double)count);
+        status = encode_tensor(c, t, &bytes, e);
+        if (status == CC_OK)
+            status = cc_container_add(w, info->name, &info->shape, c->bench.payload, bytes, e);
+    }
+    return status;
+}
+
+static int write_container(struct encoder *c, struct cc_error *e)
+{
+    struct cc_container_head head = {.seed = c->ctx.seed,
+                                     .rank = c->ctx.rank,
+                                     .direction = c->ctx.direction,
+                                     .step = c->ctx.step};
+    struct cc_container_writer *w = NULL;
+    struct cc_pair *pairs;
+    uint64_t bytes;
+    (void)snprintf(head.scheme, sizeof head.scheme, "%s", c->spec->name);
+    int status = cc_tensor_file_metadata(c->in, &pairs, &head.pair_count, e);
+    if (status != CC_OK)
+        return status;
+    head.pairs = pairs;
+    status = cc_container_begin(c->out, &head, cc_trace_tensors(c->trace), &w, e);
+    if (status == CC_OK) {
+        status = add_tensors(c, w, e);
+        if (status == CC_OK)
+            status = cc_container_finish(w, &bytes, e);
+        else
+            cc_container_abandon(w);
+    }
+    cc_pairs_free(pairs, head.pair_count);
+    return status;
+}
+
+/* Opens the file and sets the sender: what the file says, and the options over that. */
+static int open_input(struct encoder *c, struct cc_error *e)
+{
+    struct stat st;
+    if (stat(c->in, &st) == 0 && S_ISDIR(st.st_mode))
+        return cc_fail(e, "%s is a directory; encode takes the file of one step", c->in);
+    int status = cc_trace_open(c->in, &c->trace, e);
+    if (status != CC_OK)
+        return status;
+    struct cc_trace_sender stream = cc_trace_stream(c->trace, 0);
+    c->ctx = (struct cc_context){.seed = 1,
+                                 .rank = stream.rank,
+                                 .direction = stream.direction,
+                                 .step = cc_trace_step_number(c->trace, 0, 0)};
+    return cc_sender(c->args, &c->ctx, e);
+}
+
+static void set_file_sizes(const struct encoder *c)
+{
+    struct cc_record *r = &c->args->record;
+    struct stat in, out;
+    if (stat(c->in, &in) != 0 || stat(c->out, &out) != 0)
+        return;
+    for (size_t row = 0; row < r->row_count; row++) {
+        cc_record_number(r, row, "input_bytes", (double)in.st_size);
+        cc_record_number(r, row, "output_bytes", (double)out.st_size);
+    }
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct encoder c = {.args = args, .in = args->operand[0], .out = args->operand[1]};
+    int status = cc_one_scheme(args, &c.spec, e);
+    if (status == CC_OK)
+        status = cc_refuse_same_file(c.in, c.out, e);
+    if (status == CC_OK)
+        status = open_input(&c, e);
+    if (status == CC_OK) {
+        cc_progress_begin(&c.progress, args->quiet);
+        status = cc_arg(args, "payload") != NULL ? write_payload(&c, e) : write_container(&c, e);
+        cc_progress_end(&c.progress);
+    }
+    if (status == CC_OK && cc_arg(args, "per-tensor") == NULL)
+        status = add_row(&c, NULL, cc_trace_values(c.trace), c.payload_bytes, e);
+    if (status == CC_OK)
+        set_file_sizes(&c);
+    cc_workbench_free(&c.bench);
+    cc_trace_close(c.trace);
+    return status;
+}
+
+const struct cc_command cc_command_encode = {
+    .name = "encode",
+    .summary = "compress a file of tensors",
+    .operands = "IN OUT",
+    .min_operands = 2,
+    .max_operands = 2,
+    .description =
+        "Encodes every tensor of IN (.safetensors, .npy or .csv) under one scheme (--scheme names "
+        "exactly one), from a fresh residual, and writes the payloads to OUT with all that "
+        "`commcomp decode` needs. "
+        "docs/container.md describes the file byte by byte. OUT appears when it is complete.",
+    .examples = "  commcomp encode --scheme 3lc --s 1.75 step7.safetensors step7.cc\n"
+                "  commcomp encode --scheme int8 --payload x.npy x.int8   # the payload alone\n",
+    .options = options,
+    .columns = columns,
+    .takes_schemes = CC_ONE_SCHEME,
+    .run = run,
+};

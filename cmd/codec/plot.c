@@ -1,0 +1,235 @@
+/* commcomp plot: results as pictures. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cmd/cli/command.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "core/units.h"
+#include "results/plot.h"
+
+static const struct cc_column columns[] = {{.key = NULL}};
+
+static const char *const formats[] = {"text", "svg", "png", "pdf", "script", NULL};
+enum { TEXT, SVG, PNG, PDF, SCRIPT };
+
+static const struct cc_option options[] = {
+    {.name = "kind",
+     .value = "KIND",
+     .choices = cc_plot_kind_names,
+     .help =
+         "what to plot. speedup: against bandwidth; step: the parts of its time; error: size "
+         "against error; workers: scaling; roofline: codec speed over the memory's limit; size: "
+         "codec speed against tensor size. By default what the file's columns are good for"},
+    {.name = "bw", .value = "RATE", .help = "only the rows of this bandwidth, as in 100mbps"},
+    {.name = "workers", .value = "N", .help = "only the rows of so many workers"},
+    {.name = "exchange", .value = "NAME", .help = "only the rows of this exchange"},
+    {.name = "script",
+     .value = "FILE",
+     .help = "write gnuplot's script, data included, to FILE, to be changed and drawn with "
+             "`gnuplot FILE`; needs no gnuplot. Without -o it draws plot.svg"},
+    {.name = "output",
+     .letter = 'o',
+     .value = "FILE",
+     .help = "draw FILE, whole or not at all; its suffix says how: .svg, .png or .pdf; .txt for "
+             "what a terminal gets"},
+    {.name = "format",
+     .value = "FORMAT",
+     .def = "text",
+     .choices = formats,
+     .help = "what to print on stdout if there is neither -o nor --script: text, svg, png, pdf, or "
+             "gnuplot's script"},
+    {.name = NULL},
+};
+
+/* The format that a path's suffix says. */
+static int format_of(const char *path, int *out, struct cc_error *e)
+{
+    static const struct {
+        const char *suffix;
+        int format;
+    } known[] = {{".svg", SVG}, {".png", PNG}, {".pdf", PDF}, {".txt", TEXT}};
+    const char *suffix = strrchr(path, '.');
+    for (size_t i = 0; suffix != NULL && i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(suffix, known[i].suffix) == 0) {
+            *out = known[i].format;
+            return CC_OK;
+        }
+    }
+    return cc_usage(e, "'%s': a plot's suffix should be .svg, .png or .pdf, or .txt for text",
+                    path);
+}
+
+/* The size of the terminal, or what suits a page. */
+static struct cc_canvas text_canvas(void)
+{
+    struct winsize w;
+    struct cc_canvas c = {.terminal = "dumb", .columns = 100, .lines = 32};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40 && w.ws_row >= 16) {
+        c.columns = w.ws_col < 200 ? w.ws_col : 200;
+        c.lines = w.ws_row < 62 ? w.ws_row - 2 : 60;
+    }
+    return c;
+}
+
+static int draw(const struct cc_figure *f, int format, FILE *out, struct cc_error *e)
+{
+    struct cc_canvas canvas = text_canvas();
+    bool bars = f->shape == CC_STACKED || f->shape == CC_GROUPED;
+    if (format == TEXT && bars)
+        return cc_plot_text(f, canvas.columns, out, e);
+    if (format != TEXT)
+        canvas.terminal = format == SCRIPT ? "svg" : formats[format];
+    if (format == SCRIPT)
+        return cc_plot_script(f, &canvas, out, e);
+    FILE *script = tmpfile();
+    if (script == NULL)
+        return cc_fail(e, "no temporary file for gnuplot's script: %s", strerror(errno));
+    int status = cc_plot_script(f, &canvas, script, e);
+    if (status == CC_OK)
+        status = cc_gnuplot_run(script, out, e);
+    (void)fclose(script);
+    return status;
+}
+
+static int draw_file(const struct cc_figure *f, int format, const char *path, struct cc_error *e)
+{
+    struct cc_outfile file;
+    if (cc_file_create(&file, path, e) != CC_OK)
+        return CC_FAIL;
+    int status = draw(f, format, file.f, e);
+    if (status == CC_OK)
+        return cc_file_commit(&file, e);
+    cc_file_abort(&file);
+    return status;
+}
+
+/* The script draws what -o says, when somebody runs it. */
+static int write_script(const struct cc_figure *f, const char *path, const char *image, int format,
+                        struct cc_error *e)
+{
+    struct cc_outfile file;
+    struct cc_canvas canvas = {.terminal = formats[format], .output = image};
+    if (format == TEXT)
+        canvas = text_canvas();
+    if (cc_file_create(&file, path, e) != CC_OK)
+        return CC_FAIL;
+    int status = cc_plot_script(f, &canvas, file.f, e);
+    if (status == CC_OK)
+        return cc_file_commit(&file, e);
+    cc_file_abort(&file);
+    return status;
+}
+
+static int output(const struct cc_args *args, const struct cc_figure *f, struct cc_error *e)
+{
+    const char *image = cc_arg(args, "output"), *script = cc_arg(args, "script");
+    int format = TEXT, status = CC_OK;
+    cc_arg_choice(args, "format", &format);
+    if (image != NULL)
+        status = format_of(image, &format, e);
+    if (status == CC_OK && script != NULL)
+        status = write_script(f, script, image != NULL ? image : "plot.svg",
+                              image != NULL ? format : SVG, e);
+    if (status == CC_OK && image != NULL)
+        status = draw_file(f, format, image, e);
+    if (status == CC_OK && image == NULL && script == NULL)
+        status = draw(f, format, stdout, e);
+    return status;
+}
+
+static int read_filter(const struct cc_args *args, const char **names, struct cc_plot_filter *out,
+                       struct cc_error *e)
+{
+    uint64_t workers = 0;
+    *out = (struct cc_plot_filter){.schemes = names,
+                                   .scheme_count = args->schemes.count,
+                                   .exchange = cc_arg(args, "exchange")};
+    for (size_t i = 0; i < args->schemes.count; i++)
+        names[i] = args->schemes.item[i]->name;
+    int status = cc_arg_count(args, "workers", 1, 1000000000, &workers, e);
+    out->workers = (double)workers;
+    if (status == CC_OK && cc_arg(args, "bw") != NULL) {
+        status = cc_parse_rate(cc_arg(args, "bw"), &out->bw_bps, e);
+        if (status != CC_OK)
+            cc_error_in(e, "--bw");
+    }
+    return status;
+}
+
+static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
+                const struct cc_plot_filter *filter, struct cc_error *e)
+{
+    int kind = CC_PLOT_KINDS, status = CC_OK;
+    cc_arg_choice(args, "kind", &kind);
+    if (kind == CC_PLOT_KINDS) {
+        enum cc_plot_kind guess = CC_PLOT_SPEEDUP;
+        status = cc_plot_guess(sheet, &guess, e);
+        kind = (int)guess;
+        if (status == CC_OK && !args->quiet)
+            fprintf(stderr, "commcomp: plotting --kind %s, for which the file has the columns\n",
+                    cc_plot_kind_names[kind]);
+    }
+    struct cc_figure figure;
+    if (status == CC_OK)
+        status = cc_figure_make(sheet, (enum cc_plot_kind)kind, filter, &figure, e);
+    if (status != CC_OK)
+        return status;
+    if (figure.left_out > 0 && !args->quiet)
+        fprintf(stderr, "commcomp: %zu rows of %s lack these numbers and are left out\n",
+                figure.left_out, sheet->path);
+    status = output(args, &figure, e);
+    cc_figure_free(&figure);
+    return status;
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct cc_sheet sheet;
+    struct cc_plot_filter filter;
+    int unused, status = CC_OK;
+    const char *image = cc_arg(args, "output");
+    const char **names = cc_alloc0((args->schemes.count + 1) * sizeof *names, e);
+    if (names == NULL)
+        return CC_FAIL;
+    if (image != NULL)
+        status = format_of(image, &unused, e);
+    if (status == CC_OK)
+        status = read_filter(args, names, &filter, e);
+    if (status == CC_OK)
+        status = cc_sheet_read(args->operand[0], &sheet, e);
+    if (status == CC_OK) {
+        status = plot(args, &sheet, &filter, e);
+        cc_sheet_free(&sheet);
+    }
+    free(names);
+    return status;
+}
+
+const struct cc_command cc_command_plot = {
+    .name = "plot",
+    .summary = "a picture of results, in a file or in the terminal",
+    .operands = "RESULTS",
+    .min_operands = 1,
+    .max_operands = 1,
+    .description =
+        "Draws the rows of a .csv or .json file that another command wrote (or a CSV with the same "
+        "columns from elsewhere): a line, a bar or a labelled point for each scheme. Rows that "
+        "differ in other settings, as in the number of workers, get a panel each, at most six. "
+        "Bars in the terminal need nothing; everything else is drawn by gnuplot (Debian: "
+        "gnuplot-nox). Lines, points and fillings differ in more than colour.\n\nWith --scheme, "
+        "only these schemes, under their canonical names.",
+    .examples = "  commcomp plot results.csv                              # in the terminal\n"
+                "  commcomp plot results.csv -o results.svg               # as a picture\n"
+                "  commcomp plot results.csv --kind step --bw 100mbps -o step.png\n"
+                "  commcomp plot results.json --scheme fp32,3lc,int8 --script results.gp\n",
+    .options = options,
+    .columns = columns,
+    .takes_schemes = CC_SCHEMES,
+    .own_output = true,
+    .run = run,
+};

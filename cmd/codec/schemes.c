@@ -1,0 +1,198 @@
+/* `commcomp schemes`: the catalogue, all of it from the schemes' descriptors. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cli/command.h"
+
+static const struct cc_option options[] = {{.name = NULL}};
+
+static const struct cc_column columns[] = {
+    {"scheme", "scheme", "", NULL, 0, "the id, as --scheme takes it"},
+    {"title", "title", "", NULL, 0, "what it is, in a few words"},
+    {"reference", NULL, "", NULL, 0, "where it was published"},
+    {"kind", NULL, "", NULL, 0,
+     "the payload: opaque (must be decoded), sum_f32 (an allreduce can sum it), pairs (sorted "
+     "index-value pairs)"},
+    {"flags", "flags", "", NULL, 0, "those of the next four that hold"},
+    {"lossy", NULL, "", NULL, 0, "whether what is decoded can differ from what was encoded"},
+    {"stochastic", NULL, "", NULL, 0, "whether it draws random numbers"},
+    {"feedback", NULL, "", NULL, 0, "whether it keeps what it did not send in a residual"},
+    {"unbiased", NULL, "", NULL, 0,
+     "whether the expectation of what is decoded is what was encoded (with ef=0)"},
+    {"layout", NULL, "", NULL, 0, "the payload; docs/payloads.md has it in full"},
+    {"parameter", "parameter", "", NULL, 0,
+     "a parameter, one row for each; null for a scheme without any"},
+    {"type", NULL, "", NULL, 0, "of the parameter: real, int, flag, choice or scheme"},
+    {"default", "default", "", "%.9g", 0, "what it is if not given"},
+    {"range", "allowed", "", NULL, 0, "what is allowed, in words"},
+    {"min", NULL, "", "%.9g", 0, "the lower bound"},
+    {"max", NULL, "", "%.9g", 0, "the upper bound"},
+    {"min_open", NULL, "", NULL, 0, "whether the lower bound itself is not allowed"},
+    {"max_open", NULL, "", NULL, 0, "whether the upper bound itself is not allowed"},
+    {"choices", NULL, "", NULL, 0, "the words that are allowed, separated by |"},
+    {"unit", NULL, "", NULL, 0, "of the parameter"},
+    {"help", NULL, "", NULL, 0, "what the parameter does"},
+    {NULL, NULL, NULL, NULL, 0, NULL},
+};
+
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+static const char *const kind_names[] = {"opaque", "sum_f32", "pairs"};
+static const char *const type_names[] = {"real", "int", "flag", "choice", "scheme"};
+
+static const struct flag {
+    unsigned bit;
+    const char *name, *prose;
+} flags[] = {
+    {CC_LOSSY, "lossy", "lossy: what is decoded can differ from what was encoded"},
+    {CC_STOCHASTIC, "stochastic", "stochastic: draws random numbers, which --seed decides"},
+    {CC_FEEDBACK, "feedback", "error feedback: what is not sent stays in a residual"},
+    {CC_UNBIASED, "unbiased",
+     "unbiased: the expectation of what is decoded is what was encoded (with ef=0)"},
+};
+enum { FLAGS = sizeof flags / sizeof flags[0] };
+
+static int set_parameter(struct cc_record *r, size_t row, const struct cc_param *p,
+                         struct cc_error *e)
+{
+    char text[192];
+    int status = cc_record_text(r, row, "parameter", p->name, e);
+    if (status == CC_OK)
+        status = cc_record_text(r, row, "type", type_names[p->type], e);
+    if (status == CC_OK)
+        status = cc_record_text(r, row, "unit", p->unit == NULL ? "" : p->unit, e);
+    if (status == CC_OK)
+        status = cc_record_text(r, row, "help", p->help, e);
+    cc_param_print_range(p, text, sizeof text);
+    if (status == CC_OK)
+        status = cc_record_text(r, row, "range", text, e);
+    if (status == CC_OK && p->type == CC_CHOICE)
+        status = cc_record_text(r, row, "choices", text, e);
+    if (p->type == CC_CHOICE || p->type == CC_NESTED) {
+        cc_param_print_default(p, text, sizeof text);
+        return status == CC_OK ? cc_record_text(r, row, "default", text, e) : status;
+    }
+    cc_record_number(r, row, "default", p->def);
+    cc_record_number(r, row, "min", p->min);
+    cc_record_number(r, row, "max", p->max);
+    cc_record_bool(r, row, "min_open", p->min_open);
+    cc_record_bool(r, row, "max_open", p->max_open);
+    return status;
+}
+
+/* A row for a parameter of the scheme, or for a scheme without parameters (p NULL). */
+static int add_row(struct cc_record *r, const struct cc_scheme *s, const struct cc_param *p,
+                   struct cc_error *e)
+{
+    const char *texts[][2] = {{"scheme", s->id},
+                              {"title", s->title},
+                              {"reference", s->reference},
+                              {"layout", s->layout},
+                              {"kind", kind_names[s->kind]}};
+    char held[96] = "";
+    size_t row = cc_record_add(r, e);
+    int status = row == SIZE_MAX ? CC_FAIL : CC_OK;
+    for (size_t i = 0; status == CC_OK && i < sizeof texts / sizeof texts[0]; i++)
+        status = cc_record_text(r, row, texts[i][0], texts[i][1], e);
+    for (size_t i = 0; status == CC_OK && i < FLAGS; i++) {
+        bool holds = (s->flags & flags[i].bit) != 0;
+        size_t used = strlen(held);
+        if (holds)
+            (void)snprintf(held + used, sizeof held - used, used == 0 ? "%s" : " %s",
+                           flags[i].name);
+        cc_record_bool(r, row, flags[i].name, holds);
+    }
+    if (status == CC_OK)
+        status = cc_record_text(r, row, "flags", held, e);
+    return status == CC_OK && p != NULL ? set_parameter(r, row, p, e) : status;
+}
+
+static int add_scheme(struct cc_record *r, const struct cc_scheme *s, struct cc_error *e)
+{
+    if (s->params->name == NULL)
+        return add_row(r, s, NULL, e);
+    int status = CC_OK;
+    for (const struct cc_param *p = s->params; status == CC_OK && p->name != NULL; p++)
+        status = add_row(r, s, p, e);
+    return status;
+}
+
+/* The scheme in prose, as notes. */
+static int explain(struct cc_record *r, const struct cc_scheme *s, struct cc_error *e)
+{
+    static const char *const kinds[] = {
+        "opaque, must be decoded",
+        "float32 values that any allreduce can sum",
+        "sorted index-value pairs",
+    };
+    int status = cc_record_note(r, e, "%s: %s (%s).", s->id, s->title, s->reference);
+    if (status == CC_OK)
+        status = cc_record_note(r, e, "  payload: %s (%s)", s->layout, kinds[s->kind]);
+    for (size_t i = 0; status == CC_OK && i < FLAGS; i++)
+        if ((s->flags & flags[i].bit) != 0)
+            status = cc_record_note(r, e, "  %s", flags[i].prose);
+    for (const struct cc_param *p = s->params; status == CC_OK && p->name != NULL; p++) {
+        char def[192], range[192];
+        cc_param_print_default(p, def, sizeof def);
+        cc_param_print_range(p, range, sizeof range);
+        status = cc_record_note(r, e, "  %s: %s (%s; default %s)", p->name, p->help, range, def);
+    }
+    return status;
+}
+
+static bool is_in(const struct cc_spec_list *list, size_t n, const struct cc_scheme *s)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list->item[i]->scheme == s)
+            return true;
+    return false;
+}
+
+/* With an explanation, the table would say everything twice: its columns lose their heads. */
+static void prose_only(struct cc_record *r)
+{
+    static struct cc_column headless[COLUMNS];
+    for (size_t i = 0; i < COLUMNS; i++) {
+        headless[i] = columns[i];
+        headless[i].head = NULL;
+    }
+    r->columns = headless;
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct cc_spec_list list = {.count = 0};
+    int status = args->operands == 0 ? cc_spec_list_parse("all", &list, e) : CC_OK;
+    for (int i = 0; status == CC_OK && i < args->operands; i++)
+        status = cc_spec_list_parse(args->operand[i], &list, e);
+    if (args->operands > 0)
+        prose_only(&args->record);
+    for (size_t i = 0; status == CC_OK && i < list.count; i++) {
+        const struct cc_scheme *s = list.item[i]->scheme;
+        if (is_in(&list, i, s))
+            continue;
+        status = add_scheme(&args->record, s, e);
+        if (status == CC_OK && args->operands > 0)
+            status = explain(&args->record, s, e);
+    }
+    cc_spec_list_free(&list);
+    return status;
+}
+
+const struct cc_command cc_command_schemes = {
+    .name = "schemes",
+    .summary = "the catalogue of schemes and their parameters",
+    .operands = "[SCHEME ...]",
+    .max_operands = CC_MAX_OPERANDS,
+    .description =
+        "Lists every scheme with its parameters, what is allowed and what is the default: a row "
+        "for each parameter. With operands, explains these schemes.\n\nParameters are written as "
+        "in 3lc:s=1.75,zre=0, or as --scheme 3lc --s 1.75 "
+        "--zre 0.",
+    .examples = "  commcomp schemes                   # all of them\n"
+                "  commcomp schemes 3lc qsgd          # explains two\n"
+                "  commcomp schemes --format json     # for programs\n",
+    .options = options,
+    .columns = columns,
+    .run = run,
+};

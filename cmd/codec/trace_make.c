@@ -1,0 +1,153 @@
+/* `commcomp trace synth` and `commcomp trace convert`: traces to files. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "cmd/input/codec_file.h"
+#include "cmd/cli/progress.h"
+#include "cmd/input/source.h"
+#include "core/trace/trace_write.h"
+
+static const struct cc_column columns[] = {
+    {"trace", "trace", "", NULL, 0, "the file or directory that was written"},
+    {"files", "files", "", "%.0f", 0, "number of files: one for each step and sender"},
+    {"tensors", "tensors", "", "%.0f", 0, "tensors in a file"},
+    {"values", "values", "", "%.0f", 0, "number of float32 values in a file"},
+    {"output_bytes", "size", "MB", "%.3f", 1e-6, "bytes of all files"},
+    {"source", "from", "", NULL, 0, "what was written: a path, or a distribution and a net"},
+    {NULL, NULL, NULL, NULL, 0, NULL},
+};
+
+static int add_row(struct cc_record *r, const struct cc_trace *t, const char *path, uint64_t files,
+                   uint64_t bytes, struct cc_error *e)
+{
+    size_t row = cc_record_add(r, e);
+    int status = row == SIZE_MAX ? CC_FAIL : cc_record_text(r, row, "trace", path, e);
+    if (status == CC_OK)
+        status = cc_record_text(r, row, "source", cc_trace_name(t), e);
+    if (status != CC_OK)
+        return status;
+    cc_record_number(r, row, "files", (double)files);
+    cc_record_number(r, row, "tensors", (double)cc_trace_tensors(t));
+    cc_record_number(r, row, "values", (double)cc_trace_values(t));
+    cc_record_number(r, row, "output_bytes", (double)bytes);
+    return CC_OK;
+}
+
+static void show_progress(void *context, double done)
+{
+    cc_progress_show(context, "writing", done);
+}
+
+/* The whole trace to a directory. */
+static int write_directory(struct cc_args *args, struct cc_trace *t, const char *path,
+                           struct cc_error *e)
+{
+    struct cc_progress progress;
+    uint64_t files, bytes;
+    cc_progress_begin(&progress, args->quiet);
+    int status = cc_trace_write(t, path, show_progress, &progress, &files, &bytes, e);
+    cc_progress_end(&progress);
+    return status == CC_OK ? add_row(&args->record, t, path, files, bytes, e) : status;
+}
+
+/* --- synth --- */
+
+static const struct cc_option synth_options[] = {
+    CC_SYNTHETIC_OPTIONS,
+    {.name = "steps", .value = "N", .def = "8", .help = "steps to make"},
+    {.name = "ranks", .value = "N", .def = "1", .help = "workers that push"},
+    {.name = "pulls", .help = "also the server's pulls"},
+    {.name = NULL},
+};
+
+static int run_synth(struct cc_args *args, struct cc_error *e)
+{
+    uint64_t steps = 8, ranks = 1;
+    struct cc_trace *t = NULL;
+    int status = cc_arg_count(args, "steps", 1, 1000000, &steps, e);
+    if (status == CC_OK)
+        status = cc_arg_count(args, "ranks", 1, 100000, &ranks, e);
+    if (status != CC_OK)
+        return status;
+    struct cc_synth config = {
+        .steps = (size_t)steps, .ranks = (size_t)ranks, .pulls = cc_arg(args, "pulls") != NULL};
+    status = cc_source_synth(args, &config, &t, e);
+    if (status == CC_OK)
+        status = write_directory(args, t, args->operand[0], e);
+    cc_trace_close(t);
+    return status;
+}
+
+const struct cc_command cc_command_trace_synth = {
+    .name = "trace synth",
+    .summary = "write a synthetic trace",
+    .operands = "OUTDIR",
+    .min_operands = 1,
+    .max_operands = 1,
+    .description =
+        "Writes the tensors that other commands make up when they have no --trace, one "
+        ".safetensors file for each step and sender. OUTDIR must not exist or be empty; it "
+        "appears when it is complete.",
+    .examples = "  commcomp trace synth traces/ --net resnet110 --steps 4 --ranks 2 --pulls\n"
+                "  commcomp trace synth traces/ --values 25M --steps 1 --synthetic laplace\n",
+    .options = synth_options,
+    .columns = columns,
+    .run = run_synth,
+};
+
+/* --- convert --- */
+
+static const struct cc_option convert_options[] = {{.name = NULL}};
+
+static int convert_file(struct cc_args *args, struct cc_trace *t, const char *out,
+                        struct cc_error *e)
+{
+    struct cc_pair *pairs;
+    size_t count;
+    struct stat st;
+    int status = cc_tensor_file_check(out, cc_trace_tensors(t), e);
+    if (status == CC_OK)
+        status = cc_tensor_file_metadata(args->operand[0], &pairs, &count, e);
+    if (status != CC_OK)
+        return status;
+    status = cc_trace_write_step(t, 0, 0, out, count > 0 ? pairs : NULL, count, e);
+    cc_pairs_free(pairs, count);
+    if (status != CC_OK)
+        return status;
+    uint64_t bytes = stat(out, &st) == 0 ? (uint64_t)st.st_size : 0;
+    return add_row(&args->record, t, out, 1, bytes, e);
+}
+
+static int run_convert(struct cc_args *args, struct cc_error *e)
+{
+    const char *in = args->operand[0], *out = args->operand[1];
+    struct cc_trace *t = NULL;
+    struct stat st;
+    bool directory = stat(in, &st) == 0 && S_ISDIR(st.st_mode);
+    int status = cc_refuse_same_file(in, out, e);
+    if (status == CC_OK)
+        status = cc_trace_open(in, &t, e);
+    if (status == CC_OK)
+        status = directory ? write_directory(args, t, out, e) : convert_file(args, t, out, e);
+    cc_trace_close(t);
+    return status;
+}
+
+const struct cc_command cc_command_trace_convert = {
+    .name = "trace convert",
+    .summary = "rewrite a trace as float32 safetensors, or a file in another format",
+    .operands = "IN OUT",
+    .min_operands = 2,
+    .max_operands = 2,
+    .description =
+        "A directory becomes a directory of .safetensors files, one for each step and sender, "
+        "with the metadata that say which; OUT must not exist or be empty. A file becomes a file "
+        "of the format that OUT's suffix says; .npy and .csv hold one tensor. Values of other "
+        "types become float32.",
+    .examples = "  commcomp trace convert numpy-files/ trace/\n"
+                "  commcomp trace convert x.npy x.safetensors\n",
+    .options = convert_options,
+    .columns = columns,
+    .run = run_convert,
+};

@@ -1,0 +1,188 @@
+#include "cmd/input/cache.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bench/profile.h"
+#include "cmd/cli/progress.h"
+#include "core/format/crc32.h"
+#include "core/isa.h"
+#include "core/memory.h"
+#include "results/machine_info.h"
+
+enum { PATH_CAP = 1024 };
+
+static const enum cc_distribution distribution = CC_MIXTURE;
+
+/* --- the file --- */
+
+/* Creates the directories of `path` as far as they are missing. */
+static void make_folders(const char *path)
+{
+    char folder[PATH_CAP];
+    for (const char *p = strchr(path + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
+        (void)snprintf(folder, sizeof folder, "%.*s", (int)(p - path), path);
+        (void)mkdir(folder, 0777);
+    }
+}
+
+/* Where the profile is kept; false if the environment names no place. */
+static bool cache_path(const struct cc_machine_info *h, char out[PATH_CAP])
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *between = "";
+    if (base == NULL || base[0] != '/') {
+        base = getenv("HOME");
+        between = "/.cache";
+    }
+    if (base == NULL || base[0] != '/')
+        return false;
+    uint32_t key = cc_crc32(0, h->cpu, strlen(h->cpu));
+    key = cc_crc32(key, h->version, strlen(h->version));
+    return snprintf(out, PATH_CAP, "%s%s/commcomp/profile-%s-%s-%08x.json", base, between, h->isa,
+                    cc_distribution_names[distribution], key) < PATH_CAP;
+}
+
+/* What is there, if it can be used. */
+static bool read_cache(const char *path, const struct cc_machine_info *h, struct cc_profile *out)
+{
+    struct cc_profile p;
+    if (access(path, R_OK) != 0 || cc_profile_read(path, &p, NULL) != CC_OK)
+        return false;
+    if (strcmp(p.cpu, h->cpu) == 0 && strcmp(p.isa, h->isa) == 0) {
+        *out = p;
+        return true;
+    }
+    cc_profile_free(&p);
+    return false;
+}
+
+/* --- measuring --- */
+
+/* The schemes that the profile lacks; the items stay whose they are. */
+static int find_missing(const struct cc_spec_list *schemes, const struct cc_spec_list *raw,
+                        const struct cc_profile *have, struct cc_spec_list *out, struct cc_error *e)
+{
+    const struct cc_spec_list *lists[] = {raw, schemes};
+    out->item = cc_alloc((raw->count + schemes->count) * sizeof *out->item, e);
+    if (out->item == NULL)
+        return CC_FAIL;
+    for (size_t l = 0; l < 2; l++)
+        for (size_t i = 0; i < lists[l]->count; i++) {
+            struct cc_spec *s = lists[l]->item[i];
+            if (cc_profile_find(have, s->name) != NULL ||
+                (l == 1 && strcmp(s->name, raw->item[0]->name) == 0))
+                continue;
+            out->item[out->count++] = s;
+        }
+    return CC_OK;
+}
+
+static void show(void *arg, const char *phase, double done)
+{
+    cc_progress_show(arg, phase, done);
+}
+
+static int measure(const struct cc_spec_list *schemes, const struct cc_machine_info *h, bool quiet,
+                   struct cc_profile *out, struct cc_error *e)
+{
+    struct cc_progress progress;
+    const struct cc_profile_config config = {.distribution = distribution,
+                                             .seed = 1,
+                                             .threads = 1,
+                                             .seconds = 0.5 * (double)schemes->count,
+                                             .cpu = h->cpu,
+                                             .time = h->time,
+                                             .progress = show,
+                                             .progress_arg = &progress};
+    if (!quiet)
+        fprintf(stderr, "commcomp: measuring the speed of %zu scheme%s on this machine, once\n",
+                schemes->count, schemes->count == 1 ? "" : "s");
+    cc_progress_begin(&progress, quiet);
+    int status = cc_profile_measure(schemes, &config, out, e);
+    cc_progress_end(&progress);
+    return status;
+}
+
+/* Moves the codecs of `more` to the end of *p, which takes over everything if it is empty. */
+static int join(struct cc_profile *p, struct cc_profile *more, struct cc_error *e)
+{
+    if (p->codecs == 0) {
+        cc_profile_free(p);
+        *p = *more;
+        *more = (struct cc_profile){0};
+        return CC_OK;
+    }
+    size_t all = p->codecs + more->codecs;
+    struct cc_profile_codec *codec = cc_alloc(all * sizeof *codec, e);
+    if (codec == NULL)
+        return CC_FAIL;
+    memcpy(codec, p->codec, p->codecs * sizeof *codec);
+    memcpy(codec + p->codecs, more->codec, more->codecs * sizeof *codec);
+    free(p->codec);
+    p->codec = codec;
+    p->codecs = all;
+    more->codecs = 0;
+    return CC_OK;
+}
+
+/* Measures what *p lacks. *measured: whether it lacked anything. */
+static int complete(const struct cc_spec_list *schemes, const struct cc_machine_info *h, bool quiet,
+                    struct cc_profile *p, bool *measured, struct cc_error *e)
+{
+    struct cc_spec_list raw = {.item = NULL}, missing = {.item = NULL};
+    struct cc_profile more = {0};
+    int status = cc_spec_list_parse("fp32", &raw, e);
+    if (status == CC_OK)
+        status = find_missing(schemes, &raw, p, &missing, e);
+    *measured = status == CC_OK && missing.count > 0;
+    if (*measured)
+        status = measure(&missing, h, quiet, &more, e);
+    if (*measured && status == CC_OK)
+        status = join(p, &more, e);
+    cc_profile_free(&more);
+    free(missing.item);
+    cc_spec_list_free(&raw);
+    return status;
+}
+
+/* "measured on this machine (kept in PATH)" */
+static char *in_words(const struct cc_profile *p, const char *path, bool kept, struct cc_error *e)
+{
+    char text[PATH_CAP + 128];
+    (void)snprintf(text, sizeof text, "measured on this machine at %s%s%s", p->time,
+                   kept ? ", kept in " : "", kept ? path : "");
+    return cc_strdup(text, e);
+}
+
+int cc_cache_profile(const struct cc_spec_list *schemes, bool anew, bool quiet,
+                     struct cc_profile *out, char **source, struct cc_error *e)
+{
+    char path[PATH_CAP];
+    struct cc_machine_info host;
+    struct cc_profile p = {0};
+    struct cc_error why = {""};
+    bool measured;
+    cc_machine_info_read(&host);
+    bool place = cache_path(&host, path), kept = false;
+    if (place && !anew)
+        kept = read_cache(path, &host, &p);
+    int status = complete(schemes, &host, quiet, &p, &measured, e);
+    if (status == CC_OK && measured && place) {
+        make_folders(path);
+        kept = cc_profile_write(&p, path, &why) == CC_OK;
+        if (!kept && !quiet)
+            fprintf(stderr, "commcomp: the profile is not kept: %s\n", why.text);
+    }
+    char *words = status == CC_OK ? in_words(&p, path, kept, e) : NULL;
+    if (words == NULL) {
+        cc_profile_free(&p);
+        return status == CC_OK ? CC_FAIL : status;
+    }
+    *out = p;
+    *source = words;
+    return CC_OK;
+}

@@ -1,0 +1,155 @@
+#include "cmd/input/codec_models.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/input/cache.h"
+#include "core/memory.h"
+#include "core/param.h"
+
+/* --- what may be done to payloads --- */
+
+/* Payloads from which index-value pairs can be read: bits for each value of the tensor, and for
+ * each pair. docs/payloads.md. */
+static bool has_pairs(const struct cc_spec *s, double *value_bits, double *pair_bits)
+{
+    static const struct {
+        const char *id;
+        double pair_bits;
+    } known[] = {{"dgc", 64}, {"sparse", 64}, {"topk", 48}, {"threshold", 32}};
+    const struct cc_param *index = cc_param_find(s->scheme->params, "index");
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strcmp(s->scheme->id, known[i].id) != 0)
+            continue;
+        bool bitmap =
+            index != NULL && *(const int64_t *)((const char *)s->params + index->offset) == 0;
+        *value_bits = bitmap ? 1 : 0;
+        *pair_bits = bitmap ? 32 : known[i].pair_bits;
+        return true;
+    }
+    return false;
+}
+
+static double bound_bytes(const void *arg, const struct cc_shape *shape)
+{
+    const struct cc_spec *s = arg;
+    struct cc_codec codec = {.scheme = s->scheme, .params = s->params, .shape = *shape};
+    return (double)cc_bound(&codec);
+}
+
+/* The scheme whose payloads local sends. */
+static const struct cc_spec *inside_local(const struct cc_spec *s)
+{
+    while (strcmp(s->scheme->id, "local") == 0) {
+        const struct cc_param *inner = cc_param_find(s->scheme->params, "inner");
+        s = *(struct cc_spec *const *)((const char *)s->params + inner->offset);
+    }
+    return s;
+}
+
+static void describe(const struct cc_spec *given, struct cc_codec_model *c)
+{
+    const struct cc_spec *s = inside_local(given);
+    c->period = cc_period(given->scheme, given->params);
+    c->sum_rounds = cc_sum_rounds(s->scheme, s->params);
+    if (strcmp(s->scheme->id, "powersgd") == 0) {
+        c->shape_bytes = bound_bytes; /* its payloads are as large as they can be */
+        c->shape_arg = s;
+    }
+    if (c->sum_rounds > 0)
+        c->reduction = CC_REDUCE_SUM;
+    else if (has_pairs(s, &c->value_bits, &c->pair_bits))
+        c->reduction = CC_REDUCE_PAIRS;
+}
+
+/* --- opening --- */
+
+void cc_codec_models_free(struct cc_codec_models *c)
+{
+    cc_profile_free(&c->profile);
+    cc_profile_free(&c->pull);
+    free(c->source);
+    free(c->codec_model);
+    *c = (struct cc_codec_models){0};
+}
+
+static int open_profile(const struct cc_args *args, const struct cc_spec_list *schemes,
+                        struct cc_codec_models *out, struct cc_error *e)
+{
+    const char *path = cc_arg(args, "profile");
+    bool anew = cc_arg(args, "remeasure") != NULL;
+    if (path != NULL && anew)
+        return cc_usage(e, "--profile and --remeasure exclude each other");
+    if (path == NULL)
+        return cc_cache_profile(schemes, anew, args->quiet, &out->profile, &out->source, e);
+    if (cc_profile_read(path, &out->profile, e) != CC_OK) {
+        cc_error_in(e, "--profile");
+        return CC_FAIL;
+    }
+    out->source = cc_strdup(path, e);
+    return out->source != NULL ? CC_OK : CC_FAIL;
+}
+
+/* What servers send, from a profile of its own. */
+static int pull_from(const struct cc_profile *p, const char *scheme, struct cc_codec_model *c,
+                     struct cc_error *e)
+{
+    struct cc_codec_model pull;
+    if (p->codecs == 0)
+        return CC_OK;
+    int status = cc_codec_model_profiled(p, scheme, c->reduction, &pull, e);
+    if (status == CC_OK)
+        c->pull = pull.pull;
+    else
+        cc_error_in(e, "--pull-profile");
+    return status;
+}
+
+static int make_coders(const struct cc_spec_list *schemes, struct cc_codec_models *out,
+                       struct cc_error *e)
+{
+    out->codec_model = cc_alloc0(schemes->count * sizeof *out->codec_model, e);
+    if (out->codec_model == NULL)
+        return CC_FAIL;
+    out->raw_given = cc_profile_find(&out->profile, "fp32") == NULL;
+    if (out->raw_given)
+        out->raw = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    else if (cc_codec_model_profiled(&out->profile, "fp32", CC_REDUCE_SUM, &out->raw, e) != CC_OK)
+        return CC_FAIL;
+    for (size_t i = 0; i < schemes->count; i++) {
+        const struct cc_spec *s = schemes->item[i];
+        struct cc_codec_model *c = &out->codec_model[i];
+        if (out->raw_given && strcmp(s->name, "fp32") == 0) {
+            *c = out->raw;
+            continue;
+        }
+        if (cc_codec_model_profiled(&out->profile, s->name, CC_REDUCE_DECODED, c, e) != CC_OK) {
+            cc_error_in(e, "%s", out->source);
+            return CC_FAIL;
+        }
+        describe(s, c);
+        if (pull_from(&out->pull, s->name, c, e) != CC_OK)
+            return CC_FAIL;
+    }
+    return CC_OK;
+}
+
+int cc_codec_models_open(const struct cc_args *args, const struct cc_spec_list *schemes,
+                         struct cc_codec_models *out, struct cc_error *e)
+{
+    const char *pull = cc_arg(args, "pull-profile");
+    int status = open_profile(args, schemes, out, e);
+    if (status == CC_OK && pull != NULL) {
+        status = cc_profile_read(pull, &out->pull, e);
+        if (status != CC_OK)
+            cc_error_in(e, "--pull-profile");
+    }
+    return status == CC_OK ? make_coders(schemes, out, e) : status;
+}
+
+double cc_codec_models_reduce_byte_s(const struct cc_codec_models *c, double n)
+{
+    if (c->raw_given || n < 1)
+        return 0;
+    return cc_profile_at(c->raw.push, n).decode_add_ns * 1e-9 / 4;
+}

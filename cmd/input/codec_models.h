@@ -1,0 +1,29 @@
+/* Schemes as the models see them: a codec profile for them, and what may be done to their payloads.
+ */
+#ifndef CC_CMD_INPUT_CODEC_MODELS_H
+#define CC_CMD_INPUT_CODEC_MODELS_H
+
+#include "cmd/cli/command.h"
+#include "models/payload_cost.h"
+#include "models/profile.h"
+
+/* The coders of a list of schemes, and of fp32, with the profile that they point into. */
+struct cc_codec_models {
+    struct cc_profile profile, pull;    /* pull: of --pull-profile, or nothing */
+    char *source;                       /* in words: where the profile comes from */
+    struct cc_codec_model *codec_model; /* one a scheme */
+    struct cc_codec_model raw;          /* fp32 */
+    bool raw_given;                     /* the profile has no fp32: 32 bits that cost no time */
+};
+
+/* From --profile, or from the profile of this machine, which is measured if it is not in the cache
+ * yet. A scheme that the profile lacks is an error that names it. The list must outlive *out. Free
+ * with cc_codec_models_free, also after an error if *out was zeroed before. */
+int cc_codec_models_open(const struct cc_args *args, const struct cc_spec_list *schemes,
+                         struct cc_codec_models *out, struct cc_error *e);
+void cc_codec_models_free(struct cc_codec_models *c);
+
+/* Seconds to add a byte of float32 to a sum: gamma, from decoding fp32 onto a sum of n values. */
+double cc_codec_models_reduce_byte_s(const struct cc_codec_models *c, double n);
+
+#endif

@@ -1,0 +1,53 @@
+/* Where a command's tensors come from: a captured trace, or a distribution over the tensors of a
+ * net. The same options in every command. */
+#ifndef CC_CMD_INPUT_SOURCE_H
+#define CC_CMD_INPUT_SOURCE_H
+
+#include "cmd/cli/command.h"
+#include "core/trace/trace.h"
+#include "models/net.h"
+
+/* clang-format off */
+#define CC_SYNTHETIC_OPTIONS                                                                       \
+    {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",                               \
+     .choices = cc_distribution_names,                                                             \
+     .help = "make values up: laplace, gaussian, student, or mixture, which resembles captured "   \
+             "gradients most"},                                                                    \
+    {.name = "net", .value = "NAME|FILE", .def = "resnet110",                                      \
+     .help = "make the tensors of this net: a name, or a .json file of the same form"},            \
+    {.name = "values", .value = "COUNT",                                                           \
+     .help = "instead of a net's tensors, make a single one of so many values, as in 25M (bench "     \
+             "takes several, as in 1K,100K,10M, one after the other)"},        \
+    {.name = "seed", .value = "N", .def = "1",                                                     \
+     .help = "of the random numbers: synthetic values and stochastic schemes"}
+#define CC_SOURCE_OPTIONS                                                                          \
+    {.name = "trace", .value = "PATH",                                                             \
+     .help = "captured tensors: a .safetensors, .npy or .csv file, or a directory of them"},       \
+    CC_SYNTHETIC_OPTIONS,                                                                          \
+    {.name = "steps", .value = "N",                                                                \
+     .help = "steps to make (default 8), or how many of a captured trace to use (default all)"}
+/* clang-format on */
+
+/* Opens what the options of CC_SOURCE_OPTIONS say, by default a synthetic trace of a worker's
+ * pushes and the server's pulls. It is for the caller to use only the first --steps of a captured
+ * trace, and to close *out, which is set on success only. */
+int cc_source_open(const struct cc_args *args, struct cc_trace **out, struct cc_error *e);
+
+/* The same for a single tensor of so many values, whatever --values says; `label` becomes a part of
+ * the trace's name. */
+int cc_source_open_values(const struct cc_args *args, const char *label, size_t values,
+                          struct cc_trace **out, struct cc_error *e);
+
+/* The sizes of a list like that of --values, "1K,10K"; *out is to be freed. */
+int cc_source_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e);
+
+/* The net of --net or --values; without them that of the tensors of --trace, where the command has
+ * it, or resnet110. Free it with cc_net_free. */
+int cc_source_net(const struct cc_args *args, struct cc_net **out, struct cc_error *e);
+
+/* Makes a synthetic trace from --synthetic, --net, --values and --seed; the rest, as how many
+ * steps and workers, is taken from *how. */
+int cc_source_synth(const struct cc_args *args, const struct cc_synth *config,
+                    struct cc_trace **out, struct cc_error *e);
+
+#endif

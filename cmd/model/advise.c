@@ -1,0 +1,284 @@
+/* commcomp advise: which scheme to use here, and what else would help. */
+#include "cmd/model/advise.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/interrupt.h"
+#include "core/memory.h"
+#include "results/plot.h"
+
+static const struct cc_column columns[] = {
+    {"rank", "rank", "", "%.0f", 0, "1 has the shortest step; empty for what is left out"},
+    CC_SETTING_COLUMNS,
+    {"payload_bytes", NULL, "", "%.0f", 0, "bytes of a worker's push per step"},
+    CC_PREDICTION_COLUMNS,
+    {"pays", "pays", "", NULL, 0,
+     "at which bandwidths the step is shorter than that of fp32, all else being equal"},
+    {"pays_from_bps", NULL, "", "%.6g", 0, "the lower end of that; empty: from 10 kbit/s on"},
+    {"pays_below_bps", NULL, "", "%.6g", 0, "the upper end of that; empty: up to 100 Tbit/s"},
+    {"workers_enough", "enough workers", "", "%.0f", 0,
+     "twice as many would do less than a quarter more in the same time; empty: no such number up "
+     "to 65,536 (256 with stragglers), or no compute time is known"},
+    {"nmse", NULL, "", "%.4g", 0, "squared error of a step relative to the gradient, as in bench"},
+    {"nmse_cumulative", NULL, "", "%.3g", 0,
+     "the same of the sums over all steps: what error feedback gives back; measured in this run"},
+    {"encodings", NULL, "", "%.4g", 0,
+     "how often the gradients' sum is encoded on its way: by a worker, a server, at hops"},
+    {"sum_error", "error", "", "%.3g", 0, "nmse_cumulative x encodings"},
+    {"left_out", "left out", "", NULL, 0, "why the scheme is out of the question"},
+    {.key = NULL},
+};
+
+/* Half of the gradients' energy may be missing at the end of the errors' trace. */
+#define MAX_NMSE "0.5"
+
+static const struct cc_option options[] = {
+    CC_CLUSTER_OPTIONS,
+    {.name = "max-nmse",
+     .value = "X",
+     .def = MAX_NMSE,
+     .help = "leave out schemes whose error (squared, of the sum over all workers and steps, "
+             "relative to it) is larger; 1 is that of sending nothing"},
+    {.name = "lossless", .help = "leave out schemes that change the values"},
+    {.name = "trace",
+     .value = "PATH",
+     .help = "captured gradients to measure the errors on; by default synthetic ones, 32 steps of "
+             "the net's tensors, or of resnet20's if it has more than half a million values"},
+    {.name = NULL},
+};
+
+/* --- candidates --- */
+
+static const struct cc_spec *spec_of(const struct advise *a, size_t scheme)
+{
+    return a->forecast.args->schemes.item[scheme];
+}
+
+/* A size from the profile and an error from this run, of two sorts of gradients: where a scheme
+ * sends more than three times as much of one as of the other, they do not belong together. */
+static bool apart(double bits, double error_bits)
+{
+    return bits > 3 * error_bits || error_bits > 3 * bits;
+}
+
+static void judge(const struct advise *a, struct candidate *c)
+{
+    const struct cc_advise_error *error = &a->error[c->scheme];
+    const struct cc_scheme *scheme = spec_of(a, c->scheme)->scheme;
+    char *why = c->refused;
+    if (a->lossless && (scheme->flags & CC_LOSSY) != 0)
+        (void)snprintf(why, sizeof c->refused, "lossy");
+    else if (isnan(c->error))
+        (void)snprintf(why, sizeof c->refused, "its error could not be measured");
+    else if (!a->own_trace && strcmp(scheme->id, "threshold") == 0)
+        (void)snprintf(why, sizeof c->refused, "tau is for your gradients: needs --trace");
+    else if (c->error > a->max_nmse)
+        (void)snprintf(why, sizeof c->refused, "error above %g", a->max_nmse);
+    else if (apart(c->p.bits_push, error->bits_per_value))
+        (void)snprintf(why, sizeof c->refused, "error known only at %.3g bits/value",
+                       error->bits_per_value);
+}
+
+int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t scheme,
+                        struct candidate *c, struct cc_error *e)
+{
+    const struct cc_step_payloads *payloads = &a->forecast.payloads[scheme];
+    *c = (struct candidate){.scheme = scheme};
+    c->encodings =
+        cc_advice_encodings(s->exchange, payloads->reduction, s->cluster.via, s->cluster.workers);
+    c->error = a->error[scheme].cumulative * c->encodings;
+    if (cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, NULL) != CC_OK) {
+        (void)snprintf(c->refused, sizeof c->refused, "not for %s", cc_exchange_names[s->exchange]);
+        return CC_OK;
+    }
+    int status = cc_predict(&a->forecast.predictor, s, payloads, &c->p, e);
+    if (status == CC_OK)
+        judge(a, c);
+    return status;
+}
+
+/* The shortest step first, then those that are left out, in the order of the list. */
+static int by_step(const void *x, const void *y)
+{
+    const struct candidate *a = x, *b = y;
+    bool out_a = a->refused[0] != '\0', out_b = b->refused[0] != '\0';
+    if (out_a != out_b)
+        return out_a - out_b;
+    if (!out_a && a->p.step_s != b->p.step_s)
+        return a->p.step_s < b->p.step_s ? -1 : 1;
+    return (a->scheme > b->scheme) - (a->scheme < b->scheme);
+}
+
+/* At which bandwidths it pays, and how many workers are enough. */
+static int explore(struct advise *a, const struct cc_setting *s, struct candidate *c,
+                   struct cc_error *e)
+{
+    struct cc_forecast *f = &a->forecast;
+    const struct cc_step_payloads *payloads = &f->payloads[c->scheme];
+    int status = cc_advice_paying(&f->predictor, s, payloads, &f->raw, &c->pays, e);
+    if (status == CC_OK && c->p.compute_s > 0)
+        status = cc_advice_workers(&f->predictor, s, payloads, &c->saturates, &c->tried, e);
+    return status;
+}
+
+static int all_candidates(struct advise *a, const struct cc_setting *s, struct candidate *c,
+                          size_t *ranked, struct cc_error *e)
+{
+    size_t schemes = a->forecast.args->schemes.count;
+    int status = CC_OK;
+    *ranked = 0;
+    for (size_t i = 0; i < schemes && status == CC_OK; i++) {
+        status = cc_advise_candidate(a, s, i, &c[i], e);
+        if (status != CC_OK || c[i].refused[0] != '\0')
+            continue;
+        ++*ranked;
+        status = explore(a, s, &c[i], e);
+    }
+    if (status == CC_OK)
+        qsort(c, schemes, sizeof *c, by_step);
+    return status;
+}
+
+/* --- rows --- */
+
+void cc_advise_pays(const struct cc_paying *p, char text[80])
+{
+    char from[32], below[32];
+    cc_axis_number(p->from_bps, "bit/s", from, sizeof from);
+    cc_axis_number(p->below_bps, "bit/s", below, sizeof below);
+    if (!p->ever)
+        (void)snprintf(text, 80, "never");
+    else if (p->from_bps == 0 && isinf(p->below_bps))
+        (void)snprintf(text, 80, "always");
+    else if (p->from_bps == 0)
+        (void)snprintf(text, 80, "below %s", below);
+    else if (isinf(p->below_bps))
+        (void)snprintf(text, 80, "from %s", from);
+    else
+        (void)snprintf(text, 80, "%s to %s", from, below);
+}
+
+/* The columns that only this command has. `rank` is 0 for what is left out. */
+static int own_columns(struct advise *a, size_t row, size_t rank, const struct candidate *c,
+                       struct cc_error *e)
+{
+    char pays[80];
+    bool out = rank == 0, raw = strcmp(spec_of(a, c->scheme)->name, "fp32") == 0;
+    const struct cc_number_column all[] = {
+        {"rank", out ? NAN : (double)rank},
+        {"nmse", a->error[c->scheme].nmse},
+        {"nmse_cumulative", a->error[c->scheme].cumulative},
+        {"encodings", c->encodings},
+        {"sum_error", c->error},
+        {"pays_from_bps", !out && c->pays.from_bps > 0 ? c->pays.from_bps : NAN},
+        {"pays_below_bps", !out && c->pays.ever ? c->pays.below_bps : NAN},
+        {"workers_enough", !out && c->saturates > 0 ? (double)c->saturates : NAN}};
+    cc_forecast_numbers(a->record, row, all, sizeof all / sizeof all[0]);
+    if (out)
+        return cc_record_text(a->record, row, "left_out", c->refused, e);
+    if (raw)
+        return CC_OK;
+    cc_advise_pays(&c->pays, pays);
+    return cc_record_text(a->record, row, "pays", pays, e);
+}
+
+static int add_rows(struct advise *a, const struct cc_setting *s, const struct candidate *c,
+                    size_t ranked, struct cc_error *e)
+{
+    struct cc_forecast *f = &a->forecast;
+    struct cc_prediction raw;
+    int status = cc_predict(&f->predictor, s, &f->raw, &raw, e);
+    for (size_t i = 0; i < f->args->schemes.count && status == CC_OK; i++) {
+        const struct cc_prediction *p = c[i].p.step_s > 0 ? &c[i].p : NULL;
+        size_t row = cc_forecast_row(f, c[i].scheme, s, p, raw.step_s, e);
+        if (row == SIZE_MAX)
+            return CC_FAIL;
+        status = own_columns(a, row, i < ranked ? i + 1 : 0, &c[i], e);
+    }
+    return status;
+}
+
+static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
+{
+    struct advise *a = arg;
+    size_t ranked = 0;
+    if (cc_interrupted())
+        return CC_OK;
+    struct candidate *c = cc_alloc0(a->forecast.args->schemes.count * sizeof *c, e);
+    if (c == NULL)
+        return CC_FAIL;
+    int status = all_candidates(a, s, c, &ranked, e);
+    if (status == CC_OK)
+        status = add_rows(a, s, c, ranked, e);
+    if (status == CC_OK)
+        status = cc_advise_notes(a, s, c, ranked, e);
+    free(c);
+    return status;
+}
+
+/* --- the command --- */
+
+/* fp32 is always in question. */
+static int add_raw(struct cc_spec_list *list, struct cc_error *e)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->item[i]->name, "fp32") == 0)
+            return CC_OK;
+    return list->count > 0 ? cc_spec_list_parse("fp32", list, e) : CC_OK;
+}
+
+static int take_limits(const struct cc_args *args, struct advise *a, struct cc_error *e)
+{
+    const char *given = cc_arg(args, "max-nmse"), *text = given != NULL ? given : MAX_NMSE;
+    char *end = NULL;
+    a->lossless = cc_arg(args, "lossless") != NULL;
+    a->own_trace = cc_arg(args, "trace") != NULL;
+    a->max_nmse = strtod(text, &end);
+    if (end == text || *end != '\0' || !(a->max_nmse >= 0) || isinf(a->max_nmse))
+        return cc_usage(e, "--max-nmse: '%s' is not a number from 0 on, as 0.1", text);
+    return CC_OK;
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct advise a = {.record = &args->record};
+    int status = take_limits(args, &a, e);
+    if (status == CC_OK)
+        status = add_raw(&args->schemes, e);
+    if (status == CC_OK)
+        status = cc_forecast_open(args, &a.forecast, e);
+    if (status == CC_OK)
+        status = cc_advise_measure(&a, e);
+    if (status == CC_OK && !cc_interrupted())
+        status = cc_forecast_each(&a.forecast, one_setting, &a, e);
+    if (status == CC_OK && !cc_interrupted())
+        status = cc_advise_trust(&a, e);
+    args->record.partial = cc_interrupted();
+    free(a.error);
+    free(a.error_source);
+    cc_forecast_close(&a.forecast);
+    return status;
+}
+
+const struct cc_command cc_command_advise = {
+    .name = "advise",
+    .summary = "which scheme to use on your network, and what else would help",
+    .operands = "",
+    .description =
+        "Ranks the schemes for a net, a cluster and a network by the predicted time of a step (as "
+        "`commcomp model` has it), leaves out those that are too wrong, and says at which "
+        "bandwidths each pays, what the bottleneck is, how many workers are enough, and in a "
+        "sentence what to do. The errors are measured in the same run.\n\nLists, as in --bw "
+        "10mbps,1gbps, give a ranking each.",
+    .examples = "  commcomp advise --net resnet50 --bw 10gbps --workers 16\n"
+                "  commcomp advise --net resnet50 --bw 100mbps --workers 16 --max-nmse 0.1\n"
+                "  commcomp advise --net bert-base --exchange ring --bw 25gbps --lossless\n"
+                "  commcomp advise --net my.json --compute 80ms --trace captured --bw wan\n",
+    .options = options,
+    .columns = columns,
+    .takes_schemes = CC_SCHEMES,
+    .run = run,
+};

@@ -1,0 +1,325 @@
+/* What advise says in words. Every figure in a sentence was predicted for it, or measured. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/model/advise.h"
+#include "results/plot.h"
+
+/* Less is not worth a new scheme, or a new cluster. */
+#define WORTH 1.05
+
+static const struct cc_spec *spec_of(const struct advise *a, size_t scheme)
+{
+    return a->forecast.args->schemes.item[scheme];
+}
+
+static const char *name_of(const struct advise *a, const struct candidate *c)
+{
+    return spec_of(a, c->scheme)->name;
+}
+
+static bool is_raw(const struct advise *a, const struct candidate *c)
+{
+    return strcmp(name_of(a, c), "fp32") == 0;
+}
+
+/* "45.1 ms" */
+static const char *time_text(double seconds, char text[32])
+{
+    cc_axis_number(seconds, "s", text, 32);
+    return text;
+}
+
+static const char *rate_text(double bps, char text[32])
+{
+    cc_axis_number(bps, "bit/s", text, 32);
+    return text;
+}
+
+/* "0.11", and what that does not say. */
+static const char *error_text(const struct advise *a, const struct candidate *c, char text[96])
+{
+    bool alone = a->forecast.payloads[c->scheme].period > 1;
+    (void)snprintf(text, 96, "%.2g%s", c->error,
+                   alone ? " (what workers do that learn alone for some steps is not in it)" : "");
+    return text;
+}
+
+/* --- what to use --- */
+
+/* "it pays below 2 Gbit/s" */
+static const char *pays_text(const struct candidate *c, char text[96])
+{
+    char where[80];
+    cc_advise_pays(&c->pays, where);
+    bool adverb = strcmp(where, "never") == 0 || strcmp(where, "always") == 0;
+    (void)snprintf(text, 96, adverb ? "it %s pays" : "it pays %s", where);
+    return text;
+}
+
+/* Compression is not worth it, or there is none to choose from. */
+static int note_stay(struct advise *a, const char *where, const struct candidate *raw,
+                     const struct candidate *other, struct cc_error *e)
+{
+    char with[32], without[32], pays[96];
+    if (other == NULL)
+        return cc_record_note(a->record, e,
+                              "%s: stay with fp32 (%s a step): no other scheme is in question",
+                              where, time_text(raw->p.step_s, without));
+    bool faster = other->p.step_s < raw->p.step_s;
+    return cc_record_note(a->record, e,
+                          "%s: stay with fp32: a step takes %s, and %s with %s, the fastest of the "
+                          "others; %s",
+                          where, time_text(raw->p.step_s, without),
+                          time_text(other->p.step_s, with), name_of(a, other),
+                          faster ? "that is less than 5% better" : pays_text(other, pays));
+}
+
+static int note_use(struct advise *a, const char *where, const struct candidate *best,
+                    const struct candidate *raw, struct cc_error *e)
+{
+    char with[32], without[32], pays[96], error[96];
+    return cc_record_note(a->record, e,
+                          "%s: use %s: a step%s takes %s instead of %s, %.3g times as fast as with "
+                          "fp32; %s; error %s, where sending nothing has 1",
+                          where, name_of(a, best), best->p.compute_s > 0 ? "" : "'s communication",
+                          time_text(best->p.step_s, with), time_text(raw->p.step_s, without),
+                          raw->p.step_s / best->p.step_s, pays_text(best, pays),
+                          error_text(a, best, error));
+}
+
+/* Above this, a gentler scheme is named, too. */
+#define LARGE 0.2
+
+/* The most exact one that is nearly as fast and ten times as exact, or, if the best has a large
+ * error, the fastest that has not. */
+static const struct candidate *gentler(const struct candidate *c, size_t ranked)
+{
+    const struct candidate *found = NULL;
+    double limit = c->error / 10;
+    for (size_t i = 1; i < ranked && c[i].p.step_s < WORTH * c->p.step_s; i++) {
+        if (c[i].error > limit)
+            continue;
+        limit = c[i].error;
+        found = &c[i];
+    }
+    for (size_t i = 1; i < ranked && found == NULL && c->error > LARGE; i++)
+        if (c[i].error <= LARGE)
+            return &c[i];
+    return found;
+}
+
+static int note_gentler(struct advise *a, const struct candidate *c, size_t ranked,
+                        struct cc_error *e)
+{
+    const struct candidate *gentle = gentler(c, ranked);
+    char with[32], error[96];
+    if (gentle == NULL || is_raw(a, gentle))
+        return CC_OK;
+    return cc_record_note(a->record, e, "more exact: %s takes %s, error %s", name_of(a, gentle),
+                          time_text(gentle->p.step_s, with), error_text(a, gentle, error));
+}
+
+/* --- what holds it up --- */
+
+/* The time of this scheme's step if something were changed; infinite if that cannot be. */
+static double step_if(struct advise *a, const struct cc_setting *changed, size_t scheme)
+{
+    struct candidate c;
+    if (cc_advise_candidate(a, changed, scheme, &c, NULL) != CC_OK || c.refused[0] != '\0')
+        return INFINITY;
+    return c.p.step_s;
+}
+
+/* What the bottleneck's remedy would bring. */
+static void remedy(struct advise *a, const struct cc_setting *s, const struct candidate *c,
+                   char *text, size_t cap)
+{
+    struct cc_setting changed = *s;
+    char with[32];
+    const char *what = NULL;
+    switch (c->p.bottleneck) {
+    case CC_BY_COMPUTE:
+        (void)snprintf(text, cap, "; without any communication it would take %s",
+                       time_text(c->p.compute_s, with));
+        return;
+    case CC_BY_LATENCY:
+        changed.timing.fuse_bytes = INFINITY;
+        what = "everything in one message (--fuse 1T)";
+        break;
+    case CC_BY_CODEC:
+    case CC_BY_SERVER_PORT:
+        changed.cluster.servers *= 2;
+        what = "twice the servers";
+        break;
+    case CC_BY_BANDWIDTH:
+        changed.link.bw_bps *= 2;
+        what = "twice the bandwidth";
+        break;
+    }
+    if (c->p.bottleneck == CC_BY_CODEC && s->exchange != CC_PS)
+        return;
+    double step = step_if(a, &changed, c->scheme);
+    if (step * WORTH < c->p.step_s)
+        (void)snprintf(text, cap, "; with %s it would take %s", what, time_text(step, with));
+}
+
+static int note_bottleneck(struct advise *a, const struct cc_setting *s, const struct candidate *c,
+                           struct cc_error *e)
+{
+    static const char *const what[] = {
+        [CC_BY_COMPUTE] = "computing",
+        [CC_BY_CODEC] = "the codec",
+        [CC_BY_LATENCY] = "latency",
+        [CC_BY_BANDWIDTH] = "the bandwidth of each worker's link",
+        [CC_BY_SERVER_PORT] = "the server's port",
+    };
+    const struct cc_prediction *p = &c->p;
+    const double part[] = {[CC_BY_COMPUTE] = p->compute_s,
+                           [CC_BY_CODEC] = p->codec_s,
+                           [CC_BY_LATENCY] = p->latency_s,
+                           [CC_BY_BANDWIDTH] = p->transfer_s + p->reduce_s,
+                           [CC_BY_SERVER_PORT] = p->transfer_s + p->reduce_s};
+    char time[32], whole[32], help[128] = "";
+    remedy(a, s, c, help, sizeof help);
+    bool hides = s->timing.mode != CC_SEQUENTIAL || s->timing.consistency != CC_BULK;
+    const char *of = hides ? "(partly hidden) in" : "of";
+    return cc_record_note(a->record, e, "bottleneck with %s: %s, %s %s %s%s", name_of(a, c),
+                          what[p->bottleneck], time_text(part[p->bottleneck], time), of,
+                          time_text(p->step_s, whole), help);
+}
+
+static void workers_text(const struct candidate *c, char text[64])
+{
+    if (c->saturates > 0)
+        (void)snprintf(text, 64, "%d", c->saturates);
+    else
+        (void)snprintf(text, 64, "more than %d", c->tried);
+}
+
+static int note_workers(struct advise *a, const struct candidate *best, const struct candidate *raw,
+                        struct cc_error *e)
+{
+    static const char why[] = "twice as many would do less than a quarter more in the same time";
+    char with[64], without[64];
+    if (raw->p.compute_s == 0)
+        return CC_OK;
+    workers_text(best, with);
+    workers_text(raw, without);
+    if (best == raw)
+        return cc_record_note(a->record, e, "enough workers: %s with fp32 (%s)", without, why);
+    return cc_record_note(a->record, e, "enough workers: %s with %s, %s with fp32 (%s)", with,
+                          name_of(a, best), without, why);
+}
+
+/* --- what else would help --- */
+
+/* The fastest scheme of all that are in question if the setting were another. Whether there is one.
+ */
+static bool best_if(struct advise *a, const struct cc_setting *changed, struct candidate *best)
+{
+    bool found = false;
+    for (size_t i = 0; i < a->forecast.args->schemes.count; i++) {
+        struct candidate c;
+        if (cc_advise_candidate(a, changed, i, &c, NULL) != CC_OK || c.refused[0] != '\0' ||
+            (found && c.p.step_s >= best->p.step_s))
+            continue;
+        *best = c;
+        found = true;
+    }
+    return found;
+}
+
+/* An exchange made for pairs is none for floats, though it takes them. */
+static bool out_of_place(const struct advise *a, enum cc_exchange x, const struct candidate *c)
+{
+    return x >= CC_SSAR_RECDOUBLE && a->forecast.payloads[c->scheme].reduction != CC_REDUCE_PAIRS;
+}
+
+/* The exchange under which the fastest scheme is fastest, if that is worth it. */
+static int note_exchange(struct advise *a, const struct cc_setting *s, double step_s,
+                         struct cc_error *e)
+{
+    struct cc_setting changed = *s;
+    struct candidate best = {.p.step_s = step_s / WORTH}, c;
+    int found = -1;
+    char text[32], error[96];
+    for (int x = 0; cc_exchange_names[x] != NULL; x++) {
+        changed.exchange = (enum cc_exchange)x;
+        if (x == (int)s->exchange || !best_if(a, &changed, &c) || c.p.step_s >= best.p.step_s ||
+            out_of_place(a, changed.exchange, &c))
+            continue;
+        best = c;
+        found = x;
+    }
+    if (found < 0)
+        return CC_OK;
+    return cc_record_note(a->record, e,
+                          "another exchange: --exchange %s with %s takes %s, error %s",
+                          cc_exchange_names[found], name_of(a, &best),
+                          time_text(best.p.step_s, text), error_text(a, &best, error));
+}
+
+static int note_overlap(struct advise *a, const struct cc_setting *s, double step_s,
+                        struct cc_error *e)
+{
+    struct cc_setting changed = *s;
+    struct candidate best = {.scheme = 0};
+    char text[32], error[96];
+    changed.timing.mode = CC_OVERLAP;
+    if (s->timing.mode != CC_SEQUENTIAL || s->timing.consistency != CC_BULK ||
+        !best_if(a, &changed, &best) || best.p.step_s * WORTH >= step_s)
+        return CC_OK;
+    return cc_record_note(a->record, e, "overlapping: --mode overlap with %s takes %s, error %s",
+                          name_of(a, &best), time_text(best.p.step_s, text),
+                          error_text(a, &best, error));
+}
+
+int cc_advise_notes(struct advise *a, const struct cc_setting *s, const struct candidate *c,
+                    size_t ranked, struct cc_error *e)
+{
+    const struct candidate *raw = NULL, *other = NULL, *best;
+    char where[160], rate[32];
+    for (size_t i = 0; i < ranked; i++) {
+        raw = is_raw(a, &c[i]) ? &c[i] : raw;
+        other = other == NULL && !is_raw(a, &c[i]) ? &c[i] : other;
+    }
+    if (raw == NULL)
+        return CC_OK;
+    bool use = other != NULL && other->p.step_s * WORTH < raw->p.step_s;
+    best = use ? other : raw;
+    (void)snprintf(where, sizeof where, "%s at %s, %d workers", cc_exchange_names[s->exchange],
+                   rate_text(s->link.bw_bps, rate), s->cluster.workers);
+    int status = use ? note_use(a, where, best, raw, e) : note_stay(a, where, raw, other, e);
+    if (status == CC_OK && use)
+        status = note_gentler(a, c, ranked, e);
+    if (status == CC_OK)
+        status = note_bottleneck(a, s, best, e);
+    if (status == CC_OK)
+        status = note_workers(a, best, raw, e);
+    if (status == CC_OK)
+        status = note_exchange(a, s, best->p.step_s, e);
+    return status == CC_OK ? note_overlap(a, s, best->p.step_s, e) : status;
+}
+
+/* --- how far to trust it --- */
+
+int cc_advise_trust(struct advise *a, struct cc_error *e)
+{
+    bool latency = cc_arg(a->forecast.args, "latency") != NULL ||
+                   cc_arg(a->forecast.args, "calibration") != NULL;
+    int status = cc_record_note(a->record, e,
+                                "measured: the codecs' sizes and speeds (below), and errors of "
+                                "single encodings over %zu steps of %s%s; how well a net learns "
+                                "with an error, only training shows",
+                                a->error_steps, a->error_source,
+                                a->own_trace ? "" : " (--trace: of your gradients)");
+    if (status == CC_OK)
+        status = cc_record_note(a->record, e,
+                                "assumed: that links have no congestion%s, that servers and "
+                                "workers are as fast as this machine, and that errors of repeated "
+                                "encodings add up (docs/advise.md)",
+                                latency ? "" : " and the usual latency");
+    return status == CC_OK ? cc_forecast_sources(&a->forecast, e) : status;
+}

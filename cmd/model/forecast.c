@@ -1,0 +1,227 @@
+#include "cmd/model/forecast.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "results/plot.h"
+
+/* --- opening --- */
+
+static int make_parcels(struct cc_forecast *f, struct cc_error *e)
+{
+    const struct cc_net *net = f->cluster.net;
+    const struct cc_codec_model *raw = &f->codec_models.raw;
+    f->payloads = cc_alloc0(f->args->schemes.count * sizeof *f->payloads, e);
+    if (f->payloads == NULL || cc_step_payloads_make(net, raw, raw, NULL, &f->raw, e) != CC_OK)
+        return CC_FAIL;
+    for (size_t i = 0; i < f->args->schemes.count; i++)
+        if (cc_step_payloads_make(net, &f->codec_models.codec_model[i], raw, f->cluster.raw,
+                                  &f->payloads[i], e) != CC_OK)
+            return CC_FAIL;
+    return CC_OK;
+}
+
+int cc_forecast_open(struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
+{
+    *out = (struct cc_forecast){.args = args, .record = &args->record};
+    int status = cc_cluster_args_parse(args, &out->cluster, e);
+    if (status == CC_OK && args->schemes.count == 0)
+        status = cc_spec_list_parse("all", &args->schemes, e);
+    if (status == CC_OK)
+        status = cc_codec_models_open(args, &args->schemes, &out->codec_models, e);
+    return status == CC_OK ? make_parcels(out, e) : status;
+}
+
+void cc_forecast_close(struct cc_forecast *f)
+{
+    for (size_t i = 0; f->payloads != NULL && i < f->args->schemes.count; i++)
+        cc_step_payloads_free(&f->payloads[i]);
+    free(f->payloads);
+    cc_step_payloads_free(&f->raw);
+    cc_predictor_free(&f->predictor);
+    cc_codec_models_free(&f->codec_models);
+    cc_cluster_args_free(&f->cluster);
+}
+
+/* --- settings --- */
+
+struct each {
+    struct cc_forecast *f;
+    int (*call)(void *arg, const struct cc_setting *s, struct cc_error *e);
+    void *arg;
+};
+
+static int complete(void *arg, const struct cc_setting *given, struct cc_error *e)
+{
+    const struct each *each = arg;
+    struct cc_setting s = *given;
+    s.cluster.reduce_byte_s =
+        s.link.reduce_byte_s > 0
+            ? s.link.reduce_byte_s
+            : cc_codec_models_reduce_byte_s(&each->f->codec_models, (double)s.net->values);
+    return each->call(each->arg, &s, e);
+}
+
+int cc_forecast_each(struct cc_forecast *f,
+                     int (*call)(void *arg, const struct cc_setting *s, struct cc_error *e),
+                     void *arg, struct cc_error *e)
+{
+    struct each each = {.f = f, .call = call, .arg = arg};
+    return cc_cluster_args_each(&f->cluster, complete, &each, e);
+}
+
+/* --- rows --- */
+
+double cc_forecast_scaling(int workers, double compute_s, double step_s)
+{
+    return compute_s > 0 ? workers * compute_s / step_s : NAN;
+}
+
+void cc_forecast_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,
+                         size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        cc_record_number(r, row, columns[i].key, columns[i].value);
+}
+
+static void setting_numbers(struct cc_record *r, size_t row, const struct cc_setting *s)
+{
+    const struct cc_number_column all[] = {
+        {"values", (double)s->net->values},
+        {"workers", s->cluster.workers},
+        {"servers", s->exchange == CC_PS ? (double)s->cluster.servers : NAN},
+        {"bw_bps", s->link.bw_bps},
+        {"latency_s", s->link.latency_s}};
+    cc_forecast_numbers(r, row, all, sizeof all / sizeof all[0]);
+}
+
+static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_setting *s,
+                               const struct cc_prediction *p, double fp32_step_s)
+{
+    const struct cc_number_column all[] = {
+        {"payload_bytes", p->payload_bytes},
+        {"bits_per_value", p->bits_push},
+        {"ratio", 32 / p->bits_push},
+        {"bits_push", p->bits_push},
+        {"bits_pull", s->exchange == CC_PS ? p->bits_pull : NAN},
+        {"compute_s", p->compute_s},
+        {"codec_s", p->codec_s},
+        {"comm_s", p->comm_s},
+        {"step_s", p->step_s},
+        {"step_s_sd", s->timing.straggler != CC_STEADY ? p->step_sd : NAN},
+        {"speedup", fp32_step_s == p->step_s ? 1 : fp32_step_s / p->step_s},
+        {"scaling", cc_forecast_scaling(s->cluster.workers, p->compute_s, p->step_s)}};
+    cc_forecast_numbers(r, row, all, sizeof all / sizeof all[0]);
+}
+
+size_t cc_forecast_row(struct cc_forecast *f, size_t scheme, const struct cc_setting *s,
+                       const struct cc_prediction *p, double fp32_step_s, struct cc_error *e)
+{
+    struct cc_record *r = f->record;
+    const struct {
+        const char *key, *text;
+    } texts[] = {{"scheme", f->args->schemes.item[scheme]->name},
+                 {"net", s->net->name},
+                 {"exchange", cc_exchange_names[s->exchange]},
+                 {"mode", cc_step_names[s->timing.mode]},
+                 {"link", s->link.name},
+                 {"bottleneck", p != NULL ? cc_bottleneck_names[p->bottleneck] : NULL}};
+    size_t row = cc_record_add(r, e);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && row != SIZE_MAX; i++)
+        if (texts[i].text != NULL &&
+            cc_record_text(r, row, texts[i].key, texts[i].text, e) != CC_OK)
+            return SIZE_MAX;
+    if (row == SIZE_MAX)
+        return row;
+    setting_numbers(r, row, s);
+    if (p != NULL)
+        prediction_numbers(r, row, s, p, fp32_step_s);
+    return row;
+}
+
+/* --- notes --- */
+
+static double number(const struct cc_record *r, size_t row, const char *key)
+{
+    return cc_record_value(r, row, key)->number;
+}
+
+enum { MOST_NOTES = 12 };
+
+void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap)
+{
+    char servers[32] = "";
+    if (s->exchange == CC_PS && s->cluster.servers > 1)
+        (void)snprintf(servers, sizeof servers, ", %d servers", s->cluster.servers);
+    (void)snprintf(out, cap, "%s at %s, %d worker%s%s", cc_exchange_names[s->exchange],
+                   s->link.name, s->cluster.workers, s->cluster.workers == 1 ? "" : "s", servers);
+}
+
+int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_setting *s,
+                        struct cc_error *e)
+{
+    struct cc_record *r = f->record;
+    size_t best = first;
+    char where[160], step[32], factor[64] = "", longest[96] = "";
+    if (r->row_count < first + 2 || r->note_count >= MOST_NOTES)
+        return CC_OK;
+    for (size_t i = first; i < r->row_count; i++)
+        if (number(r, i, "step_s") < number(r, best, "step_s"))
+            best = i;
+    cc_axis_number(number(r, best, "step_s"), "s", step, sizeof step);
+    if (cc_record_value(r, best, "speedup")->kind == CC_NUMBER)
+        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32",
+                       number(r, best, "speedup"));
+    if (cc_record_value(r, best, "bottleneck")->kind == CC_TEXT)
+        (void)snprintf(longest, sizeof longest, "; what takes longest is %s",
+                       cc_record_value(r, best, "bottleneck")->text);
+    cc_forecast_place(s, where, sizeof where);
+    return cc_record_note(r, e, "%s: %s is fastest, %s a step%s%s", where,
+                          cc_record_value(r, best, "scheme")->text, step, factor, longest);
+}
+
+/* " (trace, processor, instruction set, time)", of what the profile says. */
+static void origin(const struct cc_profile *p, char *out, size_t cap)
+{
+    const char *const said[] = {p->trace, p->cpu, p->isa, p->time};
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof said / sizeof said[0] && used < cap; i++)
+        if (said[i][0] != '\0')
+            used +=
+                (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? " (" : ", ", said[i]);
+    if (used > 0 && used < cap)
+        (void)snprintf(out + used, cap - used, ")");
+}
+
+static int note_profile(struct cc_forecast *f, struct cc_error *e)
+{
+    struct cc_record *r = f->record;
+    char from[512];
+    origin(&f->codec_models.profile, from, sizeof from);
+    int status = cc_record_note(r, e, "codec profile: %s%s", f->codec_models.source, from);
+    if (status == CC_OK && f->codec_models.raw_given)
+        status = cc_record_note(r, e,
+                                "the profile has no fp32: it is taken as 32 bits a value that "
+                                "cost no codec time");
+    return status;
+}
+
+int cc_forecast_sources(struct cc_forecast *f, struct cc_error *e)
+{
+    const struct cc_net *net = f->cluster.net;
+    struct cc_record *r = f->record;
+    int status = note_profile(f, e);
+    if (status != CC_OK || cc_arg(f->args, "compute") != NULL)
+        return status;
+    if (net->compute_s > 0)
+        return cc_record_note(r, e, "compute time: %.4g ms, the preset of %s (%s)",
+                              1e3 * net->compute_s, net->name, net->compute_source);
+    return cc_record_note(
+        r, e,
+        "compute time: 0, as %s has no preset; with a real one, speedups are smaller: "
+        "give --compute",
+        net->name);
+}

@@ -1,0 +1,169 @@
+/* commcomp model: what a training step would take, by formulas. */
+#include <math.h>
+#include <stdio.h>
+
+#include "cmd/model/forecast.h"
+#include "core/interrupt.h"
+
+static const struct cc_column columns[] = {
+    CC_SETTING_COLUMNS,
+    {"overhead", NULL, "", "%.4f", 0, "header bytes on the wire for each byte of payload"},
+    {"burst_bytes", NULL, "", "%.0f", 0, "of the token bucket that shapes the link; 0: none"},
+    {"payload_bytes", "payload", "kB", "%.2f", 1e-3,
+     "bytes of a worker's push per step, scale factors included (mean over whole periods of the "
+     "scheme)"},
+    CC_PREDICTION_COLUMNS,
+    {"encode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker encodes"},
+    {"hop_codec_s", NULL, "s", "%.6g", 0, "part of codec_s: decode, add, encode between hops"},
+    {"server_codec_s", NULL, "s", "%.6g", 0,
+     "part of codec_s: the busiest server decodes every push and encodes once"},
+    {"decode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker decodes what comes back"},
+    {"alpha_s", NULL, "s", "%.6g", 0, "part of comm_s: latencies"},
+    {"transfer_s", NULL, "s", "%.6g", 0, "part of comm_s: bytes over bandwidth"},
+    {"reduce_s", NULL, "s", "%.6g", 0, "part of comm_s: adding floats, merging pairs"},
+    {"push_s", NULL, "s", "%.6g", 0, "part of comm_s towards the server, or all of it"},
+    {"pull_s", NULL, "s", "%.6g", 0, "part of comm_s back from the server"},
+    {"wait_s", NULL, "s", "%.6g", 0, "of a worker for slower ones, with stragglers"},
+    {"messages", NULL, "", "%.6g", 0, "sent per step by the busiest host"},
+    {"rounds", NULL, "", "%.6g", 0, "messages one after another on the critical path of a step"},
+    {"wire_bytes", NULL, "", "%.0f", 0, "sent per step by the busiest host, headers included"},
+    {"imbalance", "imbalance", "", "%.3f", 0,
+     "bytes at the busiest server / mean over the servers; empty with one server"},
+    {"efficiency", NULL, "", "%.4f", 0, "compute_s / step_s: Pipe-SGD's scaling efficiency"},
+    {"min_size", NULL, "", "%.0f", 0,
+     "tensors with fewer values travel as fp32, and count as such"},
+    {"raw_share", NULL, "", "%.6g", 0,
+     "share of the values that travels as fp32, by --min-size and --raw-share"},
+    {"profile", NULL, "", NULL, 0, "where sizes and times of the codecs come from"},
+    {.key = NULL},
+};
+
+static const struct cc_option options[] = {
+    CC_CLUSTER_OPTIONS,
+    {.name = NULL},
+};
+
+struct model {
+    struct cc_forecast forecast;
+    struct cc_record *record;
+    struct cc_error refused; /* why the first scheme that an exchange cannot carry is left out */
+    size_t left_out;
+};
+
+/* --- rows --- */
+
+/* The columns that only this command has. */
+static void own_columns(struct model *m, size_t row, const struct cc_setting *s,
+                        const struct cc_prediction *p)
+{
+    bool several = s->exchange == CC_PS && s->cluster.servers > 1;
+    const struct cc_number_column all[] = {
+        {"overhead", s->link.overhead},
+        {"burst_bytes", s->link.burst_bytes},
+        {"encode_s", p->encode_s},
+        {"hop_codec_s", p->hop_codec_s},
+        {"server_codec_s", p->server_codec_s},
+        {"decode_s", p->decode_s},
+        {"alpha_s", p->latency_s},
+        {"transfer_s", p->transfer_s},
+        {"reduce_s", p->reduce_s},
+        {"push_s", p->push_s},
+        {"pull_s", p->pull_s},
+        {"wait_s", s->timing.straggler != CC_STEADY ? p->wait_s : NAN},
+        {"messages", p->messages},
+        {"rounds", p->rounds},
+        {"wire_bytes", p->wire_bytes},
+        {"imbalance", several ? p->imbalance : NAN},
+        {"efficiency", p->efficiency},
+        {"min_size", (double)m->forecast.cluster.min_size},
+        {"raw_share", m->forecast.cluster.raw_share}};
+    cc_forecast_numbers(m->record, row, all, sizeof all / sizeof all[0]);
+}
+
+static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, double fp32_step_s,
+                   struct cc_error *e)
+{
+    struct cc_forecast *f = &m->forecast;
+    struct cc_prediction p;
+    int status = cc_predict(&f->predictor, s, &f->payloads[scheme], &p, e);
+    if (status != CC_OK)
+        return status;
+    size_t row = cc_forecast_row(f, scheme, s, &p, fp32_step_s, e);
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    own_columns(m, row, s, &p);
+    return cc_record_text(m->record, row, "profile", f->codec_models.source, e);
+}
+
+/* --- settings --- */
+
+static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
+{
+    struct model *m = arg;
+    struct cc_forecast *f = &m->forecast;
+    struct cc_prediction raw;
+    size_t first = m->record->row_count;
+    if (cc_interrupted())
+        return CC_OK;
+    int status = cc_predict(&f->predictor, s, &f->raw, &raw, e);
+    for (size_t i = 0; i < f->args->schemes.count && status == CC_OK && !cc_interrupted(); i++) {
+        struct cc_error why;
+        if (cc_exchange_check(s->exchange, f->payloads[i].reduction, f->payloads[i].scheme, &why) ==
+            CC_OK)
+            status = add_row(m, i, s, raw.step_s, e);
+        else if (m->left_out++ == 0)
+            m->refused = why;
+    }
+    return status == CC_OK ? cc_forecast_fastest(f, first, s, e) : status;
+}
+
+static int notes(struct model *m, struct cc_error *e)
+{
+    int status = CC_OK;
+    if (m->record->row_count == 0 && !cc_interrupted())
+        return cc_usage(e, "%s", m->refused.text);
+    if (m->left_out > 0)
+        status = cc_record_note(m->record, e, "%zu rows are left out: %s%s", m->left_out,
+                                m->refused.text, m->left_out > 1 ? "; likewise the others" : "");
+    return status == CC_OK ? cc_forecast_sources(&m->forecast, e) : status;
+}
+
+/* --- the command --- */
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct model m = {.record = &args->record};
+    int status = cc_forecast_open(args, &m.forecast, e);
+    if (status == CC_OK)
+        status = cc_forecast_each(&m.forecast, one_setting, &m, e);
+    if (status == CC_OK)
+        status = notes(&m, e);
+    m.record->partial = cc_interrupted();
+    cc_forecast_close(&m.forecast);
+    return status;
+}
+
+const struct cc_command cc_command_model = {
+    .name = "model",
+    .summary = "what a training step would take on your network, by formulas",
+    .operands = "",
+    .description =
+        "Predicts the time of a step for each scheme, its parts, and the speedup over 32-bit "
+        "floats, from the net's tensors, the cluster, the exchange's formula and the codecs' "
+        "profile. docs/model.md has every formula and where it comes from.\n\n--bw, --latency, "
+        "--workers, --servers and --exchange take lists: a row for every combination. Without "
+        "--scheme, the whole catalogue.",
+    .examples =
+        "  commcomp model --bw 10mbps                          # every scheme, ten workers\n"
+        "  commcomp model --net resnet50 --bw 1gbps,10gbps,25gbps --workers 4,16,64 "
+        "--scheme paper\n"
+        "  commcomp model --net bert-base --exchange ring,rabenseifner --bw infiniband\n"
+        "  commcomp model --net vgg16 --servers 4 --placement lpt --mode overlap\n"
+        "  commcomp model --exchange ssar-split,dsar-split --scheme topk,dgc,fp32\n"
+        "  commcomp model --stragglers lognormal --consistency stale --staleness 3\n"
+        "  commcomp model --net my.json --compute 80ms --profile mine.json --bw wan\n",
+    .options = options,
+    .columns = columns,
+    .takes_schemes = CC_SCHEMES,
+    .run = run,
+};

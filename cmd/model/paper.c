@@ -1,0 +1,184 @@
+/* `commcomp paper`: published tables, each figure beside the model's. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cli/command.h"
+#include "models/paper/paper.h"
+
+static const struct cc_option options[] = {{.name = NULL}};
+
+static const struct cc_column columns[] = {
+    {"table", "table", "", NULL, 0, "the name, as the command takes it"},
+    {"paper", "paper", "", NULL, 0, "the paper, in short"},
+    {"place", "place", "", NULL, 0, "the table or figure, or where in the text"},
+    {"caption", NULL, "", NULL, 0, "the caption, as printed"},
+    {"reference", NULL, "", NULL, 0, "the paper in full"},
+    {"row", "row", "", NULL, 0, "the row, as the table names it"},
+    {"column", "column", "", NULL, 0, "the column"},
+    {"scheme", "scheme", "", NULL, 0, "which of `commcomp schemes` the row is about, if it is one"},
+    {"net", "net", "", NULL, 0, "which of `commcomp nets` the row is about"},
+    {"quantity", NULL, "", NULL, 0,
+     "what is compared: speedup, comm_speedup, ratio, bits, values, a time, or a statement, which "
+     "is 1 where it holds and 0 where not"},
+    {"unit", "unit", "", NULL, 0, "of the figure"},
+    {"figure_paper", "paper's", "", "%.4g", 0, "the figure as printed"},
+    {"figure_model", "model's", "", "%.4g", 0, "the model's"},
+    {"speedup_paper", NULL, "", "%.4g", 0, "the paper's figure where it is a speedup of the step"},
+    {"speedup", NULL, "", "%.4g", 0, "the model's, likewise"},
+    {"error", "error", "%", "%+.1f", 100, "the model's / the paper's - 1"},
+    {"figures", "figures", "", "%.0f", 0, "of a table: how many are compared"},
+    {"fitted", "fitted", "", "%.0f", 0, "of a table: how many constants are fitted to them"},
+    {"rms_error", "rms error", "%", "%.1f", 100,
+     "of a table: root of the mean square of the errors"},
+    {"worst_error", "worst", "%", "%+.1f", 100, "of a table: the error of greatest magnitude"},
+    {NULL, NULL, NULL, NULL, 0, NULL},
+};
+
+static int set_texts(struct cc_record *r, size_t row, const char *const (*pairs)[2], size_t count,
+                     struct cc_error *e)
+{
+    int status = CC_OK;
+    for (size_t i = 0; i < count && status == CC_OK; i++)
+        if (pairs[i][1] != NULL && pairs[i][1][0] != '\0')
+            status = cc_record_text(r, row, pairs[i][0], pairs[i][1], e);
+    return status;
+}
+
+/* --- the list --- */
+
+static int list_row(struct cc_record *r, const struct cc_paper *p, struct cc_error *e)
+{
+    const char *const texts[][2] = {{"table", p->id},
+                                    {"paper", p->paper},
+                                    {"place", p->place},
+                                    {"caption", p->caption},
+                                    {"reference", p->reference}};
+    size_t row = cc_record_add(r, e);
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    cc_record_number(r, row, "figures", (double)p->figures);
+    cc_record_number(r, row, "fitted", (double)p->fitted);
+    cc_record_number(r, row, "rms_error", p->rms_error);
+    cc_record_number(r, row, "worst_error", p->worst_error);
+    return set_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
+}
+
+/* --- a table --- */
+
+static int figure_row(struct cc_record *r, const struct cc_paper *p, size_t i, size_t k,
+                      struct cc_error *e)
+{
+    const struct cc_paper_row *from = &p->row[i];
+    const struct cc_paper_column *column = &p->column[k];
+    const char *const texts[][2] = {{"table", p->id},
+                                    {"row", from->name},
+                                    {"column", column->name},
+                                    {"scheme", from->scheme},
+                                    {"net", from->net != NULL ? from->net->name : NULL},
+                                    {"quantity", column->quantity},
+                                    {"unit", column->unit}};
+    size_t row = cc_record_add(r, e);
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    cc_record_number(r, row, "figure_paper", from->figure[k]);
+    cc_record_number(r, row, "figure_model", from->model[k]);
+    if (strcmp(column->quantity, "speedup") == 0) {
+        cc_record_number(r, row, "speedup_paper", from->figure[k]);
+        cc_record_number(r, row, "speedup", from->model[k]);
+    }
+    cc_record_number(r, row, "error", from->model[k] / from->figure[k] - 1);
+    return set_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
+}
+
+static int note_constant(struct cc_record *r, const struct cc_paper_constant *c, struct cc_error *e)
+{
+    char deviation[48] = "";
+    if (c->deviation > 0)
+        (void)snprintf(deviation, sizeof deviation, " +- %.2g", c->deviation);
+    return cc_record_note(r, e, "  %s = %.4g%s%s%s, %s: %s", c->name, c->value, deviation,
+                          c->unit[0] != '\0' ? " " : "", c->unit, cc_paper_origins[c->origin],
+                          c->source);
+}
+
+/* What it is, how it was computed, from which constants, and what that is worth. */
+static int explain(struct cc_record *r, const struct cc_paper *p, struct cc_error *e)
+{
+    int status =
+        cc_record_note(r, e, "%s: %s, %s: \"%s\"", p->id, p->reference, p->place, p->caption);
+    if (status == CC_OK)
+        status = cc_record_note(r, e,
+                                "errors: rms %.1f%%, worst %+.1f%%, of %zu figures; %zu constants "
+                                "were fitted%s",
+                                100 * p->rms_error, 100 * p->worst_error, p->figures, p->fitted,
+                                p->fitted > 0 ? ", by least squares of log(model / paper)" : "");
+    if (status == CC_OK)
+        status = cc_record_note(r, e, "model: %s", p->model);
+    for (size_t i = 0; i < p->constants && status == CC_OK; i++)
+        status = note_constant(r, &p->constant[i], e);
+    for (size_t i = 0; i < p->assumptions && status == CC_OK; i++)
+        status = cc_record_note(r, e, "assumed: %s", p->assumption[i]);
+    for (size_t i = 0; i < p->limits && status == CC_OK; i++)
+        status = cc_record_note(r, e, "but: %s", p->limit[i]);
+    return status;
+}
+
+static int one_table(struct cc_record *r, struct cc_paper *p, bool whole, struct cc_error *e)
+{
+    int status = cc_paper_solve(p, e);
+    if (status == CC_OK && !whole)
+        status = list_row(r, p, e);
+    for (size_t i = 0; whole && i < p->rows && status == CC_OK; i++)
+        for (size_t k = 0; k < p->columns && status == CC_OK; k++)
+            if (!isnan(p->row[i].figure[k]))
+                status = figure_row(r, p, i, k, e);
+    return status == CC_OK && whole ? explain(r, p, e) : status;
+}
+
+static int list_all(struct cc_record *r, struct cc_error *e)
+{
+    int status = CC_OK;
+    for (size_t i = 0; cc_paper_names[i] != NULL && status == CC_OK; i++) {
+        struct cc_paper *p;
+        status = cc_paper_open(cc_paper_names[i], &p, e);
+        if (status == CC_OK) {
+            status = one_table(r, p, false, e);
+            cc_paper_free(p);
+        }
+    }
+    return status;
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct cc_paper *p[CC_MAX_OPERANDS] = {NULL};
+    int status = args->operands == 0 ? list_all(&args->record, e) : CC_OK;
+    for (int i = 0; i < args->operands && status == CC_OK; i++)
+        status = cc_paper_open(args->operand[i], &p[i], e);
+    for (int i = 0; i < args->operands && status == CC_OK; i++)
+        status = one_table(&args->record, p[i], true, e);
+    for (int i = 0; i < args->operands; i++)
+        cc_paper_free(p[i]);
+    return status;
+}
+
+const struct cc_command cc_command_paper = {
+    .name = "paper",
+    .summary = "published tables: each figure beside what the model gives",
+    .operands = "[TABLE ...]",
+    .max_operands = CC_MAX_OPERANDS,
+    .description =
+        "Lists the published tables that the program carries, with how well a model of them does. "
+        "With operands, prints each of a table's figures, the model's and the error, and under "
+        "them the model, its constants and where each comes from (given in the paper, assumed, or "
+        "fitted now), the assumptions, and what is not reproduced and why. A table of one's own is "
+        "a "
+        ".json file (docs/papers.md).\n\nFitted constants are "
+        "found by least squares in each run; they are physical quantities.",
+    .examples = "  commcomp paper                       # the tables, with their errors\n"
+                "  commcomp paper 3lc-table1            # one of them\n"
+                "  commcomp paper 3lc-table1 -o t.csv   # for programs\n",
+    .options = options,
+    .columns = columns,
+    .run = run,
+};

@@ -1,0 +1,139 @@
+/* commcomp run: what a training step takes, measured: the codecs, MPI, and links shaped with tc. */
+#include "cmd/run/run.h"
+#include "cmd/measure/timeline_output.h"
+#include "core/interrupt.h"
+
+/* clang-format off */
+static const struct cc_column columns[] = {
+    CC_SETTING_COLUMNS,
+    {"burst_bytes", NULL, "", "%.0f", 0,
+     "of the token buckets that shape the links: what they let pass at once; 0: none"},
+    {"limit_bytes", NULL, "", "%.0f", 0, "of their queues"},
+    {"congestion", NULL, "", NULL, 0, "the TCP congestion control of the lab's hosts"},
+    {"oversubscribed", "oversubscribed", "", NULL, 0,
+     "more busy ranks than cores: codec times then measure the scheduler. In sequential steps "
+     "workers and servers are not busy at the same time. Empty on a cluster"},
+    CC_STEP_COLUMNS,
+    {"speedup_paper", "paper's", "", "%.4g", 0, "the paper's figure, with --paper"},
+    {"error", "error", "%", "%+.1f", 100, "speedup / the paper's - 1"},
+    CC_MODEL_COLUMNS,
+    CC_PART_COLUMNS,
+    {"wire_bytes", NULL, "B", "%.0f", 0,
+     "sent per step by the busiest host, as its interface counted them; empty without --tc-dev on "
+     "a cluster"},
+    {"wire_bytes_model", NULL, "B", "%.0f", 0,
+     "what that should be: what was handed to MPI, with headers, and acknowledgements of what came"},
+    {"wire_bytes_received", NULL, "B", "%.0f", 0, "received per step by the busiest host, likewise"},
+    {"wire_bytes_all", NULL, "B", "%.0f", 0, "sent per step by all hosts together"},
+    {"burst_share", NULL, "", "%.4f", 0,
+     "burst_bytes / what the busiest link carries in a phase: how much of it passes unshaped"},
+    {"warmup", NULL, "", "%.0f", 0, "steps before those that count"},
+    {"steps", "steps", "", "%.0f", 0, "steps that count"},
+    {"row_s", "takes", "s", "%.1f", 0, "of a dry run: the row, warm-up included"},
+    {"row_bytes", "moves", "MB", "%.1f", 1e-6,
+     "of a dry run: bytes of the row on the links of all hosts"},
+    {.key = NULL},
+};
+
+static const char *const papers[] = {"3lc-table1", NULL};
+
+static const struct cc_option options[] = {
+    CC_CLUSTER_OPTIONS,
+    CC_EXPERIMENT_OPTIONS,
+    {.name = "steps", .value = "N", .def = "3 s of them, or one period",
+     .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
+    {.name = "warmup", .value = "N", .def = "0 to 3 periods; up to 32 where residuals fill",
+     .help = "steps before them, of which only the last period computes"},
+    CC_TIMELINE_OPTION,
+    {.name = "dry-run",
+     .help = "only say what would be run, how long it takes and how many bytes it moves"},
+    {.name = "paper", .value = "TABLE", .choices = papers,
+     .help = "the set-up of a published table in a lab, its figures beside the measured ones: "
+             "3lc-table1"},
+    {.name = "keep",
+     .help = "say how to enter the lab by hand, and keep it after the rows until Enter or Ctrl-C"},
+    CC_HOSTS_OPTIONS,
+    {.name = "tc-dev", .value = "DEV",
+     .help = "shape this interface of the cluster's hosts to --bw (as root; undone at the end), and "
+             "count its bytes"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+/* --- the command --- */
+
+static const struct cc_experiment_ops own = {
+    .refuse = cc_run_refuse, .complete = cc_run_complete, .choose = cc_run_choose};
+
+int cc_run_open(struct run *r, struct cc_args *args, struct cc_record *record, struct cc_error *e)
+{
+    int status = CC_OK;
+    *r = (struct run){.plan = {.args = args}};
+    if (cc_arg_or_null(args, "paper") != NULL)
+        status = cc_run_paper_open(args, &r->paper, e);
+    if (status == CC_OK)
+        status = cc_run_options_parse(args, &r->options, e);
+    if (status == CC_OK)
+        status = cc_experiment_open(&r->plan, args, record, &own, r, e);
+    if (status != CC_OK)
+        return status;
+    status = cc_run_paper_scale(r, e);
+    return status == CC_OK ? cc_experiment_make(&r->plan, e) : status;
+}
+
+void cc_run_close(struct run *r)
+{
+    cc_experiment_close(&r->plan);
+    cc_run_options_free(&r->options);
+    cc_run_paper_free(r->paper);
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct run r = {.paper = NULL};
+    struct cc_timeline_output story;
+    int status = cc_timeline_output_open(&story, args, "run", e);
+    if (status == CC_OK)
+        status = cc_run_open(&r, args, &args->record, e);
+    if (r.options.hosts.lab)
+        story.config = "run, lab";
+    cc_timeline_output_follow(&story, &r.plan);
+    if (status == CC_OK && r.plan.options.dry_run)
+        status = cc_run_dry(&r, e);
+    else if (status == CC_OK)
+        status = cc_run_all(&r, e);
+    if (status == CC_OK)
+        status = cc_run_notes(&r, e);
+    status = cc_timeline_output_close(&story, &args->record, status, e);
+    args->record.partial = cc_interrupted();
+    cc_run_close(&r);
+    return status;
+}
+
+const struct cc_command cc_command_run = {
+    .name = "run",
+    .summary = "what a step takes, measured over shaped links or on your cluster",
+    .operands = "",
+    .description =
+        "Runs the exchange for real: the codecs on real or synthetic gradients, Open MPI between "
+        "the ranks, and a network. By default that is a lab on this machine, a network namespace "
+        "for each worker and server, with both directions of every host's link shaped with tc to "
+        "--bw; it needs root or user namespaces, and nothing is left of it. With --hostfile, "
+        "--hosts, or inside an allocation of Slurm's and its like, it is the cluster.\n\nTakes the "
+        "options of `model`; beside each measured step stands the model's answer. --bw, --latency, "
+        "--workers, --servers and --exchange take lists: a row for every combination and every "
+        "scheme, by default fp32 and the others of the catalogue. docs/run.md tells how it is done "
+        "and how far to trust it.",
+    .examples =
+        "  commcomp run --workers 2 --bw 100mbps --scheme fp32,int8,3lc\n"
+        "  commcomp run --workers 10 --bw 10mbps,100mbps,1gbps --scheme paper --dry-run\n"
+        "  commcomp run --paper 3lc-table1                     # beside the paper's figures\n"
+        "  commcomp run --exchange ring,rabenseifner --workers 8 --bw 100mbps --scheme fp32,fp16\n"
+        "  commcomp run --trace captured/ --bw 1gbps --scheme 3lc,fp32 -o run.json\n"
+        "  commcomp run --hostfile hosts --workers 16 --bw 25gbps --scheme fp32,bf16\n"
+        "  commcomp run --workers 4 --bw 1gbps --scheme fp32 --keep   # and look around\n",
+    .options = options,
+    .columns = columns,
+    .takes_schemes = CC_SCHEMES,
+    .run = run,
+};

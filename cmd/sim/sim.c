@@ -1,0 +1,140 @@
+/* commcomp sim: what a training step takes on a cluster that SimGrid simulates. */
+#include "cmd/sim/sim.h"
+#include "cmd/measure/timeline_output.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/interrupt.h"
+
+/* clang-format off */
+static const struct cc_column columns[] = {
+    CC_SETTING_COLUMNS,
+    {"fidelity", "fidelity", "", NULL, 0, "how closely the network is simulated"},
+    {"topology", "topology", "", NULL, 0, "what the hosts are joined by; empty with --platform"},
+    {"platform", "platform", "", NULL, 0, "the file of --platform"},
+    {"data", "data", "", NULL, 0, "payloads were made and moved, and not only their sizes"},
+    {"codec_time", "codec time", "", NULL, 0, "where it is from: the profile, or as measured"},
+    CC_STEP_COLUMNS,
+    CC_MODEL_COLUMNS,
+    CC_PART_COLUMNS,
+    {"wire_bytes", NULL, "B", "%.0f", 0,
+     "sent per step by the busiest host, headers included; of the library's own exchange, what the "
+     "model says"},
+    {"warmup", NULL, "", "%.0f", 0, "steps before those that count"},
+    {"steps", NULL, "", "%.0f", 0, "steps that count"},
+    {"sim_wall_s", "took", "s", "%.2f", 0, "real seconds that the row's simulation took, and before "
+     "it, without data, the sizes of its payloads; of a dry run, about how many"},
+    {"sim_memory_bytes", "memory", "MB", "%.0f", 1e-6,
+     "the most memory that the simulation had during the row, without that of payloads whose sizes "
+     "were found out beforehand"},
+    {.key = NULL},
+};
+
+static const struct cc_option options[] = {
+    CC_CLUSTER_OPTIONS,
+    CC_EXPERIMENT_OPTIONS,
+    {.name = "steps", .value = "N", .def = "one period; 10 with stragglers; 16 steps where payloads differ",
+     .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
+    {.name = "warmup", .value = "N", .def = "0; overlapped, one period; 32 where residuals fill",
+     .help = "steps before them, of which only the last period computes"},
+    CC_FIDELITY_OPTION("alpha-beta"),
+    CC_PLATFORM_OPTIONS,
+    {.name = "data", .value = "HOW", .def = "auto", .choices = cc_sim_data_names,
+     .help = "on: every worker's gradients are made, encoded and decoded; off: only sizes move, "
+             "of payloads that a few workers encode beforehand; auto: on up to 16 workers, if "
+             "there is memory"},
+    {.name = "codec-time", .value = "HOW", .def = "profile", .choices = cc_codec_time_names,
+     .help = "of each codec call: from the profile, the same in every simulation; or as measured "
+             "while it runs"},
+    {.name = "write-platform", .value = "FILE.xml",
+     .help = "write the platform that is simulated, of a single setting"},
+    {.name = "paje", .value = "FILE",
+     .help = "write SimGrid's own trace of the simulation, of a single setting, in Paje's format"},
+    CC_TIMELINE_OPTION,
+    {.name = "dry-run", .help = "only say what would be simulated; needs no SimGrid"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+/* --- the command --- */
+
+static const struct cc_experiment_ops own = {
+    .refuse = cc_sim_refuse, .complete = cc_sim_complete, .choose = cc_sim_choose};
+
+int cc_sim_open(struct sim *s, struct cc_args *args, struct cc_record *record, struct cc_error *e)
+{
+    *s = (struct sim){.plan = {.args = args}};
+    int status = cc_sim_options_parse(args, &s->options, e);
+    if (status == CC_OK)
+        status = cc_experiment_open(&s->plan, args, record, &own, s, e);
+    if (status == CC_OK)
+        status = cc_experiment_make(&s->plan, e);
+    return status == CC_OK ? cc_sim_platforms(s, e) : status;
+}
+
+void cc_sim_close(struct sim *s)
+{
+    cc_experiment_close(&s->plan);
+    free(s->program);
+}
+
+/* "sim, alpha-beta, fat-tree": part of the names of a timeline's rows. */
+static void describe(const struct sim_options *o, char *out, size_t cap)
+{
+    const bool plain = o->platform == NULL && o->config.topology == CC_TOPOLOGY_SWITCH;
+    const char *where = o->platform != NULL ? o->platform : cc_topology_names[o->config.topology];
+    (void)snprintf(out, cap, "sim, %s%s%.60s", cc_fidelity_names[o->fidelity], plain ? "" : ", ",
+                   plain ? "" : where);
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    if (cc_arg(args, "burst") != NULL)
+        return cc_usage(e, "--burst is of links that are shaped with token buckets; simulated ones "
+                           "have none");
+    struct sim s = {.program = NULL};
+    struct cc_timeline_output story;
+    char config[100] = "sim";
+    int status = cc_timeline_output_open(&story, args, config, e);
+    if (status == CC_OK)
+        status = cc_sim_open(&s, args, &args->record, e);
+    describe(&s.options, config, sizeof config);
+    cc_timeline_output_follow(&story, &s.plan);
+    if (status == CC_OK && s.plan.options.dry_run)
+        status = cc_sim_dry(&s, e);
+    else if (status == CC_OK)
+        status = cc_sim_all(&s, e);
+    if (status == CC_OK)
+        status = cc_sim_notes(&s, e);
+    status = cc_timeline_output_close(&story, &args->record, status, e);
+    args->record.partial = cc_interrupted();
+    cc_sim_close(&s);
+    return status;
+}
+
+const struct cc_command cc_command_sim = {
+    .name = "sim",
+    .summary = "what a step takes on a simulated cluster, of thousands of workers",
+    .operands = "",
+    .description =
+        "Simulates the exchange: the code of `commcomp run`'s ranks, message by message, on a "
+        "cluster of SimGrid's (its smpirun must be installed), in simulated time. Codec time comes "
+        "from the codecs' profile, and compute time from --compute.\n\nTakes the options of "
+        "`model`; beside each simulated step stands the model's answer. Unlike the model, it knows "
+        "other topologies than a switch, hosts and links that differ, and what messages that share "
+        "links do to each other. --bw, --latency, --workers, --servers and --exchange take lists: "
+        "a row for every combination and every scheme, by default fp32 and the others of the "
+        "catalogue. docs/sim.md tells what is simulated and what is not.",
+    .examples =
+        "  commcomp sim --scheme fp32,3lc:s=1.75,int8 --bw 100mbps\n"
+        "  commcomp sim --exchange ring,rabenseifner,allgather --workers 2,16,128 --scheme fp32\n"
+        "  commcomp sim --workers 64 --topology fat-tree --oversubscription 4 --scheme fp32,3lc\n"
+        "  commcomp sim --workers 16 --topology sites --wan-bw 100mbps --wan-latency 40ms\n"
+        "  commcomp sim --workers 1024 --servers 16 --data off --scheme fp32,3lc -o sim.csv\n"
+        "  commcomp sim --platform my.xml --bw 10gbps --scheme fp32 --fidelity tcp\n",
+    .options = options,
+    .columns = columns,
+    .takes_schemes = CC_SCHEMES,
+    .run = run,
+};

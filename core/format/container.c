@@ -1,0 +1,414 @@
+/* The container. In reading, every length is checked against the file before anything is
+ * allocated. */
+#include "core/format/container.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/format/crc32.h"
+#include "core/file.h"
+#include "core/format/json.h"
+#include "core/memory.h"
+
+#define MAGIC "CCOMP\r\n\x1a"
+
+enum {
+    FIXED = 44,       /* bytes before the scheme's name */
+    LEAST_PAIR = 8,   /* of an empty key and value */
+    LEAST_TENSOR = 20 /* of a scalar without a name or payload */
+};
+
+/* --- reading --- */
+
+struct cursor {
+    const uint8_t *data;
+    size_t bytes, at;
+    struct cc_error *e;
+};
+
+/* Whether `bytes` more bytes are there. */
+static int need(const struct cursor *c, uint64_t bytes, const char *what)
+{
+    if (bytes <= c->bytes - c->at)
+        return CC_OK;
+    return cc_fail(c->e, "byte %zu: %s needs %llu bytes, but the file ends at byte %zu", c->at,
+                   what, (unsigned long long)bytes, c->bytes);
+}
+
+static int take_u32(struct cursor *c, const char *what, uint32_t *out)
+{
+    int status = need(c, 4, what);
+    if (status == CC_OK) {
+        *out = cc_get_u32(c->data + c->at);
+        c->at += 4;
+    }
+    return status;
+}
+
+static int take_u64(struct cursor *c, const char *what, uint64_t *out)
+{
+    int status = need(c, 8, what);
+    if (status == CC_OK) {
+        *out = cc_get_u64(c->data + c->at);
+        c->at += 8;
+    }
+    return status;
+}
+
+/* A text: u32 length, then UTF-8 without a zero byte. The copy is malloc'ed. */
+static int take_text(struct cursor *c, const char *what, char **out)
+{
+    uint32_t bytes;
+    int status = take_u32(c, what, &bytes);
+    if (status == CC_OK)
+        status = need(c, bytes, what);
+    if (status != CC_OK)
+        return status;
+    const uint8_t *p = c->data + c->at;
+    const uint8_t *zero = bytes > 0 ? memchr(p, 0, bytes) : NULL;
+    size_t bad = zero != NULL ? (size_t)(zero - p) : 0;
+    if (zero != NULL || !cc_utf8_valid(p, bytes, &bad))
+        return cc_fail(c->e, "byte %zu: %s is not UTF-8 without zero bytes", c->at + bad, what);
+    char *text = malloc((size_t)bytes + 1);
+    if (text == NULL)
+        return cc_fail(c->e, "out of memory: %s has %u bytes", what, bytes);
+    memcpy(text, p, bytes);
+    text[bytes] = '\0';
+    c->at += bytes;
+    *out = text;
+    return CC_OK;
+}
+
+/* The checksum of all from `start` up to here, which stands here. */
+static int take_checksum(struct cursor *c, size_t start)
+{
+    uint32_t is = cc_crc32(0, c->data + start, c->at - start), says;
+    size_t at = c->at;
+    int status = take_u32(c, "the checksum", &says);
+    if (status == CC_OK && is != says)
+        status = cc_fail(c->e,
+                         "byte %zu: the checksum says %08x, but bytes %zu to %zu give %08x: the "
+                         "file is damaged",
+                         at, says, start, at, is);
+    return status;
+}
+
+static int compare_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorts the texts and refuses the first that is there twice. */
+static int all_different(const char **text, size_t n, const char *what, struct cc_error *e)
+{
+    qsort(text, n, sizeof *text, compare_text);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(text[i - 1], text[i]) == 0)
+            return cc_fail(e, "%s '%.200s' is there twice", what, text[i]);
+    return CC_OK;
+}
+
+static int take_pairs(struct cursor *c, struct cc_container_head *h)
+{
+    uint32_t count;
+    int status = take_u32(c, "the number of metadata", &count);
+    if (status == CC_OK)
+        status = need(c, (uint64_t)count * LEAST_PAIR, "the metadata");
+    if (status != CC_OK || count == 0)
+        return status;
+    struct cc_pair *pairs = cc_alloc0(count * sizeof *pairs, c->e);
+    const char **keys = cc_alloc(count * sizeof *keys, c->e);
+    h->pairs = pairs;
+    if (pairs == NULL || keys == NULL)
+        status = CC_FAIL;
+    for (; status == CC_OK && h->pair_count < count; h->pair_count++) {
+        char *key = NULL, *value = NULL;
+        status = take_text(c, "a metadata key", &key);
+        if (status == CC_OK)
+            status = take_text(c, "a metadata value", &value);
+        pairs[h->pair_count] = (struct cc_pair){key, value};
+        if (keys != NULL)
+            keys[h->pair_count] = key;
+    }
+    if (status == CC_OK)
+        status = all_different(keys, count, "the metadata key", c->e);
+    free(keys);
+    return status;
+}
+
+static int take_scheme(struct cursor *c, char *out)
+{
+    char *text = NULL;
+    size_t at = c->at;
+    int status = take_text(c, "the scheme", &text);
+    if (text == NULL)
+        return status;
+    if (strlen(text) >= CC_CONTAINER_SCHEME)
+        status = cc_fail(c->e, "byte %zu: the scheme's name is longer than %d bytes", at,
+                         CC_CONTAINER_SCHEME - 1);
+    if (status == CC_OK)
+        (void)snprintf(out, CC_CONTAINER_SCHEME, "%s", text);
+    free(text);
+    return status;
+}
+
+static int take_head(struct cursor *c, struct cc_container_head *h, uint32_t *tensors)
+{
+    int status = need(c, FIXED, "the header");
+    if (status == CC_OK && memcmp(c->data, MAGIC, 8) != 0)
+        status = cc_fail(c->e, "byte 0: this is not a file that `commcomp encode` wrote");
+    if (status != CC_OK)
+        return status;
+    const uint8_t *p = c->data;
+    uint32_t version = cc_get_u32(p + 8), direction = cc_get_u32(p + 40);
+    if (version != CC_CONTAINER_VERSION)
+        return cc_fail(c->e, "byte 8: the format has version %u; this program reads version %d",
+                       version, CC_CONTAINER_VERSION);
+    *tensors = cc_get_u32(p + 12);
+    h->seed = cc_get_u64(p + 16);
+    h->rank = (int64_t)cc_get_u64(p + 24);
+    h->step = cc_get_u64(p + 32);
+    if (h->rank < -1)
+        return cc_fail(c->e, "byte 24: rank %lld is below -1", (long long)h->rank);
+    if (direction > CC_PULL)
+        return cc_fail(c->e, "byte 40: direction %u is neither 0 (push) nor 1 (pull)", direction);
+    h->direction = (enum cc_direction)direction;
+    c->at = FIXED;
+    status = take_scheme(c, h->scheme);
+    if (status == CC_OK)
+        status = take_pairs(c, h);
+    return status == CC_OK ? take_checksum(c, 0) : status;
+}
+
+static int take_shape(struct cursor *c, struct cc_shape *shape)
+{
+    uint32_t ndim;
+    size_t dim[CC_MAX_DIMS], at = c->at;
+    int status = take_u32(c, "the number of dimensions", &ndim);
+    if (status == CC_OK && ndim > CC_MAX_DIMS)
+        status = cc_fail(c->e, "byte %zu: %u dimensions; at most %d are supported", at, ndim,
+                         CC_MAX_DIMS);
+    for (uint32_t i = 0; status == CC_OK && i < ndim; i++) {
+        uint64_t v = 0;
+        status = take_u64(c, "a dimension", &v);
+        dim[i] = (size_t)v;
+    }
+    if (status == CC_OK && cc_shape_make(dim, (int)ndim, shape, c->e) != CC_OK) {
+        cc_error_in(c->e, "byte %zu", at);
+        status = CC_FAIL;
+    }
+    return status;
+}
+
+static int name_at(const struct cursor *c, size_t at, const char *name)
+{
+    int status = cc_tensor_name_check(name, c->e);
+    if (status != CC_OK)
+        cc_error_in(c->e, "byte %zu", at);
+    return status;
+}
+
+static int take_tensor(struct cursor *c, struct cc_container_tensor *t)
+{
+    size_t start = c->at;
+    uint64_t bytes;
+    char *name = NULL;
+    int status = take_text(c, "the name", &name);
+    t->name = name;
+    if (status == CC_OK)
+        status = name_at(c, start, name);
+    if (status == CC_OK)
+        status = take_shape(c, &t->shape);
+    if (status == CC_OK)
+        status = take_u64(c, "the payload's length", &bytes);
+    if (status == CC_OK)
+        status = need(c, bytes, "the payload");
+    if (status != CC_OK)
+        return status;
+    t->offset = c->at;
+    t->payload = c->data + c->at;
+    t->payload_bytes = (size_t)bytes;
+    c->at += t->payload_bytes;
+    return take_checksum(c, start);
+}
+
+static int take_tensors(struct cursor *c, struct cc_container *out, uint32_t count)
+{
+    int status = need(c, (uint64_t)count * LEAST_TENSOR, "the tensors");
+    if (status != CC_OK)
+        return status;
+    struct cc_container_tensor *t = cc_alloc0(count * sizeof *t, c->e);
+    const char **names = cc_alloc(count * sizeof *names, c->e);
+    out->tensors = t;
+    if (t == NULL || names == NULL)
+        status = CC_FAIL;
+    for (size_t i = 0; status == CC_OK && i < count; i++) {
+        out->tensor_count = i + 1;
+        status = take_tensor(c, &t[i]);
+        names[i] = t[i].name;
+        if (status != CC_OK && t[i].name != NULL)
+            cc_error_in(c->e, "tensor '%.200s'", t[i].name);
+        else if (status != CC_OK)
+            cc_error_in(c->e, "tensor %zu of %u", i + 1, count);
+    }
+    if (status == CC_OK)
+        status = all_different(names, count, "the tensor", c->e);
+    free(names);
+    return status;
+}
+
+int cc_container_read(const void *data, size_t bytes, struct cc_container *out, struct cc_error *e)
+{
+    struct cursor c = {.data = data, .bytes = bytes, .e = e};
+    struct cc_container read = {.tensor_count = 0};
+    uint32_t tensors = 0;
+    int status = take_head(&c, &read.head, &tensors);
+    if (status == CC_OK)
+        status = take_tensors(&c, &read, tensors);
+    if (status == CC_OK && c.at != bytes)
+        status = cc_fail(e, "byte %zu: %zu bytes follow the last tensor", c.at, bytes - c.at);
+    if (status == CC_OK)
+        *out = read;
+    else
+        cc_container_free(&read);
+    return status;
+}
+
+void cc_container_free(struct cc_container *c)
+{
+    cc_pairs_free((struct cc_pair *)c->head.pairs, c->head.pair_count);
+    for (size_t i = 0; i < c->tensor_count; i++)
+        free((char *)c->tensors[i].name);
+    free((struct cc_container_tensor *)c->tensors);
+    *c = (struct cc_container){.tensor_count = 0};
+}
+
+/* --- writing --- */
+
+struct cc_container_writer {
+    struct cc_outfile file;
+    uint64_t bytes;
+    size_t tensor_count, added;
+    uint32_t crc; /* of what was put since the last checksum */
+};
+
+static void put(struct cc_container_writer *w, const void *data, size_t bytes)
+{
+    w->crc = cc_crc32(w->crc, data, bytes);
+    w->bytes += bytes;
+    if (bytes > 0)
+        (void)fwrite(data, 1, bytes, w->file.f); /* cc_file_check sees a failure */
+}
+
+static void put_u32(struct cc_container_writer *w, uint32_t v)
+{
+    put(w, &v, sizeof v);
+}
+
+static void put_u64(struct cc_container_writer *w, uint64_t v)
+{
+    put(w, &v, sizeof v);
+}
+
+static void put_checksum(struct cc_container_writer *w)
+{
+    put_u32(w, w->crc);
+    w->crc = 0;
+}
+
+static int put_text(struct cc_container_writer *w, const char *text, struct cc_error *e)
+{
+    size_t bytes = strlen(text), bad;
+    if (bytes > UINT32_MAX || !cc_utf8_valid((const uint8_t *)text, bytes, &bad))
+        return cc_fail(e, "'%.200s' is not UTF-8 of less than 4 GiB", text);
+    put_u32(w, (uint32_t)bytes);
+    put(w, text, bytes);
+    return CC_OK;
+}
+
+static int put_head(struct cc_container_writer *w, const struct cc_container_head *h,
+                    struct cc_error *e)
+{
+    put(w, MAGIC, 8);
+    put_u32(w, CC_CONTAINER_VERSION);
+    put_u32(w, (uint32_t)w->tensor_count);
+    put_u64(w, h->seed);
+    put_u64(w, (uint64_t)h->rank);
+    put_u64(w, h->step);
+    put_u32(w, (uint32_t)h->direction);
+    int status = put_text(w, h->scheme, e);
+    if (status == CC_OK)
+        put_u32(w, (uint32_t)h->pair_count);
+    for (size_t i = 0; status == CC_OK && i < h->pair_count; i++) {
+        status = put_text(w, h->pairs[i].key, e);
+        if (status == CC_OK)
+            status = put_text(w, h->pairs[i].value, e);
+    }
+    if (status != CC_OK)
+        return status;
+    put_checksum(w);
+    return cc_file_check(&w->file, e);
+}
+
+int cc_container_begin(const char *path, const struct cc_container_head *head, size_t tensor_count,
+                       struct cc_container_writer **out, struct cc_error *e)
+{
+    if (tensor_count > UINT32_MAX || head->pair_count > UINT32_MAX)
+        return cc_fail(e, "%s: a container holds less than 2^32 tensors", path);
+    struct cc_container_writer *w = cc_alloc0(sizeof *w, e);
+    if (w == NULL)
+        return CC_FAIL;
+    w->tensor_count = tensor_count;
+    int status = cc_file_create(&w->file, path, e);
+    if (status != CC_OK) {
+        free(w);
+        return status;
+    }
+    status = put_head(w, head, e);
+    if (status == CC_OK)
+        *out = w;
+    else
+        cc_container_abandon(w);
+    return status;
+}
+
+int cc_container_add(struct cc_container_writer *w, const char *name, const struct cc_shape *shape,
+                     const uint8_t *payload, size_t payload_bytes, struct cc_error *e)
+{
+    int status = cc_tensor_name_check(name, e);
+    if (status == CC_OK)
+        status = put_text(w, name, e);
+    if (status != CC_OK)
+        return status;
+    put_u32(w, (uint32_t)shape->ndim);
+    for (int i = 0; i < shape->ndim; i++)
+        put_u64(w, shape->dim[i]);
+    put_u64(w, payload_bytes);
+    put(w, payload, payload_bytes);
+    put_checksum(w);
+    w->added++;
+    return cc_file_check(&w->file, e);
+}
+
+int cc_container_finish(struct cc_container_writer *w, uint64_t *bytes, struct cc_error *e)
+{
+    if (w->added != w->tensor_count) {
+        int status = cc_fail(e, "%zu of %zu tensors were written", w->added, w->tensor_count);
+        cc_container_abandon(w);
+        return status;
+    }
+    *bytes = w->bytes;
+    int status = cc_file_commit(&w->file, e);
+    free(w);
+    return status;
+}
+
+void cc_container_abandon(struct cc_container_writer *w)
+{
+    if (w == NULL)
+        return;
+    cc_file_abort(&w->file);
+    free(w);
+}

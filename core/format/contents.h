@@ -1,0 +1,88 @@
+/* What a file of tensors contains: the headers of safetensors, .npy and CSV files in one form, and
+ * the way from stored values to float32. */
+#ifndef CC_CORE_FORMAT_CONTENTS_H
+#define CC_CORE_FORMAT_CONTENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "core/tensor.h"
+
+enum cc_file_format { CC_SAFETENSORS, CC_NPY, CC_CSV };
+
+/* How values are stored: little-endian binary, or as decimal text. What comes after CC_DECIMAL has
+ * a shape and cannot be loaded: only cc_safetensors_shapes gives it. */
+enum cc_dtype {
+    CC_F32,
+    CC_F16,
+    CC_BF16,
+    CC_F64,
+    CC_DECIMAL,
+    CC_FLOAT8, /* floats of 8 bits, of any kind */
+    CC_WHOLE8, /* whole numbers and truth values, by their bits */
+    CC_WHOLE16,
+    CC_WHOLE32,
+    CC_WHOLE64
+};
+
+struct cc_stored {
+    char *name;
+    struct cc_shape shape;
+    enum cc_dtype dtype;
+    size_t offset; /* of its first byte in the file */
+};
+
+/* A pair of a file's metadata. */
+struct cc_pair {
+    const char *key, *value;
+};
+
+/* Zero-initialized: empty. Tensors are in the order of their offsets. */
+struct cc_contents {
+    struct cc_stored *tensors;
+    size_t count, capacity;
+    struct cc_pair *metadata;
+    size_t metadata_count, metadata_capacity;
+};
+
+/* The format that a file's name says, or a message that lists them. */
+int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_error *e);
+
+/* Reads the header of a whole file in memory and checks it against the file's size; of a CSV file,
+ * all of it. Any bytes either parse or give an error. *out is set on success only; the caller frees
+ * it with cc_contents_free. Messages say what is wrong where, but not the file's name. */
+int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t size,
+                      struct cc_contents *out, struct cc_error *e);
+void cc_contents_free(struct cc_contents *c);
+/* Frees pairs that own their texts, and the array. */
+void cc_pairs_free(struct cc_pair *pairs, size_t count);
+
+/* The value of a metadata key, or NULL. */
+const char *cc_contents_meta(const struct cc_contents *c, const char *key);
+
+/* *out, to be freed: which of c's tensors is the i-th, as the metadata's `order` says, whose
+ * lines must name each exactly once; without it, they stay as they are. */
+int cc_contents_order(const struct cc_contents *c, size_t **out, struct cc_error *e);
+
+/* The n values stored at `offset` of the file as float32: *x points there if they can be used as
+ * they are, else to `buffer`, where they are put (n floats). F16 and BF16 are exact; F64 is rounded
+ * to the nearest float, and to infinity beyond the largest. Only CC_DECIMAL can fail. */
+int cc_stored_load(const uint8_t *bytes, size_t size, enum cc_dtype dtype, size_t offset, size_t n,
+                   float *buffer, const float **x, struct cc_error *e);
+
+/* --- for the readers of formats --- */
+
+/* Appends a tensor, or a metadata pair; texts are copied. */
+int cc_contents_add(struct cc_contents *c, const char *name, const struct cc_shape *shape,
+                    enum cc_dtype dtype, size_t offset, struct cc_error *e);
+int cc_contents_add_meta(struct cc_contents *c, const char *key, const char *value,
+                         struct cc_error *e);
+
+/* Bytes of one value; 0 for CC_DECIMAL. */
+size_t cc_dtype_bytes(enum cc_dtype dtype);
+
+/* What the only tensor of a .npy or CSV file is called. */
+#define CC_ONLY_TENSOR "values"
+
+#endif

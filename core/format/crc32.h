@@ -1,0 +1,12 @@
+/* CRC-32 as in zip, gzip and PNG: polynomial 0x04c11db7, reflected, all ones at the start and
+ * inverted at the end. Of "123456789" it is 0xcbf43926. */
+#ifndef CC_CORE_FORMAT_CRC32_H
+#define CC_CORE_FORMAT_CRC32_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The checksum of `bytes` more bytes; `crc` is that of the bytes before, 0 at the beginning. */
+uint32_t cc_crc32(uint32_t crc, const void *data, size_t bytes);
+
+#endif

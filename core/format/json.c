@@ -1,0 +1,437 @@
+#include "core/format/json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/param.h"
+
+#define MAX_DEPTH 32
+
+/* The length of the UTF-8 sequence at p, or 0 if it is none: no overlong forms, no surrogates,
+ * nothing above U+10FFFF. */
+static size_t utf8_length(const uint8_t *p, size_t left)
+{
+    uint8_t a = p[0];
+    if (a < 0x80)
+        return 1;
+    size_t length = a >= 0xc2 && a <= 0xdf   ? 2
+                    : (a & 0xf0) == 0xe0     ? 3
+                    : a >= 0xf0 && a <= 0xf4 ? 4
+                                             : 0;
+    if (length == 0 || length > left)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    if ((a == 0xe0 && p[1] < 0xa0) || (a == 0xed && p[1] > 0x9f) || (a == 0xf0 && p[1] < 0x90) ||
+        (a == 0xf4 && p[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+bool cc_utf8_valid(const uint8_t *text, size_t length, size_t *where)
+{
+    for (size_t i = 0; i < length;) {
+        size_t step = utf8_length(text + i, length - i);
+        if (step == 0) {
+            *where = i;
+            return false;
+        }
+        i += step;
+    }
+    return true;
+}
+
+/* The grammar, without building anything: cJSON does that afterwards. */
+struct scan {
+    const uint8_t *start, *p, *end;
+    size_t values;
+    struct cc_error *e;
+};
+
+static int bad(const struct scan *s, const char *what)
+{
+    return cc_fail(s->e, "byte %zu: %s", (size_t)(s->p - s->start), what);
+}
+
+static int peek(const struct scan *s)
+{
+    return s->p < s->end ? *s->p : -1;
+}
+
+static void skip_space(struct scan *s)
+{
+    while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' || *s->p == '\n' || *s->p == '\r'))
+        s->p++;
+}
+
+static size_t skip_digits(struct scan *s)
+{
+    const uint8_t *from = s->p;
+    while (s->p < s->end && *s->p >= '0' && *s->p <= '9')
+        s->p++;
+    return (size_t)(s->p - from);
+}
+
+static int scan_number(struct scan *s)
+{
+    if (peek(s) == '-')
+        s->p++;
+    const uint8_t *whole = s->p;
+    size_t digits = skip_digits(s);
+    if (digits == 0)
+        return bad(s, "not a JSON value");
+    if (digits > 1 && *whole == '0')
+        return bad(s, "a number that begins with 0");
+    if (peek(s) == '.') {
+        s->p++;
+        if (skip_digits(s) == 0)
+            return bad(s, "digits must follow the point");
+    }
+    if (peek(s) == 'e' || peek(s) == 'E') {
+        s->p++;
+        if (peek(s) == '+' || peek(s) == '-')
+            s->p++;
+        if (skip_digits(s) == 0)
+            return bad(s, "digits must follow the exponent's e");
+    }
+    /* cJSON copies a number into 64 bytes and ignores the rest. */
+    if (s->p - whole > 60)
+        return bad(s, "a number of more than 60 characters");
+    return CC_OK;
+}
+
+static int scan_escape(struct scan *s)
+{
+    s->p++;
+    int c = peek(s);
+    if (c < 0 || strchr("\"\\/bfnrtu", c) == NULL || c == 0)
+        return bad(s, "an unknown escape in a string");
+    s->p++;
+    if (c != 'u')
+        return CC_OK;
+    int zeros = 0;
+    for (int i = 0; i < 4; i++, s->p++) {
+        c = peek(s);
+        bool hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+        if (!hex)
+            return bad(s, "\\u needs four hexadecimal digits");
+        zeros += c == '0';
+    }
+    return zeros == 4 ? bad(s, "\\u0000 in a string") : CC_OK;
+}
+
+static int scan_string(struct scan *s)
+{
+    if (peek(s) != '"')
+        return bad(s, "a string in double quotes is missing");
+    s->p++;
+    while (peek(s) != '"') {
+        int c = peek(s);
+        if (c < 0)
+            return bad(s, "the string does not end");
+        if (c < 0x20)
+            return bad(s, "a control character in a string");
+        if (c == '\\') {
+            if (scan_escape(s) != CC_OK)
+                return CC_FAIL;
+            continue;
+        }
+        size_t length = utf8_length(s->p, (size_t)(s->end - s->p));
+        if (length == 0)
+            return bad(s, "invalid UTF-8");
+        s->p += length;
+    }
+    s->p++;
+    return CC_OK;
+}
+
+static int scan_word(struct scan *s, const char *word)
+{
+    size_t n = strlen(word);
+    if ((size_t)(s->end - s->p) < n || memcmp(s->p, word, n) != 0)
+        return bad(s, "not a JSON value");
+    s->p += n;
+    return CC_OK;
+}
+
+static int scan_value(struct scan *s, int depth);
+
+/* An object (close '}') or an array (close ']'), its opening bracket still ahead. */
+static int scan_list(struct scan *s, char close, int depth)
+{
+    if (depth == MAX_DEPTH)
+        return bad(s, "nested more than 32 deep");
+    s->p++;
+    skip_space(s);
+    if (peek(s) == close) {
+        s->p++;
+        return CC_OK;
+    }
+    for (;;) {
+        if (close == '}') {
+            skip_space(s);
+            if (scan_string(s) != CC_OK)
+                return CC_FAIL;
+            skip_space(s);
+            if (peek(s) != ':')
+                return bad(s, "a colon must follow the key");
+            s->p++;
+        }
+        if (scan_value(s, depth + 1) != CC_OK)
+            return CC_FAIL;
+        if (peek(s) == close)
+            break;
+        if (peek(s) != ',')
+            return bad(s, close == '}' ? "a comma or } is missing" : "a comma or ] is missing");
+        s->p++;
+    }
+    s->p++;
+    return CC_OK;
+}
+
+static int scan_value(struct scan *s, int depth)
+{
+    if (++s->values > CC_JSON_VALUES)
+        return bad(s, "too many values");
+    skip_space(s);
+    int status;
+    switch (peek(s)) {
+    case '{':
+        status = scan_list(s, '}', depth);
+        break;
+    case '[':
+        status = scan_list(s, ']', depth);
+        break;
+    case '"':
+        status = scan_string(s);
+        break;
+    case 't':
+        status = scan_word(s, "true");
+        break;
+    case 'f':
+        status = scan_word(s, "false");
+        break;
+    case 'n':
+        status = scan_word(s, "null");
+        break;
+    default:
+        status = scan_number(s);
+    }
+    skip_space(s);
+    return status;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int check_object_keys(const cJSON *object, struct cc_error *e)
+{
+    size_t count = 0;
+    for (const cJSON *c = object->child; c != NULL; c = c->next)
+        count++;
+    if (count < 2)
+        return CC_OK;
+    const char **keys = malloc(count * sizeof *keys);
+    if (keys == NULL)
+        return cc_fail(e, "out of memory: %zu keys", count);
+    size_t i = 0;
+    for (const cJSON *c = object->child; c != NULL; c = c->next)
+        keys[i++] = c->string;
+    qsort(keys, count, sizeof *keys, by_text);
+    int status = CC_OK;
+    for (i = 1; i < count && status == CC_OK; i++)
+        if (strcmp(keys[i - 1], keys[i]) == 0)
+            status = cc_fail(e, "the key \"%.200s\" occurs twice in one object", keys[i]);
+    free(keys);
+    return status;
+}
+
+static int check_keys(const cJSON *item, struct cc_error *e)
+{
+    int status = cJSON_IsObject(item) ? check_object_keys(item, e) : CC_OK;
+    for (const cJSON *c = item->child; c != NULL && status == CC_OK; c = c->next)
+        status = check_keys(c, e);
+    return status;
+}
+
+int cc_json_parse(const char *text, size_t length, cJSON **out, struct cc_error *e)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    struct scan s = {.start = bytes, .p = bytes, .end = bytes + length, .e = e};
+    if (scan_value(&s, 0) != CC_OK)
+        return CC_FAIL;
+    if (s.p != s.end)
+        return bad(&s, "something follows the JSON value");
+    cJSON *root = cJSON_ParseWithLength(text, length);
+    if (root == NULL) {
+        const char *where = cJSON_GetErrorPtr();
+        size_t at = where >= text && where <= text + length ? (size_t)(where - text) : 0;
+        return cc_fail(e, "byte %zu: not valid JSON, or out of memory", at);
+    }
+    if (check_keys(root, e) != CC_OK) {
+        cJSON_Delete(root);
+        return CC_FAIL;
+    }
+    *out = root;
+    return CC_OK;
+}
+
+bool cc_json_size(const cJSON *item, size_t *out)
+{
+    if (!cJSON_IsNumber(item))
+        return false;
+    double v = item->valuedouble;
+    if (!(v >= 0 && v < 0x1p53) || v != floor(v))
+        return false;
+    *out = (size_t)v;
+    return true;
+}
+
+int cc_json_keys(const cJSON *object, const char *const *allowed, struct cc_error *e)
+{
+    for (const cJSON *c = object->child; c != NULL; c = c->next) {
+        size_t i = 0;
+        while (allowed[i] != NULL && strcmp(allowed[i], c->string) != 0)
+            i++;
+        if (allowed[i] != NULL)
+            continue;
+        const char *near = cc_nearest(c->string, allowed);
+        return near != NULL
+                   ? cc_fail(e, "unknown key \"%.60s\": did you mean \"%s\"?", c->string, near)
+                   : cc_fail(e, "unknown key \"%.60s\"", c->string);
+    }
+    return CC_OK;
+}
+
+int cc_json_text(const cJSON *object, const char *key, const char **out, struct cc_error *e)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    *out = NULL;
+    if (item == NULL)
+        return CC_OK;
+    if (!cJSON_IsString(item))
+        return cc_fail(e, "\"%s\" is not a string", key);
+    *out = item->valuestring;
+    return CC_OK;
+}
+
+int cc_json_need_text(const cJSON *object, const char *key, const char **out, struct cc_error *e)
+{
+    const char *text;
+    if (cc_json_text(object, key, &text, e) != CC_OK)
+        return CC_FAIL;
+    if (text == NULL || text[0] == '\0')
+        return cc_fail(e, "\"%s\" is missing or empty", key);
+    *out = text;
+    return CC_OK;
+}
+
+int cc_json_amount(const cJSON *object, const char *key, double *out, struct cc_error *e)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (item == NULL)
+        return CC_OK;
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > 1e30)
+        return cc_fail(e, "\"%s\" is not a number from 0 to 1e30", key);
+    *out = item->valuedouble;
+    return CC_OK;
+}
+
+int cc_json_need_number(const cJSON *object, const char *key, double low, double high, double *out,
+                        struct cc_error *e)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= low && item->valuedouble <= high))
+        return cc_fail(e, "\"%s\" must be a number from %.9g to %.9g", key, low, high);
+    *out = item->valuedouble;
+    return CC_OK;
+}
+
+int cc_json_need_size(const cJSON *object, const char *key, size_t low, size_t high, size_t *out,
+                      struct cc_error *e)
+{
+    size_t v;
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cc_json_size(item, &v) || v < low || v > high)
+        return cc_fail(e, "\"%s\" must be a whole number from %zu to %zu", key, low, high);
+    *out = v;
+    return CC_OK;
+}
+
+int cc_json_need_bool(const cJSON *object, const char *key, bool *out, struct cc_error *e)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsBool(item))
+        return cc_fail(e, "\"%s\" must be true or false", key);
+    *out = cJSON_IsTrue(item) != 0;
+    return CC_OK;
+}
+
+int cc_json_need_word(const cJSON *object, const char *key, const char *const *words, int *out,
+                      struct cc_error *e)
+{
+    const char *text;
+    if (cc_json_need_text(object, key, &text, e) != CC_OK)
+        return CC_FAIL;
+    for (int i = 0; words[i] != NULL; i++)
+        if (strcmp(words[i], text) == 0) {
+            *out = i;
+            return CC_OK;
+        }
+    const char *near = cc_nearest(text, words);
+    return cc_fail(e, "\"%s\": unknown word \"%.60s\"; did you mean \"%s\"?", key, text,
+                   near != NULL ? near : words[0]);
+}
+
+int cc_json_need_list(const cJSON *object, const char *key, const char *of, const cJSON **out,
+                      size_t *count, struct cc_error *e)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (!cJSON_IsArray(list) || list->child == NULL)
+        return cc_fail(e, "\"%s\" must be a list of at least one %s", key, of);
+    *out = list;
+    *count = (size_t)cJSON_GetArraySize(list);
+    return CC_OK;
+}
+
+int cc_json_schema(const cJSON *root, const char *schema, const char *help, struct cc_error *e)
+{
+    const char *text;
+    if (!cJSON_IsObject(root))
+        return cc_fail(e, "not a JSON object");
+    if (cc_json_text(root, "schema", &text, e) != CC_OK)
+        return CC_FAIL;
+    if (text == NULL || strcmp(text, schema) != 0)
+        return cc_fail(e, "\"schema\" must be \"%s\": %s", schema, help);
+    return CC_OK;
+}
+
+/* --- documents --- */
+
+int cc_json_parse_as(const char *text, size_t length, cc_json_reader *reader, void *out,
+                     struct cc_error *e)
+{
+    cJSON *root;
+    if (cc_json_parse(text, length, &root, e) != CC_OK)
+        return CC_FAIL;
+    int status = reader(root, out, e);
+    cJSON_Delete(root);
+    return status;
+}
+
+int cc_json_read_as(const char *path, cc_json_reader *reader, void *out, struct cc_error *e)
+{
+    struct cc_map map;
+    if (cc_map_open(path, &map, e) != CC_OK)
+        return CC_FAIL;
+    int status = cc_json_parse_as((const char *)map.data, map.size, reader, out, e);
+    cc_map_close(&map);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
+    return status;
+}

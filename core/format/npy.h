@@ -1,0 +1,21 @@
+/* NumPy's .npy files: one array. Versions 1 to 3 of the format, little-endian floats in C order;
+ * version 1 is written. */
+#ifndef CC_CORE_FORMAT_NPY_H
+#define CC_CORE_FORMAT_NPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/format/contents.h"
+#include "core/error.h"
+#include "core/tensor.h"
+
+/* For cc_contents_parse: see there. *out is empty at first, and the caller's to free even on
+ * failure. */
+int cc_npy_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e);
+
+/* Writes the header of a float32 array to an open file; its values follow as they are. */
+void cc_npy_put_header(FILE *f, const struct cc_shape *shape);
+
+#endif

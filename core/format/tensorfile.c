@@ -1,0 +1,137 @@
+#include "core/format/tensorfile.h"
+
+#include <stdlib.h>
+
+#include "core/bytes.h"
+#include "core/format/csv.h"
+#include "core/memory.h"
+#include "core/format/npy.h"
+#include "core/format/safetensors.h"
+
+struct cc_tensor_file {
+    enum cc_file_format format;
+    const struct cc_tensor_info *tensors;
+    size_t count, next;
+    struct cc_safetensors_writer safetensors;
+    struct cc_outfile out; /* of the other formats */
+};
+
+int cc_tensor_file_check(const char *path, size_t count, struct cc_error *e)
+{
+    enum cc_file_format format;
+    if (cc_file_format_of(path, &format, e) != CC_OK)
+        return CC_USAGE;
+    if (format != CC_SAFETENSORS && count != 1)
+        return cc_usage(e,
+                        "%s: a file of this format holds one tensor, but there are %zu; write a "
+                        ".safetensors file",
+                        path, count);
+    return CC_OK;
+}
+
+int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors, size_t count,
+                         const struct cc_pair *metadata, size_t pairs, struct cc_tensor_file **out,
+                         struct cc_error *e)
+{
+    int status = cc_tensor_file_check(path, count, e);
+    if (status != CC_OK)
+        return status;
+    struct cc_tensor_file *w = cc_alloc0(sizeof *w, e);
+    if (w == NULL)
+        return CC_FAIL;
+    w->tensors = tensors;
+    w->count = count;
+    status = cc_file_format_of(path, &w->format, e);
+    if (status == CC_OK && w->format == CC_CSV && tensors[0].shape.n == 0)
+        status = cc_fail(e,
+                         "%s: tensor \"%.200s\" is empty, which CSV cannot hold; write a "
+                         ".safetensors or .npy file",
+                         path, tensors[0].name);
+    if (status == CC_OK && w->format == CC_SAFETENSORS)
+        status = cc_safetensors_begin(&w->safetensors, path, tensors, count, metadata, pairs, e);
+    else if (status == CC_OK)
+        status = cc_file_create(&w->out, path, e);
+    if (status != CC_OK) {
+        free(w);
+        return status;
+    }
+    if (w->format == CC_NPY)
+        cc_npy_put_header(w->out.f, &tensors[0].shape);
+    *out = w;
+    return CC_OK;
+}
+
+/* What the reader of CSV would refuse is not written. */
+static int check_csv(const struct cc_tensor_file *w, const struct cc_tensor_info *tensor,
+                     const float *x, struct cc_error *e)
+{
+    for (size_t i = 0; i < tensor->shape.n; i++)
+        if (!cc_finite(x[i]))
+            return cc_fail(e,
+                           "%s: tensor \"%.200s\": the value at index %zu is %s, which CSV cannot "
+                           "hold; write a .safetensors or .npy file",
+                           w->out.path, tensor->name, i, x[i] != x[i] ? "NaN" : "infinite");
+    return CC_OK;
+}
+
+int cc_tensor_file_put(struct cc_tensor_file *w, const float *x, struct cc_error *e)
+{
+    const struct cc_tensor_info *tensor = &w->tensors[w->next++];
+    const struct cc_shape *shape = &tensor->shape;
+    if (w->format == CC_SAFETENSORS)
+        return cc_safetensors_values(&w->safetensors, x, shape->n, e);
+    if (w->format == CC_CSV && check_csv(w, tensor, x, e) != CC_OK)
+        return CC_FAIL;
+    if (w->format == CC_CSV)
+        cc_csv_put(w->out.f, shape, x, shape->n);
+    else if (shape->n > 0)
+        (void)fwrite(x, sizeof *x, shape->n, w->out.f);
+    return cc_file_check(&w->out, e);
+}
+
+int cc_tensor_file_commit(struct cc_tensor_file *w, struct cc_error *e)
+{
+    int status = w->format == CC_SAFETENSORS ? cc_safetensors_commit(&w->safetensors, e)
+                                             : cc_file_commit(&w->out, e);
+    free(w);
+    return status;
+}
+
+void cc_tensor_file_abort(struct cc_tensor_file *w)
+{
+    if (w == NULL)
+        return;
+    if (w->format == CC_SAFETENSORS)
+        cc_safetensors_abort(&w->safetensors);
+    else
+        cc_file_abort(&w->out);
+    free(w);
+}
+
+int cc_tensor_file_metadata(const char *path, struct cc_pair **out, size_t *count,
+                            struct cc_error *e)
+{
+    enum cc_file_format format;
+    struct cc_map map;
+    struct cc_contents contents;
+    int status = cc_file_format_of(path, &format, e);
+    *out = NULL;
+    *count = 0;
+    if (status != CC_OK || format != CC_SAFETENSORS)
+        return status;
+    status = cc_map_open(path, &map, e);
+    if (status != CC_OK)
+        return status;
+    status = cc_contents_parse(format, map.data, map.size, &contents, e);
+    if (status == CC_OK) {
+        *out = contents.metadata;
+        *count = contents.metadata_count;
+        contents.metadata = NULL;
+        contents.metadata_count = 0;
+        cc_contents_free(&contents);
+    } else {
+        cc_error_in(e, "%s", path);
+    }
+    cc_map_close(&map);
+    return status;
+}

@@ -1,0 +1,305 @@
+/* Synthetic traces. What they imitate, and the figures of the fit: docs/traces.md. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "core/trace/synth.h"
+#include "core/trace/trace_impl.h"
+
+const char *const cc_distribution_names[] = {"laplace", "gaussian", "student", "mixture", NULL};
+
+/* Norms of a tensor's gradient, which hardly depend on its size, and their spread from tensor to
+ * tensor; scales per row and per column of a mixture (of the logarithm, as all spreads here). */
+#define NORM_MATRIX   0.2
+#define SPREAD_MATRIX 0.2
+#define NORM_VECTOR   0.02
+#define SPREAD_VECTOR 0.4
+#define SPREAD_ROW    0.33
+#define SPREAD_COLUMN 0.26
+#define SPREAD_SHAPE  0.45 /* of both, from tensor to tensor */
+/* From step to step: of one rank's gradient as a whole, and of each tensor, slowly. */
+#define SPREAD_STEP  0.25
+#define SPREAD_DRIFT 0.2
+#define DRIFT_STEPS  16
+/* Of the values, the part that all ranks have in common is the square root of the correlation
+ * between ranks. What the server sends is smaller, as a learning rate makes it, and lasts, as
+ * momentum makes it. */
+#define SHARED     0.3
+#define PULL_SCALE 0.1
+#define PULL_DECAY 0.9
+
+/* A long vector is taken as rows of 64 columns of 9, as a convolution's. */
+#define LONG_VECTOR    4096
+#define VECTOR_COLUMNS 64
+#define VECTOR_INNER   9
+
+/* Streams of random numbers, far from those that schemes use with the same seed. */
+enum { VALUES = 0x53594e54, PHASES, SHARES, SCALES, STEPS, DRIFTS, SHAPES, ROWS, COLUMNS };
+
+struct layer {
+    double scale;          /* root of the mean square over all steps, before what varies */
+    size_t columns, inner; /* a row is columns x inner values */
+    float *row, *column;   /* factors, of a mixture only */
+};
+
+struct synth {
+    struct cc_synth config;
+    struct layer *layers;
+};
+
+static const struct synth *own(const struct cc_trace *t)
+{
+    return t->own;
+}
+
+/* e^x with plain operations, the same on every machine; |x| < 700. */
+static double exp_of(double x)
+{
+    double k = nearbyint(x * 1.4426950408889634);
+    double r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10;
+    double sum = 1, term = 1;
+    for (int i = 1; i < 16; i++) {
+        term *= r / i;
+        sum += term;
+    }
+    return ldexp(sum, (int)k);
+}
+
+/* n numbers of the standard normal distribution that depend on id only. */
+static void normals(const struct cc_random_id *id, float *out, size_t n)
+{
+    const struct cc_draw d = {.own = {cc_key(id, 0), cc_key(id, 0)}};
+    k_synth()->gaussian(&d, 0, 1.0f, out, n);
+}
+
+static double normal(const struct cc_random_id *id)
+{
+    float z;
+    normals(id, &z, 1);
+    return (double)z;
+}
+
+/* Factors of mean square 1 whose logarithm is normal. */
+static void factors(const struct cc_random_id *id, double spread, float *out, size_t n)
+{
+    normals(id, out, n);
+    for (size_t i = 0; i < n; i++)
+        out[i] = (float)exp_of(spread * (double)out[i] - spread * spread);
+}
+
+/* --- what varies from step to step --- */
+
+/* Normal numbers at every DRIFT_STEPS-th step, joined by straight lines. */
+static double drift(const struct synth *s, uint64_t tensor, uint64_t step)
+{
+    struct cc_random_id id = {.seed = s->config.seed,
+                              .rank = -1,
+                              .step = step / DRIFT_STEPS,
+                              .tensor = tensor,
+                              .stream = DRIFTS};
+    double from = normal(&id);
+    id.step++;
+    double to = normal(&id);
+    return from + (to - from) * (double)(step % DRIFT_STEPS) / DRIFT_STEPS;
+}
+
+static double scale_at(const struct synth *s, struct cc_trace_sender stream, uint64_t step,
+                       uint64_t tensor)
+{
+    double exponent = SPREAD_DRIFT * drift(s, tensor, step);
+    double scale = s->layers[tensor].scale;
+    if (stream.direction == CC_PULL)
+        return PULL_SCALE * scale * exp_of(exponent);
+    const struct cc_random_id id = {
+        .seed = s->config.seed, .rank = stream.rank, .step = step, .stream = STEPS};
+    return scale * exp_of(exponent + SPREAD_STEP * normal(&id));
+}
+
+/* The keys for the elements whose upper 32 bits of the index are those of `first`. A value lasts
+ * 1 / (1 - decay) steps, so that neighbouring steps correlate by `decay`. */
+static struct cc_draw draw_at(const struct synth *s, struct cc_trace_sender stream, uint64_t step,
+                              uint64_t tensor, uint64_t first)
+{
+    bool pull = stream.direction == CC_PULL;
+    double decay = pull ? fmax(PULL_DECAY, s->config.decay) : s->config.decay;
+    double periods = (double)step * (1 - decay), whole = floor(periods);
+    struct cc_random_id id = {.seed = s->config.seed,
+                              .rank = -1,
+                              .direction = stream.direction,
+                              .step = (uint64_t)whole,
+                              .tensor = tensor,
+                              .stream = VALUES};
+    struct cc_draw d = {.renewed = (uint32_t)((periods - whole) * 0x1p32),
+                        .shared = pull ? 0 : (uint32_t)(SHARED * 0x1p32)};
+    for (int i = 0; i < 2; i++, id.step++) {
+        id.rank = -1;
+        d.common[i] = cc_key(&id, first);
+        id.rank = stream.rank;
+        d.own[i] = cc_key(&id, first);
+    }
+    id.step = 0;
+    id.stream = SHARES;
+    d.share = cc_key(&id, first);
+    id.rank = -1;
+    id.stream = PHASES;
+    d.phase = cc_key(&id, first);
+    return d;
+}
+
+/* --- loading --- */
+
+static void apply_factors(const struct layer *l, float *x, size_t n)
+{
+    size_t row_values = l->columns * l->inner;
+    for (size_t at = 0, r = 0; at < n; at += row_values, r++) {
+        float f = l->row[r];
+        for (size_t i = at, c = 0; c < l->columns && i < n; c++) {
+            float g = f * l->column[c];
+            size_t end = i + l->inner < n ? i + l->inner : n;
+            for (; i < end; i++)
+                x[i] *= g;
+        }
+    }
+}
+
+static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
+                const float **x, struct cc_error *e)
+{
+    (void)e;
+    const struct synth *s = own(t);
+    const struct k_synth *k = k_synth();
+    cc_draw_fn *const fill[] = {[CC_LAPLACE] = k->laplace,
+                                [CC_GAUSSIAN] = k->gaussian,
+                                [CC_STUDENT] = k->student,
+                                [CC_MIXTURE] = k->gaussian};
+    const size_t n = t->tensors[tensor].shape.n, part = (size_t)1 << 32;
+    float scale = (float)scale_at(s, t->streams[stream], step, tensor);
+    for (size_t at = 0; at < n; at += part) {
+        struct cc_draw d = draw_at(s, t->streams[stream], step, tensor, at);
+        fill[s->config.distribution](&d, 0, scale, buffer + at, n - at < part ? n - at : part);
+    }
+    if (s->config.distribution == CC_MIXTURE)
+        apply_factors(&s->layers[tensor], buffer, n);
+    *x = buffer;
+    return CC_OK;
+}
+
+static uint64_t step_number(const struct cc_trace *t, size_t stream, size_t step)
+{
+    (void)t;
+    (void)stream;
+    return step;
+}
+
+static void close_synth(struct cc_trace *t)
+{
+    struct synth *s = t->own;
+    for (size_t i = 0; s->layers != NULL && i < t->count; i++) {
+        free(s->layers[i].row);
+        free(s->layers[i].column);
+    }
+    free(s->layers);
+    free(s);
+}
+
+static const struct cc_trace_ops synth_ops = {
+    .step_number = step_number, .load = load, .close = close_synth};
+
+/* --- making --- */
+
+/* Rows along the first dimension, columns along the second. */
+static int make_factors(struct layer *l, const struct cc_shape *shape, struct cc_random_id id,
+                        struct cc_error *e)
+{
+    size_t rows = shape->n;
+    l->columns = 1;
+    l->inner = 1;
+    if (shape->ndim <= 1 && shape->n > LONG_VECTOR) {
+        l->columns = VECTOR_COLUMNS;
+        l->inner = VECTOR_INNER;
+        rows = shape->n / (VECTOR_COLUMNS * VECTOR_INNER) + 1;
+    } else if (shape->ndim > 1 && shape->n > 0) {
+        rows = shape->dim[0];
+        l->columns = shape->dim[1];
+        l->inner = shape->n / rows / l->columns;
+    }
+    l->row = cc_alloc(rows * sizeof(float), e);
+    l->column = cc_alloc(l->columns * sizeof(float), e);
+    if (l->row == NULL || l->column == NULL)
+        return CC_FAIL;
+    id.stream = SHAPES;
+    double heavy = exp_of(SPREAD_SHAPE * normal(&id));
+    id.stream = ROWS;
+    factors(&id, SPREAD_ROW * heavy, l->row, rows);
+    id.stream = COLUMNS;
+    factors(&id, l->columns > 1 ? SPREAD_COLUMN * heavy : 0, l->column, l->columns);
+    return CC_OK;
+}
+
+static int make_layer(const struct synth *s, struct layer *l, size_t tensor,
+                      const struct cc_shape *shape, struct cc_error *e)
+{
+    struct cc_random_id id = {
+        .seed = s->config.seed, .rank = -1, .tensor = tensor, .stream = SCALES};
+    bool matrix = shape->ndim > 1 || shape->n > LONG_VECTOR;
+    double norm = (matrix ? NORM_MATRIX : NORM_VECTOR) *
+                  exp_of((matrix ? SPREAD_MATRIX : SPREAD_VECTOR) * normal(&id));
+    l->scale = norm / sqrt((double)(shape->n > 0 ? shape->n : 1));
+    return s->config.distribution == CC_MIXTURE ? make_factors(l, shape, id, e) : CC_OK;
+}
+
+static int make_streams(struct cc_trace *t, const struct cc_synth *config, struct cc_error *e)
+{
+    for (size_t r = 0; r < config->ranks; r++) {
+        struct cc_trace_sender push = {.direction = CC_PUSH, .rank = (int64_t)r};
+        if (cc_trace_add_stream(t, push, config->steps, e) != CC_OK)
+            return CC_FAIL;
+    }
+    struct cc_trace_sender pull = {.direction = CC_PULL, .rank = -1};
+    return config->pulls ? cc_trace_add_stream(t, pull, config->steps, e) : CC_OK;
+}
+
+static int make(struct cc_trace *t, const struct cc_tensor_info *tensors, size_t count,
+                const char *label, struct cc_error *e)
+{
+    struct synth *s = t->own;
+    char name[256];
+    (void)snprintf(name, sizeof name, "synthetic:%s:%s",
+                   cc_distribution_names[s->config.distribution], label);
+    if (cc_trace_set_tensors(t, name, tensors, count, e) != CC_OK)
+        return CC_FAIL;
+    s->layers = calloc(count, sizeof *s->layers);
+    if (s->layers == NULL)
+        return cc_fail(e, "out of memory: %zu tensors", count);
+    for (size_t i = 0; i < count; i++)
+        if (make_layer(s, &s->layers[i], i, &tensors[i].shape, e) != CC_OK)
+            return CC_FAIL;
+    return make_streams(t, &s->config, e);
+}
+
+int cc_trace_synth(const struct cc_synth *config, const struct cc_tensor_info *tensors,
+                   size_t count, const char *label, struct cc_trace **out, struct cc_error *e)
+{
+    if (config->steps == 0 || (config->ranks == 0 && !config->pulls))
+        return cc_fail(e, "a synthetic trace needs at least one step and one rank");
+    if (!(config->decay >= 0 && config->decay < 1))
+        return cc_fail(e, "a synthetic trace's decay of %.9g: it must be at least 0 and below 1",
+                       config->decay);
+    struct cc_trace *t = calloc(1, sizeof *t);
+    struct synth *s = calloc(1, sizeof *s);
+    if (t == NULL || s == NULL) {
+        free(t);
+        free(s);
+        return cc_fail(e, "out of memory");
+    }
+    s->config = *config;
+    t->own = s;
+    t->ops = &synth_ops;
+    int status = make(t, tensors, count, label, e);
+    if (status == CC_OK)
+        *out = t;
+    else
+        cc_trace_close(t);
+    return status;
+}

@@ -1,0 +1,123 @@
+/* What all traces have in common. */
+#include "core/trace/trace.h"
+
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "core/trace/trace_impl.h"
+
+size_t cc_trace_streams(const struct cc_trace *t)
+{
+    return t->stream_count;
+}
+
+struct cc_trace_sender cc_trace_stream(const struct cc_trace *t, size_t stream)
+{
+    return t->streams[stream];
+}
+
+size_t cc_trace_steps(const struct cc_trace *t, size_t stream)
+{
+    return t->steps[stream];
+}
+
+uint64_t cc_trace_step_number(const struct cc_trace *t, size_t stream, size_t step)
+{
+    return t->ops->step_number(t, stream, step);
+}
+
+size_t cc_trace_tensors(const struct cc_trace *t)
+{
+    return t->count;
+}
+
+const struct cc_tensor_info *cc_trace_tensor(const struct cc_trace *t, size_t tensor)
+{
+    return &t->tensors[tensor];
+}
+
+size_t cc_trace_values(const struct cc_trace *t)
+{
+    return t->values;
+}
+
+size_t cc_trace_largest(const struct cc_trace *t)
+{
+    return t->largest;
+}
+
+const char *cc_trace_name(const struct cc_trace *t)
+{
+    return t->name;
+}
+
+int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
+                  const float **x, struct cc_error *e)
+{
+    return t->ops->load(t, stream, step, tensor, buffer, x, e);
+}
+
+void cc_trace_release(struct cc_trace *t, size_t stream, size_t step)
+{
+    if (t->ops->release == NULL)
+        return;
+    size_t first = step == SIZE_MAX ? 0 : step;
+    size_t end = step == SIZE_MAX ? t->steps[stream] : step + 1;
+    for (size_t i = first; i < end; i++)
+        t->ops->release(t, stream, i);
+}
+
+void cc_trace_close(struct cc_trace *t)
+{
+    if (t == NULL)
+        return;
+    if (t->ops != NULL)
+        t->ops->close(t);
+    for (size_t i = 0; i < t->count; i++)
+        free((char *)(uintptr_t)t->tensors[i].name);
+    free(t->tensors);
+    free(t->streams);
+    free(t->steps);
+    free(t->name);
+    free(t);
+}
+
+int cc_trace_set_tensors(struct cc_trace *t, const char *name, const struct cc_tensor_info *tensors,
+                         size_t count, struct cc_error *e)
+{
+    if (count == 0)
+        return cc_fail(e, "%s: no tensors in it", name);
+    t->name = cc_strdup(name, e);
+    t->tensors = calloc(count, sizeof *t->tensors);
+    if (t->name == NULL || t->tensors == NULL)
+        return cc_fail(e, "out of memory: %zu tensors", count);
+    for (; t->count < count; t->count++) {
+        const struct cc_tensor_info *from = &tensors[t->count];
+        if (__builtin_add_overflow(t->values, from->shape.n, &t->values))
+            return cc_fail(e, "%s: the number of values overflows", name);
+        char *copy = cc_strdup(from->name, e);
+        if (copy == NULL)
+            return CC_FAIL;
+        t->tensors[t->count] = (struct cc_tensor_info){.name = copy, .shape = from->shape};
+        t->largest = from->shape.n > t->largest ? from->shape.n : t->largest;
+    }
+    return CC_OK;
+}
+
+int cc_trace_add_stream(struct cc_trace *t, struct cc_trace_sender stream, size_t steps,
+                        struct cc_error *e)
+{
+    size_t count = t->stream_count + 1;
+    struct cc_trace_sender *streams = realloc(t->streams, count * sizeof *streams);
+    if (streams != NULL)
+        t->streams = streams;
+    size_t *lengths = realloc(t->steps, count * sizeof *lengths);
+    if (lengths != NULL)
+        t->steps = lengths;
+    if (streams == NULL || lengths == NULL)
+        return cc_fail(e, "out of memory: %zu streams", count);
+    streams[count - 1] = stream;
+    lengths[count - 1] = steps;
+    t->stream_count = count;
+    return CC_OK;
+}

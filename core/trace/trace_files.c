@@ -1,0 +1,363 @@
+/* Traces in files: one file a step and sender, grouped into streams. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/format/contents.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "core/trace/trace_impl.h"
+#include "core/trace/trace_id.h"
+
+/* Where each tensor, in the trace's order, lies in a file. Files mostly share one layout. */
+struct layout {
+    struct layout *next;
+    size_t file_size;
+    struct place {
+        size_t offset;
+        enum cc_dtype dtype;
+    } places[];
+};
+
+struct file {
+    char *path;
+    enum cc_file_format format;
+    struct cc_file_id id;
+    const struct layout *layout;
+    struct timespec modified; /* a file that changes while it is read is an error */
+    struct cc_map map;        /* while some tensor of it is in use */
+};
+
+struct files {
+    struct file *list; /* by stream, then step */
+    size_t count, capacity;
+    size_t *first;          /* of each stream, in list */
+    struct layout *layouts; /* the newest first */
+    pthread_mutex_t lock;   /* over the maps */
+};
+
+static struct files *own(const struct cc_trace *t)
+{
+    return t->own;
+}
+
+static struct file *file_of(const struct cc_trace *t, size_t stream, size_t step)
+{
+    return &own(t)->list[own(t)->first[stream] + step];
+}
+
+/* --- use --- */
+
+static uint64_t step_number(const struct cc_trace *t, size_t stream, size_t step)
+{
+    return file_of(t, stream, step)->id.step;
+}
+
+static int modified_time(const char *path, struct timespec *out, struct cc_error *e)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return cc_fail(e, "%s: %s", path, strerror(errno));
+    *out = st.st_mtim;
+    return CC_OK;
+}
+
+/* Maps the file if it is not, and checks that it still is what its header said. */
+static int map_file(struct file *f, struct cc_error *e)
+{
+    if (f->map.data != NULL)
+        return CC_OK;
+    struct cc_map map;
+    struct timespec now = {0};
+    if (modified_time(f->path, &now, e) != CC_OK || cc_map_open(f->path, &map, e) != CC_OK)
+        return CC_FAIL;
+    if (map.size != f->layout->file_size || now.tv_sec != f->modified.tv_sec ||
+        now.tv_nsec != f->modified.tv_nsec) {
+        cc_map_close(&map);
+        return cc_fail(e,
+                       "%s: the file has changed since it was opened; start again when nobody "
+                       "writes to it",
+                       f->path);
+    }
+    f->map = map;
+    return CC_OK;
+}
+
+static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
+                const float **x, struct cc_error *e)
+{
+    struct file *f = file_of(t, stream, step);
+    (void)pthread_mutex_lock(&own(t)->lock);
+    int status = map_file(f, e);
+    struct cc_map map = f->map;
+    (void)pthread_mutex_unlock(&own(t)->lock);
+    if (status != CC_OK)
+        return status;
+    const struct place *p = &f->layout->places[tensor];
+    status = cc_stored_load(map.data, map.size, p->dtype, p->offset, t->tensors[tensor].shape.n,
+                            buffer, x, e);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", f->path);
+    return status;
+}
+
+static void release(struct cc_trace *t, size_t stream, size_t step)
+{
+    (void)pthread_mutex_lock(&own(t)->lock);
+    cc_map_close(&file_of(t, stream, step)->map);
+    (void)pthread_mutex_unlock(&own(t)->lock);
+}
+
+static void close_files(struct cc_trace *t)
+{
+    struct files *fs = own(t);
+    for (size_t i = 0; i < fs->count; i++) {
+        cc_map_close(&fs->list[i].map);
+        free(fs->list[i].path);
+    }
+    while (fs->layouts != NULL) {
+        struct layout *next = fs->layouts->next;
+        free(fs->layouts);
+        fs->layouts = next;
+    }
+    (void)pthread_mutex_destroy(&fs->lock);
+    free(fs->list);
+    free(fs->first);
+    free(fs);
+}
+
+static const struct cc_trace_ops file_ops = {
+    .step_number = step_number, .load = load, .release = release, .close = close_files};
+
+/* --- opening --- */
+
+/* The first file says what the tensors are. */
+static int take_tensors(struct cc_trace *t, const char *name, const struct cc_contents *c,
+                        const size_t *order, struct cc_error *e)
+{
+    struct cc_tensor_info *tensors = calloc(c->count + 1, sizeof *tensors);
+    if (tensors == NULL)
+        return cc_fail(e, "out of memory: %zu tensors", c->count);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct cc_stored *s = &c->tensors[order[i]];
+        tensors[i] = (struct cc_tensor_info){.name = s->name, .shape = s->shape};
+    }
+    int status = cc_trace_set_tensors(t, name, tensors, c->count, e);
+    free(tensors);
+    return status;
+}
+
+/* All the others must agree with it. */
+static int compare_tensors(const struct cc_trace *t, const struct cc_contents *c,
+                           const size_t *order, const char *path, struct cc_error *e)
+{
+    const char *first = own(t)->list[0].path;
+    if (c->count != t->count)
+        return cc_fail(e, "%s has %zu tensors, %s has %zu: a trace has the same ones in every file",
+                       path, c->count, first, t->count);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct cc_stored *s = &c->tensors[order[i]];
+        if (strcmp(s->name, t->tensors[i].name) != 0)
+            return cc_fail(e,
+                           "tensor %zu is \"%.100s\" in %s and \"%.100s\" in %s: a trace has "
+                           "the same ones, in the same order, in every file",
+                           i, s->name, path, t->tensors[i].name, first);
+        const struct cc_shape *a = &s->shape, *b = &t->tensors[i].shape;
+        if (a->ndim != b->ndim || memcmp(a->dim, b->dim, sizeof a->dim) != 0) {
+            char as[64], bs[64];
+            cc_shape_print(a, as, sizeof as);
+            cc_shape_print(b, bs, sizeof bs);
+            return cc_fail(e,
+                           "tensor \"%.100s\" has the shape %s in %s and %s in %s: a trace has "
+                           "the same shapes in every file",
+                           s->name, as, path, bs, first);
+        }
+    }
+    return CC_OK;
+}
+
+/* Finds or makes the layout that says where this file has its tensors. */
+static int take_layout(struct files *fs, struct file *f, const struct cc_contents *c,
+                       const size_t *order, size_t file_size, struct cc_error *e)
+{
+    struct layout *l = calloc(1, sizeof *l + c->count * sizeof l->places[0]);
+    if (l == NULL)
+        return cc_fail(e, "out of memory: %zu tensors", c->count);
+    l->file_size = file_size;
+    for (size_t i = 0; i < c->count; i++) {
+        l->places[i].offset = c->tensors[order[i]].offset;
+        l->places[i].dtype = c->tensors[order[i]].dtype;
+    }
+    struct layout *last = fs->layouts;
+    bool same = last != NULL && last->file_size == file_size;
+    for (size_t i = 0; same && i < c->count; i++)
+        same = last->places[i].offset == l->places[i].offset &&
+               last->places[i].dtype == l->places[i].dtype;
+    if (same) {
+        free(l);
+        f->layout = last;
+        return CC_OK;
+    }
+    l->next = last;
+    fs->layouts = l;
+    f->layout = l;
+    return CC_OK;
+}
+
+static int take_contents(struct cc_trace *t, struct file *f, const struct cc_contents *c,
+                         size_t file_size, struct cc_error *e)
+{
+    size_t *order;
+    int status = cc_file_identify(f->path, c, &f->id, e);
+    if (status == CC_OK)
+        status = cc_contents_order(c, &order, e);
+    if (status != CC_OK) {
+        cc_error_in(e, "%s", f->path);
+        return status;
+    }
+    status = own(t)->count == 0 ? take_tensors(t, f->path, c, order, e)
+                                : compare_tensors(t, c, order, f->path, e);
+    if (status == CC_OK)
+        status = take_layout(own(t), f, c, order, file_size, e);
+    free(order);
+    return status;
+}
+
+/* Reads the header of one more file. */
+static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
+{
+    struct files *fs = own(t);
+    struct file f = {0};
+    struct cc_map map;
+    struct cc_contents c;
+    if (cc_file_format_of(path, &f.format, e) != CC_OK ||
+        modified_time(path, &f.modified, e) != CC_OK || cc_map_open(path, &map, e) != CC_OK)
+        return CC_FAIL;
+    int status = cc_contents_parse(f.format, map.data, map.size, &c, e);
+    size_t size = map.size;
+    cc_map_close(&map);
+    if (status != CC_OK) {
+        cc_error_in(e, "%s", path);
+        return status;
+    }
+    f.path = cc_strdup(path, e);
+    status = f.path != NULL ? take_contents(t, &f, &c, size, e) : CC_FAIL;
+    if (status == CC_OK)
+        status = cc_grow((void **)&fs->list, &fs->capacity, fs->count + 1, sizeof *fs->list, e);
+    cc_contents_free(&c);
+    if (status != CC_OK) {
+        free(f.path);
+        return status;
+    }
+    fs->list[fs->count++] = f;
+    return CC_OK;
+}
+
+/* Directory entries that may be part of a trace. */
+static int is_tensor_file(const struct dirent *d)
+{
+    enum cc_file_format format;
+    return d->d_name[0] != '.' && cc_file_format_of(d->d_name, &format, NULL) == CC_OK;
+}
+
+static int add_directory(struct cc_trace *t, const char *path, struct cc_error *e)
+{
+    struct dirent **names;
+    /* versionsort: step9 before step10. */
+    int count = scandir(path, &names, is_tensor_file, versionsort);
+    if (count < 0)
+        return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
+    int status = CC_OK;
+    for (int i = 0; i < count; i++) {
+        char *full = NULL;
+        if (status == CC_OK) {
+            if (asprintf(&full, "%s/%s", path, names[i]->d_name) < 0)
+                status = cc_fail(e, "out of memory");
+            else
+                status = add_file(t, full, e);
+            free(full);
+        }
+        free(names[i]);
+    }
+    free(names);
+    if (status == CC_OK && own(t)->count == 0)
+        return cc_fail(e,
+                       "%s: no trace in this directory: no file ends with .safetensors, .npy "
+                       "or .csv",
+                       path);
+    return status;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct file *x = a, *y = b;
+    int order = cc_file_id_compare(&x->id, &y->id);
+    return order != 0 ? order : strverscmp(x->path, y->path);
+}
+
+/* Sorts the files into streams. */
+static int make_streams(struct cc_trace *t, struct cc_error *e)
+{
+    struct files *fs = own(t);
+    qsort(fs->list, fs->count, sizeof *fs->list, by_id);
+    fs->first = calloc(fs->count, sizeof *fs->first);
+    if (fs->first == NULL)
+        return cc_fail(e, "out of memory: %zu files", fs->count);
+    for (size_t i = 0, end; i < fs->count; i = end) {
+        struct file *f = &fs->list[i];
+        for (end = i; end < fs->count && cc_file_id_same_stream(&f->id, &fs->list[end].id); end++) {
+            struct file *g = &fs->list[end];
+            if (g->id.has_step != f->id.has_step)
+                return cc_fail(e,
+                               "%s says its step and %s does not: give all files the metadata "
+                               "key step, or none",
+                               g->path, f->path);
+            if (end > i && g->id.has_step && g->id.step == g[-1].id.step)
+                return cc_fail(e,
+                               "%s and %s are both step %" PRIu64 " of the same %s of rank "
+                               "%" PRId64 ": remove one",
+                               g[-1].path, g->path, g->id.step,
+                               g->id.direction == CC_PUSH ? "push" : "pull", g->id.rank);
+            if (!g->id.has_step)
+                g->id.step = end - i;
+        }
+        fs->first[t->stream_count] = i;
+        struct cc_trace_sender stream = {.direction = f->id.direction, .rank = f->id.rank};
+        if (cc_trace_add_stream(t, stream, end - i, e) != CC_OK)
+            return CC_FAIL;
+    }
+    return CC_OK;
+}
+
+int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
+    struct cc_trace *t = calloc(1, sizeof *t);
+    struct files *fs = calloc(1, sizeof *fs);
+    if (t == NULL || fs == NULL) {
+        free(t);
+        free(fs);
+        return cc_fail(e, "out of memory");
+    }
+    (void)pthread_mutex_init(&fs->lock, NULL);
+    t->own = fs;
+    t->ops = &file_ops;
+    int status = S_ISDIR(st.st_mode) ? add_directory(t, path, e) : add_file(t, path, e);
+    if (status == CC_OK)
+        status = make_streams(t, e);
+    char *name = status == CC_OK ? cc_strdup(path, e) : NULL;
+    if (name == NULL) {
+        cc_trace_close(t);
+        return CC_FAIL;
+    }
+    free(t->name);
+    t->name = name;
+    *out = t;
+    return CC_OK;
+}

@@ -1,0 +1,34 @@
+/* For the makers of traces (trace_files.c, synth.c) only: what a trace consists of. */
+#ifndef CC_CORE_TRACE_TRACE_IMPL_H
+#define CC_CORE_TRACE_TRACE_IMPL_H
+
+#include "core/trace/trace.h"
+
+struct cc_trace_ops {
+    uint64_t (*step_number)(const struct cc_trace *t, size_t stream, size_t step);
+    int (*load)(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
+                const float **x, struct cc_error *e);
+    void (*release)(struct cc_trace *t, size_t stream, size_t step); /* step < steps; or NULL */
+    void (*close)(struct cc_trace *t);                               /* frees own */
+};
+
+struct cc_trace {
+    char *name;
+    struct cc_tensor_info *tensors; /* names are owned */
+    size_t count, values, largest;
+    struct cc_trace_sender *streams;
+    size_t *steps; /* of each stream */
+    size_t stream_count;
+    const struct cc_trace_ops *ops;
+    void *own;
+};
+
+/* Sets name, tensors (copied), count, values and largest; refuses no tensors, and sums that
+ * overflow. On failure the caller still closes t. */
+int cc_trace_set_tensors(struct cc_trace *t, const char *name, const struct cc_tensor_info *tensors,
+                         size_t count, struct cc_error *e);
+/* Appends a stream. */
+int cc_trace_add_stream(struct cc_trace *t, struct cc_trace_sender stream, size_t steps,
+                        struct cc_error *e);
+
+#endif

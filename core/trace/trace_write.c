@@ -1,0 +1,173 @@
+#include "core/trace/trace_write.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/interrupt.h"
+#include "core/memory.h"
+
+/* The tensors' names in their order, a line each, to be freed. */
+static char *order_of(const struct cc_trace *t, struct cc_error *e)
+{
+    size_t tensors = cc_trace_tensors(t), bytes = 1;
+    for (size_t i = 0; i < tensors; i++)
+        bytes += strlen(cc_trace_tensor(t, i)->name) + 1;
+    char *order = cc_alloc0(bytes, e), *at = order;
+    for (size_t i = 0; order != NULL && i < tensors; i++)
+        at += sprintf(at, i == 0 ? "%s" : "\n%s", cc_trace_tensor(t, i)->name);
+    return order;
+}
+
+static int write_values(struct cc_trace *t, size_t stream, size_t step, struct cc_tensor_file *w,
+                        struct cc_error *e)
+{
+    float *buffer = cc_alloc(cc_trace_largest(t) * sizeof *buffer, e);
+    int status = buffer == NULL ? CC_FAIL : CC_OK;
+    for (size_t i = 0; status == CC_OK && i < cc_trace_tensors(t); i++) {
+        const float *x;
+        if (cc_interrupted())
+            status = cc_fail(e, "interrupted; nothing was written");
+        if (status == CC_OK)
+            status = cc_trace_load(t, stream, step, i, buffer, &x, e);
+        if (status == CC_OK)
+            status = cc_tensor_file_put(w, x, e);
+    }
+    cc_trace_release(t, stream, step);
+    free(buffer);
+    return status;
+}
+
+int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const char *path,
+                        const struct cc_pair *pairs, size_t count, struct cc_error *e)
+{
+    struct cc_trace_sender s = cc_trace_stream(t, stream);
+    char number[24], rank[24];
+    (void)snprintf(number, sizeof number, "%" PRIu64, cc_trace_step_number(t, stream, step));
+    (void)snprintf(rank, sizeof rank, "%" PRId64, s.rank);
+    char *order = order_of(t, e);
+    size_t tensors = cc_trace_tensors(t);
+    struct cc_tensor_info *info = cc_alloc(tensors * sizeof *info, e);
+    struct cc_tensor_file *w = NULL;
+    int status = order == NULL || info == NULL ? CC_FAIL : CC_OK;
+    for (size_t i = 0; status == CC_OK && i < tensors; i++)
+        info[i] = *cc_trace_tensor(t, i);
+    const struct cc_pair own[] = {{"schema", CC_TRACE_SCHEMA},
+                                  {"direction", s.direction == CC_PUSH ? "push" : "pull"},
+                                  {"rank", rank},
+                                  {"step", number},
+                                  {"order", order}};
+    if (status == CC_OK && pairs != NULL)
+        status = cc_tensor_file_begin(path, info, tensors, pairs, count, &w, e);
+    else if (status == CC_OK)
+        status = cc_tensor_file_begin(path, info, tensors, own, sizeof own / sizeof own[0], &w, e);
+    if (status == CC_OK) {
+        status = write_values(t, stream, step, w, e);
+        if (status == CC_OK)
+            status = cc_tensor_file_commit(w, e);
+        else
+            cc_tensor_file_abort(w);
+    }
+    free(info);
+    free(order);
+    return status;
+}
+
+/* --- directories --- */
+
+static bool is_dot(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Whether the directory can be made, or is there and empty. */
+static int check_directory(const char *path, struct cc_error *e)
+{
+    DIR *d = opendir(path);
+    if (d == NULL && errno == ENOENT)
+        return CC_OK;
+    if (d == NULL)
+        return cc_fail(e, "%s: %s", path, strerror(errno));
+    int status = CC_OK;
+    for (struct dirent *f = readdir(d); status == CC_OK && f != NULL; f = readdir(d))
+        if (!is_dot(f->d_name))
+            status = cc_fail(e, "%s is not empty; name a new directory", path);
+    (void)closedir(d);
+    return status;
+}
+
+/* Removes the directory that was being written, and its files. */
+static void remove_directory(const char *path)
+{
+    DIR *d = opendir(path);
+    if (d == NULL)
+        return;
+    for (struct dirent *f = readdir(d); f != NULL; f = readdir(d))
+        if (!is_dot(f->d_name))
+            (void)unlinkat(dirfd(d), f->d_name, 0);
+    (void)closedir(d);
+    (void)rmdir(path);
+}
+
+static int write_files(struct cc_trace *t, const char *directory,
+                       void (*progress)(void *context, double done), void *context, uint64_t *files,
+                       uint64_t *bytes, struct cc_error *e)
+{
+    int status = CC_OK;
+    size_t streams = cc_trace_streams(t);
+    for (size_t s = 0; s < streams; s++) {
+        struct cc_trace_sender stream = cc_trace_stream(t, s);
+        size_t steps = cc_trace_steps(t, s);
+        for (size_t i = 0; status == CC_OK && i < steps; i++) {
+            char *path, rank[32] = "";
+            struct stat st;
+            if (stream.direction == CC_PUSH)
+                (void)snprintf(rank, sizeof rank, "-rank%" PRId64, stream.rank);
+            if (asprintf(&path, "%s/%s-step%06" PRIu64 "%s.safetensors", directory,
+                         stream.direction == CC_PUSH ? "push" : "pull",
+                         cc_trace_step_number(t, s, i), rank) < 0)
+                return cc_fail(e, "out of memory");
+            status = cc_trace_write_step(t, s, i, path, NULL, 0, e);
+            *files += 1;
+            *bytes += status == CC_OK && stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+            free(path);
+            if (progress != NULL)
+                progress(context, ((double)s + (double)(i + 1) / (double)steps) / (double)streams);
+        }
+    }
+    return status;
+}
+
+int cc_trace_write(struct cc_trace *t, const char *directory,
+                   void (*progress)(void *context, double done), void *context, uint64_t *files,
+                   uint64_t *bytes, struct cc_error *e)
+{
+    char *path = cc_strdup(directory, e), *temporary = NULL;
+    size_t n = path == NULL ? 0 : strlen(path);
+    int status = path == NULL ? CC_FAIL : check_directory(path, e);
+    while (n > 1 && path[n - 1] == '/')
+        path[--n] = '\0';
+    if (status == CC_OK && asprintf(&temporary, "%s.tmp%ld", path, (long)getpid()) < 0)
+        status = cc_fail(e, "out of memory");
+    if (status == CC_OK && mkdir(temporary, 0777) != 0)
+        status = cc_fail(e, "%s: cannot be made: %s", directory, strerror(errno));
+    if (status != CC_OK) {
+        free(path);
+        free(temporary);
+        return status;
+    }
+    *files = *bytes = 0;
+    status = write_files(t, temporary, progress, context, files, bytes, e);
+    if (status == CC_OK && rename(temporary, path) != 0)
+        status = cc_fail(e, "%s: cannot be made: %s", directory, strerror(errno));
+    if (status != CC_OK)
+        remove_directory(temporary);
+    free(path);
+    free(temporary);
+    return status;
+}

@@ -1,0 +1,313 @@
+#include "models/paper/paper.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/format/json.h"
+#include "core/param.h"
+#include "models/embed.h"
+
+/* --- the built-in ones --- */
+
+#define PAPER(symbol, name) CC_EMBED(cc_paper_##symbol, "models/papers/" name ".json");
+#include "models/paper/paper_list.h"
+#undef PAPER
+
+#define PAPER(symbol, name) name,
+const char *const cc_paper_names[] = {
+#include "models/paper/paper_list.h"
+    NULL};
+#undef PAPER
+
+#define PAPER(symbol, name) CC_EMBEDDED(cc_paper_##symbol),
+static const struct cc_embedded builtin[] = {
+#include "models/paper/paper_list.h"
+};
+#undef PAPER
+
+const char *const cc_paper_origins[] = {"given", "assumed", "measured", "fitted", NULL};
+
+void cc_paper_free(struct cc_paper *p)
+{
+    if (p == NULL)
+        return;
+    for (size_t i = 0; i < p->rows; i++) {
+        cc_net_free(p->row[i].net);
+        free(p->row[i].inputs.item);
+        free(p->row[i].figure);
+        free(p->row[i].model);
+    }
+    for (size_t i = 0; i < p->columns; i++)
+        free(p->column[i].inputs.item);
+    free(p->row);
+    free(p->column);
+    free(p->constant);
+    free(p->assumption);
+    free(p->limit);
+    cJSON_Delete(p->json);
+    free(p->file);
+    free(p);
+}
+
+/* --- parts of objects --- */
+
+/* The list under a key, and room for as many elements; an empty or missing one only if it `may`. */
+static int get_list(const cJSON *object, const char *key, bool may, size_t element,
+                    const cJSON **list, void **room, struct cc_error *e)
+{
+    *list = cJSON_GetObjectItemCaseSensitive(object, key);
+    if (*list == NULL && may)
+        return CC_OK;
+    if (*list == NULL || !cJSON_IsArray(*list) || ((*list)->child == NULL && !may))
+        return cc_fail(e, "\"%s\" must be a list%s", key, may ? "" : " of at least one");
+    *room = calloc((size_t)cJSON_GetArraySize(*list) + 1, element);
+    return *room != NULL ? CC_OK : cc_fail(e, "out of memory");
+}
+
+static int get_texts(const cJSON *object, const char *key, const char ***out, size_t *count,
+                     struct cc_error *e)
+{
+    const cJSON *list;
+    void *room = NULL;
+    if (get_list(object, key, true, sizeof **out, &list, &room, e) != CC_OK)
+        return CC_FAIL;
+    *out = room;
+    for (const cJSON *c = list != NULL ? list->child : NULL; c != NULL; c = c->next) {
+        if (!cJSON_IsString(c) || c->valuestring[0] == '\0')
+            return cc_fail(e, "\"%s\": %zu is not a text", key, *count);
+        (*out)[(*count)++] = c->valuestring;
+    }
+    return CC_OK;
+}
+
+/* "inputs": an object of numbers, or missing. */
+static int get_inputs(const cJSON *object, struct cc_paper_inputs *out, struct cc_error *e)
+{
+    const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(object, "inputs");
+    if (inputs == NULL)
+        return CC_OK;
+    if (!cJSON_IsObject(inputs))
+        return cc_fail(e, "\"inputs\" is not an object");
+    out->item = calloc((size_t)cJSON_GetArraySize(inputs) + 1, sizeof *out->item);
+    if (out->item == NULL)
+        return cc_fail(e, "out of memory");
+    for (const cJSON *c = inputs->child; c != NULL; c = c->next) {
+        if (!cJSON_IsNumber(c) || !(c->valuedouble >= 0 && c->valuedouble <= 1e30))
+            return cc_fail(e, "\"inputs\": \"%.60s\" is not a number from 0 to 1e30", c->string);
+        out->item[out->count++] = (struct cc_paper_input){c->string, c->valuedouble};
+    }
+    return CC_OK;
+}
+
+/* --- rows, columns, constants --- */
+
+static int parse_constant(const cJSON *item, struct cc_paper_constant *out, struct cc_error *e)
+{
+    static const char *const keys[] = {"name", "unit",  "from", "source",
+                                       "min",  "value", "max",  NULL};
+    const char *from;
+    *out = (struct cc_paper_constant){.value = NAN, .min = NAN, .max = NAN};
+    if (!cJSON_IsObject(item))
+        return cc_fail(e, "not an object");
+    if (cc_json_keys(item, keys, e) != CC_OK ||
+        cc_json_need_text(item, "name", &out->name, e) != CC_OK ||
+        cc_json_text(item, "unit", &out->unit, e) != CC_OK ||
+        cc_json_need_text(item, "from", &from, e) != CC_OK ||
+        cc_json_need_text(item, "source", &out->source, e) != CC_OK ||
+        cc_json_amount(item, "value", &out->value, e) != CC_OK ||
+        cc_json_amount(item, "min", &out->min, e) != CC_OK ||
+        cc_json_amount(item, "max", &out->max, e) != CC_OK)
+        return CC_FAIL;
+    out->unit = out->unit != NULL ? out->unit : "";
+    int origin = 0;
+    while (cc_paper_origins[origin] != NULL && strcmp(cc_paper_origins[origin], from) != 0)
+        origin++;
+    if (cc_paper_origins[origin] == NULL)
+        return cc_fail(e, "\"from\" is given, assumed, measured or fitted, not \"%.40s\"", from);
+    out->origin = (enum cc_paper_origin)origin;
+    if (out->origin == CC_FITTED && !(out->min > 0 && out->min < out->max && isnan(out->value)))
+        return cc_fail(e, "a fitted one has \"min\" and \"max\", 0 < min < max, and no \"value\"");
+    if (out->origin != CC_FITTED && !(isnan(out->min) && isnan(out->max) && !isnan(out->value)))
+        return cc_fail(e, "it needs a \"value\", and neither \"min\" nor \"max\"");
+    return CC_OK;
+}
+
+static int parse_column(const cJSON *item, struct cc_paper_column *out, struct cc_error *e)
+{
+    static const char *const keys[] = {"name", "quantity", "unit", "fit", "inputs", NULL};
+    if (!cJSON_IsObject(item))
+        return cc_fail(e, "not an object");
+    if (cc_json_keys(item, keys, e) != CC_OK ||
+        cc_json_need_text(item, "name", &out->name, e) != CC_OK ||
+        cc_json_need_text(item, "quantity", &out->quantity, e) != CC_OK ||
+        cc_json_text(item, "unit", &out->unit, e) != CC_OK ||
+        get_inputs(item, &out->inputs, e) != CC_OK)
+        return CC_FAIL;
+    const cJSON *fit = cJSON_GetObjectItemCaseSensitive(item, "fit");
+    if (fit != NULL && !cJSON_IsBool(fit))
+        return cc_fail(e, "\"fit\" is neither true nor false");
+    out->fit = fit == NULL || cJSON_IsTrue(fit);
+    out->unit = out->unit != NULL ? out->unit : "";
+    return CC_OK;
+}
+
+static int parse_figures(const cJSON *item, const struct cc_paper *p, struct cc_paper_row *out,
+                         struct cc_error *e)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(item, "figures");
+    if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != p->columns)
+        return cc_fail(e, "\"figures\" must be a list of %zu, one for each column", p->columns);
+    out->figure = calloc(p->columns, sizeof *out->figure);
+    out->model = calloc(p->columns, sizeof *out->model);
+    if (out->figure == NULL || out->model == NULL)
+        return cc_fail(e, "out of memory");
+    size_t i = 0;
+    for (const cJSON *c = list->child; c != NULL; c = c->next, i++) {
+        if (!cJSON_IsNull(c) && !(cJSON_IsNumber(c) && c->valuedouble > 0 && c->valuedouble < 1e30))
+            return cc_fail(e, "\"figures\": %zu is neither null nor above zero", i);
+        out->figure[i] = cJSON_IsNull(c) ? NAN : c->valuedouble;
+        out->model[i] = NAN;
+    }
+    return CC_OK;
+}
+
+static int parse_row(const cJSON *item, const struct cc_paper *p, struct cc_paper_row *out,
+                     struct cc_error *e)
+{
+    static const char *const keys[] = {"name", "scheme", "net", "inputs", "figures", NULL};
+    const char *net;
+    if (!cJSON_IsObject(item))
+        return cc_fail(e, "not an object");
+    if (cc_json_keys(item, keys, e) != CC_OK ||
+        cc_json_need_text(item, "name", &out->name, e) != CC_OK ||
+        cc_json_text(item, "scheme", &out->scheme, e) != CC_OK ||
+        cc_json_text(item, "net", &net, e) != CC_OK || get_inputs(item, &out->inputs, e) != CC_OK ||
+        parse_figures(item, p, out, e) != CC_OK)
+        return CC_FAIL;
+    return net == NULL || cc_net_open(net, &out->net, e) == CC_OK ? CC_OK : CC_FAIL;
+}
+
+static int parse_constants(const cJSON *root, struct cc_paper *p, struct cc_error *e)
+{
+    const cJSON *list;
+    void *room = NULL;
+    if (get_list(root, "constants", true, sizeof *p->constant, &list, &room, e) != CC_OK)
+        return CC_FAIL;
+    p->constant = room;
+    for (const cJSON *c = list != NULL ? list->child : NULL; c != NULL; c = c->next) {
+        if (parse_constant(c, &p->constant[p->constants], e) != CC_OK) {
+            cc_error_in(e, "constant %zu", p->constants);
+            return CC_FAIL;
+        }
+        p->fitted += p->constant[p->constants++].origin == CC_FITTED;
+    }
+    return CC_OK;
+}
+
+static int parse_columns(const cJSON *root, struct cc_paper *p, struct cc_error *e)
+{
+    const cJSON *list;
+    void *room = NULL;
+    if (get_list(root, "columns", false, sizeof *p->column, &list, &room, e) != CC_OK)
+        return CC_FAIL;
+    p->column = room;
+    for (const cJSON *c = list->child; c != NULL; c = c->next)
+        if (parse_column(c, &p->column[p->columns++], e) != CC_OK) {
+            cc_error_in(e, "column %zu", p->columns - 1);
+            return CC_FAIL;
+        }
+    return CC_OK;
+}
+
+static int parse_rows(const cJSON *root, struct cc_paper *p, struct cc_error *e)
+{
+    const cJSON *list;
+    void *room = NULL;
+    if (get_list(root, "rows", false, sizeof *p->row, &list, &room, e) != CC_OK)
+        return CC_FAIL;
+    p->row = room;
+    for (const cJSON *c = list->child; c != NULL; c = c->next)
+        if (parse_row(c, p, &p->row[p->rows++], e) != CC_OK) {
+            cc_error_in(e, "row %zu", p->rows - 1);
+            return CC_FAIL;
+        }
+    return CC_OK;
+}
+
+/* --- the whole --- */
+
+static int parse_table(const cJSON *root, struct cc_paper *p, struct cc_error *e)
+{
+    static const char *const keys[] = {"schema",  "id",      "paper",     "reference",   "place",
+                                       "caption", "formula", "model",     "assumptions", "limits",
+                                       "columns", "rows",    "constants", NULL};
+    const struct {
+        const char *key, **out;
+    } texts[] = {{"id", &p->id},       {"paper", &p->paper},     {"reference", &p->reference},
+                 {"place", &p->place}, {"caption", &p->caption}, {"formula", &p->formula},
+                 {"model", &p->model}};
+    if (cc_json_schema(root, CC_PAPER_SCHEMA, "see docs/papers.md", e) != CC_OK ||
+        cc_json_keys(root, keys, e) != CC_OK)
+        return CC_FAIL;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (cc_json_need_text(root, texts[i].key, texts[i].out, e) != CC_OK)
+            return CC_FAIL;
+    if (get_texts(root, "assumptions", &p->assumption, &p->assumptions, e) != CC_OK ||
+        get_texts(root, "limits", &p->limit, &p->limits, e) != CC_OK ||
+        parse_constants(root, p, e) != CC_OK || parse_columns(root, p, e) != CC_OK)
+        return CC_FAIL;
+    return parse_rows(root, p, e);
+}
+
+/* A copy of the document stays, for its texts. */
+static int parse_root(const cJSON *root, void *out, struct cc_error *e)
+{
+    struct cc_paper *p = calloc(1, sizeof *p);
+    if (p == NULL || (p->json = cJSON_Duplicate(root, true)) == NULL) {
+        free(p);
+        return cc_fail(e, "out of memory");
+    }
+    int status = parse_table(p->json, p, e);
+    if (status == CC_OK)
+        *(struct cc_paper **)out = p;
+    else
+        cc_paper_free(p);
+    return status;
+}
+
+int cc_paper_parse(const char *text, size_t length, struct cc_paper **out, struct cc_error *e)
+{
+    return cc_json_parse_as(text, length, parse_root, out, e);
+}
+
+static int read_file(const char *path, struct cc_paper **out, struct cc_error *e)
+{
+    struct cc_paper *p;
+    int status = cc_json_read_as(path, parse_root, &p, e);
+    if (status != CC_OK)
+        return status;
+    p->file = strdup(path);
+    if (p->file == NULL) {
+        cc_paper_free(p);
+        return cc_fail(e, "out of memory");
+    }
+    *out = p;
+    return CC_OK;
+}
+
+int cc_paper_open(const char *name, struct cc_paper **out, struct cc_error *e)
+{
+    for (size_t i = 0; cc_paper_names[i] != NULL; i++)
+        if (strcmp(name, cc_paper_names[i]) == 0)
+            return cc_paper_parse(builtin[i].begin, cc_embedded_size(&builtin[i]), out, e);
+    size_t n = strlen(name);
+    if (n > 5 && strcmp(name + n - 5, ".json") == 0)
+        return read_file(name, out, e);
+    const char *near = cc_nearest(name, cc_paper_names);
+    if (near != NULL)
+        return cc_usage(e, "table '%.80s' is not known: did you mean '%s'?", name, near);
+    return cc_usage(e, "table '%.80s' is not known; `commcomp paper` lists them; or a .json file",
+                    name);
+}

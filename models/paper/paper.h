@@ -1,0 +1,84 @@
+/* Published tables: the figures as printed, and what a formula gives for each. The data are
+ * models/papers/NAME.json, carried inside the program; docs/papers.md describes the form and says,
+ * table by table, what is assumed. */
+#ifndef CC_MODELS_PAPER_PAPER_H
+#define CC_MODELS_PAPER_PAPER_H
+
+#include <stddef.h>
+
+#include "core/error.h"
+#include "models/net.h"
+
+#define CC_PAPER_SCHEMA "commcomp-paper/1"
+
+/* A number that a formula looks up by its name: in the row, then the column, then the constants. */
+struct cc_paper_input {
+    const char *name;
+    double value;
+};
+struct cc_paper_inputs {
+    struct cc_paper_input *item;
+    size_t count;
+};
+
+struct cc_paper_column {
+    const char *name;     /* "10 Mbps" */
+    const char *quantity; /* "speedup", "ratio", "bits", ... */
+    const char *unit;     /* "" if none */
+    int fit;              /* whether constants are fitted to its figures */
+    struct cc_paper_inputs inputs;
+};
+
+struct cc_paper_row {
+    const char *name;   /* as the paper has it: "8-bit int" */
+    const char *scheme; /* which of commcomp's it is, canonical; NULL: none, or several */
+    struct cc_net *net; /* NULL if the formula needs none */
+    struct cc_paper_inputs inputs;
+    double *figure; /* by column: as printed; NaN where the table has none */
+    double *model;  /* by column: ours, after cc_paper_solve; NaN before, and without a figure */
+};
+
+enum cc_paper_origin { CC_GIVEN, CC_ASSUMED, CC_MEASURED, CC_FITTED };
+extern const char *const cc_paper_origins[];
+
+/* A constant of the formula. */
+struct cc_paper_constant {
+    const char *name, *unit, *source; /* source: where it comes from, or what it stands for */
+    enum cc_paper_origin origin;
+    double value;     /* of a fitted one: after cc_paper_solve */
+    double min, max;  /* fitted: it is looked for between these */
+    double deviation; /* fitted: its standard deviation */
+};
+
+struct cc_paper {
+    void *json; /* owns all texts */
+    char *file; /* where it was read from; NULL: not from a file */
+    const char *id, *paper, *reference, *place, *caption;
+    const char *formula;              /* which of the program's */
+    const char *model;                /* what it computes, in words */
+    const char **assumption, **limit; /* limits: what is not reproduced, and why */
+    size_t assumptions, limits;
+    struct cc_paper_constant *constant;
+    struct cc_paper_column *column;
+    struct cc_paper_row *row;
+    size_t constants, columns, rows;
+    /* after cc_paper_solve, over all figures: error = model / figure - 1 */
+    size_t figures, fitted; /* fitted: constants */
+    double rms_error, worst_error;
+};
+
+/* A built-in table by its name, or a .json file; an unknown name is CC_USAGE, with the nearest. */
+int cc_paper_open(const char *name, struct cc_paper **out, struct cc_error *e);
+
+/* From JSON text, strictly. Any bytes either parse or give an error. Free with cc_paper_free. */
+int cc_paper_parse(const char *text, size_t length, struct cc_paper **out, struct cc_error *e);
+void cc_paper_free(struct cc_paper *p);
+
+/* Refuses names and quantities that the formula does not know, and numbers that it cannot take.
+ * Then fits what is to be fitted, by least squares of log(model / figure), and fills the models. */
+int cc_paper_solve(struct cc_paper *p, struct cc_error *e);
+
+/* The built-in tables' names, ending with NULL. */
+extern const char *const cc_paper_names[];
+
+#endif

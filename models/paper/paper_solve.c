@@ -1,0 +1,196 @@
+/* Fits a table's constants and computes its figures. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "models/fit.h"
+#include "models/paper/paper_formula.h"
+
+static const double *find_input(const struct cc_paper_inputs *inputs, const char *name)
+{
+    for (size_t i = 0; i < inputs->count; i++)
+        if (strcmp(inputs->item[i].name, name) == 0)
+            return &inputs->item[i].value;
+    return NULL;
+}
+
+static const double *find(const struct cc_paper_case *c, const char *name)
+{
+    const double *v = find_input(&c->row->inputs, name);
+    if (v == NULL)
+        v = find_input(&c->column->inputs, name);
+    for (size_t i = 0; v == NULL && i < c->paper->constants; i++)
+        if (strcmp(c->paper->constant[i].name, name) == 0)
+            v = &c->paper->constant[i].value;
+    return v;
+}
+
+double cc_case(struct cc_paper_case *c, const char *name)
+{
+    const double *v = find(c, name);
+    if (v != NULL)
+        return *v;
+    c->missing = c->missing != NULL ? c->missing : name;
+    return NAN;
+}
+
+int cc_case_whole(struct cc_paper_case *c, const char *name)
+{
+    double v = cc_case(c, name);
+    return isnan(v) ? 1 : (int)v;
+}
+
+int cc_case_has(const struct cc_paper_case *c, const char *name)
+{
+    return find(c, name) != NULL;
+}
+
+int cc_case_flag(const struct cc_paper_case *c, const char *name)
+{
+    const double *v = find(c, name);
+    return v != NULL && *v != 0;
+}
+
+int cc_case_is(const struct cc_paper_case *c, const char *quantity)
+{
+    return strcmp(c->column->quantity, quantity) == 0;
+}
+
+/* A table being solved. */
+struct work {
+    struct cc_paper *p;
+    const struct cc_paper_formula *formula;
+    struct cc_predictor *predictor; /* one for each row */
+    int status;
+    struct cc_error e;
+};
+
+static int figure(struct work *w, size_t row, size_t column, double *out, struct cc_error *e)
+{
+    struct cc_paper_case c = {.paper = w->p,
+                              .row = &w->p->row[row],
+                              .column = &w->p->column[column],
+                              .predictor = &w->predictor[row]};
+    int status = w->formula->figure(&c, out, e);
+    if (c.missing != NULL)
+        status = cc_fail(e, "the formula '%s' needs \"%s\": no input and no constant has this name",
+                         w->formula->name, c.missing);
+    else if (status == CC_OK && !isfinite(*out))
+        status = cc_fail(e, "the formula '%s' gives no number", w->formula->name);
+    if (status != CC_OK)
+        cc_error_in(e, "row \"%.60s\", column \"%.60s\"", w->p->row[row].name,
+                    w->p->column[column].name);
+    return status;
+}
+
+static int is_fitted(const struct cc_paper *p, size_t row, size_t column)
+{
+    return p->column[column].fit && !isnan(p->row[row].figure[column]);
+}
+
+static void set_constants(struct cc_paper *p, const double *x)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < p->constants; i++)
+        if (p->constant[i].origin == CC_FITTED)
+            p->constant[i].value = x[k++];
+}
+
+static void residuals(void *arg, const double *x, double *out)
+{
+    struct work *w = arg;
+    size_t k = 0;
+    set_constants(w->p, x);
+    for (size_t r = 0; r < w->p->rows; r++)
+        for (size_t c = 0; c < w->p->columns; c++) {
+            double model = NAN;
+            if (!is_fitted(w->p, r, c))
+                continue;
+            if (w->status == CC_OK)
+                w->status = figure(w, r, c, &model, &w->e);
+            out[k++] = log(model / w->p->row[r].figure[c]);
+        }
+}
+
+static int fit(struct work *w, struct cc_error *e)
+{
+    struct cc_paper *p = w->p;
+    struct cc_fit_constant constant[CC_FIT_MOST];
+    double value[CC_FIT_MOST] = {0}, rms;
+    size_t n = 0, k = 0;
+    if (p->fitted > CC_FIT_MOST)
+        return cc_fail(e, "more than %d constants to be fitted", CC_FIT_MOST);
+    for (size_t i = 0; i < p->constants; i++)
+        if (p->constant[i].origin == CC_FITTED)
+            constant[k++] = (struct cc_fit_constant){p->constant[i].min, p->constant[i].max, 0, 0};
+    for (size_t r = 0; r < p->rows; r++)
+        for (size_t c = 0; c < p->columns; c++)
+            n += (size_t)is_fitted(p, r, c);
+    int status = cc_fit(residuals, w, n, constant, k, &rms, e);
+    if (w->status != CC_OK) {
+        cc_error_set(e, "%s", w->e.text);
+        return w->status;
+    }
+    if (status != CC_OK)
+        return status;
+    for (size_t i = 0; i < k; i++)
+        value[i] = constant[i].value;
+    set_constants(p, value);
+    for (size_t i = 0, j = 0; i < p->constants; i++)
+        if (p->constant[i].origin == CC_FITTED)
+            p->constant[i].deviation = constant[j++].deviation;
+    return CC_OK;
+}
+
+/* All figures with the constants as they are, and what their errors come to. */
+static int evaluate(struct work *w, struct cc_error *e)
+{
+    struct cc_paper *p = w->p;
+    double squares = 0;
+    p->figures = 0;
+    p->worst_error = 0;
+    for (size_t r = 0; r < p->rows; r++)
+        for (size_t c = 0; c < p->columns; c++) {
+            if (isnan(p->row[r].figure[c]))
+                continue;
+            if (figure(w, r, c, &p->row[r].model[c], e) != CC_OK)
+                return CC_FAIL;
+            double error = p->row[r].model[c] / p->row[r].figure[c] - 1;
+            squares += error * error;
+            p->figures++;
+            if (fabs(error) > fabs(p->worst_error))
+                p->worst_error = error;
+        }
+    p->rms_error = p->figures > 0 ? sqrt(squares / (double)p->figures) : 0;
+    return CC_OK;
+}
+
+static int solve(struct cc_paper *p, struct cc_error *e)
+{
+    struct work w = {.p = p, .formula = cc_paper_formulas, .status = CC_OK};
+    while (w.formula->name != NULL && strcmp(w.formula->name, p->formula) != 0)
+        w.formula++;
+    if (w.formula->name == NULL)
+        return cc_fail(e, "there is no formula '%.60s'; docs/papers.md lists them", p->formula);
+    if (cc_paper_check(p, w.formula, e) != CC_OK)
+        return CC_FAIL;
+    w.predictor = calloc(p->rows, sizeof *w.predictor);
+    if (w.predictor == NULL)
+        return cc_fail(e, "out of memory");
+    int status = p->fitted > 0 ? fit(&w, e) : CC_OK;
+    if (status == CC_OK)
+        status = evaluate(&w, e);
+    for (size_t i = 0; i < p->rows; i++)
+        cc_predictor_free(&w.predictor[i]);
+    free(w.predictor);
+    return status;
+}
+
+int cc_paper_solve(struct cc_paper *p, struct cc_error *e)
+{
+    int status = solve(p, e);
+    if (status == CC_OK)
+        return CC_OK;
+    cc_error_in(e, "%.200s", p->file != NULL ? p->file : p->id);
+    return CC_FAIL; /* whatever a formula called: the file is wrong, not the command line */
+}

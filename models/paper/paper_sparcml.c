@@ -1,0 +1,95 @@
+/* SparCML: high-performance sparse communication for machine learning. */
+#include <math.h>
+#include <stdbool.h>
+
+#include "models/paper/paper_formula.h"
+
+enum { VALUE_BITS = 32, PAIR_BITS = 64 };
+
+/* What an exchange of n values takes: dense ones of so many bits, or k index-value pairs. */
+static double comm(enum cc_exchange x, const struct cc_cluster *cluster, const struct cc_link *link,
+                   double n, double bits, double pairs)
+{
+    struct cc_payload_cost m = {.values = n, .pairs = pairs};
+    struct cc_cost cost;
+    m.push_bytes = (pairs > 0 ? pairs * PAIR_BITS : n * bits) / 8;
+    cc_exchange_cost(x, &m, pairs > 0 ? CC_REDUCE_PAIRS : CC_REDUCE_SUM, cluster, link, 1, 1,
+                     &cost);
+    return cc_cost_comm(&cost);
+}
+
+static double pick(struct cc_paper_case *c, const char *which, const char *const *names)
+{
+    return cc_case_has(c, which) ? cc_case(c, names[cc_case_whole(c, which)]) : cc_case(c, which);
+}
+
+/* Table 2: a pass over the data is samples / (1000 P) exchanges; what is not communication in the
+ * baseline's pass is computation in both. */
+int cc_formula_sparse_pass(struct cc_paper_case *c, double *out, struct cc_error *e)
+{
+    static const char *const networks[] = {"daint8_gbps", "daint32_gbps", "ib_gbps", "gige_gbps"};
+    static const char *const latencies[] = {"daint_s", "daint_s", "ib_s", "gige_s"};
+    static const char *const datasets[] = {"webspam_pairs", "url_pairs"};
+    (void)e;
+    struct cc_cluster cluster = {
+        .workers = cc_case_whole(c, "workers"), .overlap = CC_UNION_SAME, .dense_bits = VALUE_BITS};
+    struct cc_link link = {.bw_bps = 1e9 * pick(c, "network", networks),
+                           .latency_s = pick(c, "network", latencies)};
+    double n = cc_case(c, "values"), pairs = pick(c, "dataset", datasets);
+    double steps = cc_case(c, "samples") / (cc_case(c, "batch") * cluster.workers);
+    double dense = steps * comm(CC_RABENSEIFNER, &cluster, &link, n, VALUE_BITS, 0);
+    double sparse = steps * comm(cc_case(c, "split") > 0 ? CC_SSAR_SPLIT : CC_SSAR_RECDOUBLE,
+                                 &cluster, &link, n, VALUE_BITS, pairs);
+    sparse += steps * 1e-9 * cc_case(c, "pass_ns") * n;
+    if (cc_case_is(c, "dense_s"))
+        *out = dense;
+    else if (cc_case_is(c, "sparse_s"))
+        *out = sparse;
+    else if (cc_case_is(c, "comm_speedup"))
+        *out = dense / sparse;
+    else
+        *out = (cc_case(c, "compute_s") + dense) / (cc_case(c, "compute_s") + sparse);
+    return CC_OK;
+}
+
+/* Table 3: the baseline's communication is given; low precision shortens it as the formulas say. */
+int cc_formula_low_precision(struct cc_paper_case *c, double *out, struct cc_error *e)
+{
+    if (c->row->net == NULL)
+        return cc_fail(e, "it needs a net");
+    double n = (double)c->row->net->values, bits = cc_case(c, "bits") + 32 / cc_case(c, "bucket");
+    struct cc_cluster cluster = {
+        .workers = cc_case_whole(c, "workers"), .overlap = CC_UNION_EXPECTED, .dense_bits = bits};
+    struct cc_link link = {.bw_bps = 1e9 * cc_case(c, "gbps"),
+                           .latency_s = cc_case(c, "latency_s")};
+    double dense = comm(CC_RABENSEIFNER, &cluster, &link, n, VALUE_BITS, 0);
+    double small = cc_case_has(c, "top")
+                       ? comm(CC_DSAR_SPLIT, &cluster, &link, n, 0, n * cc_case(c, "top"))
+                       : comm(CC_RABENSEIFNER, &cluster, &link, n, bits, 0);
+    double total = cc_case(c, "dense_min"), share = cc_case(c, "dense_comm_min");
+    *out = cc_case_is(c, "comm_speedup") ? dense / small
+                                         : total / (total - share + share * small / dense);
+    return CC_OK;
+}
+
+/* Figure 4: whether the order of the algorithms is the one that the text states. */
+int cc_formula_sparse_order(struct cc_paper_case *c, double *out, struct cc_error *e)
+{
+    (void)e;
+    struct cc_cluster cluster = {.workers = cc_case_whole(c, "workers"),
+                                 .overlap = CC_UNION_EXPECTED,
+                                 .dense_bits = VALUE_BITS};
+    struct cc_link link = {.bw_bps = 1e9 * cc_case(c, "gbps"),
+                           .latency_s = cc_case(c, "latency_s")};
+    double n = cc_case(c, "values"), pairs = n * cc_case(c, "density");
+    double doubling = comm(CC_SSAR_RECDOUBLE, &cluster, &link, n, VALUE_BITS, pairs);
+    double split = comm(CC_SSAR_SPLIT, &cluster, &link, n, VALUE_BITS, pairs);
+    double dense_split = comm(CC_DSAR_SPLIT, &cluster, &link, n, VALUE_BITS, pairs);
+    double dense = comm(CC_RABENSEIFNER, &cluster, &link, n, VALUE_BITS, 0);
+    bool holds = cc_case_is(c, "doubling_fastest") ? doubling < fmin(split, dense_split)
+                 : cc_case_is(c, "split_over_dsar")
+                     ? split < dense_split
+                     : fmin(fmin(doubling, split), dense_split) < dense;
+    *out = holds;
+    return CC_OK;
+}

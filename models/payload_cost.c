@@ -1,0 +1,235 @@
+#include "models/payload_cost.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "models/place.h"
+
+struct cc_codec_model cc_codec_model_given(const char *scheme, enum cc_reduction reduction,
+                                           double bits_per_value, double encode_ns,
+                                           double decode_ns, double decode_add_ns)
+{
+    struct cc_profile_point p = {.bits_per_value = bits_per_value,
+                                 .encode_ns = encode_ns,
+                                 .decode_ns = decode_ns,
+                                 .decode_add_ns = decode_add_ns};
+    return (struct cc_codec_model){.scheme = scheme,
+                                   .reduction = reduction,
+                                   .push_point = p,
+                                   .pull_point = p,
+                                   .pair_bits = 64};
+}
+
+/* "fp32, int8, 3lc" as far as it fits. */
+static void list_schemes(const struct cc_profile *p, char *out, size_t cap)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < p->codecs && used < cap; i++) {
+        const char *name = p->codec[i].scheme;
+        if (used + strlen(name) + 6 > cap) {
+            (void)snprintf(out + used, cap - used, " ...");
+            return;
+        }
+        used += (size_t)snprintf(out + used, cap - used, "%s%s", i == 0 ? "" : ", ", name);
+    }
+}
+
+int cc_codec_model_profiled(const struct cc_profile *p, const char *scheme,
+                            enum cc_reduction reduction, struct cc_codec_model *out,
+                            struct cc_error *e)
+{
+    const struct cc_profile_codec *codec = cc_profile_find(p, scheme);
+    char list[256];
+    if (codec == NULL) {
+        list_schemes(p, list, sizeof list);
+        return cc_fail(e,
+                       "the profile has no %.100s: it has %s; measure it with `commcomp bench "
+                       "--scheme %.100s --profile-out FILE`",
+                       scheme, list, scheme);
+    }
+    *out = (struct cc_codec_model){
+        .scheme = scheme, .reduction = reduction, .push = codec, .pull = codec, .pair_bits = 64};
+    return CC_OK;
+}
+
+static struct cc_profile_point at(const struct cc_profile_codec *codec,
+                                  const struct cc_profile_point *given, double values)
+{
+    return codec != NULL ? cc_profile_at(codec, values) : *given;
+}
+
+/* Of the step that sends: what is sent in one step of `period` is that many times the mean; the
+ * encoder works in every step. */
+static struct cc_payload_cost payload(const struct cc_codec_model *c, const struct cc_shape *shape)
+{
+    double values = (double)shape->n;
+    double period = c->period > 1 ? (double)c->period : 1;
+    struct cc_profile_point push = at(c->push, &c->push_point, values);
+    struct cc_profile_point pull = at(c->pull, &c->pull_point, values);
+    struct cc_payload_cost p = {
+        .values = values,
+        .push_bytes = period * values * push.bits_per_value / 8,
+        .pull_bytes = period * values * pull.bits_per_value / 8,
+        .push_encode_s = 1e-9 * values * push.encode_ns,
+        .push_decode_s = 1e-9 * period * values * push.decode_ns,
+        .push_add_s = 1e-9 * period * values * push.decode_add_ns,
+        .pull_encode_s = 1e-9 * period * values * pull.encode_ns,
+        .pull_decode_s = 1e-9 * period * values * pull.decode_ns,
+    };
+    if (c->shape_bytes != NULL)
+        p.push_bytes = p.pull_bytes = c->shape_bytes(c->shape_arg, shape);
+    if (c->reduction == CC_REDUCE_PAIRS)
+        p.pairs = fmax(0, fmin(values, (8 * p.push_bytes - c->value_bits * values) / c->pair_bits));
+    return p;
+}
+
+/* Of a step that only encodes. */
+static struct cc_payload_cost silent(const struct cc_payload_cost *p)
+{
+    return (struct cc_payload_cost){.values = p->values, .push_encode_s = p->push_encode_s};
+}
+
+void cc_payload_cost_add(struct cc_payload_cost *sum, const struct cc_payload_cost *p)
+{
+    sum->values += p->values;
+    sum->push_bytes += p->push_bytes;
+    sum->pull_bytes += p->pull_bytes;
+    sum->pairs += p->pairs;
+    sum->push_encode_s += p->push_encode_s;
+    sum->push_decode_s += p->push_decode_s;
+    sum->push_add_s += p->push_add_s;
+    sum->pull_encode_s += p->pull_encode_s;
+    sum->pull_decode_s += p->pull_decode_s;
+}
+
+int cc_raw_tensors(const double *size, size_t count, size_t min_size, double share, bool *raw,
+                   double *is, struct cc_error *e)
+{
+    double all = 0, taken = 0;
+    size_t *order = cc_alloc(2 * count * sizeof *order, e);
+    if (order == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < count; i++) {
+        raw[i] = size[i] < (double)min_size;
+        taken += raw[i] ? size[i] : 0;
+        all += size[i];
+    }
+    cc_by_size(size, count, order);
+    for (size_t k = 0; k < count; k++) {
+        size_t i = order[k];
+        if (raw[i] || taken + size[i] > share * all)
+            continue;
+        raw[i] = true;
+        taken += size[i];
+    }
+    *is = all > 0 ? taken / all : 0;
+    free(order);
+    return CC_OK;
+}
+
+/* Empty ones, with the scheme's properties. */
+static int new_parcels(size_t count, struct cc_step_payloads *p, struct cc_error *e)
+{
+    p->count = count;
+    p->each = cc_alloc0(2 * count * sizeof *p->each, e);
+    p->planned = p->each != NULL ? cc_alloc0(count * sizeof *p->planned, e) : NULL;
+    if (p->planned == NULL) {
+        free(p->each);
+        return CC_FAIL;
+    }
+    p->silent = p->each + count;
+    return CC_OK;
+}
+
+static void add_up(struct cc_step_payloads *p)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        cc_payload_cost_add(&p->total, &p->each[i]);
+        cc_payload_cost_add(&p->quiet_total, &p->silent[i]);
+    }
+}
+
+int cc_step_payloads_make(const struct cc_net *net, const struct cc_codec_model *codec_model,
+                          const struct cc_codec_model *floats, const bool *raw,
+                          struct cc_step_payloads *out, struct cc_error *e)
+{
+    struct cc_step_payloads p = {.period = codec_model->period > 1 ? codec_model->period : 1,
+                                 .sum_rounds =
+                                     codec_model->sum_rounds > 1 ? codec_model->sum_rounds : 1,
+                                 .reduction = codec_model->reduction,
+                                 .scheme = codec_model->scheme};
+    if (new_parcels(net->count, &p, e) != CC_OK)
+        return CC_FAIL;
+    for (size_t i = 0; i < net->count; i++) {
+        const struct cc_shape *shape = &net->tensors[i].shape;
+        bool is_raw = raw != NULL && raw[i];
+        p.each[i] = payload(is_raw ? floats : codec_model, shape);
+        /* Floats among pairs: a pair each. */
+        if (is_raw && codec_model->reduction == CC_REDUCE_PAIRS)
+            p.each[i].pairs = (double)shape->n;
+        p.silent[i] = is_raw ? p.each[i] : silent(&p.each[i]);
+        p.planned[i] = p.each[i].push_bytes;
+    }
+    add_up(&p);
+    *out = p;
+    return CC_OK;
+}
+
+/* --- from measurement --- */
+
+/* Payload bytes of each tensor per step, as they were counted, or what the raw ones leave to the
+ * others by their sizes. */
+static double tensor_bytes(const struct cc_net *net, const bool *raw, const double *counted,
+                           double total, double raw_values, size_t i)
+{
+    double values = (double)net->tensors[i].shape.n, others = (double)net->values - raw_values;
+    if (raw != NULL && raw[i])
+        return 4 * values;
+    return counted != NULL ? counted[i] : fmax(0, total - 4 * raw_values) * values / others;
+}
+
+int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_payloads *planned,
+                              const bool *raw, const struct cc_measured *m,
+                              struct cc_step_payloads *out, struct cc_error *e)
+{
+    struct cc_step_payloads p = *planned;
+    double raw_values = 0, period = (double)p.period, count = (double)net->count;
+    p.total = p.quiet_total = (struct cc_payload_cost){0};
+    p.measured = true;
+    p.codec = m->codec;
+    if (new_parcels(net->count, &p, e) != CC_OK)
+        return CC_FAIL;
+    for (size_t i = 0; raw != NULL && i < net->count; i++)
+        raw_values += raw[i] ? (double)net->tensors[i].shape.n : 0;
+    for (size_t i = 0; i < net->count; i++) {
+        bool is_raw = raw != NULL && raw[i];
+        double push = tensor_bytes(net, raw, m->tensor_push, m->push_bytes, raw_values, i);
+        double pull = tensor_bytes(net, raw, m->tensor_pull, m->pull_bytes, raw_values, i);
+        /* What is sent in one step of the period is that many times the mean. */
+        double times = is_raw ? 1 : period;
+        p.silent[i] = (struct cc_payload_cost){.values = planned->each[i].values,
+                                               .push_bytes = is_raw ? push : 0,
+                                               .pull_bytes = is_raw ? pull : 0};
+        p.each[i] = (struct cc_payload_cost){
+            .values = planned->each[i].values,
+            .pairs = planned->each[i].pairs,
+            .push_bytes = times * push + period * m->push_head_bytes / count,
+            .pull_bytes = times * pull + period * m->pull_head_bytes / count};
+        p.planned[i] = planned->planned[i];
+    }
+    add_up(&p);
+    *out = p;
+    return CC_OK;
+}
+
+void cc_step_payloads_free(struct cc_step_payloads *p)
+{
+    free(p->each);
+    free(p->planned);
+    *p = (struct cc_step_payloads){0};
+}

@@ -1,0 +1,100 @@
+/* What both sides of the lab use: all bytes through a socket, text into a file, and the message for
+ * what the system forbids. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "netsim/lab/lab_inside.h"
+
+bool cc_lab_send(int socket, const void *bytes, size_t size)
+{
+    const char *p = bytes;
+    while (size > 0) {
+        ssize_t n = send(socket, p, size, MSG_NOSIGNAL);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        p += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+bool cc_lab_receive(int socket, void *bytes, size_t size)
+{
+    char *p = bytes;
+    while (size > 0) {
+        ssize_t n = recv(socket, p, size, 0);
+        if (n == -1 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        p += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+int cc_lab_write(const char *path, const char *text, struct cc_error *e)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    ssize_t n = fd != -1 ? write(fd, text, strlen(text)) : -1;
+    int error = errno;
+    if (fd != -1)
+        close(fd);
+    return n == (ssize_t)strlen(text) ? CC_OK : cc_fail(e, "%s: %s", path, strerror(error));
+}
+
+/* The number in a file of /proc/sys; -1 if there is none. */
+static long setting(const char *path)
+{
+    char text[32] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd == -1)
+        return -1;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    long value;
+    return n > 0 && sscanf(text, "%ld", &value) == 1 ? value : -1;
+}
+
+void cc_lab_forbidden(struct cc_error *e, const char *what, int error)
+{
+    static const struct {
+        const char *path, *name;
+        long bad, good;
+    } settings[] = {
+        {"/proc/sys/user/max_user_namespaces", "user.max_user_namespaces", 0, 10000},
+        {"/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone", 0, 1},
+        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+         "kernel.apparmor_restrict_unprivileged_userns", 1, 0},
+    };
+    for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
+        if (setting(settings[i].path) == settings[i].bad) {
+            cc_error_set(
+                e,
+                "this system lets only root make one (%s is %ld): run as root, or set that to %ld "
+                "with sysctl (%s: %s)",
+                settings[i].name, settings[i].bad, settings[i].good, what, strerror(error));
+            return;
+        }
+    if (error == ENOSPC)
+        cc_error_set(e,
+                     "too many namespaces: raise user.max_net_namespaces and its like with sysctl, "
+                     "or try again when those of ended labs are gone (%s: %s)",
+                     what, strerror(error));
+    else if (error == EINVAL || error == ENOSYS)
+        cc_error_set(e,
+                     "this kernel lacks some of PID, mount, network, UTS, IPC and user namespaces "
+                     "(%s: %s)",
+                     what, strerror(error));
+    else
+        cc_error_set(e,
+                     "a container, sandbox or security module forbids it: run as root outside it, "
+                     "or allow user namespaces and mounts in it (%s: %s)",
+                     what, strerror(error));
+}

@@ -1,0 +1,122 @@
+#include "netsim/message/gradients.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/trace/trace.h"
+
+/* Correlation between neighbouring steps, as in captured gradients: docs/traces.md. */
+#define DECAY 0.1
+
+struct cc_gradients {
+    const struct cc_job *job;
+    struct cc_trace *trace;
+    size_t streams; /* of workers */
+    float *buffer;  /* for one tensor */
+};
+
+static int open_synthetic(const struct cc_job *job, struct cc_trace **out, struct cc_error *e)
+{
+    const struct cc_synth config = {.distribution = (enum cc_distribution)job->distribution,
+                                    .seed = job->seed,
+                                    .steps = job->trace_steps,
+                                    .ranks = (size_t)job->workers,
+                                    .decay = DECAY};
+    struct cc_tensor_info *info = cc_alloc(job->tensors * sizeof *info, e);
+    if (info == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < job->tensors; i++)
+        info[i] = (struct cc_tensor_info){job->tensor[i].name, job->tensor[i].shape};
+    int status = cc_trace_synth(&config, info, job->tensors, "job", out, e);
+    free(info);
+    return status;
+}
+
+static int check_tensors(const struct cc_job *job, const struct cc_trace *t, struct cc_error *e)
+{
+    if (cc_trace_tensors(t) != job->tensors)
+        return cc_fail(e, "%s: %zu tensors, and the job has %zu", job->trace, cc_trace_tensors(t),
+                       job->tensors);
+    for (size_t i = 0; i < job->tensors; i++) {
+        const struct cc_tensor_info *is = cc_trace_tensor(t, i);
+        const struct cc_job_tensor *want = &job->tensor[i];
+        if (strcmp(is->name, want->name) != 0 || is->shape.n != want->shape.n)
+            return cc_fail(e,
+                           "%s: tensor %zu is '%.100s' of %zu values, and in the job '%.100s' of "
+                           "%zu: is it another trace than that which the job was made of?",
+                           job->trace, i, is->name, is->shape.n, want->name, want->shape.n);
+    }
+    return CC_OK;
+}
+
+/* The streams come in order, pushes before pulls. */
+static size_t pushes(const struct cc_trace *t)
+{
+    size_t n = 0;
+    while (n < cc_trace_streams(t) && cc_trace_stream(t, n).direction == CC_PUSH)
+        n++;
+    return n;
+}
+
+static int open_trace(struct cc_gradients *g, struct cc_error *e)
+{
+    const struct cc_job *job = g->job;
+    if (job->trace == NULL)
+        return open_synthetic(job, &g->trace, e);
+    if (cc_trace_open(job->trace, &g->trace, e) != CC_OK)
+        return CC_FAIL;
+    return check_tensors(job, g->trace, e);
+}
+
+int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e)
+{
+    struct cc_gradients *g = cc_alloc0(sizeof *g, e);
+    if (g == NULL)
+        return CC_FAIL;
+    g->job = job;
+    int status = open_trace(g, e);
+    if (status == CC_OK) {
+        g->streams = pushes(g->trace);
+        g->buffer = cc_alloc(cc_trace_largest(g->trace) * sizeof *g->buffer, e);
+        status = g->buffer != NULL ? CC_OK : CC_FAIL;
+    }
+    if (status == CC_OK && g->streams == 0)
+        status = cc_fail(e, "%s: no worker's gradients, only what a server sent", job->trace);
+    if (status == CC_OK)
+        *out = g;
+    else
+        cc_gradients_close(g);
+    return status;
+}
+
+size_t cc_gradients_steps(const struct cc_gradients *g, int worker)
+{
+    const size_t have = cc_trace_steps(g->trace, (size_t)worker % g->streams);
+    return g->job->trace_steps < have ? g->job->trace_steps : have;
+}
+
+int cc_gradients_load(struct cc_gradients *g, int worker, size_t step, float *out,
+                      struct cc_error *e)
+{
+    const size_t stream = (size_t)worker % g->streams;
+    int status = CC_OK;
+    for (size_t i = 0; i < g->job->tensors && status == CC_OK; i++) {
+        const float *x;
+        status = cc_trace_load(g->trace, stream, step, i, g->buffer, &x, e);
+        if (status == CC_OK)
+            memcpy(out + g->job->offset[i], x, g->job->tensor[i].shape.n * sizeof *x);
+    }
+    cc_trace_release(g->trace, stream, step);
+    return status;
+}
+
+void cc_gradients_close(struct cc_gradients *g)
+{
+    if (g == NULL)
+        return;
+    if (g->trace != NULL)
+        cc_trace_close(g->trace);
+    free(g->buffer);
+    free(g);
+}

@@ -1,0 +1,436 @@
+/* Parameter servers. A worker pushes its part of a message to every server that keeps some of it;
+ * the server adds the pushes up in the order of the ranks, encodes the mean once, and sends the
+ * same bytes to all workers (3LC, section 3: shared compression of the pull). */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "netsim/mpi/exchange/exchange.h"
+
+/* What goes to one rank and comes from it: a worker's server, or a server's worker. */
+struct lane {
+    int peer;
+    uint8_t *in;
+    size_t in_len;
+    bool here; /* what comes in this step is there */
+    /* A worker's own for each server; a server's lanes share one of each. */
+    struct cc_crate *push, *pull;
+    uint8_t *out;
+};
+
+struct ps {
+    struct cc_rank_state *s;
+    const struct cc_job_message *m;
+    int tag;
+    struct lane *lane;
+    size_t lanes;
+    struct cc_requests requests; /* receive of lane 0, 1, ..., then the sends */
+    int *finished;               /* which of them are: 2 * lanes */
+    size_t pending;              /* requests that are not complete */
+    bool silent;                 /* in this step */
+
+    /* Servers: */
+    struct cc_slice *slice;
+    size_t slices, origin;
+    float *sum;   /* from value `origin` of the step on; NULL without data */
+    size_t added; /* of so many workers */
+    size_t out_len;
+    bool arrived, pulled; /* in this step: all pushes are in the sum; the pull is on its way */
+};
+
+/* --- who has what --- */
+
+/* The pieces of a message that a server keeps: whole tensors; of those that are cut, its part of
+ * each stretch of them. */
+static int share_of(const struct cc_job *job, const struct cc_job_message *m, int server,
+                    struct cc_slice **out, size_t *count, struct cc_error *e)
+{
+    int status = CC_OK;
+    size_t n = 0, parts = (size_t)job->servers, mine = (size_t)server;
+    /* A tensor is in one stretch, of which this server has one part at most. */
+    struct cc_slice *all = cc_alloc((m->last - m->first + 1) * sizeof *all, e), *some;
+    if (all == NULL)
+        return CC_FAIL;
+    for (size_t i = m->first, next; i <= m->last && status == CC_OK; i = next) {
+        const int keeper = job->tensor[i].server;
+        for (next = i + 1; next <= m->last && job->tensor[next].server == keeper;)
+            next++;
+        if (keeper >= 0 && keeper != server)
+            continue;
+        size_t from = job->offset[i], to = job->offset[next], added;
+        if (keeper < 0) {
+            size_t whole = from;
+            from = cc_part_at(whole, to, mine, parts);
+            to = cc_part_at(whole, to, mine + 1, parts);
+        }
+        status = cc_slices(job, from, to, &some, &added, e);
+        if (status == CC_OK) {
+            memcpy(all + n, some, added * sizeof *all);
+            n += added;
+            free(some);
+        }
+    }
+    if (status == CC_OK) {
+        *out = all;
+        *count = n;
+    } else {
+        free(all);
+    }
+    return status;
+}
+
+static size_t piece_at(const struct ps *p, const struct cc_slice *slice)
+{
+    return p->s->job->offset[slice->tensor] + slice->begin;
+}
+
+/* --- opening --- */
+
+static int make_crate(const struct ps *p, enum cc_direction direction, bool decodes_only,
+                      const struct cc_slice *slice, size_t slices, struct cc_crate **out,
+                      struct cc_error *e)
+{
+    const struct cc_pack_config config = {.job = p->s->job,
+                                          .row = p->s->row,
+                                          .spec = p->s->spec,
+                                          .raw = p->s->raw,
+                                          .seed = p->s->job->seed,
+                                          .rank = direction == CC_PULL || p->s->server ? -1
+                                                                                       : p->s->rank,
+                                          .direction = direction,
+                                          .origin = p->origin,
+                                          .decodes_only = decodes_only};
+    return cc_pack_make(&config, slice, slices, out, e);
+}
+
+/* Room for a crate; MPI counts bytes as ints. */
+static int make_buffer(const struct ps *p, const struct cc_crate *c, uint8_t **out,
+                       struct cc_error *e)
+{
+    size_t bytes = cc_pack_bound(c);
+    if (bytes > INT_MAX)
+        return cc_fail(e,
+                       "tensors %zu to %zu: up to %zu bytes to one server, and a message can have "
+                       "%d; cut the step into more messages, or take more servers",
+                       p->m->first, p->m->last, bytes, INT_MAX);
+    int status = cc_data_alloc(p->s, bytes, out, e);
+    if (*out != NULL)
+        memset(*out, 0, bytes);
+    return status;
+}
+
+static int make_lanes(struct ps *p, size_t most, struct cc_error *e)
+{
+    p->lane = cc_alloc0(most * sizeof *p->lane, e);
+    p->finished = cc_alloc(2 * most * sizeof *p->finished, e);
+    return p->lane != NULL && p->finished != NULL ? CC_OK : CC_FAIL;
+}
+
+/* Once it is known how many lanes there are. */
+static int make_requests(struct ps *p, struct cc_error *e)
+{
+    return cc_requests_open(&p->s->waits, 2 * p->lanes, &p->requests, e);
+}
+
+static int open_lane(struct ps *p, int server, struct cc_error *e)
+{
+    struct cc_slice *slice;
+    size_t slices;
+    if (share_of(p->s->job, p->m, server, &slice, &slices, e) != CC_OK)
+        return CC_FAIL;
+    int status = CC_OK;
+    if (slices > 0) {
+        struct lane *l = &p->lane[p->lanes++];
+        l->peer = p->s->job->workers + server;
+        status = make_crate(p, CC_PUSH, false, slice, slices, &l->push, e);
+        if (status == CC_OK)
+            status = make_crate(p, CC_PULL, true, slice, slices, &l->pull, e);
+        if (status == CC_OK)
+            status = make_buffer(p, l->push, &l->out, e);
+        if (status == CC_OK)
+            status = make_buffer(p, l->pull, &l->in, e);
+    }
+    free(slice);
+    return status;
+}
+
+static int open_worker(struct ps *p, struct cc_error *e)
+{
+    int status = make_lanes(p, (size_t)p->s->job->servers, e);
+    for (int i = 0; i < p->s->job->servers && status == CC_OK; i++)
+        status = open_lane(p, i, e);
+    return status == CC_OK ? make_requests(p, e) : status;
+}
+
+/* A buffer for each worker's push, so that all of them can be on their way. They are zeroed, which
+ * takes their memory now: servers on the same host, and further messages, see what is left. */
+static int make_buffers(struct ps *p, struct cc_error *e)
+{
+    const struct cc_slice *last = &p->slice[p->slices - 1];
+    size_t values = piece_at(p, last) + last->count - p->origin, bytes;
+    if (!cc_mul(p->lanes, cc_pack_bound(p->lane[0].push), &bytes))
+        return cc_fail(e, "buffers for the pushes of %zu workers", p->lanes);
+    if (p->s->job->data && cc_memory_check(bytes + values * sizeof(float),
+                                           "a server's sums and buffers for pushes", e) != CC_OK)
+        return CC_FAIL;
+    int status = CC_OK;
+    if (p->s->job->data && (p->sum = cc_alloc0(values * sizeof *p->sum, e)) == NULL)
+        status = CC_FAIL;
+    if (status == CC_OK)
+        status = make_buffer(p, p->lane[0].pull, &p->lane[0].out, e);
+    for (size_t i = 0; i < p->lanes && status == CC_OK; i++)
+        status = make_buffer(p, p->lane[0].push, &p->lane[i].in, e);
+    return status;
+}
+
+static int open_server(struct ps *p, struct cc_error *e)
+{
+    const struct cc_job *job = p->s->job;
+    if (make_lanes(p, (size_t)job->workers, e) != CC_OK ||
+        share_of(job, p->m, p->s->rank - job->workers, &p->slice, &p->slices, e) != CC_OK)
+        return CC_FAIL;
+    if (p->slices == 0)
+        return CC_OK;
+    p->lanes = (size_t)job->workers;
+    p->origin = piece_at(p, &p->slice[0]);
+    for (size_t i = 0; i < p->lanes; i++)
+        p->lane[i].peer = (int)i;
+    struct lane *own = &p->lane[0];
+    if (make_crate(p, CC_PUSH, true, p->slice, p->slices, &own->push, e) != CC_OK ||
+        make_crate(p, CC_PULL, false, p->slice, p->slices, &own->pull, e) != CC_OK)
+        return CC_FAIL;
+    return make_requests(p, e) == CC_OK ? make_buffers(p, e) : CC_FAIL;
+}
+
+static void ps_close(void *x)
+{
+    struct ps *p = x;
+    cc_requests_close(&p->requests);
+    for (size_t i = 0; i < p->lanes; i++) {
+        free(p->lane[i].in);
+        free(p->lane[i].out);
+        cc_pack_free(p->lane[i].push);
+        cc_pack_free(p->lane[i].pull);
+    }
+    free(p->lane);
+    free(p->finished);
+    free(p->slice);
+    free(p->sum);
+    free(p);
+}
+
+static int ps_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+                   void **out, struct cc_error *e)
+{
+    struct ps *p = cc_alloc0(sizeof *p, e);
+    if (p == NULL)
+        return CC_FAIL;
+    p->s = s;
+    p->m = m;
+    p->tag = (int)index;
+    int status = s->server ? open_server(p, e) : open_worker(p, e);
+    if (status == CC_OK)
+        *out = p;
+    else
+        ps_close(p);
+    return status;
+}
+
+/* --- both --- */
+
+static int receive(struct ps *p, size_t i, const struct cc_crate *c, struct cc_error *e)
+{
+    struct lane *l = &p->lane[i];
+    l->here = false;
+    p->pending++;
+    return cc_mpi_check(MPI_Irecv(cc_mpi_buffer(l->in), (int)cc_pack_bound(c), MPI_BYTE, l->peer,
+                                  p->tag, p->s->comm, &p->requests.request[i]),
+                        "MPI_Irecv", e);
+}
+
+static int send(struct ps *p, size_t i, const uint8_t *bytes, size_t len, struct cc_error *e)
+{
+    p->pending++;
+    p->s->counters.sent_bytes += len;
+    p->s->counters.messages++;
+    cc_note_sent(p->s, (size_t)p->tag, p->lane[i].peer, len);
+    return cc_mpi_check(MPI_Isend(cc_mpi_buffer(bytes), (int)len, MPI_BYTE, p->lane[i].peer, p->tag,
+                                  p->s->comm, &p->requests.request[p->lanes + i]),
+                        "MPI_Isend", e);
+}
+
+/* Takes note of what has come and gone; *come: how many receives are at the front of p->finished.
+ */
+static int look(struct ps *p, int *come, struct cc_error *e)
+{
+    int count = 0;
+    *come = 0;
+    if (p->pending == 0)
+        return CC_OK;
+    if (cc_requests_some(&p->requests, &count, p->finished, e) != CC_OK)
+        return CC_FAIL;
+    for (int i = 0; i < count; i++) {
+        const size_t which = (size_t)p->finished[i];
+        p->pending--;
+        if (which >= p->lanes)
+            continue;
+        int bytes;
+        (void)MPI_Get_count(&p->requests.status[i], MPI_BYTE, &bytes);
+        p->lane[which].in_len = (size_t)bytes;
+        p->lane[which].here = true;
+        cc_note_came(p->s, (size_t)p->tag, p->lane[which].peer, (size_t)bytes);
+        p->finished[(*come)++] = (int)which;
+    }
+    return CC_OK;
+}
+
+/* Encodes and counts what is sent; in a quiet step nothing is, but what is left over piles up. */
+static int encode(struct ps *p, struct cc_crate *c, const float *x, enum cc_phase phase,
+                  uint8_t *out, size_t *len, struct cc_error *e)
+{
+    struct cc_counters *t = &p->s->counters;
+    size_t head;
+    const struct cc_work_timer since = cc_work_begin();
+    int status = cc_pack_encode(c, p->s->step, x, out, len, &head, e);
+    cc_charge(p->s, phase, since, cc_pack_cost(c, CC_PACK_ENCODE));
+    if (status != CC_OK || p->silent)
+        return status;
+    t->payload_bytes += *len - head;
+    t->head_bytes += head;
+    if (t->tensor_bytes != NULL)
+        cc_pack_count(c, t->tensor_bytes);
+    return CC_OK;
+}
+
+static int decode_add(struct ps *p, const struct cc_crate *c, const struct lane *from, float scale,
+                      float *y, enum cc_phase phase, struct cc_error *e)
+{
+    const enum cc_pack_op op = p->s->server ? CC_PACK_ADD : CC_PACK_DECODE;
+    const struct cc_work_timer since = cc_work_begin();
+    int status = cc_pack_decode_add(c, p->s->step, from->in, from->in_len, scale, y, e);
+    cc_charge(p->s, phase, since, cc_pack_cost(c, op));
+    if (status != CC_OK)
+        cc_error_in(e, "what rank %d sent", from->peer);
+    return status;
+}
+
+/* --- workers --- */
+
+static int start_worker(struct ps *p, struct cc_error *e)
+{
+    int status = CC_OK;
+    for (size_t i = 0; i < p->lanes && !p->silent && status == CC_OK; i++)
+        status = receive(p, i, p->lane[i].pull, e);
+    for (size_t i = 0; i < p->lanes && status == CC_OK; i++) {
+        struct lane *l = &p->lane[i];
+        size_t len;
+        status = encode(p, l->push, p->s->gradient, CC_PHASE_ENCODE, l->out, &len, e);
+        if (status == CC_OK && !p->silent)
+            status = send(p, i, l->out, len, e);
+    }
+    return status;
+}
+
+static int test_worker(struct ps *p, bool *done, struct cc_error *e)
+{
+    int come;
+    int status = look(p, &come, e);
+    for (int i = 0; i < come && status == CC_OK; i++) {
+        const struct lane *l = &p->lane[p->finished[i]];
+        status = decode_add(p, l->pull, l, 1, p->s->model, CC_PHASE_DECODE, e);
+    }
+    *done = p->pending == 0;
+    return status;
+}
+
+/* --- servers --- */
+
+static int start_server(struct ps *p, struct cc_error *e)
+{
+    int status = CC_OK;
+    p->added = 0;
+    p->arrived = p->pulled = false;
+    if (p->silent)
+        return CC_OK;
+    for (size_t i = 0; i < p->slices && p->sum != NULL; i++)
+        memset(p->sum + (piece_at(p, &p->slice[i]) - p->origin), 0,
+               p->slice[i].count * sizeof *p->sum);
+    for (size_t i = 0; i < p->lanes && status == CC_OK; i++)
+        status = receive(p, i, p->lane[0].push, e);
+    return status;
+}
+
+/* Adds the next push if it is there: one at a time, so that other messages get their turn. */
+static int add_next(struct ps *p, struct cc_error *e)
+{
+    const struct lane *own = &p->lane[0];
+    if (p->added == p->lanes || !p->lane[p->added].here)
+        return CC_OK;
+    const float scale = (float)(1.0 / p->s->job->workers);
+    p->s->waits.more = true;
+    return decode_add(p, own->push, &p->lane[p->added++], scale, p->sum, CC_PHASE_SERVER, e);
+}
+
+/* Counts a message that is complete, and encodes its pull. */
+static int arrive(struct ps *p, struct cc_error *e)
+{
+    const struct lane *own = &p->lane[0];
+    p->arrived = p->s->waits.more = true;
+    p->s->round_state.arrived++;
+    if (p->lanes == 0 || p->silent)
+        return CC_OK;
+    return encode(p, own->pull, p->sum, CC_PHASE_SERVER, own->out, &p->out_len, e);
+}
+
+/* Pulls that go forward wait for all pushes, and for those of the layers before them. */
+static bool has_turn(const struct ps *p)
+{
+    const size_t messages = p->s->row->messages;
+    return p->s->job->pulls == CC_JOB_PULL_READY ||
+           (p->s->round_state.arrived == messages &&
+            p->s->round_state.pulled == messages - 1 - (size_t)p->tag);
+}
+
+static int pull(struct ps *p, struct cc_error *e)
+{
+    int status = CC_OK;
+    p->pulled = p->s->waits.more = true;
+    if (++p->s->round_state.pulled == p->s->row->messages)
+        p->s->round_state.arrived = p->s->round_state.pulled = 0;
+    for (size_t i = 0; i < p->lanes && !p->silent && status == CC_OK; i++)
+        status = send(p, i, p->lane[0].out, p->out_len, e);
+    return status;
+}
+
+static int test_server(struct ps *p, bool *done, struct cc_error *e)
+{
+    int come;
+    int status = look(p, &come, e);
+    if (status == CC_OK && !p->silent)
+        status = add_next(p, e);
+    if (status == CC_OK && !p->arrived && (p->silent || p->added == p->lanes))
+        status = arrive(p, e);
+    if (status == CC_OK && p->arrived && !p->pulled && has_turn(p))
+        status = pull(p, e);
+    *done = p->pulled && p->pending == 0;
+    return status;
+}
+
+/* --- the contract --- */
+
+static int ps_start(void *x, struct cc_error *e)
+{
+    struct ps *p = x;
+    p->silent = cc_silent(p->s, p->m);
+    return p->s->server ? start_server(p, e) : start_worker(p, e);
+}
+
+static int ps_test(void *x, bool *done, struct cc_error *e)
+{
+    struct ps *p = x;
+    return p->s->server ? test_server(p, done, e) : test_worker(p, done, e);
+}
+
+const struct cc_exchange_ops cc_exchange_ops_ps = {
+    .name = "ps", .open = ps_open, .start = ps_start, .test = ps_test, .close = ps_close};

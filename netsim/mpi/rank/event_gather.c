@@ -1,0 +1,204 @@
+#include "netsim/mpi/rank/event_gather.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+
+/* Of a rank; and of all of them, which may be in one process, and whose timeline is one file. */
+enum { MOST = 100000, MOST_OF_ALL = 2000000 };
+
+struct cc_event_log *cc_event_gather_open(const struct cc_rank *r, size_t row,
+                                          struct cc_event_log *m)
+{
+    const size_t share = MOST_OF_ALL / (size_t)r->ranks;
+    *m =
+        (struct cc_event_log){.most = share < MOST ? share : MOST, .first = r->job.row[row].warmup};
+    return r->job.events ? m : NULL;
+}
+
+/* --- this rank's --- */
+
+/* The clock's time that is told as 0: when the first worker began the first step that counts. If
+ * the ranks are on several machines, each counts from when it left the row's barrier. */
+static int find_zero(struct cc_rank *r, const struct cc_rank_loop *l, double *zero,
+                     struct cc_error *e)
+{
+    const struct cc_event_log *m = l->s.events;
+    int ranks_on_host;
+    if (cc_runtime_ranks_on_host(r->comm, &ranks_on_host, e) != CC_OK)
+        return CC_FAIL;
+    const double own = ranks_on_host == r->ranks ? 0 : l->began;
+    double first = l->began + l->start[m->first];
+    if (m->rest.count > 0)
+        first = fmin(first, m->rest.at[0].begin);
+    if (m->codec.count > 0)
+        first = fmin(first, m->codec.at[0].begin);
+    /* Servers only wait until a worker is there. */
+    first = l->s.server ? (double)HUGE_VAL : first - own;
+    int code = MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_DOUBLE, MPI_MIN, r->comm);
+    *zero = own + first;
+    return cc_mpi_check(code, "MPI_Allreduce", e);
+}
+
+static double since(double zero, double t)
+{
+    return fmax(0, t - zero);
+}
+
+/* Both lists in one, by their beginnings. */
+static void merge(const struct cc_event_log *m, double zero, struct cc_report_events *out)
+{
+    size_t a = 0, b = 0;
+    while (a < m->codec.count || b < m->rest.count) {
+        const bool codec = b == m->rest.count ||
+                           (a < m->codec.count && m->codec.at[a].begin < m->rest.at[b].begin);
+        struct cc_span p = codec ? m->codec.at[a++] : m->rest.at[b++];
+        p.begin = since(zero, p.begin);
+        p.end = since(zero, p.end);
+        if (p.end > p.begin)
+            out->span[out->events++] = p;
+    }
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct cc_flow_event *p = *(const struct cc_flow_event *const *)a;
+    const struct cc_flow_event *q = *(const struct cc_flow_event *const *)b;
+    if (p->came != q->came)
+        return p->came ? 1 : -1;
+    if (p->peer != q->peer)
+        return p->peer < q->peer ? -1 : 1;
+    if (p->message != q->message)
+        return p->message < q->message ? -1 : 1;
+    return p < q ? -1 : p > q;
+}
+
+/* Between two ranks a message's transfers come in the order in which they leave. */
+static int number(struct cc_report_events *out, struct cc_error *e)
+{
+    struct cc_flow_event **order = cc_alloc(out->flows * sizeof(struct cc_flow_event *), e);
+    if (order == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < out->flows; i++)
+        order[i] = &out->flow[i];
+    qsort(order, out->flows, sizeof(struct cc_flow_event *), compare);
+    for (size_t i = 0; i < out->flows; i++) {
+        const struct cc_flow_event *last = i > 0 ? order[i - 1] : NULL;
+        const bool next = last != NULL && last->came == order[i]->came &&
+                          last->peer == order[i]->peer && last->message == order[i]->message;
+        order[i]->number = next ? last->number + 1 : 0;
+    }
+    free(order);
+    return CC_OK;
+}
+
+static int fill(const struct cc_rank *r, const struct cc_rank_loop *l, double zero,
+                struct cc_report_events *out, struct cc_error *e)
+{
+    const struct cc_event_log *m = l->s.events;
+    out->rank = r->rank;
+    out->left_out = m->left_out;
+    out->first_step = m->first;
+    out->flows = m->flows;
+    out->steps = cc_rank_loop_steps(l) - m->first;
+    out->span = cc_alloc((m->codec.count + m->rest.count) * sizeof *out->span, e);
+    out->flow = cc_alloc(out->flows * sizeof *out->flow, e);
+    out->step = cc_alloc(out->steps * sizeof *out->step, e);
+    if (out->span == NULL || out->flow == NULL || out->step == NULL)
+        return CC_FAIL;
+    merge(m, zero, out);
+    for (size_t i = 0; i < out->flows; i++) {
+        out->flow[i] = m->flow[i];
+        out->flow[i].at = since(zero, m->flow[i].at);
+    }
+    for (size_t i = 0; i < out->steps; i++)
+        out->step[i] = (struct cc_step_span){since(zero, l->began + l->start[m->first + i]),
+                                             since(zero, l->began + l->end[m->first + i])};
+    return number(out, e);
+}
+
+/* --- to rank 0 --- */
+
+enum { LEFT_OUT, MOMENTS, PASSAGES, STEPS, COUNTS };
+
+static int move(struct cc_rank *r, int peer, bool sends, void *at, size_t bytes, struct cc_error *e)
+{
+    int code = sends ? MPI_Send(at, (int)bytes, MPI_BYTE, peer, 0, r->comm)
+                     : MPI_Recv(at, (int)bytes, MPI_BYTE, peer, 0, r->comm, MPI_STATUS_IGNORE);
+    return cc_mpi_check(code, "moments for rank 0", e);
+}
+
+static int move_lists(struct cc_rank *r, int peer, bool sends, struct cc_report_events *m,
+                      struct cc_error *e)
+{
+    int status = move(r, peer, sends, m->span, m->events * sizeof *m->span, e);
+    if (status == CC_OK)
+        status = move(r, peer, sends, m->flow, m->flows * sizeof *m->flow, e);
+    if (status == CC_OK)
+        status = move(r, peer, sends, m->step, m->steps * sizeof *m->step, e);
+    return status;
+}
+
+/* When rank 0 says that it is its turn. */
+static int hand_over(struct cc_rank *r, struct cc_report_events *m, struct cc_error *e)
+{
+    char round_state;
+    uint64_t count[COUNTS] = {m->left_out, m->events, m->flows, m->steps};
+    int status = move(r, 0, false, &round_state, sizeof round_state, e);
+    if (status == CC_OK)
+        status = move(r, 0, true, count, sizeof count, e);
+    return status == CC_OK ? move_lists(r, 0, true, m, e) : status;
+}
+
+static int take_over(struct cc_rank *r, int peer, struct cc_report_events *m, struct cc_error *e)
+{
+    char round_state = 0;
+    uint64_t count[COUNTS] = {0};
+    int status = move(r, peer, true, &round_state, sizeof round_state, e);
+    if (status == CC_OK)
+        status = move(r, peer, false, count, sizeof count, e);
+    if (status != CC_OK)
+        return status;
+    m->rank = peer;
+    m->left_out = (size_t)count[LEFT_OUT];
+    m->events = (size_t)count[MOMENTS];
+    m->flows = (size_t)count[PASSAGES];
+    m->steps = (size_t)count[STEPS];
+    m->span = cc_alloc(m->events * sizeof *m->span, e);
+    m->flow = cc_alloc(m->flows * sizeof *m->flow, e);
+    m->step = cc_alloc(m->steps * sizeof *m->step, e);
+    if (m->span == NULL || m->flow == NULL || m->step == NULL)
+        return CC_FAIL;
+    return move_lists(r, peer, false, m, e);
+}
+
+static int tell_others(struct cc_rank *r, size_t row, size_t first_step, struct cc_error *e)
+{
+    int status = CC_OK;
+    for (int i = 1; i < r->ranks && status == CC_OK; i++) {
+        struct cc_report what = {.kind = CC_REPORT_EVENTS,
+                                 .events = {.row = row, .first_step = first_step}};
+        status = take_over(r, i, &what.events, e);
+        if (status == CC_OK)
+            status = cc_rank_report(r, &what, e);
+        cc_report_free(&what);
+    }
+    return status;
+}
+
+int cc_event_gather(struct cc_rank *r, size_t row, const struct cc_rank_loop *l, struct cc_error *e)
+{
+    double zero;
+    struct cc_report own = {.kind = CC_REPORT_EVENTS, .events = {.row = row}};
+    if (l->s.events == NULL)
+        return CC_OK;
+    int status = find_zero(r, l, &zero, e);
+    if (status == CC_OK)
+        status = fill(r, l, zero, &own.events, e);
+    if (status == CC_OK)
+        status = r->rank == 0 ? cc_rank_report(r, &own, e) : hand_over(r, &own.events, e);
+    const size_t first = own.events.first_step;
+    cc_report_free(&own);
+    return status == CC_OK && r->rank == 0 ? tell_others(r, row, first, e) : status;
+}

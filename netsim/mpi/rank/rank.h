@@ -1,0 +1,40 @@
+/* What commcomp-rank does: reads a job, runs its rows or its ping-pong, and reports. */
+#ifndef CC_NETSIM_MPI_RANK_RANK_H
+#define CC_NETSIM_MPI_RANK_RANK_H
+
+#include <mpi.h>
+#include <stdio.h>
+
+#include "core/error.h"
+#include "netsim/job/job.h"
+#include "netsim/lab/interface_bytes.h"
+#include "netsim/mpi/rank/loop.h"
+#include "netsim/job/report.h"
+
+struct cc_rank {
+    MPI_Comm comm;
+    int rank, ranks;
+    FILE *out; /* where rank 0 reports */
+    struct cc_job job;
+    struct cc_replay *source;
+};
+
+/* Reads the job on rank 0 ("-": from stdin) and spreads it. Close it also after an error. */
+int cc_rank_open(struct cc_rank *r, MPI_Comm comm, const char *path, FILE *out, struct cc_error *e);
+/* All of the job; rank 0 reports. */
+int cc_rank_run(struct cc_rank *r, struct cc_error *e);
+void cc_rank_close(struct cc_rank *r);
+
+/* Rank 0 only; nothing on the others. */
+int cc_rank_report(struct cc_rank *r, const struct cc_report *what, struct cc_error *e);
+
+/* Puts together on rank 0 what all ranks measured of a row, and reports it. `before` and `after`
+ * are what the device had carried at the row's two barriers. */
+int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
+                    const struct cc_interface_bytes *before, const struct cc_interface_bytes *after,
+                    struct cc_error *e);
+
+/* CC_JOB_PINGPONG. */
+int cc_rank_pingpong(struct cc_rank *r, struct cc_error *e);
+
+#endif

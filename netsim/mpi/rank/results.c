@@ -1,0 +1,230 @@
+/* What all ranks measured of a row, on rank 0. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "netsim/mpi/runtime/host_id.h"
+#include "netsim/mpi/rank/rank.h"
+#include "netsim/mpi/runtime/runtime.h"
+
+/* The largest of all ranks. */
+enum { COMPUTE, UPDATE, ENCODE, HOP, SERVER, DECODE, WAIT, MESSAGES, GIVEN, LARGEST };
+
+/* The sum over all ranks. */
+enum { PUSH, PUSH_HEAD, PULL, PULL_HEAD, GIVEN_COUNTED, GIVEN_BEFORE, SUMS };
+
+/* What the interface of one rank's host has carried. */
+enum { NETWORK, SENT, RECEIVED, CARRIED };
+
+static int reduce(struct cc_rank *r, void *list, size_t count, MPI_Op op, struct cc_error *e)
+{
+    double *own = list;
+    int code =
+        MPI_Reduce(r->rank == 0 ? MPI_IN_PLACE : own, own, (int)count, MPI_DOUBLE, op, 0, r->comm);
+    return cc_mpi_check(code, "MPI_Reduce", e);
+}
+
+/* --- times and bytes --- */
+
+static void fill_largest(const struct cc_rank_loop *l, double *out)
+{
+    const struct cc_counters *t = &l->s.counters;
+    const enum cc_phase phases[] = {
+        [COMPUTE] = CC_PHASE_COMPUTE, [UPDATE] = CC_PHASE_UPDATE, [ENCODE] = CC_PHASE_ENCODE,
+        [HOP] = CC_PHASE_HOP,         [SERVER] = CC_PHASE_SERVER, [DECODE] = CC_PHASE_DECODE,
+        [WAIT] = CC_PHASE_WAIT};
+    for (int i = 0; i <= WAIT; i++)
+        out[i] = t->phase_s[phases[i]];
+    if (l->s.server)
+        out[WAIT] = 0;
+    out[MESSAGES] = (double)t->messages;
+    out[GIVEN] = (double)t->sent_bytes;
+}
+
+static void fill_sums(const struct cc_rank_loop *l, double *out)
+{
+    const struct cc_counters *t = &l->s.counters;
+    out[l->s.server ? PULL : PUSH] = (double)t->payload_bytes;
+    out[l->s.server ? PULL_HEAD : PUSH_HEAD] = (double)t->head_bytes;
+    out[GIVEN_COUNTED] = (double)t->sent_bytes;
+    out[GIVEN_BEFORE] = (double)l->given;
+}
+
+static void put_numbers(const struct cc_rank *r, const double *largest, const double *sum,
+                        struct cc_report_row *out)
+{
+    const double n = (double)out->steps, pushes = n * r->job.workers;
+    out->compute_s = largest[COMPUTE] / n;
+    out->update_s = largest[UPDATE] / n;
+    out->encode_s = largest[ENCODE] / n;
+    out->hop_s = largest[HOP] / n;
+    out->server_s = largest[SERVER] / n;
+    out->decode_s = largest[DECODE] / n;
+    out->wait_s = largest[WAIT] > 0 ? largest[WAIT] / n : 0;
+    out->messages = largest[MESSAGES] / n;
+    out->given_bytes = largest[GIVEN] / n;
+    out->push_bytes = sum[PUSH] / pushes;
+    out->push_head_bytes = sum[PUSH_HEAD] / pushes;
+    out->pull_bytes = sum[PULL] / n;
+    out->pull_head_bytes = sum[PULL_HEAD] / n;
+}
+
+/* A step takes as long as the slowest worker needs for it, if all begin it together; otherwise it
+ * lasts from the last worker's end of the step before to the last one's end of this. */
+static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                     struct cc_error *e)
+{
+    const size_t all = cc_rank_loop_steps(l), before = l->s.row->warmup;
+    const bool together = cc_rank_loop_lockstep(l);
+    double *end = cc_alloc0(all * sizeof *end, e);
+    out->step_s = cc_alloc(out->steps * sizeof *out->step_s, e);
+    if (end == NULL || out->step_s == NULL) {
+        free(end);
+        return CC_FAIL;
+    }
+    for (size_t i = 0; i < all && !l->s.server; i++)
+        end[i] = l->end[i] - (together ? l->start[i] : 0);
+    int status = reduce(r, end, all, MPI_MAX, e);
+    for (size_t i = 0; i < out->steps; i++)
+        out->step_s[i] = end[before + i] - (!together && before + i > 0 ? end[before + i - 1] : 0);
+    free(end);
+    return status;
+}
+
+/* With more ranks than cores, workers that become ready together encode one after the other. So the
+ * first message's encoding lasts from the first worker's beginning to the last one's end, in the
+ * place of what the slowest takes for its own. All ranks are on one machine then, and have one
+ * clock. */
+static int add_queue(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                     struct cc_error *e)
+{
+    const size_t all = cc_rank_loop_steps(l), before = l->s.row->warmup;
+    const bool works = !l->s.server;
+    if (!l->s.job->yield_when_idle || l->s.job->mode != CC_JOB_SEQUENTIAL)
+        return CC_OK;
+    double *list = cc_alloc0((2 * all + 1) * sizeof *list, e), *first = list, *last = list + all;
+    if (list == NULL)
+        return CC_FAIL;
+    double *own = &list[2 * all], queue = 0;
+    /* The earliest beginning is the largest of their negatives. */
+    for (size_t i = before; i < all; i++) {
+        first[i] = works ? -l->ready[i] : -HUGE_VAL;
+        last[i] = works ? l->encoded[i] : -HUGE_VAL;
+        *own += works ? l->encoded[i] - l->ready[i] : 0;
+    }
+    int status = reduce(r, list, 2 * all + 1, MPI_MAX, e);
+    for (size_t i = before; i < all; i++)
+        queue += last[i] + first[i];
+    out->encode_s += (queue - *own) / (double)out->steps;
+    free(list);
+    return status;
+}
+
+/* Pushes and pulls one after the other in one list. */
+static int put_tensors(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                       struct cc_error *e)
+{
+    const size_t n = r->job.tensors;
+    double *bytes = cc_alloc0(2 * n * sizeof *bytes, e);
+    out->tensor_bytes = cc_alloc(n * sizeof *bytes, e);
+    out->tensor_pull_bytes = cc_alloc(n * sizeof *bytes, e);
+    if (bytes == NULL || out->tensor_bytes == NULL || out->tensor_pull_bytes == NULL) {
+        free(bytes);
+        return CC_FAIL;
+    }
+    out->tensors = n;
+    for (size_t i = 0; i < n; i++)
+        bytes[l->s.server ? n + i : i] = (double)l->s.counters.tensor_bytes[i];
+    int status = reduce(r, bytes, 2 * n, MPI_SUM, e);
+    for (size_t i = 0; i < n; i++) {
+        out->tensor_bytes[i] = bytes[i] / (double)out->steps / r->job.workers;
+        out->tensor_pull_bytes[i] = bytes[n + i] / (double)out->steps;
+    }
+    free(bytes);
+    return status;
+}
+
+/* --- interfaces --- */
+
+/* Of every host's interface once, however many ranks it has. `scale` turns what all steps have
+ * carried into what one step that counts has. */
+static void put_carried(const uint64_t *all, int ranks, double scale, struct cc_report_row *out)
+{
+    uint64_t busiest = 0;
+    out->total_sent_bytes = 0;
+    for (int i = 0; i < ranks; i++) {
+        const uint64_t *host = all + (size_t)i * CARRIED;
+        bool again = false;
+        for (int j = 0; j < i && host[NETWORK] != 0 && !again; j++)
+            again = all[(size_t)j * CARRIED + NETWORK] == host[NETWORK];
+        if (!again)
+            out->total_sent_bytes += (double)host[SENT] * scale;
+        if (i == 0 || host[SENT] > busiest) {
+            busiest = host[SENT];
+            out->sent_bytes = (double)host[SENT] * scale;
+            out->received_bytes = (double)host[RECEIVED] * scale;
+        }
+    }
+}
+
+/* In lockstep the interfaces were read where the steps that count begin. Otherwise what lies in
+ * buffers when a step ends is counted with the next one: all steps are counted, from a barrier to a
+ * barrier, and those that count have that part of it which they have of what was handed to MPI. */
+static int gather_carried(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_t *own,
+                          const double *sum, struct cc_report_row *out, struct cc_error *e)
+{
+    out->sent_bytes = out->received_bytes = out->total_sent_bytes = -1;
+    if (r->job.device == NULL)
+        return CC_OK;
+    uint64_t *all = cc_alloc((size_t)r->ranks * CARRIED * sizeof *all, e);
+    if (all == NULL)
+        return CC_FAIL;
+    int code = MPI_Gather(own, CARRIED, MPI_UINT64_T, all, CARRIED, MPI_UINT64_T, 0, r->comm);
+    int status = cc_mpi_check(code, "MPI_Gather", e);
+    const double given = sum[GIVEN_COUNTED] + sum[GIVEN_BEFORE];
+    double part = 1;
+    if (!cc_rank_loop_lockstep(l))
+        part = given > 0 ? sum[GIVEN_COUNTED] / given
+                         : (double)out->steps / (double)cc_rank_loop_steps(l);
+    if (status == CC_OK && r->rank == 0)
+        put_carried(all, r->ranks, part / (double)out->steps, out);
+    free(all);
+    return status;
+}
+
+/* --- all --- */
+
+static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_t *carried,
+                  struct cc_report_row *out, struct cc_error *e)
+{
+    double largest[LARGEST] = {0}, sum[SUMS] = {0};
+    fill_largest(l, largest);
+    fill_sums(l, sum);
+    if (reduce(r, largest, LARGEST, MPI_MAX, e) != CC_OK ||
+        reduce(r, sum, SUMS, MPI_SUM, e) != CC_OK ||
+        gather_carried(r, l, carried, sum, out, e) != CC_OK)
+        return CC_FAIL;
+    put_numbers(r, largest, sum, out);
+    if (r->rank == 0)
+        out->peak_bytes = (double)cc_runtime_peak_bytes();
+    if (put_steps(r, l, out, e) != CC_OK || add_queue(r, l, out, e) != CC_OK)
+        return CC_FAIL;
+    return put_tensors(r, l, out, e);
+}
+
+int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
+                    const struct cc_interface_bytes *before, const struct cc_interface_bytes *after,
+                    struct cc_error *e)
+{
+    const uint64_t carried[CARRIED] = {[NETWORK] =
+                                           r->job.device != NULL ? cc_host_id_here().network : 0,
+                                       [SENT] = after->sent - before->sent,
+                                       [RECEIVED] = after->received - before->received};
+    struct cc_report what = {.kind = CC_REPORT_ROW,
+                             .result = {.row = row, .steps = l->s.row->steps}};
+    int status = gather(r, l, carried, &what.result, e);
+    if (status == CC_OK)
+        status = cc_rank_report(r, &what, e);
+    cc_report_free(&what);
+    return status;
+}

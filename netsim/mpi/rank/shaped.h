@@ -1,0 +1,25 @@
+/* What a job asks of a host, beside its ranks: that an interface is shaped while the job runs. */
+#ifndef CC_NETSIM_MPI_RANK_SHAPED_H
+#define CC_NETSIM_MPI_RANK_SHAPED_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "core/error.h"
+#include "netsim/job/job.h"
+#include "netsim/lab/shape.h"
+
+struct cc_shaped {
+    bool held; /* by this rank */
+    struct cc_shaping shaping;
+};
+
+/* Collective: when it returns CC_OK on one rank, all hosts are shaped as the job says. A rank that
+ * fails returns by itself, and must end the job. This program's `--shape` must be cc_shape_guard.
+ */
+int cc_shaped_begin(const struct cc_job *job, MPI_Comm comm, struct cc_shaped *out,
+                    struct cc_error *e);
+/* What was shaped is undone when this returns, and also when the rank just ends. */
+int cc_shaped_end(struct cc_shaped *s, struct cc_error *e);
+
+#endif

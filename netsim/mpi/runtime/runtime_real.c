@@ -1,0 +1,171 @@
+/* This machine, or several: ranks are processes, and time is what the clock says. */
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "netsim/mpi/exchange/exchange.h"
+#include "netsim/mpi/runtime/host_id.h"
+#include "netsim/mpi/runtime/runtime.h"
+
+double cc_runtime_now(void)
+{
+    return cc_now();
+}
+
+void cc_runtime_sleep(double seconds)
+{
+    usleep((useconds_t)ceil(1e6 * fmin(seconds, 0.5)));
+}
+
+/* --- work --- */
+
+struct cc_work_timer cc_work_begin(void)
+{
+    return (struct cc_work_timer){.began = cc_now()};
+}
+
+double cc_work_end(struct cc_work_timer since, double cost_s)
+{
+    (void)since;
+    (void)cost_s;
+    return cc_now();
+}
+
+double cc_runtime_speed(void)
+{
+    return 1;
+}
+
+/* --- waiting --- */
+
+int cc_waits_open(struct cc_waits *w, struct cc_error *e)
+{
+    (void)w;
+    (void)e;
+    return CC_OK;
+}
+
+void cc_waits_close(struct cc_waits *w)
+{
+    (void)w;
+}
+
+int cc_requests_test(struct cc_requests *r, size_t i, bool *over, struct cc_error *e)
+{
+    int flag = 0;
+    int code = MPI_Test(&r->request[i], &flag, &r->status[i]);
+    *over = flag != 0;
+    return cc_mpi_check(code, "MPI_Test", e);
+}
+
+int cc_requests_some(struct cc_requests *r, int *count, int *which, struct cc_error *e)
+{
+    int code = MPI_Testsome((int)r->count, r->request, count, which, r->status);
+    if (*count == MPI_UNDEFINED)
+        *count = 0;
+    return cc_mpi_check(code, "MPI_Testsome", e);
+}
+
+/* Computing sleeps for so long at a time while messages are under way and cores are scarce, and so
+ * does waiting at most: no longer than sockets can buffer what arrives meanwhile. A nap of who
+ * waits is a 32nd of the wait so far, so that it lengthens what is waited for by 3% at most. */
+#define MOST_NAP_S  200e-6
+#define LEAST_NAP_S 10e-6
+
+int cc_runtime_wait(struct cc_waits *w, bool yield_when_idle, double since, double until,
+                    struct cc_error *e)
+{
+    (void)w;
+    (void)e;
+    if (!yield_when_idle)
+        return CC_OK;
+    const double now = cc_now();
+    if (isfinite(until))
+        cc_runtime_sleep(fmax(0, fmin(MOST_NAP_S, until - now)));
+    else
+        usleep((useconds_t)(1e6 * fmin(MOST_NAP_S, fmax(LEAST_NAP_S, (now - since) / 32))));
+    return CC_OK;
+}
+
+bool cc_runtime_collectives(void)
+{
+    return true;
+}
+
+int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
+{
+    const double since = cc_now();
+    MPI_Request all;
+    int here = 0, status = cc_mpi_check(MPI_Ibarrier(comm, &all), "MPI_Ibarrier", e);
+    while (status == CC_OK && !here) {
+        status = cc_mpi_check(MPI_Test(&all, &here, MPI_STATUS_IGNORE), "MPI_Test", e);
+        if (!here && status == CC_OK)
+            status = cc_runtime_wait(NULL, yield_when_idle, since, (double)INFINITY, e);
+    }
+    return status;
+}
+
+/* --- memory --- */
+
+/* The text on a rank that has not read it, to be freed. */
+static int receive_text(MPI_Comm comm, uint64_t length, char **out, struct cc_error *e)
+{
+    *out = cc_alloc(length, e);
+    if (*out == NULL)
+        return CC_FAIL;
+    return cc_mpi_check(MPI_Bcast(*out, (int)length, MPI_BYTE, 0, comm), "MPI_Bcast", e);
+}
+
+int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
+                             struct cc_error *e)
+{
+    uint64_t bytes = length;
+    char *own = NULL;
+    int rank = 0, status = cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e);
+    if (status == CC_OK)
+        status = cc_mpi_check(MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, comm), "MPI_Bcast", e);
+    if (status == CC_OK && rank != 0)
+        status = receive_text(comm, bytes, &own, e);
+    else if (status == CC_OK)
+        status =
+            cc_mpi_check(MPI_Bcast((void *)text, (int)bytes, MPI_BYTE, 0, comm), "MPI_Bcast", e);
+    if (status == CC_OK)
+        status = cc_job_parse(rank != 0 ? own : text, (size_t)bytes, out, e);
+    free(own);
+    return status;
+}
+
+void cc_runtime_free_job(struct cc_job *job)
+{
+    cc_job_free(job);
+}
+
+int cc_runtime_ranks_on_host(MPI_Comm comm, int *out, struct cc_error *e)
+{
+    const struct cc_host_id here = cc_host_id_here();
+    int ranks = 0, rank = 0;
+    if (cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e) != CC_OK ||
+        cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e) != CC_OK)
+        return CC_FAIL;
+    uint64_t *all = cc_alloc((size_t)ranks * sizeof *all, e);
+    if (all == NULL)
+        return CC_FAIL;
+    int code = MPI_Allgather(&here.machine, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, comm);
+    *out = 1;
+    for (int i = 0; code == MPI_SUCCESS && i < ranks; i++)
+        *out += i != rank && all[i] == here.machine;
+    free(all);
+    return cc_mpi_check(code, "MPI_Allgather", e);
+}
+
+uint8_t *cc_runtime_scratch(void)
+{
+    return NULL;
+}
+
+size_t cc_runtime_peak_bytes(void)
+{
+    return 0;
+}

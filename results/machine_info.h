@@ -1,0 +1,22 @@
+/* What machine produced a result. */
+#ifndef CC_RESULTS_MACHINE_INFO_H
+#define CC_RESULTS_MACHINE_INFO_H
+
+#include <stddef.h>
+
+struct cc_machine_info {
+    char cpu[128];
+    int cores; /* that this process may use */
+    const char *isa;
+    char kernel[160];
+    const char *compiler;
+    const char *version; /* commcomp's, from git */
+    char time[32];       /* UTC, ISO 8601 */
+};
+
+void cc_machine_info_read(struct cc_machine_info *h);
+
+/* commcomp's version, from git. */
+const char *cc_version(void);
+
+#endif

@@ -1,0 +1,40 @@
+/* Plans for the tests of bench: a trace of two tensors and three steps, numbered 10, 20 and 30. */
+#ifndef CC_TESTS_LIB_BENCH_CONFIG_H
+#define CC_TESTS_LIB_BENCH_CONFIG_H
+
+#include "bench/config.h"
+
+enum { WEIGHTS = 6, BIAS = 3, VALUES = WEIGHTS + BIAS, STEPS = 3 };
+
+/* A step: the weights, then the bias. Both scales of int8 are 1, so the first step's errors are
+ * -0.25, 0.5, 0.5 and 0.25; the others have none. */
+extern const float gradients[STEPS][VALUES];
+
+/* A file of the trace. */
+void write_step(void **state, const char *direction, int rank, int step, const float *x);
+
+/* A plan with all that it points to. */
+struct fixture {
+    struct cc_bench_config plan;
+    struct cc_spec_list schemes;
+    struct cc_spec *raw;
+    struct cc_error failed[16];
+};
+
+/* The plan closes the trace. */
+void open_plan(struct fixture *f, struct cc_trace *trace, const char *schemes);
+void close_plan(struct fixture *f);
+
+struct cc_trace *open_trace(const char *path);
+/* A synthetic trace of flat tensors. */
+struct cc_trace *make_trace(const struct cc_tensor_info *tensors, size_t count, size_t steps);
+
+/* On the trace of `gradients`, pushed by rank 3. */
+void open_gradients(struct fixture *f, void **state, const char *schemes);
+
+/* The first two steps add up to infinity in the bias, which only `local` minds. */
+void open_huge(struct fixture *f, void **state, const char *schemes);
+/* That scheme was given up, and no other, with a message that says where. */
+void assert_gave_up(const struct fixture *f, const char *path, size_t scheme);
+
+#endif
