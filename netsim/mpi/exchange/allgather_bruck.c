@@ -9,6 +9,7 @@
 
 #include "core/bytes.h"
 #include "core/memory.h"
+#include "netsim/mpi/runtime/data.h"
 #include "netsim/mpi/exchange/block_stream.h"
 #include "netsim/mpi/exchange/reduction.h"
 
@@ -215,7 +216,7 @@ static int make(struct gather *x, struct cc_error *e)
     x->send = cc_alloc(MOST_ROUNDS * sizeof *x->send, e);
     x->recv = cc_alloc(MOST_ROUNDS * sizeof *x->recv, e);
     bool ok = x->begin != NULL && x->send != NULL && x->recv != NULL;
-    return ok ? cc_data_alloc(x->rank_state, bytes, &x->store, e) : CC_FAIL;
+    return ok ? cc_data_alloc(x->rank_state->job, bytes, &x->store, e) : CC_FAIL;
 }
 
 int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,

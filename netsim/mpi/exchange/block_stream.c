@@ -1,6 +1,8 @@
 #include "netsim/mpi/exchange/block_stream.h"
 
 #include "core/bytes.h"
+#include "netsim/mpi/runtime/data.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 
 /* Among the requests, after those of the blocks. */
 enum { WORD = CC_BLOCKS };

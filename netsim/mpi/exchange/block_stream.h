@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
-#include "netsim/mpi/exchange/exchange.h"
+#include "netsim/mpi/exchange/rank_state.h"
 
 enum {
     CC_BLOCK_BYTES = 48 * 1024, /* a multiple of 4: blocks of floats are whole floats. Or as large

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/exchange/reduction.h"
 
 enum stage { IDLE, READY, SUMMING, LENGTHS, PAYLOADS };

@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "netsim/message/pack.h"
+#include "netsim/mpi/runtime/data.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/exchange/exchange.h"
 
 /* What goes to one rank and comes from it: a worker's server, or a server's worker. */
@@ -114,7 +117,7 @@ static int make_buffer(const struct ps *p, const struct cc_crate *c, uint8_t **o
                        "tensors %zu to %zu: up to %zu bytes to one server, and a message can have "
                        "%d; cut the step into more messages, or take more servers",
                        p->m->first, p->m->last, bytes, INT_MAX);
-    int status = cc_data_alloc(p->s, bytes, out, e);
+    int status = cc_data_alloc(p->s->job, bytes, out, e);
     if (*out != NULL)
         memset(*out, 0, bytes);
     return status;

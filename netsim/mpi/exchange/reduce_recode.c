@@ -7,6 +7,7 @@
 
 #include "core/bytes.h"
 #include "core/memory.h"
+#include "netsim/mpi/runtime/data.h"
 #include "netsim/mpi/exchange/chunks.h"
 #include "netsim/mpi/exchange/block_stream.h"
 #include "netsim/mpi/exchange/reduction.h"
@@ -396,7 +397,7 @@ static int make_reducing(struct hops *x, size_t k, size_t *most, struct cc_error
         if (status != CC_OK)
             return status;
         t->out_room = CC_SIZE_BYTES + cc_pack_bound(t->encoder);
-        status = cc_data_alloc(x->rank_state, t->out_room, &t->out, e);
+        status = cc_data_alloc(x->rank_state->job, t->out_room, &t->out, e);
     }
     if (!empty(in) && status == CC_OK) {
         status = make_coder(x, in, r->who, r->salt, r->come_of, true, &t->decoder, e);
@@ -428,9 +429,9 @@ static int make_passing(struct hops *x, size_t k, struct cc_error *e)
     t->in_room = room_of(x, r->recv, r->recvs);
     int status = CC_OK;
     if (t->in_room > 0)
-        status = cc_data_alloc(x->rank_state, t->in_room, &t->in, e);
+        status = cc_data_alloc(x->rank_state->job, t->in_room, &t->in, e);
     if (t->out_room > 0 && r->sends > 1 && status == CC_OK)
-        status = cc_data_alloc(x->rank_state, t->out_room, &t->out, e);
+        status = cc_data_alloc(x->rank_state->job, t->out_room, &t->out, e);
     return status;
 }
 
@@ -454,7 +455,7 @@ static int make_owner(struct hops *x, struct cc_error *e)
     for (size_t j = 0; j < x->plan.reduces; j++)
         x->owner_first &=
             x->round_state[j].sent.to <= r.from || x->round_state[j].sent.from >= r.to;
-    return cc_data_alloc(x->rank_state, CC_SIZE_BYTES + cc_pack_bound(x->owner), &x->own, e);
+    return cc_data_alloc(x->rank_state->job, CC_SIZE_BYTES + cc_pack_bound(x->owner), &x->own, e);
 }
 
 static int make_sum(struct hops *x, struct cc_error *e)
@@ -479,7 +480,7 @@ static int make(struct hops *x, struct cc_error *e)
     if (status == CC_OK)
         status = make_owner(x, e);
     for (int i = 0; i < 2 && status == CC_OK; i++)
-        status = cc_data_alloc(x->rank_state, most, &x->partial[i], e);
+        status = cc_data_alloc(x->rank_state->job, most, &x->partial[i], e);
     return status;
 }
 

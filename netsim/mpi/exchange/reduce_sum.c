@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "netsim/mpi/runtime/data.h"
 #include "netsim/mpi/exchange/block_stream.h"
 #include "netsim/mpi/exchange/reduction.h"
 
@@ -219,7 +220,7 @@ static int make(struct sums *x, const struct cc_job_message *m, struct cc_error 
         return status;
     x->round_state = cc_alloc0(x->plan.rounds * sizeof *x->round_state, e);
     return x->round_state != NULL
-               ? cc_data_alloc(x->rank_state, cc_pack_bound(x->has.pack), &x->come, e)
+               ? cc_data_alloc(x->rank_state->job, cc_pack_bound(x->has.pack), &x->come, e)
                : CC_FAIL;
 }
 

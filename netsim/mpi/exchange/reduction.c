@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "netsim/mpi/runtime/data.h"
 
 static const struct cc_reduction_ops *way_of(const void *x)
 {
@@ -188,7 +189,7 @@ int cc_floats_open(struct cc_floats *f, struct cc_rank_state *s, const struct cc
     if (cc_pack_rounds(f->pack) == 0)
         return cc_fail(e, "%s: what it sends cannot be summed, though the job says so",
                        s->row->scheme);
-    return cc_data_alloc(s, cc_pack_bound(f->pack), &f->at, e);
+    return cc_data_alloc(s->job, cc_pack_bound(f->pack), &f->at, e);
 }
 
 /* From f->round on, up to one that has bytes. Rounds without any are encoded all the same: a codec

@@ -7,6 +7,7 @@
 #ifndef CC_NETSIM_MPI_EXCHANGE_REDUCTION_H
 #define CC_NETSIM_MPI_EXCHANGE_REDUCTION_H
 
+#include "netsim/message/pack.h"
 #include "netsim/mpi/exchange/exchange.h"
 
 /* Every exchange in progress begins with a pointer to what it can do. */

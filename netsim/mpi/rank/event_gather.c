@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 
 /* Of a rank; and of all of them, which may be in one process, and whose timeline is one file. */
 enum { MOST = 100000, MOST_OF_ALL = 2000000 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 #include "schemes/spec.h"
 
 size_t cc_rank_loop_steps(const struct cc_rank_loop *l)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/rank/rank.h"
 
 /* There and back so often before it counts: connections open, buffers grow. */

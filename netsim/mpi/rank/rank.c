@@ -6,6 +6,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/rank/event_gather.h"
 #include "netsim/mpi/rank/shaped.h"
 

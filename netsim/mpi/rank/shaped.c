@@ -1,6 +1,6 @@
 #include "netsim/mpi/rank/shaped.h"
 
-#include "netsim/mpi/exchange/exchange.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 
 /* How many ranks run on this one's host. */
 static int ranks_on_host(MPI_Comm comm, int *out, struct cc_error *e)

@@ -1,11 +1,12 @@
-/* The host that a rank is on, as far as its measurements depend on it. */
+/* Identifies the machine and the network that a rank runs on, so that ranks can tell whether they
+ * share cores, memory and interfaces. */
 #ifndef CC_NETSIM_MPI_RUNTIME_HOST_ID_H
 #define CC_NETSIM_MPI_RUNTIME_HOST_ID_H
 
 #include <stdint.h>
 
-/* What tells machines apart, and networks (several hosts of a lab are one machine): equal numbers
- * are the same one. 0 where the system does not tell. */
+/* Hashes: equal numbers mean the same machine, or the same network namespace. The hosts of a lab
+ * are one machine with several networks. 0 where the system does not tell. */
 struct cc_host_id {
     uint64_t machine, network;
 };

@@ -1,4 +1,4 @@
-/* The requests of a rank, as they are made and dropped: alike in both worlds. */
+/* Opening and closing requests: the same in both runtimes. */
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -25,7 +25,7 @@ int cc_requests_open(struct cc_waits *w, size_t count, struct cc_requests *out, 
     return CC_OK;
 }
 
-/* Only after an error is anything still under way; the program ends then. */
+/* Requests are still under way only after an error, and then the program ends. */
 void cc_requests_close(struct cc_requests *r)
 {
     if (r->waits == NULL)

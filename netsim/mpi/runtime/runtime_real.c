@@ -1,12 +1,13 @@
-/* This machine, or several: ranks are processes, and time is what the clock says. */
+/* The real runtime: ranks are processes on one machine or several, and time is what the clock
+ * says. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "netsim/mpi/exchange/exchange.h"
 #include "netsim/mpi/runtime/host_id.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/runtime/runtime.h"
 
 double cc_runtime_now(void)
@@ -68,11 +69,11 @@ int cc_requests_some(struct cc_requests *r, int *count, int *which, struct cc_er
     return cc_mpi_check(code, "MPI_Testsome", e);
 }
 
-/* Computing sleeps for so long at a time while messages are under way and cores are scarce, and so
- * does waiting at most: no longer than sockets can buffer what arrives meanwhile. A nap of who
- * waits is a 32nd of the wait so far, so that it lengthens what is waited for by 3% at most. */
-#define MOST_NAP_S  200e-6
-#define LEAST_NAP_S 10e-6
+/* Limits of one sleep while cores are scarce and messages are under way. The longest is short
+ * enough for socket buffers to hold what arrives meanwhile. A rank that only waits sleeps for a
+ * 32nd of its wait so far, which lengthens the wait by 3% at most. */
+#define LONGEST_SLEEP_S  200e-6
+#define SHORTEST_SLEEP_S 10e-6
 
 int cc_runtime_wait(struct cc_waits *w, bool yield_when_idle, double since, double until,
                     struct cc_error *e)
@@ -83,9 +84,10 @@ int cc_runtime_wait(struct cc_waits *w, bool yield_when_idle, double since, doub
         return CC_OK;
     const double now = cc_now();
     if (isfinite(until))
-        cc_runtime_sleep(fmax(0, fmin(MOST_NAP_S, until - now)));
+        cc_runtime_sleep(fmax(0, fmin(LONGEST_SLEEP_S, until - now)));
     else
-        usleep((useconds_t)(1e6 * fmin(MOST_NAP_S, fmax(LEAST_NAP_S, (now - since) / 32))));
+        usleep(
+            (useconds_t)(1e6 * fmin(LONGEST_SLEEP_S, fmax(SHORTEST_SLEEP_S, (now - since) / 32))));
     return CC_OK;
 }
 
@@ -98,42 +100,36 @@ int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
 {
     const double since = cc_now();
     MPI_Request all;
-    int here = 0, status = cc_mpi_check(MPI_Ibarrier(comm, &all), "MPI_Ibarrier", e);
-    while (status == CC_OK && !here) {
-        status = cc_mpi_check(MPI_Test(&all, &here, MPI_STATUS_IGNORE), "MPI_Test", e);
-        if (!here && status == CC_OK)
-            status = cc_runtime_wait(NULL, yield_when_idle, since, (double)INFINITY, e);
+    int here = 0;
+    CC_TRY(cc_mpi_check(MPI_Ibarrier(comm, &all), "MPI_Ibarrier", e));
+    for (;;) {
+        CC_TRY(cc_mpi_check(MPI_Test(&all, &here, MPI_STATUS_IGNORE), "MPI_Test", e));
+        if (here)
+            return CC_OK;
+        CC_TRY(cc_runtime_wait(NULL, yield_when_idle, since, (double)INFINITY, e));
     }
-    return status;
 }
 
 /* --- memory --- */
-
-/* The text on a rank that has not read it, to be freed. */
-static int receive_text(MPI_Comm comm, uint64_t length, char **out, struct cc_error *e)
-{
-    *out = cc_alloc(length, e);
-    if (*out == NULL)
-        return CC_FAIL;
-    return cc_mpi_check(MPI_Bcast(*out, (int)length, MPI_BYTE, 0, comm), "MPI_Bcast", e);
-}
 
 int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
                              struct cc_error *e)
 {
     uint64_t bytes = length;
-    char *own = NULL;
-    int rank = 0, status = cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e);
-    if (status == CC_OK)
-        status = cc_mpi_check(MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, comm), "MPI_Bcast", e);
-    if (status == CC_OK && rank != 0)
-        status = receive_text(comm, bytes, &own, e);
-    else if (status == CC_OK)
-        status =
-            cc_mpi_check(MPI_Bcast((void *)text, (int)bytes, MPI_BYTE, 0, comm), "MPI_Bcast", e);
-    if (status == CC_OK)
-        status = cc_job_parse(rank != 0 ? own : text, (size_t)bytes, out, e);
-    free(own);
+    char *received = NULL;
+    int rank = 0, status = CC_OK;
+    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e));
+    CC_TRY(cc_mpi_check(MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, comm), "MPI_Bcast", e));
+    if (rank != 0) {
+        received = cc_alloc(bytes, e);
+        if (received == NULL)
+            return CC_FAIL;
+    }
+    void *buffer = rank != 0 ? received : (void *)text;
+    CC_TRY_OUT(cc_mpi_check(MPI_Bcast(buffer, (int)bytes, MPI_BYTE, 0, comm), "MPI_Bcast", e));
+    CC_TRY_OUT(cc_job_parse(buffer, (size_t)bytes, out, e));
+out:
+    free(received);
     return status;
 }
 
@@ -146,9 +142,8 @@ int cc_runtime_ranks_on_host(MPI_Comm comm, int *out, struct cc_error *e)
 {
     const struct cc_host_id here = cc_host_id_here();
     int ranks = 0, rank = 0;
-    if (cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e) != CC_OK ||
-        cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e));
+    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e));
     uint64_t *all = cc_alloc((size_t)ranks * sizeof *all, e);
     if (all == NULL)
         return CC_FAIL;

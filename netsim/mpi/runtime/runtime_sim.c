@@ -1,6 +1,6 @@
-/* A world that SimGrid simulates. All ranks are in this process, which smpirun must not privatize
- * (-no-privatize): they share its memory and its globals, and one goes on until it sleeps, waits or
- * calls MPI. Only then does the clock move. */
+/* The simulated runtime: SimGrid's clock, work and memory. All ranks are in one process, which
+ * smpirun must not privatize (-no-privatize): they share its memory and its globals. A rank runs
+ * until it sleeps, waits or calls MPI; only then does the clock advance. */
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "netsim/mpi/exchange/exchange.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/runtime/runtime.h"
 
 double cc_runtime_now(void)
@@ -27,61 +27,65 @@ void cc_runtime_sleep(double seconds)
 
 /* --- work --- */
 
-/* What this thread has really worked; it is only one rank's between two points where ranks wait. */
-static double worked(void)
+/* Processor time of this thread. Between two points where ranks wait, one rank has used all of it.
+ */
+static double processor_s(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Whether all of the job's rows say what codecs cost, so that none is timed: to ask for the time is
- * what takes longest otherwise. */
-static bool priced;
+/* Whether every row of the job gives the cost of its codecs. No work is timed then: reading the
+ * processor's clock would dominate the simulation's own time. */
+static bool costs_known;
 
-static void look_at_costs(const struct cc_job *job)
+static void find_costs_known(const struct cc_job *job)
 {
-    priced = true;
+    costs_known = true;
     for (size_t i = 0; i < job->rows; i++)
-        priced = priced && job->row[i].cost != NULL;
+        costs_known = costs_known && job->row[i].cost != NULL;
 }
 
 struct cc_work_timer cc_work_begin(void)
 {
-    return (struct cc_work_timer){.began = cc_runtime_now(), .real = priced ? 0 : worked()};
+    return (struct cc_work_timer){.began = cc_runtime_now(),
+                                  .real = costs_known ? 0 : processor_s()};
 }
 
 double cc_work_end(struct cc_work_timer since, double cost_s)
 {
-    cc_runtime_sleep((isnan(cost_s) ? worked() - since.real : cost_s) / cc_runtime_speed());
+    cc_runtime_sleep((isnan(cost_s) ? processor_s() - since.real : cost_s) / cc_runtime_speed());
     return cc_runtime_now();
 }
 
-/* Of the ranks' hosts: each rank raises it when it gets the job, and no row begins before all have
- * it. */
+/* Speed of the fastest host that a rank is on. Each rank raises it when it gets the job, and no row
+ * begins before all ranks have the job. */
 static double fastest;
 
 double cc_runtime_speed(void)
 {
     const double own = sg_host_get_speed(sg_host_self());
-    fastest = fmax(fastest, own); /* nobody has spread a job */
+    fastest = fmax(fastest, own); /* for tests, which broadcast no job */
     return own / fastest;
 }
 
 /* --- memory --- */
 
-/* How many ranks still have the job. */
-static int holders;
+/* Ranks that still use the job. */
+static int job_users;
 
-/* From rank 0 to each of the others: MPI_Bcast would first let all of them write to all. */
-static int tell(MPI_Comm comm, int rank, int ranks, void *what, size_t bytes, struct cc_error *e)
+/* Sends the same bytes from rank 0 to each other rank. Not MPI_Bcast: SMPI would let every pair of
+ * ranks communicate first. */
+static int send_to_all(MPI_Comm comm, int rank, int ranks, void *what, size_t bytes,
+                       struct cc_error *e)
 {
     int code = MPI_SUCCESS;
     if (rank != 0)
         code = MPI_Recv(what, (int)bytes, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE);
     for (int i = 1; i < ranks && rank == 0 && code == MPI_SUCCESS; i++)
         code = MPI_Send(what, (int)bytes, MPI_BYTE, i, 0, comm);
-    return cc_mpi_check(code, "telling the ranks the job", e);
+    return cc_mpi_check(code, "sending the job to the ranks", e);
 }
 
 int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
@@ -89,31 +93,27 @@ int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, str
 {
     struct {
         struct cc_job job;
-        int *holders;
-    } what = {.holders = &holders};
-    int rank = 0, ranks = 0, status = CC_OK;
+        int *users; /* tells whether ranks share their globals */
+    } shared = {.users = &job_users};
+    int rank = 0, ranks = 0;
     fastest = fmax(fastest, sg_host_get_speed(sg_host_self()));
-    if (cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e) != CC_OK ||
-        cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e));
+    CC_TRY(cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e));
     if (rank == 0) {
-        status = cc_job_parse(text, length, &what.job, e);
-        holders = ranks;
-        if (status == CC_OK)
-            look_at_costs(&what.job);
+        job_users = ranks;
+        CC_TRY(cc_job_parse(text, length, &shared.job, e));
+        find_costs_known(&shared.job);
     }
-    if (status == CC_OK)
-        status = tell(comm, rank, ranks, &what, sizeof what, e);
-    if (status == CC_OK && what.holders != &holders)
-        status = cc_fail(e, "ranks do not share their memory: give smpirun -no-privatize");
-    if (status == CC_OK)
-        *out = what.job;
-    return status;
+    CC_TRY(send_to_all(comm, rank, ranks, &shared, sizeof shared, e));
+    if (shared.users != &job_users)
+        return cc_fail(e, "ranks do not share their memory: give smpirun -no-privatize");
+    *out = shared.job;
+    return CC_OK;
 }
 
 void cc_runtime_free_job(struct cc_job *job)
 {
-    if (--holders == 0)
+    if (--job_users == 0)
         cc_job_free(job);
 }
 
@@ -124,7 +124,7 @@ int cc_runtime_ranks_on_host(MPI_Comm comm, int *out, struct cc_error *e)
 
 uint8_t *cc_runtime_scratch(void)
 {
-    static uint8_t *scratch; /* of all ranks */
+    static uint8_t *scratch; /* shared by all ranks */
     if (scratch == NULL)
         scratch = SMPI_SHARED_MALLOC(CC_SCRATCH_BYTES);
     return scratch;
@@ -140,7 +140,7 @@ size_t cc_runtime_peak_bytes(void)
             break;
     if (f != NULL)
         (void)fclose(f);
-    /* From here on, anew. */
+    /* "5" resets the kernel's peak. */
     f = fopen("/proc/self/clear_refs", "w");
     if (f != NULL) {
         (void)fputs("5", f);
@@ -151,9 +151,9 @@ size_t cc_runtime_peak_bytes(void)
 
 /* --- the end --- */
 
-/* Nobody's simulation goes on: not when smpirun, a shell script, is killed, nor when whoever
- * listens was gone before this was said. When this program is loaded, and so before any rank
- * begins. */
+/* Ends the simulation with smpirun, a shell script: the kernel kills this process when its parent
+ * dies, and it kills itself if the reader of its output had gone before that was arranged. Runs
+ * when the program is loaded, before any rank begins. */
 __attribute__((constructor)) static void end_with_smpirun(void)
 {
     struct pollfd out = {.fd = 1};

@@ -1,0 +1,42 @@
+#include "netsim/mpi/exchange/rank_state.h"
+
+void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,
+               double cost_s)
+{
+    const double now = cc_work_end(since, cost_s);
+    s->counters.phase_s[phase] += now - since.began;
+    cc_event_log_codec(s->events, phase, s->step, since.began, now);
+}
+
+static void log_transfer(struct cc_rank_state *s, bool came, size_t index, int peer, size_t bytes)
+{
+    if (s->events == NULL)
+        return;
+    const struct cc_flow_event p = {.at = cc_runtime_now(),
+                                    .came = came,
+                                    .peer = (uint32_t)peer,
+                                    .message = (uint32_t)index,
+                                    .step = (uint32_t)s->step,
+                                    .bytes = bytes};
+    cc_event_log_passage(s->events, &p);
+}
+
+void cc_note_sent(struct cc_rank_state *s, size_t index, int peer, size_t bytes)
+{
+    log_transfer(s, false, index, peer, bytes);
+}
+
+void cc_note_came(struct cc_rank_state *s, size_t index, int peer, size_t bytes)
+{
+    log_transfer(s, true, index, peer, bytes);
+}
+
+bool cc_silent(const struct cc_rank_state *s, const struct cc_job_message *m)
+{
+    if ((s->step + 1) % s->row->period == 0)
+        return false;
+    for (size_t i = m->first; i <= m->last; i++)
+        if (s->job->tensor[i].raw)
+            return false;
+    return true;
+}

@@ -1,0 +1,62 @@
+/* One rank's place in one row: what its exchanges read (job, gradient), write (model) and count.
+ * Shared by all messages of the row. */
+#ifndef CC_NETSIM_MPI_EXCHANGE_RANK_STATE_H
+#define CC_NETSIM_MPI_EXCHANGE_RANK_STATE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "netsim/job/job.h"
+#include "netsim/job/phase.h"
+#include "netsim/mpi/exchange/event_log.h"
+#include "netsim/mpi/runtime/runtime.h"
+
+/* Totals over the row's counted steps. */
+struct cc_counters {
+    double phase_s[CC_PHASES];
+    uint64_t payload_bytes; /* encoded by this rank: a worker's push, a server's pull (once, not
+                               once per worker); re-encoded partial sums are not counted */
+    uint64_t head_bytes;    /* of the packs around these payloads */
+    uint64_t sent_bytes;    /* handed to MPI for other ranks, heads and partial sums included */
+    uint64_t messages;      /* handed to MPI */
+    uint64_t *tensor_bytes; /* payload_bytes by tensor; NULL: not counted */
+};
+
+struct cc_rank_state {
+    MPI_Comm comm;
+    int rank; /* workers first, then servers */
+    bool server;
+    const struct cc_job *job;
+    const struct cc_job_row *row;
+    const struct cc_spec *spec, *raw; /* the row's scheme, and fp32 */
+    uint64_t step;                    /* of the exchange; set before start */
+    /* The flat step that this worker contributes, and the one that the mean over the workers is
+     * added to, as they encoded it. Set before start and valid until done; NULL without data. */
+    const float *gradient;
+    float *model;
+    struct cc_counters counters;
+    struct cc_event_log *events; /* or NULL */
+    struct cc_waits waits;       /* all requests under way */
+    struct {
+        size_t arrived, pulled; /* messages of this step: whose pushes are complete; whose pull has
+                                   been sent. Used by ps only */
+    } round_state;
+};
+
+/* Ends a piece of work (cc_work_end) and charges its time to a phase. */
+void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,
+               double cost_s);
+
+/* Logs one end of a transfer of message `index`: it begins to leave, or it has arrived. */
+void cc_note_sent(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
+void cc_note_came(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
+
+/* Whether the row sends nothing of this message in s->step: a step between two sending steps of a
+ * scheme with local steps, and no raw tensor in the message. Codecs encode in silent steps too, so
+ * that their residuals add up. */
+bool cc_silent(const struct cc_rank_state *s, const struct cc_job_message *m);
+
+#endif
