@@ -65,7 +65,7 @@ PLATFORM := $(if $(SMPICC),$(BUILD)/bin/commcomp-platform)
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
-SCRIPTS  := tests/cli.sh tests/container_reader.sh tests/compilers.sh tests/install.sh tests/mpi.sh \
+SCRIPTS  := tests/cli.sh tests/outputs.sh tests/container_reader.sh tests/compilers.sh tests/install.sh tests/mpi.sh \
             tests/sim_ranks.sh tests/sim_off.sh tests/lab_cluster.sh tests/lab_faults.sh
 # Those that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)

@@ -4,7 +4,6 @@
 
 #include "cmd/cli/command.h"
 #include "results/machine_info.h"
-#include "core/file.h"
 #include "core/interrupt.h"
 #include "core/isa.h"
 
@@ -101,7 +100,7 @@ static int output(struct cc_args *args, int status, struct cc_error *e)
     if (anything)
         printed = cc_record_print(r, args->format, stdout, e);
     if (anything && path != NULL && (status == CC_OK || r->row_count > 0)) {
-        int saved = cc_record_save(r, path, e);
+        int saved = cc_record_save(r, path, args->format, e);
         printed = printed == CC_OK ? saved : printed;
     }
     if (printed != CC_OK)
@@ -111,13 +110,6 @@ static int output(struct cc_args *args, int status, struct cc_error *e)
     if (r->partial)
         fprintf(stderr, "commcomp: interrupted; the rows are what was measured until then\n");
     return status != CC_OK ? status : printed != CC_OK || r->partial ? CC_FAIL : CC_OK;
-}
-
-/* Said before anything is measured. */
-static int check_output(const struct cc_args *args, struct cc_error *e)
-{
-    const char *path = cc_arg(args, "output");
-    return path == NULL || args->command->own_output ? CC_OK : cc_file_can_create(path, e);
 }
 
 static int run_command(const struct cc_command *c, int argc, char **argv, int first)
@@ -134,7 +126,7 @@ static int run_command(const struct cc_command *c, int argc, char **argv, int fi
             status = cc_isa_init(&e);
         if (status == CC_OK) {
             cc_interrupt_catch();
-            status = check_output(&args, &e);
+            status = cc_args_check_outputs(&args, &e);
         }
         if (status == CC_OK)
             status = c->run(&args, &e);

@@ -25,8 +25,8 @@ void cc_error_set(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
 #define cc_fail(e, ...)  (cc_error_set(e, __VA_ARGS__), (int)CC_FAIL)
 #define cc_usage(e, ...) (cc_error_set(e, __VA_ARGS__), (int)CC_USAGE)
 
-/* Passes a failure on: returns the status of a call that did not give CC_OK. For functions that have
- * nothing to release at that point. */
+/* Passes a failure on: returns the status of a call that did not give CC_OK. For functions that
+ * have nothing to release at that point. */
 #define CC_TRY(call)                                                                               \
     do {                                                                                           \
         const int cc_try_status = (call);                                                          \

@@ -1,8 +1,19 @@
+/* Reading: mmap. Writing: every result is first written completely to a file that nobody sees, and
+ * published by cc_file_commit.
+ *
+ * - A regular file is written as PATH.tmpPID-N in the same directory, synced, and renamed to PATH.
+ * A crash leaves the old file and at most a temporary one.
+ * - A pipe, a device or a descriptor of this process cannot be renamed to, and opening a pipe
+ * blocks until somebody reads it. The result is written to an unnamed temporary file; commit opens
+ * the target and copies the result there. Nothing touches the target before that, so creating and
+ *   aborting is a safe test, and a reader never gets half a result of a failed command. */
 #include "core/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +22,8 @@
 
 #include "core/memory.h"
 
-static const uint8_t nothing[1];
+/* The data of an empty file: mmap cannot map zero bytes. */
+static const uint8_t empty[1];
 
 static int map_descriptor(int fd, const char *path, struct cc_map *out, struct cc_error *e)
 {
@@ -23,7 +35,7 @@ static int map_descriptor(int fd, const char *path, struct cc_map *out, struct c
     if (!S_ISREG(st.st_mode))
         return cc_fail(e, "%s: not a regular file; copy it to one first", path);
     if (st.st_size == 0) {
-        *out = (struct cc_map){.data = nothing};
+        *out = (struct cc_map){.data = empty};
         return CC_OK;
     }
     size_t size = (size_t)st.st_size;
@@ -52,8 +64,15 @@ void cc_map_close(struct cc_map *m)
     *m = (struct cc_map){0};
 }
 
-/* Opens a new file beside o->path. The name does not end like a tensor file's, so that whoever
- * reads the directory meanwhile passes it by. */
+/* --- writing --- */
+
+static int write_error(const char *path, int reason, struct cc_error *e)
+{
+    return cc_fail(e, "%s: cannot be written: %s", path, strerror(reason));
+}
+
+/* Opens a new file beside o->path. Its name does not end in a suffix of tensor files, so that
+ * readers of the directory ignore it. */
 static int open_temporary(struct cc_outfile *o, struct cc_error *e)
 {
     static atomic_uint serial;
@@ -68,7 +87,7 @@ static int open_temporary(struct cc_outfile *o, struct cc_error *e)
         fd = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     } while (fd < 0 && errno == EEXIST);
     if (fd < 0)
-        return cc_fail(e, "%s: cannot be written: %s", o->path, strerror(errno));
+        return write_error(o->path, errno, e);
     o->f = fdopen(fd, "w");
     if (o->f == NULL) {
         (void)close(fd);
@@ -78,7 +97,49 @@ static int open_temporary(struct cc_outfile *o, struct cc_error *e)
     return CC_OK;
 }
 
-static void forget(struct cc_outfile *o)
+/* The descriptor of this process that the path names, as a process substitution does, or -1. These
+ * are duplicated, not opened: if stdout is a regular file, opening /dev/stdout would overwrite what
+ * has been printed there, and renaming would replace it. */
+static int descriptor_of(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        const size_t n = strlen(folders[i]);
+        const char *digits = path + n;
+        char *end;
+        if (strncmp(path, folders[i], n) != 0 || digits[0] < '0' || digits[0] > '9')
+            continue;
+        const long fd = strtol(digits, &end, 10);
+        if (*end == '\0' && fd <= INT_MAX)
+            return (int)fd;
+    }
+    return -1;
+}
+
+bool cc_file_is_stream(const char *path)
+{
+    struct stat st;
+    return descriptor_of(path) >= 0 ||
+           (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
+}
+
+/* Whether the pipe, device or descriptor may be written, without opening it. */
+static int check_stream(const char *path, struct cc_error *e)
+{
+    const int fd = descriptor_of(path);
+    if (fd < 0)
+        return access(path, W_OK) == 0 ? CC_OK : write_error(path, errno, e);
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags < 0)
+        return write_error(path, errno, e);
+    return (flags & O_ACCMODE) != O_RDONLY ? CC_OK : cc_fail(e, "%s: is open for reading", path);
+}
+
+static void free_names(struct cc_outfile *o)
 {
     free(o->path);
     free(o->temporary);
@@ -87,70 +148,96 @@ static void forget(struct cc_outfile *o)
 
 int cc_file_create(struct cc_outfile *o, const char *path, struct cc_error *e)
 {
-    *o = (struct cc_outfile){0};
+    int status = CC_OK;
     struct stat st;
-    int exists = stat(path, &st) == 0;
+    *o = (struct cc_outfile){0};
+    if (cc_file_is_stream(path)) {
+        CC_TRY(check_stream(path, e));
+        o->path = cc_strdup(path, e);
+        if (o->path == NULL)
+            return CC_FAIL;
+        o->f = tmpfile();
+        if (o->f == NULL)
+            status =
+                cc_fail(e, "%s: no temporary file for its contents: %s", path, strerror(errno));
+        goto out;
+    }
+    const bool exists = stat(path, &st) == 0;
     if (exists && S_ISDIR(st.st_mode))
         return cc_fail(e, "%s: cannot be written: it is a directory", path);
-    /* Through a symbolic link, the file that it points to is replaced, not the link. */
-    o->path = exists && S_ISREG(st.st_mode) ? realpath(path, NULL) : cc_strdup(path, NULL);
+    /* A symbolic link stays: the file that it points to is replaced. */
+    o->path = exists ? realpath(path, NULL) : cc_strdup(path, NULL);
     if (o->path == NULL)
-        return cc_fail(e, "%s: cannot be written: %s", path, strerror(errno));
-    int status;
-    if (exists && !S_ISREG(st.st_mode)) {
-        o->f = fopen(path, "we");
-        status =
-            o->f != NULL ? CC_OK : cc_fail(e, "%s: cannot be written: %s", path, strerror(errno));
-    } else {
-        status = open_temporary(o, e);
-    }
-    if (status == CC_OK && exists && o->temporary != NULL)
+        return write_error(path, errno, e);
+    CC_TRY_OUT(open_temporary(o, e));
+    if (exists)
         (void)fchmod(fileno(o->f), st.st_mode & 07777);
+out:
     if (status != CC_OK)
-        forget(o);
+        free_names(o);
     return status;
 }
 
 int cc_file_can_create(const char *path, struct cc_error *e)
 {
     struct cc_outfile o;
-    struct stat st;
-    /* To open a pipe may be to wait for its reader, and who reads it would see it end. */
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return CC_OK;
-    if (cc_file_create(&o, path, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_file_create(&o, path, e));
     cc_file_abort(&o);
     return CC_OK;
 }
 
 int cc_file_check(const struct cc_outfile *o, struct cc_error *e)
 {
-    /* A stream does not keep the reason; nothing else has failed since. */
-    return ferror(o->f) ? cc_fail(e, "%s: cannot be written: %s", o->path, strerror(errno)) : CC_OK;
+    /* A stream does not keep the reason, but errno is still that of the write. */
+    return ferror(o->f) ? write_error(o->path, errno, e) : CC_OK;
+}
+
+/* Copies `from` to the pipe, device or descriptor `path`, opened only now. Returns 0 or an errno.
+ * A signal ends it with EINTR: opening waits for a reader, and writing for a slow one. */
+static int copy_to_stream(FILE *from, const char *path)
+{
+    char buffer[1 << 16];
+    int reason = 0;
+    size_t n;
+    const int named = descriptor_of(path);
+    if (named >= 0)
+        (void)fflush(NULL); /* what was printed before comes before */
+    const int fd = named >= 0 ? fcntl(named, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno;
+    rewind(from);
+    while (reason == 0 && (n = fread(buffer, 1, sizeof buffer, from)) > 0) {
+        for (size_t at = 0; reason == 0 && at < n;) {
+            const ssize_t written = write(fd, buffer + at, n - at);
+            if (written < 0)
+                reason = errno;
+            else
+                at += (size_t)written;
+        }
+    }
+    if (reason == 0 && ferror(from))
+        reason = EIO;
+    if (close(fd) != 0 && reason == 0)
+        reason = errno;
+    return reason;
 }
 
 int cc_file_commit(struct cc_outfile *o, struct cc_error *e)
 {
-    int bad = ferror(o->f) || fflush(o->f) != 0;
-    if (!bad && o->temporary != NULL)
-        bad = fsync(fileno(o->f)) != 0;
-    int reason = errno;
-    if (fclose(o->f) != 0 && !bad) {
-        bad = 1;
+    const bool regular = o->temporary != NULL;
+    int reason = ferror(o->f) || fflush(o->f) != 0 ? errno : 0;
+    if (reason == 0 && regular && fsync(fileno(o->f)) != 0)
         reason = errno;
-    }
-    if (!bad && o->temporary != NULL && rename(o->temporary, o->path) != 0) {
-        bad = 1;
+    if (reason == 0 && !regular)
+        reason = copy_to_stream(o->f, o->path);
+    if (fclose(o->f) != 0 && reason == 0)
         reason = errno;
-    }
-    int status = CC_OK;
-    if (bad) {
-        if (o->temporary != NULL)
-            (void)unlink(o->temporary);
-        status = cc_fail(e, "%s: cannot be written: %s", o->path, strerror(reason));
-    }
-    forget(o);
+    if (reason == 0 && regular && rename(o->temporary, o->path) != 0)
+        reason = errno;
+    if (reason != 0 && regular)
+        (void)unlink(o->temporary);
+    const int status = reason == 0 ? CC_OK : write_error(o->path, reason, e);
+    free_names(o);
     return status;
 }
 
@@ -160,5 +247,5 @@ void cc_file_abort(struct cc_outfile *o)
         (void)fclose(o->f);
     if (o->temporary != NULL)
         (void)unlink(o->temporary);
-    forget(o);
+    free_names(o);
 }

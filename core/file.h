@@ -1,43 +1,52 @@
-/* Files: read by mapping, written whole or not at all. */
+/* Files: reading by mapping; writing whole or not at all, to regular files, pipes and devices. */
 #ifndef CC_CORE_FILE_H
 #define CC_CORE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "core/error.h"
 
-/* A file mapped read-only; data is never NULL while it is open, also when size is 0. Whoever
- * shortens the file meanwhile makes reading it fatal (SIGBUS), as with every mapping. */
+/* A file mapped read-only. While it is open, data is not NULL, even if size is 0. If another
+ * process shortens the file meanwhile, reading past its new end raises SIGBUS, as with every
+ * mapping. */
 struct cc_map {
     const uint8_t *data;
     size_t size;
 };
 
-/* Messages name the file. Only regular files can be mapped. */
+/* Maps a regular file; anything else is an error. Messages begin with the path. */
 int cc_map_open(const char *path, struct cc_map *out, struct cc_error *e);
-/* Does nothing when it is not open. */
+/* Unmaps and zeroes *m; does nothing to a zeroed one. */
 void cc_map_close(struct cc_map *m);
 
-/* A file being written: under a temporary name beside it, until cc_file_commit renames it. */
+/* A file being written. Its contents appear at `path` when cc_file_commit returns CC_OK, and not
+ * before: a regular file is replaced by renaming a temporary one; a pipe, a device or a descriptor
+ * of this process (/dev/stdout, /dev/fd/N) is opened by commit and gets a copy of what was
+ * written. */
 struct cc_outfile {
-    FILE *f;    /* write here; cc_file_check and cc_file_commit see what fails */
-    char *path; /* what it will be */
-    char
-        *temporary; /* NULL for what cannot be renamed to, as /dev/null: that is written directly */
+    FILE *f;         /* write here; cc_file_check and cc_file_commit report failed writes */
+    char *path;      /* the target, symbolic links resolved */
+    char *temporary; /* the name to rename; NULL if the target is a pipe, device or descriptor */
 };
 
-/* Whether a file can be made there, before the work that it is to hold. */
+/* Whether the path names a pipe, a device or a descriptor: data appended to a stream, not a file
+ * that has a size and can be read again. */
+bool cc_file_is_stream(const char *path);
+/* Whether cc_file_create would succeed; for finding out before the work that the file is to hold.
+ * Touches neither the file nor a pipe's reader. */
 int cc_file_can_create(const char *path, struct cc_error *e);
-/* Exactly one of commit and abort follows a successful create. */
+/* Begins a file. After success, call exactly one of commit and abort. */
 int cc_file_create(struct cc_outfile *o, const char *path, struct cc_error *e);
-/* Directly after writing: whether all writes worked so far, or the system's reason why not. Small
- * files may leave it to cc_file_commit. */
+/* CC_OK if all writes worked so far, else the system's reason. To be called directly after writing;
+ * writers of small files may leave it to cc_file_commit. */
 int cc_file_check(const struct cc_outfile *o, struct cc_error *e);
-/* Flushes, syncs, closes and renames; on failure nothing is left but what was there before. */
+/* Flushes, syncs, closes and renames, or copies to the stream, which blocks until a pipe has a
+ * reader. If it fails, a regular file is as it was before. Releases *o in any case. */
 int cc_file_commit(struct cc_outfile *o, struct cc_error *e);
-/* Closes and removes the temporary. */
+/* Drops what was written and releases *o; the target is as it was before. */
 void cc_file_abort(struct cc_outfile *o);
 
 #endif

@@ -134,7 +134,8 @@ int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
     return CC_OK;
 }
 
-int cc_format_of_path(const char *path, enum cc_format *out, struct cc_error *e)
+int cc_format_of_path(const char *path, enum cc_format otherwise, enum cc_format *out,
+                      struct cc_error *e)
 {
     static const struct {
         const char *suffix;
@@ -148,20 +149,21 @@ int cc_format_of_path(const char *path, enum cc_format *out, struct cc_error *e)
             return CC_OK;
         }
     }
+    *out = otherwise;
+    if (cc_file_is_stream(path))
+        return CC_OK;
     return cc_usage(e, "'%s': its suffix should say the format: .csv, .json, or .txt for a table",
                     path);
 }
 
-int cc_record_save(const struct cc_record *r, const char *path, struct cc_error *e)
+int cc_record_save(const struct cc_record *r, const char *path, enum cc_format otherwise,
+                   struct cc_error *e)
 {
-    enum cc_format format = CC_FORMAT_TABLE;
+    enum cc_format format;
     struct cc_outfile file;
-    int status = cc_format_of_path(path, &format, e);
-    if (status == CC_OK)
-        status = cc_file_create(&file, path, e);
-    if (status != CC_OK)
-        return status;
-    status = cc_record_print(r, format, file.f, e);
+    CC_TRY(cc_format_of_path(path, otherwise, &format, e));
+    CC_TRY(cc_file_create(&file, path, e));
+    int status = cc_record_print(r, format, file.f, e);
     if (status == CC_OK)
         return cc_file_commit(&file, e);
     cc_file_abort(&file);

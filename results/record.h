@@ -75,10 +75,12 @@ extern const char *const cc_format_names[]; /* ends with NULL */
 int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
                     struct cc_error *e);
 
-/* Writes to `path`, whole or not at all: a temporary file beside it, fsync, rename. The format is
- * that of the suffix: .csv, .json, .txt; anything else is a usage error that names the three. */
-int cc_record_save(const struct cc_record *r, const char *path, struct cc_error *e);
-/* The format for a path, checked before the work begins. */
-int cc_format_of_path(const char *path, enum cc_format *out, struct cc_error *e);
+/* Writes the record to `path` by cc_file_create, in the format of cc_format_of_path. */
+int cc_record_save(const struct cc_record *r, const char *path, enum cc_format otherwise,
+                   struct cc_error *e);
+/* The format that the path's suffix says: .csv, .json, or .txt for a table. A pipe, device or
+ * descriptor without one of these has the format `otherwise`; for a file it is a usage error. */
+int cc_format_of_path(const char *path, enum cc_format otherwise, enum cc_format *out,
+                      struct cc_error *e);
 
 #endif

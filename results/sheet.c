@@ -269,7 +269,8 @@ int cc_sheet_parse_json(const char *path, const char *text, size_t length, struc
 int cc_sheet_read(const char *path, struct cc_sheet *out, struct cc_error *e)
 {
     enum cc_format format = CC_FORMAT_TABLE;
-    if (cc_format_of_path(path, &format, NULL) != CC_OK || format == CC_FORMAT_TABLE)
+    if (cc_format_of_path(path, CC_FORMAT_TABLE, &format, NULL) != CC_OK ||
+        format == CC_FORMAT_TABLE)
         return cc_usage(e, "'%s': results are read from .csv and .json", path);
     struct cc_map map = {0};
     if (cc_map_open(path, &map, e) != CC_OK)

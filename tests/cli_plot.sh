@@ -37,7 +37,7 @@ t 2 plot model.csv --bw 10
 err "--bw: '10' is not a rate"
 cp model.csv model.svg
 t 2 plot model.svg -o model.svg
-err "the command's own files are there"
+err '--output model.svg: the command reads its input there'
 t 1 plot missing.csv
 err 'missing.csv: cannot be read'
 t 1 plot -q model.csv --kind error

@@ -5,10 +5,15 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/file.h"
@@ -88,15 +93,107 @@ static void failed_writes_say_so(void **state)
     assert_int_equal(cc_file_commit(&o, &e), CC_FAIL);
     assert_says(&e, "/dev/full: cannot be written: No space left");
     assert_int_equal(scratch_count(state), 0);
-    /* More than the stream's buffer: the write that fails is not the last. */
+    /* More than the stream's buffer, so that the write that fails is not the last. A limit on the
+     * size of files stands in for a full disk. */
     static char big[1 << 20];
-    assert_int_equal(cc_file_create(&o, "/dev/full", &e), CC_OK);
-    assert_int_equal(cc_file_check(&o, &e), CC_OK);
-    (void)fwrite(big, 1, sizeof big, o.f);
-    assert_int_equal(cc_file_check(&o, &e), CC_FAIL);
-    assert_says(&e, "/dev/full: cannot be written: No space left");
-    assert_int_equal(cc_file_commit(&o, &e), CC_FAIL);
-    assert_says(&e, "/dev/full: cannot be written: No space left");
+    const char *const paths[] = {scratch_path(state, "big"), "/dev/null"};
+    struct rlimit old, few = {.rlim_cur = 1000};
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    few.rlim_max = old.rlim_max;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(cc_file_create(&o, paths[i], &e), CC_OK);
+        assert_int_equal(cc_file_check(&o, &e), CC_OK);
+        void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
+        (void)fwrite(big, 1, sizeof big, o.f);
+        const int checked = cc_file_check(&o, &e);
+        struct cc_error at_end;
+        const int committed = cc_file_commit(&o, &at_end);
+        (void)setrlimit(RLIMIT_FSIZE, &old);
+        (void)signal(SIGXFSZ, handler);
+        assert_int_equal(checked, CC_FAIL);
+        assert_says(&e, "cannot be written: File too large");
+        assert_int_equal(committed, CC_FAIL);
+        assert_says(&at_end, "cannot be written: File too large");
+    }
+    assert_int_equal(scratch_count(state), 0);
+}
+
+/* Reads what a child writes to a pipe; the child leaves without cmocka's cleaning up. */
+static void write_from_child(const char *path, const char *text, size_t times, bool commit)
+{
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child > 0)
+        return;
+    struct cc_outfile o;
+    struct cc_error e;
+    int status = cc_file_create(&o, path, &e);
+    for (size_t i = 0; status == CC_OK && i < times; i++)
+        (void)fputs(text, o.f);
+    if (status == CC_OK && commit)
+        status = cc_file_commit(&o, &e);
+    else if (status == CC_OK)
+        cc_file_abort(&o);
+    _exit(status);
+}
+
+static void assert_child_succeeds(void)
+{
+    int status;
+    assert_true(wait(&status) > 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == CC_OK);
+}
+
+static void streams_get_the_whole(void **state)
+{
+    enum { TIMES = 100000 };
+    const char *pipe = scratch_path(state, "pipe");
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    /* Nothing opens the pipe before the commit: creating and aborting wait for no reader. */
+    write_from_child(pipe, "abc", 1, false);
+    assert_child_succeeds();
+    write_from_child(pipe, "abc", TIMES, true);
+    FILE *f = fopen(pipe, "r");
+    assert_non_null(f);
+    char *got = malloc(3 * TIMES + 1);
+    assert_non_null(got);
+    assert_int_equal(fread(got, 1, 3 * TIMES + 1, f), 3 * TIMES);
+    for (size_t i = 0; i < TIMES; i++)
+        assert_memory_equal(got + 3 * i, "abc", 3);
+    free(got);
+    (void)fclose(f);
+    assert_child_succeeds();
+
+    /* A descriptor is written where it stands, even if it is that of a regular file. */
+    char name[40];
+    size_t size;
+    struct cc_outfile o;
+    struct cc_error e;
+    const char *path = scratch_write(state, "file", "before ", 7);
+    const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    assert_true(fd >= 0);
+    (void)snprintf(name, sizeof name, "/dev/fd/%d", fd);
+    assert_true(cc_file_is_stream(name));
+    assert_int_equal(cc_file_can_create(name, &e), CC_OK);
+    assert_int_equal(cc_file_create(&o, name, &e), CC_OK);
+    assert_true(fputs("after", o.f) >= 0);
+    assert_int_equal(cc_file_commit(&o, &e), CC_OK);
+    char *bytes = scratch_read(path, &size);
+    assert_int_equal(size, 12);
+    assert_memory_equal(bytes, "before after", 12);
+    free(bytes);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(cc_file_can_create(name, &e), CC_FAIL);
+    assert_says(&e, "cannot be written: Bad file descriptor");
+    const int reading = open(path, O_RDONLY | O_CLOEXEC);
+    (void)snprintf(name, sizeof name, "/dev/fd/%d", reading);
+    assert_int_equal(cc_file_can_create(name, &e), CC_FAIL);
+    assert_says(&e, "is open for reading");
+    assert_int_equal(close(reading), 0);
+    assert_false(cc_file_is_stream(path));
+    assert_false(cc_file_is_stream(*state));
+    assert_false(cc_file_is_stream(scratch_path(state, "missing")));
 }
 
 /* Asking changes nothing, and leaves nothing. */
@@ -200,8 +297,13 @@ int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
-        IN_SCRATCH(maps),         IN_SCRATCH(files_appear_whole), IN_SCRATCH(failed_writes_say_so),
-        IN_SCRATCH(asked_before), cmocka_unit_test(json),         cmocka_unit_test(json_sizes),
+        IN_SCRATCH(maps),
+        IN_SCRATCH(files_appear_whole),
+        IN_SCRATCH(failed_writes_say_so),
+        IN_SCRATCH(asked_before),
+        IN_SCRATCH(streams_get_the_whole),
+        cmocka_unit_test(json),
+        cmocka_unit_test(json_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

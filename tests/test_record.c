@@ -424,7 +424,7 @@ static void saved_whole(void **state)
     for (int format = CC_FORMAT_TABLE; format <= CC_FORMAT_JSON; format++) {
         char path[256], *want = printed(&r, (enum cc_format)format);
         (void)snprintf(path, sizeof path, "%s/%s", (const char *)*state, names[format]);
-        assert_int_equal(cc_record_save(&r, path, &e), CC_OK);
+        assert_int_equal(cc_record_save(&r, path, CC_FORMAT_CSV, &e), CC_OK);
         assert_int_equal(entries(*state), 1);
         FILE *f = fopen(path, "r");
         assert_non_null(f);
@@ -447,20 +447,22 @@ static void not_saved(void **state)
     char path[256];
     three_rows(&r);
     (void)snprintf(path, sizeof path, "%s/missing/a.csv", (const char *)*state);
-    assert_int_equal(cc_record_save(&r, path, &e), CC_FAIL);
+    assert_int_equal(cc_record_save(&r, path, CC_FORMAT_CSV, &e), CC_FAIL);
     assert_non_null(strstr(e.text, "missing/a.csv"));
     assert_non_null(strstr(e.text, "No such file"));
 
     (void)snprintf(path, sizeof path, "%s/a.dat", (const char *)*state);
-    assert_int_equal(cc_record_save(&r, path, &e), CC_USAGE);
+    assert_int_equal(cc_record_save(&r, path, CC_FORMAT_CSV, &e), CC_USAGE);
     assert_non_null(strstr(e.text, ".csv, .json, or .txt"));
     enum cc_format format;
-    assert_int_equal(cc_format_of_path("a.csv/b", &format, &e), CC_USAGE);
-    assert_int_equal(cc_format_of_path("csv", &format, &e), CC_USAGE);
+    assert_int_equal(cc_format_of_path("a.csv/b", CC_FORMAT_CSV, &format, &e), CC_USAGE);
+    assert_int_equal(cc_format_of_path("csv", CC_FORMAT_CSV, &format, &e), CC_USAGE);
+    assert_int_equal(cc_format_of_path("/dev/null", CC_FORMAT_JSON, &format, &e), CC_OK);
+    assert_int_equal(format, CC_FORMAT_JSON);
 
     (void)snprintf(path, sizeof path, "%s/d.csv", (const char *)*state);
     assert_int_equal(mkdir(path, 0777), 0);
-    assert_int_equal(cc_record_save(&r, path, &e), CC_FAIL);
+    assert_int_equal(cc_record_save(&r, path, CC_FORMAT_CSV, &e), CC_FAIL);
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(entries(*state), 0);
     cc_record_free(&r);
@@ -487,7 +489,7 @@ static void full_disk(void **state)
     few.rlim_max = old.rlim_max;
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &few), 0);
-    int status = cc_record_save(&r, path, &e);
+    int status = cc_record_save(&r, path, CC_FORMAT_CSV, &e);
     (void)setrlimit(RLIMIT_FSIZE, &old);
     (void)signal(SIGXFSZ, handler);
     assert_int_equal(status, CC_FAIL);
@@ -504,7 +506,7 @@ static void check_with(const char *script, const char *directory, const char *fi
 {
     char path[256], command[600], got[1024];
     (void)snprintf(path, sizeof path, "%s/%s", directory, file);
-    assert_int_equal(cc_record_save(r, path, NULL), CC_OK);
+    assert_int_equal(cc_record_save(r, path, CC_FORMAT_CSV, NULL), CC_OK);
     (void)snprintf(command, sizeof command, script, path);
     // NOLINTNEXTLINE(cert-env33-c): our own script, our own path
     FILE *f = popen(command, "r");

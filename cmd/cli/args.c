@@ -21,8 +21,9 @@ const struct cc_option cc_common_options[] = {
     {.name = "output",
      .letter = 'o',
      .value = "FILE",
+     .file = CC_WRITES_FILE,
      .help = "also write the result to FILE, whole or not at all; the suffix says how: .csv, .json "
-             "or .txt"},
+             "or .txt; a pipe or device without one gets --format"},
     {.name = "quiet", .letter = 'q', .help = "no progress bar and no remarks on stderr"},
     {.name = "help", .letter = 'h', .help = "explain this command"},
     {.name = NULL},
@@ -264,56 +265,6 @@ static int check_operands(const struct cc_args *args, struct cc_error *e)
                     c->name, c->operands[0] != '\0' ? " " : "", c->operands);
 }
 
-/* Whether one of the command's own files is `path`, or a directory of them holds it. */
-static bool is_input(const struct cc_args *args, const char *path)
-{
-    static const char *const readers[] = {"trace",        "net",         "profile",
-                                          "pull-profile", "calibration", "hostfile"};
-    const char *input[CC_MAX_OPERANDS + 6];
-    char *copy = strdup(path), *parent = copy == NULL ? NULL : dirname(copy);
-    size_t n = 0;
-    bool same = false;
-    for (int i = 0; i < args->operands; i++)
-        input[n++] = args->operand[i];
-    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
-        size_t option = find_option(args->command, readers[i], strlen(readers[i]));
-        if (option != SIZE_MAX && args->value[option] != NULL)
-            input[n++] = args->value[option];
-    }
-    for (size_t i = 0; i < n && !same; i++) {
-        struct stat in, out;
-        same = strcmp(input[i], path) == 0;
-        if (same || stat(input[i], &in) != 0)
-            continue;
-        const char *other = S_ISDIR(in.st_mode) ? parent : path;
-        same = other != NULL && stat(other, &out) == 0 && in.st_dev == out.st_dev &&
-               in.st_ino == out.st_ino;
-    }
-    free(copy);
-    return same;
-}
-
-/* That the result can be written, before hours of work: not over an input, with a suffix that says
- * how, in a place where files can be made. */
-static int check_output(const struct cc_args *args, struct cc_error *e)
-{
-    enum cc_format unused;
-    struct cc_outfile file;
-    const char *path = cc_arg(args, "output");
-    if (path == NULL)
-        return CC_OK;
-    int status = args->command->own_output ? CC_OK : cc_format_of_path(path, &unused, e);
-    if (status == CC_OK && is_input(args, path))
-        status = cc_usage(
-            e, "--output %s: the command's own files are there; give the result another place",
-            path);
-    if (status == CC_OK)
-        status = cc_file_create(&file, path, e);
-    if (status == CC_OK)
-        cc_file_abort(&file);
-    return status;
-}
-
 int cc_args_parse(struct cc_args *args, const struct cc_command *command, int argc, char **argv,
                   int first, struct cc_error *e)
 {
@@ -348,8 +299,65 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
     args->help = cc_arg(args, "help") != NULL;
     if (status != CC_OK || args->help)
         return args->help ? CC_OK : status;
-    status = check_operands(args, e);
-    return status == CC_OK ? check_output(args, e) : status;
+    return check_operands(args, e);
+}
+
+/* --- output files --- */
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat sa, sb;
+    return strcmp(a, b) == 0 || (stat(a, &sa) == 0 && stat(b, &sb) == 0 && S_ISREG(sa.st_mode) &&
+                                 sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino);
+}
+
+/* Whether the command reads `path`, or reads the directory that holds it. */
+static bool is_input(const struct cc_args *args, const char *path)
+{
+    const char *input[CC_MAX_OPERANDS + CC_MAX_OPTIONS];
+    char *copy = strdup(path), *parent = copy == NULL ? NULL : dirname(copy);
+    size_t n = 0;
+    bool found = false;
+    for (int i = 0; i < args->operands; i++)
+        input[n++] = args->operand[i];
+    for (size_t i = 0; i < option_count(args->command); i++)
+        if (option_at(args->command, i)->file == CC_READS_FILE && args->value[i] != NULL)
+            input[n++] = args->value[i];
+    for (size_t i = 0; i < n && !found; i++) {
+        struct stat in, out;
+        const bool directory = stat(input[i], &in) == 0 && S_ISDIR(in.st_mode);
+        found = directory ? parent != NULL && stat(parent, &out) == 0 && in.st_dev == out.st_dev &&
+                                in.st_ino == out.st_ino
+                          : same_file(input[i], path);
+    }
+    free(copy);
+    return found;
+}
+
+int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
+{
+    const struct cc_command *c = args->command;
+    const size_t count = option_count(c);
+    const char *path = cc_arg(args, "output");
+    enum cc_format unused;
+    if (path != NULL && !c->own_output)
+        CC_TRY(cc_format_of_path(path, args->format, &unused, e));
+    for (size_t i = 0; i < count; i++) {
+        const char *name = option_at(c, i)->name;
+        path = args->value[i];
+        if (option_at(c, i)->file != CC_WRITES_FILE || path == NULL)
+            continue;
+        if (is_input(args, path))
+            return cc_usage(e, "--%s %s: the command reads its input there; name another file",
+                            name, path);
+        for (size_t k = 0; k < i && !cc_file_is_stream(path); k++)
+            if (option_at(c, k)->file == CC_WRITES_FILE && args->value[k] != NULL &&
+                same_file(args->value[k], path))
+                return cc_usage(e, "--%s and --%s are the same file: %s", option_at(c, k)->name,
+                                name, path);
+        CC_TRY(cc_file_can_create(path, e));
+    }
+    return CC_OK;
 }
 
 void cc_args_free(struct cc_args *args)

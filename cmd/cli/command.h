@@ -20,6 +20,8 @@ struct cc_option {
     const char *help;           /* sentences without the last full stop */
     const char *const *choices; /* allowed arguments, ending with NULL; NULL: any */
     char letter;                /* one-letter form, or 0 */
+    /* The argument is a path. cc_args_check_outputs tests the written ones against the others. */
+    enum { CC_NO_FILE, CC_READS_FILE, CC_WRITES_FILE } file;
 };
 
 struct cc_args;
@@ -64,6 +66,10 @@ struct cc_args {
 int cc_args_parse(struct cc_args *args, const struct cc_command *command, int argc, char **argv,
                   int first, struct cc_error *e);
 void cc_args_free(struct cc_args *args);
+/* Whether the files that the options name (CC_WRITES_FILE) can be written, to be known before hours
+ * of work: in a place where files can be made, with a suffix that says the format where one is
+ * needed, no two to the same file, and none over what the command reads. Opens no pipe. */
+int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e);
 
 /* Seeds are written as JSON numbers, which are exact up to here. */
 #define CC_MAX_SEED (((uint64_t)1 << 53) - 1)

@@ -53,6 +53,7 @@ static const struct cc_option options[] = {
      .help = "go on sampling for this long, all schemes and all sizes together"},
     {.name = "profile-out",
      .value = "FILE",
+     .file = CC_WRITES_FILE,
      .help = "write bits and nanoseconds per value of each scheme by the tensor's size, for "
              "`commcomp model`: of the sizes of --values, of the tensors of --trace or --net, else "
              "of " CC_PROFILE_SIZES_TEXT " values"},
@@ -265,20 +266,6 @@ static int parse_limits(struct bench *b, struct cc_error *e)
     return status;
 }
 
-/* Finds out that the profile cannot be written before the work begins. */
-static int check_profile_out(const struct bench *b, struct cc_error *e)
-{
-    struct cc_outfile o;
-    if (b->profile_out == NULL)
-        return CC_OK;
-    if (!b->speed)
-        return cc_usage(e, "--profile-out and --no-speed exclude each other");
-    int status = cc_file_create(&o, b->profile_out, e);
-    if (status == CC_OK)
-        cc_file_abort(&o);
-    return status;
-}
-
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct bench b = {.args = args,
@@ -292,8 +279,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     int status = parse_passes(&b, e);
     if (status == CC_OK)
         status = parse_limits(&b, e);
-    if (status == CC_OK)
-        status = check_profile_out(&b, e);
+    if (status == CC_OK && b.profile_out != NULL && !b.speed)
+        status = cc_usage(e, "--profile-out and --no-speed exclude each other");
     if (status == CC_OK && args->schemes.count == 0)
         status = cc_spec_list_parse("paper", &args->schemes, e);
     if (status == CC_OK)

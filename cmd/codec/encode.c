@@ -43,6 +43,7 @@ struct encoder {
     struct cc_context ctx;
     struct cc_workbench bench;
     size_t payload_bytes;
+    uint64_t output_bytes;
     struct cc_progress progress;
 };
 
@@ -111,6 +112,7 @@ static int write_payload(struct encoder *c, struct cc_error *e)
         return status;
     if (bytes > 0)
         (void)fwrite(c->bench.payload, 1, bytes, out.f); /* cc_file_commit sees a failure */
+    c->output_bytes = bytes;
     return cc_file_commit(&out, e);
 }
 
@@ -138,7 +140,6 @@ static int write_container(struct encoder *c, struct cc_error *e)
                                      .step = c->ctx.step};
     struct cc_container_writer *w = NULL;
     struct cc_pair *pairs;
-    uint64_t bytes;
     (void)snprintf(head.scheme, sizeof head.scheme, "%s", c->spec->name);
     int status = cc_tensor_file_metadata(c->in, &pairs, &head.pair_count, e);
     if (status != CC_OK)
@@ -148,7 +149,7 @@ static int write_container(struct encoder *c, struct cc_error *e)
     if (status == CC_OK) {
         status = add_tensors(c, w, e);
         if (status == CC_OK)
-            status = cc_container_finish(w, &bytes, e);
+            status = cc_container_finish(w, &c->output_bytes, e);
         else
             cc_container_abandon(w);
     }
@@ -176,12 +177,12 @@ static int open_input(struct encoder *c, struct cc_error *e)
 static void set_file_sizes(const struct encoder *c)
 {
     struct cc_record *r = &c->args->record;
-    struct stat in, out;
-    if (stat(c->in, &in) != 0 || stat(c->out, &out) != 0)
+    struct stat in;
+    if (stat(c->in, &in) != 0)
         return;
     for (size_t row = 0; row < r->row_count; row++) {
         cc_record_number(r, row, "input_bytes", (double)in.st_size);
-        cc_record_number(r, row, "output_bytes", (double)out.st_size);
+        cc_record_number(r, row, "output_bytes", (double)c->output_bytes);
     }
 }
 

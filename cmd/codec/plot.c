@@ -30,11 +30,13 @@ static const struct cc_option options[] = {
     {.name = "exchange", .value = "NAME", .help = "only the rows of this exchange"},
     {.name = "script",
      .value = "FILE",
+     .file = CC_WRITES_FILE,
      .help = "write gnuplot's script, data included, to FILE, to be changed and drawn with "
              "`gnuplot FILE`; needs no gnuplot. Without -o it draws plot.svg"},
     {.name = "output",
      .letter = 'o',
      .value = "FILE",
+     .file = CC_WRITES_FILE,
      .help = "draw FILE, whole or not at all; its suffix says how: .svg, .png or .pdf; .txt for "
              "what a terminal gets"},
     {.name = "format",
@@ -46,7 +48,7 @@ static const struct cc_option options[] = {
     {.name = NULL},
 };
 
-/* The format that a path's suffix says. */
+/* The format that a path's suffix says; *out stays for a pipe or device without one. */
 static int format_of(const char *path, int *out, struct cc_error *e)
 {
     static const struct {
@@ -60,6 +62,8 @@ static int format_of(const char *path, int *out, struct cc_error *e)
             return CC_OK;
         }
     }
+    if (cc_file_is_stream(path))
+        return CC_OK;
     return cc_usage(e, "'%s': a plot's suffix should be .svg, .png or .pdf, or .txt for text",
                     path);
 }

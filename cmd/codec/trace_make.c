@@ -1,5 +1,6 @@
 /* `commcomp trace synth` and `commcomp trace convert`: traces to files. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -19,7 +20,7 @@ static const struct cc_column columns[] = {
 };
 
 static int add_row(struct cc_record *r, const struct cc_trace *t, const char *path, uint64_t files,
-                   uint64_t bytes, struct cc_error *e)
+                   double bytes, struct cc_error *e)
 {
     size_t row = cc_record_add(r, e);
     int status = row == SIZE_MAX ? CC_FAIL : cc_record_text(r, row, "trace", path, e);
@@ -30,7 +31,7 @@ static int add_row(struct cc_record *r, const struct cc_trace *t, const char *pa
     cc_record_number(r, row, "files", (double)files);
     cc_record_number(r, row, "tensors", (double)cc_trace_tensors(t));
     cc_record_number(r, row, "values", (double)cc_trace_values(t));
-    cc_record_number(r, row, "output_bytes", (double)bytes);
+    cc_record_number(r, row, "output_bytes", bytes);
     return CC_OK;
 }
 
@@ -48,7 +49,7 @@ static int write_directory(struct cc_args *args, struct cc_trace *t, const char 
     cc_progress_begin(&progress, args->quiet);
     int status = cc_trace_write(t, path, show_progress, &progress, &files, &bytes, e);
     cc_progress_end(&progress);
-    return status == CC_OK ? add_row(&args->record, t, path, files, bytes, e) : status;
+    return status == CC_OK ? add_row(&args->record, t, path, files, (double)bytes, e) : status;
 }
 
 /* --- synth --- */
@@ -115,8 +116,9 @@ static int convert_file(struct cc_args *args, struct cc_trace *t, const char *ou
     cc_pairs_free(pairs, count);
     if (status != CC_OK)
         return status;
-    uint64_t bytes = stat(out, &st) == 0 ? (uint64_t)st.st_size : 0;
-    return add_row(&args->record, t, out, 1, bytes, e);
+    /* How much a pipe got is not known. */
+    bool known = stat(out, &st) == 0 && S_ISREG(st.st_mode);
+    return add_row(&args->record, t, out, 1, known ? (double)st.st_size : NAN, e);
 }
 
 static int run_convert(struct cc_args *args, struct cc_error *e)

@@ -7,7 +7,7 @@
 
 /* clang-format off */
 #define CC_CLUSTER_OPTIONS                                                                         \
-    {.name = "net", .value = "NAME|FILE", .def = "resnet110",                                      \
+    {.name = "net", .value = "NAME|FILE", .file = CC_READS_FILE, .def = "resnet110",                                      \
      .help = "the model that is trained: a name, a .json file, or a .safetensors file, of which "  \
              "only the header is read"},                                                           \
     {.name = "values", .value = "COUNT",                                                           \
@@ -18,7 +18,7 @@
              "sparcml-greina-ge, sparcml-ec2, pipesgd, thesis; a list gives rows"},                \
     {.name = "burst", .value = "BYTES", .def = "0, or the link's own; run: what suits the rate",   \
      .help = "what the token bucket that shapes a link lets pass at once when it is full"},        \
-    {.name = "calibration", .value = "FILE",                                                       \
+    {.name = "calibration", .value = "FILE", .file = CC_READS_FILE,                                                       \
      .help = "instead of --bw, a link as it was measured (docs/model.md)"},                        \
     {.name = "latency", .value = "TIME", .def = "50us, or the link's own",                         \
      .help = "of a message, whatever its size; a list gives rows"},                                \
@@ -78,10 +78,10 @@
     {.name = "raw-share", .value = "SHARE", .def = "0",                                            \
      .help = "so much of the values travels as fp32: with those below --min-size, whole tensors "  \
              "from the largest to the smallest, each that still fits"},                            \
-    {.name = "profile", .value = "FILE",                                                           \
+    {.name = "profile", .value = "FILE", .file = CC_READS_FILE,                                                           \
      .help = "sizes and times of the codecs (docs/profile.md); by default those of this machine, " \
              "measured on first use and kept in ~/.cache/commcomp"},                               \
-    {.name = "pull-profile", .value = "FILE",                                                      \
+    {.name = "pull-profile", .value = "FILE", .file = CC_READS_FILE,                                                      \
      .help = "another profile for what servers send, as `bench --stream pull --profile-out` "      \
              "makes of captured model deltas; by default pulls are like pushes"},                  \
     {.name = "remeasure", .help = "measure this machine's codecs again"}

@@ -12,7 +12,7 @@
     {.name = "congestion", .value = "NAME", .def = "reno",                                         \
      .help = "TCP congestion control of the lab's hosts"},                                         \
     {.name = "lab", .help = "a lab on this machine also where a resource manager has given hosts"},\
-    {.name = "hostfile", .value = "FILE", .help = "run on a cluster: mpirun's list of hosts"},     \
+    {.name = "hostfile", .value = "FILE", .file = CC_READS_FILE, .help = "run on a cluster: mpirun's list of hosts"},     \
     {.name = "hosts", .value = "LIST", .help = "run on a cluster: hosts with commas between them"},\
     {.name = "mpirun", .value = "PROGRAM", .def = "mpirun", .help = "of the cluster"},             \
     {.name = "mpirun-args", .value = "WORDS",                                                      \

@@ -12,7 +12,7 @@
 
 /* clang-format off */
 #define CC_EXPERIMENT_OPTIONS                                                                            \
-    {.name = "trace", .value = "PATH",                                                             \
+    {.name = "trace", .value = "PATH", .file = CC_READS_FILE,                                                             \
      .help = "replay captured gradients: a .safetensors, .npy or .csv file, or a directory of "    \
              "them; without --net, the net is its tensors"},                                       \
     {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",                               \

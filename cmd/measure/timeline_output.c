@@ -34,8 +34,6 @@ int cc_timeline_output_open(struct cc_timeline_output *s, const struct cc_args *
         return CC_OK;
     if (cc_arg_or_null(args, "dry-run") != NULL)
         return cc_usage(e, "--timeline: in a dry run nothing happens that it could show");
-    if (cc_arg(args, "output") != NULL && strcmp(s->path, cc_arg(args, "output")) == 0)
-        return cc_usage(e, "--timeline and --output are the same file: %s", s->path);
     about[3] = cc_version();
     return cc_timeline_open(s->path, about, 0, &s->file, e);
 }

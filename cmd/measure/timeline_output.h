@@ -7,7 +7,7 @@
 
 #define CC_TIMELINE_OPTION                                                                         \
     {                                                                                              \
-        .name = "timeline", .value = "FILE",                                                       \
+        .name = "timeline", .value = "FILE", .file = CC_WRITES_FILE,                               \
         .help = "write what every rank did when, for ui.perfetto.dev or chrome://tracing "         \
                 "(docs/timeline.md)"                                                               \
     }

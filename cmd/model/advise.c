@@ -45,6 +45,7 @@ static const struct cc_option options[] = {
     {.name = "lossless", .help = "leave out schemes that change the values"},
     {.name = "trace",
      .value = "PATH",
+     .file = CC_READS_FILE,
      .help = "captured gradients to measure the errors on; by default synthetic ones, 32 steps of "
              "the net's tensors, or of resnet20's if it has more than half a million values"},
     {.name = NULL},

@@ -57,7 +57,7 @@ static const struct cc_option options[] = {
     CC_HOSTS_OPTIONS,
     {.name = "repeats", .value = "N", .def = "20", .help = "round trips of each size"},
     {.name = "name", .value = "NAME", .def = "lab or cluster", .help = "of the link, in the file"},
-    {.name = "link-out", .value = "FILE",
+    {.name = "link-out", .value = "FILE", .file = CC_WRITES_FILE,
      .help = "write the link for `model --calibration FILE` and its like"},
     {.name = NULL},
 };
@@ -421,26 +421,11 @@ static int report(struct calibrate *c, struct cc_error *e)
     return status == CC_OK ? notes(c, e) : status;
 }
 
-/* That the link can be written, before it is measured. */
-static int check_link_out(const struct cc_args *args, struct cc_error *e)
-{
-    struct cc_outfile file;
-    const char *path = cc_arg(args, "link-out");
-    if (path == NULL)
-        return CC_OK;
-    int status = cc_file_create(&file, path, e);
-    if (status == CC_OK)
-        cc_file_abort(&file);
-    return status;
-}
-
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct calibrate c = {.args = args, .record = &args->record};
     char *program = NULL;
     int status = parse(&c, e);
-    if (status == CC_OK)
-        status = check_link_out(args, e);
     if (status == CC_OK)
         status =
             (program = cc_rank_program(e)) != NULL ? measure_adding(&c.reduce_byte_s, e) : CC_FAIL;

@@ -47,9 +47,9 @@ static const struct cc_option options[] = {
     {.name = "codec-time", .value = "HOW", .def = "profile", .choices = cc_codec_time_names,
      .help = "of each codec call: from the profile, the same in every simulation; or as measured "
              "while it runs"},
-    {.name = "write-platform", .value = "FILE.xml",
+    {.name = "write-platform", .value = "FILE.xml", .file = CC_WRITES_FILE,
      .help = "write the platform that is simulated, of a single setting"},
-    {.name = "paje", .value = "FILE",
+    {.name = "paje", .value = "FILE", .file = CC_WRITES_FILE,
      .help = "write SimGrid's own trace of the simulation, of a single setting, in Paje's format"},
     CC_TIMELINE_OPTION,
     {.name = "dry-run", .help = "only say what would be simulated; needs no SimGrid"},

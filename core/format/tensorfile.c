@@ -16,11 +16,18 @@ struct cc_tensor_file {
     struct cc_outfile out; /* of the other formats */
 };
 
+static int format_to_write(const char *path, enum cc_file_format *out, struct cc_error *e)
+{
+    if (cc_file_format_of(path, out, e) == CC_OK)
+        return CC_OK;
+    *out = CC_SAFETENSORS;
+    return cc_file_is_stream(path) ? CC_OK : CC_USAGE;
+}
+
 int cc_tensor_file_check(const char *path, size_t count, struct cc_error *e)
 {
     enum cc_file_format format;
-    if (cc_file_format_of(path, &format, e) != CC_OK)
-        return CC_USAGE;
+    CC_TRY(format_to_write(path, &format, e));
     if (format != CC_SAFETENSORS && count != 1)
         return cc_usage(e,
                         "%s: a file of this format holds one tensor, but there are %zu; write a "
@@ -41,7 +48,7 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
         return CC_FAIL;
     w->tensors = tensors;
     w->count = count;
-    status = cc_file_format_of(path, &w->format, e);
+    status = format_to_write(path, &w->format, e);
     if (status == CC_OK && w->format == CC_CSV && tensors[0].shape.n == 0)
         status = cc_fail(e,
                          "%s: tensor \"%.200s\" is empty, which CSV cannot hold; write a "

@@ -1,5 +1,6 @@
 /* Writing files of tensors in the format that their name says: .safetensors, or, for a single
- * tensor, .npy or .csv. Values come tensor by tensor, so the file may be larger than memory. */
+ * tensor, .npy or .csv; a pipe or device without such a name gets safetensors. Values come tensor
+ * by tensor, so the file may be larger than memory. */
 #ifndef CC_CORE_FORMAT_TENSORFILE_H
 #define CC_CORE_FORMAT_TENSORFILE_H
 
