@@ -30,7 +30,7 @@ static void assert_says(const char *text, const char *words)
 
 struct heard {
     char kinds[64]; /* a letter for each report */
-    double deadline_s;
+    double remaining_s;
     int fail_at;       /* hear fails at the so-manieth report; 0: never */
     double stop_after; /* tick stops then; 0: never */
     double began;
@@ -47,9 +47,9 @@ static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
     return CC_OK;
 }
 
-static double deadline_s(void *arg)
+static double remaining_s(void *arg)
 {
-    return ((struct heard *)arg)->deadline_s;
+    return ((struct heard *)arg)->remaining_s;
 }
 
 static bool on_tick(void *arg)
@@ -128,7 +128,7 @@ static int launch(void **state, const char *commands, struct heard *h, struct cc
     struct cc_launch_config config = {.cluster = &cluster,
                                       .rank_program = "/bin/true",
                                       .on_report = on_report,
-                                      .deadline_s = deadline_s,
+                                      .remaining_s = remaining_s,
                                       .on_tick = on_tick,
                                       .arg = h};
     write_reports(state);
@@ -140,7 +140,7 @@ static int launch(void **state, const char *commands, struct heard *h, struct cc
 /* It fails, and says this. */
 static void assert_fails(void **state, const char *commands, const char *words)
 {
-    struct heard h = {.deadline_s = 60};
+    struct heard h = {.remaining_s = 60};
     struct cc_error e;
     assert_int_equal(launch(state, commands, &h, &e), CC_FAIL);
     assert_says(e.text, words);
@@ -149,7 +149,7 @@ static void assert_fails(void **state, const char *commands, const char *words)
 
 static void all_reports_are_heard(void **state)
 {
-    struct heard h = {.deadline_s = 60};
+    struct heard h = {.remaining_s = 60};
     struct cc_error e;
     assert_int_equal(launch(state,
                             "cat hello; echo some rubbish; echo and more >&2; cat begin step\n"
@@ -162,7 +162,7 @@ static void all_reports_are_heard(void **state)
 
 static void mpirun_is_given_words_and_the_job(void **state)
 {
-    struct heard h = {.deadline_s = 60};
+    struct heard h = {.remaining_s = 60};
     struct cc_error e;
     size_t size;
     assert_int_equal(launch(state, "echo \"$@\" >words; cat >job; cat hello done", &h, &e), CC_OK);
@@ -226,14 +226,14 @@ static void bytes_elsewhere_are_no_result(void **state)
 
 static void a_program_that_is_not_there(void **state)
 {
-    struct heard h = {.deadline_s = 1};
+    struct heard h = {.remaining_s = 1};
     struct cc_error e;
     struct cc_job job = {.workers = 2};
     struct cc_launch_cluster cluster = {.hosts = "a"};
     struct cc_launch_config config = {.cluster = &cluster,
                                       .rank_program = scratch_path(state, "none"),
                                       .on_report = on_report,
-                                      .deadline_s = deadline_s,
+                                      .remaining_s = remaining_s,
                                       .on_tick = on_tick,
                                       .arg = &h};
     assert_int_equal(cc_launch(&config, &job, &e), CC_FAIL);
@@ -255,7 +255,7 @@ static bool gone(void **state, const char *name)
 
 static void whoever_listens_can_end_it(void **state)
 {
-    struct heard h = {.deadline_s = 60, .fail_at = 2};
+    struct heard h = {.remaining_s = 60, .fail_at = 2};
     struct cc_error e;
     assert_int_equal(launch(state, "echo $$ >pid; cat hello begin; exec sleep 60", &h, &e),
                      CC_FAIL);
@@ -263,21 +263,21 @@ static void whoever_listens_can_end_it(void **state)
     assert_string_equal(h.kinds, "HB");
     assert_true(gone(state, "pid"));
 
-    h = (struct heard){.deadline_s = 60, .stop_after = 0.3};
+    h = (struct heard){.remaining_s = 60, .stop_after = 0.3};
     assert_int_equal(launch(state, "echo $$ >pid; cat hello; exec sleep 60", &h, &e), CC_FAIL);
     assert_string_equal(e.text, "interrupted");
     assert_true(cc_now() - h.began < 30);
     assert_true(gone(state, "pid"));
 
     /* Ctrl-C ends mpirun itself, which then says what it says. */
-    h = (struct heard){.deadline_s = 60, .stop_after = 0.02};
+    h = (struct heard){.remaining_s = 60, .stop_after = 0.02};
     assert_int_equal(launch(state, "sleep 0.05; echo forced exit >&2; exit 1", &h, &e), CC_FAIL);
     assert_string_equal(e.text, "interrupted");
 }
 
 static void who_does_not_listen_is_killed(void **state)
 {
-    struct heard h = {.deadline_s = 60, .stop_after = 0.3};
+    struct heard h = {.remaining_s = 60, .stop_after = 0.3};
     struct cc_error e;
     assert_int_equal(
         launch(state, "trap '' TERM; echo $$ >pid; while :; do sleep 0.2; done", &h, &e), CC_FAIL);
@@ -288,7 +288,7 @@ static void who_does_not_listen_is_killed(void **state)
 
 static void silence_is_noticed(void **state)
 {
-    struct heard h = {.deadline_s = 1};
+    struct heard h = {.remaining_s = 1};
     struct cc_error e;
     assert_int_equal(launch(state, "echo $$ >pid; cat hello begin step; exec sleep 60", &h, &e),
                      CC_FAIL);
@@ -303,7 +303,7 @@ static void mpirun_dies_with_us(void **state)
 {
     pid_t launcher = fork();
     if (launcher == 0) {
-        struct heard h = {.deadline_s = 60};
+        struct heard h = {.remaining_s = 60};
         struct cc_error e;
         (void)launch(state, "echo $$ >pid.new; mv pid.new pid; cat hello; exec sleep 60", &h, &e);
         _exit(0);

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "netsim/launch/platform_read.h"
 #include "netsim/platform/platform.h"
 #include "tests/lib/scratch.h"
 
@@ -163,7 +164,7 @@ static void test_switch(void **state)
 {
     (void)state;
     struct cc_platform p = make(&usual);
-    assert_false(p.uneven);
+    assert_false(p.uneven_routes);
     assert_prop(p.xml, "schema", "commcomp-platform/1");
     assert_prop(p.xml, "topology", "switch");
     assert_prop(p.xml, "workers", "10");
@@ -234,7 +235,7 @@ static void test_racks(void **state)
     struct cc_platform_config config = usual;
     config.topology = CC_TOPOLOGY_FAT_TREE;
     struct cc_platform p = make(&config);
-    assert_true(p.uneven);
+    assert_true(p.uneven_routes);
     assert_prop(p.xml, "rack", "4");
     assert_prop(p.xml, "oversubscription", "4");
     assert_string_equal(hosts_in(p.xml, "rack-0"), "host-10 host-0 host-1 host-2");
@@ -264,7 +265,7 @@ static void test_sites(void **state)
     struct cc_platform_config config = usual;
     config.topology = CC_TOPOLOGY_SITES;
     struct cc_platform p = make(&config);
-    assert_true(p.uneven);
+    assert_true(p.uneven_routes);
     assert_prop(p.xml, "sites", "3");
     assert_prop(p.xml, "wan_bps", "100000000");
     assert_prop(p.xml, "wan_latency_s", "0.04");
@@ -301,7 +302,7 @@ static void assert_torus(const struct cc_platform_config *config, const char *di
     assert_string_equal(value(&t, "bw"), "1000000000bps");
     assert_string_equal(value(&t, "lat"), "5e-05s");
     assert_string_equal(value(&t, "loopback_bw"), "1e9Bps");
-    assert_true(p.uneven);
+    assert_true(p.uneven_routes);
     cc_platform_free(&p);
 }
 
@@ -490,7 +491,7 @@ static void test_read(void **state)
     assert_int_equal(p.hosts, 2);
     assert_string_equal(p.host[0], "a");
     assert_string_equal(p.host[1], "b");
-    assert_true(p.uneven);
+    assert_true(p.uneven_routes);
     cc_platform_free(&p);
 }
 

@@ -16,8 +16,9 @@
 
 #include "core/clock.h"
 #include "netsim/launch/argv.h"
-#include "netsim/platform/platform.h"
+#include "netsim/launch/platform_read.h"
 #include "netsim/launch/smpirun_argv.h"
+#include "netsim/platform/platform.h"
 #include "tests/lib/scratch.h"
 
 #define B    1e9          /* bits/s of a host's link */
@@ -93,28 +94,28 @@ static void write_flows(void **state, const struct flow *flow, int flows)
     assert_int_equal(fclose(f), 0);
 }
 
-/* The shell's command, to be freed: smpirun as cc_smpirun starts it. */
-static char *command(void **state, const struct cc_platform *p)
+/* The command line for the shell, which the caller frees: smpirun as cc_smpirun starts it. */
+static char *smpirun_line(void **state, const struct cc_platform *p)
 {
-    struct cc_smpirun_files files = {.paje = ""};
-    (void)snprintf(files.platform, sizeof files.platform, "%s", scratch_path(state, "p.xml"));
-    (void)snprintf(files.hosts, sizeof files.hosts, "%s", scratch_path(state, "hosts"));
+    struct cc_smpirun_command command = {.fidelity = CC_FIDELITY_ALPHA_BETA,
+                                         .uneven_routes = p->uneven_routes,
+                                         .rank_program = beside("sim/route")};
+    (void)snprintf(command.platform, sizeof command.platform, "%s", scratch_path(state, "p.xml"));
+    (void)snprintf(command.hosts, sizeof command.hosts, "%s", scratch_path(state, "hosts"));
     char exchange[] = "ps";
     struct cc_job job = {.exchange = exchange, .workers = (int)p->hosts};
-    const struct cc_smpirun_config config = {
-        .platform = p, .fidelity = CC_FIDELITY_ALPHA_BETA, .rank_program = beside("sim/route")};
     struct cc_error e = {0};
-    char **words, *text = NULL;
+    char **argv, *text = NULL;
     size_t length;
-    assert_int_equal(cc_smpirun_argv(&config, &job, &files, &words, &e), CC_OK);
+    assert_int_equal(cc_smpirun_argv(&command, &job, &argv, &e), CC_OK);
     FILE *f = open_memstream(&text, &length);
     assert_non_null(f);
     (void)fputs("timeout -k 5 120", f);
-    for (size_t i = 0; words[i] != NULL; i++)
-        (void)fprintf(f, " '%s'", words[i]);
+    for (size_t i = 0; argv[i] != NULL; i++)
+        (void)fprintf(f, " '%s'", argv[i]);
     (void)fprintf(f, " <'%s' 2>'%s'", scratch_path(state, "flows"), scratch_path(state, "err"));
     assert_int_equal(fclose(f), 0);
-    cc_argv_free(words);
+    cc_argv_free(argv);
     return text;
 }
 
@@ -127,7 +128,7 @@ static void simulate(void **state, const struct cc_platform *p, const struct flo
     write_flows(state, flow, flows);
     for (int i = 0; i < flows; i++)
         second[i] = NAN;
-    char *line = command(state, p);
+    char *line = smpirun_line(state, p);
     FILE *f = popen(line, "r");
     free(line);
     assert_non_null(f);

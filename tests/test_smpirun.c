@@ -19,8 +19,9 @@
 #include <unistd.h>
 
 #include "core/clock.h"
-#include "netsim/launch/smpirun_log.h"
 #include "netsim/launch/smpirun.h"
+#include "netsim/launch/smpirun_log.h"
+#include "netsim/launch/smpirun_memory.h"
 #include "tests/lib/scratch.h"
 
 static void assert_says(const char *text, const char *words)

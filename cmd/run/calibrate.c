@@ -185,7 +185,7 @@ static double size_s(const struct calibrate *c, size_t i)
 }
 
 /* Slower than it should be, and a few that are not counted. */
-static double deadline_s(void *arg)
+static double remaining_s(void *arg)
 {
     const struct calibrate *c = arg;
     return 2 + 3 * size_s(c, c->heard);
@@ -220,7 +220,7 @@ static int ping(struct calibrate *c, const char *program, struct cc_error *e)
                                             .cluster = &c->hosts.cluster,
                                             .rank_program = program,
                                             .on_report = on_report,
-                                            .deadline_s = deadline_s,
+                                            .remaining_s = remaining_s,
                                             .on_tick = on_tick,
                                             .arg = c};
     size_t passes[PASSES * CC_CALIBRATE_MOST];

@@ -46,7 +46,7 @@ static double step_s(const struct watch *w)
     return t->straggler == CC_STEADY ? s : s + 5 * t->spread * t->compute_s;
 }
 
-static double deadline_s(void *arg)
+static double remaining_s(void *arg)
 {
     const struct watch *w = arg;
     if (row_of(w) == NULL)
@@ -196,7 +196,7 @@ static int launch(struct run *r, const struct cc_experiment_setting *s, const ch
                                             .cluster = &r->options.hosts.cluster,
                                             .rank_program = program,
                                             .on_report = on_report,
-                                            .deadline_s = deadline_s,
+                                            .remaining_s = remaining_s,
                                             .on_tick = on_tick,
                                             .arg = &w};
     struct cc_job job = {.exchange = NULL};

@@ -7,6 +7,7 @@
 #include "cmd/sim/sim.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "netsim/launch/platform_read.h"
 #include "netsim/message/sizes.h"
 
 /* --- settings --- */

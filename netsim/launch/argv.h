@@ -1,4 +1,4 @@
-/* Command lines, word by word. */
+/* Command lines, built argument by argument. */
 #ifndef CC_NETSIM_LAUNCH_ARGV_H
 #define CC_NETSIM_LAUNCH_ARGV_H
 
@@ -6,17 +6,22 @@
 
 #include "core/error.h"
 
-/* A list of words that ends with NULL, growing; a failure stays. Start from zeros and e. */
+/* A growing list of arguments that ends with NULL. Initialise with zeros and `e`. The first failure
+ * is kept in `status`; later additions then do nothing, so only the end needs a check. */
 struct cc_argv {
-    char **word;
+    char **arg;
     size_t count, capacity;
     int status;
     struct cc_error *e;
 };
 
+/* Appends one formatted argument. */
 void cc_argv_add(struct cc_argv *a, const char *fmt, ...) CC_PRINTF(2, 3);
-/* The words, to be freed with cc_argv_free, or NULL after a failure. */
+
+/* Returns the list, which the caller frees with cc_argv_free; NULL after a failure. */
 char **cc_argv_take(struct cc_argv *a);
-void cc_argv_free(char **words);
+
+/* Frees the list and its strings; NULL is allowed. */
+void cc_argv_free(char **argv);
 
 #endif

@@ -1,3 +1,16 @@
+/* One run of mpirun: command line, job on stdin, reports from stdout (monitor.c), watchdog.
+ *
+ * The watchdog tells a slow run from one that hangs. After each report it sets a deadline from the
+ * caller's forecast for the work under way, with more time before the first report, while mpirun
+ * starts the ranks. When the deadline has passed:
+ *
+ *  - On a cluster the run has failed. Other traffic may use the links, so only reports count; the
+ *    forecast is stretched by CLUSTER_FACTOR and CLUSTER_S instead.
+ *  - In a lab the run has failed only when its links stand still, too: less than STILL_BYTES in
+ *    STILL_S. So a wrong forecast ends no run that still makes progress.
+ *
+ * After the first error of a rank the others have EXIT_TIMEOUT_S to end, and after the last report
+ * the ranks have FINALIZE_S to leave MPI. */
 #include "netsim/launch/launch.h"
 
 #include <errno.h>
@@ -10,37 +23,35 @@
 #include "core/clock.h"
 #include "netsim/launch/argv.h"
 #include "netsim/launch/monitor.h"
-#include "netsim/launch/mpirun_argv.h"
 
-#define PATIENCE_S 5.0  /* for mpirun to end its ranks */
-#define GOODBYE_S  10.0 /* for the ranks to leave MPI after the last report */
+#define EXIT_TIMEOUT_S 5.0
+#define FINALIZE_S     10.0
 
-/* The watchdog. In a lab nothing moves if, over QUIET_S, the links together carry less than
- * QUIET_BYTES and no report comes: TCP's attempts on a dead link and the kernel's own chatter are
- * less. On a cluster other things may pass on the links, and only reports count. */
-#define QUIET_S        6.0
-#define QUIET_BYTES    20000.0
-#define START_S        20.0 /* until the ranks say hello, beside the forecast; and for each rank: */
+/* TCP's attempts on a dead link and the kernel's own traffic stay below this. */
+#define STILL_S     6.0
+#define STILL_BYTES 20000.0
+
+#define START_S        20.0 /* until all ranks have started, beside the forecast; plus, per rank: */
 #define START_RANK_S   0.3
 #define CLUSTER_FACTOR 1.5
 #define CLUSTER_S      10.0
 
 struct launch {
     const struct cc_launch_config *config;
-    struct cc_monitor l;
-    const char *name;     /* of mpirun */
-    double reported;      /* when the last report came */
-    double deadline;      /* of what is under way */
-    double quiet_since;   /* 0: the deadline is not over */
-    uint64_t quiet_bytes; /* what the links had carried by then */
+    struct cc_monitor monitor;
+    const char *mpirun;   /* as called */
+    double reported;      /* time of the last report */
+    double deadline;      /* time by which the next one is due */
+    double still_since;   /* since when the links stand still; 0: before the deadline */
+    uint64_t still_bytes; /* their counter at that time */
 };
 
 /* --- reports --- */
 
 int cc_launch_check_bytes(const struct cc_report_row *r, const char *device, struct cc_error *e)
 {
-    /* What is given to MPI passes with headers on top; a tenth is left to what is still on the way
-     * when counters are read. */
+    /* The interface carries what MPI is given, plus headers. Some of it may still be on its way
+     * when the counters are read, hence the margin of a tenth. */
     if (r->sent_bytes < 0 || r->sent_bytes >= 0.9 * r->given_bytes)
         return CC_OK;
     return cc_fail(e,
@@ -49,101 +60,100 @@ int cc_launch_check_bytes(const struct cc_report_row *r, const char *device, str
                    device != NULL ? device : "the interface", r->sent_bytes, r->given_bytes);
 }
 
-static void set_deadline(struct launch *a)
+static void set_deadline(struct launch *l)
 {
-    const struct cc_job *job = a->l.job;
-    double deadline_s = a->config->deadline_s(a->config->arg);
-    a->reported = cc_now();
-    if (a->config->lab == NULL)
-        deadline_s = CLUSTER_FACTOR * deadline_s + CLUSTER_S;
-    if (!a->l.hello)
-        deadline_s += START_S + START_RANK_S * (double)(job->workers + job->servers);
-    if (a->l.first_error[0] != '\0')
-        deadline_s = PATIENCE_S;
-    else if (a->l.done)
-        deadline_s = GOODBYE_S;
-    a->deadline = a->reported + deadline_s;
-    a->quiet_since = 0;
+    const struct cc_job *job = l->monitor.job;
+    double seconds = l->config->remaining_s(l->config->arg);
+    if (l->config->lab == NULL)
+        seconds = CLUSTER_FACTOR * seconds + CLUSTER_S;
+    if (!l->monitor.hello)
+        seconds += START_S + START_RANK_S * (double)(job->workers + job->servers);
+    if (l->monitor.first_error[0] != '\0')
+        seconds = EXIT_TIMEOUT_S;
+    else if (l->monitor.done)
+        seconds = FINALIZE_S;
+    l->reported = cc_now();
+    l->deadline = l->reported + seconds;
+    l->still_since = 0;
 }
 
 static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
 {
-    struct launch *a = arg;
-    if (r->kind == CC_REPORT_ROW && cc_launch_check_bytes(&r->result, a->l.job->device, e) != CC_OK)
-        return CC_FAIL;
-    int status = a->config->on_report(a->config->arg, r, e);
-    if (status == CC_OK)
-        set_deadline(a);
-    return status;
+    struct launch *l = arg;
+    if (r->kind == CC_REPORT_ROW)
+        CC_TRY(cc_launch_check_bytes(&r->result, l->monitor.job->device, e));
+    CC_TRY(l->config->on_report(l->config->arg, r, e));
+    set_deadline(l);
+    return CC_OK;
 }
 
 static bool on_tick(void *arg)
 {
-    struct launch *a = arg;
-    return a->config->on_tick(a->config->arg);
+    struct launch *l = arg;
+    return l->config->on_tick(l->config->arg);
 }
 
 /* --- the watchdog --- */
 
-static void name_work(const struct cc_monitor *l, char *out, size_t size)
+/* What the next report is about: "step 3 of row 1 (fp32)". */
+static void print_expected(const struct cc_monitor *m, char *out, size_t size)
 {
-    if (l->done)
+    if (m->done)
         (void)snprintf(out, size, "the end of mpirun");
-    else if (!l->hello)
-        (void)snprintf(out, size, "the first word of the ranks");
-    else if (l->in_row && l->job->kind == CC_JOB_REPLAY)
-        (void)snprintf(out, size, "step %zu of row %zu (%.100s)", l->step + 1, l->row + 1,
-                       l->job->row[l->row].scheme);
+    else if (!m->hello)
+        (void)snprintf(out, size, "the first report of the ranks");
+    else if (m->in_row && m->job->kind == CC_JOB_REPLAY)
+        (void)snprintf(out, size, "step %zu of row %zu (%.100s)", m->step + 1, m->row + 1,
+                       m->job->row[m->row].scheme);
     else
         (void)snprintf(out, size, "the next report");
 }
 
-/* Below which the lab's links are quiet: slow ones carry less. */
-static double quiet_limit(const struct cc_lab *lab)
-{
-    double quarter = cc_lab_settings(lab)->bw_bps / 8 * QUIET_S / 4;
-    return quarter > 0 && quarter < QUIET_BYTES ? quarter : QUIET_BYTES;
-}
-
-static int watch_lab(struct launch *a, double now, struct cc_error *e)
+/* Fails when a lab's links have stood still for STILL_S after the deadline. */
+static int watch_links(struct launch *l, double now, struct cc_error *e)
 {
     uint64_t bytes;
-    char work[200];
-    if (cc_lab_traffic(a->config->lab, &bytes, e) != CC_OK)
-        return CC_FAIL;
-    double moved = (double)(bytes - a->quiet_bytes);
-    if (a->quiet_since == 0 || moved >= quiet_limit(a->config->lab)) {
-        a->quiet_since = now;
-        a->quiet_bytes = bytes;
+    char expected[200];
+    CC_TRY(cc_lab_traffic(l->config->lab, &bytes, e));
+    /* Slow links move less than STILL_BYTES in that time: a quarter of their rate counts as still.
+     */
+    double limit = STILL_BYTES, quarter = cc_lab_settings(l->config->lab)->bw_bps / 8 * STILL_S / 4;
+    if (quarter > 0 && quarter < limit)
+        limit = quarter;
+    double moved = (double)(bytes - l->still_bytes);
+    if (l->still_since == 0 || moved >= limit) {
+        l->still_since = now;
+        l->still_bytes = bytes;
         return CC_OK;
     }
-    if (now - a->quiet_since < QUIET_S)
+    if (now - l->still_since < STILL_S)
         return CC_OK;
-    name_work(&a->l, work, sizeof work);
+    print_expected(&l->monitor, expected, sizeof expected);
     return cc_fail(e,
                    "nothing moves any more: %s was due after %.1f s and has not come after %.1f s; "
                    "all links together carried %.0f bytes in the last %.1f s. Is a link down, or a "
                    "host stopped?",
-                   work, a->deadline - a->reported, now - a->reported, moved, now - a->quiet_since);
+                   expected, l->deadline - l->reported, now - l->reported, moved,
+                   now - l->still_since);
 }
 
 static int watch(void *arg, struct cc_error *e)
 {
-    struct launch *a = arg;
-    char work[200];
+    struct launch *l = arg;
+    char expected[200];
     double now = cc_now();
-    if (now < a->deadline)
+    if (now < l->deadline)
         return CC_OK;
-    if (a->l.first_error[0] != '\0')
-        return cc_fail(e, "%s", a->l.first_error);
-    if (a->config->lab != NULL && !a->l.done)
-        return watch_lab(a, now, e);
-    name_work(&a->l, work, sizeof work);
+    if (l->monitor.first_error[0] != '\0')
+        return cc_fail(e, "%s", l->monitor.first_error);
+    if (l->config->lab != NULL && !l->monitor.done)
+        return watch_links(l, now, e);
+    print_expected(&l->monitor, expected, sizeof expected);
     return cc_fail(e, "nothing was heard for %.1f s: %s was expected within %.1f s",
-                   now - a->reported, work, a->deadline - a->reported);
+                   now - l->reported, expected, l->deadline - l->reported);
 }
 
-/* --- the end --- */
+/* --- running --- */
 
 static int cannot_start(const char *name, const char *why, struct cc_error *e)
 {
@@ -151,47 +161,53 @@ static int cannot_start(const char *name, const char *why, struct cc_error *e)
                    why[0] != '\0' ? ": " : "", why);
 }
 
-static int explain(void *arg, const char *last, struct cc_error *e)
+static int explain(void *arg, const char *log, struct cc_error *e)
 {
-    const struct launch *a = arg;
-    int status = a->l.program.status;
-    char config[80];
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && !a->l.hello)
-        return cannot_start(a->name, last, e);
-    cc_exit_text(status, config, sizeof config);
-    return cc_fail(e, "%s %s %s%s%s%s", a->name, config,
-                   a->l.done ? "although the ranks were done" : "before the ranks were done",
-                   last[0] != '\0' ? ": " : "", last, cc_mpirun_remedy(a->config, last));
+    const struct launch *l = arg;
+    const struct cc_launch_hosts hosts = {l->config->lab, l->config->cluster};
+    int status = l->monitor.program.status;
+    char end[80];
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && !l->monitor.hello)
+        return cannot_start(l->mpirun, log, e);
+    cc_exit_text(status, end, sizeof end);
+    return cc_fail(e, "%s %s %s%s%s%s", l->mpirun, end,
+                   l->monitor.done ? "although the ranks were done" : "before the ranks were done",
+                   log[0] != '\0' ? ": " : "", log, cc_mpirun_remedy(&hosts, log));
 }
 
 int cc_launch(const struct cc_launch_config *config, const struct cc_job *job, struct cc_error *e)
 {
-    struct launch a = {.config = config,
-                       .l = {.rank_program = config->rank_program,
-                             .job = job,
-                             .on_report = on_report,
-                             .on_tick = on_tick,
-                             .watch = watch,
-                             .explain = explain,
-                             .arg = &a,
-                             .patience_s = PATIENCE_S}};
-    char **words = NULL;
+    const struct cc_launch_hosts hosts = {config->lab, config->cluster};
+    struct launch l = {.config = config,
+                       .monitor = {.rank_program = config->rank_program,
+                                   .job = job,
+                                   .on_report = on_report,
+                                   .on_tick = on_tick,
+                                   .watch = watch,
+                                   .explain = explain,
+                                   .arg = &l,
+                                   .exit_timeout_s = EXIT_TIMEOUT_S}};
+    struct cc_error why = {0};
+    char **argv = NULL, *text = NULL;
+    int status = CC_OK;
     if (access(config->rank_program, X_OK) != 0)
         return cc_fail(e,
                        "%s: %s; make builds it where mpicc is installed (Debian: libopenmpi-dev)",
                        config->rank_program, strerror(errno));
-    char *text = cc_job_text(job, e);
-    int status = text != NULL ? cc_mpirun_argv(config, job, &words, e) : CC_FAIL;
-    struct cc_error why = {0};
-    if (status == CC_OK && cc_program_start(config->lab, words, text, strlen(text), false,
-                                            &a.l.program, &why) != CC_OK)
-        status = cannot_start(words[0], why.text, e);
-    if (status == CC_OK) {
-        a.name = words[0];
-        set_deadline(&a);
-        status = cc_monitor_run(&a.l, e);
+    text = cc_job_text(job, e);
+    if (text == NULL)
+        return CC_FAIL;
+    CC_TRY_OUT(cc_mpirun_argv(&hosts, config->rank_program, job, &argv, e));
+    l.mpirun = argv[0];
+    if (cc_program_start(config->lab, argv, text, strlen(text), false, &l.monitor.program, &why) !=
+        CC_OK) {
+        status = cannot_start(l.mpirun, why.text, e);
+        goto out;
     }
-    cc_argv_free(words);
+    set_deadline(&l);
+    CC_TRY_OUT(cc_monitor_run(&l.monitor, e));
+out:
+    cc_argv_free(argv);
     free(text);
     return status;
 }

@@ -1,13 +1,18 @@
+/* Open MPI explains a failure in several blocks between lines of dashes, and most of them only
+ * follow from one of the others. rank_of() orders them by their first words; the best one is kept,
+ * the first of equals. Single lines come from ssh, from the shell or from the program itself; the
+ * last CC_LOG_TAIL_LINES of them are kept in a ring buffer, without backtraces and mpirun's hints
+ * on how to see more of its messages. */
 #include "netsim/launch/log_tail.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The longest message of mpirun that is worth quoting whole has as many. */
+/* Lines kept of a block: enough for the longest message of mpirun that is worth quoting whole. */
 #define BLOCK_LINES 5
 
-/* Puts `text`, a line of a block, behind what is there; squeezes white space. */
-static void append(char *out, size_t size, const char *text, size_t length)
+/* Appends text to the string in out, with white space reduced to single blanks. */
+static void append_squeezed(char *out, size_t size, const char *text, size_t length)
 {
     size_t used = strlen(out);
     bool space = used > 0;
@@ -24,7 +29,7 @@ static void append(char *out, size_t size, const char *text, size_t length)
     out[used] = '\0';
 }
 
-static bool blank(const char *line, size_t length)
+static bool is_blank(const char *line, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r')
@@ -32,8 +37,8 @@ static bool blank(const char *line, size_t length)
     return true;
 }
 
-/* "--------", as mpirun draws it; others' are as long at least. */
-static bool is_ruler(const char *line, size_t length)
+/* A line of dashes around a block; all that mpirun prints have 40 or more. */
+static bool is_dashes(const char *line, size_t length)
 {
     if (length < 40)
         return false;
@@ -43,41 +48,40 @@ static bool is_ruler(const char *line, size_t length)
     return true;
 }
 
-/* How much a block says about the reason: 0 is nothing. */
+/* How much a block tells about the reason: 0 is nothing. */
 static int rank_of(const char *block)
 {
     if (block[0] == '\0' || strncmp(block, "Primary job terminated normally", 31) == 0)
         return 0;
     if (strncmp(block, "mpirun noticed that process rank", 32) == 0)
-        return 4; /* who died, where, of what */
+        return 4; /* which process died, where and why */
     if (strncmp(block, "mpirun detected that one or more processes exited", 49) == 0 ||
         strncmp(block, "MPI_ABORT was invoked", 21) == 0)
-        return 2; /* who, but not of what */
+        return 2; /* which process, but not why */
     if (strncmp(block, "ORTE does not know how to route", 31) == 0 ||
         strncmp(block, "WARNING", 7) == 0)
-        return 1; /* what follows from something else */
+        return 1; /* a consequence of something else */
     return 3;
 }
 
-static void end_block(struct cc_log_tail *w)
+static void end_block(struct cc_log_tail *t)
 {
-    int rank = rank_of(w->block);
-    if (rank > w->best_rank) {
-        w->best_rank = rank;
-        memcpy(w->best, w->block, sizeof w->best);
+    int rank = rank_of(t->block);
+    if (rank > t->best_rank) {
+        t->best_rank = rank;
+        memcpy(t->best, t->block, sizeof t->best);
     }
-    w->in_block = false;
+    t->in_block = false;
 }
 
-/* "1 more process has sent help message ...", and how to see them. */
-static bool is_about_messages(const char *line, size_t length)
+/* "1 more process has sent help message ...", and the hint how to see them all. */
+static bool is_message_hint(const char *line, size_t length)
 {
     return memmem(line, length, "sent help message", 17) != NULL ||
            memmem(line, length, "orte_base_help_aggregate", 24) != NULL;
 }
 
-/* Lines of a backtrace, "[host:123] [ 0] ..." and "[host:123] *** ...", say less than the others.
- */
+/* A line of a backtrace, "[host:123] [ 0] ..." or "[host:123] *** ...". */
 static bool is_backtrace(const char *line, size_t length)
 {
     const char *end = length > 0 && line[0] == '[' ? memchr(line, ']', length) : NULL;
@@ -86,56 +90,58 @@ static bool is_backtrace(const char *line, size_t length)
     return end[1] == ' ' && (end[2] == '[' || end[2] == '*');
 }
 
-void cc_log_tail_add(struct cc_log_tail *w, const char *line, size_t length)
+void cc_log_tail_add(struct cc_log_tail *t, const char *line, size_t length)
 {
-    if (is_ruler(line, length)) {
-        /* Between two messages there is a line for each. */
-        bool began = w->in_block && w->block_lines > 0;
+    if (is_dashes(line, length)) {
+        /* Two adjacent blocks have a line of dashes each, so one after an empty block begins anew.
+         */
+        bool began = t->in_block && t->block_lines > 0;
         if (began) {
-            end_block(w);
+            end_block(t);
             return;
         }
-        w->in_block = true;
-        w->block_lines = 0;
-        w->block[0] = '\0';
+        t->in_block = true;
+        t->block_lines = 0;
+        t->block[0] = '\0';
         return;
     }
-    if (blank(line, length))
+    if (is_blank(line, length))
         return;
-    if (w->in_block) {
-        if (w->block_lines++ < BLOCK_LINES)
-            append(w->block, sizeof w->block, line, length);
+    if (t->in_block) {
+        if (t->block_lines++ < BLOCK_LINES)
+            append_squeezed(t->block, sizeof t->block, line, length);
         return;
     }
-    if (is_backtrace(line, length) || is_about_messages(line, length))
+    if (is_backtrace(line, length) || is_message_hint(line, length))
         return;
-    char *place = w->loose[w->loose_lines++ % CC_LOG_TAIL_LINES];
-    place[0] = '\0';
-    append(place, CC_LOG_TAIL_WIDTH, line, length);
+    char *slot = t->single[t->single_lines++ % CC_LOG_TAIL_LINES];
+    slot[0] = '\0';
+    append_squeezed(slot, CC_LOG_TAIL_WIDTH, line, length);
 }
 
-/* Behind what is there, "; " between. */
-static void add(char *out, size_t size, const char *text)
+/* Appends text to the string in out, with "; " between. */
+static void append_joined(char *out, size_t size, const char *text)
 {
     size_t used = strlen(out);
     if (text[0] != '\0')
         (void)snprintf(out + used, size - used, "%s%s", used > 0 ? "; " : "", text);
 }
 
-void cc_log_tail_text(const struct cc_log_tail *w, char *out, size_t size)
+void cc_log_tail_text(const struct cc_log_tail *t, char *out, size_t size)
 {
     out[0] = '\0';
-    /* A message that broke off, if there is no better one. */
-    const char *block = w->in_block && rank_of(w->block) > w->best_rank ? w->block : w->best;
-    /* Loose lines come first, as the reason does: as many of the last as leave room for it. */
-    size_t first = w->loose_lines, used = strlen(block);
-    while (first > 0 && w->loose_lines - first < CC_LOG_TAIL_LINES) {
-        used += strlen(w->loose[(first - 1) % CC_LOG_TAIL_LINES]) + 2;
-        if (used >= size && first < w->loose_lines)
+    /* The current block may have been cut off: it counts if it is better than the complete ones. */
+    const char *block = t->in_block && rank_of(t->block) > t->best_rank ? t->block : t->best;
+    /* Single lines precede the block, as they usually come first and tell the cause. Takes as many
+     * of the last ones as leave room for the block, but at least one. */
+    size_t first = t->single_lines, used = strlen(block);
+    while (first > 0 && t->single_lines - first < CC_LOG_TAIL_LINES) {
+        used += strlen(t->single[(first - 1) % CC_LOG_TAIL_LINES]) + 2;
+        if (used >= size && first < t->single_lines)
             break;
         first--;
     }
-    for (size_t i = first; i < w->loose_lines; i++)
-        add(out, size, w->loose[i % CC_LOG_TAIL_LINES]);
-    add(out, size, block);
+    for (size_t i = first; i < t->single_lines; i++)
+        append_joined(out, size, t->single[i % CC_LOG_TAIL_LINES]);
+    append_joined(out, size, block);
 }

@@ -1,28 +1,31 @@
-/* The last words of a program that ended badly: what it printed, shortened to one line that says
- * why. Knows how mpirun talks. */
+/* The tail of a program's output: keeps the lines that tell best why it failed, and shortens them
+ * to one line for an error message. Recognises mpirun's messages. */
 #ifndef CC_NETSIM_LAUNCH_LOG_TAIL_H
 #define CC_NETSIM_LAUNCH_LOG_TAIL_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CC_LOG_TAIL_LINES 4   /* loose lines that are kept: the last */
-#define CC_LOG_TAIL_WIDTH 160 /* of each */
+#define CC_LOG_TAIL_LINES 4   /* single lines that are kept */
+#define CC_LOG_TAIL_WIDTH 160 /* bytes kept of each */
 
-/* mpirun prints its messages between two lines of dashes, the gist first. */
+/* mpirun frames each of its messages, a "block", by two lines of dashes, with the reason in its
+ * first lines. All other lines are single. */
 struct cc_log_tail {
     bool in_block;
-    size_t block_lines;                               /* of the block that is being read */
-    char block[400];                                  /* its beginning */
-    char best[400];                                   /* the block that says most */
-    int best_rank;                                    /* how much it says */
-    char loose[CC_LOG_TAIL_LINES][CC_LOG_TAIL_WIDTH]; /* other lines: a ring */
-    size_t loose_lines;                               /* so many were there */
+    size_t block_lines;                                /* read so far of the current block */
+    char block[400];                                   /* its first lines, joined */
+    char best[400];                                    /* the most informative block so far */
+    int best_rank;                                     /* its rank, see rank_of() */
+    char single[CC_LOG_TAIL_LINES][CC_LOG_TAIL_WIDTH]; /* ring buffer */
+    size_t single_lines;                               /* number added so far */
 };
 
-/* One line that it printed, without the newline. Start from a struct of zeros. */
-void cc_log_tail_add(struct cc_log_tail *w, const char *line, size_t length);
-/* At most size - 1 bytes; empty when nothing was said. */
-void cc_log_tail_text(const struct cc_log_tail *w, char *out, size_t size);
+/* Adds one output line, given without its newline. Start from a zeroed struct. */
+void cc_log_tail_add(struct cc_log_tail *t, const char *line, size_t length);
+
+/* Writes the last single lines and the best block, at most size - 1 bytes; an empty string if there
+ * are none. */
+void cc_log_tail_text(const struct cc_log_tail *t, char *out, size_t size);
 
 #endif

@@ -1,3 +1,17 @@
+/* The monitor is a loop around poll() with three states:
+ *
+ *   running   The program's output is read as it comes. Each complete line of stdout that is a
+ * report updates the state and is passed to on_report; all other lines are kept for messages. Every
+ * TICK_S the program's end is checked for, and on_tick and watch are called. stopping  A callback
+ * failed or asked to stop, or there was no memory. The first reason is the result. The program gets
+ * SIGTERM and, after exit_timeout_s, SIGKILL; reports that still come are dropped. ended     The
+ * program has ended. Output left in the pipes is read for at most DRAIN_S, since processes that it
+ * leaves behind may hold the pipes open for longer. Then the result is, in this order: the first
+ * error of a rank; success, if the ranks were done and the exit code is 0; "interrupted"; what
+ * explain() makes of the rest.
+ *
+ * A group that is killed with its leader also holds the pipes until it is gone; the caller must not
+ * continue before, so these are drained for up to exit_timeout_s. */
 #include "netsim/launch/monitor.h"
 
 #include <errno.h>
@@ -12,20 +26,20 @@
 #include "core/memory.h"
 
 #define TICK_S      0.1
-#define LAST_S      0.5 /* for the last words of a program that has ended */
-#define LINE_LENGTH ((size_t)64 << 20)
+#define DRAIN_S     0.5
+#define LINE_LENGTH ((size_t)64 << 20) /* of the longest line that is kept */
 
-static void stop(struct cc_monitor *l, int status)
+static void begin_stop(struct cc_monitor *m, int status)
 {
-    if (!l->stop)
-        l->status = status;
-    l->stop = true;
+    if (!m->stopping)
+        m->status = status;
+    m->stopping = true;
 }
 
 /* --- reports --- */
 
-/* "rank 3", and what it is. */
-static void name_rank(const struct cc_job *job, int rank, char *out, size_t size)
+/* "rank 3 (a worker)". */
+static void print_rank(const struct cc_job *job, int rank, char *out, size_t size)
 {
     if (rank < 0 || rank >= job->workers + job->servers)
         (void)snprintf(out, size, "a rank");
@@ -35,194 +49,181 @@ static void name_rank(const struct cc_job *job, int rank, char *out, size_t size
         (void)snprintf(out, size, "rank %d (a server)", rank);
 }
 
-static int take_report(struct cc_monitor *l, const struct cc_report *r)
+static int take_report(struct cc_monitor *m, const struct cc_report *r)
 {
-    char who[40];
+    char rank[40];
     switch (r->kind) {
     case CC_REPORT_HELLO:
-        l->hello = true;
+        m->hello = true;
         break;
     case CC_REPORT_ROW_BEGIN:
     case CC_REPORT_STEP:
-        if (r->row >= l->job->rows)
-            return cc_fail(l->e, "%s reports row %zu of %zu: is it of another version?",
-                           l->rank_program, r->row, l->job->rows);
-        l->in_row = true;
-        l->row = r->row;
-        l->step = r->kind == CC_REPORT_STEP ? r->step + 1 : 0;
+        if (r->row >= m->job->rows)
+            return cc_fail(m->e, "%s reports row %zu of %zu: is it of another version?",
+                           m->rank_program, r->row, m->job->rows);
+        m->in_row = true;
+        m->row = r->row;
+        m->step = r->kind == CC_REPORT_STEP ? r->step + 1 : 0;
         break;
     case CC_REPORT_ROW:
-        l->in_row = false;
+        m->in_row = false;
         break;
     case CC_REPORT_EVENTS:
     case CC_REPORT_SIZE:
         break;
     case CC_REPORT_DONE:
-        l->done = true;
+        m->done = true;
         break;
     case CC_REPORT_ERROR:
-        name_rank(l->job, r->rank, who, sizeof who);
-        if (l->first_error[0] == '\0')
-            (void)snprintf(l->first_error, sizeof l->first_error, "%s: %s", who, r->text);
+        print_rank(m->job, r->rank, rank, sizeof rank);
+        if (m->first_error[0] == '\0')
+            (void)snprintf(m->first_error, sizeof m->first_error, "%s: %s", rank, r->text);
         break;
     }
-    return l->on_report(l->arg, r, l->e);
+    return m->on_report(m->arg, r, m->e);
 }
 
-static void take_line(struct cc_monitor *l, const char *line, size_t length, bool is_out)
+static void take_line(struct cc_monitor *m, const char *line, size_t length, bool is_stdout)
 {
     struct cc_report r;
-    struct cc_error no;
-    if (!is_out || cc_report_parse(line, length, &r, &no) != CC_OK) {
-        if (l->other != NULL)
-            l->other(l->arg, line, length);
+    struct cc_error ignored;
+    if (!is_stdout || cc_report_parse(line, length, &r, &ignored) != CC_OK) {
+        if (m->on_other_line != NULL)
+            m->on_other_line(m->arg, line, length);
         else
-            cc_log_tail_add(&l->words, line, length);
+            cc_log_tail_add(&m->log_tail, line, length);
         return;
     }
-    if (!l->stop) {
-        int status = take_report(l, &r);
+    if (!m->stopping) {
+        int status = take_report(m, &r);
         if (status != CC_OK)
-            stop(l, status);
+            begin_stop(m, status);
     }
     cc_report_free(&r);
 }
 
 /* --- reading --- */
 
-/* Takes the complete lines; at the end also what no newline follows. */
-static void take_lines(struct cc_monitor *l, struct cc_monitor_text *t, bool is_out, bool end)
+/* Takes the complete lines out of the buffer and, at the end of the stream, also a last line
+ * without a newline. */
+static void take_lines(struct cc_monitor *m, struct cc_line_buffer *b, bool is_stdout, bool at_end)
 {
     size_t from = 0;
     for (;;) {
-        size_t look = from > t->searched ? from : t->searched;
+        size_t search = from > b->searched ? from : b->searched;
         const char *newline =
-            look < t->length ? memchr(t->at + look, '\n', t->length - look) : NULL;
-        if (newline == NULL && (!end || from == t->length))
+            search < b->length ? memchr(b->bytes + search, '\n', b->length - search) : NULL;
+        if (newline == NULL && (!at_end || from == b->length))
             break;
-        size_t to = newline != NULL ? (size_t)(newline - t->at) : t->length;
-        if (!t->overlong)
-            take_line(l, t->at + from, to - from, is_out);
-        t->overlong = false;
+        size_t to = newline != NULL ? (size_t)(newline - b->bytes) : b->length;
+        if (!b->skipping)
+            take_line(m, b->bytes + from, to - from, is_stdout);
+        b->skipping = false;
         from = newline != NULL ? to + 1 : to;
     }
     if (from > 0)
-        memmove(t->at, t->at + from, t->length - from);
-    t->length -= from;
-    if (t->length > LINE_LENGTH) {
-        t->length = 0;
-        t->overlong = true;
+        memmove(b->bytes, b->bytes + from, b->length - from);
+    b->length -= from;
+    if (b->length > LINE_LENGTH) {
+        b->length = 0;
+        b->skipping = true;
     }
-    t->searched = t->length;
+    b->searched = b->length;
 }
 
-/* All that is there now; closes *fd at its end. */
-static void read_all(struct cc_monitor *l, int *fd, struct cc_monitor_text *t, bool is_out)
+/* Reads what a stream holds now; closes *fd at its end. */
+static void read_stream(struct cc_monitor *m, int *fd, struct cc_line_buffer *b, bool is_stdout)
 {
     while (*fd >= 0) {
-        if (cc_grow((void **)&t->at, &t->capacity, t->length + 65536, 1, l->e) != CC_OK) {
-            stop(l, CC_FAIL);
+        if (cc_grow((void **)&b->bytes, &b->capacity, b->length + 65536, 1, m->e) != CC_OK) {
+            begin_stop(m, CC_FAIL);
             return;
         }
-        ssize_t got = read(*fd, t->at + t->length, t->capacity - t->length);
-        if (got < 0 && errno == EINTR)
+        ssize_t n = read(*fd, b->bytes + b->length, b->capacity - b->length);
+        if (n < 0 && errno == EINTR)
             continue;
-        if (got < 0 && errno == EAGAIN)
+        if (n < 0 && errno == EAGAIN)
             return;
-        if (got > 0)
-            t->length += (size_t)got;
-        take_lines(l, t, is_out, got <= 0);
-        if (got <= 0) {
+        if (n > 0)
+            b->length += (size_t)n;
+        take_lines(m, b, is_stdout, n <= 0);
+        if (n <= 0) {
             (void)close(*fd);
             *fd = -1;
         }
     }
 }
 
-static void listen_for(struct cc_monitor *l, double seconds)
+/* Waits for output, at most so long, and reads it. */
+static void read_output(struct cc_monitor *m, double seconds)
 {
-    /* poll() passes over a descriptor that is negative. */
-    struct pollfd at[2] = {{.fd = l->program.out, .events = POLLIN},
-                           {.fd = l->program.err, .events = POLLIN}};
-    (void)poll(at, 2, (int)(1e3 * seconds));
-    read_all(l, &l->program.out, &l->out, true);
-    read_all(l, &l->program.err, &l->err, false);
+    /* poll() ignores negative descriptors. */
+    struct pollfd streams[2] = {{.fd = m->program.out, .events = POLLIN},
+                                {.fd = m->program.err, .events = POLLIN}};
+    (void)poll(streams, 2, (int)(1e3 * seconds));
+    read_stream(m, &m->program.out, &m->out, true);
+    read_stream(m, &m->program.err, &m->err, false);
 }
 
-/* --- the end --- */
-
-void cc_exit_text(int status, char *out, size_t size)
-{
-    if (WIFSIGNALED(status))
-        (void)snprintf(out, size, "was killed by signal %d (%s)", WTERMSIG(status),
-                       strsignal(WTERMSIG(status)));
-    else
-        (void)snprintf(out, size, "ended with exit code %d", WEXITSTATUS(status));
-}
-
-static int judge(struct cc_monitor *l)
-{
-    char last[300];
-    int status = l->program.status;
-    if (l->first_error[0] != '\0')
-        return cc_fail(l->e, "%s", l->first_error);
-    if (l->done && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return CC_OK;
-    /* A Ctrl-C reaches the program as well. */
-    if (l->on_tick(l->arg))
-        return cc_fail(l->e, "interrupted");
-    cc_log_tail_text(&l->words, last, sizeof last);
-    return l->explain(l->arg, last, l->e);
-}
-
-/* Its last words may come a little after its end, and whoever it left behind may hold the other end
- * for longer. */
-static void drain(struct cc_monitor *l, double seconds)
+/* Reads until both streams have ended, at most so long. */
+static void drain(struct cc_monitor *m, double seconds)
 {
     double begin = cc_now();
-    while ((l->program.out >= 0 || l->program.err >= 0) && cc_now() - begin < seconds)
-        listen_for(l, 0.05);
+    while ((m->program.out >= 0 || m->program.err >= 0) && cc_now() - begin < seconds)
+        read_output(m, 0.05);
 }
 
-/* What is to be done several times a second. */
-static void look_after(struct cc_monitor *l)
+/* --- the loop --- */
+
+static void tick(struct cc_monitor *m)
 {
-    if (cc_program_poll(&l->program, l->e) != CC_OK)
-        stop(l, CC_FAIL);
-    else if (!l->program.ended && l->on_tick(l->arg))
-        stop(l, cc_fail(l->e, "interrupted"));
-    else if (!l->program.ended && l->watch != NULL && l->watch(l->arg, l->e) != CC_OK)
-        stop(l, CC_FAIL);
-    l->ticked = cc_now();
+    if (cc_program_poll(&m->program, m->e) != CC_OK)
+        begin_stop(m, CC_FAIL);
+    else if (!m->program.ended && m->on_tick(m->arg))
+        begin_stop(m, cc_fail(m->e, "interrupted"));
+    else if (!m->program.ended && m->watch != NULL && m->watch(m->arg, m->e) != CC_OK)
+        begin_stop(m, CC_FAIL);
+    m->ticked = cc_now();
 }
 
-static int follow(struct cc_monitor *l)
+/* The result of a program that has ended. */
+static int result(struct cc_monitor *m)
 {
-    while (!l->stop && !l->program.ended) {
-        listen_for(l, TICK_S);
-        if (!l->stop && cc_now() - l->ticked >= TICK_S)
-            look_after(l);
+    char log[300];
+    int status = m->program.status;
+    if (m->first_error[0] != '\0')
+        return cc_fail(m->e, "%s", m->first_error);
+    if (m->done && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return CC_OK;
+    /* Ctrl-C reaches the program as well, and it may end before the next tick. */
+    if (m->on_tick(m->arg))
+        return cc_fail(m->e, "interrupted");
+    cc_log_tail_text(&m->log_tail, log, sizeof log);
+    return m->explain(m->arg, log, m->e);
+}
+
+int cc_monitor_run(struct cc_monitor *m, struct cc_error *e)
+{
+    const double drain_s = m->program.group ? m->exit_timeout_s : DRAIN_S;
+    m->e = e;
+    while (!m->stopping && !m->program.ended) {
+        read_output(m, TICK_S);
+        if (!m->stopping && cc_now() - m->ticked >= TICK_S)
+            tick(m);
     }
-    /* Its group was killed, and holds the other ends until it is gone. */
-    double last_s = l->program.group ? l->patience_s : LAST_S;
-    if (!l->stop)
-        drain(l, last_s);
-    if (!l->stop)
-        return judge(l);
-    /* The reason for the stop is told, not what comes of it. */
-    (void)cc_program_stop(&l->program, l->patience_s, NULL);
-    if (l->program.group)
-        drain(l, last_s);
-    return l->status;
-}
-
-int cc_monitor_run(struct cc_monitor *l, struct cc_error *e)
-{
-    l->e = e;
-    int status = follow(l);
-    cc_program_close(&l->program);
-    free(l->out.at);
-    free(l->err.at);
-    l->out = l->err = (struct cc_monitor_text){0};
-    return status;
+    if (!m->stopping)
+        drain(m, drain_s);
+    if (m->stopping) {
+        /* The message stays the reason for stopping, also if the program does not end. */
+        (void)cc_program_stop(&m->program, m->exit_timeout_s, NULL);
+        if (m->program.group)
+            drain(m, drain_s);
+    } else {
+        m->status = result(m);
+    }
+    cc_program_close(&m->program);
+    free(m->out.bytes);
+    free(m->err.bytes);
+    m->out = m->err = (struct cc_line_buffer){0};
+    return m->status;
 }

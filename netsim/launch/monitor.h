@@ -1,5 +1,5 @@
-/* Listening to a program that runs ranks: the reports that rank 0 prints, what else is said, and
- * its end. */
+/* Follows a program that runs ranks: passes on the reports that rank 0 prints, keeps what else is
+ * printed, and decides how the run ended. Used for mpirun (launch.c) and smpirun (smpirun.c). */
 #ifndef CC_NETSIM_LAUNCH_MONITOR_H
 #define CC_NETSIM_LAUNCH_MONITOR_H
 
@@ -8,57 +8,55 @@
 
 #include "core/error.h"
 #include "netsim/job/job.h"
-#include "netsim/launch/program.h"
 #include "netsim/job/report.h"
 #include "netsim/launch/log_tail.h"
+#include "netsim/launch/program.h"
 
-/* Lines of a stream, as far as they have come. */
-struct cc_monitor_text {
-    char *at;
+/* Bytes of a stream from which the complete lines have been taken. */
+struct cc_line_buffer {
+    char *bytes;
     size_t length, capacity;
-    size_t searched; /* in so many there is no newline */
-    bool overlong;   /* the rest of this line is thrown away */
+    size_t searched; /* the first so many bytes hold no newline */
+    bool skipping;   /* the current line is too long: dropped up to its newline */
 };
 
 struct cc_monitor {
-    /* --- filled in before --- */
+    /* --- set by the caller --- */
     struct cc_program program; /* started */
-    const char *rank_program;
+    const char *rank_program;  /* its path, for messages */
     const struct cc_job *job;
-    /* What each report is handed to, after the fields below are brought up to it; a status that is
-     * not CC_OK ends the program. */
+
+    /* Callbacks, all with `arg`. on_report gets each report after the state below has been updated;
+     * on_other_line gets every other line, or is NULL: then these go to log_tail. on_tick and
+     * watch (may be NULL) are called several times a second. The program is ended when on_report or
+     * watch fails, or when on_tick returns true ("interrupted"). */
     int (*on_report)(void *arg, const struct cc_report *r, struct cc_error *e);
-    /* What each other line is handed to; NULL: to the last words. */
-    void (*other)(void *arg, const char *line, size_t length);
-    /* Both several times a second. tick: true ends the program, as interrupted; watch (or NULL):
-     * a status that is not CC_OK ends it. */
+    void (*on_other_line)(void *arg, const char *line, size_t length);
     bool (*on_tick)(void *arg);
     int (*watch)(void *arg, struct cc_error *e);
-    /* The program ended otherwise than it should, and no rank said why: writes the message. */
-    int (*explain)(void *arg, const char *last_words, struct cc_error *e);
+    /* Writes the message for a program that ended before its ranks were done, or with a failure,
+     * when no rank has reported an error; `log` is the text of log_tail. Returns the status. */
+    int (*explain)(void *arg, const char *log, struct cc_error *e);
     void *arg;
-    double patience_s; /* for its end once it is to end, and for who it may leave behind */
+    double exit_timeout_s; /* for the program and its group to end once they are told to */
 
-    /* --- what was heard --- */
+    /* --- state of the run, from its reports --- */
     bool hello, done;
-    char first_error[400]; /* of the first rank that failed */
-    size_t row, step;      /* that the last report was about, and whether any was */
+    char first_error[400]; /* the first error that a rank reported, or "" */
+    size_t row, step;      /* under way, if in_row */
     bool in_row;
-    struct cc_log_tail words;
+    struct cc_log_tail log_tail;
 
-    /* --- its own --- */
-    struct cc_monitor_text out, err;
-    double ticked;
-    int status; /* why it stops; CC_OK: it has not */
-    bool stop;
+    /* --- private --- */
+    struct cc_line_buffer out, err;
+    double ticked; /* time of the last tick */
+    bool stopping; /* the program is to be ended, */
+    int status;    /* with this result */
     struct cc_error *e;
 };
 
-/* Listens until the program has ended, or ends it, and closes it. Nothing that it heard is kept but
- * in the fields. */
-int cc_monitor_run(struct cc_monitor *l, struct cc_error *e);
-
-/* "was killed by signal 9 (Killed)", of a status of wait(). */
-void cc_exit_text(int status, char *out, size_t size);
+/* Follows the program until it has ended, ending it where a callback asks for that, and closes it.
+ * Returns CC_OK if all ranks were done and the exit code is 0. */
+int cc_monitor_run(struct cc_monitor *m, struct cc_error *e);
 
 #endif

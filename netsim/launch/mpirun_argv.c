@@ -7,141 +7,143 @@
 
 #include "netsim/launch/argv.h"
 
-static bool users_own(const struct cc_launch_config *config, const char *name)
+/* Whether the user gives this parameter with --mpirun-args: then it is left out here, as mpirun
+ * refuses parameters that are given twice. */
+static bool user_sets(const struct cc_launch_hosts *hosts, const char *name)
 {
-    char *const *arg = config->lab == NULL ? config->cluster->mpirun_args : NULL;
+    char *const *arg = hosts->lab == NULL ? hosts->cluster->mpirun_args : NULL;
     for (; arg != NULL && *arg != NULL; arg++)
         if (strcmp(*arg, name) == 0)
             return true;
     return false;
 }
 
-struct setting {
+struct mca_parameter {
     const char *name, *value;
 };
 
-/* What the user sets is left out: mpirun refuses what is set twice. */
-static void add_settings(struct cc_argv *w, const struct cc_launch_config *config,
-                         const struct setting *s, size_t count)
+static void add_parameters(struct cc_argv *a, const struct cc_launch_hosts *hosts,
+                           const struct mca_parameter *p, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (users_own(config, s[i].name))
+        if (user_sets(hosts, p[i].name))
             continue;
-        cc_argv_add(w, "--mca");
-        cc_argv_add(w, "%s", s[i].name);
-        cc_argv_add(w, "%s", s[i].value);
+        cc_argv_add(a, "--mca");
+        cc_argv_add(a, "%s", p[i].name);
+        cc_argv_add(a, "%s", p[i].value);
     }
 }
 
-/* Every parameter of Open MPI that is not its default, and why. */
-static void add_all_settings(struct cc_argv *w, const struct cc_launch_config *config,
-                             const struct cc_job *job)
+/* Every parameter of Open MPI that differs from its default, and why. */
+static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *hosts,
+                               const struct cc_job *job)
 {
-    const char *agent = config->lab != NULL ? cc_lab_agent(config->lab) : NULL;
-    const struct setting lab[] = {
-        /* Hosts are entered by the lab's agent, also inside an allocation of Slurm or another
-         * manager, whose hosts are not the lab's. */
+    const char *agent = hosts->lab != NULL ? cc_lab_agent(hosts->lab) : NULL;
+    const struct mca_parameter lab[] = {
+        /* The lab's agent starts programs on its hosts, also inside an allocation of Slurm or
+         * another manager, whose hosts are not those of the lab. */
         {"plm", "rsh"},
         {"plm_rsh_agent", agent},
         {"ras", "^slurm,tm,lsf,gridengine,alps"},
-        /* A host cannot enter another one; by default some would start the others. */
+        /* By default some hosts would start others, but from one host no other can be entered. */
         {"plm_rsh_no_tree_spawn", "1"},
-        /* mpirun's own messages stay off the shaped links. */
+        /* Keeps mpirun's own messages off the shaped links. */
         {"oob_tcp_if_include", CC_LAB_CONTROL},
-        /* Files of mpirun and its daemons die with the lab. */
+        /* Files of mpirun and its daemons vanish with the lab. */
         {"orte_tmpdir_base", CC_LAB_FOLDER},
-        /* More ranks than cores: who waits lets others run. */
+        /* There are more ranks than cores: a rank that waits lets others run. */
         {"mpi_yield_when_idle", "1"},
     };
-    const struct setting tcp[] = {
-        /* TCP alone, also between ranks that could share memory: only then does the shaped link
-         * carry everything. */
+    const struct mca_parameter tcp[] = {
+        /* TCP only, also between ranks that could share memory, so that the shaped links carry all
+         * messages. */
         {"pml", "ob1"},
         {"btl", "tcp,self"},
-        /* Its default, stated because the exchanges count on it: their blocks leave at once,
-         * without a question to the receiver first. */
+        /* The default, given because the exchanges rely on it: their blocks are below it, so they
+         * are sent without asking the receiver first (no rendezvous). */
         {"btl_tcp_eager_limit", "65536"},
-        {"btl_tcp_if_include", config->lab != NULL ? CC_LAB_DATA : job->device},
+        {"btl_tcp_if_include", hosts->lab != NULL ? CC_LAB_DATA : job->device},
     };
-    if (config->lab != NULL)
-        add_settings(w, config, lab, sizeof lab / sizeof lab[0]);
-    /* On a cluster that is not shaped, MPI takes the fastest way that it knows. */
-    if (config->lab != NULL || job->device != NULL)
-        add_settings(w, config, tcp, sizeof tcp / sizeof tcp[0]);
+    if (hosts->lab != NULL)
+        add_parameters(a, hosts, lab, sizeof lab / sizeof lab[0]);
+    /* On a cluster without shaping, MPI chooses the fastest transport by itself. */
+    if (hosts->lab != NULL || job->device != NULL)
+        add_parameters(a, hosts, tcp, sizeof tcp / sizeof tcp[0]);
 }
 
-/* Rank i runs on host i. */
-static void add_lab_hosts(struct cc_argv *w, int hosts)
+/* Names the hosts with one slot each, so that rank i runs on host i. */
+static void add_lab_hosts(struct cc_argv *a, int hosts)
 {
     char *list = NULL;
     size_t length;
     FILE *f = open_memstream(&list, &length);
     if (f == NULL) {
-        w->status = cc_fail(w->e, "out of memory: the names of %d hosts", hosts);
+        a->status = cc_fail(a->e, "out of memory: the names of %d hosts", hosts);
         return;
     }
     for (int i = 0; i < hosts; i++)
         (void)fprintf(f, "%s" CC_LAB_HOST ":1", i > 0 ? "," : "", i);
     if (fclose(f) != 0)
-        w->status = cc_fail(w->e, "out of memory: the names of %d hosts", hosts);
-    cc_argv_add(w, "--host");
-    cc_argv_add(w, "%s", list);
+        a->status = cc_fail(a->e, "out of memory: the names of %d hosts", hosts);
+    cc_argv_add(a, "--host");
+    cc_argv_add(a, "%s", list);
     free(list);
 }
 
-static void add_cluster_hosts(struct cc_argv *w, const struct cc_launch_cluster *c)
+static void add_cluster_hosts(struct cc_argv *a, const struct cc_launch_cluster *c)
 {
     if (c->hostfile != NULL) {
-        cc_argv_add(w, "--hostfile");
-        cc_argv_add(w, "%s", c->hostfile);
+        cc_argv_add(a, "--hostfile");
+        cc_argv_add(a, "%s", c->hostfile);
     }
     if (c->hosts != NULL) {
-        cc_argv_add(w, "--host");
-        cc_argv_add(w, "%s", c->hosts);
+        cc_argv_add(a, "--host");
+        cc_argv_add(a, "%s", c->hosts);
     }
 }
 
-int cc_mpirun_argv(const struct cc_launch_config *config, const struct cc_job *job, char ***out,
-                   struct cc_error *e)
+int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program,
+                   const struct cc_job *job, char ***out, struct cc_error *e)
 {
-    struct cc_argv w = {.e = e};
     static const struct cc_launch_cluster none;
-    const struct cc_launch_cluster *c = config->lab == NULL ? config->cluster : &none;
-    cc_argv_add(&w, "%s", c->mpirun != NULL ? c->mpirun : "mpirun");
-    cc_argv_add(&w, "-np");
-    cc_argv_add(&w, "%d", job->workers + job->servers);
-    if (config->lab != NULL) {
-        add_lab_hosts(&w, job->workers + job->servers);
-        /* Root of the lab's namespaces, which may be nobody outside. */
-        cc_argv_add(&w, "--allow-run-as-root");
+    const struct cc_launch_cluster *c = hosts->lab == NULL ? hosts->cluster : &none;
+    const int ranks = job->workers + job->servers;
+    struct cc_argv a = {.e = e};
+    cc_argv_add(&a, "%s", c->mpirun != NULL ? c->mpirun : "mpirun");
+    cc_argv_add(&a, "-np");
+    cc_argv_add(&a, "%d", ranks);
+    if (hosts->lab != NULL) {
+        add_lab_hosts(&a, ranks);
+        /* The user is root within the lab's namespaces, though perhaps not outside. */
+        cc_argv_add(&a, "--allow-run-as-root");
     } else {
-        add_cluster_hosts(&w, c);
+        add_cluster_hosts(&a, c);
     }
-    /* Workers first, then servers, one rank on each host before any gets two. */
-    if (!users_own(config, "--map-by")) {
-        cc_argv_add(&w, "--map-by");
-        cc_argv_add(&w, "node");
+    /* Every host gets one rank before any gets a second; workers come first, then servers. */
+    if (!user_sets(hosts, "--map-by")) {
+        cc_argv_add(&a, "--map-by");
+        cc_argv_add(&a, "node");
     }
-    /* Bound ranks would all sit on the same core, as every daemon believes to be alone on the
-     * machine; and a codec has more threads than one. */
-    if (!users_own(config, "--bind-to")) {
-        cc_argv_add(&w, "--bind-to");
-        cc_argv_add(&w, "none");
+    /* In a lab each of mpirun's daemons believes that it has the machine to itself: binding would
+     * put all ranks on the same core. Codecs also run several threads. */
+    if (!user_sets(hosts, "--bind-to")) {
+        cc_argv_add(&a, "--bind-to");
+        cc_argv_add(&a, "none");
     }
-    add_all_settings(&w, config, job);
+    add_all_parameters(&a, hosts, job);
     for (size_t i = 0; c->mpirun_args != NULL && c->mpirun_args[i] != NULL; i++)
-        cc_argv_add(&w, "%s", c->mpirun_args[i]);
-    cc_argv_add(&w, "%s", config->rank_program);
-    cc_argv_add(&w, "-"); /* the job comes on stdin */
-    *out = cc_argv_take(&w);
-    return w.status;
+        cc_argv_add(&a, "%s", c->mpirun_args[i]);
+    cc_argv_add(&a, "%s", rank_program);
+    cc_argv_add(&a, "-"); /* the rank program reads the job from stdin */
+    *out = cc_argv_take(&a);
+    return a.status;
 }
 
-const char *cc_mpirun_remedy(const struct cc_launch_config *config, const char *message)
+const char *cc_mpirun_remedy(const struct cc_launch_hosts *hosts, const char *message)
 {
-    if (config->lab == NULL && strstr(message, "run as root") != NULL)
+    if (hosts->lab == NULL && strstr(message, "run as root") != NULL)
         return " (allow it with --mpirun-args --allow-run-as-root)";
-    if (config->lab == NULL && strstr(message, "not enough slots") != NULL)
+    if (hosts->lab == NULL && strstr(message, "not enough slots") != NULL)
         return " (one slot for each worker and server: \"slots=N\" in the hostfile, or "
                "--mpirun-args --oversubscribe)";
     return "";

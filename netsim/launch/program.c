@@ -1,8 +1,15 @@
+/* A child is forked with two pipes for its output and a file in memory as its input: a file cannot
+ * fill up while nobody reads, and needs no writer. A program in a lab is started by the lab's init,
+ * which passes the same three descriptors on.
+ *
+ * A group is killed just before its leader is reaped: until then no other process can be given the
+ * group's id. */
 #include "netsim/launch/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,35 +25,38 @@ int cc_program_file(const char *what, const char *text, size_t length, int *out,
     int fd = memfd_create("commcomp", MFD_CLOEXEC);
     if (fd < 0)
         return cc_fail(e, "%s cannot be written to memory: %s", what, strerror(errno));
-    for (size_t at = 0; at < length;) {
-        ssize_t wrote = write(fd, text + at, length - at);
-        if (wrote < 0 && errno == EINTR)
+    for (size_t done = 0; done < length;) {
+        ssize_t n = write(fd, text + done, length - done);
+        if (n < 0 && errno == EINTR)
             continue;
-        if (wrote <= 0) {
-            (void)cc_fail(e, "%s (%zu bytes) cannot be written to memory: %s", what, length,
-                          strerror(errno));
+        if (n <= 0) {
+            int error = errno;
             (void)close(fd);
-            return CC_FAIL;
+            return cc_fail(e, "%s (%zu bytes) cannot be written to memory: %s", what, length,
+                           strerror(error));
         }
-        at += (size_t)wrote;
+        done += (size_t)n;
     }
     (void)lseek(fd, 0, SEEK_SET);
     *out = fd;
     return CC_OK;
 }
 
-/* Only what is safe after fork() in a program with threads. */
-_Noreturn static void become(char *const argv[], int in, int out, int err, pid_t parent, bool group)
+/* The child after fork(). The parent may have had other threads, so only async-signal-safe
+ * functions are called. */
+_Noreturn static void exec_child(char *const argv[], int in, int out, int err, pid_t parent,
+                                 bool group)
 {
-    struct sigaction plain = {.sa_handler = SIG_DFL};
+    struct sigaction standard = {.sa_handler = SIG_DFL};
     sigset_t none;
-    sigemptyset(&plain.sa_mask);
+    sigemptyset(&standard.sa_mask);
     sigemptyset(&none);
-    (void)sigaction(SIGPIPE, &plain, NULL);
+    (void)sigaction(SIGPIPE, &standard, NULL);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (group)
         (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    /* With another parent than expected, ours died before prctl(). */
     if (getppid() == parent && dup2(in, 0) == 0 && dup2(out, 1) == 1 && dup2(err, 2) == 2)
         (void)execvp(argv[0], argv);
     _exit(127);
@@ -54,60 +64,49 @@ _Noreturn static void become(char *const argv[], int in, int out, int err, pid_t
 
 static int start_child(char *const argv[], int in, struct cc_program *p, struct cc_error *e)
 {
-    int out[2], err[2];
-    if (pipe2(out, O_CLOEXEC) != 0)
-        return cc_fail(e, "%s cannot be started: %s", argv[0], strerror(errno));
-    if (pipe2(err, O_CLOEXEC) != 0) {
-        (void)cc_fail(e, "%s cannot be started: %s", argv[0], strerror(errno));
-        (void)close(out[0]);
-        (void)close(out[1]);
-        return CC_FAIL;
-    }
+    int out[2] = {-1, -1}, err[2] = {-1, -1}, error = 0;
     pid_t self = getpid();
-    p->pid = fork();
-    if (p->pid == 0)
-        become(argv, in, out[1], err[1], self, p->group);
-    int reason = errno;
-    /* Whoever comes first: the group is there when this function returns. */
-    if (p->group && p->pid > 0)
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(err, O_CLOEXEC) != 0 || (p->pid = fork()) < 0)
+        error = errno;
+    else if (p->pid == 0)
+        exec_child(argv, in, out[1], err[1], self, p->group);
+    /* Also done by the child: the group must exist whichever of the two runs first. */
+    if (error == 0 && p->group)
         (void)setpgid(p->pid, p->pid);
-    (void)close(out[1]);
-    (void)close(err[1]);
+    if (out[1] >= 0)
+        (void)close(out[1]);
+    if (err[1] >= 0)
+        (void)close(err[1]);
     p->out = out[0];
     p->err = err[0];
-    if (p->pid > 0)
+    if (error == 0)
         return CC_OK;
     cc_program_close(p);
-    return cc_fail(e, "%s cannot be started: %s", argv[0], strerror(reason));
+    return cc_fail(e, "%s cannot be started: %s", argv[0], strerror(error));
 }
 
 int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, size_t length,
                      bool group, struct cc_program *out, struct cc_error *e)
 {
-    int in;
+    int in, status = CC_OK;
     *out = (struct cc_program){.lab = lab, .group = group, .out = -1, .err = -1};
-    if (cc_program_file("the job", text, length, &in, e) != CC_OK)
-        return CC_FAIL;
-    int status;
+    CC_TRY(cc_program_file("the job", text, length, &in, e));
     if (lab == NULL) {
-        status = start_child(argv, in, out, e);
+        CC_TRY_OUT(start_child(argv, in, out, e));
     } else {
-        status = cc_lab_spawn(lab, argv, in, &out->inside, e);
-        if (status == CC_OK) {
-            out->out = out->inside.out;
-            out->err = out->inside.err;
-        }
+        CC_TRY_OUT(cc_lab_spawn(lab, argv, in, &out->lab_child, e));
+        out->out = out->lab_child.out;
+        out->err = out->lab_child.err;
     }
+    (void)fcntl(out->out, F_SETFL, O_NONBLOCK);
+    (void)fcntl(out->err, F_SETFL, O_NONBLOCK);
+out:
     (void)close(in);
-    if (status == CC_OK) {
-        (void)fcntl(out->out, F_SETFL, O_NONBLOCK);
-        (void)fcntl(out->err, F_SETFL, O_NONBLOCK);
-    }
     return status;
 }
 
-/* Before it is waited for: until then no other process can have its number. */
-static void end_group(const struct cc_program *p)
+/* If the leader has ended, kills the rest of its group. Called before the leader is reaped. */
+static void kill_group_of_ended(const struct cc_program *p)
 {
     siginfo_t end = {0};
     if (waitid(P_PID, (id_t)p->pid, &end, WEXITED | WNOHANG | WNOWAIT) == 0 && end.si_pid == p->pid)
@@ -119,9 +118,9 @@ int cc_program_poll(struct cc_program *p, struct cc_error *e)
     if (p->ended)
         return CC_OK;
     if (p->lab != NULL)
-        return cc_lab_poll(p->lab, &p->inside, &p->ended, &p->status, e);
+        return cc_lab_poll(p->lab, &p->lab_child, &p->ended, &p->status, e);
     if (p->group)
-        end_group(p);
+        kill_group_of_ended(p);
     pid_t got = waitpid(p->pid, &p->status, WNOHANG);
     if (got < 0 && errno != EINTR)
         return cc_fail(e, "process %ld cannot be waited for: %s", (long)p->pid, strerror(errno));
@@ -132,34 +131,32 @@ int cc_program_poll(struct cc_program *p, struct cc_error *e)
 static int send_signal(struct cc_program *p, int number, struct cc_error *e)
 {
     if (p->lab != NULL)
-        return cc_lab_kill(p->lab, &p->inside, number, e);
+        return cc_lab_kill(p->lab, &p->lab_child, number, e);
     if (kill(p->group ? -p->pid : p->pid, number) != 0)
         return cc_fail(e, "process %ld cannot be ended: %s", (long)p->pid, strerror(errno));
     return CC_OK;
 }
 
-/* Until it has ended or the time is over. */
-static int wait_for(struct cc_program *p, double seconds, struct cc_error *e)
+/* Waits until it has ended or the time is up. */
+static int wait_for_end(struct cc_program *p, double seconds, struct cc_error *e)
 {
     double begin = cc_now();
-    while (cc_program_poll(p, e) == CC_OK) {
+    for (;;) {
+        CC_TRY(cc_program_poll(p, e));
         if (p->ended || cc_now() - begin >= seconds)
             return CC_OK;
         (void)usleep(10000);
     }
-    return CC_FAIL;
 }
 
-int cc_program_stop(struct cc_program *p, double patience_s, struct cc_error *e)
+int cc_program_stop(struct cc_program *p, double timeout_s, struct cc_error *e)
 {
-    if (cc_program_poll(p, e) != CC_OK || p->ended)
-        return p->ended ? CC_OK : CC_FAIL;
-    if (send_signal(p, SIGTERM, e) != CC_OK || wait_for(p, patience_s, e) != CC_OK)
-        return CC_FAIL;
-    if (p->ended)
-        return CC_OK;
-    if (send_signal(p, SIGKILL, e) != CC_OK || wait_for(p, patience_s, e) != CC_OK)
-        return CC_FAIL;
+    static const int signals[] = {SIGTERM, SIGKILL};
+    CC_TRY(cc_program_poll(p, e));
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0] && !p->ended; i++) {
+        CC_TRY(send_signal(p, signals[i], e));
+        CC_TRY(wait_for_end(p, timeout_s, e));
+    }
     return p->ended ? CC_OK : cc_fail(e, "process %ld does not end", (long)p->pid);
 }
 
@@ -177,7 +174,7 @@ char *cc_program_beside(const char *name, const char *variable, const char *reme
 {
     const char *given = getenv(variable);
     char self[4096], *path;
-    const size_t length = strlen(name) + 1, room = sizeof self - length;
+    const size_t name_size = strlen(name) + 1, room = sizeof self - name_size;
     if (given != NULL && given[0] != '\0') {
         if ((path = realpath(given, NULL)) == NULL)
             cc_error_set(e, "%s: there is no file %s", variable, given);
@@ -191,9 +188,18 @@ char *cc_program_beside(const char *name, const char *variable, const char *reme
     }
     self[n] = '\0';
     char *slash = strrchr(self, '/');
-    memcpy(slash + 1, name, length);
+    memcpy(slash + 1, name, name_size);
     if (access(self, X_OK) == 0)
         return cc_strdup(self, e);
     cc_error_set(e, "%s is missing: %s; or set %s", self, remedy, variable);
     return NULL;
+}
+
+void cc_exit_text(int status, char *out, size_t size)
+{
+    if (WIFSIGNALED(status))
+        (void)snprintf(out, size, "was killed by signal %d (%s)", WTERMSIG(status),
+                       strsignal(WTERMSIG(status)));
+    else
+        (void)snprintf(out, size, "ended with exit code %d", WEXITSTATUS(status));
 }

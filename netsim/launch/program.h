@@ -1,4 +1,5 @@
-/* A program that runs beside this one: inside a lab, or as a child of this process. */
+/* A program that runs beside this one, inside a lab or as a child process, with its input, its
+ * output and its end. */
 #ifndef CC_NETSIM_LAUNCH_PROGRAM_H
 #define CC_NETSIM_LAUNCH_PROGRAM_H
 
@@ -10,34 +11,45 @@
 #include "netsim/lab/lab.h"
 
 struct cc_program {
-    struct cc_lab *lab; /* or NULL: a child of this process */
-    struct cc_lab_child inside;
-    pid_t pid;
-    bool group;   /* of processes, which it leads */
-    int out, err; /* its stdout and stderr: read ends that do not block */
+    struct cc_lab *lab;            /* NULL: a child of this process */
+    struct cc_lab_child lab_child; /* with a lab */
+    pid_t pid;                     /* without */
+    bool group;                    /* it leads a process group of its own */
+    int out, err;                  /* non-blocking read ends of its stdout and stderr; -1: closed */
     bool ended;
-    int status; /* of wait(), once it has ended */
+    int status; /* as from wait(), once it has ended */
 };
 
-/* Looked up in PATH; `text` is what it reads on stdin. A child gets SIGTERM when this process dies.
- * That there is no such program is an error, or (of a child) exit code 127. `group`, of a child
- * only: it leads a group of processes, and what is left of them when it ends is killed. */
+/* Starts argv[0], which is looked up in PATH, with `text` on its stdin. `lab` is NULL for a child
+ * of this process; it receives SIGTERM when this process dies. A missing program is an error here
+ * or, for a child, shows later as exit code 127. With `group` (children only) the program leads a
+ * process group, and members that are left when it ends are killed. */
 int cc_program_start(struct cc_lab *lab, char *const argv[], const char *text, size_t length,
                      bool group, struct cc_program *out, struct cc_error *e);
-/* Sets p->ended. */
+
+/* Sets p->ended and p->status if it has ended by now. */
 int cc_program_poll(struct cc_program *p, struct cc_error *e);
-/* If it has not ended: SIGTERM, and SIGKILL where that does not help within `patience_s`; waits
- * for the end. */
-int cc_program_stop(struct cc_program *p, double patience_s, struct cc_error *e);
-/* Text as a file that has no name and is gone when all have closed it; others that we may start can
- * open it as /proc/<our process>/fd/<*out>. `what` begins a message: "the job". */
+
+/* Ends it, unless it has ended: SIGTERM, then SIGKILL after `timeout_s`. Waits for the end and
+ * fails if SIGKILL does not bring it within the same time. */
+int cc_program_stop(struct cc_program *p, double timeout_s, struct cc_error *e);
+
+/* Closes out and err. */
+void cc_program_close(struct cc_program *p);
+
+/* Writes text to a file in memory that has no name and vanishes with its last descriptor. Programs
+ * started from here can open it as /proc/<this process>/fd/<*out>. `what` names the contents in
+ * messages: "the job". The caller closes *out. */
 int cc_program_file(const char *what, const char *text, size_t length, int *out,
                     struct cc_error *e);
-/* The path of a program that lies beside the one that runs, or that the environment's `variable`
- * names; to be freed. `remedy` says in a message how to get it. */
+
+/* The path of a program of ours: what the environment variable `variable` names, else `name` in the
+ * directory of the running program. The caller frees it; NULL is a failure. `remedy` tells the user
+ * in the message how to get the program. */
 char *cc_program_beside(const char *name, const char *variable, const char *remedy,
                         struct cc_error *e);
-/* Closes the descriptors. */
-void cc_program_close(struct cc_program *p);
+
+/* Puts a status of wait() into words: "was killed by signal 9 (Killed)". */
+void cc_exit_text(int status, char *out, size_t size);
 
 #endif

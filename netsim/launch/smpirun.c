@@ -1,3 +1,18 @@
+/* One simulation: the platform and the list of hosts in memory files, the job on stdin, reports and
+ * SimGrid's messages from its output (monitor.c, smpirun_log.c).
+ *
+ * smpirun and SimGrid open files by path. The platform and the hosts are memory files (memfd)
+ * without names, given as /proc/<this process>/fd/<n>: nothing is left of them wherever this
+ * program ends. SimGrid's trace is a file of the user's; it is passed the same way, since smpirun
+ * cuts paths at blanks.
+ *
+ * smpirun is a shell script that starts the simulation, one process with all ranks. They form a
+ * process group, so that ending smpirun ends the simulation as well. There is no deadline: a
+ * simulation may compute for long without a report. Only when a rank has failed does the rest get
+ * no more than EXIT_TIMEOUT_S.
+ *
+ * Memory is the usual limit. It is estimated and checked beforehand; if the simulation is killed
+ * all the same, the kernel's counter of out-of-memory kills tells whether that was the reason. */
 #include "netsim/launch/smpirun.h"
 
 #include <errno.h>
@@ -15,43 +30,41 @@
 #include "netsim/launch/monitor.h"
 #include "netsim/launch/program.h"
 #include "netsim/launch/smpirun_log.h"
-#include "netsim/launch/smpirun_argv.h"
+#include "netsim/launch/smpirun_memory.h"
 
-#define BUILD_IT   "make builds it where smpicc is installed (Debian: apt-get install libsimgrid-dev)"
-#define PATIENCE_S 5.0 /* for the simulation to end */
-
-const char *const cc_fidelity_names[] = {"alpha-beta", "tc", "tcp", NULL};
+#define BUILD_IT       "make builds it where smpicc is installed (Debian: apt-get install libsimgrid-dev)"
+#define EXIT_TIMEOUT_S 5.0
 
 struct simulation {
     const struct cc_smpirun_config *config;
     const struct cc_job *job;
-    const char *name; /* of smpirun */
-    struct cc_monitor l;
-    struct cc_smpirun_log says;
-    double complained;       /* when the first rank did; 0: none did */
-    unsigned long oom_kills; /* of the kernel, before it began */
+    const char *smpirun; /* as called */
+    struct cc_monitor monitor;
+    struct cc_smpirun_log log;
+    double failed;           /* time of the first error that a rank reported; 0: none */
+    unsigned long oom_kills; /* the kernel's counter at the start */
     int platform, hosts, paje;
 };
 
-static int ranks(const struct simulation *s)
+static int count_ranks(const struct simulation *s)
 {
     return s->job->workers + s->job->servers;
 }
 
-/* --- listening --- */
+/* --- callbacks of the monitor --- */
 
 static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
 {
     struct simulation *s = arg;
-    if (r->kind == CC_REPORT_ERROR && s->complained == 0)
-        s->complained = cc_now();
+    if (r->kind == CC_REPORT_ERROR && s->failed == 0)
+        s->failed = cc_now();
     return s->config->on_report(s->config->arg, r, e);
 }
 
-static void other(void *arg, const char *line, size_t length)
+static void on_other_line(void *arg, const char *line, size_t length)
 {
     struct simulation *s = arg;
-    cc_smpirun_log_add(&s->says, &s->l.words, line, length);
+    cc_smpirun_log_add(&s->log, &s->monitor.log_tail, line, length);
 }
 
 static bool on_tick(void *arg)
@@ -60,20 +73,50 @@ static bool on_tick(void *arg)
     return s->config->on_tick(s->config->arg);
 }
 
-/* A simulation may compute for long without a word: only one in which a rank has failed is not
- * waited for. */
 static int watch(void *arg, struct cc_error *e)
 {
     struct simulation *s = arg;
-    if (s->complained == 0 || cc_now() - s->complained < PATIENCE_S)
+    if (s->failed == 0 || cc_now() - s->failed < EXIT_TIMEOUT_S)
         return CC_OK;
-    return cc_fail(e, "%s", s->l.first_error);
+    return cc_fail(e, "%s", s->monitor.first_error);
 }
 
-/* --- the end --- */
+/* --- messages --- */
 
-/* How often the kernel has killed a process for want of memory; 0 if it does not tell. */
-static unsigned long oom_kills(void)
+static int cannot_start(const char *name, const char *why, struct cc_error *e)
+{
+    return cc_fail(e,
+                   "%s could not be started%s%s; SimGrid brings it (Debian: apt-get install "
+                   "libsimgrid-dev)",
+                   name, why[0] != '\0' ? ": " : "", why);
+}
+
+/* How a simulation of this job could need less memory. */
+static const char *memory_advice(const struct cc_job *job)
+{
+    return job->data ? "with --data off, or with fewer workers" : "with fewer workers";
+}
+
+static int no_memory(const struct simulation *s, const char *why, struct cc_error *e)
+{
+    return cc_fail(e, "%s: %d simulated ranks in one process%s. Less memory is needed %s", why,
+                   count_ranks(s), s->job->data ? ", each with its gradients" : "",
+                   memory_advice(s->job));
+}
+
+static int check_memory(const struct simulation *s, struct cc_error *e)
+{
+    struct cc_error why;
+    char what[80];
+    (void)snprintf(what, sizeof what, "%d simulated ranks in one process%s", count_ranks(s),
+                   s->job->data ? ", each with its gradients" : "");
+    if (cc_memory_check(cc_smpirun_memory(s->job), what, &why) == CC_OK)
+        return CC_OK;
+    return cc_fail(e, "%s. Less is needed %s", why.text, memory_advice(s->job));
+}
+
+/* The number of processes that the kernel has killed for lack of memory; 0 if it does not tell. */
+static unsigned long count_oom_kills(void)
 {
     unsigned long n = 0;
     char line[100];
@@ -86,55 +129,8 @@ static unsigned long oom_kills(void)
     return n;
 }
 
-static int cannot_start(const char *name, const char *why, struct cc_error *e)
-{
-    return cc_fail(e,
-                   "%s could not be started%s%s; SimGrid brings it (Debian: apt-get install "
-                   "libsimgrid-dev)",
-                   name, why[0] != '\0' ? ": " : "", why);
-}
-
-/* What takes less. */
-static const char *thrift(const struct cc_job *job)
-{
-    return job->data ? "with --data off, or with fewer workers" : "with fewer workers";
-}
-
-static int no_memory(const struct simulation *s, const char *why, struct cc_error *e)
-{
-    return cc_fail(e, "%s: %d simulated ranks in one process%s. Less memory is needed %s", why,
-                   ranks(s), s->job->data ? ", each with its gradients" : "", thrift(s->job));
-}
-
-/* To what a rank said. */
-static int add_thrift(const struct simulation *s, struct cc_error *e)
-{
-    const struct cc_error said = *e;
-    return cc_fail(e, "%s. Less is needed %s", said.text, thrift(s->job));
-}
-
-static int check_memory(const struct simulation *s, struct cc_error *e)
-{
-    struct cc_error why;
-    char what[80];
-    (void)snprintf(what, sizeof what, "%d simulated ranks in one process%s", ranks(s),
-                   s->job->data ? ", each with its gradients" : "");
-    if (cc_memory_check(cc_smpirun_memory(s->job), what, &why) == CC_OK)
-        return CC_OK;
-    return cc_fail(e, "%s. Less is needed %s", why.text, thrift(s->job));
-}
-
-static int deadlock(const struct simulation *s, struct cc_error *e)
-{
-    char who[200];
-    cc_smpirun_log_waiting(&s->says, who, sizeof who);
-    return cc_fail(e,
-                   "the simulation stands still: of %d ranks, %s wait for messages that nobody "
-                   "sends. This is a fault of commcomp's, please report it",
-                   ranks(s), who);
-}
-
-/* The shell of smpirun tells of a signal by its exit code. */
+/* The signal that ended smpirun or the simulation, or 0. As a shell, smpirun passes the latter on
+ * in its exit code. */
 static int signal_of(int status)
 {
     if (WIFSIGNALED(status))
@@ -144,83 +140,85 @@ static int signal_of(int status)
 
 static const char *remedy(const struct simulation *s)
 {
-    if (s->says.version)
+    if (s->log.unknown_setting)
         return " (commcomp is tested with SimGrid 3.32: is this another version?)";
-    if (s->says.host)
+    if (s->log.unknown_host)
         return " (the platform has no such host)";
     return "";
 }
 
-static int explain(void *arg, const char *last, struct cc_error *e)
+static int explain(void *arg, const char *log, struct cc_error *e)
 {
     const struct simulation *s = arg;
-    int status = s->l.program.status, number = signal_of(status);
-    char config[80];
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && !s->l.hello)
-        return cannot_start(s->name, last, e);
-    if (s->says.deadlock)
-        return deadlock(s, e);
-    if (s->says.memory) {
-        char why[400];
-        (void)snprintf(why, sizeof why, "SimGrid: %s", last);
-        return no_memory(s, why, e);
+    const int status = s->monitor.program.status, number = signal_of(status);
+    char text[400];
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 127 && !s->monitor.hello)
+        return cannot_start(s->smpirun, log, e);
+    if (s->log.deadlock) {
+        cc_smpirun_log_waiting(&s->log, text, sizeof text);
+        return cc_fail(e,
+                       "the simulation stands still: of %d ranks, %s wait for messages that nobody "
+                       "sends. This is a fault of commcomp's, please report it",
+                       count_ranks(s), text);
     }
-    if (number == SIGKILL && oom_kills() > s->oom_kills)
+    if (s->log.no_memory) {
+        (void)snprintf(text, sizeof text, "SimGrid: %s", log);
+        return no_memory(s, text, e);
+    }
+    if (number == SIGKILL && count_oom_kills() > s->oom_kills)
         return no_memory(s, "the system ran out of memory and killed the simulation", e);
     if (number == SIGKILL)
         return no_memory(s, "somebody killed the simulation, perhaps for want of memory", e);
-    /* SimGrid aborts after it has said why. */
-    if (number == SIGABRT && last[0] != '\0')
-        return cc_fail(e, "SimGrid gave up: %s%s", last, remedy(s));
-    cc_exit_text(number != 0 ? number : status, config, sizeof config);
-    return cc_fail(e, "the simulation %s %s%s%s%s", config,
-                   s->l.done ? "although the ranks were done" : "before the ranks were done",
-                   last[0] != '\0' ? ": " : "", last, remedy(s));
+    /* SimGrid prints the reason and then aborts. */
+    if (number == SIGABRT && log[0] != '\0')
+        return cc_fail(e, "SimGrid gave up: %s%s", log, remedy(s));
+    /* The number of a signal is also the wait status of a process that it killed. */
+    cc_exit_text(number != 0 ? number : status, text, sizeof text);
+    return cc_fail(e, "the simulation %s %s%s%s%s", text,
+                   s->monitor.done ? "although the ranks were done" : "before the ranks were done",
+                   log[0] != '\0' ? ": " : "", log, remedy(s));
 }
 
 /* --- files --- */
 
-static void path_of(int fd, char *out, size_t size)
+static void print_path(int fd, char *out, size_t size)
 {
     (void)snprintf(out, size, "/proc/%ld/fd/%d", (long)getpid(), fd);
 }
 
+/* Writes the list of hosts, one for each rank. */
 static int write_hosts(struct simulation *s, struct cc_error *e)
 {
     const struct cc_platform *p = s->config->platform;
+    const int ranks = count_ranks(s);
     char *text = NULL;
     size_t length;
-    if (p->hosts < (size_t)ranks(s))
+    if (p->hosts < (size_t)ranks)
         return cc_fail(e, "the platform has %zu hosts, and there are %d workers and %d servers",
                        p->hosts, s->job->workers, s->job->servers);
     FILE *f = open_memstream(&text, &length);
-    for (int i = 0; f != NULL && i < ranks(s); i++)
+    for (int i = 0; f != NULL && i < ranks; i++)
         (void)fprintf(f, "%s\n", p->host[i]);
-    if (f == NULL || fclose(f) != 0) {
-        free(text);
-        return cc_fail(e, "out of memory: the names of %d hosts", ranks(s));
-    }
-    int status = cc_program_file("the list of hosts", text, length, &s->hosts, e);
+    int status = f != NULL && fclose(f) == 0
+                     ? cc_program_file("the list of hosts", text, length, &s->hosts, e)
+                     : cc_fail(e, "out of memory: the names of %d hosts", ranks);
     free(text);
     return status;
 }
 
-/* Files that have no names: nothing is left of them, wherever this program ends. The trace has one;
- * smpirun gets this program's descriptor, as it would cut a path at a blank. */
-static int open_files(struct simulation *s, struct cc_smpirun_files *out, struct cc_error *e)
+static int open_files(struct simulation *s, struct cc_smpirun_command *out, struct cc_error *e)
 {
     const char *xml = s->config->platform->xml, *paje = s->config->paje;
-    if (cc_program_file("the platform", xml, strlen(xml), &s->platform, e) != CC_OK ||
-        write_hosts(s, e) != CC_OK)
-        return CC_FAIL;
-    path_of(s->platform, out->platform, sizeof out->platform);
-    path_of(s->hosts, out->hosts, sizeof out->hosts);
+    CC_TRY(cc_program_file("the platform", xml, strlen(xml), &s->platform, e));
+    CC_TRY(write_hosts(s, e));
+    print_path(s->platform, out->platform, sizeof out->platform);
+    print_path(s->hosts, out->hosts, sizeof out->hosts);
     if (paje == NULL)
         return CC_OK;
     s->paje = open(paje, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (s->paje < 0)
         return cc_fail(e, "%s: %s", paje, strerror(errno));
-    path_of(s->paje, out->paje, sizeof out->paje);
+    print_path(s->paje, out->paje, sizeof out->paje);
     return CC_OK;
 }
 
@@ -232,29 +230,11 @@ static void close_files(struct simulation *s)
             (void)close(files[i]);
 }
 
-/* --- all of it --- */
+/* --- running --- */
 
 char *cc_rank_sim_program(struct cc_error *e)
 {
     return cc_program_beside("commcomp-rank-sim", "COMMCOMP_RANK_SIM", BUILD_IT, e);
-}
-
-static int run(struct simulation *s, char **words, struct cc_error *e)
-{
-    struct cc_error why = {0};
-    char *text = cc_job_text(s->job, e);
-    if (text == NULL)
-        return CC_FAIL;
-    s->name = words[0];
-    s->oom_kills = oom_kills();
-    int status =
-        cc_program_start(NULL, words, text, strlen(text), true, &s->l.program, &why) == CC_OK
-            ? CC_OK
-            : cannot_start(s->name, why.text, e);
-    free(text);
-    status = status == CC_OK ? cc_monitor_run(&s->l, e) : CC_FAIL;
-    return status != CC_OK && strstr(s->l.first_error, "out of memory") != NULL ? add_thrift(s, e)
-                                                                                : status;
 }
 
 int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struct cc_error *e)
@@ -264,31 +244,51 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
                            .platform = -1,
                            .hosts = -1,
                            .paje = -1,
-                           .l = {.rank_program = config->rank_program,
-                                 .job = job,
-                                 .on_report = on_report,
-                                 .other = other,
-                                 .on_tick = on_tick,
-                                 .watch = watch,
-                                 .explain = explain,
-                                 .arg = &s,
-                                 .patience_s = PATIENCE_S}};
-    struct cc_smpirun_files files = {.paje = ""};
-    char **words = NULL;
+                           .monitor = {.rank_program = config->rank_program,
+                                       .job = job,
+                                       .on_report = on_report,
+                                       .on_other_line = on_other_line,
+                                       .on_tick = on_tick,
+                                       .watch = watch,
+                                       .explain = explain,
+                                       .arg = &s,
+                                       .exit_timeout_s = EXIT_TIMEOUT_S}};
+    struct cc_smpirun_command command = {.smpirun = config->smpirun,
+                                         .rank_program = config->rank_program,
+                                         .fidelity = config->fidelity,
+                                         .overhead = config->overhead,
+                                         .uneven_routes = config->platform->uneven_routes};
+    struct cc_error why = {0};
+    char **argv = NULL, *text = NULL;
+    int status = CC_OK;
     if (access(config->rank_program, X_OK) != 0)
         return cc_fail(e, "%s: %s; %s", config->rank_program, strerror(errno), BUILD_IT);
-    /* The formulas know no blocks, and nobody's word that is waited for. */
-    bool formulas = config->fidelity == CC_FIDELITY_ALPHA_BETA;
+    /* The formulas know neither blocks nor a rendezvous. */
+    const bool formulas = config->fidelity == CC_FIDELITY_ALPHA_BETA;
     job->block_bytes = formulas ? (size_t)1 << 30 : 0;
     job->rendezvous = !formulas;
-    int status = check_memory(&s, e);
-    if (status == CC_OK)
-        status = open_files(&s, &files, e);
-    if (status == CC_OK)
-        status = cc_smpirun_argv(config, job, &files, &words, e);
-    if (status == CC_OK)
-        status = run(&s, words, e);
-    cc_argv_free(words);
+    CC_TRY_OUT(check_memory(&s, e));
+    CC_TRY_OUT(open_files(&s, &command, e));
+    CC_TRY_OUT(cc_smpirun_argv(&command, job, &argv, e));
+    text = cc_job_text(job, e);
+    if (text == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    s.smpirun = argv[0];
+    s.oom_kills = count_oom_kills();
+    if (cc_program_start(NULL, argv, text, strlen(text), true, &s.monitor.program, &why) != CC_OK) {
+        status = cannot_start(s.smpirun, why.text, e);
+        goto out;
+    }
+    status = cc_monitor_run(&s.monitor, e);
+    if (status != CC_OK && strstr(s.monitor.first_error, "out of memory") != NULL) {
+        why = *e;
+        status = cc_fail(e, "%s. Less is needed %s", why.text, memory_advice(job));
+    }
+out:
+    cc_argv_free(argv);
+    free(text);
     close_files(&s);
     return status;
 }

@@ -1,9 +1,13 @@
+/* Each line is stripped of SimGrid's prefix ("[0.000000] ./src/...: [xbt_exception/ERROR] ") and
+ * then matched against known texts of SimGrid 3.32: noise is dropped, the lines of a deadlock
+ * report are counted, and the rest sets a flag where it tells a known reason and goes to the log
+ * tail. */
 #include "netsim/launch/smpirun_log.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define LINE 400 /* of a line, so much is looked at */
+#define LINE_BYTES 400 /* of a line; the rest is ignored */
 
 static bool has(const char *line, const char *part)
 {
@@ -15,8 +19,8 @@ static bool begins(const char *line, const char *part)
     return strncmp(line, part, strlen(part)) == 0;
 }
 
-/* Behind "[0.000000] ./src/xbt/exception.cpp:95: [xbt_exception/ERROR] ". */
-static const char *behind_marks(const char *line)
+/* The text after SimGrid's prefix, or the line itself if it has none. */
+static const char *skip_prefix(const char *line)
 {
     static const char *const marks[] = {"/INFO] ", "/WARNING] ", "/ERROR] ", "/CRITICAL] "};
     for (size_t i = 0; line[0] == '[' && i < sizeof marks / sizeof marks[0]; i++) {
@@ -27,8 +31,8 @@ static const char *behind_marks(const char *line)
     return line;
 }
 
-/* Lines that help nobody: what smpirun ran, what any setting is, where in SimGrid it was; and what
- * its exit code says anyway. */
+/* Lines without information for the user: the command that smpirun ran, lists of settings, places
+ * in SimGrid's source, and what the exit code tells as well. */
 static bool is_noise(const char *line)
 {
     static const char *const beginnings[] = {
@@ -68,22 +72,24 @@ static bool is_about_memory(const char *line)
     return false;
 }
 
-/* "Actor 5 (4@h4): waiting for communication activity ..."; their names are the ranks'. */
-static bool is_waiting(struct cc_smpirun_log *s, const char *line)
+/* Takes "Actor 5 (4@h4): waiting for communication activity ...", where actors are named by rank.
+ */
+static bool take_waiting_rank(struct cc_smpirun_log *log, const char *line)
 {
     int rank;
     if (sscanf(line, "Actor %*d (%d@", &rank) != 1)
         return false;
-    if (s->waiting < CC_SMPI_RANKS)
-        s->rank[s->waiting] = rank;
-    s->waiting++;
+    if (log->waiting < CC_SMPI_RANKS)
+        log->rank[log->waiting] = rank;
+    log->waiting++;
     return true;
 }
 
-/* What SimGrid reads has no name: "/proc/123/fd/4" is the platform, whose line comes next. */
-static void name_platform(const char *line, char *out, size_t size)
+/* Copies a line with "/proc/123/fd/4", the path under which SimGrid reads the platform, replaced by
+ * "the platform". */
+static void copy_naming_platform(const char *line, char *out, size_t size)
 {
-    int from = 0, to = 0; /* as far as it reads */
+    int from = 0, to = 0; /* of the path */
     if (sscanf(line, "Parse error at %n/proc/%*d/fd/%*d%n", &from, &to) == 0 && to > from)
         (void)snprintf(out, size, "%.*sthe platform, line %s", from, line,
                        line[to] == ':' ? line + to + 1 : line + to);
@@ -91,35 +97,36 @@ static void name_platform(const char *line, char *out, size_t size)
         (void)snprintf(out, size, "%s", line);
 }
 
-void cc_smpirun_log_add(struct cc_smpirun_log *s, struct cc_log_tail *words, const char *line,
+void cc_smpirun_log_add(struct cc_smpirun_log *log, struct cc_log_tail *tail, const char *line,
                         size_t length)
 {
-    char whole[LINE], said[LINE + 40];
-    (void)snprintf(whole, sizeof whole, "%.*s", length < LINE ? (int)length : LINE, line);
-    const char *text = behind_marks(whole);
-    if (is_noise(text) || is_waiting(s, text))
+    char whole[LINE_BYTES], named[LINE_BYTES + 40];
+    (void)snprintf(whole, sizeof whole, "%.*s", length < LINE_BYTES ? (int)length : LINE_BYTES,
+                   line);
+    const char *text = skip_prefix(whole);
+    if (is_noise(text) || take_waiting_rank(log, text))
         return;
     if (has(text, "Deadlock detected")) {
-        s->deadlock = true;
+        log->deadlock = true;
         return;
     }
     if (has(whole, "[ker_engine/INFO]"))
         return;
-    s->memory = s->memory || is_about_memory(text);
-    s->version = s->version || has(text, "Bad config key");
-    s->host = s->host || has(text, "Host not found");
+    log->no_memory = log->no_memory || is_about_memory(text);
+    log->unknown_setting = log->unknown_setting || has(text, "Bad config key");
+    log->unknown_host = log->unknown_host || has(text, "Host not found");
     /* "Uncaught exception std::invalid_argument: ..." */
     const char *what = begins(text, "Uncaught exception ") ? strstr(text, ": ") : NULL;
     text = what != NULL ? what + 2 : text;
-    name_platform(text, said, sizeof said);
-    cc_log_tail_add(words, said, strlen(said));
+    copy_naming_platform(text, named, sizeof named);
+    cc_log_tail_add(tail, named, strlen(named));
 }
 
-void cc_smpirun_log_waiting(const struct cc_smpirun_log *s, char *out, size_t size)
+void cc_smpirun_log_waiting(const struct cc_smpirun_log *log, char *out, size_t size)
 {
-    int used = snprintf(out, size, "%zu ranks (", s->waiting);
-    for (size_t i = 0; i < s->waiting && i < CC_SMPI_RANKS; i++)
-        used += snprintf(out + used, size - (size_t)used, "%s%d", i > 0 ? ", " : "", s->rank[i]);
+    int used = snprintf(out, size, "%zu ranks (", log->waiting);
+    for (size_t i = 0; i < log->waiting && i < CC_SMPI_RANKS; i++)
+        used += snprintf(out + used, size - (size_t)used, "%s%d", i > 0 ? ", " : "", log->rank[i]);
     (void)snprintf(out + used, size - (size_t)used, "%s)",
-                   s->waiting > CC_SMPI_RANKS ? ", ..." : "");
+                   log->waiting > CC_SMPI_RANKS ? ", ..." : "");
 }

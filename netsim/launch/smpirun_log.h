@@ -1,4 +1,4 @@
-/* What SimGrid says when a simulation ends badly, as far as it helps. */
+/* The output of smpirun and SimGrid: finds in it why a simulation ended badly. */
 #ifndef CC_NETSIM_LAUNCH_SMPIRUN_LOG_H
 #define CC_NETSIM_LAUNCH_SMPIRUN_LOG_H
 
@@ -7,20 +7,22 @@
 
 #include "netsim/launch/log_tail.h"
 
-#define CC_SMPI_RANKS 6 /* that are named */
+#define CC_SMPI_RANKS 6 /* number of waiting ranks that are named */
 
 struct cc_smpirun_log {
-    bool deadlock, memory, version, host;
-    size_t waiting; /* ranks, in a deadlock */
-    int rank[CC_SMPI_RANKS];
+    /* Reasons found so far. */
+    bool deadlock, no_memory, unknown_setting, unknown_host;
+    size_t waiting;          /* number of ranks that wait in a deadlock, */
+    int rank[CC_SMPI_RANKS]; /* and the first of them */
 };
 
-/* One line that smpirun or the simulation printed. What says why goes on to `words`, without
- * SimGrid's own marks; backtraces, lists of settings and the command line do not. */
-void cc_smpirun_log_add(struct cc_smpirun_log *s, struct cc_log_tail *words, const char *line,
+/* Adds one output line, given without its newline. Lines that may tell the reason are passed on to
+ * `tail` without SimGrid's time and place; backtraces, lists of settings and the command line are
+ * dropped. Start from a zeroed struct. */
+void cc_smpirun_log_add(struct cc_smpirun_log *log, struct cc_log_tail *tail, const char *line,
                         size_t length);
 
-/* "17 ranks (0, 1, 2, 3, 4, 5, ...)". */
-void cc_smpirun_log_waiting(const struct cc_smpirun_log *s, char *out, size_t size);
+/* Writes the waiting ranks: "17 ranks (0, 1, 2, 3, 4, 5, ...)". */
+void cc_smpirun_log_waiting(const struct cc_smpirun_log *log, char *out, size_t size);
 
 #endif

@@ -1,20 +1,21 @@
-/* How much memory a simulation needs: all ranks are in one process. */
-#include <stdio.h>
+/* The estimate is the sum of the process itself, each rank's stack and fixed data, the gradients
+ * (if the job computes with data), and for the most demanding row each rank's buffers for the
+ * messages of all rounds. */
+#include "netsim/launch/smpirun_memory.h"
+
 #include <string.h>
 
-#include "core/memory.h"
-#include "netsim/launch/smpirun.h"
-
-/* As measured, with SimGrid 3.32: of the process, of a rank with its stack, of what a rank keeps
- * ready for one message in one round. */
+/* Measured with SimGrid 3.32: the process, a rank with its stack, and what a rank holds for one
+ * message in one round. */
 #define PROCESS_BYTES 32e6
 #define RANK_BYTES    150e3
 #define ROUND_BYTES   500.0
 
-/* Flat steps that a worker has: a gradient at least, the model, what it sends and what comes. */
+/* Arrays of one step's values in a worker: a gradient (at least one), the model, what it sends and
+ * what it receives. */
 #define ARRAYS 4.0
 
-static int rounds_of(const struct cc_job *job)
+static int count_rounds(const struct cc_job *job)
 {
     if (job->servers > 0)
         return 2;
@@ -22,7 +23,8 @@ static int rounds_of(const struct cc_job *job)
         return 2 * (job->workers - 1);
     if (strcmp(job->exchange, "allgather") == 0 || job->via == CC_JOB_ALLGATHER)
         return job->workers - 1;
-    int rounds = 2; /* of who is above a power of two; and there and back: */
+    /* Recursive doubling: two for the ranks beyond a power of two, then to and fro. */
+    int rounds = 2;
     for (int power = 1; power < job->workers; power *= 2)
         rounds += 2;
     return rounds;
@@ -31,9 +33,11 @@ static int rounds_of(const struct cc_job *job)
 static double row_bytes(const struct cc_job *job, const struct cc_job_row *row)
 {
     const double workers = job->workers, values = (double)cc_job_values(job);
-    double bytes = ROUND_BYTES * (workers + job->servers) * (double)row->messages * rounds_of(job);
+    double bytes =
+        ROUND_BYTES * (workers + job->servers) * (double)row->messages * count_rounds(job);
     bool gathers = strcmp(job->exchange, "allgather") == 0;
-    /* Everyone has everyone's. Of other schemes, whose payloads are smaller, nothing is known. */
+    /* Each worker holds the payloads of all. Those of other schemes are smaller, and unknown here.
+     */
     if (job->data && gathers && strcmp(row->scheme, "fp32") == 0)
         bytes += sizeof(float) * workers * workers * values;
     return bytes;

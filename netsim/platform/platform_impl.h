@@ -1,4 +1,5 @@
-/* What netsim/platform*.c share. */
+/* Shared by platform.c, which assigns ranks to hosts, and platform_xml.c, which writes the
+ * platform. */
 #ifndef CC_NETSIM_PLATFORM_PLATFORM_IMPL_H
 #define CC_NETSIM_PLATFORM_PLATFORM_IMPL_H
 
@@ -8,28 +9,24 @@
 #define CC_PLATFORM_HOSTS  (1 << 16)
 #define CC_SITES_MAX       64 /* each has a link to each other one */
 
-/* Hosts are called by their ranks, so that their order is that of their names. */
+/* Hosts are named by their ranks, so that the order of the names is that of the ranks. */
 #define CC_HOST_FORMAT "host-%d"
 
-/* Which rank lives where: hosts in a row, in groups (racks, sites; or one). */
+/* The hosts in a row, divided into groups: racks, sites, or one group of all. */
 struct cc_rank_map {
-    int *rank; /* of each of the spots; from workers + servers on: nobody */
-    int spots;
-    int *first; /* of each group, its first spot; and the end: groups + 1 */
+    int *rank;  /* of each host in the row; from workers + servers on: hosts without a rank */
+    int spots;  /* number of hosts */
+    int *first; /* the first host of each group, and the end: groups + 1 entries */
     int groups;
-    int torus[3]; /* the last one 0: two dimensions */
+    int torus[3]; /* of a torus: hosts in each dimension; the last one 0: two dimensions */
 };
 
-#define CC_NEED_CAP 80
-
-/* "10 workers and 1 server need 11". */
-void cc_platform_need_text(int workers, int servers, char out[CC_NEED_CAP]);
-
 /* "4x4x2", "4x4". */
-void cc_torus_name(const int dimension[3], char out[48]);
+#define CC_TORUS_NAME_CAP 48
+void cc_torus_name(const int dimension[3], char out[CC_TORUS_NAME_CAP]);
 
-/* The XML, to be freed. */
-int cc_platform_text(const struct cc_platform_config *config, const struct cc_rank_map *at,
+/* The platform as SimGrid's XML, which the caller frees. */
+int cc_platform_text(const struct cc_platform_config *config, const struct cc_rank_map *map,
                      char **out, struct cc_error *e);
 
 #endif

@@ -1,107 +1,119 @@
-/* Platforms as SimGrid's XML. Zones with routing="Cluster" are stars: a route is the link of the
- * one host and that of the other, and no table of routes is kept. */
+/* Platforms as SimGrid's XML.
+ *
+ * All hosts are in one zone, "network", which also records what the platform was made from. A zone
+ * with routing="Cluster" is a star: the route between two hosts is the link of the one and the link
+ * of the other, so no table of routes is needed, also with thousands of hosts.
+ *
+ *   switch    the network is one star
+ *   fat-tree  a star for each rack and an empty star, the top; an uplink joins each rack to the
+ * top. SimGrid finds the routes between racks by Dijkstra's algorithm when they are needed sites a
+ * star for each site, and a link with a route for each pair of sites torus     SimGrid's own torus
+ * cluster, which routes dimension by dimension
+ *
+ * Half of a message's latency is on the sender's link and half on the receiver's. Stars that others
+ * are reached from have a router, "gate-...". Each host also has a loopback link: ranks send
+ * messages to themselves to measure time. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/format/json.h"
 #include "netsim/platform/platform_impl.h"
 
-/* Ranks use the loopback as a timer: so many bytes take a time that they know. */
-#define LOOPBACK_BYTES_S "1e9"
-/* Of a host that is not slow. */
-#define SPEED_FLOPS 1e9
+#define LOOPBACK_BYTES_S "1e9" /* known to the ranks, which use the loopback as a timer */
+#define SPEED_FLOPS      1e9   /* of a host that is not slow */
 
 struct xml {
     FILE *f;
     const struct cc_platform_config *config;
-    const struct cc_rank_map *at;
+    const struct cc_rank_map *map;
 };
 
-void cc_torus_name(const int d[3], char out[48])
+void cc_torus_name(const int d[3], char out[CC_TORUS_NAME_CAP])
 {
-    int n = snprintf(out, 48, "%dx%d", d[0], d[1]);
+    int n = snprintf(out, CC_TORUS_NAME_CAP, "%dx%d", d[0], d[1]);
     if (d[2] > 0)
-        (void)snprintf(out + n, 48 - (size_t)n, "x%d", d[2]);
+        (void)snprintf(out + n, CC_TORUS_NAME_CAP - (size_t)n, "x%d", d[2]);
 }
 
-/* key="number unit" in the shortest form that reads back as the same number. */
-static void put_number(const struct xml *x, const char *key, double v, const char *unit)
+/* Writes key="<v><unit>" with the shortest digits that read back as the same number. */
+static void write_number(const struct xml *x, const char *key, double v, const char *unit)
 {
     char text[CC_NUMBER_CAP];
     cc_number_print(v, text);
     (void)fprintf(x->f, " %s=\"%s%s\"", key, text, unit);
 }
 
-static void put_prop(const struct xml *x, const char *id, const char *value)
+static void write_prop(const struct xml *x, const char *id, const char *value)
 {
     (void)fprintf(x->f, "    <prop id=\"%s\" value=\"%s\"/>\n", id, value);
 }
 
-static void put_amount(const struct xml *x, const char *id, double v)
+static void write_amount(const struct xml *x, const char *id, double v)
 {
     char text[CC_NUMBER_CAP];
     cc_number_print(v, text);
-    put_prop(x, id, text);
+    write_prop(x, id, text);
 }
 
-/* What it was made from, in the words of the options. */
-static void put_origin(const struct xml *x)
+/* Records the configuration as properties, named as the columns of results. */
+static void write_origin(const struct xml *x)
 {
-    const struct cc_platform_config *h = x->config;
-    char name[48];
-    put_prop(x, "schema", CC_PLATFORM_SCHEMA);
-    put_prop(x, "topology", cc_topology_names[h->topology]);
-    put_amount(x, "workers", h->workers);
-    put_amount(x, "servers", h->servers);
-    put_amount(x, "bw_bps", h->bw_bps);
-    put_amount(x, "latency_s", h->latency_s);
-    if (h->topology == CC_TOPOLOGY_FAT_TREE) {
-        put_amount(x, "rack", h->rack);
-        put_amount(x, "oversubscription", h->oversubscription);
-    } else if (h->topology == CC_TOPOLOGY_TORUS) {
-        cc_torus_name(x->at->torus, name);
-        put_prop(x, "torus", name);
-    } else if (h->topology == CC_TOPOLOGY_SITES) {
-        put_amount(x, "sites", h->sites);
-        put_amount(x, "wan_bps", h->wan_bps);
-        put_amount(x, "wan_latency_s", h->wan_latency_s);
+    const struct cc_platform_config *c = x->config;
+    char name[CC_TORUS_NAME_CAP];
+    write_prop(x, "schema", CC_PLATFORM_SCHEMA);
+    write_prop(x, "topology", cc_topology_names[c->topology]);
+    write_amount(x, "workers", c->workers);
+    write_amount(x, "servers", c->servers);
+    write_amount(x, "bw_bps", c->bw_bps);
+    write_amount(x, "latency_s", c->latency_s);
+    if (c->topology == CC_TOPOLOGY_FAT_TREE) {
+        write_amount(x, "rack", c->rack);
+        write_amount(x, "oversubscription", c->oversubscription);
+    } else if (c->topology == CC_TOPOLOGY_TORUS) {
+        cc_torus_name(x->map->torus, name);
+        write_prop(x, "torus", name);
+    } else if (c->topology == CC_TOPOLOGY_SITES) {
+        write_amount(x, "sites", c->sites);
+        write_amount(x, "wan_bps", c->wan_bps);
+        write_amount(x, "wan_latency_s", c->wan_latency_s);
     }
-    if (h->slow_links > 0) {
-        put_amount(x, "slow_links", h->slow_links);
-        put_amount(x, "slow_bps", h->slow_bps);
+    if (c->slow_links > 0) {
+        write_amount(x, "slow_links", c->slow_links);
+        write_amount(x, "slow_bps", c->slow_bps);
     }
-    if (h->slow_hosts > 0) {
-        put_amount(x, "slow_hosts", h->slow_hosts);
-        put_amount(x, "slow_factor", h->slow_factor);
+    if (c->slow_hosts > 0) {
+        write_amount(x, "slow_hosts", c->slow_hosts);
+        write_amount(x, "slow_factor", c->slow_factor);
     }
 }
 
-/* A link that carries its bandwidth each way at the same time. */
-static void put_link(const struct xml *x, const char *id, double bps, double latency_s)
+/* Writes a full-duplex link: its bandwidth is available in each direction at the same time. */
+static void write_link(const struct xml *x, const char *id, double bps, double latency_s)
 {
     (void)fprintf(x->f, "    <link id=\"%s\" sharing_policy=\"SPLITDUPLEX\"", id);
-    put_number(x, "bandwidth", bps, "bps");
-    put_number(x, "latency", latency_s, "s");
+    write_number(x, "bandwidth", bps, "bps");
+    write_number(x, "latency", latency_s, "s");
     (void)fputs("/>\n", x->f);
 }
 
-/* Whether this rank is one of the last so many workers. */
-static bool is_slow(const struct cc_platform_config *h, int rank, int slow)
+/* Whether a rank is one of the last `slow` workers. */
+static bool is_slow(const struct cc_platform_config *c, int rank, int slow)
 {
-    return rank < h->workers && rank >= h->workers - slow;
+    return rank < c->workers && rank >= c->workers - slow;
 }
 
-static void put_host(const struct xml *x, int rank)
+static void write_host(const struct xml *x, int rank)
 {
-    const struct cc_platform_config *h = x->config;
+    const struct cc_platform_config *c = x->config;
     char host[32], link[48];
     (void)snprintf(host, sizeof host, CC_HOST_FORMAT, rank);
     (void)snprintf(link, sizeof link, "link-%d", rank);
     (void)fprintf(x->f, "    <host id=\"%s\"", host);
-    put_number(x, "speed",
-               is_slow(h, rank, h->slow_hosts) ? SPEED_FLOPS / h->slow_factor : SPEED_FLOPS, "f");
+    write_number(x, "speed",
+                 is_slow(c, rank, c->slow_hosts) ? SPEED_FLOPS / c->slow_factor : SPEED_FLOPS, "f");
     (void)fputs("/>\n", x->f);
-    put_link(x, link, is_slow(h, rank, h->slow_links) ? h->slow_bps : h->bw_bps, h->latency_s / 2);
+    write_link(x, link, is_slow(c, rank, c->slow_links) ? c->slow_bps : c->bw_bps,
+               c->latency_s / 2);
     (void)fprintf(x->f,
                   "    <link id=\"loop-%d\" bandwidth=\"" LOOPBACK_BYTES_S
                   "Bps\" latency=\"0s\" sharing_policy=\"FATPIPE\"/>\n"
@@ -109,12 +121,13 @@ static void put_host(const struct xml *x, int rank)
                   rank, host, link, link);
 }
 
-/* Of a group that others can be reached from, or of all. Hosts come before routes. */
-static void put_hosts(const struct xml *x, int group, bool gate)
+/* Writes the hosts of a group, in a zone of their own if other groups reach them through a `gate`.
+ * SimGrid requires hosts before routes. */
+static void write_hosts(const struct xml *x, int group, bool gate)
 {
-    const int first = x->at->first[group], end = x->at->first[group + 1];
+    const int first = x->map->first[group], end = x->map->first[group + 1];
     for (int i = first; i < end; i++)
-        put_host(x, x->at->rank[i]);
+        write_host(x, x->map->rank[i]);
     if (gate)
         (void)fprintf(x->f, "    <router id=\"gate-%s-%d\"/>\n",
                       x->config->topology == CC_TOPOLOGY_SITES ? "site" : "rack", group);
@@ -122,28 +135,29 @@ static void put_hosts(const struct xml *x, int group, bool gate)
         (void)fprintf(x->f,
                       "    <route src=\"" CC_HOST_FORMAT "\" dst=\"" CC_HOST_FORMAT "\">"
                       "<link_ctn id=\"loop-%d\"/></route>\n",
-                      x->at->rank[i], x->at->rank[i], x->at->rank[i]);
+                      x->map->rank[i], x->map->rank[i], x->map->rank[i]);
 }
 
-static void put_switch(const struct xml *x)
+static void write_switch(const struct xml *x)
 {
     (void)fputs("  <zone id=\"network\" routing=\"Cluster\">\n", x->f);
-    put_origin(x);
-    put_hosts(x, 0, false);
+    write_origin(x);
+    write_hosts(x, 0, false);
 }
 
-/* A switch with its hosts, inside of the network, and its way out of it. */
-static void put_groups(const struct xml *x, const char *name)
+/* Writes each group as a star of its own, with a gate to the others. */
+static void write_groups(const struct xml *x, const char *name)
 {
-    for (int i = 0; i < x->at->groups; i++) {
+    for (int i = 0; i < x->map->groups; i++) {
         (void)fprintf(x->f, "  <zone id=\"%s-%d\" routing=\"Cluster\">\n", name, i);
-        put_hosts(x, i, true);
+        write_hosts(x, i, true);
         (void)fputs("  </zone>\n", x->f);
     }
 }
 
-/* The link of that name is the way from one zone to another, and back. */
-static void put_way(const struct xml *x, const char *from, const char *to, const char *link)
+/* Makes the named link the route between two zones, in both directions. */
+static void write_zone_route(const struct xml *x, const char *from, const char *to,
+                             const char *link)
 {
     (void)fprintf(x->f,
                   "    <zoneRoute src=\"%s\" dst=\"%s\" gw_src=\"gate-%s\" gw_dst=\"gate-%s\">"
@@ -151,108 +165,106 @@ static void put_way(const struct xml *x, const char *from, const char *to, const
                   from, to, from, to, link);
 }
 
-/* Ways are found as they are asked for: each goes over the top. */
-static void put_fat_tree(const struct xml *x)
+static void write_fat_tree(const struct xml *x)
 {
-    const struct cc_platform_config *h = x->config;
+    const struct cc_platform_config *c = x->config;
     char rack[32], link[32];
     (void)fputs("  <zone id=\"network\" routing=\"DijkstraCache\">\n", x->f);
-    put_origin(x);
-    put_groups(x, "rack");
+    write_origin(x);
+    write_groups(x, "rack");
     (void)fputs(
         "  <zone id=\"top\" routing=\"Cluster\">\n    <router id=\"gate-top\"/>\n  </zone>\n",
         x->f);
-    for (int i = 0; i < x->at->groups; i++) {
+    for (int i = 0; i < x->map->groups; i++) {
         (void)snprintf(link, sizeof link, "uplink-%d", i);
-        put_link(x, link, h->rack * h->bw_bps / h->oversubscription, h->latency_s / 2);
+        write_link(x, link, c->rack * c->bw_bps / c->oversubscription, c->latency_s / 2);
     }
-    for (int i = 0; i < x->at->groups; i++) {
+    for (int i = 0; i < x->map->groups; i++) {
         (void)snprintf(rack, sizeof rack, "rack-%d", i);
         (void)snprintf(link, sizeof link, "uplink-%d", i);
-        put_way(x, rack, "top", link);
+        write_zone_route(x, rack, "top", link);
     }
 }
 
-static void put_sites(const struct xml *x)
+static void write_sites(const struct xml *x)
 {
-    const struct cc_platform_config *h = x->config;
+    const struct cc_platform_config *c = x->config;
     char from[32], to[32], link[48];
     (void)fputs("  <zone id=\"network\" routing=\"Full\">\n", x->f);
-    put_origin(x);
-    put_groups(x, "site");
-    for (int i = 0; i < h->sites; i++) {
-        for (int j = i + 1; j < h->sites; j++) {
+    write_origin(x);
+    write_groups(x, "site");
+    for (int i = 0; i < c->sites; i++) {
+        for (int j = i + 1; j < c->sites; j++) {
             (void)snprintf(link, sizeof link, "wan-%d-%d", i, j);
-            put_link(x, link, h->wan_bps, h->wan_latency_s);
+            write_link(x, link, c->wan_bps, c->wan_latency_s);
         }
     }
-    for (int i = 0; i < h->sites; i++) {
-        for (int j = i + 1; j < h->sites; j++) {
+    for (int i = 0; i < c->sites; i++) {
+        for (int j = i + 1; j < c->sites; j++) {
             (void)snprintf(from, sizeof from, "site-%d", i);
             (void)snprintf(to, sizeof to, "site-%d", j);
             (void)snprintf(link, sizeof link, "wan-%d-%d", i, j);
-            put_way(x, from, to, link);
+            write_zone_route(x, from, to, link);
         }
     }
 }
 
-/* SimGrid's own: it has a link from each host to the next one in each dimension, and goes through
- * one dimension after the other. */
-static void put_torus(const struct xml *x)
+static void write_torus(const struct xml *x)
 {
-    const struct cc_rank_map *at = x->at;
+    const struct cc_rank_map *map = x->map;
     int sides = 0;
     (void)fputs("  <zone id=\"network\" routing=\"Full\">\n", x->f);
-    put_origin(x);
+    write_origin(x);
     (void)fputs("    <cluster id=\"torus\" topology=\"TORUS\" topo_parameters=\"", x->f);
-    /* Along a side of one there is no link; of two such SimGrid would make the same one twice. */
+    /* Sides of length one are left out: they have no links, and SimGrid would give two of them
+     * links of the same name. */
     for (int i = 0; i < 3; i++)
-        if (at->torus[i] > 1)
-            (void)fprintf(x->f, "%s%d", sides++ > 0 ? "," : "", at->torus[i]);
+        if (map->torus[i] > 1)
+            (void)fprintf(x->f, "%s%d", sides++ > 0 ? "," : "", map->torus[i]);
     if (sides == 0)
         (void)fputs("1", x->f);
     (void)fputs("\" prefix=\"host-\" suffix=\"\" radical=\"", x->f);
-    for (int i = 0; i < at->spots; i++)
-        (void)fprintf(x->f, "%s%d", i > 0 ? "," : "", at->rank[i]);
+    for (int i = 0; i < map->spots; i++)
+        (void)fprintf(x->f, "%s%d", i > 0 ? "," : "", map->rank[i]);
     (void)fputs("\" sharing_policy=\"SPLITDUPLEX\"", x->f);
-    put_number(x, "speed", SPEED_FLOPS, "f");
-    put_number(x, "bw", x->config->bw_bps, "bps");
-    put_number(x, "lat", x->config->latency_s, "s");
+    write_number(x, "speed", SPEED_FLOPS, "f");
+    write_number(x, "bw", x->config->bw_bps, "bps");
+    write_number(x, "lat", x->config->latency_s, "s");
     (void)fputs(" loopback_bw=\"" LOOPBACK_BYTES_S "Bps\" loopback_lat=\"0s\"/>\n", x->f);
 }
 
-static void put_network(const struct xml *x)
+static void write_network(const struct xml *x)
 {
     switch (x->config->topology) {
     case CC_TOPOLOGY_SWITCH:
-        put_switch(x);
+        write_switch(x);
         break;
     case CC_TOPOLOGY_FAT_TREE:
-        put_fat_tree(x);
+        write_fat_tree(x);
         break;
     case CC_TOPOLOGY_TORUS:
-        put_torus(x);
+        write_torus(x);
         break;
     case CC_TOPOLOGY_SITES:
-        put_sites(x);
+        write_sites(x);
         break;
     }
     (void)fputs("  </zone>\n", x->f);
 }
 
-int cc_platform_text(const struct cc_platform_config *config, const struct cc_rank_map *at,
+int cc_platform_text(const struct cc_platform_config *config, const struct cc_rank_map *map,
                      char **out, struct cc_error *e)
 {
     char *text = NULL;
     size_t length;
-    struct xml x = {.f = open_memstream(&text, &length), .config = config, .at = at};
+    struct xml x = {.f = open_memstream(&text, &length), .config = config, .map = map};
     if (x.f != NULL) {
         (void)fputs("<?xml version='1.0'?>\n"
                     "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
                     "<!-- " CC_PLATFORM_SCHEMA " -->\n"
                     "<platform version=\"4.1\">\n",
                     x.f);
-        put_network(&x);
+        write_network(&x);
         (void)fputs("</platform>\n", x.f);
     }
     if (x.f != NULL && fclose(x.f) == 0) {
@@ -260,5 +272,5 @@ int cc_platform_text(const struct cc_platform_config *config, const struct cc_ra
         return CC_OK;
     }
     free(text);
-    return cc_fail(e, "out of memory: a platform of %d hosts", at->spots);
+    return cc_fail(e, "out of memory: a platform of %d hosts", map->spots);
 }
