@@ -124,6 +124,21 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
     return cc_indexed_decode_add(&pairs, c->threads, scale, y, e);
 }
 
+static struct cc_pair_cost pair_cost(const void *params)
+{
+    (void)params;
+    return (struct cc_pair_cost){.pair_bits = 8 * CC_PAIR_BYTES};
+}
+
+static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
+                    size_t *count, struct cc_error *e)
+{
+    (void)ctx;
+    struct cc_indexed pairs = {.payload = in, .end = len, .n = c->shape.n};
+    return cc_indexed_to_pairs(&pairs, base, out, cap, count, e);
+}
+
 const struct cc_scheme cc_scheme_dgc = {
     .id = "dgc",
     .title = "deep gradient compression",
@@ -140,4 +155,6 @@ const struct cc_scheme cc_scheme_dgc = {
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,
+    .pair_cost = pair_cost,
+    .to_pairs = to_pairs,
 };

@@ -173,6 +173,28 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
     return cc_decode_add(&inner, ctx, in, len, scale, y, e);
 }
 
+static struct cc_pair_cost pair_cost(const void *params)
+{
+    const struct params *p = params;
+    return cc_pair_cost(p->inner->scheme, p->inner->params);
+}
+
+static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
+                    size_t *count, struct cc_error *e)
+{
+    if (silent(c, ctx))
+        return len > 0 ? refuse_unexpected(ctx, len, e) : CC_OK;
+    struct cc_codec inner = inner_codec(c);
+    return cc_to_pairs(&inner, ctx, in, len, base, out, cap, count, e);
+}
+
+static bool sized_by_shape(const void *params)
+{
+    const struct params *p = params;
+    return cc_sized_by_shape(p->inner->scheme, p->inner->params);
+}
+
 /* --- rounds: those of the inner scheme, about the sum, which stays until the last of them --- */
 
 static size_t rounds(const void *params)
@@ -226,12 +248,15 @@ const struct cc_scheme cc_scheme_local = {
     .check = check,
     .period = period,
     .bound = bound,
+    .sized_by_shape = sized_by_shape,
     .state_bytes = state_bytes,
     .scratch_bytes = scratch_bytes,
     .init = init,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,
+    .pair_cost = pair_cost,
+    .to_pairs = to_pairs,
     .rounds = rounds,
     .round_bytes = round_bytes,
     .encode_round = encode_round,

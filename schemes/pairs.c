@@ -3,7 +3,6 @@
 #include "core/parallel.h"
 #include "schemes/kernels/expand.h"
 #include "schemes/kernels/select.h"
-#include "schemes/scheme.h"
 #include "schemes/zeros.h"
 
 void cc_pairs_put(const uint8_t *bits, size_t n, const uint8_t *values, uint8_t *out)
@@ -197,18 +196,26 @@ static int refuse(const struct cc_indexed *in, const struct items *s, struct cc_
     return CC_OK;
 }
 
-static int decode_any(const struct cc_indexed *in, int threads, const float *scale, float *y,
-                      struct cc_error *e)
+static int open_items(const struct cc_indexed *in, struct items *s, struct cc_error *e)
 {
     size_t bytes = in->end - in->begin, each = item_bytes(in->tau == NULL);
     if (bytes % each != 0)
         return cc_bad_payload(in->end - bytes % each, e,
                               "the payload has %zu bytes, which are no whole %s of %zu", in->end,
                               in->tau == NULL ? "pairs" : "codes", each);
-    struct job j = {.items = {.at = in->payload + in->begin,
-                              .count = bytes / each,
-                              .tau = in->tau != NULL ? cc_f32_bits(*in->tau) : 0,
-                              .pairs = in->tau == NULL},
+    *s = (struct items){.at = in->payload + in->begin,
+                        .count = bytes / each,
+                        .tau = in->tau != NULL ? cc_f32_bits(*in->tau) : 0,
+                        .pairs = in->tau == NULL};
+    return CC_OK;
+}
+
+static int decode_any(const struct cc_indexed *in, int threads, const float *scale, float *y,
+                      struct cc_error *e)
+{
+    struct items items;
+    CC_TRY(open_items(in, &items, e));
+    struct job j = {.items = items,
                     .n = in->n,
                     .parts = cc_parts(threads, in->n, CC_PART_VALUES),
                     .adds = scale != NULL,
@@ -230,4 +237,89 @@ int cc_indexed_decode_add(const struct cc_indexed *in, int threads, float scale,
                           struct cc_error *e)
 {
     return decode_any(in, threads, &scale, y, e);
+}
+
+/* --- reading as pairs --- */
+
+static inline void copy_pairs(const struct items *s, bool pairs, size_t first, size_t end,
+                              uint32_t base, struct cc_index_value *out)
+{
+    for (size_t i = first; i < end; i++)
+        out[i] = (struct cc_index_value){base + (uint32_t)item_index(s, pairs, i),
+                                         item_value(s, pairs, i)};
+}
+
+int cc_indexed_to_pairs(const struct cc_indexed *in, uint32_t base, struct cc_index_value *out,
+                        size_t cap, size_t *count, struct cc_error *e)
+{
+    struct items s = {0};
+    *count = 0;
+    CC_TRY(open_items(in, &s, e));
+    CC_TRY(cc_check_pairs_room(s.count, cap, e));
+    for (size_t i = 0, next; i < s.count; i = next) {
+        next = s.count - i < CHECK ? s.count : i + CHECK;
+        if (!ascend(&s, i, next, 0) || any_index(&s, next - 1) >= in->n)
+            return refuse(in, &s, e);
+        if (s.pairs)
+            copy_pairs(&s, true, i, next, base, out);
+        else
+            copy_pairs(&s, false, i, next, base, out);
+    }
+    *count = s.count;
+    return CC_OK;
+}
+
+/* --- sorting --- */
+
+#define DIGIT_BITS 8
+#define DIGITS     (1 << DIGIT_BITS)
+#define FEW_PAIRS  32 /* sorted by insertion */
+
+static void sort_few(struct cc_index_value *p, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        struct cc_index_value moved = p[i];
+        size_t j = i;
+        for (; j > 0 && p[j - 1].index > moved.index; j--)
+            p[j] = p[j - 1];
+        p[j] = moved;
+    }
+}
+
+/* American flag sort: counts the digit at `shift`, then moves each pair of the wrong bucket to its
+ * own, and sorts the buckets by the digit below. Indices agree above the digit. */
+static void sort_digit(struct cc_index_value *p, size_t count, unsigned shift)
+{
+    size_t next[DIGITS], end[DIGITS] = {0};
+    if (count <= FEW_PAIRS) {
+        sort_few(p, count);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        end[p[i].index >> shift & (DIGITS - 1)]++;
+    for (size_t d = 0, at = 0; d < DIGITS; d++) {
+        next[d] = at;
+        at = end[d] += at;
+    }
+    for (size_t d = 0; d < DIGITS; d++) {
+        while (next[d] < end[d]) {
+            struct cc_index_value moved = p[next[d]];
+            for (size_t own; (own = moved.index >> shift & (DIGITS - 1)) != d;) {
+                struct cc_index_value other = p[next[own]];
+                p[next[own]++] = moved;
+                moved = other;
+            }
+            p[next[d]++] = moved;
+        }
+    }
+    for (size_t d = 0, begin = 0; d < DIGITS && shift > 0; begin = end[d++])
+        sort_digit(p + begin, end[d] - begin, shift > DIGIT_BITS ? shift - DIGIT_BITS : 0);
+}
+
+void cc_pairs_sort(struct cc_index_value *pairs, size_t count, size_t end)
+{
+    unsigned bits = 0;
+    while (bits < 32 && end > UINT64_C(1) << bits)
+        bits++;
+    sort_digit(pairs, count, bits > DIGIT_BITS ? bits - DIGIT_BITS : 0);
 }

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/error.h"
+#include "schemes/scheme.h"
 
 #define CC_PAIR_BYTES 8
 #define CC_CODE_BYTES 4
@@ -29,5 +29,12 @@ struct cc_indexed {
 int cc_indexed_decode(const struct cc_indexed *in, int threads, float *y, struct cc_error *e);
 int cc_indexed_decode_add(const struct cc_indexed *in, int threads, float scale, float *y,
                           struct cc_error *e);
+
+/* To pairs, as the scheme contract says of to_pairs. */
+int cc_indexed_to_pairs(const struct cc_indexed *in, uint32_t base, struct cc_index_value *out,
+                        size_t cap, size_t *count, struct cc_error *e);
+
+/* Sorts pairs of different indices below `end` in place, by their indices. */
+void cc_pairs_sort(struct cc_index_value *pairs, size_t count, size_t end);
 
 #endif

@@ -509,6 +509,12 @@ static int absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t
     return round == 0 ? absorb_p(c, &m, in, e) : absorb_q(c, ctx, &m, in, scale, y, e);
 }
 
+static bool sized_by_shape(const void *params)
+{
+    (void)params;
+    return true;
+}
+
 const struct cc_scheme cc_scheme_powersgd = {
     .id = "powersgd",
     .title = "low-rank factors of a matrix",
@@ -519,6 +525,7 @@ const struct cc_scheme cc_scheme_powersgd = {
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,
+    .sized_by_shape = sized_by_shape,
     .state_bytes = state_bytes,
     .scratch_bytes = scratch_bytes,
     .encode = encode,

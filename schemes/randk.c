@@ -6,7 +6,7 @@
 #include "core/reduce.h"
 #include "schemes/kernels/draw.h"
 #include "schemes/kernels/select.h"
-#include "schemes/scheme.h"
+#include "schemes/pairs.h"
 #include "schemes/selection.h"
 #include "schemes/zeros.h"
 
@@ -302,6 +302,37 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
     return decode_any(c, ctx, in, len, &scale, y, e);
 }
 
+/* --- reading as pairs: both sides know the indices, so that only the values take room --- */
+
+static struct cc_pair_cost pair_cost(const void *params)
+{
+    (void)params;
+    return (struct cc_pair_cost){.pair_bits = 8 * sizeof(float)};
+}
+
+static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
+                    size_t *count, struct cc_error *e)
+{
+    const struct job j = make_job(c, ctx);
+    uint64_t index[BATCH];
+    if (len != sizeof(float) * j.k)
+        return cc_bad_length(len, sizeof(float) * j.k, e);
+    CC_TRY(cc_check_pairs_room(j.k, cap, e));
+    for (size_t first = 0; first < j.k; first += BATCH) {
+        const size_t m = j.k - first < BATCH ? j.k - first : BATCH;
+        draw(&j.draw, first, m, index);
+        for (size_t i = 0; i < m; i++)
+            out[first + i] = (struct cc_index_value){(uint32_t)index[i],
+                                                     cc_get_f32(in + sizeof(float) * (first + i))};
+    }
+    cc_pairs_sort(out, j.k, j.n);
+    for (size_t i = 0; i < j.k; i++)
+        out[i].index += base;
+    *count = j.k;
+    return CC_OK;
+}
+
 const struct cc_scheme cc_scheme_randk = {
     .id = "randk",
     .title = "random sparsification",
@@ -317,4 +348,6 @@ const struct cc_scheme cc_scheme_randk = {
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,
+    .pair_cost = pair_cost,
+    .to_pairs = to_pairs,
 };

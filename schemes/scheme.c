@@ -47,6 +47,30 @@ size_t cc_period(const struct cc_scheme *s, const void *params)
     return s->period == NULL ? 1 : s->period(params);
 }
 
+struct cc_pair_cost cc_pair_cost(const struct cc_scheme *s, const void *params)
+{
+    return s->pair_cost == NULL ? (struct cc_pair_cost){0} : s->pair_cost(params);
+}
+
+size_t cc_pairs_bound(const struct cc_codec *c)
+{
+    const size_t n = c->shape.n, bytes = cc_bound(c);
+    const struct cc_pair_cost cost = cc_pair_cost(c->scheme, c->params);
+    size_t bits, fixed;
+    if (cost.pair_bits == 0)
+        return 0;
+    if (__builtin_mul_overflow(bytes, 8, &bits) ||
+        __builtin_mul_overflow(n, cost.value_bits, &fixed) || bits < fixed)
+        return n;
+    const size_t most = (bits - fixed) / cost.pair_bits;
+    return most < n ? most : n;
+}
+
+bool cc_sized_by_shape(const struct cc_scheme *s, const void *params)
+{
+    return s->sized_by_shape != NULL && s->sized_by_shape(params);
+}
+
 size_t cc_sum_rounds(const struct cc_scheme *s, const void *params)
 {
     if (s->rounds != NULL)
@@ -105,6 +129,22 @@ int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const 
     if (c->shape.n == 0)
         return len == 0 ? CC_OK : cc_bad_length(len, 0, e);
     return c->scheme->decode_add(c, ctx, in, len, scale, y, e);
+}
+
+int cc_to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                size_t len, uint32_t base, struct cc_index_value *out, size_t cap, size_t *count,
+                struct cc_error *e)
+{
+    *count = 0;
+    if (cc_pair_cost(c->scheme, c->params).pair_bits == 0)
+        return cc_fail(e, "%s: its payloads are not index-value pairs, but must be decoded",
+                       c->scheme->id);
+    if (c->shape.n > (UINT64_C(1) << 32) - base)
+        return cc_fail(e, "%s: %zu values from index %lu on; pairs have indices below 2^32 only",
+                       c->scheme->id, c->shape.n, (unsigned long)base);
+    if (c->shape.n == 0)
+        return len == 0 ? CC_OK : cc_bad_length(len, 0, e);
+    return c->scheme->to_pairs(c, ctx, in, len, base, out, cap, count, e);
 }
 
 /* Whether there is anything to do in this round; CC_FAIL where there are none at all. */
@@ -182,6 +222,13 @@ int cc_bad_length(size_t len, size_t want, struct cc_error *e)
 {
     return cc_bad_payload(len < want ? len : want, e, "the payload has %zu bytes, not %zu", len,
                           want);
+}
+
+int cc_check_pairs_room(size_t count, size_t cap, struct cc_error *e)
+{
+    return count <= cap ? CC_OK
+                        : cc_bad_payload(0, e, "the payload has %zu pairs; there is room for %zu",
+                                         count, cap);
 }
 
 int cc_bad_payload(size_t offset, struct cc_error *e, const char *fmt, ...)

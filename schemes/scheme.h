@@ -4,6 +4,7 @@
 #ifndef CC_SCHEMES_SCHEME_H
 #define CC_SCHEMES_SCHEME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,19 @@ enum cc_payload_kind {
     CC_OPAQUE,  /* bytes that must be decoded */
     CC_SUM_F32, /* float32 that may be summed element by element by any allreduce */
     CC_PAIRS,   /* sorted index-value pairs */
+};
+
+/* One value of a sparse gradient. */
+struct cc_index_value {
+    uint32_t index;
+    float value;
+};
+
+/* The size of a payload that is a set of index-value pairs: value_bits for each value of the tensor
+ * (1 where a bitmap tells which are sent) and pair_bits for each pair, apart from a header of a few
+ * bytes. pair_bits is 0 for payloads that are no set of pairs. */
+struct cc_pair_cost {
+    unsigned value_bits, pair_bits;
 };
 
 /* Which tensor of which message this is: all that random numbers depend on, and what error
@@ -88,6 +102,10 @@ struct cc_scheme {
     const struct cc_param *params; /* ends with a row without a name */
     size_t params_bytes;           /* size of the struct that the table describes */
 
+    /* The parameter that is a magnitude in the gradient's own unit, so that size and error hold
+     * only for gradients of the same scale; NULL: none. */
+    const char *absolute_param;
+
     /* Checks that involve several parameters; NULL when the table's ranges say it all. */
     int (*check)(const void *params, struct cc_error *e);
     /* After how many steps the pattern of payloads repeats; NULL: every step sends. */
@@ -99,6 +117,11 @@ struct cc_scheme {
     size_t (*bound)(const void *params, const struct cc_shape *shape);
     size_t (*state_bytes)(const void *params, const struct cc_shape *shape);
     size_t (*scratch_bytes)(const void *params, const struct cc_shape *shape);
+
+    /* Whether the dimensions of the tensor, and not only its number of values, decide the payload:
+     * every payload that is sent then has exactly bound bytes, and sizes and errors measured on
+     * flat tensors do not carry over. NULL: no. */
+    bool (*sized_by_shape)(const void *params);
 
     /* What encode must move at least, for the roofline of `bench`; NULL: memory is not its limit.
      */
@@ -121,6 +144,20 @@ struct cc_scheme {
      * payload did not send may be left out: y + 0 is y, but for the sign of a zero. */
     int (*decode_add)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e);
+
+    /* Payloads as index-value pairs, for exchanges that merge them without decoding: what they
+     * cost, and how to read them. Both NULL for schemes whose payloads are never sets of pairs;
+     * wrappers ask inside. */
+    struct cc_pair_cost (*pair_cost)(const void *params);
+    /* Writes the pairs of a payload to out[0, cap), in ascending order of their indices, and sets
+     * *count. The indices are strictly ascending, from base on: base + shape.n is at most 2^32. Set
+     * to these values, zeros become exactly what decode gives. What decode refuses is refused
+     * here, too, and so is a payload of more than cap pairs; out is then unspecified. A
+     * payload of encode has at most cc_pairs_bound pairs. Allocates nothing and touches no state.
+     */
+    int (*to_pairs)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
+                    size_t *count, struct cc_error *e);
 
     /* Rounds: what workers do who share an allreduce of floats, where a scheme can use sums, but
      * not of its payloads as they are. In each round everyone encodes floats, which are summed
@@ -155,6 +192,13 @@ size_t cc_scratch_bytes(const struct cc_codec *c);
 size_t cc_bound(const struct cc_codec *c);
 size_t cc_period(const struct cc_scheme *s, const void *params);
 
+/* pair_bits is 0 if payloads are no sets of pairs. */
+struct cc_pair_cost cc_pair_cost(const struct cc_scheme *s, const void *params);
+/* The largest number of pairs in a payload of this codec, at most n; 0 if payloads are no sets of
+ * pairs. */
+size_t cc_pairs_bound(const struct cc_codec *c);
+bool cc_sized_by_shape(const struct cc_scheme *s, const void *params);
+
 /* How many sums of floats one step takes over an allreduce; 0: its payloads must be decoded. */
 size_t cc_sum_rounds(const struct cc_scheme *s, const void *params);
 /* 0 in rounds that the scheme does not have. */
@@ -172,6 +216,12 @@ int cc_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint
               float *y, struct cc_error *e);
 int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float scale, float *y, struct cc_error *e);
+
+/* Reads a payload as pairs (see to_pairs above). Fails for schemes whose payloads are no sets of
+ * pairs, and where base + n exceeds 2^32. */
+int cc_to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                size_t len, uint32_t base, struct cc_index_value *out, size_t cap, size_t *count,
+                struct cc_error *e);
 
 /* The same for rounds. Rounds beyond the scheme's own are empty, so that codecs of several schemes
  * go through the same number of them; a scheme without any is an error. */
@@ -194,6 +244,9 @@ int cc_refuse(const struct cc_context *ctx, const float *x, const float *r, size
 
 /* A payload that is not `want` bytes long. */
 int cc_bad_length(size_t len, size_t want, struct cc_error *e);
+
+/* For to_pairs: CC_FAIL where a payload has more pairs than there is room for. */
+int cc_check_pairs_room(size_t count, size_t cap, struct cc_error *e);
 
 /* CC_FAIL with "byte OFFSET: " and the text. */
 int cc_bad_payload(size_t offset, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);

@@ -208,6 +208,41 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
     return decode_any(c, in, len, &scale, y, e);
 }
 
+/* --- reading as pairs --- */
+
+static struct cc_pair_cost pair_cost(const void *params)
+{
+    const struct params *p = params;
+    return p->index == U32 ? (struct cc_pair_cost){.pair_bits = 8 * CC_PAIR_BYTES}
+                           : (struct cc_pair_cost){.value_bits = 1, .pair_bits = 32};
+}
+
+static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
+                    size_t *count, struct cc_error *e)
+{
+    (void)ctx;
+    const struct params *p = c->params;
+    const size_t n = c->shape.n;
+    if (p->index == U32) {
+        struct cc_indexed pairs = {.payload = in, .end = len, .n = n};
+        return cc_indexed_to_pairs(&pairs, base, out, cap, count, e);
+    }
+    struct expansion x = {.bits = in, .n = n, .parts = cc_parts(c->threads, n, CC_PART_VALUES)};
+    CC_TRY(check_bitmap(&x, len, e));
+    CC_TRY(cc_check_pairs_room(x.count, cap, e));
+    uint32_t index[CC_SELECT_BLOCK + CC_SELECT_SLACK];
+    const uint8_t *value = x.values;
+    for (size_t i = 0; i < n; i += CC_SELECT_BLOCK) {
+        const size_t m = n - i < CC_SELECT_BLOCK ? n - i : CC_SELECT_BLOCK;
+        const size_t set = k_select()->indices(x.bits + i / 8, m, base + (uint32_t)i, index);
+        for (size_t j = 0; j < set; j++, value += sizeof(float))
+            *out++ = (struct cc_index_value){index[j], cc_get_f32(value)};
+    }
+    *count = x.count;
+    return CC_OK;
+}
+
 const struct cc_scheme cc_scheme_sparse = {
     .id = "sparse",
     .title = "sparsification by magnitude",
@@ -226,4 +261,6 @@ const struct cc_scheme cc_scheme_sparse = {
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,
+    .pair_cost = pair_cost,
+    .to_pairs = to_pairs,
 };

@@ -24,6 +24,11 @@ void cc_spec_free(struct cc_spec *s)
     free(s);
 }
 
+bool cc_spec_is_raw(const struct cc_spec *s)
+{
+    return strcmp(s->name, CC_RAW_SCHEME) == 0;
+}
+
 static int unknown_scheme(const char *id, struct cc_error *e)
 {
     const char *names[128] = {"all", "paper"};

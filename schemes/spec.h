@@ -13,6 +13,12 @@ struct cc_spec {
     char name[192];
 };
 
+/* The scheme that sends values as they are: others are compared with it, and tensors that are not
+ * worth compressing travel under it. */
+#define CC_RAW_SCHEME "fp32"
+
+bool cc_spec_is_raw(const struct cc_spec *s);
+
 struct cc_spec_list {
     struct cc_spec **item;
     size_t count, capacity;

@@ -175,6 +175,23 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
     return cc_indexed_decode_add(&codes, c->threads, scale, y, e);
 }
 
+static struct cc_pair_cost pair_cost(const void *params)
+{
+    (void)params;
+    return (struct cc_pair_cost){.pair_bits = 8 * CC_CODE_BYTES};
+}
+
+static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
+                    size_t *count, struct cc_error *e)
+{
+    (void)ctx;
+    float tau;
+    struct cc_indexed codes;
+    CC_TRY(open_payload(c, in, len, &tau, &codes, e));
+    return cc_indexed_to_pairs(&codes, base, out, cap, count, e);
+}
+
 const struct cc_scheme cc_scheme_threshold = {
     .id = "threshold",
     .title = "fixed-threshold quantization",
@@ -185,10 +202,13 @@ const struct cc_scheme cc_scheme_threshold = {
     .kind = CC_OPAQUE,
     .params = table,
     .params_bytes = sizeof(struct params),
+    .absolute_param = "tau",
     .bound = bound,
     .traffic = traffic,
     .state_bytes = state_bytes,
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,
+    .pair_cost = pair_cost,
+    .to_pairs = to_pairs,
 };

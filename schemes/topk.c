@@ -375,6 +375,39 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
     return decode_any(c, in, len, &scale, y, e);
 }
 
+/* --- reading as pairs --- */
+
+static struct cc_pair_cost pair_cost(const void *params)
+{
+    (void)params;
+    return (struct cc_pair_cost){.pair_bits = 8 * ITEM_BYTES};
+}
+
+static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
+                    size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
+                    size_t *count, struct cc_error *e)
+{
+    (void)ctx;
+    const struct job j = make_job(c);
+    const size_t want = bound(c->params, &c->shape), bucket = (size_t)j.p->bucket;
+    if (len != want)
+        return cc_bad_length(len, want, e);
+    CC_TRY(cc_check_pairs_room(len / ITEM_BYTES, cap, e));
+    for (size_t begin = 0; begin < j.n; begin += bucket) {
+        const size_t n = bucket_at(&j, begin), k = smaller((size_t)j.p->k, n);
+        const uint8_t *item = in + payload_at(&j, begin), *value = item + sizeof(uint16_t) * k;
+        if (!good_indices(item, n, k))
+            return refuse_bucket(in, payload_at(&j, begin), n, k, e);
+        for (size_t i = 0; i < k; i++)
+            out[i] = (struct cc_index_value){
+                base + (uint32_t)(begin + cc_get_u16(item + sizeof(uint16_t) * i)),
+                cc_get_f32(value + sizeof(float) * i)};
+        out += k;
+    }
+    *count = len / ITEM_BYTES;
+    return CC_OK;
+}
+
 const struct cc_scheme cc_scheme_topk = {
     .id = "topk",
     .title = "the k largest of each bucket",
@@ -391,4 +424,6 @@ const struct cc_scheme cc_scheme_topk = {
     .encode = encode,
     .decode = decode,
     .decode_add = decode_add,
+    .pair_cost = pair_cost,
+    .to_pairs = to_pairs,
 };

@@ -284,7 +284,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (status == CC_OK && args->schemes.count == 0)
         status = cc_spec_list_parse("paper", &args->schemes, e);
     if (status == CC_OK)
-        status = cc_spec_parse("fp32", &raw, e);
+        status = cc_spec_parse(CC_RAW_SCHEME, &raw, e);
     b.plan.raw = raw;
     if (status == CC_OK) {
         cc_progress_begin(&b.progress, args->quiet);

@@ -135,7 +135,7 @@ static int complete(const struct cc_spec_list *schemes, const struct cc_machine_
 {
     struct cc_spec_list raw = {.item = NULL}, missing = {.item = NULL};
     struct cc_profile more = {0};
-    int status = cc_spec_list_parse("fp32", &raw, e);
+    int status = cc_spec_list_parse(CC_RAW_SCHEME, &raw, e);
     if (status == CC_OK)
         status = find_missing(schemes, &raw, p, &missing, e);
     *measured = status == CC_OK && missing.count > 0;

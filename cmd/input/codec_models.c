@@ -1,34 +1,11 @@
 #include "cmd/input/codec_models.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd/input/cache.h"
 #include "core/memory.h"
-#include "core/param.h"
 
-/* --- what may be done to payloads --- */
-
-/* Payloads from which index-value pairs can be read: bits for each value of the tensor, and for
- * each pair. docs/payloads.md. */
-static bool has_pairs(const struct cc_spec *s, double *value_bits, double *pair_bits)
-{
-    static const struct {
-        const char *id;
-        double pair_bits;
-    } known[] = {{"dgc", 64}, {"sparse", 64}, {"topk", 48}, {"threshold", 32}};
-    const struct cc_param *index = cc_param_find(s->scheme->params, "index");
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        if (strcmp(s->scheme->id, known[i].id) != 0)
-            continue;
-        bool bitmap =
-            index != NULL && *(const int64_t *)((const char *)s->params + index->offset) == 0;
-        *value_bits = bitmap ? 1 : 0;
-        *pair_bits = bitmap ? 32 : known[i].pair_bits;
-        return true;
-    }
-    return false;
-}
+/* --- what the scheme's descriptor tells the models --- */
 
 static double bound_bytes(const void *arg, const struct cc_shape *shape)
 {
@@ -37,29 +14,22 @@ static double bound_bytes(const void *arg, const struct cc_shape *shape)
     return (double)cc_bound(&codec);
 }
 
-/* The scheme whose payloads local sends. */
-static const struct cc_spec *inside_local(const struct cc_spec *s)
+static void describe(const struct cc_spec *s, struct cc_codec_model *c)
 {
-    while (strcmp(s->scheme->id, "local") == 0) {
-        const struct cc_param *inner = cc_param_find(s->scheme->params, "inner");
-        s = *(struct cc_spec *const *)((const char *)s->params + inner->offset);
-    }
-    return s;
-}
-
-static void describe(const struct cc_spec *given, struct cc_codec_model *c)
-{
-    const struct cc_spec *s = inside_local(given);
-    c->period = cc_period(given->scheme, given->params);
+    const struct cc_pair_cost cost = cc_pair_cost(s->scheme, s->params);
+    c->period = cc_period(s->scheme, s->params);
     c->sum_rounds = cc_sum_rounds(s->scheme, s->params);
-    if (strcmp(s->scheme->id, "powersgd") == 0) {
-        c->shape_bytes = bound_bytes; /* its payloads are as large as they can be */
+    if (cc_sized_by_shape(s->scheme, s->params)) {
+        c->shape_bytes = bound_bytes;
         c->shape_arg = s;
     }
-    if (c->sum_rounds > 0)
+    if (c->sum_rounds > 0) {
         c->reduction = CC_REDUCE_SUM;
-    else if (has_pairs(s, &c->value_bits, &c->pair_bits))
+    } else if (cost.pair_bits > 0) {
         c->reduction = CC_REDUCE_PAIRS;
+        c->value_bits = cost.value_bits;
+        c->pair_bits = cost.pair_bits;
+    }
 }
 
 /* --- opening --- */
@@ -111,15 +81,16 @@ static int make_coders(const struct cc_spec_list *schemes, struct cc_codec_model
     out->codec_model = cc_alloc0(schemes->count * sizeof *out->codec_model, e);
     if (out->codec_model == NULL)
         return CC_FAIL;
-    out->raw_given = cc_profile_find(&out->profile, "fp32") == NULL;
+    out->raw_given = cc_profile_find(&out->profile, CC_RAW_SCHEME) == NULL;
     if (out->raw_given)
-        out->raw = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
-    else if (cc_codec_model_profiled(&out->profile, "fp32", CC_REDUCE_SUM, &out->raw, e) != CC_OK)
+        out->raw = cc_codec_model_given(CC_RAW_SCHEME, CC_REDUCE_SUM, 32, 0, 0, 0);
+    else if (cc_codec_model_profiled(&out->profile, CC_RAW_SCHEME, CC_REDUCE_SUM, &out->raw, e) !=
+             CC_OK)
         return CC_FAIL;
     for (size_t i = 0; i < schemes->count; i++) {
         const struct cc_spec *s = schemes->item[i];
         struct cc_codec_model *c = &out->codec_model[i];
-        if (out->raw_given && strcmp(s->name, "fp32") == 0) {
+        if (out->raw_given && cc_spec_is_raw(s)) {
             *c = out->raw;
             continue;
         }

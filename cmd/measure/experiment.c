@@ -177,7 +177,7 @@ static int plan_row(struct cc_experiment *p, struct cc_experiment_setting *s, si
 
 static bool is_raw(const struct cc_experiment *p, size_t scheme)
 {
-    return strcmp(p->args->schemes.item[scheme]->name, "fp32") == 0;
+    return cc_spec_is_raw(p->args->schemes.item[scheme]);
 }
 
 /* fp32 first: the others' speedups need it. */

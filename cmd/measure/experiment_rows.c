@@ -145,7 +145,7 @@ int cc_experiment_add_row(struct cc_experiment *p, const struct cc_experiment_se
         status = predict(p, s, planned, got, &out->model, e);
     if (status != CC_OK)
         return status;
-    if (strcmp(scheme, "fp32") == 0)
+    if (strcmp(scheme, CC_RAW_SCHEME) == 0)
         p->latest_fp32_s = t.step_s;
     out->step_s = t.step_s;
     out->at = new_row(p, s, planned, e);

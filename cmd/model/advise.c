@@ -74,8 +74,9 @@ static void judge(const struct advise *a, struct candidate *c)
         (void)snprintf(why, sizeof c->refused, "lossy");
     else if (isnan(c->error))
         (void)snprintf(why, sizeof c->refused, "its error could not be measured");
-    else if (!a->own_trace && strcmp(scheme->id, "threshold") == 0)
-        (void)snprintf(why, sizeof c->refused, "tau is for your gradients: needs --trace");
+    else if (!a->own_trace && scheme->absolute_param != NULL)
+        (void)snprintf(why, sizeof c->refused, "%s is for your gradients: needs --trace",
+                       scheme->absolute_param);
     else if (c->error > a->max_nmse)
         (void)snprintf(why, sizeof c->refused, "error above %g", a->max_nmse);
     else if (apart(c->p.bits_push, error->bits_per_value))
@@ -167,7 +168,7 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
                        struct cc_error *e)
 {
     char pays[80];
-    bool out = rank == 0, raw = strcmp(spec_of(a, c->scheme)->name, "fp32") == 0;
+    bool out = rank == 0, raw = cc_spec_is_raw(spec_of(a, c->scheme));
     const struct cc_number_column all[] = {
         {"rank", out ? NAN : (double)rank},
         {"nmse", a->error[c->scheme].nmse},
@@ -226,9 +227,9 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
 static int add_raw(struct cc_spec_list *list, struct cc_error *e)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (strcmp(list->item[i]->name, "fp32") == 0)
+        if (cc_spec_is_raw(list->item[i]))
             return CC_OK;
-    return list->count > 0 ? cc_spec_list_parse("fp32", list, e) : CC_OK;
+    return list->count > 0 ? cc_spec_list_parse(CC_RAW_SCHEME, list, e) : CC_OK;
 }
 
 static int take_limits(const struct cc_args *args, struct advise *a, struct cc_error *e)

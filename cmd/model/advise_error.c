@@ -93,7 +93,7 @@ int cc_advise_measure(struct advise *a, struct cc_error *e)
     a->error = cc_alloc0(schemes->count * sizeof *a->error, e);
     if (a->error == NULL)
         return CC_FAIL;
-    int status = cc_spec_parse("fp32", &raw, e);
+    int status = cc_spec_parse(CC_RAW_SCHEME, &raw, e);
     plan.raw = raw;
     if (status == CC_OK)
         status = open_trace(a, &plan.trace, e);

@@ -21,7 +21,7 @@ static const char *name_of(const struct advise *a, const struct candidate *c)
 
 static bool is_raw(const struct advise *a, const struct candidate *c)
 {
-    return strcmp(name_of(a, c), "fp32") == 0;
+    return cc_spec_is_raw(spec_of(a, c->scheme));
 }
 
 /* "45.1 ms" */

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "schemes/spec.h"
+
 /* Measured with SimGrid 3.32: the process, a rank with its stack, and what a rank holds for one
  * message in one round. */
 #define PROCESS_BYTES 32e6
@@ -38,7 +40,7 @@ static double row_bytes(const struct cc_job *job, const struct cc_job_row *row)
     bool gathers = strcmp(job->exchange, "allgather") == 0;
     /* Each worker holds the payloads of all. Those of other schemes are smaller, and unknown here.
      */
-    if (job->data && gathers && strcmp(row->scheme, "fp32") == 0)
+    if (job->data && gathers && strcmp(row->scheme, CC_RAW_SCHEME) == 0)
         bytes += sizeof(float) * workers * workers * values;
     return bytes;
 }

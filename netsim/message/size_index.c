@@ -241,7 +241,7 @@ static int make(struct cc_ledger *l, struct cc_error *e)
 {
     const struct cc_job_sizes *s = &l->row->sizes;
     if (cc_spec_parse(l->row->scheme, &l->spec, e) != CC_OK ||
-        cc_spec_parse("fp32", &l->raw, e) != CC_OK || make_bounds(l, e) != CC_OK ||
+        cc_spec_parse(CC_RAW_SCHEME, &l->raw, e) != CC_OK || make_bounds(l, e) != CC_OK ||
         make_lines(l, s->workers * s->steps, s->push, &l->push, e) != CC_OK ||
         make_lines(l, s->steps, s->pull, &l->pull, e) != CC_OK)
         return CC_FAIL;

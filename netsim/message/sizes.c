@@ -151,7 +151,7 @@ static int open_filler(struct filler *f, struct cc_error *e)
     const size_t values = cc_job_values(f->job);
     struct cc_crate *one;
     if (cc_spec_parse(f->row->scheme, &f->spec, e) != CC_OK ||
-        cc_spec_parse("fp32", &f->raw, e) != CC_OK ||
+        cc_spec_parse(CC_RAW_SCHEME, &f->raw, e) != CC_OK ||
         cc_slices(f->job, 0, values, &f->slice, &f->slices, e) != CC_OK ||
         make_crate(f, CC_PUSH, 0, &one, e) != CC_OK)
         return CC_FAIL;

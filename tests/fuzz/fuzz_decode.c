@@ -1,5 +1,5 @@
-/* Any bytes either decode or are refused, the same on every instruction set, by decode and
- * decode_add, and by the reference of tests/lib.
+/* Any bytes either decode or are refused, the same on every instruction set, by decode,
+ * decode_add and to_pairs, and by the reference of tests/lib.
  *
  * Input: u8 index in tests/lib/settings.c (modulo their number), u16 n (its lower 13 bits), u8 rows
  * (above 1: a matrix of so many rows), u8 step, then the payload. FUZZ_SCHEME=3lc in the
@@ -73,6 +73,35 @@ static struct outcome decode(const struct cc_codec *c, const struct cc_context *
     return o;
 }
 
+/* Into room for exactly cap pairs: what to_pairs takes is what was decoded, and it takes all that
+ * decode does unless there are more than cap. */
+static void read_pairs(const struct cc_codec *c, const struct cc_context *ctx,
+                       const uint8_t *payload, size_t len, const struct outcome *o, size_t cap)
+{
+    const uint32_t base = 7;
+    const size_t n = c->shape.n;
+    struct cc_index_value *pairs = malloc(cap * sizeof *pairs);
+    float *y = calloc(n + 1, sizeof *y);
+    struct cc_error e = {""};
+    size_t count = 0;
+    const int status = cc_to_pairs(c, ctx, payload, len, base, pairs, cap, &count, &e);
+    if (status != CC_OK && strncmp(e.text, "payload, byte ", 14) != 0)
+        fail(c, e.text);
+    if ((status == CC_OK && o->status != CC_OK) || (status != o->status && cap == n))
+        fail(c, "decode and to_pairs do not agree");
+    for (size_t i = 0; i < count && status == CC_OK; i++) {
+        if (pairs[i].index < base || pairs[i].index - base >= n ||
+            (i > 0 && pairs[i].index <= pairs[i - 1].index))
+            fail(c, "indices out of range or order");
+        y[pairs[i].index - base] = pairs[i].value;
+    }
+    for (size_t i = 0; i < n && status == CC_OK; i++)
+        if (!rig_same(y[i], o->y[i]))
+            fail(c, "the pairs are not what is decoded");
+    free(y);
+    free(pairs);
+}
+
 static void check(const struct cc_spec *s, const struct cc_context *ctx,
                   const struct cc_shape *shape, const uint8_t *payload, size_t len)
 {
@@ -97,6 +126,10 @@ static void check(const struct cc_spec *s, const struct cc_context *ctx,
                 fail(&c, "a value is not what the page says");
             if (!rig_same(o.sum[i], sum))
                 fail(&c, "decode_add is not decode, multiplied and added");
+        }
+        if (cc_pair_cost(s->scheme, s->params).pair_bits > 0) {
+            read_pairs(&c, ctx, payload, len, &o, n);
+            read_pairs(&c, ctx, payload, len, &o, cc_pairs_bound(&c));
         }
         free(o.y);
         free(o.sum);

@@ -24,7 +24,7 @@ static int open_schemes(struct cc_rank_loop *l, struct cc_error *e)
 {
     const struct cc_job_row *row = l->s.row;
     if (cc_spec_parse(row->scheme, &l->spec, e) != CC_OK ||
-        cc_spec_parse("fp32", &l->raw, e) != CC_OK)
+        cc_spec_parse(CC_RAW_SCHEME, &l->raw, e) != CC_OK)
         return CC_FAIL;
     size_t period = cc_period(l->spec->scheme, l->spec->params);
     if (period != row->period)
