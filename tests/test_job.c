@@ -11,11 +11,13 @@
 
 #include "core/trace/trace.h"
 #include "netsim/job/job.h"
+#include "netsim/job/job_table.h"
+#include "netsim/job/report.h"
 #include "tests/lib/scratch.h"
 
 #define HEAD                                                                                       \
-    "{\"schema\": \"commcomp-job/1\", \"kind\": \"replay\", \"workers\": 2, \"servers\": 3, "      \
-    "\"nap\": true, \"device\": \"eth0\", "                                                        \
+    "{\"schema\": \"commcomp-job/2\", \"kind\": \"replay\", \"workers\": 2, \"servers\": 3, "      \
+    "\"yield_when_idle\": true, \"device\": \"eth0\", "                                            \
     "\"shaping\": {\"bw_bps\": 1e8, \"burst_bytes\": 10000, \"limit_bytes\": 150000}, "            \
     "\"exchange\": \"ps\", \"via\": \"hops\", "                                                    \
     "\"mode\": \"overlap\", \"pulls\": \"forward\", \"compute_s\": 0.25, \"update_s\": 0.125, "    \
@@ -35,8 +37,8 @@ static const char whole[] = HEAD TENSORS SLOW ROWS;
 /* Simulations of it: with data, without, and without where payloads are encoded on their way. */
 #define COST "\"cost\": [[1, 2, 3, 4, 5], [0, 0, 0, 0, 0], [0.5, 0.25, 0.125, 1e-9, 1e6]]"
 #define SIMULATED(DATA)                                                                            \
-    "\"simulation\": {\"block_bytes\": 1073741824, \"asks\": false, \"data\": " DATA               \
-    ", \"reduce_byte_s\": 1e-10}, \"moments\": true, "
+    "\"simulation\": {\"block_bytes\": 1073741824, \"rendezvous\": false, \"data\": " DATA         \
+    ", \"reduce_byte_s\": 1e-10}, \"events\": true, "
 #define FIXED "\"sizes\": {\"fixed\": true}"
 #define TABLES                                                                                     \
     "\"sizes\": {\"fixed\": false, \"workers\": 2, \"steps\": 4, \"push\": [1, 2, 3, 4, 1, 6, 7, " \
@@ -54,8 +56,8 @@ static const char with_data[] = HEAD TENSORS SLOW SIMULATED("true") ROWS;
 static const char without[] = HEAD TENSORS SLOW SIMULATED("false") ROWS_OFF(PULL);
 
 static const char pingpong[] =
-    "{\"schema\": \"commcomp-job/1\", \"kind\": \"pingpong\", \"workers\": 2, \"servers\": 0, "
-    "\"nap\": false, \"sizes\": [0, 1, 2147483647], \"repeats\": 7}";
+    "{\"schema\": \"commcomp-job/2\", \"kind\": \"pingpong\", \"workers\": 2, \"servers\": 0, "
+    "\"yield_when_idle\": false, \"sizes\": [0, 1, 2147483647], \"repeats\": 7}";
 
 static void assert_whole(const struct cc_job *job)
 {
@@ -254,7 +256,6 @@ static void simulations(void **state)
     cc_job_free(&job);
     parse(without, &job);
     for (int i = 0; i < 2; i++) {
-        assert_non_null(job.row[0].size_index);
         assert_whole(&job);
         assert_lists(&job);
         assert_without(&job, false);
@@ -304,21 +305,23 @@ static void refuses_settings(void **state)
 {
     (void)state;
     const struct refusal list[] = {
-        {"commcomp-job/1", "commcomp-job/2", "\"schema\" must be \"commcomp-job/1\""},
+        {"commcomp-job/2", "commcomp-job/1", "\"schema\" must be \"commcomp-job/2\""},
         {"\"replay\"", "\"reply\"", "did you mean \"replay\""},
         {"\"workers\": 2", "\"workers\": 0", "\"workers\" must be"},
         {"\"workers\": 2", "\"workers\": 70000", "\"workers\" must be"},
         {"\"workers\": 2", "\"workers\": 1.5", "\"workers\" must be"},
         {"\"servers\": 3", "\"servers\": 0", "\"ps\" needs servers"},
-        {"\"servers\": 3", "\"server\": 3", "\"servers\" must be"},
+        {"\"servers\": 3", "\"server\": 3", "unknown key \"server\": did you mean \"servers\"?"},
         {"\"servers\": 3", "\"servers\": 5000", "\"servers\" must be"},
         {"\"ps\"", "\"ring\"", "nothing else has any"},
-        {"\"overlap\"", "\"sequential\"", "\"pulls\" go \"forward\""},
-        {"\"nap\": true", "\"nap\": 1", "\"nap\" must be true or false"},
+        {"\"overlap\"", "\"sequential\"", "\"pulls\" cannot be \"forward\""},
+        {"\"yield_when_idle\": true", "\"yield_when_idle\": 1",
+         "\"yield_when_idle\" must be true or false"},
         {"\"eth0\"", "\"\"", "\"device\" is missing or empty"},
-        {"\"eth0\"", "\"a234567890123456\"", "an interface's name has at most 15 bytes"},
+        {"\"eth0\"", "\"a234567890123456\"", "\"device\" must have at most 15 bytes"},
         {"\"device\": \"eth0\", ", "", "\"shaping\" needs a \"device\""},
-        {"{\"bw_bps\": 1e8", "[], \"x\": {\"bw_bps\": 1e8", "\"shaping\" must be an object"},
+        {"{\"bw_bps\": 1e8, \"burst_bytes\": 10000, \"limit_bytes\": 150000}", "[]",
+         "\"shaping\" must be an object"},
         {"1e8", "0", "\"shaping\": \"bw_bps\" must be"},
         {"\"burst_bytes\": 10000, ", "", "\"shaping\": \"burst_bytes\" must be"},
         {"150000", "1e12", "\"shaping\": \"limit_bytes\" must be"},
@@ -326,17 +329,19 @@ static void refuses_settings(void **state)
         {"\"hops\"", "\"hop\"", "did you mean \"hops\""},
         {"\"mode\": \"overlap\"", "\"mode\": 1", "\"mode\" is not a string"},
         {"\"forward\"", "\"later\"", "\"pulls\": unknown word"},
-        {"\"compute_s\": 0.25, ", "", "\"compute_s\" must be"},
+        {"\"compute_s\": 0.25, ", "", "\"compute_s\" is missing"},
         {"0.25", "-1", "\"compute_s\" must be"},
         {"0.25", "1e7", "\"compute_s\" must be"},
         {"\"forward_share\": 0.375", "\"forward_share\": 1.1", "\"forward_share\" must be"},
         {"\"hidden_share\": 0.5", "\"hidden_share\": 2", "\"hidden_share\" must be"},
         {"9007199254740991", "9007199254740992", "\"seed\" must be"},
         {"\"mixture\"", "\"mixtures\"", "did you mean \"mixture\""},
-        {"\"distribution\": \"mixture\", ", "", "either \"trace\" or \"distribution\""},
-        {"\"distribution\"", "\"trace\": \"x\", \"distribution\"", "either \"trace\""},
+        {"\"distribution\": \"mixture\", ", "",
+         "\"distribution\" is missing: it must be there in a replay without a `trace`"},
+        {"\"distribution\"", "\"trace\": \"x\", \"distribution\"",
+         "\"distribution\" can only be there in a replay without"},
         {"\"trace_steps\": 4", "\"trace_steps\": 0", "\"trace_steps\" must be"},
-        {"\"nap\"", "\"naps\": 1, \"nap\"", "unknown key \"naps\""},
+        {"\"yield_when_idle\"", "\"nap\": 1, \"yield_when_idle\"", "unknown key \"nap\""},
     };
     refuse_all(whole, list, sizeof list / sizeof list[0]);
 }
@@ -348,7 +353,8 @@ static void refuses_lists(void **state)
         {"[3, 4]", "[3, -4]", "tensor 0: \"shape\""},
         {"[3, 4]", "[1,1,1,1,1,1,1,1,1]", "up to 8 dimensions"},
         {"[3, 4]", "[1048576, 1048577]", "more than 2^40 values"},
-        {"[3, 4]", "[4503599627370496, 4503599627370496]", "tensor 0: a shape whose number"},
+        {"[3, 4]", "[4503599627370496, 4503599627370496]",
+         "tensor 0: \"shape\": a shape whose number"},
         {"\"name\": \"b\"", "\"name\": \"\"", "tensor 1: \"name\" is missing"},
         {"\"share\": 0.1", "\"share\": 0.2", "sum to 1.1, not to 1"},
         {"\"share\": 0.1", "\"share\": -0.1", "tensor 1: \"share\" must be"},
@@ -356,23 +362,24 @@ static void refuses_lists(void **state)
         {"\"server\": 2", "\"server\": -2", "tensor 1: \"server\" must be"},
         {"\"raw\": true", "\"raw\": null", "tensor 1: \"raw\" must be"},
         {"\"raw\": true", "\"raw\": true, \"x\": 1", "tensor 1: unknown key \"x\""},
-        {SLOW, "\"slow\": [[1], [1], [1]], ", "for each of 2 workers"},
+        {SLOW, "\"slow\": [[1], [1], [1]], ", "\"slow\" must be a list of 2 lists"},
         {SLOW, "\"slow\": [[1, 1], [1]], ", "equally long"},
         {SLOW, "\"slow\": [[], []], ", "not empty"},
         {SLOW, "\"slow\": [1, 2], ", "equally long"},
-        {SLOW, "\"slow\": [[1, -1], [1, 1]], ", "a factor that is not"},
+        {SLOW, "\"slow\": [[1, -1], [1, 1]], ",
+         "\"slow\", list 0, factor 1: must be a number from 0"},
         {ROWS, "\"rows\": []}", "at least one row"},
         {"\"period\": 1", "\"period\": 0", "row 0: \"period\" must be"},
         {"\"steps\": 1,", "\"steps\": 0,", "row 0: \"steps\" must be"},
         {"\"warmup\": 4", "\"warmup\": 2", "row 1: \"warmup\" 2 and \"steps\" 12"},
         {"\"steps\": 12", "\"steps\": 13", "multiples of the period, 4"},
-        {"[[0, 2]]", "[[0, 1]]", "row 0: message 0: tensors 0 to 1, where 2 is the last"},
+        {"[[0, 2]]", "[[0, 1]]", "row 0: message 0: tensors 0 to 1, and 3 tensors are left"},
         {"[[0, 2]]", "[[1, 2]]", "row 0: \"messages\" leave out tensors 0 to 0"},
         {"[[0, 2]]", "[]", "row 0: \"messages\" must be a list"},
-        {"[[0, 2]]", "[[2, 2], [0, 2]]", "message 1: tensors 0 to 2, where 1 is the last"},
+        {"[[0, 2]]", "[[2, 2], [0, 2]]", "message 1: tensors 0 to 2, and 2 tensors are left"},
         {"[[0, 2]]", "[[2, 2], [1, 0]]", "message 1: tensors 1 to 0"},
         {"[[0, 2]]", "[[0, 2], [0, 0]]", "message 1"},
-        {"[[0, 2]]", "[[0, 2, 1]]", "not the places of two tensors"},
+        {"[[0, 2]]", "[[0, 2, 1]]", "row 0: \"messages\", message 0: not a list of 2 numbers"},
         {"[[0, 2]]", "[[0, 9007199254740991]]", "message 0"},
     };
     refuse_all(whole, list, sizeof list / sizeof list[0]);
@@ -383,11 +390,13 @@ static void refuses_pingpong(void **state)
     (void)state;
     const struct refusal list[] = {
         {"\"workers\": 2", "\"workers\": 1", "ping-pong needs two"},
-        {"[0, 1, 2147483647]", "[2147483648]", "from 0 to 2147483647"},
-        {"[0, 1, 2147483647]", "[]", "at least one number of bytes"},
+        {"[0, 1, 2147483647]", "[2147483648]",
+         "\"sizes\", number 0: must be a whole number from 0 to 2147483647"},
+        {"[0, 1, 2147483647]", "[]", "\"sizes\" must be a list of at least one number"},
         {"\"repeats\": 7", "\"repeats\": 0", "\"repeats\" must be"},
         {"\"repeats\": 7", "\"repeats\": 5592406", "from 1 to 5592405"},
-        {"\"repeats\": 7", "\"repeats\": 7, \"rows\": []", "unknown key \"rows\""},
+        {"\"repeats\": 7", "\"repeats\": 7, \"rows\": []",
+         "\"rows\" can only be there in a replay"},
     };
     refuse_all(pingpong, list, sizeof list / sizeof list[0]);
 }
@@ -399,44 +408,76 @@ static void refuses_simulations(void **state)
         {"1073741824", "1073741828", "\"simulation\": \"block_bytes\" must be"},
         {"1073741824", "1022", "a multiple of 4"},
         {"1073741824", "4", "from 8 on"},
-        {"\"asks\": false, ", "", "\"simulation\": \"asks\" must be"},
-        {"\"asks\"", "\"ask\": 1, \"asks\"", "\"simulation\": unknown key \"ask\""},
+        {"\"rendezvous\": false, ", "", "\"simulation\": \"rendezvous\" must be"},
+        {"\"rendezvous\"", "\"ask\": 1, \"rendezvous\"", "\"simulation\": unknown key \"ask\""},
         {"1e-10", "-1e-10", "\"reduce_byte_s\" must be"},
-        {"\"data\": false", "\"data\": true", "row 0: \"sizes\" without"},
-        {"\"moments\": true", "\"moments\": 1", "\"moments\" must be true or false"},
-        {", " FIXED, "", "row 0: \"sizes\" must be there"},
-        {COST ", ", "", "row 0: \"cost\" must be there"},
-        {"[[1, 2, 3, 4, 5], [0", "[[0", "a list for each of 3 tensors"},
-        {"[1, 2, 3, 4, 5]", "[1, 2, 3, 4]", "\"cost\" of tensor 0: not a list of 5 numbers"},
-        {"[1, 2, 3, 4, 5]", "[1, 2, 3, -4, 5]", "\"cost\" of tensor 0: seconds that"},
-        {"[1, 2, 3, 4, 5]", "[1, 2, 3, 4, 2e6]", "\"cost\" of tensor 0: seconds that"},
-        {FIXED, "\"sizes\": []", "row 0: \"sizes\": not an object"},
+        {"\"data\": false", "\"data\": true", "row 0: \"sizes\" can only be there without data"},
+        {"\"events\": true", "\"events\": 1", "\"events\" must be true or false"},
+        {", " FIXED, "", "row 0: \"sizes\" is missing: it must be there without data"},
+        {COST ", ", "", "row 0: \"cost\" is missing: it must be there without data"},
+        {"[[1, 2, 3, 4, 5], [0", "[[0", "\"cost\" must be a list of 3 costs"},
+        {"[1, 2, 3, 4, 5]", "[1, 2, 3, 4]", "\"cost\", cost 0: not a list of 5"},
+        {"[1, 2, 3, 4, 5]", "[1, 2, 3, -4, 5]", "\"cost\", cost 0: \"pull_encode_s\" must be"},
+        {"[1, 2, 3, 4, 5]", "[1, 2, 3, 4, 2e6]", "\"cost\", cost 0: \"pull_decode_s\" must be"},
+        {FIXED, "\"sizes\": []", "row 0: \"sizes\" must be an object"},
         {FIXED, "\"sizes\": {\"fixed\": 1}", "row 0: \"sizes\": \"fixed\" must be"},
-        {FIXED, "\"sizes\": {\"fixed\": true, \"steps\": 1}", "unknown key \"steps\""},
-        {FIXED, "\"sizes\": {\"fixed\": false}", "\"workers\" must be"},
+        {FIXED, "\"sizes\": {\"fixed\": true, \"steps\": 1}",
+         "row 0: \"sizes\": \"steps\" can only be there if not `fixed`"},
+        {FIXED, "\"sizes\": {\"fixed\": false}", "\"workers\" is missing"},
         {"\"steps\": 4, \"push\"", "\"steps\": 2, \"push\"", "a multiple of the period, 4"},
         {"\"steps\": 4, \"push\"", "\"steps\": 8, \"push\"",
-         "row 1: \"sizes\": \"push\" must be a list of 2 x 8 steps x 3 tensors"},
-        {"4, 28]", "4, 4294967296]", "\"push\", number 23: not a whole number"},
-        {"4, 28]", "4, 29]", "row 1: tensor 'c': a payload of 29 bytes, and local:every=4 has 28"},
-        {"[1, 2, 3, 4, 1, 6", "[1, 2, -3, 4, 1, 6", "\"push\", number 2: not a whole number"},
-        {"[1, 2, 3, 4, 1, 6", "[2, 3, 4, 1, 6", "\"push\" must be a list of 2 x 4"},
-        {PULL, "", "\"pull\" must be a list of 1 x 4 steps x 3 tensors"},
-        {PULL, PULL HOP, "unknown key \"sums\""},
+         "row 1: \"sizes\": \"push\" must be a list of 48 numbers"},
+        {"4, 28]", "4, 4294967296]", "\"push\", number 23: must be a whole number"},
+        {"[1, 2, 3, 4, 1, 6", "[1, 2, -3, 4, 1, 6", "\"push\", number 2: must be a whole number"},
+        {"[1, 2, 3, 4, 1, 6", "[2, 3, 4, 1, 6", "\"push\" must be a list of 24 numbers"},
+        {PULL, "", "\"pull\" is missing: it must be there with servers"},
+        {PULL, PULL HOP, "\"sums\" can only be there where sums are encoded"},
     };
     refuse_all(without, list, sizeof list / sizeof list[0]);
     const struct refusal hops[] = {
-        {HOP, "", "\"sums\" must be"},
-        {HOP, PULL, "unknown key \"pull\""},
+        {HOP, "", "\"sums\" is missing: it must be there where sums are encoded"},
+        {HOP, PULL, "\"pull\" can only be there with servers"},
         {"\"sums\": 2, ", "\"sums\": 0, ", "\"sums\" must be"},
-        {"\"sums\": 2, ", "\"sums\": 3, ", "\"hop\" must be a list of 3 x 4"},
+        {"\"sums\": 2, ", "\"sums\": 3, ", "\"hop\" must be a list of 36 numbers"},
         {"\"ring\"", "\"mpi\"", "simulate it with data"},
-        {"\"ring\"", "\"allgather\"", "unknown key \"sums\""},
-        {"\"via\": \"hops\"", "\"via\": \"allgather\"", "unknown key \"sums\""},
+        {"\"ring\"", "\"allgather\"", "\"sums\" can only be there where"},
+        {"\"via\": \"hops\"", "\"via\": \"allgather\"", "\"sums\" can only be there where"},
     };
     char *text = as_exchange(HEAD TENSORS SLOW SIMULATED("false") ROWS_OFF(HOP), "ring");
     refuse_all(text, hops, sizeof hops / sizeof hops[0]);
     free(text);
+}
+
+/* docs/job.md has the rows of each table as the table itself documents them. */
+static size_t count_undocumented(const char *docs, const struct cc_table *const *table)
+{
+    size_t missing = 0;
+    for (; *table != NULL; table++) {
+        char *text = NULL;
+        size_t length;
+        FILE *f = open_memstream(&text, &length);
+        assert_non_null(f);
+        cc_fields_document(*table, f);
+        assert_int_equal(fclose(f), 0);
+        if (strstr(docs, text) == NULL) {
+            (void)printf("docs/job.md must have this for \"%s\":\n%s\n", (*table)->title, text);
+            missing++;
+        }
+        free(text);
+    }
+    return missing;
+}
+
+static void fields_are_documented(void **state)
+{
+    (void)state;
+    size_t size;
+    char *docs = scratch_read("docs/job.md", &size);
+    const size_t missing =
+        count_undocumented(docs, cc_job_tables) + count_undocumented(docs, cc_report_tables);
+    free(docs);
+    (void)fflush(stdout);
+    assert_int_equal(missing, 0);
 }
 
 int main(void)
@@ -449,6 +490,7 @@ int main(void)
         cmocka_unit_test(refuses_pingpong),
         cmocka_unit_test(simulations),
         cmocka_unit_test(refuses_simulations),
+        cmocka_unit_test(fields_are_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,7 +90,7 @@ struct bench {
     struct cc_context ctx[MOST_PIECES];
     uint8_t *payload[MOST_PIECES];
     size_t len[MOST_PIECES];
-    struct cc_crate *pack, *reader;
+    struct cc_pack *pack, *reader;
     struct guard x, y, out, in;
     struct cc_error e;
 };
@@ -433,7 +433,7 @@ static void heads_by_hand(void **state)
         {{1, 8, 0, 0, 0, 128, 63, 0, 0, 0, 64}, 11, "tensor 't1' from value 0: payload, byte 0"},
     };
     struct cc_job job = {0};
-    struct cc_crate *pack;
+    struct cc_pack *pack;
     struct cc_spec *spec = spec_of("fp32");
     const struct cc_pack_config config = {
         .job = &job, .spec = spec, .raw = spec, .decodes_only = true};
@@ -468,7 +468,7 @@ static void mistakes_are_named(void **state)
 {
     (void)state;
     struct bench b;
-    struct cc_crate *pack;
+    struct cc_pack *pack;
     size_t len, head;
     float x[2190] = {0};
     open_bench(&b, "fp32", false);

@@ -130,7 +130,7 @@ static void events(void **state)
                                      .rank = 4095,
                                      .left_out = 7,
                                      .span = span,
-                                     .events = 2,
+                                     .spans = 2,
                                      .flow = flow,
                                      .flows = 2,
                                      .first_step = 4,
@@ -140,7 +140,7 @@ static void events(void **state)
     const struct cc_report_events *m = &got.events;
     assert_int_equal(got.kind, CC_REPORT_EVENTS);
     assert_true(got.row == 2 && m->row == 2 && got.rank == 4095 && m->rank == 4095);
-    assert_true(m->left_out == 7 && m->first_step == 4 && m->events == 2 && m->steps == 3);
+    assert_true(m->left_out == 7 && m->first_step == 4 && m->spans == 2 && m->steps == 3);
     for (size_t i = 0; i < 2; i++) {
         const struct cc_span *a = &m->span[i], *b = &span[i];
         assert_true(a->begin == b->begin && a->end == b->end);
@@ -155,15 +155,15 @@ static void events(void **state)
     /* A rank that did nothing. */
     r.events = (struct cc_report_events){.row = 0};
     got = again(&r);
-    assert_true(got.events.events == 0 && got.events.flows == 0 && got.events.steps == 0);
+    assert_true(got.events.spans == 0 && got.events.flows == 0 && got.events.steps == 0);
     cc_report_free(&got);
 }
 
 static void refuses(void **state)
 {
     (void)state;
-#define MOMENTS                                                                                    \
-    "{\"report\": \"moments\", \"row\": 0, \"rank\": 0, \"left_out\": 0, \"first_step\": 0"
+#define EVENTS                                                                                     \
+    "{\"report\": \"events\", \"row\": 0, \"rank\": 0, \"left_out\": 0, \"first_step\": 0"
     const struct {
         const char *line, *says;
     } list[] = {
@@ -179,18 +179,21 @@ static void refuses(void **state)
         {"{\"report\": \"error\", \"text\": \"x\"}", "\"rank\" must be"},
         {"{\"report\": \"error\", \"rank\": 1e9, \"text\": \"x\"}", "\"rank\" must be"},
         {"{\"report\": \"size\", \"bytes\": 1, \"seconds\": []}", "at least one number"},
-        {"{\"report\": \"size\", \"bytes\": 1, \"seconds\": [1, -1]}", "\"seconds\": not a number"},
+        {"{\"report\": \"size\", \"bytes\": 1, \"seconds\": [1, -1]}",
+         "\"seconds\", number 1: must be a number"},
         {"{\"report\": \"row\", \"row\": 1}", "\"compute_s\" must be"},
-        {"{\"report\": \"moments\", \"row\": 1}", "\"rank\" must be"},
-        {MOMENTS ", \"x\": [1]}", "unknown key \"x\""},
-        {MOMENTS ", \"steps\": [1, 2, 3]}", "\"steps\": 3 numbers, and each has 2"},
-        {MOMENTS ", \"steps\": [2, 1]}", "number 0 ends before it begins"},
-        {MOMENTS ", \"moments\": [0, 0, 0, 1, 7, 0, 0, 1]}", "\"moments\": number 1 is none"},
-        {MOMENTS ", \"moments\": [0, 0.5, 0, 1]}", "\"moments\": number 0 is none"},
-        {MOMENTS ", \"moments\": [0, 0, 1, 0]}", "\"moments\": number 0 is none"},
-        {MOMENTS ", \"passages\": [2, 0, 0, 0, 0, 0, 0]}", "\"passages\": number 0 is none"},
-        {MOMENTS ", \"passages\": [0, 0, 0, 4294967296, 0, 0, 0]}", "number 0 is none"},
-        {MOMENTS ", \"passages\": [0, 0, 0, 0, 0, 0.5, 0]}", "\"passages\": number 0 is none"},
+        {"{\"report\": \"events\", \"row\": 1}", "\"rank\" must be"},
+        {EVENTS ", \"x\": [1]}", "unknown key \"x\""},
+        {EVENTS ", \"steps\": [1, 2, 3]}", "\"steps\": 3 numbers, and each step has 2"},
+        {EVENTS ", \"steps\": [2, 1]}", "\"steps\", step 0: it ends before it begins"},
+        {EVENTS ", \"spans\": [0, 0, 0, 1, 7, 0, 0, 1]}",
+         "\"spans\", span 1: \"phase\" must be a whole number from 0 to 6"},
+        {EVENTS ", \"spans\": [0, 0.5, 0, 1]}", "\"spans\", span 0: \"step\" must be"},
+        {EVENTS ", \"spans\": [0, 0, 1, 0]}", "\"spans\", span 0: it ends before it begins"},
+        {EVENTS ", \"flows\": [2, 0, 0, 0, 0, 0, 0]}", "\"flows\", flow 0: \"came\" must be"},
+        {EVENTS ", \"flows\": [0, 0, 0, 4294967296, 0, 0, 0]}",
+         "\"flows\", flow 0: \"number\" must be"},
+        {EVENTS ", \"flows\": [0, 0, 0, 0, 0, 0.5, 0]}", "\"flows\", flow 0: \"bytes\" must be"},
     };
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         struct cc_report r;

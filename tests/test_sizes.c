@@ -25,6 +25,7 @@ struct codecs {
 };
 
 struct kit {
+    struct cc_size_index *size_index;
     struct cc_job job;
     struct cc_spec *spec, *raw;
     size_t values;
@@ -72,7 +73,7 @@ static void begin(struct kit *k, const char *exchange, const char *scheme)
 static void end(struct kit *k)
 {
     struct cc_job_row *row = k->job.row;
-    cc_size_index_free(row->size_index);
+    cc_size_index_free(k->size_index);
     cc_job_sizes_free(&row->sizes);
     free(row->scheme);
     free(row->cost);
@@ -323,7 +324,7 @@ static void stops_when_told_to(void **state)
 /* --- crates --- */
 
 /* A crate with data and one without, of the same. */
-static void make_pair(const struct kit *k, size_t from, size_t to, struct cc_crate *out[2])
+static void make_pair(const struct kit *k, size_t from, size_t to, struct cc_pack *out[2])
 {
     struct cc_slice *slice;
     size_t slices;
@@ -333,6 +334,7 @@ static void make_pair(const struct kit *k, size_t from, size_t to, struct cc_cra
     for (int i = 0; i < 2; i++) {
         const struct cc_pack_config config = {.job = i == 0 ? &with : &k->job,
                                               .row = k->job.row,
+                                              .sizes = k->size_index,
                                               .spec = k->spec,
                                               .raw = k->raw,
                                               .seed = k->job.seed,
@@ -346,7 +348,7 @@ static void make_pair(const struct kit *k, size_t from, size_t to, struct cc_cra
 static void make_ledger(struct kit *k)
 {
     struct cc_error e = {""};
-    if (cc_size_index_make(&k->job, k->job.row, &k->job.row->size_index, &e) != CC_OK)
+    if (cc_size_index_make(&k->job, k->job.row, &k->size_index, &e) != CC_OK)
         fail_msg("%s", e.text);
 }
 
@@ -354,7 +356,7 @@ static void make_ledger(struct kit *k)
 static void check_crates(const char *scheme, size_t first, size_t last, bool part)
 {
     struct kit k;
-    struct cc_crate *c[2];
+    struct cc_pack *c[2];
     begin(&k, "allgather", scheme);
     fill(&k);
     make_ledger(&k);
@@ -420,8 +422,7 @@ static void parts_add_up(void **state)
             s.last = s.first;
             while (k.job.offset[s.last + 1] < s.to)
                 s.last++;
-            const struct cc_payload_size w =
-                cc_size_index_lookup(k.job.row->size_index, &of, step, &s);
+            const struct cc_payload_size w = cc_size_index_lookup(k.size_index, &of, step, &s);
             sum += w.payload;
             if (i == 0)
                 assert_int_equal(w.payload, (size_t)hop[step * TENSORS] * 700 / 3000);
@@ -440,7 +441,7 @@ static void rounds_are_known(void **state)
     const char *const list[] = {"fp32", "randk", "powersgd:rank=2", "local:every=2"};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         struct kit k;
-        struct cc_crate *c[2];
+        struct cc_pack *c[2];
         begin(&k, "ring", list[i]);
         fill(&k);
         assert_true(k.job.row->sizes.fixed); /* nothing else is asked for */
@@ -480,9 +481,9 @@ static void impossible_sizes_are_refused(void **state)
     begin(&k, "allgather", "3lc");
     fill(&k);
     k.job.row->sizes.push[3] = 4 + 601; /* of 3,000 values: the bound is 4 + 600 */
-    assert_int_equal(cc_size_index_make(&k.job, k.job.row, &k.job.row->size_index, &e), CC_FAIL);
+    assert_int_equal(cc_size_index_make(&k.job, k.job.row, &k.size_index, &e), CC_FAIL);
     assert_non_null(strstr(e.text, "tensor 't3': a payload of 605 bytes, and 3lc has 604 at most"));
-    k.job.row->size_index = NULL;
+    k.size_index = NULL;
     end(&k);
 }
 

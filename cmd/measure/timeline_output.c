@@ -125,7 +125,7 @@ static bool has_own_track(const struct cc_experiment_setting *s, enum cc_phase p
 static void put_moments(struct cc_timeline *t, const struct cc_experiment_setting *s,
                         const struct cc_report_events *m, bool own)
 {
-    for (size_t i = 0; i < m->events; i++) {
+    for (size_t i = 0; i < m->spans; i++) {
         const struct cc_span *p = &m->span[i];
         const struct cc_timeline_slice slice = {
             .begin = p->begin, .end = p->end, .step = p->step, .kind = &kinds[p->phase]};

@@ -11,7 +11,7 @@
 #include "core/error.h"
 #include "core/tensor.h"
 
-#define CC_JOB_SCHEMA "commcomp-job/1"
+#define CC_JOB_SCHEMA "commcomp-job/2"
 
 enum cc_job_kind {
     CC_JOB_REPLAY,  /* replay a trace, step by step */
@@ -66,9 +66,8 @@ struct cc_job_row {
     size_t warmup, steps;
     struct cc_job_message *message;
     size_t messages;
-    struct cc_job_cost *cost;     /* of each tensor; NULL: codecs take the time that they take */
-    struct cc_job_sizes sizes;    /* all 0 with data */
-    struct cc_ledger *size_index; /* of sizes, without data; not in the file (netsim/ledger.h) */
+    struct cc_job_cost *cost;  /* of each tensor; NULL: codecs take the time that they take */
+    struct cc_job_sizes sizes; /* all 0 with data */
 };
 
 /* How tc shapes an interface, each way. */

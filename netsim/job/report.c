@@ -1,187 +1,240 @@
+/* The fields of each kind of report, and their text. A new number of a row is a member of struct
+ * cc_report_row and a line in row_fields. */
 #include "netsim/job/report.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "core/format/json.h"
 #include "core/memory.h"
 
-static const char *const kinds[] = {"hello", "row_begin", "step",  "row", "moments",
+#define MOST_RANKS  (1 << 17)
+#define MOST_COUNT  (0x1p53 - 1)
+#define MOST_AMOUNT 1e30
+
+static const char *const kinds[] = {"hello", "row_begin", "step",  "row", "events",
                                     "size",  "done",      "error", NULL};
 
-enum { MOST_RANKS = 1 << 17 };
-#define MOST_COUNT ((size_t)1 << 53)
-/* Numbers to an item of the lists of CC_REPORT_EVENTS. */
-enum { OF_STEP = 2, OF_MOMENT = 4, OF_PASSAGE = 7 };
+/* Members of `of`, and whole structs in struct cc_report. */
+#define SIZE(of, member)   #member, CC_FIELD_SIZE, CC_MEMBER(size_t, of, member), 0, MOST_COUNT
+#define RANK(of)           "rank", CC_FIELD_INT, CC_MEMBER(int, of, rank), 0, MOST_RANKS
+#define TEXT               "text", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report, text)
+#define NUMBER(of, member) #member, CC_FIELD_NUMBER, CC_MEMBER(double, of, member)
+#define UINT32(of, member) #member, CC_FIELD_UINT32, CC_MEMBER(uint32_t, of, member), 0
+#define TIME(of, member)   NUMBER(of, member), 0, MOST_AMOUNT
 
-/* The numbers of a row, and the least that each can be: of what was not counted, -1. */
-static const struct {
-    const char *key;
-    size_t offset;
-    double least;
-} numbers[] = {
-#define NUMBER(field, least)                                                                       \
-    {                                                                                              \
-#field, offsetof(struct cc_report_row, field), least                                       \
-    }
-    NUMBER(compute_s, 0),       NUMBER(update_s, 0),
-    NUMBER(encode_s, 0),        NUMBER(hop_s, 0),
-    NUMBER(server_s, 0),        NUMBER(decode_s, 0),
-    NUMBER(wait_s, 0),          NUMBER(push_bytes, 0),
-    NUMBER(pull_bytes, 0),      NUMBER(push_head_bytes, 0),
-    NUMBER(pull_head_bytes, 0), NUMBER(messages, 0),
-    NUMBER(given_bytes, 0),     NUMBER(sent_bytes, -1),
-    NUMBER(received_bytes, -1), NUMBER(total_sent_bytes, -1),
-    NUMBER(peak_bytes, 0),
-#undef NUMBER
-};
-enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
+/* --- hello, row_begin, step, done, error --- */
 
-static double *number_of(struct cc_report_row *r, size_t i)
+static const struct cc_field hello_fields[] = {{TEXT, .help = "The MPI library's version."}};
+static const struct cc_field begin_fields[] = {
+    {SIZE(struct cc_report, row), .help = "The row that begins, from 0."}};
+static const struct cc_field step_fields[] = {
+    {SIZE(struct cc_report, row), .help = "From 0."},
+    {SIZE(struct cc_report, step),
+     .help = "The step of the row that rank 0 has ended, from 0, counted or not."}};
+static const struct cc_field error_fields[] = {
+    {RANK(struct cc_report), .help = "The rank that failed."}, {TEXT, .help = "The message."}};
+
+/* --- row --- */
+
+static const struct cc_field number_fields[] = {{.type = CC_FIELD_NUMBER, .high = MOST_AMOUNT}};
+static const struct cc_table numbers_table = {CC_FIELDS(number_fields), .bytes = sizeof(double),
+                                              .form = CC_FORM_SCALAR};
+#define NUMBERS(of, member, size)                                                                  \
+#member, CC_FIELD_LIST, CC_MEMBER(double *, of, member), 1,                                    \
+        .table = &numbers_table, .item = "number", .count = CC_MEMBER(size_t, of, size)
+
+#define ROW(member)    NUMBER(struct cc_report_row, member), 0, MOST_AMOUNT
+#define DEVICE(member) NUMBER(struct cc_report_row, member), -1, MOST_AMOUNT /* -1: not known */
+
+static size_t tensor_count(const struct cc_scope *s)
 {
-    return (double *)((char *)r + numbers[i].offset);
+    const struct cc_report_row *r = s->self;
+    return r->tensors;
+}
+
+static bool has_tensors(const struct cc_scope *s)
+{
+    return tensor_count(s) > 0;
+}
+
+static const struct cc_field row_fields[] = {
+    {SIZE(struct cc_report_row, row), .help = "From 0."},
+    {ROW(compute_s), .help = "Spent in the forward and backward pass."},
+    {ROW(update_s), .help = "Spent in the update."},
+    {ROW(encode_s), .help = "A worker: encoding before the first byte leaves."},
+    {ROW(hop_s), .help = "A worker: decoding, adding and encoding on the way; adding floats."},
+    {ROW(server_s), .help = "A server: decoding the pushes, encoding the pull."},
+    {ROW(decode_s), .help = "A worker: decoding onto its model."},
+    {ROW(wait_s), .help = "A worker: the rest of the step."},
+    {ROW(push_bytes), .help = "Payload of a worker's pushes per step, the mean over the workers."},
+    {ROW(pull_bytes), .help = "Payload of all servers' pulls per step; each pull counts once, "
+                              "however many workers get it."},
+    {ROW(push_head_bytes), .help = "Frames `push_bytes` ([wire.md](wire.md))."},
+    {ROW(pull_head_bytes), .help = "Frames `pull_bytes`."},
+    {ROW(messages), .help = "Messages per step of the rank that sends most."},
+    {ROW(given_bytes),
+     .help = "Bytes handed to MPI per step by the rank that sends most, heads included."},
+    {DEVICE(sent_bytes), .help = "Bytes per step that the interface of the busiest host counted; "
+                                 "-1 without `device`, as the next two."},
+    {DEVICE(received_bytes), .help = "The same, received."},
+    {DEVICE(total_sent_bytes), .help = "Bytes per step of all hosts' interfaces together."},
+    {ROW(peak_bytes), .help = "The most memory that a simulation has had during the row; 0: not "
+                              "known."},
+    {NUMBERS(struct cc_report_row, step_s, steps),
+     .help = "Seconds of each counted step. Sequential steps are in lockstep (a barrier, which is "
+             "not counted, before each): the slowest worker's time. Otherwise from the last "
+             "worker's end of the step before to the last worker's end of this one."},
+    {NUMBERS(struct cc_report_row, tensor_bytes, tensors), .optional = true,
+     .help = "`push_bytes` by tensor."},
+    {NUMBERS(struct cc_report_row, tensor_pull_bytes, tensors), .length = tensor_count,
+     .when = has_tensors, .condition = "with `tensor_bytes`", .help = "`pull_bytes` by tensor."},
+};
+
+/* --- size --- */
+
+static const struct cc_field size_fields[] = {
+    {SIZE(struct cc_report_size, bytes), .help = "The message's size."},
+    {NUMBERS(struct cc_report_size, seconds, samples),
+     .help = "For each repetition the time one way, half of that there and back."},
+};
+
+/* --- events --- */
+
+static const struct cc_field step_span_fields[] = {
+    {TIME(struct cc_step_span, begin), .help = "When the step began."},
+    {TIME(struct cc_step_span, end), .help = "When the step ended."},
+};
+
+static const struct cc_field span_fields[] = {
+    {"phase", CC_FIELD_INT, offsetof(struct cc_span, phase), 0, CC_PHASES - 1,
+     .help = "0 compute, 1 encode, 2 hop, 3 server, 4 decode, 5 update, 6 wait. Codecs (1 to 4) do "
+             "not overlap each other, nor do the other phases; codecs and other phases overlap in "
+             "`overlap` only."},
+    {UINT32(struct cc_span, step), UINT32_MAX, .help = "Of the row."},
+    {TIME(struct cc_span, begin), .help = "Spans are in the order of their beginnings."},
+    {TIME(struct cc_span, end), .help = "Not before `begin`."},
+};
+
+static const struct cc_field flow_fields[] = {
+    {"came", CC_FIELD_FLAG, CC_MEMBER(bool, struct cc_flow_event, came), 0, 1,
+     .help = "0: the transfer begins to leave; 1: all of it has come."},
+    {UINT32(struct cc_flow_event, peer), MOST_RANKS - 1, .help = "The other rank."},
+    {UINT32(struct cc_flow_event, message), UINT32_MAX, .help = "Of the row."},
+    {UINT32(struct cc_flow_event, number), UINT32_MAX,
+     .help = "Counts this message's transfers from one of the two ranks to the other."},
+    {UINT32(struct cc_flow_event, step), UINT32_MAX, .help = "Of the row."},
+    {"bytes", CC_FIELD_UINT64, CC_MEMBER(uint64_t, struct cc_flow_event, bytes), 0, MOST_COUNT,
+     .help = "Of the transfer."},
+    {TIME(struct cc_flow_event, at), .help = "The time of the event."},
+};
+
+#define FLAT(list, name, type)                                                                     \
+    {                                                                                              \
+        .title = (name), CC_FIELDS(list), .bytes = sizeof(struct type), .form = CC_FORM_FLAT       \
+    }
+static const struct cc_table step_span_table =
+    FLAT(step_span_fields, "steps, for each", cc_step_span);
+static const struct cc_table span_table = FLAT(span_fields, "spans, for each", cc_span);
+static const struct cc_table flow_table = FLAT(flow_fields, "flows, for each", cc_flow_event);
+
+static int check_steps(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_report_events *v = s->self;
+    for (size_t i = 0; i < v->steps; i++)
+        if (v->step[i].begin > v->step[i].end)
+            return cc_fail(e, "\"steps\", step %zu: it ends before it begins", i);
+    return CC_OK;
+}
+
+static int check_spans(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_report_events *v = s->self;
+    for (size_t i = 0; i < v->spans; i++)
+        if (v->span[i].begin > v->span[i].end)
+            return cc_fail(e, "\"spans\", span %zu: it ends before it begins", i);
+    return CC_OK;
+}
+
+#define EVENTS(key, type, member, size, of, name)                                                  \
+    key, CC_FIELD_LIST, CC_MEMBER(struct type *, struct cc_report_events, member), 1,              \
+        .table = &(of), .item = (name), .optional = true,                                          \
+        .count = CC_MEMBER(size_t, struct cc_report_events, size)
+
+static const struct cc_field events_fields[] = {
+    {SIZE(struct cc_report_events, row), .help = "From 0."},
+    {RANK(struct cc_report_events), .help = "From 0."},
+    {SIZE(struct cc_report_events, left_out),
+     .help =
+         "Spans and flows for which there was no room, the last ones: a rank keeps 100,000, and "
+         "all ranks together two million."},
+    {"first_step", CC_FIELD_SIZE, CC_MEMBER(size_t, struct cc_report_events, first_step), 0,
+     UINT32_MAX, .help = "The row's first counted step."},
+    {EVENTS("steps", cc_step_span, step, steps, step_span_table, "step"), .check = check_steps,
+     .help = "Of each counted step: `begin`, `end`."},
+    {EVENTS("spans", cc_span, span, spans, span_table, "span"), .check = check_spans,
+     .help = "What the rank did: `phase`, `step`, `begin`, `end`."},
+    {EVENTS("flows", cc_flow_event, flow, flows, flow_table, "flow"),
+     .help = "Ends of transfers: `came`, `peer`, `message`, `number`, `step`, `bytes`, `at`."},
+};
+
+/* --- all kinds --- */
+
+#define KIND(name, list, type)                                                                     \
+    {                                                                                              \
+        .title = (name), CC_FIELDS(list), .bytes = sizeof(struct type), .tag = "report"            \
+    }
+
+static const struct cc_table tables[] = {
+    [CC_REPORT_HELLO] = KIND("hello", hello_fields, cc_report),
+    [CC_REPORT_ROW_BEGIN] = KIND("row_begin", begin_fields, cc_report),
+    [CC_REPORT_STEP] = KIND("step", step_fields, cc_report),
+    [CC_REPORT_ROW] = KIND("row", row_fields, cc_report_row),
+    [CC_REPORT_EVENTS] = KIND("events", events_fields, cc_report_events),
+    [CC_REPORT_SIZE] = KIND("size", size_fields, cc_report_size),
+    [CC_REPORT_DONE] = {.title = "done", .bytes = sizeof(struct cc_report), .tag = "report"},
+    [CC_REPORT_ERROR] = KIND("error", error_fields, cc_report),
+};
+
+const struct cc_table *const cc_report_tables[] = {&tables[CC_REPORT_HELLO],
+                                                   &tables[CC_REPORT_ROW_BEGIN],
+                                                   &tables[CC_REPORT_STEP],
+                                                   &tables[CC_REPORT_ROW],
+                                                   &tables[CC_REPORT_EVENTS],
+                                                   &span_table,
+                                                   &flow_table,
+                                                   &tables[CC_REPORT_SIZE],
+                                                   &tables[CC_REPORT_ERROR],
+                                                   NULL};
+
+/* The struct that the kind's table describes. */
+static void *contents_of(struct cc_report *r)
+{
+    switch (r->kind) {
+    case CC_REPORT_ROW:
+        return &r->result;
+    case CC_REPORT_EVENTS:
+        return &r->events;
+    case CC_REPORT_SIZE:
+        return &r->size;
+    default:
+        return r;
+    }
 }
 
 void cc_report_free(struct cc_report *r)
 {
-    free(r->text);
-    free(r->result.step_s);
-    free(r->result.tensor_bytes);
-    free(r->result.tensor_pull_bytes);
-    free(r->events.span);
-    free(r->events.flow);
-    free(r->events.step);
-    free(r->size.seconds);
+    cc_fields_free(&tables[r->kind], contents_of(r));
     *r = (struct cc_report){0};
-}
-
-/* --- writing --- */
-
-static void put_size(FILE *out, const char *key, size_t v)
-{
-    (void)fprintf(out, ", \"%s\": %zu", key, v);
-}
-
-static void put_list(FILE *out, const char *key, const double *list, size_t count)
-{
-    (void)fprintf(out, ", \"%s\": [", key);
-    for (size_t i = 0; i < count; i++) {
-        (void)fputs(i > 0 ? ", " : "", out);
-        cc_json_put_number(out, list[i]);
-    }
-    (void)fputs("]", out);
-}
-
-static int put_text(FILE *out, const char *key, const char *text, struct cc_error *e)
-{
-    (void)fprintf(out, ", \"%s\": ", key);
-    return cc_json_put_text(out, text, e);
-}
-
-static void put_row(FILE *out, const struct cc_report_row *r)
-{
-    struct cc_report_row copy = *r;
-    put_size(out, "row", r->row);
-    for (size_t i = 0; i < NUMBERS; i++) {
-        (void)fprintf(out, ", \"%s\": ", numbers[i].key);
-        cc_json_put_number(out, *number_of(&copy, i));
-    }
-    put_list(out, "step_s", r->step_s, r->steps);
-    if (r->tensors > 0) {
-        put_list(out, "tensor_bytes", r->tensor_bytes, r->tensors);
-        put_list(out, "tensor_pull_bytes", r->tensor_pull_bytes, r->tensors);
-    }
-}
-
-/* Begins a list of so many numbers to an item; one that is empty is left out. */
-static bool begin_items(FILE *out, const char *key, size_t items)
-{
-    if (items > 0)
-        (void)fprintf(out, ", \"%s\": [", key);
-    return items > 0;
-}
-
-static void put_item(FILE *out, size_t i, const double *list, size_t count)
-{
-    for (size_t k = 0; k < count; k++) {
-        (void)fputs(i + k > 0 ? ", " : "", out);
-        cc_json_put_number(out, list[k]);
-    }
-}
-
-static void put_moments(FILE *out, const struct cc_report_events *m)
-{
-    put_size(out, "row", m->row);
-    put_size(out, "rank", (size_t)m->rank);
-    put_size(out, "left_out", m->left_out);
-    put_size(out, "first_step", m->first_step);
-    if (begin_items(out, "steps", m->steps)) {
-        for (size_t i = 0; i < m->steps; i++)
-            put_item(out, i, (const double[]){m->step[i].begin, m->step[i].end}, OF_STEP);
-        (void)fputs("]", out);
-    }
-    if (begin_items(out, "moments", m->events)) {
-        for (size_t i = 0; i < m->events; i++) {
-            const struct cc_span *p = &m->span[i];
-            put_item(out, i, (const double[]){p->phase, p->step, p->begin, p->end}, OF_MOMENT);
-        }
-        (void)fputs("]", out);
-    }
-    if (begin_items(out, "passages", m->flows)) {
-        for (size_t i = 0; i < m->flows; i++) {
-            const struct cc_flow_event *p = &m->flow[i];
-            put_item(out, i,
-                     (const double[]){p->came, p->peer, p->message, p->number, p->step,
-                                      (double)p->bytes, p->at},
-                     OF_PASSAGE);
-        }
-        (void)fputs("]", out);
-    }
-}
-
-static int put_report(const struct cc_report *r, FILE *out, struct cc_error *e)
-{
-    (void)fprintf(out, "{\"report\": \"%s\"", kinds[r->kind]);
-    int status = CC_OK;
-    switch (r->kind) {
-    case CC_REPORT_HELLO:
-        status = put_text(out, "text", r->text, e);
-        break;
-    case CC_REPORT_ROW_BEGIN:
-        put_size(out, "row", r->row);
-        break;
-    case CC_REPORT_STEP:
-        put_size(out, "row", r->row);
-        put_size(out, "step", r->step);
-        break;
-    case CC_REPORT_ROW:
-        put_row(out, &r->result);
-        break;
-    case CC_REPORT_EVENTS:
-        put_moments(out, &r->events);
-        break;
-    case CC_REPORT_SIZE:
-        put_size(out, "bytes", r->size.bytes);
-        put_list(out, "seconds", r->size.seconds, r->size.samples);
-        break;
-    case CC_REPORT_DONE:
-        break;
-    case CC_REPORT_ERROR:
-        put_size(out, "rank", (size_t)r->rank);
-        status = put_text(out, "text", r->text, e);
-        break;
-    }
-    (void)fputs("}\n", out);
-    return status;
 }
 
 int cc_report_print(const struct cc_report *r, FILE *out, struct cc_error *e)
 {
+    struct cc_report copy = *r;
     char *line = NULL;
     size_t length;
     FILE *f = open_memstream(&line, &length);
-    int status = f != NULL ? put_report(r, f, e) : CC_FAIL;
+    int status = f == NULL ? CC_FAIL
+                           : cc_fields_write(&tables[r->kind], contents_of(&copy), kinds[r->kind],
+                                             false, f, e);
     if (f == NULL || fclose(f) != 0)
         status = cc_fail(e, "out of memory: a report");
     /* In one piece, so that lines of several ranks do not mix. */
@@ -191,269 +244,27 @@ int cc_report_print(const struct cc_report *r, FILE *out, struct cc_error *e)
     return status;
 }
 
-/* --- reading --- */
-
-/* A list of numbers from 0 on. */
-static int parse_list(const cJSON *root, const char *key, double **out, size_t *count,
-                      struct cc_error *e)
-{
-    const cJSON *list;
-    size_t n, i = 0;
-    if (cc_json_need_list(root, key, "number", &list, &n, e) != CC_OK)
-        return CC_FAIL;
-    double *v = cc_alloc(n * sizeof *v, e);
-    if (v == NULL)
-        return CC_FAIL;
-    for (const cJSON *item = list->child; item != NULL; item = item->next) {
-        if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble <= 1e30)) {
-            free(v);
-            return cc_fail(e, "\"%s\": not a number from 0 to 1e30", key);
-        }
-        v[i++] = item->valuedouble;
-    }
-    *out = v;
-    *count = n;
-    return CC_OK;
-}
-
-static int parse_tensors(const cJSON *root, struct cc_report_row *r, struct cc_error *e)
-{
-    size_t pulls;
-    if (cJSON_GetObjectItemCaseSensitive(root, "tensor_bytes") == NULL &&
-        cJSON_GetObjectItemCaseSensitive(root, "tensor_pull_bytes") == NULL)
-        return CC_OK;
-    if (parse_list(root, "tensor_bytes", &r->tensor_bytes, &r->tensors, e) != CC_OK ||
-        parse_list(root, "tensor_pull_bytes", &r->tensor_pull_bytes, &pulls, e) != CC_OK)
-        return CC_FAIL;
-    if (pulls != r->tensors)
-        return cc_fail(e, "\"tensor_bytes\" are of %zu tensors, \"tensor_pull_bytes\" of %zu",
-                       r->tensors, pulls);
-    return CC_OK;
-}
-
-static int parse_row(const cJSON *root, struct cc_report *r, struct cc_error *e)
-{
-    static const char *const keys[NUMBERS + 6] = {"report", "row", "step_s", "tensor_bytes",
-                                                  "tensor_pull_bytes"};
-    const char *all[NUMBERS + 6];
-    memcpy(all, keys, sizeof keys);
-    int status = CC_OK;
-    for (size_t i = 0; i < NUMBERS; i++) {
-        all[5 + i] = numbers[i].key;
-        if (status == CC_OK)
-            status = cc_json_need_number(root, numbers[i].key, numbers[i].least, 1e30,
-                                         number_of(&r->result, i), e);
-    }
-    if (status == CC_OK)
-        status = cc_json_keys(root, all, e);
-    if (status == CC_OK)
-        status = cc_json_need_size(root, "row", 0, MOST_COUNT, &r->result.row, e);
-    if (status == CC_OK)
-        status = parse_list(root, "step_s", &r->result.step_s, &r->result.steps, e);
-    if (status == CC_OK)
-        status = parse_tensors(root, &r->result, e);
-    r->row = r->result.row;
-    return status;
-}
-
-/* A list of items of so many numbers each, which may be missing; *items of them. */
-static int parse_items(const cJSON *root, const char *key, size_t numbers_each, double **out,
-                       size_t *items, struct cc_error *e)
-{
-    size_t count;
-    *out = NULL;
-    *items = 0;
-    if (cJSON_GetObjectItemCaseSensitive(root, key) == NULL)
-        return CC_OK;
-    if (parse_list(root, key, out, &count, e) != CC_OK)
-        return CC_FAIL;
-    *items = count / numbers_each;
-    if (count % numbers_each == 0)
-        return CC_OK;
-    free(*out);
-    *out = NULL;
-    return cc_fail(e, "\"%s\": %zu numbers, and each has %zu", key, count, numbers_each);
-}
-
-/* The first `whole` numbers of an item are whole ones below 2^32. */
-static bool are_whole(const double *v, size_t whole)
-{
-    for (size_t i = 0; i < whole; i++)
-        if (!(v[i] <= UINT32_MAX) || v[i] != (double)(uint32_t)v[i])
-            return false;
-    return true;
-}
-
-static int parse_steps(const cJSON *root, struct cc_report_events *m, struct cc_error *e)
-{
-    double *v;
-    if (parse_items(root, "steps", OF_STEP, &v, &m->steps, e) != CC_OK)
-        return CC_FAIL;
-    m->step = cc_alloc(m->steps * sizeof *m->step, e);
-    int status = m->step != NULL ? CC_OK : CC_FAIL;
-    for (size_t i = 0; i < m->steps && status == CC_OK; i++) {
-        const double *item = v + i * OF_STEP;
-        m->step[i] = (struct cc_step_span){item[0], item[1]};
-        if (item[0] > item[1])
-            status = cc_fail(e, "\"steps\": number %zu ends before it begins", i);
-    }
-    free(v);
-    return status;
-}
-
-static int parse_moment_list(const cJSON *root, struct cc_report_events *m, struct cc_error *e)
-{
-    double *v;
-    if (parse_items(root, "moments", OF_MOMENT, &v, &m->events, e) != CC_OK)
-        return CC_FAIL;
-    m->span = cc_alloc(m->events * sizeof *m->span, e);
-    int status = m->span != NULL ? CC_OK : CC_FAIL;
-    for (size_t i = 0; i < m->events && status == CC_OK; i++) {
-        const double *item = v + i * OF_MOMENT;
-        if (!are_whole(item, 2) || item[0] >= CC_PHASES || item[2] > item[3])
-            status = cc_fail(e, "\"moments\": number %zu is none", i);
-        else
-            m->span[i] = (struct cc_span){.phase = (enum cc_phase)item[0],
-                                          .step = (uint32_t)item[1],
-                                          .begin = item[2],
-                                          .end = item[3]};
-    }
-    free(v);
-    return status;
-}
-
-static int parse_passages(const cJSON *root, struct cc_report_events *m, struct cc_error *e)
-{
-    double *v;
-    if (parse_items(root, "passages", OF_PASSAGE, &v, &m->flows, e) != CC_OK)
-        return CC_FAIL;
-    m->flow = cc_alloc(m->flows * sizeof *m->flow, e);
-    int status = m->flow != NULL ? CC_OK : CC_FAIL;
-    for (size_t i = 0; i < m->flows && status == CC_OK; i++) {
-        const double *item = v + i * OF_PASSAGE;
-        if (!are_whole(item, 5) || item[0] > 1 || item[1] >= MOST_RANKS ||
-            item[5] > (double)MOST_COUNT || item[5] != (double)(uint64_t)item[5])
-            status = cc_fail(e, "\"passages\": number %zu is none", i);
-        else
-            m->flow[i] = (struct cc_flow_event){.came = item[0] == 1,
-                                                .peer = (uint32_t)item[1],
-                                                .message = (uint32_t)item[2],
-                                                .number = (uint32_t)item[3],
-                                                .step = (uint32_t)item[4],
-                                                .bytes = (uint64_t)item[5],
-                                                .at = item[6]};
-    }
-    free(v);
-    return status;
-}
-
-static int parse_moments(const cJSON *root, struct cc_report *r, struct cc_error *e)
-{
-    static const char *const keys[] = {"report", "row",     "rank",     "left_out", "first_step",
-                                       "steps",  "moments", "passages", NULL};
-    struct cc_report_events *m = &r->events;
-    size_t rank = 0;
-    int status = cc_json_keys(root, keys, e);
-    if (status == CC_OK)
-        status = cc_json_need_size(root, "row", 0, MOST_COUNT, &m->row, e);
-    if (status == CC_OK)
-        status = cc_json_need_size(root, "rank", 0, MOST_RANKS, &rank, e);
-    if (status == CC_OK)
-        status = cc_json_need_size(root, "left_out", 0, MOST_COUNT, &m->left_out, e);
-    if (status == CC_OK)
-        status = cc_json_need_size(root, "first_step", 0, UINT32_MAX, &m->first_step, e);
-    if (status == CC_OK)
-        status = parse_steps(root, m, e);
-    if (status == CC_OK)
-        status = parse_moment_list(root, m, e);
-    if (status == CC_OK)
-        status = parse_passages(root, m, e);
-    m->rank = (int)rank;
-    r->row = m->row;
-    r->rank = m->rank;
-    return status;
-}
-
-static int parse_text(const cJSON *root, struct cc_report *r, struct cc_error *e)
-{
-    const char *text;
-    if (cc_json_need_text(root, "text", &text, e) != CC_OK)
-        return CC_FAIL;
-    r->text = cc_strdup(text, e);
-    return r->text != NULL ? CC_OK : CC_FAIL;
-}
-
-static int parse_error(const cJSON *root, struct cc_report *r, struct cc_error *e)
-{
-    size_t rank;
-    if (cc_json_need_size(root, "rank", 0, MOST_RANKS, &rank, e) != CC_OK)
-        return CC_FAIL;
-    r->rank = (int)rank;
-    return parse_text(root, r, e);
-}
-
-static int parse_place(const cJSON *root, struct cc_report *r, struct cc_error *e)
-{
-    if (cc_json_need_size(root, "row", 0, MOST_COUNT, &r->row, e) != CC_OK)
-        return CC_FAIL;
-    if (r->kind == CC_REPORT_ROW_BEGIN)
-        return CC_OK;
-    return cc_json_need_size(root, "step", 0, MOST_COUNT, &r->step, e);
-}
-
-static int parse_size(const cJSON *root, struct cc_report *r, struct cc_error *e)
-{
-    if (cc_json_need_size(root, "bytes", 0, MOST_COUNT, &r->size.bytes, e) != CC_OK)
-        return CC_FAIL;
-    return parse_list(root, "seconds", &r->size.seconds, &r->size.samples, e);
-}
-
-/* What was allocated belongs to *r also after an error. */
-static int parse_kind(const cJSON *root, struct cc_report *r, struct cc_error *e)
-{
-    static const char *const keys[][5] = {
-        [CC_REPORT_HELLO] = {"report", "text"},
-        [CC_REPORT_ROW_BEGIN] = {"report", "row"},
-        [CC_REPORT_STEP] = {"report", "row", "step"},
-        [CC_REPORT_SIZE] = {"report", "bytes", "seconds"},
-        [CC_REPORT_DONE] = {"report"},
-        [CC_REPORT_ERROR] = {"report", "rank", "text"},
-    };
-    int kind;
-    if (!cJSON_IsObject(root))
-        return cc_fail(e, "not a JSON object");
-    if (cc_json_need_word(root, "report", kinds, &kind, e) != CC_OK)
-        return CC_FAIL;
-    r->kind = (enum cc_report_kind)kind;
-    if (r->kind == CC_REPORT_ROW)
-        return parse_row(root, r, e);
-    if (r->kind == CC_REPORT_EVENTS)
-        return parse_moments(root, r, e);
-    if (cc_json_keys(root, keys[r->kind], e) != CC_OK)
-        return CC_FAIL;
-    switch (r->kind) {
-    case CC_REPORT_HELLO:
-        return parse_text(root, r, e);
-    case CC_REPORT_ERROR:
-        return parse_error(root, r, e);
-    case CC_REPORT_SIZE:
-        return parse_size(root, r, e);
-    case CC_REPORT_DONE:
-        return CC_OK;
-    default:
-        return parse_place(root, r, e);
-    }
-}
-
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
     struct cc_report r = {0};
-    int status = parse_kind(root, &r, e);
-    if (status == CC_OK)
-        *(struct cc_report *)out = r;
-    else
+    int kind;
+    if (!cJSON_IsObject(root))
+        return cc_fail(e, "not a JSON object");
+    CC_TRY(cc_json_need_word(root, "report", kinds, &kind, e));
+    r.kind = (enum cc_report_kind)kind;
+    const int status = cc_fields_parse(&tables[kind], root, contents_of(&r), e);
+    if (status != CC_OK) {
         cc_report_free(&r);
-    return status;
+        return status;
+    }
+    if (r.kind == CC_REPORT_ROW)
+        r.row = r.result.row;
+    if (r.kind == CC_REPORT_EVENTS) {
+        r.row = r.events.row;
+        r.rank = r.events.rank;
+    }
+    *(struct cc_report *)out = r;
+    return CC_OK;
 }
 
 int cc_report_parse(const char *line, size_t length, struct cc_report *out, struct cc_error *e)

@@ -1,5 +1,5 @@
-/* What rank 0 tells the launcher: JSON, a line each, on its stdout. One place for writing and
- * reading them. */
+/* Reports: what rank 0 tells the launcher, as lines of JSON on its stdout. One table for each kind
+ * writes, parses and documents them. */
 #ifndef CC_NETSIM_JOB_REPORT_H
 #define CC_NETSIM_JOB_REPORT_H
 
@@ -9,29 +9,26 @@
 #include <stdio.h>
 
 #include "core/error.h"
+#include "netsim/job/fields.h"
 #include "netsim/job/phase.h"
 
-/* Times of a row: means over its counted steps; of the rank for which it is longest where ranks
- * differ. */
+/* A row's result. Times are means over its counted steps; where ranks differ, of the rank for which
+ * they are longest. docs/job.md describes each field. */
 struct cc_report_row {
     size_t row, steps;
-    double *step_s; /* of each counted step: from the slowest rank's end of the last to its end of
-                       this one */
+    double *step_s; /* [steps] */
     double compute_s, update_s;
-    double encode_s, hop_s, server_s,
-        decode_s; /* codec time, by place; hop_s of the slowest worker. With more ranks than
-                     cores, encode_s is from the first worker's beginning to the last one's end */
+    /* Codec time by place. With more ranks than cores, encode_s is from the first worker's
+     * beginning to the last one's end. */
+    double encode_s, hop_s, server_s, decode_s;
     double wait_s;
-    double push_bytes, pull_bytes; /* payload per step, without heads: mean over the workers; all
-                                      servers together. pull 0 without servers */
+    double push_bytes, pull_bytes; /* payload per step, without heads */
     double push_head_bytes, pull_head_bytes;
-    double messages;    /* per step, by the rank that sends most */
-    double given_bytes; /* handed to MPI per step by the rank that sent most, heads included */
-    double sent_bytes, received_bytes; /* per step, as the interface of the busiest host counted
-                                          them; -1: no device was named */
-    double total_sent_bytes;           /* of all hosts' interfaces together, per step; -1 */
-    double peak_bytes; /* the most memory that a simulation has had during the row; 0: not known */
-    size_t tensors;    /* push payload bytes per step by tensor, mean over the workers; or none */
+    double messages, given_bytes;      /* per step, of the rank that sends most */
+    double sent_bytes, received_bytes; /* per step, of the busiest interface; -1: no device */
+    double total_sent_bytes;           /* of all interfaces together; -1: no device */
+    double peak_bytes;                 /* simulations: the most memory; 0: not known */
+    size_t tensors;                    /* in the next two; 0: none */
     double *tensor_bytes, *tensor_pull_bytes;
 };
 
@@ -41,15 +38,16 @@ struct cc_report_size {
     double *seconds; /* one way: half a round trip */
 };
 
-/* What a rank did from one time to another. */
+/* Something that a rank did from one time to another. */
 struct cc_span {
     double begin, end;
-    uint32_t step; /* of the row, counted or not; of an exchange that is still under way, its own */
+    uint32_t step; /* of the row, counted or not; during an exchange that is still under way, the
+                      exchange's */
     enum cc_phase phase;
 };
 
-/* One end of a transfer: it begins to leave, or all of it has come. `number` counts those of one of
- * the row's messages from one rank to another, and is the same at both ends. */
+/* One end of a transfer: it begins to leave, or all of it has come. `number` counts the transfers
+ * of one of the row's messages from one rank to another, and is the same at both ends. */
 struct cc_flow_event {
     double at;
     bool came;
@@ -61,18 +59,18 @@ struct cc_step_span {
     double begin, end;
 };
 
-/* Of one rank in the counted steps of a row. All times are seconds since the first worker began the
- * first of them: if all ranks are on one machine, on its clock; otherwise each counts on a clock of
- * its own from when it left the row's barrier. */
+/* The events of one rank in the counted steps of a row. Times are seconds since the first worker
+ * began the first of them if all ranks are on one machine; otherwise each rank counts on its own
+ * clock from when it left the row's barrier. */
 struct cc_report_events {
     size_t row;
     int rank;
-    size_t left_out;      /* moments and passages for which there was no room: the last ones */
+    size_t left_out;      /* spans and flows for which there was no room: the last ones */
     struct cc_span *span; /* codecs and the rest, each in order and without overlaps */
-    size_t events;
+    size_t spans;
     struct cc_flow_event *flow; /* in order */
     size_t flows;
-    size_t first_step; /* the row's, that is counted */
+    size_t first_step; /* the row's first counted step */
     struct cc_step_span *step;
     size_t steps;
 };
@@ -82,7 +80,7 @@ enum cc_report_kind {
     CC_REPORT_ROW_BEGIN,
     CC_REPORT_STEP,   /* a step ended, counted or not */
     CC_REPORT_ROW,    /* a row is complete */
-    CC_REPORT_EVENTS, /* if the job asks: after the row, of one rank after the other */
+    CC_REPORT_EVENTS, /* of a job with `events`: after the row, of one rank after the other */
     CC_REPORT_SIZE,   /* ping-pong: a size is complete */
     CC_REPORT_DONE,
     CC_REPORT_ERROR /* a rank failed: text */
@@ -94,13 +92,18 @@ struct cc_report {
     int rank;                       /* ERROR */
     size_t row, step;               /* ROW_BEGIN, STEP */
     struct cc_report_row result;    /* ROW */
-    struct cc_report_events events; /* MOMENTS */
+    struct cc_report_events events; /* EVENTS */
     struct cc_report_size size;     /* SIZE */
 };
 
+/* Writes one line and flushes `out`. */
 int cc_report_print(const struct cc_report *r, FILE *out, struct cc_error *e);
-/* One line; CC_FAIL for what is no report. Free with cc_report_free. */
+/* Parses one line; a line that is no report is an error. *out is set on success only; free it with
+ * cc_report_free. */
 int cc_report_parse(const char *line, size_t length, struct cc_report *out, struct cc_error *e);
 void cc_report_free(struct cc_report *r);
+
+/* The kinds' tables that have fields, in the order of docs/job.md; ends with NULL. */
+extern const struct cc_table *const cc_report_tables[];
 
 #endif

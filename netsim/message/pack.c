@@ -23,7 +23,7 @@ struct part {
 };
 
 struct loaded {
-    struct cc_crate base;
+    struct cc_pack base;
     struct part *part;
     size_t parts, values;
     size_t payload_bound; /* of all */
@@ -188,7 +188,7 @@ static void add_costs(const struct cc_pack_config *config, const struct cc_slice
 }
 
 static int make_loaded(const struct cc_pack_config *config, const struct cc_slice *slice,
-                       size_t slices, struct cc_crate **out, struct cc_error *e)
+                       size_t slices, struct cc_pack **out, struct cc_error *e)
 {
     size_t states, scratch;
     struct loaded *c = cc_alloc0(sizeof *c, e);
@@ -212,7 +212,7 @@ static int make_loaded(const struct cc_pack_config *config, const struct cc_slic
 }
 
 int cc_pack_make(const struct cc_pack_config *config, const struct cc_slice *slice, size_t slices,
-                 struct cc_crate **out, struct cc_error *e)
+                 struct cc_pack **out, struct cc_error *e)
 {
     int status = config->job->data ? make_loaded(config, slice, slices, out, e)
                                    : cc_virtual_pack_make(config, slice, slices, out, e);
@@ -221,7 +221,7 @@ int cc_pack_make(const struct cc_pack_config *config, const struct cc_slice *sli
     return status;
 }
 
-void cc_pack_free(struct cc_crate *c)
+void cc_pack_free(struct cc_pack *c)
 {
     if (c != NULL && !c->sized) {
         struct loaded *l = (struct loaded *)c;
@@ -232,23 +232,23 @@ void cc_pack_free(struct cc_crate *c)
     free(c);
 }
 
-static const struct loaded *loaded_of(const struct cc_crate *c)
+static const struct loaded *loaded_of(const struct cc_pack *c)
 {
     return (const struct loaded *)c;
 }
 
-size_t cc_pack_bound(const struct cc_crate *c)
+size_t cc_pack_bound(const struct cc_pack *c)
 {
     return c->sized ? cc_virtual_pack_bound(c)
                     : loaded_of(c)->payload_bound + 1 + loaded_of(c)->table_bound;
 }
 
-size_t cc_pack_size(const struct cc_crate *c, int64_t rank, uint64_t step)
+size_t cc_pack_size(const struct cc_pack *c, int64_t rank, uint64_t step)
 {
     return c->sized ? cc_virtual_pack_bytes(c, rank, step) : 0;
 }
 
-double cc_pack_cost(const struct cc_crate *c, enum cc_pack_op op)
+double cc_pack_cost(const struct cc_pack *c, enum cc_pack_op op)
 {
     return c->cost[op];
 }
@@ -300,7 +300,7 @@ static size_t insert_table(const struct loaded *c, uint8_t *out, size_t payloads
     return at;
 }
 
-int cc_pack_encode(struct cc_crate *of, uint64_t step, const float *x, uint8_t *out, size_t *len,
+int cc_pack_encode(struct cc_pack *of, uint64_t step, const float *x, uint8_t *out, size_t *len,
                    size_t *head, struct cc_error *e)
 {
     struct loaded *c = (struct loaded *)of;
@@ -321,7 +321,7 @@ int cc_pack_encode(struct cc_crate *of, uint64_t step, const float *x, uint8_t *
     return CC_OK;
 }
 
-void cc_pack_count(const struct cc_crate *of, uint64_t *tensor_bytes)
+void cc_pack_count(const struct cc_pack *of, uint64_t *tensor_bytes)
 {
     const struct loaded *c = loaded_of(of);
     if (of->sized) {
@@ -440,8 +440,8 @@ static int decode_parts(const struct loaded *c, uint64_t step, struct reader *r,
     return CC_OK;
 }
 
-int cc_pack_decode(const struct cc_crate *of, uint64_t step, const uint8_t *in, size_t len,
-                   float *y, struct cc_error *e)
+int cc_pack_decode(const struct cc_pack *of, uint64_t step, const uint8_t *in, size_t len, float *y,
+                   struct cc_error *e)
 {
     struct reader r;
     const struct loaded *c = loaded_of(of);
@@ -449,7 +449,7 @@ int cc_pack_decode(const struct cc_crate *of, uint64_t step, const uint8_t *in, 
     return status != CC_OK || of->sized ? status : decode_parts(c, step, &r, NULL, y, e);
 }
 
-int cc_pack_decode_add(const struct cc_crate *of, uint64_t step, const uint8_t *in, size_t len,
+int cc_pack_decode_add(const struct cc_pack *of, uint64_t step, const uint8_t *in, size_t len,
                        float scale, float *y, struct cc_error *e)
 {
     struct reader r;
@@ -460,7 +460,7 @@ int cc_pack_decode_add(const struct cc_crate *of, uint64_t step, const uint8_t *
 
 /* --- rounds --- */
 
-size_t cc_pack_rounds(const struct cc_crate *of)
+size_t cc_pack_rounds(const struct cc_pack *of)
 {
     const struct loaded *c = loaded_of(of);
     size_t most = 1;
@@ -475,7 +475,7 @@ size_t cc_pack_rounds(const struct cc_crate *of)
     return most;
 }
 
-int cc_pack_encode_round(struct cc_crate *of, uint64_t step, size_t round, const float *x,
+int cc_pack_encode_round(struct cc_pack *of, uint64_t step, size_t round, const float *x,
                          uint8_t *out, size_t *len, struct cc_error *e)
 {
     struct loaded *c = (struct loaded *)of;
@@ -512,7 +512,7 @@ static int check_round(const struct loaded *c, size_t round, size_t len, bool *f
                : cc_fail(e, "round %zu: %zu bytes of payload, not %zu", round, len, all);
 }
 
-int cc_pack_absorb(struct cc_crate *of, uint64_t step, size_t round, const uint8_t *in, size_t len,
+int cc_pack_absorb(struct cc_pack *of, uint64_t step, size_t round, const uint8_t *in, size_t len,
                    float scale, float *y, struct cc_error *e)
 {
     const struct loaded *c = loaded_of(of);

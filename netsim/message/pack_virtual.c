@@ -8,16 +8,16 @@
 
 /* Simulations have millions of them. */
 struct sized {
-    struct cc_crate base;
+    struct cc_pack base;
     uint32_t stretches, round; /* as encoded last; or WHOLE */
-    const struct cc_ledger *size_index;
+    const struct cc_size_index *size_index;
     const size_t *offset; /* the job's */
     struct cc_payload_id of;
     uint64_t step; /* encoded last */
     struct cc_value_range stretch[];
 };
 
-static const struct sized *sized_of(const struct cc_crate *c)
+static const struct sized *sized_of(const struct cc_pack *c)
 {
     return (const struct sized *)c;
 }
@@ -49,7 +49,7 @@ static size_t join(const struct cc_job *job, const struct cc_slice *slice, size_
 }
 
 int cc_virtual_pack_make(const struct cc_pack_config *config, const struct cc_slice *slice,
-                         size_t slices, struct cc_crate **out, struct cc_error *e)
+                         size_t slices, struct cc_pack **out, struct cc_error *e)
 {
     const size_t stretches = join(config->job, slice, slices, NULL);
     struct sized *c = cc_alloc(sizeof *c + stretches * sizeof c->stretch[0], e);
@@ -59,7 +59,7 @@ int cc_virtual_pack_make(const struct cc_pack_config *config, const struct cc_sl
         .base = {.sized = true},
         .stretches = (uint32_t)stretches,
         .round = WHOLE,
-        .size_index = config->row->size_index,
+        .size_index = config->sizes,
         .offset = config->job->offset,
         .of = {.direction = config->direction, .workers = config->workers, .rank = config->rank}};
     (void)join(config->job, slice, slices, c->stretch);
@@ -76,7 +76,7 @@ static void add(struct cc_payload_size *sum, struct cc_payload_size w)
     sum->shorter += w.shorter;
 }
 
-size_t cc_virtual_pack_bound(const struct cc_crate *of)
+size_t cc_virtual_pack_bound(const struct cc_pack *of)
 {
     const struct sized *c = sized_of(of);
     struct cc_payload_size sum = {0};
@@ -100,7 +100,7 @@ static size_t head_of(const struct cc_payload_size *w)
     return w->shorter > 0 ? 1 + w->table : 1;
 }
 
-size_t cc_virtual_pack_bytes(const struct cc_crate *of, int64_t rank, uint64_t step)
+size_t cc_virtual_pack_bytes(const struct cc_pack *of, int64_t rank, uint64_t step)
 {
     const struct sized *c = sized_of(of);
     struct cc_payload_id whose = c->of;
@@ -111,7 +111,7 @@ size_t cc_virtual_pack_bytes(const struct cc_crate *of, int64_t rank, uint64_t s
 
 /* --- what encoders do --- */
 
-void cc_virtual_pack_encode(struct cc_crate *of, uint64_t step, size_t *len, size_t *head)
+void cc_virtual_pack_encode(struct cc_pack *of, uint64_t step, size_t *len, size_t *head)
 {
     struct sized *c = (struct sized *)of;
     const struct cc_payload_size w = weigh(c, &c->of, step);
@@ -128,7 +128,7 @@ static size_t encoded(const struct sized *c, const struct cc_value_range *s)
                              : cc_size_index_round_bytes(c->size_index, c->round, c->step, s);
 }
 
-void cc_virtual_pack_count(const struct cc_crate *of, uint64_t *tensor_bytes)
+void cc_virtual_pack_count(const struct cc_pack *of, uint64_t *tensor_bytes)
 {
     const struct sized *c = sized_of(of);
     for (size_t i = 0; i < c->stretches; i++) {
@@ -145,7 +145,7 @@ void cc_virtual_pack_count(const struct cc_crate *of, uint64_t *tensor_bytes)
     }
 }
 
-size_t cc_virtual_pack_rounds(const struct cc_crate *of)
+size_t cc_virtual_pack_rounds(const struct cc_pack *of)
 {
     const struct sized *c = sized_of(of);
     size_t most = 1;
@@ -158,7 +158,7 @@ size_t cc_virtual_pack_rounds(const struct cc_crate *of)
     return most;
 }
 
-void cc_virtual_pack_encode_round(struct cc_crate *of, uint64_t step, size_t round, size_t *len)
+void cc_virtual_pack_encode_round(struct cc_pack *of, uint64_t step, size_t round, size_t *len)
 {
     struct sized *c = (struct sized *)of;
     c->step = step;

@@ -12,7 +12,7 @@ struct sum {
 };
 
 /* A line has the sums before each tensor, and at the end. */
-struct cc_ledger {
+struct cc_size_index {
     const struct cc_job_tensor *tensor;
     const size_t *offset;
     size_t tensors;
@@ -26,7 +26,7 @@ struct cc_ledger {
 /* --- single payloads --- */
 
 /* The codec of values [from, to) of tensor i. */
-static struct cc_codec codec_of(const struct cc_ledger *l, size_t i, size_t from, size_t to)
+static struct cc_codec codec_of(const struct cc_size_index *l, size_t i, size_t from, size_t to)
 {
     const struct cc_job_tensor *t = &l->tensor[i];
     const struct cc_spec *spec = t->raw ? l->raw : l->spec;
@@ -37,7 +37,7 @@ static struct cc_codec codec_of(const struct cc_ledger *l, size_t i, size_t from
     };
 }
 
-static size_t bound_of(const struct cc_ledger *l, size_t i, size_t from, size_t to)
+static size_t bound_of(const struct cc_size_index *l, size_t i, size_t from, size_t to)
 {
     const struct cc_codec c = codec_of(l, i, from, to);
     return cc_bound(&c);
@@ -58,8 +58,8 @@ static uint64_t portion(uint64_t size, uint64_t v, uint64_t n)
 }
 
 /* Of a part of a tensor whose payload has `size` bytes where `most` are the most. */
-static struct cc_payload_size part_of(const struct cc_ledger *l, size_t i, size_t from, size_t to,
-                                      uint64_t size, uint64_t most)
+static struct cc_payload_size part_of(const struct cc_size_index *l, size_t i, size_t from,
+                                      size_t to, uint64_t size, uint64_t most)
 {
     const size_t n = l->tensor[i].shape.n, bound = bound_of(l, i, from, to);
     if (size == most)
@@ -70,7 +70,8 @@ static struct cc_payload_size part_of(const struct cc_ledger *l, size_t i, size_
 
 /* --- lines --- */
 
-static const struct sum *line_of(const struct cc_ledger *l, const struct sum *table, size_t line)
+static const struct sum *line_of(const struct cc_size_index *l, const struct sum *table,
+                                 size_t line)
 {
     return table + line * (l->tensors + 1);
 }
@@ -90,7 +91,7 @@ static struct cc_payload_size whole(const struct sum *line, size_t first, size_t
 }
 
 /* What [from, to) of tensor i, of which it has some values, weighs. */
-static struct cc_payload_size one(const struct cc_ledger *l, const struct sum *line, size_t i,
+static struct cc_payload_size one(const struct cc_size_index *l, const struct sum *line, size_t i,
                                   size_t from, size_t to)
 {
     const size_t begin = l->offset[i], end = l->offset[i + 1];
@@ -102,7 +103,7 @@ static struct cc_payload_size one(const struct cc_ledger *l, const struct sum *l
                    whole(l->bound, i, i + 1).payload);
 }
 
-static struct cc_payload_size weigh(const struct cc_ledger *l, const struct sum *line,
+static struct cc_payload_size weigh(const struct cc_size_index *l, const struct sum *line,
                                     const struct cc_value_range *s)
 {
     if (s->first == s->last)
@@ -113,7 +114,7 @@ static struct cc_payload_size weigh(const struct cc_ledger *l, const struct sum 
 
 /* --- asking --- */
 
-static bool is_quiet(const struct cc_ledger *l, uint64_t step)
+static bool is_quiet(const struct cc_size_index *l, uint64_t step)
 {
     return (step + 1) % l->row->period != 0;
 }
@@ -127,7 +128,7 @@ static size_t doublings(int workers)
     return n;
 }
 
-struct cc_payload_size cc_size_index_lookup(const struct cc_ledger *l,
+struct cc_payload_size cc_size_index_lookup(const struct cc_size_index *l,
                                             const struct cc_payload_id *of, uint64_t step,
                                             const struct cc_value_range *s)
 {
@@ -149,13 +150,13 @@ struct cc_payload_size cc_size_index_lookup(const struct cc_ledger *l,
     return weigh(l, line_of(l, table, which * sizes->steps + at), s);
 }
 
-struct cc_payload_size cc_size_index_bound(const struct cc_ledger *l,
+struct cc_payload_size cc_size_index_bound(const struct cc_size_index *l,
                                            const struct cc_value_range *s)
 {
     return weigh(l, l->bound, s);
 }
 
-size_t cc_size_index_rounds(const struct cc_ledger *l, const struct cc_value_range *s)
+size_t cc_size_index_rounds(const struct cc_size_index *l, const struct cc_value_range *s)
 {
     for (size_t i = s->first; i <= s->last; i++)
         if (!l->tensor[i].raw)
@@ -163,7 +164,7 @@ size_t cc_size_index_rounds(const struct cc_ledger *l, const struct cc_value_ran
     return 1; /* of floats as they are */
 }
 
-size_t cc_size_index_round_bytes(const struct cc_ledger *l, size_t round, uint64_t step,
+size_t cc_size_index_round_bytes(const struct cc_size_index *l, size_t round, uint64_t step,
                                  const struct cc_value_range *s)
 {
     const bool quiet = is_quiet(l, step);
@@ -181,12 +182,12 @@ size_t cc_size_index_round_bytes(const struct cc_ledger *l, size_t round, uint64
 /* --- making --- */
 
 /* What the payload of tensor i can be at most; 0 without values. */
-static size_t most_of(const struct cc_ledger *l, size_t i)
+static size_t most_of(const struct cc_size_index *l, size_t i)
 {
     return l->tensor[i].shape.n > 0 ? bound_of(l, i, 0, l->tensor[i].shape.n) : 0;
 }
 
-static int put(struct cc_ledger *l, struct sum *line, size_t i, size_t len, size_t most,
+static int put(struct cc_size_index *l, struct sum *line, size_t i, size_t len, size_t most,
                struct cc_error *e)
 {
     const struct sum *last = &line[i];
@@ -205,7 +206,7 @@ static int put(struct cc_ledger *l, struct sum *line, size_t i, size_t len, size
 }
 
 /* So many lines, each of a size for every tensor. */
-static int make_lines(struct cc_ledger *l, size_t lines, const uint32_t *size, struct sum **out,
+static int make_lines(struct cc_size_index *l, size_t lines, const uint32_t *size, struct sum **out,
                       struct cc_error *e)
 {
     int status = CC_OK;
@@ -221,7 +222,7 @@ static int make_lines(struct cc_ledger *l, size_t lines, const uint32_t *size, s
     return status;
 }
 
-static int make_bounds(struct cc_ledger *l, struct cc_error *e)
+static int make_bounds(struct cc_size_index *l, struct cc_error *e)
 {
     int status = CC_OK;
     l->bound = cc_alloc0((l->tensors + 1) * sizeof *l->bound, e);
@@ -237,7 +238,7 @@ static int make_bounds(struct cc_ledger *l, struct cc_error *e)
     return status;
 }
 
-static int make(struct cc_ledger *l, struct cc_error *e)
+static int make(struct cc_size_index *l, struct cc_error *e)
 {
     const struct cc_job_sizes *s = &l->row->sizes;
     if (cc_spec_parse(l->row->scheme, &l->spec, e) != CC_OK ||
@@ -249,12 +250,12 @@ static int make(struct cc_ledger *l, struct cc_error *e)
 }
 
 int cc_size_index_make(const struct cc_job *job, const struct cc_job_row *row,
-                       struct cc_ledger **out, struct cc_error *e)
+                       struct cc_size_index **out, struct cc_error *e)
 {
-    struct cc_ledger *l = cc_alloc0(sizeof *l, e);
+    struct cc_size_index *l = cc_alloc0(sizeof *l, e);
     if (l == NULL)
         return CC_FAIL;
-    *l = (struct cc_ledger){
+    *l = (struct cc_size_index){
         .tensor = job->tensor, .offset = job->offset, .tensors = job->tensors, .row = row};
     int status = make(l, e);
     if (status == CC_OK)
@@ -264,7 +265,7 @@ int cc_size_index_make(const struct cc_job *job, const struct cc_job_row *row,
     return status;
 }
 
-void cc_size_index_free(struct cc_ledger *l)
+void cc_size_index_free(struct cc_size_index *l)
 {
     if (l == NULL)
         return;
@@ -276,4 +277,31 @@ void cc_size_index_free(struct cc_ledger *l)
     free(l->pull);
     free(l->hop);
     free(l);
+}
+
+int cc_size_indexes_make(const struct cc_job *job, struct cc_size_index ***out, struct cc_error *e)
+{
+    *out = NULL;
+    if (job->data || job->kind != CC_JOB_REPLAY)
+        return CC_OK;
+    struct cc_size_index **list = cc_alloc0(job->rows * sizeof(struct cc_size_index *), e);
+    if (list == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < job->rows; i++) {
+        const int status = cc_size_index_make(job, &job->row[i], &list[i], e);
+        if (status != CC_OK) {
+            cc_error_in(e, "row %zu", i);
+            cc_size_indexes_free(list, job->rows);
+            return status;
+        }
+    }
+    *out = list;
+    return CC_OK;
+}
+
+void cc_size_indexes_free(struct cc_size_index **list, size_t rows)
+{
+    for (size_t i = 0; list != NULL && i < rows; i++)
+        cc_size_index_free(list[i]);
+    free(list);
 }

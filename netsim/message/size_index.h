@@ -11,7 +11,7 @@
 #include "core/random.h"
 #include "netsim/job/job.h"
 
-struct cc_ledger;
+struct cc_size_index;
 
 /* Of a number as LEB128. */
 static inline size_t cc_leb_bytes(size_t v)
@@ -25,8 +25,12 @@ static inline size_t cc_leb_bytes(size_t v)
 /* From the row's sizes. Refuses payloads that are longer than the scheme can make them. The job's
  * tensors and rows must stay where they are. */
 int cc_size_index_make(const struct cc_job *job, const struct cc_job_row *row,
-                       struct cc_ledger **out, struct cc_error *e);
-void cc_size_index_free(struct cc_ledger *l);
+                       struct cc_size_index **out, struct cc_error *e);
+void cc_size_index_free(struct cc_size_index *l);
+
+/* Those of all rows of a job without data; of a job with data, *out is NULL. */
+int cc_size_indexes_make(const struct cc_job *job, struct cc_size_index ***out, struct cc_error *e);
+void cc_size_indexes_free(struct cc_size_index **list, size_t rows);
 
 /* Values of the flat step, at least one, and the tensors that the first and the last are of. */
 struct cc_value_range {
@@ -48,15 +52,15 @@ struct cc_payload_size {
 };
 
 /* What a step sends of a stretch; the most that any does. */
-struct cc_payload_size cc_size_index_lookup(const struct cc_ledger *l,
+struct cc_payload_size cc_size_index_lookup(const struct cc_size_index *l,
                                             const struct cc_payload_id *of, uint64_t step,
                                             const struct cc_value_range *s);
-struct cc_payload_size cc_size_index_bound(const struct cc_ledger *l,
+struct cc_payload_size cc_size_index_bound(const struct cc_size_index *l,
                                            const struct cc_value_range *s);
 
 /* As of crates: rounds over an allreduce of floats, and the bytes of one. */
-size_t cc_size_index_rounds(const struct cc_ledger *l, const struct cc_value_range *s);
-size_t cc_size_index_round_bytes(const struct cc_ledger *l, size_t round, uint64_t step,
+size_t cc_size_index_rounds(const struct cc_size_index *l, const struct cc_value_range *s);
+size_t cc_size_index_round_bytes(const struct cc_size_index *l, size_t round, uint64_t step,
                                  const struct cc_value_range *s);
 
 #endif

@@ -31,7 +31,7 @@ struct filler {
     struct cc_spec *spec, *raw;
     struct cc_slice *slice;
     size_t slices;
-    struct cc_crate **push, *pull, **hop;
+    struct cc_pack **push, *pull, **hop;
     float *sum;
     uint8_t *payload;
     uint64_t *bytes; /* of each tensor */
@@ -97,7 +97,7 @@ static int go_on(const struct filler *f, double done, struct cc_error *e)
 }
 
 static int make_crate(const struct filler *f, enum cc_direction direction, int64_t rank,
-                      struct cc_crate **out, struct cc_error *e)
+                      struct cc_pack **out, struct cc_error *e)
 {
     const struct cc_pack_config config = {.job = f->job,
                                           .row = f->row,
@@ -149,7 +149,7 @@ static void close_filler(struct filler *f)
 static int open_filler(struct filler *f, struct cc_error *e)
 {
     const size_t values = cc_job_values(f->job);
-    struct cc_crate *one;
+    struct cc_pack *one;
     if (cc_spec_parse(f->row->scheme, &f->spec, e) != CC_OK ||
         cc_spec_parse(CC_RAW_SCHEME, &f->raw, e) != CC_OK ||
         cc_slices(f->job, 0, values, &f->slice, &f->slices, e) != CC_OK ||
@@ -168,7 +168,7 @@ static int open_filler(struct filler *f, struct cc_error *e)
  * table. */
 static int fills(const struct filler *f, const float *x, bool *out, struct cc_error *e)
 {
-    struct cc_crate *c;
+    struct cc_pack *c;
     size_t len, head;
     if (make_crate(f, CC_PUSH, 0, &c, e) != CC_OK)
         return CC_FAIL;
@@ -231,7 +231,7 @@ static int make_tables(const struct filler *f, struct cc_error *e)
 
 /* Encodes x and notes how long everything is, in a line of a table: steps take turns, so that the
  * later ones, whose sizes matter, replace those before. */
-static int measure(struct filler *f, struct cc_crate *c, size_t step, const float *x, size_t *len,
+static int measure(struct filler *f, struct cc_pack *c, size_t step, const float *x, size_t *len,
                    uint32_t *line, struct cc_error *e)
 {
     const size_t tensors = f->job->tensors;

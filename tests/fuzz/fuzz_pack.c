@@ -25,7 +25,7 @@ static void check(bool ok, const char *what)
     abort();
 }
 
-static int run(const struct cc_crate *c, const struct cc_job *job, uint64_t step,
+static int run(const struct cc_pack *c, const struct cc_job *job, uint64_t step,
                const uint8_t *bytes, size_t len, bool add)
 {
     const size_t n = cc_job_values(job), last = job->offset[job->tensors - 1];
@@ -49,7 +49,7 @@ static void pack(const struct cc_spec *spec, const struct cc_spec *raw, struct c
                  uint64_t step, const uint8_t *bytes, size_t len)
 {
     struct cc_slice *slice;
-    struct cc_crate *c = NULL;
+    struct cc_pack *c = NULL;
     size_t slices;
     const struct cc_pack_config config = {
         .job = job, .spec = spec, .raw = raw, .seed = 42, .decodes_only = true};

@@ -105,7 +105,7 @@ static void run(struct trial *t)
     t->after = cc_alloc0((MOST_STEPS + 1) * t->values * sizeof *t->after, &e);
     fail_on(t->after != NULL ? CC_OK : CC_FAIL, &e);
     fail_on(cc_replay_open(&t->job, worker, t->job.trace_steps, &t->source, &e), &e);
-    fail_on(cc_rank_loop_open(&t->loop, MPI_COMM_WORLD, &t->job, &t->row, t->source, &e), &e);
+    fail_on(cc_rank_loop_open(&t->loop, MPI_COMM_WORLD, &t->job, &t->row, NULL, t->source, &e), &e);
     t->loop.s.events = t->events;
     t->loop.beat = keep;
     t->loop.beat_arg = t;
@@ -378,7 +378,7 @@ static void refuse(const char *exchange, const char *scheme, size_t period, cons
     make(&t, exchange, scheme, CC_JOB_SEQUENTIAL);
     t.row.period = period;
     fail_on(cc_replay_open(&t.job, 0, 1, &t.source, &e), &e);
-    int status = cc_rank_loop_open(&t.loop, MPI_COMM_WORLD, &t.job, &t.row, t.source, &e);
+    int status = cc_rank_loop_open(&t.loop, MPI_COMM_WORLD, &t.job, &t.row, NULL, t.source, &e);
     check(&t, status != CC_OK && strstr(e.text, says) != NULL, e.text);
     finish(&t);
 }

@@ -311,7 +311,7 @@ static void check_moments(const struct cc_job *job, const struct cc_report_event
     double last = 0, sum = 0;
     assert_int_equal(m->rank, rank);
     assert_true(m->left_out == 0 && m->first_step == WARMUP && m->steps == STEPS);
-    for (size_t i = 0; i < m->events; i++) {
+    for (size_t i = 0; i < m->spans; i++) {
         const struct cc_span *p = &m->span[i];
         assert_true(p->begin >= last && p->end > p->begin);
         assert_true(p->step >= WARMUP && p->step < WARMUP + STEPS);
@@ -320,7 +320,7 @@ static void check_moments(const struct cc_job *job, const struct cc_report_event
         last = p->end;
     }
     double all = m->step[STEPS - 1].end - m->step[0].begin;
-    assert_true(m->events >= (rank < job->workers ? 4 : 3) * STEPS && sum > 0 && sum <= all);
+    assert_true(m->spans >= (rank < job->workers ? 4 : 3) * STEPS && sum > 0 && sum <= all);
     if (rank < job->workers)
         assert_true(sum > STEPS * COMPUTE_S);
     /* A push and a pull of each worker in each step. */

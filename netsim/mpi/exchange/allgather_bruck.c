@@ -20,7 +20,7 @@ struct gather {
     struct cc_rank_state *rank_state;
     const struct cc_job_message *message;
     struct cc_range range;
-    struct cc_crate *pack;
+    struct cc_pack *pack;
     uint8_t *store; /* NULL without data */
     size_t *begin;  /* of each worker's record in the store, this rank's first; and of the end */
     size_t have;

@@ -7,7 +7,7 @@
 #include "netsim/mpi/exchange/reduction.h"
 
 struct cc_chunk {
-    struct cc_crate *decoder;
+    struct cc_pack *decoder;
     size_t bound; /* 0: it has no values, and nobody sends any */
 };
 

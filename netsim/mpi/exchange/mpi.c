@@ -19,7 +19,7 @@ struct library {
     const struct cc_job_message *message;
     struct cc_range range;
     struct cc_floats floats; /* what is summed; or else: */
-    struct cc_crate *pack;
+    struct cc_pack *pack;
     MPI_Comm comm;
     struct cc_requests requests; /* one */
     enum stage stage;

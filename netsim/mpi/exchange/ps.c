@@ -18,7 +18,7 @@ struct lane {
     size_t in_len;
     bool here; /* what comes in this step is there */
     /* A worker's own for each server; a server's lanes share one of each. */
-    struct cc_crate *push, *pull;
+    struct cc_pack *push, *pull;
     uint8_t *out;
 };
 
@@ -91,11 +91,12 @@ static size_t piece_at(const struct ps *p, const struct cc_slice *slice)
 /* --- opening --- */
 
 static int make_crate(const struct ps *p, enum cc_direction direction, bool decodes_only,
-                      const struct cc_slice *slice, size_t slices, struct cc_crate **out,
+                      const struct cc_slice *slice, size_t slices, struct cc_pack **out,
                       struct cc_error *e)
 {
     const struct cc_pack_config config = {.job = p->s->job,
                                           .row = p->s->row,
+                                          .sizes = p->s->sizes,
                                           .spec = p->s->spec,
                                           .raw = p->s->raw,
                                           .seed = p->s->job->seed,
@@ -108,7 +109,7 @@ static int make_crate(const struct ps *p, enum cc_direction direction, bool deco
 }
 
 /* Room for a crate; MPI counts bytes as ints. */
-static int make_buffer(const struct ps *p, const struct cc_crate *c, uint8_t **out,
+static int make_buffer(const struct ps *p, const struct cc_pack *c, uint8_t **out,
                        struct cc_error *e)
 {
     size_t bytes = cc_pack_bound(c);
@@ -242,7 +243,7 @@ static int ps_open(struct cc_rank_state *s, const struct cc_job_message *m, size
 
 /* --- both --- */
 
-static int receive(struct ps *p, size_t i, const struct cc_crate *c, struct cc_error *e)
+static int receive(struct ps *p, size_t i, const struct cc_pack *c, struct cc_error *e)
 {
     struct lane *l = &p->lane[i];
     l->here = false;
@@ -289,7 +290,7 @@ static int look(struct ps *p, int *come, struct cc_error *e)
 }
 
 /* Encodes and counts what is sent; in a quiet step nothing is, but what is left over piles up. */
-static int encode(struct ps *p, struct cc_crate *c, const float *x, enum cc_phase phase,
+static int encode(struct ps *p, struct cc_pack *c, const float *x, enum cc_phase phase,
                   uint8_t *out, size_t *len, struct cc_error *e)
 {
     struct cc_counters *t = &p->s->counters;
@@ -306,7 +307,7 @@ static int encode(struct ps *p, struct cc_crate *c, const float *x, enum cc_phas
     return CC_OK;
 }
 
-static int decode_add(struct ps *p, const struct cc_crate *c, const struct lane *from, float scale,
+static int decode_add(struct ps *p, const struct cc_pack *c, const struct lane *from, float scale,
                       float *y, enum cc_phase phase, struct cc_error *e)
 {
     const enum cc_pack_op op = p->s->server ? CC_PACK_ADD : CC_PACK_DECODE;

@@ -31,8 +31,9 @@ struct cc_rank_state {
     bool server;
     const struct cc_job *job;
     const struct cc_job_row *row;
-    const struct cc_spec *spec, *raw; /* the row's scheme, and fp32 */
-    uint64_t step;                    /* of the exchange; set before start */
+    const struct cc_size_index *sizes; /* the row's, without data; else NULL */
+    const struct cc_spec *spec, *raw;  /* the row's scheme, and fp32 */
+    uint64_t step;                     /* of the exchange; set before start */
     /* The flat step that this worker contributes, and the one that the mean over the workers is
      * added to, as they encoded it. Set before start and valid until done; NULL without data. */
     const float *gradient;

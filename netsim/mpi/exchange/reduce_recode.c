@@ -22,11 +22,11 @@ struct chunk {
 };
 
 struct round_state {
-    struct cc_range sent;     /* values */
-    struct cc_crate *encoder; /* of partial sums that it sends; NULL */
-    struct cc_crate *decoder; /* of those that come; NULL */
-    bool first;               /* the first encoding of these values */
-    uint8_t *out, *in;        /* in: of its own only in the rounds that pass on */
+    struct cc_range sent;    /* values */
+    struct cc_pack *encoder; /* of partial sums that it sends; NULL */
+    struct cc_pack *decoder; /* of those that come; NULL */
+    bool first;              /* the first encoding of these values */
+    uint8_t *out, *in;       /* in: of its own only in the rounds that pass on */
     size_t out_room, in_room;
     struct cc_transfer send, recv;
 };
@@ -40,7 +40,7 @@ struct hops {
     struct cc_chunks *all;
     struct chunk *chunk; /* of all, in this step */
     struct round_state *round_state;
-    struct cc_crate *owner; /* encodes the chunk that is its own; NULL */
+    struct cc_pack *owner; /* encodes the chunk that is its own; NULL */
     bool owner_first;
     uint8_t *own;        /* what it made of it, after its size */
     uint8_t *partial[2]; /* where partial sums come in, in turns */
@@ -64,7 +64,7 @@ static void put_size(uint8_t *out, size_t bytes)
         cc_put_u64(out, bytes);
 }
 
-static int encode(struct hops *x, struct cc_crate *c, bool first, uint8_t *out, size_t *len,
+static int encode(struct hops *x, struct cc_pack *c, bool first, uint8_t *out, size_t *len,
                   struct cc_error *e)
 {
     const enum cc_phase phase = x->begun ? CC_PHASE_HOP : CC_PHASE_ENCODE;
@@ -372,7 +372,7 @@ static bool empty(struct cc_range r)
 
 /* `of`: how many workers' gradients what is encoded is the sum of. */
 static int make_coder(const struct hops *x, struct cc_range r, int64_t who, uint64_t salt, int of,
-                      bool decodes_only, struct cc_crate **out, struct cc_error *e)
+                      bool decodes_only, struct cc_pack **out, struct cc_error *e)
 {
     const struct cc_pack_config config = {.seed = x->rank_state->job->seed + salt,
                                           .rank = who,

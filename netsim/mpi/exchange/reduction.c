@@ -124,12 +124,13 @@ struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_
 }
 
 int cc_reduction_pack(const struct cc_rank_state *s, struct cc_range part, size_t origin,
-                      struct cc_pack_config config, struct cc_crate **out, struct cc_error *e)
+                      struct cc_pack_config config, struct cc_pack **out, struct cc_error *e)
 {
     struct cc_slice *slice;
     size_t slices;
     config.job = s->job;
     config.row = s->row;
+    config.sizes = s->sizes;
     config.spec = s->spec;
     config.raw = s->raw;
     config.direction = CC_PUSH;
@@ -143,7 +144,7 @@ int cc_reduction_pack(const struct cc_rank_state *s, struct cc_range part, size_
 }
 
 /* What was just encoded. */
-static void count(struct cc_rank_state *s, const struct cc_crate *c, size_t payload, size_t head)
+static void count(struct cc_rank_state *s, const struct cc_pack *c, size_t payload, size_t head)
 {
     s->counters.payload_bytes += payload;
     s->counters.head_bytes += head;
@@ -151,7 +152,7 @@ static void count(struct cc_rank_state *s, const struct cc_crate *c, size_t payl
         cc_pack_count(c, s->counters.tensor_bytes);
 }
 
-int cc_reduction_encode(struct cc_rank_state *s, struct cc_crate *c, const float *x,
+int cc_reduction_encode(struct cc_rank_state *s, struct cc_pack *c, const float *x,
                         enum cc_phase phase, bool first, uint8_t *out, size_t *len,
                         struct cc_error *e)
 {
@@ -166,7 +167,7 @@ int cc_reduction_encode(struct cc_rank_state *s, struct cc_crate *c, const float
     return CC_OK;
 }
 
-int cc_reduction_apply(struct cc_rank_state *s, const struct cc_crate *c, enum cc_pack_op op,
+int cc_reduction_apply(struct cc_rank_state *s, const struct cc_pack *c, enum cc_pack_op op,
                        const uint8_t *in, size_t len, float *model, struct cc_error *e)
 {
     const struct cc_work_timer since = cc_work_begin();

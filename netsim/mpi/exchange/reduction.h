@@ -92,22 +92,22 @@ struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_
 /* A crate for the values of `part`, whose x and y begin at value `origin`. `how` gives the rest: of
  * it only seed, rank, workers and decodes_only need be set. */
 int cc_reduction_pack(const struct cc_rank_state *s, struct cc_range part, size_t origin,
-                      struct cc_pack_config config, struct cc_crate **out, struct cc_error *e);
+                      struct cc_pack_config config, struct cc_pack **out, struct cc_error *e);
 
 /* Encodes, charges and counts: `first` says that these are values that this rank has not encoded in
  * this step. */
-int cc_reduction_encode(struct cc_rank_state *s, struct cc_crate *c, const float *x,
+int cc_reduction_encode(struct cc_rank_state *s, struct cc_pack *c, const float *x,
                         enum cc_phase phase, bool first, uint8_t *out, size_t *len,
                         struct cc_error *e);
 /* Onto the model, the mean over the workers, and charges what `op` costs. */
-int cc_reduction_apply(struct cc_rank_state *s, const struct cc_crate *c, enum cc_pack_op op,
+int cc_reduction_apply(struct cc_rank_state *s, const struct cc_pack *c, enum cc_pack_op op,
                        const uint8_t *in, size_t len, float *model, struct cc_error *e);
 
 /* Floats to be summed over the workers: one sum for each round of the scheme that has bytes
  * (cc_pack_encode_round), one after the other. All ranks have the same rounds of the same size. */
 struct cc_floats {
     struct cc_rank_state *rank_state;
-    struct cc_crate *pack;
+    struct cc_pack *pack;
     size_t from;  /* the message's first value */
     size_t round; /* of the scheme */
     uint8_t *at;  /* what this rank adds to the sum, then the sum; NULL without data */

@@ -58,7 +58,7 @@ static void merge(const struct cc_event_log *m, double zero, struct cc_report_ev
         p.begin = since(zero, p.begin);
         p.end = since(zero, p.end);
         if (p.end > p.begin)
-            out->span[out->events++] = p;
+            out->span[out->spans++] = p;
     }
 }
 
@@ -133,7 +133,7 @@ static int move(struct cc_rank *r, int peer, bool sends, void *at, size_t bytes,
 static int move_lists(struct cc_rank *r, int peer, bool sends, struct cc_report_events *m,
                       struct cc_error *e)
 {
-    int status = move(r, peer, sends, m->span, m->events * sizeof *m->span, e);
+    int status = move(r, peer, sends, m->span, m->spans * sizeof *m->span, e);
     if (status == CC_OK)
         status = move(r, peer, sends, m->flow, m->flows * sizeof *m->flow, e);
     if (status == CC_OK)
@@ -145,7 +145,7 @@ static int move_lists(struct cc_rank *r, int peer, bool sends, struct cc_report_
 static int hand_over(struct cc_rank *r, struct cc_report_events *m, struct cc_error *e)
 {
     char round_state;
-    uint64_t count[COUNTS] = {m->left_out, m->events, m->flows, m->steps};
+    uint64_t count[COUNTS] = {m->left_out, m->spans, m->flows, m->steps};
     int status = move(r, 0, false, &round_state, sizeof round_state, e);
     if (status == CC_OK)
         status = move(r, 0, true, count, sizeof count, e);
@@ -163,10 +163,10 @@ static int take_over(struct cc_rank *r, int peer, struct cc_report_events *m, st
         return status;
     m->rank = peer;
     m->left_out = (size_t)count[LEFT_OUT];
-    m->events = (size_t)count[MOMENTS];
+    m->spans = (size_t)count[MOMENTS];
     m->flows = (size_t)count[PASSAGES];
     m->steps = (size_t)count[STEPS];
-    m->span = cc_alloc(m->events * sizeof *m->span, e);
+    m->span = cc_alloc(m->spans * sizeof *m->span, e);
     m->flow = cc_alloc(m->flows * sizeof *m->flow, e);
     m->step = cc_alloc(m->steps * sizeof *m->step, e);
     if (m->span == NULL || m->flow == NULL || m->step == NULL)

@@ -57,11 +57,12 @@ static int open_messages(struct cc_rank_loop *l, struct cc_error *e)
 }
 
 int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
-                      const struct cc_job_row *row, struct cc_replay *source, struct cc_error *e)
+                      const struct cc_job_row *row, const struct cc_size_index *sizes,
+                      struct cc_replay *source, struct cc_error *e)
 {
     *l = (struct cc_rank_loop){.x = cc_exchange_ops_find(job->exchange), .source = source};
     l->s = (struct cc_rank_state){
-        .comm = comm, .job = job, .row = row, .model = cc_replay_model(source)};
+        .comm = comm, .job = job, .row = row, .sizes = sizes, .model = cc_replay_model(source)};
     if (l->x == NULL)
         return cc_fail(e, "there is no exchange '%.60s'", job->exchange);
     if (cc_mpi_check(MPI_Comm_rank(comm, &l->s.rank), "MPI_Comm_rank", e) != CC_OK)

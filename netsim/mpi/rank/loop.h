@@ -26,10 +26,12 @@ struct cc_rank_loop {
     void *beat_arg; /* of both */
 };
 
-/* Opens the row's messages on the ranks of comm: workers, then servers. What `source` has must stay
- * until the loop is closed. Close it also after an error. */
+/* Opens the row's messages on the ranks of comm: workers, then servers. `sizes`: the
+ * row's, without data; else NULL. They and what `source` has must stay until the loop is closed.
+ * Close it also after an error. */
 int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
-                      const struct cc_job_row *row, struct cc_replay *source, struct cc_error *e);
+                      const struct cc_job_row *row, const struct cc_size_index *sizes,
+                      struct cc_replay *source, struct cc_error *e);
 /* A barrier, then all steps; l->start, l->end and l->s.tally say how it went. Sequential steps are
  * in lockstep, as the formulas have it: nobody begins one before all have ended the last. Otherwise
  * a step starts where the last one ended. */

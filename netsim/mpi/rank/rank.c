@@ -66,7 +66,7 @@ static int take_job(struct cc_rank *r, const char *path, struct cc_error *e)
     size_t length = 0;
     int status = r->rank == 0 ? read_job(path, &text, &length, e) : CC_OK;
     if (status == CC_OK &&
-        (status = cc_runtime_broadcast_job(r->comm, text, length, &r->job, e)) != CC_OK)
+        (status = cc_runtime_broadcast_job(r->comm, text, length, &r->job, &r->sizes, e)) != CC_OK)
         cc_error_in(e, "%s", strcmp(path, "-") == 0 ? "the job on stdin" : path);
     free(text);
     if (status == CC_OK && !r->job.data && cc_runtime_scratch() == NULL)
@@ -135,7 +135,8 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
     struct cc_event_log events;
     struct beat beat = {.rank = r, .row = row};
     const struct cc_report begin = {.kind = CC_REPORT_ROW_BEGIN, .row = row};
-    int status = cc_rank_loop_open(&l, r->comm, &r->job, &r->job.row[row], r->source, e);
+    int status = cc_rank_loop_open(&l, r->comm, &r->job, &r->job.row[row],
+                                   r->sizes != NULL ? r->sizes[row] : NULL, r->source, e);
     l.beat = report_step;
     l.counting = begin_counting;
     l.beat_arg = &beat;
@@ -209,5 +210,5 @@ int cc_rank_run(struct cc_rank *r, struct cc_error *e)
 void cc_rank_close(struct cc_rank *r)
 {
     cc_replay_close(r->source);
-    cc_runtime_free_job(&r->job);
+    cc_runtime_free_job(&r->job, r->sizes);
 }

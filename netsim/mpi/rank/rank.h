@@ -16,6 +16,7 @@ struct cc_rank {
     int rank, ranks;
     FILE *out; /* where rank 0 reports */
     struct cc_job job;
+    struct cc_size_index **sizes; /* of the job's rows, without data; else NULL */
     struct cc_replay *source;
 };
 

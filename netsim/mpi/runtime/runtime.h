@@ -15,6 +15,7 @@
 
 #include "core/error.h"
 #include "netsim/job/job.h"
+#include "netsim/message/size_index.h"
 
 /* --- clock --- */
 
@@ -94,11 +95,12 @@ int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e);
 
 /* --- memory --- */
 
-/* Sends the job from rank 0, which has read its text, to the other ranks. Simulated ranks share one
- * copy. Free it with cc_runtime_free_job. */
+/* Sends the job from rank 0, which has read its text, to the other ranks, and makes the size
+ * indexes of its rows (NULL if the job has data). Simulated ranks share one copy of both. Free them
+ * with cc_runtime_free_job. */
 int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
-                             struct cc_error *e);
-void cc_runtime_free_job(struct cc_job *job);
+                             struct cc_size_index ***sizes, struct cc_error *e);
+void cc_runtime_free_job(struct cc_job *job, struct cc_size_index **sizes);
 
 /* Counts the ranks that share this one's memory, itself included. */
 int cc_runtime_ranks_on_host(MPI_Comm comm, int *out, struct cc_error *e);

@@ -113,9 +113,10 @@ int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
 /* --- memory --- */
 
 int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
-                             struct cc_error *e)
+                             struct cc_size_index ***sizes, struct cc_error *e)
 {
     uint64_t bytes = length;
+    *sizes = NULL; /* jobs without data run in simulations only */
     char *received = NULL;
     int rank = 0, status = CC_OK;
     CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e));
@@ -133,8 +134,9 @@ out:
     return status;
 }
 
-void cc_runtime_free_job(struct cc_job *job)
+void cc_runtime_free_job(struct cc_job *job, struct cc_size_index **sizes)
 {
+    cc_size_indexes_free(sizes, job->rows);
     cc_job_free(job);
 }
 

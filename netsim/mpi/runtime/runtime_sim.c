@@ -74,6 +74,8 @@ double cc_runtime_speed(void)
 
 /* Ranks that still use the job. */
 static int job_users;
+/* The job's size indexes; all ranks share them. */
+static struct cc_size_index **job_sizes;
 
 /* Sends the same bytes from rank 0 to each other rank. Not MPI_Bcast: SMPI would let every pair of
  * ranks communicate first. */
@@ -89,7 +91,7 @@ static int send_to_all(MPI_Comm comm, int rank, int ranks, void *what, size_t by
 }
 
 int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
-                             struct cc_error *e)
+                             struct cc_size_index ***sizes, struct cc_error *e)
 {
     struct {
         struct cc_job job;
@@ -102,19 +104,26 @@ int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, str
     if (rank == 0) {
         job_users = ranks;
         CC_TRY(cc_job_parse(text, length, &shared.job, e));
+        if (cc_size_indexes_make(&shared.job, &job_sizes, e) != CC_OK) {
+            cc_job_free(&shared.job);
+            return CC_FAIL;
+        }
         find_costs_known(&shared.job);
     }
     CC_TRY(send_to_all(comm, rank, ranks, &shared, sizeof shared, e));
     if (shared.users != &job_users)
         return cc_fail(e, "ranks do not share their memory: give smpirun -no-privatize");
     *out = shared.job;
+    *sizes = job_sizes;
     return CC_OK;
 }
 
-void cc_runtime_free_job(struct cc_job *job)
+void cc_runtime_free_job(struct cc_job *job, struct cc_size_index **sizes)
 {
-    if (--job_users == 0)
-        cc_job_free(job);
+    if (--job_users > 0)
+        return;
+    cc_size_indexes_free(sizes, job->rows);
+    cc_job_free(job);
 }
 
 int cc_runtime_ranks_on_host(MPI_Comm comm, int *out, struct cc_error *e)

@@ -1,0 +1,449 @@
+/* The fields of a job. A new one is a member of struct cc_job, or of a struct in it, and a line in
+ * the table here. A table's order is the order in which fields are parsed and written: a condition,
+ * a length or a check may read the fields above its own. */
+#include "netsim/job/job_table.h"
+
+#include <limits.h>
+#include <math.h>
+#include <net/if.h>
+#include <string.h>
+
+#include "core/trace/trace.h" /* cc_distribution_names */
+#include "netsim/job/job.h"
+
+/* Limits that nobody needs to exceed and that keep sums and products of fields within 64 bits. */
+#define MOST_WORKERS 65536
+#define MOST_SERVERS 4096
+#define MOST_TENSORS (1 << 20)
+#define MOST_STEPS   1e9
+#define MOST_SAMPLES (1 << 24)
+#define MOST_SECONDS 1e6
+#define MOST_BPS     1e15
+#define MOST_QUEUE   0x1p31    /* tc reads 32 bits */
+#define MOST_BLOCK   (1 << 30) /* MPI counts bytes as ints */
+#define MOST_COUNT   (0x1p53 - 1)
+
+static const char *const kinds[] = {"replay", "pingpong", NULL};
+static const char *const vias[] = {"hops", "allgather", NULL};
+static const char *const modes[] = {"sequential", "overlap", "pipe", NULL};
+static const char *const pull_orders[] = {"ready", "forward", NULL};
+
+/* Numbers of each type, members of `of`. */
+#define NUMBER(of, member) #member, CC_FIELD_NUMBER, CC_MEMBER(double, of, member)
+#define SIZE(of, member)   #member, CC_FIELD_SIZE, CC_MEMBER(size_t, of, member)
+#define INT(of, member)    #member, CC_FIELD_INT, CC_MEMBER(int, of, member)
+#define BOOL(of, member)   #member, CC_FIELD_BOOL, CC_MEMBER(bool, of, member)
+#define TEXT(of, member)   #member, CC_FIELD_TEXT, CC_MEMBER(char *, of, member)
+#define WORD(of, member)   #member, CC_FIELD_WORD, offsetof(of, member)
+
+/* --- what a field's conditions and checks read --- */
+
+static struct cc_job *job_of(const struct cc_scope *s)
+{
+    while (s->outer != NULL)
+        s = s->outer;
+    return s->self;
+}
+
+static bool in_replay(const struct cc_scope *s)
+{
+    return job_of(s)->kind == CC_JOB_REPLAY;
+}
+
+static bool in_pingpong(const struct cc_scope *s)
+{
+    return !in_replay(s);
+}
+
+static bool without_trace(const struct cc_scope *s)
+{
+    return in_replay(s) && job_of(s)->trace == NULL;
+}
+
+static bool without_data(const struct cc_scope *s)
+{
+    return !job_of(s)->data;
+}
+
+static size_t worker_count(const struct cc_scope *s)
+{
+    return (size_t)job_of(s)->workers;
+}
+
+static size_t tensor_count(const struct cc_scope *s)
+{
+    return job_of(s)->tensors;
+}
+
+/* --- tensors --- */
+
+static void server_range(const struct cc_scope *s, double *low, double *high)
+{
+    const int servers = job_of(s)->servers;
+    *low = servers > 0 ? -1 : 0;
+    *high = servers > 0 ? servers - 1 : 0;
+}
+
+static int check_name(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job_tensor *t = s->self;
+    return cc_tensor_name_check(t->name, e);
+}
+
+static const struct cc_field tensor_fields[] = {
+    {TEXT(struct cc_job_tensor, name), .check = check_name, .help = "As in the trace."},
+    {"shape", CC_FIELD_SHAPE, CC_MEMBER(struct cc_shape, struct cc_job_tensor, shape),
+     .help = "At most 2^40 values in all tensors together."},
+    {NUMBER(struct cc_job_tensor, share), 0, 1,
+     .help = "Share of the compute time; the shares sum to 1 within 10^-6."},
+    {INT(struct cc_job_tensor, server), -1, MOST_SERVERS - 1, .range = server_range,
+     .help = "The server that keeps the tensor; -1: it is divided evenly among all servers. 0 "
+             "without servers."},
+    {BOOL(struct cc_job_tensor, raw),
+     .help = "Whether the tensor travels as float32 whatever the scheme."},
+};
+
+static const struct cc_table tensor_table = {
+    .title = "A tensor", CC_FIELDS(tensor_fields), .bytes = sizeof(struct cc_job_tensor)};
+
+static int check_tensors(const struct cc_scope *s, struct cc_error *e)
+{
+    struct cc_job *job = s->self;
+    double share = 0;
+    for (size_t i = 0; i < job->tensors; i++)
+        share += job->tensor[i].share;
+    if (fabs(share - 1) > 1e-6)
+        return cc_fail(e, "the tensors' \"share\" of the compute time sum to %.9g, not to 1",
+                       share);
+    CC_TRY(cc_job_lay_out(job, e));
+    return cc_job_values(job) > 0 ? CC_OK : cc_fail(e, "\"tensors\": a step without values");
+}
+
+/* --- rows: sizes of payloads --- */
+
+static bool sizes_differ(const struct cc_scope *s)
+{
+    const struct cc_job_sizes *sizes = s->self;
+    return !sizes->fixed;
+}
+
+static bool has_pulls(const struct cc_scope *s)
+{
+    return sizes_differ(s) && job_of(s)->servers > 0;
+}
+
+static bool has_sums(const struct cc_scope *s)
+{
+    return sizes_differ(s) && cc_job_row_hops(job_of(s), s->outer->self);
+}
+
+static size_t push_count(const struct cc_scope *s)
+{
+    const struct cc_job_sizes *sizes = s->self;
+    return sizes->workers * sizes->steps * job_of(s)->tensors; /* at most 2^52 */
+}
+
+static size_t pull_count(const struct cc_scope *s)
+{
+    const struct cc_job_sizes *sizes = s->self;
+    return sizes->steps * job_of(s)->tensors;
+}
+
+static size_t hop_count(const struct cc_scope *s)
+{
+    const struct cc_job_sizes *sizes = s->self;
+    return sizes->sums * sizes->steps * job_of(s)->tensors;
+}
+
+static int check_size_steps(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job_sizes *sizes = s->self;
+    const struct cc_job_row *row = s->outer->self;
+    if (sizes->steps % row->period != 0)
+        return cc_fail(e, "\"steps\" %zu must be a multiple of the period, %zu", sizes->steps,
+                       row->period);
+    return CC_OK;
+}
+
+static const struct cc_field byte_fields[] = {{.type = CC_FIELD_UINT32, .high = UINT32_MAX}};
+static const struct cc_table bytes_table = {CC_FIELDS(byte_fields), .bytes = sizeof(uint32_t),
+                                            .form = CC_FORM_SCALAR};
+#define BYTES(member)                                                                              \
+#member, CC_FIELD_LIST, CC_MEMBER(uint32_t *, struct cc_job_sizes, member),                    \
+        .table = &bytes_table, .item = "number"
+
+static const struct cc_field size_fields[] = {
+    {BOOL(struct cc_job_sizes, fixed),
+     .help =
+         "Whether every payload is as long as its scheme's bound; nothing else is needed then."},
+    {SIZE(struct cc_job_sizes, workers), 1, MOST_WORKERS, .when = sizes_differ,
+     .condition = "if not `fixed`",
+     .help = "Workers with sizes of their own; worker w has those of worker w modulo `workers`."},
+    {SIZE(struct cc_job_sizes, steps), 1, MOST_WORKERS, .when = sizes_differ,
+     .condition = "if not `fixed`", .check = check_size_steps,
+     .help = "Steps with sizes of their own, a multiple of the row's `period`; step s has those of "
+             "step s modulo `steps`."},
+    {BYTES(push), .length = push_count, .when = sizes_differ, .condition = "if not `fixed`",
+     .help = "Bytes of a worker's payload: for each worker, step and tensor."},
+    {BYTES(pull), .length = pull_count, .when = has_pulls,
+     .condition = "with servers, if not `fixed`",
+     .help = "Bytes of a pull: for each step and tensor."},
+    {SIZE(struct cc_job_sizes, sums), 1, 64, .when = has_sums,
+     .condition = "where sums are encoded on their way, if not `fixed`",
+     .help = "Sums with sizes of their own: of 1, 2, 4, ... workers' gradients. A sum of another "
+             "number of workers has the sizes of the next lower power of two, or of the last."},
+    {BYTES(hop), .length = hop_count, .when = has_sums,
+     .condition = "where sums are encoded on their way, if not `fixed`",
+     .help = "Bytes of an encoded sum: for each sum, step and tensor."},
+};
+
+const struct cc_table cc_sizes_table = {
+    .title = "A row's `sizes`", CC_FIELDS(size_fields), .bytes = sizeof(struct cc_job_sizes)};
+
+/* --- rows --- */
+
+static const struct cc_field cost_fields[] = {
+    {NUMBER(struct cc_job_cost, encode_s), 0, MOST_SECONDS, .help = "Encoding a worker's payload."},
+    {NUMBER(struct cc_job_cost, decode_s), 0, MOST_SECONDS, .help = "Decoding a worker's payload."},
+    {NUMBER(struct cc_job_cost, add_s), 0, MOST_SECONDS,
+     .help = "Decoding a worker's payload onto a sum."},
+    {NUMBER(struct cc_job_cost, pull_encode_s), 0, MOST_SECONDS, .help = "Encoding a pull."},
+    {NUMBER(struct cc_job_cost, pull_decode_s), 0, MOST_SECONDS, .help = "Decoding a pull."},
+};
+
+static const struct cc_table cost_table = {.title = "A tensor's `cost`, a list of five numbers of "
+                                                    "seconds; a part of a tensor has its part",
+                                           CC_FIELDS(cost_fields),
+                                           .bytes = sizeof(struct cc_job_cost),
+                                           .form = CC_FORM_TUPLE};
+
+static const struct cc_field message_fields[] = {
+    {SIZE(struct cc_job_message, first), 0, MOST_COUNT, .help = "The message's first tensor."},
+    {SIZE(struct cc_job_message, last), 0, MOST_COUNT, .help = "The message's last tensor."},
+};
+
+static const struct cc_table message_table = {.title = "A message, a list of two numbers",
+                                              CC_FIELDS(message_fields),
+                                              .bytes = sizeof(struct cc_job_message),
+                                              .form = CC_FORM_TUPLE};
+
+static int check_messages(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job_row *row = s->self;
+    size_t left = job_of(s)->tensors;
+    for (size_t i = 0; i < row->messages; i++) {
+        const struct cc_job_message *m = &row->message[i];
+        if (left == 0 || m->last != left - 1 || m->first > m->last)
+            return cc_fail(e,
+                           "message %zu: tensors %zu to %zu, and %zu tensors are left: messages "
+                           "must have each tensor once, from the last to the first",
+                           i, m->first, m->last, left);
+        left = m->first;
+    }
+    return left == 0 ? CC_OK : cc_fail(e, "\"messages\" leave out tensors 0 to %zu", left - 1);
+}
+
+static int check_steps(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job_row *row = s->self;
+    if (row->warmup % row->period == 0 && row->steps % row->period == 0)
+        return CC_OK;
+    return cc_fail(e, "\"warmup\" %zu and \"steps\" %zu must be multiples of the period, %zu",
+                   row->warmup, row->steps, row->period);
+}
+
+static const struct cc_field row_fields[] = {
+    {TEXT(struct cc_job_row, scheme), .help = "The scheme's canonical name."},
+    {BOOL(struct cc_job_row, sums),
+     .help = "Whether an allreduce of floats can carry the scheme, in one round or several "
+             "([payloads.md](payloads.md), Rounds)."},
+    {SIZE(struct cc_job_row, period), 1, MOST_STEPS,
+     .help = "The scheme sends in the last of `period` steps."},
+    {SIZE(struct cc_job_row, warmup), 0, MOST_STEPS,
+     .help = "Steps that are not counted, a multiple of `period`; only the last period of them "
+             "computes."},
+    {SIZE(struct cc_job_row, steps), 1, MOST_STEPS, .check = check_steps,
+     .help = "Steps that are counted, a multiple of `period`."},
+    {"messages", CC_FIELD_LIST, CC_MEMBER(struct cc_job_message *, struct cc_job_row, message), 1,
+     .table = &message_table, .item = "message", .count = offsetof(struct cc_job_row, messages),
+     .check = check_messages,
+     .help = "Tensors that travel together. Each tensor is in one message, from the end of the net "
+             "to its beginning: the order in which messages leave."},
+    {"cost", CC_FIELD_LIST, CC_MEMBER(struct cc_job_cost *, struct cc_job_row, cost),
+     .table = &cost_table, .item = "cost", .length = tensor_count, .optional = true,
+     .required = without_data, .requirement = "without data",
+     .help = "The time that codecs take for each tensor. If it is missing, they take the time that "
+             "they really take."},
+    {"sizes", CC_FIELD_OBJECT, CC_MEMBER(struct cc_job_sizes, struct cc_job_row, sizes),
+     .table = &cc_sizes_table, .when = without_data, .condition = "without data",
+     .help = "How long payloads are."},
+};
+
+static const struct cc_table row_table = {
+    .title = "A row", CC_FIELDS(row_fields), .bytes = sizeof(struct cc_job_row)};
+
+/* --- simulation --- */
+
+/* Blocks of floats are whole floats; a first block tells how long the transfer is. */
+static int check_block(const struct cc_scope *s, struct cc_error *e)
+{
+    const size_t bytes = job_of(s)->block_bytes;
+    return bytes % 4 == 0 && bytes != 4
+               ? CC_OK
+               : cc_fail(e, "\"block_bytes\" must be 0, or a multiple of 4 from 8 on");
+}
+
+static int check_data(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job *job = job_of(s);
+    if (!job->data && strcmp(job->exchange, "mpi") == 0)
+        return cc_fail(e, "the sums of \"mpi\" are the MPI library's own, which needs their bytes: "
+                          "simulate it with data, or take another exchange");
+    return CC_OK;
+}
+
+static const struct cc_field simulation_fields[] = {
+    {SIZE(struct cc_job, block_bytes), 0, MOST_BLOCK, .check = check_block,
+     .help = "Transfers travel in blocks of this size, a multiple of 4 from 8 on; 0: whole, as on "
+             "a machine."},
+    {BOOL(struct cc_job, rendezvous),
+     .help = "Whether transfers may wait until their receiver is ready, as on a machine."},
+    {BOOL(struct cc_job, data), .check = check_data,
+     .help = "Whether payloads are made and sent. If not, only their sizes are used, and every row "
+             "needs `cost` and `sizes`. Not with `mpi`, whose sums are the MPI library's own."},
+    {NUMBER(struct cc_job, reduce_byte_s), 0, MOST_SECONDS,
+     .help = "Seconds for adding a byte of floats to others; used where rows have `cost`."},
+};
+
+static const struct cc_table simulation_table = {
+    .title = "`simulation`", CC_FIELDS(simulation_fields), .bytes = sizeof(struct cc_job)};
+
+/* --- shaping --- */
+
+static const struct cc_field shaping_fields[] = {
+    {NUMBER(struct cc_job_shaping, bw_bps), 1, MOST_BPS,
+     .help = "The bandwidth each way, as tc counts frames."},
+    {SIZE(struct cc_job_shaping, burst_bytes), 1, MOST_QUEUE, .help = "The token bucket's size."},
+    {SIZE(struct cc_job_shaping, limit_bytes), 1, MOST_QUEUE, .help = "The queue's size."},
+};
+
+static const struct cc_table shaping_table = {
+    .title = "`shaping`", CC_FIELDS(shaping_fields), .bytes = sizeof(struct cc_job_shaping)};
+
+static int check_shaping(const struct cc_scope *s, struct cc_error *e)
+{
+    return job_of(s)->device != NULL ? CC_OK : cc_fail(e, "\"shaping\" needs a \"device\"");
+}
+
+/* --- the job --- */
+
+static int check_exchange(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job *job = s->self;
+    if ((strcmp(job->exchange, "ps") == 0) != (job->servers > 0))
+        return cc_fail(e, "\"servers\" is %d: \"ps\" needs servers, and nothing else has any",
+                       job->servers);
+    return CC_OK;
+}
+
+static int check_pulls(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job *job = s->self;
+    if (job->mode == CC_JOB_SEQUENTIAL && job->pulls == CC_JOB_PULL_FORWARD)
+        return cc_fail(e, "\"pulls\" cannot be \"forward\" in a \"sequential\" step, which awaits "
+                          "each message's pull before it sends the next message");
+    return CC_OK;
+}
+
+static int check_workers(const struct cc_scope *s, struct cc_error *e)
+{
+    return job_of(s)->workers >= 2 ? CC_OK : cc_fail(e, "\"workers\" is 1: ping-pong needs two");
+}
+
+static void repeats_range(const struct cc_scope *s, double *low, double *high)
+{
+    *low = 1;
+    *high = floor(MOST_SAMPLES / (double)job_of(s)->sizes);
+}
+
+static const struct cc_field factor_fields[] = {{.type = CC_FIELD_NUMBER, .high = MOST_SECONDS}};
+static const struct cc_table factors_table = {CC_FIELDS(factor_fields), .bytes = sizeof(double),
+                                              .form = CC_FORM_SCALAR};
+static const struct cc_field length_fields[] = {{.type = CC_FIELD_SIZE, .high = INT_MAX}};
+static const struct cc_table lengths_table = {CC_FIELDS(length_fields), .bytes = sizeof(size_t),
+                                              .form = CC_FORM_SCALAR};
+
+#define IN_REPLAY   .when = in_replay, .condition = "in a replay"
+#define IN_PINGPONG .when = in_pingpong, .condition = "in a ping-pong"
+
+static const struct cc_field job_fields[] = {
+    {WORD(struct cc_job, kind), .words = kinds,
+     .help = "A trace, step by step; or messages between ranks 0 and 1."},
+    {INT(struct cc_job, workers), 1, MOST_WORKERS,
+     .help = "Ranks 0 to `workers` - 1 are workers. At least 2 in a ping-pong."},
+    {INT(struct cc_job, servers), 0, MOST_SERVERS,
+     .help = "The ranks after the workers are servers. 0 for every exchange but `ps`. There must "
+             "be exactly `workers` + `servers` ranks."},
+    {BOOL(struct cc_job, yield_when_idle),
+     .help = "Whether a rank that computes or waits sleeps in slices, for more ranks than cores; "
+             "else it polls."},
+    {TEXT(struct cc_job, device), .high = IFNAMSIZ - 1, .optional = true,
+     .help = "The network interface whose byte counters each rank reads."},
+    {"shaping", CC_FIELD_OBJECT, CC_MEMBER(struct cc_job_shaping, struct cc_job, shaping),
+     .table = &shaping_table, .check = check_shaping, .optional = true,
+     .help = "How `device` is shaped with tc on every host while the job runs. There must be one "
+             "rank on each host, as root."},
+    {TEXT(struct cc_job, exchange), .check = check_exchange, IN_REPLAY, .help = "As `--exchange`."},
+    {WORD(struct cc_job, via), .words = vias, IN_REPLAY, .help = "As `--via`."},
+    {WORD(struct cc_job, mode), .words = modes, IN_REPLAY, .help = "As `--mode`."},
+    {WORD(struct cc_job, pulls), .words = pull_orders, .check = check_pulls, IN_REPLAY,
+     .help = "When servers send pulls: each when its pushes are there, or all, the first layer's "
+             "first, when the step's pushes are there. `\"ready\"` in a sequential step."},
+    {NUMBER(struct cc_job, compute_s), 0, MOST_SECONDS, IN_REPLAY,
+     .help = "Seconds of a step's forward and backward pass."},
+    {NUMBER(struct cc_job, update_s), 0, MOST_SECONDS, IN_REPLAY,
+     .help = "Seconds of a step's update."},
+    {NUMBER(struct cc_job, forward_share), 0, 1, IN_REPLAY,
+     .help = "The forward pass's share of `compute_s`."},
+    {NUMBER(struct cc_job, hidden_share), 0, 1, IN_REPLAY,
+     .help = "The share of `compute_s` that overlaps a sequential step's exchange."},
+    {"seed", CC_FIELD_UINT64, CC_MEMBER(uint64_t, struct cc_job, seed), 0, MOST_COUNT, IN_REPLAY,
+     .help = "Of all random numbers."},
+    {TEXT(struct cc_job, trace), .optional = true, IN_REPLAY,
+     .help = "Gradients from a trace: its path."},
+    {WORD(struct cc_job, distribution), .words = cc_distribution_names, .when = without_trace,
+     .condition = "in a replay without a `trace`", .help = "Gradients drawn from a distribution."},
+    {SIZE(struct cc_job, trace_steps), 1, MOST_STEPS, IN_REPLAY,
+     .help = "How many different steps of gradients there are, used in turn."},
+    {"slow", CC_FIELD_GROUPS, CC_MEMBER(double *, struct cc_job, slow), .table = &factors_table,
+     .item = "factor", .count = offsetof(struct cc_job, slow_steps), .length = worker_count,
+     .optional = true, IN_REPLAY,
+     .help = "For each worker factors on `compute_s`, used in turn; all lists are equally long."},
+    {"simulation", CC_FIELD_OBJECT, 0, .table = &simulation_table, .optional = true, IN_REPLAY,
+     .help = "What only simulations have."},
+    {BOOL(struct cc_job, events), .optional = true, IN_REPLAY,
+     .help = "Whether ranks report what they did when."},
+    {"tensors", CC_FIELD_LIST, CC_MEMBER(struct cc_job_tensor *, struct cc_job, tensor), 1,
+     MOST_TENSORS, .table = &tensor_table, .item = "tensor",
+     .count = offsetof(struct cc_job, tensors), .check = check_tensors, IN_REPLAY,
+     .help = "In the net's order."},
+    {"rows", CC_FIELD_LIST, CC_MEMBER(struct cc_job_row *, struct cc_job, row), 1,
+     .table = &row_table, .item = "row", .count = offsetof(struct cc_job, rows), IN_REPLAY,
+     .help = "One for each scheme, in the order in which they run."},
+    {"sizes", CC_FIELD_LIST, CC_MEMBER(size_t *, struct cc_job, size), 1, .table = &lengths_table,
+     .item = "number", .count = offsetof(struct cc_job, sizes), .check = check_workers, IN_PINGPONG,
+     .help = "Bytes of each message."},
+    {SIZE(struct cc_job, repeats), 1, MOST_SAMPLES, .range = repeats_range, IN_PINGPONG,
+     .help = "How often each message goes there and back; at most 2^24 times in all."},
+};
+
+static const struct cc_job defaults = {.rendezvous = true, .data = true};
+const struct cc_table cc_job_table = {.title = "The job",
+                                      CC_FIELDS(job_fields),
+                                      .bytes = sizeof(struct cc_job),
+                                      .tag = "schema",
+                                      .defaults = &defaults};
+
+const struct cc_table *const cc_job_tables[] = {&cc_job_table, &shaping_table,  &simulation_table,
+                                                &tensor_table, &row_table,      &message_table,
+                                                &cost_table,   &cc_sizes_table, NULL};
