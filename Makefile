@@ -65,8 +65,15 @@ PLATFORM := $(if $(SMPICC),$(BUILD)/bin/commcomp-platform)
 TEST_SRC := $(wildcard tests/test_*.c)
 TEST_LIB := $(wildcard tests/lib/*.c)
 TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
-SCRIPTS  := tests/cli.sh tests/outputs.sh tests/container_reader.sh tests/compilers.sh tests/install.sh tests/mpi.sh \
-            tests/sim_ranks.sh tests/sim_off.sh tests/lab_cluster.sh tests/lab_faults.sh
+# Test scripts; the long ones first, so that the last one to end is a short one.
+SCRIPTS  := $(addprefix tests/,sim_ranks.sh mpi.sh cli/sim.sh cli/validate.sh sim_off.sh lab_faults.sh \
+            lab_cluster.sh compilers.sh)
+SCRIPTS  += $(filter-out $(SCRIPTS) tests/smoke.sh tests/cli/lib.sh tests/run.sh tests/check_csv.sh, \
+            $(wildcard tests/*.sh tests/cli/*.sh))
+# `make test`: what gives an answer while one waits for it.
+QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh nets.sh trace.sh plot.sh) \
+            $(filter-out $(addprefix $(BUILD)/tests/test_,large launch lab lab_kill platform_sim smpirun speed), \
+            $(TESTS))
 # Those that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
@@ -231,7 +238,8 @@ JOBS       ?= $(shell nproc)
 help:
 	@echo 'make             build $(BIN)'
 	@echo 'make quickstart  install what the build needs, build, and run the main job'
-	@echo 'make check       install what the tests need and run them all'
+	@echo 'make test        install what the tests need and run the quick ones, in a minute'
+	@echo 'make check       run them all, also under AddressSanitizer and UBSan, and fuzz'
 	@echo 'make install     into PREFIX (/usr/local), DESTDIR honoured: programs, man page, library'
 	@echo 'make asan        the tests under AddressSanitizer and UBSan'
 	@echo 'make fuzz        fuzz every decoder and reader, FUZZ_SECONDS (60) in all'
@@ -242,19 +250,27 @@ quickstart:
 	@$(MAKE) -s -j$(JOBS)
 	$(BIN) bench
 
+test:
+	@tools/install-deps.sh $(DEPS_BUILD) libcmocka-dev python3 python3-jsonschema gnuplot-nox
+	@$(MAKE) -s -j$(JOBS) all $(TESTS)
+	@tests/run.sh --reset
+	@COMMCOMP_TEST=quick COMMCOMP=$(BIN) tests/run.sh "quick" $(QUICK)
+
 check:
 	@tools/install-deps.sh $(DEPS_TEST)
 	@$(MAKE) -s -j$(JOBS) all tests
-	@tests/run.sh "unit and property tests" $(TESTS)
 	@$(MAKE) -s -j$(JOBS) BUILD=$(BUILD)/clang CC=clang all
-	@COMMCOMP=$(BIN) COMMCOMP_OTHERS=$(BUILD)/clang/bin/commcomp tests/run.sh "command line" $(SCRIPTS)
+	@tests/run.sh --reset
+	@COMMCOMP=$(BIN) COMMCOMP_OTHERS=$(BUILD)/clang/bin/commcomp tests/run.sh "native" $(SCRIPTS) $(TESTS)
 	@$(MAKE) -s asan
 	@$(MAKE) -s fuzz
+	@tests/run.sh --summary
 
+# With the exchanges, which tests/mpi.sh starts by itself, among the sanitized programs.
 asan:
 	@$(MAKE) -s -j$(JOBS) $(ASAN_BUILD) all tests replay
-	@COMMCOMP_TEST_DRAWS=1000 tests/run.sh "under AddressSanitizer and UBSan" $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
-	@COMMCOMP=$(BUILD)/asan/bin/commcomp COMMCOMP_TEST_RANKS="3 4" tests/mpi.sh
+	@COMMCOMP_TEST=sanitized COMMCOMP=$(BUILD)/asan/bin/commcomp COMMCOMP_TEST_RANKS="3 4" \
+	    tests/run.sh "under AddressSanitizer and UBSan" tests/mpi.sh $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
 	@$(MAKE) -s $(ASAN_BUILD) fuzz-replay
 
 $(BUILD)/commcomp.1: $(BIN)
@@ -306,7 +322,7 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart check asan install format lint clean FORCE replay fuzz-build fuzz \
+.PHONY: all tests help quickstart test check asan install format lint clean FORCE replay fuzz-build fuzz \
         fuzz-replay fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

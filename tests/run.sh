@@ -1,22 +1,50 @@
 #!/bin/sh
-# Runs each named program (or script), two at a time, and says what passed. The output of those that
-# fail is shown whole; of the others, the lines that say that something was skipped.
-#   tests/run.sh LABEL PROGRAM...
+# Runs programs and scripts, JOBS (all cores) at a time, and reports which passed. The output of
+# those that fail is shown whole; of the others, only the lines that mention a skipped test.
+#
+#   tests/run.sh LABEL PROGRAM...   runs them; they start in the order given, so long ones go first
+#   tests/run.sh --summary          the ten slowest of all runs since --reset, and the totals
+#   tests/run.sh --reset            forgets earlier runs
+#
+# COMMCOMP_TEST_TIMES is the file that collects the times (build/test-times).
 set -u
+times=${COMMCOMP_TEST_TIMES:-build/test-times}
+case $1 in
+    --reset)
+        rm -f "$times"
+        exit
+        ;;
+    --summary)
+        echo "The ten slowest:"
+        sort -k1,1nr "$times" | head -n 10 | awk '{ s = $1; $1 = $2 = ""; printf "%6d s %s\n", s, $0 }'
+        passed=$(grep -c ' passed ' "$times")
+        failed=$(grep -c ' failed ' "$times")
+        echo "$passed passed, $failed failed"
+        [ "$failed" -eq 0 ]
+        exit
+        ;;
+esac
 label=$1
 shift
-logs=$(mktemp -d)
-trap 'rm -rf "$logs"' EXIT INT TERM
+mkdir -p "$(dirname "$times")"
+logs=$(mktemp -d) || exit 1
+trap 'rm -rf "$logs"' EXIT
+trap 'exit 130' INT TERM
 
-export logs
-printf '%s\n' "$@" | xargs -P "${JOBS:-2}" -I{} sh -c '
-    name=$(basename "{}")
+export logs times label
+printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} sh -c '
+    log=$logs/$(echo "{}" | tr / _)
     start=$(date +%s)
-    if "{}" >"$logs/$name.log" 2>&1; then verdict=passed; else verdict=failed; fi
-    echo "$verdict" >"$logs/$name.verdict"
-    printf "%-7s %-28s %4d s\n" "$verdict" "$name" $(($(date +%s) - start))
-    if [ "$verdict" = failed ]; then cat "$logs/$name.log"; else grep -i "skip" "$logs/$name.log"; fi
-    true'
+    if "{}" >"$log" 2>&1 </dev/null; then verdict=passed; else verdict=failed; fi
+    seconds=$(($(date +%s) - start))
+    name=$(echo "{}" | sed "s,.*/tests/,,; s,^tests/,,")
+    echo "$seconds $verdict $name ($label)" >>"$times"
+    {
+        printf "%-7s %-28s %4d s\n" "$verdict" "$name" "$seconds"
+        if [ "$verdict" = failed ]; then cat "$log"; else grep -i "skip" "$log"; fi
+    } >"$log.report"
+    cat "$log.report"
+    echo "$verdict" >"$log.verdict"'
 passed=$(cat "$logs"/*.verdict | grep -c passed)
 failed=$(($# - passed))
 echo "$label: $passed passed, $failed failed"

@@ -18,6 +18,7 @@
 #include "core/parallel.h"
 #include "schemes/spec.h"
 #include "tests/lib/data.h"
+#include "tests/lib/tier.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])
 
@@ -203,11 +204,11 @@ static void compare(const char *scheme, enum kind kind, size_t n, const int *thr
 static void threads_share_tensors(void **state)
 {
     (void)state;
-    static const int threads[] = {1, 2, 5};
+    static const int threads[] = {5, 2, 1};
+    const size_t stride = tier_pick(KINDS - 1, 1, 1), counts = tier_pick(1, 1, LENGTH(threads));
     for (size_t i = 0; i < LENGTH(schemes); i++)
-        for (int kind = 0; kind < KINDS; kind++)
-            compare(schemes[i], (enum kind)kind, 3 * CC_PART_VALUES + 4321, threads,
-                    LENGTH(threads));
+        for (size_t kind = 0; kind < KINDS; kind += stride)
+            compare(schemes[i], (enum kind)kind, 3 * CC_PART_VALUES + 4321, threads, counts);
 }
 
 static void output_goes_past_the_cache(void **state)
@@ -218,11 +219,12 @@ static void output_goes_past_the_cache(void **state)
     const size_t n = cc_cache_bytes() / sizeof(float) + 4099;
     static const int threads[] = {3};
     assert_true(cc_write_past(n * sizeof(float)));
-    for (size_t i = 0; i < LENGTH(some); i++)
+    for (size_t i = 0; i < LENGTH(some); i += tier_pick(LENGTH(some), 1, 1))
         compare(some[i], EVEN, n, threads, 1);
 }
 
-/* Every number of values up to 300, and those about the borders of blocks. */
+/* Every number of values up to 300, and those about the borders of blocks. Tiers below the full one
+ * give each scheme a part of the lengths, and another scheme the next. */
 static void all_lengths(void **state)
 {
     (void)state;
@@ -230,7 +232,8 @@ static void all_lengths(void **state)
     static const size_t more[] = {511,  512,  513,  2047,  2048,  2049,
                                   4095, 4097, 6143, 65535, 65536, 65537};
     for (size_t i = 0; i < LENGTH(schemes); i++)
-        for (size_t n = 1; n <= 300 + LENGTH(more); n++)
+        for (size_t n = 1 + i % tier_pick(31, 3, 1); n <= 300 + LENGTH(more);
+             n += tier_pick(31, 3, 1))
             compare(schemes[i], n % 3 == 0 ? TIES : EVEN, n <= 300 ? n : more[n - 301], threads, 1);
 }
 

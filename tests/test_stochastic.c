@@ -1,6 +1,6 @@
 /* Random rounding: its mean, its independence, and the bounds that QSGD's paper proves (Alistarh
  * and others, 2017, section 3). All draws come from fixed contexts, so a test that passes once
- * passes always. COMMCOMP_TEST_DRAWS=1000 takes fewer draws of a mean than 10,000. */
+ * passes always. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,19 +15,9 @@
 #include "tests/lib/data.h"
 #include "tests/lib/rig.h"
 #include "tests/lib/settings.h"
+#include "tests/lib/tier.h"
 
 enum { VALUES = 1000 };
-
-static size_t draws(void)
-{
-    const char *text = getenv("COMMCOMP_TEST_DRAWS");
-    const size_t count = text == NULL ? 10000 : (size_t)strtoul(text, NULL, 10);
-    static bool said;
-    if (text != NULL && !said)
-        print_message("COMMCOMP_TEST_DRAWS: %zu draws of each mean instead of 10000\n", count);
-    said = true;
-    return count;
-}
 
 /* The two values that x[i] can become. */
 struct pair {
@@ -166,7 +156,7 @@ static void mean_of(const struct unbiased *row, size_t n, enum data_kind kind)
     struct rig rig;
     float x[VALUES];
     double sum[VALUES] = {0};
-    const size_t count = draws();
+    const size_t count = tier_pick(1000, 1000, 10000);
     if (!rig_open(&rig, row->setting))
         return;
     const struct cc_shape shape = cc_shape_flat(n);
@@ -314,7 +304,7 @@ static void randk_pairs(void **state)
     static const size_t sizes[] = {64, 81, 100};
     (void)state;
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-        const size_t n = sizes[s], count = draws();
+        const size_t n = sizes[s], count = tier_pick(1000, 1000, 10000);
         struct rig rig;
         float x[100];
         static double together[100][100];
@@ -377,7 +367,7 @@ static void count_drawn(struct rig *rig, size_t n, size_t k, size_t count, doubl
 static void randk_even(void **state)
 {
     (void)state;
-    const size_t count = 4 * draws();
+    const size_t count = 4 * tier_pick(1000, 1000, 10000);
     double all = 0, freedom = 0;
     struct rig rig;
     if (!rig_open(&rig, "randk:density=0.4,ef=0"))
@@ -461,7 +451,8 @@ static void lemma_3_1(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
-            const size_t n = sizes[i], count = n > 1000 ? draws() / 50 : draws() / 10;
+            const size_t n = sizes[i], count = n > 1000 ? tier_pick(1000, 1000, 10000) / 50
+                                                        : tier_pick(1000, 1000, 10000) / 10;
             const double s = levels[l], root = sqrt((double)n);
             char setting[64];
             struct rig rig;

@@ -1,5 +1,5 @@
 /* Timelines as files: what is in them to the letter, how much, and when there is none. What the
- * format asks for, tests/timeline_reader.py knows; tests/cli_run.sh hands it real ones. */
+ * format asks for, tests/timeline_reader.py knows; tests/cli/timeline.sh hands it real ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

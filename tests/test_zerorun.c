@@ -13,6 +13,7 @@
 #include "tests/lib/data.h"
 #include "tests/lib/reference.h"
 #include "tests/lib/rig.h"
+#include "tests/lib/tier.h"
 
 /* Nine parts, and a last byte that is partly padding. */
 #define VALUES (9 * CC_PART_VALUES + 3)
@@ -52,9 +53,9 @@ static void fill(const struct pattern *p, uint64_t seed, float *x)
 static void check_threads(struct rig *rig, const float *x, const uint8_t *expected, size_t length,
                           const float *values)
 {
-    static const int threads[] = {1, 2, 3, 9, 64};
+    static const int threads[] = {3, 64, 1, 2, 9};
     const struct cc_context ctx = rig_context(3);
-    for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
+    for (size_t t = 0; t < tier_pick(1, 2, sizeof threads / sizeof threads[0]); t++) {
         rig->codec.threads = threads[t];
         if (rig->codec.state != NULL)
             cc_codec_reset(&rig->codec);

@@ -1,4 +1,8 @@
-# What `commcomp plot` draws and refuses; a part of cli.sh, whose functions and files it uses.
+#!/bin/sh
+# `commcomp plot`: what it draws and what it refuses.
+. "$(dirname "$0")/lib.sh"
+
+printf '0.3\n-1.0\n0.2\n0.6\n0.0\n' >five.csv
 
 cat >model.csv <<'P'
 scheme,exchange,workers,bw_bps,compute_s,codec_s,comm_s,step_s,speedup
@@ -11,6 +15,7 @@ q 0 plot -q --kind step --bw 100mbps model.csv
 out '^Time of a step: ps, 4 workers, 100 Mbit/s$'
 out '^fp32  ==*-* 330 ms$'
 out '^3lc   ==*##*-* 130 ms$'
+expected step
 cp out step.txt
 q 0 plot -q --kind step --bw 100mbps model.csv -o x.txt
 same x.txt step.txt
@@ -85,3 +90,5 @@ if command -v gnuplot >/dev/null; then
 else
     echo "skipped: no gnuplot to draw with"
 fi
+
+finish

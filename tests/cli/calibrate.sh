@@ -1,7 +1,10 @@
-# What `commcomp calibrate` measures, writes and refuses; a part of cli.sh, whose functions it uses.
-# A program stands in for mpirun and the ranks: it reads the job and reports the times that a link of
-# 80 Mbit/s, 20 us and a token bucket each way of $burst bytes gives, ping by ping; every tenth is
-# disturbed.
+#!/bin/sh
+# `commcomp calibrate`: what it measures, writes and refuses.
+. "$(dirname "$0")/lib.sh"
+
+make_profile
+m="model -q --profile profile.json"
+missing=$(why_no_lab)
 cat >ranks.py <<'END'
 import json, os, sys
 job = json.load(sys.stdin)
@@ -86,7 +89,7 @@ t 2 calibrate --name ''
 err '--name: a text of 1 to 63 bytes'
 unset COMMCOMP_RANK
 
-# For real, where cli_run.sh has found that this machine allows it.
+# For real, where this machine allows it.
 if [ -n "$missing" ]; then
     echo "skipped: commcomp calibrate over a shaped link: $missing"
 else
@@ -97,3 +100,5 @@ else
     q 0 $m --calibration lab.json --scheme int8 --format json
     json '0.8e9 < d["rows"][0]["bw_bps"] < 0.97e9 and d["rows"][0]["link"] == "lab"'
 fi
+
+finish

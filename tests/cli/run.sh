@@ -1,8 +1,9 @@
-# What `commcomp run` plans, refuses and measures; a part of cli.sh, whose functions it uses, and after
-# cli_model.sh, whose profile.json it takes.
-# Local steps of a thousand are known to it too.
-sed 's/^{"scheme": "local", .*/&\
-{"scheme": "local:every=1000", "points": [{"values": 1000, '"$point"'}]},/' profile.json >run.json
+#!/bin/sh
+# `commcomp run`: what it plans, refuses and measures.
+. "$(dirname "$0")/lib.sh"
+
+make_run_profile
+m="model -q --profile profile.json"
 r="run -q --profile run.json"
 
 # --- the plan ---
@@ -120,18 +121,7 @@ err "COMMCOMP_RANK: there is no file $dir/no_rank"
 unset COMMCOMP_RANK
 
 # --- for real, where this machine allows it ---
-why_no_lab() {
-    for tool in ip tc mpirun; do
-        command -v $tool >/dev/null || echo "no $tool"
-    done
-    [ -x "$(dirname "$program")/commcomp-rank" ] || echo 'no commcomp-rank'
-    if [ "$(id -u)" = 0 ]; then
-        unshare -nm true 2>/dev/null || echo 'no namespaces'
-    else
-        unshare -Urnm true 2>/dev/null || echo 'no user namespaces'
-    fi
-}
-missing=$(why_no_lab | head -n 1)
+missing=$(why_no_lab)
 if [ -n "$missing" ]; then
     echo "skipped: commcomp run over shaped links: $missing"
 else
@@ -166,3 +156,5 @@ else
     document out
     rm -f t.json
 fi
+
+finish

@@ -1,5 +1,8 @@
-# What `commcomp advise` says and refuses; a part of cli.sh, whose functions it uses. The profile is
-# such that the answers are known.
+#!/bin/sh
+# `commcomp advise`: verdicts that can be worked out by hand, and what it refuses.
+. "$(dirname "$0")/lib.sh"
+
+make_profile
 
 # A server, ten workers, a million values: int8 saves 2 x 10 x 24 Mbit and costs 15 ms, so that it
 # pays below 32 Gbit/s; headers (tc's) move that by 1514/1448 = 1.0456.
@@ -17,6 +20,8 @@ cat >hand.json <<'P'
   "encode_ns": 9, "decode_ns": 9, "decode_add_ns": 9}]}]}
 P
 hand='--profile hand.json --values 1M --compute 100ms --latency 0s --scheme int8,ternary,3lc,zstd'
+q 0 advise -q $hand --bw 1gbps --overhead none
+expected advise
 q 0 advise -q $hand --bw 1gbps --overhead none --format json
 json '[r["scheme"] for r in d["rows"]] == ["int8", "fp32", "zstd", "ternary", "3lc"]'
 json '[r["rank"] for r in d["rows"]] == [1, 2, 3, None, None]'
@@ -60,3 +65,5 @@ t 1 advise -q --profile hand.json --scheme fp16
 err 'fp16'
 t 1 advise -q --profile hand.json --scheme int8 --trace missing
 err 'missing'
+
+finish

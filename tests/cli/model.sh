@@ -1,22 +1,15 @@
-# What `commcomp model` prints and refuses; a part of cli.sh, whose functions it uses. Leaves
-# profile.json, which has every scheme and those of the papers.
+#!/bin/sh
+# `commcomp model`: predictions that can be worked out by hand, and what it refuses.
+. "$(dirname "$0")/lib.sh"
 
-# The figures are round, so that results can be worked out: 8 bits, 1 ns to encode, 2 to decode, 3 to
-# decode and add.
-point='"bits_per_value": 8, "encode_ns": 1, "decode_ns": 2, "decode_add_ns": 3'
-raw='"bits_per_value": 32, "encode_ns": 0, "decode_ns": 0, "decode_add_ns": 0'
-{
-    echo '{"schema": "commcomp-profile/1", "trace": "made up", "cpu": "x", "isa": "scalar",'
-    echo ' "time": "2026-01-31T12:00:00Z", "codecs": ['
-    {
-        "$program" schemes --format csv | tail -n +2 | cut -d, -f1 | sort -u
-        printf '%s\n' 3lc:s=1.5 3lc:s=1.75 3lc:s=1.9
-    } | while read -r id; do
-        [ "$id" = fp32 ] || echo "{\"scheme\": \"$id\", \"points\": [{\"values\": 1000, $point}]},"
-    done
-    echo "{\"scheme\": \"fp32\", \"points\": [{\"values\": 1000, $raw}]}]}"
-} >profile.json
+make_profile
+
 m="model -q --profile profile.json"
+
+q 0 $m --bw 10mbps,1gbps --scheme fp32,int8,3lc
+expected ps
+q 0 $m --exchange ring,allgather,ssar-split --bw 1gbps --scheme fp32,topk
+expected exchanges
 
 # One million values, 8 Mbit/s and no headers: 1 byte a microsecond, 4 workers.
 q 0 $m --values 1M --bw 8mbps --latency 1ms --overhead none --workers 4 --scheme fp32,int8 --format json
@@ -250,3 +243,5 @@ XDG_CACHE_HOME=/dev/null
 t 0 model --scheme fp16 --format json
 err 'the profile is not kept'
 unset XDG_CACHE_HOME
+
+finish

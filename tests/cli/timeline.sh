@@ -1,5 +1,10 @@
-# --timeline of `run` and `sim`; a part of cli.sh, whose functions it uses, and after cli_run.sh, whose
-# run.json, $r and $missing it takes. tests/timeline_reader.py knows the format's own words.
+#!/bin/sh
+# `--timeline` of `run` and `sim`. tests/timeline_reader.py reads the format by itself.
+. "$(dirname "$0")/lib.sh"
+
+make_run_profile
+r="run -q --profile run.json"
+missing=$(why_no_lab)
 timeline() { # FILE EXPRESSION...: a timeline of which they hold; d is the results on stdout
     python3 "$tests/timeline_reader.py" "$@" >reader 2>&1 || bad "$(head -n 3 reader)"
 }
@@ -70,3 +75,5 @@ else
         'all(list(r.tracks) == ["worker 0", "worker 1", "server 0"] and len(r.transfers) == 12 for r in t.rows)' \
         'all(r.sum("server 0", "aggregate") > 0 and r.sum("worker 1", "compute") > 59999 for r in t.rows)'
 fi
+
+finish

@@ -1,5 +1,9 @@
-# What `commcomp validate` plans, refuses, joins and says; a part of cli.sh, whose functions it uses, and
-# after cli_run.sh, whose run.json (a profile) and $missing (why there is no lab) it takes.
+#!/bin/sh
+# `commcomp validate`: what it plans, refuses, joins and says.
+. "$(dirname "$0")/lib.sh"
+
+make_run_profile
+missing=$(why_no_lab)
 v="validate -q --profile run.json"
 unset COMMCOMP_RANK COMMCOMP_RANK_SIM
 
@@ -124,3 +128,5 @@ else
     err 'interrupted'
     document out
 fi
+
+finish

@@ -1,6 +1,9 @@
-# What `commcomp sim` plans, refuses and simulates; a part of cli.sh, whose functions it uses, and after
-# cli_model.sh, whose profile.json it takes.
-# fp32 takes time here as well, so that what adds floats does; nothing.json: no codec takes any.
+#!/bin/sh
+# `commcomp sim`: what it plans, refuses and simulates.
+. "$(dirname "$0")/lib.sh"
+
+make_run_profile
+q 0 trace synth gradients --net resnet20 --steps 2 --ranks 2
 sed 's/\("fp32", "points": .*"encode_ns": \)0, "decode_ns": 0, "decode_add_ns": 0/\10.5, "decode_ns": 0.25, "decode_add_ns": 0.75/
     s/^{"scheme": "3lc:s=1.5", .*/&\
 {"scheme": "3lc:zre=0", "points": [{"values": 1000, '"$point"'}]},\
@@ -110,13 +113,7 @@ q 0 $s --dry-run --workers 3 --scheme fp32 --values 1000 --write-platform three.
 grep -q '<platform' three.xml || bad 'three.xml is no platform'
 
 # --- simulated, where SimGrid is ---
-why_no_simulation() {
-    command -v smpirun >/dev/null || echo 'no smpirun'
-    for name in commcomp-rank-sim commcomp-platform; do
-        [ -x "$(dirname "$program")/$name" ] || echo "no $name"
-    done
-}
-missing=$(why_no_simulation | head -n 1)
+missing=$(why_no_sim)
 if [ -n "$missing" ]; then
     echo "skipped: commcomp sim: $missing"
 else
@@ -271,3 +268,5 @@ END
     err 'interrupted'
     document out
 fi
+
+finish

@@ -1,0 +1,117 @@
+#!/bin/sh
+# `commcomp bench`: sizes, errors, speeds, profiles; JSON of the commands on traces.
+. "$(dirname "$0")/lib.sh"
+
+make_tensors
+q 0 bench -q --trace net --scheme 3lc,int8,topk --no-speed
+expected no-speed
+
+q 0 bench -q --values 10k --steps 2 --scheme 3lc,int8 --no-speed --format json
+json '[r["scheme"] for r in d["rows"]] == ["3lc", "int8"]'
+json 'abs(d["rows"][1]["bits_per_value"] - 8.0032) < 1e-9 and d["rows"][1]["values"] == 10000'
+q 0 bench -q --trace net --stream pull --scheme fp32 --no-speed --format json
+json 'd["rows"][0]["ratio"] == 1 and d["rows"][0]["nmse"] == 0'
+t 2 bench --scheme fp32 --trace net --net resnet20
+err '--trace and --net exclude each other'
+t 2 bench --scheme fp32 --net resnet1100
+err 'resnet110'
+t 1 bench --scheme fp32 --trace missing --format json
+json '"missing" in d["error"]'
+t 2 bench --scheme 3lc:s=1.5,int9
+err "did you mean 'int8'?"
+q 0 bench -q --trace net --scheme 3lc,int8 --no-speed --format csv
+cp out once.csv
+q 0 bench -q --trace net --scheme 3lc,int8 --no-speed --passes 2 --format csv
+grep '^int8,' once.csv | sed 's/,3,1,/,3,2,/' >want
+grep '^int8,' out | cmp -s - want || bad "int8 has no residual, but its second pass differs"
+grep '^3lc,' once.csv | sed 's/,3,1,/,3,2,/' >want
+! grep '^3lc,' out | cmp -s - want || bad "the second pass of 3lc is as the first"
+q 0 bench -q --values 1k --steps 2 --scheme 3lc,int8,efsign --no-speed --passes auto --format json
+json '[r["passes"] >= 10 for r in d["rows"]] == [True, False, True]'
+json 'd["rows"][1]["passes"] == 1'
+t 2 bench --passes 0
+err '--passes'
+q 0 bench -q --net resnet20 --steps 1 --scheme int8 --no-speed --min-size 100 --format json
+json 'd["rows"][0]["min_size"] == 100 and 269722 + 2000 < d["rows"][0]["payload_bytes"] < 280000'
+q 0 bench -q --net resnet20 --steps 1 --scheme int8 --no-speed --min-size 1M --format json
+json 'd["rows"][0]["ratio"] == 1 and d["rows"][0]["nmse"] == 0 and d["rows"][0]["scheme"] == "int8"'
+q 0 bench -q --net resnet20 --steps 2 --scheme paper --samples 2 --discard 0 --format json
+json 'all(r["encode_gb_per_s"] > 0 and r["decode_gb_per_s"] > 0 for r in d["rows"])'
+json 'len(d["rows"]) == 10 and all(r["samples"] == 2 and r["tensor"] is None for r in d["rows"])'
+json 'all(r["encode_roofline"] is None for r in d["rows"])'
+q 0 bench -q --net resnet20 --steps 2 --scheme fp32,3lc --samples 2 --threads 2 --format json
+json 'all(r["threads"] == 2 and r["encode_gb_per_s"] > 0 for r in d["rows"])'
+json 'all(r["decode_add_gb_per_s"] > 0 for r in d["rows"])'
+q 0 bench -q --values 300k --steps 1 --scheme 3lc --samples 2 --threads 2 --format json
+json 'd["rows"][0]["threads"] == 2 and d["rows"][0]["decode_add_gb_per_s"] > 0'
+q 0 bench -q --values 10,1K,100k --steps 2 --scheme fp32,int8 --samples 2 --format csv
+[ "$(cut -d, -f1,5,8 out | tail -n +2 | tr '\n' ' ')" = \
+    "fp32,10,40 int8,10,14 fp32,1000,4000 int8,1000,1004 fp32,100000,400000 int8,100000,100004 " ] ||
+    bad "rows of several sizes"
+[ ! -s err ] || bad "several sizes: messages"
+t 2 bench --values 1k,,2k
+err '--values'
+t 2 bench --values 1k,0
+err '--values: 0 is not between 1'
+t 2 bench --trace net --values 1k,2k
+err '--trace and --values exclude each other'
+t 2 bench --net resnet20 --values 1k
+err '--net and --values exclude each other'
+q 0 bench -q --values 10k,100 --steps 2 --scheme fp32,int8 --samples 2 --profile-out profile.json
+grep -q '"schema": "commcomp-profile/1"' profile.json || bad "profile: schema"
+grep -q '{"values": 100, "bits_per_value": 8.32, "encode_ns": [0-9.e-]*, "decode_ns"' profile.json ||
+    bad "profile: points"
+q 0 bench -q --trace net --steps 1 --scheme fp32 --samples 1 --threads 2 --profile-out profile.json
+python3 - profile.json <<'EOF' || bad "profile of a trace"
+import json, sys
+p = json.load(open(sys.argv[1]))
+points = p["codecs"][0]["points"]
+assert p["trace"] == "net" and p["threads"] == 2 and p["codecs"][0]["scheme"] == "fp32"
+assert all(a["values"] < b["values"] for a, b in zip(points, points[1:])) and len(points) > 1
+assert all(q["bits_per_value"] == 32 and q["decode_add_ns"] > 0 for q in points)
+EOF
+t 2 bench --profile-out profile.json --no-speed
+err 'exclude each other'
+t 2 bench --trace net --stream all --scheme fp32 --profile-out profile.json
+err 'a profile is of one stream'
+t 1 bench --values 1k --profile-out missing/profile.json
+err 'missing/profile.json'
+q 0 bench -q --net resnet20 --steps 1 --scheme 3lc,int8 --per-tensor --samples 1 --format json
+json 'len(d["rows"]) == 118 and len({r["tensor"] for r in d["rows"]}) == 59'
+json 'sum(r["values"] for r in d["rows"]) == 2 * 269722'
+json 'sum(r["payload_bytes"] for r in d["rows"][59:]) == 269722 + 59 * 4'
+json 'all(r["encode_gb_per_s"] > 0 and r["decode_gb_per_s"] > 0 for r in d["rows"])'
+q 0 bench -q --net resnet20 --steps 1 --scheme 3lc --per-tensor --no-speed --format json
+json 'len(d["rows"]) == 59 and all(r["encode_gb_per_s"] is None for r in d["rows"])'
+q 0 bench -q --trace net --scheme fp16 --no-speed --stream all --format json
+json '[r["stream"] for r in d["rows"]] == ["push 0", "push 1", "pull"]'
+json 'len({r["nmse"] for r in d["rows"]}) == 3'
+q 0 bench -q --trace net --scheme fp16 --no-speed --stream push --format json
+json '[r["stream"] for r in d["rows"]] == ["push 0", "push 1"]'
+t 1 bench --trace five.csv --scheme fp16 --stream pull --format json
+err "five.csv has no stream 'pull'"
+json 'd["rows"] == [] and "no stream" in d["error"]'
+for distribution in laplace gaussian student mixture; do
+    q 0 bench -q --values 10k --steps 1 --scheme int8 --no-speed --synthetic $distribution \
+        --format json
+    json 'd["rows"][0]["trace"] == "synthetic:'$distribution':10k" and d["rows"][0]["nmse"] > 0'
+done
+mkdir huge
+echo 3e38 | tee huge/1.csv >huge/2.csv
+t 1 bench -q --trace huge --scheme fp32,local,int8 --no-speed --format json -o huge.json
+err 'huge, push 0, step 1, local: '
+json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"] and "step 1, local" in d["error"]'
+document huge.json # the rows of those that did not fail
+same out huge.json
+q 0 bench -q --values 1k --steps 1 --scheme int8 --no-speed -o int8.json
+document int8.json
+q 0 encode --scheme int8 x.npy x.cc --format json
+json 'd["command"] == "encode" and d["rows"][0]["payload_bytes"] == 5004'
+q 0 decode x.cc x.out.npy --format json
+json 'd["command"] == "decode" and d["rows"][0]["payload_bytes"] == 5004'
+t 1 encode --scheme int8 missing.npy y.cc --format json
+json '"missing.npy" in d["error"]'
+t 1 trace info missing --format json
+json '"missing" in d["error"]'
+
+finish

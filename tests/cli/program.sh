@@ -1,0 +1,86 @@
+#!/bin/sh
+# The program as a whole: help, the words of the command line, files to write to.
+. "$(dirname "$0")/lib.sh"
+
+# --- help ---
+t 2
+err '^usage: commcomp COMMAND'
+q 0 --help
+out '^  schemes '
+expected help
+q 0 --version
+out '^commcomp [^ ]*$'
+q 0 --man
+out '^\.TH COMMCOMP 1'
+t 2 benhc
+err "unknown command 'benhc'; did you mean 'bench'?"
+t 2 xyzzy
+err '`commcomp --help` lists them'
+t 2 trace
+err 'trace info'
+t 2 trace inf x
+err "did you mean 'trace info'?"
+q 0 trace --help
+out '^  trace convert '
+commands=$("$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\( [a-z]\{1,\}\)\{0,1\}\)  .*/\1/p;/^Commands:/,/^$/s/^  \([a-z ]*[a-z]\)$/\1/p')
+[ "$(echo "$commands" | grep -c .)" -ge 7 ] || bad "--help lists few commands: $commands"
+end_case
+case=''
+echo "$commands" >commands
+while read -r command; do
+    q 0 $command --help
+    out "^usage: commcomp $command"
+    out '--format FORMAT'
+    out '^Examples:'
+    cp out help
+    q 0 $command -h
+    same out help
+    t 2 $command --frmat json
+    err 'unknown option --frmat; did you mean --format?'
+done <commands
+q 0 help bench
+out '^usage: commcomp bench'
+
+
+# --- words ---
+t 2 schemes --format
+err '--format needs an argument: FORMAT'
+t 2 schemes --format jsn
+err "did you mean 'json'?"
+t 2 schemes --format xml
+err 'it is one of table, csv, json'
+t 2 schemes --quiet=1
+err '--quiet takes no argument'
+t 2 schemes -z
+err 'unknown option -z'
+t 2 encode --scheme 3lc only
+err 'too few operands: usage: commcomp encode'
+t 2 decode a b c
+err 'too many operands'
+t 2 trace info a b c d e
+err 'too many operands'
+t 2 schemes -o x.pdf
+err '\.csv'
+err '\.json'
+no_file x.pdf
+q 0 schemes -o x.csv -o x.json
+no_file x.csv
+document x.json
+q 0 schemes --format csv -q
+cp out all.csv
+q 0 schemes -o x.csv
+same x.csv all.csv
+q 0 schemes -ox.txt
+grep -q '3lc' x.txt || bad "x.txt"
+t 1 schemes -o no/such/x.csv
+err 'no/such/x.csv'
+
+
+# --- instruction sets ---
+COMMCOMP_ISA=avx1024
+export COMMCOMP_ISA
+t 1 schemes
+err 'avx1024'
+unset COMMCOMP_ISA
+
+finish
