@@ -1,5 +1,5 @@
-/* The lab's agent: `commcomp lab-enter HOST COMMAND...`. Called by mpirun inside the lab, not by
- * people: --help does not list it. */
+/* The lab's agent, `commcomp lab-enter HOST COMMAND...`: mpirun calls it inside the lab. It is not
+ * meant for users, so --help does not list it. */
 #include <stdio.h>
 
 #include "cmd/cli/command.h"

@@ -1,6 +1,6 @@
-/* commcomp-platform: which hosts a platform of SimGrid's has. A program of its own, so that
- * commcomp itself needs no SimGrid, and because SimGrid ends the program where it does not like a
- * file. docs/platform.md describes what is printed. */
+/* commcomp-platform: prints the hosts of a platform file as JSON, which docs/platform.md describes.
+ * A program of its own, so that commcomp links no SimGrid, and because SimGrid aborts the program
+ * on a file that it does not accept. */
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
 #include <simgrid/link.h>
@@ -12,15 +12,16 @@
 #include "core/format/json.h"
 #include "netsim/platform/platform.h"
 
-/* node-2 before node-10. */
+/* Compares names with their numbers as numbers: node-2 comes before node-10. */
 static int by_name(const void *a, const void *b)
 {
     return strverscmp(sg_host_get_name(*(const sg_host_t *)a),
                       sg_host_get_name(*(const sg_host_t *)b));
 }
 
-/* The link that a host's messages to itself share with others, or NULL: then it has a loopback. */
-static const char *shared_with(sg_host_t host)
+/* The name of a link on the host's route to itself that other messages share; NULL if there is
+ * none: then the host has a loopback. */
+static const char *find_shared_link(sg_host_t host)
 {
     xbt_dynar_t route = xbt_dynar_new(sizeof(sg_link_t), NULL);
     const char *name = NULL;
@@ -36,17 +37,17 @@ static const char *shared_with(sg_host_t host)
 
 static int print_host(sg_host_t host, struct cc_error *e)
 {
-    const char *shared = shared_with(host);
+    const char *shared = find_shared_link(host);
     (void)fputs("  {\"name\": ", stdout);
-    int status = cc_json_put_text(stdout, sg_host_get_name(host), e);
+    CC_TRY(cc_json_put_text(stdout, sg_host_get_name(host), e));
     (void)fputs(", \"speed\": ", stdout);
     cc_json_put_number(stdout, sg_host_get_speed(host));
-    if (shared != NULL && status == CC_OK) {
+    if (shared != NULL) {
         (void)fputs(", \"shared\": ", stdout);
-        status = cc_json_put_text(stdout, shared, e);
+        CC_TRY(cc_json_put_text(stdout, shared, e));
     }
     (void)fputs("}", stdout);
-    return status;
+    return CC_OK;
 }
 
 static int print_hosts(struct cc_error *e)
@@ -57,8 +58,7 @@ static int print_hosts(struct cc_error *e)
     (void)fputs("{\"schema\": \"" CC_HOSTS_SCHEMA "\", \"hosts\": [", stdout);
     for (size_t i = 0; i < count; i++) {
         (void)fputs(i > 0 ? ",\n" : "\n", stdout);
-        if (print_host(host[i], e) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(print_host(host[i], e));
     }
     (void)fputs("\n]}\n", stdout);
     if (fflush(stdout) != 0)
@@ -72,11 +72,11 @@ int main(int argc, char **argv)
     struct cc_error e = {0};
     if (argc != 2 || argv[1][0] == '-') {
         (void)fputs("usage: commcomp-platform FILE\n"
-                    "prints, as JSON, which hosts a platform of SimGrid's (XML) has\n",
+                    "prints the hosts of a SimGrid platform (XML) as JSON\n",
                     stderr);
         return CC_USAGE;
     }
-    /* How SimGrid ends is no fault that anybody looks into. */
+    /* SimGrid aborts on bad files: no core dumps of that. */
     (void)setrlimit(RLIMIT_CORE, &none);
     simgrid_init(&argc, argv);
     simgrid_load_platform(argv[1]);

@@ -1,4 +1,5 @@
-/* commcomp-rank: one rank of a run. */
+/* commcomp-rank: one rank of a run, and the guard of an interface that a rank shapes. The same
+ * source, built with smpicc, is commcomp-rank-sim. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,45 +12,43 @@
 static int run(MPI_Comm comm, const char *path, struct cc_error *e)
 {
     struct cc_rank r;
-    int status = cc_isa_init(e);
-    if (status != CC_OK)
-        return status;
-    /* What goes wrong in MPI comes back as a status, so that it can be said by whom. */
+    CC_TRY(cc_isa_init(e));
+    /* MPI's errors are returned, so that the message can name the rank. */
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    status = cc_rank_open(&r, comm, path, stdout, e);
+    int status = cc_rank_open(&r, comm, path, stdout, e);
     if (status == CC_OK)
         status = cc_rank_run(&r, e);
     cc_rank_close(&r);
     return status;
 }
 
-/* By the rank itself: whoever it would have to send it to may be stuck. */
-static void complain(MPI_Comm comm, const struct cc_error *e)
+/* Prints the error on this rank's own stdout, not through rank 0, which may be stuck. */
+static void report_error(MPI_Comm comm, const struct cc_error *e)
 {
-    struct cc_report what = {.kind = CC_REPORT_ERROR, .text = (char *)e->text};
+    struct cc_report report = {.kind = CC_REPORT_ERROR, .text = (char *)e->text};
     struct cc_error ignored;
-    (void)MPI_Comm_rank(comm, &what.rank);
-    (void)cc_report_print(&what, stdout, &ignored);
+    (void)MPI_Comm_rank(comm, &report.rank);
+    (void)cc_report_print(&report, stdout, &ignored);
 }
 
 int main(int argc, char **argv)
 {
     struct cc_error e = {""};
-    /* The guard of a shaped interface, started by one of the ranks. */
+    /* Started by a rank (netsim/lab/shape.h). */
     if (argc > 1 && strcmp(argv[1], "--shape") == 0)
         return cc_shape_guard(argv + 2);
     if (argc != 2) {
         fprintf(stderr, "usage: commcomp-rank JOB\n"
-                        "`commcomp run` starts it by mpirun; docs/job.md says what a job is\n");
+                        "`commcomp run` starts it with mpirun; docs/job.md describes jobs\n");
         return CC_USAGE;
     }
-    /* Naps end when they should, not up to 50 us later. */
+    /* Sleeps end on time; by default up to 50 us late. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS)
         return CC_FAIL;
     int status = run(MPI_COMM_WORLD, argv[1], &e);
     if (status != CC_OK) {
-        complain(MPI_COMM_WORLD, &e);
+        report_error(MPI_COMM_WORLD, &e);
         MPI_Abort(MPI_COMM_WORLD, CC_FAIL);
     }
     MPI_Finalize();

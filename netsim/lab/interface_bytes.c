@@ -1,6 +1,13 @@
-/* Counting the bytes of an interface. Network cards count what is on the wire. The veth interfaces
- * of a lab count what is handed to them: several segments in one piece with one header. What lacks
- * is known to the same namespace's TCP and IP, which count segments. */
+/* A network card counts the bytes on the wire. A veth interface of the lab counts what the kernel
+ * hands to it: with segmentation offload, one large packet with a single header for several TCP
+ * segments. The headers of the other segments are added here. Their number is the number of
+ * segments that TCP and IP count in the same network namespace, minus the number of packets of its
+ * interfaces:
+ *
+ * - sent: OutSegs + RetransSegs of "Tcp:" in /proc/self/net/snmp
+ * - received: the packets by ECN mark, InNoECTPkts + ..., of "IpExt:" in /proc/self/net/netstat
+ *
+ * That is exact because a lab's hosts send nothing but TCP. */
 #include "netsim/lab/interface_bytes.h"
 
 #include <inttypes.h>
@@ -15,10 +22,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Ethernet, IPv4, TCP with time stamps. */
-enum { HEADERS = 14 + 20 + 32 };
+/* Bytes of the headers of Ethernet, IPv4, and TCP with time stamps. */
+enum { HEADER_BYTES = 14 + 20 + 32 };
 
-static bool driven_by(const char *device, const char *driver)
+/* Whether the interface is of this kind: "veth", "ifb". */
+static bool has_driver(const char *device, const char *driver)
 {
     struct ethtool_drvinfo info = {.cmd = ETHTOOL_GDRVINFO};
     struct ifreq request = {.ifr_data = (char *)&info};
@@ -29,8 +37,8 @@ static bool driven_by(const char *device, const char *driver)
     return same;
 }
 
-/* The bytes of the device, and the packets of all of the namespace; not those of ifb interfaces,
- * through which what arrives is only led for shaping (shape.c). */
+/* Reads the bytes of one interface, and the packets of all interfaces of the namespace. Those of
+ * ifb interfaces are left out: arriving packets pass through them a second time (shape.c). */
 static int read_devices(const char *device, struct cc_interface_bytes *bytes,
                         struct cc_interface_bytes *packets, struct cc_error *e)
 {
@@ -49,7 +57,7 @@ static int read_devices(const char *device, struct cc_interface_bytes *bytes,
                    " %63[^:]: %" SCNu64 " %" SCNu64 " %*u %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64,
                    name, &in, &in_packets, &out, &out_packets) != 5)
             continue;
-        if (!driven_by(name, "ifb")) {
+        if (!has_driver(name, "ifb")) {
             packets->received += in_packets;
             packets->sent += out_packets;
         }
@@ -62,9 +70,9 @@ static int read_devices(const char *device, struct cc_interface_bytes *bytes,
     return found ? CC_OK : cc_fail(e, "%s: no interface %s on this host", path, device);
 }
 
-/* The sum of the named counters of a group ("Tcp:"), which a file shows as a line of names and a
- * line of numbers. */
-static uint64_t counted(const char *path, const char *group, const char *const *names)
+/* The sum of the named counters of a group ("Tcp:"). The file has two lines for each group, one
+ * with names and one with numbers. */
+static uint64_t sum_counters(const char *path, const char *group, const char *const *names)
 {
     static const char separators[] = " \n";
     char title[4096], line[4096];
@@ -93,16 +101,15 @@ int cc_interface_bytes_read(const char *device, struct cc_interface_bytes *out, 
     static const char *const received_names[] = {"InNoECTPkts", "InECT0Pkts", "InECT1Pkts",
                                                  "InCEPkts", NULL};
     struct cc_interface_bytes bytes, packets;
-    int status = read_devices(device, &bytes, &packets, e);
-    if (status == CC_OK && driven_by(device, "veth")) {
-        uint64_t sent = counted("/proc/self/net/snmp", "Tcp:", sent_names);
-        uint64_t received = counted("/proc/self/net/netstat", "IpExt:", received_names);
+    CC_TRY(read_devices(device, &bytes, &packets, e));
+    if (has_driver(device, "veth")) {
+        uint64_t sent = sum_counters("/proc/self/net/snmp", "Tcp:", sent_names);
+        uint64_t received = sum_counters("/proc/self/net/netstat", "IpExt:", received_names);
         if (sent > packets.sent)
-            bytes.sent += HEADERS * (sent - packets.sent);
+            bytes.sent += HEADER_BYTES * (sent - packets.sent);
         if (received > packets.received)
-            bytes.received += HEADERS * (received - packets.received);
+            bytes.received += HEADER_BYTES * (received - packets.received);
     }
-    if (status == CC_OK)
-        *out = bytes;
-    return status;
+    *out = bytes;
+    return CC_OK;
 }

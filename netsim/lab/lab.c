@@ -1,4 +1,14 @@
-/* The caller's side of the lab: brings init to life, asks it for things, ends it. */
+/* The caller's side of the lab: starts its init process, sends it requests, and ends it.
+ *
+ * init must be the first process of the new PID namespace and a child of the caller. It is cloned
+ * with raw system calls, which the C library does not know about; in a program with threads the
+ * clone may then hold locks of the library that nobody releases. So the caller first forks a
+ * spawner: fork() leaves the library in order in the new process. The spawner clones init with
+ * CLONE_PARENT, which makes it the caller's child, reports the outcome over init's socket, and
+ * ends.
+ *
+ * Killing init is enough to end a lab: the kernel then kills every process of its PID namespace,
+ * and with the last of them the other namespaces and their links vanish. */
 #include "netsim/lab/lab.h"
 
 #include <errno.h>
@@ -16,10 +26,9 @@
 #include <unistd.h>
 
 #include "core/memory.h"
-#include "netsim/lab/lab_inside.h"
+#include "netsim/lab/lab_impl.h"
 
-/* A Linux bridge has 1,024 ports. */
-enum { MOST_HOSTS = 1000 };
+enum { MOST_HOSTS = 1000 }; /* a Linux bridge has 1,024 ports */
 
 struct cc_lab {
     struct cc_lab_config config;
@@ -29,78 +38,78 @@ struct cc_lab {
     int socket;
 };
 
-/* --- what the rate asks for --- */
+/* --- defaults --- */
 
-/* Between measured points, by the logarithm of the rate. */
 struct point {
     double bw_bps, bytes;
 };
 
-static double between(const struct point *p, size_t count, double bw_bps)
+/* Interpolates between measured points, linearly in the logarithms; beyond the last one in
+ * proportion to the rate. */
+static double interpolate(const struct point *p, size_t count, double bw_bps)
 {
     if (bw_bps <= p[0].bw_bps)
         return p[0].bytes;
     for (size_t i = 1; i < count; i++)
         if (bw_bps <= p[i].bw_bps) {
-            double part = log(bw_bps / p[i - 1].bw_bps) / log(p[i].bw_bps / p[i - 1].bw_bps);
-            return p[i - 1].bytes * pow(p[i].bytes / p[i - 1].bytes, part);
+            double share = log(bw_bps / p[i - 1].bw_bps) / log(p[i].bw_bps / p[i - 1].bw_bps);
+            return p[i - 1].bytes * pow(p[i].bytes / p[i - 1].bytes, share);
         }
     return p[count - 1].bytes * bw_bps / p[count - 1].bw_bps;
 }
 
-/* The timer that ends a wait is late by some microseconds: a bucket that overflows meanwhile loses
- * what the link could have carried. Large ones let messages pass that should have waited. */
+/* The timer that ends a wait is late by some microseconds, and a bucket that is full by then loses
+ * what the link could have carried. Larger buckets than these let messages pass that should wait.
+ */
 size_t cc_lab_burst(double bw_bps)
 {
     static const struct point points[] = {{10e6, 5e3}, {100e6, 14e3}, {1e9, 64e3}, {10e9, 600e3}};
-    return (size_t)between(points, sizeof points / sizeof points[0], bw_bps);
+    return (size_t)interpolate(points, sizeof points / sizeof points[0], bw_bps);
 }
 
-/* So much that nothing is ever lost when all other hosts send to one: TCP does not put more than
- * some 300 kB of a connection on its way at 1 Gbit/s or less. With shorter queues 1 to 20% of all
- * segments were sent again, and steps took up to four times their time when the last segment of a
- * message was among them. */
+/* A TCP connection has at most some 300 kB on its way at 1 Gbit/s or less, so this queue holds what
+ * all other hosts send to one. With shorter queues 1 to 20% of all segments were sent again, and a
+ * step took up to four times as long when the last segment of a message was lost. */
 size_t cc_lab_limit(double bw_bps, int hosts)
 {
     double senders = hosts > 11 ? hosts - 1 : 10;
     return (size_t)(senders * 300e3 * fmax(1, bw_bps / 1e9));
 }
 
-/* --- bringing init to life --- */
+/* --- starting init --- */
 
-/* What the process in between reports. */
+/* The spawner's report. */
 struct init_status {
-    pid_t init; /* -1: could not be made, because of `error` */
+    pid_t init; /* -1: failed, with errno `error` */
     int error;
-    bool user;
+    bool user; /* in a user namespace */
 };
 
-/* A fork into new namespaces. A system call, as the C library's clone() wants a new stack. The
- * child belongs to the parent of who calls this. */
-static pid_t clone_into(unsigned long namespaces)
+/* Forks into new namespaces; the new process is a child of this process's parent. A raw system
+ * call, as the C library's clone() needs a new stack. */
+static pid_t fork_into(unsigned long namespaces)
 {
     return (pid_t)syscall(SYS_clone, namespaces | CLONE_PARENT | SIGCHLD, 0, 0, 0, 0);
 }
 
-/* In a process of its own, made by fork(), which leaves the C library in order whatever the threads
- * of the caller were doing; it ends at once, and init is the caller's child. */
-_Noreturn static void spawner(struct cc_lab_init_args *init_args)
+/* The spawner's main function. */
+_Noreturn static void spawn_init(struct cc_lab_init_args *args)
 {
     const unsigned long own =
         CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWIPC;
-    struct init_status init_status = {.init = -1, .error = EPERM};
-    /* Root needs no user namespace, unless it is root of a container that lacks the rights. */
-    if (init_args->uid == 0)
-        init_status.init = clone_into(own);
-    if (init_status.init == -1 && (init_args->uid != 0 || errno == EPERM)) {
-        init_args->user = true;
-        init_status.init = clone_into(own | CLONE_NEWUSER);
+    struct init_status status = {.init = -1, .error = EPERM};
+    /* Root needs no user namespace, except as root of a container without the capabilities. */
+    if (args->uid == 0)
+        status.init = fork_into(own);
+    if (status.init == -1 && (args->uid != 0 || errno == EPERM)) {
+        args->user = true;
+        status.init = fork_into(own | CLONE_NEWUSER);
     }
-    init_status.error = errno;
-    if (init_status.init == 0)
-        cc_lab_init(init_args);
-    init_status.user = init_args->user;
-    (void)cc_lab_send(init_args->socket, &init_status, sizeof init_status);
+    status.error = errno;
+    if (status.init == 0)
+        cc_lab_init(args);
+    status.user = args->user;
+    (void)cc_lab_send(args->socket, &status, sizeof status);
     _exit(0);
 }
 
@@ -109,35 +118,36 @@ static int start_init(struct cc_lab *lab, struct cc_error *e)
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return cc_fail(e, "socketpair: %s", strerror(errno));
-    struct cc_lab_init_args init_args = {.config = &lab->config,
-                                         .program = lab->program,
-                                         .uid = geteuid(),
-                                         .gid = getegid(),
-                                         .socket = ends[1]};
-    pid_t between = fork();
-    if (between == 0) {
+    struct cc_lab_init_args args = {.config = &lab->config,
+                                    .program = lab->program,
+                                    .uid = geteuid(),
+                                    .gid = getegid(),
+                                    .socket = ends[1]};
+    pid_t spawner = fork();
+    if (spawner == 0) {
         close(ends[0]);
-        spawner(&init_args);
+        spawn_init(&args);
     }
     int error = errno;
     close(ends[1]);
     lab->socket = ends[0];
-    if (between == -1)
+    if (spawner == -1)
         return cc_fail(e, "fork: %s", strerror(error));
-    struct init_status init_status;
-    bool told = cc_lab_receive(lab->socket, &init_status, sizeof init_status);
-    while (waitpid(between, NULL, 0) == -1 && errno == EINTR)
+    struct init_status init;
+    bool received = cc_lab_receive(lab->socket, &init, sizeof init);
+    while (waitpid(spawner, NULL, 0) == -1 && errno == EINTR)
         continue;
-    if (!told)
+    if (!received)
         return cc_fail(e, "the lab's first process died");
-    lab->init = init_status.init;
-    lab->user = init_status.user;
-    if (init_status.init != -1)
+    lab->init = init.init;
+    lab->user = init.user;
+    if (init.init != -1)
         return CC_OK;
-    cc_lab_forbidden(e, "namespaces", init_status.error);
+    cc_lab_explain_refusal(e, "namespaces", init.error);
     return CC_FAIL;
 }
 
+/* The path of the running program. */
 static int own_program(char **out, struct cc_error *e)
 {
     char path[PATH_MAX];
@@ -149,7 +159,8 @@ static int own_program(char **out, struct cc_error *e)
     return *out != NULL ? CC_OK : CC_FAIL;
 }
 
-static int settle(struct cc_lab *lab, const struct cc_lab_config *config, struct cc_error *e)
+/* Copies the configuration with defaults filled in, and checks it. */
+static int set_config(struct cc_lab *lab, const struct cc_lab_config *config, struct cc_error *e)
 {
     lab->config = *config;
     if (config->hosts < 1 || config->hosts > MOST_HOSTS)
@@ -158,7 +169,7 @@ static int settle(struct cc_lab *lab, const struct cc_lab_config *config, struct
         lab->config.burst_bytes = cc_lab_burst(config->bw_bps);
     if (lab->config.limit_bytes == 0)
         lab->config.limit_bytes = cc_lab_limit(config->bw_bps, config->hosts);
-    /* Without this, nothing passes and nobody says why. */
+    /* tc would accept less, and then drop every frame. */
     if (lab->config.burst_bytes < CC_LAB_FRAME || lab->config.limit_bytes < CC_LAB_FRAME)
         return cc_fail(e, "a %s of %zu bytes: a frame of %d does not pass; give it more",
                        lab->config.burst_bytes < CC_LAB_FRAME ? "burst" : "limit",
@@ -172,9 +183,9 @@ static int settle(struct cc_lab *lab, const struct cc_lab_config *config, struct
     return own_program(&lab->program, e);
 }
 
-/* --- asking init --- */
+/* --- requests --- */
 
-static int answer(struct cc_lab *lab, struct cc_lab_answer *a, struct cc_error *e)
+static int receive_answer(struct cc_lab *lab, struct cc_lab_answer *a, struct cc_error *e)
 {
     if (!cc_lab_receive(lab->socket, a, sizeof *a))
         return cc_fail(e, "the lab is gone: its first process died");
@@ -183,11 +194,11 @@ static int answer(struct cc_lab *lab, struct cc_lab_answer *a, struct cc_error *
     return a->status;
 }
 
-static int ask(struct cc_lab *lab, const struct cc_lab_request *r, struct cc_lab_answer *a,
-               struct cc_error *e)
+static int request(struct cc_lab *lab, const struct cc_lab_request *r, struct cc_lab_answer *a,
+                   struct cc_error *e)
 {
-    (void)cc_lab_send(lab->socket, r, sizeof *r); /* what went wrong shows in the answer */
-    return answer(lab, a, e);
+    (void)cc_lab_send(lab->socket, r, sizeof *r); /* a failure shows in the missing answer */
+    return receive_answer(lab, a, e);
 }
 
 int cc_lab_open(const struct cc_lab_config *config, struct cc_lab **out, struct cc_error *e)
@@ -198,22 +209,19 @@ int cc_lab_open(const struct cc_lab_config *config, struct cc_lab **out, struct 
     lab->init = -1;
     lab->socket = -1;
     struct cc_lab_answer a;
-    int status = settle(lab, config, e);
-    if (status == CC_OK)
-        status = start_init(lab, e);
-    if (status == CC_OK)
-        status = ask(lab, &(struct cc_lab_request){.op = CC_LAB_OPEN}, &a, e);
-    if (status != CC_OK) {
-        cc_error_in(e, "the lab");
-        cc_lab_close(lab);
-        return status;
-    }
+    int status = CC_OK;
+    CC_TRY_OUT(set_config(lab, config, e));
+    CC_TRY_OUT(start_init(lab, e));
+    CC_TRY_OUT(request(lab, &(struct cc_lab_request){.op = CC_LAB_OPEN}, &a, e));
     *out = lab;
-    return CC_OK;
+    lab = NULL;
+out:
+    if (status != CC_OK)
+        cc_error_in(e, "the lab");
+    cc_lab_close(lab);
+    return status;
 }
 
-/* When init is gone, so is every process inside, and with the last of them the namespaces; the
- * kernel takes their links down within moments of that. */
 void cc_lab_close(struct cc_lab *lab)
 {
     if (lab == NULL)
@@ -237,12 +245,12 @@ static void close_all(const int *fd, size_t count)
             close(fd[i]);
 }
 
-/* The request and the words, the descriptors along with the first byte. */
+/* Sends the request, with the descriptors attached to its first byte, and then the arguments. */
 static void send_spawn(struct cc_lab *lab, char *const argv[], const int fds[CC_LAB_ENDS])
 {
     struct cc_lab_request r = {.op = CC_LAB_SPAWN};
-    for (; argv[r.words] != NULL; r.words++)
-        r.bytes += (uint32_t)strlen(argv[r.words]) + 1;
+    for (; argv[r.args] != NULL; r.args++)
+        r.bytes += (uint32_t)strlen(argv[r.args]) + 1;
     union {
         struct cmsghdr head;
         char room[CMSG_SPACE(CC_LAB_ENDS * sizeof(int))];
@@ -271,20 +279,20 @@ int cc_lab_spawn(struct cc_lab *lab, char *const argv[], int in, struct cc_lab_c
                  struct cc_error *e)
 {
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    int o[2] = {-1, -1}, r[2] = {-1, -1};
+    int output[2] = {-1, -1}, error[2] = {-1, -1};
     int status = CC_OK;
     struct cc_lab_answer a;
-    if (null == -1 || pipe2(o, O_CLOEXEC) != 0 || pipe2(r, O_CLOEXEC) != 0)
+    if (null == -1 || pipe2(output, O_CLOEXEC) != 0 || pipe2(error, O_CLOEXEC) != 0) {
         status = cc_fail(e, "%s cannot be started in the lab: %s", argv[0], strerror(errno));
-    if (status == CC_OK) {
-        send_spawn(lab, argv, (const int[CC_LAB_ENDS]){in != -1 ? in : null, o[1], r[1]});
-        status = answer(lab, &a, e);
+        goto out;
     }
-    close_all((const int[]){null, o[1], r[1]}, 3);
-    if (status == CC_OK)
-        *out = (struct cc_lab_child){.id = a.id, .out = o[0], .err = r[0]};
-    else
-        close_all((const int[]){o[0], r[0]}, 2);
+    send_spawn(lab, argv, (const int[CC_LAB_ENDS]){in != -1 ? in : null, output[1], error[1]});
+    CC_TRY_OUT(receive_answer(lab, &a, e));
+    *out = (struct cc_lab_child){.id = a.id, .out = output[0], .err = error[0]};
+out:
+    close_all((const int[]){null, output[1], error[1]}, 3);
+    if (status != CC_OK)
+        close_all((const int[]){output[0], error[0]}, 2);
     return status;
 }
 
@@ -292,9 +300,7 @@ int cc_lab_poll(struct cc_lab *lab, const struct cc_lab_child *child, bool *ende
                 struct cc_error *e)
 {
     struct cc_lab_answer a;
-    int asked = ask(lab, &(struct cc_lab_request){.op = CC_LAB_POLL, .id = child->id}, &a, e);
-    if (asked != CC_OK)
-        return asked;
+    CC_TRY(request(lab, &(struct cc_lab_request){.op = CC_LAB_POLL, .id = child->id}, &a, e));
     *ended = a.ended;
     if (a.ended)
         *status = a.wait_status;
@@ -306,19 +312,18 @@ int cc_lab_kill(struct cc_lab *lab, const struct cc_lab_child *child, int signal
 {
     struct cc_lab_answer a;
     struct cc_lab_request r = {.op = CC_LAB_KILL, .id = child->id, .signal = signal};
-    return ask(lab, &r, &a, e);
+    return request(lab, &r, &a, e);
 }
 
 int cc_lab_traffic(struct cc_lab *lab, uint64_t *bytes, struct cc_error *e)
 {
     struct cc_lab_answer a;
-    int status = ask(lab, &(struct cc_lab_request){.op = CC_LAB_TRAFFIC}, &a, e);
-    if (status == CC_OK)
-        *bytes = a.traffic;
-    return status;
+    CC_TRY(request(lab, &(struct cc_lab_request){.op = CC_LAB_TRAFFIC}, &a, e));
+    *bytes = a.traffic;
+    return CC_OK;
 }
 
-/* --- what it is --- */
+/* --- information for users of the lab --- */
 
 const char *cc_lab_agent(const struct cc_lab *lab)
 {

@@ -1,7 +1,7 @@
-/* The lab: a cluster out of network namespaces on one bridge of this machine, both directions of
- * every host's link shaped with tc. All of it lives in a PID, mount, network and (for an ordinary
- * user) user namespace, whose init is a child of the caller that dies with it: nothing is left
- * behind, whoever is killed. */
+/* The lab: a cluster of network namespaces on this machine, joined by a bridge, with both
+ * directions of every host's link shaped by tc. It lives in PID, mount, network and (for an
+ * ordinary user) user namespaces of its own, whose init process is a child of the caller and dies
+ * with it. So nothing is left of a lab, whichever process is killed. */
 #ifndef CC_NETSIM_LAB_LAB_H
 #define CC_NETSIM_LAB_LAB_H
 
@@ -12,66 +12,75 @@
 
 #include "core/error.h"
 
-enum { CC_LAB_FRAME = 1514 }; /* bytes of a full one, as tc counts */
+enum { CC_LAB_FRAME = 1514 }; /* bytes of a full frame, as tc counts them */
 
 struct cc_lab_config {
-    int hosts;
-    double bw_bps;    /* of each host's link, each way, as tc counts frames; 0: not shaped */
-    double latency_s; /* added to each message by netem; 0: none. Refused where netem is missing */
-    size_t burst_bytes;     /* of the token buckets; 0: cc_lab_burst, else at least a frame */
-    size_t limit_bytes;     /* of the queues; 0: cc_lab_limit, else at least a frame */
-    const char *congestion; /* NULL: "reno" */
+    int hosts;          /* 1 to 1000 */
+    double bw_bps;      /* of each host's link, each direction, as tc counts frames; 0: unshaped */
+    double latency_s;   /* added to each message with netem; 0: none */
+    size_t burst_bytes; /* of the token buckets, at least a frame; 0: cc_lab_burst */
+    size_t limit_bytes; /* of the queues, at least a frame; 0: cc_lab_limit */
+    const char *congestion; /* TCP's congestion control; NULL: "reno" */
 };
 
-/* What the rate asks for (NETWORK.md's findings; see lab.c for why). */
+/* The size of a token bucket with which tbf reaches the rate. */
 size_t cc_lab_burst(double bw_bps);
+
+/* The length of a queue that loses nothing when all other hosts send to one. */
 size_t cc_lab_limit(double bw_bps, int hosts);
 
 struct cc_lab;
 
-/* Hosts are up, shaped and can reach each other when this returns. *out is set on success only. The
- * message says what is missing (ip, tc, user namespaces, netem) and the remedy. */
+/* Opens a lab; on return its hosts are up, shaped and can reach each other. Sets *out on success
+ * only; cc_lab_close ends it. A message tells what the system lacks (ip, tc, user namespaces,
+ * netem) and the remedy. */
 int cc_lab_open(const struct cc_lab_config *config, struct cc_lab **out, struct cc_error *e);
-/* Kills all processes inside and waits until everything is gone. */
+
+/* Kills all processes of the lab and waits until they are gone. NULL is allowed. */
 void cc_lab_close(struct cc_lab *lab);
 
-/* A program inside the lab's own namespaces, not on a host; it reaches all hosts through the
+/* A program in the lab's own namespaces, not on one of the hosts. It reaches all hosts through the
  * control network. */
 struct cc_lab_child {
     int id;
-    int out, err; /* read ends of its stdout and stderr; the caller closes them */
+    int out, err; /* read ends of its stdout and stderr, which the caller closes */
 };
-/* `in` becomes its stdin and stays the caller's; -1: /dev/null. */
+
+/* Starts a program, looked up in PATH. `in` becomes its stdin and stays the caller's; -1:
+ * /dev/null. */
 int cc_lab_spawn(struct cc_lab *lab, char *const argv[], int in, struct cc_lab_child *out,
                  struct cc_error *e);
-/* Whether it has ended, and then its wait status. */
+
+/* Sets *ended, and if it has ended *status, as from wait(). */
 int cc_lab_poll(struct cc_lab *lab, const struct cc_lab_child *child, bool *ended, int *status,
                 struct cc_error *e);
+
+/* Sends a signal, unless the program has ended. */
 int cc_lab_kill(struct cc_lab *lab, const struct cc_lab_child *child, int signal,
                 struct cc_error *e);
 
-/* Bytes that all shaped links together have carried so far, both directions: what a watchdog looks
- * at. Up to 4% less than was on the wire, as headers are not counted for every segment; a host's
- * exact figures are those of carried.h. */
+/* The bytes that all shaped links together have carried so far, in both directions; meant for a
+ * watchdog. Up to 4% low, as headers are not counted for every segment; interface_bytes.h counts a
+ * single host's exactly. */
 int cc_lab_traffic(struct cc_lab *lab, uint64_t *bytes, struct cc_error *e);
 
-/* For mpirun: the hosts' names ("h0" ...), the program that starts a command on a host (an absolute
- * path, as plm_rsh_agent wants it: AGENT HOST COMMAND...), the subnets, and a folder inside the lab
- * for files that die with it. */
+/* For mpirun: the absolute path of the program that starts a command on a host, AGENT HOST
+ * COMMAND..., for its parameter plm_rsh_agent. */
 const char *cc_lab_agent(const struct cc_lab *lab);
-#define CC_LAB_HOST    "h%d"
-#define CC_LAB_DEVICE  "data"         /* the shaped interface on every host */
-#define CC_LAB_DATA    "10.77.0.0/16" /* its subnet */
-#define CC_LAB_CONTROL "10.78.0.0/16" /* mpirun's own connections */
-#define CC_LAB_FOLDER  "/run/commcomp"
+#define CC_LAB_HOST    "h%d"           /* a host's name, from 0 */
+#define CC_LAB_DEVICE  "data"          /* the shaped interface on every host */
+#define CC_LAB_DATA    "10.77.0.0/16"  /* its subnet */
+#define CC_LAB_CONTROL "10.78.0.0/16"  /* the subnet of mpirun's own connections */
+#define CC_LAB_FOLDER  "/run/commcomp" /* a directory in the lab for files that vanish with it */
 
-/* How to enter by hand, for --keep: lines to print; to be freed. */
+/* Lines for the user that tell how to enter the lab by hand (--keep). The caller frees them. */
 char *cc_lab_directions(const struct cc_lab *lab, struct cc_error *e);
 
-/* The settings that were made, for the record: congestion control, burst, limit. */
+/* The configuration with its defaults filled in; valid until cc_lab_close. */
 const struct cc_lab_config *cc_lab_settings(const struct cc_lab *lab);
 
-/* What the hidden command `commcomp lab-enter HOST COMMAND...` (the agent) does. */
+/* Becomes the command, on a host; called inside a lab by its agent, the hidden command
+ * `commcomp lab-enter HOST COMMAND...`. Returns on failure only. */
 int cc_lab_enter(const char *host, char *const argv[], struct cc_error *e);
 
 #endif

@@ -1,4 +1,7 @@
-/* The agent: what mpirun starts in the place of ssh. */
+/* The lab's agent, which mpirun runs where it would run ssh on a cluster: `AGENT HOST COMMAND...`.
+ * It moves itself into the host's network namespace, takes the host's name and a temporary
+ * directory of the host's own, since Open MPI's daemons name their files by host, and becomes a
+ * shell with the command. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -9,9 +12,10 @@
 #include <unistd.h>
 
 #include "core/memory.h"
-#include "netsim/lab/lab_inside.h"
+#include "netsim/lab/lab_impl.h"
 
-/* The words with spaces between, as ssh hands them to the shell of the other host. */
+/* Joins the arguments with blanks, as ssh does before it passes them to the shell of the other
+ * host. */
 static char *join(char *const argv[], struct cc_error *e)
 {
     size_t bytes = 1;
@@ -24,8 +28,8 @@ static char *join(char *const argv[], struct cc_error *e)
     return line;
 }
 
-/* A name and a folder of its own, for programs that keep files by host. */
-static int settle(const char *host, struct cc_error *e)
+/* Gives this process the host's name and temporary directory. */
+static int set_host(const char *host, struct cc_error *e)
 {
     char folder[128];
     (void)snprintf(folder, sizeof folder, CC_LAB_FOLDER "/%s", host);
@@ -45,22 +49,22 @@ int cc_lab_enter(const char *host, char *const argv[], struct cc_error *e)
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd == -1)
         return cc_fail(e, "%s: no such host in this lab: %s: %s", host, path, strerror(errno));
-    int bad = setns(fd, CLONE_NEWNET);
+    int failed = setns(fd, CLONE_NEWNET);
     int error = errno;
     close(fd);
-    if (bad != 0)
+    if (failed != 0)
         return cc_fail(e, "%s: entering the host: %s", host, strerror(error));
-    if (settle(host, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(set_host(host, e));
     char *line = join(argv, e);
     if (line == NULL)
         return CC_FAIL;
-    if (line[0] != '\0')
+    int status;
+    if (line[0] == '\0') {
+        status = cc_fail(e, "%s: no command to run there", host);
+    } else {
         execl("/bin/sh", "sh", "-c", line, (char *)NULL);
-    error = errno;
-    bool empty = line[0] == '\0';
+        status = cc_fail(e, "/bin/sh: %s", strerror(errno));
+    }
     free(line);
-    if (empty)
-        return cc_fail(e, "%s: no command to run there", host);
-    return cc_fail(e, "/bin/sh: %s", strerror(error));
+    return status;
 }

@@ -1,5 +1,21 @@
-/* The first process inside the lab: builds it, starts programs, reaps what ends. Whatever happens
- * to it or to its parent, the kernel kills all that runs in the lab when it is gone. */
+/* The lab's init: the first process in its PID namespace. It builds the lab, starts programs on
+ * request, and reaps processes. When it ends, for whatever reason, the kernel kills all processes
+ * of the lab; and it ends when its parent does.
+ *
+ * It builds the lab in this order, as each step needs the ones before:
+ *
+ * 1. follow_parent: have this process killed when its parent dies.
+ * 2. leave_caller: drop the caller's files, terminal, session and signal handlers.
+ * 3. map_root, in a user namespace: become root, which the next steps require.
+ * 4. mount_all: make mounts private; mount memory file systems on /run and /dev/shm, so that no
+ *    file remains, and the /proc of the new PID namespace.
+ * 5. Set PATH, TMPDIR and the host name.
+ * 6. Write the agent's script for mpirun, and the hosts' names over /etc/hosts.
+ * 7. cc_lab_net: create the hosts' network namespaces and links (lab_net.c).
+ *
+ * Then init answers the first request, OPEN, with the outcome, and serves further ones (lab_impl.h)
+ * until the caller closes the socket. Orphaned processes of the lab become its children, so it
+ * reaps every child and keeps the status of those that it was asked to start. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +32,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
-#include "netsim/lab/lab_inside.h"
+#include "netsim/lab/lab_impl.h"
 
 struct child {
     pid_t pid;
@@ -26,16 +42,16 @@ struct child {
 
 struct init {
     int socket;
-    struct child *child; /* by id */
+    struct child *child; /* the programs that were started, by id */
     size_t children, capacity;
-    sigset_t before; /* the signal mask that programs get */
+    sigset_t mask; /* the signal mask for programs */
 };
 
 /* --- building --- */
 
-/* Ends this process with its parent. The parent may have died before the order was given: then
- * nobody is left at the other end of the socket to say that it begins. (In a new PID namespace
- * getppid() says nothing.) */
+/* Has this process killed when its parent dies, and receives the first request. If the parent died
+ * before, the socket is closed and no request comes. (getppid() cannot tell: it is 0 in a new PID
+ * namespace.) */
 static void follow_parent(int socket)
 {
     struct cc_lab_request r;
@@ -43,9 +59,9 @@ static void follow_parent(int socket)
         _exit(1);
 }
 
-/* Nothing of the caller's stays: neither its files, nor its terminal, nor what it does on signals.
- */
-static int settle(struct init *in, struct cc_error *e)
+/* Drops what was inherited from the caller: its files but the socket, its terminal and session, and
+ * its signal handlers. */
+static int leave_caller(struct init *in, struct cc_error *e)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null == -1 || dup2(null, 0) == -1)
@@ -61,20 +77,18 @@ static int settle(struct init *in, struct cc_error *e)
     return CC_OK;
 }
 
-static int become_root(const struct cc_lab_init_args *b, struct cc_error *e)
+static int map_root(const struct cc_lab_init_args *args, struct cc_error *e)
 {
-    char line[64];
-    int status = cc_lab_write("/proc/self/setgroups", "deny", e);
-    if (status == CC_OK) {
-        (void)snprintf(line, sizeof line, "0 %lu 1", (unsigned long)b->uid);
-        status = cc_lab_write("/proc/self/uid_map", line, e);
-    }
-    if (status == CC_OK) {
-        (void)snprintf(line, sizeof line, "0 %lu 1", (unsigned long)b->gid);
-        status = cc_lab_write("/proc/self/gid_map", line, e);
-    }
+    char uid_map[64], gid_map[64];
+    int status = CC_OK;
+    (void)snprintf(uid_map, sizeof uid_map, "0 %lu 1", (unsigned long)args->uid);
+    (void)snprintf(gid_map, sizeof gid_map, "0 %lu 1", (unsigned long)args->gid);
+    CC_TRY_OUT(cc_lab_write("/proc/self/setgroups", "deny", e));
+    CC_TRY_OUT(cc_lab_write("/proc/self/uid_map", uid_map, e));
+    CC_TRY_OUT(cc_lab_write("/proc/self/gid_map", gid_map, e));
+out:
     if (status != CC_OK)
-        cc_lab_forbidden(e, "user namespaces", EPERM);
+        cc_lab_explain_refusal(e, "user namespaces", EPERM);
     return status;
 }
 
@@ -85,30 +99,27 @@ static int mount_tmpfs(const char *path, const char *options, bool user, struct 
     if (!user)
         return cc_fail(e, "mounting a tmpfs on %s: %s; does a container forbid it?", path,
                        strerror(errno));
-    cc_lab_forbidden(e, "mounts", errno);
+    cc_lab_explain_refusal(e, "mounts", errno);
     return CC_FAIL;
 }
 
-/* All that is written in the lab lies in its memory. /proc shows its processes where that is
- * allowed; in containers that mask parts of /proc an ordinary user may not mount another: then it
- * goes on with the old one, where only the numbers of processes are not the lab's own. */
-static int mount_all(const struct cc_lab_init_args *b, struct cc_error *e)
+/* Mounting /proc may fail: containers that mask parts of it forbid an ordinary user to mount
+ * another. The old one does as well, except that it shows other process numbers than the lab's. */
+static int mount_all(const struct cc_lab_init_args *args, struct cc_error *e)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         return cc_fail(e, "making mounts private: %s", strerror(errno));
-    int status = mount_tmpfs("/run", "mode=755", b->user, e);
-    if (status == CC_OK && access("/dev/shm", F_OK) == 0)
-        status = mount_tmpfs("/dev/shm", "mode=1777", b->user, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(mount_tmpfs("/run", "mode=755", args->user, e));
+    if (access("/dev/shm", F_OK) == 0)
+        CC_TRY(mount_tmpfs("/dev/shm", "mode=1777", args->user, e));
     (void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
     if (mkdir(CC_LAB_NETNS, 0755) != 0 || mkdir(CC_LAB_FOLDER, 0755) != 0)
         return cc_fail(e, CC_LAB_FOLDER ": %s", strerror(errno));
     return CC_OK;
 }
 
-/* The script that mpirun calls: the path of the program may hold spaces, which mpirun would take
- * for the end of it. */
+/* Writes the agent's script for mpirun. mpirun would cut the path of commcomp at a blank, so that
+ * is quoted in the script. */
 static int write_agent(const char *program, struct cc_error *e)
 {
     static const char path[] = CC_LAB_FOLDER "/enter";
@@ -125,8 +136,8 @@ static int write_agent(const char *program, struct cc_error *e)
     return CC_OK;
 }
 
-/* The hosts' names mean their control addresses, so that no one asks a name server. */
-static int write_names(int hosts, struct cc_error *e)
+/* Maps the hosts' names to their control addresses, so that no name server is asked. */
+static int write_hosts(int hosts, struct cc_error *e)
 {
     static const char path[] = CC_LAB_FOLDER "/hosts";
     FILE *f = fopen(path, "we");
@@ -146,7 +157,7 @@ static int write_names(int hosts, struct cc_error *e)
     return CC_OK;
 }
 
-/* Programs of the system may lie where an ordinary user's PATH does not lead. */
+/* An ordinary user's PATH may lack the directories of ip, bridge and tc. */
 static int set_environment(struct cc_error *e)
 {
     static const char system[] = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
@@ -159,27 +170,21 @@ static int set_environment(struct cc_error *e)
     return bad ? cc_fail(e, "out of memory") : CC_OK;
 }
 
-static int build(struct init *in, const struct cc_lab_init_args *b, struct cc_error *e)
+static int build(struct init *in, const struct cc_lab_init_args *args, struct cc_error *e)
 {
-    int status = settle(in, e);
-    if (status == CC_OK && b->user)
-        status = become_root(b, e);
-    if (status == CC_OK)
-        status = mount_all(b, e);
-    if (status == CC_OK)
-        status = set_environment(e);
-    if (status == CC_OK && sethostname("lab", 3) != 0)
-        status = cc_fail(e, "naming the lab: %s", strerror(errno));
-    if (status == CC_OK)
-        status = write_agent(b->program, e);
-    if (status == CC_OK)
-        status = write_names(b->config->hosts, e);
-    if (status == CC_OK)
-        status = cc_lab_net(b->config, e);
-    return status;
+    CC_TRY(leave_caller(in, e));
+    if (args->user)
+        CC_TRY(map_root(args, e));
+    CC_TRY(mount_all(args, e));
+    CC_TRY(set_environment(e));
+    if (sethostname("lab", 3) != 0)
+        return cc_fail(e, "naming the lab: %s", strerror(errno));
+    CC_TRY(write_agent(args->program, e));
+    CC_TRY(write_hosts(args->config->hosts, e));
+    return cc_lab_net(args->config, e);
 }
 
-/* --- children --- */
+/* --- programs --- */
 
 static void reap(struct init *in)
 {
@@ -193,38 +198,37 @@ static void reap(struct init *in)
             }
 }
 
-/* In the new process. Its error number goes into the pipe `told`, if it cannot become the program.
- */
-_Noreturn static void become(char *const argv[], const int fds[CC_LAB_ENDS], const sigset_t *mask,
-                             int told)
+/* The new process: becomes the program, or writes its errno to the pipe `failure`. */
+_Noreturn static void exec_program(char *const argv[], const int fds[CC_LAB_ENDS],
+                                   const sigset_t *mask, int failure)
 {
     (void)setpgid(0, 0);
     (void)sigprocmask(SIG_SETMASK, mask, NULL);
     if (dup2(fds[0], 0) != -1 && dup2(fds[1], 1) != -1 && dup2(fds[2], 2) != -1)
         execvp(argv[0], argv);
     int error = errno;
-    (void)!write(told, &error, sizeof error);
+    (void)!write(failure, &error, sizeof error);
     _exit(127);
 }
 
-static int start(struct init *in, char *const argv[], const int fds[CC_LAB_ENDS], int *id,
-                 struct cc_error *e)
+/* Starts a program and waits until it runs or has failed to: then the pipe is closed by exec, or
+ * holds an errno. */
+static int start_program(struct init *in, char *const argv[], const int fds[CC_LAB_ENDS], int *id,
+                         struct cc_error *e)
 {
-    if (cc_grow((void **)&in->child, &in->capacity, in->children + 1, sizeof *in->child, e) !=
-        CC_OK)
-        return CC_FAIL;
-    int tell[2];
-    if (pipe2(tell, O_CLOEXEC) != 0)
+    CC_TRY(cc_grow((void **)&in->child, &in->capacity, in->children + 1, sizeof *in->child, e));
+    int failure[2];
+    if (pipe2(failure, O_CLOEXEC) != 0)
         return cc_fail(e, "pipe: %s", strerror(errno));
     pid_t pid = fork();
     if (pid == 0)
-        become(argv, fds, &in->before, tell[1]);
+        exec_program(argv, fds, &in->mask, failure[1]);
     int error = errno;
-    close(tell[1]);
+    close(failure[1]);
     bool failed = pid == -1;
     if (!failed)
-        failed = read(tell[0], &error, sizeof error) == sizeof error;
-    close(tell[0]);
+        failed = read(failure[0], &error, sizeof error) == sizeof error;
+    close(failure[0]);
     if (failed)
         return cc_fail(e, "%s: %s", argv[0], strerror(error));
     *id = (int)in->children;
@@ -234,8 +238,9 @@ static int start(struct init *in, char *const argv[], const int fds[CC_LAB_ENDS]
 
 /* --- serving --- */
 
-/* The next request, and the descriptors that came with it (else -1). */
-static bool next(int socket, struct cc_lab_request *r, int fds[CC_LAB_ENDS])
+/* Receives a request and the descriptors sent with it (-1 if none); false if the socket is closed.
+ */
+static bool receive_request(int socket, struct cc_lab_request *r, int fds[CC_LAB_ENDS])
 {
     union {
         struct cmsghdr head;
@@ -261,20 +266,22 @@ static bool next(int socket, struct cc_lab_request *r, int fds[CC_LAB_ENDS])
     return cc_lab_receive(socket, (char *)r + n, sizeof *r - (size_t)n);
 }
 
-static int spawn(struct init *in, const struct cc_lab_request *r, const int fds[CC_LAB_ENDS],
-                 int *id, struct cc_error *e)
+/* Receives the arguments of a SPAWN request and starts the program. */
+static int serve_spawn(struct init *in, const struct cc_lab_request *r, const int fds[CC_LAB_ENDS],
+                       int *id, struct cc_error *e)
 {
     char *bytes = cc_alloc(r->bytes, e);
-    char **argv = cc_alloc(((size_t)r->words + 1) * sizeof *argv, e);
+    char **argv = cc_alloc(((size_t)r->args + 1) * sizeof *argv, e);
     if (bytes == NULL || argv == NULL || !cc_lab_receive(in->socket, bytes, r->bytes))
-        _exit(1); /* the words can no longer be told from the next request */
-    char *word = bytes;
-    for (uint32_t i = 0; i < r->words; i++) {
-        argv[i] = word;
-        word += strlen(word) + 1;
+        _exit(1); /* where the next request begins is no longer known */
+    char *arg = bytes;
+    for (uint32_t i = 0; i < r->args; i++) {
+        argv[i] = arg;
+        arg += strlen(arg) + 1;
     }
-    argv[r->words] = NULL;
-    int status = r->words > 0 ? start(in, argv, fds, id, e) : cc_fail(e, "no program to start");
+    argv[r->args] = NULL;
+    int status =
+        r->args > 0 ? start_program(in, argv, fds, id, e) : cc_fail(e, "no program to start");
     free(argv);
     free(bytes);
     return status;
@@ -291,7 +298,7 @@ static void serve(struct init *in, const struct cc_lab_request *r, const int fds
     reap(in);
     switch (r->op) {
     case CC_LAB_SPAWN:
-        a->status = spawn(in, r, fds, &a->id, &a->e);
+        a->status = serve_spawn(in, r, fds, &a->id, &a->e);
         break;
     case CC_LAB_POLL:
         a->ended = in->child[r->id].ended;
@@ -309,24 +316,24 @@ static void serve(struct init *in, const struct cc_lab_request *r, const int fds
     }
 }
 
-/* Until the caller closes its end. */
-static void serve_all(struct init *in, int children_end)
+/* Serves requests until the caller closes the socket; `child_signals` is a signalfd for SIGCHLD. */
+static void serve_all(struct init *in, int child_signals)
 {
     struct pollfd watched[] = {{.fd = in->socket, .events = POLLIN},
-                               {.fd = children_end, .events = POLLIN}};
+                               {.fd = child_signals, .events = POLLIN}};
     for (;;) {
         if (poll(watched, 2, -1) == -1 && errno != EINTR)
             return;
         struct signalfd_siginfo unused;
         if ((watched[1].revents & POLLIN) != 0 &&
-            read(children_end, &unused, sizeof unused) == (ssize_t)sizeof unused)
+            read(child_signals, &unused, sizeof unused) == (ssize_t)sizeof unused)
             reap(in);
         if ((watched[0].revents & (POLLIN | POLLHUP)) == 0)
             continue;
         struct cc_lab_request r;
         int fds[CC_LAB_ENDS];
         struct cc_lab_answer a = {.status = CC_OK};
-        if (!next(in->socket, &r, fds))
+        if (!receive_request(in->socket, &r, fds))
             return;
         serve(in, &r, fds, &a);
         for (int i = 0; i < CC_LAB_ENDS && fds[i] != -1; i++)
@@ -336,21 +343,21 @@ static void serve_all(struct init *in, int children_end)
     }
 }
 
-_Noreturn void cc_lab_init(const struct cc_lab_init_args *init_args)
+_Noreturn void cc_lab_init(const struct cc_lab_init_args *args)
 {
-    struct init in = {.socket = init_args->socket};
+    struct init in = {.socket = args->socket};
     follow_parent(in.socket);
     struct cc_lab_answer a = {.status = CC_OK};
-    a.status = build(&in, init_args, &a.e);
-    sigset_t ends;
-    sigemptyset(&in.before);
-    sigemptyset(&ends);
-    sigaddset(&ends, SIGCHLD);
-    (void)sigprocmask(SIG_SETMASK, &ends, NULL);
-    int children_end = signalfd(-1, &ends, SFD_CLOEXEC);
-    if (a.status == CC_OK && children_end == -1)
+    a.status = build(&in, args, &a.e);
+    sigset_t sigchld;
+    sigemptyset(&in.mask);
+    sigemptyset(&sigchld);
+    sigaddset(&sigchld, SIGCHLD);
+    (void)sigprocmask(SIG_SETMASK, &sigchld, NULL);
+    int child_signals = signalfd(-1, &sigchld, SFD_CLOEXEC);
+    if (a.status == CC_OK && child_signals == -1)
         a.status = cc_fail(&a.e, "signalfd: %s", strerror(errno));
     if (cc_lab_send(in.socket, &a, sizeof a) && a.status == CC_OK)
-        serve_all(&in, children_end);
+        serve_all(&in, child_signals);
     _exit(0);
 }

@@ -1,9 +1,23 @@
-/* The lab's network, by scripts for ip, bridge and tc: few processes for many links.
+/* The lab's network.
  *
- * Addresses on the data network are fixed: each host knows the hardware addresses of all others and
- * the bridge knows who is behind which port. So nothing but the ranks' own traffic uses the shaped
- * links, no address resolution is lost in a full queue, and no table of the kernel's overflows when
- * dozens of hosts all talk to each other. */
+ * Two bridges in the lab's own network namespace join the hosts, each of which has a namespace:
+ *
+ *     host h0                 lab                       host h1
+ *     data 10.77.0.1 === h0-data [br-data] h1-data === data 10.77.0.2     shaped; MPI's messages
+ *     ctl  10.78.0.1 --- h0-ctl  [br-ctl]  h1-ctl  --- ctl  10.78.0.2     mpirun's own messages
+ *                               10.78.255.254
+ *
+ * Each line is a pair of veth interfaces. A token bucket (tbf) at each end of a data link shapes
+ * its direction: what a host sends on the host's interface, what it receives on the bridge's.
+ * Latency is added by netem at the host's end only, so once in each direction.
+ *
+ * Addresses on the data network are static: each host has the hardware addresses of all others, and
+ * the bridge has the port of each. So the shaped links carry nothing but the ranks' messages, no
+ * address resolution is lost in a full queue, and the kernel's tables do not overflow when dozens
+ * of hosts talk to each other. IPv6, which sends by itself, is off.
+ *
+ * The commands for ip, bridge and tc are written as scripts and run with -batch: a few processes
+ * instead of several for every link. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,25 +32,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "netsim/lab/lab_inside.h"
+#include "netsim/lab/lab_impl.h"
 
-/* The bridge's ends of host h's links are hN-data, hN-ctl; the host's are data, ctl. */
+/* The bridges' ends of a host's links; the host's own are CC_LAB_DEVICE and "ctl". */
 #define DATA_PORT CC_LAB_HOST "-data"
 #define CTL_PORT  CC_LAB_HOST "-ctl"
 
-enum { MOST_SEGMENTS = 43 }; /* what TCP hands down in one piece: 64 KB */
+enum { MOST_SEGMENTS = 43 }; /* in one packet of TCP's segmentation offload, 64 KB */
 
-static void address(char out[CC_LAB_ADDRESS], int net, int host)
+static void print_address(char out[CC_LAB_ADDRESS], int net, int host)
 {
     (void)snprintf(out, CC_LAB_ADDRESS, "10.%d.%d.%d", net, (host + 1) / 256, (host + 1) % 256);
 }
 
 void cc_lab_control_address(int host, char out[CC_LAB_ADDRESS])
 {
-    address(out, 78, host);
+    print_address(out, 78, host);
 }
 
-static void hardware(char out[CC_LAB_ADDRESS], int host)
+/* The hardware address of a host's data interface. */
+static void print_mac(char out[CC_LAB_ADDRESS], int host)
 {
     (void)snprintf(out, CC_LAB_ADDRESS, "02:77:00:00:%02x:%02x", (host + 1) / 256,
                    (host + 1) % 256);
@@ -44,8 +59,8 @@ static void hardware(char out[CC_LAB_ADDRESS], int host)
 
 /* --- scripts --- */
 
-/* A file in memory. */
-static FILE *script_open(struct cc_error *e)
+/* An empty file in memory, for a script or for a program's output. */
+static FILE *open_memory_file(struct cc_error *e)
 {
     int fd = memfd_create("script", MFD_CLOEXEC);
     FILE *f = fd != -1 ? fdopen(fd, "w+") : NULL;
@@ -54,8 +69,8 @@ static FILE *script_open(struct cc_error *e)
     return f;
 }
 
-/* What stands in the way, if the line of the script and what the tool says of it tell. */
-static const char *remedy(const char *line, const char *said)
+/* The cause and the remedy, as far as the failed line of the script and the tool's output tell. */
+static const char *find_remedy(const char *line, const char *output)
 {
     static const struct {
         const char *kind, *text;
@@ -67,18 +82,19 @@ static const char *remedy(const char *line, const char *said)
         {" veth ", "this kernel has no veth (module veth, CONFIG_VETH): load it"},
         {" bridge ", "this kernel has no bridges (module bridge, CONFIG_BRIDGE): load it"},
     };
-    bool unknown = strstr(said, "nknown device type") != NULL ||
-                   strstr(said, "kind is unknown") != NULL || strstr(said, "No such file") != NULL;
+    bool unknown = strstr(output, "nknown device type") != NULL ||
+                   strstr(output, "kind is unknown") != NULL ||
+                   strstr(output, "No such file") != NULL;
     for (size_t i = 0; unknown && i < sizeof missing / sizeof missing[0]; i++)
         if (strstr(line, missing[i].kind) != NULL)
             return missing[i].text;
-    return strstr(said, "not permitted") != NULL
+    return strstr(output, "not permitted") != NULL
                ? "a container or security module forbids it: run as root outside it"
                : "the network could not be built";
 }
 
-/* The script's line of that number. */
-static void script_line(FILE *script, int number, char *line, int size)
+/* Reads line `number` of the script, from 1; "" if there is none. */
+static void read_line(FILE *script, int number, char *line, int size)
 {
     rewind(script);
     line[0] = '\0';
@@ -87,26 +103,28 @@ static void script_line(FILE *script, int number, char *line, int size)
     line[strcspn(line, "\n")] = '\0';
 }
 
-/* What the tool said on stderr, and about which line. */
-static int complain(const char *tool, FILE *script, FILE *said, struct cc_error *e)
+/* Writes the message for a tool that failed, from its output and the line of the script that this
+ * names
+ * ("Command failed -:12"). */
+static int explain_failure(const char *tool, FILE *script, FILE *output, struct cc_error *e)
 {
     char text[200], line[200];
-    rewind(said);
-    size_t n = fread(text, 1, sizeof text - 1, said);
+    rewind(output);
+    size_t n = fread(text, 1, sizeof text - 1, output);
     while (n > 0 && text[n - 1] == '\n')
         n--;
     text[n] = '\0';
     const char *failed = strstr(text, "Command failed");
     const char *colon = failed != NULL ? strchr(failed, ':') : NULL;
-    script_line(script, colon != NULL ? (int)strtol(colon + 1, NULL, 10) : 0, line, sizeof line);
+    read_line(script, colon != NULL ? (int)strtol(colon + 1, NULL, 10) : 0, line, sizeof line);
     for (char *p = text; *p != '\0'; p++)
         if (*p == '\n')
             *p = ' ';
-    return cc_fail(e, "%s (%s %s: %s)", remedy(line, text), tool, line, text);
+    return cc_fail(e, "%s (%s %s: %s)", find_remedy(line, text), tool, line, text);
 }
 
-/* In a process of its own: the tool, in a host (-1: in the lab itself). */
-_Noreturn static void become(const char *tool, int host, int in, int out)
+/* The new process: becomes the tool, on a host (-1: in the lab's own namespace). */
+_Noreturn static void exec_tool(const char *tool, int host, int in, int out)
 {
     if (host >= 0) {
         char path[64];
@@ -123,54 +141,60 @@ _Noreturn static void become(const char *tool, int host, int in, int out)
     _exit(127);
 }
 
-/* Runs the script and closes it. */
-static int run(const char *tool, int host, FILE *script, struct cc_error *e)
+/* Runs the tool with the script, and closes the script. */
+static int run_script(const char *tool, int host, FILE *script, struct cc_error *e)
 {
-    FILE *said = script_open(e);
-    bool bad = said == NULL || fflush(script) != 0;
-    pid_t pid = bad ? -1 : fork();
+    int status = CC_OK, wait_status = 0;
+    FILE *output = open_memory_file(e);
+    if (output == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    pid_t pid = fflush(script) == 0 ? fork() : -1;
     if (pid == 0)
-        become(tool, host, fileno(script), fileno(said));
-    int config = 0;
-    while (pid != -1 && waitpid(pid, &config, 0) == -1 && errno == EINTR)
-        continue;
-    int status = CC_OK;
-    if (pid == -1)
+        exec_tool(tool, host, fileno(script), fileno(output));
+    if (pid == -1) {
         status = cc_fail(e, "starting %s: %s", tool, strerror(errno));
-    else if (WIFEXITED(config) && WEXITSTATUS(config) == 127)
+        goto out;
+    }
+    while (waitpid(pid, &wait_status, 0) == -1 && errno == EINTR)
+        continue;
+    if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 127)
         status =
             cc_fail(e, "%s: there is no such program: install iproute2 (Debian's package)", tool);
-    else if (config != 0)
-        status = complain(tool, script, said, e);
-    if (said != NULL)
-        (void)fclose(said);
+    else if (wait_status != 0)
+        status = explain_failure(tool, script, output, e);
+out:
+    if (output != NULL)
+        (void)fclose(output);
     (void)fclose(script);
     return status;
 }
 
-/* --- settings of a net namespace --- */
+/* --- network namespaces --- */
 
-/* Writes what it does not say yet. With `optional`, a file that is not there is as good. */
-static int sysctl(const char *path, const char *value, bool optional, struct cc_error *e)
+/* Writes a value to a file of /proc/sys unless it is there already. A file that does not exist is
+ * an error only without `optional`. */
+static int set_sysctl(const char *path, const char *value, bool optional, struct cc_error *e)
 {
-    char now[64] = "";
+    char current[64] = "";
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd == -1 && optional)
         return CC_OK;
     if (fd != -1) {
-        ssize_t n = read(fd, now, sizeof now - 1);
-        now[n > 0 ? n : 0] = '\0';
-        now[strcspn(now, "\n")] = '\0';
+        ssize_t n = read(fd, current, sizeof current - 1);
+        current[n > 0 ? n : 0] = '\0';
+        current[strcspn(current, "\n")] = '\0';
         close(fd);
     }
-    return strcmp(now, value) == 0 ? CC_OK : cc_lab_write(path, value, e);
+    return strcmp(current, value) == 0 ? CC_OK : cc_lab_write(path, value, e);
 }
 
-/* The net namespace that this process is in. */
-static int set_namespace(const struct cc_lab_config *config, struct cc_error *e)
+/* Sets up the network namespace that this process is in. */
+static int set_up_namespace(const struct cc_lab_config *config, struct cc_error *e)
 {
     static const char congestion[] = "/proc/sys/net/ipv4/tcp_congestion_control";
-    int status = sysctl(congestion, config->congestion, false, e);
+    int status = set_sysctl(congestion, config->congestion, false, e);
     if (status != CC_OK) {
         cc_error_in(e,
                     "congestion control %s: not among those that this kernel has and allows in a "
@@ -178,22 +202,19 @@ static int set_namespace(const struct cc_lab_config *config, struct cc_error *e)
                     config->congestion);
         return status;
     }
-    /* IPv6 would chat on the shaped links. */
-    status = sysctl("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1", true, e);
-    if (status == CC_OK)
-        status = sysctl("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1", true, e);
-    /* Frames that cross a bridge are no business of a packet filter. */
+    CC_TRY(set_sysctl("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1", true, e));
+    CC_TRY(set_sysctl("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1", true, e));
+    /* Frames that cross the bridge must not pass through the machine's packet filters. */
     static const char *const filters[] = {"iptables", "ip6tables", "arptables"};
-    for (size_t i = 0; status == CC_OK && i < sizeof filters / sizeof filters[0]; i++) {
+    for (size_t i = 0; i < sizeof filters / sizeof filters[0]; i++) {
         char path[64];
         (void)snprintf(path, sizeof path, "/proc/sys/net/bridge/bridge-nf-call-%s", filters[i]);
-        status = sysctl(path, "0", true, e);
+        CC_TRY(set_sysctl(path, "0", true, e));
     }
-    return status;
+    return CC_OK;
 }
 
-/* A net namespace for the host, with a name as `ip netns add` gives it. This process is in it
- * afterwards. */
+/* Creates a host's network namespace, named as by `ip netns add`, and leaves this process in it. */
 static int add_host(const struct cc_lab_config *config, int host, struct cc_error *e)
 {
     char path[64];
@@ -207,7 +228,7 @@ static int add_host(const struct cc_lab_config *config, int host, struct cc_erro
                        errno == ENOSPC ? " (sysctl user.max_net_namespaces)" : "");
     if (mount("/proc/self/ns/net", path, NULL, MS_BIND, NULL) != 0)
         return cc_fail(e, "%s: %s", path, strerror(errno));
-    return set_namespace(config, e);
+    return set_up_namespace(config, e);
 }
 
 static int add_hosts(const struct cc_lab_config *config, struct cc_error *e)
@@ -215,9 +236,11 @@ static int add_hosts(const struct cc_lab_config *config, struct cc_error *e)
     int own = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     if (own == -1)
         return cc_fail(e, "/proc/self/ns/net: %s", strerror(errno));
-    int status = set_namespace(config, e);
-    for (int i = 0; status == CC_OK && i < config->hosts; i++)
-        status = add_host(config, i, e);
+    int status = CC_OK;
+    CC_TRY_OUT(set_up_namespace(config, e));
+    for (int i = 0; i < config->hosts; i++)
+        CC_TRY_OUT(add_host(config, i, e));
+out:
     if (setns(own, CLONE_NEWNET) != 0 && status == CC_OK)
         status = cc_fail(e, "returning from the hosts: %s", strerror(errno));
     close(own);
@@ -228,7 +251,7 @@ static int add_hosts(const struct cc_lab_config *config, struct cc_error *e)
 
 static int add_links(int hosts, struct cc_error *e)
 {
-    FILE *s = script_open(e);
+    FILE *s = open_memory_file(e);
     if (s == NULL)
         return CC_FAIL;
     fputs("link set lo up\n"
@@ -240,7 +263,7 @@ static int add_links(int hosts, struct cc_error *e)
           s);
     for (int i = 0; i < hosts; i++) {
         char mac[CC_LAB_ADDRESS];
-        hardware(mac, i);
+        print_mac(mac, i);
         fprintf(s,
                 "link add " DATA_PORT " master br-data up type veth peer name " CC_LAB_DEVICE
                 " address %s netns " CC_LAB_NETNS "/" CC_LAB_HOST "\n",
@@ -250,27 +273,28 @@ static int add_links(int hosts, struct cc_error *e)
                 " netns " CC_LAB_NETNS "/" CC_LAB_HOST "\n",
                 i, i);
     }
-    return run("ip", -1, s, e);
+    return run_script("ip", -1, s, e);
 }
 
-static int teach_bridge(int hosts, struct cc_error *e)
+/* Tells the bridge behind which port each host is. */
+static int set_bridge_ports(int hosts, struct cc_error *e)
 {
-    FILE *s = script_open(e);
+    FILE *s = open_memory_file(e);
     if (s == NULL)
         return CC_FAIL;
     for (int i = 0; i < hosts; i++) {
         char mac[CC_LAB_ADDRESS];
-        hardware(mac, i);
+        print_mac(mac, i);
         fprintf(s, "fdb replace %s dev " DATA_PORT " master static\n", mac, i);
     }
-    return run("bridge", -1, s, e);
+    return run_script("bridge", -1, s, e);
 }
 
-/* TCP hands several segments down in one piece, which saves most of the work. A bucket would have
- * to cut what is larger than itself, and then wake up for every segment: dozens of fast links are
- * too much for few cores then. And one that holds less than two pieces overflows, and loses rate,
- * whenever the timer is late for one. */
-static int segments(const struct cc_lab_config *config)
+/* The number of segments that TCP may put into one packet. More of them save most of the kernel's
+ * work, but tbf splits a packet that is larger than its bucket and then wakes up for every segment,
+ * which is too much for few cores with dozens of fast links. A bucket that holds less than two
+ * packets overflows and loses rate whenever its timer is late. */
+static int segments_per_packet(const struct cc_lab_config *config)
 {
     size_t most = config->burst_bytes / 2 / CC_LAB_FRAME;
     if (config->bw_bps == 0 || most > MOST_SEGMENTS)
@@ -280,29 +304,30 @@ static int segments(const struct cc_lab_config *config)
 
 static int set_up_host(const struct cc_lab_config *config, int host, struct cc_error *e)
 {
-    FILE *s = script_open(e);
+    FILE *s = open_memory_file(e);
     if (s == NULL)
         return CC_FAIL;
     char ip[CC_LAB_ADDRESS], mac[CC_LAB_ADDRESS];
-    address(ip, 77, host);
+    print_address(ip, 77, host);
     fprintf(s, "link set lo up\naddress add %s/16 dev " CC_LAB_DEVICE "\n", ip);
-    fprintf(s, "link set " CC_LAB_DEVICE " up gso_max_segs %d\n", segments(config));
+    fprintf(s, "link set " CC_LAB_DEVICE " up gso_max_segs %d\n", segments_per_packet(config));
     cc_lab_control_address(host, ip);
     fprintf(s, "address add %s/16 dev ctl\nlink set ctl up\n", ip);
     for (int i = 0; i < config->hosts; i++) {
-        address(ip, 77, i);
-        hardware(mac, i);
+        print_address(ip, 77, i);
+        print_mac(mac, i);
         if (i != host)
             fprintf(s, "neighbour add %s lladdr %s nud permanent dev " CC_LAB_DEVICE "\n", ip, mac);
     }
-    return run("ip", host, s, e);
+    return run_script("ip", host, s, e);
 }
 
 /* --- shaping --- */
 
-/* A token bucket; behind it, when there is latency to add, netem in the place of its queue. One of
- * the two ends of a link delays, for both ways see who calls. */
-static void shape(FILE *s, const char *device, const struct cc_lab_config *config, double latency_s)
+/* Writes the commands for a token bucket; with a latency, netem takes the place of the bucket's
+ * queue. */
+static void write_bucket(FILE *s, const char *device, const struct cc_lab_config *config,
+                         double latency_s)
 {
     fprintf(s, "qdisc add dev %s root handle 1: tbf rate %.0fbit burst %zu limit %zu\n", device,
             config->bw_bps, config->burst_bytes, config->limit_bytes);
@@ -314,66 +339,65 @@ static void shape(FILE *s, const char *device, const struct cc_lab_config *confi
     }
 }
 
-/* What arrives at the hosts, at the bridge's end of their links. */
+/* Shapes the direction to the hosts, at the bridge's end of their links. */
 static int shape_ports(const struct cc_lab_config *config, struct cc_error *e)
 {
-    FILE *s = script_open(e);
+    FILE *s = open_memory_file(e);
     if (s == NULL)
         return CC_FAIL;
     for (int i = 0; i < config->hosts; i++) {
         char device[32];
         (void)snprintf(device, sizeof device, DATA_PORT, i);
-        shape(s, device, config, 0);
+        write_bucket(s, device, config, 0);
     }
-    return run("tc", -1, s, e);
+    return run_script("tc", -1, s, e);
 }
 
-/* What leaves a host, and takes its time. */
+/* Shapes the direction from a host, and delays it. */
 static int shape_host(const struct cc_lab_config *config, int host, struct cc_error *e)
 {
-    FILE *s = script_open(e);
+    FILE *s = open_memory_file(e);
     if (s == NULL)
         return CC_FAIL;
     if (config->bw_bps > 0)
-        shape(s, CC_LAB_DEVICE, config, config->latency_s);
+        write_bucket(s, CC_LAB_DEVICE, config, config->latency_s);
     else
         fprintf(s, "qdisc add dev " CC_LAB_DEVICE " root netem delay %.0fus limit 100000\n",
                 config->latency_s * 1e6);
-    return run("tc", host, s, e);
+    return run_script("tc", host, s, e);
 }
 
-/* Whether this kernel has netem, before anything is built. */
+/* Fails if this kernel has no netem. */
 static int try_netem(struct cc_error *e)
 {
-    FILE *s = script_open(e);
+    FILE *s = open_memory_file(e);
     if (s == NULL)
         return CC_FAIL;
     fputs("qdisc add dev lo root netem delay 1ms\nqdisc del dev lo root\n", s);
-    return run("tc", -1, s, e);
+    return run_script("tc", -1, s, e);
 }
 
 int cc_lab_net(const struct cc_lab_config *config, struct cc_error *e)
 {
-    int status = config->latency_s > 0 ? try_netem(e) : CC_OK;
-    if (status == CC_OK)
-        status = add_hosts(config, e);
-    if (status == CC_OK)
-        status = add_links(config->hosts, e);
-    if (status == CC_OK)
-        status = teach_bridge(config->hosts, e);
-    if (status == CC_OK && config->bw_bps > 0)
-        status = shape_ports(config, e);
-    for (int i = 0; status == CC_OK && i < config->hosts; i++) {
-        status = set_up_host(config, i, e);
-        if (status == CC_OK && (config->bw_bps > 0 || config->latency_s > 0))
-            status = shape_host(config, i, e);
+    if (config->latency_s > 0)
+        CC_TRY(try_netem(e));
+    CC_TRY(add_hosts(config, e));
+    CC_TRY(add_links(config->hosts, e));
+    CC_TRY(set_bridge_ports(config->hosts, e));
+    if (config->bw_bps > 0)
+        CC_TRY(shape_ports(config, e));
+    for (int i = 0; i < config->hosts; i++) {
+        CC_TRY(set_up_host(config, i, e));
+        if (config->bw_bps > 0 || config->latency_s > 0)
+            CC_TRY(shape_host(config, i, e));
     }
-    return status;
+    return CC_OK;
 }
 
 /* --- counters --- */
 
-/* What the bridge's ends of the data links counted: both directions of each link pass there. */
+/* Sums the counters of the bridge's ends of the data links, where both directions of each link
+ * pass. */
 int cc_lab_net_traffic(uint64_t *bytes, struct cc_error *e)
 {
     FILE *f = fopen("/proc/self/net/dev", "re");

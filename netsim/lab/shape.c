@@ -1,3 +1,16 @@
+/* The guard's protocol. cc_shaping_begin starts `PROGRAM --shape DEVICE BW BURST LIMIT` with pipes
+ * as stdin and stdout. The guard
+ *
+ * 1. claims the device with an abstract Unix socket: only one process of the network namespace can
+ *    bind it, and the kernel releases it when that process ends;
+ * 2. undoes what a killed guard may have left, and refuses an interface with other disciplines;
+ * 3. shapes the interface, undoing everything if a step fails;
+ * 4. prints "ok" or the reason of the failure, and closes stdout;
+ * 5. waits until stdin ends, as the starting process ends or closes its pipe, or for a signal;
+ * 6. undoes the shaping and exits with 0 if that worked.
+ *
+ * The guard's own disciplines can be told from others: the root discipline has the handle cc0c:,
+ * and arriving packets are redirected to the device ccifb<index of the interface>. */
 #include "netsim/lab/shape.h"
 
 #include <errno.h>
@@ -18,22 +31,20 @@
 
 #include "core/interrupt.h"
 
-/* Our disciplines are known by it. */
-#define HANDLE "cc0c:"
-
-/* What a program prints that is worth reading. */
-#define OUTPUT 8192
+#define HANDLE "cc0c:" /* of our disciplines */
+#define OUTPUT 8192    /* bytes kept of what a program prints */
 
 /* --- running tc and ip --- */
 
-static void read_into(int fd, char *out, size_t size)
+/* Reads up to the end of the stream as a string; what does not fit is dropped. */
+static void read_all(int fd, char *out, size_t size)
 {
     size_t used = 0;
-    char beyond[512];
+    char dropped[512];
     for (;;) {
         bool full = used + 1 == size;
         ssize_t got =
-            full ? read(fd, beyond, sizeof beyond) : read(fd, out + used, size - 1 - used);
+            full ? read(fd, dropped, sizeof dropped) : read(fd, out + used, size - 1 - used);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
@@ -44,7 +55,7 @@ static void read_into(int fd, char *out, size_t size)
     out[used] = '\0';
 }
 
-/* Runs a program with these words; out[0, OUTPUT) is all that it printed. */
+/* Runs a program and waits for its end; out[OUTPUT] receives what it prints. */
 static int run(char *const argv[], char *out, struct cc_error *e)
 {
     int ends[2];
@@ -63,7 +74,7 @@ static int run(char *const argv[], char *out, struct cc_error *e)
     (void)close(ends[1]);
     int status = 0;
     if (failed == 0) {
-        read_into(ends[0], out, OUTPUT);
+        read_all(ends[0], out, OUTPUT);
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
             continue;
     }
@@ -79,46 +90,39 @@ static int run(char *const argv[], char *out, struct cc_error *e)
     return cc_fail(e, "%s: %s", argv[0], out[0] != '\0' ? out : "failed");
 }
 
-/* The words of one line, in place. */
-static int run_line(char *line, struct cc_error *e)
-{
-    char *argv[32], *rest = NULL, out[OUTPUT];
-    size_t n = 0;
-    for (char *word = strtok_r(line, " ", &rest); word != NULL; word = strtok_r(NULL, " ", &rest))
-        if (n + 1 < sizeof argv / sizeof argv[0])
-            argv[n++] = word;
-    argv[n] = NULL;
-    return run(argv, out, e);
-}
-
+/* Runs a command line, of which blanks separate the arguments. */
 CC_PRINTF(2, 3)
-static int tool(struct cc_error *e, const char *fmt, ...)
+static int run_command(struct cc_error *e, const char *fmt, ...)
 {
-    char line[400];
+    char line[400], *argv[32], *rest = NULL, out[OUTPUT];
+    size_t n = 0;
     va_list args;
     va_start(args, fmt);
     int length = vsnprintf(line, sizeof line, fmt, args);
     va_end(args);
     if (length < 0 || (size_t)length >= sizeof line)
         return cc_fail(e, "a command line for tc is too long");
-    return run_line(line, e);
+    for (char *arg = strtok_r(line, " ", &rest); arg != NULL; arg = strtok_r(NULL, " ", &rest))
+        if (n + 1 < sizeof argv / sizeof argv[0])
+            argv[n++] = arg;
+    argv[n] = NULL;
+    return run(argv, out, e);
 }
 
-/* --- what there is --- */
+/* --- the state of an interface --- */
 
-/* The names of the disciplines that an interface has. */
 struct disciplines {
-    char root[32], root_handle[32]; /* 0: is the kernel's default */
-    bool incoming;                  /* ingress or clsact */
+    char root[32];        /* kind of the root discipline */
+    char root_handle[32]; /* "0:" is the kernel's default */
+    bool incoming;        /* there is one for arriving packets: ingress or clsact */
 };
 
-static int look(const char *device, struct disciplines *out, struct cc_error *e)
+static int read_disciplines(const char *device, struct disciplines *out, struct cc_error *e)
 {
     char text[OUTPUT], *rest = NULL;
     char *argv[] = {"tc", "qdisc", "show", "dev", (char *)(uintptr_t)device, NULL};
     *out = (struct disciplines){0};
-    if (run(argv, text, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(run(argv, text, e));
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         char kind[32], handle[32], where[32];
         if (sscanf(line, "qdisc %31s %31s %31s", kind, handle, where) != 3)
@@ -133,12 +137,13 @@ static int look(const char *device, struct disciplines *out, struct cc_error *e)
     return CC_OK;
 }
 
-/* The device through which arriving packets go: there is one as long as anything of ours is. */
-struct detour {
+/* The name of the ifb device for arriving packets. It is created first and removed last: while it
+ * exists, something of ours may be left. */
+struct ifb {
     char name[IF_NAMESIZE];
 };
 
-static int name_detour(const char *device, struct detour *out, struct cc_error *e)
+static int name_ifb(const char *device, struct ifb *out, struct cc_error *e)
 {
     unsigned index = if_nametoindex(device);
     if (index == 0)
@@ -147,37 +152,36 @@ static int name_detour(const char *device, struct detour *out, struct cc_error *
     return CC_OK;
 }
 
-/* --- on and off --- */
+/* --- shaping and undoing it --- */
 
-/* Also what an earlier one has left half done; nothing of anybody else. */
+/* Removes our disciplines and devices, also those of a shaping that was left incomplete, and
+ * nothing else. */
 static int shape_off(const char *device, struct cc_error *e)
 {
-    struct detour d;
-    struct disciplines there;
-    if (name_detour(device, &d, e) != CC_OK || look(device, &there, e) != CC_OK)
-        return CC_FAIL;
-    if (strcmp(there.root_handle, HANDLE) == 0 &&
-        tool(e, "tc qdisc del dev %s root", device) != CC_OK)
-        return CC_FAIL;
-    if (if_nametoindex(d.name) == 0)
+    struct ifb ifb;
+    struct disciplines found;
+    CC_TRY(name_ifb(device, &ifb, e));
+    CC_TRY(read_disciplines(device, &found, e));
+    if (strcmp(found.root_handle, HANDLE) == 0)
+        CC_TRY(run_command(e, "tc qdisc del dev %s root", device));
+    if (if_nametoindex(ifb.name) == 0)
         return CC_OK;
-    if (there.incoming && tool(e, "tc qdisc del dev %s ingress", device) != CC_OK)
-        return CC_FAIL;
-    return tool(e, "ip link del %s", d.name);
+    if (found.incoming)
+        CC_TRY(run_command(e, "tc qdisc del dev %s ingress", device));
+    return run_command(e, "ip link del %s", ifb.name);
 }
 
-/* Nothing of ours is there any more: what is, somebody else has set. */
+/* Fails if the interface has disciplines; called after shape_off, so they are not ours. */
 static int refuse_others(const char *device, struct cc_error *e)
 {
-    struct disciplines there;
-    if (look(device, &there, e) != CC_OK)
-        return CC_FAIL;
-    if (there.root_handle[0] != '\0' && strcmp(there.root_handle, "0:") != 0)
+    struct disciplines found;
+    CC_TRY(read_disciplines(device, &found, e));
+    if (found.root_handle[0] != '\0' && strcmp(found.root_handle, "0:") != 0)
         return cc_fail(e,
                        "%s is shaped already (qdisc %s %s): remove that first (tc qdisc del dev %s "
                        "root)",
-                       device, there.root, there.root_handle, device);
-    if (there.incoming)
+                       device, found.root, found.root_handle, device);
+    if (found.incoming)
         return cc_fail(e,
                        "%s has rules for arriving packets: remove them first (tc qdisc del dev %s "
                        "ingress, or clsact)",
@@ -185,46 +189,46 @@ static int refuse_others(const char *device, struct cc_error *e)
     return CC_OK;
 }
 
-static int put_on(const struct cc_shape_config *config, const char *detour, struct cc_error *e)
+static int add_disciplines(const struct cc_shape_config *config, const char *ifb,
+                           struct cc_error *e)
 {
     char bucket[160];
     (void)snprintf(bucket, sizeof bucket, "handle " HANDLE " tbf rate %.0fbit burst %zu limit %zu",
                    config->bw_bps, config->burst_bytes, config->limit_bytes);
     struct cc_error why = {0};
-    if (tool(&why, "ip link add %s type ifb", detour) != CC_OK) {
+    if (run_command(&why, "ip link add %s type ifb", ifb) != CC_OK) {
         if (strstr(why.text, "not permitted") != NULL)
             return cc_fail(e, "shaping needs root on every host (%s)", why.text);
         return cc_fail(e, "arriving packets need the kernel's ifb device: modprobe ifb (%s)",
                        why.text);
     }
-    if (tool(e, "ip link set %s up", detour) != CC_OK ||
-        tool(e, "tc qdisc add dev %s root %s", detour, bucket) != CC_OK ||
-        tool(e, "tc qdisc add dev %s ingress", config->device) != CC_OK ||
-        tool(e,
-             "tc filter add dev %s parent ffff: protocol all u32 match u32 0 0 action mirred "
-             "egress redirect dev %s",
-             config->device, detour) != CC_OK)
-        return CC_FAIL;
-    return tool(e, "tc qdisc add dev %s root %s", config->device, bucket);
+    CC_TRY(run_command(e, "ip link set %s up", ifb));
+    CC_TRY(run_command(e, "tc qdisc add dev %s root %s", ifb, bucket));
+    CC_TRY(run_command(e, "tc qdisc add dev %s ingress", config->device));
+    CC_TRY(run_command(e,
+                       "tc filter add dev %s parent ffff: protocol all u32 match u32 0 0 action "
+                       "mirred egress redirect dev %s",
+                       config->device, ifb));
+    return run_command(e, "tc qdisc add dev %s root %s", config->device, bucket);
 }
 
-/* All or nothing; not on an interface on which somebody has set a discipline already. */
+/* Shapes the interface, or leaves it as it was. */
 static int shape_on(const struct cc_shape_config *config, struct cc_error *e)
 {
-    struct detour d;
-    if (name_detour(config->device, &d, e) != CC_OK || shape_off(config->device, e) != CC_OK ||
-        refuse_others(config->device, e) != CC_OK)
-        return CC_FAIL;
-    if (put_on(config, d.name, e) == CC_OK)
-        return CC_OK;
-    (void)shape_off(config->device, NULL);
-    return CC_FAIL;
+    struct ifb ifb;
+    CC_TRY(name_ifb(config->device, &ifb, e));
+    CC_TRY(shape_off(config->device, e));
+    CC_TRY(refuse_others(config->device, e));
+    int status = add_disciplines(config, ifb.name, e);
+    if (status != CC_OK)
+        (void)shape_off(config->device, NULL);
+    return status;
 }
 
 /* --- the guard --- */
 
-/* A name that only one process of this network namespace can have, and that goes with it. */
-static int claim(const char *device, struct cc_error *e)
+/* Binds the device's abstract socket, which stays open until this process ends. */
+static int claim_device(const char *device, struct cc_error *e)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     int length = snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "commcomp-shape-%s", device);
@@ -237,7 +241,7 @@ static int claim(const char *device, struct cc_error *e)
     return cc_fail(e, "%s cannot be claimed: %s", device, strerror(errno));
 }
 
-static int read_how(char *const argv[], struct cc_shape_config *out, struct cc_error *e)
+static int read_config(char *const argv[], struct cc_shape_config *out, struct cc_error *e)
 {
     double number[3];
     for (int i = 0; i < 3; i++) {
@@ -250,13 +254,14 @@ static int read_how(char *const argv[], struct cc_shape_config *out, struct cc_e
     return CC_OK;
 }
 
+/* Waits for the end of stdin or a signal. */
 static void wait_for_end(void)
 {
     char byte;
-    struct pollfd at = {.fd = 0, .events = POLLIN};
+    struct pollfd in = {.fd = 0, .events = POLLIN};
     while (!cc_interrupted()) {
-        /* A signal that comes between the two calls waits for a second. */
-        if (poll(&at, 1, 1000) > 0 && read(0, &byte, 1) == 0)
+        /* A signal between cc_interrupted and poll is noticed after the timeout. */
+        if (poll(&in, 1, 1000) > 0 && read(0, &byte, 1) == 0)
             break;
     }
 }
@@ -266,20 +271,20 @@ int cc_shape_guard(char *const argv[])
     struct cc_shape_config config;
     struct cc_error e;
     const char *path = getenv("PATH");
-    char *longer = NULL;
+    char *full_path = NULL;
+    int status = CC_OK;
     cc_interrupt_catch();
-    /* A remote shell may not look where tc is. */
-    if (asprintf(&longer, "%s:/usr/sbin:/sbin", path != NULL ? path : "/usr/bin:/bin") > 0)
-        (void)setenv("PATH", longer, 1);
-    free(longer);
-    int status = read_how(argv, &config, &e);
-    if (status == CC_OK)
-        status = claim(config.device, &e);
-    if (status == CC_OK)
-        status = shape_on(&config, &e);
+    /* The PATH of a remote shell may lack the directories of tc and ip. */
+    if (asprintf(&full_path, "%s:/usr/sbin:/sbin", path != NULL ? path : "/usr/bin:/bin") > 0)
+        (void)setenv("PATH", full_path, 1);
+    free(full_path);
+    CC_TRY_OUT(read_config(argv, &config, &e));
+    CC_TRY_OUT(claim_device(config.device, &e));
+    CC_TRY_OUT(shape_on(&config, &e));
+out:
     (void)printf("%s\n", status == CC_OK ? "ok" : e.text);
     (void)fflush(stdout);
-    /* Nobody waits for the end of it any more. */
+    /* The starting process reads up to the end. */
     (void)close(1);
     if (status != CC_OK)
         return status;
@@ -287,7 +292,7 @@ int cc_shape_guard(char *const argv[])
     return shape_off(config.device, NULL);
 }
 
-/* --- who starts it --- */
+/* --- the starting process --- */
 
 static int spawn_guard(char *const argv[], int in, int out, pid_t *pid)
 {
@@ -299,11 +304,12 @@ static int spawn_guard(char *const argv[], int in, int out, pid_t *pid)
     (void)posix_spawn_file_actions_adddup2(&actions, in, 0);
     (void)posix_spawn_file_actions_adddup2(&actions, out, 1);
     (void)posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-    /* Whoever waits for the end of what the rank has open must not wait for the guard. */
+    /* Keeps none of the rank's other files open, as others may wait for their end. */
     (void)posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     failed = posix_spawnattr_init(&own);
     if (failed == 0) {
-        /* Signals to the rank's group and terminal are not for the guard. */
+        /* A session of its own: signals to the rank's group and terminal must not reach the guard.
+         */
         (void)posix_spawnattr_setflags(&own, POSIX_SPAWN_SETSID);
         failed = posix_spawn(pid, argv[0], &actions, &own, argv, environ);
         (void)posix_spawnattr_destroy(&own);
@@ -312,10 +318,10 @@ static int spawn_guard(char *const argv[], int in, int out, pid_t *pid)
     return failed;
 }
 
-static int hear_guard(int answers, struct cc_error *e)
+static int receive_answer(int answers, struct cc_error *e)
 {
     char answer[OUTPUT];
-    read_into(answers, answer, sizeof answer);
+    read_all(answers, answer, sizeof answer);
     char *end = strchr(answer, '\n');
     if (end == NULL)
         return cc_fail(e, "the process that shapes died");
@@ -323,8 +329,22 @@ static int hear_guard(int answers, struct cc_error *e)
     return strcmp(answer, "ok") == 0 ? CC_OK : cc_fail(e, "%s", answer);
 }
 
-static int begin(const char *program, const struct cc_shape_config *config, struct cc_shaping *out,
-                 struct cc_error *e)
+static void add_host_name(struct cc_error *e)
+{
+    char host[100] = "";
+    (void)gethostname(host, sizeof host - 1);
+    cc_error_in(e, "host %s", host);
+}
+
+static void close_pipe(const int ends[2])
+{
+    for (int i = 0; i < 2; i++)
+        if (ends[i] != -1)
+            (void)close(ends[i]);
+}
+
+int cc_shaping_begin(const char *program, const struct cc_shape_config *config,
+                     struct cc_shaping *out, struct cc_error *e)
 {
     char number[3][40];
     char *argv[] = {(char *)(uintptr_t)program,
@@ -337,55 +357,45 @@ static int begin(const char *program, const struct cc_shape_config *config, stru
     (void)snprintf(number[0], sizeof number[0], "%.0f", config->bw_bps);
     (void)snprintf(number[1], sizeof number[1], "%zu", config->burst_bytes);
     (void)snprintf(number[2], sizeof number[2], "%zu", config->limit_bytes);
-    int hold[2], answers[2];
-    if (pipe2(hold, O_CLOEXEC) != 0)
-        return cc_fail(e, "no pipe: %s", strerror(errno));
-    if (pipe2(answers, O_CLOEXEC) != 0) {
-        (void)close(hold[0]);
-        (void)close(hold[1]);
-        return cc_fail(e, "no pipe: too many open files");
+    int hold[2] = {-1, -1}, answers[2] = {-1, -1}, status = CC_OK;
+    *out = (struct cc_shaping){.guard = -1, .hold = -1};
+    if (pipe2(hold, O_CLOEXEC) != 0 || pipe2(answers, O_CLOEXEC) != 0) {
+        status = cc_fail(e, "no pipe: %s", strerror(errno));
+        goto out;
     }
-    int failed = spawn_guard(argv, hold[0], answers[1], &out->guard);
-    (void)close(hold[0]);
+    int error = spawn_guard(argv, hold[0], answers[1], &out->guard);
+    if (error != 0) {
+        status = cc_fail(e, "%s cannot be started: %s", program, strerror(error));
+        goto out;
+    }
+    /* The guard has the only other copy of this end: reading ends when it closes its stdout. */
     (void)close(answers[1]);
+    answers[1] = -1;
+    status = receive_answer(answers[0], e);
     out->hold = hold[1];
-    int status = failed == 0 ? hear_guard(answers[0], e)
-                             : cc_fail(e, "%s cannot be started: %s", program, strerror(failed));
-    (void)close(answers[0]);
-    if (status == CC_OK)
-        return CC_OK;
-    (void)close(out->hold);
-    if (failed == 0)
+    hold[1] = -1;
+    if (status != CC_OK) {
+        (void)close(out->hold);
         (void)waitpid(out->guard, NULL, 0);
-    return status;
-}
-
-static void name_host(struct cc_error *e)
-{
-    char host[100] = "";
-    (void)gethostname(host, sizeof host - 1);
-    cc_error_in(e, "host %s", host);
-}
-
-int cc_shaping_begin(const char *program, const struct cc_shape_config *config,
-                     struct cc_shaping *out, struct cc_error *e)
-{
-    int status = begin(program, config, out, e);
+    }
+out:
+    close_pipe(hold);
+    close_pipe(answers);
     if (status != CC_OK)
-        name_host(e);
+        add_host_name(e);
     return status;
 }
 
 int cc_shaping_end(struct cc_shaping *s, struct cc_error *e)
 {
     int status = 0;
-    pid_t got;
+    pid_t ended;
     (void)close(s->hold);
-    while ((got = waitpid(s->guard, &status, 0)) < 0 && errno == EINTR)
+    while ((ended = waitpid(s->guard, &status, 0)) < 0 && errno == EINTR)
         continue;
-    if (got == s->guard && status == 0)
+    if (ended == s->guard && status == 0)
         return CC_OK;
     (void)cc_fail(e, "the interface may still be shaped: its guard failed (see tc qdisc show)");
-    name_host(e);
+    add_host_name(e);
     return CC_FAIL;
 }

@@ -1,12 +1,11 @@
-/* Shaping a real interface of a cluster's host with tc, both ways: what leaves by a token bucket on
- * the interface, what arrives by one on a device of its own (ifb) that it passes first. A guard, a
- * process of its own, holds it and undoes it as soon as who started it ends, in whatever way; what
- * a guard leaves behind that was itself killed, the next one undoes. The kernel's own state says
- * what is ours: no file does. */
+/* Shaping an interface of a cluster's host with tc, in both directions: leaving packets by a token
+ * bucket on the interface, arriving ones by a token bucket on an ifb device through which they are
+ * redirected. A process of its own, the guard, holds the shaping and undoes it as soon as the
+ * process that started it ends, in whatever way. If the guard itself is killed, the next one undoes
+ * what it left. No files are used: the state is in the kernel's disciplines and devices. */
 #ifndef CC_NETSIM_LAB_SHAPE_H
 #define CC_NETSIM_LAB_SHAPE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -14,24 +13,25 @@
 
 struct cc_shape_config {
     const char *device;
-    double bw_bps; /* each way, as tc counts frames */
+    double bw_bps; /* each direction, as tc counts frames */
     size_t burst_bytes, limit_bytes;
 };
 
 struct cc_shaping {
     pid_t guard;
-    int hold; /* the guard waits for its end */
+    int hold; /* write end of the guard's stdin: closing it ends the guard */
 };
 
-/* The program's option `--shape DEVICE BW BURST LIMIT` must be cc_shape_guard. Done when this
- * returns. Messages name the host. */
+/* Shapes an interface, until cc_shaping_end or the end of this process. `program` is the path of a
+ * program whose option `--shape DEVICE BW BURST LIMIT` calls cc_shape_guard. Needs root. Refuses an
+ * interface that is shaped already, by another run or by the user. Messages name the host. */
 int cc_shaping_begin(const char *program, const struct cc_shape_config *config,
                      struct cc_shaping *out, struct cc_error *e);
-/* Undone when this returns. */
+
+/* Undoes the shaping before it returns. */
 int cc_shaping_end(struct cc_shaping *s, struct cc_error *e);
 
-/* The guard: shapes, says "ok" or the reason why not in a line on stdout, waits for the end of
- * stdin or a signal, undoes it. argv: the four words behind --shape, and NULL. The process's exit
+/* The guard's main function; argv holds the four arguments of --shape and NULL. Returns the exit
  * code. */
 int cc_shape_guard(char *const argv[]);
 

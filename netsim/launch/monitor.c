@@ -1,17 +1,17 @@
 /* The monitor is a loop around poll() with three states:
  *
- *   running   The program's output is read as it comes. Each complete line of stdout that is a
- * report updates the state and is passed to on_report; all other lines are kept for messages. Every
- * TICK_S the program's end is checked for, and on_tick and watch are called. stopping  A callback
- * failed or asked to stop, or there was no memory. The first reason is the result. The program gets
- * SIGTERM and, after exit_timeout_s, SIGKILL; reports that still come are dropped. ended     The
- * program has ended. Output left in the pipes is read for at most DRAIN_S, since processes that it
- * leaves behind may hold the pipes open for longer. Then the result is, in this order: the first
- * error of a rank; success, if the ranks were done and the exit code is 0; "interrupted"; what
- * explain() makes of the rest.
+ * - running: the program's output is read as it comes. Each complete line of stdout that is a
+ *   report updates the state and is passed to on_report; all other lines are kept for messages.
+ *   Every TICK_S the loop looks whether the program has ended, and calls on_tick and watch.
+ * - stopping: a callback failed or asked to stop, or there was no memory. The first reason is the
+ *   result. The program gets SIGTERM and, after exit_timeout_s, SIGKILL; later reports are dropped.
+ * - ended: the program has ended. Output left in the pipes is read for at most DRAIN_S, since
+ *   processes that it leaves behind may hold the pipes open for longer. The result is, in this
+ *   order: the first error of a rank; success, if the ranks were done and the exit code is 0;
+ *   "interrupted"; what explain() makes of the rest.
  *
- * A group that is killed with its leader also holds the pipes until it is gone; the caller must not
- * continue before, so these are drained for up to exit_timeout_s. */
+ * A group that is killed with its leader holds the pipes until all its processes are gone. The
+ * caller must not continue before that, so its pipes are read for up to exit_timeout_s. */
 #include "netsim/launch/monitor.h"
 
 #include <errno.h>

@@ -4,14 +4,14 @@
  * with routing="Cluster" is a star: the route between two hosts is the link of the one and the link
  * of the other, so no table of routes is needed, also with thousands of hosts.
  *
- *   switch    the network is one star
- *   fat-tree  a star for each rack and an empty star, the top; an uplink joins each rack to the
- * top. SimGrid finds the routes between racks by Dijkstra's algorithm when they are needed sites a
- * star for each site, and a link with a route for each pair of sites torus     SimGrid's own torus
- * cluster, which routes dimension by dimension
+ * - switch: the network is one star.
+ * - fat-tree: a star for each rack and an empty star, the top; an uplink joins each rack to it.
+ *   SimGrid finds the routes between racks by Dijkstra's algorithm when they are first needed.
+ * - sites: a star for each site, and a link with a route for each pair of sites.
+ * - torus: SimGrid's own torus cluster, which routes dimension by dimension.
  *
- * Half of a message's latency is on the sender's link and half on the receiver's. Stars that others
- * are reached from have a router, "gate-...". Each host also has a loopback link: ranks send
+ * Half of a message's latency is on the sender's link and half on the receiver's. A star that other
+ * zones reach has a router, "gate-...". Each host also has a loopback link, over which ranks send
  * messages to themselves to measure time. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* What both sides of the lab use: all bytes through a socket, text into a file, and the message for
- * what the system forbids. */
+/* Used by both sides of the lab: complete sends and receives over the socket, writing to files of
+ * /proc, and the message for namespaces or mounts that the system forbids. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "netsim/lab/lab_inside.h"
+#include "netsim/lab/lab_impl.h"
 
 bool cc_lab_send(int socket, const void *bytes, size_t size)
 {
@@ -49,8 +49,8 @@ int cc_lab_write(const char *path, const char *text, struct cc_error *e)
     return n == (ssize_t)strlen(text) ? CC_OK : cc_fail(e, "%s: %s", path, strerror(error));
 }
 
-/* The number in a file of /proc/sys; -1 if there is none. */
-static long setting(const char *path)
+/* Reads the number in a file of /proc/sys; -1 if there is no such file. */
+static long read_setting(const char *path)
 {
     char text[32] = "";
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -62,7 +62,7 @@ static long setting(const char *path)
     return n > 0 && sscanf(text, "%ld", &value) == 1 ? value : -1;
 }
 
-void cc_lab_forbidden(struct cc_error *e, const char *what, int error)
+void cc_lab_explain_refusal(struct cc_error *e, const char *what, int error)
 {
     static const struct {
         const char *path, *name;
@@ -74,7 +74,7 @@ void cc_lab_forbidden(struct cc_error *e, const char *what, int error)
          "kernel.apparmor_restrict_unprivileged_userns", 1, 0},
     };
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
-        if (setting(settings[i].path) == settings[i].bad) {
+        if (read_setting(settings[i].path) == settings[i].bad) {
             cc_error_set(
                 e,
                 "this system lets only root make one (%s is %ld): run as root, or set that to %ld "
