@@ -59,28 +59,18 @@ static size_t pushes(const struct cc_trace *t)
     return n;
 }
 
-static int open_trace(struct cc_gradients *g, struct cc_error *e)
-{
-    const struct cc_job *job = g->job;
-    if (job->trace == NULL)
-        return open_synthetic(job, &g->trace, e);
-    if (cc_trace_open(job->trace, &g->trace, e) != CC_OK)
-        return CC_FAIL;
-    return check_tensors(job, g->trace, e);
-}
-
-int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e)
+/* Takes the trace over, also when it fails. */
+static int open_from(const struct cc_job *job, struct cc_trace *trace, struct cc_gradients **out,
+                     struct cc_error *e)
 {
     struct cc_gradients *g = cc_alloc0(sizeof *g, e);
-    if (g == NULL)
+    if (g == NULL) {
+        cc_trace_close(trace);
         return CC_FAIL;
-    g->job = job;
-    int status = open_trace(g, e);
-    if (status == CC_OK) {
-        g->streams = pushes(g->trace);
-        g->buffer = cc_alloc(cc_trace_largest(g->trace) * sizeof *g->buffer, e);
-        status = g->buffer != NULL ? CC_OK : CC_FAIL;
     }
+    *g = (struct cc_gradients){.job = job, .trace = trace, .streams = pushes(trace)};
+    g->buffer = cc_alloc(cc_trace_largest(trace) * sizeof *g->buffer, e);
+    int status = g->buffer != NULL ? CC_OK : CC_FAIL;
     if (status == CC_OK && g->streams == 0)
         status = cc_fail(e, "%s: no worker's gradients, only what a server sent", job->trace);
     if (status == CC_OK)
@@ -88,6 +78,31 @@ int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struc
     else
         cc_gradients_close(g);
     return status;
+}
+
+int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e)
+{
+    struct cc_trace *trace;
+    CC_TRY(cc_trace_open(job->trace, &trace, e));
+    int status = check_tensors(job, trace, e);
+    if (status == CC_OK)
+        return open_from(job, trace, out, e);
+    cc_trace_close(trace);
+    return status;
+}
+
+int cc_gradients_open_synthetic(const struct cc_job *job, struct cc_gradients **out,
+                                struct cc_error *e)
+{
+    struct cc_trace *trace;
+    CC_TRY(open_synthetic(job, &trace, e));
+    return open_from(job, trace, out, e);
+}
+
+int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e)
+{
+    return job->trace != NULL ? cc_gradients_open_trace(job, out, e)
+                              : cc_gradients_open_synthetic(job, out, e);
 }
 
 size_t cc_gradients_steps(const struct cc_gradients *g, int worker)
@@ -115,8 +130,7 @@ void cc_gradients_close(struct cc_gradients *g)
 {
     if (g == NULL)
         return;
-    if (g->trace != NULL)
-        cc_trace_close(g->trace);
+    cc_trace_close(g->trace);
     free(g->buffer);
     free(g);
 }

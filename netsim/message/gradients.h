@@ -9,7 +9,13 @@
 
 struct cc_gradients;
 
-/* Refuses traces without pushes, or with other tensors than the job's. */
+/* From the job's trace, or drawn from its distribution. Refuses traces without pushes, or with
+ * other tensors than the job's. The job must outlive them. */
+int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out,
+                            struct cc_error *e);
+int cc_gradients_open_synthetic(const struct cc_job *job, struct cc_gradients **out,
+                                struct cc_error *e);
+/* From the trace, if the job names one. */
 int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e);
 /* How many different steps a worker has: the job's trace_steps; of a trace, not more than it has.
  */

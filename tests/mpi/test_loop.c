@@ -9,6 +9,7 @@
 
 #include "core/memory.h"
 #include "netsim/mpi/rank/loop.h"
+#include "netsim/mpi/rank/sources.h"
 #include "tests/lib/jobs.h"
 
 enum { RANKS = 4, TENSORS = 5, MOST_STEPS = 16 };
@@ -21,7 +22,7 @@ struct trial {
     struct cc_job job;
     struct cc_job_row row;
     struct cc_job_message message[TENSORS];
-    struct cc_replay *source;
+    struct cc_source *source;
     struct cc_rank_loop loop;
     struct cc_event_log *events; /* or NULL */
     size_t values;
@@ -94,21 +95,19 @@ static void keep(void *arg, size_t step)
 {
     struct trial *t = arg;
     if (!t->loop.s.server)
-        memcpy(t->after + step * t->values, cc_replay_model(t->source),
-               t->values * sizeof *t->after);
+        memcpy(t->after + step * t->values, t->loop.s.model, t->values * sizeof *t->after);
 }
 
 static void run(struct trial *t)
 {
     struct cc_error e = {""};
-    const int worker = this_rank() < t->job.workers ? this_rank() : -1;
     t->after = cc_alloc0((MOST_STEPS + 1) * t->values * sizeof *t->after, &e);
     fail_on(t->after != NULL ? CC_OK : CC_FAIL, &e);
-    fail_on(cc_replay_open(&t->job, worker, t->job.trace_steps, &t->source, &e), &e);
+    fail_on(cc_source_open(&t->job, MPI_COMM_WORLD, &t->source, &e), &e);
     fail_on(cc_rank_loop_open(&t->loop, MPI_COMM_WORLD, &t->job, &t->row, NULL, t->source, &e), &e);
     t->loop.s.events = t->events;
-    t->loop.beat = keep;
-    t->loop.beat_arg = t;
+    t->loop.on_step = keep;
+    t->loop.callback_arg = t;
     fail_on(cc_rank_loop_run(&t->loop, &e), &e);
     keep(t, cc_rank_loop_steps(&t->loop));
 }
@@ -116,7 +115,7 @@ static void run(struct trial *t)
 static void finish(struct trial *t)
 {
     cc_rank_loop_close(&t->loop);
-    cc_replay_close(t->source);
+    cc_source_close(t->source);
     free(t->after);
     jobs_free(&t->job);
 }
@@ -174,7 +173,7 @@ static void sums_are_right(const char *exchange)
     double *sum = calloc(t.values, sizeof *sum);
     for (size_t step = 0; step < cc_rank_loop_steps(&t.loop); step++)
         for (size_t i = 0; i < t.values && !t.loop.s.server; i++)
-            sum[i] += (double)cc_replay_gradient(t.source, step)[i] / t.job.workers;
+            sum[i] += (double)cc_source_buffers(t.source, step).gradient[i] / t.job.workers;
     MPI_Allreduce(MPI_IN_PLACE, sum, (int)t.values, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     size_t wrong = 0, zero = 0;
     for (size_t i = 0; i < t.values && !t.loop.s.server; i++) {
@@ -216,7 +215,7 @@ static void counts_are_right(enum cc_job_mode mode)
     check(&t, c->payload_bytes == bytes, "payload of other steps than those that count");
     check(&t, c->messages == n * t.row.steps * TENSORS, "messages");
     check(&t, c->sent_bytes == n * (c->payload_bytes + c->head_bytes), "bytes sent");
-    check(&t, t.loop.given == c->sent_bytes / 2, "bytes sent before");
+    check(&t, t.loop.uncounted_bytes == c->sent_bytes / 2, "bytes sent before");
     for (size_t i = 0; i < TENSORS; i++)
         check(&t, c->tensor_bytes[i] == t.row.steps * 4 * t.job.tensor[i].shape.n,
               "payload by tensor");
@@ -377,7 +376,7 @@ static void refuse(const char *exchange, const char *scheme, size_t period, cons
     struct cc_error e = {""};
     make(&t, exchange, scheme, CC_JOB_SEQUENTIAL);
     t.row.period = period;
-    fail_on(cc_replay_open(&t.job, 0, 1, &t.source, &e), &e);
+    fail_on(cc_source_open(&t.job, MPI_COMM_WORLD, &t.source, &e), &e);
     int status = cc_rank_loop_open(&t.loop, MPI_COMM_WORLD, &t.job, &t.row, NULL, t.source, &e);
     check(&t, status != CC_OK && strstr(e.text, says) != NULL, e.text);
     finish(&t);

@@ -1,4 +1,4 @@
-/* What commcomp-rank does: reads a job, runs its rows or its ping-pong, and reports. */
+/* The whole of commcomp-rank: reads a job, runs its rows or its ping-pong, and reports. */
 #ifndef CC_NETSIM_MPI_RANK_RANK_H
 #define CC_NETSIM_MPI_RANK_RANK_H
 
@@ -7,9 +7,9 @@
 
 #include "core/error.h"
 #include "netsim/job/job.h"
+#include "netsim/job/report.h"
 #include "netsim/lab/interface_bytes.h"
 #include "netsim/mpi/rank/loop.h"
-#include "netsim/job/report.h"
 
 struct cc_rank {
     MPI_Comm comm;
@@ -17,25 +17,25 @@ struct cc_rank {
     FILE *out; /* where rank 0 reports */
     struct cc_job job;
     struct cc_size_index **sizes; /* of the job's rows, without data; else NULL */
-    struct cc_replay *source;
+    struct cc_source *source;
 };
 
-/* Reads the job on rank 0 ("-": from stdin) and spreads it. Close it also after an error. */
+/* Reads the job on rank 0 ("-": from stdin) and broadcasts it. Close it also after an error. */
 int cc_rank_open(struct cc_rank *r, MPI_Comm comm, const char *path, FILE *out, struct cc_error *e);
-/* All of the job; rank 0 reports. */
+/* Runs all of the job; rank 0 reports. */
 int cc_rank_run(struct cc_rank *r, struct cc_error *e);
 void cc_rank_close(struct cc_rank *r);
 
-/* Rank 0 only; nothing on the others. */
+/* Prints a report on rank 0; does nothing on the others. */
 int cc_rank_report(struct cc_rank *r, const struct cc_report *what, struct cc_error *e);
 
-/* Puts together on rank 0 what all ranks measured of a row, and reports it. `before` and `after`
- * are what the device had carried at the row's two barriers. */
+/* Gathers a row's measurements of all ranks on rank 0 and reports them. `before` and `after` are
+ * the device's byte counters where counting began and at the row's last barrier. */
 int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
                     const struct cc_interface_bytes *before, const struct cc_interface_bytes *after,
                     struct cc_error *e);
 
-/* CC_JOB_PINGPONG. */
+/* Runs a job of kind CC_JOB_PINGPONG. */
 int cc_rank_pingpong(struct cc_rank *r, struct cc_error *e);
 
 #endif

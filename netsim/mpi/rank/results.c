@@ -48,7 +48,7 @@ static void fill_sums(const struct cc_rank_loop *l, double *out)
     out[l->s.server ? PULL : PUSH] = (double)t->payload_bytes;
     out[l->s.server ? PULL_HEAD : PUSH_HEAD] = (double)t->head_bytes;
     out[GIVEN_COUNTED] = (double)t->sent_bytes;
-    out[GIVEN_BEFORE] = (double)l->given;
+    out[GIVEN_BEFORE] = (double)l->uncounted_bytes;
 }
 
 static void put_numbers(const struct cc_rank *r, const double *largest, const double *sum,

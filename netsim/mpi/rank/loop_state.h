@@ -1,0 +1,43 @@
+/* The state of a rank's loop over the steps of one row: what the step modes, computing and the
+ * accounting share. */
+#ifndef CC_NETSIM_MPI_RANK_LOOP_STATE_H
+#define CC_NETSIM_MPI_RANK_LOOP_STATE_H
+
+#include "netsim/mpi/exchange/exchange.h"
+#include "netsim/mpi/rank/source.h"
+
+struct cc_rank_loop {
+    struct cc_rank_state s;
+    const struct cc_exchange_ops *exchange;
+    struct cc_source *source;
+    struct cc_spec *spec, *raw; /* the row's scheme, and fp32 */
+    void **message;             /* the row's messages, as the exchange has opened them */
+    size_t messages;            /* opened */
+    bool *under_way;            /* of each message: started and not done */
+    size_t pending;             /* messages under way */
+    double clock;               /* when this worker has computed what it was asked for */
+    double began;               /* when it left the row's barrier */
+    double *start, *end;        /* of each step, counted or not, since then */
+    /* Sequential steps: when this worker's exchange began, and when its first message was encoded,
+     * on the rank's clock. */
+    double *ready, *encoded;
+    uint64_t uncounted_bytes;                /* handed to MPI in steps that do not count */
+    void (*on_step)(void *arg, size_t step); /* after each step; or NULL */
+    /* Sequential steps: once all ranks are about to begin the first step that counts; or NULL. */
+    int (*on_counting)(void *arg, struct cc_error *e);
+    void *callback_arg; /* of both */
+};
+
+/* Steps of the row, counted or not. */
+static inline size_t cc_rank_loop_steps(const struct cc_rank_loop *l)
+{
+    return l->s.row->warmup + l->s.row->steps;
+}
+
+/* Whether all ranks begin each step together. */
+static inline bool cc_rank_loop_lockstep(const struct cc_rank_loop *l)
+{
+    return l->s.job->mode == CC_JOB_SEQUENTIAL;
+}
+
+#endif

@@ -1,0 +1,54 @@
+#include "netsim/mpi/rank/messages.h"
+
+#include <math.h>
+
+#include "netsim/mpi/rank/accounting.h"
+
+void cc_messages_take_step(struct cc_rank_loop *l, size_t step)
+{
+    if (step == l->s.row->warmup)
+        cc_count_bytes(l);
+    l->s.step = step;
+    const struct cc_source_buffers b = cc_source_buffers(l->source, step);
+    l->s.gradient = b.gradient;
+    l->s.model = b.result;
+}
+
+int cc_message_start(struct cc_rank_loop *l, size_t i, struct cc_error *e)
+{
+    l->under_way[i] = true;
+    l->pending++;
+    return l->exchange->start(l->message[i], e);
+}
+
+int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e)
+{
+    for (size_t i = 0; i < l->messages && l->pending > 0; i++) {
+        bool done = false;
+        if (!l->under_way[i])
+            continue;
+        CC_TRY(l->exchange->test(l->message[i], &done, e));
+        if (done) {
+            l->under_way[i] = false;
+            l->pending--;
+        }
+    }
+    return CC_OK;
+}
+
+static bool waits_for(const struct cc_rank_loop *l, size_t i)
+{
+    return i < l->messages ? l->under_way[i] : l->pending > 0;
+}
+
+int cc_messages_finish(struct cc_rank_loop *l, size_t i, struct cc_error *e)
+{
+    const double since = cc_runtime_now();
+    while (waits_for(l, i)) {
+        CC_TRY(cc_messages_progress(l, e));
+        if (waits_for(l, i))
+            CC_TRY(cc_runtime_wait(&l->s.waits, l->s.job->yield_when_idle, since, (double)INFINITY,
+                                   e));
+    }
+    return CC_OK;
+}

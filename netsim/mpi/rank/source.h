@@ -1,0 +1,106 @@
+/* A source of gradients: what a rank computes between its exchanges. The loop (step_modes.c) asks
+ * it for one part of the work after another, hands the gradient to the exchange as soon as a
+ * message's part of it is there, and returns the exchange's results. Sources know nothing of MPI,
+ * messages' payloads or the order in which a step mode does things.
+ *
+ * The life of step t, in this order:
+ *
+ *   compute   part by part. A step begins with its first part. Once a backward part, or the whole
+ *             step, is done, the gradient of its tensors is final: the exchange may read it.
+ *   buffers   where the gradient of t is, and where the exchange of t adds the mean over the
+ * workers (of what each of them encoded). apply     the result of a message's tensors, or of all,
+ * is complete: the model is updated. end_step  the buffers of t may be used for another step.
+ *
+ * Steps begin in order and end in order, but several may be in flight: a pipeline of depth K
+ * computes step t while t-K+1 .. t-1 are exchanged. So gradients are K-1 steps old, and a source
+ * must keep as many buffers as its `in_flight` says.
+ *
+ * Time. Emulated computing (`emulated`) takes no time itself: each call gives the seconds that its
+ * work would take, and the loop lets them pass on the rank's clock. Real computing is polled: each
+ * call works for a short time (a layer) and returns, so that messages make progress between calls;
+ * it took the time that the clock says. Either way the part is complete once `done` is set.
+ *
+ * Three implementations are foreseen. Replaying a trace (source_replay.c) and drawing synthetic
+ * values (source_synthetic.c) emulate computing on gradients that are in memory beforehand.
+ * Training computes for real: forward and backward layer by layer, with the parameters that apply
+ * has left (of step t-K in a pipeline); `in_flight` gradients and results of its own; apply runs
+ * the optimizer on the mean gradient, or, where servers send model deltas, adds what came back.
+ * Under a simulated clock it may be `emulated`, too: it computes in the call and gives the seconds
+ * of the device that is simulated. Simulated ranks share a process and switch only where they wait,
+ * never within a call: data sets and scratch memory can be shared among them, models and residuals
+ * not. */
+#ifndef CC_NETSIM_MPI_RANK_SOURCE_H
+#define CC_NETSIM_MPI_RANK_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "netsim/job/job.h"
+
+enum cc_compute_part {
+    CC_COMPUTE_STEP,     /* forward and backward pass of all tensors; without a message */
+    CC_COMPUTE_FORWARD,  /* of a message's tensors, in the order of the net */
+    CC_COMPUTE_BACKWARD, /* of a message's tensors, from the end of the net. Parts of the forward
+                            pass that were not asked for before come with the first one */
+};
+
+/* How far a call of compute or apply has come. */
+struct cc_progress {
+    bool done;      /* otherwise call again */
+    double seconds; /* emulated: what this call's work takes */
+};
+
+/* Flat steps; NULL without data. */
+struct cc_source_buffers {
+    const float *gradient;
+    float *result;
+};
+
+struct cc_source;
+
+/* What a source implements. Callers use the functions below, which check the order of calls. */
+struct cc_source_ops {
+    const char *name;
+    int (*begin_row)(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e);
+    int (*compute)(struct cc_source *s, uint64_t step, enum cc_compute_part part,
+                   const struct cc_job_message *m, struct cc_progress *out, struct cc_error *e);
+    struct cc_source_buffers (*buffers)(struct cc_source *s, uint64_t step);
+    int (*apply)(struct cc_source *s, int64_t step, const struct cc_job_message *m,
+                 struct cc_progress *out, struct cc_error *e);
+    int (*end_step)(struct cc_source *s, uint64_t step, struct cc_error *e);
+    void (*close)(struct cc_source *s);
+};
+
+/* The head of every source. */
+struct cc_source {
+    const struct cc_source_ops *ops;
+    bool emulated;
+    size_t in_flight;      /* how many steps may be */
+    uint64_t begun, ended; /* in this row: how many steps */
+};
+
+/* Starts a row: steps count from 0 again, and the results of earlier rows are forgotten. Call it
+ * when the ranks' speeds are known (cc_runtime_speed). `row` must outlive its steps. */
+int cc_source_begin_row(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e);
+
+/* Works on a part of `step`, of which `m` selects the tensors; NULL for CC_COMPUTE_STEP. */
+int cc_source_compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
+                      const struct cc_job_message *m, struct cc_progress *out, struct cc_error *e);
+
+/* The buffers of a step that has begun and not ended. */
+struct cc_source_buffers cc_source_buffers(struct cc_source *s, uint64_t step);
+
+/* Updates the model by the result of `step` for the tensors of `m`, or all (NULL). A pipeline that
+ * is not full yet has negative steps: nothing is applied, but an emulated update takes its time. */
+int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_job_message *m,
+                    struct cc_progress *out, struct cc_error *e);
+
+/* Ends the oldest step in flight, which must be `step`. */
+int cc_source_end_step(struct cc_source *s, uint64_t step, struct cc_error *e);
+
+/* NULL is nothing to close. */
+void cc_source_close(struct cc_source *s);
+
+#endif

@@ -1,0 +1,127 @@
+/* The three modes of a worker's step, and a server's step.
+ *
+ *   sequential  compute | exchange the messages one by one | update. Only the job's hidden share of
+ *               computing happens beside the exchange. All ranks begin each step together.
+ *   overlap     wait-free backpropagation: each message leaves once its part of the backward pass
+ * is done; the forward pass of the next step waits for each tensor's update. A step goes from the
+ * end of one forward pass to the end of the next. pipe        Pipe-SGD with two steps in flight:
+ * computes step t while step t-1 is exchanged, on the model that step t-2 has updated (Li et al.,
+ * Pipe-SGD, NeurIPS 2018, Algorithm 1). A step ends when its exchange has begun.
+ *
+ * A server takes part in the exchanges and computes nothing. */
+#include "netsim/mpi/rank/step_modes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "netsim/mpi/rank/accounting.h"
+#include "netsim/mpi/rank/computing.h"
+#include "netsim/mpi/rank/messages.h"
+
+static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    double *phase_s = l->s.counters.phase_s, hidden;
+    l->clock = cc_runtime_now();
+    CC_TRY(cc_compute_visible(l, step, &hidden, e));
+    cc_settle(l, CC_PHASE_COMPUTE);
+    l->ready[step] = l->encoded[step] = cc_runtime_now();
+    cc_messages_take_step(l, step);
+
+    const double waited = phase_s[CC_PHASE_WAIT];
+    struct cc_wait_timer w = cc_wait_begin(l);
+    for (size_t i = 0; i < l->messages; i++) {
+        const double encoded = phase_s[CC_PHASE_ENCODE];
+        CC_TRY(cc_message_start(l, i, e));
+        /* Hidden computing begins when the first message is encoded, and pauses while the others
+         * are. */
+        if (i == 0) {
+            l->clock = l->encoded[step] = cc_runtime_now();
+            cc_event_log_before(l->s.events, CC_PHASE_COMPUTE, hidden);
+        } else {
+            l->clock += phase_s[CC_PHASE_ENCODE] - encoded;
+        }
+        CC_TRY(cc_messages_finish(l, i, e));
+        w = cc_wait_end(l, w);
+    }
+    CC_TRY(cc_compute_hidden(l, hidden, phase_s[CC_PHASE_WAIT] - waited, w.since, e));
+
+    l->clock = cc_runtime_now();
+    CC_TRY(cc_apply(l, (int64_t)step, NULL, e));
+    cc_settle(l, CC_PHASE_UPDATE);
+    return cc_source_end_step(l->source, step, e);
+}
+
+static int step_overlap(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    const struct cc_job_message *m = l->s.row->message;
+    for (size_t i = 0; i < l->messages; i++) {
+        CC_TRY(cc_compute(l, step, CC_COMPUTE_BACKWARD, &m[i], e));
+        if (i == 0)
+            cc_messages_take_step(l, step);
+        CC_TRY(cc_message_start(l, i, e));
+    }
+    for (size_t i = l->messages; i-- > 0;) {
+        if (l->under_way[i]) {
+            const struct cc_wait_timer w = cc_wait_begin(l);
+            CC_TRY(cc_messages_finish(l, i, e));
+            (void)cc_wait_end(l, w);
+            l->clock = fmax(l->clock, cc_runtime_now());
+        }
+        CC_TRY(cc_apply(l, (int64_t)step, &m[i], e));
+        CC_TRY(cc_compute(l, step + 1, CC_COMPUTE_FORWARD, &m[i], e));
+    }
+    return cc_source_end_step(l->source, step, e);
+}
+
+static int step_pipe(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    CC_TRY(cc_apply_and_compute(l, (int64_t)step - 2, step, e));
+    const struct cc_wait_timer w = cc_wait_begin(l);
+    CC_TRY(cc_messages_finish(l, l->messages, e));
+    cc_messages_take_step(l, step);
+    for (size_t i = 0; i < l->messages; i++)
+        CC_TRY(cc_message_start(l, i, e));
+    (void)cc_wait_end(l, w);
+    return CC_OK;
+}
+
+static int step_server(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    const struct cc_wait_timer w = cc_wait_begin(l);
+    cc_messages_take_step(l, step);
+    for (size_t i = 0; i < l->messages; i++)
+        CC_TRY(cc_message_start(l, i, e));
+    CC_TRY(cc_messages_finish(l, l->messages, e));
+    (void)cc_wait_end(l, w);
+    return CC_OK;
+}
+
+int cc_step_run(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    if (l->s.server)
+        return step_server(l, step, e);
+    switch (l->s.job->mode) {
+    case CC_JOB_OVERLAP:
+        return step_overlap(l, step, e);
+    case CC_JOB_PIPE:
+        return step_pipe(l, step, e);
+    case CC_JOB_SEQUENTIAL:
+        break;
+    }
+    return step_sequential(l, step, e);
+}
+
+/* A pipe's last exchange ends outside all steps. Its codec work is charged only without warm-up
+ * steps: otherwise the exchange of the last warm-up step, which ended within the first counted
+ * step, has been charged in its place. */
+int cc_step_drain(struct cc_rank_loop *l, struct cc_error *e)
+{
+    double phase_s[CC_PHASES];
+    memcpy(phase_s, l->s.counters.phase_s, sizeof phase_s);
+    if (l->s.events != NULL && l->s.row->warmup > 0)
+        l->s.events->on = false;
+    CC_TRY(cc_messages_finish(l, l->messages, e));
+    if (l->s.row->warmup > 0)
+        memcpy(l->s.counters.phase_s, phase_s, sizeof phase_s);
+    return CC_OK;
+}
