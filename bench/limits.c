@@ -18,7 +18,7 @@ struct patterns {
 };
 
 struct cc_limits {
-    const struct cc_bench_config *plan;
+    const struct cc_bench_config *config;
     struct cc_roofline *roofline;
     struct patterns *pattern; /* one a scheme */
     size_t largest;           /* tensor */
@@ -44,7 +44,7 @@ int cc_limits_open(const struct cc_bench_config *p, size_t most, struct cc_limit
     struct cc_limits *l = cc_alloc0(sizeof *l, e);
     if (l == NULL)
         return CC_FAIL;
-    l->plan = p;
+    l->config = p;
     l->largest = largest;
     l->pattern = cc_alloc0(p->schemes->count * sizeof *l->pattern, e);
     l->line = cc_alloc((largest_values / LINE_VALUES + 1) * sizeof *l->line, e);
@@ -72,7 +72,7 @@ void cc_limits_on_decoded(void *limits, size_t tensor, const float *decoded)
     struct cc_limits *l = limits;
     if (tensor != l->largest)
         return;
-    size_t n = cc_trace_tensor(l->plan->trace, tensor)->shape.n;
+    size_t n = cc_trace_tensor(l->config->trace, tensor)->shape.n;
     l->lines = 0;
     for (size_t i = 0; i < n; i += LINE_VALUES) {
         bool changes = false;
@@ -86,7 +86,7 @@ void cc_limits_on_decoded(void *limits, size_t tensor, const float *decoded)
 /* The traffic, or none. */
 static struct cc_traffic traffic_of(const struct cc_limits *l, size_t scheme)
 {
-    const struct cc_spec *s = l->plan->schemes->item[scheme];
+    const struct cc_spec *s = l->config->schemes->item[scheme];
     return s->scheme->traffic != NULL ? s->scheme->traffic(s->params)
                                       : (struct cc_traffic){.passes = 0};
 }
@@ -94,7 +94,7 @@ static struct cc_traffic traffic_of(const struct cc_limits *l, size_t scheme)
 /* What decode writes zeros to, if it is more than an eighth of the lines. */
 static void list_zeros(const struct cc_limits *l, struct cc_pattern *decode)
 {
-    size_t all = cc_trace_tensor(l->plan->trace, l->largest)->shape.n / LINE_VALUES;
+    size_t all = cc_trace_tensor(l->config->trace, l->largest)->shape.n / LINE_VALUES;
     if (l->lines > all / 8 * 7)
         return;
     decode->line = l->line;
@@ -105,11 +105,11 @@ static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struc
 {
     struct patterns *found = &l->pattern[scheme];
     struct cc_traffic t = traffic_of(l, scheme);
-    double payload = bytes / (double)cc_trace_values(l->plan->trace);
+    double payload = bytes / (double)cc_trace_values(l->config->trace);
     const struct cc_pattern encode = cc_pattern_encode(&t, payload);
     struct cc_pattern decode = cc_pattern_decode(payload), add = cc_pattern_decode_add(payload);
     list_zeros(l, &decode);
-    if ((l->plan->schemes->item[scheme]->scheme->flags & CC_SPARSE) != 0) {
+    if ((l->config->schemes->item[scheme]->scheme->flags & CC_SPARSE) != 0) {
         add.line = l->line;
         add.lines = l->lines;
     }
@@ -145,7 +145,7 @@ int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sa
                      struct cc_error *e)
 {
     struct patterns *p = &l->pattern[scheme];
-    if (cc_bench_failed(l->plan, scheme) || traffic_of(l, scheme).passes == 0)
+    if (cc_bench_failed(l->config, scheme) || traffic_of(l, scheme).passes == 0)
         return CC_OK;
     int status = p->known ? renew_lists(l, p, e) : find_patterns(l, scheme, bytes, e);
     for (int call = 0; call < CC_CALLS && status == CC_OK; call++)

@@ -20,9 +20,9 @@ struct cc_speed_limits cc_profile_limits(double seconds)
 
 /* --- points --- */
 
-/* Puts a point where it belongs, unless its size is there. */
-static int put_point(struct cc_profile_codec *c, const struct cc_profile_point *point,
-                     struct cc_error *e)
+/* Inserts a point in order of size, unless there is one of that size. */
+static int insert_point(struct cc_profile_codec *c, const struct cc_profile_point *point,
+                        struct cc_error *e)
 {
     size_t at = 0;
     while (at < c->points && c->point[at].values < point->values)
@@ -31,8 +31,7 @@ static int put_point(struct cc_profile_codec *c, const struct cc_profile_point *
         return CC_OK;
     void *list = c->point;
     size_t capacity = c->points;
-    if (cc_grow(&list, &capacity, c->points + 1, sizeof *point, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_grow(&list, &capacity, c->points + 1, sizeof *point, e));
     c->point = list;
     memmove(&c->point[at + 1], &c->point[at], (c->points - at) * sizeof *point);
     c->point[at] = *point;
@@ -40,38 +39,41 @@ static int put_point(struct cc_profile_codec *c, const struct cc_profile_point *
     return CC_OK;
 }
 
-static struct cc_profile_codec *codec_of(struct cc_profile *p, const char *scheme,
-                                         struct cc_error *e)
+/* The profile's entry for a scheme, which is added if it is missing. */
+static int find_codec(struct cc_profile *p, const char *scheme, struct cc_profile_codec **out,
+                      struct cc_error *e)
 {
-    for (size_t i = 0; i < p->codecs; i++)
+    for (size_t i = 0; i < p->codecs; i++) {
+        *out = &p->codec[i];
         if (strcmp(p->codec[i].scheme, scheme) == 0)
-            return &p->codec[i];
+            return CC_OK;
+    }
     void *list = p->codec;
     size_t capacity = p->codecs;
     char *name = cc_strdup(scheme, e);
     if (name == NULL || cc_grow(&list, &capacity, p->codecs + 1, sizeof *p->codec, e) != CC_OK) {
         free(name);
-        return NULL;
+        return CC_FAIL;
     }
     p->codec = list;
-    p->codec[p->codecs] = (struct cc_profile_codec){.scheme = name};
-    return &p->codec[p->codecs++];
+    *out = &p->codec[p->codecs++];
+    **out = (struct cc_profile_codec){.scheme = name};
+    return CC_OK;
 }
 
-/* Tensors by their size. */
-struct sized {
+struct sized_tensor {
     size_t values, tensor;
 };
 
-static int by_size(const void *a, const void *b)
+static int compare_sizes(const void *a, const void *b)
 {
-    const struct sized *x = a, *y = b;
+    const struct sized_tensor *x = a, *y = b;
     return x->values < y->values ? -1 : x->values > y->values;
 }
 
-/* What tensors of about one size come to together. */
-static struct cc_profile_point point_of(struct cc_speed *speed, size_t scheme,
-                                        const struct sized *list, size_t count)
+/* Averages tensors of about one size into a point. */
+static struct cc_profile_point average(struct cc_speed *speed, size_t scheme,
+                                       const struct sized_tensor *list, size_t count)
 {
     double values = 0, bytes = 0, seconds[CC_CALLS] = {0};
     for (size_t i = 0; i < count; i++) {
@@ -89,47 +91,43 @@ static struct cc_profile_point point_of(struct cc_speed *speed, size_t scheme,
                                      .decode_add_ns = 1e9 * seconds[CC_DECODE_ADD] / values};
 }
 
-static int add_scheme(struct cc_profile *p, const struct cc_bench_config *plan, size_t scheme,
-                      struct cc_speed *speed, const struct sized *list, size_t count,
-                      struct cc_error *e)
+int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
+                   struct cc_speed *speed, struct cc_error *e)
 {
-    struct cc_profile_codec *c = codec_of(p, plan->schemes->item[scheme]->name, e);
-    int status = c != NULL ? CC_OK : CC_FAIL;
-    for (size_t i = 0, next; i < count && status == CC_OK; i = next) {
-        for (next = i + 1; next < count; next++)
-            if ((double)list[next].values >= 1.1 * (double)list[i].values)
-                break;
-        struct cc_profile_point point = point_of(speed, scheme, &list[i], next - i);
-        status = put_point(c, &point, e);
-    }
-    return status;
-}
-
-int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *plan, struct cc_speed *speed,
-                   struct cc_error *e)
-{
-    struct sized *list = cc_alloc(speed->tensors * sizeof *list, e);
+    struct sized_tensor *list = cc_alloc(speed->tensors * sizeof *list, e);
     size_t count = 0;
+    int status = CC_OK;
     if (list == NULL)
         return CC_FAIL;
     for (size_t t = 0; t < speed->tensors; t++) {
-        size_t n = cc_trace_tensor(plan->trace, t)->shape.n;
-        list[count] = (struct sized){.values = n, .tensor = t};
-        count += n > 0 && n >= plan->min_size;
+        size_t n = cc_trace_tensor(config->trace, t)->shape.n;
+        list[count] = (struct sized_tensor){.values = n, .tensor = t};
+        count += n > 0 && n >= config->min_size;
     }
-    qsort(list, count, sizeof *list, by_size);
-    int status = CC_OK;
-    for (size_t s = 0; s < plan->schemes->count && status == CC_OK && count > 0; s++)
-        if (!cc_bench_failed(plan, s))
-            status = add_scheme(p, plan, s, speed, list, count, e);
+    qsort(list, count, sizeof *list, compare_sizes);
+    for (size_t s = 0; s < config->schemes->count && count > 0; s++) {
+        struct cc_profile_codec *c;
+        if (cc_bench_failed(config, s))
+            continue;
+        CC_TRY_OUT(find_codec(p, config->schemes->item[s]->name, &c, e));
+        for (size_t i = 0, next; i < count; i = next) {
+            for (next = i + 1; next < count; next++)
+                if ((double)list[next].values >= 1.1 * (double)list[i].values)
+                    break;
+            const struct cc_profile_point point = average(speed, s, &list[i], next - i);
+            CC_TRY_OUT(insert_point(c, &point, e));
+        }
+    }
+out:
     free(list);
     return status;
 }
 
 /* --- on synthetic values --- */
 
-static int one_size(const struct cc_spec_list *schemes, const struct cc_profile_config *config,
-                    size_t values, struct cc_profile *p, struct cc_error *e)
+/* Measures tensors of one size and adds the points. */
+static int measure_size(const struct cc_spec_list *schemes, const struct cc_profile_config *config,
+                        size_t values, struct cc_profile *p, struct cc_error *e)
 {
     const struct cc_tensor_info tensor = {.name = "values", .shape = cc_shape_flat(values)};
     const struct cc_synth synth = {.distribution = config->distribution,
@@ -138,53 +136,55 @@ static int one_size(const struct cc_spec_list *schemes, const struct cc_profile_
                                    .ranks = 1,
                                    .decay = 0.1};
     const struct cc_speed_limits limits = cc_profile_limits(config->seconds / CC_PROFILE_SIZES);
-    struct cc_bench_config plan = {.schemes = schemes,
-                                   .steps = synth.steps,
-                                   .seed = config->seed,
-                                   .threads = config->threads,
-                                   .progress = config->progress,
-                                   .progress_arg = config->progress_arg};
-    struct cc_speed speed;
-    int status = cc_trace_synth(&synth, &tensor, 1, "profile", &plan.trace, e);
-    if (status != CC_OK)
-        return status;
-    plan.failed = cc_alloc0(schemes->count * sizeof *plan.failed, e);
-    status = plan.failed != NULL ? cc_speed_measure(&plan, &limits, &speed, e) : CC_FAIL;
-    if (status == CC_OK) {
-        status = cc_interrupted() ? cc_fail(e, "interrupted") : cc_profile_add(p, &plan, &speed, e);
-        cc_speed_free(&speed);
+    struct cc_bench_config bench = {.schemes = schemes,
+                                    .steps = synth.steps,
+                                    .seed = config->seed,
+                                    .threads = config->threads,
+                                    .progress = config->progress,
+                                    .progress_arg = config->progress_arg};
+    struct cc_speed speed = {0};
+    int status = CC_OK;
+    CC_TRY_OUT(cc_trace_synth(&synth, &tensor, 1, "profile", &bench.trace, e));
+    bench.failed = cc_alloc0(schemes->count * sizeof *bench.failed, e);
+    if (bench.failed == NULL) {
+        status = CC_FAIL;
+        goto out;
     }
+    CC_TRY_OUT(cc_speed_measure(&bench, &limits, &speed, e));
+    if (cc_interrupted()) {
+        status = cc_fail(e, "interrupted");
+        goto out;
+    }
+    CC_TRY_OUT(cc_profile_add(p, &bench, &speed, e));
     for (size_t s = 0; s < schemes->count && status == CC_OK; s++)
-        if (cc_bench_failed(&plan, s))
-            status = cc_fail(e, "%s", plan.failed[s].text);
-    free(plan.failed);
-    cc_trace_close(plan.trace);
+        if (cc_bench_failed(&bench, s))
+            status = cc_fail(e, "%s", bench.failed[s].text);
+out:
+    cc_speed_free(&speed);
+    free(bench.failed);
+    cc_trace_close(bench.trace);
     return status;
-}
-
-/* Where the numbers come from. */
-static int describe(const struct cc_profile_config *config, struct cc_profile *p,
-                    struct cc_error *e)
-{
-    char trace[64];
-    (void)snprintf(trace, sizeof trace, "synthetic:%s",
-                   cc_distribution_names[config->distribution]);
-    p->threads = config->threads;
-    p->trace = cc_strdup(trace, e);
-    p->cpu = cc_strdup(config->cpu, e);
-    p->isa = cc_strdup(cc_isa_name(cc_isa()), e);
-    p->time = cc_strdup(config->time, e);
-    return p->trace == NULL || p->cpu == NULL || p->isa == NULL || p->time == NULL ? CC_FAIL
-                                                                                   : CC_OK;
 }
 
 int cc_profile_measure(const struct cc_spec_list *schemes, const struct cc_profile_config *config,
                        struct cc_profile *out, struct cc_error *e)
 {
-    struct cc_profile p = {0};
-    int status = describe(config, &p, e);
-    for (size_t i = 0; i < CC_PROFILE_SIZES && status == CC_OK; i++)
-        status = one_size(schemes, config, cc_profile_sizes[i], &p, e);
+    struct cc_profile p = {.threads = config->threads};
+    char trace[64];
+    int status = CC_OK;
+    (void)snprintf(trace, sizeof trace, "synthetic:%s",
+                   cc_distribution_names[config->distribution]);
+    p.trace = cc_strdup(trace, e);
+    p.cpu = cc_strdup(config->cpu, e);
+    p.isa = cc_strdup(cc_isa_name(cc_isa()), e);
+    p.time = cc_strdup(config->time, e);
+    if (p.trace == NULL || p.cpu == NULL || p.isa == NULL || p.time == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    for (size_t i = 0; i < CC_PROFILE_SIZES; i++)
+        CC_TRY_OUT(measure_size(schemes, config, cc_profile_sizes[i], &p, e));
+out:
     if (status == CC_OK)
         *out = p;
     else

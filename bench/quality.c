@@ -9,119 +9,55 @@
 #include "core/memory.h"
 #include "core/reduce.h"
 
-/* Traces of more steps than this are not kept mapped: the system limits the number of mappings. */
+/* Steps of longer traces are unmapped after use: the system limits the number of mappings. */
 enum { MOST_MAPPED = 1024 };
 
-/* What one tensor needs while it is measured. */
-struct work {
-    float *load, *decoded, *cumulative; /* n each */
-    uint8_t *payload, *state, *scratch;
-    size_t payload_cap;
+static const struct cc_codec_memory codec_memory = {
+    .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
+
+/* Values of one tensor, or of the largest. */
+struct buffers {
+    float *load, *decoded, *cumulative;
 };
 
-static void work_free(struct work *w)
+static void free_buffers(struct buffers *b)
 {
-    free(w->load);
-    free(w->decoded);
-    free(w->cumulative);
-    free(w->payload);
-    free(w->state);
-    free(w->scratch);
+    free(b->load);
+    free(b->decoded);
+    free(b->cumulative);
 }
 
-static int work_alloc(struct work *w, size_t n, struct cc_error *e)
+/* To be freed also after a failure. `cumulative` is zero. */
+static int allocate_buffers(struct buffers *b, size_t n, struct cc_error *e)
 {
-    *w = (struct work){.load = cc_alloc(n * sizeof(float), e),
-                       .decoded = cc_alloc(n * sizeof(float), e),
-                       .cumulative = cc_alloc(n * sizeof(float), e)};
-    return w->load == NULL || w->decoded == NULL || w->cumulative == NULL ? CC_FAIL : CC_OK;
+    *b = (struct buffers){.load = cc_alloc(n * sizeof(float), e),
+                          .decoded = cc_alloc(n * sizeof(float), e),
+                          .cumulative = cc_alloc0(n * sizeof(float), e)};
+    return b->load == NULL || b->decoded == NULL || b->cumulative == NULL ? CC_FAIL : CC_OK;
 }
 
-/* The codec's own memory, allocated for it alone: the largest tensor decides the peak. */
-static int codec_memory(struct work *w, struct cc_codec *c, struct cc_error *e)
+/* One step of one tensor: encode and, unless `sums` is NULL, decode and compare. Sets *sums, and
+ * adds the differences to b->cumulative. */
+static int measure_step(const struct cc_bench_config *config, const struct cc_codec_item *item,
+                        size_t index, struct cc_context ctx, struct buffers *b, size_t *len,
+                        struct cc_compared *sums, struct cc_error *e)
 {
-    free(w->payload);
-    free(w->state);
-    free(w->scratch);
-    w->payload_cap = cc_bound(c);
-    w->payload = cc_alloc(w->payload_cap, e);
-    w->state = cc_alloc(cc_state_bytes(c), e);
-    w->scratch = cc_alloc(cc_scratch_bytes(c), e);
-    c->state = w->state;
-    c->scratch = w->scratch;
-    if (w->payload == NULL || w->state == NULL || w->scratch == NULL)
-        return CC_FAIL;
-    if (c->shape.n > 0)
-        cc_codec_reset(c);
-    return CC_OK;
-}
-
-/* The sum of the squares of what the steps add up to. */
-static int raw_cumulative(const struct cc_bench_config *p, struct work *w, size_t tensor,
-                          size_t steps, double *out, struct cc_error *e)
-{
-    size_t n = cc_trace_tensor(p->trace, tensor)->shape.n;
-    memset(w->cumulative, 0, n * sizeof(float));
-    for (size_t i = 0; i < steps && !cc_interrupted(); i++) {
-        const float *g;
-        int status = cc_trace_load(p->trace, p->stream, i % p->steps, tensor, w->load, &g, e);
-        if (status != CC_OK)
-            return status;
-        for (size_t k = 0; k < n; k++)
-            w->cumulative[k] += g[k];
-        if (p->steps > MOST_MAPPED)
-            cc_trace_release(p->trace, p->stream, i % p->steps);
-    }
-    *out = k_reduce()->sum_sq(w->cumulative, n);
-    return CC_OK;
-}
-
-/* One step of the last pass: encode, decode, compare. Earlier passes only encode. */
-static int one_step(const struct cc_bench_config *p, struct work *w, const struct cc_codec *c,
-                    size_t scheme, size_t tensor, size_t index, uint64_t step, bool last_pass,
-                    struct cc_quality *q, struct cc_error *e)
-{
-    struct cc_context ctx = cc_bench_context(p, tensor, step);
+    int status = CC_OK;
     const float *g;
-    size_t len;
-    int status = cc_trace_load(p->trace, p->stream, index % p->steps, tensor, w->load, &g, e);
-    if (status == CC_OK)
-        status = cc_encode(c, &ctx, g, w->payload, w->payload_cap, &len, e);
-    if (status == CC_OK && last_pass)
-        status = cc_decode(c, &ctx, w->payload, len, w->decoded, e);
-    struct cc_compared sums = {0};
-    if (status == CC_OK && last_pass)
-        k_compare()->compare(w->decoded, g, w->cumulative, c->shape.n, &sums);
-    if (p->steps > MOST_MAPPED)
-        cc_trace_release(p->trace, p->stream, index % p->steps);
+    CC_TRY_OUT(cc_trace_load(config->trace, config->stream, index, ctx.tensor, b->load, &g, e));
+    CC_TRY_OUT(cc_encode(&item->codec, &ctx, g, item->payload, item->bound, len, e));
+    if (sums != NULL) {
+        CC_TRY_OUT(cc_decode(&item->codec, &ctx, item->payload, *len, b->decoded, e));
+        *sums = (struct cc_compared){0};
+        k_compare()->compare(b->decoded, g, b->cumulative, item->codec.shape.n, sums);
+    }
+out:
     if (status != CC_OK)
-        cc_bench_error_in(p, index % p->steps, cc_bench_spec(p, scheme, tensor)->name, e);
-    if (status != CC_OK || !last_pass)
-        return status;
-    q->payload_bytes += len;
-    q->error_sq += sums.error_sq;
-    q->raw_sq += sums.raw_sq;
-    q->output_sq += sums.output_sq;
-    q->dot += sums.dot;
-    q->max_error = fmax(q->max_error, sums.max_error);
-    return CC_OK;
-}
-
-static int one_tensor(const struct cc_bench_config *p, size_t scheme, size_t tensor, size_t passes,
-                      struct work *w, struct cc_quality *q, struct cc_error *e)
-{
-    struct cc_codec c = cc_bench_codec(p, scheme, tensor);
-    size_t steps = cc_bench_steps(p, scheme);
-    uint64_t step = 0;
-    *q = (struct cc_quality){.values = c.shape.n, .steps = steps};
-    int status = codec_memory(w, &c, e);
-    memset(w->cumulative, 0, c.shape.n * sizeof(float));
-    for (size_t pass = 0; pass < passes && status == CC_OK; pass++)
-        for (size_t i = 0; i < steps && status == CC_OK && !cc_interrupted(); i++)
-            status = one_step(p, w, &c, scheme, tensor, i, step++, pass + 1 == passes, q, e);
-    q->cumulative_error_sq = k_reduce()->sum_sq(w->cumulative, c.shape.n);
+        cc_bench_error_in(config, index, item->spec->name, e);
     return status;
 }
+
+/* --- sizes and errors --- */
 
 void cc_quality_add(struct cc_quality *a, const struct cc_quality *b)
 {
@@ -137,66 +73,126 @@ void cc_quality_add(struct cc_quality *a, const struct cc_quality *b)
     a->cumulative_raw_sq += b->cumulative_raw_sq;
 }
 
-/* The most that any tensor needs under any scheme. */
-static int check_memory(const struct cc_bench_config *p, struct cc_error *e)
+/* The sum of (sum over steps of g)^2 over the values of a tensor. Leaves b->cumulative zero. */
+static int raw_cumulative(const struct cc_bench_config *config, struct buffers *b, size_t tensor,
+                          size_t steps, double *out, struct cc_error *e)
+{
+    size_t n = cc_trace_tensor(config->trace, tensor)->shape.n;
+    for (size_t i = 0; i < steps && !cc_interrupted(); i++) {
+        const float *g;
+        CC_TRY(cc_trace_load(config->trace, config->stream, i % config->steps, tensor, b->load, &g,
+                             e));
+        for (size_t k = 0; k < n; k++)
+            b->cumulative[k] += g[k];
+        if (config->steps > MOST_MAPPED)
+            cc_trace_release(config->trace, config->stream, i % config->steps);
+    }
+    *out = k_reduce()->sum_sq(b->cumulative, n);
+    memset(b->cumulative, 0, n * sizeof(float));
+    return CC_OK;
+}
+
+static void add_step(struct cc_quality *q, size_t len, const struct cc_compared *sums)
+{
+    q->payload_bytes += len;
+    q->error_sq += sums->error_sq;
+    q->raw_sq += sums->raw_sq;
+    q->output_sq += sums->output_sq;
+    q->dot += sums->dot;
+    q->max_error = fmax(q->max_error, sums->max_error);
+}
+
+static int measure_tensor(const struct cc_bench_config *config, size_t scheme, size_t tensor,
+                          size_t passes, struct buffers *b, struct cc_quality *q,
+                          struct cc_error *e)
+{
+    const size_t n = cc_trace_tensor(config->trace, tensor)->shape.n;
+    const size_t steps = cc_bench_steps(config, scheme);
+    struct cc_codec_set set = {0};
+    uint64_t step = 0;
+    int status = CC_OK;
+    *q = (struct cc_quality){.values = n, .steps = steps};
+    CC_TRY_OUT(cc_codec_set_single(&set, cc_bench_spec(config, scheme, tensor),
+                                   &cc_trace_tensor(config->trace, tensor)->shape, &codec_memory,
+                                   e));
+    for (size_t pass = 0; pass < passes; pass++) {
+        const bool last = pass + 1 == passes;
+        for (size_t i = 0; i < steps && !cc_interrupted(); i++) {
+            size_t len;
+            struct cc_compared sums;
+            struct cc_context ctx = cc_bench_context(config, tensor, step++);
+            CC_TRY_OUT(measure_step(config, set.item, i % config->steps, ctx, b, &len,
+                                    last ? &sums : NULL, e));
+            if (last)
+                add_step(q, len, &sums);
+            if (config->steps > MOST_MAPPED)
+                cc_trace_release(config->trace, config->stream, i % config->steps);
+        }
+    }
+    q->cumulative_error_sq = k_reduce()->sum_sq(b->cumulative, n);
+out:
+    cc_codec_set_free(&set);
+    return status;
+}
+
+/* Fails if the tensor and scheme that need most do not fit into memory. */
+static int check_memory(const struct cc_bench_config *config, struct cc_error *e)
 {
     size_t most = 0;
-    for (size_t t = 0; t < cc_trace_tensors(p->trace); t++)
-        for (size_t s = 0; s < p->schemes->count; s++) {
-            struct cc_codec c = cc_bench_codec(p, s, t);
-            size_t need = 3 * c.shape.n * sizeof(float) + cc_state_bytes(&c);
-            size_t bound = cc_bound(&c), scratch = cc_scratch_bytes(&c);
-            need = bound > SIZE_MAX - need ? SIZE_MAX : need + bound;
-            need = scratch > SIZE_MAX - need ? SIZE_MAX : need + scratch;
+    for (size_t t = 0; t < cc_trace_tensors(config->trace); t++)
+        for (size_t s = 0; s < config->schemes->count; s++) {
+            const struct cc_codec_item item = cc_bench_codec(config, s, t);
+            size_t need = cc_codec_bytes(&item, 1, &codec_memory);
+            if (__builtin_add_overflow(need, 3 * item.codec.shape.n * sizeof(float), &need))
+                need = SIZE_MAX;
             most = need > most ? need : most;
         }
     return cc_memory_check(most, "the largest tensor", e);
 }
 
-/* The sums of squares of what the steps of a tensor add up to, by tensor: the same for all schemes
- * that take as many steps. */
-struct raw {
+/* cumulative_raw_sq of each tensor: the same for all schemes with equally many steps. */
+struct raw_sums {
     double *cumulative_sq;
     size_t steps; /* for which cumulative_sq is known; 0: for none */
 };
 
 /* One scheme over all tensors. */
-static int one_scheme(const struct cc_bench_config *p, size_t scheme, size_t passes,
-                      struct raw *raw, struct cc_quality *out, struct cc_error *e)
+static int measure_scheme(const struct cc_bench_config *config, size_t scheme, size_t passes,
+                          struct raw_sums *raw, struct cc_quality *out, struct cc_error *e)
 {
-    size_t tensors = cc_trace_tensors(p->trace), steps = cc_bench_steps(p, scheme), seen = 0;
-    double all = (double)cc_trace_values(p->trace) * (double)p->schemes->count;
-    double before = (double)cc_trace_values(p->trace) * (double)scheme;
+    size_t tensors = cc_trace_tensors(config->trace), steps = cc_bench_steps(config, scheme);
+    double all = (double)cc_trace_values(config->trace) * (double)config->schemes->count;
+    double done = (double)cc_trace_values(config->trace) * (double)scheme;
     bool known = raw->steps == steps;
     int status = CC_OK;
     for (size_t t = 0; t < tensors && status == CC_OK && !cc_interrupted(); t++) {
-        size_t n = cc_trace_tensor(p->trace, t)->shape.n;
-        struct work w;
-        if (p->progress != NULL)
-            p->progress(p->progress_arg, "sizes and errors", (before + (double)seen) / all);
-        status = work_alloc(&w, n, e);
+        size_t n = cc_trace_tensor(config->trace, t)->shape.n;
+        struct buffers b;
+        if (config->progress != NULL)
+            config->progress(config->progress_arg, "sizes and errors", done / all);
+        status = allocate_buffers(&b, n, e);
         if (status == CC_OK && !known)
-            status = raw_cumulative(p, &w, t, steps, &raw->cumulative_sq[t], e);
+            status = raw_cumulative(config, &b, t, steps, &raw->cumulative_sq[t], e);
         if (status == CC_OK)
-            status = one_tensor(p, scheme, t, passes, &w, &out[t], e);
+            status = measure_tensor(config, scheme, t, passes, &b, &out[t], e);
         out[t].cumulative_raw_sq = raw->cumulative_sq[t];
-        work_free(&w);
-        seen += n;
+        free_buffers(&b);
+        done += (double)n;
     }
     raw->steps = status == CC_OK && !cc_interrupted() ? steps : 0;
     return status;
 }
 
-int cc_quality_measure(const struct cc_bench_config *p, const size_t *passes,
+int cc_quality_measure(const struct cc_bench_config *config, const size_t *passes,
                        struct cc_quality *out, size_t *done, struct cc_error *e)
 {
-    size_t tensors = cc_trace_tensors(p->trace);
-    struct raw raw = {.cumulative_sq = cc_alloc0(tensors * sizeof(double), e)};
-    int status = raw.cumulative_sq == NULL ? CC_FAIL : check_memory(p, e);
-    for (*done = 0; *done < p->schemes->count && status == CC_OK; (*done)++) {
+    size_t tensors = cc_trace_tensors(config->trace);
+    struct raw_sums raw = {.cumulative_sq = cc_alloc0(tensors * sizeof(double), e)};
+    int status = raw.cumulative_sq == NULL ? CC_FAIL : check_memory(config, e);
+    for (*done = 0; *done < config->schemes->count && status == CC_OK; (*done)++) {
         size_t s = *done;
-        if (!cc_bench_failed(p, s))
-            (void)one_scheme(p, s, passes[s], &raw, &out[s * tensors], &p->failed[s]);
+        if (!cc_bench_failed(config, s))
+            (void)measure_scheme(config, s, passes[s], &raw, &out[s * tensors], &config->failed[s]);
         if (cc_interrupted())
             break; /* this scheme is not complete */
     }
@@ -206,71 +202,32 @@ int cc_quality_measure(const struct cc_bench_config *p, const size_t *passes,
 
 /* --- how long residuals take to settle --- */
 
-/* What a pass sent, and the error it left. */
 struct pass {
     double bytes, error_sq;
 };
 
-static int settle_step(struct cc_codec_set *b, struct work *w, size_t index, size_t tensor,
-                       struct pass *sums, struct cc_error *e)
+/* Runs all tensors over the trace once; *step counts on from pass to pass. */
+static int settle_pass(const struct cc_bench_config *config, size_t scheme,
+                       struct cc_codec_set *set, struct buffers *b, uint64_t *step,
+                       struct pass *pass, struct cc_error *e)
 {
-    const struct cc_bench_config *p = b->plan;
-    struct cc_context ctx = cc_bench_context(p, tensor, b->step);
-    struct cc_codec c = b->codec[tensor];
-    struct cc_compared compared = {0};
-    const float *g;
-    size_t len;
-    c.scratch = w->scratch;
-    int status = cc_trace_load(p->trace, p->stream, index, tensor, w->load, &g, e);
-    if (status == CC_OK)
-        status = cc_encode(&c, &ctx, g, w->payload, w->payload_cap, &len, e);
-    if (status == CC_OK)
-        status = cc_decode(&c, &ctx, w->payload, len, w->decoded, e);
-    if (status != CC_OK) {
-        cc_bench_error_in(p, index, cc_bench_spec(p, b->scheme, tensor)->name, e);
-        return status;
-    }
-    k_compare()->compare(w->decoded, g, w->cumulative, c.shape.n, &compared);
-    sums->bytes += (double)len;
-    sums->error_sq += compared.error_sq;
-    return CC_OK;
-}
-
-static int settle_pass(struct cc_codec_set *b, struct work *w, struct pass *sums,
-                       struct cc_error *e)
-{
-    const struct cc_bench_config *p = b->plan;
-    size_t tensors = cc_trace_tensors(p->trace), steps = cc_bench_steps(p, b->scheme);
-    *sums = (struct pass){0};
-    for (size_t i = 0; i < steps; i++, b->step++) {
-        for (size_t t = 0; t < tensors && !cc_interrupted(); t++) {
-            int status = settle_step(b, w, i % p->steps, t, sums, e);
-            if (status != CC_OK)
-                return status;
+    size_t steps = cc_bench_steps(config, scheme);
+    *pass = (struct pass){0};
+    for (size_t i = 0; i < steps; i++, (*step)++) {
+        for (size_t t = 0; t < set->count && !cc_interrupted(); t++) {
+            size_t len;
+            struct cc_compared sums;
+            CC_TRY(measure_step(config, &set->item[t], i % config->steps,
+                                cc_bench_context(config, t, *step), b, &len, &sums, e));
+            pass->bytes += (double)len;
+            pass->error_sq += sums.error_sq;
         }
-        cc_trace_release(p->trace, p->stream, i % p->steps);
+        cc_trace_release(config->trace, config->stream, i % config->steps);
     }
     return CC_OK;
 }
 
-static int settle_memory(const struct cc_codec_set *b, struct work *w, struct cc_error *e)
-{
-    size_t largest = cc_trace_largest(b->plan->trace), payload = 0;
-    int status = work_alloc(w, largest, e);
-    for (size_t t = 0; t < cc_trace_tensors(b->plan->trace); t++) {
-        size_t bound = cc_bound(&b->codec[t]);
-        payload = bound > payload ? bound : payload;
-    }
-    if (status != CC_OK)
-        return status;
-    memset(w->cumulative, 0, largest * sizeof(float));
-    w->payload_cap = payload;
-    w->payload = cc_alloc(payload, e);
-    w->scratch = cc_alloc(b->scratch_bytes, e);
-    return w->payload == NULL || w->scratch == NULL ? CC_FAIL : CC_OK;
-}
-
-/* The mean of WINDOW passes against that of the WINDOW before them. */
+/* Compares the mean of WINDOW passes with that of the WINDOW passes before. */
 enum { WINDOW = 5 };
 
 static bool settled(const struct pass *pass, size_t passes)
@@ -288,37 +245,43 @@ static bool settled(const struct pass *pass, size_t passes)
            fabs(late.error_sq - early.error_sq) <= 0.05 * late.error_sq;
 }
 
-static int settle(struct cc_codec_set *b, struct work *w, size_t most, size_t *passes,
-                  struct cc_error *e)
+static bool has_state(const struct cc_bench_config *config, size_t scheme)
 {
-    const struct cc_bench_config *p = b->plan;
-    struct pass *pass = cc_alloc(most * sizeof *pass, e);
-    int status = pass == NULL ? CC_FAIL : CC_OK;
-    *passes = 0;
-    while (status == CC_OK && *passes < most && !settled(pass, *passes) && !cc_interrupted()) {
-        status = settle_pass(b, w, &pass[(*passes)++], e);
-        if (p->progress != NULL)
-            p->progress(p->progress_arg, "until residuals settle", (double)*passes / (double)most);
+    for (size_t t = 0; t < cc_trace_tensors(config->trace); t++) {
+        const struct cc_codec_item item = cc_bench_codec(config, scheme, t);
+        if (cc_state_bytes(&item.codec) > 0)
+            return true;
     }
-    free(pass);
-    return status;
+    return false;
 }
 
-int cc_quality_settle(const struct cc_bench_config *p, size_t scheme, size_t most, size_t *passes,
-                      struct cc_error *e)
+int cc_quality_settle(const struct cc_bench_config *config, size_t scheme, size_t most,
+                      size_t *passes, struct cc_error *e)
 {
-    struct cc_codec_set b;
-    struct work w;
+    struct cc_codec_set set = {0};
+    struct buffers b = {0};
+    struct pass *pass = NULL;
+    uint64_t step = 0;
+    int status = CC_OK;
     *passes = 1;
-    int status = cc_codec_set_open(p, scheme, &b, e);
-    if (status != CC_OK)
-        return status;
-    if (b.state_bytes > 0) {
-        status = settle_memory(&b, &w, e);
-        if (status == CC_OK)
-            status = settle(&b, &w, most, passes, e);
-        work_free(&w);
+    if (!has_state(config, scheme))
+        return CC_OK;
+    CC_TRY_OUT(cc_bench_codecs(config, scheme, &codec_memory, &set, e));
+    CC_TRY_OUT(allocate_buffers(&b, cc_trace_largest(config->trace), e));
+    pass = cc_alloc(most * sizeof *pass, e);
+    if (pass == NULL) {
+        status = CC_FAIL;
+        goto out;
     }
-    cc_codec_set_close(&b);
+    for (*passes = 0; *passes < most && !settled(pass, *passes) && !cc_interrupted();) {
+        CC_TRY_OUT(settle_pass(config, scheme, &set, &b, &step, &pass[(*passes)++], e));
+        if (config->progress != NULL)
+            config->progress(config->progress_arg, "until residuals settle",
+                             (double)*passes / (double)most);
+    }
+out:
+    free(pass);
+    free_buffers(&b);
+    cc_codec_set_free(&set);
     return status;
 }

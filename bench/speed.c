@@ -12,7 +12,7 @@
 enum { LEAST_WITH_LIMITS = 20 };
 
 struct run {
-    const struct cc_bench_config *plan;
+    const struct cc_bench_config *config;
     const struct cc_speed_limits *limits;
     struct cc_calls calls;
     struct cc_limits *memory; /* NULL: it is not what limits */
@@ -33,7 +33,7 @@ static int one_sample(struct run *r, size_t scheme, size_t sample, bool counts,
     int status = CC_OK;
     for (size_t g = 0; g < r->calls.groups && status == CC_OK && !cc_interrupted(); g++) {
         double seconds[CC_CALLS] = {0}, group_bytes = 0;
-        if (cc_bench_failed(r->plan, scheme))
+        if (cc_bench_failed(r->config, scheme))
             break;
         status = cc_calls_group(
             &r->calls, scheme, g, seconds, &group_bytes,
@@ -64,7 +64,7 @@ static int one_round(struct run *r, size_t sample, bool counts, struct cc_speed 
     int status = CC_OK;
     if (r->memory != NULL)
         cc_limits_round(r->memory);
-    for (size_t s = 0; s < r->plan->schemes->count && status == CC_OK && !cc_interrupted(); s++)
+    for (size_t s = 0; s < r->config->schemes->count && status == CC_OK && !cc_interrupted(); s++)
         status = one_sample(r, s, sample, counts, out, e);
     cc_calls_release(&r->calls);
     return status;
@@ -80,12 +80,12 @@ static size_t least_samples(const struct run *r)
 static void show(const struct run *r, double samples, double elapsed)
 {
     const struct cc_speed_limits *l = r->limits;
-    if (r->plan->progress == NULL)
+    if (r->config->progress == NULL)
         return;
     double by_count = samples / (double)least_samples(r);
     double by_time = l->seconds > 0 ? elapsed / l->seconds : 1;
     double done = by_count < by_time ? by_count : by_time;
-    r->plan->progress(r->plan->progress_arg, "speeds", done < 1 ? done : 1);
+    r->config->progress(r->config->progress_arg, "speeds", done < 1 ? done : 1);
 }
 
 static int rounds(struct run *r, struct cc_speed *out, struct cc_error *e)
@@ -114,7 +114,7 @@ static int rounds(struct run *r, struct cc_speed *out, struct cc_error *e)
 /* Means of the bytes, and the limits. */
 static void finish(const struct run *r, struct cc_speed *out)
 {
-    size_t schemes = r->plan->schemes->count;
+    size_t schemes = r->config->schemes->count;
     for (size_t s = 0; s < schemes && out->samples > 0; s++)
         out->bytes[s] /= (double)out->samples;
     bool by_tensor = out->tensor_bytes != NULL && out->samples > 0;
@@ -153,7 +153,7 @@ static int allocate(const struct cc_bench_config *p, bool per_tensor, struct cc_
 int cc_speed_measure(const struct cc_bench_config *p, const struct cc_speed_limits *limits,
                      struct cc_speed *out, struct cc_error *e)
 {
-    struct run r = {.plan = p, .limits = limits};
+    struct run r = {.config = p, .limits = limits};
     *out = (struct cc_speed){.most = limits->most, .tensors = cc_trace_tensors(p->trace)};
     int status = allocate(p, limits->per_tensor, out, e);
     if (status == CC_OK)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/error.h"
 
@@ -27,6 +28,13 @@ size_t cc_memory_available(void);
 /* Fails if `bytes` is more than nine tenths of what the system could still give: better a message
  * than its out-of-memory killer. `what` begins the message: "the states of 9 schemes". */
 int cc_memory_check(size_t bytes, const char *what, struct cc_error *e);
+
+/* Rounds a size up to a multiple of CC_ALIGN; SIZE_MAX when that overflows. */
+static inline size_t cc_align_up(size_t bytes)
+{
+    return bytes > SIZE_MAX - (CC_ALIGN - 1) ? SIZE_MAX
+                                             : (bytes + CC_ALIGN - 1) & ~(size_t)(CC_ALIGN - 1);
+}
 
 /* *out = a * b, or false (and *out untouched) when that overflows. */
 static inline bool cc_mul(size_t a, size_t b, size_t *out)

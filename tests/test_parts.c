@@ -16,7 +16,7 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "schemes/kernels/qsgd.h"
-#include "schemes/spec.h"
+#include "schemes/codec_set.h"
 #include "tests/lib/data.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])
@@ -24,6 +24,7 @@
 /* One codec and what its last step gave. */
 struct side {
     struct cc_spec *spec;
+    struct cc_codec_set set;
     struct cc_codec codec;
     struct cc_context ctx;
     uint8_t *payload;
@@ -32,29 +33,26 @@ struct side {
     struct cc_error e;
 };
 
+static const struct cc_codec_memory memory = {
+    .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
+
 static void side_open(struct side *s, const char *scheme, struct cc_shape shape, size_t shift)
 {
     *s = (struct side){.ctx = {.name = "w", .rank = 2, .offset = (UINT64_C(1) << 32) - 70001}};
     assert_int_equal(cc_spec_parse(scheme, &s->spec, &s->e), CC_OK);
-    s->codec =
-        (struct cc_codec){.scheme = s->spec->scheme, .params = s->spec->params, .shape = shape};
-    s->codec.state = cc_alloc(cc_state_bytes(&s->codec), NULL);
-    s->codec.scratch = cc_alloc(cc_scratch_bytes(&s->codec), NULL);
-    cc_codec_reset(&s->codec);
-    s->payload = malloc(cc_bound(&s->codec));
+    assert_int_equal(cc_codec_set_single(&s->set, s->spec, &shape, &memory, &s->e), CC_OK);
+    s->codec = s->set.item->codec;
+    s->payload = s->set.item->payload;
     s->room = cc_alloc((shape.n + shift) * sizeof(float), NULL);
     s->y = s->room + shift;
     s->sum = cc_alloc0(shape.n * sizeof(float), NULL);
-    assert_non_null(s->payload);
     assert_non_null(s->room);
     assert_non_null(s->sum);
 }
 
 static void side_close(struct side *s)
 {
-    free(s->codec.state);
-    free(s->codec.scratch);
-    free(s->payload);
+    cc_codec_set_free(&s->set);
     free(s->room);
     free(s->sum);
     cc_spec_free(s->spec);

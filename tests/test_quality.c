@@ -139,6 +139,7 @@ static void whole_periods(void **state)
 /* --- by plain loops --- */
 
 struct loop {
+    struct cc_codec_set set;
     struct cc_codec codec;
     float *load, *y, *cumulative, *sum;
     uint8_t *payload;
@@ -146,23 +147,22 @@ struct loop {
 
 static struct loop loop_new(const struct cc_spec *s, struct cc_shape shape)
 {
-    struct loop w = {.codec = {.scheme = s->scheme, .params = s->params, .shape = shape}};
-    w.codec.state = cc_alloc(cc_state_bytes(&w.codec), NULL);
-    w.codec.scratch = cc_alloc(cc_scratch_bytes(&w.codec), NULL);
-    w.payload = cc_alloc(cc_bound(&w.codec), NULL);
+    static const struct cc_codec_memory memory = {
+        .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
+    struct loop w = {.set = {.item = NULL}};
+    assert_int_equal(cc_codec_set_single(&w.set, s, &shape, &memory, NULL), CC_OK);
+    w.codec = w.set.item->codec;
+    w.payload = w.set.item->payload;
     w.load = cc_alloc(shape.n * sizeof(float), NULL);
     w.y = cc_alloc(shape.n * sizeof(float), NULL);
     w.cumulative = calloc(shape.n, sizeof(float));
     w.sum = calloc(shape.n, sizeof(float));
-    cc_codec_reset(&w.codec);
     return w;
 }
 
 static void loop_free(struct loop *w)
 {
-    free(w->codec.state);
-    free(w->codec.scratch);
-    free(w->payload);
+    cc_codec_set_free(&w->set);
     free(w->load);
     free(w->y);
     free(w->cumulative);

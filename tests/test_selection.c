@@ -16,7 +16,7 @@
 #include "core/isa.h"
 #include "core/memory.h"
 #include "core/parallel.h"
-#include "schemes/spec.h"
+#include "schemes/codec_set.h"
 #include "tests/lib/data.h"
 #include "tests/lib/tier.h"
 
@@ -25,6 +25,7 @@
 /* One codec and what its last step gave. */
 struct side {
     struct cc_spec *spec;
+    struct cc_codec_set set;
     struct cc_codec codec;
     struct cc_context ctx;
     uint8_t *payload;
@@ -33,26 +34,25 @@ struct side {
     struct cc_error e;
 };
 
+static const struct cc_codec_memory memory = {
+    .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
+
 static void side_open(struct side *s, const char *scheme, size_t n)
 {
     *s = (struct side){.ctx = {.name = "w"}};
     assert_int_equal(cc_spec_parse(scheme, &s->spec, &s->e), CC_OK);
-    s->codec = (struct cc_codec){
-        .scheme = s->spec->scheme, .params = s->spec->params, .shape = cc_shape_flat(n)};
-    s->codec.state = cc_alloc(cc_state_bytes(&s->codec), NULL);
-    s->codec.scratch = cc_alloc(cc_scratch_bytes(&s->codec), NULL);
-    s->payload = malloc(cc_bound(&s->codec) + 1);
+    const struct cc_shape shape = cc_shape_flat(n);
+    assert_int_equal(cc_codec_set_single(&s->set, s->spec, &shape, &memory, &s->e), CC_OK);
+    s->codec = s->set.item->codec;
+    s->payload = s->set.item->payload;
     s->y = cc_alloc(n * sizeof(float), NULL);
     s->sum = cc_alloc(n * sizeof(float), NULL);
-    assert_true(s->codec.state && s->codec.scratch && s->payload && s->y && s->sum);
-    cc_codec_reset(&s->codec);
+    assert_true(s->y && s->sum);
 }
 
 static void side_close(struct side *s)
 {
-    free(s->codec.state);
-    free(s->codec.scratch);
-    free(s->payload);
+    cc_codec_set_free(&s->set);
     free(s->y);
     free(s->sum);
     cc_spec_free(s->spec);

@@ -11,67 +11,31 @@
 
 #include "core/bytes.h"
 #include "core/isa.h"
-#include "core/memory.h"
-#include "schemes/spec.h"
+#include "tests/lib/kit.h"
 
 #define MAX_N 65536u
 
-/* One codec with all that it needs; cc_isa_force decides what it runs on. */
-struct rig {
-    struct cc_spec *spec;
-    struct cc_codec codec;
-    struct cc_context ctx;
-    uint8_t *out;
-    size_t cap, len;
-    float *y;
-    struct cc_error e;
-};
-
-static struct rig *rig_new(const char *scheme, size_t n)
+static struct kit open_kit(const char *scheme, size_t n)
 {
-    struct rig *g = calloc(1, sizeof *g);
-    assert_non_null(g);
-    assert_int_equal(cc_spec_parse(scheme, &g->spec, &g->e), CC_OK);
-    g->codec = (struct cc_codec){
-        .scheme = g->spec->scheme, .params = g->spec->params, .shape = cc_shape_flat(n)};
-    size_t state = cc_state_bytes(&g->codec);
-    g->codec.state = state > 0 ? cc_alloc(state, NULL) : NULL;
-    size_t scratch = cc_scratch_bytes(&g->codec);
-    g->codec.scratch = scratch > 0 ? cc_alloc(scratch, NULL) : NULL;
-    cc_codec_reset(&g->codec);
-    g->ctx = (struct cc_context){.seed = 7, .name = "conv1"};
-    g->cap = cc_bound(&g->codec);
-    g->out = malloc(g->cap);
-    g->y = malloc(n * sizeof(float));
-    assert_true(g->out != NULL && g->y != NULL);
-    return g;
+    struct kit k = kit_open(scheme, cc_shape_flat(n));
+    k.ctx = (struct cc_context){.seed = 7, .name = "conv1"};
+    return k;
 }
 
-static void rig_free(struct rig *g)
+static void encode(struct kit *k, const float *x)
 {
-    cc_spec_free(g->spec);
-    free(g->codec.state);
-    free(g->codec.scratch);
-    free(g->out);
-    free(g->y);
-    free(g);
-}
-
-static void encode(struct rig *g, const float *x)
-{
-    assert_int_equal(cc_encode(&g->codec, &g->ctx, x, g->out, g->cap, &g->len, &g->e), CC_OK);
-    assert_true(g->len <= g->cap);
+    assert_int_equal(kit_encode(k, x), CC_OK);
 }
 
 /* The payload is m, then these bytes; what it decodes to is m * trit. */
-static void expect(struct rig *g, float m, const uint8_t *bytes, size_t count, const int *trits)
+static void expect(struct kit *k, float m, const uint8_t *bytes, size_t count, const int *trits)
 {
-    assert_int_equal(g->len, 4 + count);
-    assert_true(cc_get_f32(g->out) == m);
-    assert_memory_equal(g->out + 4, bytes, count);
-    assert_int_equal(cc_decode(&g->codec, &g->ctx, g->out, g->len, g->y, &g->e), CC_OK);
-    for (size_t i = 0; i < g->codec.shape.n; i++)
-        assert_true(g->y[i] == m * (float)trits[i]);
+    assert_int_equal(k->len, 4 + count);
+    assert_true(cc_get_f32(k->payload) == m);
+    assert_memory_equal(k->payload + 4, bytes, count);
+    assert_int_equal(cc_decode(&k->codec, &k->ctx, k->payload, k->len, k->y, &k->e), CC_OK);
+    for (size_t i = 0; i < k->codec.shape.n; i++)
+        assert_true(k->y[i] == m * (float)trits[i]);
 }
 
 #define N(array) (sizeof(array) / sizeof(array)[0])
@@ -83,12 +47,12 @@ static void check(const char *scheme, const float *x, size_t n, float m, const u
     enum cc_isa before = cc_isa();
     for (int isa = 0; isa < CC_ISAS; isa++) {
         cc_isa_force((enum cc_isa)isa);
-        struct rig *g = rig_new(scheme, n);
-        encode(g, x);
-        expect(g, m, bytes, count, trits);
+        struct kit k = open_kit(scheme, n);
+        encode(&k, x);
+        expect(&k, m, bytes, count, trits);
         for (size_t i = 0; residual != NULL && i < n; i++)
-            assert_true(((float *)g->codec.state)[i] == residual[i]);
-        rig_free(g);
+            assert_true(((float *)k.codec.state)[i] == residual[i]);
+        kit_close(&k);
     }
     cc_isa_force(before);
 }
@@ -222,25 +186,25 @@ static void feedback(void **state)
 {
     (void)state;
     const float x[2][5] = {{0.4f, -0.1f, 0.1f, 0.0f, 1.0f}, {0.4f, 0.0f, 0.0f, 0.0f, 0.0f}};
-    struct rig *g = rig_new("3lc", 5);
-    encode(g, x[0]);
+    struct kit k = open_kit("3lc", 5);
+    encode(&k, x[0]);
     /* digits 1 1 1 1 2: 121 + 1 */
-    expect(g, 1.0f, (const uint8_t[]){122}, 1, (const int[]){0, 0, 0, 0, 1});
-    encode(g, x[1]);
-    expect(g, 0.8f, (const uint8_t[]){202}, 1, (const int[]){1, 0, 0, 0, 0});
-    const float *r = g->codec.state;
+    expect(&k, 1.0f, (const uint8_t[]){122}, 1, (const int[]){0, 0, 0, 0, 1});
+    encode(&k, x[1]);
+    expect(&k, 0.8f, (const uint8_t[]){202}, 1, (const int[]){1, 0, 0, 0, 0});
+    const float *r = k.codec.state;
     assert_true(r[0] == 0.0f && r[1] == -0.1f && r[2] == 0.1f && r[4] == 0.0f);
-    rig_free(g);
+    kit_close(&k);
 }
 
 static void refuses(const char *scheme, const float *x, size_t n, const char *index)
 {
-    struct rig *g = rig_new(scheme, n);
-    int status = cc_encode(&g->codec, &g->ctx, x, g->out, g->cap, &g->len, &g->e);
+    struct kit k = open_kit(scheme, n);
+    int status = kit_encode(&k, x);
     assert_int_equal(status, CC_FAIL);
-    assert_non_null(strstr(g->e.text, "conv1"));
-    assert_non_null(strstr(g->e.text, index));
-    rig_free(g);
+    assert_non_null(strstr(k.e.text, "conv1"));
+    assert_non_null(strstr(k.e.text, index));
+    kit_close(&k);
 }
 
 static void not_finite(void **state)
@@ -257,13 +221,13 @@ static void not_finite(void **state)
         }
     }
     /* 0.4 of the largest float stays in the residual; adding the largest overflows. */
-    struct rig *g = rig_new("3lc", 2);
-    encode(g, (const float[]){FLT_MAX, 0.4f * FLT_MAX});
+    struct kit k = open_kit("3lc", 2);
+    encode(&k, (const float[]){FLT_MAX, 0.4f * FLT_MAX});
     const float x[] = {0.0f, FLT_MAX};
-    int status = cc_encode(&g->codec, &g->ctx, x, g->out, g->cap, &g->len, &g->e);
+    int status = kit_encode(&k, x);
     assert_int_equal(status, CC_FAIL);
-    assert_non_null(strstr(g->e.text, "gradient plus residual at index 1 overflows"));
-    rig_free(g);
+    assert_non_null(strstr(k.e.text, "gradient plus residual at index 1 overflows"));
+    kit_close(&k);
 }
 
 static void decode_fails(const char *scheme, size_t n, const uint8_t *in, size_t len,
@@ -272,16 +236,16 @@ static void decode_fails(const char *scheme, size_t n, const uint8_t *in, size_t
     enum cc_isa before = cc_isa();
     for (int isa = 0; isa < CC_ISAS; isa++) {
         cc_isa_force((enum cc_isa)isa);
-        struct rig *g = rig_new(scheme, n);
+        struct kit k = open_kit(scheme, n);
         uint8_t *copy = malloc(len + (len == 0)); /* as large as it is, for the sanitizer */
         assert_non_null(copy);
         memcpy(copy, in, len);
-        assert_int_equal(cc_decode(&g->codec, &g->ctx, copy, len, g->y, &g->e), CC_FAIL);
-        assert_non_null(strstr(g->e.text, text));
-        memset(g->y, 0, n * sizeof(float));
-        assert_int_equal(cc_decode_add(&g->codec, &g->ctx, copy, len, 1.0f, g->y, &g->e), CC_FAIL);
+        assert_int_equal(cc_decode(&k.codec, &k.ctx, copy, len, k.y, &k.e), CC_FAIL);
+        assert_non_null(strstr(k.e.text, text));
+        memset(k.y, 0, n * sizeof(float));
+        assert_int_equal(cc_decode_add(&k.codec, &k.ctx, copy, len, 1.0f, k.y, &k.e), CC_FAIL);
         free(copy);
-        rig_free(g);
+        kit_close(&k);
     }
     cc_isa_force(before);
 }
@@ -320,11 +284,11 @@ static void run_over_border(void **state)
     cc_put_f32(in, 1.0f);
     memset(in + 4, 122, sizeof in - 4);
     in[4 + 4095] = 255;
-    struct rig *g = rig_new("3lc", 5 * L);
-    assert_int_equal(cc_decode(&g->codec, &g->ctx, in, sizeof in, g->y, &g->e), CC_OK);
+    struct kit k = open_kit("3lc", 5 * L);
+    assert_int_equal(cc_decode(&k.codec, &k.ctx, in, sizeof in, k.y, &k.e), CC_OK);
     for (size_t i = 0; i < 5 * L; i++)
-        assert_true(g->y[i] == (i >= 4 * L && (i < 4 * L + 4095 || i == 5 * L - 1)));
-    rig_free(g);
+        assert_true(k.y[i] == (i >= 4 * L && (i < 4 * L + 4095 || i == 5 * L - 1)));
+    kit_close(&k);
 }
 
 /* y + scale * (m * trit), and -0 + 0 is +0. */
@@ -333,11 +297,11 @@ static void adds(void **state)
     (void)state;
     const uint8_t in[] = {0, 0, 64, 64, 97}; /* m = 3; trits 0 -1 0 1 0 */
     float y[] = {1.0f, 2.0f, -0.0f, 4.0f, 0.0f};
-    struct rig *g = rig_new("3lc", 5);
-    assert_int_equal(cc_decode_add(&g->codec, &g->ctx, in, sizeof in, 0.5f, y, &g->e), CC_OK);
+    struct kit k = open_kit("3lc", 5);
+    assert_int_equal(cc_decode_add(&k.codec, &k.ctx, in, sizeof in, 0.5f, y, &k.e), CC_OK);
     assert_true(y[0] == 1.0f && y[1] == 0.5f && y[3] == 5.5f);
     assert_int_equal(cc_f32_bits(y[2]), 0);
-    rig_free(g);
+    kit_close(&k);
 }
 
 /* |x| = m is always sent, 0 never: digits 2 0 2 1 0: 162 + 0 + 18 + 3 + 0 = 183. */
@@ -382,24 +346,24 @@ static void ternary_draws(void **state)
     enum { COUNT = 1000 };
     static const uint64_t offsets[] = {0, 12345, (UINT64_C(1) << 32) - 300, UINT64_C(7) << 32};
     float x[COUNT];
-    for (size_t k = 0; k < N(offsets); k++) {
-        struct rig *g = rig_new("ternary:ef=1", COUNT);
-        g->ctx.offset = offsets[k];
-        g->ctx.rank = 3;
-        g->ctx.step = 11;
+    for (size_t o = 0; o < N(offsets); o++) {
+        struct kit k = open_kit("ternary:ef=1", COUNT);
+        k.ctx.offset = offsets[o];
+        k.ctx.rank = 3;
+        k.ctx.step = 11;
         for (size_t i = 0; i < COUNT; i++)
             x[i] = (i % 2 ? -0.001f : 0.001f) * (float)(i + 1);
-        encode(g, x);
-        assert_int_equal(cc_decode(&g->codec, &g->ctx, g->out, g->len, g->y, &g->e), CC_OK);
+        encode(&k, x);
+        assert_int_equal(cc_decode(&k.codec, &k.ctx, k.payload, k.len, k.y, &k.e), CC_OK);
         for (size_t i = 0; i < COUNT; i++) {
-            uint64_t index = offsets[k] + i;
-            float u = cc_unit(cc_random(cc_context_key(&g->ctx, index, 0), (uint32_t)index));
+            uint64_t index = offsets[o] + i;
+            float u = cc_unit(cc_random(cc_context_key(&k.ctx, index, 0), (uint32_t)index));
             float m = 0.001f * COUNT;
             float want = u < fabsf(x[i]) / m ? copysignf(m, x[i]) : 0.0f;
-            assert_true(g->y[i] == want);
-            assert_true(((float *)g->codec.state)[i] == x[i] - want);
+            assert_true(k.y[i] == want);
+            assert_true(((float *)k.codec.state)[i] == x[i] - want);
         }
-        rig_free(g);
+        kit_close(&k);
     }
 }
 

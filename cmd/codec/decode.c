@@ -33,11 +33,13 @@ static const struct cc_column columns[] = {
     {NULL, NULL, NULL, NULL, 0, NULL},
 };
 
+static const struct cc_codec_memory memory = {.scratch = CC_SHARED};
+
 struct decoder {
     struct cc_args *args;
     const char *in, *out;
     struct cc_map map;
-    struct cc_container file; /* of a bare payload: made from the options */
+    struct cc_container file; /* for a bare payload: made from the options */
     const struct cc_spec *spec;
     bool bare;
 };
@@ -52,11 +54,10 @@ static int add_row(const struct decoder *d, struct cc_error *e)
         bytes += (double)d->file.tensors[i].payload_bytes;
     }
     size_t row = cc_record_add(r, e);
-    int status = row == SIZE_MAX ? CC_FAIL : cc_record_text(r, row, "scheme", d->spec->name, e);
-    if (status == CC_OK)
-        status = cc_record_text(r, row, "direction", cc_direction_names[h->direction], e);
-    if (status != CC_OK)
-        return status;
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    CC_TRY(cc_record_text(r, row, "scheme", d->spec->name, e));
+    CC_TRY(cc_record_text(r, row, "direction", cc_direction_names[h->direction], e));
     cc_record_number(r, row, "tensors", (double)d->file.tensor_count);
     cc_record_number(r, row, "values", values);
     cc_record_number(r, row, "payload_bytes", bytes);
@@ -68,44 +69,46 @@ static int add_row(const struct decoder *d, struct cc_error *e)
     return CC_OK;
 }
 
-static int decode_tensor(const struct decoder *d, struct cc_workbench *b, size_t i,
+static int decode_tensor(const struct decoder *d, struct cc_tensor_codec *c, size_t i,
                          struct cc_tensor_file *out, struct cc_error *e)
 {
     const struct cc_container_head *h = &d->file.head;
     const struct cc_container_tensor *t = &d->file.tensors[i];
-    struct cc_context ctx = {.seed = h->seed,
-                             .rank = h->rank,
-                             .direction = h->direction,
-                             .step = h->step,
-                             .tensor = i,
-                             .name = t->name};
-    int status = cc_workbench_set(b, d->spec, &t->shape, false, e);
-    if (status == CC_OK)
-        status = cc_decode(&b->codec, &ctx, t->payload, t->payload_bytes, b->values, e);
-    if (status == CC_OK)
-        return cc_tensor_file_put(out, b->values, e);
+    const struct cc_context ctx = {.seed = h->seed,
+                                   .rank = h->rank,
+                                   .direction = h->direction,
+                                   .step = h->step,
+                                   .tensor = i,
+                                   .name = t->name};
+    int status = CC_OK;
+    CC_TRY_OUT(cc_tensor_codec_set(c, d->spec, &t->shape, &memory, e));
+    CC_TRY_OUT(cc_decode(&c->set.item->codec, &ctx, t->payload, t->payload_bytes, c->values, e));
+    return cc_tensor_file_put(out, c->values, e);
+out:
     if (d->bare)
         cc_error_in(e, "%s", d->in);
     else
         cc_error_in(e, "%s: tensor '%.200s' (payload at byte %zu)", d->in, t->name, t->offset);
-    return CC_FAIL;
+    return status;
 }
 
 static int decode_all(const struct decoder *d, struct cc_tensor_file *out, struct cc_error *e)
 {
-    struct cc_workbench bench = {.payload_cap = 0};
+    struct cc_tensor_codec codec = {.values = NULL};
     struct cc_progress progress;
     int status = CC_OK;
     cc_progress_begin(&progress, d->args->quiet);
-    for (size_t i = 0; status == CC_OK && i < d->file.tensor_count; i++) {
-        if (cc_interrupted())
+    for (size_t i = 0; i < d->file.tensor_count; i++) {
+        if (cc_interrupted()) {
             status = cc_fail(e, "interrupted; %s is as it was", d->out);
+            goto out;
+        }
         cc_progress_show(&progress, "decoding", (double)i / (double)d->file.tensor_count);
-        if (status == CC_OK)
-            status = decode_tensor(d, &bench, i, out, e);
+        CC_TRY_OUT(decode_tensor(d, &codec, i, out, e));
     }
+out:
     cc_progress_end(&progress);
-    cc_workbench_free(&bench);
+    cc_tensor_codec_free(&codec);
     return status;
 }
 
@@ -113,16 +116,14 @@ static int write_output(const struct decoder *d, struct cc_error *e)
 {
     const struct cc_container *f = &d->file;
     struct cc_tensor_file *out = NULL;
-    int status = cc_tensor_file_check(d->out, f->tensor_count, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_tensor_file_check(d->out, f->tensor_count, e));
     struct cc_tensor_info *info = cc_alloc(f->tensor_count * sizeof *info, e);
     if (info == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < f->tensor_count; i++)
         info[i] = (struct cc_tensor_info){.name = f->tensors[i].name, .shape = f->tensors[i].shape};
-    status = cc_tensor_file_begin(d->out, info, f->tensor_count, f->head.pairs, f->head.pair_count,
-                                  &out, e);
+    int status = cc_tensor_file_begin(d->out, info, f->tensor_count, f->head.pairs,
+                                      f->head.pair_count, &out, e);
     if (status == CC_OK) {
         status = decode_all(d, out, e);
         if (status == CC_OK)
@@ -134,20 +135,19 @@ static int write_output(const struct decoder *d, struct cc_error *e)
     return status;
 }
 
-/* A container: it says all that is needed, so nothing may be said against it. */
+/* A container holds all that decoding needs, so the options that give it are refused. */
 static int decode_container(struct decoder *d, struct cc_error *e)
 {
     static const char *const needless[] = {"shape", "seed", "step", "worker", "direction"};
     struct cc_spec *spec = NULL;
+    int status = CC_OK;
     for (size_t i = 0; i < sizeof needless / sizeof needless[0]; i++)
         if (cc_arg(d->args, needless[i]) != NULL)
             return cc_usage(e, "--%s is only for --payload: a compressed file says it itself",
                             needless[i]);
     if (d->args->schemes.count > 0)
         return cc_usage(e, "--scheme is only for --payload: a compressed file says it itself");
-    int status = cc_map_open(d->in, &d->map, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_map_open(d->in, &d->map, e));
     status = cc_container_read(d->map.data, d->map.size, &d->file, e);
     if (status == CC_OK && cc_spec_parse(d->file.head.scheme, &spec, e) != CC_OK) {
         cc_error_in(e, "byte 44");
@@ -155,12 +155,12 @@ static int decode_container(struct decoder *d, struct cc_error *e)
     }
     if (status != CC_OK) {
         cc_error_in(e, "%s", d->in);
-    } else {
-        d->spec = spec;
-        status = write_output(d, e);
+        goto out;
     }
-    if (status == CC_OK)
-        status = add_row(d, e);
+    d->spec = spec;
+    CC_TRY_OUT(write_output(d, e));
+    CC_TRY_OUT(add_row(d, e));
+out:
     cc_container_free(&d->file);
     cc_spec_free(spec);
     cc_map_close(&d->map);
@@ -171,17 +171,13 @@ static int decode_payload(struct decoder *d, struct cc_error *e)
 {
     struct cc_container_tensor tensor = {.name = "values"};
     struct cc_context ctx = {.seed = 1};
-    int status = cc_one_scheme(d->args, &d->spec, e);
-    if (status == CC_OK && cc_arg(d->args, "shape") == NULL)
+    int status = CC_OK;
+    CC_TRY(cc_one_scheme(d->args, &d->spec, e));
+    if (cc_arg(d->args, "shape") == NULL)
         return cc_usage(e, "--payload needs --shape, as in --shape 64x3x3x3");
-    if (status == CC_OK)
-        status = cc_shape_parse(cc_arg(d->args, "shape"), &tensor.shape, e);
-    if (status == CC_OK)
-        status = cc_sender(d->args, &ctx, e);
-    if (status == CC_OK)
-        status = cc_map_open(d->in, &d->map, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_shape_parse(cc_arg(d->args, "shape"), &tensor.shape, e));
+    CC_TRY(cc_sender(d->args, &ctx, e));
+    CC_TRY(cc_map_open(d->in, &d->map, e));
     tensor.payload = d->map.data;
     tensor.payload_bytes = d->map.size;
     d->file.head.seed = ctx.seed;
@@ -190,9 +186,9 @@ static int decode_payload(struct decoder *d, struct cc_error *e)
     d->file.head.direction = ctx.direction;
     d->file.tensors = &tensor;
     d->file.tensor_count = 1;
-    status = write_output(d, e);
-    if (status == CC_OK)
-        status = add_row(d, e);
+    CC_TRY_OUT(write_output(d, e));
+    CC_TRY_OUT(add_row(d, e));
+out:
     cc_map_close(&d->map);
     return status;
 }
@@ -203,9 +199,7 @@ static int run(struct cc_args *args, struct cc_error *e)
                         .in = args->operand[0],
                         .out = args->operand[1],
                         .bare = cc_arg(args, "payload") != NULL};
-    int status = cc_refuse_same_file(d.in, d.out, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_refuse_same_file(d.in, d.out, e));
     return d.bare ? decode_payload(&d, e) : decode_container(&d, e);
 }
 

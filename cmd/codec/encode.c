@@ -35,36 +35,37 @@ static const struct cc_column columns[] = {
     {NULL, NULL, NULL, NULL, 0, NULL},
 };
 
+static const struct cc_codec_memory memory = {
+    .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
+
 struct encoder {
     struct cc_args *args;
     const char *in, *out;
     const struct cc_spec *spec;
     struct cc_trace *trace;
     struct cc_context ctx;
-    struct cc_workbench bench;
-    size_t payload_bytes;
+    struct cc_tensor_codec codec;
+    size_t payload_bytes; /* of all tensors so far */
     uint64_t output_bytes;
     struct cc_progress progress;
 };
 
-/* A row without the sizes of the files. */
+/* Adds a row for tensor t, or for all (NULL), without the sizes of the files. */
 static int add_row(struct encoder *c, const struct cc_tensor_info *t, size_t values,
                    size_t payload_bytes, struct cc_error *e)
 {
     struct cc_record *r = &c->args->record;
     size_t row = cc_record_add(r, e);
-    int status = row == SIZE_MAX ? CC_FAIL : cc_record_text(r, row, "scheme", c->spec->name, e);
-    if (status == CC_OK && t != NULL) {
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    CC_TRY(cc_record_text(r, row, "scheme", c->spec->name, e));
+    if (t != NULL) {
         char shape[192];
         cc_shape_print(&t->shape, shape, sizeof shape);
-        status = cc_record_text(r, row, "tensor", t->name, e);
-        if (status == CC_OK)
-            status = cc_record_text(r, row, "shape", shape, e);
+        CC_TRY(cc_record_text(r, row, "tensor", t->name, e));
+        CC_TRY(cc_record_text(r, row, "shape", shape, e));
     }
-    if (status == CC_OK)
-        status = cc_record_text(r, row, "direction", cc_direction_names[c->ctx.direction], e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_record_text(r, row, "direction", cc_direction_names[c->ctx.direction], e));
     double bits = 8 * (double)payload_bytes;
     cc_record_number(r, row, "values", (double)values);
     cc_record_number(r, row, "payload_bytes", (double)payload_bytes);
@@ -76,42 +77,41 @@ static int add_row(struct encoder *c, const struct cc_tensor_info *t, size_t val
     return CC_OK;
 }
 
-/* Encodes tensor t of the file into the bench's payload. */
-static int encode_tensor(struct encoder *c, size_t t, size_t *bytes, struct cc_error *e)
+/* Encodes tensor t of the file; *payload is valid until the next call. */
+static int encode_tensor(struct encoder *c, size_t t, const uint8_t **payload, size_t *bytes,
+                         struct cc_error *e)
 {
     const struct cc_tensor_info *info = cc_trace_tensor(c->trace, t);
     const float *x;
-    struct cc_workbench *b = &c->bench;
     c->ctx.tensor = t;
     c->ctx.name = info->name;
-    int status = cc_workbench_set(b, c->spec, &info->shape, true, e);
-    if (status == CC_OK)
-        status = cc_trace_load(c->trace, 0, 0, t, b->values, &x, e);
-    if (status == CC_OK) {
-        status = cc_encode(&b->codec, &c->ctx, x, b->payload, b->payload_cap, bytes, e);
-        if (status != CC_OK)
-            cc_error_in(e, "%s", c->in);
+    CC_TRY(cc_tensor_codec_set(&c->codec, c->spec, &info->shape, &memory, e));
+    CC_TRY(cc_trace_load(c->trace, 0, 0, t, c->codec.values, &x, e));
+    const struct cc_codec_item *item = c->codec.set.item;
+    int status = cc_encode(&item->codec, &c->ctx, x, item->payload, item->bound, bytes, e);
+    if (status != CC_OK) {
+        cc_error_in(e, "%s", c->in);
+        return status;
     }
-    if (status == CC_OK && cc_arg(c->args, "per-tensor") != NULL)
-        status = add_row(c, info, info->shape.n, *bytes, e);
-    c->payload_bytes += status == CC_OK ? *bytes : 0;
-    return status;
+    if (cc_arg(c->args, "per-tensor") != NULL)
+        CC_TRY(add_row(c, info, info->shape.n, *bytes, e));
+    c->payload_bytes += *bytes;
+    *payload = item->payload;
+    return CC_OK;
 }
 
 static int write_payload(struct encoder *c, struct cc_error *e)
 {
+    const uint8_t *payload;
     size_t bytes = 0;
     struct cc_outfile out;
     if (cc_trace_tensors(c->trace) != 1)
         return cc_fail(e, "%s has %zu tensors; --payload is for a file of one", c->in,
                        cc_trace_tensors(c->trace));
-    int status = encode_tensor(c, 0, &bytes, e);
-    if (status == CC_OK)
-        status = cc_file_create(&out, c->out, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(encode_tensor(c, 0, &payload, &bytes, e));
+    CC_TRY(cc_file_create(&out, c->out, e));
     if (bytes > 0)
-        (void)fwrite(c->bench.payload, 1, bytes, out.f); /* cc_file_commit sees a failure */
+        (void)fwrite(payload, 1, bytes, out.f); /* cc_file_commit reports a failure */
     c->output_bytes = bytes;
     return cc_file_commit(&out, e);
 }
@@ -119,17 +119,16 @@ static int write_payload(struct encoder *c, struct cc_error *e)
 static int add_tensors(struct encoder *c, struct cc_container_writer *w, struct cc_error *e)
 {
     size_t count = cc_trace_tensors(c->trace), bytes;
-    int status = CC_OK;
-    for (size_t t = 0; status == CC_OK && t < count; t++) {
+    const uint8_t *payload;
+    for (size_t t = 0; t < count; t++) {
         const struct cc_tensor_info *info = cc_trace_tensor(c->trace, t);
         if (cc_interrupted())
             return cc_fail(e, "interrupted; %s is as it was", c->out);
         cc_progress_show(&c->progress, "encoding", (double)t / (double)count);
-        status = encode_tensor(c, t, &bytes, e);
-        if (status == CC_OK)
-            status = cc_container_add(w, info->name, &info->shape, c->bench.payload, bytes, e);
+        CC_TRY(encode_tensor(c, t, &payload, &bytes, e));
+        CC_TRY(cc_container_add(w, info->name, &info->shape, payload, bytes, e));
     }
-    return status;
+    return CC_OK;
 }
 
 static int write_container(struct encoder *c, struct cc_error *e)
@@ -141,11 +140,9 @@ static int write_container(struct encoder *c, struct cc_error *e)
     struct cc_container_writer *w = NULL;
     struct cc_pair *pairs;
     (void)snprintf(head.scheme, sizeof head.scheme, "%s", c->spec->name);
-    int status = cc_tensor_file_metadata(c->in, &pairs, &head.pair_count, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_tensor_file_metadata(c->in, &pairs, &head.pair_count, e));
     head.pairs = pairs;
-    status = cc_container_begin(c->out, &head, cc_trace_tensors(c->trace), &w, e);
+    int status = cc_container_begin(c->out, &head, cc_trace_tensors(c->trace), &w, e);
     if (status == CC_OK) {
         status = add_tensors(c, w, e);
         if (status == CC_OK)
@@ -157,15 +154,13 @@ static int write_container(struct encoder *c, struct cc_error *e)
     return status;
 }
 
-/* Opens the file and sets the sender: what the file says, and the options over that. */
+/* Opens the file. The sender is the one that the file names, unless options name another. */
 static int open_input(struct encoder *c, struct cc_error *e)
 {
     struct stat st;
     if (stat(c->in, &st) == 0 && S_ISDIR(st.st_mode))
         return cc_fail(e, "%s is a directory; encode takes the file of one step", c->in);
-    int status = cc_trace_open(c->in, &c->trace, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_trace_open(c->in, &c->trace, e));
     struct cc_trace_sender stream = cc_trace_stream(c->trace, 0);
     c->ctx = (struct cc_context){.seed = 1,
                                  .rank = stream.rank,
@@ -189,21 +184,20 @@ static void set_file_sizes(const struct encoder *c)
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct encoder c = {.args = args, .in = args->operand[0], .out = args->operand[1]};
-    int status = cc_one_scheme(args, &c.spec, e);
-    if (status == CC_OK)
-        status = cc_refuse_same_file(c.in, c.out, e);
-    if (status == CC_OK)
-        status = open_input(&c, e);
-    if (status == CC_OK) {
-        cc_progress_begin(&c.progress, args->quiet);
-        status = cc_arg(args, "payload") != NULL ? write_payload(&c, e) : write_container(&c, e);
-        cc_progress_end(&c.progress);
-    }
-    if (status == CC_OK && cc_arg(args, "per-tensor") == NULL)
-        status = add_row(&c, NULL, cc_trace_values(c.trace), c.payload_bytes, e);
-    if (status == CC_OK)
-        set_file_sizes(&c);
-    cc_workbench_free(&c.bench);
+    int status = CC_OK;
+    CC_TRY_OUT(cc_one_scheme(args, &c.spec, e));
+    CC_TRY_OUT(cc_refuse_same_file(c.in, c.out, e));
+    CC_TRY_OUT(open_input(&c, e));
+    cc_progress_begin(&c.progress, args->quiet);
+    status = cc_arg(args, "payload") != NULL ? write_payload(&c, e) : write_container(&c, e);
+    cc_progress_end(&c.progress);
+    if (status != CC_OK)
+        goto out;
+    if (cc_arg(args, "per-tensor") == NULL)
+        CC_TRY_OUT(add_row(&c, NULL, cc_trace_values(c.trace), c.payload_bytes, e));
+    set_file_sizes(&c);
+out:
+    cc_tensor_codec_free(&c.codec);
     cc_trace_close(c.trace);
     return status;
 }

@@ -24,16 +24,18 @@ int cc_one_scheme(const struct cc_args *args, const struct cc_spec **out, struct
 static int parse_rank(const char *text, int64_t *rank, struct cc_error *e)
 {
     uint64_t v = 0;
+    int status = CC_OK;
     if (strcmp(text, "-1") == 0) {
         *rank = -1;
         return CC_OK;
     }
-    int status = cc_parse_count(text, &v, e);
-    if (status == CC_OK && v > INT32_MAX)
+    CC_TRY_OUT(cc_parse_count(text, &v, e));
+    if (v > INT32_MAX)
         status = cc_usage(e, "%s is not between -1 and %d", text, INT32_MAX);
-    if (status == CC_OK)
-        *rank = (int64_t)v;
     else
+        *rank = (int64_t)v;
+out:
+    if (status != CC_OK)
         cc_error_in(e, "--worker");
     return status;
 }
@@ -41,11 +43,8 @@ static int parse_rank(const char *text, int64_t *rank, struct cc_error *e)
 int cc_sender(const struct cc_args *args, struct cc_context *ctx, struct cc_error *e)
 {
     int direction = (int)ctx->direction;
-    int status = cc_arg_count(args, "seed", 0, CC_MAX_SEED, &ctx->seed, e);
-    if (status == CC_OK)
-        status = cc_arg_count(args, "step", 0, INT64_MAX, &ctx->step, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &ctx->seed, e));
+    CC_TRY(cc_arg_count(args, "step", 0, INT64_MAX, &ctx->step, e));
     cc_arg_choice(args, "direction", &direction);
     if (direction != (int)ctx->direction)
         ctx->rank = direction == CC_PULL ? -1 : 0;
@@ -62,48 +61,23 @@ int cc_refuse_same_file(const char *in, const char *out, struct cc_error *e)
     return CC_OK;
 }
 
-/* Makes *buffer at least `bytes` long; its contents are lost. */
-static int reserve(void **buffer, size_t *have, size_t bytes, struct cc_error *e)
+int cc_tensor_codec_set(struct cc_tensor_codec *c, const struct cc_spec *spec,
+                        const struct cc_shape *shape, const struct cc_codec_memory *memory,
+                        struct cc_error *e)
 {
-    if (*buffer != NULL && bytes <= *have)
+    const size_t bytes = shape->n * sizeof *c->values;
+    CC_TRY(cc_codec_set_single(&c->set, spec, shape, memory, e));
+    if (c->values != NULL && bytes <= c->values_bytes)
         return CC_OK;
-    free(*buffer);
-    *buffer = cc_alloc(bytes, e);
-    *have = *buffer == NULL ? 0 : bytes;
-    return *buffer == NULL ? CC_FAIL : CC_OK;
+    free(c->values);
+    c->values = cc_alloc(bytes, e);
+    c->values_bytes = c->values == NULL ? 0 : bytes;
+    return c->values == NULL ? CC_FAIL : CC_OK;
 }
 
-int cc_workbench_set(struct cc_workbench *w, const struct cc_spec *spec,
-                     const struct cc_shape *shape, bool encoding, struct cc_error *e)
+void cc_tensor_codec_free(struct cc_tensor_codec *c)
 {
-    struct cc_codec *c = &w->codec;
-    c->scheme = spec->scheme;
-    c->params = spec->params;
-    c->shape = *shape;
-    void *values = w->values, *payload = w->payload;
-    bool empty = shape->n == 0; /* a scheme's own functions may rely on n >= 1 */
-    size_t bound = empty || !encoding ? 0 : cc_bound(c);
-    int status = bound == SIZE_MAX ? cc_fail(e, "%s: %zu values are too many", spec->name, shape->n)
-                                   : reserve(&values, &w->size[0], shape->n * sizeof(float), e);
-    w->values = values;
-    if (status == CC_OK && encoding)
-        status = reserve(&payload, &w->size[1], bound, e);
-    w->payload = payload;
-    w->payload_cap = w->size[1];
-    if (status == CC_OK && encoding)
-        status = reserve(&c->state, &w->size[2], empty ? 0 : cc_state_bytes(c), e);
-    if (status == CC_OK)
-        status = reserve(&c->scratch, &w->size[3], empty ? 0 : cc_scratch_bytes(c), e);
-    if (status == CC_OK && encoding && !empty)
-        cc_codec_reset(c);
-    return status;
-}
-
-void cc_workbench_free(struct cc_workbench *w)
-{
-    free(w->values);
-    free(w->payload);
-    free(w->codec.state);
-    free(w->codec.scratch);
-    *w = (struct cc_workbench){.payload_cap = 0};
+    cc_codec_set_free(&c->set);
+    free(c->values);
+    *c = (struct cc_tensor_codec){.values = NULL};
 }

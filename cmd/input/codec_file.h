@@ -1,8 +1,9 @@
-/* What encode and decode share: one scheme, one sender, and a codec without a history. */
+/* Shared by `encode` and `decode`: their options, and a codec for one tensor after another. */
 #ifndef CC_CMD_INPUT_CODEC_FILE_H
 #define CC_CMD_INPUT_CODEC_FILE_H
 
 #include "cmd/cli/command.h"
+#include "schemes/codec_set.h"
 
 /* clang-format off */
 #define CC_SENDER_OPTIONS                                                                          \
@@ -17,27 +18,26 @@
 /* clang-format on */
 extern const char *const cc_direction_names[];
 
-/* The only scheme of --scheme; a usage error if there is none or are several. */
+/* The scheme that --scheme names; a usage error unless it names exactly one. */
 int cc_one_scheme(const struct cc_args *args, const struct cc_spec **out, struct cc_error *e);
 
-/* Sets in *ctx what the sender options say; the rest keeps its values. */
+/* Sets the fields of *ctx for which there are sender options; leaves the others. */
 int cc_sender(const struct cc_args *args, struct cc_context *ctx, struct cc_error *e);
 
-/* Refuses to write over the file that is being read, by whatever name. */
+/* A usage error if both names are of the same file. */
 int cc_refuse_same_file(const char *in, const char *out, struct cc_error *e);
 
-/* A codec and the memory around it, for one tensor after another. Zero-initialized: empty. */
-struct cc_workbench {
-    struct cc_codec codec;
-    float *values; /* room for shape.n */
-    uint8_t *payload;
-    size_t payload_cap;
-    size_t size[4]; /* what is allocated for values, payload, state, scratch */
+/* The codec of one tensor after another, with room for its values. Zero-initialized: empty. Memory
+ * that is large enough for the next tensor is kept. */
+struct cc_tensor_codec {
+    struct cc_codec_set set; /* of one codec */
+    float *values;           /* at least shape.n */
+    size_t values_bytes;
 };
 
-/* For encoding: all of it, the state at its beginning. For decoding: neither state nor payload. */
-int cc_workbench_set(struct cc_workbench *w, const struct cc_spec *spec,
-                     const struct cc_shape *shape, bool encoding, struct cc_error *e);
-void cc_workbench_free(struct cc_workbench *w);
+int cc_tensor_codec_set(struct cc_tensor_codec *c, const struct cc_spec *spec,
+                        const struct cc_shape *shape, const struct cc_codec_memory *memory,
+                        struct cc_error *e);
+void cc_tensor_codec_free(struct cc_tensor_codec *c);
 
 #endif

@@ -8,42 +8,36 @@
 #include <string.h>
 
 #include "core/isa.h"
-#include "core/memory.h"
 #include "tests/lib/kit.h"
 
 struct kit kit_open(const char *scheme, struct cc_shape shape)
 {
+    static const struct cc_codec_memory memory = {
+        .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
     struct kit k = {.ctx = {.name = "w"}};
-    if (cc_spec_parse(scheme, &k.spec, &k.e) != CC_OK)
+    if (cc_spec_parse(scheme, &k.spec, &k.e) != CC_OK ||
+        cc_codec_set_single(&k.set, k.spec, &shape, &memory, &k.e) != CC_OK)
         fail_msg("%s", k.e.text);
-    k.codec = (struct cc_codec){.scheme = k.spec->scheme, .params = k.spec->params, .shape = shape};
-    k.codec.scratch = cc_alloc(cc_scratch_bytes(&k.codec), NULL);
-    if (cc_state_bytes(&k.codec) > 0) {
-        k.codec.state = cc_alloc(cc_state_bytes(&k.codec), NULL);
-        cc_codec_reset(&k.codec);
-    }
-    k.payload = malloc(cc_bound(&k.codec) + 1);
+    k.codec = k.set.item->codec;
+    k.payload = k.set.item->payload;
+    k.bound = k.set.item->bound;
     k.y = calloc(shape.n, sizeof(float));
-    assert_non_null(k.payload);
     assert_non_null(k.y);
     return k;
 }
 
 void kit_close(struct kit *k)
 {
-    free(k->codec.state);
-    free(k->codec.scratch);
-    free(k->payload);
+    cc_codec_set_free(&k->set);
     free(k->y);
     cc_spec_free(k->spec);
 }
 
 int kit_encode(struct kit *k, const float *x)
 {
-    size_t bound = cc_bound(&k->codec);
-    int status = cc_encode(&k->codec, &k->ctx, x, k->payload, bound, &k->len, &k->e);
+    int status = cc_encode(&k->codec, &k->ctx, x, k->payload, k->bound, &k->len, &k->e);
     if (status == CC_OK)
-        assert_true(k->len <= bound);
+        assert_true(k->len <= k->bound);
     return status;
 }
 

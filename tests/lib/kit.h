@@ -2,15 +2,16 @@
 #ifndef CC_TESTS_LIB_KIT_H
 #define CC_TESTS_LIB_KIT_H
 
-#include "schemes/spec.h"
+#include "schemes/codec_set.h"
 
 struct kit {
     struct cc_spec *spec;
+    struct cc_codec_set set; /* holds the memory */
     struct cc_codec codec;
     struct cc_context ctx; /* tensor "w", step 0; set what else a test needs */
     uint8_t *payload;      /* of the last encode */
-    size_t len;
-    float *y; /* of the last decode */
+    size_t bound, len;     /* bytes of a payload: the most, and those of the last */
+    float *y;              /* of the last decode */
     struct cc_error e;
 };
 

@@ -17,8 +17,6 @@ bool rig_open(struct rig *r, const char *setting)
     *r = (struct rig){.spec = setting_open(setting)};
     if (r->spec == NULL)
         return false;
-    r->codec.scheme = r->spec->scheme;
-    r->codec.params = r->spec->params;
     return true;
 }
 
@@ -39,7 +37,7 @@ static void *place(const struct rig *r, struct guard *g, size_t bytes, size_t al
 
 void rig_shape(struct rig *r, const struct cc_shape *shape)
 {
-    r->codec.shape = *shape;
+    r->codec = cc_codec_item(r->spec, shape).codec;
     const size_t state = cc_state_bytes(&r->codec), scratch = cc_scratch_bytes(&r->codec);
     r->codec.state = state == 0 ? NULL : place(r, &r->state, state, 8);
     r->codec.scratch = scratch == 0 ? NULL : place(r, &r->scratch, scratch, CC_ALIGN);

@@ -1,10 +1,11 @@
-/* A codec whose every buffer is exactly as long as it must be and lies against a guard page. */
+/* A codec with each buffer exactly as long as it must be and against a guard page, which is why the
+ * memory is not that of a codec set. */
 #ifndef CC_TESTS_LIB_RIG_H
 #define CC_TESTS_LIB_RIG_H
 
 #include <stdbool.h>
 
-#include "schemes/spec.h"
+#include "schemes/codec_set.h"
 #include "tests/lib/guard.h"
 
 struct rig {

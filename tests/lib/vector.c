@@ -21,19 +21,18 @@ void vector_open(struct vector *v, const char *spec, size_t n)
 {
     struct cc_error e = {.text = ""};
     memset(v, 0, sizeof *v);
-    if (cc_spec_parse(spec, &v->spec, &e) != CC_OK)
+    static const struct cc_codec_memory memory = {.state = true, .scratch = CC_SHARED};
+    const struct cc_shape shape = cc_shape_flat(n);
+    if (cc_spec_parse(spec, &v->spec, &e) != CC_OK ||
+        cc_codec_set_single(&v->set, v->spec, &shape, &memory, &e) != CC_OK)
         fail_msg("%s: %s", spec, e.text);
-    v->codec = (struct cc_codec){
-        .scheme = v->spec->scheme, .params = v->spec->params, .shape = cc_shape_flat(n)};
-    v->codec.state = get(cc_state_bytes(&v->codec));
-    v->codec.scratch = get(cc_scratch_bytes(&v->codec));
+    v->codec = v->set.item->codec;
     v->ctx = (struct cc_context){.seed = 1, .name = "t"};
 }
 
 void vector_close(struct vector *v)
 {
-    free(v->codec.state);
-    free(v->codec.scratch);
+    cc_codec_set_free(&v->set);
     cc_spec_free(v->spec);
 }
 

@@ -6,10 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "schemes/spec.h"
+#include "schemes/codec_set.h"
 
 struct vector {
     struct cc_spec *spec;
+    struct cc_codec_set set; /* holds the memory */
     struct cc_codec codec;
     struct cc_context ctx; /* seed 1, everything else 0; tensor "t" */
 };
