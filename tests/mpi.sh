@@ -45,6 +45,7 @@ on "1 2 3 4 5 6 7 8 9" test_exchange "$@"
 on "1 2 3 4 5 6 7 8 9" test_rounds "$@"
 on "2 3 4 5 6 7 8 9 10 11 12 13" test_ps "$@"
 on 2 test_waits "$@"
+on 2 test_source "$@"
 on 4 test_loop "$@"
 # The rank program has an mpirun of its own.
 if [ -z "$only" ] || [ "$only" = test_rank ]; then
