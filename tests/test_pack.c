@@ -1,4 +1,4 @@
-/* Crates: the same payloads as the codecs alone make, behind the head that docs/wire.md says. */
+/* Packs: the payloads that the codecs alone make, behind the head of docs/wire.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +16,9 @@
 #include "tests/lib/rig.h"
 #include "tests/lib/settings.h"
 
-enum { STEPS = 6, MOST_PIECES = 16, SEED = 42, RANK = 3 };
+enum { STEPS = 6, MOST_SLICES = 16, SEED = 42, RANK = 3 };
 
-/* --- parts and pieces --- */
+/* --- parts and slices --- */
 
 static void parts_tile_the_range(void **state)
 {
@@ -42,7 +42,7 @@ static void parts_tile_the_range(void **state)
         }
 }
 
-static void expect_pieces(const struct cc_job *job, size_t from, size_t to,
+static void expect_slices(const struct cc_job *job, size_t from, size_t to,
                           const struct cc_slice *want, size_t n)
 {
     struct cc_slice *slice;
@@ -58,7 +58,7 @@ static void expect_pieces(const struct cc_job *job, size_t from, size_t to,
     free(slice);
 }
 
-static void pieces_of_a_range(void **state)
+static void slices_of_a_range(void **state)
 {
     (void)state;
     struct cc_job job = {0};
@@ -69,27 +69,27 @@ static void pieces_of_a_range(void **state)
     jobs_add_flat(&job, 0, false);
     jobs_add_flat(&job, 5, true);
     jobs_add_flat(&job, 7, false);
-    expect_pieces(&job, 0, 22, (struct cc_slice[]){{0, 0, 10}, {2, 0, 5}, {3, 0, 7}}, 3);
-    expect_pieces(&job, 3, 16, (struct cc_slice[]){{0, 3, 7}, {2, 0, 5}, {3, 0, 1}}, 3);
-    expect_pieces(&job, 10, 15, (struct cc_slice[]){{2, 0, 5}}, 1);
-    expect_pieces(&job, 11, 13, (struct cc_slice[]){{2, 1, 2}}, 1);
-    expect_pieces(&job, 10, 10, NULL, 0);
-    expect_pieces(&job, 22, 22, NULL, 0);
+    expect_slices(&job, 0, 22, (struct cc_slice[]){{0, 0, 10}, {2, 0, 5}, {3, 0, 7}}, 3);
+    expect_slices(&job, 3, 16, (struct cc_slice[]){{0, 3, 7}, {2, 0, 5}, {3, 0, 1}}, 3);
+    expect_slices(&job, 10, 15, (struct cc_slice[]){{2, 0, 5}}, 1);
+    expect_slices(&job, 11, 13, (struct cc_slice[]){{2, 1, 2}}, 1);
+    expect_slices(&job, 10, 10, NULL, 0);
+    expect_slices(&job, 22, 22, NULL, 0);
     assert_int_equal(cc_slices(&job, 3, 23, &slice, &count, &e), CC_FAIL);
     jobs_free(&job);
 }
 
-/* --- one crate beside the codecs that it should be --- */
+/* --- a pack and the codecs that it should equal --- */
 
 struct bench {
     struct cc_job job;
     struct cc_spec *spec, *raw;
-    struct cc_slice slice[MOST_PIECES];
+    struct cc_slice slice[MOST_SLICES];
     size_t slices;
-    struct cc_codec codec[MOST_PIECES];
-    struct cc_context ctx[MOST_PIECES];
-    uint8_t *payload[MOST_PIECES];
-    size_t len[MOST_PIECES];
+    struct cc_codec codec[MOST_SLICES];
+    struct cc_context ctx[MOST_SLICES];
+    uint8_t *payload[MOST_SLICES];
+    size_t len[MOST_SLICES];
     struct cc_pack *pack, *reader;
     struct guard x, y, out, in;
     struct cc_error e;
@@ -180,7 +180,8 @@ static void encode_alone(struct bench *b, uint64_t step, const float *x)
     }
 }
 
-/* What the page says, from the payloads of the codecs alone; returns its length. */
+/* Builds the bytes that docs/wire.md describes from the payloads of the codecs alone; returns their
+ * number. */
 static size_t write_down(const struct bench *b, uint8_t *out, size_t *head)
 {
     size_t at = 0;
@@ -260,7 +261,7 @@ static void expect_refused(struct bench *b, uint64_t step, const uint8_t *bytes,
     for (size_t cut = 0; cut < len; cut += 1 + len / 40) {
         b->e.text[0] = '\0';
         assert_int_equal(decode(b, step, bytes, cut, y), CC_FAIL);
-        assert_int_equal(strncmp(b->e.text, "crate, byte ", 12) == 0 ||
+        assert_int_equal(strncmp(b->e.text, "pack, byte ", 11) == 0 ||
                              strncmp(b->e.text, "tensor 't", 9) == 0,
                          1);
     }
@@ -324,7 +325,7 @@ static void every_scheme(void **state)
 
 /* --- rounds --- */
 
-/* One round of the codecs alone: their bytes one after the other, what they absorb onto y. */
+/* Runs one round of the codecs alone: their bytes one after the other; y is what they absorb. */
 static size_t round_alone(struct bench *b, uint64_t step, size_t round, const float *x,
                           uint8_t *out, float *y)
 {
@@ -419,17 +420,17 @@ static void heads_by_hand(void **state)
     } rows[] = {
         {{0, 0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64}, 13, NULL},
         {{1, 8, 4, 0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64}, 15, NULL},
-        {{0}, 0, "crate, byte 0: it is empty"},
-        {{2}, 1, "crate, byte 0: 2"},
-        {{0, 0, 0}, 3, "crate, byte 1: 2 bytes of payload, not 12"},
-        {{1}, 1, "tensor 't0' from value 0: crate, byte 1: the table of lengths is cut off"},
-        {{1, 8, 0x84}, 3, "tensor 't1' from value 0: crate, byte 2: the table of lengths is cut"},
-        {{1, 9, 3}, 3, "crate, byte 1: a payload of 9 bytes where 8 are the most"},
-        {{1, 0x88, 0}, 3, "crate, byte 1: a length that is longer than it needs to be"},
+        {{0}, 0, "pack, byte 0: it is empty"},
+        {{2}, 1, "pack, byte 0: 2"},
+        {{0, 0, 0}, 3, "pack, byte 1: 2 bytes of payload, not 12"},
+        {{1}, 1, "tensor 't0' from value 0: pack, byte 1: the table of lengths is cut off"},
+        {{1, 8, 0x84}, 3, "tensor 't1' from value 0: pack, byte 2: the table of lengths is cut"},
+        {{1, 9, 3}, 3, "pack, byte 1: a payload of 9 bytes where 8 are the most"},
+        {{1, 0x88, 0}, 3, "pack, byte 1: a length that is longer than it needs to be"},
         {{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1}, 11, "where 8 are the most"},
         {{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2}, 11, "beyond 64 bits"},
         {{1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 129, 0}, 12, "beyond 64 bits"},
-        {{1, 8, 4, 0, 0}, 5, "crate, byte 3: 2 bytes of payload, not 12"},
+        {{1, 8, 4, 0, 0}, 5, "pack, byte 3: 2 bytes of payload, not 12"},
         {{1, 8, 0, 0, 0, 128, 63, 0, 0, 0, 64}, 11, "tensor 't1' from value 0: payload, byte 0"},
     };
     struct cc_job job = {0};
@@ -489,7 +490,7 @@ static void mistakes_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_tile_the_range), cmocka_unit_test(pieces_of_a_range),
+        cmocka_unit_test(parts_tile_the_range), cmocka_unit_test(slices_of_a_range),
         cmocka_unit_test(every_scheme),         cmocka_unit_test(rounds),
         cmocka_unit_test(heads_by_hand),        cmocka_unit_test(mistakes_are_named),
     };

@@ -1,5 +1,5 @@
 /* Payload sizes for jobs without data: against codecs that encode tensor by tensor as ranks would,
- * and crates without data against crates with it. */
+ * and virtual packs against real ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -321,9 +321,9 @@ static void stops_when_told_to(void **state)
     end(&k);
 }
 
-/* --- crates --- */
+/* --- packs --- */
 
-/* A crate with data and one without, of the same. */
+/* Makes a real and a virtual pack of the same values. */
 static void make_pair(const struct kit *k, size_t from, size_t to, struct cc_pack *out[2])
 {
     struct cc_slice *slice;
@@ -345,21 +345,21 @@ static void make_pair(const struct kit *k, size_t from, size_t to, struct cc_pac
     free(slice);
 }
 
-static void make_ledger(struct kit *k)
+static void make_index(struct kit *k)
 {
     struct cc_error e = {""};
     if (cc_size_index_make(&k->job, k->job.row, &k->size_index, &e) != CC_OK)
         fail_msg("%s", e.text);
 }
 
-/* Both encode the same tensors: what they say is the same. */
-static void check_crates(const char *scheme, size_t first, size_t last, bool part)
+/* Both encode the same tensors and must report the same numbers. */
+static void check_packs(const char *scheme, size_t first, size_t last, bool part)
 {
     struct kit k;
     struct cc_pack *c[2];
     begin(&k, "allgather", scheme);
     fill(&k);
-    make_ledger(&k);
+    make_index(&k);
     const size_t from = k.job.offset[first] + (part ? 512 : 0);
     make_pair(&k, from, k.job.offset[last + 1] - (part ? 100 : 0), c);
     assert_int_equal(cc_pack_bound(c[0]), cc_pack_bound(c[1]));
@@ -386,30 +386,30 @@ static void check_crates(const char *scheme, size_t first, size_t last, bool par
     end(&k);
 }
 
-static void crates_say_the_same(void **state)
+static void virtual_packs_equal_real_ones(void **state)
 {
     (void)state;
     const char *const list[] = {"fp32",   "3lc",    "local:every=2", "local:every=2,inner=(3lc)",
                                 "sparse", "mqe1bit"};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
-        check_crates(list[i], 0, TENSORS - 1, false);
-        check_crates(list[i], 1, 3, false);
-        check_crates(list[i], 2, 2, false);
+        check_packs(list[i], 0, TENSORS - 1, false);
+        check_packs(list[i], 1, 3, false);
+        check_packs(list[i], 2, 2, false);
     }
     /* Of parts only where sizes do not depend on data. */
-    check_crates("mqe1bit", 0, TENSORS - 1, true);
-    check_crates("local:every=3", 0, 0, true);
-    check_crates("3lc:zre=0", 0, 4, true);
+    check_packs("mqe1bit", 0, TENSORS - 1, true);
+    check_packs("local:every=3", 0, 0, true);
+    check_packs("3lc:zre=0", 0, 4, true);
 }
 
-/* Parts of tensors together have what the tensors have, and a part what is its due. */
+/* The parts of tensors add up to the tensors, in proportion to their values. */
 static void parts_add_up(void **state)
 {
     (void)state;
     struct kit k;
     begin(&k, "ring", "3lc");
     fill(&k);
-    make_ledger(&k);
+    make_index(&k);
     const size_t cut[] = {0, 700, 2900, 3030, 3041, 5000, 7740}, parts = 6;
     const struct cc_payload_id of = {.direction = CC_PUSH, .workers = 3, .rank = 1};
     const uint32_t *hop = k.job.row->sizes.hop + STEPS * TENSORS; /* of two */
@@ -445,7 +445,7 @@ static void rounds_are_known(void **state)
         begin(&k, "ring", list[i]);
         fill(&k);
         assert_true(k.job.row->sizes.fixed); /* nothing else is asked for */
-        make_ledger(&k);
+        make_index(&k);
         make_pair(&k, 0, k.values, c);
         assert_int_equal(cc_pack_rounds(c[0]), cc_pack_rounds(c[1]));
         for (size_t step = 0; step < 4; step++)
@@ -495,7 +495,7 @@ int main(void)
         cmocka_unit_test(fixed_ones_are_told),
         cmocka_unit_test(steps_before_leave_their_mark),
         cmocka_unit_test(stops_when_told_to),
-        cmocka_unit_test(crates_say_the_same),
+        cmocka_unit_test(virtual_packs_equal_real_ones),
         cmocka_unit_test(parts_add_up),
         cmocka_unit_test(rounds_are_known),
         cmocka_unit_test(impossible_sizes_are_refused),

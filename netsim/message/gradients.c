@@ -6,14 +6,14 @@
 #include "core/memory.h"
 #include "core/trace/trace.h"
 
-/* Correlation between neighbouring steps, as in captured gradients: docs/traces.md. */
+/* Drawn gradients of consecutive steps are correlated as captured ones are: docs/traces.md. */
 #define DECAY 0.1
 
 struct cc_gradients {
     const struct cc_job *job;
     struct cc_trace *trace;
-    size_t streams; /* of workers */
-    float *buffer;  /* for one tensor */
+    size_t streams; /* of workers' pushes */
+    float *buffer;  /* one tensor */
 };
 
 static int open_synthetic(const struct cc_job *job, struct cc_trace **out, struct cc_error *e)
@@ -28,7 +28,7 @@ static int open_synthetic(const struct cc_job *job, struct cc_trace **out, struc
         return CC_FAIL;
     for (size_t i = 0; i < job->tensors; i++)
         info[i] = (struct cc_tensor_info){job->tensor[i].name, job->tensor[i].shape};
-    int status = cc_trace_synth(&config, info, job->tensors, "job", out, e);
+    const int status = cc_trace_synth(&config, info, job->tensors, "job", out, e);
     free(info);
     return status;
 }
@@ -39,40 +39,42 @@ static int check_tensors(const struct cc_job *job, const struct cc_trace *t, str
         return cc_fail(e, "%s: %zu tensors, and the job has %zu", job->trace, cc_trace_tensors(t),
                        job->tensors);
     for (size_t i = 0; i < job->tensors; i++) {
-        const struct cc_tensor_info *is = cc_trace_tensor(t, i);
-        const struct cc_job_tensor *want = &job->tensor[i];
-        if (strcmp(is->name, want->name) != 0 || is->shape.n != want->shape.n)
+        const struct cc_tensor_info *found = cc_trace_tensor(t, i);
+        const struct cc_job_tensor *expected = &job->tensor[i];
+        if (strcmp(found->name, expected->name) != 0 || found->shape.n != expected->shape.n)
             return cc_fail(e,
                            "%s: tensor %zu is '%.100s' of %zu values, and in the job '%.100s' of "
-                           "%zu: is it another trace than that which the job was made of?",
-                           job->trace, i, is->name, is->shape.n, want->name, want->shape.n);
+                           "%zu: was the job made from another trace?",
+                           job->trace, i, found->name, found->shape.n, expected->name,
+                           expected->shape.n);
     }
     return CC_OK;
 }
 
-/* The streams come in order, pushes before pulls. */
-static size_t pushes(const struct cc_trace *t)
-{
-    size_t n = 0;
-    while (n < cc_trace_streams(t) && cc_trace_stream(t, n).direction == CC_PUSH)
-        n++;
-    return n;
-}
-
-/* Takes the trace over, also when it fails. */
+/* Makes gradients of the trace, which it takes over even if it fails. */
 static int open_from(const struct cc_job *job, struct cc_trace *trace, struct cc_gradients **out,
                      struct cc_error *e)
 {
+    int status = CC_OK;
     struct cc_gradients *g = cc_alloc0(sizeof *g, e);
     if (g == NULL) {
         cc_trace_close(trace);
         return CC_FAIL;
     }
-    *g = (struct cc_gradients){.job = job, .trace = trace, .streams = pushes(trace)};
-    g->buffer = cc_alloc(cc_trace_largest(trace) * sizeof *g->buffer, e);
-    int status = g->buffer != NULL ? CC_OK : CC_FAIL;
-    if (status == CC_OK && g->streams == 0)
+    g->job = job;
+    g->trace = trace;
+    /* A trace's streams are in order, pushes before pulls. */
+    while (g->streams < cc_trace_streams(trace) &&
+           cc_trace_stream(trace, g->streams).direction == CC_PUSH)
+        g->streams++;
+    if (g->streams == 0) {
         status = cc_fail(e, "%s: no worker's gradients, only what a server sent", job->trace);
+        goto out;
+    }
+    g->buffer = cc_alloc(cc_trace_largest(trace) * sizeof *g->buffer, e);
+    if (g->buffer == NULL)
+        status = CC_FAIL;
+out:
     if (status == CC_OK)
         *out = g;
     else
@@ -84,7 +86,7 @@ int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out,
 {
     struct cc_trace *trace;
     CC_TRY(cc_trace_open(job->trace, &trace, e));
-    int status = check_tensors(job, trace, e);
+    const int status = check_tensors(job, trace, e);
     if (status == CC_OK)
         return open_from(job, trace, out, e);
     cc_trace_close(trace);
@@ -116,12 +118,12 @@ int cc_gradients_load(struct cc_gradients *g, int worker, size_t step, float *ou
 {
     const size_t stream = (size_t)worker % g->streams;
     int status = CC_OK;
-    for (size_t i = 0; i < g->job->tensors && status == CC_OK; i++) {
+    for (size_t i = 0; i < g->job->tensors; i++) {
         const float *x;
-        status = cc_trace_load(g->trace, stream, step, i, g->buffer, &x, e);
-        if (status == CC_OK)
-            memcpy(out + g->job->offset[i], x, g->job->tensor[i].shape.n * sizeof *x);
+        CC_TRY_OUT(cc_trace_load(g->trace, stream, step, i, g->buffer, &x, e));
+        memcpy(out + g->job->offset[i], x, g->job->tensor[i].shape.n * sizeof *x);
     }
+out:
     cc_trace_release(g->trace, stream, step);
     return status;
 }
@@ -130,7 +132,8 @@ void cc_gradients_close(struct cc_gradients *g)
 {
     if (g == NULL)
         return;
-    cc_trace_close(g->trace);
+    if (g->trace != NULL)
+        cc_trace_close(g->trace);
     free(g->buffer);
     free(g);
 }

@@ -1,6 +1,7 @@
-/* Crates: what one rank encodes into one message. A crate is a list of pieces (stretches of
- * tensors, each with a codec and a state of its own) and packs their payloads one after the other
- * behind a small head. No MPI here. */
+/* Packs: the bytes that one rank encodes into one message. A pack has slices of tensors, each with
+ * a codec and a state of its own, and puts their payloads one after the other behind a small head
+ * (docs/wire.md). Of a job without data a pack is virtual: it knows how long everything is, and
+ * neither reads nor writes any values or bytes. */
 #ifndef CC_NETSIM_MESSAGE_PACK_H
 #define CC_NETSIM_MESSAGE_PACK_H
 
@@ -12,88 +13,91 @@
 #include "netsim/job/job.h"
 #include "schemes/spec.h"
 
-/* A stretch of a tensor; whole tensors keep their shape, others are flat. */
+/* A range of one tensor. A slice of the whole tensor keeps its shape; others are flat. */
 struct cc_slice {
     size_t tensor;       /* of the job */
     size_t begin, count; /* values, from the tensor's beginning */
 };
 
-/* The pieces of the flat range [from, to) of the step. *out is to be freed. */
+/* Finds the slices of the flat range [from, to) of the step, none of them empty. The caller frees
+ * *out. */
 int cc_slices(const struct cc_job *job, size_t from, size_t to, struct cc_slice **out,
               size_t *count, struct cc_error *e);
 /* Where part `part` of `parts` of the range [from, to) begins, on a multiple of 512 values counted
- * from `from` (part == parts: at `to`): how exchanges and servers cut a message. */
+ * from `from` (part == parts: at `to`). Exchanges and servers cut messages so. */
 size_t cc_part_at(size_t from, size_t to, size_t part, size_t parts);
 
 struct cc_size_index; /* netsim/message/size_index.h */
 
-/* Who encodes, and by which scheme. */
+/* Who encodes a pack, and by which scheme. The job, the row, its sizes and the specs must outlive
+ * the pack. */
 struct cc_pack_config {
     const struct cc_job *job;
-    const struct cc_job_row *row; /* what the work costs; without data, what payloads weigh. NULL,
-                                     with data: nobody says */
+    const struct cc_job_row *row;      /* has the costs of codecs; with data it may be NULL */
     const struct cc_size_index *sizes; /* the row's, without data; else NULL */
-    const struct cc_spec *spec, *raw;  /* raw: fp32, for tensors that are raw; both must outlive the
-                                          crate */
+    const struct cc_spec *spec, *raw;  /* raw: fp32, for tensors that are raw */
     uint64_t seed;
-    int64_t rank; /* whose random numbers: a worker's, of a group its first one's, -1 a server */
+    int64_t rank; /* whose random numbers are drawn: a worker's; of a group, those of its first
+                     worker; -1: a server's */
     enum cc_direction direction;
-    size_t origin; /* which value of the flat step x[0] and y[0] are below: 0, or more where only a
-                      range of it is at hand */
-    bool decodes_only; /* no state */
-    int workers;       /* of how many workers' gradients it is the sum that is encoded; 0 and 1: of
-                          those of `rank` alone */
+    size_t origin;     /* the value of the flat step that x[0] and y[0] are, below; not 0 if only a
+                          part of the step is at hand */
+    bool decodes_only; /* the pack has no states */
+    int workers;       /* how many workers' gradients are in the sum that is encoded; 0 and 1: only
+                          those of `rank` */
 };
 
 struct cc_pack;
 
 int cc_pack_make(const struct cc_pack_config *config, const struct cc_slice *slice, size_t slices,
                  struct cc_pack **out, struct cc_error *e);
-void cc_pack_free(struct cc_pack *c);
+void cc_pack_free(struct cc_pack *p); /* NULL is allowed */
 
-size_t cc_pack_bound(const struct cc_pack *c); /* the most bytes, head included */
-/* Without data: the bytes, head included, that are sent in this step of what `rank` encodes of the
- * same pieces, or a sum of several ranks. 0 with data: nobody knows before. */
-size_t cc_pack_size(const struct cc_pack *c, int64_t rank, uint64_t step);
-
-/* Without data, encoding says how long everything is and writes nothing, and decoding does nothing:
- * x, y, in and out are not looked at. */
+/* The most bytes that encoding makes, head included. */
+size_t cc_pack_bound(const struct cc_pack *p);
+/* Virtual packs: the bytes, head included, that `rank` sends in this step for the same slices (of a
+ * sum of several workers' gradients, `rank` does not matter). 0 for real packs. */
+size_t cc_pack_size(const struct cc_pack *p, int64_t rank, uint64_t step);
 
 enum cc_pack_op {
     CC_PACK_ENCODE,
     CC_PACK_DECODE,
-    CC_PACK_ADD, /* decoding onto a sum */
+    CC_PACK_ADD, /* decode onto a sum */
     CC_PACK_OPS
 };
-/* Seconds that this takes on all values, as the row says; NAN if it does not. */
-double cc_pack_cost(const struct cc_pack *c, enum cc_pack_op op);
+/* The seconds that this takes for all values, by the row's costs; NAN if it has none. */
+double cc_pack_cost(const struct cc_pack *p, enum cc_pack_op op);
 
-/* x and y are flat steps, from `origin` on: the values of all of the job's tensors, of which the
- * crate touches its pieces only. */
+/* x and y are flat steps from `origin` on; a pack touches the values of its slices only. Virtual
+ * packs accept NULL for x, y, in and out. */
 
-/* Encodes into out[0, bound); *len bytes, of which *head are not payload. */
-int cc_pack_encode(struct cc_pack *of, uint64_t step, const float *x, uint8_t *out, size_t *len,
+/* Encodes into out[0, bound): *len bytes, of which the first *head are not payload. */
+int cc_pack_encode(struct cc_pack *p, uint64_t step, const float *x, uint8_t *out, size_t *len,
                    size_t *head, struct cc_error *e);
-/* Adds the payloads' bytes, or the round's, as encoded last, to those of their tensors. */
-void cc_pack_count(const struct cc_pack *of, uint64_t *tensor_bytes);
-/* Any bytes either decode or give an error. */
-int cc_pack_decode(const struct cc_pack *of, uint64_t step, const uint8_t *in, size_t len, float *y,
+/* Adds the payload bytes that were encoded last, of the whole pack or of a round, to those of their
+ * tensors: tensor_bytes[job->tensors]. */
+void cc_pack_count(const struct cc_pack *p, uint64_t *tensor_bytes);
+/* Decodes in[0, len), which may be any bytes: those that no encoder makes are an error, after which
+ * y is undefined in the pack's slices. */
+int cc_pack_decode(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len, float *y,
                    struct cc_error *e);
 /* y += scale * decoded. */
-int cc_pack_decode_add(const struct cc_pack *of, uint64_t step, const uint8_t *in, size_t len,
+int cc_pack_decode_add(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
                        float scale, float *y, struct cc_error *e);
 
-/* Over an allreduce of floats: in each round everyone encodes, the bytes, which are floats, are
- * summed over all, and everyone absorbs the sum before the next round (schemes/scheme.h). No heads:
- * how many bytes there are is the same for all. */
+/* Over an allreduce of floats (schemes/scheme.h): in each round every worker encodes; the bytes,
+ * which are floats, are summed over all workers; and every worker absorbs the sum before the next
+ * round. There are no heads: all workers have the same number of bytes. */
 
-/* How many rounds; 0: some pieces must be decoded. */
-size_t cc_pack_rounds(const struct cc_pack *of);
-/* Into out[0, bound), aligned to floats; *len may be 0: then there is nothing to sum. */
-int cc_pack_encode_round(struct cc_pack *of, uint64_t step, size_t round, const float *x,
+/* The number of rounds; 0: some slices cannot be summed. */
+size_t cc_pack_rounds(const struct cc_pack *p);
+/* Encodes into out[0, bound), which is aligned to floats. *len may be 0: there is nothing to sum.
+ */
+int cc_pack_encode_round(struct cc_pack *p, uint64_t step, size_t round, const float *x,
                          uint8_t *out, size_t *len, struct cc_error *e);
-/* y += the decoded mean of those pieces that this round completes; scale * sum is the mean. */
-int cc_pack_absorb(struct cc_pack *of, uint64_t step, size_t round, const uint8_t *in, size_t len,
+/* Absorbs the round's sum in[0, len); scale * sum is the mean. The slices that this round completes
+ * are decoded: y += mean. */
+int cc_pack_absorb(struct cc_pack *p, uint64_t step, size_t round, const uint8_t *in, size_t len,
                    float scale, float *y, struct cc_error *e);
 
 #endif

@@ -1,169 +1,208 @@
-#include "netsim/message/pack_virtual.h"
+/* Virtual packs, of jobs without data: they look up how long payloads are in the row's size index
+ * and touch no values. Simulations have millions of them, so that each holds only the ranges of
+ * values that its slices cover; adjacent slices are one range. */
+#include <stdlib.h>
 
 #include "core/memory.h"
+#include "netsim/message/pack_impl.h"
 #include "netsim/message/size_index.h"
 
-/* Not a round: all of the payload. */
-#define WHOLE UINT32_MAX
+#define NO_ROUND UINT32_MAX
 
-/* Simulations have millions of them. */
-struct sized {
+struct virtual_pack {
     struct cc_pack base;
-    uint32_t stretches, round; /* as encoded last; or WHOLE */
-    const struct cc_size_index *size_index;
+    uint32_t ranges;
+    uint32_t round; /* encoded last; NO_ROUND: the whole payload was */
+    const struct cc_size_index *sizes;
     const size_t *offset; /* the job's */
-    struct cc_payload_id of;
+    struct cc_payload_id id;
     uint64_t step; /* encoded last */
-    struct cc_value_range stretch[];
+    struct cc_value_range range[];
 };
 
-static const struct sized *sized_of(const struct cc_pack *c)
+static struct virtual_pack *virtual_of(const struct cc_pack *p)
 {
-    return (const struct sized *)c;
+    return (struct virtual_pack *)p;
+}
+
+static void free_pack(struct cc_pack *p)
+{
+    free(p);
+}
+
+/* --- sizes --- */
+
+static void add(struct cc_payload_size *sum, struct cc_payload_size s)
+{
+    sum->payload += s.payload;
+    sum->table += s.table;
+    sum->shorter += s.shorter;
+}
+
+static size_t bound(const struct cc_pack *base)
+{
+    const struct virtual_pack *p = virtual_of(base);
+    struct cc_payload_size sum = {0};
+    for (size_t i = 0; i < p->ranges; i++)
+        add(&sum, cc_size_index_bound(p->sizes, &p->range[i]));
+    return sum.payload + 1 + sum.table;
+}
+
+static struct cc_payload_size look_up(const struct virtual_pack *p, const struct cc_payload_id *id,
+                                      uint64_t step)
+{
+    struct cc_payload_size sum = {0};
+    for (size_t i = 0; i < p->ranges; i++)
+        add(&sum, cc_size_index_lookup(p->sizes, id, step, &p->range[i]));
+    return sum;
+}
+
+/* There is a table only if some payloads are shorter than their bounds. */
+static size_t head_of(const struct cc_payload_size *s)
+{
+    return s->shorter > 0 ? 1 + s->table : 1;
+}
+
+static size_t size(const struct cc_pack *base, int64_t rank, uint64_t step)
+{
+    const struct virtual_pack *p = virtual_of(base);
+    struct cc_payload_id id = p->id;
+    id.rank = rank;
+    const struct cc_payload_size s = look_up(p, &id, step);
+    return head_of(&s) + s.payload;
+}
+
+/* --- encoding and decoding --- */
+
+static int encode(struct cc_pack *base, uint64_t step, const float *x, uint8_t *out, size_t *len,
+                  size_t *head, struct cc_error *e)
+{
+    (void)x, (void)out, (void)e;
+    struct virtual_pack *p = virtual_of(base);
+    const struct cc_payload_size s = look_up(p, &p->id, step);
+    p->step = step;
+    p->round = NO_ROUND;
+    *head = head_of(&s);
+    *len = *head + s.payload;
+    return CC_OK;
+}
+
+static int decode(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
+                  const float *scale, float *y, struct cc_error *e)
+{
+    (void)base, (void)step, (void)in, (void)len, (void)scale, (void)y, (void)e;
+    return CC_OK;
+}
+
+/* The bytes of a part of a range when it was encoded last. */
+static size_t encoded_bytes(const struct virtual_pack *p, const struct cc_value_range *part)
+{
+    return p->round == NO_ROUND ? cc_size_index_lookup(p->sizes, &p->id, p->step, part).payload
+                                : cc_size_index_round_bytes(p->sizes, p->round, p->step, part);
+}
+
+static void count(const struct cc_pack *base, uint64_t *tensor_bytes)
+{
+    const struct virtual_pack *p = virtual_of(base);
+    for (size_t i = 0; i < p->ranges; i++) {
+        const struct cc_value_range *r = &p->range[i];
+        for (uint32_t t = r->first; t <= r->last; t++) {
+            const size_t begin = p->offset[t], end = p->offset[t + 1];
+            const struct cc_value_range part = {.from = r->from > begin ? r->from : begin,
+                                                .to = r->to < end ? r->to : end,
+                                                .first = t,
+                                                .last = t};
+            if (part.from < part.to)
+                tensor_bytes[t] += encoded_bytes(p, &part);
+        }
+    }
+}
+
+/* --- rounds --- */
+
+static size_t rounds(const struct cc_pack *base)
+{
+    const struct virtual_pack *p = virtual_of(base);
+    size_t most = 1;
+    for (size_t i = 0; i < p->ranges; i++) {
+        const size_t n = cc_size_index_rounds(p->sizes, &p->range[i]);
+        if (n == 0)
+            return 0;
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static int encode_round(struct cc_pack *base, uint64_t step, size_t round, const float *x,
+                        uint8_t *out, size_t *len, struct cc_error *e)
+{
+    (void)x, (void)out, (void)e;
+    struct virtual_pack *p = virtual_of(base);
+    p->step = step;
+    p->round = (uint32_t)round;
+    *len = 0;
+    for (size_t i = 0; i < p->ranges; i++)
+        *len += cc_size_index_round_bytes(p->sizes, round, step, &p->range[i]);
+    return CC_OK;
+}
+
+static int absorb(struct cc_pack *base, uint64_t step, size_t round, const uint8_t *in, size_t len,
+                  float scale, float *y, struct cc_error *e)
+{
+    (void)base, (void)step, (void)round, (void)in, (void)len, (void)scale, (void)y, (void)e;
+    return CC_OK;
 }
 
 /* --- making --- */
 
-/* Joins pieces that follow one another; of the first of them, *s is the stretch. NULL: only counts.
- */
+static const struct cc_pack_vtable vtable = {.free = free_pack,
+                                             .bound = bound,
+                                             .size = size,
+                                             .encode = encode,
+                                             .count = count,
+                                             .decode = decode,
+                                             .rounds = rounds,
+                                             .encode_round = encode_round,
+                                             .absorb = absorb};
+
+/* Joins adjacent slices and returns how many ranges there are; range: where to, or NULL. */
 static size_t join(const struct cc_job *job, const struct cc_slice *slice, size_t slices,
-                   struct cc_value_range *s)
+                   struct cc_value_range *range)
 {
-    size_t count = 0, end = SIZE_MAX;
+    size_t ranges = 0, end = SIZE_MAX;
     for (size_t i = 0; i < slices; i++) {
-        const struct cc_slice *p = &slice[i];
-        const size_t from = job->offset[p->tensor] + p->begin, to = from + p->count;
-        if (p->count == 0)
+        const struct cc_slice *s = &slice[i];
+        const size_t from = job->offset[s->tensor] + s->begin, to = from + s->count;
+        if (s->count == 0)
             continue;
         if (from != end)
-            count++;
-        if (s != NULL && from != end)
-            s[count - 1] = (struct cc_value_range){.from = from, .first = (uint32_t)p->tensor};
-        if (s != NULL) {
-            s[count - 1].to = to;
-            s[count - 1].last = (uint32_t)p->tensor;
+            ranges++;
+        if (range != NULL && from != end)
+            range[ranges - 1] = (struct cc_value_range){.from = from, .first = (uint32_t)s->tensor};
+        if (range != NULL) {
+            range[ranges - 1].to = to;
+            range[ranges - 1].last = (uint32_t)s->tensor;
         }
         end = to;
     }
-    return count;
+    return ranges;
 }
 
 int cc_virtual_pack_make(const struct cc_pack_config *config, const struct cc_slice *slice,
                          size_t slices, struct cc_pack **out, struct cc_error *e)
 {
-    const size_t stretches = join(config->job, slice, slices, NULL);
-    struct sized *c = cc_alloc(sizeof *c + stretches * sizeof c->stretch[0], e);
-    if (c == NULL)
+    const size_t ranges = join(config->job, slice, slices, NULL);
+    struct virtual_pack *p = cc_alloc(sizeof *p + ranges * sizeof p->range[0], e);
+    if (p == NULL)
         return CC_FAIL;
-    *c = (struct sized){
-        .base = {.sized = true},
-        .stretches = (uint32_t)stretches,
-        .round = WHOLE,
-        .size_index = config->sizes,
+    *p = (struct virtual_pack){
+        .base = {.vtable = &vtable},
+        .ranges = (uint32_t)ranges,
+        .round = NO_ROUND,
+        .sizes = config->sizes,
         .offset = config->job->offset,
-        .of = {.direction = config->direction, .workers = config->workers, .rank = config->rank}};
-    (void)join(config->job, slice, slices, c->stretch);
-    *out = &c->base;
+        .id = {.direction = config->direction, .workers = config->workers, .rank = config->rank}};
+    (void)join(config->job, slice, slices, p->range);
+    *out = &p->base;
     return CC_OK;
-}
-
-/* --- sizes --- */
-
-static void add(struct cc_payload_size *sum, struct cc_payload_size w)
-{
-    sum->payload += w.payload;
-    sum->table += w.table;
-    sum->shorter += w.shorter;
-}
-
-size_t cc_virtual_pack_bound(const struct cc_pack *of)
-{
-    const struct sized *c = sized_of(of);
-    struct cc_payload_size sum = {0};
-    for (size_t i = 0; i < c->stretches; i++)
-        add(&sum, cc_size_index_bound(c->size_index, &c->stretch[i]));
-    return sum.payload + 1 + sum.table;
-}
-
-static struct cc_payload_size weigh(const struct sized *c, const struct cc_payload_id *of,
-                                    uint64_t step)
-{
-    struct cc_payload_size sum = {0};
-    for (size_t i = 0; i < c->stretches; i++)
-        add(&sum, cc_size_index_lookup(c->size_index, of, step, &c->stretch[i]));
-    return sum;
-}
-
-/* A table is there only if some payloads are shorter than their bounds. */
-static size_t head_of(const struct cc_payload_size *w)
-{
-    return w->shorter > 0 ? 1 + w->table : 1;
-}
-
-size_t cc_virtual_pack_bytes(const struct cc_pack *of, int64_t rank, uint64_t step)
-{
-    const struct sized *c = sized_of(of);
-    struct cc_payload_id whose = c->of;
-    whose.rank = rank;
-    const struct cc_payload_size w = weigh(c, &whose, step);
-    return head_of(&w) + w.payload;
-}
-
-/* --- what encoders do --- */
-
-void cc_virtual_pack_encode(struct cc_pack *of, uint64_t step, size_t *len, size_t *head)
-{
-    struct sized *c = (struct sized *)of;
-    const struct cc_payload_size w = weigh(c, &c->of, step);
-    c->step = step;
-    c->round = WHOLE;
-    *head = head_of(&w);
-    *len = *head + w.payload;
-}
-
-/* What a part of a stretch came to when it was encoded. */
-static size_t encoded(const struct sized *c, const struct cc_value_range *s)
-{
-    return c->round == WHOLE ? cc_size_index_lookup(c->size_index, &c->of, c->step, s).payload
-                             : cc_size_index_round_bytes(c->size_index, c->round, c->step, s);
-}
-
-void cc_virtual_pack_count(const struct cc_pack *of, uint64_t *tensor_bytes)
-{
-    const struct sized *c = sized_of(of);
-    for (size_t i = 0; i < c->stretches; i++) {
-        const struct cc_value_range *s = &c->stretch[i];
-        for (uint32_t t = s->first; t <= s->last; t++) {
-            const size_t begin = c->offset[t], end = c->offset[t + 1];
-            const struct cc_value_range one = {.from = s->from > begin ? s->from : begin,
-                                               .to = s->to < end ? s->to : end,
-                                               .first = t,
-                                               .last = t};
-            if (one.from < one.to)
-                tensor_bytes[t] += encoded(c, &one);
-        }
-    }
-}
-
-size_t cc_virtual_pack_rounds(const struct cc_pack *of)
-{
-    const struct sized *c = sized_of(of);
-    size_t most = 1;
-    for (size_t i = 0; i < c->stretches; i++) {
-        const size_t rounds = cc_size_index_rounds(c->size_index, &c->stretch[i]);
-        if (rounds == 0)
-            return 0;
-        most = rounds > most ? rounds : most;
-    }
-    return most;
-}
-
-void cc_virtual_pack_encode_round(struct cc_pack *of, uint64_t step, size_t round, size_t *len)
-{
-    struct sized *c = (struct sized *)of;
-    c->step = step;
-    c->round = (uint32_t)round;
-    *len = 0;
-    for (size_t i = 0; i < c->stretches; i++)
-        *len += cc_size_index_round_bytes(c->size_index, round, step, &c->stretch[i]);
 }

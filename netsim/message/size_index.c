@@ -1,3 +1,13 @@
+/* The index is a set of lines of prefix sums. Entry i of a line sums the payloads of the tensors
+ * before tensor i: their bytes, the bytes of their entries in a pack's table of lengths, and how
+ * many are shorter than their bounds. There is a line for the bounds, one for silent steps (in
+ * which only raw tensors are sent), and, unless all payloads have fixed sizes, one for every
+ * worker, sum and step of the job's sizes.
+ *
+ * A range of values is the rest of its first tensor, whole tensors, and the beginning of its last
+ * tensor. Whole tensors are the difference of two entries. A part [from, to) of a tensor of n
+ * values and s bytes has floor(s to / n) - floor(s from / n) bytes, so that the parts of a tensor
+ * add up to it; if the tensor's payload is as long as its bound, so is the part's. */
 #include "netsim/message/size_index.h"
 
 #include <stdlib.h>
@@ -11,25 +21,23 @@ struct sum {
     uint32_t table, shorter;
 };
 
-/* A line has the sums before each tensor, and at the end. */
 struct cc_size_index {
     const struct cc_job_tensor *tensor;
     const size_t *offset;
     size_t tensors;
     const struct cc_job_row *row;
     struct cc_spec *spec, *raw;
-    struct sum *bound;             /* all payloads as long as can be */
-    struct sum *quiet;             /* a step in which raw tensors alone are sent */
-    struct sum *push, *pull, *hop; /* a line for each of the row's sizes; NULL without */
+    struct sum *bound, *silent;    /* one line each: tensors + 1 entries */
+    struct sum *push, *pull, *hop; /* a line for each of the row's sizes, in their order; or NULL */
 };
 
 /* --- single payloads --- */
 
 /* The codec of values [from, to) of tensor i. */
-static struct cc_codec codec_of(const struct cc_size_index *l, size_t i, size_t from, size_t to)
+static struct cc_codec codec_of(const struct cc_size_index *index, size_t i, size_t from, size_t to)
 {
-    const struct cc_job_tensor *t = &l->tensor[i];
-    const struct cc_spec *spec = t->raw ? l->raw : l->spec;
+    const struct cc_job_tensor *t = &index->tensor[i];
+    const struct cc_spec *spec = t->raw ? index->raw : index->spec;
     return (struct cc_codec){
         .scheme = spec->scheme,
         .params = spec->params,
@@ -37,13 +45,13 @@ static struct cc_codec codec_of(const struct cc_size_index *l, size_t i, size_t 
     };
 }
 
-static size_t bound_of(const struct cc_size_index *l, size_t i, size_t from, size_t to)
+static size_t bound_of(const struct cc_size_index *index, size_t i, size_t from, size_t to)
 {
-    const struct cc_codec c = codec_of(l, i, from, to);
+    const struct cc_codec c = codec_of(index, i, from, to);
     return cc_bound(&c);
 }
 
-static struct cc_payload_size weight_of(size_t len, size_t bound)
+static struct cc_payload_size size_of_payload(size_t len, size_t bound)
 {
     return (struct cc_payload_size){
         .payload = len, .table = cc_leb_bytes(len), .shorter = len < bound ? 1 : 0};
@@ -57,24 +65,18 @@ static uint64_t portion(uint64_t size, uint64_t v, uint64_t n)
     return ((high / n) << half) + (((high % n) << half) + low) / n;
 }
 
-/* Of a part of a tensor whose payload has `size` bytes where `most` are the most. */
-static struct cc_payload_size part_of(const struct cc_size_index *l, size_t i, size_t from,
-                                      size_t to, uint64_t size, uint64_t most)
+/* A part of tensor i, whose whole payload has `size` bytes and may have `most`. */
+static struct cc_payload_size size_of_part(const struct cc_size_index *index, size_t i, size_t from,
+                                           size_t to, uint64_t size, uint64_t most)
 {
-    const size_t n = l->tensor[i].shape.n, bound = bound_of(l, i, from, to);
+    const size_t n = index->tensor[i].shape.n, bound = bound_of(index, i, from, to);
     if (size == most)
-        return weight_of(bound, bound);
+        return size_of_payload(bound, bound);
     const size_t len = (size_t)(portion(size, to, n) - portion(size, from, n));
-    return weight_of(len < bound ? len : bound, bound);
+    return size_of_payload(len < bound ? len : bound, bound);
 }
 
 /* --- lines --- */
-
-static const struct sum *line_of(const struct cc_size_index *l, const struct sum *table,
-                                 size_t line)
-{
-    return table + line * (l->tensors + 1);
-}
 
 static struct cc_payload_size plus(struct cc_payload_size a, struct cc_payload_size b)
 {
@@ -82,221 +84,212 @@ static struct cc_payload_size plus(struct cc_payload_size a, struct cc_payload_s
                                     a.shorter + b.shorter};
 }
 
-/* Tensors first .. end - 1. */
-static struct cc_payload_size whole(const struct sum *line, size_t first, size_t end)
+/* The whole tensors first .. end - 1. */
+static struct cc_payload_size size_of_tensors(const struct sum *line, size_t first, size_t end)
 {
     const struct sum *a = &line[first], *b = &line[end];
     return (struct cc_payload_size){(size_t)(b->payload - a->payload), b->table - a->table,
                                     b->shorter - a->shorter};
 }
 
-/* What [from, to) of tensor i, of which it has some values, weighs. */
-static struct cc_payload_size one(const struct cc_size_index *l, const struct sum *line, size_t i,
-                                  size_t from, size_t to)
+/* The values of tensor i that are in the range; there are some. */
+static struct cc_payload_size size_in_tensor(const struct cc_size_index *index,
+                                             const struct sum *line, size_t i,
+                                             const struct cc_value_range *range)
 {
-    const size_t begin = l->offset[i], end = l->offset[i + 1];
-    from = from > begin ? from : begin;
-    to = to < end ? to : end;
+    const size_t begin = index->offset[i], end = index->offset[i + 1];
+    const size_t from = range->from > begin ? range->from : begin;
+    const size_t to = range->to < end ? range->to : end;
+    const struct cc_payload_size whole = size_of_tensors(line, i, i + 1);
     if (from == begin && to == end)
-        return whole(line, i, i + 1);
-    return part_of(l, i, from - begin, to - begin, whole(line, i, i + 1).payload,
-                   whole(l->bound, i, i + 1).payload);
+        return whole;
+    return size_of_part(index, i, from - begin, to - begin, whole.payload,
+                        size_of_tensors(index->bound, i, i + 1).payload);
 }
 
-static struct cc_payload_size weigh(const struct cc_size_index *l, const struct sum *line,
-                                    const struct cc_value_range *s)
+static struct cc_payload_size size_in_line(const struct cc_size_index *index,
+                                           const struct sum *line,
+                                           const struct cc_value_range *range)
 {
-    if (s->first == s->last)
-        return one(l, line, s->first, s->from, s->to);
-    return plus(plus(one(l, line, s->first, s->from, s->to), whole(line, s->first + 1, s->last)),
-                one(l, line, s->last, s->from, s->to));
+    const size_t first = range->first, last = range->last;
+    struct cc_payload_size sum = size_in_tensor(index, line, first, range);
+    if (first == last)
+        return sum;
+    sum = plus(sum, size_of_tensors(line, first + 1, last));
+    return plus(sum, size_in_tensor(index, line, last, range));
 }
 
-/* --- asking --- */
+/* --- lookup --- */
 
-static bool is_quiet(const struct cc_size_index *l, uint64_t step)
+static bool is_silent(const struct cc_size_index *index, uint64_t step)
 {
-    return (step + 1) % l->row->period != 0;
+    return (step + 1) % index->row->period != 0;
 }
 
-/* The logarithm to base 2, rounded down. */
-static size_t doublings(int workers)
+struct cc_payload_size cc_size_index_lookup(const struct cc_size_index *index,
+                                            const struct cc_payload_id *id, uint64_t step,
+                                            const struct cc_value_range *range)
 {
-    size_t n = 0;
-    for (; workers > 1; workers /= 2)
-        n++;
-    return n;
-}
-
-struct cc_payload_size cc_size_index_lookup(const struct cc_size_index *l,
-                                            const struct cc_payload_id *of, uint64_t step,
-                                            const struct cc_value_range *s)
-{
-    const struct cc_job_sizes *sizes = &l->row->sizes;
+    const struct cc_job_sizes *sizes = &index->row->sizes;
     if (sizes->fixed)
-        return weigh(l, is_quiet(l, step) ? l->quiet : l->bound, s);
-    const size_t at = (size_t)(step % sizes->steps);
-    const struct sum *table = l->push;
+        return size_in_line(index, is_silent(index, step) ? index->silent : index->bound, range);
+    const struct sum *table = index->push;
     size_t which = 0;
-    if (of->direction == CC_PULL) {
-        table = l->pull;
-    } else if (of->workers > 1) {
-        const size_t sum = doublings(of->workers);
-        table = l->hop;
-        which = sum < sizes->sums ? sum : sizes->sums - 1;
-    } else if (of->rank > 0) {
-        which = (size_t)of->rank % sizes->workers;
+    if (id->direction == CC_PULL) {
+        table = index->pull;
+    } else if (id->workers > 1) {
+        table = index->hop;
+        for (int n = id->workers; n > 1 && which + 1 < sizes->sums; n /= 2)
+            which++;
+    } else if (id->rank > 0) {
+        which = (size_t)id->rank % sizes->workers;
     }
-    return weigh(l, line_of(l, table, which * sizes->steps + at), s);
+    const size_t line = which * sizes->steps + (size_t)(step % sizes->steps);
+    return size_in_line(index, table + line * (index->tensors + 1), range);
 }
 
-struct cc_payload_size cc_size_index_bound(const struct cc_size_index *l,
-                                           const struct cc_value_range *s)
+struct cc_payload_size cc_size_index_bound(const struct cc_size_index *index,
+                                           const struct cc_value_range *range)
 {
-    return weigh(l, l->bound, s);
+    return size_in_line(index, index->bound, range);
 }
 
-size_t cc_size_index_rounds(const struct cc_size_index *l, const struct cc_value_range *s)
+size_t cc_size_index_rounds(const struct cc_size_index *index, const struct cc_value_range *range)
 {
-    for (size_t i = s->first; i <= s->last; i++)
-        if (!l->tensor[i].raw)
-            return cc_sum_rounds(l->spec->scheme, l->spec->params);
-    return 1; /* of floats as they are */
+    for (size_t i = range->first; i <= range->last; i++)
+        if (!index->tensor[i].raw)
+            return cc_sum_rounds(index->spec->scheme, index->spec->params);
+    return 1; /* raw tensors are summed as they are */
 }
 
-size_t cc_size_index_round_bytes(const struct cc_size_index *l, size_t round, uint64_t step,
-                                 const struct cc_value_range *s)
+size_t cc_size_index_round_bytes(const struct cc_size_index *index, size_t round, uint64_t step,
+                                 const struct cc_value_range *range)
 {
-    const bool quiet = is_quiet(l, step);
+    const bool silent = is_silent(index, step);
     size_t bytes = 0;
-    for (size_t i = s->first; i <= s->last; i++) {
-        const size_t begin = l->offset[i], end = l->offset[i + 1];
-        const size_t from = s->from > begin ? s->from : begin, to = s->to < end ? s->to : end;
-        const struct cc_codec c = codec_of(l, i, from - begin, to - begin);
-        if (to > from && (!quiet || l->tensor[i].raw))
-            bytes += cc_round_bytes(&c, round);
+    for (size_t i = range->first; i <= range->last; i++) {
+        const size_t begin = index->offset[i], end = index->offset[i + 1];
+        const size_t from = range->from > begin ? range->from : begin;
+        const size_t to = range->to < end ? range->to : end;
+        if (to <= from || (silent && !index->tensor[i].raw))
+            continue;
+        const struct cc_codec c = codec_of(index, i, from - begin, to - begin);
+        bytes += cc_round_bytes(&c, round);
     }
     return bytes;
 }
 
 /* --- making --- */
 
-/* What the payload of tensor i can be at most; 0 without values. */
-static size_t most_of(const struct cc_size_index *l, size_t i)
+/* Sets entry i + 1 of a line: the payload of tensor i has `len` bytes, where `most` are allowed. */
+static int add_tensor(const struct cc_size_index *index, struct sum *line, size_t i, size_t len,
+                      size_t most, struct cc_error *e)
 {
-    return l->tensor[i].shape.n > 0 ? bound_of(l, i, 0, l->tensor[i].shape.n) : 0;
-}
-
-static int put(struct cc_size_index *l, struct sum *line, size_t i, size_t len, size_t most,
-               struct cc_error *e)
-{
-    const struct sum *last = &line[i];
-    const struct cc_payload_size w = weight_of(len, most);
-    const bool is = l->tensor[i].shape.n > 0; /* crates leave out what has no values */
+    line[i + 1] = line[i];
     if (len > most)
         return cc_fail(e, "tensor '%.200s': a payload of %zu bytes, and %s has %zu at most",
-                       l->tensor[i].name, len, l->row->scheme, most);
-    line[i + 1] = (struct sum){.payload = last->payload + (is ? w.payload : 0),
-                               .table = last->table + (uint32_t)(is ? w.table : 0),
-                               .shorter = last->shorter + (uint32_t)(is ? w.shorter : 0)};
+                       index->tensor[i].name, len, index->row->scheme, most);
+    if (index->tensor[i].shape.n == 0) /* packs leave it out */
+        return CC_OK;
+    const struct cc_payload_size s = size_of_payload(len, most);
+    line[i + 1].payload += s.payload;
+    line[i + 1].table += (uint32_t)s.table;
+    line[i + 1].shorter += (uint32_t)s.shorter;
     return line[i + 1].payload < (uint64_t)1 << 60
                ? CC_OK
                : cc_fail(e, "the payloads of %zu tensors have no bound that fits into memory",
-                         l->tensors);
+                         index->tensors);
 }
 
-/* So many lines, each of a size for every tensor. */
-static int make_lines(struct cc_size_index *l, size_t lines, const uint32_t *size, struct sum **out,
-                      struct cc_error *e)
+static int make_bounds(struct cc_size_index *index, struct cc_error *e)
 {
-    int status = CC_OK;
+    index->bound = cc_alloc0((index->tensors + 1) * sizeof *index->bound, e);
+    index->silent = cc_alloc0((index->tensors + 1) * sizeof *index->silent, e);
+    if (index->bound == NULL || index->silent == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < index->tensors; i++) {
+        const size_t n = index->tensor[i].shape.n, most = n > 0 ? bound_of(index, i, 0, n) : 0;
+        CC_TRY(add_tensor(index, index->bound, i, most, most, e));
+        CC_TRY(add_tensor(index, index->silent, i, index->tensor[i].raw ? most : 0, most, e));
+    }
+    return CC_OK;
+}
+
+/* Makes the lines of a list of the job: size[lines][tensors]. */
+static int make_lines(const struct cc_size_index *index, size_t lines, const uint32_t *size,
+                      struct sum **out, struct cc_error *e)
+{
+    const size_t tensors = index->tensors;
     if (size == NULL)
         return CC_OK;
-    *out = cc_alloc0(lines * (l->tensors + 1) * sizeof **out, e);
+    *out = cc_alloc0(lines * (tensors + 1) * sizeof **out, e);
     if (*out == NULL)
         return CC_FAIL;
     for (size_t k = 0; k < lines; k++)
-        for (size_t i = 0; i < l->tensors && status == CC_OK; i++)
-            status = put(l, *out + k * (l->tensors + 1), i, size[k * l->tensors + i],
-                         (size_t)whole(l->bound, i, i + 1).payload, e);
-    return status;
-}
-
-static int make_bounds(struct cc_size_index *l, struct cc_error *e)
-{
-    int status = CC_OK;
-    l->bound = cc_alloc0((l->tensors + 1) * sizeof *l->bound, e);
-    l->quiet = cc_alloc0((l->tensors + 1) * sizeof *l->quiet, e);
-    if (l->bound == NULL || l->quiet == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < l->tensors && status == CC_OK; i++) {
-        const size_t most = most_of(l, i);
-        status = put(l, l->bound, i, most, most, e);
-        if (status == CC_OK)
-            status = put(l, l->quiet, i, l->tensor[i].raw ? most : 0, most, e);
-    }
-    return status;
-}
-
-static int make(struct cc_size_index *l, struct cc_error *e)
-{
-    const struct cc_job_sizes *s = &l->row->sizes;
-    if (cc_spec_parse(l->row->scheme, &l->spec, e) != CC_OK ||
-        cc_spec_parse(CC_RAW_SCHEME, &l->raw, e) != CC_OK || make_bounds(l, e) != CC_OK ||
-        make_lines(l, s->workers * s->steps, s->push, &l->push, e) != CC_OK ||
-        make_lines(l, s->steps, s->pull, &l->pull, e) != CC_OK)
-        return CC_FAIL;
-    return make_lines(l, s->sums * s->steps, s->hop, &l->hop, e);
+        for (size_t i = 0; i < tensors; i++)
+            CC_TRY(add_tensor(index, *out + k * (tensors + 1), i, size[k * tensors + i],
+                              size_of_tensors(index->bound, i, i + 1).payload, e));
+    return CC_OK;
 }
 
 int cc_size_index_make(const struct cc_job *job, const struct cc_job_row *row,
                        struct cc_size_index **out, struct cc_error *e)
 {
-    struct cc_size_index *l = cc_alloc0(sizeof *l, e);
-    if (l == NULL)
+    const struct cc_job_sizes *s = &row->sizes;
+    int status = CC_OK;
+    struct cc_size_index *index = cc_alloc0(sizeof *index, e);
+    if (index == NULL)
         return CC_FAIL;
-    *l = (struct cc_size_index){
-        .tensor = job->tensor, .offset = job->offset, .tensors = job->tensors, .row = row};
-    int status = make(l, e);
-    if (status == CC_OK)
-        *out = l;
-    else
-        cc_size_index_free(l);
+    index->tensor = job->tensor;
+    index->offset = job->offset;
+    index->tensors = job->tensors;
+    index->row = row;
+    CC_TRY_OUT(cc_spec_parse(row->scheme, &index->spec, e));
+    CC_TRY_OUT(cc_spec_parse("fp32", &index->raw, e));
+    CC_TRY_OUT(make_bounds(index, e));
+    CC_TRY_OUT(make_lines(index, s->workers * s->steps, s->push, &index->push, e));
+    CC_TRY_OUT(make_lines(index, s->steps, s->pull, &index->pull, e));
+    CC_TRY_OUT(make_lines(index, s->sums * s->steps, s->hop, &index->hop, e));
+    *out = index;
+out:
+    if (status != CC_OK)
+        cc_size_index_free(index);
     return status;
 }
 
-void cc_size_index_free(struct cc_size_index *l)
+void cc_size_index_free(struct cc_size_index *index)
 {
-    if (l == NULL)
+    if (index == NULL)
         return;
-    cc_spec_free(l->spec);
-    cc_spec_free(l->raw);
-    free(l->bound);
-    free(l->quiet);
-    free(l->push);
-    free(l->pull);
-    free(l->hop);
-    free(l);
+    cc_spec_free(index->spec);
+    cc_spec_free(index->raw);
+    free(index->bound);
+    free(index->silent);
+    free(index->push);
+    free(index->pull);
+    free(index->hop);
+    free(index);
 }
 
 int cc_size_indexes_make(const struct cc_job *job, struct cc_size_index ***out, struct cc_error *e)
 {
+    int status = CC_OK;
     *out = NULL;
     if (job->data || job->kind != CC_JOB_REPLAY)
         return CC_OK;
     struct cc_size_index **list = cc_alloc0(job->rows * sizeof(struct cc_size_index *), e);
     if (list == NULL)
         return CC_FAIL;
-    for (size_t i = 0; i < job->rows; i++) {
-        const int status = cc_size_index_make(job, &job->row[i], &list[i], e);
-        if (status != CC_OK) {
+    for (size_t i = 0; i < job->rows && status == CC_OK; i++) {
+        status = cc_size_index_make(job, &job->row[i], &list[i], e);
+        if (status != CC_OK)
             cc_error_in(e, "row %zu", i);
-            cc_size_indexes_free(list, job->rows);
-            return status;
-        }
     }
-    *out = list;
-    return CC_OK;
+    if (status == CC_OK)
+        *out = list;
+    else
+        cc_size_indexes_free(list, job->rows);
+    return status;
 }
 
 void cc_size_indexes_free(struct cc_size_index **list, size_t rows)

@@ -1,6 +1,6 @@
-/* Ledgers: what a row's payloads weigh where nothing is encoded (jobs without data). Sums from the
- * first tensor on, so that any stretch of the step is two differences; one ledger a row, whatever
- * the number of ranks. */
+/* Size indexes: how long the payloads of a row are where nothing is encoded (jobs without data). An
+ * index has the sizes of whole tensors as sums from the first tensor on, so that any range of the
+ * step takes two lookups; one index serves all ranks. */
 #ifndef CC_NETSIM_MESSAGE_SIZE_INDEX_H
 #define CC_NETSIM_MESSAGE_SIZE_INDEX_H
 
@@ -13,7 +13,7 @@
 
 struct cc_size_index;
 
-/* Of a number as LEB128. */
+/* Bytes of a number as LEB128: seven bits a byte. */
 static inline size_t cc_leb_bytes(size_t v)
 {
     size_t bytes = 1;
@@ -22,45 +22,47 @@ static inline size_t cc_leb_bytes(size_t v)
     return bytes;
 }
 
-/* From the row's sizes. Refuses payloads that are longer than the scheme can make them. The job's
- * tensors and rows must stay where they are. */
+/* Makes an index of the row's sizes. Payloads that are longer than the scheme's bound are an error.
+ * The job's tensors, offsets and rows must stay where they are until it is freed. */
 int cc_size_index_make(const struct cc_job *job, const struct cc_job_row *row,
                        struct cc_size_index **out, struct cc_error *e);
-void cc_size_index_free(struct cc_size_index *l);
+void cc_size_index_free(struct cc_size_index *index);
 
-/* Those of all rows of a job without data; of a job with data, *out is NULL. */
+/* The same for all rows of a job without data: a list of job->rows; NULL if the job has data. */
 int cc_size_indexes_make(const struct cc_job *job, struct cc_size_index ***out, struct cc_error *e);
 void cc_size_indexes_free(struct cc_size_index **list, size_t rows);
 
-/* Values of the flat step, at least one, and the tensors that the first and the last are of. */
+/* The values [from, to) of the flat step, at least one, and the tensors of the first and the last
+ * value. */
 struct cc_value_range {
     size_t from, to;
     uint32_t first, last;
 };
 
-/* Whose payloads. */
+/* Which payloads: pushes of a worker, sums of several workers' gradients, or pulls. */
 struct cc_payload_id {
     enum cc_direction direction;
-    int workers;  /* of how many workers' gradients they are the sum; 0 and 1: of its own */
-    int64_t rank; /* then, the worker */
+    int workers;  /* in the sum; 0 and 1: no sum */
+    int64_t rank; /* the worker, unless it is a sum or a pull */
 };
 
 struct cc_payload_size {
     size_t payload; /* bytes */
-    size_t table;   /* bytes of a crate's table of their lengths */
-    size_t shorter; /* so many are shorter than their bounds */
+    size_t table;   /* bytes of the table of their lengths in a pack's head */
+    size_t shorter; /* how many payloads are shorter than their bounds */
 };
 
-/* What a step sends of a stretch; the most that any does. */
-struct cc_payload_size cc_size_index_lookup(const struct cc_size_index *l,
-                                            const struct cc_payload_id *of, uint64_t step,
-                                            const struct cc_value_range *s);
-struct cc_payload_size cc_size_index_bound(const struct cc_size_index *l,
-                                           const struct cc_value_range *s);
+/* The size of a range's payloads in a step, and the most that it can be. A part of a tensor has its
+ * part of the tensor's bytes. */
+struct cc_payload_size cc_size_index_lookup(const struct cc_size_index *index,
+                                            const struct cc_payload_id *id, uint64_t step,
+                                            const struct cc_value_range *range);
+struct cc_payload_size cc_size_index_bound(const struct cc_size_index *index,
+                                           const struct cc_value_range *range);
 
-/* As of crates: rounds over an allreduce of floats, and the bytes of one. */
-size_t cc_size_index_rounds(const struct cc_size_index *l, const struct cc_value_range *s);
-size_t cc_size_index_round_bytes(const struct cc_size_index *l, size_t round, uint64_t step,
-                                 const struct cc_value_range *s);
+/* As cc_pack_rounds: the rounds over an allreduce of floats; and the bytes of one round. */
+size_t cc_size_index_rounds(const struct cc_size_index *index, const struct cc_value_range *range);
+size_t cc_size_index_round_bytes(const struct cc_size_index *index, size_t round, uint64_t step,
+                                 const struct cc_value_range *range);
 
 #endif

@@ -1,3 +1,21 @@
+/* For each row:
+ *
+ * 1. Over an allreduce of floats, sizes follow from the shapes: nothing is encoded.
+ * 2. Zeros and then one gradient are encoded. If all payloads are as long as their bounds both
+ *    times, the sizes are fixed. (A payload that can be shorter is so for zeros, which contain no
+ *    information, or for a real gradient, which is not the worst case.)
+ * 3. Otherwise steps are replayed as the ranks would run them, with one pack of the whole step for
+ *    each worker, one for the servers, and one for each worker's partial sums, so that residuals
+ *    and random numbers are the ranks' own:
+ *      pushes: every worker encodes its gradient; what is decoded adds up to the mean;
+ *      pulls:  the servers' pack encodes the mean;
+ *      sums:   as in a ring, worker w decodes the sum of workers 0 to w - 1 onto its own gradient
+ *              and encodes that; the lengths for 1, 2, 4, ... workers are kept.
+ *    The payload length of every tensor goes into the tables of struct cc_job_sizes. Tables hold a
+ *    limited number of steps, used in turn, and later steps replace earlier ones: their sizes have
+ *    settled.
+ *
+ * Gradients are drawn or read once for all rows if a quarter of the free memory can hold them. */
 #include "netsim/message/sizes.h"
 
 #include <stdlib.h>
@@ -6,195 +24,179 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "core/trace/trace.h"
-#include "netsim/message/pack.h"
 #include "netsim/message/gradients.h"
+#include "netsim/message/pack.h"
 
-/* Beyond these, workers and steps are like those before. A job's numbers are read as JSON. */
+/* Workers and steps beyond these have the sizes of those before. All rows together have at most
+ * MOST_NUMBERS sizes, as the job is read as JSON. */
 enum { MOST_STREAMS = 16, MOST_STEPS = 128, MOST_NUMBERS = 3 << 20 };
 
-/* The gradients of all rows; kept, if there is room. */
-struct source {
-    struct cc_gradients *from;
-    size_t values, streams;
-    float *kept; /* a step for each worker and step, as they come to be needed; NULL: no room */
-    bool *have;
-    size_t steps; /* that differ */
-    float *buffer;
+/* The gradients, for all rows. */
+struct gradient_cache {
+    struct cc_gradients *gradients;
+    size_t values;  /* of a step */
+    size_t streams; /* workers with gradients of their own */
+    size_t steps;   /* that differ */
+    float *kept;    /* [streams][steps][values], loaded when first needed; NULL: no memory for it */
+    bool *loaded;   /* [streams][steps] */
+    float *buffer;  /* one step, where nothing is kept */
 };
 
-struct filler {
+/* The work on one row. */
+struct encoding {
     const struct cc_job *job; /* with data */
     const struct cc_job_row *row;
     const struct cc_sizes_config *config;
+    struct gradient_cache *cache;
     struct cc_job_sizes *out;
     size_t before; /* steps before the job's first */
     struct cc_spec *spec, *raw;
-    struct cc_slice *slice;
+    struct cc_slice *slice; /* of the whole step */
     size_t slices;
-    struct cc_pack **push, *pull, **hop;
+    struct cc_pack **push, *pull, **hop; /* push and hop: for each worker */
     float *sum;
     uint8_t *payload;
-    uint64_t *bytes; /* of each tensor */
+    uint64_t *bytes; /* [tensors] */
 };
 
 /* --- gradients --- */
 
-static void close_source(struct source *s)
+static void close_cache(struct gradient_cache *c)
 {
-    cc_gradients_close(s->from);
-    free(s->kept);
-    free(s->have);
-    free(s->buffer);
+    cc_gradients_close(c->gradients);
+    free(c->kept);
+    free(c->loaded);
+    free(c->buffer);
 }
 
-static int open_source(const struct cc_job *job, struct source *s, struct cc_error *e)
+static int open_cache(const struct cc_job *job, struct gradient_cache *c, struct cc_error *e)
 {
-    const size_t values = cc_job_values(job), room = cc_memory_available() / 4;
+    const size_t values = cc_job_values(job), available = cc_memory_available() / 4;
     const size_t workers = (size_t)job->workers, each = values * sizeof(float);
     size_t bytes;
-    *s = (struct source){.values = values};
-    /* Each has a residual of its own besides. */
-    s->streams = room / each < 1 ? 1 : room / each;
-    s->streams = s->streams < workers ? s->streams : workers;
-    s->streams = s->streams < MOST_STREAMS ? s->streams : MOST_STREAMS;
-    if (cc_gradients_open(job, &s->from, e) != CC_OK)
+    *c = (struct gradient_cache){.values = values};
+    /* As many streams as steps fit: each has a residual besides. */
+    c->streams = available / each < 1 ? 1 : available / each;
+    c->streams = c->streams < workers ? c->streams : workers;
+    c->streams = c->streams < MOST_STREAMS ? c->streams : MOST_STREAMS;
+    c->steps = job->trace_steps < MOST_STEPS ? job->trace_steps : MOST_STEPS;
+    CC_TRY(cc_gradients_open(job, &c->gradients, e));
+    c->loaded = cc_alloc0(c->streams * c->steps, e);
+    c->buffer = cc_alloc(each, e);
+    if (c->loaded == NULL || c->buffer == NULL)
         return CC_FAIL;
-    s->steps = job->trace_steps < MOST_STEPS ? job->trace_steps : MOST_STEPS;
-    s->have = cc_alloc0(s->streams * s->steps, e);
-    s->buffer = cc_alloc(each, e);
-    if (s->have == NULL || s->buffer == NULL)
-        return CC_FAIL;
-    if (!cc_mul(s->streams * s->steps, each, &bytes) || bytes > room)
+    if (!cc_mul(c->streams * c->steps, each, &bytes) || bytes > available)
         return CC_OK;
-    s->kept = cc_alloc(bytes, e);
-    return s->kept != NULL ? CC_OK : CC_FAIL;
+    c->kept = cc_alloc(bytes, e);
+    return c->kept != NULL ? CC_OK : CC_FAIL;
 }
 
-static int load(struct source *s, size_t worker, size_t step, const float **out, struct cc_error *e)
+/* Points *out to the worker's gradient of a step, which stays valid until the next call. */
+static int load(struct gradient_cache *c, size_t worker, size_t step, const float **out,
+                struct cc_error *e)
 {
-    const size_t at = step % cc_gradients_steps(s->from, (int)worker);
-    const size_t place = worker * s->steps + at;
-    float *to = s->kept != NULL && at < s->steps ? s->kept + place * s->values : s->buffer;
+    const size_t at = step % cc_gradients_steps(c->gradients, (int)worker);
+    const size_t place = worker * c->steps + at;
+    const bool keep = c->kept != NULL && at < c->steps;
+    float *to = keep ? c->kept + place * c->values : c->buffer;
     *out = to;
-    if (to != s->buffer && s->have[place])
+    if (keep && c->loaded[place])
         return CC_OK;
-    int status = cc_gradients_load(s->from, (int)worker, at, to, e);
-    if (to != s->buffer && status == CC_OK)
-        s->have[place] = true;
-    return status;
+    CC_TRY(cc_gradients_load(c->gradients, (int)worker, at, to, e));
+    if (keep)
+        c->loaded[place] = true;
+    return CC_OK;
 }
 
-/* --- making --- */
+/* --- packs --- */
 
-/* Called before anything that may take seconds. */
-static int go_on(const struct filler *f, double done, struct cc_error *e)
+/* Reports progress; called before anything that may take seconds. */
+static int tick(const struct encoding *n, double done, struct cc_error *e)
 {
-    const struct cc_sizes_config *config = f->config;
-    const size_t row = (size_t)(f->row - f->job->row);
+    const struct cc_sizes_config *config = n->config;
+    const size_t row = (size_t)(n->row - n->job->row);
     return config->on_tick != NULL && config->on_tick(config->arg, row, done)
                ? cc_fail(e, "stopped")
                : CC_OK;
 }
 
-static int make_crate(const struct filler *f, enum cc_direction direction, int64_t rank,
-                      struct cc_pack **out, struct cc_error *e)
+/* A pack of the whole step. */
+static int make_pack(const struct encoding *n, enum cc_direction direction, int64_t rank,
+                     struct cc_pack **out, struct cc_error *e)
 {
-    const struct cc_pack_config config = {.job = f->job,
-                                          .row = f->row,
-                                          .spec = f->spec,
-                                          .raw = f->raw,
-                                          .seed = f->job->seed,
+    const struct cc_pack_config config = {.job = n->job,
+                                          .row = n->row,
+                                          .spec = n->spec,
+                                          .raw = n->raw,
+                                          .seed = n->job->seed,
                                           .rank = rank,
                                           .direction = direction};
-    return cc_pack_make(&config, f->slice, f->slices, out, e);
+    return cc_pack_make(&config, n->slice, n->slices, out, e);
 }
 
-static int make_crates(struct filler *f, size_t streams, struct cc_error *e)
+static void close_encoding(struct encoding *n)
 {
-    const struct cc_job_sizes *s = f->out;
-    int status = CC_OK;
-    f->push = cc_alloc0(streams * sizeof *f->push, e);
-    f->hop = cc_alloc0(streams * sizeof *f->hop, e);
-    if (f->push == NULL || f->hop == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < streams && status == CC_OK; i++)
-        if ((status = go_on(f, 0, e)) == CC_OK)
-            status = make_crate(f, CC_PUSH, (int64_t)i, &f->push[i], e);
-    if (f->job->servers > 0 && status == CC_OK)
-        status = make_crate(f, CC_PULL, -1, &f->pull, e);
-    for (size_t i = 0; i < streams && s->sums > 0 && status == CC_OK; i++)
-        if ((status = go_on(f, 0, e)) == CC_OK)
-            status = make_crate(f, CC_PUSH, (int64_t)i, &f->hop[i], e);
-    return status;
+    for (size_t i = 0; n->push != NULL && i < n->out->workers; i++)
+        cc_pack_free(n->push[i]);
+    for (size_t i = 0; n->hop != NULL && i < n->out->workers; i++)
+        cc_pack_free(n->hop[i]);
+    cc_pack_free(n->pull);
+    cc_spec_free(n->spec);
+    cc_spec_free(n->raw);
+    free(n->push);
+    free(n->hop);
+    free(n->slice);
+    free(n->sum);
+    free(n->payload);
+    free(n->bytes);
 }
 
-static void close_filler(struct filler *f)
+/* Opens all but the packs. */
+static int open_encoding(struct encoding *n, struct cc_error *e)
 {
-    for (size_t i = 0; f->push != NULL && i < f->out->workers; i++)
-        cc_pack_free(f->push[i]);
-    for (size_t i = 0; f->hop != NULL && i < f->out->workers; i++)
-        cc_pack_free(f->hop[i]);
-    cc_pack_free(f->pull);
-    cc_spec_free(f->spec);
-    cc_spec_free(f->raw);
-    free(f->push);
-    free(f->hop);
-    free(f->slice);
-    free(f->sum);
-    free(f->payload);
-    free(f->bytes);
-}
-
-/* What needs no more than one crate. */
-static int open_filler(struct filler *f, struct cc_error *e)
-{
-    const size_t values = cc_job_values(f->job);
+    const size_t values = cc_job_values(n->job);
     struct cc_pack *one;
-    if (cc_spec_parse(f->row->scheme, &f->spec, e) != CC_OK ||
-        cc_spec_parse(CC_RAW_SCHEME, &f->raw, e) != CC_OK ||
-        cc_slices(f->job, 0, values, &f->slice, &f->slices, e) != CC_OK ||
-        make_crate(f, CC_PUSH, 0, &one, e) != CC_OK)
-        return CC_FAIL;
-    f->payload = cc_alloc(cc_pack_bound(one), e);
+    CC_TRY(cc_spec_parse(n->row->scheme, &n->spec, e));
+    CC_TRY(cc_spec_parse("fp32", &n->raw, e));
+    CC_TRY(cc_slices(n->job, 0, values, &n->slice, &n->slices, e));
+    CC_TRY(make_pack(n, CC_PUSH, 0, &one, e));
+    n->payload = cc_alloc(cc_pack_bound(one), e);
     cc_pack_free(one);
-    f->sum = cc_alloc0(values * sizeof *f->sum, e);
-    f->bytes = cc_alloc(f->job->tensors * sizeof *f->bytes, e);
-    return f->payload != NULL && f->sum != NULL && f->bytes != NULL ? CC_OK : CC_FAIL;
+    n->sum = cc_alloc0(values * sizeof *n->sum, e);
+    n->bytes = cc_alloc(n->job->tensors * sizeof *n->bytes, e);
+    return n->payload != NULL && n->sum != NULL && n->bytes != NULL ? CC_OK : CC_FAIL;
 }
 
-/* --- sizes that do not depend on data --- */
+/* --- fixed sizes --- */
 
-/* Whether the first payloads of x that are sent are all as long as their bounds: a crate without a
- * table. */
-static int fills(const struct filler *f, const float *x, bool *out, struct cc_error *e)
+/* Whether the first payloads of x that are sent are all as long as their bounds: a head of one
+ * byte. */
+static int fills_bounds(const struct encoding *n, const float *x, bool *out, struct cc_error *e)
 {
-    struct cc_pack *c;
+    struct cc_pack *p;
     size_t len, head;
-    if (make_crate(f, CC_PUSH, 0, &c, e) != CC_OK)
-        return CC_FAIL;
-    int status = cc_pack_encode(c, f->row->period - 1, x, f->payload, &len, &head, e);
+    CC_TRY(make_pack(n, CC_PUSH, 0, &p, e));
+    const int status = cc_pack_encode(p, n->row->period - 1, x, n->payload, &len, &head, e);
     *out = status == CC_OK && head == 1;
-    cc_pack_free(c);
+    cc_pack_free(p);
     return status;
 }
 
-/* A payload that can be short is so for zeros, which say nothing; or for gradients, as they are
- * not the worst case. */
-static int find_fixed(struct filler *f, struct source *s, struct cc_error *e)
+static int find_fixed(struct encoding *n, struct cc_error *e)
 {
     const float *x;
-    if (go_on(f, 0, e) != CC_OK || fills(f, f->sum, &f->out->fixed, e) != CC_OK)
-        return CC_FAIL;
-    if (!f->out->fixed)
+    CC_TRY(tick(n, 0, e));
+    CC_TRY(fills_bounds(n, n->sum, &n->out->fixed, e)); /* zeros */
+    if (!n->out->fixed)
         return CC_OK;
-    if (go_on(f, 0, e) != CC_OK || load(s, 0, 0, &x, e) != CC_OK)
-        return CC_FAIL;
-    return fills(f, x, &f->out->fixed, e);
+    CC_TRY(tick(n, 0, e));
+    CC_TRY(load(n->cache, 0, 0, &x, e));
+    return fills_bounds(n, x, &n->out->fixed, e);
 }
 
-/* --- sizes that do --- */
+/* --- sizes that depend on data --- */
 
-static size_t doublings(size_t n)
+static size_t log2_floor(size_t n)
 {
     size_t k = 0;
     while (n >>= 1)
@@ -202,174 +204,180 @@ static size_t doublings(size_t n)
     return k;
 }
 
-/* How many of all differ here: whole periods of steps, and workers. */
-static void cut(const struct filler *f, const struct cc_job *job, size_t streams)
+/* Chooses how many workers, sums and steps (whole periods) have sizes of their own, and allocates
+ * the tables and the packs. */
+static int open_tables(struct encoding *n, struct cc_error *e)
 {
-    struct cc_job_sizes *s = f->out;
-    const size_t period = f->row->period, all = f->row->warmup + f->row->steps;
-    const size_t most = MOST_NUMBERS / job->rows / job->tensors;
-    size_t steps = all < MOST_STEPS ? all : MOST_STEPS;
+    struct cc_job_sizes *s = n->out;
+    const size_t period = n->row->period, all = n->row->warmup + n->row->steps;
+    const size_t most = MOST_NUMBERS / n->job->rows / n->job->tensors;
+    size_t steps = all < MOST_STEPS ? all : MOST_STEPS, streams = n->cache->streams;
     while (streams > 1 && steps * streams > most)
         streams /= 2;
     steps = steps < most ? steps : most;
     s->steps = steps / period > 0 ? steps / period * period : period;
     s->workers = streams;
-    s->sums = cc_job_row_hops(job, f->row) ? doublings(streams) + 1 : 0;
-}
+    s->sums = cc_job_row_hops(n->job, n->row) ? log2_floor(streams) + 1 : 0;
 
-static int make_tables(const struct filler *f, struct cc_error *e)
-{
-    struct cc_job_sizes *s = f->out;
-    const size_t each = s->steps * f->job->tensors * sizeof *s->push;
+    const size_t each = s->steps * n->job->tensors * sizeof *s->push;
+    const bool pulls = n->job->servers > 0;
     s->push = cc_alloc(s->workers * each, e);
-    s->pull = f->job->servers > 0 ? cc_alloc(each, e) : NULL;
-    s->hop = s->sums > 0 ? cc_alloc((s->sums + 1) * each, e) : NULL; /* one to spare */
-    const bool ok = s->push != NULL && (f->job->servers == 0 || s->pull != NULL) &&
-                    (s->sums == 0 || s->hop != NULL);
-    return ok ? CC_OK : CC_FAIL;
+    s->pull = pulls ? cc_alloc(each, e) : NULL;
+    s->hop = s->sums > 0 ? cc_alloc((s->sums + 1) * each, e) : NULL; /* one for lengths not kept */
+    n->push = cc_alloc0(streams * sizeof(struct cc_pack *), e);
+    n->hop = cc_alloc0(streams * sizeof(struct cc_pack *), e);
+    if (s->push == NULL || (pulls && s->pull == NULL) || (s->sums > 0 && s->hop == NULL) ||
+        n->push == NULL || n->hop == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < streams; i++) {
+        CC_TRY(tick(n, 0, e));
+        CC_TRY(make_pack(n, CC_PUSH, (int64_t)i, &n->push[i], e));
+    }
+    if (pulls)
+        CC_TRY(make_pack(n, CC_PULL, -1, &n->pull, e));
+    for (size_t i = 0; i < streams && s->sums > 0; i++) {
+        CC_TRY(tick(n, 0, e));
+        CC_TRY(make_pack(n, CC_PUSH, (int64_t)i, &n->hop[i], e));
+    }
+    return CC_OK;
 }
 
-/* Encodes x and notes how long everything is, in a line of a table: steps take turns, so that the
- * later ones, whose sizes matter, replace those before. */
-static int measure(struct filler *f, struct cc_pack *c, size_t step, const float *x, size_t *len,
-                   uint32_t *line, struct cc_error *e)
+/* Encodes x and writes the tensors' payload lengths into the step's line of table[steps][tensors].
+ */
+static int encode(struct encoding *n, struct cc_pack *p, size_t step, const float *x, size_t *len,
+                  uint32_t *table, struct cc_error *e)
 {
-    const size_t tensors = f->job->tensors;
-    uint32_t *size =
-        line + (step + f->out->steps - f->before % f->out->steps) % f->out->steps * tensors;
+    const size_t tensors = n->job->tensors, steps = n->out->steps;
+    uint32_t *size = table + (step + steps - n->before % steps) % steps * tensors;
     size_t head;
-    if (cc_pack_encode(c, step, x, f->payload, len, &head, e) != CC_OK)
-        return CC_FAIL;
-    memset(f->bytes, 0, tensors * sizeof *f->bytes);
-    cc_pack_count(c, f->bytes);
+    CC_TRY(cc_pack_encode(p, step, x, n->payload, len, &head, e));
+    memset(n->bytes, 0, tensors * sizeof *n->bytes);
+    cc_pack_count(p, n->bytes);
     for (size_t i = 0; i < tensors; i++) {
-        size[i] = (uint32_t)f->bytes[i];
-        if (f->bytes[i] > UINT32_MAX)
+        size[i] = (uint32_t)n->bytes[i];
+        if (n->bytes[i] > UINT32_MAX)
             return cc_fail(e, "tensor '%.200s': a payload of %llu bytes, and %llu are the most",
-                           f->job->tensor[i].name, (unsigned long long)f->bytes[i],
+                           n->job->tensor[i].name, (unsigned long long)n->bytes[i],
                            (unsigned long long)UINT32_MAX);
     }
     return CC_OK;
 }
 
-/* So many steps are encoded: those before the first, and up to where the tables are full with steps
- * that count. */
-static size_t all_steps(const struct filler *f)
+/* The number of steps to encode: those before the job's first, the warm-up, and counted steps until
+ * the tables are full of them. */
+static size_t steps_to_encode(const struct encoding *n)
 {
-    const size_t counted = f->row->steps < f->out->steps ? f->row->steps : f->out->steps;
-    return f->before + f->row->warmup + counted;
+    const size_t counted = n->row->steps < n->out->steps ? n->row->steps : n->out->steps;
+    return n->before + n->row->warmup + counted;
 }
 
-static double done_of(const struct filler *f, size_t step, size_t worker)
+static double done_share(const struct encoding *n, size_t step, size_t worker)
 {
-    const double workers = (double)f->out->workers;
-    return ((double)step + (double)worker / workers) / (double)all_steps(f);
+    const double workers = (double)n->out->workers;
+    return ((double)step + (double)worker / workers) / (double)steps_to_encode(n);
 }
 
-/* One step's pushes, and what comes back of them. */
-static int fill_pushes(struct filler *f, struct source *s, size_t step, struct cc_error *e)
+/* One step's pushes, and the pull of their mean. */
+static int encode_pushes(struct encoding *n, size_t step, struct cc_error *e)
 {
-    const struct cc_job_sizes *to = f->out;
-    const size_t tensors = f->job->tensors;
-    const float scale = (float)(1.0 / (double)to->workers);
+    const struct cc_job_sizes *s = n->out;
+    const size_t tensors = n->job->tensors;
+    const float scale = (float)(1.0 / (double)s->workers);
     const float *x;
     size_t len;
-    memset(f->sum, 0, s->values * sizeof *f->sum);
-    for (size_t w = 0; w < to->workers; w++) {
-        uint32_t *line = to->push + w * to->steps * tensors;
-        if (go_on(f, done_of(f, step, w), e) != CC_OK || load(s, w, step, &x, e) != CC_OK ||
-            measure(f, f->push[w], step, x, &len, line, e) != CC_OK ||
-            cc_pack_decode_add(f->push[w], step, f->payload, len, scale, f->sum, e) != CC_OK)
-            return CC_FAIL;
+    memset(n->sum, 0, n->cache->values * sizeof *n->sum);
+    for (size_t w = 0; w < s->workers; w++) {
+        CC_TRY(tick(n, done_share(n, step, w), e));
+        CC_TRY(load(n->cache, w, step, &x, e));
+        CC_TRY(encode(n, n->push[w], step, x, &len, s->push + w * s->steps * tensors, e));
+        CC_TRY(cc_pack_decode_add(n->push[w], step, n->payload, len, scale, n->sum, e));
     }
-    return to->pull != NULL ? measure(f, f->pull, step, f->sum, &len, to->pull, e) : CC_OK;
+    return s->pull != NULL ? encode(n, n->pull, step, n->sum, &len, s->pull, e) : CC_OK;
 }
 
-/* One step's sums on their way from worker to worker, as in a ring: each decodes what comes onto
- * its own gradient and encodes that. */
-static int fill_hops(struct filler *f, struct source *s, size_t step, struct cc_error *e)
+/* One step's partial sums, from worker to worker. */
+static int encode_sums(struct encoding *n, size_t step, struct cc_error *e)
 {
-    const struct cc_job_sizes *to = f->out;
+    const struct cc_job_sizes *s = n->out;
     size_t len = 0;
-    for (size_t w = 0; w < to->workers && to->sums > 0; w++) {
-        const size_t k = doublings(w + 1);
+    for (size_t w = 0; w < s->workers && s->sums > 0; w++) {
+        const size_t k = log2_floor(w + 1);
+        const bool kept = k < s->sums && w + 1 == (size_t)1 << k;
+        uint32_t *table = s->hop + (kept ? k : s->sums) * s->steps * n->job->tensors;
         const float *x;
-        if (go_on(f, done_of(f, step, w), e) != CC_OK || load(s, w, step, &x, e) != CC_OK)
-            return CC_FAIL;
-        memcpy(f->sum, x, s->values * sizeof *f->sum);
-        if (w > 0 &&
-            cc_pack_decode_add(f->hop[w - 1], step, f->payload, len, 1, f->sum, e) != CC_OK)
-            return CC_FAIL;
-        /* What is between two doublings is overwritten by the next. */
-        const size_t line = k < to->sums && w + 1 == (size_t)1 << k ? k : to->sums;
-        if (measure(f, f->hop[w], step, f->sum, &len, to->hop + line * to->steps * f->job->tensors,
-                    e) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(tick(n, done_share(n, step, w), e));
+        CC_TRY(load(n->cache, w, step, &x, e));
+        memcpy(n->sum, x, n->cache->values * sizeof *n->sum);
+        if (w > 0)
+            CC_TRY(cc_pack_decode_add(n->hop[w - 1], step, n->payload, len, 1, n->sum, e));
+        CC_TRY(encode(n, n->hop[w], step, n->sum, &len, table, e));
     }
     return CC_OK;
 }
 
-static int fill_tables(struct filler *f, struct source *s, struct cc_error *e)
-{
-    cut(f, f->job, s->streams);
-    int status = make_tables(f, e);
-    if (status == CC_OK)
-        status = make_crates(f, f->out->workers, e);
-    for (size_t i = 0; status == CC_OK && i < all_steps(f); i++)
-        if ((status = fill_pushes(f, s, i, e)) == CC_OK)
-            status = fill_hops(f, s, i, e);
-    return status;
-}
+/* --- rows --- */
 
 static int fill_row(const struct cc_job *job, size_t at, const struct cc_sizes_config *config,
-                    struct source *s, struct cc_error *e)
+                    struct gradient_cache *cache, struct cc_error *e)
 {
     struct cc_job_row *row = &job->row[at];
-    struct filler f = {.job = job,
-                       .row = row,
-                       .config = config,
-                       .out = &row->sizes,
-                       .before = config->before != NULL ? config->before[at] : 0};
-    int status = open_filler(&f, e);
-    if (status == CC_OK)
-        status = find_fixed(&f, s, e);
-    if (status == CC_OK && !row->sizes.fixed)
-        status = fill_tables(&f, s, e);
-    close_filler(&f);
+    int status = CC_OK;
+    struct encoding n = {.job = job,
+                         .row = row,
+                         .config = config,
+                         .cache = cache,
+                         .out = &row->sizes,
+                         .before = config->before != NULL ? config->before[at] : 0};
+    CC_TRY_OUT(open_encoding(&n, e));
+    CC_TRY_OUT(find_fixed(&n, e));
+    if (row->sizes.fixed)
+        goto out;
+    CC_TRY_OUT(open_tables(&n, e));
+    for (size_t i = 0; i < steps_to_encode(&n); i++) {
+        CC_TRY_OUT(encode_pushes(&n, i, e));
+        CC_TRY_OUT(encode_sums(&n, i, e));
+    }
+out:
+    close_encoding(&n);
     return status;
 }
 
-/* Rounds of sums have sizes of their own, which never depend on data. */
-static bool only_sums(const struct cc_job *job, const struct cc_job_row *row)
+/* Whether the row's payloads are only ever summed as floats: the sizes of rounds follow from the
+ * shapes. */
+static bool is_summed(const struct cc_job *job, const struct cc_job_row *row)
 {
     return row->sums && job->servers == 0 && strcmp(job->exchange, "allgather") != 0;
 }
 
 int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, struct cc_error *e)
 {
-    struct cc_job with = *job;
-    struct source s = {0};
-    with.data = true;
-    int status = open_source(&with, &s, e);
-    for (size_t i = 0; i < job->rows && status == CC_OK; i++) {
+    struct cc_job with_data = *job;
+    struct gradient_cache cache = {0};
+    int status = CC_OK;
+    with_data.data = true;
+    CC_TRY_OUT(open_cache(&with_data, &cache, e));
+    for (size_t i = 0; i < job->rows; i++) {
         struct cc_job_row *row = &job->row[i];
         const double began = cc_now();
         cc_job_sizes_free(&row->sizes);
-        if (only_sums(job, row))
+        if (is_summed(job, row))
             row->sizes.fixed = true;
         else
-            status = fill_row(&with, i, config, &s, e);
+            status = fill_row(&with_data, i, config, &cache, e);
         row->sizes.took_s = cc_now() - began;
-        if (status != CC_OK)
+        if (status != CC_OK) {
             cc_error_in(e, "the payload sizes of %s", row->scheme);
+            goto out;
+        }
     }
-    close_source(&s);
+out:
+    close_cache(&cache);
     return status;
 }
 
-/* Of a job of one tensor. */
 int cc_sizes_fixed(const struct cc_spec *spec, bool *out, struct cc_error *e)
 {
+    /* A job of one tensor. */
     const size_t dims[] = {64, 64};
     struct cc_job_tensor tensor = {.name = NULL};
     size_t offset[] = {0, dims[0] * dims[1]};
@@ -386,22 +394,23 @@ int cc_sizes_fixed(const struct cc_spec *spec, bool *out, struct cc_error *e)
                          .row = &row,
                          .rows = 1};
     const struct cc_sizes_config config = {.on_tick = NULL};
-    struct filler f = {.job = &job, .row = &row, .config = &config, .out = &row.sizes};
-    struct source s = {0};
-    int status = row.scheme != NULL ? CC_OK : CC_FAIL;
-    if (status == CC_OK)
-        status = cc_shape_make(dims, 2, &tensor.shape, e);
-    if (status == CC_OK && (tensor.name = cc_strdup("t", e)) == NULL)
+    struct gradient_cache cache = {0};
+    struct encoding n = {
+        .job = &job, .row = &row, .config = &config, .cache = &cache, .out = &row.sizes};
+    int status = CC_OK;
+    tensor.name = cc_strdup("t", e);
+    if (row.scheme == NULL || tensor.name == NULL) {
         status = CC_FAIL;
-    if (status == CC_OK)
-        status = open_source(&job, &s, e);
-    if (status == CC_OK)
-        status = open_filler(&f, e);
-    if (status == CC_OK)
-        status = find_fixed(&f, &s, e);
+        goto out;
+    }
+    CC_TRY_OUT(cc_shape_make(dims, 2, &tensor.shape, e));
+    CC_TRY_OUT(open_cache(&job, &cache, e));
+    CC_TRY_OUT(open_encoding(&n, e));
+    CC_TRY_OUT(find_fixed(&n, e));
     *out = row.sizes.fixed;
-    close_filler(&f);
-    close_source(&s);
+out:
+    close_encoding(&n);
+    close_cache(&cache);
     free(tensor.name);
     free(row.scheme);
     return status;

@@ -1,5 +1,5 @@
-/* How long payloads are, for jobs without data: what their ranks would encode is encoded once, for
- * the workers that differ, and the lengths go into the job. No MPI here. */
+/* Payload sizes for jobs without data: the payloads that the job's ranks would make are encoded
+ * once, before the job runs, and their lengths are written into the job. */
 #ifndef CC_NETSIM_MESSAGE_SIZES_H
 #define CC_NETSIM_MESSAGE_SIZES_H
 
@@ -7,21 +7,22 @@
 #include "netsim/job/job.h"
 #include "schemes/spec.h"
 
-/* May be all 0. */
+/* May be all zeros. */
 struct cc_sizes_config {
-    const size_t *before; /* of each row: steps before the job's first, which leave their mark */
-    bool (*on_tick)(void *arg, size_t row, double done); /* of the row, in [0, 1]; true: stop */
+    const size_t *before; /* for each row: steps before the job's first one, whose residuals and
+                             other state the job's steps start from; NULL: none */
+    /* Called every now and then with the share of the row that is done, in [0, 1]; true stops. */
+    bool (*on_tick)(void *arg, size_t row, double done);
     void *arg;
 };
 
-/* Fills in the sizes of all rows, in the place of any that they have. The workers' own gradients
- * and random numbers, residuals that go on from step to step: for up to 16 workers, pushes and
- * pulls are byte by byte what a run with data sends; more workers are like the first 16. Sums that
- * are encoded on their way are those of the first 2, 4, ... workers' payloads. That it was stopped
- * is an error. */
+/* Fills in the sizes of all rows and frees those that they have. Workers have their own gradients,
+ * random numbers and residuals. Up to 16 workers' pushes, and the pulls, are byte for byte what a
+ * run with data sends; further workers have the sizes of the first 16. The sizes of sums that are
+ * encoded on their way are those of the first 2, 4, ... workers. Being stopped is an error. */
 int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, struct cc_error *e);
 
-/* Whether every payload of a scheme is as long as any other, whatever the gradients are. */
+/* Tells whether all payloads of a scheme have the same length, whatever the gradients are. */
 int cc_sizes_fixed(const struct cc_spec *spec, bool *out, struct cc_error *e);
 
 #endif

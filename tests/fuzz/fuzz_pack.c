@@ -1,9 +1,8 @@
-/* Any bytes either decode as a crate or are refused, alike by decode and decode_add, and nothing
- * but the crate's pieces is touched.
+/* Any bytes either decode as a pack or are refused, alike by decode and decode_add, and no value
+ * outside the pack's slices is touched.
  *
- * Input: u8 index in tests/lib/settings.c (modulo their number), u8 step, u8: twice the number of
- * tensors; for each a u8: its lowest bit raw, the others n; then the
- * crate. */
+ * Input: u8 index in tests/lib/settings.c (modulo their number); u8 step; u8 twice the number of
+ * tensors; for each tensor a u8, whose lowest bit is raw and whose others are n; then the pack. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +35,11 @@ static int run(const struct cc_pack *c, const struct cc_job *job, uint64_t step,
         y[i] = rig_before_add(i);
     int status = add ? cc_pack_decode_add(c, step, bytes, len, 0.5f, y, &e)
                      : cc_pack_decode(c, step, bytes, len, y, &e);
-    check(status == CC_OK || strncmp(e.text, "crate, byte ", 12) == 0 ||
+    check(status == CC_OK || strncmp(e.text, "pack, byte ", 11) == 0 ||
               strncmp(e.text, "tensor 't", 9) == 0,
-          "a refusal that does not say where");
+          "a refusal without a place");
     for (size_t i = last; i < n; i++)
-        check(rig_same(y[i], rig_before_add(i)), "a value outside the pieces was changed");
+        check(rig_same(y[i], rig_before_add(i)), "a value outside the slices was changed");
     free(y);
     return status;
 }
@@ -53,10 +52,10 @@ static void pack(const struct cc_spec *spec, const struct cc_spec *raw, struct c
     size_t slices;
     const struct cc_pack_config config = {
         .job = job, .spec = spec, .raw = raw, .seed = 42, .decodes_only = true};
-    jobs_add_flat(job, 3, false); /* not of the crate */
+    jobs_add_flat(job, 3, false); /* not in the pack */
     check(cc_slices(job, 0, job->offset[job->tensors - 1], &slice, &slices, NULL) == CC_OK &&
               cc_pack_make(&config, slice, slices, &c, NULL) == CC_OK,
-          "the crate cannot be made");
+          "the pack cannot be made");
     int status = run(c, job, step, bytes, len, false);
     check(run(c, job, step, bytes, len, true) == status, "decode and decode_add do not agree");
     check(status != CC_OK || len <= cc_pack_bound(c), "more bytes than the bound were decoded");
