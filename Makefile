@@ -276,8 +276,8 @@ asan:
 $(BUILD)/commcomp.1: $(BIN)
 	$(BIN) --man > $@
 
-# What schemes/scheme.h, schemes/spec.h and core/trace.h need; the other headers are the library's own.
-PUBLIC := $(addprefix core/,error.h isa.h memory.h param.h random.h tensor.h trace/trace.h) \
+# The headers of the library: the traces, schemes/scheme.h and schemes/spec.h, and what they include.
+PUBLIC := $(addprefix core/,error.h isa.h memory.h param.h random.h tensor.h trace/trace.h trace/synth.h) \
           schemes/scheme.h schemes/spec.h
 
 $(BUILD)/commcomp.pc: FORCE

@@ -9,6 +9,7 @@
 #include "core/isa.h"
 #include "core/memory.h"
 #include "core/stats.h"
+#include "core/trace/synth.h"
 
 const size_t cc_profile_sizes[CC_PROFILE_SIZES] = {10, 100, 1000, 10000, 100000, 1000000, 10000000};
 

@@ -3,6 +3,7 @@
 #ifndef CC_BENCH_PROFILE_H
 #define CC_BENCH_PROFILE_H
 
+#include "core/trace/synth.h"
 #include "bench/speed.h"
 #include "models/profile.h"
 

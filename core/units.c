@@ -1,6 +1,7 @@
 #include "core/units.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -118,4 +119,28 @@ bool cc_is_decimal(const char *text, size_t length)
         p += digits;
     }
     return p == text + length;
+}
+
+void cc_print_si(double v, const char *unit, char *out, size_t cap)
+{
+    static const char prefix[] = "pnum kMGTP";
+    bool count = strcmp(unit, "#") == 0;
+    bool extreme = !(fabs(v) > 1e-100 && fabs(v) < 1e100); /* or 0 */
+    if (unit[0] == '\0' || extreme || (count && fabs(v) < 1000)) {
+        (void)snprintf(out, cap, "%.4g%s%s", v, unit[0] != '\0' && !count ? " " : "",
+                       count ? "" : unit);
+        char *zero = strstr(out, "e-0"); /* 1e-08 is 1e-8 */
+        if (zero != NULL)
+            memmove(zero + 2, zero + 3, strlen(zero + 3) + 1);
+        return;
+    }
+    /* The digits first: 999.96 is 1 k. */
+    char digits[32];
+    (void)snprintf(digits, sizeof digits, "%.2e", v);
+    int power = (int)floor(log10(fabs(strtod(digits, NULL))) / 3);
+    power = power < -4 ? -4 : power > 5 ? 5 : power;
+    char letter = prefix[power + 4];
+    double scaled = strtod(digits, NULL) / pow(10, 3 * power);
+    (void)snprintf(out, cap, "%.3g %.*s%s", scaled, power != 0,
+                   count && letter == 'k' ? "K" : &letter, count ? "" : unit);
 }

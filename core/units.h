@@ -1,4 +1,5 @@
-/* Numbers with units, as people write them. Trailing rubbish is an error. */
+/* Numbers with units, as people write and read them. Parsers take the whole text: anything after
+ * the number and its unit is a usage error, whose message shows the text and an example. */
 #ifndef CC_CORE_UNITS_H
 #define CC_CORE_UNITS_H
 
@@ -8,19 +9,24 @@
 
 #include "core/error.h"
 
-/* 25M is 25 * 10^6, 1Mi is 2^20; k K M G T, Ki Mi Gi Ti; a fraction (1.5M) if it comes out whole.
- * Not negative. */
+/* A count below 2^63: 1000; 25M is 25 * 10^6 (k, K, M, G, T); 1Mi is 2^20 (Ki, Mi, Gi, Ti). A
+ * fraction is allowed if the result is whole: 1.5M. */
 int cc_parse_count(const char *text, uint64_t *out, struct cc_error *e);
 
-/* Bits per second: 10mbps, 10mbit, 10Mbit/s, 1gbps (case ignored); bytes only as B/s, kB/s, MB/s,
- * GB/s in exactly that case. A bare number is refused: nobody knows its unit. Above zero. */
+/* A rate above zero, in bits per second: 10mbps, 10mbit, 10Mbit/s, 1gbps in any case; bytes as B/s,
+ * kB/s, MB/s, GB/s, TB/s in exactly this case. A number without a unit is refused. */
 int cc_parse_rate(const char *text, double *bits_per_s, struct cc_error *e);
 
-/* Seconds: 50us, 5ms, 1.5s, 3ns, 0. Not negative. */
+/* A time of at least zero, in seconds: 3ns, 50us, 5ms, 1.5s, 2min, 1h; 0 needs no unit. */
 int cc_parse_time(const char *text, double *seconds, struct cc_error *e);
 
-/* Whether text[0, length), which a NUL follows, is a decimal number: no hexadecimal, inf, nan, or
- * rubbish after it. */
+/* Whether text[0, length), which a NUL follows, is a decimal number and nothing else: no
+ * hexadecimal digits, inf or nan. */
 bool cc_is_decimal(const char *text, size_t length);
+
+/* Prints a number with three digits and an SI prefix to the unit: "10 Mbit/s", "5 ms". The unit "#"
+ * prints counts ("25 M", "64"); "" prints no prefix ("1e-6"). cap is the size of `out`; 32 is
+ * enough for units of up to 8 characters. */
+void cc_print_si(double v, const char *unit, char *out, size_t cap);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "core/memory.h"
 #include "results/plot_impl.h"
+#include "core/units.h"
 
 const char *const cc_plot_kind_names[] = {"speedup",  "step", "error", "workers",
                                           "roofline", "size", NULL};
@@ -269,7 +270,7 @@ static void put_setting(const struct setting *t, const struct cc_value *v, char 
     if (v->kind == CC_NULL)
         return;
     if (v->kind == CC_NUMBER)
-        cc_axis_number(v->number, t->unit != NULL ? t->unit : "", number, sizeof number);
+        cc_print_si(v->number, t->unit != NULL ? t->unit : "", number, sizeof number);
     const char *word = t->word;
     size_t letters = strlen(word);
     bool one = v->kind == CC_NUMBER && v->number == 1; /* 1 worker */
@@ -300,7 +301,7 @@ static int series_of(struct maker *m, size_t row, size_t *out)
     if (v->kind == CC_NULL || v->kind == CC_BOOL)
         return cc_fail(m->e, "%s: %s %zu: the column 'scheme' should have a name", m->s->path,
                        m->s->place_word, m->s->place[row]);
-    cc_axis_number(v->number, "", number, sizeof number);
+    cc_print_si(v->number, "", number, sizeof number);
     const char *name = v->text != NULL ? v->text : number;
     for (*out = 0; *out < f->series_count; ++*out)
         if (strcmp(f->series[*out], name) == 0)

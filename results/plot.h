@@ -109,7 +109,4 @@ int cc_plot_text(const struct cc_figure *f, int columns, FILE *out, struct cc_er
  * the open file `out`. */
 int cc_gnuplot_run(FILE *script, FILE *out, struct cc_error *e);
 
-/* A number as axes have it: "10 Mbit/s", "5 ms", "1e-06", "25 M" for the unit "#". */
-void cc_axis_number(double v, const char *unit, char *out, size_t cap);
-
 #endif

@@ -116,31 +116,7 @@ void cc_figure_scale(struct cc_figure *f)
     set_ranges(f);
 }
 
-/* --- numbers and tics --- */
-
-void cc_axis_number(double v, const char *unit, char *out, size_t cap)
-{
-    static const char prefix[] = "pnum kMGTP";
-    bool count = strcmp(unit, "#") == 0;
-    bool extreme = !(fabs(v) > 1e-100 && fabs(v) < 1e100); /* or 0 */
-    if (unit[0] == '\0' || extreme || (count && fabs(v) < 1000)) {
-        (void)snprintf(out, cap, "%.4g%s%s", v, unit[0] != '\0' && !count ? " " : "",
-                       count ? "" : unit);
-        char *zero = strstr(out, "e-0"); /* 1e-08 is 1e-8 */
-        if (zero != NULL)
-            memmove(zero + 2, zero + 3, strlen(zero + 3) + 1);
-        return;
-    }
-    /* The digits first: 999.96 is 1 k. */
-    char digits[32];
-    (void)snprintf(digits, sizeof digits, "%.2e", v);
-    int power = (int)floor(log10(fabs(strtod(digits, NULL))) / 3);
-    power = power < -4 ? -4 : power > 5 ? 5 : power;
-    char letter = prefix[power + 4];
-    double scaled = strtod(digits, NULL) / pow(10, 3 * power);
-    (void)snprintf(out, cap, "%.3g %.*s%s", scaled, power != 0,
-                   count && letter == 'k' ? "K" : &letter, count ? "" : unit);
-}
+/* --- tics --- */
 
 /* 1, 2 or 5 times a power of ten: about `want` steps in `range`. */
 static double nice_step(double range, int want)

@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "results/plot_impl.h"
 #include "results/text.h"
+#include "core/units.h"
 
 /* Where things stand; y counts upwards. */
 struct layout {
@@ -198,7 +199,7 @@ static void put_axis(const struct cc_figure *f, const struct cc_axis *a, char na
     for (size_t i = 0; i < n; i++) {
         if (exact && at[i] < 5 * f->exact)
             continue;
-        cc_axis_number(at[i], a->unit, text, sizeof text);
+        cc_print_si(at[i], a->unit, text, sizeof text);
         (void)fprintf(out, "%s'%s' %s", shown++ > 0 ? ", " : "", text, number(at[i], lo));
     }
     if (exact)
@@ -364,7 +365,7 @@ static double put_bar_ends(const struct cc_figure *f, size_t panel, FILE *out)
             if (f->x.unit[0] == '\0')
                 (void)snprintf(text, sizeof text, "%.2f", value);
             else
-                cc_axis_number(value, f->x.unit, text, sizeof text);
+                cc_print_si(value, f->x.unit, text, sizeof text);
             double end = fmax(sum, value);
             most = fmax(most, end);
             if (end > 0.92 * f->reference)

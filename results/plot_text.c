@@ -5,6 +5,7 @@
 
 #include "results/plot_impl.h"
 #include "results/text.h"
+#include "core/units.h"
 
 static const char mark[] = "=#-";
 
@@ -59,7 +60,7 @@ static void put_stacked(const struct cc_figure *f, const struct cc_points *of, d
         repeat(mark[(int)of->point[i].x], end - at, out);
         at = end;
     }
-    cc_axis_number(isnan(of->total) ? sum : of->total, f->x.unit, number, sizeof number);
+    cc_print_si(isnan(of->total) ? sum : of->total, f->x.unit, number, sizeof number);
     (void)fprintf(out, "%s%s%s\n", at > 0 ? " " : "", number,
                   isnan(of->total)  ? ""
                   : of->total < sum ? " (parts overlap)"
@@ -72,7 +73,7 @@ static void put_grouped(const struct cc_figure *f, const char *name, const struc
     char number[64];
     for (size_t i = 0; i < of->count; i++) {
         put_name(i == 0 ? name : "", width, out);
-        cc_axis_number(of->point[i].y, f->x.unit, number, sizeof number);
+        cc_print_si(of->point[i].y, f->x.unit, number, sizeof number);
         repeat(mark[(int)of->point[i].x], lround(of->point[i].y * scale), out);
         (void)fprintf(out, " %s\n", number);
     }

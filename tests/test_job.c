@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "netsim/job/job.h"
 #include "netsim/job/job_table.h"

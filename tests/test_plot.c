@@ -13,6 +13,7 @@
 #include "lib/scratch.h"
 #include "results/plot.h"
 #include "results/plot_impl.h"
+#include "core/units.h"
 
 static struct cc_error e;
 
@@ -373,7 +374,7 @@ static void numbers(void **state)
     };
     char text[64];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        cc_axis_number(cases[i].v, cases[i].unit, text, sizeof text);
+        cc_print_si(cases[i].v, cases[i].unit, text, sizeof text);
         assert_string_equal(text, cases[i].text);
     }
 }

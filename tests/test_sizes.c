@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "netsim/message/pack.h"
 #include "netsim/message/gradients.h"

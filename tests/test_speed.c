@@ -21,6 +21,7 @@
 #include "core/parallel.h"
 #include "tests/lib/bench_config.h"
 #include "tests/lib/scratch.h"
+#include "core/trace/synth.h"
 
 static void speed_of(const struct fixture *f, const struct cc_speed_limits *limits,
                      struct cc_speed *out)

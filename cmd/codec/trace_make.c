@@ -8,6 +8,7 @@
 #include "cmd/cli/progress.h"
 #include "cmd/input/source.h"
 #include "core/trace/trace_write.h"
+#include "core/trace/synth.h"
 
 static const struct cc_column columns[] = {
     {"trace", "trace", "", NULL, 0, "the file or directory that was written"},

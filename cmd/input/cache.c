@@ -13,6 +13,7 @@
 #include "core/isa.h"
 #include "core/memory.h"
 #include "results/machine_info.h"
+#include "core/trace/synth.h"
 
 enum { PATH_CAP = 1024 };
 

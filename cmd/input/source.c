@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "core/units.h"
 #include "models/net.h"
+#include "core/trace/synth.h"
 
 static int refuse_both(const struct cc_args *args, const char *a, const char *b, struct cc_error *e)
 {

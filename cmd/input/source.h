@@ -4,6 +4,7 @@
 #define CC_CMD_INPUT_SOURCE_H
 
 #include "cmd/cli/command.h"
+#include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "models/net.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/trace/synth.h"
 
 /* --- options --- */
 

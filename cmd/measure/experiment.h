@@ -6,6 +6,7 @@
 
 #include "cmd/model/forecast.h"
 #include "cmd/cli/progress.h"
+#include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "netsim/job/job.h"
 #include "netsim/job/report.h"

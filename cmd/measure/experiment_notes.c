@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/measure/experiment.h"
+#include "core/trace/synth.h"
 
 double cc_experiment_number(const struct cc_record *r, size_t row, const char *key)
 {

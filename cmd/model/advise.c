@@ -8,7 +8,7 @@
 
 #include "core/interrupt.h"
 #include "core/memory.h"
-#include "results/plot.h"
+#include "core/units.h"
 
 static const struct cc_column columns[] = {
     {"rank", "rank", "", "%.0f", 0, "1 has the shortest step; empty for what is left out"},
@@ -149,8 +149,8 @@ static int all_candidates(struct advise *a, const struct cc_setting *s, struct c
 void cc_advise_pays(const struct cc_paying *p, char text[80])
 {
     char from[32], below[32];
-    cc_axis_number(p->from_bps, "bit/s", from, sizeof from);
-    cc_axis_number(p->below_bps, "bit/s", below, sizeof below);
+    cc_print_si(p->from_bps, "bit/s", from, sizeof from);
+    cc_print_si(p->below_bps, "bit/s", below, sizeof below);
     if (!p->ever)
         (void)snprintf(text, 80, "never");
     else if (p->from_bps == 0 && isinf(p->below_bps))

@@ -5,6 +5,7 @@
 #include "bench/quality.h"
 #include "cmd/model/advise.h"
 #include "core/memory.h"
+#include "core/trace/synth.h"
 
 /* Many steps, as residuals take their time to fill; of a larger net they would take longer than all
  * the rest. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/model/advise.h"
-#include "results/plot.h"
+#include "core/units.h"
 
 /* Less is not worth a new scheme, or a new cluster. */
 #define WORTH 1.05
@@ -27,13 +27,13 @@ static bool is_raw(const struct advise *a, const struct candidate *c)
 /* "45.1 ms" */
 static const char *time_text(double seconds, char text[32])
 {
-    cc_axis_number(seconds, "s", text, 32);
+    cc_print_si(seconds, "s", text, 32);
     return text;
 }
 
 static const char *rate_text(double bps, char text[32])
 {
-    cc_axis_number(bps, "bit/s", text, 32);
+    cc_print_si(bps, "bit/s", text, 32);
     return text;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "results/plot.h"
+#include "core/units.h"
 
 /* --- opening --- */
 
@@ -170,7 +170,7 @@ int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_set
     for (size_t i = first; i < r->row_count; i++)
         if (number(r, i, "step_s") < number(r, best, "step_s"))
             best = i;
-    cc_axis_number(number(r, best, "step_s"), "s", step, sizeof step);
+    cc_print_si(number(r, best, "step_s"), "s", step, sizeof step);
     if (cc_record_value(r, best, "speedup")->kind == CC_NUMBER)
         (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32",
                        number(r, best, "speedup"));

@@ -15,7 +15,6 @@
 #include "core/units.h"
 #include "models/calibrate.h"
 #include "results/machine_info.h"
-#include "results/plot.h"
 
 /* clang-format off */
 static const struct cc_column columns[] = {
@@ -388,7 +387,7 @@ static int notes(struct calibrate *c, struct cc_error *e)
     const struct cc_calibration *f = &c->found;
     const char *path = cc_arg(c->args, "link-out");
     char rate[32], shaped[96] = "";
-    cc_axis_number(f->bw_bps.value, "bit/s", rate, sizeof rate);
+    cc_print_si(f->bw_bps.value, "bit/s", rate, sizeof rate);
     if (c->lab != NULL)
         (void)snprintf(shaped, sizeof shaped,
                        "; %.2f%% of what tc is told, where headers leave "

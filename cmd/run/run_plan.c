@@ -7,7 +7,7 @@
 
 #include "cmd/run/run.h"
 #include "results/machine_info.h"
-#include "results/plot.h"
+#include "core/units.h"
 
 /* --- steps --- */
 
@@ -159,7 +159,7 @@ int cc_run_dry(struct run *r, struct cc_error *e)
         }
     }
     duration(seconds, time);
-    cc_axis_number(bytes, "B", moved, sizeof moved);
+    cc_print_si(bytes, "B", moved, sizeof moved);
     if (status != CC_OK)
         return status;
     return cc_record_note(r->plan.record, e,

@@ -10,7 +10,6 @@
 #include "core/interrupt.h"
 #include "core/units.h"
 #include "netsim/message/sizes.h"
-#include "results/plot.h"
 
 /* clang-format off */
 static const struct cc_column columns[] = {
@@ -253,7 +252,7 @@ static int dry(struct validate *v, struct cc_error *e)
     for (size_t i = 0; i < v->sim.plan.settings; i++)
         for (size_t k = 0; k < v->sim.plan.setting[i].rows; k++)
             seconds += cc_sim_row_s(&v->sim.plan.setting[i], &v->sim.plan.setting[i].row[k]);
-    cc_axis_number(seconds, "s", time, sizeof time);
+    cc_print_si(seconds, "s", time, sizeof time);
     return status == CC_OK
                ? cc_record_note(v->record, e, "that is the run; the simulation then takes about %s",
                                 time)

@@ -1,46 +1,62 @@
-/* Synthetic traces. What they imitate, and the figures of the fit: docs/traces.md. */
+/* Synthetic traces. docs/traces.md describes what they imitate, and gives the figures of the fit.
+ *
+ * A value is the product of independent factors, each drawn from a stream of random numbers of its
+ * own that depends on the seed and on what the factor belongs to:
+ *
+ *   scale of the tensor        once; vectors are smaller and vary more than matrices
+ *   drift of the tensor        slowly over the steps
+ *   size of a rank's step      each step of each rank
+ *   row and column factors     once for each row and column (CC_MIXTURE only)
+ *   the value itself           mean square 1, by the kernels of core/trace/synth_draw.h
+ *
+ * All logarithms of scales are normal. Values last several steps (`decay`) and are partly common to
+ * all ranks. Nothing is stored but the scales and, for a mixture, the row and column factors: any
+ * value of any step can be drawn at once. */
+#include "core/trace/synth.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "core/trace/synth.h"
+#include "core/trace/synth_draw.h"
 #include "core/trace/trace_impl.h"
 
 const char *const cc_distribution_names[] = {"laplace", "gaussian", "student", "mixture", NULL};
 
-/* Norms of a tensor's gradient, which hardly depend on its size, and their spread from tensor to
- * tensor; scales per row and per column of a mixture (of the logarithm, as all spreads here). */
+/* The norm of a tensor's gradient, which hardly depends on the tensor's size. SPREAD_*: standard
+ * deviations of logarithms of scales. */
 #define NORM_MATRIX   0.2
 #define SPREAD_MATRIX 0.2
 #define NORM_VECTOR   0.02
 #define SPREAD_VECTOR 0.4
+/* Factors of the rows and columns of a mixture, and how much these two spreads differ by tensor. */
 #define SPREAD_ROW    0.33
 #define SPREAD_COLUMN 0.26
-#define SPREAD_SHAPE  0.45 /* of both, from tensor to tensor */
-/* From step to step: of one rank's gradient as a whole, and of each tensor, slowly. */
+#define SPREAD_SHAPE  0.45
+/* Over the steps: the size of a rank's whole gradient in a step, and a slow drift of each tensor.
+ */
 #define SPREAD_STEP  0.25
 #define SPREAD_DRIFT 0.2
 #define DRIFT_STEPS  16
-/* Of the values, the part that all ranks have in common is the square root of the correlation
- * between ranks. What the server sends is smaller, as a learning rate makes it, and lasts, as
- * momentum makes it. */
+/* The part of the values that all ranks have in common; its square is the correlation between
+ * ranks. The server's values are smaller by the learning rate, and last longer by momentum. */
 #define SHARED     0.3
 #define PULL_SCALE 0.1
 #define PULL_DECAY 0.9
 
-/* A long vector is taken as rows of 64 columns of 9, as a convolution's. */
+/* A longer vector has the rows and columns of a convolution: rows of 64 columns of 9 values. */
 #define LONG_VECTOR    4096
 #define VECTOR_COLUMNS 64
 #define VECTOR_INNER   9
 
-/* Streams of random numbers, far from those that schemes use with the same seed. */
+/* Streams of random numbers; schemes use none of these with the same seed. */
 enum { VALUES = 0x53594e54, PHASES, SHARES, SCALES, STEPS, DRIFTS, SHAPES, ROWS, COLUMNS };
 
 struct layer {
-    double scale;          /* root of the mean square over all steps, before what varies */
-    size_t columns, inner; /* a row is columns x inner values */
-    float *row, *column;   /* factors, of a mixture only */
+    double scale;          /* root mean square of the values, before the factors of the steps */
+    size_t columns, inner; /* a row has columns x inner values; of a mixture only */
+    float *row, *column;   /* factors; of a mixture only */
 };
 
 struct synth {
@@ -66,7 +82,7 @@ static double exp_of(double x)
     return ldexp(sum, (int)k);
 }
 
-/* n numbers of the standard normal distribution that depend on id only. */
+/* n numbers of the standard normal distribution, which depend on id only. */
 static void normals(const struct cc_random_id *id, float *out, size_t n)
 {
     const struct cc_draw d = {.own = {cc_key(id, 0), cc_key(id, 0)}};
@@ -80,7 +96,7 @@ static double normal(const struct cc_random_id *id)
     return (double)z;
 }
 
-/* Factors of mean square 1 whose logarithm is normal. */
+/* n factors of mean square 1 whose logarithm is normal with this standard deviation. */
 static void factors(const struct cc_random_id *id, double spread, float *out, size_t n)
 {
     normals(id, out, n);
@@ -88,9 +104,9 @@ static void factors(const struct cc_random_id *id, double spread, float *out, si
         out[i] = (float)exp_of(spread * (double)out[i] - spread * spread);
 }
 
-/* --- what varies from step to step --- */
+/* --- factors that vary over the steps --- */
 
-/* Normal numbers at every DRIFT_STEPS-th step, joined by straight lines. */
+/* A normal number at every DRIFT_STEPS-th step, with linear interpolation between them. */
 static double drift(const struct synth *s, uint64_t tensor, uint64_t step)
 {
     struct cc_random_id id = {.seed = s->config.seed,
@@ -116,8 +132,8 @@ static double scale_at(const struct synth *s, struct cc_trace_sender stream, uin
     return scale * exp_of(exponent + SPREAD_STEP * normal(&id));
 }
 
-/* The keys for the elements whose upper 32 bits of the index are those of `first`. A value lasts
- * 1 / (1 - decay) steps, so that neighbouring steps correlate by `decay`. */
+/* The keys of the elements whose index has the upper 32 bits of `first`. A value lasts
+ * 1 / (1 - decay) steps, so that successive steps have the correlation `decay`. */
 static struct cc_draw draw_at(const struct synth *s, struct cc_trace_sender stream, uint64_t step,
                               uint64_t tensor, uint64_t first)
 {
@@ -208,8 +224,8 @@ static const struct cc_trace_ops synth_ops = {
 
 /* --- making --- */
 
-/* Rows along the first dimension, columns along the second. */
-static int make_factors(struct layer *l, const struct cc_shape *shape, struct cc_random_id id,
+/* Draws the factors of a mixture: rows are the first dimension, columns the second. */
+static int draw_factors(struct layer *l, const struct cc_shape *shape, struct cc_random_id id,
                         struct cc_error *e)
 {
     size_t rows = shape->n;
@@ -237,7 +253,8 @@ static int make_factors(struct layer *l, const struct cc_shape *shape, struct cc
     return CC_OK;
 }
 
-static int make_layer(const struct synth *s, struct layer *l, size_t tensor,
+/* Draws the scales of one tensor. */
+static int draw_layer(const struct synth *s, struct layer *l, size_t tensor,
                       const struct cc_shape *shape, struct cc_error *e)
 {
     struct cc_random_id id = {
@@ -246,41 +263,23 @@ static int make_layer(const struct synth *s, struct layer *l, size_t tensor,
     double norm = (matrix ? NORM_MATRIX : NORM_VECTOR) *
                   exp_of((matrix ? SPREAD_MATRIX : SPREAD_VECTOR) * normal(&id));
     l->scale = norm / sqrt((double)(shape->n > 0 ? shape->n : 1));
-    return s->config.distribution == CC_MIXTURE ? make_factors(l, shape, id, e) : CC_OK;
+    return s->config.distribution == CC_MIXTURE ? draw_factors(l, shape, id, e) : CC_OK;
 }
 
-static int make_streams(struct cc_trace *t, const struct cc_synth *config, struct cc_error *e)
+static int add_streams(struct cc_trace *t, const struct cc_synth *config, struct cc_error *e)
 {
     for (size_t r = 0; r < config->ranks; r++) {
         struct cc_trace_sender push = {.direction = CC_PUSH, .rank = (int64_t)r};
-        if (cc_trace_add_stream(t, push, config->steps, e) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(cc_trace_add_stream(t, push, config->steps, e));
     }
     struct cc_trace_sender pull = {.direction = CC_PULL, .rank = -1};
     return config->pulls ? cc_trace_add_stream(t, pull, config->steps, e) : CC_OK;
 }
 
-static int make(struct cc_trace *t, const struct cc_tensor_info *tensors, size_t count,
-                const char *label, struct cc_error *e)
-{
-    struct synth *s = t->own;
-    char name[256];
-    (void)snprintf(name, sizeof name, "synthetic:%s:%s",
-                   cc_distribution_names[s->config.distribution], label);
-    if (cc_trace_set_tensors(t, name, tensors, count, e) != CC_OK)
-        return CC_FAIL;
-    s->layers = calloc(count, sizeof *s->layers);
-    if (s->layers == NULL)
-        return cc_fail(e, "out of memory: %zu tensors", count);
-    for (size_t i = 0; i < count; i++)
-        if (make_layer(s, &s->layers[i], i, &tensors[i].shape, e) != CC_OK)
-            return CC_FAIL;
-    return make_streams(t, &s->config, e);
-}
-
 int cc_trace_synth(const struct cc_synth *config, const struct cc_tensor_info *tensors,
                    size_t count, const char *label, struct cc_trace **out, struct cc_error *e)
 {
+    char name[256];
     if (config->steps == 0 || (config->ranks == 0 && !config->pulls))
         return cc_fail(e, "a synthetic trace needs at least one step and one rank");
     if (!(config->decay >= 0 && config->decay < 1))
@@ -296,10 +295,21 @@ int cc_trace_synth(const struct cc_synth *config, const struct cc_tensor_info *t
     s->config = *config;
     t->own = s;
     t->ops = &synth_ops;
-    int status = make(t, tensors, count, label, e);
-    if (status == CC_OK)
-        *out = t;
-    else
+    (void)snprintf(name, sizeof name, "synthetic:%s:%s",
+                   cc_distribution_names[config->distribution], label);
+    int status = CC_OK;
+    CC_TRY_OUT(cc_trace_set_tensors(t, name, tensors, count, e));
+    s->layers = calloc(count, sizeof *s->layers);
+    if (s->layers == NULL) {
+        status = cc_fail(e, "out of memory: %zu tensors", count);
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++)
+        CC_TRY_OUT(draw_layer(s, &s->layers[i], i, &tensors[i].shape, e));
+    CC_TRY_OUT(add_streams(t, config, e));
+    *out = t;
+out:
+    if (status != CC_OK)
         cc_trace_close(t);
     return status;
 }

@@ -1,30 +1,40 @@
-/* The kernels of synthetic traces: numbers of zero mean and mean square 1, by inverting the
- * distribution function with a few float operations that give the same bits everywhere. */
+/* Synthetic traces: gradients drawn from a distribution whose parameters are fitted to real ones.
+ * docs/traces.md describes the model and the fit. */
 #ifndef CC_CORE_TRACE_SYNTH_H
 #define CC_CORE_TRACE_SYNTH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/isa.h"
-#include "core/random.h"
+#include "core/error.h"
+#include "core/tensor.h"
+#include "core/trace/trace.h"
 
-/* Which random number element i gets. A value lasts several steps and each element is renewed at a
- * step of its own, its phase; those that are renewed later in a period than this step still have
- * the first of two keys. Some elements have the value that all ranks have. */
-struct cc_draw {
-    struct cc_key phase, share;
-    uint32_t renewed, shared;        /* thresholds on 32 bits: the share of elements, times 2^32 */
-    struct cc_key own[2], common[2]; /* [1]: when renewed */
+/* The distribution of a tensor's values. CC_MIXTURE: normal, with a scale for each row and column.
+ */
+enum cc_distribution { CC_LAPLACE, CC_GAUSSIAN, CC_STUDENT, CC_MIXTURE };
+
+/* The names of the distributions by value, ending with NULL. */
+extern const char *const cc_distribution_names[];
+
+struct cc_synth {
+    enum cc_distribution distribution;
+    uint64_t seed;
+    size_t steps; /* of every stream, at least 1 */
+    size_t ranks; /* workers that push; each draws its own values around a common part */
+    bool pulls;   /* also a stream of the server's pulls; without ranks there must be one */
+    double decay; /* correlation between successive steps, 0 <= decay < 1 */
 };
 
-/* out[i] = scale * number of element first + i. The elements' indices have the same upper 32 bits,
- * and `first` is the lower. */
-typedef void cc_draw_fn(const struct cc_draw *d, uint32_t first, float scale, float *out, size_t n);
-
-struct k_synth {
-    cc_draw_fn *laplace, *gaussian, *student;
-};
-CC_KERNELS(k_synth)
+/* Makes a trace of `count` tensors, whose names and shapes are copied. Its name is
+ * "synthetic:DISTRIBUTION:LABEL"; `label` says where the tensors come from ("resnet110", "25M").
+ * Values depend on seed, stream, step, tensor and index only: not on the number of steps or ranks,
+ * the instruction set or threads. Loading needs no more memory than the caller's buffer.
+ *
+ * Errors: no step, neither ranks nor pulls, no tensors, a decay out of range, no memory. Sets *out
+ * on success only; the caller releases it with cc_trace_close. */
+int cc_trace_synth(const struct cc_synth *config, const struct cc_tensor_info *tensors,
+                   size_t count, const char *label, struct cc_trace **out, struct cc_error *e);
 
 #endif

@@ -1,6 +1,11 @@
-/* Traces: sequences of steps, each the tensors that one worker (or the server) sends at once. From
- * a file, a directory, or drawn from a distribution; one interface. Values are mapped or made when
- * asked for, never all at once, so that a trace may be larger than memory. */
+/* Traces: recorded or synthetic gradients. A trace has streams, a stream has steps, and a step has
+ * one float32 tensor for each entry of the trace's table of tensors: what one sender (a worker, or
+ * the server) sends at once. cc_trace_open reads traces from files; core/trace/synth.h draws them
+ * from a distribution; both are read by the functions below. Values are mapped or drawn when they
+ * are loaded, so a trace may be larger than memory.
+ *
+ * Indices (stream, step, tensor) count from 0 and must be below the counts that the trace reports;
+ * this is not checked. Functions that only ask never fail. */
 #ifndef CC_CORE_TRACE_TRACE_H
 #define CC_CORE_TRACE_TRACE_H
 
@@ -11,75 +16,66 @@
 #include "core/error.h"
 #include "core/tensor.h"
 
-#define CC_TRACE_SCHEMA "commcomp-trace/1" /* the metadata's `schema` */
+#define CC_TRACE_SCHEMA "commcomp-trace/1" /* the value of the metadata key `schema` */
 
 struct cc_trace;
 
-/* One sender: worker `rank` pushing, or the server (-1) pulling. */
+/* The sender of a stream: worker `rank` that pushes, or the server (rank -1) whose pulls are
+ * recorded. */
 struct cc_trace_sender {
     enum cc_direction direction;
     int64_t rank;
 };
 
-/* Opens a file (.safetensors, .npy, .csv) or a directory of them (others in it are passed by).
- * Every file's header is read and checked; the values are not, except that of a CSV file all is
- * read. A directory is grouped into streams by the files' metadata (direction, rank), each ordered
- * by step. What the metadata does not say is taken from names like push-step000012-rank3.npy, else:
- * a push of rank 0, steps in the order of their names. All steps of all streams must have the same
- * tensors. Tensors are in the order of the metadata's `order`, else as their data lie in the file.
- * The caller closes *out, which is set on success only. */
+/* Opens a file (.safetensors, .npy, .csv) or a directory of them; other files of a directory are
+ * ignored. The headers of all files are read and checked; values are read later, except those of
+ * CSV files.
+ *
+ * The metadata keys `direction`, `rank` and `step` assign each file to a stream and a step; what
+ * they leave open is taken from names like push-step000012-rank3.npy; a file without either is a
+ * push of rank 0, and steps without numbers are in the order of their names (step9 before step10).
+ * The tensors are in the order of the metadata key `order`, else in that of their data in the file.
+ *
+ * Errors: a path that cannot be read, a damaged header, a directory without such files, two files
+ * of the same step, files whose tensors differ in name, shape or order, no tensors at all. Sets
+ * *out on success only; the caller releases it with cc_trace_close. */
 int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e);
 
-/* The streams: pushes by rank, then pulls. */
+/* Number of streams, at least 1. They are sorted: pushes by rank, then pulls. */
 size_t cc_trace_streams(const struct cc_trace *t);
 struct cc_trace_sender cc_trace_stream(const struct cc_trace *t, size_t stream);
 
+/* Number of steps of a stream, at least 1; streams may differ. */
 size_t cc_trace_steps(const struct cc_trace *t, size_t stream);
-/* The step's number as the metadata says (else its place in the sequence). */
+/* The number that the metadata gives the step, else its index. Numbers increase, with gaps. */
 uint64_t cc_trace_step_number(const struct cc_trace *t, size_t stream, size_t step);
 
+/* Number of tensors of every step, at least 1. */
 size_t cc_trace_tensors(const struct cc_trace *t);
-/* Owned by the trace. */
+/* Name and shape, owned by the trace; a shape may have no values. */
 const struct cc_tensor_info *cc_trace_tensor(const struct cc_trace *t, size_t tensor);
-/* Of all tensors, and of the largest one. */
+/* Values of one step, all tensors together. */
 size_t cc_trace_values(const struct cc_trace *t);
+/* Values of the largest tensor: the size of a buffer that cc_trace_load can use for all of them. */
 size_t cc_trace_largest(const struct cc_trace *t);
 
-/* What to call it: the path, or "synthetic:laplace:resnet110". */
+/* The name for output: the path, or "synthetic:laplace:resnet110". Owned by the trace. */
 const char *cc_trace_name(const struct cc_trace *t);
 
-/* The values of one tensor at one step. *x points into a mapping, or to `buffer`, which has room
- * for the tensor's values and is aligned to CC_ALIGN; x itself is aligned to 4. It stays valid
- * until the next load into the same buffer, or cc_trace_release. A step's file stays mapped until
- * it is released: release steps that are done with. Values that are not finite are passed as they
- * are. Safe to call from several threads with buffers of their own. */
+/* Gives the values of one tensor at one step. `buffer` has room for them and is aligned to
+ * CC_ALIGN. On success *x points to the values, aligned to 4: in `buffer`, or in the mapped file if
+ * they are stored as float32. It is valid until the next load into the same buffer, or until the
+ * step is released. Values that are NaN or infinite are passed through.
+ *
+ * Errors: the file cannot be read, has changed since the trace was opened, or (CSV) holds something
+ * that is not a number. May be called by several threads at once, with buffers of their own. */
 int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
                   const float **x, struct cc_error *e);
-/* Drops the mappings of one step (of all steps: SIZE_MAX). */
+/* Unmaps the file of one step, or of all steps of the stream (step SIZE_MAX). Files stay mapped
+ * until then, so release each step after use. No thread may still use its values. */
 void cc_trace_release(struct cc_trace *t, size_t stream, size_t step);
 
+/* Releases the trace and all that it owns; NULL is allowed. */
 void cc_trace_close(struct cc_trace *t);
-
-/* --- synthetic traces --- */
-
-enum cc_distribution { CC_LAPLACE, CC_GAUSSIAN, CC_STUDENT, CC_MIXTURE };
-
-/* Their names, in order, ending with NULL. */
-extern const char *const cc_distribution_names[];
-
-struct cc_synth {
-    enum cc_distribution distribution;
-    uint64_t seed;
-    size_t steps;
-    size_t ranks; /* pushing workers; each draws its own values around a common part */
-    bool pulls;   /* also the server's stream */
-    double decay; /* how much a step remembers of the last: correlation between steps, 0 <= decay <
-                     1 */
-};
-
-/* The tensors (names are copied) with a distribution. Values depend on the seed, stream, step,
- * tensor and index only. `label` names the tensors' origin, e.g. "resnet110" or "25M". */
-int cc_trace_synth(const struct cc_synth *config, const struct cc_tensor_info *tensors,
-                   size_t count, const char *label, struct cc_trace **out, struct cc_error *e);
 
 #endif

@@ -8,7 +8,7 @@
 #include <net/if.h>
 #include <string.h>
 
-#include "core/trace/trace.h" /* cc_distribution_names */
+#include "core/trace/synth.h" /* cc_distribution_names */
 #include "netsim/job/job.h"
 
 /* Limits that nobody needs to exceed and that keep sums and products of fields within 64 bits. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/trace/synth.h"
 #include "core/trace/trace.h"
 
 /* Drawn gradients of consecutive steps are correlated as captured ones are: docs/traces.md. */

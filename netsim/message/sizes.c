@@ -23,6 +23,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "netsim/message/gradients.h"
 #include "netsim/message/pack.h"

@@ -54,7 +54,7 @@ done
 t 2 $s --dry-run --paje x.paje
 err '--paje: in a dry run nothing happens'
 no_file x.paje
-for with in '--topology torus' '--sites 2' '--slow-hosts 1:2' '--write-platform x.xml'; do
+for with in '--topology torus' '--sites 2' '--slow-hosts 1:2' '--write-platform y.xml'; do
     t 2 $s --platform x.xml $with
     err "--platform and ${with%% *} exclude each other"
 done

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "tests/lib/scratch.h"
+#include "core/trace/synth.h"
 
 const float gradients[STEPS][VALUES] = {
     {127, 1.25F, -2.5F, 3.5F, 0, -64, -127, 8, 0.25F},

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 
 #include "core/memory.h"
+#include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "netsim/job/job.h"
 #include "netsim/job/report.h"

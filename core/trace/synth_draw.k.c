@@ -1,6 +1,12 @@
-/* The template of core/synth.h. Every operation is an IEEE one (no libm), so that all variants and
- * compilers give the same bits. */
-#include "core/trace/synth.h"
+/* The kernels of core/trace/synth_draw.h, compiled once per instruction set. Every operation is
+ * exactly rounded IEEE arithmetic (no libm), so all variants and compilers give the same bits.
+ *
+ * One 32-bit random number r makes one value: its upper 31 bits are the probability p of the tail
+ * in (0, 1/2], its lowest bit is the sign. The value is the quantile of p: for Laplace -ln(2p)/sqrt
+ * 2, for the normal distribution Giles' polynomials for erfinv, for Student's t with 4 degrees of
+ * freedom a closed form with the cosine of a third of an angle. Both branches of a choice are
+ * computed, so that the loops vectorize. */
+#include "core/trace/synth_draw.h"
 
 #include "core/bytes.h"
 
@@ -9,7 +15,7 @@ static inline struct cc_key pick(int first, struct cc_key a, struct cc_key b)
     return (struct cc_key){first ? a.a : b.a, first ? a.b : b.b};
 }
 
-static inline uint32_t draw(const struct cc_draw *d, uint32_t index)
+static inline uint32_t random_of(const struct cc_draw *d, uint32_t index)
 {
     int renewed = cc_random(d->phase, index) < d->renewed;
     int shared = cc_random(d->share, index) < d->shared;
@@ -81,8 +87,7 @@ static inline float gaussian_of(uint32_t r)
     b = b * t + 9.43887047e-03f;
     b = b * t + 1.00167406f;
     b = b * t + 2.83297682f;
-    /* A choice without a branch: both were computed, and the loop stays a vector one. The bits of
-     * floats compare like integers. */
+    /* Selects without a branch. The bits of positive floats compare like integers. */
     uint32_t central = 0u - (uint32_t)((int32_t)cc_f32_bits(w) < 0x40a00000); /* w < 5 */
     float z = cc_bits_f32((cc_f32_bits(a) & central) | (cc_f32_bits(b) & ~central));
     return with_sign(z * (1.0f - 2.0f * p) * 1.41421356f, r);
@@ -108,7 +113,7 @@ static inline float student_of(uint32_t r)
     {                                                                                              \
         const struct cc_draw copy = *d;                                                            \
         for (size_t i = 0; i < n; i++)                                                             \
-            out[i] = scale * name##_of(draw(&copy, first + (uint32_t)i));                          \
+            out[i] = scale * name##_of(random_of(&copy, first + (uint32_t)i));                     \
     }
 
 DRAW_ALL(laplace)
