@@ -68,7 +68,7 @@ TESTS    := $(TEST_SRC:tests/%.c=$(BUILD)/tests/%)
 # Test scripts; the long ones first, so that the last one to end is a short one.
 SCRIPTS  := $(addprefix tests/,sim_ranks.sh mpi.sh cli/sim.sh cli/validate.sh sim_off.sh lab_faults.sh \
             lab_cluster.sh compilers.sh)
-SCRIPTS  += $(filter-out $(SCRIPTS) tests/smoke.sh tests/cli/lib.sh tests/run.sh tests/check_csv.sh, \
+SCRIPTS  += $(filter-out $(SCRIPTS) tests/headers.sh tests/smoke.sh tests/cli/lib.sh tests/run.sh tests/check_csv.sh, \
             $(wildcard tests/*.sh tests/cli/*.sh))
 # `make test`: what gives an answer while one waits for it.
 QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh nets.sh trace.sh plot.sh) \
@@ -169,7 +169,15 @@ $(SIM_TESTS): $(BUILD)/tests/sim/%: $(BUILD)/smpi/tests/mpi/%.o $(MPI_TEST_LIB:%
 	@mkdir -p $(@D)
 	$(CC) -shared $(LDFLAGS) -o $@ $^ $(SMPI_LIBS) $(LDLIBS) -lcmocka
 
-tests: $(TESTS) $(MPI_TESTS) $(SIM_PROBES) $(SIM_TESTS)
+tests: $(BUILD)/headers.checked $(TESTS) $(MPI_TESTS) $(SIM_PROBES) $(SIM_TESTS)
+
+# Every header by itself, and all in one unit.
+HEADERS := $(shell find core schemes models bench netsim results cmd -name '*.h')
+$(BUILD)/headers.checked: tests/headers.sh $(HEADERS)
+	@mkdir -p $(@D)
+	CC="$(CC)" CPPFLAGS='$(CPPFLAGS)' CFLAGS='-std=c11 $(WARN) -fopenmp' \
+	    MPI_FLAGS="$(if $(MPICC),$$(mpicc --showme:compile))" tests/headers.sh
+	@touch $@
 
 # A fuzz target as libFuzzer's program, and as one that runs it over files.
 $(BUILD)/fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(TEST_LIB_OBJ) $(LIB)
@@ -252,7 +260,7 @@ quickstart:
 
 test:
 	@tools/install-deps.sh $(DEPS_BUILD) libcmocka-dev python3 python3-jsonschema gnuplot-nox
-	@$(MAKE) -s -j$(JOBS) all $(TESTS)
+	@$(MAKE) -s -j$(JOBS) all $(BUILD)/headers.checked $(TESTS)
 	@tests/run.sh --reset
 	@COMMCOMP_TEST=quick COMMCOMP=$(BIN) tests/run.sh "quick" $(QUICK)
 

@@ -1,4 +1,5 @@
-/* The built-in nets: models/nets/NAME.json each, carried inside the program. NET(symbol, name) */
+/* The built-in nets: NET(symbol, name), each with its file models/nets/NAME.json, which is embedded
+ * in the program. No include guard: a list that is included with several definitions of NET. */
 NET(resnet20, "resnet20")
 NET(resnet56, "resnet56")
 NET(resnet110, "resnet110")

@@ -1,4 +1,5 @@
-/* The catalogue: one line a scheme, in the order in which tables show them. */
+/* The catalogue: one line a scheme, in the order in which tables show them. No include guard: a
+ * list that is included with several definitions of CC_SCHEME. */
 CC_SCHEME(fp32)
 CC_SCHEME(int8)
 CC_SCHEME(ternary)

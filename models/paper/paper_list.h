@@ -1,5 +1,6 @@
-/* The published tables: models/papers/NAME.json each, carried inside the program. PAPER(symbol,
- * name) */
+/* The published tables: PAPER(symbol, name), each with its file models/papers/NAME.json, which is
+ * embedded in the program. No include guard: a list that is included with several definitions of
+ * PAPER. */
 PAPER(threelc_table1, "3lc-table1")
 PAPER(threelc_table2, "3lc-table2")
 PAPER(sparcml_table2, "sparcml-table2")

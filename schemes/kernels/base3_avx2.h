@@ -1,4 +1,5 @@
-/* The loops of base3.k.c over whole vectors, for AVX2. Each returns how many values it did. */
+/* The loops of base3.k.c over whole vectors, for AVX2. Each returns how many values it did. No
+ * include guard: a part of base3.k.c, which includes one of these after its own definitions. */
 #include <immintrin.h>
 
 /* Trits of 8 values from two comparisons: 1, 0 or -1. */

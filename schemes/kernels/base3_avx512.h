@@ -1,4 +1,5 @@
-/* The loops of base3.k.c over whole vectors, for AVX-512. Each returns how many values it did. */
+/* The loops of base3.k.c over whole vectors, for AVX-512. Each returns how many values it did. No
+ * include guard: a part of base3.k.c, which includes one of these after its own definitions. */
 #include <immintrin.h>
 
 #include "schemes/kernels/lanes.h"
