@@ -95,7 +95,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
         return cc_fail(e, "tensor '%s': dgc has indices for 2^32 values only; cut the tensor",
                        ctx->name != NULL ? ctx->name : "?");
     float *u = c->state;
-    struct cc_source from = {
+    struct cc_selection_input from = {
         .gradient = x, .sum = u + n, .momentum = u, .factor = (float)p->momentum, .n = n};
     uint8_t *values = (uint8_t *)c->scratch + values_at(p, n);
     size_t most = cc_select_most(most_dense(p), n, CC_SELECT_EXACT);

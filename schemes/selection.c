@@ -108,12 +108,12 @@ int cc_refuse_sum(const struct cc_context *ctx, const float *gradient, const flo
 
 /* --- the source --- */
 
-static const float *source_values(const struct cc_source *from)
+static const float *source_values(const struct cc_selection_input *from)
 {
     return from->sum != NULL ? from->sum : from->gradient;
 }
 
-static struct cc_rows source_rows(const struct cc_source *from, size_t begin, bool load)
+static struct cc_rows source_rows(const struct cc_selection_input *from, size_t begin, bool load)
 {
     struct cc_rows r = {.g = from->gradient + begin, .factor = from->factor};
     if (from->sum != NULL)
@@ -125,7 +125,8 @@ static struct cc_rows source_rows(const struct cc_source *from, size_t begin, bo
     return r;
 }
 
-static void source_clear(const struct cc_source *from, const uint8_t *bits, size_t begin, size_t n)
+static void source_clear(const struct cc_selection_input *from, const uint8_t *bits, size_t begin,
+                         size_t n)
 {
     if (from->sum != NULL)
         k_select()->clear(bits, n, from->sum + begin);
@@ -139,7 +140,7 @@ static size_t block_at(size_t begin, size_t end)
 }
 
 /* How many parts a tensor is worked on in. */
-static int source_parts(const struct cc_source *from, int threads)
+static int source_parts(const struct cc_selection_input *from, int threads)
 {
     return cc_parts(threads, from->n, CC_PART_VALUES);
 }
@@ -199,7 +200,7 @@ static uint32_t usual(const float *x, size_t n)
 }
 
 struct sampling {
-    const struct cc_source *from;
+    const struct cc_selection_input *from;
     struct cc_key key;
     size_t count;
     int parts;
@@ -232,7 +233,7 @@ static void sample_places(const struct sampling *s, size_t first, size_t m, size
 }
 
 /* x at index i, before the source is brought up to date there. */
-static float source_peek(const struct cc_source *from, size_t i)
+static float source_peek(const struct cc_selection_input *from, size_t i)
 {
     float v = from->gradient[i];
     if (from->momentum != NULL) {
@@ -261,8 +262,8 @@ static void sample_part(void *arg, int part)
 
 /* The rank-th largest magnitude of a sample; at least the smallest number above zero, as zeros are
  * never selected. */
-static uint32_t sampled_threshold(const struct cc_source *from, const struct plan *p, int threads,
-                                  const struct cc_context *ctx, float *sample)
+static uint32_t sampled_threshold(const struct cc_selection_input *from, const struct plan *p,
+                                  int threads, const struct cc_context *ctx, float *sample)
 {
     struct sampling s = {.from = from,
                          .key = cc_context_key(ctx, 0, SAMPLE_STREAM),
@@ -279,7 +280,7 @@ static uint32_t sampled_threshold(const struct cc_source *from, const struct pla
 /* --- passes over the tensor --- */
 
 struct sweep {
-    const struct cc_source *from;
+    const struct cc_selection_input *from;
     bool load;          /* bring the source up to date */
     uint32_t threshold; /* > 0 */
     bool clear;         /* set the sum to 0 at what is kept */
@@ -295,8 +296,8 @@ struct sweep {
 };
 
 /* Puts back the values of a block that was cleared. */
-static void restore_block(const struct cc_source *from, const uint8_t *bits, size_t begin, size_t n,
-                          const uint8_t *values)
+static void restore_block(const struct cc_selection_input *from, const uint8_t *bits, size_t begin,
+                          size_t n, const uint8_t *values)
 {
     for (size_t i = 0; from->sum != NULL && i < n; i += 64)
         for (uint64_t w = cc_bits_word(bits, n, i); w != 0; w &= w - 1, values += sizeof(float))
@@ -370,8 +371,8 @@ static int sweep(struct sweep *s, const struct cc_context *ctx, size_t *count, b
 }
 
 /* Brings the source up to date, and no more: as a sweep over which nothing is. */
-static int load_all(const struct cc_source *from, const struct cc_context *ctx, int threads,
-                    uint8_t *bits, struct cc_error *e)
+static int load_all(const struct cc_selection_input *from, const struct cc_context *ctx,
+                    int threads, uint8_t *bits, struct cc_error *e)
 {
     struct sweep s = {.from = from,
                       .load = true,
@@ -415,7 +416,7 @@ static int sweep_all(struct sweep *s, const struct cc_context *ctx, size_t *coun
 /* --- the selection --- */
 
 struct job {
-    const struct cc_source *from;
+    const struct cc_selection_input *from;
     const struct cc_context *ctx;
     struct plan plan;
     int threads;
@@ -445,7 +446,7 @@ static void keep_ties(const struct job *j, uint32_t threshold, size_t ties)
 /* Of a source that is up to date, keeps what cc_kth_cached has found, but no zeros. */
 static int keep(const struct job *j, uint32_t threshold, size_t ties, struct cc_error *e)
 {
-    const struct cc_source *from = j->from;
+    const struct cc_selection_input *from = j->from;
     if (threshold > 0 && ties != SIZE_MAX) {
         keep_ties(j, threshold, ties);
         return CC_OK;
@@ -476,7 +477,7 @@ static int select_exact(const struct job *j, uint32_t guess, struct cc_error *e)
 /* The threshold is about that of k values: keeps all above it. */
 static int select_direct(const struct job *j, uint32_t threshold, struct cc_error *e)
 {
-    const struct cc_source *from = j->from;
+    const struct cc_selection_input *from = j->from;
     size_t k = j->plan.k;
     struct sweep s = {.from = from,
                       .load = true,
@@ -500,7 +501,7 @@ static int select_direct(const struct job *j, uint32_t threshold, struct cc_erro
 static void prune(const struct job *j, const float *candidates, size_t count, uint32_t above)
 {
     float packed[CC_SELECT_BLOCK + CC_SELECT_SLACK];
-    const struct cc_source *from = j->from;
+    const struct cc_selection_input *from = j->from;
     struct cc_selection *to = j->to;
     size_t k = j->plan.k, ties = SIZE_MAX;
     uint32_t t = count > k ? kth(candidates, count, k, above, &ties) : above;
@@ -542,8 +543,8 @@ static int select_candidates(const struct job *j, uint32_t threshold, float *can
     return CC_OK;
 }
 
-int cc_select(const struct cc_source *from, double density, enum cc_select_how config, int threads,
-              const struct cc_context *ctx, void *scratch, struct cc_selection *to,
+int cc_select(const struct cc_selection_input *from, double density, enum cc_select_how config,
+              int threads, const struct cc_context *ctx, void *scratch, struct cc_selection *to,
               struct cc_error *e)
 {
     struct job j = {.from = from,

@@ -12,7 +12,7 @@
 size_t cc_density_count(double density, size_t n);
 
 /* The values to select from, n of each. */
-struct cc_source {
+struct cc_selection_input {
     const float *gradient;
     float *sum;      /* x = sum + gradient, kept here; NULL: x = gradient */
     float *momentum; /* u: first u = factor u + gradient, then x = sum + u; NULL: none. Only with a
@@ -42,8 +42,8 @@ size_t cc_select_scratch(double density, size_t n, enum cc_select_how config);
  * writes *to, and sets sum and momentum to 0 at what was selected. Zeros are never selected.
  * scratch is aligned to CC_ALIGN. The selection does not depend on the number of threads. Refuses
  * values that are not finite; the source is then unspecified. */
-int cc_select(const struct cc_source *from, double density, enum cc_select_how config, int threads,
-              const struct cc_context *ctx, void *scratch, struct cc_selection *to,
+int cc_select(const struct cc_selection_input *from, double density, enum cc_select_how config,
+              int threads, const struct cc_context *ctx, void *scratch, struct cc_selection *to,
               struct cc_error *e);
 
 /* x += gradient over a block that began at index `begin` left something that is not finite (x then

@@ -95,7 +95,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     (void)cap;
     const struct params *p = c->params;
     size_t n = c->shape.n;
-    struct cc_source from = {.gradient = x, .sum = p->ef ? c->state : NULL, .n = n};
+    struct cc_selection_input from = {.gradient = x, .sum = p->ef ? c->state : NULL, .n = n};
     if (p->index == BITMAP) {
         struct cc_selection to = {.bits = out, .values = out + bitmap_bytes(n)};
         if (cc_select(&from, p->density, config(p), c->threads, ctx, c->scratch, &to, e) != CC_OK)

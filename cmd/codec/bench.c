@@ -179,13 +179,13 @@ static int all_streams(struct bench *b, size_t limit, struct cc_error *e)
 static int all_sizes(struct bench *b, const char *text, size_t limit, struct cc_error *e)
 {
     size_t *sizes;
-    int status = cc_source_sizes(text, &sizes, &b->sizes, e);
+    int status = cc_input_sizes(text, &sizes, &b->sizes, e);
     if (status != CC_OK)
         return status;
     b->limits.seconds /= (double)b->sizes;
     const char *label = b->sizes == 1 ? text : "flat"; /* the same in all rows */
     for (size_t i = 0; i < b->sizes && status == CC_OK && !cc_interrupted(); i++) {
-        status = cc_source_open_values(b->args, label, sizes[i], &b->plan.trace, e);
+        status = cc_input_flat_trace(b->args, label, sizes[i], &b->plan.trace, e);
         if (status != CC_OK)
             break;
         status = all_streams(b, limit, e);
@@ -205,7 +205,7 @@ static int everything(struct bench *b, struct cc_error *e)
         values = CC_PROFILE_SIZES_TEXT;
     if (values != NULL)
         return all_sizes(b, values, limit, e);
-    int status = cc_source_open(b->args, &b->plan.trace, e);
+    int status = cc_input_trace(b->args, &b->plan.trace, e);
     if (status != CC_OK)
         return status;
     status = all_streams(b, limit, e);

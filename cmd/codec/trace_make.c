@@ -74,7 +74,7 @@ static int run_synth(struct cc_args *args, struct cc_error *e)
         return status;
     struct cc_synth config = {
         .steps = (size_t)steps, .ranks = (size_t)ranks, .pulls = cc_arg(args, "pulls") != NULL};
-    status = cc_source_synth(args, &config, &t, e);
+    status = cc_input_synth(args, &config, &t, e);
     if (status == CC_OK)
         status = write_directory(args, t, args->operand[0], e);
     cc_trace_close(t);

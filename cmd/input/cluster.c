@@ -275,7 +275,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
                           struct cc_error *e)
 {
     int placement = 0, via = 0, overlap = 0;
-    int status = cc_source_net(args, &out->net, e);
+    int status = cc_input_net(args, &out->net, e);
     if (status != CC_OK)
         return status;
     struct cc_setting *s = &out->setting;

@@ -35,7 +35,7 @@ static int net_of_trace(const char *path, struct cc_net **out, struct cc_error *
     return status;
 }
 
-int cc_source_net(const struct cc_args *args, struct cc_net **out, struct cc_error *e)
+int cc_input_net(const struct cc_args *args, struct cc_net **out, struct cc_error *e)
 {
     const char *name = cc_arg(args, "net");
     const char *trace = cc_arg_known(args, "trace") ? cc_arg(args, "trace") : NULL;
@@ -71,11 +71,11 @@ static int synth_of(const struct cc_args *args, const struct cc_synth *config,
     return cc_trace_synth(&made, net->tensors, net->count, net->name, out, e);
 }
 
-int cc_source_synth(const struct cc_args *args, const struct cc_synth *config,
-                    struct cc_trace **out, struct cc_error *e)
+int cc_input_synth(const struct cc_args *args, const struct cc_synth *config, struct cc_trace **out,
+                   struct cc_error *e)
 {
     struct cc_net *net;
-    int status = cc_source_net(args, &net, e);
+    int status = cc_input_net(args, &net, e);
     if (status != CC_OK)
         return status;
     status = synth_of(args, config, net, out, e);
@@ -92,7 +92,7 @@ static int synth_steps(const struct cc_args *args, struct cc_synth *config, stru
     return status;
 }
 
-int cc_source_open(const struct cc_args *args, struct cc_trace **out, struct cc_error *e)
+int cc_input_trace(const struct cc_args *args, struct cc_trace **out, struct cc_error *e)
 {
     static const char *const others[] = {"synthetic", "net", "values"};
     struct cc_synth config;
@@ -103,11 +103,11 @@ int cc_source_open(const struct cc_args *args, struct cc_trace **out, struct cc_
         return cc_trace_open(cc_arg(args, "trace"), out, e);
     if (status == CC_OK)
         status = synth_steps(args, &config, e);
-    return status == CC_OK ? cc_source_synth(args, &config, out, e) : status;
+    return status == CC_OK ? cc_input_synth(args, &config, out, e) : status;
 }
 
-int cc_source_open_values(const struct cc_args *args, const char *label, size_t values,
-                          struct cc_trace **out, struct cc_error *e)
+int cc_input_flat_trace(const struct cc_args *args, const char *label, size_t values,
+                        struct cc_trace **out, struct cc_error *e)
 {
     struct cc_synth config;
     struct cc_net *net;
@@ -125,7 +125,7 @@ int cc_source_open_values(const struct cc_args *args, const char *label, size_t 
     return status;
 }
 
-int cc_source_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e)
+int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e)
 {
     size_t capacity = 0, used = 0;
     void *list = NULL;

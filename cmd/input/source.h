@@ -32,23 +32,23 @@
 /* Opens what the options of CC_SOURCE_OPTIONS say, by default a synthetic trace of a worker's
  * pushes and the server's pulls. It is for the caller to use only the first --steps of a captured
  * trace, and to close *out, which is set on success only. */
-int cc_source_open(const struct cc_args *args, struct cc_trace **out, struct cc_error *e);
+int cc_input_trace(const struct cc_args *args, struct cc_trace **out, struct cc_error *e);
 
 /* The same for a single tensor of so many values, whatever --values says; `label` becomes a part of
  * the trace's name. */
-int cc_source_open_values(const struct cc_args *args, const char *label, size_t values,
-                          struct cc_trace **out, struct cc_error *e);
+int cc_input_flat_trace(const struct cc_args *args, const char *label, size_t values,
+                        struct cc_trace **out, struct cc_error *e);
 
 /* The sizes of a list like that of --values, "1K,10K"; *out is to be freed. */
-int cc_source_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e);
+int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e);
 
 /* The net of --net or --values; without them that of the tensors of --trace, where the command has
  * it, or resnet110. Free it with cc_net_free. */
-int cc_source_net(const struct cc_args *args, struct cc_net **out, struct cc_error *e);
+int cc_input_net(const struct cc_args *args, struct cc_net **out, struct cc_error *e);
 
 /* Makes a synthetic trace from --synthetic, --net, --values and --seed; the rest, as how many
  * steps and workers, is taken from *how. */
-int cc_source_synth(const struct cc_args *args, const struct cc_synth *config,
-                    struct cc_trace **out, struct cc_error *e);
+int cc_input_synth(const struct cc_args *args, const struct cc_synth *config, struct cc_trace **out,
+                   struct cc_error *e);
 
 #endif

@@ -102,7 +102,7 @@ static double compute(struct cc_source *s, uint64_t step, enum cc_compute_part p
                       const struct cc_job_message *m)
 {
     struct cc_error e = {""};
-    struct cc_progress p;
+    struct cc_source_progress p;
     fail_on(cc_source_compute(s, step, part, m, &p, &e), &e);
     check(s->ops->name, p.done, "emulated work that is not done at once");
     return p.seconds;
@@ -149,7 +149,7 @@ static void refuses(const char *name, int status, const struct cc_error *e, cons
 static void steps_in_flight(const struct setting *t, opener *open)
 {
     struct cc_error e = {""};
-    struct cc_progress p;
+    struct cc_source_progress p;
     struct cc_source *s = open_source(t, open, 0, 3);
     const char *name = s->ops->name;
     refuses(name, cc_source_end_step(s, 0, &e), &e, "0 have ended and 0 begun");
@@ -178,7 +178,7 @@ static void steps_in_flight(const struct setting *t, opener *open)
 static void parts_add_up(struct setting *t, opener *open)
 {
     struct cc_error e = {""};
-    struct cc_progress p;
+    struct cc_source_progress p;
     struct cc_source *s = open_source(t, open, 0, 2);
     double backward = 0, forward = 0, update = 0;
     const uint64_t step = t->row.warmup - 1;
@@ -364,7 +364,7 @@ static struct values range_of(const struct training *x, const struct cc_job_mess
 }
 
 static int train(struct cc_source *s, uint64_t step, enum cc_compute_part part,
-                 const struct cc_job_message *m, struct cc_progress *out, struct cc_error *e)
+                 const struct cc_job_message *m, struct cc_source_progress *out, struct cc_error *e)
 {
     struct training *x = (struct training *)s;
     const struct values r = range_of(x, m);
@@ -395,7 +395,7 @@ static struct cc_source_buffers training_buffers(struct cc_source *s, uint64_t s
 }
 
 static int optimize(struct cc_source *s, int64_t step, const struct cc_job_message *m,
-                    struct cc_progress *out, struct cc_error *e)
+                    struct cc_source_progress *out, struct cc_error *e)
 {
     struct training *x = (struct training *)s;
     const struct values r = range_of(x, m);

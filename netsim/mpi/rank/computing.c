@@ -70,7 +70,7 @@ static int end_call(struct cc_rank_loop *l, struct cc_work_timer since, enum cc_
 int cc_compute(struct cc_rank_loop *l, size_t step, enum cc_compute_part part,
                const struct cc_job_message *m, struct cc_error *e)
 {
-    struct cc_progress p = {.done = false};
+    struct cc_source_progress p = {.done = false};
     while (!p.done) {
         const struct cc_work_timer since = cc_work_begin();
         CC_TRY(cc_source_compute(l->source, step, part, m, &p, e));
@@ -83,7 +83,7 @@ int cc_compute(struct cc_rank_loop *l, size_t step, enum cc_compute_part part,
 int cc_apply(struct cc_rank_loop *l, int64_t step, const struct cc_job_message *m,
              struct cc_error *e)
 {
-    struct cc_progress p = {.done = false};
+    struct cc_source_progress p = {.done = false};
     while (!p.done) {
         const struct cc_work_timer since = cc_work_begin();
         CC_TRY(cc_source_apply(l->source, step, m, &p, e));
@@ -95,7 +95,7 @@ int cc_apply(struct cc_rank_loop *l, int64_t step, const struct cc_job_message *
 
 int cc_compute_visible(struct cc_rank_loop *l, size_t step, double *hidden, struct cc_error *e)
 {
-    struct cc_progress p = {.done = false};
+    struct cc_source_progress p = {.done = false};
     *hidden = 0;
     if (!l->source->emulated)
         return cc_compute(l, step, CC_COMPUTE_STEP, NULL, e);
@@ -127,7 +127,7 @@ int cc_apply_and_compute(struct cc_rank_loop *l, int64_t applied, size_t compute
 {
     const bool emulated = l->source->emulated;
     double update_s = 0, compute_s = 0;
-    struct cc_progress p = {.done = false};
+    struct cc_source_progress p = {.done = false};
     while (!p.done) {
         const struct cc_work_timer since = cc_work_begin();
         CC_TRY(cc_source_apply(l->source, applied, NULL, &p, e));

@@ -14,7 +14,8 @@ static int check_in_flight(const struct cc_source *s, uint64_t step, struct cc_e
 }
 
 int cc_source_compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
-                      const struct cc_job_message *m, struct cc_progress *out, struct cc_error *e)
+                      const struct cc_job_message *m, struct cc_source_progress *out,
+                      struct cc_error *e)
 {
     if (step == s->begun && s->begun - s->ended < s->in_flight)
         s->begun++;
@@ -22,7 +23,7 @@ int cc_source_compute(struct cc_source *s, uint64_t step, enum cc_compute_part p
         return cc_fail(e, "%s: step %llu begins while %zu others are in flight", s->ops->name,
                        (unsigned long long)step, s->in_flight);
     CC_TRY(check_in_flight(s, step, e));
-    *out = (struct cc_progress){.done = true};
+    *out = (struct cc_source_progress){.done = true};
     return s->ops->compute(s, step, part, m, out, e);
 }
 
@@ -32,11 +33,11 @@ struct cc_source_buffers cc_source_buffers(struct cc_source *s, uint64_t step)
 }
 
 int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_job_message *m,
-                    struct cc_progress *out, struct cc_error *e)
+                    struct cc_source_progress *out, struct cc_error *e)
 {
     if (step >= 0)
         CC_TRY(check_in_flight(s, (uint64_t)step, e));
-    *out = (struct cc_progress){.done = true};
+    *out = (struct cc_source_progress){.done = true};
     return s->ops->apply(s, step, m, out, e);
 }
 
