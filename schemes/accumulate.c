@@ -4,13 +4,13 @@
 #include "core/reduce.h"
 #include "schemes/kernels/stream.h"
 
-/* In the first-level cache between the check and the addition. */
-#define PIECE 1024
+/* Values checked, then added while they are in the first-level cache. */
+#define BLOCK 1024
 
 size_t cc_accumulate(const float *x, float *sum, size_t n)
 {
-    for (size_t i = 0; i < n; i += PIECE) {
-        size_t m = n - i < PIECE ? n - i : PIECE;
+    for (size_t i = 0; i < n; i += BLOCK) {
+        size_t m = n - i < BLOCK ? n - i : BLOCK;
         if (!cc_finite_bits(k_reduce()->absmax_add(x + i, sum + i, m)))
             return i;
         k_stream()->add((const uint8_t *)(x + i), 1.0f, sum + i, m);
@@ -31,14 +31,14 @@ struct work {
     float *sum;
     size_t n;
     int parts;
-    size_t good[CC_PARTS_MAX]; /* where the part stopped */
+    size_t good[CC_PARTS_MAX]; /* index at which each part stopped */
 };
 
 static void accumulate_part(void *arg, int part)
 {
     struct work *w = arg;
-    size_t begin = cc_part_begin(w->n, w->parts, part, PIECE);
-    size_t end = cc_part_begin(w->n, w->parts, part + 1, PIECE);
+    size_t begin = cc_part_begin(w->n, w->parts, part, BLOCK);
+    size_t end = cc_part_begin(w->n, w->parts, part + 1, BLOCK);
     w->good[part] = begin + cc_accumulate(w->x + begin, w->sum + begin, end - begin);
 }
 
@@ -49,7 +49,7 @@ int cc_accumulate_all(const struct cc_context *ctx, const float *x, float *sum, 
     w.parts = cc_parts(threads, n, CC_PART_VALUES);
     cc_parallel(w.parts, accumulate_part, &w);
     for (int p = 0; p < w.parts; p++)
-        if (w.good[p] < cc_part_begin(n, w.parts, p + 1, PIECE))
+        if (w.good[p] < cc_part_begin(n, w.parts, p + 1, BLOCK))
             return cc_accumulate_refuse(ctx, x, sum, w.good[p], n, e);
     return CC_OK;
 }

@@ -1,3 +1,23 @@
+/* Base-3^5 and zero-run encoding (3LC, sections 3.2 and 3.3), encoded and decoded by several
+ * threads.
+ *
+ * Five trits -1, 0, 1 become the digits 0, 1, 2 of one byte of at most 242. The tensor of n values
+ * is cut into five planes of L = ceil(n/5) values, and byte j takes the values j, L + j, 2L + j, 3L
+ * + j, 4L + j, so that whole vectors of consecutive values are packed at once. The tail of the last
+ * plane is padded with digit 1 (zero). A byte of five zeros is 121; with zero-run encoding, k = 2
+ * .. 14 such bytes in a row become the single byte 243 + k - 2.
+ *
+ * Encoding works on blocks of 32 KiB of bytes: the scheme quantizes each plane's part of the block,
+ * then the runs of the block are shortened. Threads take ranges of bytes and write each range where
+ * it would lie if nothing were shortened; join_parts then moves the ranges together. 3LC's parallel
+ * version lets runs end at such borders; here the payload does not depend on the number of threads,
+ * so a range leaves out its leading zero bytes, reports how many, and how much of its last run is
+ * not written yet, and the join writes the runs that cross borders.
+ *
+ * Decoding reverses this. Without zero-run encoding each range's place is known. With it, a first
+ * serial pass skips through the payload, counting bytes, to find where each range begins, possibly
+ * in the middle of a run; then all ranges decode at once. A fault is reported by decoding the first
+ * bad range again, so that the message is the same with any number of threads. */
 #include "schemes/base3.h"
 
 #include <stdbool.h>
@@ -15,13 +35,13 @@
 #define PLANES 5u
 #define HEADER sizeof(float)
 
-/* Bytes worked on at a time. They stay in the second-level cache while five planes pass by. Out of
- * cache the long stretches of each plane matter more: 32,768 was twice as fast as 512 and as fast
- * as 1,048,576; in cache all were alike. */
+/* Bytes worked on at a time; they stay in the second-level cache while five planes pass. Long
+ * ranges of each plane matter more for tensors out of cache: 32,768 was twice as fast as 512 and as
+ * fast as 1,048,576. In the cache all were alike. */
 #define BLOCK 32768u
 
-/* Parts begin on multiples of this many bytes, so that two threads share no cache line of the
- * residual's planes but at their ends. */
+/* Parts begin on multiples of this many bytes, so that two threads share no cache line of a plane
+ * except at its ends. */
 #define PART_MULTIPLE 64u
 
 static size_t packed_bytes(size_t n)
@@ -40,21 +60,21 @@ size_t cc_base3_residual(size_t n)
     return cc_mul(n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
 }
 
-/* How many of the values first .. first + count - 1 exist: the rest is padding. */
+/* How many of the values first .. first + count - 1 exist; the others are padding. */
 static size_t present(size_t first, size_t count, size_t n)
 {
     size_t left = n > first ? n - first : 0;
     return left < count ? left : count;
 }
 
-/* Where the values after those of plane p of a block lie: in the next plane, or in the first one of
- * the next block. */
-static ptrdiff_t next_piece(size_t p, size_t total, size_t count)
+/* The distance from a block's values in plane p to those that follow: in the next plane, or in the
+ * first plane of the next block. */
+static ptrdiff_t next_plane(size_t p, size_t total, size_t count)
 {
     return p + 1 < PLANES ? (ptrdiff_t)total : (ptrdiff_t)count - (ptrdiff_t)((PLANES - 1) * total);
 }
 
-/* Bytes j .. j + count - 1 of the `total` that n values make. */
+/* Packs bytes j .. j + count - 1 of the `total` bytes of n values. */
 static void pack(cc_base3_quantize *quantize, void *arg, size_t n, size_t total, size_t j,
                  size_t count, uint8_t *bytes)
 {
@@ -62,7 +82,7 @@ static void pack(cc_base3_quantize *quantize, void *arg, size_t n, size_t total,
     for (size_t p = 0; p < PLANES; p++) {
         size_t i = p * total + j, here = present(i, count, n);
         if (here > 0)
-            quantize(arg, i, here, next_piece(p, total, count), bytes);
+            quantize(arg, i, here, next_plane(p, total, count), bytes);
         for (size_t k = here; k < count; k++)
             bytes[k] = (uint8_t)(3 * bytes[k] + CC_DIGIT_ZERO);
     }
@@ -70,10 +90,9 @@ static void pack(cc_base3_quantize *quantize, void *arg, size_t n, size_t total,
 
 /* --- encoding --- */
 
-/* What is encoded, and how one part of it turned out. Each part quantizes its own bytes and writes
- * them where they would lie if no run were shortened. A run may go on from part to part (3LC's
- * section 3.3 cuts it there; here the bytes do not depend on the parts): the part leaves its first
- * zero bytes out and tells how many they were, and what is pending of its last run. */
+/* Parts are ranges of bytes. A part reports how many leading zero bytes it left out, how many bytes
+ * it wrote after the place of these, and how many zero bytes of its last run are still to be
+ * written. */
 struct encoder {
     cc_base3_quantize *quantize;
     void *arg;
@@ -86,8 +105,9 @@ struct encoder {
     } part[CC_PARTS_MAX];
 };
 
-/* A run that goes on for `length` bytes more; *pending says how many of it are not written yet. */
-static uint8_t *run_on(uint8_t *w, unsigned *pending, size_t length)
+/* Continues a run by `length` zero bytes: writes full codes, and keeps in *pending what they leave.
+ */
+static uint8_t *continue_run(uint8_t *w, unsigned *pending, size_t length)
 {
     length += *pending;
     memset(w, CC_RUN_CODE + CC_RUN_MAX, length / CC_RUN_MAX);
@@ -95,8 +115,8 @@ static uint8_t *run_on(uint8_t *w, unsigned *pending, size_t length)
     return w + length / CC_RUN_MAX;
 }
 
-/* The run is over. */
-static uint8_t *run_end(uint8_t *w, unsigned *pending)
+/* Ends a run: writes what is pending. */
+static uint8_t *end_run(uint8_t *w, unsigned *pending)
 {
     if (*pending > 0)
         *w++ = (uint8_t)(*pending > 1 ? CC_RUN_CODE + *pending : CC_BYTE_ZERO);
@@ -104,6 +124,7 @@ static uint8_t *run_end(uint8_t *w, unsigned *pending)
     return w;
 }
 
+/* encode_part with zero-run encoding. */
 static void encode_runs(struct encoder *s, int part, size_t begin, size_t end)
 {
     uint8_t block[BLOCK + 1];
@@ -114,19 +135,19 @@ static void encode_runs(struct encoder *s, int part, size_t begin, size_t end)
     for (size_t j = begin, count; j < end; j += count) {
         count = end - j < BLOCK ? end - j : BLOCK;
         pack(s->quantize, s->arg, s->n, s->total, j, count, block);
-        /* As if the last run went on, which the next block will tell. */
+        /* A run at the end of the block counts as unfinished until the next block. */
         block[count] = CC_BYTE_ZERO;
         size_t zeros = k_base3()->zeros(block, count);
         if (leading) {
             lead += zeros;
             w += zeros;
         } else {
-            w = run_on(w, &pending, zeros);
+            w = continue_run(w, &pending, zeros);
         }
         if (zeros == count)
             continue;
         leading = false;
-        w = run_end(w, &pending);
+        w = end_run(w, &pending);
         w += k_zerorun()->encode(block + zeros, count - zeros, &pending, w);
     }
     s->part[part].lead = lead;
@@ -153,22 +174,22 @@ static void encode_part(void *arg, int part)
     }
 }
 
-/* Puts the parts together; returns the length. */
-static size_t join(const struct encoder *s)
+/* Moves the parts together and writes the runs that cross borders; returns the length. */
+static size_t join_parts(const struct encoder *s)
 {
     uint8_t *w = s->out;
     unsigned pending = 0;
     for (int p = 0; p < s->parts; p++) {
         size_t begin = part_begin(s, p), lead = s->part[p].lead;
-        w = run_on(w, &pending, lead);
+        w = continue_run(w, &pending, lead);
         if (begin + lead == part_begin(s, p + 1))
             continue;
-        w = run_end(w, &pending);
+        w = end_run(w, &pending);
         memmove(w, s->out + begin + lead, s->part[p].bytes);
         w += s->part[p].bytes;
         pending = s->part[p].pending;
     }
-    return (size_t)(run_end(w, &pending) - s->out);
+    return (size_t)(end_run(w, &pending) - s->out);
 }
 
 size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, size_t n, int zre,
@@ -183,15 +204,15 @@ size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, size_t n
                         .parts = cc_parts(threads, n, CC_PART_VALUES)};
     cc_put_f32(out, m);
     cc_parallel(s.parts, encode_part, &s);
-    return HEADER + (zre ? join(&s) : s.total);
+    return HEADER + (zre ? join_parts(&s) : s.total);
 }
 
 /* --- decoding --- */
 
-/* Where a part begins in the payload. */
+/* Where a part of the bytes begins in the payload. */
 struct start {
     size_t at;
-    size_t left; /* zero bytes of a run that began before */
+    size_t left; /* zero bytes that remain of a run before `at` */
 };
 
 struct decoder {
@@ -199,7 +220,7 @@ struct decoder {
     size_t len;
     int zre;
     size_t n, total;
-    float value[3]; /* of a digit */
+    float value[3]; /* by digit */
     float *y;
     bool add, nontemporal;
     int parts;
@@ -207,6 +228,7 @@ struct decoder {
     int status[CC_PARTS_MAX];
 };
 
+/* Reads the next `count` bytes of the unshortened sequence to block. */
 static int next_block(const struct decoder *s, struct start *from, size_t count, uint8_t *block,
                       struct cc_error *e)
 {
@@ -229,11 +251,12 @@ static int next_block(const struct decoder *s, struct start *from, size_t count,
     return CC_OK;
 }
 
+/* Unpacks bytes j .. j + count - 1 into their five planes. */
 static void unpack(const struct decoder *s, size_t j, size_t count, uint8_t *block)
 {
     for (size_t p = 0; p < PLANES; p++) {
         size_t i = p * s->total + j, here = present(i, count, s->n);
-        ptrdiff_t next = next_piece(p, s->total, count);
+        ptrdiff_t next = next_plane(p, s->total, count);
         if (here > 0 && s->add)
             k_base3()->add(block, s->value, s->y + i, here, next);
         else if (here > 0)
@@ -241,16 +264,14 @@ static void unpack(const struct decoder *s, size_t j, size_t count, uint8_t *blo
     }
 }
 
-static int decode_stretch(const struct decoder *s, int part, struct start from, struct cc_error *e)
+static int decode_range(const struct decoder *s, int part, struct start from, struct cc_error *e)
 {
     uint8_t block[BLOCK + CC_RUN_SLACK];
     size_t begin = cc_part_begin(s->total, s->parts, part, PART_MULTIPLE);
     size_t end = cc_part_begin(s->total, s->parts, part + 1, PART_MULTIPLE);
     for (size_t j = begin, count; j < end; j += count) {
         count = end - j < BLOCK ? end - j : BLOCK;
-        int status = next_block(s, &from, count, block, e);
-        if (status != CC_OK)
-            return status;
+        CC_TRY(next_block(s, &from, count, block, e));
         unpack(s, j, count, block);
     }
     if (s->nontemporal)
@@ -268,10 +289,10 @@ static void decode_part(void *arg, int part)
 {
     struct decoder *s = arg;
     struct cc_error ignored;
-    s->status[part] = decode_stretch(s, part, s->start[part], &ignored);
+    s->status[part] = decode_range(s, part, s->start[part], &ignored);
 }
 
-/* Where each part begins: known for whole bytes, counted where runs were shortened. */
+/* Finds where each part begins: computed without zero-run encoding, counted with it. */
 static int find_starts(struct decoder *s, struct cc_error *e)
 {
     struct start from = {.at = HEADER};
@@ -291,8 +312,8 @@ static int find_starts(struct decoder *s, struct cc_error *e)
     return CC_OK;
 }
 
-/* What can be told before the trits. */
-static int check(const struct decoder *s, struct cc_error *e)
+/* Checks length and scale. */
+static int check_header(const struct decoder *s, struct cc_error *e)
 {
     if (s->zre && s->len < HEADER)
         return cc_bad_payload(s->len, e, "the payload ends within its scale");
@@ -308,16 +329,13 @@ static int decode(struct decoder *s, int threads, struct cc_error *e)
 {
     s->total = packed_bytes(s->n);
     s->parts = cc_parts(threads, s->n, CC_PART_VALUES);
-    int status = check(s, e);
-    if (status == CC_OK)
-        status = find_starts(s, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(check_header(s, e));
+    CC_TRY(find_starts(s, e));
     cc_parallel(s->parts, decode_part, s);
-    /* The first part that failed says why once more, as if there were no others. */
+    /* The first part that failed is decoded again for its message. */
     for (int p = 0; p < s->parts; p++)
         if (s->status[p] != CC_OK)
-            return decode_stretch(s, p, s->start[p], e);
+            return decode_range(s, p, s->start[p], e);
     return CC_OK;
 }
 

@@ -1,5 +1,6 @@
-/* The payload that 3lc and ternary share: f32 m, then trits, five to a byte in five planes, and
- * zero-run encoded if one likes (docs/payloads.md, 3lc). */
+/* The payload that 3lc and ternary share: f32 m, then trits, five to a byte in five planes, with
+ * zero-run encoding as an option (docs/payloads.md, 3lc). Decoders treat the payload as untrusted.
+ */
 #ifndef CC_SCHEMES_BASE3_H
 #define CC_SCHEMES_BASE3_H
 
@@ -8,26 +9,28 @@
 
 #include "core/error.h"
 
-/* The largest payload of n values. */
+/* The largest payload of n values, in bytes. */
 size_t cc_base3_bound(size_t n);
 
-/* The bytes of a residual of n floats; SIZE_MAX when that overflows. */
+/* The bytes of a residual of n floats; SIZE_MAX if that overflows. */
 size_t cc_base3_residual(size_t n);
 
-/* Appends the digits of values i .. i + count - 1: bytes = 3 * bytes + digit. The next call begins
- * at i + next: a hint. */
+/* Quantizes values i .. i + count - 1 and appends their digits (trit + 1): bytes[k] = 3 * bytes[k]
+ * + the digit of value i + k. `next`: the next call begins at i + next, a hint for prefetching. */
 typedef void cc_base3_quantize(void *arg, size_t i, size_t count, ptrdiff_t next, uint8_t *bytes);
 
-/* Writes the payload of n >= 1 values and returns its length. `quantize` is called once for every
- * value, in no particular order and from up to `threads` threads at once. */
+/* Writes the payload of n >= 1 values to out, which has room for the bound, and returns its length.
+ * `quantize` is called once for every value, in no particular order and from up to `threads`
+ * threads at once. */
 size_t cc_base3_encode(float m, cc_base3_quantize *quantize, void *arg, size_t n, int zre,
                        int threads, uint8_t *out);
 
-/* y = m * trit, for n >= 1 values. Refuses whatever is not a payload, naming the byte. */
+/* y = m * trit for n >= 1 values. CC_FAIL if the bytes are no payload, with the offset of the
+ * fault. */
 int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, int threads, float *y,
                     struct cc_error *e);
 
-/* y += scale * (m * trit) */
+/* y += scale * (m * trit), likewise. */
 int cc_base3_decode_add(const uint8_t *in, size_t len, size_t n, int zre, int threads, float scale,
                         float *y, struct cc_error *e);
 

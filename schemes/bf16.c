@@ -1,4 +1,6 @@
-/* bf16: the upper half of a binary32, to the nearest, saturating. */
+/* bf16: the upper half of a binary32 (8 bits of exponent, 7 of fraction), rounded to the nearest,
+ * ties to even, saturating at the largest finite value. Same range as fp32, no scale needed.
+ * Conversion and payload: floats.h, kernels/half.k.c. */
 #include "schemes/floats.h"
 
 CC_FLOATS(&k_half()->bf16, 2)

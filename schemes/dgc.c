@@ -1,4 +1,17 @@
-/* dgc: the values of largest magnitude of an accumulated momentum. */
+/* dgc: the values of largest magnitude of an accumulated momentum.
+ *
+ * The state is two tensors, u (momentum) and v (accumulated momentum). Each step
+ *     u = momentum u + gradient,   v = v + u,
+ * then the k = ceil(density n) largest |v| are sent as (u32 index, f32 value) in order of index
+ * (pairs.h), and both u and v become 0 there: an unsent value keeps building up, with the momentum
+ * it would have had (momentum correction), and a sent one starts afresh (momentum factor masking).
+ *
+ * Update and selection are one pass where a sample gives a threshold to start from, see
+ * selection.c. In the first `warmup` steps the density falls from 25% by a factor of 4 in each of
+ * five stages, but never below `density`.
+ *
+ * Source: Lin et al., Deep Gradient Compression, ICLR 2018, section 3. Gradient clipping is left to
+ * the training program. */
 #include "core/memory.h"
 #include "schemes/pairs.h"
 #include "schemes/scheme.h"
@@ -10,7 +23,7 @@ struct params {
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_REAL(struct params, density, 0.001, 0, 1, "", "the part of the values that is sent",
+    CC_PARAM_REAL(struct params, density, 0.001, 0, 1, "", "the share of the values that is sent",
                   .min_open = true),
     CC_PARAM_REAL(struct params, momentum, 0.9, 0, 1, "", "the momentum before the selection",
                   .max_open = true),
@@ -53,8 +66,8 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return cc_mul(shape->n, 2 * sizeof(float), &bytes) ? bytes : SIZE_MAX;
 }
 
-/* Scratch memory: that of the selection in its most demanding stage, then the values, then the
- * bitmap. */
+/* Scratch memory holds that of the selection in its most demanding stage, the values, then the
+ * bitmap. The offset of the values. */
 static size_t values_at(const struct params *p, size_t n)
 {
     size_t most = cc_select_scratch(p->density, n, CC_SELECT_EXACT);
@@ -101,8 +114,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     size_t most = cc_select_most(most_dense(p), n, CC_SELECT_EXACT);
     struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
     double density = density_at(p, ctx->step);
-    if (cc_select(&from, density, CC_SELECT_EXACT, c->threads, ctx, c->scratch, &to, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_select(&from, density, CC_SELECT_EXACT, c->threads, ctx, c->scratch, &to, e));
     cc_pairs_put(to.bits, n, to.values, out);
     *len = CC_PAIR_BYTES * to.count;
     return CC_OK;

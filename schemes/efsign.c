@@ -1,4 +1,6 @@
-/* efsign: signsgd with error feedback. */
+/* efsign: signsgd with error feedback: encodes gradient + residual, and keeps what the sign and the
+ * mean magnitude do not express. Karimireddy et al. show that this makes signsgd converge where it
+ * otherwise need not. Payload and steps: signs.c. */
 #include "schemes/signs.h"
 
 struct params {

@@ -24,6 +24,7 @@ bool cc_omega_get(struct cc_bit_reader *r, uint64_t *v)
 
 static struct cc_elias_tables tables;
 
+/* Enters a pair into both tables, with all bits that may follow it. */
 static void fill_pair(unsigned distance, int level)
 {
     bool negative = level < 0;
@@ -34,9 +35,9 @@ static void fill_pair(unsigned distance, int level)
         tables.pair_code[cc_pair_index(distance, level)] = code << 5 | len;
     if (len > CC_PAIR_BITS)
         return;
-    unsigned rest = CC_PAIR_BITS - len;
-    for (size_t i = 0; i < (size_t)1 << rest; i++)
-        tables.pair[((size_t)code << rest) + i] = len | distance << 8 | (uint32_t)level << 16;
+    unsigned unused = CC_PAIR_BITS - len;
+    for (size_t i = 0; i < (size_t)1 << unused; i++)
+        tables.pair[((size_t)code << unused) + i] = len | distance << 8 | (uint32_t)level << 16;
 }
 
 static uint32_t start_entry(unsigned len, unsigned skip, unsigned width, unsigned plus)
@@ -60,7 +61,8 @@ static uint32_t start_of(unsigned bits)
 
 static void fill_tables(void)
 {
-    /* From 32 on a distance has 12 bits, and a sign and a magnitude 2 at least. */
+    /* A distance of 32 or more has 12 bits, sign and magnitude 2 at least: too long for the table.
+     */
     for (unsigned distance = 1; distance < 32; distance++) {
         for (int magnitude = 1; magnitude < CC_PAIR_LEVELS; magnitude++) {
             fill_pair(distance, magnitude);

@@ -1,5 +1,17 @@
-/* Elias omega codes, and bit streams whose most significant bit comes first. Values go up to
- * CC_OMEGA_MAX, so that a code fits in one 64-bit buffer with a byte already begun. */
+/* Elias omega codes (recursive Elias coding), and bit streams whose most significant bit comes
+ * first, for qsgd:code=elias.
+ *
+ * The code of v > 1 is that of (number of binary digits of v) - 1, without its final 0, then v in
+ * binary; the code of 1 is empty, and a 0 ends the code: 1 = 0, 2 = 100, 3 = 110, 4 = 101000. A
+ * value of w binary digits takes about w + log w + ... bits, so small values are short.
+ *
+ * Values go up to CC_OMEGA_MAX, so that a code fits into a 64-bit buffer of which up to 7 bits are
+ * in use. Writer and reader move whole bytes. In qsgd's streams a triple of distance, sign and
+ * magnitude is mostly shorter than 13 bits: a table tells the whole triple from the next 13 bits;
+ * another tells the length and place of a longer code's value from its first 7 bits.
+ *
+ * Sources: Elias, Universal codeword sets and representations of the integers, IEEE Transactions on
+ * Information Theory, 1975; Alistarh et al., QSGD, 2017, section 3.1. */
 #ifndef CC_SCHEMES_ELIAS_H
 #define CC_SCHEMES_ELIAS_H
 
@@ -29,10 +41,10 @@ static inline struct cc_omega cc_omega(uint64_t v)
     return c;
 }
 
-/* Every put stores 8 bytes at p, so the output needs that much room beyond the last code. */
+/* Every put stores 8 bytes at p, so the output needs 8 bytes of room beyond the last code. */
 struct cc_bit_writer {
     uint8_t *p;
-    uint64_t buffer; /* its upper `used` bits are yet to be counted as written */
+    uint64_t buffer; /* its upper `used` bits lie in the byte at p */
     unsigned used;   /* below 8 between calls */
 };
 
@@ -47,7 +59,7 @@ static inline void cc_bits_put(struct cc_bit_writer *w, uint64_t bits, unsigned 
     w->used &= 7;
 }
 
-/* Ends on a byte; returns the address after it. */
+/* Pads the last byte with zeros; returns the address after it. */
 static inline uint8_t *cc_bits_end(const struct cc_bit_writer *w)
 {
     return w->p + (w->used > 0);
@@ -56,10 +68,10 @@ static inline uint8_t *cc_bits_end(const struct cc_bit_writer *w)
 struct cc_bit_reader {
     const uint8_t *p, *end;
     uint64_t buffer; /* the next bits, from the most significant one on; zeros beyond the end */
-    unsigned have;   /* how many of them are counted as read from p */
+    unsigned have;   /* number of valid bits in buffer */
 };
 
-/* At least 56 bits afterwards, unless the input ends before. */
+/* Makes at least 56 bits available, unless the input ends before. */
 static inline void cc_bits_fill(struct cc_bit_reader *r)
 {
     if (r->end - r->p >= 8) {
@@ -81,28 +93,31 @@ static inline void cc_bits_skip(struct cc_bit_reader *r, unsigned len)
     r->have -= len;
 }
 
-/* Reads one code. False when the input ends within it or its value is above CC_OMEGA_MAX. */
+/* Reads one code. False if the input ends within it or its value is above CC_OMEGA_MAX. */
 bool cc_omega_get(struct cc_bit_reader *r, uint64_t *v);
 
-/* Tables for what is frequent; a pair is a distance, a sign and a magnitude. 13 bits, 32 KiB:
- * against 11 bits, the decoder of qsgd is as fast with bits=4 and 1.5 times as fast with bits=8; 15
- * bits make it 1.9 times faster still there, and a third slower with bits=4 (on a Zen 5). */
-#define CC_PAIR_BITS      13 /* of the input that show a short pair at once */
+/* Tables for the frequent codes; a pair is a distance and a signed magnitude (level). 13 bits make
+ * a table of 32 KiB. Measured on Zen 5, qsgd's decoder is as fast as with 11 bits for bits=4
+ * and 1.5 times as fast for bits=8; 15 bits are 1.9 times as fast again for bits=8, but take a
+ * third longer for bits=4. */
+#define CC_PAIR_BITS      13 /* bits of input that index the table of pairs */
 #define CC_PAIR_DISTANCES 8  /* pair_code has distances and magnitudes below these */
 #define CC_PAIR_LEVELS    128
-#define CC_START_BITS     7 /* of a code that show its length, for values up to 16 bits */
+#define CC_START_BITS     7 /* first bits of a code that tell its length, for values up to 16 bits */
 
 struct cc_elias_tables {
-    /* The code of the pair, above the 5 bits of its length, at cc_pair_index. */
+    /* At cc_pair_index: the code of the pair, shifted up by 5 bits that hold its length. */
     uint32_t pair_code[CC_PAIR_DISTANCES * 2 * CC_PAIR_LEVELS];
-    /* What the next bits begin with. Bits 0-5: the length of the pair, 0 if they do not show all of
-     * it; bits 8-15: the distance; bits 16-31: the level. */
+    /* The pair that the next bits begin with. Bits 0-5: its length, 0 if it is longer than
+     * CC_PAIR_BITS; bits 8-15: the distance; bits 16-31: the level. */
     uint32_t pair[1 << CC_PAIR_BITS];
-    /* How a code with these first bits goes on. Bits 0-5: its length; bits 8-13: where in it the
-     * value begins; bits 16-21: 64 - the value's width; bits 24-31: what to add (1 for the code of
-     * 1, which shows no value). */
+    /* The code with these first bits. Bits 0-5: its length; bits 8-13: the offset of the value in
+     * it; bits 16-21: 64 - the value's width; bits 24-31: a number to add (1 for the code of 1,
+     * which has no value bits). */
     uint32_t start[1 << CC_START_BITS];
 };
+
+/* The tables, filled by the first call; any thread may call it. */
 const struct cc_elias_tables *cc_elias_tables(void);
 
 static inline size_t cc_pair_index(size_t distance, int level)

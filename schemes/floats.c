@@ -10,7 +10,7 @@ struct job {
     int parts;
     const float *x; /* encode */
     uint8_t *out;
-    uint32_t most[CC_PARTS_MAX]; /* by part: the max of the bits of |x[i]| */
+    uint32_t most[CC_PARTS_MAX]; /* by part: the largest bits of |x| */
     const uint8_t *in;           /* decode */
     const float *scale;
     float *y;
@@ -69,7 +69,7 @@ static void load_part(void *arg, int part)
     cc_sink_close(&sink);
 }
 
-/* In place: asking for the page ahead costs time here, see core/tile.h. */
+/* Updates y in place, without the sink's prefetching, which costs time here (core/tile.h). */
 static void add_part(void *arg, int part)
 {
     const struct job *j = arg;

@@ -1,22 +1,23 @@
-/* What fp32 and the three schemes of 16 bits a value share: everything but the format. */
+/* Everything but the number format of fp32 and of the three schemes of 16 bits a value: values are
+ * converted one by one, and the payload is an array of them. */
 #ifndef CC_SCHEMES_FLOATS_H
 #define CC_SCHEMES_FLOATS_H
 
 #include "schemes/kernels/half.h"
 #include "schemes/scheme.h"
 
-/* `width`: the bytes of a value in the payload. */
+/* `width`: bytes of a value in the payload. Refuses values that are not finite. */
 int cc_floats_encode(const struct k_stream *format, size_t width, const struct cc_codec *c,
                      const struct cc_context *ctx, const float *x, uint8_t *out, size_t *len,
                      struct cc_error *e);
-/* y = decoded, or y += *scale * decoded where scale is not NULL. */
+/* y = decoded, or if scale is not NULL, y += *scale * decoded. */
 int cc_floats_decode(const struct k_stream *format, size_t width, const struct cc_codec *c,
                      const uint8_t *in, size_t len, const float *scale, float *y,
                      struct cc_error *e);
 size_t cc_floats_bound(size_t width, const struct cc_shape *shape);
 
-/* Defines the descriptor's functions and its empty table for a format, an expression of type const
- * struct k_stream *. */
+/* Defines the descriptor's functions and empty parameter table for a format, an expression of type
+ * const struct k_stream *. */
 #define CC_FLOATS(format, width)                                                                   \
     struct params {                                                                                \
         char none;                                                                                 \

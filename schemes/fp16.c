@@ -1,4 +1,6 @@
-/* fp16: IEEE binary16, to the nearest, saturating. */
+/* fp16: IEEE binary16 (5 bits of exponent, 10 of fraction), rounded to the nearest, ties to even,
+ * subnormals kept, saturating at 65504. More precise than bf16, but values below 2^-25 become 0.
+ * Conversion and payload: floats.h, kernels/half.k.c. */
 #include "schemes/floats.h"
 
 CC_FLOATS(&k_half()->fp16, 2)

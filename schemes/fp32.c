@@ -1,4 +1,4 @@
-/* fp32: the values as they are, the baseline that every speedup refers to. */
+/* fp32: the values as they are, the baseline that every speedup refers to (CC_RAW_SCHEME). */
 #include "schemes/floats.h"
 
 CC_FLOATS(k_stream(), 4)

@@ -1,4 +1,11 @@
-/* int8: signed bytes and one scale for the tensor. */
+/* int8: signed bytes and one scale for the tensor.
+ *
+ * scale = max|x| / 127; each value becomes q = x / scale, rounded to the nearest integer, ties to
+ * even, and decodes to q * scale. -128 is not used, so the codes are symmetric. Two passes: the
+ * largest magnitude, then the codes. With ef=1 the rounding error stays in a residual; 3LC's
+ * comparison has none, so that is the default.
+ *
+ * Source: 3LC, section 4.2 ("8-bit int", 255 values); Pipe-SGD, section 3.2. */
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
@@ -8,7 +15,7 @@
 
 #define HEADER sizeof(float)
 
-/* The largest scale that 127 can be multiplied with: FLT_MAX / 127 rounds to one too large. */
+/* The largest scale for which 127 * scale is finite; FLT_MAX / 127 rounds to one too large. */
 #define MAX_SCALE 0x1.020406p+121f
 
 struct params {
@@ -53,7 +60,7 @@ struct job {
     const uint8_t *in; /* decode; the codes */
     const float *factor;
     float *y;
-    int bad[CC_PARTS_MAX]; /* by part: whether a code is not used */
+    int bad[CC_PARTS_MAX]; /* by part: whether there is a code -128 */
 };
 
 static size_t begin(const struct job *j, int part)
@@ -94,7 +101,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     float scale = cc_bits_f32(bits) / 127.0f;
     scale = scale < MAX_SCALE ? scale : MAX_SCALE;
     cc_put_f32(out, scale);
-    /* A scale of 0 stands for values that are all next to nothing: divided by 1 they give 0. */
+    /* With a scale of 0 all values are tiny, and dividing by 1 gives codes 0. */
     struct job j = {.n = n,
                     .parts = cc_parts(c->threads, n, CC_PART_VALUES),
                     .scale = scale,
@@ -139,7 +146,7 @@ static int bad_code(const uint8_t *in, struct cc_error *e)
     return cc_bad_payload(at, e, "the code -128 is not used");
 }
 
-/* y = decoded, or y += *factor * decoded where factor is not NULL. */
+/* y = decoded, or if factor is not NULL, y += *factor * decoded. */
 static int decode_codes(const struct cc_codec *c, const uint8_t *in, size_t len,
                         const float *factor, float *y, struct cc_error *e)
 {

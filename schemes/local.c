@@ -1,4 +1,17 @@
-/* local: the sum of the gradients of `every` steps, through another scheme; silence in between. */
+/* local: a wrapper that sends the sum of the gradients of `every` steps through another scheme, and
+ * nothing in the steps between (silent steps).
+ *
+ * The state is the running sum, n floats, then the inner scheme's state. Every step adds its
+ * gradient to the sum; in steps with (step + 1) mod every = 0 the inner scheme encodes the sum,
+ * keeping its own residual, and the sum becomes 0. Payloads of silent steps are empty and decode to
+ * zeros.
+ *
+ * What the inner scheme can do with its payload, local can do too: pairs, rounds, sizes by shape
+ * are all passed on. Inner schemes may be silent themselves (another local); the pattern then
+ * repeats after the least common multiple of both periods.
+ *
+ * Source: 3LC, section 4.2 ("2 local steps"); McMahan et al., AISTATS 2017. The sum of gradients is
+ * sent here, not a model that was trained in between. */
 #include <string.h>
 
 #include "core/memory.h"
@@ -7,8 +20,7 @@
 #include "schemes/scheme.h"
 #include "schemes/spec.h"
 
-/* The pattern of nested local schemes repeats after the least common multiple of their periods;
- * beyond this it is a mistake. */
+/* A longer period of nested local schemes is taken for a mistake. */
 #define MAX_PERIOD 1000000000
 
 struct params {
@@ -17,7 +29,7 @@ struct params {
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_INT(struct params, every, 2, 1, 1e6, "steps", "send once in so many steps"),
+    CC_PARAM_INT(struct params, every, 2, 1, 1e6, "steps", "send once in this many steps"),
     {.name = "inner",
      .help = "the scheme for what is sent, as in inner=(3lc:s=1.75)",
      .unit = "",
@@ -30,9 +42,9 @@ static const struct cc_param table[] = {
 static size_t gcd(size_t a, size_t b)
 {
     while (b != 0) {
-        size_t rest = a % b;
+        size_t remainder = a % b;
         a = b;
-        b = rest;
+        b = remainder;
     }
     return a;
 }
@@ -44,7 +56,7 @@ static size_t period(const void *params)
     return every / gcd(every, inner) * inner;
 }
 
-/* The inner scheme was checked when it was made, so neither factor of its product overflows. */
+/* The inner scheme passed its own check, so that neither factor exceeds MAX_PERIOD. */
 static int check(const void *params, struct cc_error *e)
 {
     const struct params *p = params;
@@ -102,7 +114,7 @@ static void init(const struct cc_codec *c)
     cc_codec_reset(&inner);
 }
 
-static int silent(const struct cc_codec *c, const struct cc_context *ctx)
+static bool is_silent(const struct cc_codec *c, const struct cc_context *ctx)
 {
     const struct params *p = c->params;
     return (ctx->step + 1) % (uint64_t)p->every != 0;
@@ -122,6 +134,7 @@ static void clear_part(void *arg, int part)
            (cc_part_begin(w->n, w->parts, part + 1, CC_ALIGN) - begin) * sizeof *w->y);
 }
 
+/* Sets y to zeros by several threads. */
 static void clear(float *y, size_t n, int threads)
 {
     struct clearing w = {.y = y, .n = n, .parts = cc_parts(threads, n, CC_PART_VALUES)};
@@ -132,16 +145,14 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     float *sum = c->state;
-    int status = cc_accumulate_all(ctx, x, sum, c->shape.n, c->threads, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_accumulate_all(ctx, x, sum, c->shape.n, c->threads, e));
     *len = 0;
-    if (silent(c, ctx))
+    if (is_silent(c, ctx))
         return CC_OK;
     struct cc_codec inner = inner_codec(c);
-    status = cc_encode(&inner, ctx, sum, out, cap, len, e);
+    CC_TRY(cc_encode(&inner, ctx, sum, out, cap, len, e));
     clear(sum, c->shape.n, c->threads);
-    return status;
+    return CC_OK;
 }
 
 static int refuse_unexpected(const struct cc_context *ctx, size_t len, struct cc_error *e)
@@ -153,7 +164,7 @@ static int refuse_unexpected(const struct cc_context *ctx, size_t len, struct cc
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float *y, struct cc_error *e)
 {
-    if (silent(c, ctx)) {
+    if (is_silent(c, ctx)) {
         if (len > 0)
             return refuse_unexpected(ctx, len, e);
         clear(y, c->shape.n, c->threads);
@@ -167,7 +178,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e)
 {
-    if (silent(c, ctx))
+    if (is_silent(c, ctx))
         return len > 0 ? refuse_unexpected(ctx, len, e) : CC_OK;
     struct cc_codec inner = inner_codec(c);
     return cc_decode_add(&inner, ctx, in, len, scale, y, e);
@@ -183,7 +194,7 @@ static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, cons
                     size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
                     size_t *count, struct cc_error *e)
 {
-    if (silent(c, ctx))
+    if (is_silent(c, ctx))
         return len > 0 ? refuse_unexpected(ctx, len, e) : CC_OK;
     struct cc_codec inner = inner_codec(c);
     return cc_to_pairs(&inner, ctx, in, len, base, out, cap, count, e);
@@ -195,7 +206,7 @@ static bool sized_by_shape(const void *params)
     return cc_sized_by_shape(p->inner->scheme, p->inner->params);
 }
 
-/* --- rounds: those of the inner scheme, about the sum, which stays until the last of them --- */
+/* --- rounds: those of the inner scheme; the sum stays until the last of them --- */
 
 static size_t rounds(const void *params)
 {
@@ -214,23 +225,22 @@ static int encode_round(const struct cc_codec *c, const struct cc_context *ctx, 
                         const float *x, uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     float *sum = c->state;
-    int status = CC_OK;
     if (round == 0)
-        status = cc_accumulate_all(ctx, x, sum, c->shape.n, c->threads, e);
+        CC_TRY(cc_accumulate_all(ctx, x, sum, c->shape.n, c->threads, e));
     *len = 0;
-    if (status != CC_OK || silent(c, ctx))
-        return status;
+    if (is_silent(c, ctx))
+        return CC_OK;
     struct cc_codec inner = inner_codec(c);
-    status = cc_encode_round(&inner, ctx, round, sum, out, cap, len, e);
+    CC_TRY(cc_encode_round(&inner, ctx, round, sum, out, cap, len, e));
     if (round + 1 == rounds(c->params))
         clear(sum, c->shape.n, c->threads);
-    return status;
+    return CC_OK;
 }
 
 static int absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
                   const uint8_t *in, size_t len, float scale, float *y, struct cc_error *e)
 {
-    if (silent(c, ctx))
+    if (is_silent(c, ctx))
         return len > 0 ? refuse_unexpected(ctx, len, e) : CC_OK;
     struct cc_codec inner = inner_codec(c);
     return cc_absorb(&inner, ctx, round, in, len, scale, y, e);

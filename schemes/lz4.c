@@ -1,5 +1,10 @@
-/* lz4: the floats through the LZ4 library in blocks of 4 MiB, a fast lossless yardstick. The bytes
- * depend on the library's version, never on the machine. */
+/* lz4: the floats through the LZ4 library, a fast lossless yardstick for what general compression
+ * can do with gradients (little: mantissas are noise).
+ *
+ * The library takes blocks of less than 2 GiB, so the tensor is cut into blocks of 4 MiB, each sent
+ * as u32 compressed size and an LZ4 block. The encoder's table lies in scratch memory; decode_add
+ * decodes a block to scratch memory and adds it. The bytes depend on the library's version, never
+ * on the machine. */
 #include <lz4.h>
 
 #include "core/bytes.h"
@@ -28,14 +33,14 @@ static size_t block_bound(size_t values)
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    size_t rest = shape->n % BLOCK, bytes;
+    size_t tail = shape->n % BLOCK, bytes;
     if (!cc_mul(shape->n / BLOCK, block_bound(BLOCK), &bytes) ||
-        (rest > 0 && __builtin_add_overflow(bytes, block_bound(rest), &bytes)))
+        (tail > 0 && __builtin_add_overflow(bytes, block_bound(tail), &bytes)))
         return SIZE_MAX;
     return bytes;
 }
 
-/* The encoder's table, or the block that decode_add adds. */
+/* For the encoder's table, or the block that decode_add adds. */
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
     (void)params;
@@ -89,9 +94,10 @@ static int decode_block(const uint8_t *in, size_t len, size_t *at, size_t m, flo
     return CC_OK;
 }
 
-static int refuse_rest(size_t at, size_t len, struct cc_error *e)
+static int check_end(size_t at, size_t len, struct cc_error *e)
 {
-    return cc_bad_payload(at, e, "%zu bytes follow the last LZ4 block", len - at);
+    return at == len ? CC_OK
+                     : cc_bad_payload(at, e, "%zu bytes follow the last LZ4 block", len - at);
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -100,11 +106,9 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     (void)ctx;
     size_t n = c->shape.n, at = 0;
     for (size_t i = 0; i < n; i += BLOCK) {
-        int status = decode_block(in, len, &at, n - i < BLOCK ? n - i : BLOCK, y + i, e);
-        if (status != CC_OK)
-            return status;
+        CC_TRY(decode_block(in, len, &at, n - i < BLOCK ? n - i : BLOCK, y + i, e));
     }
-    return at == len ? CC_OK : refuse_rest(at, len, e);
+    return check_end(at, len, e);
 }
 
 static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -114,12 +118,10 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
     size_t n = c->shape.n, at = 0;
     for (size_t i = 0; i < n; i += BLOCK) {
         size_t m = n - i < BLOCK ? n - i : BLOCK;
-        int status = decode_block(in, len, &at, m, c->scratch, e);
-        if (status != CC_OK)
-            return status;
+        CC_TRY(decode_block(in, len, &at, m, c->scratch, e));
         k_stream()->add(c->scratch, scale, y + i, m);
     }
-    return at == len ? CC_OK : refuse_rest(at, len, e);
+    return check_end(at, len, e);
 }
 
 const struct cc_scheme cc_scheme_lz4 = {

@@ -1,5 +1,16 @@
-/* mqe1bit: one bit a value; each of the two classes is sent as its mean, which makes the squared
- * error as small as it can be. */
+/* mqe1bit: one bit a value with minimum squared quantization error.
+ *
+ * The values of gradient + residual fall into two classes, x < 0 and x >= 0, and each class decodes
+ * to its mean, which is the number with the least squared error. The residual keeps the
+ * differences. Payload of a block: f32 mean of each class, then a bit a value. By default the whole
+ * tensor is one block; smaller blocks follow the gradient's scale more closely at 64 bits each.
+ *
+ * Two passes per block: sums and counts of the classes, then bits and residual. Threads share the
+ * blocks; if there is only one, they share its sum tree (core/reduce.h), whose leaves lie in
+ * scratch memory, so that the means do not depend on the number of threads.
+ *
+ * Source: Seide et al., 1-Bit Stochastic Gradient Descent, Interspeech 2014; 3LC, section 4.2 ("MQE
+ * 1-bit int"). The original has a mean for each column of a matrix. */
 #include "core/bytes.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
@@ -14,7 +25,7 @@ struct params {
 static const struct cc_param table[] = {
     CC_PARAM_FLAG(struct params, ef, 1, "error feedback: keep what was not sent in a residual"),
     CC_PARAM_INT(struct params, block, 0, 0, 1e9, "values",
-                 "how many values share two means (0: the whole tensor)"),
+                 "values that share two means (0: the whole tensor)"),
     {.name = NULL},
 };
 
@@ -35,8 +46,8 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     size_t block = block_length(params, shape->n), bytes;
     if (__builtin_mul_overflow(shape->n / block, 2 * sizeof(float) + bit_bytes(block), &bytes))
         return SIZE_MAX;
-    size_t rest = shape->n % block;
-    if (rest > 0 && __builtin_add_overflow(bytes, 2 * sizeof(float) + bit_bytes(rest), &bytes))
+    size_t tail = shape->n % block;
+    if (tail > 0 && __builtin_add_overflow(bytes, 2 * sizeof(float) + bit_bytes(tail), &bytes))
         return SIZE_MAX;
     return bytes;
 }
@@ -47,7 +58,7 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return p->ef ? shape->n * sizeof(float) : 0;
 }
 
-/* Where several threads sum over one block. */
+/* For the sum tree of the only block. */
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
     bool one = block_length(params, shape->n) == shape->n;
@@ -60,7 +71,7 @@ static struct cc_traffic traffic(const void *params)
     return p->block == 0 ? cc_traffic_two(p->ef != 0) : cc_traffic_one(p->ef != 0);
 }
 
-/* Parts are whole blocks, or pieces of the only one. */
+/* Parts are whole blocks, or ranges of the only one. */
 struct job {
     const struct cc_codec *c;
     size_t n, block;
@@ -73,7 +84,7 @@ struct job {
     const uint8_t *in;       /* decode */
     const float *scale;      /* NULL: y = decoded */
     float *y;
-    size_t bad[CC_PARTS_MAX]; /* by part: the first block that cannot be; SIZE_MAX: none */
+    size_t bad[CC_PARTS_MAX]; /* by part: the first block that is refused; SIZE_MAX: none */
 };
 
 static void set_parts(struct job *j)
@@ -159,8 +170,8 @@ static void pack_part(void *arg, int part)
                      j->out + 8 + i / 8);
 }
 
-/* One block by several threads. */
-static void encode_together(struct job *j)
+/* Encodes the only block by several threads. */
+static void encode_one_block(struct job *j)
 {
     struct cc_classes all = {0};
     cc_parallel(j->parts, sum_part, j);
@@ -184,7 +195,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     struct job j = {.c = c, .x = x, .r = p->ef ? c->state : NULL, .out = out, .sums = c->scratch};
     set_parts(&j);
     if (j.parts > 1 && j.block == j.n)
-        encode_together(&j);
+        encode_one_block(&j);
     else
         cc_parallel(j.parts, encode_blocks, &j);
     size_t bad = first_bad(&j);
@@ -246,7 +257,7 @@ static void decode_part(void *arg, int part)
         cc_sink_close(&sink);
 }
 
-/* y = decoded, or y += *scale * decoded. */
+/* y = decoded, or if scale is not NULL, y += *scale * decoded. */
 static int decode_blocks(const struct cc_codec *c, const uint8_t *in, size_t len,
                          const float *scale, float *y, struct cc_error *e)
 {

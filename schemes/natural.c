@@ -1,4 +1,15 @@
-/* natural: signs and exponents, rounded at random to one of the two neighbouring powers of two. */
+/* natural: signs and powers of two, 9 bits a value.
+ *
+ * Each value is rounded at random to one of its two neighbouring powers of two, so that the
+ * expectation is the value: with the binary32 exponent b and fraction f, to 2^(b+1) with
+ * probability f / 2^23. That is one integer comparison of f with a random number, and the result is
+ * the exponent alone; there is no scale, no state and only one pass. Payload: n sign bits, then n
+ * exponent bytes.
+ *
+ * Exponents are made in blocks in the first-level cache and copied out, for large tensors with
+ * stores that bypass the cache.
+ *
+ * Source: Horvath et al., Natural Compression for Distributed Deep Learning, 2019, section 2. */
 #include <string.h>
 
 #include "core/cache.h"
@@ -33,9 +44,9 @@ static struct cc_traffic traffic(const void *params)
     return cc_traffic_one(0);
 }
 
-/* Values worked on at a time, whose exponents are in the first-level cache before they are copied
- * out. */
-#define PIECE 4096
+/* Values encoded at a time; their exponents are in the first-level cache when they are copied out.
+ */
+#define BLOCK 4096
 
 struct encoding {
     const struct cc_context *ctx;
@@ -43,14 +54,15 @@ struct encoding {
     uint8_t *signs, *exponents;
     size_t n;
     int parts;
-    bool nontemporal;
+    bool nontemporal; /* write exponents with stores that bypass the cache */
     uint32_t most[CC_PARTS_MAX];
 };
 
-/* Values i .. i + n - 1, i a multiple of 8; returns the max of the bits of |x|. */
-static uint32_t put_piece(const struct encoding *w, size_t i, size_t n)
+/* Encodes values i .. i + n - 1, i a multiple of 8; returns the largest bits of |x|. The key
+ * changes where the index passes a multiple of 2^32. */
+static uint32_t encode_block(const struct encoding *w, size_t i, size_t n)
 {
-    uint8_t stage[PIECE], other[PIECE];
+    uint8_t stage[BLOCK], other[BLOCK];
     uint64_t index = w->ctx->offset + i, same_key = (UINT64_C(1) << 32) - (uint32_t)index;
     uint32_t most = k_natural()->encode(w->x + i, cc_context_key(w->ctx, index, 0), (uint32_t)index,
                                         w->signs + i / 8, stage, n);
@@ -69,10 +81,10 @@ static uint32_t put_piece(const struct encoding *w, size_t i, size_t n)
 static void encode_part(void *arg, int part)
 {
     struct encoding *w = arg;
-    size_t end = cc_part_begin(w->n, w->parts, part + 1, PIECE);
+    size_t end = cc_part_begin(w->n, w->parts, part + 1, BLOCK);
     uint32_t most = 0;
-    for (size_t i = cc_part_begin(w->n, w->parts, part, PIECE); i < end; i += PIECE) {
-        uint32_t bits = put_piece(w, i, end - i < PIECE ? end - i : PIECE);
+    for (size_t i = cc_part_begin(w->n, w->parts, part, BLOCK); i < end; i += BLOCK) {
+        uint32_t bits = encode_block(w, i, end - i < BLOCK ? end - i : BLOCK);
         most = bits > most ? bits : most;
     }
     w->most[part] = most;
@@ -106,8 +118,8 @@ struct decoding {
     bool bad[CC_PARTS_MAX];
 };
 
-/* Past the cache, to any address. */
-static int load_by_lines(const uint8_t *signs, const uint8_t *exponents, float *y, size_t n)
+/* Decodes with stores that bypass the cache to y of any alignment. */
+static int load_unaligned(const uint8_t *signs, const uint8_t *exponents, float *y, size_t n)
 {
     struct cc_sink sink;
     int bad = 0;
@@ -125,13 +137,13 @@ static int load_by_lines(const uint8_t *signs, const uint8_t *exponents, float *
 static void decode_part(void *arg, int part)
 {
     struct decoding *w = arg;
-    size_t i = cc_part_begin(w->n, w->parts, part, PIECE);
-    size_t n = cc_part_begin(w->n, w->parts, part + 1, PIECE) - i;
+    size_t i = cc_part_begin(w->n, w->parts, part, BLOCK);
+    size_t n = cc_part_begin(w->n, w->parts, part + 1, BLOCK) - i;
     const uint8_t *signs = w->signs + i / 8, *exponents = w->exponents + i;
     if (w->scale != NULL)
         w->bad[part] = k_natural()->add(signs, exponents, *w->scale, w->y + i, n);
     else if (w->nontemporal && (uintptr_t)(w->y + i) % CC_ALIGN != 0)
-        w->bad[part] = load_by_lines(signs, exponents, w->y + i, n);
+        w->bad[part] = load_unaligned(signs, exponents, w->y + i, n);
     else
         w->bad[part] = k_natural()->load(signs, exponents, w->y + i, n, w->nontemporal);
     if (w->nontemporal)

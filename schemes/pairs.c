@@ -1,3 +1,19 @@
+/* Index-value payloads: writing, decoding by several threads, reading as pairs.
+ *
+ * A payload is an array of items, 8-byte pairs or 4-byte codes, whose indices must ascend strictly.
+ * Decoding splits the tensor, not the payload: part p of the tensor takes the items whose indices
+ * fall into it, found by binary search. The search assumes ascending items, which an untrusted
+ * payload need not have, so each part then checks that its own items ascend and lie within the part
+ * (512 at a time, just before they are used, while they are in the first-level cache). If every
+ * part is satisfied, all items together ascend: the last item of a part lies below its border and
+ * the first of the next at or above it. If one is not, a serial pass finds the first bad item and
+ * names its offset.
+ *
+ * decode writes zeros and values in one pass (zeros.h); decode_add and to_pairs touch only what the
+ * items name. Loops over items are compiled once for pairs and once for codes.
+ *
+ * cc_pairs_sort is an American flag sort (McIlroy, Bostic, McIlroy, Engineering Radix Sort, 1993):
+ * in place, by 8 bits at a time from the highest, small buckets by insertion. */
 #include "schemes/pairs.h"
 
 #include "core/parallel.h"
@@ -22,13 +38,13 @@ void cc_pairs_put(const uint8_t *bits, size_t n, const uint8_t *values, uint8_t 
 
 /* --- items: pairs or codes --- */
 
-/* So many are checked before they are used: they stay in the first-level cache. */
+/* Items checked at a time, just before they are used: they stay in the first-level cache. */
 #define CHECK 512
 
 struct items {
     const uint8_t *at;
     size_t count;
-    uint32_t tau; /* its bits */
+    uint32_t tau; /* bits of the codes' magnitude */
     bool pairs;
 };
 
@@ -43,7 +59,7 @@ static inline size_t item_index(const struct items *s, bool pairs, size_t i)
     return pairs ? first : first >> 1;
 }
 
-/* A branch on the sign would be mispredicted half the time. */
+/* Without a branch on the sign, which would be mispredicted half the time. */
 static inline float item_value(const struct items *s, bool pairs, size_t i)
 {
     const uint8_t *at = s->at + item_bytes(pairs) * i;
@@ -55,14 +71,14 @@ static size_t any_index(const struct items *s, size_t i)
     return s->pairs ? item_index(s, true, i) : item_index(s, false, i);
 }
 
-/* Whether items [first, end) ascend, also from the one before, if it is in the part, too. */
+/* Whether items [first, end) ascend, also from the item before unless that is in another part. */
 static bool ascend(const struct items *s, size_t first, size_t end, size_t part)
 {
     size_t from = first > part ? first - 1 : first, stride = item_bytes(s->pairs);
     return k_expand()->ascend(s->at + stride * from, end - from, stride, s->pairs ? 0 : 1);
 }
 
-/* The first item whose index is at least this one, if they ascend; something if not. */
+/* The first item whose index is at least `index` if items ascend; otherwise any. */
 static size_t lower_bound(const struct items *s, size_t index)
 {
     size_t low = 0, high = s->count;
@@ -76,8 +92,8 @@ static size_t lower_bound(const struct items *s, size_t index)
     return low;
 }
 
-/* Writes the items from `first` on that lie before index `end`; y begins at index `begin`. Returns
- * the first item that was not written. */
+/* Writes the items of [first, last) up to the first whose index is `end` or more, and returns that
+ * item. y[0] is the value of index `begin`. */
 static inline size_t fill(const struct items *s, bool pairs, size_t first, size_t last,
                           size_t begin, size_t end, float *y)
 {
@@ -102,9 +118,7 @@ static inline void add(const struct items *s, bool pairs, size_t first, size_t l
 
 /* --- decoding in parts --- */
 
-/* Part p writes y[border(p), border(p + 1)), and uses the items whose indices lie there. These are
- * found by a search that supposes that the items ascend; each part then checks that its own do, and
- * lie where they should. Only if all parts agree do all items ascend. */
+/* Part p writes y[border(p), border(p + 1)) from the items whose indices lie there. */
 struct job {
     struct items items;
     size_t n;
@@ -127,7 +141,7 @@ static size_t first_item(const struct job *j, int part)
     return part == j->parts ? j->items.count : lower_bound(&j->items, border(j, part));
 }
 
-/* Whether they were all good. */
+/* Decodes items [first, last) to y[begin, end); false if one is bad. */
 static bool decode_items(const struct job *j, size_t first, size_t last, size_t begin, size_t end)
 {
     const struct items *s = &j->items;
@@ -179,7 +193,7 @@ static void decode_part(void *arg, int part)
     j->bad[part] = !good;
 }
 
-/* Says which item is the first that does not ascend or is out of range. */
+/* CC_FAIL with the first item that does not ascend or is out of range. */
 static int refuse(const struct cc_indexed *in, const struct items *s, struct cc_error *e)
 {
     size_t next = 0;
@@ -196,6 +210,7 @@ static int refuse(const struct cc_indexed *in, const struct items *s, struct cc_
     return CC_OK;
 }
 
+/* Checks that the payload is a whole number of items. */
 static int open_items(const struct cc_indexed *in, struct items *s, struct cc_error *e)
 {
     size_t bytes = in->end - in->begin, each = item_bytes(in->tau == NULL);
@@ -286,8 +301,8 @@ static void sort_few(struct cc_index_value *p, size_t count)
     }
 }
 
-/* American flag sort: counts the digit at `shift`, then moves each pair of the wrong bucket to its
- * own, and sorts the buckets by the digit below. Indices agree above the digit. */
+/* Sorts pairs whose indices agree above the digit at `shift`: counts the digits, moves each pair to
+ * its digit's bucket, and sorts the buckets by the digit below. */
 static void sort_digit(struct cc_index_value *p, size_t count, unsigned shift)
 {
     size_t next[DIGITS], end[DIGITS] = {0};

@@ -1,5 +1,6 @@
-/* Payloads that name what is not zero by its index, the indices ascending strictly: pairs (u32
- * index, f32 value), and codes u32 = 2 index + sign with one magnitude for all. */
+/* Payloads that name the nonzero values by strictly ascending indices, in one of two forms: pairs
+ * (u32 index, f32 value), and codes (u32 = 2 index + sign) that share one magnitude. Writing,
+ * decoding, and reading as pairs; sparse, dgc and threshold use them, randk the sort. */
 #ifndef CC_SCHEMES_PAIRS_H
 #define CC_SCHEMES_PAIRS_H
 
@@ -11,30 +12,31 @@
 #define CC_PAIR_BYTES 8
 #define CC_CODE_BYTES 4
 
-/* The largest n whose indices fit. */
+/* Tensors with more values have indices that do not fit. */
 #define CC_PAIRS_MOST (UINT64_C(1) << 32)
 
-/* Writes the pairs of n values: the set bits of a bit array and their values, in order. */
+/* Writes the pairs of n values as 8 bytes each: their indices are the set bits of a bit array,
+ * their values lie in `values` (f32, any alignment) in the same order. */
 void cc_pairs_put(const uint8_t *bits, size_t n, const uint8_t *values, uint8_t *out);
 
-/* A payload to decode. */
+/* A received payload, untrusted. */
 struct cc_indexed {
     const uint8_t *payload;
-    size_t begin, end; /* where the pairs or codes are, in bytes */
+    size_t begin, end; /* the bytes of the pairs or codes */
     const float *tau;  /* the magnitude of codes; NULL: pairs */
     size_t n;          /* values of the tensor */
 };
 
-/* Into y[0, n), as the scheme contract says. */
+/* To y[0, n), as decode and decode_add of struct cc_scheme. */
 int cc_indexed_decode(const struct cc_indexed *in, int threads, float *y, struct cc_error *e);
 int cc_indexed_decode_add(const struct cc_indexed *in, int threads, float scale, float *y,
                           struct cc_error *e);
 
-/* To pairs, as the scheme contract says of to_pairs. */
+/* As to_pairs of struct cc_scheme. */
 int cc_indexed_to_pairs(const struct cc_indexed *in, uint32_t base, struct cc_index_value *out,
                         size_t cap, size_t *count, struct cc_error *e);
 
-/* Sorts pairs of different indices below `end` in place, by their indices. */
+/* Sorts pairs of distinct indices below `end` by index, in place, without allocating. */
 void cc_pairs_sort(struct cc_index_value *pairs, size_t count, size_t end);
 
 #endif

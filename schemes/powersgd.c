@@ -1,5 +1,25 @@
-/* powersgd: a matrix as the product of two thin factors, by one step of power iteration from the
- * factor of the step before. */
+/* powersgd: a matrix as the product of two thin factors.
+ *
+ * A tensor of two or more dimensions is read as a matrix M of `rows` (its first dimension) by
+ * `cols`. With error feedback M is gradient + residual. One step of power iteration, starting from
+ * the Q of the step before, gives P (rows x r) and Q (cols x r):
+ *   1. P = M Q        2. orthonormalize the columns of P        3. Q = transpose(M) P
+ * and M decodes to P transpose(Q). Starting from the last Q, the iterations of successive steps
+ * approach the leading singular vectors, as gradients change slowly. Columns of Q that are zero,
+ * all of them in the first step, are drawn at random, alike on all workers. A tensor of one
+ * dimension, or whose factors would not be smaller, is sent as fp32.
+ *
+ * Over an allreduce (rounds) every step 1 and 3 is followed by a sum over all workers, as in the
+ * paper: P and Q are linear in M, so the sums are those of the mean gradient.
+ *
+ * Numbers: products and norms in double with sums in a fixed order, so that results depend neither
+ * on threads nor on the instruction set; factors are sent as f32. Each column of Q is scaled by a
+ * power of two before step 1, which drops out in step 2. Threads share rows, or in step 3 columns.
+ * P is orthonormalized by one thread, by modified Gram-Schmidt.
+ *
+ * State: Q (transposed), P between two rounds, residual. Scratch memory: struct work.
+ *
+ * Source: Vogels et al., PowerSGD, NeurIPS 2019, algorithms 1 and 2. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -12,13 +32,14 @@
 #include "schemes/kernels/lowrank.h"
 #include "schemes/scheme.h"
 
-/* Below this fraction of its length a column is what rounding left of nothing. */
+/* A column that orthogonalization leaves shorter than this fraction of its length is rounding
+ * noise. */
 #define NEGLIGIBLE 1e-6
 
-/* Values of M that are added to the residual and then projected while they are in the cache. */
-#define PIECE 32768
+/* Values of M that are added to the residual, then projected while they are in the cache. */
+#define BLOCK 32768
 
-/* Columns of Q that one thread works on are a multiple of this: whole lines of the cache. */
+/* Threads share the columns of Q in multiples of this: whole cache lines. */
 #define COLUMNS 64
 
 struct params {
@@ -33,7 +54,7 @@ static const struct cc_param table[] = {
 
 extern const struct cc_scheme cc_scheme_fp32;
 
-/* What the shape comes to. r = 0: the values are sent as they are, as fp32. */
+/* The matrix of a tensor and the rank of its factors. r = 0: the values are sent as fp32. */
 struct plan {
     size_t n, rows, cols, r;
 };
@@ -59,8 +80,8 @@ static size_t padded(size_t count, size_t element_bytes)
     return (count * element_bytes + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
 }
 
-/* The state: the transposed Q of the step before, then P from one round to the next, then the
- * residual. */
+/* --- state: the transposed Q of the step before; P between two rounds; the residual --- */
+
 static float *state_q(const struct cc_codec *c)
 {
     return c->state;
@@ -92,11 +113,11 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return factors_bytes(&m) + (p->ef ? m.n * sizeof(float) : 0);
 }
 
-/* Scratch memory. The decoder needs p, and q as floats in the place of q. */
+/* Scratch memory. The decoder uses p, and the memory of q for floats. */
 struct work {
     double *q;       /* r x cols */
     float *p;        /* rows x r, as it is sent */
-    double *columns; /* r x rows: p while it is made orthonormal */
+    double *columns; /* r x rows: P before and while it is made orthonormal */
 };
 
 static struct work work_of(const struct cc_codec *c, const struct plan *m)
@@ -128,8 +149,8 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return shape->n > SIZE_MAX / sizeof(float) ? SIZE_MAX : payload_bytes(&m);
 }
 
-/* Draws the columns of Q that are all zeros: they would stay so for ever. The key leaves out all
- * but the position, so that every worker begins alike. */
+/* Draws the columns of Q that are all zeros, which would otherwise stay zero for ever. Random
+ * numbers depend on the position only, so that all workers begin alike. */
 static void draw_zero_columns(float *q, const struct plan *m)
 {
     const struct cc_random_id id = {.rank = -1};
@@ -144,9 +165,9 @@ static void draw_zero_columns(float *q, const struct plan *m)
     }
 }
 
-/* Takes Q into the scratch memory. Each column is multiplied by a power of two, so that its largest
- * value lies between 1 and 2: that drops out when P is made orthonormal, and M Q is then a float
- * where M is. */
+/* Copies Q to scratch memory. Each column is multiplied by the power of two that brings its largest
+ * value into [1, 2): the factor drops out when P is made orthonormal, and M Q stays in the range of
+ * a float where M does. */
 static void load_q(const float *q, const struct plan *m, double *out)
 {
     for (size_t k = 0; k < m->r; k++) {
@@ -159,7 +180,8 @@ static void load_q(const float *q, const struct plan *m, double *out)
     }
 }
 
-/* What threads share: rows, or columns for the way back, whose sums over the rows are in order. */
+/* A product that threads share: by rows, or for transpose(M) P by columns, so that each sum over
+ * the rows is made by one thread in order. */
 struct share {
     const struct plan *m;
     const float *x, *p, *q;
@@ -170,7 +192,7 @@ struct share {
     float scale;
     bool ef;
     int parts;
-    size_t good[CC_PARTS_MAX]; /* values before the first that is not finite, or before its piece */
+    size_t good[CC_PARTS_MAX]; /* values before the first block with one that is not finite */
     uint32_t most[CC_PARTS_MAX];
 };
 
@@ -183,7 +205,7 @@ static void project_part(void *arg, int part)
 {
     struct share *w = arg;
     const struct plan *m = w->m;
-    size_t step = PIECE / m->cols + 1; // NOLINT(clang-analyzer-core.DivideZero)
+    size_t step = BLOCK / m->cols + 1; // NOLINT(clang-analyzer-core.DivideZero)
     size_t end = cc_part_begin(m->rows, w->parts, part + 1, 1);
     w->good[part] = end * m->cols;
     for (size_t i = cc_part_begin(m->rows, w->parts, part, 1); i < end; i += step) {
@@ -201,7 +223,7 @@ static void project_part(void *arg, int part)
     }
 }
 
-/* columns = M Q, where M is x, or becomes residual + x in the place of the residual. */
+/* columns = M Q. M is x, or with a residual, residual += x. */
 static int project(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                    float *residual, const struct plan *m, const struct work *w, struct cc_error *e)
 {
@@ -219,7 +241,7 @@ static int project(const struct cc_codec *c, const struct cc_context *ctx, const
     return CC_OK;
 }
 
-/* Modified Gram-Schmidt over the columns, then p. */
+/* Makes the columns orthonormal by modified Gram-Schmidt, and stores them in p. */
 static void orthonormalize(const struct plan *m, const struct work *w)
 {
     for (size_t k = 0; k < m->r; k++) {
@@ -255,13 +277,13 @@ static int refuse_large(const struct cc_context *ctx, const char *what, size_t i
                    ctx->name != NULL ? ctx->name : "?", (unsigned long long)ctx->step, what, i);
 }
 
-/* Beyond this in Q a product with P might overflow. */
+/* The largest |Q| for which products with P cannot overflow. */
 static double most_in_q(const struct plan *m)
 {
     return (double)FLT_MAX / (2.0 * (double)m->r);
 }
 
-/* The new Q. */
+/* q = transpose(M) P, the new Q. */
 static int project_back(const struct cc_codec *c, const struct cc_context *ctx, const float *matrix,
                         const struct plan *m, const struct work *w, const float *p, float *q,
                         struct cc_error *e)
@@ -297,7 +319,7 @@ static void product_part(void *arg, int part)
                                          w->scale, w->matrix + i * m->cols);
 }
 
-/* y from p q; returns the max of the bits of |y|. */
+/* Sets y to P transpose(Q), or adds or subtracts it, by `mode`; returns the largest bits of |y|. */
 static uint32_t product(const struct cc_codec *c, const struct plan *m, const float *p,
                         const float *q, enum cc_lowrank_mode mode, float scale, float *y)
 {
@@ -315,16 +337,16 @@ static uint32_t product(const struct cc_codec *c, const struct plan *m, const fl
     return most;
 }
 
-/* M Q, with the Q of the step before. */
-static int make_columns(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
-                        const struct plan *m, const struct work *w, struct cc_error *e)
+/* w->columns = M Q with the Q of the step before. */
+static int compute_columns(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
+                           const struct plan *m, const struct work *w, struct cc_error *e)
 {
     draw_zero_columns(state_q(c), m);
     load_q(state_q(c), m, w->q);
     return project(c, ctx, x, state_residual(c, m), m, w, e);
 }
 
-/* The residual, which is M, without P Q. */
+/* Subtracts P transpose(Q) from the residual, which holds M. */
 static int subtract_product(const struct cc_codec *c, const struct cc_context *ctx,
                             const struct plan *m, const float *p, struct cc_error *e)
 {
@@ -335,34 +357,24 @@ static int subtract_product(const struct cc_codec *c, const struct cc_context *c
     return CC_OK;
 }
 
-static int encode_matrix(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
-                         const struct plan *m, uint8_t *out, struct cc_error *e)
-{
-    struct work w = work_of(c, m);
-    const float *residual = state_residual(c, m);
-    int status = make_columns(c, ctx, x, m, &w, e);
-    if (status != CC_OK)
-        return status;
-    orthonormalize(m, &w);
-    status = project_back(c, ctx, residual != NULL ? residual : x, m, &w, w.p, state_q(c), e);
-    if (status != CC_OK)
-        return status;
-    memcpy(out, w.p, m->rows * m->r * sizeof(float));
-    write_q(m, state_q(c), out + m->rows * m->r * sizeof(float));
-    return subtract_product(c, ctx, m, w.p, e);
-}
-
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
-    struct plan m = make_plan(c->params, &c->shape);
+    const struct plan m = make_plan(c->params, &c->shape);
     if (m.r == 0)
         return cc_scheme_fp32.encode(c, ctx, x, out, cap, len, e);
+    const struct work w = work_of(c, &m);
+    const float *residual = state_residual(c, &m);
+    CC_TRY(compute_columns(c, ctx, x, &m, &w, e));
+    orthonormalize(&m, &w);
+    CC_TRY(project_back(c, ctx, residual != NULL ? residual : x, &m, &w, w.p, state_q(c), e));
+    memcpy(out, w.p, m.rows * m.r * sizeof(float));
+    write_q(&m, state_q(c), out + m.rows * m.r * sizeof(float));
     *len = payload_bytes(&m);
-    return encode_matrix(c, ctx, x, &m, out, e);
+    return subtract_product(c, ctx, &m, w.p, e);
 }
 
-/* Multiplies the factors of the payload into y. */
+/* Multiplies the factors of the payload; sets y or adds to it, by `mode`. */
 static void multiply(const struct cc_codec *c, const struct plan *m, const uint8_t *in,
                      enum cc_lowrank_mode mode, float scale, float *y)
 {
@@ -400,7 +412,7 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
     return CC_OK;
 }
 
-/* --- rounds, algorithm 1: the mean of everyone's M Q, then of everyone's transpose(M) P --- */
+/* --- rounds (algorithm 1): the sum of all workers' M Q, then of their transpose(M) P --- */
 
 static size_t rounds(const void *params)
 {
@@ -420,8 +432,7 @@ static int encode_p(const struct cc_codec *c, const struct cc_context *ctx, cons
                     const struct plan *m, uint8_t *out, struct cc_error *e)
 {
     struct work w = work_of(c, m);
-    if (make_columns(c, ctx, x, m, &w, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(compute_columns(c, ctx, x, m, &w, e));
     for (size_t i = 0; i < m->rows; i++)
         for (size_t k = 0; k < m->r; k++) {
             double value = w.columns[k * m->rows + i];
@@ -437,11 +448,10 @@ static int encode_q(const struct cc_codec *c, const struct cc_context *ctx, cons
 {
     struct work w = work_of(c, m);
     const float *residual = state_residual(c, m);
-    int status =
-        project_back(c, ctx, residual != NULL ? residual : x, m, &w, state_p(c, m), state_q(c), e);
-    if (status == CC_OK)
-        write_q(m, state_q(c), out);
-    return status;
+    CC_TRY(
+        project_back(c, ctx, residual != NULL ? residual : x, m, &w, state_p(c, m), state_q(c), e));
+    write_q(m, state_q(c), out);
+    return CC_OK;
 }
 
 static int encode_round(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
@@ -462,7 +472,7 @@ static int refuse_sum(const uint8_t *in, const uint8_t *at, struct cc_error *e)
                           (double)cc_get_f32(at));
 }
 
-/* A sum does as well as the mean: its scale drops out. */
+/* The sum serves as well as the mean: the factor drops out when P is made orthonormal. */
 static int absorb_p(const struct cc_codec *c, const struct plan *m, const uint8_t *in,
                     struct cc_error *e)
 {

@@ -1,4 +1,19 @@
-/* qsgd: stochastic levels of a norm per bucket, in codes of fixed width or Elias-coded. */
+/* qsgd: stochastic quantization to levels of a bucket's norm.
+ *
+ * The tensor is cut into buckets, each with its norm: the largest magnitude (as in the paper's
+ * experiments) or the 2-norm (as in its theory). |x| / norm lies between two of the s + 1 levels 0,
+ * 1/s, .., 1 and becomes one of them at random, so that the expectation is x. Levels with their
+ * signs are the integers -s .. s.
+ *
+ * Two codes. Fixed width (qsgd_fixed.c): ceil(log2(2s + 1)) bits a level; buckets have known
+ * places, so that threads share them in both directions. Elias (qsgd_elias.c): number of nonzero
+ * levels, then for each its distance from the last, sign and magnitude as Elias omega codes;
+ * smaller where most levels are zero (2-norm, few levels, large buckets), but decoded serially.
+ *
+ * No state: rounding is unbiased. Random numbers depend on the element's index in the whole tensor.
+ *
+ * Source: Alistarh et al., QSGD, NIPS 2017, section 3.1 (quantization, Elias coding); section 4
+ * (buckets, largest magnitude). */
 #include "schemes/qsgd.h"
 
 #include "core/cache.h"
@@ -15,7 +30,7 @@ struct params {
 
 static const struct cc_param table[] = {
     CC_PARAM_INT(struct params, bits, 4, 2, 16, "bits",
-                 "levels -s .. s with s = 2^(bits-1) - 1, unless levels says s"),
+                 "levels -s .. s with s = 2^(bits-1) - 1, unless levels gives s"),
     CC_PARAM_INT(struct params, levels, 0, 0, 32767, "", "s itself; 0: from bits"),
     CC_PARAM_INT(struct params, bucket, 512, 0, 1 << 30, "values",
                  "values that share a norm; 0: the whole tensor"),
@@ -40,8 +55,8 @@ static struct cc_qsgd_form form_of(const void *params, const struct cc_shape *sh
 size_t cc_qsgd_total_bytes(const struct cc_qsgd_form *f, size_t n,
                            size_t (*bytes)(const struct cc_qsgd_form *, size_t))
 {
-    size_t rest = n % f->bucket;
-    return n / f->bucket * bytes(f, f->bucket) + (rest > 0 ? bytes(f, rest) : 0);
+    size_t tail = n % f->bucket;
+    return n / f->bucket * bytes(f, f->bucket) + (tail > 0 ? bytes(f, tail) : 0);
 }
 
 static size_t bound(const void *params, const struct cc_shape *shape)
@@ -72,7 +87,7 @@ size_t cc_qsgd_quantize(const struct cc_qsgd_form *f, const struct cc_context *c
 {
     size_t count = 0;
     for (size_t i = 0; i < n;) {
-        /* the key changes every 2^32 indices */
+        /* The key changes where the index passes a multiple of 2^32. */
         uint64_t index = ctx->offset + first + i, left = (UINT64_C(1) << 32) - (uint32_t)index;
         size_t m = n - i < left ? n - i : (size_t)left;
         count += k_qsgd_put()->quantize(x + i, norm, f->s, cc_context_key(ctx, index, 0),

@@ -1,5 +1,14 @@
-/* qsgd's Elias codes. Threads encode buckets into parts of the output that are then moved together;
- * where a bucket begins is known only once the one before it is decoded, so one thread decodes. */
+/* qsgd's Elias code.
+ *
+ * A bucket: f32 norm; if it is not 0, Elias omega of (number of nonzero levels + 1), then for each
+ * nonzero level Elias omega of its distance from the one before (or from the place before the
+ * bucket), a sign bit, and Elias omega of its magnitude; padded to a byte (docs/payloads.md, qsgd).
+ *
+ * Encoding: a bucket is quantized to levels in scratch memory, then coded by a table of frequent
+ * pairs of distance and level (elias.h). Parts of whole buckets are coded by threads of their own,
+ * each where it would lie if every bucket before had the largest size, then moved together.
+ * Decoding is serial, as a bucket begins where the one before ends; levels are decoded to scratch
+ * memory, then turned into values. */
 #include <string.h>
 
 #include "core/memory.h"
@@ -7,10 +16,10 @@
 #include "schemes/kernels/elias.h"
 #include "schemes/qsgd.h"
 
-/* What the bit writer may write beyond the end. */
+/* Bytes that the bit writer may write beyond the end. */
 #define ROOM 8
 
-/* At most: every level is s. */
+/* Every level is s: the longest code. */
 size_t cc_qsgd_elias_bytes(const struct cc_qsgd_form *f, size_t values)
 {
     size_t level_bits = cc_omega(1).len + 1 + cc_omega((uint64_t)f->s).len;
@@ -23,13 +32,13 @@ static int parts_of(const struct cc_qsgd_form *f, size_t n, int threads)
     return cc_parts(threads, n, least);
 }
 
-/* Whatever the number of threads, as sizes do not depend on it. */
+/* For any number of threads, as sizes must not depend on it. */
 size_t cc_qsgd_elias_room(const struct cc_qsgd_form *f, size_t n)
 {
     return ROOM * (size_t)parts_of(f, n, CC_PARTS_MAX);
 }
 
-/* The levels of one bucket, for every part. */
+/* Scratch memory of a part: the levels of one bucket, padded to whole groups. */
 static size_t levels_bytes(const struct cc_qsgd_form *f)
 {
     size_t groups = (f->bucket + CC_LEVEL_GROUP - 1) / CC_LEVEL_GROUP;
@@ -52,7 +61,7 @@ struct encoding {
     char *scratch;
     size_t n;
     int parts;
-    size_t len[CC_PARTS_MAX]; /* of what a part wrote; 0: a value is not finite */
+    size_t len[CC_PARTS_MAX]; /* bytes that a part wrote; 0: a value is not finite */
 };
 
 static size_t part_begin(const struct encoding *w, int part)
@@ -60,7 +69,7 @@ static size_t part_begin(const struct encoding *w, int part)
     return cc_part_begin(w->n, w->parts, part, w->form->bucket);
 }
 
-/* Room for the largest payload of what comes before. */
+/* Leaves room for the largest payload of the parts before. */
 static uint8_t *part_output(const struct encoding *w, int part)
 {
     size_t before = part_begin(w, part) / w->form->bucket;
@@ -119,9 +128,9 @@ int cc_qsgd_elias_encode(const struct cc_qsgd_form *f, const struct cc_codec *c,
 
 /* --- decoding --- */
 
-/* Names the byte that holds the last bit read. */
-static int fault_of(enum cc_elias_fault fault, const uint8_t *in, const struct cc_bit_reader *r,
-                    struct cc_error *e)
+/* CC_FAIL with the offset of the byte that holds the last bit read. */
+static int refuse(enum cc_elias_fault fault, const uint8_t *in, const struct cc_bit_reader *r,
+                  struct cc_error *e)
 {
     static const char *const text[] = {
         [CC_ELIAS_END] = "the payload ends within a bucket, or holds an impossible code",
@@ -140,7 +149,7 @@ int cc_qsgd_elias_decode(const struct cc_qsgd_form *f, const struct cc_codec *c,
     size_t n = c->shape.n;
     int16_t *levels = c->scratch;
     struct cc_qsgd_use plain = *use;
-    plain.nontemporal = false; /* far slower than memory */
+    plain.nontemporal = false; /* decoding is far slower than memory */
     struct cc_bit_reader r = {.p = in, .end = in + len};
     for (size_t i = 0; i < n; i += f->bucket) {
         size_t m = n - i < f->bucket ? n - i : f->bucket, offset = (size_t)(r.p - in);
@@ -155,7 +164,7 @@ int cc_qsgd_elias_decode(const struct cc_qsgd_form *f, const struct cc_codec *c,
         } else {
             enum cc_elias_fault fault = k_elias()->get(&r, m, f->s, levels);
             if (fault != CC_ELIAS_OK)
-                return fault_of(fault, in, &r, e);
+                return refuse(fault, in, &r, e);
         }
         k_qsgd_get()->levels(f, levels, norm, &plain, y + i, m);
     }

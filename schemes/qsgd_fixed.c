@@ -1,5 +1,13 @@
-/* qsgd's codes of fixed width. Where a bucket's payload begins is known beforehand, so threads
- * share buckets, and long buckets as well. */
+/* qsgd's code of fixed width: per bucket f32 norm, then a code of ceil(log2(2s + 1)) bits a level.
+ *
+ * The place of every bucket, and of every eighth value in it, is known beforehand, so threads share
+ * the buckets, and where these are few (bucket=0: one) each bucket: first its norm, by parts and a
+ * fixed sum tree, then its codes. Codes are made in a buffer in the first-level cache, several
+ * small buckets or a batch of a large one at a time, and copied out, for large tensors with stores
+ * that bypass the cache. A batch in which the index passes a multiple of 2^32 needs two keys and
+ * takes a slower way: levels first, then codes.
+ *
+ * Decoding is shared likewise. A part stops at its first fault; refuse() then names it. */
 #include <string.h>
 
 #include "core/cache.h"
@@ -8,19 +16,19 @@
 #include "core/reduce.h"
 #include "schemes/qsgd.h"
 
-/* Codes are made in the first-level cache, this many bytes at a time, and then copied out. */
+/* Bytes of the buffer in which codes are made before they are copied out. */
 #define STAGE 8192
 
-/* Values of a bucket that does not fit there. */
-#define PIECE 4096
+/* Values coded at a time of a bucket that does not fit into the buffer. */
+#define BATCH 4096
 
 size_t cc_qsgd_fixed_bytes(const struct cc_qsgd_form *f, size_t values)
 {
     return CC_QSGD_HEADER + cc_qsgd_code_bytes(f, values);
 }
 
-/* Where in the payload value i has its code. It begins a bucket, and then this is the norm's place,
- * or lies a multiple of 8 values after its bucket's beginning. */
+/* The offset of value i's code in the payload, or of the norm if the value begins a bucket. Others
+ * must lie a multiple of 8 values after the beginning of their bucket. */
 static size_t place_of(const struct cc_qsgd_form *f, size_t i)
 {
     size_t at = i % f->bucket;
@@ -35,14 +43,14 @@ struct encoding {
     const struct cc_context *ctx;
     const float *x;
     uint8_t *out;
-    size_t begin, n; /* the values that are worked on: all, or those of one bucket */
-    float norm;      /* of this bucket */
+    size_t begin, n; /* the values to encode: all, or those of one bucket */
+    float norm;      /* of that bucket */
     int parts;
     bool nontemporal;
     bool failed[CC_PARTS_MAX];
     uint32_t most[CC_PARTS_MAX];
-    size_t first_block, blocks; /* of the bucket: whose squares are summed */
-    double *squares;
+    size_t first_block, blocks; /* of the bucket's sum tree: those summed at a time */
+    double *squares;            /* their sums */
 };
 
 static void copy_out(const struct encoding *w, size_t place, const uint8_t *from, size_t bytes)
@@ -53,27 +61,27 @@ static void copy_out(const struct encoding *w, size_t place, const uint8_t *from
         memcpy(w->out + place, from, bytes);
 }
 
-/* How many values from index on have the same key. */
+/* The number of values from index on with the same key. */
 static uint64_t same_key(uint64_t index)
 {
     return (UINT64_C(1) << 32) - (uint32_t)index;
 }
 
-/* Codes of values i .. i + n - 1 of the tensor, all of one bucket; where they do not begin it,
- * after a multiple of 8 values. */
+/* Writes the codes of values i .. i + n - 1, all of one bucket, i a multiple of 8 values after its
+ * beginning. */
 static void put_codes(const struct encoding *w, size_t i, size_t n, float norm)
 {
     const struct cc_qsgd_form *f = w->form;
     uint8_t stage[STAGE + CC_QSGD_SLACK];
-    for (size_t end = i + n; i < end; i += PIECE) {
-        size_t m = end - i < PIECE ? end - i : PIECE;
+    for (size_t end = i + n; i < end; i += BATCH) {
+        size_t m = end - i < BATCH ? end - i : BATCH;
         size_t place = place_of(f, i) + (i % f->bucket == 0 ? CC_QSGD_HEADER : 0);
         uint64_t index = w->ctx->offset + i;
         if (m <= same_key(index) || norm == 0) {
             k_qsgd_put()->codes(f, w->x + i, norm, cc_context_key(w->ctx, index, 0),
                                 (uint32_t)index, stage, m);
         } else {
-            int16_t levels[PIECE];
+            int16_t levels[BATCH];
             (void)cc_qsgd_quantize(f, w->ctx, w->x + i, i, m, norm, levels);
             k_qsgd_put()->pack(levels, f->width, stage, m);
         }
@@ -81,7 +89,7 @@ static void put_codes(const struct encoding *w, size_t i, size_t n, float norm)
     }
 }
 
-/* One bucket of any length; false if a value is not finite. */
+/* Encodes one bucket of any length; false if a value is not finite. */
 static bool put_bucket(const struct encoding *w, size_t i, size_t n)
 {
     float norm;
@@ -92,8 +100,8 @@ static bool put_bucket(const struct encoding *w, size_t i, size_t n)
     return true;
 }
 
-/* Whole buckets from value i on, as many as are staged at once; returns their values, or 0 if one
- * is not finite. */
+/* Encodes whole buckets from value i on, as many as the buffer holds; returns the number of their
+ * values, or 0 if one is not finite. */
 static size_t put_buckets(const struct encoding *w, size_t i, size_t n)
 {
     const struct cc_qsgd_form *f = w->form;
@@ -128,7 +136,7 @@ static void encode_part(void *arg, int part)
 
 /* --- one long bucket, by several threads --- */
 
-/* Blocks of the sum tree that are added up at a time. */
+/* Blocks of the sum tree summed at a time. */
 #define BLOCKS 1024
 
 static void absmax_part(void *arg, int part)
@@ -153,8 +161,8 @@ static void squares_part(void *arg, int part)
 static void codes_part(void *arg, int part)
 {
     struct encoding *w = arg;
-    size_t begin = cc_part_begin(w->n, w->parts, part, PIECE);
-    size_t end = cc_part_begin(w->n, w->parts, part + 1, PIECE);
+    size_t begin = cc_part_begin(w->n, w->parts, part, BATCH);
+    size_t end = cc_part_begin(w->n, w->parts, part + 1, BATCH);
     put_codes(w, w->begin + begin, end - begin, w->norm);
     if (w->nontemporal)
         k_copy()->fence();
@@ -196,7 +204,7 @@ static bool put_shared(struct encoding *w)
     return true;
 }
 
-/* Whether buckets are too few for every thread to have several. */
+/* Whether there are too few buckets for every thread to have several. */
 static bool few_buckets(const struct cc_qsgd_form *f, size_t n, int parts)
 {
     return parts > 1 && n / f->bucket < 4 * (size_t)parts;
@@ -240,14 +248,14 @@ struct decoding {
     size_t good[CC_PARTS_MAX]; /* values before the first fault of the part, or its end */
 };
 
-/* Borders lie between buckets, or between the pieces of one. */
+/* Parts begin at buckets, or at batches of one. */
 static size_t border(const struct decoding *w, int part)
 {
     size_t i = cc_part_begin(w->n, w->parts, part, 1);
-    return i < w->n ? i - i % w->form->bucket % PIECE : w->n;
+    return i < w->n ? i - i % w->form->bucket % BATCH : w->n;
 }
 
-/* Values i .. end - 1 of one bucket. */
+/* Decodes values i .. end - 1 of one bucket; false if norm or codes are bad. */
 static bool get_codes(const struct decoding *w, size_t i, size_t end)
 {
     const struct cc_qsgd_form *f = w->form;
@@ -282,8 +290,8 @@ static void decode_part(void *arg, int part)
         k_copy()->fence();
 }
 
-/* Names what is wrong in the bucket of value i. */
-static int fault_of(const struct decoding *w, size_t i, struct cc_error *e)
+/* CC_FAIL with the fault in the bucket of value i. */
+static int refuse(const struct decoding *w, size_t i, struct cc_error *e)
 {
     const struct cc_qsgd_form *f = w->form;
     size_t begin = i - i % f->bucket, place = place_of(f, begin);
@@ -292,9 +300,9 @@ static int fault_of(const struct decoding *w, size_t i, struct cc_error *e)
     if (!cc_finite(norm) || norm < 0)
         return cc_qsgd_bad_norm(norm, place, e);
     place += CC_QSGD_HEADER;
-    for (i = begin; i < end; i += PIECE) {
-        int16_t levels[PIECE];
-        size_t m = end - i < PIECE ? end - i : PIECE;
+    for (i = begin; i < end; i += BATCH) {
+        int16_t levels[BATCH];
+        size_t m = end - i < BATCH ? end - i : BATCH;
         size_t at = place + cc_qsgd_code_bytes(f, i - begin);
         k_qsgd_get()->unpack(w->in + at, f->width, levels, m);
         for (size_t j = 0; j < m; j++)
@@ -317,6 +325,6 @@ int cc_qsgd_fixed_decode(const struct cc_qsgd_form *f, const struct cc_codec *c,
     cc_parallel(w.parts, decode_part, &w);
     for (int p = 0; p < w.parts; p++)
         if (w.good[p] < border(&w, p + 1))
-            return fault_of(&w, w.good[p], e);
+            return refuse(&w, w.good[p], e);
     return CC_OK;
 }

@@ -1,4 +1,21 @@
-/* randk: values at random indices that both sides draw alike. */
+/* randk: values at k = ceil(density n) random indices, which all workers draw alike.
+ *
+ * As everyone draws the same indices, the payload is the k values alone, in the order of drawing,
+ * and payloads of different workers may be summed by any allreduce.
+ *
+ * Drawing without repetition, memory or order: index number j is the image of j under a keyed
+ * permutation of [0, n). The permutation is a Feistel network of eight rounds over 2b bits, the
+ * smallest even number of bits that holds n; images beyond n are mapped again until they fall below
+ * (cycle walking). The key leaves out the rank. So threads can share the draws, and to_pairs only
+ * has to sort.
+ *
+ * The draws of a batch are computed while the values of the batch before arrive from memory: the
+ * places are random, so they are prefetched.
+ *
+ * With ef=1 the rest stays in the residual; with ef=0 values are scaled up by n / k, so that their
+ * expectation is the gradient.
+ *
+ * Source: Stich et al., Sparsified SGD with Memory, NeurIPS 2018, section 2 (rand_k). */
 #include <math.h>
 
 #include "core/memory.h"
@@ -16,19 +33,19 @@ struct params {
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_REAL(struct params, density, 0.01, 0, 1, "", "the part of the values that is sent",
+    CC_PARAM_REAL(struct params, density, 0.01, 0, 1, "", "the share of the values that is sent",
                   .min_open = true),
     CC_PARAM_FLAG(
         struct params, ef, 1,
         "error feedback: keep what was not sent in a residual; without, values are scaled "
-        "up so that their mean is right"),
+        "up so that their expectation is right"),
     {.name = NULL},
 };
 
 #define BATCH 1024 /* a multiple of CC_DRAW_LANES */
 
-/* Fewer bits make too few permutations: some sets of indices would be drawn more often than others.
- */
+/* Bits of half an index, at least: with fewer there are so few permutations that some sets of
+ * indices would be drawn more often than others. */
 #define LEAST_B 4
 
 static size_t bound(const void *params, const struct cc_shape *shape)
@@ -67,8 +84,8 @@ static struct draw draw_begin(const struct cc_context *ctx, size_t n)
     return d;
 }
 
-/* out[i] = the index drawn as number first + i, for i < count <= BATCH. Of `type` numbers; those
- * beyond n walk on. */
+/* out[i] = the index drawn as number first + i, for i < count <= BATCH, in arithmetic of `type`.
+ * The numbers that are still n or more are packed together and permuted again. */
 #define DRAW_LOOP(type, permute)                                                                   \
     do {                                                                                           \
         type v[BATCH];                                                                             \
@@ -102,7 +119,7 @@ static void draw(const struct draw *d, size_t first, size_t count, uint64_t *out
 
 /* --- parts --- */
 
-/* Parts of the tensor, and parts of what is drawn. */
+/* Passes over the tensor have `parts`, passes over the draws `draw_parts`. */
 struct job {
     const struct cc_context *ctx;
     struct draw draw;
@@ -113,15 +130,15 @@ struct job {
     float *residual;
     uint8_t *out;
     float factor;
-    size_t bad[CC_PARTS_MAX]; /* the first block with a value that is not finite, or the first
-                                 index drawn whose value overflows; n: none */
+    size_t bad[CC_PARTS_MAX]; /* the part's first block with a value that is not finite, or first
+                                 drawn index whose value overflows; n: none */
     /* decode */
     const uint8_t *in;
     const float *scale; /* NULL: decode, not decode_add */
     float *y;
 };
 
-#define LEAST_DRAWS ((size_t)8 * BATCH) /* for a thread of its own */
+#define LEAST_DRAWS ((size_t)8 * BATCH) /* that a thread pays for */
 
 static struct job make_job(const struct cc_codec *c, const struct cc_context *ctx)
 {
@@ -134,7 +151,7 @@ static struct job make_job(const struct cc_codec *c, const struct cc_context *ct
                         .draw_parts = cc_parts(c->threads, k, LEAST_DRAWS)};
 }
 
-/* The first part's. */
+/* The first of all parts. */
 static size_t first_bad(const struct job *j, int parts)
 {
     for (int p = 0; p < parts; p++)
@@ -143,8 +160,8 @@ static size_t first_bad(const struct job *j, int parts)
     return j->n;
 }
 
-/* Draws the numbers of a part batch by batch. The values of a batch are fetched while the one
- * before is worked on: they lie anywhere. use() returns false to stop. */
+/* Draws the indices of a part in batches and calls use() for each, with the number of its first
+ * draw. The places in `values` are prefetched one batch ahead. use() returns false to stop. */
 static void for_draws(struct job *j, int part, const float *values,
                       bool (*use)(struct job *j, int part, size_t first, const uint64_t *index,
                                   size_t count))
@@ -152,12 +169,12 @@ static void for_draws(struct job *j, int part, const float *values,
     uint64_t index[2][BATCH];
     size_t first = cc_part_begin(j->k, j->draw_parts, part, 1), ready = 0;
     size_t end = cc_part_begin(j->k, j->draw_parts, part + 1, 1);
-    for (int turn = 0; first < end || ready > 0; turn ^= 1) {
+    for (int now = 0; first < end || ready > 0; now ^= 1) {
         size_t m = end - first < BATCH ? end - first : BATCH;
-        draw(&j->draw, first, m, index[turn]);
+        draw(&j->draw, first, m, index[now]);
         for (size_t i = 0; i < m; i++)
-            __builtin_prefetch(values + index[turn][i], 1);
-        if (ready > 0 && !use(j, part, first - ready, index[turn ^ 1], ready))
+            __builtin_prefetch(values + index[now][i], 1);
+        if (ready > 0 && !use(j, part, first - ready, index[now ^ 1], ready))
             return;
         first += m;
         ready = m;
@@ -166,8 +183,8 @@ static void for_draws(struct job *j, int part, const float *values,
 
 /* --- encoding --- */
 
-/* residual = x + residual, or a mere look at x: both refuse what is not finite. */
-static void load_part(void *arg, int part)
+/* Adds x to the residual, if there is one, and finds values that are not finite. */
+static void add_part(void *arg, int part)
 {
     struct job *j = arg;
     size_t i = cc_part_begin(j->n, j->parts, part, CC_SELECT_BLOCK);
@@ -184,7 +201,7 @@ static void load_part(void *arg, int part)
     }
 }
 
-static bool send(struct job *j, int part, size_t first, const uint64_t *index, size_t count)
+static bool encode_batch(struct job *j, int part, size_t first, const uint64_t *index, size_t count)
 {
     uint8_t *out = j->out + sizeof(float) * first;
     for (size_t i = 0; j->residual != NULL && i < count; i++) {
@@ -202,11 +219,11 @@ static bool send(struct job *j, int part, size_t first, const uint64_t *index, s
     return true;
 }
 
-static void send_part(void *arg, int part)
+static void draw_values_part(void *arg, int part)
 {
     struct job *j = arg;
     j->bad[part] = j->n;
-    for_draws(j, part, j->residual != NULL ? j->residual : j->x, send);
+    for_draws(j, part, j->residual != NULL ? j->residual : j->x, encode_batch);
 }
 
 static struct cc_traffic traffic(const void *params)
@@ -225,13 +242,13 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     j.residual = p->ef ? c->state : NULL;
     j.out = out;
     j.factor = (float)((double)j.n / (double)j.k);
-    cc_parallel(j.parts, load_part, &j);
+    cc_parallel(j.parts, add_part, &j);
     size_t bad = first_bad(&j, j.parts);
     if (bad < j.n) {
         size_t m = j.n - bad < CC_SELECT_BLOCK ? j.n - bad : CC_SELECT_BLOCK;
         return cc_refuse_sum(ctx, x + bad, (j.residual != NULL ? j.residual : x) + bad, bad, m, e);
     }
-    cc_parallel(j.draw_parts, send_part, &j);
+    cc_parallel(j.draw_parts, draw_values_part, &j);
     bad = first_bad(&j, j.draw_parts);
     if (bad < j.n)
         return cc_fail(e,
@@ -257,7 +274,7 @@ static void clear_part(void *arg, int part)
     cc_zeros_close(&z);
 }
 
-static bool receive(struct job *j, int part, size_t first, const uint64_t *index, size_t count)
+static bool decode_batch(struct job *j, int part, size_t first, const uint64_t *index, size_t count)
 {
     (void)part;
     const uint8_t *in = j->in + sizeof(float) * first;
@@ -269,10 +286,10 @@ static bool receive(struct job *j, int part, size_t first, const uint64_t *index
     return true;
 }
 
-static void receive_part(void *arg, int part)
+static void decode_part(void *arg, int part)
 {
     struct job *j = arg;
-    for_draws(j, part, j->y, receive);
+    for_draws(j, part, j->y, decode_batch);
 }
 
 static int decode_any(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
@@ -286,7 +303,7 @@ static int decode_any(const struct cc_codec *c, const struct cc_context *ctx, co
     j.y = y;
     if (scale == NULL)
         cc_parallel(j.parts, clear_part, &j);
-    cc_parallel(j.draw_parts, receive_part, &j);
+    cc_parallel(j.draw_parts, decode_part, &j);
     return CC_OK;
 }
 

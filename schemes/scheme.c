@@ -110,8 +110,7 @@ int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const floa
         *len = 0;
         return CC_OK;
     }
-    if (check_room(c, cap, cc_bound(c), e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(check_room(c, cap, cc_bound(c), e));
     return c->scheme->encode(c, ctx, x, out, cap, len, e);
 }
 
@@ -147,7 +146,7 @@ int cc_to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const ui
     return c->scheme->to_pairs(c, ctx, in, len, base, out, cap, count, e);
 }
 
-/* Whether there is anything to do in this round; CC_FAIL where there are none at all. */
+/* Sets *any to whether the round has work to do; CC_FAIL for schemes without rounds. */
 static int check_round(const struct cc_codec *c, size_t round, bool *any, struct cc_error *e)
 {
     size_t rounds = cc_sum_rounds(c->scheme, c->params);
@@ -161,15 +160,13 @@ int cc_encode_round(const struct cc_codec *c, const struct cc_context *ctx, size
                     const float *x, uint8_t *out, size_t cap, size_t *len, struct cc_error *e)
 {
     bool any;
-    if (check_round(c, round, &any, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(check_round(c, round, &any, e));
     if (c->scheme->rounds == NULL && any)
         return cc_encode(c, ctx, x, out, cap, len, e);
     *len = 0;
     if (!any)
         return CC_OK;
-    if (check_room(c, cap, cc_round_bytes(c, round), e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(check_room(c, cap, cc_round_bytes(c, round), e));
     return c->scheme->encode_round(c, ctx, round, x, out, cap, len, e);
 }
 
@@ -177,8 +174,7 @@ int cc_absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t rou
               const uint8_t *in, size_t len, float scale, float *y, struct cc_error *e)
 {
     bool any;
-    if (check_round(c, round, &any, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(check_round(c, round, &any, e));
     if (!any)
         return len == 0 ? CC_OK : cc_bad_length(len, 0, e);
     if (c->scheme->rounds == NULL)

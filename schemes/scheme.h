@@ -1,6 +1,14 @@
-/* The scheme contract. A scheme is one file that defines one `const struct cc_scheme`, and one line
- * in list.h. Everything else (command line, help, bench, container, tests, fuzzing) works from the
- * descriptor. */
+/* The scheme contract: how a gradient tensor becomes bytes and back.
+ *
+ * A scheme is one file that defines one `const struct cc_scheme`, and one line in list.h. Command
+ * line, help, bench, container, models, exchanges, tests and fuzzing work from this descriptor;
+ * none of them knows a scheme by name. A codec is a scheme with parameters for one tensor: the
+ * caller provides its state, its scratch memory and all buffers.
+ *
+ * Sizes are in bytes and lengths in float32 values unless said otherwise. Functions that can fail
+ * return CC_OK, or CC_FAIL with a message in *e (e may be NULL); none of them allocates or keeps a
+ * pointer. Codecs with state and scratch memory of their own may be used by several threads at
+ * once. docs/payloads.md defines the payloads byte by byte. */
 #ifndef CC_SCHEMES_SCHEME_H
 #define CC_SCHEMES_SCHEME_H
 
@@ -14,17 +22,17 @@
 #include "core/tensor.h"
 
 enum cc_scheme_flag {
-    CC_LOSSY = 1,      /* what is decoded can differ from what was encoded */
+    CC_LOSSY = 1,      /* decoded values can differ from encoded ones */
     CC_STOCHASTIC = 2, /* draws random numbers */
-    CC_FEEDBACK = 4,   /* keeps what it did not send in a residual, unless ef=0 */
-    CC_UNBIASED = 8,   /* the expectation of what is decoded is what was encoded (with ef=0) */
-    CC_SPARSE = 16,    /* the payload lists the values it keeps: decode_add need touch no others */
+    CC_FEEDBACK = 4,   /* keeps the unsent part in a residual, unless ef=0 */
+    CC_UNBIASED = 8,   /* the expectation of the decoded value is the encoded one (with ef=0) */
+    CC_SPARSE = 16,    /* the payload names the values it keeps: decode_add touches no others */
 };
 
 enum cc_payload_kind {
     CC_OPAQUE,  /* bytes that must be decoded */
-    CC_SUM_F32, /* float32 that may be summed element by element by any allreduce */
-    CC_PAIRS,   /* sorted index-value pairs */
+    CC_SUM_F32, /* float32 that any allreduce may sum element by element */
+    CC_PAIRS,   /* a set of index-value pairs, see to_pairs */
 };
 
 /* One value of a sparse gradient. */
@@ -40,22 +48,22 @@ struct cc_pair_cost {
     unsigned value_bits, pair_bits;
 };
 
-/* Which tensor of which message this is: all that random numbers depend on, and what error
- * messages name. */
+/* Identifies a tensor of a message. Random numbers depend on seed, rank, direction, step, tensor
+ * and index only; error messages name the tensor. */
 struct cc_context {
     uint64_t seed;
     int64_t rank; /* -1: the server */
     enum cc_direction direction;
     uint64_t step;    /* counts from 0 */
     uint64_t tensor;  /* index in the step */
-    uint64_t offset;  /* where x begins in the whole tensor, in values: an exchange may encode one
-                         chunk, aligned to the scheme's bucket */
+    uint64_t offset;  /* index of x[0] in the whole tensor: an exchange may encode one chunk, which
+                         begins on a multiple of the scheme's bucket */
     const char *name; /* of the tensor, or NULL */
 };
 
-/* The least that encode must move through memory when the tensor is out of cache, as passes over
- * float32 streams of n values; the payload is written in the last pass. Two passes where a scale
- * must be known first. A stream that is updated is read and written in place. */
+/* The least memory traffic of encode for a tensor that is not in the cache, in passes over streams
+ * of n float32. The payload is written in the last pass. Schemes that need a scale of the whole
+ * tensor first take two passes. An updated stream is read and written in place. */
 struct cc_traffic {
     unsigned passes;
     struct {
@@ -63,14 +71,14 @@ struct cc_traffic {
     } pass[2];
 };
 
-/* One pass that reads the gradient and updates `updates` streams of state. */
+/* One pass, which reads the gradient and updates `updates` streams of state. */
 static inline struct cc_traffic cc_traffic_one(unsigned updates)
 {
     return (struct cc_traffic){.passes = 1, .pass = {{.reads = 1, .updates = updates}}};
 }
 
-/* Two, where a scale over the whole tensor must be known first: the first reads the gradient and
- * the residual, if there is one, the second updates it. */
+/* Two passes, for a scale of the whole tensor: the first reads the gradient and the residuals (0 or
+ * 1), the second reads the gradient again and updates the residuals. */
 static inline struct cc_traffic cc_traffic_two(unsigned residuals)
 {
     return (struct cc_traffic){
@@ -79,23 +87,23 @@ static inline struct cc_traffic cc_traffic_two(unsigned residuals)
     };
 }
 
-/* One instance of a scheme for one tensor. The caller owns all that it points to. */
+/* A scheme with parameters for one tensor. The caller owns everything it points to. */
 struct cc_codec {
     const struct cc_scheme *scheme;
     const void *params; /* as described by scheme->params, checked */
     struct cc_shape shape;
-    void *state;   /* state_bytes, aligned to 8 or more; flat and relocatable: it may be copied,
-                      saved, restored. NULL when there is none, and for a codec that only decodes */
-    void *scratch; /* scratch_bytes, aligned to CC_ALIGN, contents meaningless between calls: it may
-                      be shared by codecs that do not work at the same time */
-    int threads;   /* that one call may use; 0 and 1: the calling one alone. The payload, the state
-                      and what is decoded do not depend on it, nor do the sizes */
+    void *state;   /* cc_state_bytes, aligned to 8 or more; flat and relocatable: may be copied,
+                      saved and restored. NULL if that is 0, and for a codec that only decodes */
+    void *scratch; /* cc_scratch_bytes, aligned to CC_ALIGN; contents mean nothing between calls, so
+                      codecs that do not work at the same time may share it */
+    int threads;   /* how many one call may use; 0 and 1: only the calling one. Payload, state,
+                      decoded values and sizes do not depend on it */
 };
 
 struct cc_scheme {
     const char *id;        /* as on the command line */
     const char *title;     /* a few words */
-    const char *reference; /* where it was published, and the section */
+    const char *reference; /* publication and section */
     const char *layout;    /* the payload in a line or two, for `commcomp schemes` */
     unsigned flags;        /* of enum cc_scheme_flag */
     enum cc_payload_kind kind;
@@ -106,14 +114,16 @@ struct cc_scheme {
      * only for gradients of the same scale; NULL: none. */
     const char *absolute_param;
 
-    /* Checks that involve several parameters; NULL when the table's ranges say it all. */
+    /* Checks combinations of parameters that the table's ranges cannot; returns CC_OK or CC_USAGE.
+     * NULL: every combination is valid. */
     int (*check)(const void *params, struct cc_error *e);
-    /* After how many steps the pattern of payloads repeats; NULL: every step sends. */
+    /* After how many steps the pattern of empty and non-empty payloads repeats, at least 1. NULL:
+     * 1, every step sends. */
     size_t (*period)(const void *params);
 
-    /* The largest payload for this shape, the size of the state, and of the scratch memory for
-     * encode and both decodes. state_bytes and scratch_bytes may be NULL: none. bound returns
-     * SIZE_MAX when the size overflows. */
+    /* The largest payload, the state and the scratch memory of a tensor, in bytes; SIZE_MAX if that
+     * overflows. The scratch memory serves encode, decode, decode_add, to_pairs and rounds.
+     * state_bytes and scratch_bytes may be NULL: none. */
     size_t (*bound)(const void *params, const struct cc_shape *shape);
     size_t (*state_bytes)(const void *params, const struct cc_shape *shape);
     size_t (*scratch_bytes)(const void *params, const struct cc_shape *shape);
@@ -123,73 +133,74 @@ struct cc_scheme {
      * flat tensors do not carry over. NULL: no. */
     bool (*sized_by_shape)(const void *params);
 
-    /* What encode must move at least, for the roofline of `bench`; NULL: memory is not its limit.
-     */
+    /* Memory traffic of encode, for the roofline of `bench`. NULL: memory does not limit it. */
     struct cc_traffic (*traffic)(const void *params);
 
-    /* Sets the state to its beginning; NULL: all bytes zero. */
+    /* Sets a state to that of a new tensor. NULL: all bytes zero. */
     void (*init)(const struct cc_codec *c);
 
-    /* Encodes shape.n values into out[0, cap), cap >= bound, and sets *len <= bound. Allocates
-     * nothing, and never reads or writes beyond the buffers. Refuses NaN and infinity, also in
-     * gradient + residual, with the tensor's name and index (cc_refuse); the state is then
-     * unspecified. x and out do not overlap. */
+    /* Encodes shape.n values to out[0, cap), cap >= bound, and sets *len <= bound. x and out do not
+     * overlap; nothing outside the buffers is read or written. Refuses NaN and infinity, also in
+     * gradient + residual, naming tensor and index (cc_refuse); the state is then unspecified. */
     int (*encode)(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
-    /* Decodes a payload of len bytes into y[0, shape.n). Any bytes either decode or give an error
-     * that names the offset; y is then unspecified. Touches no state. */
+    /* Decodes a payload of len bytes to y[0, shape.n). The payload is untrusted: any bytes either
+     * decode or give an error that names the offset, and y is then unspecified. Touches no state.
+     */
     int (*decode)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float *y, struct cc_error *e);
-    /* y += scale * decoded: one float multiplication, one float addition a value. What a sparse
-     * payload did not send may be left out: y + 0 is y, but for the sign of a zero. */
+    /* y += scale * decoded, with one float multiplication and one float addition a value. Values
+     * that a sparse payload leaves out may be skipped: y + 0 is y except for the sign of zero. */
     int (*decode_add)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                       size_t len, float scale, float *y, struct cc_error *e);
 
-    /* Payloads as index-value pairs, for exchanges that merge them without decoding: what they
-     * cost, and how to read them. Both NULL for schemes whose payloads are never sets of pairs;
-     * wrappers ask inside. */
+    /* Payloads as index-value pairs (the sparse streams of SparCML, section 3), for exchanges that
+     * merge them without decoding: what they cost, and how to read them. Both NULL for schemes
+     * whose payloads are never sets of pairs; a wrapper asks the scheme inside. */
     struct cc_pair_cost (*pair_cost)(const void *params);
-    /* Writes the pairs of a payload to out[0, cap), in ascending order of their indices, and sets
-     * *count. The indices are strictly ascending, from base on: base + shape.n is at most 2^32. Set
-     * to these values, zeros become exactly what decode gives. What decode refuses is refused
-     * here, too, and so is a payload of more than cap pairs; out is then unspecified. A
-     * payload of encode has at most cc_pairs_bound pairs. Allocates nothing and touches no state.
-     */
+    /* Writes the pairs of a payload to out[0, cap) and sets *count. Indices ascend strictly and
+     * count from base; base + shape.n is at most 2^32. Zeros with the pairs' values in their places
+     * are exactly the decoded tensor. Refuses everything that decode refuses, and payloads of more
+     * than cap pairs; out is then unspecified. A payload of encode has at most cc_pairs_bound
+     * pairs. Touches no state. */
     int (*to_pairs)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                     size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
                     size_t *count, struct cc_error *e);
 
-    /* Rounds: what workers do who share an allreduce of floats, where a scheme can use sums, but
-     * not of its payloads as they are. In each round everyone encodes floats, which are summed
-     * element by element, and absorbs the sum before the next round begins. NULL for schemes that
-     * cannot, and for those of CC_SUM_F32: their payload is the only round (cc_sum_rounds). */
-    size_t (*rounds)(const void *params); /* how many, 0: none after all; wrappers ask inside */
-    /* The bytes of a round, a multiple of 4, at most bound; may be 0. A step in which nothing is
-     * sent has 0 bytes in all rounds (see period). */
+    /* Rounds, for a scheme that can use an allreduce of floats although its payload cannot be
+     * summed (PowerSGD, algorithms 1 and 2). In each round every worker encodes floats, an
+     * allreduce sums them element by element, and every worker absorbs the sum before the next
+     * round. All NULL for schemes that cannot, and for CC_SUM_F32, whose payload is the only round
+     * (cc_sum_rounds). */
+    size_t (*rounds)(const void *params); /* 0: none with these parameters */
+    /* The bytes of a round: a multiple of 4, at most bound, possibly 0. In a step that sends
+     * nothing (see period) all rounds have 0 bytes. */
     size_t (*round_bytes)(const void *params, const struct cc_shape *shape, size_t round);
-    /* As encode, with round_bytes in the place of bound, for the rounds in order. x is the same in
-     * all rounds of a step. What the next call needs is kept in the state. */
+    /* As encode, with round_bytes instead of bound, for the rounds in order. x is the same in all
+     * rounds of a step. The state carries everything that the next call needs. */
     int (*encode_round)(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
                         const float *x, uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
-    /* Takes in the sum of what everyone encoded in this round; scale * sum is their mean. In the
-     * last round that has any bytes, y += the mean that is decoded, and the residual becomes what
-     * this worker did not get across. The same bits in give the same state, but for the residual,
-     * and the same mean on every worker. Any bytes are either absorbed or give an error that names
-     * the offset; state and y are then unspecified. */
+    /* Absorbs the sum of all workers' floats of a round; scale * sum is their mean. In the last
+     * round that has any bytes, y += the decoded mean, and the residual becomes this worker's
+     * unsent part. Equal input gives every worker the same mean and the same state except for the
+     * residual. The sum is untrusted as in decode; after an error state and y are unspecified. */
     int (*absorb)(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
                   const uint8_t *in, size_t len, float scale, float *y, struct cc_error *e);
 };
 
-/* The catalogue, in its order; ends with NULL. */
+/* The catalogue in the order of list.h; ends with NULL. */
 extern const struct cc_scheme *const cc_schemes[];
 
-/* NULL if there is none of that id. */
+/* The scheme of that id, or NULL. */
 const struct cc_scheme *cc_scheme_find(const char *id);
 
-/* Sizes with the NULL functions filled in. */
+/* --- what others ask: the descriptor with defaults for NULL functions --- */
+
+/* Bytes; 0 for an empty tensor. SIZE_MAX on overflow. */
 size_t cc_state_bytes(const struct cc_codec *c);
 size_t cc_scratch_bytes(const struct cc_codec *c);
 size_t cc_bound(const struct cc_codec *c);
+/* Steps, at least 1. */
 size_t cc_period(const struct cc_scheme *s, const void *params);
 
 /* pair_bits is 0 if payloads are no sets of pairs. */
@@ -199,17 +210,19 @@ struct cc_pair_cost cc_pair_cost(const struct cc_scheme *s, const void *params);
 size_t cc_pairs_bound(const struct cc_codec *c);
 bool cc_sized_by_shape(const struct cc_scheme *s, const void *params);
 
-/* How many sums of floats one step takes over an allreduce; 0: its payloads must be decoded. */
+/* How many sums of floats a step takes over an allreduce; 0: payloads must be decoded. */
 size_t cc_sum_rounds(const struct cc_scheme *s, const void *params);
-/* 0 in rounds that the scheme does not have. */
+/* Bytes of a round; 0 beyond the scheme's rounds. */
 size_t cc_round_bytes(const struct cc_codec *c, size_t round);
 
-/* Sets the state to its beginning. */
+/* --- using a codec: the only way for everyone but the schemes themselves --- */
+
+/* Sets the state to that of a new tensor. */
 void cc_codec_reset(const struct cc_codec *c);
 
-/* How everyone but the schemes themselves calls a codec. These settle what is the same for all: an
- * empty tensor has an empty payload, and cap must be at least the bound. A scheme's own functions
- * may rely on n >= 1. */
+/* These call the functions of struct cc_scheme, see there, and handle what is common to all: an
+ * empty tensor has an empty payload, and less room than the bound is refused before anything is
+ * written. A scheme's own functions may rely on n >= 1. */
 int cc_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x, uint8_t *out,
               size_t cap, size_t *len, struct cc_error *e);
 int cc_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in, size_t len,
@@ -217,14 +230,13 @@ int cc_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint
 int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float scale, float *y, struct cc_error *e);
 
-/* Reads a payload as pairs (see to_pairs above). Fails for schemes whose payloads are no sets of
- * pairs, and where base + n exceeds 2^32. */
+/* Also fails for schemes whose payloads are no sets of pairs, and if base + n exceeds 2^32. */
 int cc_to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                 size_t len, uint32_t base, struct cc_index_value *out, size_t cap, size_t *count,
                 struct cc_error *e);
 
-/* The same for rounds. Rounds beyond the scheme's own are empty, so that codecs of several schemes
- * go through the same number of them; a scheme without any is an error. */
+/* Rounds beyond the scheme's own are empty, so that codecs of several schemes can share a number of
+ * rounds. Fails for schemes without rounds. */
 int cc_encode_round(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
                     const float *x, uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
 int cc_absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t round,
@@ -232,26 +244,25 @@ int cc_absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t rou
 
 /* --- for the schemes' own use --- */
 
-/* The random numbers of one encode call: key for the element at `index` of the whole tensor (the
- * key holds for all indices with the same upper 32 bits). `stream` tells independent draws apart.
- */
+/* The key of the random numbers of elements whose index in the whole tensor has the same upper 32
+ * bits as `index`; `stream` separates independent draws. docs/payloads.md, Random numbers. */
 struct cc_key cc_context_key(const struct cc_context *ctx, uint64_t index, uint64_t stream);
 
-/* Finds the first value that is not finite in x (+ r if not NULL), says so with the tensor's name
- * and the index, and returns CC_FAIL. */
+/* Returns CC_FAIL with a message that names the tensor and the first index at which x, or x + r if
+ * r is not NULL, is not finite. The message counts indices from ctx->offset. */
 int cc_refuse(const struct cc_context *ctx, const float *x, const float *r, size_t n,
               struct cc_error *e);
 
-/* A payload that is not `want` bytes long. */
+/* CC_FAIL: a payload of len bytes instead of `want`. */
 int cc_bad_length(size_t len, size_t want, struct cc_error *e);
 
-/* For to_pairs: CC_FAIL where a payload has more pairs than there is room for. */
+/* For to_pairs: CC_FAIL if a payload has more pairs than there is room for, otherwise CC_OK. */
 int cc_check_pairs_room(size_t count, size_t cap, struct cc_error *e);
 
-/* CC_FAIL with "byte OFFSET: " and the text. */
+/* CC_FAIL with "payload, byte OFFSET: " and the text. */
 int cc_bad_payload(size_t offset, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
 
-/* decode_add for a float that was already decoded, so that every scheme rounds alike. */
+/* decode_add for one decoded value, so that every scheme rounds alike. */
 static inline float cc_add_scaled(float y, float scale, float v)
 {
     float product = scale * v;

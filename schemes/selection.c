@@ -1,3 +1,26 @@
+/* Selection of the k largest magnitudes of a tensor in about one pass over memory.
+ *
+ * Sorting is out of the question and even a histogram takes a pass of its own, so the threshold is
+ * estimated first, from a random sample of the tensor (one value from each of equal ranges, so that
+ * it is stratified), as Aji & Heafield do. Then one sweep does everything else: it updates sum and
+ * momentum, marks the values above the threshold in a bit array, packs them, and clears them in the
+ * sum. Three cases:
+ *
+ *  - direct (CC_SELECT_SAMPLED, large tensors): the values above the threshold are the selection.
+ * If their number misses k by more than a tenth, they are put back and the exact case follows.
+ *  - candidates (exact, large tensors): the threshold is set four standard deviations low, so that
+ * a few more than k values pass; the k largest of these candidates are found in the cache, and the
+ *    others are put back. Too few or too many candidates: as below.
+ *  - exact: sum and momentum are updated first, then the threshold is found by counting passes over
+ *    the tensor (cc_kth_cached), and a last sweep takes the values above it. For small tensors.
+ *
+ * Magnitudes are compared as the bits of |x|, whose order is that of the numbers. Ties go to the
+ * lower index. A sweep gives each thread a part of the tensor and a share of the room for packed
+ * values; a part that overflows its share keeps counting, and the sweep is repeated in one part. No
+ * result depends on the number of threads. docs/payloads.md (sparse) defines sample and result.
+ *
+ * Measured out of cache: a sample value costs as much as some hundred values of the sweep, and each
+ * candidate above k as much as a few; so the exact case uses a smaller sample. */
 #include "schemes/selection.h"
 
 #include <math.h>
@@ -7,17 +30,17 @@
 #include "core/reduce.h"
 #include "schemes/kernels/select.h"
 
-/* The sample of a selection by threshold is as docs/payloads.md has it. Where the sample only tells
- * where to look for the k largest, any would do; out of cache a value of it costs as much as some
- * hundred of the streaming pass, and every value too many above its threshold as much as a few. */
+/* The sample of a direct selection decides the payload and is defined in docs/payloads.md; that of
+ * an exact one (SAMPLE_EXACT) only its speed. One value of SAMPLE_EVERY, at most SAMPLE_MOST, for
+ * tensors of SAMPLE_FROM values or more. */
 #define SAMPLE_MOST        131072
 #define SAMPLE_EVERY       32
 #define SAMPLE_FROM        65536
 #define SAMPLE_EXACT_MOST  32768
 #define SAMPLE_EXACT_EVERY 64
 
-/* With this many values of the sample above the threshold, a tenth of k is six standard deviations
- * of the number kept. */
+/* With this many sample values above the threshold, a tenth of k is six standard deviations of the
+ * number of selected values. */
 #define SAMPLE_ENOUGH 3600
 
 #define SAMPLE_STREAM 1
@@ -35,31 +58,30 @@ size_t cc_density_count(double density, size_t n)
     return k < 1 ? 1 : (size_t)k;
 }
 
-/* How a selection goes about it. */
 struct plan {
     size_t k;
-    size_t sample; /* values in the sample; 0: without */
+    size_t sample; /* values in the sample; 0: no sample */
     size_t rank;   /* the threshold is the rank-th largest of the sample */
-    size_t room;   /* for what lies above the threshold */
-    bool direct;   /* what lies above is the selection; otherwise it holds the selection */
+    size_t room;   /* for values above the threshold */
+    bool direct;   /* these are the selection; otherwise its candidates */
 };
 
-static struct plan make_plan(double density, size_t n, enum cc_select_how config)
+static struct plan make_plan(double density, size_t n, enum cc_select_mode mode)
 {
     struct plan p = {.k = cc_density_count(density, n)};
     if (n < SAMPLE_FROM)
         return p;
     p.sample = smaller(n / SAMPLE_EVERY, SAMPLE_MOST);
     double mean = (double)p.k / (double)n * (double)p.sample;
-    p.direct = config == CC_SELECT_SAMPLED && mean >= SAMPLE_ENOUGH;
+    p.direct = mode == CC_SELECT_SAMPLED && mean >= SAMPLE_ENOUGH;
     if (p.direct) {
         p.rank = (size_t)ceil(mean);
-        p.room = cc_select_most(density, n, config);
+        p.room = cc_select_most(density, n, mode);
         return p;
     }
     p.sample = smaller(n / SAMPLE_EXACT_EVERY, SAMPLE_EXACT_MOST);
     mean = (double)p.k / (double)n * (double)p.sample;
-    /* Four standard deviations on the safe side, and as much room again. */
+    /* A threshold four standard deviations low, and room for five more. */
     double rank = ceil(mean + 4 * sqrt(mean) + 4);
     double room = (rank + 5 * sqrt(rank) + 5) * (double)n / (double)p.sample;
     if (room >= (double)n) {
@@ -71,17 +93,17 @@ static struct plan make_plan(double density, size_t n, enum cc_select_how config
     return p;
 }
 
-size_t cc_select_most(double density, size_t n, enum cc_select_how config)
+size_t cc_select_most(double density, size_t n, enum cc_select_mode mode)
 {
     size_t k = cc_density_count(density, n);
-    if (config == CC_SELECT_EXACT)
+    if (mode == CC_SELECT_EXACT)
         return k;
     return n - k < k / 10 ? n : k + k / 10;
 }
 
-size_t cc_select_scratch(double density, size_t n, enum cc_select_how config)
+size_t cc_select_scratch(double density, size_t n, enum cc_select_mode mode)
 {
-    struct plan p = make_plan(density, n, config);
+    struct plan p = make_plan(density, n, mode);
     size_t values = p.direct || p.room < p.sample ? p.sample : p.room;
     size_t bytes;
     return cc_mul(values, sizeof(float), &bytes) ? bytes : SIZE_MAX;
@@ -113,6 +135,7 @@ static const float *source_values(const struct cc_selection_input *from)
     return from->sum != NULL ? from->sum : from->gradient;
 }
 
+/* The rows of a block for the kernels; with `load` they update sum and momentum. */
 static struct cc_rows source_rows(const struct cc_selection_input *from, size_t begin, bool load)
 {
     struct cc_rows r = {.g = from->gradient + begin, .factor = from->factor};
@@ -139,7 +162,6 @@ static size_t block_at(size_t begin, size_t end)
     return smaller(end - begin, CC_SELECT_BLOCK);
 }
 
-/* How many parts a tensor is worked on in. */
 static int source_parts(const struct cc_selection_input *from, int threads)
 {
     return cc_parts(threads, from->n, CC_PART_VALUES);
@@ -147,7 +169,8 @@ static int source_parts(const struct cc_selection_input *from, int threads)
 
 /* --- thresholds --- */
 
-/* Interpolation, where it gets nowhere bisection: counting is so fast in the cache that nothing
+/* Counting search: steps of growing width from the guess until the threshold is surrounded, then
+ * interpolation with every third step a bisection. Counting in the cache is so fast that nothing
  * cleverer pays. */
 uint32_t cc_kth_cached(const float *x, size_t n, size_t k, uint32_t most, uint32_t guess,
                        size_t *ties)
@@ -186,14 +209,14 @@ uint32_t cc_kth_cached(const float *x, size_t n, size_t k, uint32_t most, uint32
     return low;
 }
 
-/* The same anywhere, and for a first guess. */
+/* cc_kth_cached, including the search for the largest magnitude. */
 static uint32_t kth(const float *x, size_t n, size_t k, uint32_t guess, size_t *ties)
 {
     return cc_kth_cached(x, n, k, k_reduce()->absmax(x, n), guess, ties);
 }
 
-/* A usual place of the threshold: two octaves below the largest. */
-static uint32_t usual(const float *x, size_t n)
+/* A first guess of a threshold: two octaves below the largest magnitude. */
+static uint32_t first_guess(const float *x, size_t n)
 {
     uint32_t most = k_reduce()->absmax(x, n), octaves = UINT32_C(2) << 23;
     return most > octaves ? most - octaves : 0;
@@ -209,14 +232,16 @@ struct sampling {
 
 #define SAMPLE_BATCH 256
 
-/* The places of sample values first .. first + m - 1: one from each of equal parts of the tensor,
- * part i being [i n / count, (i + 1) n / count), computed without overflow. */
+/* The places of sample values first .. first + m - 1, prefetched: one from each of `count` equal
+ * ranges of the tensor, range i being [i n / count, (i + 1) n / count), computed without overflow.
+ */
 static void sample_places(const struct sampling *s, size_t first, size_t m, size_t *at)
 {
-    size_t whole = s->from->n / s->count, rest = s->from->n % s->count;
-    size_t begin = first * whole + first * rest / s->count, over = first * rest % s->count;
+    size_t whole = s->from->n / s->count, remainder = s->from->n % s->count;
+    size_t begin = first * whole + first * remainder / s->count,
+           over = first * remainder % s->count;
     for (size_t i = 0; i < m; i++) {
-        over += rest;
+        over += remainder;
         bool longer = over >= s->count;
         over -= longer ? s->count : 0;
         size_t length = whole + longer;
@@ -232,8 +257,8 @@ static void sample_places(const struct sampling *s, size_t first, size_t m, size
     }
 }
 
-/* x at index i, before the source is brought up to date there. */
-static float source_peek(const struct cc_selection_input *from, size_t i)
+/* The value that x will have at index i once it is updated. */
+static float updated_value(const struct cc_selection_input *from, size_t i)
 {
     float v = from->gradient[i];
     if (from->momentum != NULL) {
@@ -243,25 +268,25 @@ static float source_peek(const struct cc_selection_input *from, size_t i)
     return from->sum != NULL ? from->sum[i] + v : v;
 }
 
-/* The places of the next batch are found, and fetched, before those of the last are read. */
+/* Places are computed and prefetched one batch ahead of reading. */
 static void sample_part(void *arg, int part)
 {
     const struct sampling *s = arg;
     size_t at[2][SAMPLE_BATCH], fetched = 0;
     size_t i = cc_part_begin(s->count, s->parts, part, 1);
     size_t end = cc_part_begin(s->count, s->parts, part + 1, 1);
-    for (int turn = 0; i < end || fetched > 0; turn ^= 1) {
+    for (int now = 0; i < end || fetched > 0; now ^= 1) {
         size_t m = smaller(end - i, SAMPLE_BATCH), ready = fetched;
-        sample_places(s, i, m, at[turn]);
+        sample_places(s, i, m, at[now]);
         for (size_t j = 0; j < ready; j++)
-            s->out[i - ready + j] = source_peek(s->from, at[turn ^ 1][j]);
+            s->out[i - ready + j] = updated_value(s->from, at[now ^ 1][j]);
         i += m;
         fetched = m;
     }
 }
 
-/* The rank-th largest magnitude of a sample; at least the smallest number above zero, as zeros are
- * never selected. */
+/* The rank-th largest magnitude of the sample, but at least the smallest number above zero: zeros
+ * are never selected. */
 static uint32_t sampled_threshold(const struct cc_selection_input *from, const struct plan *p,
                                   int threads, const struct cc_context *ctx, float *sample)
 {
@@ -272,7 +297,7 @@ static uint32_t sampled_threshold(const struct cc_selection_input *from, const s
                          .out = sample};
     size_t ties;
     cc_parallel(s.parts, sample_part, &s);
-    uint32_t t = kth(sample, p->sample, p->rank, usual(sample, p->sample), &ties);
+    uint32_t t = kth(sample, p->sample, p->rank, first_guess(sample, p->sample), &ties);
     t = k_select()->least(sample, p->sample, t);
     return t > 0 ? t : 1;
 }
@@ -281,21 +306,21 @@ static uint32_t sampled_threshold(const struct cc_selection_input *from, const s
 
 struct sweep {
     const struct cc_selection_input *from;
-    bool load;          /* bring the source up to date */
+    bool load;          /* update sum and momentum first */
     uint32_t threshold; /* > 0 */
-    bool clear;         /* set the sum to 0 at what is kept */
+    bool clear;         /* set the sum to 0 at the kept values */
     uint8_t *bits;
     uint8_t *values;
     size_t room; /* for values */
     int parts;
     struct sweep_part {
-        size_t count;  /* values kept */
-        size_t packed; /* they are packed, and cleared, up to here */
-        size_t bad;    /* the block in which a value was not finite; n: none */
+        size_t count;  /* of kept values */
+        size_t packed; /* kept values below this index are packed and cleared */
+        size_t bad;    /* the first block with a value that is not finite; n: none */
     } part[CC_PARTS_MAX];
 };
 
-/* Puts back the values of a block that was cleared. */
+/* Undoes the clearing of a block: puts the packed values back into the sum. */
 static void restore_block(const struct cc_selection_input *from, const uint8_t *bits, size_t begin,
                           size_t n, const uint8_t *values)
 {
@@ -304,8 +329,7 @@ static void restore_block(const struct cc_selection_input *from, const uint8_t *
             from->sum[begin + i + (size_t)__builtin_ctzll(w)] = cc_get_f32(values);
 }
 
-/* Each part has its share of the room. One that needs more than that goes on marking and counting.
- */
+/* A part whose share of the room is full continues with marking and counting only. */
 static void sweep_part(void *arg, int part)
 {
     struct sweep *s = arg;
@@ -340,10 +364,10 @@ static void sweep_part(void *arg, int part)
     }
 }
 
-/* Runs it over all parts; *count values are above the threshold. *whole: all are packed, one after
- * the other; if not, nothing is cleared. */
-static int sweep(struct sweep *s, const struct cc_context *ctx, size_t *count, bool *whole,
-                 struct cc_error *e)
+/* Sweeps all parts. *count: the number of values above the threshold. *whole: all of them are
+ * packed, without gaps; otherwise some did not fit, and nothing is cleared. */
+static int sweep_parts(struct sweep *s, const struct cc_context *ctx, size_t *count, bool *whole,
+                       struct cc_error *e)
 {
     size_t n = s->from->n;
     cc_parallel(s->parts, sweep_part, s);
@@ -370,9 +394,9 @@ static int sweep(struct sweep *s, const struct cc_context *ctx, size_t *count, b
     return CC_OK;
 }
 
-/* Brings the source up to date, and no more: as a sweep over which nothing is. */
-static int load_all(const struct cc_selection_input *from, const struct cc_context *ctx,
-                    int threads, uint8_t *bits, struct cc_error *e)
+/* Only updates sum and momentum: a sweep with a threshold that nothing reaches. */
+static int update_source(const struct cc_selection_input *from, const struct cc_context *ctx,
+                         int threads, uint8_t *bits, struct cc_error *e)
 {
     struct sweep s = {.from = from,
                       .load = true,
@@ -381,7 +405,7 @@ static int load_all(const struct cc_selection_input *from, const struct cc_conte
                       .parts = source_parts(from, threads)};
     size_t count;
     bool whole;
-    return sweep(&s, ctx, &count, &whole, e);
+    return sweep_parts(&s, ctx, &count, &whole, e);
 }
 
 size_t cc_drop_ties(const float *x, size_t n, uint32_t t, size_t *ties, uint8_t *bits)
@@ -400,17 +424,17 @@ size_t cc_drop_ties(const float *x, size_t n, uint32_t t, size_t *ties, uint8_t 
     return dropped;
 }
 
-/* As sweep, but if a part alone has too much for its share, once more in one part. */
-static int sweep_all(struct sweep *s, const struct cc_context *ctx, size_t *count, bool *whole,
-                     struct cc_error *e)
+/* As sweep_parts, but if everything fits and just one part overflowed its share, sweeps once more
+ * in one part. */
+static int sweep(struct sweep *s, const struct cc_context *ctx, size_t *count, bool *whole,
+                 struct cc_error *e)
 {
-    if (sweep(s, ctx, count, whole, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(sweep_parts(s, ctx, count, whole, e));
     if (*whole || *count > s->room)
         return CC_OK;
     s->parts = 1;
     s->load = false;
-    return sweep(s, ctx, count, whole, e);
+    return sweep_parts(s, ctx, count, whole, e);
 }
 
 /* --- the selection --- */
@@ -423,8 +447,8 @@ struct job {
     struct cc_selection *to;
 };
 
-/* Of a source that is up to date, all that lies above the threshold, and of the values equal to it
- * the first ones. */
+/* Selects from an updated source all values above the threshold and the first `ties` of those equal
+ * to it. */
 static void keep_ties(const struct job *j, uint32_t threshold, size_t ties)
 {
     float packed[CC_SELECT_BLOCK + CC_SELECT_SLACK];
@@ -443,7 +467,7 @@ static void keep_ties(const struct job *j, uint32_t threshold, size_t ties)
     }
 }
 
-/* Of a source that is up to date, keeps what cc_kth_cached has found, but no zeros. */
+/* Selects from an updated source with the threshold and ties of cc_kth_cached, but no zeros. */
 static int keep(const struct job *j, uint32_t threshold, size_t ties, struct cc_error *e)
 {
     const struct cc_selection_input *from = j->from;
@@ -459,14 +483,13 @@ static int keep(const struct job *j, uint32_t threshold, size_t ties, struct cc_
                       .room = j->plan.k,
                       .parts = source_parts(from, j->threads)};
     bool whole;
-    if (sweep_all(&s, j->ctx, &j->to->count, &whole, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(sweep(&s, j->ctx, &j->to->count, &whole, e));
     if (from->momentum != NULL)
         k_select()->clear(j->to->bits, from->n, from->momentum);
     return CC_OK;
 }
 
-/* The k largest of a source that is up to date. */
+/* Selects the k largest of an updated source. */
 static int select_exact(const struct job *j, uint32_t guess, struct cc_error *e)
 {
     size_t ties;
@@ -474,7 +497,7 @@ static int select_exact(const struct job *j, uint32_t guess, struct cc_error *e)
     return keep(j, t, ties, e);
 }
 
-/* The threshold is about that of k values: keeps all above it. */
+/* Selects all values above a threshold that about k values reach. */
 static int select_direct(const struct job *j, uint32_t threshold, struct cc_error *e)
 {
     const struct cc_selection_input *from = j->from;
@@ -488,8 +511,7 @@ static int select_direct(const struct job *j, uint32_t threshold, struct cc_erro
                       .room = j->plan.room,
                       .parts = source_parts(from, j->threads)};
     bool whole;
-    if (sweep_all(&s, j->ctx, &j->to->count, &whole, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(sweep(&s, j->ctx, &j->to->count, &whole, e));
     if (whole && (j->to->count >= k - k / 10 || threshold == 1))
         return CC_OK;
     if (whole)
@@ -497,7 +519,7 @@ static int select_direct(const struct job *j, uint32_t threshold, struct cc_erro
     return select_exact(j, threshold, e);
 }
 
-/* Of the candidates, keeps the k largest. */
+/* Keeps the k largest of the candidates, which all lie above `above`, and puts the others back. */
 static void prune(const struct job *j, const float *candidates, size_t count, uint32_t above)
 {
     float packed[CC_SELECT_BLOCK + CC_SELECT_SLACK];
@@ -518,7 +540,7 @@ static void prune(const struct job *j, const float *candidates, size_t count, ui
     }
 }
 
-/* The threshold lies below that of k values: all above it are candidates. */
+/* Selects the k largest of the candidates: the values above a threshold that more than k reach. */
 static int select_candidates(const struct job *j, uint32_t threshold, float *candidates,
                              struct cc_error *e)
 {
@@ -532,8 +554,7 @@ static int select_candidates(const struct job *j, uint32_t threshold, float *can
                       .parts = source_parts(j->from, j->threads)};
     size_t count;
     bool whole;
-    if (sweep_all(&s, j->ctx, &count, &whole, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(sweep(&s, j->ctx, &count, &whole, e));
     bool few = count < j->plan.k && threshold > 1;
     if (whole && few)
         restore_block(j->from, s.bits, 0, j->from->n, s.values);
@@ -543,19 +564,18 @@ static int select_candidates(const struct job *j, uint32_t threshold, float *can
     return CC_OK;
 }
 
-int cc_select(const struct cc_selection_input *from, double density, enum cc_select_how config,
+int cc_select(const struct cc_selection_input *from, double density, enum cc_select_mode mode,
               int threads, const struct cc_context *ctx, void *scratch, struct cc_selection *to,
               struct cc_error *e)
 {
     struct job j = {.from = from,
                     .ctx = ctx,
-                    .plan = make_plan(density, from->n, config),
+                    .plan = make_plan(density, from->n, mode),
                     .threads = threads,
                     .to = to};
     if (j.plan.sample == 0) {
-        if (load_all(from, ctx, threads, to->bits, e) != CC_OK)
-            return CC_FAIL;
-        return select_exact(&j, usual(source_values(from), from->n), e);
+        CC_TRY(update_source(from, ctx, threads, to->bits, e));
+        return select_exact(&j, first_guess(source_values(from), from->n), e);
     }
     uint32_t threshold = sampled_threshold(from, &j.plan, threads, ctx, scratch);
     if (j.plan.direct)

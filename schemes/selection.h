@@ -1,4 +1,5 @@
-/* The largest magnitudes of a whole tensor, without sorting it: what `sparse` and `dgc` send. */
+/* Selection of the largest magnitudes of a whole tensor without sorting it, for sparse and dgc, and
+ * the search for the k-th largest of values in the cache, for topk. */
 #ifndef CC_SCHEMES_SELECTION_H
 #define CC_SCHEMES_SELECTION_H
 
@@ -11,55 +12,57 @@
 /* ceil(density n), at least 1 and at most n; 0 < density <= 1. */
 size_t cc_density_count(double density, size_t n);
 
-/* The values to select from, n of each. */
+/* The values x to select from: arrays of n floats. */
 struct cc_selection_input {
     const float *gradient;
-    float *sum;      /* x = sum + gradient, kept here; NULL: x = gradient */
-    float *momentum; /* u: first u = factor u + gradient, then x = sum + u; NULL: none. Only with a
-                        sum, and for an exact selection */
+    float *sum;      /* x = sum + gradient, stored here; NULL: x = gradient */
+    float *momentum; /* u = factor u + gradient, stored here, then x = sum + u; NULL: none. Needs a
+                        sum and an exact selection */
     float factor;
     size_t n;
 };
 
-enum cc_select_how {
+enum cc_select_mode {
     CC_SELECT_EXACT,   /* the k largest */
-    CC_SELECT_SAMPLED, /* all above a threshold from a sample; within a tenth of k */
+    CC_SELECT_SAMPLED, /* all above a threshold from a sample, between 0.9 k and 1.1 k */
 };
 
+/* The result. The caller provides both arrays. */
 struct cc_selection {
-    uint8_t *bits;   /* ceil(n/8) bytes: which were selected */
-    uint8_t *values; /* at any address, room for cc_select_most values: x there, in order */
-    size_t count;    /* set by cc_select */
+    uint8_t *bits;   /* ceil(n/8) bytes: a set bit for each selected value */
+    uint8_t *values; /* room for cc_select_most f32, of any alignment: the selected x in order */
+    size_t count;    /* of selected values, set by cc_select */
 };
 
-/* How many values can be selected at most. */
-size_t cc_select_most(double density, size_t n, enum cc_select_how config);
+/* The largest number of values that cc_select selects. */
+size_t cc_select_most(double density, size_t n, enum cc_select_mode mode);
 
 /* Bytes of scratch memory that cc_select needs; SIZE_MAX on overflow. */
-size_t cc_select_scratch(double density, size_t n, enum cc_select_how config);
+size_t cc_select_scratch(double density, size_t n, enum cc_select_mode mode);
 
-/* Brings the source up to date (sum, momentum), selects as docs/payloads.md says under `sparse`,
- * writes *to, and sets sum and momentum to 0 at what was selected. Zeros are never selected.
- * scratch is aligned to CC_ALIGN. The selection does not depend on the number of threads. Refuses
- * values that are not finite; the source is then unspecified. */
-int cc_select(const struct cc_selection_input *from, double density, enum cc_select_how config,
+/* Updates sum and momentum, selects as docs/payloads.md defines under `sparse`, writes *to, and
+ * sets sum and momentum to 0 at the selected values. Zeros are never selected. scratch is aligned
+ * to CC_ALIGN. The selection does not depend on the number of threads. Refuses values that are not
+ * finite (CC_FAIL); sum and momentum are then unspecified. */
+int cc_select(const struct cc_selection_input *from, double density, enum cc_select_mode mode,
               int threads, const struct cc_context *ctx, void *scratch, struct cc_selection *to,
               struct cc_error *e);
 
-/* x += gradient over a block that began at index `begin` left something that is not finite (x then
- * holds the sum): says which value it was and returns CC_FAIL. */
+/* Returns CC_FAIL with a message about the first value that is not finite in the gradient or in the
+ * sum that it was added to; both point to a block of n values that begins at index `begin`. */
 int cc_refuse_sum(const struct cc_context *ctx, const float *gradient, const float *sum,
                   size_t begin, size_t n, struct cc_error *e);
 
-/* For n values that stay in the cache, finite, 1 <= k <= n: the bits of a magnitude t such that
- * exactly k are >= t, or if there is none, those of the k-th largest. *ties of those equal to t
- * belong to the k largest (SIZE_MAX: all). `most` are the bits of the largest magnitude, `guess` is
- * where to look first. */
+/* The threshold of the k largest magnitudes of n finite values, 1 <= k <= n: the bits of some t
+ * such that exactly k magnitudes are >= t, or if ties rule that out, of the k-th largest magnitude.
+ * *ties of the values equal to t belong to the k largest; SIZE_MAX: all do. `most` are the bits of
+ * the largest magnitude; the search starts from `guess`. Meant for values that stay in the cache.
+ */
 uint32_t cc_kth_cached(const float *x, size_t n, size_t k, uint32_t most, uint32_t guess,
                        size_t *ties);
 
-/* After a marking of x[0, n) with threshold t: clears the bits of values equal to t once *ties of
- * them, counted down, were kept. Returns how many it cleared. */
+/* After x[0, n) was marked with threshold t: keeps the first *ties of the values equal to t, counts
+ * them down, and clears the bits of the others. Returns the number of cleared bits. */
 size_t cc_drop_ties(const float *x, size_t n, uint32_t t, size_t *ties, uint8_t *bits);
 
 #endif

@@ -1,3 +1,9 @@
+/* Signs and their mean magnitude, for signsgd and efsign.
+ *
+ * Two passes over gradient (+ residual): the sum of magnitudes over a fixed tree of blocks, whose
+ * sums lie in scratch memory, then a bit for each value (1 = not negative) and the new residual, x
+ * minus plus or minus the mean. Values decode to plus or minus the mean. Threads share whole blocks
+ * of the tree, so the mean does not depend on their number. */
 #include "schemes/signs.h"
 
 #include "core/bytes.h"
@@ -14,7 +20,7 @@ struct job {
     double *sums; /* by block of CC_SUM_BLOCK */
     uint8_t *out;
     const uint8_t *in; /* decode */
-    float minus, plus; /* what the signs stand for */
+    float minus, plus; /* the values that the signs decode to */
     float *y;
 };
 
@@ -100,7 +106,7 @@ static void add_part(void *arg, int part)
     k_onebit()->add(j->in + i / 8, j->minus, j->plus, j->y + i, m);
 }
 
-/* y = decoded, or y += *scale * decoded where scale is not NULL. */
+/* y = decoded, or if scale is not NULL, y += *scale * decoded. */
 static int decode_signs(const struct cc_codec *c, const uint8_t *in, size_t len, const float *scale,
                         float *y, struct cc_error *e)
 {

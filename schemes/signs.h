@@ -1,4 +1,4 @@
-/* What signsgd and efsign share: a bit array, then the mean magnitude. */
+/* The payload of signsgd and efsign: a bit array of signs, then the mean magnitude. */
 #ifndef CC_SCHEMES_SIGNS_H
 #define CC_SCHEMES_SIGNS_H
 
@@ -6,12 +6,12 @@
 
 #define CC_SIGNS_LAYOUT "n bits, 1 = not negative (the last byte padded with 0), f32 mean magnitude"
 
-/* SIZE_MAX never: n bits fit. */
+/* Descriptor functions; the bound never overflows. */
 size_t cc_signs_bound(const void *params, const struct cc_shape *shape);
 
 size_t cc_signs_scratch_bytes(const void *params, const struct cc_shape *shape);
 
-/* residual has n values, or is NULL for none. */
+/* As encode of struct cc_scheme; residual has n values or is NULL. */
 int cc_signs_encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                     float *residual, uint8_t *out, size_t *len, struct cc_error *e);
 int cc_signs_decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,

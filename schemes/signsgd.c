@@ -1,4 +1,6 @@
-/* signsgd: the signs, all with the mean magnitude. */
+/* signsgd: a sign bit for each value, decoded as plus or minus the mean magnitude; no residual. The
+ * original has no magnitude: the mean keeps the decoded gradient at the gradient's scale. Payload
+ * and steps: signs.c. */
 #include "schemes/signs.h"
 
 struct params {

@@ -1,4 +1,21 @@
-/* sparse: the values of largest magnitude, the others wait in the residual. */
+/* sparse: the values of largest magnitude of the tensor; the others wait in the residual.
+ *
+ * Encoding is one selection over the whole tensor (selection.h) of gradient + residual: exactly the
+ * k = ceil(density n) largest, or everything above a threshold from a random sample, which saves a
+ * pass and keeps k to within a tenth. The selection yields a bit array of the kept places and the
+ * kept values in order, and clears them in the residual.
+ *
+ * index=bitmap sends just these two: n bits, then an f32 for each set bit, which is smaller above a
+ * density of 1/32. index=u32 sends (u32 index, f32 value) instead (pairs.h); the bit array then
+ * lies in scratch memory.
+ *
+ * Decoding a bitmap, every part of the tensor first counts its set bits; the running sum tells
+ * where its values begin, and all parts expand at once.
+ *
+ * Source: Aji & Heafield, Sparse Communication for Distributed Gradient Descent, EMNLP 2017,
+ * section 3 (dropping by a sampled threshold, residuals); the bitmap: 3LC, section 4.2, "5%
+ * sparsification".
+ */
 #include "core/cache.h"
 #include "core/copy.h"
 #include "core/memory.h"
@@ -20,18 +37,19 @@ struct params {
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_REAL(struct params, density, 0.05, 0, 1, "", "the part of the values that is sent",
+    CC_PARAM_REAL(struct params, density, 0.05, 0, 1, "", "the share of the values that is sent",
                   .min_open = true),
     CC_PARAM_FLAG(struct params, ef, 1, "error feedback: keep what was not sent in a residual"),
     CC_PARAM_CHOICE(
         struct params, select, SAMPLED, select_names,
         "a threshold from a sample (within a tenth of density), or exactly the largest"),
-    CC_PARAM_CHOICE(struct params, index, BITMAP, index_names,
-                    "where the values were: one bit for each, or 32 bits for each that is sent"),
+    CC_PARAM_CHOICE(
+        struct params, index, BITMAP, index_names,
+        "where the values were: 1 bit for each value, or 32 bits for each that is sent"),
     {.name = NULL},
 };
 
-static enum cc_select_how config(const struct params *p)
+static enum cc_select_mode mode_of(const struct params *p)
 {
     return p->select == EXACT ? CC_SELECT_EXACT : CC_SELECT_SAMPLED;
 }
@@ -44,7 +62,7 @@ static size_t bitmap_bytes(size_t n)
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    size_t most = cc_select_most(p->density, shape->n, config(p)), bytes;
+    size_t most = cc_select_most(p->density, shape->n, mode_of(p)), bytes;
     if (!cc_mul(most, p->index == U32 ? CC_PAIR_BYTES : sizeof(float), &bytes))
         return SIZE_MAX;
     if (p->index == BITMAP && __builtin_add_overflow(bytes, bitmap_bytes(shape->n), &bytes))
@@ -61,10 +79,11 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return cc_mul(shape->n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
 }
 
-/* Scratch memory for pairs: that of the selection, then the values, then the bitmap. */
+/* Scratch memory for pairs holds that of the selection, the values, then the bitmap. The offset of
+ * the values. */
 static size_t values_at(const struct params *p, size_t n)
 {
-    size_t bytes = cc_select_scratch(p->density, n, config(p));
+    size_t bytes = cc_select_scratch(p->density, n, mode_of(p));
     if (bytes > SIZE_MAX - CC_ALIGN)
         return SIZE_MAX;
     return (bytes + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
@@ -76,7 +95,7 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
     size_t bytes = values_at(p, shape->n), values;
     if (p->index == BITMAP)
         return bytes;
-    if (!cc_mul(cc_select_most(p->density, shape->n, config(p)), sizeof(float), &values) ||
+    if (!cc_mul(cc_select_most(p->density, shape->n, mode_of(p)), sizeof(float), &values) ||
         __builtin_add_overflow(bytes, values, &bytes) ||
         __builtin_add_overflow(bytes, bitmap_bytes(shape->n), &bytes))
         return SIZE_MAX;
@@ -86,7 +105,7 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 static struct cc_traffic traffic(const void *params)
 {
     const struct params *p = params;
-    return config(p) == CC_SELECT_EXACT ? cc_traffic_two(p->ef != 0) : cc_traffic_one(p->ef != 0);
+    return mode_of(p) == CC_SELECT_EXACT ? cc_traffic_two(p->ef != 0) : cc_traffic_one(p->ef != 0);
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
@@ -98,8 +117,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     struct cc_selection_input from = {.gradient = x, .sum = p->ef ? c->state : NULL, .n = n};
     if (p->index == BITMAP) {
         struct cc_selection to = {.bits = out, .values = out + bitmap_bytes(n)};
-        if (cc_select(&from, p->density, config(p), c->threads, ctx, c->scratch, &to, e) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(cc_select(&from, p->density, mode_of(p), c->threads, ctx, c->scratch, &to, e));
         *len = bitmap_bytes(n) + sizeof(float) * to.count;
         return CC_OK;
     }
@@ -109,22 +127,22 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
                        "index=bitmap",
                        ctx->name != NULL ? ctx->name : "?");
     uint8_t *values = (uint8_t *)c->scratch + values_at(p, n);
-    size_t most = cc_select_most(p->density, n, config(p));
+    size_t most = cc_select_most(p->density, n, mode_of(p));
     struct cc_selection to = {.bits = values + sizeof(float) * most, .values = values};
-    if (cc_select(&from, p->density, config(p), c->threads, ctx, c->scratch, &to, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_select(&from, p->density, mode_of(p), c->threads, ctx, c->scratch, &to, e));
     cc_pairs_put(to.bits, n, to.values, out);
     *len = CC_PAIR_BYTES * to.count;
     return CC_OK;
 }
 
-/* Decoding a bitmap: every part counts its bits, and so learns where its values begin. */
+/* --- decoding a bitmap --- */
+
 struct expansion {
     const uint8_t *bits, *values;
     size_t n, count;
     int parts;
-    size_t before[CC_PARTS_MAX + 1];
-    const float *scale; /* NULL: decode */
+    size_t before[CC_PARTS_MAX + 1]; /* set bits before each part */
+    const float *scale;              /* NULL: decode */
     float *y;
 };
 
@@ -155,7 +173,8 @@ static void expand_part(void *arg, int part)
     k_copy()->fence();
 }
 
-/* Whether the bitmap is whole, ends with zeros, and has a value for every set bit; counts them. */
+/* Checks that the bitmap is whole, ends with zeros, and has a value for every set bit; counts the
+ * bits of the parts. */
 static int check_bitmap(struct expansion *x, size_t len, struct cc_error *e)
 {
     size_t n = x->n, bytes = bitmap_bytes(n);
@@ -188,8 +207,7 @@ static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, c
                           .parts = cc_parts(c->threads, n, CC_PART_VALUES),
                           .scale = scale,
                           .y = y};
-    if (check_bitmap(&x, len, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(check_bitmap(&x, len, e));
     cc_parallel(x.parts, expand_part, &x);
     return CC_OK;
 }

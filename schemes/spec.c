@@ -60,6 +60,7 @@ static int unknown_param(const struct cc_scheme *scheme, const char *name, struc
     return cc_usage(e, "scheme %s has no parameter '%s'; it has %s", scheme->id, name, list);
 }
 
+/* Parses a nested scheme, which may stand in parentheses. */
 static int set_nested(const struct cc_param *p, const char *value, void *params, struct cc_error *e)
 {
     size_t n = strlen(value);
@@ -127,7 +128,7 @@ static int set_name(struct cc_spec *s, struct cc_error *e)
 
 static int check(const struct cc_spec *s, struct cc_error *e)
 {
-    int status = s->scheme->check == NULL ? CC_OK : s->scheme->check(s->params, e);
+    const int status = s->scheme->check == NULL ? CC_OK : s->scheme->check(s->params, e);
     if (status != CC_OK)
         cc_error_in(e, "scheme %s", s->scheme->id);
     return status;
@@ -140,22 +141,23 @@ static struct cc_spec *new_spec(const struct cc_scheme *scheme, struct cc_error 
         return NULL;
     s->scheme = scheme;
     s->params = cc_alloc0(scheme->params_bytes, e);
-    if (s->params == NULL)
-        goto fail;
+    int status = s->params != NULL ? CC_OK : CC_FAIL;
+    if (status != CC_OK)
+        goto out;
     cc_param_defaults(scheme->params, s->params);
     for (const struct cc_param *p = scheme->params; p->name != NULL; p++)
-        if (p->type == CC_NESTED &&
-            cc_spec_parse(p->nested_default, nested_at(p, s->params), e) != CC_OK)
-            goto fail;
-    if (set_name(s, e) != CC_OK)
-        goto fail;
-    return s;
-fail:
+        if (p->type == CC_NESTED)
+            CC_TRY_OUT(cc_spec_parse(p->nested_default, nested_at(p, s->params), e));
+    status = set_name(s, e);
+out:
+    if (status == CC_OK)
+        return s;
     cc_spec_free(s);
     return NULL;
 }
 
-static struct cc_spec *copy_of(const struct cc_spec *s, struct cc_error *e)
+/* NULL without memory. */
+static struct cc_spec *copy_spec(const struct cc_spec *s, struct cc_error *e)
 {
     struct cc_spec *copy = cc_alloc(sizeof *copy, e);
     if (copy == NULL)
@@ -167,7 +169,7 @@ static struct cc_spec *copy_of(const struct cc_spec *s, struct cc_error *e)
         memcpy(copy->params, s->params, s->scheme->params_bytes);
     for (const struct cc_param *p = s->scheme->params; p->name != NULL && copy->params != NULL; p++)
         if (p->type == CC_NESTED) {
-            *nested_at(p, copy->params) = ok ? copy_of(*nested_at(p, s->params), e) : NULL;
+            *nested_at(p, copy->params) = ok ? copy_spec(*nested_at(p, s->params), e) : NULL;
             ok = ok && *nested_at(p, copy->params) != NULL;
         }
     if (ok)
@@ -178,7 +180,7 @@ static struct cc_spec *copy_of(const struct cc_spec *s, struct cc_error *e)
 
 /* --- lists and sweeps --- */
 
-/* Where the word that starts at p ends: at one of `stops` outside parentheses. */
+/* The end of the word that starts at p: one of `stops` outside parentheses, or the text's end. */
 static const char *word_end(const char *p, const char *stops)
 {
     int depth = 0;
@@ -200,6 +202,7 @@ static int copy_word(const char *from, const char *to, char *out, size_t cap, st
     return CC_OK;
 }
 
+/* Takes over s, also after an error; drops it if the list has it already. */
 static int append(struct cc_spec_list *list, struct cc_spec *s, struct cc_error *e)
 {
     for (size_t i = 0; i < list->count; i++) {
@@ -208,26 +211,24 @@ static int append(struct cc_spec_list *list, struct cc_spec *s, struct cc_error 
             return CC_OK;
         }
     }
-    int status =
+    const int status =
         cc_grow((void **)&list->item, &list->capacity, list->count + 1, sizeof *list->item, e);
-    if (status != CC_OK) {
+    if (status == CC_OK)
+        list->item[list->count++] = s;
+    else
         cc_spec_free(s);
-        return status;
-    }
-    list->item[list->count++] = s;
-    return CC_OK;
+    return status;
 }
 
 int cc_spec_list_move(struct cc_spec_list *list, struct cc_spec_list *from, struct cc_error *e)
 {
     int status = CC_OK;
     size_t i = 0;
-    while (i < from->count && status == CC_OK) {
-        status = check(from->item[i], e);
-        if (status == CC_OK)
-            status = append(list, from->item[i++], e);
+    while (i < from->count) {
+        CC_TRY_OUT(check(from->item[i], e));
+        CC_TRY_OUT(append(list, from->item[i++], e));
     }
-    /* append() took what it was given, also when it failed. */
+out:
     while (i < from->count)
         cc_spec_free(from->item[i++]);
     from->count = 0;
@@ -235,16 +236,18 @@ int cc_spec_list_move(struct cc_spec_list *list, struct cc_spec_list *from, stru
     return status;
 }
 
-/* A copy of `s` with the parameter set to `value`, at the end of the list. */
+/* Appends a copy of `s` with the parameter set to `value`. */
 static int append_changed(struct cc_spec_list *list, const struct cc_spec *s, const char *name,
                           const char *value, struct cc_error *e)
 {
-    struct cc_spec *copy = copy_of(s, e);
-    int status = copy == NULL ? CC_FAIL : set_param(copy, name, value, e);
-    if (status == CC_OK)
-        status = set_name(copy, e);
-    if (status == CC_OK)
-        return append(list, copy, e);
+    struct cc_spec *copy = copy_spec(s, e);
+    if (copy == NULL)
+        return CC_FAIL;
+    int status;
+    CC_TRY_OUT(set_param(copy, name, value, e));
+    CC_TRY_OUT(set_name(copy, e));
+    return append(list, copy, e);
+out:
     cc_spec_free(copy);
     return status;
 }
@@ -252,29 +255,27 @@ static int append_changed(struct cc_spec_list *list, const struct cc_spec *s, co
 int cc_spec_list_set(struct cc_spec_list *list, const char *name, const char *values,
                      struct cc_error *e)
 {
-    struct cc_spec_list out = {0};
+    struct cc_spec_list changed = {0};
     int status = CC_OK;
-    for (size_t i = 0; i < list->count && status == CC_OK; i++) {
-        for (const char *p = values, *end; status == CC_OK; p = end + 1) {
+    for (size_t i = 0; i < list->count; i++) {
+        const char *p = values, *end;
+        do {
             char value[192];
             end = word_end(p, "/");
-            status = copy_word(p, end, value, sizeof value, e);
-            if (status == CC_OK)
-                status = append_changed(&out, list->item[i], name, value, e);
-            if (*end == '\0')
-                break;
-        }
-    }
-    if (status != CC_OK) {
-        cc_spec_list_free(&out);
-        return status;
+            CC_TRY_OUT(copy_word(p, end, value, sizeof value, e));
+            CC_TRY_OUT(append_changed(&changed, list->item[i], name, value, e));
+            p = end + 1;
+        } while (*end != '\0');
     }
     cc_spec_list_free(list);
-    *list = out;
+    *list = changed;
     return CC_OK;
+out:
+    cc_spec_list_free(&changed);
+    return status;
 }
 
-static int start_scheme(const char *id, struct cc_spec_list *list, struct cc_error *e)
+static int append_default(const char *id, struct cc_spec_list *list, struct cc_error *e)
 {
     const struct cc_scheme *scheme = cc_scheme_find(id);
     if (scheme == NULL)
@@ -283,16 +284,14 @@ static int start_scheme(const char *id, struct cc_spec_list *list, struct cc_err
     return s == NULL ? CC_FAIL : append(list, s, e);
 }
 
-/* A "name=value[/value...]" for the scheme begun last. */
-static int go_on(const char *word, struct cc_spec_list *list, struct cc_error *e)
+/* Takes a word "name=value[/value...]" for the schemes of the list. */
+static int set_from_word(const char *word, struct cc_spec_list *list, struct cc_error *e)
 {
     char name[64];
     const char *equals = strchr(word, '=');
     if (equals == NULL)
         return cc_usage(e, "'%s': write parameters as name=value", word);
-    int status = copy_word(word, equals, name, sizeof name, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(copy_word(word, equals, name, sizeof name, e));
     if (list->count == 0)
         return cc_usage(e, "'%s': a parameter before any scheme", word);
     return cc_spec_list_set(list, name, equals + 1, e);
@@ -300,45 +299,42 @@ static int go_on(const char *word, struct cc_spec_list *list, struct cc_error *e
 
 static int parse_words(const char *text, struct cc_spec_list *out, struct cc_error *e);
 
-/* A word that begins a scheme, or names several. `one` is empty. */
-static int begin(const char *word, struct cc_spec_list *one, struct cc_spec_list *out,
-                 struct cc_error *e)
+/* Takes a word that names a scheme, for *latest, which is empty, or a group of schemes, for *out.
+ */
+static int append_from_word(const char *word, struct cc_spec_list *latest, struct cc_spec_list *out,
+                            struct cc_error *e)
 {
-    int status = CC_OK;
     if (strcmp(word, "paper") == 0)
         return parse_words(paper_rows, out, e);
     if (strcmp(word, "all") != 0)
-        return start_scheme(word, one, e);
-    for (size_t i = 0; cc_schemes[i] != NULL && status == CC_OK; i++)
-        status = start_scheme(cc_schemes[i]->id, out, e);
-    return status;
+        return append_default(word, latest, e);
+    for (size_t i = 0; cc_schemes[i] != NULL; i++)
+        CC_TRY(append_default(cc_schemes[i]->id, out, e));
+    return CC_OK;
 }
 
 static int parse_words(const char *text, struct cc_spec_list *out, struct cc_error *e)
 {
-    struct cc_spec_list one = {0}; /* the scheme begun last, with its sweeps */
+    struct cc_spec_list latest = {0}; /* the latest scheme; several after a sweep */
     int status = CC_OK;
-    for (const char *p = text, *end; status == CC_OK; p = end + 1) {
+    const char *p = text, *end;
+    do {
         char word[192];
         end = word_end(p, ",:");
-        status = copy_word(p, end, word, sizeof word, e);
-        if (status != CC_OK)
-            break;
+        CC_TRY_OUT(copy_word(p, end, word, sizeof word, e));
         if (*word_end(word, "=") == '=') {
-            status = go_on(word, &one, e);
+            CC_TRY_OUT(set_from_word(word, &latest, e));
         } else {
-            status = cc_spec_list_move(out, &one, e);
-            if (status == CC_OK)
-                status = begin(word, &one, out, e);
-            if (status == CC_OK && *end == ':' && strchr(end + 1, '=') == NULL)
-                status = cc_usage(e, "'%s': after ':' come parameters, as in 3lc:s=1.75", text);
+            CC_TRY_OUT(cc_spec_list_move(out, &latest, e));
+            CC_TRY_OUT(append_from_word(word, &latest, out, e));
+            if (*end == ':' && strchr(end + 1, '=') == NULL)
+                CC_TRY_OUT(cc_usage(e, "'%s': after ':' come parameters, as in 3lc:s=1.75", text));
         }
-        if (*end == '\0')
-            break;
-    }
-    if (status == CC_OK)
-        status = cc_spec_list_move(out, &one, e);
-    cc_spec_list_free(&one);
+        p = end + 1;
+    } while (*end != '\0');
+    status = cc_spec_list_move(out, &latest, e);
+out:
+    cc_spec_list_free(&latest);
     return status;
 }
 
@@ -360,15 +356,13 @@ int cc_spec_parse(const char *text, struct cc_spec **out, struct cc_error *e)
     struct cc_spec_list list = {0};
     int status = CC_OK;
     if (strcmp(text, "all") == 0 || strcmp(text, "paper") == 0)
-        status = cc_usage(e, "'%s' is a list; one scheme is wanted here", text);
-    else
-        status = cc_spec_list_parse(text, &list, e);
-    if (status == CC_OK && list.count != 1)
-        status = cc_usage(e, "'%s': one scheme is wanted here", text);
-    if (status == CC_OK && list.item != NULL) {
-        *out = list.item[0];
-        list.count = 0;
-    }
+        return cc_usage(e, "'%s' is a list; give one scheme here", text);
+    CC_TRY_OUT(cc_spec_list_parse(text, &list, e));
+    if (list.count != 1)
+        CC_TRY_OUT(cc_usage(e, "'%s': give one scheme here", text));
+    *out = list.item[0];
+    list.count = 0;
+out:
     cc_spec_list_free(&list);
     return status;
 }

@@ -1,15 +1,18 @@
-/* Schemes as people write them: `3lc:s=1.75,zre=0`, and lists of them. */
+/* Schemes as written on the command line: `3lc:s=1.75,zre=0`, and lists of them.
+ *
+ * Every function that can fail returns CC_OK, CC_USAGE for text that is wrong (the message says
+ * what is allowed or meant), or CC_FAIL without memory. */
 #ifndef CC_SCHEMES_SPEC_H
 #define CC_SCHEMES_SPEC_H
 
 #include "schemes/scheme.h"
 
-/* A scheme with checked parameters, and its canonical name: the id, then the parameters that are
- * not the default in the order of the table, "%.9g"; a nested scheme with parameters stands in
- * parentheses. */
+/* A scheme with checked parameters, and its canonical name: the id, then the parameters that differ
+ * from their defaults in the order of the table ("%.9g"); a nested scheme with parameters stands in
+ * parentheses. Free with cc_spec_free. */
 struct cc_spec {
     const struct cc_scheme *scheme;
-    void *params;
+    void *params; /* scheme->params_bytes, owned */
     char name[192];
 };
 
@@ -19,32 +22,37 @@ struct cc_spec {
 
 bool cc_spec_is_raw(const struct cc_spec *s);
 
+/* Owns its items. All zeros is an empty list; free with cc_spec_list_free. */
 struct cc_spec_list {
     struct cc_spec **item;
     size_t count, capacity;
 };
 
+/* s may be NULL. */
 void cc_spec_free(struct cc_spec *s);
 
-/* One scheme, no sweep, no list: "3lc:s=1.75". *out is set on success only. */
+/* Parses exactly one scheme: "3lc:s=1.75". *out is set on success only, and belongs to the caller.
+ */
 int cc_spec_parse(const char *text, struct cc_spec **out, struct cc_error *e);
 
-/* Appends what `text` says: a comma-separated list (after a comma, a word with '=' goes on with the
- * parameters, one without begins the next scheme), sweeps (s=1.0/1.5/1.75: one scheme each, the
- * last parameter fastest), "all" (the catalogue with its defaults), "paper" (the ten rows of 3LC's
- * Table 1). A scheme that is in the list already is not added again. */
+/* Parses a comma-separated list and appends it: a word with '=' sets a parameter of the scheme
+ * before it, a word without begins the next scheme. A parameter may be a sweep (s=1.0/1.5/1.75: one
+ * scheme for each value, the last parameter fastest). "all" is the catalogue with its defaults,
+ * "paper" the ten rows of 3LC's Table 1. Schemes already in the list are not added again. After an
+ * error the list may have grown. */
 int cc_spec_list_parse(const char *text, struct cc_spec_list *list, struct cc_error *e);
 
-/* Sets a parameter of every scheme of the list: `--scheme 3lc --s 1.75`. The value may be a sweep.
- * An error, and the list as it was, if one of them has no such parameter. What involves several
- * parameters is checked by cc_spec_list_move, once all are set. */
+/* Sets a parameter of every scheme in the list, as `--scheme 3lc --s 1.75` does. The value may be a
+ * sweep. If one of the schemes has no such parameter, that is an error and the list stays as it
+ * was. Combinations of parameters are checked later, by cc_spec_list_move. */
 int cc_spec_list_set(struct cc_spec_list *list, const char *name, const char *value,
                      struct cc_error *e);
 
-/* Checks the schemes of `from` and moves them to the end of `list`, without those that are there
- * already. `from` is empty afterwards, also after an error. */
+/* Checks the schemes of `from` and moves them to the end of `list`, except those already in it.
+ * `from` is empty afterwards, also after an error. */
 int cc_spec_list_move(struct cc_spec_list *list, struct cc_spec_list *from, struct cc_error *e);
 
+/* Frees the items and makes the list empty. */
 void cc_spec_list_free(struct cc_spec_list *list);
 
 #endif

@@ -1,4 +1,14 @@
-/* ternary: three values, drawn so that their expectation is the gradient; with clipping, TernGrad.
+/* ternary: -m, 0 or m for each value, drawn so that the expectation is the value.
+ *
+ * m is the largest magnitude of the tensor. A value becomes sign(x) m with probability |x| / m,
+ * else 0. With clip > 0 values are first limited to clip standard deviations (TernGrad's gradient
+ * clipping, 2.5), which lowers m and with it the variance. Trits are packed five to a byte, with
+ * zero-run encoding if zre=1 (base3.c). Unbiased without a residual; ef=1 adds one.
+ *
+ * Two passes: the largest magnitude (with clipping also mean and variance, over a fixed sum tree in
+ * scratch memory), then drawing and packing.
+ *
+ * Source: Wen et al., TernGrad, NIPS 2017, section 3; as "Stoch 3-value b-3-5" in 3LC, section 4.2.
  */
 #include <math.h>
 
@@ -17,7 +27,7 @@ struct params {
 static const struct cc_param table[] = {
     CC_PARAM_FLAG(struct params, ef, 0, "error feedback: send later what was rounded away"),
     CC_PARAM_REAL(struct params, clip, 0, 0, 1e6, "sigmas",
-                  "limit values to so many standard deviations first (2.5 is TernGrad's), 0 for no "
+                  "first limit values to this many standard deviations (TernGrad: 2.5), 0 for no "
                   "limit"),
     CC_PARAM_FLAG(struct params, zre, 0, "shorten runs of zeros (zero-run encoding)"),
     {.name = NULL},
@@ -59,7 +69,7 @@ static void moments_part(void *arg, int part)
     }
 }
 
-/* The largest magnitude's bits, and sigma, of x + r in one pass over memory. */
+/* The bits of the largest magnitude of x + r, and its standard deviation, in one pass. */
 static uint32_t moments(const struct cc_codec *c, const float *x, const float *r, double *sigma)
 {
     size_t n = c->shape.n;
@@ -80,7 +90,7 @@ static uint32_t moments(const struct cc_codec *c, const float *x, const float *r
     return all.absmax;
 }
 
-/* The bits of m: the largest magnitude after clipping. Not finite if a value is not. */
+/* The bits of m, the largest magnitude after clipping; not finite if a value is not. */
 static uint32_t scale_bits(const struct cc_codec *c, const float *x, const float *r)
 {
     const struct params *p = c->params;
@@ -104,13 +114,13 @@ struct drawing {
 static void quantize(void *arg, size_t i, size_t count, ptrdiff_t next, uint8_t *bytes)
 {
     const struct drawing *q = arg;
-    for (size_t done = 0, piece; done < count; done += piece) {
-        /* A key holds for the indices with the same upper 32 bits. */
+    for (size_t done = 0, batch; done < count; done += batch) {
+        /* The key changes where the index passes a multiple of 2^32. */
         uint64_t index = q->ctx->offset + i + done;
         uint64_t room = (UINT64_C(1) << 32) - (uint32_t)index;
-        piece = count - done < room ? count - done : (size_t)room;
+        batch = count - done < room ? count - done : (size_t)room;
         k_base3()->draw(q->x + i + done, q->r != NULL ? q->r + i + done : NULL, q->m,
-                        cc_context_key(q->ctx, index, 0), (uint32_t)index, bytes + done, piece,
+                        cc_context_key(q->ctx, index, 0), (uint32_t)index, bytes + done, batch,
                         next - (ptrdiff_t)done);
     }
 }

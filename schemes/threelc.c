@@ -1,4 +1,15 @@
-/* 3lc: three values, five to a byte, runs of zeros shortened. */
+/* 3lc: 3-value quantization with sparsity multiplication, base-3^5 encoding, zero-run encoding.
+ *
+ * With x = gradient + residual and m = s max|x|, every value becomes round(x / m), one of -1, 0, 1,
+ * and decodes to m times that; the residual keeps the difference. The sparsity multiplier s, 1 <= s
+ * < 2, raises m and so the number of zeros. The division is a comparison: |x| >= m / 2 gives +-1,
+ * ties away from zero. No error exceeds m / 2 < max|x|.
+ *
+ * Five trits make a byte, and runs of bytes of zeros are shortened (base3.c), so that a payload
+ * has 1.6 bits a value or less. Two passes: the largest magnitude, then quantization, residual and
+ * packing.
+ *
+ * Source: Lim, Andersen, Kaminsky, 3LC, MLSys 2019, sections 3.1 to 3.3. */
 #include <float.h>
 #include <math.h>
 
@@ -62,7 +73,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     if (!cc_finite_bits(most))
         return cc_refuse(ctx, x, r, n, e);
     float m = fminf((float)p->s * cc_bits_f32(most), FLT_MAX);
-    /* Zeros are never sent: not when all are zero, nor when half of m rounds to zero. */
+    /* Zeros must become trit 0, also if all values are zero or half of m rounds to zero. */
     float half = m > 0 ? fmaxf(m * 0.5f, FLT_TRUE_MIN) : INFINITY;
     struct rounding q = {.x = x, .r = r, .m = m, .half = half};
     *len = cc_base3_encode(m, quantize, &q, n, p->zre != 0, c->threads, out);

@@ -1,4 +1,15 @@
-/* threshold: a fixed step for each value that has reached it. */
+/* threshold: a fixed step of size tau for each value that has reached it.
+ *
+ * Every value of gradient + residual whose magnitude is at least tau is sent as +tau or -tau, in
+ * one code u32 = 2 index + sign, and the residual keeps the difference: what is above tau is sent
+ * in later steps. tau is a magnitude of the gradient itself, so the payload's size depends on the
+ * scale of the gradients (see absolute_param) and can reach n codes.
+ *
+ * Each part of the tensor writes its codes where they would lie if every value before had one; then
+ * the parts are moved together. Decoding is that of codes in pairs.h.
+ *
+ * Source: Strom, Scalable Distributed DNN Training Using Commodity GPU Cloud Computing, Interspeech
+ * 2015, section 3. */
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
@@ -14,7 +25,7 @@ struct params {
 
 static const struct cc_param table[] = {
     CC_PARAM_REAL(struct params, tau, 0.01, 1e-37, 1e37, "",
-                  "the magnitude from which a value is sent, and as which"),
+                  "values of at least this magnitude are sent, and count as this magnitude"),
     CC_PARAM_FLAG(struct params, ef, 1, "error feedback: keep what was not sent in a residual"),
     {.name = NULL},
 };
@@ -47,8 +58,7 @@ static struct cc_traffic traffic(const void *params)
     return cc_traffic_one(p->ef != 0);
 }
 
-/* Part p finds the codes of values [border(p), border(p + 1)), and writes them to where they would
- * be if all values before had one: there is room. */
+/* Part p finds the codes of values [border(p), border(p + 1)). */
 struct job {
     const float *x;
     float *residual;
@@ -57,7 +67,7 @@ struct job {
     int parts;
     uint8_t *codes;
     size_t count[CC_PARTS_MAX], before[CC_PARTS_MAX];
-    size_t bad[CC_PARTS_MAX]; /* the block in which a value was not finite; n: none */
+    size_t bad[CC_PARTS_MAX]; /* the first block with a value that is not finite; n: none */
 };
 
 static size_t border(const struct job *j, int part)
@@ -95,15 +105,16 @@ static void move_part(void *arg, int part)
             CC_CODE_BYTES * j->count[part]);
 }
 
-/* Puts what the parts wrote together; returns how many codes there are. */
-static size_t gather(struct job *j)
+/* Moves the codes of all parts together; returns their number. */
+static size_t join_parts(struct job *j)
 {
     size_t total = 0;
     for (int p = 0; p < j->parts; p++) {
         j->before[p] = total;
         total += j->count[p];
     }
-    /* Where all goes to what part 0 did not need, nothing is overwritten that has yet to move. */
+    /* All parts may move at once if the result fits where part 0 wrote: nobody overwrites codes
+     * that have yet to move. */
     if (total <= border(j, 1))
         cc_parallel(j->parts, move_part, j);
     else
@@ -135,10 +146,11 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
         if (i < n)
             return cc_refuse_sum(ctx, x + i, sum + i, i, block_at(i, n), e);
     }
-    *len = HEAD_BYTES + CC_CODE_BYTES * gather(&j);
+    *len = HEAD_BYTES + CC_CODE_BYTES * join_parts(&j);
     return CC_OK;
 }
 
+/* Checks the threshold, and points *codes, which refers to *tau, to the codes. */
 static int open_payload(const struct cc_codec *c, const uint8_t *in, size_t len, float *tau,
                         struct cc_indexed *codes, struct cc_error *e)
 {
@@ -159,8 +171,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     (void)ctx;
     float tau;
     struct cc_indexed codes;
-    if (open_payload(c, in, len, &tau, &codes, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(open_payload(c, in, len, &tau, &codes, e));
     return cc_indexed_decode(&codes, c->threads, y, e);
 }
 
@@ -170,8 +181,7 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
     (void)ctx;
     float tau;
     struct cc_indexed codes;
-    if (open_payload(c, in, len, &tau, &codes, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(open_payload(c, in, len, &tau, &codes, e));
     return cc_indexed_decode_add(&codes, c->threads, scale, y, e);
 }
 

@@ -1,4 +1,25 @@
-/* topk: in each bucket the k values of largest magnitude. */
+/* topk: in each bucket of consecutive values, the k of largest magnitude.
+ *
+ * Payload: per bucket k x u16 index in the bucket, ascending, then k x f32. Its size is fixed:
+ * zeros are sent if there is nothing larger. Buckets are independent, so threads share them, and
+ * indices take 2 bytes instead of 4.
+ *
+ * Encoding a small bucket (up to CC_PICK_BLOCK values, in the first-level cache):
+ *  1. residual += gradient, and all values above a guessed threshold are collected as candidates in
+ *     the same pass. The guess lies a margin below the running mean of the k-th largest magnitude
+ * of the buckets before, which adapts so that a little more than k candidates are found. If there
+ *     are fewer than k, the threshold is lowered and the values are collected again.
+ *  2. The k largest candidates are marked in a bit array: by ranking all pairs in vector registers
+ *     where they are few, otherwise by a search for the threshold (cc_kth_cached).
+ *  3. Marked candidates are written and cleared in the residual.
+ * A large bucket is searched for its threshold directly, with the last bucket's as the first guess.
+ * The guesses affect speed only, never the payload. Ties go to the lower index.
+ *
+ * Decoding checks each bucket's indices just before use. decode_add touches only what was sent, and
+ * prefetches a few buckets ahead.
+ *
+ * Source: Renggli et al., SparCML, SC 2019, section 6.1 (k = 16 of 512); Stich et al., Sparsified
+ * SGD with Memory, NeurIPS 2018. */
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
@@ -13,7 +34,7 @@ struct params {
 };
 
 static const struct cc_param table[] = {
-    CC_PARAM_INT(struct params, k, 16, 1, 65536, "values", "how many are sent of each bucket"),
+    CC_PARAM_INT(struct params, k, 16, 1, 65536, "values", "values sent from each bucket"),
     CC_PARAM_INT(struct params, bucket, 512, 1, 65536, "values", "values in a bucket"),
     CC_PARAM_FLAG(struct params, ef, 1, "error feedback: keep what was not sent in a residual"),
     {.name = NULL},
@@ -76,7 +97,7 @@ struct job {
     const uint8_t *in;
     const float *scale; /* NULL: decode, not decode_add */
     float *y;
-    size_t bad[CC_PARTS_MAX]; /* where the first bucket begins that is to be refused; n: none */
+    size_t bad[CC_PARTS_MAX]; /* where the part's first bad bucket begins; n: none */
 };
 
 static struct job make_job(const struct cc_codec *c)
@@ -110,14 +131,14 @@ static size_t payload_at(const struct job *j, size_t begin)
 
 /* --- encoding --- */
 
-/* Of the candidates, values above a threshold that lies a little below where the k-th largest of
- * the buckets before were, the k largest are taken. */
+/* Where to expect a bucket's k-th largest magnitude; magnitudes are compared by their bits. */
 struct guess {
-    uint32_t kth;    /* bits of the k-th largest, smoothed; 0: not known */
-    uint32_t margin; /* how far below it the threshold lies */
+    uint32_t kth;    /* running mean of the k-th largest; 0: not known */
+    uint32_t margin; /* distance of the threshold below it */
 };
 
-static void learn(struct guess *g, uint32_t kth, size_t k, size_t candidates)
+/* Takes in a bucket's k-th largest, and how many candidates the threshold gave. */
+static void update_guess(struct guess *g, uint32_t kth, size_t k, size_t candidates)
 {
     g->kth = g->kth == 0 ? kth : g->kth - g->kth / 8 + kth / 8;
     if (candidates < k + k / 4 && g->margin < UINT32_C(1) << 28)
@@ -144,8 +165,8 @@ static void mark_largest(const float *value, size_t c, size_t k, uint32_t most, 
         cc_drop_ties(value, c, t, &ties, bits);
 }
 
-/* Writes the k candidates that are marked: indices, then values; sets x to 0 there. Returns the
- * bits of the least magnitude. */
+/* Writes the k marked candidates: indices, then values; sets x to 0 there unless it is NULL.
+ * Returns the bits of the least magnitude. */
 static uint32_t put_small(const uint16_t *index, const float *value, const uint8_t *bits, size_t c,
                           size_t k, uint8_t *out, float *x)
 {
@@ -167,8 +188,8 @@ static uint32_t put_small(const uint16_t *index, const float *value, const uint8
     return least;
 }
 
-/* Encodes a bucket of at most CC_PICK_BLOCK values, whose residual is brought up to date; false if
- * one is not finite. */
+/* Encodes a bucket of at most CC_PICK_BLOCK values and updates its residual; false if a value is
+ * not finite. */
 static bool encode_small(const float *x, float *residual, size_t n, size_t k, struct guess *g,
                          uint8_t *out)
 {
@@ -179,17 +200,17 @@ static bool encode_small(const float *x, float *residual, size_t n, size_t k, st
     size_t c = k_pick()->candidates(x, residual, n, t, index, value, &most), first = c;
     if (!cc_finite_bits(most))
         return false;
-    while (c < k) { /* lower, but not at once all: they are many */
+    while (c < k) { /* lower it step by step: with 0 all values would be candidates */
         step = step < UINT32_C(1) << 28 ? 4 * step : step;
         t = t > step ? t - step : 0;
         c = k_pick()->candidates(residual != NULL ? residual : x, NULL, n, t, index, value, &again);
     }
     mark_largest(value, c, k, most, g->kth, bits);
-    learn(g, put_small(index, value, bits, c, k, out, residual), k, first);
+    update_guess(g, put_small(index, value, bits, c, k, out, residual), k, first);
     return true;
 }
 
-/* Writes the bucket's values that are marked: c indices, then c values. */
+/* Writes the c marked values of a bucket: indices, then values. */
 static void put_large(const float *x, const uint8_t *bits, size_t n, size_t c, uint8_t *out)
 {
     uint32_t index[CC_SELECT_BLOCK + CC_SELECT_SLACK];
@@ -260,10 +281,11 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
 
 /* --- decoding --- */
 
-/* Values, at least: buckets are fetched so far ahead. Measured on Zen 5, out of cache: decode_add
- * gains half with 1,024, all it can, a factor of two, with 2,048 to 4,096. */
+/* decode_add prefetches buckets at least this many values ahead. Measured on Zen 5, out of
+ * cache: 1.5 times as fast with 1,024, twice with 2,048 to 4,096. */
 #define AHEAD 2048
 
+/* Whether the k >= 1 indices ascend strictly and are below n. */
 static bool good_indices(const uint8_t *in, size_t n, size_t k)
 {
     uint32_t bad = cc_get_u16(in + sizeof(uint16_t) * (k - 1)) >= n;
@@ -297,9 +319,9 @@ static void add_bucket(const uint8_t *in, size_t k, float scale, float *y)
     }
 }
 
-/* Half of the lines are left out, which machines do not foresee. Nothing is read here: the indices
- * need not be good. */
-static void fetch_bucket(const uint8_t *in, size_t k, const float *y)
+/* Sparse accesses skip about half of the cache lines, which hardware prefetchers do not follow. The
+ * indices may be bad: nothing is read. */
+static void prefetch_bucket(const uint8_t *in, size_t k, const float *y)
 {
     for (size_t j = 0; j < k; j++)
         __builtin_prefetch((const void *)((uintptr_t)y + sizeof *y * cc_get_u16(in + 2 * j)), 1);
@@ -318,7 +340,7 @@ static void decode_part(void *arg, int part)
         if (!good_indices(in, n, k))
             break;
         if (j->scale != NULL && end - i > (ahead + 1) * bucket)
-            fetch_bucket(in + ahead * step, k, j->y + i + ahead * bucket);
+            prefetch_bucket(in + ahead * step, k, j->y + i + ahead * bucket);
         if (j->scale != NULL)
             add_bucket(in, k, *j->scale, j->y + i);
         else
@@ -328,7 +350,7 @@ static void decode_part(void *arg, int part)
     j->bad[part] = i < end ? i : j->n;
 }
 
-/* Says which index of a bucket is the first that does not ascend or is out of range. */
+/* CC_FAIL with the first index of a bucket that does not ascend or is out of range. */
 static int refuse_bucket(const uint8_t *in, size_t offset, size_t n, size_t k, struct cc_error *e)
 {
     size_t next = 0;

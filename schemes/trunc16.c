@@ -1,4 +1,6 @@
-/* trunc16: the upper half of a binary32, the lower cut off. */
+/* trunc16: the upper half of a binary32, the lower half cut off: bf16 without rounding, biased
+ * towards zero. Source: Li et al., Pipe-SGD, NeurIPS 2018, section 3.2. Conversion and payload:
+ * floats.h, kernels/half.k.c. */
 #include "schemes/floats.h"
 
 CC_FLOATS(&k_half()->trunc16, 2)

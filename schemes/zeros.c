@@ -8,7 +8,7 @@ void cc_zeros_open(struct cc_zeros *z, float *at, size_t traffic)
     z->filled = 0;
 }
 
-/* Not inline: where the compiler knows that n is small it makes the very rep stos of memset. */
+/* Not inline: if the compiler knew that n is small, it would emit the same slow rep stos. */
 float *cc_zeros_next(struct cc_zeros *z, size_t n)
 {
     if (z->filled > 0)

@@ -1,12 +1,13 @@
-/* Output that is mostly zeros: handed out block by block, in order, to be filled in. */
+/* Output that is mostly zeros, for decoders of sparse payloads: handed out block by block, in
+ * order, to be filled in. Each block is cleared just before, while it is in the cache. */
 #ifndef CC_SCHEMES_ZEROS_H
 #define CC_SCHEMES_ZEROS_H
 
 #include "core/tile.h"
 
-/* Values in a block. Measured on Zen 5: with 1,024 values and more decoding takes twice as long, as
- * the C library clears such blocks by an instruction (rep stos) that waits for all stores past the
- * cache; with 256 it takes a seventh longer. */
+/* Values in a block. Measured on Zen 5: with 1,024 values or more decoding takes twice as long, as
+ * the C library then clears a block with an instruction (rep stos) that waits for all nontemporal
+ * stores; with 256 it takes a seventh longer. */
 #define CC_ZEROS_BLOCK CC_TILE
 
 struct cc_zeros {
@@ -14,13 +15,13 @@ struct cc_zeros {
     size_t filled; /* bytes of the block that was handed out last */
 };
 
-/* Begins at `at`; traffic: of the loop over the whole output, for cc_sink_open. */
+/* Begins at `at`. traffic: bytes that the loop over the whole output moves, for cc_sink_open. */
 void cc_zeros_open(struct cc_zeros *z, float *at, size_t traffic);
 
-/* The next n <= CC_ZEROS_BLOCK values, all zero, to be filled in before the next call. */
+/* Returns the next n <= CC_ZEROS_BLOCK values, all zero, to be filled in before the next call. */
 float *cc_zeros_next(struct cc_zeros *z, size_t n);
 
-/* After the last block. */
+/* Completes the output; call after the last block. */
 void cc_zeros_close(struct cc_zeros *z);
 
 #endif

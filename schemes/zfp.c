@@ -1,7 +1,16 @@
-/* zfp: the floats through the zfp library with a bound on the absolute error. The library
- * allocates the few words of its bit stream. The bytes depend on how it was built: the stream is
- * padded to its word (8 bits in Debian's, 64 by default), and ZFP_ROUNDING_MODE changes bits. A
- * payload that does not end on a word of the decoder's library is refused. */
+/* zfp: the floats through the zfp library with a bound on the error, tolerance * max|x|.
+ *
+ * The payload is the bound as f32, then a zfp stream of the values as a one-dimensional array; a
+ * bound of 0 stands for a tensor of zeros, without a stream. The library reads and writes whole
+ * words without looking where the stream ends, so streams pass through an aligned and padded copy
+ * in scratch memory. Tensors with tiny bounds are scaled up first, as the library's conversion to
+ * integers would overflow. The library allocates the few words of its bit stream itself.
+ *
+ * The bytes depend on how the library was built: the stream is padded to its word (8 bits in
+ * Debian's, 64 by default), and ZFP_ROUNDING_MODE changes bits. A payload that does not end on a
+ * word of the decoder's library is refused.
+ *
+ * Source: Lindstrom, Fixed-Rate Compressed Floating-Point Arrays, TVCG 2014. */
 #include <float.h>
 #include <string.h>
 #include <zfp.h>
@@ -12,12 +21,12 @@
 #include "schemes/kernels/stream.h"
 #include "schemes/scheme.h"
 
-/* Below about 2^-97 the library's conversion to integers overflows, so tensors with a tolerance
- * under TINY are brought up first, and back down when they are decoded. */
+/* Below about 2^-97 the library's conversion to integers overflows, so tensors with an error bound
+ * under TINY are multiplied by UP before they are encoded, and divided by it when decoded. */
 #define TINY 0x1p-60f
 #define UP   0x1p64f
 
-/* The library reads whole words, without looking where the stream ends. */
+/* Bytes that the library may read beyond the stream. */
 #define PADDING 64
 
 struct params {
@@ -30,13 +39,13 @@ static const struct cc_param table[] = {
     {.name = NULL},
 };
 
-/* Structs of our own instead of zfp_field_1d() and zfp_stream_open(), which allocate. */
+/* Used instead of zfp_field_1d(), which allocates. */
 static zfp_field field(const float *x, size_t n)
 {
     return (zfp_field){.type = zfp_type_float, .nx = n, .data = (void *)(uintptr_t)x};
 }
 
-/* The largest stream does not depend on the tolerance; 0: too large for the library. */
+/* The largest stream, which does not depend on the tolerance; 0: too large for the library. */
 static size_t stream_bytes(size_t n)
 {
     zfp_stream zfp = {.exec = {.policy = zfp_exec_serial}};
@@ -58,7 +67,7 @@ static size_t buffer_bytes(size_t n)
     return (stream_bytes(n) + PADDING + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
 }
 
-/* The aligned copy of the stream; then the values that were brought up, or that decode_add adds. */
+/* For the aligned copy of the stream, then the scaled values, or those that decode_add adds. */
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
     (void)params;
@@ -70,9 +79,9 @@ static float *scratch_values(const struct cc_codec *c)
     return (float *)(void *)((char *)c->scratch + buffer_bytes(c->shape.n));
 }
 
-/* Runs the library over the stream in the scratch memory; 0 when it fails. */
-static size_t run(const struct cc_codec *c, float t, const float *values,
-                  size_t (*work)(zfp_stream *, zfp_field *))
+/* Runs the library over the stream in scratch memory; returns the bytes used, or 0 if it fails. */
+static size_t process_stream(const struct cc_codec *c, float t, const float *values,
+                             size_t (*work)(zfp_stream *, zfp_field *))
 {
     bitstream *bits = stream_open(c->scratch, buffer_bytes(c->shape.n));
     if (bits == NULL)
@@ -105,7 +114,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
         float *up = scratch_values(c);
         for (size_t i = 0; t < TINY && i < c->shape.n; i++)
             up[i] = x[i] * UP;
-        size_t bytes = run(c, t, t < TINY ? up : x, compress);
+        size_t bytes = process_stream(c, t, t < TINY ? up : x, compress);
         if (bytes == 0)
             return cc_fail(e, "zfp: the library could not encode %zu values", c->shape.n);
         memcpy(out + sizeof t, c->scratch, bytes);
@@ -114,8 +123,9 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     return CC_OK;
 }
 
-/* Within the tolerance of the largest float there are infinities. */
-static void finish(float *y, float scale, size_t n)
+/* Scales back, and limits values to finite ones: the error bound may take the largest floats
+ * beyond. */
+static void scale_back(float *y, float scale, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         float v = y[i] * scale;
@@ -140,11 +150,11 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     size_t bytes = len - sizeof t;
     memcpy(c->scratch, in + sizeof t, bytes);
     memset((char *)c->scratch + bytes, 0, buffer_bytes(n) - bytes);
-    size_t used = run(c, t, y, zfp_decompress);
+    size_t used = process_stream(c, t, y, zfp_decompress);
     if (used != bytes)
         return cc_bad_payload(len < sizeof t + used ? len : sizeof t + used, e,
                               "the zfp stream has %zu bytes, not %zu", bytes, used);
-    finish(y, t < TINY ? 1 / UP : 1, n);
+    scale_back(y, t < TINY ? 1 / UP : 1, n);
     return CC_OK;
 }
 
@@ -152,10 +162,9 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
                       size_t len, float scale, float *y, struct cc_error *e)
 {
     float *values = scratch_values(c);
-    int status = decode(c, ctx, in, len, values, e);
-    if (status == CC_OK)
-        k_stream()->add((const uint8_t *)values, scale, y, c->shape.n);
-    return status;
+    CC_TRY(decode(c, ctx, in, len, values, e));
+    k_stream()->add((const uint8_t *)values, scale, y, c->shape.n);
+    return CC_OK;
 }
 
 const struct cc_scheme cc_scheme_zfp = {

@@ -1,5 +1,10 @@
-/* zstd: the floats through the Zstandard library, a lossless yardstick. The bytes depend on the
- * library's version and build, never on the machine. */
+/* zstd: the floats through the Zstandard library, a lossless yardstick for what general compression
+ * with entropy coding can do with gradients.
+ *
+ * The payload is one frame that states its content size, which is checked before decoding. The
+ * library's contexts are static ones in scratch memory, so that nothing is allocated; decode_add
+ * decodes to scratch memory, too, and then adds. The bytes depend on the library's version and
+ * build, never on the machine. */
 #define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
 
@@ -40,7 +45,7 @@ static size_t decoder_bytes(void)
     return (ZSTD_estimateDCtxSize() + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
 }
 
-/* Either the encoder, or the decoder and the values it decodes for decode_add. */
+/* For the encoder, or for the decoder and the values that decode_add adds. */
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
     size_t encoder = encoder_bytes(params, shape->n);
@@ -99,10 +104,9 @@ static int decode_add(const struct cc_codec *c, const struct cc_context *ctx, co
                       size_t len, float scale, float *y, struct cc_error *e)
 {
     uint8_t *values = (uint8_t *)c->scratch + decoder_bytes();
-    int status = decode(c, ctx, in, len, (float *)(void *)values, e);
-    if (status == CC_OK)
-        k_stream()->add(values, scale, y, c->shape.n);
-    return status;
+    CC_TRY(decode(c, ctx, in, len, (float *)(void *)values, e));
+    k_stream()->add(values, scale, y, c->shape.n);
+    return CC_OK;
 }
 
 const struct cc_scheme cc_scheme_zstd = {
