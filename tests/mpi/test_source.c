@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
-#include "core/trace/trace.h"
+#include "core/trace/synth.h"
 #include "core/trace/trace_write.h"
 #include "netsim/mpi/rank/loop.h"
 #include "netsim/mpi/rank/sources.h"
