@@ -12,29 +12,29 @@
 
 /* --- lists --- */
 
-enum { LONGEST = 128 }; /* word of a list */
+enum { WORD_CAP = 128 };
 
 /* Splits text at its commas and hands each word to take(). */
 static int each_word(const char *option, const char *text,
                      int (*take)(void *arg, const char *word, struct cc_error *e), void *arg,
                      struct cc_error *e)
 {
-    char word[LONGEST];
-    int status = CC_OK;
-    for (const char *p = text; status == CC_OK; p++) {
-        size_t n = strcspn(p, ",");
+    char word[WORD_CAP];
+    for (const char *p = text;; p++) {
+        const size_t n = strcspn(p, ",");
         if (n == 0 || n >= sizeof word)
             return cc_usage(e, "--%s %s: a list of words with commas between them", option, text);
         memcpy(word, p, n);
         word[n] = '\0';
-        status = take(arg, word, e);
+        const int status = take(arg, word, e);
+        if (status != CC_OK) {
+            cc_error_in(e, "--%s", option);
+            return status;
+        }
         p += n;
         if (*p == '\0')
-            break;
+            return CC_OK;
     }
-    if (status != CC_OK)
-        cc_error_in(e, "--%s", option);
-    return status;
 }
 
 /* A list that grows. */
@@ -53,9 +53,7 @@ static void *new_item(struct list *l, size_t bytes, struct cc_error *e)
 static int take_link(void *arg, const char *word, struct cc_error *e)
 {
     struct cc_link link, *to;
-    int status = cc_link_parse(word, &link, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_link_parse(word, &link, e));
     if ((to = new_item(arg, sizeof *to, e)) == NULL)
         return CC_FAIL;
     *to = link;
@@ -65,9 +63,7 @@ static int take_link(void *arg, const char *word, struct cc_error *e)
 static int take_time(void *arg, const char *word, struct cc_error *e)
 {
     double seconds, *to;
-    int status = cc_parse_time(word, &seconds, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_parse_time(word, &seconds, e));
     if ((to = new_item(arg, sizeof *to, e)) == NULL)
         return CC_FAIL;
     *to = seconds;
@@ -77,11 +73,10 @@ static int take_time(void *arg, const char *word, struct cc_error *e)
 static int take_count(void *arg, const char *word, struct cc_error *e)
 {
     uint64_t v;
-    int *to, status = cc_parse_count(word, &v, e);
-    if (status == CC_OK && (v < 1 || v > INT_MAX))
-        status = cc_usage(e, "%s: at least 1", word);
-    if (status != CC_OK)
-        return status;
+    int *to;
+    CC_TRY(cc_parse_count(word, &v, e));
+    if (v < 1 || v > INT_MAX)
+        return cc_usage(e, "%s: at least 1", word);
     if ((to = new_item(arg, sizeof *to, e)) == NULL)
         return CC_FAIL;
     *to = (int)v;
@@ -108,7 +103,7 @@ static int take_exchange(void *arg, const char *word, struct cc_error *e)
                     word);
 }
 
-/* The option's words, or the default's. */
+/* Parses the list that the option was given, or the default list. */
 static int take_list(const struct cc_args *args, const char *option, const char *def,
                      int (*take)(void *arg, const char *word, struct cc_error *e), struct list *l,
                      struct cc_error *e)
@@ -119,26 +114,26 @@ static int take_list(const struct cc_args *args, const char *option, const char 
 
 /* --- links --- */
 
-static int calibrated(const struct cc_args *args, struct list *links, struct cc_error *e)
+static int read_calibration(const struct cc_args *args, struct list *links, struct cc_error *e)
 {
     struct cc_link *to;
     if (cc_arg(args, "bw") != NULL)
         return cc_usage(e, "--bw and --calibration exclude each other");
     if ((to = new_item(links, sizeof *to, e)) == NULL)
         return CC_FAIL;
-    int status = cc_link_read(cc_arg(args, "calibration"), to, e);
+    const int status = cc_link_read(cc_arg(args, "calibration"), to, e);
     if (status != CC_OK)
         cc_error_in(e, "--calibration");
     return status;
 }
 
-/* Every link with every latency, or with its own. */
-static int with_latencies(const struct list *links, const struct list *latencies,
-                          struct cc_cluster_args *out, struct cc_error *e)
+/* Combines every link with every latency of --latency; without them, links keep their own. */
+static int combine(const struct list *links, const struct list *latencies,
+                   struct cc_cluster_args *out, struct cc_error *e)
 {
     const struct cc_link *link = links->items;
     const double *latency = latencies->items;
-    size_t each = latencies->count > 0 ? latencies->count : 1;
+    const size_t each = latencies->count > 0 ? latencies->count : 1;
     out->link = cc_alloc(links->count * each * sizeof *out->link, e);
     if (out->link == NULL)
         return CC_FAIL;
@@ -158,30 +153,35 @@ static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, 
     const char *overhead = cc_arg(args, "overhead");
     double headers = 0;
     uint64_t burst = UINT64_MAX;
-    int status = cc_arg(args, "calibration") != NULL
-                     ? calibrated(args, &links, e)
-                     : take_list(args, "bw", "1gbps", take_link, &links, e);
-    if (status == CC_OK && cc_arg(args, "latency") != NULL)
-        status = take_list(args, "latency", "0", take_time, &latencies, e);
-    if (status == CC_OK && overhead != NULL) {
-        status = cc_overhead_parse(overhead, &headers, e);
-        if (status != CC_OK)
-            cc_error_in(e, "--overhead");
+    int status = CC_OK;
+    out->calibrated = cc_arg(args, "calibration") != NULL;
+    out->bw_given = cc_arg(args, "bw") != NULL;
+    out->latency_given = cc_arg(args, "latency") != NULL;
+    if (out->calibrated)
+        CC_TRY_OUT(read_calibration(args, &links, e));
+    else
+        CC_TRY_OUT(take_list(args, "bw", "1gbps", take_link, &links, e));
+    if (out->latency_given)
+        CC_TRY_OUT(take_list(args, "latency", "0", take_time, &latencies, e));
+    if (overhead != NULL && (status = cc_overhead_parse(overhead, &headers, e)) != CC_OK) {
+        cc_error_in(e, "--overhead");
+        goto out;
     }
-    if (status == CC_OK)
-        status = with_latencies(&links, &latencies, out, e);
-    if (status == CC_OK)
-        status = cc_arg_count(args, "burst", 0, INT64_MAX, &burst, e);
-    for (size_t i = 0; status == CC_OK && i < out->links; i++) {
-        out->link[i].overhead = overhead != NULL ? headers : out->link[i].overhead;
-        out->link[i].burst_bytes = burst != UINT64_MAX ? (double)burst : out->link[i].burst_bytes;
+    CC_TRY_OUT(combine(&links, &latencies, out, e));
+    CC_TRY_OUT(cc_arg_count(args, "burst", 0, INT64_MAX, &burst, e));
+    for (size_t i = 0; i < out->links; i++) {
+        if (overhead != NULL)
+            out->link[i].overhead = headers;
+        if (burst != UINT64_MAX)
+            out->link[i].burst_bytes = (double)burst;
     }
+out:
     free(links.items);
     free(latencies.items);
     return status;
 }
 
-/* --- the rest --- */
+/* --- the step --- */
 
 static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct cc_error *e)
 {
@@ -196,115 +196,118 @@ static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct 
     t->consistency = (enum cc_consistency)consistency;
     t->straggler = (enum cc_straggler)straggler;
     t->unlimited = cc_arg(args, "unlimited") != NULL;
-    int status = cc_arg_time(args, "compute", &t->compute_s, e);
-    if (status == CC_OK)
-        status = cc_arg_time(args, "update", &t->update_s, e);
-    if (status == CC_OK)
-        status = cc_arg_time(args, "sync", &t->sync_s, e);
-    if (status == CC_OK)
-        status = cc_arg_real(args, "forward", &t->forward_share, e);
-    if (status == CC_OK)
-        status = cc_arg_real(args, "hidden", &t->hidden_share, e);
-    if (status == CC_OK)
-        status = cc_arg_real(args, "spread", &t->spread, e);
-    if (status == CC_OK)
-        status = cc_arg_count(args, "depth", 1, 1000000, &depth, e);
-    if (status == CC_OK)
-        status = cc_arg_count(args, "staleness", 0, 1000000, &staleness, e);
-    if (status == CC_OK)
-        status = cc_arg_count(args, "seed", 0, CC_MAX_SEED, &t->seed, e);
-    if (status == CC_OK)
-        status = cc_arg_count(args, "fuse", 0, INT64_MAX, &fuse, e);
+    CC_TRY(cc_arg_time(args, "compute", &t->compute_s, e));
+    CC_TRY(cc_arg_time(args, "update", &t->update_s, e));
+    CC_TRY(cc_arg_time(args, "sync", &t->sync_s, e));
+    CC_TRY(cc_arg_real(args, "forward", &t->forward_share, e));
+    CC_TRY(cc_arg_real(args, "hidden", &t->hidden_share, e));
+    CC_TRY(cc_arg_real(args, "spread", &t->spread, e));
+    CC_TRY(cc_arg_count(args, "depth", 1, 1000000, &depth, e));
+    CC_TRY(cc_arg_count(args, "staleness", 0, 1000000, &staleness, e));
+    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &t->seed, e));
+    CC_TRY(cc_arg_count(args, "fuse", 0, INT64_MAX, &fuse, e));
     t->depth = (int)depth;
     t->staleness = (int)staleness;
     t->fuse_bytes = fuse == UINT64_MAX ? -1 : (double)fuse;
-    return status;
+    return CC_OK;
 }
+
+/* --- exchanges, workers, servers --- */
 
 static int parse_lists(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
 {
     struct list exchanges = {.items = NULL}, workers = {.items = NULL}, servers = {.items = NULL};
-    int status = take_list(args, "exchange", "ps", take_exchange, &exchanges, e);
-    if (status == CC_OK)
-        status = take_list(args, "workers", "10", take_count, &workers, e);
-    if (status == CC_OK)
-        status = take_list(args, "servers", "1", take_count, &servers, e);
+    int status = CC_OK;
+    CC_TRY_OUT(take_list(args, "exchange", "ps", take_exchange, &exchanges, e));
+    CC_TRY_OUT(take_list(args, "workers", "10", take_count, &workers, e));
+    CC_TRY_OUT(take_list(args, "servers", "1", take_count, &servers, e));
+out:
     out->exchange = exchanges.items;
     out->workers = workers.items;
     out->servers = servers.items;
     out->exchanges = exchanges.count;
     out->worker_counts = workers.count;
     out->server_counts = servers.count;
-    return status == CC_OK ? parse_links(args, out, e) : status;
+    return status;
 }
 
-static int check(void *arg, const struct cc_setting *s, struct cc_error *e)
-{
-    (void)arg;
-    return cc_setting_check(s, e);
-}
+/* --- raw tensors --- */
 
-static int choose_raw(struct cc_cluster_args *out, struct cc_error *e)
+int cc_cluster_raw_tensors(const struct cc_cluster_args *c, const double *size, size_t count,
+                           bool **out, double *share, struct cc_error *e)
 {
-    size_t count = out->net->count;
-    double *size = cc_alloc(count * sizeof *size, e);
-    out->raw = size != NULL ? cc_alloc(count * sizeof *out->raw, e) : NULL;
-    int status = CC_FAIL;
-    for (size_t i = 0; out->raw != NULL && i < count; i++)
-        size[i] = (double)out->net->tensors[i].shape.n;
-    if (out->raw != NULL)
-        status = cc_raw_tensors(size, count, out->min_size, out->raw_wanted, out->raw,
-                                &out->raw_share, e);
-    free(size);
+    bool *raw = cc_alloc(count * sizeof *raw, e);
+    if (raw == NULL)
+        return CC_FAIL;
+    const int status = cc_raw_tensors(size, count, c->min_size, c->raw_share_wanted, raw, share, e);
+    if (status == CC_OK)
+        *out = raw;
+    else
+        free(raw);
     return status;
 }
 
 static int parse_raw(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
 {
+    const struct cc_net *net = out->net;
     uint64_t min_size = 0;
-    int status = cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e);
-    if (status == CC_OK)
-        status = cc_arg_real(args, "raw-share", &out->raw_wanted, e);
-    if (status == CC_OK && !(out->raw_wanted >= 0 && out->raw_wanted <= 1))
-        status = cc_usage(e, "--raw-share: a share of the values, from 0 to 1");
+    CC_TRY(cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e));
+    CC_TRY(cc_arg_real(args, "raw-share", &out->raw_share_wanted, e));
+    if (!(out->raw_share_wanted >= 0 && out->raw_share_wanted <= 1))
+        return cc_usage(e, "--raw-share: a share of the values, from 0 to 1");
     out->min_size = (size_t)min_size;
-    return status == CC_OK ? choose_raw(out, e) : status;
+    double *size = cc_alloc(net->count * sizeof *size, e);
+    if (size == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < net->count; i++)
+        size[i] = (double)net->tensors[i].shape.n;
+    const int status = cc_cluster_raw_tensors(out, size, net->count, &out->raw, &out->raw_share, e);
+    free(size);
+    return status;
+}
+
+/* --- all of it --- */
+
+static int check_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
+{
+    (void)arg;
+    return cc_setting_check(s, e);
 }
 
 int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *out,
                           struct cc_error *e)
 {
+    const char *trace = cc_arg_or_null(args, "trace");
     int placement = 0, via = 0, overlap = 0;
-    int status = cc_input_net(args, &out->net, e);
-    if (status != CC_OK)
-        return status;
+    if (trace != NULL)
+        CC_TRY(cc_trace_open(trace, &out->trace, e));
+    CC_TRY(cc_input_net(args, out->trace, &out->net, e));
     struct cc_setting *s = &out->setting;
     cc_setting_defaults(out->net, s);
+    out->compute_given = cc_arg(args, "compute") != NULL;
     cc_arg_choice(args, "placement", &placement);
     cc_arg_choice(args, "via", &via);
     cc_arg_choice(args, "union", &overlap);
     s->placement = (enum cc_placement)placement;
     s->cluster.via = (enum cc_via)via;
     s->cluster.overlap = (enum cc_union)overlap;
-    status = cc_arg_real(args, "dense-bits", &s->cluster.dense_bits, e);
-    if (status == CC_OK)
-        status = parse_raw(args, out, e);
-    if (status == CC_OK)
-        status = parse_timing(args, &s->timing, e);
-    if (status == CC_OK)
-        status = parse_lists(args, out, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_arg_real(args, "dense-bits", &s->cluster.dense_bits, e));
+    CC_TRY(parse_raw(args, out, e));
+    CC_TRY(parse_timing(args, &s->timing, e));
+    CC_TRY(parse_lists(args, out, e));
+    CC_TRY(parse_links(args, out, e));
     s->link = out->link[0];
     s->exchange = out->exchange[0];
     s->cluster.workers = out->workers[0];
     s->cluster.servers = out->servers[0];
-    return cc_cluster_args_each(out, check, NULL, e);
+    return cc_cluster_args_each(out, check_setting, NULL, e);
 }
 
 void cc_cluster_args_free(struct cc_cluster_args *c)
 {
     cc_net_free(c->net);
+    if (c->trace != NULL)
+        cc_trace_close(c->trace);
     free(c->link);
     free(c->exchange);
     free(c->workers);
@@ -318,19 +321,18 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
                          void *arg, struct cc_error *e)
 {
     struct cc_setting s = c->setting;
-    size_t rows = c->exchanges * c->server_counts * c->worker_counts * c->links;
-    int status = CC_OK;
-    for (size_t i = 0; i < rows && status == CC_OK; i++) {
-        size_t rest = i;
-        s.link = c->link[rest % c->links];
-        rest /= c->links;
-        s.cluster.workers = c->workers[rest % c->worker_counts];
-        rest /= c->worker_counts;
-        s.cluster.servers = c->servers[rest % c->server_counts];
-        s.exchange = c->exchange[rest / c->server_counts];
-        /* Where there are no servers, their number makes no difference. */
-        if (s.exchange == CC_PS || rest % c->server_counts == 0)
-            status = each(arg, &s, e);
+    const size_t all = c->exchanges * c->server_counts * c->worker_counts * c->links;
+    for (size_t i = 0; i < all; i++) {
+        size_t at = i; /* digits of a number: the link's index is the last */
+        s.link = c->link[at % c->links];
+        at /= c->links;
+        s.cluster.workers = c->workers[at % c->worker_counts];
+        at /= c->worker_counts;
+        s.cluster.servers = c->servers[at % c->server_counts];
+        s.exchange = c->exchange[at / c->server_counts];
+        /* Without servers, their number makes no difference: one row only. */
+        if (s.exchange == CC_PS || at % c->server_counts == 0)
+            CC_TRY(each(arg, &s, e));
     }
-    return status;
+    return CC_OK;
 }

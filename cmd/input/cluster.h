@@ -1,8 +1,10 @@
-/* Which net on which cluster: the options that model and its relatives share. */
+/* The net, the cluster and the training step: the options that all commands share which predict or
+ * measure steps, parsed once into one structure. */
 #ifndef CC_CMD_INPUT_CLUSTER_H
 #define CC_CMD_INPUT_CLUSTER_H
 
 #include "cmd/cli/command.h"
+#include "core/trace/trace.h"
 #include "models/predict.h"
 
 /* clang-format off */
@@ -87,30 +89,40 @@
     {.name = "remeasure", .help = "measure this machine's codecs again"}
 /* clang-format on */
 
-/* What the options say. The lists have at least one element each. */
+/* The parsed options. Each list has at least one element. */
 struct cc_cluster_args {
     struct cc_net *net;
+    struct cc_trace *trace;    /* --trace, opened, where the command has it; NULL: not given */
     struct cc_setting setting; /* with the first element of every list */
-    struct cc_link *link;      /* --bw and --latency, the latter fastest */
+    struct cc_link *link;      /* --bw x --latency, the latter fastest */
     enum cc_exchange *exchange;
     int *workers, *servers;
     size_t links, exchanges, worker_counts, server_counts;
     size_t min_size;
-    double raw_wanted; /* --raw-share */
-    bool *raw;         /* tensors that travel as fp32 whatever the scheme; */
-    double raw_share;  /* their share of the values */
+    double raw_share_wanted;                     /* --raw-share */
+    bool *raw;                                   /* per tensor: travels as fp32 in any scheme */
+    double raw_share;                            /* of the values, in raw tensors */
+    bool calibrated;                             /* the link is that of --calibration */
+    bool bw_given, latency_given, compute_given; /* options whose default others replace */
 };
 
-/* Opens the net and checks every setting that the lists make, but for the schemes. Free with
- * cc_cluster_args_free, also after an error if *out was zeroed before. */
+/* Parses the options above, opens the net and the trace, and checks every setting that the lists
+ * make, but for the schemes. Free with cc_cluster_args_free, also after an error if *out was zeroed
+ * before. */
 int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *out,
                           struct cc_error *e);
 void cc_cluster_args_free(struct cc_cluster_args *c);
 
-/* Calls each(arg, setting) for all elements of all lists: exchanges, then servers (of ps), workers,
- * links, the last fastest. Stops at the first status that is not CC_OK, and returns it. */
+/* Calls each(arg, setting) for all elements of all lists: exchanges, then servers (if the exchange
+ * has any), workers, links, the last fastest. Stops at the first status that is not CC_OK, and
+ * returns it. */
 int cc_cluster_args_each(const struct cc_cluster_args *c,
                          int (*each)(void *arg, const struct cc_setting *s, struct cc_error *e),
                          void *arg, struct cc_error *e);
+
+/* Chooses which of `count` tensors, of `size` values each, travel as fp32 by --min-size and
+ * --raw-share. The caller frees *out; *share becomes their share of the values. */
+int cc_cluster_raw_tensors(const struct cc_cluster_args *c, const double *size, size_t count,
+                           bool **out, double *share, struct cc_error *e);
 
 #endif

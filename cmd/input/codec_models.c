@@ -43,20 +43,29 @@ void cc_codec_models_free(struct cc_codec_models *c)
     *c = (struct cc_codec_models){0};
 }
 
-static int open_profile(const struct cc_args *args, const struct cc_spec_list *schemes,
+int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *out,
+                          struct cc_error *e)
+{
+    *out = (struct cc_profile_args){.path = cc_arg(args, "profile"),
+                                    .pull_path = cc_arg(args, "pull-profile"),
+                                    .remeasure = cc_arg(args, "remeasure") != NULL,
+                                    .quiet = args->quiet};
+    if (out->path != NULL && out->remeasure)
+        return cc_usage(e, "--profile and --remeasure exclude each other");
+    return CC_OK;
+}
+
+static int open_profile(const struct cc_profile_args *args, const struct cc_spec_list *schemes,
                         struct cc_codec_models *out, struct cc_error *e)
 {
-    const char *path = cc_arg(args, "profile");
-    bool anew = cc_arg(args, "remeasure") != NULL;
-    if (path != NULL && anew)
-        return cc_usage(e, "--profile and --remeasure exclude each other");
-    if (path == NULL)
-        return cc_cache_profile(schemes, anew, args->quiet, &out->profile, &out->source, e);
-    if (cc_profile_read(path, &out->profile, e) != CC_OK) {
+    if (args->path == NULL)
+        return cc_cache_profile(schemes, args->remeasure, args->quiet, &out->profile, &out->source,
+                                e);
+    if (cc_profile_read(args->path, &out->profile, e) != CC_OK) {
         cc_error_in(e, "--profile");
         return CC_FAIL;
     }
-    out->source = cc_strdup(path, e);
+    out->source = cc_strdup(args->path, e);
     return out->source != NULL ? CC_OK : CC_FAIL;
 }
 
@@ -105,17 +114,15 @@ static int make_coders(const struct cc_spec_list *schemes, struct cc_codec_model
     return CC_OK;
 }
 
-int cc_codec_models_open(const struct cc_args *args, const struct cc_spec_list *schemes,
+int cc_codec_models_open(const struct cc_profile_args *args, const struct cc_spec_list *schemes,
                          struct cc_codec_models *out, struct cc_error *e)
 {
-    const char *pull = cc_arg(args, "pull-profile");
-    int status = open_profile(args, schemes, out, e);
-    if (status == CC_OK && pull != NULL) {
-        status = cc_profile_read(pull, &out->pull, e);
-        if (status != CC_OK)
-            cc_error_in(e, "--pull-profile");
+    CC_TRY(open_profile(args, schemes, out, e));
+    if (args->pull_path != NULL && cc_profile_read(args->pull_path, &out->pull, e) != CC_OK) {
+        cc_error_in(e, "--pull-profile");
+        return CC_FAIL;
     }
-    return status == CC_OK ? make_coders(schemes, out, e) : status;
+    return make_coders(schemes, out, e);
 }
 
 double cc_codec_models_reduce_byte_s(const struct cc_codec_models *c, double n)

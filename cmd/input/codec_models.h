@@ -7,7 +7,17 @@
 #include "models/payload_cost.h"
 #include "models/profile.h"
 
-/* The coders of a list of schemes, and of fp32, with the profile that they point into. */
+/* Where profiles come from: the options --profile, --pull-profile and --remeasure of
+ * CC_CLUSTER_OPTIONS. */
+struct cc_profile_args {
+    const char *path;      /* NULL: the profile of this machine, */
+    bool remeasure, quiet; /* measured again even if it is in the cache; without a word on stderr */
+    const char *pull_path; /* for what servers send; NULL: the same */
+};
+int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *out,
+                          struct cc_error *e);
+
+/* The codec models of a list of schemes, and of fp32, with the profile that they point into. */
 struct cc_codec_models {
     struct cc_profile profile, pull;    /* pull: of --pull-profile, or nothing */
     char *source;                       /* in words: where the profile comes from */
@@ -16,10 +26,10 @@ struct cc_codec_models {
     bool raw_given;                     /* the profile has no fp32: 32 bits that cost no time */
 };
 
-/* From --profile, or from the profile of this machine, which is measured if it is not in the cache
- * yet. A scheme that the profile lacks is an error that names it. The list must outlive *out. Free
- * with cc_codec_models_free, also after an error if *out was zeroed before. */
-int cc_codec_models_open(const struct cc_args *args, const struct cc_spec_list *schemes,
+/* Opens the profile: a file, or the profile of this machine, which is measured if it is not in the
+ * cache yet. A scheme that the profile lacks is an error that names it. The list must outlive *out.
+ * Free with cc_codec_models_free, also after an error if *out was zeroed before. */
+int cc_codec_models_open(const struct cc_profile_args *args, const struct cc_spec_list *schemes,
                          struct cc_codec_models *out, struct cc_error *e);
 void cc_codec_models_free(struct cc_codec_models *c);
 

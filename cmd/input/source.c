@@ -7,7 +7,6 @@
 #include "core/memory.h"
 #include "core/units.h"
 #include "models/net.h"
-#include "core/trace/synth.h"
 
 static int refuse_both(const struct cc_args *args, const char *a, const char *b, struct cc_error *e)
 {
@@ -16,78 +15,69 @@ static int refuse_both(const struct cc_args *args, const char *a, const char *b,
     return CC_OK;
 }
 
-/* A net of a trace's tensors. */
-static int net_of_trace(const char *path, struct cc_net **out, struct cc_error *e)
+/* The net whose tensors are those of a trace. */
+static int net_of_trace(const struct cc_trace *t, struct cc_net **out, struct cc_error *e)
 {
-    struct cc_trace *t;
-    int status = cc_trace_open(path, &t, e);
-    if (status != CC_OK)
-        return status;
-    size_t count = cc_trace_tensors(t);
+    const size_t count = cc_trace_tensors(t);
     struct cc_tensor_info *list = cc_alloc((count + 1) * sizeof *list, e);
-    for (size_t i = 0; i < count && list != NULL; i++)
+    if (list == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < count; i++)
         list[i] = *cc_trace_tensor(t, i);
-    status = list != NULL ? cc_net_of(path, list, count, out, e) : CC_FAIL;
+    const int status = cc_net_of(cc_trace_name(t), list, count, out, e);
     if (status != CC_OK)
-        cc_error_in(e, "--trace %s", path);
+        cc_error_in(e, "--trace %s", cc_trace_name(t));
     free(list);
-    cc_trace_close(t);
     return status;
 }
 
-int cc_input_net(const struct cc_args *args, struct cc_net **out, struct cc_error *e)
+int cc_input_net(const struct cc_args *args, const struct cc_trace *trace, struct cc_net **out,
+                 struct cc_error *e)
 {
     const char *name = cc_arg(args, "net");
-    const char *trace = cc_arg_known(args, "trace") ? cc_arg(args, "trace") : NULL;
     uint64_t values = 0;
-    int status = refuse_both(args, "net", "values", e);
-    if (status == CC_OK && trace != NULL && name == NULL && cc_arg(args, "values") == NULL)
-        return net_of_trace(trace, out, e);
-    if (status == CC_OK)
-        status = cc_arg_count(args, "values", 1, SIZE_MAX / 64, &values, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(refuse_both(args, "net", "values", e));
+    CC_TRY(cc_arg_count(args, "values", 1, SIZE_MAX / 64, &values, e));
     if (values > 0)
         return cc_net_flat(cc_arg(args, "values"), (size_t)values, out, e);
-    status = cc_net_open(name != NULL ? name : "resnet110", out, e);
+    if (name == NULL && trace != NULL)
+        return net_of_trace(trace, out, e);
+    const int status = cc_net_open(name != NULL ? name : "resnet110", out, e);
     if (status != CC_OK && name != NULL)
         cc_error_in(e, "--net");
     return status;
 }
 
-/* The trace of a net's tensors, as the other options say. */
-static int synth_of(const struct cc_args *args, const struct cc_synth *config,
-                    const struct cc_net *net, struct cc_trace **out, struct cc_error *e)
+/* Draws a trace of the net's tensors, by --seed and --synthetic. */
+static int synthesize(const struct cc_args *args, const struct cc_synth *config,
+                      const struct cc_net *net, struct cc_trace **out, struct cc_error *e)
 {
-    struct cc_synth made = *config;
+    struct cc_synth all = *config;
     int distribution = CC_MIXTURE;
-    made.seed = 1;
-    made.decay = 0.1; /* as in captured gradients: docs/traces.md */
-    int status = cc_arg_count(args, "seed", 0, CC_MAX_SEED, &made.seed, e);
-    if (status != CC_OK)
-        return status;
+    all.seed = 1;
+    all.decay = 0.1; /* as in captured gradients: docs/traces.md */
+    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &all.seed, e));
     cc_arg_choice(args, "synthetic", &distribution);
-    made.distribution = (enum cc_distribution)distribution;
-    return cc_trace_synth(&made, net->tensors, net->count, net->name, out, e);
+    all.distribution = (enum cc_distribution)distribution;
+    return cc_trace_synth(&all, net->tensors, net->count, net->name, out, e);
 }
 
 int cc_input_synth(const struct cc_args *args, const struct cc_synth *config, struct cc_trace **out,
                    struct cc_error *e)
 {
     struct cc_net *net;
-    int status = cc_input_net(args, &net, e);
-    if (status != CC_OK)
-        return status;
-    status = synth_of(args, config, net, out, e);
+    CC_TRY(cc_input_net(args, NULL, &net, e));
+    const int status = synthesize(args, config, net, out, e);
     cc_net_free(net);
     return status;
 }
 
-/* How bench and its like make traces. */
-static int synth_steps(const struct cc_args *args, struct cc_synth *config, struct cc_error *e)
+/* Synthetic traces for measuring codecs: a worker's pushes and the server's pulls, --steps of them.
+ */
+static int parse_steps(const struct cc_args *args, struct cc_synth *config, struct cc_error *e)
 {
     uint64_t steps = 8;
-    int status = cc_arg_count(args, "steps", 1, 1000000, &steps, e);
+    const int status = cc_arg_count(args, "steps", 1, 1000000, &steps, e);
     *config = (struct cc_synth){.steps = (size_t)steps, .ranks = 1, .pulls = true};
     return status;
 }
@@ -96,14 +86,12 @@ int cc_input_trace(const struct cc_args *args, struct cc_trace **out, struct cc_
 {
     static const char *const others[] = {"synthetic", "net", "values"};
     struct cc_synth config;
-    int status = CC_OK;
-    for (size_t i = 0; status == CC_OK && i < sizeof others / sizeof others[0]; i++)
-        status = refuse_both(args, "trace", others[i], e);
-    if (status == CC_OK && cc_arg(args, "trace") != NULL)
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        CC_TRY(refuse_both(args, "trace", others[i], e));
+    if (cc_arg(args, "trace") != NULL)
         return cc_trace_open(cc_arg(args, "trace"), out, e);
-    if (status == CC_OK)
-        status = synth_steps(args, &config, e);
-    return status == CC_OK ? cc_input_synth(args, &config, out, e) : status;
+    CC_TRY(parse_steps(args, &config, e));
+    return cc_input_synth(args, &config, out, e);
 }
 
 int cc_input_flat_trace(const struct cc_args *args, const char *label, size_t values,
@@ -111,16 +99,11 @@ int cc_input_flat_trace(const struct cc_args *args, const char *label, size_t va
 {
     struct cc_synth config;
     struct cc_net *net;
-    int status = refuse_both(args, "trace", "values", e);
-    if (status == CC_OK)
-        status = refuse_both(args, "net", "values", e);
-    if (status == CC_OK)
-        status = synth_steps(args, &config, e);
-    if (status == CC_OK)
-        status = cc_net_flat(label, values, &net, e);
-    if (status != CC_OK)
-        return status;
-    status = synth_of(args, &config, net, out, e);
+    CC_TRY(refuse_both(args, "trace", "values", e));
+    CC_TRY(refuse_both(args, "net", "values", e));
+    CC_TRY(parse_steps(args, &config, e));
+    CC_TRY(cc_net_flat(label, values, &net, e));
+    const int status = synthesize(args, &config, net, out, e);
     cc_net_free(net);
     return status;
 }
@@ -130,25 +113,24 @@ int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_erro
     size_t capacity = 0, used = 0;
     void *list = NULL;
     int status = CC_OK;
-    for (const char *at = text; at != NULL && status == CC_OK;) {
+    for (const char *at = text; at != NULL;) {
         char item[32];
-        size_t length = strcspn(at, ",");
+        const size_t length = strcspn(at, ",");
         uint64_t values = 0;
         (void)snprintf(item, sizeof item, "%.*s", length < sizeof item ? (int)length : 31, at);
-        status = cc_parse_count(item, &values, e);
-        if (status == CC_OK && (values < 1 || values > SIZE_MAX / 64))
+        CC_TRY_OUT(cc_parse_count(item, &values, e));
+        if (values < 1 || values > SIZE_MAX / 64) {
             status = cc_usage(e, "%s is not between 1 and %zu", item, SIZE_MAX / 64);
-        if (status == CC_OK)
-            status = cc_grow(&list, &capacity, used + 1, sizeof(size_t), e);
-        if (status == CC_OK)
-            ((size_t *)list)[used++] = (size_t)values;
+            goto out;
+        }
+        CC_TRY_OUT(cc_grow(&list, &capacity, used + 1, sizeof(size_t), e));
+        ((size_t *)list)[used++] = (size_t)values;
         at = at[length] == ',' ? at + length + 1 : NULL;
     }
-    if (status == CC_OK) {
-        *out = list;
-        *count = used;
-        return CC_OK;
-    }
+    *out = list;
+    *count = used;
+    return CC_OK;
+out:
     cc_error_in(e, "--values");
     free(list);
     return status;

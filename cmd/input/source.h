@@ -12,8 +12,8 @@
 #define CC_SYNTHETIC_OPTIONS                                                                       \
     {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",                               \
      .choices = cc_distribution_names,                                                             \
-     .help = "make values up: laplace, gaussian, student, or mixture, which resembles captured "   \
-             "gradients most"},                                                                    \
+     .help = "draw values at random: laplace, gaussian, student, or mixture, which resembles "     \
+             "captured gradients most"},                                                           \
     {.name = "net", .value = "NAME|FILE", .file = CC_READS_FILE, .def = "resnet110",                                      \
      .help = "make the tensors of this net: a name, or a .json file of the same form"},            \
     {.name = "values", .value = "COUNT",                                                           \
@@ -29,25 +29,26 @@
      .help = "steps to make (default 8), or how many of a captured trace to use (default all)"}
 /* clang-format on */
 
-/* Opens what the options of CC_SOURCE_OPTIONS say, by default a synthetic trace of a worker's
- * pushes and the server's pulls. It is for the caller to use only the first --steps of a captured
- * trace, and to close *out, which is set on success only. */
+/* Opens the trace that CC_SOURCE_OPTIONS name: that of --trace, or a synthetic one of a worker's
+ * pushes and the server's pulls. The caller uses only the first --steps of a captured trace, and
+ * closes *out, which is set on success only. */
 int cc_input_trace(const struct cc_args *args, struct cc_trace **out, struct cc_error *e);
 
-/* The same for a single tensor of so many values, whatever --values says; `label` becomes a part of
+/* The same for a single tensor of `values` values, whatever --values is; `label` becomes part of
  * the trace's name. */
 int cc_input_flat_trace(const struct cc_args *args, const char *label, size_t values,
                         struct cc_trace **out, struct cc_error *e);
 
-/* The sizes of a list like that of --values, "1K,10K"; *out is to be freed. */
+/* Parses a list of sizes as --values takes it, "1K,10K". The caller frees *out. */
 int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e);
 
-/* The net of --net or --values; without them that of the tensors of --trace, where the command has
- * it, or resnet110. Free it with cc_net_free. */
-int cc_input_net(const struct cc_args *args, struct cc_net **out, struct cc_error *e);
+/* Opens the net of --net or --values; without them the net of the tensors of `trace`, or resnet110
+ * if that is NULL. The caller frees *out with cc_net_free. */
+int cc_input_net(const struct cc_args *args, const struct cc_trace *trace, struct cc_net **out,
+                 struct cc_error *e);
 
-/* Makes a synthetic trace from --synthetic, --net, --values and --seed; the rest, as how many
- * steps and workers, is taken from *how. */
+/* Makes a synthetic trace by --synthetic, --net, --values and --seed; *config has the rest, such as
+ * the numbers of steps and workers. */
 int cc_input_synth(const struct cc_args *args, const struct cc_synth *config, struct cc_trace **out,
                    struct cc_error *e);
 

@@ -1,54 +1,91 @@
-/* Which rows run and sim are going to measure, and how much of each. */
+/* The input of an experiment, and the settings and rows that it is made of.
+ *
+ * The options are parsed once; what only `model` can do is refused. Each combination of the
+ * options' lists is a setting, and each setting has a row per scheme. For every row the formulas
+ * predict the step, and from that the command chooses how many steps to measure. */
 #include "cmd/measure/experiment.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/memory.h"
 #include "core/trace/synth.h"
 
 /* --- options --- */
 
-static int parse_options(const struct cc_args *args, struct cc_experiment_options *out,
+static int parse_options(const struct cc_args *args, struct cc_experiment_input *out,
                          struct cc_error *e)
 {
+    const bool trace = cc_arg(args, "trace") != NULL;
     int distribution = CC_MIXTURE;
-    struct cc_experiment_options o = {.steps = UINT64_MAX,
-                                      .warmup = UINT64_MAX,
-                                      .trace = cc_arg(args, "trace"),
-                                      .dry_run = cc_arg_or_null(args, "dry-run") != NULL};
-    int status = cc_arg_count(args, "steps", 1, 1000000, &o.steps, e);
-    if (status == CC_OK)
-        status = cc_arg_count(args, "warmup", 0, 1000000, &o.warmup, e);
+    *out = (struct cc_experiment_input){.steps = UINT64_MAX,
+                                        .warmup = UINT64_MAX,
+                                        .dry_run = cc_arg_or_null(args, "dry-run") != NULL,
+                                        .quiet = args->quiet};
+    CC_TRY(cc_arg_count(args, "steps", 1, 1000000, &out->steps, e));
+    CC_TRY(cc_arg_count(args, "warmup", 0, 1000000, &out->warmup, e));
     cc_arg_choice(args, "synthetic", &distribution);
-    o.distribution = (enum cc_distribution)distribution;
-    *out = o;
-    if (status != CC_OK)
-        return status;
-    if (o.trace != NULL && cc_arg(args, "synthetic") != NULL)
+    out->distribution = (enum cc_distribution)distribution;
+    if (trace && cc_arg(args, "synthetic") != NULL)
         return cc_usage(e, "--trace and --synthetic exclude each other");
-    if (o.trace != NULL && cc_arg(args, "values") != NULL)
+    if (trace && cc_arg(args, "values") != NULL)
         return cc_usage(e, "--trace and --values exclude each other");
     return CC_OK;
 }
 
-/* --- what cannot be run --- */
-
-static int refuse_exchanges(const struct cc_cluster_args *c, struct cc_error *e)
+/* A trace beside --net must have tensors of the net's sizes, in its order. */
+static int check_tensors(const struct cc_trace *t, const struct cc_net *net, struct cc_error *e)
 {
+    if (cc_trace_tensors(t) != net->count)
+        return cc_fail(e, "it has %zu tensors, and %s has %zu", cc_trace_tensors(t), net->name,
+                       net->count);
+    for (size_t i = 0; i < net->count; i++) {
+        const struct cc_tensor_info *has = cc_trace_tensor(t, i), *want = &net->tensors[i];
+        if (has->shape.n != want->shape.n)
+            return cc_fail(e,
+                           "tensor %zu, \"%.100s\", has %zu values, and \"%.100s\" of %s has %zu",
+                           i, has->name, has->shape.n, want->name, net->name, want->shape.n);
+    }
+    return CC_OK;
+}
+
+/* The steps that all workers of the trace have. */
+static int count_steps(const struct cc_trace *t, size_t *out, struct cc_error *e)
+{
+    size_t least = 0;
+    for (size_t i = 0; i < cc_trace_streams(t); i++) {
+        const size_t steps = cc_trace_steps(t, i);
+        if (cc_trace_stream(t, i).direction == CC_PUSH && (least == 0 || steps < least))
+            least = steps;
+    }
+    *out = least;
+    return least > 0 ? CC_OK : cc_fail(e, "it has no pushes of a worker");
+}
+
+static int check_trace(struct cc_experiment_input *in, struct cc_error *e)
+{
+    const struct cc_trace *t = in->forecast.cluster.trace;
+    if (t == NULL)
+        return CC_OK;
+    int status = check_tensors(t, in->forecast.cluster.net, e);
+    if (status == CC_OK)
+        status = count_steps(t, &in->trace_steps, e);
+    if (status != CC_OK)
+        cc_error_in(e, "--trace %s", cc_trace_name(t));
+    return status;
+}
+
+/* Refuses what only `model` can do. */
+static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
+{
+    const struct cc_timing *t = &c->setting.timing;
     for (size_t i = 0; i < c->exchanges; i++)
         if (c->exchange[i] >= CC_SSAR_RECDOUBLE)
             return cc_usage(e,
                             "--exchange %s: sparse exchanges are predicted only, by `commcomp "
                             "model`; run ps, ring, recdouble, rabenseifner, allgather or mpi",
                             cc_exchange_names[c->exchange[i]]);
-    return CC_OK;
-}
-
-static int refuse_timing(const struct cc_args *args, const struct cc_timing *t, struct cc_error *e)
-{
     if (t->consistency != CC_BULK)
         return cc_usage(e,
                         "--consistency %s is predicted only, by `commcomp model`; in a run all "
@@ -66,23 +103,22 @@ static int refuse_timing(const struct cc_args *args, const struct cc_timing *t, 
                            "that it takes");
     if (t->straggler != CC_STEADY && t->compute_s == 0)
         return cc_usage(e, "--stragglers %s vary the compute time, which is 0: give --compute",
-                        cc_arg(args, "stragglers"));
+                        cc_straggler_names[t->straggler]);
     return CC_OK;
 }
 
-/* Before the codecs are measured, which takes a while. */
-static int refuse(const struct cc_experiment *p, struct cc_error *e)
+int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, struct cc_error *e)
 {
-    struct cc_cluster_args c = {.net = NULL};
-    int status = cc_cluster_args_parse(p->args, &c, e);
-    if (status == CC_OK)
-        status = refuse_exchanges(&c, e);
-    if (status == CC_OK)
-        status = refuse_timing(p->args, &c.setting.timing, e);
-    if (status == CC_OK)
-        status = p->own->refuse(p->arg, &c, e);
-    cc_cluster_args_free(&c);
-    return status;
+    CC_TRY(parse_options(args, out, e));
+    CC_TRY(cc_forecast_parse(args, &out->forecast, e));
+    CC_TRY(check_cluster(&out->forecast.cluster, e));
+    return check_trace(out, e);
+}
+
+void cc_experiment_input_free(struct cc_experiment_input *in)
+{
+    if (in->forecast.schemes != NULL)
+        cc_forecast_free(&in->forecast);
 }
 
 /* --- settings --- */
@@ -92,9 +128,9 @@ int cc_experiment_ranks(const struct cc_setting *s)
     return s->cluster.workers + (s->exchange == CC_PS ? s->cluster.servers : 0);
 }
 
-const char *cc_experiment_scheme(const struct cc_experiment *p, const struct cc_experiment_row *row)
+const char *cc_experiment_scheme(const struct cc_experiment *x, const struct cc_experiment_row *row)
 {
-    return p->args->schemes.item[row->scheme]->name;
+    return cc_forecast_scheme(x->forecast, row->scheme);
 }
 
 size_t cc_experiment_bytes(const struct cc_setting *s)
@@ -114,25 +150,26 @@ int cc_experiment_check_memory(const struct cc_setting *s, struct cc_error *e)
     return cc_memory_check(cc_experiment_bytes(s), what, e);
 }
 
-/* On all links together, each byte once. */
-static double bytes_of(const struct cc_setting *s, const struct cc_prediction *p)
+/* Bytes of a step on all links together, each byte once. */
+static double bytes_on_links(const struct cc_setting *s, const struct cc_prediction *p)
 {
-    double workers = s->cluster.workers, both = p->values * (p->bits_push + p->bits_pull) / 8;
+    const double workers = s->cluster.workers;
+    const double both = p->values * (p->bits_push + p->bits_pull) / 8;
     return s->exchange == CC_PS ? workers * both * (1 + s->link.overhead) : workers * p->wire_bytes;
 }
 
-/* Whether the size of a scheme's payloads depends on what it keeps: they are smaller than they
- * could be. */
-static bool fills(const struct cc_experiment *plan, size_t scheme, const struct cc_prediction *p,
+/* Whether payloads change size while residuals fill: codecs with a state whose payloads are smaller
+ * than their bound. */
+static bool fills(const struct cc_forecast *f, size_t scheme, const struct cc_prediction *p,
                   size_t period)
 {
-    const struct cc_spec *spec = plan->args->schemes.item[scheme];
-    struct cc_codec codec = {.scheme = spec->scheme,
-                             .params = spec->params,
-                             .shape = cc_shape_flat(plan->forecast.cluster.net->values)};
-    double raw = plan->forecast.cluster.raw_share;
-    double most = 8 * (double)cc_bound(&codec) / (double)codec.shape.n;
-    double bits = (p->bits_push - 32 * raw) * (double)period;
+    const struct cc_spec *spec = f->schemes->item[scheme];
+    const struct cc_codec codec = {.scheme = spec->scheme,
+                                   .params = spec->params,
+                                   .shape = cc_shape_flat(f->cluster.net->values)};
+    const double raw = f->cluster.raw_share;
+    const double most = 8 * (double)cc_bound(&codec) / (double)codec.shape.n;
+    const double bits = (p->bits_push - 32 * raw) * (double)period;
     return cc_state_bytes(&codec) > 0 && bits < 0.95 * most * (1 - raw);
 }
 
@@ -141,96 +178,72 @@ static size_t whole_periods(uint64_t steps, size_t period)
     return (size_t)((steps + period - 1) / period) * period;
 }
 
-static int choose_steps(const struct cc_experiment *p, const struct cc_experiment_setting *s,
-                        struct cc_experiment_row *row, struct cc_error *e)
+static int add_row(struct cc_experiment *x, struct cc_experiment_setting *s, size_t scheme,
+                   struct cc_error *e)
 {
-    int status = p->own->choose(p->arg, s, row, e);
-    if (p->options.warmup != UINT64_MAX)
-        row->warmup = whole_periods(p->options.warmup, row->period);
-    if (p->options.steps != UINT64_MAX)
-        row->steps = whole_periods(p->options.steps, row->period);
-    return status;
-}
-
-static int plan_row(struct cc_experiment *p, struct cc_experiment_setting *s, size_t scheme,
-                    struct cc_error *e)
-{
-    struct cc_forecast *f = &p->forecast;
+    struct cc_forecast *f = x->forecast;
+    const struct cc_step_payloads *payloads = &f->payloads[scheme];
     struct cc_setting bare = s->setting;
     struct cc_prediction without;
     struct cc_experiment_row *row = &s->row[s->rows];
-    *row = (struct cc_experiment_row){.scheme = scheme, .period = f->payloads[scheme].period};
+    *row = (struct cc_experiment_row){.scheme = scheme, .period = payloads->period};
     bare.timing.compute_s = 0;
-    int status = cc_predict(&f->predictor, &bare, &f->payloads[scheme], &without, e);
-    if (status == CC_OK)
-        status = cc_predict(&f->predictor, &s->setting, &f->payloads[scheme], &row->forecast, e);
-    if (status != CC_OK)
-        return status;
-    double turns = (s->ranks_per_core - 1) * row->forecast.codec_s;
-    row->seconds = row->forecast.step_s + turns;
-    row->bare_s = without.step_s + turns;
-    row->bytes = bytes_of(&s->setting, &row->forecast);
-    row->fills = fills(p, scheme, &row->forecast, row->period);
-    status = choose_steps(p, s, row, e);
+    CC_TRY(cc_predict(&f->predictor, &bare, payloads, &without, e));
+    CC_TRY(cc_predict(&f->predictor, &s->setting, payloads, &row->forecast, e));
+    /* Where busy ranks share cores, codecs take as many times longer. */
+    const double queueing_s = (s->ranks_per_core - 1) * row->forecast.codec_s;
+    row->step_s = row->forecast.step_s + queueing_s;
+    row->bare_step_s = without.step_s + queueing_s;
+    row->bytes = bytes_on_links(&s->setting, &row->forecast);
+    row->fills = fills(f, scheme, &row->forecast, row->period);
+    CC_TRY(x->ops->choose(x->arg, s, row, e));
+    if (x->input->warmup != UINT64_MAX)
+        row->warmup = whole_periods(x->input->warmup, row->period);
+    if (x->input->steps != UINT64_MAX)
+        row->steps = whole_periods(x->input->steps, row->period);
     s->rows++;
-    return status;
+    return CC_OK;
 }
 
-static bool is_raw(const struct cc_experiment *p, size_t scheme)
+static int add_setting(void *arg, const struct cc_setting *given, struct cc_error *e)
 {
-    return cc_spec_is_raw(p->args->schemes.item[scheme]);
-}
-
-/* fp32 first: the others' speedups need it. */
-static int plan_rows(struct cc_experiment *p, struct cc_experiment_setting *s, struct cc_error *e)
-{
-    int status = CC_OK;
-    for (int raw = 1; raw >= 0; raw--)
-        for (size_t i = 0; i < p->args->schemes.count && status == CC_OK; i++)
-            if (is_raw(p, i) == (raw == 1))
-                status = plan_row(p, s, i, e);
-    return status;
-}
-
-static int plan_setting(void *arg, const struct cc_setting *given, struct cc_error *e)
-{
-    struct cc_experiment *p = arg;
-    if (cc_grow((void **)&p->setting, &p->setting_capacity, p->settings + 1, sizeof *p->setting,
-                e) != CC_OK)
-        return CC_FAIL;
-    struct cc_experiment_setting *s = &p->setting[p->settings++];
+    struct cc_experiment *x = arg;
+    const size_t schemes = x->forecast->schemes->count;
+    CC_TRY(cc_grow((void **)&x->setting, &x->setting_capacity, x->settings + 1, sizeof *x->setting,
+                   e));
+    struct cc_experiment_setting *s = &x->setting[x->settings++];
     *s = (struct cc_experiment_setting){.setting = *given, .ranks_per_core = 1};
-    s->row = cc_alloc0(p->args->schemes.count * sizeof *s->row, e);
+    s->row = cc_alloc0(schemes * sizeof *s->row, e);
     if (s->row == NULL)
         return CC_FAIL;
-    p->own->complete(p->arg, s);
-    return plan_rows(p, s, e);
+    x->ops->complete(x->arg, s);
+    for (int raw = 1; raw >= 0; raw--) /* fp32 first: the others' speedups need it */
+        for (size_t i = 0; i < schemes; i++)
+            if (cc_spec_is_raw(x->forecast->schemes->item[i]) == (raw == 1))
+                CC_TRY(add_row(x, s, i, e));
+    return CC_OK;
 }
 
-int cc_experiment_open(struct cc_experiment *p, struct cc_args *args, struct cc_record *record,
-                       const struct cc_experiment_ops *own, void *arg, struct cc_error *e)
+int cc_experiment_prepare(struct cc_experiment *x, struct cc_experiment_input *input,
+                          struct cc_record *record, const struct cc_experiment_ops *ops, void *arg,
+                          struct cc_error *e)
 {
-    *p = (struct cc_experiment){
-        .args = args, .record = record, .latest_fp32_s = NAN, .own = own, .arg = arg};
-    int status = parse_options(args, &p->options, e);
-    if (status == CC_OK)
-        status = refuse(p, e);
-    if (status == CC_OK)
-        status = cc_forecast_open(args, &p->forecast, e);
-    p->forecast.record = record;
-    return status;
+    *x = (struct cc_experiment){
+        .input = input, .forecast = &input->forecast, .record = record, .ops = ops, .arg = arg};
+    return cc_forecast_each(x->forecast, add_setting, x, e);
 }
 
-int cc_experiment_make(struct cc_experiment *p, struct cc_error *e)
+void cc_experiment_free(struct cc_experiment *x)
 {
-    return cc_forecast_each(&p->forecast, plan_setting, p, e);
+    for (size_t i = 0; i < x->settings; i++)
+        free(x->setting[i].row);
+    free(x->setting);
+    free(x->measured);
 }
 
-void cc_experiment_close(struct cc_experiment *p)
+void cc_experiment_set_mpi(struct cc_experiment *x, const char *name)
 {
-    for (size_t i = 0; i < p->settings; i++)
-        free(p->setting[i].row);
-    free(p->setting);
-    if (p->forecast.args != NULL)
-        cc_forecast_close(&p->forecast);
+    (void)snprintf(x->mpi, sizeof x->mpi, "%s", name);
+    if (x->record != NULL)
+        (void)snprintf(x->record->mpi, sizeof x->record->mpi, "%s", name);
 }

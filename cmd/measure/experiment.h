@@ -1,11 +1,14 @@
-/* What run and sim share: the rows that they are going to measure (every setting with every scheme)
- * and how many steps of each, the jobs for the ranks, and the measured rows beside the model's
- * answer. */
+/* Experiments: what run, sim and validate share. Their command line is parsed once, into a struct
+ * cc_experiment_input. From it an experiment takes its settings (each with a row per scheme, and
+ * the number of steps of each row) and the jobs for the ranks. What the ranks report becomes a list
+ * of struct cc_measured_row, from which the record's rows, the notes and validate take their
+ * numbers.
+ */
 #ifndef CC_CMD_MEASURE_EXPERIMENT_H
 #define CC_CMD_MEASURE_EXPERIMENT_H
 
-#include "cmd/model/forecast.h"
 #include "cmd/cli/progress.h"
+#include "cmd/model/forecast.h"
 #include "core/trace/synth.h"
 #include "core/trace/trace.h"
 #include "netsim/job/job.h"
@@ -18,8 +21,8 @@
              "them; without --net, the net is its tensors"},                                       \
     {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",                               \
      .choices = cc_distribution_names,                                                             \
-     .help = "make gradients up: laplace, gaussian, student, or mixture, which resembles captured "\
-             "ones most"}
+     .help = "draw gradients at random: laplace, gaussian, student, or mixture, which resembles "    \
+             "captured ones most"}
 
 /* Columns of a measured row: of its step, */
 #define CC_STEP_COLUMNS                                                                            \
@@ -31,14 +34,14 @@
     {"bits_push", NULL, "bits", "%.3f", 0,                                                         \
      "bits per value from worker to server, or to the others"},                                    \
     {"bits_pull", NULL, "bits", "%.3f", 0,                                                         \
-     "bits per value from server to worker; empty but for ps"},                                    \
+     "bits per value from server to worker; empty without servers"},                               \
     {"compute_s", NULL, "s", "%.6g", 0,                                                            \
      "forward and backward pass (of the slowest worker), and the update"},                         \
     {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
-     "encoding and decoding, hidden or not: worker, every hop, server, worker; each of the "       \
-     "slowest rank"},                                                                              \
+     "encoding and decoding, hidden or not: worker, every hop, server, worker; for each, the time " \
+     "of the slowest rank"},                                                                              \
     {"comm_s", "comm", "ms", "%.1f", 1e3,                                                          \
-     "step_s less compute_s and codec_s: the network, as far as nothing hides it"},                \
+     "step_s less compute_s and codec_s: the part of the network's time that nothing hides"},                \
     {"step_s", "step", "ms", "%.1f", 1e3,                                                          \
      "a step, from the slowest rank's end of the last one to its end of this one"},                \
     {"step_s_sd", "+-", "ms", "%.1f", 1e3,                                                         \
@@ -48,18 +51,17 @@
      "step time of fp32 / step time of the scheme, on the same everything else; empty if fp32 was "\
      "not run"},                                                                                   \
     {"scaling", NULL, "", "%.4g", 0,                                                               \
-     "workers x compute_s / step_s: of how many workers that never communicate the cluster does "  \
-     "the work; empty without compute time"}
+     "workers x compute_s / step_s: the number of workers that, without communicating, would do "  \
+     "the same work; empty without compute time"}
 
 /* the model beside it, */
 #define CC_MODEL_COLUMNS                                                                           \
     {"step_s_model", "model", "ms", "%.1f", 1e3,                                                   \
-     "what the formulas say of the same step, given the sizes and codec times that were measured " \
-     "in it: they have to get the network and the composition right. In a dry run, those of the "  \
-     "profile"},                                                                                   \
+     "the formulas' answer for the same step, from the sizes and codec times that were measured in " \
+     "it: only the network and the composition are predicted. In a dry run, from the profile's"},                                                                                   \
     {"model_error", "off", "%", "%+.1f", 100, "(step_s - step_s_model) / step_s"},                 \
     {"step_s_forecast", NULL, "s", "%.6g", 0,                                                      \
-     "what `model` says beforehand, from the codecs' profile"},                                    \
+     "the prediction of `model`, from the codecs' profile"},                                    \
     {"bottleneck", NULL, "", NULL, 0,                                                              \
      "what takes longest by the model: compute, codec, latency, bandwidth (of a worker's link) or "\
      "server port"}
@@ -72,37 +74,38 @@
     {"server_codec_s", NULL, "s", "%.6g", 0,                                                       \
      "part of codec_s: the busiest server decodes every push and encodes once"},                   \
     {"decode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker decodes what comes back"},     \
-    {"wait_s", NULL, "s", "%.6g", 0, "of the rank that waits longest, for the network and others"},\
+    {"wait_s", NULL, "s", "%.6g", 0, "time that the rank which waits longest waits for the network and other ranks"},\
     {"messages", NULL, "", "%.6g", 0, "sent per step by the rank that sends most"}
 /* clang-format on */
 
-/* What the options say beyond net, cluster and schemes. */
-struct cc_experiment_options {
-    const char *trace; /* or NULL: */
-    enum cc_distribution distribution;
-    uint64_t steps, warmup; /* UINT64_MAX: not given */
-    bool dry_run;
+/* The command line of run, sim or validate, parsed and opened once. */
+struct cc_experiment_input {
+    struct cc_forecast forecast;       /* net, trace, cluster, schemes, and the codecs' profile */
+    enum cc_distribution distribution; /* of the gradients, without a trace */
+    size_t trace_steps;                /* of a trace: those that all workers have */
+    uint64_t steps, warmup;            /* UINT64_MAX: not given */
+    bool dry_run, quiet;
 };
 
 /* A scheme in a setting. */
 struct cc_experiment_row {
-    size_t scheme;                 /* of the command line's */
-    struct cc_prediction forecast; /* what `model` says */
-    size_t period, warmup, steps;
-    bool fills;     /* its payloads change while residuals fill */
-    double seconds; /* of a step, with the codecs on as many cores as there are; */
-    double bare_s;  /* of one that does not compute, as those before the last to warm up */
-    double bytes;   /* of a step, on the links of all hosts */
-    /* sim: codecs take what they took in a run of the same row, instead of the profile's times */
-    bool timed;
-    struct cc_codec_times took;
+    size_t scheme;                 /* index in the list of schemes */
+    struct cc_prediction forecast; /* the answer of `model` */
+    size_t period, warmup, steps;  /* warmup and steps: whole periods */
+    bool fills;                    /* its payloads change while residuals fill */
+    double step_s;                 /* expected, with the codecs on this machine's cores; */
+    double bare_step_s;            /* of a step without computing, as most that warm up are */
+    double bytes;                  /* of a step, on the links of all hosts */
+    /* sim: codecs take the times measured by a run of the same row, and not the profile's */
+    bool codec_measured;
+    struct cc_codec_times codec;
 };
 
-/* Whether the formulas know the network of a setting. */
+/* Whether the formulas describe the network of a setting. */
 enum cc_formula {
-    CC_FORMULA_HOLDS,     /* equal hosts on one switch */
-    CC_FORMULA_ELSEWHERE, /* no: but what they say of such hosts is there to compare with */
-    CC_NO_FORMULA         /* no, and not its links either */
+    CC_FORMULA_HOLDS,     /* yes: equal hosts on one switch */
+    CC_FORMULA_ELSEWHERE, /* no; but their answer for such hosts is given for comparison */
+    CC_NO_FORMULA         /* no; its links have no bandwidth or latency that they could use */
 };
 
 /* A setting with all schemes, fp32 first: one job. */
@@ -114,94 +117,128 @@ struct cc_experiment_setting {
     /* sim's own: */
     bool data; /* payloads are made, not only their sizes */
     /* run's own: */
-    double shaped_bps;      /* what tc is told; 0: nothing is shaped */
+    double shaped_bps;      /* rate for tc; 0: nothing is shaped */
     double added_latency_s; /* by netem; 0: none */
     bool yield_when_idle;   /* more ranks than cores */
-    bool oversubscribed;    /* more busy ones */
+    bool oversubscribed;    /* more busy ranks than cores */
     double ranks_per_core;  /* busy ranks / cores, at least 1 */
 };
 
+/* What the ranks measured of a row, per step, with the model's answer for the same step. NaN: not
+ * known. */
+struct cc_measured_row {
+    const struct cc_experiment_setting *setting;
+    const struct cc_experiment_row *row;
+    double push_bytes,
+        pull_bytes;   /* payload of a worker's push; of all pulls, NaN without servers */
+    double compute_s; /* with the update */
+    double codec_s, comm_s;
+    double step_s, step_s_sd; /* sd: over whole periods; NaN if there is but one */
+    double speedup;           /* NaN if fp32 was not measured in this setting */
+    struct cc_codec_times codec;
+    double wait_s, messages;
+    struct cc_prediction
+        model; /* from the measured sizes and codec times; step_s NaN: no formula */
+    double model_error;
+    double wire_bytes; /* sent by the busiest host: counted (run), or computed (sim) */
+    /* run's own: */
+    double wire_bytes_model, wire_bytes_received, wire_bytes_all, burst_share;
+    double paper_speedup, paper_error; /* --paper */
+    /* sim's own: */
+    double wall_s, peak_bytes; /* that the simulation took */
+};
+
 struct cc_experiment {
-    struct cc_args *args;
-    struct cc_record *record; /* where the rows go */
-    struct cc_experiment_options options;
-    struct cc_forecast forecast;
+    const struct cc_experiment_input *input; /* borrowed, as the next: validate has two of it */
+    struct cc_forecast *forecast;            /* the input's */
+    struct cc_record *record; /* gets rows and notes as they come; NULL: nobody does */
     struct cc_experiment_setting *setting;
     size_t settings, setting_capacity;
-    double latest_fp32_s; /* measured step of fp32 in the setting that runs; NaN: none */
+    struct cc_measured_row *measured; /* in the order of settings and their rows */
+    size_t measured_rows, measured_capacity;
+    char mpi[128]; /* the MPI library, once ranks have reported it */
     struct cc_progress progress;
-    struct cc_timeline_output *story; /* --timeline, or NULL */
-    const struct cc_experiment_ops *own;
+    struct cc_timeline_output *timeline; /* --timeline, or NULL */
+    const struct cc_experiment_ops *ops;
     void *arg;
 };
 
-/* What is the command's own. */
+/* The steps of preparing an experiment that are the command's own. */
 struct cc_experiment_ops {
-    /* Beyond what neither runs: CC_USAGE. */
-    int (*refuse)(void *arg, const struct cc_cluster_args *c, struct cc_error *e);
     /* Completes a setting: its link, its cores. */
     void (*complete)(void *arg, struct cc_experiment_setting *s);
-    /* Chooses a row's warmup and steps, as far as the options do not say them. */
+    /* Chooses a row's warmup and steps; those of the options replace them. */
     int (*choose)(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e);
 };
 
-/* --- the plan --- */
+/* --- preparing --- */
 
-/* Reads the options, refuses what `model` predicts and no rank does, and opens the forecast; rows
- * go to *record. Close it also after an error. */
-int cc_experiment_open(struct cc_experiment *p, struct cc_args *args, struct cc_record *record,
-                       const struct cc_experiment_ops *own, void *arg, struct cc_error *e);
-/* Fills in the settings and their rows. */
-int cc_experiment_make(struct cc_experiment *p, struct cc_error *e);
-void cc_experiment_close(struct cc_experiment *p);
+/* Parses the options, opens net and trace, and refuses what `model` predicts but no rank does.
+ * Nothing is measured yet: cc_forecast_load(&out->forecast) does that, after the command has
+ * refused what it cannot do. Free with cc_experiment_input_free, also after an error. */
+int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, struct cc_error *e);
+void cc_experiment_input_free(struct cc_experiment_input *in);
+
+/* Makes the settings and their rows from the input, whose forecast is loaded. *x was zeroed before;
+ * free it also after an error. `ops` and `arg` must live as long. */
+int cc_experiment_prepare(struct cc_experiment *x, struct cc_experiment_input *input,
+                          struct cc_record *record, const struct cc_experiment_ops *ops, void *arg,
+                          struct cc_error *e);
+void cc_experiment_free(struct cc_experiment *x);
 
 /* Ranks of a setting: workers, and servers if its exchange has any. */
 int cc_experiment_ranks(const struct cc_setting *s);
-const char *cc_experiment_scheme(const struct cc_experiment *p,
+const char *cc_experiment_scheme(const struct cc_experiment *x,
                                  const struct cc_experiment_row *row);
-/* Bytes of gradients, models, payloads and what codecs keep, of every rank on this one machine. */
+/* Bytes of gradients, models, payloads and codec states of all ranks, which share this machine. */
 size_t cc_experiment_bytes(const struct cc_setting *s);
+/* Refuses settings for which this machine has too little memory. */
 int cc_experiment_check_memory(const struct cc_setting *s, struct cc_error *e);
 
-/* Everything that the ranks need to know, as far as run and sim agree. Free with cc_job_free, also
- * after an error if *out was zeroed before. */
-int cc_experiment_job(struct cc_experiment *p, const struct cc_experiment_setting *s,
+/* Makes the job of a setting, with everything in which run and sim agree. Free with cc_job_free,
+ * also after an error if *out was zeroed before. */
+int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_setting *s,
                       struct cc_job *out, struct cc_error *e);
+
+/* Takes the name of the MPI library from the ranks' first report, for x->mpi and the record. */
+void cc_experiment_set_mpi(struct cc_experiment *x, const char *name);
 
 /* --- rows --- */
 
-/* What was measured of a row, beside the model's answer; not finite where there is no model. */
-struct cc_measured_row {
-    size_t at; /* the row of the record */
-    double step_s;
-    struct cc_prediction model;
-};
+/* Adds what the ranks report of a setting's row to x->measured; the command's own numbers are NaN.
+ * *out is valid until the next call. */
+int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experiment_setting *s,
+                               const struct cc_report_row *got, struct cc_measured_row **out,
+                               struct cc_error *e);
 
-int cc_experiment_add_row(struct cc_experiment *p, const struct cc_experiment_setting *s,
-                          size_t row, const struct cc_report_row *got, struct cc_measured_row *out,
-                          struct cc_error *e);
-/* A row of a dry run, with the columns that both have; SIZE_MAX after an error. */
-size_t cc_experiment_dry_row(struct cc_experiment *p, const struct cc_experiment_setting *s,
-                             const struct cc_experiment_row *row, struct cc_error *e);
+/* Adds a row to x->record with the columns that run and sim share: of a measured row, or of a dry
+ * run. SIZE_MAX after an error. */
+size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured_row *m,
+                               struct cc_error *e);
+size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_record *r,
+                                   const struct cc_experiment_setting *s,
+                                   const struct cc_experiment_row *row, struct cc_error *e);
 
-/* --- notes --- */
+/* --- notes, in x->record --- */
 
-/* A number of the record; NaN: null. */
-double cc_experiment_number(const struct cc_record *r, size_t row, const char *key);
+/* Notes per setting stop at this many: long lists of settings have the rest in their columns. */
+enum { CC_EXPERIMENT_MOST_NOTES = 12 };
 
-/* Rows from `first` on that are off by more than `limit`, as "3lc +2.1%, ...", with the largest of
- * them; count 0: none. */
+/* Notes which measured row from `first` on, all of one setting, is fastest. */
+int cc_experiment_note_fastest(const struct cc_experiment *x, size_t first, struct cc_error *e);
+
+/* The measured rows from `first` on whose model_error is larger than `limit`, as "3lc +2.1%, ...",
+ * with the largest error of them. count 0: none. */
 struct cc_experiment_off {
     char text[240];
     size_t count;
     double worst;
 };
-void cc_experiment_off(const struct cc_experiment *p, size_t first, double limit,
+void cc_experiment_off(const struct cc_experiment *x, size_t first, double limit,
                        struct cc_experiment_off *out);
 
-/* Long lists of settings say the rest in their columns alone. */
-enum { CC_EXPERIMENT_MOST_NOTES = 12 };
-int cc_experiment_note_gradients(struct cc_experiment *p, struct cc_error *e);
+int cc_experiment_note_gradients(const struct cc_experiment_input *in, struct cc_record *r,
+                                 struct cc_error *e);
 
 #endif

@@ -1,6 +1,8 @@
-/* Measured rows: what the ranks report, and the model's answer to the same question beside it. */
+/* Measured rows: the ranks' report, the model's answer to the same question beside it, the record's
+ * columns, and the notes on them. */
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,158 +11,181 @@
 
 /* --- the model's answer --- */
 
-/* The formulas, given what this very row measured: sizes, codec times, the compute time. */
-static int predict(struct cc_experiment *plan, const struct cc_experiment_setting *s,
-                   const struct cc_experiment_row *row, const struct cc_report_row *got,
-                   struct cc_prediction *out, struct cc_error *e)
+/* Predicts a step from what this very row measured: sizes, codec times, the compute time. */
+static int predict(const struct cc_experiment *x, const struct cc_measured_row *to,
+                   const struct cc_report_row *got, struct cc_prediction *out, struct cc_error *e)
 {
-    struct cc_forecast *f = &plan->forecast;
-    struct cc_setting setting = s->setting;
+    struct cc_forecast *f = x->forecast;
+    struct cc_setting setting = to->setting->setting;
     struct cc_step_payloads payloads;
+    const bool by_tensor = got->tensors == setting.net->count;
     const struct cc_measured m = {
         .push_bytes = got->push_bytes,
         .pull_bytes = got->pull_bytes,
         .push_head_bytes = got->push_head_bytes,
         .pull_head_bytes = got->pull_head_bytes,
-        .tensor_push = got->tensors == setting.net->count ? got->tensor_bytes : NULL,
-        .tensor_pull = got->tensors == setting.net->count && setting.exchange == CC_PS
-                           ? got->tensor_pull_bytes
-                           : NULL,
-        .codec = {.encode_s = got->encode_s,
-                  .hop_s = got->hop_s,
-                  .server_s = got->server_s,
-                  .decode_s = got->decode_s}};
-    /* Of stragglers, the slowest's mean is not the mean; and of slow hosts the formula knows
-     * nothing. */
-    if (setting.timing.straggler == CC_STEADY && s->formula == CC_FORMULA_HOLDS)
+        .tensor_push = by_tensor ? got->tensor_bytes : NULL,
+        .tensor_pull = by_tensor && setting.exchange == CC_PS ? got->tensor_pull_bytes : NULL,
+        .codec = to->codec};
+    /* With stragglers, the measured time is the slowest worker's, and the formula needs the mean; a
+     * formula that does not hold knows of no slow hosts. */
+    if (setting.timing.straggler == CC_STEADY && to->setting->formula == CC_FORMULA_HOLDS)
         setting.timing.compute_s = got->compute_s;
     setting.timing.update_s = got->update_s;
-    int status = cc_step_payloads_measured(setting.net, &f->payloads[row->scheme], f->cluster.raw,
-                                           &m, &payloads, e);
-    if (status != CC_OK)
-        return status;
-    status = cc_predict(&f->predictor, &setting, &payloads, out, e);
+    CC_TRY(cc_step_payloads_measured(setting.net, &f->payloads[to->row->scheme], f->cluster.raw, &m,
+                                     &payloads, e));
+    const int status = cc_predict(&f->predictor, &setting, &payloads, out, e);
     cc_step_payloads_free(&payloads);
     return status;
 }
 
-/* --- what was measured --- */
+/* --- measured rows --- */
 
-struct times {
-    double step_s, sd; /* sd: over whole periods; NaN of a single one */
-    double codec_s, comm_s;
-};
-
-static int times_of(const struct cc_experiment_row *row, const struct cc_report_row *got,
-                    struct times *out, struct cc_error *e)
+/* Mean and standard deviation of the step, the latter over whole periods. */
+static int average_steps(const struct cc_report_row *got, size_t period, double *mean, double *sd,
+                         struct cc_error *e)
 {
-    size_t periods = got->steps / row->period;
-    double *mean = cc_alloc0((periods + 1) * sizeof *mean, e);
-    if (mean == NULL)
+    const size_t periods = got->steps / period;
+    double *each = cc_alloc0((periods + 1) * sizeof *each, e);
+    if (each == NULL)
         return CC_FAIL;
-    for (size_t i = 0; i < periods * row->period; i++)
-        mean[i / row->period] += got->step_s[i] / (double)row->period;
-    *out = (struct times){.step_s = gsl_stats_mean(mean, 1, periods),
-                          .sd = periods > 1 ? gsl_stats_sd(mean, 1, periods) : NAN,
-                          .codec_s = got->encode_s + got->hop_s + got->server_s + got->decode_s};
-    out->comm_s = fmax(0, out->step_s - got->compute_s - got->update_s - out->codec_s);
-    free(mean);
+    for (size_t i = 0; i < periods * period; i++)
+        each[i / period] += got->step_s[i] / (double)period;
+    *mean = gsl_stats_mean(each, 1, periods);
+    *sd = periods > 1 ? gsl_stats_sd(each, 1, periods) : NAN;
+    free(each);
     return CC_OK;
 }
 
-/* The columns of the step and its parts. */
-static void step_numbers(struct cc_experiment *p, size_t at, const struct cc_setting *s,
-                         const struct cc_report_row *got, const struct times *t)
+/* The step of fp32 in the same setting, which is measured first; NaN if it was not. */
+static double fp32_step_s(const struct cc_experiment *x, const struct cc_measured_row *m)
 {
-    double values = (double)s->net->values, bits = 8 * got->push_bytes / values;
-    double computed = got->compute_s + got->update_s;
-    const struct cc_number_column all[] = {
-        {"payload_bytes", got->push_bytes},
-        {"bits_per_value", bits},
-        {"ratio", 32 / bits},
-        {"bits_push", bits},
-        {"bits_pull", s->exchange == CC_PS ? 8 * got->pull_bytes / values : NAN},
-        {"compute_s", computed},
-        {"codec_s", t->codec_s},
-        {"comm_s", t->comm_s},
-        {"step_s", t->step_s},
-        {"step_s_sd", t->sd},
-        {"speedup", p->latest_fp32_s / t->step_s},
-        {"scaling", cc_forecast_scaling(s->cluster.workers, computed, t->step_s)},
-        {"encode_s", got->encode_s},
-        {"hop_codec_s", got->hop_s},
-        {"server_codec_s", got->server_s},
-        {"decode_s", got->decode_s},
-        {"wait_s", got->wait_s},
-        {"messages", got->messages}};
-    cc_forecast_numbers(p->record, at, all, sizeof all / sizeof all[0]);
+    const struct cc_spec_list *schemes = x->forecast->schemes;
+    if (cc_spec_is_raw(schemes->item[m->row->scheme]))
+        return m->step_s;
+    for (size_t i = x->measured_rows; i-- > 0 && x->measured[i].setting == m->setting;)
+        if (cc_spec_is_raw(schemes->item[x->measured[i].row->scheme]))
+            return x->measured[i].step_s;
+    return NAN;
 }
 
-/* The columns of the model's answer; what takes longest it knows of its own network only. */
-static int model_columns(struct cc_experiment *p, size_t at, const struct cc_experiment_setting *s,
-                         const struct cc_experiment_row *row, const struct cc_measured_row *m,
-                         struct cc_error *e)
+int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experiment_setting *s,
+                               const struct cc_report_row *got, struct cc_measured_row **out,
+                               struct cc_error *e)
 {
-    const struct cc_prediction *model = &m->model;
-    const struct cc_number_column all[] = {{"step_s_model", model->step_s},
-                                           {"model_error", (m->step_s - model->step_s) / m->step_s},
-                                           {"step_s_forecast", row->forecast.step_s}};
-    if (s->formula == CC_NO_FORMULA)
-        return CC_OK;
-    cc_forecast_numbers(p->record, at, all, sizeof all / sizeof all[0]);
-    if (s->formula != CC_FORMULA_HOLDS)
-        return CC_OK;
-    return cc_record_text(p->record, at, "bottleneck", cc_bottleneck_names[model->bottleneck], e);
+    if (got->row >= s->rows)
+        return cc_fail(e, "the ranks report row %zu of %zu: is their program of another version?",
+                       got->row, s->rows);
+    const struct cc_experiment_row *row = &s->row[got->row];
+    struct cc_measured_row m = {.setting = s,
+                                .row = row,
+                                .push_bytes = got->push_bytes,
+                                .pull_bytes = s->setting.exchange == CC_PS ? got->pull_bytes : NAN,
+                                .compute_s = got->compute_s + got->update_s,
+                                .codec_s =
+                                    got->encode_s + got->hop_s + got->server_s + got->decode_s,
+                                .codec = {.encode_s = got->encode_s,
+                                          .hop_s = got->hop_s,
+                                          .server_s = got->server_s,
+                                          .decode_s = got->decode_s},
+                                .wait_s = got->wait_s,
+                                .messages = got->messages,
+                                .model = {.step_s = NAN, .wire_bytes = NAN},
+                                .wire_bytes = NAN,
+                                .wire_bytes_model = NAN,
+                                .wire_bytes_received = NAN,
+                                .wire_bytes_all = NAN,
+                                .burst_share = NAN,
+                                .paper_speedup = NAN,
+                                .paper_error = NAN,
+                                .wall_s = NAN,
+                                .peak_bytes = NAN};
+    if (got->steps < row->period)
+        return cc_fail(e, "%s: the ranks report %zu steps instead of %zu",
+                       cc_experiment_scheme(x, row), got->steps, row->steps);
+    CC_TRY(average_steps(got, row->period, &m.step_s, &m.step_s_sd, e));
+    m.comm_s = fmax(0, m.step_s - m.compute_s - m.codec_s);
+    m.speedup = fp32_step_s(x, &m) / m.step_s;
+    if (s->formula != CC_NO_FORMULA)
+        CC_TRY(predict(x, &m, got, &m.model, e));
+    m.model_error = (m.step_s - m.model.step_s) / m.step_s;
+    CC_TRY(cc_grow((void **)&x->measured, &x->measured_capacity, x->measured_rows + 1,
+                   sizeof *x->measured, e));
+    *out = &x->measured[x->measured_rows++];
+    **out = m;
+    return CC_OK;
 }
+
+/* --- columns --- */
 
 /* A new row with the setting's columns. */
-static size_t new_row(struct cc_experiment *p, const struct cc_experiment_setting *s,
-                      const struct cc_experiment_row *row, struct cc_error *e)
+static size_t new_row(const struct cc_experiment *x, struct cc_record *r,
+                      const struct cc_experiment_setting *s, const struct cc_experiment_row *row,
+                      struct cc_error *e)
 {
-    size_t at = cc_forecast_row(&p->forecast, row->scheme, &s->setting, NULL, 0, e);
+    const size_t at = cc_forecast_row(x->forecast, r, row->scheme, &s->setting, NULL, 0, e);
     if (at == SIZE_MAX)
         return at;
-    cc_record_number(p->record, at, "warmup", (double)row->warmup);
-    cc_record_number(p->record, at, "steps", (double)row->steps);
+    cc_record_number(r, at, "warmup", (double)row->warmup);
+    cc_record_number(r, at, "steps", (double)row->steps);
     if (s->formula == CC_NO_FORMULA) {
-        cc_record_number(p->record, at, "bw_bps", NAN);
-        cc_record_number(p->record, at, "latency_s", NAN);
+        cc_record_number(r, at, "bw_bps", NAN);
+        cc_record_number(r, at, "latency_s", NAN);
     }
     return at;
 }
 
-int cc_experiment_add_row(struct cc_experiment *p, const struct cc_experiment_setting *s,
-                          size_t row, const struct cc_report_row *got, struct cc_measured_row *out,
-                          struct cc_error *e)
+/* The formula knows the bottleneck of its own network only. */
+static const char *bottleneck(const struct cc_measured_row *m)
 {
-    const struct cc_experiment_row *planned = &s->row[row];
-    const char *scheme = cc_experiment_scheme(p, planned);
-    struct times t;
-    *out = (struct cc_measured_row){.model = {.step_s = NAN, .wire_bytes = NAN}};
-    if (got->steps < planned->period)
-        return cc_fail(e, "%s: the ranks report %zu steps instead of %zu", scheme, got->steps,
-                       planned->steps);
-    int status = times_of(planned, got, &t, e);
-    if (status == CC_OK && s->formula != CC_NO_FORMULA)
-        status = predict(p, s, planned, got, &out->model, e);
-    if (status != CC_OK)
-        return status;
-    if (strcmp(scheme, CC_RAW_SCHEME) == 0)
-        p->latest_fp32_s = t.step_s;
-    out->step_s = t.step_s;
-    out->at = new_row(p, s, planned, e);
-    if (out->at == SIZE_MAX)
-        return CC_FAIL;
-    step_numbers(p, out->at, &s->setting, got, &t);
-    return model_columns(p, out->at, s, planned, out, e);
+    return m->setting->formula == CC_FORMULA_HOLDS ? cc_bottleneck_names[m->model.bottleneck]
+                                                   : NULL;
 }
 
-size_t cc_experiment_dry_row(struct cc_experiment *p, const struct cc_experiment_setting *s,
-                             const struct cc_experiment_row *row, struct cc_error *e)
+size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured_row *m,
+                               struct cc_error *e)
+{
+    const struct cc_setting *s = &m->setting->setting;
+    const bool formula = m->setting->formula != CC_NO_FORMULA;
+    const double values = (double)s->net->values, bits = 8 * m->push_bytes / values;
+    const struct cc_number_column all[] = {
+        {"payload_bytes", m->push_bytes},
+        {"bits_per_value", bits},
+        {"ratio", 32 / bits},
+        {"bits_push", bits},
+        {"bits_pull", 8 * m->pull_bytes / values},
+        {"compute_s", m->compute_s},
+        {"codec_s", m->codec_s},
+        {"comm_s", m->comm_s},
+        {"step_s", m->step_s},
+        {"step_s_sd", m->step_s_sd},
+        {"speedup", m->speedup},
+        {"scaling", cc_forecast_scaling(s->cluster.workers, m->compute_s, m->step_s)},
+        {"step_s_model", m->model.step_s},
+        {"model_error", m->model_error},
+        {"step_s_forecast", formula ? m->row->forecast.step_s : NAN},
+        {"encode_s", m->codec.encode_s},
+        {"hop_codec_s", m->codec.hop_s},
+        {"server_codec_s", m->codec.server_s},
+        {"decode_s", m->codec.decode_s},
+        {"wait_s", m->wait_s},
+        {"messages", m->messages}};
+    const size_t at = new_row(x, x->record, m->setting, m->row, e);
+    if (at == SIZE_MAX)
+        return at;
+    cc_forecast_numbers(x->record, at, all, sizeof all / sizeof all[0]);
+    if (bottleneck(m) != NULL &&
+        cc_record_text(x->record, at, "bottleneck", bottleneck(m), e) != CC_OK)
+        return SIZE_MAX;
+    return at;
+}
+
+size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_record *r,
+                                   const struct cc_experiment_setting *s,
+                                   const struct cc_experiment_row *row, struct cc_error *e)
 {
     const struct cc_prediction *f = &row->forecast;
-    size_t at = new_row(p, s, row, e);
-    double model = s->formula != CC_NO_FORMULA ? f->step_s : NAN;
+    const double model = s->formula != CC_NO_FORMULA ? f->step_s : NAN;
     const struct cc_number_column all[] = {
         {"payload_bytes", f->payload_bytes},
         {"bits_per_value", f->bits_push},
@@ -169,7 +194,68 @@ size_t cc_experiment_dry_row(struct cc_experiment *p, const struct cc_experiment
         {"bits_pull", s->setting.exchange == CC_PS ? f->bits_pull : NAN},
         {"step_s_model", model},
         {"step_s_forecast", model}};
+    const size_t at = new_row(x, r, s, row, e);
     if (at != SIZE_MAX)
-        cc_forecast_numbers(p->record, at, all, sizeof all / sizeof all[0]);
+        cc_forecast_numbers(r, at, all, sizeof all / sizeof all[0]);
     return at;
+}
+
+/* --- notes --- */
+
+int cc_experiment_note_fastest(const struct cc_experiment *x, size_t first, struct cc_error *e)
+{
+    const size_t count = x->measured_rows - first;
+    if (count == 0)
+        return CC_OK;
+    struct cc_forecast_step *step = cc_alloc(count * sizeof *step, e);
+    if (step == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < count; i++) {
+        const struct cc_measured_row *m = &x->measured[first + i];
+        step[i] = (struct cc_forecast_step){.scheme = cc_experiment_scheme(x, m->row),
+                                            .step_s = m->step_s,
+                                            .speedup = m->speedup,
+                                            .bottleneck = bottleneck(m)};
+    }
+    const int status =
+        cc_forecast_note_fastest(x->record, &x->measured[first].setting->setting, step, count, e);
+    free(step);
+    return status;
+}
+
+/* Adds a scheme to the text, which ends with "..." where there is no more room. */
+static void add_off(struct cc_experiment_off *l, size_t *used, const char *scheme, double percent)
+{
+    char item[96];
+    const int n =
+        snprintf(item, sizeof item, "%s%.60s %+.1f%%", l->count > 0 ? ", " : "", scheme, percent);
+    l->count++;
+    if (*used + (size_t)n + 5 < sizeof l->text)
+        *used += (size_t)snprintf(l->text + *used, sizeof l->text - *used, "%s", item);
+    else if (strstr(l->text, " ...") == NULL)
+        (void)snprintf(l->text + *used, sizeof l->text - *used, " ...");
+}
+
+void cc_experiment_off(const struct cc_experiment *x, size_t first, double limit,
+                       struct cc_experiment_off *out)
+{
+    size_t used = 0;
+    *out = (struct cc_experiment_off){.count = 0};
+    for (size_t i = first; i < x->measured_rows; i++) {
+        const double error = x->measured[i].model_error;
+        if (!(fabs(error) > limit))
+            continue;
+        add_off(out, &used, cc_experiment_scheme(x, x->measured[i].row), 100 * error);
+        out->worst = fabs(error) > fabs(out->worst) ? error : out->worst;
+    }
+}
+
+int cc_experiment_note_gradients(const struct cc_experiment_input *in, struct cc_record *r,
+                                 struct cc_error *e)
+{
+    const struct cc_trace *t = in->forecast.cluster.trace;
+    if (t != NULL)
+        return cc_record_note(r, e, "gradients: %s", cc_trace_name(t));
+    return cc_record_note(r, e, "gradients: synthetic, %s (--trace: your own)",
+                          cc_distribution_names[in->distribution]);
 }

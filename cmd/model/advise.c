@@ -1,4 +1,5 @@
-/* commcomp advise: which scheme to use here, and what else would help. */
+/* commcomp advise: ranks the schemes of a setting by the predicted step, rules out those with too
+ * large an error, and says what else would help. */
 #include "cmd/model/advise.h"
 
 #include <math.h>
@@ -55,17 +56,19 @@ static const struct cc_option options[] = {
 
 static const struct cc_spec *spec_of(const struct advise *a, size_t scheme)
 {
-    return a->forecast.args->schemes.item[scheme];
+    return a->forecast.schemes->item[scheme];
 }
 
-/* A size from the profile and an error from this run, of two sorts of gradients: where a scheme
- * sends more than three times as much of one as of the other, they do not belong together. */
-static bool apart(double bits, double error_bits)
+/* The size comes from the profile, the error from this run, and their gradients may differ: where
+ * a scheme sends more than three times as much of one as of the other, the two do not belong
+ * together. */
+static bool sizes_differ(double bits, double error_bits)
 {
     return bits > 3 * error_bits || error_bits > 3 * bits;
 }
 
-static void judge(const struct advise *a, struct candidate *c)
+/* Rules the candidate out if the scheme is lossy, its error unknown or too large. */
+static void check_error(const struct advise *a, struct candidate *c)
 {
     const struct cc_advise_error *error = &a->error[c->scheme];
     const struct cc_scheme *scheme = spec_of(a, c->scheme)->scheme;
@@ -74,12 +77,12 @@ static void judge(const struct advise *a, struct candidate *c)
         (void)snprintf(why, sizeof c->refused, "lossy");
     else if (isnan(c->error))
         (void)snprintf(why, sizeof c->refused, "its error could not be measured");
-    else if (!a->own_trace && scheme->absolute_param != NULL)
+    else if (a->forecast.cluster.trace == NULL && scheme->absolute_param != NULL)
         (void)snprintf(why, sizeof c->refused, "%s is for your gradients: needs --trace",
                        scheme->absolute_param);
     else if (c->error > a->max_nmse)
         (void)snprintf(why, sizeof c->refused, "error above %g", a->max_nmse);
-    else if (apart(c->p.bits_push, error->bits_per_value))
+    else if (sizes_differ(c->p.bits_push, error->bits_per_value))
         (void)snprintf(why, sizeof c->refused, "error known only at %.3g bits/value",
                        error->bits_per_value);
 }
@@ -96,17 +99,16 @@ int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t sch
         (void)snprintf(c->refused, sizeof c->refused, "not for %s", cc_exchange_names[s->exchange]);
         return CC_OK;
     }
-    int status = cc_predict(&a->forecast.predictor, s, payloads, &c->p, e);
-    if (status == CC_OK)
-        judge(a, c);
-    return status;
+    CC_TRY(cc_predict(&a->forecast.predictor, s, payloads, &c->p, e));
+    check_error(a, c);
+    return CC_OK;
 }
 
-/* The shortest step first, then those that are left out, in the order of the list. */
+/* Sorts by step time; candidates that are ruled out follow, in the order of the schemes. */
 static int by_step(const void *x, const void *y)
 {
     const struct candidate *a = x, *b = y;
-    bool out_a = a->refused[0] != '\0', out_b = b->refused[0] != '\0';
+    const bool out_a = a->refused[0] != '\0', out_b = b->refused[0] != '\0';
     if (out_a != out_b)
         return out_a - out_b;
     if (!out_a && a->p.step_s != b->p.step_s)
@@ -114,34 +116,24 @@ static int by_step(const void *x, const void *y)
     return (a->scheme > b->scheme) - (a->scheme < b->scheme);
 }
 
-/* At which bandwidths it pays, and how many workers are enough. */
-static int explore(struct advise *a, const struct cc_setting *s, struct candidate *c,
-                   struct cc_error *e)
+/* Fills c[], one per scheme, the ranked ones first. */
+static int rank_candidates(struct advise *a, const struct cc_setting *s, struct candidate *c,
+                           size_t *ranked, struct cc_error *e)
 {
     struct cc_forecast *f = &a->forecast;
-    const struct cc_step_payloads *payloads = &f->payloads[c->scheme];
-    int status = cc_advice_paying(&f->predictor, s, payloads, &f->raw, &c->pays, e);
-    if (status == CC_OK && c->p.compute_s > 0)
-        status = cc_advice_workers(&f->predictor, s, payloads, &c->saturates, &c->tried, e);
-    return status;
-}
-
-static int all_candidates(struct advise *a, const struct cc_setting *s, struct candidate *c,
-                          size_t *ranked, struct cc_error *e)
-{
-    size_t schemes = a->forecast.args->schemes.count;
-    int status = CC_OK;
     *ranked = 0;
-    for (size_t i = 0; i < schemes && status == CC_OK; i++) {
-        status = cc_advise_candidate(a, s, i, &c[i], e);
-        if (status != CC_OK || c[i].refused[0] != '\0')
+    for (size_t i = 0; i < f->schemes->count; i++) {
+        const struct cc_step_payloads *payloads = &f->payloads[i];
+        CC_TRY(cc_advise_candidate(a, s, i, &c[i], e));
+        if (c[i].refused[0] != '\0')
             continue;
         ++*ranked;
-        status = explore(a, s, &c[i], e);
+        CC_TRY(cc_advice_paying(&f->predictor, s, payloads, &f->raw, &c[i].pays, e));
+        if (c[i].p.compute_s > 0)
+            CC_TRY(cc_advice_workers(&f->predictor, s, payloads, &c[i].saturates, &c[i].tried, e));
     }
-    if (status == CC_OK)
-        qsort(c, schemes, sizeof *c, by_step);
-    return status;
+    qsort(c, f->schemes->count, sizeof *c, by_step);
+    return CC_OK;
 }
 
 /* --- rows --- */
@@ -163,12 +155,12 @@ void cc_advise_pays(const struct cc_paying *p, char text[80])
         (void)snprintf(text, 80, "%s to %s", from, below);
 }
 
-/* The columns that only this command has. `rank` is 0 for what is left out. */
+/* The columns that only this command has. `rank` is 0 for candidates that are ruled out. */
 static int own_columns(struct advise *a, size_t row, size_t rank, const struct candidate *c,
                        struct cc_error *e)
 {
     char pays[80];
-    bool out = rank == 0, raw = cc_spec_is_raw(spec_of(a, c->scheme));
+    const bool out = rank == 0;
     const struct cc_number_column all[] = {
         {"rank", out ? NAN : (double)rank},
         {"nmse", a->error[c->scheme].nmse},
@@ -181,7 +173,7 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
     cc_forecast_numbers(a->record, row, all, sizeof all / sizeof all[0]);
     if (out)
         return cc_record_text(a->record, row, "left_out", c->refused, e);
-    if (raw)
+    if (cc_spec_is_raw(spec_of(a, c->scheme)))
         return CC_OK;
     cc_advise_pays(&c->pays, pays);
     return cc_record_text(a->record, row, "pays", pays, e);
@@ -192,39 +184,39 @@ static int add_rows(struct advise *a, const struct cc_setting *s, const struct c
 {
     struct cc_forecast *f = &a->forecast;
     struct cc_prediction raw;
-    int status = cc_predict(&f->predictor, s, &f->raw, &raw, e);
-    for (size_t i = 0; i < f->args->schemes.count && status == CC_OK; i++) {
+    CC_TRY(cc_predict(&f->predictor, s, &f->raw, &raw, e));
+    for (size_t i = 0; i < f->schemes->count; i++) {
         const struct cc_prediction *p = c[i].p.step_s > 0 ? &c[i].p : NULL;
-        size_t row = cc_forecast_row(f, c[i].scheme, s, p, raw.step_s, e);
+        const size_t row = cc_forecast_row(f, a->record, c[i].scheme, s, p, raw.step_s, e);
         if (row == SIZE_MAX)
             return CC_FAIL;
-        status = own_columns(a, row, i < ranked ? i + 1 : 0, &c[i], e);
+        CC_TRY(own_columns(a, row, i < ranked ? i + 1 : 0, &c[i], e));
     }
-    return status;
+    return CC_OK;
 }
 
 static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
 {
     struct advise *a = arg;
     size_t ranked = 0;
+    int status = CC_OK;
     if (cc_interrupted())
         return CC_OK;
-    struct candidate *c = cc_alloc0(a->forecast.args->schemes.count * sizeof *c, e);
+    struct candidate *c = cc_alloc0(a->forecast.schemes->count * sizeof *c, e);
     if (c == NULL)
         return CC_FAIL;
-    int status = all_candidates(a, s, c, &ranked, e);
-    if (status == CC_OK)
-        status = add_rows(a, s, c, ranked, e);
-    if (status == CC_OK)
-        status = cc_advise_notes(a, s, c, ranked, e);
+    CC_TRY_OUT(rank_candidates(a, s, c, &ranked, e));
+    CC_TRY_OUT(add_rows(a, s, c, ranked, e));
+    CC_TRY_OUT(cc_advise_notes(a, s, c, ranked, e));
+out:
     free(c);
     return status;
 }
 
 /* --- the command --- */
 
-/* fp32 is always in question. */
-static int add_raw(struct cc_spec_list *list, struct cc_error *e)
+/* Adds fp32 to the schemes that were given: the others are compared with it. */
+static int add_fp32(struct cc_spec_list *list, struct cc_error *e)
 {
     for (size_t i = 0; i < list->count; i++)
         if (cc_spec_is_raw(list->item[i]))
@@ -232,12 +224,11 @@ static int add_raw(struct cc_spec_list *list, struct cc_error *e)
     return list->count > 0 ? cc_spec_list_parse(CC_RAW_SCHEME, list, e) : CC_OK;
 }
 
-static int take_limits(const struct cc_args *args, struct advise *a, struct cc_error *e)
+static int parse_limits(const struct cc_args *args, struct advise *a, struct cc_error *e)
 {
     const char *given = cc_arg(args, "max-nmse"), *text = given != NULL ? given : MAX_NMSE;
     char *end = NULL;
     a->lossless = cc_arg(args, "lossless") != NULL;
-    a->own_trace = cc_arg(args, "trace") != NULL;
     a->max_nmse = strtod(text, &end);
     if (end == text || *end != '\0' || !(a->max_nmse >= 0) || isinf(a->max_nmse))
         return cc_usage(e, "--max-nmse: '%s' is not a number from 0 on, as 0.1", text);
@@ -247,21 +238,21 @@ static int take_limits(const struct cc_args *args, struct advise *a, struct cc_e
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct advise a = {.record = &args->record};
-    int status = take_limits(args, &a, e);
-    if (status == CC_OK)
-        status = add_raw(&args->schemes, e);
-    if (status == CC_OK)
-        status = cc_forecast_open(args, &a.forecast, e);
-    if (status == CC_OK)
-        status = cc_advise_measure(&a, e);
-    if (status == CC_OK && !cc_interrupted())
-        status = cc_forecast_each(&a.forecast, one_setting, &a, e);
-    if (status == CC_OK && !cc_interrupted())
-        status = cc_advise_trust(&a, e);
+    int status = CC_OK;
+    CC_TRY_OUT(parse_limits(args, &a, e));
+    CC_TRY_OUT(add_fp32(&args->schemes, e));
+    CC_TRY_OUT(cc_forecast_parse(args, &a.forecast, e));
+    CC_TRY_OUT(cc_forecast_load(&a.forecast, e));
+    CC_TRY_OUT(cc_advise_measure(&a, e));
+    if (!cc_interrupted())
+        CC_TRY_OUT(cc_forecast_each(&a.forecast, one_setting, &a, e));
+    if (!cc_interrupted())
+        CC_TRY_OUT(cc_advise_note_basis(&a, e));
+out:
     args->record.partial = cc_interrupted();
     free(a.error);
     free(a.error_source);
-    cc_forecast_close(&a.forecast);
+    cc_forecast_free(&a.forecast);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* What advise says in words. Every figure in a sentence was predicted for it, or measured. */
+/* The sentences of advise. Every figure in them was predicted for the sentence, or measured. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,22 +6,17 @@
 #include "cmd/model/advise.h"
 #include "core/units.h"
 
-/* Less is not worth a new scheme, or a new cluster. */
+/* A gain of less than 5% is not worth another scheme, or another cluster. */
 #define WORTH 1.05
-
-static const struct cc_spec *spec_of(const struct advise *a, size_t scheme)
-{
-    return a->forecast.args->schemes.item[scheme];
-}
 
 static const char *name_of(const struct advise *a, const struct candidate *c)
 {
-    return spec_of(a, c->scheme)->name;
+    return cc_forecast_scheme(&a->forecast, c->scheme);
 }
 
 static bool is_raw(const struct advise *a, const struct candidate *c)
 {
-    return cc_spec_is_raw(spec_of(a, c->scheme));
+    return cc_spec_is_raw(a->forecast.schemes->item[c->scheme]);
 }
 
 /* "45.1 ms" */
@@ -37,12 +32,12 @@ static const char *rate_text(double bps, char text[32])
     return text;
 }
 
-/* "0.11", and what that does not say. */
+/* "0.11", with a remark if local steps add an error of their own. */
 static const char *error_text(const struct advise *a, const struct candidate *c, char text[96])
 {
-    bool alone = a->forecast.payloads[c->scheme].period > 1;
+    const bool alone = a->forecast.payloads[c->scheme].period > 1;
     (void)snprintf(text, 96, "%.2g%s", c->error,
-                   alone ? " (what workers do that learn alone for some steps is not in it)" : "");
+                   alone ? " (without the effect of local steps)" : "");
     return text;
 }
 
@@ -58,14 +53,14 @@ static const char *pays_text(const struct candidate *c, char text[96])
     return text;
 }
 
-/* Compression is not worth it, or there is none to choose from. */
+/* Advises fp32: compression is not worth it, or every other scheme is ruled out. */
 static int note_stay(struct advise *a, const char *where, const struct candidate *raw,
                      const struct candidate *other, struct cc_error *e)
 {
     char with[32], without[32], pays[96];
     if (other == NULL)
         return cc_record_note(a->record, e,
-                              "%s: stay with fp32 (%s a step): no other scheme is in question",
+                              "%s: stay with fp32 (%s a step): all other schemes are ruled out",
                               where, time_text(raw->p.step_s, without));
     bool faster = other->p.step_s < raw->p.step_s;
     return cc_record_note(a->record, e,
@@ -89,12 +84,12 @@ static int note_use(struct advise *a, const char *where, const struct candidate 
                           error_text(a, best, error));
 }
 
-/* Above this, a gentler scheme is named, too. */
+/* With an error above this, a more exact scheme is named, too. */
 #define LARGE 0.2
 
-/* The most exact one that is nearly as fast and ten times as exact, or, if the best has a large
- * error, the fastest that has not. */
-static const struct candidate *gentler(const struct candidate *c, size_t ranked)
+/* The most exact candidate of those that are nearly as fast as the best one and ten times as exact;
+ * without one, if the best has a large error, the fastest that has not. */
+static const struct candidate *find_more_exact(const struct candidate *c, size_t ranked)
 {
     const struct candidate *found = NULL;
     double limit = c->error / 10;
@@ -110,21 +105,21 @@ static const struct candidate *gentler(const struct candidate *c, size_t ranked)
     return found;
 }
 
-static int note_gentler(struct advise *a, const struct candidate *c, size_t ranked,
-                        struct cc_error *e)
+static int note_more_exact(struct advise *a, const struct candidate *c, size_t ranked,
+                           struct cc_error *e)
 {
-    const struct candidate *gentle = gentler(c, ranked);
+    const struct candidate *exact = find_more_exact(c, ranked);
     char with[32], error[96];
-    if (gentle == NULL || is_raw(a, gentle))
+    if (exact == NULL || is_raw(a, exact))
         return CC_OK;
-    return cc_record_note(a->record, e, "more exact: %s takes %s, error %s", name_of(a, gentle),
-                          time_text(gentle->p.step_s, with), error_text(a, gentle, error));
+    return cc_record_note(a->record, e, "more exact: %s takes %s, error %s", name_of(a, exact),
+                          time_text(exact->p.step_s, with), error_text(a, exact, error));
 }
 
-/* --- what holds it up --- */
+/* --- the bottleneck --- */
 
-/* The time of this scheme's step if something were changed; infinite if that cannot be. */
-static double step_if(struct advise *a, const struct cc_setting *changed, size_t scheme)
+/* The scheme's step in another setting; infinite if it is ruled out there. */
+static double step_with(struct advise *a, const struct cc_setting *changed, size_t scheme)
 {
     struct candidate c;
     if (cc_advise_candidate(a, changed, scheme, &c, NULL) != CC_OK || c.refused[0] != '\0')
@@ -132,9 +127,9 @@ static double step_if(struct advise *a, const struct cc_setting *changed, size_t
     return c.p.step_s;
 }
 
-/* What the bottleneck's remedy would bring. */
-static void remedy(struct advise *a, const struct cc_setting *s, const struct candidate *c,
-                   char *text, size_t cap)
+/* Writes how long the step would take without this bottleneck. */
+static void remedy_text(struct advise *a, const struct cc_setting *s, const struct candidate *c,
+                        char *text, size_t cap)
 {
     struct cc_setting changed = *s;
     char with[32];
@@ -160,7 +155,7 @@ static void remedy(struct advise *a, const struct cc_setting *s, const struct ca
     }
     if (c->p.bottleneck == CC_BY_CODEC && s->exchange != CC_PS)
         return;
-    double step = step_if(a, &changed, c->scheme);
+    double step = step_with(a, &changed, c->scheme);
     if (step * WORTH < c->p.step_s)
         (void)snprintf(text, cap, "; with %s it would take %s", what, time_text(step, with));
 }
@@ -182,7 +177,7 @@ static int note_bottleneck(struct advise *a, const struct cc_setting *s, const s
                            [CC_BY_BANDWIDTH] = p->transfer_s + p->reduce_s,
                            [CC_BY_SERVER_PORT] = p->transfer_s + p->reduce_s};
     char time[32], whole[32], help[128] = "";
-    remedy(a, s, c, help, sizeof help);
+    remedy_text(a, s, c, help, sizeof help);
     bool hides = s->timing.mode != CC_SEQUENTIAL || s->timing.consistency != CC_BULK;
     const char *of = hides ? "(partly hidden) in" : "of";
     return cc_record_note(a->record, e, "bottleneck with %s: %s, %s %s %s%s", name_of(a, c),
@@ -215,12 +210,11 @@ static int note_workers(struct advise *a, const struct candidate *best, const st
 
 /* --- what else would help --- */
 
-/* The fastest scheme of all that are in question if the setting were another. Whether there is one.
- */
-static bool best_if(struct advise *a, const struct cc_setting *changed, struct candidate *best)
+/* Finds the fastest scheme in another setting. False if all are ruled out there. */
+static bool best_with(struct advise *a, const struct cc_setting *changed, struct candidate *best)
 {
     bool found = false;
-    for (size_t i = 0; i < a->forecast.args->schemes.count; i++) {
+    for (size_t i = 0; i < a->forecast.schemes->count; i++) {
         struct candidate c;
         if (cc_advise_candidate(a, changed, i, &c, NULL) != CC_OK || c.refused[0] != '\0' ||
             (found && c.p.step_s >= best->p.step_s))
@@ -231,13 +225,13 @@ static bool best_if(struct advise *a, const struct cc_setting *changed, struct c
     return found;
 }
 
-/* An exchange made for pairs is none for floats, though it takes them. */
-static bool out_of_place(const struct advise *a, enum cc_exchange x, const struct candidate *c)
+/* The sparse exchanges can carry floats, but are advised for index-value pairs only. */
+static bool is_misplaced(const struct advise *a, enum cc_exchange x, const struct candidate *c)
 {
     return x >= CC_SSAR_RECDOUBLE && a->forecast.payloads[c->scheme].reduction != CC_REDUCE_PAIRS;
 }
 
-/* The exchange under which the fastest scheme is fastest, if that is worth it. */
+/* Names the exchange whose fastest scheme has the shortest step, if that is worth a change. */
 static int note_exchange(struct advise *a, const struct cc_setting *s, double step_s,
                          struct cc_error *e)
 {
@@ -247,8 +241,8 @@ static int note_exchange(struct advise *a, const struct cc_setting *s, double st
     char text[32], error[96];
     for (int x = 0; cc_exchange_names[x] != NULL; x++) {
         changed.exchange = (enum cc_exchange)x;
-        if (x == (int)s->exchange || !best_if(a, &changed, &c) || c.p.step_s >= best.p.step_s ||
-            out_of_place(a, changed.exchange, &c))
+        if (x == (int)s->exchange || !best_with(a, &changed, &c) || c.p.step_s >= best.p.step_s ||
+            is_misplaced(a, changed.exchange, &c))
             continue;
         best = c;
         found = x;
@@ -269,7 +263,7 @@ static int note_overlap(struct advise *a, const struct cc_setting *s, double ste
     char text[32], error[96];
     changed.timing.mode = CC_OVERLAP;
     if (s->timing.mode != CC_SEQUENTIAL || s->timing.consistency != CC_BULK ||
-        !best_if(a, &changed, &best) || best.p.step_s * WORTH >= step_s)
+        !best_with(a, &changed, &best) || best.p.step_s * WORTH >= step_s)
         return CC_OK;
     return cc_record_note(a->record, e, "overlapping: --mode overlap with %s takes %s, error %s",
                           name_of(a, &best), time_text(best.p.step_s, text),
@@ -291,35 +285,30 @@ int cc_advise_notes(struct advise *a, const struct cc_setting *s, const struct c
     best = use ? other : raw;
     (void)snprintf(where, sizeof where, "%s at %s, %d workers", cc_exchange_names[s->exchange],
                    rate_text(s->link.bw_bps, rate), s->cluster.workers);
-    int status = use ? note_use(a, where, best, raw, e) : note_stay(a, where, raw, other, e);
-    if (status == CC_OK && use)
-        status = note_gentler(a, c, ranked, e);
-    if (status == CC_OK)
-        status = note_bottleneck(a, s, best, e);
-    if (status == CC_OK)
-        status = note_workers(a, best, raw, e);
-    if (status == CC_OK)
-        status = note_exchange(a, s, best->p.step_s, e);
-    return status == CC_OK ? note_overlap(a, s, best->p.step_s, e) : status;
+    CC_TRY(use ? note_use(a, where, best, raw, e) : note_stay(a, where, raw, other, e));
+    if (use)
+        CC_TRY(note_more_exact(a, c, ranked, e));
+    CC_TRY(note_bottleneck(a, s, best, e));
+    CC_TRY(note_workers(a, best, raw, e));
+    CC_TRY(note_exchange(a, s, best->p.step_s, e));
+    return note_overlap(a, s, best->p.step_s, e);
 }
 
-/* --- how far to trust it --- */
+/* --- the basis --- */
 
-int cc_advise_trust(struct advise *a, struct cc_error *e)
+int cc_advise_note_basis(struct advise *a, struct cc_error *e)
 {
-    bool latency = cc_arg(a->forecast.args, "latency") != NULL ||
-                   cc_arg(a->forecast.args, "calibration") != NULL;
-    int status = cc_record_note(a->record, e,
-                                "measured: the codecs' sizes and speeds (below), and errors of "
-                                "single encodings over %zu steps of %s%s; how well a net learns "
-                                "with an error, only training shows",
-                                a->error_steps, a->error_source,
-                                a->own_trace ? "" : " (--trace: of your gradients)");
-    if (status == CC_OK)
-        status = cc_record_note(a->record, e,
-                                "assumed: that links have no congestion%s, that servers and "
-                                "workers are as fast as this machine, and that errors of repeated "
-                                "encodings add up (docs/advise.md)",
-                                latency ? "" : " and the usual latency");
-    return status == CC_OK ? cc_forecast_sources(&a->forecast, e) : status;
+    const struct cc_cluster_args *c = &a->forecast.cluster;
+    CC_TRY(cc_record_note(a->record, e,
+                          "measured: the codecs' sizes and speeds (below), and errors of single "
+                          "encodings over %zu steps of %s%s; how well a net learns with an error, "
+                          "only training shows",
+                          a->error_steps, a->error_source,
+                          c->trace != NULL ? "" : " (--trace: of your gradients)"));
+    CC_TRY(cc_record_note(a->record, e,
+                          "assumed: that links have no congestion%s, that servers and workers are "
+                          "as fast as this machine, and that errors of repeated encodings add up "
+                          "(docs/advise.md)",
+                          c->latency_given || c->calibrated ? "" : " and the usual latency"));
+    return cc_forecast_note_sources(&a->forecast, a->record, e);
 }

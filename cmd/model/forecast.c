@@ -9,34 +9,33 @@
 
 /* --- opening --- */
 
-static int make_parcels(struct cc_forecast *f, struct cc_error *e)
+int cc_forecast_parse(struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
+{
+    *out = (struct cc_forecast){.schemes = &args->schemes};
+    CC_TRY(cc_cluster_args_parse(args, &out->cluster, e));
+    if (args->schemes.count == 0)
+        CC_TRY(cc_spec_list_parse("all", &args->schemes, e));
+    return cc_profile_args_parse(args, &out->profile_args, e);
+}
+
+int cc_forecast_load(struct cc_forecast *f, struct cc_error *e)
 {
     const struct cc_net *net = f->cluster.net;
     const struct cc_codec_model *raw = &f->codec_models.raw;
-    f->payloads = cc_alloc0(f->args->schemes.count * sizeof *f->payloads, e);
-    if (f->payloads == NULL || cc_step_payloads_make(net, raw, raw, NULL, &f->raw, e) != CC_OK)
+    CC_TRY(cc_codec_models_open(&f->profile_args, f->schemes, &f->codec_models, e));
+    f->payloads = cc_alloc0(f->schemes->count * sizeof *f->payloads, e);
+    if (f->payloads == NULL)
         return CC_FAIL;
-    for (size_t i = 0; i < f->args->schemes.count; i++)
-        if (cc_step_payloads_make(net, &f->codec_models.codec_model[i], raw, f->cluster.raw,
-                                  &f->payloads[i], e) != CC_OK)
-            return CC_FAIL;
+    CC_TRY(cc_step_payloads_make(net, raw, raw, NULL, &f->raw, e));
+    for (size_t i = 0; i < f->schemes->count; i++)
+        CC_TRY(cc_step_payloads_make(net, &f->codec_models.codec_model[i], raw, f->cluster.raw,
+                                     &f->payloads[i], e));
     return CC_OK;
 }
 
-int cc_forecast_open(struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
+void cc_forecast_free(struct cc_forecast *f)
 {
-    *out = (struct cc_forecast){.args = args, .record = &args->record};
-    int status = cc_cluster_args_parse(args, &out->cluster, e);
-    if (status == CC_OK && args->schemes.count == 0)
-        status = cc_spec_list_parse("all", &args->schemes, e);
-    if (status == CC_OK)
-        status = cc_codec_models_open(args, &args->schemes, &out->codec_models, e);
-    return status == CC_OK ? make_parcels(out, e) : status;
-}
-
-void cc_forecast_close(struct cc_forecast *f)
-{
-    for (size_t i = 0; f->payloads != NULL && i < f->args->schemes.count; i++)
+    for (size_t i = 0; f->payloads != NULL && i < f->schemes->count; i++)
         cc_step_payloads_free(&f->payloads[i]);
     free(f->payloads);
     cc_step_payloads_free(&f->raw);
@@ -45,15 +44,20 @@ void cc_forecast_close(struct cc_forecast *f)
     cc_cluster_args_free(&f->cluster);
 }
 
+const char *cc_forecast_scheme(const struct cc_forecast *f, size_t scheme)
+{
+    return f->schemes->item[scheme]->name;
+}
+
 /* --- settings --- */
 
 struct each {
-    struct cc_forecast *f;
+    const struct cc_forecast *f;
     int (*call)(void *arg, const struct cc_setting *s, struct cc_error *e);
     void *arg;
 };
 
-static int complete(void *arg, const struct cc_setting *given, struct cc_error *e)
+static int add_reduce_time(void *arg, const struct cc_setting *given, struct cc_error *e)
 {
     const struct each *each = arg;
     struct cc_setting s = *given;
@@ -69,10 +73,15 @@ int cc_forecast_each(struct cc_forecast *f,
                      void *arg, struct cc_error *e)
 {
     struct each each = {.f = f, .call = call, .arg = arg};
-    return cc_cluster_args_each(&f->cluster, complete, &each, e);
+    return cc_cluster_args_each(&f->cluster, add_reduce_time, &each, e);
 }
 
 /* --- rows --- */
+
+double cc_forecast_speedup(double fp32_step_s, double step_s)
+{
+    return fp32_step_s == step_s ? 1 : fp32_step_s / step_s; /* both may be 0 */
+}
 
 double cc_forecast_scaling(int workers, double compute_s, double step_s)
 {
@@ -111,30 +120,30 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
         {"comm_s", p->comm_s},
         {"step_s", p->step_s},
         {"step_s_sd", s->timing.straggler != CC_STEADY ? p->step_sd : NAN},
-        {"speedup", fp32_step_s == p->step_s ? 1 : fp32_step_s / p->step_s},
+        {"speedup", cc_forecast_speedup(fp32_step_s, p->step_s)},
         {"scaling", cc_forecast_scaling(s->cluster.workers, p->compute_s, p->step_s)}};
     cc_forecast_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
-size_t cc_forecast_row(struct cc_forecast *f, size_t scheme, const struct cc_setting *s,
-                       const struct cc_prediction *p, double fp32_step_s, struct cc_error *e)
+size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t scheme,
+                       const struct cc_setting *s, const struct cc_prediction *p,
+                       double fp32_step_s, struct cc_error *e)
 {
-    struct cc_record *r = f->record;
     const struct {
         const char *key, *text;
-    } texts[] = {{"scheme", f->args->schemes.item[scheme]->name},
+    } texts[] = {{"scheme", cc_forecast_scheme(f, scheme)},
                  {"net", s->net->name},
                  {"exchange", cc_exchange_names[s->exchange]},
                  {"mode", cc_step_names[s->timing.mode]},
                  {"link", s->link.name},
                  {"bottleneck", p != NULL ? cc_bottleneck_names[p->bottleneck] : NULL}};
-    size_t row = cc_record_add(r, e);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && row != SIZE_MAX; i++)
+    const size_t row = cc_record_add(r, e);
+    if (row == SIZE_MAX)
+        return row;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (texts[i].text != NULL &&
             cc_record_text(r, row, texts[i].key, texts[i].text, e) != CC_OK)
             return SIZE_MAX;
-    if (row == SIZE_MAX)
-        return row;
     setting_numbers(r, row, s);
     if (p != NULL)
         prediction_numbers(r, row, s, p, fp32_step_s);
@@ -142,11 +151,6 @@ size_t cc_forecast_row(struct cc_forecast *f, size_t scheme, const struct cc_set
 }
 
 /* --- notes --- */
-
-static double number(const struct cc_record *r, size_t row, const char *key)
-{
-    return cc_record_value(r, row, key)->number;
-}
 
 enum { MOST_NOTES = 12 };
 
@@ -159,69 +163,57 @@ void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap)
                    s->link.name, s->cluster.workers, s->cluster.workers == 1 ? "" : "s", servers);
 }
 
-int cc_forecast_fastest(struct cc_forecast *f, size_t first, const struct cc_setting *s,
-                        struct cc_error *e)
+int cc_forecast_note_fastest(struct cc_record *r, const struct cc_setting *s,
+                             const struct cc_forecast_step *step, size_t count, struct cc_error *e)
 {
-    struct cc_record *r = f->record;
-    size_t best = first;
-    char where[160], step[32], factor[64] = "", longest[96] = "";
-    if (r->row_count < first + 2 || r->note_count >= MOST_NOTES)
+    const struct cc_forecast_step *best = step;
+    char where[160], time[32], factor[64] = "", longest[96] = "";
+    if (count < 2 || r->note_count >= MOST_NOTES)
         return CC_OK;
-    for (size_t i = first; i < r->row_count; i++)
-        if (number(r, i, "step_s") < number(r, best, "step_s"))
-            best = i;
-    cc_print_si(number(r, best, "step_s"), "s", step, sizeof step);
-    if (cc_record_value(r, best, "speedup")->kind == CC_NUMBER)
-        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32",
-                       number(r, best, "speedup"));
-    if (cc_record_value(r, best, "bottleneck")->kind == CC_TEXT)
-        (void)snprintf(longest, sizeof longest, "; what takes longest is %s",
-                       cc_record_value(r, best, "bottleneck")->text);
+    for (size_t i = 1; i < count; i++)
+        if (step[i].step_s < best->step_s)
+            best = &step[i];
+    cc_print_si(best->step_s, "s", time, sizeof time);
+    if (isfinite(best->speedup))
+        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32", best->speedup);
+    if (best->bottleneck != NULL)
+        (void)snprintf(longest, sizeof longest, "; what takes longest is %s", best->bottleneck);
     cc_forecast_place(s, where, sizeof where);
-    return cc_record_note(r, e, "%s: %s is fastest, %s a step%s%s", where,
-                          cc_record_value(r, best, "scheme")->text, step, factor, longest);
+    return cc_record_note(r, e, "%s: %s is fastest, %s a step%s%s", where, best->scheme, time,
+                          factor, longest);
 }
 
-/* " (trace, processor, instruction set, time)", of what the profile says. */
-static void origin(const struct cc_profile *p, char *out, size_t cap)
+/* Writes " (trace, processor, instruction set, time)", with what the profile knows of these. */
+static void origin_text(const struct cc_profile *p, char *out, size_t cap)
 {
-    const char *const said[] = {p->trace, p->cpu, p->isa, p->time};
+    const char *const known[] = {p->trace, p->cpu, p->isa, p->time};
     size_t used = 0;
     out[0] = '\0';
-    for (size_t i = 0; i < sizeof said / sizeof said[0] && used < cap; i++)
-        if (said[i][0] != '\0')
+    for (size_t i = 0; i < sizeof known / sizeof known[0] && used < cap; i++)
+        if (known[i][0] != '\0')
             used +=
-                (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? " (" : ", ", said[i]);
+                (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? " (" : ", ", known[i]);
     if (used > 0 && used < cap)
         (void)snprintf(out + used, cap - used, ")");
 }
 
-static int note_profile(struct cc_forecast *f, struct cc_error *e)
-{
-    struct cc_record *r = f->record;
-    char from[512];
-    origin(&f->codec_models.profile, from, sizeof from);
-    int status = cc_record_note(r, e, "codec profile: %s%s", f->codec_models.source, from);
-    if (status == CC_OK && f->codec_models.raw_given)
-        status = cc_record_note(r, e,
-                                "the profile has no fp32: it is taken as 32 bits a value that "
-                                "cost no codec time");
-    return status;
-}
-
-int cc_forecast_sources(struct cc_forecast *f, struct cc_error *e)
+int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
 {
     const struct cc_net *net = f->cluster.net;
-    struct cc_record *r = f->record;
-    int status = note_profile(f, e);
-    if (status != CC_OK || cc_arg(f->args, "compute") != NULL)
-        return status;
+    char from[512];
+    origin_text(&f->codec_models.profile, from, sizeof from);
+    CC_TRY(cc_record_note(r, e, "codec profile: %s%s", f->codec_models.source, from));
+    if (f->codec_models.raw_given)
+        CC_TRY(cc_record_note(r, e,
+                              "the profile has no fp32: it is taken as 32 bits a value that cost "
+                              "no codec time"));
+    if (f->cluster.compute_given)
+        return CC_OK;
     if (net->compute_s > 0)
         return cc_record_note(r, e, "compute time: %.4g ms, the preset of %s (%s)",
                               1e3 * net->compute_s, net->name, net->compute_source);
-    return cc_record_note(
-        r, e,
-        "compute time: 0, as %s has no preset; with a real one, speedups are smaller: "
-        "give --compute",
-        net->name);
+    return cc_record_note(r, e,
+                          "compute time: 0, as %s has no preset; with a real one, speedups are "
+                          "smaller: give --compute",
+                          net->name);
 }

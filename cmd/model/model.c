@@ -1,9 +1,10 @@
 /* commcomp model: what a training step would take, by formulas. */
 #include <math.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #include "cmd/model/forecast.h"
 #include "core/interrupt.h"
+#include "core/memory.h"
 
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
@@ -46,6 +47,7 @@ static const struct cc_option options[] = {
 struct model {
     struct cc_forecast forecast;
     struct cc_record *record;
+    struct cc_forecast_step *step; /* of the schemes in a setting; room for all of them */
     struct cc_error refused; /* why the first scheme that an exchange cannot carry is left out */
     size_t left_out;
 };
@@ -81,17 +83,19 @@ static void own_columns(struct model *m, size_t row, const struct cc_setting *s,
 }
 
 static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, double fp32_step_s,
-                   struct cc_error *e)
+                   struct cc_forecast_step *out, struct cc_error *e)
 {
     struct cc_forecast *f = &m->forecast;
     struct cc_prediction p;
-    int status = cc_predict(&f->predictor, s, &f->payloads[scheme], &p, e);
-    if (status != CC_OK)
-        return status;
-    size_t row = cc_forecast_row(f, scheme, s, &p, fp32_step_s, e);
+    CC_TRY(cc_predict(&f->predictor, s, &f->payloads[scheme], &p, e));
+    const size_t row = cc_forecast_row(f, m->record, scheme, s, &p, fp32_step_s, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
     own_columns(m, row, s, &p);
+    *out = (struct cc_forecast_step){.scheme = cc_forecast_scheme(f, scheme),
+                                     .step_s = p.step_s,
+                                     .speedup = cc_forecast_speedup(fp32_step_s, p.step_s),
+                                     .bottleneck = cc_bottleneck_names[p.bottleneck]};
     return cc_record_text(m->record, row, "profile", f->codec_models.source, e);
 }
 
@@ -102,30 +106,29 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
     struct model *m = arg;
     struct cc_forecast *f = &m->forecast;
     struct cc_prediction raw;
-    size_t first = m->record->row_count;
+    size_t rows = 0;
     if (cc_interrupted())
         return CC_OK;
-    int status = cc_predict(&f->predictor, s, &f->raw, &raw, e);
-    for (size_t i = 0; i < f->args->schemes.count && status == CC_OK && !cc_interrupted(); i++) {
+    CC_TRY(cc_predict(&f->predictor, s, &f->raw, &raw, e));
+    for (size_t i = 0; i < f->schemes->count && !cc_interrupted(); i++) {
         struct cc_error why;
         if (cc_exchange_check(s->exchange, f->payloads[i].reduction, f->payloads[i].scheme, &why) ==
             CC_OK)
-            status = add_row(m, i, s, raw.step_s, e);
+            CC_TRY(add_row(m, i, s, raw.step_s, &m->step[rows++], e));
         else if (m->left_out++ == 0)
             m->refused = why;
     }
-    return status == CC_OK ? cc_forecast_fastest(f, first, s, e) : status;
+    return cc_forecast_note_fastest(m->record, s, m->step, rows, e);
 }
 
-static int notes(struct model *m, struct cc_error *e)
+static int add_notes(struct model *m, struct cc_error *e)
 {
-    int status = CC_OK;
     if (m->record->row_count == 0 && !cc_interrupted())
         return cc_usage(e, "%s", m->refused.text);
     if (m->left_out > 0)
-        status = cc_record_note(m->record, e, "%zu rows are left out: %s%s", m->left_out,
-                                m->refused.text, m->left_out > 1 ? "; likewise the others" : "");
-    return status == CC_OK ? cc_forecast_sources(&m->forecast, e) : status;
+        CC_TRY(cc_record_note(m->record, e, "%zu rows are left out: %s%s", m->left_out,
+                              m->refused.text, m->left_out > 1 ? "; likewise the others" : ""));
+    return cc_forecast_note_sources(&m->forecast, m->record, e);
 }
 
 /* --- the command --- */
@@ -133,13 +136,20 @@ static int notes(struct model *m, struct cc_error *e)
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct model m = {.record = &args->record};
-    int status = cc_forecast_open(args, &m.forecast, e);
-    if (status == CC_OK)
-        status = cc_forecast_each(&m.forecast, one_setting, &m, e);
-    if (status == CC_OK)
-        status = notes(&m, e);
+    int status = CC_OK;
+    CC_TRY_OUT(cc_forecast_parse(args, &m.forecast, e));
+    CC_TRY_OUT(cc_forecast_load(&m.forecast, e));
+    m.step = cc_alloc(args->schemes.count * sizeof *m.step, e);
+    if (m.step == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    CC_TRY_OUT(cc_forecast_each(&m.forecast, one_setting, &m, e));
+    status = add_notes(&m, e);
+out:
     m.record->partial = cc_interrupted();
-    cc_forecast_close(&m.forecast);
+    free(m.step);
+    cc_forecast_free(&m.forecast);
     return status;
 }
 

@@ -1,13 +1,15 @@
-/* commcomp run: what a training step takes, measured: the codecs, MPI, and links shaped with tc. */
-#include "cmd/run/run.h"
+/* commcomp run: measures a training step with real codecs, MPI, and links shaped with tc. */
+#include <stdio.h>
+
 #include "cmd/measure/timeline_output.h"
+#include "cmd/run/run.h"
 #include "core/interrupt.h"
 
 /* clang-format off */
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
     {"burst_bytes", NULL, "", "%.0f", 0,
-     "of the token buckets that shape the links: what they let pass at once; 0: none"},
+     "of the token buckets that shape the links: bytes that pass at once; 0: none"},
     {"limit_bytes", NULL, "", "%.0f", 0, "of their queues"},
     {"congestion", NULL, "", NULL, 0, "the TCP congestion control of the lab's hosts"},
     {"oversubscribed", "oversubscribed", "", NULL, 0,
@@ -22,11 +24,11 @@ static const struct cc_column columns[] = {
      "sent per step by the busiest host, as its interface counted them; empty without --tc-dev on "
      "a cluster"},
     {"wire_bytes_model", NULL, "B", "%.0f", 0,
-     "what that should be: what was handed to MPI, with headers, and acknowledgements of what came"},
+     "what that should be: bytes handed to MPI, headers, and acknowledgements of bytes received"},
     {"wire_bytes_received", NULL, "B", "%.0f", 0, "received per step by the busiest host, likewise"},
     {"wire_bytes_all", NULL, "B", "%.0f", 0, "sent per step by all hosts together"},
     {"burst_share", NULL, "", "%.4f", 0,
-     "burst_bytes / what the busiest link carries in a phase: how much of it passes unshaped"},
+     "burst_bytes / bytes of the busiest link in a phase: the share that passes unshaped"},
     {"warmup", NULL, "", "%.0f", 0, "steps before those that count"},
     {"steps", "steps", "", "%.0f", 0, "steps that count"},
     {"row_s", "takes", "s", "%.1f", 0, "of a dry run: the row, warm-up included"},
@@ -46,7 +48,7 @@ static const struct cc_option options[] = {
      .help = "steps before them, of which only the last period computes"},
     CC_TIMELINE_OPTION,
     {.name = "dry-run",
-     .help = "only say what would be run, how long it takes and how many bytes it moves"},
+     .help = "list what would be run, with its time and the bytes that it moves"},
     {.name = "paper", .value = "TABLE", .choices = papers,
      .help = "the set-up of a published table in a lab, its figures beside the measured ones: "
              "3lc-table1"},
@@ -62,51 +64,45 @@ static const struct cc_option options[] = {
 
 /* --- the command --- */
 
-static const struct cc_experiment_ops own = {
-    .refuse = cc_run_refuse, .complete = cc_run_complete, .choose = cc_run_choose};
-
-int cc_run_open(struct run *r, struct cc_args *args, struct cc_record *record, struct cc_error *e)
+int cc_run_prepare(struct run *r, struct cc_experiment_input *input, struct cc_record *record,
+                   struct cc_error *e)
 {
-    int status = CC_OK;
-    *r = (struct run){.plan = {.args = args}};
-    if (cc_arg_or_null(args, "paper") != NULL)
-        status = cc_run_paper_open(args, &r->paper, e);
-    if (status == CC_OK)
-        status = cc_run_options_parse(args, &r->options, e);
-    if (status == CC_OK)
-        status = cc_experiment_open(&r->plan, args, record, &own, r, e);
-    if (status != CC_OK)
-        return status;
-    status = cc_run_paper_scale(r, e);
-    return status == CC_OK ? cc_experiment_make(&r->plan, e) : status;
+    static const struct cc_experiment_ops ops = {.complete = cc_run_complete,
+                                                 .choose = cc_run_choose};
+    if (r->paper != NULL)
+        CC_TRY(cc_run_paper_scale(r->paper, input, e));
+    return cc_experiment_prepare(&r->experiment, input, record, &ops, r, e);
 }
 
-void cc_run_close(struct run *r)
+void cc_run_free(struct run *r)
 {
-    cc_experiment_close(&r->plan);
-    cc_run_options_free(&r->options);
+    cc_experiment_free(&r->experiment);
+    cc_hosts_free(&r->options.hosts);
     cc_run_paper_free(r->paper);
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
+    struct cc_experiment_input input = {.steps = 0};
     struct run r = {.paper = NULL};
-    struct cc_timeline_output story;
-    int status = cc_timeline_output_open(&story, args, "run", e);
-    if (status == CC_OK)
-        status = cc_run_open(&r, args, &args->record, e);
+    struct cc_timeline_output timeline;
+    int status = CC_OK;
+    CC_TRY_OUT(cc_timeline_output_open(&timeline, args, "run", e));
+    CC_TRY_OUT(cc_run_parse(args, &r, e));
+    CC_TRY_OUT(cc_experiment_parse(args, &input, e));
+    CC_TRY_OUT(cc_run_check(&r, &input.forecast.cluster, e));
+    CC_TRY_OUT(cc_forecast_load(&input.forecast, e));
+    CC_TRY_OUT(cc_run_prepare(&r, &input, &args->record, e));
     if (r.options.hosts.lab)
-        story.config = "run, lab";
-    cc_timeline_output_follow(&story, &r.plan);
-    if (status == CC_OK && r.plan.options.dry_run)
-        status = cc_run_dry(&r, e);
-    else if (status == CC_OK)
-        status = cc_run_all(&r, e);
-    if (status == CC_OK)
-        status = cc_run_notes(&r, e);
-    status = cc_timeline_output_close(&story, &args->record, status, e);
+        (void)snprintf(timeline.config, sizeof timeline.config, "run, lab");
+    cc_timeline_output_attach(&timeline, &r.experiment);
+    CC_TRY_OUT(input.dry_run ? cc_run_dry(&r, &args->record, e) : cc_run_all(&r, e));
+    CC_TRY_OUT(cc_run_notes(&r, e));
+out:
+    status = cc_timeline_output_close(&timeline, &args->record, status, e);
     args->record.partial = cc_interrupted();
-    cc_run_close(&r);
+    cc_run_free(&r);
+    cc_experiment_input_free(&input);
     return status;
 }
 

@@ -1,4 +1,5 @@
-/* --paper: a published table's set-up in a lab, and its figures beside what is measured. */
+/* --paper: the set-up of a published table in a lab, and its figures beside the measured ones. The
+ * table's unit of time is that of fp32's traffic at 10 Mbit/s, which is computed for this lab. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +11,8 @@
 
 struct run_paper {
     struct cc_paper *paper;
-    char hidden[32], residue[32], time[32]; /* as options */
-    double compute;                         /* in units of fp32's traffic at 10 Mbit/s */
-    double squares, worst;                  /* of the errors so far */
-    size_t cells;
+    char hidden[32], residue[32]; /* as arguments of options */
+    double compute;               /* compute time / time of fp32's traffic at 10 Mbit/s */
 };
 
 /* --- the set-up --- */
@@ -26,7 +25,7 @@ static double constant(const struct cc_paper *p, const char *name)
     return NAN;
 }
 
-/* Options that are part of the set-up. */
+/* Sets the options that are part of the set-up, and refuses those that would change it. */
 static int set_options(struct cc_args *args, const struct run_paper *p, struct cc_error *e)
 {
     const struct {
@@ -57,11 +56,8 @@ int cc_run_paper_open(struct cc_args *args, struct run_paper **out, struct cc_er
     if (p == NULL)
         return CC_FAIL;
     *out = p;
-    int status = cc_paper_open(name, &p->paper, e);
-    if (status == CC_OK)
-        status = cc_paper_solve(p->paper, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_paper_open(name, &p->paper, e));
+    CC_TRY(cc_paper_solve(p->paper, e));
     p->compute = constant(p->paper, "compute");
     (void)snprintf(p->hidden, sizeof p->hidden, "%.9g", constant(p->paper, "overlap"));
     (void)snprintf(p->residue, sizeof p->residue, "%.9g", constant(p->paper, "residue"));
@@ -75,22 +71,15 @@ void cc_run_paper_free(struct run_paper *p)
     free(p);
 }
 
-/* The table's unit of time is what fp32's traffic takes at 10 Mbit/s, here in this lab. */
-int cc_run_paper_scale(struct run *r, struct cc_error *e)
+int cc_run_paper_scale(struct run_paper *p, struct cc_experiment_input *input, struct cc_error *e)
 {
-    struct cc_forecast *f = &r->plan.forecast;
+    struct cc_forecast *f = &input->forecast;
     struct cc_setting s = f->cluster.setting;
-    struct cc_prediction p;
-    if (r->paper == NULL)
-        return CC_OK;
-    int status = cc_link_parse("10mbps", &s.link, e);
-    if (status == CC_OK)
-        status = cc_predict(&f->predictor, &s, &f->raw, &p, e);
-    if (status != CC_OK)
-        return status;
-    f->cluster.setting.timing.compute_s = r->paper->compute * p.comm_s;
-    (void)snprintf(r->paper->time, sizeof r->paper->time, "%.9gs", r->paper->compute * p.comm_s);
-    cc_arg_set(r->plan.args, "compute", r->paper->time);
+    struct cc_prediction fp32;
+    CC_TRY(cc_link_parse("10mbps", &s.link, e));
+    CC_TRY(cc_predict(&f->predictor, &s, &f->raw, &fp32, e));
+    f->cluster.setting.timing.compute_s = p->compute * fp32.comm_s;
+    f->cluster.compute_given = true;
     return CC_OK;
 }
 
@@ -106,42 +95,47 @@ static double figure(const struct cc_paper *p, const char *scheme, double bw_bps
     return NAN;
 }
 
-void cc_run_paper_row(struct run *r, size_t row, const struct cc_setting *s, const char *scheme)
+void cc_run_paper_compare(const struct run *r, struct cc_measured_row *m)
 {
-    struct run_paper *p = r->paper;
-    const struct cc_value *speedup = cc_record_value(r->plan.record, row, "speedup");
-    double printed = p != NULL ? figure(p->paper, scheme, s->link.bw_bps) : NAN;
-    if (p == NULL || !(printed > 0))
+    if (r->paper == NULL)
         return;
-    cc_record_number(r->plan.record, row, "speedup_paper", printed);
-    if (speedup->kind != CC_NUMBER)
+    const double printed = figure(r->paper->paper, cc_experiment_scheme(&r->experiment, m->row),
+                                  m->setting->setting.link.bw_bps);
+    if (!(printed > 0))
         return;
-    double error = speedup->number / printed - 1;
-    cc_record_number(r->plan.record, row, "error", error);
-    p->squares += error * error;
-    p->worst = fabs(error) > fabs(p->worst) ? error : p->worst;
-    p->cells++;
+    m->paper_speedup = printed;
+    m->paper_error = m->speedup / printed - 1;
 }
 
 int cc_run_paper_notes(struct run *r, struct cc_error *e)
 {
+    const struct cc_experiment *x = &r->experiment;
     const struct run_paper *p = r->paper;
+    double squares = 0, worst = 0;
+    size_t figures = 0;
     if (p == NULL)
         return CC_OK;
-    int status = cc_record_note(
-        r->plan.record, e,
+    CC_TRY(cc_record_note(
+        x->record, e,
         "paper: %s, %s. Its compute time (%.4g s here: %.4g of what fp32's traffic takes at 10 "
         "Mbit/s), the share of it beside the exchange (%.3g) and the uncompressed share (%.3g) are "
         "fitted to the table itself (`commcomp paper %s`): a fit of %zu constants to %zu figures, "
         "not a validation",
-        p->paper->paper, p->paper->place, r->plan.forecast.cluster.setting.timing.compute_s,
-        p->compute, constant(p->paper, "overlap"), constant(p->paper, "residue"), p->paper->id,
-        p->paper->fitted, p->paper->figures);
-    if (status == CC_OK && p->cells > 0)
-        status =
-            cc_record_note(r->plan.record, e,
-                           "measured speedups against the paper's: rms error %.1f%%, worst "
-                           "%+.1f%%, of %zu",
-                           100 * sqrt(p->squares / (double)p->cells), 100 * p->worst, p->cells);
-    return status;
+        p->paper->paper, p->paper->place, x->forecast->cluster.setting.timing.compute_s, p->compute,
+        constant(p->paper, "overlap"), constant(p->paper, "residue"), p->paper->id,
+        p->paper->fitted, p->paper->figures));
+    for (size_t i = 0; i < x->measured_rows; i++) {
+        const double error = x->measured[i].paper_error;
+        if (!isfinite(error))
+            continue;
+        squares += error * error;
+        worst = fabs(error) > fabs(worst) ? error : worst;
+        figures++;
+    }
+    if (figures == 0)
+        return CC_OK;
+    return cc_record_note(x->record, e,
+                          "measured speedups against the paper's: rms error %.1f%%, worst "
+                          "%+.1f%%, of %zu",
+                          100 * sqrt(squares / (double)figures), 100 * worst, figures);
 }

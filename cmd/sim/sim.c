@@ -1,17 +1,18 @@
-/* commcomp sim: what a training step takes on a cluster that SimGrid simulates. */
+/* commcomp sim: a training step on a cluster that SimGrid simulates. */
 #include "cmd/sim/sim.h"
-#include "cmd/measure/timeline_output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cmd/measure/timeline_output.h"
+#include "core/file.h"
 #include "core/interrupt.h"
 
 /* clang-format off */
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
     {"fidelity", "fidelity", "", NULL, 0, "how closely the network is simulated"},
-    {"topology", "topology", "", NULL, 0, "what the hosts are joined by; empty with --platform"},
+    {"topology", "topology", "", NULL, 0, "how the hosts are connected; empty with --platform"},
     {"platform", "platform", "", NULL, 0, "the file of --platform"},
     {"data", "data", "", NULL, 0, "payloads were made and moved, and not only their sizes"},
     {"codec_time", "codec time", "", NULL, 0, "where it is from: the profile, or as measured"},
@@ -19,8 +20,8 @@ static const struct cc_column columns[] = {
     CC_MODEL_COLUMNS,
     CC_PART_COLUMNS,
     {"wire_bytes", NULL, "B", "%.0f", 0,
-     "sent per step by the busiest host, headers included; of the library's own exchange, what the "
-     "model says"},
+     "sent per step by the busiest host, headers included; with the library's own exchange, the "
+     "model's bytes"},
     {"warmup", NULL, "", "%.0f", 0, "steps before those that count"},
     {"steps", NULL, "", "%.0f", 0, "steps that count"},
     {"sim_wall_s", "took", "s", "%.2f", 0, "real seconds that the row's simulation took, and before "
@@ -52,30 +53,49 @@ static const struct cc_option options[] = {
     {.name = "paje", .value = "FILE", .file = CC_WRITES_FILE,
      .help = "write SimGrid's own trace of the simulation, of a single setting, in Paje's format"},
     CC_TIMELINE_OPTION,
-    {.name = "dry-run", .help = "only say what would be simulated; needs no SimGrid"},
+    {.name = "dry-run", .help = "list what would be simulated, and how long it takes; needs no SimGrid"},
     {.name = NULL},
 };
 /* clang-format on */
 
 /* --- the command --- */
 
-static const struct cc_experiment_ops own = {
-    .refuse = cc_sim_refuse, .complete = cc_sim_complete, .choose = cc_sim_choose};
-
-int cc_sim_open(struct sim *s, struct cc_args *args, struct cc_record *record, struct cc_error *e)
+static int write_platform(const struct cc_platform *p, const char *path, struct cc_error *e)
 {
-    *s = (struct sim){.plan = {.args = args}};
-    int status = cc_sim_options_parse(args, &s->options, e);
-    if (status == CC_OK)
-        status = cc_experiment_open(&s->plan, args, record, &own, s, e);
-    if (status == CC_OK)
-        status = cc_experiment_make(&s->plan, e);
-    return status == CC_OK ? cc_sim_platforms(s, e) : status;
+    struct cc_outfile file;
+    CC_TRY(cc_file_create(&file, path, e));
+    if (fputs(p->xml, file.f) != EOF)
+        return cc_file_commit(&file, e);
+    cc_file_abort(&file);
+    return cc_fail(e, "%s: cannot be written", path);
 }
 
-void cc_sim_close(struct sim *s)
+int cc_sim_prepare(struct sim *s, struct cc_experiment_input *input, struct cc_record *record,
+                   struct cc_error *e)
 {
-    cc_experiment_close(&s->plan);
+    static const struct cc_experiment_ops ops = {.complete = cc_sim_complete,
+                                                 .choose = cc_sim_choose};
+    const struct sim_options *o = &s->options;
+    struct cc_experiment *x = &s->experiment;
+    CC_TRY(cc_experiment_prepare(x, input, record, &ops, s, e));
+    if (x->settings > 1 && (o->write_platform != NULL || o->paje != NULL))
+        return cc_usage(e, "--%s is of one setting, and the lists of the options make %zu",
+                        o->write_platform != NULL ? "write-platform" : "paje", x->settings);
+    for (size_t i = 0; i < x->settings; i++) {
+        struct cc_platform p;
+        int status = CC_OK;
+        CC_TRY(cc_sim_platform(s, &x->setting[i], &p, e));
+        if (o->write_platform != NULL)
+            status = write_platform(&p, o->write_platform, e);
+        cc_platform_free(&p);
+        CC_TRY(status);
+    }
+    return CC_OK;
+}
+
+void cc_sim_free(struct sim *s)
+{
+    cc_experiment_free(&s->experiment);
     free(s->program);
 }
 
@@ -90,26 +110,28 @@ static void describe(const struct sim_options *o, char *out, size_t cap)
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
+    struct cc_experiment_input input = {.steps = 0};
+    struct sim s = {.program = NULL};
+    struct cc_timeline_output timeline = {.path = NULL};
+    int status = CC_OK;
     if (cc_arg(args, "burst") != NULL)
         return cc_usage(e, "--burst is of links that are shaped with token buckets; simulated ones "
                            "have none");
-    struct sim s = {.program = NULL};
-    struct cc_timeline_output story;
-    char config[100] = "sim";
-    int status = cc_timeline_output_open(&story, args, config, e);
-    if (status == CC_OK)
-        status = cc_sim_open(&s, args, &args->record, e);
-    describe(&s.options, config, sizeof config);
-    cc_timeline_output_follow(&story, &s.plan);
-    if (status == CC_OK && s.plan.options.dry_run)
-        status = cc_sim_dry(&s, e);
-    else if (status == CC_OK)
-        status = cc_sim_all(&s, e);
-    if (status == CC_OK)
-        status = cc_sim_notes(&s, e);
-    status = cc_timeline_output_close(&story, &args->record, status, e);
+    CC_TRY_OUT(cc_timeline_output_open(&timeline, args, "sim", e));
+    CC_TRY_OUT(cc_sim_parse(args, CC_FIDELITY_ALPHA_BETA, &s, e));
+    CC_TRY_OUT(cc_experiment_parse(args, &input, e));
+    CC_TRY_OUT(cc_sim_check(&s, &input, e));
+    CC_TRY_OUT(cc_forecast_load(&input.forecast, e));
+    CC_TRY_OUT(cc_sim_prepare(&s, &input, &args->record, e));
+    describe(&s.options, timeline.config, sizeof timeline.config);
+    cc_timeline_output_attach(&timeline, &s.experiment);
+    CC_TRY_OUT(input.dry_run ? cc_sim_dry(&s, e) : cc_sim_all(&s, e));
+    CC_TRY_OUT(cc_sim_notes(&s, e));
+out:
+    status = cc_timeline_output_close(&timeline, &args->record, status, e);
     args->record.partial = cc_interrupted();
-    cc_sim_close(&s);
+    cc_sim_free(&s);
+    cc_experiment_input_free(&input);
     return status;
 }
 

@@ -1,20 +1,22 @@
-/* commcomp sim: what its files share. */
+/* commcomp sim: what its files share. sim_options.c parses the options, sim_setting.c decides about
+ * platforms and steps, sim_job.c makes the jobs, sim_launch.c simulates the settings one after the
+ * other, sim_rows.c tells what was simulated. validate uses it, too. */
 #ifndef CC_CMD_SIM_SIM_H
 #define CC_CMD_SIM_SIM_H
 
 #include "cmd/measure/experiment.h"
-#include "netsim/platform/platform.h"
 #include "netsim/launch/smpirun.h"
+#include "netsim/platform/platform.h"
 
 /* clang-format off */
-/* What the simulation is of, beside CC_CLUSTER_OPTIONS and CC_EXPERIMENT_OPTIONS: the network's model, */
+/* Options beside CC_CLUSTER_OPTIONS and CC_EXPERIMENT_OPTIONS: of the network's model, */
 #define CC_FIDELITY_OPTION(preset)                                                                 \
     {.name = "fidelity", .value = "HOW", .def = preset, .choices = cc_fidelity_names,              \
      .help = "of the simulated network: alpha-beta (latency and bytes / bandwidth, as the "        \
              "formulas assume), tc (as in the lab of `commcomp run`), tcp (SMPI's corrections for "\
              "TCP)"}
 
-/* and the cluster. */
+/* and of the cluster. */
 #define CC_PLATFORM_OPTIONS                                                                        \
     {.name = "topology", .value = "SHAPE", .def = "switch", .choices = cc_topology_names,          \
      .help = "switch (one, never the limit), fat-tree (racks and a switch above them), torus, or " \
@@ -34,8 +36,8 @@
     {.name = "slow-hosts", .value = "N:FACTOR",                                                    \
      .help = "the last N workers compute and code FACTOR times as long"},                          \
     {.name = "platform", .value = "FILE.xml", .file = CC_READS_FILE,                                                      \
-     .help = "a platform of SimGrid's own instead; --bw and --latency then say what the formulas " \
-             "take its links for (without --bw they have no answer)"},                             \
+     .help = "a platform of SimGrid's own instead; --bw and --latency then describe its links to " \
+             "the formulas (without --bw they have no answer)"},                                   \
     {.name = "smpirun", .value = "PROGRAM", .def = "smpirun", .help = "of SimGrid"}
 /* clang-format on */
 
@@ -43,77 +45,86 @@ enum cc_sim_data { CC_DATA_AUTO, CC_DATA_ON, CC_DATA_OFF };
 enum cc_codec_time { CC_CODEC_PROFILE, CC_CODEC_MEASURED };
 extern const char *const cc_sim_data_names[], *const cc_codec_time_names[]; /* end with NULL */
 
+/* The options that only sim has. */
 struct sim_options {
     enum cc_fidelity fidelity;
     struct cc_platform_config config; /* workers, servers, bw_bps and latency_s are the setting's */
-    const char *platform;             /* a file in its place; or NULL */
+    const char *platform;             /* --platform: a file in its place; or NULL */
     const char *write_platform, *paje, *smpirun;
     enum cc_sim_data data;
     enum cc_codec_time codec_time;
-    bool linked; /* --bw or --calibration was given */
 };
 
 struct sim {
-    struct cc_experiment plan;
+    struct cc_experiment experiment;
     struct sim_options options;
     char *program; /* commcomp-rank-sim */
 };
 
-/* Plans what the options say; rows go to *record, which has (at least) sim's columns. The command
- * of `args` has CC_CLUSTER_OPTIONS, CC_EXPERIMENT_OPTIONS, CC_FIDELITY_OPTION, CC_PLATFORM_OPTIONS,
- * --steps and --warmup, and may have sim's other options. Close it also after an error; *s must
- * stay where it is until then. */
-int cc_sim_open(struct sim *s, struct cc_args *args, struct cc_record *record, struct cc_error *e);
-void cc_sim_close(struct sim *s);
+/* --- parsing and preparing --- */
 
-/* --- options --- */
+/* Parses sim's own options. The command of `args` has CC_FIDELITY_OPTION, whose default is
+ * `fidelity`, and CC_PLATFORM_OPTIONS, and may have sim's other options. Free *out with
+ * cc_sim_free, also after an error. */
+int cc_sim_parse(const struct cc_args *args, enum cc_fidelity fidelity, struct sim *out,
+                 struct cc_error *e);
+/* Refuses what cannot be simulated. */
+int cc_sim_check(struct sim *s, const struct cc_experiment_input *input, struct cc_error *e);
+/* Makes the settings and rows of the input, whose forecast is loaded; checks that every setting has
+ * a platform, and writes that of --write-platform. Rows and notes will go to `record`, which has
+ * sim's columns, or nowhere if it is NULL. *s must stay where it is. */
+int cc_sim_prepare(struct sim *s, struct cc_experiment_input *input, struct cc_record *record,
+                   struct cc_error *e);
+void cc_sim_free(struct sim *s);
 
-int cc_sim_options_parse(const struct cc_args *args, struct sim_options *out, struct cc_error *e);
-
-/* --- the plan: cc_experiment_ops --- */
-
-/* The generated platform of a setting. */
-struct cc_platform_config cc_sim_shape(const struct sim *s, const struct cc_setting *setting);
-int cc_sim_refuse(void *arg, const struct cc_cluster_args *c, struct cc_error *e);
+/* Completes a setting, and chooses the steps of a row: cc_experiment_ops. */
 void cc_sim_complete(void *arg, struct cc_experiment_setting *s);
 int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e);
 
-/* The simulated cluster of a setting; free it with cc_platform_free. */
-int cc_sim_platform(const struct sim *s, const struct cc_experiment_setting *planned,
-                    struct cc_platform *out, struct cc_error *e);
-/* All settings have one; --write-platform. */
-int cc_sim_platforms(const struct sim *s, struct cc_error *e);
-/* About how many seconds a row's simulation takes; and how many before it, for the sizes of its
- * payloads, where there is no data. */
+/* Few workers: with these, payloads are made by default; without data, the payloads of these stand
+ * for all. */
+enum { CC_SIM_FEW_WORKERS = 16 };
+
+/* Warm-up steps that the ranks go through. */
+size_t cc_sim_warmup(const struct cc_experiment_setting *s, const struct cc_experiment_row *row);
+/* Expected real seconds of a row's simulation; and of finding out the sizes of its payloads before
+ * it, without data. */
 double cc_sim_row_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row);
 double cc_sim_sizes_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row);
-/* --dry-run: a row for each row of the plan. */
-int cc_sim_dry(struct sim *s, struct cc_error *e);
+
+/* The configuration of a setting's platform. */
+struct cc_platform_config cc_sim_platform_config(const struct sim *s,
+                                                 const struct cc_setting *setting);
+/* Makes or reads the platform of a setting; free it with cc_platform_free. */
+int cc_sim_platform(const struct sim *s, const struct cc_experiment_setting *setting,
+                    struct cc_platform *out, struct cc_error *e);
 
 /* --- simulating --- */
 
-/* Everything that the ranks need to know. Payloads' sizes may take a while: `tick` is told how far
- * they are, of which row, and stops them (an error) by saying true. Free with cc_job_free, also
- * after an error if *out was zeroed before. */
-int cc_sim_job(struct sim *s, const struct cc_experiment_setting *planned,
+/* Makes the job of a setting. Without data, finds out the payloads' sizes, which may take a while:
+ * on_tick is told which row's share is done, and stops it (an error) by returning true. Free with
+ * cc_job_free, also after an error if *out was zeroed before. */
+int cc_sim_job(const struct sim *s, const struct cc_experiment_setting *setting,
                bool (*on_tick)(void *arg, size_t row, double done), void *arg, struct cc_job *out,
                struct cc_error *e);
-/* Simulates all settings, one after the other, and adds a row for each scheme, in the plan's order;
- * also those until an interrupt or an error. */
+/* --dry-run: adds a row for each row of the experiment to the record. */
+int cc_sim_dry(const struct sim *s, struct cc_error *e);
+/* Simulates all settings, one after the other. The rows are in s->experiment.measured, in the order
+ * of the settings; after an error or an interrupt, those that were complete. */
 int cc_sim_all(struct sim *s, struct cc_error *e);
-
-/* --- rows --- */
-
-/* What a row of a setting is of, beside the cluster. */
-int cc_sim_place_columns(struct sim *s, size_t at, const struct cc_experiment_setting *planned,
-                         struct cc_error *e);
-/* What was simulated in wall_s seconds, beside the model's answer. */
-int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *planned, size_t row,
+/* Adds a reported row that took wall_s seconds, and prints it if there is a record. */
+int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
                    const struct cc_report_row *got, double wall_s, struct cc_error *e);
-/* Under the rows of a setting, which begin at `first`; and under all of them. */
-int cc_sim_setting_notes(struct sim *s, const struct cc_experiment_setting *planned, size_t first,
-                         struct cc_error *e);
+/* The columns that tell a setting's platform and data. */
+int cc_sim_print_setting(const struct sim *s, size_t at,
+                         const struct cc_experiment_setting *setting, struct cc_error *e);
+
+/* --- notes, in the record --- */
+
+/* On a setting, whose simulated rows begin at `first`; and on all of them. */
+int cc_sim_note_setting(struct sim *s, const struct cc_experiment_setting *setting, size_t first,
+                        struct cc_error *e);
 int cc_sim_notes(struct sim *s, struct cc_error *e);
 
 #endif

@@ -1,56 +1,54 @@
-/* Rows of sim, and what it says under them. */
+/* Rows of sim, and the notes under its table. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "cmd/sim/sim.h"
 
 /* --- rows --- */
 
-int cc_sim_place_columns(struct sim *s, size_t at, const struct cc_experiment_setting *planned,
-                         struct cc_error *e)
+int cc_sim_print_setting(const struct sim *s, size_t at,
+                         const struct cc_experiment_setting *setting, struct cc_error *e)
 {
     const struct sim_options *o = &s->options;
-    struct cc_record *r = s->plan.record;
-    int status = cc_record_text(r, at, "fidelity", cc_fidelity_names[o->fidelity], e);
-    if (status == CC_OK)
-        status = o->platform != NULL
-                     ? cc_record_text(r, at, "platform", o->platform, e)
-                     : cc_record_text(r, at, "topology", cc_topology_names[o->config.topology], e);
-    if (status == CC_OK)
-        status = cc_record_text(r, at, "codec_time", cc_codec_time_names[o->codec_time], e);
-    cc_record_bool(r, at, "data", planned->data);
-    return status;
+    struct cc_record *r = s->experiment.record;
+    CC_TRY(cc_record_text(r, at, "fidelity", cc_fidelity_names[o->fidelity], e));
+    CC_TRY(o->platform != NULL
+               ? cc_record_text(r, at, "platform", o->platform, e)
+               : cc_record_text(r, at, "topology", cc_topology_names[o->config.topology], e));
+    CC_TRY(cc_record_text(r, at, "codec_time", cc_codec_time_names[o->codec_time], e));
+    cc_record_bool(r, at, "data", setting->data);
+    return CC_OK;
 }
 
-/* What the library's own exchange sends, only the model says. */
-static double wire_bytes(const struct cc_experiment_setting *s, const struct cc_report_row *got,
-                         const struct cc_prediction *model)
-{
-    if (s->setting.exchange == CC_MPI)
-        return model->wire_bytes;
-    return got->given_bytes * (1 + s->setting.link.overhead);
-}
-
-int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *planned, size_t row,
+int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
                    const struct cc_report_row *got, double wall_s, struct cc_error *e)
 {
-    struct cc_measured_row m;
-    int status = cc_experiment_add_row(&s->plan, planned, row, got, &m, e);
-    if (status != CC_OK)
-        return status;
-    const struct cc_number_column all[] = {
-        {"wire_bytes", wire_bytes(planned, got, &m.model)},
-        {"sim_wall_s", wall_s},
-        {"sim_memory_bytes", got->peak_bytes > 0 ? got->peak_bytes : NAN}};
-    cc_forecast_numbers(s->plan.record, m.at, all, sizeof all / sizeof all[0]);
-    return cc_sim_place_columns(s, m.at, planned, e);
+    struct cc_measured_row *m;
+    CC_TRY(cc_experiment_add_measured(&s->experiment, setting, got, &m, e));
+    /* No rank counts the transfers of the library's own exchange. */
+    m->wire_bytes = setting->setting.exchange == CC_MPI
+                        ? m->model.wire_bytes
+                        : got->given_bytes * (1 + setting->setting.link.overhead);
+    m->wall_s = wall_s;
+    if (got->peak_bytes > 0)
+        m->peak_bytes = got->peak_bytes;
+    if (s->experiment.record == NULL)
+        return CC_OK;
+    const struct cc_number_column all[] = {{"wire_bytes", m->wire_bytes},
+                                           {"sim_wall_s", m->wall_s},
+                                           {"sim_memory_bytes", m->peak_bytes}};
+    const size_t at = cc_experiment_print_row(&s->experiment, m, e);
+    if (at == SIZE_MAX)
+        return CC_FAIL;
+    cc_forecast_numbers(s->experiment.record, at, all, sizeof all / sizeof all[0]);
+    return cc_sim_print_setting(s, at, setting, e);
 }
 
 /* --- notes --- */
 
-/* What the formula leaves out, or the simulation adds. */
-static const char *suspect(const struct sim *s, const struct cc_setting *setting, double worst)
+/* The likeliest cause of a difference: a part that the formula leaves out, or the simulation adds.
+ */
+static const char *likely_cause(const struct sim *s, const struct cc_setting *setting, double worst)
 {
     if (s->options.fidelity == CC_FIDELITY_TCP)
         return "the simulated TCP: factors by message size, windows, acknowledgements";
@@ -60,16 +58,17 @@ static const char *suspect(const struct sim *s, const struct cc_setting *setting
         return "stragglers: the model has their mean, the simulation a few draws; more --steps "
                "tell";
     if (setting->timing.mode != CC_SEQUENTIAL)
-        return "the composition: what goes on at once, message by message";
+        return "the composition: what happens at the same time, message by message";
     if (worst < 0)
-        return "codecs and network that go on at once: the formula has one after the other";
+        return "codecs and network that work at the same time: the formula has one after the other";
     if (s->options.fidelity == CC_FIDELITY_TC)
         return "messages in blocks, each with a latency of its own";
     return "chunks or payloads that are not all as large: everyone waits for the largest, and the "
            "formula has their mean";
 }
 
-static const char *elsewhere(const struct sim *s)
+/* How the platform differs from equal hosts on one switch. */
+static const char *platform_difference(const struct sim *s)
 {
     const struct cc_platform_config *h = &s->options.config;
     if (s->options.platform != NULL)
@@ -89,37 +88,36 @@ static const char *elsewhere(const struct sim *s)
     return h->slow_links > 0 ? "slow links hold up the others" : "slow hosts hold up the others";
 }
 
-int cc_sim_setting_notes(struct sim *s, const struct cc_experiment_setting *planned, size_t first,
-                         struct cc_error *e)
+int cc_sim_note_setting(struct sim *s, const struct cc_experiment_setting *setting, size_t first,
+                        struct cc_error *e)
 {
-    struct cc_record *r = s->plan.record;
+    const struct cc_experiment *x = &s->experiment;
     const double limit = 0.01;
     struct cc_experiment_off off;
     char where[160];
-    if (first == r->row_count)
+    if (x->record == NULL || first == x->measured_rows)
         return CC_OK;
-    int status = cc_forecast_fastest(&s->plan.forecast, first, &planned->setting, e);
-    cc_experiment_off(&s->plan, first, limit, &off);
-    if (status != CC_OK || off.count == 0 || r->note_count >= CC_EXPERIMENT_MOST_NOTES)
-        return status;
-    cc_forecast_place(&planned->setting, where, sizeof where);
-    if (planned->formula == CC_FORMULA_ELSEWHERE)
-        return cc_record_note(r, e,
+    CC_TRY(cc_experiment_note_fastest(x, first, e));
+    cc_experiment_off(x, first, limit, &off);
+    if (off.count == 0 || x->record->note_count >= CC_EXPERIMENT_MOST_NOTES)
+        return CC_OK;
+    cc_forecast_place(&setting->setting, where, sizeof where);
+    if (setting->formula == CC_FORMULA_ELSEWHERE)
+        return cc_record_note(x->record, e,
                               "%s: the formula has equal hosts on one switch, and the simulation "
-                              "not: %s. The difference: %s",
-                              where, elsewhere(s), off.text);
-    return cc_record_note(r, e,
-                          "%s: simulation and model differ by more than %.0f%%: %s; suspect: %s",
-                          where, 100 * limit, off.text, suspect(s, &planned->setting, off.worst));
+                              "has not: %s. The difference: %s",
+                              where, platform_difference(s), off.text);
+    return cc_record_note(
+        x->record, e, "%s: simulation and model differ by more than %.0f%%: %s; suspect: %s", where,
+        100 * limit, off.text, likely_cause(s, &setting->setting, off.worst));
 }
 
 int cc_sim_notes(struct sim *s, struct cc_error *e)
 {
-    struct cc_record *r = s->plan.record;
-    int status = CC_OK;
-    if (r->mpi[0] != '\0')
-        status = cc_record_note(r, e, "simulated by %.*s", (int)strcspn(r->mpi, ","), r->mpi);
-    if (status == CC_OK)
-        status = cc_experiment_note_gradients(&s->plan, e);
-    return status == CC_OK ? cc_forecast_sources(&s->plan.forecast, e) : status;
+    const struct cc_experiment *x = &s->experiment;
+    if (x->mpi[0] != '\0')
+        CC_TRY(
+            cc_record_note(x->record, e, "simulated by %.*s", (int)strcspn(x->mpi, ","), x->mpi));
+    CC_TRY(cc_experiment_note_gradients(x->input, x->record, e));
+    return cc_forecast_note_sources(x->forecast, x->record, e);
 }

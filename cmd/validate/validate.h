@@ -1,4 +1,5 @@
-/* commcomp validate: what its files share. */
+/* commcomp validate: what its files share. validate.c runs and simulates, validate_rows.c compares
+ * the answers, validate_notes.c sums the diagnoses up. */
 #ifndef CC_CMD_VALIDATE_VALIDATE_H
 #define CC_CMD_VALIDATE_VALIDATE_H
 
@@ -6,28 +7,29 @@
 #include "cmd/sim/sim.h"
 #include "models/diagnosis.h"
 
-/* A row of the plan, and what became of it. */
+/* A row of the experiment, with the answers that there are. */
 struct validated {
-    const struct cc_experiment_setting *setting;
+    const struct cc_experiment_setting
+        *setting; /* the run's; without its answer, the simulation's */
     const struct cc_experiment_row *row;
+    const struct cc_measured_row *run, *sim; /* NULL: no answer */
     struct cc_diagnosis diagnosis;
 };
 
 struct validate {
-    struct cc_args *args;
-    struct cc_record *record;             /* the result; its rows are joined from */
-    struct cc_record measured, simulated; /* those of run and of sim, in the plan's order */
-    struct run run;                       /* with the plan */
+    struct cc_record *record;
+    struct cc_experiment_input input; /* of both: */
+    struct run run;
     struct sim sim;
     double tolerance;
-    struct cc_error no_run, no_sim; /* why there are not as many rows as in the plan; or empty */
+    struct cc_error no_run, no_sim; /* why some rows have no answer of the one or the other */
     struct validated *row;
-    size_t rows; /* that have more than a forecast */
+    size_t rows; /* with an answer of the run or the simulation */
 };
 
-/* Joins the rows that run and sim have measured, with their verdicts. */
+/* Compares the answers of run, simulation and formulas, and adds a row of the record for each. */
 int cc_validate_rows(struct validate *v, struct cc_error *e);
-/* Under the table. */
+/* Adds the notes under the table. */
 int cc_validate_notes(struct validate *v, struct cc_error *e);
 
 #endif

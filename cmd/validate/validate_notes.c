@@ -1,12 +1,12 @@
-/* What validate says under its table: how many rows agree, each suspicion with what to do about it,
- * and which answers are missing. */
+/* The notes under validate's table: how many rows agree, each suspected cause with its remedy, and
+ * which answers are missing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/validate/validate.h"
 
-/* --- what to do --- */
+/* --- remedies --- */
 
 static const struct {
     enum cc_suspect suspect;
@@ -47,25 +47,25 @@ static const char *remedy_of(enum cc_suspect suspect)
     return "";
 }
 
-/* --- suspicions --- */
+/* --- causes --- */
 
-/* Where a suspicion is gravest, and in how many rows it occurs. */
-struct gravest {
+/* The row where a cause explains the largest difference, and the number of rows that have it. */
+struct worst {
     const struct validated *row;
     const char *why;
     double off;
     size_t count;
 };
 
-static void consider(struct gravest *g, const struct validated *row, const struct cc_cause *s,
-                     double off)
+static void add_cause(struct worst *w, const struct validated *row, const struct cc_cause *cause,
+                      double off)
 {
-    g->count++;
-    if (g->row != NULL && !(fabs(off) > fabs(g->off)))
+    w->count++;
+    if (w->row != NULL && !(fabs(off) > fabs(w->off)))
         return;
-    g->row = row;
-    g->why = s->why;
-    g->off = off;
+    w->row = row;
+    w->why = cause->why;
+    w->off = off;
 }
 
 static double largest(const struct cc_differences *d)
@@ -73,34 +73,34 @@ static double largest(const struct cc_differences *d)
     return fmax(fabs(d->model_run), fmax(fabs(d->sim_run), fabs(d->model_sim)));
 }
 
-static int note_suspicion(struct validate *v, enum cc_suspect suspect, const struct gravest *g,
-                          const char *what, struct cc_error *e)
+static int note_worst(struct validate *v, enum cc_suspect suspect, const struct worst *w,
+                      const char *what, struct cc_error *e)
 {
     char place[160];
-    if (g->count == 0)
+    if (w->count == 0)
         return CC_OK;
-    cc_forecast_place(&g->row->setting->setting, place, sizeof place);
+    cc_forecast_place(&w->row->setting->setting, place, sizeof place);
     return cc_record_note(v->record, e, "suspect%s: %s, in %zu row%s%s %s, %s: %s; %s", what,
-                          cc_suspect_names[suspect], g->count, g->count == 1 ? "" : "s",
-                          g->count == 1 ? ":" : ", most in",
-                          cc_experiment_scheme(&v->run.plan, g->row->row), place, g->why,
-                          remedy_of(suspect));
+                          cc_suspect_names[suspect], w->count, w->count == 1 ? "" : "s",
+                          w->count == 1 ? ":" : ", most in",
+                          cc_forecast_scheme(&v->input.forecast, w->row->row->scheme), place,
+                          w->why, remedy_of(suspect));
 }
 
-static int note_suspicions(struct validate *v, enum cc_suspect suspect, struct cc_error *e)
+static int note_cause(struct validate *v, enum cc_suspect suspect, struct cc_error *e)
 {
-    struct gravest answers = {.count = 0}, forecasts = {.count = 0};
+    struct worst answers = {.count = 0}, forecasts = {.count = 0};
     for (size_t i = 0; i < v->rows; i++) {
         const struct validated *row = &v->row[i];
         const struct cc_diagnosis *diagnosis = &row->diagnosis;
         for (size_t k = 0; k < 2; k++)
             if (diagnosis->cause[k].suspect == suspect)
-                consider(&answers, row, &diagnosis->cause[k], largest(&diagnosis->off));
+                add_cause(&answers, row, &diagnosis->cause[k], largest(&diagnosis->off));
         if (diagnosis->forecast.suspect == suspect)
-            consider(&forecasts, row, &diagnosis->forecast, diagnosis->off.forecast);
+            add_cause(&forecasts, row, &diagnosis->forecast, diagnosis->off.forecast);
     }
-    int status = note_suspicion(v, suspect, &answers, "", e);
-    return status == CC_OK ? note_suspicion(v, suspect, &forecasts, " of the forecast", e) : status;
+    CC_TRY(note_worst(v, suspect, &answers, "", e));
+    return note_worst(v, suspect, &forecasts, " of the forecast", e);
 }
 
 /* --- all of them --- */
@@ -133,49 +133,42 @@ static int note_agreement(struct validate *v, struct cc_error *e)
                           100 * worst, of_forecasts);
 }
 
-static int note_missing(struct validate *v, struct cc_error *e)
+static int note_missing(struct validate *v, const char *answer, const struct cc_experiment *x,
+                        const struct cc_error *why, struct cc_error *e)
 {
-    int status = CC_OK;
-    if (v->no_run.text[0] != '\0')
-        status = cc_record_note(v->record, e, "%s run: %s",
-                                v->measured.row_count > 0 ? "not every row has a" : "without a",
-                                v->no_run.text);
-    if (status == CC_OK && v->no_sim.text[0] != '\0')
-        status = cc_record_note(v->record, e, "%s sim: %s",
-                                v->simulated.row_count > 0 ? "not every row has a" : "without a",
-                                v->no_sim.text);
-    return status;
+    if (why->text[0] == '\0')
+        return CC_OK;
+    return cc_record_note(v->record, e, "%s %s: %s",
+                          x->measured_rows > 0 ? "not every row has a" : "without a", answer,
+                          why->text);
 }
 
 static int note_answers(struct validate *v, struct cc_error *e)
 {
-    const struct cc_record *r = &v->measured;
-    int name = (int)strcspn(r->mpi, ","); /* JSON has all of it */
-    int status = CC_OK;
-    if (r->row_count > 0)
-        status = cc_record_note(v->record, e,
-                                "run: over %.*s%s; model and sim have its payload sizes and codec "
-                                "times, the forecast the profile's",
-                                name, r->mpi,
-                                v->run.options.hosts.lab ? " in a lab on this machine" : "");
-    if (status == CC_OK && v->simulated.row_count > 0)
-        status =
-            cc_record_note(v->record, e, "sim: SimGrid, --fidelity %s, the same job%s",
-                           cc_fidelity_names[v->sim.options.fidelity],
-                           r->row_count > 0 ? " as the run's" : "; model has its payload sizes");
-    return status;
+    const struct cc_experiment *run = &v->run.experiment, *sim = &v->sim.experiment;
+    const int name = (int)strcspn(run->mpi, ","); /* JSON has all of it */
+    if (run->measured_rows > 0)
+        CC_TRY(cc_record_note(v->record, e,
+                              "run: over %.*s%s; model and sim have its payload sizes and codec "
+                              "times, the forecast the profile's",
+                              name, run->mpi,
+                              v->run.options.hosts.lab ? " in a lab on this machine" : ""));
+    if (sim->measured_rows > 0)
+        CC_TRY(cc_record_note(v->record, e, "sim: SimGrid, --fidelity %s, the same job%s",
+                              cc_fidelity_names[v->sim.options.fidelity],
+                              run->measured_rows > 0 ? " as the run's"
+                                                     : "; model has its payload sizes"));
+    return CC_OK;
 }
 
 int cc_validate_notes(struct validate *v, struct cc_error *e)
 {
-    int status = note_agreement(v, e);
-    for (int s = CC_CAUSE_NOTHING + 1; s <= CC_CAUSE_UNCLEAR && status == CC_OK; s++)
-        status = note_suspicions(v, (enum cc_suspect)s, e);
-    if (status == CC_OK)
-        status = note_missing(v, e);
-    if (status == CC_OK)
-        status = note_answers(v, e);
-    if (status == CC_OK)
-        status = cc_experiment_note_gradients(&v->run.plan, e);
-    return status == CC_OK ? cc_forecast_sources(&v->run.plan.forecast, e) : status;
+    CC_TRY(note_agreement(v, e));
+    for (int s = CC_CAUSE_NOTHING + 1; s <= CC_CAUSE_UNCLEAR; s++)
+        CC_TRY(note_cause(v, (enum cc_suspect)s, e));
+    CC_TRY(note_missing(v, "run", &v->run.experiment, &v->no_run, e));
+    CC_TRY(note_missing(v, "sim", &v->sim.experiment, &v->no_sim, e));
+    CC_TRY(note_answers(v, e));
+    CC_TRY(cc_experiment_note_gradients(&v->input, v->record, e));
+    return cc_forecast_note_sources(&v->input.forecast, v->record, e);
 }

@@ -1,4 +1,9 @@
-/* Rows of validate: the answers of model, sim and run joined, and judged. */
+/* Rows of validate: the answers of model, sim and run side by side, and the diagnosis of their
+ * differences.
+ *
+ * For the diagnosis, the formulas are asked again under other assumptions: without token buckets,
+ * and with the profile's codec times. The differences of these answers tell how much of a
+ * disagreement each assumption explains. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,177 +12,182 @@
 #include "core/memory.h"
 #include "results/machine_info.h"
 
-/* A number of row `at` of what run or sim found; NAN where there is no such row. */
-static double found(const struct cc_record *r, size_t at, const char *key)
+/* The row's answer that sizes and codec times are taken from: the run's, or else the simulation's.
+ */
+static const struct cc_measured_row *best_of(const struct validated *row)
 {
-    return at < r->row_count ? cc_experiment_number(r, at, key) : NAN;
+    return row->run != NULL ? row->run : row->sim;
 }
 
-/* --- what the formulas say beside step_s_model --- */
+/* --- the formulas under other assumptions --- */
 
-/* The formula's answer with other assumptions than step_s_model: only differences between those
- * below are used. */
-struct asked {
+/* Only differences between these are used. */
+struct variants {
     struct cc_prediction as_is;
-    double without_burst_s; /* the step without token buckets, */
-    double profiled_s;      /* and with the profile's codec times */
+    double without_burst_s; /* step without token buckets */
+    double profiled_s;      /* step with the profile's codec times */
 };
 
 static int predict(struct validate *v, const struct validated *row, const struct cc_setting *s,
                    const struct cc_measured *m, struct cc_prediction *out, struct cc_error *e)
 {
-    struct cc_forecast *f = &v->run.plan.forecast;
+    struct cc_forecast *f = &v->input.forecast;
     struct cc_step_payloads payloads;
-    int status = cc_step_payloads_measured(s->net, &f->payloads[row->row->scheme], f->cluster.raw,
-                                           m, &payloads, e);
-    if (status != CC_OK)
-        return status;
-    status = cc_predict(&f->predictor, s, &payloads, out, e);
+    CC_TRY(cc_step_payloads_measured(s->net, &f->payloads[row->row->scheme], f->cluster.raw, m,
+                                     &payloads, e));
+    const int status = cc_predict(&f->predictor, s, &payloads, out, e);
     cc_step_payloads_free(&payloads);
     return status;
 }
 
-/* `from`: who measured sizes and codec times, in its row `at`. */
-static int ask(struct validate *v, const struct validated *row, const struct cc_record *from,
-               size_t at, struct asked *out, struct cc_error *e)
+static int predict_variants(struct validate *v, const struct validated *row, struct variants *out,
+                            struct cc_error *e)
 {
+    const struct cc_measured_row *from = best_of(row);
+    const struct cc_prediction *forecast = &row->row->forecast;
+    struct cc_setting s = row->setting->setting;
+    struct cc_prediction other;
     if (row->setting->formula == CC_NO_FORMULA) {
-        *out = (struct asked){{.latency_s = NAN, .transfer_s = NAN, .rounds = NAN}, NAN, NAN};
+        *out = (struct variants){{.latency_s = NAN, .transfer_s = NAN, .rounds = NAN}, NAN, NAN};
         return CC_OK;
     }
-    struct cc_setting s = row->setting->setting; /* without a run: the simulation's, no buckets */
-    const struct cc_prediction *said = &row->row->forecast;
-    struct cc_prediction other = {0};
-    double values = (double)s.net->values, bits_pull = found(from, at, "bits_pull");
-    struct cc_measured m = {.push_bytes = found(from, at, "payload_bytes"),
-                            .pull_bytes = s.exchange == CC_PS ? values * bits_pull / 8 : 0,
-                            .codec = {.encode_s = found(from, at, "encode_s"),
-                                      .hop_s = found(from, at, "hop_codec_s"),
-                                      .server_s = found(from, at, "server_codec_s"),
-                                      .decode_s = found(from, at, "decode_s")}};
-    int status = predict(v, row, &s, &m, &out->as_is, e);
+    struct cc_measured m = {.push_bytes = from->push_bytes,
+                            .pull_bytes = s.exchange == CC_PS ? from->pull_bytes : 0,
+                            .codec = from->codec};
+    CC_TRY(predict(v, row, &s, &m, &out->as_is, e));
     s.link.burst_bytes = 0;
-    if (status == CC_OK)
-        status = predict(v, row, &s, &m, &other, e);
+    CC_TRY(predict(v, row, &s, &m, &other, e));
     out->without_burst_s = other.step_s;
     s = row->setting->setting;
-    m.codec = (struct cc_codec_times){said->encode_s, said->hop_codec_s + said->reduce_s,
-                                      said->server_codec_s, said->decode_s};
-    if (status == CC_OK)
-        status = predict(v, row, &s, &m, &other, e);
+    m.codec =
+        (struct cc_codec_times){forecast->encode_s, forecast->hop_codec_s + forecast->reduce_s,
+                                forecast->server_codec_s, forecast->decode_s};
+    CC_TRY(predict(v, row, &s, &m, &other, e));
     out->profiled_s = other.step_s;
-    return status;
+    return CC_OK;
 }
 
-/* --- a row for the judge --- */
+/* --- the comparison --- */
 
-/* Payload both ways, of a step. */
-static double payload(const struct cc_record *r, size_t at, double values)
+/* Payload of a step, both ways; NaN without an answer. */
+static double payload(const struct cc_measured_row *m)
 {
-    double pull = found(r, at, "bits_pull");
-    return found(r, at, "payload_bytes") + (isfinite(pull) ? values * pull / 8 : 0);
+    if (m == NULL)
+        return NAN;
+    return m->push_bytes + (isfinite(m->pull_bytes) ? m->pull_bytes : 0);
 }
 
-/* What the run alone knows. */
-static void add_run(const struct validate *v, const struct validated *row, size_t at,
-                    struct cc_comparison *t)
+/* Adds what only a run measures; NaN without one. */
+static void add_run(const struct validate *v, const struct validated *row, struct cc_comparison *c)
 {
-    const struct cc_record *r = &v->measured;
-    double periods = found(r, at, "steps") / (double)row->row->period;
+    const struct cc_measured_row *m = row->run;
     struct cc_machine_info host;
     cc_machine_info_read(&host);
-    t->run_s = found(r, at, "step_s");
-    t->error_s = found(r, at, "step_s_sd") / sqrt(periods);
-    t->wire_bytes = found(r, at, "wire_bytes");
-    t->wire_should = found(r, at, "wire_bytes_model");
-    t->all_bytes = found(r, at, "wire_bytes_all");
-    t->lab = v->run.options.hosts.lab;
-    t->cores = host.cores;
-    t->ranks_per_core = row->setting->ranks_per_core;
+    c->run_s = c->error_s = c->wire_bytes = c->wire_should = c->all_bytes = NAN;
+    c->lab = v->run.options.hosts.lab;
+    c->cores = host.cores;
+    c->ranks_per_core = row->setting->ranks_per_core;
+    if (m == NULL)
+        return;
+    c->run_s = m->step_s;
+    c->error_s = m->step_s_sd / sqrt((double)m->row->steps / (double)m->row->period);
+    c->wire_bytes = m->wire_bytes;
+    c->wire_should = m->wire_bytes_model;
+    c->all_bytes = m->wire_bytes_all;
 }
 
-static int make_trial(struct validate *v, const struct validated *row, size_t at,
-                      struct cc_comparison *t, struct cc_error *e)
+static int make_comparison(struct validate *v, const struct validated *row, struct cc_comparison *c,
+                           struct cc_error *e)
 {
-    const struct cc_record *from = at < v->measured.row_count ? &v->measured : &v->simulated;
+    const struct cc_measured_row *from = best_of(row);
     const struct cc_setting *s = &row->setting->setting;
-    const struct cc_prediction *said = &row->row->forecast;
-    double values = (double)s->net->values;
-    struct asked asked = {0};
-    int status = ask(v, row, from, at, &asked, e);
-    if (status != CC_OK)
-        return status;
-    *t = (struct cc_comparison){.tolerance = v->tolerance,
-                                .model_s = found(from, at, "step_s_model"),
-                                .sim_s = found(&v->simulated, at, "step_s"),
-                                .forecast_s =
-                                    row->setting->formula == CC_NO_FORMULA ? NAN : said->step_s,
-                                .exchange = s->exchange,
-                                .mode = s->timing.mode,
-                                .stragglers = s->timing.straggler != CC_STEADY,
-                                .elsewhere = v->sim.plan.setting[0].formula != CC_FORMULA_HOLDS,
-                                .tcp = v->sim.options.fidelity == CC_FIDELITY_TCP,
-                                .latency_s = asked.as_is.latency_s,
-                                .transfer_s = asked.as_is.transfer_s,
-                                .rounds = asked.as_is.rounds,
-                                .burst_s = asked.without_burst_s - asked.as_is.step_s,
-                                .codec_s = found(from, at, "codec_s"),
-                                .forecast_codec_s = said->codec_s + said->reduce_s,
-                                .bytes = payload(from, at, values),
-                                .forecast_bytes = values * (said->bits_push + said->bits_pull) / 8,
-                                .sim_bytes = payload(&v->simulated, at, values)};
-    t->resized_s = t->model_s - (asked.as_is.step_s - asked.profiled_s);
-    add_run(v, row, at, t);
+    const struct cc_prediction *forecast = &row->row->forecast;
+    const bool formula = row->setting->formula != CC_NO_FORMULA;
+    const double values = (double)s->net->values;
+    struct variants variants = {.profiled_s = 0};
+    CC_TRY(predict_variants(v, row, &variants, e));
+    *c = (struct cc_comparison){
+        .tolerance = v->tolerance,
+        .model_s = from->model.step_s,
+        .sim_s = row->sim != NULL ? row->sim->step_s : NAN,
+        .forecast_s = formula ? forecast->step_s : NAN,
+        .exchange = s->exchange,
+        .mode = s->timing.mode,
+        .stragglers = s->timing.straggler != CC_STEADY,
+        .elsewhere = v->sim.experiment.setting[0].formula != CC_FORMULA_HOLDS,
+        .tcp = v->sim.options.fidelity == CC_FIDELITY_TCP,
+        .latency_s = variants.as_is.latency_s,
+        .transfer_s = variants.as_is.transfer_s,
+        .rounds = variants.as_is.rounds,
+        .burst_s = variants.without_burst_s - variants.as_is.step_s,
+        .codec_s = from->codec_s,
+        .forecast_codec_s = forecast->codec_s + forecast->reduce_s,
+        .bytes = payload(from),
+        .forecast_bytes = values * (forecast->bits_push + forecast->bits_pull) / 8,
+        .sim_bytes = payload(row->sim)};
+    c->resized_s = c->model_s - (variants.as_is.step_s - variants.profiled_s);
+    add_run(v, row, c);
     return CC_OK;
 }
 
 /* --- columns --- */
 
-/* What run measured, or without it sim. */
-static void copy_numbers(struct validate *v, size_t at, const struct cc_record *from)
+/* The step: as the run measured it, or without a run as it was simulated. */
+static void step_columns(const struct validate *v, size_t at, const struct cc_measured_row *m)
 {
-    static const char *const keys[] = {"payload_bytes", "bits_per_value", "ratio",   "bits_push",
-                                       "bits_pull",     "compute_s",      "codec_s", "comm_s",
-                                       "step_s_model",  "warmup",         "steps"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        cc_record_number(v->record, at, keys[i], found(from, at, keys[i]));
+    const double values = (double)m->setting->setting.net->values;
+    const double bits = 8 * m->push_bytes / values;
+    const struct cc_number_column all[] = {{"payload_bytes", m->push_bytes},
+                                           {"bits_per_value", bits},
+                                           {"ratio", 32 / bits},
+                                           {"bits_push", bits},
+                                           {"bits_pull", 8 * m->pull_bytes / values},
+                                           {"compute_s", m->compute_s},
+                                           {"codec_s", m->codec_s},
+                                           {"comm_s", m->comm_s},
+                                           {"step_s_model", m->model.step_s},
+                                           {"warmup", (double)m->row->warmup},
+                                           {"steps", (double)m->row->steps}};
+    cc_forecast_numbers(v->record, at, all, sizeof all / sizeof all[0]);
 }
 
-static void run_columns(struct validate *v, size_t at)
-{
-    static const char *const keys[] = {"step_s",      "step_s_sd",  "speedup",
-                                       "burst_bytes", "wire_bytes", "wire_bytes_model",
-                                       "burst_share"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        cc_record_number(v->record, at, keys[i], found(&v->measured, at, keys[i]));
-    if (at < v->measured.row_count && v->run.options.hosts.lab)
-        cc_record_bool(v->record, at, "oversubscribed", v->row[at].setting->oversubscribed);
-}
-
-static void verdict_numbers(struct validate *v, size_t at, const struct cc_comparison *t,
-                            const struct cc_diagnosis *diagnosis)
+static void run_columns(const struct validate *v, size_t at, const struct cc_measured_row *m)
 {
     const struct cc_number_column all[] = {
-        {"step_s_forecast", t->forecast_s},
-        {"step_s_sim", t->sim_s},
+        {"step_s", m->step_s},          {"step_s_sd", m->step_s_sd},
+        {"speedup", m->speedup},        {"burst_bytes", m->setting->setting.link.burst_bytes},
+        {"wire_bytes", m->wire_bytes},  {"wire_bytes_model", m->wire_bytes_model},
+        {"burst_share", m->burst_share}};
+    cc_forecast_numbers(v->record, at, all, sizeof all / sizeof all[0]);
+    if (v->run.options.hosts.lab)
+        cc_record_bool(v->record, at, "oversubscribed", m->setting->oversubscribed);
+}
+
+static void difference_columns(const struct validate *v, size_t at, const struct validated *row,
+                               const struct cc_comparison *c)
+{
+    const struct cc_diagnosis *diagnosis = &row->diagnosis;
+    const struct cc_number_column all[] = {
+        {"step_s_forecast", c->forecast_s},
+        {"step_s_sim", c->sim_s},
         {"model_error", diagnosis->off.model_run},
         {"sim_error", diagnosis->off.sim_run},
         {"model_sim", diagnosis->off.model_sim},
         {"forecast_error", diagnosis->off.forecast},
-        {"codec_s_forecast", t->forecast_codec_s},
-        {"codec_s_sim", found(&v->simulated, at, "codec_s")},
-        {"payload_bytes_forecast", v->row[at].row->forecast.payload_bytes},
-        {"payload_bytes_sim", found(&v->simulated, at, "payload_bytes")}};
+        {"codec_s_forecast", c->forecast_codec_s},
+        {"codec_s_sim", row->sim != NULL ? row->sim->codec_s : NAN},
+        {"payload_bytes_forecast", row->row->forecast.payload_bytes},
+        {"payload_bytes_sim", row->sim != NULL ? row->sim->push_bytes : NAN}};
     cc_forecast_numbers(v->record, at, all, sizeof all / sizeof all[0]);
     if (diagnosis->answers > 1)
         cc_record_bool(v->record, at, "agree", diagnosis->agree);
 }
 
-static int texts(struct validate *v, size_t at, const struct cc_diagnosis *diagnosis,
-                 struct cc_error *e)
+static int text_columns(const struct validate *v, size_t at, const struct cc_diagnosis *diagnosis,
+                        struct cc_error *e)
 {
     const struct cc_cause *first = &diagnosis->cause[0], *second = &diagnosis->cause[1];
-    bool both = second->suspect != CC_CAUSE_NOTHING;
+    const bool both = second->suspect != CC_CAUSE_NOTHING;
     char suspects[80], why[600];
     (void)snprintf(suspects, sizeof suspects, "%s%s%s", cc_suspect_names[first->suspect],
                    both ? ", " : "", cc_suspect_names[second->suspect]);
@@ -189,51 +199,48 @@ static int texts(struct validate *v, size_t at, const struct cc_diagnosis *diagn
                {"why", why},
                {"forecast_suspect", cc_suspect_names[diagnosis->forecast.suspect]},
                {"forecast_why", diagnosis->forecast.why}};
-    int status = CC_OK;
-    for (size_t i = 0; i < sizeof all / sizeof all[0] && status == CC_OK; i++)
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i].text[0] != '\0')
-            status = cc_record_text(v->record, at, all[i].key, all[i].text, e);
-    return status;
+            CC_TRY(cc_record_text(v->record, at, all[i].key, all[i].text, e));
+    return CC_OK;
 }
 
-static int one_row(struct validate *v, struct validated *row, size_t at, struct cc_error *e)
+static int add_row(struct validate *v, struct validated *row, struct cc_error *e)
 {
-    struct cc_comparison t;
-    int status = make_trial(v, row, at, &t, e);
-    if (status != CC_OK)
-        return status;
-    cc_diagnose(&t, &row->diagnosis);
-    if (cc_forecast_row(&v->run.plan.forecast, row->row->scheme, &row->setting->setting, NULL, 0,
-                        e) != at)
+    struct cc_comparison c;
+    CC_TRY(make_comparison(v, row, &c, e));
+    cc_diagnose(&c, &row->diagnosis);
+    const size_t at = cc_forecast_row(&v->input.forecast, v->record, row->row->scheme,
+                                      &row->setting->setting, NULL, 0, e);
+    if (at == SIZE_MAX)
         return CC_FAIL;
     if (row->setting->formula == CC_NO_FORMULA) {
         cc_record_number(v->record, at, "bw_bps", NAN);
         cc_record_number(v->record, at, "latency_s", NAN);
     }
-    copy_numbers(v, at, at < v->measured.row_count ? &v->measured : &v->simulated);
-    run_columns(v, at);
-    verdict_numbers(v, at, &t, &row->diagnosis);
-    return texts(v, at, &row->diagnosis, e);
+    step_columns(v, at, best_of(row));
+    if (row->run != NULL)
+        run_columns(v, at, row->run);
+    difference_columns(v, at, row, &c);
+    return text_columns(v, at, &row->diagnosis, e);
 }
 
 int cc_validate_rows(struct validate *v, struct cc_error *e)
 {
-    size_t ran = v->measured.row_count, simulated = v->simulated.row_count;
-    size_t rows = ran > simulated ? ran : simulated;
-    int status = CC_OK;
+    const struct cc_experiment *run = &v->run.experiment, *sim = &v->sim.experiment;
+    const size_t ran = run->measured_rows, simulated = sim->measured_rows;
+    const size_t rows = ran > simulated ? ran : simulated;
     v->row = cc_alloc0((rows + 1) * sizeof *v->row, e);
     if (v->row == NULL)
         return CC_FAIL;
-    for (size_t i = 0; i < v->run.plan.settings && status == CC_OK; i++) {
-        for (size_t k = 0; k < v->run.plan.setting[i].rows && v->rows < rows; k++) {
-            struct validated *row = &v->row[v->rows];
-            row->setting = v->rows < ran ? &v->run.plan.setting[i] : &v->sim.plan.setting[i];
-            row->row = &row->setting->row[k];
-            status = one_row(v, row, v->rows, e);
-            if (status != CC_OK)
-                break;
-            v->rows++;
-        }
+    while (v->rows < rows) {
+        struct validated *row = &v->row[v->rows];
+        row->run = v->rows < ran ? &run->measured[v->rows] : NULL;
+        row->sim = v->rows < simulated ? &sim->measured[v->rows] : NULL;
+        row->setting = best_of(row)->setting;
+        row->row = best_of(row)->row;
+        CC_TRY(add_row(v, row, e));
+        v->rows++;
     }
-    return status;
+    return CC_OK;
 }

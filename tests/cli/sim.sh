@@ -59,7 +59,7 @@ for with in '--topology torus' '--sites 2' '--slow-hosts 1:2' '--write-platform 
     err "--platform and ${with%% *} exclude each other"
 done
 t 2 $s --platform x.xml --latency 1ms
-err '--bw must be there as well'
+err 'and needs --bw beside it'
 t 2 $s --platform x.xml --bw 1gbps,10gbps
 err 'one of each'
 t 2 $s --workers 2,4 --write-platform x.xml

@@ -75,7 +75,7 @@ else
     q 0 sim -q --profile run.json --values 20K --workers 2 --bw 300mbps --scheme fp32 --dry-run --write-platform links.xml
     on="--values 20K --workers 2 --hosts localhost:3 --platform links.xml --scheme fp32"
     t 1 $v $on --format json
-    err 'nothing to hold together: the simulation is the only answer'
+    err 'nothing to compare: the simulation is the only answer'
     unknown='all(d["rows"][0][k] is None for k in ("bw_bps", "latency_s", "step_s_model", "step_s_forecast", "model_sim", "forecast_error", "agree"))'
     json "$unknown"' and d["rows"][0]["link"] == "the platform'"'"'s own links" and d["rows"][0]["step_s_sim"] > 4e-3'
     q 0 $v $on --dry-run --format json

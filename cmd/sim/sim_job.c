@@ -1,0 +1,132 @@
+/* The job of a setting for the simulated ranks: the experiment's job, with the time that each codec
+ * call takes, and, without data, the size of each payload.
+ *
+ * Codec times are the profile's. validate has measured those of a run of the same row, per place:
+ * on the worker, between hops, on the server. Then the profile's times are multiplied, place by
+ * place, by measured time / profile's time, so that the simulated places take as long as the
+ * measured ones. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd/sim/sim.h"
+#include "core/memory.h"
+#include "netsim/message/sizes.h"
+
+/* --- codec times --- */
+
+/* Measured / expected time; NAN if nothing was expected. */
+static double factor(double measured, double expected)
+{
+    return expected > 0 ? measured / expected : NAN;
+}
+
+/* The cost times a factor; `instead` if there is none. */
+static double scaled(double cost, double by, double instead)
+{
+    return isfinite(by) ? cost * by : instead;
+}
+
+/* Scales the costs to the times measured in a run. The formulas of hops do not tell the first
+ * encoding from those between hops: these share a factor. Where the profile has no time for a
+ * place, tensors share the measured one by their values. */
+static void scale_costs(const struct cc_experiment_setting *s, const struct cc_experiment_row *row,
+                        const struct cc_step_payloads *p, struct cc_job_cost *cost)
+{
+    const struct cc_prediction *expected = &row->forecast;
+    const struct cc_codec_times *measured = &row->codec;
+    const struct cc_cluster *c = &s->setting.cluster;
+    const bool ps = s->setting.exchange == CC_PS, hops = expected->hop_codec_s > 0;
+    const double encode = hops ? factor(measured->encode_s + measured->hop_s,
+                                        expected->encode_s + expected->hop_codec_s)
+                               : factor(measured->encode_s, expected->encode_s);
+    const double server = factor(measured->server_s, expected->server_codec_s);
+    const double decode = factor(measured->decode_s, expected->decode_s);
+    const double push = ps ? server : hops && s->setting.exchange == CC_RECDOUBLE ? encode : decode;
+    for (size_t i = 0; i < p->count; i++) {
+        const double part = p->each[i].values / p->total.values;
+        const double sending = part * (double)p->period; /* of the period's one step that sends */
+        const double decoding = sending * measured->decode_s;
+        cost[i].encode_s = scaled(cost[i].encode_s, encode, part * measured->encode_s);
+        cost[i].decode_s = scaled(cost[i].decode_s, push, ps ? 0 : decoding);
+        cost[i].add_s = scaled(cost[i].add_s, hops ? encode : push, ps ? 0 : decoding / c->workers);
+        cost[i].pull_encode_s =
+            scaled(cost[i].pull_encode_s, server, sending * measured->server_s * c->servers);
+        cost[i].pull_decode_s = scaled(cost[i].pull_decode_s, decode, decoding);
+    }
+}
+
+static int add_costs(const struct sim *s, const struct cc_experiment_setting *setting, size_t at,
+                     struct cc_job_row *out, struct cc_error *e)
+{
+    const struct cc_experiment_row *row = &setting->row[at];
+    const struct cc_step_payloads *p = &s->experiment.forecast->payloads[row->scheme];
+    out->cost = cc_alloc(p->count * sizeof *out->cost, e);
+    if (out->cost == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < p->count; i++) {
+        const struct cc_payload_cost *t = &p->each[i];
+        out->cost[i] = (struct cc_job_cost){.encode_s = t->push_encode_s,
+                                            .decode_s = t->push_decode_s,
+                                            .add_s = t->push_add_s,
+                                            .pull_encode_s = t->pull_encode_s,
+                                            .pull_decode_s = t->pull_decode_s};
+    }
+    if (row->codec_measured)
+        scale_costs(setting, row, p, out->cost);
+    return CC_OK;
+}
+
+/* Seconds to add a byte of floats: as measured in a run if one of its rows sums, or the setting's.
+ */
+static double reduce_byte_s(const struct cc_experiment_setting *s, const struct cc_job *job)
+{
+    const struct cc_cluster *c = &s->setting.cluster;
+    const double sums =
+        s->setting.exchange == CC_RECDOUBLE ? log2(c->workers) : 1 - 1.0 / c->workers;
+    for (size_t i = 0; i < s->rows && s->setting.exchange != CC_PS; i++) {
+        const struct cc_experiment_row *row = &s->row[i];
+        const struct cc_prediction *expected = &row->forecast;
+        if (row->codec_measured && job->row[i].sums && sums > 0)
+            return scaled(c->reduce_byte_s,
+                          factor(row->codec.hop_s, expected->hop_codec_s + expected->reduce_s),
+                          row->codec.hop_s / (sums * expected->payload_bytes));
+    }
+    return c->reduce_byte_s;
+}
+
+/* --- payload sizes --- */
+
+/* Finds out the sizes of all payloads. Warm-up steps that are not simulated still change the sizes:
+ * they are encoded before the others. */
+static int add_sizes(const struct cc_experiment_setting *setting, struct cc_sizes_config *config,
+                     struct cc_job *job, struct cc_error *e)
+{
+    size_t *before = cc_alloc(job->rows * sizeof *before, e);
+    if (before == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < job->rows; i++) {
+        const size_t simulated = cc_sim_warmup(setting, &setting->row[i]);
+        before[i] = job->row[i].warmup - simulated;
+        job->row[i].warmup = simulated;
+    }
+    config->before = before;
+    const int status = cc_sizes_fill(job, config, e);
+    free(before);
+    return status;
+}
+
+/* --- all of it --- */
+
+int cc_sim_job(const struct sim *s, const struct cc_experiment_setting *setting,
+               bool (*on_tick)(void *arg, size_t row, double done), void *arg, struct cc_job *out,
+               struct cc_error *e)
+{
+    struct cc_sizes_config config = {.on_tick = on_tick, .arg = arg};
+    CC_TRY(cc_experiment_job(&s->experiment, setting, out, e));
+    out->data = setting->data;
+    out->reduce_byte_s = reduce_byte_s(setting, out);
+    if (s->options.codec_time != CC_CODEC_MEASURED)
+        for (size_t i = 0; i < out->rows; i++)
+            CC_TRY(add_costs(s, setting, i, &out->row[i], e));
+    return out->data ? CC_OK : add_sizes(setting, &config, out, e);
+}

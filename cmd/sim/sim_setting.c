@@ -1,0 +1,179 @@
+/* The settings, platforms and steps of sim, and how long their simulation takes. */
+#include <math.h>
+#include <stdio.h>
+
+#include "cmd/sim/sim.h"
+#include "core/memory.h"
+#include "netsim/launch/platform_read.h"
+#include "netsim/message/sizes.h"
+
+/* --- settings --- */
+
+/* Bytes that SMPI adds to every message: tag, destination, communicator. */
+#define ENVELOPE 16.0
+
+static bool needs_data(const struct sim *s, const struct cc_setting *setting)
+{
+    if (s->options.data != CC_DATA_AUTO)
+        return s->options.data == CC_DATA_ON;
+    if (setting->exchange == CC_MPI || s->options.codec_time == CC_CODEC_MEASURED)
+        return true;
+    return setting->cluster.workers <= CC_SIM_FEW_WORKERS &&
+           cc_experiment_bytes(setting) < cc_memory_available() / 2;
+}
+
+static enum cc_formula formula(const struct sim *s)
+{
+    const struct cc_platform_config *h = &s->options.config;
+    const struct cc_cluster_args *c = &s->experiment.forecast->cluster;
+    if (s->options.platform != NULL)
+        return c->bw_given || c->calibrated ? CC_FORMULA_ELSEWHERE : CC_NO_FORMULA;
+    return h->topology == CC_TOPOLOGY_SWITCH && h->slow_links == 0 && h->slow_hosts == 0
+               ? CC_FORMULA_HOLDS
+               : CC_FORMULA_ELSEWHERE;
+}
+
+void cc_sim_complete(void *arg, struct cc_experiment_setting *s)
+{
+    const struct sim *sim = arg;
+    struct cc_link *l = &s->setting.link;
+    l->burst_bytes = 0; /* nothing shapes a simulated link */
+    l->message_bytes = ENVELOPE;
+    s->formula = formula(sim);
+    s->data = needs_data(sim, &s->setting);
+    if (s->formula == CC_NO_FORMULA)
+        (void)snprintf(l->name, sizeof l->name, "%s", "the platform's own links");
+}
+
+/* --- platforms --- */
+
+struct cc_platform_config cc_sim_platform_config(const struct sim *s,
+                                                 const struct cc_setting *setting)
+{
+    struct cc_platform_config config = s->options.config;
+    config.workers = setting->cluster.workers;
+    config.servers = setting->exchange == CC_PS ? setting->cluster.servers : 0;
+    config.bw_bps = setting->link.bw_bps;
+    config.latency_s = setting->link.latency_s;
+    return config;
+}
+
+int cc_sim_platform(const struct sim *s, const struct cc_experiment_setting *setting,
+                    struct cc_platform *out, struct cc_error *e)
+{
+    const struct cc_platform_config config = cc_sim_platform_config(s, &setting->setting);
+    if (s->options.platform == NULL)
+        return cc_platform_make(&config, out, e);
+    const int status =
+        cc_platform_read(s->options.platform, config.workers, config.servers, out, e);
+    if (status != CC_OK)
+        cc_error_in(e, "--platform");
+    return status;
+}
+
+/* --- steps --- */
+
+/* Simulated time is exact: equal steps need not be counted twice, and sequential ones leave nothing
+ * behind for the next. Where payload sizes depend on data, though, no two steps are equal, and
+ * residuals fill first. The choice is the same with and without data, and on every machine. */
+int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
+                  struct cc_error *e)
+{
+    enum { FILLED = 32, DIFFERENT = 16, DRAWS = 10, MEASURED = 3 };
+    const struct sim *sim = arg;
+    const struct cc_spec *spec = sim->experiment.forecast->schemes->item[row->scheme];
+    const struct cc_codec codec = {.scheme = spec->scheme,
+                                   .params = spec->params,
+                                   .shape = cc_shape_flat(s->setting.net->values)};
+    size_t warm = s->setting.timing.mode != CC_SEQUENTIAL, count = 1;
+    bool fixed;
+    CC_TRY(cc_sizes_fixed(spec, &fixed, e));
+    row->fills = !fixed && cc_state_bytes(&codec) > 0;
+    if (row->fills)
+        warm = FILLED;
+    if (sim->options.codec_time == CC_CODEC_MEASURED)
+        count = MEASURED;
+    if (s->setting.timing.straggler != CC_STEADY)
+        count = DRAWS;
+    if (!fixed && count * row->period < DIFFERENT)
+        count = (DIFFERENT + row->period - 1) / row->period;
+    row->warmup = row->period * warm;
+    row->steps = row->period * count;
+    return CC_OK;
+}
+
+/* Without data, residuals fill before the simulation, while the sizes are found out. But stragglers
+ * are drawn per step, and overlapped steps pass their unfinished transfers on to the next. */
+size_t cc_sim_warmup(const struct cc_experiment_setting *s, const struct cc_experiment_row *row)
+{
+    const struct cc_timing *t = &s->setting.timing;
+    return s->data || t->straggler != CC_STEADY || t->mode != CC_SEQUENTIAL ? row->warmup : 0;
+}
+
+/* --- how long it takes --- */
+
+/* Real seconds that codecs run in a step: of all ranks, one after the other; or, without data, of
+ * the few whose payloads stand for all. */
+static double codecs_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row)
+{
+    const struct cc_prediction *p = &row->forecast;
+    const struct cc_cluster *c = &s->setting.cluster;
+    const double worker = p->encode_s + p->hop_codec_s + p->decode_s;
+    if (s->data)
+        return c->workers * worker + c->servers * p->server_codec_s;
+    const double few = fmin(c->workers, CC_SIM_FEW_WORKERS);
+    return few * worker + few / c->workers * p->server_codec_s;
+}
+
+/* Real seconds of a step's messages, as measured; part of SimGrid's work grows with the ranks. */
+static double messages_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row)
+{
+    const struct cc_cluster *c = &s->setting.cluster;
+    const double each = 20e-6 + 0.1e-6 * cc_experiment_ranks(&s->setting);
+    const double per_worker =
+        s->setting.exchange == CC_PS ? 2.0 * c->servers : row->forecast.messages;
+    return each * c->workers * per_worker;
+}
+
+static double all_codecs_s(const struct cc_experiment_setting *s,
+                           const struct cc_experiment_row *row)
+{
+    return (double)(row->warmup + row->steps) * codecs_s(s, row);
+}
+
+double cc_sim_row_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row)
+{
+    const double steps = (double)(cc_sim_warmup(s, row) + row->steps);
+    return steps * messages_s(s, row) + (s->data ? all_codecs_s(s, row) : 0);
+}
+
+double cc_sim_sizes_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row)
+{
+    return s->data ? 0 : all_codecs_s(s, row);
+}
+
+/* --- a dry run --- */
+
+int cc_sim_dry(const struct sim *s, struct cc_error *e)
+{
+    const struct cc_experiment *x = &s->experiment;
+    struct cc_record *record = x->record;
+    double seconds = 0;
+    int ranks = 0;
+    for (size_t i = 0; i < x->settings; i++) {
+        const struct cc_experiment_setting *p = &x->setting[i];
+        ranks = (int)fmax(ranks, cc_experiment_ranks(&p->setting));
+        for (size_t k = 0; k < p->rows; k++) {
+            const size_t at = cc_experiment_print_dry_row(x, record, p, &p->row[k], e);
+            if (at == SIZE_MAX)
+                return CC_FAIL;
+            CC_TRY(cc_sim_print_setting(s, at, p, e));
+            const double row_s = cc_sim_row_s(p, &p->row[k]) + cc_sim_sizes_s(p, &p->row[k]);
+            cc_record_number(record, at, "sim_wall_s", row_s);
+            seconds += row_s;
+        }
+    }
+    return cc_record_note(
+        record, e, "dry run: simulating %zu row%s of up to %d ranks would take about %.0f s",
+        record->row_count, record->row_count == 1 ? "" : "s", ranks, ceil(seconds));
+}
