@@ -1,8 +1,7 @@
-/* The lab's agent, `commcomp lab-enter HOST COMMAND...`: mpirun calls it inside the lab. It is not
- * meant for users, so --help does not list it. */
+#include "cmd/lab_enter.h"
+
 #include <stdio.h>
 
-#include "cmd/cli/command.h"
 #include "netsim/lab/lab.h"
 
 int cc_lab_enter_main(int argc, char **argv)

@@ -1,36 +1,40 @@
-/* The program: finds the command, parses its words, runs it, prints the record or the error. */
+/* The program: finds the command, parses its arguments, runs it, prints the record or the error. */
 #include <stdio.h>
 #include <string.h>
 
 #include "cmd/cli/command.h"
+#include "cmd/lab_enter.h"
 #include "results/machine_info.h"
 #include "core/interrupt.h"
 #include "core/isa.h"
 
-/* clang-format off */
-const struct cc_command *const cc_commands[] = {
-    &cc_command_bench,
-    &cc_command_model,
-    &cc_command_run,
-    &cc_command_validate,
-    &cc_command_sim,
-    &cc_command_calibrate,
-    &cc_command_advise,
-    &cc_command_schemes,
-    &cc_command_nets,
-    &cc_command_paper,
-    &cc_command_trace_info,
-    &cc_command_trace_synth,
-    &cc_command_trace_convert,
-    &cc_command_encode,
-    &cc_command_decode,
-    &cc_command_plot,
-    NULL,
-};
-/* clang-format on */
+/* The list of commands, in the order of --help: cc_command_NAME of each is defined in its file. */
+#define COMMANDS(COMMAND)                                                                          \
+    COMMAND(bench)                                                                                 \
+    COMMAND(model)                                                                                 \
+    COMMAND(run)                                                                                   \
+    COMMAND(validate)                                                                              \
+    COMMAND(sim)                                                                                   \
+    COMMAND(calibrate)                                                                             \
+    COMMAND(advise)                                                                                \
+    COMMAND(schemes)                                                                               \
+    COMMAND(nets)                                                                                  \
+    COMMAND(paper)                                                                                 \
+    COMMAND(trace_info)                                                                            \
+    COMMAND(trace_synth)                                                                           \
+    COMMAND(trace_convert)                                                                         \
+    COMMAND(encode)                                                                                \
+    COMMAND(decode)                                                                                \
+    COMMAND(plot)
 
-/* For what is printed without a record. */
-static int printed(void)
+#define DECLARE(name) extern const struct cc_command cc_command_##name;
+#define ADDRESS(name) &cc_command_##name,
+COMMANDS(DECLARE)
+
+const struct cc_command *const cc_commands[] = {COMMANDS(ADDRESS) NULL};
+
+/* Whether all output to stdout succeeded; for what is printed without a record. */
+static int flush_stdout(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return CC_OK;
@@ -38,7 +42,7 @@ static int printed(void)
     return CC_FAIL;
 }
 
-/* How many words of the command line name the command; 0 if they do not. */
+/* How many arguments, from argv[1], name the command; 0 if they name another. */
 static int words_matched(const struct cc_command *c, int argc, char **argv)
 {
     const char *space = strchr(c->name, ' ');
@@ -50,6 +54,7 @@ static int words_matched(const struct cc_command *c, int argc, char **argv)
     return both ? 2 : 0;
 }
 
+/* Whether commands of two words begin with this one, as `trace info` does. */
 static bool is_group(const char *word)
 {
     size_t n = strlen(word);
@@ -59,7 +64,7 @@ static bool is_group(const char *word)
     return false;
 }
 
-/* No command has this name: says so with the nearest one. */
+/* Prints that no command has this name, with the nearest one. */
 static int unknown_command(int argc, char **argv)
 {
     const char *names[32] = {NULL};
@@ -87,8 +92,9 @@ static int unknown_command(int argc, char **argv)
     return CC_USAGE;
 }
 
-/* Prints and saves what was found. `status` is how the command ended. */
-static int output(struct cc_args *args, int status, struct cc_error *e)
+/* Prints and saves the record, also that of a command that failed with rows, and prints the errors.
+ * `status` is that of the command; returns the exit code. */
+static int write_results(struct cc_args *args, int status, struct cc_error *e)
 {
     struct cc_record *r = &args->record;
     const char *path = cc_arg(args, "output");
@@ -120,18 +126,18 @@ static int run_command(const struct cc_command *c, int argc, char **argv, int fi
     cc_record_init(&args.record, c->name, c->columns, argc, (const char *const *)argv);
     if (args.help) {
         cc_help_command(c, stdout);
-        status = printed();
-    } else {
-        if (status == CC_OK)
-            status = cc_isa_init(&e);
-        if (status == CC_OK) {
-            cc_interrupt_catch();
-            status = cc_args_check_outputs(&args, &e);
-        }
-        if (status == CC_OK)
-            status = c->run(&args, &e);
-        status = output(&args, status, &e);
+        status = flush_stdout();
+        goto out;
     }
+    if (status == CC_OK)
+        status = cc_isa_init(&e);
+    cc_interrupt_catch();
+    if (status == CC_OK)
+        status = cc_args_check_outputs(&args, &e);
+    if (status == CC_OK)
+        status = c->run(&args, &e);
+    status = write_results(&args, status, &e);
+out:
     cc_args_free(&args);
     return status;
 }
@@ -146,22 +152,22 @@ int main(int argc, char **argv)
     bool help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
     if (help && argc == 2) {
         cc_help_program(stdout);
-        return printed();
+        return flush_stdout();
     }
     if (strcmp(word, "--version") == 0) {
         printf("commcomp %s\n", cc_version());
-        return printed();
+        return flush_stdout();
     }
     if (strcmp(word, "--man") == 0) {
         cc_help_man(stdout);
-        return printed();
+        return flush_stdout();
     }
     if (strcmp(word, "lab-enter") == 0)
         return cc_lab_enter_main(argc, argv);
     if (is_group(word) && argc == 3 &&
         (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
         cc_help_group(word, stdout);
-        return printed();
+        return flush_stdout();
     }
     if (help) { /* `commcomp help bench` is `commcomp bench --help` */
         static char dash_help[] = "--help";

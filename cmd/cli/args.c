@@ -1,4 +1,4 @@
-/* Parsing of the command line from the commands' tables. */
+/* Parses the command line by the tables of the commands. */
 #include "cmd/cli/command.h"
 
 #include <assert.h>
@@ -39,7 +39,7 @@ static size_t count_options(const struct cc_option *table)
     return n;
 }
 
-/* The option at an index that runs over the command's options and the common ones. */
+/* The option at an index over the command's options and then the common ones. */
 static const struct cc_option *option_at(const struct cc_command *c, size_t i)
 {
     size_t own = count_options(c->options);
@@ -61,7 +61,7 @@ static size_t find_option(const struct cc_command *c, const char *name, size_t n
     return SIZE_MAX;
 }
 
-/* --- what main and the commands ask for --- */
+/* --- values of options --- */
 
 const char *cc_arg(const struct cc_args *args, const char *name)
 {
@@ -88,19 +88,22 @@ void cc_arg_set(struct cc_args *args, const char *name, const char *value)
 }
 
 int cc_arg_count(const struct cc_args *args, const char *name, uint64_t min, uint64_t max,
-                 uint64_t *out, struct cc_error *e)
+                 uint64_t *value, struct cc_error *e)
 {
     const char *text = cc_arg(args, name);
     if (text == NULL)
         return CC_OK;
     uint64_t v;
-    int status = cc_parse_count(text, &v, e);
-    if (status == CC_OK && (v < min || v > max))
+    int status = CC_OK;
+    CC_TRY_OUT(cc_parse_count(text, &v, e));
+    if (v < min || v > max) {
         status = cc_usage(e, "%s is not between %llu and %llu", text, (unsigned long long)min,
                           (unsigned long long)max);
-    if (status == CC_OK)
-        *out = v;
-    else
+        goto out;
+    }
+    *value = v;
+out:
+    if (status != CC_OK)
         cc_error_in(e, "--%s", name);
     return status;
 }
@@ -139,10 +142,11 @@ void cc_arg_choice(const struct cc_args *args, const char *name, int *out)
 
 /* --- parsing --- */
 
+/* Where parsing has come to. */
 struct cursor {
     int argc, next;
     char **argv;
-    struct cc_spec_list group; /* the schemes of the last --scheme */
+    struct cc_spec_list group; /* the schemes of the last --scheme; --NAME VALUE still sets them */
 };
 
 static int check_choice(const struct cc_option *o, const char *value, struct cc_error *e)
@@ -160,9 +164,9 @@ static int check_choice(const struct cc_option *o, const char *value, struct cc_
     return cc_usage(e, "--%s %s: it is one of %s", o->name, value, list);
 }
 
-/* The argument of option `o`: after '=', or the next word. */
-static int take_value(const struct cc_option *o, const char *inline_value, struct cursor *at,
-                      const char **out, struct cc_error *e)
+/* The argument of option `o`: the text after '=', or the next element of argv. */
+static int parse_value(const struct cc_option *o, const char *inline_value, struct cursor *at,
+                       const char **out, struct cc_error *e)
 {
     if (o->value == NULL) {
         if (inline_value != NULL)
@@ -176,10 +180,13 @@ static int take_value(const struct cc_option *o, const char *inline_value, struc
     return o->choices != NULL ? check_choice(o, *out, e) : CC_OK;
 }
 
+/* The usage error of an option that the command does not have: with the nearest name, or the scheme
+ * whose parameter it is. */
 static int unknown_option(const struct cc_args *args, const struct cursor *at, const char *name,
                           size_t n, struct cc_error *e)
 {
-    const char *names[CC_MAX_OPTIONS + 64] = {NULL};
+    enum { MOST = CC_MAX_OPTIONS + 64 };
+    const char *names[MOST + 1] = {NULL};
     char word[64];
     size_t k = 0;
     (void)snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
@@ -187,9 +194,9 @@ static int unknown_option(const struct cc_args *args, const struct cursor *at, c
         names[k++] = option_at(args->command, i)->name;
     if (args->command->takes_schemes) {
         names[k++] = "scheme";
-        for (size_t i = 0; i < at->group.count && k < CC_MAX_OPTIONS + 40; i++)
+        for (size_t i = 0; i < at->group.count; i++)
             for (const struct cc_param *p = at->group.item[i]->scheme->params;
-                 p->name != NULL && k < CC_MAX_OPTIONS + 63; p++)
+                 p->name != NULL && k < MOST; p++)
                 names[k++] = p->name;
         for (size_t i = 0; cc_schemes[i] != NULL; i++)
             if (cc_param_find(cc_schemes[i]->params, word) != NULL)
@@ -203,10 +210,10 @@ static int unknown_option(const struct cc_args *args, const struct cursor *at, c
                     args->command->name);
 }
 
-/* --NAME VALUE where NAME is a parameter of the schemes that the last --scheme brought. Returns
- * -1 if it is not. */
-static int scheme_parameter(const char *name, size_t n, const char *inline_value, struct cursor *at,
-                            struct cc_error *e)
+/* Sets NAME of --NAME VALUE if it is a parameter of the schemes of the last --scheme; returns -1 if
+ * it is none. */
+static int set_scheme_parameter(const char *name, size_t n, const char *inline_value,
+                                struct cursor *at, struct cc_error *e)
 {
     char word[64];
     if (at->group.count == 0 || n >= sizeof word)
@@ -222,34 +229,33 @@ static int scheme_parameter(const char *name, size_t n, const char *inline_value
     return cc_spec_list_set(&at->group, word, value, e);
 }
 
-static int long_option(struct cc_args *args, const char *word, struct cursor *at,
-                       struct cc_error *e)
+static int parse_long_option(struct cc_args *args, const char *word, struct cursor *at,
+                             struct cc_error *e)
 {
     const char *name = word + 2, *equals = strchr(name, '='), *value = NULL;
     size_t n = equals != NULL ? (size_t)(equals - name) : strlen(name);
     const char *inline_value = equals != NULL ? equals + 1 : NULL;
     if (args->command->takes_schemes && n == 6 && strncmp(name, "scheme", 6) == 0) {
-        int status = take_value(&scheme_option, inline_value, at, &value, e);
-        if (status == CC_OK)
-            status = cc_spec_list_move(&args->schemes, &at->group, e);
-        return status == CC_OK ? cc_spec_list_parse(value, &at->group, e) : status;
+        CC_TRY(parse_value(&scheme_option, inline_value, at, &value, e));
+        CC_TRY(cc_spec_list_move(&args->schemes, &at->group, e));
+        return cc_spec_list_parse(value, &at->group, e);
     }
-    int status = scheme_parameter(name, n, inline_value, at, e);
+    int status = set_scheme_parameter(name, n, inline_value, at, e);
     if (status >= 0)
         return status;
     size_t i = find_option(args->command, name, n);
     if (i == SIZE_MAX)
         return unknown_option(args, at, name, n, e);
-    return take_value(option_at(args->command, i), inline_value, at, &args->value[i], e);
+    return parse_value(option_at(args->command, i), inline_value, at, &args->value[i], e);
 }
 
-static int short_option(struct cc_args *args, const char *word, struct cursor *at,
-                        struct cc_error *e)
+static int parse_short_option(struct cc_args *args, const char *word, struct cursor *at,
+                              struct cc_error *e)
 {
     for (size_t i = 0; i < option_count(args->command); i++) {
         const struct cc_option *o = option_at(args->command, i);
         if (o->letter != 0 && o->letter == word[1])
-            return take_value(o, word[2] != '\0' ? word + 2 : NULL, at, &args->value[i], e);
+            return parse_value(o, word[2] != '\0' ? word + 2 : NULL, at, &args->value[i], e);
     }
     return cc_usage(e, "unknown option %s; `commcomp %s --help` lists them", word,
                     args->command->name);
@@ -268,38 +274,45 @@ static int check_operands(const struct cc_args *args, struct cc_error *e)
 int cc_args_parse(struct cc_args *args, const struct cc_command *command, int argc, char **argv,
                   int first, struct cc_error *e)
 {
+    struct cursor at = {.argc = argc, .next = first, .argv = argv};
+    int status = CC_OK, format = CC_FORMAT_TABLE;
+    bool only_operands = false; /* after "--" */
     args->command = command;
     args->argc = argc;
     args->argv = argv;
     assert(option_count(command) <= CC_MAX_OPTIONS);
-    struct cursor at = {.argc = argc, .next = first, .argv = argv};
-    int status = CC_OK;
-    bool only_operands = false;
-    while (at.next < argc && status == CC_OK) {
+    while (at.next < argc) {
         const char *word = argv[at.next++];
         if (!only_operands && strcmp(word, "--") == 0)
             only_operands = true;
         else if (!only_operands && strncmp(word, "--", 2) == 0)
-            status = long_option(args, word, &at, e);
+            CC_TRY_OUT(parse_long_option(args, word, &at, e));
         else if (!only_operands && word[0] == '-' && word[1] != '\0')
-            status = short_option(args, word, &at, e);
-        else if (args->operands == CC_MAX_OPERANDS)
-            status = cc_usage(e, "too many operands: '%s'", word);
-        else
+            CC_TRY_OUT(parse_short_option(args, word, &at, e));
+        else if (args->operands < CC_MAX_OPERANDS)
             args->operand[args->operands++] = word;
+        else {
+            status = cc_usage(e, "too many operands: '%s'", word);
+            goto out;
+        }
     }
-    if (status == CC_OK)
-        status = cc_spec_list_move(&args->schemes, &at.group, e);
+    CC_TRY_OUT(cc_spec_list_move(&args->schemes, &at.group, e));
+out:
     cc_spec_list_free(&at.group);
-    int format = CC_FORMAT_TABLE;
     cc_arg_choice(args, "format", &format);
     if (!command->own_output)
         args->format = (enum cc_format)format;
     args->quiet = cc_arg(args, "quiet") != NULL;
     args->help = cc_arg(args, "help") != NULL;
-    if (status != CC_OK || args->help)
-        return args->help ? CC_OK : status;
-    return check_operands(args, e);
+    if (args->help)
+        return CC_OK;
+    return status == CC_OK ? check_operands(args, e) : status;
+}
+
+void cc_args_free(struct cc_args *args)
+{
+    cc_spec_list_free(&args->schemes);
+    cc_record_free(&args->record);
 }
 
 /* --- output files --- */
@@ -358,10 +371,4 @@ int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
         CC_TRY(cc_file_can_create(path, e));
     }
     return CC_OK;
-}
-
-void cc_args_free(struct cc_args *args)
-{
-    cc_spec_list_free(&args->schemes);
-    cc_record_free(&args->record);
 }

@@ -1,4 +1,4 @@
-/* --help and the man page, both from the commands' tables. */
+/* --help and the man page, from the tables of the commands. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +10,9 @@ static const char program_summary[] =
 
 enum { WIDTH = 92 };
 
-/* Prints text in lines of WIDTH, each indented; the first line starts at column `at`. */
-static void wrap(FILE *out, const char *text, int indent, int at)
+/* Prints text in indented lines of at most WIDTH columns; the first line already has `at` columns.
+ */
+static void print_wrapped(FILE *out, const char *text, int indent, int at)
 {
     int column = at;
     const char *p = text;
@@ -43,7 +44,7 @@ static void wrap(FILE *out, const char *text, int indent, int at)
     fprintf(out, "\n");
 }
 
-static void left_and_text(FILE *out, const char *left, const char *text)
+static void print_item(FILE *out, const char *left, const char *text)
 {
     const int indent = 24;
     int at = fprintf(out, "  %s", left);
@@ -51,7 +52,7 @@ static void left_and_text(FILE *out, const char *left, const char *text)
         fprintf(out, "\n");
         at = 0;
     }
-    wrap(out, text, indent, at);
+    print_wrapped(out, text, indent, at);
 }
 
 static void option_name(const struct cc_option *o, char *name, size_t cap)
@@ -78,8 +79,8 @@ static bool has_option(const struct cc_option *table, const char *name)
     return false;
 }
 
-/* Those of the table that `own` has not, which may be NULL. */
-static void options(FILE *out, const struct cc_option *table, const struct cc_option *own)
+/* Prints the options of the table except those that `own` (or NULL) replaces. */
+static void print_options(FILE *out, const struct cc_option *table, const struct cc_option *own)
 {
     for (const struct cc_option *o = table; o->name != NULL; o++) {
         if (has_option(own, o->name))
@@ -87,7 +88,7 @@ static void options(FILE *out, const struct cc_option *table, const struct cc_op
         char name[96], text[768];
         option_name(o, name, sizeof name);
         option_text(o, text, sizeof text);
-        left_and_text(out, name, text);
+        print_item(out, name, text);
     }
 }
 
@@ -100,7 +101,7 @@ static const char parameter_help[] =
     "sets parameter NAME of the schemes of the last --scheme: --scheme 3lc --s 1.75. `commcomp "
     "schemes` lists them";
 
-/* Whether the table shows multiples: the unit is then the table's, not the key's. */
+/* Whether the table shows the value in another unit than CSV and JSON do. */
 static bool scaled(const struct cc_column *c)
 {
     return c->head != NULL && c->scale != 0 && c->scale != 1;
@@ -122,13 +123,13 @@ static void column_text(const struct cc_column *c, char *text, size_t cap)
         (void)snprintf(text, cap, "%s", c->help);
 }
 
-static void columns(FILE *out, const struct cc_column *table)
+static void print_columns(FILE *out, const struct cc_column *table)
 {
     for (const struct cc_column *c = table; c->key != NULL; c++) {
         char key[96], text[640];
         column_key(c, key, sizeof key);
         column_text(c, text, sizeof text);
-        left_and_text(out, key, text);
+        print_item(out, key, text);
     }
 }
 
@@ -136,27 +137,27 @@ void cc_help_command(const struct cc_command *c, FILE *out)
 {
     fprintf(out, "commcomp %s: %s\n\nusage: commcomp %s [options]%s%s\n\n", c->name, c->summary,
             c->name, c->operands[0] != '\0' ? " " : "", c->operands);
-    wrap(out, c->description, 0, 0);
+    print_wrapped(out, c->description, 0, 0);
     fprintf(out, "\nOptions:\n");
     if (c->takes_schemes) {
-        left_and_text(out, "--scheme SCHEME",
-                      c->takes_schemes == CC_ONE_SCHEME ? one_scheme_help : scheme_help);
-        left_and_text(out, "--NAME VALUE", parameter_help);
+        print_item(out, "--scheme SCHEME",
+                   c->takes_schemes == CC_ONE_SCHEME ? one_scheme_help : scheme_help);
+        print_item(out, "--NAME VALUE", parameter_help);
     }
-    options(out, c->options, NULL);
-    options(out, cc_common_options, c->options);
+    print_options(out, c->options, NULL);
+    print_options(out, cc_common_options, c->options);
     if (c->columns[0].key != NULL) {
         fprintf(out, "\nColumns of the result:\n");
-        columns(out, c->columns);
+        print_columns(out, c->columns);
     }
     fprintf(out, "\nExamples:\n%s", c->examples);
 }
 
-static void list_commands(FILE *out, const char *prefix)
+static void print_commands(FILE *out, const char *prefix)
 {
     for (size_t i = 0; cc_commands[i] != NULL; i++)
         if (strncmp(cc_commands[i]->name, prefix, strlen(prefix)) == 0)
-            left_and_text(out, cc_commands[i]->name, cc_commands[i]->summary);
+            print_item(out, cc_commands[i]->name, cc_commands[i]->summary);
 }
 
 void cc_help_group(const char *group, FILE *out)
@@ -164,7 +165,7 @@ void cc_help_group(const char *group, FILE *out)
     char prefix[64];
     (void)snprintf(prefix, sizeof prefix, "%s ", group);
     fprintf(out, "usage: commcomp %s COMMAND [options]\n\nCommands:\n", group);
-    list_commands(out, prefix);
+    print_commands(out, prefix);
     fprintf(out, "\n`commcomp %s COMMAND --help` explains one.\n", group);
 }
 
@@ -172,7 +173,7 @@ void cc_help_program(FILE *out)
 {
     fprintf(out, "commcomp: %s\n\nusage: commcomp COMMAND [options]\n\nCommands:\n",
             program_summary);
-    list_commands(out, "");
+    print_commands(out, "");
     fprintf(out,
             "\n`commcomp COMMAND --help` explains one; `commcomp --version` tells the version.\n"
             "Without options, `commcomp bench` works on a synthetic trace of ResNet-110.\n");
@@ -180,8 +181,8 @@ void cc_help_program(FILE *out)
 
 /* --- the man page, in man(7)'s macros --- */
 
-/* Text with what roff would take as its own escaped. */
-static void roff(FILE *out, const char *text)
+/* Prints text with the characters escaped that have a meaning in roff. */
+static void print_roff(FILE *out, const char *text)
 {
     for (const char *p = text; *p != '\0'; p++) {
         bool line_start = p == text || p[-1] == '\n';
@@ -202,8 +203,8 @@ static void roff(FILE *out, const char *text)
 static void man_item(FILE *out, const char *left, const char *text)
 {
     fprintf(out, ".TP\n.B ");
-    roff(out, left);
-    roff(out, text);
+    print_roff(out, left);
+    print_roff(out, text);
 }
 
 static void man_options(FILE *out, const struct cc_option *table)
@@ -219,9 +220,9 @@ static void man_options(FILE *out, const struct cc_option *table)
 static void man_command(FILE *out, const struct cc_command *c)
 {
     fprintf(out, ".SS commcomp %s [options] %s\n", c->name, c->operands);
-    roff(out, c->summary);
+    print_roff(out, c->summary);
     fprintf(out, ".PP\n");
-    roff(out, c->description);
+    print_roff(out, c->description);
     if (c->takes_schemes) {
         man_item(out, "--scheme SCHEME",
                  c->takes_schemes == CC_ONE_SCHEME ? one_scheme_help : scheme_help);
@@ -237,7 +238,7 @@ static void man_command(FILE *out, const struct cc_command *c)
         man_item(out, key, text);
     }
     fprintf(out, ".PP\nExamples:\n.PP\n.nf\n");
-    roff(out, c->examples);
+    print_roff(out, c->examples);
     fprintf(out, ".fi\n");
 }
 
@@ -247,9 +248,9 @@ static void man_schemes(FILE *out)
     for (size_t i = 0; cc_schemes[i] != NULL; i++) {
         const struct cc_scheme *s = cc_schemes[i];
         fprintf(out, ".SS %s\n", s->id);
-        roff(out, s->title);
+        print_roff(out, s->title);
         fprintf(out, ".br\n");
-        roff(out, s->reference);
+        print_roff(out, s->reference);
         for (const struct cc_param *p = s->params; p->name != NULL; p++) {
             char def[192], range[192], text[640];
             cc_param_print_default(p, def, sizeof def);
@@ -264,15 +265,15 @@ void cc_help_man(FILE *out)
 {
     fprintf(out, ".TH COMMCOMP 1 \"\" \"commcomp %s\" \"User Commands\"\n.SH NAME\ncommcomp \\- ",
             cc_version());
-    roff(out, program_summary);
+    print_roff(out, program_summary);
     fprintf(out, ".SH SYNOPSIS\n.B commcomp\n.I command\n[options]\n.SH COMMANDS\n");
     for (size_t i = 0; cc_commands[i] != NULL; i++)
         man_command(out, cc_commands[i]);
     fprintf(out, ".SS Options of every command\n");
     man_options(out, cc_common_options);
     man_schemes(out);
-    fprintf(out, ".SH EXIT STATUS\n0 done; 1 it could not be done, or was interrupted; 2 the words "
-                 "of the command line are wrong.\n.SH ENVIRONMENT\n");
+    fprintf(out, ".SH EXIT STATUS\n0 success; 1 failure or interrupt; 2 a mistake on the command "
+                 "line.\n.SH ENVIRONMENT\n");
     man_item(out, "COMMCOMP_ISA",
              "scalar, avx2 or avx512: the instruction set to use instead of the best");
     man_item(out, "NO_COLOR", "if set, nothing is printed in bold");

@@ -80,4 +80,7 @@ void cc_run_paper_compare(const struct run *r, struct cc_measured_row *m);
 int cc_run_paper_notes(struct run *r, struct cc_error *e);
 void cc_run_paper_free(struct run_paper *p);
 
+/* `commcomp run`, whose options and columns validate uses. */
+extern const struct cc_command cc_command_run;
+
 #endif

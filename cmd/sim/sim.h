@@ -127,4 +127,7 @@ int cc_sim_note_setting(struct sim *s, const struct cc_experiment_setting *setti
                         struct cc_error *e);
 int cc_sim_notes(struct sim *s, struct cc_error *e);
 
+/* `commcomp sim`, whose options and columns validate uses. */
+extern const struct cc_command cc_command_sim;
+
 #endif
