@@ -1,4 +1,4 @@
-/* Jobs: read, written and read again, and what the reader refuses. */
+/* Jobs: reading, writing, what the reader refuses, and the documentation of their fields. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -172,7 +172,7 @@ static void reads(void **state)
     cc_job_free(&job);
 }
 
-static void there_and_back(void **state)
+static void writes_and_reads_back(void **state)
 {
     struct cc_job job, again;
     struct cc_error e = {""};
@@ -185,7 +185,7 @@ static void there_and_back(void **state)
     assert_int_equal(cc_job_parse(text, size, &again, &e), CC_OK);
     assert_whole(&again);
     assert_lists(&again);
-    /* Another source, and no stragglers. */
+    /* With another source of gradients and no stragglers. */
     again.trace = strdup("/traces/of \"mine\"");
     free(again.slow);
     again.slow = NULL;
@@ -211,7 +211,7 @@ static void there_and_back(void **state)
     cc_job_free(&job);
 }
 
-/* The job as it is read back from what it is written as. */
+/* Replaces the job by what reads back after it is written. */
 static void rewrite(struct cc_job *job)
 {
     struct cc_job again;
@@ -224,7 +224,7 @@ static void rewrite(struct cc_job *job)
     *job = again;
 }
 
-/* As another exchange, without servers. */
+/* The text as a job of another exchange, without servers. The caller frees it. */
 static char *replaced(const char *text, const char *from, const char *to);
 
 static char *as_exchange(const char *text, const char *name)
@@ -285,7 +285,7 @@ static char *replaced(const char *text, const char *from, const char *to)
 }
 
 struct refusal {
-    const char *from, *to, *says;
+    const char *from, *to, *message;
 };
 
 static void refuse_all(const char *text, const struct refusal *list, size_t count)
@@ -296,8 +296,8 @@ static void refuse_all(const char *text, const struct refusal *list, size_t coun
         struct cc_error e = {""};
         if (cc_job_parse(bad, strlen(bad), &job, &e) != CC_FAIL)
             fail_msg("\"%s\" was accepted", list[i].to);
-        if (strstr(e.text, list[i].says) == NULL)
-            fail_msg("\"%s\": \"%s\" does not say \"%s\"", list[i].to, e.text, list[i].says);
+        if (strstr(e.text, list[i].message) == NULL)
+            fail_msg("\"%s\": \"%s\" does not contain \"%s\"", list[i].to, e.text, list[i].message);
         free(bad);
     }
 }
@@ -485,7 +485,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads),
-        cmocka_unit_test_setup_teardown(there_and_back, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(writes_and_reads_back, scratch_setup, scratch_teardown),
         cmocka_unit_test(refuses_settings),
         cmocka_unit_test(refuses_lists),
         cmocka_unit_test(refuses_pingpong),

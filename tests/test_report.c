@@ -1,4 +1,4 @@
-/* Reports: each line reads back as what was printed, and what the reader refuses. */
+/* Reports: each line reads back as it was printed; what the reader refuses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "netsim/job/report.h"
 
-/* Prints one line and reads it. */
+/* Prints one line and parses it. */
 static struct cc_report again(const struct cc_report *r)
 {
     struct cc_report out;
@@ -165,7 +165,7 @@ static void refuses(void **state)
 #define EVENTS                                                                                     \
     "{\"report\": \"events\", \"row\": 0, \"rank\": 0, \"left_out\": 0, \"first_step\": 0"
     const struct {
-        const char *line, *says;
+        const char *line, *message;
     } list[] = {
         {"", "byte 0"},
         {"Warning: no route to host", "byte 0"},
@@ -199,12 +199,12 @@ static void refuses(void **state)
         struct cc_report r;
         struct cc_error e = {""};
         assert_int_equal(cc_report_parse(list[i].line, strlen(list[i].line), &r, &e), CC_FAIL);
-        if (strstr(e.text, list[i].says) == NULL)
-            fail_msg("%s: \"%s\" does not say \"%s\"", list[i].line, e.text, list[i].says);
+        if (strstr(e.text, list[i].message) == NULL)
+            fail_msg("%s: \"%s\" does not contain \"%s\"", list[i].line, e.text, list[i].message);
     }
 }
 
-static void nobody_listens(void **state)
+static void writing_to_a_full_device_fails(void **state)
 {
     (void)state;
     struct cc_report r = {.kind = CC_REPORT_DONE};
@@ -219,8 +219,9 @@ static void nobody_listens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_ones), cmocka_unit_test(a_row),   cmocka_unit_test(a_size),
-        cmocka_unit_test(events),     cmocka_unit_test(refuses), cmocka_unit_test(nobody_listens),
+        cmocka_unit_test(short_ones), cmocka_unit_test(a_row),
+        cmocka_unit_test(a_size),     cmocka_unit_test(events),
+        cmocka_unit_test(refuses),    cmocka_unit_test(writing_to_a_full_device_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void check_row(const struct cc_job *job, const struct cc_job_row *r)
     check(left == 0);
 }
 
-/* What ranks without data reckon with. */
+/* Checks what the ranks of jobs without data rely on. */
 static void check_sizes(const struct cc_job *job, const struct cc_job_row *r)
 {
     const struct cc_job_sizes *s = &r->sizes;
@@ -68,7 +68,7 @@ static void check_replay(const struct cc_job *job)
         check_sizes(job, &job->row[i]);
 }
 
-/* What it writes reads back as what would be written again. */
+/* A job that is written reads back as one that is written alike. */
 static void check_text(const struct cc_job *job)
 {
     struct cc_job again;
