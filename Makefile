@@ -72,7 +72,8 @@ SCRIPTS  += $(filter-out $(SCRIPTS) tests/headers.sh tests/smoke.sh tests/cli/li
             $(wildcard tests/*.sh tests/cli/*.sh))
 # `make test`: what gives an answer while one waits for it.
 QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh nets.sh trace.sh plot.sh) \
-            $(filter-out $(addprefix $(BUILD)/tests/test_,large launch lab lab_kill platform_sim smpirun speed), \
+            $(filter-out $(addprefix $(BUILD)/tests/test_,large launch lab lab_kill platform_sim smpirun \
+              smpirun_real speed), \
             $(TESTS))
 # Those that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# `commcomp run` on a cluster: hosts are network namespaces, started by an agent of this script's
-# own, through the user's options, as ssh would be. Needs root; all of it happens in namespaces that
-# go with this script. COMMCOMP is the program; commcomp-rank lies beside it.
+# `commcomp run` on a cluster. The hosts are network namespaces; a small agent of this script takes
+# the place of ssh, through mpirun's options. Needs root; everything happens in namespaces that end
+# with this script. COMMCOMP is the program, with commcomp-rank beside it.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 program=$(realpath "${COMMCOMP:-$root/build/bin/commcomp}") || exit 1
@@ -63,8 +63,8 @@ args="--allow-run-as-root --mca plm_rsh_agent $dir/agent --mca plm_rsh_no_tree_s
 --mca oob_tcp_if_include 10.98.0.0/24 --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl tcp,self"
 over="--mca btl_tcp_if_include 10.99.0.0/24"
 
-# run ARGUMENTS...: 2 workers and a server, one second's worth of bytes; the user's settings of MPI
-# in $mpi.
+# run ARGUMENTS...: 2 workers and a server, with bytes for about a second; $mpi holds further options
+# for mpirun.
 mpi="$args $over"
 run() {
     timeout -k 5 100 "$program" run -q --exchange ps --workers 2 --values 250K --scheme fp32 \
@@ -82,14 +82,14 @@ verdict() { # NAME CODE-OF-THE-CHECK
     fi
 }
 
-# ok NAME CONDITION: the last run ended well, and of its document d the condition holds.
+# ok NAME CONDITION: the last run succeeded, and the condition holds for its JSON document d.
 ok() {
     code=$?
     [ $code -eq 0 ] && python3 -c "import json; d = json.load(open('out')); assert $2" 2>>err
     verdict "$1" $?
 }
 
-# fails NAME WORDS: the last run failed with one line on stderr that says this.
+# fails NAME TEXT: the last run failed, with one line on stderr that contains the text.
 fails() {
     code=$?
     [ $code -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -qF -- "$2" err
@@ -133,14 +133,14 @@ run --hosts n1,n2,n3 --bw 1gbps
 fails "root must say so" "--mpirun-args --allow-run-as-root"
 mpi="$args $over"
 
-# Two workers' megabyte each way through the server's port: 2 MB at 100 Mbit/s.
+# A megabyte of each of two workers passes the server's port each way: 2 MB at 100 Mbit/s.
 run --hosts n1,n2,n3 --bw 100mbps --tc-dev eth7
 ok "shaped" 'd["rows"][0]["model_error"] > -0.1 and 0.3 < d["rows"][0]["step_s"] < 1'
 ok "bytes are counted" '2e6 < d["rows"][0]["wire_bytes"] < 2.3e6'
 plain
 verdict "nothing of it is left" $?
 
-# The same bytes another way round.
+# MPI is told to use the other network, which is not shaped.
 mpi="$args --mca btl_tcp_if_include 10.98.0.0/24"
 run --hosts n1,n2,n3 --bw 100mbps --tc-dev eth7
 fails "bytes went elsewhere" "MPI used another interface"
@@ -153,7 +153,7 @@ fails "two ranks on a host" "2 ranks share a host"
 run --hosts n1,n2,n3 --bw 100mbps --tc-dev eth9
 fails "no such interface" "there is no interface eth9"
 
-# The launcher is killed: mpirun, the ranks and the shaping go with it.
+# The launcher is killed: mpirun and the ranks end, and the shaping is undone.
 run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 --steps 100 &
 runner=$!
 soon all_shaped
@@ -175,7 +175,7 @@ fails "a killed rank is named" "exited on signal 9"
 soon plain
 verdict "undone when a rank is killed" $?
 
-# Everything is killed at once, the guards too: the next run cleans up.
+# All processes are killed at once, also the guards: the next run undoes their shaping.
 run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 --steps 100 &
 runner=$!
 soon all_shaped

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What goes wrong in the middle of a run in the lab ends in an error that says what it was, in time;
-# the rows measured before are kept, and nothing is left of the lab. Needs root, to reach into it.
-# COMMCOMP is the program; commcomp-rank lies beside it.
+# Failures in the middle of a run in the lab: the run ends in time with a message that names the
+# cause, rows measured before are kept, and nothing is left of the lab. Needs root, to enter the lab.
+# COMMCOMP is the program, with commcomp-rank beside it.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 program=$(realpath "${COMMCOMP:-$root/build/bin/commcomp}") || exit 1
@@ -34,8 +34,8 @@ verdict() { # NAME CODE-OF-THE-CHECK
     fi
 }
 
-# start: a run of two settings, the first of which is over soon; a step of the second takes 3.3 s.
-# Returns when that is under way: $launcher is the program, $init the first process of its lab.
+# start: starts a run of two settings. The first is short; a step of the second takes 3.3 s. Returns
+# when that is under way; $launcher is the program and $init the first process of its lab.
 start() {
     "$program" run -q --exchange ps --workers 2 --values 25K --scheme fp32 --bw 100mbps,1mbps \
         --steps 3 --warmup 0 --format json >out 2>err &
@@ -57,7 +57,7 @@ gone() { # that the lab's first process is; nobody may care for what is left of 
     ! grep -Eq "State:\s+[^Z]" /proc/"$init"/status 2>/dev/null
 }
 
-# ends NAME WORDS SECONDS: the run fails within so long, and says that; what it measured is there.
+# ends NAME TEXT SECONDS: the run fails within that time with the text, and its results are there.
 ends() {
     began=$(date +%s)
     wait $launcher
@@ -79,7 +79,7 @@ assert [r['bw_bps'] for r in d['rows']] == [1e8] and d['rows'][0]['step_s'] > 0"
 
 start
 inside ip -n h1 link set data down
-# The step of 3.3 s goes on for 1.8 s at most; 10 s after that it must be over.
+# The step of 3.3 s has at most 1.8 s left; the run must end 10 s after that.
 ends "a link that goes down" "nothing moves any more: step [0-9] of row 1 \(fp32\)" 14
 
 start

@@ -1,6 +1,6 @@
-/* The lab, for real: hosts reach each other at the rate that was asked for, programs start and end
- * in it, nothing of it is seen outside or stays, and what is missing is named. The program is its
- * own agent, sender and receiver: it calls itself inside the lab. */
+/* Real labs: hosts reach each other at the configured rate, programs start and end in a lab,
+ * nothing of it is visible outside or remains, and messages name what the system lacks. The test
+ * program is also the agent, the sender and the receiver: it calls itself inside the lab. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@
 #define SELF "/proc/self/exe"
 static char self[4096];
 
-/* --- what the program does inside --- */
+/* --- modes of this program inside the lab --- */
 
 static int socket_to(const char *address, struct sockaddr_in *out)
 {
@@ -42,8 +42,8 @@ static int socket_to(const char *address, struct sockaddr_in *out)
     return socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 }
 
-/* receive ADDRESS: prints the bytes of one connection and the seconds from the first to the last.
- */
+/* receive ADDRESS: accepts a connection, prints its bytes and the seconds from the first to the
+ * last. */
 static int receive(const char *address)
 {
     static char buffer[1 << 16];
@@ -66,8 +66,8 @@ static int receive(const char *address)
     return 0;
 }
 
-/* send ADDRESS BYTES: as soon as somebody listens, for up to 5 s. */
-static int transmit(const char *address, size_t bytes)
+/* send ADDRESS BYTES: retries for up to 5 s, until the address accepts connections. */
+static int send_bytes(const char *address, size_t bytes)
 {
     static const char buffer[1 << 16];
     struct sockaddr_in at;
@@ -97,8 +97,8 @@ struct output {
     int status;
 };
 
-/* All that comes from the two ends, until both close; for at most 20 s. */
-static void collect(const struct cc_lab_child *child, struct output *o)
+/* Reads both streams to their ends; fails when nothing comes for 20 s. */
+static void read_output(const struct cc_lab_child *child, struct output *o)
 {
     struct pollfd p[2] = {{.fd = child->out, .events = POLLIN}, {child->err, POLLIN, 0}};
     char *text[2] = {o->out, o->err};
@@ -124,7 +124,7 @@ static void finish(struct cc_lab *lab, const struct cc_lab_child *child, struct 
 {
     struct cc_error e = {""};
     *o = (struct output){.status = -1};
-    collect(child, o);
+    read_output(child, o);
     bool ended = false;
     for (double until = cc_now() + 5; !ended && cc_now() < until; usleep(1000))
         assert_int_equal(cc_lab_poll(lab, child, &ended, &o->status, &e), CC_OK);
@@ -141,7 +141,7 @@ static struct cc_lab_child start(struct cc_lab *lab, const char *const *argv)
     return child;
 }
 
-/* Runs the words and returns what came of it, in a static buffer. */
+/* Runs a command and returns its output, in a static buffer. */
 static const struct output *run(struct cc_lab *lab, const char *const *argv)
 {
     static struct output o;
@@ -149,9 +149,9 @@ static const struct output *run(struct cc_lab *lab, const char *const *argv)
     finish(lab, &child, &o);
     return &o;
 }
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-static struct cc_lab *lab_of(struct cc_lab_config config)
+static struct cc_lab *open_lab(struct cc_lab_config config)
 {
     struct cc_error e = {""};
     struct cc_lab *lab = NULL;
@@ -173,40 +173,40 @@ static void test_defaults(void **state)
         assert_true(cc_lab_limit(bw, 40) > cc_lab_limit(bw, 20));
         last = burst;
     }
-    /* No more than half a thousandth of a second passes unshaped where that is possible. */
+    /* A bucket lasts no longer than about half a millisecond where the rate allows that. */
     assert_true(cc_lab_burst(10e6) <= 5000);
     assert_true((double)cc_lab_burst(1e9) * 8 / 1e9 <= 0.6e-3);
 }
 
-/* The bytes that the shaper let through, as the kernel counts them there. */
-static double let_through(struct cc_lab *lab, const char *const *tc)
+/* The bytes that a token bucket has passed, by its own counter. */
+static double shaped_bytes(struct cc_lab *lab, const char *const *tc)
 {
     const char *text = run(lab, tc)->out, *sent = strstr(text, "Sent ");
     assert_non_null(sent);
     return strtod(sent + 5, NULL);
 }
 
-static struct cc_interface_bytes carried(struct cc_lab *lab, const char *host)
+static struct cc_interface_bytes interface_bytes(struct cc_lab *lab, const char *host)
 {
     struct cc_interface_bytes c;
-    const struct output *o = run(lab, WORDS(cc_lab_agent(lab), host, self, "carried"));
+    const struct output *o = run(lab, ARGV(cc_lab_agent(lab), host, self, "count"));
     assert_int_equal(sscanf(o->out, "%" SCNu64 " %" SCNu64, &c.sent, &c.received), 2);
     return c;
 }
 
-static void near(const char *what, double is, double should, double part)
+static void assert_near(const char *what, double is, double should, double tolerance)
 {
-    if (!(is >= should * (1 - part) && is <= should * (1 + part)))
+    if (!(is >= should * (1 - tolerance) && is <= should * (1 + tolerance)))
         fail_msg("%s: %.9g instead of %.9g", what, is, should);
 }
 
-/* One flow from h1 to h0: its rate, and the bytes that are counted. TCP over IPv4 with time stamps:
- * 1,448 of 1,514 bytes of a frame are payload; acknowledgements of 66 bytes come back for every
- * second one, or fewer. The links together see each frame twice, and headers only once for some
- * frames that travel in one piece. */
+/* Sends one flow from h1 to h0 and checks its rate and all counters. With TCP over IPv4 and time
+ * stamps, 1,448 of a frame's 1,514 bytes are payload, and an acknowledgement of 66 bytes returns
+ * for every second frame at most. cc_lab_traffic sees each frame twice, and counts one header for
+ * several frames where they pass as one packet. */
 static void check_flow(double bw_bps, size_t bytes, bool check_rate)
 {
-    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 2, .bw_bps = bw_bps});
+    struct cc_lab *lab = open_lab((struct cc_lab_config){.hosts = 2, .bw_bps = bw_bps});
     struct cc_error e = {""};
     char count[32];
     struct output o;
@@ -214,8 +214,8 @@ static void check_flow(double bw_bps, size_t bytes, bool check_rate)
     (void)snprintf(count, sizeof count, "%zu", bytes);
     assert_int_equal(cc_lab_traffic(lab, &before, &e), CC_OK);
     const char *agent = cc_lab_agent(lab);
-    struct cc_lab_child in = start(lab, WORDS(agent, "h0", self, "receive", "10.77.0.1"));
-    const struct output *sent = run(lab, WORDS(agent, "h1", self, "send", "10.77.0.1", count));
+    struct cc_lab_child in = start(lab, ARGV(agent, "h0", self, "receive", "10.77.0.1"));
+    const struct output *sent = run(lab, ARGV(agent, "h1", self, "send", "10.77.0.1", count));
     assert_string_equal(sent->err, "");
     finish(lab, &in, &o);
     assert_int_equal(cc_lab_traffic(lab, &after, &e), CC_OK);
@@ -223,18 +223,18 @@ static void check_flow(double bw_bps, size_t bytes, bool check_rate)
     double seconds, frames = (double)bytes * 1514 / 1448;
     assert_int_equal(sscanf(o.out, "%zu %lf", &got, &seconds), 2);
     assert_int_equal(got, bytes);
-    /* A busy machine makes it late; nothing makes it early but a link that is not shaped. */
+    /* A busy machine can make it slow; only an unshaped link can make it fast. */
     double least = frames * 8 / bw_bps;
     if (check_rate && !(seconds > 0.95 * least && seconds < 2 * least))
         fail_msg("%g seconds instead of %g", seconds, least);
-    near("traffic", (double)(after - before) / 2, frames, 0.05);
-    struct cc_interface_bytes from = carried(lab, "h1"), to = carried(lab, "h0");
-    double out = let_through(lab, WORDS(agent, "h1", "tc -s qdisc show dev data"));
-    near("sent", (double)from.sent, out, 0.001);
-    near("sent, by arithmetic", (double)from.sent, frames, 0.005);
-    double arrived = let_through(lab, WORDS("tc", "-s", "qdisc", "show", "dev", "h0-data"));
-    near("received", (double)to.received, arrived, 0.001);
-    near("received, by arithmetic", (double)to.received, frames, 0.005);
+    assert_near("traffic", (double)(after - before) / 2, frames, 0.05);
+    struct cc_interface_bytes from = interface_bytes(lab, "h1"), to = interface_bytes(lab, "h0");
+    double out = shaped_bytes(lab, ARGV(agent, "h1", "tc -s qdisc show dev data"));
+    assert_near("sent", (double)from.sent, out, 0.001);
+    assert_near("sent, by arithmetic", (double)from.sent, frames, 0.005);
+    double arrived = shaped_bytes(lab, ARGV("tc", "-s", "qdisc", "show", "dev", "h0-data"));
+    assert_near("received", (double)to.received, arrived, 0.001);
+    assert_near("received, by arithmetic", (double)to.received, frames, 0.005);
     cc_lab_close(lab);
 }
 
@@ -246,46 +246,46 @@ static void test_rate(void **state)
     check_flow(1e9, 50000000, false);
 }
 
-/* mpirun's place reaches all hosts by name, and none on the shaped network. */
+/* A program in the lab, as mpirun, reaches the hosts by name, but not over the shaped network. */
 static void test_control(void **state)
 {
     (void)state;
-    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 3, .bw_bps = 10e6});
+    struct cc_lab *lab = open_lab((struct cc_lab_config){.hosts = 3, .bw_bps = 10e6});
     const char *agent = cc_lab_agent(lab);
     struct output o;
-    struct cc_lab_child in = start(lab, WORDS(agent, "h2", self, "receive", "10.78.0.3"));
-    assert_int_equal(run(lab, WORDS(self, "send", "10.78.0.3", "1000000"))->status, 0);
+    struct cc_lab_child in = start(lab, ARGV(agent, "h2", self, "receive", "10.78.0.3"));
+    assert_int_equal(run(lab, ARGV(self, "send", "10.78.0.3", "1000000"))->status, 0);
     finish(lab, &in, &o);
     assert_true(strncmp(o.out, "1000000 ", 8) == 0);
-    assert_non_null(strstr(run(lab, WORDS("getent", "hosts", "h2"))->out, "10.78.0.3"));
-    const struct output *other = run(lab, WORDS(self, "send", "10.77.0.3", "1"));
+    assert_non_null(strstr(run(lab, ARGV("getent", "hosts", "h2"))->out, "10.78.0.3"));
+    const struct output *other = run(lab, ARGV(self, "send", "10.77.0.3", "1"));
     assert_int_not_equal(other->status, 0);
     assert_non_null(strstr(other->err, "nreachable"));
     struct cc_error e = {""};
     uint64_t bytes;
     assert_int_equal(cc_lab_traffic(lab, &bytes, &e), CC_OK);
-    assert_int_equal(bytes, 0); /* nobody used the shaped links */
+    assert_int_equal(bytes, 0); /* nothing was sent over the shaped links */
     cc_lab_close(lab);
 }
 
 static void test_agent(void **state)
 {
     (void)state;
-    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 2});
+    struct cc_lab *lab = open_lab((struct cc_lab_config){.hosts = 2});
     const char *agent = cc_lab_agent(lab);
     assert_true(agent[0] == '/' && strchr(agent, ' ') == NULL);
-    assert_string_equal(run(lab, WORDS(agent, "h1", "hostname"))->out, "h1\n");
-    assert_string_equal(run(lab, WORDS(agent, "h0", "echo $TMPDIR; test -d $TMPDIR; echo $?"))->out,
+    assert_string_equal(run(lab, ARGV(agent, "h1", "hostname"))->out, "h1\n");
+    assert_string_equal(run(lab, ARGV(agent, "h0", "echo $TMPDIR; test -d $TMPDIR; echo $?"))->out,
                         CC_LAB_FOLDER "/h0\n0\n");
-    assert_string_equal(run(lab, WORDS(agent, "h0", "A=7 ;", "export A ;", "sh", "-c",
-                                       "'echo $A  \"$0\"'", "'x y'"))
-                            ->out,
-                        "7 x y\n");
-    assert_int_equal(WEXITSTATUS(run(lab, WORDS(agent, "h0", "exit 7"))->status), 7);
-    const struct output *o = run(lab, WORDS(agent, "h2", "true"));
+    assert_string_equal(
+        run(lab, ARGV(agent, "h0", "A=7 ;", "export A ;", "sh", "-c", "'echo $A  \"$0\"'", "'x y'"))
+            ->out,
+        "7 x y\n");
+    assert_int_equal(WEXITSTATUS(run(lab, ARGV(agent, "h0", "exit 7"))->status), 7);
+    const struct output *o = run(lab, ARGV(agent, "h2", "true"));
     assert_int_not_equal(o->status, 0);
     assert_non_null(strstr(o->err, "h2: no such host"));
-    o = run(lab, WORDS(agent, "../h1", "true"));
+    o = run(lab, ARGV(agent, "../h1", "true"));
     assert_int_not_equal(o->status, 0);
     cc_lab_close(lab);
 }
@@ -293,10 +293,9 @@ static void test_agent(void **state)
 static void test_programs(void **state)
 {
     (void)state;
-    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 1});
+    struct cc_lab *lab = open_lab((struct cc_lab_config){.hosts = 1});
     struct cc_error e = {""};
-    const struct output *o =
-        run(lab, WORDS("sh", "-c", "echo out; echo err >&2; pwd; cat; exit 3"));
+    const struct output *o = run(lab, ARGV("sh", "-c", "echo out; echo err >&2; pwd; cat; exit 3"));
     char want[4200], here[4096];
     assert_non_null(getcwd(here, sizeof here));
     (void)snprintf(want, sizeof want, "out\n%s\n", here);
@@ -304,31 +303,32 @@ static void test_programs(void **state)
     assert_string_equal(o->err, "err\n");
     assert_true(WIFEXITED(o->status) && WEXITSTATUS(o->status) == 3);
     struct cc_lab_child child;
-    assert_int_equal(cc_lab_spawn(lab, (char *const *)WORDS("/no/such/program"), -1, &child, &e),
+    assert_int_equal(cc_lab_spawn(lab, (char *const *)ARGV("/no/such/program"), -1, &child, &e),
                      CC_FAIL);
     assert_string_equal(e.text, "/no/such/program: No such file or directory");
     child.id = 99;
     bool ended;
     int status;
     assert_int_equal(cc_lab_poll(lab, &child, &ended, &status, &e), CC_FAIL);
-    child = start(lab, WORDS("sleep", "1000"));
+    child = start(lab, ARGV("sleep", "1000"));
     assert_int_equal(cc_lab_poll(lab, &child, &ended, &status, &e), CC_OK);
     assert_false(ended);
     assert_int_equal(cc_lab_kill(lab, &child, SIGTERM, &e), CC_OK);
     struct output killed;
     finish(lab, &child, &killed);
     assert_true(WIFSIGNALED(killed.status) && WTERMSIG(killed.status) == SIGTERM);
-    assert_int_equal(cc_lab_kill(lab, &child, SIGTERM, &e), CC_OK); /* it is too late: no matter */
+    assert_int_equal(cc_lab_kill(lab, &child, SIGTERM, &e),
+                     CC_OK); /* no error, although it has ended */
     /* orphans are reaped */
-    run(lab, WORDS("sh", "-c", "(sleep 0.01 &) ; (sleep 0.02 &)"));
+    run(lab, ARGV("sh", "-c", "(sleep 0.01 &) ; (sleep 0.02 &)"));
     usleep(200000);
-    assert_string_equal(run(lab, WORDS("sh", "-c", "cat /proc/[0-9]*/stat | grep -c ') Z '"))->out,
+    assert_string_equal(run(lab, ARGV("sh", "-c", "cat /proc/[0-9]*/stat | grep -c ') Z '"))->out,
                         "0\n");
     cc_lab_close(lab);
 }
 
-/* A file's text; what cannot be read is empty. */
-static char *text_of(const char *path)
+/* Reads a file's text; "" if it cannot be read. */
+static char *read_text(const char *path)
 {
     char *text = calloc(1, 1 << 20);
     assert_non_null(text);
@@ -342,8 +342,8 @@ static char *text_of(const char *path)
     return text;
 }
 
-/* Whether some process is in the namespace ("net:[4026531840]"). */
-static bool inhabited(const char *kind, const char *namespace)
+/* Whether a process is in the namespace ("net:[4026531840]"). */
+static bool is_in_use(const char *kind, const char *namespace)
 {
     DIR *d = opendir("/proc");
     assert_non_null(d);
@@ -359,9 +359,10 @@ static bool inhabited(const char *kind, const char *namespace)
     return found;
 }
 
+/* The names of the interfaces, joined. */
 static char *interfaces(void)
 {
-    char *text = text_of("/proc/self/net/dev"), *to = text;
+    char *text = read_text("/proc/self/net/dev"), *to = text;
     for (const char *line = text; line != NULL && *line != '\0';) {
         const char *end = strchr(line, '\n');
         for (const char *p = line; *p != '\0' && *p != ':' && *p != '\n'; p++)
@@ -372,31 +373,31 @@ static char *interfaces(void)
     return text;
 }
 
-/* Outside nothing changes while the lab is there, and nothing is there when it is closed. */
+/* An open lab changes nothing outside, and nothing of it is left when it is closed. */
 static void test_outside(void **state)
 {
     (void)state;
-    char *links = interfaces(), *mounts = text_of("/proc/self/mountinfo");
-    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 2, .bw_bps = 1e9});
+    char *links = interfaces(), *mounts = read_text("/proc/self/mountinfo");
+    struct cc_lab *lab = open_lab((struct cc_lab_config){.hosts = 2, .bw_bps = 1e9});
     char net[64], host[64], pid[64];
-    (void)snprintf(net, sizeof net, "%.60s", run(lab, WORDS("readlink", "/proc/self/ns/net"))->out);
-    (void)snprintf(pid, sizeof pid, "%.60s", run(lab, WORDS("readlink", "/proc/self/ns/pid"))->out);
+    (void)snprintf(net, sizeof net, "%.60s", run(lab, ARGV("readlink", "/proc/self/ns/net"))->out);
+    (void)snprintf(pid, sizeof pid, "%.60s", run(lab, ARGV("readlink", "/proc/self/ns/pid"))->out);
     const char *agent = cc_lab_agent(lab);
     (void)snprintf(host, sizeof host, "%.60s",
-                   run(lab, WORDS(agent, "h1", "readlink /proc/self/ns/net"))->out);
+                   run(lab, ARGV(agent, "h1", "readlink /proc/self/ns/net"))->out);
     struct cc_lab_child sleeper =
-        start(lab, WORDS(agent, "h1", "setsid sleep 1000 & exec sleep 1000"));
-    for (double until = cc_now() + 5; cc_now() < until && !inhabited("net", host); usleep(10000))
+        start(lab, ARGV(agent, "h1", "setsid sleep 1000 & exec sleep 1000"));
+    for (double until = cc_now() + 5; cc_now() < until && !is_in_use("net", host); usleep(10000))
         continue;
-    assert_true(inhabited("net", net) && inhabited("net", host) && inhabited("pid", pid));
-    char *now = interfaces(), *mounted = text_of("/proc/self/mountinfo");
+    assert_true(is_in_use("net", net) && is_in_use("net", host) && is_in_use("pid", pid));
+    char *now = interfaces(), *mounted = read_text("/proc/self/mountinfo");
     assert_string_equal(now, links);
     assert_string_equal(mounted, mounts);
     assert_int_not_equal(access(CC_LAB_FOLDER, F_OK), 0);
     cc_lab_close(lab);
     close(sleeper.out);
     close(sleeper.err);
-    assert_false(inhabited("net", net) || inhabited("net", host) || inhabited("pid", pid));
+    assert_false(is_in_use("net", net) || is_in_use("net", host) || is_in_use("pid", pid));
     free(links);
     free(mounts);
     free(now);
@@ -407,7 +408,7 @@ static void test_outside(void **state)
 static void test_directions(void **state)
 {
     (void)state;
-    struct cc_lab *lab = lab_of((struct cc_lab_config){.hosts = 1});
+    struct cc_lab *lab = open_lab((struct cc_lab_config){.hosts = 1});
     struct cc_error e = {""};
     char *text = cc_lab_directions(lab, &e), line[400];
     assert_non_null(text);
@@ -423,32 +424,32 @@ static void test_directions(void **state)
     cc_lab_close(lab);
 }
 
-/* --- what goes wrong --- */
+/* --- failures --- */
 
-static void refuses(struct cc_lab_config config, const char *words)
+static void assert_refused(struct cc_lab_config config, const char *part)
 {
     struct cc_error e = {""};
     struct cc_lab *lab = NULL;
     assert_int_equal(cc_lab_open(&config, &lab, &e), CC_FAIL);
     assert_null(lab);
-    if (strstr(e.text, words) == NULL)
-        fail_msg("the message lacks '%s': %s", words, e.text);
+    if (strstr(e.text, part) == NULL)
+        fail_msg("the message lacks '%s': %s", part, e.text);
 }
 
 static void test_refusals(void **state)
 {
     (void)state;
-    refuses((struct cc_lab_config){.hosts = 0}, "1 to 1000");
-    refuses((struct cc_lab_config){.hosts = 1001}, "1 to 1000");
-    refuses((struct cc_lab_config){.hosts = 1, .bw_bps = 1e9, .burst_bytes = 1513},
-            "a burst of 1513 bytes: a frame of 1514 does not pass");
-    refuses((struct cc_lab_config){.hosts = 1, .bw_bps = 1e9, .limit_bytes = 10},
-            "a limit of 10 bytes: a frame of 1514 does not pass");
-    refuses((struct cc_lab_config){.hosts = 1, .congestion = "nosuch"},
-            "congestion control nosuch: not among");
-    /* Tools that say what they say on kernels that lack something. */
+    assert_refused((struct cc_lab_config){.hosts = 0}, "1 to 1000");
+    assert_refused((struct cc_lab_config){.hosts = 1001}, "1 to 1000");
+    assert_refused((struct cc_lab_config){.hosts = 1, .bw_bps = 1e9, .burst_bytes = 1513},
+                   "a burst of 1513 bytes: a frame of 1514 does not pass");
+    assert_refused((struct cc_lab_config){.hosts = 1, .bw_bps = 1e9, .limit_bytes = 10},
+                   "a limit of 10 bytes: a frame of 1514 does not pass");
+    assert_refused((struct cc_lab_config){.hosts = 1, .congestion = "nosuch"},
+                   "congestion control nosuch: not among");
+    /* Scripts in place of the tools print what these print on kernels that lack something. */
     static const struct {
-        const char *tool, *says, *words;
+        const char *tool, *commands, *part;
     } lacking[] = {
         {"ip", "echo 'Error: Unknown device type.'; echo 'Command failed -:2'", "no bridges"},
         {"ip", "echo 'Error: Unknown device type.'; echo 'Command failed -:7'", "no veth"},
@@ -463,10 +464,11 @@ static void test_refusals(void **state)
     setenv("PATH", changed, 1);
     for (size_t i = 0; i < sizeof lacking / sizeof lacking[0]; i++) {
         char script[256];
-        (void)snprintf(script, sizeof script, "#!/bin/sh\n{ %s; } >&2\nexit 1\n", lacking[i].says);
+        (void)snprintf(script, sizeof script, "#!/bin/sh\n{ %s; } >&2\nexit 1\n",
+                       lacking[i].commands);
         const char *tool = scratch_write(state, lacking[i].tool, script, strlen(script));
         assert_int_equal(chmod(tool, 0755), 0);
-        refuses((struct cc_lab_config){.hosts = 1, .bw_bps = 1e9}, lacking[i].words);
+        assert_refused((struct cc_lab_config){.hosts = 1, .bw_bps = 1e9}, lacking[i].part);
         assert_int_equal(unlink(tool), 0);
     }
     setenv("PATH", before, 1);
@@ -488,15 +490,15 @@ static void test_latency(void **state)
     }
     const char *agent = cc_lab_agent(lab);
     struct output o;
-    struct cc_lab_child in = start(lab, WORDS(agent, "h0", self, "receive", "10.77.0.1"));
+    struct cc_lab_child in = start(lab, ARGV(agent, "h0", self, "receive", "10.77.0.1"));
     double begin = cc_now();
-    run(lab, WORDS(agent, "h1", self, "send", "10.77.0.1", "1000"));
+    run(lab, ARGV(agent, "h1", self, "send", "10.77.0.1", "1000"));
     finish(lab, &in, &o);
-    assert_true(cc_now() - begin >= 0.3); /* there, back, and there again */
+    assert_true(cc_now() - begin >= 0.3); /* the handshake and the data: three times one way */
     cc_lab_close(lab);
 }
 
-/* Runs this program in the mode, as an ordinary user. */
+/* Runs this program in a mode, as an ordinary user. */
 static int as_user(const char *mode)
 {
     pid_t pid = fork();
@@ -511,7 +513,7 @@ static int as_user(const char *mode)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The mode `user`: a lab of an ordinary user works as any other. */
+/* The mode `user`: an ordinary user's lab works as root's does. */
 static int user(void)
 {
     struct cc_lab_config config = {.hosts = 2, .bw_bps = 100e6};
@@ -534,7 +536,7 @@ static void test_user(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        return; /* then all other tests are of this kind */
+        return; /* all other tests run as an ordinary user already */
     int status = as_user("user");
     if (status == 77 || status == 126) {
         print_message("skipped: an ordinary user %s\n",
@@ -544,7 +546,8 @@ static void test_user(void **state)
     assert_int_equal(status, 0);
 }
 
-/* The mode `refused`: in a user namespace that allows no further one, and without any right. */
+/* The mode `refused`: opens a lab in a user namespace that allows no further one, without any
+ * capabilities. */
 static int refused(void)
 {
     char line[64];
@@ -590,9 +593,9 @@ int main(int argc, char **argv)
     if (argc == 3 && strcmp(argv[1], "receive") == 0)
         return receive(argv[2]);
     if (argc == 4 && strcmp(argv[1], "send") == 0)
-        return transmit(argv[2], strtoul(argv[3], NULL, 10));
+        return send_bytes(argv[2], strtoul(argv[3], NULL, 10));
     struct cc_interface_bytes c;
-    if (argc == 2 && strcmp(argv[1], "carried") == 0)
+    if (argc == 2 && strcmp(argv[1], "count") == 0)
         return cc_interface_bytes_read("data", &c, &e) != CC_OK ||
                printf("%" PRIu64 " %" PRIu64 "\n", c.sent, c.received) < 0;
     if (argc == 2 && strcmp(argv[1], "user") == 0)

@@ -1,5 +1,5 @@
-/* Whoever owns a lab is killed, at random moments of building it, using it and closing it: nothing
- * of it is left. */
+/* The process that owns a lab is killed, at random moments of opening, using and closing it:
+ * nothing of the lab is left. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,11 +23,11 @@
 
 enum { KILLS = 20, HOSTS = 11, NAMESPACES = 120 };
 
-/* In the environment of the owner and of all that it starts. */
+/* Set in the environment of the owner, so that its descendants can be found. */
 static char mark[64];
 static char self[4096];
 
-/* Sends without end. */
+/* Sends datagrams without end. */
 _Noreturn static void flood(const char *address)
 {
     static const char bytes[1400];
@@ -39,9 +39,9 @@ _Noreturn static void flood(const char *address)
             usleep(1000);
 }
 
-/* Opens labs, has traffic in them, closes them, again and again. The message of a lab that could
- * not be opened goes to stderr. */
-static int owner(void)
+/* The owner: opens a lab, sends traffic in it, and closes it, again and again. Prints a line for
+ * each lab that is open, and the message on stderr if one cannot be opened. */
+static int run_owner(void)
 {
     for (;;) {
         struct cc_lab *lab;
@@ -72,8 +72,8 @@ static int owner(void)
     }
 }
 
-/* How many processes have the mark. */
-static int marked(void)
+/* The number of processes with the mark. */
+static int count_marked(void)
 {
     static char text[1 << 16];
     int count = 0;
@@ -94,7 +94,7 @@ static int marked(void)
     return count;
 }
 
-/* The names in a folder, and the interfaces and mounts, as one number. */
+/* A hash of what a lab could leave: names in /run, mounts, interfaces. */
 static uint64_t fingerprint(void)
 {
     uint64_t hash = 0;
@@ -126,7 +126,7 @@ static uint64_t fingerprint(void)
     return hash;
 }
 
-static pid_t start(int *out)
+static pid_t start_owner(int *out)
 {
     int ends[2];
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -142,32 +142,33 @@ static pid_t start(int *out)
     return pid;
 }
 
-static void stop(pid_t pid, int out)
+/* Kills the owner and waits until its descendants are gone. */
+static void kill_owner(pid_t pid, int out)
 {
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     close(out);
     double until = cc_now() + 20;
-    while (marked() > 0)
+    while (count_marked() > 0)
         if (cc_now() > until)
-            fail_msg("%d processes are left", marked());
+            fail_msg("%d processes are left", count_marked());
 }
 
-/* Waits until one lab is there: so none of those before it keeps its namespaces. The seconds that
- * it took to open, and to use it. */
+/* Waits until a lab can be opened, which fails while too many namespaces of earlier ones exist.
+ * Returns the seconds that opening it and starting its programs took. */
 static double await_lab(void)
 {
     for (double until = cc_now() + 20;;) {
         int out;
         char byte;
         double begin = cc_now();
-        pid_t pid = start(&out);
+        pid_t pid = start_owner(&out);
         bool opened = read(out, &byte, 1) == 1;
-        /* the owner, init, two that send */
-        while (opened && marked() < 4 && cc_now() < begin + 20)
+        /* four processes: the owner, init and two senders */
+        while (opened && count_marked() < 4 && cc_now() < begin + 20)
             continue;
         double seconds = cc_now() - begin;
-        stop(pid, out);
+        kill_owner(pid, out);
         if (opened)
             return seconds;
         if (cc_now() > until)
@@ -185,17 +186,16 @@ static void test_kill(void **state)
     assert_true(seconds < 20);
     for (int i = 0; i < KILLS; i++) {
         int out;
-        pid_t pid = start(&out);
+        pid_t pid = start_owner(&out);
         usleep((unsigned)(2 * seconds * 1e6 * rand_r(&seed) / RAND_MAX));
-        stop(pid, out);
+        kill_owner(pid, out);
     }
     await_lab();
     assert_true(fingerprint() == before);
 }
 
-/* Into a user namespace that can hold no more than a few labs at a time: namespaces that are left
- * behind are noticed, as the next lab cannot be opened. Where it is not allowed, it goes without.
- */
+/* Moves this process to a user namespace with room for only a few labs, so that no further lab can
+ * be opened if earlier ones leave namespaces behind. Does without where that is not allowed. */
 static void confine(void)
 {
     char user[64], group[64], limit[16];
@@ -226,7 +226,7 @@ int main(int argc, char **argv)
         return 1;
     }
     if (argc == 2 && strcmp(argv[1], "owner") == 0)
-        return owner();
+        return run_owner();
     if (argc == 3 && strcmp(argv[1], "flood") == 0)
         flood(argv[2]);
     struct cc_lab *lab = NULL;

@@ -1,6 +1,6 @@
-/* Platforms as text: what the XML says, by a parser that knows nothing of how it was written; what
- * is refused; and how files of others are read, where scripts stand in for commcomp-platform. How
- * long messages take is in test_platform_sim.c. */
+/* Platforms as text: the XML, read with an independent parser; refused configurations; and platform
+ * files of others, with scripts in place of commcomp-platform. test_platform_sim.c measures how
+ * long messages take on platforms. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,23 +15,18 @@
 #include "netsim/launch/platform_read.h"
 #include "netsim/platform/platform.h"
 #include "tests/lib/scratch.h"
-
-static void assert_says(const char *text, const char *words)
-{
-    if (strstr(text, words) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", text, words);
-}
+#include "tests/lib/text.h"
 
 /* --- a small parser of XML --- */
 
 struct tag {
     char name[32];
-    char text[400]; /* all of it, between < and > */
+    char text[400]; /* all between < and > */
     bool end;       /* </name> */
     bool empty;     /* <name/> */
 };
 
-/* The next element at *at, which then is behind it; false: there is none. */
+/* Reads the next tag from *at and moves *at behind it; false if there is none. */
 static bool next_tag(const char **at, struct tag *t)
 {
     const char *open = strchr(*at, '<'), *close = open != NULL ? strchr(open, '>') : NULL;
@@ -61,7 +56,8 @@ static const char *value(const struct tag *t, const char *key)
     return to;
 }
 
-/* The first one of this name whose `key` is `is`; fails the test if there is none. */
+/* The first element of this name whose attribute `key` has the value `is`; fails if there is none.
+ */
 static struct tag find(const char *xml, const char *name, const char *key, const char *is)
 {
     struct tag t;
@@ -81,7 +77,7 @@ static int count(const char *xml, const char *name)
     return n;
 }
 
-/* Every element is closed, in turn. */
+/* Elements are properly nested and closed. */
 static void assert_nested(const char *xml)
 {
     char open[8][32];
@@ -116,7 +112,7 @@ static const char *hosts_in(const char *xml, const char *zone)
     return out;
 }
 
-/* --- what is made --- */
+/* --- platforms that are made --- */
 
 static const struct cc_platform_config usual = {.topology = CC_TOPOLOGY_SWITCH,
                                                 .workers = 10,
@@ -136,7 +132,7 @@ static struct cc_platform make(const struct cc_platform_config *config)
     if (cc_platform_make(config, &p, &e) != CC_OK)
         fail_msg("%s", e.text);
     assert_nested(p.xml);
-    /* The ranks' hosts are called after them. */
+    /* Hosts are named after their ranks. */
     assert_int_equal(p.hosts, config->workers + config->servers);
     for (size_t i = 0; i < p.hosts; i++) {
         char name[32];
@@ -173,7 +169,8 @@ static void test_switch(void **state)
     assert_prop(p.xml, "latency_s", "5e-05");
     assert_int_equal(count(p.xml, "zone"), 1);
     assert_int_equal(count(p.xml, "host"), 12);
-    assert_int_equal(count(p.xml, "link"), 24); /* to the switch, and to itself */
+    assert_int_equal(count(p.xml, "link"),
+                     24); /* of each host, one to the switch and one loopback */
     assert_int_equal(count(p.xml, "host_link"), 12);
     assert_int_equal(count(p.xml, "route"), 12);
     for (int i = 0; i < 12; i++) {
@@ -196,7 +193,7 @@ static void test_switch(void **state)
     cc_platform_free(&p);
 }
 
-/* The last two workers, and no server, which come after them. */
+/* The last two workers are slow; the servers, whose ranks come after them, are not. */
 static void test_slow(void **state)
 {
     (void)state;
@@ -228,7 +225,8 @@ static void test_slow(void **state)
     }
 }
 
-/* Twelve hosts in racks of four: the servers (10 and 11) are the first and the seventh of them. */
+/* Twelve hosts in racks of four: the servers, ranks 10 and 11, have the first and the seventh host.
+ */
 static void test_racks(void **state)
 {
     (void)state;
@@ -241,12 +239,12 @@ static void test_racks(void **state)
     assert_string_equal(hosts_in(p.xml, "rack-0"), "host-10 host-0 host-1 host-2");
     assert_string_equal(hosts_in(p.xml, "rack-1"), "host-3 host-4 host-11 host-5");
     assert_string_equal(hosts_in(p.xml, "rack-2"), "host-6 host-7 host-8 host-9");
-    assert_int_equal(count(p.xml, "zone"), 5); /* all of it, the racks, the top */
+    assert_int_equal(count(p.xml, "zone"), 5); /* the network, three racks, the top */
     assert_int_equal(count(p.xml, "zoneRoute"), 3);
     assert_link(p.xml, "uplink-2", "1000000000bps", "2.5e-05s");
     cc_platform_free(&p);
 
-    /* The last rack is not full, but its link is that of a full one. */
+    /* The last rack is not full, but has the uplink of a full one. */
     config.workers = 11;
     config.rack = 5;
     config.oversubscription = 2.5;
@@ -316,7 +314,7 @@ static void test_torus(void **state)
     config.torus[0] = 4;
     config.torus[1] = 4; /* four of them unused */
     assert_torus(&config, "4,4", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
-    /* SimGrid knows no sides of one. */
+    /* SimGrid rejects sides of length one, so they are left out. */
     config.torus[2] = 1;
     assert_torus(&config, "4,4", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
     config.workers = 1;
@@ -331,7 +329,7 @@ static void test_torus(void **state)
     assert_torus(&config, "1", "0");
 }
 
-/* As near to a cube as fits, and no layer more than it takes. */
+/* The default torus is near to a cube and has no layer that is not needed. */
 static void test_cubes(void **state)
 {
     (void)state;
@@ -354,7 +352,7 @@ static void test_cubes(void **state)
     }
 }
 
-/* Every rank has a place, whatever the numbers, and servers never crowd. */
+/* Every rank has a host of its own, whatever the numbers, and servers are spread evenly. */
 static void test_places(void **state)
 {
     (void)state;
@@ -401,16 +399,16 @@ static void test_places(void **state)
     }
 }
 
-/* --- what is refused --- */
+/* --- refused configurations --- */
 
-#define REFUSED(words, ...)                                                                        \
+#define REFUSED(part, ...)                                                                         \
     do {                                                                                           \
         struct cc_platform_config config = usual;                                                  \
         struct cc_platform p = {.hosts = 77};                                                      \
         struct cc_error e = {0};                                                                   \
         __VA_ARGS__;                                                                               \
         assert_int_equal(cc_platform_make(&config, &p, &e), CC_USAGE);                             \
-        assert_says(e.text, words);                                                                \
+        assert_contains(e.text, part);                                                             \
         assert_int_equal(p.hosts, 77);                                                             \
     } while (0)
 
@@ -462,7 +460,7 @@ static void test_refusals(void **state)
 
 /* --- files of others --- */
 
-/* Reads a file while a script is commcomp-platform; the file's text is the script's stdin. */
+/* Reads a file with a script in place of commcomp-platform; the file's text is its stdin. */
 static int read_by(void **state, const char *script, const char *text, int workers, int servers,
                    struct cc_platform *out, struct cc_error *e)
 {
@@ -496,13 +494,13 @@ static void test_read(void **state)
 }
 
 static void assert_unread(void **state, const char *script, int workers, int servers,
-                          const char *words)
+                          const char *part)
 {
     struct cc_platform p;
     struct cc_error e;
     assert_int_equal(read_by(state, script, "<platform/>", workers, servers, &p, &e), CC_FAIL);
-    assert_says(e.text, "a platform.xml");
-    assert_says(e.text, words);
+    assert_contains(e.text, "a platform.xml");
+    assert_contains(e.text, part);
     assert_null(strchr(e.text, '\n'));
     assert_null(p.xml);
 }
@@ -517,7 +515,7 @@ static void test_unread(void **state)
     assert_unread(state, "echo '{\"schema\": \"commcomp-hosts/2\", \"hosts\": []}'", 1, 0,
                   "another version");
     assert_unread(state, "true", 1, 0, "a platform.xml: ");
-    /* SimGrid's marks and backtraces go, and so do the names of what it reads. */
+    /* SimGrid's prefixes, backtraces and paths of descriptors are left out. */
     assert_unread(state,
                   "echo '[0.000000] ./x.cpp:95: [xbt_exception/ERROR] Parse error at "
                   "/proc/self/fd/0:13: unknown unit: parsecs' >&2\n"
@@ -539,19 +537,20 @@ static void test_no_file(void **state)
     struct cc_error e = {0};
     assert_int_equal(setenv("COMMCOMP_PLATFORM", "/bin/true", 1), 0);
     assert_int_equal(cc_platform_read(scratch_path(state, "none.xml"), 1, 0, &p, &e), CC_FAIL);
-    assert_says(e.text, "none.xml: cannot be read: No such file");
+    assert_contains(e.text, "none.xml: cannot be read: No such file");
     const char *path = scratch_write(state, "zeros.xml", "<a>\0</a>", 8);
     assert_int_equal(cc_platform_read(path, 1, 0, &p, &e), CC_FAIL);
-    assert_says(e.text, "zeros.xml: no XML: byte 3 is 0");
+    assert_contains(e.text, "zeros.xml: no XML: byte 3 is 0");
 
     assert_int_equal(setenv("COMMCOMP_PLATFORM", "/nowhere/at all", 1), 0);
     assert_int_equal(cc_platform_read(path, 1, 0, &p, &e), CC_FAIL);
-    assert_says(e.text, "COMMCOMP_PLATFORM: there is no file /nowhere/at all");
-    /* It does not lie beside this test. */
+    assert_contains(e.text, "COMMCOMP_PLATFORM: there is no file /nowhere/at all");
+    /* There is no commcomp-platform beside this test. */
     assert_int_equal(unsetenv("COMMCOMP_PLATFORM"), 0);
     assert_int_equal(cc_platform_read(path, 1, 0, &p, &e), CC_FAIL);
-    assert_says(e.text, "commcomp-platform is missing: make builds it where SimGrid is installed "
-                        "(Debian: apt-get install libsimgrid-dev)");
+    assert_contains(e.text,
+                    "commcomp-platform is missing: make builds it where SimGrid is installed "
+                    "(Debian: apt-get install libsimgrid-dev)");
 }
 
 int main(void)

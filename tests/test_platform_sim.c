@@ -1,6 +1,6 @@
-/* Platforms in SimGrid, with the settings of `commcomp sim --fidelity alpha-beta`: how long
- * messages take, alone and beside others, against times worked out by hand. tests/sim/route.c sends
- * them. */
+/* Platforms in SimGrid, with the settings of `commcomp sim --fidelity alpha-beta`: compares the
+ * times that messages take, alone and beside others, with times worked out by hand.
+ * tests/sim/route.c sends the messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,14 +23,14 @@
 
 #define B    1e9          /* bits/s of a host's link */
 #define L    50e-6        /* its latency */
-#define N    1.25e6       /* bytes of a message: */
-#define T    10e-3        /* so long they take on such a link */
+#define N    1.25e6       /* bytes of a message, */
+#define T    10e-3        /* which take this time on such a link */
 #define ONE  (17 * 8 / B) /* a byte; SMPI puts 16 in front of each message */
 #define WAN  1e8          /* between sites */
 #define W    40e-3
 #define MOST 16 /* flows */
 
-/* FROM TO BYTES, and the second in which the last byte is there. */
+/* A message of `bytes`, and the time when its last byte should arrive. */
 struct flow {
     int from, to;
     double bytes, expected;
@@ -45,7 +45,7 @@ static const struct cc_platform_config usual = {.workers = 16,
                                                 .wan_bps = WAN,
                                                 .wan_latency_s = W};
 
-/* Beside this test: tests/sim/route, bin/commcomp-platform. */
+/* The path of a file in this test's directory. */
 static const char *beside(const char *name)
 {
     static char path[4096];
@@ -56,7 +56,7 @@ static const char *beside(const char *name)
     return path;
 }
 
-/* skip() ends the test. */
+/* Skips the test, which ends it, where there is no SimGrid. */
 static void need_simgrid(void)
 {
     if (system("command -v smpirun >/dev/null") != 0 || access(beside("sim/route"), R_OK) != 0) {
@@ -119,7 +119,7 @@ static char *smpirun_line(void **state, const struct cc_platform *p)
     return text;
 }
 
-/* The second in which each flow was there. */
+/* Runs flows that begin together; second[i] is the time when flow i has arrived. */
 static void simulate(void **state, const struct cc_platform *p, const struct flow *flow, int flows,
                      double *second)
 {
@@ -145,7 +145,7 @@ static void simulate(void **state, const struct cc_platform *p, const struct flo
     }
 }
 
-/* All flows at once. */
+/* Checks the times of flows that begin together. */
 static void expect(void **state, const struct cc_platform *p, const struct flow *flow, int flows)
 {
     double second[MOST];
@@ -172,7 +172,7 @@ static void test_switch(void **state)
     config.slow_links = 1;
     config.slow_bps = B / 10;
     struct cc_platform p = make(&config);
-    /* Both ways at once; and its own timer, which nothing else delays: 1 GB/s. */
+    /* Both directions at once, and a message to itself, which nothing delays: 1 GB/s. */
     EXPECT(&p, {0, 1, N, L + T}, {1, 0, N, L + T}, {0, 0, 1234567, 1.234567e-3}, {0, 0, 5e6, 5e-3},
            {2, 3, 1, L + ONE});
     /* Shared at the receiver, and by the sender. */
@@ -180,7 +180,7 @@ static void test_switch(void **state)
     EXPECT(&p, {3, 0, N, L + 3 * T}, {3, 1, N, L + 3 * T}, {3, 2, N, L + 3 * T});
     /* To the last worker, and from it. */
     EXPECT(&p, {0, 15, N, L + 10 * T}, {15, 1, N, L + 10 * T}, {2, 14, N, L + T});
-    /* It leaves to the others what it cannot take: 9 tenths of the link. */
+    /* The slow link leaves nine tenths of the shared one to the other flow. */
     EXPECT(&p, {15, 2, N, L + 10 * T}, {1, 2, N, L + T / 0.9});
     cc_platform_free(&p);
 }
@@ -195,18 +195,18 @@ static void test_racks(void **state)
     struct cc_platform p = make(&config); /* 0-3, 4-7, 8-11, 12-15; 1 Gbit/s upwards */
     EXPECT(&p, {0, 1, N, L + T}, {2, 2, 1e6, 1e-3});
     EXPECT(&p, {0, 4, N, 2 * L + T}, {4, 0, N, 2 * L + T});
-    /* Four hosts of a rack share its way up, and those of others its way down. */
+    /* Four hosts of a rack share its uplink, and the hosts of other racks its downlink. */
     EXPECT(&p, {0, 4, N, 2 * L + 4 * T}, {1, 8, N, 2 * L + 4 * T}, {2, 6, N, 2 * L + 4 * T},
            {3, 15, N, 2 * L + 4 * T});
     EXPECT(&p, {4, 0, N, 2 * L + 4 * T}, {8, 1, N, 2 * L + 4 * T}, {6, 2, N, 2 * L + 4 * T},
            {15, 3, N, 2 * L + 4 * T});
-    /* Within the rack nothing is shared with that. */
+    /* Traffic within the rack does not share them. */
     EXPECT(&p, {0, 4, N, 2 * L + 2 * T}, {1, 8, N, 2 * L + 2 * T}, {2, 3, N, L + T});
-    /* A longer way is no smaller share: the one from its own rack begins L before the other. */
+    /* A longer route gets no smaller share; the flow from its own rack begins L earlier. */
     EXPECT(&p, {0, 1, N, 2 * T}, {4, 1, N, 2 * T + L});
     cc_platform_free(&p);
 
-    config.oversubscription = 1; /* as good as one switch */
+    config.oversubscription = 1; /* no limit: as one switch, but for latency */
     p = make(&config);
     EXPECT(&p, {0, 4, N, 2 * L + T}, {1, 8, N, 2 * L + T}, {2, 6, N, 2 * L + T},
            {3, 15, N, 2 * L + T});
@@ -236,7 +236,7 @@ static void test_sites(void **state)
            {8, 16, n, far}, {9, 16, n, far}, {10, 16, n, far});
     cc_platform_free(&p);
 
-    /* A link between each two of three. */
+    /* Three sites, with a link for each pair. */
     config.sites = 3;
     config.workers = 3;
     config.servers = 0;
@@ -255,13 +255,13 @@ static void test_torus(void **state)
     config.topology = CC_TOPOLOGY_TORUS;
     config.torus[0] = config.torus[1] = 4; /* rank = x + 4 y */
     struct cc_platform p = make(&config);
-    /* To the neighbours and from them, all at once; and a timer. */
+    /* To the neighbours and from them, all at once; and a message to itself. */
     EXPECT(&p, {0, 1, N, L + T}, {0, 3, N, L + T}, {0, 4, N, L + T}, {0, 12, N, L + T},
            {1, 0, N, L + T}, {3, 0, N, L + T}, {4, 0, N, L + T}, {12, 0, N, L + T},
            {0, 0, 1e6, 1e-3});
     EXPECT(&p, {0, 2, N, 2 * L + T});
     EXPECT(&p, {0, 10, N, 4 * L + T});
-    EXPECT(&p, {15, 0, N, 2 * L + T}); /* round both ends */
+    EXPECT(&p, {15, 0, N, 2 * L + T}); /* across both borders */
     /* Along x first: 0 to 5 goes through 1, not through 4. What began later has its half too. */
     EXPECT(&p, {0, 5, N, 2 * T + L}, {0, 1, N, 2 * T});
     EXPECT(&p, {0, 5, N, 2 * L + T}, {0, 4, N, L + T});
@@ -274,7 +274,7 @@ static void test_torus(void **state)
     EXPECT(&p, {26, 12, N, 3 * L + T}, {26, 1, N, L + T}); /* to 1,1,1 by x, y, z; to 2,0,0 */
     cc_platform_free(&p);
 
-    /* Where both neighbours are one. */
+    /* In a side of two, both neighbours are the same host. */
     config.workers = 4;
     config.servers = 0;
     config.torus[0] = config.torus[1] = 2;
@@ -284,7 +284,7 @@ static void test_torus(void **state)
     EXPECT(&p, {0, 3, N, 2 * L + T});
     cc_platform_free(&p);
 
-    /* A row, whichever side it lies along; two hosts; one. */
+    /* A row along any side; two hosts; one. */
     for (int side = 0; side < 3; side++) {
         config.torus[0] = config.torus[1] = config.torus[2] = 1;
         config.torus[side] = 4;
@@ -304,12 +304,12 @@ static void test_torus(void **state)
     cc_platform_free(&p);
 }
 
-/* --- reading what was written --- */
+/* --- reading platforms --- */
 
 static void test_read_again(void **state)
 {
     need_simgrid();
-    /* SimGrid leaves memory behind. */
+    /* SimGrid itself leaks memory. */
     assert_int_equal(setenv("ASAN_OPTIONS", "detect_leaks=0", 1), 0);
     assert_int_equal(setenv("COMMCOMP_PLATFORM", beside("../bin/commcomp-platform"), 1), 0);
     const struct flow flow[] = {{0, 1, N, 0},  {9, 10, N, 0},  {3, 16, N, 0},
@@ -387,7 +387,7 @@ static const char *const cluster =
     "           lat=\"25us\"%s/>\n"
     "</platform>\n";
 
-/* Without one, timers would take their time of the host's own link. */
+/* Hosts without a loopback are refused: messages to themselves would use their own link. */
 static void test_loopback(void **state)
 {
     need_simgrid();
@@ -409,7 +409,7 @@ static void test_loopback(void **state)
     cc_platform_free(&p);
 }
 
-/* How fast a host is, as SimGrid has it. */
+/* SimGrid reports the speed of slow hosts. */
 static void test_slow_hosts(void **state)
 {
     need_simgrid();
@@ -430,7 +430,7 @@ static void test_slow_hosts(void **state)
     cc_platform_free(&p);
 }
 
-/* --- as large as they get --- */
+/* --- thousands of hosts --- */
 
 static void test_large(void **state)
 {
@@ -444,7 +444,7 @@ static void test_large(void **state)
         config.rack = 16; /* 257 racks */
         config.sites = 8;
         struct cc_platform p = make(&config);
-        /* From the first place of the torus, 17 x 16 x 16, to 8, 8, 8. */
+        /* From the first host of the torus, 17 x 16 x 16, to 8, 8, 8. */
         const int to = topology == CC_TOPOLOGY_TORUS ? 8 + 17 * 8 + 272 * 8 - 9 : 4095;
         const double begin = cc_now();
         EXPECT(&p, {4096, to, 1, across[topology]});

@@ -1,4 +1,4 @@
-/* Shaping of an interface, in a network namespace of this test's own. */
+/* Shaping an interface, in a network namespace of this test's own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,11 +17,12 @@
 #include <unistd.h>
 
 #include "netsim/lab/shape.h"
+#include "tests/lib/text.h"
 
 static const struct cc_shape_config config = {
     .device = "eth7", .bw_bps = 1e8, .burst_bytes = 16000, .limit_bytes = 200000};
 
-/* What a command prints; the buffer is static. */
+/* Runs a command and returns what it prints, in a static buffer. */
 static const char *output(const char *command)
 {
     static char text[4000];
@@ -33,16 +34,16 @@ static const char *output(const char *command)
     return text;
 }
 
-static void order(const char *command)
+static void run(const char *command)
 {
     if (system(command) != 0)
         fail_msg("%s: failed", command);
 }
 
-static size_t count(const char *text, const char *words)
+static size_t count(const char *text, const char *part)
 {
     size_t n = 0;
-    while ((text = strstr(text, words)) != NULL) {
+    while ((text = strstr(text, part)) != NULL) {
         n++;
         text++;
     }
@@ -66,6 +67,7 @@ static bool is_plain(void)
            strstr(output("ip -br link"), "ccifb") == NULL;
 }
 
+/* Waits up to 3 s for it. */
 static void assert_plain_soon(void)
 {
     for (int i = 0; i < 300 && !is_plain(); i++)
@@ -76,15 +78,14 @@ static void assert_plain_soon(void)
 static int add_interface(void **state)
 {
     (void)state;
-    order(
-        "ip link add eth7 type veth peer name peer && ip link set eth7 up && ip link set peer up");
+    run("ip link add eth7 type veth peer name peer && ip link set eth7 up && ip link set peer up");
     return 0;
 }
 
 static int remove_interface(void **state)
 {
     (void)state;
-    order("ip link del eth7");
+    run("ip link del eth7");
     return 0;
 }
 
@@ -104,13 +105,12 @@ static void end(struct cc_shaping *s)
         fail_msg("%s", e.text);
 }
 
-static void assert_refused(const char *words)
+static void assert_refused(const char *part)
 {
     struct cc_shaping s;
     struct cc_error e = {""};
     assert_int_equal(cc_shaping_begin("/proc/self/exe", &config, &s, &e), CC_FAIL);
-    if (strstr(e.text, words) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", e.text, words);
+    assert_contains(e.text, part);
 }
 
 static void shapes_and_undoes(void **state)
@@ -134,21 +134,21 @@ static void one_at_a_time(void **state)
     assert_true(is_plain());
 }
 
-/* A process that has an interface shaped, and waits. */
-static pid_t holder(struct cc_shaping *out)
+/* Starts a process that shapes the interface and then waits. */
+static pid_t start_holder(struct cc_shaping *out)
 {
-    int told[2];
-    assert_int_equal(pipe2(told, O_CLOEXEC), 0);
+    int report[2];
+    assert_int_equal(pipe2(report, O_CLOEXEC), 0);
     pid_t pid = fork();
     if (pid == 0) {
         struct cc_shaping s = begin();
-        (void)!write(told[1], &s, sizeof s);
+        (void)!write(report[1], &s, sizeof s);
         for (;;)
             (void)pause();
     }
-    assert_int_equal(read(told[0], out, sizeof *out), sizeof *out);
-    (void)close(told[0]);
-    (void)close(told[1]);
+    assert_int_equal(read(report[0], out, sizeof *out), sizeof *out);
+    (void)close(report[0]);
+    (void)close(report[1]);
     return pid;
 }
 
@@ -156,14 +156,14 @@ static void undone_when_the_rank_dies(void **state)
 {
     (void)state;
     struct cc_shaping s;
-    pid_t pid = holder(&s);
+    pid_t pid = start_holder(&s);
     assert_shaped();
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     assert_plain_soon();
 }
 
-static void undone_when_the_guard_is_told(void **state)
+static void undone_when_the_guard_gets_sigterm(void **state)
 {
     (void)state;
     struct cc_shaping s = begin();
@@ -187,8 +187,8 @@ static void undone_at_the_next_start(void **state)
     assert_true(is_plain());
 }
 
-/* Whatever a guard had done when it was killed. */
-static void half_done_is_undone(void **state)
+/* The guard may have been killed after any of its steps. */
+static void incomplete_shaping_is_undone(void **state)
 {
     (void)state;
     struct cc_shaping s;
@@ -201,7 +201,7 @@ static void half_done_is_undone(void **state)
         s = begin();
         assert_int_equal(kill(s.guard, SIGKILL), 0);
         (void)cc_shaping_end(&s, &e);
-        order(left[i]);
+        run(left[i]);
         s = begin();
         assert_shaped();
         end(&s);
@@ -209,16 +209,16 @@ static void half_done_is_undone(void **state)
     }
 }
 
-static void what_others_set_stays(void **state)
+static void foreign_disciplines_stay(void **state)
 {
     (void)state;
-    order("tc qdisc add dev eth7 root handle 5: tbf rate 1mbit burst 5000 limit 50000");
+    run("tc qdisc add dev eth7 root handle 5: tbf rate 1mbit burst 5000 limit 50000");
     assert_refused("eth7 is shaped already (qdisc tbf 5:)");
     assert_non_null(strstr(output("tc qdisc show dev eth7"), "tbf 5: root"));
-    order("tc qdisc del dev eth7 root && tc qdisc add dev eth7 ingress");
+    run("tc qdisc del dev eth7 root && tc qdisc add dev eth7 ingress");
     assert_refused("eth7 has rules for arriving packets");
     assert_non_null(strstr(output("tc qdisc show dev eth7"), "ingress"));
-    order("tc qdisc del dev eth7 ingress");
+    run("tc qdisc del dev eth7 ingress");
 }
 
 static void no_such_interface(void **state)
@@ -256,10 +256,10 @@ int main(int argc, char **argv)
         WITH_INTERFACE(shapes_and_undoes),
         WITH_INTERFACE(one_at_a_time),
         WITH_INTERFACE(undone_when_the_rank_dies),
-        WITH_INTERFACE(undone_when_the_guard_is_told),
+        WITH_INTERFACE(undone_when_the_guard_gets_sigterm),
         WITH_INTERFACE(undone_at_the_next_start),
-        WITH_INTERFACE(half_done_is_undone),
-        WITH_INTERFACE(what_others_set_stays),
+        WITH_INTERFACE(incomplete_shaping_is_undone),
+        WITH_INTERFACE(foreign_disciplines_stay),
         cmocka_unit_test(no_such_interface),
         cmocka_unit_test(a_guard_that_cannot_be_started),
     };

@@ -1,5 +1,5 @@
 /* Simulated ranks that do what the environment's TALKER says: end as they should, or as they should
- * not (tests/test_smpirun.c). Reports are written by hand, as they would come. */
+ * not (tests/test_smpirun_real.c). Reports are written by hand, as they would come. */
 #include <mpi.h>
 #include <poll.h>
 #include <signal.h>

@@ -1,0 +1,15 @@
+/* Processes that a test has started, known by files of its scratch directory. */
+#ifndef CC_TESTS_LIB_PROCESS_H
+#define CC_TESTS_LIB_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Whether the process whose id is in a file of the scratch directory has ended, waited for or not.
+ */
+bool process_has_ended(void **state, const char *name);
+
+/* The number of processes, besides this one, with the scratch directory in their command line. */
+size_t count_processes(void **state);
+
+#endif
