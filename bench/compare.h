@@ -1,4 +1,4 @@
-/* How far decoded values are from the gradient, in one pass over both. */
+/* The error of decoded values y against the gradient g, in one pass over both. */
 #ifndef CC_BENCH_COMPARE_H
 #define CC_BENCH_COMPARE_H
 
@@ -15,8 +15,8 @@ struct cc_compared {
 };
 
 struct k_compare {
-    /* Adds the n values' sums to *c (double, in blocks of 4,096 and lanes of 16 as in
-     * core/reduce.h), and y - g to cumulative[]. */
+    /* Adds the sums over n values to *c, and y - g to cumulative[]. Sums are in double, over the
+     * tree of core/reduce.h. */
     void (*compare)(const float *y, const float *g, float *cumulative, size_t n,
                     struct cc_compared *c);
 };

@@ -1,3 +1,6 @@
+/* The sums of bench/compare.h over the fixed tree of core/reduce.h: blocks of CC_SUM_BLOCK values,
+ * in each block CC_SUM_LANES sums side by side. The compiler turns the lanes into vectors, and
+ * every instruction set gives the same bits. */
 #include "bench/compare.h"
 
 #include <math.h>
@@ -11,7 +14,7 @@ struct lanes {
     float max_error[LANES];
 };
 
-static inline void one(struct lanes *s, size_t l, float y, float g, float *cumulative)
+static inline void add_value(struct lanes *s, size_t l, float y, float g, float *cumulative)
 {
     float d = y - g;
     double dd = (double)y - (double)g, dy = (double)y, dg = (double)g;
@@ -24,7 +27,7 @@ static inline void one(struct lanes *s, size_t l, float y, float g, float *cumul
     s->max_error[l] = magnitude > s->max_error[l] ? magnitude : s->max_error[l];
 }
 
-static double total(const double *lane)
+static double sum_lanes(const double *lane)
 {
     double sum = 0;
     for (size_t l = 0; l < LANES; l++)
@@ -32,20 +35,20 @@ static double total(const double *lane)
     return sum;
 }
 
-static void block(const float *restrict y, const float *restrict g, float *restrict cumulative,
-                  size_t n, struct cc_compared *c)
+static void compare_block(const float *restrict y, const float *restrict g,
+                          float *restrict cumulative, size_t n, struct cc_compared *c)
 {
     struct lanes s = {0};
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
         for (size_t l = 0; l < LANES; l++)
-            one(&s, l, y[i + l], g[i + l], &cumulative[i + l]);
+            add_value(&s, l, y[i + l], g[i + l], &cumulative[i + l]);
     for (size_t l = 0; i + l < n; l++)
-        one(&s, l, y[i + l], g[i + l], &cumulative[i + l]);
-    c->error_sq += total(s.error_sq);
-    c->raw_sq += total(s.raw_sq);
-    c->output_sq += total(s.output_sq);
-    c->dot += total(s.dot);
+        add_value(&s, l, y[i + l], g[i + l], &cumulative[i + l]);
+    c->error_sq += sum_lanes(s.error_sq);
+    c->raw_sq += sum_lanes(s.raw_sq);
+    c->output_sq += sum_lanes(s.output_sq);
+    c->dot += sum_lanes(s.dot);
     for (size_t l = 0; l < LANES; l++)
         c->max_error =
             (double)s.max_error[l] > c->max_error ? (double)s.max_error[l] : c->max_error;
@@ -55,7 +58,7 @@ static void compare(const float *y, const float *g, float *cumulative, size_t n,
                     struct cc_compared *c)
 {
     for (size_t i = 0; i < n; i += CC_SUM_BLOCK)
-        block(y + i, g + i, cumulative + i, n - i < CC_SUM_BLOCK ? n - i : CC_SUM_BLOCK, c);
+        compare_block(y + i, g + i, cumulative + i, n - i < CC_SUM_BLOCK ? n - i : CC_SUM_BLOCK, c);
 }
 
 const struct k_compare CC_K(k_compare) = {.compare = compare};

@@ -7,48 +7,49 @@
 
 enum { LINE_VALUES = CC_ALIGN / sizeof(float) };
 
-/* A sum that touches less than this is not limited by memory, but by what any call costs. */
+/* A decode_add that touches fewer bytes than this is not limited by memory, but by the cost of the
+ * call itself. */
 enum { LEAST_BYTES = 1 << 20 };
 
-/* The indices of a scheme's patterns, once known. */
+/* The patterns of a scheme's calls. */
 struct patterns {
     bool known;
-    size_t index[CC_CALLS]; /* SIZE_MAX: none */
-    bool lists[CC_CALLS];   /* which lines: another list each step */
+    size_t index[CC_CALLS]; /* in the roofline; SIZE_MAX: none */
+    bool lists[CC_CALLS];   /* it depends on a list of lines, which differs from step to step */
 };
 
 struct cc_limits {
     const struct cc_bench_config *config;
     struct cc_roofline *roofline;
-    struct patterns *pattern; /* one a scheme */
-    size_t largest;           /* tensor */
-    uint32_t *line;           /* its lines that are not all zero */
+    struct patterns *pattern; /* one per scheme */
+    size_t largest;           /* the largest tensor */
+    uint32_t *line;           /* its lines that are not all zero, as decoded last */
     size_t lines;
 };
 
-int cc_limits_open(const struct cc_bench_config *p, size_t most, struct cc_limits **out,
+int cc_limits_open(const struct cc_bench_config *config, size_t most, struct cc_limits **out,
                    struct cc_error *e)
 {
     size_t large = 0, largest = 0, largest_values = 0;
     *out = NULL;
-    for (size_t t = 0; t < cc_trace_tensors(p->trace); t++) {
-        size_t n = cc_trace_tensor(p->trace, t)->shape.n;
+    for (size_t t = 0; t < cc_trace_tensors(config->trace); t++) {
+        size_t n = cc_trace_tensor(config->trace, t)->shape.n;
         large += cc_memory_limits(n) ? n : 0;
         if (n > largest_values) {
             largest = t;
             largest_values = n;
         }
     }
-    if (large == 0 || (double)large < 0.9 * (double)cc_trace_values(p->trace))
+    if (large == 0 || (double)large < 0.9 * (double)cc_trace_values(config->trace))
         return CC_OK;
     struct cc_limits *l = cc_alloc0(sizeof *l, e);
     if (l == NULL)
         return CC_FAIL;
-    l->config = p;
+    l->config = config;
     l->largest = largest;
-    l->pattern = cc_alloc0(p->schemes->count * sizeof *l->pattern, e);
+    l->pattern = cc_alloc0(config->schemes->count * sizeof *l->pattern, e);
     l->line = cc_alloc((largest_values / LINE_VALUES + 1) * sizeof *l->line, e);
-    l->roofline = cc_roofline_new(largest_values, p->threads, most, e);
+    l->roofline = cc_roofline_new(largest_values, config->threads, most, e);
     if (l->pattern == NULL || l->line == NULL || l->roofline == NULL) {
         cc_limits_free(l);
         return CC_FAIL;
@@ -83,7 +84,7 @@ void cc_limits_on_decoded(void *limits, size_t tensor, const float *decoded)
     }
 }
 
-/* The traffic, or none. */
+/* The bytes that encode must move; no passes: the scheme does not tell. */
 static struct cc_traffic traffic_of(const struct cc_limits *l, size_t scheme)
 {
     const struct cc_spec *s = l->config->schemes->item[scheme];
@@ -91,8 +92,9 @@ static struct cc_traffic traffic_of(const struct cc_limits *l, size_t scheme)
                                       : (struct cc_traffic){.passes = 0};
 }
 
-/* What decode writes zeros to, if it is more than an eighth of the lines. */
-static void list_zeros(const struct cc_limits *l, struct cc_pattern *decode)
+/* If more than an eighth of the lines are all zero, decoding is held against a loop that writes
+ * zeros there. */
+static void list_zero_lines(const struct cc_limits *l, struct cc_pattern *decode)
 {
     size_t all = cc_trace_tensor(l->config->trace, l->largest)->shape.n / LINE_VALUES;
     if (l->lines > all / 8 * 7)
@@ -108,31 +110,29 @@ static int find_patterns(struct cc_limits *l, size_t scheme, double bytes, struc
     double payload = bytes / (double)cc_trace_values(l->config->trace);
     const struct cc_pattern encode = cc_pattern_encode(&t, payload);
     struct cc_pattern decode = cc_pattern_decode(payload), add = cc_pattern_decode_add(payload);
-    list_zeros(l, &decode);
+    list_zero_lines(l, &decode);
     if ((l->config->schemes->item[scheme]->scheme->flags & CC_SPARSE) != 0) {
         add.line = l->line;
         add.lines = l->lines;
     }
-    int status = cc_roofline_add(l->roofline, &encode, &found->index[CC_ENCODE], e);
-    if (status == CC_OK)
-        status = cc_roofline_add(l->roofline, &decode, &found->index[CC_DECODE], e);
+    CC_TRY(cc_roofline_add(l->roofline, &encode, &found->index[CC_ENCODE], e));
+    CC_TRY(cc_roofline_add(l->roofline, &decode, &found->index[CC_DECODE], e));
     found->index[CC_DECODE_ADD] = SIZE_MAX;
-    if (status == CC_OK && (add.line == NULL || bytes + CC_ALIGN * (double)add.lines > LEAST_BYTES))
-        status = cc_roofline_add(l->roofline, &add, &found->index[CC_DECODE_ADD], e);
+    if (add.line == NULL || bytes + CC_ALIGN * (double)add.lines > LEAST_BYTES)
+        CC_TRY(cc_roofline_add(l->roofline, &add, &found->index[CC_DECODE_ADD], e));
     found->lists[CC_DECODE] = decode.line != NULL;
     found->lists[CC_DECODE_ADD] = add.line != NULL && found->index[CC_DECODE_ADD] != SIZE_MAX;
-    found->known = status == CC_OK;
-    return status;
+    found->known = true;
+    return CC_OK;
 }
 
-/* The lists of the step that was just timed. */
+/* Gives the patterns the list of the step that was just timed. */
 static int renew_lists(struct cc_limits *l, const struct patterns *p, struct cc_error *e)
 {
-    int status = CC_OK;
-    for (int call = 0; call < CC_CALLS && status == CC_OK; call++)
+    for (int call = 0; call < CC_CALLS; call++)
         if (p->lists[call])
-            status = cc_roofline_renew(l->roofline, p->index[call], l->line, l->lines, e);
-    return status;
+            CC_TRY(cc_roofline_renew(l->roofline, p->index[call], l->line, l->lines, e));
+    return CC_OK;
 }
 
 bool cc_limits_wants_decoded(const struct cc_limits *l, size_t scheme)
@@ -147,11 +147,11 @@ int cc_limits_sample(struct cc_limits *l, size_t scheme, double bytes, size_t sa
     struct patterns *p = &l->pattern[scheme];
     if (cc_bench_failed(l->config, scheme) || traffic_of(l, scheme).passes == 0)
         return CC_OK;
-    int status = p->known ? renew_lists(l, p, e) : find_patterns(l, scheme, bytes, e);
-    for (int call = 0; call < CC_CALLS && status == CC_OK; call++)
+    CC_TRY(p->known ? renew_lists(l, p, e) : find_patterns(l, scheme, bytes, e));
+    for (int call = 0; call < CC_CALLS; call++)
         if (p->index[call] != SIZE_MAX)
             cc_roofline_sample(l->roofline, p->index[call], sample);
-    return status;
+    return CC_OK;
 }
 
 void cc_limits_round(struct cc_limits *l)

@@ -24,20 +24,20 @@ bool cc_memory_limits(size_t values)
 int cc_cache_flush_open(struct cc_cache_flush *c, struct cc_error *e)
 {
     c->bytes = 2 * cc_cache_bytes() / CC_ALIGN * CC_ALIGN;
-    c->other = cc_alloc0(c->bytes, e);
-    return c->other != NULL ? CC_OK : CC_FAIL;
+    c->buffer = cc_alloc0(c->bytes, e);
+    return c->buffer != NULL ? CC_OK : CC_FAIL;
 }
 
 void cc_cache_flush_close(struct cc_cache_flush *c)
 {
-    free(c->other);
+    free(c->buffer);
     *c = (struct cc_cache_flush){0};
 }
 
 void cc_cache_flush_run(const struct cc_cache_flush *c)
 {
     static const struct cc_copy_loop config = {.block = 1 << 16};
-    const struct cc_moves m = {.reads = 1, .stream = {c->other}, .stream_bytes = c->bytes};
+    const struct cc_moves m = {.reads = 1, .stream = {c->buffer}, .stream_bytes = c->bytes};
     volatile unsigned sink = cc_memory_best()->move(&m, &config);
     (void)sink;
 }

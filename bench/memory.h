@@ -1,4 +1,5 @@
-/* Loops that move bytes and do nothing else: what a codec's speed is held against. */
+/* Loops that move bytes and do nothing else, as a limit for the speed of codecs; and the cache that
+ * decides whether memory is the limit at all. */
 #ifndef CC_BENCH_MEMORY_H
 #define CC_BENCH_MEMORY_H
 
@@ -10,53 +11,53 @@
 
 #define CC_STREAMS 4
 
-/* The bytes that one pass moves. Streams and payload begin on CC_ALIGN and are multiples of it. */
+/* The bytes that one pass moves. Streams and payload begin on CC_ALIGN, and their sizes are
+ * multiples of it. */
 struct cc_moves {
-    unsigned char *stream[CC_STREAMS]; /* those read, then those updated in place, those written */
+    /* First those that are read, then those updated in place, then those written. */
+    unsigned char *stream[CC_STREAMS];
     unsigned reads, updates, writes;
     size_t stream_bytes; /* of each */
     unsigned char *payload;
     size_t payload_bytes; /* spread over the pass */
-    bool payload_in;      /* read, else written */
-    /* Not NULL: only these lines of 64 bytes of the first stream are updated, and then the payload
+    bool payload_in;      /* true: read; false: written */
+    /* Not NULL: only these lines (of 64 bytes) of the first stream are updated; then the payload is
      * read. */
     const uint32_t *line;
     size_t line_count;
-    /* Not NULL: zeros are written to the lines whose bit is not set (`first_bit` is that of the
-     * first line), and a single value to the others. Some machines write zeros faster. */
+    /* Not NULL: a line whose bit is not set is written as zeros, the others with a single value
+     * that is not zero. `first_bit` belongs to the first line. Some machines write zeros faster. */
     const uint8_t *filled;
     size_t first_bit;
 };
 
-/* How to go about it. */
+/* The variant of the loop. */
 struct cc_copy_loop {
     size_t block; /* bytes of each stream in turn */
-    size_t ahead; /* fetch what lies so many bytes (with a list: so many lines) further; 0: leave it
-                     to the hardware */
-    bool nontemporal; /* write past the cache */
-    bool touch; /* at each block ask for one line of every stream's next page, so that its address
-                   is translated in time */
+    size_t ahead; /* distance of software prefetching in bytes (with a list: in lines); 0: none */
+    bool nontemporal; /* write around the cache */
+    bool touch;       /* at each block, prefetch one line of every stream's next page, so that its
+                         address is translated in time */
 };
 
 struct k_memory {
-    /* What it returns depends on all that was read. */
+    /* The result depends on every byte that was read, so that no read can be optimized away. */
     unsigned (*move)(const struct cc_moves *m, const struct cc_copy_loop *config);
 };
 CC_KERNELS(k_memory)
 
-/* That of the machine's best instruction set, whatever COMMCOMP_ISA says. */
+/* The kernel of the machine's best instruction set, regardless of COMMCOMP_ISA. */
 const struct k_memory *cc_memory_best(void);
 
-/* Whether a tensor of so many values is too large for the cache: twice what the cache holds, so
- * that no part that happens to stay there matters. Then memory limits a codec's speed, and is
- * measured as well. */
+/* Whether memory limits the speed of a codec on a tensor of this many values: the tensor is at
+ * least twice as large as the cache, so that no part that happens to stay there matters. */
 bool cc_memory_limits(size_t values);
 
-/* Empties the caches of everything else, by reading twice as much as they hold. Each call on such a
- * tensor, and each loop that it is held against, begins like that: else it would matter what part
- * of the tensor the one before happened to leave there. */
+/* Evicts everything from the caches by reading twice as much as they hold. Each timed call on such
+ * a tensor, and each loop it is compared with, begins with this: otherwise the time would depend on
+ * the part of the tensor that the call before left in the cache. */
 struct cc_cache_flush {
-    unsigned char *other;
+    unsigned char *buffer;
     size_t bytes;
 };
 int cc_cache_flush_open(struct cc_cache_flush *c, struct cc_error *e);

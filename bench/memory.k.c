@@ -1,4 +1,7 @@
-/* Loops that move bytes and do nothing else, for bench/roofline.h. */
+/* The loops of bench/memory.h. A pass goes through its streams block by block: it reads, updates
+ * and writes one block of each stream in turn, and the same share of the payload. Each kind of loop
+ * (with or without prefetching and non-temporal stores) is compiled on its own, so that the inner
+ * loops test nothing. */
 #include <stdint.h>
 #include <string.h>
 
@@ -10,7 +13,7 @@
 
 enum { LINE = 64, PAGE = 4096 };
 
-/* A vector, of which 64 / sizeof make a line of the cache. */
+/* The widest vector of the instruction set. */
 #if defined(__AVX512F__)
 typedef __m512i vector;
 #define LOAD(p)      _mm512_load_si512(p)
@@ -47,14 +50,14 @@ typedef uint64_t vector;
 
 enum { VECTOR = sizeof(vector) };
 
-/* Fetches what lies `ahead` bytes further: that may be beyond the end, where nothing is read. */
+/* Prefetches the line `ahead` bytes further, which may lie beyond the end. */
 static inline void fetch(const void *p, size_t ahead)
 {
     if (ahead > 0)
         __builtin_prefetch((const void *)((uintptr_t)p + ahead));
 }
 
-/* What it returns depends on all that is read. Two sums, so that loads need not wait. */
+/* The result depends on all that is read. Two sums, so that no load waits for another. */
 static inline vector read_bytes(const unsigned char *p, size_t bytes, size_t ahead, vector all)
 {
     vector other = all;
@@ -91,7 +94,8 @@ static inline void write_bytes(unsigned char *p, size_t bytes, int nontemporal)
     }
 }
 
-static inline unsigned any(vector v)
+/* A number that depends on every bit of v. */
+static inline unsigned any_bits(vector v)
 {
     unsigned char bytes[VECTOR];
     unsigned all = 0;
@@ -101,7 +105,8 @@ static inline unsigned any(vector v)
     return all;
 }
 
-/* The lines of the list, which stands for the first bytes of the payload. */
+/* Updates the lines of the list, then reads the payload. The list itself counts as the first bytes
+ * of the payload. */
 static inline vector update_lines(const struct cc_moves *m, size_t ahead)
 {
     for (size_t i = 0; i < m->line_count; i++) {
@@ -112,8 +117,8 @@ static inline vector update_lines(const struct cc_moves *m, size_t ahead)
     return read_bytes(m->payload, m->payload_bytes, 0, ALL(0));
 }
 
-/* The bytes from `begin` on of the first stream: all zeros, or with a single value in each line, as
- * the bits say. */
+/* Writes the bytes from `begin` on of the first stream: lines of zeros, or, where the bit is set,
+ * with a single value that is not zero. */
 static inline void fill_bytes(const struct cc_moves *m, size_t begin, size_t bytes, int nontemporal)
 {
     static const float one[VECTOR / sizeof(float)] = {1.0f};
@@ -132,16 +137,17 @@ static inline void fill_bytes(const struct cc_moves *m, size_t begin, size_t byt
     }
 }
 
-static inline void touch(const struct cc_moves *m, size_t i, size_t payload)
+/* Prefetches one line of the next page of every stream. */
+static inline void touch_pages(const struct cc_moves *m, size_t i, size_t payload)
 {
     for (unsigned s = 0; s < m->reads + m->updates + m->writes; s++)
         fetch(m->stream[s] + i, PAGE);
     fetch(m->payload + payload, PAGE);
 }
 
-/* One pass, block by block, every stream in turn. */
-static inline vector blocks(const struct cc_moves *m, const struct cc_copy_loop *config,
-                            size_t ahead, int nontemporal)
+/* One pass. `ahead` and `nontemporal` are constants at each call. */
+static inline vector move_blocks(const struct cc_moves *m, const struct cc_copy_loop *config,
+                                 size_t ahead, int nontemporal)
 {
     size_t lines = m->payload_bytes / LINE, block = config->block;
     double lines_per_byte = (double)lines / (double)m->stream_bytes;
@@ -152,7 +158,7 @@ static inline vector blocks(const struct cc_moves *m, const struct cc_copy_loop 
                                            : (size_t)((double)(i + bytes) * lines_per_byte) * LINE;
         unsigned s = 0;
         if (config->touch)
-            touch(m, i, begin);
+            touch_pages(m, i, begin);
         for (; s < m->reads; s++)
             all = read_bytes(m->stream[s] + i, bytes, ahead, all);
         for (; s < m->reads + m->updates; s++)
@@ -176,18 +182,18 @@ static unsigned move(const struct cc_moves *m, const struct cc_copy_loop *config
     if (m->line != NULL)
         all = update_lines(m, config->ahead);
     else if (config->ahead > 0 && config->nontemporal)
-        all = blocks(m, config, config->ahead, 1);
+        all = move_blocks(m, config, config->ahead, 1);
     else if (config->ahead > 0)
-        all = blocks(m, config, config->ahead, 0);
+        all = move_blocks(m, config, config->ahead, 0);
     else if (config->nontemporal)
-        all = blocks(m, config, 0, 1);
+        all = move_blocks(m, config, 0, 1);
     else
-        all = blocks(m, config, 0, 0);
+        all = move_blocks(m, config, 0, 0);
 #if defined(__x86_64__)
     if (config->nontemporal)
         _mm_sfence();
 #endif
-    return any(all);
+    return any_bits(all);
 }
 
 const struct k_memory CC_K(k_memory) = {.move = move};

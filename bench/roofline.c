@@ -1,3 +1,9 @@
+/* How a limit is found.
+ *
+ * A pattern (bench/roofline.h) is turned into the passes of bench/memory.h over streams of floats,
+ * which all patterns share. When a pattern is added, each of some twenty loops runs it a few times,
+ * and the KEPT fastest stay. Each later sample times all kept loops, and the limit is the best of
+ * their medians: which of several close loops wins is not settled by a few trials. */
 #include "bench/roofline.h"
 
 #include <math.h>
@@ -11,8 +17,8 @@
 
 enum { KEPT = 3, TRIALS = 2, LINE = 64, MOST_VALUES = 1 << 25 };
 
-/* Those of a wider search (blocks of 256 bytes to 16 MiB, fetching 0 to 8 KiB ahead) that were the
- * fastest at some pattern. */
+/* The loops that were the fastest for some pattern in a wider search: blocks of 256 bytes to 16
+ * MiB, prefetching 0 to 8 KiB ahead. */
 static const struct cc_copy_loop loops[] = {
     {256, 0, true, false},     {256, 4096, true, false},     {256, 8192, true, false},
     {1024, 0, true, false},    {1024, 2048, true, false},    {1024, 4096, true, false},
@@ -22,7 +28,7 @@ static const struct cc_copy_loop loops[] = {
     {4096, 2048, true, true},  {1024, 4096, true, true},
 };
 
-/* For lists: the distance is in lines. */
+/* For lists, where the distance is in lines. */
 static const struct cc_copy_loop list_loops[] = {
     {.ahead = 0}, {.ahead = 8}, {.ahead = 16}, {.ahead = 32}, {.ahead = 64},
 };
@@ -34,10 +40,10 @@ enum {
 
 struct limit {
     struct cc_pattern pattern; /* the list is owned */
-    uint8_t *filled;           /* of one that writes zeros: a bit for each line */
+    uint8_t *filled;           /* one bit per line: not all zeros; NULL unless it writes zeros */
     struct cc_copy_loop kept[KEPT];
     double *seconds; /* sample i of kept[k]: seconds[k * most + i] */
-    size_t round;    /* of its last sample */
+    size_t round;    /* in which it was sampled last */
 };
 
 struct cc_roofline {
@@ -76,7 +82,7 @@ struct cc_pattern cc_pattern_decode_add(double payload)
         .passes = 1, .pass = {{.updates = 1}}, .payload = payload, .payload_in = true};
 }
 
-static bool same(const struct cc_pattern *a, const struct cc_pattern *b)
+static bool same_pattern(const struct cc_pattern *a, const struct cc_pattern *b)
 {
     return a->line == NULL && b->line == NULL && a->passes == b->passes &&
            memcmp(a->pass, b->pass, sizeof a->pass) == 0 && a->payload == b->payload &&
@@ -85,7 +91,7 @@ static bool same(const struct cc_pattern *a, const struct cc_pattern *b)
 
 /* --- moving --- */
 
-struct job {
+struct task {
     const struct cc_roofline *r;
     const struct cc_pattern *p;
     const uint8_t *filled;
@@ -93,10 +99,10 @@ struct job {
     unsigned pass, sink[CC_PARTS_MAX];
 };
 
-/* A thread's share of the streams, of the payload and of the list. */
+/* Moves a thread's share of the streams, the payload and the list. */
 static void move_part(void *arg, int part)
 {
-    struct job *j = arg;
+    struct task *j = arg;
     const struct cc_roofline *r = j->r;
     const struct cc_pattern *p = j->p;
     size_t payload = j->pass + 1 == p->passes ? (size_t)(p->payload * (double)r->values) : 0;
@@ -130,7 +136,7 @@ static unsigned move(const struct cc_roofline *r, const struct limit *l,
                      const struct cc_copy_loop *config)
 {
     const struct cc_pattern *p = &l->pattern;
-    struct job j = {.r = r, .p = p, .filled = l->filled, .config = config};
+    struct task j = {.r = r, .p = p, .filled = l->filled, .config = config};
     unsigned all = 0;
     for (j.pass = 0; j.pass < p->passes; j.pass++) {
         cc_parallel(r->threads, move_part, &j);
@@ -149,7 +155,7 @@ static double seconds_of(struct cc_roofline *r, const struct limit *l,
     return cc_now() - begin;
 }
 
-/* --- the run --- */
+/* --- opening and closing --- */
 
 struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, struct cc_error *e)
 {
@@ -189,8 +195,8 @@ void cc_roofline_free(struct cc_roofline *r)
     free(r);
 }
 
-/* Memory for a pattern, allocated and touched as a codec's. */
-static int make_room(struct cc_roofline *r, const struct cc_pattern *p, struct cc_error *e)
+/* Allocates and touches the memory of a pattern, in the same way as a codec's. */
+static int reserve(struct cc_roofline *r, const struct cc_pattern *p, struct cc_error *e)
 {
     unsigned streams = 1;
     size_t payload = (size_t)(p->payload * (double)r->values) + LINE;
@@ -212,7 +218,7 @@ static int make_room(struct cc_roofline *r, const struct cc_pattern *p, struct c
     return r->payload != NULL ? CC_OK : CC_FAIL;
 }
 
-/* The kept loops are those with the best times of a few trials. */
+/* Keeps the loops with the best times of a few trials. */
 static void choose_loops(struct cc_roofline *r, struct limit *l)
 {
     bool updates_lines = l->pattern.line != NULL && l->filled == NULL;
@@ -233,7 +239,8 @@ static void choose_loops(struct cc_roofline *r, struct limit *l)
     }
 }
 
-/* The part of a list that lies in the streams; as bits where zeros are to be written. */
+/* Copies the part of the list that lies within the streams; turns it into bits if the pattern
+ * writes zeros. */
 static int copy_lines(const struct cc_roofline *r, struct limit *l, struct cc_error *e)
 {
     struct cc_pattern *p = &l->pattern;
@@ -262,15 +269,14 @@ int cc_roofline_add(struct cc_roofline *r, const struct cc_pattern *p, size_t *i
     struct limit l = {.pattern = *p};
     l.pattern.payload = floor(p->payload * 16) / 16;
     for (size_t i = 0; i < r->limits; i++) {
-        if (same(&r->limit[i].pattern, &l.pattern)) {
+        if (same_pattern(&r->limit[i].pattern, &l.pattern)) {
             *index = i;
             return CC_OK;
         }
     }
     void *list = r->limit;
-    if (make_room(r, &l.pattern, e) != CC_OK ||
-        cc_grow(&list, &r->capacity, r->limits + 1, sizeof l, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(reserve(r, &l.pattern, e));
+    CC_TRY(cc_grow(&list, &r->capacity, r->limits + 1, sizeof l, e));
     r->limit = list;
     int status = copy_lines(r, &l, e);
     l.seconds = status == CC_OK ? cc_alloc(KEPT * r->most * sizeof(double), e) : NULL;

@@ -1,15 +1,18 @@
-/* The roofline: how fast this machine's memory lets a codec be at best, measured in the same run.
+/* The roofline: the speed that this machine's memory allows a codec at best, measured in the same
+ * run as the codec.
  *
- * A codec must at least read the gradient, read and write its state, and write its payload, in one
- * pass, or in two where a scale must be known first; decoding must read the payload and write the
- * values (zeros where the codec writes zeros, which some machines do faster); decoding and adding
- * must read the payload and update the values, or where the payload lists the values that it keeps
- * (CC_SPARSE) only their lines of 64 bytes. The limit is the speed of a loop that moves just these
- * bytes in just these passes and does nothing else: of many such loops (plain and non-temporal
- * stores, several block sizes, with and without software prefetching) the fastest on this machine.
- * They use its best instruction set, whatever COMMCOMP_ISA says. Samples of the limits are taken
- * between those of the codecs, so that a machine that drifts favours neither; a limit is the median
- * of its samples, as a codec's speed is. */
+ * Every call must move some bytes at least. Encoding reads the gradient, reads and writes the
+ * state, and writes the payload, in one pass, or in two where a scale must be known first. Decoding
+ * reads the payload and writes the values (zeros where the codec writes zeros, which some machines
+ * do faster). Decoding and adding reads the payload and updates the values, or, where the payload
+ * lists the values it keeps (CC_SPARSE), only their lines of 64 bytes.
+ *
+ * The limit is the speed of the fastest loop that moves just these bytes in just these passes and
+ * does nothing else. Many loops are tried: plain and non-temporal stores, several block sizes, with
+ * and without software prefetching, all with the machine's best instruction set regardless of
+ * COMMCOMP_ISA. Samples of the limits are taken between those of the codecs, so that a machine
+ * whose speed drifts favours neither. A limit is the median of its samples, as a codec's speed is.
+ */
 #ifndef CC_BENCH_ROOFLINE_H
 #define CC_BENCH_ROOFLINE_H
 
@@ -27,41 +30,45 @@ struct cc_pattern {
     struct {
         unsigned reads, updates, writes;
     } pass[2];
-    double payload;  /* bytes a value, in the last pass */
-    bool payload_in; /* read; else written */
-    /* Not NULL: the lines that are not left alone, ascending. With a single pass of one update:
-     * only they are updated; of one write: the others are written zeros. Copied by add. */
+    double payload;  /* bytes per value, moved in the last pass */
+    bool payload_in; /* true: read; false: written */
+    /* Not NULL: lines of the stream, ascending. In a pattern of a single pass with one update, only
+     * these lines are updated; with one write, all others are written as zeros. cc_roofline_add
+     * copies the list. */
     const uint32_t *line;
     size_t lines;
 };
 
-/* Those of a scheme that says its traffic, without a list. */
+/* The patterns of a scheme's calls, without a list. `payload`: bytes per value. */
 struct cc_pattern cc_pattern_encode(const struct cc_traffic *t, double payload);
 struct cc_pattern cc_pattern_decode(double payload);
 struct cc_pattern cc_pattern_decode_add(double payload);
 
-/* The limits of a run. */
+/* The patterns of one run and their samples. */
 struct cc_roofline;
 
-/* For tensors of `values` values, of which at most 2^25 are moved, on so many threads at once, each
- * its own share; `most` samples. NULL with a message when there is no memory. */
+/* For tensors of `values` values (of which at most 2^25 are moved), shared out among `threads`
+ * threads, with at most `most` samples. NULL with a message when there is no memory. */
 struct cc_roofline *cc_roofline_new(size_t values, int threads, size_t most, struct cc_error *e);
 void cc_roofline_free(struct cc_roofline *r);
 
-/* Finds the pattern or adds it, and then tries which loops suit it. Payloads that differ by less
- * than a sixteenth of a byte a value are one pattern (with the smaller payload). */
+/* Finds the pattern, or adds it and then tries which loops are fastest. Payloads are rounded down
+ * to sixteenths of a byte per value, so that similar schemes share a pattern. */
 int cc_roofline_add(struct cc_roofline *r, const struct cc_pattern *p, size_t *index,
                     struct cc_error *e);
 
-/* Gives a pattern that has a list another one: the next step's. */
+/* Replaces the list of a pattern that has one, by that of the next step. */
 int cc_roofline_renew(struct cc_roofline *r, size_t index, const uint32_t *line, size_t lines,
                       struct cc_error *e);
 
-/* Takes the pattern's sample number `sample` unless it was taken since cc_roofline_round. */
+/* Takes sample number `sample` of a pattern, unless the pattern was sampled in this round already.
+ */
 void cc_roofline_sample(struct cc_roofline *r, size_t index, size_t sample);
+
+/* Begins the next round. */
 void cc_roofline_round(struct cc_roofline *r);
 
-/* GB/s of float32, from samples [0, samples); 0 where there are none. */
+/* GB/s of float32: the fastest loop's median over samples [0, samples); 0 without samples. */
 double cc_roofline_limit(struct cc_roofline *r, size_t index, size_t samples);
 
 #endif

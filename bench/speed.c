@@ -7,7 +7,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 
-/* Where memory limits, at least so many samples (if there may be so many): on a busy machine their
+/* Samples at least where memory is the limit (unless `most` allows fewer): on a busy machine their
  * median is good to a few per cent, that of ten is not. */
 enum { LEAST_WITH_LIMITS = 20 };
 
@@ -15,18 +15,18 @@ struct run {
     const struct cc_bench_config *config;
     const struct cc_speed_limits *limits;
     struct cc_calls calls;
-    struct cc_limits *memory; /* NULL: it is not what limits */
+    struct cc_limits *memory; /* NULL: memory is not the limit, or not asked for */
 };
 
-/* Sums of bytes count from the first round that is not thrown away. */
+/* Adds to a sum that begins with sample 0: a discarded round is overwritten. */
 static void add_bytes(double *sum, size_t sample, double bytes)
 {
     *sum = sample == 0 ? bytes : *sum + bytes;
 }
 
-/* Every group once, for a period of the scheme or more. */
-static int one_sample(struct run *r, size_t scheme, size_t sample, bool counts,
-                      struct cc_speed *out, struct cc_error *e)
+/* Takes sample number `sample` of a scheme: every group, for at least one period. */
+static int take_sample(struct run *r, size_t scheme, size_t sample, bool counts,
+                       struct cc_speed *out, struct cc_error *e)
 {
     double step[CC_CALLS] = {0}, bytes = 0;
     bool limits = counts && r->memory != NULL;
@@ -57,15 +57,17 @@ static int one_sample(struct run *r, size_t scheme, size_t sample, bool counts,
     return status;
 }
 
-/* Every scheme once; the samples of a discarded round are overwritten by the next one. */
-static int one_round(struct run *r, size_t sample, bool counts, struct cc_speed *out,
+/* Takes one sample of every scheme. The samples of a discarded round are overwritten by the next
+ * one. */
+static int run_round(struct run *r, size_t sample, bool counts, struct cc_speed *out,
                      struct cc_error *e)
 {
     int status = CC_OK;
     if (r->memory != NULL)
         cc_limits_round(r->memory);
-    for (size_t s = 0; s < r->config->schemes->count && status == CC_OK && !cc_interrupted(); s++)
-        status = one_sample(r, s, sample, counts, out, e);
+    for (size_t s = 0; s < r->config->schemes->count && !cc_interrupted(); s++)
+        CC_TRY_OUT(take_sample(r, s, sample, counts, out, e));
+out:
     cc_calls_release(&r->calls);
     return status;
 }
@@ -77,7 +79,7 @@ static size_t least_samples(const struct run *r)
     return least < l->most ? least : l->most;
 }
 
-static void show(const struct run *r, double samples, double elapsed)
+static void show_progress(const struct run *r, double samples, double elapsed)
 {
     const struct cc_speed_limits *l = r->limits;
     if (r->config->progress == NULL)
@@ -88,30 +90,29 @@ static void show(const struct run *r, double samples, double elapsed)
     r->config->progress(r->config->progress_arg, "speeds", done < 1 ? done : 1);
 }
 
-static int rounds(struct run *r, struct cc_speed *out, struct cc_error *e)
+static int run_rounds(struct run *r, struct cc_speed *out, struct cc_error *e)
 {
     const struct cc_speed_limits *l = r->limits;
     double begin = cc_now();
-    int status = CC_OK;
-    for (size_t i = 0; i < l->discard && status == CC_OK && !cc_interrupted(); i++) {
-        show(r, 0, 0);
-        status = one_round(r, 0, false, out, e);
+    for (size_t i = 0; i < l->discard && !cc_interrupted(); i++) {
+        show_progress(r, 0, 0);
+        CC_TRY(run_round(r, 0, false, out, e));
     }
-    while (status == CC_OK && out->samples < l->most && !cc_interrupted()) {
+    while (out->samples < l->most && !cc_interrupted()) {
         double elapsed = cc_now() - begin;
         if (out->samples >= least_samples(r) && elapsed >= l->seconds)
             break;
-        show(r, (double)out->samples, elapsed);
-        status = one_round(r, out->samples, true, out, e);
+        show_progress(r, (double)out->samples, elapsed);
+        CC_TRY(run_round(r, out->samples, true, out, e));
         if (out->samples == 0 && r->memory != NULL)
-            begin += cc_now() - begin - elapsed; /* the first round tries out many loops */
-        if (status == CC_OK && !cc_interrupted())
+            begin += cc_now() - begin - elapsed; /* the first round tries many copy loops */
+        if (!cc_interrupted())
             out->samples++;
     }
-    return status;
+    return CC_OK;
 }
 
-/* Means of the bytes, and the limits. */
+/* Turns sums of bytes into means, and reads the limits. */
 static void finish(const struct run *r, struct cc_speed *out)
 {
     size_t schemes = r->config->schemes->count;
@@ -125,10 +126,10 @@ static void finish(const struct run *r, struct cc_speed *out)
             out->limit[c][s] = cc_limits_of(r->memory, s, (enum cc_call)c, out->samples);
 }
 
-static int allocate(const struct cc_bench_config *p, bool per_tensor, struct cc_speed *out,
+static int allocate(const struct cc_bench_config *config, bool per_tensor, struct cc_speed *out,
                     struct cc_error *e)
 {
-    size_t schemes = p->schemes->count, cells = schemes * out->most;
+    size_t schemes = config->schemes->count, cells = schemes * out->most;
     bool ok = true;
     for (int c = 0; c < CC_CALLS && ok; c++) {
         out->seconds[c] = cc_alloc(cells * sizeof(double), e);
@@ -150,24 +151,21 @@ static int allocate(const struct cc_bench_config *p, bool per_tensor, struct cc_
     return ok ? CC_OK : CC_FAIL;
 }
 
-int cc_speed_measure(const struct cc_bench_config *p, const struct cc_speed_limits *limits,
+int cc_speed_measure(const struct cc_bench_config *config, const struct cc_speed_limits *limits,
                      struct cc_speed *out, struct cc_error *e)
 {
-    struct run r = {.config = p, .limits = limits};
-    *out = (struct cc_speed){.most = limits->most, .tensors = cc_trace_tensors(p->trace)};
-    int status = allocate(p, limits->per_tensor, out, e);
-    if (status == CC_OK)
-        status = cc_calls_open(p, limits->per_tensor, &r.calls, e);
-    if (status == CC_OK) {
-        if (limits->roofline)
-            status = cc_limits_open(p, limits->most, &r.memory, e);
-        if (status == CC_OK)
-            status = rounds(&r, out, e);
-        if (status == CC_OK)
-            finish(&r, out);
-        cc_limits_free(r.memory);
-        cc_calls_close(&r.calls);
-    }
+    struct run r = {.config = config, .limits = limits};
+    int status = CC_OK;
+    *out = (struct cc_speed){.most = limits->most, .tensors = cc_trace_tensors(config->trace)};
+    CC_TRY_OUT(allocate(config, limits->per_tensor, out, e));
+    CC_TRY_OUT(cc_calls_open(config, limits->per_tensor, &r.calls, e));
+    if (limits->roofline)
+        CC_TRY_OUT(cc_limits_open(config, limits->most, &r.memory, e));
+    CC_TRY_OUT(run_rounds(&r, out, e));
+    finish(&r, out);
+out:
+    cc_limits_free(r.memory);
+    cc_calls_close(&r.calls);
     if (status != CC_OK)
         cc_speed_free(out);
     return status;

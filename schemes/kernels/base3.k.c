@@ -1,3 +1,19 @@
+/* Base-3 encoding with quantization in the same pass, for 3lc and ternary (Lim, Andersen, Kaminsky:
+ * 3LC, MLSys 2019, section 3.2).
+ *
+ * Five trits t of -1, 0, 1 make one byte: with the digits d = t + 1, most significant first,
+ * byte = 81 d0 + 27 d1 + 9 d2 + 3 d3 + d4, which is 0 to 242. The digits of a byte do not come from
+ * five neighbouring values: a tensor (or a part of it) of 5 L values is cut into five planes of L
+ * values, and byte j holds element j of each plane.
+ *
+ * So a block of bytes is built plane by plane: byte = 3 * byte + digit, first for plane 0, then for
+ * plane 1, and so on. Each call streams over contiguous values, while the block of bytes stays in
+ * the first-level cache; vectors need no shuffles. Decoding does the reverse: it splits off the
+ * first digit (comparing with 81 and 162), writes the values of a plane, and multiplies what is
+ * left by 3, which brings the next digit to the front.
+ *
+ * The loops over whole vectors are in base3_avx512.h and base3_avx2.h; the scalar loops here define
+ * the result and do what is left over. */
 #include "schemes/kernels/base3.h"
 
 #include "core/bytes.h"
@@ -5,25 +21,25 @@
 #include "schemes/scheme.h"
 
 #if defined(__AVX2__)
-/* How many values ahead of the work memory is asked for, all streams together: the machine's own
- * prefetching begins anew with each of the five planes, and with each page. Out of cache 1,500 to
- * 2,000 were the best of 256 to 4,096 and a third faster than none; in cache it costs nothing. */
+/* Distance of software prefetching in values, all streams together. The hardware's own prefetching
+ * begins anew with each of the five planes, and with each page. Out of cache, 1,500 to 2,000 were
+ * the best of 256 to 4,096, and a third faster than none; in cache it costs nothing. */
 #define AHEAD 2048
 
-static inline void ask(const float *x, ptrdiff_t ahead)
+static inline void prefetch(const float *x, ptrdiff_t ahead)
 {
-    /* Not x + ahead: that may lie in another plane, or nowhere. */
+    /* Integers, as x + ahead may lie outside the array. */
     __builtin_prefetch((const void *)((uintptr_t)x + (uintptr_t)ahead * sizeof *x));
 }
 
-/* How many of n values are done with the memory ahead of them asked for. With the rest it is the
- * beginning of the next stretch. */
+/* The number of values, out of n, whose prefetches stay within this plane. Those of the others go
+ * to the beginning of the next plane. */
 static inline size_t near_part(size_t n, size_t ahead)
 {
     return n > ahead ? (n - ahead) / 64 * 64 : 0;
 }
 
-/* Not for m so small that a 2^24th of it is not exact. */
+/* The least m for draw_vectors, which needs m * 2^-24 to be exact. */
 #define DRAW_LEAST 0x1p-100f
 #endif
 
@@ -78,7 +94,8 @@ static void round_trits(const float *restrict x, float *restrict r, float m, flo
         round_plain(x + i, half, bytes + i, n - i);
 }
 
-/* Beyond m, which is what clipping leaves, every value is sent; with m = 0 none is. */
+/* The trit of one value. Values beyond m, which clipping leaves, are always sent; with m = 0 none
+ * is. */
 static inline int draw_one(float v, float m, struct cc_key key, uint32_t index)
 {
     float a = cc_bits_f32(cc_f32_bits(v) & 0x7fffffffu);
@@ -126,15 +143,15 @@ static void draw_trits(const float *restrict x, float *restrict r, float m, stru
         draw_plain(x + i, m, key, index + (uint32_t)i, bytes + i, n - i);
 }
 
-/* The first digit; what follows it, times 3, stays. */
-static inline unsigned take(uint8_t *byte)
+/* Removes the first digit of a byte and returns it; the others are multiplied by 3. */
+static inline unsigned split_digit(uint8_t *byte)
 {
     unsigned digit = (unsigned)(*byte >= 81) + (*byte >= 162);
     *byte = (uint8_t)(3 * (*byte - 81 * digit));
     return digit;
 }
 
-/* Not an index into value[]: this becomes vectors. */
+/* Selections, not value[digit]: these become vector instructions. */
 static inline float value_of(unsigned digit, const float value[3])
 {
     float v = digit == 2 ? value[2] : value[1];
@@ -147,10 +164,10 @@ static void set(uint8_t *restrict bytes, const float value[3], float *restrict y
     size_t i = 0;
 #ifdef VECTORS
     if (nontemporal) {
-        /* Up to a whole line of y, which these stores need. */
+        /* Scalar stores up to a line of the cache, where the streaming stores can begin. */
         size_t head = (size_t)(-(uintptr_t)y % CC_ALIGN) / sizeof(float);
-        for (ask(y, next); i < head && i < n; i++)
-            y[i] = value_of(take(bytes + i), value);
+        for (prefetch(y, next); i < head && i < n; i++)
+            y[i] = value_of(split_digit(bytes + i), value);
         for (size_t page; i < n; i += page) {
             page = n - i < CC_PAGE_VALUES ? n - i : CC_PAGE_VALUES;
             cc_next_page(y + i);
@@ -164,7 +181,7 @@ static void set(uint8_t *restrict bytes, const float value[3], float *restrict y
     (void)next;
     (void)nontemporal;
     for (; i < n; i++)
-        y[i] = value_of(take(bytes + i), value);
+        y[i] = value_of(split_digit(bytes + i), value);
 }
 
 static void add(uint8_t *restrict bytes, const float value[3], float *restrict y, size_t n,
@@ -178,7 +195,7 @@ static void add(uint8_t *restrict bytes, const float value[3], float *restrict y
 #endif
     (void)next;
     for (; i < n; i++)
-        y[i] += value_of(take(bytes + i), value);
+        y[i] += value_of(split_digit(bytes + i), value);
 }
 
 static unsigned copy(const uint8_t *restrict in, uint8_t *restrict out, size_t n)

@@ -1,5 +1,5 @@
-/* The loops of base3.k.c over whole vectors, for AVX2. Each returns how many values it did. No
- * include guard: a part of base3.k.c, which includes one of these after its own definitions. */
+/* The loops of base3.k.c over whole vectors, for AVX2. Each returns the number of values it did. No
+ * include guard: it is a part of base3.k.c, which includes it after its own definitions. */
 #include <immintrin.h>
 
 /* Trits of 8 values from two comparisons: 1, 0 or -1. */
@@ -9,7 +9,7 @@ static inline __m256i trits(__m256 plus, __m256 minus)
 }
 
 /* v - m * trit */
-static inline __m256 rest(__m256 v, __m256 m, __m256 plus, __m256 minus)
+static inline __m256 left_over(__m256 v, __m256 m, __m256 plus, __m256 minus)
 {
     __m256 negative = _mm256_xor_ps(m, _mm256_set1_ps(-0.0f));
     return _mm256_sub_ps(v, _mm256_or_ps(_mm256_and_ps(m, plus), _mm256_and_ps(negative, minus)));
@@ -28,13 +28,13 @@ static inline void trits_append(const __m256i t[4], uint8_t *bytes)
     _mm256_storeu_si256((__m256i_u *)(void *)bytes, b);
 }
 
-/* x + r, or x where r is NULL, with the memory ahead asked for. */
+/* x + r, or x where r is NULL; prefetches the values `ahead`. */
 static inline __m256 load_sum(const float *x, const float *r, ptrdiff_t ahead)
 {
-    ask(x, ahead);
+    prefetch(x, ahead);
     __m256 v = _mm256_loadu_ps(x);
     if (r != NULL) {
-        ask(r, ahead);
+        prefetch(r, ahead);
         v = _mm256_add_ps(v, _mm256_loadu_ps(r));
     }
     return v;
@@ -55,7 +55,7 @@ static inline size_t round_vectors(const float *restrict x, float *restrict r, f
             __m256 minus = _mm256_cmp_ps(v, most, _CMP_LE_OQ);
             t[k] = trits(plus, minus);
             if (r != NULL)
-                _mm256_storeu_ps(r + at, rest(v, scale, plus, minus));
+                _mm256_storeu_ps(r + at, left_over(v, scale, plus, minus));
         }
         trits_append(t, bytes + i);
     }
@@ -72,8 +72,8 @@ static inline __m256i random_lanes(__m256i index, __m256i key)
     return _mm256_xor_si256(v, _mm256_srli_epi32(v, 15));
 }
 
-/* Where k * unit < a, not rounded: what is lost in rounding decides when the rounded product is a.
- */
+/* Where k * unit < a without rounding: where the rounded product equals a, the rounding error
+ * decides. */
 static inline __m256 below(__m256i k, __m256 unit, __m256 a)
 {
     __m256 number = _mm256_cvtepi32_ps(k), product = _mm256_mul_ps(number, unit);
@@ -105,7 +105,7 @@ static inline size_t draw_vectors(const float *restrict x, float *restrict r, fl
             __m256 plus = _mm256_andnot_ps(negative, sent), minus = _mm256_and_ps(negative, sent);
             t[k] = trits(plus, minus);
             if (r != NULL)
-                _mm256_storeu_ps(r + at, rest(v, scale, plus, minus));
+                _mm256_storeu_ps(r + at, left_over(v, scale, plus, minus));
         }
         trits_append(t, bytes + i);
     }
@@ -166,7 +166,7 @@ static inline size_t add_vectors(uint8_t *restrict bytes, const float value[3], 
         _mm256_storeu_si256((__m256i_u *)(void *)digit, digits_take(bytes + i));
         for (size_t k = 0; k < 4; k++) {
             float *at = y + i + 8 * k;
-            ask(at, ahead);
+            prefetch(at, ahead);
             _mm256_storeu_ps(at, _mm256_add_ps(_mm256_loadu_ps(at), values(digit, k, each)));
         }
     }

@@ -1,10 +1,10 @@
-/* The loops of base3.k.c over whole vectors, for AVX-512. Each returns how many values it did. No
- * include guard: a part of base3.k.c, which includes one of these after its own definitions. */
+/* The loops of base3.k.c over whole vectors, for AVX-512. Each returns the number of values it did. No
+ * include guard: it is a part of base3.k.c, which includes it after its own definitions. */
 #include <immintrin.h>
 
 #include "schemes/kernels/lanes.h"
 
-/* Which of 64 values become 1, and which -1. */
+/* 64 trits as bits: those that are 1, and those that are -1. */
 struct signs {
     uint64_t plus, minus;
 };
@@ -27,18 +27,18 @@ static inline void signs_append(struct signs s, uint8_t *bytes)
 }
 
 /* v - m * trit */
-static inline __m512 rest(__m512 v, __m512 m, __mmask16 plus, __mmask16 minus)
+static inline __m512 left_over(__m512 v, __m512 m, __mmask16 plus, __mmask16 minus)
 {
     return _mm512_mask_add_ps(_mm512_mask_sub_ps(v, plus, v, m), minus, v, m);
 }
 
-/* x + r, or x where r is NULL, with the memory ahead asked for. */
+/* x + r, or x where r is NULL; prefetches the values `ahead`. */
 static inline __m512 load_sum(const float *x, const float *r, ptrdiff_t ahead)
 {
-    ask(x, ahead);
+    prefetch(x, ahead);
     __m512 v = _mm512_loadu_ps(x);
     if (r != NULL) {
-        ask(r, ahead);
+        prefetch(r, ahead);
         v = _mm512_add_ps(v, _mm512_loadu_ps(r));
     }
     return v;
@@ -59,7 +59,7 @@ static inline size_t round_vectors(const float *restrict x, float *restrict r, f
             __mmask16 minus = _mm512_cmp_ps_mask(v, most, _CMP_LE_OQ);
             signs_put(&s, k, plus, minus);
             if (r != NULL)
-                _mm512_storeu_ps(r + at, rest(v, scale, plus, minus));
+                _mm512_storeu_ps(r + at, left_over(v, scale, plus, minus));
         }
         signs_append(s, bytes + i);
     }
@@ -83,7 +83,7 @@ static inline size_t draw_vectors(const float *restrict x, float *restrict r, fl
             __m512 v = load_sum(x + at, r != NULL ? r + at : NULL, ahead);
             __m512i random = _mm512_srli_epi32(cc_lanes_random(lane, second), 8);
             lane = _mm512_add_epi32(lane, _mm512_set1_epi32(16));
-            /* Rounded towards zero u * m is below |v| if and only if it is so unrounded. */
+            /* The product rounded towards zero is below |v| if and only if the exact one is. */
             __m512 least = _mm512_mul_round_ps(_mm512_cvtepi32_ps(random), unit,
                                                _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
             __m512 most = _mm512_xor_ps(least, _mm512_set1_ps(-0.0f));
@@ -91,7 +91,7 @@ static inline size_t draw_vectors(const float *restrict x, float *restrict r, fl
             __mmask16 minus = _mm512_cmp_ps_mask(v, most, _CMP_LT_OQ);
             signs_put(&s, k, plus, minus);
             if (r != NULL)
-                _mm512_storeu_ps(r + at, rest(v, scale, plus, minus));
+                _mm512_storeu_ps(r + at, left_over(v, scale, plus, minus));
         }
         signs_append(s, bytes + i);
     }
@@ -146,7 +146,7 @@ static inline size_t add_vectors(uint8_t *restrict bytes, const float value[3], 
         struct signs s = signs_take(bytes + i);
         for (unsigned k = 0; k < 4; k++) {
             float *at = y + i + (size_t)16 * k;
-            ask(at, ahead);
+            prefetch(at, ahead);
             _mm512_storeu_ps(at, _mm512_add_ps(_mm512_loadu_ps(at), values(s, k, each)));
         }
     }

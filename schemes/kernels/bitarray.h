@@ -1,5 +1,5 @@
-/* Bit arrays: value 8j + i is bit i of byte j. One of n bits takes ceil(n/8) bytes at any address;
- * not one byte more is touched. */
+/* Bit arrays: value 8j + i is bit i of byte j. An array of n bits has ceil(n/8) bytes at any
+ * address, and no other byte is read or written. */
 #ifndef CC_SCHEMES_KERNELS_BITARRAY_H
 #define CC_SCHEMES_KERNELS_BITARRAY_H
 
@@ -23,7 +23,7 @@ static inline void cc_bits_put_word(uint8_t *bits, size_t n, size_t i, uint64_t 
     memcpy(bits + i / 8, &w, n - i >= 64 ? 8 : (n - i + 7) / 8);
 }
 
-/* For the number i of each set bit of w, which is 0 afterwards. */
+/* Loops over the numbers i of the set bits of w, lowest first; w is 0 afterwards. */
 #define CC_FOR_SET_BITS(i, w)                                                                      \
     for (size_t i; (w) != 0 && (i = (size_t)__builtin_ctzll(w), 1); (w) &= (w)-1)
 

@@ -1,4 +1,4 @@
-/* The keyed permutation by which randk draws: docs/payloads.md, under randk. */
+/* The keyed permutation that gives randk its indices (docs/payloads.md, randk). */
 #ifndef CC_SCHEMES_KERNELS_DRAW_H
 #define CC_SCHEMES_KERNELS_DRAW_H
 
@@ -11,12 +11,12 @@
 #define CC_DRAW_ROUNDS 8
 #define CC_DRAW_LANES  64
 
-/* In both, v has room for a multiple of CC_DRAW_LANES; what lies beyond n is worked on, too: a rest
- * done one by one would take longer than all before. */
+/* v has room for n rounded up to a multiple of CC_DRAW_LANES, and elements beyond n are permuted as
+ * well: doing the last ones one by one would take longer than all before. */
 struct k_draw {
     /* Each v[i] < 4^b becomes its image under the permutation of [0, 4^b); 1 <= b <= 31. */
     void (*permute)(const struct cc_key key[CC_DRAW_ROUNDS], unsigned b, uint64_t *v, size_t n);
-    /* The same for b <= 16. */
+    /* The same for b <= 16, in 32 bits. */
     void (*permute_small)(const struct cc_key key[CC_DRAW_ROUNDS], unsigned b, uint32_t *v,
                           size_t n);
 };

@@ -1,6 +1,14 @@
+/* A keyed permutation of [0, 4^b), by which both sides of randk draw the same distinct indices.
+ *
+ * It is a Feistel network: a number v is cut into two halves of b bits (l, r), and each of 8 rounds
+ * xors one half with a random number that is a function of the round's key and the other half. Any
+ * such network is a bijection, whatever its round function, so no index is drawn twice and no list
+ * of used ones is kept. Permuting 0, 1, 2, ... k - 1 gives the first k of all indices in random
+ * order; schemes/randk.c skips the images beyond the tensor by permuting them again. Two rounds
+ * follow one another without exchanging the halves. */
 #include "schemes/kernels/draw.h"
 
-/* The rounds on (l, r); each one's swap is in the names. */
+/* All rounds on (l, r), two at a time: the exchange of halves is in the order of the names. */
 #define ROUNDS(key, mask, l, r)                                                                    \
     for (unsigned t = 0; t < CC_DRAW_ROUNDS; t += 2) {                                             \
         l ^= cc_random((key)[t], r) & (mask);                                                      \
@@ -23,8 +31,8 @@ static void permute(const struct cc_key key[CC_DRAW_ROUNDS], unsigned b, uint64_
     }
 }
 
-/* Round by round over some vectors at once: each round waits for the one before. Measured on Zen 5:
- * twice as fast as number by number. */
+/* Each round works on several vectors before the next begins, as it has to wait for the one before.
+ * Measured on Zen 5: twice as fast as number by number. */
 static void permute_small(const struct cc_key key[CC_DRAW_ROUNDS], unsigned b, uint32_t *v,
                           size_t n)
 {

@@ -1,12 +1,12 @@
-/* Elias-coded levels of one bucket: how many are not 0, then for each of these the distance from
- * the one before, the sign, the magnitude (docs/payloads.md, qsgd). */
+/* Elias-coded levels of one bucket of qsgd: the number of nonzero levels, then for each of them the
+ * distance from the one before, the sign and the magnitude (docs/payloads.md, qsgd). */
 #ifndef CC_SCHEMES_KERNELS_ELIAS_H
 #define CC_SCHEMES_KERNELS_ELIAS_H
 
 #include "core/isa.h"
 #include "schemes/elias.h"
 
-/* Levels are read in groups of this many: arrays of them are filled up to it with zeros. */
+/* `put` reads levels in groups of this size: fill the last group up with zeros. */
 #define CC_LEVEL_GROUP 64
 
 enum cc_elias_fault {
@@ -19,11 +19,11 @@ enum cc_elias_fault {
 };
 
 struct k_elias {
-    /* Writes n levels, `count` of them not 0, n < CC_OMEGA_MAX; returns the end of what counts as
-     * written, and may write 8 bytes more. */
+    /* Encodes n < CC_OMEGA_MAX levels, `count` of which are not 0; returns the end of the output,
+     * and may write 8 bytes beyond it. */
     uint8_t *(*put)(const int16_t *levels, size_t n, size_t count, uint8_t *out);
-    /* Reads n levels of at most s up to the end of their last byte. r->buffer and r->have are 0
-     * before, and afterwards if all is well. */
+    /* Decodes n levels of at most s, up to the end of their last byte. r->buffer and r->have must
+     * be 0, and are 0 again after success. */
     enum cc_elias_fault (*get)(struct cc_bit_reader *r, size_t n, int s, int16_t *levels);
 };
 CC_KERNELS(k_elias)

@@ -1,10 +1,25 @@
+/* Elias coding of sparse levels (Alistarh et al., QSGD, NIPS 2017, section 3.1).
+ *
+ * Most levels of a bucket are 0, and small levels are frequent. So a bucket is written as the count
+ * of nonzero levels plus 1, then a pair for each nonzero level: the distance from the one before,
+ * and the level as a sign bit and a magnitude. Numbers are Elias omega codes: 1 is "0", 2 is
+ * "10 0", 4 is "10 100 0" (schemes/elias.h), most significant bit first.
+ *
+ * Encoding finds the nonzero levels of 64 at a time as a mask, and takes the code of a pair from a
+ * table where distance and magnitude are small, as nearly all are.
+ *
+ * Decoding keeps at least 56 bits in a register and looks up the next CC_PAIR_BITS of them: the
+ * table gives distance, level and length of a whole pair. Pairs with longer codes are read code by
+ * code, with a second table for codes of up to 23 bits; still longer codes go through
+ * cc_omega_get. Every length is checked against the bits that are left, every position against the
+ * bucket, every level against s: any input is either decoded or refused. */
 #include "schemes/kernels/elias.h"
 
 #if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
-/* Which of 64 levels are not 0, the first one in the lowest bit. */
+/* A bit for each of 64 levels that is not 0, the first level in the lowest bit. */
 static inline uint64_t nonzero_mask(const int16_t *levels)
 {
 #if defined(__AVX512BW__)
@@ -62,7 +77,7 @@ static uint8_t *put(const int16_t *levels, size_t n, size_t count, uint8_t *out)
     return cc_bits_end(&w);
 }
 
-/* A code of up to 23 bits, all of them in the buffer. */
+/* Reads a code of up to 23 bits that is in the buffer as a whole; false for any other. */
 static inline bool get_short(struct cc_bit_reader *r, const struct cc_elias_tables *t, uint64_t *v)
 {
     uint32_t start = t->start[r->buffer >> (64 - CC_START_BITS)];
@@ -74,7 +89,8 @@ static inline bool get_short(struct cc_bit_reader *r, const struct cc_elias_tabl
     return true;
 }
 
-/* A code of any length. On a copy: a reader whose address is never taken stays in registers. */
+/* Reads a code of any length. On a copy of the reader: one whose address is never taken stays in
+ * registers. */
 static inline bool get_long(struct cc_bit_reader *r, uint64_t *v)
 {
     struct cc_bit_reader copy = *r;
@@ -83,13 +99,13 @@ static inline bool get_long(struct cc_bit_reader *r, uint64_t *v)
     return found;
 }
 
-/* A pair that the table does not show. */
+/* Reads a pair that is not in the table. */
 static inline enum cc_elias_fault get_pair(struct cc_bit_reader *r, const struct cc_elias_tables *t,
                                            uint64_t *distance, int *level)
 {
     uint64_t magnitude;
     cc_bits_fill(r);                           /* two short codes and a sign have 47 bits at most */
-    if (r->have > 0 && r->buffer >> 63 == 0) { /* by far the most frequent */
+    if (r->have > 0 && r->buffer >> 63 == 0) { /* distance 1, by far the most frequent */
         *distance = 1;
         cc_bits_skip(r, 1);
     } else if (!get_short(r, t, distance)) {
@@ -117,7 +133,7 @@ static enum cc_elias_fault get_pairs(struct cc_bit_reader *r, uint64_t count, si
     enum cc_elias_fault fault = CC_ELIAS_OK;
     size_t next = 0;
     while (count > 0) {
-        /* as many as are in the buffer for sure, if the table shows them */
+        /* as many pairs as the buffer surely holds, if all are in the table */
         unsigned left = count < 56 / CC_PAIR_BITS ? (unsigned)count : 56 / CC_PAIR_BITS;
         count -= left;
         cc_bits_fill(&b);
@@ -162,7 +178,7 @@ static enum cc_elias_fault get(struct cc_bit_reader *in, size_t n, int s, int16_
         unsigned padding = r.have % 8;
         if (padding > 0 && r.buffer >> (64 - padding) != 0) {
             fault = CC_ELIAS_PADDING;
-        } else { /* gives back the bytes that it has read ahead */
+        } else { /* returns the bytes that were read ahead */
             r.p -= r.have / 8;
             r.buffer = 0;
             r.have = 0;

@@ -1,3 +1,13 @@
+/* From packed values to a tensor: the decoder of bitmaps (sparse).
+ *
+ * Input are a bit for each value of the tensor and the values whose bit is set, one after the
+ * other. 64 bits are taken at a time. AVX-512 has an instruction for this (expand); with AVX2 the
+ * bits of a byte are turned into a permutation of 8 lanes by pdep. The position of the next packed
+ * value advances by the number of set bits; within a word it is counted from the word's lowest bit
+ * each time, so that no count waits for the one before.
+ *
+ * Vectors read up to EXPAND_READS values beyond those that are used, so the last words, and the
+ * whole array where few values are left, are done bit by bit. */
 #include "schemes/kernels/expand.h"
 
 #include "core/tile.h"
@@ -9,7 +19,7 @@
 
 #if defined(__AVX512F__)
 
-#define EXPAND_READS 16 /* values that may be read beyond the last one that is used */
+#define EXPAND_READS 16 /* values that may be read beyond the last one needed */
 
 static inline void store16(float *y, __m512 v, bool nontemporal)
 {
@@ -25,8 +35,7 @@ static inline __m512 next16(uint64_t w, const uint8_t *values)
     return _mm512_castsi512_ps(expand16((__mmask16)w, _mm512_loadu_si512(values)));
 }
 
-/* How many bytes the values of the n lowest bits take. Counting from the lowest bit each time, not
- * from where the last count ended, keeps one count from waiting for the other. */
+/* The bytes of the packed values of the n lowest bits. */
 static inline size_t bytes_below(uint64_t w, unsigned n)
 {
     return sizeof(float) * (size_t)__builtin_popcountll(w << (64 - n));
@@ -103,7 +112,7 @@ static inline size_t expand_add64(uint64_t w, const uint8_t *values, float scale
 
 #endif
 
-/* --- bit by bit: the reference, and the tails --- */
+/* --- bit by bit: defines the result, and does the tails --- */
 
 static inline size_t expand_few(uint64_t w, size_t n, const uint8_t *values, float *y)
 {

@@ -1,13 +1,13 @@
-/* Float32 values as 16 bits each, to and from payload bytes at any address. */
+/* Conversion of float32 to 16-bit formats and back; payload bytes may have any address. */
 #ifndef CC_SCHEMES_KERNELS_HALF_H
 #define CC_SCHEMES_KERNELS_HALF_H
 
 #include "schemes/kernels/stream.h"
 
 struct k_half {
-    struct k_stream fp16;    /* binary16, to the nearest, saturating */
-    struct k_stream bf16;    /* upper half of binary32, to the nearest, saturating */
-    struct k_stream trunc16; /* upper half of binary32, cut off; read back as bf16 is */
+    struct k_stream fp16;    /* binary16, rounded to the nearest, saturating */
+    struct k_stream bf16;    /* upper half of binary32, rounded to the nearest, saturating */
+    struct k_stream trunc16; /* upper half of binary32, truncated; read back as bf16 is */
 };
 CC_KERNELS(k_half)
 

@@ -1,4 +1,4 @@
-/* Float32 values as signed bytes times one scale. */
+/* Uniform quantization: float32 values as signed bytes times one scale. */
 #ifndef CC_SCHEMES_KERNELS_INT8_H
 #define CC_SCHEMES_KERNELS_INT8_H
 
@@ -8,14 +8,14 @@
 #include "core/isa.h"
 
 struct k_int8 {
-    /* out = x / divisor to the nearest, in [-127, 127]; divisor > 0. */
+    /* out = x / divisor, rounded to the nearest and limited to [-127, 127]; divisor > 0. */
     void (*quantize)(const float *x, float divisor, uint8_t *out, size_t n);
-    /* The same of x + r; then r = x + r - out * scale. */
+    /* The same for v = x + r; then r = v - out * scale. */
     void (*quantize_ef)(const float *x, float *r, float divisor, float scale, uint8_t *out,
                         size_t n);
-    /* y = in * scale; returns whether one of the bytes was -128. */
+    /* y = in * scale; returns 1 if a byte is -128, which is an error, else 0. */
     int (*load)(const uint8_t *in, float scale, float *y, size_t n);
-    /* y += factor * (in * scale); likewise. */
+    /* y += factor * (in * scale); returns the same. */
     int (*add)(const uint8_t *in, float scale, float factor, float *y, size_t n);
 };
 CC_KERNELS(k_int8)

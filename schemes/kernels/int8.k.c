@@ -3,9 +3,9 @@
 #include "core/bytes.h"
 #include "core/tile.h"
 
-/* x / divisor to the nearest integer, ties to even, in [-127, 127]. The quotient is below 200 (it
- * is above 127 where scales are subnormal): adding 1.5 * 2^23 leaves the integer in the low bits.
- */
+/* x / divisor rounded to the nearest integer, ties to even, limited to [-127, 127]. The quotient is
+ * below 200 (above 127 only where scales are subnormal), so adding 1.5 * 2^23 rounds it and leaves
+ * the integer in the low bits. */
 static inline int32_t rounded(float x, float divisor)
 {
     const float rounder = 0x1.8p23f;

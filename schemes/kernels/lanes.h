@@ -1,4 +1,4 @@
-/* Sixteen values at a time, for the kernels that compilers do not vectorize well. */
+/* Vectors of sixteen values (AVX-512), for the kernels that compilers do not vectorize well. */
 #ifndef CC_SCHEMES_KERNELS_LANES_H
 #define CC_SCHEMES_KERNELS_LANES_H
 
@@ -9,14 +9,14 @@
 
 #define CC_LANES 16
 
-/* Indices first .. first + 15 of a key, for cc_lanes_random. */
+/* The indices first .. first + 15 combined with a key, as cc_lanes_random takes them. */
 static inline __m512i cc_lanes_index(struct cc_key k, uint32_t first)
 {
     const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     return _mm512_add_epi32(_mm512_set1_epi32((int)(first + k.a)), lane);
 }
 
-/* cc_random but for its last xor. b is the key's, in every lane. */
+/* cc_random except for its last xor. b: the key's b, in every lane. */
 static inline __m512i cc_lanes_mixed(__m512i index, __m512i b)
 {
     __m512i x = _mm512_xor_si512(index, _mm512_srli_epi32(index, 16));
@@ -25,20 +25,21 @@ static inline __m512i cc_lanes_mixed(__m512i index, __m512i b)
     return _mm512_mullo_epi32(x, _mm512_set1_epi32((int)0xd35a2d97));
 }
 
-/* cc_random, and ~cc_random for what counts from the other end. */
+/* cc_random of 16 indices. */
 static inline __m512i cc_lanes_random(__m512i index, __m512i b)
 {
     __m512i x = cc_lanes_mixed(index, b);
     return _mm512_xor_si512(x, _mm512_srli_epi32(x, 15));
 }
 
+/* ~cc_random, for kernels that subtract the random number: adding the complement is the same. */
 static inline __m512i cc_lanes_random_not(__m512i index, __m512i b)
 {
     __m512i x = cc_lanes_mixed(index, b);
     return _mm512_ternarylogic_epi32(x, _mm512_srli_epi32(x, 15), x, 0xc3); /* not xor of two */
 }
 
-/* Byte 3 of every lane of four vectors, in order. */
+/* The top bytes of the lanes of four vectors, in order. */
 static inline __m512i cc_lanes_tops(const __m512i v[4])
 {
     const __m512i low = _mm512_set4_epi32(0x3f3b3733, 0x2f2b2723, 0x1f1b1713, 0x0f0b0703);

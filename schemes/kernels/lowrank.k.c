@@ -1,3 +1,16 @@
+/* The matrix products of PowerSGD (Vogels et al., NeurIPS 2019, algorithm 1): P = M Q, then, after
+ * P's columns were made orthogonal, Q = transpose(M) P, and P transpose(Q) to decode. The rank r is
+ * small, so each product reads or writes M once and is limited by memory if that is all it does.
+ *
+ * - project (M Q): a row of M is multiplied with two columns of Q at a time, a block of columns of
+ *   M that stays in the cache; each sum has its own 16 lanes (core/reduce.h).
+ * - back (transpose(M) P): 8 rows of M at a time update a block of Q; one load and store of Q per 8
+ *   multiplications.
+ * - product (P transpose(Q)): tiles of 64 values of a row are summed over k in registers, then
+ *   written, added or subtracted.
+ *
+ * Loops have fixed lengths and constants as modes, so that the compiler vectorizes them; there are
+ * no intrinsics. */
 #include "schemes/kernels/lowrank.h"
 
 #include "core/bytes.h"
@@ -11,7 +24,7 @@
 
 /* --- p = m q --- */
 
-/* One block of at most CC_SUM_BLOCK columns: the sums of one row with K rows of q. */
+/* The sums of one row of m with K rows of q, over a block of at most CC_SUM_BLOCK columns. */
 #define ROW_SUMS(K)                                                                                \
     static inline void row_sums_##K(const float *m, const double *q, size_t q_stride, size_t n,    \
                                     double *sum)                                                   \
@@ -134,7 +147,7 @@ static void subtract(double *restrict a, double c, const double *restrict b, siz
 
 /* --- y from p q --- */
 
-/* Values of a row that stay in the first-level cache or in registers. */
+/* Values of a row that are worked on in registers or the first-level cache. */
 #define TILE 64
 
 static inline uint32_t product_tile(const float *p, const float *restrict q, size_t stride,

@@ -1,4 +1,5 @@
-/* Masks of a byte or of 16 bits to and from the lanes of a vector, for kernel templates. */
+/* Conversion between masks (of 8 or 16 bits) and the lanes of vectors, for the kernels of sparse
+ * schemes. */
 #ifndef CC_SCHEMES_KERNELS_MASKS_H
 #define CC_SCHEMES_KERNELS_MASKS_H
 
@@ -11,16 +12,16 @@
 
 #if defined(__AVX512F__)
 
-/* The first n of 16 lanes. */
+/* The mask of the first n of 16 lanes. */
 static inline __mmask16 first16(size_t n)
 {
     return (__mmask16)_bzhi_u32(0xffff, n < 16 ? (uint32_t)n : 16);
 }
 
-/* The compress and expand instructions wait for what their destination held before, even where they
- * zero it; so each gets a zero that was made for it. They are slow on memory, hence the registers.
- * Measured on Zen 5: in cache twice as fast without the waiting, out of cache a third without
- * memory. */
+/* A zero of its own for each compress or expand: these instructions wait for the old contents of
+ * their destination even where they zero it. They are also slow with memory operands, so they work
+ * on registers. Measured on Zen 5: in cache twice as fast without the wait; out of cache a third
+ * faster without memory operands. */
 static inline __m512i fresh16(void)
 {
     __m512i zero = _mm512_setzero_si512();
@@ -28,7 +29,7 @@ static inline __m512i fresh16(void)
     return zero;
 }
 
-/* The lanes of v in k, one after the other, then zeros. */
+/* The lanes of v that are in k, packed to the front, then zeros. */
 static inline __m512i compress16(__mmask16 k, __m512i v)
 {
     return _mm512_mask_compress_epi32(fresh16(), k, v);
@@ -43,7 +44,7 @@ static inline __m512i expand16(__mmask16 k, __m512i v)
 
 #elif defined(__AVX2__)
 
-/* All ones in each byte whose bit is set in k. */
+/* A byte of ones for each bit set in k. */
 static inline uint64_t spread(uint64_t k)
 {
     return _pdep_u64(k, UINT64_C(0x0101010101010101)) * 0xff;
@@ -56,7 +57,7 @@ static inline __m256i widen8(uint64_t bytes)
     return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)bytes));
 }
 
-/* All ones in each lane whose bit is set in k. */
+/* A lane of ones for each bit set in k. */
 static inline __m256 lanes(uint64_t k)
 {
     const __m256i bit = _mm256_set_epi32(128, 64, 32, 16, 8, 4, 2, 1);

@@ -1,4 +1,4 @@
-/* Float32 values as signs and exponents. */
+/* Natural compression: float32 values as signs and powers of two. */
 #ifndef CC_SCHEMES_KERNELS_NATURAL_H
 #define CC_SCHEMES_KERNELS_NATURAL_H
 
@@ -10,15 +10,16 @@
 #include "core/random.h"
 
 struct k_natural {
-    /* Writes (n + 7) / 8 bytes of sign bits and n exponents; x[i] draws the number of index
-     * first + i (modulo 2^32). Returns the max of the bits of |x[i]|. */
+    /* Writes (n + 7) / 8 bytes of sign bits and n exponents. x[i] is rounded by the random number
+     * of index first + i (modulo 2^32). Returns the largest bits of |x[i]|, which show values that
+     * are not finite. */
     uint32_t (*encode)(const float *x, struct cc_key key, uint32_t first, uint8_t *signs,
                        uint8_t *exponents, size_t n);
-    /* y = the values; returns whether an exponent was 255. past: write past the cache, where y
-     * begins on CC_ALIGN, and leave the fence to the caller. */
+    /* y = the values; returns 1 if an exponent is 255, which is an error, else 0. nontemporal:
+     * writes around the cache; y must begin on CC_ALIGN, and the fence is the caller's. */
     int (*load)(const uint8_t *signs, const uint8_t *exponents, float *y, size_t n,
                 bool nontemporal);
-    /* y += scale * the values; likewise. */
+    /* y += scale * the values; returns the same. */
     int (*add)(const uint8_t *signs, const uint8_t *exponents, float scale, float *y, size_t n);
 };
 CC_KERNELS(k_natural)

@@ -1,3 +1,15 @@
+/* Natural compression (Horvath et al. 2019, section 2): |x| is rounded at random to one of the two
+ * powers of two around it, so that the expectation is |x|; a payload has a sign bit and the biased
+ * exponent of a value, nothing else.
+ *
+ * The binary32 bits of |x| are exponent * 2^23 + fraction, and the fraction over 2^23 is just the
+ * probability of rounding up. So with a random number of 23 bits, adding 2^23 - 1 - random to the
+ * bits carries into the exponent if and only if random < fraction: one addition and a shift are the
+ * whole rounding, subnormal numbers and zero included. An exponent of 255 would be infinity and
+ * becomes 254.
+ *
+ * With AVX-512 VBMI the exponents of 64 values are collected by byte permutations. Decoding shifts
+ * exponents back into place and sets signs; an exponent of 0 is zero whatever its sign bit. */
 #include "schemes/kernels/natural.h"
 
 #include "core/bytes.h"
@@ -7,15 +19,15 @@
 #include <immintrin.h>
 #endif
 
-/* Values a block: what one loop has read is in the cache for the next. */
+/* Values per block: a block that one loop has read is in the cache for the next. */
 #define BLOCK 1024
 
-/* Streams of values are asked for this far ahead, as the hardware stops at the end of a page. */
+/* Distance of software prefetching in values, as the hardware's own stops at the end of a page. */
 #define AHEAD 4096
 
 #if !defined(CC_LANES)
-/* The bits x < 0 of n values. */
-static void put_signs(const float *restrict x, uint8_t *restrict signs, size_t n)
+/* Writes the bits x < 0 of n values. */
+static void encode_signs(const float *restrict x, uint8_t *restrict signs, size_t n)
 {
     size_t i = 0;
 #if defined(__AVX2__)
@@ -32,10 +44,10 @@ static void put_signs(const float *restrict x, uint8_t *restrict signs, size_t n
     }
 }
 
-static uint32_t put_exponents(const float *restrict x, struct cc_key key, uint32_t first,
-                              uint8_t *restrict exponents, size_t n)
+static uint32_t encode_exponents(const float *restrict x, struct cc_key key, uint32_t first,
+                                 uint8_t *restrict exponents, size_t n)
 {
-    uint32_t most = 0, index = first; /* 32 bits as the values have: one vector of indices */
+    uint32_t most = 0, index = first; /* as wide as the values, for vectors */
     for (size_t i = 0; i < n; i++, index++) {
         uint32_t mag = cc_f32_bits(x[i]) & 0x7fffffffu;
         uint32_t draw = cc_random(key, index) >> 9;
@@ -55,9 +67,9 @@ static uint32_t encode(const float *x, struct cc_key key, uint32_t first, uint8_
         size_t m = n - i < BLOCK ? n - i : BLOCK;
         for (size_t k = 0; k < m; k += 16)
             __builtin_prefetch(x + i + k + AHEAD, 0, 2);
-        uint32_t mag = put_exponents(x + i, key, first + (uint32_t)i, exponents + i, m);
+        uint32_t mag = encode_exponents(x + i, key, first + (uint32_t)i, exponents + i, m);
         most = mag > most ? mag : most;
-        put_signs(x + i, signs + i / 8, m);
+        encode_signs(x + i, signs + i / 8, m);
     }
     return most;
 }
@@ -68,7 +80,7 @@ struct sixtyfour {
     __m512i index, b, most;
 };
 
-/* 64 values in four vectors: the exponents, and a bit for each x < 0. */
+/* Encodes 64 values in four vectors: returns the exponents, and sets a bit for each x < 0. */
 static inline __m512i encode_64(struct sixtyfour *s, const __m512 v[4], uint64_t *signs)
 {
     __m512i t[4];
@@ -124,12 +136,12 @@ static inline float value(const uint8_t *signs, uint8_t exponent, size_t i)
 #if defined(__AVX512F__)
 #define LANES 16
 typedef __m512 lanes;
-#define lanes_load(p)     _mm512_loadu_ps(p)
-#define lanes_store(p, v) _mm512_storeu_ps(p, v)
-#define lanes_past(p, v)  _mm512_stream_ps(p, v)
-#define lanes_set(v)      _mm512_set1_ps(v)
-#define lanes_mul(a, b)   _mm512_mul_ps(a, b)
-#define lanes_add(a, b)   _mm512_add_ps(a, b)
+#define lanes_load(p)      _mm512_loadu_ps(p)
+#define lanes_store(p, v)  _mm512_storeu_ps(p, v)
+#define lanes_stream(p, v) _mm512_stream_ps(p, v)
+#define lanes_set(v)       _mm512_set1_ps(v)
+#define lanes_mul(a, b)    _mm512_mul_ps(a, b)
+#define lanes_add(a, b)    _mm512_add_ps(a, b)
 
 static inline __m512 lanes_value(const uint8_t *signs, const uint8_t *exponents, size_t i)
 {
@@ -139,14 +151,14 @@ static inline __m512 lanes_value(const uint8_t *signs, const uint8_t *exponents,
     return _mm512_castsi512_ps(_mm512_mask_or_epi32(mag, minus, mag, _mm512_set1_epi32(INT32_MIN)));
 }
 #elif defined(__AVX2__)
-#define LANES             8
+#define LANES              8
 typedef __m256 lanes;
-#define lanes_load(p)     _mm256_loadu_ps(p)
-#define lanes_store(p, v) _mm256_storeu_ps(p, v)
-#define lanes_past(p, v)  _mm256_stream_ps(p, v)
-#define lanes_set(v)      _mm256_set1_ps(v)
-#define lanes_mul(a, b)   _mm256_mul_ps(a, b)
-#define lanes_add(a, b)   _mm256_add_ps(a, b)
+#define lanes_load(p)      _mm256_loadu_ps(p)
+#define lanes_store(p, v)  _mm256_storeu_ps(p, v)
+#define lanes_stream(p, v) _mm256_stream_ps(p, v)
+#define lanes_set(v)       _mm256_set1_ps(v)
+#define lanes_mul(a, b)    _mm256_mul_ps(a, b)
+#define lanes_add(a, b)    _mm256_add_ps(a, b)
 
 static inline __m256 lanes_value(const uint8_t *signs, const uint8_t *exponents, size_t i)
 {
@@ -178,7 +190,7 @@ static int load(const uint8_t *restrict signs, const uint8_t *restrict exponents
         bad |= has_255(exponents + i, end - i);
 #ifdef LANES
         for (; nontemporal && i + LANES <= end; i += LANES)
-            lanes_past(y + i, lanes_value(signs, exponents, i));
+            lanes_stream(y + i, lanes_value(signs, exponents, i));
         for (; i + LANES <= end; i += LANES)
             lanes_store(y + i, lanes_value(signs, exponents, i));
 #endif

@@ -1,3 +1,14 @@
+/* One-bit quantization (Seide et al., 1-Bit SGD, Interspeech 2014): a value is sent as its sign,
+ * and decoded to one of two numbers.
+ *
+ * Encoding reads the values twice. The first pass sums the negative and the other values (classes),
+ * or all magnitudes, in double over the tree of core/reduce.h: 16 lanes side by side, where a value
+ * is added to one of the two sums of its lane and 0 to the other. The second pass writes the signs,
+ * 8 or 16 values at a time, and brings the residual up to date.
+ *
+ * Each loop is written once with r that may be NULL and inlined twice, with and without a residual.
+ * The next page of each stream is touched at the beginning of a page, as the hardware's prefetching
+ * ends there. */
 #include "schemes/kernels/onebit.h"
 
 #include "core/bytes.h"
@@ -15,7 +26,7 @@ static inline float value(const float *x, const float *r, size_t i)
     return r == NULL ? x[i] : x[i] + r[i];
 }
 
-/* At the first value of a page (counted from x): touches the next one. */
+/* Touches the next page of both streams when i is the first value of a page. */
 static inline void next_page(const float *x, const float *r, size_t i)
 {
     if (i % CC_PAGE_VALUES != 0)
@@ -30,7 +41,7 @@ struct lanes {
     size_t negatives;
 };
 
-/* -0 adds nothing to either sum, but is not counted as negative. */
+/* Adds one value to lane l. -0 adds nothing to either sum, and does not count as negative. */
 static inline void classify(struct lanes *t, size_t l, float v)
 {
     uint32_t bits = cc_f32_bits(v), sign = 0u - (bits >> 31);
@@ -39,9 +50,9 @@ static inline void classify(struct lanes *t, size_t l, float v)
     t->negatives += bits > 0x80000000u;
 }
 
-/* The full rows of 16 values, where the compiler would not find the vectors by itself. */
+/* Adds whole rows of 16 values. With intrinsics, as compilers do not vectorize the scalar form. */
 #if defined(__AVX512F__)
-/* Adding where the mask says so instead of adding 0 elsewhere: no sum is ever -0. */
+/* Masked additions instead of adding 0 in the other lanes; the same, as no sum is ever -0. */
 static inline void add_wide(__m512d minus[2], __m512d plus[2], __m512 v, __mmask16 m)
 {
     __m512d low = _mm512_cvtps_pd(_mm512_castps512_ps256(v));
@@ -71,7 +82,8 @@ static inline void classify_rows(struct lanes *t, const float *x, const float *r
     }
 }
 #elif defined(__AVX2__)
-/* Four values to either sum. NaN goes to both: each of these gives its second operand then. */
+/* Adds four values to one of the two sums. NaN is added to both: min and max return their second
+ * operand then. */
 static inline void add_wide(__m256d *minus, __m256d *plus, __m128 v)
 {
     __m256d wide = _mm256_cvtps_pd(v), zero = _mm256_setzero_pd();
@@ -167,7 +179,7 @@ static double magnitude(const float *x, const float *r, size_t n)
 
 /* --- bits --- */
 
-/* Up to 8 values. */
+/* The byte of up to 8 values. */
 static inline void pack_byte(const float *x, float *r, float minus, float plus, size_t n,
                              uint8_t *bits)
 {

@@ -1,3 +1,13 @@
+/* Selection fused with the update of the residual, for tensors that are processed block by block.
+ *
+ * With AVX-512 a vector of x + g is compared with the threshold and the selected lanes are packed
+ * by the compress instruction: codes for `threshold`; 16-bit indices for `topk`, whose values are
+ * gathered afterwards from the first-level cache. Elsewhere the blocks go through the kernels of
+ * select.h, one after the other.
+ *
+ * `largest` finds the top k of a few values without sorting: each value counts how many are larger
+ * (n compares of a vector), and those with a count below k are selected. Ties show as a wrong
+ * number of selected values; the caller then uses its general method. */
 #include "schemes/kernels/pick.h"
 
 #include "core/bytes.h"
@@ -7,7 +17,7 @@
 
 #if defined(__AVX512F__)
 
-/* As in select.k.c. */
+/* Distance of software prefetching in bytes, as in select.k.c. */
 #define AHEAD 4096
 
 static inline __m512 load16(const float *p, __mmask16 some)
@@ -70,7 +80,7 @@ static size_t codes(const float *g, float *x, size_t n, float tau, uint32_t base
                      : codes_of(g, NULL, n, tau, base, out, most);
 }
 
-/* Which of the values from i on, of which there are `some`, are >= t. */
+/* Brings the values from i on up to date (the lanes of `some`) and returns those that are >= t. */
 static inline __mmask16 reach16(const float *g, float *x, size_t i, __mmask16 some, uint32_t t,
                                 __m512i *most)
 {
@@ -84,7 +94,7 @@ static inline __mmask16 reach16(const float *g, float *x, size_t i, __mmask16 so
     return _mm512_mask_cmpge_epu32_mask(some, m, _mm512_set1_epi32((int)t));
 }
 
-/* Only indices are packed, 32 at once: a store at any address costs as much as all the rest. */
+/* Packs indices only, 32 at once: an unaligned store costs as much as everything else together. */
 static inline size_t candidates_of(const float *g, float *x, size_t n, uint32_t t, uint16_t *index,
                                    uint32_t *most)
 {
@@ -123,7 +133,7 @@ static size_t candidates(const float *g, float *x, size_t n, uint32_t t, uint16_
     return c;
 }
 
-/* Counts for every value how many are larger. */
+/* Counts for each value how many are larger. */
 static inline uint64_t largest_of(const float *x, size_t n, size_t k, size_t vectors)
 {
     const __m512i one = _mm512_set1_epi32(1);
@@ -154,7 +164,7 @@ static uint64_t largest(const float *x, size_t n, size_t k)
 
 #else
 
-/* As candidates below, but with indices from base on. */
+/* As `candidates`, but with 32-bit indices that begin with base. */
 static size_t reached(const float *g, float *x, size_t n, uint32_t t, uint32_t base,
                       uint32_t *index, float *value, uint32_t *most)
 {

@@ -1,4 +1,5 @@
-/* Float32 values as signed levels of a bucket's norm, and levels as codes of fixed width. */
+/* QSGD: float32 values as signed levels of their bucket's norm, and levels as codes of a fixed
+ * width. The overviews are in qsgd_put.k.c (encoding) and qsgd_get.k.c (decoding). */
 #ifndef CC_SCHEMES_KERNELS_QSGD_H
 #define CC_SCHEMES_KERNELS_QSGD_H
 
@@ -18,7 +19,7 @@ struct cc_qsgd_form {
     bool l2;        /* the norm is the 2-norm, not the largest magnitude */
 };
 
-/* Of the codes of n values. */
+/* The bytes of the codes of n values. */
 static inline size_t cc_qsgd_code_bytes(const struct cc_qsgd_form *f, size_t n)
 {
     return (n * f->width + 7) / 8;
@@ -30,46 +31,47 @@ static inline float cc_qsgd_two_norm(double sum_of_squares)
     return root < (double)FLT_MAX ? (float)root : FLT_MAX;
 }
 
-/* What may be written beyond the codes, of any value. */
+/* Bytes with any contents that may be written beyond the codes. */
 #define CC_QSGD_SLACK 64
 
 struct k_qsgd_put {
     /* The norm of a bucket; false if a value is not finite. */
     bool (*norm)(const struct cc_qsgd_form *f, const float *x, size_t n, float *norm);
-    /* levels = x / norm * s, rounded at random to one of the two neighbouring integers; x[i] draws
-     * the number of index first + i (modulo 2^32). norm > 0, |x[i]| <= norm, s <= 32767. Returns
-     * how many are not 0. */
+    /* levels = x / norm * s, rounded at random to one of the two nearest integers, by the random
+     * number of index first + i (modulo 2^32). norm > 0, |x[i]| <= norm, s <= 32767. Returns the
+     * number of levels that are not 0. */
     size_t (*quantize)(const float *x, float norm, int s, struct cc_key key, uint32_t first,
                        int16_t *levels, size_t n);
-    /* Levels as codes. */
+    /* Writes levels as codes. */
     void (*pack)(const int16_t *levels, unsigned width, uint8_t *out, size_t n);
-    /* The codes of values of one bucket: what quantize and pack give. norm >= 0. */
+    /* Writes the codes of values of one bucket: the same as quantize, then pack. norm >= 0. */
     void (*codes)(const struct cc_qsgd_form *f, const float *x, float norm, struct cc_key key,
                   uint32_t first, uint8_t *out, size_t n);
-    /* Whole buckets, of which the last may be short: norms and codes. Returns the end of the
-     * output, or NULL if a value is not finite. */
+    /* Writes norms and codes of whole buckets, the last of which may be short. Returns the end of
+     * the output, or NULL if a value is not finite. */
     uint8_t *(*buckets)(const struct cc_qsgd_form *f, const float *x, struct cc_key key,
                         uint32_t first, uint8_t *out, size_t n);
 };
 CC_KERNELS(k_qsgd_put)
 
-/* What becomes of decoded values. */
+/* Where decoded values go. */
 struct cc_qsgd_use {
     bool add;         /* y += scale * value; otherwise y = value */
-    bool nontemporal; /* written past the cache */
-    float scale;      /* if they are added */
+    bool nontemporal; /* written around the cache */
+    float scale;      /* with add */
 };
 
 struct k_qsgd_get {
+    /* Reads codes as levels. May write up to 7 levels beyond n. */
     void (*unpack)(const uint8_t *in, unsigned width, int16_t *levels, size_t n);
-    /* Values norm * (level / s). */
+    /* Decodes levels: the values are norm * (level / s). */
     void (*levels)(const struct cc_qsgd_form *f, const int16_t *levels, float norm,
                    const struct cc_qsgd_use *use, float *y, size_t n);
-    /* Values of codes of one bucket; returns whether all codes are from -s to s. */
+    /* Decodes codes of one bucket; returns whether all codes are in [-s, s]. */
     bool (*codes)(const struct cc_qsgd_form *f, const uint8_t *in, float norm,
                   const struct cc_qsgd_use *use, float *y, size_t n);
-    /* Whole buckets, of which the last may be short. Returns how many values come before the first
-     * bucket with an impossible norm or code: n if there is none. */
+    /* Decodes whole buckets, the last of which may be short. Returns the number of values before
+     * the first bucket with an impossible norm or code: n if there is none. */
     size_t (*buckets)(const struct cc_qsgd_form *f, const uint8_t *in,
                       const struct cc_qsgd_use *use, float *y, size_t n);
 };

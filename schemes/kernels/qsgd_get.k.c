@@ -1,3 +1,20 @@
+/* Decoding of QSGD with codes of a fixed width.
+ *
+ * A bucket is a norm and a stream of codes of `width` bits, two's complement, least significant bit
+ * first. Codes become levels, and levels become norm * (level / s).
+ *
+ * - From codes to levels: 8 codes take `width` bytes. pdep (or shifts) spreads four codes of a
+ *   64-bit word over its 16-bit lanes; AVX-512 VBMI moves the right bytes and bits into the lanes
+ *   of 16 codes by a byte permutation and a multishift, with tables made once per call.
+ * - From levels to values: a division by s is exact rounding of (float)level / s. Instead of
+ *   dividing, a product with 1 / s is corrected by a fused multiply-add, which gives the same bits.
+ *   Codes of up to 4 bits index a table of the 16 possible values instead, one register.
+ *
+ * A code outside [-s, s] is an error. It is not tested code by code: the largest |level| (or, with
+ * the table, a flag for impossible codes) is collected and tested once per bucket.
+ *
+ * Values that are written around the cache go through a sink of whole lines where buckets do not
+ * begin and end on them. */
 #include "schemes/kernels/qsgd.h"
 
 #include "core/bytes.h"
@@ -10,17 +27,17 @@
 #endif
 
 /* Values worked on at a time, in the cache. */
-#define PIECE 1024
+#define BLOCK 1024
 
-/* How far ahead codes are asked for, in bytes, and values that are added to. On a Zen 5, 25 M
- * values: without, masked loads of codes cost 40%, and distances from 0 to 8192 were alike; adding
- * went from 25 GB/s to 28 with 1024 values and to 30 with 2048. */
+/* Distances of software prefetching: of codes in bytes, of the values that are added to in values.
+ * On a Zen 5 with 25 M values: without it, masked loads of codes cost 40%, and distances up to 8192
+ * were alike; adding went from 25 GB/s to 28 with 1024 values and to 30 with 2048. */
 #define AHEAD      1024
 #define AHEAD_OF_Y 2048
 
 /* --- from codes to levels --- */
 
-/* The four lowest codes of v. */
+/* The four lowest codes of v, each in a lane of 16 bits. */
 static inline uint64_t spread(uint64_t v, unsigned width)
 {
     const uint64_t mask = (1u << width) - 1;
@@ -32,7 +49,7 @@ static inline uint64_t spread(uint64_t v, unsigned width)
 #endif
 }
 
-/* Fills `levels` up to a multiple of 8. */
+/* Reads n codes as levels; fills `levels` up to a multiple of 8. */
 static void unpack(const uint8_t *in, unsigned width, int16_t *levels, size_t n)
 {
     const uint8_t *end = in + (n * width + 7) / 8;
@@ -53,9 +70,9 @@ static void unpack(const uint8_t *in, unsigned width, int16_t *levels, size_t n)
 
 /* --- from levels to values --- */
 
-/* (float)level / s. With a fused multiply-add: a quotient within 2 units in the last place, then
- * its remainder divided. For every s up to 32767 and every level up to s this is the rounded
- * quotient (tried for all of them). */
+/* (float)level / s. With a fused multiply-add: a quotient within 2 units in the last place, plus
+ * its remainder times 1 / s. This is the rounded quotient for every s up to 32767 and every level
+ * up to s (all were tried). */
 struct divisor {
     float s, inverse;
 };
@@ -96,9 +113,9 @@ static void levels(const struct cc_qsgd_form *f, const int16_t *from, float norm
                    const struct cc_qsgd_use *use, float *y, size_t n)
 {
     const struct divisor d = divisor_of(f->s);
-    for (size_t i = 0; i < n; i += PIECE) {
-        float values[PIECE];
-        size_t m = n - i < PIECE ? n - i : PIECE;
+    for (size_t i = 0; i < n; i += BLOCK) {
+        float values[BLOCK];
+        size_t m = n - i < BLOCK ? n - i : BLOCK;
         if (use->add) {
             levels_add(from + i, norm, d, use->scale, y + i, m);
         } else if (use->nontemporal) {
@@ -116,11 +133,11 @@ static void levels(const struct cc_qsgd_form *f, const int16_t *from, float norm
 
 #ifdef CC_LANES
 
-/* How 16 codes become lanes, and what narrow codes stand for. */
+/* The tables that turn 16 codes into lanes, and, for narrow codes, into values. */
 struct reader {
     __m512i bytes, shifts; /* a code is in the lowest bits of a lane, and in the highest */
-    __m512i impossible;    /* of a narrow code: not 0 if it is none */
-    __m512 fraction;       /* of a narrow code: level / s */
+    __m512i impossible;    /* by narrow code: not 0 if it is outside [-s, s] */
+    __m512 fraction;       /* by narrow code: level / s */
     unsigned width;
     int s;
 };
@@ -151,7 +168,7 @@ static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
                            .s = f->s};
 }
 
-/* Codes in the lanes of `some`, which are the first ones. */
+/* Reads the codes of the lanes in `some`, which are the first ones. */
 static inline __m512i read_codes(const struct reader *r, const uint8_t *in, __mmask16 some)
 {
     unsigned count = (unsigned)__builtin_popcount(some);
@@ -172,15 +189,16 @@ static inline __m512 wide_values(const struct reader *r, __m512i codes, __m512 n
     return _mm512_mul_ps(norm, q);
 }
 
-/* What 16 values, or the first ones of them, need. */
+/* The state of the loop over vectors of 16 values. */
 struct lanes {
     __m512 norm, scale, table;
     __m512i impossible; /* narrow codes: not 0 if there was one; wide ones: the highest |level| */
     bool narrow, add, nontemporal;
 };
 
-static ALWAYS_INLINE void put_lanes(const struct reader *r, struct lanes *l, const uint8_t *in,
-                                    __mmask16 some, float *y)
+/* Decodes the lanes in `some`. */
+static ALWAYS_INLINE void decode_lanes(const struct reader *r, struct lanes *l, const uint8_t *in,
+                                       __mmask16 some, float *y)
 {
     __m512i code = read_codes(r, in, some);
     __m512 v;
@@ -202,8 +220,8 @@ static ALWAYS_INLINE void put_lanes(const struct reader *r, struct lanes *l, con
         _mm512_storeu_ps(y, v);
 }
 
-/* One bucket or a part of it, for one of the uses and either narrow codes (up to 4 bits: a table
- * of 16 values is one register) or wide ones. */
+/* Decodes a bucket or a part of it. narrow (codes of up to 4 bits), add and nontemporal are
+ * constants at each call, so that each combination is a loop of its own. */
 static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in, float norm,
                                       bool narrow, bool add, bool nontemporal, float scale,
                                       float *y, size_t n)
@@ -221,10 +239,10 @@ static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in,
         __builtin_prefetch(in + AHEAD, 0, 3);
         if (add)
             __builtin_prefetch(y + i + AHEAD_OF_Y, 1, 3);
-        put_lanes(r, &l, in, 0xffff, y + i);
+        decode_lanes(r, &l, in, 0xffff, y + i);
     }
     if (i < n)
-        put_lanes(r, &l, in, (__mmask16)_bzhi_u32(0xffff, (unsigned)(n - i)), y + i);
+        decode_lanes(r, &l, in, (__mmask16)_bzhi_u32(0xffff, (unsigned)(n - i)), y + i);
     __m512i allowed = _mm512_set1_epi32(narrow ? 0 : r->s);
     return _mm512_cmpgt_epi32_mask(l.impossible, allowed) == 0;
 }
@@ -246,13 +264,13 @@ static inline bool codes_read(const struct reader *r, const uint8_t *in, float n
 
 #elif defined(__AVX2__)
 
-/* Codes are moved to the upper bits of bytes, or of pairs of them, and so are levels times a power
- * of two. Divided by as many times s, they are the same fractions. */
+/* Codes are moved to the upper bits of lanes of 8 or 16 bits, which makes them levels times a power
+ * of two; s is multiplied by the same power, so the fractions are the same. */
 struct reader {
     const struct cc_qsgd_form *form;
     const uint8_t *end; /* of what may be read */
     uint64_t mask;
-    __m256i top; /* s, likewise */
+    __m256i top; /* s times that power */
     __m256 s, inverse;
 };
 
@@ -270,7 +288,7 @@ static struct reader reader_of(const struct cc_qsgd_form *f, const uint8_t *end)
                            .inverse = _mm256_set1_ps(1 / (float)top)};
 }
 
-/* Sixteen levels; `in` has twice as many bytes as a code has bits. */
+/* Reads 16 codes, which take 2 * width bytes. */
 static inline void read_levels(const struct reader *r, const uint8_t *in, __m256i levels[2])
 {
     const unsigned width = r->form->width;
@@ -302,8 +320,8 @@ static inline void read_levels(const struct reader *r, const uint8_t *in, __m256
     levels[1] = _mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8));
 }
 
-/* The last values of a bucket. */
-static bool codes_rest(const struct cc_qsgd_form *f, const uint8_t *in, float norm,
+/* The last values of a bucket, fewer than 16. */
+static bool codes_tail(const struct cc_qsgd_form *f, const uint8_t *in, float norm,
                        const struct cc_qsgd_use *use, float *y, size_t n)
 {
     int16_t some[16];
@@ -342,7 +360,7 @@ static ALWAYS_INLINE bool codes_lanes(const struct reader *r, const uint8_t *in,
         }
     }
     __m256i bad = _mm256_cmpgt_epi32(most, r->top);
-    return (i == n || codes_rest(r->form, in, norm, use, y + i, n - i)) &&
+    return (i == n || codes_tail(r->form, in, norm, use, y + i, n - i)) &&
            _mm256_testz_si256(bad, bad);
 }
 
@@ -372,9 +390,9 @@ static bool codes_read(const struct reader *r, const uint8_t *in, float norm,
                        const struct cc_qsgd_use *use, float *y, size_t n)
 {
     const struct cc_qsgd_form *f = r->form;
-    for (size_t i = 0; i < n; i += PIECE) {
-        int16_t some[PIECE];
-        size_t m = n - i < PIECE ? n - i : PIECE;
+    for (size_t i = 0; i < n; i += BLOCK) {
+        int16_t some[BLOCK];
+        size_t m = n - i < BLOCK ? n - i : BLOCK;
         int bad = 0;
         unpack(in + i / 8 * f->width, f->width, some, m);
         for (size_t k = 0; k < m; k++)
@@ -387,9 +405,9 @@ static bool codes_read(const struct reader *r, const uint8_t *in, float norm,
 }
 #endif
 
-/* As codes_read, past the cache to any address. */
-static bool codes_by_lines(const struct reader *r, unsigned width, const uint8_t *in, float norm,
-                           struct cc_sink *sink, size_t n)
+/* As codes_read, but through a sink that writes whole lines around the cache. */
+static bool codes_to_sink(const struct reader *r, unsigned width, const uint8_t *in, float norm,
+                          struct cc_sink *sink, size_t n)
 {
     const struct cc_qsgd_use plain = {.add = false};
     for (size_t i = 0, m; i < n; i += m) {
@@ -401,8 +419,8 @@ static bool codes_by_lines(const struct reader *r, unsigned width, const uint8_t
     return true;
 }
 
-/* Buckets that begin and end on whole lines are written to their place at once. */
-static bool by_lines(const struct cc_qsgd_use *use, const float *y, size_t bucket)
+/* Whether a sink is needed: buckets that begin and end on whole lines are written directly. */
+static bool needs_sink(const struct cc_qsgd_use *use, const float *y, size_t bucket)
 {
     return use->nontemporal && ((uintptr_t)y % CC_ALIGN != 0 || bucket * sizeof *y % CC_ALIGN != 0);
 }
@@ -411,11 +429,11 @@ static bool codes(const struct cc_qsgd_form *f, const uint8_t *in, float norm,
                   const struct cc_qsgd_use *use, float *y, size_t n)
 {
     struct reader r = reader_of(f, in + cc_qsgd_code_bytes(f, n));
-    if (!by_lines(use, y, CC_ALIGN))
+    if (!needs_sink(use, y, CC_ALIGN))
         return codes_read(&r, in, norm, use, y, n);
     struct cc_sink sink;
     cc_sink_open(&sink, y, SIZE_MAX);
-    bool good = codes_by_lines(&r, f->width, in, norm, &sink, n);
+    bool good = codes_to_sink(&r, f->width, in, norm, &sink, n);
     cc_sink_close(&sink);
     return good;
 }
@@ -428,8 +446,8 @@ static size_t buckets(const struct cc_qsgd_form *f, const uint8_t *in,
     end += rest > 0 ? sizeof(float) + cc_qsgd_code_bytes(f, rest) : 0;
     struct reader r = reader_of(f, end);
     struct cc_sink sink;
-    const bool lines = by_lines(use, y, n > f->bucket ? f->bucket : CC_ALIGN);
-    if (lines)
+    const bool sinks = needs_sink(use, y, n > f->bucket ? f->bucket : CC_ALIGN);
+    if (sinks)
         cc_sink_open(&sink, y, SIZE_MAX);
     size_t i = 0;
     for (size_t m; i < n; i += m) {
@@ -438,12 +456,12 @@ static size_t buckets(const struct cc_qsgd_form *f, const uint8_t *in,
         in += sizeof norm;
         if (!cc_finite(norm) || norm < 0)
             break;
-        if (!(lines ? codes_by_lines(&r, f->width, in, norm, &sink, m)
+        if (!(sinks ? codes_to_sink(&r, f->width, in, norm, &sink, m)
                     : codes_read(&r, in, norm, use, y + i, m)))
             break;
         in += cc_qsgd_code_bytes(f, m);
     }
-    if (lines)
+    if (sinks)
         cc_sink_close(&sink);
     return i;
 }

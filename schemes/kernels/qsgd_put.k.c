@@ -1,3 +1,20 @@
+/* Encoding of QSGD (Alistarh et al., NIPS 2017, section 3.1; buckets and the max norm: section 4).
+ *
+ * A bucket's norm N is its largest magnitude or its 2-norm. A value x becomes the level
+ * l = floor(a) or floor(a) + 1, a = |x| / N * s, where the random number decides so that the
+ * expectation is a; the sign is that of x. Levels are written as two's complement codes of `width`
+ * bits, least significant bit first; each bucket begins on a byte.
+ *
+ * `quantize` and `pack` follow this definition, with a division per value. Where levels fit a byte
+ * (s up to 127) codes_fast does both at once with a multiplication: in fixed point with 24
+ * fractional bits, a random rounding is the addition of a random fraction, and the level is the top
+ * byte of the sum. The product may differ from the definition in the last places. If some sum of a
+ * bucket lies so near to a multiple of 2^24 that this could change a level, the bucket is encoded
+ * again by the definition: about one bucket of 512 in 300 with s = 7. Every instruction set gives
+ * the same bytes.
+ *
+ * Norms of several short buckets are found before their codes, so that finding one is not waited
+ * for. */
 #include "schemes/kernels/qsgd.h"
 
 #include "core/bytes.h"
@@ -8,8 +25,8 @@
 #include <immintrin.h>
 #endif
 
-/* Values worked on at a time: in the cache, and whole bytes of codes. */
-#define PIECE 2048
+/* Values worked on at a time: they stay in the cache, and their codes are whole bytes. */
+#define BLOCK 2048
 
 /* --- norms --- */
 
@@ -18,7 +35,7 @@ static inline uint32_t absmax(const float *x, size_t n)
     uint32_t most = 0;
     size_t i = 0;
 #ifdef CC_LANES
-    /* Four chains: one would wait for itself. */
+    /* Four maxima, so that no operation waits for the one before. */
     __m512i m[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(),
                     _mm512_setzero_si512()};
     const __m512i magnitude = _mm512_set1_epi32(INT32_MAX);
@@ -51,7 +68,7 @@ static inline bool norm_of(const struct cc_qsgd_form *f, const float *x, size_t 
 /* --- levels --- */
 
 #ifdef CC_LANES
-/* What the plain loop of quantize does, for a multiple of 16 values. */
+/* The same as the scalar loop of `quantize`, for a multiple of 16 values. */
 static size_t quantize_lanes(const float *x, float norm, int s, struct cc_key key, uint32_t first,
                              int16_t *levels, size_t n)
 {
@@ -63,12 +80,12 @@ static size_t quantize_lanes(const float *x, float norm, int s, struct cc_key ke
         __m512 v = _mm512_loadu_ps(x + i);
         __m512 a = _mm512_mul_ps(_mm512_div_ps(_mm512_abs_ps(v), norms), steps);
         __m512i level = _mm512_cvttps_epi32(a);
-        __m512 rest = _mm512_sub_ps(a, _mm512_cvtepi32_ps(level));
+        __m512 fraction = _mm512_sub_ps(a, _mm512_cvtepi32_ps(level));
         __m512i number = _mm512_xor_si512(cc_lanes_random_not(index, b), _mm512_set1_epi32(-1));
         __m512 draw = _mm512_cvtepi32_ps(_mm512_srli_epi32(number, 8));
         /* both sides times 2^24 */
         __mmask16 up =
-            _mm512_cmp_ps_mask(draw, _mm512_mul_ps(rest, _mm512_set1_ps(0x1p24f)), _CMP_LT_OQ);
+            _mm512_cmp_ps_mask(draw, _mm512_mul_ps(fraction, _mm512_set1_ps(0x1p24f)), _CMP_LT_OQ);
         level = _mm512_mask_add_epi32(level, up, level, one);
         count += (size_t)__builtin_popcount(_mm512_test_epi32_mask(level, level));
         __mmask16 minus = _mm512_movepi32_mask(_mm512_castps_si512(v)); /* -0 has level 0 */
@@ -91,7 +108,7 @@ static size_t quantize(const float *restrict x, float norm, int s, struct cc_key
     done = n / CC_LANES * CC_LANES;
     count = (uint32_t)quantize_lanes(x, norm, s, key, first, levels, done);
 #endif
-    uint32_t index = first + (uint32_t)done; /* 32 bits as the values have: one vector of indices */
+    uint32_t index = first + (uint32_t)done; /* as wide as the values, for vectors */
     for (size_t i = done; i < n; i++, index++) {
         float quotient = cc_bits_f32(cc_f32_bits(x[i]) & 0x7fffffffu) / norm;
         float a = quotient * steps;
@@ -105,7 +122,7 @@ static size_t quantize(const float *restrict x, float norm, int s, struct cc_key
 
 /* --- codes --- */
 
-/* The lower `width` bits of four levels, one after the other. */
+/* Packs the lower `width` bits of four levels. */
 static inline uint64_t squeeze(const int16_t *levels, unsigned width)
 {
     const uint64_t mask = (1u << width) - 1;
@@ -113,7 +130,7 @@ static inline uint64_t squeeze(const int16_t *levels, unsigned width)
     return low | (v >> 16 & mask) << width | (high | (v >> 48 & mask) << width) << 2 * width;
 }
 
-/* Eight levels are `width` bytes. Beyond n, there are no bits: n * width / 8 bytes are whole. */
+/* Packs levels; eight of them are `width` bytes. Bits beyond those of level n - 1 are 0. */
 static void pack(const int16_t *levels, unsigned width, uint8_t *out, size_t n)
 {
     for (size_t i = 0; i < n; i += 8, out += width) {
@@ -130,13 +147,13 @@ static void pack(const int16_t *levels, unsigned width, uint8_t *out, size_t n)
     }
 }
 
-/* By the definition. */
+/* Encodes by the definition. */
 static void codes_exactly(const struct cc_qsgd_form *f, const float *x, float norm,
                           struct cc_key key, uint32_t first, uint8_t *out, size_t n)
 {
-    int16_t levels[PIECE];
-    for (size_t i = 0; i < n; i += PIECE) {
-        size_t m = n - i < PIECE ? n - i : PIECE;
+    int16_t levels[BLOCK];
+    for (size_t i = 0; i < n; i += BLOCK) {
+        size_t m = n - i < BLOCK ? n - i : BLOCK;
         (void)quantize(x + i, norm, f->s, key, first + (uint32_t)i, levels, m);
         pack(levels, f->width, out + i / 8 * f->width, m);
     }
@@ -144,20 +161,20 @@ static void codes_exactly(const struct cc_qsgd_form *f, const float *x, float no
 
 /* The fast way, for levels up to 127. In units of 2^-24 a level is, by the definition,
  * floor((ceil(a) + 2^24 - 1 - draw) / 2^24), with a = x / norm * s rounded twice and draw < 2^24.
- * Here a is x * (s / norm), also rounded twice: both are within two units in the last place of the
- * real number, so within 4 s of one another, and cutting off instead of rounding up costs another
- * 1. Where the sum is so near to a multiple of 2^24 that it matters, the piece is done again by the
- * definition: with s = 7, a bucket of 512 in some 300. */
+ * Here a is x * (s / norm), also rounded twice. Both are within two units in the last place of the
+ * real number, so within 4 s of each other; truncating instead of rounding up adds another 1. A sum
+ * that is nearer than `margin` to a multiple of 2^24 is a doubt, and the bucket is encoded again by
+ * the definition. */
 #if defined(__AVX2__)
 #define FAST
 
-/* Values are asked for this far ahead of their use, into the second-level cache: the hardware looks
- * no further than a page of 4 KiB. On a Zen 5, 25 M values: 18 GB/s with 1 or 2 KiB, 22 with 4 KiB,
- * 23 to 24 with 8 to 32 KiB, and 26 with 16 KiB and the first-level cache left alone. */
+/* Distance of software prefetching in values, into the second-level cache: the hardware looks no
+ * further than a page of 4 KiB. On a Zen 5 with 25 M values: 18 GB/s with 1 or 2 KiB, 22 with 4
+ * KiB, 23 to 24 with 8 to 32 KiB, and 26 with 16 KiB and the first-level cache left alone. */
 #define AHEAD 4096
 
-/* In buckets longer than that: the same place of the next one, whose norm is found faster than its
- * values come, if it then still is in that cache. */
+/* In longer buckets the same place of the next bucket is prefetched, as finding its norm is faster
+ * than memory; up to this length, so that it is still in that cache then. */
 #define AHEAD_MOST 32768
 
 static inline size_t ahead_of(const struct cc_qsgd_form *f)
@@ -170,8 +187,9 @@ static inline uint32_t margin(int s)
     return 4 * (uint32_t)s + 8;
 }
 
-/* s / norm is far from the largest float, and no subnormal number. */
-static inline bool fast_enough(int s, float norm)
+/* Whether the fast way is possible: levels fit a byte, and s / norm is neither subnormal nor near
+ * the largest float. */
+static inline bool fast_applies(int s, float norm)
 {
     return s <= 127 && norm >= 0x1p-90f;
 }
@@ -179,8 +197,8 @@ static inline bool fast_enough(int s, float norm)
 
 #ifdef CC_LANES
 
-/* 64 levels, one a byte, as codes: 8 * width bytes and up to 8 more. */
-static inline void put_group(__m512i levels, unsigned width, uint8_t *out)
+/* Writes 64 levels, a byte each, as codes: 8 * width bytes and up to 8 more. */
+static inline void write_group(__m512i levels, unsigned width, uint8_t *out)
 {
     if (width == 4) {
         __m512i odd = _mm512_srli_epi16(levels, 4);
@@ -204,7 +222,7 @@ struct fast {
     __m512 factor, margin;
 };
 
-/* 64 values in four vectors, as levels. */
+/* The levels of 64 values in four vectors, a byte each. */
 static inline __m512i fast_group(struct fast *q, const __m512 v[4])
 {
     const __m512i twice = _mm512_cvttps_epi32(_mm512_add_ps(q->margin, q->margin));
@@ -226,7 +244,7 @@ static inline __m512i fast_group(struct fast *q, const __m512 v[4])
                                 levels);
 }
 
-/* False if there was a doubt. */
+/* Encodes a bucket or a part of it; false if there was a doubt. */
 static inline bool codes_fast(const struct cc_qsgd_form *f, const float *x, float norm,
                               struct cc_key key, uint32_t first, uint8_t *out, size_t n)
 {
@@ -243,21 +261,21 @@ static inline bool codes_fast(const struct cc_qsgd_form *f, const float *x, floa
             v[k] = _mm512_loadu_ps(x + i + CC_LANES * k);
             __builtin_prefetch(x + i + CC_LANES * k + ahead, 0, 2);
         }
-        put_group(fast_group(&q, v), f->width, out);
+        write_group(fast_group(&q, v), f->width, out);
     }
     if (i < n) {
         __mmask64 some = ~UINT64_C(0) >> (64 - (n - i));
         __m512 v[4];
         for (size_t k = 0; k < 4; k++)
             v[k] = _mm512_maskz_loadu_ps((__mmask16)(some >> CC_LANES * k), x + i + CC_LANES * k);
-        put_group(fast_group(&q, v), f->width, out);
+        write_group(fast_group(&q, v), f->width, out);
     }
     return _mm512_test_epi32_mask(q.doubt, _mm512_set1_epi32((int)0xff000000)) == 0;
 }
 
 #elif defined(FAST)
 
-/* Levels of bytes; true if there was a doubt. */
+/* Levels, a byte each; true if there was a doubt. */
 static inline bool levels_fast(const float *restrict x, int s, float norm, struct cc_key key,
                                uint32_t first, uint8_t *restrict levels, size_t n)
 {
@@ -305,20 +323,20 @@ static inline void codes(const struct cc_qsgd_form *f, const float *x, float nor
         return;
     }
 #ifdef FAST
-    if (fast_enough(f->s, norm) && codes_fast(f, x, norm, key, first, out, n))
+    if (fast_applies(f->s, norm) && codes_fast(f, x, norm, key, first, out, n))
         return;
 #endif
     codes_exactly(f, x, norm, key, first, out, n);
 }
 
-/* Norms of this many short buckets are found before their codes: what one waits for is done while
- * others are worked on. Together they are in the first-level cache. */
+/* Norms of this many short buckets are found before their codes: the latency of one is hidden by
+ * the others. Together they stay in the first-level cache. */
 #define NORMS 32
 
 static uint8_t *buckets(const struct cc_qsgd_form *f, const float *x, struct cc_key key,
                         uint32_t first, uint8_t *out, size_t n)
 {
-    const size_t some = PIECE / f->bucket, most = some < 1 ? 1 : some < NORMS ? some : NORMS;
+    const size_t some = BLOCK / f->bucket, most = some < 1 ? 1 : some < NORMS ? some : NORMS;
     for (size_t i = 0; i < n;) {
         float norms[NORMS];
         size_t end = n - i < most * f->bucket ? n : i + most * f->bucket;

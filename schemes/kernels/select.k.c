@@ -1,3 +1,19 @@
+/* The kernels under sparse, topk, dgc and threshold: threshold, mark, pack.
+ *
+ * For positive floats the order of the numbers is the order of their bits, so magnitudes are
+ * compared as unsigned integers, which also orders what comparisons of floats would not (NaN shows
+ * as the largest).
+ *
+ * A block is worked on 64 values at a time: comparing gives a 64-bit word of the bit array; packing
+ * moves the marked elements of each vector to its front (AVX-512 compress; with AVX2 a permutation
+ * made from the bits of a byte by pext) and stores the whole vector, advancing by the number of set
+ * bits, so up to a vector of rubbish follows the last element. Bit by bit loops define the result
+ * and do the tails.
+ *
+ * `take` does the update of the residual, marking, packing and clearing in one pass over memory
+ * with AVX-512; elsewhere one kernel after the other, in the cache. `prune` narrows down a
+ * selection that was made with a lower threshold without reading the tensor again; ties are settled
+ * by the order of indices. */
 #include "schemes/kernels/select.h"
 
 #include "core/reduce.h"
@@ -40,7 +56,7 @@ static uint32_t add_momentum(const float *restrict g, float factor, float *restr
 static size_t count(const float *x, size_t n, uint32_t t)
 {
     size_t total = 0;
-    while (n > 0) { /* in pieces whose count fits a 32-bit lane */
+    while (n > 0) { /* blocks whose count fits a 32-bit lane */
         size_t m = n < CC_SELECT_BLOCK ? n : CC_SELECT_BLOCK;
         uint32_t c = 0;
         for (size_t i = 0; i < m; i++)
@@ -56,7 +72,7 @@ static uint32_t least(const float *x, size_t n, uint32_t t)
 {
     uint32_t found = UINT32_MAX;
     for (size_t i = 0; i < n; i++) {
-        uint32_t m = magnitude(x[i]) - t; /* those below wrap round */
+        uint32_t m = magnitude(x[i]) - t; /* wraps around for those below t */
         found = m < found ? m : found;
     }
     return found > UINT32_MAX - t ? UINT32_MAX : found + t;
@@ -160,7 +176,7 @@ static inline void clear64(uint64_t w, float *x)
 
 #endif
 
-/* --- bit by bit: the reference, and the tails --- */
+/* --- bit by bit: defines the result, and does the tails --- */
 
 static inline uint64_t mark_few(const float *x, size_t n, uint32_t t)
 {
@@ -246,7 +262,7 @@ static void clear(const uint8_t *bits, size_t n, float *x)
     }
 }
 
-/* The low bits of v one after the other at the set bits of w. */
+/* Puts the low bits of v to the places of the set bits of w. */
 static inline uint64_t deposit(uint64_t v, uint64_t w)
 {
 #if defined(__BMI2__)
@@ -259,7 +275,7 @@ static inline uint64_t deposit(uint64_t v, uint64_t w)
 #endif
 }
 
-/* Which of c <= 64 values are >= t. */
+/* A mask of those of c <= 64 values that are >= t. */
 static inline uint64_t mark_some(const float *x, size_t c, uint32_t t)
 {
 #if defined(__AVX512F__)
@@ -276,7 +292,7 @@ static inline uint64_t mark_some(const float *x, size_t c, uint32_t t)
 #endif
 }
 
-/* Packs those of c <= 64 values whose bit is set in w. */
+/* Packs those of c <= 64 values whose bits are set in w. */
 static inline void pack_some(const float *x, size_t c, uint64_t w, float *out)
 {
 #if defined(__AVX512F__)
@@ -290,25 +306,26 @@ static inline void pack_some(const float *x, size_t c, uint64_t w, float *out)
 #endif
 }
 
-/* x[i] = the next value for each bit i of w, but only if that of `away` is set, too. */
-static inline void put_back(uint64_t w, uint64_t away, const float *values, float *x)
+/* Bit i of w, lowest first, stands for the next value: writes it to x[i] if bit i of `dropped` is
+ * set as well. */
+static inline void write_back(uint64_t w, uint64_t dropped, const float *values, float *x)
 {
 #if defined(__AVX512F__)
     for (int j = 0; j < 64; j += 16) {
         __mmask16 k = (__mmask16)(w >> j);
         size_t c = (size_t)__builtin_popcount(k);
         __m512i v = expand16(k, _mm512_maskz_loadu_epi32(first16(c), values));
-        _mm512_mask_storeu_epi32(x + j, (__mmask16)(away >> j), v);
+        _mm512_mask_storeu_epi32(x + j, (__mmask16)(dropped >> j), v);
         values += c;
     }
 #else
     for (; w != 0; w &= w - 1, values++)
-        if (away & w & -w)
+        if (dropped & w & -w)
             x[__builtin_ctzll(w)] = *values;
 #endif
 }
 
-/* Without those beyond the first *ties that equal t. */
+/* Removes from w the values that equal t beyond the first *ties. */
 static uint64_t drop_ties(const float *x, size_t c, uint32_t t, size_t *ties, uint64_t w)
 {
     uint64_t equal = w & ~mark_some(x, c, t + 1);
@@ -330,10 +347,10 @@ static size_t prune(uint8_t *bits, size_t n, const float **candidates, uint32_t 
         uint64_t kept = mark_some(next, c, t);
         if (*ties != SIZE_MAX)
             kept = drop_ties(next, c, t, ties, kept);
-        uint64_t away = w & ~deposit(kept, w);
-        cc_bits_put_word(bits, n, i, w ^ away);
+        uint64_t dropped = w & ~deposit(kept, w);
+        cc_bits_put_word(bits, n, i, w ^ dropped);
         if (x != NULL)
-            put_back(w, away, next, x + i);
+            write_back(w, dropped, next, x + i);
         pack_some(next, c, kept, packed + total);
         total += (size_t)__builtin_popcountll(kept);
         next += c;
@@ -342,12 +359,12 @@ static size_t prune(uint8_t *bits, size_t n, const float **candidates, uint32_t 
     return total;
 }
 
-/* --- a block in one go --- */
+/* --- a block in one pass --- */
 
 #if defined(__AVX512F__)
 
-/* Streams are fetched so far ahead: the machine's own prefetching ends with a page of 4 KiB.
- * Measured on Zen 5, out of cache: 4 KiB 5% to 10% faster than none, 1 KiB slower. */
+/* Distance of software prefetching in bytes, as the hardware's own ends with a page of 4 KiB.
+ * Measured on Zen 5, out of cache: 4 KiB is 5% to 10% faster than none, 1 KiB slower. */
 #define AHEAD 4096
 
 static inline __m512 load16(const float *p, __mmask16 some)
@@ -356,7 +373,7 @@ static inline __m512 load16(const float *p, __mmask16 some)
     return _mm512_maskz_loadu_ps(some, p);
 }
 
-/* x of 16 values, of which there are `some`. */
+/* Brings the lanes in `some` up to date and returns x. */
 static inline __m512 update16(const struct cc_rows *r, size_t i, __mmask16 some, __m512i *most)
 {
     const __m512i abs = _mm512_set1_epi32(0x7fffffff);
@@ -410,7 +427,7 @@ static inline size_t take_rows(const struct cc_rows *r, size_t n, uint32_t t, bo
     return c;
 }
 
-/* The compiler makes a loop of its own for each kind of source. */
+/* Calls with constants, so that each combination of arrays is compiled as a loop of its own. */
 static size_t take(const struct cc_rows *rows, size_t n, uint32_t t, bool clear, uint8_t *bits,
                    float *packed, uint32_t *most)
 {
@@ -452,7 +469,7 @@ static void shrink(float *x, size_t n, float t)
 {
     const uint32_t step = cc_f32_bits(t);
     for (size_t i = 0; i < n; i++) {
-        /* Bits, not conditions on floats: those keep the compiler from making vectors. */
+        /* With bits, as conditions on floats keep the compiler from vectorizing. */
         uint32_t bits = cc_f32_bits(x[i]);
         uint32_t reached = -(uint32_t)((bits & 0x7fffffffu) >= step);
         x[i] -= cc_bits_f32(((bits & 0x80000000u) | step) & reached);

@@ -1,4 +1,5 @@
-/* Float32 values, as they are or in a shorter format, to and from payload bytes at any address. */
+/* Copying float32 values to and from payload bytes at any address, as they are or in a shorter
+ * format (half.h). */
 #ifndef CC_SCHEMES_KERNELS_STREAM_H
 #define CC_SCHEMES_KERNELS_STREAM_H
 
@@ -8,7 +9,7 @@
 #include "core/isa.h"
 
 struct k_stream {
-    /* out = x; returns the max of the bits of |x[i]|, which shows non-finite values. */
+    /* out = x; returns the largest bits of |x[i]|, which show values that are not finite. */
     uint32_t (*copy)(const float *x, uint8_t *out, size_t n);
     /* y = in */
     void (*load)(const uint8_t *in, float *y, size_t n);

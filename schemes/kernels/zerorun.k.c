@@ -1,3 +1,19 @@
+/* Zero-run encoding, the last step of 3lc (Lim, Andersen, Kaminsky: 3LC, MLSys 2019, section 3.3).
+ *
+ * A base-3 byte of 121 is five zero trits, and base-3 bytes end at 242. So a run of k = 2 to 14
+ * bytes of 121 is written as the byte 241 + k; longer runs are cut into runs of 14, and a single
+ * 121 stays as it is.
+ *
+ * Encoding without branches: each byte of input gives the byte of output that would end a run here,
+ * and the output advances only at the end of a run or after other bytes. With AVX-512 VBMI2 this is
+ * done for 64 bytes at once: a running maximum gives the place of the last byte that is not 121,
+ * the distance to it is the length of the run, a table gives the byte to write, and a compress
+ * instruction removes the rest. With AVX2 the runs are found in a mask of 64 bytes, and what is
+ * between them is copied.
+ *
+ * Decoding begins with output full of 121, so that a run needs one store and an advance. Bytes are
+ * taken in groups of 8: their lengths are added up by a multiplication, which gives the eight
+ * places to write to; a group without a run is copied. */
 #include "schemes/kernels/zerorun.h"
 
 #include <string.h>
@@ -9,18 +25,17 @@
 #include <immintrin.h>
 #endif
 
-/* Decoding takes bytes in groups, and prepares some groups at a time. */
+/* Decoding takes bytes in groups of GROUP, after finding values and lengths of PREPARED bytes. */
 #define GROUP    8
 #define PREPARED 64
 
 #ifdef __AVX512VBMI2__
 
-/* What stands for the last piece of a run of 1, 2, ... bytes that is cut into 14s. */
-#define PIECE 121, 243, 244, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254, 255
-static const uint8_t last_piece[128] = {0,     PIECE, PIECE, PIECE, PIECE, PIECE,
-                                        PIECE, PIECE, PIECE, PIECE, 121};
+/* By the length of a run, which is cut into 14s: the byte that stands for its last cut. */
+#define CUT 121, 243, 244, 245, 246, 247, 248, 249, 250, 251, 252, 253, 254, 255
+static const uint8_t last_cut[128] = {0, CUT, CUT, CUT, CUT, CUT, CUT, CUT, CUT, CUT, 121};
 
-/* In each byte, the largest of the bytes up to it. */
+/* Each byte becomes the largest of the bytes up to and including it. */
 static inline __m512i running_max(__m512i v, const __m512i *earlier)
 {
     __mmask64 from = ~UINT64_C(1);
@@ -31,9 +46,9 @@ static inline __m512i running_max(__m512i v, const __m512i *earlier)
     return v;
 }
 
-/* 64 bytes at a time: the length of the run up to each byte, from the place of the last byte that
- * is not zero, says what to write at the end of a piece; the other zero bytes are squeezed out.
- * Returns how many bytes were read. */
+/* Encodes 64 bytes at a time: the length of the run up to each byte follows from the place of the
+ * last byte that is not zero. Zero bytes that do not end a cut are removed. Returns the number of
+ * bytes read. */
 static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run,
                              uint8_t *restrict out, size_t *written)
 {
@@ -44,8 +59,8 @@ static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run
     __m512i earlier[6];
     for (int step = 0; step < 6; step++)
         earlier[step] = _mm512_sub_epi8(place, _mm512_set1_epi8((char)((1 << step) + 1)));
-    const __m512i low = _mm512_loadu_si512(last_piece);
-    const __m512i high = _mm512_loadu_si512(last_piece + 64);
+    const __m512i low = _mm512_loadu_si512(last_cut);
+    const __m512i high = _mm512_loadu_si512(last_cut + 64);
     const __m512i zero_byte = _mm512_set1_epi8((char)CC_BYTE_ZERO);
     unsigned pending = *run;
     size_t w = 0, i = 0;
@@ -56,12 +71,12 @@ static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run
         __m512i length = _mm512_sub_epi8(place, other);
         uint64_t from_before = _mm512_testn_epi8_mask(other, other);
         length = _mm512_mask_add_epi8(length, from_before, length, _mm512_set1_epi8((char)pending));
-        __m512i piece = _mm512_permutex2var_epi8(low, length, high);
-        uint64_t full = _mm512_mask_cmpeq_epi8_mask(zero, piece, _mm512_set1_epi8((char)255));
+        __m512i cut = _mm512_permutex2var_epi8(low, length, high);
+        uint64_t full = _mm512_mask_cmpeq_epi8_mask(zero, cut, _mm512_set1_epi8((char)255));
         uint64_t ends = ~zero >> 1 | (uint64_t)(in[i + 64] != CC_BYTE_ZERO) << 63;
         uint64_t keep = ~zero | full | ends;
-        __m512i bytes = _mm512_mask_mov_epi8(b, zero, piece);
-        /* Whole vectors fit: at most as much was written as was read. */
+        __m512i bytes = _mm512_mask_mov_epi8(b, zero, cut);
+        /* A whole vector fits, as no more was written than was read. */
         _mm512_storeu_si512(out + w, _mm512_maskz_compress_epi8(keep, bytes));
         w += (size_t)__builtin_popcountll(keep);
         pending = ~zero == 0 ? pending + 64 : (unsigned)__builtin_clzll(~zero);
@@ -84,15 +99,16 @@ static inline uint64_t zero_mask(const uint8_t *in)
     return low | (uint64_t)high << 32;
 }
 
-/* 64 bytes at a time, from run to run. Copies of 64 bytes and of 8 go beyond what counts, so the
- * last 64 are left to others. Returns how many bytes were read. */
+/* Encodes 64 bytes at a time, from run to run. Copies of 64 and of 8 bytes exceed what they are
+ * for, so the last 64 bytes of input are left to the scalar loop. Returns the number of bytes read.
+ */
 static size_t encode_vectors(const uint8_t *restrict in, size_t n, unsigned *run,
                              uint8_t *restrict out, size_t *written)
 {
     size_t w = 0, i = 0, pending = *run;
     for (; i + 128 <= n; i += 64) {
         uint64_t zero = zero_mask(in + i), goes_on = in[i + 64] == CC_BYTE_ZERO;
-        /* A single zero byte is left among the others. */
+        /* A single zero byte counts as one of the others. */
         uint64_t left = zero & (zero << 1 | (pending > 0) | zero >> 1 | goes_on << 63);
         size_t done = 0;
         while (left != 0) {
@@ -141,7 +157,7 @@ static size_t encode(const uint8_t *restrict in, size_t n, unsigned *run, uint8_
     return w;
 }
 
-/* What an encoded byte expands to, and how often. No branches, as above. */
+/* The byte that an encoded byte expands to, and how often. Without branches. */
 static inline uint8_t expand(uint8_t byte, uint8_t *times)
 {
     uint8_t is_run = (uint8_t) - (byte > CC_BYTE_MAX);
@@ -149,11 +165,11 @@ static inline uint8_t expand(uint8_t byte, uint8_t *times)
     return (uint8_t)(byte ^ ((byte ^ CC_BYTE_ZERO) & is_run));
 }
 
-/* Puts GROUP bytes where they belong, the first zero of a run standing for all: the others are
- * there already. Returns how many bytes they make. No branches but for groups without a run. */
+/* Writes GROUP bytes to their places. Of a run only the first zero is written, as the output is
+ * full of them. Returns the number of bytes that the group expands to. */
 static inline size_t expand_group(const uint8_t *value, const uint8_t *times, uint8_t *out)
 {
-    /* Byte k: how many come before the end of the group's byte k. At most 8 * 14. */
+    /* Byte k of `ends`: the sum of times[0 .. k], at most 8 * 14. */
     uint64_t ends = cc_get_u64(times) * UINT64_C(0x0101010101010101), starts = ends << 8;
     size_t all = ends >> 56;
     if (all == GROUP) {
@@ -192,7 +208,7 @@ static size_t decode(const uint8_t *restrict in, size_t len, size_t *at, uint8_t
 static size_t skip(const uint8_t *in, size_t len, size_t *at, size_t want)
 {
     size_t w = 0, i = *at;
-    /* A group expands to CC_RUN_MAX bytes for each of its own at most. */
+    /* A byte expands to CC_RUN_MAX bytes at most. */
     while (len - i >= PREPARED && want - w > (size_t)PREPARED * CC_RUN_MAX) {
         unsigned group = 0;
         for (size_t k = 0; k < PREPARED; k++) {
