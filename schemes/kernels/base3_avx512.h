@@ -1,5 +1,5 @@
-/* The loops of base3.k.c over whole vectors, for AVX-512. Each returns the number of values it did. No
- * include guard: it is a part of base3.k.c, which includes it after its own definitions. */
+/* The loops of base3.k.c over whole vectors, for AVX-512. Each returns the number of values it did.
+ * No include guard: it is a part of base3.k.c, which includes it after its own definitions. */
 #include <immintrin.h>
 
 #include "schemes/kernels/lanes.h"
