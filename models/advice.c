@@ -131,26 +131,3 @@ int cc_advice_workers(struct cc_predictor *p, const struct cc_setting *s,
     *most = limit;
     return CC_OK;
 }
-
-/* --- errors --- */
-
-/* The squared norm of a sum of m workers' gradients is m times one's, and so is the squared error
- * of encoding it; the whole sum's is P times one's. */
-double cc_advice_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_via via, int workers)
-{
-    if (r == CC_REDUCE_SUM || (x != CC_PS && workers == 1))
-        return 1;
-    if (x == CC_PS)
-        return 2;
-    if (via == CC_VIA_ALLGATHER || (x != CC_RING && x != CC_RECDOUBLE && x != CC_RABENSEIFNER))
-        return 1;
-    double p = workers, rounds = floor(log2(p)), rest = p - exp2(rounds);
-    switch (x) {
-    case CC_RING: /* 1 + 2 + ... + P */
-        return (p + 1) / 2;
-    case CC_RECDOUBLE: /* all encode in all rounds; the rest before and after */
-        return rounds + (rest > 0 ? rest / p + 1 : 0);
-    default: /* of a pair, one encodes; then the sum's parts are encoded once */
-        return rounds / 2 + rest / p + 1;
-    }
-}

@@ -1,5 +1,5 @@
-/* What follows from predictions: at which bandwidths a scheme pays, up to how many workers a
- * cluster is worth its hosts, and what an exchange makes of a codec's error. */
+/* Advice derived from predictions: at which bandwidths a scheme pays, and up to how many workers a
+ * cluster is worth its hosts. */
 #ifndef CC_MODELS_ADVICE_H
 #define CC_MODELS_ADVICE_H
 
@@ -32,11 +32,5 @@ int cc_advice_paying(struct cc_predictor *p, const struct cc_setting *s,
 int cc_advice_workers(struct cc_predictor *p, const struct cc_setting *s,
                       const struct cc_step_payloads *payloads, int *out, int *most,
                       struct cc_error *e);
-
-/* By how many encodings the sum that the workers end with is more wrong than one encoding's result,
- * if the squared errors add up as those of independent ones do and gradients of different workers
- * are independent too: 1 where payloads are summed, merged or gathered as they are, 2 with a server
- * that encodes anew, more where every hop does. docs/model.md. */
-double cc_advice_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_via via, int workers);
 
 #endif

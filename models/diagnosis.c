@@ -85,7 +85,7 @@ static bool protocol(const struct pair *p, enum cc_suspect *suspect, char why[RO
     (void)snprintf(why, ROOM,
                    "the MPI library chooses how it sums; the formula takes the fastest way that it "
                    "might");
-    return p->t->exchange == CC_MPI;
+    return cc_exchange_has(p->t->exchange, CC_X_LIBRARY);
 }
 
 /* The formula counts a bucket whole in each phase; what a run saves by it may be less. */
@@ -207,7 +207,8 @@ static bool contention(const struct pair *p, enum cc_suspect *suspect, char why[
     (void)snprintf(why, ROOM,
                    "the formula leaves out that flows share links unevenly and that messages wait "
                    "for each other");
-    return p->gap > 0 && (p->t->mode != CC_SEQUENTIAL || p->t->exchange != CC_PS);
+    return p->gap > 0 &&
+           (p->t->mode != CC_SEQUENTIAL || !cc_exchange_has(p->t->exchange, CC_X_SERVERS));
 }
 
 static bool composition(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
@@ -215,7 +216,8 @@ static bool composition(const struct pair *p, enum cc_suspect *suspect, char why
     *suspect = CC_CAUSE_COMPOSITION;
     (void)snprintf(why, ROOM,
                    "the formula lets parts of a step follow one another that go on at once");
-    return p->gap < 0 && (p->t->mode != CC_SEQUENTIAL || p->t->exchange != CC_PS);
+    return p->gap < 0 &&
+           (p->t->mode != CC_SEQUENTIAL || !cc_exchange_has(p->t->exchange, CC_X_SERVERS));
 }
 
 /* Steps of many messages under way at a time. */

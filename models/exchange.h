@@ -5,28 +5,9 @@
 #define CC_MODELS_EXCHANGE_H
 
 #include "core/error.h"
+#include "core/exchange.h"
 #include "models/link.h"
 #include "models/payload_cost.h"
-
-enum cc_exchange {
-    CC_PS,             /* parameter servers: push, server codec, pull */
-    CC_RING,           /* reduce-scatter and allgather round a ring */
-    CC_RECDOUBLE,      /* recursive doubling */
-    CC_RABENSEIFNER,   /* recursive halving, then doubling */
-    CC_ALLGATHER,      /* every payload to everyone */
-    CC_MPI,            /* a library that picks the fastest of the three above that sum */
-    CC_SSAR_RECDOUBLE, /* SparCML, section 4 */
-    CC_SSAR_SPLIT,
-    CC_DSAR_SPLIT
-};
-extern const char *const cc_exchange_names[]; /* ends with NULL */
-
-/* What ring, recdouble and rabenseifner do with payloads that cannot be summed. */
-enum cc_via {
-    CC_VIA_HOPS,     /* decode, add, encode at every hop */
-    CC_VIA_ALLGATHER /* exchange the payloads themselves, as allgather does */
-};
-extern const char *const cc_via_names[];
 
 /* How the index sets of different workers overlap. */
 enum cc_union {
@@ -99,6 +80,16 @@ void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct 
 /* How long the busiest port is taken: however full its bucket was, no step can be shorter in the
  * long run. */
 double cc_cost_port(enum cc_exchange x, const struct cc_cost *sum);
+
+/* Whether payloads travel by allgather because the exchange cannot sum them and the setting has it
+ * so. */
+bool cc_exchange_by_allgather(enum cc_exchange x, enum cc_reduction r, enum cc_via via);
+
+/* The squared error of the sum that the workers end with, in units of the error of encoding every
+ * gradient once. Errors and gradients of different workers count as independent, so that their
+ * squares add up. 1 where payloads are summed, merged or gathered as they are, 2 with a server that
+ * encodes anew, more where every hop does. docs/advise.md. */
+double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_via via, int workers);
 
 /* The size of the union of m index sets of k in n. */
 double cc_union_size(enum cc_union overlap, double n, double k, double m);

@@ -1,22 +1,25 @@
-/* SparCML's sparse allreduces, section 4. Streams are pairs of a 32-bit index and a float, or dense
- * where that is shorter (its section 3). Sums are dense from the start. */
+/* SparCML's sparse allreduces (section 4 of the paper).
+ *
+ * A stream is k pairs of a 32-bit index and a float, or N dense floats where that is shorter
+ * (section 3): min(8 k, 4 N) bytes. S(m) is the size of the sum of m workers' streams; how their
+ * index sets overlap is an assumption (enum cc_union). P workers, p' the largest power of two up to
+ * P, r = P - p'; merging takes gamma for each byte received.
+ *
+ *   ssar-recdouble  sum over t = 0 .. lg p' - 1 of alpha + S(2^t + min(2^t, r)) beta,
+ *                   r>0: + alpha + S(1) beta before, + alpha + S(P) beta after
+ *   ssar-split      (P-1) alpha + (P-1)/P S(1) beta + ceil(lg P) alpha + (P-1)/P S(P) beta
+ *   dsar-split      the same with N x dense_bits / 8 in the place of S(P)
+ *
+ * Payloads that are floats travel as streams that are dense from the start. docs/model.md,
+ * "Index-value pairs". */
 #include <math.h>
+#include <stddef.h>
 
-#include "models/exchange_impl.h"
+#include "models/exchange_formula.h"
 
 enum { PAIR_BYTES = 8, VALUE_BYTES = 4 };
 
-double cc_union_size(enum cc_union overlap, double n, double k, double m)
-{
-    if (overlap == CC_UNION_SAME)
-        return k;
-    if (overlap == CC_UNION_DISJOINT)
-        return fmin(n, m * k);
-    /* n (1 - (1 - k/n)^m), exact also where k/n is tiny. */
-    return n > 0 ? -n * expm1(m * log1p(-fmin(1, k / n))) : 0;
-}
-
-/* Bytes of the sum of m workers' streams. */
+/* Bytes of the sum of m workers' streams: S(m). */
 static double stream_bytes(const struct cc_exchange_case *k, double m)
 {
     const struct cc_payload_cost *p = k->message;
@@ -31,54 +34,50 @@ static void merge(const struct cc_exchange_case *k, double bytes, struct cc_cost
     c->reduce_s += bytes * k->cluster->reduce_byte_s;
 }
 
-static void around(const struct cc_exchange_case *k, struct cc_cost *c)
-{
-    c->encode_s = k->message->push_encode_s;
-    c->decode_s = k->message->push_decode_s;
-}
-
-/* Recursive doubling of growing unions. Beyond a power of two, the first r of the ranks that take
- * part begin with two workers' sets: in round t the largest union is that of 2^t + min(2^t, r). */
-void cc_cost_ssar_recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
+/* The streams that are exchanged grow with the union. Beyond a power of two, the first r of the
+ * ranks that take part begin with two workers' sets: in round t the largest union is that of
+ * 2^t + min(2^t, r) sets. */
+static void ssar_recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     int workers = k->cluster->workers, power = cc_power_below(workers), more = workers - power;
-    around(k, c);
+    cc_encode_once(k, c);
     if (more > 0) {
-        cc_rounds(k, 1, stream_bytes(k, 1), false, c);
+        cc_add_rounds(k, 1, stream_bytes(k, 1), false, c);
         merge(k, stream_bytes(k, 1), c);
     }
     for (int held = 1; held < power; held *= 2) {
         double bytes = stream_bytes(k, held + (held < more ? held : more));
-        cc_rounds(k, 1, bytes, true, c);
+        cc_add_rounds(k, 1, bytes, true, c);
         merge(k, bytes, c);
     }
     if (more > 0)
-        cc_rounds(k, 1, stream_bytes(k, workers), true, c);
+        cc_add_rounds(k, 1, stream_bytes(k, workers), true, c);
 }
 
-/* The first stage of both: worker i's part for worker j goes to it directly, in P - 1 rounds. */
+/* Stage 1 of the split exchanges: in P - 1 rounds, worker i sends worker j's part of its stream to
+ * worker j, which merges it. */
 static void split(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     double p = k->cluster->workers, bytes = stream_bytes(k, 1) / p;
-    around(k, c);
-    cc_rounds(k, p - 1, bytes, true, c);
+    cc_encode_once(k, c);
+    cc_add_rounds(k, p - 1, bytes, true, c);
     merge(k, (p - 1) * bytes, c);
 }
 
-/* The second: everyone's reduced part to all, by Bruck's allgather. */
+/* Stage 2: Bruck's allgather of the workers' reduced parts. */
 static void gather(const struct cc_exchange_case *k, double part_bytes, struct cc_cost *c)
 {
     double p = k->cluster->workers, rounds = cc_log2_up(k->cluster->workers);
-    cc_rounds(k, rounds, (p - 1) / rounds * part_bytes, true, c);
+    cc_add_rounds(k, rounds, (p - 1) / rounds * part_bytes, true, c);
 }
 
-void cc_cost_ssar_split(const struct cc_exchange_case *k, struct cc_cost *c)
+static void ssar_split(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     split(k, c);
     gather(k, stream_bytes(k, k->cluster->workers) / k->cluster->workers, c);
 }
 
-void cc_cost_dsar_split(const struct cc_exchange_case *k, struct cc_cost *c)
+static void dsar_split(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     double dense = k->reduction == CC_REDUCE_SUM
                        ? k->message->push_bytes * k->cluster->dense_bits / 32
@@ -86,3 +85,7 @@ void cc_cost_dsar_split(const struct cc_exchange_case *k, struct cc_cost *c)
     split(k, c);
     gather(k, dense / k->cluster->workers, c);
 }
+
+const struct cc_exchange_model cc_exchange_model_ssar_recdouble = {ssar_recdouble, NULL};
+const struct cc_exchange_model cc_exchange_model_ssar_split = {ssar_split, NULL};
+const struct cc_exchange_model cc_exchange_model_dsar_split = {dsar_split, NULL};

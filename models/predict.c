@@ -80,7 +80,8 @@ static struct load cargo_of(const struct cc_step_payloads *p, bool silent)
 /* Whether every tensor is on one server, of several. */
 static bool placed_whole(const struct cc_setting *s)
 {
-    return s->exchange == CC_PS && s->cluster.servers > 1 && s->placement != CC_SPLIT;
+    return cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1 &&
+           s->placement != CC_SPLIT;
 }
 
 static double fuse_limit(const struct cc_timing *t)
@@ -213,7 +214,7 @@ static void count_busiest(struct cc_predictor *p, const struct cc_step_message *
  * after another. Who only passes payloads on, servers and gathers, has all parts at once. */
 static void sum_in_rounds(enum cc_exchange x, size_t rounds, struct cc_cost *c)
 {
-    if (x == CC_PS || x == CC_ALLGATHER)
+    if (!cc_exchange_has(x, CC_X_SUMS))
         return;
     c->push_latency_s *= (double)rounds;
     c->rounds *= (double)rounds;
@@ -230,7 +231,8 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
     size_t count = 0, left = payloads->count;
     struct cc_step_message *ships = p->ship + (silent ? left : 0);
     struct cc_part *part = p->part + (silent ? left : 0);
-    bool alone = s->exchange != CC_PS && s->cluster.workers == 1, whole = placed_whole(s);
+    bool alone = !cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.workers == 1,
+         whole = placed_whole(s);
     double limit = fuse_limit(&s->timing), servers = s->cluster.servers;
     *sum = (struct cc_cost){0};
     while (left > 0) {
@@ -253,7 +255,7 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
     }
     if (whole)
         count_busiest(p, ships, count, s, sum);
-    if (s->exchange == CC_PS) {
+    if (cc_exchange_has(s->exchange, CC_X_SERVERS)) {
         sum->push_transfer_s = fmax(sum->push_worker_s, sum->push_server_s);
         sum->pull_transfer_s = fmax(sum->pull_worker_s, sum->pull_server_s);
         sum->wire_bytes = fmax(sum->push_worker_s, sum->pull_server_s) * s->link.bw_bps / 8;
@@ -289,8 +291,8 @@ static double step_time(void *arg, bool sends, double compute_s)
     if (t.mode == CC_PIPE)
         return cc_step_pipe(&t, &kind->sum);
     return cc_step_overlap(&t, kind->ship, kind->count, s->net->share, s->net->count,
-                           s->exchange == CC_PS ? s->cluster.servers : 0, cc_link_burst_s(&s->link),
-                           k->predictor->scratch);
+                           cc_exchange_has(s->exchange, CC_X_SERVERS) ? s->cluster.servers : 0,
+                           cc_link_burst_s(&s->link), k->predictor->scratch);
 }
 
 /* A period in which only the loud step sends. */
@@ -424,7 +426,8 @@ int cc_predict_servers(struct cc_predictor *p, const struct cc_setting *s, int *
         return CC_FAIL;
     place(p, s);
     for (size_t i = 0; i < s->net->count; i++)
-        server[i] = s->exchange == CC_PS && s->cluster.servers > 1 ? p->server[i] : 0;
+        server[i] =
+            cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1 ? p->server[i] : 0;
     return CC_OK;
 }
 

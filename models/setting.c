@@ -70,7 +70,7 @@ static int check_consistency(const struct cc_setting *s, struct cc_error *e)
         return CC_OK;
     if (t->staleness < 0)
         return cc_usage(e, "--staleness: from 0 on");
-    if (s->exchange != CC_PS)
+    if (!cc_exchange_has(s->exchange, CC_X_SERVERS))
         return cc_usage(
             e, "--consistency %s needs a server that answers at any time: --exchange ps", name);
     if (t->mode != CC_SEQUENTIAL)

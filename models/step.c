@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-const char *const cc_step_names[] = {"sequential", "overlap", "pipe", NULL};
-const char *const cc_pull_names[] = {"ready", "forward", NULL};
 const char *const cc_consistency_names[] = {"bulk", "stale", "async", NULL};
 const char *const cc_straggler_names[] = {"none", "lognormal", "gamma", "uniform", NULL};
 

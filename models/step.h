@@ -9,20 +9,6 @@
 #include "core/error.h"
 #include "models/exchange.h"
 
-enum cc_step_mode {
-    CC_SEQUENTIAL, /* compute, then communicate */
-    CC_OVERLAP,    /* wait-free backpropagation, tensor by tensor */
-    CC_PIPE        /* Pipe-SGD: steps overlap, gradients are K - 1 steps late */
-};
-extern const char *const cc_step_names[];
-
-/* CC_OVERLAP with servers: in which order results come back. */
-enum cc_pulls {
-    CC_PULL_READY,  /* as they are there: that of the backward pass (Poseidon) */
-    CC_PULL_FORWARD /* as the forward pass needs them (3LC, section 2.1: TensorFlow) */
-};
-extern const char *const cc_pull_names[];
-
 enum cc_consistency {
     CC_BULK,  /* all workers wait for the slowest in every step */
     CC_STALE, /* the fastest is at most `staleness` steps ahead of the slowest */

@@ -211,14 +211,14 @@ static void encodings(void **state)
     (void)state;
     const enum cc_reduction any = CC_REDUCE_DECODED;
     for (int p = 2; p <= 17; p++) {
-        assert_near(cc_advice_encodings(CC_RING, any, CC_VIA_HOPS, p), round_a_ring(p));
-        assert_near(cc_advice_encodings(CC_RECDOUBLE, any, CC_VIA_HOPS, p), pairs(p, false));
-        assert_near(cc_advice_encodings(CC_RABENSEIFNER, any, CC_VIA_HOPS, p), pairs(p, true));
-        assert_near(cc_advice_encodings(CC_PS, any, CC_VIA_HOPS, p), 2);
-        assert_near(cc_advice_encodings(CC_RING, any, CC_VIA_ALLGATHER, p), 1);
-        assert_near(cc_advice_encodings(CC_RING, CC_REDUCE_SUM, CC_VIA_HOPS, p), 1);
-        assert_near(cc_advice_encodings(CC_SSAR_SPLIT, CC_REDUCE_PAIRS, CC_VIA_HOPS, p), 1);
-        assert_near(cc_advice_encodings(CC_MPI, any, CC_VIA_HOPS, p), 1);
+        assert_near(cc_exchange_encodings(CC_RING, any, CC_VIA_HOPS, p), round_a_ring(p));
+        assert_near(cc_exchange_encodings(CC_RECDOUBLE, any, CC_VIA_HOPS, p), pairs(p, false));
+        assert_near(cc_exchange_encodings(CC_RABENSEIFNER, any, CC_VIA_HOPS, p), pairs(p, true));
+        assert_near(cc_exchange_encodings(CC_PS, any, CC_VIA_HOPS, p), 2);
+        assert_near(cc_exchange_encodings(CC_RING, any, CC_VIA_ALLGATHER, p), 1);
+        assert_near(cc_exchange_encodings(CC_RING, CC_REDUCE_SUM, CC_VIA_HOPS, p), 1);
+        assert_near(cc_exchange_encodings(CC_SSAR_SPLIT, CC_REDUCE_PAIRS, CC_VIA_HOPS, p), 1);
+        assert_near(cc_exchange_encodings(CC_MPI, any, CC_VIA_HOPS, p), 1);
     }
 }
 

@@ -70,10 +70,10 @@ static void assert_whole(const struct cc_job *job)
     assert_true(job->shaping.bw_bps == 1e8);
     assert_int_equal(job->shaping.burst_bytes, 10000);
     assert_int_equal(job->shaping.limit_bytes, 150000);
-    assert_string_equal(job->exchange, "ps");
-    assert_int_equal(job->via, CC_JOB_HOPS);
-    assert_int_equal(job->mode, CC_JOB_OVERLAP);
-    assert_int_equal(job->pulls, CC_JOB_PULL_FORWARD);
+    assert_int_equal(job->exchange, CC_PS);
+    assert_int_equal(job->via, CC_VIA_HOPS);
+    assert_int_equal(job->mode, CC_OVERLAP);
+    assert_int_equal(job->pulls, CC_PULL_FORWARD);
     assert_true(job->compute_s == 0.25 && job->update_s == 0.125);
     assert_true(job->forward_share == 0.375 && job->hidden_share == 0.5);
     assert_int_equal(job->seed, 9007199254740991);

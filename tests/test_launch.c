@@ -97,13 +97,13 @@ static const char *write_script(void **state, const char *name, const char *comm
 /* Two workers and a server, one tensor, one row. */
 static int launch(void **state, const char *commands, struct launched *h, struct cc_error *e)
 {
-    char exchange[] = "ps", name[] = "w", scheme[] = "3lc:s=1.75", device[] = "eth7";
+    char name[] = "w", scheme[] = "3lc:s=1.75", device[] = "eth7";
     struct cc_job_tensor tensor = {.name = name, .shape = cc_shape_flat(1000), .share = 1};
     struct cc_job_message message = {0, 0};
     struct cc_job_row row = {
         .scheme = scheme, .period = 1, .steps = 1, .message = &message, .messages = 1};
     size_t offset[] = {0, 1000};
-    struct cc_job job = {.exchange = exchange,
+    struct cc_job job = {.exchange = CC_PS,
                          .workers = 2,
                          .servers = 1,
                          .device = device,

@@ -102,8 +102,7 @@ static char *smpirun_line(void **state, const struct cc_platform *p)
                                          .rank_program = beside("sim/route")};
     (void)snprintf(command.platform, sizeof command.platform, "%s", scratch_path(state, "p.xml"));
     (void)snprintf(command.hosts, sizeof command.hosts, "%s", scratch_path(state, "hosts"));
-    char exchange[] = "ps";
-    struct cc_job job = {.exchange = exchange, .workers = (int)p->hosts};
+    struct cc_job job = {.exchange = CC_PS, .workers = (int)p->hosts};
     struct cc_error e = {0};
     char **argv, *text = NULL;
     size_t length;

@@ -51,7 +51,7 @@ static void begin(struct kit *k, const char *exchange, const char *scheme)
     jobs_add_flat(&k->job, flat[3], false);
     assert_int_equal(cc_spec_parse(scheme, &k->spec, &ignored), CC_OK);
     assert_int_equal(cc_spec_parse("fp32", &k->raw, &ignored), CC_OK);
-    k->job.exchange = cc_strdup(exchange, &ignored);
+    k->job.exchange = (enum cc_exchange)cc_exchange_find(exchange);
     k->job.workers = WORKERS;
     k->job.servers = strcmp(exchange, "ps") == 0 ? 1 : 0;
     k->job.seed = 77;
@@ -79,7 +79,6 @@ static void end(struct kit *k)
     free(row->scheme);
     free(row->cost);
     free(row);
-    free(k->job.exchange);
     k->job.row = NULL;
     jobs_free(&k->job);
     cc_spec_free(k->spec);

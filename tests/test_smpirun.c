@@ -241,10 +241,10 @@ static void missing_things_are_named(void **state)
  * without, next to nothing. */
 static void memory_is_estimated(void **state)
 {
-    char exchange[] = "ring", scheme[] = "fp32";
+    char scheme[] = "fp32";
     size_t offset[] = {0, 100000000};
     struct cc_job_row row = {.scheme = scheme, .messages = 1};
-    struct cc_job job = {.exchange = exchange,
+    struct cc_job job = {.exchange = CC_RING,
                          .workers = 100,
                          .data = true,
                          .offset = offset,
@@ -258,9 +258,8 @@ static void memory_is_estimated(void **state)
     double without = (double)cc_smpirun_memory(&job);
     assert_true(without > 1e7 && without < 1e8);
     /* In an allgather each rank holds the payloads of all. */
-    char gathers[] = "allgather";
     job.data = true;
-    job.exchange = gathers;
+    job.exchange = CC_ALLGATHER;
     with = (double)cc_smpirun_memory(&job);
     assert_true(with > 100 * 100 * 4e8 && with < 100 * 140 * 4e8);
     /* No overflow. */

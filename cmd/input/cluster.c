@@ -85,22 +85,20 @@ static int take_count(void *arg, const char *word, struct cc_error *e)
 
 static int take_exchange(void *arg, const char *word, struct cc_error *e)
 {
+    const int found = cc_exchange_find(word);
     enum cc_exchange *to;
-    for (int i = 0; cc_exchange_names[i] != NULL; i++) {
-        if (strcmp(word, cc_exchange_names[i]) != 0)
-            continue;
+    char all[256];
+    if (found >= 0) {
         if ((to = new_item(arg, sizeof *to, e)) == NULL)
             return CC_FAIL;
-        *to = (enum cc_exchange)i;
+        *to = (enum cc_exchange)found;
         return CC_OK;
     }
     const char *near = cc_nearest(word, cc_exchange_names);
     if (near != NULL)
         return cc_usage(e, "'%s' is not an exchange; did you mean '%s'?", word, near);
-    return cc_usage(e,
-                    "'%s' is not an exchange: there are ps, ring, recdouble, rabenseifner, "
-                    "allgather, mpi, ssar-recdouble, ssar-split and dsar-split",
-                    word);
+    cc_exchange_list(false, all, sizeof all);
+    return cc_usage(e, "'%s' is not an exchange: it can be %s", word, all);
 }
 
 /* Parses the list that the option was given, or the default list. */
@@ -331,7 +329,7 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
         s.cluster.servers = c->servers[at % c->server_counts];
         s.exchange = c->exchange[at / c->server_counts];
         /* Without servers, their number makes no difference: one row only. */
-        if (s.exchange == CC_PS || at % c->server_counts == 0)
+        if (cc_exchange_has(s.exchange, CC_X_SERVERS) || at % c->server_counts == 0)
             CC_TRY(each(arg, &s, e));
     }
     return CC_OK;

@@ -28,8 +28,7 @@
      .help = "bytes on the wire beyond the payload: tc (66 for each 1,448), ethernet (90/1448), "  \
              "jumbo (90/8948), infiniband (26/4096), none, or HEADER/PAYLOAD"},                    \
     {.name = "exchange", .value = "NAME", .def = "ps",                                             \
-     .help = "ps, ring, recdouble, rabenseifner, allgather, mpi (the fastest of ring, recdouble "  \
-             "and rabenseifner), ssar-recdouble, ssar-split or dsar-split; a list gives rows"},    \
+     .help = CC_EXCHANGE_HELP "or several: a list gives rows"},                                    \
     {.name = "workers", .value = "COUNT", .def = "10", .help = "a list gives rows"},               \
     {.name = "servers", .value = "COUNT", .def = "1",                                              \
      .help = "hosts that share the parameter server's work; a list gives rows"},                   \

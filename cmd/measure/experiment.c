@@ -80,12 +80,15 @@ static int check_trace(struct cc_experiment_input *in, struct cc_error *e)
 static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
 {
     const struct cc_timing *t = &c->setting.timing;
-    for (size_t i = 0; i < c->exchanges; i++)
-        if (c->exchange[i] >= CC_SSAR_RECDOUBLE)
-            return cc_usage(e,
-                            "--exchange %s: sparse exchanges are predicted only, by `commcomp "
-                            "model`; run ps, ring, recdouble, rabenseifner, allgather or mpi",
-                            cc_exchange_names[c->exchange[i]]);
+    char runs[256];
+    for (size_t i = 0; i < c->exchanges; i++) {
+        const struct cc_exchange_info *x = cc_exchange_info(c->exchange[i]);
+        if (x->runs)
+            continue;
+        cc_exchange_list(true, runs, sizeof runs);
+        return cc_usage(e, "--exchange %s is predicted only, by `commcomp model`; run %s", x->name,
+                        runs);
+    }
     if (t->consistency != CC_BULK)
         return cc_usage(e,
                         "--consistency %s is predicted only, by `commcomp model`; in a run all "
@@ -125,7 +128,8 @@ void cc_experiment_input_free(struct cc_experiment_input *in)
 
 int cc_experiment_ranks(const struct cc_setting *s)
 {
-    return s->cluster.workers + (s->exchange == CC_PS ? s->cluster.servers : 0);
+    return s->cluster.workers +
+           (cc_exchange_has(s->exchange, CC_X_SERVERS) ? s->cluster.servers : 0);
 }
 
 const char *cc_experiment_scheme(const struct cc_experiment *x, const struct cc_experiment_row *row)
@@ -155,7 +159,8 @@ static double bytes_on_links(const struct cc_setting *s, const struct cc_predict
 {
     const double workers = s->cluster.workers;
     const double both = p->values * (p->bits_push + p->bits_pull) / 8;
-    return s->exchange == CC_PS ? workers * both * (1 + s->link.overhead) : workers * p->wire_bytes;
+    return cc_exchange_has(s->exchange, CC_X_SERVERS) ? workers * both * (1 + s->link.overhead)
+                                                      : workers * p->wire_bytes;
 }
 
 /* Whether payloads change size while residuals fill: codecs with a state whose payloads are smaller

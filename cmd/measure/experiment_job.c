@@ -6,13 +6,6 @@
 #include "core/memory.h"
 
 /* The models and the ranks use the same values. */
-_Static_assert((int)CC_JOB_HOPS == (int)CC_VIA_HOPS, "");
-_Static_assert((int)CC_JOB_ALLGATHER == (int)CC_VIA_ALLGATHER, "");
-_Static_assert((int)CC_JOB_SEQUENTIAL == (int)CC_SEQUENTIAL, "");
-_Static_assert((int)CC_JOB_OVERLAP == (int)CC_OVERLAP, "");
-_Static_assert((int)CC_JOB_PIPE == (int)CC_PIPE, "");
-_Static_assert((int)CC_JOB_PULL_READY == (int)CC_PULL_READY, "");
-_Static_assert((int)CC_JOB_PULL_FORWARD == (int)CC_PULL_FORWARD, "");
 
 /* --- tensors --- */
 
@@ -146,25 +139,23 @@ int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_
 {
     const struct cc_setting *from = &s->setting;
     const struct cc_timing *t = &from->timing;
-    *out = (struct cc_job){.kind = CC_JOB_REPLAY,
-                           .exchange = cc_strdup(cc_exchange_names[from->exchange], e),
-                           .workers = from->cluster.workers,
-                           .servers = from->exchange == CC_PS ? from->cluster.servers : 0,
-                           .via = (enum cc_job_via)from->cluster.via,
-                           .mode = (enum cc_job_mode)t->mode,
-                           .pulls = t->mode == CC_SEQUENTIAL ? CC_JOB_PULL_READY
-                                                             : (enum cc_job_pulls)t->pulls,
-                           .compute_s = t->compute_s,
-                           .update_s = t->update_s,
-                           .forward_share = t->forward_share,
-                           .hidden_share = t->hidden_share,
-                           .seed = t->seed,
-                           .yield_when_idle = s->yield_when_idle,
-                           .rendezvous = true,
-                           .data = true,
-                           .events = x->timeline != NULL};
-    if (out->exchange == NULL)
-        return CC_FAIL;
+    *out = (struct cc_job){
+        .kind = CC_JOB_REPLAY,
+        .exchange = from->exchange,
+        .workers = from->cluster.workers,
+        .servers = cc_exchange_has(from->exchange, CC_X_SERVERS) ? from->cluster.servers : 0,
+        .via = from->cluster.via,
+        .mode = t->mode,
+        .pulls = t->mode == CC_SEQUENTIAL ? CC_PULL_READY : t->pulls,
+        .compute_s = t->compute_s,
+        .update_s = t->update_s,
+        .forward_share = t->forward_share,
+        .hidden_share = t->hidden_share,
+        .seed = t->seed,
+        .yield_when_idle = s->yield_when_idle,
+        .rendezvous = true,
+        .data = true,
+        .events = x->timeline != NULL};
     CC_TRY(add_tensors(x, from, out, e));
     CC_TRY(add_rows(x, s, out, e));
     CC_TRY(add_stragglers(from, out, e));

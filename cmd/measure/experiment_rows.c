@@ -19,14 +19,16 @@ static int predict(const struct cc_experiment *x, const struct cc_measured_row *
     struct cc_setting setting = to->setting->setting;
     struct cc_step_payloads payloads;
     const bool by_tensor = got->tensors == setting.net->count;
-    const struct cc_measured m = {
-        .push_bytes = got->push_bytes,
-        .pull_bytes = got->pull_bytes,
-        .push_head_bytes = got->push_head_bytes,
-        .pull_head_bytes = got->pull_head_bytes,
-        .tensor_push = by_tensor ? got->tensor_bytes : NULL,
-        .tensor_pull = by_tensor && setting.exchange == CC_PS ? got->tensor_pull_bytes : NULL,
-        .codec = to->codec};
+    const struct cc_measured m = {.push_bytes = got->push_bytes,
+                                  .pull_bytes = got->pull_bytes,
+                                  .push_head_bytes = got->push_head_bytes,
+                                  .pull_head_bytes = got->pull_head_bytes,
+                                  .tensor_push = by_tensor ? got->tensor_bytes : NULL,
+                                  .tensor_pull =
+                                      by_tensor && cc_exchange_has(setting.exchange, CC_X_SERVERS)
+                                          ? got->tensor_pull_bytes
+                                          : NULL,
+                                  .codec = to->codec};
     /* With stragglers, the measured time is the slowest worker's, and the formula needs the mean; a
      * formula that does not hold knows of no slow hosts. */
     if (setting.timing.straggler == CC_STEADY && to->setting->formula == CC_FORMULA_HOLDS)
@@ -77,29 +79,29 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         return cc_fail(e, "the ranks report row %zu of %zu: is their program of another version?",
                        got->row, s->rows);
     const struct cc_experiment_row *row = &s->row[got->row];
-    struct cc_measured_row m = {.setting = s,
-                                .row = row,
-                                .push_bytes = got->push_bytes,
-                                .pull_bytes = s->setting.exchange == CC_PS ? got->pull_bytes : NAN,
-                                .compute_s = got->compute_s + got->update_s,
-                                .codec_s =
-                                    got->encode_s + got->hop_s + got->server_s + got->decode_s,
-                                .codec = {.encode_s = got->encode_s,
-                                          .hop_s = got->hop_s,
-                                          .server_s = got->server_s,
-                                          .decode_s = got->decode_s},
-                                .wait_s = got->wait_s,
-                                .messages = got->messages,
-                                .model = {.step_s = NAN, .wire_bytes = NAN},
-                                .wire_bytes = NAN,
-                                .wire_bytes_model = NAN,
-                                .wire_bytes_received = NAN,
-                                .wire_bytes_all = NAN,
-                                .burst_share = NAN,
-                                .paper_speedup = NAN,
-                                .paper_error = NAN,
-                                .wall_s = NAN,
-                                .peak_bytes = NAN};
+    struct cc_measured_row m = {
+        .setting = s,
+        .row = row,
+        .push_bytes = got->push_bytes,
+        .pull_bytes = cc_exchange_has(s->setting.exchange, CC_X_SERVERS) ? got->pull_bytes : NAN,
+        .compute_s = got->compute_s + got->update_s,
+        .codec_s = got->encode_s + got->hop_s + got->server_s + got->decode_s,
+        .codec = {.encode_s = got->encode_s,
+                  .hop_s = got->hop_s,
+                  .server_s = got->server_s,
+                  .decode_s = got->decode_s},
+        .wait_s = got->wait_s,
+        .messages = got->messages,
+        .model = {.step_s = NAN, .wire_bytes = NAN},
+        .wire_bytes = NAN,
+        .wire_bytes_model = NAN,
+        .wire_bytes_received = NAN,
+        .wire_bytes_all = NAN,
+        .burst_share = NAN,
+        .paper_speedup = NAN,
+        .paper_error = NAN,
+        .wall_s = NAN,
+        .peak_bytes = NAN};
     if (got->steps < row->period)
         return cc_fail(e, "%s: the ranks report %zu steps instead of %zu",
                        cc_experiment_scheme(x, row), got->steps, row->steps);
@@ -191,7 +193,7 @@ size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_reco
         {"bits_per_value", f->bits_push},
         {"ratio", 32 / f->bits_push},
         {"bits_push", f->bits_push},
-        {"bits_pull", s->setting.exchange == CC_PS ? f->bits_pull : NAN},
+        {"bits_pull", cc_exchange_has(s->setting.exchange, CC_X_SERVERS) ? f->bits_pull : NAN},
         {"step_s_model", model},
         {"step_s_forecast", model}};
     const size_t at = new_row(x, r, s, row, e);

@@ -93,7 +93,7 @@ int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t sch
     const struct cc_step_payloads *payloads = &a->forecast.payloads[scheme];
     *c = (struct candidate){.scheme = scheme};
     c->encodings =
-        cc_advice_encodings(s->exchange, payloads->reduction, s->cluster.via, s->cluster.workers);
+        cc_exchange_encodings(s->exchange, payloads->reduction, s->cluster.via, s->cluster.workers);
     c->error = a->error[scheme].cumulative * c->encodings;
     if (cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, NULL) != CC_OK) {
         (void)snprintf(c->refused, sizeof c->refused, "not for %s", cc_exchange_names[s->exchange]);

@@ -26,7 +26,7 @@ struct candidate {
     size_t scheme; /* index in the list */
     struct cc_prediction p;
     struct cc_paying pays;
-    double encodings;     /* cc_advice_encodings */
+    double encodings;     /* cc_exchange_encodings */
     double error;         /* the cumulative error of one encoding, times encodings; NaN: unknown */
     int saturates, tried; /* workers: cc_advice_workers; 0 without compute time */
     char refused[128];    /* why the scheme is ruled out, or empty */

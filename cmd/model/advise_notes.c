@@ -153,7 +153,7 @@ static void remedy_text(struct advise *a, const struct cc_setting *s, const stru
         what = "twice the bandwidth";
         break;
     }
-    if (c->p.bottleneck == CC_BY_CODEC && s->exchange != CC_PS)
+    if (c->p.bottleneck == CC_BY_CODEC && !cc_exchange_has(s->exchange, CC_X_SERVERS))
         return;
     double step = step_with(a, &changed, c->scheme);
     if (step * WORTH < c->p.step_s)
@@ -228,7 +228,8 @@ static bool best_with(struct advise *a, const struct cc_setting *changed, struct
 /* The sparse exchanges can carry floats, but are advised for index-value pairs only. */
 static bool is_misplaced(const struct advise *a, enum cc_exchange x, const struct candidate *c)
 {
-    return x >= CC_SSAR_RECDOUBLE && a->forecast.payloads[c->scheme].reduction != CC_REDUCE_PAIRS;
+    return cc_exchange_has(x, CC_X_MERGES) &&
+           a->forecast.payloads[c->scheme].reduction != CC_REDUCE_PAIRS;
 }
 
 /* Names the exchange whose fastest scheme has the shortest step, if that is worth a change. */

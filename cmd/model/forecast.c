@@ -100,7 +100,7 @@ static void setting_numbers(struct cc_record *r, size_t row, const struct cc_set
     const struct cc_number_column all[] = {
         {"values", (double)s->net->values},
         {"workers", s->cluster.workers},
-        {"servers", s->exchange == CC_PS ? (double)s->cluster.servers : NAN},
+        {"servers", cc_exchange_has(s->exchange, CC_X_SERVERS) ? (double)s->cluster.servers : NAN},
         {"bw_bps", s->link.bw_bps},
         {"latency_s", s->link.latency_s}};
     cc_forecast_numbers(r, row, all, sizeof all / sizeof all[0]);
@@ -114,7 +114,7 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
         {"bits_per_value", p->bits_push},
         {"ratio", 32 / p->bits_push},
         {"bits_push", p->bits_push},
-        {"bits_pull", s->exchange == CC_PS ? p->bits_pull : NAN},
+        {"bits_pull", cc_exchange_has(s->exchange, CC_X_SERVERS) ? p->bits_pull : NAN},
         {"compute_s", p->compute_s},
         {"codec_s", p->codec_s},
         {"comm_s", p->comm_s},
@@ -157,7 +157,7 @@ enum { MOST_NOTES = 12 };
 void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap)
 {
     char servers[32] = "";
-    if (s->exchange == CC_PS && s->cluster.servers > 1)
+    if (cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1)
         (void)snprintf(servers, sizeof servers, ", %d servers", s->cluster.servers);
     (void)snprintf(out, cap, "%s at %s, %d worker%s%s", cc_exchange_names[s->exchange],
                    s->link.name, s->cluster.workers, s->cluster.workers == 1 ? "" : "s", servers);

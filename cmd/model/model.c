@@ -58,7 +58,7 @@ struct model {
 static void own_columns(struct model *m, size_t row, const struct cc_setting *s,
                         const struct cc_prediction *p)
 {
-    bool several = s->exchange == CC_PS && s->cluster.servers > 1;
+    bool several = cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1;
     const struct cc_number_column all[] = {
         {"overhead", s->link.overhead},
         {"burst_bytes", s->link.burst_bytes},

@@ -205,7 +205,7 @@ static int launch(struct run *r, const struct cc_experiment_setting *setting, co
                                             .remaining_s = remaining_s,
                                             .on_tick = on_tick,
                                             .arg = &s};
-    struct cc_job job = {.exchange = NULL};
+    struct cc_job job = {0};
     int status = make_job(r, setting, &job, e);
     if (status == CC_OK)
         status = cc_launch(&config, &job, e);

@@ -12,7 +12,7 @@
 /* Differences up to this are normal: docs/run.md has those that were found. */
 static double tolerance(const struct cc_setting *s)
 {
-    if (s->exchange != CC_PS)
+    if (!cc_exchange_has(s->exchange, CC_X_SERVERS))
         return 0.15;
     return s->link.bw_bps >= 1e9 ? 0.08 : 0.03;
 }
@@ -26,7 +26,7 @@ static const char *likely_cause(const struct run *r, const struct cc_experiment_
                "them";
     if (worst_burst > 0.05)
         return "the burst (below)";
-    if (s->setting.exchange == CC_MPI)
+    if (cc_exchange_has(s->setting.exchange, CC_X_LIBRARY))
         return "the library's own exchange: the model takes the fastest that it might choose";
     if (s->setting.timing.straggler != CC_STEADY)
         return "stragglers: the model has their mean, the run a few draws; more --steps tell";

@@ -30,7 +30,7 @@ int cc_run_check(const struct run *r, const struct cc_cluster_args *c, struct cc
     bool has_servers = false;
     int workers = 0, servers = 0;
     for (size_t i = 0; i < c->exchanges; i++)
-        has_servers = has_servers || c->exchange[i] == CC_PS;
+        has_servers = has_servers || cc_exchange_has(c->exchange[i], CC_X_SERVERS);
     for (size_t i = 0; i < c->worker_counts; i++)
         workers = c->workers[i] > workers ? c->workers[i] : workers;
     for (size_t i = 0; i < c->server_counts && has_servers; i++)

@@ -25,10 +25,10 @@ static double expected_bytes(const struct cc_setting *s, const struct cc_report_
                              const struct cc_prediction *p)
 {
     double given = got->given_bytes, received;
-    if (s->exchange == CC_MPI)
+    if (cc_exchange_has(s->exchange, CC_X_LIBRARY))
         given = p->wire_bytes / (1 + s->link.overhead);
     received = given; /* allreduces are symmetrical */
-    if (s->exchange == CC_PS) {
+    if (cc_exchange_has(s->exchange, CC_X_SERVERS)) {
         const double push = got->push_bytes + got->push_head_bytes;
         const double pull = got->pull_bytes + got->pull_head_bytes;
         const bool server = given > 1.01 * push;
@@ -41,7 +41,7 @@ static double expected_bytes(const struct cc_setting *s, const struct cc_report_
 /* Bytes of the busiest link in one phase of the exchange, one way. */
 static double phase_bytes(const struct cc_setting *s, const struct cc_prediction *p)
 {
-    return p->wire_bytes / (s->exchange == CC_PS ? p->rounds / 2 : p->rounds);
+    return p->wire_bytes / (cc_exchange_has(s->exchange, CC_X_SERVERS) ? p->rounds / 2 : p->rounds);
 }
 
 static void add_bytes(struct cc_measured_row *m, const struct cc_report_row *got)

@@ -74,7 +74,7 @@ double cc_run_row_s(const struct cc_experiment_row *row)
 static int busy_ranks(const struct cc_setting *s)
 {
     const int workers = s->cluster.workers;
-    const int servers = s->exchange == CC_PS ? s->cluster.servers : 0;
+    const int servers = cc_exchange_has(s->exchange, CC_X_SERVERS) ? s->cluster.servers : 0;
     if (s->timing.mode != CC_SEQUENTIAL)
         return workers + servers;
     return workers > servers ? workers : servers;

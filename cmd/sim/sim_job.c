@@ -35,13 +35,16 @@ static void scale_costs(const struct cc_experiment_setting *s, const struct cc_e
     const struct cc_prediction *expected = &row->forecast;
     const struct cc_codec_times *measured = &row->codec;
     const struct cc_cluster *c = &s->setting.cluster;
-    const bool ps = s->setting.exchange == CC_PS, hops = expected->hop_codec_s > 0;
+    const bool ps = cc_exchange_has(s->setting.exchange, CC_X_SERVERS),
+               hops = expected->hop_codec_s > 0;
     const double encode = hops ? factor(measured->encode_s + measured->hop_s,
                                         expected->encode_s + expected->hop_codec_s)
                                : factor(measured->encode_s, expected->encode_s);
     const double server = factor(measured->server_s, expected->server_codec_s);
     const double decode = factor(measured->decode_s, expected->decode_s);
-    const double push = ps ? server : hops && s->setting.exchange == CC_RECDOUBLE ? encode : decode;
+    const double push = ps                                                         ? server
+                        : hops && cc_exchange_has(s->setting.exchange, CC_X_WHOLE) ? encode
+                                                                                   : decode;
     for (size_t i = 0; i < p->count; i++) {
         const double part = p->each[i].values / p->total.values;
         const double sending = part * (double)p->period; /* of the period's one step that sends */
@@ -82,8 +85,8 @@ static double reduce_byte_s(const struct cc_experiment_setting *s, const struct 
 {
     const struct cc_cluster *c = &s->setting.cluster;
     const double sums =
-        s->setting.exchange == CC_RECDOUBLE ? log2(c->workers) : 1 - 1.0 / c->workers;
-    for (size_t i = 0; i < s->rows && s->setting.exchange != CC_PS; i++) {
+        cc_exchange_has(s->setting.exchange, CC_X_WHOLE) ? log2(c->workers) : 1 - 1.0 / c->workers;
+    for (size_t i = 0; i < s->rows && !cc_exchange_has(s->setting.exchange, CC_X_SERVERS); i++) {
         const struct cc_experiment_row *row = &s->row[i];
         const struct cc_prediction *expected = &row->forecast;
         if (row->codec_measured && job->row[i].sums && sums > 0)

@@ -124,7 +124,7 @@ static int one_setting(struct sim_state *s, const struct cc_experiment_setting *
                        struct cc_error *e)
 {
     struct cc_platform platform;
-    struct cc_job job = {.exchange = NULL};
+    struct cc_job job = {0};
     const size_t first = s->sim->experiment.measured_rows;
     s->setting = setting;
     s->row = setting->rows;

@@ -193,7 +193,7 @@ int cc_sim_check(struct sim *s, const struct cc_experiment_input *input, struct 
                             "no such framing; `commcomp model` predicts with it",
                             c->link[i].message_bytes);
     for (size_t i = 0; i < c->exchanges; i++)
-        if (c->exchange[i] == CC_MPI)
+        if (cc_exchange_has(c->exchange[i], CC_X_LIBRARY))
             CC_TRY(check_mpi(s, &c->setting.timing, e));
     if (s->options.platform == NULL)
         return cc_cluster_args_each(c, check_setting, s, e);

@@ -26,7 +26,7 @@ int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
     struct cc_measured_row *m;
     CC_TRY(cc_experiment_add_measured(&s->experiment, setting, got, &m, e));
     /* No rank counts the transfers of the library's own exchange. */
-    m->wire_bytes = setting->setting.exchange == CC_MPI
+    m->wire_bytes = cc_exchange_has(setting->setting.exchange, CC_X_LIBRARY)
                         ? m->model.wire_bytes
                         : got->given_bytes * (1 + setting->setting.link.overhead);
     m->wall_s = wall_s;
@@ -52,7 +52,7 @@ static const char *likely_cause(const struct sim *s, const struct cc_setting *se
 {
     if (s->options.fidelity == CC_FIDELITY_TCP)
         return "the simulated TCP: factors by message size, windows, acknowledgements";
-    if (setting->exchange == CC_MPI)
+    if (cc_exchange_has(setting->exchange, CC_X_LIBRARY))
         return "the library's own exchange: the model takes the fastest that it might choose";
     if (setting->timing.straggler != CC_STEADY)
         return "stragglers: the model has their mean, the simulation a few draws; more --steps "

@@ -16,7 +16,8 @@ static bool needs_data(const struct sim *s, const struct cc_setting *setting)
 {
     if (s->options.data != CC_DATA_AUTO)
         return s->options.data == CC_DATA_ON;
-    if (setting->exchange == CC_MPI || s->options.codec_time == CC_CODEC_MEASURED)
+    if (cc_exchange_has(setting->exchange, CC_X_LIBRARY) ||
+        s->options.codec_time == CC_CODEC_MEASURED)
         return true;
     return setting->cluster.workers <= CC_SIM_FEW_WORKERS &&
            cc_experiment_bytes(setting) < cc_memory_available() / 2;
@@ -52,7 +53,8 @@ struct cc_platform_config cc_sim_platform_config(const struct sim *s,
 {
     struct cc_platform_config config = s->options.config;
     config.workers = setting->cluster.workers;
-    config.servers = setting->exchange == CC_PS ? setting->cluster.servers : 0;
+    config.servers =
+        cc_exchange_has(setting->exchange, CC_X_SERVERS) ? setting->cluster.servers : 0;
     config.bw_bps = setting->link.bw_bps;
     config.latency_s = setting->link.latency_s;
     return config;
@@ -130,8 +132,9 @@ static double messages_s(const struct cc_experiment_setting *s, const struct cc_
 {
     const struct cc_cluster *c = &s->setting.cluster;
     const double each = 20e-6 + 0.1e-6 * cc_experiment_ranks(&s->setting);
-    const double per_worker =
-        s->setting.exchange == CC_PS ? 2.0 * c->servers : row->forecast.messages;
+    const double per_worker = cc_exchange_has(s->setting.exchange, CC_X_SERVERS)
+                                  ? 2.0 * c->servers
+                                  : row->forecast.messages;
     return each * c->workers * per_worker;
 }
 

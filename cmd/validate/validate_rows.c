@@ -52,7 +52,8 @@ static int predict_variants(struct validate *v, const struct validated *row, str
         return CC_OK;
     }
     struct cc_measured m = {.push_bytes = from->push_bytes,
-                            .pull_bytes = s.exchange == CC_PS ? from->pull_bytes : 0,
+                            .pull_bytes =
+                                cc_exchange_has(s.exchange, CC_X_SERVERS) ? from->pull_bytes : 0,
                             .codec = from->codec};
     CC_TRY(predict(v, row, &s, &m, &out->as_is, e));
     s.link.burst_bytes = 0;

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/file.h"
 #include "core/memory.h"
@@ -25,8 +24,7 @@ void cc_job_free(struct cc_job *job)
 
 bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row)
 {
-    return job->servers == 0 && !row->sums && job->via == CC_JOB_HOPS &&
-           strcmp(job->exchange, "allgather") != 0;
+    return !row->sums && job->via == CC_VIA_HOPS && cc_exchange_has(job->exchange, CC_X_RECODES);
 }
 
 int cc_job_lay_out(struct cc_job *job, struct cc_error *e)

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/exchange.h"
 #include "core/tensor.h"
 
 #define CC_JOB_SCHEMA "commcomp-job/2"
@@ -17,10 +18,6 @@ enum cc_job_kind {
     CC_JOB_REPLAY,  /* replay a trace, step by step */
     CC_JOB_PINGPONG /* messages of several sizes between ranks 0 and 1, for calibration */
 };
-
-enum cc_job_via { CC_JOB_HOPS, CC_JOB_ALLGATHER };                   /* as models' enum cc_via */
-enum cc_job_mode { CC_JOB_SEQUENTIAL, CC_JOB_OVERLAP, CC_JOB_PIPE }; /* cc_step_mode */
-enum cc_job_pulls { CC_JOB_PULL_READY, CC_JOB_PULL_FORWARD };        /* cc_pulls */
 
 /* A tensor of the step. In memory a step is one flat array: the tensors in the net's order, one
  * after the other. */
@@ -78,11 +75,11 @@ struct cc_job_shaping {
 
 struct cc_job {
     enum cc_job_kind kind;
-    char *exchange;       /* "ps", "ring", ... */
-    int workers, servers; /* servers: 0 unless the exchange is ps. Ranks 0 .. workers-1 work */
-    enum cc_job_via via;
-    enum cc_job_mode mode;
-    enum cc_job_pulls pulls;
+    enum cc_exchange exchange; /* one that runs; by name in the file */
+    int workers, servers;      /* servers: 0 unless the exchange is ps. Ranks 0 .. workers-1 work */
+    enum cc_via via;
+    enum cc_step_mode mode;
+    enum cc_pulls pulls;
     double compute_s, update_s;
     double forward_share; /* of compute_s */
     double hidden_share;  /* sequential: of compute_s, that goes on beside the exchange */

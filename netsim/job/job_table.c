@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <math.h>
 #include <net/if.h>
-#include <string.h>
 
 #include "core/trace/synth.h" /* cc_distribution_names */
 #include "netsim/job/job.h"
@@ -24,9 +23,6 @@
 #define MOST_COUNT   (0x1p53 - 1)
 
 static const char *const kinds[] = {"replay", "pingpong", NULL};
-static const char *const vias[] = {"hops", "allgather", NULL};
-static const char *const modes[] = {"sequential", "overlap", "pipe", NULL};
-static const char *const pull_orders[] = {"ready", "forward", NULL};
 
 /* Numbers of each type, members of `of`. */
 #define NUMBER(of, member) #member, CC_FIELD_NUMBER, CC_MEMBER(double, of, member)
@@ -296,7 +292,7 @@ static int check_block(const struct cc_scope *s, struct cc_error *e)
 static int check_data(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job *job = job_of(s);
-    if (!job->data && strcmp(job->exchange, "mpi") == 0)
+    if (!job->data && cc_exchange_has(job->exchange, CC_X_LIBRARY))
         return cc_fail(e, "the sums of \"mpi\" are the MPI library's own, which needs their bytes: "
                           "simulate it with data, or take another exchange");
     return CC_OK;
@@ -340,7 +336,10 @@ static int check_shaping(const struct cc_scope *s, struct cc_error *e)
 static int check_exchange(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job *job = s->self;
-    if ((strcmp(job->exchange, "ps") == 0) != (job->servers > 0))
+    if (!cc_exchange_info(job->exchange)->runs)
+        return cc_fail(e, "%s is predicted only: no rank can run it",
+                       cc_exchange_names[job->exchange]);
+    if (cc_exchange_has(job->exchange, CC_X_SERVERS) != (job->servers > 0))
         return cc_fail(e, "\"servers\" is %d: \"ps\" needs servers, and nothing else has any",
                        job->servers);
     return CC_OK;
@@ -349,7 +348,7 @@ static int check_exchange(const struct cc_scope *s, struct cc_error *e)
 static int check_pulls(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job *job = s->self;
-    if (job->mode == CC_JOB_SEQUENTIAL && job->pulls == CC_JOB_PULL_FORWARD)
+    if (job->mode == CC_SEQUENTIAL && job->pulls == CC_PULL_FORWARD)
         return cc_fail(e, "\"pulls\" cannot be \"forward\" in a \"sequential\" step, which awaits "
                           "each message's pull before it sends the next message");
     return CC_OK;
@@ -393,10 +392,11 @@ static const struct cc_field job_fields[] = {
      .table = &shaping_table, .check = check_shaping, .optional = true,
      .help = "How `device` is shaped with tc on every host while the job runs. There must be one "
              "rank on each host, as root."},
-    {TEXT(struct cc_job, exchange), .check = check_exchange, IN_REPLAY, .help = "As `--exchange`."},
-    {WORD(struct cc_job, via), .words = vias, IN_REPLAY, .help = "As `--via`."},
-    {WORD(struct cc_job, mode), .words = modes, IN_REPLAY, .help = "As `--mode`."},
-    {WORD(struct cc_job, pulls), .words = pull_orders, .check = check_pulls, IN_REPLAY,
+    {WORD(struct cc_job, exchange), .words = cc_exchange_names, .check = check_exchange, IN_REPLAY,
+     .help = "As `--exchange`, one that `run` and `sim` take."},
+    {WORD(struct cc_job, via), .words = cc_via_names, IN_REPLAY, .help = "As `--via`."},
+    {WORD(struct cc_job, mode), .words = cc_step_names, IN_REPLAY, .help = "As `--mode`."},
+    {WORD(struct cc_job, pulls), .words = cc_pull_names, .check = check_pulls, IN_REPLAY,
      .help = "When servers send pulls: each when its pushes are there, or all, the first layer's "
              "first, when the step's pushes are there. `\"ready\"` in a sequential step."},
     {NUMBER(struct cc_job, compute_s), 0, MOST_SECONDS, IN_REPLAY,

@@ -114,7 +114,7 @@ static void add_network(struct cc_argv *a, const struct cc_smpirun_command *c,
     if (c->uneven_routes)
         ADD(a, equal_shares);
     if (c->fidelity == CC_FIDELITY_ALPHA_BETA) {
-        if (c->uneven_routes && strcmp(job->exchange, "ring") == 0)
+        if (c->uneven_routes && cc_exchange_has(job->exchange, CC_X_NEIGHBOUR))
             ADD(a, eager_sends);
         else
             ADD(a, complete_sends);

@@ -19,17 +19,10 @@
 
 static int count_rounds(const struct cc_job *job)
 {
-    if (job->servers > 0)
-        return 2;
-    if (strcmp(job->exchange, "ring") == 0)
-        return 2 * (job->workers - 1);
-    if (strcmp(job->exchange, "allgather") == 0 || job->via == CC_JOB_ALLGATHER)
-        return job->workers - 1;
-    /* Recursive doubling: two for the ranks beyond a power of two, then to and fro. */
-    int rounds = 2;
-    for (int power = 1; power < job->workers; power *= 2)
-        rounds += 2;
-    return rounds;
+    const int rounds = cc_exchange_info(job->exchange)->rounds(job->workers);
+    const bool gathers =
+        job->via == CC_VIA_ALLGATHER && cc_exchange_has(job->exchange, CC_X_RECODES);
+    return gathers && rounds < job->workers - 1 ? job->workers - 1 : rounds;
 }
 
 static double row_bytes(const struct cc_job *job, const struct cc_job_row *row)
@@ -37,7 +30,7 @@ static double row_bytes(const struct cc_job *job, const struct cc_job_row *row)
     const double workers = job->workers, values = (double)cc_job_values(job);
     double bytes =
         ROUND_BYTES * (workers + job->servers) * (double)row->messages * count_rounds(job);
-    bool gathers = strcmp(job->exchange, "allgather") == 0;
+    bool gathers = cc_exchange_has(job->exchange, CC_X_GATHERS);
     /* Each worker holds the payloads of all. Those of other schemes are smaller, and unknown here.
      */
     if (job->data && gathers && strcmp(row->scheme, CC_RAW_SCHEME) == 0)

@@ -347,7 +347,7 @@ out:
  * shapes. */
 static bool is_summed(const struct cc_job *job, const struct cc_job_row *row)
 {
-    return row->sums && job->servers == 0 && strcmp(job->exchange, "allgather") != 0;
+    return row->sums && cc_exchange_has(job->exchange, CC_X_SUMS);
 }
 
 int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, struct cc_error *e)

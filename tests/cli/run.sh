@@ -84,7 +84,7 @@ err "--paper 3lc-table2: did you mean '3lc-table1'?"
 
 # --- what only the model has ---
 t 2 $r --exchange ps,ssar-split
-err '--exchange ssar-split: sparse exchanges are predicted only'
+err '--exchange ssar-split is predicted only'
 t 2 $r --consistency async
 err '--consistency async is predicted only'
 t 2 $r --mode pipe --depth 3

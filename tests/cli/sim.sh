@@ -15,7 +15,7 @@ s="sim -q --profile sim.json"
 
 # --- what is refused ---
 t 2 $s --exchange ps,ssar-split
-err '--exchange ssar-split: sparse exchanges are predicted only'
+err '--exchange ssar-split is predicted only'
 t 2 $s --consistency async
 err '--consistency async is predicted only'
 t 2 $s --mode pipe --depth 3

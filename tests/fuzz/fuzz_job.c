@@ -30,7 +30,7 @@ static void check_row(const struct cc_job *job, const struct cc_job_row *r)
 static void check_sizes(const struct cc_job *job, const struct cc_job_row *r)
 {
     const struct cc_job_sizes *s = &r->sizes;
-    check(r->cost != NULL && strcmp(job->exchange, "mpi") != 0);
+    check(r->cost != NULL && job->exchange != CC_MPI);
     for (size_t i = 0; i < job->tensors; i++)
         check(r->cost[i].encode_s >= 0 && r->cost[i].pull_decode_s >= 0);
     if (s->fixed)
@@ -57,7 +57,7 @@ static void check_replay(const struct cc_job *job)
         check(t->server == 0 || (t->server >= -1 && t->server < job->servers));
     }
     check(values == cc_job_values(job) && fabs(share - 1) <= 1e-6);
-    check((job->servers > 0) == (strcmp(job->exchange, "ps") == 0));
+    check((job->servers > 0) == (job->exchange == CC_PS));
     check(job->trace_steps >= 1 && (job->slow == NULL || job->slow_steps >= 1));
     for (size_t i = 0; job->slow != NULL && i < (size_t)job->workers * job->slow_steps; i++)
         check(job->slow[i] >= 0);

@@ -50,7 +50,7 @@ const char three_hosts[] =
 
 int simulate(struct simulation *s, const char *ranks, struct cc_error *e)
 {
-    char exchange[] = "ps", name[] = "w", scheme[] = "3lc:s=1.75", xml[600];
+    char name[] = "w", scheme[] = "3lc:s=1.75", xml[600];
     char *host[] = {(char[]){"h0"}, (char[]){"h1"}, (char[]){"h2"}};
     const size_t values = s->values > 0 ? s->values : 1000;
     struct cc_job_tensor tensor = {.name = name, .shape = cc_shape_flat(values), .share = 1};
@@ -58,7 +58,7 @@ int simulate(struct simulation *s, const char *ranks, struct cc_error *e)
     struct cc_job_row row = {
         .scheme = scheme, .period = 1, .steps = 1, .message = &message, .messages = 1};
     size_t offset[] = {0, values};
-    struct cc_job job = {.exchange = exchange,
+    struct cc_job job = {.exchange = CC_PS,
                          .workers = 2,
                          .servers = 1,
                          .trace_steps = 1,

@@ -198,12 +198,12 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
     for (s->power = 1; 2 * s->power <= s->workers;)
         s->power *= 2;
     s->rest = s->workers - s->power;
-    s->ring = strcmp(job->exchange, "ring") == 0;
-    s->recdouble = strcmp(job->exchange, "recdouble") == 0;
-    s->rabenseifner = strcmp(job->exchange, "rabenseifner") == 0;
-    s->mpi = strcmp(job->exchange, "mpi") == 0;
-    s->gathers = strcmp(job->exchange, "allgather") == 0 ||
-                 (!row->sums && (s->mpi || job->via == CC_JOB_ALLGATHER));
+    s->ring = job->exchange == CC_RING;
+    s->recdouble = job->exchange == CC_RECDOUBLE;
+    s->rabenseifner = job->exchange == CC_RABENSEIFNER;
+    s->mpi = job->exchange == CC_MPI;
+    s->gathers =
+        job->exchange == CC_ALLGATHER || (!row->sums && (s->mpi || job->via == CC_VIA_ALLGATHER));
     s->sum = room((size_t)s->workers * cc_job_values(job) * sizeof *s->sum);
     s->whole = room((size_t)s->workers * sizeof *s->whole);
     for (int r = 0; r < s->workers; r++)

@@ -49,7 +49,7 @@ struct trial {
 static void die(const struct trial *t, const char *what)
 {
     fprintf(stderr, "rank %d of %d, %s over %s: %s\n", t->world->rank, t->world->ranks, t->setting,
-            t->job.exchange, what);
+            cc_exchange_names[t->job.exchange], what);
     MPI_Abort(MPI_COMM_WORLD, 1);
     exit(1);
 }
@@ -149,7 +149,7 @@ static void run(struct trial *t)
 {
     struct cc_error e = {""};
     void *open[MOST_MESSAGES];
-    const struct cc_exchange_ops *x = cc_exchange_ops_find(t->job.exchange);
+    const struct cc_exchange_ops *x = cc_exchange_ops(t->job.exchange);
     if (x == NULL)
         die(t, "no such exchange");
     for (size_t i = 0; i < t->row.messages; i++)
@@ -219,8 +219,9 @@ static bool wrong(const struct trial *t, const char *what, size_t step, double g
 {
     fprintf(stderr,
             "FAILED: %s over %s%s, %zu values, rank %d of %d, step %zu: %s: %.9g instead of %.9g\n",
-            t->setting, t->job.exchange, t->job.via == CC_JOB_ALLGATHER ? " via allgather" : "",
-            t->values, t->world->rank, t->world->ranks, step, what, got, want);
+            t->setting, cc_exchange_names[t->job.exchange],
+            t->job.via == CC_VIA_ALLGATHER ? " via allgather" : "", t->values, t->world->rank,
+            t->world->ranks, step, what, got, want);
     return false;
 }
 
@@ -250,7 +251,7 @@ static bool counts_agree(const struct trial *t, const struct expected *x, size_t
     uint64_t payload = now->payload_bytes - (step > 0 ? t->counters[step - 1].payload_bytes : 0);
     if (payload != x->payload[step][me])
         return wrong(t, "bytes of payload", step, (double)payload, (double)x->payload[step][me]);
-    if (me != 0 || strcmp(t->job.exchange, "mpi") == 0)
+    if (me != 0 || t->job.exchange == CC_MPI)
         return true;
     if (sent < x->moved[step] || sent > x->moved[step] + x->most_extra[step])
         return wrong(t, "bytes sent", step, (double)sent, (double)x->moved[step]);
@@ -300,7 +301,7 @@ static void open_trial(struct trial *t, bool large)
         lay_out_large(t);
     else
         lay_out_small(t);
-    t->job.mode = t->row.messages == 1 ? CC_JOB_SEQUENTIAL : CC_JOB_OVERLAP;
+    t->job.mode = t->row.messages == 1 ? CC_SEQUENTIAL : CC_OVERLAP;
     t->values = cc_job_values(&t->job);
     t->gradient = floats(t, t->values);
     t->model = floats(t, t->values);
@@ -317,10 +318,9 @@ static void open_trial(struct trial *t, bool large)
                                            .model = t->model};
 }
 
-static void attempt(struct world *w, const char *setting, const char *exchange, enum cc_job_via via,
+static void attempt(struct world *w, const char *setting, const char *exchange, enum cc_via via,
                     bool large)
 {
-    char name[16];
     struct trial t = {.world = w, .setting = setting, .steps = large ? 2 : 4};
     struct expected x = {0};
     if ((w->scheme != NULL && strcmp(w->scheme, setting) != 0) ||
@@ -329,8 +329,7 @@ static void attempt(struct world *w, const char *setting, const char *exchange, 
     /* Of several messages at once, the MPI library's collectives do not block. */
     if (!large && strcmp(exchange, "mpi") == 0 && !cc_runtime_collectives())
         return;
-    (void)snprintf(name, sizeof name, "%s", exchange);
-    t.job.exchange = name;
+    t.job.exchange = (enum cc_exchange)cc_exchange_find(exchange);
     t.job.via = via;
     open_trial(&t, large);
     x.after = floats(&t, t.values * t.steps);
@@ -353,10 +352,10 @@ static void small_ones(struct world *w)
 {
     for (size_t i = 0; settings[i] != NULL; i++)
         for (size_t k = 0; k < EXCHANGES; k++)
-            attempt(w, settings[i], exchanges[k], CC_JOB_HOPS, false);
+            attempt(w, settings[i], exchanges[k], CC_VIA_HOPS, false);
     for (size_t k = 0; k < EXCHANGES; k++) {
-        attempt(w, "3lc", exchanges[k], CC_JOB_ALLGATHER, false);
-        attempt(w, "fp32", exchanges[k], CC_JOB_ALLGATHER, false);
+        attempt(w, "3lc", exchanges[k], CC_VIA_ALLGATHER, false);
+        attempt(w, "fp32", exchanges[k], CC_VIA_ALLGATHER, false);
     }
 }
 
@@ -367,30 +366,29 @@ static void large_ones(struct world *w)
     for (size_t i = 0; i < sizeof few / sizeof few[0] && !w->all; i++)
         for (size_t k = 0; k < EXCHANGES; k++)
             if (w->ranks == 2 || (i + k + (size_t)w->ranks) % 7 == 0)
-                attempt(w, few[i], exchanges[k], CC_JOB_HOPS, true);
+                attempt(w, few[i], exchanges[k], CC_VIA_HOPS, true);
     for (size_t i = 0; settings[i] != NULL && w->all; i++)
         for (size_t k = 0; k < EXCHANGES; k++)
-            attempt(w, settings[i], exchanges[k], CC_JOB_HOPS, true);
+            attempt(w, settings[i], exchanges[k], CC_VIA_HOPS, true);
 }
 
 /* What cannot be encoded is an error on every rank that begins by encoding. */
 static void refusals(struct world *w)
 {
     for (size_t k = 0; k < EXCHANGES; k++) {
-        char name[16];
+        const enum cc_exchange exchange = (enum cc_exchange)cc_exchange_find(exchanges[k]);
         struct cc_error e = {""};
         struct trial t = {.world = w, .setting = k % 2 == 0 ? "3lc" : "fp32", .steps = 1};
         void *open;
-        (void)snprintf(name, sizeof name, "%s", exchanges[k]);
-        t.job.exchange = name;
+        t.job.exchange = exchange;
         open_trial(&t, false);
-        t.job.mode = CC_JOB_SEQUENTIAL; /* one message alone */
-        const struct cc_exchange_ops *x = cc_exchange_ops_find(name);
+        t.job.mode = CC_SEQUENTIAL; /* one message alone */
+        const struct cc_exchange_ops *x = cc_exchange_ops(exchange);
         fail_on(&t, x->open(&t.rank_state, &t.message[1], 0, &open, &e), &e);
         for (size_t i = 0; i < t.values; i++)
             t.gradient[i] = NAN;
         if (x->start(open, &e) == CC_OK || strstr(e.text, "is NaN") == NULL) {
-            fprintf(stderr, "FAILED: NaN over %s: '%s'\n", name, e.text);
+            fprintf(stderr, "FAILED: NaN over %s: '%s'\n", exchanges[k], e.text);
             w->failures++;
         }
         x->close(open);

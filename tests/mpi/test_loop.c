@@ -45,7 +45,7 @@ static void check(const struct trial *t, bool right, const char *what)
     if (right)
         return;
     fprintf(stderr, "FAILED: rank %d, %s over %s, %s: %s\n", this_rank(), t->scheme,
-            t->job.exchange, modes[t->job.mode], what);
+            cc_exchange_names[t->job.exchange], modes[t->job.mode], what);
     failures++;
 }
 
@@ -60,7 +60,7 @@ static void fail_on(int status, const struct cc_error *e)
 /* --- running --- */
 
 /* Each tensor is a message; compute and update take what is said above. */
-static void make(struct trial *t, const char *exchange, const char *scheme, enum cc_job_mode mode)
+static void make(struct trial *t, const char *exchange, const char *scheme, enum cc_step_mode mode)
 {
     const size_t sizes[TENSORS] = {1500, 7, 4000, 64, 900};
     const size_t period = strncmp(scheme, "local", 5) == 0 ? 3 : 1;
@@ -70,7 +70,7 @@ static void make(struct trial *t, const char *exchange, const char *scheme, enum
         t->job.tensor[i].share = 1.0 / TENSORS;
         t->message[i] = (struct cc_job_message){TENSORS - 1 - i, TENSORS - 1 - i};
     }
-    t->job.exchange = (char *)exchange;
+    t->job.exchange = (enum cc_exchange)cc_exchange_find(exchange);
     t->job.servers = strcmp(exchange, "ps") == 0;
     t->job.workers = RANKS - t->job.servers;
     t->job.mode = mode;
@@ -144,9 +144,9 @@ static bool is_zero(const struct trial *t, size_t step)
 static void modes_agree(const char *exchange, const char *scheme)
 {
     struct trial plain, overlap, pipe;
-    make(&plain, exchange, scheme, CC_JOB_SEQUENTIAL);
-    make(&overlap, exchange, scheme, CC_JOB_OVERLAP);
-    make(&pipe, exchange, scheme, CC_JOB_PIPE);
+    make(&plain, exchange, scheme, CC_SEQUENTIAL);
+    make(&overlap, exchange, scheme, CC_OVERLAP);
+    make(&pipe, exchange, scheme, CC_PIPE);
     run(&plain);
     run(&overlap);
     run(&pipe);
@@ -168,7 +168,7 @@ static void modes_agree(const char *exchange, const char *scheme)
 static void sums_are_right(const char *exchange)
 {
     struct trial t;
-    make(&t, exchange, "fp32", CC_JOB_OVERLAP);
+    make(&t, exchange, "fp32", CC_OVERLAP);
     run(&t);
     double *sum = calloc(t.values, sizeof *sum);
     for (size_t step = 0; step < cc_rank_loop_steps(&t.loop); step++)
@@ -187,7 +187,7 @@ static void sums_are_right(const char *exchange)
 }
 
 /* Nothing comes back between the steps that send, but of raw tensors. */
-static void quiet_steps(enum cc_job_mode mode)
+static void quiet_steps(enum cc_step_mode mode)
 {
     struct trial t;
     make(&t, "ps", "local:every=3", mode);
@@ -205,7 +205,7 @@ static void quiet_steps(enum cc_job_mode mode)
 
 /* --- what is counted --- */
 
-static void counts_are_right(enum cc_job_mode mode)
+static void counts_are_right(enum cc_step_mode mode)
 {
     struct trial t;
     make(&t, "ps", "fp32", mode);
@@ -225,7 +225,7 @@ static void counts_are_right(enum cc_job_mode mode)
 /* --- how long it takes --- */
 
 /* Lower bounds are sharp. Upper ones are for machines that have other things to do as well. */
-static void times_are_right(const char *exchange, enum cc_job_mode mode, double hidden)
+static void times_are_right(const char *exchange, enum cc_step_mode mode, double hidden)
 {
     struct trial t;
     make(&t, exchange, "3lc", mode);
@@ -259,7 +259,7 @@ static void stragglers(void)
 {
     struct trial t;
     double slow[2 * 3] = {1, 1, 1, 4, 1, 1}, *end;
-    make(&t, "ps", "fp32", CC_JOB_SEQUENTIAL);
+    make(&t, "ps", "fp32", CC_SEQUENTIAL);
     t.job.slow = slow;
     t.job.slow_steps = 2;
     run(&t);
@@ -280,7 +280,7 @@ static void stragglers(void)
  * count, an exchange's being under way perhaps since the one before. */
 static void add_up(const struct trial *t, const struct cc_span_list *l, double *sum)
 {
-    const size_t first = t->row.warmup - (t->job.mode == CC_JOB_PIPE);
+    const size_t first = t->row.warmup - (t->job.mode == CC_PIPE);
     double last = t->loop.began;
     for (size_t i = 0; i < l->count; i++) {
         const struct cc_span *m = &l->at[i];
@@ -314,14 +314,14 @@ static void check_passages(const struct trial *t)
         came += m->flow[i].came;
         bytes += m->flow[i].came ? 0 : m->flow[i].bytes;
     }
-    if (strcmp(t->job.exchange, "ps") != 0)
+    if (t->job.exchange != CC_PS)
         return;
     check(t, sent == peers * t->row.steps * TENSORS && came == sent, "passages");
     check(t, bytes == t->loop.s.counters.sent_bytes, "bytes of passages");
 }
 
 /* What is told adds up to what is counted, to the last nanosecond. */
-static void moments_add_up(const char *exchange, enum cc_job_mode mode, double hidden)
+static void moments_add_up(const char *exchange, enum cc_step_mode mode, double hidden)
 {
     struct trial t;
     struct cc_event_log m = {.most = 100000, .first = 3};
@@ -334,7 +334,7 @@ static void moments_add_up(const char *exchange, enum cc_job_mode mode, double h
     add_up(&t, &m.codec, sum);
     add_up(&t, &m.rest, sum);
     check_passages(&t);
-    if (mode != CC_JOB_OVERLAP)
+    if (mode != CC_OVERLAP)
         check_apart(&t);
     check(&t, m.left_out == 0 && m.codec.count > 0 && m.rest.count > 0, "moments are missing");
     for (int i = 0; i < CC_PHASES; i++) {
@@ -356,7 +356,7 @@ static void few_moments(void)
     struct trial t;
     struct cc_event_log m = {.most = 10, .first = 3};
     double sum[CC_PHASES] = {0};
-    make(&t, "ring", "3lc", CC_JOB_SEQUENTIAL);
+    make(&t, "ring", "3lc", CC_SEQUENTIAL);
     t.events = &m;
     run(&t);
     add_up(&t, &m.codec, sum);
@@ -374,7 +374,7 @@ static void refuse(const char *exchange, const char *scheme, size_t period, cons
 {
     struct trial t;
     struct cc_error e = {""};
-    make(&t, exchange, scheme, CC_JOB_SEQUENTIAL);
+    make(&t, exchange, scheme, CC_SEQUENTIAL);
     t.row.period = period;
     fail_on(cc_source_open(&t.job, MPI_COMM_WORLD, &t.source, &e), &e);
     int status = cc_rank_loop_open(&t.loop, MPI_COMM_WORLD, &t.job, &t.row, NULL, t.source, &e);
@@ -397,24 +397,24 @@ int main(int argc, char **argv)
         for (size_t k = 0; k < 4; k++)
             modes_agree(exchanges[i], schemes[k]);
         sums_are_right(exchanges[i]);
-        for (int mode = CC_JOB_SEQUENTIAL; mode <= CC_JOB_PIPE; mode++)
-            times_are_right(exchanges[i], (enum cc_job_mode)mode, 0);
-        times_are_right(exchanges[i], CC_JOB_SEQUENTIAL, 0.75);
+        for (int mode = CC_SEQUENTIAL; mode <= CC_PIPE; mode++)
+            times_are_right(exchanges[i], (enum cc_step_mode)mode, 0);
+        times_are_right(exchanges[i], CC_SEQUENTIAL, 0.75);
     }
-    for (int mode = CC_JOB_SEQUENTIAL; mode <= CC_JOB_PIPE; mode++)
-        counts_are_right((enum cc_job_mode)mode);
+    for (int mode = CC_SEQUENTIAL; mode <= CC_PIPE; mode++)
+        counts_are_right((enum cc_step_mode)mode);
     for (size_t i = 0; i < 2; i++) {
-        for (int mode = CC_JOB_SEQUENTIAL; mode <= CC_JOB_PIPE; mode++)
-            moments_add_up(exchanges[i], (enum cc_job_mode)mode, 0);
-        moments_add_up(exchanges[i], CC_JOB_SEQUENTIAL, 0.75);
-        moments_add_up(exchanges[i], CC_JOB_SEQUENTIAL, 0.1);
+        for (int mode = CC_SEQUENTIAL; mode <= CC_PIPE; mode++)
+            moments_add_up(exchanges[i], (enum cc_step_mode)mode, 0);
+        moments_add_up(exchanges[i], CC_SEQUENTIAL, 0.75);
+        moments_add_up(exchanges[i], CC_SEQUENTIAL, 0.1);
     }
     few_moments();
-    quiet_steps(CC_JOB_SEQUENTIAL);
-    quiet_steps(CC_JOB_OVERLAP);
+    quiet_steps(CC_SEQUENTIAL);
+    quiet_steps(CC_OVERLAP);
     stragglers();
     refuse("ps", "fp32", 3, "sends in one step of 1, and the job says 3");
-    refuse("tree", "fp32", 1, "no exchange 'tree'");
+    refuse("ssar-split", "fp32", 1, "ssar-split is predicted only");
     refuse("ps", "4lc", 1, "4lc");
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (this_rank() == 0)

@@ -185,7 +185,7 @@ static void run(struct trial *t)
     float *gradient = room(t, t->values * sizeof *gradient),
           *model = room(t, t->values * sizeof *model);
     struct cc_rank_state s = station_of(t, gradient, model);
-    const struct cc_exchange_ops *x = cc_exchange_ops_find("ps");
+    const struct cc_exchange_ops *x = cc_exchange_ops(CC_PS);
     s.counters.tensor_bytes = tensor_bytes;
     fill_model(t, model);
     for (size_t i = 0; i < t->row.messages; i++)
@@ -397,7 +397,7 @@ static bool wrong(const struct trial *t, size_t step, const char *what, double g
     fprintf(stderr,
             "FAILED: %s, %s, pulls %s, rank %d of %d workers and %d servers, step %zu: %s: %.9g "
             "instead of %.9g\n",
-            t->setting, layouts[t->layout], t->job.pulls == CC_JOB_PULL_READY ? "ready" : "forward",
+            t->setting, layouts[t->layout], t->job.pulls == CC_PULL_READY ? "ready" : "forward",
             t->rank, t->job.workers, t->job.servers, step, what, got, want);
     return false;
 }
@@ -446,7 +446,7 @@ static int judge(const struct trial *t, struct expected *x)
 }
 
 static int attempt(MPI_Comm comm, int servers, const char *setting, enum layout layout,
-                   enum cc_job_pulls pulls)
+                   enum cc_pulls pulls)
 {
     int ranks;
     struct trial t = {.comm = comm, .setting = setting, .layout = layout};
@@ -474,9 +474,9 @@ static int attempt(MPI_Comm comm, int servers, const char *setting, enum layout 
  * pulls go forward, not before the other messages are there. */
 static bool early_pull(const struct trial *t, struct cc_rank_state *s, void *first, bool *done)
 {
-    const struct cc_exchange_ops *x = cc_exchange_ops_find("ps");
+    const struct cc_exchange_ops *x = cc_exchange_ops(CC_PS);
     struct cc_error e = {""};
-    const bool ready = t->job.pulls == CC_JOB_PULL_READY;
+    const bool ready = t->job.pulls == CC_PULL_READY;
     const double until = cc_runtime_now() + (ready ? 30 : 0.2);
     fail_on(t, x->start(first, &e), &e);
     while (s->counters.messages == 0 && cc_runtime_now() < until) {
@@ -492,7 +492,7 @@ static bool early_pull(const struct trial *t, struct cc_rank_state *s, void *fir
 static bool ordered_pulls(const struct trial *t, struct cc_rank_state *s, void *const *open,
                           bool done)
 {
-    const struct cc_exchange_ops *x = cc_exchange_ops_find("ps");
+    const struct cc_exchange_ops *x = cc_exchange_ops(CC_PS);
     struct cc_error e = {""};
     bool each[MOST_MESSAGES] = {done}, good = true;
     const size_t n = t->row.messages;
@@ -507,16 +507,16 @@ static bool ordered_pulls(const struct trial *t, struct cc_rank_state *s, void *
                 continue;
             fail_on(t, x->test(open[i], &each[i], &e), &e);
             over += each[i];
-            if (s->counters.messages > sent && t->job.pulls == CC_JOB_PULL_FORWARD && i != --next)
+            if (s->counters.messages > sent && t->job.pulls == CC_PULL_FORWARD && i != --next)
                 good = wrong(t, 0, "message pulled", (double)i, (double)next);
         }
         if (over < n)
             rest(s, (double)INFINITY);
     }
-    return good && (t->job.pulls == CC_JOB_PULL_READY || next == 0);
+    return good && (t->job.pulls == CC_PULL_READY || next == 0);
 }
 
-static int order(MPI_Comm comm, enum cc_job_pulls pulls)
+static int order(MPI_Comm comm, enum cc_pulls pulls)
 {
     struct trial t = {.comm = comm, .setting = "fp32", .layout = SPLIT};
     struct cc_error e = {""};
@@ -531,7 +531,7 @@ static int order(MPI_Comm comm, enum cc_job_pulls pulls)
     float *gradient = room(&t, t.values * sizeof *gradient),
           *model = room(&t, t.values * sizeof *model);
     struct cc_rank_state s = station_of(&t, gradient, model);
-    const struct cc_exchange_ops *x = cc_exchange_ops_find("ps");
+    const struct cc_exchange_ops *x = cc_exchange_ops(CC_PS);
     for (size_t i = 0; i < t.row.messages; i++)
         fail_on(&t, x->open(&s, &t.message[i], i, &open[i], &e), &e);
     MPI_Barrier(comm);
@@ -573,7 +573,7 @@ static int refusal(MPI_Comm world, bool garbage)
           *model = room(&t, t.values * sizeof *model);
     gradient[t.values - 1] = garbage ? 1 : NAN;
     struct cc_rank_state s = station_of(&t, gradient, model);
-    const struct cc_exchange_ops *x = cc_exchange_ops_find("ps");
+    const struct cc_exchange_ops *x = cc_exchange_ops(CC_PS);
     concerned = t.rank == (garbage ? ranks - 1 : 0);
     fail_on(&t, x->open(&s, &t.message[0], 0, &open, &e), &e);
     if (t.rank == 0 && garbage)
@@ -616,12 +616,12 @@ int main(int argc, char **argv)
             const bool forward = (i + ranks + servers) % 2;
             if (only == NULL || strcmp(only, settings[i]) == 0)
                 failures += attempt(MPI_COMM_WORLD, servers, settings[i], layout,
-                                    forward ? CC_JOB_PULL_FORWARD : CC_JOB_PULL_READY);
+                                    forward ? CC_PULL_FORWARD : CC_PULL_READY);
         }
     }
     if (ranks <= 3) {
-        failures += order(MPI_COMM_WORLD, CC_JOB_PULL_READY);
-        failures += order(MPI_COMM_WORLD, CC_JOB_PULL_FORWARD);
+        failures += order(MPI_COMM_WORLD, CC_PULL_READY);
+        failures += order(MPI_COMM_WORLD, CC_PULL_FORWARD);
         failures += refusal(MPI_COMM_WORLD, false);
         failures += refusal(MPI_COMM_WORLD, true);
         cases += 4;

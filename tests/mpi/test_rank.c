@@ -35,7 +35,7 @@ static char *copy(const char *text)
 }
 
 /* Two workers and a server; a row for each scheme, whole steps as messages. */
-static struct cc_job make_job(const char *const *schemes, size_t rows, enum cc_job_mode mode)
+static struct cc_job make_job(const char *const *schemes, size_t rows, enum cc_step_mode mode)
 {
     struct cc_job job = {.workers = 2, .servers = 1, .mode = mode, .compute_s = COMPUTE_S};
     job.update_s = 1e-3;
@@ -44,7 +44,7 @@ static struct cc_job make_job(const char *const *schemes, size_t rows, enum cc_j
     job.seed = 3;
     job.distribution = CC_LAPLACE;
     job.trace_steps = DIFFERENT;
-    job.exchange = copy("ps");
+    job.exchange = CC_PS;
     job.tensors = TENSORS;
     job.tensor = cc_alloc0(TENSORS * sizeof *job.tensor, NULL);
     for (size_t i = 0; i < TENSORS; i++) {
@@ -218,7 +218,7 @@ static void check_times(const struct cc_report_row *r)
     assert_true(r->wait_s >= 0 && r->wait_s < 10);
 }
 
-static void replay(void **state, enum cc_job_mode mode)
+static void replay(void **state, enum cc_step_mode mode)
 {
     static const char *const schemes[] = {"fp32", "3lc:s=1.5", "local:every=2,inner=qsgd"};
     struct cc_job job = make_job(schemes, 3, mode);
@@ -247,24 +247,24 @@ static void replay(void **state, enum cc_job_mode mode)
 
 static void sequential(void **state)
 {
-    replay(state, CC_JOB_SEQUENTIAL);
+    replay(state, CC_SEQUENTIAL);
 }
 
 static void overlap(void **state)
 {
-    replay(state, CC_JOB_OVERLAP);
+    replay(state, CC_OVERLAP);
 }
 
 static void pipe_steps(void **state)
 {
-    replay(state, CC_JOB_PIPE);
+    replay(state, CC_PIPE);
 }
 
 /* All ranks share the loopback interface, which carries at least what they hand to MPI. */
 static void interface(void **state)
 {
     static const char *const schemes[] = {"fp32"};
-    struct cc_job job = make_job(schemes, 1, CC_JOB_SEQUENTIAL);
+    struct cc_job job = make_job(schemes, 1, CC_SEQUENTIAL);
     job.device = copy("lo");
     struct outcome *o = run_job(state, &job, "--mca btl tcp,self --mca btl_tcp_if_include lo");
     assert_int_equal(o->code, 0);
@@ -339,7 +339,7 @@ static void check_moments(const struct cc_job *job, const struct cc_report_event
 static void events(void **state)
 {
     static const char *const schemes[] = {"fp32", "3lc:s=1.5"};
-    struct cc_job job = make_job(schemes, 2, CC_JOB_SEQUENTIAL);
+    struct cc_job job = make_job(schemes, 2, CC_SEQUENTIAL);
     job.events = true;
     struct outcome *o = run_job(state, &job, LOCAL);
     size_t at = 1;
@@ -385,7 +385,7 @@ static void assert_fails(struct outcome *o, const char *says)
 static void errors(void **state)
 {
     static const char *const schemes[] = {"fp32"};
-    struct cc_job job = make_job(schemes, 1, CC_JOB_SEQUENTIAL);
+    struct cc_job job = make_job(schemes, 1, CC_SEQUENTIAL);
     assert_fails(run(2, LOCAL, "/nowhere/job.json"), "/nowhere/job.json");
     const char *bad = scratch_write(state, "bad.json", "{}", 2);
     assert_fails(run(1, LOCAL, bad), "\"schema\" must be");
@@ -411,7 +411,7 @@ static void errors(void **state)
 static void traces(void **state)
 {
     static const char *const schemes[] = {"fp32"};
-    struct cc_job job = make_job(schemes, 1, CC_JOB_SEQUENTIAL);
+    struct cc_job job = make_job(schemes, 1, CC_SEQUENTIAL);
     float values[3000 + 12 + 20000];
     char header[400];
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)

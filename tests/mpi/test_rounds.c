@@ -37,8 +37,8 @@ struct trial {
 
 static void die(const struct trial *t, const char *what)
 {
-    fprintf(stderr, "rank %d of %d, %s over %s: %s\n", t->me, t->ranks, t->setting, t->job.exchange,
-            what);
+    fprintf(stderr, "rank %d of %d, %s over %s: %s\n", t->me, t->ranks, t->setting,
+            cc_exchange_names[t->job.exchange], what);
     MPI_Abort(MPI_COMM_WORLD, 1);
     exit(1);
 }
@@ -81,12 +81,12 @@ static void lay_out(struct trial *t)
     t->row.messages = MESSAGES;
 }
 
-static void open_trial(struct trial *t, char *exchange, const struct cc_spec *spec,
+static void open_trial(struct trial *t, const char *exchange, const struct cc_spec *spec,
                        const struct cc_spec *raw)
 {
-    t->job.exchange = exchange;
+    t->job.exchange = (enum cc_exchange)cc_exchange_find(exchange);
     t->job.workers = t->ranks;
-    t->job.mode = CC_JOB_OVERLAP;
+    t->job.mode = CC_OVERLAP;
     t->row.sums = cc_sum_rounds(spec->scheme, spec->params) > 0;
     t->row.period = cc_period(spec->scheme, spec->params);
     lay_out(t);
@@ -193,7 +193,7 @@ static void run_step(struct trial *t, const struct cc_exchange_ops *x, void *con
 static bool wrong(const struct trial *t, size_t step, const char *what, size_t at, double by)
 {
     fprintf(stderr, "FAILED: %s over %s, rank %d of %d, step %zu: %s %zu: %g\n", t->setting,
-            t->job.exchange, t->me, t->ranks, step, what, at, by);
+            cc_exchange_names[t->job.exchange], t->me, t->ranks, step, what, at, by);
     return false;
 }
 
@@ -248,7 +248,7 @@ static bool run(struct trial *t)
     struct cc_error e = {""};
     void *open[MESSAGES];
     bool good = true;
-    const struct cc_exchange_ops *x = cc_exchange_ops_find(t->job.exchange);
+    const struct cc_exchange_ops *x = cc_exchange_ops(t->job.exchange);
     for (size_t i = 0; i < MESSAGES; i++)
         if (x == NULL || x->open(&t->rank_state, &t->message[i], i, &open[i], &e) != CC_OK)
             die(t, e.text);
@@ -270,12 +270,10 @@ static bool run(struct trial *t)
 
 static long attempt(struct trial t, const char *exchange)
 {
-    char name[16];
     struct cc_spec *spec = setting_open(t.setting), *raw = setting_open("fp32");
-    (void)snprintf(name, sizeof name, "%s", exchange);
     MPI_Comm_rank(MPI_COMM_WORLD, &t.me);
     MPI_Comm_size(MPI_COMM_WORLD, &t.ranks);
-    open_trial(&t, name, spec, raw);
+    open_trial(&t, exchange, spec, raw);
     int bad = !run(&t), any = 0;
     MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     close_trial(&t);

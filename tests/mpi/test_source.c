@@ -54,7 +54,7 @@ struct setting {
     size_t values;
 };
 
-static void make(struct setting *t, enum cc_job_mode mode)
+static void make(struct setting *t, enum cc_step_mode mode)
 {
     static const size_t sizes[TENSORS] = {600, 9, 2000, 64};
     static const double shares[TENSORS] = {0.5, 0.125, 0.125, 0.25};
@@ -64,7 +64,7 @@ static void make(struct setting *t, enum cc_job_mode mode)
         t->job.tensor[i].share = shares[i];
         t->message[i] = (struct cc_job_message){TENSORS - 1 - i, TENSORS - 1 - i};
     }
-    t->job.exchange = (char *)"ring";
+    t->job.exchange = CC_RING;
     t->job.workers = WORKERS;
     t->job.mode = mode;
     t->job.compute_s = COMPUTE_S;
@@ -297,7 +297,7 @@ static void factory(void)
     struct setting t;
     struct cc_error e = {""};
     struct cc_source *s;
-    make(&t, CC_JOB_PIPE);
+    make(&t, CC_PIPE);
     fail_on(cc_source_open(&t.job, MPI_COMM_WORLD, &s, &e), &e);
     check("factory", strcmp(s->ops->name, "synthetic") == 0 && s->in_flight == 2, s->ops->name);
     cc_source_close(s);
@@ -429,7 +429,7 @@ static void close_training(struct cc_source *s)
 }
 
 /* The model must be what the recurrence says: m -= (t + 1 + m of `delay` steps before) / 2. */
-static void trains(enum cc_job_mode mode, size_t delay)
+static void trains(enum cc_step_mode mode, size_t delay)
 {
     static const char *const names[] = {"sequential", "overlap", "pipe"};
     static const struct cc_source_ops ops = {"training",       begin_training, train,
@@ -439,7 +439,7 @@ static void trains(enum cc_job_mode mode, size_t delay)
     struct cc_rank_loop loop;
     struct cc_error e = {""};
     make(&t, mode);
-    struct training x = {.head = {.ops = &ops, .in_flight = mode == CC_JOB_SEQUENTIAL ? 1 : 2},
+    struct training x = {.head = {.ops = &ops, .in_flight = mode == CC_SEQUENTIAL ? 1 : 2},
                          .t = &t};
     for (int i = 0; i < IN_FLIGHT; i++) {
         x.gradient[i] = cc_alloc0(t.values * sizeof(float), &e);
@@ -455,14 +455,14 @@ static void trains(enum cc_job_mode mode, size_t delay)
         model[i + 1] = model[i] - 0.5F * ((float)(i + 1) + seen);
     }
     /* A pipe has not applied what its last two steps gave. */
-    const float want = model[steps - (mode == CC_JOB_PIPE ? 2 : 0)];
+    const float want = model[steps - (mode == CC_PIPE ? 2 : 0)];
     for (size_t i = 0; i < t.values; i++)
         if (fabsf(x.model[i] - want) > 1e-6F * fabsf(want)) {
             fprintf(stderr, "value %zu: %g instead of %g\n", i, (double)x.model[i], (double)want);
             check(names[mode], false, "the model after training");
             break;
         }
-    check(names[mode], x.forwards == (mode == CC_JOB_OVERLAP ? steps * TENSORS : 0), "forwards");
+    check(names[mode], x.forwards == (mode == CC_OVERLAP ? steps * TENSORS : 0), "forwards");
     const double *phase_s = loop.s.counters.phase_s;
     check(names[mode], phase_s[CC_PHASE_COMPUTE] > 0 && phase_s[CC_PHASE_UPDATE] > 0,
           "real work takes no time");
@@ -481,7 +481,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "%d ranks are needed\n", WORKERS);
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    make(&t, CC_JOB_SEQUENTIAL);
+    make(&t, CC_SEQUENTIAL);
     gradients_are_the_same_again(&t, cc_source_synthetic_open);
     steps_in_flight(&t, cc_source_synthetic_open);
     parts_add_up(&t, cc_source_synthetic_open);
@@ -492,9 +492,9 @@ int main(int argc, char **argv)
     replay_is_the_trace(&t);
     jobs_free(&t.job);
     factory();
-    trains(CC_JOB_SEQUENTIAL, 0);
-    trains(CC_JOB_OVERLAP, 0);
-    trains(CC_JOB_PIPE, 1);
+    trains(CC_SEQUENTIAL, 0);
+    trains(CC_OVERLAP, 0);
+    trains(CC_PIPE, 1);
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (this_rank() == 0)
         printf("sources of gradients: %d failures\n", all);

@@ -242,6 +242,5 @@ int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_job_message
     return status;
 }
 
-const struct cc_exchange_ops cc_exchange_ops_allgather = {"allgather", cc_allgather_bruck_open,
-                                                          cc_reduction_start, cc_reduction_test,
-                                                          cc_reduction_close};
+const struct cc_exchange_ops cc_exchange_ops_allgather = {
+    cc_allgather_bruck_open, cc_reduction_start, cc_reduction_test, cc_reduction_close};

@@ -1,26 +1,17 @@
 #include "netsim/mpi/exchange/exchange.h"
 
-#include <string.h>
+/* cc_exchange_ops_SYMBOL is defined in the file of its name, for every exchange that runs. */
+#define DECLARE_RUN(symbol) extern const struct cc_exchange_ops cc_exchange_ops_##symbol;
+#define DECLARE_PREDICT(symbol)
+#define DECLARE(id, symbol, name, runs, ...) DECLARE_##runs(symbol)
+CC_EXCHANGES(DECLARE)
 
-/* Each is defined in the file of its name. */
-extern const struct cc_exchange_ops cc_exchange_ops_ps, cc_exchange_ops_ring,
-    cc_exchange_ops_recdouble, cc_exchange_ops_rabenseifner, cc_exchange_ops_allgather,
-    cc_exchange_ops_mpi;
+#define OPS_RUN(symbol)                  &cc_exchange_ops_##symbol,
+#define OPS_PREDICT(symbol)              NULL,
+#define OPS(id, symbol, name, runs, ...) OPS_##runs(symbol)
+static const struct cc_exchange_ops *const ops[] = {CC_EXCHANGES(OPS)};
 
-static const struct cc_exchange_ops *const exchanges[] = {
-    &cc_exchange_ops_ps,
-    &cc_exchange_ops_ring,
-    &cc_exchange_ops_recdouble,
-    &cc_exchange_ops_rabenseifner,
-    &cc_exchange_ops_allgather,
-    &cc_exchange_ops_mpi,
-    NULL,
-};
-
-const struct cc_exchange_ops *cc_exchange_ops_find(const char *name)
+const struct cc_exchange_ops *cc_exchange_ops(enum cc_exchange x)
 {
-    for (size_t i = 0; exchanges[i] != NULL; i++)
-        if (strcmp(exchanges[i]->name, name) == 0)
-            return exchanges[i];
-    return NULL;
+    return ops[x];
 }

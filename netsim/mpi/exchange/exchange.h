@@ -1,5 +1,5 @@
 /* Exchanges: how one message's payloads move between the ranks and are reduced, over MPI. One
- * exchange is one file and one line in exchange.c.
+ * exchange is one file here and one line in core/exchange.h.
  *
  * Nothing blocks: after start, the caller calls test until the exchange is done, and waits in
  * between. Neither threads nor MPI's own progress could do this instead: SMPI has no threads inside
@@ -11,10 +11,10 @@
 #include <stddef.h>
 
 #include "core/error.h"
+#include "core/exchange.h"
 #include "netsim/mpi/exchange/rank_state.h"
 
 struct cc_exchange_ops {
-    const char *name;
     /* Opens one message of the row; collective, in the same order on all ranks. Codecs begin with
      * fresh states. `index` counts the row's messages and tells their MPI tags apart. *out is set
      * on success only. */
@@ -28,7 +28,7 @@ struct cc_exchange_ops {
     void (*close)(void *x);
 };
 
-/* NULL if there is no exchange of that name. */
-const struct cc_exchange_ops *cc_exchange_ops_find(const char *name);
+/* The code of an exchange; NULL if it is predicted only. */
+const struct cc_exchange_ops *cc_exchange_ops(enum cc_exchange x);
 
 #endif

@@ -238,7 +238,7 @@ static int library_open(struct cc_rank_state *s, const struct cc_job_message *m,
                           .message = m,
                           .range = cc_message_range(s, m),
                           .comm = MPI_COMM_NULL,
-                          .blocking = s->job->mode == CC_JOB_SEQUENTIAL &&
+                          .blocking = s->job->mode == CC_SEQUENTIAL &&
                                       (s->row->messages == 1 || !cc_runtime_collectives())};
     int status = cc_requests_open(&s->waits, 1, &x->requests, e);
     if (status == CC_OK)
@@ -250,5 +250,5 @@ static int library_open(struct cc_rank_state *s, const struct cc_job_message *m,
     return status;
 }
 
-const struct cc_exchange_ops cc_exchange_ops_mpi = {"mpi", library_open, cc_reduction_start,
+const struct cc_exchange_ops cc_exchange_ops_mpi = {library_open, cc_reduction_start,
                                                     cc_reduction_test, cc_reduction_close};

@@ -391,7 +391,7 @@ static int arrive(struct ps *p, struct cc_error *e)
 static bool has_turn(const struct ps *p)
 {
     const size_t messages = p->s->row->messages;
-    return p->s->job->pulls == CC_JOB_PULL_READY ||
+    return p->s->job->pulls == CC_PULL_READY ||
            (p->s->round_state.arrived == messages &&
             p->s->round_state.pulled == messages - 1 - (size_t)p->tag);
 }
@@ -437,4 +437,4 @@ static int ps_test(void *x, bool *done, struct cc_error *e)
 }
 
 const struct cc_exchange_ops cc_exchange_ops_ps = {
-    .name = "ps", .open = ps_open, .start = ps_start, .test = ps_test, .close = ps_close};
+    .open = ps_open, .start = ps_start, .test = ps_test, .close = ps_close};

@@ -30,7 +30,7 @@ int cc_reduction_open(struct cc_rank_state *s, const struct cc_job_message *m, s
                       cc_schedule_builder *plan, void **out, struct cc_error *e)
 {
     struct cc_schedule p = {0};
-    if (!s->row->sums && s->job->via == CC_JOB_ALLGATHER)
+    if (!s->row->sums && s->job->via == CC_VIA_ALLGATHER)
         return cc_allgather_bruck_open(s, m, index, out, e);
     int status = plan(s, &p, e);
     if (status != CC_OK) {

@@ -29,5 +29,5 @@ static int open(struct cc_rank_state *s, const struct cc_job_message *m, size_t 
     return cc_reduction_open(s, m, index, plan, out, e);
 }
 
-const struct cc_exchange_ops cc_exchange_ops_ring = {"ring", open, cc_reduction_start,
-                                                     cc_reduction_test, cc_reduction_close};
+const struct cc_exchange_ops cc_exchange_ops_ring = {open, cc_reduction_start, cc_reduction_test,
+                                                     cc_reduction_close};

@@ -37,7 +37,7 @@ static inline size_t cc_rank_loop_steps(const struct cc_rank_loop *l)
 /* Whether all ranks begin each step together. */
 static inline bool cc_rank_loop_lockstep(const struct cc_rank_loop *l)
 {
-    return l->s.job->mode == CC_JOB_SEQUENTIAL;
+    return l->s.job->mode == CC_SEQUENTIAL;
 }
 
 #endif

@@ -101,7 +101,7 @@ static int add_queue(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
 {
     const size_t all = cc_rank_loop_steps(l), before = l->s.row->warmup;
     const bool works = !l->s.server;
-    if (!l->s.job->yield_when_idle || l->s.job->mode != CC_JOB_SEQUENTIAL)
+    if (!l->s.job->yield_when_idle || l->s.job->mode != CC_SEQUENTIAL)
         return CC_OK;
     double *list = cc_alloc0((2 * all + 1) * sizeof *list, e), *first = list, *last = list + all;
     if (list == NULL)

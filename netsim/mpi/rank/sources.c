@@ -9,7 +9,7 @@
  */
 static size_t steps_in_flight(const struct cc_job *job)
 {
-    return job->mode == CC_JOB_SEQUENTIAL ? 1 : 2;
+    return job->mode == CC_SEQUENTIAL ? 1 : 2;
 }
 
 int cc_source_open(const struct cc_job *job, MPI_Comm comm, struct cc_source **out,

@@ -101,11 +101,11 @@ int cc_step_run(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     if (l->s.server)
         return step_server(l, step, e);
     switch (l->s.job->mode) {
-    case CC_JOB_OVERLAP:
+    case CC_OVERLAP:
         return step_overlap(l, step, e);
-    case CC_JOB_PIPE:
+    case CC_PIPE:
         return step_pipe(l, step, e);
-    case CC_JOB_SEQUENTIAL:
+    case CC_SEQUENTIAL:
         break;
     }
     return step_sequential(l, step, e);

@@ -1,0 +1,75 @@
+#include "core/exchange.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { RUN = true, PREDICT = false };
+
+#define NAME(id, symbol, word, runs, flags, rounds, help) word,
+const char *const cc_exchange_names[] = {CC_EXCHANGES(NAME) NULL};
+
+#define INFO(id, symbol, name, runs, flags, rounds, help) {name, help, runs, flags, rounds},
+static const struct cc_exchange_info infos[] = {CC_EXCHANGES(INFO)};
+
+const char *const cc_via_names[] = {"hops", "allgather", NULL};
+const char *const cc_step_names[] = {"sequential", "overlap", "pipe", NULL};
+const char *const cc_pull_names[] = {"ready", "forward", NULL};
+
+int cc_rounds_two(int workers)
+{
+    (void)workers;
+    return 2;
+}
+
+int cc_rounds_linear(int workers)
+{
+    return workers - 1;
+}
+
+int cc_rounds_ring(int workers)
+{
+    return 2 * (workers - 1);
+}
+
+int cc_rounds_logarithm(int workers)
+{
+    int rounds = 2; /* before and after, for ranks beyond a power of two */
+    for (int power = 1; power < workers; power *= 2)
+        rounds += 2;
+    return rounds;
+}
+
+const struct cc_exchange_info *cc_exchange_info(enum cc_exchange x)
+{
+    return &infos[x];
+}
+
+bool cc_exchange_has(enum cc_exchange x, enum cc_exchange_flag flag)
+{
+    return (infos[x].flags & (unsigned)flag) != 0;
+}
+
+int cc_exchange_find(const char *name)
+{
+    for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
+        if (strcmp(infos[x].name, name) == 0)
+            return x;
+    return -1;
+}
+
+void cc_exchange_list(bool runs_only, char *out, size_t cap)
+{
+    size_t used = 0, left = 0;
+    for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
+        left += infos[x].runs || !runs_only;
+    out[0] = '\0';
+    for (int x = 0; x < CC_EXCHANGE_COUNT && used < cap; x++) {
+        if (runs_only && !infos[x].runs)
+            continue;
+        left--;
+        used += (size_t)snprintf(out + used, cap - used, "%s%s", infos[x].name,
+                                 left > 1    ? ", "
+                                 : left == 1 ? " or "
+                                             : "");
+    }
+}

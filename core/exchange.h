@@ -1,0 +1,110 @@
+/* Exchanges: the ways in which workers' payloads are moved and reduced. This is the one table of
+ * them, which models, netsim and the command line all read. What a step does around its exchange
+ * (step mode, order of pulls) is here too, as formulas and jobs share it.
+ *
+ * A new exchange is one line in CC_EXCHANGES; its formula, `cc_exchange_model_NAME` in a file of
+ * models/; and, if ranks can run it, its code, `cc_exchange_ops_NAME` in a file of
+ * netsim/mpi/exchange/. */
+#ifndef CC_CORE_EXCHANGE_H
+#define CC_CORE_EXCHANGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum cc_exchange_flag {
+    CC_X_SERVERS = 1,    /* workers push to servers, which reduce, and pull from them */
+    CC_X_SUMS = 2,       /* payloads that are floats are added on their way */
+    CC_X_RECODES = 4,    /* other payloads are decoded, added to and encoded at every hop, unless
+                            the setting sends them by allgather instead (enum cc_via) */
+    CC_X_GATHERS = 8,    /* every payload reaches every worker as it was encoded */
+    CC_X_MERGES = 16,    /* takes index-value pairs, which it merges on their way; refuses other
+                            payloads that cannot be summed */
+    CC_X_LIBRARY = 32,   /* the MPI library's own: which algorithm it takes is not known, and it
+                            needs the payloads' bytes even in a simulation */
+    CC_X_WHOLE = 64,     /* each round carries whole messages, not chunks of them */
+    CC_X_NEIGHBOUR = 128 /* every rank sends to one and the same rank in all rounds */
+};
+
+/* Message times on the critical path, as an upper bound for planning memory. */
+int cc_rounds_two(int workers);       /* push and pull */
+int cc_rounds_linear(int workers);    /* P - 1 */
+int cc_rounds_ring(int workers);      /* 2 (P - 1) */
+int cc_rounds_logarithm(int workers); /* 2 + 2 ceil(log2 P) */
+
+/* X(ID, symbol, name, runs, flags, rounds, help)
+ *
+ * ID and symbol: CC_ID is the constant; the formula and the code are named after the symbol.
+ * name: as in --exchange, in columns and in jobs.
+ * runs: RUN if ranks have code for it; PREDICT if it is only modelled.
+ * help: a few words for --help.
+ * The order is that of help texts; new exchanges may stand anywhere. */
+/* clang-format off */
+#define CC_EXCHANGES(X)                                                                            \
+    X(PS, ps, "ps", RUN, CC_X_SERVERS, cc_rounds_two, "parameter servers")                         \
+    X(RING, ring, "ring", RUN, CC_X_SUMS | CC_X_RECODES | CC_X_NEIGHBOUR, cc_rounds_ring,          \
+      "reduce-scatter and allgather round a ring")                                                 \
+    X(RECDOUBLE, recdouble, "recdouble", RUN, CC_X_SUMS | CC_X_RECODES | CC_X_WHOLE,               \
+      cc_rounds_logarithm, "recursive doubling")                                                   \
+    X(RABENSEIFNER, rabenseifner, "rabenseifner", RUN, CC_X_SUMS | CC_X_RECODES,                   \
+      cc_rounds_logarithm, "recursive halving, then doubling")                                     \
+    X(ALLGATHER, allgather, "allgather", RUN, CC_X_GATHERS, cc_rounds_linear,                      \
+      "every payload to every worker")                                                             \
+    X(MPI, mpi, "mpi", RUN, CC_X_SUMS | CC_X_LIBRARY, cc_rounds_logarithm,                         \
+      "the MPI library's own; the model takes the fastest of ring, recdouble and rabenseifner")    \
+    X(SSAR_RECDOUBLE, ssar_recdouble, "ssar-recdouble", PREDICT, CC_X_SUMS | CC_X_MERGES,          \
+      cc_rounds_logarithm, "SparCML's sparse recursive doubling")                                  \
+    X(SSAR_SPLIT, ssar_split, "ssar-split", PREDICT, CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,    \
+      "SparCML's sparse split and allgather")                                                      \
+    X(DSAR_SPLIT, dsar_split, "dsar-split", PREDICT, CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,    \
+      "the same with a dense second stage")
+/* clang-format on */
+
+#define CC_EXCHANGE_ID(id, symbol, name, runs, flags, rounds, help) CC_##id,
+enum cc_exchange { CC_EXCHANGES(CC_EXCHANGE_ID) CC_EXCHANGE_COUNT };
+#undef CC_EXCHANGE_ID
+
+/* "ps (parameter servers), ring (...), ... ": a string literal for an option's help. */
+#define CC_EXCHANGE_HELP_WORD(id, symbol, name, runs, flags, rounds, help) name " (" help "), "
+#define CC_EXCHANGE_HELP                                                   CC_EXCHANGES(CC_EXCHANGE_HELP_WORD)
+
+struct cc_exchange_info {
+    const char *name, *help;
+    bool runs;      /* ranks have code for it; otherwise it is only predicted */
+    unsigned flags; /* of enum cc_exchange_flag */
+    int (*rounds)(int workers);
+};
+
+/* By id; the pointer stays valid. x must be below CC_EXCHANGE_COUNT. */
+const struct cc_exchange_info *cc_exchange_info(enum cc_exchange x);
+/* Whether x has the flag. */
+bool cc_exchange_has(enum cc_exchange x, enum cc_exchange_flag flag);
+/* Names by id, ending with NULL. */
+extern const char *const cc_exchange_names[];
+/* The id of a name, or -1. */
+int cc_exchange_find(const char *name);
+/* Writes "ps, ring, ... or mpi" into out[0, cap): all exchanges, or those that run; cut off if it
+ * does not fit. cap > 0. */
+void cc_exchange_list(bool runs_only, char *out, size_t cap);
+
+/* How exchanges with CC_X_RECODES carry payloads that cannot be summed. */
+enum cc_via {
+    CC_VIA_HOPS,     /* decode, add, encode at every hop */
+    CC_VIA_ALLGATHER /* send the payloads themselves, as allgather does */
+};
+extern const char *const cc_via_names[]; /* ends with NULL */
+
+enum cc_step_mode {
+    CC_SEQUENTIAL, /* compute, then communicate */
+    CC_OVERLAP,    /* wait-free backpropagation, tensor by tensor */
+    CC_PIPE        /* Pipe-SGD: steps overlap, gradients are K - 1 steps late */
+};
+extern const char *const cc_step_names[]; /* ends with NULL */
+
+/* CC_OVERLAP with servers: in which order results come back. */
+enum cc_pulls {
+    CC_PULL_READY,  /* as they get ready: the order of the backward pass (Poseidon) */
+    CC_PULL_FORWARD /* as the forward pass needs them (3LC, section 2.1: TensorFlow) */
+};
+extern const char *const cc_pull_names[]; /* ends with NULL */
+
+#endif

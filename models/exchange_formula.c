@@ -1,0 +1,69 @@
+#include "models/exchange_formula.h"
+
+#include <math.h>
+
+int cc_power_below(int p)
+{
+    int power = 1;
+    while (power <= p / 2)
+        power *= 2;
+    return power;
+}
+
+int cc_log2(int power)
+{
+    int log = 0;
+    while (power > 1) {
+        power /= 2;
+        log++;
+    }
+    return log;
+}
+
+int cc_log2_up(int p)
+{
+    return cc_log2(cc_power_below(p)) + (cc_power_below(p) < p);
+}
+
+double cc_framed(const struct cc_link *l, double bytes)
+{
+    return bytes + l->message_bytes;
+}
+
+void cc_add_rounds(const struct cc_exchange_case *k, double count, double bytes, bool sent,
+                   struct cc_cost *c)
+{
+    double wire = count * cc_framed(k->link, bytes);
+    c->push_latency_s += count * k->link->latency_s;
+    c->push_transfer_s += wire * cc_link_byte_s(k->link);
+    c->rounds += count;
+    if (sent) {
+        c->messages += count;
+        c->wire_bytes += wire * (1 + k->link->overhead);
+    }
+}
+
+void cc_encode_once(const struct cc_exchange_case *k, struct cc_cost *c)
+{
+    c->encode_s = k->message->push_encode_s;
+    c->decode_s = k->message->push_decode_s;
+}
+
+void cc_cost_allgather(const struct cc_exchange_case *k, struct cc_cost *c)
+{
+    const struct cc_payload_cost *m = k->message;
+    double p = k->cluster->workers, rounds = cc_log2_up(k->cluster->workers);
+    cc_add_rounds(k, rounds, (p - 1) / rounds * m->push_bytes, true, c);
+    c->encode_s = m->push_encode_s;
+    c->decode_s = p * m->push_add_s;
+}
+
+double cc_union_size(enum cc_union overlap, double n, double k, double m)
+{
+    if (overlap == CC_UNION_SAME)
+        return k;
+    if (overlap == CC_UNION_DISJOINT)
+        return fmin(n, m * k);
+    /* n (1 - (1 - k/n)^m), exact also where k/n is tiny. */
+    return n > 0 ? -n * expm1(m * log1p(-fmin(1, k / n))) : 0;
+}

@@ -1,0 +1,55 @@
+/* What the formulas of the exchanges share: their input, the entry each provides, and the sums of
+ * rounds that they are built from. For models/exchange*.c only. */
+#ifndef CC_MODELS_EXCHANGE_FORMULA_H
+#define CC_MODELS_EXCHANGE_FORMULA_H
+
+#include <stdbool.h>
+
+#include "models/exchange.h"
+
+/* The input of a formula: one message on one cluster. Without servers there are at least two
+ * workers. */
+struct cc_exchange_case {
+    const struct cc_payload_cost *message;
+    enum cc_reduction reduction;
+    const struct cc_cluster *cluster;
+    const struct cc_link *link;
+    double share, pieces; /* of servers; see cc_exchange_cost */
+};
+
+/* One exchange's formulas: `cc_exchange_model_SYMBOL` for each line of CC_EXCHANGES. */
+struct cc_exchange_model {
+    /* Fills the fields of *c that it has; the others are 0. With CC_X_RECODES, payloads that are
+     * sent by allgather instead do not come here. */
+    void (*cost)(const struct cc_exchange_case *k, struct cc_cost *c);
+    /* Squared error of the workers' sum, in units of that of encoding every gradient once, for
+     * payloads that are encoded again on their way (docs/advise.md); NULL: 1. */
+    double (*encodings)(int workers);
+};
+
+#define CC_EXCHANGE_MODEL(id, symbol, ...)                                                         \
+    extern const struct cc_exchange_model cc_exchange_model_##symbol;
+CC_EXCHANGES(CC_EXCHANGE_MODEL)
+#undef CC_EXCHANGE_MODEL
+
+/* The largest power of two up to p, its logarithm, and the smallest logarithm that reaches p. */
+int cc_power_below(int p);
+int cc_log2(int power);
+int cc_log2_up(int p);
+
+/* Payload and framing of a message on the wire, without headers. */
+double cc_framed(const struct cc_link *l, double bytes);
+
+/* Adds `count` messages of `bytes` that follow one another on the critical path; `sent`: the
+ * busiest host sends them too. */
+void cc_add_rounds(const struct cc_exchange_case *k, double count, double bytes, bool sent,
+                   struct cc_cost *c);
+
+/* Sets the codec work of exchanges that change nothing in payloads: the worker encodes before and
+ * decodes after. */
+void cc_encode_once(const struct cc_exchange_case *k, struct cc_cost *c);
+
+/* Bruck's allgather of every worker's payload, each of which every worker adds up. */
+void cc_cost_allgather(const struct cc_exchange_case *k, struct cc_cost *c);
+
+#endif

@@ -1,0 +1,46 @@
+/* Parameter servers: workers push, servers add, workers pull the sum.
+ *
+ * P workers, S servers, payloads of n bytes up and m bytes down, framing f for each message,
+ * alpha and beta of a link, share = the busiest server's part of a message (1/S if it is cut
+ * evenly):
+ *
+ *   push   = alpha + max(n + S f, P (share n + f)) beta
+ *   server = share (P decode-adds + one encode)
+ *   pull   = alpha + max(m + S f, P (share m + f)) beta
+ *
+ * The maximum is over the two ports that a direction occupies: the worker's, which sends its own
+ * payload, and the busiest server's, which gets its part of everyone's. docs/model.md, "Exchanges".
+ */
+#include <math.h>
+
+#include "models/exchange_formula.h"
+
+static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
+{
+    const struct cc_payload_cost *m = k->message;
+    const struct cc_link *l = k->link;
+    double workers = k->cluster->workers, byte_s = cc_link_byte_s(l), framing = l->message_bytes;
+    c->push_worker_s = (m->push_bytes + k->pieces * framing) * byte_s;
+    c->push_server_s = workers * cc_framed(l, k->share * m->push_bytes) * byte_s;
+    c->pull_worker_s = (m->pull_bytes + k->pieces * framing) * byte_s;
+    c->pull_server_s = workers * cc_framed(l, k->share * m->pull_bytes) * byte_s;
+    c->push_latency_s = c->pull_latency_s = l->latency_s;
+    c->push_transfer_s = fmax(c->push_worker_s, c->push_server_s);
+    c->pull_transfer_s = fmax(c->pull_worker_s, c->pull_server_s);
+    c->encode_s = m->push_encode_s;
+    c->server_encode_s = k->share * m->pull_encode_s;
+    c->server_codec_s = k->share * workers * m->push_add_s + c->server_encode_s;
+    c->decode_s = m->pull_decode_s;
+    c->rounds = 2;
+    c->messages = fmax(k->pieces, workers);
+    c->wire_bytes = fmax(c->push_worker_s, c->pull_server_s) / byte_s * (1 + l->overhead);
+}
+
+/* The server encodes the sum once more, which has P times the squared norm of one gradient. */
+static double encodings(int workers)
+{
+    (void)workers;
+    return 2;
+}
+
+const struct cc_exchange_model cc_exchange_model_ps = {cost, encodings};
