@@ -12,8 +12,8 @@
 #include "core/format/crc32.h"
 #include "core/isa.h"
 #include "core/memory.h"
-#include "results/machine_info.h"
 #include "core/trace/synth.h"
+#include "results/machine_info.h"
 
 enum { PATH_CAP = 1024 };
 
@@ -21,8 +21,8 @@ static const enum cc_distribution distribution = CC_MIXTURE;
 
 /* --- the file --- */
 
-/* Creates the directories of `path` as far as they are missing. */
-static void make_folders(const char *path)
+/* Creates the missing directories of `path`. */
+static void create_folders(const char *path)
 {
     char folder[PATH_CAP];
     for (const char *p = strchr(path + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
@@ -31,7 +31,7 @@ static void make_folders(const char *path)
     }
 }
 
-/* Where the profile is kept; false if the environment names no place. */
+/* The path of the profile; false if the environment names no place for it. */
 static bool cache_path(const struct cc_machine_info *h, char out[PATH_CAP])
 {
     const char *base = getenv("XDG_CACHE_HOME"), *between = "";
@@ -47,7 +47,7 @@ static bool cache_path(const struct cc_machine_info *h, char out[PATH_CAP])
                     cc_distribution_names[distribution], key) < PATH_CAP;
 }
 
-/* What is there, if it can be used. */
+/* Reads the file; false if there is none, or none for this machine. */
 static bool read_cache(const char *path, const struct cc_machine_info *h, struct cc_profile *out)
 {
     struct cc_profile p;
@@ -63,7 +63,7 @@ static bool read_cache(const char *path, const struct cc_machine_info *h, struct
 
 /* --- measuring --- */
 
-/* The schemes that the profile lacks; the items stay whose they are. */
+/* Lists the schemes that the profile lacks. The items still belong to their own lists. */
 static int find_missing(const struct cc_spec_list *schemes, const struct cc_spec_list *raw,
                         const struct cc_profile *have, struct cc_spec_list *out, struct cc_error *e)
 {
@@ -74,10 +74,9 @@ static int find_missing(const struct cc_spec_list *schemes, const struct cc_spec
     for (size_t l = 0; l < 2; l++)
         for (size_t i = 0; i < lists[l]->count; i++) {
             struct cc_spec *s = lists[l]->item[i];
-            if (cc_profile_find(have, s->name) != NULL ||
-                (l == 1 && strcmp(s->name, raw->item[0]->name) == 0))
-                continue;
-            out->item[out->count++] = s;
+            const bool twice = l == 1 && cc_spec_is_raw(s);
+            if (cc_profile_find(have, s->name) == NULL && !twice)
+                out->item[out->count++] = s;
         }
     return CC_OK;
 }
@@ -130,60 +129,56 @@ static int join(struct cc_profile *p, struct cc_profile *more, struct cc_error *
     return CC_OK;
 }
 
-/* Measures what *p lacks. *measured: whether it lacked anything. */
+/* Measures the schemes that *p lacks. *measured: whether it lacked any. */
 static int complete(const struct cc_spec_list *schemes, const struct cc_machine_info *h, bool quiet,
                     struct cc_profile *p, bool *measured, struct cc_error *e)
 {
     struct cc_spec_list raw = {.item = NULL}, missing = {.item = NULL};
     struct cc_profile more = {0};
-    int status = cc_spec_list_parse(CC_RAW_SCHEME, &raw, e);
-    if (status == CC_OK)
-        status = find_missing(schemes, &raw, p, &missing, e);
-    *measured = status == CC_OK && missing.count > 0;
-    if (*measured)
-        status = measure(&missing, h, quiet, &more, e);
-    if (*measured && status == CC_OK)
-        status = join(p, &more, e);
+    int status = CC_OK;
+    CC_TRY_OUT(cc_spec_list_parse(CC_RAW_SCHEME, &raw, e));
+    CC_TRY_OUT(find_missing(schemes, &raw, p, &missing, e));
+    *measured = missing.count > 0;
+    if (*measured) {
+        CC_TRY_OUT(measure(&missing, h, quiet, &more, e));
+        CC_TRY_OUT(join(p, &more, e));
+    }
+out:
     cc_profile_free(&more);
     free(missing.item);
     cc_spec_list_free(&raw);
     return status;
 }
 
-/* "measured on this machine (kept in PATH)" */
-static char *in_words(const struct cc_profile *p, const char *path, bool kept, struct cc_error *e)
-{
-    char text[PATH_CAP + 128];
-    (void)snprintf(text, sizeof text, "measured on this machine at %s%s%s", p->time,
-                   kept ? ", kept in " : "", kept ? path : "");
-    return cc_strdup(text, e);
-}
-
 int cc_cache_profile(const struct cc_spec_list *schemes, bool anew, bool quiet,
                      struct cc_profile *out, char **source, struct cc_error *e)
 {
-    char path[PATH_CAP];
+    char path[PATH_CAP], text[PATH_CAP + 128];
     struct cc_machine_info host;
     struct cc_profile p = {0};
     struct cc_error why = {""};
-    bool measured;
+    bool measured = false;
+    int status = CC_OK;
     cc_machine_info_read(&host);
-    bool place = cache_path(&host, path), kept = false;
-    if (place && !anew)
-        kept = read_cache(path, &host, &p);
-    int status = complete(schemes, &host, quiet, &p, &measured, e);
-    if (status == CC_OK && measured && place) {
-        make_folders(path);
+    const bool has_path = cache_path(&host, path);
+    bool kept = has_path && !anew && read_cache(path, &host, &p);
+    CC_TRY_OUT(complete(schemes, &host, quiet, &p, &measured, e));
+    if (measured && has_path) {
+        create_folders(path);
         kept = cc_profile_write(&p, path, &why) == CC_OK;
         if (!kept && !quiet)
             fprintf(stderr, "commcomp: the profile is not kept: %s\n", why.text);
     }
-    char *words = status == CC_OK ? in_words(&p, path, kept, e) : NULL;
-    if (words == NULL) {
-        cc_profile_free(&p);
-        return status == CC_OK ? CC_FAIL : status;
+    (void)snprintf(text, sizeof text, "measured on this machine at %s%s%s", p.time,
+                   kept ? ", kept in " : "", kept ? path : "");
+    *source = cc_strdup(text, e);
+    if (*source == NULL) {
+        status = CC_FAIL;
+        goto out;
     }
     *out = p;
-    *source = words;
     return CC_OK;
+out:
+    cc_profile_free(&p);
+    return status;
 }

@@ -1,4 +1,4 @@
-/* The codec profile of this machine: measured on first use, kept in a file. */
+/* The codec profile of this machine, which is measured on first use and kept in a file. */
 #ifndef CC_CMD_INPUT_CACHE_H
 #define CC_CMD_INPUT_CACHE_H
 
@@ -7,11 +7,11 @@
 #include "models/profile.h"
 #include "schemes/spec.h"
 
-/* Reads it from $XDG_CACHE_HOME/commcomp or ~/.cache/commcomp, by processor, instruction set,
- * version of commcomp and synthetic distribution; measures what it lacks of these schemes and of
- * fp32 (everything, if `anew`), and writes it back. A cache that cannot be written is a remark on
- * stderr unless `quiet`. *source says where the profile comes from, in words, and is to be freed;
- * both are set on success only. */
+/* Reads the profile from $XDG_CACHE_HOME/commcomp or ~/.cache/commcomp; there is a file for each
+ * processor, instruction set, version of commcomp and synthetic distribution. Measures those of
+ * `schemes`, and fp32, that the file lacks (all of them if `anew`), and writes it back. If that
+ * fails, stderr gets a remark unless `quiet`. *source describes for notes where the profile comes
+ * from. Both are set on success only; the caller frees them. */
 int cc_cache_profile(const struct cc_spec_list *schemes, bool anew, bool quiet,
                      struct cc_profile *out, char **source, struct cc_error *e);
 

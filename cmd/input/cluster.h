@@ -9,21 +9,21 @@
 
 /* clang-format off */
 #define CC_CLUSTER_OPTIONS                                                                         \
-    {.name = "net", .value = "NAME|FILE", .file = CC_READS_FILE, .def = "resnet110",                                      \
+    {.name = "net", .value = "NAME|FILE", .file = CC_READS_FILE, .def = "resnet110",               \
      .help = "the model that is trained: a name, a .json file, or a .safetensors file, of which "  \
              "only the header is read"},                                                           \
     {.name = "values", .value = "COUNT",                                                           \
-     .help = "instead of a net, a single tensor of so many values, as in 25M"},                    \
+     .help = "instead of a net, a single tensor of this many values, as in 25M"},                  \
     {.name = "bw", .value = "RATE", .def = "1gbps",                                                \
      .help = "bandwidth of every host's link, each way: 10mbps ... 400gbps, or a link known by "   \
              "name: wan, ethernet, infiniband, 3lc, sparcml-daint, sparcml-greina-ib, "            \
              "sparcml-greina-ge, sparcml-ec2, pipesgd, thesis; a list gives rows"},                \
-    {.name = "burst", .value = "BYTES", .def = "0, or the link's own; run: what suits the rate",   \
-     .help = "what the token bucket that shapes a link lets pass at once when it is full"},        \
-    {.name = "calibration", .value = "FILE", .file = CC_READS_FILE,                                                       \
-     .help = "instead of --bw, a link as it was measured (docs/model.md)"},                        \
+    {.name = "burst", .value = "BYTES", .def = "0, or the link's own; run: by the rate",           \
+     .help = "bytes that the token bucket which shapes a link lets pass at once when full"},       \
+    {.name = "calibration", .value = "FILE", .file = CC_READS_FILE,                                \
+     .help = "instead of --bw, a link as measured by `commcomp calibrate` (docs/model.md)"},       \
     {.name = "latency", .value = "TIME", .def = "50us, or the link's own",                         \
-     .help = "of a message, whatever its size; a list gives rows"},                                \
+     .help = "of a message of any size; a list gives rows"},                                       \
     {.name = "overhead", .value = "HEADERS", .def = "tc, or the link's own",                       \
      .help = "bytes on the wire beyond the payload: tc (66 for each 1,448), ethernet (90/1448), "  \
              "jumbo (90/8948), infiniband (26/4096), none, or HEADER/PAYLOAD"},                    \
@@ -36,20 +36,20 @@
      .help = "of tensors on several servers: split (each cut evenly), round-robin, or lpt (the "   \
              "largest first, each to the least loaded)"},                                          \
     {.name = "via", .value = "HOW", .def = "hops", .choices = cc_via_names,                        \
-     .help = "how payloads that cannot be summed go through ring, recdouble and rabenseifner: "    \
-             "decoded, added and encoded at all hops, or by allgather instead"},                   \
+     .help = "how ring, recdouble and rabenseifner carry payloads that cannot be summed: "         \
+             "decoded, added and encoded at every hop, or by allgather instead"},                  \
     {.name = "union", .value = "HOW", .def = "expected", .choices = cc_union_names,                \
-     .help = "how the workers' index sets overlap in the sparse exchanges: as uniform ones are "   \
-             "expected to, or as the bounds: all the same, or disjoint"},                          \
+     .help = "sparse exchanges: how the workers' index sets overlap: as expected of uniform sets, " \
+             "or the extremes: all equal, or disjoint"},                                           \
     {.name = "dense-bits", .value = "BITS", .def = "32",                                           \
-     .help = "a value in the dense stage of dsar-split; SparCML uses 4 as well"},                  \
+     .help = "bits of a value in the dense stage of dsar-split; SparCML also uses 4"},             \
     {.name = "compute", .value = "TIME", .def = "the net's preset, or 0",                          \
-     .help = "of the forward and backward pass of a step"},                                        \
-    {.name = "update", .value = "TIME", .def = "0", .help = "of applying the update"},             \
+     .help = "time of the forward and backward pass of a step"},                                   \
+    {.name = "update", .value = "TIME", .def = "0", .help = "time of applying the update"},        \
     {.name = "forward", .value = "SHARE", .def = "0.333",                                          \
-     .help = "the forward pass' share of the compute time"},                                       \
+     .help = "share of the compute time that is the forward pass"},                                \
     {.name = "hidden", .value = "SHARE", .def = "0",                                               \
-     .help = "sequential: the share of the compute time that goes on beside the exchange"},        \
+     .help = "sequential: share of the compute time that overlaps the exchange"},                  \
     {.name = "mode", .value = "HOW", .def = "sequential", .choices = cc_step_names,                \
      .help = "sequential (compute, then communicate), overlap (wait-free backpropagation) or pipe "\
              "(Pipe-SGD)"},                                                                        \
@@ -58,31 +58,31 @@
     {.name = "unlimited",                                                                          \
      .help = "pipe: with processors and links for all K steps (its equation 3)"},                  \
     {.name = "fuse", .value = "BYTES", .def = "the whole step; overlapped, a tensor",              \
-     .help = "gather tensors into messages of up to so many payload bytes"},                       \
+     .help = "gather tensors into messages of up to this many payload bytes"},                     \
     {.name = "pulls", .value = "ORDER", .def = "ready", .choices = cc_pull_names,                  \
-     .help = "overlap with ps: tensors come back when they are ready, or from the first layer on, "\
-             "as the forward pass needs them"},                                                    \
+     .help = "overlap with ps: servers send tensors back as they get ready, or from the first "    \
+             "layer on, as the forward pass needs them"},                                          \
     {.name = "sync", .value = "TIME", .def = "0",                                                  \
-     .help = "of a global synchronization for each message: Pipe-SGD's S"},                        \
+     .help = "time of a global synchronization for each message: Pipe-SGD's S"},                   \
     {.name = "consistency", .value = "HOW", .def = "bulk", .choices = cc_consistency_names,        \
-     .help = "bulk (all wait for the slowest), stale (the fastest at most --staleness steps "      \
-             "ahead) or async (nobody waits); the latter two with ps"},                            \
+     .help = "bulk (all workers wait for the slowest), stale (the fastest is at most --staleness " \
+             "steps ahead) or async (no worker waits); the latter two with ps"},                   \
     {.name = "staleness", .value = "STEPS", .def = "3", .help = "of --consistency stale"},         \
     {.name = "stragglers", .value = "HOW", .def = "none", .choices = cc_straggler_names,           \
      .help = "each worker's compute time varies from step to step: lognormal, gamma or uniform"},  \
     {.name = "spread", .value = "X", .def = "0.2",                                                 \
      .help = "of --stragglers: standard deviation / mean"},                                        \
-    {.name = "seed", .value = "N", .def = "1",                                                      \
-     .help = "of --stragglers; run: of synthetic values and stochastic schemes too"},              \
+    {.name = "seed", .value = "N", .def = "1",                                                     \
+     .help = "of --stragglers; run, sim: also of synthetic values and stochastic schemes"},        \
     {.name = "min-size", .value = "COUNT", .def = "0",                                             \
      .help = "tensors with fewer values travel as fp32, as the papers do for small layers"},       \
     {.name = "raw-share", .value = "SHARE", .def = "0",                                            \
-     .help = "so much of the values travels as fp32: with those below --min-size, whole tensors "  \
-             "from the largest to the smallest, each that still fits"},                            \
-    {.name = "profile", .value = "FILE", .file = CC_READS_FILE,                                                           \
+     .help = "share of the values that travels as fp32: tensors below --min-size, and then from "  \
+             "the largest to the smallest each tensor that still fits"},                           \
+    {.name = "profile", .value = "FILE", .file = CC_READS_FILE,                                    \
      .help = "sizes and times of the codecs (docs/profile.md); by default those of this machine, " \
              "measured on first use and kept in ~/.cache/commcomp"},                               \
-    {.name = "pull-profile", .value = "FILE", .file = CC_READS_FILE,                                                      \
+    {.name = "pull-profile", .value = "FILE", .file = CC_READS_FILE,                               \
      .help = "another profile for what servers send, as `bench --stream pull --profile-out` "      \
              "makes of captured model deltas; by default pulls are like pushes"},                  \
     {.name = "remeasure", .help = "measure this machine's codecs again"}

@@ -5,7 +5,7 @@
 #include "cmd/input/cache.h"
 #include "core/memory.h"
 
-/* --- what the scheme's descriptor tells the models --- */
+/* --- the scheme's descriptor --- */
 
 static double bound_bytes(const void *arg, const struct cc_shape *shape)
 {
@@ -14,7 +14,7 @@ static double bound_bytes(const void *arg, const struct cc_shape *shape)
     return (double)cc_bound(&codec);
 }
 
-static void describe(const struct cc_spec *s, struct cc_codec_model *c)
+static void copy_descriptor(const struct cc_spec *s, struct cc_codec_model *c)
 {
     const struct cc_pair_cost cost = cc_pair_cost(s->scheme, s->params);
     c->period = cc_period(s->scheme, s->params);
@@ -69,8 +69,8 @@ static int open_profile(const struct cc_profile_args *args, const struct cc_spec
     return out->source != NULL ? CC_OK : CC_FAIL;
 }
 
-/* What servers send, from a profile of its own. */
-static int pull_from(const struct cc_profile *p, const char *scheme, struct cc_codec_model *c,
+/* Takes the sizes and times of pulls from the profile of --pull-profile, if there is one. */
+static int take_pull(const struct cc_profile *p, const char *scheme, struct cc_codec_model *c,
                      struct cc_error *e)
 {
     struct cc_codec_model pull;
@@ -84,7 +84,7 @@ static int pull_from(const struct cc_profile *p, const char *scheme, struct cc_c
     return status;
 }
 
-static int make_coders(const struct cc_spec_list *schemes, struct cc_codec_models *out,
+static int make_models(const struct cc_spec_list *schemes, struct cc_codec_models *out,
                        struct cc_error *e)
 {
     out->codec_model = cc_alloc0(schemes->count * sizeof *out->codec_model, e);
@@ -107,9 +107,8 @@ static int make_coders(const struct cc_spec_list *schemes, struct cc_codec_model
             cc_error_in(e, "%s", out->source);
             return CC_FAIL;
         }
-        describe(s, c);
-        if (pull_from(&out->pull, s->name, c, e) != CC_OK)
-            return CC_FAIL;
+        copy_descriptor(s, c);
+        CC_TRY(take_pull(&out->pull, s->name, c, e));
     }
     return CC_OK;
 }
@@ -122,7 +121,7 @@ int cc_codec_models_open(const struct cc_profile_args *args, const struct cc_spe
         cc_error_in(e, "--pull-profile");
         return CC_FAIL;
     }
-    return make_coders(schemes, out, e);
+    return make_models(schemes, out, e);
 }
 
 double cc_codec_models_reduce_byte_s(const struct cc_codec_models *c, double n)

@@ -1,5 +1,5 @@
-/* Schemes as the models see them: a codec profile for them, and what may be done to their payloads.
- */
+/* Codec models: a scheme's descriptor and its codec profile, put together for models/, which knows
+ * no scheme. */
 #ifndef CC_CMD_INPUT_CODEC_MODELS_H
 #define CC_CMD_INPUT_CODEC_MODELS_H
 
@@ -10,8 +10,9 @@
 /* Where profiles come from: the options --profile, --pull-profile and --remeasure of
  * CC_CLUSTER_OPTIONS. */
 struct cc_profile_args {
-    const char *path;      /* NULL: the profile of this machine, */
-    bool remeasure, quiet; /* measured again even if it is in the cache; without a word on stderr */
+    const char *path; /* NULL: the profile of this machine, */
+    bool remeasure,
+        quiet; /* measured again even if it is in the cache; without messages on stderr */
     const char *pull_path; /* for what servers send; NULL: the same */
 };
 int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *out,
@@ -20,8 +21,8 @@ int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *ou
 /* The codec models of a list of schemes, and of fp32, with the profile that they point into. */
 struct cc_codec_models {
     struct cc_profile profile, pull;    /* pull: of --pull-profile, or nothing */
-    char *source;                       /* in words: where the profile comes from */
-    struct cc_codec_model *codec_model; /* one a scheme */
+    char *source;                       /* where the profile comes from, for notes */
+    struct cc_codec_model *codec_model; /* one per scheme */
     struct cc_codec_model raw;          /* fp32 */
     bool raw_given;                     /* the profile has no fp32: 32 bits that cost no time */
 };

@@ -7,17 +7,19 @@
 #include "core/memory.h"
 #include "netsim/launch/program.h"
 
-/* "--mca x y" in words, at blanks. */
-static int split_words(const char *text, char ***out, struct cc_error *e)
+/* Splits text at its blanks into a list that ends with NULL. After an error, too, *out is to be
+ * freed word by word. */
+static int split_at_blanks(const char *text, char ***out, struct cc_error *e)
 {
     static const char blanks[] = " \t\n";
-    size_t most = strlen(text) / 2 + 2, count = 0;
+    const size_t most = strlen(text) / 2 + 2;
+    size_t count = 0;
     char **words = cc_alloc0(most * sizeof *words, e);
     if (words == NULL)
         return CC_FAIL;
     *out = words;
     for (const char *p = text + strspn(text, blanks); *p != '\0'; p += strspn(p, blanks)) {
-        size_t n = strcspn(p, blanks);
+        const size_t n = strcspn(p, blanks);
         words[count] = cc_alloc0(n + 1, e);
         if (words[count] == NULL)
             return CC_FAIL;
@@ -27,8 +29,8 @@ static int split_words(const char *text, char ***out, struct cc_error *e)
     return CC_OK;
 }
 
-/* Which of the options was given, if any. Not every command has all of them. */
-static const char *given(const struct cc_args *args, const char *const *names)
+/* The first of these options that was given, or NULL. A command need not have all of them. */
+static const char *find_given(const struct cc_args *args, const char *const *names)
 {
     for (; names != NULL && *names != NULL; names++)
         if (cc_arg_or_null(args, *names) != NULL)
@@ -36,13 +38,14 @@ static const char *given(const struct cc_args *args, const char *const *names)
     return NULL;
 }
 
-static const char *const of_clusters[] = {"hostfile", "hosts", "mpirun", "mpirun-args", NULL};
-static const char *const of_labs[] = {"lab", "limit", "congestion", NULL};
+static const char *const cluster_options[] = {"hostfile", "hosts", "mpirun", "mpirun-args", NULL};
+static const char *const lab_options[] = {"lab", "limit", "congestion", NULL};
 
-/* A lab, unless the options name hosts, or a resource manager has given some. */
-static bool wants_lab(const struct cc_args *args, const char *const *clusters_own)
+/* A lab is the default, unless an option belongs to clusters or a resource manager allocated hosts.
+ */
+static bool chooses_lab(const struct cc_args *args, const char *const *clusters_own)
 {
-    if (given(args, of_clusters) != NULL || given(args, clusters_own) != NULL)
+    if (find_given(args, cluster_options) != NULL || find_given(args, clusters_own) != NULL)
         return false;
     return cc_arg(args, "lab") != NULL || cc_launch_manager() == NULL;
 }
@@ -50,7 +53,7 @@ static bool wants_lab(const struct cc_args *args, const char *const *clusters_ow
 static int check_cluster(const struct cc_args *args, const char *const *labs_own,
                          struct cc_error *e)
 {
-    const char *of_lab = given(args, of_labs);
+    const char *of_lab = find_given(args, lab_options);
     if (cc_arg(args, "hostfile") != NULL && cc_arg(args, "hosts") != NULL)
         return cc_usage(e, "--hostfile and --hosts exclude each other");
     if (cc_arg(args, "hostfile") == NULL && cc_arg(args, "hosts") == NULL &&
@@ -58,7 +61,8 @@ static int check_cluster(const struct cc_args *args, const char *const *labs_own
         return cc_usage(e, "on which hosts? Give --hostfile FILE or --hosts LIST, or run it in an "
                            "allocation (Slurm, ...); without options of a cluster, a lab is built "
                            "on this machine");
-    of_lab = of_lab != NULL ? of_lab : given(args, labs_own);
+    if (of_lab == NULL)
+        of_lab = find_given(args, labs_own);
     if (of_lab != NULL)
         return cc_usage(e, "--%s is of a lab on this machine: leave it out on a cluster", of_lab);
     return CC_OK;
@@ -67,20 +71,19 @@ static int check_cluster(const struct cc_args *args, const char *const *labs_own
 int cc_hosts_parse(const struct cc_args *args, const char *const *clusters_own,
                    const char *const *labs_own, struct cc_hosts *out, struct cc_error *e)
 {
-    struct cc_hosts h = {.lab = wants_lab(args, clusters_own),
-                         .congestion = cc_arg(args, "congestion")};
-    const char *words = cc_arg(args, "mpirun-args");
-    int status = h.lab ? CC_OK : check_cluster(args, labs_own, e);
-    if (status == CC_OK)
-        status = cc_arg_count(args, "limit", 1, INT64_MAX, &h.limit, e);
-    if (status == CC_OK && words != NULL)
-        status = split_words(words, &h.mpirun_args, e);
-    h.cluster = (struct cc_launch_cluster){.hostfile = cc_arg(args, "hostfile"),
-                                           .hosts = cc_arg(args, "hosts"),
-                                           .mpirun = cc_arg(args, "mpirun"),
-                                           .mpirun_args = h.mpirun_args};
-    *out = h;
-    return status;
+    const char *mpirun_args = cc_arg(args, "mpirun-args");
+    *out = (struct cc_hosts){.lab = chooses_lab(args, clusters_own),
+                             .congestion = cc_arg(args, "congestion")};
+    if (!out->lab)
+        CC_TRY(check_cluster(args, labs_own, e));
+    CC_TRY(cc_arg_count(args, "limit", 1, INT64_MAX, &out->limit, e));
+    if (mpirun_args != NULL)
+        CC_TRY(split_at_blanks(mpirun_args, &out->mpirun_args, e));
+    out->cluster = (struct cc_launch_cluster){.hostfile = cc_arg(args, "hostfile"),
+                                              .hosts = cc_arg(args, "hosts"),
+                                              .mpirun = cc_arg(args, "mpirun"),
+                                              .mpirun_args = out->mpirun_args};
+    return CC_OK;
 }
 
 void cc_hosts_free(struct cc_hosts *h)

@@ -14,15 +14,15 @@
      .choices = cc_distribution_names,                                                             \
      .help = "draw values at random: laplace, gaussian, student, or mixture, which resembles "     \
              "captured gradients most"},                                                           \
-    {.name = "net", .value = "NAME|FILE", .file = CC_READS_FILE, .def = "resnet110",                                      \
+    {.name = "net", .value = "NAME|FILE", .file = CC_READS_FILE, .def = "resnet110",               \
      .help = "make the tensors of this net: a name, or a .json file of the same form"},            \
     {.name = "values", .value = "COUNT",                                                           \
-     .help = "instead of a net's tensors, make a single one of so many values, as in 25M (bench "     \
-             "takes several, as in 1K,100K,10M, one after the other)"},        \
+     .help = "instead of a net's tensors, make a single one of so many values, as in 25M (bench "  \
+             "takes several, as in 1K,100K,10M, one after the other)"},                            \
     {.name = "seed", .value = "N", .def = "1",                                                     \
      .help = "of the random numbers: synthetic values and stochastic schemes"}
 #define CC_SOURCE_OPTIONS                                                                          \
-    {.name = "trace", .value = "PATH", .file = CC_READS_FILE,                                                             \
+    {.name = "trace", .value = "PATH", .file = CC_READS_FILE,                                      \
      .help = "captured tensors: a .safetensors, .npy or .csv file, or a directory of them"},       \
     CC_SYNTHETIC_OPTIONS,                                                                          \
     {.name = "steps", .value = "N",                                                                \

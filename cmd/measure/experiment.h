@@ -15,13 +15,13 @@
 #include "netsim/job/report.h"
 
 /* clang-format off */
-#define CC_EXPERIMENT_OPTIONS                                                                            \
-    {.name = "trace", .value = "PATH", .file = CC_READS_FILE,                                                             \
+#define CC_EXPERIMENT_OPTIONS                                                                      \
+    {.name = "trace", .value = "PATH", .file = CC_READS_FILE,                                      \
      .help = "replay captured gradients: a .safetensors, .npy or .csv file, or a directory of "    \
              "them; without --net, the net is its tensors"},                                       \
     {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",                               \
      .choices = cc_distribution_names,                                                             \
-     .help = "draw gradients at random: laplace, gaussian, student, or mixture, which resembles "    \
+     .help = "draw gradients at random: laplace, gaussian, student, or mixture, which resembles "  \
              "captured ones most"}
 
 /* Columns of a measured row: of its step, */
@@ -39,9 +39,9 @@
      "forward and backward pass (of the slowest worker), and the update"},                         \
     {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
      "encoding and decoding, hidden or not: worker, every hop, server, worker; for each, the time " \
-     "of the slowest rank"},                                                                              \
+     "of the slowest rank"},                                                                       \
     {"comm_s", "comm", "ms", "%.1f", 1e3,                                                          \
-     "step_s less compute_s and codec_s: the part of the network's time that nothing hides"},                \
+     "step_s less compute_s and codec_s: the part of the network's time that nothing hides"},      \
     {"step_s", "step", "ms", "%.1f", 1e3,                                                          \
      "a step, from the slowest rank's end of the last one to its end of this one"},                \
     {"step_s_sd", "+-", "ms", "%.1f", 1e3,                                                         \
@@ -57,11 +57,11 @@
 /* the model beside it, */
 #define CC_MODEL_COLUMNS                                                                           \
     {"step_s_model", "model", "ms", "%.1f", 1e3,                                                   \
-     "the formulas' answer for the same step, from the sizes and codec times that were measured in " \
-     "it: only the network and the composition are predicted. In a dry run, from the profile's"},                                                                                   \
+     "the formulas' answer for the same step, from the sizes and codec times measured in "         \
+     "it: only the network and the composition are predicted. In a dry run, from the profile's"},  \
     {"model_error", "off", "%", "%+.1f", 100, "(step_s - step_s_model) / step_s"},                 \
     {"step_s_forecast", NULL, "s", "%.6g", 0,                                                      \
-     "the prediction of `model`, from the codecs' profile"},                                    \
+     "the prediction of `model`, from the codecs' profile"},                                       \
     {"bottleneck", NULL, "", NULL, 0,                                                              \
      "what takes longest by the model: compute, codec, latency, bandwidth (of a worker's link) or "\
      "server port"}
@@ -74,7 +74,8 @@
     {"server_codec_s", NULL, "s", "%.6g", 0,                                                       \
      "part of codec_s: the busiest server decodes every push and encodes once"},                   \
     {"decode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker decodes what comes back"},     \
-    {"wait_s", NULL, "s", "%.6g", 0, "time that the rank which waits longest waits for the network and other ranks"},\
+    {"wait_s", NULL, "s", "%.6g", 0,                                                               \
+     "time that the rank which waits longest waits for the network and other ranks"},              \
     {"messages", NULL, "", "%.6g", 0, "sent per step by the rank that sends most"}
 /* clang-format on */
 

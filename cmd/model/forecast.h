@@ -16,9 +16,9 @@
     {"values", "values", "", "%.0f", 0, "number of float32 values in a step"},                     \
     {"exchange", "exchange", "", NULL, 0, "how payloads move and are reduced"},                    \
     {"mode", "mode", "", NULL, 0,                                                                  \
-     "how a step combines computing and communicating"},                              \
+     "how a step combines computing and communicating"},                                           \
     {"workers", "workers", "", "%.0f", 0, "hosts that compute gradients"},                         \
-    {"servers", "servers", "", "%.0f", 0, "hosts that sum them; empty without servers"},                \
+    {"servers", "servers", "", "%.0f", 0, "hosts that sum them; empty without servers"},           \
     {"link", NULL, "", NULL, 0, "the link's name"},                                                \
     {"bw_bps", "bandwidth", "Mbit/s", "%.6g", 1e-6,                                                \
      "line rate of a host's link in each direction, bits per second"},                             \
@@ -30,10 +30,11 @@
     {"ratio", NULL, "", "%.1f", 0, "32 / bits per value"},                                         \
     {"bits_push", NULL, "bits", "%.3f", 0,                                                         \
      "bits per value from worker to server, or to the others"},                                    \
-    {"bits_pull", NULL, "bits", "%.3f", 0, "bits per value from server to worker; empty without servers"},           \
+    {"bits_pull", NULL, "bits", "%.3f", 0,                                                         \
+     "bits per value from server to worker; empty without servers"},                               \
     {"compute_s", "compute", "ms", "%.3f", 1e3, "forward and backward pass, and the update"},      \
     {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
-     "encoding and decoding, hidden or not: worker, every hop, server, worker"},          \
+     "encoding and decoding, hidden or not: worker, every hop, server, worker"},                   \
     {"comm_s", "comm", "ms", "%.3f", 1e3,                                                          \
      "the network: latencies, transfers, adding on the way"},                                      \
     {"step_s", "step", "ms", "%.3f", 1e3,                                                          \
@@ -43,7 +44,7 @@
      "step time of fp32 / step time of the scheme, on the same everything else"},                  \
     {"scaling", NULL, "", "%.4g", 0,                                                               \
      "workers x compute_s / step_s: the number of workers that, without communicating, would do "  \
-     "the same work; empty without compute time"},                                                      \
+     "the same work; empty without compute time"},                                                 \
     {"bottleneck", "bottleneck", "", NULL, 0,                                                      \
      "what takes longest: compute, codec, latency, bandwidth (of a worker's link) or server port"}
 /* clang-format on */

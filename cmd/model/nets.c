@@ -11,18 +11,18 @@ static const struct cc_column columns[] = {
     {"net", "net", "", NULL, 0, "the name, as --net takes it"},
     {"tensors", "tensors", "", "%.0f", 0, "number of tensors"},
     {"values", "values", "", "%.0f", 0, "number of float32 values, of the net or of the tensor"},
-    {"bytes", "MB", "", "%.6g", 1e-6, "4 times that; the table has it in 10^6 bytes"},
+    {"bytes", "MB", "", "%.6g", 1e-6, "4 per value; in the table, in units of 10^6 bytes"},
     {"largest", "largest tensor", "", "%.0f", 0, "values of the largest tensor"},
     {"compute_s", "compute s", "", "%.3g", 0,
      "preset of --compute: seconds of computation in a step; null without one"},
     {"compute_source", NULL, "", NULL, 0, "where the preset comes from"},
-    {"papers", "papers say", "", NULL, 0, "what papers say of its size, rounded as they do"},
+    {"papers", "papers say", "", NULL, 0, "the size according to papers, rounded as in them"},
     {"reference", NULL, "", NULL, 0, "the paper or program that the layers are taken from"},
     {"tensor", "tensor", "", NULL, 0, "with operands: the tensor's name"},
     {"shape", "shape", "", NULL, 0, "with operands: its dimensions"},
     {"compute_share", "compute", "%", "%.4f", 100,
-     "with operands: its share of the computation of a step; of the forward pass and of the "
-     "backward pass alike"},
+     "with operands: its share of the computation of a step, equal in the forward and backward "
+     "pass"},
     {NULL, NULL, NULL, NULL, 0, NULL},
 };
 
@@ -39,21 +39,21 @@ static int set_papers(struct cc_record *r, size_t row, const struct cc_net *net,
 static int net_row(struct cc_record *r, const char *name, const struct cc_net *net,
                    struct cc_error *e)
 {
-    size_t row = cc_record_add(r, e);
+    const size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    int status = cc_record_text(r, row, "net", name, e);
+    CC_TRY(cc_record_text(r, row, "net", name, e));
     cc_record_number(r, row, "tensors", (double)net->count);
     cc_record_number(r, row, "values", (double)net->values);
     cc_record_number(r, row, "bytes", 4 * (double)net->values);
     cc_record_number(r, row, "largest", (double)net->largest);
     if (net->compute_s > 0)
         cc_record_number(r, row, "compute_s", net->compute_s);
-    if (status == CC_OK && net->compute_source[0] != '\0')
-        status = cc_record_text(r, row, "compute_source", net->compute_source, e);
-    if (status == CC_OK && net->reference[0] != '\0')
-        status = cc_record_text(r, row, "reference", net->reference, e);
-    return status == CC_OK ? set_papers(r, row, net, e) : status;
+    if (net->compute_source[0] != '\0')
+        CC_TRY(cc_record_text(r, row, "compute_source", net->compute_source, e));
+    if (net->reference[0] != '\0')
+        CC_TRY(cc_record_text(r, row, "reference", net->reference, e));
+    return set_papers(r, row, net, e);
 }
 
 static int tensor_row(struct cc_record *r, const char *name, const struct cc_net *net, size_t i,
@@ -61,68 +61,60 @@ static int tensor_row(struct cc_record *r, const char *name, const struct cc_net
 {
     char shape[192];
     const struct cc_tensor_info *t = &net->tensors[i];
-    size_t row = cc_record_add(r, e);
+    const size_t row = cc_record_add(r, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
     cc_shape_print(&t->shape, shape, sizeof shape);
-    int status = cc_record_text(r, row, "net", name, e);
-    if (status == CC_OK)
-        status = cc_record_text(r, row, "tensor", t->name, e);
-    if (status == CC_OK)
-        status = cc_record_text(r, row, "shape", shape, e);
+    CC_TRY(cc_record_text(r, row, "net", name, e));
+    CC_TRY(cc_record_text(r, row, "tensor", t->name, e));
+    CC_TRY(cc_record_text(r, row, "shape", shape, e));
     cc_record_number(r, row, "values", (double)t->shape.n);
     cc_record_number(r, row, "bytes", 4 * (double)t->shape.n);
     cc_record_number(r, row, "compute_share", net->share[i]);
-    return status;
-}
-
-/* What stands above its tensors. */
-static int explain(struct cc_record *r, const char *name, const struct cc_net *net,
-                   struct cc_error *e)
-{
-    int status = cc_record_note(r, e, "%s: %zu values in %zu tensors, %.6g MB as float32.", name,
-                                net->values, net->count, 4e-6 * (double)net->values);
-    if (status == CC_OK && net->reference[0] != '\0')
-        status = cc_record_note(r, e, "  layers: %s", net->reference);
-    if (status == CC_OK && net->compute_s > 0)
-        status = cc_record_note(r, e, "  compute: %.3g s a step, %s", net->compute_s,
-                                net->compute_source);
-    for (size_t i = 0; status == CC_OK && i < net->paper_count; i++)
-        status = cc_record_note(r, e, "  %s says: %s", net->papers[i].paper, net->papers[i].says);
-    return status;
+    return CC_OK;
 }
 
 static int list_all(struct cc_record *r, struct cc_error *e)
 {
-    int status = CC_OK;
-    for (size_t i = 0; cc_net_names[i] != NULL && status == CC_OK; i++) {
+    for (size_t i = 0; cc_net_names[i] != NULL; i++) {
         struct cc_net *net;
-        status = cc_net_open(cc_net_names[i], &net, e);
-        if (status == CC_OK) {
-            status = net_row(r, cc_net_names[i], net, e);
-            cc_net_free(net);
-        }
+        CC_TRY(cc_net_open(cc_net_names[i], &net, e));
+        const int status = net_row(r, cc_net_names[i], net, e);
+        cc_net_free(net);
+        CC_TRY(status);
     }
-    return status;
+    return CC_OK;
 }
 
-static int tensors(struct cc_record *r, const char *name, const struct cc_net *net,
-                   struct cc_error *e)
+/* The tensors of a net, and notes on the net. */
+static int list_tensors(struct cc_record *r, const char *name, const struct cc_net *net,
+                        struct cc_error *e)
 {
-    int status = CC_OK;
-    for (size_t i = 0; i < net->count && status == CC_OK; i++)
-        status = tensor_row(r, name, net, i, e);
-    return status == CC_OK ? explain(r, name, net, e) : status;
+    for (size_t i = 0; i < net->count; i++)
+        CC_TRY(tensor_row(r, name, net, i, e));
+    CC_TRY(cc_record_note(r, e, "%s: %zu values in %zu tensors, %.6g MB as float32.", name,
+                          net->values, net->count, 4e-6 * (double)net->values));
+    if (net->reference[0] != '\0')
+        CC_TRY(cc_record_note(r, e, "  layers: %s", net->reference));
+    if (net->compute_s > 0)
+        CC_TRY(cc_record_note(r, e, "  compute: %.3g s a step, %s", net->compute_s,
+                              net->compute_source));
+    for (size_t i = 0; i < net->paper_count; i++)
+        CC_TRY(cc_record_note(r, e, "  %s says: %s", net->papers[i].paper, net->papers[i].says));
+    return CC_OK;
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_net *net[CC_MAX_OPERANDS] = {NULL};
-    int status = args->operands == 0 ? list_all(&args->record, e) : CC_OK;
-    for (int i = 0; i < args->operands && status == CC_OK; i++)
-        status = cc_net_open(args->operand[i], &net[i], e);
-    for (int i = 0; i < args->operands && status == CC_OK; i++)
-        status = tensors(&args->record, args->operand[i], net[i], e);
+    int status = CC_OK;
+    if (args->operands == 0)
+        return list_all(&args->record, e);
+    for (int i = 0; i < args->operands; i++)
+        CC_TRY_OUT(cc_net_open(args->operand[i], &net[i], e));
+    for (int i = 0; i < args->operands; i++)
+        CC_TRY_OUT(list_tensors(&args->record, args->operand[i], net[i], e));
+out:
     for (int i = 0; i < args->operands; i++)
         cc_net_free(net[i]);
     return status;

@@ -35,14 +35,14 @@ static const struct cc_column columns[] = {
     {NULL, NULL, NULL, NULL, 0, NULL},
 };
 
+/* Sets columns of texts, pairs of key and text; those that are NULL or empty stay null. */
 static int set_texts(struct cc_record *r, size_t row, const char *const (*pairs)[2], size_t count,
                      struct cc_error *e)
 {
-    int status = CC_OK;
-    for (size_t i = 0; i < count && status == CC_OK; i++)
+    for (size_t i = 0; i < count; i++)
         if (pairs[i][1] != NULL && pairs[i][1][0] != '\0')
-            status = cc_record_text(r, row, pairs[i][0], pairs[i][1], e);
-    return status;
+            CC_TRY(cc_record_text(r, row, pairs[i][0], pairs[i][1], e));
+    return CC_OK;
 }
 
 /* --- the list --- */
@@ -101,62 +101,62 @@ static int note_constant(struct cc_record *r, const struct cc_paper_constant *c,
                           c->source);
 }
 
-/* What it is, how it was computed, from which constants, and what that is worth. */
-static int explain(struct cc_record *r, const struct cc_paper *p, struct cc_error *e)
+/* Notes the table's source, its errors, the model with its constants, assumptions and limits. */
+static int add_notes(struct cc_record *r, const struct cc_paper *p, struct cc_error *e)
 {
-    int status =
-        cc_record_note(r, e, "%s: %s, %s: \"%s\"", p->id, p->reference, p->place, p->caption);
-    if (status == CC_OK)
-        status = cc_record_note(r, e,
-                                "errors: rms %.1f%%, worst %+.1f%%, of %zu figures; %zu constants "
-                                "were fitted%s",
-                                100 * p->rms_error, 100 * p->worst_error, p->figures, p->fitted,
-                                p->fitted > 0 ? ", by least squares of log(model / paper)" : "");
-    if (status == CC_OK)
-        status = cc_record_note(r, e, "model: %s", p->model);
-    for (size_t i = 0; i < p->constants && status == CC_OK; i++)
-        status = note_constant(r, &p->constant[i], e);
-    for (size_t i = 0; i < p->assumptions && status == CC_OK; i++)
-        status = cc_record_note(r, e, "assumed: %s", p->assumption[i]);
-    for (size_t i = 0; i < p->limits && status == CC_OK; i++)
-        status = cc_record_note(r, e, "but: %s", p->limit[i]);
-    return status;
+    CC_TRY(cc_record_note(r, e, "%s: %s, %s: \"%s\"", p->id, p->reference, p->place, p->caption));
+    CC_TRY(cc_record_note(r, e,
+                          "errors: rms %.1f%%, worst %+.1f%%, of %zu figures; %zu constants were "
+                          "fitted%s",
+                          100 * p->rms_error, 100 * p->worst_error, p->figures, p->fitted,
+                          p->fitted > 0 ? ", by least squares of log(model / paper)" : ""));
+    CC_TRY(cc_record_note(r, e, "model: %s", p->model));
+    for (size_t i = 0; i < p->constants; i++)
+        CC_TRY(note_constant(r, &p->constant[i], e));
+    for (size_t i = 0; i < p->assumptions; i++)
+        CC_TRY(cc_record_note(r, e, "assumed: %s", p->assumption[i]));
+    for (size_t i = 0; i < p->limits; i++)
+        CC_TRY(cc_record_note(r, e, "but: %s", p->limit[i]));
+    return CC_OK;
 }
 
-static int one_table(struct cc_record *r, struct cc_paper *p, bool whole, struct cc_error *e)
+static int print_table(struct cc_record *r, struct cc_paper *p, struct cc_error *e)
 {
-    int status = cc_paper_solve(p, e);
-    if (status == CC_OK && !whole)
-        status = list_row(r, p, e);
-    for (size_t i = 0; whole && i < p->rows && status == CC_OK; i++)
-        for (size_t k = 0; k < p->columns && status == CC_OK; k++)
+    CC_TRY(cc_paper_solve(p, e));
+    for (size_t i = 0; i < p->rows; i++)
+        for (size_t k = 0; k < p->columns; k++)
             if (!isnan(p->row[i].figure[k]))
-                status = figure_row(r, p, i, k, e);
-    return status == CC_OK && whole ? explain(r, p, e) : status;
+                CC_TRY(figure_row(r, p, i, k, e));
+    return add_notes(r, p, e);
 }
+
+/* --- the command --- */
 
 static int list_all(struct cc_record *r, struct cc_error *e)
 {
-    int status = CC_OK;
-    for (size_t i = 0; cc_paper_names[i] != NULL && status == CC_OK; i++) {
+    for (size_t i = 0; cc_paper_names[i] != NULL; i++) {
         struct cc_paper *p;
-        status = cc_paper_open(cc_paper_names[i], &p, e);
-        if (status == CC_OK) {
-            status = one_table(r, p, false, e);
-            cc_paper_free(p);
-        }
+        CC_TRY(cc_paper_open(cc_paper_names[i], &p, e));
+        int status = cc_paper_solve(p, e);
+        if (status == CC_OK)
+            status = list_row(r, p, e);
+        cc_paper_free(p);
+        CC_TRY(status);
     }
-    return status;
+    return CC_OK;
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_paper *p[CC_MAX_OPERANDS] = {NULL};
-    int status = args->operands == 0 ? list_all(&args->record, e) : CC_OK;
-    for (int i = 0; i < args->operands && status == CC_OK; i++)
-        status = cc_paper_open(args->operand[i], &p[i], e);
-    for (int i = 0; i < args->operands && status == CC_OK; i++)
-        status = one_table(&args->record, p[i], true, e);
+    int status = CC_OK;
+    if (args->operands == 0)
+        return list_all(&args->record, e);
+    for (int i = 0; i < args->operands; i++)
+        CC_TRY_OUT(cc_paper_open(args->operand[i], &p[i], e));
+    for (int i = 0; i < args->operands; i++)
+        CC_TRY_OUT(print_table(&args->record, p[i], e));
+out:
     for (int i = 0; i < args->operands; i++)
         cc_paper_free(p[i]);
     return status;

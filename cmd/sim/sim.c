@@ -35,7 +35,8 @@ static const struct cc_column columns[] = {
 static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
     CC_EXPERIMENT_OPTIONS,
-    {.name = "steps", .value = "N", .def = "one period; 10 with stragglers; 16 steps where payloads differ",
+    {.name = "steps", .value = "N",
+     .def = "one period; 10 with stragglers; 16 steps where payloads differ",
      .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
     {.name = "warmup", .value = "N", .def = "0; overlapped, one period; 32 where residuals fill",
      .help = "steps before them, of which only the last period computes"},
@@ -53,7 +54,8 @@ static const struct cc_option options[] = {
     {.name = "paje", .value = "FILE", .file = CC_WRITES_FILE,
      .help = "write SimGrid's own trace of the simulation, of a single setting, in Paje's format"},
     CC_TIMELINE_OPTION,
-    {.name = "dry-run", .help = "list what would be simulated, and how long it takes; needs no SimGrid"},
+    {.name = "dry-run",
+     .help = "list what would be simulated, and how long it takes; needs no SimGrid"},
     {.name = NULL},
 };
 /* clang-format on */

@@ -35,7 +35,7 @@
      .help = "the last N workers have links of this bandwidth"},                                   \
     {.name = "slow-hosts", .value = "N:FACTOR",                                                    \
      .help = "the last N workers compute and code FACTOR times as long"},                          \
-    {.name = "platform", .value = "FILE.xml", .file = CC_READS_FILE,                                                      \
+    {.name = "platform", .value = "FILE.xml", .file = CC_READS_FILE,                               \
      .help = "a platform of SimGrid's own instead; --bw and --latency then describe its links to " \
              "the formulas (without --bw they have no answer)"},                                   \
     {.name = "smpirun", .value = "PROGRAM", .def = "smpirun", .help = "of SimGrid"}
