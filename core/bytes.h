@@ -1,4 +1,4 @@
-/* Little-endian numbers at any address, and bit streams. */
+/* Little-endian numbers at any address, and the bits of floats. */
 #ifndef CC_CORE_BYTES_H
 #define CC_CORE_BYTES_H
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "commcomp's formats are little-endian and so must the machine be"
+#error "commcomp runs on little-endian machines only: its formats are read and written in place"
 #endif
 
 static inline void cc_put_u16(void *p, uint16_t v)
@@ -67,7 +67,7 @@ static inline float cc_bits_f32(uint32_t v)
     return cc_get_f32(&v);
 }
 
-/* Above the bits of |v| of every finite float. */
+/* The bits of infinity: those of |v| are below this for every finite v. */
 #define CC_F32_INF_BITS 0x7f800000u
 
 static inline int cc_finite(float v)

@@ -5,7 +5,7 @@
 
 static size_t read_cache_bytes(void)
 {
-    /* Not sysconf: on some virtual machines it tells the whole host's cache. */
+    /* Not sysconf: on some virtual machines it reports the cache of the whole host. */
     size_t most = 0;
     for (int level = 0; level < 8; level++) {
         char path[80];

@@ -1,18 +1,18 @@
-/* The machine's caches, for loops that must decide whether to write past them. */
+/* The size of the machine's caches, by which loops choose between plain and non-temporal stores. */
 #ifndef CC_CORE_CACHE_H
 #define CC_CORE_CACHE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of the largest cache; 32 MiB if the system does not tell. Read once. */
+/* Bytes of the largest cache; 32 MiB if the system does not report it. Read once, then constant. */
 size_t cc_cache_bytes(void);
 
-/* For tests, not while a codec runs: from now on it is this; 0: what the system tells. */
+/* Sets the size for tests, while no codec runs; 0 returns to what the system reports. */
 void cc_cache_force(size_t bytes);
 
-/* Whether so many bytes are better written past the cache (non-temporal stores): they would not
- * stay in it until somebody reads them. The same bytes either way. */
+/* Whether a loop that moves this many bytes should use non-temporal stores: its output would be
+ * evicted from the cache before it is read. The bytes written are the same. */
 bool cc_write_past(size_t bytes);
 
 #endif

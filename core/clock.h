@@ -1,10 +1,10 @@
-/* Time as it is measured. */
+/* The clock of all measurements. */
 #ifndef CC_CORE_CLOCK_H
 #define CC_CORE_CLOCK_H
 
 #include <time.h>
 
-/* Seconds of the monotonic clock. */
+/* Seconds of the monotonic clock since an arbitrary point. */
 static inline double cc_now(void)
 {
     struct timespec t;

@@ -1,6 +1,6 @@
-/* Copies that leave the cache alone, for output that nobody reads soon. A kernel that computes a
- * piece in the first-level cache and copies it out with `past` spares the memory the read that a
- * plain store to a line not in cache begins with. */
+/* Copies with non-temporal stores, for output that is not read soon. A plain store to a line that
+ * is not in cache first reads the line from memory; computing a block in the first-level cache and
+ * copying it out by `nontemporal` avoids that read. */
 #ifndef CC_CORE_COPY_H
 #define CC_CORE_COPY_H
 
@@ -9,8 +9,8 @@
 #include "core/isa.h"
 
 struct k_copy {
-    /* Copies with non-temporal stores where the machine has them; any alignment, no overlap. Other
-     * threads see the bytes after `fence`. */
+    /* Copies with non-temporal stores if the instruction set has them, else with plain ones. Any
+     * alignment, no overlap. Other threads may read the bytes only after this thread's `fence`. */
     void (*nontemporal)(void *restrict to, const void *restrict from, size_t bytes);
     void (*fence)(void);
 };

@@ -1,3 +1,4 @@
+/* The kernel of core/copy.h, compiled once per instruction set. */
 #include "core/copy.h"
 
 #include <stdint.h>

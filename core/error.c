@@ -9,7 +9,8 @@ static void write_text(struct cc_error *e, const char *fmt, va_list args)
     if (e == NULL)
         return;
     (void)vsnprintf(e->text, sizeof e->text, fmt, args);
-    /* Names come from files: whatever they hold, a message is one line and no terminal obeys it. */
+    /* Names come from files: control characters must neither break the line nor reach a terminal.
+     */
     for (char *p = e->text; *p != '\0'; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             *p = '?';

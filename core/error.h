@@ -1,14 +1,15 @@
-/* Errors: the function that decides that something is wrong writes the message, everyone above
- * passes it on, and only main prints it. A message names the file or tensor, the place, and the
- * remedy. */
+/* Errors. Functions that can fail return a status and take a struct cc_error for the message. The
+ * function that finds the fault writes the message; its callers pass the status on, and may put a
+ * place before the message; only main prints it. A message names the file or tensor, the place in
+ * it, and the remedy. */
 #ifndef CC_CORE_ERROR_H
 #define CC_CORE_ERROR_H
 
-/* What every fallible function returns. The values are the program's exit codes. */
+/* The status of every function that can fail. The values are the program's exit codes. */
 enum cc_status {
     CC_OK = 0,
-    CC_FAIL = 1,  /* it could not be done: bad input, no memory, a check that did not hold */
-    CC_USAGE = 2, /* the words of the command line are wrong */
+    CC_FAIL = 1,  /* bad input, no memory, a failed system call or check */
+    CC_USAGE = 2, /* a mistake on the command line */
 };
 
 struct cc_error {
@@ -17,11 +18,12 @@ struct cc_error {
 
 #define CC_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
-/* Writes the message. e may be NULL when nobody listens. */
+/* Writes the message, cut to the size of e->text, with control characters replaced by '?'. e may be
+ * NULL if the caller needs no message. */
 void cc_error_set(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
 
-/* Write the message and are CC_FAIL, or CC_USAGE: `return cc_fail(e, "%s: empty", path);`. Macros,
- * so that compilers and analyzers know the value. */
+/* Write the message and have the value CC_FAIL or CC_USAGE: `return cc_fail(e, "%s: empty",
+ * path);`. Macros, so that compilers and analyzers know the value. */
 #define cc_fail(e, ...)  (cc_error_set(e, __VA_ARGS__), (int)CC_FAIL)
 #define cc_usage(e, ...) (cc_error_set(e, __VA_ARGS__), (int)CC_USAGE)
 
@@ -43,7 +45,7 @@ void cc_error_set(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
             goto out;                                                                              \
     } while (0)
 
-/* Puts "where: " before a message already written. */
+/* Puts "PLACE: " before the message that e has. e may be NULL. */
 void cc_error_in(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
 
 #endif

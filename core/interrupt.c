@@ -18,7 +18,7 @@ void cc_interrupt_catch(void)
     static const int caught_signals[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof caught_signals / sizeof caught_signals[0]; i++) {
         struct sigaction before;
-        /* Who started us in the background, or under nohup, wants them ignored. */
+        /* Ignored ones stay ignored: shells and nohup set that for background jobs. */
         if (sigaction(caught_signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(caught_signals[i], &action, NULL);
     }

@@ -1,12 +1,13 @@
-/* Ctrl-C: long work looks at the flag between pieces, stops, and keeps what it has. */
+/* Ctrl-C: long work tests a flag between its steps, stops, and keeps the results it has. */
 #ifndef CC_CORE_INTERRUPT_H
 #define CC_CORE_INTERRUPT_H
 
 #include <stdbool.h>
 
-/* Catches SIGINT, SIGTERM and SIGHUP once, unless they are ignored; the second one ends the program
- * at once. */
+/* From now on the first SIGINT, SIGTERM or SIGHUP only sets a flag, unless it is ignored; a second
+ * one of the same kind ends the program. Blocking system calls return with EINTR. */
 void cc_interrupt_catch(void);
+/* Whether the flag is set. */
 bool cc_interrupted(void);
 
 #endif

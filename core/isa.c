@@ -16,7 +16,7 @@ const char *cc_isa_name(enum cc_isa isa)
 }
 
 #if defined(__x86_64__)
-/* Which __builtin_cpu_supports cannot tell with every compiler. */
+/* Not by __builtin_cpu_supports: not every compiler knows these two. */
 static int has_lzcnt_and_f16c(void)
 {
     unsigned a, b, c, d;
@@ -45,7 +45,7 @@ int cc_isa_has(enum cc_isa isa)
 #endif
 }
 
-static enum cc_isa best(void)
+static enum cc_isa best_isa(void)
 {
     int isa = CC_ISAS - 1;
     while (!cc_isa_has((enum cc_isa)isa))
@@ -57,7 +57,7 @@ enum cc_isa cc_isa(void)
 {
     int isa = atomic_load_explicit(&active, memory_order_relaxed);
     if (isa < 0) {
-        isa = (int)best();
+        isa = (int)best_isa();
         atomic_store_explicit(&active, isa, memory_order_relaxed);
     }
     return (enum cc_isa)isa;
@@ -79,7 +79,7 @@ int cc_isa_init(struct cc_error *e)
             continue;
         if (!cc_isa_has((enum cc_isa)isa))
             return cc_fail(e, "COMMCOMP_ISA=%s: this machine has no %s; its best is %s", wanted,
-                           wanted, cc_isa_name(best()));
+                           wanted, cc_isa_name(best_isa()));
         cc_isa_force((enum cc_isa)isa);
         return CC_OK;
     }

@@ -1,6 +1,6 @@
-/* Instruction sets. A kernel template is a file NAME.k.c; the Makefile compiles it once for each
- * instruction set, and each copy defines one table of functions, named by CC_K. Every copy gives
- * the same bytes.
+/* Instruction sets and kernels. A kernel template is a file NAME.k.c, which the Makefile compiles
+ * once for each instruction set; each copy defines one table of functions, whose name CC_K makes.
+ * All copies give the same bytes. The instruction set in use is chosen once, at the first call.
  *
  *   kernels/foo.h:    struct k_foo { void (*f)(float *, size_t); };  CC_KERNELS(k_foo)
  *   kernels/foo.k.c:  static void f(...) {...}
@@ -19,27 +19,32 @@ enum cc_isa {
     CC_ISAS
 };
 
-/* The one in use: the best of the machine, or what COMMCOMP_ISA or cc_isa_force says. */
+/* The instruction set in use: the machine's best, unless cc_isa_init or cc_isa_force chose another.
+ */
 enum cc_isa cc_isa(void);
 
-/* "scalar", "avx2", "avx512". */
+/* Its name: "scalar", "avx2", "avx512". */
 const char *cc_isa_name(enum cc_isa isa);
 
-/* Whether the machine has it. */
+/* Whether the machine has all instructions of the set. */
 int cc_isa_has(enum cc_isa isa);
 
-/* Reads COMMCOMP_ISA; an unknown or missing instruction set is an error. Call before any codec. */
+/* Chooses the instruction set that the environment variable COMMCOMP_ISA names; without it, changes
+ * nothing. An unknown name and a set that the machine lacks are errors. Call before any codec. */
 int cc_isa_init(struct cc_error *e);
 
-/* For tests and benchmarks; not while a codec runs. Does nothing if the machine lacks it. */
+/* Chooses an instruction set for tests and benchmarks, while no codec runs; does nothing if the
+ * machine lacks it. */
 void cc_isa_force(enum cc_isa isa);
 
+/* In a kernel template, compiled with CC_ISA: the name of its table, k_foo_avx2 for k_foo. */
 #define CC_CAT_(a, b) a##_##b
 #define CC_CAT(a, b)  CC_CAT_(a, b)
 #ifdef CC_ISA
 #define CC_K(name) CC_CAT(name, CC_ISA)
 #endif
 
+/* Declares the tables of a kernel, and the function that returns the one in use. */
 #if defined(__x86_64__)
 #define CC_KERNELS(type)                                                                           \
     extern const struct type type##_scalar, type##_avx2, type##_avx512;                            \

@@ -1,4 +1,4 @@
-/* Memory: aligned for the widest vectors, sizes checked for overflow. */
+/* Memory: allocation aligned for the widest vectors, growing lists, sizes checked for overflow. */
 #ifndef CC_CORE_MEMORY_H
 #define CC_CORE_MEMORY_H
 
@@ -8,25 +8,26 @@
 
 #include "core/error.h"
 
+/* The alignment, in bytes, of buffers of values, of codec states and of scratch memory. */
 #define CC_ALIGN 64
 
-/* Bytes aligned to CC_ALIGN, contents undefined (cc_alloc) or zero (cc_alloc0); zero bytes give a
- * valid pointer. NULL with a message when there is no memory. Release with free(). */
+/* Allocate memory aligned to CC_ALIGN, its contents undefined (cc_alloc) or zero (cc_alloc0). Zero
+ * bytes give a valid pointer. NULL with a message if there is no memory. Release with free(). */
 void *cc_alloc(size_t bytes, struct cc_error *e);
 void *cc_alloc0(size_t bytes, struct cc_error *e);
 
-/* realloc for growing lists of count elements; doubles the capacity. On failure *list is as it
- * was. *list came from malloc or is NULL. */
+/* Makes *list, from malloc or NULL, hold at least `count` elements: reallocates it with at least
+ * twice its capacity if it is too small. On failure *list and *capacity are as before. */
 int cc_grow(void **list, size_t *capacity, size_t count, size_t element_bytes, struct cc_error *e);
 
-/* A copy of a string, to be freed. */
+/* A copy of a string, to be released with free(); NULL with a message if there is no memory. */
 char *cc_strdup(const char *s, struct cc_error *e);
 
-/* Bytes that the system could still give; very many if it does not tell. */
+/* Bytes of memory that the system has available; close to SIZE_MAX if it does not report them. */
 size_t cc_memory_available(void);
 
-/* Fails if `bytes` is more than nine tenths of what the system could still give: better a message
- * than its out-of-memory killer. `what` begins the message: "the states of 9 schemes". */
+/* Fails if `bytes` is more than nine tenths of the memory available, before the system's
+ * out-of-memory killer ends the program. `what` begins the message: "the states of 9 schemes". */
 int cc_memory_check(size_t bytes, const char *what, struct cc_error *e);
 
 /* Rounds a size up to a multiple of CC_ALIGN; SIZE_MAX when that overflows. */
@@ -36,7 +37,7 @@ static inline size_t cc_align_up(size_t bytes)
                                              : (bytes + CC_ALIGN - 1) & ~(size_t)(CC_ALIGN - 1);
 }
 
-/* *out = a * b, or false (and *out untouched) when that overflows. */
+/* Sets *out = a * b; returns false and leaves *out if that overflows. */
 static inline bool cc_mul(size_t a, size_t b, size_t *out)
 {
     size_t r;

@@ -12,7 +12,7 @@ size_t cc_part_begin(size_t n, int parts, int part, size_t multiple)
 {
     if (part >= parts)
         return n;
-    /* Parts of n / parts units, the first n mod parts of them one longer. */
+    /* Parts have n / parts units, and the first n mod parts of them one more. */
     size_t each = n / (size_t)parts, rest = n % (size_t)parts, p = (size_t)part;
     size_t begin = each * p + (p < rest ? p : rest);
     return begin / multiple * multiple;

@@ -1,29 +1,28 @@
-/* Work inside one tensor, cut into parts that threads share.
+/* Parallel loops over one tensor, which is cut into parts for several threads.
  *
- * What is computed never depends on the number of parts: a part owns its stretch of the output, or
- * the pieces are put together afterwards in their order. Called from within another parallel region
- * the parts run one after the other. */
+ * Results never depend on the number of parts: each part writes a range of the output of its own,
+ * or results of the parts are combined in order afterwards. Inside another parallel region the
+ * parts run one after the other. */
 #ifndef CC_CORE_PARALLEL_H
 #define CC_CORE_PARALLEL_H
 
 #include <stddef.h>
 
-/* The most parts that anything is cut into, for arrays of one entry a part. */
+/* The largest number of parts, for arrays with one entry for each. */
 #define CC_PARTS_MAX 64
 
-/* Fewer values than this are not worth a thread of their own: waking one takes some microseconds.
- */
+/* The fewest values that are worth a thread: starting one takes some microseconds. */
 #define CC_PART_VALUES ((size_t)64 * 1024)
 
-/* How many parts n units of work make for so many threads, none of fewer than `least` units: 1 to
- * CC_PARTS_MAX. */
+/* The number of parts for n units of work and `threads` threads, 1 to CC_PARTS_MAX: one a thread,
+ * fewer if a part would have less than `least` units. */
 int cc_parts(int threads, size_t n, size_t least);
 
-/* Where part 0 .. parts begins when n units are cut into parts whose borders are multiples of
- * `multiple`; part `parts` begins at n. */
+/* The first unit of a part, if n units are cut into equal parts with borders rounded down to
+ * multiples of `multiple`. Part `parts` begins at n, so a part ends where the next begins. */
 size_t cc_part_begin(size_t n, int parts, int part, size_t multiple);
 
-/* Calls work(arg, part) for every part, and returns when all are done. */
+/* Calls work(arg, part) for each part, on several threads, and returns when all are done. */
 void cc_parallel(int parts, void (*work)(void *arg, int part), void *arg);
 
 #endif

@@ -27,9 +27,9 @@ void cc_param_defaults(const struct cc_param *table, void *out)
     }
 }
 
-/* The value with the digits that canonical names have, so that a name says exactly what was used.
+/* The value rounded to the digits of canonical names, so that the name tells exactly what was used.
  */
-static double as_printed(double v)
+static double round_as_printed(double v)
 {
     char text[32];
     (void)snprintf(text, sizeof text, "%.9g", v);
@@ -41,6 +41,7 @@ static bool in_range(const struct cc_param *p, double v)
     return (p->min_open ? v > p->min : v >= p->min) && (p->max_open ? v < p->max : v <= p->max);
 }
 
+/* The usage error of a value out of range. */
 static int bad_value(const struct cc_param *p, const char *text, struct cc_error *e)
 {
     char range[160];
@@ -68,7 +69,7 @@ int cc_param_set(const struct cc_param *p, const char *text, void *out, struct c
         double v = strtod(text, &end);
         if (end == text || *end != '\0' || !isfinite(v))
             return bad_value(p, text, e);
-        v = as_printed(v);
+        v = round_as_printed(v);
         if (!in_range(p, v))
             return bad_value(p, text, e);
         *real_at(p, out) = v;

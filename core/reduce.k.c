@@ -1,5 +1,6 @@
-/* The template of core/reduce.h, compiled once per instruction set. Plain loops over 16 lanes: the
- * compiler turns them into vectors, and the order of additions is fixed by the source. */
+/* The kernels of core/reduce.h, compiled once per instruction set. Plain loops over 16 lanes: the
+ * compiler vectorizes them, and the source fixes the order of additions. Memory is read a page at a
+ * time with a prefetch of the next page (cc_next_page). */
 #include "core/reduce.h"
 
 #include "core/tile.h"
@@ -49,7 +50,7 @@ static uint32_t absmax_add(const float *x, const float *r, size_t n)
     return most;
 }
 
-/* TERM is an expression in a, the value at one index. */
+/* Defines the sum over an array of `term`, an expression in the value a. */
 #define SUM_OVER(name, term)                                                                       \
     static double name##_block(const float *x, size_t n)                                           \
     {                                                                                              \

@@ -1,4 +1,4 @@
-/* Statistics of a handful of timings. */
+/* Statistics of a few timings. */
 #ifndef CC_CORE_STATS_H
 #define CC_CORE_STATS_H
 

@@ -1,6 +1,6 @@
-/* Loops that write a tensor. When it does not fit in cache they go a tile at a time: ask for the
- * page ahead, compute a tile, and write it past the cache. When it does, the whole of it is one
- * tile.
+/* Loops that write a tensor. If it is larger than the cache, they work tile by tile: prefetch the
+ * next page of the input, compute a tile into a buffer, and copy the buffer out with non-temporal
+ * stores. Otherwise the whole tensor is one tile, written directly.
  *
  *   struct cc_sink sink;
  *   cc_sink_open(&sink, out, bytes read and written);
@@ -14,10 +14,10 @@
  *
  * Measured (Zen 5, one thread, 100 MB of float32): binary16 is written by plain stores in 4.4 ms,
  * by non-temporal ones from the registers in 3.9, with the page ahead in 3.3, by this loop in 3.1.
- * Tiles of 256 values decode a tenth more slowly, and those of 1,024 encode more slowly: so many
- * lines asked for at once make the core wait. Loops that only read gain nothing from asking for the
- * page ahead, and where a stream is updated in place, or two are read, asking for all of it costs 5
- * to 10%: there one line of it is enough, cc_next_page. */
+ * Tiles of 256 values decode a tenth more slowly; tiles of 1,024 encode more slowly, as the core
+ * waits for that many prefetches. Loops that only read gain nothing from prefetching the next page.
+ * Loops that update a stream in place, or read two, lose 5 to 10% by prefetching all of it: there
+ * one line of the next page is enough, cc_next_page. */
 #ifndef CC_CORE_TILE_H
 #define CC_CORE_TILE_H
 
@@ -28,58 +28,60 @@
 #include "core/copy.h"
 #include "core/memory.h"
 
-/* Values; their bits fill bytes. */
+/* Values of a tile; a multiple of 8, so that one bit a value fills whole bytes. */
 #define CC_TILE 512
 
-/* Bytes, and float32 values. Where pages are larger nothing is lost. */
+/* Bytes of a page, and float32 values; larger pages do no harm. */
 #define CC_PAGE        4096
 #define CC_PAGE_VALUES (CC_PAGE / sizeof(float))
 
-/* Touches the page behind the one in which p lies. Otherwise its address is translated when the
- * loop gets there, and on a virtual machine that waits for memory several times: measured as above,
+/* Prefetches a line of the page after that of p, so that its address is translated before the loop
+ * reaches it: on a virtual machine a translation waits for memory several times. Measured as above,
  * one bit a value is decoded at 34 GB/s with it and at 25 without; loops that read or update in
- * place gain 2 to 10%. Nothing is read, nothing can fail. */
+ * place gain 2 to 10%. A prefetch cannot fault. */
 static inline void cc_next_page(const void *p)
 {
     __builtin_prefetch((const void *)((uintptr_t)p + CC_PAGE));
 }
 
-/* Where the tiles go: straight to the output, or, when it is better written past the cache, to a
- * buffer with the same place in its cache lines, whole lines of which are copied out. The output
- * may be at any address; tiles may be of any length up to that of cc_sink_tile, in floats. */
+/* The output of a tiled loop: tiles are written in place, or to a buffer with the same alignment
+ * within a cache line as the output, from which whole lines are copied out. The output may have any
+ * address; a tile may have any length up to that of cc_sink_tile, in floats. */
 struct cc_sink {
-    uint8_t *to;              /* where the next byte goes */
+    uint8_t *to;              /* the next byte of the output */
     const struct k_copy *out; /* NULL: no buffer */
-    size_t begin, end; /* what of the tile is not copied out; begin is to's place in its line */
+    size_t begin,
+        end; /* the bytes of `tile` not yet copied out; begin is to's offset in its line */
     alignas(CC_ALIGN) uint8_t tile[CC_TILE * sizeof(float) + CC_ALIGN];
 };
 
-/* `traffic`: the bytes that the loop reads and writes in all. */
+/* Begins output at `to`. `traffic`: the bytes that the whole loop reads and writes. */
 void cc_sink_open(struct cc_sink *s, void *to, size_t traffic);
 
-/* The length of the next tile, of so many values that are left. */
+/* The length of the next tile, in values, of which `left` remain. */
 static inline size_t cc_sink_tile(const struct cc_sink *s, size_t left)
 {
     return s->out == NULL || left < CC_TILE ? left : CC_TILE;
 }
 
-/* Before the tile's input [p, p + bytes) is read: asks for what lies a page further, as hardware
- * prefetchers stop at the borders of pages. */
+/* Prefetches the input a page beyond [p, p + bytes), before that is read: hardware prefetchers stop
+ * at page borders. */
 static inline void cc_sink_ahead(const struct cc_sink *s, const void *p, size_t bytes)
 {
     for (size_t i = 0; s->out != NULL && i < bytes; i += CC_ALIGN)
         cc_next_page((const uint8_t *)p + i);
 }
 
-/* Room for the next tile. */
+/* Where to write the next tile. */
 static inline void *cc_sink_room(struct cc_sink *s)
 {
     return s->out == NULL ? s->to : s->tile + s->end;
 }
 
-/* So many bytes were written there. */
+/* Takes the bytes that were written there. */
 void cc_sink_put(struct cc_sink *s, size_t bytes);
 
+/* Copies the rest out; other threads may then read the output. */
 void cc_sink_close(struct cc_sink *s);
 
 #endif

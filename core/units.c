@@ -69,7 +69,7 @@ int cc_parse_rate(const char *text, double *bits_per_s, struct cc_error *e)
     const struct unit *u = NULL;
     if (leading_number(text, &v, &rest)) {
         u = find_unit(bytes, rest, 0);
-        /* "MB/S" or "mb/s" is neither clearly bits nor bytes. */
+        /* Bytes in exactly this case only: "MB/S" or "mb/s" could mean bits. */
         if (u == NULL)
             u = find_unit(bits, rest, 1);
     }
@@ -134,7 +134,7 @@ void cc_print_si(double v, const char *unit, char *out, size_t cap)
             memmove(zero + 2, zero + 3, strlen(zero + 3) + 1);
         return;
     }
-    /* The digits first: 999.96 is 1 k. */
+    /* Round first: 999.96 is 1 k. */
     char digits[32];
     (void)snprintf(digits, sizeof digits, "%.2e", v);
     int power = (int)floor(log10(fabs(strtod(digits, NULL))) / 3);

@@ -1,5 +1,10 @@
-/* The container. In reading, every length is checked against the file before anything is
- * allocated. */
+/* The container; docs/container.md describes the format.
+ *
+ * Reading treats the bytes as hostile: a cursor moves over them, every length is checked against
+ * what is left of the file before anything is allocated or read, names are UTF-8 without zero bytes
+ * and distinct, and the header and each tensor end with a CRC-32 of their bytes. Payloads are not
+ * copied. Messages begin with the byte where the fault is. Writing streams the parts in the same
+ * order. */
 #include "core/format/container.h"
 
 #include <stdio.h>
@@ -16,8 +21,8 @@
 
 enum {
     FIXED = 44,       /* bytes before the scheme's name */
-    LEAST_PAIR = 8,   /* of an empty key and value */
-    LEAST_TENSOR = 20 /* of a scalar without a name or payload */
+    LEAST_PAIR = 8,   /* bytes of an empty key and value */
+    LEAST_TENSOR = 20 /* bytes of a scalar without a name or payload */
 };
 
 /* --- reading --- */
@@ -28,7 +33,7 @@ struct cursor {
     struct cc_error *e;
 };
 
-/* Whether `bytes` more bytes are there. */
+/* Fails if fewer than `bytes` bytes are left for `what`. */
 static int need(const struct cursor *c, uint64_t bytes, const char *what)
 {
     if (bytes <= c->bytes - c->at)
@@ -39,33 +44,26 @@ static int need(const struct cursor *c, uint64_t bytes, const char *what)
 
 static int take_u32(struct cursor *c, const char *what, uint32_t *out)
 {
-    int status = need(c, 4, what);
-    if (status == CC_OK) {
-        *out = cc_get_u32(c->data + c->at);
-        c->at += 4;
-    }
-    return status;
+    CC_TRY(need(c, 4, what));
+    *out = cc_get_u32(c->data + c->at);
+    c->at += 4;
+    return CC_OK;
 }
 
 static int take_u64(struct cursor *c, const char *what, uint64_t *out)
 {
-    int status = need(c, 8, what);
-    if (status == CC_OK) {
-        *out = cc_get_u64(c->data + c->at);
-        c->at += 8;
-    }
-    return status;
+    CC_TRY(need(c, 8, what));
+    *out = cc_get_u64(c->data + c->at);
+    c->at += 8;
+    return CC_OK;
 }
 
 /* A text: u32 length, then UTF-8 without a zero byte. The copy is malloc'ed. */
 static int take_text(struct cursor *c, const char *what, char **out)
 {
     uint32_t bytes;
-    int status = take_u32(c, what, &bytes);
-    if (status == CC_OK)
-        status = need(c, bytes, what);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(take_u32(c, what, &bytes));
+    CC_TRY(need(c, bytes, what));
     const uint8_t *p = c->data + c->at;
     const uint8_t *zero = bytes > 0 ? memchr(p, 0, bytes) : NULL;
     size_t bad = zero != NULL ? (size_t)(zero - p) : 0;
@@ -81,18 +79,18 @@ static int take_text(struct cursor *c, const char *what, char **out)
     return CC_OK;
 }
 
-/* The checksum of all from `start` up to here, which stands here. */
+/* The checksum of the bytes from `start` up to the cursor, which follows them. */
 static int take_checksum(struct cursor *c, size_t start)
 {
-    uint32_t is = cc_crc32(0, c->data + start, c->at - start), says;
+    uint32_t computed = cc_crc32(0, c->data + start, c->at - start), stored;
     size_t at = c->at;
-    int status = take_u32(c, "the checksum", &says);
-    if (status == CC_OK && is != says)
-        status = cc_fail(c->e,
-                         "byte %zu: the checksum says %08x, but bytes %zu to %zu give %08x: the "
-                         "file is damaged",
-                         at, says, start, at, is);
-    return status;
+    CC_TRY(take_u32(c, "the checksum", &stored));
+    if (computed != stored)
+        return cc_fail(c->e,
+                       "byte %zu: the checksum says %08x, but bytes %zu to %zu give %08x: the "
+                       "file is damaged",
+                       at, stored, start, at, computed);
+    return CC_OK;
 }
 
 static int compare_text(const void *a, const void *b)
@@ -100,8 +98,8 @@ static int compare_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorts the texts and refuses the first that is there twice. */
-static int all_different(const char **text, size_t n, const char *what, struct cc_error *e)
+/* Sorts the texts and fails if two are the same. */
+static int check_distinct(const char **text, size_t n, const char *what, struct cc_error *e)
 {
     qsort(text, n, sizeof *text, compare_text);
     for (size_t i = 1; i < n; i++)
@@ -113,27 +111,31 @@ static int all_different(const char **text, size_t n, const char *what, struct c
 static int take_pairs(struct cursor *c, struct cc_container_head *h)
 {
     uint32_t count;
-    int status = take_u32(c, "the number of metadata", &count);
-    if (status == CC_OK)
-        status = need(c, (uint64_t)count * LEAST_PAIR, "the metadata");
-    if (status != CC_OK || count == 0)
-        return status;
+    CC_TRY(take_u32(c, "the number of metadata", &count));
+    CC_TRY(need(c, (uint64_t)count * LEAST_PAIR, "the metadata"));
+    if (count == 0)
+        return CC_OK;
+    int status = CC_OK;
     struct cc_pair *pairs = cc_alloc0(count * sizeof *pairs, c->e);
     const char **keys = cc_alloc(count * sizeof *keys, c->e);
     h->pairs = pairs;
-    if (pairs == NULL || keys == NULL)
+    if (pairs == NULL || keys == NULL) {
         status = CC_FAIL;
-    for (; status == CC_OK && h->pair_count < count; h->pair_count++) {
+        goto out;
+    }
+    for (uint32_t i = 0; i < count; i++) {
         char *key = NULL, *value = NULL;
         status = take_text(c, "a metadata key", &key);
         if (status == CC_OK)
             status = take_text(c, "a metadata value", &value);
-        pairs[h->pair_count] = (struct cc_pair){key, value};
-        if (keys != NULL)
-            keys[h->pair_count] = key;
+        pairs[i] = (struct cc_pair){key, value}; /* owned by the head also after a failure */
+        h->pair_count = i + 1;
+        keys[i] = key;
+        if (status != CC_OK)
+            goto out;
     }
-    if (status == CC_OK)
-        status = all_different(keys, count, "the metadata key", c->e);
+    CC_TRY_OUT(check_distinct(keys, count, "the metadata key", c->e));
+out:
     free(keys);
     return status;
 }
@@ -156,11 +158,9 @@ static int take_scheme(struct cursor *c, char *out)
 
 static int take_head(struct cursor *c, struct cc_container_head *h, uint32_t *tensors)
 {
-    int status = need(c, FIXED, "the header");
-    if (status == CC_OK && memcmp(c->data, MAGIC, 8) != 0)
-        status = cc_fail(c->e, "byte 0: this is not a file that `commcomp encode` wrote");
-    if (status != CC_OK)
-        return status;
+    CC_TRY(need(c, FIXED, "the header"));
+    if (memcmp(c->data, MAGIC, 8) != 0)
+        return cc_fail(c->e, "byte 0: this is not a file that `commcomp encode` wrote");
     const uint8_t *p = c->data;
     uint32_t version = cc_get_u32(p + 8), direction = cc_get_u32(p + 40);
     if (version != CC_CONTAINER_VERSION)
@@ -176,35 +176,25 @@ static int take_head(struct cursor *c, struct cc_container_head *h, uint32_t *te
         return cc_fail(c->e, "byte 40: direction %u is neither 0 (push) nor 1 (pull)", direction);
     h->direction = (enum cc_direction)direction;
     c->at = FIXED;
-    status = take_scheme(c, h->scheme);
-    if (status == CC_OK)
-        status = take_pairs(c, h);
-    return status == CC_OK ? take_checksum(c, 0) : status;
+    CC_TRY(take_scheme(c, h->scheme));
+    CC_TRY(take_pairs(c, h));
+    return take_checksum(c, 0);
 }
 
 static int take_shape(struct cursor *c, struct cc_shape *shape)
 {
     uint32_t ndim;
     size_t dim[CC_MAX_DIMS], at = c->at;
-    int status = take_u32(c, "the number of dimensions", &ndim);
-    if (status == CC_OK && ndim > CC_MAX_DIMS)
-        status = cc_fail(c->e, "byte %zu: %u dimensions; at most %d are supported", at, ndim,
-                         CC_MAX_DIMS);
-    for (uint32_t i = 0; status == CC_OK && i < ndim; i++) {
+    CC_TRY(take_u32(c, "the number of dimensions", &ndim));
+    if (ndim > CC_MAX_DIMS)
+        return cc_fail(c->e, "byte %zu: %u dimensions; at most %d are supported", at, ndim,
+                       CC_MAX_DIMS);
+    for (uint32_t i = 0; i < ndim; i++) {
         uint64_t v = 0;
-        status = take_u64(c, "a dimension", &v);
+        CC_TRY(take_u64(c, "a dimension", &v));
         dim[i] = (size_t)v;
     }
-    if (status == CC_OK && cc_shape_make(dim, (int)ndim, shape, c->e) != CC_OK) {
-        cc_error_in(c->e, "byte %zu", at);
-        status = CC_FAIL;
-    }
-    return status;
-}
-
-static int name_at(const struct cursor *c, size_t at, const char *name)
-{
-    int status = cc_tensor_name_check(name, c->e);
+    int status = cc_shape_make(dim, (int)ndim, shape, c->e);
     if (status != CC_OK)
         cc_error_in(c->e, "byte %zu", at);
     return status;
@@ -216,17 +206,16 @@ static int take_tensor(struct cursor *c, struct cc_container_tensor *t)
     uint64_t bytes;
     char *name = NULL;
     int status = take_text(c, "the name", &name);
-    t->name = name;
-    if (status == CC_OK)
-        status = name_at(c, start, name);
-    if (status == CC_OK)
-        status = take_shape(c, &t->shape);
-    if (status == CC_OK)
-        status = take_u64(c, "the payload's length", &bytes);
-    if (status == CC_OK)
-        status = need(c, bytes, "the payload");
-    if (status != CC_OK)
+    t->name = name; /* owned by the container also after a failure */
+    CC_TRY(status);
+    status = cc_tensor_name_check(name, c->e);
+    if (status != CC_OK) {
+        cc_error_in(c->e, "byte %zu", start);
         return status;
+    }
+    CC_TRY(take_shape(c, &t->shape));
+    CC_TRY(take_u64(c, "the payload's length", &bytes));
+    CC_TRY(need(c, bytes, "the payload"));
     t->offset = c->at;
     t->payload = c->data + c->at;
     t->payload_bytes = (size_t)bytes;
@@ -236,9 +225,8 @@ static int take_tensor(struct cursor *c, struct cc_container_tensor *t)
 
 static int take_tensors(struct cursor *c, struct cc_container *out, uint32_t count)
 {
-    int status = need(c, (uint64_t)count * LEAST_TENSOR, "the tensors");
-    if (status != CC_OK)
-        return status;
+    CC_TRY(need(c, (uint64_t)count * LEAST_TENSOR, "the tensors"));
+    int status = CC_OK;
     struct cc_container_tensor *t = cc_alloc0(count * sizeof *t, c->e);
     const char **names = cc_alloc(count * sizeof *names, c->e);
     out->tensors = t;
@@ -254,7 +242,7 @@ static int take_tensors(struct cursor *c, struct cc_container *out, uint32_t cou
             cc_error_in(c->e, "tensor %zu of %u", i + 1, count);
     }
     if (status == CC_OK)
-        status = all_different(names, count, "the tensor", c->e);
+        status = check_distinct(names, count, "the tensor", c->e);
     free(names);
     return status;
 }
@@ -291,10 +279,10 @@ struct cc_container_writer {
     struct cc_outfile file;
     uint64_t bytes;
     size_t tensor_count, added;
-    uint32_t crc; /* of what was put since the last checksum */
+    uint32_t crc; /* of the bytes since the last checksum */
 };
 
-static void put(struct cc_container_writer *w, const void *data, size_t bytes)
+static void put_bytes(struct cc_container_writer *w, const void *data, size_t bytes)
 {
     w->crc = cc_crc32(w->crc, data, bytes);
     w->bytes += bytes;
@@ -304,12 +292,12 @@ static void put(struct cc_container_writer *w, const void *data, size_t bytes)
 
 static void put_u32(struct cc_container_writer *w, uint32_t v)
 {
-    put(w, &v, sizeof v);
+    put_bytes(w, &v, sizeof v);
 }
 
 static void put_u64(struct cc_container_writer *w, uint64_t v)
 {
-    put(w, &v, sizeof v);
+    put_bytes(w, &v, sizeof v);
 }
 
 static void put_checksum(struct cc_container_writer *w)
@@ -324,14 +312,14 @@ static int put_text(struct cc_container_writer *w, const char *text, struct cc_e
     if (bytes > UINT32_MAX || !cc_utf8_valid((const uint8_t *)text, bytes, &bad))
         return cc_fail(e, "'%.200s' is not UTF-8 of less than 4 GiB", text);
     put_u32(w, (uint32_t)bytes);
-    put(w, text, bytes);
+    put_bytes(w, text, bytes);
     return CC_OK;
 }
 
 static int put_head(struct cc_container_writer *w, const struct cc_container_head *h,
                     struct cc_error *e)
 {
-    put(w, MAGIC, 8);
+    put_bytes(w, MAGIC, 8);
     put_u32(w, CC_CONTAINER_VERSION);
     put_u32(w, (uint32_t)w->tensor_count);
     put_u64(w, h->seed);
@@ -386,7 +374,7 @@ int cc_container_add(struct cc_container_writer *w, const char *name, const stru
     for (int i = 0; i < shape->ndim; i++)
         put_u64(w, shape->dim[i]);
     put_u64(w, payload_bytes);
-    put(w, payload, payload_bytes);
+    put_bytes(w, payload, payload_bytes);
     put_checksum(w);
     w->added++;
     return cc_file_check(&w->file, e);

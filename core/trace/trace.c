@@ -1,4 +1,4 @@
-/* What all traces have in common. */
+/* The functions that are the same for all traces; the others call the trace's ops. */
 #include "core/trace/trace.h"
 
 #include <stdlib.h>

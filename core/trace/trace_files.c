@@ -1,4 +1,11 @@
-/* Traces in files: one file a step and sender, grouped into streams. */
+/* Traces in files, one for each step and sender.
+ *
+ * Opening reads the header of every file once: the first one defines the tensors, the others must
+ * have the same. Of each file only its path, identity (core/trace/trace_id.h), modification time
+ * and layout are kept; files with the same layout, which is usual, share one. The files are then
+ * sorted by direction, rank and step, and each run of the same direction and rank is a stream.
+ * Loading maps a file on first use, under a lock, and checks that it has not changed; releasing
+ * unmaps it. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +20,7 @@
 #include "core/trace/trace_impl.h"
 #include "core/trace/trace_id.h"
 
-/* Where each tensor, in the trace's order, lies in a file. Files mostly share one layout. */
+/* The offset and type of each tensor in a file, in the trace's order. */
 struct layout {
     struct layout *next;
     size_t file_size;
@@ -28,8 +35,8 @@ struct file {
     enum cc_file_format format;
     struct cc_file_id id;
     const struct layout *layout;
-    struct timespec modified; /* a file that changes while it is read is an error */
-    struct cc_map map;        /* while some tensor of it is in use */
+    struct timespec modified; /* when it was opened; a change later is an error */
+    struct cc_map map;        /* from the first load of a tensor until the step is released */
 };
 
 struct files {
@@ -37,7 +44,7 @@ struct files {
     size_t count, capacity;
     size_t *first;          /* of each stream, in list */
     struct layout *layouts; /* the newest first */
-    pthread_mutex_t lock;   /* over the maps */
+    pthread_mutex_t lock;   /* protects every file's map */
 };
 
 static struct files *own(const struct cc_trace *t)
@@ -50,7 +57,7 @@ static struct file *file_of(const struct cc_trace *t, size_t stream, size_t step
     return &own(t)->list[own(t)->first[stream] + step];
 }
 
-/* --- use --- */
+/* --- loading --- */
 
 static uint64_t step_number(const struct cc_trace *t, size_t stream, size_t step)
 {
@@ -66,7 +73,7 @@ static int modified_time(const char *path, struct timespec *out, struct cc_error
     return CC_OK;
 }
 
-/* Maps the file if it is not, and checks that it still is what its header said. */
+/* Maps the file unless it is mapped, and fails if it has changed since its header was read. */
 static int map_file(struct file *f, struct cc_error *e)
 {
     if (f->map.data != NULL)
@@ -135,7 +142,7 @@ static const struct cc_trace_ops file_ops = {
 
 /* --- opening --- */
 
-/* The first file says what the tensors are. */
+/* Sets the tensors of the trace from its first file. */
 static int take_tensors(struct cc_trace *t, const char *name, const struct cc_contents *c,
                         const size_t *order, struct cc_error *e)
 {
@@ -151,7 +158,7 @@ static int take_tensors(struct cc_trace *t, const char *name, const struct cc_co
     return status;
 }
 
-/* All the others must agree with it. */
+/* Fails if a file's tensors differ from those of the first file. */
 static int compare_tensors(const struct cc_trace *t, const struct cc_contents *c,
                            const size_t *order, const char *path, struct cc_error *e)
 {
@@ -180,7 +187,7 @@ static int compare_tensors(const struct cc_trace *t, const struct cc_contents *c
     return CC_OK;
 }
 
-/* Finds or makes the layout that says where this file has its tensors. */
+/* Sets the layout of the file: the newest one if it is the same, else a new one. */
 static int take_layout(struct files *fs, struct file *f, const struct cc_contents *c,
                        const size_t *order, size_t file_size, struct cc_error *e)
 {
@@ -227,7 +234,7 @@ static int take_contents(struct cc_trace *t, struct file *f, const struct cc_con
     return status;
 }
 
-/* Reads the header of one more file. */
+/* Reads the header of a file and adds it to the list. */
 static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
 {
     struct files *fs = own(t);
@@ -257,7 +264,7 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
     return CC_OK;
 }
 
-/* Directory entries that may be part of a trace. */
+/* Selects directory entries by their suffix. */
 static int is_tensor_file(const struct dirent *d)
 {
     enum cc_file_format format;
@@ -299,7 +306,7 @@ static int by_id(const void *a, const void *b)
     return order != 0 ? order : strverscmp(x->path, y->path);
 }
 
-/* Sorts the files into streams. */
+/* Sorts the files, numbers steps without a number, and makes the streams. */
 static int make_streams(struct cc_trace *t, struct cc_error *e)
 {
     struct files *fs = own(t);
@@ -327,8 +334,7 @@ static int make_streams(struct cc_trace *t, struct cc_error *e)
         }
         fs->first[t->stream_count] = i;
         struct cc_trace_sender stream = {.direction = f->id.direction, .rank = f->id.rank};
-        if (cc_trace_add_stream(t, stream, end - i, e) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(cc_trace_add_stream(t, stream, end - i, e));
     }
     return CC_OK;
 }

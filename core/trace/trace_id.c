@@ -6,7 +6,7 @@
 
 #include "core/trace/trace.h"
 
-/* Digits only, as many as `end` leaves, within 64 bits. */
+/* Parses digits at the start of the text; false if there are none or the number exceeds 64 bits. */
 static bool parse_u64(const char *text, char **end, uint64_t *out)
 {
     if (*text < '0' || *text > '9')

@@ -1,5 +1,4 @@
-/* What the metadata of a trace's file says: which step of which sender it is. For
- * trace_files.c only. */
+/* The identity of a trace's file: its direction, rank and step. For trace_files.c only. */
 #ifndef CC_CORE_TRACE_TRACE_ID_H
 #define CC_CORE_TRACE_TRACE_ID_H
 
@@ -18,12 +17,13 @@ struct cc_file_id {
     bool has_step;
 };
 
-/* From the metadata; what it does not say, from a name as push-step000012-rank3 or pull-step000012;
- * else a push of rank 0 with no step. */
+/* Takes the identity from the metadata keys direction, rank and step; for keys that are missing,
+ * from a name like push-step000012-rank3 or pull-step000012; else it is a push of rank 0 without a
+ * step. */
 int cc_file_identify(const char *path, const struct cc_contents *c, struct cc_file_id *out,
                      struct cc_error *e);
 
-/* By direction, rank, step: negative, 0 or positive. */
+/* Orders by direction, rank and step: negative, 0 or positive. */
 int cc_file_id_compare(const struct cc_file_id *a, const struct cc_file_id *b);
 bool cc_file_id_same_stream(const struct cc_file_id *a, const struct cc_file_id *b);
 

@@ -1,14 +1,15 @@
-/* For the makers of traces (trace_files.c, synth.c) only: what a trace consists of. */
+/* The inside of a trace; for its implementations (trace_files.c, synth.c) only. */
 #ifndef CC_CORE_TRACE_TRACE_IMPL_H
 #define CC_CORE_TRACE_TRACE_IMPL_H
 
 #include "core/trace/trace.h"
 
+/* An implementation of traces. Arguments are in range. */
 struct cc_trace_ops {
     uint64_t (*step_number)(const struct cc_trace *t, size_t stream, size_t step);
     int (*load)(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
                 const float **x, struct cc_error *e);
-    void (*release)(struct cc_trace *t, size_t stream, size_t step); /* step < steps; or NULL */
+    void (*release)(struct cc_trace *t, size_t stream, size_t step); /* NULL: nothing to release */
     void (*close)(struct cc_trace *t);                               /* frees own */
 };
 
@@ -23,11 +24,11 @@ struct cc_trace {
     void *own;
 };
 
-/* Sets name, tensors (copied), count, values and largest; refuses no tensors, and sums that
- * overflow. On failure the caller still closes t. */
+/* Sets name, tensors (copied), count, values and largest. Fails without tensors, and if the number
+ * of values overflows; the caller then closes t. */
 int cc_trace_set_tensors(struct cc_trace *t, const char *name, const struct cc_tensor_info *tensors,
                          size_t count, struct cc_error *e);
-/* Appends a stream. */
+/* Appends a stream; streams are added in their final order. */
 int cc_trace_add_stream(struct cc_trace *t, struct cc_trace_sender stream, size_t steps,
                         struct cc_error *e);
 

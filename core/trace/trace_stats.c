@@ -8,8 +8,8 @@
 #include "core/memory.h"
 #include "core/reduce.h"
 
-/* Of values of which some are not finite. Returns the sum of the squares of the others, and the
- * bits of their largest magnitude. */
+/* For values of which some are not finite: counts these, and returns the sum of the squares of the
+ * others; *max gets the bits of their largest magnitude. */
 static double finite_part(struct cc_tensor_stats *s, const float *x, size_t n, uint32_t *max)
 {
     double squares = 0;
@@ -26,7 +26,7 @@ static double finite_part(struct cc_tensor_stats *s, const float *x, size_t n, u
     return squares;
 }
 
-/* Adds one step. Until the end s->rms is the sum of the squares. */
+/* Adds one step. s->rms holds the sum of the squares until all steps are added. */
 static void add_step(struct cc_tensor_stats *s, const float *x, size_t n)
 {
     uint32_t max = k_reduce()->absmax(x, n);
@@ -42,24 +42,31 @@ int cc_trace_stats(struct cc_trace *t, size_t stream, void (*progress)(void *con
 {
     size_t count = cc_trace_tensors(t), steps = cc_trace_steps(t, stream);
     float *buffer = cc_alloc(cc_trace_largest(t) * sizeof *buffer, e);
-    int status = buffer != NULL ? CC_OK : CC_FAIL;
+    int status = CC_OK;
+    size_t k = 0;
+    if (buffer == NULL)
+        return CC_FAIL;
     for (size_t i = 0; i < count; i++)
         out[i] = (struct cc_tensor_stats){0};
-    for (size_t k = 0; k < steps && status == CC_OK; k++) {
+    for (; k < steps; k++) {
         if (progress != NULL)
             progress(context, (double)k / (double)steps);
-        for (size_t i = 0; i < count && status == CC_OK; i++) {
+        for (size_t i = 0; i < count; i++) {
             const float *x;
-            status = cc_trace_load(t, stream, k, i, buffer, &x, e);
-            if (status == CC_OK && cc_interrupted())
+            if (cc_interrupted()) {
                 status = cc_fail(e, "interrupted");
-            if (status == CC_OK)
-                add_step(&out[i], x, cc_trace_tensor(t, i)->shape.n);
+                goto out;
+            }
+            CC_TRY_OUT(cc_trace_load(t, stream, k, i, buffer, &x, e));
+            add_step(&out[i], x, cc_trace_tensor(t, i)->shape.n);
         }
         cc_trace_release(t, stream, k);
     }
     for (size_t i = 0; i < count; i++)
         out[i].rms = sqrt(out[i].rms / (double)(out[i].values - out[i].not_finite));
+out:
+    if (k < steps)
+        cc_trace_release(t, stream, k);
     free(buffer);
     return status;
 }

@@ -12,7 +12,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 
-/* The tensors' names in their order, a line each, to be freed. */
+/* The value of the metadata key `order`: the tensors' names, one a line; to be freed. */
 static char *order_of(const struct cc_trace *t, struct cc_error *e)
 {
     size_t tensors = cc_trace_tensors(t), bytes = 1;
@@ -28,16 +28,19 @@ static int write_values(struct cc_trace *t, size_t stream, size_t step, struct c
                         struct cc_error *e)
 {
     float *buffer = cc_alloc(cc_trace_largest(t) * sizeof *buffer, e);
-    int status = buffer == NULL ? CC_FAIL : CC_OK;
-    for (size_t i = 0; status == CC_OK && i < cc_trace_tensors(t); i++) {
+    int status = CC_OK;
+    if (buffer == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < cc_trace_tensors(t); i++) {
         const float *x;
-        if (cc_interrupted())
+        if (cc_interrupted()) {
             status = cc_fail(e, "interrupted; nothing was written");
-        if (status == CC_OK)
-            status = cc_trace_load(t, stream, step, i, buffer, &x, e);
-        if (status == CC_OK)
-            status = cc_tensor_file_put(w, x, e);
+            goto out;
+        }
+        CC_TRY_OUT(cc_trace_load(t, stream, step, i, buffer, &x, e));
+        CC_TRY_OUT(cc_tensor_file_put(w, x, e));
     }
+out:
     cc_trace_release(t, stream, step);
     free(buffer);
     return status;
@@ -85,7 +88,7 @@ static bool is_dot(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Whether the directory can be made, or is there and empty. */
+/* Fails unless the directory is missing or empty. */
 static int check_directory(const char *path, struct cc_error *e)
 {
     DIR *d = opendir(path);
@@ -101,7 +104,7 @@ static int check_directory(const char *path, struct cc_error *e)
     return status;
 }
 
-/* Removes the directory that was being written, and its files. */
+/* Removes an incomplete directory and the files in it. */
 static void remove_directory(const char *path)
 {
     DIR *d = opendir(path);

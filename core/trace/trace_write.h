@@ -9,16 +9,16 @@
 #include "core/format/tensorfile.h"
 #include "core/trace/trace.h"
 
-/* One step of one stream to the file `path`, with these metadata, or, if pairs is NULL, those of a
- * trace: schema, direction, rank, step, order. Drops the mappings of the step. Ctrl-C ends it with
- * an error, and no file. */
+/* Writes one step of one stream to the file `path` (core/format/tensorfile.h), with the `count`
+ * pairs of metadata, or, if pairs is NULL, those of a trace: schema, direction, rank, step, order.
+ * Releases the step. An interrupt is an error, and leaves no file. */
 int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const char *path,
                         const struct cc_pair *pairs, size_t count, struct cc_error *e);
 
-/* All steps of all streams to a directory that does not exist yet or is empty: as
- * push-step000012-rank3.safetensors, pull-step000012.safetensors. It appears when it is complete.
- * After each file it calls `progress`, if not NULL, with the part that is done, in (0, 1]. *files
- * and *bytes say what was written. */
+/* Writes all steps of all streams to a directory, which must not exist or be empty, as
+ * push-step000012-rank3.safetensors and pull-step000012.safetensors. The directory appears when it
+ * is complete, or not at all. Calls `progress`, if not NULL, after each file with the part that is
+ * done, in (0, 1]. *files and *bytes count what was written. */
 int cc_trace_write(struct cc_trace *t, const char *directory,
                    void (*progress)(void *context, double done), void *context, uint64_t *files,
                    uint64_t *bytes, struct cc_error *e);
