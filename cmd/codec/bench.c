@@ -1,23 +1,21 @@
-/* commcomp bench: sizes, errors and speeds of schemes on gradients. */
+/* `commcomp bench`: sizes, errors and speeds of schemes on gradients. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/codec/bench.h"
 #include "cmd/input/source.h"
-#include "core/file.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
-#include "core/units.h"
 #include "results/machine_info.h"
 
-static const char *const stream_words[] = {"first", "push", "pull", "all", NULL};
+static const char *const stream_choices[] = {"first", "push", "pull", "all", NULL};
 
 static const struct cc_option options[] = {
     CC_SOURCE_OPTIONS,
     {.name = "stream",
      .value = "WHICH",
      .def = "first",
-     .choices = stream_words,
+     .choices = stream_choices,
      .help = "which of a trace's streams: first (the pushes of the first worker), push (of all "
              "workers), pull (the server's model deltas) or all; a row each"},
     {.name = "min-size",
@@ -66,236 +64,217 @@ static void show_progress(void *arg, const char *phase, double done)
     cc_progress_show(arg, phase, done);
 }
 
+/* --- options --- */
+
+static int parse_passes(const struct cc_args *args, size_t *out, struct cc_error *e)
+{
+    const char *text = cc_arg(args, "passes");
+    uint64_t passes = 1;
+    if (text != NULL && strcmp(text, "auto") == 0)
+        passes = 0;
+    else
+        CC_TRY(cc_arg_count(args, "passes", 1, 1000000, &passes, e));
+    *out = (size_t)passes;
+    return CC_OK;
+}
+
+static int parse_options(const struct cc_args *args, struct cc_bench_options *out,
+                         struct cc_error *e)
+{
+    struct cc_bench_options o = {.per_tensor = cc_arg(args, "per-tensor") != NULL,
+                                 .speed = cc_arg(args, "no-speed") == NULL,
+                                 .values = cc_arg(args, "values"),
+                                 .profile_out = cc_arg(args, "profile-out"),
+                                 .seed = 1};
+    const bool profile = o.profile_out != NULL;
+    struct cc_speed_limits usual = {.discard = 1, .least = 10, .most = 100, .seconds = 5};
+    if (profile)
+        usual = cc_profile_limits(usual.seconds);
+    uint64_t samples = 0, discard = usual.discard, threads = 1, min_size = 0, steps = 0;
+    double seconds = usual.seconds;
+    int streams = CC_STREAM_FIRST;
+    CC_TRY(parse_passes(args, &o.passes, e));
+    CC_TRY(cc_arg_count(args, "samples", 1, 100000, &samples, e));
+    CC_TRY(cc_arg_count(args, "discard", 0, 1000, &discard, e));
+    CC_TRY(cc_arg_count(args, "threads", 1, 1024, &threads, e));
+    CC_TRY(cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e));
+    CC_TRY(cc_arg_count(args, "steps", 1, INT64_MAX, &steps, e));
+    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &o.seed, e));
+    CC_TRY(cc_arg_time(args, "time", &seconds, e));
+    if (profile && !o.speed)
+        return cc_usage(e, "--profile-out and --no-speed exclude each other");
+    if (profile && o.values == NULL && cc_arg(args, "trace") == NULL && cc_arg(args, "net") == NULL)
+        o.values = CC_PROFILE_SIZES_TEXT;
+    cc_arg_choice(args, "stream", &streams);
+    o.streams = (enum cc_bench_streams)streams;
+    o.threads = (int)threads;
+    o.min_size = (size_t)min_size;
+    o.steps = (size_t)steps;
+    o.limits = (struct cc_speed_limits){.discard = (size_t)discard,
+                                        .least = samples > 0 ? (size_t)samples : usual.least,
+                                        .most = samples > 0 ? (size_t)samples : usual.most,
+                                        .seconds = seconds,
+                                        .per_tensor = o.per_tensor || profile,
+                                        .roofline = !o.per_tensor};
+    *out = o;
+    return CC_OK;
+}
+
 /* --- measuring --- */
 
-static void settle_all(struct bench *b, size_t *passes)
+/* Adds speeds to the profile, whose origin is that of the first ones. */
+static int add_to_profile(struct cc_bench_run *b, struct cc_speed *speed, struct cc_error *e)
 {
-    for (size_t s = 0; s < b->plan.schemes->count; s++) {
-        passes[s] = b->passes;
-        if (b->passes == 0)
-            (void)cc_quality_settle(&b->plan, s, CC_BENCH_MOST_PASSES, &passes[s],
-                                    &b->plan.failed[s]);
-    }
-}
-
-/* Where the profile's numbers come from. */
-static int describe_profile(struct bench *b, struct cc_error *e)
-{
-    struct cc_machine_info host;
     struct cc_profile *p = &b->profile;
-    cc_machine_info_read(&host);
-    p->threads = b->plan.threads;
-    p->trace = cc_strdup(cc_trace_name(b->plan.trace), e);
-    p->cpu = cc_strdup(host.cpu, e);
-    p->isa = cc_strdup(host.isa, e);
-    p->time = cc_strdup(host.time, e);
-    return p->trace == NULL || p->cpu == NULL || p->isa == NULL || p->time == NULL ? CC_FAIL
-                                                                                   : CC_OK;
-}
-
-static int add_to_profile(struct bench *b, struct cc_speed *speed, struct cc_error *e)
-{
-    if (b->profile_out == NULL || speed->samples == 0)
+    if (b->options.profile_out == NULL || speed->samples == 0)
         return CC_OK;
-    int status = b->profile.trace == NULL ? describe_profile(b, e) : CC_OK;
-    return status == CC_OK ? cc_profile_add(&b->profile, &b->plan, speed, e) : status;
+    if (p->trace == NULL) {
+        struct cc_machine_info machine;
+        cc_machine_info_read(&machine);
+        p->threads = b->config.threads;
+        p->trace = cc_strdup(cc_trace_name(b->config.trace), e);
+        p->cpu = cc_strdup(machine.cpu, e);
+        p->isa = cc_strdup(machine.isa, e);
+        p->time = cc_strdup(machine.time, e);
+        if (p->trace == NULL || p->cpu == NULL || p->isa == NULL || p->time == NULL)
+            return CC_FAIL;
+    }
+    return cc_profile_add(p, &b->config, speed, e);
 }
 
-static int measure(struct bench *b, size_t *passes, struct cc_quality *q, struct cc_error *e)
+/* Benches one stream of the trace. A scheme that fails leaves the others their rows; then the
+ * result is its failure. */
+static int bench_stream(struct cc_bench_run *b, struct cc_error *e)
 {
-    size_t done = 0;
-    struct cc_speed speed = {0};
-    settle_all(b, passes);
-    int status = cc_quality_measure(&b->plan, passes, q, &done, e);
-    if (status == CC_OK && b->speed && !cc_interrupted())
-        status = cc_speed_measure(&b->plan, &b->limits, &speed, e);
-    if (status == CC_OK)
-        status = cc_bench_rows(b, passes, q, done, &speed, e);
-    if (status == CC_OK)
-        status = add_to_profile(b, &speed, e);
-    cc_speed_free(&speed);
-    return status;
-}
-
-static int one_stream(struct bench *b, struct cc_error *e)
-{
-    size_t tensors = cc_trace_tensors(b->plan.trace), schemes = b->plan.schemes->count;
+    struct cc_bench_config *config = &b->config;
+    const size_t tensors = cc_trace_tensors(config->trace), schemes = config->schemes->count;
     struct cc_quality *q = cc_alloc0(schemes * tensors * sizeof *q, e);
-    size_t *passes = cc_alloc0(schemes * sizeof *passes, e);
-    b->plan.failed = cc_alloc0(schemes * sizeof *b->plan.failed, e);
-    int status = q == NULL || passes == NULL || b->plan.failed == NULL ? CC_FAIL : CC_OK;
-    if (status == CC_OK && b->speed)
-        status = cc_calls_check(&b->plan, e);
-    if (status == CC_OK)
-        status = measure(b, passes, q, e);
+    size_t *passes = cc_alloc0(schemes * sizeof *passes, e), done = 0;
+    struct cc_speed speed = {0};
+    int status = CC_OK;
+    config->failed = cc_alloc0(schemes * sizeof *config->failed, e);
+    if (q == NULL || passes == NULL || config->failed == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    if (b->options.speed)
+        CC_TRY_OUT(cc_calls_check(config, e));
+    for (size_t s = 0; s < schemes; s++) {
+        passes[s] = b->options.passes;
+        if (b->options.passes == 0)
+            (void)cc_quality_settle(config, s, CC_BENCH_MOST_PASSES, &passes[s],
+                                    &config->failed[s]);
+    }
+    CC_TRY_OUT(cc_quality_measure(config, passes, q, &done, e));
+    if (b->options.speed && !cc_interrupted())
+        CC_TRY_OUT(cc_speed_measure(config, &b->options.limits, &speed, e));
+    CC_TRY_OUT(cc_bench_rows(b, passes, q, done, &speed, e));
+    CC_TRY_OUT(add_to_profile(b, &speed, e));
     for (size_t s = 0; s < schemes && status == CC_OK; s++)
-        if (cc_bench_failed(&b->plan, s))
-            status = cc_fail(e, "%s", b->plan.failed[s].text);
-    free(b->plan.failed);
+        if (cc_bench_failed(config, s))
+            status = cc_fail(e, "%s", config->failed[s].text);
+out:
+    cc_speed_free(&speed);
+    free(config->failed);
+    config->failed = NULL;
     free(q);
     free(passes);
     return status;
 }
 
-static bool stream_wanted(int which, size_t index, struct cc_trace_sender s)
+static bool is_benched(enum cc_bench_streams which, size_t index, struct cc_trace_sender s)
 {
     switch (which) {
-    case 0:
+    case CC_STREAM_FIRST:
         return index == 0;
-    case 1:
+    case CC_STREAM_PUSH:
         return s.direction == CC_PUSH;
-    case 2:
+    case CC_STREAM_PULL:
         return s.direction == CC_PULL;
     default:
         return true;
     }
 }
 
-static int all_streams(struct bench *b, size_t limit, struct cc_error *e)
+/* Benches the streams of the open trace that --stream names. */
+static int bench_trace(struct cc_bench_run *b, struct cc_error *e)
 {
-    int which = 0, status = CC_OK;
-    cc_arg_choice(b->args, "stream", &which);
+    struct cc_trace *trace = b->config.trace;
+    const enum cc_bench_streams which = b->options.streams;
+    const size_t limit = b->options.steps;
     b->streams = 0;
-    for (size_t i = 0; i < cc_trace_streams(b->plan.trace); i++)
-        b->streams += stream_wanted(which, i, cc_trace_stream(b->plan.trace, i));
-    if (b->profile_out != NULL && b->streams > 1)
+    for (size_t i = 0; i < cc_trace_streams(trace); i++)
+        b->streams += is_benched(which, i, cc_trace_stream(trace, i));
+    if (b->options.profile_out != NULL && b->streams > 1)
         return cc_usage(e, "--profile-out with --stream %s: a profile is of one stream",
-                        stream_words[which]);
-    for (size_t i = 0; i < cc_trace_streams(b->plan.trace) && status == CC_OK; i++) {
-        if (!stream_wanted(which, i, cc_trace_stream(b->plan.trace, i)) || cc_interrupted())
-            continue;
-        size_t steps = cc_trace_steps(b->plan.trace, i);
-        b->plan.stream = i;
-        b->plan.steps = limit == 0 || limit > steps ? steps : limit;
-        status = one_stream(b, e);
-    }
+                        stream_choices[which]);
     if (b->streams == 0)
         return cc_fail(e, "%s has no stream '%s'; `commcomp trace info` tells which it has",
-                       cc_trace_name(b->plan.trace), stream_words[which]);
-    return status;
+                       cc_trace_name(trace), stream_choices[which]);
+    for (size_t i = 0; i < cc_trace_streams(trace); i++) {
+        if (!is_benched(which, i, cc_trace_stream(trace, i)) || cc_interrupted())
+            continue;
+        const size_t steps = cc_trace_steps(trace, i);
+        b->config.stream = i;
+        b->config.steps = limit == 0 || limit > steps ? steps : limit;
+        CC_TRY(bench_stream(b, e));
+    }
+    return CC_OK;
 }
 
-/* The sizes of --values, one after the other, so that memory has to hold one of them. */
-static int all_sizes(struct bench *b, const char *text, size_t limit, struct cc_error *e)
+/* Benches the sizes of --values one after the other, so that memory holds only one of them. */
+static int bench_sizes(struct cc_bench_run *b, struct cc_error *e)
 {
+    const char *text = b->options.values;
     size_t *sizes;
-    int status = cc_input_sizes(text, &sizes, &b->sizes, e);
-    if (status != CC_OK)
-        return status;
-    b->limits.seconds /= (double)b->sizes;
+    int status = CC_OK;
+    CC_TRY(cc_input_sizes(text, &sizes, &b->sizes, e));
+    b->options.limits.seconds /= (double)b->sizes;
     const char *label = b->sizes == 1 ? text : "flat"; /* the same in all rows */
-    for (size_t i = 0; i < b->sizes && status == CC_OK && !cc_interrupted(); i++) {
-        status = cc_input_flat_trace(b->args, label, sizes[i], &b->plan.trace, e);
+    for (size_t i = 0; i < b->sizes && !cc_interrupted(); i++) {
+        CC_TRY_OUT(cc_input_flat_trace(b->args, label, sizes[i], &b->config.trace, e));
+        status = bench_trace(b, e);
+        cc_trace_close(b->config.trace);
         if (status != CC_OK)
-            break;
-        status = all_streams(b, limit, e);
-        cc_trace_close(b->plan.trace);
+            goto out;
     }
+out:
     free(sizes);
-    return status;
-}
-
-/* What the options say is to be benched. */
-static int everything(struct bench *b, struct cc_error *e)
-{
-    const char *values = cc_arg(b->args, "values");
-    size_t limit = b->plan.steps;
-    if (b->profile_out != NULL && values == NULL && cc_arg(b->args, "trace") == NULL &&
-        cc_arg(b->args, "net") == NULL)
-        values = CC_PROFILE_SIZES_TEXT;
-    if (values != NULL)
-        return all_sizes(b, values, limit, e);
-    int status = cc_input_trace(b->args, &b->plan.trace, e);
-    if (status != CC_OK)
-        return status;
-    status = all_streams(b, limit, e);
-    cc_trace_close(b->plan.trace);
-    return status;
-}
-
-/* --- options --- */
-
-static int parse_passes(struct bench *b, struct cc_error *e)
-{
-    const char *text = cc_arg(b->args, "passes");
-    uint64_t passes = 1;
-    if (text != NULL && strcmp(text, "auto") == 0) {
-        b->passes = 0;
-        return CC_OK;
-    }
-    int status = cc_arg_count(b->args, "passes", 1, 1000000, &passes, e);
-    b->passes = (size_t)passes;
-    return status;
-}
-
-static int parse_limits(struct bench *b, struct cc_error *e)
-{
-    bool profile = b->profile_out != NULL;
-    struct cc_speed_limits usual = {.discard = 1, .least = 10, .most = 100, .seconds = 5};
-    if (profile)
-        usual = cc_profile_limits(usual.seconds);
-    uint64_t samples = 0, discard = usual.discard, threads = 1, min_size = 0, steps = 0, seed = 1;
-    double seconds = usual.seconds;
-    const struct cc_args *a = b->args;
-    int status = cc_arg_count(a, "samples", 1, 100000, &samples, e);
-    if (status == CC_OK)
-        status = cc_arg_count(a, "discard", 0, 1000, &discard, e);
-    if (status == CC_OK)
-        status = cc_arg_count(a, "threads", 1, 1024, &threads, e);
-    if (status == CC_OK)
-        status = cc_arg_count(a, "min-size", 0, INT64_MAX, &min_size, e);
-    if (status == CC_OK)
-        status = cc_arg_count(a, "steps", 1, INT64_MAX, &steps, e);
-    if (status == CC_OK)
-        status = cc_arg_count(a, "seed", 0, CC_MAX_SEED, &seed, e);
-    if (status == CC_OK && cc_arg(a, "time") != NULL) {
-        status = cc_parse_time(cc_arg(a, "time"), &seconds, e);
-        if (status != CC_OK)
-            cc_error_in(e, "--time");
-    }
-    b->limits = (struct cc_speed_limits){.discard = (size_t)discard,
-                                         .least = samples > 0 ? (size_t)samples : usual.least,
-                                         .most = samples > 0 ? (size_t)samples : usual.most,
-                                         .seconds = seconds,
-                                         .per_tensor = b->per_tensor || profile,
-                                         .roofline = !b->per_tensor};
-    b->plan.threads = (int)threads;
-    b->plan.min_size = (size_t)min_size;
-    b->plan.steps = (size_t)steps;
-    b->plan.seed = seed;
     return status;
 }
 
 static int run(struct cc_args *args, struct cc_error *e)
 {
-    struct bench b = {.args = args,
-                      .record = &args->record,
-                      .per_tensor = cc_arg(args, "per-tensor") != NULL,
-                      .speed = cc_arg(args, "no-speed") == NULL,
-                      .profile_out = cc_arg(args, "profile-out"),
-                      .plan = {.schemes = &args->schemes, .progress = show_progress}};
+    struct cc_bench_run b = {.args = args, .record = &args->record};
     struct cc_spec *raw = NULL;
-    b.plan.progress_arg = &b.progress;
-    int status = parse_passes(&b, e);
-    if (status == CC_OK)
-        status = parse_limits(&b, e);
-    if (status == CC_OK && b.profile_out != NULL && !b.speed)
-        status = cc_usage(e, "--profile-out and --no-speed exclude each other");
-    if (status == CC_OK && args->schemes.count == 0)
-        status = cc_spec_list_parse("paper", &args->schemes, e);
-    if (status == CC_OK)
-        status = cc_spec_parse(CC_RAW_SCHEME, &raw, e);
-    b.plan.raw = raw;
-    if (status == CC_OK) {
-        cc_progress_begin(&b.progress, args->quiet);
-        status = everything(&b, e);
-        if (status == CC_OK)
-            status = cc_bench_note_outliers(&b, e);
-        cc_progress_end(&b.progress);
+    int status = CC_OK;
+    CC_TRY(parse_options(args, &b.options, e));
+    if (args->schemes.count == 0)
+        CC_TRY(cc_spec_list_parse("paper", &args->schemes, e));
+    CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
+    b.config = (struct cc_bench_config){.schemes = &args->schemes,
+                                        .raw = raw,
+                                        .min_size = b.options.min_size,
+                                        .seed = b.options.seed,
+                                        .threads = b.options.threads,
+                                        .progress = show_progress,
+                                        .progress_arg = &b.progress};
+    cc_progress_begin(&b.progress, args->quiet);
+    if (b.options.values != NULL) {
+        CC_TRY_OUT(bench_sizes(&b, e));
+    } else {
+        CC_TRY_OUT(cc_input_trace(args, &b.config.trace, e));
+        status = bench_trace(&b, e);
+        cc_trace_close(b.config.trace);
+        if (status != CC_OK)
+            goto out;
     }
+    CC_TRY_OUT(cc_bench_note_outliers(&b, e));
+    if (b.options.profile_out != NULL && !cc_interrupted())
+        CC_TRY_OUT(cc_profile_write(&b.profile, b.options.profile_out, e));
+out:
+    cc_progress_end(&b.progress);
     args->record.partial = cc_interrupted();
-    if (status == CC_OK && b.profile_out != NULL && !cc_interrupted())
-        status = cc_profile_write(&b.profile, b.profile_out, e);
     cc_profile_free(&b.profile);
     cc_spec_free(raw);
     return status;

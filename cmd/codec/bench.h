@@ -1,4 +1,5 @@
-/* What the files of `commcomp bench` share. */
+/* The files of `commcomp bench`: bench.c parses the options and measures; bench_rows.c turns what
+ * was measured into rows, notes and columns. */
 #ifndef CC_CMD_CODEC_BENCH_H
 #define CC_CMD_CODEC_BENCH_H
 
@@ -8,31 +9,46 @@
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
 
-struct bench {
-    struct cc_args *args;
-    struct cc_bench_config plan;
-    struct cc_speed_limits limits;
-    struct cc_progress progress;
-    struct cc_record *record;
-    size_t passes;  /* 0: auto */
-    size_t streams; /* how many are benched */
-    size_t sizes;   /* of single tensors, that are benched one after the other; 0: a trace */
+enum { CC_BENCH_MOST_PASSES = 200 }; /* of --passes auto */
+
+/* Which streams of a trace are benched; the choices of --stream in their order. */
+enum cc_bench_streams { CC_STREAM_FIRST, CC_STREAM_PUSH, CC_STREAM_PULL, CC_STREAM_ALL };
+
+/* The parsed options, apart from those of the source and the schemes. */
+struct cc_bench_options {
+    enum cc_bench_streams streams;
+    size_t passes;   /* 0: auto */
+    size_t steps;    /* the most steps of a trace; 0: all */
+    size_t min_size; /* smaller tensors travel as fp32 */
+    uint64_t seed;
+    int threads;
     bool per_tensor, speed;
+    struct cc_speed_limits limits;
+    const char *values; /* sizes of single tensors, benched one after the other; NULL: a trace */
     const char *profile_out; /* or NULL */
-    struct cc_profile profile;
 };
 
-enum { CC_BENCH_MOST_PASSES = 200 }; /* of --passes auto */
+struct cc_bench_run {
+    const struct cc_args *args;
+    struct cc_bench_options options;
+    struct cc_bench_config config; /* of the stream that is benched now */
+    struct cc_record *record;
+    struct cc_progress progress;
+    struct cc_profile profile;
+    size_t streams;  /* of the trace that are benched */
+    size_t sizes;    /* in options.values; 0: a trace */
+    size_t outliers; /* of all timings */
+};
 
 /* The columns of the record. */
 extern const struct cc_column cc_bench_columns[];
 
-/* Adds the rows of the first `done` schemes of a stream, but for those that failed, and notes.
- * q[scheme * tensors + tensor]; *speed is zero without speeds. */
-int cc_bench_rows(struct bench *b, const size_t *passes, const struct cc_quality *q, size_t done,
-                  const struct cc_speed *speed, struct cc_error *e);
+/* Adds the rows of the first `done` schemes of a stream except those that failed, and notes under
+ * them. q[scheme * tensors + tensor]; *speed is zero if no speeds were measured. */
+int cc_bench_rows(struct cc_bench_run *b, const size_t *passes, const struct cc_quality *q,
+                  size_t done, const struct cc_speed *speed, struct cc_error *e);
 
-/* Under all rows: how many timings were outliers. */
-int cc_bench_note_outliers(const struct bench *b, struct cc_error *e);
+/* Adds a note under all rows if timings were outliers. */
+int cc_bench_note_outliers(const struct cc_bench_run *b, struct cc_error *e);
 
 #endif

@@ -1,8 +1,10 @@
-/* The rows of `commcomp bench`, and the reading aid under them. */
+/* The columns and rows of `commcomp bench`, and the notes under them that name the best schemes. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cmd/codec/bench.h"
+#include "core/memory.h"
 #include "core/stats.h"
 
 const struct cc_column cc_bench_columns[] = {
@@ -63,220 +65,237 @@ const struct cc_column cc_bench_columns[] = {
 
 /* --- rows --- */
 
-static double number(const struct cc_record *r, size_t row, const char *key)
+/* One row: a scheme over a step, or over one tensor. Numbers are NAN (null in the record) where
+ * they are not finite, or were not measured. */
+struct row {
+    const char *scheme;
+    const char *tensor; /* NULL: the whole step */
+    size_t passes;
+    size_t values, steps;
+    double payload_bytes; /* per step */
+    double bits_per_value, ratio, nmse, nmse_cumulative, cosine, max_abs_error;
+    size_t samples; /* 0: no speeds */
+    size_t outliers;
+    struct row_speed {
+        double gb_per_s, min, max, sd; /* sd: relative to the mean */
+        double limit, roofline;
+    } call[CC_CALLS];
+};
+
+static double finite_or_nan(double v)
 {
-    const struct cc_value *v = cc_record_value(r, row, key);
-    return v->kind == CC_NUMBER ? v->number : NAN;
+    return isfinite(v) ? v : (double)NAN;
 }
 
-static void speed_columns(struct cc_record *r, size_t row, const char *what, double *seconds,
-                          size_t samples, double values)
+/* Exact decoding has no error, also of zeros; NAN where the sums overflow. */
+static double error_ratio(double error, double of)
+{
+    return error == 0 ? 0 : isfinite(of) ? error / of : (double)NAN;
+}
+
+static void set_quality(struct row *row, const struct cc_quality *q)
+{
+    const double all_values = (double)q->values * (double)q->steps,
+                 bytes = (double)q->payload_bytes;
+    const double cosine = q->dot / sqrt(q->output_sq) / sqrt(q->raw_sq);
+    row->values = q->values;
+    row->steps = q->steps;
+    row->payload_bytes = bytes / (double)q->steps;
+    row->bits_per_value = finite_or_nan(8 * bytes / all_values);
+    row->ratio = finite_or_nan(4 * all_values / bytes);
+    row->nmse = finite_or_nan(error_ratio(q->error_sq, q->raw_sq));
+    row->nmse_cumulative = finite_or_nan(error_ratio(q->cumulative_error_sq, q->cumulative_raw_sq));
+    /* Rounding may leave it a last digit over 1. */
+    row->cosine = isnan(cosine) ? (double)NAN : fmax(-1, fmin(1, cosine));
+    row->max_abs_error = q->max_error;
+}
+
+/* From the seconds of the samples, which are sorted, and the limit in GB/s (0: none). */
+static void set_speed(struct row *row, enum cc_call call, double *seconds, size_t samples,
+                      double limit)
+{
+    const struct cc_stats s = cc_stats_of(seconds, samples);
+    const double bytes = 4e-9 * (double)row->values;
+    row->samples = samples;
+    row->outliers += s.outliers;
+    row->call[call] =
+        (struct row_speed){.gb_per_s = finite_or_nan(bytes / s.median),
+                           .min = bytes / s.max,
+                           .max = bytes / s.min,
+                           .sd = s.sd / s.mean,
+                           .limit = limit > 0 ? limit : (double)NAN,
+                           .roofline = limit > 0 ? bytes / s.median / limit : (double)NAN};
+}
+
+static struct row tensor_row(const struct cc_bench_run *b, size_t scheme, size_t tensor,
+                             const struct cc_quality *q, const struct cc_speed *speed)
+{
+    struct row row = {.tensor = cc_trace_tensor(b->config.trace, tensor)->name};
+    const size_t at = scheme * speed->tensors + tensor;
+    set_quality(&row, q);
+    for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.values > 0; c++)
+        set_speed(&row, (enum cc_call)c, &speed->tensor_seconds[c][at * speed->most],
+                  speed->samples, 0);
+    return row;
+}
+
+static struct row step_row(const struct cc_bench_run *b, size_t scheme, const struct cc_quality *q,
+                           const struct cc_speed *speed)
+{
+    struct row row = {.tensor = NULL};
+    struct cc_quality all = {0};
+    for (size_t t = 0; t < cc_trace_tensors(b->config.trace); t++)
+        cc_quality_add(&all, &q[t]);
+    set_quality(&row, &all);
+    for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.values > 0; c++)
+        set_speed(&row, (enum cc_call)c, &speed->seconds[c][scheme * speed->most], speed->samples,
+                  speed->limit[c][scheme]);
+    return row;
+}
+
+static void set_call(struct cc_record *r, size_t at, const char *call, const char *suffix, double v)
 {
     char key[64];
-    struct cc_stats s = cc_stats_of(seconds, samples);
-    double bytes = 4e-9 * values;
-    if (samples == 0 || values == 0)
-        return;
-    (void)snprintf(key, sizeof key, "%s_gb_per_s", what);
-    cc_record_number(r, row, key, bytes / s.median);
-    (void)snprintf(key, sizeof key, "%s_gb_per_s_min", what);
-    cc_record_number(r, row, key, bytes / s.max);
-    (void)snprintf(key, sizeof key, "%s_gb_per_s_max", what);
-    cc_record_number(r, row, key, bytes / s.min);
-    (void)snprintf(key, sizeof key, "%s_sd", what);
-    cc_record_number(r, row, key, s.sd / s.mean);
-    const struct cc_value *before = cc_record_value(r, row, "outliers");
-    double outliers = before->kind == CC_NUMBER ? before->number : 0;
-    cc_record_number(r, row, "outliers", outliers + (double)s.outliers);
-    cc_record_number(r, row, "samples", (double)samples);
+    (void)snprintf(key, sizeof key, "%s_%s", call, suffix);
+    cc_record_number(r, at, key, v);
 }
 
-/* NaN, and so null, where the sums overflow. */
-static double ratio_or_exact(double error, double of)
-{
-    return error == 0 ? 0 : isfinite(of) ? error / of : NAN;
-}
-
-static void quality_columns(struct cc_record *r, size_t row, const struct cc_quality *q)
-{
-    double all_values = (double)q->values * (double)q->steps, bytes = (double)q->payload_bytes;
-    cc_record_number(r, row, "values", (double)q->values);
-    cc_record_number(r, row, "steps", (double)q->steps);
-    cc_record_number(r, row, "payload_bytes", bytes / (double)q->steps);
-    cc_record_number(r, row, "bits_per_value", 8 * bytes / all_values);
-    cc_record_number(r, row, "ratio", 4 * all_values / bytes);
-    cc_record_number(r, row, "nmse", ratio_or_exact(q->error_sq, q->raw_sq));
-    cc_record_number(r, row, "nmse_cumulative",
-                     ratio_or_exact(q->cumulative_error_sq, q->cumulative_raw_sq));
-    /* Rounding may leave it a last digit over 1. */
-    double cosine = q->dot / sqrt(q->output_sq) / sqrt(q->raw_sq);
-    cc_record_number(r, row, "cosine", isnan(cosine) ? cosine : fmax(-1, fmin(1, cosine)));
-    cc_record_number(r, row, "max_abs_error", q->max_error);
-}
-
-/* A row with what all rows of a stream share. */
-static int common_columns(const struct bench *b, size_t scheme, size_t passes, size_t *row,
-                          struct cc_error *e)
+static int print_row(const struct cc_bench_run *b, const struct row *row, struct cc_error *e)
 {
     struct cc_record *r = b->record;
     char stream[48];
-    cc_bench_stream_name(&b->plan, stream, sizeof stream);
-    *row = cc_record_add(r, e);
-    if (*row == SIZE_MAX)
+    const size_t at = cc_record_add(r, e);
+    if (at == SIZE_MAX)
         return CC_FAIL;
-    cc_record_number(r, *row, "passes", (double)passes);
-    cc_record_number(r, *row, "threads", b->plan.threads);
-    cc_record_number(r, *row, "min_size", (double)b->plan.min_size);
-    cc_record_number(r, *row, "seed", (double)b->plan.seed);
-    int status = cc_record_text(r, *row, "scheme", b->plan.schemes->item[scheme]->name, e);
-    if (status == CC_OK)
-        status = cc_record_text(r, *row, "stream", stream, e);
-    return status == CC_OK ? cc_record_text(r, *row, "trace", cc_trace_name(b->plan.trace), e)
-                           : status;
-}
-
-static int tensor_rows(const struct bench *b, size_t scheme, size_t passes,
-                       const struct cc_quality *q, const struct cc_speed *speed, struct cc_error *e)
-{
-    int status = CC_OK;
-    for (size_t t = 0; t < cc_trace_tensors(b->plan.trace) && status == CC_OK; t++) {
-        size_t row;
-        const struct cc_tensor_info *info = cc_trace_tensor(b->plan.trace, t);
-        status = common_columns(b, scheme, passes, &row, e);
-        if (status == CC_OK)
-            status = cc_record_text(b->record, row, "tensor", info->name, e);
-        if (status != CC_OK)
-            break;
-        quality_columns(b->record, row, &q[t]);
-        size_t at = scheme * speed->tensors + t;
-        for (int c = 0; c < CC_CALLS && speed->tensor_bytes != NULL; c++)
-            speed_columns(b->record, row, cc_call_names[c],
-                          &speed->tensor_seconds[c][at * speed->most], speed->samples,
-                          (double)info->shape.n);
-    }
-    return status;
-}
-
-/* What memory allows, where it is what limits. */
-static void limit_columns(struct cc_record *r, size_t row, const char *what, double limit)
-{
-    char key[64];
-    if (!(limit > 0))
-        return;
-    (void)snprintf(key, sizeof key, "%s_gb_per_s", what);
-    double achieved = number(r, row, key);
-    (void)snprintf(key, sizeof key, "%s_roofline", what);
-    cc_record_number(r, row, key, achieved / limit);
-    (void)snprintf(key, sizeof key, "%s_limit_gb_per_s", what);
-    cc_record_number(r, row, key, limit);
-}
-
-static int step_row(const struct bench *b, size_t scheme, size_t passes, const struct cc_quality *q,
-                    const struct cc_speed *speed, struct cc_error *e)
-{
-    size_t row;
-    struct cc_quality all = {0};
-    int status = common_columns(b, scheme, passes, &row, e);
-    if (status != CC_OK)
-        return status;
-    for (size_t t = 0; t < cc_trace_tensors(b->plan.trace); t++)
-        cc_quality_add(&all, &q[t]);
-    quality_columns(b->record, row, &all);
-    double values = (double)cc_trace_values(b->plan.trace);
-    for (int c = 0; c < CC_CALLS && speed->samples > 0; c++) {
-        speed_columns(b->record, row, cc_call_names[c], &speed->seconds[c][scheme * speed->most],
-                      speed->samples, values);
-        limit_columns(b->record, row, cc_call_names[c], speed->limit[c][scheme]);
+    cc_bench_stream_name(&b->config, stream, sizeof stream);
+    CC_TRY(cc_record_text(r, at, "scheme", row->scheme, e));
+    if (row->tensor != NULL)
+        CC_TRY(cc_record_text(r, at, "tensor", row->tensor, e));
+    CC_TRY(cc_record_text(r, at, "stream", stream, e));
+    CC_TRY(cc_record_text(r, at, "trace", cc_trace_name(b->config.trace), e));
+    cc_record_number(r, at, "values", (double)row->values);
+    cc_record_number(r, at, "steps", (double)row->steps);
+    cc_record_number(r, at, "passes", (double)row->passes);
+    cc_record_number(r, at, "payload_bytes", row->payload_bytes);
+    cc_record_number(r, at, "bits_per_value", row->bits_per_value);
+    cc_record_number(r, at, "ratio", row->ratio);
+    cc_record_number(r, at, "nmse", row->nmse);
+    cc_record_number(r, at, "nmse_cumulative", row->nmse_cumulative);
+    cc_record_number(r, at, "cosine", row->cosine);
+    cc_record_number(r, at, "max_abs_error", row->max_abs_error);
+    cc_record_number(r, at, "threads", b->config.threads);
+    cc_record_number(r, at, "min_size", (double)b->config.min_size);
+    cc_record_number(r, at, "seed", (double)b->config.seed);
+    if (row->samples == 0)
+        return CC_OK;
+    cc_record_number(r, at, "samples", (double)row->samples);
+    cc_record_number(r, at, "outliers", (double)row->outliers);
+    for (int c = 0; c < CC_CALLS; c++) {
+        const struct row_speed *s = &row->call[c];
+        set_call(r, at, cc_call_names[c], "gb_per_s", s->gb_per_s);
+        set_call(r, at, cc_call_names[c], "gb_per_s_min", s->min);
+        set_call(r, at, cc_call_names[c], "gb_per_s_max", s->max);
+        set_call(r, at, cc_call_names[c], "sd", s->sd);
+        set_call(r, at, cc_call_names[c], "roofline", s->roofline);
+        set_call(r, at, cc_call_names[c], "limit_gb_per_s", s->limit);
     }
     return CC_OK;
 }
 
-/* --- the reading aid --- */
+/* --- the notes --- */
 
-/* GB/s of encoding and decoding one after the other. */
-static double both_ways(const struct cc_record *r, size_t row)
+/* GB/s of encoding and decoding one after the other; NAN without speeds. */
+static double round_trip(const struct row *row)
 {
-    return 1 / (1 / number(r, row, "encode_gb_per_s") + 1 / number(r, row, "decode_gb_per_s"));
+    return row->samples == 0
+               ? (double)NAN
+               : 1 / (1 / row->call[CC_ENCODE].gb_per_s + 1 / row->call[CC_DECODE].gb_per_s);
 }
 
-static int note_row(struct cc_record *r, const char *what, size_t row, bool several,
+static int note_row(const struct cc_bench_run *b, const char *title, const struct row *row,
                     struct cc_error *e)
 {
-    char speed[96] = "";
-    if (!isnan(number(r, row, "encode_gb_per_s")))
+    char speed[96] = "", stream[48] = "";
+    if (b->streams > 1)
+        cc_bench_stream_name(&b->config, stream, sizeof stream);
+    if (!isnan(round_trip(row)))
         (void)snprintf(speed, sizeof speed, ", encodes %.2f GB/s, decodes %.2f GB/s",
-                       number(r, row, "encode_gb_per_s"), number(r, row, "decode_gb_per_s"));
-    return cc_record_note(r, e,
+                       row->call[CC_ENCODE].gb_per_s, row->call[CC_DECODE].gb_per_s);
+    return cc_record_note(b->record, e,
                           "%s%s%-12s %s: %.3f bits a value (%.1fx smaller than fp32), nmse %.3g in "
                           "a step and %.3g over "
                           "all%s",
-                          several ? cc_record_value(r, row, "stream")->text : "",
-                          several ? ", " : "", what, cc_record_value(r, row, "scheme")->text,
-                          number(r, row, "bits_per_value"), number(r, row, "ratio"),
-                          number(r, row, "nmse"), number(r, row, "nmse_cumulative"), speed);
+                          stream, b->streams > 1 ? ", " : "", title, row->scheme,
+                          row->bits_per_value, row->ratio, row->nmse, row->nmse_cumulative, speed);
 }
 
-/* Which scheme that compresses (ratio over 1.05, and something arrives) is smallest, fastest, most
- * exact in rows [first, end), those of one of `several` streams. */
-static int reading_aid(struct cc_record *r, size_t first, bool several, struct cc_error *e)
+/* Notes the smallest, the fastest and the most exact of the schemes that compress (a ratio over
+ * 1.05) and do not decode to zeros only. */
+static int note_best(const struct cc_bench_run *b, const struct row *row, size_t rows,
+                     struct cc_error *e)
 {
-    size_t smallest = SIZE_MAX, fastest = SIZE_MAX, exact = SIZE_MAX;
-    for (size_t i = first; i < r->row_count; i++) {
-        if (!(number(r, i, "ratio") > 1.05) || isnan(number(r, i, "cosine")))
+    const struct row *smallest = NULL, *fastest = NULL, *exact = NULL;
+    for (size_t i = 0; i < rows; i++) {
+        const struct row *r = &row[i];
+        if (!(r->ratio > 1.05) || isnan(r->cosine))
             continue;
-        if (smallest == SIZE_MAX || number(r, i, "ratio") > number(r, smallest, "ratio"))
-            smallest = i;
-        if (!isnan(both_ways(r, i)) &&
-            (fastest == SIZE_MAX || both_ways(r, i) > both_ways(r, fastest)))
-            fastest = i;
-        if (exact == SIZE_MAX ||
-            number(r, i, "nmse_cumulative") < number(r, exact, "nmse_cumulative"))
-            exact = i;
+        if (smallest == NULL || r->ratio > smallest->ratio)
+            smallest = r;
+        if (!isnan(round_trip(r)) && (fastest == NULL || round_trip(r) > round_trip(fastest)))
+            fastest = r;
+        if (exact == NULL || r->nmse_cumulative < exact->nmse_cumulative)
+            exact = r;
     }
-    int status = CC_OK;
-    if (r->row_count - first > 1 && smallest != SIZE_MAX) {
-        status = note_row(r, "smallest", smallest, several, e);
-        if (status == CC_OK && fastest != SIZE_MAX)
-            status = note_row(r, "fastest", fastest, several, e);
-        if (status == CC_OK)
-            status = note_row(r, "most exact", exact, several, e);
-    }
-    return status;
-}
-
-int cc_bench_rows(struct bench *b, const size_t *passes, const struct cc_quality *q, size_t done,
-                  const struct cc_speed *speed, struct cc_error *e)
-{
-    size_t tensors = cc_trace_tensors(b->plan.trace), first = b->record->row_count;
-    int status = CC_OK;
-    for (size_t s = 0; s < done && status == CC_OK; s++) {
-        if (cc_bench_failed(&b->plan, s))
-            status = cc_record_note(b->record, e, "failed: %s", b->plan.failed[s].text);
-        else if (b->per_tensor)
-            status = tensor_rows(b, s, passes[s], &q[s * tensors], speed, e);
-        else
-            status = step_row(b, s, passes[s], &q[s * tensors], speed, e);
-        if (status == CC_OK && b->passes == 0 && passes[s] == CC_BENCH_MOST_PASSES)
-            status = cc_record_note(b->record, e, "%s had not settled after %d passes",
-                                    b->plan.schemes->item[s]->name, CC_BENCH_MOST_PASSES);
-    }
-    if (status == CC_OK && !b->per_tensor && b->sizes <= 1)
-        status = reading_aid(b->record, first, b->streams > 1, e);
-    return status;
-}
-
-int cc_bench_note_outliers(const struct bench *b, struct cc_error *e)
-{
-    struct cc_record *r = b->record;
-    size_t outliers = 0;
-    for (size_t i = 0; i < r->row_count; i++) {
-        double o = number(r, i, "outliers");
-        outliers += isnan(o) ? 0 : (size_t)o;
-    }
-    if (outliers == 0 || b->per_tensor)
+    if (rows < 2 || smallest == NULL)
         return CC_OK;
-    return cc_record_note(r, e,
+    CC_TRY(note_row(b, "smallest", smallest, e));
+    if (fastest != NULL)
+        CC_TRY(note_row(b, "fastest", fastest, e));
+    return note_row(b, "most exact", exact, e);
+}
+
+int cc_bench_rows(struct cc_bench_run *b, const size_t *passes, const struct cc_quality *q,
+                  size_t done, const struct cc_speed *speed, struct cc_error *e)
+{
+    const struct cc_bench_config *config = &b->config;
+    const size_t tensors = cc_trace_tensors(config->trace);
+    const bool per_tensor = b->options.per_tensor;
+    struct row *row = cc_alloc(done * sizeof *row, e); /* of the step, by scheme */
+    size_t rows = 0;
+    int status = CC_OK;
+    if (row == NULL)
+        return CC_FAIL;
+    for (size_t s = 0; s < done; s++) {
+        const char *scheme = config->schemes->item[s]->name;
+        if (cc_bench_failed(config, s))
+            CC_TRY_OUT(cc_record_note(b->record, e, "failed: %s", config->failed[s].text));
+        for (size_t t = 0; !cc_bench_failed(config, s) && t < (per_tensor ? tensors : 1); t++) {
+            struct row r = per_tensor ? tensor_row(b, s, t, &q[s * tensors + t], speed)
+                                      : step_row(b, s, &q[s * tensors], speed);
+            r.scheme = scheme;
+            r.passes = passes[s];
+            CC_TRY_OUT(print_row(b, &r, e));
+            b->outliers += r.outliers;
+            if (!per_tensor)
+                row[rows++] = r;
+        }
+        if (b->options.passes == 0 && passes[s] == CC_BENCH_MOST_PASSES)
+            CC_TRY_OUT(cc_record_note(b->record, e, "%s had not settled after %d passes", scheme,
+                                      CC_BENCH_MOST_PASSES));
+    }
+    if (b->sizes <= 1)
+        CC_TRY_OUT(note_best(b, row, rows, e));
+out:
+    free(row);
+    return status;
+}
+
+int cc_bench_note_outliers(const struct cc_bench_run *b, struct cc_error *e)
+{
+    if (b->outliers == 0 || b->options.per_tensor)
+        return CC_OK;
+    return cc_record_note(b->record, e,
                           "%zu of the timings %s: the machine was busy; a quiet machine or "
                           "--discard 3 helps",
-                          outliers, outliers == 1 ? "is an outlier" : "are outliers");
+                          b->outliers, b->outliers == 1 ? "is an outlier" : "are outliers");
 }
