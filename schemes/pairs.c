@@ -267,7 +267,7 @@ static inline void copy_pairs(const struct items *s, bool pairs, size_t first, s
 int cc_indexed_to_pairs(const struct cc_indexed *in, uint32_t base, struct cc_index_value *out,
                         size_t cap, size_t *count, struct cc_error *e)
 {
-    struct items s = {0};
+    struct items s;
     *count = 0;
     CC_TRY(open_items(in, &s, e));
     CC_TRY(cc_check_pairs_room(s.count, cap, e));

@@ -227,12 +227,12 @@ int cc_check_pairs_room(size_t count, size_t cap, struct cc_error *e)
                                          count, cap);
 }
 
-int cc_bad_payload(size_t offset, struct cc_error *e, const char *fmt, ...)
+void cc_payload_error(size_t offset, struct cc_error *e, const char *fmt, ...)
 {
     char text[256];
     va_list args;
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    return cc_fail(e, "payload, byte %zu: %s", offset, text);
+    cc_error_set(e, "payload, byte %zu: %s", offset, text);
 }

@@ -259,8 +259,10 @@ int cc_bad_length(size_t len, size_t want, struct cc_error *e);
 /* For to_pairs: CC_FAIL if a payload has more pairs than there is room for, otherwise CC_OK. */
 int cc_check_pairs_room(size_t count, size_t cap, struct cc_error *e);
 
-/* CC_FAIL with "payload, byte OFFSET: " and the text. */
-int cc_bad_payload(size_t offset, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
+/* Writes the message "payload, byte OFFSET: " and the text, and is CC_FAIL: a macro, so that
+ * compilers and analyzers know the value. */
+#define cc_bad_payload(offset, e, ...) (cc_payload_error(offset, e, __VA_ARGS__), (int)CC_FAIL)
+void cc_payload_error(size_t offset, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
 
 /* decode_add for one decoded value, so that every scheme rounds alike. */
 static inline float cc_add_scaled(float y, float scale, float v)
