@@ -279,9 +279,9 @@ static int decode_range(const struct decoder *s, int part, struct start from, st
     if (end < s->total)
         return CC_OK;
     if (from.left > 0)
-        return cc_bad_payload(from.at - 1, e, "the run goes beyond the last trit");
+        return cc_bad_payload(from.at - 1, e, "the run extends beyond the last trit");
     if (from.at < s->len)
-        return cc_bad_payload(from.at, e, "the payload goes on after the last trit");
+        return cc_bad_payload(from.at, e, "the payload continues after the last trit");
     return CC_OK;
 }
 

@@ -216,7 +216,7 @@ static int open_items(const struct cc_indexed *in, struct items *s, struct cc_er
     size_t bytes = in->end - in->begin, each = item_bytes(in->tau == NULL);
     if (bytes % each != 0)
         return cc_bad_payload(in->end - bytes % each, e,
-                              "the payload has %zu bytes, which are no whole %s of %zu", in->end,
+                              "the payload has %zu bytes, not whole %s of %zu", in->end,
                               in->tau == NULL ? "pairs" : "codes", each);
     *s = (struct items){.at = in->payload + in->begin,
                         .count = bytes / each,

@@ -181,7 +181,8 @@ static int check_bitmap(struct expansion *x, size_t len, struct cc_error *e)
     if (len < bytes)
         return cc_bad_payload(len, e, "the payload ends in its bitmap of %zu bytes", bytes);
     if (n % 8 != 0 && x->bits[bytes - 1] >> n % 8 != 0)
-        return cc_bad_payload(bytes - 1, e, "the bitmap goes on after the last of %zu values", n);
+        return cc_bad_payload(bytes - 1, e, "the bitmap has bits set after the last of %zu values",
+                              n);
     cc_parallel(x->parts, count_part, x);
     for (int p = 0; p < x->parts; p++)
         x->before[p + 1] += x->before[p];
@@ -269,7 +270,7 @@ const struct cc_scheme cc_scheme_sparse = {
     .layout = "index=bitmap: n bits (1 = sent), then an f32 for each; index=u32: (u32 index, f32 "
               "value) for each",
     .flags = CC_LOSSY | CC_FEEDBACK | CC_SPARSE,
-    .kind = CC_OPAQUE,
+    .kind = CC_PAIRS,
     .params = table,
     .params_bytes = sizeof(struct params),
     .bound = bound,

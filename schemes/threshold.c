@@ -209,7 +209,7 @@ const struct cc_scheme cc_scheme_threshold = {
                  "Interspeech 2015, section 3",
     .layout = "f32 tau, then u32 = 2 x index + sign (1 = negative) for each value that reaches it",
     .flags = CC_LOSSY | CC_FEEDBACK | CC_SPARSE,
-    .kind = CC_OPAQUE,
+    .kind = CC_PAIRS,
     .params = table,
     .params_bytes = sizeof(struct params),
     .absolute_param = "tau",

@@ -436,7 +436,7 @@ const struct cc_scheme cc_scheme_topk = {
     .reference = "Renggli et al., SparCML, SC 2019, section 6.1 (k = 16 of 512)",
     .layout = "per bucket: k x u16 index in the bucket, k x f32 value",
     .flags = CC_LOSSY | CC_FEEDBACK | CC_SPARSE,
-    .kind = CC_OPAQUE,
+    .kind = CC_PAIRS,
     .params = table,
     .params_bytes = sizeof(struct params),
     .check = check,

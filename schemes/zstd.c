@@ -80,7 +80,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
     if (content == ZSTD_CONTENTSIZE_ERROR)
         return cc_bad_payload(0, e, "no zstd frame begins here");
     if (content == ZSTD_CONTENTSIZE_UNKNOWN)
-        return cc_bad_payload(0, e, "the zstd frame does not say how much it holds");
+        return cc_bad_payload(0, e, "the zstd frame does not state its content size");
     if (content != want)
         return cc_bad_payload(0, e, "the zstd frame holds %llu bytes, not %zu", content, want);
     size_t frame = ZSTD_findFrameCompressedSize(in, len);

@@ -227,8 +227,8 @@ static void descriptors(void **state)
             fail_msg("%s: pair_cost and to_pairs go together", s->id);
         if (pairs != ((s->flags & CC_SPARSE) != 0))
             fail_msg("%s: CC_SPARSE is for schemes of pairs", s->id);
-        if (s->kind == CC_PAIRS && !pairs)
-            fail_msg("%s: of kind CC_PAIRS, but has no pair_cost", s->id);
+        if (pairs != (s->kind == CC_PAIRS) && s->kind != CC_SUM_F32)
+            fail_msg("%s: kind and pair_cost disagree", s->id);
         if (s->absolute_param != NULL && cc_param_find(s->params, s->absolute_param) == NULL)
             fail_msg("%s: has no parameter %s", s->id, s->absolute_param);
         cc_spec_free(spec);

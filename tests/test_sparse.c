@@ -138,7 +138,7 @@ static void sparse_corrupt(void **state)
     (void)state;
     struct kit k = open_flat("sparse", 10);
     kit_expect_refusal(&k, (uint8_t[]){1}, 1, "byte 1: the payload ends in its bitmap of 2 bytes");
-    kit_expect_refusal(&k, (uint8_t[]){1, 0x04, F_1, F_1}, 10, "byte 1: the bitmap goes on");
+    kit_expect_refusal(&k, (uint8_t[]){1, 0x04, F_1, F_1}, 10, "byte 1: the bitmap has bits set");
     kit_expect_refusal(&k, (uint8_t[]){1, 1, F_1}, 6, "has 6 bytes, not 10");
     kit_expect_refusal(&k, (uint8_t[]){1, 0, F_1, 0}, 7, "has 7 bytes, not 6");
     kit_close(&k);

@@ -258,10 +258,10 @@ static void corrupt(void **state)
     decode_fails("3lc", 10, in, 3, "byte 3");
     decode_fails("3lc", 10, in, 4, "byte 4: the payload ends before");
     decode_fails("3lc", 10, in, 5, "byte 5: the payload ends before");
-    decode_fails("3lc", 10, in, 7, "byte 6: the payload goes on");
-    decode_fails("3lc", 25, in, 7, "byte 6: the run goes beyond");
-    decode_fails("3lc", 11, in, 7, "byte 6: the run goes beyond");
-    decode_fails("3lc", 30, in, 8, "byte 7: the payload goes on");
+    decode_fails("3lc", 10, in, 7, "byte 6: the payload continues");
+    decode_fails("3lc", 25, in, 7, "byte 6: the run extends beyond");
+    decode_fails("3lc", 11, in, 7, "byte 6: the run extends beyond");
+    decode_fails("3lc", 30, in, 8, "byte 7: the payload continues");
     decode_fails("3lc:zre=0", 10, in, 5, "byte 5");
     decode_fails("3lc:zre=0", 10, in, 7, "byte 6");
     decode_fails("3lc:zre=0", 11, in, 7, "byte 6: 245 is not");

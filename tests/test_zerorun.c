@@ -139,9 +139,9 @@ static void errors(void **state)
         {"3lc:zre=0", PLANE - 1, 255, PLANE + 4, "255 is not five trits"},
         {"3lc", 4, 121, PLANE + 3, "ends before the last trit"},
         {"3lc", 4, 121, PLANE / 3, "ends before the last trit"},
-        {"3lc", 4, 121, PLANE + 5, "goes on after the last trit"},
-        {"3lc", PLANE + 3, 250, PLANE + 4, "the run goes beyond"},
-        {"3lc", PLANE / 2, 250, PLANE + 4, "goes on after the last trit"},
+        {"3lc", 4, 121, PLANE + 5, "continues after the last trit"},
+        {"3lc", PLANE + 3, 250, PLANE + 4, "the run extends beyond"},
+        {"3lc", PLANE / 2, 250, PLANE + 4, "continues after the last trit"},
     };
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         char first[sizeof((struct cc_error *)NULL)->text] = "";
