@@ -116,21 +116,21 @@ static int write_output(const struct decoder *d, struct cc_error *e)
 {
     const struct cc_container *f = &d->file;
     struct cc_tensor_file *out = NULL;
+    int status = CC_OK;
     CC_TRY(cc_tensor_file_check(d->out, f->tensor_count, e));
     struct cc_tensor_info *info = cc_alloc(f->tensor_count * sizeof *info, e);
     if (info == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < f->tensor_count; i++)
         info[i] = (struct cc_tensor_info){.name = f->tensors[i].name, .shape = f->tensors[i].shape};
-    int status = cc_tensor_file_begin(d->out, info, f->tensor_count, f->head.pairs,
-                                      f->head.pair_count, &out, e);
-    if (status == CC_OK) {
-        status = decode_all(d, out, e);
-        if (status == CC_OK)
-            status = cc_tensor_file_commit(out, e);
-        else
-            cc_tensor_file_abort(out);
-    }
+    CC_TRY_OUT(cc_tensor_file_begin(d->out, info, f->tensor_count, f->head.pairs,
+                                    f->head.pair_count, &out, e));
+    status = decode_all(d, out, e);
+    if (status == CC_OK)
+        status = cc_tensor_file_commit(out, e);
+    else
+        cc_tensor_file_abort(out);
+out:
     free(info);
     return status;
 }
@@ -138,15 +138,15 @@ static int write_output(const struct decoder *d, struct cc_error *e)
 /* A container holds all that decoding needs, so the options that give it are refused. */
 static int decode_container(struct decoder *d, struct cc_error *e)
 {
-    static const char *const needless[] = {"shape", "seed", "step", "worker", "direction"};
+    static const char *const refused[] = {"shape", "seed", "step", "worker", "direction"};
     struct cc_spec *spec = NULL;
     int status = CC_OK;
-    for (size_t i = 0; i < sizeof needless / sizeof needless[0]; i++)
-        if (cc_arg(d->args, needless[i]) != NULL)
-            return cc_usage(e, "--%s is only for --payload: a compressed file says it itself",
-                            needless[i]);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        if (cc_arg(d->args, refused[i]) != NULL)
+            return cc_usage(e, "--%s is only for --payload: a compressed file contains it",
+                            refused[i]);
     if (d->args->schemes.count > 0)
-        return cc_usage(e, "--scheme is only for --payload: a compressed file says it itself");
+        return cc_usage(e, "--scheme is only for --payload: a compressed file contains it");
     CC_TRY(cc_map_open(d->in, &d->map, e));
     status = cc_container_read(d->map.data, d->map.size, &d->file, e);
     if (status == CC_OK && cc_spec_parse(d->file.head.scheme, &spec, e) != CC_OK) {
@@ -211,8 +211,8 @@ const struct cc_command cc_command_decode = {
     .max_operands = 2,
     .description =
         "Decodes what `commcomp encode` wrote, to a .safetensors file, or, for a single tensor, "
-        "to .npy or .csv. IN says all that is needed, except with --payload. A damaged IN is "
-        "refused with the place and the tensor. OUT appears when it is complete.",
+        "to .npy or .csv. IN contains what decoding needs, except with --payload. A damaged IN is "
+        "refused, naming the place and the tensor. OUT appears when it is complete.",
     .examples = "  commcomp decode step7.cc step7.safetensors\n"
                 "  commcomp decode --payload --scheme int8 --shape 64x3x3x3 x.int8 x.npy\n",
     .options = options,

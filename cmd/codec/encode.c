@@ -139,17 +139,17 @@ static int write_container(struct encoder *c, struct cc_error *e)
                                      .step = c->ctx.step};
     struct cc_container_writer *w = NULL;
     struct cc_pair *pairs;
+    int status = CC_OK;
     (void)snprintf(head.scheme, sizeof head.scheme, "%s", c->spec->name);
     CC_TRY(cc_tensor_file_metadata(c->in, &pairs, &head.pair_count, e));
     head.pairs = pairs;
-    int status = cc_container_begin(c->out, &head, cc_trace_tensors(c->trace), &w, e);
-    if (status == CC_OK) {
-        status = add_tensors(c, w, e);
-        if (status == CC_OK)
-            status = cc_container_finish(w, &c->output_bytes, e);
-        else
-            cc_container_abandon(w);
-    }
+    CC_TRY_OUT(cc_container_begin(c->out, &head, cc_trace_tensors(c->trace), &w, e));
+    status = add_tensors(c, w, e);
+    if (status == CC_OK)
+        status = cc_container_finish(w, &c->output_bytes, e);
+    else
+        cc_container_abandon(w);
+out:
     cc_pairs_free(pairs, head.pair_count);
     return status;
 }
@@ -210,9 +210,9 @@ const struct cc_command cc_command_encode = {
     .max_operands = 2,
     .description =
         "Encodes every tensor of IN (.safetensors, .npy or .csv) under one scheme (--scheme names "
-        "exactly one), from a fresh residual, and writes the payloads to OUT with all that "
-        "`commcomp decode` needs. "
-        "docs/container.md describes the file byte by byte. OUT appears when it is complete.",
+        "exactly one), from a fresh residual, and writes the payloads to OUT with what "
+        "`commcomp decode` needs. docs/container.md describes the file byte by byte. OUT appears "
+        "when it is complete.",
     .examples = "  commcomp encode --scheme 3lc --s 1.75 step7.safetensors step7.cc\n"
                 "  commcomp encode --scheme int8 --payload x.npy x.int8   # the payload alone\n",
     .options = options,

@@ -1,4 +1,4 @@
-/* commcomp plot: results as pictures. */
+/* `commcomp plot`: draws results, in a file or in the terminal. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,21 +24,22 @@ static const struct cc_option options[] = {
      .help =
          "what to plot. speedup: against bandwidth; step: the parts of its time; error: size "
          "against error; workers: scaling; roofline: codec speed over the memory's limit; size: "
-         "codec speed against tensor size. By default what the file's columns are good for"},
+         "codec speed against tensor size. By default what suits the columns of the file"},
     {.name = "bw", .value = "RATE", .help = "only the rows of this bandwidth, as in 100mbps"},
-    {.name = "workers", .value = "N", .help = "only the rows of so many workers"},
+    {.name = "workers", .value = "N", .help = "only the rows with this number of workers"},
     {.name = "exchange", .value = "NAME", .help = "only the rows of this exchange"},
     {.name = "script",
      .value = "FILE",
      .file = CC_WRITES_FILE,
-     .help = "write gnuplot's script, data included, to FILE, to be changed and drawn with "
+     .help = "write gnuplot's script with the data to FILE, to be edited and drawn with "
              "`gnuplot FILE`; needs no gnuplot. Without -o it draws plot.svg"},
     {.name = "output",
      .letter = 'o',
      .value = "FILE",
      .file = CC_WRITES_FILE,
-     .help = "draw FILE, whole or not at all; its suffix says how: .svg, .png or .pdf; .txt for "
-             "what a terminal gets"},
+     .help =
+         "draw FILE, whole or not at all; its suffix gives the format: .svg, .png or .pdf; .txt "
+         "for the terminal's text"},
     {.name = "format",
      .value = "FORMAT",
      .def = "text",
@@ -48,8 +49,8 @@ static const struct cc_option options[] = {
     {.name = NULL},
 };
 
-/* The format that a path's suffix says; *out stays for a pipe or device without one. */
-static int format_of(const char *path, int *out, struct cc_error *e)
+/* Sets *out to the format of a path's suffix; leaves it for a pipe or device without one. */
+static int parse_suffix(const char *path, int *out, struct cc_error *e)
 {
     static const struct {
         const char *suffix;
@@ -68,7 +69,7 @@ static int format_of(const char *path, int *out, struct cc_error *e)
                     path);
 }
 
-/* The size of the terminal, or what suits a page. */
+/* A canvas of the terminal's size, or of a page's where there is none. */
 static struct cc_canvas text_canvas(void)
 {
     struct winsize w;
@@ -80,6 +81,7 @@ static struct cc_canvas text_canvas(void)
     return c;
 }
 
+/* Draws the figure, as text or with gnuplot, in a format to a stream. */
 static int draw(const struct cc_figure *f, int format, FILE *out, struct cc_error *e)
 {
     struct cc_canvas canvas = text_canvas();
@@ -103,8 +105,7 @@ static int draw(const struct cc_figure *f, int format, FILE *out, struct cc_erro
 static int draw_file(const struct cc_figure *f, int format, const char *path, struct cc_error *e)
 {
     struct cc_outfile file;
-    if (cc_file_create(&file, path, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_file_create(&file, path, e));
     int status = draw(f, format, file.f, e);
     if (status == CC_OK)
         return cc_file_commit(&file, e);
@@ -112,7 +113,7 @@ static int draw_file(const struct cc_figure *f, int format, const char *path, st
     return status;
 }
 
-/* The script draws what -o says, when somebody runs it. */
+/* Writes a script that draws the file of -o when it is run. */
 static int write_script(const struct cc_figure *f, const char *path, const char *image, int format,
                         struct cc_error *e)
 {
@@ -120,8 +121,7 @@ static int write_script(const struct cc_figure *f, const char *path, const char 
     struct cc_canvas canvas = {.terminal = formats[format], .output = image};
     if (format == TEXT)
         canvas = text_canvas();
-    if (cc_file_create(&file, path, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_file_create(&file, path, e));
     int status = cc_plot_script(f, &canvas, file.f, e);
     if (status == CC_OK)
         return cc_file_commit(&file, e);
@@ -129,21 +129,18 @@ static int write_script(const struct cc_figure *f, const char *path, const char 
     return status;
 }
 
-static int output(const struct cc_args *args, const struct cc_figure *f, struct cc_error *e)
+static int write_output(const struct cc_args *args, const struct cc_figure *f, struct cc_error *e)
 {
     const char *image = cc_arg(args, "output"), *script = cc_arg(args, "script");
-    int format = TEXT, status = CC_OK;
+    int format = TEXT;
     cc_arg_choice(args, "format", &format);
-    if (image != NULL)
-        status = format_of(image, &format, e);
-    if (status == CC_OK && script != NULL)
-        status = write_script(f, script, image != NULL ? image : "plot.svg",
-                              image != NULL ? format : SVG, e);
-    if (status == CC_OK && image != NULL)
-        status = draw_file(f, format, image, e);
-    if (status == CC_OK && image == NULL && script == NULL)
-        status = draw(f, format, stdout, e);
-    return status;
+    if (image == NULL)
+        return script != NULL ? write_script(f, script, "plot.svg", SVG, e)
+                              : draw(f, format, stdout, e);
+    CC_TRY(parse_suffix(image, &format, e));
+    if (script != NULL)
+        CC_TRY(write_script(f, script, image, format, e));
+    return draw_file(f, format, image, e);
 }
 
 static int read_filter(const struct cc_args *args, const char **names, struct cc_plot_filter *out,
@@ -155,38 +152,35 @@ static int read_filter(const struct cc_args *args, const char **names, struct cc
                                    .exchange = cc_arg(args, "exchange")};
     for (size_t i = 0; i < args->schemes.count; i++)
         names[i] = args->schemes.item[i]->name;
-    int status = cc_arg_count(args, "workers", 1, 1000000000, &workers, e);
+    CC_TRY(cc_arg_count(args, "workers", 1, 1000000000, &workers, e));
     out->workers = (double)workers;
-    if (status == CC_OK && cc_arg(args, "bw") != NULL) {
-        status = cc_parse_rate(cc_arg(args, "bw"), &out->bw_bps, e);
-        if (status != CC_OK)
-            cc_error_in(e, "--bw");
-    }
+    if (cc_arg(args, "bw") == NULL)
+        return CC_OK;
+    int status = cc_parse_rate(cc_arg(args, "bw"), &out->bw_bps, e);
+    if (status != CC_OK)
+        cc_error_in(e, "--bw");
     return status;
 }
 
 static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
                 const struct cc_plot_filter *filter, struct cc_error *e)
 {
-    int kind = CC_PLOT_KINDS, status = CC_OK;
+    int kind = CC_PLOT_KINDS;
     cc_arg_choice(args, "kind", &kind);
     if (kind == CC_PLOT_KINDS) {
         enum cc_plot_kind guess = CC_PLOT_SPEEDUP;
-        status = cc_plot_guess(sheet, &guess, e);
+        CC_TRY(cc_plot_guess(sheet, &guess, e));
         kind = (int)guess;
-        if (status == CC_OK && !args->quiet)
+        if (!args->quiet)
             fprintf(stderr, "commcomp: plotting --kind %s, for which the file has the columns\n",
                     cc_plot_kind_names[kind]);
     }
     struct cc_figure figure;
-    if (status == CC_OK)
-        status = cc_figure_make(sheet, (enum cc_plot_kind)kind, filter, &figure, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_figure_make(sheet, (enum cc_plot_kind)kind, filter, &figure, e));
     if (figure.left_out > 0 && !args->quiet)
         fprintf(stderr, "commcomp: %zu rows of %s lack these numbers and are left out\n",
                 figure.left_out, sheet->path);
-    status = output(args, &figure, e);
+    int status = write_output(args, &figure, e);
     cc_figure_free(&figure);
     return status;
 }
@@ -201,15 +195,12 @@ static int run(struct cc_args *args, struct cc_error *e)
     if (names == NULL)
         return CC_FAIL;
     if (image != NULL)
-        status = format_of(image, &unused, e);
-    if (status == CC_OK)
-        status = read_filter(args, names, &filter, e);
-    if (status == CC_OK)
-        status = cc_sheet_read(args->operand[0], &sheet, e);
-    if (status == CC_OK) {
-        status = plot(args, &sheet, &filter, e);
-        cc_sheet_free(&sheet);
-    }
+        CC_TRY_OUT(parse_suffix(image, &unused, e));
+    CC_TRY_OUT(read_filter(args, names, &filter, e));
+    CC_TRY_OUT(cc_sheet_read(args->operand[0], &sheet, e));
+    status = plot(args, &sheet, &filter, e);
+    cc_sheet_free(&sheet);
+out:
     free(names);
     return status;
 }

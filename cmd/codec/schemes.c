@@ -1,4 +1,4 @@
-/* `commcomp schemes`: the catalogue, all of it from the schemes' descriptors. */
+/* `commcomp schemes`: the catalogue of schemes, from their descriptors. */
 #include <stdio.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static const char *const type_names[] = {"real", "int", "flag", "choice", "schem
 
 static const struct flag {
     unsigned bit;
-    const char *name, *prose;
+    const char *name, *note;
 } flags[] = {
     {CC_LOSSY, "lossy", "lossy: what is decoded can differ from what was encoded"},
     {CC_STOCHASTIC, "stochastic", "stochastic: draws random numbers, which --seed decides"},
@@ -56,31 +56,27 @@ static int set_parameter(struct cc_record *r, size_t row, const struct cc_param 
                          struct cc_error *e)
 {
     char text[192];
-    int status = cc_record_text(r, row, "parameter", p->name, e);
-    if (status == CC_OK)
-        status = cc_record_text(r, row, "type", type_names[p->type], e);
-    if (status == CC_OK)
-        status = cc_record_text(r, row, "unit", p->unit == NULL ? "" : p->unit, e);
-    if (status == CC_OK)
-        status = cc_record_text(r, row, "help", p->help, e);
+    CC_TRY(cc_record_text(r, row, "parameter", p->name, e));
+    CC_TRY(cc_record_text(r, row, "type", type_names[p->type], e));
+    CC_TRY(cc_record_text(r, row, "unit", p->unit == NULL ? "" : p->unit, e));
+    CC_TRY(cc_record_text(r, row, "help", p->help, e));
     cc_param_print_range(p, text, sizeof text);
-    if (status == CC_OK)
-        status = cc_record_text(r, row, "range", text, e);
-    if (status == CC_OK && p->type == CC_CHOICE)
-        status = cc_record_text(r, row, "choices", text, e);
+    CC_TRY(cc_record_text(r, row, "range", text, e));
+    if (p->type == CC_CHOICE)
+        CC_TRY(cc_record_text(r, row, "choices", text, e));
     if (p->type == CC_CHOICE || p->type == CC_NESTED) {
         cc_param_print_default(p, text, sizeof text);
-        return status == CC_OK ? cc_record_text(r, row, "default", text, e) : status;
+        return cc_record_text(r, row, "default", text, e);
     }
     cc_record_number(r, row, "default", p->def);
     cc_record_number(r, row, "min", p->min);
     cc_record_number(r, row, "max", p->max);
     cc_record_bool(r, row, "min_open", p->min_open);
     cc_record_bool(r, row, "max_open", p->max_open);
-    return status;
+    return CC_OK;
 }
 
-/* A row for a parameter of the scheme, or for a scheme without parameters (p NULL). */
+/* Adds a row for a parameter of a scheme, or for a scheme without parameters (p is NULL). */
 static int add_row(struct cc_record *r, const struct cc_scheme *s, const struct cc_param *p,
                    struct cc_error *e)
 {
@@ -89,57 +85,56 @@ static int add_row(struct cc_record *r, const struct cc_scheme *s, const struct 
                               {"reference", s->reference},
                               {"layout", s->layout},
                               {"kind", kind_names[s->kind]}};
-    char held[96] = "";
+    char list[96] = "";
     size_t row = cc_record_add(r, e);
-    int status = row == SIZE_MAX ? CC_FAIL : CC_OK;
-    for (size_t i = 0; status == CC_OK && i < sizeof texts / sizeof texts[0]; i++)
-        status = cc_record_text(r, row, texts[i][0], texts[i][1], e);
-    for (size_t i = 0; status == CC_OK && i < FLAGS; i++) {
-        bool holds = (s->flags & flags[i].bit) != 0;
-        size_t used = strlen(held);
-        if (holds)
-            (void)snprintf(held + used, sizeof held - used, used == 0 ? "%s" : " %s",
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        CC_TRY(cc_record_text(r, row, texts[i][0], texts[i][1], e));
+    for (size_t i = 0; i < FLAGS; i++) {
+        bool is_set = (s->flags & flags[i].bit) != 0;
+        size_t used = strlen(list);
+        if (is_set)
+            (void)snprintf(list + used, sizeof list - used, used == 0 ? "%s" : " %s",
                            flags[i].name);
-        cc_record_bool(r, row, flags[i].name, holds);
+        cc_record_bool(r, row, flags[i].name, is_set);
     }
-    if (status == CC_OK)
-        status = cc_record_text(r, row, "flags", held, e);
-    return status == CC_OK && p != NULL ? set_parameter(r, row, p, e) : status;
+    CC_TRY(cc_record_text(r, row, "flags", list, e));
+    return p != NULL ? set_parameter(r, row, p, e) : CC_OK;
 }
 
 static int add_scheme(struct cc_record *r, const struct cc_scheme *s, struct cc_error *e)
 {
     if (s->params->name == NULL)
         return add_row(r, s, NULL, e);
-    int status = CC_OK;
-    for (const struct cc_param *p = s->params; status == CC_OK && p->name != NULL; p++)
-        status = add_row(r, s, p, e);
-    return status;
+    for (const struct cc_param *p = s->params; p->name != NULL; p++)
+        CC_TRY(add_row(r, s, p, e));
+    return CC_OK;
 }
 
-/* The scheme in prose, as notes. */
-static int explain(struct cc_record *r, const struct cc_scheme *s, struct cc_error *e)
+/* Describes the scheme in notes. */
+static int add_notes(struct cc_record *r, const struct cc_scheme *s, struct cc_error *e)
 {
     static const char *const kinds[] = {
         "opaque, must be decoded",
         "float32 values that any allreduce can sum",
         "sorted index-value pairs",
     };
-    int status = cc_record_note(r, e, "%s: %s (%s).", s->id, s->title, s->reference);
-    if (status == CC_OK)
-        status = cc_record_note(r, e, "  payload: %s (%s)", s->layout, kinds[s->kind]);
-    for (size_t i = 0; status == CC_OK && i < FLAGS; i++)
+    CC_TRY(cc_record_note(r, e, "%s: %s (%s).", s->id, s->title, s->reference));
+    CC_TRY(cc_record_note(r, e, "  payload: %s (%s)", s->layout, kinds[s->kind]));
+    for (size_t i = 0; i < FLAGS; i++)
         if ((s->flags & flags[i].bit) != 0)
-            status = cc_record_note(r, e, "  %s", flags[i].prose);
-    for (const struct cc_param *p = s->params; status == CC_OK && p->name != NULL; p++) {
+            CC_TRY(cc_record_note(r, e, "  %s", flags[i].note));
+    for (const struct cc_param *p = s->params; p->name != NULL; p++) {
         char def[192], range[192];
         cc_param_print_default(p, def, sizeof def);
         cc_param_print_range(p, range, sizeof range);
-        status = cc_record_note(r, e, "  %s: %s (%s; default %s)", p->name, p->help, range, def);
+        CC_TRY(cc_record_note(r, e, "  %s: %s (%s; default %s)", p->name, p->help, range, def));
     }
-    return status;
+    return CC_OK;
 }
 
+/* Whether the scheme is among the first n of the list. */
 static bool is_in(const struct cc_spec_list *list, size_t n, const struct cc_scheme *s)
 {
     for (size_t i = 0; i < n; i++)
@@ -148,8 +143,8 @@ static bool is_in(const struct cc_spec_list *list, size_t n, const struct cc_sch
     return false;
 }
 
-/* With an explanation, the table would say everything twice: its columns lose their heads. */
-static void prose_only(struct cc_record *r)
+/* Removes the columns from the table for people: with notes it would tell everything twice. */
+static void hide_table(struct cc_record *r)
 {
     static struct cc_column headless[COLUMNS];
     for (size_t i = 0; i < COLUMNS; i++) {
@@ -162,19 +157,23 @@ static void prose_only(struct cc_record *r)
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_spec_list list = {.count = 0};
-    int status = args->operands == 0 ? cc_spec_list_parse("all", &list, e) : CC_OK;
-    for (int i = 0; status == CC_OK && i < args->operands; i++)
-        status = cc_spec_list_parse(args->operand[i], &list, e);
-    if (args->operands > 0)
-        prose_only(&args->record);
-    for (size_t i = 0; status == CC_OK && i < list.count; i++) {
+    const bool all = args->operands == 0;
+    int status = CC_OK;
+    if (all)
+        CC_TRY_OUT(cc_spec_list_parse("all", &list, e));
+    for (int i = 0; i < args->operands; i++)
+        CC_TRY_OUT(cc_spec_list_parse(args->operand[i], &list, e));
+    if (!all)
+        hide_table(&args->record);
+    for (size_t i = 0; i < list.count; i++) {
         const struct cc_scheme *s = list.item[i]->scheme;
         if (is_in(&list, i, s))
             continue;
-        status = add_scheme(&args->record, s, e);
-        if (status == CC_OK && args->operands > 0)
-            status = explain(&args->record, s, e);
+        CC_TRY_OUT(add_scheme(&args->record, s, e));
+        if (!all)
+            CC_TRY_OUT(add_notes(&args->record, s, e));
     }
+out:
     cc_spec_list_free(&list);
     return status;
 }

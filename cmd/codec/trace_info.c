@@ -1,4 +1,4 @@
-/* `commcomp trace info`: what is in a trace. */
+/* `commcomp trace info`: the streams, steps and tensors of a trace. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -50,7 +50,7 @@ static void set_statistics(struct cc_record *r, size_t row, const struct cc_tens
         cc_record_number(r, row, "nonfinite", (double)s->not_finite);
 }
 
-/* A row with what is known of the stream without its values. */
+/* Adds a row for a stream, with what is known without reading its values. */
 static int add_row(struct cc_record *r, struct cc_trace *t, size_t stream, size_t *row,
                    struct cc_error *e)
 {
@@ -62,26 +62,23 @@ static int add_row(struct cc_record *r, struct cc_trace *t, size_t stream, size_
     *row = cc_record_add(r, e);
     if (*row == SIZE_MAX)
         return CC_FAIL;
-    int status = cc_record_text(r, *row, "trace", cc_trace_name(t), e);
-    if (status == CC_OK)
-        status = cc_record_text(r, *row, "stream", name, e);
-    if (status == CC_OK)
-        status = cc_record_text(r, *row, "direction", s.direction == CC_PUSH ? "push" : "pull", e);
+    CC_TRY(cc_record_text(r, *row, "trace", cc_trace_name(t), e));
+    CC_TRY(cc_record_text(r, *row, "stream", name, e));
+    CC_TRY(cc_record_text(r, *row, "direction", s.direction == CC_PUSH ? "push" : "pull", e));
     cc_record_number(r, *row, "worker", (double)s.rank);
     cc_record_number(r, *row, "steps", (double)steps);
     if (steps > 0) {
         cc_record_number(r, *row, "first_step", (double)cc_trace_step_number(t, stream, 0));
         cc_record_number(r, *row, "last_step", (double)cc_trace_step_number(t, stream, steps - 1));
     }
-    return status;
+    return CC_OK;
 }
 
-static int summary_row(struct cc_record *r, struct cc_trace *t, size_t stream, struct cc_error *e)
+/* Adds the row of a stream. */
+static int add_stream(struct cc_record *r, struct cc_trace *t, size_t stream, struct cc_error *e)
 {
     size_t row;
-    int status = add_row(r, t, stream, &row, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(add_row(r, t, stream, &row, e));
     cc_record_number(r, row, "tensors", (double)cc_trace_tensors(t));
     cc_record_number(r, row, "values", (double)cc_trace_values(t));
     cc_record_number(r, row, "largest", (double)cc_trace_largest(t));
@@ -93,31 +90,31 @@ static void show_progress(void *context, double done)
     cc_progress_show(context, "reading", done);
 }
 
-static int tensor_rows(struct cc_args *args, struct cc_trace *t, size_t stream, struct cc_error *e)
+/* Adds a row with statistics for each tensor of a stream. */
+static int add_tensors(struct cc_args *args, struct cc_trace *t, size_t stream, struct cc_error *e)
 {
     struct cc_record *r = &args->record;
     struct cc_progress progress;
     size_t tensors = cc_trace_tensors(t), row;
     struct cc_tensor_stats *s = cc_alloc0(tensors * sizeof *s, e);
-    int status = s == NULL ? CC_FAIL : CC_OK;
+    if (s == NULL)
+        return CC_FAIL;
     cc_progress_begin(&progress, args->quiet);
-    if (status == CC_OK)
-        status = cc_trace_stats(t, stream, show_progress, &progress, s, e);
+    int status = cc_trace_stats(t, stream, show_progress, &progress, s, e);
     cc_progress_end(&progress);
-    for (size_t k = 0; status == CC_OK && k < tensors; k++) {
+    if (status != CC_OK)
+        goto out;
+    for (size_t k = 0; k < tensors; k++) {
         const struct cc_tensor_info *info = cc_trace_tensor(t, k);
         char shape[192];
         cc_shape_print(&info->shape, shape, sizeof shape);
-        status = add_row(r, t, stream, &row, e);
-        if (status == CC_OK)
-            status = cc_record_text(r, row, "tensor", info->name, e);
-        if (status == CC_OK)
-            status = cc_record_text(r, row, "shape", shape, e);
-        if (status != CC_OK)
-            break;
+        CC_TRY_OUT(add_row(r, t, stream, &row, e));
+        CC_TRY_OUT(cc_record_text(r, row, "tensor", info->name, e));
+        CC_TRY_OUT(cc_record_text(r, row, "shape", shape, e));
         cc_record_number(r, row, "values", (double)info->shape.n);
         set_statistics(r, row, &s[k]);
     }
+out:
     free(s);
     return status;
 }
@@ -126,9 +123,10 @@ static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_trace *t = NULL;
     bool per_tensor = cc_arg(args, "per-tensor") != NULL;
-    int status = cc_trace_open(args->operand[0], &t, e);
-    for (size_t i = 0; status == CC_OK && i < cc_trace_streams(t); i++)
-        status = per_tensor ? tensor_rows(args, t, i, e) : summary_row(&args->record, t, i, e);
+    int status = CC_OK;
+    CC_TRY(cc_trace_open(args->operand[0], &t, e));
+    for (size_t i = 0; i < cc_trace_streams(t) && status == CC_OK; i++)
+        status = per_tensor ? add_tensors(args, t, i, e) : add_stream(&args->record, t, i, e);
     cc_trace_close(t);
     return status;
 }
@@ -140,8 +138,9 @@ const struct cc_command cc_command_trace_info = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Reads a tensor file (.safetensors, .npy, .csv) or a directory of them and tells the "
-        "streams (who sends), their steps and tensors: a row for each stream. All headers are "
+        "Reads a tensor file (.safetensors, .npy, .csv) or a directory of them and lists its "
+        "streams (one for each sender) with their steps and tensors: a row for each stream. All "
+        "headers are "
         "checked, values only with --per-tensor.",
     .examples = "  commcomp trace info captured/\n"
                 "  commcomp trace info --per-tensor captured/step7.safetensors\n",

@@ -1,4 +1,4 @@
-/* `commcomp trace synth` and `commcomp trace convert`: traces to files. */
+/* `commcomp trace synth` and `commcomp trace convert`: write traces to files. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,11 +24,10 @@ static int add_row(struct cc_record *r, const struct cc_trace *t, const char *pa
                    double bytes, struct cc_error *e)
 {
     size_t row = cc_record_add(r, e);
-    int status = row == SIZE_MAX ? CC_FAIL : cc_record_text(r, row, "trace", path, e);
-    if (status == CC_OK)
-        status = cc_record_text(r, row, "source", cc_trace_name(t), e);
-    if (status != CC_OK)
-        return status;
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    CC_TRY(cc_record_text(r, row, "trace", path, e));
+    CC_TRY(cc_record_text(r, row, "source", cc_trace_name(t), e));
     cc_record_number(r, row, "files", (double)files);
     cc_record_number(r, row, "tensors", (double)cc_trace_tensors(t));
     cc_record_number(r, row, "values", (double)cc_trace_values(t));
@@ -41,7 +40,7 @@ static void show_progress(void *context, double done)
     cc_progress_show(context, "writing", done);
 }
 
-/* The whole trace to a directory. */
+/* Writes the whole trace to a directory. */
 static int write_directory(struct cc_args *args, struct cc_trace *t, const char *path,
                            struct cc_error *e)
 {
@@ -67,16 +66,12 @@ static int run_synth(struct cc_args *args, struct cc_error *e)
 {
     uint64_t steps = 8, ranks = 1;
     struct cc_trace *t = NULL;
-    int status = cc_arg_count(args, "steps", 1, 1000000, &steps, e);
-    if (status == CC_OK)
-        status = cc_arg_count(args, "ranks", 1, 100000, &ranks, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_arg_count(args, "steps", 1, 1000000, &steps, e));
+    CC_TRY(cc_arg_count(args, "ranks", 1, 100000, &ranks, e));
     struct cc_synth config = {
         .steps = (size_t)steps, .ranks = (size_t)ranks, .pulls = cc_arg(args, "pulls") != NULL};
-    status = cc_input_synth(args, &config, &t, e);
-    if (status == CC_OK)
-        status = write_directory(args, t, args->operand[0], e);
+    CC_TRY(cc_input_synth(args, &config, &t, e));
+    int status = write_directory(args, t, args->operand[0], e);
     cc_trace_close(t);
     return status;
 }
@@ -102,22 +97,19 @@ const struct cc_command cc_command_trace_synth = {
 
 static const struct cc_option convert_options[] = {{.name = NULL}};
 
+/* Writes a trace of one step to a file. */
 static int convert_file(struct cc_args *args, struct cc_trace *t, const char *out,
                         struct cc_error *e)
 {
     struct cc_pair *pairs;
     size_t count;
     struct stat st;
-    int status = cc_tensor_file_check(out, cc_trace_tensors(t), e);
-    if (status == CC_OK)
-        status = cc_tensor_file_metadata(args->operand[0], &pairs, &count, e);
-    if (status != CC_OK)
-        return status;
-    status = cc_trace_write_step(t, 0, 0, out, count > 0 ? pairs : NULL, count, e);
+    CC_TRY(cc_tensor_file_check(out, cc_trace_tensors(t), e));
+    CC_TRY(cc_tensor_file_metadata(args->operand[0], &pairs, &count, e));
+    int status = cc_trace_write_step(t, 0, 0, out, count > 0 ? pairs : NULL, count, e);
     cc_pairs_free(pairs, count);
-    if (status != CC_OK)
-        return status;
-    /* How much a pipe got is not known. */
+    CC_TRY(status);
+    /* The number of bytes written to a pipe is not known. */
     bool known = stat(out, &st) == 0 && S_ISREG(st.st_mode);
     return add_row(&args->record, t, out, 1, known ? (double)st.st_size : NAN, e);
 }
@@ -128,11 +120,9 @@ static int run_convert(struct cc_args *args, struct cc_error *e)
     struct cc_trace *t = NULL;
     struct stat st;
     bool directory = stat(in, &st) == 0 && S_ISDIR(st.st_mode);
-    int status = cc_refuse_same_file(in, out, e);
-    if (status == CC_OK)
-        status = cc_trace_open(in, &t, e);
-    if (status == CC_OK)
-        status = directory ? write_directory(args, t, out, e) : convert_file(args, t, out, e);
+    CC_TRY(cc_refuse_same_file(in, out, e));
+    CC_TRY(cc_trace_open(in, &t, e));
+    int status = directory ? write_directory(args, t, out, e) : convert_file(args, t, out, e);
     cc_trace_close(t);
     return status;
 }
@@ -145,8 +135,8 @@ const struct cc_command cc_command_trace_convert = {
     .max_operands = 2,
     .description =
         "A directory becomes a directory of .safetensors files, one for each step and sender, "
-        "with the metadata that say which; OUT must not exist or be empty. A file becomes a file "
-        "of the format that OUT's suffix says; .npy and .csv hold one tensor. Values of other "
+        "with metadata that tell which; OUT must not exist or be empty. A file becomes a file "
+        "in the format of OUT's suffix; .npy and .csv hold one tensor. Values of other "
         "types become float32.",
     .examples = "  commcomp trace convert numpy-files/ trace/\n"
                 "  commcomp trace convert x.npy x.safetensors\n",
