@@ -1,11 +1,11 @@
-/* CSV: the keys, then a line for each row, as RFC 4180 has it but for line ends of '\n'. */
+/* CSV: the keys, then a line for each row, by RFC 4180 except for line ends of '\n'. */
 #include <csv.h>
 #include <string.h>
 
 #include "results/text.h"
 
-/* Quotes a field only where it needs it, so that cut and awk read the usual ones. An empty text is
- * quoted too: an empty field is null. */
+/* Quotes only fields that need it, so that cut and awk can read most files. An empty text is quoted
+ * to tell it from null, which is an empty field. */
 static void put_text(const char *s, FILE *out)
 {
     size_t length = strlen(s);

@@ -1,4 +1,4 @@
-/* Running gnuplot. */
+/* Runs gnuplot as a child process. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 
 #include "results/plot.h"
 
-/* What gnuplot wrote to its stderr: of an error, the line after a copy of the script's line and a
+/* Finds gnuplot's message on its stderr: the line that follows a copy of the script's line and a
  * mark below the place. */
-static void complaint(FILE *f, char *text, size_t cap)
+static void find_message(FILE *f, char *text, size_t cap)
 {
     char line[256];
     text[0] = '\0';
@@ -53,7 +53,7 @@ static int wait_for(pid_t child, FILE *errors, struct cc_error *e)
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return CC_OK;
     /* glibc's posix_spawnp finds out itself; others' child exits with 127. */
-    complaint(errors, text, sizeof text);
+    find_message(errors, text, sizeof text);
     if (WIFSIGNALED(status))
         return cc_fail(e, "gnuplot was ended by signal %d (%s)", WTERMSIG(status),
                        strsignal(WTERMSIG(status)));

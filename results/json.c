@@ -1,11 +1,12 @@
-/* JSON: one document, always closed. */
+/* JSON: one document, complete also after an error. */
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
 #include "results/machine_info.h"
 #include "results/text.h"
 
-/* Takes the item in any case; false if there is none (no memory) or no room for it. */
+/* Adds an item, which it owns in any case; false if the item is NULL (no memory) or cannot be
+ * added. */
 static bool add(cJSON *object, const char *key, cJSON *item)
 {
     if (item != NULL && cJSON_AddItemToObject(object, key, item))
@@ -49,7 +50,7 @@ static cJSON *value_item(const struct cc_value *v)
     case CC_NULL:
         break;
     case CC_NUMBER:
-        /* Not cJSON's own numbers: it takes 15 digits for enough when they are only close. */
+        /* cJSON prints only 15 digits if they are nearly the number. */
         cc_number_print(v->number, number);
         return cJSON_CreateRaw(number);
     case CC_TEXT:
@@ -99,7 +100,7 @@ static cJSON *rows_item(const struct cc_record *r)
     return array;
 }
 
-static bool fill(cJSON *o, const struct cc_record *r)
+static bool add_all(cJSON *o, const struct cc_record *r)
 {
     return add(o, "schema", cJSON_CreateString("commcomp/1")) &&
            add(o, "command", text_item(r->command)) &&
@@ -114,7 +115,7 @@ static bool fill(cJSON *o, const struct cc_record *r)
 int cc_json_write(const struct cc_record *r, FILE *out, struct cc_error *e)
 {
     cJSON *o = cJSON_CreateObject();
-    char *text = fill(o, r) ? cJSON_Print(o) : NULL;
+    char *text = add_all(o, r) ? cJSON_Print(o) : NULL;
     cJSON_Delete(o);
     if (text == NULL)
         return cc_fail(e, "out of memory: the JSON of %zu rows", r->row_count);

@@ -10,7 +10,7 @@
 #include "core/isa.h"
 
 #ifdef __clang__
-#define COMPILER __VERSION__ /* names itself */
+#define COMPILER __VERSION__ /* begins with "Clang" */
 #else
 #define COMPILER "gcc " __VERSION__
 #endif
@@ -20,7 +20,7 @@ const char *cc_version(void)
     return CC_VERSION;
 }
 
-/* "model name : ..." of the first processor; x86 has it, others are named by their machine. */
+/* The model name of the first processor in /proc/cpuinfo; other machines than x86 have none. */
 static void read_cpu(char *out, size_t cap, const char *otherwise)
 {
     (void)snprintf(out, cap, "%s", otherwise);
@@ -40,7 +40,7 @@ static void read_cpu(char *out, size_t cap, const char *otherwise)
     (void)fclose(f);
 }
 
-/* Those that this process may use. */
+/* The cores that this process may use. */
 static int usable_cores(void)
 {
     cpu_set_t set;

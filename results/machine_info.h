@@ -1,4 +1,4 @@
-/* What machine produced a result. */
+/* The machine that produced a result. */
 #ifndef CC_RESULTS_MACHINE_INFO_H
 #define CC_RESULTS_MACHINE_INFO_H
 
@@ -6,7 +6,7 @@
 
 struct cc_machine_info {
     char cpu[128];
-    int cores; /* that this process may use */
+    int cores; /* usable by this process */
     const char *isa;
     char kernel[160];
     const char *compiler;
@@ -14,6 +14,7 @@ struct cc_machine_info {
     char time[32];       /* UTC, ISO 8601 */
 };
 
+/* Reads it, with the current time; what the system does not report is "unknown". */
 void cc_machine_info_read(struct cc_machine_info *h);
 
 /* commcomp's version, from git. */

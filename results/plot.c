@@ -1,4 +1,7 @@
-/* From a sheet to a figure. */
+/* Makes a figure from a sheet. Each kind of plot names the columns of x, y and the parts of bars.
+ * The rows that pass the filter become points: rows that differ in another column than the scheme
+ * and x are in different panels, and each scheme is a series. Then points are sorted, rows with the
+ * same x are averaged, and axes get their ranges (results/plot_axis.c). */
 #include "results/plot.h"
 
 #include <math.h>
@@ -12,11 +15,11 @@
 const char *const cc_plot_kind_names[] = {"speedup",  "step", "error", "workers",
                                           "roofline", "size", NULL};
 
-/* --- what each kind is made of --- */
+/* --- the columns of each kind --- */
 
 enum { MOST_PARTS = 3, MOST_PANELS = 6 };
 
-/* Each measure makes a part of the bars, or a panel of its own. */
+/* A measured column: a part of bars, or a panel of its own. */
 struct kind {
     enum cc_figure_shape shape;
     const char *title, *x;
@@ -91,7 +94,7 @@ static const struct kind kinds[CC_PLOT_KINDS] = {
          .hint = "`commcomp bench --values 1K,100K,10M -o FILE` makes them"},
 };
 
-/* Columns that may set rows apart. A figure that holds them all equal says them in its title. */
+/* Columns by which rows go to different panels. Those with one value are in the figure's title. */
 static const struct setting {
     const char *key, *unit; /* NULL: text */
     const char *word;       /* after the number */
@@ -117,7 +120,7 @@ static const struct setting {
 };
 #define SETTINGS (sizeof settings / sizeof settings[0])
 
-/* Whether rows are told apart by it: not by x, and a tensor's size stands for its name. */
+/* Whether rows are told apart by the column: not if it is x; a tensor's size replaces its name. */
 static bool tells_apart(enum cc_plot_kind kind, const struct setting *t)
 {
     const char *x = kinds[kind].x;
@@ -154,8 +157,8 @@ static bool varies(const struct cc_sheet *s, const char *key)
     return false;
 }
 
-/* Why no plot is possible: a column that one is made of is empty, or there is none. */
-static int nothing(const struct cc_sheet *s, struct cc_error *e)
+/* The error that no kind is possible: its columns are missing, or empty. */
+static int fail_without_kind(const struct cc_sheet *s, struct cc_error *e)
 {
     static const char *const keys[] = {"speedup", "step_s", "nmse_cumulative", "encode_roofline"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
@@ -183,7 +186,7 @@ int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_er
     else if (has_number(s, "encode_roofline"))
         *out = CC_PLOT_ROOFLINE;
     else
-        return nothing(s, e);
+        return fail_without_kind(s, e);
     return CC_OK;
 }
 
@@ -209,7 +212,7 @@ static int need(const struct maker *m, const char *key, size_t *out)
                    cc_plot_kind_names[m->f->kind], key, m->kind->hint);
 }
 
-/* Columns of parts that newer results have may be missing, but for the first two. */
+/* Results of older versions may lack columns of parts, except the first two. */
 static int find_columns(struct maker *m)
 {
     int status = need(m, "scheme", &m->scheme);
@@ -262,7 +265,7 @@ static bool kept(const struct maker *m, size_t row)
     return found;
 }
 
-/* "10 workers", appended to a list in text[cap]. */
+/* Appends a setting such as "10 workers" to the list in text[cap]. */
 static void put_setting(const struct setting *t, const struct cc_value *v, char *text, size_t cap)
 {
     char number[64] = "";
@@ -280,7 +283,7 @@ static void put_setting(const struct setting *t, const struct cc_value *v, char 
                    v->kind == CC_TEXT ? v->text : number, (int)letters, word);
 }
 
-/* The settings of a row: those that set panels apart, or those that all rows share. */
+/* Prints the settings of a row in which panels differ, or those that all rows share. */
 static void describe(const struct maker *m, size_t row, bool apart, char *text, size_t cap)
 {
     for (size_t i = 0; i < SETTINGS; i++) {
@@ -314,7 +317,8 @@ static int series_of(struct maker *m, size_t row, size_t *out)
     return f->series[f->series_count] == NULL ? CC_FAIL : (f->series_count++, CC_OK);
 }
 
-/* The panel of rows with this row's settings, and, where each has its own, for this measure. */
+/* Finds or adds the panel of the rows with this row's settings, and of this measure if each measure
+ * has a panel of its own. */
 static int panel_of(struct maker *m, size_t row, const char *measure, size_t *out)
 {
     struct cc_figure *f = m->f;
@@ -361,7 +365,8 @@ static int add_point(struct cc_points *to, double x, double y, size_t row, struc
     return CC_OK;
 }
 
-/* What logarithms, bars and ratios can be made of. */
+/* Fails if the value cannot be plotted: logarithms need it above zero, bars (`zero`) at least zero.
+ * NaN, a missing value, passes. */
 static int check_range(const struct maker *m, size_t row, size_t column, double v, bool zero)
 {
     if (isnan(v) || (v >= 1e-100 && v <= 1e100) || (zero && v == 0))
@@ -381,7 +386,7 @@ static int number_at(const struct maker *m, size_t row, size_t column, bool zero
     return status == CC_OK ? check_range(m, row, column, *out, zero) : status;
 }
 
-/* The bar's parts, all or none of them. */
+/* Adds all parts of a bar, or none if one is missing. */
 static int add_bar(struct maker *m, size_t row, const double *y, double total)
 {
     size_t series = 0, panel = 0;
@@ -454,21 +459,21 @@ static int by_x(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Lines go from left to right, with one value for each x: tensors of the same size are averaged,
- * anything else would be two lines that pass for one. */
+/* Sorts the points of lines by x, with one point for each x: tensors of the same size are averaged;
+ * other points with the same x are an error, as they would be two lines drawn as one. */
 static int order_line(const struct maker *m, const char *name, struct cc_points *p)
 {
-    size_t n = 0, weight = 1;
+    size_t n = 0, averaged = 1;
     if (p->count > 1)
         qsort(p->point, p->count, sizeof *p->point, by_x);
     for (size_t i = 0; i < p->count; i++) {
         if (n == 0 || p->point[i].x != p->point[n - 1].x) {
             p->point[n++] = p->point[i];
-            weight = 1;
+            averaged = 1;
         } else if (m->f->kind == CC_PLOT_SIZE) {
             struct cc_point *mean = &p->point[n - 1];
-            weight++;
-            mean->y += (p->point[i].y - mean->y) / (double)weight;
+            averaged++;
+            mean->y += (p->point[i].y - mean->y) / (double)averaged;
         } else {
             return cc_fail(m->e, "%s: %s %zu and %zu are both %.100s with the same %s", m->s->path,
                            m->s->place_word, m->s->place[p->point[n - 1].row],
@@ -510,7 +515,7 @@ static int check_amount(const struct maker *m)
     return CC_OK;
 }
 
-/* Whether some bar is not as long as its step: parts overlap, or workers wait. */
+/* Whether a step takes another time than the sum of its parts: they overlap, or workers wait. */
 static bool not_sums(const struct cc_figure *f)
 {
     for (size_t i = 0; i < f->panels; i++)

@@ -1,4 +1,4 @@
-/* Plots of results: a sheet becomes a figure, and a figure a script for gnuplot that carries its
+/* Plots of results: a sheet becomes a figure, and a figure a script for gnuplot that contains its
  * data, or bars of text. */
 #ifndef CC_RESULTS_PLOT_H
 #define CC_RESULTS_PLOT_H
@@ -14,14 +14,14 @@ enum cc_plot_kind {
     CC_PLOT_SPEEDUP,  /* speedup against bandwidth, a line for each scheme */
     CC_PLOT_STEP,     /* the parts of the step time, a bar for each scheme */
     CC_PLOT_ERROR,    /* compression against error, a labelled point for each scheme */
-    CC_PLOT_WORKERS,  /* what the cluster does in one worker's time, a line for each scheme */
+    CC_PLOT_WORKERS,  /* throughput relative to one worker, a line for each scheme */
     CC_PLOT_ROOFLINE, /* share of the memory's limit, a group of bars for each scheme */
     CC_PLOT_SIZE,     /* codec speed against tensor size, a line for each scheme */
     CC_PLOT_KINDS
 };
 extern const char *const cc_plot_kind_names[]; /* ends with NULL */
 
-/* Which rows to plot; NULL and 0: all. */
+/* The rows to plot; NULL and 0 select all. */
 struct cc_plot_filter {
     const char *const *schemes; /* canonical names */
     size_t scheme_count;
@@ -45,15 +45,15 @@ struct cc_point {
 struct cc_points {
     struct cc_point *point;
     size_t count, capacity;
-    double total; /* CC_STACKED: the step's time, where it is not the sum of the parts; else NaN */
+    double total; /* CC_STACKED: the step's time if it is not the sum of the parts; else NaN */
 };
 
 /* Rows that differ in more than the scheme and x have panels of their own. */
 struct cc_panel {
-    char *title;          /* what the panel is about; empty if there is only one */
+    char *title;          /* the settings of its rows; empty if there is only one panel */
     struct cc_points *of; /* of each series; perhaps without points */
     size_t first_row;     /* one of its rows */
-    const char *measure;  /* the panel's y, where panels differ in it; NULL otherwise */
+    const char *measure;  /* the panel's y if panels differ in it; else NULL */
 };
 
 struct cc_axis {
@@ -75,38 +75,40 @@ struct cc_figure {
     const char *const *part; /* bars: names of the parts */
     size_t parts;
     struct cc_axis x, y;
-    double exact;     /* CC_LABELLED: errors up to here stand at the axis' left end; 0: none */
+    double exact;     /* CC_LABELLED: errors up to here are drawn at the left end; 0: none */
     double reference; /* a line to compare with: y = 1, or y = x (workers); 0: none */
     size_t left_out;  /* rows without the numbers */
 };
 
-/* What the sheet's columns are good for; CC_FAIL names the columns that each kind needs. */
+/* The first kind whose columns the sheet has; an error that names the columns of each kind if none.
+ */
 int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_error *e);
 
-/* Fails when a column is missing, a field is no number, or nothing, or too much to read, would be
- * plotted. *out is set on success only; free it with cc_figure_free. */
+/* Fails if a column is missing, a field is no number, no row is left to plot, or there are too many
+ * series or panels to read. *out is set on success only; release it with cc_figure_free. */
 int cc_figure_make(const struct cc_sheet *s, enum cc_plot_kind kind,
                    const struct cc_plot_filter *filter, struct cc_figure *out, struct cc_error *e);
 void cc_figure_free(struct cc_figure *f);
 
 /* --- drawing --- */
 
-/* How gnuplot shall draw it. */
+/* The output of gnuplot. */
 struct cc_canvas {
     const char *terminal; /* "svg", "png", "pdf" or "dumb" */
     int columns, lines;   /* of "dumb", in characters */
     const char *output;   /* NULL: gnuplot's standard output */
 };
 
-/* The script: self-contained, in pure words of gnuplot whatever the names hold. */
+/* Writes a script that contains its data. Names are quoted, so no name can be a command of gnuplot.
+ */
 int cc_plot_script(const struct cc_figure *f, const struct cc_canvas *canvas, FILE *out,
                    struct cc_error *e);
 
-/* CC_STACKED and CC_GROUPED as text, `columns` wide; no gnuplot is needed. */
+/* Draws CC_STACKED and CC_GROUPED figures as text, `columns` wide, without gnuplot. */
 int cc_plot_text(const struct cc_figure *f, int columns, FILE *out, struct cc_error *e);
 
-/* Runs gnuplot, without a shell and without the user's settings, on a script; what it draws goes to
- * the open file `out`. */
+/* Runs gnuplot on a script, without a shell and without the user's settings; its output is written
+ * to the open file `out`. */
 int cc_gnuplot_run(FILE *script, FILE *out, struct cc_error *e);
 
 #endif

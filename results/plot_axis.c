@@ -26,7 +26,7 @@ static void swap_series(struct cc_figure *f, size_t a, size_t b)
     }
 }
 
-/* The legend has the lines in the order in which they lie above each other. */
+/* Orders the series by their highest point, so that the legend has the order of the lines. */
 static void order_series(struct cc_figure *f)
 {
     for (size_t i = 1; i < f->series_count; i++)
@@ -34,14 +34,14 @@ static void order_series(struct cc_figure *f)
             swap_series(f, k, k - 1);
 }
 
-static void stretch(struct cc_axis *a, double v)
+static void extend(struct cc_axis *a, double v)
 {
     a->lo = isnan(a->lo) ? v : fmin(a->lo, v);
     a->hi = isnan(a->hi) ? v : fmax(a->hi, v);
 }
 
-/* A little air beyond the outermost points. */
-static void pad(struct cc_axis *a, double share)
+/* Adds a margin beyond the outermost points. */
+static void add_margin(struct cc_axis *a, double share)
 {
     if (!a->log) {
         a->lo = 0;
@@ -53,11 +53,11 @@ static void pad(struct cc_axis *a, double share)
     a->hi *= factor;
 }
 
-/* Below this, an error is no more than the rounding of float32. */
+/* Errors below this are rounding of float32. */
 #define ROUNDING 1e-12
 
-/* Errors of zero have no logarithm, and those of rounding would stretch the axis over nothing: both
- * stand at its left end. */
+/* Moves errors of zero, which have no logarithm, and errors of rounding, which would lengthen the
+ * axis, to its left end. */
 static void gather_exact(struct cc_figure *f)
 {
     double least = INFINITY;
@@ -89,22 +89,22 @@ static void set_ranges(struct cc_figure *f)
             double sum = 0;
             for (size_t p = 0; p < of->count; p++) {
                 sum = f->shape == CC_STACKED ? sum + of->point[p].y : of->point[p].y;
-                stretch(&f->x, bars ? sum : of->point[p].x);
-                stretch(&f->y, of->point[p].y);
+                extend(&f->x, bars ? sum : of->point[p].x);
+                extend(&f->y, of->point[p].y);
             }
             if (of->count > 0 && !isnan(of->total))
-                stretch(&f->x, of->total);
+                extend(&f->x, of->total);
         }
     if (f->kind == CC_PLOT_SPEEDUP)
-        stretch(&f->y, 1);
+        extend(&f->y, 1);
     if (f->kind == CC_PLOT_ROOFLINE)
-        stretch(&f->x, 1);
+        extend(&f->x, 1);
     if (f->kind == CC_PLOT_WORKERS) {
-        stretch(&f->y, f->x.lo);
-        stretch(&f->y, f->x.hi);
+        extend(&f->y, f->x.lo);
+        extend(&f->y, f->x.hi);
     }
-    pad(&f->x, f->shape == CC_LABELLED ? 0.06 : 0.03);
-    pad(&f->y, 0.06);
+    add_margin(&f->x, f->shape == CC_LABELLED ? 0.06 : 0.03);
+    add_margin(&f->y, 0.06);
 }
 
 void cc_figure_scale(struct cc_figure *f)
@@ -118,7 +118,7 @@ void cc_figure_scale(struct cc_figure *f)
 
 /* --- tics --- */
 
-/* 1, 2 or 5 times a power of ten: about `want` steps in `range`. */
+/* The distance of about `want` tics in `range`: 1, 2 or 5 times a power of ten. */
 static double nice_step(double range, int want)
 {
     double raw = range / want, power = pow(10, floor(log10(raw))), ratio = raw / power;
@@ -137,8 +137,8 @@ static size_t even_tics(const struct cc_axis *a, int want, double *at)
     return n;
 }
 
-/* Powers of the base, every so many that no more than `want` are shown; with `between`, twice and
- * five times them too. */
+/* Tics at powers of the base, at every n-th one if there are more than `want`; with `between`, also
+ * at 2 and 5 times each. */
 static size_t log_tics(const struct cc_axis *a, int want, bool between, double *at)
 {
     static const double factor[] = {1, 2, 5};

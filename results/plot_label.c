@@ -1,4 +1,6 @@
-/* Places for labels, one after the other, each where it disturbs least. */
+/* Places labels greedily, one after the other: 8 directions in 7 distances around the point are
+ * rated by the area of points and earlier labels that the text would cover, and by that outside the
+ * figure; the first place that costs nothing is taken, else the cheapest. */
 #include <math.h>
 
 #include "results/plot_impl.h"
@@ -19,7 +21,7 @@ static double overlap(struct box a, struct box b)
     return w > 0 && h > 0 ? w * h : 0;
 }
 
-/* What a place of label i would cost: area covered, and more for what lies outside. */
+/* The cost of a place of label i: the area that it covers, and more for area outside. */
 static double covered(const struct cc_label *label, size_t i, size_t count, struct box at,
                       double width, double height, double radius)
 {
@@ -35,7 +37,7 @@ static double covered(const struct cc_label *label, size_t i, size_t count, stru
     return sum;
 }
 
-/* Directions in the order of preference: beside the point, then above, below, and between. */
+/* Directions by preference: beside the point, above, below, and diagonal. */
 static const double direction[][2] = {{1, 0}, {-1, 0}, {0, 1},  {0, -1},
                                       {1, 1}, {1, -1}, {-1, 1}, {-1, -1}};
 

@@ -1,5 +1,6 @@
-/* A figure as a script for gnuplot. Places are worked out here, in pixels (or characters, on a
- * terminal), so that nothing covers anything, whatever the names' lengths. */
+/* Writes a figure as a script for gnuplot. All positions are computed here, in pixels (on a
+ * terminal, in characters), so that panels, legends and labels do not overlap, however long the
+ * names are. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "results/text.h"
 #include "core/units.h"
 
-/* Where things stand; y counts upwards. */
+/* The layout of the page; y counts upwards. */
 struct layout {
     bool text; /* on a terminal: characters, one panel after the other */
     double width, height;
@@ -21,11 +22,12 @@ struct layout {
     double char_width, char_height, bar_pitch;
 };
 
-/* --- gnuplot's words --- */
+/* --- texts and styles --- */
 
-/* A text as gnuplot quotes it. In single quotes nothing has a meaning, but gnuplot stumbles over
- * some texts with doubled quotes; those stand in double quotes, with all that has a meaning there
- * in octal. Control characters become spaces. Tics' names are formats: they have % twice. */
+/* Writes a text quoted for gnuplot: in single quotes, in which no character is special; texts that
+ * contain single quotes are in double quotes, with special characters in octal, as gnuplot misreads
+ * some doubled single quotes. Control characters become spaces. Names of tics are formats, so % is
+ * doubled. */
 static void put_text(const char *text, bool tic, FILE *out)
 {
     bool plain = strchr(text, '\'') == NULL;
@@ -59,8 +61,7 @@ static const char *number(double v, char text[CC_NUMBER_CAP])
     return text;
 }
 
-/* Dashes, points and shades tell the lines apart, and not colours alone: 7 dashes and 8 points do
- * not repeat before line 56. */
+/* Lines differ by dashes, points and colours: 7 dashes and 8 points repeat only after 56 lines. */
 static void put_styles(FILE *out)
 {
     static const char *const colour[] = {"#000000", "#4477aa", "#cc3311", "#117733",
@@ -172,7 +173,7 @@ static int put_terminal(const struct cc_canvas *canvas, const struct layout *l, 
     return CC_OK;
 }
 
-/* The panel's area on the page. */
+/* The area of a panel on the page. */
 static void put_margins(const struct layout *l, size_t panel, FILE *out)
 {
     double x = l->left + l->step_x * (double)(panel % l->columns);
@@ -230,7 +231,7 @@ static void put_reference(const struct cc_figure *f, const struct layout *l, FIL
                       f->reference);
 }
 
-/* A mark on every point while they are few. */
+/* Lines with few points have a mark on each. */
 static size_t mark_interval(const struct cc_points *of)
 {
     return of->count > 14 ? of->count / 10 : 1;
@@ -259,7 +260,7 @@ static void put_lines(const struct cc_figure *f, const struct layout *l, size_t 
     }
 }
 
-/* The points of a panel, each with the label that it will have. */
+/* Collects the points of a panel, with their labels. */
 static struct cc_label *labels_of(const struct cc_figure *f, const struct layout *l, size_t panel,
                                   size_t *count, struct cc_error *e)
 {
@@ -321,7 +322,7 @@ static int put_labelled(const struct cc_figure *f, const struct layout *l, size_
 
 /* --- bars --- */
 
-/* One part's bars: middle, and the box round it. Series stand below each other, at -1, -2, ... */
+/* Writes the bars of one part as centre and box. The series are below each other at -1, -2, ... */
 static void put_boxes(const struct cc_figure *f, size_t panel, size_t part, FILE *out)
 {
     const double slot = 0.84 / (f->shape == CC_GROUPED ? (double)f->parts : 1);
@@ -344,7 +345,7 @@ static void put_boxes(const struct cc_figure *f, size_t panel, size_t part, FILE
     (void)fputs("EOD\n", out);
 }
 
-/* The number behind a bar; returns where the longest ends. */
+/* Writes the numbers behind the bars; returns the end of the longest bar. */
 static double put_bar_ends(const struct cc_figure *f, size_t panel, FILE *out)
 {
     char text[64], x[CC_NUMBER_CAP];
@@ -377,7 +378,7 @@ static double put_bar_ends(const struct cc_figure *f, size_t panel, FILE *out)
     return most;
 }
 
-/* Where the step's time is not the sum of its parts, a stroke across the bar. */
+/* Marks the step's time by a line across the bar if it is not the sum of the parts. */
 static void put_totals(const struct cc_figure *f, size_t panel, FILE *out)
 {
     char x[CC_NUMBER_CAP];
@@ -407,7 +408,7 @@ static const char *const fill[] = {"rgb '#77aadd' fs solid 0.6 border lc rgb '#0
                                    "rgb '#000000' fs solid 0.85 border lc rgb '#000000'",
                                    "rgb '#994422' fs pattern 4 border lc rgb '#000000'"};
 
-/* The legend of bars, below all panels: gnuplot's own would have to fit under one of them. */
+/* Writes the legend of bars below all panels; gnuplot's own would have to fit below one of them. */
 static void put_bar_key(const struct cc_figure *f, const struct layout *l, bool totals, FILE *out)
 {
     double x = l->left;
@@ -460,9 +461,9 @@ static void put_bars(const struct cc_figure *f, const struct layout *l, size_t p
     (void)fputc('\n', out);
 }
 
-/* --- the whole --- */
+/* --- the script --- */
 
-/* The legend of lines, on the right; one for all panels, with the last. */
+/* Writes the legend of lines to the right; one for all panels, as part of the last. */
 static void put_key(const struct cc_figure *f, const struct layout *l, size_t panel, FILE *out)
 {
     if (f->shape != CC_LINES || (!l->text && panel + 1 < f->panels))

@@ -1,4 +1,4 @@
-/* Bars as text. Each part has its own character, so that no colour is needed. */
+/* Draws bars as text. Each part has a character of its own, so that no colour is needed. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,8 @@ static void put_name(const char *name, size_t width, FILE *out)
     repeat(' ', (long)(width - used) + 2, out);
 }
 
-/* The parts one after the other: rounding goes by where each ends, so that the whole is right. */
+/* Draws the parts one after the other. The ends are rounded, not the lengths, so that the whole bar
+ * has the right length. */
 static void put_stacked(const struct cc_figure *f, const struct cc_points *of, double scale,
                         FILE *out)
 {

@@ -1,4 +1,4 @@
-/* The record: what a command found out, as rows with the same keys in table, CSV and JSON. */
+/* The record: the results of a command, as rows with the same keys in table, CSV and JSON. */
 #ifndef CC_RESULTS_RECORD_H
 #define CC_RESULTS_RECORD_H
 
@@ -17,10 +17,11 @@ struct cc_value {
     char *text;    /* owned by the record */
 };
 
-/* A column. `key` stands in CSV and JSON; `head` above the table's column, NULL if the table does
- * not show it. `format` is a printf format for one double (scaled by `scale` in the table only, 0
- * meaning 1), or NULL: text, and numbers as "%.6g". `help` explains it in one line: --help, the
- * README and the man page print it from here. A table ends with a column without a key. */
+/* A column. `key` is its name in CSV and JSON; `head` its title in the table, NULL if the table
+ * does not show it. In the table, numbers are multiplied by `scale` (0 means 1) and printed by
+ * `format`, a printf format for one double, or "%.6g" if it is NULL; CSV and JSON have the number
+ * itself. `help` explains the column in one line, in --help and the man page. An array ends with a
+ * column without a key. */
 struct cc_column {
     const char *key;
     const char *head;
@@ -42,13 +43,14 @@ struct cc_record {
     size_t column_count;
     struct cc_row *rows;
     size_t row_count, row_capacity;
-    bool partial;    /* interrupted: what was measured until then */
-    char error[512]; /* what went wrong, or empty */
+    bool partial;    /* interrupted: the rows that were complete until then */
+    char error[512]; /* the error that ended the command, or empty */
     char mpi[128];   /* the MPI library of the run, for JSON's "host", or empty */
-    char **notes;    /* lines under the table (the reading aid); also JSON's "notes" */
+    char **notes;    /* lines below the table, and JSON's "notes" */
     size_t note_count, note_capacity;
 };
 
+/* Makes *r an empty record. command, columns and argv must outlive it. */
 void cc_record_init(struct cc_record *r, const char *command, const struct cc_column *columns,
                     int argc, const char *const *argv);
 void cc_record_free(struct cc_record *r);
@@ -56,22 +58,24 @@ void cc_record_free(struct cc_record *r);
 /* Adds a row of nulls and returns its index, or SIZE_MAX with a message. */
 size_t cc_record_add(struct cc_record *r, struct cc_error *e);
 
-/* Sets a value of a row by its column's key (which must exist). A number that is not finite becomes
- * null. Text is copied. */
+/* Set the value of a row in the column `key`, which must exist. A number that is not finite becomes
+ * null. Text is copied; invalid UTF-8 is replaced. */
 void cc_record_number(struct cc_record *r, size_t row, const char *key, double v);
 void cc_record_bool(struct cc_record *r, size_t row, const char *key, bool v);
 int cc_record_text(struct cc_record *r, size_t row, const char *key, const char *v,
                    struct cc_error *e);
+/* The value of a row in the column `key`, which must exist. */
 const struct cc_value *cc_record_value(const struct cc_record *r, size_t row, const char *key);
 
+/* Adds a note. */
 int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
 
 enum cc_format { CC_FORMAT_TABLE, CC_FORMAT_CSV, CC_FORMAT_JSON };
 extern const char *const cc_format_names[]; /* ends with NULL */
 
-/* Writes the record. The table leaves out columns without a head, and columns that are null in
- * every row; a column that has the same value in every row stands above the table once, unless it
- * is the first. A single row is printed as a list, one column a line. */
+/* Prints the record, and fails if a write failed. The table omits columns without a head and
+ * columns that are null in every row. A column with the same value in every row stands above the
+ * table, unless it is the first one. A single row is printed as a list, one column a line. */
 int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
                     struct cc_error *e);
 

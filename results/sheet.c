@@ -67,7 +67,7 @@ static int end_row(struct builder *b, size_t place)
     return CC_OK;
 }
 
-/* What a finished sheet must hold; after a failure, what was built is freed. */
+/* Checks the finished sheet and hands it out; after a failure, frees it. */
 static int finish(struct builder *b, int status, const char *path, struct cc_sheet *out)
 {
     if (status == CC_OK && b->s->rows == 0)
@@ -148,7 +148,7 @@ static void on_row(int end, void *context)
     b->field = 0;
 }
 
-/* Feeds the text line by line, so that messages can say the line. */
+/* Feeds the text to libcsv line by line, so that messages can name the line. */
 static void feed(struct csv_parser *p, struct builder *b, const char *text, size_t length)
 {
     b->line = 1;

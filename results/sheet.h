@@ -1,4 +1,4 @@
-/* Results read back from the CSV or JSON that a command wrote, or from somebody else's CSV. */
+/* Results read back from CSV or JSON that a command wrote, or from CSV of another origin. */
 #ifndef CC_RESULTS_SHEET_H
 #define CC_RESULTS_SHEET_H
 
@@ -13,18 +13,18 @@ struct cc_sheet {
     char **key;
     size_t columns, rows;
     struct cc_value *value; /* rows x columns; a number from CSV also has its text */
-    size_t *place;          /* of each row: its line in CSV, its number from 1 in JSON */
+    size_t *place;          /* of each row, for messages: its line (CSV) or number from 1 (JSON) */
     const char *place_word; /* "line" or "row" */
 };
 
 #define CC_NO_COLUMN SIZE_MAX
 
-/* Reads a file, .csv or .json by its suffix, strictly: keys that are missing or occur twice, rows
- * of another length, invalid UTF-8, JSON that is none of commcomp's results, no rows at all.
- * Messages name the file and the place. *out is set on success only; free it with cc_sheet_free. */
+/* Reads a file, .csv or .json by its suffix. Errors: missing or repeated keys, rows of different
+ * length, invalid UTF-8, JSON that is not a result of commcomp, no rows. Messages name the file and
+ * the place. *out is set on success only; release it with cc_sheet_free. */
 int cc_sheet_read(const char *path, struct cc_sheet *out, struct cc_error *e);
 
-/* From text; `path` is for messages. Any bytes either parse or give an error. */
+/* The same from text; `path` is for messages. Any bytes either parse or give an error. */
 int cc_sheet_parse_csv(const char *path, const char *text, size_t length, struct cc_sheet *out,
                        struct cc_error *e);
 int cc_sheet_parse_json(const char *path, const char *text, size_t length, struct cc_sheet *out,
@@ -37,7 +37,8 @@ size_t cc_sheet_column(const struct cc_sheet *s, const char *key);
 
 const struct cc_value *cc_sheet_value(const struct cc_sheet *s, size_t row, size_t column);
 
-/* The number there, NaN for null; anything else is an error that names file, row and column. */
+/* The number in a row and column, NaN for null; a text or boolean is an error that names file, row
+ * and column. */
 int cc_sheet_number(const struct cc_sheet *s, size_t row, size_t column, double *out,
                     struct cc_error *e);
 

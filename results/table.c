@@ -1,4 +1,6 @@
-/* The table: for people, in plain text. */
+/* The table, in plain text for people. Columns that have the same value in every row stand above
+ * it, one a line; the others are as wide as their widest cell, texts to the left and numbers to the
+ * right. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,19 +8,19 @@
 #include "core/memory.h"
 #include "results/text.h"
 
-/* The columns that the table shows: those above it, the same in every row, and those in it. */
+/* A column that is shown: above the table (lifted) or in it. */
 struct place {
     const struct cc_column *column;
     size_t index;
     size_t width; /* of the widest cell */
-    bool left;    /* texts stand on the left, numbers on the right */
+    bool left;    /* alignment */
     bool lifted;
 };
 
 struct layout {
     struct place *place;
     size_t count, lifted;
-    bool units; /* some column in the table has one */
+    bool units; /* a column in the table has a unit: a second line of heads */
 };
 
 static size_t max(size_t a, size_t b)
@@ -26,8 +28,8 @@ static size_t max(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Looks at one column; false if it is null in every row. */
-static bool look(const struct cc_record *r, struct place *p)
+/* Measures one column; false if it is null in every row. */
+static bool measure(const struct cc_record *r, struct place *p)
 {
     bool filled = false;
     p->lifted = true;
@@ -49,9 +51,9 @@ static int make_layout(const struct cc_record *r, struct layout *l, struct cc_er
         return CC_FAIL;
     for (size_t c = 0; c < r->column_count; c++) {
         struct place p = {.column = &r->columns[c], .index = c};
-        if (p.column->head == NULL || !look(r, &p))
+        if (p.column->head == NULL || !measure(r, &p))
             continue;
-        /* A single row is a list, top to bottom; of more, the first column stays in the table. */
+        /* A single row is printed as a list; otherwise the first column stays in the table. */
         p.lifted = p.lifted && (r->row_count == 1 || l->count > 0);
         l->lifted += p.lifted;
         l->units = l->units || (!p.lifted && p.column->unit[0] != '\0');
@@ -66,7 +68,7 @@ static void pad(size_t count, FILE *out)
         (void)fputc(' ', out);
 }
 
-/* "workers    10" for each column that has one value. */
+/* Prints a line like "workers    10" for each lifted column. */
 static void write_lifted(const struct cc_record *r, const struct layout *l, FILE *out)
 {
     size_t width = 0;
@@ -85,10 +87,10 @@ static void write_lifted(const struct cc_record *r, const struct layout *l, FILE
         (void)fputc('\n', out);
 }
 
-/* One line: a row, or with row NULL the heads or the units. No spaces at its end. */
+/* Prints a row, or if row is NULL the heads or the units, without spaces at the end of the line. */
 static void write_line(const struct layout *l, const struct cc_row *row, bool units, FILE *out)
 {
-    size_t gap = 0; /* owed before the next text */
+    size_t gap = 0; /* spaces to print before the next text */
     for (size_t i = 0; i < l->count; i++) {
         const struct place *p = &l->place[i];
         if (p->lifted)
@@ -109,8 +111,8 @@ static void write_line(const struct layout *l, const struct cc_row *row, bool un
     (void)fputc('\n', out);
 }
 
-/* Bold is all the decoration there is, and only a terminal gets it (no-color.org). */
-static bool decorated(FILE *out)
+/* Whether heads are bold: on a terminal, unless NO_COLOR is set (no-color.org). */
+static bool has_bold(FILE *out)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
     int fd = fileno(out);
@@ -120,7 +122,7 @@ static bool decorated(FILE *out)
 
 static void write_rows(const struct cc_record *r, const struct layout *l, FILE *out)
 {
-    bool bold = decorated(out);
+    bool bold = has_bold(out);
     (void)fputs(bold ? "\033[1m" : "", out);
     write_line(l, NULL, false, out);
     (void)fputs(bold ? "\033[0m" : "", out);

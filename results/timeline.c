@@ -10,11 +10,11 @@
 #include "core/format/json.h"
 #include "core/memory.h"
 
-/* What a browser loads in reasonable time. */
+/* The most that a browser loads in reasonable time. */
 #define MOST_BYTES ((uint64_t)256 << 20)
 
-/* Processes and tracks are numbered together: viewers mistake tracks of one number for one. A
- * process has the number of its first track. */
+/* Processes and tracks share one sequence of numbers, as viewers merge tracks with the same number.
+ * A process has the number of its first track. */
 struct cc_timeline {
     struct cc_outfile file;
     const char *const *about;
@@ -30,7 +30,8 @@ struct cc_timeline {
 
 /* --- events --- */
 
-/* Begins an event; false if there is no more room. What names things is always written. */
+/* Begins an event; false if the file is full. Needed events, which name tracks, are always written.
+ */
 static bool begin(struct cc_timeline *t, bool needed)
 {
     if (!needed && t->size.bytes >= t->most_bytes) {
@@ -52,7 +53,7 @@ static void add(struct cc_timeline *t, const char *fmt, ...)
     t->size.bytes += length > 0 ? (uint64_t)length : 0;
 }
 
-/* In quotes. */
+/* Writes a text in quotes. */
 static int add_text(struct cc_timeline *t, const char *text, struct cc_error *e)
 {
     t->size.bytes += strlen(text) + 2;
@@ -64,7 +65,7 @@ static int64_t nanoseconds(double s)
     return llround(1e9 * s);
 }
 
-/* Microseconds, to the nanosecond. */
+/* Writes a time in microseconds with three decimals. */
 static void add_time(struct cc_timeline *t, const char *key, int64_t ns)
 {
     const char *sign = ns < 0 ? "-" : "";
@@ -72,7 +73,7 @@ static void add_time(struct cc_timeline *t, const char *key, int64_t ns)
     add(t, ", \"%s\": %s%" PRId64 ".%03" PRId64, key, sign, ns / 1000, ns % 1000);
 }
 
-/* The name of a process or a track, and its place among the others. */
+/* Writes the name of a process or track, and its position among the others. */
 static int add_names(struct cc_timeline *t, const char *what, unsigned order, const char *name,
                      struct cc_error *e)
 {
@@ -150,8 +151,8 @@ static int64_t whole_microseconds(int64_t ns)
 void cc_timeline_put(struct cc_timeline *t, const struct cc_timeline_slice *s)
 {
     const int64_t from = nanoseconds(s->begin), to = nanoseconds(s->end);
-    /* chrome://tracing compares whole microseconds, and takes such a slice for a part of the one
-     * before it. */
+    /* chrome://tracing rounds to microseconds, and would show such a slice inside the one before.
+     */
     if (whole_microseconds(from) >= whole_microseconds(to) || !begin(t, false))
         return;
     add(t, "\"ph\": \"X\", \"name\": \"%s\", \"cat\": \"phase\", \"pid\": %u, \"tid\": %u",

@@ -1,6 +1,7 @@
-/* Timelines: who did what when, as a JSON file in the Chrome trace event format, which Perfetto
- * (ui.perfetto.dev) and chrome://tracing show. Rows are processes, one below the other; each begins
- * at time 0, so that they can be compared. docs/timeline.md. */
+/* Timelines: the activities of all ranks over time, as a JSON file in the Chrome trace event
+ * format, which Perfetto (ui.perfetto.dev) and chrome://tracing show. Each row of results is a
+ * process of the format with tracks for its ranks, and begins at time 0, so that rows can be
+ * compared. docs/timeline.md describes the file. */
 #ifndef CC_RESULTS_TIMELINE_H
 #define CC_RESULTS_TIMELINE_H
 
@@ -10,19 +11,19 @@
 
 #include "core/error.h"
 
-/* What slices are of: their name, and a colour of chrome://tracing's palette. */
+/* A kind of activity: its name, and a colour of chrome://tracing's palette. */
 struct cc_timeline_kind {
     const char *name, *colour;
 };
 
-/* Seconds since the row's 0. */
+/* An activity on a track; times in seconds from the beginning of the row. */
 struct cc_timeline_slice {
     double begin, end;
     size_t step;
     const struct cc_timeline_kind *kind;
 };
 
-/* One end of a transfer; the other one, on another track of the row, has the same id and name. */
+/* One end of a transfer; the other end, on another track of the row, has the same id and name. */
 struct cc_timeline_end {
     double at;
     bool came;
@@ -35,35 +36,37 @@ struct cc_timeline_end {
 
 struct cc_timeline;
 
-/* What became of it. */
+/* The size of the file. */
 struct cc_timeline_size {
     uint64_t bytes, events;
-    uint64_t left_out; /* beyond the most that viewers take */
+    uint64_t left_out; /* events beyond the limit */
 };
 
-/* More bytes than viewers load is not written: 0 stands for what they do. `about` goes into the
- * file: {"key", "value", ..., NULL}, which must stay until the end. */
+/* Begins a file of at most about `most_bytes`, 0 for as much as viewers load; events beyond are
+ * counted as left out. `about` is written into the file: {"key", "value", ..., NULL}; it must
+ * outlive the timeline. */
 int cc_timeline_open(const char *path, const char *const *about, uint64_t most_bytes,
                      struct cc_timeline **out, struct cc_error *e);
-/* A row begins, and the one before ends. */
+/* Begins a row and ends the one before. */
 int cc_timeline_row(struct cc_timeline *t, const char *name, struct cc_error *e);
-/* A track of the row, below those that it has. Slices follow in order and do not overlap; those
- * shorter than a microsecond are passed over. */
+/* Adds a track below those of the row. The following slices are on it, in order of time and without
+ * overlap; those shorter than a microsecond are omitted. */
 int cc_timeline_track(struct cc_timeline *t, const char *name, struct cc_error *e);
 void cc_timeline_put(struct cc_timeline *t, const struct cc_timeline_slice *s);
 int cc_timeline_put_end(struct cc_timeline *t, const struct cc_timeline_end *end,
                         struct cc_error *e);
-/* Step `step` of the row, on one of its tracks. On the row's first track a step is shown from when
- * the first began it, or, where steps overlap, from the end of the last one, to when all ended. */
+/* Adds one rank's times of a step. The first track of the row shows each step from its earliest
+ * begin, or from the end of the step before if they overlap, to its latest end. */
 int cc_timeline_step(struct cc_timeline *t, size_t step, double from, double to,
                      struct cc_error *e);
-/* What the source itself left out. */
+/* Adds to the events left out those that the ranks did not record. */
 void cc_timeline_miss(struct cc_timeline *t, uint64_t events);
 
-/* Finishes the file and gives it its name; `partial` says in it that it was not all. Frees t. */
+/* Completes the file, which appears, and releases t. `partial`: written into the file, for a run
+ * that did not finish. */
 int cc_timeline_close(struct cc_timeline *t, bool partial, struct cc_timeline_size *size,
                       struct cc_error *e);
-/* Leaves no file. */
+/* Releases t without a file. */
 void cc_timeline_abort(struct cc_timeline *t);
 
 #endif

@@ -1,5 +1,5 @@
-/* The compressed file: the payloads of one step's tensors under one scheme, and all that decoding
- * them needs. docs/container.md has it byte by byte. */
+/* The compressed file: the payloads of one step's tensors under one scheme, with everything that
+ * decoding them needs. docs/container.md specifies it byte by byte. */
 #ifndef CC_CORE_FORMAT_CONTAINER_H
 #define CC_CORE_FORMAT_CONTAINER_H
 
@@ -12,7 +12,7 @@
 
 enum { CC_CONTAINER_VERSION = 1, CC_CONTAINER_SCHEME = 192 };
 
-/* What holds for all tensors. */
+/* The fields that all tensors share. */
 struct cc_container_head {
     char scheme[CC_CONTAINER_SCHEME]; /* the canonical name */
     uint64_t seed;
@@ -26,9 +26,9 @@ struct cc_container_head {
 struct cc_container_tensor {
     const char *name;
     struct cc_shape shape;
-    const uint8_t *payload; /* in the bytes that were read */
+    const uint8_t *payload; /* points into the bytes that were read */
     size_t payload_bytes;
-    size_t offset; /* where the payload begins in the file */
+    size_t offset; /* of the payload in the file */
 };
 
 struct cc_container {
@@ -37,21 +37,23 @@ struct cc_container {
     size_t tensor_count;
 };
 
-/* Reads a whole file that lies in memory (or is mapped), which must outlive *out. Everything but
- * the payloads' insides is checked, the checksums included, and whatever is wrong is named with its
- * offset and its tensor. The scheme's name is text to this function. */
+/* Reads a whole file in memory, which must outlive *out. Any bytes either parse or give an error
+ * that names the offset and the tensor; checksums are verified. The scheme's name is not
+ * interpreted, and the payloads are not decoded. *out is set on success only, and released with
+ * cc_container_free. */
 int cc_container_read(const void *data, size_t bytes, struct cc_container *out, struct cc_error *e);
 void cc_container_free(struct cc_container *c);
 
-/* Writes a file tensor by tensor; nothing is at `path` until finish. */
+/* Writes a file tensor by tensor; it appears at `path` with finish. */
 struct cc_container_writer;
 int cc_container_begin(const char *path, const struct cc_container_head *head, size_t tensor_count,
                        struct cc_container_writer **out, struct cc_error *e);
 int cc_container_add(struct cc_container_writer *w, const char *name, const struct cc_shape *shape,
                      const uint8_t *payload, size_t payload_bytes, struct cc_error *e);
-/* Completes the file, of *bytes bytes. An error if tensors are missing. Frees w in any case. */
+/* Completes the file, whose size is *bytes. Fails if tensors are missing. Releases w in any case.
+ */
 int cc_container_finish(struct cc_container_writer *w, uint64_t *bytes, struct cc_error *e);
-/* Gives up: no file appears. NULL is fine. */
+/* Releases w without a file; NULL is allowed. */
 void cc_container_abandon(struct cc_container_writer *w);
 
 #endif

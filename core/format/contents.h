@@ -1,5 +1,5 @@
-/* What a file of tensors contains: the headers of safetensors, .npy and CSV files in one form, and
- * the way from stored values to float32. */
+/* The contents of a file of tensors: the headers of safetensors, .npy and CSV files in one form,
+ * and the conversion of stored values to float32. */
 #ifndef CC_CORE_FORMAT_CONTENTS_H
 #define CC_CORE_FORMAT_CONTENTS_H
 
@@ -11,8 +11,8 @@
 
 enum cc_file_format { CC_SAFETENSORS, CC_NPY, CC_CSV };
 
-/* How values are stored: little-endian binary, or as decimal text. What comes after CC_DECIMAL has
- * a shape and cannot be loaded: only cc_safetensors_shapes gives it. */
+/* How values are stored: little-endian binary, or as decimal text. Tensors of the types after
+ * CC_DECIMAL cannot be loaded: only cc_safetensors_shapes accepts them. */
 enum cc_dtype {
     CC_F32,
     CC_F16,
@@ -46,28 +46,28 @@ struct cc_contents {
     size_t metadata_count, metadata_capacity;
 };
 
-/* The format that a file's name says, or a message that lists them. */
+/* The format by the suffix of the path; an error that lists the suffixes if it has none of them. */
 int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_error *e);
 
-/* Reads the header of a whole file in memory and checks it against the file's size; of a CSV file,
- * all of it. Any bytes either parse or give an error. *out is set on success only; the caller frees
- * it with cc_contents_free. Messages say what is wrong where, but not the file's name. */
+/* Reads the header of a whole file in memory (of a CSV file, everything) and checks it against the
+ * size of the file. Any bytes either parse or give an error. *out is set on success only; release
+ * it with cc_contents_free. Messages name the fault and its place; the caller adds the path. */
 int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t size,
                       struct cc_contents *out, struct cc_error *e);
 void cc_contents_free(struct cc_contents *c);
-/* Frees pairs that own their texts, and the array. */
+/* Frees an array of pairs and their texts. */
 void cc_pairs_free(struct cc_pair *pairs, size_t count);
 
 /* The value of a metadata key, or NULL. */
 const char *cc_contents_meta(const struct cc_contents *c, const char *key);
 
-/* *out, to be freed: which of c's tensors is the i-th, as the metadata's `order` says, whose
- * lines must name each exactly once; without it, they stay as they are. */
+/* Sets *out, to be freed, to the index in c of the i-th tensor, by the metadata key `order`, whose
+ * lines must name each tensor exactly once; without the key the order is that of the file. */
 int cc_contents_order(const struct cc_contents *c, size_t **out, struct cc_error *e);
 
-/* The n values stored at `offset` of the file as float32: *x points there if they can be used as
- * they are, else to `buffer`, where they are put (n floats). F16 and BF16 are exact; F64 is rounded
- * to the nearest float, and to infinity beyond the largest. Only CC_DECIMAL can fail. */
+/* The n values stored at `offset` of the file as float32: *x points into the file if they are
+ * stored so and aligned, else to `buffer`, which gets n floats. F16 and BF16 are exact; F64 is
+ * rounded to the nearest float, to infinity beyond the largest. Fails for CC_DECIMAL only. */
 int cc_stored_load(const uint8_t *bytes, size_t size, enum cc_dtype dtype, size_t offset, size_t n,
                    float *buffer, const float **x, struct cc_error *e);
 
@@ -82,7 +82,7 @@ int cc_contents_add_meta(struct cc_contents *c, const char *key, const char *val
 /* Bytes of one value; 0 for CC_DECIMAL. */
 size_t cc_dtype_bytes(enum cc_dtype dtype);
 
-/* What the only tensor of a .npy or CSV file is called. */
+/* The name of the only tensor of a .npy or CSV file. */
 #define CC_ONLY_TENSOR "values"
 
 #endif

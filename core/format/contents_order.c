@@ -1,4 +1,4 @@
-/* The order of tensors that the metadata says. */
+/* The order of tensors by the metadata key `order`. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Fills order[] from the lines of `text`, which it cuts apart; table is sorted by name, and an
- * index becomes SIZE_MAX once it was used. */
+/* Fills order[] from the lines of `text`, whose newlines become NULs. The table is sorted by name;
+ * an index in it becomes SIZE_MAX when it is used. */
 static int match_lines(char *text, struct named *table, size_t count, size_t *order,
                        struct cc_error *e)
 {

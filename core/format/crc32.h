@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The checksum of `bytes` more bytes; `crc` is that of the bytes before, 0 at the beginning. */
+/* The checksum of a sequence of bytes: `crc` is that of the bytes before these, 0 at the start. */
 uint32_t cc_crc32(uint32_t crc, const void *data, size_t bytes);
 
 #endif

@@ -1,3 +1,5 @@
+/* Tensors in CSV: libcsv splits the text, fed a line at a time so that messages can name the line.
+ * A first pass counts values and columns, a second one (cc_csv_values) stores them. */
 #include "core/format/csv.h"
 
 #include <csv.h>
@@ -10,10 +12,10 @@
 
 #include "core/units.h"
 
-#define MAX_FIELD 64   /* bytes that a number may take */
-#define MAX_NAME  4096 /* and a name in the first line */
+#define MAX_FIELD 64   /* bytes of a number */
+#define MAX_NAME  4096 /* bytes of a name in the first line */
 
-/* "C" numbers in every locale. */
+/* Numbers have a decimal point in every locale. */
 static locale_t c_locale;
 
 static void make_c_locale(void)
@@ -24,8 +26,8 @@ static void make_c_locale(void)
 struct reader {
     float *out;            /* NULL: only count */
     size_t cap;            /* of out */
-    size_t count, columns; /* values and, known after the first row, fields in a row */
-    size_t line, field;    /* counting from 1 and, within the row, from 0 */
+    size_t count, columns; /* values so far; fields of a row, 0 until the first row ends */
+    size_t line, field;    /* the current line from 1, and field of the row from 0 */
     size_t names;          /* fields of the first row that are no numbers */
     bool named, failed;
     struct cc_error *e;
@@ -91,7 +93,7 @@ static void on_row(int end, void *context)
     r->field = 0;
 }
 
-/* Feeds the text line by line, so that messages can say the line; a long line in pieces. */
+/* Feeds the text to libcsv line by line, and a long line in blocks of 64 KiB. */
 static void feed(struct csv_parser *p, struct reader *r, const uint8_t *bytes, size_t size)
 {
     r->line = 1;

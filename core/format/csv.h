@@ -11,15 +11,15 @@
 #include "core/error.h"
 #include "core/tensor.h"
 
-/* For cc_contents_parse: see there. The shape is rows x columns, or flat for one column. Reads the
- * whole text, to count and check, and keeps nothing of it. */
+/* For cc_contents_parse. The shape is rows x columns, or flat for one column. Reads the whole text
+ * to count and check the values, and keeps none of them. */
 int cc_csv_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e);
 
-/* The n values of a text that cc_csv_parse has read. */
+/* Reads the n values of a text that cc_csv_parse accepted. */
 int cc_csv_values(const uint8_t *bytes, size_t size, float *out, size_t n, struct cc_error *e);
 
-/* Writes n finite values as text to an open file, with nine digits, which read back the same: a
- * line per value, or, if they are all of a matrix, per row. */
+/* Writes n finite values as text to an open file, with nine digits, from which the same values are
+ * read back. A line for each row if they are all values of a matrix, else for each value. */
 void cc_csv_put(FILE *f, const struct cc_shape *shape, const float *x, size_t n);
 
 #endif

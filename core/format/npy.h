@@ -11,11 +11,10 @@
 #include "core/error.h"
 #include "core/tensor.h"
 
-/* For cc_contents_parse: see there. *out is empty at first, and the caller's to free even on
- * failure. */
+/* For cc_contents_parse. *out is empty at first; the caller frees it, also after a failure. */
 int cc_npy_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e);
 
-/* Writes the header of a float32 array to an open file; its values follow as they are. */
+/* Writes the header of a float32 array to an open file; the caller then writes the values. */
 void cc_npy_put_header(FILE *f, const struct cc_shape *shape);
 
 #endif

@@ -11,12 +11,11 @@
 #include "core/file.h"
 #include "core/tensor.h"
 
-/* For cc_contents_parse: see there. *out is empty at first, and the caller's to free even on
- * failure. */
+/* For cc_contents_parse. *out is empty at first; the caller frees it, also after a failure. */
 int cc_safetensors_parse(const uint8_t *bytes, size_t size, struct cc_contents *out,
                          struct cc_error *e);
 
-/* The same for who needs shapes alone: admits tensors whose values cannot be loaded. */
+/* The same for callers that need shapes only: accepts tensors whose values cannot be loaded. */
 int cc_safetensors_shapes(const uint8_t *bytes, size_t size, struct cc_contents *out,
                           struct cc_error *e);
 
@@ -25,9 +24,10 @@ struct cc_safetensors_writer {
     size_t left; /* values still to come */
 };
 
-/* Writes the header of `count` float32 tensors with distinct names in UTF-8, stored in this order,
- * and `pairs` metadata pairs. Then all values follow, tensor after tensor, in pieces of any size.
- * Exactly one of commit and abort follows a successful begin. The file appears with the commit. */
+/* Begins a file of `count` float32 tensors, stored in this order, with distinct names in UTF-8, and
+ * `pairs` metadata pairs. cc_safetensors_values then takes all values, tensor after tensor, any
+ * number at a time. After a successful begin, call exactly one of commit and abort; the file
+ * appears with commit, which fails if values are missing. */
 int cc_safetensors_begin(struct cc_safetensors_writer *w, const char *path,
                          const struct cc_tensor_info *tensors, size_t count,
                          const struct cc_pair *metadata, size_t pairs, struct cc_error *e);

@@ -68,7 +68,7 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
     return CC_OK;
 }
 
-/* What the reader of CSV would refuse is not written. */
+/* Fails for values that the reader of CSV would refuse. */
 static int check_csv(const struct cc_tensor_file *w, const struct cc_tensor_info *tensor,
                      const float *x, struct cc_error *e)
 {

@@ -12,23 +12,24 @@
 
 struct cc_tensor_file;
 
-/* Whether this many tensors can be written to a file of this name: a usage error if not. */
+/* Whether the format of this path can hold `count` tensors; a usage error if not. */
 int cc_tensor_file_check(const char *path, size_t count, struct cc_error *e);
 
 /* Begins a file of `count` float32 tensors with distinct names in UTF-8; .npy and .csv keep neither
- * names nor metadata. tensors[] must live until commit or abort, exactly one of which follows. */
+ * names nor metadata. tensors[] must live until commit or abort; call exactly one of them. */
 int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors, size_t count,
                          const struct cc_pair *metadata, size_t pairs, struct cc_tensor_file **out,
                          struct cc_error *e);
 /* All values of the next tensor. CSV holds neither an empty tensor nor values that are not finite:
  * begin and put refuse them. */
 int cc_tensor_file_put(struct cc_tensor_file *w, const float *x, struct cc_error *e);
-/* The file appears, whole, or an error. */
+/* Completes the file, which appears, or fails. */
 int cc_tensor_file_commit(struct cc_tensor_file *w, struct cc_error *e);
-/* No file appears. NULL is fine. */
+/* Releases w without a file; NULL is allowed. */
 void cc_tensor_file_abort(struct cc_tensor_file *w);
 
-/* The metadata of a tensor file, none for .npy and .csv; *out to be freed with cc_pairs_free. */
+/* Reads the metadata of a tensor file; .npy and .csv files have none. Release *out with
+ * cc_pairs_free. */
 int cc_tensor_file_metadata(const char *path, struct cc_pair **out, size_t *count,
                             struct cc_error *e);
 
