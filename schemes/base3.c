@@ -2,17 +2,18 @@
  * threads.
  *
  * Five trits -1, 0, 1 become the digits 0, 1, 2 of one byte of at most 242. The tensor of n values
- * is cut into five planes of L = ceil(n/5) values, and byte j takes the values j, L + j, 2L + j, 3L
- * + j, 4L + j, so that whole vectors of consecutive values are packed at once. The tail of the last
- * plane is padded with digit 1 (zero). A byte of five zeros is 121; with zero-run encoding, k = 2
+ * is cut into five planes of L = ceil(n/5) values, and byte j takes the values p L + j, p = 0 .. 4,
+ * so that whole vectors of consecutive values are packed at once. The tail of the last plane is
+ * padded with digit 1 (zero). A byte of five zeros is 121; with zero-run encoding, k = 2
  * .. 14 such bytes in a row become the single byte 243 + k - 2.
  *
  * Encoding works on blocks of 32 KiB of bytes: the scheme quantizes each plane's part of the block,
  * then the runs of the block are shortened. Threads take ranges of bytes and write each range where
- * it would lie if nothing were shortened; join_parts then moves the ranges together. 3LC's parallel
- * version lets runs end at such borders; here the payload does not depend on the number of threads,
- * so a range leaves out its leading zero bytes, reports how many, and how much of its last run is
- * not written yet, and the join writes the runs that cross borders.
+ * it would lie if nothing were shortened; join_parts then moves the ranges together. The parallel
+ * version that 3LC sketches joins two runs at a border only if one code holds both; here the
+ * payload does not depend on the number of threads, so a range leaves out its leading zero bytes,
+ * reports how many there are and how much of its last run is not written yet, and join_parts writes
+ * the runs that cross borders.
  *
  * Decoding reverses this. Without zero-run encoding each range's place is known. With it, a first
  * serial pass skips through the payload, counting bytes, to find where each range begins, possibly

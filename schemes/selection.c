@@ -1,18 +1,18 @@
 /* Selection of the k largest magnitudes of a tensor in about one pass over memory.
  *
- * Sorting is out of the question and even a histogram takes a pass of its own, so the threshold is
- * estimated first, from a random sample of the tensor (one value from each of equal ranges, so that
- * it is stratified), as Aji & Heafield do. Then one sweep does everything else: it updates sum and
- * momentum, marks the values above the threshold in a bit array, packs them, and clears them in the
- * sum. Three cases:
+ * Sorting takes far too long, and even counting takes a pass of its own, so the threshold is first
+ * estimated from a random sample of the tensor, as Aji & Heafield do; the sample has one value from
+ * each of equal ranges. Then one sweep does everything else: it updates sum and momentum, marks the
+ * values above the threshold in a bit array, packs them, and clears them in the sum. Three cases:
  *
- *  - direct (CC_SELECT_SAMPLED, large tensors): the values above the threshold are the selection.
- * If their number misses k by more than a tenth, they are put back and the exact case follows.
- *  - candidates (exact, large tensors): the threshold is set four standard deviations low, so that
- * a few more than k values pass; the k largest of these candidates are found in the cache, and the
- *    others are put back. Too few or too many candidates: as below.
- *  - exact: sum and momentum are updated first, then the threshold is found by counting passes over
- *    the tensor (cc_kth_cached), and a last sweep takes the values above it. For small tensors.
+ *  - direct (CC_SELECT_SAMPLED, large tensors): the values above the threshold are the
+ *    selection. If their number misses k by more than a tenth, they are put back, and the exact
+ *    case follows.
+ *  - candidates (exact, large tensors): the threshold is set four standard deviations low, so
+ *    that a few more than k values pass; the k largest of these candidates are found in the
+ *    cache, and the others are put back. With too few or too many, the exact case follows.
+ *  - exact: sum and momentum are updated first, then the threshold is found by counting passes
+ *    (cc_kth_cached), and a last sweep takes the values above it. For small tensors.
  *
  * Magnitudes are compared as the bits of |x|, whose order is that of the numbers. Ties go to the
  * lower index. A sweep gives each thread a part of the tensor and a share of the room for packed

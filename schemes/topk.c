@@ -5,12 +5,13 @@
  * indices take 2 bytes instead of 4.
  *
  * Encoding a small bucket (up to CC_PICK_BLOCK values, in the first-level cache):
- *  1. residual += gradient, and all values above a guessed threshold are collected as candidates in
- *     the same pass. The guess lies a margin below the running mean of the k-th largest magnitude
- * of the buckets before, which adapts so that a little more than k candidates are found. If there
- *     are fewer than k, the threshold is lowered and the values are collected again.
- *  2. The k largest candidates are marked in a bit array: by ranking all pairs in vector registers
- *     where they are few, otherwise by a search for the threshold (cc_kth_cached).
+ *  1. residual += gradient, and all values above a guessed threshold are collected as
+ *     candidates in the same pass. The guess lies a margin below the running mean of the k-th
+ *     largest magnitude of the buckets before; the margin adapts so that a little more than k
+ *     candidates are found. With fewer than k, the threshold is lowered and the values are
+ *     collected again.
+ *  2. The k largest candidates are marked in a bit array: where they are few, by counting for
+ *     each how many are larger; otherwise by a search for the threshold (cc_kth_cached).
  *  3. Marked candidates are written and cleared in the residual.
  * A large bucket is searched for its threshold directly, with the last bucket's as the first guess.
  * The guesses affect speed only, never the payload. Ties go to the lower index.
