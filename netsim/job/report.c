@@ -237,7 +237,7 @@ int cc_report_print(const struct cc_report *r, FILE *out, struct cc_error *e)
                                              false, f, e);
     if (f == NULL || fclose(f) != 0)
         status = cc_fail(e, "out of memory: a report");
-    /* In one piece, so that lines of several ranks do not mix. */
+    /* One call writes the line, so that lines of several ranks do not mix. */
     if (status == CC_OK && (fwrite(line, 1, length, out) != length || fflush(out) != 0))
         status = cc_fail(e, "stdout: nobody reads the reports any more");
     free(line);
