@@ -1,6 +1,7 @@
-/* Jobs: all that the ranks of one run need to know, as a file. `commcomp run` and `sim` write it,
- * rank 0 of commcomp-rank reads it and spreads it. One job is one setting (exchange, cluster, step
- * mode) with a row for each scheme. docs/job.md describes the JSON. */
+/* Jobs: everything that the ranks of one run need to know, as a struct and as a file. `commcomp
+ * run` and `sim` write a job; rank 0 of commcomp-rank reads it and broadcasts it. A job is one
+ * setting (exchange, cluster, step mode) with a row for each scheme. job_table.c has the fields of
+ * the file, which docs/job.md describes. */
 #ifndef CC_NETSIM_JOB_JOB_H
 #define CC_NETSIM_JOB_JOB_H
 
@@ -24,8 +25,8 @@ enum cc_job_kind {
 struct cc_job_tensor {
     char *name;
     struct cc_shape shape;
-    double share; /* of the compute time; all sum to 1 */
-    int server;   /* that keeps it; -1: cut evenly over all. 0 unless the exchange is ps */
+    double share; /* of the compute time; the shares sum to 1 */
+    int server;   /* the one that keeps it; -1: divided evenly among all. 0 without servers */
     bool raw;     /* travels as fp32 whatever the scheme */
 };
 
@@ -34,102 +35,104 @@ struct cc_job_message {
     size_t first, last;
 };
 
-/* Seconds of codec work on a whole tensor; of a part of it, in proportion. */
+/* Seconds of codec work on a whole tensor; a part of it takes its part of them. */
 struct cc_job_cost {
-    double encode_s, decode_s, add_s; /* of a worker's payload; add: decoding onto a sum */
+    double encode_s, decode_s, add_s; /* a worker's payload; add: decoding onto a sum */
     double pull_encode_s, pull_decode_s;
 };
 
-/* Payload bytes of whole tensors, for jobs without data. Who, which step: used in turn. A part of a
- * tensor has its part of the bytes. */
+/* Payload bytes of whole tensors, for jobs without data; a part of a tensor has its part of them.
+ * Worker w has the sizes of w modulo `workers`, step s those of s modulo `steps`. */
 struct cc_job_sizes {
-    bool fixed;     /* there is no need: every payload is as large as its scheme's bound */
-    size_t workers; /* that differ */
-    size_t sums;    /* of 1, 2, 4, ... workers' gradients, that are encoded on their way */
-    size_t steps;
+    bool fixed; /* every payload is as long as its scheme's bound; the rest is 0 */
+    size_t workers, steps;
+    size_t sums;    /* 1, 2, 4, ... workers' gradients, where sums are encoded on their way */
     uint32_t *push; /* [workers][steps][tensors] */
     uint32_t *pull; /* [steps][tensors]; NULL without servers */
-    uint32_t *hop;  /* [sums][steps][tensors]; NULL where nothing is encoded on its way */
-    double took_s;  /* to find them out; not in the file */
+    uint32_t *hop;  /* [sums][steps][tensors]; NULL where sums are not encoded on their way */
+    double took_s;  /* time to find them; not in the file */
 };
 
 /* One scheme. The messages are in the order in which they leave: the end of the net first. */
 struct cc_job_row {
     char *scheme;  /* canonical */
     bool sums;     /* an allreduce of floats can carry it: cc_sum_rounds is not 0 */
-    size_t period; /* sends in one step of so many */
+    size_t period; /* the scheme sends in the last of every `period` steps */
     /* Steps that are not counted, of which only the last period computes, and steps that are
-     * counted; both whole periods. */
+     * counted; both are whole periods. */
     size_t warmup, steps;
     struct cc_job_message *message;
     size_t messages;
-    struct cc_job_cost *cost;  /* of each tensor; NULL: codecs take the time that they take */
-    struct cc_job_sizes sizes; /* all 0 with data */
+    struct cc_job_cost *cost;  /* [tensors]; NULL: codecs take the time that they really take */
+    struct cc_job_sizes sizes; /* all zeros with data */
 };
 
 /* How tc shapes an interface, each way. */
 struct cc_job_shaping {
-    double bw_bps; /* as tc counts frames; 0: it is left as it is */
+    double bw_bps; /* as tc counts frames; 0: not shaped */
     size_t burst_bytes, limit_bytes;
 };
 
+/* Where a member has no comment, job_table.c says what it is. */
 struct cc_job {
     enum cc_job_kind kind;
     enum cc_exchange exchange; /* one that runs; by name in the file */
-    int workers, servers;      /* servers: 0 unless the exchange is ps. Ranks 0 .. workers-1 work */
+    int workers, servers;      /* ranks: workers first. Only exchanges with CC_X_SERVERS have any */
     enum cc_via via;
     enum cc_step_mode mode;
     enum cc_pulls pulls;
     double compute_s, update_s;
     double forward_share; /* of compute_s */
-    double hidden_share;  /* sequential: of compute_s, that goes on beside the exchange */
+    double hidden_share;  /* of compute_s */
     uint64_t seed;
-    char *device;                  /* whose byte counters each rank reads; NULL: none */
-    struct cc_job_shaping shaping; /* of device, on every host while the job runs */
-    bool yield_when_idle; /* more ranks than cores: who waits sleeps in slices instead of polling */
+    char *device;                  /* or NULL */
+    struct cc_job_shaping shaping; /* of device */
+    bool yield_when_idle;
 
     /* Simulations; on a machine: 0, true, true, 0. */
-    size_t block_bytes;   /* transfers travel in messages of so many; 0: as on a machine */
-    bool rendezvous;      /* transfers may wait for their receiver's word */
-    bool data;            /* payloads are made and move; or else only their sizes do */
-    double reduce_byte_s; /* adding floats, per byte; used where rows have costs */
+    size_t block_bytes; /* 0: transfers are not cut */
+    bool rendezvous;
+    bool data; /* payloads are made and sent; otherwise only their sizes are used */
+    double reduce_byte_s;
 
-    bool events; /* ranks report what they did when */
+    bool events;
 
-    /* Where gradients come from: a trace's path, or else a distribution. */
+    /* The source of gradients: a trace's path, or else a distribution. */
     char *trace;
     int distribution;   /* enum cc_distribution */
-    size_t trace_steps; /* so many different steps, again and again */
+    size_t trace_steps; /* different steps, used in turn */
 
     struct cc_job_tensor *tensor;
-    size_t
-        *offset; /* of each tensor in the flat step, and of its end: tensors + 1; not in the file */
+    size_t *offset; /* [tensors + 1]: where each tensor begins in the flat step, and the step's end;
+                       not in the file */
     size_t tensors;
-    double *slow; /* factors on compute_s: slow_steps for each worker, used in turn; NULL: all 1 */
+    double *slow; /* [workers][slow_steps] factors on compute_s, used in turn; NULL: all are 1 */
     size_t slow_steps;
     struct cc_job_row *row;
     size_t rows;
 
-    size_t *size; /* CC_JOB_PINGPONG: bytes of each message, and how often */
+    /* CC_JOB_PINGPONG: bytes of each message, and how often each is sent. */
+    size_t *size;
     size_t sizes, repeats;
 };
 
-/* Strict: what is missing, unknown, out of range or does not fit together is an error that names
- * it. *out is set on success only; free with cc_job_free. */
+/* Parses a job strictly: a key that is missing, unknown, out of range or contradicts another is an
+ * error that names it. *out is set on success only; free it with cc_job_free. */
 int cc_job_parse(const char *text, size_t length, struct cc_job *out, struct cc_error *e);
-/* Fills in offset[] from the tensors; cc_job_parse does so itself. */
+/* Makes offset[] from the tensors, for jobs that were not parsed. A step of more than 2^40 values
+ * is an error. */
 int cc_job_lay_out(struct cc_job *job, struct cc_error *e);
-/* The JSON, to be freed. */
+/* The job as JSON, which the caller frees; NULL if there is no memory. */
 char *cc_job_text(const struct cc_job *job, struct cc_error *e);
-/* Writes it, whole or not at all. */
+/* Writes the JSON to a file, whole or not at all. */
 int cc_job_write(const struct cc_job *job, const char *path, struct cc_error *e);
+/* Frees what a job owns and sets it to zeros; likewise its rows' sizes alone. */
 void cc_job_free(struct cc_job *job);
-/* Also sets them to 0. */
 void cc_job_sizes_free(struct cc_job_sizes *s);
-/* Whether payloads of the row are decoded, added to and encoded again on their way. */
+/* Whether the row's payloads are decoded, added to and encoded again on their way. */
 bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row);
 
-/* Values of a step. */
+/* The values of a step. */
 static inline size_t cc_job_values(const struct cc_job *job)
 {
     return job->offset[job->tensors];
