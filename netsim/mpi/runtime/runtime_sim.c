@@ -72,10 +72,18 @@ double cc_runtime_speed(void)
 
 /* --- memory --- */
 
-/* Ranks that still use the job. */
+/* The job and the size indexes of its rows, which all ranks share, and how many ranks still use
+ * them. */
+static struct cc_job shared_job;
+static struct cc_size_index **shared_sizes;
 static int job_users;
-/* The job's size indexes; all ranks share them. */
-static struct cc_size_index **job_sizes;
+
+/* The message that tells a rank that the job is there. Its size is fixed, so that the clock, and
+ * with it the last digits of all times, do not depend on the fields of a job. */
+struct job_message {
+    int *users; /* &job_users: tells whether ranks share their globals */
+    char padding[264 - sizeof(int *)];
+};
 
 /* Sends the same bytes from rank 0 to each other rank. Not MPI_Bcast: SMPI would let every pair of
  * ranks communicate first. */
@@ -93,28 +101,25 @@ static int send_to_all(MPI_Comm comm, int rank, int ranks, void *what, size_t by
 int cc_runtime_broadcast_job(MPI_Comm comm, const char *text, size_t length, struct cc_job *out,
                              struct cc_size_index ***sizes, struct cc_error *e)
 {
-    struct {
-        struct cc_job job;
-        int *users; /* tells whether ranks share their globals */
-    } shared = {.users = &job_users};
+    struct job_message message = {.users = &job_users};
     int rank = 0, ranks = 0;
     fastest = fmax(fastest, sg_host_get_speed(sg_host_self()));
     CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e));
     CC_TRY(cc_mpi_check(MPI_Comm_size(comm, &ranks), "MPI_Comm_size", e));
     if (rank == 0) {
         job_users = ranks;
-        CC_TRY(cc_job_parse(text, length, &shared.job, e));
-        if (cc_size_indexes_make(&shared.job, &job_sizes, e) != CC_OK) {
-            cc_job_free(&shared.job);
+        CC_TRY(cc_job_parse(text, length, &shared_job, e));
+        if (cc_size_indexes_make(&shared_job, &shared_sizes, e) != CC_OK) {
+            cc_job_free(&shared_job);
             return CC_FAIL;
         }
-        find_costs_known(&shared.job);
+        find_costs_known(&shared_job);
     }
-    CC_TRY(send_to_all(comm, rank, ranks, &shared, sizeof shared, e));
-    if (shared.users != &job_users)
+    CC_TRY(send_to_all(comm, rank, ranks, &message, sizeof message, e));
+    if (message.users != &job_users)
         return cc_fail(e, "ranks do not share their memory: give smpirun -no-privatize");
-    *out = shared.job;
-    *sizes = job_sizes;
+    *out = shared_job;
+    *sizes = shared_sizes;
     return CC_OK;
 }
 
