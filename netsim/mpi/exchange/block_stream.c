@@ -4,8 +4,8 @@
 #include "netsim/mpi/runtime/data.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 
-/* Among the requests, after those of the blocks. */
-enum { WORD = CC_BLOCKS };
+/* The requests of a stream: those of the blocks, then this one. */
+enum { CLEAR_TO_SEND = CC_BLOCKS };
 
 int cc_block_stream_open(struct cc_block_stream *s, struct cc_rank_state *rank_state, size_t index,
                          bool sends, struct cc_error *e)
@@ -43,8 +43,8 @@ bool cc_block_stream_idle(const struct cc_block_stream *s)
     return s->blocks == 0 && s->posting == NULL && !s->awaiting_clear;
 }
 
-/* Whether this is a transfer whose length its first block will tell. */
-static bool unknown(const struct cc_block_stream *s, const struct cc_transfer *t)
+/* Whether the transfer's length will only be known from its first block. */
+static bool length_unknown(const struct cc_block_stream *s, const struct cc_transfer *t)
 {
     return !s->sends && t->sized && t->done == 0;
 }
@@ -54,10 +54,56 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+/* --- clear to send --- */
+
+/* Starts receiving it (sender), or sends it (receiver). */
+static int start_clear(struct cc_block_stream *s, const struct cc_transfer *t, struct cc_error *e)
+{
+    MPI_Request *request = &s->requests.request[CLEAR_TO_SEND];
+    int code = s->sends ? MPI_Irecv(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, request)
+                        : MPI_Isend(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, request);
+    s->awaiting_clear = true;
+    return cc_mpi_check(code, "clear to send", e);
+}
+
+static int test_clear(struct cc_block_stream *s, struct cc_error *e)
+{
+    bool over = false;
+    if (!s->awaiting_clear)
+        return CC_OK;
+    CC_TRY(cc_requests_test(&s->requests, CLEAR_TO_SEND, &over, e));
+    s->awaiting_clear = !over;
+    return CC_OK;
+}
+
+/* The sender: sets t->cleared once the clear to send is there. */
+static int await_clear(struct cc_block_stream *s, struct cc_transfer *t, struct cc_error *e)
+{
+    if (!s->awaiting_clear)
+        CC_TRY(start_clear(s, t, e));
+    CC_TRY(test_clear(s, e));
+    t->cleared = !s->awaiting_clear;
+    return CC_OK;
+}
+
+/* The receiver: clears the transfer whose block is the next to arrive. Its earlier transfers are
+ * complete then. */
+static int send_clear(struct cc_block_stream *s, struct cc_error *e)
+{
+    struct cc_transfer *t = s->blocks > 0 ? s->block[s->first].of : NULL;
+    CC_TRY(test_clear(s, e));
+    if (t == NULL || t->cleared || s->awaiting_clear)
+        return CC_OK;
+    t->cleared = true;
+    return start_clear(s, t, e);
+}
+
+/* --- blocks --- */
+
 static int post_block(struct cc_block_stream *s, struct cc_transfer *t, size_t n,
                       struct cc_error *e)
 {
-    size_t at = (s->first + s->blocks) % CC_BLOCKS;
+    const size_t at = (s->first + s->blocks) % CC_BLOCKS;
     MPI_Request *request = &s->requests.request[at];
     void *bytes = cc_mpi_buffer(CC_OFFSET_OR_NULL(t->at, t->posted));
     int code = s->sends ? MPI_Isend(bytes, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request)
@@ -75,79 +121,39 @@ static int post_block(struct cc_block_stream *s, struct cc_transfer *t, size_t n
     return cc_mpi_check(code, s->sends ? "MPI_Isend" : "MPI_Irecv", e);
 }
 
-/* The receiver's word that a transfer may leave: no bytes, with a tag of its own. */
-static int begin_asking(struct cc_block_stream *s, const struct cc_transfer *t, struct cc_error *e)
-{
-    MPI_Request *word = &s->requests.request[WORD];
-    int code = s->sends ? MPI_Irecv(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, word)
-                        : MPI_Isend(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, word);
-    s->awaiting_clear = true;
-    return cc_mpi_check(code, "asking for a transfer", e);
-}
-
-static int end_asking(struct cc_block_stream *s, struct cc_error *e)
-{
-    bool over = false;
-    if (!s->awaiting_clear)
-        return CC_OK;
-    int status = cc_requests_test(&s->requests, WORD, &over, e);
-    s->awaiting_clear = !over;
-    return status;
-}
-
-/* The sender: hears whether the transfer may leave. */
-static int on_report(struct cc_block_stream *s, struct cc_transfer *t, struct cc_error *e)
-{
-    int status = s->awaiting_clear ? CC_OK : begin_asking(s, t, e);
-    if (status == CC_OK)
-        status = end_asking(s, e);
-    t->cleared = status == CC_OK && !s->awaiting_clear;
-    return status;
-}
-
-/* The receiver: says so of the transfer whose blocks are the next to come. */
-static int say(struct cc_block_stream *s, struct cc_error *e)
-{
-    struct cc_transfer *t = s->blocks > 0 ? s->block[s->first].of : NULL;
-    int status = end_asking(s, e);
-    if (status != CC_OK || t == NULL || t->cleared || s->awaiting_clear)
-        return status;
-    t->cleared = true;
-    return begin_asking(s, t, e);
-}
-
-/* Posts what is ready while there is room. */
-static int post(struct cc_block_stream *s, bool *moved, struct cc_error *e)
+/* Posts blocks that are ready, in order, while fewer than CC_BLOCKS are under way. */
+static int post_ready(struct cc_block_stream *s, bool *moved, struct cc_error *e)
 {
     while (s->posting != NULL) {
         struct cc_transfer *t = s->posting;
-        if (unknown(s, t) && t->posted > 0)
+        if (length_unknown(s, t) && t->posted > 0)
             return CC_OK;
         if (t->posted == t->bytes) {
             s->posting = t->next;
             *moved = true;
             continue;
         }
-        size_t n = smaller(t->bytes - t->posted, s->block_bytes);
+        const size_t n = smaller(t->bytes - t->posted, s->block_bytes);
         if (s->blocks == CC_BLOCKS || t->ready < t->posted + n)
             return CC_OK;
-        int status = s->sends && !t->cleared ? on_report(s, t, e) : CC_OK;
-        if (status != CC_OK || (s->sends && !t->cleared))
-            return status;
-        status = post_block(s, t, n, e);
-        if (status != CC_OK)
-            return status;
+        if (s->sends && !t->cleared) {
+            CC_TRY(await_clear(s, t, e));
+            if (!t->cleared)
+                return CC_OK;
+        }
+        CC_TRY(post_block(s, t, n, e));
         *moved = true;
     }
     return CC_OK;
 }
 
-/* A block of `n` bytes has come where `posted` were expected at most. */
-static int arrived(const struct cc_block_stream *s, struct cc_transfer *t, size_t n, size_t posted,
-                   struct cc_error *e)
+/* Checks a received block of `n` bytes, for which `posted` bytes were posted. The first one of a
+ * sized transfer tells how long the transfer is. */
+static int check_received(const struct cc_block_stream *s, struct cc_transfer *t, size_t n,
+                          size_t posted, struct cc_error *e)
 {
-    if (unknown(s, t) && t->at != NULL) {
-        uint64_t size = n >= CC_SIZE_BYTES ? cc_get_u64(t->at) : UINT64_MAX;
+    if (length_unknown(s, t) && t->at != NULL) {
+        const uint64_t size = n >= CC_SIZE_BYTES ? cc_get_u64(t->at) : UINT64_MAX;
         if (size > t->bytes - CC_SIZE_BYTES)
             return cc_fail(e, "rank %d sends %llu bytes where %zu are the most", t->peer,
                            (unsigned long long)size, t->bytes - CC_SIZE_BYTES);
@@ -161,22 +167,20 @@ static int arrived(const struct cc_block_stream *s, struct cc_transfer *t, size_
     return CC_OK;
 }
 
-/* The blocks that have gone or come, in order. */
-static int complete(struct cc_block_stream *s, bool *moved, struct cc_error *e)
+/* Takes the blocks that have been sent or received, in order. */
+static int take_complete(struct cc_block_stream *s, bool *moved, struct cc_error *e)
 {
     while (s->blocks > 0) {
         bool over = false;
         int count = 0;
         struct cc_transfer *t = s->block[s->first].of;
         size_t n = s->block[s->first].bytes;
-        int status = cc_requests_test(&s->requests, s->first, &over, e);
-        if (status != CC_OK || !over)
-            return status;
+        CC_TRY(cc_requests_test(&s->requests, s->first, &over, e));
+        if (!over)
+            return CC_OK;
         if (!s->sends) {
             MPI_Get_count(&s->requests.status[s->first], MPI_BYTE, &count);
-            status = arrived(s, t, (size_t)count, n, e);
-            if (status != CC_OK)
-                return status;
+            CC_TRY(check_received(s, t, (size_t)count, n, e));
             n = (size_t)count;
         }
         t->done += n;
@@ -189,12 +193,11 @@ static int complete(struct cc_block_stream *s, bool *moved, struct cc_error *e)
     return CC_OK;
 }
 
-int cc_block_stream_go(struct cc_block_stream *s, bool *moved, struct cc_error *e)
+int cc_block_stream_progress(struct cc_block_stream *s, bool *moved, struct cc_error *e)
 {
-    int status = complete(s, moved, e);
-    if (status == CC_OK)
-        status = post(s, moved, e);
-    return status == CC_OK && !s->sends ? say(s, e) : status;
+    CC_TRY(take_complete(s, moved, e));
+    CC_TRY(post_ready(s, moved, e));
+    return s->sends ? CC_OK : send_clear(s, e);
 }
 
 void cc_block_stream_close(struct cc_block_stream *s)

@@ -1,8 +1,21 @@
-/* Streams: bytes from rank to rank in blocks, of which a few are under way at a time. Everything
- * that exchanges send as it is goes through here.
+/* Block streams: transfers of bytes between ranks, cut into blocks. All reductions move their bytes
+ * through them.
  *
- * Blocks are so small that MPI sends them at once instead of asking the receiver first: such a
- * question would wait behind the blocks of other transfers. */
+ * A stream carries one message's transfers in one direction, one after the other. It cuts them into
+ * blocks, of which at most CC_BLOCKS are under way, so that received blocks can be added, and
+ * passed on, while later ones are still being sent. Blocks are small enough for MPI's eager
+ * protocol. With its rendezvous protocol MPI would ask the receiver before each send, and that
+ * request would wait behind the blocks of other transfers.
+ *
+ * Lengths. A receiver may not know how long a payload will be. Such a transfer is `sized`: it
+ * begins with a u64, the number of bytes that follow. The receiver posts its first block for the
+ * largest possible length, and further blocks only when it has read that number.
+ *
+ * Clear to send. Where ranks change peers from round to round, a rank that is early would send to
+ * one that is still receiving from another, and slow down a transfer that others wait for. So a
+ * transfer that `needs_clear` begins only when its receiver says so (an empty message with a tag of
+ * its own), once all its earlier transfers are complete. Jobs can switch this off (`rendezvous`).
+ */
 #ifndef CC_NETSIM_MPI_EXCHANGE_BLOCK_STREAM_H
 #define CC_NETSIM_MPI_EXCHANGE_BLOCK_STREAM_H
 
@@ -15,61 +28,55 @@
 #include "netsim/mpi/exchange/rank_state.h"
 
 enum {
-    CC_BLOCK_BYTES = 48 * 1024, /* a multiple of 4: blocks of floats are whole floats. Or as large
-                                   as the job says */
+    CC_BLOCK_BYTES = 48 * 1024, /* unless the job says otherwise. A multiple of 4, so that blocks of
+                                   floats are whole floats */
     CC_BLOCKS = 4,              /* under way at a time, in each direction of one message */
-    CC_SIZE_BYTES = 8           /* of the number before a transfer whose receiver does not know its
-                                   length: u64, the bytes that follow */
+    CC_SIZE_BYTES = 8           /* of the number that a sized transfer begins with */
 };
 
-/* Bytes that go to, or come from, one rank. */
+/* Bytes to one rank, or from one rank. */
 struct cc_transfer {
     int peer;
     uint8_t *at;  /* NULL without data */
-    size_t bytes; /* of a sized one that comes: the room, until its first block is there; without
-                     data, what will come */
-    bool sized;   /* it begins with its size: who gets it takes no further block, and no further
-                     transfer, before the first block is there */
-    bool needs_clear; /* it leaves only once its receiver says that nothing else is on the way to
-                   it: so of ranks that come from one peer and go to another, nobody who is early
-                   slows down what others are still waiting for. Alike on both sides */
-    bool cleared;     /* that has been said, or heard */
-    size_t ready;     /* so many, from the beginning, may be sent or overwritten by now */
+    size_t bytes; /* of a sized transfer that is received: its capacity, until the first block is
+                     there; without data, its length */
+    bool sized;   /* the receiver reads its length from the first block */
+    bool needs_clear; /* it begins after the receiver's clear to send. The same on both sides */
+    bool cleared;     /* the clear to send has been sent, or received, or is not needed */
+    size_t ready;     /* bytes from the beginning that may be sent, or overwritten, by now */
     size_t posted, done;
     struct cc_transfer *next;
 };
 
-/* Transfers in one direction, one after the other: between two ranks they must be in the same order
- * on both. */
+/* Between two ranks, transfers must be added in the same order on both sides. */
 struct cc_block_stream {
     MPI_Comm comm;
-    int tag;
+    int tag; /* of blocks; tag + 1: clear to send */
     size_t block_bytes;
-    bool rendezvous;     /* transfers that want to be asked for are */
-    bool awaiting_clear; /* the receiver's word is under way */
+    bool rendezvous;     /* transfers that need a clear to send wait for it */
+    bool awaiting_clear; /* a clear to send is under way */
     bool sends;
     struct cc_rank_state *rank_state;
-    size_t index; /* of the message */
-    struct cc_transfer *posting, *last;
+    size_t index;                       /* of the message */
+    struct cc_transfer *posting, *last; /* the first that is not wholly posted; the last added */
     struct {
         struct cc_transfer *of;
         size_t bytes;
-    } block[CC_BLOCKS];
+    } block[CC_BLOCKS];          /* a ring buffer */
     size_t first, blocks;        /* under way */
-    struct cc_requests requests; /* of the blocks, and of the receiver's word */
+    struct cc_requests requests; /* of the blocks, and of the clear to send */
 };
 
 int cc_block_stream_open(struct cc_block_stream *s, struct cc_rank_state *rank_state, size_t index,
                          bool sends, struct cc_error *e);
-/* Puts a transfer at the end, with nothing posted yet; it must stay where it is until it is
- * complete. */
+/* Appends a transfer; it must stay in place until it is complete. */
 void cc_block_stream_add(struct cc_block_stream *s, struct cc_transfer *t);
-/* Goes on as far as it can; *moved is set if that was anywhere. */
-int cc_block_stream_go(struct cc_block_stream *s, bool *moved, struct cc_error *e);
+/* Makes all progress that is possible without waiting; sets *moved if there was any. */
+int cc_block_stream_progress(struct cc_block_stream *s, bool *moved, struct cc_error *e);
 bool cc_transfer_complete(const struct cc_transfer *t);
-/* All that was added is complete. */
+/* Whether all transfers that were added are complete. */
 bool cc_block_stream_idle(const struct cc_block_stream *s);
-/* Forgets what is under way, after an error. All zeros are nothing to close. */
+/* Cancels what is under way, after an error. All zeros are nothing to close. */
 void cc_block_stream_close(struct cc_block_stream *s);
 
 #endif

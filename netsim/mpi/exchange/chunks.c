@@ -4,7 +4,7 @@
 
 #include "core/memory.h"
 
-/* Those of this process without data. */
+/* Without data: those that ranks of this process have open. */
 static struct cc_chunks *shared;
 
 struct cc_range cc_chunks_range(struct cc_range message, size_t chunks, size_t first, size_t count)
@@ -14,34 +14,30 @@ struct cc_range cc_chunks_range(struct cc_range message, size_t chunks, size_t f
                              cc_part_at(from, to, first + count, chunks)};
 }
 
-static int make_decoders(const struct cc_rank_state *s, const struct cc_job_message *m,
-                         const struct cc_schedule *plan, struct cc_chunks *c, struct cc_error *e)
-{
-    const struct cc_range all = cc_message_range(s, m);
-    const struct cc_pack_config config = {.seed = s->job->seed + plan->salt,
-                                          .rank = plan->who,
-                                          .workers = s->job->workers,
-                                          .decodes_only = true};
-    int status = CC_OK;
-    for (size_t i = 0; i < c->count && status == CC_OK; i++) {
-        const struct cc_range r = cc_chunks_range(all, c->count, i, 1);
-        struct cc_chunk *k = &c->chunk[i];
-        status = cc_reduction_pack(s, r, all.from, config, &k->decoder, e);
-        k->bound = status == CC_OK && r.from < r.to ? cc_pack_bound(k->decoder) : 0;
-    }
-    return status;
-}
-
-static int make(const struct cc_rank_state *s, const struct cc_job_message *m,
+static int fill(const struct cc_rank_state *s, const struct cc_job_message *m,
                 const struct cc_schedule *plan, struct cc_chunks *c, struct cc_error *e)
 {
+    const struct cc_range all = cc_message_range(s, m);
+    const struct cc_pack_config config = {.seed = s->job->seed + plan->owner_salt,
+                                          .rank = plan->owner_encodes_as,
+                                          .workers = s->job->workers,
+                                          .decodes_only = true};
     *c = (struct cc_chunks){.count = plan->chunks, .holders = 1};
     c->chunk = cc_alloc0(plan->chunks * sizeof *c->chunk, e);
-    for (int i = 0; i < 2 && !s->job->data; i++)
-        c->sent[i].bytes = cc_alloc(plan->chunks * sizeof(size_t), e);
-    if (c->chunk == NULL || (!s->job->data && (!c->sent[0].bytes || !c->sent[1].bytes)))
+    if (c->chunk == NULL)
         return CC_FAIL;
-    return make_decoders(s, m, plan, c, e);
+    for (int i = 0; i < 2 && !s->job->data; i++) {
+        c->sent[i].bytes = cc_alloc(plan->chunks * sizeof(size_t), e);
+        if (c->sent[i].bytes == NULL)
+            return CC_FAIL;
+    }
+    for (size_t i = 0; i < c->count; i++) {
+        const struct cc_range r = cc_chunks_range(all, c->count, i, 1);
+        struct cc_chunk *k = &c->chunk[i];
+        CC_TRY(cc_message_pack_make(s, r, all.from, config, &k->decoder, e));
+        k->bound = r.from < r.to ? cc_pack_bound(k->decoder) : 0;
+    }
+    return CC_OK;
 }
 
 int cc_chunks_open(const struct cc_rank_state *s, const struct cc_job_message *m,
@@ -54,8 +50,9 @@ int cc_chunks_open(const struct cc_rank_state *s, const struct cc_job_message *m
             return CC_OK;
         }
     *out = cc_alloc0(sizeof **out, e);
-    if (*out == NULL || make(s, m, plan, *out, e) != CC_OK)
+    if (*out == NULL)
         return CC_FAIL;
+    CC_TRY(fill(s, m, plan, *out, e));
     if (!s->job->data) {
         (*out)->of = m;
         (*out)->next = shared;

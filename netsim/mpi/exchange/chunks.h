@@ -1,14 +1,15 @@
-/* The whole sums of a message's chunks, as they are sent to all: what decodes them, and, without
- * data, how long they are. Alike for all ranks then, so that those in one process share it: ten
- * million decoders would take long to make. */
+/* The chunks of a message as whole sums: the packs that decode them, and, without data, how long
+ * their payloads are. These are the same for all ranks, so simulated ranks without data share them:
+ * one pack per rank and chunk would be ten million packs for some thousand ranks. */
 #ifndef CC_NETSIM_MPI_EXCHANGE_CHUNKS_H
 #define CC_NETSIM_MPI_EXCHANGE_CHUNKS_H
 
-#include "netsim/mpi/exchange/reduction.h"
+#include "netsim/mpi/exchange/message_pack.h"
+#include "netsim/mpi/exchange/schedule.h"
 
 struct cc_chunk {
     struct cc_pack *decoder;
-    size_t bound; /* 0: it has no values, and nobody sends any */
+    size_t bound; /* of the payload; 0: the chunk has no values, and nothing is sent for it */
 };
 
 struct cc_chunks {
@@ -16,25 +17,25 @@ struct cc_chunks {
     size_t count;
     /* Without data: */
     const struct cc_job_message *of;
-    int holders;
+    int holders; /* ranks that share them */
     struct cc_chunks *next;
-    /* Of two steps, as some ranks are ahead of others: even and odd ones. */
     struct {
         bool known;
         uint64_t step;
         size_t *bytes;
-    } sent[2];
+    } sent[2]; /* payload bytes in an even and an odd step: some ranks are one step ahead */
 };
 
-/* Cuts the message as the plan says. Close it also after an error. */
+/* Cuts the message into the schedule's chunks. Close them also after an error. */
 int cc_chunks_open(const struct cc_rank_state *s, const struct cc_job_message *m,
                    const struct cc_schedule *plan, struct cc_chunks **out, struct cc_error *e);
+/* NULL is nothing to close. */
 void cc_chunks_close(struct cc_chunks *c);
 
-/* Without data: the bytes of each chunk in this step, heads included. */
+/* Without data: the payload bytes of each chunk in this step, heads included. */
 const size_t *cc_chunks_bytes(struct cc_chunks *c, uint64_t step);
 
-/* The values of `count` chunks from `first` on. */
+/* The values of `count` chunks from `first` on, if the message is cut into that many chunks. */
 struct cc_range cc_chunks_range(struct cc_range message, size_t chunks, size_t first, size_t count);
 
 #endif

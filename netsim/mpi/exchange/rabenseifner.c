@@ -1,5 +1,15 @@
-/* rabenseifner: recursive halving, after which member j has the sum of chunk j, then doubling. */
-#include "netsim/mpi/exchange/reduction.h"
+/* rabenseifner: allreduce by recursive halving and doubling (Rabenseifner, Optimization of
+ * Collective Reduction Operations, ICCS 2004; Thakur et al., IJHPCA 2005, section 4.5).
+ *
+ * The values are cut into 2^k chunks, one for each member of the group (pow2_group.h). Recursive
+ * halving is the reduce-scatter: in rounds of distance d = 2^(k-1), ..., 2, 1 a member sends the
+ * half of its chunks that its peer, d members away, keeps, and adds what it receives to the half
+ * that it keeps itself. Then member j has the whole sum of chunk j. Recursive doubling is the
+ * allgather: with d = 1, 2, ..., 2^(k-1), peers exchange all chunks that they have. Each member
+ * sends about twice the message in 2 log2 P rounds: the ring's bandwidth with the doubling's
+ * latency. Extra ranks hand all their values to a proxy before, and get the sum after. */
+#include "netsim/mpi/exchange/allreduce.h"
+#include "netsim/mpi/exchange/pow2_group.h"
 
 static int add_round(const struct cc_pow2_group *f, const struct cc_rank_state *s, size_t d,
                      bool halves, struct cc_schedule *p, struct cc_error *e)
@@ -9,42 +19,43 @@ static int add_round(const struct cc_pow2_group *f, const struct cc_rank_state *
         return CC_FAIL;
     const size_t me = (size_t)f->member, mine = me / d * d, other = (me ^ d) / d * d;
     const int peer = cc_pow2_group_rank(f, (int)(me ^ d));
-    /* Before it halves once more, a member has the sum of those that are equal to it modulo 2d. */
-    const int apart = 2 * (int)d, count = f->power / apart;
-    *r = (struct cc_round){.to = peer,
-                           .from = peer,
-                           .send = halves ? other : mine,
-                           .sends = d,
-                           .recv = halves ? mine : other,
-                           .recvs = d,
-                           .who = s->rank,
-                           .sent_of = cc_pow2_group_workers(f, (int)me % apart, apart, count),
-                           .come_of = cc_pow2_group_workers(f, (int)(me ^ d) % apart, apart, count),
-                           .needs_clear = true};
+    /* Before halving by d, a member has the sum of the members equal to it modulo 2d. */
+    const int stride = 2 * (int)d, count = f->size / stride;
+    *r = (struct cc_round){
+        .to = peer,
+        .from = peer,
+        .send_first = halves ? other : mine,
+        .send_count = d,
+        .recv_first = halves ? mine : other,
+        .recv_count = d,
+        .encodes_as = s->rank,
+        .send_workers = cc_pow2_group_workers(f, (int)me % stride, stride, count),
+        .recv_workers = cc_pow2_group_workers(f, (int)(me ^ d) % stride, stride, count),
+        .needs_clear = true};
     return CC_OK;
 }
 
-static int plan(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_error *e)
+static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_error *e)
 {
     const struct cc_pow2_group f = cc_pow2_group_make(s->job->workers, s->rank);
-    const size_t power = (size_t)f.power;
-    *p = (struct cc_schedule){.chunks = power, .who = s->rank};
-    int status = cc_pow2_group_fold_in(&f, s, p, e);
-    for (size_t d = power / 2; d >= 1 && f.member >= 0 && status == CC_OK; d /= 2)
-        status = add_round(&f, s, d, true, p, e);
-    p->reduces = p->rounds;
-    p->owns = f.member >= 0;
-    p->own = p->owns ? (size_t)f.member : 0;
-    for (size_t d = 1; d < power && f.member >= 0 && status == CC_OK; d *= 2)
-        status = add_round(&f, s, d, false, p, e);
-    return status == CC_OK ? cc_pow2_group_fold_out(&f, s, p, e) : status;
+    const size_t size = (size_t)f.size;
+    *p = (struct cc_schedule){.chunks = size, .owner_encodes_as = s->rank};
+    CC_TRY(cc_pow2_group_add_first(&f, s, p, e));
+    for (size_t d = size / 2; d >= 1 && f.member >= 0; d /= 2)
+        CC_TRY(add_round(&f, s, d, true, p, e));
+    p->reduce_rounds = p->rounds;
+    p->owns_chunk = f.member >= 0;
+    p->own_chunk = p->owns_chunk ? (size_t)f.member : 0;
+    for (size_t d = 1; d < size && f.member >= 0; d *= 2)
+        CC_TRY(add_round(&f, s, d, false, p, e));
+    return cc_pow2_group_add_last(&f, s, p, e);
 }
 
 static int open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index, void **out,
                 struct cc_error *e)
 {
-    return cc_reduction_open(s, m, index, plan, out, e);
+    return cc_allreduce_open(s, m, index, build, out, e);
 }
 
-const struct cc_exchange_ops cc_exchange_ops_rabenseifner = {open, cc_reduction_start,
-                                                             cc_reduction_test, cc_reduction_close};
+const struct cc_exchange_ops cc_exchange_ops_rabenseifner = {open, cc_allreduce_start,
+                                                             cc_allreduce_test, cc_allreduce_close};

@@ -1,42 +1,55 @@
-/* recdouble: recursive doubling. In round t, two groups of 2^t members exchange their sums. The
- * members of a group have the same sum and encode it to the same bytes: they draw the random
- * numbers of the group's lowest rank, other ones in each round. */
-#include "netsim/mpi/exchange/reduction.h"
+/* recdouble: allreduce by recursive doubling (Thakur, Rabenseifner, Gropp, Optimization of
+ * Collective Communication Operations in MPICH, IJHPCA 2005, section 4.5).
+ *
+ * The values are one chunk. In round t = 0, 1, ... two groups of 2^t members exchange their sums,
+ * member by member: log2 P rounds and latencies, but every rank sends the whole message in each. Of
+ * P ranks that are not a power of two, extra ranks hand their values to proxies before and get the
+ * sum after (pow2_group.h).
+ *
+ * Payloads that are encoded again: all members of a group have the same sum, and must encode it to
+ * the same bytes, or models would drift apart. So they draw the random numbers of the group's
+ * lowest rank, with another salt in each round (0 is for what extra ranks send). Both sides of an
+ * exchange add the two decoded payloads in the same order, lower group first. After the last round
+ * every member has the same sum and need not encode it, unless there are extra ranks: then all
+ * members encode it once more, to the same bytes, all decode that payload, and proxies send it on.
+ */
+#include "netsim/mpi/exchange/allreduce.h"
+#include "netsim/mpi/exchange/pow2_group.h"
 
-static int plan(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_error *e)
+static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_error *e)
 {
     const struct cc_pow2_group f = cc_pow2_group_make(s->job->workers, s->rank);
+    uint64_t salt = 1;
     *p = (struct cc_schedule){.chunks = 1};
-    uint64_t salt = 1; /* 0: what is handed to a partner first */
-    int status = cc_pow2_group_fold_in(&f, s, p, e);
-    for (int d = 1; d < f.power && f.member >= 0 && status == CC_OK; d *= 2) {
+    CC_TRY(cc_pow2_group_add_first(&f, s, p, e));
+    for (int d = 1; d < f.size && f.member >= 0; d *= 2) {
         struct cc_round *r = cc_schedule_add(p, e);
         if (r == NULL)
             return CC_FAIL;
+        const int mine = f.member / d * d, other = (f.member ^ d) / d * d;
         const int peer = cc_pow2_group_rank(&f, f.member ^ d);
         *r = (struct cc_round){.to = peer,
                                .from = peer,
-                               .sends = 1,
-                               .recvs = 1,
-                               .who = cc_pow2_group_lowest(&f, f.member / d * d),
-                               .sent_of = cc_pow2_group_workers(&f, f.member / d * d, 1, d),
-                               .come_of = cc_pow2_group_workers(&f, (f.member ^ d) / d * d, 1, d),
+                               .send_count = 1,
+                               .recv_count = 1,
+                               .encodes_as = cc_pow2_group_lowest(&f, mine),
+                               .send_workers = cc_pow2_group_workers(&f, mine, 1, d),
+                               .recv_workers = cc_pow2_group_workers(&f, other, 1, d),
                                .salt = salt++,
                                .needs_clear = true,
-                               .upper = (f.member & d) != 0};
+                               .own_second = (f.member & d) != 0};
     }
-    p->reduces = p->rounds;
-    /* Two sums decoded and added are alike everywhere; but who comes last needs them encoded. */
-    p->owns = f.member >= 0 && (f.rest > 0 || f.power == 1);
-    p->salt = salt;
-    return status == CC_OK ? cc_pow2_group_fold_out(&f, s, p, e) : status;
+    p->reduce_rounds = p->rounds;
+    p->owns_chunk = f.member >= 0 && (f.extras > 0 || f.size == 1);
+    p->owner_salt = salt;
+    return cc_pow2_group_add_last(&f, s, p, e);
 }
 
 static int open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index, void **out,
                 struct cc_error *e)
 {
-    return cc_reduction_open(s, m, index, plan, out, e);
+    return cc_allreduce_open(s, m, index, build, out, e);
 }
 
-const struct cc_exchange_ops cc_exchange_ops_recdouble = {open, cc_reduction_start,
-                                                          cc_reduction_test, cc_reduction_close};
+const struct cc_exchange_ops cc_exchange_ops_recdouble = {open, cc_allreduce_start,
+                                                          cc_allreduce_test, cc_allreduce_close};

@@ -1,62 +1,76 @@
-/* Payloads that must be decoded to be added: at every hop, what comes is decoded onto what is
- * there, and the sum is encoded before it goes on. The whole sum of a chunk is encoded by one rank,
- * and that payload goes to all the others as it is, so that all decode the same. */
+/* The reduction of payloads that cannot be added as they are: at every hop, a received payload is
+ * decoded onto this rank's values, and the sum is encoded again before it is sent on. The whole sum
+ * of a chunk is encoded by one rank, its owner; that payload travels to all others as it is, so
+ * that all ranks decode the same bytes and models stay equal.
+ *
+ * Messages. A u64, the number of bytes that follow, and a pack. In the rounds that only pass whole
+ * sums on, a message of several chunks is a u64 and then, for each chunk, a u64 and its pack.
+ *
+ * Rounds. A rank works on one round at a time (`current`):
+ *
+ *   begin   encode the partial sum that the round sends (in rounds that reduce), or put the
+ * payloads of the chunks that it passes on behind each other; send that; post the receive of the
+ *           next round, so that it is there when an early sender begins.
+ *   end     once the round's message is there: decode and add it, or note where its payloads are.
+ *           Begin the next round first, then decode whole sums onto the model while that is under
+ *           way.
+ *
+ * Before the first addition nothing is copied: the first encoding reads the gradient itself. Where
+ * two ranks exchange the same chunks (recursive doubling), both must end with the same sum: each
+ * decodes what it sent, too, and both add the two payloads in the same order.
+ *
+ * Packs have a state (residuals) of their own for each round. `first` marks the first encoding of
+ * values in a step: it is what counts as this rank's payload, and what is encoded in silent steps.
+ * Without data, lengths come from the size index. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/bytes.h"
 #include "core/memory.h"
-#include "netsim/mpi/runtime/data.h"
-#include "netsim/mpi/exchange/chunks.h"
 #include "netsim/mpi/exchange/block_stream.h"
+#include "netsim/mpi/exchange/chunks.h"
 #include "netsim/mpi/exchange/reduction.h"
+#include "netsim/mpi/runtime/data.h"
 
-/* A message is a u64, the bytes that follow, and a crate; or, if it is of several chunks that are
- * only passed on, the crates of all, each after its own such number. */
-
+/* The whole sum of a chunk in this step. */
 struct chunk {
-    const uint8_t *at; /* its payload, once it is here; NULL without data */
+    const uint8_t *at; /* its payload; NULL without data, or while it is not here */
     size_t len;
     bool here, applied;
 };
 
 struct round_state {
     struct cc_range sent;    /* values */
-    struct cc_pack *encoder; /* of partial sums that it sends; NULL */
-    struct cc_pack *decoder; /* of those that come; NULL */
-    bool first;              /* the first encoding of these values */
-    uint8_t *out, *in;       /* in: of its own only in the rounds that pass on */
-    size_t out_room, in_room;
+    struct cc_pack *encoder; /* of the partial sum that is sent; NULL */
+    struct cc_pack *decoder; /* of the partial sum that is received; NULL */
+    bool first;              /* no earlier round encodes any of these values */
+    uint8_t *out, *in;       /* `in` only in rounds that keep what they receive */
+    size_t out_capacity, in_capacity;
     struct cc_transfer send, recv;
 };
 
-struct hops {
-    const struct cc_reduction_ops *way;
+struct reduce_recode {
+    const struct cc_reduction_ops *ops;
     struct cc_rank_state *rank_state;
     const struct cc_job_message *message;
     struct cc_schedule plan;
     struct cc_range range;
     struct cc_chunks *all;
-    struct chunk *chunk; /* of all, in this step */
+    struct chunk *chunk;
     struct round_state *round_state;
-    struct cc_pack *owner; /* encodes the chunk that is its own; NULL */
-    bool owner_first;
-    uint8_t *own;        /* what it made of it, after its size */
-    uint8_t *partial[2]; /* where partial sums come in, in turns */
-    float *sum;          /* of the range: own values and those that came; NULL without data */
-    bool begun;          /* sum has the own values */
-    size_t at;           /* the turn */
+    struct cc_pack *owner; /* encodes the chunk that this rank owns; NULL */
+    bool owner_first;      /* as in a round */
+    uint8_t *own;          /* the message of that chunk */
+    uint8_t *partial[2];   /* received partial sums, of even and odd rounds */
+    float *sum;            /* of the range: own values and received ones; NULL without data */
+    bool summing;          /* `sum` has the own values; before, the gradient has them */
+    size_t current;        /* round */
     struct cc_block_stream out, in;
     bool over;
 };
 
 /* --- encoding, adding, decoding --- */
-
-static const float *values_of(const struct hops *x)
-{
-    return x->begun ? x->sum : CC_OFFSET_OR_NULL(x->rank_state->gradient, x->range.from);
-}
 
 static void put_size(uint8_t *out, size_t bytes)
 {
@@ -64,60 +78,57 @@ static void put_size(uint8_t *out, size_t bytes)
         cc_put_u64(out, bytes);
 }
 
-static int encode(struct hops *x, struct cc_pack *c, bool first, uint8_t *out, size_t *len,
+/* Encodes the pack's values, as they are by now, into a message. */
+static int encode(struct reduce_recode *x, struct cc_pack *c, bool first, uint8_t *out, size_t *len,
                   struct cc_error *e)
 {
-    const enum cc_phase phase = x->begun ? CC_PHASE_HOP : CC_PHASE_ENCODE;
-    int status = cc_reduction_encode(x->rank_state, c, values_of(x), phase, first,
-                                     CC_OFFSET_OR_NULL(out, CC_SIZE_BYTES), len, e);
-    if (status == CC_OK)
-        put_size(out, *len);
-    return status;
+    struct cc_rank_state *s = x->rank_state;
+    const enum cc_phase phase = x->summing ? CC_PHASE_HOP : CC_PHASE_ENCODE;
+    const float *values = x->summing ? x->sum : CC_OFFSET_OR_NULL(s->gradient, x->range.from);
+    uint8_t *payload = CC_OFFSET_OR_NULL(out, CC_SIZE_BYTES);
+    CC_TRY(cc_message_encode(s, c, values, phase, first, payload, len, e));
+    put_size(out, *len);
+    return CC_OK;
 }
 
-/* The own values, before the first addition to them. */
-static void begin_sum(struct hops *x)
+/* Adds the partial sum that round k has received. */
+static int add_received(struct reduce_recode *x, size_t k, struct cc_error *e)
 {
-    if (!x->begun && x->sum != NULL)
-        memcpy(x->sum, x->rank_state->gradient + x->range.from,
-               (x->range.to - x->range.from) * sizeof *x->sum);
-    x->begun = true;
-}
-
-/* A partial sum has come. Where the same values went the other way at the same time, both sides add
- * what they sent, as the other decodes it, in the same order. */
-static int add(struct hops *x, const struct round_state *t, const struct cc_round *r,
-               struct cc_error *e)
-{
+    const struct round_state *t = &x->round_state[k];
+    const struct cc_round *r = &x->plan.round[k];
     const uint64_t step = x->rank_state->step;
-    const uint8_t *came = CC_OFFSET_OR_NULL(t->recv.at, CC_SIZE_BYTES);
+    const uint8_t *received = CC_OFFSET_OR_NULL(t->recv.at, CC_SIZE_BYTES);
     const size_t n = t->recv.bytes - CC_SIZE_BYTES;
     const struct cc_work_timer since = cc_work_begin();
     double cost_s = cc_pack_cost(t->decoder, CC_PACK_ADD);
-    int status;
-    if (r->sends > 0 && r->send == r->recv) {
-        const uint8_t *mine = CC_OFFSET_OR_NULL(t->out, CC_SIZE_BYTES),
-                      *low = r->upper ? came : mine;
-        const uint8_t *high = r->upper ? mine : came;
+    int status = CC_OK;
+    if (r->send_count > 0 && r->send_first == r->recv_first) {
+        const uint8_t *sent = CC_OFFSET_OR_NULL(t->out, CC_SIZE_BYTES);
         const size_t m = t->send.bytes - CC_SIZE_BYTES;
-        x->begun = true;
+        const uint8_t *one = r->own_second ? received : sent;
+        const uint8_t *two = r->own_second ? sent : received;
+        x->summing = true;
         cost_s += cc_pack_cost(t->decoder, CC_PACK_DECODE);
-        status = cc_pack_decode(t->decoder, step, low, r->upper ? n : m, x->sum, e);
+        status = cc_pack_decode(t->decoder, step, one, r->own_second ? n : m, x->sum, e);
         if (status == CC_OK)
-            status = cc_pack_decode_add(t->decoder, step, high, r->upper ? m : n, 1, x->sum, e);
+            status = cc_pack_decode_add(t->decoder, step, two, r->own_second ? m : n, 1, x->sum, e);
     } else {
-        begin_sum(x);
-        status = cc_pack_decode_add(t->decoder, step, came, n, 1, x->sum, e);
+        if (!x->summing && x->sum != NULL)
+            memcpy(x->sum, x->rank_state->gradient + x->range.from,
+                   (x->range.to - x->range.from) * sizeof *x->sum);
+        x->summing = true;
+        status = cc_pack_decode_add(t->decoder, step, received, n, 1, x->sum, e);
     }
     cc_charge(x->rank_state, CC_PHASE_HOP, since, cost_s);
     return status;
 }
 
-/* Decodes the chunks whose payloads are here onto the model. */
-static int apply(struct hops *x, size_t first, size_t count, struct cc_error *e)
+/* Decodes those of `count` chunks from `first` on that are here onto the model. */
+static int apply_chunks(struct reduce_recode *x, size_t first, size_t count, struct cc_error *e)
 {
     struct cc_rank_state *s = x->rank_state;
     const struct cc_work_timer since = cc_work_begin();
+    const float scale = 1.0f / (float)s->job->workers;
     float *model = CC_OFFSET_OR_NULL(s->model, x->range.from);
     double cost_s = 0;
     int status = CC_OK;
@@ -128,44 +139,39 @@ static int apply(struct hops *x, size_t first, size_t count, struct cc_error *e)
             continue;
         c->applied = true;
         cost_s += cc_pack_cost(k->decoder, CC_PACK_DECODE);
-        status = cc_pack_decode_add(k->decoder, s->step, c->at, c->len,
-                                    1.0f / (float)s->job->workers, model, e);
+        status = cc_pack_decode_add(k->decoder, s->step, c->at, c->len, scale, model, e);
     }
     cc_charge(s, CC_PHASE_DECODE, since, cost_s);
     return status;
 }
 
-/* --- rounds --- */
-
-/* How long the payload of chunk i is, which comes at `at` of a message, after that number. */
-static uint64_t length_at(const struct hops *x, const struct round_state *t, size_t at, size_t i)
+/* Adds a sum that all ranks have alike, and nobody has to encode, to the model. The rows' costs
+ * have nothing for it: no codec works. */
+static void apply_sum(struct reduce_recode *x)
 {
-    return t->recv.at != NULL ? cc_get_u64(t->recv.at + at)
-                              : cc_chunks_bytes(x->all, x->rank_state->step)[i];
+    struct cc_rank_state *s = x->rank_state;
+    const struct cc_work_timer since = cc_work_begin();
+    const float scale = 1.0f / (float)s->job->workers;
+    float *y = CC_OFFSET_OR_NULL(s->model, x->range.from);
+    for (size_t i = 0; y != NULL && i < x->range.to - x->range.from; i++)
+        y[i] = cc_add_scaled(y[i], scale, x->sum[i]);
+    cc_charge(s, CC_PHASE_DECODE, since, s->row->cost != NULL ? 0 : (double)NAN);
 }
 
-/* Without data: what comes in turn k. */
-static size_t to_come(const struct hops *x, size_t k)
+/* --- messages of whole sums --- */
+
+/* Finds the payloads in the message that round k has received. */
+static int keep_received(struct reduce_recode *x, size_t k, struct cc_error *e)
 {
+    const struct round_state *t = &x->round_state[k];
     const struct cc_round *r = &x->plan.round[k];
-    const uint64_t step = x->rank_state->step;
-    if (x->round_state[k].decoder != NULL)
-        return CC_SIZE_BYTES + cc_pack_size(x->round_state[k].decoder, r->from, step);
-    const size_t *sent = cc_chunks_bytes(x->all, step);
-    size_t bytes = r->recvs == 1 ? 0 : CC_SIZE_BYTES;
-    for (size_t i = r->recv; i < r->recv + r->recvs; i++)
-        bytes += CC_SIZE_BYTES + sent[i];
-    return bytes;
-}
-
-/* Finds the payloads in a message of whole sums. */
-static int keep(struct hops *x, const struct round_state *t, const struct cc_round *r,
-                struct cc_error *e)
-{
-    size_t at = r->recvs == 1 ? 0 : CC_SIZE_BYTES;
-    for (size_t i = r->recv; i < r->recv + r->recvs; i++) {
+    const size_t *bytes = t->recv.at == NULL ? cc_chunks_bytes(x->all, x->rank_state->step) : NULL;
+    size_t at = r->recv_count == 1 ? 0 : CC_SIZE_BYTES;
+    for (size_t i = r->recv_first; i < r->recv_first + r->recv_count; i++) {
         const size_t left = t->recv.bytes - at;
-        uint64_t n = left >= CC_SIZE_BYTES ? length_at(x, t, at, i) : 0;
+        uint64_t n = 0;
+        if (left >= CC_SIZE_BYTES)
+            n = bytes != NULL ? bytes[i] : cc_get_u64(t->recv.at + at);
         if (left < CC_SIZE_BYTES || n > left - CC_SIZE_BYTES)
             return cc_fail(e, "the message ends within chunk %zu", i);
         at += CC_SIZE_BYTES;
@@ -177,17 +183,20 @@ static int keep(struct hops *x, const struct round_state *t, const struct cc_rou
     return CC_OK;
 }
 
-/* Gathers several payloads in one message; one stands behind its size already. */
-static size_t pass_on(const struct hops *x, struct round_state *t, const struct cc_round *r)
+/* Makes the message of the chunks that a round passes on. A single payload is sent from
+ * where it is, behind its size. */
+static void pack_chunks(const struct reduce_recode *x, struct round_state *t,
+                        const struct cc_round *r)
 {
     size_t at = CC_SIZE_BYTES;
-    if (r->sends == 1) {
-        const struct chunk *c = &x->chunk[r->send];
+    if (r->send_count == 1) {
+        const struct chunk *c = &x->chunk[r->send_first];
         if (c->at != NULL)
             memcpy(&t->send.at, &(const uint8_t *){c->at - CC_SIZE_BYTES}, sizeof t->send.at);
-        return CC_SIZE_BYTES + c->len;
+        t->send.bytes = CC_SIZE_BYTES + c->len;
+        return;
     }
-    for (size_t i = r->send; i < r->send + r->sends; i++) {
+    for (size_t i = r->send_first; i < r->send_first + r->send_count; i++) {
         const struct chunk *c = &x->chunk[i];
         put_size(CC_OFFSET_OR_NULL(t->out, at), c->len);
         if (c->len > 0 && c->at != NULL)
@@ -196,17 +205,33 @@ static size_t pass_on(const struct hops *x, struct round_state *t, const struct 
     }
     put_size(t->out, at - CC_SIZE_BYTES);
     t->send.at = t->out;
-    return at;
+    t->send.bytes = at;
 }
 
-static void post(struct hops *x, size_t k)
+/* --- rounds --- */
+
+/* Without data: the bytes that round k receives. */
+static size_t known_length(const struct reduce_recode *x, size_t k)
+{
+    const struct cc_round *r = &x->plan.round[k];
+    const uint64_t step = x->rank_state->step;
+    if (x->round_state[k].decoder != NULL)
+        return CC_SIZE_BYTES + cc_pack_size(x->round_state[k].decoder, r->from, step);
+    const size_t *bytes = cc_chunks_bytes(x->all, step);
+    size_t all = r->recv_count == 1 ? 0 : CC_SIZE_BYTES;
+    for (size_t i = r->recv_first; i < r->recv_first + r->recv_count; i++)
+        all += CC_SIZE_BYTES + bytes[i];
+    return all;
+}
+
+static void post_receive(struct reduce_recode *x, size_t k)
 {
     if (k >= x->plan.rounds)
         return;
     struct round_state *t = &x->round_state[k];
     const struct cc_round *r = &x->plan.round[k];
-    const bool known = !x->rank_state->job->data && t->in_room > 0;
-    const size_t bytes = known ? to_come(x, k) : t->in_room;
+    const bool known = !x->rank_state->job->data && t->in_capacity > 0;
+    const size_t bytes = known ? known_length(x, k) : t->in_capacity;
     t->recv = (struct cc_transfer){.peer = r->from,
                                    .at = t->in != NULL ? t->in : x->partial[k % 2],
                                    .bytes = bytes,
@@ -216,277 +241,119 @@ static void post(struct hops *x, size_t k)
     cc_block_stream_add(&x->in, &t->recv);
 }
 
-/* Encodes the sum that is its own. */
-static int finish_own(struct hops *x, struct cc_error *e)
+/* Begins the current round, whose receive is posted already; the owner encodes its chunk when the
+ * rounds that reduce are over. */
+static int begin_round(struct reduce_recode *x, struct cc_error *e)
 {
-    struct chunk *c = &x->chunk[x->plan.own];
-    if (x->owner == NULL || x->at != x->plan.reduces)
+    if (x->owner != NULL && x->current == x->plan.reduce_rounds) {
+        struct chunk *c = &x->chunk[x->plan.own_chunk];
+        c->at = CC_OFFSET_OR_NULL(x->own, CC_SIZE_BYTES);
+        c->here = true;
+        CC_TRY(encode(x, x->owner, x->owner_first, x->own, &c->len, e));
+    }
+    if (x->current == x->plan.rounds)
         return CC_OK;
-    c->at = CC_OFFSET_OR_NULL(x->own, CC_SIZE_BYTES);
-    c->here = true;
-    return encode(x, x->owner, x->owner_first, x->own, &c->len, e);
-}
-
-/* Sends what the turn sends. Its receive was posted with the turn before; now the next one's is. */
-static int begin_turn(struct hops *x, struct cc_error *e)
-{
-    int status = finish_own(x, e);
-    if (status != CC_OK || x->at == x->plan.rounds)
-        return status;
-    struct round_state *t = &x->round_state[x->at];
-    const struct cc_round *r = &x->plan.round[x->at];
+    struct round_state *t = &x->round_state[x->current];
+    const struct cc_round *r = &x->plan.round[x->current];
     t->send = (struct cc_transfer){
         .peer = r->to, .at = t->out, .sized = true, .needs_clear = r->needs_clear};
     if (t->encoder != NULL) {
         size_t n;
-        status = encode(x, t->encoder, t->first, t->out, &n, e);
-        if (status != CC_OK)
-            return status;
+        CC_TRY(encode(x, t->encoder, t->first, t->out, &n, e));
         t->send.bytes = CC_SIZE_BYTES + n;
-    } else if (t->out_room > 0) {
-        t->send.bytes = pass_on(x, t, r);
+    } else if (t->out_capacity > 0) {
+        pack_chunks(x, t, r);
     }
     t->send.ready = t->send.bytes;
     cc_block_stream_add(&x->out, &t->send);
-    post(x, x->at + 1);
+    post_receive(x, x->current + 1);
     return CC_OK;
 }
 
-static int go(struct hops *x, bool *moved, struct cc_error *e)
+static int progress(struct reduce_recode *x, bool *moved, struct cc_error *e)
 {
-    int status = cc_block_stream_go(&x->in, moved, e);
-    return status == CC_OK ? cc_block_stream_go(&x->out, moved, e) : status;
+    CC_TRY(cc_block_stream_progress(&x->in, moved, e));
+    return cc_block_stream_progress(&x->out, moved, e);
 }
 
-/* The turn's message is here: on to the next turn, and then, while that is under way, what is known
- * goes onto the model. */
-static int end_turn(struct hops *x, struct cc_error *e)
+static int end_round(struct reduce_recode *x, struct cc_error *e)
 {
-    const struct round_state *t = &x->round_state[x->at];
-    const struct cc_round *r = &x->plan.round[x->at];
-    const bool reduces = x->at < x->plan.reduces;
+    const size_t k = x->current;
+    const struct cc_round *r = &x->plan.round[k];
+    const bool reduces = k < x->plan.reduce_rounds;
     bool moved;
     int status = CC_OK;
-    if (t->in_room > 0)
-        status = reduces ? add(x, t, r, e) : keep(x, t, r, e);
+    if (x->round_state[k].in_capacity > 0)
+        status = reduces ? add_received(x, k, e) : keep_received(x, k, e);
     if (status != CC_OK) {
         cc_error_in(e, "from rank %d", r->from);
         return status;
     }
-    x->at++;
-    status = begin_turn(x, e);
-    if (status == CC_OK)
-        status = go(x, &moved, e);
-    if (status == CC_OK && x->at == x->plan.reduces && x->owner != NULL)
-        status = apply(x, x->plan.own, 1, e);
-    if (status == CC_OK && !reduces)
-        status = apply(x, r->recv, r->recvs, e);
-    return status;
+    x->current++;
+    CC_TRY(begin_round(x, e));
+    CC_TRY(progress(x, &moved, e));
+    if (x->current == x->plan.reduce_rounds && x->owner != NULL)
+        CC_TRY(apply_chunks(x, x->plan.own_chunk, 1, e));
+    return reduces ? CC_OK : apply_chunks(x, r->recv_first, r->recv_count, e);
 }
 
-/* Sums that all have alike without encoding them once more. No codec: rows with costs have none for
- * it. */
-static void apply_sum(struct hops *x)
+/* --- operations --- */
+
+/* Encodes each of the own values once. */
+static int encode_silently(struct reduce_recode *x, struct cc_error *e)
 {
-    const struct cc_work_timer since = cc_work_begin();
-    const float scale = 1.0f / (float)x->rank_state->job->workers;
-    float *y = CC_OFFSET_OR_NULL(x->rank_state->model, x->range.from);
-    for (size_t i = 0; y != NULL && i < x->range.to - x->range.from; i++)
-        y[i] = cc_add_scaled(y[i], scale, x->sum[i]);
-    cc_charge(x->rank_state, CC_PHASE_DECODE, since,
-              x->rank_state->row->cost != NULL ? 0 : (double)NAN);
+    size_t n;
+    x->over = true;
+    for (size_t k = 0; k < x->plan.reduce_rounds; k++) {
+        struct round_state *t = &x->round_state[k];
+        if (t->encoder != NULL && t->first)
+            CC_TRY(encode(x, t->encoder, true, t->out, &n, e));
+    }
+    return x->owner != NULL && x->owner_first ? encode(x, x->owner, true, x->own, &n, e) : CC_OK;
 }
 
-static int hops_test(void *of, bool *done, struct cc_error *e)
+static int reduce_recode_start(void *of, struct cc_error *e)
 {
-    struct hops *x = of;
+    struct reduce_recode *x = of;
+    bool moved;
+    x->current = 0;
+    x->summing = false;
+    if (cc_silent(x->rank_state, x->message))
+        return encode_silently(x, e);
+    x->over = false;
+    memset(x->chunk, 0, x->plan.chunks * sizeof *x->chunk);
+    post_receive(x, 0);
+    CC_TRY(begin_round(x, e));
+    CC_TRY(progress(x, &moved, e));
+    if (x->plan.reduce_rounds == 0 && x->owner != NULL)
+        CC_TRY(apply_chunks(x, x->plan.own_chunk, 1, e));
+    return CC_OK;
+}
+
+static int reduce_recode_test(void *of, bool *done, struct cc_error *e)
+{
+    struct reduce_recode *x = of;
     bool moved = !x->over;
     while (moved) {
         moved = false;
-        int status = go(x, &moved, e);
-        if (status == CC_OK && x->at < x->plan.rounds &&
-            cc_transfer_complete(&x->round_state[x->at].recv)) {
-            status = end_turn(x, e);
+        CC_TRY(progress(x, &moved, e));
+        if (x->current < x->plan.rounds && cc_transfer_complete(&x->round_state[x->current].recv)) {
+            CC_TRY(end_round(x, e));
             moved = true;
         }
-        if (status != CC_OK)
-            return status;
     }
-    if (!x->over && x->at == x->plan.rounds && cc_block_stream_idle(&x->out)) {
+    if (!x->over && x->current == x->plan.rounds && cc_block_stream_idle(&x->out)) {
         x->over = true;
-        if (!x->plan.owns && x->plan.reduces == x->plan.rounds)
+        if (!x->plan.owns_chunk && x->plan.reduce_rounds == x->plan.rounds)
             apply_sum(x);
     }
     *done = x->over;
     return CC_OK;
 }
 
-/* Encodes each of the own values once. */
-static int start_quiet(struct hops *x, struct cc_error *e)
+static void reduce_recode_close(void *of)
 {
-    int status = CC_OK;
-    size_t n;
-    for (size_t k = 0; k < x->plan.reduces && status == CC_OK; k++)
-        if (x->round_state[k].encoder != NULL && x->round_state[k].first)
-            status = encode(x, x->round_state[k].encoder, true, x->round_state[k].out, &n, e);
-    if (status == CC_OK && x->owner != NULL && x->owner_first)
-        status = encode(x, x->owner, true, x->own, &n, e);
-    x->over = true;
-    return status;
-}
-
-static int hops_start(void *of, struct cc_error *e)
-{
-    struct hops *x = of;
-    bool moved;
-    x->at = 0;
-    x->begun = false;
-    if (cc_silent(x->rank_state, x->message))
-        return start_quiet(x, e);
-    x->over = false;
-    for (size_t i = 0; i < x->plan.chunks; i++) {
-        x->chunk[i].at = NULL;
-        x->chunk[i].len = 0;
-        x->chunk[i].here = x->chunk[i].applied = false;
-    }
-    post(x, 0);
-    int status = begin_turn(x, e);
-    if (status == CC_OK)
-        status = go(x, &moved, e);
-    if (status == CC_OK && x->plan.reduces == 0 && x->owner != NULL)
-        status = apply(x, x->plan.own, 1, e);
-    return status;
-}
-
-/* --- making --- */
-
-static struct cc_range range_of(const struct hops *x, size_t first, size_t count)
-{
-    return cc_chunks_range(x->range, x->plan.chunks, first, count);
-}
-
-static bool empty(struct cc_range r)
-{
-    return r.from == r.to;
-}
-
-/* `of`: how many workers' gradients what is encoded is the sum of. */
-static int make_coder(const struct hops *x, struct cc_range r, int64_t who, uint64_t salt, int of,
-                      bool decodes_only, struct cc_pack **out, struct cc_error *e)
-{
-    const struct cc_pack_config config = {.seed = x->rank_state->job->seed + salt,
-                                          .rank = who,
-                                          .workers = of,
-                                          .decodes_only = decodes_only};
-    return cc_reduction_pack(x->rank_state, r, x->range.from, config, out, e);
-}
-
-/* A round in which partial sums move. */
-static int make_reducing(struct hops *x, size_t k, size_t *most, struct cc_error *e)
-{
-    const struct cc_round *r = &x->plan.round[k];
-    struct round_state *t = &x->round_state[k];
-    const struct cc_range out = range_of(x, r->send, r->sends), in = range_of(x, r->recv, r->recvs);
-    int status = CC_OK;
-    t->first = true;
-    for (size_t j = 0; j < k; j++)
-        t->first &= x->round_state[j].sent.to <= out.from || x->round_state[j].sent.from >= out.to;
-    t->sent = out;
-    if (!empty(out)) {
-        status = make_coder(x, out, r->who, r->salt, r->sent_of, false, &t->encoder, e);
-        if (status != CC_OK)
-            return status;
-        t->out_room = CC_SIZE_BYTES + cc_pack_bound(t->encoder);
-        status = cc_data_alloc(x->rank_state->job, t->out_room, &t->out, e);
-    }
-    if (!empty(in) && status == CC_OK) {
-        status = make_coder(x, in, r->who, r->salt, r->come_of, true, &t->decoder, e);
-        if (status != CC_OK)
-            return status;
-        t->in_room = CC_SIZE_BYTES + cc_pack_bound(t->decoder);
-        *most = t->in_room > *most ? t->in_room : *most;
-    }
-    return status;
-}
-
-/* The room for a message of whole sums; none if there are no values. */
-static size_t room_of(const struct hops *x, size_t first, size_t count)
-{
-    size_t bytes = count == 1 ? 0 : CC_SIZE_BYTES;
-    if (empty(range_of(x, first, count)))
-        return 0;
-    for (size_t i = first; i < first + count; i++)
-        bytes += CC_SIZE_BYTES + x->all->chunk[i].bound;
-    return bytes;
-}
-
-/* A round in which whole sums are passed on. */
-static int make_passing(struct hops *x, size_t k, struct cc_error *e)
-{
-    const struct cc_round *r = &x->plan.round[k];
-    struct round_state *t = &x->round_state[k];
-    t->out_room = room_of(x, r->send, r->sends);
-    t->in_room = room_of(x, r->recv, r->recvs);
-    int status = CC_OK;
-    if (t->in_room > 0)
-        status = cc_data_alloc(x->rank_state->job, t->in_room, &t->in, e);
-    if (t->out_room > 0 && r->sends > 1 && status == CC_OK)
-        status = cc_data_alloc(x->rank_state->job, t->out_room, &t->out, e);
-    return status;
-}
-
-static int make_chunks(struct hops *x, struct cc_error *e)
-{
-    x->chunk = cc_alloc0(x->plan.chunks * sizeof *x->chunk, e);
-    return x->chunk != NULL ? cc_chunks_open(x->rank_state, x->message, &x->plan, &x->all, e)
-                            : CC_FAIL;
-}
-
-static int make_owner(struct hops *x, struct cc_error *e)
-{
-    const struct cc_range r = range_of(x, x->plan.own, 1);
-    if (!x->plan.owns || empty(r))
-        return CC_OK;
-    int status = make_coder(x, r, x->plan.who, x->plan.salt, x->rank_state->job->workers, false,
-                            &x->owner, e);
-    if (status != CC_OK)
-        return status;
-    x->owner_first = true;
-    for (size_t j = 0; j < x->plan.reduces; j++)
-        x->owner_first &=
-            x->round_state[j].sent.to <= r.from || x->round_state[j].sent.from >= r.to;
-    return cc_data_alloc(x->rank_state->job, CC_SIZE_BYTES + cc_pack_bound(x->owner), &x->own, e);
-}
-
-static int make_sum(struct hops *x, struct cc_error *e)
-{
-    if (!x->rank_state->job->data)
-        return CC_OK;
-    x->sum = cc_alloc((x->range.to - x->range.from) * sizeof *x->sum, e);
-    return x->sum != NULL ? CC_OK : CC_FAIL;
-}
-
-static int make(struct hops *x, struct cc_error *e)
-{
-    size_t most = 0;
-    x->round_state = cc_alloc0(x->plan.rounds * sizeof *x->round_state, e);
-    int status = x->round_state != NULL ? make_sum(x, e) : CC_FAIL;
-    if (status == CC_OK)
-        status = make_chunks(x, e);
-    for (size_t k = 0; k < x->plan.reduces && status == CC_OK; k++)
-        status = make_reducing(x, k, &most, e);
-    for (size_t k = x->plan.reduces; k < x->plan.rounds && status == CC_OK; k++)
-        status = make_passing(x, k, e);
-    if (status == CC_OK)
-        status = make_owner(x, e);
-    for (int i = 0; i < 2 && status == CC_OK; i++)
-        status = cc_data_alloc(x->rank_state->job, most, &x->partial[i], e);
-    return status;
-}
-
-static void hops_close(void *of)
-{
-    struct hops *x = of;
+    struct reduce_recode *x = of;
     cc_block_stream_close(&x->out);
     cc_block_stream_close(&x->in);
     for (size_t k = 0; k < x->plan.rounds && x->round_state != NULL; k++) {
@@ -507,30 +374,141 @@ static void hops_close(void *of)
     free(x);
 }
 
-static const struct cc_reduction_ops hops_way = {hops_start, hops_test, hops_close};
+/* --- opening --- */
+
+static struct cc_range chunk_values(const struct reduce_recode *x, size_t first, size_t count)
+{
+    return cc_chunks_range(x->range, x->plan.chunks, first, count);
+}
+
+static bool is_empty(struct cc_range r)
+{
+    return r.from == r.to;
+}
+
+/* Whether none of the first `rounds` rounds encodes any value of `r`. */
+static bool is_first(const struct reduce_recode *x, size_t rounds, struct cc_range r)
+{
+    for (size_t j = 0; j < rounds; j++)
+        if (x->round_state[j].sent.to > r.from && x->round_state[j].sent.from < r.to)
+            return false;
+    return true;
+}
+
+/* A round in which partial sums move; *largest: the most bytes that any round receives. */
+static int open_reducing_round(struct reduce_recode *x, size_t k, size_t *largest,
+                               struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_round *r = &x->plan.round[k];
+    const struct cc_range out = chunk_values(x, r->send_first, r->send_count);
+    const struct cc_range in = chunk_values(x, r->recv_first, r->recv_count);
+    struct round_state *t = &x->round_state[k];
+    struct cc_pack_config config = {.seed = s->job->seed + r->salt, .rank = r->encodes_as};
+    t->first = is_first(x, k, out);
+    t->sent = out;
+    if (!is_empty(out)) {
+        config.workers = r->send_workers;
+        CC_TRY(cc_message_pack_make(s, out, x->range.from, config, &t->encoder, e));
+        t->out_capacity = CC_SIZE_BYTES + cc_pack_bound(t->encoder);
+        CC_TRY(cc_data_alloc(s->job, t->out_capacity, &t->out, e));
+    }
+    if (!is_empty(in)) {
+        config.workers = r->recv_workers;
+        config.decodes_only = true;
+        CC_TRY(cc_message_pack_make(s, in, x->range.from, config, &t->decoder, e));
+        t->in_capacity = CC_SIZE_BYTES + cc_pack_bound(t->decoder);
+        *largest = t->in_capacity > *largest ? t->in_capacity : *largest;
+    }
+    return CC_OK;
+}
+
+/* The capacity for a message of whole sums; 0 if there are no values. */
+static size_t chunks_capacity(const struct reduce_recode *x, size_t first, size_t count)
+{
+    size_t bytes = count == 1 ? 0 : CC_SIZE_BYTES;
+    if (is_empty(chunk_values(x, first, count)))
+        return 0;
+    for (size_t i = first; i < first + count; i++)
+        bytes += CC_SIZE_BYTES + x->all->chunk[i].bound;
+    return bytes;
+}
+
+/* A round in which whole sums are passed on. */
+static int open_passing_round(struct reduce_recode *x, size_t k, struct cc_error *e)
+{
+    const struct cc_job *job = x->rank_state->job;
+    const struct cc_round *r = &x->plan.round[k];
+    struct round_state *t = &x->round_state[k];
+    t->out_capacity = chunks_capacity(x, r->send_first, r->send_count);
+    t->in_capacity = chunks_capacity(x, r->recv_first, r->recv_count);
+    if (t->in_capacity > 0)
+        CC_TRY(cc_data_alloc(job, t->in_capacity, &t->in, e));
+    if (t->out_capacity > 0 && r->send_count > 1)
+        CC_TRY(cc_data_alloc(job, t->out_capacity, &t->out, e));
+    return CC_OK;
+}
+
+static int open_owner(struct reduce_recode *x, struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_range r = chunk_values(x, x->plan.own_chunk, 1);
+    const struct cc_pack_config config = {.seed = s->job->seed + x->plan.owner_salt,
+                                          .rank = x->plan.owner_encodes_as,
+                                          .workers = s->job->workers};
+    if (!x->plan.owns_chunk || is_empty(r))
+        return CC_OK;
+    CC_TRY(cc_message_pack_make(s, r, x->range.from, config, &x->owner, e));
+    x->owner_first = is_first(x, x->plan.reduce_rounds, r);
+    return cc_data_alloc(s->job, CC_SIZE_BYTES + cc_pack_bound(x->owner), &x->own, e);
+}
+
+static int open_rounds(struct reduce_recode *x, struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    size_t largest = 0;
+    x->round_state = cc_alloc0(x->plan.rounds * sizeof *x->round_state, e);
+    x->chunk = cc_alloc0(x->plan.chunks * sizeof *x->chunk, e);
+    if (x->round_state == NULL || x->chunk == NULL)
+        return CC_FAIL;
+    if (s->job->data) {
+        x->sum = cc_alloc((x->range.to - x->range.from) * sizeof *x->sum, e);
+        if (x->sum == NULL)
+            return CC_FAIL;
+    }
+    CC_TRY(cc_chunks_open(s, x->message, &x->plan, &x->all, e));
+    for (size_t k = 0; k < x->plan.reduce_rounds; k++)
+        CC_TRY(open_reducing_round(x, k, &largest, e));
+    for (size_t k = x->plan.reduce_rounds; k < x->plan.rounds; k++)
+        CC_TRY(open_passing_round(x, k, e));
+    CC_TRY(open_owner(x, e));
+    CC_TRY(cc_data_alloc(s->job, largest, &x->partial[0], e));
+    return cc_data_alloc(s->job, largest, &x->partial[1], e);
+}
 
 int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
                           struct cc_schedule *plan, void **out, struct cc_error *e)
 {
-    struct hops *x = cc_alloc0(sizeof *x, e);
+    static const struct cc_reduction_ops ops = {reduce_recode_start, reduce_recode_test,
+                                                reduce_recode_close};
+    int status = CC_OK;
+    struct reduce_recode *x = cc_alloc0(sizeof *x, e);
     if (x == NULL) {
         free(plan->round);
         return CC_FAIL;
     }
-    *x = (struct hops){.way = &hops_way,
-                       .rank_state = s,
-                       .message = m,
-                       .plan = *plan,
-                       .range = cc_message_range(s, m),
-                       .over = true};
-    int status = cc_block_stream_open(&x->out, s, index, true, e);
-    if (status == CC_OK)
-        status = cc_block_stream_open(&x->in, s, index, false, e);
-    if (status == CC_OK)
-        status = make(x, e);
-    if (status == CC_OK)
-        *out = x;
-    else
-        hops_close(x);
+    *x = (struct reduce_recode){.ops = &ops,
+                                .rank_state = s,
+                                .message = m,
+                                .plan = *plan,
+                                .range = cc_message_range(s, m),
+                                .over = true};
+    CC_TRY_OUT(cc_block_stream_open(&x->out, s, index, true, e));
+    CC_TRY_OUT(cc_block_stream_open(&x->in, s, index, false, e));
+    CC_TRY_OUT(open_rounds(x, e));
+    *out = x;
+out:
+    if (status != CC_OK)
+        reduce_recode_close(x);
     return status;
 }

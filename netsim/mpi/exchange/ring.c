@@ -1,24 +1,35 @@
-/* ring: chunk c goes round once from rank c to be summed, and once more to be known. */
-#include "netsim/mpi/exchange/reduction.h"
+/* ring: allreduce on a ring, as a reduce-scatter and an allgather (Patarasuk and Yuan, Bandwidth
+ * optimal all-reduce algorithms for clusters of workstations, JPDC 2009; Baidu's and Horovod's
+ * allreduce).
+ *
+ * The values are cut into P chunks. In each of 2(P - 1) rounds every rank sends one chunk to its
+ * right neighbor and receives one from its left neighbor. Chunk c starts at rank c and travels once
+ * around: each rank adds its own values, and rank c - 1, the last one, has the whole sum after P -
+ * 1 rounds. Then it travels around once more, so that every rank gets it. Each rank sends 2(P -
+ * 1)/P of the message, which is the least possible, at the price of 2(P - 1) latencies. */
+#include "netsim/mpi/exchange/allreduce.h"
 
-static int plan(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_error *e)
+static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_error *e)
 {
     const size_t n = (size_t)s->job->workers, me = (size_t)s->rank;
-    *p = (struct cc_schedule){
-        .chunks = n, .reduces = n - 1, .owns = true, .own = (me + 1) % n, .who = s->rank};
+    *p = (struct cc_schedule){.chunks = n,
+                              .reduce_rounds = n - 1,
+                              .owns_chunk = true,
+                              .own_chunk = (me + 1) % n,
+                              .owner_encodes_as = s->rank};
     for (size_t k = 0; k < 2 * (n - 1); k++) {
         struct cc_round *r = cc_schedule_add(p, e);
         if (r == NULL)
             return CC_FAIL;
         *r = (struct cc_round){.to = (int)((me + 1) % n),
                                .from = (int)((me + n - 1) % n),
-                               .send = (me + 2 * n - k) % n,
-                               .sends = 1,
-                               .recv = (me + 2 * n - k - 1) % n,
-                               .recvs = 1,
-                               .who = s->rank,
-                               .sent_of = (int)k + 1,
-                               .come_of = (int)k + 1};
+                               .send_first = (me + 2 * n - k) % n,
+                               .send_count = 1,
+                               .recv_first = (me + 2 * n - k - 1) % n,
+                               .recv_count = 1,
+                               .encodes_as = s->rank,
+                               .send_workers = (int)k + 1,
+                               .recv_workers = (int)k + 1};
     }
     return CC_OK;
 }
@@ -26,8 +37,8 @@ static int plan(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_
 static int open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index, void **out,
                 struct cc_error *e)
 {
-    return cc_reduction_open(s, m, index, plan, out, e);
+    return cc_allreduce_open(s, m, index, build, out, e);
 }
 
-const struct cc_exchange_ops cc_exchange_ops_ring = {open, cc_reduction_start, cc_reduction_test,
-                                                     cc_reduction_close};
+const struct cc_exchange_ops cc_exchange_ops_ring = {open, cc_allreduce_start, cc_allreduce_test,
+                                                     cc_allreduce_close};

@@ -1,0 +1,41 @@
+#include "netsim/mpi/exchange/allreduce.h"
+
+#include <stdlib.h>
+
+#include "netsim/mpi/exchange/reduction.h"
+
+static const struct cc_reduction_ops *ops_of(const void *x)
+{
+    return *(const struct cc_reduction_ops *const *)x;
+}
+
+int cc_allreduce_start(void *x, struct cc_error *e)
+{
+    return ops_of(x)->start(x, e);
+}
+
+int cc_allreduce_test(void *x, bool *done, struct cc_error *e)
+{
+    return ops_of(x)->test(x, done, e);
+}
+
+void cc_allreduce_close(void *x)
+{
+    if (x != NULL)
+        ops_of(x)->close(x);
+}
+
+int cc_allreduce_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+                      cc_schedule_builder *build, void **out, struct cc_error *e)
+{
+    struct cc_schedule schedule = {0};
+    if (!s->row->sums && s->job->via == CC_VIA_ALLGATHER)
+        return cc_allgather_bruck_open(s, m, index, out, e);
+    int status = build(s, &schedule, e);
+    if (status != CC_OK) {
+        free(schedule.round);
+        return status;
+    }
+    return s->row->sums ? cc_reduce_sum_open(s, m, index, &schedule, out, e)
+                        : cc_reduce_recode_open(s, m, index, &schedule, out, e);
+}

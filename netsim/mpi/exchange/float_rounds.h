@@ -1,0 +1,28 @@
+/* Floats of one message that are summed over the workers as they are. A scheme may need several
+ * sums in a step, one after the other (PowerSGD: P, then Q): one for each round of its pack that
+ * has bytes. All ranks have the same rounds of the same size. */
+#ifndef CC_NETSIM_MPI_EXCHANGE_FLOAT_ROUNDS_H
+#define CC_NETSIM_MPI_EXCHANGE_FLOAT_ROUNDS_H
+
+#include "netsim/mpi/exchange/message_pack.h"
+
+struct cc_float_rounds {
+    struct cc_rank_state *rank_state;
+    struct cc_pack *pack;
+    size_t from;  /* the message's first value */
+    size_t round; /* of the scheme */
+    uint8_t *at;  /* this rank's floats, to become the sum; NULL without data */
+    size_t bytes; /* 0: nothing is left to sum in this step */
+};
+
+/* Close it also after an error; all zeros are nothing to close. */
+int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
+                         const struct cc_job_message *m, struct cc_error *e);
+/* Encodes the step's gradient, up to the first round that has bytes. */
+int cc_float_rounds_start(struct cc_float_rounds *f, struct cc_error *e);
+/* Takes f->at as the sum: adds what it completes to the model, as the mean over the workers, and
+ * encodes up to the next round that has bytes. */
+int cc_float_rounds_next(struct cc_float_rounds *f, struct cc_error *e);
+void cc_float_rounds_close(struct cc_float_rounds *f);
+
+#endif

@@ -1,0 +1,56 @@
+#include "netsim/mpi/exchange/message_pack.h"
+
+#include <stdlib.h>
+
+struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_job_message *m)
+{
+    return (struct cc_range){s->job->offset[m->first], s->job->offset[m->last + 1]};
+}
+
+int cc_message_pack_make(const struct cc_rank_state *s, struct cc_range part, size_t origin,
+                         struct cc_pack_config config, struct cc_pack **out, struct cc_error *e)
+{
+    struct cc_slice *slice;
+    size_t slices;
+    config.job = s->job;
+    config.row = s->row;
+    config.sizes = s->sizes;
+    config.spec = s->spec;
+    config.raw = s->raw;
+    config.direction = CC_PUSH;
+    config.origin = origin;
+    CC_TRY(cc_slices(s->job, part.from, part.to, &slice, &slices, e));
+    int status = cc_pack_make(&config, slice, slices, out, e);
+    free(slice);
+    return status;
+}
+
+void cc_message_count(struct cc_rank_state *s, const struct cc_pack *c, size_t payload, size_t head)
+{
+    s->counters.payload_bytes += payload;
+    s->counters.head_bytes += head;
+    if (s->counters.tensor_bytes != NULL)
+        cc_pack_count(c, s->counters.tensor_bytes);
+}
+
+int cc_message_encode(struct cc_rank_state *s, struct cc_pack *c, const float *x,
+                      enum cc_phase phase, bool first, uint8_t *out, size_t *len,
+                      struct cc_error *e)
+{
+    const struct cc_work_timer since = cc_work_begin();
+    size_t head = 0;
+    CC_TRY(cc_pack_encode(c, s->step, x, out, len, &head, e));
+    if (first)
+        cc_message_count(s, c, *len - head, head);
+    cc_charge(s, phase, since, cc_pack_cost(c, CC_PACK_ENCODE));
+    return CC_OK;
+}
+
+int cc_message_apply(struct cc_rank_state *s, const struct cc_pack *c, enum cc_pack_op op,
+                     const uint8_t *in, size_t len, float *model, struct cc_error *e)
+{
+    const struct cc_work_timer since = cc_work_begin();
+    int status = cc_pack_decode_add(c, s->step, in, len, 1.0f / (float)s->job->workers, model, e);
+    cc_charge(s, CC_PHASE_DECODE, since, cc_pack_cost(c, op));
+    return status;
+}

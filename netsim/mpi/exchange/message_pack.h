@@ -1,0 +1,36 @@
+/* One message's packs: making, encoding and applying them, with the time charged and the bytes
+ * counted in the rank's state. */
+#ifndef CC_NETSIM_MPI_EXCHANGE_MESSAGE_PACK_H
+#define CC_NETSIM_MPI_EXCHANGE_MESSAGE_PACK_H
+
+#include "netsim/message/pack.h"
+#include "netsim/mpi/exchange/rank_state.h"
+
+/* Values of the flat step, or bytes of a payload: [from, to). */
+struct cc_range {
+    size_t from, to;
+};
+
+/* The values of a message. */
+struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_job_message *m);
+
+/* A worker's pack for the values of `part`, whose x and y begin at value `origin`. Of `config`, set
+ * only seed, rank, workers and decodes_only. */
+int cc_message_pack_make(const struct cc_rank_state *s, struct cc_range part, size_t origin,
+                         struct cc_pack_config config, struct cc_pack **out, struct cc_error *e);
+
+/* Encodes and charges `phase`. Counts the payload if `first`: the rank has not encoded these values
+ * in this step before. */
+int cc_message_encode(struct cc_rank_state *s, struct cc_pack *c, const float *x,
+                      enum cc_phase phase, bool first, uint8_t *out, size_t *len,
+                      struct cc_error *e);
+
+/* Counts the payload that was encoded last. */
+void cc_message_count(struct cc_rank_state *s, const struct cc_pack *c, size_t payload,
+                      size_t head);
+
+/* model += decoded / workers; charges what `op` costs. */
+int cc_message_apply(struct cc_rank_state *s, const struct cc_pack *c, enum cc_pack_op op,
+                     const uint8_t *in, size_t len, float *model, struct cc_error *e);
+
+#endif
