@@ -423,18 +423,19 @@ static void test_refusals(void **state)
     REFUSED("--slow-links: a link needs a rate", config.slow_links = 1);
     REFUSED("--slow-hosts 11: there are 10 workers", config.slow_hosts = 11,
             config.slow_factor = 2);
-    REFUSED("--slow-hosts 10: all workers", config.slow_hosts = 10, config.slow_factor = 2);
+    REFUSED("--slow-hosts 10: these are all workers", config.slow_hosts = 10,
+            config.slow_factor = 2);
     REFUSED("--slow-hosts: 0.5 times", config.slow_hosts = 1, config.slow_factor = 0.5);
 
     REFUSED("--rack 0", config.topology = CC_TOPOLOGY_FAT_TREE, config.rack = 0);
     REFUSED("--oversubscription 0.5", config.topology = CC_TOPOLOGY_FAT_TREE,
             config.oversubscription = 0.5);
 
-    REFUSED("one rack of 12 holds all 12 hosts, and nothing goes over its link upwards: give a "
+    REFUSED("one rack of 12 holds all 12 hosts, and nothing passes its uplink: give a "
             "smaller --rack",
             config.topology = CC_TOPOLOGY_FAT_TREE, config.rack = 12);
 
-    REFUSED("--sites 1: nothing goes over a WAN", config.topology = CC_TOPOLOGY_SITES,
+    REFUSED("--sites 1: nothing passes a WAN", config.topology = CC_TOPOLOGY_SITES,
             config.sites = 1);
     REFUSED("--sites 0", config.topology = CC_TOPOLOGY_SITES, config.sites = 0);
     REFUSED("--sites 65: 2 to 64", config.topology = CC_TOPOLOGY_SITES, config.sites = 65);

@@ -69,7 +69,7 @@ static FILE *open_memory_file(struct cc_error *e)
     return f;
 }
 
-/* The cause and the remedy, as far as the failed line of the script and the tool's output tell. */
+/* The cause and the remedy, from the failed line of the script and the tool's output. */
 static const char *find_remedy(const char *line, const char *output)
 {
     static const struct {

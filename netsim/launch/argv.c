@@ -18,7 +18,7 @@ void cc_argv_add(struct cc_argv *a, const char *fmt, ...)
     va_end(args);
     if (length < 0) {
         a->arg[a->count] = NULL;
-        a->status = cc_fail(a->e, "out of memory: a command line of %zu words", a->count + 1);
+        a->status = cc_fail(a->e, "out of memory: a command line of %zu arguments", a->count + 1);
         return;
     }
     a->arg[++a->count] = NULL;

@@ -16,7 +16,7 @@
 struct cc_line_buffer {
     char *bytes;
     size_t length, capacity;
-    size_t searched; /* the first so many bytes hold no newline */
+    size_t searched; /* this many bytes at the beginning hold no newline */
     bool skipping;   /* the current line is too long: dropped up to its newline */
 };
 

@@ -39,8 +39,9 @@ static int check_slow(const struct cc_platform_config *c, struct cc_error *e)
     if (c->slow_hosts < 0 || c->slow_hosts > c->workers)
         return cc_usage(e, "--slow-hosts %d: there are %d workers", c->slow_hosts, c->workers);
     if (c->slow_hosts == c->workers)
-        return cc_usage(e, "--slow-hosts %d: all workers; --compute says how long they all take",
-                        c->slow_hosts);
+        return cc_usage(
+            e, "--slow-hosts %d: these are all workers; --compute sets how long they all take",
+            c->slow_hosts);
     if (c->slow_hosts > 0 && !(c->slow_factor >= 1 && c->slow_factor <= 1e6))
         return cc_usage(e, "--slow-hosts: %g times as long as the others take; 1 to 1000000",
                         c->slow_factor);
@@ -60,8 +61,8 @@ static int check_fat_tree(const struct cc_platform_config *c, struct cc_error *e
         return cc_usage(e, "--oversubscription %g: at least 1, which is none", c->oversubscription);
     if (c->workers + c->servers <= c->rack)
         return cc_usage(e,
-                        "--topology fat-tree: one rack of %d holds all %d hosts, and nothing goes "
-                        "over its link upwards: give a smaller --rack",
+                        "--topology fat-tree: one rack of %d holds all %d hosts, and nothing "
+                        "passes its uplink: give a smaller --rack",
                         c->rack, c->workers + c->servers);
     return CC_OK;
 }
@@ -69,8 +70,7 @@ static int check_fat_tree(const struct cc_platform_config *c, struct cc_error *e
 static int check_sites(const struct cc_platform_config *c, struct cc_error *e)
 {
     if (c->sites == 1)
-        return cc_usage(e,
-                        "--sites 1: nothing goes over a WAN: take --topology switch, or 2 sites");
+        return cc_usage(e, "--sites 1: nothing passes a WAN: take --topology switch, or 2 sites");
     if (c->sites < 1 || c->sites > CC_SITES_MAX)
         return cc_usage(e, "--sites %d: 2 to %d", c->sites, CC_SITES_MAX);
     if (c->sites > c->workers)
@@ -128,7 +128,8 @@ int cc_platform_check(const struct cc_platform_config *c, struct cc_error *e)
 
 /* --- assigning ranks to hosts --- */
 
-/* Finds the sides of a torus, near to a cube, that holds so many hosts; the longest side first. */
+/* Finds the sides of a torus, near to a cube, that holds the given number of hosts; the longest
+ * side first. */
 static void choose_torus(int hosts, int d[3])
 {
     d[0] = (int)ceil(cbrt(hosts) - 1e-9);

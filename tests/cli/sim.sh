@@ -76,9 +76,9 @@ err '--slow-hosts: 0.5 times as long'
 t 2 $u --workers 40 --topology fat-tree --oversubscription 0.5
 err '--oversubscription 0.5: at least 1'
 t 2 $u --topology fat-tree --oversubscription 8
-err 'one rack of 16 holds all 11 hosts, and nothing goes over its link upwards: give a smaller --rack'
+err 'one rack of 16 holds all 11 hosts, and nothing passes its uplink: give a smaller --rack'
 t 2 $u --topology sites --sites 1
-err '--sites 1: nothing goes over a WAN'
+err '--sites 1: nothing passes a WAN'
 # What cannot be written.
 t 1 $u --workers 2 --timeline no/such/t.json
 err 'no/such/t.json'
