@@ -106,7 +106,7 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         return cc_fail(e, "%s: the ranks report %zu steps instead of %zu",
                        cc_experiment_scheme(x, row), got->steps, row->steps);
     CC_TRY(average_steps(got, row->period, &m.step_s, &m.step_s_sd, e));
-    m.comm_s = fmax(0, m.step_s - m.compute_s - m.codec_s);
+    m.comm_s = fmax(0, m.step_s - got->compute_s - got->update_s - m.codec_s);
     m.speedup = fp32_step_s(x, &m) / m.step_s;
     if (s->formula != CC_NO_FORMULA)
         CC_TRY(predict(x, &m, got, &m.model, e));

@@ -124,7 +124,8 @@ int cc_sim_job(const struct sim *s, const struct cc_experiment_setting *setting,
                bool (*on_tick)(void *arg, size_t row, double done), void *arg, struct cc_job *out,
                struct cc_error *e)
 {
-    struct cc_sizes_config config = {.on_tick = on_tick, .arg = arg};
+    struct cc_sizes_config config = {
+        .trace = s->experiment.forecast->cluster.trace, .on_tick = on_tick, .arg = arg};
     CC_TRY(cc_experiment_job(&s->experiment, setting, out, e));
     out->data = setting->data;
     out->reduce_byte_s = reduce_byte_s(setting, out);

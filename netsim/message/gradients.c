@@ -13,6 +13,7 @@
 struct cc_gradients {
     const struct cc_job *job;
     struct cc_trace *trace;
+    bool owned;     /* the trace; otherwise it is the caller's */
     size_t streams; /* of workers' pushes */
     float *buffer;  /* one tensor */
 };
@@ -52,18 +53,20 @@ static int check_tensors(const struct cc_job *job, const struct cc_trace *t, str
     return CC_OK;
 }
 
-/* Makes gradients of the trace, which it takes over even if it fails. */
-static int open_from(const struct cc_job *job, struct cc_trace *trace, struct cc_gradients **out,
-                     struct cc_error *e)
+/* Makes gradients of the trace. If it is to be owned, it is taken over even after an error. */
+static int open_from(const struct cc_job *job, struct cc_trace *trace, bool owned,
+                     struct cc_gradients **out, struct cc_error *e)
 {
     int status = CC_OK;
     struct cc_gradients *g = cc_alloc0(sizeof *g, e);
     if (g == NULL) {
-        cc_trace_close(trace);
+        if (owned)
+            cc_trace_close(trace);
         return CC_FAIL;
     }
     g->job = job;
     g->trace = trace;
+    g->owned = owned;
     /* A trace's streams are in order, pushes before pulls. */
     while (g->streams < cc_trace_streams(trace) &&
            cc_trace_stream(trace, g->streams).direction == CC_PUSH)
@@ -89,9 +92,16 @@ int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out,
     CC_TRY(cc_trace_open(job->trace, &trace, e));
     const int status = check_tensors(job, trace, e);
     if (status == CC_OK)
-        return open_from(job, trace, out, e);
+        return open_from(job, trace, true, out, e);
     cc_trace_close(trace);
     return status;
+}
+
+int cc_gradients_from_trace(const struct cc_job *job, struct cc_trace *trace,
+                            struct cc_gradients **out, struct cc_error *e)
+{
+    CC_TRY(check_tensors(job, trace, e));
+    return open_from(job, trace, false, out, e);
 }
 
 int cc_gradients_open_synthetic(const struct cc_job *job, struct cc_gradients **out,
@@ -99,7 +109,7 @@ int cc_gradients_open_synthetic(const struct cc_job *job, struct cc_gradients **
 {
     struct cc_trace *trace;
     CC_TRY(open_synthetic(job, &trace, e));
-    return open_from(job, trace, out, e);
+    return open_from(job, trace, true, out, e);
 }
 
 int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e)
@@ -133,7 +143,7 @@ void cc_gradients_close(struct cc_gradients *g)
 {
     if (g == NULL)
         return;
-    if (g->trace != NULL)
+    if (g->owned)
         cc_trace_close(g->trace);
     free(g->buffer);
     free(g);

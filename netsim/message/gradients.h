@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "core/error.h"
+#include "core/trace/trace.h"
 #include "netsim/job/job.h"
 
 struct cc_gradients;
@@ -15,6 +16,10 @@ int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out,
                             struct cc_error *e);
 int cc_gradients_open_synthetic(const struct cc_job *job, struct cc_gradients **out,
                                 struct cc_error *e);
+/* The same from the job's trace, which the caller has open: it is borrowed, and outlives the
+ * gradients. */
+int cc_gradients_from_trace(const struct cc_job *job, struct cc_trace *trace,
+                            struct cc_gradients **out, struct cc_error *e);
 /* Opens the trace, if the job names one; otherwise draws. */
 int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e);
 /* How many different steps a worker has: the job's trace_steps, or as many as its stream of the

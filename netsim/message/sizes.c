@@ -70,7 +70,9 @@ static void close_cache(struct gradient_cache *c)
     free(c->buffer);
 }
 
-static int open_cache(const struct cc_job *job, struct gradient_cache *c, struct cc_error *e)
+/* `trace`: as in struct cc_sizes_config. */
+static int open_cache(const struct cc_job *job, struct cc_trace *trace, struct gradient_cache *c,
+                      struct cc_error *e)
 {
     const size_t values = cc_job_values(job), available = cc_memory_available() / 4;
     const size_t workers = (size_t)job->workers, each = values * sizeof(float);
@@ -81,7 +83,8 @@ static int open_cache(const struct cc_job *job, struct gradient_cache *c, struct
     c->streams = c->streams < workers ? c->streams : workers;
     c->streams = c->streams < MOST_STREAMS ? c->streams : MOST_STREAMS;
     c->steps = job->trace_steps < MOST_STEPS ? job->trace_steps : MOST_STEPS;
-    CC_TRY(cc_gradients_open(job, &c->gradients, e));
+    CC_TRY(trace != NULL ? cc_gradients_from_trace(job, trace, &c->gradients, e)
+                         : cc_gradients_open(job, &c->gradients, e));
     c->loaded = cc_alloc0(c->streams * c->steps, e);
     c->buffer = cc_alloc(each, e);
     if (c->loaded == NULL || c->buffer == NULL)
@@ -356,7 +359,7 @@ int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, stru
     struct gradient_cache cache = {0};
     int status = CC_OK;
     with_data.data = true;
-    CC_TRY_OUT(open_cache(&with_data, &cache, e));
+    CC_TRY_OUT(open_cache(&with_data, config->trace, &cache, e));
     for (size_t i = 0; i < job->rows; i++) {
         struct cc_job_row *row = &job->row[i];
         const double began = cc_now();
@@ -405,7 +408,7 @@ int cc_sizes_fixed(const struct cc_spec *spec, bool *out, struct cc_error *e)
         goto out;
     }
     CC_TRY_OUT(cc_shape_make(dims, 2, &tensor.shape, e));
-    CC_TRY_OUT(open_cache(&job, &cache, e));
+    CC_TRY_OUT(open_cache(&job, NULL, &cache, e));
     CC_TRY_OUT(open_encoding(&n, e));
     CC_TRY_OUT(find_fixed(&n, e));
     *out = row.sizes.fixed;

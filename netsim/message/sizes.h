@@ -4,13 +4,15 @@
 #define CC_NETSIM_MESSAGE_SIZES_H
 
 #include "core/error.h"
+#include "core/trace/trace.h"
 #include "netsim/job/job.h"
 #include "schemes/spec.h"
 
 /* May be all zeros. */
 struct cc_sizes_config {
-    const size_t *before; /* for each row: steps before the job's first one, whose residuals and
-                             other state the job's steps start from; NULL: none */
+    struct cc_trace *trace; /* the job's, if the caller has it open; NULL: it is opened */
+    const size_t *before;   /* for each row: steps before the job's first one, whose residuals and
+                               other state the job's steps start from; NULL: none */
     /* Called every now and then with the share of the row that is done, in [0, 1]; true stops. */
     bool (*on_tick)(void *arg, size_t row, double done);
     void *arg;
