@@ -261,11 +261,11 @@ const struct cc_command cc_command_advise = {
     .summary = "which scheme to use on your network, and what else would help",
     .operands = "",
     .description =
-        "Ranks the schemes for a net, a cluster and a network by the predicted time of a step (as "
-        "`commcomp model` has it), leaves out those that are too wrong, and says at which "
-        "bandwidths each pays, what the bottleneck is, how many workers are enough, and in a "
-        "sentence what to do. The errors are measured in the same run.\n\nLists, as in --bw "
-        "10mbps,1gbps, give a ranking each.",
+        "Ranks the schemes for a net, a cluster and a network by the step time that `commcomp "
+        "model` predicts, and leaves out those whose error is too large. Names the bandwidths at "
+        "which each pays, the bottleneck and the number of workers that is enough, and "
+        "recommends a scheme in a sentence. The errors are measured in the same run.\n\nLists, "
+        "as in --bw 10mbps,1gbps, give a ranking for each combination.",
     .examples = "  commcomp advise --net resnet50 --bw 10gbps --workers 16\n"
                 "  commcomp advise --net resnet50 --bw 100mbps --workers 16 --max-nmse 0.1\n"
                 "  commcomp advise --net bert-base --exchange ring --bw 25gbps --lossless\n"

@@ -1,4 +1,4 @@
-/* commcomp model: what a training step would take, by formulas. */
+/* commcomp model: the time of a training step, by formulas. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -155,14 +155,14 @@ out:
 
 const struct cc_command cc_command_model = {
     .name = "model",
-    .summary = "what a training step would take on your network, by formulas",
+    .summary = "the time of a training step on your network, by formulas",
     .operands = "",
     .description =
-        "Predicts the time of a step for each scheme, its parts, and the speedup over 32-bit "
-        "floats, from the net's tensors, the cluster, the exchange's formula and the codecs' "
-        "profile. docs/model.md has every formula and where it comes from.\n\n--bw, --latency, "
-        "--workers, --servers and --exchange take lists: a row for every combination. Without "
-        "--scheme, the whole catalogue.",
+        "Predicts the step time of each scheme, its parts, and the speedup over 32-bit floats, "
+        "from the net's tensors, the cluster, the exchange's formula and the codecs' profile. "
+        "docs/model.md has every formula with its source.\n\n--bw, --latency, --workers, "
+        "--servers and --exchange take lists: a row for every combination. Without --scheme, the "
+        "whole catalogue.",
     .examples =
         "  commcomp model --bw 10mbps                          # every scheme, ten workers\n"
         "  commcomp model --net resnet50 --bw 1gbps,10gbps,25gbps --workers 4,16,64 "

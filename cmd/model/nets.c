@@ -126,11 +126,11 @@ const struct cc_command cc_command_nets = {
     .operands = "[NET ...]",
     .max_operands = CC_MAX_OPERANDS,
     .description =
-        "Lists the built-in nets with their sizes, exact to the architecture, and what papers say "
-        "of them. With operands, lists the tensors of these nets in the order of their layers, "
-        "each with its share of the computation.\n\nA net is one of the built-in ones, a .json "
-        "file (docs/traces.md), a .safetensors file or the .safetensors.index.json of one in "
-        "several: of these only the headers are read.",
+        "Lists the built-in nets with their exact sizes and the sizes according to papers. With "
+        "operands, lists the tensors of these nets in the order of their layers, each with its "
+        "share of the computation.\n\nA net is a built-in one, a .json file (docs/traces.md), a "
+        ".safetensors file, or the .safetensors.index.json of a net in several files; of these, "
+        "only the headers are read.",
     .examples = "  commcomp nets                        # all of them\n"
                 "  commcomp nets resnet110              # its tensors\n"
                 "  commcomp nets model.safetensors      # of a file: the shapes alone\n"

@@ -164,17 +164,17 @@ out:
 
 const struct cc_command cc_command_paper = {
     .name = "paper",
-    .summary = "published tables: each figure beside what the model gives",
+    .summary = "published tables: each figure beside the model's",
     .operands = "[TABLE ...]",
     .max_operands = CC_MAX_OPERANDS,
     .description =
-        "Lists the published tables that the program carries, with how well a model of them does. "
-        "With operands, prints each of a table's figures, the model's and the error, and under "
-        "them the model, its constants and where each comes from (given in the paper, assumed, or "
-        "fitted now), the assumptions, and what is not reproduced and why. A table of one's own is "
-        "a "
-        ".json file (docs/papers.md).\n\nFitted constants are "
-        "found by least squares in each run; they are physical quantities.",
+        "Lists the published tables that the program contains, and how closely a model "
+        "reproduces each. With operands, prints each figure of a table with the model's and the "
+        "error; and in notes the model, its constants with their sources (given in the paper, "
+        "assumed, or fitted in this run), its assumptions, and the figures that it does not "
+        "reproduce, with the reasons. A .json file has a table of your own "
+        "(docs/papers.md).\n\nFitted constants are physical quantities, found by least squares "
+        "in each run.",
     .examples = "  commcomp paper                       # the tables, with their errors\n"
                 "  commcomp paper 3lc-table1            # one of them\n"
                 "  commcomp paper 3lc-table1 -o t.csv   # for programs\n",

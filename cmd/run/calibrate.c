@@ -453,14 +453,14 @@ const struct cc_command cc_command_calibrate = {
     .summary = "latency and bandwidth of a link, measured",
     .operands = "",
     .description =
-        "Sends messages of many sizes to and fro between two hosts and finds what model "
-        "needs of the link: the bandwidth that payload gets, from large messages; the latency, "
-        "from "
-        "small ones; and what a token bucket that shapes the link lets pass at once. Also how long "
-        "adding floats takes on this machine. By default between two hosts of a lab on this "
-        "machine, shaped to --bw; with --hostfile, --hosts, or inside an allocation, on a cluster, "
-        "between the first two hosts.\n\nThe record has a row for each size; --link-out writes the "
-        "link. docs/calibrate.md tells how it is done.",
+        "Sends messages of many sizes to and fro between two hosts, and finds the figures of the "
+        "link that `model` needs: the bandwidth of payload, from large messages; the latency, "
+        "from small ones; and the bytes that a token bucket which shapes the link lets pass at "
+        "once. Also measures how long adding floats takes on this machine. By default the two "
+        "hosts are those of a lab on this machine, with its link shaped to --bw; with --hostfile "
+        "or --hosts, or inside an allocation, they are the first two of a cluster.\n\nThe record "
+        "has a row for each size; --link-out writes the link. docs/calibrate.md explains the "
+        "method.",
     .examples = "  commcomp calibrate --bw 100mbps --link-out lab.json\n"
                 "  commcomp calibrate --hosts node1,node2 --link-out cluster.json\n"
                 "  commcomp model --calibration cluster.json --scheme paper\n",

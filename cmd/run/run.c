@@ -108,18 +108,19 @@ out:
 
 const struct cc_command cc_command_run = {
     .name = "run",
-    .summary = "what a step takes, measured over shaped links or on your cluster",
+    .summary = "the time of a step, measured over shaped links or on your cluster",
     .operands = "",
     .description =
-        "Runs the exchange for real: the codecs on real or synthetic gradients, Open MPI between "
-        "the ranks, and a network. By default that is a lab on this machine, a network namespace "
-        "for each worker and server, with both directions of every host's link shaped with tc to "
-        "--bw; it needs root or user namespaces, and nothing is left of it. With --hostfile, "
-        "--hosts, or inside an allocation of Slurm's and its like, it is the cluster.\n\nTakes the "
-        "options of `model`; beside each measured step stands the model's answer. --bw, --latency, "
-        "--workers, --servers and --exchange take lists: a row for every combination and every "
-        "scheme, by default fp32 and the others of the catalogue. docs/run.md tells how it is done "
-        "and how far to trust it.",
+        "Runs the exchange for real: the codecs, on captured or synthetic gradients, Open MPI "
+        "between the ranks, and a network. By default the network is a lab on this machine: a "
+        "network namespace for each worker and server, with both directions of every link shaped "
+        "to --bw by tc. A lab needs root or user namespaces, and nothing is left of it "
+        "afterwards. With --hostfile or --hosts, or inside an allocation of Slurm or another "
+        "resource manager, the network is the cluster's.\n\nTakes the options of `model`; each "
+        "measured step stands beside the model's answer. --bw, --latency, --workers, --servers "
+        "and --exchange take lists: a row for every combination and every scheme, by default "
+        "fp32 and the others of the catalogue. docs/run.md explains the method and how far to "
+        "trust it.",
     .examples =
         "  commcomp run --workers 2 --bw 100mbps --scheme fp32,int8,3lc\n"
         "  commcomp run --workers 10 --bw 10mbps,100mbps,1gbps --scheme paper --dry-run\n"

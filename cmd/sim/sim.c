@@ -14,8 +14,8 @@ static const struct cc_column columns[] = {
     {"fidelity", "fidelity", "", NULL, 0, "how closely the network is simulated"},
     {"topology", "topology", "", NULL, 0, "how the hosts are connected; empty with --platform"},
     {"platform", "platform", "", NULL, 0, "the file of --platform"},
-    {"data", "data", "", NULL, 0, "payloads were made and moved, and not only their sizes"},
-    {"codec_time", "codec time", "", NULL, 0, "where it is from: the profile, or as measured"},
+    {"data", "data", "", NULL, 0, "payloads were encoded and moved, not only their sizes"},
+    {"codec_time", "codec time", "", NULL, 0, "from the profile, or as measured"},
     CC_STEP_COLUMNS,
     CC_MODEL_COLUMNS,
     CC_PART_COLUMNS,
@@ -24,11 +24,11 @@ static const struct cc_column columns[] = {
      "model's bytes"},
     {"warmup", NULL, "", "%.0f", 0, "steps before those that count"},
     {"steps", NULL, "", "%.0f", 0, "steps that count"},
-    {"sim_wall_s", "took", "s", "%.2f", 0, "real seconds that the row's simulation took, and before "
-     "it, without data, the sizes of its payloads; of a dry run, about how many"},
+    {"sim_wall_s", "took", "s", "%.2f", 0,
+     "real seconds that the row's simulation took, and, without "
+     "data, finding out the sizes of its payloads; in a dry run, an estimate"},
     {"sim_memory_bytes", "memory", "MB", "%.0f", 1e-6,
-     "the most memory that the simulation had during the row, without that of payloads whose sizes "
-     "were found out beforehand"},
+     "peak memory of the simulation during the row, not counting the sizes' preparation"},
     {.key = NULL},
 };
 
@@ -43,16 +43,17 @@ static const struct cc_option options[] = {
     CC_FIDELITY_OPTION("alpha-beta"),
     CC_PLATFORM_OPTIONS,
     {.name = "data", .value = "HOW", .def = "auto", .choices = cc_sim_data_names,
-     .help = "on: every worker's gradients are made, encoded and decoded; off: only sizes move, "
-             "of payloads that a few workers encode beforehand; auto: on up to 16 workers, if "
-             "there is memory"},
+     .help = "on: every worker's gradients are encoded and decoded; off: only sizes move, of payloads "
+             "that a few workers encode beforehand; auto: on for up to 16 workers, if there is "
+             "enough memory"},
     {.name = "codec-time", .value = "HOW", .def = "profile", .choices = cc_codec_time_names,
-     .help = "of each codec call: from the profile, the same in every simulation; or as measured "
-             "while it runs"},
+     .help = "time of each codec call: from the profile, the same in every simulation; or as "
+             "measured while it runs"},
     {.name = "write-platform", .value = "FILE.xml", .file = CC_WRITES_FILE,
-     .help = "write the platform that is simulated, of a single setting"},
+     .help = "write the platform of the simulation, which must have a single setting"},
     {.name = "paje", .value = "FILE", .file = CC_WRITES_FILE,
-     .help = "write SimGrid's own trace of the simulation, of a single setting, in Paje's format"},
+     .help = "write SimGrid's own trace of the simulation, which must have a single setting, in "
+             "Paje's format"},
     CC_TIMELINE_OPTION,
     {.name = "dry-run",
      .help = "list what would be simulated, and how long it takes; needs no SimGrid"},
@@ -139,17 +140,17 @@ out:
 
 const struct cc_command cc_command_sim = {
     .name = "sim",
-    .summary = "what a step takes on a simulated cluster, of thousands of workers",
+    .summary = "the time of a step on a simulated cluster of thousands of workers",
     .operands = "",
     .description =
-        "Simulates the exchange: the code of `commcomp run`'s ranks, message by message, on a "
-        "cluster of SimGrid's (its smpirun must be installed), in simulated time. Codec time comes "
+        "Simulates the exchange on a cluster of SimGrid's, whose smpirun must be installed: the "
+        "code of `commcomp run`'s ranks, message by message, in simulated time. Codec times come "
         "from the codecs' profile, and compute time from --compute.\n\nTakes the options of "
-        "`model`; beside each simulated step stands the model's answer. Unlike the model, it knows "
-        "other topologies than a switch, hosts and links that differ, and what messages that share "
-        "links do to each other. --bw, --latency, --workers, --servers and --exchange take lists: "
-        "a row for every combination and every scheme, by default fp32 and the others of the "
-        "catalogue. docs/sim.md tells what is simulated and what is not.",
+        "`model`; each simulated step stands beside the model's answer. Unlike the model, the "
+        "simulation knows topologies other than a switch, hosts and links that differ, and the "
+        "effects of messages that share links. --bw, --latency, --workers, --servers and "
+        "--exchange take lists: a row for every combination and every scheme, by default fp32 "
+        "and the others of the catalogue. docs/sim.md explains what is simulated and what is not.",
     .examples =
         "  commcomp sim --scheme fp32,3lc:s=1.75,int8 --bw 100mbps\n"
         "  commcomp sim --exchange ring,rabenseifner,allgather --workers 2,16,128 --scheme fp32\n"

@@ -269,19 +269,18 @@ out:
 
 const struct cc_command cc_command_validate = {
     .name = "validate",
-    .summary = "three answers held together: model, sim and run of the same rows",
+    .summary = "model, sim and run of the same rows, compared",
     .operands = "",
     .description =
-        "Measures a step as `run` does, simulates the same job as `sim` does, and asks the "
-        "formulas "
-        "of `model`; prints the three answers with their differences, marks rows in which any two "
-        "differ by more than --tolerance, and says which assumption is suspect, with the figures "
-        "for it and what to do. The forecast is what `model` says beforehand, from the codecs' "
-        "profile; model and sim are given the payload sizes and codec times that the run measured, "
-        "so that they answer for the network and for how the parts make up a step.\n\nThe options "
-        "are those of `run`. Where no lab can be made, or no SimGrid is installed, that column "
-        "stays empty, and a note says why. Exit code 1 if a row is beyond the tolerance. "
-        "docs/validate.md has the rules.",
+        "Measures a step as `run` does, simulates the same job as `sim` does, and computes it by "
+        "the formulas of `model`. Prints the three answers with their differences, marks the "
+        "rows in which any two differ by more than --tolerance, and names the assumption that is "
+        "suspect, with the figures for it and a remedy. The forecast is the answer of `model` "
+        "before the run, from the codecs' profile; model and sim are given the payload sizes and "
+        "codec times that the run measured, and so answer for the network and for the "
+        "composition of the step only.\n\nThe options are those of `run`. Where no lab can be "
+        "made, or SimGrid is not installed, its column stays empty, and a note gives the reason. "
+        "The exit code is 1 if a row is beyond the tolerance. docs/validate.md has the rules.",
     .examples =
         "  commcomp validate --workers 2 --bw 100mbps --scheme fp32,int8,3lc\n"
         "  commcomp validate --scheme paper --bw 10mbps,100mbps,1gbps --dry-run\n"
