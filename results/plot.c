@@ -212,25 +212,26 @@ static int need(const struct maker *m, const char *key, size_t *out)
                    cc_plot_kind_names[m->f->kind], key, m->kind->hint);
 }
 
-/* Results of older versions may lack columns of parts, except the first two. */
+/* Finds the columns of the kind. The third measure of codec speed may be missing: results of older
+ * versions lack it. */
 static int find_columns(struct maker *m)
 {
-    int status = need(m, "scheme", &m->scheme);
+    const bool optional = m->f->kind == CC_PLOT_ROOFLINE || m->f->kind == CC_PLOT_SIZE;
     m->x = m->also = CC_NO_COLUMN;
-    if (status == CC_OK && m->kind->x != NULL)
-        status = need(m, m->kind->x, &m->x);
-    if (status == CC_OK && m->kind->also[0] != NULL)
-        status = need(m, m->kind->also[0], &m->also);
-    bool optional = m->f->kind == CC_PLOT_ROOFLINE || m->f->kind == CC_PLOT_SIZE;
-    for (size_t i = 0; m->kind->measure[i] != NULL && status == CC_OK; i++) {
+    CC_TRY(need(m, "scheme", &m->scheme));
+    if (m->kind->x != NULL)
+        CC_TRY(need(m, m->kind->x, &m->x));
+    if (m->kind->also[0] != NULL)
+        CC_TRY(need(m, m->kind->also[0], &m->also));
+    for (size_t i = 0; m->kind->measure[i] != NULL; i++) {
         if (optional && i == 2 && !has_number(m->s, m->kind->measure[i]))
             continue;
-        status = need(m, m->kind->measure[i], &m->measure[i]);
+        CC_TRY(need(m, m->kind->measure[i], &m->measure[i]));
         m->measures++;
     }
     for (size_t i = 0; i < SETTINGS; i++)
         m->setting[i] = cc_sheet_column(m->s, settings[i].key);
-    return status;
+    return CC_OK;
 }
 
 static const struct cc_value *setting_of(const struct maker *m, size_t row, size_t i)
@@ -382,51 +383,47 @@ static int number_at(const struct maker *m, size_t row, size_t column, bool zero
         *out = 0;
         return CC_OK;
     }
-    int status = cc_sheet_number(m->s, row, column, out, m->e);
-    return status == CC_OK ? check_range(m, row, column, *out, zero) : status;
+    CC_TRY(cc_sheet_number(m->s, row, column, out, m->e));
+    return check_range(m, row, column, *out, zero);
 }
 
 /* Adds all parts of a bar, or none if one is missing. */
 static int add_bar(struct maker *m, size_t row, const double *y, double total)
 {
     size_t series = 0, panel = 0;
-    int status = series_of(m, row, &series);
-    if (status == CC_OK)
-        status = panel_of(m, row, NULL, &panel);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(series_of(m, row, &series));
+    CC_TRY(panel_of(m, row, NULL, &panel));
     struct cc_points *to = &m->f->panel[panel].of[series];
     if (to->count > 0)
         return cc_fail(m->e, "%s: %s %zu and %zu are both %s", m->s->path, m->s->place_word,
                        m->s->place[to->point[0].row], m->s->place[row], m->f->series[series]);
     double sum = 0;
-    for (size_t i = 0; i < m->measures && status == CC_OK; i++) {
-        status = isnan(y[i]) ? CC_OK : add_point(to, (double)i, y[i], row, m->e);
+    for (size_t i = 0; i < m->measures; i++) {
+        if (!isnan(y[i]))
+            CC_TRY(add_point(to, (double)i, y[i], row, m->e));
         sum += y[i];
     }
-    if (status == CC_OK && total > 0 && fabs(sum - total) > 1e-3 * total)
+    if (total > 0 && fabs(sum - total) > 1e-3 * total)
         to->total = total;
-    return status;
+    return CC_OK;
 }
 
+/* Adds a point for each measure that the row has. */
 static int add_xy(struct maker *m, size_t row, double x, const double *y, double also)
 {
-    int status = CC_OK;
     bool own_panels = m->measures > 1;
-    for (size_t i = 0; i < m->measures && status == CC_OK; i++) {
+    for (size_t i = 0; i < m->measures; i++) {
         double v = y[i];
         size_t series = 0, panel = 0;
         if (isnan(v) || isnan(x) || isnan(also))
             continue;
         if (m->f->kind == CC_PLOT_WORKERS)
             v = x * also / v;
-        status = series_of(m, row, &series);
-        if (status == CC_OK)
-            status = panel_of(m, row, own_panels ? m->kind->part[i] : NULL, &panel);
-        if (status == CC_OK)
-            status = add_point(&m->f->panel[panel].of[series], x, v, row, m->e);
+        CC_TRY(series_of(m, row, &series));
+        CC_TRY(panel_of(m, row, own_panels ? m->kind->part[i] : NULL, &panel));
+        CC_TRY(add_point(&m->f->panel[panel].of[series], x, v, row, m->e));
     }
-    return status;
+    return CC_OK;
 }
 
 static int add_row(struct maker *m, size_t row)
@@ -434,16 +431,13 @@ static int add_row(struct maker *m, size_t row)
     bool bars = m->kind->shape == CC_STACKED || m->kind->shape == CC_GROUPED;
     double x = 0, y[MOST_PARTS] = {0}, also = 0;
     bool any = false, all = true;
-    int status = number_at(m, row, m->x, m->f->kind == CC_PLOT_ERROR, &x);
-    if (status == CC_OK)
-        status = number_at(m, row, m->also, false, &also);
-    for (size_t i = 0; i < m->measures && status == CC_OK; i++) {
-        status = number_at(m, row, m->measure[i], bars, &y[i]);
+    CC_TRY(number_at(m, row, m->x, m->f->kind == CC_PLOT_ERROR, &x));
+    CC_TRY(number_at(m, row, m->also, false, &also));
+    for (size_t i = 0; i < m->measures; i++) {
+        CC_TRY(number_at(m, row, m->measure[i], bars, &y[i]));
         any = any || !isnan(y[i]);
         all = all && !isnan(y[i]);
     }
-    if (status != CC_OK)
-        return status;
     if (!any || isnan(x) || isnan(also) || (m->kind->shape == CC_STACKED && !all)) {
         m->f->left_out++;
         return CC_OK;
@@ -486,11 +480,10 @@ static int order_line(const struct maker *m, const char *name, struct cc_points 
 
 static int order_lines(struct maker *m)
 {
-    int status = CC_OK;
     for (size_t i = 0; i < m->f->panels; i++)
-        for (size_t k = 0; k < m->f->series_count && status == CC_OK; k++)
-            status = order_line(m, m->f->series[k], &m->f->panel[i].of[k]);
-    return status;
+        for (size_t k = 0; k < m->f->series_count; k++)
+            CC_TRY(order_line(m, m->f->series[k], &m->f->panel[i].of[k]));
+    return CC_OK;
 }
 
 static int check_amount(const struct maker *m)
@@ -528,12 +521,10 @@ static bool not_sums(const struct cc_figure *f)
 static int finish(struct maker *m)
 {
     struct cc_figure *f = m->f;
-    int status = check_amount(m);
+    CC_TRY(check_amount(m));
     f->parts = m->measures;
-    if (status == CC_OK && f->shape == CC_LINES)
-        status = order_lines(m);
-    if (status != CC_OK)
-        return status;
+    if (f->shape == CC_LINES)
+        CC_TRY(order_lines(m));
     if (not_sums(f))
         f->x.label = "time of the parts; beside a bar is what the step takes";
     cc_figure_scale(f);
@@ -556,15 +547,15 @@ int cc_figure_make(const struct cc_sheet *s, enum cc_plot_kind kind,
                           .y = kinds[kind].y_axis,
                           .reference = kinds[kind].reference};
     struct maker m = {.s = s, .kind = &kinds[kind], .filter = filter, .f = &f, .e = e};
-    int status = find_columns(&m);
-    for (size_t i = 0; i < s->rows && status == CC_OK; i++)
+    int status = CC_OK;
+    CC_TRY_OUT(find_columns(&m));
+    for (size_t i = 0; i < s->rows; i++)
         if (kept(&m, i))
-            status = add_row(&m, i);
-    if (status == CC_OK)
-        status = finish(&m);
-    if (status == CC_OK)
-        *out = f;
-    else
+            CC_TRY_OUT(add_row(&m, i));
+    CC_TRY_OUT(finish(&m));
+    *out = f;
+out:
+    if (status != CC_OK)
         cc_figure_free(&f);
     return status;
 }

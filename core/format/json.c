@@ -9,7 +9,7 @@
 
 #define MAX_DEPTH 32
 
-/* The length of the UTF-8 sequence at p, or 0 if it is none: no overlong forms, no surrogates,
+/* The length of the UTF-8 sequence at p, or 0 if it is invalid: no overlong forms, no surrogates,
  * nothing above U+10FFFF. */
 static size_t utf8_length(const uint8_t *p, size_t left)
 {
@@ -44,7 +44,7 @@ bool cc_utf8_valid(const uint8_t *text, size_t length, size_t *where)
     return true;
 }
 
-/* The grammar, without building anything: cJSON does that afterwards. */
+/* Checks the grammar; cJSON then builds the document. */
 struct scan {
     const uint8_t *start, *p, *end;
     size_t values;
@@ -159,7 +159,7 @@ static int scan_word(struct scan *s, const char *word)
 
 static int scan_value(struct scan *s, int depth);
 
-/* An object (close '}') or an array (close ']'), its opening bracket still ahead. */
+/* Checks an object (close '}') or an array (close ']') from its opening bracket. */
 static int scan_list(struct scan *s, char close, int depth)
 {
     if (depth == MAX_DEPTH)

@@ -1,4 +1,4 @@
-/* Numbers and texts as JSON has them, for those who write it line by line. */
+/* Writes numbers and texts in JSON, for writers of documents line by line. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -25,7 +25,7 @@ static void skip_space(struct scan *s)
         s->p++;
 }
 
-/* Whether `c` comes next, after space; it is consumed. */
+/* Skips space and consumes `c` if it is next; whether it was. */
 static bool take(struct scan *s, char c)
 {
     skip_space(s);

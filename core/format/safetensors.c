@@ -37,7 +37,7 @@ static const struct {
     {"F8_E5M2FNUZ", CC_FLOAT8},
 };
 
-/* `shapes`: values need not be loaded. */
+/* `shapes`: only shapes are needed, so types that cannot be loaded are accepted. */
 static int parse_dtype(const char *text, bool shapes, enum cc_dtype *out, struct cc_error *e)
 {
     static const char *const refused[] = {"F4", "F6_E2M3", "F6_E3M2", "C64"};
@@ -78,7 +78,7 @@ static int parse_shape(const cJSON *list, struct cc_shape *out, struct cc_error 
     return cc_shape_make(dim, ndim, out, e);
 }
 
-/* Sets t but for the name; *end is where its bytes end. */
+/* Sets all of t but the name; *end is the end of its bytes. */
 static int parse_tensor(const cJSON *object, size_t data_size, bool shapes, struct cc_stored *t,
                         size_t *end, struct cc_error *e)
 {
@@ -262,7 +262,7 @@ static void put_tensor(FILE *f, const struct cc_tensor_info *t, size_t begin, si
     (void)fprintf(f, "],\"data_offsets\":[%zu,%zu]}", begin, end);
 }
 
-/* The header as one text, to be freed: its length must be known before it can be written. */
+/* Makes the header as one text, to be freed; its length is written before it. */
 static int make_header(const struct cc_tensor_info *tensors, size_t count,
                        const struct cc_pair *metadata, size_t pairs, char **text, size_t *length,
                        struct cc_error *e)

@@ -57,25 +57,29 @@ int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const ch
     size_t tensors = cc_trace_tensors(t);
     struct cc_tensor_info *info = cc_alloc(tensors * sizeof *info, e);
     struct cc_tensor_file *w = NULL;
-    int status = order == NULL || info == NULL ? CC_FAIL : CC_OK;
-    for (size_t i = 0; status == CC_OK && i < tensors; i++)
-        info[i] = *cc_trace_tensor(t, i);
+    int status = CC_OK;
     const struct cc_pair own[] = {{"schema", CC_TRACE_SCHEMA},
                                   {"direction", s.direction == CC_PUSH ? "push" : "pull"},
                                   {"rank", rank},
                                   {"step", number},
                                   {"order", order}};
-    if (status == CC_OK && pairs != NULL)
-        status = cc_tensor_file_begin(path, info, tensors, pairs, count, &w, e);
-    else if (status == CC_OK)
-        status = cc_tensor_file_begin(path, info, tensors, own, sizeof own / sizeof own[0], &w, e);
-    if (status == CC_OK) {
-        status = write_values(t, stream, step, w, e);
-        if (status == CC_OK)
-            status = cc_tensor_file_commit(w, e);
-        else
-            cc_tensor_file_abort(w);
+    if (order == NULL || info == NULL) {
+        status = CC_FAIL;
+        goto out;
     }
+    for (size_t i = 0; i < tensors; i++)
+        info[i] = *cc_trace_tensor(t, i);
+    if (pairs == NULL) {
+        pairs = own;
+        count = sizeof own / sizeof own[0];
+    }
+    CC_TRY_OUT(cc_tensor_file_begin(path, info, tensors, pairs, count, &w, e));
+    status = write_values(t, stream, step, w, e);
+    if (status == CC_OK)
+        status = cc_tensor_file_commit(w, e);
+    else
+        cc_tensor_file_abort(w);
+out:
     free(info);
     free(order);
     return status;
