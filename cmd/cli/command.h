@@ -89,11 +89,11 @@ const char *cc_arg_or_null(const struct cc_args *args, const char *name);
 /* Sets the option as if it had been given; the text must outlive *args. */
 void cc_arg_set(struct cc_args *args, const char *name, const char *value);
 
-/* Parse the option's argument. If it was not given, *out keeps the caller's default. A value that
- * cannot be parsed is a usage error that begins with the option's name.
- * cc_arg_count: a count between min and max; _time: seconds; _real: a finite number. */
+/* Parse the option's argument. If it was not given, the result keeps the caller's default. A value
+ * that cannot be parsed is a usage error that begins with the option's name. cc_arg_count: a count
+ * between min and max; _time: seconds; _real: a finite number. */
 int cc_arg_count(const struct cc_args *args, const char *name, uint64_t min, uint64_t max,
-                 uint64_t *out, struct cc_error *e);
+                 uint64_t *value, struct cc_error *e);
 int cc_arg_time(const struct cc_args *args, const char *name, double *out, struct cc_error *e);
 int cc_arg_real(const struct cc_args *args, const char *name, double *out, struct cc_error *e);
 /* The index of the option's argument in its choices. */
