@@ -1,7 +1,7 @@
 /* Parsing, writing, freeing and documenting are four walks over the same tables. Each visits a
- * table's fields in order, with a scope that tells the object at hand and those that contain it, and
- * descends into objects and list items. Parsing allocates a list before its items are parsed, and
- * counts each item before it is begun, so that freeing works after an error anywhere. */
+ * table's fields in order, with a scope that tells the object at hand and those that contain it,
+ * and descends into objects and list items. Parsing allocates a list before its items are parsed,
+ * and counts each item before it is begun, so that freeing works after an error anywhere. */
 #include "netsim/job/fields.h"
 
 #include <math.h>

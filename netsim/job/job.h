@@ -73,7 +73,7 @@ struct cc_job_shaping {
     size_t burst_bytes, limit_bytes;
 };
 
-/* Where a member has no comment, job_table.c says what it is. */
+/* Where a member has no comment, job_table.c describes it. */
 struct cc_job {
     enum cc_job_kind kind;
     enum cc_exchange exchange; /* one that runs; by name in the file */

@@ -29,8 +29,8 @@ size_t cc_part_at(size_t from, size_t to, size_t part, size_t parts);
 
 struct cc_size_index; /* netsim/message/size_index.h */
 
-/* Who encodes a pack, and by which scheme. The job, the row, its sizes and the specs must outlive
- * the pack. */
+/* The encoder of a pack: its rank and its scheme. The job, the row, its sizes and the specs must
+ * outlive the pack. */
 struct cc_pack_config {
     const struct cc_job *job;
     const struct cc_job_row *row;      /* has the costs of codecs; with data it may be NULL */

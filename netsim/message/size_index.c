@@ -15,7 +15,7 @@
 #include "core/memory.h"
 #include "schemes/spec.h"
 
-/* Of all tensors before one. */
+/* Totals over all tensors before one. */
 struct sum {
     uint64_t payload;
     uint32_t table, shorter;
