@@ -171,7 +171,7 @@ void cc_calls_close(struct cc_calls *w)
 {
     for (size_t s = 0; w->codecs != NULL && s < w->config->schemes->count; s++)
         cc_codec_set_free(&w->codecs[s]);
-    for (size_t g = 0; g < w->groups; g++)
+    for (size_t g = 0; w->group != NULL && g < w->groups; g++)
         free(w->group[g].step);
     cc_cache_flush_close(&w->flush);
     free(w->codecs);
