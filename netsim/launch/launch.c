@@ -95,7 +95,7 @@ static bool on_tick(void *arg)
 
 /* --- the watchdog --- */
 
-/* What the next report is about: "step 3 of row 1 (fp32)". */
+/* The subject of the next report: "step 3 of row 1 (fp32)". */
 static void print_expected(const struct cc_monitor *m, char *out, size_t size)
 {
     if (m->done)

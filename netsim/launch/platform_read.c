@@ -27,7 +27,7 @@
 
 /* --- running the program --- */
 
-/* What a program has printed on one of its streams. */
+/* The output of a program on one of its streams. */
 struct output {
     char *text;
     size_t length, capacity;
