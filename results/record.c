@@ -70,6 +70,13 @@ void cc_record_number(struct cc_record *r, size_t row, const char *key, double v
     set(find(r, row, key), finite ? CC_NUMBER : CC_NULL, finite ? v : 0, NULL);
 }
 
+void cc_record_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,
+                       size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        cc_record_number(r, row, columns[i].key, columns[i].value);
+}
+
 void cc_record_bool(struct cc_record *r, size_t row, const char *key, bool v)
 {
     set(find(r, row, key), CC_BOOL, v, NULL);

@@ -61,6 +61,13 @@ size_t cc_record_add(struct cc_record *r, struct cc_error *e);
 /* Set the value of a row in the column `key`, which must exist. A number that is not finite becomes
  * null. Text is copied; invalid UTF-8 is replaced. */
 void cc_record_number(struct cc_record *r, size_t row, const char *key, double v);
+/* A number of a column, for setting several of them. */
+struct cc_number_column {
+    const char *key;
+    double value;
+};
+void cc_record_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,
+                       size_t count);
 void cc_record_bool(struct cc_record *r, size_t row, const char *key, bool v);
 int cc_record_text(struct cc_record *r, size_t row, const char *key, const char *v,
                    struct cc_error *e);

@@ -175,7 +175,7 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
     const size_t at = new_row(x, x->record, m->setting, m->row, e);
     if (at == SIZE_MAX)
         return at;
-    cc_forecast_numbers(x->record, at, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(x->record, at, all, sizeof all / sizeof all[0]);
     if (bottleneck(m) != NULL &&
         cc_record_text(x->record, at, "bottleneck", bottleneck(m), e) != CC_OK)
         return SIZE_MAX;
@@ -198,7 +198,7 @@ size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_reco
         {"step_s_forecast", model}};
     const size_t at = new_row(x, r, s, row, e);
     if (at != SIZE_MAX)
-        cc_forecast_numbers(r, at, all, sizeof all / sizeof all[0]);
+        cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
     return at;
 }
 

@@ -170,7 +170,7 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
         {"pays_from_bps", !out && c->pays.from_bps > 0 ? c->pays.from_bps : NAN},
         {"pays_below_bps", !out && c->pays.ever ? c->pays.below_bps : NAN},
         {"workers_enough", !out && c->saturates > 0 ? (double)c->saturates : NAN}};
-    cc_forecast_numbers(a->record, row, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(a->record, row, all, sizeof all / sizeof all[0]);
     if (out)
         return cc_record_text(a->record, row, "left_out", c->refused, e);
     if (cc_spec_is_raw(spec_of(a, c->scheme)))

@@ -88,13 +88,6 @@ double cc_forecast_scaling(int workers, double compute_s, double step_s)
     return compute_s > 0 ? workers * compute_s / step_s : NAN;
 }
 
-void cc_forecast_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,
-                         size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        cc_record_number(r, row, columns[i].key, columns[i].value);
-}
-
 static void setting_numbers(struct cc_record *r, size_t row, const struct cc_setting *s)
 {
     const struct cc_number_column all[] = {
@@ -103,7 +96,7 @@ static void setting_numbers(struct cc_record *r, size_t row, const struct cc_set
         {"servers", cc_exchange_has(s->exchange, CC_X_SERVERS) ? (double)s->cluster.servers : NAN},
         {"bw_bps", s->link.bw_bps},
         {"latency_s", s->link.latency_s}};
-    cc_forecast_numbers(r, row, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
 static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_setting *s,
@@ -122,7 +115,7 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
         {"step_s_sd", s->timing.straggler != CC_STEADY ? p->step_sd : NAN},
         {"speedup", cc_forecast_speedup(fp32_step_s, p->step_s)},
         {"scaling", cc_forecast_scaling(s->cluster.workers, p->compute_s, p->step_s)}};
-    cc_forecast_numbers(r, row, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
 size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t scheme,

@@ -85,14 +85,6 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
 double cc_forecast_speedup(double fp32_step_s, double step_s);
 double cc_forecast_scaling(int workers, double compute_s, double step_s);
 
-/* Columns of numbers; those that are not finite stay null. */
-struct cc_number_column {
-    const char *key;
-    double value;
-};
-void cc_forecast_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,
-                         size_t count);
-
 /* "ps at 1gbps, 10 workers, 2 servers" */
 void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap);
 

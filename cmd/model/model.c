@@ -79,7 +79,7 @@ static void own_columns(struct model *m, size_t row, const struct cc_setting *s,
         {"efficiency", p->efficiency},
         {"min_size", (double)m->forecast.cluster.min_size},
         {"raw_share", m->forecast.cluster.raw_share}};
-    cc_forecast_numbers(m->record, row, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(m->record, row, all, sizeof all / sizeof all[0]);
 }
 
 static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, double fp32_step_s,

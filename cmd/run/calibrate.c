@@ -10,13 +10,13 @@
 
 #include "cmd/cli/progress.h"
 #include "cmd/input/hosts.h"
-#include "cmd/model/forecast.h"
 #include "core/clock.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/stats.h"
 #include "core/units.h"
 #include "models/calibrate.h"
+#include "models/link.h"
 #include "results/machine_info.h"
 
 /* clang-format off */
@@ -346,7 +346,7 @@ static int add_row(struct calibrate *c, size_t i, struct cc_error *e)
     const size_t row = cc_record_add(c->record, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    cc_forecast_numbers(c->record, row, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(c->record, row, all, sizeof all / sizeof all[0]);
     cc_record_bool(c->record, row, "counted", bytes >= f->from_bytes);
     return lab != NULL ? cc_record_text(c->record, row, "congestion", lab->congestion, e) : CC_OK;
 }

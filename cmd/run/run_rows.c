@@ -74,7 +74,7 @@ static int print_row(struct run *r, const struct cc_measured_row *m, struct cc_e
     const size_t at = cc_experiment_print_row(&r->experiment, m, e);
     if (at == SIZE_MAX)
         return CC_FAIL;
-    cc_forecast_numbers(to, at, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(to, at, all, sizeof all / sizeof all[0]);
     if (r->options.hosts.lab)
         cc_record_bool(to, at, "oversubscribed", m->setting->oversubscribed);
     if (config->congestion == NULL)

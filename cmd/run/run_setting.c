@@ -124,7 +124,7 @@ static int print_dry_row(const struct run *r, struct cc_record *record,
         {"burst_bytes", s->setting.link.burst_bytes},
         {"row_s", cc_run_row_s(row)},
         {"row_bytes", row->bytes * (double)(row->warmup + row->steps)}};
-    cc_forecast_numbers(record, at, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(record, at, all, sizeof all / sizeof all[0]);
     if (r->options.hosts.lab)
         cc_record_bool(record, at, "oversubscribed", s->oversubscribed);
     return CC_OK;

@@ -40,7 +40,7 @@ int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
     const size_t at = cc_experiment_print_row(&s->experiment, m, e);
     if (at == SIZE_MAX)
         return CC_FAIL;
-    cc_forecast_numbers(s->experiment.record, at, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(s->experiment.record, at, all, sizeof all / sizeof all[0]);
     return cc_sim_print_setting(s, at, setting, e);
 }
 

@@ -149,7 +149,7 @@ static void step_columns(const struct validate *v, size_t at, const struct cc_me
                                            {"step_s_model", m->model.step_s},
                                            {"warmup", (double)m->row->warmup},
                                            {"steps", (double)m->row->steps}};
-    cc_forecast_numbers(v->record, at, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
 }
 
 static void run_columns(const struct validate *v, size_t at, const struct cc_measured_row *m)
@@ -159,7 +159,7 @@ static void run_columns(const struct validate *v, size_t at, const struct cc_mea
         {"speedup", m->speedup},        {"burst_bytes", m->setting->setting.link.burst_bytes},
         {"wire_bytes", m->wire_bytes},  {"wire_bytes_model", m->wire_bytes_model},
         {"burst_share", m->burst_share}};
-    cc_forecast_numbers(v->record, at, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
     if (v->run.options.hosts.lab)
         cc_record_bool(v->record, at, "oversubscribed", m->setting->oversubscribed);
 }
@@ -179,7 +179,7 @@ static void difference_columns(const struct validate *v, size_t at, const struct
         {"codec_s_sim", row->sim != NULL ? row->sim->codec_s : NAN},
         {"payload_bytes_forecast", row->row->forecast.payload_bytes},
         {"payload_bytes_sim", row->sim != NULL ? row->sim->push_bytes : NAN}};
-    cc_forecast_numbers(v->record, at, all, sizeof all / sizeof all[0]);
+    cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
     if (diagnosis->answers > 1)
         cc_record_bool(v->record, at, "agree", diagnosis->agree);
 }
