@@ -133,7 +133,7 @@ $(BUILD)/obj/%.o: %.c
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The built-in nets are carried inside the program.
-$(BUILD)/obj/models/net.o: $(wildcard models/nets/*.json)
+$(BUILD)/obj/models/net_open.o: $(wildcard models/nets/*.json)
 $(BUILD)/obj/models/paper/paper.o: $(wildcard models/papers/*.json)
 
 # What prints the version is compiled again when the version changes.

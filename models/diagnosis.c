@@ -145,7 +145,7 @@ static bool latency(const struct pair *p, enum cc_suspect *suspect, char why[ROO
 static bool ranks_per_core(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
 {
     const struct cc_comparison *t = p->t;
-    *suspect = CC_CAUSE_CROWD;
+    *suspect = CC_CAUSE_OVERSUBSCRIBED;
     (void)snprintf(why, ROOM,
                    "%.0f busy ranks take turns on %.0f cores, for %.3g ms of codec work, %s",
                    t->ranks_per_core * t->cores, t->cores, 1e3 * t->codec_s,
@@ -376,7 +376,7 @@ static void forecast_codecs(const struct cc_comparison *t, double part, double g
 {
     bool turns = t->lab && t->ranks_per_core > 1 && part > 0;
     char with[64] = "";
-    out->suspect = turns ? CC_CAUSE_CROWD : CC_CAUSE_CODECS;
+    out->suspect = turns ? CC_CAUSE_OVERSUBSCRIBED : CC_CAUSE_CODECS;
     if (turns)
         (void)snprintf(with, sizeof with, " (%.0f busy ranks on %.0f cores)",
                        t->ranks_per_core * t->cores, t->cores);

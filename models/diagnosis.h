@@ -11,23 +11,23 @@
 
 enum cc_suspect {
     CC_CAUSE_NOTHING,
-    CC_CAUSE_BYTES,       /* sim and run did not send the same */
-    CC_CAUSE_SCATTER,     /* too few steps for how they vary */
-    CC_CAUSE_PROTOCOL,    /* the MPI library's own exchange */
-    CC_CAUSE_BURST,       /* what token buckets let pass at once */
-    CC_CAUSE_REPEATS,     /* more bytes on the wire than were to be sent */
-    CC_CAUSE_LATENCY,     /* shorter than assumed */
-    CC_CAUSE_CROWD,       /* more busy ranks than cores */
-    CC_CAUSE_WAKING,      /* what a rank needs to notice that it can go on */
-    CC_CAUSE_CORES,       /* they carry all links' bytes */
-    CC_CAUSE_LINKS,       /* a cluster's: other traffic, or not what --bw says */
-    CC_CAUSE_STRAGGLERS,  /* the formula has their mean, the others some draws */
-    CC_CAUSE_CONTENTION,  /* flows or messages that wait for each other */
-    CC_CAUSE_COMPOSITION, /* what the formula has after one another goes on at once */
-    CC_CAUSE_TOPOLOGY,    /* the formula has equal hosts on one switch */
-    CC_CAUSE_FIDELITY,    /* the simulation's own assumptions about the network */
-    CC_CAUSE_SIZES,       /* of a forecast: payloads are not as the profile has them; */
-    CC_CAUSE_CODECS,      /* the codecs do not take the profile's times */
+    CC_CAUSE_BYTES,          /* sim and run did not send the same */
+    CC_CAUSE_SCATTER,        /* too few steps for how they vary */
+    CC_CAUSE_PROTOCOL,       /* the MPI library's own exchange */
+    CC_CAUSE_BURST,          /* what token buckets let pass at once */
+    CC_CAUSE_REPEATS,        /* more bytes on the wire than were to be sent */
+    CC_CAUSE_LATENCY,        /* shorter than assumed */
+    CC_CAUSE_OVERSUBSCRIBED, /* more busy ranks than cores */
+    CC_CAUSE_WAKING,         /* what a rank needs to notice that it can go on */
+    CC_CAUSE_CORES,          /* they carry all links' bytes */
+    CC_CAUSE_LINKS,          /* a cluster's: other traffic, or not what --bw says */
+    CC_CAUSE_STRAGGLERS,     /* the formula has their mean, the others some draws */
+    CC_CAUSE_CONTENTION,     /* flows or messages that wait for each other */
+    CC_CAUSE_COMPOSITION,    /* what the formula has after one another goes on at once */
+    CC_CAUSE_TOPOLOGY,       /* the formula has equal hosts on one switch */
+    CC_CAUSE_FIDELITY,       /* the simulation's own assumptions about the network */
+    CC_CAUSE_SIZES,          /* of a forecast: payloads are not as the profile has them; */
+    CC_CAUSE_CODECS,         /* the codecs do not take the profile's times */
     CC_CAUSE_UNCLEAR
 };
 extern const char *const cc_suspect_names[]; /* "" is the first; ends with NULL */

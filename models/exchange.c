@@ -1,3 +1,4 @@
+/* Costs of exchanges: the table of formulas, and what token buckets do to their results. */
 #include "models/exchange.h"
 
 #include <math.h>
@@ -56,11 +57,11 @@ double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_vi
 
 /* --- token buckets --- */
 
-/* A port sends for `takes` seconds in all, in so many goes with `idle` seconds between two; then as
- * much is there again as idle brought, or the bucket holds. */
-static double past_bucket(double takes, double burst, double goes, double idle)
+/* Time a port needs beyond its token bucket: `takes` seconds of sending in `bursts` bursts, `idle`
+ * s apart, in which the bucket is refilled up to its size. */
+static double past_bucket(double takes, double burst, double bursts, double idle)
 {
-    return fmax(0, takes - burst - fmax(0, goes - 1) * fmin(burst, idle));
+    return fmax(0, takes - burst - fmax(0, bursts - 1) * fmin(burst, idle));
 }
 
 void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct cc_link *l,
@@ -69,14 +70,14 @@ void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct 
     double burst = cc_link_burst_s(l), comm = cc_cost_comm(sum);
     struct cc_cost c = *sum;
     if (cc_exchange_has(x, CC_X_SERVERS)) {
-        /* A message goes one way and then the other; meanwhile the first way's ports wait. */
-        double all = comm + cc_cost_codec(sum), goes = sum->rounds / 2;
-        double pushed = (all - sum->push_transfer_s) / goes;
-        double pulled = (all - sum->pull_transfer_s) / goes;
-        c.push_worker_s = past_bucket(sum->push_worker_s, burst, goes, pushed);
-        c.push_server_s = past_bucket(sum->push_server_s, burst, goes, pushed);
-        c.pull_worker_s = past_bucket(sum->pull_worker_s, burst, goes, pulled);
-        c.pull_server_s = past_bucket(sum->pull_server_s, burst, goes, pulled);
+        /* Pushes and pulls take turns: while one direction is used, the other's buckets fill. */
+        double all = comm + cc_cost_codec(sum), bursts = sum->rounds / 2;
+        double pushed = (all - sum->push_transfer_s) / bursts;
+        double pulled = (all - sum->pull_transfer_s) / bursts;
+        c.push_worker_s = past_bucket(sum->push_worker_s, burst, bursts, pushed);
+        c.push_server_s = past_bucket(sum->push_server_s, burst, bursts, pushed);
+        c.pull_worker_s = past_bucket(sum->pull_worker_s, burst, bursts, pulled);
+        c.pull_server_s = past_bucket(sum->pull_server_s, burst, bursts, pulled);
         c.push_transfer_s = fmax(c.push_worker_s, c.push_server_s);
         c.pull_transfer_s = fmax(c.pull_worker_s, c.pull_server_s);
     } else {

@@ -1,6 +1,6 @@
-/* Exchanges: how payloads move and are reduced, and what that takes. alpha-beta model: a message of
- * n bytes takes alpha + n beta; ports are full duplex; ranks act in step. docs/model.md has every
- * formula with its source. */
+/* The cost of exchanges (core/exchange.h) in the alpha-beta model: a message of n bytes takes
+ * alpha + n beta; ports are full duplex; ranks act in step. The formulas are in exchange_*.c;
+ * docs/model.md has each with its source. */
 #ifndef CC_MODELS_EXCHANGE_H
 #define CC_MODELS_EXCHANGE_H
 
@@ -25,9 +25,9 @@ struct cc_cluster {
     double dense_bits;    /* per value in the second stage of dsar-split; 32, or 4 with QSGD */
 };
 
-/* One message's way, in stages. A worker encodes; the push occupies its port out and the server's
- * port in; the server works; the pull occupies the ports the other way; the worker decodes. An
- * exchange without servers has everything on the network in the push. */
+/* The cost of one message, by stages. A worker encodes; the push occupies its port out and the
+ * server's port in; the server works; the pull occupies the ports the other way; the worker
+ * decodes. An exchange without servers has everything on the network in the push. */
 struct cc_cost {
     double encode_s;                        /* worker, before the first byte leaves */
     double push_latency_s, push_transfer_s; /* the alpha and beta terms */
@@ -45,40 +45,40 @@ struct cc_cost {
     double push_worker_s, push_server_s, pull_worker_s, pull_server_s;
 };
 
-/* What the network stages take: latency, transfer, adding. */
+/* Time of the network stages: latency, transfer, adding. */
 static inline double cc_cost_comm(const struct cc_cost *c)
 {
     return c->push_latency_s + c->push_transfer_s + c->reduce_s + c->pull_latency_s +
            c->pull_transfer_s;
 }
 
-/* What codecs add on the critical path. */
+/* Codec time on the critical path. */
 static inline double cc_cost_codec(const struct cc_cost *c)
 {
     return c->encode_s + c->hop_codec_s + c->server_codec_s + c->decode_s;
 }
 
-/* Whether an exchange can carry such payloads; CC_USAGE with what to do if it cannot. Sums travel
- * the sparse exchanges as dense streams. */
+/* Checks that an exchange can carry payloads of this kind; CC_USAGE, with a remedy, if it cannot.
+ * Sums travel through the sparse exchanges as dense streams. */
 int cc_exchange_check(enum cc_exchange x, enum cc_reduction r, const char *scheme,
                       struct cc_error *e);
 
-/* Cost of one message. `share` is the busiest server's part of it: 1/servers when it is split, 1
- * when it all goes to one (CC_PS only); `pieces` the messages it makes for each worker: servers
- * when it is split, 1 otherwise. cc_exchange_check holds. One worker alone needs no network: only
- * CC_PS costs something then. */
+/* Sets *out to the cost of one message that cc_exchange_check allows. With servers, `share` is the
+ * busiest server's part of it (1/servers if it is split, 1 if one server gets it all), and `pieces`
+ * the number of messages that each worker sends (servers if it is split, else 1). One worker
+ * without servers needs no network: its cost is 0. */
 void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum cc_reduction r,
                       const struct cc_cluster *c, const struct cc_link *l, double share,
                       double pieces, struct cc_cost *out);
 
-/* What token buckets let pass at once, taken off the cost of all messages of a step together: each
- * port's, full when the step begins, and refilled while the port waits for others. `out` may be the
- * cost itself. docs/model.md, "Token buckets". */
+/* Subtracts from the cost of all messages of a step the time that token buckets save: each port's
+ * bucket is full when the step begins and is refilled while the port waits for others. `out` may be
+ * the cost itself. docs/model.md, "Token buckets". */
 void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct cc_link *l,
                     struct cc_cost *out);
 
-/* How long the busiest port is taken: however full its bucket was, no step can be shorter in the
- * long run. */
+/* The time for which the busiest port is occupied. In the long run no step is shorter, as buckets
+ * have to be refilled. */
 double cc_cost_port(enum cc_exchange x, const struct cc_cost *sum);
 
 /* Whether payloads travel by allgather because the exchange cannot sum them and the setting has it
@@ -94,7 +94,7 @@ double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_vi
 /* The size of the union of m index sets of k in n. */
 double cc_union_size(enum cc_union overlap, double n, double k, double m);
 
-/* So many of them, which need not be a whole number. */
+/* Adds `times` times a cost, which need not be a whole number. */
 void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c, double times);
 
 #endif

@@ -48,7 +48,7 @@ const struct cc_link_preset cc_link_presets[] = {
     {.source = NULL},
 };
 
-/* Whether it fits. */
+/* Copies the name; false if it is too long. */
 static bool copy_name(struct cc_link *link, const char *name)
 {
     return snprintf(link->name, sizeof link->name, "%s", name) < (int)sizeof link->name;
@@ -79,7 +79,7 @@ int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e)
                     not_a_rate.text);
 }
 
-/* A whole number of bytes up to a million; where it ends, or NULL. */
+/* Parses a whole number of bytes up to a million; returns its end, or NULL if there is none. */
 static const char *segment_bytes(const char *text, double *out)
 {
     size_t digits = strspn(text, "0123456789");
@@ -166,15 +166,13 @@ static int put_link(FILE *f, const struct cc_link *l, const char *source, struct
                    {"overhead", l->overhead},       {"message_bytes", l->message_bytes},
                    {"burst_bytes", l->burst_bytes}, {"reduce_byte_s", l->reduce_byte_s}};
     (void)fputs("{\"schema\": \"" CC_LINK_SCHEMA "\", \"name\": ", f);
-    if (cc_json_put_text(f, l->name, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_put_text(f, l->name, e));
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         (void)fprintf(f, ",\n \"%s\": ", numbers[i].key);
         cc_json_put_number(f, numbers[i].value);
     }
     (void)fputs(",\n \"source\": ", f);
-    if (cc_json_put_text(f, source, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_put_text(f, source, e));
     (void)fputs("}\n", f);
     return CC_OK;
 }
@@ -182,8 +180,7 @@ static int put_link(FILE *f, const struct cc_link *l, const char *source, struct
 int cc_link_write(const struct cc_link *l, const char *source, const char *path, struct cc_error *e)
 {
     struct cc_outfile o;
-    if (cc_file_create(&o, path, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_file_create(&o, path, e));
     int status = put_link(o.f, l, source, e);
     if (status == CC_OK)
         return cc_file_commit(&o, e);

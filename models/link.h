@@ -1,4 +1,4 @@
-/* Links: what a host's port to the network carries, in each direction at once. */
+/* Links: bandwidth, latency and headers of a host's port to the network, which is full duplex. */
 #ifndef CC_MODELS_LINK_H
 #define CC_MODELS_LINK_H
 
@@ -15,10 +15,10 @@ struct cc_link {
     double overhead;  /* header bytes on the wire for each byte of payload: 66.0/1448 */
     double
         message_bytes; /* framing of each message beyond its payload (an RPC's, say); usually 0 */
-    /* Of the token bucket that shapes each direction of the port: what passes at once when it is
-     * full, as bw_bps counts bytes. 0: not shaped. */
+    /* Size of the token bucket that shapes each direction of the port: the bytes, as bw_bps counts
+     * them, that pass at once when it is full. 0: not shaped. */
     double burst_bytes;
-    double reduce_byte_s; /* gamma, where it was measured with the link; 0: it was not */
+    double reduce_byte_s; /* gamma, if it was measured with the link; otherwise 0 */
 };
 
 /* Seconds for a byte of payload (beta): line rate less headers. */
@@ -27,36 +27,36 @@ static inline double cc_link_byte_s(const struct cc_link *l)
     return 8 * (1 + l->overhead) / l->bw_bps;
 }
 
-/* What a full token bucket saves: seconds that its bytes would take at the rate. */
+/* Seconds that a full token bucket saves: its bytes at the link's rate. */
 static inline double cc_link_burst_s(const struct cc_link *l)
 {
     return 8 * l->burst_bytes / l->bw_bps;
 }
 
-/* What --bw takes: a rate (10mbps, 2.5gbit/s, 125MB/s) with the defaults below, or a preset's name.
- * *out is set on success only. What is neither is CC_USAGE, naming the nearest preset. */
+/* Parses --bw: a rate (10mbps, 2.5gbit/s, 125MB/s), which gets the defaults below, or a preset's
+ * name. *out is set on success only. Other texts are CC_USAGE, naming the nearest preset. */
 int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e);
 
-/* What --overhead takes: tc, ethernet, jumbo, infiniband, none, or HEADER/PAYLOAD bytes of a
+/* Parses --overhead: tc, ethernet, jumbo, infiniband, none, or HEADER/PAYLOAD bytes of a
  * segment as in 66/1448. */
 int cc_overhead_parse(const char *text, double *out, struct cc_error *e);
 
-/* A calibration file, as docs/model.md describes it. The first is given its text: any bytes either
- * parse or give an error, which does not name the file. */
+/* Read a calibration file (docs/model.md), from its text or by path. Any bytes either parse or give
+ * an error; the first's does not name the file. *out is set on success only. */
 int cc_link_parse_json(const char *text, size_t length, struct cc_link *out, struct cc_error *e);
 int cc_link_read(const char *path, struct cc_link *out, struct cc_error *e);
-/* Writes one, whole or not at all; `source`: how it was measured. */
+/* Writes a calibration file, whole or not at all; `source` tells how it was measured. */
 int cc_link_write(const struct cc_link *l, const char *source, const char *path,
                   struct cc_error *e);
 
-/* Of a bare rate: 50 us, and 1,448 of 1,514 bytes as through tc on veth. */
+/* Defaults of a bare rate: 50 us, and 1,448 payload bytes in frames of 1,514, as tc counts them. */
 #define CC_LINK_LATENCY  50e-6
 #define CC_LINK_OVERHEAD (66.0 / 1448)
 
-/* Everything that cc_link_parse knows by name; ends with a row without one. */
+/* The links that cc_link_parse knows by name; the last row has no source. */
 struct cc_link_preset {
     struct cc_link link;
-    const char *source; /* where the figures come from */
+    const char *source; /* of the figures */
 };
 extern const struct cc_link_preset cc_link_presets[];
 

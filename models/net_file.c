@@ -1,5 +1,5 @@
-/* Nets from files of tensors: names and shapes from the headers, the values never touched. Tensors
- * of whole numbers (counters, positions, masks) are not trained: they are passed by. */
+/* Nets from .safetensors files: names and shapes come from the headers, values are not read.
+ * Tensors of whole numbers (counters, positions, masks) are left out, as they are not trained. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,30 +48,28 @@ static int parse_header(const char *path, struct cc_contents *out, struct cc_err
 int cc_net_read_safetensors(const char *path, struct cc_net **out, struct cc_error *e)
 {
     struct cc_contents c;
-    if (parse_header(path, &c, e) != CC_OK)
-        return CC_FAIL;
-    struct cc_net *net = NULL;
-    int status = (net = cc_net_new(c.count + 1, e)) != NULL ? CC_OK : CC_FAIL;
-    if (status == CC_OK)
-        status = cc_net_set_texts(net, path, NULL, NULL, e);
-    if (status == CC_OK)
-        status = add_contents(net, &c, e);
-    if (status == CC_OK)
-        status = cc_net_finish(net, e);
-    cc_contents_free(&c);
-    if (status == CC_OK) {
-        *out = net;
-    } else {
+    CC_TRY(parse_header(path, &c, e));
+    struct cc_net *net = cc_net_new(c.count + 1, e);
+    int status = net != NULL ? CC_OK : CC_FAIL;
+    if (net == NULL)
+        goto out;
+    CC_TRY_OUT(cc_net_set_texts(net, path, NULL, NULL, e));
+    CC_TRY_OUT(add_contents(net, &c, e));
+    CC_TRY_OUT(cc_net_finish(net, e));
+    *out = net;
+    net = NULL;
+out:
+    if (status != CC_OK)
         cc_error_in(e, "%s", path);
-        cc_net_free(net);
-    }
+    cc_net_free(net);
+    cc_contents_free(&c);
     return status;
 }
 
 /* --- several files --- */
 
-/* The index maps each tensor to the file beside it that holds it. Sorted by file, then by tensor.
- */
+/* One mapping of the index, from a tensor to the file that holds it, in the index's own folder.
+ * Lists of them are sorted by file, then by tensor. */
 struct entry {
     const char *file, *tensor;
 };
@@ -106,24 +104,28 @@ static int parse_index(const cJSON *root, struct entry **out, size_t *count, str
     return CC_OK;
 }
 
-/* The tensors of one file: those that the index says are there, all of them and no others. */
+/* Adds the tensors of one file, which must be those that the index maps to it. */
 static int add_file(struct cc_net *net, const char *path, const struct entry *list, size_t count,
                     struct cc_error *e)
 {
     struct cc_contents c;
     if (parse_header(path, &c, e) != CC_OK)
         return CC_FAIL;
-    int status = c.count == count ? CC_OK
-                                  : cc_fail(e, "%s: it has %zu tensors, the index says %zu", path,
-                                            c.count, count);
-    for (size_t i = 0; status == CC_OK && i < c.count; i++) {
+    int status = CC_OK;
+    if (c.count != count) {
+        status = cc_fail(e, "%s: it has %zu tensors, the index says %zu", path, c.count, count);
+        goto out;
+    }
+    for (size_t i = 0; i < c.count; i++) {
         struct entry key = {list[0].file, c.tensors[i].name};
-        if (bsearch(&key, list, count, sizeof *list, by_file) == NULL)
+        if (bsearch(&key, list, count, sizeof *list, by_file) == NULL) {
             status = cc_fail(e, "%s: the index does not say that \"%.200s\" is in it", path,
                              c.tensors[i].name);
+            goto out;
+        }
     }
-    if (status == CC_OK)
-        status = add_contents(net, &c, e);
+    CC_TRY_OUT(add_contents(net, &c, e));
+out:
     cc_contents_free(&c);
     return status;
 }
@@ -162,24 +164,24 @@ static int net_of_index(const cJSON *root, void *out, struct cc_error *e)
     if (parse_index(root, &list, &count, e) != CC_OK)
         return CC_FAIL;
     struct cc_net *net = cc_net_new(count, e);
-    int status = net != NULL ? cc_net_set_texts(net, index->path, NULL, NULL, e) : CC_FAIL;
-    if (status == CC_OK)
-        status = add_files(net, index->path, list, count, e);
-    if (status == CC_OK)
-        status = cc_net_finish(net, e);
+    int status = net != NULL ? CC_OK : CC_FAIL;
+    if (net == NULL)
+        goto out;
+    CC_TRY_OUT(cc_net_set_texts(net, index->path, NULL, NULL, e));
+    CC_TRY_OUT(add_files(net, index->path, list, count, e));
+    CC_TRY_OUT(cc_net_finish(net, e));
+    index->net = net;
+    net = NULL;
+out:
+    cc_net_free(net);
     free(list);
-    if (status == CC_OK)
-        index->net = net;
-    else
-        cc_net_free(net);
     return status;
 }
 
 int cc_net_read_index(const char *path, struct cc_net **out, struct cc_error *e)
 {
     struct index index = {.path = path};
-    int status = cc_json_read_as(path, net_of_index, &index, e);
-    if (status == CC_OK)
-        *out = index.net;
-    return status;
+    CC_TRY(cc_json_read_as(path, net_of_index, &index, e));
+    *out = index.net;
+    return CC_OK;
 }

@@ -89,7 +89,7 @@ static struct cc_payload_cost payload(const struct cc_codec_model *c, const stru
 }
 
 /* Of a step that only encodes. */
-static struct cc_payload_cost silent(const struct cc_payload_cost *p)
+static struct cc_payload_cost silent_step(const struct cc_payload_cost *p)
 {
     return (struct cc_payload_cost){.values = p->values, .push_encode_s = p->push_encode_s};
 }
@@ -133,7 +133,7 @@ int cc_raw_tensors(const double *size, size_t count, size_t min_size, double sha
 }
 
 /* Empty ones, with the scheme's properties. */
-static int new_parcels(size_t count, struct cc_step_payloads *p, struct cc_error *e)
+static int alloc_payloads(size_t count, struct cc_step_payloads *p, struct cc_error *e)
 {
     p->count = count;
     p->each = cc_alloc0(2 * count * sizeof *p->each, e);
@@ -150,7 +150,7 @@ static void add_up(struct cc_step_payloads *p)
 {
     for (size_t i = 0; i < p->count; i++) {
         cc_payload_cost_add(&p->total, &p->each[i]);
-        cc_payload_cost_add(&p->quiet_total, &p->silent[i]);
+        cc_payload_cost_add(&p->silent_total, &p->silent[i]);
     }
 }
 
@@ -163,7 +163,7 @@ int cc_step_payloads_make(const struct cc_net *net, const struct cc_codec_model 
                                      codec_model->sum_rounds > 1 ? codec_model->sum_rounds : 1,
                                  .reduction = codec_model->reduction,
                                  .scheme = codec_model->scheme};
-    if (new_parcels(net->count, &p, e) != CC_OK)
+    if (alloc_payloads(net->count, &p, e) != CC_OK)
         return CC_FAIL;
     for (size_t i = 0; i < net->count; i++) {
         const struct cc_shape *shape = &net->tensors[i].shape;
@@ -172,7 +172,7 @@ int cc_step_payloads_make(const struct cc_net *net, const struct cc_codec_model 
         /* Floats among pairs: a pair each. */
         if (is_raw && codec_model->reduction == CC_REDUCE_PAIRS)
             p.each[i].pairs = (double)shape->n;
-        p.silent[i] = is_raw ? p.each[i] : silent(&p.each[i]);
+        p.silent[i] = is_raw ? p.each[i] : silent_step(&p.each[i]);
         p.planned[i] = p.each[i].push_bytes;
     }
     add_up(&p);
@@ -199,10 +199,10 @@ int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_pay
 {
     struct cc_step_payloads p = *planned;
     double raw_values = 0, period = (double)p.period, count = (double)net->count;
-    p.total = p.quiet_total = (struct cc_payload_cost){0};
+    p.total = p.silent_total = (struct cc_payload_cost){0};
     p.measured = true;
     p.codec = m->codec;
-    if (new_parcels(net->count, &p, e) != CC_OK)
+    if (alloc_payloads(net->count, &p, e) != CC_OK)
         return CC_FAIL;
     for (size_t i = 0; raw != NULL && i < net->count; i++)
         raw_values += raw[i] ? (double)net->tensors[i].shape.n : 0;

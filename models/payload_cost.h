@@ -61,7 +61,7 @@ struct cc_payload_cost {
  * in which tensors are encoded but only those that travel raw are sent. */
 struct cc_step_payloads {
     struct cc_payload_cost *each, total;
-    struct cc_payload_cost *silent, quiet_total;
+    struct cc_payload_cost *silent, silent_total;
     double *planned; /* pushed bytes by which steps are cut into messages */
     size_t count, period, sum_rounds;
     enum cc_reduction reduction;

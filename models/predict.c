@@ -1,3 +1,17 @@
+/* The prediction of a step.
+ *
+ * 1. Tensors are placed on servers (place.h), and the step is cut into messages (--fuse), from the
+ *    last tensor to the first. With a period, this is done twice: for the sending step, and for the
+ *    silent ones, in which tensors are encoded and only raw ones travel.
+ * 2. Each message gets its cost from the exchange's formula (exchange.h), or, where codec times
+ * were measured, its part of those. If servers keep whole tensors, each server's part is costed,
+ * and the busiest server counts.
+ * 3. Token buckets shorten the sum (cc_cost_shaped).
+ * 4. The step mode composes computation and messages into the time of a step (step.h, overlap.c,
+ *    straggle.c); means are taken over the period. No step is shorter than the time for which the
+ *    busiest port is taken.
+ *
+ * docs/model.md has the formulas. */
 #include "models/predict.h"
 
 #include <math.h>
@@ -17,15 +31,15 @@ void cc_predictor_free(struct cc_predictor *p)
     free(p->part_of);
     free(p->load);
     free(p->part);
-    free(p->tally);
+    free(p->server_cost);
     free(p->scratch);
     free(p->order);
-    free(p->ship);
+    free(p->message);
     *p = (struct cc_predictor){0};
 }
 
-static int make_room(struct cc_predictor *p, const struct cc_net *net, int servers,
-                     struct cc_error *e)
+static int reserve(struct cc_predictor *p, const struct cc_net *net, int servers,
+                   struct cc_error *e)
 {
     if (p->net == net && servers <= p->room)
         return CC_OK;
@@ -35,12 +49,12 @@ static int make_room(struct cc_predictor *p, const struct cc_net *net, int serve
     p->load = cc_alloc(m * sizeof *p->load, e);
     p->part_of = cc_alloc(m * sizeof *p->part_of, e);
     p->part = cc_alloc(2 * n * sizeof *p->part, e);
-    p->tally = cc_alloc(m * sizeof *p->tally, e);
+    p->server_cost = cc_alloc(m * sizeof *p->server_cost, e);
     p->scratch = cc_alloc((n + 5 * m) * sizeof *p->scratch, e);
     p->order = cc_alloc(2 * n * sizeof *p->order, e);
-    p->ship = cc_alloc(2 * n * sizeof *p->ship, e);
+    p->message = cc_alloc(2 * n * sizeof *p->message, e);
     if (p->server == NULL || p->load == NULL || p->part_of == NULL || p->part == NULL ||
-        p->tally == NULL || p->scratch == NULL || p->order == NULL || p->ship == NULL)
+        p->server_cost == NULL || p->scratch == NULL || p->order == NULL || p->message == NULL)
         return CC_FAIL;
     p->net = net;
     p->room = servers;
@@ -62,22 +76,22 @@ static void place(struct cc_predictor *p, const struct cc_setting *s)
 
 /* --- messages --- */
 
-/* The tensors of a step: of one that sends, or of a quiet one. */
-struct load {
+/* The tensors of a sending or of a silent step. */
+struct step_load {
     const struct cc_payload_cost *each, *total;
     const struct cc_step_payloads *payloads;
     bool silent;
 };
 
-static struct load cargo_of(const struct cc_step_payloads *p, bool silent)
+static struct step_load load_of(const struct cc_step_payloads *p, bool silent)
 {
-    return (struct load){.each = silent ? p->silent : p->each,
-                         .total = silent ? &p->quiet_total : &p->total,
-                         .payloads = p,
-                         .silent = silent};
+    return (struct step_load){.each = silent ? p->silent : p->each,
+                              .total = silent ? &p->silent_total : &p->total,
+                              .payloads = p,
+                              .silent = silent};
 }
 
-/* Whether every tensor is on one server, of several. */
+/* Whether there are several servers, each of which keeps whole tensors. */
 static bool placed_whole(const struct cc_setting *s)
 {
     return cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1 &&
@@ -91,7 +105,8 @@ static double fuse_limit(const struct cc_timing *t)
     return t->mode == CC_OVERLAP ? 0 : INFINITY;
 }
 
-/* From the end of the net: a message of up to `limit` bytes, at least one tensor. */
+/* The next message, of the last of the `left` tensors that remain: up to `limit` bytes, at least
+ * one tensor. */
 static struct cc_message next_message(const struct cc_step_payloads *p, size_t left, double limit)
 {
     struct cc_message m = {left - 1, left - 1};
@@ -112,13 +127,13 @@ size_t cc_predict_messages(const struct cc_setting *s, const struct cc_step_payl
     return count;
 }
 
-/* Of the tensors that are left, what the next message takes. */
-static struct cc_payload_cost next_batch(const struct load *load, size_t left, double limit,
-                                         struct cc_step_message *ship)
+/* Sets the next message's tensors and returns their payload cost. */
+static struct cc_payload_cost next_batch(const struct step_load *load, size_t left, double limit,
+                                         struct cc_step_message *message)
 {
     struct cc_message m = next_message(load->payloads, left, limit);
     struct cc_payload_cost sum = load->each[m.last];
-    *ship = (struct cc_step_message){.first = m.first, .last = m.last};
+    *message = (struct cc_step_message){.first = m.first, .last = m.last};
     if (limit == INFINITY)
         return *load->total;
     for (size_t i = m.last; i-- > m.first;)
@@ -126,11 +141,12 @@ static struct cc_payload_cost next_batch(const struct load *load, size_t left, d
     return sum;
 }
 
-/* --- codec times that were measured --- */
+/* --- measured codec times --- */
 
-/* A message's part of them, instead of what the exchange's formula made of the parcels'. */
-static void as_measured(const struct load *load, const struct cc_payload_cost *batch,
-                        struct cc_cost *c)
+/* Replaces the codec times that the exchange's formula derived from the payload costs by the
+ * message's part of the measured ones. */
+static void set_measured(const struct step_load *load, const struct cc_payload_cost *batch,
+                         struct cc_cost *c)
 {
     const struct cc_codec_times *t = &load->payloads->codec;
     double part = batch->values / load->total->values, period = (double)load->payloads->period;
@@ -144,9 +160,10 @@ static void as_measured(const struct load *load, const struct cc_payload_cost *b
     c->reduce_s = 0; /* it is in hop_s */
 }
 
-/* What a server that keeps whole tensors has of them: all of it for the one that keeps most. */
-static void part_as_measured(const struct cc_predictor *p, const struct cc_setting *s,
-                             const struct load *load, struct cc_part *part)
+/* The same for a server that keeps whole tensors. The measured time is that of the busiest server.
+ */
+static void set_measured_part(const struct cc_predictor *p, const struct cc_setting *s,
+                              const struct step_load *load, struct cc_part *part)
 {
     double most = 0, period = (double)load->payloads->period;
     if (!load->payloads->measured)
@@ -157,44 +174,45 @@ static void part_as_measured(const struct cc_predictor *p, const struct cc_setti
         load->silent ? 0 : period * load->payloads->codec.server_s * part->payload.values / most;
 }
 
-/* What each server gets of a message, into part[]. */
-static void by_servers(struct cc_predictor *p, const struct cc_setting *s, const struct load *load,
-                       struct cc_part *part, struct cc_step_message *ship)
+/* Costs each server's part of a message, into part[]. */
+static void cost_parts(struct cc_predictor *p, const struct cc_setting *s,
+                       const struct step_load *load, struct cc_part *part,
+                       struct cc_step_message *message)
 {
     for (int i = 0; i < s->cluster.servers; i++)
         p->part_of[i] = -1;
-    ship->part = part;
-    for (size_t i = ship->first; i <= ship->last; i++) {
+    message->part = part;
+    for (size_t i = message->first; i <= message->last; i++) {
         int *at = &p->part_of[p->server[i]];
         if (load->silent && load->each[i].push_bytes == 0)
             continue;
         if (*at < 0) {
-            *at = ship->parts++;
+            *at = message->parts++;
             part[*at] = (struct cc_part){.server = p->server[i]};
         }
         cc_payload_cost_add(&part[*at].payload, &load->each[i]);
     }
-    for (int i = 0; i < ship->parts; i++) {
+    for (int i = 0; i < message->parts; i++) {
         cc_exchange_cost(s->exchange, &part[i].payload, CC_REDUCE_DECODED, &s->cluster, &s->link, 1,
                          1, &part[i].cost);
-        part_as_measured(p, s, load, &part[i]);
+        set_measured_part(p, s, load, &part[i]);
     }
 }
 
-/* Servers work side by side: what the busiest has of all messages counts. */
-static void count_busiest(struct cc_predictor *p, const struct cc_step_message *ships, size_t count,
-                          const struct cc_setting *s, struct cc_cost *sum)
+/* Servers work in parallel: the sum over all messages at the busiest one counts. */
+static void count_busiest(struct cc_predictor *p, const struct cc_step_message *messages,
+                          size_t count, const struct cc_setting *s, struct cc_cost *sum)
 {
-    struct cc_cost *each = p->tally, most = {0};
+    struct cc_cost *each = p->server_cost, most = {0};
     int servers = s->cluster.servers;
     double sent = 0; /* messages, by a worker */
     for (int i = 0; i < servers; i++)
         each[i] = (struct cc_cost){0};
     for (size_t i = 0; i < count; i++) {
-        const struct cc_step_message *ship = &ships[i];
-        sent += ship->parts;
-        for (int k = 0; k < ship->parts; k++)
-            cc_cost_add(&each[ship->part[k].server], &ship->part[k].cost, 1);
+        const struct cc_step_message *message = &messages[i];
+        sent += message->parts;
+        for (int k = 0; k < message->parts; k++)
+            cc_cost_add(&each[message->part[k].server], &message->part[k].cost, 1);
     }
     for (int i = 0; i < servers; i++) {
         most.push_server_s = fmax(most.push_server_s, each[i].push_server_s);
@@ -210,8 +228,8 @@ static void count_busiest(struct cc_predictor *p, const struct cc_step_message *
     sum->messages = fmax(sent, most.messages);
 }
 
-/* What is summed in several parts, each of which needs the one before, has their latencies one
- * after another. Who only passes payloads on, servers and gathers, has all parts at once. */
+/* Counts the latencies of payloads that need several sums, each of which depends on the one before.
+ * Exchanges that do not add floats send all parts at once. */
 static void sum_in_rounds(enum cc_exchange x, size_t rounds, struct cc_cost *c)
 {
     if (!cc_exchange_has(x, CC_X_SUMS))
@@ -221,40 +239,39 @@ static void sum_in_rounds(enum cc_exchange x, size_t rounds, struct cc_cost *c)
     c->messages *= (double)rounds;
 }
 
-/* Cuts the step into messages. What has no bytes in a quiet step is encoded and not sent. Returns
- * how many; *sum is what they cost together. */
-static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
-                             const struct cc_step_payloads *payloads, bool silent,
-                             struct cc_cost *sum)
+/* Cuts the step into messages and returns their number; *sum is their cost together. Messages
+ * without bytes, in silent steps, are encoded and not sent. */
+static size_t cut_step(struct cc_predictor *p, const struct cc_setting *s,
+                       const struct cc_step_payloads *payloads, bool silent, struct cc_cost *sum)
 {
-    const struct load all = cargo_of(payloads, silent), *load = &all;
+    const struct step_load all = load_of(payloads, silent), *load = &all;
     size_t count = 0, left = payloads->count;
-    struct cc_step_message *ships = p->ship + (silent ? left : 0);
+    struct cc_step_message *messages = p->message + (silent ? left : 0);
     struct cc_part *part = p->part + (silent ? left : 0);
     bool alone = !cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.workers == 1,
          whole = placed_whole(s);
     double limit = fuse_limit(&s->timing), servers = s->cluster.servers;
     *sum = (struct cc_cost){0};
     while (left > 0) {
-        struct cc_step_message *ship = &ships[count++];
-        struct cc_payload_cost batch = next_batch(load, left, limit, ship);
+        struct cc_step_message *message = &messages[count++];
+        struct cc_payload_cost batch = next_batch(load, left, limit, message);
         if (whole)
-            by_servers(p, s, load, part, ship);
+            cost_parts(p, s, load, part, message);
         if (load->silent && batch.push_bytes == 0) {
-            ship->cost.encode_s = alone ? 0 : batch.push_encode_s;
+            message->cost.encode_s = alone ? 0 : batch.push_encode_s;
         } else {
             cc_exchange_cost(s->exchange, &batch, payloads->reduction, &s->cluster, &s->link,
-                             1 / servers, whole ? ship->parts : servers, &ship->cost);
-            sum_in_rounds(s->exchange, payloads->sum_rounds, &ship->cost);
-            ship->cost.push_latency_s += s->timing.sync_s;
+                             1 / servers, whole ? message->parts : servers, &message->cost);
+            sum_in_rounds(s->exchange, payloads->sum_rounds, &message->cost);
+            message->cost.push_latency_s += s->timing.sync_s;
         }
-        as_measured(load, &batch, &ship->cost);
-        cc_cost_add(sum, &ship->cost, 1);
-        part += ship->parts;
-        left = ship->first;
+        set_measured(load, &batch, &message->cost);
+        cc_cost_add(sum, &message->cost, 1);
+        part += message->parts;
+        left = message->first;
     }
     if (whole)
-        count_busiest(p, ships, count, s, sum);
+        count_busiest(p, messages, count, s, sum);
     if (cc_exchange_has(s->exchange, CC_X_SERVERS)) {
         sum->push_transfer_s = fmax(sum->push_worker_s, sum->push_server_s);
         sum->pull_transfer_s = fmax(sum->pull_worker_s, sum->pull_server_s);
@@ -265,10 +282,10 @@ static size_t make_shipments(struct cc_predictor *p, const struct cc_setting *s,
 
 /* --- steps --- */
 
-/* The messages of one kind of step; `sum`: what they cost together, with and without what the
- * links' token buckets let pass at once. */
-struct kind {
-    const struct cc_step_message *ship;
+/* The messages of one kind of step, and their cost together with and without (unshaped) the links'
+ * token buckets. */
+struct step_kind {
+    const struct cc_step_message *message;
     size_t count;
     struct cc_cost sum, unshaped;
 };
@@ -276,26 +293,26 @@ struct kind {
 struct step_case {
     const struct cc_predictor *predictor;
     const struct cc_setting *setting;
-    struct kind sending, silent;
+    struct step_kind sending, silent;
 };
 
 static double step_time(void *arg, bool sends, double compute_s)
 {
     const struct step_case *k = arg;
     const struct cc_setting *s = k->setting;
-    const struct kind *kind = sends ? &k->sending : &k->silent;
+    const struct step_kind *kind = sends ? &k->sending : &k->silent;
     struct cc_timing t = s->timing;
     t.compute_s = compute_s;
     if (t.mode == CC_SEQUENTIAL)
         return cc_step_sequential(&t, &kind->sum);
     if (t.mode == CC_PIPE)
         return cc_step_pipe(&t, &kind->sum);
-    return cc_step_overlap(&t, kind->ship, kind->count, s->net->share, s->net->count,
+    return cc_step_overlap(&t, kind->message, kind->count, s->net->share, s->net->count,
                            cc_exchange_has(s->exchange, CC_X_SERVERS) ? s->cluster.servers : 0,
                            cc_link_burst_s(&s->link), k->predictor->scratch);
 }
 
-/* A period in which only the loud step sends. */
+/* The time of a period in which only one step sends. */
 static int period_time(struct step_case *k, double period, struct cc_spread *out,
                        struct cc_error *e)
 {
@@ -312,23 +329,22 @@ static int period_time(struct step_case *k, double period, struct cc_spread *out
     return CC_OK;
 }
 
-/* A period whose quiet steps send too, what travels raw: each waits by itself. */
+/* The time of a period whose silent steps send raw tensors: workers wait in every step. */
 static int mixed_time(struct step_case *k, double period, struct cc_spread *out, struct cc_error *e)
 {
     struct cc_spread sending, silent;
     struct step_case other = *k;
     other.sending = k->silent;
-    int status = period_time(k, 1, &sending, e);
-    if (status == CC_OK)
-        status = period_time(&other, 1, &silent, e);
-    if (status == CC_OK)
-        *out = cc_spread_mix(&sending, &silent, period - 1);
-    return status;
+    CC_TRY(period_time(k, 1, &sending, e));
+    CC_TRY(period_time(&other, 1, &silent, e));
+    *out = cc_spread_mix(&sending, &silent, period - 1);
+    return CC_OK;
 }
 
 /* --- the result --- */
 
-static void parts(const struct cc_setting *s, const struct cc_cost *c, struct cc_prediction *out)
+static void set_parts(const struct cc_setting *s, const struct cc_cost *c,
+                      struct cc_prediction *out)
 {
     out->encode_s = c->encode_s;
     out->hop_codec_s = c->hop_codec_s;
@@ -347,7 +363,7 @@ static void parts(const struct cc_setting *s, const struct cc_cost *c, struct cc
     out->compute_s = s->timing.compute_s + s->timing.update_s;
 }
 
-static void bottleneck(const struct cc_cost *c, struct cc_prediction *out)
+static void set_bottleneck(const struct cc_cost *c, struct cc_prediction *out)
 {
     bool server = c->push_server_s + c->pull_server_s > c->push_worker_s + c->pull_worker_s;
     double most = out->compute_s;
@@ -378,9 +394,8 @@ static double imbalance(struct cc_predictor *p, const struct cc_setting *s,
     return cc_imbalance(load, s->cluster.servers);
 }
 
-/* What the busiest port needs for a step's bytes in the mean: in the long run, buckets save
- * nothing.
- */
+/* The mean time that the busiest port needs for a step's bytes: in the long run, token buckets save
+ * nothing. */
 static double port_time(const struct cc_setting *s, const struct step_case *k, double period)
 {
     double sending = cc_cost_port(s->exchange, &k->sending.unshaped);
@@ -388,42 +403,39 @@ static double port_time(const struct cc_setting *s, const struct step_case *k, d
     return s->link.burst_bytes > 0 ? (sending + (period - 1) * silent) / period : 0;
 }
 
-/* Means over the period: one step that sends, the others quiet. */
-static int over_period(struct cc_predictor *p, const struct cc_setting *s,
-                       const struct cc_step_payloads *payloads, struct cc_prediction *out,
-                       struct cc_error *e)
+/* Predicts the means over a period of one sending step and otherwise silent ones. */
+static int predict_period(struct cc_predictor *p, const struct cc_setting *s,
+                          const struct cc_step_payloads *payloads, struct cc_prediction *out,
+                          struct cc_error *e)
 {
     struct step_case k = {.predictor = p,
                           .setting = s,
-                          .sending.ship = p->ship,
-                          .silent.ship = p->ship + payloads->count};
+                          .sending.message = p->message,
+                          .silent.message = p->message + payloads->count};
     struct cc_cost mean = {0};
     struct cc_spread spread;
     double period = (double)payloads->period;
-    k.sending.count = make_shipments(p, s, payloads, false, &k.sending.unshaped);
+    k.sending.count = cut_step(p, s, payloads, false, &k.sending.unshaped);
     if (period > 1)
-        k.silent.count = make_shipments(p, s, payloads, true, &k.silent.unshaped);
+        k.silent.count = cut_step(p, s, payloads, true, &k.silent.unshaped);
     cc_cost_shaped(s->exchange, &k.sending.unshaped, &s->link, &k.sending.sum);
     cc_cost_shaped(s->exchange, &k.silent.unshaped, &s->link, &k.silent.sum);
-    bool silent = payloads->quiet_total.push_bytes == 0 || period == 1;
-    int status = (silent ? period_time : mixed_time)(&k, period, &spread, e);
-    if (status != CC_OK)
-        return status;
+    bool silent = payloads->silent_total.push_bytes == 0 || period == 1;
+    CC_TRY((silent ? period_time : mixed_time)(&k, period, &spread, e));
     cc_cost_add(&mean, &k.sending.sum, 1 / period);
     cc_cost_add(&mean, &k.silent.sum, (period - 1) / period);
-    parts(s, &mean, out);
+    set_parts(s, &mean, out);
     out->step_s = fmax(spread.step_s, port_time(s, &k, period));
     out->step_sd = spread.step_sd;
     out->wait_s = spread.wait_s;
-    bottleneck(&mean, out);
+    set_bottleneck(&mean, out);
     return CC_OK;
 }
 
 int cc_predict_servers(struct cc_predictor *p, const struct cc_setting *s, int *server,
                        struct cc_error *e)
 {
-    if (make_room(p, s->net, s->cluster.servers, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(reserve(p, s->net, s->cluster.servers, e));
     place(p, s);
     for (size_t i = 0; i < s->net->count; i++)
         server[i] =
@@ -436,26 +448,20 @@ int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
                struct cc_error *e)
 {
     struct cc_prediction r = {.values = payloads->total.values};
-    int status = cc_setting_check(s, e);
-    if (status == CC_OK)
-        status = cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, e);
-    if (status == CC_OK)
-        status = make_room(p, s->net, s->cluster.servers, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_setting_check(s, e));
+    CC_TRY(cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, e));
+    CC_TRY(reserve(p, s->net, s->cluster.servers, e));
     place(p, s);
-    status = over_period(p, s, payloads, &r, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(predict_period(p, s, payloads, &r, e));
     double period = (double)payloads->period, rest = period - 1;
-    const struct cc_payload_cost *sending = &payloads->total, *silent = &payloads->quiet_total;
+    const struct cc_payload_cost *sending = &payloads->total, *silent = &payloads->silent_total;
     r.payload_bytes = (sending->push_bytes + rest * silent->push_bytes) / period;
     r.bits_push = 8 * r.payload_bytes / r.values;
     r.bits_pull = 8 * (sending->pull_bytes + rest * silent->pull_bytes) / period / r.values;
     if (!isfinite(r.step_s) || !isfinite(r.bits_pull) || !(r.bits_push > 0))
         return cc_fail(e,
                        "%.100s: %g bits per value and a step of %g s are no prediction: the "
-                       "profile, or what the options say, is beyond measure",
+                       "profile or the options are out of range",
                        payloads->scheme, r.bits_push, r.step_s);
     r.imbalance = imbalance(p, s, payloads);
     r.efficiency = cc_pipe_efficiency(s->timing.update_s, s->timing.compute_s, r.step_s);

@@ -1,5 +1,5 @@
-/* The prediction: from net, cluster, link, exchange, step mode and coder to the time of a step. The
- * one entry that `model`, `advise` and `paper` use. */
+/* The prediction: from net, cluster, link, exchange, step mode and codec model to the time of a
+ * step. `model`, `advise` and `paper` all come through here. */
 #ifndef CC_MODELS_PREDICT_H
 #define CC_MODELS_PREDICT_H
 
@@ -24,8 +24,9 @@ struct cc_setting {
  * compute time or 0, sequential; the caller sets link.bw_bps (it is 0). */
 void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out);
 
-/* Refuses what makes no sense, naming the option: workers, servers, bandwidth, times, staleness
- * with an exchange that has no server, ... CC_USAGE. */
+/* Checks workers, servers, bandwidth, times and their combinations (staleness needs an exchange
+ * with servers, ...). CC_USAGE, naming the option, if one is out of range or does not fit the
+ * others. */
 int cc_setting_check(const struct cc_setting *s, struct cc_error *e);
 
 enum cc_bottleneck {
@@ -57,25 +58,26 @@ struct cc_prediction {
     enum cc_bottleneck bottleneck;
 };
 
-/* Reusable memory of predictions over one net; zero it, pass it to every call, free it before the
- * net. Not for several threads at once. */
+/* Memory for predictions over one net, reused between calls: zero it, pass it to every call, free
+ * it before the net. One thread at a time. */
 struct cc_predictor {
-    const struct cc_net *net; /* the memory is for it, and for so many servers; */
-    int room;
-    int servers; /* where the tensors are placed now */
+    const struct cc_net *net; /* the memory is for this net, */
+    int room;                 /* and for up to this many servers */
+    int servers;              /* the current placement of the tensors */
     enum cc_placement placement;
     int *server;
     double *load, *scratch;
-    int *part_of; /* of each server, in the message at hand */
+    int *part_of; /* by server: its part of the current message, or -1 */
     struct cc_part *part;
-    struct cc_cost *tally;
+    struct cc_cost *server_cost;
     size_t *order;
-    struct cc_step_message *ship;
+    struct cc_step_message *message;
 };
 void cc_predictor_free(struct cc_predictor *p);
 
-/* Predicts; the parcels were made for setting->net. cc_setting_check and cc_exchange_check are
- * called here. *out is set on success only. */
+/* Predicts a step. The payloads must have been made for setting->net. Checks the setting
+ * (cc_setting_check) and the exchange (cc_exchange_check); CC_FAIL if the result is not a number
+ * that means anything. *out is set on success only. */
 int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
                const struct cc_step_payloads *payloads, struct cc_prediction *out,
                struct cc_error *e);
@@ -85,13 +87,13 @@ struct cc_message {
     size_t first, last;
 };
 
-/* How a step of these parcels is cut into messages, in the order in which they leave: of a period,
- * as the step that sends is. message[] has room for a message a tensor; returns how many. */
+/* Cuts a sending step into messages, in the order in which they leave. message[] has room for one
+ * message per tensor; returns their number. */
 size_t cc_predict_messages(const struct cc_setting *s, const struct cc_step_payloads *payloads,
                            struct cc_message *message);
 
-/* Which server keeps each tensor: 0 .. servers-1, or CC_EVERY_SERVER; 0 where the exchange has
- * none. server[] has an element a tensor. */
+/* Finds the server of each tensor: 0 .. servers-1, or CC_EVERY_SERVER; 0 if the exchange has no
+ * servers. server[] has one element per tensor. */
 int cc_predict_servers(struct cc_predictor *p, const struct cc_setting *s, int *server,
                        struct cc_error *e);
 

@@ -25,7 +25,7 @@ void cc_profile_free(struct cc_profile *p)
 
 /* --- reading --- */
 
-/* A number that must be there. */
+/* Reads a number that may not be missing. */
 static int get_number(const cJSON *object, const char *key, double *out, struct cc_error *e)
 {
     if (cJSON_GetObjectItemCaseSensitive(object, key) == NULL)
@@ -42,11 +42,9 @@ static int parse_point(const cJSON *item, struct cc_profile_point *out, struct c
     size_t values;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    int status = cc_json_keys(item, keys, e);
-    for (size_t i = 0; keys[i] != NULL && status == CC_OK; i++)
-        status = get_number(item, keys[i], to[i], e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_json_keys(item, keys, e));
+    for (size_t i = 0; keys[i] != NULL; i++)
+        CC_TRY(get_number(item, keys[i], to[i], e));
     if (!cc_json_size(cJSON_GetObjectItemCaseSensitive(item, "values"), &values) || values == 0)
         return cc_fail(e, "\"values\" is not a whole number from 1 to 2^53");
     return CC_OK;
@@ -72,7 +70,7 @@ static int parse_points(const cJSON *list, struct cc_profile_codec *c, struct cc
     return CC_OK;
 }
 
-/* What was allocated belongs to *p also after an error. */
+/* Appends a codec to *p, which owns what was allocated even after an error. */
 static int parse_codec(const cJSON *item, struct cc_profile *p, struct cc_error *e)
 {
     static const char *const keys[] = {"scheme", "points", NULL};
@@ -116,7 +114,7 @@ static int parse_codecs(const cJSON *list, struct cc_profile *p, struct cc_error
     return CC_OK;
 }
 
-/* Where the numbers come from: all of it may be missing. */
+/* Reads the origin of the numbers, any part of which may be missing. */
 static int parse_origin(const cJSON *root, struct cc_profile *p, struct cc_error *e)
 {
     static const char *const keys[] = {"trace", "cpu", "isa", "time"};
@@ -144,19 +142,16 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
     struct cc_profile p = {0};
     const cJSON *codecs;
     size_t count;
-    int status = cc_json_schema(root, CC_PROFILE_SCHEMA,
-                                "`commcomp bench --profile-out` writes such files", e);
-    if (status == CC_OK)
-        status = cc_json_keys(root, keys, e);
-    if (status == CC_OK)
-        status = parse_origin(root, &p, e);
-    if (status == CC_OK)
-        status = cc_json_need_list(root, "codecs", "{\"scheme\", \"points\"}", &codecs, &count, e);
-    if (status == CC_OK)
-        status = parse_codecs(codecs, &p, e);
-    if (status == CC_OK)
-        *(struct cc_profile *)out = p;
-    else
+    int status = CC_OK;
+    CC_TRY_OUT(cc_json_schema(root, CC_PROFILE_SCHEMA,
+                              "`commcomp bench --profile-out` writes such files", e));
+    CC_TRY_OUT(cc_json_keys(root, keys, e));
+    CC_TRY_OUT(parse_origin(root, &p, e));
+    CC_TRY_OUT(cc_json_need_list(root, "codecs", "{\"scheme\", \"points\"}", &codecs, &count, e));
+    CC_TRY_OUT(parse_codecs(codecs, &p, e));
+    *(struct cc_profile *)out = p;
+out:
+    if (status != CC_OK)
         cc_profile_free(&p);
     return status;
 }
@@ -200,27 +195,25 @@ static int put_profile(FILE *f, const struct cc_profile *p, struct cc_error *e)
                  {"cpu", p->cpu},
                  {"isa", p->isa},
                  {"time", p->time}};
-    int status = CC_OK;
     (void)fputs("{\n", f);
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == CC_OK; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         (void)fprintf(f, "  \"%s\": ", texts[i].key);
-        status = cc_json_put_text(f, texts[i].text, e);
+        CC_TRY(cc_json_put_text(f, texts[i].text, e));
         (void)fputs(",\n", f);
     }
     (void)fprintf(f, "  \"threads\": %d,\n  \"codecs\": [\n", p->threads);
-    for (size_t i = 0; i < p->codecs && status == CC_OK; i++) {
-        status = put_codec(f, &p->codec[i], e);
+    for (size_t i = 0; i < p->codecs; i++) {
+        CC_TRY(put_codec(f, &p->codec[i], e));
         (void)fputs(i + 1 < p->codecs ? ",\n" : "\n", f);
     }
     (void)fputs("  ]\n}\n", f);
-    return status;
+    return CC_OK;
 }
 
 int cc_profile_write(const struct cc_profile *p, const char *path, struct cc_error *e)
 {
     struct cc_outfile o;
-    if (cc_file_create(&o, path, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_file_create(&o, path, e));
     int status = put_profile(o.f, p, e);
     if (status == CC_OK)
         return cc_file_commit(&o, e);
@@ -238,13 +231,13 @@ const struct cc_profile_codec *cc_profile_find(const struct cc_profile *p, const
     return NULL;
 }
 
-/* From a at 0 to b at 1 on a logarithmic scale, on a plain one where there is a zero. */
+/* Interpolates from a (at = 0) to b (at = 1): geometrically, or linearly if one of them is 0. */
 static double between(double a, double b, double at)
 {
     return a > 0 && b > 0 ? a * pow(b / a, at) : a + at * (b - a);
 }
 
-/* The same for times per value, of which the whole is what is interpolated. */
+/* The same for times per value: interpolates the whole call's time. */
 static double time_between(const struct cc_profile_point *a, const struct cc_profile_point *b,
                            double a_ns, double b_ns, double at, double values)
 {

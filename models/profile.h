@@ -25,8 +25,8 @@ struct cc_profile_codec {
 };
 
 struct cc_profile {
-    /* Never NULL once read, but empty where the file does not say: */
-    char *trace; /* what was encoded: "synthetic:laplace", or a trace's name */
+    /* The origin of the numbers. Not NULL once read, but empty where the file gives none. */
+    char *trace; /* the data that was encoded: "synthetic:laplace", or a trace's name */
     char *cpu;   /* of the machine */
     char *isa;   /* instruction set */
     char *time;  /* when, UTC; ISO 8601 */
@@ -35,8 +35,8 @@ struct cc_profile {
     size_t codecs;
 };
 
-/* Reads a file, strictly: what is missing, unknown or out of range is an error that names it. *out
- * is set on success only; the caller frees with cc_profile_free. */
+/* Reads a file, strictly: a key that is missing, unknown or out of range is an error that names it.
+ * *out is set on success only; free it with cc_profile_free. */
 int cc_profile_read(const char *path, struct cc_profile *out, struct cc_error *e);
 
 /* From JSON text. Any bytes either parse or give an error, which does not name the file. */
@@ -50,10 +50,11 @@ void cc_profile_free(struct cc_profile *p);
 /* The codec of this canonical name, or NULL. */
 const struct cc_profile_codec *cc_profile_find(const struct cc_profile *p, const char *scheme);
 
-/* At a size between the points: logarithms of bits and of whole times, linear in the logarithm of
- * the size (where one of both ends is 0, not of the logarithms but of the figures themselves).
- * Below the smallest point a call takes as long as there (its fixed cost), above the largest a
- * value takes as long as there; bits per value are those of the nearest point. values >= 1. */
+/* The codec's figures at a size, values >= 1. Between two points, the logarithms of the bits and of
+ * a call's whole time are linear in the logarithm of the size (if a figure is 0 at one end, the
+ * figures themselves are). Below the smallest point a call takes as long as at that point (its
+ * fixed cost); above the largest a value does. Bits per value outside are those of the nearest
+ * point. */
 struct cc_profile_point cc_profile_at(const struct cc_profile_codec *c, double values);
 
 #endif

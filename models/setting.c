@@ -1,11 +1,11 @@
-/* What predictions are asked for: defaults and checks. */
+/* Settings of predictions: defaults and checks. */
 #include <math.h>
 
 #include "models/predict.h"
 
 enum { MOST_WORKERS = 1000000, MOST_SIMULATED = 10000 };
 
-/* Beyond these, sums are no longer numbers or mean nothing. */
+/* Limits within which results stay finite and meaningful. */
 #define LEAST_BPS  1e-3
 #define MOST_BPS   1e18
 #define MOST_S     1e9
@@ -84,11 +84,8 @@ static int check_consistency(const struct cc_setting *s, struct cc_error *e)
 int cc_setting_check(const struct cc_setting *s, struct cc_error *e)
 {
     const struct cc_timing *t = &s->timing;
-    int status = check_link(&s->link, e);
-    if (status == CC_OK)
-        status = check_cluster(s, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(check_link(&s->link, e));
+    CC_TRY(check_cluster(s, e));
     if (!(t->compute_s >= 0) || t->compute_s > MOST_S || !(t->update_s >= 0) ||
         t->update_s > MOST_S || !(t->sync_s >= 0) || t->sync_s > MOST_S)
         return cc_usage(e, "--compute, --update and --sync are times from 0 to %g s", MOST_S);

@@ -39,20 +39,21 @@ struct cc_timing {
     uint64_t seed;
 };
 
-/* The tensors of a message that one server keeps, and what they cost that server: of the cost, only
- * what is the server's counts. */
+/* The tensors of a message that one server keeps, and their cost at that server; the fields of the
+ * cost that belong to workers do not count. */
 struct cc_part {
     int server;
     struct cc_payload_cost payload;
     struct cc_cost cost;
 };
 
-/* One message of a step, in the order in which they leave: that of the backward pass. */
+/* One message of a step. Lists of them are in the order in which they leave, that of the backward
+ * pass. */
 struct cc_step_message {
     struct cc_cost cost;
     size_t first, last;         /* its tensors, by their place in the net */
-    const struct cc_part *part; /* one for each server that gets some of it; */
-    int parts;                  /* 0: every server has what `cost` says */
+    const struct cc_part *part; /* one for each server that gets some of it */
+    int parts;                  /* 0: every server has the same part, whose cost is `cost` */
 };
 
 /* Pipe-SGD (NeurIPS 2018), equations 2 to 7, per step. `compute` is all that the processor does. */
@@ -63,52 +64,52 @@ double cc_pipe_ring(double alpha, double beta, double gamma, double bytes, int w
                     int segments, double sync); /* communication of 5 (one segment) and 6 */
 double cc_pipe_efficiency(double update, double compute, double step); /* 7 */
 
-/* A share of the computation goes on beside something else. */
+/* The time of a computation of which a share overlaps with something that takes `beside`. */
 double cc_step_beside(double compute, double share, double beside);
 
 /* The time of a step whose messages cost `sum` together. */
 double cc_step_sequential(const struct cc_timing *t, const struct cc_cost *sum);
 double cc_step_pipe(const struct cc_timing *t, const struct cc_cost *sum);
 
-/* Overlapped steps in their steady state. Each serves in order: a worker's encoder, its port out,
- * every server's port in, codec and port out, the worker's port in, its decoder; an exchange
- * without servers (servers = 0) is one stage, the network. `share` holds each tensor's part of the
- * compute time, from the input to the output. The next forward pass waits at a tensor until what
- * comes back for it is decoded. Every port has a token bucket, full when the backward pass begins,
- * that saves up to burst_s. scratch: tensors + 5 * servers doubles. */
-double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *ship, size_t count,
-                       const double *share, size_t tensors, int servers, double burst_s,
-                       double *scratch);
+/* The time of an overlapped step in the steady state (overlap.c). message[0..count) are the step's
+ * messages; `share` holds each tensor's part of the compute time, from the input to the output;
+ * servers: 0 for exchanges without. Every port has a token bucket, full when the backward pass
+ * begins, that saves up to burst_s. scratch: tensors + 5 * servers doubles. */
+double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *message,
+                       size_t count, const double *share, size_t tensors, int servers,
+                       double burst_s, double *scratch);
 
 /* --- stragglers --- */
 
-/* Steps with workers that differ: mean and deviation of the time of a worker's steps, and the mean
- * time it waits for others, a step. */
+/* Steps of workers that are not equally fast: mean and standard deviation of the time of a worker's
+ * step, and its mean wait for others in a step. */
 struct cc_spread {
     double step_s, step_sd, wait_s;
 };
 
-/* Of one step that sends and `rest` quiet ones together: the variance is the mean of theirs and the
- * variance of their means. */
+/* The spread over one sending step and `rest` silent steps: the variance is the mean of their
+ * variances plus the variance of their means. */
 struct cc_spread cc_spread_mix(const struct cc_spread *sending, const struct cc_spread *silent,
                                double rest);
 
-/* The next draw of the factor on a worker's compute time; `generator` is a gsl_rng. */
+/* Draws the next factor on a worker's compute time; `generator` is a gsl_rng. */
 double cc_straggler_draw(const struct cc_timing *t, void *generator);
 
-/* Bulk synchronous: one step of `period` sends, and waits there for the slowest of `workers`; in
- * the others nobody waits. step(arg, sends, c) is a step's time if the compute time is c. Of a
- * period of more than 64 steps, 64 are drawn and scaled to the mean and variance of all. */
+/* Bulk synchronous steps. One step in `period` sends, and waits for the slowest of `workers`; in
+ * the silent steps no worker waits. step(arg, sends, c) is the time of a step with compute time c.
+ * If a period has more than 64 steps, 64 are drawn and scaled to the mean and variance of all.
+ * CC_FAIL if memory is out. */
 int cc_step_bulk(const struct cc_timing *t, int workers, double period,
                  double (*step)(void *arg, bool sends, double compute_s), void *arg,
                  struct cc_spread *out, struct cc_error *e);
 
-/* Stale synchronous and asynchronous, by simulating every worker: it computes, encodes, pushes,
- * waits until the slowest is at most t->staleness steps behind (CC_STALE), pulls and decodes. Ports
- * and codecs of the servers serve in the order of arrival; what a worker pulls is encoded for it
- * alone. `sum` is the cost of a whole step of CC_PS. With a period, it first computes period - 1
- * times, each with quiet_s more, and staleness counts what is sent. */
+/* Stale synchronous and asynchronous steps, by simulating every worker: it computes, encodes,
+ * pushes, waits until the slowest is at most t->staleness steps behind (CC_STALE), pulls and
+ * decodes. Ports and codecs of the servers serve in the order of arrival; every pull is encoded for
+ * one worker alone. `sum` is the cost of a whole step of an exchange with servers. With a period, a
+ * worker first computes period - 1 silent steps, each silent_s longer, and staleness counts sending
+ * steps. CC_FAIL if memory is out. */
 int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int workers, double period,
-                  double quiet_s, struct cc_spread *out, struct cc_error *e);
+                  double silent_s, struct cc_spread *out, struct cc_error *e);
 
 #endif

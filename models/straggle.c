@@ -1,5 +1,17 @@
 /* Workers that are not equally fast: bulk synchronous, stale synchronous (Ho et al. 2013) and
- * asynchronous steps; the thesis, section 2.3.2. */
+ * asynchronous steps; the thesis, section 2.3.2.
+ *
+ * Every worker's compute time is multiplied by a random factor of mean 1 in each step (lognormal,
+ * gamma or uniform).
+ *
+ * Bulk synchronous steps are drawn: a period of all workers, of which the slowest decides when the
+ * sending step ends. Means and deviations are taken over many periods.
+ *
+ * Stale and asynchronous steps are simulated event by event (a binary heap, one event a worker): a
+ * worker's push occupies its own port and the busiest server's, the server adds, the worker may
+ * wait until the slowest has caught up, the server encodes and sends, the worker decodes. Each
+ * resource of the server serves in the order of arrival. The first steps of each worker do not
+ * count. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -12,11 +24,11 @@
 #include "models/step.h"
 
 enum {
-    BULK_STEPS = 1000, /* drawn, if that is within the budget */
+    BULK_STEPS = 1000, /* periods drawn, if that is within the budget */
     BULK_LEAST = 10,
     BULK_BUDGET = 10000000, /* draws of all workers together */
-    MOST_TERMS = 64,        /* drawn of a period */
-    WARM_STEPS = 50,        /* of each worker, before what is measured */
+    MOST_TERMS = 64,        /* steps drawn of a period */
+    WARM_STEPS = 50,        /* of each worker, not counted */
     MOST_STEPS = 400,
     STEP_BUDGET = 400000 /* of all workers together */
 };
@@ -51,7 +63,7 @@ struct running {
     double count, mean, squares;
 };
 
-static void take(struct running *r, double x)
+static void add_sample(struct running *r, double x)
 {
     double delta = x - r->mean;
     r->count++;
@@ -81,15 +93,15 @@ struct cc_spread cc_spread_mix(const struct cc_spread *sending, const struct cc_
                               .wait_s = (sending->wait_s + rest * silent->wait_s) / steps};
 }
 
-/* A worker's factors in a period: of its first quiet step, of all quiet ones together, and of the
- * step that sends. */
-struct span {
+/* A worker's factors in a period: of its first silent step, of all silent steps together, and of
+ * the sending step. */
+struct period_draw {
     double first, silent, last;
 };
 
-static struct span draw_span(const struct cc_timing *t, gsl_rng *g, double period)
+static struct period_draw draw_period(const struct cc_timing *t, gsl_rng *g, double period)
 {
-    struct span x = {0};
+    struct period_draw x = {0};
     double rest = period - 1;
     int terms = (int)fmin(rest, MOST_TERMS - 1);
     for (int i = 0; i < terms; i++) {
@@ -103,17 +115,18 @@ static struct span draw_span(const struct cc_timing *t, gsl_rng *g, double perio
     return x;
 }
 
-/* A period of all workers: the slowest's factors, one worker's own, the mean. */
-struct race {
-    struct span slowest, own;
+/* A period of all workers: the factors of the slowest and of worker 0, and the mean sum. */
+struct group_draw {
+    struct period_draw slowest, own;
     double mean;
 };
 
-static struct race draw_race(const struct cc_timing *t, gsl_rng *g, int workers, double period)
+static struct group_draw draw_group(const struct cc_timing *t, gsl_rng *g, int workers,
+                                    double period)
 {
-    struct race r = {.mean = 0};
+    struct group_draw r = {.mean = 0};
     for (int w = 0; w < workers; w++) {
-        struct span x = draw_span(t, g, period);
+        struct period_draw x = draw_period(t, g, period);
         r.mean += (x.silent + x.last) / workers;
         if (w == 0)
             r.slowest = r.own = x;
@@ -134,16 +147,16 @@ int cc_step_bulk(const struct cc_timing *t, int workers, double period,
     if (g == NULL)
         return CC_FAIL;
     for (int i = 0; i < fmax(BULK_LEAST, fmin(BULK_STEPS, many)) && !cc_interrupted(); i++) {
-        struct race r = draw_race(t, g, workers, period);
+        struct group_draw r = draw_group(t, g, workers, period);
         double end = step(arg, true, r.slowest.last * c), own = 0;
         if (rest > 0) {
             end += rest * step(arg, false, r.slowest.silent / rest * c);
             own = rest * step(arg, false, r.own.silent / rest * c);
-            take(&silent, step(arg, false, r.own.first * c));
+            add_sample(&silent, step(arg, false, r.own.first * c));
         }
-        take(&time, end / period);
-        take(&sending, end - own);
-        take(&wait, fmax(0, r.slowest.silent + r.slowest.last - r.mean) * c / period);
+        add_sample(&time, end / period);
+        add_sample(&sending, end - own);
+        add_sample(&wait, fmax(0, r.slowest.silent + r.slowest.last - r.mean) * c / period);
     }
     gsl_rng_free(g);
     struct cc_spread sends = as_spread(&sending), rests = as_spread(&silent);
@@ -155,7 +168,7 @@ int cc_step_bulk(const struct cc_timing *t, int workers, double period,
 
 /* --- stale and asynchronous: a simulation of every worker --- */
 
-/* What happens next to a worker. */
+/* The next event of a worker. */
 enum phase {
     ENCODED, /* its push begins */
     ARRIVED, /* the push is at the server */
@@ -175,13 +188,13 @@ struct worker {
     int steps; /* complete */
     bool waits;
     double began, added;  /* this period; when the wait, if any, began */
-    double first, silent; /* times of its quiet steps: of the first, and of all */
+    double first, silent; /* times of its silent steps: of the first, and of all */
 };
 
 struct simulation {
     const struct cc_timing *timing;
     const struct cc_cost *cost;
-    double period, quiet_s;
+    double period, silent_s;
     gsl_rng *generator;
     int workers, slowest, at_slowest; /* steps of the slowest, and how many are there */
     struct worker *worker;
@@ -231,11 +244,11 @@ static double serve(double *free_at, double there, double takes)
 static void begin_step(struct simulation *s, double now, int w)
 {
     struct worker *me = &s->worker[w];
-    struct span x = draw_span(s->timing, s->generator, s->period);
+    struct period_draw x = draw_period(s->timing, s->generator, s->period);
     double c = s->timing->compute_s;
     me->began = now;
-    me->first = x.first * c + s->quiet_s;
-    me->silent = x.silent * c + (s->period - 1) * s->quiet_s;
+    me->first = x.first * c + s->silent_s;
+    me->silent = x.silent * c + (s->period - 1) * s->silent_s;
     schedule(s, now + me->silent + x.last * c + s->cost->encode_s, w, ENCODED);
 }
 
@@ -263,7 +276,7 @@ static void pull_if_may(struct simulation *s, double now, int w)
     schedule(s, now, w, PULLED);
 }
 
-/* w has completed a step. If it was the last of the slowest, those who waited may go on. */
+/* Counts a step of w. If it was the last of the slowest workers, the waiting ones may continue. */
 static void complete(struct simulation *s, double now, int w)
 {
     struct worker *me = &s->worker[w];
@@ -278,7 +291,8 @@ static void complete(struct simulation *s, double now, int w)
     }
 }
 
-static void happen(struct simulation *s, const struct event *v)
+/* Handles an event and schedules the worker's next one. */
+static void handle(struct simulation *s, const struct event *v)
 {
     const struct cc_cost *c = s->cost;
     double p = s->workers, end;
@@ -297,7 +311,7 @@ static void happen(struct simulation *s, const struct event *v)
         break;
     case PULLED:
         if (s->worker[w].steps > WARM_STEPS)
-            take(&s->wait, v->time - s->worker[w].added);
+            add_sample(&s->wait, v->time - s->worker[w].added);
         schedule(s, serve(&s->codec, v->time, c->server_encode_s), w, SENT);
         break;
     case SENT:
@@ -306,16 +320,16 @@ static void happen(struct simulation *s, const struct event *v)
         break;
     case DONE:
         if (s->worker[w].steps > WARM_STEPS) {
-            take(&s->time, (v->time - s->worker[w].began) / s->period);
-            take(&s->sending, v->time - s->worker[w].began - s->worker[w].silent);
-            take(&s->silent, s->worker[w].first);
+            add_sample(&s->time, (v->time - s->worker[w].began) / s->period);
+            add_sample(&s->sending, v->time - s->worker[w].began - s->worker[w].silent);
+            add_sample(&s->silent, s->worker[w].first);
         }
         begin_step(s, v->time, w);
         break;
     }
 }
 
-/* Until the fastest worker has completed `steps`. */
+/* Simulates until the fastest worker has completed `steps` steps. */
 static void simulate(struct simulation *s, int steps)
 {
     s->at_slowest = s->workers;
@@ -325,15 +339,15 @@ static void simulate(struct simulation *s, int steps)
         struct event v = next(s);
         if (s->worker[v.worker].steps == steps)
             return;
-        happen(s, &v);
+        handle(s, &v);
     }
 }
 
 int cc_step_stale(const struct cc_timing *t, const struct cc_cost *sum, int workers, double period,
-                  double quiet_s, struct cc_spread *out, struct cc_error *e)
+                  double silent_s, struct cc_spread *out, struct cc_error *e)
 {
     struct simulation s = {
-        .timing = t, .cost = sum, .workers = workers, .period = period, .quiet_s = quiet_s};
+        .timing = t, .cost = sum, .workers = workers, .period = period, .silent_s = silent_s};
     int steps = STEP_BUDGET / workers < MOST_STEPS ? STEP_BUDGET / workers : MOST_STEPS;
     s.worker = cc_alloc0((size_t)workers * sizeof *s.worker, e);
     s.heap = s.worker != NULL ? cc_alloc0((size_t)workers * sizeof *s.heap, e) : NULL;

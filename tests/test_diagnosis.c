@@ -169,12 +169,12 @@ static void host_of_run(void **state)
     /* Ten ranks on two cores, each with 2 ms of codec work: others' turns are up to 8 ms. */
     struct cc_comparison t = well();
     t.run_s = 0.112, t.ranks_per_core = 5;
-    suspected(t, CC_CAUSE_CROWD, "10 busy ranks take turns on 2 cores, for 2 ms of codec work");
+    suspected(t, CC_CAUSE_OVERSUBSCRIBED, "10 busy ranks take turns on 2 cores, for 2 ms of codec work");
     t.run_s = 0.120;
     suspected(t, CC_CAUSE_UNCLEAR, "");
     /* 12 ms of it: the first send while the last encode, for up to 9.6 ms. */
     t.run_s = 0.088, t.codec_s = 0.012;
-    suspected(t, CC_CAUSE_CROWD, "the first ones send while the last ones still encode");
+    suspected(t, CC_CAUSE_OVERSUBSCRIBED, "the first ones send while the last ones still encode");
     t.codec_s = 0.006;
     suspected(t, CC_CAUSE_UNCLEAR, "");
     /* A step of two rounds: half a millisecond each. */
@@ -266,13 +266,13 @@ static void all_differ(void **state)
     t.mode = CC_OVERLAP;
     t.model_s = 0.080, t.sim_s = 0.101, t.run_s = 0.110, t.ranks_per_core = 5;
     v = judged(t);
-    assert_suspects(&v, CC_CAUSE_CONTENTION, CC_CAUSE_CROWD);
+    assert_suspects(&v, CC_CAUSE_CONTENTION, CC_CAUSE_OVERSUBSCRIBED);
     assert_non_null(strstr(v.cause[0].why, "sim 101 ms, 20.8% above model (80 ms)"));
     assert_non_null(strstr(v.cause[1].why, "run 110 ms, 8.2% above sim (101 ms)"));
     /* The graver one first. */
     t.model_s = 0.096, t.codec_s = 0.010, t.run_s = 0.130;
     v = judged(t);
-    assert_suspects(&v, CC_CAUSE_CROWD, CC_CAUSE_CONTENTION);
+    assert_suspects(&v, CC_CAUSE_OVERSUBSCRIBED, CC_CAUSE_CONTENTION);
 }
 
 /* --- two answers --- */
@@ -288,7 +288,7 @@ static void without_sim(void **state)
     t.ranks_per_core = 5, t.codec_s = 0.010; /* which is a cause where steps follow one another */
     suspected(t, CC_CAUSE_CONTENTION, "");
     t.mode = CC_SEQUENTIAL, t.exchange = CC_RING;
-    suspected(t, CC_CAUSE_CROWD, "");
+    suspected(t, CC_CAUSE_OVERSUBSCRIBED, "");
     t.ranks_per_core = 1;
     suspected(t, CC_CAUSE_CONTENTION, "");
     t.mode = CC_PIPE, t.exchange = CC_PS;
@@ -363,7 +363,7 @@ static void forecasts(void **state)
     t.forecast_s = t.resized_s = 0.070, t.codec_s = 0.030;
     forecast_of(t, CC_CAUSE_CODECS, "codecs take 30 ms instead of the profile's 2, which is +30");
     t.ranks_per_core = 5;
-    forecast_of(t, CC_CAUSE_CROWD, "(10 busy ranks on 2 cores)");
+    forecast_of(t, CC_CAUSE_OVERSUBSCRIBED, "(10 busy ranks on 2 cores)");
     t.lab = false;
     forecast_of(t, CC_CAUSE_CODECS, "");
     /* Faster than the profile says: nobody waited for a turn. */
