@@ -1,3 +1,16 @@
+/* Calibration of a link from ping-pong times.
+ *
+ * 1. The latency is the median over all small messages.
+ * 2. A line, seconds = intercept + slope x bytes, is fitted by least squares to the larger sizes,
+ * each represented by the lower quartile of its times and weighted so that relative distances count
+ *    alike. The slope is the bandwidth.
+ * 3. A token bucket lets the first bytes of every message pass at once: the line then lies below
+ * the latency at 0 bytes, and the difference over the slope is the bucket's size. It counts if it
+ * is at least a frame and three standard deviations.
+ * 4. The bucket decides which sizes the line may be fitted to, and the line gives the bucket: steps
+ * 2 and 3 are repeated until the sizes stay the same.
+ *
+ * docs/calibrate.md explains the choices. */
 #include "models/calibrate.h"
 
 #include <math.h>
@@ -12,11 +25,11 @@
 
 enum { FEWEST_SIZES = 4, MOST_ROUNDS = 20 };
 
-/* A bucket smaller than a frame is none. */
+/* Estimates of a bucket smaller than a frame count as no bucket. */
 #define LEAST_BURST 1500
 
-/* For normally distributed samples: deviation / median distance, and that of the median / that of
- * the mean. */
+/* For normally distributed samples: standard deviation / median distance from the median, and the
+ * deviation of the median / that of the mean. */
 #define DEVIATION_OF_DISTANCE 1.4826
 #define MEDIAN_OF_MEAN        1.2533
 
@@ -40,7 +53,7 @@ size_t cc_calibrate_sizes(double bw_bps, double latency_s, double burst_bytes,
     double from = burst_bytes > 0 ? CC_CALIBRATE_BURSTS * burst_bytes : most / 256;
     for (size_t b = 1; (double)b < fmin(from, most); b *= 4)
         bytes[n++] = b;
-    /* From the largest downwards, so that it is what it should be. */
+    /* Spaced from the largest downwards, so that the largest is exact. */
     int halves = (int)floor(2 * log2(most / from));
     for (int k = halves; k >= 0; k--)
         bytes[n++] = (size_t)ceil(most * exp2(-0.5 * k));
@@ -52,11 +65,12 @@ size_t cc_calibrate_sizes(double bw_bps, double latency_s, double burst_bytes,
 struct points {
     double *bytes, *seconds, *weight;
     size_t count;
-    struct cc_estimate latency; /* of the small ones */
+    struct cc_estimate latency; /* of small messages */
 };
 
-/* Large messages are made late by whatever else a machine does, and never early: with both cores of
- * a machine busy, medians have been off by 3%, and these by 1%. */
+/* Represents a size by its lower quartile: other work on the machine delays large messages and
+ * never speeds them up. With both cores of a machine busy, medians were off by 3%, lower quartiles
+ * by 1%. */
 static double lower_quartile(const struct cc_ping *p, double *scratch)
 {
     memcpy(scratch, p->seconds, p->samples * sizeof *scratch);
@@ -64,9 +78,9 @@ static double lower_quartile(const struct cc_ping *p, double *scratch)
     return scratch[p->samples / 4];
 }
 
-/* The median of all samples of small messages together. */
-static int small_ones(const struct cc_ping *ping, size_t sizes, double *all, double *scratch,
-                      struct cc_estimate *out, struct cc_error *e)
+/* Estimates the latency: the median of all samples of small messages together. */
+static int estimate_latency(const struct cc_ping *ping, size_t sizes, double *all, double *scratch,
+                            struct cc_estimate *out, struct cc_error *e)
 {
     size_t n = 0;
     for (size_t i = 0; i < sizes && ping[i].bytes <= CC_CALIBRATE_SMALL; i++) {
@@ -114,7 +128,7 @@ static int make_points(const struct cc_ping *ping, size_t sizes, struct points *
             p->seconds[i] = lower_quartile(&ping[i], scratch);
             p->weight[i] = 1 / (p->seconds[i] * p->seconds[i]);
         }
-        status = small_ones(ping, sizes, scratch, scratch + samples, &p->latency, e);
+        status = estimate_latency(ping, sizes, scratch, scratch + samples, &p->latency, e);
     }
     free(scratch);
     return status;
@@ -127,7 +141,7 @@ struct line {
     double intercept_var, slope_var, rms;
 };
 
-/* Through all points from `first` on, relative distances counting alike. */
+/* Fits a line to all points from `first` on; relative distances count alike. */
 static struct line fit(const struct points *p, size_t first)
 {
     struct line l;
@@ -137,29 +151,29 @@ static struct line fit(const struct points *p, size_t first)
                           p->count - first, &l.intercept, &l.slope, &l.intercept_var, &covariance,
                           &l.slope_var, &squares);
     (void)gsl_set_error_handler(handler);
-    /* GSL takes the weights for what is known of the errors; the residuals know better. */
+    /* GSL takes the weights as the errors' inverse variances; scale by the residuals' instead. */
     l.intercept_var *= squares / (n - 2);
     l.slope_var *= squares / (n - 2);
     l.rms = sqrt(squares / n);
     return l;
 }
 
-/* What the line falls short of the latency by is what the bucket let pass. */
-static struct cc_estimate bucket(const struct points *p, const struct line *l)
+/* Estimates the bucket: the line's distance below the latency is the time that the bucket saves. */
+static struct cc_estimate estimate_bucket(const struct points *p, const struct line *l)
 {
     double short_by = p->latency.value - l->intercept;
     double sd = sqrt(l->intercept_var + p->latency.sd * p->latency.sd);
     return (struct cc_estimate){fmax(0, short_by) / l->slope, sd / l->slope};
 }
 
-/* Three deviations are no accident. */
+/* Whether a bucket is more than noise: at least a frame, and three standard deviations. */
 static bool significant(const struct cc_estimate *b)
 {
     return b->value >= LEAST_BURST && b->value >= 3 * b->sd;
 }
 
-/* The first point that tells the slope, given the bucket. */
-static size_t first_of(const struct points *p, double burst)
+/* The first point that the line may be fitted to, given the bucket. */
+static size_t first_usable(const struct points *p, double burst)
 {
     size_t first = 0;
     while (first < p->count && (p->bytes[first] < CC_CALIBRATE_BURSTS * burst ||
@@ -179,15 +193,15 @@ static int too_few(const struct points *p, double burst, struct cc_error *e)
                    p->bytes[p->count - 1], 1e6 * p->seconds[p->count - 1]);
 }
 
-/* The bucket tells which sizes the line may go through, and the line the bucket: from the larger
- * half on, until nothing changes. */
-static int settle(const struct points *p, double given, size_t *first, struct line *l,
-                  struct cc_estimate *burst, struct cc_error *e)
+/* Fits line and bucket in turn, beginning with the larger half of the sizes, until the sizes that
+ * the line is fitted to do not change. `given` < 0: the bucket is not known. */
+static int fit_line_and_bucket(const struct points *p, double given, size_t *first, struct line *l,
+                               struct cc_estimate *burst, struct cc_error *e)
 {
     bool known = given >= 0;
     *burst = (struct cc_estimate){known ? given : 0, 0};
     size_t last = p->count > FEWEST_SIZES ? p->count - FEWEST_SIZES : 0,
-           at = first_of(p, burst->value);
+           at = first_usable(p, burst->value);
     size_t upper = at + (p->count - at) / 2;
     *first = known || at > last ? at : upper < last ? upper : last;
     for (int i = 0; i < MOST_ROUNDS; i++) {
@@ -198,11 +212,11 @@ static int settle(const struct points *p, double given, size_t *first, struct li
             return cc_fail(e, "larger messages do not take longer: the link is not what is slow");
         if (known)
             return CC_OK;
-        *burst = bucket(p, l);
-        size_t next = first_of(p, burst->value);
+        *burst = estimate_bucket(p, l);
+        size_t next = first_usable(p, burst->value);
         if (next == *first)
             break;
-        /* Never to and fro: what was too small once stays out. */
+        /* In later rounds the first size may only grow, so that the loop ends. */
         *first = i > MOST_ROUNDS / 2 && next < *first ? *first : next;
     }
     burst->value = significant(burst) ? burst->value : 0;
@@ -216,25 +230,25 @@ int cc_calibrate(const struct cc_ping *ping, size_t sizes, double burst_bytes,
     struct line l;
     struct cc_estimate burst;
     size_t first;
-    int status = make_points(ping, sizes, &p, e);
-    if (status == CC_OK)
-        status = settle(&p, burst_bytes, &first, &l, &burst, e);
-    if (status == CC_OK)
-        *out = (struct cc_calibration){
-            .latency_s = p.latency,
-            .bw_bps = {8 / l.slope, 8 / l.slope * sqrt(l.slope_var) / l.slope},
-            .intercept_s = {l.intercept, sqrt(l.intercept_var)},
-            .burst_bytes = burst,
-            .from_bytes = p.bytes[first],
-            .sizes = p.count - first,
-            .rms = l.rms};
+    int status = CC_OK;
+    CC_TRY_OUT(make_points(ping, sizes, &p, e));
+    CC_TRY_OUT(fit_line_and_bucket(&p, burst_bytes, &first, &l, &burst, e));
+    *out =
+        (struct cc_calibration){.latency_s = p.latency,
+                                .bw_bps = {8 / l.slope, 8 / l.slope * sqrt(l.slope_var) / l.slope},
+                                .intercept_s = {l.intercept, sqrt(l.intercept_var)},
+                                .burst_bytes = burst,
+                                .from_bytes = p.bytes[first],
+                                .sizes = p.count - first,
+                                .rms = l.rms};
+out:
     free(p.bytes);
     return status;
 }
 
-/* While one way is busy, the other's bucket fills. Below two buckets it is not full when its turn
- * comes: in the long run each way carries a message in two messages' times, and no more than the
- * rate. */
+/* While one direction is busy, the other's bucket fills. A message of fewer bytes than two buckets
+ * does not find it full: in the long run each direction carries one message in the time of two, and
+ * no more than the rate. */
 double cc_calibration_s(const struct cc_calibration *c, double bytes)
 {
     double byte_s = 8 / c->bw_bps.value, alone = c->latency_s.value + bytes * byte_s;

@@ -1,16 +1,16 @@
-/* Files carried inside the program. */
+/* Files that are linked into the program. */
 #ifndef CC_MODELS_EMBED_H
 #define CC_MODELS_EMBED_H
 
 #include <stddef.h>
 
-/* At file scope: the bytes of a file, by its path from the top of the source tree. */
+/* Links a file in; used at file scope. `path` is relative to the top of the source tree. */
 #define CC_EMBED(symbol, path)                                                                     \
     __asm__(".section .rodata\n" #symbol "_begin: .incbin \"" path "\"\n" #symbol                  \
             "_end: .byte 0\n.previous\n");                                                         \
     extern const char symbol##_begin[], symbol##_end[]
 
-/* The same as a value, where it was embedded. */
+/* The bytes of an embedded file, and an initializer for them. */
 struct cc_embedded {
     const char *begin, *end;
 };

@@ -19,7 +19,8 @@ struct problem {
     double *residual; /* n: GSL's own vectors may have strides */
 };
 
-/* The search is unbounded: z in R becomes a constant between its bounds, on a logarithmic scale. */
+/* Maps the unbounded variable z of the search to a constant between its bounds, on a logarithmic
+ * scale. */
 static double constant_of(const struct cc_fit_constant *c, double z)
 {
     double x = exp(log(c->min) + (log(c->max) - log(c->min)) / (1 + exp(-z)));
@@ -41,7 +42,7 @@ static int residuals(const gsl_vector *z, void *arg, gsl_vector *out)
     return GSL_SUCCESS;
 }
 
-/* z of the start-th start: the middle first, then numbers from a fixed seed. */
+/* Sets z to the start-th starting point: the middle first, then random points of a fixed seed. */
 static void set_start(gsl_vector *z, size_t p, size_t start)
 {
     for (size_t i = 0; i < p; i++) {
@@ -50,9 +51,10 @@ static void set_start(gsl_vector *z, size_t p, size_t start)
     }
 }
 
-/* Constants and their deviations from where the search ended; `squares`: the sum there. */
-static void take(struct cc_fit_constant *constant, size_t n, size_t p, double squares,
-                 gsl_multifit_nlinear_workspace *w, gsl_matrix *covariance)
+/* Reads the constants and their deviations at the end of a search, where the sum of squares is
+ * `squares`. */
+static void read_result(struct cc_fit_constant *constant, size_t n, size_t p, double squares,
+                        gsl_multifit_nlinear_workspace *w, gsl_matrix *covariance)
 {
     int known = n > p && gsl_multifit_nlinear_covar(gsl_multifit_nlinear_jac(w), 1e-12,
                                                     covariance) == GSL_SUCCESS;
@@ -78,12 +80,13 @@ static double search(struct problem *q, struct cc_fit_constant *constant,
         set_start(z, q->p, start);
         if (gsl_multifit_nlinear_init(z, &fdf, w) != GSL_SUCCESS)
             continue;
-        /* It also ends where no step improves any more, as beside a kink: that counts. */
+        /* The status is ignored: a search that stops at a kink, where no step improves, counts too.
+         */
         (void)gsl_multifit_nlinear_driver(ITERATIONS, 1e-10, 1e-10, 0, NULL, NULL, &info, w);
         gsl_vector *r = gsl_multifit_nlinear_residual(w);
         if (gsl_blas_ddot(r, r, &squares) == GSL_SUCCESS && squares < best) {
             best = squares;
-            take(constant, q->n, q->p, squares, w, covariance);
+            read_result(constant, q->n, q->p, squares, w, covariance);
         }
     }
     return best;

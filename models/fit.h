@@ -7,18 +7,19 @@
 
 #include "core/error.h"
 
-/* A constant looked for. */
+/* An unknown constant of the model. */
 struct cc_fit_constant {
-    double min, max;  /* 0 < min < max: searched on a logarithmic scale between them */
-    double value;     /* found */
-    double deviation; /* its standard deviation, as the residuals tell; 0 if they do not */
+    double min, max;  /* bounds, 0 < min < max; the search is on a logarithmic scale */
+    double value;     /* the result */
+    double deviation; /* its standard deviation, from the residuals; 0 if it is not known */
 };
 
 /* Writes the n residuals of the constants x[0..p). A residual that is not finite ends the fit. */
 typedef void (*cc_fit_residuals)(void *arg, const double *x, double *residual);
 
-/* Minimizes the sum of squares; n >= p >= 1, p <= CC_FIT_MOST. The same machine gives the same
- * answer every time. Sets value and deviation on success only; *rms is of the residuals. */
+/* Minimizes the sum of squared residuals; n >= p >= 1, p <= CC_FIT_MOST. Deterministic on one
+ * machine. Sets values, deviations and *rms, the residuals' root mean square, on success only.
+ * CC_FAIL if memory is out or no start gives finite residuals. */
 int cc_fit(cc_fit_residuals f, void *arg, size_t n, struct cc_fit_constant *constant, size_t p,
            double *rms, struct cc_error *e);
 

@@ -1,3 +1,6 @@
+/* Payload costs, from codec models or from measurements. In a scheme with a period, a codec model
+ * has means over the period: the sending step has `period` times the mean's bytes, while the
+ * encoder works equally in every step. */
 #include "models/payload_cost.h"
 
 #include <math.h>
@@ -24,7 +27,7 @@ struct cc_codec_model cc_codec_model_given(const char *scheme, enum cc_reduction
                                    .pair_bits = 64};
 }
 
-/* "fp32, int8, 3lc" as far as it fits. */
+/* Writes "fp32, int8, 3lc", cut off if it is too long. */
 static void list_schemes(const struct cc_profile *p, char *out, size_t cap)
 {
     size_t used = 0;
@@ -63,9 +66,9 @@ static struct cc_profile_point at(const struct cc_profile_codec *codec,
     return codec != NULL ? cc_profile_at(codec, values) : *given;
 }
 
-/* Of the step that sends: what is sent in one step of `period` is that many times the mean; the
- * encoder works in every step. */
-static struct cc_payload_cost payload(const struct cc_codec_model *c, const struct cc_shape *shape)
+/* A tensor's cost in the sending step. */
+static struct cc_payload_cost sending_step(const struct cc_codec_model *c,
+                                           const struct cc_shape *shape)
 {
     double values = (double)shape->n;
     double period = c->period > 1 ? (double)c->period : 1;
@@ -88,7 +91,7 @@ static struct cc_payload_cost payload(const struct cc_codec_model *c, const stru
     return p;
 }
 
-/* Of a step that only encodes. */
+/* A tensor's cost in a step that only encodes. */
 static struct cc_payload_cost silent_step(const struct cc_payload_cost *p)
 {
     return (struct cc_payload_cost){.values = p->values, .push_encode_s = p->push_encode_s};
@@ -132,7 +135,7 @@ int cc_raw_tensors(const double *size, size_t count, size_t min_size, double sha
     return CC_OK;
 }
 
-/* Empty ones, with the scheme's properties. */
+/* Allocates the lists of *p for `count` tensors. */
 static int alloc_payloads(size_t count, struct cc_step_payloads *p, struct cc_error *e)
 {
     p->count = count;
@@ -163,13 +166,12 @@ int cc_step_payloads_make(const struct cc_net *net, const struct cc_codec_model 
                                      codec_model->sum_rounds > 1 ? codec_model->sum_rounds : 1,
                                  .reduction = codec_model->reduction,
                                  .scheme = codec_model->scheme};
-    if (alloc_payloads(net->count, &p, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(alloc_payloads(net->count, &p, e));
     for (size_t i = 0; i < net->count; i++) {
         const struct cc_shape *shape = &net->tensors[i].shape;
         bool is_raw = raw != NULL && raw[i];
-        p.each[i] = payload(is_raw ? floats : codec_model, shape);
-        /* Floats among pairs: a pair each. */
+        p.each[i] = sending_step(is_raw ? floats : codec_model, shape);
+        /* Among pairs, each float counts as a pair. */
         if (is_raw && codec_model->reduction == CC_REDUCE_PAIRS)
             p.each[i].pairs = (double)shape->n;
         p.silent[i] = is_raw ? p.each[i] : silent_step(&p.each[i]);
@@ -180,10 +182,10 @@ int cc_step_payloads_make(const struct cc_net *net, const struct cc_codec_model 
     return CC_OK;
 }
 
-/* --- from measurement --- */
+/* --- measured costs --- */
 
-/* Payload bytes of each tensor per step, as they were counted, or what the raw ones leave to the
- * others by their sizes. */
+/* Mean payload bytes of a tensor per step: as counted, or else its part of the total without the
+ * raw tensors, by size. */
 static double tensor_bytes(const struct cc_net *net, const bool *raw, const double *counted,
                            double total, double raw_values, size_t i)
 {
@@ -202,15 +204,14 @@ int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_pay
     p.total = p.silent_total = (struct cc_payload_cost){0};
     p.measured = true;
     p.codec = m->codec;
-    if (alloc_payloads(net->count, &p, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(alloc_payloads(net->count, &p, e));
     for (size_t i = 0; raw != NULL && i < net->count; i++)
         raw_values += raw[i] ? (double)net->tensors[i].shape.n : 0;
     for (size_t i = 0; i < net->count; i++) {
         bool is_raw = raw != NULL && raw[i];
         double push = tensor_bytes(net, raw, m->tensor_push, m->push_bytes, raw_values, i);
         double pull = tensor_bytes(net, raw, m->tensor_pull, m->pull_bytes, raw_values, i);
-        /* What is sent in one step of the period is that many times the mean. */
+        /* One step sends all of the period's bytes. */
         double times = is_raw ? 1 : period;
         p.silent[i] = (struct cc_payload_cost){.values = planned->each[i].values,
                                                .push_bytes = is_raw ? push : 0,

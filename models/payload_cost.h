@@ -1,5 +1,5 @@
-/* Parcels: what the tensors of a net become under a scheme, in bytes and in codec time. models/
- * knows no scheme: a coder says what it needs of one. */
+/* Payload costs: the bytes and the codec times of a net's tensors under a scheme. models/ knows no
+ * scheme: a codec model describes one. */
 #ifndef CC_MODELS_PAYLOAD_COST_H
 #define CC_MODELS_PAYLOAD_COST_H
 
@@ -10,14 +10,14 @@
 #include "models/net.h"
 #include "models/profile.h"
 
-/* What an exchange may do with payloads on their way. */
+/* How payloads of a scheme can be reduced. */
 enum cc_reduction {
-    CC_REDUCE_DECODED, /* nothing: they must be decoded to be added */
+    CC_REDUCE_DECODED, /* they must be decoded to be added */
     CC_REDUCE_SUM,     /* floats that any allreduce may sum */
     CC_REDUCE_PAIRS    /* index-value pairs that may be merged */
 };
 
-/* What the models know of a scheme. */
+/* A scheme, as the models see it. */
 struct cc_codec_model {
     const char *scheme; /* canonical name, for messages; owned by the caller */
     enum cc_reduction reduction;
@@ -25,30 +25,30 @@ struct cc_codec_model {
      * the profile is NULL (point.values is then ignored). Means over whole periods. */
     const struct cc_profile_codec *push, *pull;
     struct cc_profile_point push_point, pull_point;
-    /* Where the tensor's shape alone decides the payload's bytes, and not as a profile of flat
-     * tensors has it (low-rank factors): that, and its argument. Otherwise NULL. */
+    /* The payload's bytes if they depend on the tensor's shape (low-rank factors), and the
+     * function's argument. NULL: the profile of flat tensors holds for every shape. */
     double (*shape_bytes)(const void *arg, const struct cc_shape *shape);
     const void *shape_arg;
-    size_t period; /* sends in one step of so many (local steps); 0 counts as 1 */
-    /* CC_REDUCE_SUM: how many sums after one another a payload needs (low-rank factors: the second
-     * comes of the first); 0 counts as 1. */
+    size_t period; /* sends in one step of `period` (local steps); 0 counts as 1 */
+    /* CC_REDUCE_SUM: the number of sums that a payload needs one after the other (2 for low-rank
+     * factors, as the second factor follows from the first's sum); 0 counts as 1. */
     size_t sum_rounds;
     /* CC_REDUCE_PAIRS: a payload of n values and k pairs has value_bits n + pair_bits k bits. */
     double value_bits, pair_bits;
 };
 
-/* The same figures at every size, for both directions. */
+/* Makes a codec model with the same figures at every size and in both directions. */
 struct cc_codec_model cc_codec_model_given(const char *scheme, enum cc_reduction reduction,
                                            double bits_per_value, double encode_ns,
                                            double decode_ns, double decode_add_ns);
-/* From a profile, for both directions; CC_FAIL names the scheme and what the profile holds. The
- * coder points into the profile. */
+/* Makes a codec model from a profile, for both directions. It points into the profile and to
+ * `scheme`. If the profile lacks the scheme, CC_FAIL names both. *out is set on success only. */
 int cc_codec_model_profiled(const struct cc_profile *p, const char *scheme,
                             enum cc_reduction reduction, struct cc_codec_model *out,
                             struct cc_error *e);
 
-/* A tensor, or several together: bytes of a step's payload, seconds of codec work in that step.
- * Sums of parcels are parcels. */
+/* The cost of one or more tensors in a step: bytes of payload and seconds of codec work. Costs can
+ * be added. */
 struct cc_payload_cost {
     double values;
     double push_bytes, pull_bytes;
@@ -57,16 +57,16 @@ struct cc_payload_cost {
     double pull_encode_s, pull_decode_s;
 };
 
-/* Of all tensors of a net, in its order: in the step that sends, and in the period - 1 quiet ones,
- * in which tensors are encoded but only those that travel raw are sent. */
+/* The payload costs of all tensors of a net, in its order: in the sending step, and in the period -
+ * 1 silent steps, in which tensors are encoded but only raw ones are sent. */
 struct cc_step_payloads {
     struct cc_payload_cost *each, total;
     struct cc_payload_cost *silent, silent_total;
-    double *planned; /* pushed bytes by which steps are cut into messages */
+    double *planned; /* pushed bytes of each tensor by which steps are cut into messages */
     size_t count, period, sum_rounds;
     enum cc_reduction reduction;
-    const char *scheme; /* as the coder has it */
-    bool measured;      /* codec times are those below, not the parcels' */
+    const char *scheme; /* the codec model's */
+    bool measured;      /* codec times are those below, not the payload costs' */
     struct cc_codec_times {
         double encode_s; /* of a worker, before the first byte leaves */
         double hop_s;    /* on the way: decoding, adding, encoding, adding floats */
@@ -75,20 +75,21 @@ struct cc_step_payloads {
     } codec;             /* per step on the critical path, means over whole periods */
 };
 
-/* Which tensors travel as fp32 whatever the scheme: those with fewer than min_size values, and of
- * the rest, from the largest to the smallest, each that still fits, until all of them together have
- * `share` of the values. size[] is in values; *is: the share that they have. */
+/* Chooses the tensors that travel as fp32 whatever the scheme: those with fewer than min_size
+ * values and, of the others, from the largest to the smallest, each with which the raw tensors
+ * still have at most `share` of the values. size[] is in values; *is becomes the raw tensors'
+ * share. */
 int cc_raw_tensors(const double *size, size_t count, size_t min_size, double share, bool *raw,
                    double *is, struct cc_error *e);
 
-/* Tensors that are raw travel under `floats` (fp32); raw may be NULL: none. *out is set on success
- * only; free it with cc_step_payloads_free. */
+/* Computes the payload costs of a net. Raw tensors get the cost of `floats` (fp32); raw may be
+ * NULL: none. *out is set on success only; free it with cc_step_payloads_free. */
 int cc_step_payloads_make(const struct cc_net *net, const struct cc_codec_model *codec_model,
                           const struct cc_codec_model *floats, const bool *raw,
                           struct cc_step_payloads *out, struct cc_error *e);
 void cc_step_payloads_free(struct cc_step_payloads *p);
 
-/* What a run of the same parcels has measured, per step, means over whole periods. */
+/* The measurements of a run: means per step over whole periods. */
 struct cc_measured {
     double push_bytes, pull_bytes;           /* payload of a worker's push; of all servers' pulls */
     double push_head_bytes, pull_head_bytes; /* beside it, in steps that send */
@@ -96,8 +97,8 @@ struct cc_measured {
     struct cc_codec_times codec;
 };
 
-/* Parcels of the sizes and codec times that were measured, cut into the same messages as `planned`,
- * which the prediction was made from. */
+/* The same with measured sizes and codec times, cut into the same messages as `planned`, from which
+ * the run was predicted. */
 int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_payloads *planned,
                               const bool *raw, const struct cc_measured *m,
                               struct cc_step_payloads *out, struct cc_error *e);

@@ -2,8 +2,8 @@
 
 const char *const cc_placement_names[] = {"split", "round-robin", "lpt", NULL};
 
-/* Insertion sort would take seconds on nets of many tensors; this is a merge sort without
- * recursion, in the two halves of order[]. */
+/* A bottom-up merge sort between the two halves of order[]: stable, and fast enough for nets of
+ * many tensors. */
 void cc_by_size(const double *size, size_t count, size_t *order)
 {
     size_t *from = order, *to = order + count;
@@ -35,21 +35,22 @@ static int least_loaded(const double *load, int servers)
     return best;
 }
 
-void cc_place(enum cc_placement config, const double *size, size_t count, int servers, int *server,
-              double *load, size_t *order)
+void cc_place(enum cc_placement placement, const double *size, size_t count, int servers,
+              int *server, double *load, size_t *order)
 {
     for (int s = 0; s < servers; s++)
         load[s] = 0;
-    if (config == CC_LPT)
+    if (placement == CC_LPT)
         cc_by_size(size, count, order);
     for (size_t i = 0; i < count; i++) {
-        size_t t = config == CC_LPT ? order[i] : i;
-        if (config == CC_SPLIT) {
+        size_t t = placement == CC_LPT ? order[i] : i;
+        if (placement == CC_SPLIT) {
             server[t] = CC_EVERY_SERVER;
             for (int s = 0; s < servers; s++)
                 load[s] += size[t] / servers;
         } else {
-            server[t] = config == CC_LPT ? least_loaded(load, servers) : (int)(t % (size_t)servers);
+            server[t] =
+                placement == CC_LPT ? least_loaded(load, servers) : (int)(t % (size_t)servers);
             load[server[t]] += size[t];
         }
     }
