@@ -40,7 +40,7 @@ static void fp32_by_hand(void **state)
 {
     struct fixture f;
     open_gradients(&f, state, "fp32");
-    struct cc_quality *q = measure(&f.plan, 1), all = q[0];
+    struct cc_quality *q = measure(&f.config, 1), all = q[0];
     double raw = 0, sums = 0;
     for (int i = 0; i < VALUES; i++) {
         double sum = 0;
@@ -58,14 +58,14 @@ static void fp32_by_hand(void **state)
     assert_true(all.raw_sq == raw && all.output_sq == raw && all.dot == raw);
     assert_true(all.cumulative_raw_sq == sums);
     free(q);
-    close_plan(&f);
+    close_config(&f);
 }
 
 static void int8_by_hand(void **state)
 {
     struct fixture f;
     open_gradients(&f, state, "int8");
-    struct cc_quality *q = measure(&f.plan, 1);
+    struct cc_quality *q = measure(&f.config, 1);
     assert_int_equal(q[0].payload_bytes, STEPS * (4 + WEIGHTS));
     assert_int_equal(q[1].payload_bytes, STEPS * (4 + BIAS));
     /* Decoded are 1 for 1.25, -2 for -2.5, 4 for 3.5 and 0 for 0.25. */
@@ -78,11 +78,11 @@ static void int8_by_hand(void **state)
     cc_quality_add(&q[0], &q[1]);
     assert_true(q[0].max_error == 0.5 && q[0].error_sq == weights + 0.0625);
     /* No residual: a second pass is as the first. */
-    struct cc_quality *again = measure(&f.plan, 2);
+    struct cc_quality *again = measure(&f.config, 2);
     assert_memory_equal(&again[1], &q[1], sizeof q[1]);
     free(again);
     free(q);
-    close_plan(&f);
+    close_config(&f);
 }
 
 /* Nothing in the first step, the sum in the second; the third begins a period that is not whole. */
@@ -90,8 +90,8 @@ static void local_by_hand(void **state)
 {
     struct fixture f;
     open_gradients(&f, state, "local:every=2");
-    assert_int_equal(cc_bench_steps(&f.plan, 0), 2);
-    struct cc_quality *q = measure(&f.plan, 1);
+    assert_int_equal(cc_bench_steps(&f.config, 0), 2);
+    struct cc_quality *q = measure(&f.config, 1);
     double first = 0, sums = 0, dot = 0, most = 0;
     for (int i = 0; i < WEIGHTS; i++) {
         const double a = (double)gradients[0][i], b = (double)gradients[1][i];
@@ -107,33 +107,33 @@ static void local_by_hand(void **state)
     assert_true(q[0].cumulative_error_sq == 0 && q[0].cumulative_raw_sq == sums);
     free(q);
     /* A period longer than the trace: it begins again. */
-    f.plan.steps = 1;
-    assert_int_equal(cc_bench_steps(&f.plan, 0), 2);
-    q = measure(&f.plan, 1);
+    f.config.steps = 1;
+    assert_int_equal(cc_bench_steps(&f.config, 0), 2);
+    q = measure(&f.config, 1);
     assert_int_equal(q[0].payload_bytes, 4 * WEIGHTS);
     assert_true(q[0].error_sq == 2 * first && q[0].raw_sq == 2 * first);
     assert_true(q[0].dot == 2 * first && q[0].output_sq == 4 * first);
     assert_true(q[0].cumulative_raw_sq == 4 * first && q[0].cumulative_error_sq == 0);
     free(q);
-    close_plan(&f);
+    close_config(&f);
 }
 
 static void whole_periods(void **state)
 {
     struct fixture f;
     open_gradients(&f, state, "fp32,local:every=3,local:every=5,local:every=1");
-    assert_int_equal(cc_bench_steps(&f.plan, 0), 3);
-    assert_int_equal(cc_bench_steps(&f.plan, 1), 3);
-    assert_int_equal(cc_bench_steps(&f.plan, 2), 5);
-    assert_int_equal(cc_bench_steps(&f.plan, 3), 3);
-    f.plan.steps = 2;
-    assert_int_equal(cc_bench_steps(&f.plan, 0), 2);
-    assert_int_equal(cc_bench_steps(&f.plan, 1), 3);
-    struct cc_quality *q = measure(&f.plan, 1);
+    assert_int_equal(cc_bench_steps(&f.config, 0), 3);
+    assert_int_equal(cc_bench_steps(&f.config, 1), 3);
+    assert_int_equal(cc_bench_steps(&f.config, 2), 5);
+    assert_int_equal(cc_bench_steps(&f.config, 3), 3);
+    f.config.steps = 2;
+    assert_int_equal(cc_bench_steps(&f.config, 0), 2);
+    assert_int_equal(cc_bench_steps(&f.config, 1), 3);
+    struct cc_quality *q = measure(&f.config, 1);
     assert_int_equal(q[4].steps, 5);
     assert_int_equal(q[4].payload_bytes, 4 * WEIGHTS);
     free(q);
-    close_plan(&f);
+    close_config(&f);
 }
 
 /* --- by plain loops --- */
@@ -259,10 +259,10 @@ static void files_by_loops(void **state)
     struct fixture f;
     open_gradients(&f, state, catalogue);
     for (size_t passes = 1; passes <= 3; passes++)
-        compare_with_loops(&f.plan, passes);
-    f.plan.steps = 1;
-    compare_with_loops(&f.plan, 2);
-    close_plan(&f);
+        compare_with_loops(&f.config, passes);
+    f.config.steps = 1;
+    compare_with_loops(&f.config, 2);
+    close_config(&f);
 }
 
 /* Tensors longer than a block of sums, and ends that fill no register; every instruction set. */
@@ -274,16 +274,16 @@ static void blocks_by_loops(void **state)
                                              {"one", cc_shape_flat(1)},
                                              {"block", cc_shape_flat(4096)}};
     struct fixture f;
-    open_plan(&f, make_trace(tensors, sizeof tensors / sizeof tensors[0], 2), catalogue);
+    open_config(&f, make_trace(tensors, sizeof tensors / sizeof tensors[0], 2), catalogue);
     const enum cc_isa best = cc_isa();
     for (int isa = 0; isa < CC_ISAS; isa++) {
         if (!cc_isa_has((enum cc_isa)isa))
             continue;
         cc_isa_force((enum cc_isa)isa);
-        compare_with_loops(&f.plan, 2);
+        compare_with_loops(&f.config, 2);
     }
     cc_isa_force(best);
-    close_plan(&f);
+    close_config(&f);
 }
 
 /* Residuals are kept from pass to pass, where there are any. */
@@ -291,14 +291,14 @@ static void passes(void **state)
 {
     struct fixture f;
     open_gradients(&f, state, "3lc,int8");
-    struct cc_quality *one = measure(&f.plan, 1), *two = measure(&f.plan, 2);
+    struct cc_quality *one = measure(&f.config, 1), *two = measure(&f.config, 2);
     assert_false(alike(&one[0], &two[0]));
     assert_true(one[0].raw_sq == two[0].raw_sq);
     assert_true(one[0].cumulative_raw_sq == two[0].cumulative_raw_sq);
     assert_memory_equal(&one[2], &two[2], 2 * sizeof *one);
     free(one);
     free(two);
-    close_plan(&f);
+    close_config(&f);
 }
 
 /* --- plans --- */
@@ -307,17 +307,17 @@ static void min_size(void **state)
 {
     struct fixture f;
     open_gradients(&f, state, "int8");
-    f.plan.min_size = BIAS + 1;
-    assert_ptr_equal(cc_bench_spec(&f.plan, 0, 0), f.schemes.item[0]);
-    assert_ptr_equal(cc_bench_spec(&f.plan, 0, 1), f.raw);
-    struct cc_quality *q = measure(&f.plan, 1);
+    f.config.min_size = BIAS + 1;
+    assert_ptr_equal(cc_bench_spec(&f.config, 0, 0), f.schemes.item[0]);
+    assert_ptr_equal(cc_bench_spec(&f.config, 0, 1), f.raw);
+    struct cc_quality *q = measure(&f.config, 1);
     assert_int_equal(q[0].payload_bytes, STEPS * (4 + WEIGHTS));
     assert_int_equal(q[1].payload_bytes, STEPS * 4 * BIAS);
     assert_true(q[0].error_sq > 0 && q[1].error_sq == 0);
     free(q);
-    f.plan.min_size = BIAS; /* which the bias has */
-    assert_ptr_equal(cc_bench_spec(&f.plan, 0, 1), f.schemes.item[0]);
-    close_plan(&f);
+    f.config.min_size = BIAS; /* which the bias has */
+    assert_ptr_equal(cc_bench_spec(&f.config, 0, 1), f.schemes.item[0]);
+    close_config(&f);
 }
 
 static void contexts_and_names(void **state)
@@ -326,24 +326,24 @@ static void contexts_and_names(void **state)
     char name[32];
     write_step(state, "pull", -1, 10, gradients[1]);
     open_gradients(&f, state, "fp32");
-    cc_bench_stream_name(&f.plan, name, sizeof name);
+    cc_bench_stream_name(&f.config, name, sizeof name);
     assert_string_equal(name, "push 3");
-    struct cc_context c = cc_bench_context(&f.plan, 1, 7);
+    struct cc_context c = cc_bench_context(&f.config, 1, 7);
     assert_true(c.seed == 42 && c.rank == 3 && c.direction == CC_PUSH && c.step == 7);
     assert_true(c.tensor == 1 && c.offset == 0 && strcmp(c.name, "bias") == 0);
-    f.plan.stream = 1;
-    f.plan.steps = 1;
-    cc_bench_stream_name(&f.plan, name, sizeof name);
+    f.config.stream = 1;
+    f.config.steps = 1;
+    cc_bench_stream_name(&f.config, name, sizeof name);
     assert_string_equal(name, "pull");
-    c = cc_bench_context(&f.plan, 0, 0);
+    c = cc_bench_context(&f.config, 0, 0);
     assert_true(c.rank == -1 && c.direction == CC_PULL);
-    struct cc_quality *q = measure(&f.plan, 1);
+    struct cc_quality *q = measure(&f.config, 1);
     double raw = 0;
     for (int i = 0; i < WEIGHTS; i++)
         raw += (double)gradients[1][i] * (double)gradients[1][i];
     assert_true(q[0].raw_sq == raw);
     free(q);
-    close_plan(&f);
+    close_config(&f);
 }
 
 /* --- schemes that fail --- */
@@ -352,16 +352,16 @@ static void one_scheme_fails(void **state)
 {
     struct fixture f, alone;
     open_huge(&f, state, "fp32,local,int8");
-    struct cc_quality *q = measure(&f.plan, 2);
+    struct cc_quality *q = measure(&f.config, 2);
     assert_gave_up(&f, *state, 1);
-    open_plan(&alone, open_trace(*state), "fp32,int8");
-    struct cc_quality *expected = measure(&alone.plan, 2);
+    open_config(&alone, open_trace(*state), "fp32,int8");
+    struct cc_quality *expected = measure(&alone.config, 2);
     assert_memory_equal(&q[0], &expected[0], 2 * sizeof *q);
     assert_memory_equal(&q[4], &expected[2], 2 * sizeof *q);
     free(expected);
     free(q);
-    close_plan(&alone);
-    close_plan(&f);
+    close_config(&alone);
+    close_config(&f);
 }
 
 static void settle_fails(void **state)
@@ -370,10 +370,10 @@ static void settle_fails(void **state)
     size_t passes;
     struct cc_error e = {""};
     open_huge(&f, state, "local,local:every=1");
-    assert_int_equal(cc_quality_settle(&f.plan, 0, 20, &passes, &e), CC_FAIL);
+    assert_int_equal(cc_quality_settle(&f.config, 0, 20, &passes, &e), CC_FAIL);
     assert_non_null(strstr(e.text, ", push 3, step 20, local: "));
-    assert_int_equal(cc_quality_settle(&f.plan, 1, 20, &passes, &e), CC_OK);
-    close_plan(&f);
+    assert_int_equal(cc_quality_settle(&f.config, 1, 20, &passes, &e), CC_OK);
+    close_config(&f);
 }
 
 /* --- settling --- */
@@ -384,18 +384,18 @@ static void settling(void **state)
     size_t passes = 0;
     struct cc_error e = {""};
     open_gradients(&f, state, "3lc,int8,local:every=2,int8:ef=1");
-    assert_int_equal(cc_quality_settle(&f.plan, 0, 200, &passes, &e), CC_OK);
+    assert_int_equal(cc_quality_settle(&f.config, 0, 200, &passes, &e), CC_OK);
     assert_in_range(passes, 10, 200);
-    assert_int_equal(cc_quality_settle(&f.plan, 0, 4, &passes, &e), CC_OK);
+    assert_int_equal(cc_quality_settle(&f.config, 0, 4, &passes, &e), CC_OK);
     assert_int_equal(passes, 4);
-    assert_int_equal(cc_quality_settle(&f.plan, 1, 200, &passes, &e), CC_OK);
+    assert_int_equal(cc_quality_settle(&f.config, 1, 200, &passes, &e), CC_OK);
     assert_int_equal(passes, 1);
     /* Every pass sends the same. */
-    assert_int_equal(cc_quality_settle(&f.plan, 2, 200, &passes, &e), CC_OK);
+    assert_int_equal(cc_quality_settle(&f.config, 2, 200, &passes, &e), CC_OK);
     assert_int_equal(passes, 10);
-    assert_int_equal(cc_quality_settle(&f.plan, 3, 200, &passes, &e), CC_OK);
+    assert_int_equal(cc_quality_settle(&f.config, 3, 200, &passes, &e), CC_OK);
     assert_in_range(passes, 10, 200);
-    close_plan(&f);
+    close_config(&f);
 }
 
 int main(void)

@@ -27,7 +27,7 @@ static void speed_of(const struct fixture *f, const struct cc_speed_limits *limi
                      struct cc_speed *out)
 {
     struct cc_error e = {""};
-    if (cc_speed_measure(&f->plan, limits, out, &e) != CC_OK)
+    if (cc_speed_measure(&f->config, limits, out, &e) != CC_OK)
         fail_msg("%s", e.text);
 }
 
@@ -69,7 +69,7 @@ static void speeds(void **state)
     open_gradients(&f, state, "fp32,3lc,local:every=2");
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         struct cc_speed s;
-        f.plan.threads = runs[i].threads;
+        f.config.threads = runs[i].threads;
         speed_of(&f, &runs[i].limits, &s);
         assert_in_range(s.samples, runs[i].from, runs[i].to);
         assert_int_equal(s.most, runs[i].limits.most);
@@ -77,14 +77,14 @@ static void speeds(void **state)
         assert_true((s.tensor_bytes != NULL) == runs[i].limits.per_tensor);
         assert_samples(&s, f.schemes.count);
         for (size_t k = 0; k < f.schemes.count; k++) {
-            assert_false(cc_bench_failed(&f.plan, k));
+            assert_false(cc_bench_failed(&f.config, k));
             for (int c = 0; c < CC_CALLS; c++)
                 assert_true(s.limit[c][k] == 0); /* all in cache */
         }
         cc_speed_free(&s);
         assert_null(s.bytes);
     }
-    close_plan(&f);
+    close_config(&f);
 }
 
 /* Payload bytes a step: fp32's four a value; half of them when every other step sends; int8's scale
@@ -101,8 +101,8 @@ static void bytes(void **state)
             struct fixture f;
             struct cc_speed s;
             const struct cc_speed_limits limits = {.least = 2, .most = 2, .per_tensor = each};
-            open_plan(&f, make_trace(tensors, 3, 5), "fp32,local:every=2,int8");
-            f.plan.threads = threads;
+            open_config(&f, make_trace(tensors, 3, 5), "fp32,local:every=2,int8");
+            f.config.threads = threads;
             speed_of(&f, &limits, &s);
             const double all = LARGE + SMALL + 1;
             assert_true(s.bytes[0] == 4 * all && s.bytes[1] == 2 * all);
@@ -114,7 +114,7 @@ static void bytes(void **state)
             }
             assert_samples(&s, 3);
             cc_speed_free(&s);
-            close_plan(&f);
+            close_config(&f);
         }
 }
 
@@ -127,14 +127,14 @@ static void one_fails(void **state)
     for (int threads = 1; threads <= 2; threads++) {
         struct fixture f;
         open_huge(&f, state, "int8,local,fp32");
-        f.plan.threads = threads;
+        f.config.threads = threads;
         speed_of(&f, &limits, &s);
         assert_gave_up(&f, *state, 1);
         assert_true(s.samples >= 2);
         for (int c = 0; c < CC_CALLS; c++)
             assert_true(s.seconds[c][0] > 0 && s.seconds[c][2 * s.most + 1] > 0);
         cc_speed_free(&s);
-        close_plan(&f);
+        close_config(&f);
     }
 }
 
@@ -372,12 +372,12 @@ static void limits_of_schemes(void **state)
     const struct cc_speed_limits config = {.least = 1, .most = 1, .roofline = true};
     struct fixture f;
     struct cc_speed s;
-    open_plan(&f, make_trace(&tensor, 1, 1), "fp32,dgc,lz4");
+    open_config(&f, make_trace(&tensor, 1, 1), "fp32,dgc,lz4");
     speed_of(&f, &config, &s);
     for (int c = 0; c < CC_CALLS; c++)
         assert_true(s.limit[c][0] > 0 && s.limit[c][1] > 0 && s.limit[c][2] == 0);
     cc_speed_free(&s);
-    close_plan(&f);
+    close_config(&f);
 }
 
 /* --- profiles --- */
@@ -394,10 +394,10 @@ static void profile_of_tensors(void **state)
     struct cc_speed s;
     struct cc_profile p = {0};
     struct cc_speed_limits config = cc_profile_limits(0);
-    open_plan(&f, make_trace(tensors, 4, 3), "fp32,int8");
-    f.plan.min_size = 10;
+    open_config(&f, make_trace(tensors, 4, 3), "fp32,int8");
+    f.config.min_size = 10;
     speed_of(&f, &config, &s);
-    assert_int_equal(cc_profile_add(&p, &f.plan, &s, NULL), CC_OK);
+    assert_int_equal(cc_profile_add(&p, &f.config, &s, NULL), CC_OK);
     assert_int_equal(p.codecs, 2);
     const struct cc_profile_codec *c = cc_profile_find(&p, "int8");
     assert_int_equal(c->points, 2);
@@ -408,11 +408,11 @@ static void profile_of_tensors(void **state)
         assert_true(c->point[i].encode_ns > 0 && c->point[i].decode_ns > 0 &&
                     c->point[i].decode_add_ns > 0);
     double before = c->point[1].encode_ns;
-    assert_int_equal(cc_profile_add(&p, &f.plan, &s, NULL), CC_OK); /* nothing new */
+    assert_int_equal(cc_profile_add(&p, &f.config, &s, NULL), CC_OK); /* nothing new */
     assert_true(c->points == 2 && c->point[1].encode_ns == before);
     cc_profile_free(&p);
     cc_speed_free(&s);
-    close_plan(&f);
+    close_config(&f);
 }
 
 static void profile(void **state)

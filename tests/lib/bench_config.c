@@ -32,7 +32,7 @@ void write_step(void **state, const char *direction, int rank, int step, const f
     scratch_safetensors(state, name, header, x, VALUES * sizeof *x);
 }
 
-void open_plan(struct fixture *f, struct cc_trace *trace, const char *schemes)
+void open_config(struct fixture *f, struct cc_trace *trace, const char *schemes)
 {
     struct cc_error e = {""};
     *f = (struct fixture){.schemes = {0}};
@@ -40,18 +40,18 @@ void open_plan(struct fixture *f, struct cc_trace *trace, const char *schemes)
         cc_spec_parse("fp32", &f->raw, &e) != CC_OK)
         fail_msg("%s", e.text);
     assert_true(f->schemes.count <= sizeof f->failed / sizeof f->failed[0]);
-    f->plan = (struct cc_bench_config){.trace = trace,
-                                       .schemes = &f->schemes,
-                                       .raw = f->raw,
-                                       .steps = cc_trace_steps(trace, 0),
-                                       .seed = 42,
-                                       .threads = 1,
-                                       .failed = f->failed};
+    f->config = (struct cc_bench_config){.trace = trace,
+                                         .schemes = &f->schemes,
+                                         .raw = f->raw,
+                                         .steps = cc_trace_steps(trace, 0),
+                                         .seed = 42,
+                                         .threads = 1,
+                                         .failed = f->failed};
 }
 
-void close_plan(struct fixture *f)
+void close_config(struct fixture *f)
 {
-    cc_trace_close(f->plan.trace);
+    cc_trace_close(f->config.trace);
     cc_spec_free(f->raw);
     cc_spec_list_free(&f->schemes);
 }
@@ -80,7 +80,7 @@ void open_gradients(struct fixture *f, void **state, const char *schemes)
 {
     for (int i = 0; i < STEPS; i++)
         write_step(state, "push", 3, 10 * (i + 1), gradients[i]);
-    open_plan(f, open_trace(*state), schemes);
+    open_config(f, open_trace(*state), schemes);
 }
 
 void open_huge(struct fixture *f, void **state, const char *schemes)
@@ -90,14 +90,14 @@ void open_huge(struct fixture *f, void **state, const char *schemes)
     huge[WEIGHTS + 1] = 0.75F * FLT_MAX;
     write_step(state, "push", 3, 10, huge);
     write_step(state, "push", 3, 20, huge);
-    open_plan(f, open_trace(*state), schemes);
+    open_config(f, open_trace(*state), schemes);
 }
 
 void assert_gave_up(const struct fixture *f, const char *path, size_t scheme)
 {
     char start[600];
     for (size_t s = 0; s < f->schemes.count; s++)
-        assert_int_equal(cc_bench_failed(&f->plan, s), s == scheme);
+        assert_int_equal(cc_bench_failed(&f->config, s), s == scheme);
     const char *text = f->failed[scheme].text;
     (void)snprintf(start, sizeof start, "%s, push 3, step 20, local: ", path);
     if (strncmp(text, start, strlen(start)) != 0 || strstr(text, "bias") == NULL ||

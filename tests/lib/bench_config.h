@@ -15,15 +15,15 @@ void write_step(void **state, const char *direction, int rank, int step, const f
 
 /* A plan with all that it points to. */
 struct fixture {
-    struct cc_bench_config plan;
+    struct cc_bench_config config;
     struct cc_spec_list schemes;
     struct cc_spec *raw;
     struct cc_error failed[16];
 };
 
 /* The plan closes the trace. */
-void open_plan(struct fixture *f, struct cc_trace *trace, const char *schemes);
-void close_plan(struct fixture *f);
+void open_config(struct fixture *f, struct cc_trace *trace, const char *schemes);
+void close_config(struct fixture *f);
 
 struct cc_trace *open_trace(const char *path);
 /* A synthetic trace of flat tensors. */
