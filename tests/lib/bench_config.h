@@ -1,4 +1,5 @@
-/* Plans for the tests of bench: a trace of two tensors and three steps, numbered 10, 20 and 30. */
+/* Configurations for the tests of bench, on a trace of two tensors and three steps, which have the
+ * numbers 10, 20 and 30. */
 #ifndef CC_TESTS_LIB_BENCH_CONFIG_H
 #define CC_TESTS_LIB_BENCH_CONFIG_H
 
@@ -6,14 +7,14 @@
 
 enum { WEIGHTS = 6, BIAS = 3, VALUES = WEIGHTS + BIAS, STEPS = 3 };
 
-/* A step: the weights, then the bias. Both scales of int8 are 1, so the first step's errors are
- * -0.25, 0.5, 0.5 and 0.25; the others have none. */
+/* By step: the weights, then the bias. Both scales of int8 are 1; the errors of the first step are
+ * -0.25, 0.5, 0.5 and 0.25, and the other steps have none. */
 extern const float gradients[STEPS][VALUES];
 
-/* A file of the trace. */
+/* Writes one file of the trace. */
 void write_step(void **state, const char *direction, int rank, int step, const float *x);
 
-/* A plan with all that it points to. */
+/* A configuration with everything that it points to. */
 struct fixture {
     struct cc_bench_config config;
     struct cc_spec_list schemes;
@@ -21,7 +22,7 @@ struct fixture {
     struct cc_error failed[16];
 };
 
-/* The plan closes the trace. */
+/* close_config also closes the trace. */
 void open_config(struct fixture *f, struct cc_trace *trace, const char *schemes);
 void close_config(struct fixture *f);
 
@@ -29,12 +30,12 @@ struct cc_trace *open_trace(const char *path);
 /* A synthetic trace of flat tensors. */
 struct cc_trace *make_trace(const struct cc_tensor_info *tensors, size_t count, size_t steps);
 
-/* On the trace of `gradients`, pushed by rank 3. */
+/* A configuration on the trace of `gradients`, pushed by rank 3. */
 void open_gradients(struct fixture *f, void **state, const char *schemes);
 
-/* The first two steps add up to infinity in the bias, which only `local` minds. */
+/* The same on a trace whose first two steps add up to infinity in the bias: only `local` fails. */
 void open_huge(struct fixture *f, void **state, const char *schemes);
-/* That scheme was given up, and no other, with a message that says where. */
+/* Asserts that this scheme alone was given up, with a message that names the place. */
 void assert_gave_up(const struct fixture *f, const char *path, size_t scheme);
 
 #endif

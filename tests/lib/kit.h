@@ -1,4 +1,4 @@
-/* One codec with its buffers, for tests that compare with bytes worked out by hand. */
+/* One codec with its buffers, for tests that compare with bytes computed by hand. */
 #ifndef CC_TESTS_LIB_KIT_H
 #define CC_TESTS_LIB_KIT_H
 
@@ -19,12 +19,12 @@ struct kit {
 struct kit kit_open(const char *scheme, struct cc_shape shape);
 void kit_close(struct kit *k);
 
-/* These return the status of the call. The payload to decode is copied to memory of exactly its
- * length at an odd address, so that sanitizers see what is read beyond it. */
+/* Encode or decode, and return the status of the call. The payload to decode is copied to memory of
+ * exactly its length at an odd address, so that sanitizers detect reads beyond it. */
 int kit_encode(struct kit *k, const float *x);
 int kit_decode(struct kit *k, const void *payload, size_t len);
 
-/* y += scale * decoded, y as it was left. */
+/* y += scale * decoded, on y as the call before left it. */
 int kit_decode_add(struct kit *k, const void *payload, size_t len, float scale);
 
 /* Fail the test unless the last payload is these bytes, and y these floats (to the last bit). */

@@ -26,10 +26,10 @@ void rig_close(struct rig *r);
  * memory full of rubbish. */
 void rig_shape(struct rig *r, const struct cc_shape *shape);
 
-/* Other rubbish in the scratch memory. */
+/* Fills the scratch memory with a byte. */
 void rig_dirty(struct rig *r, int byte);
 
-/* Moves the state to another address, and spoils the old one. */
+/* Moves the state to another address; the old one becomes inaccessible. */
 void rig_move_state(struct rig *r);
 
 /* Encodes with cap = the bound. The payload stays until the next call to encode. Fails the test if
@@ -37,17 +37,17 @@ void rig_move_state(struct rig *r);
 int rig_encode(struct rig *r, const struct cc_context *ctx, const float *x, const uint8_t **payload,
                size_t *len);
 
-/* Decode as a receiver does: the codec has no state. *y is n values that stay until the next call;
- * rubbish before decode, 1 + i % 7 before decode_add. */
+/* Decode as a receiver does, with a codec that has no state. *y holds n values until the next call;
+ * before the call it is filled with rubbish, or for decode_add with 1 + i % 7. */
 int rig_decode(struct rig *r, const struct cc_context *ctx, const uint8_t *payload, size_t len,
                const float **y);
 int rig_decode_add(struct rig *r, const struct cc_context *ctx, const uint8_t *payload, size_t len,
                    float scale, const float **y);
 float rig_before_add(size_t i);
 
-/* Where the codec keeps its residual: first in its state; powersgd has the factor Q before it. NULL
- * for codecs that keep none: ef=0, or local and dgc, whose state is something else, or a powersgd
- * that sends the values as they are. */
+/* The residual within the state: its beginning, or after the factor Q in powersgd's. NULL for
+ * codecs without one: ef=0; local and dgc, whose state is something else; a powersgd that sends the
+ * values as they are. */
 const float *rig_residual(const struct rig *r);
 
 /* A context that differs from step to step as they do in a run. The offset is such that chunks

@@ -1,5 +1,6 @@
-/* Test vectors: one codec and what it must make of given values and bytes, on every instruction
- * set of this machine. Input is copied to memory of its exact size, at an odd address once. */
+/* Test vectors: one codec, and the results that it must give for certain values and bytes, on every
+ * instruction set of this machine. Input is copied to memory of its exact size, also at an odd
+ * address. */
 #ifndef CC_TESTS_LIB_VECTOR_H
 #define CC_TESTS_LIB_VECTOR_H
 
@@ -26,11 +27,11 @@ void vector_encodes(struct vector *v, size_t steps, const float *x, const uint8_
 /* The bytes decode to these values, bit by bit (NaN to any NaN), and are added as they should. */
 void vector_decodes(struct vector *v, const uint8_t *bytes, size_t len, const float *want);
 
-/* Both ways. */
+/* vector_encodes for one step, and vector_decodes. */
 void vector_is(struct vector *v, const float *x, const uint8_t *bytes, size_t len,
                const float *decoded);
 
-/* encode, or decode and decode_add, fail with a message that contains the text. */
+/* Encoding x, or decoding and adding the bytes, fails with a message that contains the text. */
 void vector_refuses(struct vector *v, const float *x, const char *text);
 void vector_rejects(struct vector *v, const uint8_t *bytes, size_t len, const char *text);
 
