@@ -294,7 +294,7 @@ static void add_up(const struct trial *t, const struct cc_span_list *l, double *
 /* Where one stands beside the other on a track of its own, the two do not overlap either. */
 static void check_apart(const struct trial *t)
 {
-    const struct cc_span_list *a = &t->events->codec, *b = &t->events->rest;
+    const struct cc_span_list *a = &t->events->codec, *b = &t->events->other;
     for (size_t i = 0, k = 0; i < a->count; i++) {
         for (; k < b->count && b->at[k].end <= a->at[i].begin; k++)
             continue;
@@ -332,11 +332,11 @@ static void moments_add_up(const char *exchange, enum cc_step_mode mode, double 
     run(&t);
     const double *want = t.loop.s.counters.phase_s;
     add_up(&t, &m.codec, sum);
-    add_up(&t, &m.rest, sum);
+    add_up(&t, &m.other, sum);
     check_passages(&t);
     if (mode != CC_OVERLAP)
         check_apart(&t);
-    check(&t, m.left_out == 0 && m.codec.count > 0 && m.rest.count > 0, "moments are missing");
+    check(&t, m.left_out == 0 && m.codec.count > 0 && m.other.count > 0, "moments are missing");
     for (int i = 0; i < CC_PHASES; i++) {
         /* Computing that is hidden goes on while a codec works, but not on one track. */
         const double beside = hidden > 0 && i == CC_PHASE_COMPUTE
@@ -360,10 +360,10 @@ static void few_moments(void)
     t.events = &m;
     run(&t);
     add_up(&t, &m.codec, sum);
-    add_up(&t, &m.rest, sum);
-    check(&t, m.codec.count + m.rest.count + m.flows == 10, "not as many as there is room for");
+    add_up(&t, &m.other, sum);
+    check(&t, m.codec.count + m.other.count + m.flows == 10, "not as many as there is room for");
     check(&t, m.left_out > 10, "none is left out");
-    check(&t, m.rest.count == 0 || m.rest.at[0].step == t.row.warmup, "not the first ones");
+    check(&t, m.other.count == 0 || m.other.at[0].step == t.row.warmup, "not the first ones");
     cc_event_log_free(&m);
     finish(&t);
 }

@@ -5,21 +5,21 @@
 
 #include "core/memory.h"
 
-/* Stretches that are not further apart than clocks can tell are one. */
+/* Spans whose distance is below what clocks resolve are joined. */
 #define INSTANT_S 1e-9
 
 void cc_event_log_free(struct cc_event_log *m)
 {
     free(m->codec.at);
-    free(m->rest.at);
+    free(m->other.at);
     free(m->flow);
     *m = (struct cc_event_log){.on = false};
 }
 
-/* Once something did not fit, nothing else is taken: what is there has no holes. */
+/* Once an event did not fit, no other is taken, so that the log has no holes. */
 static bool has_room(struct cc_event_log *m)
 {
-    if (m->left_out == 0 && m->codec.count + m->rest.count + m->flows < m->most)
+    if (m->left_out == 0 && m->codec.count + m->other.count + m->flows < m->most)
         return true;
     m->left_out++;
     return false;
@@ -54,12 +54,12 @@ void cc_event_log_codec(struct cc_event_log *m, enum cc_phase phase, uint64_t st
         add(m, &m->codec, &p);
 }
 
-void cc_event_log_rest(struct cc_event_log *m, enum cc_phase phase, double begin, double end)
+void cc_event_log_span(struct cc_event_log *m, enum cc_phase phase, double begin, double end)
 {
     if (m == NULL || !m->on)
         return;
     const struct cc_span p = {begin, end, (uint32_t)m->step, phase};
-    add(m, &m->rest, &p);
+    add(m, &m->other, &p);
 }
 
 void cc_event_log_before(struct cc_event_log *m, enum cc_phase phase, double seconds)
@@ -70,35 +70,35 @@ void cc_event_log_before(struct cc_event_log *m, enum cc_phase phase, double sec
     m->before_s = seconds;
 }
 
-/* One gap. */
-static void fill(struct cc_event_log *m, enum cc_phase phase, double begin, double end)
+/* Logs one gap. */
+static void log_gap(struct cc_event_log *m, enum cc_phase phase, double begin, double end)
 {
     const double before = fmin(m->before_s, end - begin);
     if (before > 0) {
         m->before_s -= before;
-        cc_event_log_rest(m, m->before, begin, begin + before);
+        cc_event_log_span(m, m->before, begin, begin + before);
         begin += before;
     }
-    cc_event_log_rest(m, phase, begin, end);
+    cc_event_log_span(m, phase, begin, end);
 }
 
 void cc_event_log_gaps(struct cc_event_log *m, enum cc_phase phase, double begin, double end)
 {
     if (m == NULL || !m->on)
         return;
-    for (; m->looked < m->codec.count; m->looked++) {
-        const struct cc_span *p = &m->codec.at[m->looked];
+    for (; m->next_codec < m->codec.count; m->next_codec++) {
+        const struct cc_span *p = &m->codec.at[m->next_codec];
         if (p->begin >= end)
             break;
         if (p->begin > begin)
-            fill(m, phase, begin, p->begin);
+            log_gap(m, phase, begin, p->begin);
         begin = fmax(begin, p->end);
     }
     if (begin < end)
-        fill(m, phase, begin, end);
+        log_gap(m, phase, begin, end);
 }
 
-void cc_event_log_passage(struct cc_event_log *m, const struct cc_flow_event *p)
+void cc_event_log_flow(struct cc_event_log *m, const struct cc_flow_event *p)
 {
     if (m == NULL || p->step < m->first || !has_room(m))
         return;

@@ -1,6 +1,19 @@
-/* Parameter servers. A worker pushes its part of a message to every server that keeps some of it;
- * the server adds the pushes up in the order of the ranks, encodes the mean once, and sends the
- * same bytes to all workers (3LC, section 3: shared compression of the pull). */
+/* ps: parameter servers (Li et al., Scaling Distributed Machine Learning with the Parameter Server,
+ * OSDI 2014), with shared compression of the pull (Lim et al., 3LC, MLSys 2019, section 3).
+ *
+ * Each server keeps some tensors, or its part of tensors that are cut over all servers. A worker
+ * encodes its part of a message for every server that keeps any of it (the push), and sends it; the
+ * server adds the workers' pushes in the order of the ranks, encodes the mean once (the pull), and
+ * sends the same bytes to all workers, which decode them onto their models.
+ *
+ * A lane is the path to one peer: a worker has one for each server that keeps a part of the
+ * message, a server has one for each worker. A worker's lane has packs of its own for push and
+ * pull; a server's lanes share one of each, and the encoded pull. One MPI message each way: a push
+ * or a pull is not cut into blocks. The server posts receives for all pushes at once, but adds one
+ * per test, so that other messages make progress.
+ *
+ * Pulls leave when they are ready, or, where the job orders them forward, once all messages of the
+ * step are summed: those of the first layers first, as the next forward pass needs them. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +24,12 @@
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/exchange/exchange.h"
 
-/* What goes to one rank and comes from it: a worker's server, or a server's worker. */
 struct lane {
     int peer;
     uint8_t *in;
     size_t in_len;
-    bool here; /* what comes in this step is there */
-    /* A worker's own for each server; a server's lanes share one of each. */
+    bool here; /* this step's push, or pull, has arrived */
+    /* In a server, all lanes use those of lane 0. */
     struct cc_pack *push, *pull;
     uint8_t *out;
 };
@@ -28,30 +40,30 @@ struct ps {
     int tag;
     struct lane *lane;
     size_t lanes;
-    struct cc_requests requests; /* receive of lane 0, 1, ..., then the sends */
-    int *finished;               /* which of them are: 2 * lanes */
+    struct cc_requests requests; /* the receives of lane 0, 1, ..., then the sends */
+    int *finished;               /* indices of complete requests: room for 2 * lanes */
     size_t pending;              /* requests that are not complete */
-    bool silent;                 /* in this step */
+    bool silent;                 /* this step sends nothing */
 
-    /* Servers: */
+    /* Servers only: */
     struct cc_slice *slice;
     size_t slices, origin;
     float *sum;   /* from value `origin` of the step on; NULL without data */
-    size_t added; /* of so many workers */
+    size_t added; /* pushes in the sum */
     size_t out_len;
-    bool arrived, pulled; /* in this step: all pushes are in the sum; the pull is on its way */
+    bool arrived, pulled; /* in this step: all pushes are in the sum; the pull has been sent */
 };
 
-/* --- who has what --- */
+/* --- what a server keeps --- */
 
-/* The pieces of a message that a server keeps: whole tensors; of those that are cut, its part of
- * each stretch of them. */
-static int share_of(const struct cc_job *job, const struct cc_job_message *m, int server,
-                    struct cc_slice **out, size_t *count, struct cc_error *e)
+/* Finds the slices of a message that a server keeps: whole tensors, and its part of each range of
+ * neighboring tensors that are cut over all servers. */
+static int kept_slices(const struct cc_job *job, const struct cc_job_message *m, int server,
+                       struct cc_slice **out, size_t *count, struct cc_error *e)
 {
     int status = CC_OK;
     size_t n = 0, parts = (size_t)job->servers, mine = (size_t)server;
-    /* A tensor is in one stretch, of which this server has one part at most. */
+    /* No more slices than tensors: a tensor is in one range, of which a server has one part. */
     struct cc_slice *all = cc_alloc((m->last - m->first + 1) * sizeof *all, e), *some;
     if (all == NULL)
         return CC_FAIL;
@@ -83,16 +95,16 @@ static int share_of(const struct cc_job *job, const struct cc_job_message *m, in
     return status;
 }
 
-static size_t piece_at(const struct ps *p, const struct cc_slice *slice)
+static size_t first_value(const struct ps *p, const struct cc_slice *slice)
 {
     return p->s->job->offset[slice->tensor] + slice->begin;
 }
 
 /* --- opening --- */
 
-static int make_crate(const struct ps *p, enum cc_direction direction, bool decodes_only,
-                      const struct cc_slice *slice, size_t slices, struct cc_pack **out,
-                      struct cc_error *e)
+static int make_pack(const struct ps *p, enum cc_direction direction, bool decodes_only,
+                     const struct cc_slice *slice, size_t slices, struct cc_pack **out,
+                     struct cc_error *e)
 {
     const struct cc_pack_config config = {.job = p->s->job,
                                           .row = p->s->row,
@@ -108,9 +120,9 @@ static int make_crate(const struct ps *p, enum cc_direction direction, bool deco
     return cc_pack_make(&config, slice, slices, out, e);
 }
 
-/* Room for a crate; MPI counts bytes as ints. */
-static int make_buffer(const struct ps *p, const struct cc_pack *c, uint8_t **out,
-                       struct cc_error *e)
+/* A zeroed buffer for a pack. MPI counts bytes as ints. */
+static int alloc_buffer(const struct ps *p, const struct cc_pack *c, uint8_t **out,
+                        struct cc_error *e)
 {
     size_t bytes = cc_pack_bound(c);
     if (bytes > INT_MAX)
@@ -124,55 +136,48 @@ static int make_buffer(const struct ps *p, const struct cc_pack *c, uint8_t **ou
     return status;
 }
 
-static int make_lanes(struct ps *p, size_t most, struct cc_error *e)
+static int open_lanes(struct ps *p, size_t most, struct cc_error *e)
 {
     p->lane = cc_alloc0(most * sizeof *p->lane, e);
     p->finished = cc_alloc(2 * most * sizeof *p->finished, e);
     return p->lane != NULL && p->finished != NULL ? CC_OK : CC_FAIL;
 }
 
-/* Once it is known how many lanes there are. */
-static int make_requests(struct ps *p, struct cc_error *e)
-{
-    return cc_requests_open(&p->s->waits, 2 * p->lanes, &p->requests, e);
-}
-
+/* A worker's lane to a server, if that keeps any of the message. */
 static int open_lane(struct ps *p, int server, struct cc_error *e)
 {
-    struct cc_slice *slice;
-    size_t slices;
-    if (share_of(p->s->job, p->m, server, &slice, &slices, e) != CC_OK)
-        return CC_FAIL;
     int status = CC_OK;
-    if (slices > 0) {
-        struct lane *l = &p->lane[p->lanes++];
-        l->peer = p->s->job->workers + server;
-        status = make_crate(p, CC_PUSH, false, slice, slices, &l->push, e);
-        if (status == CC_OK)
-            status = make_crate(p, CC_PULL, true, slice, slices, &l->pull, e);
-        if (status == CC_OK)
-            status = make_buffer(p, l->push, &l->out, e);
-        if (status == CC_OK)
-            status = make_buffer(p, l->pull, &l->in, e);
-    }
+    struct cc_slice *slice = NULL;
+    size_t slices;
+    CC_TRY_OUT(kept_slices(p->s->job, p->m, server, &slice, &slices, e));
+    if (slices == 0)
+        goto out;
+    struct lane *l = &p->lane[p->lanes++];
+    l->peer = p->s->job->workers + server;
+    CC_TRY_OUT(make_pack(p, CC_PUSH, false, slice, slices, &l->push, e));
+    CC_TRY_OUT(make_pack(p, CC_PULL, true, slice, slices, &l->pull, e));
+    CC_TRY_OUT(alloc_buffer(p, l->push, &l->out, e));
+    CC_TRY_OUT(alloc_buffer(p, l->pull, &l->in, e));
+out:
     free(slice);
     return status;
 }
 
 static int open_worker(struct ps *p, struct cc_error *e)
 {
-    int status = make_lanes(p, (size_t)p->s->job->servers, e);
-    for (int i = 0; i < p->s->job->servers && status == CC_OK; i++)
-        status = open_lane(p, i, e);
-    return status == CC_OK ? make_requests(p, e) : status;
+    CC_TRY(open_lanes(p, (size_t)p->s->job->servers, e));
+    for (int i = 0; i < p->s->job->servers; i++)
+        CC_TRY(open_lane(p, i, e));
+    return cc_requests_open(&p->s->waits, 2 * p->lanes, &p->requests, e);
 }
 
-/* A buffer for each worker's push, so that all of them can be on their way. They are zeroed, which
- * takes their memory now: servers on the same host, and further messages, see what is left. */
-static int make_buffers(struct ps *p, struct cc_error *e)
+/* Allocates the sum, and a buffer for each worker's push, so that all pushes can be under way.
+ * Zeroing them takes their memory now: servers on the same host, and further messages, see what is
+ * left. */
+static int alloc_server_buffers(struct ps *p, struct cc_error *e)
 {
     const struct cc_slice *last = &p->slice[p->slices - 1];
-    size_t values = piece_at(p, last) + last->count - p->origin, bytes;
+    size_t values = first_value(p, last) + last->count - p->origin, bytes;
     if (!cc_mul(p->lanes, cc_pack_bound(p->lane[0].push), &bytes))
         return cc_fail(e, "buffers for the pushes of %zu workers", p->lanes);
     if (p->s->job->data && cc_memory_check(bytes + values * sizeof(float),
@@ -182,29 +187,28 @@ static int make_buffers(struct ps *p, struct cc_error *e)
     if (p->s->job->data && (p->sum = cc_alloc0(values * sizeof *p->sum, e)) == NULL)
         status = CC_FAIL;
     if (status == CC_OK)
-        status = make_buffer(p, p->lane[0].pull, &p->lane[0].out, e);
+        status = alloc_buffer(p, p->lane[0].pull, &p->lane[0].out, e);
     for (size_t i = 0; i < p->lanes && status == CC_OK; i++)
-        status = make_buffer(p, p->lane[0].push, &p->lane[i].in, e);
+        status = alloc_buffer(p, p->lane[0].push, &p->lane[i].in, e);
     return status;
 }
 
 static int open_server(struct ps *p, struct cc_error *e)
 {
     const struct cc_job *job = p->s->job;
-    if (make_lanes(p, (size_t)job->workers, e) != CC_OK ||
-        share_of(job, p->m, p->s->rank - job->workers, &p->slice, &p->slices, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(open_lanes(p, (size_t)job->workers, e));
+    CC_TRY(kept_slices(job, p->m, p->s->rank - job->workers, &p->slice, &p->slices, e));
     if (p->slices == 0)
         return CC_OK;
     p->lanes = (size_t)job->workers;
-    p->origin = piece_at(p, &p->slice[0]);
+    p->origin = first_value(p, &p->slice[0]);
     for (size_t i = 0; i < p->lanes; i++)
         p->lane[i].peer = (int)i;
     struct lane *own = &p->lane[0];
-    if (make_crate(p, CC_PUSH, true, p->slice, p->slices, &own->push, e) != CC_OK ||
-        make_crate(p, CC_PULL, false, p->slice, p->slices, &own->pull, e) != CC_OK)
-        return CC_FAIL;
-    return make_requests(p, e) == CC_OK ? make_buffers(p, e) : CC_FAIL;
+    CC_TRY(make_pack(p, CC_PUSH, true, p->slice, p->slices, &own->push, e));
+    CC_TRY(make_pack(p, CC_PULL, false, p->slice, p->slices, &own->pull, e));
+    CC_TRY(cc_requests_open(&p->s->waits, 2 * p->lanes, &p->requests, e));
+    return alloc_server_buffers(p, e);
 }
 
 static void ps_close(void *x)
@@ -264,12 +268,12 @@ static int send(struct ps *p, size_t i, const uint8_t *bytes, size_t len, struct
                         "MPI_Isend", e);
 }
 
-/* Takes note of what has come and gone; *come: how many receives are at the front of p->finished.
+/* Takes note of completed requests; *received: how many receives stand at the front of p->finished.
  */
-static int look(struct ps *p, int *come, struct cc_error *e)
+static int take_complete(struct ps *p, int *received, struct cc_error *e)
 {
     int count = 0;
-    *come = 0;
+    *received = 0;
     if (p->pending == 0)
         return CC_OK;
     if (cc_requests_some(&p->requests, &count, p->finished, e) != CC_OK)
@@ -284,12 +288,12 @@ static int look(struct ps *p, int *come, struct cc_error *e)
         p->lane[which].in_len = (size_t)bytes;
         p->lane[which].here = true;
         cc_note_came(p->s, (size_t)p->tag, p->lane[which].peer, (size_t)bytes);
-        p->finished[(*come)++] = (int)which;
+        p->finished[(*received)++] = (int)which;
     }
     return CC_OK;
 }
 
-/* Encodes and counts what is sent; in a quiet step nothing is, but what is left over piles up. */
+/* Encodes, and counts unless the step is silent: then only the residual grows. */
 static int encode(struct ps *p, struct cc_pack *c, const float *x, enum cc_phase phase,
                   uint8_t *out, size_t *len, struct cc_error *e)
 {
@@ -323,29 +327,28 @@ static int decode_add(struct ps *p, const struct cc_pack *c, const struct lane *
 
 static int start_worker(struct ps *p, struct cc_error *e)
 {
-    int status = CC_OK;
-    for (size_t i = 0; i < p->lanes && !p->silent && status == CC_OK; i++)
-        status = receive(p, i, p->lane[i].pull, e);
-    for (size_t i = 0; i < p->lanes && status == CC_OK; i++) {
+    for (size_t i = 0; i < p->lanes && !p->silent; i++)
+        CC_TRY(receive(p, i, p->lane[i].pull, e));
+    for (size_t i = 0; i < p->lanes; i++) {
         struct lane *l = &p->lane[i];
         size_t len;
-        status = encode(p, l->push, p->s->gradient, CC_PHASE_ENCODE, l->out, &len, e);
-        if (status == CC_OK && !p->silent)
-            status = send(p, i, l->out, len, e);
+        CC_TRY(encode(p, l->push, p->s->gradient, CC_PHASE_ENCODE, l->out, &len, e));
+        if (!p->silent)
+            CC_TRY(send(p, i, l->out, len, e));
     }
-    return status;
+    return CC_OK;
 }
 
 static int test_worker(struct ps *p, bool *done, struct cc_error *e)
 {
-    int come;
-    int status = look(p, &come, e);
-    for (int i = 0; i < come && status == CC_OK; i++) {
+    int received;
+    CC_TRY(take_complete(p, &received, e));
+    for (int i = 0; i < received; i++) {
         const struct lane *l = &p->lane[p->finished[i]];
-        status = decode_add(p, l->pull, l, 1, p->s->model, CC_PHASE_DECODE, e);
+        CC_TRY(decode_add(p, l->pull, l, 1, p->s->model, CC_PHASE_DECODE, e));
     }
     *done = p->pending == 0;
-    return status;
+    return CC_OK;
 }
 
 /* --- servers --- */
@@ -358,14 +361,14 @@ static int start_server(struct ps *p, struct cc_error *e)
     if (p->silent)
         return CC_OK;
     for (size_t i = 0; i < p->slices && p->sum != NULL; i++)
-        memset(p->sum + (piece_at(p, &p->slice[i]) - p->origin), 0,
+        memset(p->sum + (first_value(p, &p->slice[i]) - p->origin), 0,
                p->slice[i].count * sizeof *p->sum);
     for (size_t i = 0; i < p->lanes && status == CC_OK; i++)
         status = receive(p, i, p->lane[0].push, e);
     return status;
 }
 
-/* Adds the next push if it is there: one at a time, so that other messages get their turn. */
+/* Adds the next push in the order of ranks, if it is there. */
 static int add_next(struct ps *p, struct cc_error *e)
 {
     const struct lane *own = &p->lane[0];
@@ -376,8 +379,8 @@ static int add_next(struct ps *p, struct cc_error *e)
     return decode_add(p, own->push, &p->lane[p->added++], scale, p->sum, CC_PHASE_SERVER, e);
 }
 
-/* Counts a message that is complete, and encodes its pull. */
-static int arrive(struct ps *p, struct cc_error *e)
+/* All pushes are in the sum: encodes the pull. */
+static int end_pushes(struct ps *p, struct cc_error *e)
 {
     const struct lane *own = &p->lane[0];
     p->arrived = p->s->waits.more = true;
@@ -387,8 +390,9 @@ static int arrive(struct ps *p, struct cc_error *e)
     return encode(p, own->pull, p->sum, CC_PHASE_SERVER, own->out, &p->out_len, e);
 }
 
-/* Pulls that go forward wait for all pushes, and for those of the layers before them. */
-static bool has_turn(const struct ps *p)
+/* Whether the pull may leave: forward pulls wait for all pushes of the step, and for the pulls of
+ * the layers before theirs. */
+static bool may_pull(const struct ps *p)
 {
     const size_t messages = p->s->row->messages;
     return p->s->job->pulls == CC_PULL_READY ||
@@ -396,7 +400,7 @@ static bool has_turn(const struct ps *p)
             p->s->round_state.pulled == messages - 1 - (size_t)p->tag);
 }
 
-static int pull(struct ps *p, struct cc_error *e)
+static int send_pull(struct ps *p, struct cc_error *e)
 {
     int status = CC_OK;
     p->pulled = p->s->waits.more = true;
@@ -409,19 +413,19 @@ static int pull(struct ps *p, struct cc_error *e)
 
 static int test_server(struct ps *p, bool *done, struct cc_error *e)
 {
-    int come;
-    int status = look(p, &come, e);
-    if (status == CC_OK && !p->silent)
-        status = add_next(p, e);
-    if (status == CC_OK && !p->arrived && (p->silent || p->added == p->lanes))
-        status = arrive(p, e);
-    if (status == CC_OK && p->arrived && !p->pulled && has_turn(p))
-        status = pull(p, e);
+    int received;
+    CC_TRY(take_complete(p, &received, e));
+    if (!p->silent)
+        CC_TRY(add_next(p, e));
+    if (!p->arrived && (p->silent || p->added == p->lanes))
+        CC_TRY(end_pushes(p, e));
+    if (p->arrived && !p->pulled && may_pull(p))
+        CC_TRY(send_pull(p, e));
     *done = p->pulled && p->pending == 0;
-    return status;
+    return CC_OK;
 }
 
-/* --- the contract --- */
+/* --- operations --- */
 
 static int ps_start(void *x, struct cc_error *e)
 {

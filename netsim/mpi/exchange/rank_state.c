@@ -18,7 +18,7 @@ static void log_transfer(struct cc_rank_state *s, bool came, size_t index, int p
                                     .message = (uint32_t)index,
                                     .step = (uint32_t)s->step,
                                     .bytes = bytes};
-    cc_event_log_passage(s->events, &p);
+    cc_event_log_flow(s->events, &p);
 }
 
 void cc_note_sent(struct cc_rank_state *s, size_t index, int peer, size_t bytes)

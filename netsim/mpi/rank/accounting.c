@@ -25,7 +25,7 @@ void cc_settle(struct cc_rank_loop *l, enum cc_phase phase)
 {
     const double now = cc_runtime_now();
     l->s.counters.phase_s[phase] += now - l->clock;
-    cc_event_log_rest(l->s.events, phase, l->clock, now);
+    cc_event_log_span(l->s.events, phase, l->clock, now);
     l->clock = now;
 }
 

@@ -35,7 +35,7 @@ static int spend(struct cc_rank_loop *l, double seconds, enum cc_phase phase, st
     const double since = l->clock;
     CC_TRY(pass(l, seconds, false, e));
     l->s.counters.phase_s[phase] += seconds;
-    cc_event_log_rest(l->s.events, phase, since, l->clock);
+    cc_event_log_span(l->s.events, phase, since, l->clock);
     return CC_OK;
 }
 
@@ -61,7 +61,7 @@ static int end_call(struct cc_rank_loop *l, struct cc_work_timer since, enum cc_
 {
     l->clock = cc_work_end(since, (double)NAN);
     l->s.counters.phase_s[phase] += l->clock - since.began;
-    cc_event_log_rest(l->s.events, phase, since.began, l->clock);
+    cc_event_log_span(l->s.events, phase, since.began, l->clock);
     return cc_messages_progress(l, e);
 }
 
@@ -118,7 +118,7 @@ int cc_compute_hidden(struct cc_rank_loop *l, double hidden, double waited, doub
     phase_s[CC_PHASE_WAIT] -= fmin(hidden, waited);
     phase_s[CC_PHASE_COMPUTE] += hidden;
     CC_TRY(pass(l, hidden, false, e));
-    cc_event_log_rest(l->s.events, CC_PHASE_COMPUTE, fmax(since, l->clock - left), l->clock);
+    cc_event_log_span(l->s.events, CC_PHASE_COMPUTE, fmax(since, l->clock - left), l->clock);
     return CC_OK;
 }
 

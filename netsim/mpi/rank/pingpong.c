@@ -1,40 +1,40 @@
-/* Ping-pong between ranks 0 and 1: what messages of several sizes take. */
+/* Ping-pong between ranks 0 and 1: measures how long messages of several sizes take. */
 #include <stdlib.h>
 
 #include "core/memory.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/rank/rank.h"
 
-/* There and back so often before it counts: connections open, buffers grow. */
-enum { UNCOUNTED = 3 };
+/* Round trips before those that count: connections open, buffers grow. */
+enum { WARMUP = 3 };
 
-static int there_and_back(struct cc_rank *r, uint8_t *buffer, int bytes, struct cc_error *e)
+static int round_trip(struct cc_rank *r, uint8_t *buffer, int bytes, struct cc_error *e)
 {
     const int other = 1 - r->rank;
     for (int i = 0; i < 2; i++) {
         int code = i == r->rank
                        ? MPI_Send(buffer, bytes, MPI_BYTE, other, 0, r->comm)
                        : MPI_Recv(buffer, bytes, MPI_BYTE, other, 0, r->comm, MPI_STATUS_IGNORE);
-        if (cc_mpi_check(code, i == r->rank ? "MPI_Send" : "MPI_Recv", e) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(cc_mpi_check(code, i == r->rank ? "MPI_Send" : "MPI_Recv", e));
     }
     return CC_OK;
 }
 
-/* No barrier: it would be part of the first round trip. */
-static int one_size(struct cc_rank *r, size_t bytes, double *seconds, struct cc_error *e)
+/* Times the round trips of one size. No barrier before: a part of it would be in the first one. */
+static int measure_size(struct cc_rank *r, size_t bytes, double *seconds, struct cc_error *e)
 {
     int status = CC_OK;
     uint8_t *buffer = cc_alloc0(bytes, e);
     if (buffer == NULL)
         return CC_FAIL;
-    for (int i = 0; i < UNCOUNTED && status == CC_OK; i++)
-        status = there_and_back(r, buffer, (int)bytes, e);
-    for (size_t i = 0; i < r->job.repeats && status == CC_OK; i++) {
-        double since = cc_runtime_now();
-        status = there_and_back(r, buffer, (int)bytes, e);
+    for (int i = 0; i < WARMUP; i++)
+        CC_TRY_OUT(round_trip(r, buffer, (int)bytes, e));
+    for (size_t i = 0; i < r->job.repeats; i++) {
+        const double since = cc_runtime_now();
+        CC_TRY_OUT(round_trip(r, buffer, (int)bytes, e));
         seconds[i] = (cc_runtime_now() - since) / 2;
     }
+out:
     free(buffer);
     return status;
 }
@@ -45,14 +45,15 @@ int cc_rank_pingpong(struct cc_rank *r, struct cc_error *e)
     double *seconds = cc_alloc(r->job.repeats * sizeof *seconds, e);
     if (seconds == NULL)
         return CC_FAIL;
-    for (size_t i = 0; i < r->job.sizes && r->rank < 2 && status == CC_OK; i++) {
-        status = one_size(r, r->job.size[i], seconds, e);
+    for (size_t i = 0; i < r->job.sizes && r->rank < 2; i++) {
+        CC_TRY_OUT(measure_size(r, r->job.size[i], seconds, e));
         const struct cc_report what = {
             .kind = CC_REPORT_SIZE,
             .size = {.bytes = r->job.size[i], .samples = r->job.repeats, .seconds = seconds}};
-        if (status == CC_OK)
-            status = cc_rank_report(r, &what, e);
+        CC_TRY_OUT(cc_rank_report(r, &what, e));
     }
+    CC_TRY_OUT(cc_mpi_check(MPI_Barrier(r->comm), "MPI_Barrier", e));
+out:
     free(seconds);
-    return status == CC_OK ? cc_mpi_check(MPI_Barrier(r->comm), "MPI_Barrier", e) : status;
+    return status;
 }

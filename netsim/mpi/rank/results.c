@@ -1,4 +1,4 @@
-/* What all ranks measured of a row, on rank 0. */
+/* Gathers what all ranks measured of a row on rank 0. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,14 +8,14 @@
 #include "netsim/mpi/rank/rank.h"
 #include "netsim/mpi/runtime/runtime.h"
 
-/* The largest of all ranks. */
+/* Values whose largest over all ranks is reported. */
 enum { COMPUTE, UPDATE, ENCODE, HOP, SERVER, DECODE, WAIT, MESSAGES, GIVEN, LARGEST };
 
-/* The sum over all ranks. */
+/* Values whose sum over all ranks is reported. */
 enum { PUSH, PUSH_HEAD, PULL, PULL_HEAD, GIVEN_COUNTED, GIVEN_BEFORE, SUMS };
 
-/* What the interface of one rank's host has carried. */
-enum { NETWORK, SENT, RECEIVED, CARRIED };
+/* The byte counts of one rank's interface. */
+enum { NETWORK, SENT, RECEIVED, INTERFACE_NUMBERS };
 
 static int reduce(struct cc_rank *r, void *list, size_t count, MPI_Op op, struct cc_error *e)
 {
@@ -51,8 +51,8 @@ static void fill_sums(const struct cc_rank_loop *l, double *out)
     out[GIVEN_BEFORE] = (double)l->uncounted_bytes;
 }
 
-static void put_numbers(const struct cc_rank *r, const double *largest, const double *sum,
-                        struct cc_report_row *out)
+static void put_means(const struct cc_rank *r, const double *largest, const double *sum,
+                      struct cc_report_row *out)
 {
     const double n = (double)out->steps, pushes = n * r->job.workers;
     out->compute_s = largest[COMPUTE] / n;
@@ -70,8 +70,8 @@ static void put_numbers(const struct cc_rank *r, const double *largest, const do
     out->pull_head_bytes = sum[PULL_HEAD] / n;
 }
 
-/* A step takes as long as the slowest worker needs for it, if all begin it together; otherwise it
- * lasts from the last worker's end of the step before to the last one's end of this. */
+/* In lockstep, a step takes as long as its slowest worker. Otherwise it lasts from when the last
+ * worker ended the step before until the last worker ends it. */
 static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
                      struct cc_error *e)
 {
@@ -92,10 +92,10 @@ static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
     return status;
 }
 
-/* With more ranks than cores, workers that become ready together encode one after the other. So the
- * first message's encoding lasts from the first worker's beginning to the last one's end, in the
- * place of what the slowest takes for its own. All ranks are on one machine then, and have one
- * clock. */
+/* With more ranks than cores, workers that become ready together encode in turn. So the encoding of
+ * the first message is taken to last from the first worker's beginning to the last one's end,
+ * instead of the time that the slowest worker takes for its own. All ranks are on one machine then,
+ * and share a clock. */
 static int add_queue(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
                      struct cc_error *e)
 {
@@ -107,7 +107,7 @@ static int add_queue(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
     if (list == NULL)
         return CC_FAIL;
     double *own = &list[2 * all], queue = 0;
-    /* The earliest beginning is the largest of their negatives. */
+    /* MPI_MAX of the negative beginnings finds the earliest one. */
     for (size_t i = before; i < all; i++) {
         first[i] = works ? -l->ready[i] : -HUGE_VAL;
         last[i] = works ? l->encoded[i] : -HUGE_VAL;
@@ -121,7 +121,7 @@ static int add_queue(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
     return status;
 }
 
-/* Pushes and pulls one after the other in one list. */
+/* Sums bytes by tensor, pushes and pulls in one list. */
 static int put_tensors(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
                        struct cc_error *e)
 {
@@ -147,17 +147,16 @@ static int put_tensors(struct cc_rank *r, const struct cc_rank_loop *l, struct c
 
 /* --- interfaces --- */
 
-/* Of every host's interface once, however many ranks it has. `scale` turns what all steps have
- * carried into what one step that counts has. */
-static void put_carried(const uint64_t *all, int ranks, double scale, struct cc_report_row *out)
+/* Counts each interface once; `scale` converts the total to bytes per counted step. */
+static void put_interfaces(const uint64_t *all, int ranks, double scale, struct cc_report_row *out)
 {
     uint64_t busiest = 0;
     out->total_sent_bytes = 0;
     for (int i = 0; i < ranks; i++) {
-        const uint64_t *host = all + (size_t)i * CARRIED;
+        const uint64_t *host = all + (size_t)i * INTERFACE_NUMBERS;
         bool again = false;
         for (int j = 0; j < i && host[NETWORK] != 0 && !again; j++)
-            again = all[(size_t)j * CARRIED + NETWORK] == host[NETWORK];
+            again = all[(size_t)j * INTERFACE_NUMBERS + NETWORK] == host[NETWORK];
         if (!again)
             out->total_sent_bytes += (double)host[SENT] * scale;
         if (i == 0 || host[SENT] > busiest) {
@@ -168,19 +167,21 @@ static void put_carried(const uint64_t *all, int ranks, double scale, struct cc_
     }
 }
 
-/* In lockstep the interfaces were read where the steps that count begin. Otherwise what lies in
- * buffers when a step ends is counted with the next one: all steps are counted, from a barrier to a
- * barrier, and those that count have that part of it which they have of what was handed to MPI. */
-static int gather_carried(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_t *own,
-                          const double *sum, struct cc_report_row *out, struct cc_error *e)
+/* In lockstep the interfaces were read at the beginning of the counted steps. In other modes some
+ * bytes of a step are still in buffers when the next one begins. There the interfaces are read
+ * around all steps, and the counted ones are taken to have the share that they have of the bytes
+ * handed to MPI. */
+static int gather_interfaces(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_t *own,
+                             const double *sum, struct cc_report_row *out, struct cc_error *e)
 {
     out->sent_bytes = out->received_bytes = out->total_sent_bytes = -1;
     if (r->job.device == NULL)
         return CC_OK;
-    uint64_t *all = cc_alloc((size_t)r->ranks * CARRIED * sizeof *all, e);
+    uint64_t *all = cc_alloc((size_t)r->ranks * INTERFACE_NUMBERS * sizeof *all, e);
     if (all == NULL)
         return CC_FAIL;
-    int code = MPI_Gather(own, CARRIED, MPI_UINT64_T, all, CARRIED, MPI_UINT64_T, 0, r->comm);
+    int code = MPI_Gather(own, INTERFACE_NUMBERS, MPI_UINT64_T, all, INTERFACE_NUMBERS,
+                          MPI_UINT64_T, 0, r->comm);
     int status = cc_mpi_check(code, "MPI_Gather", e);
     const double given = sum[GIVEN_COUNTED] + sum[GIVEN_BEFORE];
     double part = 1;
@@ -188,28 +189,27 @@ static int gather_carried(struct cc_rank *r, const struct cc_rank_loop *l, const
         part = given > 0 ? sum[GIVEN_COUNTED] / given
                          : (double)out->steps / (double)cc_rank_loop_steps(l);
     if (status == CC_OK && r->rank == 0)
-        put_carried(all, r->ranks, part / (double)out->steps, out);
+        put_interfaces(all, r->ranks, part / (double)out->steps, out);
     free(all);
     return status;
 }
 
 /* --- all --- */
 
-static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_t *carried,
+static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_t *own,
                   struct cc_report_row *out, struct cc_error *e)
 {
     double largest[LARGEST] = {0}, sum[SUMS] = {0};
     fill_largest(l, largest);
     fill_sums(l, sum);
-    if (reduce(r, largest, LARGEST, MPI_MAX, e) != CC_OK ||
-        reduce(r, sum, SUMS, MPI_SUM, e) != CC_OK ||
-        gather_carried(r, l, carried, sum, out, e) != CC_OK)
-        return CC_FAIL;
-    put_numbers(r, largest, sum, out);
+    CC_TRY(reduce(r, largest, LARGEST, MPI_MAX, e));
+    CC_TRY(reduce(r, sum, SUMS, MPI_SUM, e));
+    CC_TRY(gather_interfaces(r, l, own, sum, out, e));
+    put_means(r, largest, sum, out);
     if (r->rank == 0)
         out->peak_bytes = (double)cc_runtime_peak_bytes();
-    if (put_steps(r, l, out, e) != CC_OK || add_queue(r, l, out, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(put_steps(r, l, out, e));
+    CC_TRY(add_queue(r, l, out, e));
     return put_tensors(r, l, out, e);
 }
 
@@ -217,13 +217,13 @@ int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
                     const struct cc_interface_bytes *before, const struct cc_interface_bytes *after,
                     struct cc_error *e)
 {
-    const uint64_t carried[CARRIED] = {[NETWORK] =
-                                           r->job.device != NULL ? cc_host_id_here().network : 0,
-                                       [SENT] = after->sent - before->sent,
-                                       [RECEIVED] = after->received - before->received};
+    const uint64_t own[INTERFACE_NUMBERS] = {
+        [NETWORK] = r->job.device != NULL ? cc_host_id_here().network : 0,
+        [SENT] = after->sent - before->sent,
+        [RECEIVED] = after->received - before->received};
     struct cc_report what = {.kind = CC_REPORT_ROW,
                              .result = {.row = row, .steps = l->s.row->steps}};
-    int status = gather(r, l, carried, &what.result, e);
+    int status = gather(r, l, own, &what.result, e);
     if (status == CC_OK)
         status = cc_rank_report(r, &what, e);
     cc_report_free(&what);

@@ -1,4 +1,4 @@
-/* What a job asks of a host, beside its ranks: that an interface is shaped while the job runs. */
+/* Shapes an interface of every host while a job runs, if the job asks for it. */
 #ifndef CC_NETSIM_MPI_RANK_SHAPED_H
 #define CC_NETSIM_MPI_RANK_SHAPED_H
 
@@ -14,12 +14,11 @@ struct cc_shaped {
     struct cc_shaping shaping;
 };
 
-/* Collective: when it returns CC_OK on one rank, all hosts are shaped as the job says. A rank that
- * fails returns by itself, and must end the job. This program's `--shape` must be cc_shape_guard.
- */
+/* Collective: once it returns CC_OK on one rank, all hosts are shaped. A rank that fails returns
+ * alone, and must end the job. This program's `--shape` must be cc_shape_guard. */
 int cc_shaped_begin(const struct cc_job *job, MPI_Comm comm, struct cc_shaped *out,
                     struct cc_error *e);
-/* What was shaped is undone when this returns, and also when the rank just ends. */
+/* Undoes the shaping. If the rank just ends, its guard does so. */
 int cc_shaped_end(struct cc_shaped *s, struct cc_error *e);
 
 #endif
