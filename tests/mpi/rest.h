@@ -1,4 +1,4 @@
-/* What a rank does that can do nothing at the moment. */
+/* Lets a rank wait until it can go on. */
 #ifndef CC_TESTS_MPI_REST_H
 #define CC_TESTS_MPI_REST_H
 

@@ -406,9 +406,9 @@ static void step_ring(struct serial *s, uint64_t step, const float *const *gradi
     }
 }
 
-/* The even ones of the first 2r hand over what they have; sum[rank of a member] is what goes on. */
-static void fold(struct serial *s, uint64_t step, const float *const *gradient, bool silent,
-                 struct serial_counts *counts)
+/* Extra ranks hand their values to their proxies; sum[rank] of a member is what it begins with. */
+static void hand_to_proxies(struct serial *s, uint64_t step, const float *const *gradient,
+                            bool silent, struct serial_counts *counts)
 {
     size_t len;
     for (int r = 0; r < s->workers; r++)
@@ -427,7 +427,7 @@ static void step_recdouble(struct serial *s, uint64_t step, const float *const *
 {
     int k = 0;
     size_t len = 0;
-    fold(s, step, gradient, silent, counts);
+    hand_to_proxies(s, step, gradient, silent, counts);
     for (int d = 1; d < s->power && (k == 0 || !silent); d *= 2, k++) {
         for (int j = 0; j < s->power; j++) {
             struct box *b = &s->round[j * MOST_ROUNDS + k];
@@ -461,7 +461,7 @@ static void step_rabenseifner(struct serial *s, uint64_t step, const float *cons
 {
     int k = 0;
     size_t len, all = 0;
-    fold(s, step, gradient, silent, counts);
+    hand_to_proxies(s, step, gradient, silent, counts);
     for (int d = s->power / 2; d >= 1; d /= 2, k++) {
         for (int j = 0; j < s->power; j++) {
             struct box *b = &s->round[j * MOST_ROUNDS + k];

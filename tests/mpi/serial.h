@@ -1,4 +1,4 @@
-/* The witness of the exchanges: what every worker's model must be after a step, computed by one
+/* The reference for the exchanges: what every worker's model must be after a step, computed by one
  * process straight from the definitions (docs/model.md), with plain loops over ranks and chunks and
  * codecs called one by one. */
 #ifndef CC_TESTS_MPI_SERIAL_H
@@ -10,11 +10,11 @@
 /* One message of a job's row. */
 struct serial;
 
-/* What must have been counted in one step. */
+/* The counts that one step must have. */
 struct serial_counts {
     uint64_t payload[32]; /* bytes encoded by each rank: every value once */
     uint64_t moved;       /* bytes of payload between ranks, all of them */
-    uint64_t transfers;   /* so many messages, each with payloads of at most ... */
+    uint64_t transfers;   /* messages, each with at most most_payloads payloads */
     uint64_t most_payloads;
 };
 

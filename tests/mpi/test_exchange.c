@@ -1,6 +1,6 @@
 /* Exchanges over MPI against the serial reference: the model of every rank after every step, the
  * bytes that were encoded, and those that were sent. Run by tests/mpi.sh under mpirun, and in a
- * simulated world by tests/sim_ranks.sh.
+ * simulation by tests/sim_ranks.sh.
  *
  * Several messages go at once, and step follows step without a barrier. Sums are equal to the last
  * bit, but for those of the MPI library, whose order of additions is its own.
@@ -23,7 +23,7 @@
 
 enum { MOST_MESSAGES = 8, MOST_STEPS = 6, LARGE = 1000003 };
 
-struct world {
+struct ranks_here {
     int rank, ranks;
     long cases, failures;
     bool all;
@@ -32,7 +32,7 @@ struct world {
 
 /* One scheme with one exchange. */
 struct trial {
-    struct world *world;
+    struct ranks_here *here;
     const char *setting;
     struct cc_job job;
     struct cc_job_row row;
@@ -48,7 +48,7 @@ struct trial {
 
 static void die(const struct trial *t, const char *what)
 {
-    fprintf(stderr, "rank %d of %d, %s over %s: %s\n", t->world->rank, t->world->ranks, t->setting,
+    fprintf(stderr, "rank %d of %d, %s over %s: %s\n", t->here->rank, t->here->ranks, t->setting,
             cc_exchange_names[t->job.exchange], what);
     MPI_Abort(MPI_COMM_WORLD, 1);
     exit(1);
@@ -83,7 +83,7 @@ static void lay_out_small(struct trial *t)
     const struct cc_shape matrix = {.n = 12 * 15, .dim = {12, 15}, .ndim = 2};
     jobs_add_flat(&t->job, 0, false);
     jobs_add_flat(&t->job, 1, false);
-    jobs_add_flat(&t->job, (size_t)t->world->ranks - 1, false);
+    jobs_add_flat(&t->job, (size_t)t->here->ranks - 1, false);
     jobs_add_flat(&t->job, 30, true);
     jobs_add_flat(&t->job, 513, false);
     jobs_add(&t->job, &matrix, false);
@@ -134,7 +134,7 @@ static void run_step(struct trial *t, const struct cc_exchange_ops *x, void *con
     size_t over = 0;
     while (over < n) {
         for (size_t k = 0; k < n; k++) {
-            size_t i = (k + (size_t)t->world->rank) % n;
+            size_t i = (k + (size_t)t->here->rank) % n;
             if (done[i])
                 continue;
             fail_on(t, x->test(open[i], &done[i], &e), &e);
@@ -155,7 +155,7 @@ static void run(struct trial *t)
     for (size_t i = 0; i < t->row.messages; i++)
         fail_on(t, x->open(&t->rank_state, &t->row.message[i], i, &open[i], &e), &e);
     for (size_t step = 0; step < t->steps; step++) {
-        fill(t, t->world->rank, step, t->gradient);
+        fill(t, t->here->rank, step, t->gradient);
         t->rank_state.step = step;
         run_step(t, x, open);
         memcpy(t->after + step * t->values, t->model, t->values * sizeof *t->model);
@@ -175,7 +175,7 @@ struct expected {
 
 static void count(struct expected *x, size_t step, const struct serial_counts *c, int ranks)
 {
-    /* Sizes before payloads, and crates' heads. */
+    /* Sizes before payloads, and the heads of packs. */
     enum { SIZES = 16, HEAD = 1 + 3 * 8 };
     for (int r = 0; r < ranks; r++)
         x->payload[step][r] += c->payload[r];
@@ -187,7 +187,7 @@ static void count(struct expected *x, size_t step, const struct serial_counts *c
 /* The whole, on rank 0. */
 static void expect(const struct trial *t, struct expected *out)
 {
-    const int ranks = t->world->ranks;
+    const int ranks = t->here->ranks;
     struct serial *s[MOST_MESSAGES];
     float *model = floats(t, t->values), *all = floats(t, t->values * (size_t)ranks);
     const float *gradient[32];
@@ -220,8 +220,8 @@ static bool wrong(const struct trial *t, const char *what, size_t step, double g
     fprintf(stderr,
             "FAILED: %s over %s%s, %zu values, rank %d of %d, step %zu: %s: %.9g instead of %.9g\n",
             t->setting, cc_exchange_names[t->job.exchange],
-            t->job.via == CC_VIA_ALLGATHER ? " via allgather" : "", t->values, t->world->rank,
-            t->world->ranks, step, what, got, want);
+            t->job.via == CC_VIA_ALLGATHER ? " via allgather" : "", t->values, t->here->rank,
+            t->here->ranks, step, what, got, want);
     return false;
 }
 
@@ -246,7 +246,7 @@ static bool values_agree(const struct trial *t, const struct expected *x, size_t
 static bool counts_agree(const struct trial *t, const struct expected *x, size_t step,
                          uint64_t sent)
 {
-    const int me = t->world->rank;
+    const int me = t->here->rank;
     const struct cc_counters *now = &t->counters[step];
     uint64_t payload = now->payload_bytes - (step > 0 ? t->counters[step - 1].payload_bytes : 0);
     if (payload != x->payload[step][me])
@@ -294,7 +294,7 @@ static void open_trial(struct trial *t, bool large)
     t->row.sums = summable(t->spec);
     t->row.period = cc_period(t->spec->scheme, t->spec->params);
     t->row.message = t->message;
-    t->job.workers = t->world->ranks;
+    t->job.workers = t->here->ranks;
     t->job.seed = 42;
     t->job.rendezvous = true;
     if (large)
@@ -309,7 +309,7 @@ static void open_trial(struct trial *t, bool large)
     for (size_t i = 0; i < t->values; i++)
         t->model[i] = (float)(i % 7);
     t->rank_state = (struct cc_rank_state){.comm = MPI_COMM_WORLD,
-                                           .rank = t->world->rank,
+                                           .rank = t->here->rank,
                                            .job = &t->job,
                                            .row = &t->row,
                                            .spec = t->spec,
@@ -318,15 +318,15 @@ static void open_trial(struct trial *t, bool large)
                                            .model = t->model};
 }
 
-static void attempt(struct world *w, const char *setting, const char *exchange, enum cc_via via,
-                    bool large)
+static void attempt(struct ranks_here *w, const char *setting, const char *exchange,
+                    enum cc_via via, bool large)
 {
-    struct trial t = {.world = w, .setting = setting, .steps = large ? 2 : 4};
+    struct trial t = {.here = w, .setting = setting, .steps = large ? 2 : 4};
     struct expected x = {0};
     if ((w->scheme != NULL && strcmp(w->scheme, setting) != 0) ||
         (w->exchange != NULL && strcmp(w->exchange, exchange) != 0))
         return;
-    /* Of several messages at once, the MPI library's collectives do not block. */
+    /* With several messages at once, the MPI library's nonblocking collectives are used. */
     if (!large && strcmp(exchange, "mpi") == 0 && !cc_runtime_collectives())
         return;
     t.job.exchange = (enum cc_exchange)cc_exchange_find(exchange);
@@ -348,7 +348,7 @@ static const char *const exchanges[] = {"ring", "recdouble", "rabenseifner", "al
 
 enum { EXCHANGES = sizeof exchanges / sizeof exchanges[0] };
 
-static void small_ones(struct world *w)
+static void small_ones(struct ranks_here *w)
 {
     for (size_t i = 0; settings[i] != NULL; i++)
         for (size_t k = 0; k < EXCHANGES; k++)
@@ -359,7 +359,7 @@ static void small_ones(struct world *w)
     }
 }
 
-static void large_ones(struct world *w)
+static void large_ones(struct ranks_here *w)
 {
     static const char *const few[] = {"fp32", "qsgd", "3lc",
                                       "local:every=2,inner=(sparse:density=0.1)"};
@@ -372,13 +372,13 @@ static void large_ones(struct world *w)
             attempt(w, settings[i], exchanges[k], CC_VIA_HOPS, true);
 }
 
-/* What cannot be encoded is an error on every rank that begins by encoding. */
-static void refusals(struct world *w)
+/* Values that cannot be encoded are an error on every rank that encodes first. */
+static void refusals(struct ranks_here *w)
 {
     for (size_t k = 0; k < EXCHANGES; k++) {
         const enum cc_exchange exchange = (enum cc_exchange)cc_exchange_find(exchanges[k]);
         struct cc_error e = {""};
-        struct trial t = {.world = w, .setting = k % 2 == 0 ? "3lc" : "fp32", .steps = 1};
+        struct trial t = {.here = w, .setting = k % 2 == 0 ? "3lc" : "fp32", .steps = 1};
         void *open;
         t.job.exchange = exchange;
         open_trial(&t, false);
@@ -398,7 +398,8 @@ static void refusals(struct world *w)
 
 int main(int argc, char **argv)
 {
-    struct world w = {.scheme = argc > 1 ? argv[1] : NULL, .exchange = argc > 2 ? argv[2] : NULL};
+    struct ranks_here w = {.scheme = argc > 1 ? argv[1] : NULL,
+                           .exchange = argc > 2 ? argv[2] : NULL};
     const char *all = getenv("COMMCOMP_TEST_ALL");
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &w.rank);

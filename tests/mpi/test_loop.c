@@ -187,7 +187,7 @@ static void sums_are_right(const char *exchange)
 }
 
 /* Nothing comes back between the steps that send, but of raw tensors. */
-static void quiet_steps(enum cc_step_mode mode)
+static void silent_steps(enum cc_step_mode mode)
 {
     struct trial t;
     make(&t, "ps", "local:every=3", mode);
@@ -284,7 +284,7 @@ static void add_up(const struct trial *t, const struct cc_span_list *l, double *
     double last = t->loop.began;
     for (size_t i = 0; i < l->count; i++) {
         const struct cc_span *m = &l->at[i];
-        check(t, m->begin >= last && m->end > m->begin, "moments overlap");
+        check(t, m->begin >= last && m->end > m->begin, "spans overlap");
         check(t, m->step >= first && m->step < cc_rank_loop_steps(&t->loop), "a step");
         sum[m->phase] += m->end - m->begin;
         last = m->end;
@@ -303,25 +303,25 @@ static void check_apart(const struct trial *t)
 }
 
 /* Both ends of as many transfers: in all steps that count a push and a pull of each message. */
-static void check_passages(const struct trial *t)
+static void check_flows(const struct trial *t)
 {
     const struct cc_event_log *m = t->events;
     size_t sent = 0, came = 0, bytes = 0;
     const size_t peers = t->loop.s.server ? (size_t)t->job.workers : 1;
     for (size_t i = 0; i < m->flows; i++) {
-        check(t, i == 0 || m->flow[i].at >= m->flow[i - 1].at, "passages out of order");
+        check(t, i == 0 || m->flow[i].at >= m->flow[i - 1].at, "flows out of order");
         sent += !m->flow[i].came;
         came += m->flow[i].came;
         bytes += m->flow[i].came ? 0 : m->flow[i].bytes;
     }
     if (t->job.exchange != CC_PS)
         return;
-    check(t, sent == peers * t->row.steps * TENSORS && came == sent, "passages");
-    check(t, bytes == t->loop.s.counters.sent_bytes, "bytes of passages");
+    check(t, sent == peers * t->row.steps * TENSORS && came == sent, "flows");
+    check(t, bytes == t->loop.s.counters.sent_bytes, "bytes of flows");
 }
 
-/* What is told adds up to what is counted, to the last nanosecond. */
-static void moments_add_up(const char *exchange, enum cc_step_mode mode, double hidden)
+/* Spans add up to the counters, to the last nanosecond. */
+static void events_add_up(const char *exchange, enum cc_step_mode mode, double hidden)
 {
     struct trial t;
     struct cc_event_log m = {.most = 100000, .first = 3};
@@ -333,10 +333,10 @@ static void moments_add_up(const char *exchange, enum cc_step_mode mode, double 
     const double *want = t.loop.s.counters.phase_s;
     add_up(&t, &m.codec, sum);
     add_up(&t, &m.other, sum);
-    check_passages(&t);
+    check_flows(&t);
     if (mode != CC_OVERLAP)
         check_apart(&t);
-    check(&t, m.left_out == 0 && m.codec.count > 0 && m.other.count > 0, "moments are missing");
+    check(&t, m.left_out == 0 && m.codec.count > 0 && m.other.count > 0, "events are missing");
     for (int i = 0; i < CC_PHASES; i++) {
         /* Computing that is hidden goes on while a codec works, but not on one track. */
         const double beside = hidden > 0 && i == CC_PHASE_COMPUTE
@@ -344,14 +344,14 @@ static void moments_add_up(const char *exchange, enum cc_step_mode mode, double 
                                   : 0;
         if (!(sum[i] <= want[i] + 1e-6 && sum[i] >= want[i] - beside - 1e-6))
             fprintf(stderr, "phase %d: %.9f s, and %.9f s are counted\n", i, sum[i], want[i]);
-        check(&t, sum[i] <= want[i] + 1e-6 && sum[i] >= want[i] - beside - 1e-6, "moments' sum");
+        check(&t, sum[i] <= want[i] + 1e-6 && sum[i] >= want[i] - beside - 1e-6, "sum of spans");
     }
     cc_event_log_free(&m);
     finish(&t);
 }
 
 /* With room for few, the first ones are there, and the others are counted. */
-static void few_moments(void)
+static void few_events(void)
 {
     struct trial t;
     struct cc_event_log m = {.most = 10, .first = 3};
@@ -405,13 +405,13 @@ int main(int argc, char **argv)
         counts_are_right((enum cc_step_mode)mode);
     for (size_t i = 0; i < 2; i++) {
         for (int mode = CC_SEQUENTIAL; mode <= CC_PIPE; mode++)
-            moments_add_up(exchanges[i], (enum cc_step_mode)mode, 0);
-        moments_add_up(exchanges[i], CC_SEQUENTIAL, 0.75);
-        moments_add_up(exchanges[i], CC_SEQUENTIAL, 0.1);
+            events_add_up(exchanges[i], (enum cc_step_mode)mode, 0);
+        events_add_up(exchanges[i], CC_SEQUENTIAL, 0.75);
+        events_add_up(exchanges[i], CC_SEQUENTIAL, 0.1);
     }
-    few_moments();
-    quiet_steps(CC_SEQUENTIAL);
-    quiet_steps(CC_OVERLAP);
+    few_events();
+    silent_steps(CC_SEQUENTIAL);
+    silent_steps(CC_OVERLAP);
     stragglers();
     refuse("ps", "fp32", 3, "sends in one step of 1, and the job says 3");
     refuse("ssar-split", "fp32", 1, "ssar-split is predicted only");

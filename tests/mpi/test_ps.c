@@ -22,7 +22,7 @@ enum { MOST_MESSAGES = 8, MOST_TENSORS = 16, MOST_RANKS = 32, STEPS = 4, MOST_WO
 enum layout { SPLIT, WHOLE, MIXED, LAYOUTS };
 static const char *const layouts[] = {"split", "whole", "mixed"};
 
-/* What one rank has counted in one step. */
+/* Counts of one rank in one step. */
 struct counts {
     uint64_t payload, messages, tensor[MOST_TENSORS];
 };
@@ -206,8 +206,8 @@ static void run(struct trial *t)
 
 /* --- what it should have been --- */
 
-/* One stretch of a tensor on one server, with the codecs of all who encode it. */
-struct stretch {
+/* One slice of a tensor on one server, with the codecs of all ranks that encode it. */
+struct kept_slice {
     struct cc_codec codec[MOST_WORKERS + 1]; /* the last: the server's */
     size_t message, tensor, begin, count;
     int server;
@@ -216,21 +216,21 @@ struct stretch {
 };
 
 struct expected {
-    struct stretch *stretch;
-    size_t stretches;
+    struct kept_slice *slice;
+    size_t slices;
     float *after;
     struct counts counts[MOST_RANKS][STEPS];
 };
 
-static void add_stretch(const struct trial *t, struct expected *x, size_t message, int server,
-                        size_t tensor, size_t begin, size_t count)
+static void add_slice(const struct trial *t, struct expected *x, size_t message, int server,
+                      size_t tensor, size_t begin, size_t count)
 {
     const struct cc_job_tensor *of = &t->job.tensor[tensor];
     const struct cc_spec *spec = of->raw ? t->raw : t->spec;
     if (count == 0)
         return;
-    struct stretch *s = &x->stretch[x->stretches++];
-    *s = (struct stretch){
+    struct kept_slice *s = &x->slice[x->slices++];
+    *s = (struct kept_slice){
         .message = message, .server = server, .tensor = tensor, .begin = begin, .count = count};
     for (int i = 0; i <= t->job.workers; i++) {
         struct cc_codec *c = &s->codec[i];
@@ -260,18 +260,18 @@ static void add_cut(const struct trial *t, struct expected *x, size_t message, s
             size_t at = t->job.offset[i] - from, size = t->job.tensor[i].shape.n;
             size_t low = at > begin ? at : begin, high = at + size < end ? at + size : end;
             if (low < high)
-                add_stretch(t, x, message, (int)k, i, low - at, high - low);
+                add_slice(t, x, message, (int)k, i, low - at, high - low);
         }
     }
 }
 
-static void add_stretches(const struct trial *t, struct expected *x)
+static void add_slices(const struct trial *t, struct expected *x)
 {
     for (size_t m = 0; m < t->row.messages; m++)
         for (size_t i = t->message[m].first, next; i <= t->message[m].last; i = next) {
             next = i + 1;
             if (t->job.tensor[i].server >= 0) {
-                add_stretch(t, x, m, t->job.tensor[i].server, i, 0, t->job.tensor[i].shape.n);
+                add_slice(t, x, m, t->job.tensor[i].server, i, 0, t->job.tensor[i].shape.n);
                 continue;
             }
             while (next <= t->message[m].last && t->job.tensor[next].server < 0)
@@ -288,7 +288,7 @@ static bool sends(const struct trial *t, size_t message, size_t step)
     return raw || (step + 1) % t->row.period == 0;
 }
 
-static struct cc_context context_of(const struct trial *t, const struct stretch *s, size_t step,
+static struct cc_context context_of(const struct trial *t, const struct kept_slice *s, size_t step,
                                     int who)
 {
     const bool server = who == t->job.workers;
@@ -301,7 +301,8 @@ static struct cc_context context_of(const struct trial *t, const struct stretch 
                                .name = t->job.tensor[s->tensor].name};
 }
 
-static size_t encode(const struct trial *t, struct stretch *s, size_t step, int who, const float *x)
+static size_t encode(const struct trial *t, struct kept_slice *s, size_t step, int who,
+                     const float *x)
 {
     struct cc_error e = {""};
     const struct cc_context ctx = context_of(t, s, step, who);
@@ -311,7 +312,7 @@ static size_t encode(const struct trial *t, struct stretch *s, size_t step, int 
     return len;
 }
 
-static void count(struct counts *c, const struct stretch *s, size_t len)
+static void count(struct counts *c, const struct kept_slice *s, size_t len)
 {
     c->payload += len;
     c->tensor[s->tensor] += len;
@@ -319,8 +320,8 @@ static void count(struct counts *c, const struct stretch *s, size_t len)
 
 /* Also in a step in which nothing is sent the server encodes the sum of nothing here: that it need
  * not do so over MPI is one of the things to be shown. */
-static void expect_stretch(const struct trial *t, struct expected *x, struct stretch *s,
-                           size_t step, float *const *gradient, float *model)
+static void expect_slice(const struct trial *t, struct expected *x, struct kept_slice *s,
+                         size_t step, float *const *gradient, float *model)
 {
     const int workers = t->job.workers;
     const size_t at = t->job.offset[s->tensor] + s->begin;
@@ -350,8 +351,8 @@ static void expect_stretch(const struct trial *t, struct expected *x, struct str
 static void expect_messages(const struct trial *t, struct expected *x, size_t step)
 {
     bool has[MOST_MESSAGES][MOST_RANKS] = {{false}};
-    for (size_t i = 0; i < x->stretches; i++)
-        has[x->stretch[i].message][x->stretch[i].server] = true;
+    for (size_t i = 0; i < x->slices; i++)
+        has[x->slice[i].message][x->slice[i].server] = true;
     for (size_t m = 0; m < t->row.messages; m++)
         for (int k = 0; k < t->job.servers && sends(t, m, step); k++)
             for (int i = 0; i < t->job.workers && has[m][k]; i++) {
@@ -364,29 +365,29 @@ static void expect(const struct trial *t, struct expected *x)
 {
     float *gradient[MOST_WORKERS], *model = room(t, t->values * sizeof *model);
     fill_model(t, model);
-    x->stretch = room(t, MOST_TENSORS * (size_t)t->job.servers * sizeof *x->stretch);
-    add_stretches(t, x);
+    x->slice = room(t, MOST_TENSORS * (size_t)t->job.servers * sizeof *x->slice);
+    add_slices(t, x);
     for (int i = 0; i < t->job.workers; i++)
         gradient[i] = room(t, t->values * sizeof *gradient[i]);
     for (size_t step = 0; step < STEPS; step++) {
         for (int i = 0; i < t->job.workers; i++)
             fill_gradient(t, i, step, gradient[i]);
-        for (size_t i = 0; i < x->stretches; i++)
-            expect_stretch(t, x, &x->stretch[i], step, gradient, model);
+        for (size_t i = 0; i < x->slices; i++)
+            expect_slice(t, x, &x->slice[i], step, gradient, model);
         expect_messages(t, x, step);
         memcpy(x->after + step * t->values, model, t->values * sizeof *model);
     }
     for (int i = 0; i < t->job.workers; i++)
         free(gradient[i]);
-    for (size_t i = 0; i < x->stretches; i++) {
+    for (size_t i = 0; i < x->slices; i++) {
         for (int k = 0; k <= t->job.workers; k++) {
-            free(x->stretch[i].codec[k].state);
-            free(x->stretch[i].codec[k].scratch);
+            free(x->slice[i].codec[k].state);
+            free(x->slice[i].codec[k].scratch);
         }
-        free(x->stretch[i].payload);
-        free(x->stretch[i].sum);
+        free(x->slice[i].payload);
+        free(x->slice[i].sum);
     }
-    free(x->stretch);
+    free(x->slice);
     free(model);
 }
 

@@ -302,12 +302,12 @@ static void pingpong(void **state)
     free_outcome(o);
 }
 
-/* --- moments --- */
+/* --- events --- */
 
 /* Of each rank in order, and only in steps that count: what fills them, and both ends of every
  * transfer. */
-static void check_moments(const struct cc_job *job, const struct cc_report_events *m, int rank,
-                          size_t *ends)
+static void check_events(const struct cc_job *job, const struct cc_report_events *m, int rank,
+                         size_t *ends)
 {
     double last = 0, sum = 0;
     assert_int_equal(m->rank, rank);
@@ -351,7 +351,7 @@ static void events(void **state)
         for (int rank = 0; rank < 3; rank++) {
             const struct cc_report *r = expect(o, &at, CC_REPORT_EVENTS);
             assert_int_equal(r->row, row);
-            check_moments(&job, &r->events, rank, ends);
+            check_events(&job, &r->events, rank, ends);
         }
         for (size_t i = 0; i < 2 * STEPS * 2; i++)
             assert_int_equal(ends[i], 101);

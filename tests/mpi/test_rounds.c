@@ -300,7 +300,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const double since = MPI_Wtime();
-    /* Of several messages at once, the MPI library's collectives do not block. */
+    /* With several messages at once, the MPI library's nonblocking collectives are used. */
     const size_t count = sizeof exchanges / sizeof exchanges[0] - !cc_runtime_collectives();
     for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++)
         for (size_t k = 0; k < count; k++, cases++)

@@ -1,5 +1,5 @@
 /* Waits that end in time, beside messages: rank 0 waits, rank 1 sends. Run by tests/mpi.sh under
- * mpirun, where other programs may hold a rank up, and in a simulated world, where times are exact,
+ * mpirun, where other programs may hold a rank up, and in a simulation, where times are exact,
  * by tests/sim_ranks.sh. */
 #include <mpi.h>
 
@@ -123,7 +123,7 @@ static void round_of(struct place *p, double span, void (*waits)(struct place *,
         send_two(span);
 }
 
-/* What a message takes in a simulation. */
+/* The time of a message in a simulation. */
 static void measure(struct place *p, double span)
 {
     const double begin = cc_runtime_now();

@@ -47,7 +47,7 @@ struct cc_rank_state {
     } round_state;
 };
 
-/* Ends a piece of work (cc_work_end) and charges its time to a phase. */
+/* Ends work (cc_work_end) and charges its time to a phase. */
 void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,
                double cost_s);
 

@@ -28,7 +28,7 @@ void cc_runtime_sleep(double seconds);
 
 /* --- work --- */
 
-/* Times one piece of codec work or of adding floats. */
+/* Times codec work, or the adding of floats. */
 struct cc_work_timer {
     double began; /* on the rank's clock */
     double real;  /* on the processor's clock; only the simulated runtime uses it */

@@ -1,5 +1,4 @@
-/* The real runtime: ranks are processes on one machine or several, and time is what the clock
- * says. */
+/* The real runtime: ranks are processes on one machine or several, and time passes by itself. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
