@@ -29,16 +29,15 @@ static int take_sample(struct run *r, size_t scheme, size_t sample, bool counts,
                        struct cc_speed *out, struct cc_error *e)
 {
     double step[CC_CALLS] = {0}, bytes = 0;
-    bool limits = counts && r->memory != NULL;
-    int status = CC_OK;
-    for (size_t g = 0; g < r->calls.groups && status == CC_OK && !cc_interrupted(); g++) {
+    const bool limits = counts && r->memory != NULL;
+    cc_on_decoded *on_decoded =
+        limits && cc_limits_wants_decoded(r->memory, scheme) ? cc_limits_on_decoded : NULL;
+    for (size_t g = 0; g < r->calls.groups && !cc_interrupted(); g++) {
         double seconds[CC_CALLS] = {0}, group_bytes = 0;
         if (cc_bench_failed(r->config, scheme))
             break;
-        status = cc_calls_group(
-            &r->calls, scheme, g, seconds, &group_bytes,
-            limits && cc_limits_wants_decoded(r->memory, scheme) ? cc_limits_on_decoded : NULL,
-            r->memory, e);
+        CC_TRY(
+            cc_calls_group(&r->calls, scheme, g, seconds, &group_bytes, on_decoded, r->memory, e));
         bytes += group_bytes;
         for (int c = 0; c < CC_CALLS; c++)
             step[c] += seconds[c];
@@ -52,9 +51,9 @@ static int take_sample(struct run *r, size_t scheme, size_t sample, bool counts,
     for (int c = 0; c < CC_CALLS; c++)
         out->seconds[c][scheme * out->most + sample] = step[c];
     add_bytes(&out->bytes[scheme], sample, bytes);
-    if (status == CC_OK && limits && !cc_interrupted())
-        status = cc_limits_sample(r->memory, scheme, bytes, sample, e);
-    return status;
+    if (limits && !cc_interrupted())
+        return cc_limits_sample(r->memory, scheme, bytes, sample, e);
+    return CC_OK;
 }
 
 /* Takes one sample of every scheme. The samples of a discarded round are overwritten by the next
