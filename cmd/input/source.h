@@ -1,5 +1,5 @@
-/* Where a command's tensors come from: a captured trace, or a distribution over the tensors of a
- * net. The same options in every command. */
+/* The source of a command's tensors: a captured trace, or a distribution over the tensors of a net.
+ * The options are the same in every command. */
 #ifndef CC_CMD_INPUT_SOURCE_H
 #define CC_CMD_INPUT_SOURCE_H
 
@@ -15,12 +15,12 @@
      .help = "draw values at random: laplace, gaussian, student, or mixture, which resembles "     \
              "captured gradients most"},                                                           \
     {.name = "net", .value = "NAME|FILE", .file = CC_READS_FILE, .def = "resnet110",               \
-     .help = "make the tensors of this net: a name, or a .json file of the same form"},            \
+     .help = "make the tensors of this net: a name, or a .json file (docs/traces.md)"},            \
     {.name = "values", .value = "COUNT",                                                           \
-     .help = "instead of a net's tensors, make a single one of so many values, as in 25M (bench "  \
+     .help = "instead of a net's tensors, make a single one of this many values, as in 25M (bench "\
              "takes several, as in 1K,100K,10M, one after the other)"},                            \
     {.name = "seed", .value = "N", .def = "1",                                                     \
-     .help = "of the random numbers: synthetic values and stochastic schemes"}
+     .help = "seed of synthetic values and stochastic schemes"}
 #define CC_SOURCE_OPTIONS                                                                          \
     {.name = "trace", .value = "PATH", .file = CC_READS_FILE,                                      \
      .help = "captured tensors: a .safetensors, .npy or .csv file, or a directory of them"},       \

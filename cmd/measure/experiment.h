@@ -1,9 +1,8 @@
-/* Experiments: what run, sim and validate share. Their command line is parsed once, into a struct
- * cc_experiment_input. From it an experiment takes its settings (each with a row per scheme, and
- * the number of steps of each row) and the jobs for the ranks. What the ranks report becomes a list
+/* Experiments: the common part of run, sim and validate. The command line is parsed once, into a
+ * struct cc_experiment_input. From it an experiment takes its settings (each with a row per scheme,
+ * and the number of steps of each row) and the jobs for the ranks. The ranks' reports become a list
  * of struct cc_measured_row, from which the record's rows, the notes and validate take their
- * numbers.
- */
+ * numbers. */
 #ifndef CC_CMD_MEASURE_EXPERIMENT_H
 #define CC_CMD_MEASURE_EXPERIMENT_H
 
@@ -38,18 +37,17 @@
     {"compute_s", NULL, "s", "%.6g", 0,                                                            \
      "forward and backward pass (of the slowest worker), and the update"},                         \
     {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
-     "encoding and decoding, hidden or not: worker, every hop, server, worker; for each, the time " \
+     "encoding and decoding, hidden or not: worker, every hop, server, worker; for each, the time "\
      "of the slowest rank"},                                                                       \
     {"comm_s", "comm", "ms", "%.1f", 1e3,                                                          \
      "step_s less compute_s and codec_s: the part of the network's time that nothing hides"},      \
     {"step_s", "step", "ms", "%.1f", 1e3,                                                          \
-     "a step, from the slowest rank's end of the last one to its end of this one"},                \
+     "a step, from the slowest rank's end of the previous one to its end of this one"},            \
     {"step_s_sd", "+-", "ms", "%.1f", 1e3,                                                         \
      "standard deviation over the counted steps (over whole periods of the scheme); empty if one " \
      "was counted"},                                                                               \
     {"speedup", "speedup", "", "%.2f", 0,                                                          \
-     "step time of fp32 / step time of the scheme, on the same everything else; empty if fp32 was "\
-     "not run"},                                                                                   \
+     "step time of fp32 / step time of the scheme, in the same setting; empty without fp32"},      \
     {"scaling", NULL, "", "%.4g", 0,                                                               \
      "workers x compute_s / step_s: the number of workers that, without communicating, would do "  \
      "the same work; empty without compute time"}
@@ -63,7 +61,7 @@
     {"step_s_forecast", NULL, "s", "%.6g", 0,                                                      \
      "the prediction of `model`, from the codecs' profile"},                                       \
     {"bottleneck", NULL, "", NULL, 0,                                                              \
-     "what takes longest by the model: compute, codec, latency, bandwidth (of a worker's link) or "\
+     "the longest part by the model: compute, codec, latency, bandwidth (of a worker's link) or "  \
      "server port"}
 
 /* and parts of it. */
@@ -125,8 +123,8 @@ struct cc_experiment_setting {
     double ranks_per_core;  /* busy ranks / cores, at least 1 */
 };
 
-/* What the ranks measured of a row, per step, with the model's answer for the same step. NaN: not
- * known. */
+/* The measurements of a row, per step, with the model's answer for the same step. Numbers that are
+ * not known are NaN. */
 struct cc_measured_row {
     const struct cc_experiment_setting *setting;
     const struct cc_experiment_row *row;

@@ -1,5 +1,5 @@
 /* commcomp advise: ranks the schemes of a setting by the predicted step, rules out those with too
- * large an error, and says what else would help. */
+ * large an error, and names other changes that would help. */
 #include "cmd/model/advise.h"
 
 #include <math.h>
@@ -17,23 +17,24 @@ static const struct cc_column columns[] = {
     {"payload_bytes", NULL, "", "%.0f", 0, "bytes of a worker's push per step"},
     CC_PREDICTION_COLUMNS,
     {"pays", "pays", "", NULL, 0,
-     "at which bandwidths the step is shorter than that of fp32, all else being equal"},
-    {"pays_from_bps", NULL, "", "%.6g", 0, "the lower end of that; empty: from 10 kbit/s on"},
-    {"pays_below_bps", NULL, "", "%.6g", 0, "the upper end of that; empty: up to 100 Tbit/s"},
+     "bandwidths at which the step is shorter than that of fp32, all else being equal"},
+    {"pays_from_bps", NULL, "", "%.6g", 0, "their lower end; empty: from 10 kbit/s on"},
+    {"pays_below_bps", NULL, "", "%.6g", 0, "their upper end; empty: up to 100 Tbit/s"},
     {"workers_enough", "enough workers", "", "%.0f", 0,
      "twice as many would do less than a quarter more in the same time; empty: no such number up "
      "to 65,536 (256 with stragglers), or no compute time is known"},
     {"nmse", NULL, "", "%.4g", 0, "squared error of a step relative to the gradient, as in bench"},
     {"nmse_cumulative", NULL, "", "%.3g", 0,
-     "the same of the sums over all steps: what error feedback gives back; measured in this run"},
+     "the same of the sums over all steps, after error feedback; measured in this run"},
     {"encodings", NULL, "", "%.4g", 0,
-     "how often the gradients' sum is encoded on its way: by a worker, a server, at hops"},
+     "how often the gradients' sum is encoded: by a worker, a server, at hops"},
     {"sum_error", "error", "", "%.3g", 0, "nmse_cumulative x encodings"},
-    {"left_out", "left out", "", NULL, 0, "why the scheme is out of the question"},
+    {"left_out", "left out", "", NULL, 0, "why the scheme is ruled out"},
     {.key = NULL},
 };
 
-/* Half of the gradients' energy may be missing at the end of the errors' trace. */
+/* At most half of the gradients' energy may be missing after the trace that errors are measured on.
+ */
 #define MAX_NMSE "0.5"
 
 static const struct cc_option options[] = {

@@ -22,7 +22,7 @@
     {"link", NULL, "", NULL, 0, "the link's name"},                                                \
     {"bw_bps", "bandwidth", "Mbit/s", "%.6g", 1e-6,                                                \
      "line rate of a host's link in each direction, bits per second"},                             \
-    {"latency_s", "latency", "us", "%.6g", 1e6, "of a message, whatever its size"}
+    {"latency_s", "latency", "us", "%.6g", 1e6, "of a message of any size"}
 
 /* then, after payload_bytes, the prediction. */
 #define CC_PREDICTION_COLUMNS                                                                      \
@@ -36,17 +36,17 @@
     {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
      "encoding and decoding, hidden or not: worker, every hop, server, worker"},                   \
     {"comm_s", "comm", "ms", "%.3f", 1e3,                                                          \
-     "the network: latencies, transfers, adding on the way"},                                      \
+     "the network: latencies, transfers, adding between hops"},                                    \
     {"step_s", "step", "ms", "%.3f", 1e3,                                                          \
      "a step; less than compute + codec + comm where they overlap"},                               \
     {"step_s_sd", "+-", "ms", "%.3f", 1e3, "standard deviation over steps, with stragglers"},      \
     {"speedup", "speedup", "", "%.2f", 0,                                                          \
-     "step time of fp32 / step time of the scheme, on the same everything else"},                  \
+     "step time of fp32 / step time of the scheme, in the same setting"},                          \
     {"scaling", NULL, "", "%.4g", 0,                                                               \
      "workers x compute_s / step_s: the number of workers that, without communicating, would do "  \
      "the same work; empty without compute time"},                                                 \
     {"bottleneck", "bottleneck", "", NULL, 0,                                                      \
-     "what takes longest: compute, codec, latency, bandwidth (of a worker's link) or server port"}
+     "the longest part: compute, codec, latency, bandwidth (of a worker's link) or server port"}
 /* clang-format on */
 
 struct cc_forecast {

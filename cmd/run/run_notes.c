@@ -22,7 +22,7 @@ static const char *likely_cause(const struct run *r, const struct cc_experiment_
                                 double worst_burst)
 {
     if (!r->options.hosts.lab)
-        return "other traffic, or links that are not what --bw says: `commcomp calibrate` measures "
+        return "other traffic, or links other than --bw describes: `commcomp calibrate` measures "
                "them";
     if (worst_burst > 0.05)
         return "the burst (below)";

@@ -15,7 +15,7 @@ int cc_run_parse(struct cc_args *args, struct run *out, struct cc_error *e)
         CC_TRY(cc_run_paper_open(args, &out->paper, e));
     CC_TRY(cc_hosts_parse(args, clusters_own, labs_own, &o->hosts, e));
     if (!o->hosts.lab && cc_arg(args, "burst") != NULL && o->device == NULL)
-        return cc_usage(e, "--burst is of links that are shaped here: --tc-dev says which");
+        return cc_usage(e, "--burst is of links that are shaped here: give --tc-dev as well");
     if (o->device != NULL && strlen(o->device) >= IFNAMSIZ)
         return cc_usage(e, "--tc-dev: '%.40s' is no interface: names have at most %d bytes",
                         o->device, IFNAMSIZ - 1);

@@ -37,7 +37,7 @@ static int set_options(struct cc_args *args, const struct run_paper *p, struct c
                {"stragglers", NULL},  {"update", NULL}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (cc_arg(args, all[i].name) != NULL)
-            return cc_usage(e, "--paper %s and --%s exclude each other: the table says it",
+            return cc_usage(e, "--paper %s and --%s exclude each other: the table fixes it",
                             p->paper->id, all[i].name);
         if (all[i].value != NULL)
             cc_arg_set(args, all[i].name, all[i].value);

@@ -37,7 +37,7 @@ static int check_platform(const struct cc_args *args, struct cc_error *e)
         "wan-bw",   "wan-latency", "slow-links",       "slow-hosts", "write-platform"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (cc_arg_or_null(args, others[i]) != NULL)
-            return cc_usage(e, "--platform and --%s exclude each other: the file says it",
+            return cc_usage(e, "--platform and --%s exclude each other: the file fixes it",
                             others[i]);
     if (cc_arg(args, "latency") != NULL && cc_arg(args, "bw") == NULL)
         return cc_usage(e, "--latency: with --platform it only describes the links to the "

@@ -26,9 +26,9 @@ static const struct {
     {CC_CAUSE_LINKS, "`commcomp calibrate` measures them, --calibration tells model and sim, and "
                      "--topology what lies between them"},
     {CC_CAUSE_STRAGGLERS, "more --steps come nearer to the mean"},
-    {CC_CAUSE_CONTENTION, "trust sim and run; docs/model.md says what the formula takes for "
+    {CC_CAUSE_CONTENTION, "trust sim and run; docs/model.md has what the formula takes for "
                           "granted"},
-    {CC_CAUSE_COMPOSITION, "trust sim and run; docs/model.md says what the formula takes for "
+    {CC_CAUSE_COMPOSITION, "trust sim and run; docs/model.md has what the formula takes for "
                            "granted"},
     {CC_CAUSE_TOPOLOGY, "trust sim and run"},
     {CC_CAUSE_FIDELITY, "trust the run; --fidelity tc is as the lab, tcp as SimGrid takes TCP for"},
