@@ -1,3 +1,14 @@
+/* Diagnosis of differences between model, sim and run.
+ *
+ * Two answers that differ by more than the tolerance are compared; with three answers, the odd one
+ * out is compared with the mean of the other two, or, if no two agree, each is compared with its
+ * neighbour. The possible causes of the pair are then tried in a fixed order: causes that are
+ * certain first, then causes that predict the gap's size, then causes that only bound it. The first
+ * that applies is named. A cause that predicts between low and high seconds applies if it would
+ * leave at most half of the gap.
+ *
+ * A forecast differs from the answer for three reasons, which are compared: payload sizes, codec
+ * times, and the formula itself. docs/validate.md has the table of causes. */
 #include "models/diagnosis.h"
 
 #include <math.h>
@@ -24,18 +35,17 @@ const char *const cc_suspect_names[] = {"",
                                         "unclear",
                                         NULL};
 
-/* The most that a rank is taken to need in a round to notice that it can go on, where it sleeps
- * while it waits: its longest nap has 0.2 ms, and whoever is to wake up waits for a core besides.
- */
+/* The longest time per round that a sleeping rank is taken to need to notice that it can continue:
+ * it sleeps for up to 0.2 ms at a time, and then waits for a core. */
 #define WAKING_S 0.5e-3
-/* What one core carries through a lab's links before it is the limit, bits per second. */
+/* The traffic through a lab's links at which one core is the limit, bits per second. */
 #define CORE_BPS 2e9
-/* How far the bytes on the wire are from what they should be without any loss (docs/run.md). */
+/* The relative excess of bytes on the wire that is normal without losses (docs/run.md). */
 #define WIRE_EXCESS 0.03
-/* Payloads are the same bytes; what differs more is another payload. */
+/* Payloads whose sizes differ by more than this, relatively, are not the same. */
 #define SAME_BYTES 1e-3
 
-/* Two answers that differ, by `gap` = second - first. */
+/* Two answers that differ; gap = second - first. */
 struct pair {
     const struct cc_comparison *t;
     bool simulated; /* one of them is the simulation's */
@@ -44,7 +54,7 @@ struct pair {
 };
 
 /* Whether a cause that adds between low and high to the second answer leaves at most half of the
- * gap. One of which nobody knows how much it adds does not. */
+ * gap. False if the bounds are unknown. */
 static bool halves(double gap, double low, double high)
 {
     if (isnan(low) || isnan(high))
@@ -53,100 +63,100 @@ static bool halves(double gap, double low, double high)
     return fabs(gap - with) <= fabs(gap) / 2;
 }
 
-/* --- causes: each says whether it would explain a gap, and how --- */
+/* --- causes: each returns whether it would explain the gap, and writes its sentence --- */
 
-enum { ROOM = 200 };
-typedef bool cause(const struct pair *p, enum cc_suspect *suspect, char why[ROOM]);
+enum { WHY_CAP = 200 };
+typedef bool cause(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP]);
 
-static bool bytes(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool bytes(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     const struct cc_comparison *t = p->t;
     *suspect = CC_CAUSE_BYTES;
     if (!p->simulated || !(fabs(t->sim_bytes / t->bytes - 1) > SAME_BYTES))
         return false;
-    (void)snprintf(why, ROOM, "the simulation's payloads have %.0f bytes, the run's %.0f",
+    (void)snprintf(why, WHY_CAP, "the simulation's payloads have %.0f bytes, the run's %.0f",
                    t->sim_bytes, t->bytes);
     return true;
 }
 
-static bool scatter(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool scatter(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     *suspect = CC_CAUSE_SCATTER;
     if (!(fabs(p->gap) <= 2 * p->t->error_s))
         return false;
-    (void)snprintf(why, ROOM, "the mean of the measured steps has a standard error of %.3g ms",
+    (void)snprintf(why, WHY_CAP, "the mean of the measured steps has a standard error of %.3g ms",
                    1e3 * p->t->error_s);
     return true;
 }
 
-static bool protocol(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool protocol(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     *suspect = CC_CAUSE_PROTOCOL;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "the MPI library chooses how it sums; the formula takes the fastest way that it "
                    "might");
     return cc_exchange_has(p->t->exchange, CC_X_LIBRARY);
 }
 
-/* The formula counts a bucket whole in each phase; what a run saves by it may be less. */
-static bool burst(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+/* The formula counts a whole bucket in each phase; a run may save less. */
+static bool burst(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     double b = p->t->burst_s;
     bool explains = halves(p->gap, -b, p->formula ? b : 0);
     *suspect = CC_CAUSE_BURST;
-    (void)snprintf(why, ROOM, "token buckets let pass at once what would take %.3g ms%s", 1e3 * b,
-                   p->formula ? "" : ", and the simulation has none");
+    (void)snprintf(why, WHY_CAP, "token buckets let pass at once what would take %.3g ms%s",
+                   1e3 * b, p->formula ? "" : ", and the simulation has none");
     return explains;
 }
 
-static bool burst_of_formula(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool burst_of_formula(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     *suspect = CC_CAUSE_BURST;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "the formula has token buckets that let pass at once what would take %.3g ms, "
                    "the simulation has none",
                    1e3 * p->t->burst_s);
     return halves(p->gap, p->t->burst_s, p->t->burst_s);
 }
 
-static bool burst_of_both(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool burst_of_both(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     *suspect = CC_CAUSE_BURST;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "the formula has token buckets that let pass at once what would take %.3g ms; "
                    "in the run they save less, and the simulation has none",
                    1e3 * p->t->burst_s);
     return p->gap > 0 && halves(p->gap, 0, p->t->burst_s);
 }
 
-static bool repeats(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool repeats(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     double excess = p->t->wire_bytes / p->t->wire_should - 1;
     *suspect = CC_CAUSE_REPEATS;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "the busiest host's interface counted %.1f%% more bytes than it "
                    "should have sent",
                    100 * excess);
     return p->gap > 0 && excess > WIRE_EXCESS;
 }
 
-static bool latency(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool latency(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     *suspect = CC_CAUSE_LATENCY;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "%.3g ms of the formula's answer are latencies, of %.0f rounds; real ones may "
                    "be shorter",
                    1e3 * p->t->latency_s, p->t->rounds);
     return p->gap < 0 && halves(p->gap, -p->t->latency_s, 0);
 }
 
-/* What others' turns on the cores add; or save, where the first ones send while the last ones still
- * encode: the others have all of them encode until the last one is ready. */
-static bool ranks_per_core(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+/* More busy ranks than cores add codec time, or save time if the first ranks send while the last
+ * ones still encode, which model and sim do not have. */
+static bool ranks_per_core(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     const struct cc_comparison *t = p->t;
     *suspect = CC_CAUSE_OVERSUBSCRIBED;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "%.0f busy ranks take turns on %.0f cores, for %.3g ms of codec work, %s",
                    t->ranks_per_core * t->cores, t->cores, 1e3 * t->codec_s,
                    p->gap > 0 ? "and the network waits for them"
@@ -156,128 +166,127 @@ static bool ranks_per_core(const struct pair *p, enum cc_suspect *suspect, char 
                   (t->ranks_per_core - 1) * t->codec_s);
 }
 
-static bool waking(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool waking(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     const struct cc_comparison *t = p->t;
     *suspect = CC_CAUSE_WAKING;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "a step of %.0f rounds is so short that it counts how long ranks take to notice "
                    "that they can go on, about %.2g ms a round",
                    t->rounds, 1e3 * p->gap / t->rounds);
     return p->gap > 0 && halves(p->gap, 0, t->rounds * WAKING_S);
 }
 
-static bool cores(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool cores(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     const struct cc_comparison *t = p->t;
     double bps = 8 * t->all_bytes / (t->transfer_s + p->gap);
     *suspect = CC_CAUSE_CORES;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "%.0f cores carry %.3g Gbit/s through all links together, and every byte "
                    "several times",
                    t->cores, 1e-9 * bps);
     return p->gap > 0 && t->lab && bps > CORE_BPS * t->cores;
 }
 
-static bool links(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool links(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     *suspect = CC_CAUSE_LINKS;
-    (void)snprintf(why, ROOM, "other traffic, or links that are not what the options say");
+    (void)snprintf(why, WHY_CAP, "other traffic, or links that are not what the options say");
     return p->gap > 0 && !p->t->lab;
 }
 
-static bool stragglers(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool stragglers(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     *suspect = CC_CAUSE_STRAGGLERS;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "the formula has the mean over all stragglers, the others some draws");
     return p->t->stragglers;
 }
 
-static bool topology(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool topology(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     *suspect = CC_CAUSE_TOPOLOGY;
-    (void)snprintf(why, ROOM, "the formula has hosts that are alike on one switch");
+    (void)snprintf(why, WHY_CAP, "the formula has hosts that are alike on one switch");
     return p->t->elsewhere;
 }
 
-static bool contention(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool contention(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     *suspect = CC_CAUSE_CONTENTION;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "the formula leaves out that flows share links unevenly and that messages wait "
                    "for each other");
     return p->gap > 0 &&
            (p->t->mode != CC_SEQUENTIAL || !cc_exchange_has(p->t->exchange, CC_X_SERVERS));
 }
 
-static bool composition(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool composition(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     *suspect = CC_CAUSE_COMPOSITION;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "the formula lets parts of a step follow one another that go on at once");
     return p->gap < 0 &&
            (p->t->mode != CC_SEQUENTIAL || !cc_exchange_has(p->t->exchange, CC_X_SERVERS));
 }
 
-/* Steps of many messages under way at a time. */
-static bool overlapped(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+/* Contention in steps with several messages in flight. */
+static bool overlapped(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     return p->t->mode != CC_SEQUENTIAL && contention(p, suspect, why);
 }
 
-static bool order(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool order(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     *suspect = CC_CAUSE_FIDELITY;
-    (void)snprintf(why, ROOM,
+    (void)snprintf(why, WHY_CAP,
                    "the simulation has all messages that are under way share the links, where MPI "
                    "sends those of a connection one after another");
     return p->gap < 0 && p->simulated && p->t->mode != CC_SEQUENTIAL;
 }
 
-static bool fidelity(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool fidelity(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     (void)p;
     *suspect = CC_CAUSE_FIDELITY;
-    (void)snprintf(why, ROOM, "what the simulation assumes of the network, by its --fidelity");
+    (void)snprintf(why, WHY_CAP, "what the simulation assumes of the network, by its --fidelity");
     return true;
 }
 
-static bool fidelity_of_tcp(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool fidelity_of_tcp(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     return fidelity(p, suspect, why) && p->t->tcp;
 }
 
-static bool unclear(const struct pair *p, enum cc_suspect *suspect, char why[ROOM])
+static bool unclear(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
 {
     (void)p;
     *suspect = CC_CAUSE_UNCLEAR;
-    (void)snprintf(why, ROOM, "none of the causes that are known explains half of it");
+    (void)snprintf(why, WHY_CAP, "none of the causes that are known explains half of it");
     return true;
 }
 
-/* --- verdicts --- */
+/* --- which causes are tried for which pair --- */
 
-/* In the order in which they are asked: what is known for certain first, then what predicts a
- * figure, then what only sets a limit. */
+/* Each list is in the order in which causes are tried; the last always applies. */
 static cause *const of_run[] = {bytes,          scatter, protocol, burst, repeats, latency,
                                 ranks_per_core, waking,  cores,    order, links,   unclear};
 static cause *const of_run_alone[] = {scatter, protocol,   stragglers,  topology,       burst,
                                       repeats, latency,    overlapped,  ranks_per_core, waking,
                                       cores,   contention, composition, links,          unclear};
-/* Sim against model, where no run is there; where it says the same as sim; */
+/* Sim against model: without a run; then if run and sim agree. */
 static cause *const of_formula[] = {protocol,        topology,   burst_of_formula, stragglers,
                                     fidelity_of_tcp, contention, composition,      unclear};
 static cause *const of_both[] = {protocol,   topology,    stragglers, burst_of_both,
                                  contention, composition, unclear};
-/* and where it says the same as the model. */
+/* Sim against model and run, which agree. */
 static cause *const of_simulation[] = {bytes, protocol, topology, burst_of_formula, fidelity};
 
-/* "run 13.2 ms, 13.1% above sim (11.5 ms): " and the cause. */
-static void suspect(const struct pair *p, cause *const *causes, const char *second, double is,
-                    const char *first, double was, struct cc_cause *out)
+/* Finds the cause and writes "run 13.2 ms, 13.1% above sim (11.5 ms): " and its sentence. */
+static void find_cause(const struct pair *p, cause *const *causes, const char *second, double is,
+                       const char *first, double was, struct cc_cause *out)
 {
-    char why[ROOM];
+    char why[WHY_CAP];
     while (!(*causes)(p, &out->suspect, why))
         causes++;
     (void)snprintf(out->why, sizeof out->why, "%s %.4g ms, %.1f%% %s %s (%.4g ms): %s", second,
@@ -288,43 +297,43 @@ static void suspect(const struct pair *p, cause *const *causes, const char *seco
 static void run_against_sim(const struct cc_comparison *t, struct cc_cause *out)
 {
     struct pair p = {.t = t, .simulated = true, .gap = t->run_s - t->sim_s};
-    suspect(&p, of_run, "run", t->run_s, "sim", t->sim_s, out);
+    find_cause(&p, of_run, "run", t->run_s, "sim", t->sim_s, out);
 }
 
 static void sim_against_model(const struct cc_comparison *t, struct cc_cause *out)
 {
     struct pair p = {.t = t, .formula = true, .gap = t->sim_s - t->model_s};
-    suspect(&p, of_formula, "sim", t->sim_s, "model", t->model_s, out);
+    find_cause(&p, of_formula, "sim", t->sim_s, "model", t->model_s, out);
 }
 
 static void run_against_model(const struct cc_comparison *t, struct cc_cause *out)
 {
     struct pair p = {.t = t, .formula = true, .gap = t->run_s - t->model_s};
-    suspect(&p, of_run_alone, "run", t->run_s, "model", t->model_s, out);
+    find_cause(&p, of_run_alone, "run", t->run_s, "model", t->model_s, out);
 }
 
 static void run_against_both(const struct cc_comparison *t, struct cc_cause *out)
 {
     double both = (t->model_s + t->sim_s) / 2;
     struct pair p = {.t = t, .simulated = true, .formula = true, .gap = t->run_s - both};
-    suspect(&p, of_run, "run", t->run_s, "model and sim", both, out);
+    find_cause(&p, of_run, "run", t->run_s, "model and sim", both, out);
 }
 
 static void model_against_both(const struct cc_comparison *t, struct cc_cause *out)
 {
     double both = (t->sim_s + t->run_s) / 2;
     struct pair p = {.t = t, .simulated = true, .formula = true, .gap = both - t->model_s};
-    suspect(&p, of_both, "sim and run", both, "model", t->model_s, out);
+    find_cause(&p, of_both, "sim and run", both, "model", t->model_s, out);
 }
 
 static void sim_against_both(const struct cc_comparison *t, struct cc_cause *out)
 {
     double both = (t->model_s + t->run_s) / 2;
     struct pair p = {.t = t, .simulated = true, .formula = true, .gap = t->sim_s - both};
-    suspect(&p, of_simulation, "sim", t->sim_s, "model and run", both, out);
+    find_cause(&p, of_simulation, "sim", t->sim_s, "model and run", both, out);
 }
 
-/* No two of three agree: what the formula leaves out, and what the simulation does. */
+/* No two of three agree: one cause between model and sim, one between sim and run. */
 static void all_differ(const struct cc_comparison *t, struct cc_cause out[2])
 {
     bool formula_first = fabs(t->sim_s - t->model_s) > fabs(t->run_s - t->sim_s);
@@ -374,10 +383,10 @@ static void forecast_sizes(const struct cc_comparison *t, double part, double ga
 static void forecast_codecs(const struct cc_comparison *t, double part, double gap,
                             struct cc_cause *out)
 {
-    bool turns = t->lab && t->ranks_per_core > 1 && part > 0;
+    bool oversubscribed = t->lab && t->ranks_per_core > 1 && part > 0;
     char with[64] = "";
-    out->suspect = turns ? CC_CAUSE_OVERSUBSCRIBED : CC_CAUSE_CODECS;
-    if (turns)
+    out->suspect = oversubscribed ? CC_CAUSE_OVERSUBSCRIBED : CC_CAUSE_CODECS;
+    if (oversubscribed)
         (void)snprintf(with, sizeof with, " (%.0f busy ranks on %.0f cores)",
                        t->ranks_per_core * t->cores, t->cores);
     (void)snprintf(out->why, sizeof out->why,
@@ -387,14 +396,14 @@ static void forecast_codecs(const struct cc_comparison *t, double part, double g
                    1e3 * part, 1e3 * gap);
 }
 
-/* A forecast becomes the answer that it was for in three steps: other sizes, other codec times, and
- * what the formula has wrong. The longest in the direction of the whole is suspect. */
-static void judge_forecast(const struct cc_comparison *t, double is, struct cc_diagnosis *v)
+/* The gap between forecast and answer has three parts: other payload sizes, other codec times, and
+ * the formula's error. The largest in the gap's direction is the cause. */
+static void diagnose_forecast(const struct cc_comparison *t, double is, struct cc_diagnosis *v)
 {
-    double gap = is - t->forecast_s, way = gap < 0 ? -1 : 1;
+    double gap = is - t->forecast_s, sign = gap < 0 ? -1 : 1;
     double sizes = t->resized_s - t->forecast_s, codecs = t->model_s - t->resized_s,
            rest = is - t->model_s;
-    bool formula = way * rest > fmax(way * sizes, way * codecs);
+    bool formula = sign * rest > fmax(sign * sizes, sign * codecs);
     if (!isfinite(sizes + codecs + rest)) {
         v->forecast.suspect = CC_CAUSE_UNCLEAR;
         (void)snprintf(
@@ -412,7 +421,7 @@ static void judge_forecast(const struct cc_comparison *t, double is, struct cc_d
                        "forecast %.4g ms: of %+.4g ms, payload sizes are %+.4g, codec times %+.4g, "
                        "and %+.4g is between the formula and what it is for",
                        1e3 * t->forecast_s, 1e3 * gap, 1e3 * sizes, 1e3 * codecs, 1e3 * rest);
-    } else if (way * sizes > way * codecs) {
+    } else if (sign * sizes > sign * codecs) {
         forecast_sizes(t, sizes, gap, &v->forecast);
     } else {
         forecast_codecs(t, codecs, gap, &v->forecast);
@@ -437,7 +446,7 @@ void cc_diagnose(const struct cc_comparison *t, struct cc_diagnosis *out)
                                      .model_sim = difference(t->model_s, t->sim_s),
                                      .forecast = difference(t->forecast_s, is)},
                              .answers = known(t->model_s) + known(t->sim_s) + known(t->run_s)};
-    /* What is not known is not beyond it. */
+    /* Unknown differences are NAN and compare as false: they count as agreement. */
     v.agree = !(fabs(v.off.model_run) > t->tolerance || fabs(v.off.sim_run) > t->tolerance ||
                 fabs(v.off.model_sim) > t->tolerance);
     if (!v.agree && v.answers == 3)
@@ -445,6 +454,6 @@ void cc_diagnose(const struct cc_comparison *t, struct cc_diagnosis *out)
     else if (!v.agree)
         two_answers(t, &v);
     if (fabs(v.off.forecast) > t->tolerance)
-        judge_forecast(t, is, &v);
+        diagnose_forecast(t, is, &v);
     *out = v;
 }

@@ -10,7 +10,7 @@
 
 #define CC_NET_SCHEMA "commcomp-net/1"
 
-/* What a paper says of a net's size. */
+/* A paper's statement about a net's size. */
 struct cc_net_paper {
     char *paper, *says; /* "QSGD, table 1", "25M" */
 };
@@ -26,19 +26,19 @@ struct cc_net {
     size_t count, values, largest; /* values: of all tensors; largest: of the largest one */
 };
 
-/* A built-in net by its name, or a .json file, or the tensors of a .safetensors file or of the
- * files that a .safetensors.index.json names, of which only the headers are read. An unknown name
+/* Opens a built-in net by its name, a .json file, a .safetensors file, or the files that a
+ * .safetensors.index.json names; of .safetensors files only the headers are read. An unknown name
  * is CC_USAGE. *out is set on success only; free it with cc_net_free. */
 int cc_net_open(const char *name, struct cc_net **out, struct cc_error *e);
 
-/* From JSON text. Any bytes either parse or give an error, which does not name the file. */
+/* Parses a net's JSON. Any bytes either parse or give an error, which does not name the file. */
 int cc_net_parse(const char *text, size_t length, struct cc_net **out, struct cc_error *e);
 
-/* One flat tensor of n values; `label` becomes the name. */
+/* Makes a net of one flat tensor of n > 0 values; `label` becomes its name. */
 int cc_net_flat(const char *label, size_t n, struct cc_net **out, struct cc_error *e);
 
-/* Tensors that are there (names are copied), from the input to the output; what each computes is
- * taken to be in proportion to its values. */
+/* Makes a net of the given tensors (names are copied), from the input to the output. Each tensor's
+ * share of the computation is its share of the values. */
 int cc_net_of(const char *label, const struct cc_tensor_info *tensors, size_t count,
               struct cc_net **out, struct cc_error *e);
 

@@ -53,7 +53,8 @@ void cc_paper_free(struct cc_paper *p)
 
 /* --- parts of objects --- */
 
-/* The list under a key, and room for as many elements; an empty or missing one only if it `may`. */
+/* Gets the list of a key and allocates an array for its elements. It may be empty or missing only
+ * if `may` is set. */
 static int get_list(const cJSON *object, const char *key, bool may, size_t element,
                     const cJSON **list, void **room, struct cc_error *e)
 {

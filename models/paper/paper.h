@@ -1,6 +1,6 @@
-/* Published tables: the figures as printed, and what a formula gives for each. The data are
- * models/papers/NAME.json, carried inside the program; docs/papers.md describes the form and says,
- * table by table, what is assumed. */
+/* Published tables: the figures as printed, and a formula's result for each. The data are
+ * models/papers/NAME.json, linked into the program; docs/papers.md describes their form and lists
+ * the assumptions of each table. */
 #ifndef CC_MODELS_PAPER_PAPER_H
 #define CC_MODELS_PAPER_PAPER_H
 
@@ -55,8 +55,8 @@ struct cc_paper {
     char *file; /* where it was read from; NULL: not from a file */
     const char *id, *paper, *reference, *place, *caption;
     const char *formula;              /* which of the program's */
-    const char *model;                /* what it computes, in words */
-    const char **assumption, **limit; /* limits: what is not reproduced, and why */
+    const char *model;                /* a description of the formula */
+    const char **assumption, **limit; /* limits: figures that are not reproduced, and why */
     size_t assumptions, limits;
     struct cc_paper_constant *constant;
     struct cc_paper_column *column;
@@ -74,8 +74,9 @@ int cc_paper_open(const char *name, struct cc_paper **out, struct cc_error *e);
 int cc_paper_parse(const char *text, size_t length, struct cc_paper **out, struct cc_error *e);
 void cc_paper_free(struct cc_paper *p);
 
-/* Refuses names and quantities that the formula does not know, and numbers that it cannot take.
- * Then fits what is to be fitted, by least squares of log(model / figure), and fills the models. */
+/* Checks that the formula knows all names and quantities and takes all numbers, fits the constants
+ * that are to be fitted, by least squares of log(model / figure), and fills in `model`. CC_FAIL,
+ * naming the file and the place, if any of this is impossible. */
 int cc_paper_solve(struct cc_paper *p, struct cc_error *e);
 
 /* The built-in tables' names, ending with NULL. */

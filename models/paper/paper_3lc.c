@@ -1,10 +1,18 @@
-/* 3LC: lightweight and effective traffic compression for distributed machine learning. */
+/* 3LC: lightweight and effective traffic compression for distributed machine learning.
+ *
+ * Table 1 (speedups): time = compute and traffic, of which a share of the computation overlaps with
+ * the traffic, in units of the baseline's traffic at 10 Mbit/s; a residue of the traffic is not
+ * compressed.
+ *
+ * Table 2 (bits per value): bits = 8/5 (1 - q) (1 + q / (1 - q^14)), q = (1 - p)^5,
+ * p = A (1 - s/2)^k. Five trits make a byte; the byte is 0 with probability q if a trit is nonzero
+ * with probability p, independently; a run of L zero bytes becomes ceil(L/14) bytes. A trit is
+ * nonzero where |x| >= s max/2. */
 #include <math.h>
 
 #include "models/paper/paper_formula.h"
 
-/* Table 1. Step times in units of what the baseline's traffic takes at 10 Mbit/s: the traffic
- * overlaps with a part of the computation, and a residue of it is not compressed. */
+/* Table 1: a step's time. `averages`: the scheme also averages values, which takes time. */
 static double step_time(struct cc_paper_case *c, double bits, int averages)
 {
     double compute = cc_case(c, "compute"), overlap = cc_case(c, "overlap");
@@ -22,9 +30,7 @@ int cc_formula_shared_port(struct cc_paper_case *c, double *out, struct cc_error
     return CC_OK;
 }
 
-/* Table 2. Five trits are a byte: 8/5 bits a value. It is a zero byte with probability q = (1 -
- * p)^5 if a trit is nonzero with probability p, independently; a run of L zero bytes becomes
- * ceil(L/14), in the mean 1 / (1 - q^14). |x| >= s max/2 is sent: p = A (1 - s/2)^k. */
+/* Table 2: bits per value with zero-run encoding of parameter s; without s, of base-3 alone. */
 static double zero_run_bits(struct cc_paper_case *c)
 {
     double base = 8 / 5.;

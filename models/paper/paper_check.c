@@ -1,4 +1,4 @@
-/* What each formula takes, and whether a table gives it that. */
+/* The inputs of each formula, and the check that a table provides them. */
 #include <math.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ enum { MOST_WORKERS = 1000000 };
     {                                                                                              \
         .name = n, .type = CC_REAL, .min = 1 / MOST, .max = MOST                                   \
     }
-/* What ends in a link or a time: the bounds of setting.c, with room. */
+/* Inputs that become part of a link or a time: wider than the bounds of setting.c. */
 #define SPAN(n, lo, hi)                                                                            \
     {                                                                                              \
         .name = n, .type = CC_REAL, .min = lo, .max = hi                                           \
@@ -75,7 +75,7 @@ const struct cc_paper_formula cc_paper_formulas[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-/* Refuses a word that is none of those; names the nearest one, or all. */
+/* Refuses a word that is not in the list, naming the nearest one or all. */
 static int unknown(const char *what, const char *word, const char *const *words, struct cc_error *e)
 {
     char all[256] = "";
@@ -93,7 +93,7 @@ static int unknown(const char *what, const char *word, const char *const *words,
     return cc_fail(e, "%s \"%.60s\" is unknown; there are %s", what, word, all);
 }
 
-/* The row of the formula's table, which the name has to be in. */
+/* Finds a name in the formula's table of inputs; CC_FAIL if it is not there. */
 static int look_up(const struct cc_param *inputs, const char *name, const struct cc_param **out,
                    struct cc_error *e)
 {
@@ -125,7 +125,7 @@ static int check_inputs(const struct cc_paper_inputs *in, const struct cc_param 
     return CC_OK;
 }
 
-/* A fitted one takes every value between its bounds. */
+/* Checks a constant; a fitted one by its bounds, as it takes every value between them. */
 static int check_constant(const struct cc_paper_constant *c, const struct cc_param *table,
                           struct cc_error *e)
 {

@@ -12,7 +12,7 @@ struct cc_paper_case {
     const struct cc_paper_row *row;
     const struct cc_paper_column *column;
     struct cc_predictor *predictor; /* reusable memory, for row->net */
-    const char *missing;            /* the first name that nobody gave, or NULL */
+    const char *missing;            /* the first name looked up in vain, or NULL */
 };
 
 /* The input or constant of that name; NaN if there is none. */
@@ -26,8 +26,8 @@ int cc_case_flag(const struct cc_paper_case *c, const char *name);
 /* Whether the column's quantity is this word. */
 int cc_case_is(const struct cc_paper_case *c, const char *quantity);
 
-/* *out: the model's figure. A name that is missing need not be looked at: paper_solve.c does, and
- * numbers are in the ranges of `inputs`. */
+/* A formula; figure() sets *out to the model's figure. It need not check for missing names, as
+ * paper_solve.c does, and its numbers are in the ranges of `inputs`. */
 struct cc_paper_formula {
     const char *name;
     int (*figure)(struct cc_paper_case *c, double *out, struct cc_error *e);
@@ -38,11 +38,11 @@ struct cc_paper_formula {
 /* Ends with a row without a name. */
 extern const struct cc_paper_formula cc_paper_formulas[];
 
-/* Whether the table's quantities, inputs and constants are such as the formula takes. The message
- * says the place, not the file. */
+/* Checks that the formula takes the table's quantities, inputs and constants. The message names the
+ * place, not the file. */
 int cc_paper_check(const struct cc_paper *p, const struct cc_paper_formula *f, struct cc_error *e);
 
-/* Those of each paper. */
+/* The formulas; each is explained in its paper's file. */
 int cc_formula_shared_port(struct cc_paper_case *c, double *out, struct cc_error *e);
 int cc_formula_zero_runs(struct cc_paper_case *c, double *out, struct cc_error *e);
 int cc_formula_traffic(struct cc_paper_case *c, double *out, struct cc_error *e);

@@ -1,4 +1,10 @@
-/* QSGD and Pipe-SGD: computation on GPUs against an exchange among them. */
+/* QSGD and Pipe-SGD: computation on GPUs and the exchange between them.
+ *
+ * QSGD, Table 1: speedup = (1 + m) / (1 + m (bits/32 + 1/bucket + codec)), m = communication over
+ * computation. Section 5: speedup = 1 / (1 - share + share / gain).
+ *
+ * Pipe-SGD, in units of the computation, m = communication: D-Sync 1 + m (equation 2), PS-Sync
+ * 1 + f m, Pipe-SGD max(1, m) (equation 4 with K = 2); with compression m becomes m / gain. */
 #include <math.h>
 
 #include "models/paper/paper_formula.h"
@@ -20,8 +26,8 @@ int cc_formula_gpu_sum(struct cc_paper_case *c, double *out, struct cc_error *e)
     return CC_OK;
 }
 
-/* QSGD, section 5: what a given gain in communication brings overall, and what the payload alone
- * would gain. */
+/* QSGD, section 5: the overall speedup for a given gain in communication, and the gain that the
+ * payload's size alone would give. */
 int cc_formula_amdahl(struct cc_paper_case *c, double *out, struct cc_error *e)
 {
     (void)e;
@@ -34,8 +40,7 @@ int cc_formula_amdahl(struct cc_paper_case *c, double *out, struct cc_error *e)
     return CC_OK;
 }
 
-/* Pipe-SGD. Times in units of the computation: D-Sync 1 + m (its equation 2), PS-Sync 1 + 2m,
- * Pipe-SGD max(1, m) (equation 4, K = 2), with compression m / gain. */
+/* Pipe-SGD: ratios of the step times above. */
 int cc_formula_pipeline(struct cc_paper_case *c, double *out, struct cc_error *e)
 {
     (void)e;

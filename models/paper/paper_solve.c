@@ -1,4 +1,5 @@
-/* Fits a table's constants and computes its figures. */
+/* Fits a table's constants, by least squares of log(model / figure) over the columns that are to be
+ * fitted, and computes all figures and their errors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,8 @@ static int fit(struct work *w, struct cc_error *e)
     return CC_OK;
 }
 
-/* All figures with the constants as they are, and what their errors come to. */
+/* Computes all figures with the current constants, and the root mean square and the largest of
+ * their errors. */
 static int evaluate(struct work *w, struct cc_error *e)
 {
     struct cc_paper *p = w->p;

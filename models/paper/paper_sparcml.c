@@ -1,4 +1,6 @@
-/* SparCML: high-performance sparse communication for machine learning. */
+/* SparCML: high-performance sparse communication for machine learning. All tables follow from the
+ * formulas of its exchanges (models/exchange_sparse.c), with Rabenseifner's allreduce as the dense
+ * baseline. */
 #include <math.h>
 #include <stdbool.h>
 
@@ -6,7 +8,7 @@
 
 enum { VALUE_BITS = 32, PAIR_BITS = 64 };
 
-/* What an exchange of n values takes: dense ones of so many bits, or k index-value pairs. */
+/* Time of an exchange of n values: as pairs if there are any, else dense with `bits` each. */
 static double comm(enum cc_exchange x, const struct cc_cluster *cluster, const struct cc_link *link,
                    double n, double bits, double pairs)
 {
@@ -23,8 +25,8 @@ static double pick(struct cc_paper_case *c, const char *which, const char *const
     return cc_case_has(c, which) ? cc_case(c, names[cc_case_whole(c, which)]) : cc_case(c, which);
 }
 
-/* Table 2: a pass over the data is samples / (1000 P) exchanges; what is not communication in the
- * baseline's pass is computation in both. */
+/* Table 2: a pass over the data is samples / (1000 P) exchanges. The computation, the same in both,
+ * is the part of the baseline's pass that is not communication. */
 int cc_formula_sparse_pass(struct cc_paper_case *c, double *out, struct cc_error *e)
 {
     static const char *const networks[] = {"daint8_gbps", "daint32_gbps", "ib_gbps", "gige_gbps"};
@@ -52,7 +54,8 @@ int cc_formula_sparse_pass(struct cc_paper_case *c, double *out, struct cc_error
     return CC_OK;
 }
 
-/* Table 3: the baseline's communication is given; low precision shortens it as the formulas say. */
+/* Table 3: the baseline's communication is given; low precision scales it by the ratio of the
+ * formulas. */
 int cc_formula_low_precision(struct cc_paper_case *c, double *out, struct cc_error *e)
 {
     if (c->row->net == NULL)
@@ -72,7 +75,7 @@ int cc_formula_low_precision(struct cc_paper_case *c, double *out, struct cc_err
     return CC_OK;
 }
 
-/* Figure 4: whether the order of the algorithms is the one that the text states. */
+/* Figure 4: 1 if the algorithms' order is the one that the text states, else 0. */
 int cc_formula_sparse_order(struct cc_paper_case *c, double *out, struct cc_error *e)
 {
     (void)e;

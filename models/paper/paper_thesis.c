@@ -1,4 +1,6 @@
-/* The thesis on the modularized parameter server (see docs/papers.md). */
+/* The thesis on the modularized parameter server (docs/papers.md): traffic of nets (Table 1.1),
+ * placement strategies (Figures 5.1 to 5.3), and all techniques together (Figure 5.4), for which
+ * the predictions of models/predict.h are used. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -6,7 +8,7 @@
 #include "core/memory.h"
 #include "models/paper/paper_formula.h"
 
-/* Table 1.1: what a worker generates. */
+/* Table 1.1: the values or bits that a worker generates. */
 int cc_formula_traffic(struct cc_paper_case *c, double *out, struct cc_error *e)
 {
     if (c->row->net == NULL)
@@ -18,7 +20,7 @@ int cc_formula_traffic(struct cc_paper_case *c, double *out, struct cc_error *e)
 }
 
 /* Bytes that the busiest server gets from one machine, headers included. */
-static double busiest(const struct cc_net *net, enum cc_placement config, int servers,
+static double busiest(const struct cc_net *net, enum cc_placement placement, int servers,
                       double header, double *imbalance, struct cc_error *e)
 {
     double *size = cc_alloc((net->count + 2 * (size_t)servers) * sizeof *size, e), most = NAN;
@@ -28,11 +30,11 @@ static double busiest(const struct cc_net *net, enum cc_placement config, int se
         double *load = size + net->count, *bytes = load + servers;
         for (size_t i = 0; i < net->count; i++)
             size[i] = (double)net->tensors[i].shape.n;
-        cc_place(config, size, net->count, servers, server, load, order);
+        cc_place(placement, size, net->count, servers, server, load, order);
         *imbalance = cc_imbalance(load, servers);
         for (int s = 0; s < servers; s++)
-            bytes[s] = 4 * load[s] + (config == CC_SPLIT ? (double)net->count * header : 0);
-        for (size_t i = 0; i < net->count && config != CC_SPLIT; i++)
+            bytes[s] = 4 * load[s] + (placement == CC_SPLIT ? (double)net->count * header : 0);
+        for (size_t i = 0; i < net->count && placement != CC_SPLIT; i++)
             bytes[server[i]] += header;
         most = bytes[0];
         for (int s = 1; s < servers; s++)
@@ -44,7 +46,7 @@ static double busiest(const struct cc_net *net, enum cc_placement config, int se
     return most;
 }
 
-/* Figures 5.1 to 5.3: whether what the text says of the strategies comes out. */
+/* Figures 5.1 to 5.3: 1 if a statement of the text about the strategies holds, else 0. */
 int cc_formula_placement(struct cc_paper_case *c, double *out, struct cc_error *e)
 {
     double bytes[3], imbalance[3] = {1, 1, 1}; /* by placement */
@@ -86,7 +88,7 @@ static void set_cluster(struct cc_paper_case *c, struct cc_setting *s)
     cc_setting_defaults(c->row->net, s);
     s->cluster.workers = s->cluster.servers = machines;
     s->placement = CC_LPT;
-    /* What a machine sends to itself does not pass its port. */
+    /* The part that a machine sends to itself does not pass its port. */
     s->link.bw_bps = 1e9 * cc_case(c, "gbps") * machines / (machines - 1);
     s->link.latency_s = cc_case(c, "latency_s");
     s->link.overhead = cc_case(c, "overhead");
@@ -105,12 +107,9 @@ int cc_formula_combined(struct cc_paper_case *c, double *out, struct cc_error *e
     set_cluster(c, &s);
     bool all = cc_case_is(c, "speedup");
     double bits = all ? cc_case(c, "top_bits") : 32;
-    int status = predict(c, &s, bits, &one_by_one, e);
+    CC_TRY(predict(c, &s, bits, &one_by_one, e));
     s.timing.mode = CC_OVERLAP;
-    if (status == CC_OK)
-        status = predict(c, &s, bits, &overlapped, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(predict(c, &s, bits, &overlapped, e));
     double step = fmax(overlapped.step_s, one_by_one.comm_s);
     *out = (all ? s.cluster.workers * s.timing.compute_s : one_by_one.step_s) / step;
     return CC_OK;
