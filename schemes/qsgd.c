@@ -17,7 +17,7 @@
 #include "schemes/qsgd.h"
 
 #include "core/cache.h"
-#include "schemes/elias.h"
+#include "schemes/kernels/elias_code.h"
 
 enum { NORM_MAX, NORM_L2 };
 enum { CODE_FIXED, CODE_ELIAS };

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "schemes/elias.h"
+#include "schemes/kernels/elias_code.h"
 #include "tests/lib/vector.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])

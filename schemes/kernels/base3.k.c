@@ -18,7 +18,7 @@
 
 #include "core/bytes.h"
 #include "core/tile.h"
-#include "schemes/scheme.h"
+#include "core/memory.h"
 
 #if defined(__AVX2__)
 /* Distance of software prefetching in values, all streams together. The hardware's own prefetching

@@ -4,7 +4,7 @@
 #define CC_SCHEMES_KERNELS_ELIAS_H
 
 #include "core/isa.h"
-#include "schemes/elias.h"
+#include "schemes/kernels/elias_code.h"
 
 /* `put` reads levels in groups of this size: fill the last group up with zeros. */
 #define CC_LEVEL_GROUP 64

@@ -12,8 +12,8 @@
  *
  * Sources: Elias, Universal codeword sets and representations of the integers, IEEE Transactions on
  * Information Theory, 1975; Alistarh et al., QSGD, 2017, section 3.1. */
-#ifndef CC_SCHEMES_ELIAS_H
-#define CC_SCHEMES_ELIAS_H
+#ifndef CC_SCHEMES_KERNELS_ELIAS_CODE_H
+#define CC_SCHEMES_KERNELS_ELIAS_CODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

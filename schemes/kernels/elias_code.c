@@ -1,4 +1,4 @@
-#include "schemes/elias.h"
+#include "schemes/kernels/elias_code.h"
 
 #include <pthread.h>
 
