@@ -3,7 +3,7 @@
  * Most levels of a bucket are 0, and small levels are frequent. So a bucket is written as the count
  * of nonzero levels plus 1, then a pair for each nonzero level: the distance from the one before,
  * and the level as a sign bit and a magnitude. Numbers are Elias omega codes: 1 is "0", 2 is
- * "10 0", 4 is "10 100 0" (schemes/elias.h), most significant bit first.
+ * "10 0", 4 is "10 100 0" (elias_code.h), most significant bit first.
  *
  * Encoding finds the nonzero levels of 64 at a time as a mask, and takes the code of a pair from a
  * table where distance and magnitude are small, as nearly all are.
