@@ -100,7 +100,7 @@ static double rabenseifner_encodings(int workers)
     return rounds / 2 + rest / p + 1;
 }
 
-/* What the library cannot sum is gathered. */
+/* The library sums floats by the fastest algorithm and gathers other payloads. */
 static void library(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     static void (*const candidates[])(const struct cc_exchange_case *,

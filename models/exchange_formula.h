@@ -1,5 +1,5 @@
-/* What the formulas of the exchanges share: their input, the entry each provides, and the sums of
- * rounds that they are built from. For models/exchange*.c only. */
+/* The common parts of the exchanges' formulas: their input, the entry each provides, and the sums
+ * of rounds that they are built from. For models/exchange*.c only. */
 #ifndef CC_MODELS_EXCHANGE_FORMULA_H
 #define CC_MODELS_EXCHANGE_FORMULA_H
 

@@ -26,7 +26,7 @@ struct cc_timing {
     double update_s;      /* applying the update; Pipe-SGD's l_up */
     double forward_share; /* of compute_s; the rest is the backward pass. 1.0/3 usually */
     double hidden_share;  /* CC_SEQUENTIAL: of compute_s, that goes on beside the exchange */
-    double fuse_bytes;    /* messages gather tensors up to so many pushed bytes; < 0: the default:
+    double fuse_bytes;    /* messages gather tensors up to this many pushed bytes; < 0: the default:
                              the whole step (per server), or, overlapped, each tensor by itself */
     double sync_s;        /* of each message; Pipe-SGD's S */
     enum cc_pulls pulls;
@@ -56,7 +56,8 @@ struct cc_step_message {
     int parts;                  /* 0: every server has the same part, whose cost is `cost` */
 };
 
-/* Pipe-SGD (NeurIPS 2018), equations 2 to 7, per step. `compute` is all that the processor does. */
+/* Pipe-SGD (NeurIPS 2018), equations 2 to 7, per step. `compute` is all of the processor's work.
+ */
 double cc_pipe_sync(double update, double compute, double comm);           /* 2, with T = 1 */
 double cc_pipe_ideal(double update, double compute, double comm, int k);   /* 3 */
 double cc_pipe_limited(double update, double compute, double comm, int k); /* 4; K = 1 is 2 */

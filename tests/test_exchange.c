@@ -500,15 +500,47 @@ static void refusals(void **state)
     assert_int_equal(cc_exchange_check(CC_RING, CC_REDUCE_DECODED, "int8", &e), CC_OK);
 }
 
+/* Names, ids and help of the table fit together, whatever the order of its lines. */
+static void table_is_consistent(void **state)
+{
+    char all[256], runs[256];
+    (void)state;
+    cc_exchange_list(false, all, sizeof all);
+    cc_exchange_list(true, runs, sizeof runs);
+    for (int x = 0; x < CC_EXCHANGE_COUNT; x++) {
+        const struct cc_exchange_info *info = cc_exchange_info((enum cc_exchange)x);
+        assert_string_equal(info->name, cc_exchange_names[x]);
+        assert_int_equal(cc_exchange_find(info->name), x);
+        assert_true(info->help[0] != '\0' && info->rounds(4) > 0);
+        assert_non_null(strstr(all, info->name));
+        assert_true(!info->runs || strstr(runs, info->name) != NULL);
+        assert_non_null(strstr(CC_EXCHANGE_HELP, info->name));
+        /* Payloads are reduced in one way. */
+        assert_false(cc_exchange_has((enum cc_exchange)x, CC_X_GATHERS) &&
+                     cc_exchange_has((enum cc_exchange)x, CC_X_SUMS));
+    }
+    assert_null(cc_exchange_names[CC_EXCHANGE_COUNT]);
+    assert_int_equal(cc_exchange_find("tree"), -1);
+    cc_exchange_list(false, all, 8); /* cut off, and terminated */
+    assert_true(strlen(all) == 7);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buckets),         cmocka_unit_test(buckets_of_servers),
-        cmocka_unit_test(dense),           cmocka_unit_test(as_printed),
-        cmocka_unit_test(allgather),       cmocka_unit_test(servers),
-        cmocka_unit_test(unequal_servers), cmocka_unit_test(library_and_alone),
-        cmocka_unit_test(sparse_bounds),   cmocka_unit_test(sparse_expected),
-        cmocka_unit_test(sparcml),         cmocka_unit_test(unions),
+        cmocka_unit_test(table_is_consistent),
+        cmocka_unit_test(buckets),
+        cmocka_unit_test(buckets_of_servers),
+        cmocka_unit_test(dense),
+        cmocka_unit_test(as_printed),
+        cmocka_unit_test(allgather),
+        cmocka_unit_test(servers),
+        cmocka_unit_test(unequal_servers),
+        cmocka_unit_test(library_and_alone),
+        cmocka_unit_test(sparse_bounds),
+        cmocka_unit_test(sparse_expected),
+        cmocka_unit_test(sparcml),
+        cmocka_unit_test(unions),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
