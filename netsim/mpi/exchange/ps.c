@@ -61,13 +61,14 @@ struct ps {
 static int kept_slices(const struct cc_job *job, const struct cc_job_message *m, int server,
                        struct cc_slice **out, size_t *count, struct cc_error *e)
 {
+    const size_t parts = (size_t)job->servers, mine = (size_t)server;
     int status = CC_OK;
-    size_t n = 0, parts = (size_t)job->servers, mine = (size_t)server;
+    size_t n = 0;
     /* No more slices than tensors: a tensor is in one range, of which a server has one part. */
     struct cc_slice *all = cc_alloc((m->last - m->first + 1) * sizeof *all, e), *some;
     if (all == NULL)
         return CC_FAIL;
-    for (size_t i = m->first, next; i <= m->last && status == CC_OK; i = next) {
+    for (size_t i = m->first, next; i <= m->last; i = next) {
         const int keeper = job->tensor[i].server;
         for (next = i + 1; next <= m->last && job->tensor[next].server == keeper;)
             next++;
@@ -75,23 +76,20 @@ static int kept_slices(const struct cc_job *job, const struct cc_job_message *m,
             continue;
         size_t from = job->offset[i], to = job->offset[next], added;
         if (keeper < 0) {
-            size_t whole = from;
+            const size_t whole = from;
             from = cc_part_at(whole, to, mine, parts);
             to = cc_part_at(whole, to, mine + 1, parts);
         }
-        status = cc_slices(job, from, to, &some, &added, e);
-        if (status == CC_OK) {
-            memcpy(all + n, some, added * sizeof *all);
-            n += added;
-            free(some);
-        }
+        CC_TRY_OUT(cc_slices(job, from, to, &some, &added, e));
+        memcpy(all + n, some, added * sizeof *all);
+        n += added;
+        free(some);
     }
-    if (status == CC_OK) {
-        *out = all;
-        *count = n;
-    } else {
+    *out = all;
+    *count = n;
+out:
+    if (status != CC_OK)
         free(all);
-    }
     return status;
 }
 
@@ -183,14 +181,12 @@ static int alloc_server_buffers(struct ps *p, struct cc_error *e)
     if (p->s->job->data && cc_memory_check(bytes + values * sizeof(float),
                                            "a server's sums and buffers for pushes", e) != CC_OK)
         return CC_FAIL;
-    int status = CC_OK;
     if (p->s->job->data && (p->sum = cc_alloc0(values * sizeof *p->sum, e)) == NULL)
-        status = CC_FAIL;
-    if (status == CC_OK)
-        status = alloc_buffer(p, p->lane[0].pull, &p->lane[0].out, e);
-    for (size_t i = 0; i < p->lanes && status == CC_OK; i++)
-        status = alloc_buffer(p, p->lane[0].push, &p->lane[i].in, e);
-    return status;
+        return CC_FAIL;
+    CC_TRY(alloc_buffer(p, p->lane[0].pull, &p->lane[0].out, e));
+    for (size_t k = 0; k < p->lanes; k++)
+        CC_TRY(alloc_buffer(p, p->lane[0].push, &p->lane[k].in, e));
+    return CC_OK;
 }
 
 static int open_server(struct ps *p, struct cc_error *e)
@@ -355,7 +351,6 @@ static int test_worker(struct ps *p, bool *done, struct cc_error *e)
 
 static int start_server(struct ps *p, struct cc_error *e)
 {
-    int status = CC_OK;
     p->added = 0;
     p->arrived = p->pulled = false;
     if (p->silent)
@@ -363,9 +358,9 @@ static int start_server(struct ps *p, struct cc_error *e)
     for (size_t i = 0; i < p->slices && p->sum != NULL; i++)
         memset(p->sum + (first_value(p, &p->slice[i]) - p->origin), 0,
                p->slice[i].count * sizeof *p->sum);
-    for (size_t i = 0; i < p->lanes && status == CC_OK; i++)
-        status = receive(p, i, p->lane[0].push, e);
-    return status;
+    for (size_t i = 0; i < p->lanes; i++)
+        CC_TRY(receive(p, i, p->lane[0].push, e));
+    return CC_OK;
 }
 
 /* Adds the next push in the order of ranks, if it is there. */
@@ -402,13 +397,12 @@ static bool may_pull(const struct ps *p)
 
 static int send_pull(struct ps *p, struct cc_error *e)
 {
-    int status = CC_OK;
     p->pulled = p->s->waits.more = true;
     if (++p->s->round_state.pulled == p->s->row->messages)
         p->s->round_state.arrived = p->s->round_state.pulled = 0;
-    for (size_t i = 0; i < p->lanes && !p->silent && status == CC_OK; i++)
-        status = send(p, i, p->lane[0].out, p->out_len, e);
-    return status;
+    for (size_t i = 0; i < p->lanes && !p->silent; i++)
+        CC_TRY(send(p, i, p->lane[0].out, p->out_len, e));
+    return CC_OK;
 }
 
 static int test_server(struct ps *p, bool *done, struct cc_error *e)

@@ -2,7 +2,8 @@
 #ifndef CC_NETSIM_MPI_RANK_EVENT_GATHER_H
 #define CC_NETSIM_MPI_RANK_EVENT_GATHER_H
 
-#include "netsim/mpi/rank/rank.h"
+#include "netsim/mpi/rank/context.h"
+#include "netsim/mpi/rank/loop.h"
 
 /* Prepares *m and returns it if the job asks for events; otherwise returns NULL. */
 struct cc_event_log *cc_event_gather_open(const struct cc_rank *r, size_t row,

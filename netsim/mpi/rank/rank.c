@@ -11,11 +11,6 @@
 #include "netsim/mpi/rank/shaped.h"
 #include "netsim/mpi/rank/sources.h"
 
-int cc_rank_report(struct cc_rank *r, const struct cc_report *what, struct cc_error *e)
-{
-    return r->rank == 0 ? cc_report_print(what, r->out, e) : CC_OK;
-}
-
 /* --- the job --- */
 
 static int read_stdin(char **text, size_t *length, struct cc_error *e)

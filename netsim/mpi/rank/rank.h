@@ -2,32 +2,16 @@
 #ifndef CC_NETSIM_MPI_RANK_RANK_H
 #define CC_NETSIM_MPI_RANK_RANK_H
 
-#include <mpi.h>
-#include <stdio.h>
-
 #include "core/error.h"
-#include "netsim/job/job.h"
-#include "netsim/job/report.h"
 #include "netsim/lab/interface_bytes.h"
+#include "netsim/mpi/rank/context.h"
 #include "netsim/mpi/rank/loop.h"
-
-struct cc_rank {
-    MPI_Comm comm;
-    int rank, ranks;
-    FILE *out; /* where rank 0 reports */
-    struct cc_job job;
-    struct cc_size_index **sizes; /* of the job's rows, without data; else NULL */
-    struct cc_source *source;
-};
 
 /* Reads the job on rank 0 ("-": from stdin) and broadcasts it. Close it also after an error. */
 int cc_rank_open(struct cc_rank *r, MPI_Comm comm, const char *path, FILE *out, struct cc_error *e);
 /* Runs all of the job; rank 0 reports. */
 int cc_rank_run(struct cc_rank *r, struct cc_error *e);
 void cc_rank_close(struct cc_rank *r);
-
-/* Prints a report on rank 0; does nothing on the others. */
-int cc_rank_report(struct cc_rank *r, const struct cc_report *what, struct cc_error *e);
 
 /* Gathers a row's measurements of all ranks on rank 0 and reports them. `before` and `after` are
  * the device's byte counters where counting began and at the row's last barrier. */
