@@ -14,6 +14,7 @@
 #include "core/format/container.h"
 #include "core/format/crc32.h"
 #include "core/file.h"
+#include "tests/lib/text.h"
 
 /* The example of docs/container.md. */
 static const uint8_t example[] = {
@@ -115,8 +116,7 @@ static void refused(size_t at, uint8_t v, const char *message)
     cc_put_u32(bad + sizeof bad - 4, cc_crc32(0, bad + TENSOR, sizeof bad - TENSOR - 4));
     struct cc_error e = {""};
     assert_int_equal(read_copy(bad, sizeof bad, &e), CC_FAIL);
-    if (strstr(e.text, message) == NULL)
-        fail_msg("\"%s\" instead of \"%s\"", e.text, message);
+    assert_contains(e.text, message);
 }
 
 static void good_checksums_do_not_excuse_bad_fields(void **state)

@@ -19,12 +19,7 @@
 #include "core/format/safetensors.h"
 #include "core/format/tensorfile.h"
 #include "tests/lib/scratch.h"
-
-static void assert_says(const struct cc_error *e, const char *words)
-{
-    if (strstr(e->text, words) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", e->text, words);
-}
+#include "tests/lib/text.h"
 
 /* --- safetensors --- */
 
@@ -98,7 +93,7 @@ static void safetensors_refuses(void **state)
     static const struct {
         const char *header;
         size_t data;
-        const char *says;
+        const char *message;
     } bad[] = {
         {"[]", 0, "does not begin with {"},
         {" {}", 0, "does not begin with {"},
@@ -138,18 +133,18 @@ static void safetensors_refuses(void **state)
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         if (parse_safetensors(bad[i].header, sixteen, bad[i].data, &c, x, &e) != CC_FAIL)
             fail_msg("accepted: %s", bad[i].header);
-        assert_says(&e, bad[i].says);
+        assert_contains(e.text, bad[i].message);
     }
     uint8_t head[16] = {0};
     assert_int_equal(cc_contents_parse(CC_SAFETENSORS, head, 7, &c, &e), CC_FAIL);
-    assert_says(&e, "7 bytes");
+    assert_contains(e.text, "7 bytes");
     assert_int_equal(cc_contents_parse(CC_SAFETENSORS, head, 16, &c, &e), CC_FAIL);
     cc_put_u64(head, 9);
     assert_int_equal(cc_contents_parse(CC_SAFETENSORS, head, 16, &c, &e), CC_FAIL);
-    assert_says(&e, "cut short: its header should have 9 bytes, and 8 follow");
+    assert_contains(e.text, "cut short: its header should have 9 bytes, and 8 follow");
     cc_put_u64(head, UINT64_MAX);
     assert_int_equal(cc_contents_parse(CC_SAFETENSORS, head, 16, &c, &e), CC_FAIL);
-    assert_says(&e, "more than 100000000");
+    assert_contains(e.text, "more than 100000000");
 }
 
 static void conversions(void **state)
@@ -209,9 +204,9 @@ static void safetensors_writes(void **state)
     assert_int_equal(cc_safetensors_begin(&w, path, tensors, 2, NULL, 0, &e), CC_OK);
     assert_int_equal(cc_safetensors_values(&w, x, 2, &e), CC_OK);
     assert_int_equal(cc_safetensors_values(&w, x, 2, &e), CC_FAIL);
-    assert_says(&e, "1 values more");
+    assert_contains(e.text, "1 values more");
     assert_int_equal(cc_safetensors_commit(&w, &e), CC_FAIL);
-    assert_says(&e, "1 values are missing");
+    assert_contains(e.text, "1 values are missing");
     assert_int_equal(scratch_count(state), 1);
 }
 
@@ -269,7 +264,7 @@ static void npy_refuses(void **state)
     static const struct {
         const char *dictionary;
         size_t data;
-        const char *says;
+        const char *message;
     } bad[] = {
         {D("'>f4'", "False", "(2,)"), 8, "its dtype is '>f4'"},
         {D("'<i4'", "False", "(2,)"), 8, "x.astype('<f4')"},
@@ -299,17 +294,17 @@ static void npy_refuses(void **state)
         size_t size = make_npy(bytes, 1, bad[i].dictionary, bad[i].data);
         if (cc_contents_parse(CC_NPY, bytes, size, &c, &e) != CC_FAIL)
             fail_msg("accepted: %s", bad[i].dictionary);
-        assert_says(&e, bad[i].says);
+        assert_contains(e.text, bad[i].message);
     }
     size_t size = make_npy(bytes, 4, "{}", 0);
     assert_int_equal(cc_contents_parse(CC_NPY, bytes, size, &c, &e), CC_FAIL);
-    assert_says(&e, "version 4.0");
+    assert_contains(e.text, "version 4.0");
     size = make_npy(bytes, 1, "{}", 0);
     cc_put_u16(bytes + 8, 3);
     assert_int_equal(cc_contents_parse(CC_NPY, bytes, size, &c, &e), CC_FAIL);
-    assert_says(&e, "more than the file has");
+    assert_contains(e.text, "more than the file has");
     assert_int_equal(cc_contents_parse(CC_NPY, bytes, 9, &c, &e), CC_FAIL);
-    assert_says(&e, "not a .npy file");
+    assert_contains(e.text, "not a .npy file");
 }
 
 static void npy_writes(void **state)
@@ -387,7 +382,7 @@ static void csv_refuses(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *says;
+        const char *text, *message;
     } bad[] = {
         {"", "no numbers"},
         {"a,b\n", "no numbers"},
@@ -414,7 +409,7 @@ static void csv_refuses(void **state)
         if (cc_contents_parse(CC_CSV, (const uint8_t *)bad[i].text, strlen(bad[i].text), &c, &e) !=
             CC_FAIL)
             fail_msg("accepted: %s", bad[i].text);
-        assert_says(&e, bad[i].says);
+        assert_contains(e.text, bad[i].message);
     }
     /* A field that never ends does not fill the memory. */
     size_t size = 1 << 20;
@@ -422,7 +417,7 @@ static void csv_refuses(void **state)
     assert_non_null(text);
     memset(text, '1', size);
     assert_int_equal(cc_contents_parse(CC_CSV, text, size, &c, &e), CC_FAIL);
-    assert_says(&e, "far too long");
+    assert_contains(e.text, "far too long");
     free(text);
 }
 
@@ -452,8 +447,8 @@ static void csv_round_trip(void **state)
 static void csv_writes_what_it_reads(void **state)
 {
     const float bad[][3] = {{1, NAN, 2}, {1, -INFINITY, 2}};
-    static const char *const says[] = {"x.csv: tensor \"a\": the value at index 1 is NaN",
-                                       "index 1 is infinite, which CSV cannot hold; write a "};
+    static const char *const message[] = {"x.csv: tensor \"a\": the value at index 1 is NaN",
+                                          "index 1 is infinite, which CSV cannot hold; write a "};
     const char *path = scratch_path(state, "x.csv");
     struct cc_tensor_info a = {.name = "a", .shape = cc_shape_flat(3)};
     struct cc_tensor_file *w;
@@ -461,12 +456,13 @@ static void csv_writes_what_it_reads(void **state)
     for (int i = 0; i < 2; i++) {
         assert_int_equal(cc_tensor_file_begin(path, &a, 1, NULL, 0, &w, &e), CC_OK);
         assert_int_equal(cc_tensor_file_put(w, bad[i], &e), CC_FAIL);
-        assert_says(&e, says[i]);
+        assert_contains(e.text, message[i]);
         cc_tensor_file_abort(w);
     }
     a.shape = (struct cc_shape){.n = 0, .dim = {0, 3}, .ndim = 2};
     assert_int_equal(cc_tensor_file_begin(path, &a, 1, NULL, 0, &w, &e), CC_FAIL);
-    assert_says(&e, "x.csv: tensor \"a\" is empty, which CSV cannot hold; write a .safetensors");
+    assert_contains(e.text,
+                    "x.csv: tensor \"a\" is empty, which CSV cannot hold; write a .safetensors");
     assert_int_equal(scratch_count(state), 0);
     const float x[] = {1, 2, 3, 4};
     a.shape = (struct cc_shape){.n = 4, .dim = {2, 1, 2}, .ndim = 3};

@@ -29,6 +29,7 @@
 #include "netsim/lab/interface_bytes.h"
 #include "netsim/lab/lab.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/text.h"
 
 #define SELF "/proc/self/exe"
 static char self[4096];
@@ -257,10 +258,10 @@ static void test_control(void **state)
     assert_int_equal(run(lab, ARGV(self, "send", "10.78.0.3", "1000000"))->status, 0);
     finish(lab, &in, &o);
     assert_true(strncmp(o.out, "1000000 ", 8) == 0);
-    assert_non_null(strstr(run(lab, ARGV("getent", "hosts", "h2"))->out, "10.78.0.3"));
+    assert_contains(run(lab, ARGV("getent", "hosts", "h2"))->out, "10.78.0.3");
     const struct output *other = run(lab, ARGV(self, "send", "10.77.0.3", "1"));
     assert_int_not_equal(other->status, 0);
-    assert_non_null(strstr(other->err, "nreachable"));
+    assert_contains(other->err, "nreachable");
     struct cc_error e = {""};
     uint64_t bytes;
     assert_int_equal(cc_lab_traffic(lab, &bytes, &e), CC_OK);
@@ -284,7 +285,7 @@ static void test_agent(void **state)
     assert_int_equal(WEXITSTATUS(run(lab, ARGV(agent, "h0", "exit 7"))->status), 7);
     const struct output *o = run(lab, ARGV(agent, "h2", "true"));
     assert_int_not_equal(o->status, 0);
-    assert_non_null(strstr(o->err, "h2: no such host"));
+    assert_contains(o->err, "h2: no such host");
     o = run(lab, ARGV(agent, "../h1", "true"));
     assert_int_not_equal(o->status, 0);
     cc_lab_close(lab);
@@ -432,8 +433,7 @@ static void assert_refused(struct cc_lab_config config, const char *part)
     struct cc_lab *lab = NULL;
     assert_int_equal(cc_lab_open(&config, &lab, &e), CC_FAIL);
     assert_null(lab);
-    if (strstr(e.text, part) == NULL)
-        fail_msg("the message lacks '%s': %s", part, e.text);
+    assert_contains(e.text, part);
 }
 
 static void test_refusals(void **state)

@@ -10,12 +10,7 @@
 
 #include "models/net.h"
 #include "tests/lib/scratch.h"
-
-static void assert_says(const struct cc_error *e, const char *words)
-{
-    if (strstr(e->text, words) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", e->text, words);
-}
+#include "tests/lib/text.h"
 
 /* Parameter counts as torchvision, pretrained-models.pytorch, Hugging Face and the captured traces
  * have them. By hand: DenseNet-40, whose layer i of a block has 18 more inputs than the one before
@@ -135,7 +130,7 @@ static void refuses(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *says;
+        const char *text, *message;
     } bad[] = {
         {"[]", "not a JSON object"},
         {"{}", "\"schema\" must be \"commcomp-net/1\""},
@@ -175,7 +170,7 @@ static void refuses(void **state)
     for (unsigned i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         if (cc_net_parse(bad[i].text, strlen(bad[i].text), &net, &e) != CC_FAIL)
             fail_msg("accepted: %s", bad[i].text);
-        assert_says(&e, bad[i].says);
+        assert_contains(e.text, bad[i].message);
     }
 }
 
@@ -184,12 +179,12 @@ static void opens(void **state)
     struct cc_net *net;
     struct cc_error e;
     assert_int_equal(cc_net_open("resnet11", &net, &e), CC_USAGE);
-    assert_says(&e, "did you mean 'resnet110'?");
+    assert_contains(e.text, "did you mean 'resnet110'?");
     assert_int_equal(cc_net_open("transformer", &net, &e), CC_USAGE);
-    assert_says(&e, "there are resnet20,");
+    assert_contains(e.text, "there are resnet20,");
     const char *path = scratch_write(state, "x.json", "{", 1);
     assert_int_equal(cc_net_open(path, &net, &e), CC_FAIL);
-    assert_says(&e, path);
+    assert_contains(e.text, path);
     path = scratch_safetensors(state, "x.safetensors",
                                "{\"__metadata__\":{\"order\":\"b\\na\"},"
                                "\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
@@ -213,7 +208,7 @@ static void opens(void **state)
                                "{\"n\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[0,8]}}",
                                "01234567", 8);
     assert_int_equal(cc_net_open(path, &net, &e), CC_FAIL);
-    assert_says(&e, "z.safetensors: no tensors of floats in it");
+    assert_contains(e.text, "z.safetensors: no tensors of floats in it");
     assert_int_equal(cc_net_flat("25M", 25000000, &net, &e), CC_OK);
     assert_string_equal(net->name, "25M");
     assert_int_equal(net->values, 25000000);
@@ -223,15 +218,15 @@ static void opens(void **state)
 
 #define INDEX(map) "{\"metadata\":{\"total_size\":20},\"weight_map\":" map "}"
 
-static void refuse_index(void **state, const char *map, const char *says)
+static void refuse_index(void **state, const char *map, const char *message)
 {
     struct cc_net *net;
     struct cc_error e;
     const char *path = scratch_write(state, "m.safetensors.index.json", map, strlen(map));
     if (cc_net_open(path, &net, &e) != CC_FAIL)
         fail_msg("accepted: %s", map);
-    assert_says(&e, says);
-    assert_says(&e, "m.safetensors.index.json");
+    assert_contains(e.text, message);
+    assert_contains(e.text, "m.safetensors.index.json");
 }
 
 /* A net in several files: the index says which, beside it. */
@@ -282,12 +277,12 @@ static void of_tensors(void **state)
     cc_net_free(net);
     list[1].name = "a";
     assert_int_equal(cc_net_of("mine", list, 2, &net, &e), CC_FAIL);
-    assert_says(&e, "two tensors are named \"a\"");
+    assert_contains(e.text, "two tensors are named \"a\"");
     list[1] = (struct cc_tensor_info){.name = "none", .shape = cc_shape_flat(0)};
     assert_int_equal(cc_net_of("mine", list, 2, &net, &e), CC_FAIL);
-    assert_says(&e, "tensor \"none\" has no values");
+    assert_contains(e.text, "tensor \"none\" has no values");
     assert_int_equal(cc_net_of("mine", list, 0, &net, &e), CC_FAIL);
-    assert_says(&e, "no tensors");
+    assert_contains(e.text, "no tensors");
 }
 
 int main(void)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "tests/lib/text.h"
 #include "tests/lib/vector.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])
@@ -107,7 +108,7 @@ static void int8_refuses_an_overflowing_residual(void **state)
     vector_open(&v, "int8:ef=1", 1);
     assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, sizeof out, &len, &e), CC_OK);
     assert_int_equal(cc_encode(&v.codec, &v.ctx, x, out, sizeof out, &len, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "gradient plus residual at index 0 overflows"));
+    assert_contains(e.text, "gradient plus residual at index 0 overflows");
     vector_close(&v);
 }
 

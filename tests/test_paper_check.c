@@ -14,12 +14,7 @@
 
 #include "models/paper/paper.h"
 #include "tests/lib/scratch.h"
-
-static void assert_says(const struct cc_error *e, const char *words)
-{
-    if (strstr(e->text, words) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", e->text, words);
-}
+#include "tests/lib/text.h"
 
 static struct cc_paper *open_table(const char *name)
 {
@@ -62,7 +57,7 @@ static void numbers_and_names(void **state)
 {
     (void)state;
     static const struct {
-        const char *table, *from, *to, *says;
+        const char *table, *from, *to, *message;
     } bad[] = {
         {"thesis-placement", "\"given\",\"value\":4", "\"given\",\"value\":0",
          "constant \"machines\": formula 'placement': \"machines\" is a whole number from 1 to "
@@ -103,7 +98,7 @@ static void numbers_and_names(void **state)
         if (cc_paper_parse(text, strlen(text), &p, &e) != CC_OK)
             fail_msg("%s", e.text);
         assert_int_equal(cc_paper_solve(p, &e), CC_FAIL);
-        assert_says(&e, bad[i].says);
+        assert_contains(e.text, bad[i].message);
         cc_paper_free(p);
         free(text);
     }
@@ -118,8 +113,8 @@ static void names_the_file(void **state)
     const char *path = scratch_write(state, "mine.json", text, strlen(text));
     assert_int_equal(cc_paper_open(path, &p, &e), CC_OK);
     assert_int_equal(cc_paper_solve(p, &e), CC_FAIL);
-    assert_says(&e, "mine.json: constant \"machines\"");
-    assert_null(strstr(e.text, "--bw"));
+    assert_contains(e.text, "mine.json: constant \"machines\"");
+    assert_lacks(e.text, "--bw");
     cc_paper_free(p);
     free(text);
 }

@@ -20,6 +20,7 @@
 #include "netsim/launch/smpirun_argv.h"
 #include "netsim/platform/platform.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/text.h"
 
 #define B    1e9          /* bits/s of a host's link */
 #define L    50e-6        /* its latency */
@@ -139,8 +140,8 @@ static void simulate(void **state, const struct cc_platform *p, const struct flo
     }
     if (pclose(f) != 0) {
         size_t size;
-        char *said = scratch_read(scratch_path(state, "err"), &size);
-        fail_msg("smpirun: %.*s", (int)size, said);
+        char *output = scratch_read(scratch_path(state, "err"), &size);
+        fail_msg("smpirun: %.*s", (int)size, output);
     }
 }
 
@@ -367,15 +368,13 @@ static void test_own(void **state)
     cc_platform_free(&p);
 
     assert_int_equal(cc_platform_read(path, 2, 1, &p, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "own.xml has 2 hosts, and 2 workers and 1 server need 3"));
+    assert_contains(e.text, "own.xml has 2 hosts, and 2 workers and 1 server need 3");
     char *bad = strdup(own);
     memcpy(strstr(bad, "1ms"), "1mm", 3);
     path = scratch_write(state, "bad.xml", bad, strlen(bad));
     free(bad);
     assert_int_equal(cc_platform_read(path, 1, 1, &p, &e), CC_FAIL);
-    if (strstr(e.text, "bad.xml: no platform that SimGrid can read: line 6: unknown unit: mm") ==
-        NULL)
-        fail_msg("%s", e.text);
+    assert_contains(e.text, "bad.xml: no platform that SimGrid can read: line 6: unknown unit: mm");
 }
 
 static const char *const cluster =
@@ -398,9 +397,8 @@ static void test_loopback(void **state)
     int length = snprintf(text, sizeof text, cluster, "");
     const char *path = scratch_write(state, "c.xml", text, (size_t)length);
     assert_int_equal(cc_platform_read(path, 2, 0, &p, &e), CC_FAIL);
-    if (strstr(e.text, "c.xml: n0 has no loopback: its messages to itself go over "
-                       "\"c_link_0_UP\"") == NULL)
-        fail_msg("%s", e.text);
+    assert_contains(e.text, "c.xml: n0 has no loopback: its messages to itself go over "
+                            "\"c_link_0_UP\"");
     length = snprintf(text, sizeof text, cluster, " loopback_bw=\"1GBps\" loopback_lat=\"0s\"");
     path = scratch_write(state, "c.xml", text, (size_t)length);
     assert_int_equal(cc_platform_read(path, 2, 0, &p, &e), CC_OK);
@@ -413,7 +411,7 @@ static void test_slow_hosts(void **state)
 {
     need_simgrid();
     struct cc_platform_config config = usual;
-    char line[4500], said[2000];
+    char line[4500], output[2000];
     config.slow_hosts = 1;
     config.slow_factor = 4;
     struct cc_platform p = make(&config);
@@ -422,10 +420,10 @@ static void test_slow_hosts(void **state)
                    beside("../bin/commcomp-platform"), path);
     FILE *f = popen(line, "r");
     assert_non_null(f);
-    said[fread(said, 1, sizeof said - 1, f)] = '\0';
+    output[fread(output, 1, sizeof output - 1, f)] = '\0';
     assert_int_equal(pclose(f), 0);
-    assert_non_null(strstr(said, "{\"name\": \"host-14\", \"speed\": 1000000000}"));
-    assert_non_null(strstr(said, "{\"name\": \"host-15\", \"speed\": 250000000}"));
+    assert_contains(output, "{\"name\": \"host-14\", \"speed\": 1000000000}");
+    assert_contains(output, "{\"name\": \"host-15\", \"speed\": 250000000}");
     cc_platform_free(&p);
 }
 

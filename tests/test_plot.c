@@ -14,6 +14,7 @@
 #include "results/plot.h"
 #include "results/plot_impl.h"
 #include "core/units.h"
+#include "tests/lib/text.h"
 
 static struct cc_error e;
 
@@ -70,7 +71,7 @@ static void bad_csv(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *says;
+        const char *text, *message;
     } cases[] = {
         {"", "r.csv: it has no rows"},
         {"\na,b\n1,2\n", "r.csv: line 1: the names of the columns should be here"},
@@ -88,7 +89,7 @@ static void bad_csv(void **state)
     struct cc_sheet s;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(csv(cases[i].text, &s), CC_FAIL);
-        if (strncmp(e.text, cases[i].says, strlen(cases[i].says)) != 0)
+        if (strncmp(e.text, cases[i].message, strlen(cases[i].message)) != 0)
             fail_msg("case %zu: %s", i, e.text);
     }
     assert_int_equal(cc_sheet_parse_csv("r.csv", "a\n\0\n", 4, &s, &e), CC_FAIL);
@@ -111,7 +112,7 @@ static void json_is_read(void **state)
     assert_string_equal(e.text, "r.json: row 2, column 'x': 'true' is not a number");
     cc_sheet_free(&s);
     static const struct {
-        const char *text, *says;
+        const char *text, *message;
     } cases[] = {
         {"{", "r.json: byte 1: a string in double quotes is missing"},
         {"[]", "r.json: not a result of commcomp"},
@@ -128,7 +129,7 @@ static void json_is_read(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_equal(json(cases[i].text, &s), CC_FAIL);
-        if (strncmp(e.text, cases[i].says, strlen(cases[i].says)) != 0)
+        if (strncmp(e.text, cases[i].message, strlen(cases[i].message)) != 0)
             fail_msg("case %zu: %s", i, e.text);
     }
 }
@@ -142,7 +143,7 @@ static void read_by_suffix(void **state)
     assert_int_equal(cc_sheet_read("r.txt", &s, &e), CC_USAGE);
     assert_string_equal(e.text, "'r.txt': results are read from .csv and .json");
     assert_int_equal(cc_sheet_read(scratch_path(state, "no.csv"), &s, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "no.csv: cannot be read: No such file"));
+    assert_contains(e.text, "no.csv: cannot be read: No such file");
 }
 
 /* --- figures --- */
@@ -159,13 +160,12 @@ static struct cc_figure figure_of(const char *text, enum cc_plot_kind kind)
     return f;
 }
 
-static void refused(const char *text, enum cc_plot_kind kind, const char *says)
+static void refused(const char *text, enum cc_plot_kind kind, const char *message)
 {
     struct cc_sheet s = sheet_of(text);
     struct cc_figure f;
     assert_int_equal(cc_figure_make(&s, kind, &all, &f, &e), CC_FAIL);
-    if (strstr(e.text, says) == NULL)
-        fail_msg("%s", e.text);
+    assert_contains(e.text, message);
     cc_sheet_free(&s);
 }
 
@@ -213,7 +213,7 @@ static void filters(void **state)
     cc_figure_free(&f);
     only.exchange = "ring";
     assert_int_equal(cc_figure_make(&s, CC_PLOT_SPEEDUP, &only, &f, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "no row that --scheme, --bw, --workers and --exchange leave"));
+    assert_contains(e.text, "no row that --scheme, --bw, --workers and --exchange leave");
     cc_sheet_free(&s);
 }
 
@@ -337,11 +337,11 @@ static void guesses(void **state)
     }
     struct cc_sheet s = sheet_of("scheme,x\na,1\n");
     assert_int_equal(cc_plot_guess(&s, &kind, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "r.csv: nothing to plot: it has neither speedup over several"));
+    assert_contains(e.text, "r.csv: nothing to plot: it has neither speedup over several");
     cc_sheet_free(&s);
     s = sheet_of("scheme,bw_bps,speedup\na,1e7,inf\na,1e8,\n");
     assert_int_equal(cc_plot_guess(&s, &kind, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "its column 'speedup' holds no finite number"));
+    assert_contains(e.text, "its column 'speedup' holds no finite number");
     cc_sheet_free(&s);
 }
 
@@ -535,14 +535,14 @@ static void nothing_is_obeyed(void **state)
             size_t length;
             char *got = drawn(&f, terminals[t][0], &length);
             assert_true(length > 500);
-            assert_non_null(strstr(got, terminals[t][1]));
+            assert_contains(got, terminals[t][1]);
             if (t == 0) { /* names as they are, in XML */
-                assert_non_null(strstr(got, "two lines !touch pwned "));
-                assert_non_null(strstr(got, "&lt;b"));
-                assert_null(strstr(got, "<b>"));
-                assert_non_null(strstr(got, "'; system('touch pwned'); '"));
-                assert_non_null(strstr(got, "`touch pwned`"));
-                assert_null(strstr(got, "\xc2\x9b"));
+                assert_contains(got, "two lines !touch pwned ");
+                assert_contains(got, "&lt;b");
+                assert_lacks(got, "<b>");
+                assert_contains(got, "'; system('touch pwned'); '");
+                assert_contains(got, "`touch pwned`");
+                assert_lacks(got, "\xc2\x9b");
             }
             free(got);
         }
@@ -579,8 +579,8 @@ static void gnuplot_complains(void **state)
     FILE *script = tmpfile();
     (void)fputs("plot nonsense(\n", script);
     assert_int_equal(cc_gnuplot_run(script, script, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "gnuplot could not draw it: "));
-    assert_non_null(strstr(e.text, "line 1: "));
+    assert_contains(e.text, "gnuplot could not draw it: ");
+    assert_contains(e.text, "line 1: ");
     (void)fclose(script);
 }
 

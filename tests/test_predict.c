@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "models/predict.h"
+#include "tests/lib/text.h"
 
 static void close_to(double is, double should, double tolerance, const char *what)
 {
@@ -493,8 +494,7 @@ static void refused(struct world *w, const char *words)
 {
     struct cc_error e = {""};
     assert_int_equal(cc_setting_check(&w->s, &e), CC_USAGE);
-    if (strstr(e.text, words) == NULL)
-        fail_msg("\"%s\" does not say \"%s\"", e.text, words);
+    assert_contains(e.text, words);
     cc_setting_defaults(w->net, &w->s);
     w->s.link.bw_bps = 1e9;
 }

@@ -12,6 +12,7 @@
 
 #include "models/profile.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/text.h"
 
 static void assert_near(double value, double want)
 {
@@ -138,7 +139,7 @@ static void refuses(void **state)
 {
     (void)state;
     static const struct {
-        const char *text, *says;
+        const char *text, *message;
     } bad[] = {
         {"", "byte 0: "},
         {"[]", "not a JSON object"},
@@ -179,8 +180,7 @@ static void refuses(void **state)
         struct cc_error e = {""};
         if (cc_profile_parse(bad[i].text, strlen(bad[i].text), &p, &e) != CC_FAIL)
             fail_msg("accepted: %s", bad[i].text);
-        if (strstr(e.text, bad[i].says) == NULL)
-            fail_msg("\"%s\" does not say \"%s\"", e.text, bad[i].says);
+        assert_contains(e.text, bad[i].message);
     }
 }
 
@@ -190,14 +190,14 @@ static void files_that_fail(void **state)
     struct cc_error e = {""};
     const char *path = scratch_path(state, "none.json");
     assert_int_equal(cc_profile_read(path, &p, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, path));
+    assert_contains(e.text, path);
     path = scratch_write(state, "bad.json", "{", 1);
     assert_int_equal(cc_profile_read(path, &p, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, path));
+    assert_contains(e.text, path);
     path = scratch_path(state, "no/such/folder.json");
     const struct cc_profile none = {.threads = 1};
     assert_int_equal(cc_profile_write(&none, path, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "folder.json"));
+    assert_contains(e.text, "folder.json");
 }
 
 int main(void)

@@ -18,6 +18,7 @@
 #include "core/trace/trace.h"
 #include "tests/lib/bench_config.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/text.h"
 
 /* Every scheme after so many passes; the caller frees what is returned. */
 static struct cc_quality *measure(const struct cc_bench_config *p, size_t passes)
@@ -371,7 +372,7 @@ static void settle_fails(void **state)
     struct cc_error e = {""};
     open_huge(&f, state, "local,local:every=1");
     assert_int_equal(cc_quality_settle(&f.config, 0, 20, &passes, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, ", push 3, step 20, local: "));
+    assert_contains(e.text, ", push 3, step 20, local: ");
     assert_int_equal(cc_quality_settle(&f.config, 1, 20, &passes, &e), CC_OK);
     close_config(&f);
 }

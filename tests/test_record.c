@@ -19,6 +19,7 @@
 
 #include "results/machine_info.h"
 #include "results/record.h"
+#include "tests/lib/text.h"
 
 static const struct cc_column columns[] = {
     {"scheme", "scheme", "", NULL, 0, "the scheme"},
@@ -350,9 +351,9 @@ static void json_reads_back(void **state)
     char *text = printed(&r, CC_FORMAT_JSON);
     cJSON *o = cJSON_Parse(text);
     assert_non_null(o);
-    assert_non_null(strstr(text, "-0.0\n")); /* not the integer -0 */
-    assert_non_null(strstr(text, "9007199254740992\n"));
-    assert_non_null(strstr(text, "1000000000000000\n"));
+    assert_contains(text, "-0.0\n"); /* not the integer -0 */
+    assert_contains(text, "9007199254740992\n");
+    assert_contains(text, "1000000000000000\n");
     free(text);
     const cJSON *rows = cJSON_GetObjectItem(o, "rows");
     assert_int_equal(cJSON_GetArraySize(rows), r.row_count);
@@ -448,12 +449,12 @@ static void not_saved(void **state)
     three_rows(&r);
     (void)snprintf(path, sizeof path, "%s/missing/a.csv", (const char *)*state);
     assert_int_equal(cc_record_save(&r, path, CC_FORMAT_CSV, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "missing/a.csv"));
-    assert_non_null(strstr(e.text, "No such file"));
+    assert_contains(e.text, "missing/a.csv");
+    assert_contains(e.text, "No such file");
 
     (void)snprintf(path, sizeof path, "%s/a.dat", (const char *)*state);
     assert_int_equal(cc_record_save(&r, path, CC_FORMAT_CSV, &e), CC_USAGE);
-    assert_non_null(strstr(e.text, ".csv, .json, or .txt"));
+    assert_contains(e.text, ".csv, .json, or .txt");
     enum cc_format format;
     assert_int_equal(cc_format_of_path("a.csv/b", CC_FORMAT_CSV, &format, &e), CC_USAGE);
     assert_int_equal(cc_format_of_path("csv", CC_FORMAT_CSV, &format, &e), CC_USAGE);
@@ -478,7 +479,7 @@ static void full_disk(void **state)
         if (f == NULL)
             skip();
         assert_int_equal(cc_record_print(&r, (enum cc_format)format, f, &e), CC_FAIL);
-        assert_non_null(strstr(e.text, "No space left"));
+        assert_contains(e.text, "No space left");
         (void)fclose(f);
     }
     /* A limit on the size of files stands in for a full disk under a path. */
@@ -493,8 +494,8 @@ static void full_disk(void **state)
     (void)setrlimit(RLIMIT_FSIZE, &old);
     (void)signal(SIGXFSZ, handler);
     assert_int_equal(status, CC_FAIL);
-    assert_non_null(strstr(e.text, "a.csv: "));
-    assert_non_null(strstr(e.text, "File too large"));
+    assert_contains(e.text, "a.csv: ");
+    assert_contains(e.text, "File too large");
     assert_int_equal(entries(*state), 0);
     cc_record_free(&r);
 }

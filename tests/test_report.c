@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "netsim/job/report.h"
+#include "tests/lib/text.h"
 
 /* Prints one line and parses it. */
 static struct cc_report again(const struct cc_report *r)
@@ -212,7 +213,7 @@ static void writing_to_a_full_device_fails(void **state)
     FILE *full = fopen("/dev/full", "w");
     assert_non_null(full);
     assert_int_equal(cc_report_print(&r, full, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "nobody reads"));
+    assert_contains(e.text, "nobody reads");
     (void)fclose(full);
 }
 

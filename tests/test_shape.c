@@ -54,9 +54,9 @@ static void assert_shaped(void)
 {
     const char *all = output("tc qdisc show");
     assert_int_equal(count(all, "rate 100Mbit burst 16000b"), 2);
-    assert_non_null(strstr(all, "dev eth7 root"));
-    assert_non_null(strstr(all, "qdisc ingress ffff: dev eth7"));
-    assert_non_null(strstr(output("ip -br link"), "ccifb"));
+    assert_contains(all, "dev eth7 root");
+    assert_contains(all, "qdisc ingress ffff: dev eth7");
+    assert_contains(output("ip -br link"), "ccifb");
     assert_int_equal(count(output("tc filter show dev eth7 parent ffff:"), "Redirect"), 1);
 }
 
@@ -179,7 +179,7 @@ static void undone_at_the_next_start(void **state)
     struct cc_shaping s = begin();
     assert_int_equal(kill(s.guard, SIGKILL), 0);
     assert_int_equal(cc_shaping_end(&s, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "may still be shaped"));
+    assert_contains(e.text, "may still be shaped");
     assert_shaped();
     s = begin();
     assert_shaped();
@@ -214,10 +214,10 @@ static void foreign_disciplines_stay(void **state)
     (void)state;
     run("tc qdisc add dev eth7 root handle 5: tbf rate 1mbit burst 5000 limit 50000");
     assert_refused("eth7 is shaped already (qdisc tbf 5:)");
-    assert_non_null(strstr(output("tc qdisc show dev eth7"), "tbf 5: root"));
+    assert_contains(output("tc qdisc show dev eth7"), "tbf 5: root");
     run("tc qdisc del dev eth7 root && tc qdisc add dev eth7 ingress");
     assert_refused("eth7 has rules for arriving packets");
-    assert_non_null(strstr(output("tc qdisc show dev eth7"), "ingress"));
+    assert_contains(output("tc qdisc show dev eth7"), "ingress");
     run("tc qdisc del dev eth7 ingress");
 }
 
@@ -233,9 +233,9 @@ static void a_guard_that_cannot_be_started(void **state)
     struct cc_shaping s;
     struct cc_error e = {""};
     assert_int_equal(cc_shaping_begin("/no/such/program", &config, &s, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "/no/such/program cannot be started"));
+    assert_contains(e.text, "/no/such/program cannot be started");
     assert_int_equal(cc_shaping_begin("/bin/true", &config, &s, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "the process that shapes died"));
+    assert_contains(e.text, "the process that shapes died");
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 

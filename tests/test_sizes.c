@@ -18,6 +18,7 @@
 #include "netsim/message/size_index.h"
 #include "netsim/message/sizes.h"
 #include "tests/lib/jobs.h"
+#include "tests/lib/text.h"
 
 enum { TENSORS = 5, WORKERS = 5, STEPS = 6, TRACE_STEPS = 4 };
 
@@ -317,7 +318,7 @@ static void stops_when_told_to(void **state)
     begin(&k, "ps", "3lc");
     assert_int_equal(cc_sizes_fill(&k.job, &config, &e), CC_FAIL);
     assert_int_equal(calls, 3);
-    assert_non_null(strstr(e.text, "the payload sizes of 3lc: stopped"));
+    assert_contains(e.text, "the payload sizes of 3lc: stopped");
     end(&k);
 }
 
@@ -482,7 +483,7 @@ static void impossible_sizes_are_refused(void **state)
     fill(&k);
     k.job.row->sizes.push[3] = 4 + 601; /* of 3,000 values: the bound is 4 + 600 */
     assert_int_equal(cc_size_index_make(&k.job, k.job.row, &k.size_index, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "tensor 't3': a payload of 605 bytes, and 3lc has 604 at most"));
+    assert_contains(e.text, "tensor 't3': a payload of 605 bytes, and 3lc has 604 at most");
     k.size_index = NULL;
     end(&k);
 }

@@ -9,7 +9,7 @@
 
 #include "schemes/spec.h"
 
-/* The canonical names of what `text` says, separated by blanks. */
+/* `text` parses to schemes with these canonical names, separated by blanks. */
 static void expect(const char *text, const char *names)
 {
     struct cc_spec_list list = {0};
@@ -32,7 +32,7 @@ static void refuse(const char *text, const char *because)
     struct cc_error e = {""};
     assert_int_equal(cc_spec_list_parse(text, &list, &e), CC_USAGE);
     if (strstr(e.text, because) == NULL)
-        fail_msg("'%s' says '%s', not '%s'", text, e.text, because);
+        fail_msg("'%s' is refused with '%s', not '%s'", text, e.text, because);
     cc_spec_list_free(&list);
 }
 

@@ -15,6 +15,7 @@
 #include "core/format/json.h"
 #include "results/timeline.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/text.h"
 
 static const struct cc_timeline_kind compute = {"compute", "good"}, waits = {"wait", "grey"};
 static const char *const about[] = {"program", "a \"name\"", NULL};
@@ -199,13 +200,13 @@ static void not_at_all(void **state)
     cc_timeline_abort(t);
     assert_int_not_equal(stat(path, &st), 0);
     assert_int_equal(cc_timeline_open("/nowhere/t.json", about, 0, &t, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "/nowhere/t.json"));
+    assert_contains(e.text, "/nowhere/t.json");
     /* A full disk. */
     struct cc_timeline_size size;
     t = open_one("/dev/full", 0);
     assert_int_equal(cc_timeline_row(t, "fp32", &e), CC_OK);
     assert_int_equal(cc_timeline_close(t, false, &size, &e), CC_FAIL);
-    assert_non_null(strstr(e.text, "/dev/full"));
+    assert_contains(e.text, "/dev/full");
 }
 
 int main(void)

@@ -13,6 +13,7 @@
 #include "tests/lib/data.h"
 #include "tests/lib/reference.h"
 #include "tests/lib/rig.h"
+#include "tests/lib/text.h"
 #include "tests/lib/tier.h"
 
 /* Nine parts, and a last byte that is partly padding. */
@@ -154,7 +155,7 @@ static void errors(void **state)
             const float *y;
             rig.codec.threads = threads;
             assert_int_equal(rig_decode(&rig, &ctx, payload, cases[c].len, &y), CC_FAIL);
-            assert_non_null(strstr(rig.e.text, cases[c].text));
+            assert_contains(rig.e.text, cases[c].text);
             if (threads == 1)
                 memcpy(first, rig.e.text, sizeof first);
             assert_string_equal(rig.e.text, first);

@@ -9,6 +9,7 @@
 
 #include "core/isa.h"
 #include "tests/lib/kit.h"
+#include "tests/lib/text.h"
 
 struct kit kit_open(const char *scheme, struct cc_shape shape)
 {
@@ -82,12 +83,18 @@ void kit_expect_values(const struct kit *k, const float *values)
     assert_memory_equal(k->y, values, k->codec.shape.n * sizeof(float));
 }
 
-void kit_expect_refusal(struct kit *k, const void *payload, size_t len, const char *words)
+void kit_expect_encode_refusal(struct kit *k, const float *x, const char *message)
+{
+    k->e.text[0] = '\0';
+    assert_int_equal(kit_encode(k, x), CC_FAIL);
+    assert_contains(k->e.text, message);
+}
+
+void kit_expect_refusal(struct kit *k, const void *payload, size_t len, const char *message)
 {
     k->e.text[0] = '\0';
     assert_int_equal(kit_decode(k, payload, len), CC_FAIL);
-    if (strstr(k->e.text, words) == NULL)
-        fail_msg("'%s' is not in '%s'", words, k->e.text);
+    assert_contains(k->e.text, message);
     assert_int_equal(kit_decode_add(k, payload, len, 1.0f), CC_FAIL);
 }
 

@@ -31,8 +31,9 @@ int kit_decode_add(struct kit *k, const void *payload, size_t len, float scale);
 void kit_expect(const struct kit *k, const void *bytes, size_t len);
 void kit_expect_values(const struct kit *k, const float *values);
 
-/* Fails the test unless decoding is refused with a message that contains `words`. */
-void kit_expect_refusal(struct kit *k, const void *payload, size_t len, const char *words);
+/* Fail the test unless encoding, or decoding, is refused with a message that contains `message`. */
+void kit_expect_encode_refusal(struct kit *k, const float *x, const char *message);
+void kit_expect_refusal(struct kit *k, const void *payload, size_t len, const char *message);
 
 /* A matrix of rows x cols. */
 struct cc_shape kit_matrix(size_t rows, size_t cols);
