@@ -408,7 +408,7 @@ static const struct cc_field job_fields[] = {
     {NUMBER(struct cc_job, hidden_share), 0, 1, IN_REPLAY,
      .help = "The share of `compute_s` that overlaps a sequential step's exchange."},
     {"seed", CC_FIELD_UINT64, CC_MEMBER(uint64_t, struct cc_job, seed), 0, MOST_COUNT, IN_REPLAY,
-     .help = "Of all random numbers."},
+     .help = "The seed of all random numbers."},
     {TEXT(struct cc_job, trace), .optional = true, IN_REPLAY,
      .help = "Gradients from a trace: its path."},
     {WORD(struct cc_job, distribution), .words = cc_distribution_names, .when = without_trace,
@@ -420,7 +420,7 @@ static const struct cc_field job_fields[] = {
      .length = worker_count, .optional = true, IN_REPLAY,
      .help = "For each worker factors on `compute_s`, used in turn; all lists are equally long."},
     {"simulation", CC_FIELD_OBJECT, 0, .table = &simulation_table, .optional = true, IN_REPLAY,
-     .help = "What only simulations have."},
+     .help = "Settings of simulations only."},
     {BOOL(struct cc_job, events), .optional = true, IN_REPLAY,
      .help = "Whether ranks report what they did when."},
     {"tensors", CC_FIELD_LIST, CC_MEMBER(struct cc_job_tensor *, struct cc_job, tensor), 1,
@@ -434,7 +434,7 @@ static const struct cc_field job_fields[] = {
      .item = "number", .count = CC_MEMBER(size_t, struct cc_job, sizes), .check = check_workers,
      IN_PINGPONG, .help = "Bytes of each message."},
     {SIZE(struct cc_job, repeats), 1, MOST_SAMPLES, .range = repeats_range, IN_PINGPONG,
-     .help = "How often each message goes there and back; at most 2^24 times in all."},
+     .help = "Round trips of each message; at most 2^24 in all."},
 };
 
 static const struct cc_job defaults = {.rendezvous = true, .data = true};

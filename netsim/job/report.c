@@ -109,7 +109,7 @@ static const struct cc_field span_fields[] = {
      .help = "0 compute, 1 encode, 2 hop, 3 server, 4 decode, 5 update, 6 wait. Codecs (1 to 4) do "
              "not overlap each other, nor do the other phases; codecs and other phases overlap in "
              "`overlap` only."},
-    {UINT32(struct cc_span, step), UINT32_MAX, .help = "Of the row."},
+    {UINT32(struct cc_span, step), UINT32_MAX, .help = "The number within the row."},
     {TIME(struct cc_span, begin), .help = "Spans are in the order of their beginnings."},
     {TIME(struct cc_span, end), .help = "Not before `begin`."},
 };
@@ -118,12 +118,12 @@ static const struct cc_field flow_fields[] = {
     {"came", CC_FIELD_FLAG, CC_MEMBER(bool, struct cc_flow_event, came), 0, 1,
      .help = "0: the transfer begins to leave; 1: all of it has come."},
     {UINT32(struct cc_flow_event, peer), MOST_RANKS - 1, .help = "The other rank."},
-    {UINT32(struct cc_flow_event, message), UINT32_MAX, .help = "Of the row."},
+    {UINT32(struct cc_flow_event, message), UINT32_MAX, .help = "The number within the row."},
     {UINT32(struct cc_flow_event, number), UINT32_MAX,
      .help = "Counts this message's transfers from one of the two ranks to the other."},
-    {UINT32(struct cc_flow_event, step), UINT32_MAX, .help = "Of the row."},
+    {UINT32(struct cc_flow_event, step), UINT32_MAX, .help = "The number within the row."},
     {"bytes", CC_FIELD_UINT64, CC_MEMBER(uint64_t, struct cc_flow_event, bytes), 0, MOST_COUNT,
-     .help = "Of the transfer."},
+     .help = "Bytes of the transfer."},
     {TIME(struct cc_flow_event, at), .help = "The time of the event."},
 };
 
@@ -169,9 +169,9 @@ static const struct cc_field events_fields[] = {
     {"first_step", CC_FIELD_SIZE, CC_MEMBER(size_t, struct cc_report_events, first_step), 0,
      UINT32_MAX, .help = "The row's first counted step."},
     {EVENTS("steps", cc_step_span, step, steps, step_span_table, "step"), .check = check_steps,
-     .help = "Of each counted step: `begin`, `end`."},
+     .help = "The counted steps: `begin`, `end` of each."},
     {EVENTS("spans", cc_span, span, spans, span_table, "span"), .check = check_spans,
-     .help = "What the rank did: `phase`, `step`, `begin`, `end`."},
+     .help = "Activities of the rank: `phase`, `step`, `begin`, `end`."},
     {EVENTS("flows", cc_flow_event, flow, flows, flow_table, "flow"),
      .help = "Ends of transfers: `came`, `peer`, `message`, `number`, `step`, `bytes`, `at`."},
 };
