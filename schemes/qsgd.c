@@ -52,13 +52,6 @@ static struct cc_qsgd_form form_of(const void *params, const struct cc_shape *sh
     return f;
 }
 
-size_t cc_qsgd_total_bytes(const struct cc_qsgd_form *f, size_t n,
-                           size_t (*bytes)(const struct cc_qsgd_form *, size_t))
-{
-    size_t tail = n % f->bucket;
-    return n / f->bucket * bytes(f, f->bucket) + (tail > 0 ? bytes(f, tail) : 0);
-}
-
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
@@ -82,21 +75,6 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
     return shape->n < CC_OMEGA_MAX ? cc_qsgd_elias_scratch(&f, shape->n) : SIZE_MAX;
 }
 
-size_t cc_qsgd_quantize(const struct cc_qsgd_form *f, const struct cc_context *ctx, const float *x,
-                        size_t first, size_t n, float norm, int16_t *levels)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < n;) {
-        /* The key changes where the index passes a multiple of 2^32. */
-        uint64_t index = ctx->offset + first + i, left = (UINT64_C(1) << 32) - (uint32_t)index;
-        size_t m = n - i < left ? n - i : (size_t)left;
-        count += k_qsgd_put()->quantize(x + i, norm, f->s, cc_context_key(ctx, index, 0),
-                                        (uint32_t)index, levels + i, m);
-        i += m;
-    }
-    return count;
-}
-
 static struct cc_traffic traffic(const void *params)
 {
     const struct params *p = params;
@@ -111,11 +89,6 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     struct cc_qsgd_form f = form_of(p, &c->shape);
     return p->code == CODE_FIXED ? cc_qsgd_fixed_encode(&f, c, ctx, x, out, len, e)
                                  : cc_qsgd_elias_encode(&f, c, ctx, x, out, len, e);
-}
-
-int cc_qsgd_bad_norm(float norm, size_t offset, struct cc_error *e)
-{
-    return cc_bad_payload(offset, e, "the norm of a bucket is %g", (double)norm);
 }
 
 static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len,

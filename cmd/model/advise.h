@@ -1,5 +1,6 @@
-/* commcomp advise: the structures that its files share. advise.c ranks the candidates of a setting,
- * advise_error.c measures the schemes' errors, advise_notes.c puts the advice into sentences. */
+/* commcomp advise: the structures that its files share. advise_error.c measures the
+ * schemes' errors, advise_candidates.c predicts a candidate, advise_notes.c puts the advice into
+ * sentences, and advise.c ranks the candidates of each setting. */
 #ifndef CC_CMD_MODEL_ADVISE_H
 #define CC_CMD_MODEL_ADVISE_H
 
