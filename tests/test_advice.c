@@ -56,9 +56,9 @@ static void assert_near(double got, double want)
         fail_msg("%.9g instead of %.9g", got, want);
 }
 
-/* Ten workers and a server: both ways, ten payloads pass its port, of 24 bits a value less. The
- * codec: a worker encodes (2 ms), the server adds ten (10 ms) and encodes (2 ms), a worker decodes
- * (1 ms). 2 x 10 x 10^6 x 24 bits / 15 ms = 32 Gbit/s. */
+/* Ten workers and a server: ten payloads pass its port each way, each of them 24 bits a value
+ * smaller than fp32. The codec: a worker encodes (2 ms), the server adds ten (10 ms) and encodes (2
+ * ms), a worker decodes (1 ms). 2 x 10 x 10^6 x 24 bits / 15 ms = 32 Gbit/s. */
 static void pays_below(void **state)
 {
     (void)state;
@@ -66,8 +66,8 @@ static void pays_below(void **state)
     struct cc_paying pays = paying(&r);
     assert_true(pays.ever && pays.from_bps == 0 && pays.ranges == 1);
     assert_near(pays.below_bps, 32e9);
-    /* Two servers take half of each: 5 ms and 1 ms; the bits at a port are halved too. A worker's
-     * own port has but a tenth. 10 x 10^6 x 24 / (2 + 6 + 1) ms. */
+    /* Each of two servers handles half of the values: 5 ms and 1 ms, and half of the bits at its
+     * port. A worker's own port carries a tenth of the total. 10 x 10^6 x 24 / (2 + 6 + 1) ms. */
     r.s.cluster.servers = 2;
     assert_near(paying(&r).below_bps, 240e6 / 9e-3);
     rig_close(&r);
@@ -88,7 +88,7 @@ static void pays_always_or_never(void **state)
     rig_close(&r);
 }
 
-/* The same the other way about: with raw and coded exchanged, it pays above. */
+/* The reverse: with the raw and the coded payload exchanged, the scheme pays above that rate. */
 static void pays_from(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void pays_from(void **state)
     rig_close(&r);
 }
 
-/* The first number that is not worth doubling, by trying them all. */
+/* The smallest number of workers that is not worth doubling, by trying them all. */
 static int tried(struct rig *r, const struct cc_step_payloads *payloads, int most)
 {
     struct cc_prediction now, twice;
@@ -125,8 +125,8 @@ static int enough(struct rig *r, const struct cc_step_payloads *payloads)
     return workers;
 }
 
-/* fp32 on one server at 1 Gbit/s: a step of 100 ms + 64 ms a worker. Twice the workers do 1.25
- * times as much where 64 P = 1.5 x 100: between 2 and 3. */
+/* fp32 on one server at 1 Gbit/s: a step takes 100 ms + 64 ms for each worker. Twice the workers
+ * achieve 1.25 times as much where 64 P = 1.5 x 100: between 2 and 3. */
 static void enough_workers(void **state)
 {
     (void)state;
@@ -134,11 +134,11 @@ static void enough_workers(void **state)
     assert_int_equal(enough(&r, &r.raw), 3);
     r.s.timing.compute_s = 10; /* 15 s / 64 ms = 234.4 */
     assert_int_equal(enough(&r, &r.raw), 235);
-    r.s.timing.compute_s = 0; /* a second one does nothing more */
+    r.s.timing.compute_s = 0; /* a second worker adds nothing */
     assert_int_equal(enough(&r, &r.raw), 1);
     r.s.timing.compute_s = 0.1;
     assert_int_equal(enough(&r, &r.coded), tried(&r, &r.coded, 1000));
-    r.s.exchange = CC_RING; /* without latency it never ends */
+    r.s.exchange = CC_RING; /* without latency there is no limit */
     assert_int_equal(enough(&r, &r.raw), 0);
     r.s.link.latency_s = 1e-4;
     int ring = enough(&r, &r.raw);
@@ -147,9 +147,10 @@ static void enough_workers(void **state)
     rig_close(&r);
 }
 
-/* --- errors: one value's way through each algorithm, with variances --- */
+/* --- errors: one value through each algorithm, with variances --- */
 
-/* A partial sum of so many gradients of variance 1, each encoding of which adds its size. */
+/* A partial sum of `members` gradients of variance 1. Each encoding adds an error of the sum's own
+ * size. */
 struct part {
     double members, error;
 };
@@ -173,9 +174,9 @@ static double round_a_ring(int workers)
     return coded(sum).error / workers;
 }
 
-/* Those beyond the power of two hand theirs over; then hosts i and i + d exchange what they have,
- * and what a host sends it also uses encoded; or (halving) one gives and the other keeps: the
- * first, if the value's place has a 0 in bit d. */
+/* Hosts beyond the power of two first add their gradients to others'. Then hosts i and i + d
+ * exchange their sums, and each also uses the encoded form of its own; or, with halving, one gives
+ * and the other keeps: the first keeps if bit d of the value's place is 0. */
 static double by_pairs(int workers, int power, bool halving, int place)
 {
     struct part host[32];
@@ -194,7 +195,7 @@ static double by_pairs(int workers, int power, bool halving, int place)
     return (last ? coded(host[0]) : host[0]).error / workers;
 }
 
-/* Of a value in the mean. */
+/* The error of a value, averaged over its places. */
 static double pairs(int workers, bool halving)
 {
     int power = 1;

@@ -1,5 +1,5 @@
-/* Calibration against links that are simulated ping by ping: a latency, a rate, a token bucket each
- * way, and the noise of a busy machine. */
+/* Calibration against links that are simulated ping by ping: a latency, a rate, a token bucket in
+ * each direction, and the noise of a busy machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,27 +25,28 @@ static double drawn(uint64_t seed, uint64_t i)
 
 /* --- the link --- */
 
-#define SLICE 4e-3 /* of a core's time, that others have */
+#define SLICE 4e-3 /* seconds for which other processes may hold a core */
 
-struct way {
+struct direction {
     double tokens, at; /* bytes in the bucket at this time */
 };
 
 struct wire {
     double latency, rate, burst; /* rate in bytes per second */
-    double noise;                /* times are up to so much longer */
+    double noise;                /* times are longer by up to this share */
     double bad;                  /* share of messages whose receiver must wait for its core */
     uint64_t seed, drawn;
 };
 
-/* The bucket gains up to `now`, then pays for the message as it gains on. */
-static double send(const struct wire *w, struct way *way, double now, double bytes)
+/* Fills the bucket up to `now`, then takes the message's bytes from it. Returns when the message
+ * arrives. */
+static double send(const struct wire *w, struct direction *direction, double now, double bytes)
 {
-    way->tokens = fmin(w->burst, way->tokens + w->rate * (now - way->at));
-    double wait = fmax(0, bytes - way->tokens) / w->rate;
-    way->tokens = fmax(0, way->tokens - bytes);
-    way->at = now + wait;
-    return way->at + w->latency;
+    direction->tokens = fmin(w->burst, direction->tokens + w->rate * (now - direction->at));
+    double wait = fmax(0, bytes - direction->tokens) / w->rate;
+    direction->tokens = fmax(0, direction->tokens - bytes);
+    direction->at = now + wait;
+    return direction->at + w->latency;
 }
 
 enum { SAMPLES = 21, MOST = 64 };
@@ -56,9 +57,9 @@ struct pings {
     size_t sizes;
 };
 
-static void play(struct wire *w, const double *bytes, size_t sizes, struct pings *out)
+static void simulate(struct wire *w, const double *bytes, size_t sizes, struct pings *out)
 {
-    struct way way[2] = {{.tokens = w->burst}, {.tokens = w->burst}};
+    struct direction direction[2] = {{.tokens = w->burst}, {.tokens = w->burst}};
     double now = 0;
     out->sizes = sizes;
     for (size_t i = 0; i < sizes; i++) {
@@ -67,7 +68,7 @@ static void play(struct wire *w, const double *bytes, size_t sizes, struct pings
             double began = now;
             for (int side = 0; side < 2; side++) {
                 double late = 1 + w->noise * drawn(w->seed, w->drawn++);
-                double there = send(w, &way[side], now, bytes[i]);
+                double there = send(w, &direction[side], now, bytes[i]);
                 now += (there - now) * late;
                 if (drawn(w->seed, w->drawn++) < w->bad)
                     now += SLICE * drawn(w->seed, w->drawn++);
@@ -77,7 +78,7 @@ static void play(struct wire *w, const double *bytes, size_t sizes, struct pings
     }
 }
 
-/* A few small ones, and from 1 kB on every half octave up to `most`. */
+/* A few small sizes, and from 1 kB on every half octave up to `most`. */
 static size_t sizes_to(double most, double *bytes)
 {
     size_t n = 0;
@@ -119,13 +120,14 @@ static struct cc_calibration calibrate(size_t link, double noise, double bad, ui
     double bytes[MOST];
     struct cc_calibration c;
     struct cc_error e = {""};
-    play(&w, bytes, sizes_to(links[link].most, bytes), &pings);
+    simulate(&w, bytes, sizes_to(links[link].most, bytes), &pings);
     if (cc_calibrate(pings.ping, pings.sizes, burst, &c, &e) != CC_OK)
         fail_msg("link %zu, seed %d: %s", link, (int)seed, e.text);
     return c;
 }
 
-/* Without noise: what was put in, whether the bucket is told or found. */
+/* Without noise, calibration finds the link's parameters, whether the bucket is given or
+ * measured. */
 static void exact(void **state)
 {
     (void)state;
@@ -165,7 +167,7 @@ static void noisy(void **state)
         }
 }
 
-/* How far off it may be: the rate lies within three deviations of the truth nearly always. */
+/* The standard error is right: the rate lies within three deviations of the truth nearly always. */
 static void uncertainty(void **state)
 {
     (void)state;
@@ -180,7 +182,7 @@ static void uncertainty(void **state)
     assert_true(within >= runs * 95 / 100);
 }
 
-/* What is measured by default is enough for any rate, with the bucket known or not. */
+/* The default measurements suffice for every rate, with the bucket known or not. */
 static void default_sizes(void **state)
 {
     (void)state;
@@ -200,7 +202,7 @@ static void default_sizes(void **state)
                 seconds += bytes[k] / w.rate;
             }
             assert_true(seconds < 1 || seconds < 128 * w.latency);
-            play(&w, bytes, n, &pings);
+            simulate(&w, bytes, n, &pings);
             if (cc_calibrate(pings.ping, n, known ? w.burst : -1, &c, &e) != CC_OK)
                 fail_msg("link %zu: %s", i, e.text);
             close_to(c.bw_bps.value, 8 * w.rate, 1e-6, "rate");
@@ -208,8 +210,8 @@ static void default_sizes(void **state)
         }
 }
 
-/* No message is long enough to tell the rate behind such a bucket: that is said when the times are
- * there. */
+/* No message is long enough to show the rate behind such a bucket: refused once the times are
+ * measured. */
 static void bucket_beyond_all_messages(void **state)
 {
     (void)state;
@@ -254,12 +256,12 @@ static void medians(void **state)
     assert_true(m.value == 5 && m.sd == 0);
 }
 
-static void refused(const struct cc_ping *p, size_t sizes, double burst, const char *words)
+static void refused(const struct cc_ping *p, size_t sizes, double burst, const char *message)
 {
     struct cc_calibration c = {.sizes = 77};
     struct cc_error e = {""};
     assert_int_equal(cc_calibrate(p, sizes, burst, &c, &e), CC_FAIL);
-    assert_contains(e.text, words);
+    assert_contains(e.text, message);
     assert_true(c.sizes == 77);
 }
 

@@ -1,4 +1,5 @@
-/* Codec sets: every codec gets what was asked for, in one block, and nothing overlaps. */
+/* Codec sets: every codec gets the buffers that were requested, in one block, and nothing
+ * overlaps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +36,7 @@ static void open_set(struct cc_codec_set *set, const struct cc_spec *spec,
     assert_int_equal(cc_codec_set_allocate(set, memory, NULL), CC_OK);
 }
 
-/* A buffer is aligned, lies within the block, and holds what is written to it. */
+/* Checks that a buffer is aligned and lies within the block, and fills it. */
 static void fill(const struct cc_codec_set *set, void *buffer, size_t bytes, int byte)
 {
     if (bytes == 0) {
@@ -104,7 +105,7 @@ static void shared(void **state)
     cc_spec_free(spec);
 }
 
-/* States begin anew, and memory that suffices is kept. */
+/* Opening a set again resets the states and keeps memory that suffices. */
 static void again(void **state)
 {
     static const struct cc_codec_memory memory = {

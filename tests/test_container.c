@@ -1,4 +1,4 @@
-/* The container: one written by hand, every way to damage it, and writing. */
+/* Containers: one written by hand, every way to damage it, and writing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -141,8 +141,8 @@ static void good_checksums_do_not_excuse_bad_fields(void **state)
     refused(TENSOR + 24, 0xff, "tensor 'a': byte 84: the payload needs");
 }
 
-/* Every byte of a container whose checksums are repaired: it is read or refused, and the tools
- * that watch memory have nothing to say. */
+/* Damages every byte and repairs the checksums: the container is read or refused, and tools that
+ * watch memory report nothing. */
 static void nothing_is_harmful_behind_good_checksums(void **state)
 {
     (void)state;

@@ -53,10 +53,11 @@ static const struct cc_payload_cost message = {.values = 4e5,
                                                .pull_encode_s = 3e-4,
                                                .pull_decode_s = 1e-4};
 
-/* `codec`: payloads are decoded, added and encoded at every hop; otherwise they are summed as they
- * are, and the formula's encode before and decode after are not the schedule's matter. */
+/* With `codec`, payloads are decoded, added and encoded at every hop. Otherwise they are summed
+ * without decoding, and the formula's encoding before and decoding after the exchange are no part
+ * of the schedule. */
 static void compare(const char *what, enum cc_exchange x, const struct schedule *s, int workers,
-                    bool codec, double share, double pieces)
+                    bool codec, double share, double messages)
 {
     struct cc_cluster cluster = {.workers = workers, .servers = 1, .reduce_byte_s = 2e-10};
     struct even even = {message.push_bytes / s->chunks};
@@ -75,7 +76,7 @@ static void compare(const char *what, enum cc_exchange x, const struct schedule 
     }
     schedule_run(s, workers, &costs, &r);
     cc_exchange_cost(x, &message, codec ? CC_REDUCE_DECODED : CC_REDUCE_SUM, &cluster, &link, share,
-                     pieces, &c);
+                     messages, &c);
     double formula = codec ? seconds(&c) : cc_cost_comm(&c);
     close_to(formula, r.time, 1e-9, what, workers);
     close_to(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes of the busiest host", workers);
@@ -134,7 +135,7 @@ static void as_printed(void **state)
     }
 }
 
-/* Every payload to everyone, who then adds them all up. */
+/* Every worker sends its payload to all others and adds up all that it receives. */
 static void allgather(void **state)
 {
     (void)state;
@@ -190,8 +191,8 @@ static double load_bytes(const void *arg, int chunk, uint32_t who)
     return who != 0 ? ((const struct loads *)arg)->bytes[chunk] : 0;
 }
 
-/* Servers with unequal loads: with at least as many workers as servers the busiest one's port is
- * what takes so long; otherwise that is a lower bound, as fair sharing is not the best order. */
+/* Servers with unequal loads: with at least as many workers as servers the busiest server's port
+ * decides the time; otherwise that is a lower bound, as fair sharing is not the best order. */
 static void unequal_servers(void **state)
 {
     (void)state;
@@ -216,7 +217,7 @@ static void unequal_servers(void **state)
     }
 }
 
-/* The library is as fast as the fastest of the three, and one worker needs no network. */
+/* The MPI library is as fast as the fastest of the three, and one worker needs no network. */
 static void library_and_alone(void **state)
 {
     (void)state;
@@ -239,12 +240,12 @@ static void library_and_alone(void **state)
 
 /* --- token buckets --- */
 
-/* A port that sends `bytes` in each of so many goes, each after a pause, in slices of time: its
- * bucket gains rate x slice and holds at most `burst`. */
-static double dripped(double burst, int goes, double bytes, double pause, double rate)
+/* When a port has sent `bursts` times `bytes`, with a pause before each burst. Time advances in
+ * slices: the bucket gains rate x slice and holds at most `burst`. */
+static double bucket_time(double burst, int bursts, double bytes, double pause, double rate)
 {
     double slice = 1e-7, tokens = burst, now = 0;
-    for (int i = 0; i < goes; i++) {
+    for (int i = 0; i < bursts; i++) {
         double left = bytes;
         for (double t = 0; t < pause; t += slice, now += slice)
             tokens = fmin(burst, tokens + rate * slice);
@@ -261,8 +262,7 @@ static double dripped(double burst, int goes, double bytes, double pause, double
     return now;
 }
 
-/* Rounds of a ring and of an allgather, larger and smaller than the bucket and than what a pause
- * brings. */
+/* Rounds of a ring, larger and smaller than the bucket and than its gain in a pause. */
 static void buckets(void **state)
 {
     (void)state;
@@ -277,15 +277,15 @@ static void buckets(void **state)
                 struct cc_cost c;
                 cc_exchange_cost(CC_RING, &message, CC_REDUCE_SUM, &cluster, &shaped, 1, 1, &c);
                 cc_cost_shaped(CC_RING, &c, &shaped, &c);
-                double witness =
-                    dripped(bursts[i], 2 * (p - 1), message.push_bytes / p, latencies[k], 1e9 / 8);
-                assert_true(fabs(cc_cost_comm(&c) - witness) < 40e-7);
+                double expected = bucket_time(bursts[i], 2 * (p - 1), message.push_bytes / p,
+                                              latencies[k], 1e9 / 8);
+                assert_true(fabs(cc_cost_comm(&c) - expected) < 40e-7);
             }
 }
 
-/* One worker's 1e5 bytes, three workers' 3e5 at the server, 0.8 and 2.4 ms; a bucket of 1e4 bytes
- * is 0.08 ms. A message: once each way. Two: each way's ports are idle while the other's are busy.
- */
+/* One worker sends 1e5 bytes, and the server's port passes 3e5 of three workers: 0.8 and 2.4 ms. A
+ * bucket of 1e4 bytes saves 0.08 ms each way for every message, as the ports of one direction are
+ * idle while those of the other are busy. */
 static void buckets_of_servers(void **state)
 {
     (void)state;
@@ -302,7 +302,7 @@ static void buckets_of_servers(void **state)
     cc_cost_shaped(CC_PS, &twice, &shaped, &twice);
     close_to(twice.push_transfer_s, 2 * 2.32e-3, 1e-12, "two messages", 3);
     close_to(cc_cost_port(CC_PS, &c), 2.4e-3, 1e-12, "the port", 3);
-    /* All of it fits. */
+    /* The bucket holds the whole message. */
     shaped.burst_bytes = 4e5;
     cc_cost_shaped(CC_PS, &c, &shaped, &once);
     assert_true(once.push_transfer_s == 0 && once.pull_server_s == 0);
@@ -314,12 +314,12 @@ static void buckets_of_servers(void **state)
 
 /* --- index sets --- */
 
-/* Which workers have which index: a bit each. */
+/* For each index the workers that have it, a bit each. */
 struct sets {
     size_t n;
     int chunks, workers;
     uint32_t *who;
-    double dense_bytes; /* of a chunk that is complete, if above 0: the dense second stage */
+    double dense_bytes; /* bytes of a complete chunk, if above 0: the dense second stage */
 };
 
 static double set_bytes(const void *arg, int chunk, uint32_t who)
@@ -389,9 +389,9 @@ static void write_sparse(enum cc_exchange x, int p, struct sets *sets, struct sc
     sets->dense_bytes = x == CC_DSAR_SPLIT ? 4 * (double)sets->n / p : 0;
 }
 
-/* All the same, and disjoint; also so dense that the streams switch to dense. Exact, but for
- * merging in recursive doubling beyond powers of two: the formula counts every round's largest
- * stream, and whoever holds that receives a smaller one. */
+/* Equal sets and disjoint ones, also so dense that the streams switch to dense. Exact except for
+ * recursive doubling beyond powers of two: the formula counts every round's largest stream,
+ * although the host that holds it receives a smaller one. */
 static void sparse_bounds(void **state)
 {
     (void)state;
@@ -422,8 +422,8 @@ static void sparse_bounds(void **state)
                 }
 }
 
-/* Random index sets: the expected union comes close. What is left is the spread of the sets (the
- * largest of several messages counts), which makes the simulation slower. */
+/* Random index sets: the expected union comes close. The difference that is left comes from the
+ * spread of the sets: the largest of several messages counts, which makes the simulation slower. */
 static void sparse_expected(void **state)
 {
     (void)state;

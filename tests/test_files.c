@@ -114,7 +114,7 @@ static void failed_writes_say_so(void **state)
     assert_int_equal(scratch_count(state), 0);
 }
 
-/* Reads what a child writes to a pipe; the child leaves without cmocka's cleaning up. */
+/* Reads from a pipe that a child writes; the child exits without cmocka's clean-up. */
 static void write_from_child(const char *path, const char *text, size_t times, bool commit)
 {
     const pid_t child = fork();
@@ -145,7 +145,7 @@ static void streams_get_the_whole(void **state)
     enum { TIMES = 100000 };
     const char *pipe = scratch_path(state, "pipe");
     assert_int_equal(mkfifo(pipe, 0600), 0);
-    /* Nothing opens the pipe before the commit: creating and aborting wait for no reader. */
+    /* Creating and aborting do not open the pipe: no reader is needed before the commit. */
     write_from_child(pipe, "abc", 1, false);
     assert_child_succeeds();
     write_from_child(pipe, "abc", TIMES, true);
@@ -160,7 +160,7 @@ static void streams_get_the_whole(void **state)
     (void)fclose(f);
     assert_child_succeeds();
 
-    /* A descriptor is written where it stands, even if it is that of a regular file. */
+    /* A descriptor is written at its current position, even if it is that of a regular file. */
     char name[40];
     size_t size;
     struct cc_outfile o;
@@ -191,7 +191,7 @@ static void streams_get_the_whole(void **state)
     assert_false(cc_file_is_stream(scratch_path(state, "missing")));
 }
 
-/* Asking changes nothing, and leaves nothing. */
+/* cc_file_can_create changes nothing and leaves nothing behind. */
 static void asked_before(void **state)
 {
     struct cc_error e = {""};
@@ -204,7 +204,7 @@ static void asked_before(void **state)
     assert_int_equal(size, 4);
     assert_memory_equal(text, "kept", 4);
     free(text);
-    const char *pipe = scratch_path(state, "pipe"); /* that nobody reads */
+    const char *pipe = scratch_path(state, "pipe"); /* without a reader */
     assert_int_equal(mkfifo(pipe, 0600), 0);
     assert_int_equal(cc_file_can_create(pipe, &e), CC_OK);
     assert_int_equal(cc_file_can_create(scratch_path(state, "no/such"), &e), CC_FAIL);

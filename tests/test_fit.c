@@ -55,7 +55,7 @@ static void several_minima(void **state)
     double rms;
     assert_int_equal(cc_fit(kink, NULL, 1, &c, 1, &rms, NULL), CC_OK);
     assert_near(c.value / 0.02, 1, 1e-3);
-    assert_true(c.deviation == 0); /* one figure, one constant: nothing is left to tell it */
+    assert_true(c.deviation == 0); /* one figure for one constant leaves no degree of freedom */
 }
 
 /* The optimum outside the bounds: the bound itself. */

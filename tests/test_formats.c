@@ -1,4 +1,4 @@
-/* Formats of tensor files: what is read, what is written, and what is refused with which words. */
+/* Formats of tensor files: reading, writing, and the messages of refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,8 @@ static void safetensors_reads(void **state)
     struct cc_contents c;
     struct cc_error e;
     float x[8];
-    /* Every length of padding: the data at any alignment. Stored in another order than listed. */
+    /* Padding of every length puts the data at every alignment. Tensors are stored in another order
+     * than listed. */
     for (int pad = 0; pad < 8; pad++) {
         char header[256];
         (void)snprintf(header, sizeof header,
@@ -309,7 +310,7 @@ static void npy_refuses(void **state)
 
 static void npy_writes(void **state)
 {
-    /* What numpy.save writes for a (2, 3) array: 128 bytes, then the data. */
+    /* The bytes that numpy.save writes for a (2, 3) array: 128 bytes, then the data. */
     char want[129];
     (void)snprintf(want, sizeof want, "%s%-117s\n", "\x93NUMPY\x01",
                    "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }");
@@ -364,7 +365,7 @@ static void csv_reads(void **state)
     struct cc_contents c;
     struct cc_error e;
     float x[16];
-    /* A locale with a decimal comma must not matter, if there is one. */
+    /* A locale with a decimal comma, where it is installed, must not matter. */
     (void)setlocale(LC_ALL, "de_DE.UTF-8");
     for (unsigned i = 0; i < sizeof good / sizeof good[0]; i++) {
         assert_int_equal(parse(CC_CSV, good[i].text, strlen(good[i].text), &c, x, &e), CC_OK);
@@ -443,7 +444,8 @@ static void csv_round_trip(void **state)
     free(bytes);
 }
 
-/* What the reader would refuse is not written, and a tensor of more than two dimensions is flat. */
+/* Values that the reader would refuse are not written, and a tensor of more than two dimensions is
+ * written flat. */
 static void csv_writes_what_it_reads(void **state)
 {
     const float bad[][3] = {{1, NAN, 2}, {1, -INFINITY, 2}};

@@ -35,7 +35,8 @@
     "\"warmup\": 4, \"steps\": 12, \"messages\": [[2, 2], [0, 1]]}]}"
 static const char whole[] = HEAD TENSORS SLOW ROWS;
 
-/* Simulations of it: with data, without, and without where payloads are encoded on their way. */
+/* Simulated jobs: with data, without data, and without data where payloads are encoded on their
+ * way. */
 #define COST "\"cost\": [[1, 2, 3, 4, 5], [0, 0, 0, 0, 0], [0.5, 0.25, 0.125, 1e-9, 1e6]]"
 #define SIMULATED(DATA)                                                                            \
     "\"simulation\": {\"block_bytes\": 1073741824, \"rendezvous\": false, \"data\": " DATA         \
@@ -83,7 +84,7 @@ static void assert_whole(const struct cc_job *job)
     assert_null(job->size);
 }
 
-/* On a machine. */
+/* The job on a machine. */
 static void assert_real(const struct cc_job *job)
 {
     assert_int_equal(job->block_bytes, 0);

@@ -1,5 +1,5 @@
-/* Real labs: hosts reach each other at the configured rate, programs start and end in a lab,
- * nothing of it is visible outside or remains, and messages name what the system lacks. The test
+/* Real labs: hosts reach each other at the configured rate, programs start and end in a lab, none
+ * of it is visible outside or remains, and messages name the missing part of the system. The test
  * program is also the agent, the sender and the receiver: it calls itself inside the lab. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +98,7 @@ struct output {
     int status;
 };
 
-/* Reads both streams to their ends; fails when nothing comes for 20 s. */
+/* Reads both streams to their ends. Fails when nothing arrives for 20 s. */
 static void read_output(const struct cc_lab_child *child, struct output *o)
 {
     struct pollfd p[2] = {{.fd = child->out, .events = POLLIN}, {child->err, POLLIN, 0}};
@@ -174,12 +174,12 @@ static void test_defaults(void **state)
         assert_true(cc_lab_limit(bw, 40) > cc_lab_limit(bw, 20));
         last = burst;
     }
-    /* A bucket lasts no longer than about half a millisecond where the rate allows that. */
+    /* A full bucket lasts about half a millisecond at most where the rate allows that. */
     assert_true(cc_lab_burst(10e6) <= 5000);
     assert_true((double)cc_lab_burst(1e9) * 8 / 1e9 <= 0.6e-3);
 }
 
-/* The bytes that a token bucket has passed, by its own counter. */
+/* The number of bytes that a token bucket has passed, by its own counter. */
 static double shaped_bytes(struct cc_lab *lab, const char *const *tc)
 {
     const char *text = run(lab, tc)->out, *sent = strstr(text, "Sent ");
@@ -224,7 +224,7 @@ static void check_flow(double bw_bps, size_t bytes, bool check_rate)
     double seconds, frames = (double)bytes * 1514 / 1448;
     assert_int_equal(sscanf(o.out, "%zu %lf", &got, &seconds), 2);
     assert_int_equal(got, bytes);
-    /* A busy machine can make it slow; only an unshaped link can make it fast. */
+    /* A busy machine can make the flow slow; only an unshaped link can make it fast. */
     double least = frames * 8 / bw_bps;
     if (check_rate && !(seconds > 0.95 * least && seconds < 2 * least))
         fail_msg("%g seconds instead of %g", seconds, least);
@@ -247,7 +247,8 @@ static void test_rate(void **state)
     check_flow(1e9, 50000000, false);
 }
 
-/* A program in the lab, as mpirun, reaches the hosts by name, but not over the shaped network. */
+/* A program in the lab, such as mpirun, reaches the hosts by name, but not over the shaped
+ * network. */
 static void test_control(void **state)
 {
     (void)state;
@@ -374,7 +375,7 @@ static char *interfaces(void)
     return text;
 }
 
-/* An open lab changes nothing outside, and nothing of it is left when it is closed. */
+/* An open lab changes nothing outside, and nothing of it remains after it is closed. */
 static void test_outside(void **state)
 {
     (void)state;
@@ -447,7 +448,7 @@ static void test_refusals(void **state)
                    "a limit of 10 bytes: a frame of 1514 does not pass");
     assert_refused((struct cc_lab_config){.hosts = 1, .congestion = "nosuch"},
                    "congestion control nosuch: not among");
-    /* Scripts in place of the tools print what these print on kernels that lack something. */
+    /* Scripts in place of the tools print the messages of kernels that lack a feature. */
     static const struct {
         const char *tool, *commands, *part;
     } lacking[] = {

@@ -1,5 +1,5 @@
-/* The process that owns a lab is killed, at random moments of opening, using and closing it:
- * nothing of the lab is left. */
+/* The process that owns a lab is killed at random times of opening, using and closing it: nothing
+ * of the lab remains. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -94,7 +94,7 @@ static int count_marked(void)
     return count;
 }
 
-/* A hash of what a lab could leave: names in /run, mounts, interfaces. */
+/* A hash of everything that a lab could leave behind: names in /run, mounts, interfaces. */
 static uint64_t fingerprint(void)
 {
     uint64_t hash = 0;
@@ -195,7 +195,7 @@ static void test_kill(void **state)
 }
 
 /* Moves this process to a user namespace with room for only a few labs, so that no further lab can
- * be opened if earlier ones leave namespaces behind. Does without where that is not allowed. */
+ * be opened if earlier ones leave namespaces behind. Stays outside where that is not allowed. */
 static void confine(void)
 {
     char user[64], group[64], limit[16];

@@ -16,7 +16,7 @@
 #include "tests/lib/data.h"
 #include "tests/lib/rig.h"
 
-/* Four parts and odd ends. */
+/* Four whole parts and some values more. */
 #define N (4 * CC_PART_VALUES + 4099)
 
 enum { STEPS = 2 };
@@ -29,7 +29,7 @@ struct manner {
     bool nontemporal, front;
 };
 
-/* All bytes that come out. */
+/* All output bytes of a run, one after the other. */
 struct outcome {
     uint8_t *bytes;
     size_t len;
@@ -50,7 +50,7 @@ static void record_status(struct outcome *o, int status, const struct rig *rig)
     record(o, rig->e.text, strlen(rig->e.text));
 }
 
-/* A payload spoiled in several places, so that there is a first one. */
+/* Decodes a payload that is damaged in several places: the message must name the first. */
 static void spoiled(struct rig *rig, const struct cc_context *ctx, const uint8_t *payload,
                     size_t len, uint8_t by, struct outcome *o)
 {

@@ -24,7 +24,7 @@
 
 struct launched {
     char kinds[64];     /* a letter for each report */
-    double remaining_s; /* the forecast that the launcher is given */
+    double remaining_s; /* the forecast for the launcher */
     int fail_at;        /* on_report fails at this report, counted from 1; 0: never */
     double stop_after;  /* seconds after which on_tick stops; 0: never */
     double began;
@@ -52,7 +52,8 @@ static bool on_tick(void *arg)
     return h->stop_after > 0 && cc_now() - h->began >= h->stop_after;
 }
 
-/* The reports that scripts print, as files: hello, begin, step, row, elsewhere, done, error. */
+/* Writes a report to a file, for scripts to print: hello, begin, step, row, elsewhere, done,
+ * error. */
 static void write_report(void **state, const char *name, const struct cc_report *r)
 {
     struct cc_error e;
@@ -131,7 +132,8 @@ static int launch(void **state, const char *commands, struct launched *h, struct
     return cc_launch(&config, &job, e);
 }
 
-/* mpirun does this: then the launch fails with a message that contains the part. */
+/* Launches with this script for mpirun; the launch must fail with a message that contains the
+ * part. */
 static void assert_fails(void **state, const char *commands, const char *part)
 {
     struct launched h = {.remaining_s = 60};
@@ -162,7 +164,7 @@ static void mpirun_gets_arguments_and_the_job(void **state)
     assert_int_equal(launch(state, "echo \"$@\" >arguments; cat >job; cat hello done", &h, &e),
                      CC_OK);
     char *arguments = scratch_read(scratch_path(state, "arguments"), &size);
-    /* The user sets btl, so it occurs only once. */
+    /* btl occurs only once, as the user sets it. */
     assert_string_equal(arguments, "-np 3 --host a,b,c --map-by node --bind-to none --mca pml ob1 "
                                    "--mca btl_tcp_eager_limit 65536 "
                                    "--mca btl_tcp_if_include eth7 "
@@ -204,7 +206,7 @@ static void ends_are_explained(void **state)
 static void a_failed_rank_is_named(void **state)
 {
     assert_fails(state, "cat hello error; exit 1", "rank 2 (a server): no memory for 3 tensors");
-    /* mpirun is not waited for. */
+    /* The launcher does not wait for mpirun. */
     double began = cc_now();
     assert_fails(state, "cat hello error; sleep 60", "rank 2 (a server): no memory for 3 tensors");
     assert_true(cc_now() - began < 30);
@@ -273,7 +275,7 @@ static void a_missing_report_is_noticed(void **state)
                      CC_FAIL);
     assert_contains(e.text, "step 6 of row 1 (3lc:s=1.75)");
     double took = cc_now() - h.began;
-    /* On a cluster: one and a half times the forecast, and ten seconds. */
+    /* On a cluster the limit is one and a half times the forecast, and ten seconds. */
     assert_true(took > 11.4 && took < 40);
     assert_true(process_has_ended(state, "pid"));
 }

@@ -13,7 +13,7 @@
 
 /* --- mpirun --- */
 
-/* The lines are shortened to this text. */
+/* Asserts that the log tail of these lines is this text. */
 static void assert_tail(const char *const *line, const char *expected)
 {
     struct cc_log_tail tail = {0};
@@ -52,7 +52,7 @@ static void mpiruns_reason_is_found(void **state)
         "2 total processes failed to start; mpirun was unable to launch the specified application "
         "as it could not access or execute an executable: Executable: ./nothere Node: h1 while "
         "attempting to start process rank 1.");
-    /* ssh's line is the reason; mpirun's block about it is long. */
+    /* ssh's line gives the reason; mpirun's block about it is long. */
     assert_tail(
         (const char *[]){
             "ssh: connect to host h7 port 22: Connection refused\r", DASHES,
@@ -70,7 +70,7 @@ static void mpiruns_reason_is_found(void **state)
         "one or more daemons. This usually is caused by: * not finding the required libraries "
         "and/or binaries on one or more nodes. Please check your PATH and LD_LIBRARY_PATH "
         "settings, or configure OMPI with --enable-orte");
-    /* A backtrace is left out, and a block that breaks off is better than none. */
+    /* A backtrace is left out; a block that breaks off is kept rather than nothing. */
     assert_tail((const char *[]){"[h3:123] *** Process received signal ***",
                                  "[h3:123] Signal: Segmentation fault (11)",
                                  "[h3:123] [ 0] /lib/libc.so.6(+0x38)", DASHES,
@@ -82,7 +82,7 @@ static void mpiruns_reason_is_found(void **state)
 
 /* --- SimGrid --- */
 
-/* One line of SimGrid leaves this in the tail. */
+/* Asserts that one line of SimGrid leaves this text in the log tail. */
 static void assert_kept(const char *line, const char *expected)
 {
     struct cc_smpirun_log log = {0};

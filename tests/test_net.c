@@ -1,4 +1,4 @@
-/* Nets: the built-in ones against known counts, and what the reader refuses. */
+/* Nets: the built-in ones against known counts, and the reader's refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,8 +73,9 @@ static void resnet110(void **state)
     cc_net_free(net);
 }
 
-/* Counts of one layer by hand: a convolution's multiply-additions, and where a GPT-2 block's time
- * goes (1,024 tokens: 12 d^2 values, and 2 * 1024 * d more products in attention). */
+/* Counts of one layer by hand: a convolution's multiply-additions, and the shares of a GPT-2
+ * block's layers in its time (1,024 tokens: 12 d^2 values, and 2 * 1024 * d more products in
+ * attention). */
 static void shares(void **state)
 {
     (void)state;
@@ -229,7 +230,7 @@ static void refuse_index(void **state, const char *map, const char *message)
     assert_contains(e.text, "m.safetensors.index.json");
 }
 
-/* A net in several files: the index says which, beside it. */
+/* A net in several files, listed by an index file beside them. */
 static void several_files(void **state)
 {
     static const char ab[] = "{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"

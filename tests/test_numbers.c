@@ -60,7 +60,7 @@ static void int8_without_a_scale(void **state)
 static void int8_at_the_ends_of_the_range(void **state)
 {
     (void)state;
-    /* 190 / 127 units of 2^-149 round to one unit: 190 is then clamped */
+    /* the scale, 190 / 127 units of 2^-149, rounds to one unit, so 190 is clamped */
     const float small[] = {190 * 0x1p-149f, -64 * 0x1p-149f};
     const uint8_t small_bytes[] = {1, 0, 0, 0, 127, 0xc0};
     const float small_decoded[] = {127 * 0x1p-149f, -64 * 0x1p-149f};
@@ -115,11 +115,11 @@ static void int8_refuses_an_overflowing_residual(void **state)
 /* --- fp16, bf16, trunc16 --- */
 
 struct half_case {
-    uint32_t x;    /* the float's bits */
-    uint16_t half; /* what is sent */
+    uint32_t x;    /* bits of the input float */
+    uint16_t half; /* bits of the payload */
 };
 
-/* Every case is tried in the lanes of a vector and in the values left over after them. */
+/* Tries every case in the lanes of a vector and in the values left over after them. */
 static void halves(const char *spec, const struct half_case *c, size_t count,
                    float (*decoded)(uint16_t))
 {

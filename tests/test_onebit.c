@@ -31,7 +31,7 @@ static void mqe1bit_by_hand(void **state)
     kit_close(&k);
 }
 
-/* The residual after `mixed`: -3 2 -1 -4 0 -4 1 -2 11. Encoded with a zero gradient: below zero
+/* The residual after `mixed` is -3 2 -1 -4 0 -4 1 -2 11. Encoded with a zero gradient: below zero
  * -3 -1 -4 -4 -2, mean -14/5; the others 2 0 1 11, mean 3.5. Bits 0 1 0 0 1 0 1 0 = 52, 1. */
 static void mqe1bit_residual(void **state)
 {
@@ -74,7 +74,7 @@ static void mqe1bit_blocks(void **state)
     kit_expect_values(&k, (const float[]){2, 2, 2, -2, -2, -2, -8});
     kit_close(&k);
 
-    /* A block larger than the tensor is the tensor. */
+    /* A block larger than the tensor means one block. */
     k = kit_open("mqe1bit:block=1000", cc_shape_flat(9));
     assert_int_equal(kit_encode(&k, mixed), CC_OK);
     kit_expect(&k, mixed_payload, sizeof mixed_payload);

@@ -34,7 +34,7 @@ static void parts_tile_the_range(void **state)
                 size_t at = cc_part_at(from, to, k, parts);
                 assert_int_equal((at - from) % 512, 0);
                 assert_true(at >= cc_part_at(from, to, k - 1, parts) && at <= to);
-                /* as near to an even cut as whole units allow */
+                /* as even as whole units allow */
                 assert_true((double)(at - from) <=
                             (double)sizes[i] * (double)k / (double)parts + 1);
                 assert_true((double)(at - from) >
@@ -123,7 +123,7 @@ static void open_codec(struct bench *b, size_t i)
                                     .name = t->name};
 }
 
-/* Tensors of several sizes, one of them a matrix, one raw, one in part, one not there. */
+/* Tensors of several sizes: one is a matrix, one raw, one packed in part, one not packed. */
 static void open_bench(struct bench *b, const char *setting, bool raw)
 {
     const struct cc_shape matrix = {.n = 12 * 15, .dim = {12, 15}, .ndim = 2};
@@ -251,7 +251,7 @@ static void expect_decoded(struct bench *b, uint64_t step, const uint8_t *bytes,
     free(want);
 }
 
-/* Cut short, or longer by a byte: refused, with a reason. */
+/* A pack cut short, or longer by a byte, is refused with a reason. */
 static void expect_refused(struct bench *b, uint64_t step, const uint8_t *bytes, size_t len)
 {
     const size_t n = cc_job_values(&b->job);
@@ -270,7 +270,7 @@ static void expect_refused(struct bench *b, uint64_t step, const uint8_t *bytes,
     free(longer);
 }
 
-/* One bit turned at a time: decoded or refused, between guard pages; nothing beyond. */
+/* With one bit flipped, a pack is decoded or refused; guard pages catch any access outside it. */
 static void turn_bits(struct bench *b, uint64_t step, const uint8_t *bytes, size_t len)
 {
     const size_t n = cc_job_values(&b->job);
@@ -326,7 +326,8 @@ static void every_scheme(void **state)
 
 /* --- rounds --- */
 
-/* Runs one round of the codecs alone: their bytes one after the other; y is what they absorb. */
+/* Runs one round with the codecs alone: their bytes one after the other in `out`; y receives the
+ * values that they absorb. */
 static size_t round_alone(struct bench *b, uint64_t step, size_t round, const float *x,
                           uint8_t *out, float *y)
 {
@@ -410,7 +411,8 @@ static void rounds(void **state)
 
 /* --- heads by hand --- */
 
-/* Two tensors of 2 and 1 values; lengths as the scheme's bounds are: 8 and 4. */
+/* Two tensors of 2 and 1 values; their payloads are as long as the scheme's bounds, 8 and 4
+ * bytes. */
 static void heads_by_hand(void **state)
 {
     (void)state;

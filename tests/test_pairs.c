@@ -1,5 +1,5 @@
-/* Payloads read as index-value pairs (to_pairs), held against what they decode to. Runs for every
- * setting; those whose payloads are no pairs must refuse. */
+/* Payloads read as index-value pairs (to_pairs), compared with the decoded values, for every
+ * setting. Settings whose payloads are no pairs must refuse. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,8 +62,8 @@ static void same_as_decoded(const struct rig *r, const struct cc_index_value *pa
     free(scattered);
 }
 
-/* The pairs of one payload of encode: equal to what is decoded, within the bound, of the size that
- * the cost gives, and not one more than there is room for. */
+/* The pairs of an encoder's payload equal the decoded values, stay within the bound, have the size
+ * that the cost gives, and never exceed the room for them. */
 static void check_payload(struct rig *r, const struct cc_context *ctx, const uint8_t *payload,
                           size_t len, struct guard *room)
 {
@@ -106,7 +106,7 @@ static void check_shape(struct rig *r, const struct cc_shape *shape, enum data_k
         size_t len;
         data_fill(kind, step, x, shape->n);
         if (rig_encode(r, &ctx, x, &payload, &len) != CC_OK)
-            break; /* residuals of huge values overflow */
+            break; /* large residuals overflow */
         uint8_t *copy = malloc(len + 1);
         assert_non_null(copy);
         if (len > 0)
@@ -144,15 +144,16 @@ static void what_is_decoded(void **state)
     rig_close(&rig);
 }
 
-/* Any bytes: refused exactly where decode refuses them, if there is room for n pairs, and never a
- * pair beyond the room that there is. */
+/* Any bytes are refused exactly where decode refuses them, if there is room for n pairs; no pair is
+ * written beyond the room. */
 static void spoilt(void **state)
 {
     struct rig rig;
     uint64_t seed = 7;
     float x[700];
     const struct cc_shape shape = cc_shape_flat(700);
-    const struct cc_context ctx = rig_context(5); /* all the wrappers of the settings send here */
+    const struct cc_context ctx =
+        rig_context(5); /* every wrapper of the settings sends in this step */
     assert_true(rig_open(&rig, *state));
     rig_shape(&rig, &shape);
     for (int i = 0; i < 600 && has_pairs(&rig); i++) {
@@ -183,7 +184,7 @@ static void spoilt(void **state)
     rig_close(&rig);
 }
 
-/* What cannot be read as pairs is refused before anything is looked at. */
+/* Payloads that cannot be read as pairs are refused before any of their bytes is read. */
 static void refused(void **state)
 {
     struct rig rig;
@@ -213,9 +214,9 @@ static void refused(void **state)
     rig_close(&rig);
 }
 
-/* --- once --- */
+/* --- not for each setting --- */
 
-/* A descriptor does not contradict itself. */
+/* The fields of a descriptor agree with each other. */
 static void descriptors(void **state)
 {
     (void)state;
@@ -225,7 +226,7 @@ static void descriptors(void **state)
         assert_int_equal(cc_spec_parse(s->id, &spec, NULL), CC_OK);
         const bool pairs = cc_pair_cost(s, spec->params).pair_bits > 0;
         if ((s->pair_cost == NULL) != (s->to_pairs == NULL))
-            fail_msg("%s: pair_cost and to_pairs go together", s->id);
+            fail_msg("%s: pair_cost and to_pairs must be set together", s->id);
         if (pairs != ((s->flags & CC_SPARSE) != 0))
             fail_msg("%s: CC_SPARSE is for schemes of pairs", s->id);
         if (pairs != (s->kind == CC_PAIRS) && s->kind != CC_SUM_F32)

@@ -1,5 +1,5 @@
 /* Published tables: the data against the papers' text typed a second time, the formulas against
- * sums by hand and a simulation, the fit against the one known from before. */
+ * sums by hand and a simulation, the fit against an earlier one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +117,7 @@ static void as_printed(void **state)
     }
 }
 
-/* How many figures each table has, and how well it does: what docs/papers.md says. */
+/* The number of figures of each table and the errors of its formulas, as in docs/papers.md. */
 static void errors(void **state)
 {
     (void)state;
@@ -155,7 +155,7 @@ static void errors(void **state)
     }
 }
 
-/* The fit of 3LC's Table 1 that the project began with: four constants, rms 4.2%, worst 10.1%. */
+/* The fit of 3LC's Table 1: four constants, rms 4.2%, worst 10.1%. */
 static void known_fit(void **state)
 {
     (void)state;
@@ -217,8 +217,8 @@ static void shared_port(void **state)
     cc_paper_free(p);
 }
 
-/* Bits per value of trits that are nonzero with probability p, by doing it: five to a byte, runs of
- * zero bytes cut into 14s. */
+/* Bits per value of trits that are nonzero with probability p, by encoding them: five to a byte,
+ * runs of zero bytes cut into 14s. */
 static double simulated_bits(double p)
 {
     enum { BYTES = 4000000 };
@@ -394,7 +394,7 @@ static void low_precision(void **state)
     cc_paper_free(p);
 }
 
-/* A perceptron has a multiply-addition for each value: at a cost of 1, computation 1 and
+/* A perceptron has one multiply-addition for each value: at a cost of 1, computation is 1 and
  * communication 1. 8 bits of 32, a scale for 512 values, 0.1 for the codec. */
 static void gpu_sum(void **state)
 {
@@ -410,8 +410,8 @@ static void gpu_sum(void **state)
 }
 
 /* Four machines at 1 Gbit/s without headers, 12 ms a step, on ResNet-110: 3/4 of 6.911848 MB leave
- * a machine each way, 41.47 ms, as largest first is even within 1%; sequential 12 + 2 * 41.47,
- * overlapped not less than 2 * 41.47. */
+ * a machine each way, 41.47 ms, as largest first is even within 1%. Sequential takes 12 + 2 * 41.47
+ * ms, overlapped at least 2 * 41.47 ms. */
 static void combined(void **state)
 {
     (void)state;
@@ -433,7 +433,7 @@ static void combined(void **state)
     cc_paper_free(p);
 }
 
-/* Constants are found from figures that were made with known ones. */
+/* The fit finds the constants from which the figures were computed. */
 static void finds_constants(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Published tables whose numbers, names or quantities somebody changed: errors that say where. */
+/* Published tables with changed numbers, names or quantities: the errors name the place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,8 @@ static struct cc_paper *solved(struct cc_paper *p)
     return p;
 }
 
-/* A built-in table with the first such text of it replaced, as its user might; free it. */
+/* A built-in table with the first `from` in it replaced, as a user's file might be. The caller
+ * frees it. */
 static char *changed(const char *table, const char *from, const char *to)
 {
     struct cc_paper *p = open_table(table);
@@ -104,7 +105,7 @@ static void numbers_and_names(void **state)
     }
 }
 
-/* What is wrong with a file's numbers names the file. */
+/* Errors in a file's numbers name the file. */
 static void names_the_file(void **state)
 {
     struct cc_paper *p = NULL;
@@ -119,7 +120,7 @@ static void names_the_file(void **state)
     free(text);
 }
 
-/* "averages": 0 is as good as none. */
+/* "averages": 0 means the same as no averages. */
 static void flags(void **state)
 {
     (void)state;
@@ -134,8 +135,8 @@ static void flags(void **state)
     free(text);
 }
 
-/* Every number of a table, replaced by extreme ones: an answer or a reason. A fit would take long
- * and is not needed. */
+/* Replaces every number of a table by extreme ones: the table is solved or refused with a reason.
+ * The fit is skipped, as it takes long. */
 static void attack(struct cc_paper *p, double *number)
 {
     static const double extreme[] = {0,    -1,    0.5,    3,   1e9,      1e10,

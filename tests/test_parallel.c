@@ -26,7 +26,8 @@ static void parts_are_never_too_small(void **state)
     assert_int_equal(cc_parts(2, 5, 0), 2);
 }
 
-/* Borders ascend from 0 to n, on multiples, and no part is longer than its share and a multiple. */
+/* Borders ascend from 0 to n on multiples, and no part exceeds its share by more than a
+ * multiple. */
 static void parts_cover_everything_once(void **state)
 {
     (void)state;
@@ -41,20 +42,20 @@ static void parts_cover_everything_once(void **state)
                     assert_true(at >= before && at <= n);
                     assert_true(p == parts || at % m == 0);
                     assert_true(at - before <= n / (size_t)parts + 1 + m ||
-                                p == parts); /* the last one takes what rounding left */
+                                p == parts); /* the last part takes the remainder */
                     before = at;
                 }
                 assert_int_equal(before, n);
             }
 }
 
-struct tally {
+struct counts {
     unsigned char seen[CC_PARTS_MAX];
 };
 
 static void mark(void *arg, int part)
 {
-    struct tally *t = arg;
+    struct counts *t = arg;
     t->seen[part]++;
 }
 
@@ -62,14 +63,14 @@ static void every_part_runs_once(void **state)
 {
     (void)state;
     for (int parts = 1; parts <= CC_PARTS_MAX; parts++) {
-        struct tally t = {{0}};
+        struct counts t = {{0}};
         cc_parallel(parts, mark, &t);
         for (int p = 0; p < CC_PARTS_MAX; p++)
             assert_int_equal(t.seen[p], p < parts);
     }
 }
 
-/* Every alignment and length; nothing beside the copy is touched. */
+/* Copies of every alignment and length; nothing beside the copy is touched. */
 static void copies_past_the_cache(void **state)
 {
     (void)state;
@@ -92,7 +93,7 @@ static void copies_past_the_cache(void **state)
     cc_isa_force(before);
 }
 
-/* Tiles of every length at every alignment, straight and past the cache. */
+/* Tiles of every length at every alignment, written through the cache and past it. */
 static void tiles_arrive_whole(void **state)
 {
     (void)state;

@@ -22,7 +22,7 @@
 
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])
 
-/* One codec and what its last step gave. */
+/* One codec and the results of its last step. */
 struct side {
     struct cc_spec *spec;
     struct cc_codec_set set;
@@ -88,7 +88,7 @@ static void expect_same(const struct side *a, const struct side *b, const char *
                  cc_isa_name(cc_isa()), b->codec.threads, differs);
 }
 
-/* Begins the next step as `from` does. */
+/* Copies the state and sums of `from`, so that the next step begins alike. */
 static void begin_as(struct side *s, const struct side *from)
 {
     memcpy(s->codec.state, from->codec.state, cc_state_bytes(&s->codec));
@@ -127,7 +127,7 @@ static void compare(const char *scheme, struct cc_shape shape, const int *thread
     free(x);
 }
 
-/* Buckets that are few, or odd, or long; every width of a code. */
+/* Few, odd and long buckets; every width of a code. */
 static const char *const schemes[] = {
     "qsgd",
     "qsgd:bits=2,bucket=64",
@@ -186,7 +186,7 @@ static void output_goes_past_the_cache(void **state)
             compare(some[i], cc_shape_flat(n), threads, 1, shift);
 }
 
-/* Messages name the first fault, whatever thread finds one. */
+/* Messages name the first fault, whichever thread finds one. */
 static void first_fault_is_named(void **state)
 {
     (void)state;
@@ -251,7 +251,7 @@ static void first_bad_byte_is_named(void **state)
     free(x);
 }
 
-/* What is decoded is norm * (level / s), with a rounded quotient: every s up to 300, and some up to
+/* Decoded values are norm * (level / s) with a rounded quotient: every s up to 300, and some up to
  * the largest. */
 static void quotients_are_rounded(void **state)
 {

@@ -1,6 +1,6 @@
-/* Platforms as text: the XML, read with an independent parser; refused configurations; and platform
- * files of others, with scripts in place of commcomp-platform. test_platform_sim.c measures how
- * long messages take on platforms. */
+/* Platforms as text: the XML, read with an independent parser; refused configurations; and users'
+ * platform files, with scripts in place of commcomp-platform. test_platform_sim.c measures how long
+ * messages take on platforms. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ struct tag {
     bool empty;     /* <name/> */
 };
 
-/* Reads the next tag from *at and moves *at behind it; false if there is none. */
+/* Reads the next tag from *at and moves *at behind it. False if there is none. */
 static bool next_tag(const char **at, struct tag *t)
 {
     const char *open = strchr(*at, '<'), *close = open != NULL ? strchr(open, '>') : NULL;
@@ -56,8 +56,8 @@ static const char *value(const struct tag *t, const char *key)
     return to;
 }
 
-/* The first element of this name whose attribute `key` has the value `is`; fails if there is none.
- */
+/* The first element of this name whose attribute `key` has the value `is`. Fails the test if there
+ * is none. */
 static struct tag find(const char *xml, const char *name, const char *key, const char *is)
 {
     struct tag t;
@@ -112,7 +112,7 @@ static const char *hosts_in(const char *xml, const char *zone)
     return out;
 }
 
-/* --- platforms that are made --- */
+/* --- generated platforms --- */
 
 static const struct cc_platform_config usual = {.topology = CC_TOPOLOGY_SWITCH,
                                                 .workers = 10,
@@ -244,7 +244,7 @@ static void test_racks(void **state)
     assert_link(p.xml, "uplink-2", "1000000000bps", "2.5e-05s");
     cc_platform_free(&p);
 
-    /* The last rack is not full, but has the uplink of a full one. */
+    /* The last rack is not full, but has the same uplink as a full one. */
     config.workers = 11;
     config.rack = 5;
     config.oversubscription = 2.5;
@@ -319,7 +319,7 @@ static void test_torus(void **state)
     assert_torus(&config, "4,4", "10,0,1,2,3,4,11,5,6,7,8,9,12,13,14,15");
     config.workers = 1;
     config.servers = 1;
-    config.torus[0] = config.torus[1] = config.torus[2] = 0; /* as near to a cube as fits */
+    config.torus[0] = config.torus[1] = config.torus[2] = 0; /* as close to a cube as fits */
     assert_torus(&config, "2", "1,0");
     config.torus[0] = config.torus[2] = 1;
     config.torus[1] = 3;
@@ -329,7 +329,7 @@ static void test_torus(void **state)
     assert_torus(&config, "1", "0");
 }
 
-/* The default torus is near to a cube and has no layer that is not needed. */
+/* The default torus is close to a cube and has no unneeded layer. */
 static void test_cubes(void **state)
 {
     (void)state;
@@ -352,7 +352,7 @@ static void test_cubes(void **state)
     }
 }
 
-/* Every rank has a host of its own, whatever the numbers, and servers are spread evenly. */
+/* Every rank has a host of its own for any numbers of them, and servers are spread evenly. */
 static void test_places(void **state)
 {
     (void)state;
@@ -459,7 +459,7 @@ static void test_refusals(void **state)
             config.slow_hosts = 1, config.slow_factor = 2);
 }
 
-/* --- files of others --- */
+/* --- users' files --- */
 
 /* Reads a file with a script in place of commcomp-platform; the file's text is its stdin. */
 static int read_by(void **state, const char *script, const char *text, int workers, int servers,

@@ -25,7 +25,7 @@
 #define B    1e9          /* bits/s of a host's link */
 #define L    50e-6        /* its latency */
 #define N    1.25e6       /* bytes of a message, */
-#define T    10e-3        /* which take this time on such a link */
+#define T    10e-3        /* the time they take on such a link */
 #define ONE  (17 * 8 / B) /* a byte; SMPI puts 16 in front of each message */
 #define WAN  1e8          /* between sites */
 #define W    40e-3
@@ -119,7 +119,7 @@ static char *smpirun_line(void **state, const struct cc_platform *p)
     return text;
 }
 
-/* Runs flows that begin together; second[i] is the time when flow i has arrived. */
+/* Runs flows that begin together. second[i] is the time when flow i has arrived. */
 static void simulate(void **state, const struct cc_platform *p, const struct flow *flow, int flows,
                      double *second)
 {
@@ -145,7 +145,7 @@ static void simulate(void **state, const struct cc_platform *p, const struct flo
     }
 }
 
-/* Checks the times of flows that begin together. */
+/* Checks when flows that begin together arrive. */
 static void expect(void **state, const struct cc_platform *p, const struct flow *flow, int flows)
 {
     double second[MOST];
@@ -172,13 +172,14 @@ static void test_switch(void **state)
     config.slow_links = 1;
     config.slow_bps = B / 10;
     struct cc_platform p = make(&config);
-    /* Both directions at once, and a message to itself, which nothing delays: 1 GB/s. */
+    /* Both directions at once, and a message from a host to itself, which is not delayed: 1
+     * GB/s. */
     EXPECT(&p, {0, 1, N, L + T}, {1, 0, N, L + T}, {0, 0, 1234567, 1.234567e-3}, {0, 0, 5e6, 5e-3},
            {2, 3, 1, L + ONE});
-    /* Shared at the receiver, and by the sender. */
+    /* Flows share the receiver's link, then the sender's. */
     EXPECT(&p, {0, 3, N, L + 3 * T}, {1, 3, N, L + 3 * T}, {2, 3, N, L + 3 * T});
     EXPECT(&p, {3, 0, N, L + 3 * T}, {3, 1, N, L + 3 * T}, {3, 2, N, L + 3 * T});
-    /* To the last worker, and from it. */
+    /* To the last worker, whose link is slow, and from it. */
     EXPECT(&p, {0, 15, N, L + 10 * T}, {15, 1, N, L + 10 * T}, {2, 14, N, L + T});
     /* The slow link leaves nine tenths of the shared one to the other flow. */
     EXPECT(&p, {15, 2, N, L + 10 * T}, {1, 2, N, L + T / 0.9});
@@ -202,11 +203,12 @@ static void test_racks(void **state)
            {15, 3, N, 2 * L + 4 * T});
     /* Traffic within the rack does not share them. */
     EXPECT(&p, {0, 4, N, 2 * L + 2 * T}, {1, 8, N, 2 * L + 2 * T}, {2, 3, N, L + T});
-    /* A longer route gets no smaller share; the flow from its own rack begins L earlier. */
+    /* A longer route gets no smaller share; the flow from the receiver's own rack begins L
+     * earlier. */
     EXPECT(&p, {0, 1, N, 2 * T}, {4, 1, N, 2 * T + L});
     cc_platform_free(&p);
 
-    config.oversubscription = 1; /* no limit: as one switch, but for latency */
+    config.oversubscription = 1; /* no limit: as with one switch, apart from latency */
     p = make(&config);
     EXPECT(&p, {0, 4, N, 2 * L + T}, {1, 8, N, 2 * L + T}, {2, 6, N, 2 * L + T},
            {3, 15, N, 2 * L + T});
@@ -228,9 +230,9 @@ static void test_sites(void **state)
     EXPECT(&p, {0, 8, N, L + W + 8 * t}, {1, 9, N, L + W + 8 * t}, {2, 10, N, L + W + 8 * t},
            {3, 11, N, L + W + 8 * t}, {4, 12, N, L + W + 8 * t}, {5, 13, N, L + W + 8 * t},
            {6, 14, N, L + W + 8 * t}, {7, 15, N, L + W + 8 * t});
-    /* Four of the server's own site and three from the other one, 0.1 Gbit each. Those have the
-     * WAN's 0.1 Gbit/s together, from the moment when they are there; those of the site share all
-     * of the server's link until then, and 0.9 Gbit/s after it. */
+    /* Four flows from the server's own site and three from the other one, 0.1 Gbit each. Those of
+     * the other site share the WAN's 0.1 Gbit/s from the time when they begin; those of the own
+     * site share the whole of the server's link until then, and 0.9 Gbit/s after it. */
     const double n = 12.5e6, near = L + W + (1e8 - W * B / 4) / (0.9 * B / 4), far = L + W + 3;
     EXPECT(&p, {0, 16, n, near}, {1, 16, n, near}, {2, 16, n, near}, {3, 16, n, near},
            {8, 16, n, far}, {9, 16, n, far}, {10, 16, n, far});
@@ -255,14 +257,15 @@ static void test_torus(void **state)
     config.topology = CC_TOPOLOGY_TORUS;
     config.torus[0] = config.torus[1] = 4; /* rank = x + 4 y */
     struct cc_platform p = make(&config);
-    /* To the neighbours and from them, all at once; and a message to itself. */
+    /* To the neighbours and from them, all at once; and a message from a host to itself. */
     EXPECT(&p, {0, 1, N, L + T}, {0, 3, N, L + T}, {0, 4, N, L + T}, {0, 12, N, L + T},
            {1, 0, N, L + T}, {3, 0, N, L + T}, {4, 0, N, L + T}, {12, 0, N, L + T},
            {0, 0, 1e6, 1e-3});
     EXPECT(&p, {0, 2, N, 2 * L + T});
     EXPECT(&p, {0, 10, N, 4 * L + T});
     EXPECT(&p, {15, 0, N, 2 * L + T}); /* across both borders */
-    /* Along x first: 0 to 5 goes through 1, not through 4. What began later has its half too. */
+    /* Routes follow x first: 0 to 5 passes 1, not 4. The flow that began later gets its half
+     * too. */
     EXPECT(&p, {0, 5, N, 2 * T + L}, {0, 1, N, 2 * T});
     EXPECT(&p, {0, 5, N, 2 * L + T}, {0, 4, N, L + T});
     cc_platform_free(&p);
@@ -274,7 +277,7 @@ static void test_torus(void **state)
     EXPECT(&p, {26, 12, N, 3 * L + T}, {26, 1, N, L + T}); /* to 1,1,1 by x, y, z; to 2,0,0 */
     cc_platform_free(&p);
 
-    /* In a side of two, both neighbours are the same host. */
+    /* In a side of length two, both neighbours are the same host. */
     config.workers = 4;
     config.servers = 0;
     config.torus[0] = config.torus[1] = 2;
@@ -284,7 +287,7 @@ static void test_torus(void **state)
     EXPECT(&p, {0, 3, N, 2 * L + T});
     cc_platform_free(&p);
 
-    /* A row along any side; two hosts; one. */
+    /* A row of hosts along any side; two hosts; one host. */
     for (int side = 0; side < 3; side++) {
         config.torus[0] = config.torus[1] = config.torus[2] = 1;
         config.torus[side] = 4;

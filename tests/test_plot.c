@@ -1,5 +1,5 @@
-/* Plots: reading results back, what figures are made of, and that gnuplot draws the scripts (if it
- * is installed), whatever the names hold. */
+/* Plots: reading results back, the data of figures, and that gnuplot, if it is installed, draws the
+ * scripts with any names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -169,7 +169,7 @@ static void refused(const char *text, enum cc_plot_kind kind, const char *messag
     cc_sheet_free(&s);
 }
 
-/* Rows in no order, two clusters; 3lc is above int8. */
+/* Unordered rows, two clusters; 3lc is above int8. */
 static const char speedups[] = "scheme,exchange,workers,bw_bps,speedup\n"
                                "int8,ps,4,1e9,1.5\nint8,ps,4,1e7,3.9\n3lc,ps,4,1e7,50\n"
                                "3lc,ps,4,1e9,\n3lc,ps,8,1e8,20\n";
@@ -220,7 +220,7 @@ static void filters(void **state)
 static void scaling(void **state)
 {
     (void)state;
-    /* 8 workers that need 0.4 s for a step of 0.1 s do what 2 would do alone. */
+    /* 8 workers that need 0.4 s for a step of 0.1 s are as fast as 2 ideal ones. */
     struct cc_figure f = figure_of("scheme,workers,compute_s,step_s\nfp32,2,0.1,0.125\n"
                                    "fp32,8,0.1,0.4\n",
                                    CC_PLOT_WORKERS);
@@ -392,7 +392,7 @@ static void tics(void **state)
     a = (struct cc_axis){.lo = 0, .hi = 1.05};
     assert_int_equal(cc_axis_tics(&a, 6, at), 6);
     assert_true(at[0] == 0 && !signbit(at[0]) && at[5] == 1);
-    /* Never none, never more than asked for by much, always inside. */
+    /* At least one tick, never many more than requested, always inside. */
     for (int log = 0; log < 2; log++)
         for (double ratio = 1.2; ratio < 1e30; ratio *= 1.3)
             for (int want = 2; want < 12; want += 3) {
@@ -425,7 +425,7 @@ static void labels(void **state)
             l[i] = (struct cc_label){
                 .text = "3lc:s=1.75", .x = x, .y = (seed >> 16) % 400, .width = 72, .height = 15};
         }
-        l[1].x = l[0].x; /* two in one place */
+        l[1].x = l[0].x; /* two at the same value */
         l[1].y = l[0].y;
         cc_labels_place(l, N, 620, 400, 5);
         for (size_t i = 0; i < N; i++) {
@@ -438,7 +438,7 @@ static void labels(void **state)
 
 /* --- gnuplot --- */
 
-/* Nothing in a name may be taken for gnuplot's words, or the shell's. */
+/* No part of a name may be taken for a command of gnuplot or the shell. */
 static const char *const hostile[] = {
     "it's",
     "`touch pwned`",

@@ -31,7 +31,7 @@ static void rank_one_by_hand(void **state)
         assert_true(fabsf(k.y[i] - rank_one[i]) < 1e-6f);
     kit_close(&k);
 
-    /* What a second column would hold is nothing: zero in both factors. */
+    /* The second column has nothing to add: it is zero in both factors. */
     float wide[6 * 6];
     for (size_t i = 0; i < 36; i++)
         wide[i] = (float)(i / 6 + 1) * (float)(i % 6);
@@ -43,7 +43,7 @@ static void rank_one_by_hand(void **state)
     kit_close(&k);
 }
 
-/* Rows of Q come behind those of P; y = P[i][0] * Q[j][0] + P[i][1] * Q[j][1]. */
+/* Rows of Q follow those of P; y = P[i][0] * Q[j][0] + P[i][1] * Q[j][1]. */
 static void decodes_by_hand(void **state)
 {
     (void)state;
@@ -62,7 +62,8 @@ static void decodes_by_hand(void **state)
     kit_close(&k);
 }
 
-/* Without two dimensions, or without a gain, the values are sent as they are. */
+/* Tensors without two dimensions, and matrices that would not become smaller, are sent as they
+ * are. */
 static void falls_back(void **state)
 {
     (void)state;

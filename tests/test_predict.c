@@ -1,5 +1,4 @@
-/* The whole prediction, from net and coder to the time of a step, against sums worked out by hand.
- */
+/* Predictions, from net and codec to the time of a step, against sums worked out by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,13 +25,13 @@ static const char two_tensors[] =
     "{\"name\":\"a\",\"shape\":[1000],\"compute\":1},{\"name\":\"b\",\"shape\":[3000],"
     "\"compute\":2}]}";
 
-struct world {
+struct fixture {
     struct cc_net *net;
     struct cc_setting s;
     struct cc_predictor p;
 };
 
-static void open_world(struct world *w)
+static void open_fixture(struct fixture *w)
 {
     memset(w, 0, sizeof *w);
     assert_int_equal(cc_net_parse(two_tensors, strlen(two_tensors), &w->net, NULL), CC_OK);
@@ -41,7 +40,7 @@ static void open_world(struct world *w)
     w->s.cluster.workers = 4;
 }
 
-static struct cc_prediction predict(struct world *w, const struct cc_codec_model *codec_model,
+static struct cc_prediction predict(struct fixture *w, const struct cc_codec_model *codec_model,
                                     size_t min_size)
 {
     struct cc_codec_model raw = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
@@ -59,7 +58,7 @@ static struct cc_prediction predict(struct world *w, const struct cc_codec_model
     return out;
 }
 
-static void close_world(struct world *w)
+static void close_fixture(struct fixture *w)
 {
     cc_predictor_free(&w->p);
     cc_net_free(w->net);
@@ -70,9 +69,9 @@ static void close_world(struct world *w)
 static void sequential(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    open_world(&w);
+    open_fixture(&w);
     struct cc_prediction p = predict(&w, &c, 0);
     close_to(p.step_s, 0.3 + 0.004 + 0.017 + 0.004 + 0.004 + 0.017 + 0.002, 1e-12, "step");
     close_to(p.codec_s, 0.014, 1e-12, "codec");
@@ -85,23 +84,24 @@ static void sequential(void **state)
     p = predict(&w, &c, 1001);
     close_to(p.payload_bytes, 7000, 1e-12, "payload with --min-size");
     close_to(p.codec_s, 0.75 * 0.014, 1e-12, "codec with --min-size");
-    /* A message a tensor: one latency more each way. */
+    /* One message per tensor: one more latency each way. */
     w.s.timing.fuse_bytes = 0;
     close_to(predict(&w, &c, 0).comm_s, 0.036, 1e-12, "--fuse 0");
     w.s.timing.fuse_bytes = 3999;
     close_to(predict(&w, &c, 0).comm_s, 0.036, 1e-12, "--fuse 3999");
     w.s.timing.fuse_bytes = 4000;
     close_to(predict(&w, &c, 0).comm_s, 0.034, 1e-12, "--fuse 4000");
-    close_world(&w);
+    close_fixture(&w);
 }
 
-/* Two servers. split: half the bytes; whole tensors: three quarters at the busier one. */
+/* Two servers. split: half of the bytes at each; whole tensors: three quarters at the busier
+ * one. */
 static void two_servers(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    open_world(&w);
+    open_fixture(&w);
     w.s.cluster.servers = 2;
     struct cc_prediction p = predict(&w, &c, 0);
     close_to(p.comm_s, 2 * (0.001 + 0.008), 1e-12, "split");
@@ -112,10 +112,11 @@ static void two_servers(void **state)
     close_to(p.comm_s, 2 * (0.001 + 0.012), 1e-12, "lpt");
     close_to(p.codec_s, 0.004 + 0.006 + 0.002, 1e-12, "lpt's codec");
     close_to(p.imbalance, 1.5, 1e-12, "imbalance");
-    /* A message each, side by side: the same, but for the latency of one message more. */
+    /* One message for each server, at the same time: the same, apart from the latency of one more
+     * message. */
     w.s.timing.fuse_bytes = 0;
     close_to(predict(&w, &c, 0).comm_s, 2 * (0.002 + 0.012), 1e-12, "lpt, a message a tensor");
-    close_world(&w);
+    close_fixture(&w);
 }
 
 static const char four_tensors[] =
@@ -123,12 +124,12 @@ static const char four_tensors[] =
     "{\"name\":\"a\",\"shape\":[250000]},{\"name\":\"b\",\"shape\":[250000]},"
     "{\"name\":\"c\",\"shape\":[250000]},{\"name\":\"d\",\"shape\":[250000]}]}";
 
-/* A megabyte for each of four servers, ten workers, 1 MB/s: 10 s in, 10 s out, however many tensors
- * a message has. The codec: 250,000 values x 10 workers x 1 us and 250,000 x 2 us. */
+/* A megabyte for each of four servers, ten workers, 1 MB/s: 10 s in, 10 s out, for any number of
+ * tensors in a message. The codec: 250,000 values x 10 workers x 1 us and 250,000 x 2 us. */
 static void fused_whole_tensors(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 32, 2000, 0, 1000);
     const double fuse[] = {-1, 0, 2e6, 3e6, 4e6};
     memset(&w, 0, sizeof w);
@@ -150,22 +151,22 @@ static void fused_whole_tensors(void **state)
             /* The last of four messages leaves when three have left the worker's port, 1 s each. */
             assert_true(predict(&w, &c, 0).step_s <= p.step_s + 3 + 1e-9);
         }
-    /* Overlapped and free of codecs: each server's port is busy for 10 s each way, and all begin
+    /* Overlapped, without codec times: each server's port is busy for 10 s each way, and all begin
      * within the 3 s that the worker's own port takes. */
     c = cc_codec_model_given("x", CC_REDUCE_SUM, 32, 0, 0, 0);
     w.s.timing.fuse_bytes = 4e6;
     close_to(predict(&w, &c, 0).step_s, 20, 1e-12, "overlapped");
-    close_world(&w);
+    close_fixture(&w);
 }
 
-/* Small tensors travel as floats in every step: 32 bits a value, whatever the period; and half of
- * the tensors small: 1000 values of 32 bits each step, 3000 of 8 in the mean. */
+/* Small tensors are sent as floats in every step: 32 bits a value for any period. With half of the
+ * tensors small: 1000 values of 32 bits in each step, 3000 of 8 on average. */
 static void small_in_local_steps(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    open_world(&w);
+    open_fixture(&w);
     c.period = 4;
     struct cc_prediction p = predict(&w, &c, 1000000000);
     close_to(p.bits_push, 32, 1e-12, "bits");
@@ -173,22 +174,22 @@ static void small_in_local_steps(void **state)
     close_to(p.step_s, 0.3 + 2 * (0.001 + 0.064), 1e-12, "step of floats");
     p = predict(&w, &c, 1001);
     close_to(p.payload_bytes, 4000 + 3000, 1e-12, "payload");
-    /* Quiet: 1000 floats from 4 workers, 16 ms; loud: 12,000 bytes more from each. Latencies in
-     * every step. Encoding 3 ms each step at the worker; server 4 x 0.75 + 3, decoding 1.5 in the
-     * mean. */
+    /* Silent steps carry 1000 floats from 4 workers, 16 ms; sending steps 12,000 bytes more from
+     * each. Every step has the latencies. Encoding takes 3 ms in each step at the worker, 4 x 0.75
+     * + 3 at the server, decoding 1.5 on average. */
     close_to(p.comm_s, 2 * (0.001 + 0.016 + 0.012), 1e-12, "comm");
     close_to(p.codec_s, 0.003 + 0.003 + 0.003 + 0.0015, 1e-12, "codec");
     close_to(p.step_s, 0.3 + p.comm_s + p.codec_s, 1e-12, "step");
-    close_world(&w);
+    close_fixture(&w);
 }
 
-/* One worker needs no network, and without it no codec. */
+/* One worker needs no network, and so no codec either. */
 static void alone(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    open_world(&w);
+    open_fixture(&w);
     w.s.cluster.workers = 1;
     c.period = 2;
     for (w.s.exchange = CC_RING; w.s.exchange <= CC_MPI; w.s.exchange++) {
@@ -196,19 +197,19 @@ static void alone(void **state)
         assert_true(p.codec_s == 0 && p.comm_s == 0);
         close_to(p.step_s, 0.3, 1e-12, "alone");
     }
-    close_world(&w);
+    close_fixture(&w);
 }
 
-/* Sends every second step: half of the steps are quiet. */
+/* Sends every second step: half of the steps are silent. */
 static void local_steps(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    open_world(&w);
+    open_fixture(&w);
     c.period = 2;
     struct cc_prediction p = predict(&w, &c, 0);
-    /* Mean bits of 8: the step that sends has 8000 bytes, and decodes twice the mean. */
+    /* 8 bits are the mean: the step that sends has 8000 bytes and decodes twice the mean. */
     double sending = 0.3 + 0.004 + 0.033 + 2 * (0.004 + 0.004 + 0.002) + 0.033, silent = 0.304;
     close_to(p.step_s, (sending + silent) / 2, 1e-12, "local");
     close_to(p.payload_bytes, 4000, 1e-12, "payload");
@@ -217,17 +218,17 @@ static void local_steps(void **state)
     w.s.timing.mode = CC_PIPE;
     sending = fmax(0.3 + 0.004 + 0.004, 0.066 + 0.016);
     close_to(predict(&w, &c, 0).step_s, (sending + silent) / 2, 1e-12, "local, pipelined");
-    close_world(&w);
+    close_fixture(&w);
 }
 
-/* In every mode: hiding never makes a step longer than sequential, nor shorter than what one
- * resource takes; a faster link never makes it longer. */
+/* In every mode, hiding makes no step longer than sequential and none shorter than the time of any
+ * one resource; a faster link makes no step longer. */
 static void properties(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    open_world(&w);
+    open_fixture(&w);
     for (enum cc_exchange x = CC_PS; x <= CC_MPI; x++)
         for (double bw = 1e5; bw < 1e12; bw *= 7) {
             w.s.exchange = x;
@@ -245,19 +246,19 @@ static void properties(void **state)
                 w.s.link.bw_bps = bw;
             }
         }
-    close_world(&w);
+    close_fixture(&w);
 }
 
-/* Token buckets of 1000 bytes: 1 ms less each way, and each message's, as its ports are idle for
- * longer than that between two. A ring's ports wait for a latency between rounds, which brings 1000
- * bytes. In the long run no port sends faster than its rate: 16 ms for the server's 16 kB. */
+/* Token buckets of 1000 bytes save 1 ms each way for every message, as its ports are idle for
+ * longer than that between two. A ring's ports wait for a latency between rounds, in which the
+ * bucket gains 1000 bytes. On average no port exceeds its rate: 16 ms for the server's 16 kB. */
 static void shaped(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
     struct cc_codec_model floats = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
-    open_world(&w);
+    open_fixture(&w);
     w.s.link.burst_bytes = 1000;
     struct cc_prediction p = predict(&w, &c, 0);
     close_to(p.comm_s, 0.032, 1e-12, "comm");
@@ -266,7 +267,7 @@ static void shaped(void **state)
     w.s.timing.fuse_bytes = 0;
     close_to(predict(&w, &c, 0).comm_s, 0.036 - 4 * 0.001, 1e-12, "two messages");
     w.s.timing.fuse_bytes = -1;
-    /* Everything passes at once, but not in every step. */
+    /* The whole message passes at once, but not in every step. */
     w.s.link.burst_bytes = 1e6;
     w.s.timing.compute_s = 0.001;
     p = predict(&w, &c, 0);
@@ -285,7 +286,7 @@ static void shaped(void **state)
     close_to(predict(&w, &floats, 0).comm_s, 6 * 0.005 - 0.003 - 5 * 0.001, 1e-12, "ring");
     w.s.link.burst_bytes = 500;
     close_to(predict(&w, &floats, 0).comm_s, 6 * (0.005 - 0.0005), 1e-12, "small bucket");
-    close_world(&w);
+    close_fixture(&w);
 }
 
 static void raw_tensors(void **state)
@@ -298,7 +299,7 @@ static void raw_tensors(void **state)
         const char *raw;
     } cases[] = {
         {0, 0, "....."},     {0, 1, "abcde"}, {6, 0, "....e"}, {0, 0.5, "ab..."}, /* 62.5 */
-        {6, 0.5, ".b..e"},   /* 62.5, of which the smallest has 5 */
+        {6, 0.5, ".b..e"},   /* 62.5, of which the smallest tensor has 5 */
         {0, 0.28, "..c.e"},  /* 35 */
         {0, 0.24, "..c.."},  /* 30: the first of equals */
         {31, 0.1, "a.cde"},  /* more than the share already */
@@ -318,11 +319,11 @@ static void raw_tensors(void **state)
     }
 }
 
-/* How steps are cut, and where tensors are kept. */
+/* How steps are cut into messages, and which server has which tensor. */
 static void messages_and_servers(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_step_payloads p;
     struct cc_message m[4];
     int server[4];
@@ -354,12 +355,12 @@ static void messages_and_servers(void **state)
     assert_int_equal(cc_predict_servers(&w.p, &w.s, server, NULL), CC_OK);
     assert_true(server[1] == 0);
     cc_step_payloads_free(&p);
-    close_world(&w);
+    close_fixture(&w);
 }
 
-/* --- parcels from measurement --- */
+/* --- measured payload costs --- */
 
-static struct cc_prediction predict_measured(struct world *w,
+static struct cc_prediction predict_measured(struct fixture *w,
                                              const struct cc_codec_model *codec_model,
                                              const bool *raw, const struct cc_measured *m)
 {
@@ -377,9 +378,8 @@ static struct cc_prediction predict_measured(struct world *w,
     return out;
 }
 
-/* Whatever the exchange's own formula for codecs, those measured count: 1, 6 (at the server, or
- * between hops) and 8 ms. 3800 bytes of payload and 200 of heads in a push, 7900 and 100 in a pull.
- */
+/* Measured codec times replace the exchange's own formula: 1, 6 (at the server, or between hops)
+ * and 8 ms. A push has 3800 bytes of payload and 200 of heads, a pull 7900 and 100. */
 static void measured(void **state)
 {
     (void)state;
@@ -397,9 +397,9 @@ static void measured(void **state)
                             .pull_head_bytes = 100,
                             .codec = {.encode_s = 0.001, .decode_s = 0.008}};
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    struct world w;
-    open_world(&w);
-    w.s.cluster.reduce_byte_s = 1e-6; /* is in the hops' time */
+    struct fixture w;
+    open_fixture(&w);
+    w.s.cluster.reduce_byte_s = 1e-6; /* part of the hops' time */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         for (c.reduction = CC_REDUCE_DECODED; c.reduction <= CC_REDUCE_SUM; c.reduction++) {
             double comm = cases[i].comm;
@@ -421,18 +421,18 @@ static void measured(void **state)
             close_to(predict_measured(&w, &c, NULL, &m).step_s, fmax(0.01 + 0.009, 0.006 + comm),
                      1e-12, "pipe");
             w.s.timing.compute_s = 0.3;
-            /* One message, when the backward pass is over: nothing to hide behind. */
+            /* One message after the backward pass: nothing hides it. */
             w.s.timing.mode = CC_OVERLAP;
             w.s.timing.fuse_bytes = 1e9;
             close_to(predict_measured(&w, &c, NULL, &m).step_s, 0.3 + 0.015 + comm, 1e-12,
                      "overlap");
             w.s.timing.fuse_bytes = -1;
         }
-    close_world(&w);
+    close_fixture(&w);
 }
 
-/* Two servers: what was measured is the busier one's. Three quarters of the bytes are there under
- * lpt; tensors as they were counted. */
+/* Two servers: measured times are those of the busier one. With lpt it has three quarters of the
+ * bytes, or the counted bytes of its tensors. */
 static void measured_servers(void **state)
 {
     (void)state;
@@ -440,8 +440,8 @@ static void measured_servers(void **state)
     struct cc_measured m = {
         .push_bytes = 4000, .pull_bytes = 8000, .codec = {0.001, 0, 0.004, 0.008}};
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    struct world w;
-    open_world(&w);
+    struct fixture w;
+    open_fixture(&w);
     w.s.cluster.servers = 2;
     struct cc_prediction p = predict_measured(&w, &c, NULL, &m);
     close_to(p.comm_s, 0.009 + 0.017, 1e-12, "split");
@@ -454,17 +454,17 @@ static void measured_servers(void **state)
     m.tensor_pull = pull;
     p = predict_measured(&w, &c, NULL, &m);
     close_to(p.comm_s, 0.015 + 0.025, 1e-12, "as counted");
-    /* The same messages, whatever was measured: 1000 and 3000 bytes were planned. */
+    /* Measured sizes do not change the messages: 1000 and 3000 bytes were planned. */
     w.s.timing.fuse_bytes = 3000;
     m.tensor_push = m.tensor_pull = NULL;
     m.push_bytes = 400;
     close_to(predict_measured(&w, &c, NULL, &m).comm_s, 2 * 0.002 + 0.0012 + 0.024, 1e-12,
              "messages");
-    close_world(&w);
+    close_fixture(&w);
 }
 
 /* Sends every second step; the small tensor is raw and sent in both. 4000 bytes of it and 1500 of
- * the other in the mean; codecs likewise: the worker encodes in every step. */
+ * the other on average, and codec times likewise: the worker encodes in every step. */
 static void measured_local_steps(void **state)
 {
     (void)state;
@@ -475,8 +475,8 @@ static void measured_local_steps(void **state)
                                   .pull_head_bytes = 10,
                                   .codec = {0.001, 0, 0.004, 0.008}};
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    struct world w;
-    open_world(&w);
+    struct fixture w;
+    open_fixture(&w);
     c.period = 2;
     struct cc_prediction p = predict_measured(&w, &c, raw, &m);
     close_to(p.comm_s, 2 * (0.001 + 4 * 0.00551), 1e-12, "comm");
@@ -487,14 +487,14 @@ static void measured_local_steps(void **state)
     double sending = fmax(0.02 + 0.001 + 0.016, 2 * (0.001 + 4 * 0.00702) + 0.008);
     double silent = fmax(0.02 + 0.001, 2 * (0.001 + 4 * 0.004));
     close_to(predict_measured(&w, &c, raw, &m).step_s, (sending + silent) / 2, 1e-12, "pipelined");
-    close_world(&w);
+    close_fixture(&w);
 }
 
-static void refused(struct world *w, const char *words)
+static void refused(struct fixture *w, const char *message)
 {
     struct cc_error e = {""};
     assert_int_equal(cc_setting_check(&w->s, &e), CC_USAGE);
-    assert_contains(e.text, words);
+    assert_contains(e.text, message);
     cc_setting_defaults(w->net, &w->s);
     w->s.link.bw_bps = 1e9;
 }
@@ -502,8 +502,8 @@ static void refused(struct world *w, const char *words)
 static void refusals(void **state)
 {
     (void)state;
-    struct world w;
-    open_world(&w);
+    struct fixture w;
+    open_fixture(&w);
     assert_int_equal(cc_setting_check(&w.s, NULL), CC_OK);
     w.s.link.bw_bps = 0;
     refused(&w, "--bw");
@@ -533,16 +533,16 @@ static void refusals(void **state)
     w.s.timing.straggler = CC_UNIFORM;
     w.s.timing.spread = 0.6;
     refused(&w, "negative");
-    close_world(&w);
+    close_fixture(&w);
 }
 
 /* Push and pull with sizes and times of their own. */
 static void two_ways(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 1000, 500, 250);
-    open_world(&w);
+    open_fixture(&w);
     c.pull_point = (struct cc_profile_point){
         .bits_per_value = 16, .encode_ns = 2000, .decode_ns = 100, .decode_add_ns = 7};
     struct cc_prediction p = predict(&w, &c, 0);
@@ -551,7 +551,7 @@ static void two_ways(void **state)
     close_to(p.pull_s, 0.033, 1e-12, "pull");
     close_to(p.codec_s, 0.004 + (0.004 + 0.008) + 0.0004, 1e-12, "codec");
     close_to(p.wire_bytes, 32000, 1e-12, "wire");
-    close_world(&w);
+    close_fixture(&w);
 }
 
 static double factors(const void *arg, const struct cc_shape *shape)
@@ -559,15 +559,15 @@ static double factors(const void *arg, const struct cc_shape *shape)
     return 4 * *(const double *)arg * (double)(shape->dim[0] + 1);
 }
 
-/* How many pairs a payload has, by its layout; and payloads that the shape decides. */
+/* The number of pairs of a payload, by its layout; and payloads whose size the shape decides. */
 static void payloads(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_step_payloads p;
     struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_PAIRS, 2.6, 1, 1, 1), raw = c;
     double rank = 2;
-    open_world(&w);
+    open_fixture(&w);
     c.value_bits = 1; /* a bitmap, and floats: (2.6 - 1) / 32 of the values */
     c.pair_bits = 32;
     assert_int_equal(cc_step_payloads_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
@@ -590,16 +590,16 @@ static void payloads(void **state)
     assert_int_equal(cc_step_payloads_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
     assert_true(p.each[1].push_bytes == 4 * 2 * 3001. && p.each[1].pull_bytes == 4 * 2 * 3001.);
     cc_step_payloads_free(&p);
-    close_world(&w);
+    close_fixture(&w);
 }
 
 /* 20 schemes, 100 bandwidths and 10 cluster sizes in under a second, on a net of 329 tensors. */
 static void fast(void **state)
 {
     (void)state;
-    struct world w;
+    struct fixture w;
     struct cc_prediction p;
-    open_world(&w);
+    open_fixture(&w);
     cc_net_free(w.net);
     assert_int_equal(cc_net_open("resnet110", &w.net, NULL), CC_OK);
     cc_setting_defaults(w.net, &w.s);
@@ -617,7 +617,7 @@ static void fast(void **state)
         cc_step_payloads_free(&payloads);
     }
     assert_true(cc_now() - began < 1);
-    close_world(&w);
+    close_fixture(&w);
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* Codec profiles: interpolation against figures by hand, files there and back, and what the reader
- * refuses. */
+/* Codec profiles: interpolation against values by hand, files written and read back, and the
+ * reader's refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,12 +41,12 @@ static void by_hand(void **state)
     const struct cc_profile_codec c = {.scheme = NULL, .point = points, .points = 2};
     assert_point(&c, 100, 8, 4, 2, 1);
     assert_point(&c, 1600, 2, 4, 0.5, 0.0625);
-    /* Half way on the logarithmic scale: sqrt(8 * 2) bits; sqrt(400 * 6400) = 1600, sqrt(200 * 800)
-     * = 400 and 100 ns for 400 values. */
+    /* Half way on the logarithmic scale: sqrt(8 * 2) bits; for 400 values sqrt(400 * 6400) = 1600,
+     * sqrt(200 * 800) = 400 and 100 ns. */
     assert_point(&c, 400, 4, 4, 1, 0.25);
     /* A quarter of the way: 8 * (1/4)^(1/4); 400 * 16^(1/4), 200 * 4^(1/4). */
     assert_point(&c, 200, 8 / sqrt(2), 4, sqrt(2), 0.5);
-    /* Outside: the whole time is kept below, the time per value above. */
+    /* Outside the points: the whole time is kept below, the time per value above. */
     assert_point(&c, 10, 8, 40, 20, 10);
     assert_point(&c, 1, 8, 400, 200, 100);
     assert_point(&c, 3200, 2, 4, 0.5, 0.0625);
@@ -66,7 +66,7 @@ static void several_points(void **state)
     assert_point(&one, 1000, 32, 64, 64, 64);
 }
 
-/* A codec that costs nothing, or sends nothing, has no logarithm. */
+/* A codec that costs or sends nothing has no logarithm: linear instead. */
 static void zeros(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What holds for every scheme, whatever its payload looks like. */
+/* Properties that every scheme has, independent of its payload. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include "tests/lib/settings.h"
 #include "tests/lib/tier.h"
 
-/* --- transcripts: all bytes that a sequence of steps gives --- */
+/* --- transcripts: all output bytes of a sequence of steps --- */
 
 struct transcript {
     uint8_t *at;
@@ -34,10 +34,10 @@ static void record(struct transcript *t, const void *bytes, size_t count)
     t->len += count;
 }
 
-/* What one run does differently from another; none of it may change a byte. */
+/* Differences between runs; none of them may change a byte. */
 struct manner {
     bool front; /* buffers at the other end of their pages */
-    bool dirty; /* other rubbish in the scratch memory for each call */
+    bool dirty; /* other contents of the scratch memory for each call */
     bool move;  /* the state moves between the steps */
     enum cc_isa isa;
 };
@@ -116,7 +116,7 @@ static void compare_all(struct rig *rig, const struct cc_shape *shape, enum data
     free(plain.at);
 }
 
-/* Each length has its own tails and padding. */
+/* Every length, as each has its own tails and padding. */
 static void every_length(void **state)
 {
     struct rig rig;
@@ -150,9 +150,9 @@ static void every_manner(void **state)
     rig_close(&rig);
 }
 
-/* --- what comes back --- */
+/* --- decoded values --- */
 
-/* What was encoded is what is decoded and what is left over, exactly as floats subtract. */
+/* The decoded value and the new residual make up the encoded value, exactly as floats subtract. */
 static void residual_identity(void **state)
 {
     struct rig rig;
@@ -182,7 +182,7 @@ static void residual_identity(void **state)
     rig_close(&rig);
 }
 
-/* Lossless schemes give back the bits; all give back finite values. */
+/* Lossless schemes return the bits; all schemes return finite values. */
 static void round_trip(void **state)
 {
     struct rig rig;
@@ -197,7 +197,7 @@ static void round_trip(void **state)
         data_fill((enum data_kind)kind, 1, x, shape.n);
         rig_shape(&rig, &shape);
         if (rig_encode(&rig, &ctx, x, &payload, &len) != CC_OK)
-            continue; /* test_reference.c knows which must be refused */
+            continue; /* test_reference.c checks which must be refused */
         assert_int_equal(rig_decode(&rig, &ctx, payload, len, &y), CC_OK);
         const bool exact =
             (rig.spec->scheme->flags & CC_LOSSY) == 0 && rig.spec->scheme->period == NULL;
@@ -230,7 +230,7 @@ static void empty(void **state)
     rig_close(&rig);
 }
 
-/* Less room than the bound is refused before anything is written. */
+/* Less room than the bound is refused, and nothing is written. */
 static void short_output(void **state)
 {
     struct rig rig;
@@ -253,8 +253,8 @@ static void short_output(void **state)
 
 /* --- scale --- */
 
-/* What is decoded from x times a power of two is what is decoded from x, times it, except
- * where a parameter is a magnitude. */
+/* Scaling x by a power of two scales the decoded values alike, except where a parameter is a
+ * magnitude. */
 static void scale(void **state)
 {
     struct rig rig;
@@ -337,7 +337,7 @@ static void not_finite(void **state)
 
 /* --- payloads that may be summed --- */
 
-/* The sum of two ranks' payloads, as floats, decodes to the sum of what they decode to. */
+/* The sum of two ranks' payloads, taken as floats, decodes to the sum of their decoded values. */
 static void summable(void **state)
 {
     struct rig rig;
@@ -430,10 +430,10 @@ static void threelc_error(void **state)
     rig_close(&rig);
 }
 
-/* --- what sparse keeps --- */
+/* --- the values that sparse keeps --- */
 
-/* The number kept is k if the selection is exact, within a tenth of it if sampled; what is kept is
- * at least as large as what is not. */
+/* The number of kept values is k if the selection is exact, within a tenth of it if sampled; kept
+ * values are at least as large as the others. */
 static void sparse_density(void **state)
 {
     enum { N = 150000 };

@@ -1,4 +1,4 @@
-/* How small and how wrong: sums by hand and plain loops, passes, small tensors, whole periods,
+/* Payload sizes and errors: sums by hand and plain loops, passes, small tensors, whole periods,
  * schemes that fail, settling. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
 
-/* Every scheme after so many passes; the caller frees what is returned. */
+/* The quality of every scheme after `passes` passes; the caller frees it. */
 static struct cc_quality *measure(const struct cc_bench_config *p, size_t passes)
 {
     size_t each[16], done = 0, schemes = p->schemes->count;
@@ -69,7 +69,7 @@ static void int8_by_hand(void **state)
     struct cc_quality *q = measure(&f.config, 1);
     assert_int_equal(q[0].payload_bytes, STEPS * (4 + WEIGHTS));
     assert_int_equal(q[1].payload_bytes, STEPS * (4 + BIAS));
-    /* Decoded are 1 for 1.25, -2 for -2.5, 4 for 3.5 and 0 for 0.25. */
+    /* 1.25 decodes to 1, -2.5 to -2, 3.5 to 4 and 0.25 to 0. */
     const double weights = 0.0625 + 0.25 + 0.25;
     assert_true(q[0].error_sq == weights && q[1].error_sq == 0.0625);
     assert_true(q[0].cumulative_error_sq == weights && q[1].cumulative_error_sq == 0.0625);
@@ -78,7 +78,7 @@ static void int8_by_hand(void **state)
     assert_true(q[1].output_sq == q[1].raw_sq - 0.0625 && q[1].dot == q[1].output_sq);
     cc_quality_add(&q[0], &q[1]);
     assert_true(q[0].max_error == 0.5 && q[0].error_sq == weights + 0.0625);
-    /* No residual: a second pass is as the first. */
+    /* Without a residual a second pass equals the first. */
     struct cc_quality *again = measure(&f.config, 2);
     assert_memory_equal(&again[1], &q[1], sizeof q[1]);
     free(again);
@@ -86,7 +86,7 @@ static void int8_by_hand(void **state)
     close_config(&f);
 }
 
-/* Nothing in the first step, the sum in the second; the third begins a period that is not whole. */
+/* The first step sends nothing, the second the sum; the third begins a period that is not whole. */
 static void local_by_hand(void **state)
 {
     struct fixture f;
@@ -107,7 +107,7 @@ static void local_by_hand(void **state)
     assert_true(q[0].max_error == most && q[0].dot == dot && q[0].output_sq == sums);
     assert_true(q[0].cumulative_error_sq == 0 && q[0].cumulative_raw_sq == sums);
     free(q);
-    /* A period longer than the trace: it begins again. */
+    /* With a period longer than the trace, the trace begins again. */
     f.config.steps = 1;
     assert_int_equal(cc_bench_steps(&f.config, 0), 2);
     q = measure(&f.config, 1);
@@ -185,7 +185,7 @@ static void loop_add(struct loop *w, const float *g, size_t len, struct cc_quali
     }
 }
 
-/* What one tensor comes to in the last of the passes, with everything from the first kept. */
+/* The sums of one tensor over the last pass, with residuals kept from the first. */
 static struct cc_quality loop_measure(const struct cc_bench_config *p, size_t scheme, size_t tensor,
                                       size_t passes)
 {
@@ -266,7 +266,8 @@ static void files_by_loops(void **state)
     close_config(&f);
 }
 
-/* Tensors longer than a block of sums, and ends that fill no register; every instruction set. */
+/* Tensors longer than a block of sums, and tails that fill no register; on every instruction
+ * set. */
 static void blocks_by_loops(void **state)
 {
     (void)state;
@@ -287,7 +288,7 @@ static void blocks_by_loops(void **state)
     close_config(&f);
 }
 
-/* Residuals are kept from pass to pass, where there are any. */
+/* Schemes with residuals keep them from pass to pass. */
 static void passes(void **state)
 {
     struct fixture f;
@@ -302,7 +303,7 @@ static void passes(void **state)
     close_config(&f);
 }
 
-/* --- plans --- */
+/* --- configurations --- */
 
 static void min_size(void **state)
 {
@@ -316,7 +317,7 @@ static void min_size(void **state)
     assert_int_equal(q[1].payload_bytes, STEPS * 4 * BIAS);
     assert_true(q[0].error_sq > 0 && q[1].error_sq == 0);
     free(q);
-    f.config.min_size = BIAS; /* which the bias has */
+    f.config.min_size = BIAS; /* the size of the bias */
     assert_ptr_equal(cc_bench_spec(&f.config, 0, 1), f.schemes.item[0]);
     close_config(&f);
 }
@@ -391,7 +392,7 @@ static void settling(void **state)
     assert_int_equal(passes, 4);
     assert_int_equal(cc_quality_settle(&f.config, 1, 200, &passes, &e), CC_OK);
     assert_int_equal(passes, 1);
-    /* Every pass sends the same. */
+    /* Every pass sends the same payloads. */
     assert_int_equal(cc_quality_settle(&f.config, 2, 200, &passes, &e), CC_OK);
     assert_int_equal(passes, 10);
     assert_int_equal(cc_quality_settle(&f.config, 3, 200, &passes, &e), CC_OK);

@@ -1,5 +1,5 @@
-/* The record's three forms against expectations written by hand, read back by other means, and what
- * happens when it cannot be written. */
+/* The record's three formats against expectations written by hand and other readers, and write
+ * errors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ static void three_rows(struct cc_record *r)
     add(r, "int8", 12000000, INFINITY, "\xc3\xa4\nb\x1b", true);
 }
 
-/* What printing gives, to be freed. */
+/* The printed record; the caller frees it. */
 static char *printed(const struct cc_record *r, enum cc_format format)
 {
     char *text = NULL;
@@ -171,7 +171,7 @@ static void json(void **state)
     (void)state;
     struct cc_record r;
     three_rows(&r);
-    r.row_count = 1; /* one will do here; the others are read back below */
+    r.row_count = 1; /* one form suffices here; the others are read back below */
     char *got = printed(&r, CC_FORMAT_JSON);
     cJSON *o = cJSON_Parse(got);
     assert_non_null(o);
@@ -433,7 +433,7 @@ static void saved_whole(void **state)
         size_t length = fread(got, 1, sizeof got, f);
         (void)fclose(f);
         assert_int_equal(length, strlen(want));
-        if (format != CC_FORMAT_JSON) /* which says the time */
+        if (format != CC_FORMAT_JSON) /* which has the time of day */
             assert_memory_equal(got, want, length);
         assert_int_equal(unlink(path), 0);
         free(want);
@@ -500,8 +500,8 @@ static void full_disk(void **state)
     cc_record_free(&r);
 }
 
-/* Runs one of the checking scripts, from the directory of the sources, on the record in a file.
- * What it says is compared with `want`. */
+/* Runs one of the checking scripts, from the directory of the sources, on the record in a file. Its
+ * output must be `want`. */
 static void check_with(const char *script, const char *directory, const char *file,
                        const struct cc_record *r, const char *want)
 {
@@ -538,7 +538,7 @@ static void others_read_it(void **state)
                "values 3 1727962 12000000\n"
                "ratio 2 1 20.123456789\n"
                "payload_bytes 3 6911848 48000000\n");
-    r.command = "trace info"; /* which may have any keys */
+    r.command = "trace info"; /* whose keys are free */
     check_with("tests/check_json.py %s 2>&1", *state, "j.json", &r, "");
     check_with("tests/check_json.py --self-test >/dev/null # %s", *state, "j.json", &r, "");
     cc_record_free(&r);

@@ -1,5 +1,5 @@
-/* Every scheme against the independent reference of tests/lib/reference.h: what it writes, what it
- * reads, and what it makes of payloads that nobody wrote. */
+/* Every scheme against the independent reference of tests/lib/reference.h: encoding, decoding, and
+ * decoding of damaged payloads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 enum { STEPS = 4 };
 
-/* A name for failures. */
+/* The case, for messages of failures. */
 static const char *where(const struct rig *rig, enum data_kind kind, uint64_t step)
 {
     static char text[512];
@@ -95,7 +95,8 @@ static void small(void **state)
 {
     static const size_t sizes[] = {0,  1,  2,  4,  5,   6,   7,   8,    9,
                                    63, 64, 65, 79, 511, 512, 513, 4095, 4097};
-    /* Under a sanitizer, which guards both ends by itself, one end of the pages a size. */
+    /* Under a sanitizer, which guards both ends by itself, each size has its buffers at one end of
+     * the pages only. */
     const size_t ends = tier_pick(1, 1, 2), stride = tier_pick(4, 1, 1);
     struct rig rig;
     assert_true(rig_open(&rig, *state));
@@ -127,8 +128,8 @@ static void matrices(void **state)
     rig_close(&rig);
 }
 
-/* Schemes with another way for tensors of more than 2^21 values; sparse also samples from there on
- * with its default density. */
+/* Schemes that treat tensors of more than 2^21 values differently; sparse with its default density
+ * also samples from there on. */
 static bool changes_when_large(const struct rig *rig)
 {
     static const char *const ids[] = {"sparse", "threshold", "dgc"};
@@ -144,7 +145,7 @@ static void large(void **state)
     assert_true(rig_open(&rig, *state));
     size_t largest = tier_pick(100001, 262147, 1000003);
     if (tier() != TIER_QUICK && strcmp(rig.spec->scheme->id, "lz4") == 0)
-        largest = 1048653; /* it begins a new block behind 2^20 values */
+        largest = 1048653; /* it begins a new block after 2^20 values */
     if (tier() != TIER_QUICK && changes_when_large(&rig))
         largest = 2400011;
     struct cc_shape shape = cc_shape_flat(100001);
@@ -160,10 +161,10 @@ static void large(void **state)
     rig_close(&rig);
 }
 
-/* --- payloads that nobody wrote --- */
+/* --- damaged payloads --- */
 
-/* Spoils a payload of len bytes in a buffer of cap, and returns its new length. */
-static size_t spoil(uint8_t *p, size_t len, size_t cap, uint64_t *seed)
+/* Damages a payload of len bytes in a buffer of cap, and returns its new length. */
+static size_t damage(uint8_t *p, size_t len, size_t cap, uint64_t *seed)
 {
     static const uint32_t words[] = {0x7fc00000, 0x7f800000, 0xff800000, 0xbf800000, 0x80000000,
                                      0,          0x7f7fffff, 1,          0x80000001, 0xffffffff};
@@ -199,18 +200,18 @@ static size_t spoil(uint8_t *p, size_t len, size_t cap, uint64_t *seed)
     }
 }
 
-/* Both accept it, and read the same, or both refuse it. */
+/* Codec and reference decode the payload to the same values, or both refuse it. */
 static void agree(struct rig *rig, const struct ref *ref, const struct cc_context *ctx,
-                  const uint8_t *payload, size_t len, uint64_t trial)
+                  const uint8_t *payload, size_t len, uint64_t draw)
 {
     const size_t n = rig->codec.shape.n;
     const float *y;
     float *expected = malloc((n + 1) * sizeof *expected);
     const bool accept = ref_decode(ref, ctx, payload, len, expected);
     const int status = rig_decode(rig, ctx, payload, len, &y);
-    /* How far the zfp library gets in a spoilt stream is its own affair. */
+    /* The zfp library may decode any part of a damaged stream. */
     const bool open = strcmp(rig->spec->scheme->id, "zfp") == 0;
-    const char *at = where(rig, DATA_KINDS - 1, trial);
+    const char *at = where(rig, DATA_KINDS - 1, draw);
     if ((status == CC_OK) != accept && !open)
         fail_msg("%s, %zu bytes: %s", at, len, accept ? rig->e.text : "should have been refused");
     unsigned long long offset;
@@ -226,25 +227,25 @@ static void agree(struct rig *rig, const struct ref *ref, const struct cc_contex
     free(expected);
 }
 
-static void spoil_some(struct rig *rig, const struct cc_shape *shape, uint64_t trials,
-                       uint64_t *seed)
+static void damage_some(struct rig *rig, const struct cc_shape *shape, uint64_t draws,
+                        uint64_t *seed)
 {
     const size_t n = shape->n;
     struct ref *ref = ref_new(rig->spec, shape);
     float *x = malloc(n * sizeof *x);
-    for (uint64_t trial = 0; trial < trials; trial++) {
-        const struct cc_context ctx = rig_context(trial % 6);
+    for (uint64_t draw = 0; draw < draws; draw++) {
+        const struct cc_context ctx = rig_context(draw % 6);
         const uint8_t *payload;
         size_t len;
         rig_shape(rig, shape);
         const size_t cap = cc_bound(&rig->codec) + 16;
-        uint8_t *spoilt = malloc(cap);
-        data_fill(trial % 2 == 0 ? DATA_LAPLACE : DATA_TIES, trial, x, n);
+        uint8_t *damaged = malloc(cap);
+        data_fill(draw % 2 == 0 ? DATA_LAPLACE : DATA_TIES, draw, x, n);
         assert_int_equal(rig_encode(rig, &ctx, x, &payload, &len), CC_OK);
-        memcpy(spoilt, payload, len);
-        len = spoil(spoilt, len, cap, seed);
-        agree(rig, ref, &ctx, spoilt, len, trial);
-        free(spoilt);
+        memcpy(damaged, payload, len);
+        len = damage(damaged, len, cap, seed);
+        agree(rig, ref, &ctx, damaged, len, draw);
+        free(damaged);
     }
     ref_free(ref);
     free(x);
@@ -260,12 +261,12 @@ static void hostile(void **state)
         struct cc_shape shape = cc_shape_flat(sizes[i]);
         if (sizes[i] == 600) /* so that powersgd has factors */
             assert_int_equal(cc_shape_parse("20x30", &shape, NULL), CC_OK);
-        spoil_some(&rig, &shape, tier_pick(10, 100, 300), &seed);
+        damage_some(&rig, &shape, tier_pick(10, 100, 300), &seed);
     }
     const struct cc_shape shape = cc_shape_flat(2097163);
     rig.front = true;
     if (tier() != TIER_QUICK && changes_when_large(&rig))
-        spoil_some(&rig, &shape, 6, &seed);
+        damage_some(&rig, &shape, 6, &seed);
     rig_close(&rig);
 }
 
@@ -280,7 +281,7 @@ static void every_scheme(void **state)
     }
 }
 
-/* The parameters and defaults of the page's headings. */
+/* The parameters and defaults in the headings of docs/payloads.md. */
 static void defaults(void **state)
 {
     static const char *const headings[] = {

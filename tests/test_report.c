@@ -1,4 +1,4 @@
-/* Reports: each line reads back as it was printed; what the reader refuses. */
+/* Reports: each line reads back as it was printed; the reader's refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -153,7 +153,7 @@ static void events(void **state)
     }
     assert_memory_equal(m->step, step, sizeof step);
     cc_report_free(&got);
-    /* A rank that did nothing. */
+    /* The report of a rank that did nothing. */
     r.events = (struct cc_report_events){.row = 0};
     got = again(&r);
     assert_true(got.events.spans == 0 && got.events.flows == 0 && got.events.steps == 0);

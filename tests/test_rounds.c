@@ -1,5 +1,5 @@
-/* Rounds: what workers do who share an allreduce, against the paper's algorithm, against local
- * encoding, and against what must hold for any sums. */
+/* Rounds: workers that share an allreduce, against the paper's algorithm, against local encoding,
+ * and against properties that hold for any sums. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 
 enum { MOST = 8 };
 
-/* Some workers and the sum between them. */
+/* A few workers and the sum of their rounds. */
 struct group {
     struct cc_spec *spec;
     size_t workers, values, round;
@@ -66,13 +66,13 @@ static void close_group(struct group *g)
     cc_spec_free(g->spec);
 }
 
-/* Nothing may be taken from one call to the next in here. */
+/* Overwrites the scratch memory: no call may rely on its contents. */
 static void spoil_scratch(struct group *g)
 {
     memset(g->scratch, 0xff, cc_scratch_bytes(&g->codec[0]));
 }
 
-/* Everyone encodes, into memory of exactly the size, and the sum is taken in order. */
+/* Encodes at every worker, into memory of exactly the size, and adds up in order. */
 static int encode_all(struct group *g)
 {
     g->bytes = SIZE_MAX;
@@ -116,7 +116,7 @@ static int absorb_all(struct group *g)
     return status;
 }
 
-/* A step from the gradients x; what all decode must be the same to the last bit. */
+/* Runs a step from the gradients x; all workers must decode the same values to the last bit. */
 static int run_step(struct group *g)
 {
     size_t rounds = cc_sum_rounds(g->spec->scheme, g->spec->params);
@@ -156,7 +156,7 @@ static double distance(const float *x, const double *y, size_t n)
 
 /* u = (1 2 2 0), |u| = 3. Worker 0 has u v with v = (3 6 0 -3), worker 1 has u w with w = (1 -2 4
  * 1). Both P are multiples of u, and so is their sum: P = u / 3 or -u / 3, and Q is 3 v and 3 w
- * with that sign, 3 (v + w) / 2 on average. */
+ * with the same sign, 3 (v + w) / 2 on average. */
 static void two_workers_by_hand(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void two_workers_by_hand(void **state)
         assert_true(fabsf(sign * g.sum[j] - 3 * (v[j] + w[j])) < 1e-5f);
     for (size_t i = 0; i < 16; i++)
         assert_true(fabsf(g.y[0][i] - u[i / 4] * (v[i % 4] + w[i % 4]) / 2) < 1e-5f);
-    /* The workers' errors are opposite; when both have gradients of nothing they cancel in P. */
+    /* The workers' errors are opposite: with zero gradients at both they cancel in P. */
     memset(g.x[0], 0, 16 * sizeof(float));
     memset(g.x[1], 0, 16 * sizeof(float));
     assert_int_equal(run_step(&g), CC_OK);
@@ -219,8 +219,8 @@ static void like_the_paper(void **state)
     }
 }
 
-/* The same arithmetic but for P, which goes through a float before it is made orthonormal. That
- * turns the plane that M is projected on by 2^-24 times the condition of P, some hundreds at most
+/* The same arithmetic, except that P is rounded to float before it is made orthonormal. That turns
+ * the plane that M is projected on by 2^-24 times the condition of P, some hundreds at most
  * here. */
 static void alone_like_encoding(void **state)
 {
@@ -229,7 +229,7 @@ static void alone_like_encoding(void **state)
     struct group g = open_group("powersgd", 1, kit_matrix(40, 25));
     struct kit k = kit_open("powersgd", kit_matrix(40, 25));
     for (uint64_t step = 0; step < 6; step++) {
-        /* Both from the same state, so that no difference piles up. */
+        /* Both start from the same state, so that differences do not accumulate. */
         memcpy(g.codec[0].state, k.codec.state, cc_state_bytes(&k.codec));
         fill(&g, step);
         assert_int_equal(run_step(&g), CC_OK);
@@ -240,7 +240,7 @@ static void alone_like_encoding(void **state)
         for (size_t i = 0; i < N; i++)
             want[i] = (double)k.y[i];
         assert_true(distance(g.y[0], want, N) < 1e-5 * all);
-        /* A step of zeros decodes what is in the residuals: they are as near to each other. */
+        /* A step of zeros decodes the residuals, which are as close to each other. */
         memset(g.x[0], 0, sizeof(float) * N);
         assert_int_equal(run_step(&g), CC_OK);
         struct kit rest = kit_open("powersgd", kit_matrix(40, 25));
@@ -256,15 +256,15 @@ static void alone_like_encoding(void **state)
     close_group(&g);
 }
 
-/* A matrix of no more rank than the factors have is sent whole in one step, also where the workers'
- * own matrices have others: it is the mean that counts. */
+/* A matrix whose rank is at most that of the factors is sent whole in one step, whatever the ranks
+ * of the workers' own matrices: only that of the mean counts. */
 static void recovers_low_rank(void **state)
 {
     (void)state;
     enum { ROWS = 24, COLS = 36, N = ROWS * COLS };
     struct group g = open_group("powersgd:rank=3", 3, kit_matrix(ROWS, COLS));
     double mean[N] = {0}, all = 0;
-    for (size_t w = 0; w < 3; w++) { /* rank 1 each, 3 together */
+    for (size_t w = 0; w < 3; w++) { /* rank 1 each, 3 for their mean */
         float u[ROWS], v[COLS];
         data_fill(DATA_GAUSSIAN, 100 + w, u, ROWS);
         data_fill(DATA_GAUSSIAN, 200 + w, v, COLS);
@@ -280,8 +280,8 @@ static void recovers_low_rank(void **state)
     close_group(&g);
 }
 
-/* How far the sum of what was decoded in `steps` steps of the same gradients is from the sum of
- * their means, as a fraction of it. */
+/* The distance of the sum of the values decoded in `steps` steps of the same gradients from the sum
+ * of their means, as a fraction of it. */
 static double behind(const char *scheme, uint64_t steps)
 {
     enum { N = 30 * 20, WORKERS = 4 };
@@ -313,7 +313,7 @@ static void feedback_adds_up(void **state)
     assert_true(without > 0.5);
 }
 
-/* Schemes whose payload may be summed have it as their only round. */
+/* Schemes whose payload may be summed have one round, the payload. */
 static void payloads_are_rounds(void **state)
 {
     (void)state;
@@ -335,7 +335,7 @@ static void payloads_are_rounds(void **state)
             want[i] += 1.0f / 3 * k.y[i];
         for (size_t i = 0; i < 500; i++)
             assert_true(g.y[2][i] == want[i]);
-        /* Beyond the last there is nothing. */
+        /* No round after the last has bytes. */
         size_t len = 1;
         assert_int_equal(cc_round_bytes(&g.codec[0], 1), 0);
         assert_int_equal(cc_encode_round(&g.codec[0], &g.ctx[0], 1, g.x[0], NULL, 0, &len, &g.e),
@@ -349,7 +349,8 @@ static void payloads_are_rounds(void **state)
     }
 }
 
-/* Vectors, and matrices without a gain, are summed as they are in the first round. */
+/* Vectors, and matrices that would not become smaller, are summed as they are in the first
+ * round. */
 static void vectors_go_first(void **state)
 {
     (void)state;
@@ -374,7 +375,7 @@ static void vectors_go_first(void **state)
     close_group(&g);
 }
 
-/* What must be decoded has no rounds, alone or inside. */
+/* Schemes whose payloads must be decoded have no rounds, alone or as inner schemes. */
 static void opaque_is_refused(void **state)
 {
     (void)state;
@@ -402,7 +403,7 @@ static void opaque_is_refused(void **state)
     }
 }
 
-/* Local steps: silence, then the rounds of the inner scheme about the sum. */
+/* Local steps send nothing, then the rounds of the inner scheme about the sum. */
 static void local_steps(void **state)
 {
     (void)state;
@@ -437,7 +438,7 @@ static void local_steps(void **state)
     }
 }
 
-/* The state alone carries a step from one call to the next, wherever it lies, and the bytes do not
+/* Only the state carries a step from one call to the next, at any address, and the bytes do not
  * depend on the number of threads. */
 static void state_is_all(void **state)
 {
@@ -471,7 +472,8 @@ static void state_is_all(void **state)
     close_group(&h);
 }
 
-/* Q of tiny matrices is tiny, of huge ones huge, and M Q the square: P must not drown in it. */
+/* Q of tiny matrices is tiny, that of huge ones huge, and M Q is the square: P must not underflow
+ * or overflow in it. */
 static void any_size(void **state)
 {
     (void)state;
@@ -505,7 +507,7 @@ static void too_large(void **state)
     assert_int_equal(run_step(&g), CC_FAIL);
     assert_contains(g.e.text, "too large for powersgd");
     close_group(&g);
-    /* Two that pass alone, but not their sum. */
+    /* Two gradients of which each is finite in Q, but not their sum. */
     g = open_group("powersgd:rank=1", 2, kit_matrix(4, 4));
     for (size_t w = 0; w < 2; w++)
         for (size_t i = 0; i < 16; i++)
@@ -520,7 +522,7 @@ static void too_large(void **state)
     close_group(&g);
 }
 
-/* Any bytes are absorbed or refused, with the place. */
+/* Any bytes are absorbed, or refused with their place. */
 static void hostile_sums(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* Sparse schemes on tensors that threads share: the same payload, state, values and messages from
  * every number of threads and every instruction set as from one thread of scalar code, also where
- * the parts of a tensor are as unlike as can be. */
+ * the parts of a tensor differ as much as possible. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])
 
-/* One codec and what its last step gave. */
+/* One codec and the results of its last step. */
 struct side {
     struct cc_spec *spec;
     struct cc_codec_set set;
@@ -78,7 +78,7 @@ static void step(struct side *s, const float *x, uint64_t number)
                      CC_OK);
 }
 
-/* What is held back and what is sent make up the gradient (ef=1, first step). */
+/* The kept and the sent values make up the gradient (ef=1, first step). */
 static void expect_nothing_lost(const struct side *s, const float *x)
 {
     const char *id = s->spec->scheme->id;
@@ -134,8 +134,8 @@ static const char *const kind_names[KINDS] = {
     "Laplace",      "ties",         "large ones late", "large ones early",
     "mostly zeros", "all the same", "zeros",           "large ones in the sample"};
 
-/* Makes the values large that a sample of every `each`-th value of step `number` sees: see `sparse`
- * in docs/payloads.md. Its threshold then lies far too high. */
+/* Makes those values large that the sample of step `number` contains, which has one of `each`
+ * values (`sparse` in docs/payloads.md). The threshold is then far too high. */
 static void mislead(uint64_t number, size_t each, float *x, size_t n)
 {
     const struct cc_context ctx = {.step = number};
@@ -223,8 +223,8 @@ static void output_goes_past_the_cache(void **state)
         compare(some[i], EVEN, n, threads, 1);
 }
 
-/* Every number of values up to 300, and those about the borders of blocks. Tiers below the full one
- * give each scheme a part of the lengths, and another scheme the next. */
+/* Every number of values up to 300, and numbers near the borders of blocks. Tiers below the full
+ * one give each scheme a part of the lengths, and the next scheme another part. */
 static void all_lengths(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void first_fault_is_named(void **state)
     free(x);
 }
 
-/* What was held back overflows: the gradient itself is finite. */
+/* The residual overflows although the gradient itself is finite. */
 static void overflow_is_named(void **state)
 {
     (void)state;
@@ -311,14 +311,14 @@ static void expect_refusals(struct side *s, size_t byte, const char *words)
     }
 }
 
-/* Indices that do not ascend, or lie beyond the tensor: the first is named. */
+/* Indices that do not ascend or lie beyond the tensor are refused: the first is named. */
 static void first_bad_index_is_named(void **state)
 {
     (void)state;
     static const struct {
         const char *scheme;
         size_t head, each;
-        unsigned shift; /* of the index in its word */
+        unsigned shift; /* the index's bits in its word */
     } rows[] = {{"sparse:index=u32", 0, 8, 0},
                 {"dgc:density=0.02", 0, 8, 0},
                 {"threshold:tau=1e-3", 4, 4, 1}};

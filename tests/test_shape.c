@@ -67,7 +67,7 @@ static bool is_plain(void)
            strstr(output("ip -br link"), "ccifb") == NULL;
 }
 
-/* Waits up to 3 s for it. */
+/* Waits up to 3 s for the condition. */
 static void assert_plain_soon(void)
 {
     for (int i = 0; i < 300 && !is_plain(); i++)

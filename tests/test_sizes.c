@@ -1,5 +1,5 @@
-/* Payload sizes for jobs without data: against codecs that encode tensor by tensor as ranks would,
- * and virtual packs against real ones. */
+/* Payload sizes for jobs without data: against codecs that encode tensor by tensor as ranks would;
+ * virtual packs against real ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,7 +119,8 @@ static void free_codecs(struct codecs *c)
     }
 }
 
-/* Encodes one tensor of x, adds scale times what comes out to y, and returns the bytes. */
+/* Encodes one tensor of x, adds scale times the decoded values to y, and returns the payload's
+ * bytes. */
 static size_t through(const struct kit *k, const struct codecs *c, size_t i, int64_t rank,
                       enum cc_direction direction, uint64_t step, const float *x, float scale,
                       float *y)
@@ -159,7 +160,8 @@ static void assert_size(const uint32_t *table, size_t line, size_t step, size_t 
         fail_msg("line %zu, step %zu, tensor %zu: %u bytes, not %zu", line, step, tensor, is, want);
 }
 
-/* Every worker encodes its gradient; the mean of what comes out goes back. */
+/* Every worker encodes its gradient; the server encodes the mean of the decoded values for the way
+ * back. */
 static void check_ps(const char *scheme)
 {
     struct kit k;
@@ -204,7 +206,7 @@ static void pushes_and_pulls(void **state)
     check_ps("zstd");
 }
 
-/* A chain of workers, each with the sum of what came and its own. */
+/* A chain of workers: each encodes the sum of the received values and its own. */
 static void sums_on_their_way(void **state)
 {
     (void)state;
@@ -266,8 +268,8 @@ static void fixed_ones_are_told(void **state)
     }
 }
 
-/* Tables of the steps after others are parts of a table of all; and of more steps than fit, those
- * of the counted ones. */
+/* A table that begins at a later step is part of a table of all steps; tables of more steps than
+ * fit hold the counted ones. */
 static void steps_before_leave_their_mark(void **state)
 {
     (void)state;
@@ -281,7 +283,7 @@ static void steps_before_leave_their_mark(void **state)
         k.job.row->warmup = warm ? BEFORE : 0;
         if (cc_sizes_fill(&k.job, warm ? &(struct cc_sizes_config){0} : &config, &e) != CC_OK)
             fail_msg("%s", e.text);
-        /* By hand, from the first step on. */
+        /* Sizes by hand, from the first step on. */
         struct codecs push;
         const struct cc_job_sizes *s = &k.job.row->sizes;
         assert_int_equal(s->steps, warm ? FIT : STEPS);
@@ -353,7 +355,7 @@ static void make_index(struct kit *k)
         fail_msg("%s", e.text);
 }
 
-/* Both encode the same tensors and must report the same numbers. */
+/* Encodes the same tensors with both packs, which must report the same numbers. */
 static void check_packs(const char *scheme, size_t first, size_t last, bool part)
 {
     struct kit k;
@@ -397,7 +399,7 @@ static void virtual_packs_equal_real_ones(void **state)
         check_packs(list[i], 1, 3, false);
         check_packs(list[i], 2, 2, false);
     }
-    /* Of parts only where sizes do not depend on data. */
+    /* Parts of tensors are allowed only where sizes do not depend on the data. */
     check_packs("mqe1bit", 0, TENSORS - 1, true);
     check_packs("local:every=3", 0, 0, true);
     check_packs("3lc:zre=0", 0, 4, true);
@@ -413,7 +415,7 @@ static void parts_add_up(void **state)
     make_index(&k);
     const size_t cut[] = {0, 700, 2900, 3030, 3041, 5000, 7740}, parts = 6;
     const struct cc_payload_id of = {.direction = CC_PUSH, .workers = 3, .rank = 1};
-    const uint32_t *hop = k.job.row->sizes.hop + STEPS * TENSORS; /* of two */
+    const uint32_t *hop = k.job.row->sizes.hop + STEPS * TENSORS; /* of two workers */
     for (uint64_t step = 0; step < STEPS; step++) {
         size_t sum = 0, whole = 0;
         for (size_t i = 0; i < parts; i++) {
@@ -445,7 +447,7 @@ static void rounds_are_known(void **state)
         struct cc_pack *c[2];
         begin(&k, "ring", list[i]);
         fill(&k);
-        assert_true(k.job.row->sizes.fixed); /* nothing else is asked for */
+        assert_true(k.job.row->sizes.fixed); /* no other size is requested */
         make_index(&k);
         make_pair(&k, 0, k.values, c);
         assert_int_equal(cc_pack_rounds(c[0]), cc_pack_rounds(c[1]));

@@ -53,7 +53,8 @@ static int with_script(void **state, const char *commands, struct simulation *s,
     return status;
 }
 
-/* smpirun does this: then the simulation fails with a message that contains the part. */
+/* Simulates with this script for smpirun; the simulation must fail with a message that contains the
+ * part. */
 static void assert_fails(void **state, const char *commands, const char *part)
 {
     struct simulation s = {0};
@@ -77,7 +78,7 @@ static void all_reports_arrive(void **state)
     assert_true(s.ticks >= 3);
 }
 
-/* A line of many megabytes comes in small pieces: each piece is searched once. */
+/* A line of many megabytes arrives in small parts: each part is searched once. */
 static void long_lines_cost_little(void **state)
 {
     struct simulation s = {0};
@@ -186,7 +187,7 @@ static void ends_are_explained(void **state)
     assert_fails(state, "cat hello error; exit 0", "rank 2 (a server): no luck");
     assert_fails(state, "cat hello; sed 's/no luck/fp32: out of memory: 7 bytes/' error",
                  "rank 2 (a server): fp32: out of memory: 7 bytes. Less is needed with");
-    /* The other ranks are not waited for. */
+    /* The launcher does not wait for the other ranks. */
     double began = cc_now();
     assert_fails(state, "cat hello error; sleep 60", "rank 2 (a server): no luck");
     assert_true(cc_now() - began < 30);
@@ -257,12 +258,12 @@ static void memory_is_estimated(void **state)
     job.data = false;
     double without = (double)cc_smpirun_memory(&job);
     assert_true(without > 1e7 && without < 1e8);
-    /* In an allgather each rank holds the payloads of all. */
+    /* In an allgather each rank holds the payloads of all ranks. */
     job.data = true;
     job.exchange = CC_ALLGATHER;
     with = (double)cc_smpirun_memory(&job);
     assert_true(with > 100 * 100 * 4e8 && with < 100 * 140 * 4e8);
-    /* No overflow. */
+    /* The estimate does not overflow. */
     offset[1] = (size_t)1 << 40;
     job.workers = 65536;
     assert_true(cc_smpirun_memory(&job) >= (size_t)1 << 59);

@@ -1,5 +1,5 @@
 /* Simulations with SimGrid's smpirun. The ranks are tests/sim/talker.c, which sends a few messages
- * or fails, as the environment variable TALKER tells it. */
+ * or fails, as the environment variable TALKER requests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,13 +50,13 @@ static void real_simulation(void **state)
     if (simulate(&s, ranks, &e) != CC_OK)
         fail_msg("%s", e.text);
     assert_string_equal(s.kinds, "HZZZD");
-    /* 10 us, and the bytes with MPI's own 16 at 1 GB/s times 1448/1514. */
+    /* The time is 10 us, and that of the bytes with MPI's own 16 at 1 GB/s times 1448/1514. */
     for (int i = 0; i < 3; i++) {
         double expected = 1e-5 + (8 * pow(1000, i) + 16) / (1e9 * 1448 / 1514);
         if (fabs(s.second[i] - expected) > 1e-3 * expected)
             fail_msg("size %d: %g s, not %g", i, s.second[i], expected);
     }
-    /* SMPI's own model differs. */
+    /* SMPI's default model gives other times. */
     double plain = s.second[2];
     s = (struct simulation){.fidelity = CC_FIDELITY_TCP};
     assert_int_equal(simulate(&s, ranks, &e), CC_OK);
@@ -97,7 +97,7 @@ static void real_failures(void **state)
     assert_contains(e.text, "(the platform has no such host)");
 }
 
-/* A trace in Paje's format: definitions, and events whose times never go back. */
+/* A trace in Paje's format: definitions, and events in order of time. */
 static void paje_is_written(void **state)
 {
     char path[300];
@@ -136,7 +136,7 @@ static void paje_is_written(void **state)
     free(text);
 }
 
-/* The launcher is killed at different moments: no process and no file of the simulation is left. */
+/* The launcher is killed at different times: no process and no file of the simulation remains. */
 static void kills_leave_nothing(void **state)
 {
     const char *ranks = copy_talker(state);

@@ -25,7 +25,8 @@ static struct kit open_flat(const char *scheme, size_t n)
     return kit_open(scheme, cc_shape_flat(n));
 }
 
-/* Encodes x, expects the bytes, and decodes them to y, which is also what decode_add adds. */
+/* Expects that x encodes to the bytes, and that they decode to y, which is also the value that
+ * decode_add adds. */
 static void round_trip(struct kit *k, const float *x, const void *bytes, size_t len, const float *y)
 {
     size_t n = k->codec.shape.n;
@@ -42,8 +43,8 @@ static void round_trip(struct kit *k, const float *x, const void *bytes, size_t 
     }
 }
 
-/* k = ceil(0.2 * 10) = 2. |x| = 1 3 2 0 2 ...: -3, then of the two 2s the first. What is left is
- * 1 . . 0 -2: of it -2 and 1. The third time nothing is left. */
+/* k = ceil(0.2 * 10) = 2. |x| = 1 3 2 0 2 ...: -3 is sent, then the first of the two 2s. The
+ * residual is 1 . . 0 -2, of which -2 and 1 are sent. The third step has nothing left. */
 static void sparse_bitmap(void **state)
 {
     (void)state;
@@ -75,7 +76,8 @@ static void sparse_u32(void **state)
     kit_close(&k);
 }
 
-/* Everything but zeros, from the smallest subnormal (00000001) to the largest float (7f7fffff). */
+/* Sends all values except zeros, from the smallest subnormal (00000001) to the largest float
+ * (7f7fffff). */
 static void sparse_extremes(void **state)
 {
     (void)state;
@@ -113,7 +115,7 @@ static void sparse_refuses(void **state)
         kit_expect_encode_refusal(&k, x, "tensor 'w': the value at index 5099 is NaN");
         kit_close(&k);
     }
-    /* Of the first step 3e38 stays behind. */
+    /* The first step leaves 3e38 in the residual. */
     struct kit k = open_flat("sparse:density=0.5", 2);
     assert_int_equal(kit_encode(&k, (float[]){FLT_MAX, 3e38f}), CC_OK);
     kit_expect_encode_refusal(&k, (float[]){0, 3e38f}, "overflows at index 1");
@@ -146,10 +148,10 @@ static void sparse_corrupt(void **state)
     kit_close(&k);
 }
 
-/* --- large tensors: sampling, and what it falls back on --- */
+/* --- large tensors: sampling and its fallbacks --- */
 
-#define CANDIDATES 100000  /* selected from by way of candidates */
-#define DIRECT     2400000 /* n / 32 * 0.05 = 3750 >= 3600: by the threshold itself */
+#define CANDIDATES 100000  /* selection by way of candidates */
+#define DIRECT     2400000 /* n / 32 * 0.05 = 3750 >= 3600: selection by the threshold itself */
 
 /* Both signs, magnitudes of a Laplace distribution: |x| = -log(1 - u). */
 static float *laplace(size_t n, uint32_t seed)
@@ -170,8 +172,8 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Decodes the payload: what it holds is x, nothing that was left out is larger than anything that
- * it holds, and the residual is the rest. Returns how many values it holds. */
+/* Decodes the payload: its values are those of x, no other value is larger, and the residual is the
+ * rest. Returns the number of its values. */
 static size_t check_selection(struct kit *k, const float *x)
 {
     size_t n = k->codec.shape.n, count = 0;
@@ -229,9 +231,8 @@ static void exact_is_exact(void **state)
     free(sorted);
 }
 
-/* No threshold separates equal values: the first k are sent, at any size, and the residual is what
- * it should be although the attempt had changed it. The second step, with no gradient, sends the
- * next k. */
+/* No threshold separates equal values: the first k are sent, at any size, and the residual is right
+ * although the attempt has changed it. The second step, with no gradient, sends the next k. */
 static void all_equal(void **state)
 {
     (void)state;
@@ -258,7 +259,7 @@ static void all_equal(void **state)
     }
 }
 
-/* Fewer values than k are not zero: all of them, and nothing else. */
+/* Fewer than k values are not zero: these are sent, and no others. */
 static void mostly_zeros(void **state)
 {
     (void)state;
@@ -279,8 +280,8 @@ static void mostly_zeros(void **state)
 
 /* --- topk --- */
 
-/* Buckets of 4 and of 2, two values of each. |x| = 1 2 1 1 | 0 0: 2 and the first 1; two zeros.
- * Then 1 1 left of the first bucket. */
+/* Buckets of 4 and of 2 values, two sent from each. |x| = 1 2 1 1 | 0 0: 2 and the first 1; two
+ * zeros. Then 1 1, the residual of the first bucket. */
 static void topk_bytes(void **state)
 {
     (void)state;
@@ -312,7 +313,7 @@ static void topk_large_bucket(void **state)
     struct kit k = open_flat("topk:bucket=65536,k=3000", n);
     assert_int_equal(kit_encode(&k, x), CC_OK);
     assert_int_equal(k.len, 6 * 3000);
-    /* 536 values from 65000 on; of the 7s the first 2464. */
+    /* 536 values from 65000 on, and the first 2464 of the 7s. */
     for (size_t j = 0; j < 3000; j++) {
         size_t index = j < 2464 ? 60000 + j : 65000 + j - 2464;
         assert_int_equal(cc_get_u16(k.payload + 2 * j), index);
@@ -360,7 +361,7 @@ static void randk_bytes(void **state)
     assert_memory_equal(k.codec.state, rest, sizeof rest);
     kit_close(&k);
 
-    /* Of 200 values 184 is one. Scaled by 200 / 4: 0.02f x 50 = 1 and so on. */
+    /* Index 184 is below 200. Scaled by 200 / 4: 0.02f x 50 = 1 and so on. */
     const float small[200] = {[162] = 0.02f, [98] = -0.04f, [184] = 0.04f, [170] = -0.06f, [0] = 9};
     const float other[200] = {[162] = 1, [98] = -2, [184] = 2, [170] = -3};
     k = open_flat("randk:density=0.02,ef=0", 200);
@@ -368,7 +369,7 @@ static void randk_bytes(void **state)
     kit_close(&k);
 }
 
-/* All of a tensor, each once. */
+/* With k = n every value is sent once. */
 static void randk_permutes(void **state)
 {
     (void)state;
@@ -400,8 +401,8 @@ static void randk_refuses(void **state)
 
 /* --- threshold --- */
 
-/* tau = 0.5 = 3f000000. -1.25 -> -0.5, 0.5 -> 0.5, 0.49 is not sent: codes 2 x 1 + 1, 2 x 3.
- * Left are -0.75 and 0.49: then -0.5 and, with 0.25 more, 0.5. */
+/* tau = 0.5 = 3f000000. -1.25 -> -0.5, 0.5 -> 0.5, 0.49 is not sent: codes 2 x 1 + 1, 2 x 3. The
+ * residual is -0.75 and 0.49: then -0.5 and, with 0.25 more, 0.5. */
 static void threshold_bytes(void **state)
 {
     (void)state;
@@ -441,9 +442,9 @@ static void threshold_refuses(void **state)
 
 /* --- dgc --- */
 
-/* Momentum 0.5, one of four. Step 0: u = v = g = 4 2 -2 0; 4 goes. Step 1: u = 0 1 -1 0 (+ g
- * 0 0 0 1 = 0 1 -1 1), v = 0 3 -3 1: of the two 3s the first goes. Step 2: u = 0 0 -0.5 0.5,
- * v = 0 0 -3.5 1.5. */
+/* Momentum 0.5, one value of four. Step 0: u = v = g = 4 2 -2 0; 4 is sent. Step 1: u = 0 1 -1 0 (+
+ * g 0 0 0 1 = 0 1 -1 1), v = 0 3 -3 1: the first of the two 3s is sent. Step 2: u = 0 0 -0.5 0.5, v
+ * = 0 0 -3.5 1.5. */
 static void dgc_bytes(void **state)
 {
     (void)state;
@@ -463,8 +464,8 @@ static void dgc_bytes(void **state)
     kit_close(&k);
 }
 
-/* 1024 values: a quarter, a sixteenth, ... of them; from the fifth step on ceil(0.001 x 1024), as
- * 0.25^5 is less than 0.001. */
+/* 1024 values: a quarter, a sixteenth, ... of them are sent; from the fifth step on ceil(0.001 x
+ * 1024), as 0.25^5 is less than 0.001. */
 static void dgc_warmup(void **state)
 {
     (void)state;
@@ -480,7 +481,7 @@ static void dgc_warmup(void **state)
     free(x);
 }
 
-/* The 100 largest of 100,000 v, at which u and v become 0, and nowhere else. */
+/* The 100 largest of 100,000 v are sent; u and v become 0 there and nowhere else. */
 static void dgc_large(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The words of --scheme: canonical names, lists, sweeps, and what is refused. */
+/* The argument of --scheme: canonical names, lists, sweeps and refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,13 +26,13 @@ static void expect(const char *text, const char *names)
     cc_spec_list_free(&list);
 }
 
-static void refuse(const char *text, const char *because)
+static void refuse(const char *text, const char *message)
 {
     struct cc_spec_list list = {0};
     struct cc_error e = {""};
     assert_int_equal(cc_spec_list_parse(text, &list, &e), CC_USAGE);
-    if (strstr(e.text, because) == NULL)
-        fail_msg("'%s' is refused with '%s', not '%s'", text, e.text, because);
+    if (strstr(e.text, message) == NULL)
+        fail_msg("'%s' is refused with '%s', not '%s'", text, e.text, message);
     cc_spec_list_free(&list);
 }
 
@@ -87,7 +87,7 @@ static void parameters_behind_a_scheme(void **state)
     assert_int_equal(group.count, 2);
     assert_int_equal(cc_spec_list_move(&list, &group, &e), CC_OK);
     assert_int_equal(group.count, 0);
-    assert_int_equal(list.count, 3); /* 3lc was there already */
+    assert_int_equal(list.count, 3); /* 3lc occurs twice */
     assert_string_equal(list.item[0]->name, "3lc");
     assert_string_equal(list.item[1]->name, "int8");
     assert_string_equal(list.item[2]->name, "3lc:zre=0");

@@ -1,6 +1,6 @@
-/* How fast: the samples and what they count, threads, schemes that fail; the loops of the limits
- * against what they should leave in memory; profiles. Times themselves are only held against each
- * other, and widely. */
+/* Speed measurements: the samples and their totals, threads, schemes that fail; the loops of the
+ * limits against the memory that they should leave; profiles. Times are compared only with each
+ * other, with wide tolerances. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static void speeds(void **state)
     static const struct {
         struct cc_speed_limits limits;
         int threads;
-        size_t from, to; /* how many samples */
+        size_t from, to; /* number of samples */
     } runs[] = {
         {{.discard = 1, .least = 3, .most = 5, .seconds = 0}, 1, 3, 3},
         {{.discard = 0, .least = 2, .most = 4, .seconds = 600}, 1, 4, 4},
@@ -87,8 +87,9 @@ static void speeds(void **state)
     close_config(&f);
 }
 
-/* Payload bytes a step: fp32's four a value; half of them when every other step sends; int8's scale
- * and a byte a value. However many steps are timed at once, and on however many threads. */
+/* Payload bytes of a step: fp32's four a value; half of them when every other step sends; int8's
+ * scale and a byte a value. They depend neither on the number of steps timed at once nor on the
+ * threads. */
 static void bytes(void **state)
 {
     (void)state;
@@ -168,7 +169,7 @@ static void arena_close(struct arena *a)
     free(a->payload);
 }
 
-/* Whether all words of [0, words) have this value. */
+/* Whether all of the first `words` words have this value. */
 static bool all_are(const void *from, size_t words, uint32_t value)
 {
     const uint32_t *p = from;
@@ -178,7 +179,7 @@ static bool all_are(const void *from, size_t words, uint32_t value)
     return true;
 }
 
-/* Every byte is moved, once, and no other. */
+/* The loop copies every byte once, and no byte beside them. */
 static void moves_all(const struct k_memory *k, const struct cc_copy_loop *config)
 {
     const uint32_t written = 0x3f800000;
@@ -201,7 +202,7 @@ static void moves_all(const struct k_memory *k, const struct cc_copy_loop *confi
     arena_close(&a);
 }
 
-/* Lines 1 and 9 of those from bit 3 on are not zero, whatever was there before. */
+/* Of the lines from bit 3 on, lines 1 and 9 are not zero. Earlier contents do not matter. */
 static void fills_lines(const struct k_memory *k, const struct cc_copy_loop *config)
 {
     static const uint8_t filled[] = {1 << (3 + 1), 1 << (3 + 9 - 8), 0};
@@ -274,7 +275,7 @@ static double limit_of(struct cc_roofline *r, const struct cc_pattern *p, size_t
     return cc_roofline_limit(r, *index, 5);
 }
 
-/* GB/s of memcpy out of cache, which moves what fp32 must. */
+/* GB/s of memcpy out of cache, which moves the same bytes as fp32. */
 static double memcpy_speed(void)
 {
     struct cc_cache_flush flush;
@@ -294,7 +295,7 @@ static double memcpy_speed(void)
     return 4e-9 * 4 * MEGA / best;
 }
 
-/* Speeds are compared on one thread, and a busy machine is given several tries. */
+/* Speeds are compared on one thread, with several attempts, as the machine may be busy. */
 enum { TRIES = 10 };
 
 static void limits(void **state)
@@ -316,7 +317,8 @@ static void limits(void **state)
     assert_true(fast && slower);
 }
 
-/* 0.13 and 0.14 bytes a value are one pattern, 0.2 are another; lists are not compared. */
+/* 0.13 and 0.14 bytes a value are one pattern, 0.2 are another; limits of lists are not
+ * compared. */
 static void shared_limits(void **state)
 {
     (void)state;
@@ -382,7 +384,7 @@ static void limits_of_schemes(void **state)
 
 /* --- profiles --- */
 
-/* Points by the tensors' sizes: 100 and 105 values are one size, 1,000 another. */
+/* Points are grouped by the tensors' sizes: 100 and 105 values are one size, 1,000 another. */
 static void profile_of_tensors(void **state)
 {
     (void)state;
@@ -408,7 +410,7 @@ static void profile_of_tensors(void **state)
         assert_true(c->point[i].encode_ns > 0 && c->point[i].decode_ns > 0 &&
                     c->point[i].decode_add_ns > 0);
     double before = c->point[1].encode_ns;
-    assert_int_equal(cc_profile_add(&p, &f.config, &s, NULL), CC_OK); /* nothing new */
+    assert_int_equal(cc_profile_add(&p, &f.config, &s, NULL), CC_OK); /* nothing to add */
     assert_true(c->points == 2 && c->point[1].encode_ns == before);
     cc_profile_free(&p);
     cc_speed_free(&s);

@@ -1,5 +1,5 @@
-/* How steps are composed: against timelines worked out by hand, an event simulation of overlapped
- * steps that knows only who waits for whom, and properties of waiting. */
+/* The composition of steps: against timelines worked out by hand, an event simulation of overlapped
+ * steps that knows only which event waits for which, and properties of waiting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -58,8 +58,8 @@ static void pipe_sgd(void **state)
     assert_true(cc_pipe_efficiency(1, 4, cc_pipe_limited(1, 4, 10, 2)) == 0.5);
 }
 
-/* The pipelined step by playing it: step t computes when the processor is free and the sum of step
- * t - k is there; the link serves in order. */
+/* Simulates the pipelined step: step t computes when the processor is free and the sum of step t -
+ * k has arrived; the link serves in order. */
 static void pipe_played(void **state)
 {
     (void)state;
@@ -83,10 +83,10 @@ static void pipe_played(void **state)
 /* --- wait-free backpropagation --- */
 
 /* Two tensors with equal shares of a compute time of 6 (forward 1 and 1, backward 2 and 2), one
- * server. Tensor 1's gradient is there at 2, tensor 0's at 4.
+ * server. Tensor 1's gradient is ready at 2, tensor 0's at 4.
  *   tensor 1: encode 2-3, push 3-8, server 8-9, pull 9-13, decode 13-14
  *   tensor 0: encode 4-5, push 8-13, server 13-14, pull 14-18, decode 18-19
- * The forward pass does tensor 0 at 19-20, and tensor 1, there since 14, at 20-21. */
+ * The forward pass computes tensor 0 at 19-20, and tensor 1, decoded at 14, at 20-21. */
 static void by_hand(void **state)
 {
     (void)state;
@@ -98,8 +98,8 @@ static void by_hand(void **state)
                                  {.server = 1, .cost = ship[1].cost}};
     double scratch[2 + 5 * 2];
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, 0, scratch), 21, 1e-12, "by hand");
-    /* From the first layer on: tensor 0 is back at 19, as before it; tensor 1: pull 18-22, decode
-     * 22-23, forward 23-24. */
+    /* Pulls from the first layer on: tensor 0 is decoded at 19, as before; tensor 1: pull 18-22,
+     * decode 22-23, forward 23-24. */
     struct cc_timing forward = t;
     forward.pulls = CC_PULL_FORWARD;
     close_to(cc_step_overlap(&forward, ship, 2, share, 2, 1, 0, scratch), 24, 1e-12, "forward");
@@ -149,8 +149,8 @@ static void with_buckets(void **state)
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, 2, scratch), 15, 1e-12, "rounds");
 }
 
-/* Encode 1 s, exchange 11 s; of 6 s of computation, half goes on beside the exchange; of 60, too.
- */
+/* Encode 1 s, exchange 11 s; half of the computation, of 6 s and then of 60, runs beside the
+ * exchange. */
 static void hidden(void **state)
 {
     (void)state;
@@ -163,18 +163,18 @@ static void hidden(void **state)
     close_to(cc_step_sequential(&t, &c), 30 + 1 + 30 + 0.5, 1e-12, "hides the exchange");
 }
 
-/* The same as a list of jobs with a station each and one job that must be done before, worked off
- * event by event. A station serves in the order of the messages. */
-enum { COMPUTE, ENCODER, UP, IN, CODEC, OUT, DOWN, DECODER, STATIONS };
+/* The same as a list of jobs, each with a resource and with jobs that must be done before,
+ * processed event by event. A resource serves in the order of the messages. */
+enum { COMPUTE, ENCODER, UP, IN, CODEC, OUT, DOWN, DECODER, RESOURCES };
 
 struct job {
-    int station, message; /* message: its order at the station */
+    int resource, message; /* message: its order at the resource */
     double takes, began, done;
     int after[2]; /* jobs that must be done, or -1 */
     int with;     /* a job that must have begun, or -1 */
 };
 
-static double work_off(struct job *job, int jobs)
+static double run_jobs(struct job *job, int jobs)
 {
     double last = 0;
     for (int left = jobs; left > 0;) {
@@ -193,7 +193,7 @@ static double work_off(struct job *job, int jobs)
                 begin = fmax(begin, job[job[i].with].began);
             }
             for (int k = 0; k < jobs && ready; k++) {
-                if (k == i || job[k].station != job[i].station || job[k].message > job[i].message)
+                if (k == i || job[k].resource != job[i].resource || job[k].message > job[i].message)
                     continue;
                 ready = job[k].done >= 0;
                 begin = fmax(begin, job[k].done);
@@ -211,9 +211,9 @@ static double work_off(struct job *job, int jobs)
     return last;
 }
 
-/* One server: backward, then every message through the seven stations, then forward. */
-static double played(const struct cc_timing *t, const struct cc_step_message *ship, int n,
-                     const double *share)
+/* One server: backward, then every message through the seven other resources, then forward. */
+static double simulated(const struct cc_timing *t, const struct cc_step_message *ship, int n,
+                        const double *share)
 {
     struct job *job = calloc((size_t)n * 9, sizeof *job);
     for (int m = 0; m < n; m++) {
@@ -226,7 +226,7 @@ static double played(const struct cc_timing *t, const struct cc_step_message *sh
                                 c->pull_latency_s + c->pull_server_s,
                                 c->pull_latency_s + c->pull_worker_s,
                                 c->decode_s};
-        for (int s = COMPUTE; s < STATIONS; s++)
+        for (int s = COMPUTE; s < RESOURCES; s++)
             job[8 * m + s] =
                 (struct job){s, m, takes[s], 0, -1, {s > 0 ? 8 * m + s - 1 : -1, -1}, -1};
         /* The two ends of a link work at the same time. */
@@ -236,18 +236,18 @@ static double played(const struct cc_timing *t, const struct cc_step_message *sh
         job[8 * m + DOWN].after[0] = -1;
         job[8 * m + DOWN].with = 8 * m + OUT;
         job[8 * m + DECODER].after[1] = 8 * m + OUT;
-        for (int s = OUT; s < STATIONS && t->pulls == CC_PULL_FORWARD; s++)
+        for (int s = OUT; s < RESOURCES && t->pulls == CC_PULL_FORWARD; s++)
             job[8 * m + s].message = n - 1 - m;
-        /* The forward pass goes the other way. */
+        /* The forward pass runs in the opposite order. */
         job[8 * n + m] =
-            (struct job){.station = COMPUTE,
+            (struct job){.resource = COMPUTE,
                          .message = n + m,
                          .takes = (t->compute_s * t->forward_share + t->update_s) * share[m],
                          .done = -1,
                          .after = {8 * (n - 1 - m) + DECODER, -1},
                          .with = -1};
     }
-    double last = work_off(job, 9 * n);
+    double last = run_jobs(job, 9 * n);
     free(job);
     return last;
 }
@@ -287,7 +287,7 @@ static void overlapped(void **state)
         for (int pulls = CC_PULL_READY; pulls <= CC_PULL_FORWARD; pulls++) {
             t.pulls = (enum cc_pulls)pulls;
             close_to(cc_step_overlap(&t, ship, N, share, N, 1, 0, scratch),
-                     played(&t, ship, N, share), 1e-12, cc_pull_names[pulls]);
+                     simulated(&t, ship, N, share), 1e-12, cc_pull_names[pulls]);
         }
     }
 }
@@ -303,7 +303,7 @@ static void placement(void **state)
     size_t order[12];
     cc_place(CC_ROUND_ROBIN, size, 6, 3, server, load, order);
     assert_true(load[0] == 11 && load[1] == 10 && load[2] == 11);
-    /* 9 | 8 | 7, 4 to the third, 3 to the second, 1 to the first. */
+    /* 9 | 8 | 7, then 4 for the third server, 3 for the second, 1 for the first. */
     cc_place(CC_LPT, size, 6, 3, server, load, order);
     assert_true(load[0] == 10 && load[1] == 11 && load[2] == 11);
     assert_true(server[1] == 0 && server[3] == 1 && server[5] == 2 && server[2] == 2);
@@ -313,7 +313,7 @@ static void placement(void **state)
 }
 
 /* Graham's bound: longest first is within 4/3 - 1/(3m) of the best, which is at least the mean and
- * the largest. */
+ * at least the largest. */
 static void graham(void **state)
 {
     (void)state;
@@ -381,9 +381,9 @@ static double free_step(void *arg, bool sends, double compute_s)
     return compute_s;
 }
 
-/* Local steps wait only where they send: a fourth of the mean of the largest of 16 sums of four
+/* Local steps wait only in steps that send: a fourth of the mean of the largest of 16 sums of four
  * factors, 1.5147 (15,000 periods drawn by another program). The deviation over steps: with one
- * worker, who waits for nobody, that of a draw. Asynchronous ones never wait. */
+ * worker, which waits for no other, that of a draw. Asynchronous steps never wait. */
 static void local_steps(void **state)
 {
     (void)state;
@@ -396,7 +396,7 @@ static void local_steps(void **state)
     assert_int_equal(cc_step_bulk(&t, 1, 4, free_step, NULL, &s, NULL), CC_OK);
     close_to(s.step_s, 1, 0.03, "one worker");
     close_to(s.step_sd, 0.5, 0.1, "one worker's deviation");
-    /* Far beyond what is drawn: 16 sums of 6400 have a mean of 6400 and a deviation of 40; the
+    /* Periods too long to be drawn: 16 sums of 6400 have a mean of 6400 and a deviation of 40; the
      * largest of 16 normal ones is 1.766 deviations above. */
     assert_int_equal(cc_step_bulk(&t, 16, 6400, free_step, NULL, &s, NULL), CC_OK);
     close_to(s.step_s, 1 + 1.766 * 40 / 6400, 0.002, "a long period");
@@ -404,7 +404,8 @@ static void local_steps(void **state)
     assert_int_equal(cc_step_stale(&t, &nothing, 16, 4, 0, &s, NULL), CC_OK);
     close_to(s.step_s, 1, 0.02, "asynchronous");
     assert_true(s.wait_s == 0);
-    /* A constant pace, and 3 s more in the step that sends: the deviation is that between them. */
+    /* A constant compute time, and 3 s more in the step that sends: the deviation is the one
+     * between these steps. */
     t.straggler = CC_STEADY;
     t.consistency = CC_STALE;
     const struct cc_cost slow = {.push_latency_s = 3};
@@ -413,7 +414,7 @@ static void local_steps(void **state)
     close_to(s.step_sd, sqrt(3. / 16) * (4 - 1.25), 1e-9, "deviation between kinds");
 }
 
-/* A million workers are drawn in a moment. */
+/* Drawing a million workers takes no time to speak of. */
 static void many_workers(void **state)
 {
     (void)state;
@@ -441,8 +442,8 @@ static double stale(enum cc_consistency config, int staleness, int workers, cons
     return s.step_s;
 }
 
-/* Everything free but computing: asynchronous workers take the mean, and the more stale they may be
- * the less they wait; without stragglers and staleness 0 it is the bulk step. */
+/* Only computing takes time: asynchronous workers take the mean, and wait the less the more stale
+ * they may be; without stragglers and with staleness 0 the step is the bulk step. */
 static void staleness(void **state)
 {
     (void)state;
@@ -464,10 +465,10 @@ static void staleness(void **state)
     close_to(stale(CC_STALE, 0, 8, &nothing, 0.5, &wait), bulk.step_s - 2, 0.03, "staleness 0");
 }
 
-/* No stragglers. Staleness 0: everyone computes (10), encodes (1), the server's port takes all 8
- * pushes (8 x 2), its codec the last of them (0.5: the others were added meanwhile), then encodes
+/* No stragglers. Staleness 0: all workers compute (10) and encode (1), the server's port takes all
+ * 8 pushes (8 x 2), its codec the last of them (0.5: the others were added meanwhile), then encodes
  * eight times (0.25 each), the first of which the port out (8 x 3) waits for, and the worker
- * decodes (1). All latencies are 0.125. */
+ * decodes (1). Each latency is 0.125. */
 static void ports(void **state)
 {
     (void)state;
@@ -481,10 +482,10 @@ static void ports(void **state)
     double last = 10 + 1 + 16 + latency + 0.5 + 0.25 + 24 + latency + 1;
     double first = last - 7 * 3;
     double step = stale(CC_STALE, 0, 8, &c, 0, &wait);
-    /* From the second step on, workers begin 3 apart, and the last one's push is what all wait for:
-     * the period is the last one's. */
+    /* From the second step on, workers begin 3 s apart, and all wait for the push of the last one:
+     * the period is that worker's. */
     assert_true(step <= last && step >= first);
-    /* Asynchronous and many workers: the busiest port is never idle. */
+    /* With many asynchronous workers the busiest port is never idle. */
     close_to(stale(CC_ASYNC, 0, 64,
                    &(struct cc_cost){.push_server_s = 64 * 2,
                                      .push_worker_s = 2,
@@ -492,7 +493,7 @@ static void ports(void **state)
                                      .pull_worker_s = 3},
                    0.3, &wait),
              64 * 3, 0.01, "the server's port");
-    /* One worker waits for nobody, and takes the sum of all stages. */
+    /* One worker waits for no other, and takes the sum of all stages. */
     struct cc_cost one = cost_of(1, 2, 0.75, 3, 1);
     one.server_encode_s = 0.25;
     close_to(stale(CC_STALE, 0, 1, &one, 0, &wait), 10 + 1 + 2 + 0.75 + 3 + 1, 1e-12, "alone");

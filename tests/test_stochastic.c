@@ -106,7 +106,7 @@ static bool of_scheme(const struct unbiased *row, const char *id)
     return strcspn(row->setting, ":") == strlen(id) && strncmp(row->setting, id, strlen(id)) == 0;
 }
 
-/* The flag and the table say the same. */
+/* The flag and the table agree. */
 static void every_scheme(void **state)
 {
     (void)state;
@@ -125,8 +125,9 @@ static void every_scheme(void **state)
 
 /* --- the mean --- */
 
-/* How far a sum of `count` draws of 0 or 1 may be from count * p: six standard errors, and for rare
- * draws, whose sum is not normal, Bernstein's bound of the same probability (2 exp(-18)). */
+/* The allowed distance of a sum of `count` draws of 0 or 1 from count * p: six standard errors, and
+ * for rare draws, whose sum is not normal, Bernstein's bound of the same probability (2
+ * exp(-18)). */
 static double allowed(double count, double p)
 {
     return 6 + sqrt(36 + 36 * count * p * (1 - p));
@@ -191,9 +192,9 @@ static void mean(void **state)
 
 /* --- independence --- */
 
-/* Errors of two draws of the same values, one at each of two contexts, over many steps: the sum of
- * their products, in units of its standard deviation if they are independent. `shift` compares
- * each value with the one after it instead. */
+/* The sum of the products of the errors of two draws of the same values, one at each of two
+ * contexts, over many steps, in units of its standard deviation if they are independent. `shift`
+ * compares each value with the one after it instead. */
 static double correlation(const struct unbiased *row, struct rig *rig, const struct cc_context *a,
                           const struct cc_context *b, size_t shift)
 {
@@ -246,8 +247,8 @@ static void independence(void **state)
         other[3].seed = 10;
         other[4].step = 1;
         other[5].offset = UINT64_C(1) << 32;
-        /* Both sides know randk's indices, so neither rank nor place enter them; and drawing
-         * without replacement makes neighbours depend on each other a little. */
+        /* Both sides know randk's indices, so neither rank nor position are part of them; and
+         * drawing without replacement makes neighbours slightly dependent. */
         for (size_t i = shared ? 1 : 0; i < (shared ? 5 : 6); i++) {
             const double z = correlation(&table[r], &rig, &base, &other[i], 0);
             if (!(fabs(z) < 6))
@@ -338,7 +339,7 @@ static void randk_pairs(void **state)
     }
 }
 
-/* Draws k of n indices `count` times; counts how often each was among them. */
+/* Draws k of n indices `count` times, and counts the draws of each index. */
 static void count_drawn(struct rig *rig, size_t n, size_t k, size_t count, double *times)
 {
     const struct cc_shape shape = cc_shape_flat(n);
@@ -348,7 +349,7 @@ static void count_drawn(struct rig *rig, size_t n, size_t k, size_t count, doubl
     rig_shape(rig, &shape);
     for (size_t d = 0; d < count; d++) {
         struct cc_context ctx = rig_context(d);
-        ctx.seed += 1000 * n; /* draws of their own for each n */
+        ctx.seed += 1000 * n; /* different draws for each n */
         const uint8_t *payload;
         size_t len;
         assert_int_equal(rig_encode(rig, &ctx, x, &payload, &len), CC_OK);
@@ -391,31 +392,33 @@ static void randk_even(void **state)
 
 /* --- QSGD's bounds --- */
 
-struct moments {
+struct statistics {
     double count, sum, squares;
 };
 
-static void add(struct moments *m, double v)
+static void add(struct statistics *m, double v)
 {
     m->count += 1;
     m->sum += v;
     m->squares += v * v;
 }
 
-static double mean_value(const struct moments *m)
+static double mean_value(const struct statistics *m)
 {
     return m->sum / m->count;
 }
 
-static double standard_error(const struct moments *m)
+static double standard_error(const struct statistics *m)
 {
     const double variance = m->squares / m->count - mean_value(m) * mean_value(m);
     return sqrt(fmax(0, variance) / m->count);
 }
 
-/* What many draws of one vector give: ||Q(v) - v||^2 / ||v||^2, nonzero values, payload bits. */
-static void qsgd_moments(struct rig *rig, const float *x, size_t n, size_t count,
-                         struct moments *error, struct moments *nonzero, struct moments *bits)
+/* Statistics of many draws of one vector: ||Q(v) - v||^2 / ||v||^2, nonzero values, payload
+ * bits. */
+static void qsgd_statistics(struct rig *rig, const float *x, size_t n, size_t count,
+                            struct statistics *error, struct statistics *nonzero,
+                            struct statistics *bits)
 {
     const struct cc_shape shape = cc_shape_flat(n);
     double square = 0;
@@ -461,9 +464,9 @@ static void lemma_3_1(void **state)
             if (!rig_open(&rig, setting))
                 return;
             for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-                struct moments error = {0}, nonzero = {0}, bits = {0};
+                struct statistics error = {0}, nonzero = {0}, bits = {0};
                 data_fill(kinds[k], 3, x, n);
-                qsgd_moments(&rig, x, n, count, &error, &nonzero, &bits);
+                qsgd_statistics(&rig, x, n, count, &error, &nonzero, &bits);
                 if (mean_value(&error) >
                     fmin((double)n / (s * s), root / s) + 6 * standard_error(&error))
                     fail_msg("n %zu, s %g, %s: variance %g ||v||^2", n, s, data_name(kinds[k]),
@@ -508,10 +511,10 @@ static void corollary_3_3(void **state)
         if (!rig_open(&rig, setting))
             break;
         for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-            struct moments error = {0}, nonzero = {0}, bits = {0};
+            struct statistics error = {0}, nonzero = {0}, bits = {0};
             for (uint64_t vector = 0; vector < 20; vector++) {
                 data_fill(kinds[k], vector, x, n);
-                qsgd_moments(&rig, x, n, n > 4096 ? 5 : 100, &error, &nonzero, &bits);
+                qsgd_statistics(&rig, x, n, n > 4096 ? 5 : 100, &error, &nonzero, &bits);
             }
             const double extra = n < 4096 ? omega_bits((double)n + 1) + 7 : 0;
             if (!(mean_value(&bits) <= 2.8 * (double)n + 32 + extra))

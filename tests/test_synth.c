@@ -56,7 +56,7 @@ static float *load(struct cc_trace *t, size_t stream, size_t step, size_t tensor
     return buffer;
 }
 
-/* The inverse of the distribution function, number by number, also far out in the tails. */
+/* The inverse of the distribution function, value by value, also far out in the tails. */
 static void quantiles(void **state)
 {
     (void)state;
@@ -76,7 +76,7 @@ static void quantiles(void **state)
     }
 }
 
-/* The most extreme of 2^27 numbers. */
+/* The most extreme of 2^27 values. */
 static void tails(void **state)
 {
     (void)state;
@@ -114,8 +114,8 @@ static void distributions(void **state)
         size_t n = cc_trace_tensor(t, 0)->shape.n;
         float *x = load(t, 0, 3, 0);
         double rms = sqrt(k_reduce()->sum_sq(x, n) / (double)n), d = 0;
-        /* Student's fourth moment is infinite: its sample rms says too little. The median of |x|
-         * gives the scale of all. */
+        /* Student's fourth moment is infinite, so that the sample rms varies too much. The median
+         * of |x| gives the scale of every distribution. */
         float *a = cc_alloc(n * sizeof *a, NULL);
         assert_non_null(a);
         for (size_t i = 0; i < n; i++)
@@ -164,7 +164,7 @@ static void correlations(void **state)
     cc_trace_close(t);
 }
 
-/* Rows and columns of a mixture differ in scale; divided by them it is Gaussian. */
+/* Rows and columns of a mixture differ in scale; divided by their scales it is Gaussian. */
 static void mixture(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void mixture(void **state)
     cc_trace_close(g);
 }
 
-/* One number for an array of bits (FNV-1a). */
+/* A digest of an array's bits */
 static uint32_t digest(const float *x, size_t n)
 {
     uint32_t h = 2166136261u;
@@ -194,7 +194,7 @@ static uint32_t digest(const float *x, size_t n)
     return h;
 }
 
-/* On every instruction set, and, as the digests say, with every compiler. */
+/* The same bits on every instruction set and, by the digests, from every compiler. */
 static void same_everywhere(void **state)
 {
     (void)state;

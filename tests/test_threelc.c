@@ -28,7 +28,7 @@ static void encode(struct kit *k, const float *x)
     assert_int_equal(kit_encode(k, x), CC_OK);
 }
 
-/* The payload is m, then these bytes; what it decodes to is m * trit. */
+/* The payload is m, then these bytes; it decodes to m * trit. */
 static void expect(struct kit *k, float m, const uint8_t *bytes, size_t count, const int *trits)
 {
     assert_int_equal(k->len, 4 + count);
@@ -80,8 +80,8 @@ static void sparsity(void **state)
     check("3lc:s=1.5", x, N(x), 1.5f, (const uint8_t[]){94}, 1, trits, rest);
 }
 
-/* Half of m goes away from zero, the float below it to zero: digits 2 0 2 1 1:
- * 162 + 0 + 18 + 3 + 1 = 184. */
+/* Half of m rounds away from zero, the float below it to zero: digits 2 0 2 1 1: 162 + 0 + 18 + 3 +
+ * 1 = 184. */
 static void ties(void **state)
 {
     (void)state;
@@ -130,8 +130,8 @@ static void zeros(void **state)
     }
 }
 
-/* One value at place j of L = 4200 bytes, in plane 0: the byte 202, and runs of j and L - 1 - j
- * round it. */
+/* One value at place j of L = 4200 bytes, in plane 0: the byte 202 between runs of j and L - 1 -
+ * j. */
 static void runs(void **state)
 {
     (void)state;
@@ -238,7 +238,7 @@ static void decode_fails(const char *scheme, size_t n, const uint8_t *in, size_t
     for (int isa = 0; isa < CC_ISAS; isa++) {
         cc_isa_force((enum cc_isa)isa);
         struct kit k = open_kit(scheme, n);
-        uint8_t *copy = malloc(len + (len == 0)); /* as large as it is, for the sanitizer */
+        uint8_t *copy = malloc(len + (len == 0)); /* of the exact size, for the sanitizer */
         assert_non_null(copy);
         memcpy(copy, in, len);
         assert_int_equal(cc_decode(&k.codec, &k.ctx, copy, len, k.y, &k.e), CC_FAIL);
@@ -305,7 +305,7 @@ static void adds(void **state)
     kit_close(&k);
 }
 
-/* |x| = m is always sent, 0 never: digits 2 0 2 1 0: 162 + 0 + 18 + 3 + 0 = 183. */
+/* |x| = m is always sent and 0 never: digits 2 0 2 1 0: 162 + 0 + 18 + 3 + 0 = 183. */
 static void ternary_certain(void **state)
 {
     (void)state;

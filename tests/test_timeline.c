@@ -1,5 +1,5 @@
-/* Timelines as files: what is in them to the letter, how much, and when there is none. What the
- * format asks for, tests/timeline_reader.py knows; tests/cli/timeline.sh hands it real ones. */
+/* Timelines as files: their exact text, their size limit, and failures. tests/timeline_reader.py
+ * checks the format itself; tests/cli/timeline.sh gives it real ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void assert_text(const char *path, const char *text)
     cc_map_close(&map);
 }
 
-/* Two tracks of a row, one step, a transfer from one to the other; and a row without anything. */
+/* Two tracks of a row, one step, a transfer from one to the other; and a row without events. */
 static void to_the_letter(void **state)
 {
     const char *path = scratch_path(state, "t.json");
@@ -152,7 +152,8 @@ static void to_the_letter(void **state)
                                                                                             "}\n");
 }
 
-/* No more than was allowed but for what names the rest; still JSON, and it says how much. */
+/* The size stays within the limit, except for the names of rows and tracks; the text is still JSON,
+ * and tells how much was left out. */
 static void too_much(void **state)
 {
     enum { SLICES = 1000, MOST = 20000 };
@@ -171,7 +172,7 @@ static void too_much(void **state)
     struct cc_timeline_size size = close_one(t, true);
     assert_int_equal(cc_map_open(path, &map, &e), CC_OK);
     assert_in_range(map.size, MOST, MOST + 2000);
-    assert_in_range(size.bytes, map.size - 10, map.size); /* what is escaped counts as it was */
+    assert_in_range(size.bytes, map.size - 10, map.size); /* counted before escaping */
     if (cc_json_parse((const char *)map.data, map.size, &root, &e) != CC_OK)
         fail_msg("%s", e.text);
     const cJSON *other = cJSON_GetObjectItemCaseSensitive(root, "otherData");
@@ -187,7 +188,7 @@ static void too_much(void **state)
     cc_map_close(&map);
 }
 
-/* Whole or not at all. */
+/* A timeline is written whole or not at all. */
 static void not_at_all(void **state)
 {
     struct cc_timeline *t;
@@ -201,7 +202,7 @@ static void not_at_all(void **state)
     assert_int_not_equal(stat(path, &st), 0);
     assert_int_equal(cc_timeline_open("/nowhere/t.json", about, 0, &t, &e), CC_FAIL);
     assert_contains(e.text, "/nowhere/t.json");
-    /* A full disk. */
+    /* Writing to a full disk fails. */
     struct cc_timeline_size size;
     t = open_one("/dev/full", 0);
     assert_int_equal(cc_timeline_row(t, "fp32", &e), CC_OK);

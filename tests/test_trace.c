@@ -1,4 +1,4 @@
-/* Traces in files: streams, steps, order, what is refused; writing them; constant memory. */
+/* Traces in files: streams, steps, order, refusals; writing them; constant memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -117,7 +117,7 @@ static void without_metadata(void **state)
     assert_true(first_value(t, 0, 0, 0) == 1 && first_value(t, 0, 1, 0) == 2 &&
                 first_value(t, 0, 2, 0) == 10);
     cc_trace_close(t);
-    /* One file; without `order` as the data lie. */
+    /* One file; without `order`, tensors are in the order of their data. */
     t = open_trace(write_ab(state, "one.safetensors", "", 1, 2, 3));
     assert_string_equal(cc_trace_tensor(t, 0)->name, "b");
     cc_trace_close(t);
@@ -241,7 +241,7 @@ static size_t anonymous_kib(void)
     return kib;
 }
 
-/* Steps of 64 MiB, of which no memory of our own is used. The files are holes. */
+/* Steps of 64 MiB are read without allocating memory for them. The files are sparse. */
 static void constant_memory(void **state)
 {
     const size_t n = (size_t)16 << 20;
@@ -251,7 +251,7 @@ static void constant_memory(void **state)
                        "{\"__metadata__\":{\"step\":\"%d\"},\"a\":{\"dtype\":\"F32\","
                        "\"shape\":[%zu],\"data_offsets\":[0,%zu]}}",
                        step, n, 4 * n);
-        assert_int_equal(strlen(header) % 4, 0); /* else values must be copied to be aligned */
+        assert_int_equal(strlen(header) % 4, 0); /* otherwise values must be copied to be aligned */
         (void)snprintf(name, sizeof name, "%d.safetensors", step);
         const char *path = scratch_safetensors(state, name, header, "", 0);
         assert_int_equal(truncate(path, (off_t)(8 + strlen(header) + 4 * n)), 0);
@@ -350,7 +350,8 @@ static void round_trips(void **state)
     cc_trace_close(t);
 }
 
-/* One step to one file: its own metadata or the caller's; .npy and .csv hold one tensor. */
+/* Writes one step to one file, with its own metadata or the caller's; .npy and .csv hold one
+ * tensor. */
 static void single_steps(void **state)
 {
     struct cc_error e = {""};

@@ -72,7 +72,7 @@ static void local_keeps_inner_state(void **state)
     kit_close(&k);
 }
 
-/* The outer sends in steps 1 3 5 ..., the inner in 2 5 8 ...: together in 5 11 ... */
+/* The outer scheme sends in steps 1 3 5 ..., the inner one in 2 5 8 ...: together in 5 11 ... */
 static void local_in_local(void **state)
 {
     (void)state;
@@ -170,7 +170,7 @@ static void zstd_by_hand(void **state)
 
     k = kit_open("zstd", cc_shape_flat(2));
     memcpy(bad, frame, len);
-    bad[5] = 8; /* says 8, holds 4 */
+    bad[5] = 8; /* claims 8, holds 4 */
     kit_expect_refusal(&k, bad, len, "byte 0");
     kit_close(&k);
 }
@@ -246,7 +246,7 @@ static void zfp_keeps_the_tolerance(void **state)
     free(x);
 }
 
-/* Whatever the bytes, the library stays within the scratch memory (as sanitizers see). */
+/* For any bytes, the library stays within the scratch memory; sanitizers watch it. */
 static void zfp_refuses_corrupt(void **state)
 {
     (void)state;

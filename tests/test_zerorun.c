@@ -1,5 +1,5 @@
 /* Tensors of several blocks and several threads: runs of zero bytes that cross the borders of both
- * give the bytes of the reference, which knows neither. */
+ * give the bytes of the reference, which knows neither blocks nor threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,10 +19,10 @@
 /* Nine parts, and a last byte that is partly padding. */
 #define VALUES (9 * CC_PART_VALUES + 3)
 
-/* Of the planes: a byte is zero where all five are. */
+/* Values of each of the five planes: a byte is zero where all five planes are. */
 #define PLANE (VALUES / 5 + 1)
 
-/* How the bytes come: `every` bytes one that is not zero, and none in [from, to). */
+/* The pattern of bytes: one of `every` bytes is not zero, and none in [from, to). */
 struct pattern {
     size_t every, from, to;
 };
@@ -37,7 +37,7 @@ static const struct pattern patterns[] = {
     {40000, 0, PLANE / 3},         /* longer than a block, and zeros at the beginning */
     {PLANE - 1, 0, 0},             /* the first and the last byte */
     {1, 0, PLANE - 1},             /* the last byte alone */
-    {1, 0, PLANE},                 /* nothing at all */
+    {1, 0, PLANE},                 /* only zeros */
 };
 
 static void fill(const struct pattern *p, uint64_t seed, float *x)
@@ -119,7 +119,7 @@ static void borders(void **state)
     free(values);
 }
 
-/* What is wrong with a payload is said in the same words by any number of threads. */
+/* The message about a damaged payload is the same for any number of threads. */
 static void errors(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What the fuzz targets of tensor files do with their bytes: parse them and load every tensor. */
+/* The body of the fuzz targets of tensor files: parses the bytes and loads every tensor. */
 #ifndef CC_TESTS_FUZZ_CONTENTS_H
 #define CC_TESTS_FUZZ_CONTENTS_H
 
@@ -25,7 +25,7 @@ static inline void fuzz_contents(enum cc_file_format format, const uint8_t *data
         volatile float sum = 0;
         if (buffer == NULL ||
             cc_stored_load(data, size, t->dtype, t->offset, t->shape.n, buffer, &x, &e) != CC_OK)
-            abort(); /* what parsed must load */
+            abort(); /* a parsed tensor must load */
         for (size_t k = 0; k < t->shape.n; k++)
             sum = sum + x[k];
         free(buffer);

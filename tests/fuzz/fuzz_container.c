@@ -1,5 +1,5 @@
 /* Any bytes as a container: read as they are, and once more with the checksums repaired, so that
- * what lies behind them is reached; what can be read is decoded. */
+ * the checks behind them are reached. Tensors of readable containers are decoded. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "core/memory.h"
 #include "schemes/spec.h"
 
-enum { LARGEST = 1 << 16 }; /* values of a tensor that is still decoded */
+enum { LARGEST = 1 << 16 }; /* values of the largest tensor that is decoded */
 
 static void decode(const struct cc_container *c, const struct cc_spec *spec, size_t i)
 {
@@ -48,7 +48,7 @@ static void read_and_decode(const uint8_t *data, size_t size)
     cc_container_free(&c);
 }
 
-/* The offset behind `bytes` more, or SIZE_MAX. */
+/* The offset after another `bytes`, or SIZE_MAX. */
 static size_t skip(size_t at, size_t size, uint64_t bytes)
 {
     return at > size || bytes > size - at ? SIZE_MAX : at + (size_t)bytes;
@@ -60,7 +60,7 @@ static size_t skip_text(const uint8_t *p, size_t at, size_t size)
     return begin == SIZE_MAX ? SIZE_MAX : skip(begin, size, cc_get_u32(p + at));
 }
 
-/* Writes the checksum of [from, at) at `at`, and returns what is behind it, or SIZE_MAX. */
+/* Writes the checksum of [from, at) at `at`. Returns the offset after it, or SIZE_MAX. */
 static size_t repair_one(uint8_t *p, size_t from, size_t at, size_t size)
 {
     size_t end = skip(at, size, 4);

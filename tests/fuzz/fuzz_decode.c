@@ -1,9 +1,9 @@
-/* Any bytes either decode or are refused, the same on every instruction set, by decode,
- * decode_add and to_pairs, and by the reference of tests/lib.
+/* Any bytes either decode or are refused, the same on every instruction set, by decode, decode_add
+ * and to_pairs, and by the reference of tests/lib.
  *
  * Input: u8 index in tests/lib/settings.c (modulo their number), u16 n (its lower 13 bits), u8 rows
- * (above 1: a matrix of so many rows), u8 step, then the payload. FUZZ_SCHEME=3lc in the
- * environment keeps to the settings of one scheme. */
+ * (above 1: a matrix with this number of rows), u8 step, then the payload. FUZZ_SCHEME=3lc in the
+ * environment restricts it to the settings of one scheme. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { HEADER = 5, MOST_SETTINGS = 256 };
 
-static struct cc_spec
-    *usable[MOST_SETTINGS]; /* with the index of the setting; NULL: not to be used */
-static size_t known;        /* how many settings there are */
+static struct cc_spec *usable[MOST_SETTINGS]; /* by the index of the setting; NULL: not used */
+static size_t known;                          /* number of settings */
 
 static void open_settings(void)
 {
@@ -55,7 +54,8 @@ struct outcome {
     float *y, *sum;
 };
 
-/* Into buffers of exactly the right size, so that the sanitizer sees every step beyond. */
+/* Decodes into buffers of exactly the right size, so that the sanitizer detects any access
+ * beyond. */
 static struct outcome decode(const struct cc_codec *c, const struct cc_context *ctx,
                              const uint8_t *payload, size_t len, enum cc_isa isa)
 {
@@ -73,8 +73,8 @@ static struct outcome decode(const struct cc_codec *c, const struct cc_context *
     return o;
 }
 
-/* Into room for exactly cap pairs: what to_pairs takes is what was decoded, and it takes all that
- * decode does unless there are more than cap. */
+/* Reads pairs into room for exactly cap: they equal the decoded values, and to_pairs accepts every
+ * payload that decode accepts unless it has more pairs than cap. */
 static void read_pairs(const struct cc_codec *c, const struct cc_context *ctx,
                        const uint8_t *payload, size_t len, const struct outcome *o, size_t cap)
 {
@@ -116,7 +116,7 @@ static void check(const struct cc_spec *s, const struct cc_context *ctx,
         if (!cc_isa_has((enum cc_isa)isa))
             continue;
         struct outcome o = decode(&c, ctx, payload, len, (enum cc_isa)isa);
-        /* How far the zfp library gets in a spoilt stream is its own affair. */
+        /* The zfp library may decode any part of a damaged stream. */
         const bool open = strcmp(s->scheme->id, "zfp") == 0;
         if ((o.status == CC_OK) != accept && !open)
             fail(&c, accept ? "refused, against the page" : "decoded, against the page");

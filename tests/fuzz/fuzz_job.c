@@ -26,7 +26,7 @@ static void check_row(const struct cc_job *job, const struct cc_job_row *r)
     check(left == 0);
 }
 
-/* Checks what the ranks of jobs without data rely on. */
+/* Checks the properties of jobs without data that ranks rely on. */
 static void check_sizes(const struct cc_job *job, const struct cc_job_row *r)
 {
     const struct cc_job_sizes *s = &r->sizes;
@@ -68,7 +68,7 @@ static void check_replay(const struct cc_job *job)
         check_sizes(job, &job->row[i]);
 }
 
-/* A job that is written reads back as one that is written alike. */
+/* A written job reads back as one that is written to the same bytes. */
 static void check_text(const struct cc_job *job)
 {
     struct cc_job again;

@@ -1,8 +1,9 @@
 /* Any bytes either decode as a pack or are refused, alike by decode and decode_add, and no value
- * outside the pack's slices is touched.
+ * outside the pack's slices is changed.
  *
  * Input: u8 index in tests/lib/settings.c (modulo their number); u8 step; u8 twice the number of
- * tensors; for each tensor a u8, whose lowest bit is raw and whose others are n; then the pack. */
+ * tensors; for each tensor a u8, whose lowest bit means raw and whose others are n; then the
+ * pack. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A fit is 200 starts: of large tables only what needs none. */
+/* A fit tries 200 starts, so large tables run only without one. */
 static void solve(struct cc_paper *p)
 {
     struct cc_error e = {""};

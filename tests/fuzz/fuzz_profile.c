@@ -6,7 +6,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Points in order, and between them what lies between. */
+/* Points are in order, and interpolated values lie between theirs. */
 static void check_codec(const struct cc_profile_codec *c)
 {
     if (c->points == 0)

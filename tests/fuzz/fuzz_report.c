@@ -1,4 +1,4 @@
-/* Reports: mpirun puts lines of its own between them, so any bytes may come. */
+/* Any bytes as a line of reports, as mpirun puts lines of its own between them. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Any sums of a round are either absorbed or refused, with the same mean on every instruction set.
  *
  * Input: u8 rows (modulo 20, plus 1), u8 columns (likewise), u8 rank (modulo 4, plus 1; 128 and
- * above: inside local), then for each round two u8, the length of the sum, and the sum. */
+ * above: inside local), then for each round u16, the length of the sum, and the sum. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static void check(bool ok, const char *what)
     abort();
 }
 
-/* The bytes of the next round, in memory of exactly their number. */
+/* Takes the bytes of the next round into memory of exactly their number. */
 static uint8_t *next(const uint8_t **data, size_t *size, size_t *len)
 {
     size_t n = *size < 2 ? 0 : (size_t)(*data)[0] | (size_t)(*data)[1] << 8,
@@ -39,7 +39,7 @@ static uint8_t *next(const uint8_t **data, size_t *size, size_t *len)
     return bytes;
 }
 
-/* Two steps, whose sums are what the data says. */
+/* Runs two steps, whose sums are taken from the input. */
 static int run(const struct cc_codec *c, const uint8_t *data, size_t size, const float *x, float *y)
 {
     const struct cc_context ctx = {.name = "w"};

@@ -1,4 +1,4 @@
-/* Results read back, and every figure that can be made of them, down to the script. */
+/* Any bytes as results: read, and plotted in every kind of figure, up to the script. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 static int write_seed(const char *directory, size_t setting, const struct cc_spec *s, size_t n,
                       size_t rows)
 {
-    enum { STEP = 5 }; /* at which every setting sends something */
+    enum { STEP = 5 }; /* in which every setting sends a payload */
     struct cc_codec c = {.scheme = s->scheme, .params = s->params, .shape = cc_shape_flat(n)};
     if (rows > 1)
         c.shape = (struct cc_shape){.n = n, .dim = {rows, n / rows}, .ndim = 2};

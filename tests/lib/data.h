@@ -1,4 +1,4 @@
-/* Test data: what gradients look like, and what they should never look like. */
+/* Test data: values like those of gradients, and edge cases. */
 #ifndef CC_TESTS_LIB_DATA_H
 #define CC_TESTS_LIB_DATA_H
 
@@ -26,7 +26,7 @@ const char *data_name(enum data_kind kind);
 /* The same values for the same kind, seed and n. */
 void data_fill(enum data_kind kind, uint64_t seed, float *x, size_t n);
 
-/* The next number of a generator that has nothing to do with the one under test. */
+/* The next number of a generator that is independent of the one under test. */
 uint64_t data_random(uint64_t *state);
 
 /* Uniform in [0, 1). */

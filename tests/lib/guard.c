@@ -37,7 +37,7 @@ void guard_reserve(struct guard *g, size_t bytes)
 void *guard_back(struct guard *g, size_t bytes, size_t align)
 {
     guard_reserve(g, bytes);
-    /* The end is a page's, so rounding the size up is rounding the start down. */
+    /* The end lies on a page border, so that rounding the size up rounds the start down. */
     return g->high - (bytes + align - 1) / align * align;
 }
 

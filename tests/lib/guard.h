@@ -6,16 +6,16 @@
 #include <stdint.h>
 
 struct guard {
-    uint8_t *low, *high; /* accessible are [low, high), whole pages; none yet: NULL */
+    uint8_t *low, *high; /* [low, high) is accessible, whole pages; NULL: none yet */
 };
 
-/* Room for at least `bytes`; keeps what is there if that is enough. Ends the program when there is
- * no memory. */
+/* Makes room for at least `bytes`; keeps the pages if they suffice. Ends the program if there is no
+ * memory. */
 void guard_reserve(struct guard *g, size_t bytes);
 void guard_close(struct guard *g);
 
-/* `bytes` that end where the page behind begins, or as near to it as `align` (of the start) allows;
- * or that begin where the page before ends. Reserves as needed; contents are what they were. */
+/* `bytes` that end at the page behind, or as close to it as `align` (of the start) allows; or that
+ * begin at the page before. Reserves as needed; contents are kept. */
 void *guard_back(struct guard *g, size_t bytes, size_t align);
 void *guard_front(struct guard *g, size_t bytes);
 

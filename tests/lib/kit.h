@@ -10,12 +10,12 @@ struct kit {
     struct cc_codec codec;
     struct cc_context ctx; /* tensor "w", step 0; set what else a test needs */
     uint8_t *payload;      /* of the last encode */
-    size_t bound, len;     /* bytes of a payload: the most, and those of the last */
+    size_t bound, len;     /* bytes of a payload: the bound, and those of the last */
     float *y;              /* of the last decode */
     struct cc_error e;
 };
 
-/* Fails the test if the scheme cannot be made. Release with kit_close. */
+/* Opens a codec. Fails the test if the scheme is not valid. Release with kit_close. */
 struct kit kit_open(const char *scheme, struct cc_shape shape);
 void kit_close(struct kit *k);
 
@@ -24,7 +24,7 @@ void kit_close(struct kit *k);
 int kit_encode(struct kit *k, const float *x);
 int kit_decode(struct kit *k, const void *payload, size_t len);
 
-/* y += scale * decoded, on y as the call before left it. */
+/* y += scale * decoded, on the y of the call before. */
 int kit_decode_add(struct kit *k, const void *payload, size_t len, float scale);
 
 /* Fail the test unless the last payload is these bytes, and y these floats (to the last bit). */
@@ -38,7 +38,8 @@ void kit_expect_refusal(struct kit *k, const void *payload, size_t len, const ch
 /* A matrix of rows x cols. */
 struct cc_shape kit_matrix(size_t rows, size_t cols);
 
-/* Runs a group of tests once for each instruction set of the machine; the sum of failures. */
+/* Runs a group of tests once for each instruction set of the machine. Returns the sum of
+ * failures. */
 #define kit_run(tests) kit_run_group(tests, sizeof(tests) / sizeof(tests)[0])
 struct CMUnitTest;
 int kit_run_group(const struct CMUnitTest *tests, size_t count);

@@ -15,7 +15,7 @@ enum state { WORKS_BEFORE, WAITS, WORKS_AFTER, DONE };
 struct flow {
     int from, to;
     double left;    /* bytes */
-    double arrives; /* once nothing is left */
+    double arrives; /* valid once nothing is left */
     double rate;
     bool begun, sent, arrived;
 };
@@ -24,10 +24,10 @@ struct run {
     const struct ports_host *host;
     struct flow *flow;
     enum state *state;
-    size_t *turn, *pending; /* of each host: its turn; own messages on their way */
-    double *until;          /* end of its work */
-    int *inbox;             /* [from * hosts + to]: arrived and not yet taken */
-    double *out, *in;       /* capacity of the ports that is not given away yet */
+    size_t *phase, *pending; /* for each host: its phase; its own messages on their way */
+    double *until;           /* for each host: the end of its work */
+    int *inbox;       /* [from * hosts + to]: messages that have arrived and are not yet received */
+    double *out, *in; /* capacity of the ports that is not yet assigned to flows */
     size_t hosts, flows;
     double now, alpha, byte_s;
 };
@@ -37,8 +37,8 @@ static bool flows(const struct flow *f)
     return f->begun && !f->sent;
 }
 
-/* Max-min fair rates: the port that has least for each of its flows settles those, again and again.
- */
+/* Assigns max-min fair rates: the port with the least capacity for each of its flows fixes the
+ * rates of these, repeatedly until all have one. */
 static void share_ports(struct run *r)
 {
     size_t open = 0;
@@ -75,19 +75,19 @@ static void share_ports(struct run *r)
     }
 }
 
-static void begin_turn(struct run *r, size_t h)
+static void begin_phase(struct run *r, size_t h)
 {
-    if (r->turn[h] == r->host[h].turns) {
+    if (r->phase[h] == r->host[h].phases) {
         r->state[h] = DONE;
         return;
     }
     r->state[h] = WORKS_BEFORE;
-    r->until[h] = r->now + r->host[h].turn[r->turn[h]].before;
+    r->until[h] = r->now + r->host[h].phase[r->phase[h]].before;
 }
 
 static void send_all(struct run *r, size_t h, struct ports_result *out)
 {
-    const struct ports_turn *t = &r->host[h].turn[r->turn[h]];
+    const struct ports_phase *t = &r->host[h].phase[r->phase[h]];
     r->state[h] = WAITS;
     for (size_t i = 0; i < t->sends; i++) {
         r->flow = realloc(r->flow, (r->flows + 1) * sizeof *r->flow);
@@ -100,10 +100,10 @@ static void send_all(struct run *r, size_t h, struct ports_result *out)
     }
 }
 
-/* Whether all that the turn waits for is there; takes it then. */
+/* Whether everything that the phase waits for has arrived; receives it then. */
 static bool complete(struct run *r, size_t h)
 {
-    const struct ports_turn *t = &r->host[h].turn[r->turn[h]];
+    const struct ports_phase *t = &r->host[h].phase[r->phase[h]];
     if (r->pending[h] > 0)
         return false;
     for (size_t i = 0; i < t->receives; i++)
@@ -114,21 +114,21 @@ static bool complete(struct run *r, size_t h)
     return true;
 }
 
-/* Messages set out whose receiver waits for them by now. */
-static void meet(struct run *r)
+/* Starts the messages whose receiver waits for them. */
+static void start_flows(struct run *r)
 {
     for (size_t i = 0; i < r->flows; i++) {
         struct flow *f = &r->flow[i];
         size_t to = (size_t)f->to;
         if (f->begun || r->state[to] != WAITS)
             continue;
-        const struct ports_turn *t = &r->host[to].turn[r->turn[to]];
+        const struct ports_phase *t = &r->host[to].phase[r->phase[to]];
         for (size_t k = 0; k < t->receives; k++)
             f->begun = f->begun || t->from[k] == f->from;
     }
 }
 
-/* Moves hosts on that can be moved on now. */
+/* Advances all hosts that can proceed at this time. */
 static void advance(struct run *r, struct ports_result *out)
 {
     bool moved = true;
@@ -140,20 +140,20 @@ static void advance(struct run *r, struct ports_result *out)
                 moved = true;
             }
             if (r->state[h] == WAITS && complete(r, h)) {
-                r->until[h] = r->now + r->host[h].turn[r->turn[h]].after;
+                r->until[h] = r->now + r->host[h].phase[r->phase[h]].after;
                 r->state[h] = WORKS_AFTER;
             }
             if (r->state[h] == WORKS_AFTER && r->until[h] <= r->now) {
-                r->turn[h]++;
-                begin_turn(r, h);
+                r->phase[h]++;
+                begin_phase(r, h);
                 moved = true;
             }
         }
     }
 }
 
-/* The next moment at which anything happens; INFINITY if nothing does. */
-static double next_moment(const struct run *r)
+/* The time of the next event; INFINITY if there is none. */
+static double next_event(const struct run *r)
 {
     double next = INFINITY;
     for (size_t h = 0; h < r->hosts; h++)
@@ -169,7 +169,7 @@ static double next_moment(const struct run *r)
     return next;
 }
 
-static void pass_time(struct run *r, double to)
+static void advance_to(struct run *r, double to)
 {
     for (size_t i = 0; i < r->flows; i++) {
         struct flow *f = &r->flow[i];
@@ -198,7 +198,7 @@ void ports_run(const struct ports_host *host, size_t hosts, double alpha, double
 {
     struct run r = {.host = host, .hosts = hosts, .alpha = alpha, .byte_s = byte_s};
     r.state = calloc(hosts, sizeof *r.state);
-    r.turn = calloc(hosts, sizeof *r.turn);
+    r.phase = calloc(hosts, sizeof *r.phase);
     r.pending = calloc(hosts, sizeof *r.pending);
     r.until = calloc(hosts, sizeof *r.until);
     r.inbox = calloc(hosts * hosts, sizeof *r.inbox);
@@ -207,23 +207,23 @@ void ports_run(const struct ports_host *host, size_t hosts, double alpha, double
     memset(out->sent, 0, hosts * sizeof *out->sent);
     memset(out->messages, 0, hosts * sizeof *out->messages);
     for (size_t h = 0; h < hosts; h++)
-        begin_turn(&r, h);
+        begin_phase(&r, h);
     for (;;) {
         advance(&r, out);
-        meet(&r);
+        start_flows(&r);
         share_ports(&r);
-        double next = next_moment(&r);
+        double next = next_event(&r);
         if (next == INFINITY)
             break;
-        pass_time(&r, next);
+        advance_to(&r, next);
     }
     for (size_t h = 0; h < hosts; h++)
         if (r.state[h] != DONE)
-            fail_msg("host %zu waits forever in turn %zu", h, r.turn[h]);
+            fail_msg("host %zu waits forever in phase %zu", h, r.phase[h]);
     out->time = r.now;
     free(r.flow);
     free(r.state);
-    free(r.turn);
+    free(r.phase);
     free(r.pending);
     free(r.until);
     free(r.inbox);

@@ -1,6 +1,6 @@
-/* A network of hosts with full-duplex ports, for tests: messages share the ports they cross fairly
- * (max-min), and arrive alpha after their last byte has left. A message sets out when both ends are
- * ready for it (MPI's rendezvous). Nothing here knows a formula. */
+/* A simulated network of hosts with full-duplex ports: messages share the ports they cross fairly
+ * (max-min), and arrive alpha after their last byte has left. A message starts when both ends are
+ * ready for it (MPI's rendezvous). It uses no formula of the models. */
 #ifndef CC_TESTS_LIB_PORTS_H
 #define CC_TESTS_LIB_PORTS_H
 
@@ -11,9 +11,9 @@ struct ports_send {
     double bytes;
 };
 
-/* What a host does at a time: work, then send all messages at once, wait until they have arrived
- * and until a message from each of the hosts in from[] has, then work again. */
-struct ports_turn {
+/* One phase of a host: work, then send all messages at once, wait until they have arrived and until
+ * a message from each of the hosts in from[] has, then work again. */
+struct ports_phase {
     double before, after; /* seconds of work */
     struct ports_send *send;
     int *from;
@@ -21,8 +21,8 @@ struct ports_turn {
 };
 
 struct ports_host {
-    struct ports_turn *turn;
-    size_t turns;
+    struct ports_phase *phase;
+    size_t phases;
 };
 
 struct ports_result {

@@ -1,4 +1,4 @@
-/* powersgd, local, and the libraries that users know. */
+/* powersgd, local, and the schemes of general compression libraries. */
 #include "tests/lib/reference_rows.h"
 
 #include <float.h>
@@ -12,7 +12,7 @@
 /* --- powersgd --- */
 
 struct matrix {
-    size_t rows, cols, rank; /* rank 0: the values as they are */
+    size_t rows, cols, rank; /* rank 0: values are sent as they are */
 };
 
 static struct matrix matrix_of(const struct ref *r)
@@ -74,7 +74,7 @@ static double tree_product(const double *a, size_t step_a, const double *b, size
     return total;
 }
 
-/* The Q of the step before; columns of zeros are drawn. */
+/* Copies the Q of the step before, and draws its columns of zeros anew. */
 static void start_q(const float *kept, const struct matrix *m, double *Q)
 {
     const struct cc_context first = {.rank = -1};
@@ -109,7 +109,7 @@ static void make_orthonormal(const struct matrix *m, double *P)
     }
 }
 
-/* The factors of x: out, or false if a value of Q is too large. */
+/* Writes the factors of x. False if a value of Q is too large. */
 static bool factors(const struct ref *r, const struct matrix *m, const float *x, float *P, float *Q)
 {
     double *start = ref_room(m->cols * m->rank, sizeof *start);
@@ -186,7 +186,7 @@ static bool sends(const struct ref *r, const struct cc_context *ctx)
     return (ctx->step + 1) % (uint64_t)setting_int(r->spec, "every") == 0;
 }
 
-/* The residual here is the sum that waits. */
+/* The residual is the sum of the steps that were not sent. */
 static bool local_begin(struct ref *r, const struct cc_context *ctx, const float *gradient)
 {
     for (size_t i = 0; i < r->shape.n; i++) {
@@ -274,7 +274,7 @@ static bool zfp_decode(const struct ref *r, const struct cc_context *ctx, struct
     zfp_stream *stream = zfp_stream_open(NULL);
     const double lift = tolerance < 0x1p-60f ? 0x1p64 : 1;
     (void)zfp_stream_set_accuracy(stream, (double)tolerance * lift);
-    /* The library reads on behind the end: give it zeros there. */
+    /* The library reads beyond the end: zeros follow there. */
     const size_t room = zfp_stream_maximum_size(stream, field) + in->len + 64;
     uint8_t *copy = ref_room(room, 1);
     memcpy(copy, in->at + in->pos, in->len - in->pos);

@@ -1,4 +1,4 @@
-/* What the files of the reference share. */
+/* The interface that the files of the reference share. */
 #ifndef CC_TESTS_LIB_REFERENCE_ROWS_H
 #define CC_TESTS_LIB_REFERENCE_ROWS_H
 
@@ -19,7 +19,7 @@ void put_f32(struct ref_out *out, float v);
 /* An array of codes of w bits each, least significant bit first. */
 void put_codes(struct ref_out *out, const uint32_t *code, size_t count, unsigned w);
 
-/* Bytes being read; `bad` is set, and zeros are read, behind the end. */
+/* Bytes being read. A read beyond the end gives zeros and sets `bad`. */
 struct ref_in {
     const uint8_t *at;
     size_t len, pos;
@@ -32,9 +32,9 @@ uint32_t get_u32(struct ref_in *in);
 float get_f32(struct ref_in *in);
 /* A scale, norm, threshold or magnitude: bad if it is negative or not finite. */
 float get_scale(struct ref_in *in);
-/* codes of w bits; padding is skipped. */
+/* Codes of w bits; padding is skipped. */
 void get_codes(struct ref_in *in, uint32_t *code, size_t count, unsigned w);
-/* All read, and nothing was wrong. */
+/* Whether all bytes were read and none was wrong. */
 bool get_end(const struct ref_in *in);
 
 uint32_t bits_of(float v);
@@ -44,7 +44,7 @@ float largest_magnitude(const float *x, size_t n);
 size_t smaller(size_t a, size_t b);
 /* Memory for count elements, all zero; ends the program when there is none. */
 void *ref_room(size_t count, size_t bytes);
-/* u(i) for element i of what this call encodes. */
+/* The random number u(i) for element i of the encoded values. */
 float unit_at(const struct cc_context *ctx, size_t i);
 
 /* The sum of term(x[i]) over the fixed tree. */
@@ -58,20 +58,20 @@ enum ref_feedback { NEVER, ALWAYS, IF_EF };
 struct ref_row {
     const char *id;
     enum ref_feedback feedback;
-    /* What is settled; or a check where something is not (NULL if x and payload agree). */
+    /* `encode` writes payloads that the page determines; `check` tests those of an encoder with a
+     * choice (NULL if x and payload agree). */
     void (*encode)(struct ref *r, const struct cc_context *ctx, const float *x,
                    struct ref_out *out);
     const char *(*check)(struct ref *r, const struct cc_context *ctx, const float *x,
                          const uint8_t *payload, size_t len);
     bool (*decode)(const struct ref *r, const struct cc_context *ctx, struct ref_in *in, float *y);
-    /* For those that keep something else than a residual, instead of gradient + residual and
-     * x - decoded. */
+    /* For schemes whose state is not a residual, instead of gradient + residual and x - decoded. */
     bool (*begin)(struct ref *r, const struct cc_context *ctx, const float *gradient);
     const char *(*finish)(struct ref *r, const struct cc_context *ctx, const uint8_t *payload,
                           size_t len);
-    /* Tensors for which there is nothing to feed back; NULL: none. */
+    /* Tensors that are sent without loss, so that they have no residual; NULL: none. */
     bool (*sends_all)(const struct ref *r);
-    /* Values that make encoding overflow, though all are finite. */
+    /* Whether encoding x overflows, though all values are finite. */
     bool (*overflows)(const struct ref *r, const struct cc_context *ctx, const float *x);
 };
 
@@ -81,7 +81,7 @@ struct ref {
     struct cc_shape shape;
     bool feedback;
     float *residual;
-    float *x;     /* what this step encodes */
+    float *x;     /* the values that this step encodes */
     float *u, *v; /* dgc: momentum, velocity; powersgd: u is the Q of the step before */
     struct ref *inner;
 };
@@ -89,7 +89,7 @@ struct ref {
 extern const struct ref_row ref_rows_plain[], ref_rows_ternary[], ref_rows_qsgd[],
     ref_rows_sparse[], ref_rows_other[]; /* each ends with a row without an id */
 
-/* The usual way of `finish`, for those that only begin differently. */
+/* The default `finish`, for schemes that only begin differently. */
 const char *ref_verify(struct ref *r, const struct cc_context *ctx, const uint8_t *payload,
                        size_t len, float *decoded);
 

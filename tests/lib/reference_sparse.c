@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* --- which values are largest --- */
+/* --- the largest values --- */
 
 struct entry {
     float magnitude;
@@ -19,7 +19,8 @@ static int by_magnitude(const void *a, const void *b)
     return p->index < q->index ? -1 : p->index > q->index;
 }
 
-/* Marks the k largest magnitudes of x[0, n), ties to the lower index; no zeros unless asked. */
+/* Marks the k largest magnitudes of x[0, n), of equal ones those of lower index; no zeros unless
+ * requested. */
 static void mark_largest(const float *x, size_t n, size_t k, bool zeros, uint8_t *kept)
 {
     struct entry *all = ref_room(n, sizeof *all);
@@ -48,7 +49,7 @@ static int by_size(const void *a, const void *b)
     return *p > *q ? -1 : *p < *q;
 }
 
-/* The threshold from a sample; false where the sample would be too small. */
+/* The threshold from a sample. False if the sample would be too small. */
 static bool sampled_threshold(const struct cc_context *ctx, const float *x, size_t n, size_t k,
                               float *threshold)
 {

@@ -62,7 +62,7 @@ void rig_move_state(struct rig *r)
     struct guard old = r->state;
     r->state = (struct guard){0};
     void *from = r->codec.state;
-    /* At the other end of other pages, so that the alignment changes as well. */
+    /* The new state lies at the other end of its pages, so that the alignment changes as well. */
     r->codec.state =
         old.low == from ? guard_back(&r->state, bytes, 8) : guard_front(&r->state, bytes);
     memcpy(r->codec.state, from, bytes);
@@ -97,7 +97,7 @@ static struct cc_codec receiver(const struct rig *r)
     return c;
 }
 
-/* Where a payload from elsewhere is decoded: against the page that it would overrun. */
+/* Copies a received payload next to the guard page that a read beyond it would touch. */
 static const uint8_t *deliver(struct rig *r, const uint8_t *payload, size_t len)
 {
     uint8_t *in = r->front ? (uint8_t *)guard_front(&r->x, len + 1) + 1 : guard_back(&r->x, len, 1);

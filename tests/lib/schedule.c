@@ -47,13 +47,14 @@ static int power_up_to(int p)
     return power;
 }
 
-/* Of 2r workers the even ones step back; who takes part as number j then. */
+/* Of the first 2r workers the even ones hand their vectors to others and pause. Returns the worker
+ * that takes part as number j. */
 static int member(int j, int r)
 {
     return j < r ? 2 * j + 1 : j + r;
 }
 
-static void fold(struct schedule *s, int round, int r, bool back)
+static void pair_up(struct schedule *s, int round, int r, bool back)
 {
     for (int i = 0; i < r; i++)
         put(s, (struct transfer){.round = round,
@@ -68,7 +69,7 @@ void schedule_recdouble(int p, struct schedule *out)
     int power = power_up_to(p), r = p - power, round = 0;
     *out = (struct schedule){.hosts = p, .chunks = 1};
     if (r > 0)
-        fold(out, round++, r, false);
+        pair_up(out, round++, r, false);
     for (int d = 1; d < power; d *= 2, round++)
         for (int j = 0; j < power; j++)
             put(out, (struct transfer){.round = round,
@@ -77,7 +78,7 @@ void schedule_recdouble(int p, struct schedule *out)
                                        .count = 1,
                                        .adds = true});
     if (r > 0)
-        fold(out, round, r, true);
+        pair_up(out, round, r, true);
 }
 
 void schedule_rabenseifner(int p, struct schedule *out)
@@ -85,7 +86,7 @@ void schedule_rabenseifner(int p, struct schedule *out)
     int power = power_up_to(p), r = p - power, round = 0;
     *out = (struct schedule){.hosts = p, .chunks = power};
     if (r > 0)
-        fold(out, round++, r, false);
+        pair_up(out, round++, r, false);
     /* Member j keeps the half of its range that j lies in, and sends the other. */
     for (int d = power / 2; d >= 1; d /= 2, round++)
         for (int j = 0; j < power; j++)
@@ -103,7 +104,7 @@ void schedule_rabenseifner(int p, struct schedule *out)
                                        .first = j / d * d,
                                        .count = d});
     if (r > 0)
-        fold(out, round, r, true);
+        pair_up(out, round, r, true);
 }
 
 static void bruck(struct schedule *s, int round)
@@ -150,9 +151,10 @@ void schedule_servers(int p, int servers, struct schedule *out)
             put(out, (struct transfer){.round = 1, .from = p + s, .to = i, .first = s, .count = 1});
 }
 
-/* --- running them --- */
+/* --- running schedules --- */
 
-/* What a host has of a chunk: whose contributions, and whether as it was encoded last. */
+/* A host's copy of a chunk: the workers whose contributions it holds, and whether it is unchanged
+ * since it was encoded. */
 struct part {
     uint32_t who;
     bool encoded;
@@ -170,17 +172,17 @@ static struct part *part(const struct execution *x, struct part *of, int host, i
     return &of[host * x->schedule->chunks + chunk % x->schedule->chunks];
 }
 
-static struct ports_turn *new_turn(struct execution *x, int h)
+static struct ports_phase *new_phase(struct execution *x, int h)
 {
     struct ports_host *host = &x->host[h];
-    host->turn = realloc(host->turn, (host->turns + 1) * sizeof *host->turn);
-    assert_non_null(host->turn);
-    host->turn[host->turns] = (struct ports_turn){0};
-    return &host->turn[host->turns++];
+    host->phase = realloc(host->phase, (host->phases + 1) * sizeof *host->phase);
+    assert_non_null(host->phase);
+    host->phase[host->phases] = (struct ports_phase){0};
+    return &host->phase[host->phases++];
 }
 
-/* The sender's side: encodes what it has not encoded yet. */
-static void sends(struct execution *x, struct ports_turn *turn, const struct transfer *t)
+/* The sender's side of a transfer: encodes chunks that are not encoded yet. */
+static void sends(struct execution *x, struct ports_phase *phase, const struct transfer *t)
 {
     const struct schedule_costs *c = x->costs;
     double bytes = c->framing;
@@ -188,18 +190,18 @@ static void sends(struct execution *x, struct ports_turn *turn, const struct tra
         struct part *mine = part(x, x->next, t->from, k);
         bytes += c->bytes(c->arg, k % x->schedule->chunks, mine->who);
         if (!mine->encoded)
-            turn->before += c->encode_s / x->schedule->chunks;
+            phase->before += c->encode_s / x->schedule->chunks;
         mine->encoded = true;
     }
-    turn->send = realloc(turn->send, (turn->sends + 1) * sizeof *turn->send);
-    turn->send[turn->sends++] = (struct ports_send){.to = t->to, .bytes = bytes};
+    phase->send = realloc(phase->send, (phase->sends + 1) * sizeof *phase->send);
+    phase->send[phase->sends++] = (struct ports_send){.to = t->to, .bytes = bytes};
 }
 
-static void receives(struct execution *x, struct ports_turn *turn, const struct transfer *t)
+static void receives(struct execution *x, struct ports_phase *phase, const struct transfer *t)
 {
     const struct schedule_costs *c = x->costs;
-    turn->from = realloc(turn->from, (turn->receives + 1) * sizeof *turn->from);
-    turn->from[turn->receives++] = t->from;
+    phase->from = realloc(phase->from, (phase->receives + 1) * sizeof *phase->from);
+    phase->from[phase->receives++] = t->from;
     for (int k = t->first; k < t->first + t->count; k++) {
         const struct part *theirs = part(x, x->now, t->from, k);
         struct part *mine = part(x, x->next, t->to, k);
@@ -210,9 +212,9 @@ static void receives(struct execution *x, struct ports_turn *turn, const struct 
         if ((mine->who & theirs->who) != 0)
             fail_msg("round %d: host %d gets twice what %d sends", t->round, t->to, t->from);
         if (mine->encoded && mine->who != 0)
-            turn->after += c->decode_s / x->schedule->chunks;
-        turn->after += c->add_s / x->schedule->chunks;
-        turn->after += c->reduce_byte_s * c->bytes(c->arg, k % x->schedule->chunks, theirs->who);
+            phase->after += c->decode_s / x->schedule->chunks;
+        phase->after += c->add_s / x->schedule->chunks;
+        phase->after += c->reduce_byte_s * c->bytes(c->arg, k % x->schedule->chunks, theirs->who);
         mine->who |= theirs->who;
         mine->encoded = false;
     }
@@ -221,7 +223,7 @@ static void receives(struct execution *x, struct ports_turn *turn, const struct 
 static void run_round(struct execution *x, int round)
 {
     const struct schedule *s = x->schedule;
-    struct ports_turn *turn[SCHEDULE_MOST_HOSTS] = {NULL};
+    struct ports_phase *phase[SCHEDULE_MOST_HOSTS] = {NULL};
     size_t bytes = (size_t)(s->hosts * s->chunks) * sizeof *x->now;
     memcpy(x->now, x->next, bytes);
     for (int pass = 0; pass < 2; pass++)
@@ -230,25 +232,25 @@ static void run_round(struct execution *x, int round)
             int who = pass == 0 ? t->from : t->to;
             if (t->round != round)
                 continue;
-            if (turn[who] == NULL)
-                turn[who] = new_turn(x, who);
-            (pass == 0 ? sends : receives)(x, turn[who], t);
+            if (phase[who] == NULL)
+                phase[who] = new_phase(x, who);
+            (pass == 0 ? sends : receives)(x, phase[who], t);
         }
 }
 
-/* Everyone has everything, and decodes what it holds encoded. */
+/* Checks that every worker has all contributions, and decodes the chunks that it holds encoded. */
 static void finish(struct execution *x, int workers)
 {
     const struct schedule *s = x->schedule;
     for (int h = 0; h < workers; h++) {
-        struct ports_turn *turn = new_turn(x, h);
+        struct ports_phase *phase = new_phase(x, h);
         for (int k = 0; k < s->chunks; k++) {
             const struct part *p = part(x, x->next, h, k);
             uint32_t want = s->gathers ? 1u << k : (uint32_t)((UINT64_C(1) << workers) - 1);
             if (p->who != want)
                 fail_msg("host %d ends with %x of chunk %d instead of %x", h, p->who, k, want);
             if (p->encoded)
-                turn->before += x->costs->decode_s / s->chunks;
+                phase->before += x->costs->decode_s / s->chunks;
         }
     }
 }
@@ -256,11 +258,11 @@ static void finish(struct execution *x, int workers)
 static void free_hosts(struct execution *x)
 {
     for (int h = 0; h < x->schedule->hosts; h++) {
-        for (size_t i = 0; i < x->host[h].turns; i++) {
-            free(x->host[h].turn[i].send);
-            free(x->host[h].turn[i].from);
+        for (size_t i = 0; i < x->host[h].phases; i++) {
+            free(x->host[h].phase[i].send);
+            free(x->host[h].phase[i].from);
         }
-        free(x->host[h].turn);
+        free(x->host[h].phase);
     }
     free(x->host);
     free(x->now);

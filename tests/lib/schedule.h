@@ -1,7 +1,7 @@
-/* Exchanges written down message by message, from the algorithms' definitions, for tests. The
- * vector is cut into chunks; every worker begins with its own contribution to each. A schedule is
- * run in two ways: on the contributions, to see that it is an allreduce at all, and on ports.h, to
- * see how long it takes. */
+/* Exchanges written down message by message, from the algorithms' definitions. The vector is cut
+ * into chunks; every worker begins with its own contribution to each. A schedule is run in two
+ * ways: on the contributions, to check that it is an allreduce at all, and on ports.h, to find its
+ * time. */
 #ifndef CC_TESTS_LIB_SCHEDULE_H
 #define CC_TESTS_LIB_SCHEDULE_H
 
@@ -11,37 +11,37 @@
 
 enum { SCHEDULE_MOST_HOSTS = 32 };
 
-/* One message: chunks [first, first + count), modulo the number of chunks, of what `from` has at
+/* One message: chunks [first, first + count), modulo the number of chunks, as `from` has them at
  * the beginning of the round. */
 struct transfer {
     int round, from, to, first, count;
-    bool adds; /* the receiver adds it to its own; otherwise it takes the place of that */
+    bool adds; /* the receiver adds it to its own chunk instead of replacing that */
 };
 
 struct schedule {
     int hosts, chunks, rounds;
-    bool gathers; /* host i begins with chunk i alone, and all want all chunks as they are */
+    bool gathers; /* host i begins with chunk i alone, and all receive all chunks as they are */
     struct transfer *transfer;
     size_t transfers;
 };
 
-/* What things cost. */
+/* The costs of a schedule's operations. */
 struct schedule_costs {
     double alpha, byte_s, framing; /* framing: bytes of a message beyond its contents */
     /* bytes of a chunk that holds the sum of the workers in the set `who` */
     double (*bytes)(const void *arg, int chunk, uint32_t who);
     const void *arg;
-    double reduce_byte_s; /* adding what was received */
-    /* Codec: seconds for all chunks together. A chunk that was changed since it was encoded is
-     * encoded before it is sent; what is received is decoded onto a sum, or kept as it came.
-     * Whoever adds to a chunk that it has sent first decodes its own encoding; at the end everyone
-     * decodes what it holds encoded. */
+    double reduce_byte_s; /* for adding received bytes */
+    /* Codec times, for all chunks together. A chunk that was changed since it was encoded is
+     * encoded before it is sent; a received chunk is decoded onto a sum, or kept as it came. A host
+     * that adds to a chunk that it has sent first decodes its own encoding; at the end every host
+     * decodes the chunks that it holds encoded. */
     double encode_s, add_s, decode_s;
 };
 
 struct schedule_result {
     double time;
-    double most_sent; /* bytes, of the busiest host, framing included */
+    double most_sent; /* bytes of the busiest host, framing included */
     size_t most_messages;
 };
 
@@ -51,7 +51,8 @@ void schedule_rabenseifner(int p, struct schedule *out);
 void schedule_bruck(int p, struct schedule *out);
 /* p workers, then `servers` servers; server s sums chunk s. */
 void schedule_servers(int p, int servers, struct schedule *out);
-/* P - 1 rounds in which each sends the others' chunks to them directly, then schedule_bruck. */
+/* P - 1 rounds in which each worker sends the others' chunks to them directly, then
+ * schedule_bruck. */
 void schedule_split(int p, struct schedule *out);
 void schedule_free(struct schedule *s);
 

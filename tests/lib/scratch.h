@@ -1,10 +1,11 @@
-/* A directory of its own for a test's files. */
+/* A scratch directory for the files of a test. */
 #ifndef CC_TESTS_LIB_SCRATCH_H
 #define CC_TESTS_LIB_SCRATCH_H
 
 #include <stddef.h>
 
-/* cmocka fixtures: *state becomes the directory's path; all that is in it is removed at the end. */
+/* cmocka fixtures: *state becomes the directory's path; the directory and its files are removed at
+ * the end. */
 int scratch_setup(void **state);
 int scratch_teardown(void **state);
 
@@ -18,10 +19,10 @@ const char *scratch_write(void **state, const char *name, const void *bytes, siz
 const char *scratch_safetensors(void **state, const char *name, const char *header,
                                 const void *data, size_t size);
 
-/* The whole file, to be freed. */
+/* Reads the whole file; the caller frees it. */
 void *scratch_read(const char *path, size_t *size);
 
-/* How many entries the directory has. */
+/* The number of entries of the directory. */
 size_t scratch_count(void **state);
 
 #endif

@@ -8,7 +8,7 @@
 #include "netsim/launch/smpirun.h"
 
 struct simulation {
-    /* Set before; zeros are the defaults. */
+    /* Inputs; zeros are the defaults. */
     enum cc_fidelity fidelity;
     const char *smpirun;  /* NULL: the system's */
     const char *xml;      /* the platform; NULL: three_hosts */
@@ -23,7 +23,7 @@ struct simulation {
     double second[8];   /* the first sample of each SIZE report */
     size_t ticks;       /* calls of on_tick */
     double began;       /* on cc_now's clock */
-    size_t block_bytes; /* of the job, as cc_smpirun sets them */
+    size_t block_bytes; /* the job's, as cc_smpirun sets them */
     bool rendezvous;
 };
 

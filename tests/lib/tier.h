@@ -14,7 +14,7 @@ enum tier { TIER_QUICK, TIER_SANITIZED, TIER_FULL };
 /* The tier of this run. Ends the program if COMMCOMP_TEST is none of the above. */
 enum tier tier(void);
 
-/* The number that belongs to the tier of this run. */
+/* The argument for the tier of this run. */
 size_t tier_pick(size_t quick, size_t sanitized, size_t full);
 
 #endif

@@ -19,19 +19,21 @@ struct vector {
 void vector_open(struct vector *v, const char *spec, size_t n);
 void vector_close(struct vector *v);
 
-/* The payload of steps * n values, encoded one step after the other from a fresh state, is these
- * bytes of equal length a step. */
+/* Expects that steps * n values, encoded one step after the other from a fresh state, give these
+ * bytes, of equal length in each step. */
 void vector_encodes(struct vector *v, size_t steps, const float *x, const uint8_t *want,
                     size_t len);
 
-/* The bytes decode to these values, bit by bit (NaN to any NaN), and are added as they should. */
+/* Expects that the bytes decode to these values, bit by bit (NaN to any NaN), and that decode_add
+ * adds them. */
 void vector_decodes(struct vector *v, const uint8_t *bytes, size_t len, const float *want);
 
-/* vector_encodes for one step, and vector_decodes. */
+/* Expects both: vector_encodes for one step, and vector_decodes. */
 void vector_is(struct vector *v, const float *x, const uint8_t *bytes, size_t len,
                const float *decoded);
 
-/* Encoding x, or decoding and adding the bytes, fails with a message that contains the text. */
+/* Expect that encoding x, or decoding and adding the bytes, fails with a message that contains the
+ * text. */
 void vector_refuses(struct vector *v, const float *x, const char *text);
 void vector_rejects(struct vector *v, const uint8_t *bytes, size_t len, const char *text);
 

@@ -1,13 +1,13 @@
-/* Flows between the hosts of a simulated platform, all of them at once. Reads, on stdin, who sends
- * how many bytes to whom, a line each: FROM TO BYTES. Prints, for each one when it is there, its
- * number and the second. */
+/* Flows between the hosts of a simulated platform, all at the same time. Reads flows from stdin,
+ * one a line: FROM TO BYTES. Prints for each flow, when it has arrived, its number and the time in
+ * seconds. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define FLOWS 1024
 
-/* All ranks are in one process and take turns: the first one reads for all. */
+/* All ranks run in one process, one at a time: the first one reads for all. */
 static struct flow {
     int from, to, bytes;
 } flow[FLOWS];

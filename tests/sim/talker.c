@@ -1,5 +1,5 @@
-/* Simulated ranks that do what the environment's TALKER says: end as they should, or as they should
- * not (tests/test_smpirun_real.c). Reports are written by hand, as they would come. */
+/* Simulated ranks that end as they should, or fail, as the environment variable TALKER requests
+ * (tests/test_smpirun_real.c). Their reports are written by hand. */
 #include <mpi.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,12 +16,13 @@ static void say(const char *line)
     fflush(stdout);
 }
 
-/* Sends `bytes` from rank 0 to 1, both beginning at the next second, and tells how long it took. */
+/* Sends `bytes` from rank 0 to 1, both beginning at the next second, and reports the time that it
+ * took. */
 static void send_one(int rank, size_t bytes)
 {
     char *buffer = calloc(1, bytes);
     double now = MPI_Wtime();
-    /* Clocks may be a little before a second. */
+    /* A clock may be slightly before a second. */
     sg_actor_sleep_for((double)((long)(now + 0.001) + 1) - now);
     double began = MPI_Wtime();
     if (rank == 0)
@@ -35,7 +36,7 @@ static void send_one(int rank, size_t bytes)
     free(buffer);
 }
 
-/* Does not let the simulation outlive who wants it. */
+/* Ends the simulation when its parent ends or no longer reads. */
 static void die_with_parent(void)
 {
     struct pollfd out = {.fd = 1};
