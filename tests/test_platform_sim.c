@@ -317,14 +317,14 @@ static void test_read_again(void **state)
     assert_int_equal(setenv("COMMCOMP_PLATFORM", beside("../bin/commcomp-platform"), 1), 0);
     const struct flow flow[] = {{0, 1, N, 0},  {9, 10, N, 0},  {3, 16, N, 0},
                                 {16, 3, N, 0}, {12, 16, N, 0}, {15, 2, N, 0}};
-    for (int topology = 0; topology < 4; topology++) {
+    for (int topology = 0; topology < CC_TOPOLOGY_COUNT; topology++) {
         struct cc_platform_config config = usual;
         struct cc_platform again;
         struct cc_error e = {0};
         double first[6], second[6];
         config.topology = (enum cc_topology)topology;
         config.servers = 1;
-        if (topology != CC_TOPOLOGY_TORUS) {
+        if (!cc_topology_info(config.topology)->equal_hosts) {
             config.slow_links = 3;
             config.slow_bps = B / 3;
         }
@@ -435,8 +435,11 @@ static void test_slow_hosts(void **state)
 static void test_large(void **state)
 {
     need_simgrid();
-    const double across[] = {L + ONE, 2 * L + ONE, 24 * L + ONE, L + W};
-    for (int topology = 0; topology < 4; topology++) {
+    const double across[] = {[CC_TOPOLOGY_SWITCH] = L + ONE,
+                             [CC_TOPOLOGY_FAT_TREE] = 2 * L + ONE,
+                             [CC_TOPOLOGY_TORUS] = 24 * L + ONE,
+                             [CC_TOPOLOGY_SITES] = L + W};
+    for (size_t topology = 0; topology < sizeof across / sizeof across[0]; topology++) {
         struct cc_platform_config config = usual;
         config.topology = (enum cc_topology)topology;
         config.workers = 4096;

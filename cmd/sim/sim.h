@@ -9,28 +9,20 @@
 #include "netsim/platform/platform.h"
 
 /* clang-format off */
-/* Options beside CC_CLUSTER_OPTIONS and CC_EXPERIMENT_OPTIONS: of the network's model, */
+/* Options beside CC_CLUSTER_OPTIONS and CC_EXPERIMENT_OPTIONS. How the network is simulated: */
 #define CC_FIDELITY_OPTION(preset)                                                                 \
     {.name = "fidelity", .value = "HOW", .def = preset, .choices = cc_fidelity_names,              \
      .help = "of the simulated network: alpha-beta (latency and bytes / bandwidth, as the "        \
              "formulas assume), tc (as in the lab of `commcomp run`), tcp (SMPI's corrections for "\
              "TCP)"}
 
-/* and of the cluster. */
+/* The shape of the cluster; each topology adds its own options (topology.h): */
+#define CC_TOPOLOGY_OPTION(id, kind, field, name_, value_, default_, help_)                        \
+    {.name = name_, .value = value_, .def = default_, .help = help_},
 #define CC_PLATFORM_OPTIONS                                                                        \
     {.name = "topology", .value = "SHAPE", .def = "switch", .choices = cc_topology_names,          \
-     .help = "switch (one, never the limit), fat-tree (racks and a switch above them), torus, or " \
-             "sites (switches joined by a WAN)"},                                                  \
-    {.name = "rack", .value = "N", .def = "16", .help = "fat-tree: hosts in each"},                \
-    {.name = "oversubscription", .value = "X", .def = "1",                                         \
-     .help = "fat-tree: bandwidth of a rack's hosts together / that of its link upwards"},         \
-    {.name = "torus", .value = "XxY[xZ]", .def = "as near to a cube as fits",                      \
-     .help = "torus: hosts in each dimension"},                                                    \
-    {.name = "sites", .value = "N", .def = "2", .help = "sites: how many"},                        \
-    {.name = "wan-bw", .value = "RATE", .def = "100mbps",                                          \
-     .help = "sites: between any two of them, each way"},                                          \
-    {.name = "wan-latency", .value = "TIME", .def = "40ms",                                        \
-     .help = "sites: from any one to another, beside --latency"},                                  \
+     .help = CC_TOPOLOGY_HELP "or that of a file: --platform"},                                    \
+    CC_TOPOLOGY_OPTIONS(CC_TOPOLOGY_OPTION)                                                        \
     {.name = "slow-links", .value = "N:RATE",                                                      \
      .help = "the last N workers have links of this bandwidth"},                                   \
     {.name = "slow-hosts", .value = "N:FACTOR",                                                    \

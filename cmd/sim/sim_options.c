@@ -11,34 +11,30 @@ const char *const cc_codec_time_names[] = {"profile", "measured", NULL};
 
 /* --- which options go together --- */
 
-/* Options of one topology only. */
-static const struct {
-    enum cc_topology topology;
-    const char *options[4];
-} shape_options[] = {{CC_TOPOLOGY_FAT_TREE, {"rack", "oversubscription"}},
-                     {CC_TOPOLOGY_TORUS, {"torus"}},
-                     {CC_TOPOLOGY_SITES, {"sites", "wan-bw", "wan-latency"}}};
-
 static int check_topology(const struct cc_args *args, enum cc_topology topology, struct cc_error *e)
 {
-    for (size_t i = 0; i < sizeof shape_options / sizeof shape_options[0]; i++)
-        for (const char *const *o = shape_options[i].options; *o != NULL; o++)
-            if (cc_arg(args, *o) != NULL && shape_options[i].topology != topology)
-                return cc_usage(e, "--%s is of --topology %s", *o,
-                                cc_topology_names[shape_options[i].topology]);
+    for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++)
+        if (cc_arg(args, o->name) != NULL && o->topology != topology)
+            return cc_usage(e, "--%s is of --topology %s", o->name, cc_topology_names[o->topology]);
     return CC_OK;
+}
+
+static int exclude_platform(const struct cc_args *args, const char *option, struct cc_error *e)
+{
+    return cc_arg_or_null(args, option) == NULL
+               ? CC_OK
+               : cc_usage(e, "--platform and --%s exclude each other: the file fixes it", option);
 }
 
 /* A platform file fixes what the other options would choose. */
 static int check_platform(const struct cc_args *args, struct cc_error *e)
 {
-    static const char *const others[] = {
-        "topology", "rack",        "oversubscription", "torus",      "sites",
-        "wan-bw",   "wan-latency", "slow-links",       "slow-hosts", "write-platform"};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (cc_arg_or_null(args, others[i]) != NULL)
-            return cc_usage(e, "--platform and --%s exclude each other: the file fixes it",
-                            others[i]);
+    CC_TRY(exclude_platform(args, "topology", e));
+    for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++)
+        CC_TRY(exclude_platform(args, o->name, e));
+    CC_TRY(exclude_platform(args, "slow-links", e));
+    CC_TRY(exclude_platform(args, "slow-hosts", e));
+    CC_TRY(exclude_platform(args, "write-platform", e));
     if (cc_arg(args, "latency") != NULL && cc_arg(args, "bw") == NULL)
         return cc_usage(e, "--latency: with --platform it only describes the links to the "
                            "formulas, and needs --bw beside it");
@@ -46,28 +42,6 @@ static int check_platform(const struct cc_args *args, struct cc_error *e)
 }
 
 /* --- parsing --- */
-
-/* "4x4x2" */
-static int parse_torus(const char *text, int torus[3], struct cc_error *e)
-{
-    static const char wrong[] =
-        "--torus %.40s: hosts in each of two or three dimensions, at least 1, as in 4x4x2";
-    const char *p = text;
-    int n = 0;
-    while (n < 3) {
-        size_t digits = strspn(p, "0123456789");
-        if (digits < 1 || digits > 6)
-            return cc_usage(e, wrong, text);
-        torus[n] = atoi(p);
-        if (torus[n++] < 1)
-            return cc_usage(e, wrong, text);
-        p += digits;
-        if (*p != 'x')
-            break;
-        p++;
-    }
-    return *p == '\0' && n >= 2 && p[-1] != 'x' ? CC_OK : cc_usage(e, wrong, text);
-}
 
 /* "3:10mbps": the number before the colon; *rest is the text behind it, or NULL without the option.
  */
@@ -112,26 +86,65 @@ static int parse_slow(const struct cc_args *args, struct cc_platform_config *h, 
     return CC_OK;
 }
 
-static int parse_shape(const struct cc_args *args, struct cc_platform_config *h, struct cc_error *e)
+/* Parses "4x4x2" or "4x4"; without a third side, sides[2] stays as it is. */
+static int parse_sides(const char *option, const char *text, int sides[3], struct cc_error *e)
 {
-    uint64_t rack = 16, sites = 2;
+    static const char wrong[] =
+        "--%s %.40s: hosts in each of two or three dimensions, at least 1, as in 4x4x2";
+    const char *p = text;
+    int n = 0;
+    while (n < 3) {
+        size_t digits = strspn(p, "0123456789");
+        if (digits < 1 || digits > 6)
+            return cc_usage(e, wrong, option, text);
+        sides[n] = atoi(p);
+        if (sides[n++] < 1)
+            return cc_usage(e, wrong, option, text);
+        p += digits;
+        if (*p != 'x')
+            break;
+        p++;
+    }
+    return *p == '\0' && n >= 2 && p[-1] != 'x' ? CC_OK : cc_usage(e, wrong, option, text);
+}
+
+/* Parses an option of a topology, or its default, into its field. */
+static int parse_topology_option(const struct cc_args *args, const struct cc_topology_option *o,
+                                 struct cc_platform_config *config, struct cc_error *e)
+{
+    void *field = (char *)config + o->offset;
+    const char *given = cc_arg(args, o->name);
+    const char *text = given != NULL ? given : o->default_text;
+    uint64_t count;
+    switch (o->kind) {
+    case CC_TOPOLOGY_KIND_COUNT:
+        count = strtoul(o->default_text, NULL, 10);
+        CC_TRY(cc_arg_count(args, o->name, 1, INT_MAX, &count, e));
+        *(int *)field = (int)count;
+        return CC_OK;
+    case CC_TOPOLOGY_KIND_RATIO:
+        *(double *)field = strtod(o->default_text, NULL);
+        return cc_arg_real(args, o->name, field, e);
+    case CC_TOPOLOGY_KIND_RATE:
+        return parse_rate_of(o->name, text, field, e);
+    case CC_TOPOLOGY_KIND_TIME:
+        CC_TRY(cc_parse_time(o->default_text, field, e));
+        return cc_arg_time(args, o->name, field, e);
+    case CC_TOPOLOGY_KIND_SIDES:
+        return given != NULL ? parse_sides(o->name, given, field, e) : CC_OK;
+    }
+    return CC_OK;
+}
+
+static int parse_config(const struct cc_args *args, struct cc_platform_config *c,
+                        struct cc_error *e)
+{
     int topology = CC_TOPOLOGY_SWITCH;
     cc_arg_choice(args, "topology", &topology);
-    *h = (struct cc_platform_config){.topology = (enum cc_topology)topology,
-                                     .oversubscription = 1,
-                                     .wan_bps = 100e6,
-                                     .wan_latency_s = 40e-3};
-    CC_TRY(cc_arg_count(args, "rack", 1, INT_MAX, &rack, e));
-    CC_TRY(cc_arg_count(args, "sites", 1, INT_MAX, &sites, e));
-    CC_TRY(cc_arg_real(args, "oversubscription", &h->oversubscription, e));
-    CC_TRY(cc_arg_time(args, "wan-latency", &h->wan_latency_s, e));
-    if (cc_arg(args, "wan-bw") != NULL)
-        CC_TRY(parse_rate_of("wan-bw", cc_arg(args, "wan-bw"), &h->wan_bps, e));
-    if (cc_arg(args, "torus") != NULL)
-        CC_TRY(parse_torus(cc_arg(args, "torus"), h->torus, e));
-    h->rack = (int)rack;
-    h->sites = (int)sites;
-    return parse_slow(args, h, e);
+    *c = (struct cc_platform_config){.topology = (enum cc_topology)topology};
+    for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++)
+        CC_TRY(parse_topology_option(args, o, c, e));
+    return parse_slow(args, c, e);
 }
 
 int cc_sim_parse(const struct cc_args *args, enum cc_fidelity fidelity, struct sim *out,
@@ -143,7 +156,7 @@ int cc_sim_parse(const struct cc_args *args, enum cc_fidelity fidelity, struct s
                                     .write_platform = cc_arg_or_null(args, "write-platform"),
                                     .paje = cc_arg_or_null(args, "paje"),
                                     .smpirun = cc_arg(args, "smpirun")}};
-    CC_TRY(parse_shape(args, &o->config, e));
+    CC_TRY(parse_config(args, &o->config, e));
     CC_TRY(o->platform != NULL ? check_platform(args, e)
                                : check_topology(args, o->config.topology, e));
     cc_arg_choice(args, "fidelity", &how);

@@ -73,16 +73,8 @@ static const char *platform_difference(const struct sim *s)
     const struct cc_platform_config *h = &s->options.config;
     if (s->options.platform != NULL)
         return "the platform's own links and hosts";
-    switch (h->topology) {
-    case CC_TOPOLOGY_FAT_TREE:
-        return "racks share their links upwards";
-    case CC_TOPOLOGY_TORUS:
-        return "messages pass through other hosts' links";
-    case CC_TOPOLOGY_SITES:
-        return "the WAN between the sites";
-    case CC_TOPOLOGY_SWITCH:
-        break;
-    }
+    if (cc_topology_info(h->topology)->difference != NULL)
+        return cc_topology_info(h->topology)->difference;
     if (h->slow_links > 0 && h->slow_hosts > 0)
         return "slow links and slow hosts hold up the others";
     return h->slow_links > 0 ? "slow links hold up the others" : "slow hosts hold up the others";

@@ -29,7 +29,8 @@ static enum cc_formula formula(const struct sim *s)
     const struct cc_cluster_args *c = &s->experiment.forecast->cluster;
     if (s->options.platform != NULL)
         return c->bw_given || c->calibrated ? CC_FORMULA_ELSEWHERE : CC_NO_FORMULA;
-    return h->topology == CC_TOPOLOGY_SWITCH && h->slow_links == 0 && h->slow_hosts == 0
+    return cc_topology_info(h->topology)->difference == NULL && h->slow_links == 0 &&
+                   h->slow_hosts == 0
                ? CC_FORMULA_HOLDS
                : CC_FORMULA_ELSEWHERE;
 }
