@@ -122,22 +122,22 @@ static int run_command(const struct cc_command *c, int argc, char **argv, int fi
 {
     struct cc_error e = {""};
     struct cc_args args = {0};
-    int status = cc_args_parse(&args, c, argc, argv, first, &e);
+    const int parsed = cc_args_parse(&args, c, argc, argv, first, &e);
+    int status;
     cc_record_init(&args.record, c->name, c->columns, argc, (const char *const *)argv);
     if (args.help) {
         cc_help_command(c, stdout);
         status = flush_stdout();
-        goto out;
+        cc_args_free(&args);
+        return status;
     }
-    if (status == CC_OK)
-        status = cc_isa_init(&e);
+    CC_TRY_OUT(parsed);
+    CC_TRY_OUT(cc_isa_init(&e));
     cc_interrupt_catch();
-    if (status == CC_OK)
-        status = cc_args_check_outputs(&args, &e);
-    if (status == CC_OK)
-        status = c->run(&args, &e);
-    status = write_results(&args, status, &e);
+    CC_TRY_OUT(cc_args_check_outputs(&args, &e));
+    CC_TRY_OUT(c->run(&args, &e));
 out:
+    status = write_results(&args, status, &e);
     cc_args_free(&args);
     return status;
 }

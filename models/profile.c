@@ -52,22 +52,24 @@ static int parse_point(const cJSON *item, struct cc_profile_point *out, struct c
 
 static int parse_points(const cJSON *list, struct cc_profile_codec *c, struct cc_error *e)
 {
+    int status = CC_OK;
     c->point = cc_alloc0((size_t)cJSON_GetArraySize(list) * sizeof *c->point, e);
     if (c->point == NULL)
         return CC_FAIL;
     for (const cJSON *item = list->child; item != NULL; item = item->next) {
         struct cc_profile_point *p = &c->point[c->points];
-        int status = parse_point(item, p, e);
-        if (status == CC_OK && c->points > 0 && p->values <= p[-1].values)
+        CC_TRY_OUT(parse_point(item, p, e));
+        if (c->points > 0 && p->values <= p[-1].values) {
             status = cc_fail(e, "%.0f values after %.0f: points must be in ascending order",
                              p->values, p[-1].values);
-        if (status != CC_OK) {
-            cc_error_in(e, "point %zu", c->points);
-            return status;
+            goto out;
         }
         c->points++;
     }
-    return CC_OK;
+out:
+    if (status != CC_OK)
+        cc_error_in(e, "point %zu", c->points);
+    return status;
 }
 
 /* Appends a codec to *p, which owns what was allocated even after an error. */
@@ -90,10 +92,11 @@ static int parse_codec(const cJSON *item, struct cc_profile *p, struct cc_error 
         return CC_FAIL;
     p->codecs++;
     size_t count;
-    int status = cc_json_need_list(item, "points", "{\"values\", \"bits_per_value\", ...}", &points,
-                                   &count, e);
-    if (status == CC_OK)
-        status = parse_points(points, c, e);
+    int status = CC_OK;
+    CC_TRY_OUT(cc_json_need_list(item, "points", "{\"values\", \"bits_per_value\", ...}", &points,
+                                 &count, e));
+    CC_TRY_OUT(parse_points(points, c, e));
+out:
     if (status != CC_OK)
         cc_error_in(e, "\"%.100s\"", scheme);
     return status;

@@ -70,16 +70,20 @@ static int end_row(struct builder *b, size_t place)
 /* Checks the finished sheet and hands it out; after a failure, frees it. */
 static int finish(struct builder *b, int status, const char *path, struct cc_sheet *out)
 {
-    if (status == CC_OK && b->s->rows == 0)
+    if (status != CC_OK)
+        goto out;
+    if (b->s->rows == 0) {
         status = cc_fail(b->e, "it has no rows");
-    if (status == CC_OK) {
-        b->s->path = cc_strdup(path, b->e);
-        status = b->s->path != NULL ? CC_OK : CC_FAIL;
+        goto out;
     }
-    if (status == CC_OK) {
-        *out = *b->s;
-        return CC_OK;
+    b->s->path = cc_strdup(path, b->e);
+    if (b->s->path == NULL) {
+        status = CC_FAIL;
+        goto out;
     }
+    *out = *b->s;
+    return CC_OK;
+out:
     /* The rows may be incomplete: the values that are there count. */
     for (size_t i = 0; i < b->values; i++)
         free(b->s->value[i].text);
@@ -219,15 +223,12 @@ static int json_row(struct builder *b, const cJSON *row)
     if (!cJSON_IsObject(row))
         return cc_fail(b->e, "it should be an object");
     for (const cJSON *item = row->child; item != NULL; item = item->next, column++) {
-        int status = first ? add_key(b, item->string) : CC_OK;
-        if (status == CC_OK &&
-            (column >= b->s->columns || strcmp(b->s->key[column], item->string) != 0))
-            status =
-                cc_fail(b->e, "the key '%.100s' is not where the first row has it", item->string);
-        if (status == CC_OK)
-            status = json_cell(b, item);
-        if (status != CC_OK)
-            return status;
+        if (first)
+            CC_TRY(add_key(b, item->string));
+        else if (column >= b->s->columns || strcmp(b->s->key[column], item->string) != 0)
+            return cc_fail(b->e, "the key '%.100s' is not where the first row has it",
+                           item->string);
+        CC_TRY(json_cell(b, item));
     }
     if (column < b->s->columns)
         return cc_fail(b->e, "the key '%.100s' is missing", b->s->key[column]);
@@ -257,9 +258,10 @@ int cc_sheet_parse_json(const char *path, const char *text, size_t length, struc
     struct cc_sheet sheet = {.place_word = "row"};
     struct builder b = {.s = &sheet, .e = e};
     cJSON *document = NULL;
-    int status = cc_json_parse(text, length, &document, e);
-    if (status == CC_OK)
-        status = json_rows(&b, document);
+    int status = CC_OK;
+    CC_TRY_OUT(cc_json_parse(text, length, &document, e));
+    CC_TRY_OUT(json_rows(&b, document));
+out:
     cJSON_Delete(document);
     return finish(&b, status, path, out);
 }

@@ -95,9 +95,10 @@ static int draw(const struct cc_figure *f, int format, FILE *out, struct cc_erro
     FILE *script = tmpfile();
     if (script == NULL)
         return cc_fail(e, "no temporary file for gnuplot's script: %s", strerror(errno));
-    int status = cc_plot_script(f, &canvas, script, e);
-    if (status == CC_OK)
-        status = cc_gnuplot_run(script, out, e);
+    int status = CC_OK;
+    CC_TRY_OUT(cc_plot_script(f, &canvas, script, e));
+    CC_TRY_OUT(cc_gnuplot_run(script, out, e));
+out:
     (void)fclose(script);
     return status;
 }

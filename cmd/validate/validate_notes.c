@@ -20,7 +20,7 @@ static const struct {
     {CC_CAUSE_REPEATS, "a longer --limit of the queues, or another --congestion"},
     {CC_CAUSE_LATENCY, "`commcomp calibrate` measures it, and --calibration tells model and sim"},
     {CC_CAUSE_OVERSUBSCRIBED, "fewer --workers, a machine with more cores, or hosts of their own "
-                     "(--hostfile)"},
+                              "(--hostfile)"},
     {CC_CAUSE_WAKING, "fewer ranks than cores need less, and longer steps hide it"},
     {CC_CAUSE_CORES, "a lower --bw, fewer --workers, or hosts of their own (--hostfile)"},
     {CC_CAUSE_LINKS, "`commcomp calibrate` measures them, --calibration tells model and sim, and "

@@ -125,14 +125,11 @@ static int take_pairs(struct cursor *c, struct cc_container_head *h)
     }
     for (uint32_t i = 0; i < count; i++) {
         char *key = NULL, *value = NULL;
-        status = take_text(c, "a metadata key", &key);
-        if (status == CC_OK)
-            status = take_text(c, "a metadata value", &value);
-        pairs[i] = (struct cc_pair){key, value}; /* owned by the head also after a failure */
+        CC_TRY_OUT(take_text(c, "a metadata key", &key));
+        pairs[i].key = keys[i] = key; /* owned by the head also after a failure */
         h->pair_count = i + 1;
-        keys[i] = key;
-        if (status != CC_OK)
-            goto out;
+        CC_TRY_OUT(take_text(c, "a metadata value", &value));
+        pairs[i].value = value;
     }
     CC_TRY_OUT(check_distinct(keys, count, "the metadata key", c->e));
 out:
@@ -144,16 +141,14 @@ static int take_scheme(struct cursor *c, char *out)
 {
     char *text = NULL;
     size_t at = c->at;
-    int status = take_text(c, "the scheme", &text);
-    if (text == NULL)
-        return status;
-    if (strlen(text) >= CC_CONTAINER_SCHEME)
-        status = cc_fail(c->e, "byte %zu: the scheme's name is longer than %d bytes", at,
-                         CC_CONTAINER_SCHEME - 1);
-    if (status == CC_OK)
+    CC_TRY(take_text(c, "the scheme", &text));
+    const bool fits = strlen(text) < CC_CONTAINER_SCHEME;
+    if (fits)
         (void)snprintf(out, CC_CONTAINER_SCHEME, "%s", text);
     free(text);
-    return status;
+    return fits ? CC_OK
+                : cc_fail(c->e, "byte %zu: the scheme's name is longer than %d bytes", at,
+                          CC_CONTAINER_SCHEME - 1);
 }
 
 static int take_head(struct cursor *c, struct cc_container_head *h, uint32_t *tensors)
@@ -230,19 +225,24 @@ static int take_tensors(struct cursor *c, struct cc_container *out, uint32_t cou
     struct cc_container_tensor *t = cc_alloc0(count * sizeof *t, c->e);
     const char **names = cc_alloc(count * sizeof *names, c->e);
     out->tensors = t;
-    if (t == NULL || names == NULL)
+    if (t == NULL || names == NULL) {
         status = CC_FAIL;
-    for (size_t i = 0; status == CC_OK && i < count; i++) {
+        goto out;
+    }
+    for (size_t i = 0; i < count; i++) {
         out->tensor_count = i + 1;
         status = take_tensor(c, &t[i]);
+        if (status != CC_OK) {
+            if (t[i].name != NULL)
+                cc_error_in(c->e, "tensor '%.200s'", t[i].name);
+            else
+                cc_error_in(c->e, "tensor %zu of %u", i + 1, count);
+            goto out;
+        }
         names[i] = t[i].name;
-        if (status != CC_OK && t[i].name != NULL)
-            cc_error_in(c->e, "tensor '%.200s'", t[i].name);
-        else if (status != CC_OK)
-            cc_error_in(c->e, "tensor %zu of %u", i + 1, count);
     }
-    if (status == CC_OK)
-        status = check_distinct(names, count, "the tensor", c->e);
+    CC_TRY_OUT(check_distinct(names, count, "the tensor", c->e));
+out:
     free(names);
     return status;
 }
@@ -252,14 +252,16 @@ int cc_container_read(const void *data, size_t bytes, struct cc_container *out, 
     struct cursor c = {.data = data, .bytes = bytes, .e = e};
     struct cc_container read = {.tensor_count = 0};
     uint32_t tensors = 0;
-    int status = take_head(&c, &read.head, &tensors);
-    if (status == CC_OK)
-        status = take_tensors(&c, &read, tensors);
-    if (status == CC_OK && c.at != bytes)
+    int status = CC_OK;
+    CC_TRY_OUT(take_head(&c, &read.head, &tensors));
+    CC_TRY_OUT(take_tensors(&c, &read, tensors));
+    if (c.at != bytes) {
         status = cc_fail(e, "byte %zu: %zu bytes follow the last tensor", c.at, bytes - c.at);
-    if (status == CC_OK)
-        *out = read;
-    else
+        goto out;
+    }
+    *out = read;
+out:
+    if (status != CC_OK)
         cc_container_free(&read);
     return status;
 }
@@ -326,16 +328,12 @@ static int put_head(struct cc_container_writer *w, const struct cc_container_hea
     put_u64(w, (uint64_t)h->rank);
     put_u64(w, h->step);
     put_u32(w, (uint32_t)h->direction);
-    int status = put_text(w, h->scheme, e);
-    if (status == CC_OK)
-        put_u32(w, (uint32_t)h->pair_count);
-    for (size_t i = 0; status == CC_OK && i < h->pair_count; i++) {
-        status = put_text(w, h->pairs[i].key, e);
-        if (status == CC_OK)
-            status = put_text(w, h->pairs[i].value, e);
+    CC_TRY(put_text(w, h->scheme, e));
+    put_u32(w, (uint32_t)h->pair_count);
+    for (size_t i = 0; i < h->pair_count; i++) {
+        CC_TRY(put_text(w, h->pairs[i].key, e));
+        CC_TRY(put_text(w, h->pairs[i].value, e));
     }
-    if (status != CC_OK)
-        return status;
     put_checksum(w);
     return cc_file_check(&w->file, e);
 }
@@ -365,11 +363,8 @@ int cc_container_begin(const char *path, const struct cc_container_head *head, s
 int cc_container_add(struct cc_container_writer *w, const char *name, const struct cc_shape *shape,
                      const uint8_t *payload, size_t payload_bytes, struct cc_error *e)
 {
-    int status = cc_tensor_name_check(name, e);
-    if (status == CC_OK)
-        status = put_text(w, name, e);
-    if (status != CC_OK)
-        return status;
+    CC_TRY(cc_tensor_name_check(name, e));
+    CC_TRY(put_text(w, name, e));
     put_u32(w, (uint32_t)shape->ndim);
     for (int i = 0; i < shape->ndim; i++)
         put_u64(w, shape->dim[i]);

@@ -40,32 +40,32 @@ int cc_tensor_file_begin(const char *path, const struct cc_tensor_info *tensors,
                          const struct cc_pair *metadata, size_t pairs, struct cc_tensor_file **out,
                          struct cc_error *e)
 {
-    int status = cc_tensor_file_check(path, count, e);
-    if (status != CC_OK)
-        return status;
+    int status = CC_OK;
+    CC_TRY(cc_tensor_file_check(path, count, e));
     struct cc_tensor_file *w = cc_alloc0(sizeof *w, e);
     if (w == NULL)
         return CC_FAIL;
     w->tensors = tensors;
     w->count = count;
-    status = format_to_write(path, &w->format, e);
-    if (status == CC_OK && w->format == CC_CSV && tensors[0].shape.n == 0)
+    CC_TRY_OUT(format_to_write(path, &w->format, e));
+    if (w->format == CC_CSV && tensors[0].shape.n == 0) {
         status = cc_fail(e,
                          "%s: tensor \"%.200s\" is empty, which CSV cannot hold; write a "
                          ".safetensors or .npy file",
                          path, tensors[0].name);
-    if (status == CC_OK && w->format == CC_SAFETENSORS)
-        status = cc_safetensors_begin(&w->safetensors, path, tensors, count, metadata, pairs, e);
-    else if (status == CC_OK)
-        status = cc_file_create(&w->out, path, e);
-    if (status != CC_OK) {
-        free(w);
-        return status;
+        goto out;
     }
+    if (w->format == CC_SAFETENSORS)
+        CC_TRY_OUT(cc_safetensors_begin(&w->safetensors, path, tensors, count, metadata, pairs, e));
+    else
+        CC_TRY_OUT(cc_file_create(&w->out, path, e));
     if (w->format == CC_NPY)
         cc_npy_put_header(w->out.f, &tensors[0].shape);
     *out = w;
-    return CC_OK;
+out:
+    if (status != CC_OK)
+        free(w);
+    return status;
 }
 
 /* Fails for values that the reader of CSV would refuse. */
@@ -121,24 +121,22 @@ int cc_tensor_file_metadata(const char *path, struct cc_pair **out, size_t *coun
     enum cc_file_format format;
     struct cc_map map;
     struct cc_contents contents;
-    int status = cc_file_format_of(path, &format, e);
     *out = NULL;
     *count = 0;
-    if (status != CC_OK || format != CC_SAFETENSORS)
-        return status;
-    status = cc_map_open(path, &map, e);
-    if (status != CC_OK)
-        return status;
-    status = cc_contents_parse(format, map.data, map.size, &contents, e);
-    if (status == CC_OK) {
-        *out = contents.metadata;
-        *count = contents.metadata_count;
-        contents.metadata = NULL;
-        contents.metadata_count = 0;
-        cc_contents_free(&contents);
-    } else {
-        cc_error_in(e, "%s", path);
-    }
+    CC_TRY(cc_file_format_of(path, &format, e));
+    if (format != CC_SAFETENSORS)
+        return CC_OK;
+    CC_TRY(cc_map_open(path, &map, e));
+    const int status = cc_contents_parse(format, map.data, map.size, &contents, e);
     cc_map_close(&map);
-    return status;
+    if (status != CC_OK) {
+        cc_error_in(e, "%s", path);
+        return status;
+    }
+    *out = contents.metadata;
+    *count = contents.metadata_count;
+    contents.metadata = NULL;
+    contents.metadata_count = 0;
+    cc_contents_free(&contents);
+    return CC_OK;
 }

@@ -218,18 +218,19 @@ static int take_layout(struct files *fs, struct file *f, const struct cc_content
 static int take_contents(struct cc_trace *t, struct file *f, const struct cc_contents *c,
                          size_t file_size, struct cc_error *e)
 {
-    size_t *order;
-    int status = cc_file_identify(f->path, c, &f->id, e);
-    if (status == CC_OK)
-        status = cc_contents_order(c, &order, e);
-    if (status != CC_OK) {
+    size_t *order = NULL;
+    int status = CC_OK;
+    if (cc_file_identify(f->path, c, &f->id, e) != CC_OK ||
+        cc_contents_order(c, &order, e) != CC_OK) {
         cc_error_in(e, "%s", f->path);
-        return status;
+        return CC_FAIL;
     }
-    status = own(t)->count == 0 ? take_tensors(t, f->path, c, order, e)
-                                : compare_tensors(t, c, order, f->path, e);
-    if (status == CC_OK)
-        status = take_layout(own(t), f, c, order, file_size, e);
+    if (own(t)->count == 0)
+        CC_TRY_OUT(take_tensors(t, f->path, c, order, e));
+    else
+        CC_TRY_OUT(compare_tensors(t, c, order, f->path, e));
+    CC_TRY_OUT(take_layout(own(t), f, c, order, file_size, e));
+out:
     free(order);
     return status;
 }
@@ -252,16 +253,18 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
         return status;
     }
     f.path = cc_strdup(path, e);
-    status = f.path != NULL ? take_contents(t, &f, &c, size, e) : CC_FAIL;
-    if (status == CC_OK)
-        status = cc_grow((void **)&fs->list, &fs->capacity, fs->count + 1, sizeof *fs->list, e);
-    cc_contents_free(&c);
-    if (status != CC_OK) {
-        free(f.path);
-        return status;
+    if (f.path == NULL) {
+        status = CC_FAIL;
+        goto out;
     }
+    CC_TRY_OUT(take_contents(t, &f, &c, size, e));
+    CC_TRY_OUT(cc_grow((void **)&fs->list, &fs->capacity, fs->count + 1, sizeof *fs->list, e));
     fs->list[fs->count++] = f;
-    return CC_OK;
+out:
+    cc_contents_free(&c);
+    if (status != CC_OK)
+        free(f.path);
+    return status;
 }
 
 /* Selects directory entries by their suffix. */
@@ -279,23 +282,26 @@ static int add_directory(struct cc_trace *t, const char *path, struct cc_error *
     if (count < 0)
         return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
     int status = CC_OK;
+    if (count == 0)
+        status = cc_fail(e,
+                         "%s: no trace in this directory: no file ends with .safetensors, .npy "
+                         "or .csv",
+                         path);
     for (int i = 0; i < count; i++) {
         char *full = NULL;
-        if (status == CC_OK) {
-            if (asprintf(&full, "%s/%s", path, names[i]->d_name) < 0)
-                status = cc_fail(e, "out of memory");
-            else
-                status = add_file(t, full, e);
-            free(full);
+        if (asprintf(&full, "%s/%s", path, names[i]->d_name) < 0) {
+            status = cc_fail(e, "out of memory");
+            goto out;
         }
-        free(names[i]);
+        status = add_file(t, full, e);
+        free(full);
+        if (status != CC_OK)
+            goto out;
     }
+out:
+    for (int i = 0; i < count; i++)
+        free(names[i]);
     free(names);
-    if (status == CC_OK && own(t)->count == 0)
-        return cc_fail(e,
-                       "%s: no trace in this directory: no file ends with .safetensors, .npy "
-                       "or .csv",
-                       path);
     return status;
 }
 
@@ -306,8 +312,8 @@ static int by_id(const void *a, const void *b)
     return order != 0 ? order : strverscmp(x->path, y->path);
 }
 
-/* Sorts the files, numbers steps without a number, and makes the streams. */
-static int make_streams(struct cc_trace *t, struct cc_error *e)
+/* Sorts the files, numbers steps without a number, and adds the streams to the trace. */
+static int sort_into_streams(struct cc_trace *t, struct cc_error *e)
 {
     struct files *fs = own(t);
     qsort(fs->list, fs->count, sizeof *fs->list, by_id);
@@ -344,6 +350,7 @@ int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e)
     struct stat st;
     if (stat(path, &st) != 0)
         return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
+    char *name;
     struct cc_trace *t = calloc(1, sizeof *t);
     struct files *fs = calloc(1, sizeof *fs);
     if (t == NULL || fs == NULL) {
@@ -355,15 +362,19 @@ int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e)
     t->own = fs;
     t->ops = &file_ops;
     int status = S_ISDIR(st.st_mode) ? add_directory(t, path, e) : add_file(t, path, e);
-    if (status == CC_OK)
-        status = make_streams(t, e);
-    char *name = status == CC_OK ? cc_strdup(path, e) : NULL;
+    if (status != CC_OK)
+        goto out;
+    CC_TRY_OUT(sort_into_streams(t, e));
+    name = cc_strdup(path, e);
     if (name == NULL) {
-        cc_trace_close(t);
-        return CC_FAIL;
+        status = CC_FAIL;
+        goto out;
     }
     free(t->name);
     t->name = name;
     *out = t;
-    return CC_OK;
+out:
+    if (status != CC_OK)
+        cc_trace_close(t);
+    return status;
 }

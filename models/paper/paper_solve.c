@@ -73,7 +73,7 @@ static int figure(struct work *w, size_t row, size_t column, double *out, struct
                               .column = &w->p->column[column],
                               .predictor = &w->predictor[row]};
     int status = w->formula->figure(&c, out, e);
-    if (c.missing != NULL)
+    if (c.missing != NULL) /* the cause of any other failure */
         status = cc_fail(e, "the formula '%s' needs \"%s\": no input and no constant has this name",
                          w->formula->name, c.missing);
     else if (status == CC_OK && !isfinite(*out))
@@ -132,8 +132,7 @@ static int fit(struct work *w, struct cc_error *e)
         cc_error_set(e, "%s", w->e.text);
         return w->status;
     }
-    if (status != CC_OK)
-        return status;
+    CC_TRY(status);
     for (size_t i = 0; i < k; i++)
         value[i] = constant[i].value;
     set_constants(p, value);
@@ -170,18 +169,19 @@ static int evaluate(struct work *w, struct cc_error *e)
 static int solve(struct cc_paper *p, struct cc_error *e)
 {
     struct work w = {.p = p, .formula = cc_paper_formulas, .status = CC_OK};
+    int status = CC_OK;
     while (w.formula->name != NULL && strcmp(w.formula->name, p->formula) != 0)
         w.formula++;
     if (w.formula->name == NULL)
         return cc_fail(e, "there is no formula '%.60s'; docs/papers.md lists them", p->formula);
-    if (cc_paper_check(p, w.formula, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_paper_check(p, w.formula, e));
     w.predictor = calloc(p->rows, sizeof *w.predictor);
     if (w.predictor == NULL)
         return cc_fail(e, "out of memory");
-    int status = p->fitted > 0 ? fit(&w, e) : CC_OK;
-    if (status == CC_OK)
-        status = evaluate(&w, e);
+    if (p->fitted > 0)
+        CC_TRY_OUT(fit(&w, e));
+    CC_TRY_OUT(evaluate(&w, e));
+out:
     for (size_t i = 0; i < p->rows; i++)
         cc_predictor_free(&w.predictor[i]);
     free(w.predictor);
@@ -190,9 +190,8 @@ static int solve(struct cc_paper *p, struct cc_error *e)
 
 int cc_paper_solve(struct cc_paper *p, struct cc_error *e)
 {
-    int status = solve(p, e);
-    if (status == CC_OK)
+    if (solve(p, e) == CC_OK)
         return CC_OK;
     cc_error_in(e, "%.200s", p->file != NULL ? p->file : p->id);
-    return CC_FAIL; /* whatever a formula called: the file is wrong, not the command line */
+    return CC_FAIL; /* never CC_USAGE: the file is wrong, not the command line */
 }

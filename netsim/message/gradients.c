@@ -76,12 +76,13 @@ static int open_from(const struct cc_job *job, struct cc_trace *trace, bool owne
         goto out;
     }
     g->buffer = cc_alloc(cc_trace_largest(trace) * sizeof *g->buffer, e);
-    if (g->buffer == NULL)
+    if (g->buffer == NULL) {
         status = CC_FAIL;
+        goto out;
+    }
+    *out = g;
 out:
-    if (status == CC_OK)
-        *out = g;
-    else
+    if (status != CC_OK)
         cc_gradients_close(g);
     return status;
 }
@@ -91,10 +92,11 @@ int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out,
     struct cc_trace *trace;
     CC_TRY(cc_trace_open(job->trace, &trace, e));
     const int status = check_tensors(job, trace, e);
-    if (status == CC_OK)
-        return open_from(job, trace, true, out, e);
-    cc_trace_close(trace);
-    return status;
+    if (status != CC_OK) {
+        cc_trace_close(trace);
+        return status;
+    }
+    return open_from(job, trace, true, out, e);
 }
 
 int cc_gradients_from_trace(const struct cc_job *job, struct cc_trace *trace,

@@ -350,6 +350,7 @@ static void work(void)
     volatile double sum = 0;
     for (int i = 0; i < 20000; i++)
         sum += i;
+    (void)sum;
 }
 
 struct values {
