@@ -14,26 +14,26 @@
 #include <math.h>
 #include <stdio.h>
 
-const char *const cc_suspect_names[] = {"",
-                                        "different bytes",
-                                        "scatter",
-                                        "the library's exchange",
-                                        "burst",
-                                        "repeated segments",
-                                        "latency",
-                                        "oversubscribed",
-                                        "waking up",
-                                        "cores",
-                                        "links",
-                                        "stragglers",
-                                        "contention",
-                                        "composition",
-                                        "topology",
-                                        "fidelity",
-                                        "payload sizes",
-                                        "codec times",
-                                        "unclear",
-                                        NULL};
+const char *const cc_cause_names[] = {"",
+                                      "different bytes",
+                                      "scatter",
+                                      "the library's exchange",
+                                      "burst",
+                                      "repeated segments",
+                                      "latency",
+                                      "oversubscribed",
+                                      "waking up",
+                                      "cores",
+                                      "links",
+                                      "stragglers",
+                                      "contention",
+                                      "composition",
+                                      "topology",
+                                      "fidelity",
+                                      "payload sizes",
+                                      "codec times",
+                                      "unclear",
+                                      NULL};
 
 /* The longest time per round that a sleeping rank is taken to need to notice that it can continue:
  * it sleeps for up to 0.2 ms at a time, and then waits for a core. */
@@ -66,12 +66,12 @@ static bool halves(double gap, double low, double high)
 /* --- causes: each returns whether it would explain the gap, and writes its sentence --- */
 
 enum { WHY_CAP = 200 };
-typedef bool cause(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP]);
+typedef bool cause(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP]);
 
-static bool bytes(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool bytes(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
     const struct cc_comparison *t = p->t;
-    *suspect = CC_CAUSE_BYTES;
+    *kind = CC_CAUSE_BYTES;
     if (!p->simulated || !(fabs(t->sim_bytes / t->bytes - 1) > SAME_BYTES))
         return false;
     (void)snprintf(why, WHY_CAP, "the simulation's payloads have %.0f bytes, the run's %.0f",
@@ -79,9 +79,9 @@ static bool bytes(const struct pair *p, enum cc_suspect *suspect, char why[WHY_C
     return true;
 }
 
-static bool scatter(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool scatter(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    *suspect = CC_CAUSE_SCATTER;
+    *kind = CC_CAUSE_SCATTER;
     if (!(fabs(p->gap) <= 2 * p->t->error_s))
         return false;
     (void)snprintf(why, WHY_CAP, "the mean of the measured steps has a standard error of %.3g ms",
@@ -89,9 +89,9 @@ static bool scatter(const struct pair *p, enum cc_suspect *suspect, char why[WHY
     return true;
 }
 
-static bool protocol(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool protocol(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    *suspect = CC_CAUSE_PROTOCOL;
+    *kind = CC_CAUSE_PROTOCOL;
     (void)snprintf(why, WHY_CAP,
                    "the MPI library chooses how it sums; the formula takes the fastest way that it "
                    "might");
@@ -99,19 +99,19 @@ static bool protocol(const struct pair *p, enum cc_suspect *suspect, char why[WH
 }
 
 /* The formula counts a whole bucket in each phase; a run may save less. */
-static bool burst(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool burst(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
     double b = p->t->burst_s;
     bool explains = halves(p->gap, -b, p->formula ? b : 0);
-    *suspect = CC_CAUSE_BURST;
+    *kind = CC_CAUSE_BURST;
     (void)snprintf(why, WHY_CAP, "token buckets let pass at once what would take %.3g ms%s",
                    1e3 * b, p->formula ? "" : ", and the simulation has none");
     return explains;
 }
 
-static bool burst_of_formula(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool burst_of_formula(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    *suspect = CC_CAUSE_BURST;
+    *kind = CC_CAUSE_BURST;
     (void)snprintf(why, WHY_CAP,
                    "the formula has token buckets that let pass at once what would take %.3g ms, "
                    "the simulation has none",
@@ -119,9 +119,9 @@ static bool burst_of_formula(const struct pair *p, enum cc_suspect *suspect, cha
     return halves(p->gap, p->t->burst_s, p->t->burst_s);
 }
 
-static bool burst_of_both(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool burst_of_both(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    *suspect = CC_CAUSE_BURST;
+    *kind = CC_CAUSE_BURST;
     (void)snprintf(why, WHY_CAP,
                    "the formula has token buckets that let pass at once what would take %.3g ms; "
                    "in the run they save less, and the simulation has none",
@@ -129,10 +129,10 @@ static bool burst_of_both(const struct pair *p, enum cc_suspect *suspect, char w
     return p->gap > 0 && halves(p->gap, 0, p->t->burst_s);
 }
 
-static bool repeats(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool repeats(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
     double excess = p->t->wire_bytes / p->t->wire_should - 1;
-    *suspect = CC_CAUSE_REPEATS;
+    *kind = CC_CAUSE_REPEATS;
     (void)snprintf(why, WHY_CAP,
                    "the busiest host's interface counted %.1f%% more bytes than it "
                    "should have sent",
@@ -140,9 +140,9 @@ static bool repeats(const struct pair *p, enum cc_suspect *suspect, char why[WHY
     return p->gap > 0 && excess > WIRE_EXCESS;
 }
 
-static bool latency(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool latency(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    *suspect = CC_CAUSE_LATENCY;
+    *kind = CC_CAUSE_LATENCY;
     (void)snprintf(why, WHY_CAP,
                    "%.3g ms of the formula's answer are latencies, of %.0f rounds; real ones may "
                    "be shorter",
@@ -152,10 +152,10 @@ static bool latency(const struct pair *p, enum cc_suspect *suspect, char why[WHY
 
 /* More busy ranks than cores add codec time, or save time if the first ranks send while the last
  * ones still encode, which model and sim do not have. */
-static bool ranks_per_core(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool ranks_per_core(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
     const struct cc_comparison *t = p->t;
-    *suspect = CC_CAUSE_OVERSUBSCRIBED;
+    *kind = CC_CAUSE_OVERSUBSCRIBED;
     (void)snprintf(why, WHY_CAP,
                    "%.0f busy ranks take turns on %.0f cores, for %.3g ms of codec work, %s",
                    t->ranks_per_core * t->cores, t->cores, 1e3 * t->codec_s,
@@ -166,10 +166,10 @@ static bool ranks_per_core(const struct pair *p, enum cc_suspect *suspect, char 
                   (t->ranks_per_core - 1) * t->codec_s);
 }
 
-static bool waking(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool waking(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
     const struct cc_comparison *t = p->t;
-    *suspect = CC_CAUSE_WAKING;
+    *kind = CC_CAUSE_WAKING;
     (void)snprintf(why, WHY_CAP,
                    "a step of %.0f rounds is so short that it counts how long ranks take to notice "
                    "that they can go on, about %.2g ms a round",
@@ -177,11 +177,11 @@ static bool waking(const struct pair *p, enum cc_suspect *suspect, char why[WHY_
     return p->gap > 0 && halves(p->gap, 0, t->rounds * WAKING_S);
 }
 
-static bool cores(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool cores(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
     const struct cc_comparison *t = p->t;
     double bps = 8 * t->all_bytes / (t->transfer_s + p->gap);
-    *suspect = CC_CAUSE_CORES;
+    *kind = CC_CAUSE_CORES;
     (void)snprintf(why, WHY_CAP,
                    "%.0f cores carry %.3g Gbit/s through all links together, and every byte "
                    "several times",
@@ -189,31 +189,31 @@ static bool cores(const struct pair *p, enum cc_suspect *suspect, char why[WHY_C
     return p->gap > 0 && t->lab && bps > CORE_BPS * t->cores;
 }
 
-static bool links(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool links(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    *suspect = CC_CAUSE_LINKS;
+    *kind = CC_CAUSE_LINKS;
     (void)snprintf(why, WHY_CAP, "other traffic, or links that are not what the options say");
     return p->gap > 0 && !p->t->lab;
 }
 
-static bool stragglers(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool stragglers(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    *suspect = CC_CAUSE_STRAGGLERS;
+    *kind = CC_CAUSE_STRAGGLERS;
     (void)snprintf(why, WHY_CAP,
                    "the formula has the mean over all stragglers, the others some draws");
     return p->t->stragglers;
 }
 
-static bool topology(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool topology(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    *suspect = CC_CAUSE_TOPOLOGY;
+    *kind = CC_CAUSE_TOPOLOGY;
     (void)snprintf(why, WHY_CAP, "the formula has hosts that are alike on one switch");
     return p->t->elsewhere;
 }
 
-static bool contention(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool contention(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    *suspect = CC_CAUSE_CONTENTION;
+    *kind = CC_CAUSE_CONTENTION;
     (void)snprintf(why, WHY_CAP,
                    "the formula leaves out that flows share links unevenly and that messages wait "
                    "for each other");
@@ -221,9 +221,9 @@ static bool contention(const struct pair *p, enum cc_suspect *suspect, char why[
            (p->t->mode != CC_SEQUENTIAL || !cc_exchange_has(p->t->exchange, CC_X_SERVERS));
 }
 
-static bool composition(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool composition(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    *suspect = CC_CAUSE_COMPOSITION;
+    *kind = CC_CAUSE_COMPOSITION;
     (void)snprintf(why, WHY_CAP,
                    "the formula lets parts of a step follow one another that go on at once");
     return p->gap < 0 &&
@@ -231,37 +231,37 @@ static bool composition(const struct pair *p, enum cc_suspect *suspect, char why
 }
 
 /* Contention in steps with several messages in flight. */
-static bool overlapped(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool overlapped(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    return p->t->mode != CC_SEQUENTIAL && contention(p, suspect, why);
+    return p->t->mode != CC_SEQUENTIAL && contention(p, kind, why);
 }
 
-static bool order(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool order(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    *suspect = CC_CAUSE_FIDELITY;
+    *kind = CC_CAUSE_FIDELITY;
     (void)snprintf(why, WHY_CAP,
                    "the simulation has all messages that are under way share the links, where MPI "
                    "sends those of a connection one after another");
     return p->gap < 0 && p->simulated && p->t->mode != CC_SEQUENTIAL;
 }
 
-static bool fidelity(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool fidelity(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
     (void)p;
-    *suspect = CC_CAUSE_FIDELITY;
+    *kind = CC_CAUSE_FIDELITY;
     (void)snprintf(why, WHY_CAP, "what the simulation assumes of the network, by its --fidelity");
     return true;
 }
 
-static bool fidelity_of_tcp(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool fidelity_of_tcp(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
-    return fidelity(p, suspect, why) && p->t->tcp;
+    return fidelity(p, kind, why) && p->t->tcp;
 }
 
-static bool unclear(const struct pair *p, enum cc_suspect *suspect, char why[WHY_CAP])
+static bool unclear(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
     (void)p;
-    *suspect = CC_CAUSE_UNCLEAR;
+    *kind = CC_CAUSE_UNCLEAR;
     (void)snprintf(why, WHY_CAP, "none of the causes that are known explains half of it");
     return true;
 }
@@ -283,15 +283,15 @@ static cause *const of_both[] = {protocol,   topology,    stragglers, burst_of_b
 static cause *const of_simulation[] = {bytes, protocol, topology, burst_of_formula, fidelity};
 
 /* Finds the cause and writes "run 13.2 ms, 13.1% above sim (11.5 ms): " and its sentence. */
-static void find_cause(const struct pair *p, cause *const *causes, const char *second, double is,
-                       const char *first, double was, struct cc_cause *out)
+static void find_cause(const struct pair *p, cause *const *causes, const char *second,
+                       double second_s, const char *first, double first_s, struct cc_cause *out)
 {
     char why[WHY_CAP];
-    while (!(*causes)(p, &out->suspect, why))
+    while (!(*causes)(p, &out->kind, why))
         causes++;
     (void)snprintf(out->why, sizeof out->why, "%s %.4g ms, %.1f%% %s %s (%.4g ms): %s", second,
-                   1e3 * is, 100 * fabs(is - was) / is, is > was ? "above" : "below", first,
-                   1e3 * was, why);
+                   1e3 * second_s, 100 * fabs(second_s - first_s) / second_s,
+                   second_s > first_s ? "above" : "below", first, 1e3 * first_s, why);
 }
 
 static void run_against_sim(const struct cc_comparison *t, struct cc_cause *out)
@@ -371,7 +371,7 @@ static void two_answers(const struct cc_comparison *t, struct cc_diagnosis *v)
 static void forecast_sizes(const struct cc_comparison *t, double part, double gap,
                            struct cc_cause *out)
 {
-    out->suspect = CC_CAUSE_SIZES;
+    out->kind = CC_CAUSE_SIZES;
     (void)snprintf(out->why, sizeof out->why,
                    "forecast %.4g ms: a worker's payloads have %.4g kB a step instead of the "
                    "profile's %.4g, which "
@@ -385,7 +385,7 @@ static void forecast_codecs(const struct cc_comparison *t, double part, double g
 {
     bool oversubscribed = t->lab && t->ranks_per_core > 1 && part > 0;
     char with[64] = "";
-    out->suspect = oversubscribed ? CC_CAUSE_OVERSUBSCRIBED : CC_CAUSE_CODECS;
+    out->kind = oversubscribed ? CC_CAUSE_OVERSUBSCRIBED : CC_CAUSE_CODECS;
     if (oversubscribed)
         (void)snprintf(with, sizeof with, " (%.0f busy ranks on %.0f cores)",
                        t->ranks_per_core * t->cores, t->cores);
@@ -398,29 +398,31 @@ static void forecast_codecs(const struct cc_comparison *t, double part, double g
 
 /* The gap between forecast and answer has three parts: other payload sizes, other codec times, and
  * the formula's error. The largest in the gap's direction is the cause. */
-static void diagnose_forecast(const struct cc_comparison *t, double is, struct cc_diagnosis *v)
+static void diagnose_forecast(const struct cc_comparison *t, double answer_s,
+                              struct cc_diagnosis *v)
 {
-    double gap = is - t->forecast_s, sign = gap < 0 ? -1 : 1;
+    double gap = answer_s - t->forecast_s, sign = gap < 0 ? -1 : 1;
     double sizes = t->resized_s - t->forecast_s, codecs = t->model_s - t->resized_s,
-           rest = is - t->model_s;
-    bool formula = sign * rest > fmax(sign * sizes, sign * codecs);
-    if (!isfinite(sizes + codecs + rest)) {
-        v->forecast.suspect = CC_CAUSE_UNCLEAR;
+           formula_gap = answer_s - t->model_s;
+    bool formula = sign * formula_gap > fmax(sign * sizes, sign * codecs);
+    if (!isfinite(sizes + codecs + formula_gap)) {
+        v->forecast.kind = CC_CAUSE_UNCLEAR;
         (void)snprintf(
             v->forecast.why, sizeof v->forecast.why,
             "forecast %.4g ms: what it would have been with the measured sizes and codec "
             "times is not known",
             1e3 * t->forecast_s);
-    } else if (formula && fabs(rest) > t->tolerance * is && isfinite(t->run_s)) {
+    } else if (formula && fabs(formula_gap) > t->tolerance * answer_s && isfinite(t->run_s)) {
         run_against_model(t, &v->forecast);
-    } else if (formula && fabs(rest) > t->tolerance * is) {
+    } else if (formula && fabs(formula_gap) > t->tolerance * answer_s) {
         sim_against_model(t, &v->forecast);
     } else if (formula) {
-        v->forecast.suspect = CC_CAUSE_UNCLEAR;
+        v->forecast.kind = CC_CAUSE_UNCLEAR;
         (void)snprintf(v->forecast.why, sizeof v->forecast.why,
                        "forecast %.4g ms: of %+.4g ms, payload sizes are %+.4g, codec times %+.4g, "
                        "and %+.4g is between the formula and what it is for",
-                       1e3 * t->forecast_s, 1e3 * gap, 1e3 * sizes, 1e3 * codecs, 1e3 * rest);
+                       1e3 * t->forecast_s, 1e3 * gap, 1e3 * sizes, 1e3 * codecs,
+                       1e3 * formula_gap);
     } else if (sign * sizes > sign * codecs) {
         forecast_sizes(t, sizes, gap, &v->forecast);
     } else {
@@ -440,11 +442,11 @@ static double difference(double first, double second)
 
 void cc_diagnose(const struct cc_comparison *t, struct cc_diagnosis *out)
 {
-    double is = isfinite(t->run_s) ? t->run_s : t->sim_s;
+    double answer_s = isfinite(t->run_s) ? t->run_s : t->sim_s;
     struct cc_diagnosis v = {.off = {.model_run = difference(t->model_s, t->run_s),
                                      .sim_run = difference(t->sim_s, t->run_s),
                                      .model_sim = difference(t->model_s, t->sim_s),
-                                     .forecast = difference(t->forecast_s, is)},
+                                     .forecast = difference(t->forecast_s, answer_s)},
                              .answers = known(t->model_s) + known(t->sim_s) + known(t->run_s)};
     /* Unknown differences are NAN and compare as false: they count as agreement. */
     v.agree = !(fabs(v.off.model_run) > t->tolerance || fabs(v.off.sim_run) > t->tolerance ||
@@ -454,6 +456,6 @@ void cc_diagnose(const struct cc_comparison *t, struct cc_diagnosis *out)
     else if (!v.agree)
         two_answers(t, &v);
     if (fabs(v.off.forecast) > t->tolerance)
-        diagnose_forecast(t, is, &v);
+        diagnose_forecast(t, answer_s, &v);
     *out = v;
 }

@@ -9,7 +9,7 @@
 #include "models/exchange.h"
 #include "models/step.h"
 
-enum cc_suspect {
+enum cc_cause_kind {
     CC_CAUSE_NOTHING,
     CC_CAUSE_BYTES,          /* sim and run did not send the same payloads */
     CC_CAUSE_SCATTER,        /* too few steps for their variance */
@@ -30,7 +30,7 @@ enum cc_suspect {
     CC_CAUSE_CODECS,      /* of a forecast: codec times differ from the profile's */
     CC_CAUSE_UNCLEAR
 };
-extern const char *const cc_suspect_names[]; /* "" is the first; ends with NULL */
+extern const char *const cc_cause_names[]; /* "" is the first; ends with NULL */
 
 /* The figures of one row; times are seconds per step. Unknown figures are NAN: answers that were
  * not obtained, and without a formula the parts of its answer. Codec times and bytes are those of
@@ -74,7 +74,7 @@ struct cc_differences {
 
 /* The probable cause of a difference, and a sentence with the figures. */
 struct cc_cause {
-    enum cc_suspect suspect;
+    enum cc_cause_kind kind;
     char why[280];
 };
 

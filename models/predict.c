@@ -41,7 +41,7 @@ void cc_predictor_free(struct cc_predictor *p)
 static int reserve(struct cc_predictor *p, const struct cc_net *net, int servers,
                    struct cc_error *e)
 {
-    if (p->net == net && servers <= p->room)
+    if (p->net == net && servers <= p->capacity)
         return CC_OK;
     size_t n = net->count, m = (size_t)servers;
     cc_predictor_free(p);
@@ -57,7 +57,7 @@ static int reserve(struct cc_predictor *p, const struct cc_net *net, int servers
         p->server_cost == NULL || p->scratch == NULL || p->order == NULL || p->message == NULL)
         return CC_FAIL;
     p->net = net;
-    p->room = servers;
+    p->capacity = servers;
     return CC_OK;
 }
 

@@ -61,8 +61,8 @@ struct cc_prediction {
 /* Memory for predictions over one net, reused between calls: zero it, pass it to every call, free
  * it before the net. One thread at a time. */
 struct cc_predictor {
-    const struct cc_net *net; /* the memory is for this net, */
-    int room;                 /* and for up to this many servers */
+    const struct cc_net *net; /* the net that the memory is for */
+    int capacity;             /* servers that it has memory for */
     int servers;              /* the current placement of the tensors */
     enum cc_placement placement;
     int *server;

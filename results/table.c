@@ -9,7 +9,7 @@
 #include "results/text.h"
 
 /* A column that is shown: above the table (lifted) or in it. */
-struct place {
+struct shown_column {
     const struct cc_column *column;
     size_t index;
     size_t width; /* of the widest cell */
@@ -18,7 +18,7 @@ struct place {
 };
 
 struct layout {
-    struct place *place;
+    struct shown_column *shown;
     size_t count, lifted;
     bool units; /* a column in the table has a unit: a second line of heads */
 };
@@ -29,7 +29,7 @@ static size_t max(size_t a, size_t b)
 }
 
 /* Measures one column; false if it is null in every row. */
-static bool measure(const struct cc_record *r, struct place *p)
+static bool measure(const struct cc_record *r, struct shown_column *p)
 {
     bool filled = false;
     p->lifted = true;
@@ -46,18 +46,18 @@ static bool measure(const struct cc_record *r, struct place *p)
 
 static int make_layout(const struct cc_record *r, struct layout *l, struct cc_error *e)
 {
-    *l = (struct layout){.place = cc_alloc(r->column_count * sizeof *l->place, e)};
-    if (l->place == NULL)
+    *l = (struct layout){.shown = cc_alloc(r->column_count * sizeof *l->shown, e)};
+    if (l->shown == NULL)
         return CC_FAIL;
     for (size_t c = 0; c < r->column_count; c++) {
-        struct place p = {.column = &r->columns[c], .index = c};
+        struct shown_column p = {.column = &r->columns[c], .index = c};
         if (p.column->head == NULL || !measure(r, &p))
             continue;
         /* A single row is printed as a list; otherwise the first column stays in the table. */
         p.lifted = p.lifted && (r->row_count == 1 || l->count > 0);
         l->lifted += p.lifted;
         l->units = l->units || (!p.lifted && p.column->unit[0] != '\0');
-        l->place[l->count++] = p;
+        l->shown[l->count++] = p;
     }
     return CC_OK;
 }
@@ -73,10 +73,10 @@ static void write_lifted(const struct cc_record *r, const struct layout *l, FILE
 {
     size_t width = 0;
     for (size_t i = 0; i < l->count; i++)
-        if (l->place[i].lifted)
-            width = max(width, cc_text_print(l->place[i].column->head, NULL));
+        if (l->shown[i].lifted)
+            width = max(width, cc_text_print(l->shown[i].column->head, NULL));
     for (size_t i = 0; i < l->count; i++) {
-        const struct place *p = &l->place[i];
+        const struct shown_column *p = &l->shown[i];
         if (!p->lifted)
             continue;
         pad(width + 2 - cc_text_print(p->column->head, out), out);
@@ -92,7 +92,7 @@ static void write_line(const struct layout *l, const struct cc_row *row, bool un
 {
     size_t gap = 0; /* spaces to print before the next text */
     for (size_t i = 0; i < l->count; i++) {
-        const struct place *p = &l->place[i];
+        const struct shown_column *p = &l->shown[i];
         if (p->lifted)
             continue;
         const struct cc_value *v = row != NULL ? &row->value[p->index] : NULL;
@@ -147,7 +147,7 @@ int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     write_lifted(r, &l, out);
     if (l.lifted < l.count)
         write_rows(r, &l, out);
-    free(l.place);
+    free(l.shown);
     bool remarks = r->note_count > 0 || r->partial || r->error[0] != '\0';
     if (l.count > 0 && remarks)
         (void)fputc('\n', out);

@@ -21,7 +21,7 @@ struct cc_timeline {
     uint64_t most_bytes;
     struct cc_timeline_size size;
     unsigned row, track, order; /* the row's number, the latest track's; its place in the row */
-    struct span {
+    struct step_span {
         double begin, end;
         bool known;
     } * step; /* of the row */
@@ -98,8 +98,8 @@ int cc_timeline_step(struct cc_timeline *t, size_t step, double from, double to,
     if (cc_grow((void **)&t->step, &t->capacity, step + 1, sizeof *t->step, e) != CC_OK)
         return CC_FAIL;
     for (; t->steps <= step; t->steps++)
-        t->step[t->steps] = (struct span){.known = false};
-    struct span *s = &t->step[step];
+        t->step[t->steps] = (struct step_span){.known = false};
+    struct step_span *s = &t->step[step];
     s->begin = s->known ? fmin(s->begin, from) : from;
     s->end = s->known ? fmax(s->end, to) : to;
     s->known = true;

@@ -48,22 +48,22 @@ static struct cc_diagnosis judged(struct cc_comparison t)
     return v;
 }
 
-static void assert_suspects(const struct cc_diagnosis *v, enum cc_suspect first,
-                            enum cc_suspect second)
+static void assert_causes(const struct cc_diagnosis *v, enum cc_cause_kind first,
+                          enum cc_cause_kind second)
 {
-    if (v->cause[0].suspect != first || v->cause[1].suspect != second)
+    if (v->cause[0].kind != first || v->cause[1].kind != second)
         fail_msg("\"%s\" (%s) and \"%s\" (%s) instead of \"%s\" and \"%s\"",
-                 cc_suspect_names[v->cause[0].suspect], v->cause[0].why,
-                 cc_suspect_names[v->cause[1].suspect], v->cause[1].why, cc_suspect_names[first],
-                 cc_suspect_names[second]);
+                 cc_cause_names[v->cause[0].kind], v->cause[0].why,
+                 cc_cause_names[v->cause[1].kind], v->cause[1].why, cc_cause_names[first],
+                 cc_cause_names[second]);
 }
 
 /* The row does not agree, for this reason, and the sentence has these words. */
-static void suspected(struct cc_comparison t, enum cc_suspect want, const char *words)
+static void expect_cause(struct cc_comparison t, enum cc_cause_kind want, const char *words)
 {
     struct cc_diagnosis v = judged(t);
     assert_false(v.agree);
-    assert_suspects(&v, want, CC_CAUSE_NOTHING);
+    assert_causes(&v, want, CC_CAUSE_NOTHING);
     assert_contains(v.cause[0].why, words);
 }
 
@@ -73,8 +73,8 @@ static void agreement(void **state)
     struct cc_diagnosis v = judged(well());
     assert_true(v.agree);
     assert_int_equal(v.answers, 3);
-    assert_suspects(&v, CC_CAUSE_NOTHING, CC_CAUSE_NOTHING);
-    assert_int_equal(v.forecast.suspect, CC_CAUSE_NOTHING);
+    assert_causes(&v, CC_CAUSE_NOTHING, CC_CAUSE_NOTHING);
+    assert_int_equal(v.forecast.kind, CC_CAUSE_NOTHING);
     assert_string_equal(v.cause[0].why, "");
     assert_true(fabs(v.off.model_run - 2.0 / 102) < 1e-12);
     assert_true(fabs(v.off.sim_run - 1.0 / 102) < 1e-12);
@@ -114,24 +114,24 @@ static void run_differs(void **state)
     (void)state;
     struct cc_comparison t = well();
     t.run_s = 0.120;
-    suspected(t, CC_CAUSE_UNCLEAR, "run 120 ms, 16.2% above model and sim (100.5 ms): none of");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "run 120 ms, 16.2% above model and sim (100.5 ms): none of");
     t.lab = false;
-    suspected(t, CC_CAUSE_LINKS, "other traffic");
+    expect_cause(t, CC_CAUSE_LINKS, "other traffic");
     /* Which make no step shorter. */
     t.run_s = 0.080;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
     /* Two standard errors are 20 ms. */
     t = well();
     t.run_s = 0.120, t.error_s = 0.010;
-    suspected(t, CC_CAUSE_SCATTER, "standard error of 10 ms");
+    expect_cause(t, CC_CAUSE_SCATTER, "standard error of 10 ms");
     t.error_s = 0.0097;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
     /* Other bytes are no comparison, whatever the scatter. */
     t.sim_bytes = 1.01e6, t.error_s = 0.1;
-    suspected(t, CC_CAUSE_BYTES, "1010000 bytes, the run's 1000000");
+    expect_cause(t, CC_CAUSE_BYTES, "1010000 bytes, the run's 1000000");
     t = well();
     t.run_s = 0.120, t.exchange = CC_MPI;
-    suspected(t, CC_CAUSE_PROTOCOL, "chooses how it sums");
+    expect_cause(t, CC_CAUSE_PROTOCOL, "chooses how it sums");
 }
 
 static void network_of_run(void **state)
@@ -139,28 +139,28 @@ static void network_of_run(void **state)
     (void)state;
     struct cc_comparison t = well();
     t.run_s = 0.120, t.wire_bytes = 1.10e6;
-    suspected(t, CC_CAUSE_REPEATS, "4.8% more bytes");
+    expect_cause(t, CC_CAUSE_REPEATS, "4.8% more bytes");
     t.wire_bytes = 1.06e6;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
     t.wire_bytes = NAN;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
     /* Lost segments make no step shorter. 96 ms are 4.5 below the other two: latencies are 4. */
     t = well();
     t.run_s = 0.096, t.wire_bytes = 1.10e6;
-    suspected(t, CC_CAUSE_LATENCY, "4 ms of the formula's answer are latencies, of 2 rounds");
+    expect_cause(t, CC_CAUSE_LATENCY, "4 ms of the formula's answer are latencies, of 2 rounds");
     /* They explain less than half of 9.5. */
     t.run_s = 0.091;
-    suspected(t, CC_CAUSE_UNCLEAR, "10.4% below model and sim");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "10.4% below model and sim");
     /* A longer latency than assumed is no matter of the formula's latencies. */
     t.run_s = 0.105, t.wire_bytes = NAN;
-    suspected(t, CC_CAUSE_UNCLEAR, "above");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "above");
     /* The formula counts buckets whole: 6 ms of them explain 5.5 either way. */
     t.burst_s = 0.006;
-    suspected(t, CC_CAUSE_BURST, "what would take 6 ms");
+    expect_cause(t, CC_CAUSE_BURST, "what would take 6 ms");
     t.run_s = 0.096;
-    suspected(t, CC_CAUSE_BURST, "what would take 6 ms");
+    expect_cause(t, CC_CAUSE_BURST, "what would take 6 ms");
     t.burst_s = 0.002, t.latency_s = 0;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
 }
 
 static void host_of_run(void **state)
@@ -169,26 +169,27 @@ static void host_of_run(void **state)
     /* Ten ranks on two cores, each with 2 ms of codec work: others' turns are up to 8 ms. */
     struct cc_comparison t = well();
     t.run_s = 0.112, t.ranks_per_core = 5;
-    suspected(t, CC_CAUSE_OVERSUBSCRIBED,
-              "10 busy ranks take turns on 2 cores, for 2 ms of codec work");
+    expect_cause(t, CC_CAUSE_OVERSUBSCRIBED,
+                 "10 busy ranks take turns on 2 cores, for 2 ms of codec work");
     t.run_s = 0.120;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
     /* 12 ms of it: the first send while the last encode, for up to 9.6 ms. */
     t.run_s = 0.088, t.codec_s = 0.012;
-    suspected(t, CC_CAUSE_OVERSUBSCRIBED, "the first ones send while the last ones still encode");
+    expect_cause(t, CC_CAUSE_OVERSUBSCRIBED,
+                 "the first ones send while the last ones still encode");
     t.codec_s = 0.006;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
     /* A step of two rounds: half a millisecond each. */
     t = well();
     t.model_s = 0.010, t.sim_s = 0.010, t.run_s = 0.0106, t.forecast_s = NAN;
-    suspected(t, CC_CAUSE_WAKING, "2 rounds is so short");
+    expect_cause(t, CC_CAUSE_WAKING, "2 rounds is so short");
     t.run_s = 0.0125;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
     /* 10 MB in 12 ms: 6.7 Gbit/s, where two cores carry 4. */
     t.all_bytes = 1e7, t.transfer_s = 0.0095;
-    suspected(t, CC_CAUSE_CORES, "2 cores carry 6.67 Gbit/s");
+    expect_cause(t, CC_CAUSE_CORES, "2 cores carry 6.67 Gbit/s");
     t.cores = 4;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
 }
 
 /* --- sim and run agree --- */
@@ -198,34 +199,34 @@ static void model_differs(void **state)
     (void)state;
     struct cc_comparison t = well();
     t.model_s = 0.080;
-    suspected(t, CC_CAUSE_UNCLEAR, "sim and run 101.5 ms, 21.2% above model (80 ms)");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "sim and run 101.5 ms, 21.2% above model (80 ms)");
     /* It counts 22 ms for what the buckets save; there they save 0.5. */
     t.burst_s = 0.022;
-    suspected(t, CC_CAUSE_BURST, "in the run they save less");
+    expect_cause(t, CC_CAUSE_BURST, "in the run they save less");
     t.burst_s = 0.010;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
     t.mode = CC_OVERLAP;
-    suspected(t, CC_CAUSE_CONTENTION, "share links unevenly");
+    expect_cause(t, CC_CAUSE_CONTENTION, "share links unevenly");
     t.model_s = 0.120;
-    suspected(t, CC_CAUSE_COMPOSITION, "follow one another");
+    expect_cause(t, CC_CAUSE_COMPOSITION, "follow one another");
     t.mode = CC_SEQUENTIAL, t.exchange = CC_RING;
-    suspected(t, CC_CAUSE_COMPOSITION, "");
+    expect_cause(t, CC_CAUSE_COMPOSITION, "");
     t.model_s = 0.080;
-    suspected(t, CC_CAUSE_CONTENTION, "");
+    expect_cause(t, CC_CAUSE_CONTENTION, "");
     t.stragglers = true;
-    suspected(t, CC_CAUSE_STRAGGLERS, "some draws");
+    expect_cause(t, CC_CAUSE_STRAGGLERS, "some draws");
     t.elsewhere = true;
-    suspected(t, CC_CAUSE_TOPOLOGY, "sim and run");
+    expect_cause(t, CC_CAUSE_TOPOLOGY, "sim and run");
     t.exchange = CC_MPI;
-    suspected(t, CC_CAUSE_PROTOCOL, "");
+    expect_cause(t, CC_CAUSE_PROTOCOL, "");
     /* A run that says the same as the simulation vouches for what that knows of TCP. */
     t = well();
     t.model_s = 0.080, t.tcp = true;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
     /* The run's scatter is no excuse: the simulation says the same as it. */
     t = well();
     t.model_s = 0.080, t.error_s = 0.1;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
 }
 
 /* --- model and run agree --- */
@@ -235,16 +236,16 @@ static void sim_differs(void **state)
     (void)state;
     struct cc_comparison t = well();
     t.sim_s = 0.120;
-    suspected(t, CC_CAUSE_FIDELITY, "sim 120 ms, 15.8% above model and run (101 ms)");
+    expect_cause(t, CC_CAUSE_FIDELITY, "sim 120 ms, 15.8% above model and run (101 ms)");
     t.burst_s = 0.018;
-    suspected(t, CC_CAUSE_BURST, "18 ms, the simulation has none");
+    expect_cause(t, CC_CAUSE_BURST, "18 ms, the simulation has none");
     /* Without buckets it would be longer, not shorter. */
     t.sim_s = 0.080;
-    suspected(t, CC_CAUSE_FIDELITY, "below");
+    expect_cause(t, CC_CAUSE_FIDELITY, "below");
     t.exchange = CC_MPI;
-    suspected(t, CC_CAUSE_PROTOCOL, "");
+    expect_cause(t, CC_CAUSE_PROTOCOL, "");
     t.sim_bytes = 0.5e6;
-    suspected(t, CC_CAUSE_BYTES, "");
+    expect_cause(t, CC_CAUSE_BYTES, "");
 }
 
 /* --- none agrees --- */
@@ -258,22 +259,22 @@ static void all_differ(void **state)
     t.mode = CC_OVERLAP;
     t.model_s = 0.080, t.sim_s = 0.120, t.run_s = 0.090;
     v = judged(t);
-    assert_suspects(&v, CC_CAUSE_CONTENTION, CC_CAUSE_FIDELITY);
+    assert_causes(&v, CC_CAUSE_CONTENTION, CC_CAUSE_FIDELITY);
     assert_contains(v.cause[1].why, "one after another");
     t.mode = CC_SEQUENTIAL;
     v = judged(t);
-    assert_suspects(&v, CC_CAUSE_UNCLEAR, CC_CAUSE_UNCLEAR);
+    assert_causes(&v, CC_CAUSE_UNCLEAR, CC_CAUSE_UNCLEAR);
     t = well();
     t.mode = CC_OVERLAP;
     t.model_s = 0.080, t.sim_s = 0.101, t.run_s = 0.110, t.ranks_per_core = 5;
     v = judged(t);
-    assert_suspects(&v, CC_CAUSE_CONTENTION, CC_CAUSE_OVERSUBSCRIBED);
+    assert_causes(&v, CC_CAUSE_CONTENTION, CC_CAUSE_OVERSUBSCRIBED);
     assert_contains(v.cause[0].why, "sim 101 ms, 20.8% above model (80 ms)");
     assert_contains(v.cause[1].why, "run 110 ms, 8.2% above sim (101 ms)");
     /* The graver one first. */
     t.model_s = 0.096, t.codec_s = 0.010, t.run_s = 0.130;
     v = judged(t);
-    assert_suspects(&v, CC_CAUSE_OVERSUBSCRIBED, CC_CAUSE_CONTENTION);
+    assert_causes(&v, CC_CAUSE_OVERSUBSCRIBED, CC_CAUSE_CONTENTION);
 }
 
 /* --- two answers --- */
@@ -283,22 +284,22 @@ static void without_sim(void **state)
     (void)state;
     struct cc_comparison t = well();
     t.sim_s = NAN, t.run_s = 0.120;
-    suspected(t, CC_CAUSE_UNCLEAR, "run 120 ms, 16.7% above model (100 ms)");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "run 120 ms, 16.7% above model (100 ms)");
     t.mode = CC_PIPE;
-    suspected(t, CC_CAUSE_CONTENTION, "");
+    expect_cause(t, CC_CAUSE_CONTENTION, "");
     t.ranks_per_core = 5, t.codec_s = 0.010; /* which is a cause where steps follow one another */
-    suspected(t, CC_CAUSE_CONTENTION, "");
+    expect_cause(t, CC_CAUSE_CONTENTION, "");
     t.mode = CC_SEQUENTIAL, t.exchange = CC_RING;
-    suspected(t, CC_CAUSE_OVERSUBSCRIBED, "");
+    expect_cause(t, CC_CAUSE_OVERSUBSCRIBED, "");
     t.ranks_per_core = 1;
-    suspected(t, CC_CAUSE_CONTENTION, "");
+    expect_cause(t, CC_CAUSE_CONTENTION, "");
     t.mode = CC_PIPE, t.exchange = CC_PS;
     t.run_s = 0.080;
-    suspected(t, CC_CAUSE_COMPOSITION, "");
+    expect_cause(t, CC_CAUSE_COMPOSITION, "");
     t.stragglers = true;
-    suspected(t, CC_CAUSE_STRAGGLERS, "");
+    expect_cause(t, CC_CAUSE_STRAGGLERS, "");
     t.sim_bytes = 5; /* of no simulation */
-    suspected(t, CC_CAUSE_STRAGGLERS, "");
+    expect_cause(t, CC_CAUSE_STRAGGLERS, "");
 }
 
 /* What the formula leaves out comes before what may be wrong with the links. */
@@ -307,13 +308,13 @@ static void cluster_without_sim(void **state)
     (void)state;
     struct cc_comparison t = well();
     t.lab = false, t.sim_s = NAN, t.run_s = 0.120;
-    suspected(t, CC_CAUSE_LINKS, "other traffic");
+    expect_cause(t, CC_CAUSE_LINKS, "other traffic");
     t.exchange = CC_RING;
-    suspected(t, CC_CAUSE_CONTENTION, "");
+    expect_cause(t, CC_CAUSE_CONTENTION, "");
     t.run_s = 0.080;
-    suspected(t, CC_CAUSE_COMPOSITION, "");
+    expect_cause(t, CC_CAUSE_COMPOSITION, "");
     t.exchange = CC_PS;
-    suspected(t, CC_CAUSE_UNCLEAR, "");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "");
 }
 
 static void without_run(void **state)
@@ -321,33 +322,33 @@ static void without_run(void **state)
     (void)state;
     struct cc_comparison t = well();
     t.run_s = NAN, t.sim_s = 0.120;
-    suspected(t, CC_CAUSE_UNCLEAR, "sim 120 ms, 16.7% above model (100 ms)");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "sim 120 ms, 16.7% above model (100 ms)");
     t.burst_s = 0.018;
-    suspected(t, CC_CAUSE_BURST, "the simulation has none");
+    expect_cause(t, CC_CAUSE_BURST, "the simulation has none");
     t.burst_s = 0, t.mode = CC_OVERLAP;
-    suspected(t, CC_CAUSE_CONTENTION, "");
+    expect_cause(t, CC_CAUSE_CONTENTION, "");
     t.tcp = true;
-    suspected(t, CC_CAUSE_FIDELITY, "");
+    expect_cause(t, CC_CAUSE_FIDELITY, "");
     t.stragglers = true;
-    suspected(t, CC_CAUSE_STRAGGLERS, "");
+    expect_cause(t, CC_CAUSE_STRAGGLERS, "");
     t.elsewhere = true;
-    suspected(t, CC_CAUSE_TOPOLOGY, "one switch");
+    expect_cause(t, CC_CAUSE_TOPOLOGY, "one switch");
     /* Sim and run with no formula between them: the run's bucket makes it shorter. */
     t = well();
     t.model_s = NAN, t.forecast_s = NAN, t.run_s = 0.090, t.burst_s = 0.010;
-    suspected(t, CC_CAUSE_BURST, "the simulation has none");
+    expect_cause(t, CC_CAUSE_BURST, "the simulation has none");
     t.run_s = 0.112;
-    suspected(t, CC_CAUSE_UNCLEAR, "run 112 ms");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "run 112 ms");
 }
 
 /* --- the forecast --- */
 
-static void forecast_of(struct cc_comparison t, enum cc_suspect want, const char *words)
+static void forecast_of(struct cc_comparison t, enum cc_cause_kind want, const char *words)
 {
     struct cc_diagnosis v = judged(t);
-    if (v.forecast.suspect != want || strstr(v.forecast.why, words) == NULL)
-        fail_msg("\"%s\" (%s) instead of \"%s\" (%s)", cc_suspect_names[v.forecast.suspect],
-                 v.forecast.why, cc_suspect_names[want], words);
+    if (v.forecast.kind != want || strstr(v.forecast.why, words) == NULL)
+        fail_msg("\"%s\" (%s) instead of \"%s\" (%s)", cc_cause_names[v.forecast.kind],
+                 v.forecast.why, cc_cause_names[want], words);
 }
 
 static void forecasts(void **state)
@@ -408,20 +409,20 @@ static void without_formula(void **state)
     struct cc_diagnosis v = judged(t);
     assert_true(v.agree && v.answers == 2);
     assert_true(isnan(v.off.model_run) && isnan(v.off.model_sim) && isnan(v.off.forecast));
-    assert_int_equal(v.forecast.suspect, CC_CAUSE_NOTHING);
+    assert_int_equal(v.forecast.kind, CC_CAUSE_NOTHING);
     t.run_s = 0.120;
-    suspected(t, CC_CAUSE_LINKS, "run 120 ms, 15.8% above sim (101 ms)");
+    expect_cause(t, CC_CAUSE_LINKS, "run 120 ms, 15.8% above sim (101 ms)");
     t.run_s = 0.080;
-    suspected(t, CC_CAUSE_UNCLEAR, "below sim");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "below sim");
     t.sim_bytes = 1.01e6;
-    suspected(t, CC_CAUSE_BYTES, "");
+    expect_cause(t, CC_CAUSE_BYTES, "");
     t.run_s = NAN; /* a single answer contradicts nobody */
     assert_true(judged(t).agree && judged(t).answers == 1);
     /* A forecast of which nobody knows what it is made of. */
     t = well();
     t.forecast_s = 0.150, t.resized_s = NAN;
     v = judged(t);
-    assert_int_equal(v.forecast.suspect, CC_CAUSE_UNCLEAR);
+    assert_int_equal(v.forecast.kind, CC_CAUSE_UNCLEAR);
     assert_string_equal(v.forecast.why,
                         "forecast 150 ms: what it would have been with the measured "
                         "sizes and codec times is not known");
@@ -457,7 +458,7 @@ static void nothing_says_nan(void **state)
         t.lab = (at & 32) != 0;
         struct cc_diagnosis v = judged(t);
         no_nan_in(&v);
-        assert_int_equal(v.cause[0].suspect == CC_CAUSE_NOTHING, v.agree);
+        assert_int_equal(v.cause[0].kind == CC_CAUSE_NOTHING, v.agree);
     }
 }
 
@@ -465,13 +466,13 @@ static void names(void **state)
 {
     (void)state;
     size_t count = 0;
-    while (cc_suspect_names[count] != NULL)
+    while (cc_cause_names[count] != NULL)
         count++;
     assert_int_equal(count, CC_CAUSE_UNCLEAR + 1);
-    assert_string_equal(cc_suspect_names[CC_CAUSE_NOTHING], "");
-    assert_string_equal(cc_suspect_names[CC_CAUSE_CONTENTION], "contention");
-    assert_string_equal(cc_suspect_names[CC_CAUSE_SIZES], "payload sizes");
-    assert_string_equal(cc_suspect_names[CC_CAUSE_UNCLEAR], "unclear");
+    assert_string_equal(cc_cause_names[CC_CAUSE_NOTHING], "");
+    assert_string_equal(cc_cause_names[CC_CAUSE_CONTENTION], "contention");
+    assert_string_equal(cc_cause_names[CC_CAUSE_SIZES], "payload sizes");
+    assert_string_equal(cc_cause_names[CC_CAUSE_UNCLEAR], "unclear");
 }
 
 int main(void)

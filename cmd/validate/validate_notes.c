@@ -9,7 +9,7 @@
 /* --- remedies --- */
 
 static const struct {
-    enum cc_suspect suspect;
+    enum cc_cause_kind kind;
     const char *remedy;
 } remedies[] = {
     {CC_CAUSE_BYTES, "the order in which floats are added decides the last bits of sums, and with "
@@ -39,10 +39,10 @@ static const struct {
     {CC_CAUSE_UNCLEAR, "again on a quiet machine, with more --steps"},
 };
 
-static const char *remedy_of(enum cc_suspect suspect)
+static const char *remedy_of(enum cc_cause_kind kind)
 {
     for (size_t i = 0; i < sizeof remedies / sizeof remedies[0]; i++)
-        if (remedies[i].suspect == suspect)
+        if (remedies[i].kind == kind)
             return remedies[i].remedy;
     return "";
 }
@@ -73,7 +73,7 @@ static double largest(const struct cc_differences *d)
     return fmax(fabs(d->model_run), fmax(fabs(d->sim_run), fabs(d->model_sim)));
 }
 
-static int note_worst(struct validate *v, enum cc_suspect suspect, const struct worst *w,
+static int note_worst(struct validate *v, enum cc_cause_kind kind, const struct worst *w,
                       const char *what, struct cc_error *e)
 {
     char place[160];
@@ -81,26 +81,26 @@ static int note_worst(struct validate *v, enum cc_suspect suspect, const struct 
         return CC_OK;
     cc_forecast_place(&w->row->setting->setting, place, sizeof place);
     return cc_record_note(v->record, e, "suspect%s: %s, in %zu row%s%s %s, %s: %s; %s", what,
-                          cc_suspect_names[suspect], w->count, w->count == 1 ? "" : "s",
+                          cc_cause_names[kind], w->count, w->count == 1 ? "" : "s",
                           w->count == 1 ? ":" : ", most in",
                           cc_forecast_scheme(&v->input.forecast, w->row->row->scheme), place,
-                          w->why, remedy_of(suspect));
+                          w->why, remedy_of(kind));
 }
 
-static int note_cause(struct validate *v, enum cc_suspect suspect, struct cc_error *e)
+static int note_cause(struct validate *v, enum cc_cause_kind kind, struct cc_error *e)
 {
     struct worst answers = {.count = 0}, forecasts = {.count = 0};
     for (size_t i = 0; i < v->rows; i++) {
         const struct validated *row = &v->row[i];
         const struct cc_diagnosis *diagnosis = &row->diagnosis;
         for (size_t k = 0; k < 2; k++)
-            if (diagnosis->cause[k].suspect == suspect)
+            if (diagnosis->cause[k].kind == kind)
                 add_cause(&answers, row, &diagnosis->cause[k], largest(&diagnosis->off));
-        if (diagnosis->forecast.suspect == suspect)
+        if (diagnosis->forecast.kind == kind)
             add_cause(&forecasts, row, &diagnosis->forecast, diagnosis->off.forecast);
     }
-    CC_TRY(note_worst(v, suspect, &answers, "", e));
-    return note_worst(v, suspect, &forecasts, " of the forecast", e);
+    CC_TRY(note_worst(v, kind, &answers, "", e));
+    return note_worst(v, kind, &forecasts, " of the forecast", e);
 }
 
 /* --- all of them --- */
@@ -165,7 +165,7 @@ int cc_validate_notes(struct validate *v, struct cc_error *e)
 {
     CC_TRY(note_agreement(v, e));
     for (int s = CC_CAUSE_NOTHING + 1; s <= CC_CAUSE_UNCLEAR; s++)
-        CC_TRY(note_cause(v, (enum cc_suspect)s, e));
+        CC_TRY(note_cause(v, (enum cc_cause_kind)s, e));
     CC_TRY(note_missing(v, "run", &v->run.experiment, &v->no_run, e));
     CC_TRY(note_missing(v, "sim", &v->sim.experiment, &v->no_sim, e));
     CC_TRY(note_answers(v, e));

@@ -188,17 +188,17 @@ static int text_columns(const struct validate *v, size_t at, const struct cc_dia
                         struct cc_error *e)
 {
     const struct cc_cause *first = &diagnosis->cause[0], *second = &diagnosis->cause[1];
-    const bool both = second->suspect != CC_CAUSE_NOTHING;
+    const bool both = second->kind != CC_CAUSE_NOTHING;
     char suspects[80], why[600];
-    (void)snprintf(suspects, sizeof suspects, "%s%s%s", cc_suspect_names[first->suspect],
-                   both ? ", " : "", cc_suspect_names[second->suspect]);
+    (void)snprintf(suspects, sizeof suspects, "%s%s%s", cc_cause_names[first->kind],
+                   both ? ", " : "", cc_cause_names[second->kind]);
     (void)snprintf(why, sizeof why, "%s%s%s", first->why, both ? "; " : "", second->why);
     const struct {
         const char *key, *text;
     } all[] = {{"fidelity", cc_fidelity_names[v->sim.options.fidelity]},
                {"suspect", suspects},
                {"why", why},
-               {"forecast_suspect", cc_suspect_names[diagnosis->forecast.suspect]},
+               {"forecast_suspect", cc_cause_names[diagnosis->forecast.kind]},
                {"forecast_why", diagnosis->forecast.why}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i].text[0] != '\0')

@@ -96,8 +96,8 @@ static double normal(const struct cc_random_id *id)
     return (double)z;
 }
 
-/* n factors of mean square 1 whose logarithm is normal with this standard deviation. */
-static void factors(const struct cc_random_id *id, double spread, float *out, size_t n)
+/* Draws n factors of mean square 1 whose logarithm is normal with this standard deviation. */
+static void draw_lognormal(const struct cc_random_id *id, double spread, float *out, size_t n)
 {
     normals(id, out, n);
     for (size_t i = 0; i < n; i++)
@@ -247,9 +247,9 @@ static int draw_factors(struct layer *l, const struct cc_shape *shape, struct cc
     id.stream = SHAPES;
     double heavy = exp_of(SPREAD_SHAPE * normal(&id));
     id.stream = ROWS;
-    factors(&id, SPREAD_ROW * heavy, l->row, rows);
+    draw_lognormal(&id, SPREAD_ROW * heavy, l->row, rows);
     id.stream = COLUMNS;
-    factors(&id, l->columns > 1 ? SPREAD_COLUMN * heavy : 0, l->column, l->columns);
+    draw_lognormal(&id, l->columns > 1 ? SPREAD_COLUMN * heavy : 0, l->column, l->columns);
     return CC_OK;
 }
 

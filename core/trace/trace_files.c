@@ -24,10 +24,10 @@
 struct layout {
     struct layout *next;
     size_t file_size;
-    struct place {
+    struct location {
         size_t offset;
         enum cc_dtype dtype;
-    } places[];
+    } locations[];
 };
 
 struct file {
@@ -104,7 +104,7 @@ static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, f
     (void)pthread_mutex_unlock(&own(t)->lock);
     if (status != CC_OK)
         return status;
-    const struct place *p = &f->layout->places[tensor];
+    const struct location *p = &f->layout->locations[tensor];
     status = cc_stored_load(map.data, map.size, p->dtype, p->offset, t->tensors[tensor].shape.n,
                             buffer, x, e);
     if (status != CC_OK)
@@ -191,19 +191,19 @@ static int compare_tensors(const struct cc_trace *t, const struct cc_contents *c
 static int take_layout(struct files *fs, struct file *f, const struct cc_contents *c,
                        const size_t *order, size_t file_size, struct cc_error *e)
 {
-    struct layout *l = calloc(1, sizeof *l + c->count * sizeof l->places[0]);
+    struct layout *l = calloc(1, sizeof *l + c->count * sizeof l->locations[0]);
     if (l == NULL)
         return cc_fail(e, "out of memory: %zu tensors", c->count);
     l->file_size = file_size;
     for (size_t i = 0; i < c->count; i++) {
-        l->places[i].offset = c->tensors[order[i]].offset;
-        l->places[i].dtype = c->tensors[order[i]].dtype;
+        l->locations[i].offset = c->tensors[order[i]].offset;
+        l->locations[i].dtype = c->tensors[order[i]].dtype;
     }
     struct layout *last = fs->layouts;
     bool same = last != NULL && last->file_size == file_size;
     for (size_t i = 0; same && i < c->count; i++)
-        same = last->places[i].offset == l->places[i].offset &&
-               last->places[i].dtype == l->places[i].dtype;
+        same = last->locations[i].offset == l->locations[i].offset &&
+               last->locations[i].dtype == l->locations[i].dtype;
     if (same) {
         free(l);
         f->layout = last;

@@ -9,7 +9,7 @@
 #include "core/param.h"
 #include "models/embed.h"
 
-/* --- the built-in ones --- */
+/* --- built-in tables --- */
 
 #define PAPER(symbol, name) CC_EMBED(cc_paper_##symbol, "models/papers/" name ".json");
 #include "models/paper/paper_list.h"
@@ -54,27 +54,27 @@ void cc_paper_free(struct cc_paper *p)
 /* --- parts of objects --- */
 
 /* Gets the list of a key and allocates an array for its elements. It may be empty or missing only
- * if `may` is set. */
-static int get_list(const cJSON *object, const char *key, bool may, size_t element,
-                    const cJSON **list, void **room, struct cc_error *e)
+ * if `optional` is set. */
+static int get_list(const cJSON *object, const char *key, bool optional, size_t element,
+                    const cJSON **list, void **array, struct cc_error *e)
 {
     *list = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (*list == NULL && may)
+    if (*list == NULL && optional)
         return CC_OK;
-    if (*list == NULL || !cJSON_IsArray(*list) || ((*list)->child == NULL && !may))
-        return cc_fail(e, "\"%s\" must be a list%s", key, may ? "" : " of at least one");
-    *room = calloc((size_t)cJSON_GetArraySize(*list) + 1, element);
-    return *room != NULL ? CC_OK : cc_fail(e, "out of memory");
+    if (*list == NULL || !cJSON_IsArray(*list) || ((*list)->child == NULL && !optional))
+        return cc_fail(e, "\"%s\" must be a list%s", key, optional ? "" : " of at least one");
+    *array = calloc((size_t)cJSON_GetArraySize(*list) + 1, element);
+    return *array != NULL ? CC_OK : cc_fail(e, "out of memory");
 }
 
 static int get_texts(const cJSON *object, const char *key, const char ***out, size_t *count,
                      struct cc_error *e)
 {
     const cJSON *list;
-    void *room = NULL;
-    if (get_list(object, key, true, sizeof **out, &list, &room, e) != CC_OK)
+    void *array = NULL;
+    if (get_list(object, key, true, sizeof **out, &list, &array, e) != CC_OK)
         return CC_FAIL;
-    *out = room;
+    *out = array;
     for (const cJSON *c = list != NULL ? list->child : NULL; c != NULL; c = c->next) {
         if (!cJSON_IsString(c) || c->valuestring[0] == '\0')
             return cc_fail(e, "\"%s\": %zu is not a text", key, *count);
@@ -193,10 +193,10 @@ static int parse_row(const cJSON *item, const struct cc_paper *p, struct cc_pape
 static int parse_constants(const cJSON *root, struct cc_paper *p, struct cc_error *e)
 {
     const cJSON *list;
-    void *room = NULL;
-    if (get_list(root, "constants", true, sizeof *p->constant, &list, &room, e) != CC_OK)
+    void *array = NULL;
+    if (get_list(root, "constants", true, sizeof *p->constant, &list, &array, e) != CC_OK)
         return CC_FAIL;
-    p->constant = room;
+    p->constant = array;
     for (const cJSON *c = list != NULL ? list->child : NULL; c != NULL; c = c->next) {
         if (parse_constant(c, &p->constant[p->constants], e) != CC_OK) {
             cc_error_in(e, "constant %zu", p->constants);
@@ -210,10 +210,10 @@ static int parse_constants(const cJSON *root, struct cc_paper *p, struct cc_erro
 static int parse_columns(const cJSON *root, struct cc_paper *p, struct cc_error *e)
 {
     const cJSON *list;
-    void *room = NULL;
-    if (get_list(root, "columns", false, sizeof *p->column, &list, &room, e) != CC_OK)
+    void *array = NULL;
+    if (get_list(root, "columns", false, sizeof *p->column, &list, &array, e) != CC_OK)
         return CC_FAIL;
-    p->column = room;
+    p->column = array;
     for (const cJSON *c = list->child; c != NULL; c = c->next)
         if (parse_column(c, &p->column[p->columns++], e) != CC_OK) {
             cc_error_in(e, "column %zu", p->columns - 1);
@@ -225,10 +225,10 @@ static int parse_columns(const cJSON *root, struct cc_paper *p, struct cc_error 
 static int parse_rows(const cJSON *root, struct cc_paper *p, struct cc_error *e)
 {
     const cJSON *list;
-    void *room = NULL;
-    if (get_list(root, "rows", false, sizeof *p->row, &list, &room, e) != CC_OK)
+    void *array = NULL;
+    if (get_list(root, "rows", false, sizeof *p->row, &list, &array, e) != CC_OK)
         return CC_FAIL;
-    p->row = room;
+    p->row = array;
     for (const cJSON *c = list->child; c != NULL; c = c->next)
         if (parse_row(c, p, &p->row[p->rows++], e) != CC_OK) {
             cc_error_in(e, "row %zu", p->rows - 1);
@@ -237,7 +237,7 @@ static int parse_rows(const cJSON *root, struct cc_paper *p, struct cc_error *e)
     return CC_OK;
 }
 
-/* --- the whole --- */
+/* --- whole tables --- */
 
 static int parse_table(const cJSON *root, struct cc_paper *p, struct cc_error *e)
 {
@@ -262,7 +262,7 @@ static int parse_table(const cJSON *root, struct cc_paper *p, struct cc_error *e
     return parse_rows(root, p, e);
 }
 
-/* A copy of the document stays, for its texts. */
+/* The table keeps a copy of the document, which owns its texts. */
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
     struct cc_paper *p = calloc(1, sizeof *p);

@@ -1,6 +1,9 @@
-/* The formulas behind published tables. For paper.c. */
+/* The formulas behind published tables: how a formula looks up its numbers, and the table of all
+ * formulas. Private to models/paper/. */
 #ifndef CC_MODELS_PAPER_PAPER_FORMULA_H
 #define CC_MODELS_PAPER_PAPER_FORMULA_H
+
+#include <stdbool.h>
 
 #include "core/param.h"
 #include "models/paper/paper.h"
@@ -12,19 +15,19 @@ struct cc_paper_case {
     const struct cc_paper_row *row;
     const struct cc_paper_column *column;
     struct cc_predictor *predictor; /* reusable memory, for row->net */
-    const char *missing;            /* the first name looked up in vain, or NULL */
+    const char *missing;            /* the first name that was not found, or NULL */
 };
 
 /* The input or constant of that name; NaN if there is none. */
 double cc_case(struct cc_paper_case *c, const char *name);
-/* One that the formula's table has as CC_INT; 1 if there is none. */
+/* The same for an input of type CC_INT; 1 if there is none. */
 int cc_case_whole(struct cc_paper_case *c, const char *name);
-/* Whether the row, the column or the constants have it. */
-int cc_case_has(const struct cc_paper_case *c, const char *name);
-/* Whether they have it, and it is not 0. */
-int cc_case_flag(const struct cc_paper_case *c, const char *name);
-/* Whether the column's quantity is this word. */
-int cc_case_is(const struct cc_paper_case *c, const char *quantity);
+/* Whether the row, the column or the constants have an input of that name. */
+bool cc_case_has(const struct cc_paper_case *c, const char *name);
+/* Whether they have it and it is not 0. */
+bool cc_case_flag(const struct cc_paper_case *c, const char *name);
+/* Whether the column shows this quantity. */
+bool cc_case_is(const struct cc_paper_case *c, const char *quantity);
 
 /* A formula; figure() sets *out to the model's figure. It need not check for missing names, as
  * paper_solve.c does, and its numbers are in the ranges of `inputs`. */

@@ -15,7 +15,7 @@ static const double *find_input(const struct cc_paper_inputs *inputs, const char
     return NULL;
 }
 
-static const double *find(const struct cc_paper_case *c, const char *name)
+static const double *find_value(const struct cc_paper_case *c, const char *name)
 {
     const double *v = find_input(&c->row->inputs, name);
     if (v == NULL)
@@ -28,7 +28,7 @@ static const double *find(const struct cc_paper_case *c, const char *name)
 
 double cc_case(struct cc_paper_case *c, const char *name)
 {
-    const double *v = find(c, name);
+    const double *v = find_value(c, name);
     if (v != NULL)
         return *v;
     c->missing = c->missing != NULL ? c->missing : name;
@@ -41,24 +41,24 @@ int cc_case_whole(struct cc_paper_case *c, const char *name)
     return isnan(v) ? 1 : (int)v;
 }
 
-int cc_case_has(const struct cc_paper_case *c, const char *name)
+bool cc_case_has(const struct cc_paper_case *c, const char *name)
 {
-    return find(c, name) != NULL;
+    return find_value(c, name) != NULL;
 }
 
-int cc_case_flag(const struct cc_paper_case *c, const char *name)
+bool cc_case_flag(const struct cc_paper_case *c, const char *name)
 {
-    const double *v = find(c, name);
+    const double *v = find_value(c, name);
     return v != NULL && *v != 0;
 }
 
-int cc_case_is(const struct cc_paper_case *c, const char *quantity)
+bool cc_case_is(const struct cc_paper_case *c, const char *quantity)
 {
     return strcmp(c->column->quantity, quantity) == 0;
 }
 
 /* A table being solved. */
-struct work {
+struct solver {
     struct cc_paper *p;
     const struct cc_paper_formula *formula;
     struct cc_predictor *predictor; /* one for each row */
@@ -66,7 +66,8 @@ struct work {
     struct cc_error e;
 };
 
-static int figure(struct work *w, size_t row, size_t column, double *out, struct cc_error *e)
+static int compute_figure(struct solver *w, size_t row, size_t column, double *out,
+                          struct cc_error *e)
 {
     struct cc_paper_case c = {.paper = w->p,
                               .row = &w->p->row[row],
@@ -99,7 +100,7 @@ static void set_constants(struct cc_paper *p, const double *x)
 
 static void residuals(void *arg, const double *x, double *out)
 {
-    struct work *w = arg;
+    struct solver *w = arg;
     size_t k = 0;
     set_constants(w->p, x);
     for (size_t r = 0; r < w->p->rows; r++)
@@ -108,12 +109,12 @@ static void residuals(void *arg, const double *x, double *out)
             if (!is_fitted(w->p, r, c))
                 continue;
             if (w->status == CC_OK)
-                w->status = figure(w, r, c, &model, &w->e);
+                w->status = compute_figure(w, r, c, &model, &w->e);
             out[k++] = log(model / w->p->row[r].figure[c]);
         }
 }
 
-static int fit(struct work *w, struct cc_error *e)
+static int fit(struct solver *w, struct cc_error *e)
 {
     struct cc_paper *p = w->p;
     struct cc_fit_constant constant[CC_FIT_MOST];
@@ -144,7 +145,7 @@ static int fit(struct work *w, struct cc_error *e)
 
 /* Computes all figures with the current constants, and the root mean square and the largest of
  * their errors. */
-static int evaluate(struct work *w, struct cc_error *e)
+static int evaluate(struct solver *w, struct cc_error *e)
 {
     struct cc_paper *p = w->p;
     double squares = 0;
@@ -154,7 +155,7 @@ static int evaluate(struct work *w, struct cc_error *e)
         for (size_t c = 0; c < p->columns; c++) {
             if (isnan(p->row[r].figure[c]))
                 continue;
-            if (figure(w, r, c, &p->row[r].model[c], e) != CC_OK)
+            if (compute_figure(w, r, c, &p->row[r].model[c], e) != CC_OK)
                 return CC_FAIL;
             double error = p->row[r].model[c] / p->row[r].figure[c] - 1;
             squares += error * error;
@@ -168,7 +169,7 @@ static int evaluate(struct work *w, struct cc_error *e)
 
 static int solve(struct cc_paper *p, struct cc_error *e)
 {
-    struct work w = {.p = p, .formula = cc_paper_formulas, .status = CC_OK};
+    struct solver w = {.p = p, .formula = cc_paper_formulas, .status = CC_OK};
     int status = CC_OK;
     while (w.formula->name != NULL && strcmp(w.formula->name, p->formula) != 0)
         w.formula++;
