@@ -193,6 +193,34 @@ static void test_switch(void **state)
     cc_platform_free(&p);
 }
 
+/* Every topology has a complete descriptor, and the XML has its options and no others. */
+static void test_topologies(void **state)
+{
+    (void)state;
+    for (int topology = 0; topology < CC_TOPOLOGY_COUNT; topology++) {
+        struct cc_platform_config config = usual;
+        const struct cc_topology_info *info = cc_topology_info((enum cc_topology)topology);
+        assert_non_null(info->map);
+        assert_non_null(info->routing);
+        assert_non_null(info->write);
+        config.topology = (enum cc_topology)topology;
+        struct cc_platform p = make(&config);
+        assert_prop(p.xml, "topology", cc_topology_names[topology]);
+        const struct tag network = find(p.xml, "zone", "id", "network");
+        assert_string_equal(value(&network, "routing"), info->routing);
+        assert_int_equal(p.uneven_routes, info->uneven_routes);
+        int properties = 6; /* of every topology */
+        for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++) {
+            if (o->topology == config.topology) {
+                (void)find(p.xml, "prop", "id", o->property);
+                properties++;
+            }
+        }
+        assert_int_equal(count(p.xml, "prop"), properties);
+        cc_platform_free(&p);
+    }
+}
+
 /* The last two workers are slow; the servers, whose ranks come after them, are not. */
 static void test_slow(void **state)
 {
@@ -558,6 +586,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_switch),
+        cmocka_unit_test(test_topologies),
         cmocka_unit_test(test_slow),
         cmocka_unit_test(test_racks),
         cmocka_unit_test(test_sites),

@@ -43,8 +43,8 @@ static int check_platform(const struct cc_args *args, struct cc_error *e)
 
 /* --- parsing --- */
 
-/* "3:10mbps": the number before the colon; *rest is the text behind it, or NULL without the option.
- */
+/* Parses the number before the colon of "3:10mbps". Sets *rest to the text behind the colon, or to
+ * NULL without the option. */
 static int parse_number_of(const struct cc_args *args, const char *name, int *count,
                            const char **rest, struct cc_error *e)
 {
@@ -70,18 +70,18 @@ static int parse_rate_of(const char *option, const char *text, double *out, stru
     return status;
 }
 
-static int parse_slow(const struct cc_args *args, struct cc_platform_config *h, struct cc_error *e)
+static int parse_slow(const struct cc_args *args, struct cc_platform_config *c, struct cc_error *e)
 {
     const char *rate, *factor;
-    CC_TRY(parse_number_of(args, "slow-links", &h->slow_links, &rate, e));
+    CC_TRY(parse_number_of(args, "slow-links", &c->slow_links, &rate, e));
     if (rate != NULL)
-        CC_TRY(parse_rate_of("slow-links", rate, &h->slow_bps, e));
-    CC_TRY(parse_number_of(args, "slow-hosts", &h->slow_hosts, &factor, e));
+        CC_TRY(parse_rate_of("slow-links", rate, &c->slow_bps, e));
+    CC_TRY(parse_number_of(args, "slow-hosts", &c->slow_hosts, &factor, e));
     if (factor == NULL)
         return CC_OK;
     char *end;
-    h->slow_factor = strtod(factor, &end);
-    if (!cc_is_decimal(factor, strlen(factor)) || *end != '\0' || !(h->slow_factor > 0))
+    c->slow_factor = strtod(factor, &end);
+    if (!cc_is_decimal(factor, strlen(factor)) || *end != '\0' || !(c->slow_factor > 0))
         return cc_usage(e, "--slow-hosts: '%.40s' is not a factor above 0", factor);
     return CC_OK;
 }

@@ -70,14 +70,16 @@ static const char *likely_cause(const struct sim *s, const struct cc_setting *se
 /* How the platform differs from equal hosts on one switch. */
 static const char *platform_difference(const struct sim *s)
 {
-    const struct cc_platform_config *h = &s->options.config;
+    const struct cc_platform_config *config = &s->options.config;
     if (s->options.platform != NULL)
         return "the platform's own links and hosts";
-    if (cc_topology_info(h->topology)->difference != NULL)
-        return cc_topology_info(h->topology)->difference;
-    if (h->slow_links > 0 && h->slow_hosts > 0)
+    const char *of_topology = cc_topology_info(config->topology)->difference;
+    if (of_topology != NULL)
+        return of_topology;
+    if (config->slow_links > 0 && config->slow_hosts > 0)
         return "slow links and slow hosts hold up the others";
-    return h->slow_links > 0 ? "slow links hold up the others" : "slow hosts hold up the others";
+    return config->slow_links > 0 ? "slow links hold up the others"
+                                  : "slow hosts hold up the others";
 }
 
 int cc_sim_note_setting(struct sim *s, const struct cc_experiment_setting *setting, size_t first,

@@ -25,12 +25,12 @@ static bool needs_data(const struct sim *s, const struct cc_setting *setting)
 
 static enum cc_formula formula(const struct sim *s)
 {
-    const struct cc_platform_config *h = &s->options.config;
+    const struct cc_platform_config *config = &s->options.config;
     const struct cc_cluster_args *c = &s->experiment.forecast->cluster;
     if (s->options.platform != NULL)
         return c->bw_given || c->calibrated ? CC_FORMULA_ELSEWHERE : CC_NO_FORMULA;
-    return cc_topology_info(h->topology)->difference == NULL && h->slow_links == 0 &&
-                   h->slow_hosts == 0
+    return cc_topology_info(config->topology)->difference == NULL && config->slow_links == 0 &&
+                   config->slow_hosts == 0
                ? CC_FORMULA_HOLDS
                : CC_FORMULA_ELSEWHERE;
 }

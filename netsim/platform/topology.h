@@ -1,6 +1,7 @@
 /* Topologies of simulated clusters, and the configuration of a platform. This is the one table of
  * them, which platform.c, platform_xml.c and the command line read. docs/platform.md describes each
- * one's shape.
+ * one's shape; so does the head of its file, where B is --bw, L is --latency and n the number of
+ * bits of a message.
  *
  * A new topology is one line in CC_TOPOLOGIES, and one file: topology_NAME.c, which defines its
  * descriptor `cc_topology_NAME`. If it has options of its own, each is a line in
