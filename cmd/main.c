@@ -5,6 +5,7 @@
 #include "cmd/cli/command.h"
 #include "cmd/lab_enter.h"
 #include "results/machine_info.h"
+#include "core/file.h"
 #include "core/interrupt.h"
 #include "core/isa.h"
 
@@ -92,6 +93,17 @@ static int unknown_command(int argc, char **argv)
     return CC_USAGE;
 }
 
+/* Whether the command writes a file to stdout, as in `encode IN /dev/stdout` and `-o /dev/stdout`.
+ * Then nothing else is printed there. */
+static bool stdout_is_taken(const struct cc_args *args)
+{
+    const char *path = cc_arg(args, "output");
+    for (int i = 0; i < args->operands; i++)
+        if (cc_file_is_stdout(args->operand[i]))
+            return true;
+    return path != NULL && cc_file_is_stdout(path);
+}
+
 /* Prints and saves the record, also that of a command that failed with rows, and prints the errors.
  * `status` is that of the command; returns the exit code. */
 static int write_results(struct cc_args *args, int status, struct cc_error *e)
@@ -103,7 +115,7 @@ static int write_results(struct cc_args *args, int status, struct cc_error *e)
     bool anything = status == CC_OK || r->row_count > 0 || args->format == CC_FORMAT_JSON;
     anything = anything && !args->command->own_output;
     int printed = CC_OK;
-    if (anything)
+    if (anything && !stdout_is_taken(args))
         printed = cc_record_print(r, args->format, stdout, e);
     if (anything && path != NULL && (status == CC_OK || r->row_count > 0)) {
         int saved = cc_record_save(r, path, args->format, e);

@@ -1,12 +1,13 @@
 /* Reading: mmap. Writing: every result is first written completely to a file that nobody sees, and
  * published by cc_file_commit.
  *
- * - A regular file is written as PATH.tmpPID-N in the same directory, synced, and renamed to PATH.
- * A crash leaves the old file and at most a temporary one.
- * - A pipe, a device or a descriptor of this process cannot be renamed to, and opening a pipe
- * blocks until somebody reads it. The result is written to an unnamed temporary file; commit opens
- * the target and copies the result there. Nothing touches the target before that, so creating and
- *   aborting is a safe test, and a reader never gets half a result of a failed command. */
+ * A regular file is written as PATH.tmpPID-N in the same directory, synced, and renamed to PATH. A
+ * crash leaves the old file and at most a temporary one.
+ *
+ * A pipe, a device or a descriptor of this process cannot be renamed to, and opening a pipe blocks
+ * until somebody reads it. The result is written to an unnamed temporary file; commit opens the
+ * target and copies the result there. Nothing touches the target before that, so creating and
+ * aborting is a safe test, and a reader never gets half a result of a failed command. */
 #include "core/file.h"
 
 #include <errno.h>
@@ -120,6 +121,11 @@ static int descriptor_of(const char *path)
     return -1;
 }
 
+bool cc_file_is_stdout(const char *path)
+{
+    return descriptor_of(path) == STDOUT_FILENO;
+}
+
 bool cc_file_is_stream(const char *path)
 {
     struct stat st;
@@ -188,8 +194,8 @@ int cc_file_can_create(const char *path, struct cc_error *e)
 
 int cc_file_check(const struct cc_outfile *o, struct cc_error *e)
 {
-    /* A stream does not keep the reason, but errno is still that of the write. */
-    return ferror(o->f) ? write_error(o->path, errno, e) : CC_OK;
+    /* A stream does not keep the reason; errno is usually still that of the write. */
+    return ferror(o->f) ? write_error(o->path, errno != 0 ? errno : EIO, e) : CC_OK;
 }
 
 /* Copies `from` to the pipe, device or descriptor `path`, opened only now. Returns 0 or an errno.
@@ -225,7 +231,9 @@ static int copy_to_stream(FILE *from, const char *path)
 int cc_file_commit(struct cc_outfile *o, struct cc_error *e)
 {
     const bool regular = o->temporary != NULL;
-    int reason = ferror(o->f) || fflush(o->f) != 0 ? errno : 0;
+    int reason = 0;
+    if (ferror(o->f) || fflush(o->f) != 0)
+        reason = errno != 0 ? errno : EIO;
     if (reason == 0 && regular && fsync(fileno(o->f)) != 0)
         reason = errno;
     if (reason == 0 && !regular)

@@ -35,6 +35,8 @@ struct cc_outfile {
 /* Whether the path names a pipe, a device or a descriptor: data appended to a stream, not a file
  * that has a size and can be read again. */
 bool cc_file_is_stream(const char *path);
+/* Whether it names the standard output of this process: "/dev/stdout", "/dev/fd/1". */
+bool cc_file_is_stdout(const char *path);
 /* Whether cc_file_create would succeed; for finding out before the work that the file is to hold.
  * Touches neither the file nor a pipe's reader. */
 int cc_file_can_create(const char *path, struct cc_error *e);

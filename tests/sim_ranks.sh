@@ -41,7 +41,7 @@ on() {
         *" $n "*) ;;
         *) continue ;;
         esac
-        timeout -k 5 120 smpirun -no-privatize -np "$n" -platform "$dir/platform.xml" \
+        timeout -k 5 400 smpirun -no-privatize -np "$n" -platform "$dir/platform.xml" \
             -hostfile "$dir/hosts" --cfg=network/model:CM02 --cfg=network/crosstraffic:0 \
             --cfg=smpi/simulate-computation:no --cfg=smpi/host-speed:1Gf --cfg=smpi/test:0 \
             --cfg=smpi/iprobe:0 --cfg=smpi/wtime:0 --cfg=smpi/init:0 \

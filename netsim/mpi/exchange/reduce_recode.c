@@ -6,14 +6,14 @@
  * Messages. A u64, the number of bytes that follow, and a pack. In the rounds that only pass whole
  * sums on, a message of several chunks is a u64 and then, for each chunk, a u64 and its pack.
  *
- * Rounds. A rank works on one round at a time (`current`):
+ * Rounds. A rank works on one round at a time (`current`).
  *
- *   begin   encode the partial sum that the round sends (in rounds that reduce), or put the
- * payloads of the chunks that it passes on behind each other; send that; post the receive of the
- *           next round, so that it is there when an early sender begins.
- *   end     once the round's message is there: decode and add it, or note where its payloads are.
- *           Begin the next round first, then decode whole sums onto the model while that is under
- *           way.
+ * Begin: encode the partial sum that the round sends (in rounds that reduce), or put the payloads
+ * of the chunks that are passed on behind each other; send that; post the receive of the next
+ * round, so that it is there when an early sender begins.
+ *
+ * End, once the round's message is there: decode and add it, or note where its payloads are. Begin
+ * the next round first, then decode whole sums onto the model while that is under way.
  *
  * Before the first addition nothing is copied: the first encoding reads the gradient itself. Where
  * two ranks exchange the same chunks (recursive doubling), both must end with the same sum: each

@@ -5,11 +5,15 @@
  *
  * The life of step t, in this order:
  *
- *   compute   part by part. A step begins with its first part. Once a backward part, or the whole
- *             step, is done, the gradient of its tensors is final: the exchange may read it.
- *   buffers   where the gradient of t is, and where the exchange of t adds the mean over the
- * workers (of what each of them encoded). apply     the result of a message's tensors, or of all,
- * is complete: the model is updated. end_step  the buffers of t may be used for another step.
+ * Compute: part by part. A step begins with its first part. Once a backward part, or the whole
+ * step, is done, the gradient of its tensors is final: the exchange may read it.
+ *
+ * Buffers: where the gradient of t is, and where the exchange of t adds the mean over the workers
+ * of their encoded gradients.
+ *
+ * Apply: the result of a message's tensors, or of all, is complete: the model is updated.
+ *
+ * End: the buffers of t may be used for another step.
  *
  * Steps begin in order and end in order, but several may be in flight: a pipeline of depth K
  * computes step t while t-K+1 .. t-1 are exchanged. So gradients are K-1 steps old, and a source

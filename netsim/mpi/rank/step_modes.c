@@ -1,12 +1,15 @@
 /* The three modes of a worker's step, and a server's step.
  *
- *   sequential  compute | exchange the messages one by one | update. Only the job's hidden share of
- *               computing happens beside the exchange. All ranks begin each step together.
- *   overlap     wait-free backpropagation: each message leaves once its part of the backward pass
- * is done; the forward pass of the next step waits for each tensor's update. A step goes from the
- * end of one forward pass to the end of the next. pipe        Pipe-SGD with two steps in flight:
- * computes step t while step t-1 is exchanged, on the model that step t-2 has updated (Li et al.,
- * Pipe-SGD, NeurIPS 2018, Algorithm 1). A step ends when its exchange has begun.
+ * Sequential: compute, exchange the messages one by one, update. Only the job's hidden share of
+ * computing happens beside the exchange. All ranks begin each step together.
+ *
+ * Overlap: wait-free backpropagation. Each message leaves once its part of the backward pass is
+ * done; the forward pass of the next step waits for each tensor's update. A step lasts from the end
+ * of one forward pass to the end of the next.
+ *
+ * Pipe: Pipe-SGD with two steps in flight. A worker computes step t while step t-1 is exchanged, on
+ * the model that step t-2 has updated (Li et al., Pipe-SGD, NeurIPS 2018, Algorithm 1). A step ends
+ * when its exchange has begun.
  *
  * A server takes part in the exchanges and computes nothing. */
 #include "netsim/mpi/rank/step_modes.h"
@@ -111,9 +114,10 @@ int cc_step_run(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     return step_sequential(l, step, e);
 }
 
-/* A pipe's last exchange ends outside all steps. Its codec work is charged only without warm-up
- * steps: otherwise the exchange of the last warm-up step, which ended within the first counted
- * step, has been charged in its place. */
+/* A pipe's last exchange ends outside all steps; the results of the last two steps are not applied,
+ * as nothing is computed with them. A source that trains must apply them here. The codec work is
+ * charged only without warm-up steps: otherwise the exchange of the last warm-up step, which ended
+ * within the first counted step, has been charged in its place. */
 int cc_step_drain(struct cc_rank_loop *l, struct cc_error *e)
 {
     double phase_s[CC_PHASES];
