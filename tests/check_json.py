@@ -35,7 +35,7 @@ def load(data):
 
 
 def problems(validator, document):
-    """What is wrong with a document, a line each."""
+    """The faults of a document, one line each."""
     found = []
     for e in sorted(validator.iter_errors(document), key=lambda e: list(map(str, e.path))):
         place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in e.path)
@@ -86,7 +86,7 @@ def good_documents():
 
 
 def bad_documents(good):
-    """Each good document with one thing wrong."""
+    """Good documents with one fault each."""
     def edited(document, edit):
         d = copy.deepcopy(document)
         edit(d)

@@ -4,7 +4,7 @@
 # - encodes one step of a synthetic trace: the containers must be equal byte for byte;
 # - benches three steps of one, residuals carried from step to step: the rows of sizes and errors
 #   must be equal to the last digit.
-# An instruction set that the machine lacks is skipped, and said so; any other failure counts.
+# An instruction set that the machine lacks is skipped with a message; any other failure counts.
 set -u
 COMMCOMP=${COMMCOMP:-build/bin/commcomp}
 dir=$(mktemp -d)
@@ -18,7 +18,7 @@ fail() {
     sed 's/^/    /' "$dir/err" | head -n 5
 }
 
-# What the machine has, as the program says.
+# The instruction sets that the program finds.
 isas=
 for isa in scalar avx2 avx512; do
     if COMMCOMP_ISA=$isa "$COMMCOMP" schemes >"$dir/out" 2>"$dir/err"; then
@@ -30,7 +30,7 @@ for isa in scalar avx2 avx512; do
     fi
 done
 
-# compare WHAT: $dir/out with the first of its kind.
+# compare WHAT: compares $dir/out with the first output of WHAT.
 compare() {
     if ! [ -s "$dir/out" ]; then
         fail "$1: no output"
@@ -45,7 +45,8 @@ compare() {
     fi
 }
 
-# for_each FUNCTION ARGUMENT: FUNCTION PROGRAM ISA ARGUMENT for each program and instruction set.
+# for_each FUNCTION ARGUMENT: calls FUNCTION PROGRAM ISA ARGUMENT for each program and instruction
+# set.
 for_each() {
     rm -f "$dir/first"
     for program in "$COMMCOMP" ${COMMCOMP_OTHERS:-}; do
@@ -64,7 +65,7 @@ encode() {
     fi
 }
 
-# The document without what tells the programs and their runs apart; one row a line.
+# The document without the fields that differ between programs and runs; one row a line.
 rows='
 import json, sys
 d = json.load(sys.stdin)

@@ -35,7 +35,7 @@ def need(condition, what):
 # product, sum or quotient of two floats, rounded once to float, is the float operation itself.
 
 def native(values):
-    """Between little-endian bytes and this machine's numbers; its own inverse."""
+    """Converts between little-endian bytes and this machine's numbers, in both directions."""
     if sys.byteorder == "big":
         values.byteswap()
     return values
@@ -221,7 +221,7 @@ def randk(data, n, par, ctx):
     while 4**b < n:
         b += 1
     low = 2**b - 1
-    # elements are below 2^31, so that a key serves them all
+    # elements are below 2^31, so that one key serves all of them
     keys = [random_key(ctx.seed, -1, ctx.direction, ctx.step, ctx.tensor, stream, 0)
             for stream in range(8)]
     out = zeros(n)

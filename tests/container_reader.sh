@@ -1,6 +1,6 @@
 #!/bin/sh
-# Encodes small tensors under every scheme, and under variants of its parameters, and compares what
-# `commcomp decode` makes of them with what container_reader.py does, which is written from
+# Encodes small tensors under every scheme, and under variants of its parameters, and compares the
+# values that `commcomp decode` and container_reader.py find in them. The latter is written from
 # docs/container.md and docs/payloads.md alone.
 #
 #     COMMCOMP=build/bin/commcomp tests/container_reader.sh
@@ -92,7 +92,7 @@ done
 mixed=$work/mixed.safetensors
 schemes=$(tail -n +2 "$work/schemes.csv" | cut -d , -f 1 | uniq | tr '\n' ' ')
 
-# the example of the documentation; and the reader does see a difference
+# the example of the documentation; and a difference that the reader must report
 if "$commcomp" decode -q "$work/example.cc" "$work/example.safetensors" >"$work/log" 2>&1 &&
    python3 "$reader" --compare "$work/example.cc" "$work/example.safetensors" >>"$work/log" 2>&1
 then
@@ -110,7 +110,7 @@ fi
 for scheme in $schemes; do
     for input in "$flat" "$mixed" "$work/huge.safetensors"; do
         case $scheme-$input in
-            powersgd-*huge*) ;;         # refuses values that large
+            powersgd-*huge*) ;;         # refuses such large values
             *) check "$input" --scheme "$scheme" ;;
         esac
     done
@@ -143,7 +143,7 @@ for step in 0 1 2 3; do
     check "$mixed" --scheme "local:every=2,inner=(local:every=4,inner=int8)" --step $step
 done
 
-# what random numbers depend on, above 32 bits too
+# the inputs of random numbers, also above 32 bits
 for options in "--seed 0" "--seed 9007199254740991" "--seed 4294967297 --step 5" \
     "--step 1000000007" "--step 1099511627777" "--worker 3" "--worker 2147483647" \
     "--direction pull" "--direction pull --worker 2 --step 7" "--direction push --worker -1"

@@ -10,7 +10,7 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 CC=${CC:-cc}
-# Unused static functions are no fault of a header.
+# A header may have static functions that are not used.
 flags="${CPPFLAGS:--I. -D_GNU_SOURCE -DCC_VERSION=\"\"} ${CFLAGS:--std=c11 -Wall -Wextra} ${MPI_FLAGS-}"
 flags="$flags -Wno-unused-function -Werror -fsyntax-only -x c"
 export CC flags
@@ -32,7 +32,7 @@ done <"$dir/found" >"$dir/headers"
 
 xargs -P "${JOBS:-2}" -I{} sh -c \
     '$CC $flags "{}" || { echo "{} does not compile by itself" >&2; exit 1; }' <"$dir/headers" || status=1
-for order in sort 'sort -r'; do # both ways: none may rely on one that happens to come before it
+for order in sort 'sort -r'; do # in both orders: no header may rely on one before it
     $order "$dir/headers" | sed 's/.*/#include "&"/' >"$dir/all.c"
     $CC $flags "$dir/all.c" || {
         echo "the headers clash when all are included into one unit" >&2

@@ -11,7 +11,7 @@ trap 'exit 130' INT TERM
 unset MAKEFLAGS MFLAGS MAKELEVEL
 passed=0 failed=0
 
-# t NAME COMMAND...: the command must succeed; what it prints goes to "$dir/out".
+# t NAME COMMAND...: the command must succeed; its output is in "$dir/out".
 t() {
     name=$1
     shift
@@ -24,7 +24,7 @@ t() {
     fi
 }
 
-# flags KIND: what a user gets of pkg-config, --cflags or --libs.
+# flags KIND: the output of pkg-config for a user, with --cflags or --libs.
 flags() {
     pc=$dir/usr/lib/pkgconfig/commcomp.pc
     if command -v pkg-config >/dev/null; then
@@ -58,6 +58,6 @@ sed -n '/^## From C/,/^## /{/^```c$/,/^```$/{/^```/!p}}' "$root/README.md" >demo
 t "the README's program is there" grep -q cc_codec_reset demo.c
 t "it compiles" "${CC:-cc}" -Wall -Wextra -Werror demo.c $cflags $libs -o demo
 t "it runs" sh -c './demo >result'
-t "it says how small the payloads are" grep -q '^step 2: 100000 values in [0-9]* of at most' result
+t "it prints the sizes of the payloads" grep -q '^step 2: 100000 values in [0-9]* of at most' result
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -71,7 +71,7 @@ run() {
         --steps 2 --mpirun-args "$mpi" --format json "$@" >out 2>err
 }
 
-verdict() { # NAME CODE-OF-THE-CHECK
+check() { # NAME STATUS: counts a check by its exit status
     if [ "$2" -eq 0 ]; then
         passed=$((passed + 1))
     else
@@ -86,17 +86,17 @@ verdict() { # NAME CODE-OF-THE-CHECK
 ok() {
     code=$?
     [ $code -eq 0 ] && python3 -c "import json; d = json.load(open('out')); assert $2" 2>>err
-    verdict "$1" $?
+    check "$1" $?
 }
 
 # fails NAME TEXT: the last run failed, with one line on stderr that contains the text.
 fails() {
     code=$?
     [ $code -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -qF -- "$2" err
-    verdict "$1" $?
+    check "$1" $?
 }
 
-plain() { # that no host is shaped
+plain() { # whether no host is shaped
     for i in 1 2 3; do
         ip netns exec n$i tc qdisc show | grep -Eq "tbf|ingress" && return 1
         ip -n n$i -br link | grep -q ccifb && return 1
@@ -104,13 +104,13 @@ plain() { # that no host is shaped
     return 0
 }
 
-shaped() { # how many hosts are
+shaped() { # the number of shaped hosts
     for i in 1 2 3; do
         ip netns exec n$i tc qdisc show dev eth7 | grep "tbf cc0c: root"
     done | wc -l
 }
 
-soon() { # COMMAND...: it holds within 10 s
+soon() { # COMMAND...: whether it succeeds within 10 s
     for _ in $(seq 100); do
         "$@" && return 0
         sleep 0.1
@@ -130,7 +130,7 @@ run --hosts n1,n2,n4 --bw 1gbps
 fails "a host that is not there" "agent: no route to n4"
 mpi="--mca plm_rsh_agent $dir/agent"
 run --hosts n1,n2,n3 --bw 1gbps
-fails "root must say so" "--mpirun-args --allow-run-as-root"
+fails "root needs --allow-run-as-root" "--mpirun-args --allow-run-as-root"
 mpi="$args $over"
 
 # A megabyte of each of two workers passes the server's port each way: 2 MB at 100 Mbit/s.
@@ -138,14 +138,14 @@ run --hosts n1,n2,n3 --bw 100mbps --tc-dev eth7
 ok "shaped" 'd["rows"][0]["model_error"] > -0.1 and 0.3 < d["rows"][0]["step_s"] < 1'
 ok "bytes are counted" '2e6 < d["rows"][0]["wire_bytes"] < 2.3e6'
 plain
-verdict "nothing of it is left" $?
+check "nothing of it remains" $?
 
 # MPI is told to use the other network, which is not shaped.
 mpi="$args --mca btl_tcp_if_include 10.98.0.0/24"
 run --hosts n1,n2,n3 --bw 100mbps --tc-dev eth7
 fails "bytes went elsewhere" "MPI used another interface"
 plain
-verdict "nothing is left of that" $?
+check "nothing of that remains" $?
 mpi="$args $over"
 
 run --hosts n1:2,n2 --bw 100mbps --tc-dev eth7
@@ -157,13 +157,13 @@ fails "no such interface" "there is no interface eth9"
 run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 --steps 100 &
 runner=$!
 soon all_shaped
-verdict "shaped while it runs" $?
+check "shaped while it runs" $?
 kill -9 "$(pgrep -x -f "$program run .*" | head -n 1)"
 wait $runner
 soon plain
-verdict "undone when the launcher is killed" $?
+check "undone when the launcher is killed" $?
 soon sh -c '! pgrep commcomp-rank >/dev/null'
-verdict "no rank is left" $?
+check "no rank remains" $?
 
 # A rank is killed.
 run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 --steps 100 &
@@ -173,20 +173,20 @@ kill -9 "$(pgrep -x commcomp-rank | head -n 1)"
 wait $runner
 fails "a killed rank is named" "exited on signal 9"
 soon plain
-verdict "undone when a rank is killed" $?
+check "undone when a rank is killed" $?
 
 # All processes are killed at once, also the guards: the next run undoes their shaping.
 run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 --steps 100 &
 runner=$!
 soon all_shaped
-[ $$ -eq 1 ] && kill -9 -1 # all of this PID namespace but this shell, its first process
+[ $$ -eq 1 ] && kill -9 -1 # all processes of this PID namespace except this shell, its first one
 wait $runner
 all_shaped
-verdict "left shaped" $?
+check "left shaped" $?
 run --hosts n1,n2,n3 --bw 100mbps --tc-dev eth7
 ok "the next run" '0.3 < d["rows"][0]["step_s"] < 1'
 plain
-verdict "undone by the next run" $?
+check "undone by the next run" $?
 
 echo "cluster of namespaces: $passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Failures in the middle of a run in the lab: the run ends in time with a message that names the
-# cause, rows measured before are kept, and nothing is left of the lab. Needs root, to enter the lab.
+# cause, rows measured before are kept, and nothing of the lab remains. Needs root, to enter the lab.
 # COMMCOMP is the program, with commcomp-rank beside it.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
@@ -23,7 +23,7 @@ cd "$dir" || exit 1
 export XDG_CACHE_HOME="$dir"
 passed=0 failed=0
 
-verdict() { # NAME CODE-OF-THE-CHECK
+check() { # NAME STATUS: counts a check by its exit status
     if [ "$2" -eq 0 ]; then
         passed=$((passed + 1))
     else
@@ -35,13 +35,13 @@ verdict() { # NAME CODE-OF-THE-CHECK
 }
 
 # start: starts a run of two settings. The first is short; a step of the second takes 3.3 s. Returns
-# when that is under way; $launcher is the program and $init the first process of its lab.
+# when the second has begun; $launcher is the program and $init the first process of its lab.
 start() {
     "$program" run -q --exchange ps --workers 2 --values 25K --scheme fp32 --bw 100mbps,1mbps \
         --steps 3 --warmup 0 --format json >out 2>err &
     launcher=$!
     for _ in $(seq 600); do
-        init=$(pgrep -P $launcher commcomp | tail -n 1) # a lab that begins has two processes
+        init=$(pgrep -P $launcher commcomp | tail -n 1) # a lab has two processes while it is opened
         [ -n "$init" ] && inside tc qdisc show 2>/dev/null | grep -q 'rate 1Mbit' &&
             inside pgrep commcomp-rank >/dev/null 2>&1 && break
         sleep 0.1
@@ -53,28 +53,28 @@ inside() { # COMMAND...: in the lab
     nsenter -t "$init" -m -n -p "$@"
 }
 
-gone() { # that the lab's first process is; nobody may care for what is left of it
+gone() { # whether the lab's first process has ended; it may be unreaped
     ! grep -Eq "State:\s+[^Z]" /proc/"$init"/status 2>/dev/null
 }
 
-# ends NAME TEXT SECONDS: the run fails within that time with the text, and its results are there.
+# ends NAME TEXT SECONDS: the run fails within that time with the text, and its results are printed.
 ends() {
     began=$(date +%s)
     wait $launcher
     code=$?
     took=$(($(date +%s) - began))
     [ $code -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -qE -- "$2" err
-    verdict "$1" $?
+    check "$1" $?
     [ $took -le "$3" ]
-    verdict "$1: after $took s" $?
+    check "$1: after $took s" $?
     python3 -c "
 import json
 d = json.load(open('out'))
 assert 'error' in d
 assert [r['bw_bps'] for r in d['rows']] == [1e8] and d['rows'][0]['step_s'] > 0" 2>>err
-    verdict "$1: rows are kept" $?
+    check "$1: rows are kept" $?
     gone
-    verdict "$1: the lab is gone" $?
+    check "$1: the lab is gone" $?
 }
 
 start
@@ -102,7 +102,7 @@ for _ in $(seq 50); do
     sleep 0.1
 done
 gone
-verdict "the launcher that is killed: the lab is gone" $?
+check "the launcher that is killed: the lab is gone" $?
 
 echo "faults in the lab: $passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The exchanges over MPI, with 1 to 13 ranks on this machine, and the rank program. With words on the
-# command line, only the test of that name, with the rest of them (a scheme, an exchange):
+# The exchanges over MPI, with 1 to 13 ranks on this machine, and the rank program. With
+# arguments, only the test of that name, with the other arguments (a scheme, an exchange):
 # tests/mpi.sh test_exchange 3lc ring. COMMCOMP_TEST_ALL=1 tries every scheme with a million values;
-# COMMCOMP_TEST_RANKS="2 3" only so many ranks.
+# COMMCOMP_TEST_RANKS="2 3" chooses the numbers of ranks.
 set -u
 programs=$(dirname "${COMMCOMP:-build/bin/commcomp}")/../tests/mpi
 if ! command -v mpirun >/dev/null 2>&1; then
@@ -15,9 +15,9 @@ if ! command -v mpicc >/dev/null 2>&1; then
 fi
 limit=120
 [ "${COMMCOMP_TEST_ALL:-0}" = 0 ] || limit=3600
-# mpirun refuses root unless it is told that this is meant.
+# mpirun refuses root unless these variables allow it.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# Open MPI itself leaves memory behind.
+# Open MPI itself leaks memory.
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=0}"
 export OMP_NUM_THREADS=1
 failed=0
@@ -47,7 +47,7 @@ on "2 3 4 5 6 7 8 9 10 11 12 13" test_ps "$@"
 on 2 test_waits "$@"
 on 2 test_source "$@"
 on 4 test_loop "$@"
-# The rank program has an mpirun of its own.
+# The test of the rank program starts mpirun itself.
 if [ -z "$only" ] || [ "$only" = test_rank ]; then
     COMMCOMP_RANK=$programs/../../bin/commcomp-rank "$programs/test_rank" || failed=1
 fi

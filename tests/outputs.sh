@@ -1,6 +1,6 @@
 #!/bin/bash
-# Every option and operand that names an output file, with what is not a regular file: a named pipe,
-# a process substitution, /dev/stdout. The reader gets what a regular file would hold. COMMCOMP is
+# Every option and operand that names an output file works with other kinds of files: a named pipe,
+# a process substitution, /dev/stdout. The reader gets the contents of a regular file. COMMCOMP is
 # the program.
 set -u
 program=$(realpath "${COMMCOMP:-build/bin/commcomp}") || exit 1
@@ -23,8 +23,8 @@ check() { # check NAME COMMAND...: the command must succeed
 }
 run() { timeout 60 "$program" "$@" -q 2>err; }
 
-# pipe NAME WORDS...: the program writes to the named pipe NAME, which is a word too; what comes out
-# of it is in got.
+# pipe NAME WORDS...: the program writes to the named pipe NAME, which is one of WORDS; got holds
+# the text read from it.
 pipe() {
     local name=$1 status=0
     shift
@@ -32,7 +32,7 @@ pipe() {
     mkfifo "$name"
     timeout 60 cat "$name" >got &
     run "$@" >out || status=$?
-    [ $status = 0 ] || : >"$name" & # a reader that nobody wrote to
+    [ $status = 0 ] || : >"$name" & # ends a reader without a writer
     wait
     [ $status = 0 ] || bad "exit $status: commcomp $*"
 }
@@ -65,7 +65,7 @@ check '-o to a closed descriptor' grep -q '/dev/fd/9: cannot be written' err
 run nets -o /dev/fd/0 </dev/null >out
 check '-o to one for reading' grep -q '/dev/fd/0: is open for reading' err
 
-# Nothing is written to a pipe when the command fails, and nobody waits for its reader.
+# Nothing is written to a pipe when the command fails, and the command does not wait for its reader.
 rm -f x.csv
 mkfifo x.csv
 run model --net nothing --bw 1gbps -o x.csv >out

@@ -2,9 +2,9 @@
 # Runs programs and scripts, JOBS (all cores) at a time, and reports which passed. The output of
 # those that fail is shown whole; of the others, only the lines that mention a skipped test.
 #
-#   tests/run.sh LABEL PROGRAM...   runs them; they start in the order given, so long ones go first
+#   tests/run.sh LABEL PROGRAM...   runs them; they start in the order given, so list long ones first
 #   tests/run.sh --summary          the ten slowest of all runs since --reset, and the totals
-#   tests/run.sh --reset            forgets earlier runs
+#   tests/run.sh --reset            discards the times of earlier runs
 #
 # COMMCOMP_TEST_TIMES is the file that collects the times (build/test-times).
 set -u
@@ -35,17 +35,17 @@ export logs times label
 printf '%s\n' "$@" | xargs -P "${JOBS:-$(nproc)}" -I{} sh -c '
     log=$logs/$(echo "{}" | tr / _)
     start=$(date +%s)
-    if "{}" >"$log" 2>&1 </dev/null; then verdict=passed; else verdict=failed; fi
+    if "{}" >"$log" 2>&1 </dev/null; then result=passed; else result=failed; fi
     seconds=$(($(date +%s) - start))
     name=$(echo "{}" | sed "s,.*/tests/,,; s,^tests/,,")
-    echo "$seconds $verdict $name ($label)" >>"$times"
+    echo "$seconds $result $name ($label)" >>"$times"
     {
-        printf "%-7s %-28s %4d s\n" "$verdict" "$name" "$seconds"
-        if [ "$verdict" = failed ]; then cat "$log"; else grep -i "skip" "$log"; fi
+        printf "%-7s %-28s %4d s\n" "$result" "$name" "$seconds"
+        if [ "$result" = failed ]; then cat "$log"; else grep -i "skip" "$log"; fi
     } >"$log.report"
     cat "$log.report"
-    echo "$verdict" >"$log.verdict"'
-passed=$(cat "$logs"/*.verdict | grep -c passed)
+    echo "$result" >"$log.result"'
+passed=$(cat "$logs"/*.result | grep -c passed)
 failed=$(($# - passed))
 echo "$label: $passed passed, $failed failed"
 [ "$failed" -eq 0 ]

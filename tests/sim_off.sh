@@ -1,6 +1,6 @@
 #!/bin/sh
 # Simulations without data against those with it: the same steps to the nanosecond, and the same
-# bytes. Words on the command line choose groups: ps, allgather, hops, near.
+# bytes. Arguments choose groups: ps, allgather, hops, near.
 set -u
 program=${COMMCOMP:-build/bin/commcomp}
 for tool in smpicc smpirun python3; do
@@ -15,7 +15,7 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# Codecs that take some time, whoever runs this: microseconds for these few values.
+# Codecs with fixed times, on any machine: microseconds for these few values.
 fixed="fp32 int8 mqe1bit topk local randk powersgd 3lc:zre=0"
 varied="3lc:s=1.75 sparse threshold:tau=0.02 local:inner=3lc zstd"
 {
@@ -55,7 +55,7 @@ for a, b in zip(on, off):
 sys.exit(not good)
 PYTHON
 
-# same GROUP NEAR SCHEMES WORD...: with data and without. NEAR: sizes may differ by that share.
+# same GROUP NEAR SCHEMES WORD...: compares the settings with data and without. Sizes may differ by the share NEAR.
 same() {
     group=$1 near=$2 schemes=$3
     shift 3
@@ -90,7 +90,8 @@ same allgather 0 "3lc:s=1.75" --exchange allgather --workers 6 --fidelity tc
 same hops 0 "$(list $fixed)" --exchange ring,recdouble,rabenseifner --workers 2,6,8
 same hops 0 "int8,fp32" --exchange recdouble,rabenseifner --workers 7 --fidelity tc
 same hops 0 "3lc:s=1.75" --exchange ring,rabenseifner --workers 5 --via allgather
-# What is encoded on its way, whose size depends on the data: whole tensors stand for their parts.
+# Payloads that are encoded on their way and whose size depends on the data: the sizes of whole
+# tensors replace those of their parts.
 same near 0.25 "3lc:s=1.75,sparse,zstd" --exchange ring,recdouble,rabenseifner --workers 4,8 \
     --bw 10mbps
 exit $failed

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The exchanges as tests/mpi.sh tries them, in a world that SimGrid simulates: the same files, the
-# same reference, the same bits. As there, words on the command line choose a test, and
-# COMMCOMP_TEST_RANKS numbers of ranks. The seconds that the tests tell are simulated.
+# The exchanges as tests/mpi.sh tries them, simulated by SimGrid: the same files, the
+# same reference, the same bits. As there, arguments choose a test, and
+# COMMCOMP_TEST_RANKS numbers of ranks. The tests report simulated seconds.
 set -u
 programs=$(dirname "${COMMCOMP:-build/bin/commcomp}")/../tests/sim
 for tool in smpicc smpirun; do

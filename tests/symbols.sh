@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every global symbol of the library is defined once and begins with one of the library's prefixes.
-# If two files of an archive define the same name, the linker takes either without a word.
+# If two files of an archive define the same name, the linker takes either without a warning.
 #   LIBRARY is the archive (build/libcommcomp.a).
 set -u
 library=${LIBRARY:-build/libcommcomp.a}

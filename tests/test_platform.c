@@ -114,16 +114,20 @@ static const char *hosts_in(const char *xml, const char *zone)
 
 /* --- generated platforms --- */
 
-static const struct cc_platform_config usual = {.topology = CC_TOPOLOGY_SWITCH,
-                                                .workers = 10,
-                                                .servers = 2,
-                                                .bw_bps = 1e9,
-                                                .latency_s = 50e-6,
-                                                .rack = 4,
-                                                .oversubscription = 4,
-                                                .sites = 3,
-                                                .wan_bps = 1e8,
-                                                .wan_latency_s = 40e-3};
+/* The configuration that the tests vary: ten workers and two servers. */
+static struct cc_platform_config usual(enum cc_topology topology)
+{
+    return (struct cc_platform_config){.topology = topology,
+                                       .workers = 10,
+                                       .servers = 2,
+                                       .bw_bps = 1e9,
+                                       .latency_s = 50e-6,
+                                       .rack = 4,
+                                       .oversubscription = 4,
+                                       .sites = 3,
+                                       .wan_bps = 1e8,
+                                       .wan_latency_s = 40e-3};
+}
 
 static struct cc_platform make(const struct cc_platform_config *config)
 {
@@ -159,7 +163,8 @@ static void assert_link(const char *xml, const char *id, const char *bandwidth, 
 static void test_switch(void **state)
 {
     (void)state;
-    struct cc_platform p = make(&usual);
+    const struct cc_platform_config config = usual(CC_TOPOLOGY_SWITCH);
+    struct cc_platform p = make(&config);
     assert_false(p.uneven_routes);
     assert_prop(p.xml, "schema", "commcomp-platform/1");
     assert_prop(p.xml, "topology", "switch");
@@ -198,12 +203,11 @@ static void test_topologies(void **state)
 {
     (void)state;
     for (int topology = 0; topology < CC_TOPOLOGY_COUNT; topology++) {
-        struct cc_platform_config config = usual;
+        struct cc_platform_config config = usual((enum cc_topology)topology);
         const struct cc_topology_info *info = cc_topology_info((enum cc_topology)topology);
         assert_non_null(info->map);
         assert_non_null(info->routing);
         assert_non_null(info->write);
-        config.topology = (enum cc_topology)topology;
         struct cc_platform p = make(&config);
         assert_prop(p.xml, "topology", cc_topology_names[topology]);
         const struct tag network = find(p.xml, "zone", "id", "network");
@@ -225,7 +229,7 @@ static void test_topologies(void **state)
 static void test_slow(void **state)
 {
     (void)state;
-    struct cc_platform_config config = usual;
+    struct cc_platform_config config = usual(CC_TOPOLOGY_SWITCH);
     config.slow_links = 2;
     config.slow_bps = 1e7;
     config.slow_hosts = 1;
@@ -258,8 +262,7 @@ static void test_slow(void **state)
 static void test_racks(void **state)
 {
     (void)state;
-    struct cc_platform_config config = usual;
-    config.topology = CC_TOPOLOGY_FAT_TREE;
+    struct cc_platform_config config = usual(CC_TOPOLOGY_FAT_TREE);
     struct cc_platform p = make(&config);
     assert_true(p.uneven_routes);
     assert_prop(p.xml, "rack", "4");
@@ -288,8 +291,7 @@ static void test_racks(void **state)
 static void test_sites(void **state)
 {
     (void)state;
-    struct cc_platform_config config = usual;
-    config.topology = CC_TOPOLOGY_SITES;
+    struct cc_platform_config config = usual(CC_TOPOLOGY_SITES);
     struct cc_platform p = make(&config);
     assert_true(p.uneven_routes);
     assert_prop(p.xml, "sites", "3");
@@ -335,8 +337,7 @@ static void assert_torus(const struct cc_platform_config *config, const char *di
 static void test_torus(void **state)
 {
     (void)state;
-    struct cc_platform_config config = usual;
-    config.topology = CC_TOPOLOGY_TORUS;
+    struct cc_platform_config config = usual(CC_TOPOLOGY_TORUS);
     /* 12 hosts: 3 x 2 x 2; server 1 is in the middle. */
     assert_torus(&config, "3,2,2", "10,0,1,2,3,4,11,5,6,7,8,9");
     config.torus[0] = 4;
@@ -362,9 +363,8 @@ static void test_cubes(void **state)
 {
     (void)state;
     for (int hosts = 1; hosts < 700; hosts++) {
-        struct cc_platform_config config = usual;
+        struct cc_platform_config config = usual(CC_TOPOLOGY_TORUS);
         int d[3];
-        config.topology = CC_TOPOLOGY_TORUS;
         config.workers = hosts;
         config.servers = 0;
         struct cc_platform p;
@@ -385,8 +385,8 @@ static void test_places(void **state)
 {
     (void)state;
     for (int draw = 0; draw < 400; draw++) {
-        struct cc_platform_config config = usual;
-        config.topology = draw % 2 == 0 ? CC_TOPOLOGY_FAT_TREE : CC_TOPOLOGY_SITES;
+        struct cc_platform_config config =
+            usual(draw % 2 == 0 ? CC_TOPOLOGY_FAT_TREE : CC_TOPOLOGY_SITES);
         config.workers = 1 + draw * 7 % 61;
         config.servers = draw * 5 % 17;
         config.rack = 1 + draw * 3 % 11;
@@ -429,9 +429,11 @@ static void test_places(void **state)
 
 /* --- refused configurations --- */
 
-#define REFUSED(part, ...)                                                                         \
+/* The usual configuration on a topology, with these changes, is refused with a message that
+ * contains `part`. */
+#define REFUSED(on, part, ...)                                                                     \
     do {                                                                                           \
-        struct cc_platform_config config = usual;                                                  \
+        struct cc_platform_config config = usual(CC_TOPOLOGY_##on);                                \
         struct cc_platform p = {.hosts = 77};                                                      \
         struct cc_error e = {0};                                                                   \
         __VA_ARGS__;                                                                               \
@@ -443,48 +445,47 @@ static void test_places(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
-    REFUSED("--bw", config.bw_bps = 0);
-    REFUSED("--latency", config.latency_s = -1e-9);
-    REFUSED("0 workers", config.workers = 0);
-    REFUSED("at most 65536", config.workers = 1 << 17);
-    REFUSED("--slow-links 11: there are 10 workers", config.slow_links = 11, config.slow_bps = 1);
-    REFUSED("--slow-links: a link needs a rate", config.slow_links = 1);
-    REFUSED("--slow-hosts 11: there are 10 workers", config.slow_hosts = 11,
+    REFUSED(SWITCH, "--bw", config.bw_bps = 0);
+    REFUSED(SWITCH, "--latency", config.latency_s = -1e-9);
+    REFUSED(SWITCH, "0 workers", config.workers = 0);
+    REFUSED(SWITCH, "at most 65536", config.workers = 1 << 17);
+    REFUSED(SWITCH, "--slow-links 11: there are 10 workers", config.slow_links = 11,
+            config.slow_bps = 1);
+    REFUSED(SWITCH, "--slow-links: a link needs a rate", config.slow_links = 1);
+    REFUSED(SWITCH, "--slow-hosts 11: there are 10 workers", config.slow_hosts = 11,
             config.slow_factor = 2);
-    REFUSED("--slow-hosts 10: these are all workers", config.slow_hosts = 10,
+    REFUSED(SWITCH, "--slow-hosts 10: these are all workers", config.slow_hosts = 10,
             config.slow_factor = 2);
-    REFUSED("--slow-hosts: 0.5 times", config.slow_hosts = 1, config.slow_factor = 0.5);
+    REFUSED(SWITCH, "--slow-hosts: 0.5 times", config.slow_hosts = 1, config.slow_factor = 0.5);
 
-    REFUSED("--rack 0", config.topology = CC_TOPOLOGY_FAT_TREE, config.rack = 0);
-    REFUSED("--oversubscription 0.5", config.topology = CC_TOPOLOGY_FAT_TREE,
-            config.oversubscription = 0.5);
+    REFUSED(FAT_TREE, "--rack 0", config.rack = 0);
+    REFUSED(FAT_TREE, "--oversubscription 0.5", config.oversubscription = 0.5);
 
-    REFUSED("one rack of 12 holds all 12 hosts, and nothing passes its uplink: give a "
+    REFUSED(FAT_TREE,
+            "one rack of 12 holds all 12 hosts, and nothing passes its uplink: give a "
             "smaller --rack",
-            config.topology = CC_TOPOLOGY_FAT_TREE, config.rack = 12);
+            config.rack = 12);
 
-    REFUSED("--sites 1: nothing passes a WAN", config.topology = CC_TOPOLOGY_SITES,
-            config.sites = 1);
-    REFUSED("--sites 0", config.topology = CC_TOPOLOGY_SITES, config.sites = 0);
-    REFUSED("--sites 65: 2 to 64", config.topology = CC_TOPOLOGY_SITES, config.sites = 65);
-    REFUSED("--sites 11: each needs a worker, and there are 10",
-            config.topology = CC_TOPOLOGY_SITES, config.sites = 11);
-    REFUSED("--wan-bw", config.topology = CC_TOPOLOGY_SITES, config.wan_bps = 0);
-    REFUSED("--wan-latency -1", config.topology = CC_TOPOLOGY_SITES, config.wan_latency_s = -1);
+    REFUSED(SITES, "--sites 1: nothing passes a WAN", config.sites = 1);
+    REFUSED(SITES, "--sites 0", config.sites = 0);
+    REFUSED(SITES, "--sites 65: 2 to 64", config.sites = 65);
+    REFUSED(SITES, "--sites 11: each needs a worker, and there are 10", config.sites = 11);
+    REFUSED(SITES, "--wan-bw", config.wan_bps = 0);
+    REFUSED(SITES, "--wan-latency -1", config.wan_latency_s = -1);
 
-    REFUSED("--torus 3x3 has room for 9 hosts, and 10 workers and 2 servers need 12",
-            config.topology = CC_TOPOLOGY_TORUS, config.torus[0] = 3, config.torus[1] = 3);
-    REFUSED("--torus 2x2x2 has room for 8 hosts", config.topology = CC_TOPOLOGY_TORUS,
-            config.torus[0] = 2, config.torus[1] = 2, config.torus[2] = 2);
-    REFUSED("--torus 3x-1x3", config.topology = CC_TOPOLOGY_TORUS, config.torus[0] = 3,
-            config.torus[1] = -1, config.torus[2] = 3);
-    REFUSED("--torus 12x0", config.topology = CC_TOPOLOGY_TORUS, config.torus[0] = 12);
-    REFUSED("at most 65536", config.topology = CC_TOPOLOGY_TORUS, config.torus[0] = 70000,
-            config.torus[1] = 70000, config.torus[2] = 70000);
-    REFUSED("--slow-links: the hosts of a torus are all alike", config.topology = CC_TOPOLOGY_TORUS,
-            config.slow_links = 1, config.slow_bps = 1);
-    REFUSED("--slow-hosts: the hosts of a torus", config.topology = CC_TOPOLOGY_TORUS,
-            config.slow_hosts = 1, config.slow_factor = 2);
+    REFUSED(TORUS, "--torus 3x3 has room for 9 hosts, and 10 workers and 2 servers need 12",
+            config.torus[0] = 3, config.torus[1] = 3);
+    REFUSED(TORUS, "--torus 2x2x2 has room for 8 hosts", config.torus[0] = 2, config.torus[1] = 2,
+            config.torus[2] = 2);
+    REFUSED(TORUS, "--torus 3x-1x3", config.torus[0] = 3, config.torus[1] = -1,
+            config.torus[2] = 3);
+    REFUSED(TORUS, "--torus 12x0", config.torus[0] = 12);
+    REFUSED(TORUS, "at most 65536", config.torus[0] = 70000, config.torus[1] = 70000,
+            config.torus[2] = 70000);
+    REFUSED(TORUS, "--slow-links: the hosts of a torus are all alike", config.slow_links = 1,
+            config.slow_bps = 1);
+    REFUSED(TORUS, "--slow-hosts: the hosts of a torus", config.slow_hosts = 1,
+            config.slow_factor = 2);
 }
 
 /* --- users' files --- */

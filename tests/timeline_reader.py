@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Checks a timeline after the words of the Trace Event Format, not after the program that wrote it.
+"""Checks a timeline by the Trace Event Format's description, independently of the program.
 
 usage: timeline_reader.py FILE [EXPRESSION ...]
        timeline_reader.py --self-test     the checks themselves, on timelines that must pass or fail
 
-Each expression must be true of t, what was read: t.rows is a list of rows with .name, .steps ((step,
+Each expression must be true of t, the timeline: t.rows is a list of rows with .name, .steps ((step,
 begin, end) in microseconds) and .tracks, by name: each a list of (name, step, begin, end); .sum(track,
 phase) adds up a track's phase, .transfers is a list of (name, begin, end, args); t.other is otherData. d is the JSON in a file
-"out", if there is one: what the program said beside the timeline.
+"out", if there is one: the results that the program printed beside the timeline.
 
-Exit 0: all holds; 1: something does not, with its place on stderr; 2: usage.
+Exit 0: everything holds; 1: something does not, with its place on stderr; 2: usage.
 """
 
 import json
@@ -17,7 +17,7 @@ import os
 import sys
 from decimal import Decimal
 
-# Every event has these; of the others, those of its kind.
+# Every event has these keys, and those of its kind.
 COMMON = {"ph", "pid", "tid", "name"}
 KEYS = {
     "M": {"args"},
@@ -96,7 +96,7 @@ class Timeline:
         need(isinstance(event.get("args", {}), dict), "args is no object")
         need(event.get("cname", "grey") in COLOURS, f"unknown colour {event.get('cname')}")
         self.processes.setdefault(event["pid"], Row())
-        # Some viewers take tracks of different processes that have one number for one.
+        # Some viewers merge tracks of different processes that have the same number.
         pid = self.of_track.setdefault(event["tid"], event["pid"])
         need(pid == event["pid"], f"tid {event['tid']} is in processes {pid} and {event['pid']}")
         if kind == "M":
@@ -172,8 +172,8 @@ GOOD = {"displayTimeUnit": "ms", "otherData": {"left_out": 0}, "traceEvents": [
     {"ph": "b", "name": "x", "cat": "c", "id": "1", "pid": 1, "tid": 2, "ts": 1},
     {"ph": "e", "name": "x", "cat": "c", "id": "1", "pid": 1, "tid": 2, "ts": 2},
 ]}
-# What is changed in a good one (event, key, value; no value: the key is taken away), and what must
-# be said of it.
+# Changes of a good timeline (event, key, value; no value: the key is removed), and the message that
+# each must cause.
 BAD = [
     (4, "dur", None, "without ['dur']"), (4, "ts", None, "without ['ts']"),
     (4, "tid", "2", "tid is no number"), (4, "ph", "Y", "unknown ph"), (4, "dur", -1, "dur is no"),
@@ -187,7 +187,7 @@ BAD = [
 
 def self_test():
     assert len(Timeline(json.dumps(GOOD)).rows) == 1
-    for at, key, value, says in BAD:
+    for at, key, value, message in BAD:
         bad = json.loads(json.dumps(GOOD))
         if value is None:
             del bad["traceEvents"][at][key]
@@ -196,9 +196,9 @@ def self_test():
         try:
             Timeline(json.dumps(bad))
         except Wrong as e:
-            if says in str(e):
+            if message in str(e):
                 continue
-            print(f"event {at}, {key}: {e}, not {says}", file=sys.stderr)
+            print(f"event {at}, {key}: {e}, not {message}", file=sys.stderr)
         else:
             print(f"event {at} with {key}={value}: nobody minds", file=sys.stderr)
         return 1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `commcomp advise`: verdicts that can be worked out by hand, and what it refuses.
+# `commcomp advise`: verdicts that can be worked out by hand, and refusals.
 . "$(dirname "$0")/lib.sh"
 
 make_profile
@@ -45,7 +45,7 @@ json '{r["encodings"] for r in d["rows"] if r["scheme"] == "int8"} == {5}'
 q 0 advise -q --profile hand.json --values 1M --scheme int8 --bw 1gbps --format json
 json 'all(r["workers_enough"] is None for r in d["rows"]) and "step'"'"'s communication" in d["notes"][0]'
 json 'any(n.startswith("compute time: 0") for n in d["notes"])'
-# A threshold is a matter of the gradients at hand.
+# The size of a threshold scheme depends on the gradients.
 q 0 advise -q --profile profile.json --scheme threshold,int8 --format json
 json '[r["left_out"] for r in d["rows"]][2] == "tau is for your gradients: needs --trace"'
 q 0 advise -q $hand --bw 1gbps --lossless --format json

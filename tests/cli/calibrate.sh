@@ -1,5 +1,5 @@
 #!/bin/sh
-# `commcomp calibrate`: what it measures, writes and refuses.
+# `commcomp calibrate`: measurements, files and refusals.
 . "$(dirname "$0")/lib.sh"
 
 make_profile
@@ -47,7 +47,7 @@ json 'any("none found" in n for n in d["notes"])'
 # The model takes the file: 4 workers' million bytes at 10 MB/s, and back.
 q 0 $m --calibration found.json --values 1M --workers 4 --scheme int8 --format json
 json 'abs(d["rows"][0]["comm_s"] - 0.8) < 1e-3 and d["rows"][0]["link"] == "cluster"'
-# A bucket is found, or told.
+# The bucket is measured, or given by an option.
 burst=20000
 export burst
 q 0 $c --link-out found.json --name shaped --format json
@@ -78,7 +78,7 @@ t 2 calibrate --hosts a,b --hostfile c
 err '--hostfile and --hosts exclude each other'
 t 2 calibrate --mpirun mpirun
 err 'on which hosts'
-# Said at once: there is no mpirun to be missed.
+# Refused before mpirun is looked for.
 t 1 calibrate --hosts a,b --mpirun ./nosuch --link-out nosuch/link.json
 err 'nosuch/link.json: cannot be written'
 t 2 calibrate --burst 0
@@ -89,7 +89,7 @@ t 2 calibrate --name ''
 err '--name: a text of 1 to 63 bytes'
 unset COMMCOMP_RANK
 
-# For real, where this machine allows it.
+# A real measurement, where this machine allows it.
 if [ -n "$missing" ]; then
     echo "skipped: commcomp calibrate over a shaped link: $missing"
 else

@@ -49,7 +49,7 @@ q 0 decode s.cc s.safetensors
 same s.safetensors "$step"
 
 
-# --- what a payload is, and what it depends on ---
+# --- payloads and their inputs ---
 q 0 encode --scheme 3lc --payload five.csv five.payload --format csv
 out '^scheme,tensor,shape,values,payload_bytes,bits_per_value,ratio,'
 out '^3lc,,,5,5,8,4,'

@@ -5,8 +5,8 @@
 #   ...
 #   finish
 #
-# A case is `t` (or `q`, which also wants nothing on stderr) with the expected exit code and the
-# words of the command line, followed by its checks. `expected NAME` compares stdout with
+# A case is `t` (or `q`, which also expects nothing on stderr) with the expected exit code and the
+# arguments, followed by its checks. `expected NAME` compares stdout with
 # tests/cli/expected/SCRIPT/NAME; COMMCOMP_TEST_UPDATE=1 writes these files anew. COMMCOMP is the
 # program. Every JSON document that a case prints is held against tests/schema at the end.
 set -u
@@ -185,7 +185,7 @@ make_run_profile() {
 {"scheme": "local:every=1000", "points": [{"values": 1000, '"$point"'}]},/' profile.json >run.json
 }
 
-# --- what this machine allows ---
+# --- capabilities of this machine ---
 
 # The first reason why `commcomp run` cannot work here; nothing if it can.
 why_no_lab() {

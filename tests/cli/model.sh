@@ -1,5 +1,5 @@
 #!/bin/sh
-# `commcomp model`: predictions that can be worked out by hand, and what it refuses.
+# `commcomp model`: predictions that can be worked out by hand, and refusals.
 . "$(dirname "$0")/lib.sh"
 
 make_profile
@@ -65,7 +65,7 @@ json 'd["rows"][0]["step_s_sd"] > 0 and d["rows"][0]["wait_s"] > 0'
 cp out once
 q 0 $m --scheme int8 --stragglers gamma --consistency stale --staleness 2 --workers 4 --format json
 json 'd["rows"] == json.load(open("once"))["rows"]'
-# Exchanges and what they can carry.
+# Exchanges and the schemes that they allow.
 q 0 $m --exchange ssar-split --format json
 json '{r["scheme"] for r in d["rows"]} == {"fp32", "sparse", "topk", "randk", "threshold", "dgc", "powersgd", "local"}'
 json 'any("left out: ssar-split merges index-value pairs" in n for n in d["notes"])'
@@ -102,7 +102,7 @@ t 2 $m --hidden 2
 err '--hidden: a share of the compute time, from 0 to 1'
 t 2 $m --hidden 0.5 --mode overlap
 err '--hidden goes with --mode sequential'
-# A share that travels as fp32: 36,864 values and smaller ones up to 5% of 1,727,962.
+# A share that is sent as fp32: 36,864 values and smaller ones up to 5% of 1,727,962.
 q 0 $m --raw-share 0.05 --scheme int8 --format json
 json '0.0499 < d["rows"][0]["raw_share"] <= 0.05 and d["rows"][0]["min_size"] == 0'
 json 'abs(d["rows"][0]["bits_push"] - (8 + 24 * d["rows"][0]["raw_share"])) < 1e-9'
@@ -172,11 +172,12 @@ err 'measure it with `commcomp bench --scheme 3lc:s=1.3 --profile-out'
 q 0 $m --values 1000 --exchange ring --workers 1 --compute 0 --scheme fp32,fp16 --format json
 json '[r["speedup"] for r in d["rows"]] == [1, 1] and d["rows"][0]["bits_pull"] is None'
 json 'all("0.00 times" not in n for n in d["notes"])'
-# What the profile does not say is not in the note.
+# The note leaves out facts that the profile does not have.
 sed 's/"made up"/""/; s/"scalar"/""/; s/"cpu": "x"/"cpu": ""/; s/"2026[^"]*"/""/' profile.json >plain.json
 q 0 model -q --profile plain.json --scheme fp16 --format json
 json '"codec profile: plain.json" in d["notes"]'
-# Local steps wait where they send only; asynchronous ones never. A million workers in a moment.
+# Local steps wait only in steps that send; asynchronous ones never. A million workers are drawn
+# quickly.
 q 0 $m --bw 1000000gbps --latency 0 --compute 1s --workers 16 --stragglers lognormal --spread 0.5 \
     --scheme local --values 1000 --exchange ring --format json
 json '1.1 < d["rows"][0]["step_s"] < 1.9'
@@ -226,7 +227,7 @@ link ',"bw_bps":1e9,"latency_s":-1'
 t 1 $m --calibration link.json
 err '"latency_s" is not a number'
 
-# The profile of this machine: measured once, kept, and no more than it lacks the next time.
+# The profile of this machine: measured once and kept; later only missing schemes are measured.
 XDG_CACHE_HOME=$dir/cache
 export XDG_CACHE_HOME
 t 0 model --scheme fp16 --format json

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `commcomp plot`: what it draws and what it refuses.
+# `commcomp plot`: plots and refusals.
 . "$(dirname "$0")/lib.sh"
 
 printf '0.3\n-1.0\n0.2\n0.6\n0.0\n' >five.csv

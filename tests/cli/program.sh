@@ -1,5 +1,5 @@
 #!/bin/sh
-# The program as a whole: help, the words of the command line, files to write to.
+# The program as a whole: help, arguments, output files.
 . "$(dirname "$0")/lib.sh"
 
 # --- help ---
@@ -42,7 +42,7 @@ q 0 help bench
 out '^usage: commcomp bench'
 
 
-# --- words ---
+# --- arguments ---
 t 2 schemes --format
 err '--format needs an argument: FORMAT'
 t 2 schemes --format jsn

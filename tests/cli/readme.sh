@@ -12,7 +12,7 @@ while read -r line; do
         bench*) line="$line -q --samples 1" ;;
         model* | advise*) line="$line --profile profile.json" ;;
         sim*) line=$(echo "$line --profile profile.json --dry-run" | sed 's/ --timeline [^ ]*//') ;;
-        run* | validate*) line="$line --profile profile.json --dry-run" ;; # they need a lab, and minutes
+        run* | validate*) line="$line --profile profile.json --dry-run" ;; # they need a lab and take minutes
     esac
     t 0 $line
 done <readme

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `commcomp run`: what it plans, refuses and measures.
+# `commcomp run`: plans, refusals and measurements.
 . "$(dirname "$0")/lib.sh"
 
 make_run_profile
@@ -20,12 +20,13 @@ json 'd["rows"][0]["bits_pull"] == 32 and d["rows"][1]["ratio"] == 4 and d["rows
 json 'all(r["step_s"] is None and r["speedup"] is None and r["codec_s"] is None and r["wire_bytes"] is None for r in d["rows"])'
 json 'd["rows"][0]["oversubscribed"] == (4 > d["host"]["cores"]) and "mpi" not in d["host"]'
 json '40 < sum(r["row_s"] for r in d["rows"]) < 41 and any("dry run: 2 rows would take about 4" in n and "move 40 MB over" in n for n in d["notes"])'
-# The model says the same of it.
+# The model gives the same forecast.
 q 0 $m --values 1M --bw 8mbps --overhead none --burst 1 --workers 4 --scheme int8 --format json
-cp out said.json
+cp out plan.json
 q 0 $plan --scheme int8 --format json
-json 'd["rows"][0]["step_s_forecast"] == json.load(open("said.json"))["rows"][0]["step_s"] == d["rows"][0]["step_s_model"]'
-# Whole periods; rows take what their steps take; short steps are many, and warmed up.
+json 'd["rows"][0]["step_s_forecast"] == json.load(open("plan.json"))["rows"][0]["step_s"] == d["rows"][0]["step_s_model"]'
+# Steps are whole periods; a row takes the sum of its steps; short steps are repeated often and
+# warmed up.
 q 0 $plan --scheme fp32,local --steps 5 --warmup 1 --format json
 json '[(r["steps"], r["warmup"]) for r in d["rows"]] == [(5, 1), (6, 2)]'
 json 'abs(d["rows"][0]["row_s"] - 6 * d["rows"][0]["step_s_forecast"]) < 1e-9'
@@ -82,7 +83,7 @@ err '--paper 3lc-table1 and --workers exclude each other'
 t 2 $r --dry-run --paper 3lc-table2
 err "--paper 3lc-table2: did you mean '3lc-table1'?"
 
-# --- what only the model has ---
+# --- options of the model alone ---
 t 2 $r --exchange ps,ssar-split
 err '--exchange ssar-split is predicted only'
 t 2 $r --consistency async
@@ -120,7 +121,7 @@ t 1 $r --values 1000 --workers 2 --scheme fp32
 err "COMMCOMP_RANK: there is no file $dir/no_rank"
 unset COMMCOMP_RANK
 
-# --- for real, where this machine allows it ---
+# --- real runs, where this machine allows them ---
 missing=$(why_no_lab)
 if [ -n "$missing" ]; then
     echo "skipped: commcomp run over shaped links: $missing"

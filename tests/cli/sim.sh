@@ -1,5 +1,5 @@
 #!/bin/sh
-# `commcomp sim`: what it plans, refuses and simulates.
+# `commcomp sim`: plans, refusals and simulations.
 . "$(dirname "$0")/lib.sh"
 
 make_run_profile
@@ -13,7 +13,7 @@ sed 's/\("fp32", "points": .*"encode_ns": \)0, "decode_ns": 0, "decode_add_ns": 
 sed 's/code_ns": [0-9.]*/code_ns": 0/g; s/decode_add_ns": [0-9.]*/decode_add_ns": 0/g' sim.json >nothing.json
 s="sim -q --profile sim.json"
 
-# --- what is refused ---
+# --- refusals ---
 t 2 $s --exchange ps,ssar-split
 err '--exchange ssar-split is predicted only'
 t 2 $s --consistency async
@@ -79,7 +79,7 @@ t 2 $u --topology fat-tree --oversubscription 8
 err 'one rack of 16 holds all 11 hosts, and nothing passes its uplink: give a smaller --rack'
 t 2 $u --topology sites --sites 1
 err '--sites 1: nothing passes a WAN'
-# What cannot be written.
+# Files that cannot be written.
 t 1 $u --workers 2 --timeline no/such/t.json
 err 'no/such/t.json'
 if grep -q measuring err; then bad 'measures first'; fi
@@ -98,7 +98,7 @@ q 0 $s --dry-run --values 1000 --scheme fp32,local --mode overlap --format json
 json '[(r["steps"], r["warmup"]) for r in d["rows"]] == [(1, 1), (2, 2)]'
 q 0 $s --dry-run --values 1000 --scheme fp32 --compute 1ms --stragglers gamma --workers 2 --format json
 json 'd["rows"][0]["steps"] == 10'
-# Where sizes differ more steps count, in whole periods, and residuals fill first: whatever codecs take,
+# Where sizes differ more steps count, in whole periods, and residuals fill first: for any codec times,
 # with data and without.
 for data in on off; do
     q 0 $s --dry-run --values 100K --scheme fp32,int8,3lc,qsgd:code=elias,ternary:ef=1,zre=1,local:every=3,inner=3lc \
@@ -130,7 +130,7 @@ else
     json 'abs(d["rows"][0]["encode_s"] - 1e-3) < 1e-9 and abs(d["rows"][0]["server_codec_s"] - 7e-3) < 1e-9 and abs(d["rows"][0]["decode_s"] - 2e-3) < 1e-9'
     json 'abs(d["rows"][0]["compute_s"] - 10e-3) < 1e-9 and abs(d["rows"][0]["scaling"] - 2 * 10e-3 / d["rows"][0]["step_s"]) < 1e-9'
     json 'd["rows"][0]["speedup"] is None'
-    # The same again, to the last digit.
+    # A second simulation gives the same, to the last digit.
     cp out once.json
     q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --format json
     json 'd["rows"][0]["step_s"] == json.load(open("once.json"))["rows"][0]["step_s"]'
@@ -188,7 +188,7 @@ else
     echo 'nothing of the kind' >x.xml
     t 1 $s --platform x.xml --dry-run
     err 'x.xml'
-    # What the file has nobody knows without --bw.
+    # Without --bw the rate of the file's links is unknown.
     q 0 $s --dry-run --platform three.xml --workers 3 --scheme fp32 --values 1000 --format json
     json 'd["rows"][0]["platform"] == "three.xml" and d["rows"][0]["topology"] is None'
     json 'all(d["rows"][0][key] is None for key in ("bw_bps", "latency_s", "step_s_model", "step_s_forecast"))'
@@ -203,7 +203,7 @@ else
     q 0 $s --values 100K --workers 4 --scheme fp32 --platform four.xml --format json
     json 'd["rows"][0]["step_s"] == json.load(open("four.json"))["rows"][0]["step_s"] and d["rows"][0]["step_s_model"] is None and d["rows"][0]["bottleneck"] is None'
 
-    # Topologies and fidelities. Four workers in racks of two: what goes up is shared.
+    # Topologies and fidelities. Four workers in racks of two: racks share their uplink.
     q 0 $s --values 100K --exchange ring --workers 4 --bw 100mbps --scheme fp32 --topology fat-tree --rack 2 --oversubscription 8 --format json
     json 'd["rows"][0]["topology"] == "fat-tree" and d["rows"][0]["model_error"] > 0.5'
     q 0 $s --values 1000 --exchange ring --workers 4 --bw 100mbps --scheme fp32 --topology sites --wan-latency 40ms --format json
@@ -212,7 +212,7 @@ else
     json 'd["rows"][0]["topology"] == "torus" and d["rows"][0]["step_s"] > 0.01'
     q 0 $s --values 1000 --workers 1 --scheme fp32 --topology torus --format json
     json 'd["rows"][0]["topology"] == "torus" and d["rows"][0]["step_s"] > 0'
-    # A fast host that stays idle makes nobody slow.
+    # A fast host that stays idle slows down no rank.
     cat >idle.xml <<'END'
 <?xml version='1.0'?>
 <!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
@@ -242,7 +242,7 @@ END
     q 0 $s --trace gradients --workers 2 --scheme fp32,int8 --format json
     json 'd["rows"][0]["net"] == "gradients" and "gradients: gradients" in d["notes"]'
 
-    # What is missing.
+    # Missing parts.
     t 1 $s --values 1000 --workers 2 --scheme fp32 --smpirun "$dir/no_smpirun"
     err 'no_smpirun could not be started'
     COMMCOMP_RANK_SIM=$dir/no_rank

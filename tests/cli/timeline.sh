@@ -5,7 +5,7 @@
 make_run_profile
 r="run -q --profile run.json"
 missing=$(why_no_lab)
-timeline() { # FILE EXPRESSION...: a timeline of which they hold; d is the results on stdout
+timeline() { # FILE EXPRESSION...: the expressions hold for the timeline; d is the results on stdout
     python3 "$tests/timeline_reader.py" "$@" >reader 2>&1 || bad "$(head -n 3 reader)"
 }
 
@@ -57,7 +57,7 @@ else
         'all(abs(t.rows[0].sum(w, "compute") - 30000) < 1 for w in ("worker 0", "worker 1"))' \
         't.rows[0].sum("worker 0, codecs", "encode") > 0 and t.rows[0].sum("worker 0", "encode") == 0' \
         'abs(float(t.rows[0].steps[2][2] - t.rows[0].steps[1][2]) / 1e6 / d["rows"][0]["step_s"] - 1) < 0.01'
-    # An interrupt: what there is until then, if anything.
+    # After an interrupt the timeline has the steps until then, if any.
     end_case
     case='sim --timeline, interrupted' good=1
     rm t.json
@@ -68,7 +68,7 @@ fi
 if [ -n "$missing" ]; then
     echo "skipped: a timeline of commcomp run: $missing"
 else
-    # What workers line up for is in no phase, and other processes want the cores as well.
+    # Time in which workers wait for a core is in no phase, and other processes use the cores as well.
     q 0 $r --workers 2 --values 100K --bw 100mbps --scheme fp32,int8 --steps 3 --compute 20ms --timeline t.json --format json
     timeline t.json "(tolerance := 0.25) and $fills and $lasts" \
         '[r.name for r in t.rows] == [x + ", ps, 2 workers, 1 server, 100mbps, sequential (run, lab)" for x in ("fp32", "int8")]' \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# `commcomp validate`: what it plans, refuses, joins and says.
+# `commcomp validate`: plans, refusals, joined rows and diagnoses.
 . "$(dirname "$0")/lib.sh"
 
 make_run_profile
@@ -7,7 +7,7 @@ missing=$(why_no_lab)
 v="validate -q --profile run.json"
 unset COMMCOMP_RANK COMMCOMP_RANK_SIM
 
-# --- what it refuses, before anything is run ---
+# --- refusals, before anything is run ---
 t 2 $v --tolerance 3
 err '--tolerance: 3 is not between 0 and 1'
 t 2 $v --tolerance 0
@@ -38,7 +38,7 @@ json 'd["rows"][0]["step_s_forecast"] > 0 and d["rows"][0]["bw_bps"] == 1e9 and 
 t 0 validate --dry-run --values 1000 --scheme fp32 --remeasure
 [ "$(grep -c 'measuring the speed of 1 scheme' err)" = 1 ] || bad 'measures more than once'
 
-# --- answers that are not to be had ---
+# --- missing answers ---
 COMMCOMP_RANK=$dir/no_rank
 export COMMCOMP_RANK
 t 1 $v --values 1000 --workers 2 --scheme fp32 --smpirun "$dir/no_smpirun"
@@ -54,8 +54,8 @@ command -v smpirun >/dev/null || no_sim='no smpirun'
 if [ -n "$no_sim" ]; then
     echo "skipped: commcomp validate with a simulation: $no_sim"
 else
-    # Model and sim of the same; the profile says what the codecs take. As far as formulas are exact,
-    # so is the agreement. A bucket is no matter of either.
+    # Model and sim of the same; codec times are the profile's. Where formulas are exact,
+    # so is the agreement. Neither knows the bucket.
     q 0 $v --values 100K --workers 2,3 --bw 100mbps --scheme fp32,int8 --fidelity alpha-beta --format json
     json 'len(d["rows"]) == 4 and all(r["agree"] is True and r["suspect"] is None and r["why"] is None for r in d["rows"])'
     json 'all(r["step_s"] is None and r["sim_error"] is None and r["oversubscribed"] is None for r in d["rows"])'
@@ -71,7 +71,7 @@ else
     err '1 of 1 row is beyond --tolerance 0.03'
     json 'd["rows"][0]["agree"] is False and d["rows"][0]["suspect"] == "fidelity" and d["rows"][0]["why"].startswith("sim ")'
     json 'd["error"].startswith("1 of 1 row") and any(n.startswith("suspect: fidelity, in 1 row: fp32, ps at") for n in d["notes"])'
-    # A platform whose links no option describes: no formula knows them, and alone sim proves nothing.
+    # A platform whose links no option describes: no formula knows them, and sim alone proves nothing.
     q 0 sim -q --profile run.json --values 20K --workers 2 --bw 300mbps --scheme fp32 --dry-run --write-platform links.xml
     on="--values 20K --workers 2 --hosts localhost:3 --platform links.xml --scheme fp32"
     t 1 $v $on --format json
@@ -80,7 +80,7 @@ else
     json "$unknown"' and d["rows"][0]["link"] == "the platform'"'"'s own links" and d["rows"][0]["step_s_sim"] > 4e-3'
     q 0 $v $on --dry-run --format json
     json "$unknown"
-    # With --bw they are what it says.
+    # With --bw the formula uses its rate.
     q 0 $v $on --bw 300mbps --fidelity alpha-beta --format json
     json 'd["rows"][0]["agree"] is True and d["rows"][0]["bw_bps"] == 3e8 and abs(d["rows"][0]["forecast_error"]) < 0.01'
     # A forecast from a profile whose payloads have twice the bytes is wrong about sizes, and agrees.
@@ -92,7 +92,7 @@ else
 fi
 unset COMMCOMP_RANK
 
-# --- for real, where this machine allows it ---
+# --- real runs, where this machine allows them ---
 if [ -n "$missing" ]; then
     echo "skipped: commcomp validate with a run: $missing"
 else
@@ -108,7 +108,7 @@ else
     t 0 $v --values 20000 --workers 2 --bw 100mbps --exchange ps,ring --scheme fp32,int8 --steps 5 --tolerance 0.99 --format json
     json 'len(d["rows"]) == 4 and all(r["step_s"] > 0 and r["step_s_sim"] > 0 and r["step_s_model"] > 0 for r in d["rows"])'
     json 'all(r["steps"] == 5 for r in d["rows"]) and d["rows"][0]["speedup"] == 1'
-    # The codec times that the run measured, and not the profile's.
+    # Codec times are those that the run measured, not the profile's.
     json 'all(abs(r["codec_s_sim"] / r["codec_s"] - 1) < 0.2 for r in d["rows"])'
     json 'any(abs(r["codec_s_forecast"] / r["codec_s"] - 1) > 0.3 for r in d["rows"])'
     # The same bytes, also where they depend on what was sent before.
