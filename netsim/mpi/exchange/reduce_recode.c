@@ -165,17 +165,18 @@ static int keep_received(struct reduce_recode *x, size_t k, struct cc_error *e)
 {
     const struct round_state *t = &x->round_state[k];
     const struct cc_round *r = &x->plan.round[k];
-    const size_t *bytes = t->recv.at == NULL ? cc_chunks_bytes(x->all, x->rank_state->step) : NULL;
+    const uint8_t *data = t->recv.at; /* NULL without data: the sizes are then computed */
+    const size_t *bytes = data == NULL ? cc_chunks_bytes(x->all, x->rank_state->step) : NULL;
     size_t at = r->recv_count == 1 ? 0 : CC_SIZE_BYTES;
     for (size_t i = r->recv_first; i < r->recv_first + r->recv_count; i++) {
         const size_t left = t->recv.bytes - at;
         uint64_t n = 0;
         if (left >= CC_SIZE_BYTES)
-            n = bytes != NULL ? bytes[i] : cc_get_u64(t->recv.at + at);
+            n = data == NULL ? bytes[i] : cc_get_u64(data + at);
         if (left < CC_SIZE_BYTES || n > left - CC_SIZE_BYTES)
             return cc_fail(e, "the message ends within chunk %zu", i);
         at += CC_SIZE_BYTES;
-        x->chunk[i].at = CC_OFFSET_OR_NULL(t->recv.at, at);
+        x->chunk[i].at = CC_OFFSET_OR_NULL(data, at);
         x->chunk[i].len = n;
         x->chunk[i].here = true;
         at += n;
