@@ -38,7 +38,7 @@ void cc_cache_force(size_t bytes)
     atomic_store_explicit(&known, bytes, memory_order_relaxed);
 }
 
-bool cc_write_past(size_t bytes)
+bool cc_use_nontemporal(size_t bytes)
 {
     return bytes > cc_cache_bytes();
 }

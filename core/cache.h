@@ -13,6 +13,6 @@ void cc_cache_force(size_t bytes);
 
 /* Whether a loop that moves this many bytes should use non-temporal stores: its output would be
  * evicted from the cache before it is read. The bytes written are the same. */
-bool cc_write_past(size_t bytes);
+bool cc_use_nontemporal(size_t bytes);
 
 #endif

@@ -7,7 +7,7 @@
 void cc_sink_open(struct cc_sink *s, void *to, size_t traffic)
 {
     s->to = to;
-    s->out = cc_write_past(traffic) ? k_copy() : NULL;
+    s->out = cc_use_nontemporal(traffic) ? k_copy() : NULL;
     s->begin = s->end = (uintptr_t)to % CC_ALIGN;
 }
 

@@ -24,14 +24,14 @@ int cc_exchange_check(enum cc_exchange x, enum cc_reduction r, const char *schem
 
 void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum cc_reduction r,
                       const struct cc_cluster *cluster, const struct cc_link *l, double share,
-                      double pieces, struct cc_cost *out)
+                      double messages, struct cc_cost *out)
 {
     const struct cc_exchange_case k = {.message = m,
                                        .reduction = r,
                                        .cluster = cluster,
                                        .link = l,
                                        .share = share,
-                                       .pieces = pieces};
+                                       .messages = messages};
     *out = (struct cc_cost){0};
     if (!cc_exchange_has(x, CC_X_SERVERS) && cluster->workers == 1)
         return;

@@ -64,12 +64,12 @@ int cc_exchange_check(enum cc_exchange x, enum cc_reduction r, const char *schem
                       struct cc_error *e);
 
 /* Sets *out to the cost of one message that cc_exchange_check allows. With servers, `share` is the
- * busiest server's part of it (1/servers if it is split, 1 if one server gets it all), and `pieces`
- * the number of messages that each worker sends (servers if it is split, else 1). One worker
- * without servers needs no network: its cost is 0. */
+ * busiest server's part of it (1/servers if it is split, 1 if one server gets it all), and
+ * `messages` the number of messages that each worker sends (servers if it is split, else 1). One
+ * worker without servers needs no network: its cost is 0. */
 void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum cc_reduction r,
                       const struct cc_cluster *c, const struct cc_link *l, double share,
-                      double pieces, struct cc_cost *out);
+                      double messages, struct cc_cost *out);
 
 /* Subtracts from the cost of all messages of a step the time that token buckets save: each port's
  * bucket is full when the step begins and is refilled while the port waits for others. `out` may be

@@ -20,9 +20,9 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
     const struct cc_payload_cost *m = k->message;
     const struct cc_link *l = k->link;
     double workers = k->cluster->workers, byte_s = cc_link_byte_s(l), framing = l->message_bytes;
-    c->push_worker_s = (m->push_bytes + k->pieces * framing) * byte_s;
+    c->push_worker_s = (m->push_bytes + k->messages * framing) * byte_s;
     c->push_server_s = workers * cc_framed(l, k->share * m->push_bytes) * byte_s;
-    c->pull_worker_s = (m->pull_bytes + k->pieces * framing) * byte_s;
+    c->pull_worker_s = (m->pull_bytes + k->messages * framing) * byte_s;
     c->pull_server_s = workers * cc_framed(l, k->share * m->pull_bytes) * byte_s;
     c->push_latency_s = c->pull_latency_s = l->latency_s;
     c->push_transfer_s = fmax(c->push_worker_s, c->push_server_s);
@@ -32,7 +32,7 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
     c->server_codec_s = k->share * workers * m->push_add_s + c->server_encode_s;
     c->decode_s = m->pull_decode_s;
     c->rounds = 2;
-    c->messages = fmax(k->pieces, workers);
+    c->messages = fmax(k->messages, workers);
     c->wire_bytes = fmax(c->push_worker_s, c->pull_server_s) / byte_s * (1 + l->overhead);
 }
 

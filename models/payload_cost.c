@@ -140,8 +140,8 @@ static int alloc_payloads(size_t count, struct cc_step_payloads *p, struct cc_er
 {
     p->count = count;
     p->each = cc_alloc0(2 * count * sizeof *p->each, e);
-    p->planned = p->each != NULL ? cc_alloc0(count * sizeof *p->planned, e) : NULL;
-    if (p->planned == NULL) {
+    p->cut_bytes = p->each != NULL ? cc_alloc0(count * sizeof *p->cut_bytes, e) : NULL;
+    if (p->cut_bytes == NULL) {
         free(p->each);
         return CC_FAIL;
     }
@@ -175,7 +175,7 @@ int cc_step_payloads_make(const struct cc_net *net, const struct cc_codec_model 
         if (is_raw && codec_model->reduction == CC_REDUCE_PAIRS)
             p.each[i].pairs = (double)shape->n;
         p.silent[i] = is_raw ? p.each[i] : silent_step(&p.each[i]);
-        p.planned[i] = p.each[i].push_bytes;
+        p.cut_bytes[i] = p.each[i].push_bytes;
     }
     add_up(&p);
     *out = p;
@@ -195,11 +195,11 @@ static double tensor_bytes(const struct cc_net *net, const bool *raw, const doub
     return counted != NULL ? counted[i] : fmax(0, total - 4 * raw_values) * values / others;
 }
 
-int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_payloads *planned,
+int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_payloads *profiled,
                               const bool *raw, const struct cc_measured *m,
                               struct cc_step_payloads *out, struct cc_error *e)
 {
-    struct cc_step_payloads p = *planned;
+    struct cc_step_payloads p = *profiled;
     double raw_values = 0, period = (double)p.period, count = (double)net->count;
     p.total = p.silent_total = (struct cc_payload_cost){0};
     p.measured = true;
@@ -213,15 +213,15 @@ int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_pay
         double pull = tensor_bytes(net, raw, m->tensor_pull, m->pull_bytes, raw_values, i);
         /* One step sends all of the period's bytes. */
         double times = is_raw ? 1 : period;
-        p.silent[i] = (struct cc_payload_cost){.values = planned->each[i].values,
+        p.silent[i] = (struct cc_payload_cost){.values = profiled->each[i].values,
                                                .push_bytes = is_raw ? push : 0,
                                                .pull_bytes = is_raw ? pull : 0};
         p.each[i] = (struct cc_payload_cost){
-            .values = planned->each[i].values,
-            .pairs = planned->each[i].pairs,
+            .values = profiled->each[i].values,
+            .pairs = profiled->each[i].pairs,
             .push_bytes = times * push + period * m->push_head_bytes / count,
             .pull_bytes = times * pull + period * m->pull_head_bytes / count};
-        p.planned[i] = planned->planned[i];
+        p.cut_bytes[i] = profiled->cut_bytes[i];
     }
     add_up(&p);
     *out = p;
@@ -231,6 +231,6 @@ int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_pay
 void cc_step_payloads_free(struct cc_step_payloads *p)
 {
     free(p->each);
-    free(p->planned);
+    free(p->cut_bytes);
     *p = (struct cc_step_payloads){0};
 }

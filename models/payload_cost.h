@@ -62,7 +62,7 @@ struct cc_payload_cost {
 struct cc_step_payloads {
     struct cc_payload_cost *each, total;
     struct cc_payload_cost *silent, silent_total;
-    double *planned; /* pushed bytes of each tensor by which steps are cut into messages */
+    double *cut_bytes; /* pushed bytes of each tensor by which steps are cut into messages */
     size_t count, period, sum_rounds;
     enum cc_reduction reduction;
     const char *scheme; /* the codec model's */
@@ -97,9 +97,9 @@ struct cc_measured {
     struct cc_codec_times codec;
 };
 
-/* The same with measured sizes and codec times, cut into the same messages as `planned`, from which
- * the run was predicted. */
-int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_payloads *planned,
+/* The same with measured sizes and codec times, cut into the same messages as `profiled`, from
+ * which the run was predicted. */
+int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_payloads *profiled,
                               const bool *raw, const struct cc_measured *m,
                               struct cc_step_payloads *out, struct cc_error *e);
 

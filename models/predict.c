@@ -110,11 +110,11 @@ static double fuse_limit(const struct cc_timing *t)
 static struct cc_message next_message(const struct cc_step_payloads *p, size_t left, double limit)
 {
     struct cc_message m = {left - 1, left - 1};
-    double bytes = p->planned[left - 1];
+    double bytes = p->cut_bytes[left - 1];
     if (limit == INFINITY)
         m.first = 0;
-    while (m.first > 0 && bytes + p->planned[m.first - 1] <= limit)
-        bytes += p->planned[--m.first];
+    while (m.first > 0 && bytes + p->cut_bytes[m.first - 1] <= limit)
+        bytes += p->cut_bytes[--m.first];
     return m;
 }
 

@@ -167,12 +167,12 @@ int cc_timeline_put_end(struct cc_timeline *t, const struct cc_timeline_end *end
 {
     if (!begin(t, false))
         return CC_OK;
-    add(t, "\"ph\": \"%s\", \"cat\": \"transfer\", \"name\": ", end->came ? "e" : "b");
+    add(t, "\"ph\": \"%s\", \"cat\": \"transfer\", \"name\": ", end->received ? "e" : "b");
     if (add_text(t, end->name, e) != CC_OK)
         return CC_FAIL;
     add(t, ", \"id\": \"%u.%s\", \"pid\": %u, \"tid\": %u", t->row, end->id, t->row, t->track);
     add_time(t, "ts", nanoseconds(end->at));
-    if (!end->came) {
+    if (!end->received) {
         add(t, ", \"args\": {\"from\": ");
         if (add_text(t, end->from, e) != CC_OK)
             return CC_FAIL;

@@ -26,7 +26,7 @@ struct cc_timeline_slice {
 /* One end of a transfer; the other end, on another track of the row, has the same id and name. */
 struct cc_timeline_end {
     double at;
-    bool came;
+    bool received;
     const char *id,
         *name; /* "3-10.0.17", "into server 0": transfers of a name are shown together */
     const char *from;

@@ -344,7 +344,7 @@ int cc_base3_decode(const uint8_t *in, size_t len, size_t n, int zre, int thread
                     struct cc_error *e)
 {
     struct decoder s = {.in = in, .len = len, .n = n, .zre = zre, .y = y};
-    s.nontemporal = cc_write_past(n * sizeof(float));
+    s.nontemporal = cc_use_nontemporal(n * sizeof(float));
     float m = len >= HEADER ? cc_get_f32(in) : 0;
     for (int d = 0; d < 3; d++)
         s.value[d] = m * (float)(d - 1);

@@ -78,7 +78,7 @@ static size_t values_at(const struct params *p, size_t n)
     }
     if (most > SIZE_MAX - CC_ALIGN)
         return SIZE_MAX;
-    return (most + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+    return cc_align_up(most);
 }
 
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)

@@ -71,7 +71,7 @@ static int check(const void *params, struct cc_error *e)
 /* The sum comes first in the state, the inner scheme's state after it. */
 static size_t sum_bytes(const struct cc_shape *shape)
 {
-    return (shape->n * sizeof(float) + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+    return cc_align_up(shape->n * sizeof(float));
 }
 
 static struct cc_codec inner_codec(const struct cc_codec *c)

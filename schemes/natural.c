@@ -98,7 +98,7 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     (void)cap;
     size_t n = c->shape.n, signs = sign_bytes(n);
     struct encoding w = {.ctx = ctx, .x = x, .signs = out, .exponents = out + signs, .n = n};
-    w.nontemporal = cc_write_past(n * sizeof *x + signs + n);
+    w.nontemporal = cc_use_nontemporal(n * sizeof *x + signs + n);
     w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
     cc_parallel(w.parts, encode_part, &w);
     for (int p = 0; p < w.parts; p++)
@@ -165,7 +165,7 @@ static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, c
     if (len != signs + n)
         return cc_bad_length(len, signs + n, e);
     struct decoding w = {.signs = in, .exponents = in + signs, .y = y, .scale = scale, .n = n};
-    w.nontemporal = scale == NULL && cc_write_past(n * sizeof *y);
+    w.nontemporal = scale == NULL && cc_use_nontemporal(n * sizeof *y);
     w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
     cc_parallel(w.parts, decode_part, &w);
     for (int p = 0; p < w.parts; p++)

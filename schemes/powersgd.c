@@ -77,7 +77,7 @@ static struct plan make_plan(const void *params, const struct cc_shape *shape)
 
 static size_t padded(size_t count, size_t element_bytes)
 {
-    return (count * element_bytes + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+    return cc_align_up(count * element_bytes);
 }
 
 /* --- state: the transposed Q of the step before; P between two rounds; the residual --- */

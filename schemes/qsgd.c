@@ -104,7 +104,7 @@ static int decode(const struct cc_codec *c, const struct cc_context *ctx, const 
                   size_t len, float *y, struct cc_error *e)
 {
     (void)ctx;
-    struct cc_qsgd_use use = {.nontemporal = cc_write_past(c->shape.n * sizeof(float))};
+    struct cc_qsgd_use use = {.nontemporal = cc_use_nontemporal(c->shape.n * sizeof(float))};
     return decode_any(c, in, len, &use, y, e);
 }
 

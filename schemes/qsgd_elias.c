@@ -43,7 +43,7 @@ static size_t levels_bytes(const struct cc_qsgd_form *f)
 {
     size_t groups = (f->bucket + CC_LEVEL_GROUP - 1) / CC_LEVEL_GROUP;
     size_t bytes = groups * CC_LEVEL_GROUP * sizeof(int16_t);
-    return (bytes + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+    return cc_align_up(bytes);
 }
 
 size_t cc_qsgd_elias_scratch(const struct cc_qsgd_form *f, size_t n)

@@ -217,7 +217,7 @@ int cc_qsgd_fixed_encode(const struct cc_qsgd_form *f, const struct cc_codec *c,
     size_t n = c->shape.n, bytes = cc_qsgd_total_bytes(f, n, cc_qsgd_fixed_bytes);
     struct encoding w = {.form = f, .ctx = ctx, .x = x, .out = out, .n = n};
     bool good = true;
-    w.nontemporal = cc_write_past(n * sizeof *x + bytes);
+    w.nontemporal = cc_use_nontemporal(n * sizeof *x + bytes);
     w.parts = cc_parts(c->threads, n, CC_PART_VALUES);
     if (few_buckets(f, n, w.parts)) {
         for (; w.begin < n && good; w.begin += f->bucket) {

@@ -86,7 +86,7 @@ static size_t values_at(const struct params *p, size_t n)
     size_t bytes = cc_select_scratch(p->density, n, mode_of(p));
     if (bytes > SIZE_MAX - CC_ALIGN)
         return SIZE_MAX;
-    return (bytes + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+    return cc_align_up(bytes);
 }
 
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
@@ -168,7 +168,7 @@ static void expand_part(void *arg, int part)
         k_expand()->expand_add(bits, n, values, x->count - before, *x->scale, y);
         return;
     }
-    bool nontemporal = cc_write_past(x->n * sizeof(float)) && (uintptr_t)y % CC_ALIGN == 0;
+    bool nontemporal = cc_use_nontemporal(x->n * sizeof(float)) && (uintptr_t)y % CC_ALIGN == 0;
     k_expand()->expand(bits, n, values, x->count - before, nontemporal, y);
     k_copy()->fence();
 }

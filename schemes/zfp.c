@@ -64,7 +64,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
 /* Rounded up, so that what follows it in the scratch memory is aligned. */
 static size_t buffer_bytes(size_t n)
 {
-    return (stream_bytes(n) + PADDING + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+    return cc_align_up(stream_bytes(n) + PADDING);
 }
 
 /* For the aligned copy of the stream, then the scaled values, or those that decode_add adds. */

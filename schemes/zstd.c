@@ -42,7 +42,7 @@ static size_t encoder_bytes(const struct params *p, size_t n)
 /* Rounded up, so that what follows it in the scratch memory is aligned. */
 static size_t decoder_bytes(void)
 {
-    return (ZSTD_estimateDCtxSize() + CC_ALIGN - 1) / CC_ALIGN * CC_ALIGN;
+    return cc_align_up(ZSTD_estimateDCtxSize());
 }
 
 /* For the encoder, or for the decoder and the values that decode_add adds. */

@@ -180,7 +180,7 @@ static void output_goes_past_the_cache(void **state)
     static const char *const some[] = {"qsgd", "qsgd:bits=8,bucket=100", "natural"};
     const size_t n = cc_cache_bytes() / sizeof(float) + 4097;
     static const int threads[] = {2};
-    assert_true(cc_write_past(n * sizeof(float)));
+    assert_true(cc_use_nontemporal(n * sizeof(float)));
     for (size_t i = 0; i < LENGTH(some); i++)
         for (size_t shift = 0; shift <= 3; shift += 3)
             compare(some[i], cc_shape_flat(n), threads, 1, shift);

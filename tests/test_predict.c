@@ -365,15 +365,15 @@ static struct cc_prediction predict_measured(struct fixture *w,
                                              const bool *raw, const struct cc_measured *m)
 {
     struct cc_codec_model floats = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
-    struct cc_step_payloads planned, payloads;
+    struct cc_step_payloads profiled, payloads;
     struct cc_prediction out;
     struct cc_error e = {""};
-    assert_int_equal(cc_step_payloads_make(w->net, codec_model, &floats, raw, &planned, NULL),
+    assert_int_equal(cc_step_payloads_make(w->net, codec_model, &floats, raw, &profiled, NULL),
                      CC_OK);
-    assert_int_equal(cc_step_payloads_measured(w->net, &planned, raw, m, &payloads, NULL), CC_OK);
+    assert_int_equal(cc_step_payloads_measured(w->net, &profiled, raw, m, &payloads, NULL), CC_OK);
     if (cc_predict(&w->p, &w->s, &payloads, &out, &e) != CC_OK)
         fail_msg("%s", e.text);
-    cc_step_payloads_free(&planned);
+    cc_step_payloads_free(&profiled);
     cc_step_payloads_free(&payloads);
     return out;
 }

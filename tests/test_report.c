@@ -147,7 +147,7 @@ static void events(void **state)
         assert_true(a->begin == b->begin && a->end == b->end);
         assert_true(a->step == b->step && a->phase == b->phase);
         const struct cc_flow_event *p = &m->flow[i], *q = &flow[i];
-        assert_true(p->at == q->at && p->came == q->came && p->peer == q->peer);
+        assert_true(p->at == q->at && p->received == q->received && p->peer == q->peer);
         assert_true(p->message == q->message && p->number == q->number && p->step == q->step);
         assert_true(p->bytes == q->bytes);
     }
@@ -191,7 +191,7 @@ static void refuses(void **state)
          "\"spans\", span 1: \"phase\" must be a whole number from 0 to 6"},
         {EVENTS ", \"spans\": [0, 0.5, 0, 1]}", "\"spans\", span 0: \"step\" must be"},
         {EVENTS ", \"spans\": [0, 0, 1, 0]}", "\"spans\", span 0: it ends before it begins"},
-        {EVENTS ", \"flows\": [2, 0, 0, 0, 0, 0, 0]}", "\"flows\", flow 0: \"came\" must be"},
+        {EVENTS ", \"flows\": [2, 0, 0, 0, 0, 0, 0]}", "\"flows\", flow 0: \"received\" must be"},
         {EVENTS ", \"flows\": [0, 0, 0, 4294967296, 0, 0, 0]}",
          "\"flows\", flow 0: \"number\" must be"},
         {EVENTS ", \"flows\": [0, 0, 0, 0, 0, 0.5, 0]}", "\"flows\", flow 0: \"bytes\" must be"},

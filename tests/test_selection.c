@@ -218,7 +218,7 @@ static void output_goes_past_the_cache(void **state)
         "sparse", "dgc", "threshold:tau=0.003", "topk", "topk:k=7,bucket=99", "randk"};
     const size_t n = cc_cache_bytes() / sizeof(float) + 4099;
     static const int threads[] = {3};
-    assert_true(cc_write_past(n * sizeof(float)));
+    assert_true(cc_use_nontemporal(n * sizeof(float)));
     for (size_t i = 0; i < LENGTH(some); i += tier_pick(LENGTH(some), 1, 1))
         compare(some[i], EVEN, n, threads, 1);
 }

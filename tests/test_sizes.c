@@ -220,19 +220,19 @@ static void sums_on_their_way(void **state)
     for (int w = 0; w < WORKERS; w++)
         make_codecs(&k, &hop[w]);
     for (size_t step = 0; step < STEPS; step++) {
-        float *came = cc_alloc0(k.values * sizeof(float), &ignored);
+        float *received = cc_alloc0(k.values * sizeof(float), &ignored);
         for (int w = 0; w < WORKERS; w++) {
             load(&k, w, step);
             for (size_t i = 0; i < k.values; i++)
-                k.gradient[i] += came[i];
-            memset(came, 0, k.values * sizeof(float));
+                k.gradient[i] += received[i];
+            memset(received, 0, k.values * sizeof(float));
             for (size_t i = 0; i < TENSORS; i++) {
-                size_t len = through(&k, &hop[w], i, w, CC_PUSH, step, k.gradient, 1, came);
+                size_t len = through(&k, &hop[w], i, w, CC_PUSH, step, k.gradient, 1, received);
                 if (w == 0 || w == 1 || w == 3)
                     assert_size(s->hop, w == 3 ? 2 : (size_t)w, step, i, len);
             }
         }
-        free(came);
+        free(received);
     }
     for (int w = 0; w < WORKERS; w++)
         free_codecs(&hop[w]);

@@ -77,7 +77,7 @@ static void to_the_letter(void **state)
     assert_int_equal(cc_timeline_step(t, 4, 0, 2.5, &e), CC_OK);
     assert_int_equal(cc_timeline_track(t, "server 0", &e), CC_OK);
     struct cc_timeline_end comes = leaves;
-    comes.came = true;
+    comes.received = true;
     comes.at = 0.0020000004;
     assert_int_equal(cc_timeline_put_end(t, &comes, &e), CC_OK);
     assert_int_equal(cc_timeline_step(t, 4, 0.5, 3, &e), CC_OK);

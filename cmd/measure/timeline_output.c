@@ -146,14 +146,15 @@ static void add_spans(struct cc_timeline *t, const struct cc_experiment_setting 
 static int add_flow(struct cc_timeline *t, const struct cc_experiment_setting *s, int rank,
                     const struct cc_flow_event *flow, struct cc_error *e)
 {
-    const int from = flow->came ? (int)flow->peer : rank, to = flow->came ? rank : (int)flow->peer;
+    const int from = flow->received ? (int)flow->peer : rank,
+              to = flow->received ? rank : (int)flow->peer;
     char id[80], into[NAME_CAP + 5], receiver[NAME_CAP], sender[NAME_CAP];
     name_rank(s, from, sender);
     name_rank(s, to, receiver);
     (void)snprintf(id, sizeof id, "%d-%d.%u.%u", from, to, flow->message, flow->number);
     (void)snprintf(into, sizeof into, "into %s", receiver);
     const struct cc_timeline_end end = {.at = flow->at,
-                                        .came = flow->came,
+                                        .received = flow->received,
                                         .id = id,
                                         .name = into,
                                         .from = sender,

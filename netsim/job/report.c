@@ -115,7 +115,7 @@ static const struct cc_field span_fields[] = {
 };
 
 static const struct cc_field flow_fields[] = {
-    {"came", CC_FIELD_FLAG, CC_MEMBER(bool, struct cc_flow_event, came), 0, 1,
+    {"received", CC_FIELD_FLAG, CC_MEMBER(bool, struct cc_flow_event, received), 0, 1,
      .help = "0: the transfer begins to leave; 1: all of it has come."},
     {UINT32(struct cc_flow_event, peer), MOST_RANKS - 1, .help = "The other rank."},
     {UINT32(struct cc_flow_event, message), UINT32_MAX, .help = "The number within the row."},
@@ -173,7 +173,7 @@ static const struct cc_field events_fields[] = {
     {EVENTS("spans", cc_span, span, spans, span_table, "span"), .check = check_spans,
      .help = "Activities of the rank: `phase`, `step`, `begin`, `end`."},
     {EVENTS("flows", cc_flow_event, flow, flows, flow_table, "flow"),
-     .help = "Ends of transfers: `came`, `peer`, `message`, `number`, `step`, `bytes`, `at`."},
+     .help = "Ends of transfers: `received`, `peer`, `message`, `number`, `step`, `bytes`, `at`."},
 };
 
 /* --- all kinds --- */

@@ -50,7 +50,7 @@ struct cc_span {
  * of one of the row's messages from one rank to another, and is the same at both ends. */
 struct cc_flow_event {
     double at;
-    bool came;
+    bool received;
     uint32_t peer, message, number, step;
     uint64_t bytes;
 };

@@ -115,7 +115,7 @@ static int load(struct gradient_cache *c, size_t worker, size_t step, const floa
 /* --- packs --- */
 
 /* Reports progress; called before anything that may take seconds. */
-static int tick(const struct encoding *n, double done, struct cc_error *e)
+static int report_progress(const struct encoding *n, double done, struct cc_error *e)
 {
     const struct cc_sizes_config *config = n->config;
     const size_t row = (size_t)(n->row - n->job->row);
@@ -189,11 +189,11 @@ static int fills_bounds(const struct encoding *n, const float *x, bool *out, str
 static int find_fixed(struct encoding *n, struct cc_error *e)
 {
     const float *x;
-    CC_TRY(tick(n, 0, e));
+    CC_TRY(report_progress(n, 0, e));
     CC_TRY(fills_bounds(n, n->sum, &n->out->fixed, e)); /* zeros */
     if (!n->out->fixed)
         return CC_OK;
-    CC_TRY(tick(n, 0, e));
+    CC_TRY(report_progress(n, 0, e));
     CC_TRY(load(n->cache, 0, 0, &x, e));
     return fills_bounds(n, x, &n->out->fixed, e);
 }
@@ -234,13 +234,13 @@ static int open_tables(struct encoding *n, struct cc_error *e)
         n->push == NULL || n->hop == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < streams; i++) {
-        CC_TRY(tick(n, 0, e));
+        CC_TRY(report_progress(n, 0, e));
         CC_TRY(make_pack(n, CC_PUSH, (int64_t)i, &n->push[i], e));
     }
     if (pulls)
         CC_TRY(make_pack(n, CC_PULL, -1, &n->pull, e));
     for (size_t i = 0; i < streams && s->sums > 0; i++) {
-        CC_TRY(tick(n, 0, e));
+        CC_TRY(report_progress(n, 0, e));
         CC_TRY(make_pack(n, CC_PUSH, (int64_t)i, &n->hop[i], e));
     }
     return CC_OK;
@@ -291,7 +291,7 @@ static int encode_pushes(struct encoding *n, size_t step, struct cc_error *e)
     size_t len;
     memset(n->sum, 0, n->cache->values * sizeof *n->sum);
     for (size_t w = 0; w < s->workers; w++) {
-        CC_TRY(tick(n, done_share(n, step, w), e));
+        CC_TRY(report_progress(n, done_share(n, step, w), e));
         CC_TRY(load(n->cache, w, step, &x, e));
         CC_TRY(encode(n, n->push[w], step, x, &len, s->push + w * s->steps * tensors, e));
         CC_TRY(cc_pack_decode_add(n->push[w], step, n->payload, len, scale, n->sum, e));
@@ -309,7 +309,7 @@ static int encode_sums(struct encoding *n, size_t step, struct cc_error *e)
         const bool kept = k < s->sums && w + 1 == (size_t)1 << k;
         uint32_t *table = s->hop + (kept ? k : s->sums) * s->steps * n->job->tensors;
         const float *x;
-        CC_TRY(tick(n, done_share(n, step, w), e));
+        CC_TRY(report_progress(n, done_share(n, step, w), e));
         CC_TRY(load(n->cache, w, step, &x, e));
         memcpy(n->sum, x, n->cache->values * sizeof *n->sum);
         if (w > 0)

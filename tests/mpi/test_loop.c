@@ -306,17 +306,17 @@ static void check_apart(const struct trial *t)
 static void check_flows(const struct trial *t)
 {
     const struct cc_event_log *m = t->events;
-    size_t sent = 0, came = 0, bytes = 0;
+    size_t sent = 0, received = 0, bytes = 0;
     const size_t peers = t->loop.s.server ? (size_t)t->job.workers : 1;
     for (size_t i = 0; i < m->flows; i++) {
         check(t, i == 0 || m->flow[i].at >= m->flow[i - 1].at, "flows out of order");
-        sent += !m->flow[i].came;
-        came += m->flow[i].came;
-        bytes += m->flow[i].came ? 0 : m->flow[i].bytes;
+        sent += !m->flow[i].received;
+        received += m->flow[i].received;
+        bytes += m->flow[i].received ? 0 : m->flow[i].bytes;
     }
     if (t->job.exchange != CC_PS)
         return;
-    check(t, sent == peers * t->row.steps * TENSORS && came == sent, "flows");
+    check(t, sent == peers * t->row.steps * TENSORS && received == sent, "flows");
     check(t, bytes == t->loop.s.counters.sent_bytes, "bytes of flows");
 }
 

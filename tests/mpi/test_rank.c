@@ -330,9 +330,9 @@ static void check_events(const struct cc_job *job, const struct cc_report_events
         const struct cc_flow_event *p = &m->flow[i];
         assert_true(p->number < STEPS && p->message == 0 && p->step == WARMUP + p->number);
         assert_int_equal(p->peer >= (uint32_t)job->workers, rank < job->workers);
-        const bool push = p->came == (rank >= job->workers);
+        const bool push = p->received == (rank >= job->workers);
         const size_t worker = (size_t)rank < (size_t)job->workers ? (size_t)rank : p->peer;
-        ends[(push ? 0 : 1) + 2 * (p->number + STEPS * worker)] += p->came ? 1 : 100;
+        ends[(push ? 0 : 1) + 2 * (p->number + STEPS * worker)] += p->received ? 1 : 100;
     }
 }
 

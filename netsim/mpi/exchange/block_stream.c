@@ -185,7 +185,7 @@ static int take_complete(struct cc_block_stream *s, bool *moved, struct cc_error
         }
         t->done += n;
         if (!s->sends && cc_transfer_complete(t))
-            cc_note_came(s->rank_state, s->index, t->peer, t->bytes);
+            cc_note_received(s->rank_state, s->index, t->peer, t->bytes);
         s->first = (s->first + 1) % CC_BLOCKS;
         s->blocks--;
         *moved = true;

@@ -15,19 +15,19 @@ struct cc_range cc_chunks_range(struct cc_range message, size_t chunks, size_t f
 }
 
 static int fill(const struct cc_rank_state *s, const struct cc_job_message *m,
-                const struct cc_schedule *plan, struct cc_chunks *c, struct cc_error *e)
+                const struct cc_schedule *schedule, struct cc_chunks *c, struct cc_error *e)
 {
     const struct cc_range all = cc_message_range(s, m);
-    const struct cc_pack_config config = {.seed = s->job->seed + plan->owner_salt,
-                                          .rank = plan->owner_encodes_as,
+    const struct cc_pack_config config = {.seed = s->job->seed + schedule->owner_salt,
+                                          .rank = schedule->owner_encodes_as,
                                           .workers = s->job->workers,
                                           .decodes_only = true};
-    *c = (struct cc_chunks){.count = plan->chunks, .holders = 1};
-    c->chunk = cc_alloc0(plan->chunks * sizeof *c->chunk, e);
+    *c = (struct cc_chunks){.count = schedule->chunks, .holders = 1};
+    c->chunk = cc_alloc0(schedule->chunks * sizeof *c->chunk, e);
     if (c->chunk == NULL)
         return CC_FAIL;
     for (int i = 0; i < 2 && !s->job->data; i++) {
-        c->sent[i].bytes = cc_alloc(plan->chunks * sizeof(size_t), e);
+        c->sent[i].bytes = cc_alloc(schedule->chunks * sizeof(size_t), e);
         if (c->sent[i].bytes == NULL)
             return CC_FAIL;
     }
@@ -41,10 +41,10 @@ static int fill(const struct cc_rank_state *s, const struct cc_job_message *m,
 }
 
 int cc_chunks_open(const struct cc_rank_state *s, const struct cc_job_message *m,
-                   const struct cc_schedule *plan, struct cc_chunks **out, struct cc_error *e)
+                   const struct cc_schedule *schedule, struct cc_chunks **out, struct cc_error *e)
 {
     for (struct cc_chunks *c = shared; c != NULL; c = c->next)
-        if (c->of == m && c->count == plan->chunks) {
+        if (c->of == m && c->count == schedule->chunks) {
             c->holders++;
             *out = c;
             return CC_OK;
@@ -52,7 +52,7 @@ int cc_chunks_open(const struct cc_rank_state *s, const struct cc_job_message *m
     *out = cc_alloc0(sizeof **out, e);
     if (*out == NULL)
         return CC_FAIL;
-    CC_TRY(fill(s, m, plan, *out, e));
+    CC_TRY(fill(s, m, schedule, *out, e));
     if (!s->job->data) {
         (*out)->of = m;
         (*out)->next = shared;

@@ -28,7 +28,7 @@ struct cc_chunks {
 
 /* Cuts the message into the schedule's chunks. Close them also after an error. */
 int cc_chunks_open(const struct cc_rank_state *s, const struct cc_job_message *m,
-                   const struct cc_schedule *plan, struct cc_chunks **out, struct cc_error *e);
+                   const struct cc_schedule *schedule, struct cc_chunks **out, struct cc_error *e);
 /* NULL is nothing to close. */
 void cc_chunks_close(struct cc_chunks *c);
 

@@ -283,7 +283,7 @@ static int take_complete(struct ps *p, int *received, struct cc_error *e)
         (void)MPI_Get_count(&p->requests.status[i], MPI_BYTE, &bytes);
         p->lane[which].in_len = (size_t)bytes;
         p->lane[which].here = true;
-        cc_note_came(p->s, (size_t)p->tag, p->lane[which].peer, (size_t)bytes);
+        cc_note_received(p->s, (size_t)p->tag, p->lane[which].peer, (size_t)bytes);
         p->finished[(*received)++] = (int)which;
     }
     return CC_OK;

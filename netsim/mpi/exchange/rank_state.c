@@ -8,12 +8,13 @@ void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_time
     cc_event_log_codec(s->events, phase, s->step, since.began, now);
 }
 
-static void log_transfer(struct cc_rank_state *s, bool came, size_t index, int peer, size_t bytes)
+static void log_transfer(struct cc_rank_state *s, bool received, size_t index, int peer,
+                         size_t bytes)
 {
     if (s->events == NULL)
         return;
     const struct cc_flow_event p = {.at = cc_runtime_now(),
-                                    .came = came,
+                                    .received = received,
                                     .peer = (uint32_t)peer,
                                     .message = (uint32_t)index,
                                     .step = (uint32_t)s->step,
@@ -26,7 +27,7 @@ void cc_note_sent(struct cc_rank_state *s, size_t index, int peer, size_t bytes)
     log_transfer(s, false, index, peer, bytes);
 }
 
-void cc_note_came(struct cc_rank_state *s, size_t index, int peer, size_t bytes)
+void cc_note_received(struct cc_rank_state *s, size_t index, int peer, size_t bytes)
 {
     log_transfer(s, true, index, peer, bytes);
 }

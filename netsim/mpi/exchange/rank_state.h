@@ -53,7 +53,7 @@ void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_time
 
 /* Logs one end of a transfer of message `index`: it begins to leave, or it has arrived. */
 void cc_note_sent(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
-void cc_note_came(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
+void cc_note_received(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
 
 /* Whether the row sends nothing of this message in s->step: a step between two sending steps of a
  * scheme with local steps, and no raw tensor in the message. Codecs encode in silent steps too, so

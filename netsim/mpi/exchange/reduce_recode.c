@@ -54,7 +54,7 @@ struct reduce_recode {
     const struct cc_reduction_ops *ops;
     struct cc_rank_state *rank_state;
     const struct cc_job_message *message;
-    struct cc_schedule plan;
+    struct cc_schedule schedule;
     struct cc_range range;
     struct cc_chunks *all;
     struct chunk *chunk;
@@ -95,7 +95,7 @@ static int encode(struct reduce_recode *x, struct cc_pack *c, bool first, uint8_
 static int add_received(struct reduce_recode *x, size_t k, struct cc_error *e)
 {
     const struct round_state *t = &x->round_state[k];
-    const struct cc_round *r = &x->plan.round[k];
+    const struct cc_round *r = &x->schedule.round[k];
     const uint64_t step = x->rank_state->step;
     const uint8_t *received = CC_OFFSET_OR_NULL(t->recv.at, CC_SIZE_BYTES);
     const size_t n = t->recv.bytes - CC_SIZE_BYTES;
@@ -164,7 +164,7 @@ static void apply_sum(struct reduce_recode *x)
 static int keep_received(struct reduce_recode *x, size_t k, struct cc_error *e)
 {
     const struct round_state *t = &x->round_state[k];
-    const struct cc_round *r = &x->plan.round[k];
+    const struct cc_round *r = &x->schedule.round[k];
     const uint8_t *data = t->recv.at; /* NULL without data: the sizes are then computed */
     const size_t *bytes = data == NULL ? cc_chunks_bytes(x->all, x->rank_state->step) : NULL;
     size_t at = r->recv_count == 1 ? 0 : CC_SIZE_BYTES;
@@ -214,7 +214,7 @@ static void pack_chunks(const struct reduce_recode *x, struct round_state *t,
 /* Without data: the bytes that round k receives. */
 static size_t known_length(const struct reduce_recode *x, size_t k)
 {
-    const struct cc_round *r = &x->plan.round[k];
+    const struct cc_round *r = &x->schedule.round[k];
     const uint64_t step = x->rank_state->step;
     if (x->round_state[k].decoder != NULL)
         return CC_SIZE_BYTES + cc_pack_size(x->round_state[k].decoder, r->from, step);
@@ -227,10 +227,10 @@ static size_t known_length(const struct reduce_recode *x, size_t k)
 
 static void post_receive(struct reduce_recode *x, size_t k)
 {
-    if (k >= x->plan.rounds)
+    if (k >= x->schedule.rounds)
         return;
     struct round_state *t = &x->round_state[k];
-    const struct cc_round *r = &x->plan.round[k];
+    const struct cc_round *r = &x->schedule.round[k];
     const bool known = !x->rank_state->job->data && t->in_capacity > 0;
     const size_t bytes = known ? known_length(x, k) : t->in_capacity;
     t->recv = (struct cc_transfer){.peer = r->from,
@@ -246,16 +246,16 @@ static void post_receive(struct reduce_recode *x, size_t k)
  * rounds that reduce are over. */
 static int begin_round(struct reduce_recode *x, struct cc_error *e)
 {
-    if (x->owner != NULL && x->current == x->plan.reduce_rounds) {
-        struct chunk *c = &x->chunk[x->plan.own_chunk];
+    if (x->owner != NULL && x->current == x->schedule.reduce_rounds) {
+        struct chunk *c = &x->chunk[x->schedule.own_chunk];
         c->at = CC_OFFSET_OR_NULL(x->own, CC_SIZE_BYTES);
         c->here = true;
         CC_TRY(encode(x, x->owner, x->owner_first, x->own, &c->len, e));
     }
-    if (x->current == x->plan.rounds)
+    if (x->current == x->schedule.rounds)
         return CC_OK;
     struct round_state *t = &x->round_state[x->current];
-    const struct cc_round *r = &x->plan.round[x->current];
+    const struct cc_round *r = &x->schedule.round[x->current];
     t->send = (struct cc_transfer){
         .peer = r->to, .at = t->out, .sized = true, .needs_clear = r->needs_clear};
     if (t->encoder != NULL) {
@@ -280,8 +280,8 @@ static int progress(struct reduce_recode *x, bool *moved, struct cc_error *e)
 static int end_round(struct reduce_recode *x, struct cc_error *e)
 {
     const size_t k = x->current;
-    const struct cc_round *r = &x->plan.round[k];
-    const bool reduces = k < x->plan.reduce_rounds;
+    const struct cc_round *r = &x->schedule.round[k];
+    const bool reduces = k < x->schedule.reduce_rounds;
     bool moved;
     int status = CC_OK;
     if (x->round_state[k].in_capacity > 0)
@@ -293,8 +293,8 @@ static int end_round(struct reduce_recode *x, struct cc_error *e)
     x->current++;
     CC_TRY(begin_round(x, e));
     CC_TRY(progress(x, &moved, e));
-    if (x->current == x->plan.reduce_rounds && x->owner != NULL)
-        CC_TRY(apply_chunks(x, x->plan.own_chunk, 1, e));
+    if (x->current == x->schedule.reduce_rounds && x->owner != NULL)
+        CC_TRY(apply_chunks(x, x->schedule.own_chunk, 1, e));
     return reduces ? CC_OK : apply_chunks(x, r->recv_first, r->recv_count, e);
 }
 
@@ -305,7 +305,7 @@ static int encode_silently(struct reduce_recode *x, struct cc_error *e)
 {
     size_t n;
     x->over = true;
-    for (size_t k = 0; k < x->plan.reduce_rounds; k++) {
+    for (size_t k = 0; k < x->schedule.reduce_rounds; k++) {
         struct round_state *t = &x->round_state[k];
         if (t->encoder != NULL && t->first)
             CC_TRY(encode(x, t->encoder, true, t->out, &n, e));
@@ -322,12 +322,12 @@ static int reduce_recode_start(void *of, struct cc_error *e)
     if (cc_silent(x->rank_state, x->message))
         return encode_silently(x, e);
     x->over = false;
-    memset(x->chunk, 0, x->plan.chunks * sizeof *x->chunk);
+    memset(x->chunk, 0, x->schedule.chunks * sizeof *x->chunk);
     post_receive(x, 0);
     CC_TRY(begin_round(x, e));
     CC_TRY(progress(x, &moved, e));
-    if (x->plan.reduce_rounds == 0 && x->owner != NULL)
-        CC_TRY(apply_chunks(x, x->plan.own_chunk, 1, e));
+    if (x->schedule.reduce_rounds == 0 && x->owner != NULL)
+        CC_TRY(apply_chunks(x, x->schedule.own_chunk, 1, e));
     return CC_OK;
 }
 
@@ -338,14 +338,15 @@ static int reduce_recode_test(void *of, bool *done, struct cc_error *e)
     while (moved) {
         moved = false;
         CC_TRY(progress(x, &moved, e));
-        if (x->current < x->plan.rounds && cc_transfer_complete(&x->round_state[x->current].recv)) {
+        if (x->current < x->schedule.rounds &&
+            cc_transfer_complete(&x->round_state[x->current].recv)) {
             CC_TRY(end_round(x, e));
             moved = true;
         }
     }
-    if (!x->over && x->current == x->plan.rounds && cc_block_stream_idle(&x->out)) {
+    if (!x->over && x->current == x->schedule.rounds && cc_block_stream_idle(&x->out)) {
         x->over = true;
-        if (!x->plan.owns_chunk && x->plan.reduce_rounds == x->plan.rounds)
+        if (!x->schedule.owns_chunk && x->schedule.reduce_rounds == x->schedule.rounds)
             apply_sum(x);
     }
     *done = x->over;
@@ -357,7 +358,7 @@ static void reduce_recode_close(void *of)
     struct reduce_recode *x = of;
     cc_block_stream_close(&x->out);
     cc_block_stream_close(&x->in);
-    for (size_t k = 0; k < x->plan.rounds && x->round_state != NULL; k++) {
+    for (size_t k = 0; k < x->schedule.rounds && x->round_state != NULL; k++) {
         cc_pack_free(x->round_state[k].encoder);
         cc_pack_free(x->round_state[k].decoder);
         free(x->round_state[k].out);
@@ -371,7 +372,7 @@ static void reduce_recode_close(void *of)
     free(x->sum);
     free(x->chunk);
     free(x->round_state);
-    free(x->plan.round);
+    free(x->schedule.round);
     free(x);
 }
 
@@ -379,7 +380,7 @@ static void reduce_recode_close(void *of)
 
 static struct cc_range chunk_values(const struct reduce_recode *x, size_t first, size_t count)
 {
-    return cc_chunks_range(x->range, x->plan.chunks, first, count);
+    return cc_chunks_range(x->range, x->schedule.chunks, first, count);
 }
 
 static bool is_empty(struct cc_range r)
@@ -401,7 +402,7 @@ static int open_reducing_round(struct reduce_recode *x, size_t k, size_t *larges
                                struct cc_error *e)
 {
     const struct cc_rank_state *s = x->rank_state;
-    const struct cc_round *r = &x->plan.round[k];
+    const struct cc_round *r = &x->schedule.round[k];
     const struct cc_range out = chunk_values(x, r->send_first, r->send_count);
     const struct cc_range in = chunk_values(x, r->recv_first, r->recv_count);
     struct round_state *t = &x->round_state[k];
@@ -439,7 +440,7 @@ static size_t chunks_capacity(const struct reduce_recode *x, size_t first, size_
 static int open_passing_round(struct reduce_recode *x, size_t k, struct cc_error *e)
 {
     const struct cc_job *job = x->rank_state->job;
-    const struct cc_round *r = &x->plan.round[k];
+    const struct cc_round *r = &x->schedule.round[k];
     struct round_state *t = &x->round_state[k];
     t->out_capacity = chunks_capacity(x, r->send_first, r->send_count);
     t->in_capacity = chunks_capacity(x, r->recv_first, r->recv_count);
@@ -453,14 +454,14 @@ static int open_passing_round(struct reduce_recode *x, size_t k, struct cc_error
 static int open_owner(struct reduce_recode *x, struct cc_error *e)
 {
     const struct cc_rank_state *s = x->rank_state;
-    const struct cc_range r = chunk_values(x, x->plan.own_chunk, 1);
-    const struct cc_pack_config config = {.seed = s->job->seed + x->plan.owner_salt,
-                                          .rank = x->plan.owner_encodes_as,
+    const struct cc_range r = chunk_values(x, x->schedule.own_chunk, 1);
+    const struct cc_pack_config config = {.seed = s->job->seed + x->schedule.owner_salt,
+                                          .rank = x->schedule.owner_encodes_as,
                                           .workers = s->job->workers};
-    if (!x->plan.owns_chunk || is_empty(r))
+    if (!x->schedule.owns_chunk || is_empty(r))
         return CC_OK;
     CC_TRY(cc_message_pack_make(s, r, x->range.from, config, &x->owner, e));
-    x->owner_first = is_first(x, x->plan.reduce_rounds, r);
+    x->owner_first = is_first(x, x->schedule.reduce_rounds, r);
     return cc_data_alloc(s->job, CC_SIZE_BYTES + cc_pack_bound(x->owner), &x->own, e);
 }
 
@@ -468,8 +469,8 @@ static int open_rounds(struct reduce_recode *x, struct cc_error *e)
 {
     const struct cc_rank_state *s = x->rank_state;
     size_t largest = 0;
-    x->round_state = cc_alloc0(x->plan.rounds * sizeof *x->round_state, e);
-    x->chunk = cc_alloc0(x->plan.chunks * sizeof *x->chunk, e);
+    x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
+    x->chunk = cc_alloc0(x->schedule.chunks * sizeof *x->chunk, e);
     if (x->round_state == NULL || x->chunk == NULL)
         return CC_FAIL;
     if (s->job->data) {
@@ -477,10 +478,10 @@ static int open_rounds(struct reduce_recode *x, struct cc_error *e)
         if (x->sum == NULL)
             return CC_FAIL;
     }
-    CC_TRY(cc_chunks_open(s, x->message, &x->plan, &x->all, e));
-    for (size_t k = 0; k < x->plan.reduce_rounds; k++)
+    CC_TRY(cc_chunks_open(s, x->message, &x->schedule, &x->all, e));
+    for (size_t k = 0; k < x->schedule.reduce_rounds; k++)
         CC_TRY(open_reducing_round(x, k, &largest, e));
-    for (size_t k = x->plan.reduce_rounds; k < x->plan.rounds; k++)
+    for (size_t k = x->schedule.reduce_rounds; k < x->schedule.rounds; k++)
         CC_TRY(open_passing_round(x, k, e));
     CC_TRY(open_owner(x, e));
     CC_TRY(cc_data_alloc(s->job, largest, &x->partial[0], e));
@@ -488,20 +489,20 @@ static int open_rounds(struct reduce_recode *x, struct cc_error *e)
 }
 
 int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
-                          struct cc_schedule *plan, void **out, struct cc_error *e)
+                          struct cc_schedule *schedule, void **out, struct cc_error *e)
 {
     static const struct cc_reduction_ops ops = {reduce_recode_start, reduce_recode_test,
                                                 reduce_recode_close};
     int status = CC_OK;
     struct reduce_recode *x = cc_alloc0(sizeof *x, e);
     if (x == NULL) {
-        free(plan->round);
+        free(schedule->round);
         return CC_FAIL;
     }
     *x = (struct reduce_recode){.ops = &ops,
                                 .rank_state = s,
                                 .message = m,
-                                .plan = *plan,
+                                .schedule = *schedule,
                                 .range = cc_message_range(s, m),
                                 .over = true};
     CC_TRY_OUT(cc_block_stream_open(&x->out, s, index, true, e));

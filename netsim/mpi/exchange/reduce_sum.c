@@ -37,7 +37,7 @@ struct round_state {
 struct reduce_sum {
     const struct cc_reduction_ops *ops;
     struct cc_rank_state *rank_state;
-    struct cc_schedule plan;
+    struct cc_schedule schedule;
     struct cc_float_rounds floats; /* this rank's, then the sum */
     uint8_t *received;             /* floats to be added; NULL without data */
     struct round_state *round_state;
@@ -111,7 +111,7 @@ static bool add_received(struct reduce_sum *x, size_t k)
  * was. */
 static void look_ahead(struct reduce_sum *x, bool *moved)
 {
-    for (size_t k = x->current; k < x->plan.rounds; k++) {
+    for (size_t k = x->current; k < x->schedule.rounds; k++) {
         struct round_state *t = &x->round_state[k];
         t->out.ready = settled(x, k, t->send, false);
         t->in.ready = settled(x, k, t->recv, !t->adds);
@@ -141,7 +141,7 @@ static int progress(struct reduce_sum *x, struct cc_error *e)
 /* The bytes of `count` chunks from `first` on. */
 static struct cc_range chunk_bytes(const struct reduce_sum *x, size_t first, size_t count)
 {
-    const size_t n = x->floats.bytes / sizeof(float), chunks = x->plan.chunks;
+    const size_t n = x->floats.bytes / sizeof(float), chunks = x->schedule.chunks;
     const size_t begin = n / chunks * first + smaller(first, n % chunks);
     const size_t end = n / chunks * (first + count) + smaller(first + count, n % chunks);
     return (struct cc_range){begin * sizeof(float), end * sizeof(float)};
@@ -153,12 +153,12 @@ static struct cc_range chunk_bytes(const struct reduce_sum *x, size_t first, siz
 static void begin_rounds(struct reduce_sum *x)
 {
     x->current = 0;
-    for (size_t k = 0; k < x->plan.rounds && x->floats.bytes > 0; k++) {
-        const struct cc_round *r = &x->plan.round[k];
+    for (size_t k = 0; k < x->schedule.rounds && x->floats.bytes > 0; k++) {
+        const struct cc_round *r = &x->schedule.round[k];
         struct round_state *t = &x->round_state[k];
         *t = (struct round_state){.send = chunk_bytes(x, r->send_first, r->send_count),
                                   .recv = chunk_bytes(x, r->recv_first, r->recv_count),
-                                  .adds = k < x->plan.reduce_rounds};
+                                  .adds = k < x->schedule.reduce_rounds};
         uint8_t *to = t->adds ? x->received : x->floats.at;
         t->out = (struct cc_transfer){.peer = r->to,
                                       .at = CC_OFFSET_OR_NULL(x->floats.at, t->send.from),
@@ -184,7 +184,7 @@ static int reduce_sum_test(void *of, bool *done, struct cc_error *e)
     struct reduce_sum *x = of;
     while (x->floats.bytes > 0) {
         CC_TRY(progress(x, e));
-        if (x->current < x->plan.rounds)
+        if (x->current < x->schedule.rounds)
             break;
         CC_TRY(cc_float_rounds_next(&x->floats, e));
         begin_rounds(x);
@@ -199,28 +199,28 @@ static void reduce_sum_close(void *of)
     cc_block_stream_close(&x->out);
     cc_block_stream_close(&x->in);
     cc_float_rounds_close(&x->floats);
-    free(x->plan.round);
+    free(x->schedule.round);
     free(x->received);
     free(x->round_state);
     free(x);
 }
 
 int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
-                       struct cc_schedule *plan, void **out, struct cc_error *e)
+                       struct cc_schedule *schedule, void **out, struct cc_error *e)
 {
     static const struct cc_reduction_ops ops = {reduce_sum_start, reduce_sum_test,
                                                 reduce_sum_close};
     int status = CC_OK;
     struct reduce_sum *x = cc_alloc0(sizeof *x, e);
     if (x == NULL) {
-        free(plan->round);
+        free(schedule->round);
         return CC_FAIL;
     }
-    *x = (struct reduce_sum){.ops = &ops, .rank_state = s, .plan = *plan};
+    *x = (struct reduce_sum){.ops = &ops, .rank_state = s, .schedule = *schedule};
     CC_TRY_OUT(cc_block_stream_open(&x->out, s, index, true, e));
     CC_TRY_OUT(cc_block_stream_open(&x->in, s, index, false, e));
     CC_TRY_OUT(cc_float_rounds_open(&x->floats, s, m, e));
-    x->round_state = cc_alloc0(x->plan.rounds * sizeof *x->round_state, e);
+    x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
     if (x->round_state == NULL) {
         status = CC_FAIL;
         goto out;

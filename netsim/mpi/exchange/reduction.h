@@ -19,9 +19,9 @@ struct cc_reduction_ops {
 /* Each opens one message, as cc_exchange_ops.open does; the first two take the schedule over, also
  * when they fail. */
 int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
-                       struct cc_schedule *plan, void **out, struct cc_error *e);
+                       struct cc_schedule *schedule, void **out, struct cc_error *e);
 int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
-                          struct cc_schedule *plan, void **out, struct cc_error *e);
+                          struct cc_schedule *schedule, void **out, struct cc_error *e);
 int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
                             void **out, struct cc_error *e);
 

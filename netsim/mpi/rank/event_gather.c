@@ -68,8 +68,8 @@ static int compare_flows(const void *a, const void *b)
 {
     const struct cc_flow_event *p = *(const struct cc_flow_event *const *)a;
     const struct cc_flow_event *q = *(const struct cc_flow_event *const *)b;
-    if (p->came != q->came)
-        return p->came ? 1 : -1;
+    if (p->received != q->received)
+        return p->received ? 1 : -1;
     if (p->peer != q->peer)
         return p->peer < q->peer ? -1 : 1;
     if (p->message != q->message)
@@ -89,7 +89,7 @@ static int number_flows(struct cc_report_events *out, struct cc_error *e)
     qsort(order, out->flows, sizeof(struct cc_flow_event *), compare_flows);
     for (size_t i = 0; i < out->flows; i++) {
         const struct cc_flow_event *last = i > 0 ? order[i - 1] : NULL;
-        const bool next = last != NULL && last->came == order[i]->came &&
+        const bool next = last != NULL && last->received == order[i]->received &&
                           last->peer == order[i]->peer && last->message == order[i]->message;
         order[i]->number = next ? last->number + 1 : 0;
     }
