@@ -207,7 +207,7 @@ static bool stragglers(const struct pair *p, enum cc_cause_kind *kind, char why[
 static bool topology(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
     *kind = CC_CAUSE_TOPOLOGY;
-    (void)snprintf(why, WHY_CAP, "the formula has hosts that are alike on one switch");
+    (void)snprintf(why, WHY_CAP, "the formula assumes equal hosts on one switch");
     return p->t->elsewhere;
 }
 
@@ -249,7 +249,7 @@ static bool fidelity(const struct pair *p, enum cc_cause_kind *kind, char why[WH
 {
     (void)p;
     *kind = CC_CAUSE_FIDELITY;
-    (void)snprintf(why, WHY_CAP, "what the simulation assumes of the network, by its --fidelity");
+    (void)snprintf(why, WHY_CAP, "the network that --fidelity assumes");
     return true;
 }
 
@@ -282,16 +282,17 @@ static cause *const of_both[] = {protocol,   topology,    stragglers, burst_of_b
 /* Sim against model and run, which agree. */
 static cause *const of_simulation[] = {bytes, protocol, topology, burst_of_formula, fidelity};
 
-/* Finds the cause and writes "run 13.2 ms, 13.1% above sim (11.5 ms): " and its sentence. */
+/* Finds the cause and writes "sim 11.5 ms, 12.9% below run (13.2 ms): " and its sentence. The
+ * percentage is of `second`, as in the columns of differences. */
 static void find_cause(const struct pair *p, cause *const *causes, const char *second,
                        double second_s, const char *first, double first_s, struct cc_cause *out)
 {
     char why[WHY_CAP];
     while (!(*causes)(p, &out->kind, why))
         causes++;
-    (void)snprintf(out->why, sizeof out->why, "%s %.4g ms, %.1f%% %s %s (%.4g ms): %s", second,
-                   1e3 * second_s, 100 * fabs(second_s - first_s) / second_s,
-                   second_s > first_s ? "above" : "below", first, 1e3 * first_s, why);
+    (void)snprintf(out->why, sizeof out->why, "%s %.4g ms, %.1f%% %s %s (%.4g ms): %s", first,
+                   1e3 * first_s, 100 * fabs(second_s - first_s) / second_s,
+                   first_s > second_s ? "above" : "below", second, 1e3 * second_s, why);
 }
 
 static void run_against_sim(const struct cc_comparison *t, struct cc_cause *out)
@@ -420,7 +421,7 @@ static void diagnose_forecast(const struct cc_comparison *t, double answer_s,
         v->forecast.kind = CC_CAUSE_UNCLEAR;
         (void)snprintf(v->forecast.why, sizeof v->forecast.why,
                        "forecast %.4g ms: of %+.4g ms, payload sizes are %+.4g, codec times %+.4g, "
-                       "and %+.4g is between the formula and what it is for",
+                       "and %+.4g is the formula's own error",
                        1e3 * t->forecast_s, 1e3 * gap, 1e3 * sizes, 1e3 * codecs,
                        1e3 * formula_gap);
     } else if (sign * sizes > sign * codecs) {

@@ -159,8 +159,7 @@ int cc_format_of_path(const char *path, enum cc_format otherwise, enum cc_format
     *out = otherwise;
     if (cc_file_is_stream(path))
         return CC_OK;
-    return cc_usage(e, "'%s': its suffix should say the format: .csv, .json, or .txt for a table",
-                    path);
+    return cc_usage(e, "'%s': unknown suffix; use .csv, .json or .txt", path);
 }
 
 int cc_record_save(const struct cc_record *r, const char *path, enum cc_format otherwise,

@@ -273,7 +273,7 @@ int cc_sheet_read(const char *path, struct cc_sheet *out, struct cc_error *e)
     enum cc_format format = CC_FORMAT_TABLE;
     if (cc_format_of_path(path, CC_FORMAT_TABLE, &format, NULL) != CC_OK ||
         format == CC_FORMAT_TABLE)
-        return cc_usage(e, "'%s': results are read from .csv and .json", path);
+        return cc_usage(e, "'%s': expected a .csv or .json file of results", path);
     struct cc_map map = {0};
     if (cc_map_open(path, &map, e) != CC_OK)
         return CC_FAIL;

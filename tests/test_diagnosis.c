@@ -139,7 +139,7 @@ static void missing_answers(void **state)
 static void run_differs(void **state)
 {
     (void)state;
-    CASE(CC_CAUSE_UNCLEAR, "run 120 ms, 16.2% above model and sim (100.5 ms): none of",
+    CASE(CC_CAUSE_UNCLEAR, "model and sim 100.5 ms, 16.2% below run (120 ms): none of",
          t.run_s = 0.120);
     CASE(CC_CAUSE_LINKS, "other traffic", t.run_s = 0.120, t.lab = false);
     /* Other traffic makes no step shorter. */
@@ -163,9 +163,9 @@ static void network_of_run(void **state)
     CASE(CC_CAUSE_LATENCY, "4 ms of the formula's answer are latencies, of 2 rounds",
          t.run_s = 0.096, t.wire_bytes = 1.10e6);
     /* Latencies explain less than half of 9.5 ms. */
-    CASE(CC_CAUSE_UNCLEAR, "10.4% below model and sim", t.wire_bytes = 1.10e6, t.run_s = 0.091);
+    CASE(CC_CAUSE_UNCLEAR, "10.4% above run", t.wire_bytes = 1.10e6, t.run_s = 0.091);
     /* The formula's latencies do not explain a longer step. */
-    CASE(CC_CAUSE_UNCLEAR, "above", t.run_s = 0.105, t.wire_bytes = NAN);
+    CASE(CC_CAUSE_UNCLEAR, "4.3% below run", t.run_s = 0.105, t.wire_bytes = NAN);
     /* The formula counts full buckets: 6 ms of them explain 5.5 either way. */
     CASE(CC_CAUSE_BURST, "what would take 6 ms", t.run_s = 0.105, t.wire_bytes = NAN,
          t.burst_s = 0.006);
@@ -203,7 +203,7 @@ static void host_of_run(void **state)
 static void model_differs(void **state)
 {
     (void)state;
-    CASE(CC_CAUSE_UNCLEAR, "sim and run 101.5 ms, 21.2% above model (80 ms)", t.model_s = 0.080);
+    CASE(CC_CAUSE_UNCLEAR, "model 80 ms, 21.2% below sim and run (101.5 ms)", t.model_s = 0.080);
     /* The formula counts 22 ms that the buckets save; in the run they save 0.5. */
     CASE(CC_CAUSE_BURST, "in the run they save less", t.model_s = 0.080, t.burst_s = 0.022);
     CASE(CC_CAUSE_UNCLEAR, "", t.model_s = 0.080, t.burst_s = 0.010);
@@ -232,10 +232,10 @@ static void model_differs(void **state)
 static void sim_differs(void **state)
 {
     (void)state;
-    CASE(CC_CAUSE_FIDELITY, "sim 120 ms, 15.8% above model and run (101 ms)", t.sim_s = 0.120);
+    CASE(CC_CAUSE_FIDELITY, "model and run 101 ms, 15.8% below sim (120 ms)", t.sim_s = 0.120);
     CASE(CC_CAUSE_BURST, "18 ms, the simulation has none", t.sim_s = 0.120, t.burst_s = 0.018);
     /* Without buckets the simulation would be longer, not shorter. */
-    CASE(CC_CAUSE_FIDELITY, "below", t.burst_s = 0.018, t.sim_s = 0.080);
+    CASE(CC_CAUSE_FIDELITY, "above sim", t.burst_s = 0.018, t.sim_s = 0.080);
     CASE(CC_CAUSE_PROTOCOL, "", t.burst_s = 0.018, t.sim_s = 0.080, t.exchange = CC_MPI);
     CASE(CC_CAUSE_BYTES, "", t.burst_s = 0.018, t.sim_s = 0.080, t.exchange = CC_MPI,
          t.sim_bytes = 0.5e6);
@@ -262,8 +262,8 @@ static void all_differ(void **state)
     t.model_s = 0.080, t.sim_s = 0.101, t.run_s = 0.110, t.ranks_per_core = 5;
     v = diagnosed(t);
     assert_causes(&v, CC_CAUSE_CONTENTION, CC_CAUSE_OVERSUBSCRIBED);
-    assert_contains(v.cause[0].why, "sim 101 ms, 20.8% above model (80 ms)");
-    assert_contains(v.cause[1].why, "run 110 ms, 8.2% above sim (101 ms)");
+    assert_contains(v.cause[0].why, "model 80 ms, 20.8% below sim (101 ms)");
+    assert_contains(v.cause[1].why, "sim 101 ms, 8.2% below run (110 ms)");
     /* The larger difference comes first. */
     t.model_s = 0.096, t.codec_s = 0.010, t.run_s = 0.130;
     v = diagnosed(t);
@@ -275,7 +275,7 @@ static void all_differ(void **state)
 static void without_sim(void **state)
 {
     (void)state;
-    CASE(CC_CAUSE_UNCLEAR, "run 120 ms, 16.7% above model (100 ms)", t.sim_s = NAN,
+    CASE(CC_CAUSE_UNCLEAR, "model 100 ms, 16.7% below run (120 ms)", t.sim_s = NAN,
          t.run_s = 0.120);
     CASE(CC_CAUSE_CONTENTION, "", t.sim_s = NAN, t.run_s = 0.120, t.mode = CC_PIPE);
     /* Shared cores are a cause only where steps follow one another. */
@@ -310,7 +310,7 @@ static void cluster_without_sim(void **state)
 static void without_run(void **state)
 {
     (void)state;
-    CASE(CC_CAUSE_UNCLEAR, "sim 120 ms, 16.7% above model (100 ms)", t.run_s = NAN,
+    CASE(CC_CAUSE_UNCLEAR, "model 100 ms, 16.7% below sim (120 ms)", t.run_s = NAN,
          t.sim_s = 0.120);
     CASE(CC_CAUSE_BURST, "the simulation has none", t.run_s = NAN, t.sim_s = 0.120,
          t.burst_s = 0.018);
@@ -325,8 +325,8 @@ static void without_run(void **state)
     /* Sim and run without a formula: the run's bucket makes its step shorter. */
     CASE(CC_CAUSE_BURST, "the simulation has none", t.model_s = NAN, t.forecast_s = NAN,
          t.run_s = 0.090, t.burst_s = 0.010);
-    CASE(CC_CAUSE_UNCLEAR, "run 112 ms", t.model_s = NAN, t.forecast_s = NAN, t.burst_s = 0.010,
-         t.run_s = 0.112);
+    CASE(CC_CAUSE_UNCLEAR, "below run (112 ms)", t.model_s = NAN, t.forecast_s = NAN,
+         t.burst_s = 0.010, t.run_s = 0.112);
 }
 
 /* --- the forecast --- */
@@ -350,7 +350,7 @@ static void forecasts(void **state)
     /* A run faster than the profile: no rank waited for a core. */
     FORECAST(CC_CAUSE_CODECS, "", t.ranks_per_core = 5, t.forecast_s = 0.130, t.resized_s = 0.130);
     /* Sizes and codec times were right; the network was not. */
-    FORECAST(CC_CAUSE_REPEATS, "run 120 ms", t.run_s = 0.120, t.wire_bytes = 1.2e6);
+    FORECAST(CC_CAUSE_REPEATS, "run (120 ms)", t.run_s = 0.120, t.wire_bytes = 1.2e6);
     /* Sizes, codecs and network each explain a part. */
     FORECAST(CC_CAUSE_UNCLEAR, "payload sizes are +0.7, codec times +0.8, and +2",
              t.forecast_s = 0.0985, t.resized_s = 0.0992);
@@ -382,9 +382,9 @@ static void without_formula(void **state)
     assert_true(isnan(v.off.model_run) && isnan(v.off.model_sim) && isnan(v.off.forecast));
     assert_int_equal(v.forecast.kind, CC_CAUSE_NOTHING);
     t.run_s = 0.120;
-    expect_cause(t, CC_CAUSE_LINKS, "run 120 ms, 15.8% above sim (101 ms)");
+    expect_cause(t, CC_CAUSE_LINKS, "sim 101 ms, 15.8% below run (120 ms)");
     t.run_s = 0.080;
-    expect_cause(t, CC_CAUSE_UNCLEAR, "below sim");
+    expect_cause(t, CC_CAUSE_UNCLEAR, "above run");
     t.sim_bytes = 1.01e6;
     expect_cause(t, CC_CAUSE_BYTES, "");
     t.run_s = NAN; /* a single answer agrees with itself */

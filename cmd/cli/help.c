@@ -115,7 +115,7 @@ static void column_key(const struct cc_column *c, char *text, size_t cap)
 
 static void column_text(const struct cc_column *c, char *text, size_t cap)
 {
-    if (scaled(c))
+    if (scaled(c) && c->unit[0] != '\0')
         (void)snprintf(text, cap, "%s (in the table: %s in %s)", c->help, c->head, c->unit);
     else if (c->head != NULL && strcmp(c->head, c->key) != 0)
         (void)snprintf(text, cap, "%s (in the table: %s)", c->help, c->head);
@@ -175,7 +175,7 @@ void cc_help_program(FILE *out)
             program_summary);
     print_commands(out, "");
     fprintf(out,
-            "\n`commcomp COMMAND --help` explains one; `commcomp --version` tells the version.\n"
+            "\n`commcomp COMMAND --help` explains one; `commcomp --version` prints the version.\n"
             "Without options, `commcomp bench` works on a synthetic trace of ResNet-110.\n");
 }
 

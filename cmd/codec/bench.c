@@ -21,7 +21,7 @@ static const struct cc_option options[] = {
     {.name = "min-size",
      .value = "COUNT",
      .def = "0",
-     .help = "tensors with fewer values travel as fp32, as the papers do for small layers"},
+     .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
     {.name = "passes",
      .value = "N|auto",
      .def = "1",
@@ -282,13 +282,13 @@ out:
 
 const struct cc_command cc_command_bench = {
     .name = "bench",
-    .summary = "how small, how fast and how wrong each scheme is on your gradients",
+    .summary = "payload size, speed and error of each scheme on your gradients",
     .operands = "",
     .description =
         "Runs each scheme on every tensor of a trace, step after step with the residuals carried "
-        "along, and tells bits per value, ratio, how fast it encodes, decodes, and decodes and "
-        "adds, and how far what is "
-        "decoded lies from the gradient. Steps count from 0 for the random numbers, whatever their "
+        "along, and reports bits per value, ratio, the speed of encoding, decoding, and decoding "
+        "and adding, and the error of the decoded gradient. Steps count from 0 for the random "
+        "numbers, whatever their "
         "number "
         "in the trace.\n\nWithout --trace the values are synthetic. Without "
         "--scheme the ten rows of 3LC's Table 1 are run.",

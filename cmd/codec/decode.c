@@ -26,7 +26,7 @@ static const struct cc_column columns[] = {
     {"payload_bytes", "payload", "B", "%.0f", 0, "bytes of payload, scale factors included"},
     {"bits_per_value", "bits/value", "bits", "%.4g", 0, "8 x payload bytes / values"},
     {"ratio", "ratio", "", "%.2f", 0, "32 / bits per value"},
-    {"seed", "seed", "", "%.0f", 0, "of the random numbers"},
+    {"seed", "seed", "", "%.0f", 0, "seed of the random numbers"},
     {"step", "step", "", "%.0f", 0, "the step that was encoded"},
     {"worker", "worker", "", "%.0f", 0, "the rank that sent, -1 for the server"},
     {"direction", "direction", "", NULL, 0, "push or pull"},

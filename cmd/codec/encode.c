@@ -28,7 +28,7 @@ static const struct cc_column columns[] = {
     {"ratio", "ratio", "", "%.2f", 0, "32 / bits per value"},
     {"input_bytes", "input", "B", "%.0f", 0, "size of the tensor file"},
     {"output_bytes", "output", "B", "%.0f", 0, "size of the file that was written"},
-    {"seed", "seed", "", "%.0f", 0, "of the random numbers"},
+    {"seed", "seed", "", "%.0f", 0, "seed of the random numbers"},
     {"step", "step", "", "%.0f", 0, "the step that was encoded"},
     {"worker", "worker", "", "%.0f", 0, "the rank that sends, -1 for the server"},
     {"direction", "direction", "", NULL, 0, "push or pull"},

@@ -22,7 +22,7 @@ static const struct cc_column columns[] = {
     {"layout", NULL, "", NULL, 0, "the payload; docs/payloads.md has it in full"},
     {"parameter", "parameter", "", NULL, 0,
      "a parameter, one row for each; null for a scheme without any"},
-    {"type", NULL, "", NULL, 0, "of the parameter: real, int, flag, choice or scheme"},
+    {"type", NULL, "", NULL, 0, "type of the parameter: real, int, flag, choice or scheme"},
     {"default", "default", "", "%.9g", 0, "what it is if not given"},
     {"range", "allowed", "", NULL, 0, "what is allowed, in words"},
     {"min", NULL, "", "%.9g", 0, "the lower bound"},
@@ -30,7 +30,7 @@ static const struct cc_column columns[] = {
     {"min_open", NULL, "", NULL, 0, "whether the lower bound itself is not allowed"},
     {"max_open", NULL, "", NULL, 0, "whether the upper bound itself is not allowed"},
     {"choices", NULL, "", NULL, 0, "the words that are allowed, separated by |"},
-    {"unit", NULL, "", NULL, 0, "of the parameter"},
+    {"unit", NULL, "", NULL, 0, "unit of the parameter"},
     {"help", NULL, "", NULL, 0, "what the parameter does"},
     {NULL, NULL, NULL, NULL, 0, NULL},
 };

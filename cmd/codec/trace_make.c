@@ -83,7 +83,7 @@ const struct cc_command cc_command_trace_synth = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Writes the tensors that other commands make up when they have no --trace, one "
+        "Writes the tensors that other commands generate when they have no --trace, one "
         ".safetensors file for each step and sender. OUTDIR must not exist or be empty; it "
         "appears when it is complete.",
     .examples = "  commcomp trace synth traces/ --net resnet110 --steps 4 --ranks 2 --pulls\n"

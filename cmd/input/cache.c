@@ -167,7 +167,7 @@ int cc_cache_profile(const struct cc_spec_list *schemes, bool anew, bool quiet,
         create_folders(path);
         kept = cc_profile_write(&p, path, &why) == CC_OK;
         if (!kept && !quiet)
-            fprintf(stderr, "commcomp: the profile is not kept: %s\n", why.text);
+            fprintf(stderr, "commcomp: the profile could not be saved: %s\n", why.text);
     }
     (void)snprintf(text, sizeof text, "measured on this machine at %s%s%s", p.time,
                    kept ? ", kept in " : "", kept ? path : "");

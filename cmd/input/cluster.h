@@ -17,23 +17,24 @@
     {.name = "bw", .value = "RATE", .def = "1gbps",                                                \
      .help = "bandwidth of every host's link, each way: 10mbps ... 400gbps, or a link known by "   \
              "name: wan, ethernet, infiniband, 3lc, sparcml-daint, sparcml-greina-ib, "            \
-             "sparcml-greina-ge, sparcml-ec2, pipesgd, thesis; a list gives rows"},                \
-    {.name = "burst", .value = "BYTES", .def = "0, or the link's own; run: by the rate",           \
+             "sparcml-greina-ge, sparcml-ec2, pipesgd, thesis; a list gives a row for each"},                \
+    {.name = "burst", .value = "BYTES", .def = "0, or the link's own; run: chosen from the rate",           \
      .help = "bytes that the token bucket which shapes a link lets pass at once when full"},       \
     {.name = "calibration", .value = "FILE", .file = CC_READS_FILE,                                \
      .help = "instead of --bw, a link as measured by `commcomp calibrate` (docs/model.md)"},       \
     {.name = "latency", .value = "TIME", .def = "50us, or the link's own",                         \
-     .help = "of a message of any size; a list gives rows"},                                       \
+     .help = "latency of a message, whatever its size; a list gives a row for each"},                                       \
     {.name = "overhead", .value = "HEADERS", .def = "tc, or the link's own",                       \
      .help = "bytes on the wire beyond the payload: tc (66 for each 1,448), ethernet (90/1448), "  \
              "jumbo (90/8948), infiniband (26/4096), none, or HEADER/PAYLOAD"},                    \
     {.name = "exchange", .value = "NAME", .def = "ps",                                             \
-     .help = CC_EXCHANGE_HELP "or several: a list gives rows"},                                    \
-    {.name = "workers", .value = "COUNT", .def = "10", .help = "a list gives rows"},               \
+     .help = CC_EXCHANGE_HELP "or several: a list gives a row for each"},                                    \
+    {.name = "workers", .value = "COUNT", .def = "10",\
+     .help = "number of workers; a list gives a row for each"},               \
     {.name = "servers", .value = "COUNT", .def = "1",                                              \
-     .help = "hosts that share the parameter server's work; a list gives rows"},                   \
+     .help = "hosts that share the parameter server's work; a list gives a row for each"},                   \
     {.name = "placement", .value = "HOW", .def = "split", .choices = cc_placement_names,           \
-     .help = "of tensors on several servers: split (each cut evenly), round-robin, or lpt (the "   \
+     .help = "where tensors lie on several servers: split (each cut evenly), round-robin, or lpt (the "   \
              "largest first, each to the least loaded)"},                                          \
     {.name = "via", .value = "HOW", .def = "hops", .choices = cc_via_names,                        \
      .help = "how ring, recdouble and rabenseifner carry payloads that cannot be summed: "         \
@@ -67,17 +68,18 @@
     {.name = "consistency", .value = "HOW", .def = "bulk", .choices = cc_consistency_names,        \
      .help = "bulk (all workers wait for the slowest), stale (the fastest is at most --staleness " \
              "steps ahead) or async (no worker waits); the latter two with ps"},                   \
-    {.name = "staleness", .value = "STEPS", .def = "3", .help = "of --consistency stale"},         \
+    {.name = "staleness", .value = "STEPS", .def = "3",\
+     .help = "steps that the fastest worker may lead (--consistency stale)"},         \
     {.name = "stragglers", .value = "HOW", .def = "none", .choices = cc_straggler_names,           \
      .help = "each worker's compute time varies from step to step: lognormal, gamma or uniform"},  \
     {.name = "spread", .value = "X", .def = "0.2",                                                 \
-     .help = "of --stragglers: standard deviation / mean"},                                        \
+     .help = "standard deviation / mean of the compute times (--stragglers)"},                                        \
     {.name = "seed", .value = "N", .def = "1",                                                     \
-     .help = "of --stragglers; run, sim: also of synthetic values and stochastic schemes"},        \
+     .help = "seed of --stragglers; run, sim: also of synthetic values and stochastic schemes"},        \
     {.name = "min-size", .value = "COUNT", .def = "0",                                             \
-     .help = "tensors with fewer values travel as fp32, as the papers do for small layers"},       \
+     .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},       \
     {.name = "raw-share", .value = "SHARE", .def = "0",                                            \
-     .help = "share of the values that travels as fp32: tensors below --min-size, and then from "  \
+     .help = "share of the values that is sent as fp32: tensors below --min-size, and then from "  \
              "the largest to the smallest each tensor that still fits"},                           \
     {.name = "profile", .value = "FILE", .file = CC_READS_FILE,                                    \
      .help = "sizes and times of the codecs (docs/profile.md); by default those of this machine, " \

@@ -14,9 +14,9 @@ int cc_one_scheme(const struct cc_args *args, const struct cc_spec **out, struct
     if (args->schemes.count == 0)
         return cc_usage(e, "which scheme? for example --scheme 3lc; `commcomp schemes` lists them");
     if (args->schemes.count > 1)
-        return cc_usage(e, "one file has one scheme, but --scheme names %zu, %s and %s among them",
-                        args->schemes.count, args->schemes.item[0]->name,
-                        args->schemes.item[1]->name);
+        return cc_usage(e, "give one scheme, not %zu (%s, %s%s)", args->schemes.count,
+                        args->schemes.item[0]->name, args->schemes.item[1]->name,
+                        args->schemes.count > 2 ? ", ..." : "");
     *out = args->schemes.item[0];
     return CC_OK;
 }

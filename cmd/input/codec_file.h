@@ -7,7 +7,7 @@
 
 /* clang-format off */
 #define CC_SENDER_OPTIONS                                                                          \
-    {.name = "seed", .value = "N", .def = "1", .help = "of the random numbers"},                   \
+    {.name = "seed", .value = "N", .def = "1", .help = "seed of the random numbers"},              \
     {.name = "step", .value = "N", .help = "the step, from 0 (default: the tensor file's, else 0)"}, \
     {.name = "worker", .value = "RANK",                                                            \
      .help = "who sends: the rank of a worker, or -1 for the server (default: the tensor file's, " \

@@ -12,13 +12,13 @@
      .help = "size of the queues in front of the lab's links"},                                    \
     {.name = "congestion", .value = "NAME", .def = "reno",                                         \
      .help = "TCP congestion control of the lab's hosts"},                                         \
-    {.name = "lab", .help = "a lab on this machine also where a resource manager has given hosts"},\
+    {.name = "lab", .help = "use a lab on this machine even if a resource manager has given hosts"},\
     {.name = "hostfile", .value = "FILE", .file = CC_READS_FILE,                                   \
      .help = "run on a cluster: mpirun's list of hosts"},                                          \
     {.name = "hosts", .value = "LIST", .help = "run on a cluster: hosts with commas between them"},\
-    {.name = "mpirun", .value = "PROGRAM", .def = "mpirun", .help = "of the cluster"},             \
+    {.name = "mpirun", .value = "PROGRAM", .def = "mpirun", .help = "the mpirun program to use"},  \
     {.name = "mpirun-args", .value = "WORDS",                                                      \
-     .help = "handed on to mpirun, as in \"--mca btl_tcp_if_include eth0\""}
+     .help = "arguments for mpirun, as in \"--mca btl_tcp_if_include eth0\""}
 /* clang-format on */
 
 /* The parsed options. */

@@ -29,7 +29,7 @@ static void check_error(const struct advise *a, struct candidate *c)
     else if (isnan(c->error))
         (void)snprintf(why, sizeof c->refused, "its error could not be measured");
     else if (a->forecast.cluster.trace == NULL && scheme->absolute_param != NULL)
-        (void)snprintf(why, sizeof c->refused, "%s is for your gradients: needs --trace",
+        (void)snprintf(why, sizeof c->refused, "%s depends on the gradients: needs --trace",
                        scheme->absolute_param);
     else if (c->error > a->max_nmse)
         (void)snprintf(why, sizeof c->refused, "error above %g", a->max_nmse);

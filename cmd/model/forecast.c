@@ -170,7 +170,7 @@ int cc_forecast_note_fastest(struct cc_record *r, const struct cc_setting *s,
     if (isfinite(best->speedup))
         (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32", best->speedup);
     if (best->bottleneck != NULL)
-        (void)snprintf(longest, sizeof longest, "; what takes longest is %s", best->bottleneck);
+        (void)snprintf(longest, sizeof longest, "; bottleneck: %s", best->bottleneck);
     cc_forecast_place(s, where, sizeof where);
     return cc_record_note(r, e, "%s: %s is fastest, %s a step%s%s", where, best->scheme, time,
                           factor, longest);
@@ -206,7 +206,7 @@ int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, s
         return cc_record_note(r, e, "compute time: %.4g ms, the preset of %s (%s)",
                               1e3 * net->compute_s, net->name, net->compute_source);
     return cc_record_note(r, e,
-                          "compute time: 0, as %s has no preset; with a real one, speedups are "
-                          "smaller: give --compute",
+                          "compute time: 0, as %s has no preset; with the compute time of a real "
+                          "training, speedups are smaller: give --compute",
                           net->name);
 }

@@ -22,7 +22,7 @@
     {"link", NULL, "", NULL, 0, "the link's name"},                                                \
     {"bw_bps", "bandwidth", "Mbit/s", "%.6g", 1e-6,                                                \
      "line rate of a host's link in each direction, bits per second"},                             \
-    {"latency_s", "latency", "us", "%.6g", 1e6, "of a message of any size"}
+    {"latency_s", "latency", "us", "%.6g", 1e6, "latency of a message, whatever its size"}
 
 /* then, after payload_bytes, the prediction. */
 #define CC_PREDICTION_COLUMNS                                                                      \

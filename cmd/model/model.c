@@ -9,7 +9,7 @@
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
     {"overhead", NULL, "", "%.4f", 0, "header bytes on the wire for each byte of payload"},
-    {"burst_bytes", NULL, "", "%.0f", 0, "of the token bucket that shapes the link; 0: none"},
+    {"burst_bytes", NULL, "", "%.0f", 0, "size of the token bucket that shapes the link; 0: none"},
     {"payload_bytes", "payload", "kB", "%.2f", 1e-3,
      "bytes of a worker's push per step, scale factors included (mean over whole periods of the "
      "scheme)"},
@@ -24,7 +24,7 @@ static const struct cc_column columns[] = {
     {"reduce_s", NULL, "s", "%.6g", 0, "part of comm_s: adding floats, merging pairs"},
     {"push_s", NULL, "s", "%.6g", 0, "part of comm_s towards the server, or all of it"},
     {"pull_s", NULL, "s", "%.6g", 0, "part of comm_s back from the server"},
-    {"wait_s", NULL, "s", "%.6g", 0, "of a worker for slower ones, with stragglers"},
+    {"wait_s", NULL, "s", "%.6g", 0, "time that a worker waits for slower ones, with stragglers"},
     {"messages", NULL, "", "%.6g", 0, "sent per step by the busiest host"},
     {"rounds", NULL, "", "%.6g", 0, "messages one after another on the critical path of a step"},
     {"wire_bytes", NULL, "", "%.0f", 0, "sent per step by the busiest host, headers included"},
@@ -32,7 +32,7 @@ static const struct cc_column columns[] = {
      "bytes at the busiest server / mean over the servers; empty with one server"},
     {"efficiency", NULL, "", "%.4f", 0, "compute_s / step_s: Pipe-SGD's scaling efficiency"},
     {"min_size", NULL, "", "%.0f", 0,
-     "tensors with fewer values travel as fp32, and count as such"},
+     "tensors with fewer values are sent as fp32, and count as such"},
     {"raw_share", NULL, "", "%.6g", 0,
      "share of the values that travels as fp32, by --min-size and --raw-share"},
     {"profile", NULL, "", NULL, 0, "where sizes and times of the codecs come from"},

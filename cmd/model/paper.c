@@ -21,17 +21,16 @@ static const struct cc_column columns[] = {
     {"quantity", NULL, "", NULL, 0,
      "what is compared: speedup, comm_speedup, ratio, bits, values, a time, or a statement, which "
      "is 1 where it holds and 0 where not"},
-    {"unit", "unit", "", NULL, 0, "of the figure"},
+    {"unit", "unit", "", NULL, 0, "unit of the figure"},
     {"figure_paper", "paper's", "", "%.4g", 0, "the figure as printed"},
     {"figure_model", "model's", "", "%.4g", 0, "the model's"},
     {"speedup_paper", NULL, "", "%.4g", 0, "the paper's figure where it is a speedup of the step"},
     {"speedup", NULL, "", "%.4g", 0, "the model's, likewise"},
     {"error", "error", "%", "%+.1f", 100, "the model's / the paper's - 1"},
-    {"figures", "figures", "", "%.0f", 0, "of a table: how many are compared"},
-    {"fitted", "fitted", "", "%.0f", 0, "of a table: how many constants are fitted to them"},
-    {"rms_error", "rms error", "%", "%.1f", 100,
-     "of a table: root of the mean square of the errors"},
-    {"worst_error", "worst", "%", "%+.1f", 100, "of a table: the error of greatest magnitude"},
+    {"figures", "figures", "", "%.0f", 0, "number of figures that are compared, of a table"},
+    {"fitted", "fitted", "", "%.0f", 0, "number of constants that are fitted to them, of a table"},
+    {"rms_error", "rms error", "%", "%.1f", 100, "root of the mean square of a table's errors"},
+    {"worst_error", "worst", "%", "%+.1f", 100, "a table's error of greatest magnitude"},
     {NULL, NULL, NULL, NULL, 0, NULL},
 };
 
@@ -116,7 +115,7 @@ static int add_notes(struct cc_record *r, const struct cc_paper *p, struct cc_er
     for (size_t i = 0; i < p->assumptions; i++)
         CC_TRY(cc_record_note(r, e, "assumed: %s", p->assumption[i]));
     for (size_t i = 0; i < p->limits; i++)
-        CC_TRY(cc_record_note(r, e, "but: %s", p->limit[i]));
+        CC_TRY(cc_record_note(r, e, "limit: %s", p->limit[i]));
     return CC_OK;
 }
 

@@ -9,8 +9,8 @@
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
     {"burst_bytes", NULL, "", "%.0f", 0,
-     "of the token buckets that shape the links: bytes that pass at once; 0: none"},
-    {"limit_bytes", NULL, "", "%.0f", 0, "of their queues"},
+     "size of the token buckets that shape the links: bytes that pass at once; 0: none"},
+    {"limit_bytes", NULL, "", "%.0f", 0, "size of their queues"},
     {"congestion", NULL, "", NULL, 0, "the TCP congestion control of the lab's hosts"},
     {"oversubscribed", "oversubscribed", "", NULL, 0,
      "more busy ranks than cores: codec times then measure the scheduler. In sequential steps "
@@ -31,9 +31,9 @@ static const struct cc_column columns[] = {
      "burst_bytes / bytes of the busiest link in a phase: the share that passes unshaped"},
     {"warmup", NULL, "", "%.0f", 0, "steps before those that count"},
     {"steps", "steps", "", "%.0f", 0, "steps that count"},
-    {"row_s", "takes", "s", "%.1f", 0, "of a dry run: the row, warm-up included"},
+    {"row_s", "takes", "s", "%.1f", 0, "time of the row in a dry run, warm-up included"},
     {"row_bytes", "moves", "MB", "%.1f", 1e-6,
-     "of a dry run: bytes of the row on the links of all hosts"},
+     "bytes of the row on the links of all hosts, in a dry run"},
     {.key = NULL},
 };
 
@@ -48,12 +48,12 @@ static const struct cc_option options[] = {
      .help = "steps before them, of which only the last period computes"},
     CC_TIMELINE_OPTION,
     {.name = "dry-run",
-     .help = "list what would be run, with its time and the bytes that it moves"},
+     .help = "list the rows with the time and the bytes of each, and run none"},
     {.name = "paper", .value = "TABLE", .choices = papers,
      .help = "the set-up of a published table in a lab, its figures beside the measured ones: "
              "3lc-table1"},
     {.name = "keep",
-     .help = "say how to enter the lab by hand, and keep it after the rows until Enter or Ctrl-C"},
+     .help = "keep the lab after the rows until Enter or Ctrl-C, and print how to enter it"},
     CC_HOSTS_OPTIONS,
     {.name = "tc-dev", .value = "DEV",
      .help = "shape this interface of the cluster's hosts to --bw (as root; undone at the end), and "

@@ -29,13 +29,14 @@ static const char *likely_cause(const struct run *r, const struct cc_experiment_
     if (cc_exchange_has(s->setting.exchange, CC_X_LIBRARY))
         return "the library's own exchange: the model takes the fastest that it might choose";
     if (s->setting.timing.straggler != CC_STEADY)
-        return "stragglers: the model has their mean, the run a few draws; more --steps tell";
+        return "stragglers: the model has their mean, the run a few draws; repeat with more "
+               "--steps";
     if (s->oversubscribed)
         return "more busy ranks than cores: they compute and encode by turns, and the network "
                "waits for them";
     if (s->setting.link.bw_bps >= 1e9)
         return "the cores: they carry every byte of this network several times";
-    return "few steps, or TCP: more --steps tell";
+    return "few steps, or TCP: repeat with more --steps";
 }
 
 /* The largest burst_share of the rows whose model_error is beyond the limit. */
@@ -94,7 +95,8 @@ static int note_burst(struct run *r, struct cc_error *e)
     return cc_record_note(
         x->record, e,
         "in %zu row%s the links' buckets let pass more than 5%% of a phase at once (%.0f%% with %s "
-        "over %s at %s): a network without them would be slower; a --burst below %.0f B tells",
+        "over %s at %s): a network without them would be slower; repeat with --burst below "
+        "%.0f",
         count, count == 1 ? "" : "s", 100 * fmin(1, worst->burst_share),
         cc_experiment_scheme(x, worst->row), cc_exchange_names[s->exchange], s->link.name,
         s->link.burst_bytes);
@@ -111,10 +113,11 @@ static int note_oversubscription(struct run *r, struct cc_error *e)
     if (most == 0)
         return CC_OK;
     cc_machine_info_read(&host);
-    return cc_record_note(x->record, e,
-                          "oversubscribed: up to %.0f busy ranks on %d cores; their codec times "
-                          "include waiting for a core, which hosts of their own would not",
-                          most * host.cores, host.cores);
+    return cc_record_note(
+        x->record, e,
+        "oversubscribed: up to %.0f busy ranks share %d cores; codec times include "
+        "waiting for a core, and would be shorter on separate hosts",
+        most * host.cores, host.cores);
 }
 
 static int note_network(struct run *r, struct cc_error *e)

@@ -12,7 +12,7 @@
 /* Options beside CC_CLUSTER_OPTIONS and CC_EXPERIMENT_OPTIONS. How the network is simulated: */
 #define CC_FIDELITY_OPTION(preset)                                                                 \
     {.name = "fidelity", .value = "HOW", .def = preset, .choices = cc_fidelity_names,              \
-     .help = "of the simulated network: alpha-beta (latency and bytes / bandwidth, as the "        \
+     .help = "how the network is simulated: alpha-beta (latency and bytes / bandwidth, as the "        \
              "formulas assume), tc (as in the lab of `commcomp run`), tcp (SMPI's corrections for "\
              "TCP)"}
 
@@ -26,11 +26,11 @@
     {.name = "slow-links", .value = "N:RATE",                                                      \
      .help = "the last N workers have links of this bandwidth"},                                   \
     {.name = "slow-hosts", .value = "N:FACTOR",                                                    \
-     .help = "the last N workers compute and code FACTOR times as long"},                          \
+     .help = "the last N workers take FACTOR times as long to compute, encode and decode"},                          \
     {.name = "platform", .value = "FILE.xml", .file = CC_READS_FILE,                               \
      .help = "a platform of SimGrid's own instead; --bw and --latency then describe its links to " \
-             "the formulas (without --bw they have no answer)"},                                   \
-    {.name = "smpirun", .value = "PROGRAM", .def = "smpirun", .help = "of SimGrid"}
+             "the formulas (without --bw, the model's columns are empty)"},                                   \
+    {.name = "smpirun", .value = "PROGRAM", .def = "smpirun", .help = "SimGrid's smpirun program"}
 /* clang-format on */
 
 enum cc_sim_data { CC_DATA_AUTO, CC_DATA_ON, CC_DATA_OFF };

@@ -55,12 +55,12 @@ static const char *likely_cause(const struct sim *s, const struct cc_setting *se
     if (cc_exchange_has(setting->exchange, CC_X_LIBRARY))
         return "the library's own exchange: the model takes the fastest that it might choose";
     if (setting->timing.straggler != CC_STEADY)
-        return "stragglers: the model has their mean, the simulation a few draws; more --steps "
-               "tell";
+        return "stragglers: the model has their mean, the simulation a few draws; repeat with "
+               "more --steps";
     if (setting->timing.mode != CC_SEQUENTIAL)
         return "the composition: what happens at the same time, message by message";
     if (worst < 0)
-        return "codecs and network that work at the same time: the formula has one after the other";
+        return "codecs and network overlap; the formula adds them up";
     if (s->options.fidelity == CC_FIDELITY_TC)
         return "messages in blocks, each with a latency of its own";
     return "chunks or payloads that are not all as large: everyone waits for the largest, and the "
@@ -72,7 +72,7 @@ static const char *platform_difference(const struct sim *s)
 {
     const struct cc_platform_config *config = &s->options.config;
     if (s->options.platform != NULL)
-        return "the platform's own links and hosts";
+        return "the platform has its own links and hosts";
     const char *of_topology = cc_topology_info(config->topology)->difference;
     if (of_topology != NULL)
         return of_topology;
@@ -98,8 +98,8 @@ int cc_sim_note_setting(struct sim *s, const struct cc_experiment_setting *setti
     cc_forecast_place(&setting->setting, where, sizeof where);
     if (setting->formula == CC_FORMULA_ELSEWHERE)
         return cc_record_note(x->record, e,
-                              "%s: the formula has equal hosts on one switch, and the simulation "
-                              "has not: %s. The difference: %s",
+                              "%s: the formula assumes equal hosts on one switch; here %s. The "
+                              "difference: %s",
                               where, platform_difference(s), off.text);
     return cc_record_note(
         x->record, e, "%s: simulation and model differ by more than %.0f%%: %s; suspect: %s", where,

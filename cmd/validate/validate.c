@@ -16,7 +16,7 @@ static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
     {"fidelity", "fidelity", "", NULL, 0, "how closely the network is simulated"},
     {"burst_bytes", NULL, "", "%.0f", 0,
-     "of the token buckets that shape the run's links; 0: none. The simulation has none"},
+     "size of the token buckets that shape the run's links; 0: none. The simulation has none"},
     {"oversubscribed", "oversubscribed", "", NULL, 0,
      "the run had more busy ranks than cores; empty on a cluster, and without a run"},
     {"payload_bytes", NULL, "B", "%.0f", 0,
@@ -68,9 +68,9 @@ static const struct cc_column columns[] = {
      "burst_bytes / bytes of the busiest link in a phase: the share that passes unshaped"},
     {"warmup", NULL, "", "%.0f", 0, "steps before those that count"},
     {"steps", NULL, "", "%.0f", 0, "steps that count"},
-    {"row_s", "takes", "s", "%.1f", 0, "of a dry run: the measured row, warm-up included"},
+    {"row_s", "takes", "s", "%.1f", 0, "time of the measured row in a dry run, warm-up included"},
     {"row_bytes", "moves", "MB", "%.1f", 1e-6,
-     "of a dry run: bytes of the row on the links of all hosts"},
+     "bytes of the row on the links of all hosts, in a dry run"},
     {.key = NULL},
 };
 
@@ -245,7 +245,7 @@ static int dry(struct validate *v, struct cc_error *e)
         for (size_t k = 0; k < sim->setting[i].rows; k++)
             seconds += cc_sim_row_s(&sim->setting[i], &sim->setting[i].row[k]);
     cc_print_si(seconds, "s", time, sizeof time);
-    return cc_record_note(v->record, e, "that is the run; the simulation then takes about %s",
+    return cc_record_note(v->record, e, "the run takes that long; the simulation adds about %s",
                           time);
 }
 

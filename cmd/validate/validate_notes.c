@@ -14,17 +14,17 @@ static const struct {
 } remedies[] = {
     {CC_CAUSE_BYTES, "the order in which floats are added decides the last bits of sums, and with "
                      "them, for some schemes, the payload: try another --exchange"},
-    {CC_CAUSE_SCATTER, "more --steps tell"},
+    {CC_CAUSE_SCATTER, "repeat with more --steps"},
     {CC_CAUSE_PROTOCOL, "--exchange ring, recdouble and rabenseifner are the same in all three"},
-    {CC_CAUSE_BURST, "a smaller --burst tells"},
+    {CC_CAUSE_BURST, "repeat with a smaller --burst"},
     {CC_CAUSE_REPEATS, "a longer --limit of the queues, or another --congestion"},
-    {CC_CAUSE_LATENCY, "`commcomp calibrate` measures it, and --calibration tells model and sim"},
+    {CC_CAUSE_LATENCY, "`commcomp calibrate` measures it: pass the result with --calibration"},
     {CC_CAUSE_OVERSUBSCRIBED, "fewer --workers, a machine with more cores, or hosts of their own "
                               "(--hostfile)"},
     {CC_CAUSE_WAKING, "fewer ranks than cores need less, and longer steps hide it"},
     {CC_CAUSE_CORES, "a lower --bw, fewer --workers, or hosts of their own (--hostfile)"},
-    {CC_CAUSE_LINKS, "`commcomp calibrate` measures them, --calibration tells model and sim, and "
-                     "--topology what lies between them"},
+    {CC_CAUSE_LINKS, "`commcomp calibrate` measures them: pass the result with --calibration; "
+                     "--topology sets how they are connected"},
     {CC_CAUSE_STRAGGLERS, "more --steps come nearer to the mean"},
     {CC_CAUSE_CONTENTION, "trust sim and run; docs/model.md has what the formula takes for "
                           "granted"},
@@ -36,7 +36,7 @@ static const struct {
                      "32 where residuals have to fill"},
     {CC_CAUSE_CODECS, "in a step codecs run once, after a pause, and not in a loop; for large "
                       "tensors, --remeasure them on a quiet machine"},
-    {CC_CAUSE_UNCLEAR, "again on a quiet machine, with more --steps"},
+    {CC_CAUSE_UNCLEAR, "repeat on a quiet machine with more --steps"},
 };
 
 static const char *remedy_of(enum cc_cause_kind kind)
@@ -124,13 +124,13 @@ static int note_agreement(struct validate *v, struct cc_error *e)
         return CC_OK;
     if (isfinite(worst_forecast))
         (void)snprintf(of_forecasts, sizeof of_forecasts,
-                       "; of the forecasts, %zu are within it (the farthest is off by %.1f%%)",
-                       forecasts, 100 * worst_forecast);
+                       "; of the forecasts, %zu %s within it (the farthest is off by %.1f%%)",
+                       forecasts, forecasts == 1 ? "is" : "are", 100 * worst_forecast);
     return cc_record_note(v->record, e,
-                          "%zu of %zu row%s within %.3g%% (the largest difference of two "
+                          "%zu of %zu row%s %s within %.3g%% (the largest difference of two "
                           "answers is %.1f%%)%s",
-                          agree, all, all == 1 ? " agrees" : "s agree", 100 * v->tolerance,
-                          100 * worst, of_forecasts);
+                          agree, all, all == 1 ? "" : "s", agree == 1 ? "agrees" : "agree",
+                          100 * v->tolerance, 100 * worst, of_forecasts);
 }
 
 static int note_missing(struct validate *v, const char *answer, const struct cc_experiment *x,

@@ -22,7 +22,7 @@ int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_erro
             return CC_OK;
         }
     }
-    return cc_fail(e, "%s: its name ends with none of .safetensors, .npy, .csv", path);
+    return cc_fail(e, "%s: unknown suffix; use .safetensors, .npy or .csv", path);
 }
 
 int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t size,

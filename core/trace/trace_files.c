@@ -242,8 +242,9 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
     struct file f = {0};
     struct cc_map map;
     struct cc_contents c;
-    if (cc_file_format_of(path, &f.format, e) != CC_OK ||
-        modified_time(path, &f.modified, e) != CC_OK || cc_map_open(path, &map, e) != CC_OK)
+    if (cc_file_format_of(path, &f.format, NULL) != CC_OK)
+        return cc_fail(e, "%s: not a trace: expected .safetensors, .npy or .csv", path);
+    if (modified_time(path, &f.modified, e) != CC_OK || cc_map_open(path, &map, e) != CC_OK)
         return CC_FAIL;
     int status = cc_contents_parse(f.format, map.data, map.size, &c, e);
     size_t size = map.size;

@@ -23,7 +23,7 @@
  * The order is that of help texts. */
 /* clang-format off */
 #define CC_TOPOLOGIES(X)                                                                           \
-    X(SWITCH, switch, "switch", "one, never the limit")                                            \
+    X(SWITCH, switch, "switch", "a single one without a bandwidth limit")                                            \
     X(FAT_TREE, fat_tree, "fat-tree", "racks and a switch above them")                             \
     X(TORUS, torus, "torus", "a link to each neighbour in two or three dimensions")                \
     X(SITES, sites, "sites", "switches joined by a WAN")
@@ -46,7 +46,7 @@
     X(SITES, RATE, wan_bps, "wan-bw", "RATE", "100mbps",                                           \
       "sites: bandwidth of the link between any two sites, in each direction")                     \
     X(SITES, TIME, wan_latency_s, "wan-latency", "TIME", "40ms",                                   \
-      "sites: one-way latency between any two sites, in addition to --latency")
+      "sites: latency between two sites, in addition to --latency")
 /* clang-format on */
 
 #define CC_TOPOLOGY_ID(id, symbol, name, help) CC_TOPOLOGY_##id,
@@ -55,7 +55,8 @@ enum cc_topology { CC_TOPOLOGIES(CC_TOPOLOGY_ID) CC_TOPOLOGY_COUNT };
 
 extern const char *const cc_topology_names[]; /* by id; ends with NULL */
 
-/* "switch (one, never the limit), fat-tree (...), ... ": a string literal for an option's help. */
+/* "switch (a single one without a bandwidth limit), fat-tree (...), ... ": a string literal for an
+ * option's help. */
 #define CC_TOPOLOGY_HELP_WORD(id, symbol, name, help) name " (" help "), "
 #define CC_TOPOLOGY_HELP                              CC_TOPOLOGIES(CC_TOPOLOGY_HELP_WORD)
 

@@ -59,7 +59,7 @@ static void write_fat_tree(const struct cc_platform_xml *x)
 }
 
 const struct cc_topology_info cc_topology_fat_tree = {
-    .difference = "racks share their links upwards",
+    .difference = "racks share their uplinks",
     .uneven_routes = true,
     .check = check,
     .map = map_ranks,

@@ -71,7 +71,7 @@ static void write_sites(const struct cc_platform_xml *x)
 }
 
 const struct cc_topology_info cc_topology_sites = {
-    .difference = "the WAN between the sites",
+    .difference = "a WAN lies between the sites",
     .uneven_routes = true,
     .check = check,
     .map = map_ranks,

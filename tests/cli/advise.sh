@@ -47,7 +47,7 @@ json 'all(r["workers_enough"] is None for r in d["rows"]) and "step'"'"'s commun
 json 'any(n.startswith("compute time: 0") for n in d["notes"])'
 # The size of a threshold scheme depends on the gradients.
 q 0 advise -q --profile profile.json --scheme threshold,int8 --format json
-json '[r["left_out"] for r in d["rows"]][2] == "tau is for your gradients: needs --trace"'
+json '[r["left_out"] for r in d["rows"]][2] == "tau depends on the gradients: needs --trace"'
 q 0 advise -q $hand --bw 1gbps --lossless --format json
 json '[r["scheme"] for r in d["rows"] if r["rank"]] == ["fp32", "zstd"]'
 json '[r["left_out"] for r in d["rows"]][2:] == ["lossy"] * 3'

@@ -93,9 +93,9 @@ out '^usage: commcomp encode'
 t 2 encode x.npy y.cc
 err 'which scheme?'
 t 2 encode --scheme 3lc,int8 x.npy y.cc
-err 'names 2, 3lc and int8'
+err 'give one scheme, not 2 (3lc, int8)'
 t 2 encode --scheme 3lc:s=1/1.5 x.npy y.cc
-err 'names 2, 3lc and 3lc:s=1.5'
+err 'give one scheme, not 2 (3lc, 3lc:s=1.5)'
 t 2 encode --scheme 3lc --s 2 x.npy y.cc
 err 's=2: allowed is 1 <= s < 2'
 t 2 encode --scheme 3lc --s 1.5x x.npy y.cc

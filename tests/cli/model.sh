@@ -242,7 +242,7 @@ t 0 model --scheme fp16 --format json
 err 'measuring the speed of 2 schemes'
 XDG_CACHE_HOME=/dev/null
 t 0 model --scheme fp16 --format json
-err 'the profile is not kept'
+err 'the profile could not be saved'
 unset XDG_CACHE_HOME
 
 finish

@@ -37,7 +37,7 @@ err "'x.csv': a plot's suffix should be .svg, .png or .pdf"
 t 2 plot model.csv --format json
 err 'it is one of text, svg, png, pdf, script'
 t 2 plot model.txt
-err 'are read from .csv and .json'
+err 'expected a .csv or .json file of results'
 t 2 plot model.csv --bw 10
 err "--bw: '10' is not a rate"
 cp model.csv model.svg
