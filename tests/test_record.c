@@ -454,7 +454,7 @@ static void not_saved(void **state)
 
     (void)snprintf(path, sizeof path, "%s/a.dat", (const char *)*state);
     assert_int_equal(cc_record_save(&r, path, CC_FORMAT_CSV, &e), CC_USAGE);
-    assert_contains(e.text, ".csv, .json, or .txt");
+    assert_contains(e.text, "use .csv, .json or .txt");
     enum cc_format format;
     assert_int_equal(cc_format_of_path("a.csv/b", CC_FORMAT_CSV, &format, &e), CC_USAGE);
     assert_int_equal(cc_format_of_path("csv", CC_FORMAT_CSV, &format, &e), CC_USAGE);
