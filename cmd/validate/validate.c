@@ -228,8 +228,8 @@ static int conclude(const struct validate *v, struct cc_error *e)
                        ran > 0 ? "the run" : "the simulation");
     if (beyond == 0)
         return CC_OK;
-    return cc_fail(e, "%zu of %zu row%s beyond --tolerance %.9g", beyond, v->rows,
-                   v->rows == 1 ? " is" : "s are", v->tolerance);
+    return cc_fail(e, "%zu of %zu row%s %s beyond --tolerance %.9g", beyond, v->rows,
+                   v->rows == 1 ? "" : "s", beyond == 1 ? "is" : "are", v->tolerance);
 }
 
 /* --- a dry run --- */

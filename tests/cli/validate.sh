@@ -30,7 +30,7 @@ q 0 $v --dry-run --values 1M --bw 8mbps --overhead none --burst 1 --workers 4 --
 json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"]'
 json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16)) < 1e-5 and abs(d["rows"][0]["row_s"] - 32) < 0.01'
 json 'all(r["step_s"] is None and r["step_s_sim"] is None and r["agree"] is None for r in d["rows"])'
-json 'any("would take about 4" in n for n in d["notes"]) and any("the simulation then takes" in n for n in d["notes"])'
+json 'any("would take about 4" in n for n in d["notes"]) and any("the simulation adds" in n for n in d["notes"])'
 # On hosts there is no lab to be kept, and no option that keeps one.
 q 0 $v --dry-run --workers 2 --hosts localhost:3 --scheme fp32 --format json
 json 'd["rows"][0]["step_s_forecast"] > 0 and d["rows"][0]["bw_bps"] == 1e9 and d["rows"][0]["oversubscribed"] is None'
@@ -69,7 +69,7 @@ else
     # SimGrid's TCP knows more than latency and bandwidth.
     t 1 $v --values 1000 --workers 4 --bw 100mbps --scheme fp32 --fidelity tcp --format json
     err '1 of 1 row is beyond --tolerance 0.03'
-    json 'd["rows"][0]["agree"] is False and d["rows"][0]["suspect"] == "fidelity" and d["rows"][0]["why"].startswith("sim ")'
+    json 'd["rows"][0]["agree"] is False and d["rows"][0]["suspect"] == "fidelity" and d["rows"][0]["why"].startswith("model ")'
     json 'd["error"].startswith("1 of 1 row") and any(n.startswith("suspect: fidelity, in 1 row: fp32, ps at") for n in d["notes"])'
     # A platform whose links no option describes: no formula knows them, and sim alone proves nothing.
     q 0 sim -q --profile run.json --values 20K --workers 2 --bw 300mbps --scheme fp32 --dry-run --write-platform links.xml
