@@ -105,7 +105,7 @@ struct cc_platform_xml;
 
 struct cc_topology_info {
     /* How it differs from hosts on one switch, as the formulas assume them; ends a note: "racks
-     * share their links upwards". NULL: it does not differ, and the formulas hold. */
+     * share their uplinks". NULL: it does not differ, and the formulas hold. */
     const char *difference;
     bool uneven_routes; /* routes differ in latency: see struct cc_platform */
     bool equal_hosts;   /* all hosts and links are alike: there are no slow ones */
