@@ -11,7 +11,7 @@ static const struct cc_column columns[] = {
     {"net", "net", "", NULL, 0, "the name, as --net takes it"},
     {"tensors", "tensors", "", "%.0f", 0, "number of tensors"},
     {"values", "values", "", "%.0f", 0, "number of float32 values, of the net or of the tensor"},
-    {"bytes", "size", "MB", "%.2f", 1e-6, "size as float32, 4 bytes per value"},
+    {"bytes", "size", "MB", "%.5g", 1e-6, "size as float32, 4 bytes per value"},
     {"largest", "largest tensor", "", "%.0f", 0, "values of the largest tensor"},
     {"compute_s", "compute s", "", "%.3g", 0,
      "preset of --compute: seconds of computation in a step; null without one"},
