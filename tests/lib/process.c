@@ -15,14 +15,9 @@
 
 #include "tests/lib/scratch.h"
 
-bool process_has_ended(void **state, const char *name)
+static bool has_ended(long pid)
 {
     char path[60], line[200] = "";
-    size_t size;
-    char *text = scratch_read(scratch_path(state, name), &size);
-    long pid = strtol(text, NULL, 10);
-    free(text);
-    assert_true(pid > 1);
     (void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
     FILE *f = fopen(path, "r");
     if (f == NULL)
@@ -31,6 +26,18 @@ bool process_has_ended(void **state, const char *name)
     (void)fclose(f);
     const char *paren = strrchr(line, ')');
     return paren == NULL || paren[2] == 'Z';
+}
+
+bool process_has_ended(void **state, const char *name)
+{
+    size_t size;
+    char *text = scratch_read(scratch_path(state, name), &size);
+    long pid = strtol(text, NULL, 10);
+    free(text);
+    assert_true(pid > 1);
+    for (int tries = 0; tries < 200 && !has_ended(pid); tries++)
+        (void)usleep(10000);
+    return has_ended(pid);
 }
 
 size_t count_processes(void **state)

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the process whose id is in a file of the scratch directory has ended, reaped or not. */
+/* Whether the process whose id is in a file of the scratch directory has ended, reaped or not.
+ * Waits up to 2 s for it: SIGKILL takes effect only when the process is scheduled. */
 bool process_has_ended(void **state, const char *name);
 
 /* The number of processes, besides this one, with the scratch directory in their command line. */
