@@ -58,7 +58,7 @@ SIM_SRC   := cmd/rank.c $(filter-out netsim/mpi/runtime/runtime_real%,$(MPI_SRC)
 SIM_OBJ   := $(SIM_SRC:%.c=$(BUILD)/smpi/%.o)
 SIM       := $(if $(SMPICC),$(BUILD)/bin/commcomp-rank-sim)
 
-# What reads platforms of others: it asks SimGrid.
+# The reader of platform files, which asks SimGrid.
 PLATFORM := $(if $(SMPICC),$(BUILD)/bin/commcomp-platform)
 
 # Unit and property tests: each tests/test_*.c is a program of its own; tests/lib/*.c is shared.
@@ -79,7 +79,7 @@ QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
 MPI_TESTS    := $(if $(MPICC),$(MPI_TEST_SRC:tests/%.c=$(BUILD)/tests/%))
-# What tests run in a simulated world: shared objects for smpirun, which no sanitizer looks into.
+# Programs that tests run under SMPI: shared objects for smpirun, built without sanitizers.
 SIM_PROBE_SRC := $(wildcard tests/sim/*.c)
 SIM_PROBES   := $(if $(SMPICC),$(SIM_PROBE_SRC:tests/%.c=$(BUILD)/tests/%))
 # The same under smpirun: tests/sim_ranks.sh.
@@ -136,7 +136,7 @@ $(BUILD)/obj/%.o: %.c
 $(BUILD)/obj/models/net_open.o: $(wildcard models/nets/*.json)
 $(BUILD)/obj/models/paper/paper.o: $(wildcard models/papers/*.json)
 
-# What prints the version is compiled again when the version changes.
+# The file that prints the version is compiled again when the version changes.
 $(BUILD)/obj/results/machine_info.o: $(BUILD)/version
 $(BUILD)/version: FORCE
 	@mkdir -p $(@D)
@@ -296,7 +296,7 @@ $(BUILD)/commcomp.pc: FORCE
 	    'Cflags: -I$${includedir}/commcomp' \
 	    'Libs: -L$${libdir} -lcommcomp $(LDLIBS) -fopenmp -pthread' > $@
 
-# What commcomp starts lies beside it: those programs that could be built.
+# The programs that commcomp starts are installed beside it if they could be built.
 install: $(BIN) $(RANK) $(SIM) $(PLATFORM) $(LIB) $(BUILD)/commcomp.1 $(BUILD)/commcomp.pc
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
 	    $(DESTDIR)$(PREFIX)/share/man/man1

@@ -6,7 +6,7 @@
  * keeping its own residual, and the sum becomes 0. Payloads of silent steps are empty and decode to
  * zeros.
  *
- * What the inner scheme can do with its payload, local can do too: pairs, rounds, sizes by shape
+ * local can do with its payload whatever the inner scheme can: pairs, rounds, sizes by shape
  * are all passed on. Inner schemes may be silent themselves (another local); the pattern then
  * repeats after the least common multiple of both periods.
  *

@@ -499,7 +499,7 @@ static bool have_gnuplot(void)
     return have;
 }
 
-/* What gnuplot makes of the figure, to be freed. */
+/* The output of gnuplot for the figure, to be freed. */
 static char *drawn(const struct cc_figure *f, const char *terminal, size_t *length)
 {
     struct cc_canvas canvas = {.terminal = terminal, .columns = 150, .lines = 50};

@@ -202,7 +202,7 @@ static void moves_all(const struct k_memory *k, const struct cc_copy_loop *confi
     arena_close(&a);
 }
 
-/* Of the lines from bit 3 on, lines 1 and 9 are not zero. Earlier contents do not matter. */
+/* Among the lines from bit 3 on, lines 1 and 9 are not zero. Earlier contents do not matter. */
 static void fills_lines(const struct k_memory *k, const struct cc_copy_loop *config)
 {
     static const uint8_t filled[] = {1 << (3 + 1), 1 << (3 + 9 - 8), 0};

@@ -47,8 +47,8 @@ static int power_up_to(int p)
     return power;
 }
 
-/* Of the first 2r workers the even ones hand their vectors to others and pause. Returns the worker
- * that takes part as number j. */
+/* Among the first 2r workers, the even ones hand their vectors to others and pause. Returns the
+ * worker that takes part as number j. */
 static int member(int j, int r)
 {
     return j < r ? 2 * j + 1 : j + r;

@@ -304,8 +304,8 @@ static void pingpong(void **state)
 
 /* --- events --- */
 
-/* Of each rank in order, and only in steps that count: what fills them, and both ends of every
- * transfer. */
+/* Checks each rank in order, and only counted steps: the spans that fill them, and both ends of
+ * every transfer. */
 static void check_events(const struct cc_job *job, const struct cc_report_events *m, int rank,
                          size_t *ends)
 {

@@ -106,7 +106,7 @@ static int begin_collective(struct library *x, struct cc_error *e)
     return x->rank_state->row->sums ? begin_sum(x, e) : begin_lengths(x, e);
 }
 
-/* What is to be sent is encoded. A blocking collective begins with the next test, not in start. */
+/* The payload has been encoded. A blocking collective begins with the next test, not in start. */
 static int get_ready(struct library *x, struct cc_error *e)
 {
     x->stage = READY;

@@ -1,6 +1,6 @@
 /* A group of 2^k ranks within P ranks, for schedules that need a power of two.
  *
- * Of P = 2^k + r ranks, the first 2r form r pairs. The even rank of a pair is an extra rank: it
+ * With P = 2^k + r ranks, the first 2r form r pairs. The even rank of a pair is an extra rank: it
  * hands its values to the odd one, its proxy, before the first round, stays out of all rounds, and
  * gets the sum from its proxy after the last one. Proxies and the P - 2r ranks behind the pairs
  * (base ranks) are the members of the group, numbered from 0. The names are UCC's

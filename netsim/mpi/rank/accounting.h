@@ -1,5 +1,5 @@
-/* What a rank's time and bytes are charged to. Codecs charge themselves (cc_charge); here is the
- * rest: computing, updating and waiting, which are known only once they are over. */
+/* Accounting: the phases that a rank's time is charged to. Codecs charge themselves (cc_charge);
+ * here is the rest: computing, updating and waiting, which are known only once they are over. */
 #ifndef CC_NETSIM_MPI_RANK_ACCOUNTING_H
 #define CC_NETSIM_MPI_RANK_ACCOUNTING_H
 

@@ -11,7 +11,7 @@ struct cc_emulated cc_emulated_make(const struct cc_job *job, const struct cc_jo
                                 .speed = cc_runtime_speed()};
 }
 
-/* Of the steps before those that count, only the last period computes: the earlier ones are there
+/* Among the warm-up steps, only the last period computes: the earlier ones are there
  * to fill the codecs' residuals, and need no more time than that takes. */
 static double step_s(const struct cc_emulated *x, uint64_t step)
 {

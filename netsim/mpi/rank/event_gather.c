@@ -124,7 +124,7 @@ static int fill_report(const struct cc_rank *r, const struct cc_rank_loop *l, do
 
 /* --- to rank 0 --- */
 
-/* What a rank sends before its lists. */
+/* The header that a rank sends before its lists. */
 enum { LEFT_OUT, SPANS, FLOWS, STEPS, COUNTS };
 
 /* Sends bytes to the peer, or receives them. */

@@ -1,6 +1,6 @@
-/* What sources of emulated computing share: the gradients of a number of different steps, loaded
- * into memory before any clock runs and used in turn, and one buffer that all results add up in.
- * That buffer is the model that was moved by every result since the row began. */
+/* The common part of sources that emulate computing: the gradients of a number of different steps,
+ * loaded into memory before any clock runs and used in turn, and one buffer that all results add up
+ * in. That buffer is the model that was moved by every result since the row began. */
 #ifndef CC_NETSIM_MPI_RANK_PRELOADED_H
 #define CC_NETSIM_MPI_RANK_PRELOADED_H
 

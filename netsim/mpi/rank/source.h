@@ -64,7 +64,8 @@ struct cc_source_buffers {
 
 struct cc_source;
 
-/* What a source implements. Callers use the functions below, which check the order of calls. */
+/* The operations that a source implements. Callers use the functions below, which check the order
+ * of calls. */
 struct cc_source_ops {
     const char *name;
     int (*begin_row)(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e);
