@@ -48,8 +48,8 @@ RANK_SRC := cmd/rank.c $(filter-out netsim/mpi/runtime/runtime_sim%,$(MPI_SRC))
 RANK_OBJ := $(RANK_SRC:%.c=$(BUILD)/mpi/%.o)
 RANK     := $(if $(MPICC),$(BUILD)/bin/commcomp-rank)
 
-# The same in a world that SimGrid simulates, where its SMPI is installed: a shared object, which
-# smpirun loads. smpicc tells the headers and the library; the compiler is that of all the rest.
+# The rank program under SimGrid, where SMPI is installed: a shared object that smpirun loads. smpicc
+# tells the headers and the library; the compiler is the same as for everything else.
 SMPICC    := $(shell command -v smpicc 2>/dev/null)
 SMPI_SHOW := $(if $(SMPICC),$(shell smpicc -show))
 SMPI_INC  := $(patsubst -I%,-isystem %,$(filter-out -I/usr/include,$(filter -I%,$(SMPI_SHOW))))
@@ -132,7 +132,7 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The built-in nets are carried inside the program.
+# The built-in nets are embedded in the program.
 $(BUILD)/obj/models/net_open.o: $(wildcard models/nets/*.json)
 $(BUILD)/obj/models/paper/paper.o: $(wildcard models/papers/*.json)
 
