@@ -142,7 +142,8 @@ static void refused_traces(void **state)
 {
     assert_refused(*state, "no trace in this directory: no file ends with .safetensors");
     assert_refused(scratch_path(state, "missing"), "missing: cannot be read: No such file");
-    assert_refused(scratch_write(state, "x.txt", "1", 1), "x.txt: not a trace: expected .safetensors");
+    assert_refused(scratch_write(state, "x.txt", "1", 1),
+                   "x.txt: not a trace: expected .safetensors");
     assert_refused(scratch_write(state, "x.npy", "1", 1), "x.npy: not a .npy file");
     assert_refused(scratch_safetensors(state, "e.safetensors", "{}", "", 0), "no tensors in it");
     static const struct {
