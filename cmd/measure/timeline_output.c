@@ -22,7 +22,7 @@ static const struct cc_timeline_kind kinds[CC_PHASES] = {
     [CC_PHASE_WAIT] = {"wait", "thread_state_sleeping"},
 };
 
-enum { NAME_CAP = 40, ROW_CAP = 400 };
+enum { NAME_CAP = 40, ROW_CAP = 512 };
 
 /* Browsers take long to open files larger than this. */
 #define LARGE_BYTES 1e8
@@ -115,7 +115,7 @@ static void name_row(const struct cc_experiment *x, const struct cc_experiment_s
     if (servers > 0)
         (void)snprintf(with_servers, sizeof with_servers, ", %d server%s", servers,
                        servers == 1 ? "" : "s");
-    (void)snprintf(out, ROW_CAP, "%.200s, %s, %d worker%s%s, %.60s, %s (%.80s)",
+    (void)snprintf(out, ROW_CAP, "%.200s, %s, %d worker%s%s, %.60s, %s (%s)",
                    cc_experiment_scheme(x, &setting->row[row]), cc_exchange_names[s->exchange],
                    workers, workers == 1 ? "" : "s", with_servers, s->link.name,
                    cc_step_names[s->timing.mode], x->timeline->config);
