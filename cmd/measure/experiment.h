@@ -28,12 +28,7 @@
     {"payload_bytes", NULL, "B", "%.0f", 0,                                                        \
      "bytes of a worker's push per step, scale factors included (mean over the workers, and over " \
      "whole periods of the scheme)"},                                                              \
-    {"bits_per_value", "bits/value", "bits", "%.3f", 0, "8 x payload bytes / values"},             \
-    {"ratio", NULL, "", "%.1f", 0, "32 / bits per value"},                                         \
-    {"bits_push", NULL, "bits", "%.3f", 0,                                                         \
-     "bits per value from worker to server, or to the others"},                                    \
-    {"bits_pull", NULL, "bits", "%.3f", 0,                                                         \
-     "bits per value from server to worker; empty without servers"},                               \
+    CC_SIZE_COLUMNS,                                                                               \
     {"compute_s", NULL, "s", "%.6g", 0,                                                            \
      "forward and backward pass (of the slowest worker), and the update"},                         \
     {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \

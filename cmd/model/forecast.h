@@ -24,14 +24,18 @@
      "line rate of a host's link in each direction, bits per second"},                             \
     {"latency_s", "latency", "us", "%.6g", 1e6, "latency of a message, whatever its size"}
 
-/* then, after payload_bytes, the prediction. */
-#define CC_PREDICTION_COLUMNS                                                                      \
+/* then, after payload_bytes, the sizes, */
+#define CC_SIZE_COLUMNS                                                                            \
     {"bits_per_value", "bits/value", "bits", "%.3f", 0, "8 x payload bytes / values"},             \
     {"ratio", NULL, "", "%.1f", 0, "32 / bits per value"},                                         \
     {"bits_push", NULL, "bits", "%.3f", 0,                                                         \
      "bits per value from worker to server, or to the others"},                                    \
     {"bits_pull", NULL, "bits", "%.3f", 0,                                                         \
-     "bits per value from server to worker; empty without servers"},                               \
+     "bits per value from server to worker; empty without servers"}
+
+/* and the prediction. */
+#define CC_PREDICTION_COLUMNS                                                                      \
+    CC_SIZE_COLUMNS,                                                                               \
     {"compute_s", "compute", "ms", "%.3f", 1e3, "forward and backward pass, and the update"},      \
     {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
      "encoding and decoding, hidden or not: worker, every hop, server, worker"},                   \

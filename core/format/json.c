@@ -342,27 +342,6 @@ int cc_json_amount(const cJSON *object, const char *key, double *out, struct cc_
     return CC_OK;
 }
 
-int cc_json_need_number(const cJSON *object, const char *key, double low, double high, double *out,
-                        struct cc_error *e)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!cJSON_IsNumber(item) || !(item->valuedouble >= low && item->valuedouble <= high))
-        return cc_fail(e, "\"%s\" must be a number from %.9g to %.9g", key, low, high);
-    *out = item->valuedouble;
-    return CC_OK;
-}
-
-int cc_json_need_size(const cJSON *object, const char *key, size_t low, size_t high, size_t *out,
-                      struct cc_error *e)
-{
-    size_t v;
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (!cc_json_size(item, &v) || v < low || v > high)
-        return cc_fail(e, "\"%s\" must be a whole number from %zu to %zu", key, low, high);
-    *out = v;
-    return CC_OK;
-}
-
 int cc_json_need_bool(const cJSON *object, const char *key, bool *out, struct cc_error *e)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);

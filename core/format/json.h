@@ -46,11 +46,7 @@ int cc_json_need_text(const cJSON *object, const char *key, const char **out, st
 /* An optional number from 0 to 1e30; *out keeps its value if it is missing. */
 int cc_json_amount(const cJSON *object, const char *key, double *out, struct cc_error *e);
 
-/* Required numbers from low to high, and a required boolean. */
-int cc_json_need_number(const cJSON *object, const char *key, double low, double high, double *out,
-                        struct cc_error *e);
-int cc_json_need_size(const cJSON *object, const char *key, size_t low, size_t high, size_t *out,
-                      struct cc_error *e);
+/* A required boolean. */
 int cc_json_need_bool(const cJSON *object, const char *key, bool *out, struct cc_error *e);
 /* A required string out of a list that ends with NULL; *out is its index there. */
 int cc_json_need_word(const cJSON *object, const char *key, const char *const *words, int *out,
