@@ -183,7 +183,7 @@ def place(out, indices, values):
 
 
 def pairs(data, n, par, ctx):
-    """dgc, and sparse with index=u32."""
+    """dgc, pairs, and sparse with index=u32."""
     need(len(data) % 8 == 0, "payload is not of whole pairs")
     words = numbers("I", data)
     return place(zeros(n), words[0::2], words[1::2])
@@ -442,6 +442,7 @@ SCHEMES = {
     "randk": (randk, {"density": 0.01, "ef": 1}),
     "threshold": (threshold, {"tau": 0.01, "ef": 1}),
     "dgc": (pairs, {"density": 0.001, "momentum": 0.9, "warmup": 0}),
+    "pairs": (pairs, {}),
     "natural": (natural, {}),
     "signsgd": (signs, {}),
     "efsign": (signs, {}),

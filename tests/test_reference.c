@@ -132,7 +132,7 @@ static void matrices(void **state)
  * also samples from there on. */
 static bool changes_when_large(const struct rig *rig)
 {
-    static const char *const ids[] = {"sparse", "threshold", "dgc"};
+    static const char *const ids[] = {"sparse", "threshold", "dgc", "pairs"};
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
         if (strcmp(rig->spec->scheme->id, ids[i]) == 0)
             return true;

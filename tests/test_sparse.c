@@ -1,4 +1,5 @@
-/* sparse, topk, randk, threshold and dgc against bytes worked out by hand from docs/payloads.md. */
+/* sparse, topk, randk, threshold, dgc and pairs against bytes worked out by hand from
+ * docs/payloads.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -513,6 +514,49 @@ static void dgc_refuses(void **state)
     kit_close(&k);
 }
 
+/* --- pairs --- */
+
+/* Zeros stay behind, but not -0; a block whose values are all zero has no pairs. */
+static void pairs_bytes(void **state)
+{
+    (void)state;
+    struct kit k = open_flat("pairs", 4);
+    round_trip(&k, (float[]){0, 2, 0, 1}, (uint8_t[]){1, 0, 0, 0, 0, 0, 0, 0x40, 3, 0, 0, 0, F_1},
+               16, (float[]){0, 2, 0, 1});
+    round_trip(&k, (float[4]){0}, NULL, 0, (float[4]){0});
+    assert_int_equal(kit_encode(&k, (float[]){0, -0.0f, 0, 0}), CC_OK);
+    assert_int_equal(k.len, 8);
+    assert_int_equal(kit_decode(&k, k.payload, k.len), CC_OK);
+    assert_true(signbit(k.y[1]) && !signbit(k.y[0]));
+    kit_expect_encode_refusal(&k, (float[]){0, 0, NAN, 1}, "index 2 is NaN");
+    kit_expect_refusal(&k, (uint8_t[]){4, 0, 0, 0, F_1}, 8, "byte 0: index 4 is beyond");
+    kit_expect_refusal(&k, (uint8_t[]){1, 0, 0, 0, F_1, 1, 0, 0, 0, F_1}, 16,
+                       "byte 8: index 1 does");
+    k.codec.shape = cc_shape_flat(((size_t)1 << 32) + 1);
+    assert_int_equal(cc_encode(&k.codec, &k.ctx, k.y, k.payload, SIZE_MAX, &k.len, &k.e), CC_FAIL);
+    assert_contains(k.e.text, "2^32");
+    kit_close(&k);
+}
+
+/* The first value that is not finite is named, wherever the blocks and the parts of the tensor end.
+ */
+static void pairs_large(void **state)
+{
+    (void)state;
+    const size_t n = CANDIDATES;
+    float *x = laplace(n, 6);
+    struct kit k = open_flat("pairs", n);
+    for (size_t i = 0; i < n; i += 3)
+        x[i] = 0;
+    assert_int_equal(kit_encode(&k, x), CC_OK);
+    assert_int_equal(kit_decode(&k, k.payload, k.len), CC_OK);
+    assert_memory_equal(k.y, x, n * sizeof *x);
+    x[n - 2] = x[n - 1] = INFINITY;
+    kit_expect_encode_refusal(&k, x, "index 99998 is infinite");
+    kit_close(&k);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +582,8 @@ int main(void)
         cmocka_unit_test(dgc_warmup),
         cmocka_unit_test(dgc_large),
         cmocka_unit_test(dgc_refuses),
+        cmocka_unit_test(pairs_bytes),
+        cmocka_unit_test(pairs_large),
     };
     return kit_run(tests);
 }

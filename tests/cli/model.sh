@@ -67,7 +67,7 @@ q 0 $m --scheme int8 --stragglers gamma --consistency stale --staleness 2 --work
 json 'd["rows"] == json.load(open("once"))["rows"]'
 # Exchanges and the schemes that they allow.
 q 0 $m --exchange ssar-split --format json
-json '{r["scheme"] for r in d["rows"]} == {"fp32", "sparse", "topk", "randk", "threshold", "dgc", "powersgd", "local"}'
+json '{r["scheme"] for r in d["rows"]} == {"fp32", "sparse", "topk", "randk", "threshold", "dgc", "pairs", "powersgd", "local"}'
 json 'any("left out: ssar-split merges index-value pairs" in n for n in d["notes"])'
 # Sums are summed, also inside local: in the mean half of fp32's bytes, where 64 workers gathering
 # them would have 32 times as many. powersgd sums twice: twice the latencies of a ring.

@@ -1,4 +1,4 @@
-/* Schemes that send some of the values: sparse, topk, threshold, randk, dgc. */
+/* Schemes that send some of the values: sparse, topk, threshold, randk, dgc, pairs. */
 #include "tests/lib/reference_rows.h"
 
 #include <math.h>
@@ -376,6 +376,19 @@ static bool dgc_decode(const struct ref *r, const struct cc_context *ctx, struct
     return ok;
 }
 
+/* --- pairs --- */
+
+static void pairs_encode(struct ref *r, const struct cc_context *ctx, const float *x,
+                         struct ref_out *out)
+{
+    (void)ctx;
+    uint8_t *kept = ref_room(r->shape.n, 1);
+    for (size_t i = 0; i < r->shape.n; i++)
+        kept[i] = bits_of(x[i]) != 0;
+    put_pairs(out, x, r->shape.n, kept);
+    free(kept);
+}
+
 const struct ref_row ref_rows_sparse[] = {
     {.id = "sparse", .feedback = IF_EF, .encode = sparse_encode, .decode = sparse_decode},
     {.id = "topk", .feedback = IF_EF, .encode = topk_encode, .decode = topk_decode},
@@ -390,5 +403,6 @@ const struct ref_row ref_rows_sparse[] = {
      .encode = dgc_encode,
      .finish = dgc_finish,
      .decode = dgc_decode},
+    {.id = "pairs", .feedback = NEVER, .encode = pairs_encode, .decode = dgc_decode},
     {.id = NULL},
 };

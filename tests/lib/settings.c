@@ -44,6 +44,7 @@ const char *const settings[] = {
     "dgc",
     "dgc:density=0.05,momentum=0.5",
     "dgc:density=0.01,momentum=0,warmup=4",
+    "pairs",
     "natural",
     "signsgd",
     "efsign",
