@@ -30,7 +30,7 @@ struct cc_calls {
     struct cc_codec_set *codecs; /* one per scheme: with states, without scratch and payload */
     struct cc_group *group;
     size_t groups, tensors;
-    float *load, *decoded;         /* gradients that are not mapped; decoded values */
+    float *load, *decoded;         /* the gradients of a batch; decoded values */
     uint8_t *payload, *scratch;    /* used by all schemes in turn */
     size_t thread_scratch;         /* bytes per thread, when threads share out the tensors */
     const float **x;               /* by cell: the gradient */
@@ -51,9 +51,6 @@ int cc_calls_check(const struct cc_bench_config *config, struct cc_error *e);
 int cc_calls_open(const struct cc_bench_config *config, bool per_tensor, struct cc_calls *out,
                   struct cc_error *e);
 void cc_calls_close(struct cc_calls *w);
-
-/* Drops the gradients that are loaded, and with them the trace's mappings. */
-void cc_calls_release(struct cc_calls *w);
 
 /* Called when a step is decoded, with the values of a tensor of the group. */
 typedef void cc_on_decoded(void *arg, size_t tensor, const float *decoded);

@@ -9,9 +9,6 @@
 #include "core/memory.h"
 #include "core/reduce.h"
 
-/* Steps of longer traces are unmapped after use: the system limits the number of mappings. */
-enum { MOST_MAPPED = 1024 };
-
 static const struct cc_codec_memory codec_memory = {
     .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
 
@@ -43,8 +40,8 @@ static int measure_step(const struct cc_bench_config *config, const struct cc_co
                         struct cc_compared *sums, struct cc_error *e)
 {
     int status = CC_OK;
-    const float *g;
-    CC_TRY_OUT(cc_trace_load(config->trace, config->stream, index, ctx.tensor, b->load, &g, e));
+    const float *g = b->load;
+    CC_TRY_OUT(cc_trace_load(config->trace, config->stream, index, ctx.tensor, b->load, e));
     CC_TRY_OUT(cc_encode(&item->codec, &ctx, g, item->payload, item->bound, len, e));
     if (sums != NULL) {
         CC_TRY_OUT(cc_decode(&item->codec, &ctx, item->payload, *len, b->decoded, e));
@@ -79,13 +76,9 @@ static int raw_cumulative(const struct cc_bench_config *config, struct buffers *
 {
     size_t n = cc_trace_tensor(config->trace, tensor)->shape.n;
     for (size_t i = 0; i < steps && !cc_interrupted(); i++) {
-        const float *g;
-        CC_TRY(cc_trace_load(config->trace, config->stream, i % config->steps, tensor, b->load, &g,
-                             e));
+        CC_TRY(cc_trace_load(config->trace, config->stream, i % config->steps, tensor, b->load, e));
         for (size_t k = 0; k < n; k++)
-            b->cumulative[k] += g[k];
-        if (config->steps > MOST_MAPPED)
-            cc_trace_release(config->trace, config->stream, i % config->steps);
+            b->cumulative[k] += b->load[k];
     }
     *out = k_reduce()->sum_sq(b->cumulative, n);
     memset(b->cumulative, 0, n * sizeof(float));
@@ -125,8 +118,6 @@ static int measure_tensor(const struct cc_bench_config *config, size_t scheme, s
                                     last ? &sums : NULL, e));
             if (last)
                 add_step(q, len, &sums);
-            if (config->steps > MOST_MAPPED)
-                cc_trace_release(config->trace, config->stream, i % config->steps);
         }
     }
     q->cumulative_error_sq = k_reduce()->sum_sq(b->cumulative, n);
@@ -222,7 +213,6 @@ static int settle_pass(const struct cc_bench_config *config, size_t scheme,
             pass->bytes += (double)len;
             pass->error_sq += sums.error_sq;
         }
-        cc_trace_release(config->trace, config->stream, i % config->steps);
     }
     return CC_OK;
 }

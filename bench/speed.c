@@ -67,7 +67,6 @@ static int run_round(struct run *r, size_t sample, bool counts, struct cc_speed 
     for (size_t s = 0; s < r->config->schemes->count && !cc_interrupted(); s++)
         CC_TRY_OUT(take_sample(r, s, sample, counts, out, e));
 out:
-    cc_calls_release(&r->calls);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* Reading: mmap. Writing: every result is first written completely to a file that nobody sees, and
+/* Every result is first written completely to a file that nobody sees, and
  * published by cc_file_commit.
  *
  * A regular file is written as PATH.tmpPID-N in the same directory, synced, and renamed to PATH. A
@@ -17,55 +17,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/memory.h"
-
-/* The data of an empty file: mmap cannot map zero bytes. */
-static const uint8_t empty[1];
-
-static int map_descriptor(int fd, const char *path, struct cc_map *out, struct cc_error *e)
-{
-    struct stat st;
-    if (fstat(fd, &st) != 0)
-        return cc_fail(e, "%s: %s", path, strerror(errno));
-    if (S_ISDIR(st.st_mode))
-        return cc_fail(e, "%s: is a directory, not a file", path);
-    if (!S_ISREG(st.st_mode))
-        return cc_fail(e, "%s: not a regular file; copy it to one first", path);
-    if (st.st_size == 0) {
-        *out = (struct cc_map){.data = empty};
-        return CC_OK;
-    }
-    size_t size = (size_t)st.st_size;
-    void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (p == MAP_FAILED)
-        return cc_fail(e, "%s: cannot be mapped: %s", path, strerror(errno));
-    *out = (struct cc_map){.data = p, .size = size};
-    return CC_OK;
-}
-
-int cc_map_open(const char *path, struct cc_map *out, struct cc_error *e)
-{
-    /* O_NONBLOCK: opening a pipe must not wait for a writer. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
-    int status = map_descriptor(fd, path, out, e);
-    (void)close(fd);
-    return status;
-}
-
-void cc_map_close(struct cc_map *m)
-{
-    if (m->size > 0)
-        (void)munmap((void *)(uintptr_t)m->data, m->size);
-    *m = (struct cc_map){0};
-}
-
-/* --- writing --- */
 
 static int write_error(const char *path, int reason, struct cc_error *e)
 {

@@ -1,26 +1,11 @@
-/* Files: reading by mapping; writing whole or not at all, to regular files, pipes and devices. */
+/* Writing files: whole or not at all, to regular files, pipes and devices. */
 #ifndef CC_CORE_FILE_H
 #define CC_CORE_FILE_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "core/error.h"
-
-/* A file mapped read-only. While it is open, data is not NULL, even if size is 0. If another
- * process shortens the file meanwhile, reading past its new end raises SIGBUS, as with every
- * mapping. */
-struct cc_map {
-    const uint8_t *data;
-    size_t size;
-};
-
-/* Maps a regular file; anything else is an error. Messages begin with the path. */
-int cc_map_open(const char *path, struct cc_map *out, struct cc_error *e);
-/* Unmaps and zeroes *m; does nothing to a zeroed one. */
-void cc_map_close(struct cc_map *m);
 
 /* A file being written. Its contents appear at `path` when cc_file_commit returns CC_OK, and not
  * before: a regular file is replaced by renaming a temporary one; a pipe, a device or a descriptor

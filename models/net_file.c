@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/format/contents.h"
-#include "core/file.h"
 #include "core/format/json.h"
 #include "core/memory.h"
 #include "core/format/safetensors.h"
@@ -30,12 +29,15 @@ static int add_contents(struct cc_net *net, const struct cc_contents *c, struct 
 
 static int parse_header(const char *path, struct cc_contents *out, struct cc_error *e)
 {
-    struct cc_map map;
-    if (cc_map_open(path, &map, e) != CC_OK)
-        return CC_FAIL;
+    struct cc_infile f;
+    struct cc_bytes head;
     struct cc_contents c = {0};
-    int status = cc_safetensors_shapes(map.data, map.size, &c, e);
-    cc_map_close(&map);
+    CC_TRY(cc_infile_open(path, &f, e));
+    int status = cc_contents_read_head(&f, path, CC_SAFETENSORS, &head, e);
+    cc_infile_close(&f);
+    CC_TRY(status);
+    status = cc_safetensors_shapes(head.data, f.state.size, &c, e);
+    cc_bytes_free(&head);
     if (status == CC_OK) {
         *out = c;
     } else {

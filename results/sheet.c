@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/file.h"
+#include "core/infile.h"
 #include "core/format/json.h"
 #include "core/memory.h"
 #include "core/units.h"
@@ -274,13 +274,13 @@ int cc_sheet_read(const char *path, struct cc_sheet *out, struct cc_error *e)
     if (cc_format_of_path(path, CC_FORMAT_TABLE, &format, NULL) != CC_OK ||
         format == CC_FORMAT_TABLE)
         return cc_usage(e, "'%s': expected a .csv or .json file of results", path);
-    struct cc_map map = {0};
-    if (cc_map_open(path, &map, e) != CC_OK)
+    struct cc_bytes file = {0};
+    if (cc_file_read(path, &file, e) != CC_OK)
         return CC_FAIL;
-    const char *text = (const char *)map.data;
-    int status = format == CC_FORMAT_CSV ? cc_sheet_parse_csv(path, text, map.size, out, e)
-                                         : cc_sheet_parse_json(path, text, map.size, out, e);
-    cc_map_close(&map);
+    const char *text = (const char *)file.data;
+    int status = format == CC_FORMAT_CSV ? cc_sheet_parse_csv(path, text, file.size, out, e)
+                                         : cc_sheet_parse_json(path, text, file.size, out, e);
+    cc_bytes_free(&file);
     return status;
 }
 

@@ -14,6 +14,7 @@
 #include "core/format/container.h"
 #include "core/format/crc32.h"
 #include "core/file.h"
+#include "core/infile.h"
 #include "tests/lib/text.h"
 
 /* The example of docs/container.md. */
@@ -172,14 +173,14 @@ static void writes_what_it_reads(void **state)
     (void)state;
     struct cc_container_writer *w;
     struct cc_container c;
-    struct cc_map m;
+    struct cc_bytes m;
     const struct cc_shape scalar = {.n = 1}, empty = {.n = 0, .dim = {3, 0}, .ndim = 2};
     uint64_t bytes;
     assert_int_equal(cc_container_begin(path, &head, 2, &w, NULL), CC_OK);
     assert_int_equal(cc_container_add(w, "s", &scalar, (const uint8_t *)"abcd", 4, NULL), CC_OK);
     assert_int_equal(cc_container_add(w, "b", &empty, NULL, 0, NULL), CC_OK);
     assert_int_equal(cc_container_finish(w, &bytes, NULL), CC_OK);
-    assert_int_equal(cc_map_open(path, &m, NULL), CC_OK);
+    assert_int_equal(cc_file_read(path, &m, NULL), CC_OK);
     assert_int_equal(m.size, bytes);
     assert_int_equal(cc_container_read(m.data, m.size, &c, NULL), CC_OK);
     assert_string_equal(c.head.scheme, head.scheme);
@@ -197,14 +198,14 @@ static void writes_what_it_reads(void **state)
     assert_int_equal(c.tensors[1].shape.dim[0], 3);
     assert_int_equal(c.tensors[1].shape.n, 0);
     cc_container_free(&c);
-    cc_map_close(&m);
+    cc_bytes_free(&m);
 }
 
 static void duplicate_names_are_refused(void **state)
 {
     (void)state;
     struct cc_container_writer *w;
-    struct cc_map m;
+    struct cc_bytes m;
     struct cc_error e;
     const struct cc_shape scalar = {.n = 1};
     uint64_t bytes;
@@ -212,10 +213,10 @@ static void duplicate_names_are_refused(void **state)
     assert_int_equal(cc_container_add(w, "a", &scalar, (const uint8_t *)"abcd", 4, NULL), CC_OK);
     assert_int_equal(cc_container_add(w, "a", &scalar, (const uint8_t *)"abcd", 4, NULL), CC_OK);
     assert_int_equal(cc_container_finish(w, &bytes, NULL), CC_OK);
-    assert_int_equal(cc_map_open(path, &m, NULL), CC_OK);
+    assert_int_equal(cc_file_read(path, &m, NULL), CC_OK);
     assert_int_equal(read_copy(m.data, m.size, &e), CC_FAIL);
     assert_string_equal(e.text, "the tensor 'a' is there twice");
-    cc_map_close(&m);
+    cc_bytes_free(&m);
 }
 
 static void an_unfinished_file_does_not_appear(void **state)

@@ -1,4 +1,4 @@
-/* Files mapped and written, and strict JSON. */
+/* Files read and written, and strict JSON. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,33 +17,34 @@
 #include <unistd.h>
 
 #include "core/file.h"
+#include "core/infile.h"
 #include "core/format/json.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
 
 /* --- files --- */
 
-static void maps(void **state)
+static void reads(void **state)
 {
-    struct cc_map m;
+    struct cc_bytes m;
     struct cc_error e;
     const char *path = scratch_write(state, "a", "abc", 3);
-    assert_int_equal(cc_map_open(path, &m, &e), CC_OK);
+    assert_int_equal(cc_file_read(path, &m, &e), CC_OK);
     assert_int_equal(m.size, 3);
     assert_memory_equal(m.data, "abc", 3);
-    cc_map_close(&m);
-    cc_map_close(&m);
+    cc_bytes_free(&m);
+    cc_bytes_free(&m);
     path = scratch_write(state, "empty", "", 0);
-    assert_int_equal(cc_map_open(path, &m, &e), CC_OK);
+    assert_int_equal(cc_file_read(path, &m, &e), CC_OK);
     assert_int_equal(m.size, 0);
     assert_non_null(m.data);
-    cc_map_close(&m);
-    assert_int_equal(cc_map_open(*state, &m, &e), CC_FAIL);
+    cc_bytes_free(&m);
+    assert_int_equal(cc_file_read(*state, &m, &e), CC_FAIL);
     assert_contains(e.text, "is a directory");
     path = scratch_path(state, "missing");
-    assert_int_equal(cc_map_open(path, &m, &e), CC_FAIL);
+    assert_int_equal(cc_file_read(path, &m, &e), CC_FAIL);
     assert_contains(e.text, path);
-    assert_int_equal(cc_map_open("/dev/null", &m, &e), CC_FAIL);
+    assert_int_equal(cc_file_read("/dev/null", &m, &e), CC_FAIL);
     assert_contains(e.text, "not a regular file");
 }
 
@@ -292,7 +293,7 @@ int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
-        IN_SCRATCH(maps),
+        IN_SCRATCH(reads),
         IN_SCRATCH(files_appear_whole),
         IN_SCRATCH(failed_writes_say_so),
         IN_SCRATCH(asked_before),

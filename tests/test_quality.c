@@ -202,9 +202,9 @@ static struct cc_quality loop_measure(const struct cc_bench_config *p, size_t sc
                                        .step = step,
                                        .tensor = tensor,
                                        .name = info->name};
-        const float *g;
+        const float *g = w.load;
         size_t len;
-        if (cc_trace_load(p->trace, p->stream, step % steps % p->steps, tensor, w.load, &g, &e) !=
+        if (cc_trace_load(p->trace, p->stream, step % steps % p->steps, tensor, w.load, &e) !=
                 CC_OK ||
             cc_encode(&w.codec, &ctx, g, w.payload, cc_bound(&w.codec), &len, &e) != CC_OK ||
             cc_decode(&w.codec, &ctx, w.payload, len, w.y, &e) != CC_OK)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "core/file.h"
+#include "core/infile.h"
 #include "core/format/json.h"
 #include "results/timeline.h"
 #include "tests/lib/scratch.h"
@@ -47,12 +48,12 @@ static void put(struct cc_timeline *t, const struct cc_timeline_kind *kind, size
 
 static void assert_text(const char *path, const char *text)
 {
-    struct cc_map map;
+    struct cc_bytes file;
     struct cc_error e = {""};
-    assert_int_equal(cc_map_open(path, &map, &e), CC_OK);
-    if (map.size != strlen(text) || memcmp(map.data, text, map.size) != 0)
-        fail_msg("%.*s\nis not\n%s", (int)map.size, (const char *)map.data, text);
-    cc_map_close(&map);
+    assert_int_equal(cc_file_read(path, &file, &e), CC_OK);
+    if (file.size != strlen(text) || memcmp(file.data, text, file.size) != 0)
+        fail_msg("%.*s\nis not\n%s", (int)file.size, (const char *)file.data, text);
+    cc_bytes_free(&file);
 }
 
 /* Two tracks of a row, one step, a transfer from one to the other; and a row without events. */
@@ -160,7 +161,7 @@ static void too_much(void **state)
     const char *path = scratch_path(state, "t.json");
     struct cc_timeline *t = open_one(path, MOST);
     struct cc_error e = {""};
-    struct cc_map map;
+    struct cc_bytes file;
     cJSON *root;
     assert_int_equal(cc_timeline_row(t, "fp32", &e), CC_OK);
     cc_timeline_miss(t, 5);
@@ -170,10 +171,10 @@ static void too_much(void **state)
             put(t, &compute, i, 1e-3 * (double)i, 1e-3 * (double)(i + 1));
     }
     struct cc_timeline_size size = close_one(t, true);
-    assert_int_equal(cc_map_open(path, &map, &e), CC_OK);
-    assert_in_range(map.size, MOST, MOST + 2000);
-    assert_in_range(size.bytes, map.size - 10, map.size); /* counted before escaping */
-    if (cc_json_parse((const char *)map.data, map.size, &root, &e) != CC_OK)
+    assert_int_equal(cc_file_read(path, &file, &e), CC_OK);
+    assert_in_range(file.size, MOST, MOST + 2000);
+    assert_in_range(size.bytes, file.size - 10, file.size); /* counted before escaping */
+    if (cc_json_parse((const char *)file.data, file.size, &root, &e) != CC_OK)
         fail_msg("%s", e.text);
     const cJSON *other = cJSON_GetObjectItemCaseSensitive(root, "otherData");
     size_t events =
@@ -185,7 +186,7 @@ static void too_much(void **state)
     assert_int_equal(left, size.left_out);
     assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(other, "partial")));
     cJSON_Delete(root);
-    cc_map_close(&map);
+    cc_bytes_free(&file);
 }
 
 /* A timeline is written whole or not at all. */

@@ -4,7 +4,7 @@
 #include "cmd/input/codec_file.h"
 #include "cmd/cli/progress.h"
 #include "core/format/container.h"
-#include "core/file.h"
+#include "core/infile.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 
@@ -38,7 +38,7 @@ static const struct cc_codec_memory memory = {.scratch = CC_SHARED};
 struct decoder {
     struct cc_args *args;
     const char *in, *out;
-    struct cc_map map;
+    struct cc_bytes input;
     struct cc_container file; /* for a bare payload: made from the options */
     const struct cc_spec *spec;
     bool bare;
@@ -147,8 +147,8 @@ static int decode_container(struct decoder *d, struct cc_error *e)
                             refused[i]);
     if (d->args->schemes.count > 0)
         return cc_usage(e, "--scheme is only for --payload: a compressed file contains it");
-    CC_TRY(cc_map_open(d->in, &d->map, e));
-    status = cc_container_read(d->map.data, d->map.size, &d->file, e);
+    CC_TRY(cc_file_read(d->in, &d->input, e));
+    status = cc_container_read(d->input.data, d->input.size, &d->file, e);
     if (status == CC_OK && cc_spec_parse(d->file.head.scheme, &spec, e) != CC_OK) {
         cc_error_in(e, "byte 44");
         status = CC_FAIL;
@@ -163,7 +163,7 @@ static int decode_container(struct decoder *d, struct cc_error *e)
 out:
     cc_container_free(&d->file);
     cc_spec_free(spec);
-    cc_map_close(&d->map);
+    cc_bytes_free(&d->input);
     return status;
 }
 
@@ -177,9 +177,9 @@ static int decode_payload(struct decoder *d, struct cc_error *e)
         return cc_usage(e, "--payload needs --shape, as in --shape 64x3x3x3");
     CC_TRY(cc_shape_parse(cc_arg(d->args, "shape"), &tensor.shape, e));
     CC_TRY(cc_sender(d->args, &ctx, e));
-    CC_TRY(cc_map_open(d->in, &d->map, e));
-    tensor.payload = d->map.data;
-    tensor.payload_bytes = d->map.size;
+    CC_TRY(cc_file_read(d->in, &d->input, e));
+    tensor.payload = d->input.data;
+    tensor.payload_bytes = d->input.size;
     d->file.head.seed = ctx.seed;
     d->file.head.step = ctx.step;
     d->file.head.rank = ctx.rank;
@@ -189,7 +189,7 @@ static int decode_payload(struct decoder *d, struct cc_error *e)
     CC_TRY_OUT(write_output(d, e));
     CC_TRY_OUT(add_row(d, e));
 out:
-    cc_map_close(&d->map);
+    cc_bytes_free(&d->input);
     return status;
 }
 

@@ -82,13 +82,13 @@ static int encode_tensor(struct encoder *c, size_t t, const uint8_t **payload, s
                          struct cc_error *e)
 {
     const struct cc_tensor_info *info = cc_trace_tensor(c->trace, t);
-    const float *x;
     c->ctx.tensor = t;
     c->ctx.name = info->name;
     CC_TRY(cc_tensor_codec_set(&c->codec, c->spec, &info->shape, &memory, e));
-    CC_TRY(cc_trace_load(c->trace, 0, 0, t, c->codec.values, &x, e));
+    CC_TRY(cc_trace_load(c->trace, 0, 0, t, c->codec.values, e));
     const struct cc_codec_item *item = c->codec.set.item;
-    int status = cc_encode(&item->codec, &c->ctx, x, item->payload, item->bound, bytes, e);
+    int status =
+        cc_encode(&item->codec, &c->ctx, c->codec.values, item->payload, item->bound, bytes, e);
     if (status != CC_OK) {
         cc_error_in(e, "%s", c->in);
         return status;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/infile.h"
 #include "core/tensor.h"
 
 enum cc_file_format { CC_SAFETENSORS, CC_NPY, CC_CSV };
@@ -49,11 +50,24 @@ struct cc_contents {
 /* The format by the suffix of the path; an error that lists the suffixes if it has none of them. */
 int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_error *e);
 
-/* Reads the header of a whole file in memory (of a CSV file, everything) and checks it against the
- * size of the file. Any bytes either parse or give an error. *out is set on success only; release
- * it with cc_contents_free. Messages name the fault and its place; the caller adds the path. */
-int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t size,
+/* How many bytes from the beginning of a file its header takes (of a CSV file, all). `first` has
+ * the first CC_HEAD_FIRST bytes, or the whole of a smaller file. */
+enum { CC_HEAD_FIRST = 12 };
+size_t cc_contents_head(enum cc_file_format format, const uint8_t *first, size_t file_size);
+
+/* Parses a header, which lies at `bytes`, and checks it against the size of the file; reads
+ * cc_contents_head bytes and no more. Any bytes either parse or give an error. *out is set on
+ * success only; release it with cc_contents_free. Messages name the fault and its place; the caller
+ * adds the path. */
+int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t file_size,
                       struct cc_contents *out, struct cc_error *e);
+
+/* Reads the header of a file, as cc_contents_head has it, to be parsed. */
+int cc_contents_read_head(const struct cc_infile *f, const char *path, enum cc_file_format format,
+                          struct cc_bytes *out, struct cc_error *e);
+/* Reads and parses the header of a file. Messages begin with the path. */
+int cc_contents_read(const struct cc_infile *f, const char *path, enum cc_file_format format,
+                     struct cc_contents *out, struct cc_error *e);
 void cc_contents_free(struct cc_contents *c);
 /* Frees an array of pairs and their texts. */
 void cc_pairs_free(struct cc_pair *pairs, size_t count);
@@ -65,11 +79,14 @@ const char *cc_contents_meta(const struct cc_contents *c, const char *key);
  * lines must name each tensor exactly once; without the key the order is that of the file. */
 int cc_contents_order(const struct cc_contents *c, size_t **out, struct cc_error *e);
 
-/* The n values stored at `offset` of the file as float32: *x points into the file if they are
- * stored so and aligned, else to `buffer`, which gets n floats. F16 and BF16 are exact; F64 is
- * rounded to the nearest float, to infinity beyond the largest. Fails for CC_DECIMAL only. */
-int cc_stored_load(const uint8_t *bytes, size_t size, enum cc_dtype dtype, size_t offset, size_t n,
-                   float *buffer, const float **x, struct cc_error *e);
+/* Sets x[0, n) to the values that `size` bytes hold in the form `dtype`: F16 and BF16 are exact;
+ * F64 is rounded to the nearest float, to infinity beyond the largest. Fails for CC_DECIMAL only.
+ */
+int cc_stored_values(const uint8_t *bytes, size_t size, enum cc_dtype dtype, size_t n, float *x,
+                     struct cc_error *e);
+/* The same for the n values at `offset` of a file. Messages begin with the path. */
+int cc_stored_read(const struct cc_infile *f, const char *path, enum cc_dtype dtype, size_t offset,
+                   size_t n, float *x, struct cc_error *e);
 
 /* --- for the readers of formats --- */
 

@@ -8,6 +8,7 @@
 #include "core/format/csv.h"
 #include "core/format/npy.h"
 #include "core/format/safetensors.h"
+#include "core/memory.h"
 
 static const char *const suffixes[] = {
     [CC_SAFETENSORS] = ".safetensors", [CC_NPY] = ".npy", [CC_CSV] = ".csv"};
@@ -25,20 +26,20 @@ int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_erro
     return cc_fail(e, "%s: unknown suffix; use .safetensors, .npy or .csv", path);
 }
 
-int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t size,
+int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t file_size,
                       struct cc_contents *out, struct cc_error *e)
 {
     struct cc_contents c = {0};
     int status;
     switch (format) {
     case CC_SAFETENSORS:
-        status = cc_safetensors_parse(bytes, size, &c, e);
+        status = cc_safetensors_parse(bytes, file_size, &c, e);
         break;
     case CC_NPY:
-        status = cc_npy_parse(bytes, size, &c, e);
+        status = cc_npy_parse(bytes, file_size, &c, e);
         break;
     default:
-        status = cc_csv_parse(bytes, size, &c, e);
+        status = cc_csv_parse(bytes, file_size, &c, e);
     }
     if (status != CC_OK)
         cc_contents_free(&c);
@@ -63,31 +64,105 @@ static double get_f64(const uint8_t *p)
     return v;
 }
 
-int cc_stored_load(const uint8_t *bytes, size_t size, enum cc_dtype dtype, size_t offset, size_t n,
-                   float *buffer, const float **x, struct cc_error *e)
+int cc_stored_values(const uint8_t *bytes, size_t size, enum cc_dtype dtype, size_t n, float *x,
+                     struct cc_error *e)
 {
-    const uint8_t *p = bytes + offset;
-    *x = buffer;
     switch (dtype) {
     case CC_F32:
-        if ((uintptr_t)p % _Alignof(float) == 0)
-            *x = (const float *)(const void *)p;
-        else
-            memcpy(buffer, p, n * sizeof(float));
+        memcpy(x, bytes, n * sizeof(float));
         return CC_OK;
     case CC_F16:
         for (size_t i = 0; i < n; i++)
-            buffer[i] = from_f16(cc_get_u16(p + 2 * i));
+            x[i] = from_f16(cc_get_u16(bytes + 2 * i));
         return CC_OK;
     case CC_BF16:
         for (size_t i = 0; i < n; i++)
-            buffer[i] = cc_bits_f32((uint32_t)cc_get_u16(p + 2 * i) << 16);
+            x[i] = cc_bits_f32((uint32_t)cc_get_u16(bytes + 2 * i) << 16);
         return CC_OK;
     case CC_F64:
         for (size_t i = 0; i < n; i++)
-            buffer[i] = (float)get_f64(p + 8 * i);
+            x[i] = (float)get_f64(bytes + 8 * i);
         return CC_OK;
     default:
-        return cc_csv_values(bytes, size, buffer, n, e);
+        return cc_csv_values(bytes, size, x, n, e);
     }
+}
+
+/* --- files --- */
+
+size_t cc_contents_head(enum cc_file_format format, const uint8_t *first, size_t file_size)
+{
+    switch (format) {
+    case CC_SAFETENSORS:
+        return cc_safetensors_head(first, file_size);
+    case CC_NPY:
+        return cc_npy_head(first, file_size);
+    default:
+        return file_size;
+    }
+}
+
+int cc_contents_read_head(const struct cc_infile *f, const char *path, enum cc_file_format format,
+                          struct cc_bytes *out, struct cc_error *e)
+{
+    const size_t size = f->state.size, some = size < CC_HEAD_FIRST ? size : CC_HEAD_FIRST;
+    uint8_t first[CC_HEAD_FIRST];
+    CC_TRY(cc_infile_read(f, path, 0, first, some, e));
+    struct cc_bytes head = {.size = cc_contents_head(format, first, size)};
+    int status = cc_memory_check(head.size, path, e);
+    CC_TRY(status);
+    head.data = cc_alloc(head.size, e);
+    if (head.data == NULL)
+        return CC_FAIL;
+    /* The bytes that gave the size are not read again, for they may have changed. */
+    const size_t known = some < head.size ? some : head.size;
+    memcpy(head.data, first, known);
+    status = cc_infile_read(f, path, known, head.data + known, head.size - known, e);
+    if (status == CC_OK)
+        *out = head;
+    else
+        cc_bytes_free(&head);
+    return status;
+}
+
+int cc_contents_read(const struct cc_infile *f, const char *path, enum cc_file_format format,
+                     struct cc_contents *out, struct cc_error *e)
+{
+    struct cc_bytes head;
+    CC_TRY(cc_contents_read_head(f, path, format, &head, e));
+    const int status = cc_contents_parse(format, head.data, f->state.size, out, e);
+    cc_bytes_free(&head);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
+    return status;
+}
+
+/* Reads values that are not float32 block by block. */
+static int read_blocks(const struct cc_infile *f, const char *path, enum cc_dtype dtype,
+                       size_t offset, size_t n, float *x, struct cc_error *e)
+{
+    uint8_t block[1 << 15];
+    const size_t each = cc_dtype_bytes(dtype), most = sizeof block / each;
+    for (size_t at = 0, m; at < n; at += m) {
+        m = n - at < most ? n - at : most;
+        CC_TRY(cc_infile_read(f, path, offset + at * each, block, m * each, e));
+        CC_TRY(cc_stored_values(block, m * each, dtype, m, x + at, e));
+    }
+    return CC_OK;
+}
+
+int cc_stored_read(const struct cc_infile *f, const char *path, enum cc_dtype dtype, size_t offset,
+                   size_t n, float *x, struct cc_error *e)
+{
+    if (dtype == CC_F32)
+        return cc_infile_read(f, path, offset, x, n * sizeof *x, e);
+    if (dtype != CC_DECIMAL)
+        return read_blocks(f, path, dtype, offset, n, x, e);
+    struct cc_bytes text;
+    CC_TRY(cc_contents_read_head(f, path, CC_CSV, &text, e));
+    const int status = cc_stored_values(text.data, text.size, dtype, n, x, e);
+    cc_bytes_free(&text);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
+    return status;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/file.h"
+#include "core/infile.h"
 #include "core/param.h"
 
 #define MAX_DEPTH 32
@@ -405,11 +405,11 @@ int cc_json_parse_as(const char *text, size_t length, cc_json_reader *reader, vo
 
 int cc_json_read_as(const char *path, cc_json_reader *reader, void *out, struct cc_error *e)
 {
-    struct cc_map map;
-    if (cc_map_open(path, &map, e) != CC_OK)
+    struct cc_bytes file;
+    if (cc_file_read(path, &file, e) != CC_OK)
         return CC_FAIL;
-    int status = cc_json_parse_as((const char *)map.data, map.size, reader, out, e);
-    cc_map_close(&map);
+    int status = cc_json_parse_as((const char *)file.data, file.size, reader, out, e);
+    cc_bytes_free(&file);
     if (status != CC_OK)
         cc_error_in(e, "%s", path);
     return status;

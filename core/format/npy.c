@@ -162,7 +162,9 @@ static int parse_dictionary(struct scan *s, enum cc_dtype *dtype, struct cc_shap
     return s->p == s->end ? CC_OK : bad(s, "something follows the dictionary");
 }
 
-int cc_npy_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e)
+/* Sets where the header's text begins and how long it says it is. */
+static int find_header(const uint8_t *bytes, size_t size, size_t *start, size_t *length,
+                       struct cc_error *e)
 {
     if (size < 10 || memcmp(bytes, "\x93NUMPY", 6) != 0)
         return cc_fail(e, "not a .npy file: it does not begin with \\x93NUMPY");
@@ -170,13 +172,28 @@ int cc_npy_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, str
     if (version < 1 || version > 3 || bytes[7] != 0)
         return cc_fail(e, "version %u.%u of the .npy format; 1.0, 2.0 and 3.0 are read", version,
                        bytes[7]);
-    size_t start = version == 1 ? 10 : 12;
-    if (size < start)
+    *start = version == 1 ? 10 : 12;
+    if (size < *start)
         return cc_fail(e, "the file is cut short in its header");
-    size_t length = version == 1 ? cc_get_u16(bytes + 8) : cc_get_u32(bytes + 8);
-    if (length > MAX_HEADER || length > size - start)
-        return cc_fail(e, "its header should have %zu bytes: more than %s", length,
-                       length > MAX_HEADER ? "an array of floats can need" : "the file has");
+    *length = version == 1 ? cc_get_u16(bytes + 8) : cc_get_u32(bytes + 8);
+    if (*length > MAX_HEADER || *length > size - *start)
+        return cc_fail(e, "its header should have %zu bytes: more than %s", *length,
+                       *length > MAX_HEADER ? "an array of floats can need" : "the file has");
+    return CC_OK;
+}
+
+size_t cc_npy_head(const uint8_t *first, size_t file_size)
+{
+    size_t start, length;
+    if (find_header(first, file_size, &start, &length, NULL) == CC_OK)
+        return start + length;
+    return file_size < CC_HEAD_FIRST ? file_size : CC_HEAD_FIRST;
+}
+
+int cc_npy_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e)
+{
+    size_t start, length;
+    CC_TRY(find_header(bytes, size, &start, &length, e));
     struct scan s = {.start = bytes, .p = bytes + start, .end = bytes + start + length, .e = e};
     enum cc_dtype dtype = CC_F32;
     struct cc_shape shape = {0};

@@ -8,8 +8,9 @@
 #include "core/format/json.h"
 #include "core/memory.h"
 
-#define MAX_HEADER 100000000 /* as the format's own reader has it */
-#define METADATA   "__metadata__"
+#define MAX_HEADER   100000000 /* as the format's own reader has it */
+#define LENGTH_BYTES 8         /* of the number before the header */
+#define METADATA     "__metadata__"
 
 /* --- reading --- */
 
@@ -193,10 +194,20 @@ static int parse_header(const cJSON *root, size_t data_start, size_t data_size, 
     return check_cover(out, data_start, data_size, e);
 }
 
+size_t cc_safetensors_head(const uint8_t *first, size_t file_size)
+{
+    if (file_size < LENGTH_BYTES)
+        return file_size;
+    const uint64_t length = cc_get_u64(first);
+    return length <= MAX_HEADER && length <= file_size - LENGTH_BYTES
+               ? LENGTH_BYTES + (size_t)length
+               : LENGTH_BYTES;
+}
+
 static int parse(const uint8_t *bytes, size_t size, bool shapes, struct cc_contents *out,
                  struct cc_error *e)
 {
-    if (size < 8)
+    if (size < LENGTH_BYTES)
         return cc_fail(e,
                        "not a safetensors file: %zu bytes are less than the header's length "
                        "takes",
@@ -207,19 +218,19 @@ static int parse(const uint8_t *bytes, size_t size, bool shapes, struct cc_conte
                        "not a safetensors file: its header would have %llu bytes, more than "
                        "%d",
                        (unsigned long long)length, MAX_HEADER);
-    if (length > size - 8)
+    if (length > size - LENGTH_BYTES)
         return cc_fail(e,
                        "the file is cut short: its header should have %llu bytes, and %zu "
                        "follow",
-                       (unsigned long long)length, size - 8);
-    if (length == 0 || bytes[8] != '{')
+                       (unsigned long long)length, size - LENGTH_BYTES);
+    if (length == 0 || bytes[LENGTH_BYTES] != '{')
         return cc_fail(e, "not a safetensors file: its header does not begin with {");
     cJSON *root;
-    if (cc_json_parse((const char *)bytes + 8, (size_t)length, &root, e) != CC_OK) {
+    if (cc_json_parse((const char *)bytes + LENGTH_BYTES, (size_t)length, &root, e) != CC_OK) {
         cc_error_in(e, "safetensors header");
         return CC_FAIL;
     }
-    size_t data_start = 8 + (size_t)length;
+    size_t data_start = LENGTH_BYTES + (size_t)length;
     int status = parse_header(root, data_start, size - data_start, shapes, out, e);
     cJSON_Delete(root);
     return status;
@@ -315,7 +326,7 @@ int cc_safetensors_begin(struct cc_safetensors_writer *w, const char *path,
                                       : cc_fail(e, "%s: a header of %zu bytes, more than %d", path,
                                                 length, MAX_HEADER);
     if (status == CC_OK) {
-        uint8_t size[8];
+        uint8_t size[LENGTH_BYTES];
         cc_put_u64(size, length);
         (void)fwrite(size, 1, sizeof size, w->out.f);
         (void)fwrite(header, 1, length, w->out.f);

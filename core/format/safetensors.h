@@ -11,6 +11,9 @@
 #include "core/file.h"
 #include "core/tensor.h"
 
+/* For cc_contents_head. */
+size_t cc_safetensors_head(const uint8_t *first, size_t file_size);
+
 /* For cc_contents_parse. *out is empty at first; the caller frees it, also after a failure. */
 int cc_safetensors_parse(const uint8_t *bytes, size_t size, struct cc_contents *out,
                          struct cc_error *e);

@@ -119,20 +119,17 @@ int cc_tensor_file_metadata(const char *path, struct cc_pair **out, size_t *coun
                             struct cc_error *e)
 {
     enum cc_file_format format;
-    struct cc_map map;
+    struct cc_infile f;
     struct cc_contents contents;
     *out = NULL;
     *count = 0;
     CC_TRY(cc_file_format_of(path, &format, e));
     if (format != CC_SAFETENSORS)
         return CC_OK;
-    CC_TRY(cc_map_open(path, &map, e));
-    const int status = cc_contents_parse(format, map.data, map.size, &contents, e);
-    cc_map_close(&map);
-    if (status != CC_OK) {
-        cc_error_in(e, "%s", path);
-        return status;
-    }
+    CC_TRY(cc_infile_open(path, &f, e));
+    const int status = cc_contents_read(&f, path, format, &contents, e);
+    cc_infile_close(&f);
+    CC_TRY(status);
     *out = contents.metadata;
     *count = contents.metadata_count;
     contents.metadata = NULL;

@@ -179,8 +179,8 @@ static void apply_factors(const struct layer *l, float *x, size_t n)
     }
 }
 
-static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
-                const float **x, struct cc_error *e)
+static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
+                struct cc_error *e)
 {
     (void)e;
     const struct synth *s = own(t);
@@ -193,11 +193,10 @@ static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, f
     float scale = (float)scale_at(s, t->streams[stream], step, tensor);
     for (size_t at = 0; at < n; at += part) {
         struct cc_draw d = draw_at(s, t->streams[stream], step, tensor, at);
-        fill[s->config.distribution](&d, 0, scale, buffer + at, n - at < part ? n - at : part);
+        fill[s->config.distribution](&d, 0, scale, x + at, n - at < part ? n - at : part);
     }
     if (s->config.distribution == CC_MIXTURE)
-        apply_factors(&s->layers[tensor], buffer, n);
-    *x = buffer;
+        apply_factors(&s->layers[tensor], x, n);
     return CC_OK;
 }
 

@@ -51,20 +51,10 @@ const char *cc_trace_name(const struct cc_trace *t)
     return t->name;
 }
 
-int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
-                  const float **x, struct cc_error *e)
+int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
+                  struct cc_error *e)
 {
-    return t->ops->load(t, stream, step, tensor, buffer, x, e);
-}
-
-void cc_trace_release(struct cc_trace *t, size_t stream, size_t step)
-{
-    if (t->ops->release == NULL)
-        return;
-    size_t first = step == SIZE_MAX ? 0 : step;
-    size_t end = step == SIZE_MAX ? t->steps[stream] : step + 1;
-    for (size_t i = first; i < end; i++)
-        t->ops->release(t, stream, i);
+    return t->ops->load(t, stream, step, tensor, x, e);
 }
 
 void cc_trace_close(struct cc_trace *t)

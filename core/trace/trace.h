@@ -1,7 +1,7 @@
 /* Traces: recorded or synthetic gradients. A trace has streams, a stream has steps, and a step has
  * one float32 tensor for each entry of the trace's table of tensors: what one sender (a worker, or
  * the server) sends at once. cc_trace_open reads traces from files; core/trace/synth.h draws them
- * from a distribution; both are read by the functions below. Values are mapped or drawn when they
+ * from a distribution; both are read by the functions below. Values are read or drawn when they
  * are loaded, so a trace may be larger than memory.
  *
  * Indices (stream, step, tensor) count from 0 and must be below the counts that the trace reports;
@@ -62,18 +62,13 @@ size_t cc_trace_largest(const struct cc_trace *t);
 /* The name for output: the path, or "synthetic:laplace:resnet110". Owned by the trace. */
 const char *cc_trace_name(const struct cc_trace *t);
 
-/* Gives the values of one tensor at one step. `buffer` has room for them and is aligned to
- * CC_ALIGN. On success *x points to the values, aligned to 4: in `buffer`, or in the mapped file if
- * they are stored as float32. It is valid until the next load into the same buffer, or until the
- * step is released. Values that are NaN or infinite are passed through.
+/* Sets x, which has room for the tensor's values, to those of one step. Values that are NaN or
+ * infinite are passed through.
  *
  * Errors: the file cannot be read, has changed since the trace was opened, or (CSV) holds something
- * that is not a number. May be called by several threads at once, with buffers of their own. */
-int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
-                  const float **x, struct cc_error *e);
-/* Unmaps the file of one step, or of all steps of the stream (step SIZE_MAX). Files stay mapped
- * until then, so release each step after use. No thread may still use its values. */
-void cc_trace_release(struct cc_trace *t, size_t stream, size_t step);
+ * that is not a number; x is then unspecified. May be called by several threads at once. */
+int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
+                  struct cc_error *e);
 
 /* Releases the trace and all that it owns; NULL is allowed. */
 void cc_trace_close(struct cc_trace *t);

@@ -1,21 +1,24 @@
 /* Traces in files, one for each step and sender.
  *
  * Opening reads the header of every file once: the first one defines the tensors, the others must
- * have the same. Of each file only its path, identity (core/trace/trace_id.h), modification time
+ * have the same. Of each file only its path, identity (core/trace/trace_id.h), state (size, times)
  * and layout are kept; files with the same layout, which is usual, share one. The files are then
  * sorted by direction, rank and step, and each run of the same direction and rank is a stream.
- * Loading maps a file on first use, under a lock, and checks that it has not changed; releasing
- * unmaps it. */
+ * Loading reads the values to the caller's memory and then checks that the file has not changed.
+ * The files used last stay open, so that loading small tensors is quick; a lock protects them. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "core/format/contents.h"
-#include "core/file.h"
+#include "core/infile.h"
 #include "core/memory.h"
 #include "core/trace/trace_impl.h"
 #include "core/trace/trace_id.h"
@@ -35,16 +38,21 @@ struct file {
     enum cc_file_format format;
     struct cc_file_id id;
     const struct layout *layout;
-    struct timespec modified; /* when it was opened; a change later is an error */
-    struct cc_map map;        /* from the first load of a tensor until the step is released */
+    struct cc_file_state state; /* when its header was read; a change later is an error */
+    bool open;
+    struct cc_infile in; /* while it is open */
 };
+
+/* How many files of a trace are open at most: less where the process may open few. */
+enum { MOST_OPEN = 256, SHARE_OPEN = 4 };
 
 struct files {
     struct file *list; /* by stream, then step */
     size_t count, capacity;
-    size_t *first;          /* of each stream, in list */
-    struct layout *layouts; /* the newest first */
-    pthread_mutex_t lock;   /* protects every file's map */
+    size_t *first;                             /* of each stream, in list */
+    struct layout *layouts;                    /* the newest first */
+    pthread_mutex_t lock;                      /* protects open files */
+    size_t opened[MOST_OPEN], most_open, next; /* open files, in list; the next is closed first */
 };
 
 static struct files *own(const struct cc_trace *t)
@@ -64,66 +72,49 @@ static uint64_t step_number(const struct cc_trace *t, size_t stream, size_t step
     return file_of(t, stream, step)->id.step;
 }
 
-static int modified_time(const char *path, struct timespec *out, struct cc_error *e)
+static void close_file(struct file *f)
 {
-    struct stat st;
-    if (stat(path, &st) != 0)
-        return cc_fail(e, "%s: %s", path, strerror(errno));
-    *out = st.st_mtim;
-    return CC_OK;
+    if (f->open)
+        cc_infile_close(&f->in);
+    f->open = false;
 }
 
-/* Maps the file unless it is mapped, and fails if it has changed since its header was read. */
-static int map_file(struct file *f, struct cc_error *e)
+/* Opens a file unless it is open, and closes the one that was opened longest ago. */
+static int open_file(struct files *fs, size_t index, struct cc_error *e)
 {
-    if (f->map.data != NULL)
+    struct file *f = &fs->list[index];
+    if (f->open)
         return CC_OK;
-    struct cc_map map;
-    struct timespec now = {0};
-    if (modified_time(f->path, &now, e) != CC_OK || cc_map_open(f->path, &map, e) != CC_OK)
-        return CC_FAIL;
-    if (map.size != f->layout->file_size || now.tv_sec != f->modified.tv_sec ||
-        now.tv_nsec != f->modified.tv_nsec) {
-        cc_map_close(&map);
-        return cc_fail(e,
-                       "%s: the file has changed since it was opened; start again when nobody "
-                       "writes to it",
-                       f->path);
-    }
-    f->map = map;
+    close_file(&fs->list[fs->opened[fs->next]]);
+    CC_TRY(cc_infile_open(f->path, &f->in, e));
+    f->open = true;
+    fs->opened[fs->next] = index;
+    fs->next = (fs->next + 1) % fs->most_open;
     return CC_OK;
 }
 
-static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
-                const float **x, struct cc_error *e)
+static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
+                struct cc_error *e)
 {
+    struct files *fs = own(t);
     struct file *f = file_of(t, stream, step);
-    (void)pthread_mutex_lock(&own(t)->lock);
-    int status = map_file(f, e);
-    struct cc_map map = f->map;
-    (void)pthread_mutex_unlock(&own(t)->lock);
-    if (status != CC_OK)
-        return status;
     const struct location *p = &f->layout->locations[tensor];
-    status = cc_stored_load(map.data, map.size, p->dtype, p->offset, t->tensors[tensor].shape.n,
-                            buffer, x, e);
-    if (status != CC_OK)
-        cc_error_in(e, "%s", f->path);
+    (void)pthread_mutex_lock(&fs->lock);
+    int status = open_file(fs, (size_t)(f - fs->list), e);
+    if (status == CC_OK)
+        status =
+            cc_stored_read(&f->in, f->path, p->dtype, p->offset, t->tensors[tensor].shape.n, x, e);
+    if (status == CC_OK)
+        status = cc_infile_check(&f->in, f->path, &f->state, e);
+    (void)pthread_mutex_unlock(&fs->lock);
     return status;
-}
-
-static void release(struct cc_trace *t, size_t stream, size_t step)
-{
-    (void)pthread_mutex_lock(&own(t)->lock);
-    cc_map_close(&file_of(t, stream, step)->map);
-    (void)pthread_mutex_unlock(&own(t)->lock);
 }
 
 static void close_files(struct cc_trace *t)
 {
     struct files *fs = own(t);
     for (size_t i = 0; i < fs->count; i++) {
-        cc_map_close(&fs->list[i].map);
+        close_file(&fs->list[i]);
         free(fs->list[i].path);
     }
     while (fs->layouts != NULL) {
@@ -138,7 +129,7 @@ static void close_files(struct cc_trace *t)
 }
 
 static const struct cc_trace_ops file_ops = {
-    .step_number = step_number, .load = load, .release = release, .close = close_files};
+    .step_number = step_number, .load = load, .close = close_files};
 
 /* --- opening --- */
 
@@ -240,25 +231,21 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
 {
     struct files *fs = own(t);
     struct file f = {0};
-    struct cc_map map;
+    struct cc_infile in;
     struct cc_contents c;
     if (cc_file_format_of(path, &f.format, NULL) != CC_OK)
         return cc_fail(e, "%s: not a trace: expected .safetensors, .npy or .csv", path);
-    if (modified_time(path, &f.modified, e) != CC_OK || cc_map_open(path, &map, e) != CC_OK)
-        return CC_FAIL;
-    int status = cc_contents_parse(f.format, map.data, map.size, &c, e);
-    size_t size = map.size;
-    cc_map_close(&map);
-    if (status != CC_OK) {
-        cc_error_in(e, "%s", path);
-        return status;
-    }
+    CC_TRY(cc_infile_open(path, &in, e));
+    int status = cc_contents_read(&in, path, f.format, &c, e);
+    cc_infile_close(&in);
+    CC_TRY(status);
+    f.state = in.state;
     f.path = cc_strdup(path, e);
     if (f.path == NULL) {
         status = CC_FAIL;
         goto out;
     }
-    CC_TRY_OUT(take_contents(t, &f, &c, size, e));
+    CC_TRY_OUT(take_contents(t, &f, &c, f.state.size, e));
     CC_TRY_OUT(cc_grow((void **)&fs->list, &fs->capacity, fs->count + 1, sizeof *fs->list, e));
     fs->list[fs->count++] = f;
 out:
@@ -346,6 +333,13 @@ static int sort_into_streams(struct cc_trace *t, struct cc_error *e)
     return CC_OK;
 }
 
+static size_t most_open(void)
+{
+    struct rlimit r;
+    const size_t share = getrlimit(RLIMIT_NOFILE, &r) == 0 ? r.rlim_cur / SHARE_OPEN : MOST_OPEN;
+    return share < 1 ? 1 : share < MOST_OPEN ? share : MOST_OPEN;
+}
+
 int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e)
 {
     struct stat st;
@@ -360,6 +354,7 @@ int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e)
         return cc_fail(e, "out of memory");
     }
     (void)pthread_mutex_init(&fs->lock, NULL);
+    fs->most_open = most_open();
     t->own = fs;
     t->ops = &file_ops;
     int status = S_ISDIR(st.st_mode) ? add_directory(t, path, e) : add_file(t, path, e);

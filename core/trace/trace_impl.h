@@ -7,10 +7,9 @@
 /* An implementation of traces. Arguments are in range. */
 struct cc_trace_ops {
     uint64_t (*step_number)(const struct cc_trace *t, size_t stream, size_t step);
-    int (*load)(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *buffer,
-                const float **x, struct cc_error *e);
-    void (*release)(struct cc_trace *t, size_t stream, size_t step); /* NULL: nothing to release */
-    void (*close)(struct cc_trace *t);                               /* frees own */
+    int (*load)(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
+                struct cc_error *e);
+    void (*close)(struct cc_trace *t); /* frees own */
 };
 
 struct cc_trace {

@@ -41,32 +41,27 @@ int cc_trace_stats(struct cc_trace *t, size_t stream, void (*progress)(void *con
                    void *context, struct cc_tensor_stats *out, struct cc_error *e)
 {
     size_t count = cc_trace_tensors(t), steps = cc_trace_steps(t, stream);
-    float *buffer = cc_alloc(cc_trace_largest(t) * sizeof *buffer, e);
+    float *x = cc_alloc(cc_trace_largest(t) * sizeof *x, e);
     int status = CC_OK;
-    size_t k = 0;
-    if (buffer == NULL)
+    if (x == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < count; i++)
         out[i] = (struct cc_tensor_stats){0};
-    for (; k < steps; k++) {
+    for (size_t k = 0; k < steps; k++) {
         if (progress != NULL)
             progress(context, (double)k / (double)steps);
         for (size_t i = 0; i < count; i++) {
-            const float *x;
             if (cc_interrupted()) {
                 status = cc_fail(e, "interrupted");
                 goto out;
             }
-            CC_TRY_OUT(cc_trace_load(t, stream, k, i, buffer, &x, e));
+            CC_TRY_OUT(cc_trace_load(t, stream, k, i, x, e));
             add_step(&out[i], x, cc_trace_tensor(t, i)->shape.n);
         }
-        cc_trace_release(t, stream, k);
     }
     for (size_t i = 0; i < count; i++)
         out[i].rms = sqrt(out[i].rms / (double)(out[i].values - out[i].not_finite));
 out:
-    if (k < steps)
-        cc_trace_release(t, stream, k);
-    free(buffer);
+    free(x);
     return status;
 }

@@ -16,8 +16,8 @@ struct cc_tensor_stats {
 };
 
 /* Computes the statistics of a stream; out has one entry for each tensor. Reads each step once, in
- * order, with one step mapped at a time. Calls `progress`, if not NULL, before each step with the
- * part that is done, in [0, 1). An interrupt is an error. */
+ * order. Calls `progress`, if not NULL, before each step with the part that is done, in [0, 1). An
+ * interrupt is an error. */
 int cc_trace_stats(struct cc_trace *t, size_t stream, void (*progress)(void *context, double done),
                    void *context, struct cc_tensor_stats *out, struct cc_error *e);
 

@@ -27,22 +27,20 @@ static char *order_of(const struct cc_trace *t, struct cc_error *e)
 static int write_values(struct cc_trace *t, size_t stream, size_t step, struct cc_tensor_file *w,
                         struct cc_error *e)
 {
-    float *buffer = cc_alloc(cc_trace_largest(t) * sizeof *buffer, e);
+    float *x = cc_alloc(cc_trace_largest(t) * sizeof *x, e);
     int status = CC_OK;
-    if (buffer == NULL)
+    if (x == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < cc_trace_tensors(t); i++) {
-        const float *x;
         if (cc_interrupted()) {
             status = cc_fail(e, "interrupted; nothing was written");
             goto out;
         }
-        CC_TRY_OUT(cc_trace_load(t, stream, step, i, buffer, &x, e));
+        CC_TRY_OUT(cc_trace_load(t, stream, step, i, x, e));
         CC_TRY_OUT(cc_tensor_file_put(w, x, e));
     }
 out:
-    cc_trace_release(t, stream, step);
-    free(buffer);
+    free(x);
     return status;
 }
 

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/file.h"
+#include "core/infile.h"
 #include "core/format/json.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
@@ -183,24 +183,16 @@ static int ask_simgrid(const char *program, struct hosts *h, struct cc_error *e)
 /* Reads a file as a string. */
 static int read_text(const char *path, char **out, struct cc_error *e)
 {
-    struct cc_map map;
-    int status = CC_OK;
-    CC_TRY(cc_map_open(path, &map, e));
-    const uint8_t *zero = memchr(map.data, 0, map.size);
+    struct cc_bytes file;
+    CC_TRY(cc_file_read(path, &file, e));
+    const uint8_t *zero = memchr(file.data, 0, file.size);
     if (zero != NULL) {
-        status = cc_fail(e, "%s: no XML: byte %td is 0", path, zero - map.data);
-        goto out;
+        const ptrdiff_t at = zero - file.data;
+        cc_bytes_free(&file);
+        return cc_fail(e, "%s: no XML: byte %td is 0", path, at);
     }
-    *out = cc_alloc(map.size + 1, e);
-    if (*out == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
-    memcpy(*out, map.data, map.size);
-    (*out)[map.size] = '\0';
-out:
-    cc_map_close(&map);
-    return status;
+    *out = (char *)file.data;
+    return CC_OK;
 }
 
 int cc_platform_read(const char *path, int workers, int servers, struct cc_platform *out,

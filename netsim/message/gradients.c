@@ -15,7 +15,6 @@ struct cc_gradients {
     struct cc_trace *trace;
     bool owned;     /* the trace; otherwise it is the caller's */
     size_t streams; /* of workers' pushes */
-    float *buffer;  /* one tensor */
 };
 
 static int open_synthetic(const struct cc_job *job, struct cc_trace **out, struct cc_error *e)
@@ -57,7 +56,6 @@ static int check_tensors(const struct cc_job *job, const struct cc_trace *t, str
 static int open_from(const struct cc_job *job, struct cc_trace *trace, bool owned,
                      struct cc_gradients **out, struct cc_error *e)
 {
-    int status = CC_OK;
     struct cc_gradients *g = cc_alloc0(sizeof *g, e);
     if (g == NULL) {
         if (owned)
@@ -72,19 +70,11 @@ static int open_from(const struct cc_job *job, struct cc_trace *trace, bool owne
            cc_trace_stream(trace, g->streams).direction == CC_PUSH)
         g->streams++;
     if (g->streams == 0) {
-        status = cc_fail(e, "%s: no worker's gradients, only what a server sent", job->trace);
-        goto out;
-    }
-    g->buffer = cc_alloc(cc_trace_largest(trace) * sizeof *g->buffer, e);
-    if (g->buffer == NULL) {
-        status = CC_FAIL;
-        goto out;
+        cc_gradients_close(g);
+        return cc_fail(e, "%s: no worker's gradients, only what a server sent", job->trace);
     }
     *out = g;
-out:
-    if (status != CC_OK)
-        cc_gradients_close(g);
-    return status;
+    return CC_OK;
 }
 
 int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out, struct cc_error *e)
@@ -130,15 +120,9 @@ int cc_gradients_load(struct cc_gradients *g, int worker, size_t step, float *ou
                       struct cc_error *e)
 {
     const size_t stream = (size_t)worker % g->streams;
-    int status = CC_OK;
-    for (size_t i = 0; i < g->job->tensors; i++) {
-        const float *x;
-        CC_TRY_OUT(cc_trace_load(g->trace, stream, step, i, g->buffer, &x, e));
-        memcpy(out + g->job->offset[i], x, g->job->tensor[i].shape.n * sizeof *x);
-    }
-out:
-    cc_trace_release(g->trace, stream, step);
-    return status;
+    for (size_t i = 0; i < g->job->tensors; i++)
+        CC_TRY(cc_trace_load(g->trace, stream, step, i, out + g->job->offset[i], e));
+    return CC_OK;
 }
 
 void cc_gradients_close(struct cc_gradients *g)
@@ -147,6 +131,5 @@ void cc_gradients_close(struct cc_gradients *g)
         return;
     if (g->owned)
         cc_trace_close(g->trace);
-    free(g->buffer);
     free(g);
 }

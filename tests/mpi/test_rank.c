@@ -157,7 +157,7 @@ static void push_bytes(const struct cc_job *job, size_t row, double *bytes)
         struct cc_spec *spec = setting_open(job->tensor[i].raw ? "fp32" : job->row[row].scheme);
         struct cc_codec c = {spec->scheme, spec->params, job->tensor[i].shape, NULL, NULL, 1};
         size_t sum = 0, bound = cc_bound(&c), len;
-        float *buffer = cc_alloc(sizes[i] * sizeof *buffer, NULL);
+        float *x = cc_alloc(sizes[i] * sizeof *x, NULL);
         uint8_t *out = cc_alloc(bound, NULL);
         c.state = cc_alloc(cc_state_bytes(&c), NULL);
         c.scratch = cc_alloc(cc_scratch_bytes(&c), NULL);
@@ -166,15 +166,13 @@ static void push_bytes(const struct cc_job *job, size_t row, double *bytes)
             for (size_t step = 0; step < WARMUP + STEPS; step++) {
                 const struct cc_context ctx = {
                     .seed = job->seed, .rank = w, .step = step, .tensor = i};
-                const float *x;
-                assert_int_equal(cc_trace_load(t, (size_t)w, step % DIFFERENT, i, buffer, &x, &e),
-                                 CC_OK);
+                assert_int_equal(cc_trace_load(t, (size_t)w, step % DIFFERENT, i, x, &e), CC_OK);
                 assert_int_equal(cc_encode(&c, &ctx, x, out, bound, &len, &e), CC_OK);
                 sum += step >= WARMUP ? len : 0;
             }
         }
         bytes[i] = (double)sum / STEPS / job->workers;
-        free(buffer);
+        free(x);
         free(out);
         free(c.state);
         free(c.scratch);

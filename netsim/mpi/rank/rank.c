@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/file.h"
+#include "core/infile.h"
 #include "core/memory.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/rank/event_gather.h"
@@ -37,14 +37,11 @@ out:
 
 static int read_file(const char *path, char **text, size_t *length, struct cc_error *e)
 {
-    struct cc_map map;
-    CC_TRY(cc_map_open(path, &map, e));
-    *text = cc_alloc(map.size, e);
-    if (*text != NULL)
-        memcpy(*text, map.data, map.size);
-    *length = map.size;
-    cc_map_close(&map);
-    return *text != NULL ? CC_OK : CC_FAIL;
+    struct cc_bytes file;
+    CC_TRY(cc_file_read(path, &file, e));
+    *text = (char *)file.data;
+    *length = file.size;
+    return CC_OK;
 }
 
 static int read_job(const char *path, char **text, size_t *length, struct cc_error *e)

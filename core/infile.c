@@ -1,0 +1,125 @@
+#include "core/infile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+static struct cc_file_state state_of(const struct stat *st)
+{
+    return (struct cc_file_state){.device = st->st_dev,
+                                  .inode = st->st_ino,
+                                  .size = (size_t)st->st_size,
+                                  .modified = st->st_mtim,
+                                  .status_changed = st->st_ctim};
+}
+
+int cc_infile_open(const char *path, struct cc_infile *out, struct cc_error *e)
+{
+    /* O_NONBLOCK: opening a pipe must not wait for a writer. */
+    struct cc_infile f = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    struct stat st;
+    int status = CC_OK;
+    if (f.fd < 0)
+        return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
+    if (fstat(f.fd, &st) != 0)
+        status = cc_fail(e, "%s: %s", path, strerror(errno));
+    else if (S_ISDIR(st.st_mode))
+        status = cc_fail(e, "%s: is a directory, not a file", path);
+    else if (!S_ISREG(st.st_mode))
+        status = cc_fail(e, "%s: not a regular file; copy it to one first", path);
+    else
+        f.state = state_of(&st);
+    if (status == CC_OK)
+        *out = f;
+    else
+        cc_infile_close(&f);
+    return status;
+}
+
+static int changed(const char *path, struct cc_error *e)
+{
+    return cc_fail(e,
+                   "%s: the file has changed since it was opened; start again when nobody writes "
+                   "to it",
+                   path);
+}
+
+int cc_infile_read(const struct cc_infile *f, const char *path, size_t offset, void *to,
+                   size_t bytes, struct cc_error *e)
+{
+    uint8_t *at = to;
+    while (bytes > 0) {
+        const ssize_t n = pread(f->fd, at, bytes, (off_t)offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
+        if (n == 0)
+            return changed(path, e);
+        at += n;
+        offset += (size_t)n;
+        bytes -= (size_t)n;
+    }
+    return CC_OK;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+int cc_infile_check(const struct cc_infile *f, const char *path, const struct cc_file_state *state,
+                    struct cc_error *e)
+{
+    struct stat st;
+    if (fstat(f->fd, &st) != 0)
+        return cc_fail(e, "%s: %s", path, strerror(errno));
+    const struct cc_file_state now = state_of(&st);
+    const bool same = now.device == state->device && now.inode == state->inode &&
+                      now.size == state->size && same_time(now.modified, state->modified) &&
+                      same_time(now.status_changed, state->status_changed);
+    return same ? CC_OK : changed(path, e);
+}
+
+void cc_infile_close(struct cc_infile *f)
+{
+    (void)close(f->fd);
+    f->fd = -1;
+}
+
+int cc_file_read(const char *path, struct cc_bytes *out, struct cc_error *e)
+{
+    struct cc_infile f;
+    struct cc_bytes b = {.data = NULL};
+    int status = CC_OK;
+    CC_TRY(cc_infile_open(path, &f, e));
+    b.size = f.state.size;
+    CC_TRY_OUT(cc_memory_check(b.size, path, e));
+    b.data = cc_alloc(b.size + 1, e);
+    if (b.data == NULL) {
+        status = CC_FAIL;
+        cc_error_in(e, "%s", path);
+        goto out;
+    }
+    CC_TRY_OUT(cc_infile_read(&f, path, 0, b.data, b.size, e));
+    CC_TRY_OUT(cc_infile_check(&f, path, &f.state, e));
+    b.data[b.size] = 0;
+    *out = b;
+out:
+    cc_infile_close(&f);
+    if (status != CC_OK)
+        free(b.data);
+    return status;
+}
+
+void cc_bytes_free(struct cc_bytes *b)
+{
+    free(b->data);
+    *b = (struct cc_bytes){0};
+}
