@@ -46,7 +46,7 @@ void cc_add_rounds(const struct cc_exchange_case *k, double count, double bytes,
                    struct cc_cost *c);
 
 /* Sets the codec work of exchanges that change nothing in payloads: the worker encodes before and
- * decodes after. */
+ * decodes after. Floats that are the gradient itself are neither encoded nor decoded. */
 void cc_encode_once(const struct cc_exchange_case *k, struct cc_cost *c);
 
 /* Bruck's allgather of every worker's payload, each of which every worker adds up. */

@@ -84,6 +84,8 @@ static struct cc_payload_cost sending_step(const struct cc_codec_model *c,
         .pull_encode_s = 1e-9 * period * values * pull.encode_ns,
         .pull_decode_s = 1e-9 * period * values * pull.decode_ns,
     };
+    if (c->verbatim)
+        p.verbatim = values;
     if (c->shape_bytes != NULL)
         p.push_bytes = p.pull_bytes = c->shape_bytes(c->shape_arg, shape);
     if (c->reduction == CC_REDUCE_PAIRS)
@@ -103,6 +105,7 @@ void cc_payload_cost_add(struct cc_payload_cost *sum, const struct cc_payload_co
     sum->push_bytes += p->push_bytes;
     sum->pull_bytes += p->pull_bytes;
     sum->pairs += p->pairs;
+    sum->verbatim += p->verbatim;
     sum->push_encode_s += p->push_encode_s;
     sum->push_decode_s += p->push_decode_s;
     sum->push_add_s += p->push_add_s;

@@ -33,6 +33,9 @@ struct cc_codec_model {
     /* CC_REDUCE_SUM: the number of sums that a payload needs one after the other (2 for low-rank
      * factors, as the second factor follows from the first's sum); 0 counts as 1. */
     size_t sum_rounds;
+    /* CC_REDUCE_SUM: the payload is the gradient itself (fp32), so that an exchange that sums
+     * floats reads it where it is and leaves the mean to the update: no codec works. */
+    bool verbatim;
     /* CC_REDUCE_PAIRS: a payload of n values and k pairs has value_bits n + pair_bits k bits. */
     double value_bits, pair_bits;
 };
@@ -53,6 +56,7 @@ struct cc_payload_cost {
     double values;
     double push_bytes, pull_bytes;
     double pairs;                                    /* in the push; 0 unless CC_REDUCE_PAIRS */
+    double verbatim;                                 /* values of verbatim payloads */
     double push_encode_s, push_decode_s, push_add_s; /* add: decoding onto a sum */
     double pull_encode_s, pull_decode_s;
 };

@@ -107,6 +107,35 @@ static void dense(void **state)
         }
 }
 
+/* Gradients that are summed as they are cost the network and the additions, and no codec; a raw
+ * tensor beside floats that must be encoded is encoded with them, and a server decodes it. */
+static void verbatim(void **state)
+{
+    (void)state;
+    static const enum cc_exchange sums[] = {CC_RING, CC_RECDOUBLE, CC_RABENSEIFNER, CC_MPI};
+    const struct cc_cluster cluster = {.workers = 6, .servers = 1, .reduce_byte_s = 2e-10};
+    struct cc_payload_cost all = message, some = message;
+    struct cc_cost c, encoded;
+    all.verbatim = all.values;
+    some.verbatim = all.values / 2;
+    for (size_t i = 0; i < sizeof sums / sizeof sums[0]; i++) {
+        cc_exchange_cost(sums[i], &message, CC_REDUCE_SUM, &cluster, &link, 1, 1, &encoded);
+        cc_exchange_cost(sums[i], &all, CC_REDUCE_SUM, &cluster, &link, 1, 1, &c);
+        assert_true(cc_cost_codec(&c) == 0 && cc_cost_codec(&encoded) > 0);
+        assert_true(cc_cost_comm(&c) == cc_cost_comm(&encoded) && c.reduce_s > 0);
+        cc_exchange_cost(sums[i], &some, CC_REDUCE_SUM, &cluster, &link, 1, 1, &c);
+        assert_memory_equal(&c, &encoded, sizeof c);
+        if (sums[i] == CC_MPI)
+            continue;
+        cc_exchange_cost(sums[i], &message, CC_REDUCE_DECODED, &cluster, &link, 1, 1, &encoded);
+        cc_exchange_cost(sums[i], &all, CC_REDUCE_DECODED, &cluster, &link, 1, 1, &c);
+        assert_memory_equal(&c, &encoded, sizeof c);
+    }
+    cc_exchange_cost(CC_PS, &message, CC_REDUCE_SUM, &cluster, &link, 1, 1, &encoded);
+    cc_exchange_cost(CC_PS, &all, CC_REDUCE_SUM, &cluster, &link, 1, 1, &c);
+    assert_memory_equal(&c, &encoded, sizeof c);
+}
+
 /* The formulas of NETWORK.md and Pipe-SGD's equation 5, as they are printed. */
 static void as_printed(void **state)
 {
@@ -533,6 +562,7 @@ int main(void)
         cmocka_unit_test(buckets),
         cmocka_unit_test(buckets_of_servers),
         cmocka_unit_test(dense),
+        cmocka_unit_test(verbatim),
         cmocka_unit_test(as_printed),
         cmocka_unit_test(allgather),
         cmocka_unit_test(servers),

@@ -19,6 +19,7 @@ static void copy_descriptor(const struct cc_spec *s, struct cc_codec_model *c)
     const struct cc_pair_cost cost = cc_pair_cost(s->scheme, s->params);
     c->period = cc_period(s->scheme, s->params);
     c->sum_rounds = cc_sum_rounds(s->scheme, s->params);
+    c->verbatim = (s->scheme->flags & CC_VERBATIM) != 0;
     if (cc_sized_by_shape(s->scheme, s->params)) {
         c->shape_bytes = bound_bytes;
         c->shape_arg = s;
@@ -96,6 +97,7 @@ static int make_models(const struct cc_spec_list *schemes, struct cc_codec_model
     else if (cc_codec_model_profiled(&out->profile, CC_RAW_SCHEME, CC_REDUCE_SUM, &out->raw, e) !=
              CC_OK)
         return CC_FAIL;
+    out->raw.verbatim = true;
     for (size_t i = 0; i < schemes->count; i++) {
         const struct cc_spec *s = schemes->item[i];
         struct cc_codec_model *c = &out->codec_model[i];

@@ -93,6 +93,7 @@ struct cc_experiment_row {
     /* sim: codecs take the times measured by a run of the same row, and not the profile's */
     bool codec_measured;
     struct cc_codec_times codec;
+    double update_s; /* of that run */
 };
 
 /* Whether the formulas describe the network of a setting. */
@@ -126,6 +127,7 @@ struct cc_measured_row {
     double push_bytes,
         pull_bytes;   /* payload of a worker's push; of all pulls, NaN without servers */
     double compute_s; /* with the update */
+    double update_s;
     double codec_s, comm_s;
     double step_s, step_s_sd; /* sd: over whole periods; NaN if there is but one */
     double speedup;           /* NaN if fp32 was not measured in this setting */

@@ -85,6 +85,7 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         .push_bytes = got->push_bytes,
         .pull_bytes = cc_exchange_has(s->setting.exchange, CC_X_SERVERS) ? got->pull_bytes : NAN,
         .compute_s = got->compute_s + got->update_s,
+        .update_s = got->update_s,
         .codec_s = got->encode_s + got->hop_s + got->server_s + got->decode_s,
         .codec = {.encode_s = got->encode_s,
                   .hop_s = got->hop_s,

@@ -97,6 +97,19 @@ static double reduce_byte_s(const struct cc_experiment_setting *s, const struct 
     return c->reduce_byte_s;
 }
 
+/* Seconds to add a byte of a mean to the model where nothing is decoded: those that a run's update
+ * took beyond --update. 0 without a run: the formulas count it as part of the update, too. */
+static double apply_byte_s(const struct sim *s, const struct cc_experiment_setting *setting)
+{
+    for (size_t i = 0; i < setting->rows; i++) {
+        const struct cc_experiment_row *row = &setting->row[i];
+        const struct cc_payload_cost *p = &s->experiment.forecast->payloads[row->scheme].total;
+        if (row->codec_measured && p->verbatim == p->values)
+            return fmax(0, row->update_s - setting->setting.timing.update_s) / p->push_bytes;
+    }
+    return 0;
+}
+
 /* --- payload sizes --- */
 
 /* Finds out the sizes of all payloads. Warm-up steps that are not simulated still change the sizes:
@@ -129,6 +142,7 @@ int cc_sim_job(const struct sim *s, const struct cc_experiment_setting *setting,
     CC_TRY(cc_experiment_job(&s->experiment, setting, out, e));
     out->data = setting->data;
     out->reduce_byte_s = reduce_byte_s(setting, out);
+    out->apply_byte_s = apply_byte_s(s, setting);
     if (s->options.codec_time != CC_CODEC_MEASURED)
         for (size_t i = 0; i < out->rows; i++)
             CC_TRY(add_costs(s, setting, i, &out->row[i], e));

@@ -184,6 +184,7 @@ static int copy_run(struct validate *v, struct cc_error *e)
                 continue;
             row->codec_measured = true;
             row->codec = run->measured[at].codec;
+            row->update_s = run->measured[at].update_s;
         }
     }
     return CC_OK;

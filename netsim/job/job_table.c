@@ -309,6 +309,10 @@ static const struct cc_field simulation_fields[] = {
              "needs `cost` and `sizes`. Not with `mpi`, whose sums are the MPI library's own."},
     {NUMBER(struct cc_job, reduce_byte_s), 0, MOST_SECONDS,
      .help = "Seconds for adding a byte of floats to others; used where rows have `cost`."},
+    {NUMBER(struct cc_job, apply_byte_s), 0, MOST_SECONDS,
+     .help =
+         "Seconds for adding a byte of a mean gradient to the model, where gradients are summed "
+         "without encoding (fp32 without servers); used where rows have `cost`."},
 };
 
 static const struct cc_table simulation_table = {

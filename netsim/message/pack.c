@@ -79,12 +79,29 @@ static void set_costs(const struct cc_pack_config *config, const struct cc_slice
     }
 }
 
+static bool is_verbatim(const struct cc_pack_config *config, const struct cc_slice *slice,
+                        size_t slices)
+{
+    const struct cc_job *job = config->job;
+    size_t end = 0;
+    for (size_t i = 0; i < slices; i++) {
+        const bool raw = job->tensor[slice[i].tensor].raw;
+        const size_t at = job->offset[slice[i].tensor] + slice[i].begin;
+        if (((raw ? config->raw : config->spec)->scheme->flags & CC_VERBATIM) == 0 ||
+            (i > 0 && at != end))
+            return false;
+        end = at + slice[i].count;
+    }
+    return true;
+}
+
 int cc_pack_make(const struct cc_pack_config *config, const struct cc_slice *slice, size_t slices,
                  struct cc_pack **out, struct cc_error *e)
 {
     CC_TRY(config->job->data ? cc_real_pack_make(config, slice, slices, out, e)
                              : cc_virtual_pack_make(config, slice, slices, out, e));
     set_costs(config, slice, slices, (*out)->cost);
+    (*out)->verbatim = is_verbatim(config, slice, slices);
     return CC_OK;
 }
 
@@ -137,6 +154,11 @@ int cc_pack_decode_add(const struct cc_pack *p, uint64_t step, const uint8_t *in
 size_t cc_pack_rounds(const struct cc_pack *p)
 {
     return p->vtable->rounds(p);
+}
+
+bool cc_pack_verbatim(const struct cc_pack *p)
+{
+    return p->verbatim;
 }
 
 int cc_pack_encode_round(struct cc_pack *p, uint64_t step, size_t round, const float *x,

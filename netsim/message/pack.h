@@ -91,6 +91,9 @@ int cc_pack_decode_add(const struct cc_pack *p, uint64_t step, const uint8_t *in
 
 /* The number of rounds; 0: some slices cannot be summed. */
 size_t cc_pack_rounds(const struct cc_pack *p);
+/* Whether the pack has one round, whose floats are x's own, in their order: a rank can then send
+ * them from x, and need not encode. */
+bool cc_pack_verbatim(const struct cc_pack *p);
 /* Encodes into out[0, bound), which is aligned to floats. *len may be 0: there is nothing to sum.
  */
 int cc_pack_encode_round(struct cc_pack *p, uint64_t step, size_t round, const float *x,

@@ -24,10 +24,11 @@ struct cc_pack_vtable {
                   float scale, float *y, struct cc_error *e);
 };
 
-/* The beginning of both kinds. cc_pack_make fills in the costs. */
+/* The beginning of both kinds. cc_pack_make fills in all but the table. */
 struct cc_pack {
     const struct cc_pack_vtable *vtable;
     double cost[CC_PACK_OPS];
+    bool verbatim;
 };
 
 int cc_real_pack_make(const struct cc_pack_config *config, const struct cc_slice *slice,

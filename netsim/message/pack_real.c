@@ -23,7 +23,7 @@ enum { MOST_LEB_BYTES = 10 };
 struct part {
     struct cc_context ctx; /* without the step */
     size_t at;             /* in x and y */
-    size_t len;            /* of the payload encoded last */
+    size_t len;            /* of the payload encoded last; before, its bound */
     bool raw;
 };
 
@@ -346,6 +346,7 @@ int cc_real_pack_make(const struct cc_pack_config *config, const struct cc_slice
     for (size_t i = 0; i < slices; i++) {
         struct cc_codec_item *item = &p->codecs.item[i];
         CC_TRY_OUT(set_part(config, &slice[i], &p->part[i], item, e));
+        p->part[i].len = item->bound;
         values += slice[i].count;
         p->table_bound += cc_leb_bytes(item->bound);
         overflow |= __builtin_add_overflow(p->payload_bound, item->bound, &p->payload_bound);

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "core/reduce.h"
+
 struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_job_message *m)
 {
     return (struct cc_range){s->job->offset[m->first], s->job->offset[m->last + 1]};
@@ -53,4 +55,39 @@ int cc_message_apply(struct cc_rank_state *s, const struct cc_pack *c, enum cc_p
     int status = cc_pack_decode_add(c, s->step, in, len, 1.0f / (float)s->job->workers, model, e);
     cc_charge(s, CC_PHASE_DECODE, since, cc_pack_cost(c, op));
     return status;
+}
+
+/* Says which tensor has the value that is not finite. */
+static int refuse_sum(const struct cc_rank_state *s, struct cc_range range, const float *sum,
+                      struct cc_error *e)
+{
+    struct cc_slice *slice;
+    size_t slices, at = 0;
+    int status = CC_OK;
+    CC_TRY(cc_slices(s->job, range.from, range.to, &slice, &slices, e));
+    for (size_t i = 0; i < slices && status == CC_OK; at += slice[i++].count) {
+        const struct cc_context ctx = {.offset = slice[i].begin,
+                                       .name = s->job->tensor[slice[i].tensor].name};
+        if (!cc_finite_bits(cc_absmax(sum + at, NULL, slice[i].count, 1)))
+            status = cc_refuse(&ctx, sum + at, NULL, slice[i].count, e);
+    }
+    free(slice);
+    cc_error_in(e, "the sum over the workers");
+    return status;
+}
+
+int cc_message_add_sum(struct cc_rank_state *s, struct cc_range range, const float *sum,
+                       struct cc_error *e)
+{
+    const float scale = 1.0f / (float)s->job->workers;
+    float *y = s->model + range.from;
+    /* Block by block, so that each is in the cache when it is added. */
+    for (size_t i = 0, n = range.to - range.from, m; i < n; i += m) {
+        m = n - i < CC_SUM_BLOCK ? n - i : CC_SUM_BLOCK;
+        if (!cc_finite_bits(cc_absmax(sum + i, NULL, m, 1)))
+            return refuse_sum(s, range, sum, e);
+        for (size_t k = i; k < i + m; k++)
+            y[k] = cc_add_scaled(y[k], scale, sum[k]);
+    }
+    return CC_OK;
 }

@@ -33,4 +33,9 @@ void cc_message_count(struct cc_rank_state *s, const struct cc_pack *c, size_t p
 int cc_message_apply(struct cc_rank_state *s, const struct cc_pack *c, enum cc_pack_op op,
                      const uint8_t *in, size_t len, float *model, struct cc_error *e);
 
+/* model += sum / workers for the values of `range`, of which sum[0] is the first. Refuses values
+ * that are not finite. */
+int cc_message_add_sum(struct cc_rank_state *s, struct cc_range range, const float *sum,
+                       struct cc_error *e);
+
 #endif

@@ -50,7 +50,8 @@ static void count_sent(struct library *x, size_t bytes)
 static int begin_sum(struct library *x, struct cc_error *e)
 {
     const size_t n = x->floats.bytes / sizeof(float);
-    uint8_t *at = x->floats.at;
+    void *sum = x->floats.sum;
+    const void *own = x->floats.own == sum ? MPI_IN_PLACE : x->floats.own;
     if (n > INT_MAX)
         return cc_fail(e,
                        "%zu floats in one message are too many for MPI_Allreduce; exchange in "
@@ -58,8 +59,8 @@ static int begin_sum(struct library *x, struct cc_error *e)
                        n);
     count_sent(x, x->floats.bytes);
     x->stage = SUMMING;
-    int code = x->blocking ? MPI_Allreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, x->comm)
-                           : MPI_Iallreduce(MPI_IN_PLACE, at, (int)n, MPI_FLOAT, MPI_SUM, x->comm,
+    int code = x->blocking ? MPI_Allreduce(own, sum, (int)n, MPI_FLOAT, MPI_SUM, x->comm)
+                           : MPI_Iallreduce(own, sum, (int)n, MPI_FLOAT, MPI_SUM, x->comm,
                                             x->requests.request);
     return cc_mpi_check(code, "MPI_Allreduce", e);
 }
@@ -148,7 +149,7 @@ static int end_collective(struct library *x, struct cc_error *e)
     if (!sums)
         return apply_payloads(x, e);
     charge_sum(x);
-    CC_TRY(cc_float_rounds_next(&x->floats, e));
+    CC_TRY(cc_float_rounds_next(&x->floats, x->floats.sum, e));
     return x->floats.bytes > 0 ? get_ready(x, e) : CC_OK;
 }
 

@@ -8,6 +8,13 @@ void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_time
     cc_event_log_codec(s->events, phase, s->step, since.began, now);
 }
 
+void cc_charge_update(struct cc_rank_state *s, struct cc_work_timer since, double cost_s)
+{
+    const double before = s->counters.phase_s[CC_PHASE_UPDATE];
+    cc_charge(s, CC_PHASE_UPDATE, since, cost_s);
+    s->counters.exchange_update_s += s->counters.phase_s[CC_PHASE_UPDATE] - before;
+}
+
 static void log_transfer(struct cc_rank_state *s, bool received, size_t index, int peer,
                          size_t bytes)
 {

@@ -17,12 +17,13 @@
 /* Totals over the row's counted steps. */
 struct cc_counters {
     double phase_s[CC_PHASES];
-    uint64_t payload_bytes; /* encoded by this rank: a worker's push, a server's pull (once, not
-                               once per worker); re-encoded partial sums are not counted */
-    uint64_t head_bytes;    /* of the packs around these payloads */
-    uint64_t sent_bytes;    /* handed to MPI for other ranks, heads and partial sums included */
-    uint64_t messages;      /* handed to MPI */
-    uint64_t *tensor_bytes; /* payload_bytes by tensor; NULL: not counted */
+    double exchange_update_s; /* the part of CC_PHASE_UPDATE that exchanges have charged */
+    uint64_t payload_bytes;   /* encoded by this rank: a worker's push, a server's pull (once, not
+                                 once per worker); re-encoded partial sums are not counted */
+    uint64_t head_bytes;      /* of the packs around these payloads */
+    uint64_t sent_bytes;      /* handed to MPI for other ranks, heads and partial sums included */
+    uint64_t messages;        /* handed to MPI */
+    uint64_t *tensor_bytes;   /* payload_bytes by tensor; NULL: not counted */
 };
 
 struct cc_rank_state {
@@ -50,6 +51,9 @@ struct cc_rank_state {
 /* Ends work (cc_work_end) and charges its time to a phase. */
 void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,
                double cost_s);
+
+/* The same for updates of the model within an exchange: CC_PHASE_UPDATE. */
+void cc_charge_update(struct cc_rank_state *s, struct cc_work_timer since, double cost_s);
 
 /* Logs one end of a transfer of message `index`: it begins to leave, or it has arrived. */
 void cc_note_sent(struct cc_rank_state *s, size_t index, int peer, size_t bytes);

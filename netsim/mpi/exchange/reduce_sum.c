@@ -1,9 +1,11 @@
 /* The reduction of floats: payloads, or one round of the scheme after the other (float_rounds.h),
  * are added as they are.
  *
- * The floats of one sum lie in one buffer (`floats`). The schedule's chunks become ranges of bytes
- * of it. A round sends a range from there; a round that reduces receives into a second buffer
- * (`received`) and adds from it, a round that keeps whole sums receives in place.
+ * The schedule's chunks become ranges of bytes. A rank's own floats lie in one buffer, and sums
+ * arise in another (`floats`; the two may be one). A round sends a range of the sum or, before
+ * anything was added there, of the rank's own floats. A round that reduces receives into a third
+ * buffer (`received`) and makes the sum from that; a round that keeps whole sums receives in place.
+ * So fp32's gradients are read where they are: nothing is copied to be sent or added.
  *
  * Everything moves by blocks, and rounds overlap: as soon as a block has been received it is added,
  * and may be sent in the next round, while the rest of its chunk is still under way. What may be
@@ -29,7 +31,8 @@
 /* The state of one round of the schedule; ranges are in bytes. */
 struct round_state {
     struct cc_range send, recv;
-    bool adds; /* received floats are added; else they are kept */
+    bool adds;             /* received floats are added; else they are kept */
+    const uint8_t *addend; /* what they are added to: own floats, or the sum so far */
     struct cc_transfer out, in;
     size_t added; /* bytes of what was received that are added, or in their place */
 };
@@ -38,8 +41,8 @@ struct reduce_sum {
     const struct cc_reduction_ops *ops;
     struct cc_rank_state *rank_state;
     struct cc_schedule schedule;
-    struct cc_float_rounds floats; /* this rank's, then the sum */
-    uint8_t *received;             /* floats to be added; NULL without data */
+    struct cc_float_rounds floats;
+    uint8_t *received; /* floats to be added; NULL without data */
     struct round_state *round_state;
     size_t current; /* the first round that is not over */
     struct cc_block_stream out, in;
@@ -77,10 +80,29 @@ static size_t settled(const struct reduce_sum *x, size_t k, struct cc_range want
     return end - want.from;
 }
 
-static void add_floats(float *restrict sum, const float *restrict v, size_t n)
+static void add_to(float *restrict sum, const float *restrict v, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         sum[i] += v[i];
+}
+
+static void add_floats(const float *restrict x, const float *restrict v, float *restrict sum,
+                       size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        sum[i] = x[i] + v[i];
+}
+
+/* Adds bytes [at, at + bytes) of what round k has received. */
+static void add_bytes(struct reduce_sum *x, size_t k, size_t at, size_t bytes)
+{
+    const float *received = (const float *)(const void *)(x->received + at);
+    const float *addend = (const float *)(const void *)(x->round_state[k].addend + at);
+    float *sum = (float *)(void *)(x->floats.sum + at);
+    if (addend == sum)
+        add_to(sum, received, bytes / sizeof *sum);
+    else
+        add_floats(addend, received, sum, bytes / sizeof *sum);
 }
 
 /* Adds what round k has received and may add; takes note of it where it is kept. False: nothing
@@ -98,8 +120,7 @@ static bool add_received(struct reduce_sum *x, size_t k)
         const struct cc_work_timer since = cc_work_begin();
         const size_t at = t->recv.from + t->added, bytes = end - t->added;
         if (x->received != NULL)
-            add_floats((float *)(void *)(x->floats.at + at),
-                       (const float *)(const void *)(x->received + at), bytes / sizeof(float));
+            add_bytes(x, k, at, bytes);
         cc_charge(x->rank_state, CC_PHASE_HOP, since,
                   s->row->cost != NULL ? s->job->reduce_byte_s * (double)bytes : (double)NAN);
     }
@@ -147,6 +168,17 @@ static struct cc_range chunk_bytes(const struct reduce_sum *x, size_t first, siz
     return (struct cc_range){begin * sizeof(float), end * sizeof(float)};
 }
 
+/* Where the floats of `range` are when round k begins: with the sum if an earlier round has added
+ * to them, else with this rank's own. Schedules have no round of which only a part has been added
+ * to. */
+static const uint8_t *floats_at(const struct reduce_sum *x, size_t k, struct cc_range range)
+{
+    for (size_t j = 0; j < k; j++)
+        if (x->round_state[j].recv.from < range.to && x->round_state[j].recv.to > range.from)
+            return x->floats.sum;
+    return x->floats.own;
+}
+
 /* Adds the transfers of all rounds of one sum, if there is another sum. None needs a clear to send:
  * to wait for one between rounds, as reduce_recode does, would keep links idle (Rabenseifner's fp32
  * at 100 Mbit/s took 23% longer). */
@@ -159,9 +191,12 @@ static void begin_rounds(struct reduce_sum *x)
         *t = (struct round_state){.send = chunk_bytes(x, r->send_first, r->send_count),
                                   .recv = chunk_bytes(x, r->recv_first, r->recv_count),
                                   .adds = k < x->schedule.reduce_rounds};
-        uint8_t *to = t->adds ? x->received : x->floats.at;
+        uint8_t *to = t->adds ? x->received : x->floats.sum;
+        /* A transfer that is sent is only read. */
+        uint8_t *from = (uint8_t *)(uintptr_t)floats_at(x, k, t->send);
+        t->addend = floats_at(x, k, t->recv);
         t->out = (struct cc_transfer){.peer = r->to,
-                                      .at = CC_OFFSET_OR_NULL(x->floats.at, t->send.from),
+                                      .at = CC_OFFSET_OR_NULL(from, t->send.from),
                                       .bytes = t->send.to - t->send.from};
         t->in = (struct cc_transfer){.peer = r->from,
                                      .at = CC_OFFSET_OR_NULL(to, t->recv.from),
@@ -186,7 +221,8 @@ static int reduce_sum_test(void *of, bool *done, struct cc_error *e)
         CC_TRY(progress(x, e));
         if (x->current < x->schedule.rounds)
             break;
-        CC_TRY(cc_float_rounds_next(&x->floats, e));
+        CC_TRY(cc_float_rounds_next(&x->floats,
+                                    x->schedule.rounds > 0 ? x->floats.sum : x->floats.own, e));
         begin_rounds(x);
     }
     *done = x->floats.bytes == 0;

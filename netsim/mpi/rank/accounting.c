@@ -2,15 +2,16 @@
 
 #include <string.h>
 
-double cc_codec_s(const struct cc_rank_loop *l)
+double cc_exchange_work_s(const struct cc_rank_loop *l)
 {
     const double *t = l->s.counters.phase_s;
-    return t[CC_PHASE_ENCODE] + t[CC_PHASE_HOP] + t[CC_PHASE_SERVER] + t[CC_PHASE_DECODE];
+    return t[CC_PHASE_ENCODE] + t[CC_PHASE_HOP] + t[CC_PHASE_SERVER] + t[CC_PHASE_DECODE] +
+           l->s.counters.exchange_update_s;
 }
 
 struct cc_wait_timer cc_wait_begin(const struct cc_rank_loop *l)
 {
-    return (struct cc_wait_timer){.since = cc_runtime_now(), .codec_s = cc_codec_s(l)};
+    return (struct cc_wait_timer){.since = cc_runtime_now(), .codec_s = cc_exchange_work_s(l)};
 }
 
 struct cc_wait_timer cc_wait_end(struct cc_rank_loop *l, struct cc_wait_timer w)
@@ -32,6 +33,7 @@ void cc_settle(struct cc_rank_loop *l, enum cc_phase phase)
 void cc_count_times(struct cc_rank_loop *l)
 {
     memset(l->s.counters.phase_s, 0, sizeof l->s.counters.phase_s);
+    l->s.counters.exchange_update_s = 0;
 }
 
 void cc_count_bytes(struct cc_rank_loop *l)

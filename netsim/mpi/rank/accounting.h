@@ -5,8 +5,8 @@
 
 #include "netsim/mpi/rank/loop_state.h"
 
-/* Seconds that codecs have worked, of all phases. */
-double cc_codec_s(const struct cc_rank_loop *l);
+/* Seconds that exchanges have worked: codecs, of all phases, and updates. */
+double cc_exchange_work_s(const struct cc_rank_loop *l);
 
 /* Time in which a rank does nothing but wait and run codecs. */
 struct cc_wait_timer {

@@ -11,10 +11,10 @@
  * codecs, or, `in_turn`, with a pause while a codec works. With nothing under way it sleeps. */
 static int pass(struct cc_rank_loop *l, double seconds, bool in_turn, struct cc_error *e)
 {
-    const double codec = cc_codec_s(l);
+    const double codec = cc_exchange_work_s(l);
     l->clock += seconds;
     for (;;) {
-        double until = l->clock + (in_turn ? cc_codec_s(l) - codec : 0);
+        double until = l->clock + (in_turn ? cc_exchange_work_s(l) - codec : 0);
         const double now = cc_runtime_now();
         if (until - now < CC_INSTANT_S) {
             l->clock = until;
@@ -25,7 +25,7 @@ static int pass(struct cc_rank_loop *l, double seconds, bool in_turn, struct cc_
             continue;
         }
         CC_TRY(cc_messages_progress(l, e));
-        until = l->clock + (in_turn ? cc_codec_s(l) - codec : 0);
+        until = l->clock + (in_turn ? cc_exchange_work_s(l) - codec : 0);
         CC_TRY(cc_runtime_wait(&l->s.waits, l->s.job->yield_when_idle, now, until, e));
     }
 }
