@@ -98,23 +98,33 @@ static bool placed_whole(const struct cc_setting *s)
            s->placement != CC_SPLIT;
 }
 
-static double fuse_limit(const struct cc_timing *t)
+static double fuse_limit(const struct cc_timing *t, bool first)
 {
+    if (first && t->first_fuse_bytes >= 0)
+        return t->first_fuse_bytes;
     if (t->fuse_bytes >= 0)
         return t->fuse_bytes;
     return t->mode == CC_OVERLAP ? 0 : INFINITY;
 }
 
-/* The next message, of the last of the `left` tensors that remain: up to `limit` bytes, at least
- * one tensor. */
-static struct cc_message next_message(const struct cc_step_payloads *p, size_t left, double limit)
+/* The bytes of a tensor that count against the limit. */
+static double fuse_bytes(const struct cc_setting *s, const struct cc_step_payloads *p, size_t i)
+{
+    return s->timing.fuse_gradients ? 4 * (double)s->net->tensors[i].shape.n : p->cut_bytes[i];
+}
+
+/* The next message, of the last of the `left` tensors that remain: up to the limit, at least one
+ * tensor. */
+static struct cc_message next_message(const struct cc_setting *s, const struct cc_step_payloads *p,
+                                      size_t left)
 {
     struct cc_message m = {left - 1, left - 1};
-    double bytes = p->cut_bytes[left - 1];
+    const double limit = fuse_limit(&s->timing, left == p->count);
+    double bytes = fuse_bytes(s, p, left - 1);
     if (limit == INFINITY)
         m.first = 0;
-    while (m.first > 0 && bytes + p->cut_bytes[m.first - 1] <= limit)
-        bytes += p->cut_bytes[--m.first];
+    while (m.first > 0 && (bytes += fuse_bytes(s, p, m.first - 1)) <= limit)
+        m.first--;
     return m;
 }
 
@@ -123,18 +133,18 @@ size_t cc_predict_messages(const struct cc_setting *s, const struct cc_step_payl
 {
     size_t count = 0;
     for (size_t left = payloads->count; left > 0; left = message[count++].first)
-        message[count] = next_message(payloads, left, fuse_limit(&s->timing));
+        message[count] = next_message(s, payloads, left);
     return count;
 }
 
 /* Sets the next message's tensors and returns their payload cost. */
-static struct cc_payload_cost next_batch(const struct step_load *load, size_t left, double limit,
-                                         struct cc_step_message *message)
+static struct cc_payload_cost next_batch(const struct cc_setting *s, const struct step_load *load,
+                                         size_t left, struct cc_step_message *message)
 {
-    struct cc_message m = next_message(load->payloads, left, limit);
+    struct cc_message m = next_message(s, load->payloads, left);
     struct cc_payload_cost sum = load->each[m.last];
     *message = (struct cc_step_message){.first = m.first, .last = m.last};
-    if (limit == INFINITY)
+    if (m.first == 0 && m.last == load->payloads->count - 1)
         return *load->total;
     for (size_t i = m.last; i-- > m.first;)
         cc_payload_cost_add(&sum, &load->each[i]);
@@ -250,11 +260,11 @@ static size_t cut_step(struct cc_predictor *p, const struct cc_setting *s,
     struct cc_part *part = p->part + (silent ? left : 0);
     bool alone = !cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.workers == 1,
          whole = placed_whole(s);
-    double limit = fuse_limit(&s->timing), servers = s->cluster.servers;
+    double servers = s->cluster.servers;
     *sum = (struct cc_cost){0};
     while (left > 0) {
         struct cc_step_message *message = &messages[count++];
-        struct cc_payload_cost batch = next_batch(load, left, limit, message);
+        struct cc_payload_cost batch = next_batch(s, load, left, message);
         if (whole)
             cost_parts(p, s, load, part, message);
         if (load->silent && batch.push_bytes == 0) {

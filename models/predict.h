@@ -12,6 +12,7 @@
 
 /* Everything but the scheme. */
 struct cc_setting {
+    const struct cc_system *system; /* whose defaults it began with (system.h), or NULL */
     const struct cc_net *net;
     struct cc_link link;
     enum cc_exchange exchange;

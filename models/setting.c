@@ -21,6 +21,7 @@ void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out)
         .timing = {.compute_s = net->compute_s,
                    .forward_share = 1.0 / 3,
                    .fuse_bytes = -1,
+                   .first_fuse_bytes = -1,
                    .depth = 2,
                    .spread = 0.2,
                    .seed = 1},

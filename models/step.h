@@ -28,7 +28,9 @@ struct cc_timing {
     double hidden_share;  /* CC_SEQUENTIAL: of compute_s, that goes on beside the exchange */
     double fuse_bytes;    /* messages gather tensors up to this many pushed bytes; < 0: the default:
                              the whole step (per server), or, overlapped, each tensor by itself */
-    double sync_s;        /* of each message; Pipe-SGD's S */
+    double first_fuse_bytes; /* the same for a step's first message; < 0: like the others */
+    bool fuse_gradients;     /* the two count the gradients' bytes, not those of the payloads */
+    double sync_s;           /* of each message; Pipe-SGD's S */
     enum cc_pulls pulls;
     int depth;     /* CC_PIPE: K, at least 1 */
     int unlimited; /* CC_PIPE: as many processors and links as steps in flight (equation 3) */

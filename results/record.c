@@ -97,6 +97,14 @@ const struct cc_value *cc_record_value(const struct cc_record *r, size_t row, co
     return find(r, row, key);
 }
 
+void cc_record_title(struct cc_record *r, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(r->title, sizeof r->title, fmt, args);
+    va_end(args);
+}
+
 int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...)
 {
     void *notes = r->notes;

@@ -46,6 +46,7 @@ struct cc_record {
     bool partial;    /* interrupted: the rows that were complete until then */
     char error[512]; /* the error that ended the command, or empty */
     char mpi[128];   /* the MPI library of the run, for JSON's "host", or empty */
+    char title[256]; /* the first line above a table, or empty */
     char **notes;    /* lines below the table, and JSON's "notes" */
     size_t note_count, note_capacity;
 };
@@ -73,6 +74,9 @@ int cc_record_text(struct cc_record *r, size_t row, const char *key, const char 
                    struct cc_error *e);
 /* The value of a row in the column `key`, which must exist. */
 const struct cc_value *cc_record_value(const struct cc_record *r, size_t row, const char *key);
+
+/* Sets the title; what does not fit is cut off. */
+void cc_record_title(struct cc_record *r, const char *fmt, ...) CC_PRINTF(2, 3);
 
 /* Adds a note. */
 int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);

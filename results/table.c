@@ -144,6 +144,8 @@ int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     struct layout l;
     if (make_layout(r, &l, e) != CC_OK)
         return CC_FAIL;
+    if (r->title[0] != '\0')
+        write_remark("", r->title, out);
     write_lifted(r, &l, out);
     if (l.lifted < l.count)
         write_rows(r, &l, out);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "core/clock.h"
-#include "models/predict.h"
+#include "models/system.h"
 #include "tests/lib/text.h"
 
 static void close_to(double is, double should, double tolerance, const char *what)
@@ -358,6 +358,57 @@ static void messages_and_servers(void **state)
     close_fixture(&w);
 }
 
+/* Buckets of DDP count bytes of gradients, the first by a limit of its own. */
+static void buckets(void **state)
+{
+    (void)state;
+    struct fixture w;
+    struct cc_step_payloads p;
+    struct cc_message m[4];
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 0, 0, 0);
+    struct cc_codec_model raw = cc_codec_model_given("fp32", CC_REDUCE_SUM, 32, 0, 0, 0);
+    memset(&w, 0, sizeof w);
+    assert_int_equal(cc_net_parse(four_tensors, strlen(four_tensors), &w.net, NULL), CC_OK);
+    cc_setting_defaults(w.net, &w.s);
+    /* Four payloads of 250,000 bytes, gradients four times as large. */
+    assert_int_equal(cc_step_payloads_make(w.net, &c, &raw, NULL, &p, NULL), CC_OK);
+    w.s.timing.fuse_bytes = 5e5;
+    assert_int_equal(cc_predict_messages(&w.s, &p, m), 2);
+    w.s.timing.first_fuse_bytes = 499999;
+    assert_int_equal(cc_predict_messages(&w.s, &p, m), 3);
+    assert_true(m[0].first == 3 && m[1].first == 1 && m[2].first == 0 && m[2].last == 0);
+    w.s.timing.fuse_gradients = true;
+    assert_int_equal(cc_predict_messages(&w.s, &p, m), 4);
+    w.s.timing.fuse_bytes = 3e6;
+    assert_int_equal(cc_predict_messages(&w.s, &p, m), 2);
+    assert_true(m[0].first == 3 && m[1].first == 0 && m[1].last == 2);
+    w.s.timing.first_fuse_bytes = 2e6;
+    assert_int_equal(cc_predict_messages(&w.s, &p, m), 2);
+    assert_true(m[0].first == 2 && m[1].first == 0);
+    cc_step_payloads_free(&p);
+    close_fixture(&w);
+}
+
+static void systems(void **state)
+{
+    (void)state;
+    struct cc_setting s = {.cluster.workers = 7};
+    for (int i = 0; i < CC_SYSTEM_COUNT; i++) {
+        assert_string_equal(cc_systems[i].name, cc_system_names[i]);
+        cc_system_apply(&cc_systems[i], &s);
+        assert_ptr_equal(s.system, &cc_systems[i]);
+        assert_int_equal(s.cluster.servers, i == CC_SYSTEM_BYTEPS ? 7 : 1);
+        assert_int_equal(s.cluster.workers, 7);
+    }
+    assert_null(cc_system_names[CC_SYSTEM_COUNT]);
+    cc_system_apply(&cc_systems[CC_SYSTEM_DDP], &s);
+    assert_true(s.exchange == CC_RING && s.timing.mode == CC_OVERLAP && s.timing.fuse_gradients);
+    assert_true(s.timing.fuse_bytes == 26214400 && s.timing.first_fuse_bytes == 1048576);
+    cc_system_apply(&cc_systems[CC_SYSTEM_PS], &s); /* leaves nothing of the other */
+    assert_true(s.exchange == CC_PS && s.timing.mode == CC_SEQUENTIAL && !s.timing.fuse_gradients);
+    assert_true(s.timing.fuse_bytes < 0 && s.timing.first_fuse_bytes < 0);
+}
+
 /* --- measured payload costs --- */
 
 static struct cc_prediction predict_measured(struct fixture *w,
@@ -635,6 +686,8 @@ int main(void)
         cmocka_unit_test(shaped),
         cmocka_unit_test(raw_tensors),
         cmocka_unit_test(messages_and_servers),
+        cmocka_unit_test(buckets),
+        cmocka_unit_test(systems),
         cmocka_unit_test(measured),
         cmocka_unit_test(measured_servers),
         cmocka_unit_test(measured_local_steps),

@@ -181,10 +181,11 @@ out:
 
 /* --- the step --- */
 
+/* Parses the options over the system's choices. */
 static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct cc_error *e)
 {
     uint64_t depth = 2, staleness = 3, fuse = UINT64_MAX;
-    int mode = 0, pulls = 0, consistency = 0, straggler = 0;
+    int mode = (int)t->mode, pulls = (int)t->pulls, consistency = 0, straggler = 0;
     cc_arg_choice(args, "mode", &mode);
     cc_arg_choice(args, "pulls", &pulls);
     cc_arg_choice(args, "consistency", &consistency);
@@ -206,17 +207,45 @@ static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct 
     CC_TRY(cc_arg_count(args, "fuse", 0, INT64_MAX, &fuse, e));
     t->depth = (int)depth;
     t->staleness = (int)staleness;
-    t->fuse_bytes = fuse == UINT64_MAX ? -1 : (double)fuse;
+    if (fuse != UINT64_MAX) {
+        t->fuse_bytes = (double)fuse;
+        t->first_fuse_bytes = -1;
+    }
     return CC_OK;
+}
+
+/* --- the system --- */
+
+/* Whether the options only make sense with parameter servers. */
+static bool asks_for_servers(const struct cc_args *args)
+{
+    static const char *const of_servers[] = {"servers", "placement", "pulls", "consistency"};
+    const char *exchange = cc_arg(args, "exchange");
+    if (exchange != NULL)
+        return strcmp(exchange, cc_exchange_names[CC_PS]) == 0;
+    for (size_t i = 0; i < sizeof of_servers / sizeof of_servers[0]; i++)
+        if (cc_arg(args, of_servers[i]) != NULL)
+            return true;
+    return false;
+}
+
+static const struct cc_system *choose_system(const struct cc_args *args, enum cc_system_id usual)
+{
+    int id = (int)(asks_for_servers(args) ? CC_SYSTEM_PS : usual);
+    cc_arg_choice(args, "system", &id);
+    return &cc_systems[id];
 }
 
 /* --- exchanges, workers, servers --- */
 
-static int parse_lists(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
+static int parse_lists(const struct cc_args *args, const struct cc_system *system,
+                       struct cc_cluster_args *out, struct cc_error *e)
 {
     struct list exchanges = {.items = NULL}, workers = {.items = NULL}, servers = {.items = NULL};
+    const char *exchange = cc_exchange_names[system->exchange];
     int status = CC_OK;
-    CC_TRY_OUT(take_list(args, "exchange", "ps", take_exchange, &exchanges, e));
+    out->server_per_worker = system->server_per_worker && cc_arg(args, "servers") == NULL;
+    CC_TRY_OUT(take_list(args, "exchange", exchange, take_exchange, &exchanges, e));
     CC_TRY_OUT(take_list(args, "workers", "10", take_count, &workers, e));
     CC_TRY_OUT(take_list(args, "servers", "1", take_count, &servers, e));
 out:
@@ -272,9 +301,10 @@ static int check_setting(void *arg, const struct cc_setting *s, struct cc_error 
     return cc_setting_check(s, e);
 }
 
-int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *out,
-                          struct cc_error *e)
+int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
+                          struct cc_cluster_args *out, struct cc_error *e)
 {
+    const struct cc_system *system = choose_system(args, usual);
     const char *trace = cc_arg_or_null(args, "trace");
     int placement = 0, via = 0, overlap = 0;
     if (trace != NULL)
@@ -282,6 +312,7 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     CC_TRY(cc_input_net(args, out->trace, &out->net, e));
     struct cc_setting *s = &out->setting;
     cc_setting_defaults(out->net, s);
+    cc_system_apply(system, s);
     out->compute_given = cc_arg(args, "compute") != NULL;
     cc_arg_choice(args, "placement", &placement);
     cc_arg_choice(args, "via", &via);
@@ -292,12 +323,12 @@ int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *ou
     CC_TRY(cc_arg_real(args, "dense-bits", &s->cluster.dense_bits, e));
     CC_TRY(parse_raw(args, out, e));
     CC_TRY(parse_timing(args, &s->timing, e));
-    CC_TRY(parse_lists(args, out, e));
+    CC_TRY(parse_lists(args, system, out, e));
     CC_TRY(parse_links(args, out, e));
     s->link = out->link[0];
     s->exchange = out->exchange[0];
     s->cluster.workers = out->workers[0];
-    s->cluster.servers = out->servers[0];
+    s->cluster.servers = out->server_per_worker ? out->workers[0] : out->servers[0];
     return cc_cluster_args_each(out, check_setting, NULL, e);
 }
 
@@ -326,7 +357,8 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
         at /= c->links;
         s.cluster.workers = c->workers[at % c->worker_counts];
         at /= c->worker_counts;
-        s.cluster.servers = c->servers[at % c->server_counts];
+        s.cluster.servers =
+            c->server_per_worker ? s.cluster.workers : c->servers[at % c->server_counts];
         s.exchange = c->exchange[at / c->server_counts];
         /* Without servers, their number makes no difference: one row only. */
         if (cc_exchange_has(s.exchange, CC_X_SERVERS) || at % c->server_counts == 0)

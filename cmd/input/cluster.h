@@ -5,7 +5,7 @@
 
 #include "cmd/cli/command.h"
 #include "core/trace/trace.h"
-#include "models/predict.h"
+#include "models/system.h"
 
 /* clang-format off */
 #define CC_CLUSTER_OPTIONS                                                                         \
@@ -27,11 +27,17 @@
     {.name = "overhead", .value = "HEADERS", .def = "tc, or the link's own",                       \
      .help = "bytes on the wire beyond the payload: tc (66 for each 1,448), ethernet (90/1448), "  \
              "jumbo (90/8948), infiniband (26/4096), none, or HEADER/PAYLOAD"},                    \
-    {.name = "exchange", .value = "NAME", .def = "ps",                                             \
+    {.name = "system", .value = "NAME", .def = "ps; advise: ddp", .choices = cc_system_names,       \
+     .help = "the defaults of a training system for --exchange, --mode, --fuse, --servers and "    \
+             "--pulls, which win where they are given: ddp (PyTorch: a ring, overlapped, buckets " \
+             "of 25 MiB of gradients, the first of 1 MiB), horovod (the same, fused to 64 MiB), "  \
+             "byteps (as many servers as workers, overlapped, 4 MB), ps (a server, sequential) "   \
+             "or 3lc (a server, overlapped tensor by tensor, pulls in forward order)"},            \
+    {.name = "exchange", .value = "NAME", .def = "ps, or the system's",                            \
      .help = CC_EXCHANGE_HELP "or several: a list gives a row for each"},                                    \
     {.name = "workers", .value = "COUNT", .def = "10",\
      .help = "number of workers; a list gives a row for each"},               \
-    {.name = "servers", .value = "COUNT", .def = "1",                                              \
+    {.name = "servers", .value = "COUNT", .def = "1, or the system's",                                             \
      .help = "hosts that share the parameter server's work; a list gives a row for each"},                   \
     {.name = "placement", .value = "HOW", .def = "split", .choices = cc_placement_names,           \
      .help = "where tensors lie on several servers: split (each cut evenly), round-robin, or lpt (the "   \
@@ -51,16 +57,17 @@
      .help = "share of the compute time that is the forward pass"},                                \
     {.name = "hidden", .value = "SHARE", .def = "0",                                               \
      .help = "sequential: share of the compute time that overlaps the exchange"},                  \
-    {.name = "mode", .value = "HOW", .def = "sequential", .choices = cc_step_names,                \
+    {.name = "mode", .value = "HOW", .def = "sequential, or the system's", .choices = cc_step_names,                \
      .help = "sequential (compute, then communicate), overlap (wait-free backpropagation) or pipe "\
              "(Pipe-SGD)"},                                                                        \
     {.name = "depth", .value = "K", .def = "2",                                                    \
      .help = "pipe: steps under way at a time, Pipe-SGD's K"},                                     \
     {.name = "unlimited",                                                                          \
      .help = "pipe: with processors and links for all K steps (its equation 3)"},                  \
-    {.name = "fuse", .value = "BYTES", .def = "the whole step; overlapped, a tensor",              \
-     .help = "gather tensors into messages of up to this many payload bytes"},                     \
-    {.name = "pulls", .value = "ORDER", .def = "ready", .choices = cc_pull_names,                  \
+    {.name = "fuse", .value = "BYTES", .def = "the whole step; overlapped, a tensor; or the system's",\
+     .help = "gather tensors into messages of up to this many payload bytes (with --system ddp or "\
+             "byteps: bytes of gradients)"},                                                       \
+    {.name = "pulls", .value = "ORDER", .def = "ready, or the system's", .choices = cc_pull_names,                  \
      .help = "overlap with ps: servers send tensors back as they get ready, or from the first "    \
              "layer on, as the forward pass needs them"},                                          \
     {.name = "sync", .value = "TIME", .def = "0",                                                  \
@@ -99,6 +106,7 @@ struct cc_cluster_args {
     enum cc_exchange *exchange;
     int *workers, *servers;
     size_t links, exchanges, worker_counts, server_counts;
+    bool server_per_worker; /* as many servers as workers, instead of `servers` */
     size_t min_size;
     double raw_share_wanted;                     /* --raw-share */
     bool *raw;                                   /* per tensor: travels as fp32 in any scheme */
@@ -108,10 +116,10 @@ struct cc_cluster_args {
 };
 
 /* Parses the options above, opens the net and the trace, and checks every setting that the lists
- * make, but for the schemes. Free with cc_cluster_args_free, also after an error if *out was zeroed
- * before. */
-int cc_cluster_args_parse(const struct cc_args *args, struct cc_cluster_args *out,
-                          struct cc_error *e);
+ * make, but for the schemes. Without --system, the system is `usual`, or ps if other options ask for
+ * servers. Free with cc_cluster_args_free, also after an error if *out was zeroed before. */
+int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
+                          struct cc_cluster_args *out, struct cc_error *e);
 void cc_cluster_args_free(struct cc_cluster_args *c);
 
 /* Calls each(arg, setting) for all elements of all lists: exchanges, then servers (if the exchange

@@ -113,7 +113,7 @@ static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
 int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, struct cc_error *e)
 {
     CC_TRY(parse_options(args, out, e));
-    CC_TRY(cc_forecast_parse(args, &out->forecast, e));
+    CC_TRY(cc_forecast_parse(args, CC_SYSTEM_PS, &out->forecast, e));
     CC_TRY(check_cluster(&out->forecast.cluster, e));
     return check_trace(out, e);
 }

@@ -180,7 +180,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     int status = CC_OK;
     CC_TRY_OUT(parse_limits(args, &a, e));
     CC_TRY_OUT(add_fp32(&args->schemes, e));
-    CC_TRY_OUT(cc_forecast_parse(args, &a.forecast, e));
+    CC_TRY_OUT(cc_forecast_parse(args, CC_SYSTEM_DDP, &a.forecast, e));
     CC_TRY_OUT(cc_forecast_load(&a.forecast, e));
     CC_TRY_OUT(cc_advise_measure(&a, e));
     if (!cc_interrupted())

@@ -9,10 +9,26 @@
 
 /* --- opening --- */
 
-int cc_forecast_parse(struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
+/* "system: ddp, ...; but --mode sequential" */
+static void set_title(struct cc_args *args, const struct cc_system *system)
+{
+    static const char *const replacing[] = {"exchange", "mode", "fuse", "servers", "pulls"};
+    char but[128] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof replacing / sizeof replacing[0] && used < sizeof but; i++)
+        if (cc_arg(args, replacing[i]) != NULL)
+            used += (size_t)snprintf(but + used, sizeof but - used, "%s --%s %s",
+                                     used == 0 ? "; but" : "", replacing[i],
+                                     cc_arg(args, replacing[i]));
+    cc_record_title(&args->record, "system: %s, %s%s", system->name, system->title, but);
+}
+
+int cc_forecast_parse(struct cc_args *args, enum cc_system_id usual, struct cc_forecast *out,
+                      struct cc_error *e)
 {
     *out = (struct cc_forecast){.schemes = &args->schemes};
-    CC_TRY(cc_cluster_args_parse(args, &out->cluster, e));
+    CC_TRY(cc_cluster_args_parse(args, usual, &out->cluster, e));
+    set_title(args, out->cluster.setting.system);
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse("all", &args->schemes, e));
     return cc_profile_args_parse(args, &out->profile_args, e);
@@ -125,6 +141,7 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
     const struct {
         const char *key, *text;
     } texts[] = {{"scheme", cc_forecast_scheme(f, scheme)},
+                 {"system", s->system->name},
                  {"net", s->net->name},
                  {"exchange", cc_exchange_names[s->exchange]},
                  {"mode", cc_step_names[s->timing.mode]},

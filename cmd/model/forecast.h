@@ -22,7 +22,8 @@
     {"link", NULL, "", NULL, 0, "the link's name"},                                                \
     {"bw_bps", "bandwidth", "Mbit/s", "%.6g", 1e-6,                                                \
      "line rate of a host's link in each direction, bits per second"},                             \
-    {"latency_s", "latency", "us", "%.6g", 1e6, "latency of a message, whatever its size"}
+    {"latency_s", "latency", "us", "%.6g", 1e6, "latency of a message, whatever its size"},        \
+    {"system", NULL, "", NULL, 0, "the system whose defaults the setting begins with (--system)"}
 
 /* then, after payload_bytes, the sizes, */
 #define CC_SIZE_COLUMNS                                                                            \
@@ -63,10 +64,11 @@ struct cc_forecast {
     struct cc_step_payloads raw;       /* fp32 */
 };
 
-/* Parses the options of CC_CLUSTER_OPTIONS, and --scheme, by default all. Nothing is measured yet,
- * so that a command can refuse what it cannot do. Free *out also after an error; `args` must live
- * as long. */
-int cc_forecast_parse(struct cc_args *args, struct cc_forecast *out, struct cc_error *e);
+/* Parses the options of CC_CLUSTER_OPTIONS, and --scheme, by default all; the record's title
+ * becomes the system, by default `usual`. Nothing is measured yet, so that a command can refuse
+ * what it cannot do. Free *out also after an error; `args` must live as long. */
+int cc_forecast_parse(struct cc_args *args, enum cc_system_id usual, struct cc_forecast *out,
+                      struct cc_error *e);
 /* Opens the codecs' profile, or measures it, which takes a while. Predictions need it. */
 int cc_forecast_load(struct cc_forecast *f, struct cc_error *e);
 void cc_forecast_free(struct cc_forecast *f);

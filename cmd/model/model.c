@@ -137,7 +137,7 @@ static int run(struct cc_args *args, struct cc_error *e)
 {
     struct model m = {.record = &args->record};
     int status = CC_OK;
-    CC_TRY_OUT(cc_forecast_parse(args, &m.forecast, e));
+    CC_TRY_OUT(cc_forecast_parse(args, CC_SYSTEM_PS, &m.forecast, e));
     CC_TRY_OUT(cc_forecast_load(&m.forecast, e));
     m.step = cc_alloc(args->schemes.count * sizeof *m.step, e);
     if (m.step == NULL) {

@@ -34,7 +34,7 @@ static int set_options(struct cc_args *args, const struct run_paper *p, struct c
                {"net", "resnet110"},  {"hidden", p->hidden}, {"raw-share", p->residue},
                {"values", NULL},      {"compute", NULL},     {"mode", NULL},
                {"calibration", NULL}, {"min-size", NULL},    {"fuse", NULL},
-               {"stragglers", NULL},  {"update", NULL}};
+               {"stragglers", NULL},  {"update", NULL},     {"system", NULL}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (cc_arg(args, all[i].name) != NULL)
             return cc_usage(e, "--paper %s and --%s exclude each other: the table fixes it",

@@ -19,7 +19,7 @@ cat >hand.json <<'P'
  {"scheme": "zstd", "points": [{"values": 1000000, "bits_per_value": 30,
   "encode_ns": 9, "decode_ns": 9, "decode_add_ns": 9}]}]}
 P
-hand='--profile hand.json --values 1M --compute 100ms --latency 0s --scheme int8,ternary,3lc,zstd'
+hand='--profile hand.json --values 1M --compute 100ms --latency 0s --scheme int8,ternary,3lc,zstd --system ps'
 q 0 advise -q $hand --bw 1gbps --overhead none
 expected advise
 q 0 advise -q $hand --bw 1gbps --overhead none --format json
@@ -42,9 +42,19 @@ json 'abs(d["rows"][0]["pays_below_bps"] / 32e9 / (1514 / 1448) - 1) < 1e-5'
 # More encodings on the way, more error; and without compute time no number of workers.
 q 0 advise -q $hand --bw 1gbps --exchange ring --workers 9 --format json
 json '{r["encodings"] for r in d["rows"] if r["scheme"] == "int8"} == {5}'
-q 0 advise -q --profile hand.json --values 1M --scheme int8 --bw 1gbps --format json
+q 0 advise -q --profile hand.json --values 1M --scheme int8 --bw 1gbps --system ps --format json
 json 'all(r["workers_enough"] is None for r in d["rows"]) and "step'"'"'s communication" in d["notes"][0]'
 json 'any(n.startswith("compute time: 0") for n in d["notes"])'
+# Without --system it is ddp's, unless other options ask for servers.
+d='advise -q --profile hand.json --values 1M --compute 100ms --bw 1gbps --scheme int8 --format json'
+q 0 $d
+json 'all(r["system"] == "ddp" and r["exchange"] == "ring" and r["mode"] == "overlap" for r in d["rows"])'
+q 0 $d --exchange allgather
+json 'all(r["system"] == "ddp" and r["exchange"] == "allgather" for r in d["rows"])'
+for ask in '--servers 2' '--exchange ps' '--pulls forward' '--placement lpt' '--consistency stale'; do
+    q 0 $d $ask
+    json 'all(r["system"] == "ps" and r["exchange"] == "ps" and r["mode"] == "sequential" for r in d["rows"])'
+done
 # The size of a threshold scheme depends on the gradients.
 q 0 advise -q --profile profile.json --scheme threshold,int8 --format json
 json '[r["left_out"] for r in d["rows"]][2] == "tau depends on the gradients: needs --trace"'

@@ -30,7 +30,26 @@ json 'all(r["workers"] == 10 and r["servers"] == 1 and r["exchange"] == "ps" for
 json 'all(r["latency_s"] == 50e-6 and abs(r["overhead"] - 66 / 1448) < 1e-12 for r in d["rows"])'
 json 'all(r["compute_s"] == 1.33 and r["mode"] == "sequential" for r in d["rows"])'
 json 'all(r["profile"] == "profile.json" for r in d["rows"])'
+# Systems: what each chooses, and options that replace a part of it.
+x="$m --net resnet50 --scheme fp32,int8 --compute 250ms --bw 10gbps --workers 4,16"
+q 0 $x --system ddp --format json
+json 'all(r["system"] == "ddp" and r["exchange"] == "ring" and r["mode"] == "overlap" for r in d["rows"])'
+json 'all(r["messages"] == d["rows"][i // 2 * 2]["messages"] for i, r in enumerate(d["rows"]))' # of gradients
+cp out ddp.json
+q 0 $x --system horovod --format json
+json 'd["rows"][0]["messages"] < json.load(open("ddp.json"))["rows"][0]["messages"]'
+q 0 $x --system byteps --format json
+json '[r["servers"] for r in d["rows"]] == [4, 4, 16, 16] and d["rows"][0]["exchange"] == "ps"'
+q 0 $x --system byteps --servers 3 --mode sequential --format json
+json 'all(r["servers"] == 3 and r["mode"] == "sequential" for r in d["rows"])'
+q 0 $x --system 3lc --format json
+json 'all(r["servers"] == 1 and r["mode"] == "overlap" for r in d["rows"])'
+q 0 $x --system ddp --exchange rabenseifner --fuse 1T
+[ "$(head -n 1 out)" = 'system: ddp, PyTorch'"'"'s DistributedDataParallel: a ring, overlapped, buckets of 25 MiB, the first of 1 MiB; but --exchange rabenseifner --fuse 1T' ] || bad 'first line'
+t 2 $x --system horovo
+err "--system horovo: did you mean 'horovod'?"
 q 0 $m
+[ "$(head -n 1 out | cut -c 1-48)" = 'system: ps, a parameter server and sequential st' ] || bad 'first line'
 out 'codec profile: profile.json (made up, x, scalar, 2026'
 out 'compute time: 1330 ms, the preset of resnet110'
 q 0 $m --net resnet18 --scheme fp16

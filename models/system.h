@@ -1,0 +1,38 @@
+/* Systems: what common training systems choose by default for the exchange, the step mode, the
+ * messages and the servers. This is the one table of them; docs/model.md has it with its sources.
+ */
+#ifndef CC_MODELS_SYSTEM_H
+#define CC_MODELS_SYSTEM_H
+
+#include <stdbool.h>
+
+#include "models/predict.h"
+
+struct cc_system {
+    const char *name;  /* as in --system and in the column */
+    const char *title; /* a few words for the first line of a table and for --help */
+    enum cc_exchange exchange;
+    enum cc_step_mode mode;
+    enum cc_pulls pulls;
+    /* Messages, as in struct cc_timing. */
+    double fuse_bytes, first_fuse_bytes;
+    bool fuse_gradients;
+    bool server_per_worker; /* as many servers as workers; otherwise one */
+};
+
+enum cc_system_id {
+    CC_SYSTEM_PS, /* the default of run, sim and model */
+    CC_SYSTEM_DDP,
+    CC_SYSTEM_HOROVOD,
+    CC_SYSTEM_BYTEPS,
+    CC_SYSTEM_3LC,
+    CC_SYSTEM_COUNT
+};
+extern const struct cc_system cc_systems[CC_SYSTEM_COUNT];
+/* Names by id, ending with NULL. */
+extern const char *const cc_system_names[];
+
+/* Sets what the system chooses, for the setting's number of workers; the rest of it stays. */
+void cc_system_apply(const struct cc_system *system, struct cc_setting *s);
+
+#endif
