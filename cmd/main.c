@@ -8,6 +8,7 @@
 #include "core/file.h"
 #include "core/interrupt.h"
 #include "core/isa.h"
+#include "core/nearest.h"
 
 /* The list of commands, in the order of --help: cc_command_NAME of each is defined in its file. */
 #define COMMANDS(COMMAND)                                                                          \

@@ -65,14 +65,12 @@ int cc_param_set(const struct cc_param *p, const char *text, void *out, struct c
     if (p->type == CC_CHOICE)
         return set_choice(p, text, out, e);
     if (p->type == CC_REAL) {
-        char *end;
-        double v = strtod(text, &end);
-        if (end == text || *end != '\0' || !isfinite(v))
+        /* In range as written, and as rounded: 0.9999999999 is not 1. */
+        double v = strtod(text, NULL);
+        if (!cc_is_decimal(text, strlen(text)) || !in_range(p, v) ||
+            !in_range(p, round_as_printed(v)))
             return bad_value(p, text, e);
-        v = round_as_printed(v);
-        if (!in_range(p, v))
-            return bad_value(p, text, e);
-        *real_at(p, out) = v;
+        *real_at(p, out) = round_as_printed(v);
         return CC_OK;
     }
     bool negative = text[0] == '-' && p->min < 0;
@@ -138,42 +136,4 @@ void cc_param_print_range(const struct cc_param *p, char *out, size_t cap)
                        p->min_open ? "<" : "<=", p->name, p->max_open ? "<" : "<=", p->max,
                        p->unit[0] != '\0' ? " " : "", p->unit);
     }
-}
-
-static size_t edit_distance(const char *a, const char *b)
-{
-    enum { LONGEST = 63 };
-    size_t n = strlen(a), m = strlen(b), row[LONGEST + 1];
-    if (n > LONGEST || m > LONGEST)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            best = row[j] + 1 < best ? row[j] + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[m];
-}
-
-const char *cc_nearest(const char *word, const char *const *list)
-{
-    const char *nearest = NULL;
-    size_t limit = strlen(word) / 3 + 1;
-    for (size_t i = 0; list[i] != NULL; i++) {
-        size_t d = edit_distance(word, list[i]);
-        if (d <= limit) {
-            nearest = list[i];
-            limit = d == 0 ? 0 : d - 1;
-            if (d == 0)
-                break;
-        }
-    }
-    return nearest;
 }

@@ -75,8 +75,4 @@ bool cc_param_is_default(const struct cc_param *p, const void *in);
 /* Prints the range: "1 <= s < 2", "0 or 1", "max|l2"; at most cap bytes. */
 void cc_param_print_range(const struct cc_param *p, char *out, size_t cap);
 
-/* The entry of a list, which ends with NULL, with the smallest edit distance to `word`, for "did
- * you mean". NULL if all are further than a third of its length plus one. */
-const char *cc_nearest(const char *word, const char *const *list);
-
 #endif

@@ -6,7 +6,7 @@
 
 #include "core/file.h"
 #include "core/format/json.h"
-#include "core/param.h"
+#include "core/nearest.h"
 #include "core/units.h"
 
 /* Header bytes over payload bytes of a full segment. */
@@ -66,8 +66,8 @@ int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e)
             return CC_OK;
         }
     }
-    int status = cc_parse_rate(text, &link.bw_bps, &not_a_rate);
-    if (status == CC_OK && copy_name(&link, text)) {
+    if (cc_parse_rate(text, &link.bw_bps, &not_a_rate) == CC_OK) {
+        cc_print_rate(link.bw_bps, link.name, sizeof link.name);
         *out = link;
         return CC_OK;
     }
@@ -75,6 +75,8 @@ int cc_link_parse(const char *text, struct cc_link *out, struct cc_error *e)
     if (near != NULL)
         return cc_usage(e, "'%.60s' is neither a rate nor a link known by name; did you mean '%s'?",
                         text, near);
+    if (text[0] >= '0' && text[0] <= '9')
+        return cc_usage(e, "%s", not_a_rate.text);
     return cc_usage(e, "%.300s, nor a link known by name: wan, ethernet, infiniband, 3lc, ...",
                     not_a_rate.text);
 }

@@ -9,7 +9,7 @@
 #define CC_LINK_SCHEMA "commcomp-link/1"
 
 struct cc_link {
-    char name[64];    /* the preset, the rate as written, or the calibration's name */
+    char name[64];    /* the preset, the rate ("10 Mbit/s"), or the calibration's name */
     double bw_bps;    /* line rate of a port in each direction, bits per second */
     double latency_s; /* alpha: of one message, whatever its size */
     double overhead;  /* header bytes on the wire for each byte of payload: 66.0/1448 */

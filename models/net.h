@@ -26,9 +26,10 @@ struct cc_net {
     size_t count, values, largest; /* values: of all tensors; largest: of the largest one */
 };
 
-/* Opens a built-in net by its name, a .json file, a .safetensors file, or the files that a
- * .safetensors.index.json names; of .safetensors files only the headers are read. An unknown name
- * is CC_USAGE. *out is set on success only; free it with cc_net_free. */
+/* Opens a built-in net by its name (ignoring case, '-' and '_': ResNet-50), a .json file, a
+ * .safetensors file, or the files that a .safetensors.index.json names; of .safetensors files only
+ * the headers are read. An unknown name is CC_USAGE. *out is set on success only; free it with
+ * cc_net_free. */
 int cc_net_open(const char *name, struct cc_net **out, struct cc_error *e);
 
 /* Parses a net's JSON. Any bytes either parse or give an error, which does not name the file. */

@@ -1,5 +1,6 @@
 /* Opening nets by name or path: the built-in ones, which are JSON files carried inside the program,
  * and files. docs/traces.md describes the JSON. */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 
 #include "core/format/json.h"
 #include "core/memory.h"
-#include "core/param.h"
+#include "core/nearest.h"
 #include "models/embed.h"
 #include "models/net_impl.h"
 
@@ -165,6 +166,20 @@ static bool ends_with(const char *text, const char *end)
     return n > m && strcasecmp(text + n - m, end) == 0;
 }
 
+/* Whether two names are equal but for case, '-' and '_': "ResNet-50" is resnet50. */
+static bool same_net(const char *a, const char *b)
+{
+    static const char ignored[] = "-_";
+    for (;; a++, b++) {
+        a += strspn(a, ignored);
+        b += strspn(b, ignored);
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (*a == '\0')
+            return true;
+    }
+}
+
 static int refuse_name(const char *name, struct cc_error *e)
 {
     char list[400] = "";
@@ -191,7 +206,7 @@ int cc_net_open(const char *name, struct cc_net **out, struct cc_error *e)
     if (ends_with(name, ".json"))
         return cc_json_read_as(name, parse_root, out, e);
     for (size_t i = 0; cc_net_names[i] != NULL; i++)
-        if (strcmp(name, cc_net_names[i]) == 0)
+        if (same_net(name, cc_net_names[i]))
             return cc_net_parse(builtin[i].begin, cc_embedded_size(&builtin[i]), out, e);
     return refuse_name(name, e);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/nearest.h"
 
 static const char paper_rows[] = "fp32,int8,ternary,mqe1bit,sparse,local,3lc:s=1/1.5/1.75/1.9";
 
@@ -86,6 +87,10 @@ static int set_param(struct cc_spec *s, const char *name, const char *value, str
     const struct cc_param *p = cc_param_find(s->scheme->params, name);
     if (p == NULL)
         return unknown_param(s->scheme, name, e);
+    const uint64_t bit = UINT64_C(1) << (p - s->scheme->params);
+    if ((s->given & bit) != 0)
+        return cc_usage(e, "scheme %s: %s is given twice", s->scheme->id, name);
+    s->given |= bit;
     int status = p->type == CC_NESTED ? set_nested(p, value, s->params, e)
                                       : cc_param_set(p, value, s->params, e);
     if (status != CC_OK)

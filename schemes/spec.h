@@ -12,7 +12,8 @@
  * parentheses. Free with cc_spec_free. */
 struct cc_spec {
     const struct cc_scheme *scheme;
-    void *params; /* scheme->params_bytes, owned */
+    void *params;   /* scheme->params_bytes, owned */
+    uint64_t given; /* bit i: parameter i of the table was set explicitly */
     char name[192];
 };
 
@@ -36,10 +37,10 @@ void cc_spec_free(struct cc_spec *s);
 int cc_spec_parse(const char *text, struct cc_spec **out, struct cc_error *e);
 
 /* Parses a comma-separated list and appends it: a word with '=' sets a parameter of the scheme
- * before it, a word without begins the next scheme. A parameter may be a sweep (s=1.0/1.5/1.75: one
- * scheme for each value, the last parameter fastest). "all" is the catalogue with its defaults,
- * "paper" the ten rows of 3LC's Table 1. Schemes already in the list are not added again. After an
- * error the list may have grown. */
+ * before it, which may be done once, a word without begins the next scheme. A parameter may be a
+ * sweep (s=1.0/1.5/1.75: one scheme for each value, the last parameter fastest). "all" is the
+ * catalogue with its defaults, "paper" the ten rows of 3LC's Table 1. Schemes already in the list
+ * are not added again. After an error the list may have grown. */
 int cc_spec_list_parse(const char *text, struct cc_spec_list *list, struct cc_error *e);
 
 /* Sets a parameter of every scheme in the list, as `--scheme 3lc --s 1.75` does. The value may be a

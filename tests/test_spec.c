@@ -84,6 +84,7 @@ static void parameters_behind_a_scheme(void **state)
     assert_int_equal(cc_spec_list_parse("3lc", &group, &e), CC_OK);
     assert_int_equal(cc_spec_list_set(&group, "zre", "0/1", &e), CC_OK);
     assert_int_equal(cc_spec_list_set(&group, "bits", "4", &e), CC_USAGE);
+    assert_int_equal(cc_spec_list_set(&group, "zre", "0", &e), CC_USAGE); /* for the second time */
     assert_int_equal(group.count, 2);
     assert_int_equal(cc_spec_list_move(&list, &group, &e), CC_OK);
     assert_int_equal(group.count, 0);
@@ -113,6 +114,10 @@ static void refused(void **state)
     refuse("", "unknown scheme ''");
     refuse("int8,,fp16", "unknown scheme ''");
     refuse("topk:k=600", "topk");
+    refuse("3lc:s=0.9999999999", "allowed is 1 <= s < 2");
+    refuse("3lc:s=1.5,s=1.6", "scheme 3lc: s is given twice");
+    refuse("3lc:s=1.5/1.6,zre=0,s=1.7", "scheme 3lc: s is given twice");
+    refuse("local:inner=(3lc:s=1.5,s=1.5)", "s is given twice");
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "core/file.h"
+#include "core/nearest.h"
 #include "core/units.h"
 
 const struct cc_option cc_common_options[] = {
@@ -164,10 +165,12 @@ static int check_choice(const struct cc_option *o, const char *value, struct cc_
     return cc_usage(e, "--%s %s: it is one of %s", o->name, value, list);
 }
 
-/* The argument of option `o`: the text after '=', or the next element of argv. */
+/* The argument of option `o`: the text after '=', or the next element of argv. *out is NULL, or the
+ * argument of an earlier occurrence, which is an error. */
 static int parse_value(const struct cc_option *o, const char *inline_value, struct cursor *at,
                        const char **out, struct cc_error *e)
 {
+    const char *before = *out;
     if (o->value == NULL) {
         if (inline_value != NULL)
             return cc_usage(e, "--%s takes no argument", o->name);
@@ -177,6 +180,8 @@ static int parse_value(const struct cc_option *o, const char *inline_value, stru
     if (inline_value == NULL && at->next >= at->argc)
         return cc_usage(e, "--%s needs an argument: %s", o->name, o->value);
     *out = inline_value != NULL ? inline_value : at->argv[at->next++];
+    if (before != NULL)
+        return cc_usage(e, "--%s is given twice: %.100s, then %.100s", o->name, before, *out);
     return o->choices != NULL ? check_choice(o, *out, e) : CC_OK;
 }
 

@@ -12,8 +12,7 @@
 #include "results/record.h"
 #include "schemes/spec.h"
 
-/* An option. Tables end with an option without a name. If an option is repeated, the last one
- * counts
+/* An option. Tables end with an option without a name. An option with an argument may be given once
  * (--scheme adds up). A command's option replaces the common option of the same name. */
 struct cc_option {
     const char *name;           /* without the dashes */

@@ -7,7 +7,7 @@
 
 #include "cmd/input/source.h"
 #include "core/memory.h"
-#include "core/param.h"
+#include "core/nearest.h"
 #include "core/units.h"
 
 /* --- lists --- */
@@ -76,7 +76,7 @@ static int take_count(void *arg, const char *word, struct cc_error *e)
     int *to;
     CC_TRY(cc_parse_count(word, &v, e));
     if (v < 1 || v > INT_MAX)
-        return cc_usage(e, "%s: at least 1", word);
+        return cc_usage(e, "%s is not between 1 and %d", word, INT_MAX);
     if ((to = new_item(arg, sizeof *to, e)) == NULL)
         return CC_FAIL;
     *to = (int)v;

@@ -15,8 +15,9 @@
     {.name = "values", .value = "COUNT",                                                           \
      .help = "instead of a net, a single tensor of this many values, as in 25M"},                  \
     {.name = "bw", .value = "RATE", .def = "1gbps",                                                \
-     .help = "bandwidth of every host's link, each way: 10mbps ... 400gbps, or a link known by "   \
-             "name: wan, ethernet, infiniband, 3lc, sparcml-daint, sparcml-greina-ib, "            \
+     .help = "bandwidth of every host's link, each way: bits per second as 10mbps, 10Mbit/s or "   \
+             "2.5gbit, bytes with a capital B as 125MB/s or 125MBps; or a link known by name: wan, "    \
+             "ethernet, infiniband, 3lc, sparcml-daint, sparcml-greina-ib, "            \
              "sparcml-greina-ge, sparcml-ec2, pipesgd, thesis; a list gives a row for each"},                \
     {.name = "burst", .value = "BYTES", .def = "0, or the link's own; run: chosen from the rate",           \
      .help = "bytes that the token bucket which shapes a link lets pass at once when full"},       \

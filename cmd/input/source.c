@@ -111,13 +111,12 @@ int cc_input_flat_trace(const struct cc_args *args, const char *label, size_t va
 int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e)
 {
     size_t capacity = 0, used = 0;
+    char *copy = cc_strdup(text, e), *next = copy;
     void *list = NULL;
-    int status = CC_OK;
-    for (const char *at = text; at != NULL;) {
-        char item[32];
-        const size_t length = strcspn(at, ",");
+    int status = copy != NULL ? CC_OK : CC_FAIL;
+    while (status == CC_OK && next != NULL) {
+        const char *item = strsep(&next, ",");
         uint64_t values = 0;
-        (void)snprintf(item, sizeof item, "%.*s", length < sizeof item ? (int)length : 31, at);
         CC_TRY_OUT(cc_parse_count(item, &values, e));
         if (values < 1 || values > SIZE_MAX / 64) {
             status = cc_usage(e, "%s is not between 1 and %zu", item, SIZE_MAX / 64);
@@ -125,12 +124,14 @@ int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_erro
         }
         CC_TRY_OUT(cc_grow(&list, &capacity, used + 1, sizeof(size_t), e));
         ((size_t *)list)[used++] = (size_t)values;
-        at = at[length] == ',' ? at + length + 1 : NULL;
     }
-    *out = list;
-    *count = used;
-    return CC_OK;
 out:
+    free(copy);
+    if (status == CC_OK) {
+        *out = list;
+        *count = used;
+        return CC_OK;
+    }
     cc_error_in(e, "--values");
     free(list);
     return status;

@@ -105,7 +105,7 @@ static void name_rank(const struct cc_experiment_setting *s, int rank, char *out
                    server ? rank - workers_of(s) : rank);
 }
 
-/* "3lc:s=1.75, ps, 10 workers, 1 server, 100mbps, overlap (sim, alpha-beta)" */
+/* "3lc:s=1.75, ps, 10 workers, 1 server, 100 Mbit/s, overlap (sim, alpha-beta)" */
 static void name_row(const struct cc_experiment *x, const struct cc_experiment_setting *setting,
                      size_t row, char *out)
 {

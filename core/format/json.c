@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/infile.h"
-#include "core/param.h"
+#include "core/nearest.h"
 
 #define MAX_DEPTH 32
 
@@ -363,8 +363,14 @@ int cc_json_need_word(const cJSON *object, const char *key, const char *const *w
             return CC_OK;
         }
     const char *near = cc_nearest(text, words);
-    return cc_fail(e, "\"%s\": unknown word \"%.60s\"; did you mean \"%s\"?", key, text,
-                   near != NULL ? near : words[0]);
+    if (near != NULL)
+        return cc_fail(e, "\"%s\": unknown word \"%.60s\"; did you mean \"%s\"?", key, text, near);
+    char list[200] = "";
+    for (int i = 0; words[i] != NULL; i++) {
+        size_t used = strlen(list);
+        (void)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", words[i]);
+    }
+    return cc_fail(e, "\"%s\": unknown word \"%.60s\"; it is one of %s", key, text, list);
 }
 
 int cc_json_need_list(const cJSON *object, const char *key, const char *of, const cJSON **out,

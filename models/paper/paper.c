@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/format/json.h"
-#include "core/param.h"
+#include "core/nearest.h"
 #include "models/embed.h"
 
 /* --- built-in tables --- */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/nearest.h"
 #include "models/paper/paper_formula.h"
 
 /* Workers of an exchange; a net's are bounded in the same way (setting.c). */

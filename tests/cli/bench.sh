@@ -49,6 +49,8 @@ q 0 bench -q --values 10,1K,100k --steps 2 --scheme fp32,int8 --samples 2 --form
     "fp32,10,40 int8,10,14 fp32,1000,4000 int8,1000,1004 fp32,100000,400000 int8,100000,100004 " ] ||
     bad "rows of several sizes"
 [ ! -s err ] || bad "several sizes: messages"
+q 0 bench -q --values 1.00000000000000000000000000000K,1.001K --steps 1 --scheme int8 --no-speed --format json
+json '[r["values"] for r in d["rows"]] == [1000, 1001]'
 t 2 bench --values 1k,,2k
 err '--values'
 t 2 bench --values 1k,0

@@ -72,6 +72,8 @@ err 'no/such/folder'
 # Bad input.
 t 2 calibrate --bw 0mbps
 err "--bw: '0mbps' is not a rate above zero"
+t 2 calibrate --bw 100M
+err "write 100Mbit/s or 100MB/s (800 Mbit/s)"
 t 2 calibrate --hosts a,b --bw 1gbps
 err '--bw is of a lab on this machine'
 t 2 calibrate --hosts a,b --hostfile c

@@ -141,6 +141,18 @@ err '--pull-profile: missing.json'
 # Bad input.
 t 2 $m --net resnet1100
 err "net 'resnet1100' is not known: did you mean 'resnet110'?"
+q 0 $m --net ResNet-50 --scheme fp32 --format json
+json 'd["rows"][0]["net"] == "resnet50"'
+q 0 $m --net RESNET_50 --scheme fp32
+q 0 $m --scheme fp32 --bw '10MBps,10mbps,10 Mbit/s' --format json
+json '[r["bw_bps"] for r in d["rows"]] == [80e6, 10e6, 10e6]'
+json '[r["link"] for r in d["rows"]] == ["80 Mbit/s", "10 Mbit/s", "10 Mbit/s"]'
+t 2 $m --bw 10M
+err "^commcomp: --bw: '10M' may mean bits or bytes: write 10Mbit/s or 10MB/s (80 Mbit/s)$"
+t 2 $m --workers 2147483648
+err '--workers: 2147483648 is not between 1 and 2147483647'
+t 2 $m --workers 4 --workers 8
+err '--workers is given twice: 4, then 8'
 t 2 $m --bw 0mbps
 err "--bw: '0mbps' is not a rate above zero"
 t 2 $m --bw etherent
@@ -163,7 +175,7 @@ sed 's/"bits_per_value": 8,/"bits_per_value": 0,/' profile.json >zero.json
 t 1 model -q --profile zero.json --scheme int8
 err 'int8: 0 bits per value'
 t 2 $m --workers 0
-err '--workers: 0: at least 1'
+err '--workers: 0 is not between 1 and 2147483647'
 t 2 $m --workers 2000000
 err '--workers: from 1 to 1000000'
 t 2 $m --exchange rign

@@ -63,11 +63,14 @@ t 2 schemes -o x.pdf
 err '\.csv'
 err '\.json'
 no_file x.pdf
-q 0 schemes -o x.csv -o x.json
+t 2 schemes -o x.csv -o x.json
+err "--output is given twice: x.csv, then x.json"
+no_file x.json
 no_file x.csv
-document x.json
 q 0 schemes --format csv -q
 cp out all.csv
+q 0 schemes -o x.json
+document x.json
 q 0 schemes -o x.csv
 same x.csv all.csv
 q 0 schemes -ox.txt

@@ -33,7 +33,7 @@ else
     q 0 $s --workers 3 --scheme fp32,int8
     json 'any("timeline: t.json" in n for n in d["notes"])'
     timeline t.json "(tolerance := 1e-4) and $fills and $lasts" \
-        '[r.name for r in t.rows] == [x + ", ps, 3 workers, 1 server, 100mbps, sequential (sim, alpha-beta)" for x in ("fp32", "int8")]' \
+        '[r.name for r in t.rows] == [x + ", ps, 3 workers, 1 server, 100 Mbit/s, sequential (sim, alpha-beta)" for x in ("fp32", "int8")]' \
         'all([n for n, b, e in r.steps] == [1, 2, 3] and r.steps[0][1] == 0 for r in t.rows)' \
         'all(list(r.tracks) == ["worker 0", "worker 1", "worker 2", "server 0"] for r in t.rows)' \
         'all(abs(r.sum(w, "compute") - 30000) < 0.1 and abs(r.sum(w, "update") - 6000) < 0.1 for r in t.rows for w in r.tracks if w[0] == "w")' \
@@ -48,7 +48,7 @@ else
     # Without servers: six rounds and as many transfers; every rank adds. Nothing is left out of two
     # steps under way at a time either.
     q 0 $s --workers 4 --exchange ring --scheme fp32,int8 --mode pipe
-    timeline t.json 'all(r.name.endswith("ring, 4 workers, 100mbps, pipe (sim, alpha-beta)") for r in t.rows)' \
+    timeline t.json 'all(r.name.endswith("ring, 4 workers, 100 Mbit/s, pipe (sim, alpha-beta)") for r in t.rows)' \
         'all(len(r.transfers) == 3 * 4 * 6 for r in t.rows)' \
         't.rows[1].sum("worker 2", "decode, add, encode") > 0'
     # Overlapped steps: codecs have a track beside computing.
@@ -71,7 +71,7 @@ else
     # Time in which workers wait for a core is in no phase, and other processes use the cores as well.
     q 0 $r --workers 2 --values 100K --bw 100mbps --scheme fp32,int8 --steps 3 --compute 20ms --timeline t.json --format json
     timeline t.json "(tolerance := 0.25) and $fills and $lasts" \
-        '[r.name for r in t.rows] == [x + ", ps, 2 workers, 1 server, 100mbps, sequential (run, lab)" for x in ("fp32", "int8")]' \
+        '[r.name for r in t.rows] == [x + ", ps, 2 workers, 1 server, 100 Mbit/s, sequential (run, lab)" for x in ("fp32", "int8")]' \
         'all(list(r.tracks) == ["worker 0", "worker 1", "server 0"] and len(r.transfers) == 12 for r in t.rows)' \
         'all(r.sum("server 0", "aggregate") > 0 and r.sum("worker 1", "compute") > 59999 for r in t.rows)'
 fi

@@ -88,7 +88,7 @@ else
     t 0 validate -q --profile double.json --values 100K --workers 2 --bw 100mbps --scheme int8 --format json
     json 'd["rows"][0]["agree"] is True and d["rows"][0]["forecast_suspect"] == "payload sizes"'
     json '-1.1 < d["rows"][0]["forecast_error"] < -0.9 and "instead of the profile" in d["rows"][0]["forecast_why"]'
-    json 'any(n.startswith("suspect of the forecast: payload sizes, in 1 row: int8, ps at 100mbps, 2 workers: forecast") for n in d["notes"])'
+    json 'any(n.startswith("suspect of the forecast: payload sizes, in 1 row: int8, ps at 100 Mbit/s, 2 workers: forecast") for n in d["notes"])'
 fi
 unset COMMCOMP_RANK
 
