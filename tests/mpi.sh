@@ -47,6 +47,7 @@ on "2 3 4 5 6 7 8 9 10 11 12 13" test_ps "$@"
 on 2 test_waits "$@"
 on 2 test_source "$@"
 on 4 test_loop "$@"
+on "2 3 5" test_calls "$@"
 # The test of the rank program starts mpirun itself.
 if [ -z "$only" ] || [ "$only" = test_rank ]; then
     COMMCOMP_RANK=$programs/../../bin/commcomp-rank "$programs/test_rank" || failed=1

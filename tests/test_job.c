@@ -245,6 +245,31 @@ static char *as_exchange(const char *text, const char *name)
     return out;
 }
 
+/* A job whose rows time calls, of gradients with zeros in runs. */
+static void calls(void **state)
+{
+    (void)state;
+    struct cc_job job;
+    char *sequential = replaced(whole, "\"overlap\", \"pulls\": \"forward\"",
+                                "\"sequential\", \"pulls\": \"ready\"");
+    char *text = replaced(sequential, "\"trace_steps\": 4",
+                          "\"trace_steps\": 4, \"zeros\": 0.75, \"indices\": \"clustered\", "
+                          "\"calls\": {\"limit_s\": 2.5, \"check\": true}");
+    parse(text, &job);
+    for (int i = 0; i < 2; i++) {
+        assert_true(job.calls.limit_s == 2.5 && job.calls.check);
+        assert_true(job.zeros == 0.75 && job.indices == CC_INDICES_CLUSTERED);
+        rewrite(&job);
+    }
+    cc_job_free(&job);
+    parse(sequential, &job);
+    assert_true(job.calls.limit_s == 0 && !job.calls.check);
+    assert_true(job.zeros == 0 && job.indices == CC_INDICES_UNIFORM);
+    cc_job_free(&job);
+    free(sequential);
+    free(text);
+}
+
 static void simulations(void **state)
 {
     (void)state;
@@ -343,6 +368,15 @@ static void refuses_settings(void **state)
         {"\"distribution\"", "\"trace\": \"x\", \"distribution\"",
          "\"distribution\" can only be there in a replay without"},
         {"\"trace_steps\": 4", "\"trace_steps\": 0", "\"trace_steps\" must be"},
+        {"\"trace_steps\": 4", "\"zeros\": 1.5, \"trace_steps\": 4", "\"zeros\" must be"},
+        {"\"distribution\": \"mixture\"", "\"trace\": \"x\", \"zeros\": 0.5",
+         "\"zeros\" can only be there in a replay without"},
+        {"\"trace_steps\": 4", "\"indices\": \"even\", \"trace_steps\": 4",
+         "\"indices\": unknown word"},
+        {"\"trace_steps\": 4", "\"trace_steps\": 4, \"calls\": {\"limit_s\": 1, \"check\": true}",
+         "\"calls\" are timed one by one"},
+        {"\"trace_steps\": 4", "\"trace_steps\": 4, \"calls\": {\"limit_s\": 0, \"check\": true}",
+         "\"limit_s\" must be"},
         {"\"yield_when_idle\"", "\"nap\": 1, \"yield_when_idle\"", "unknown key \"nap\""},
     };
     refuse_all(whole, list, sizeof list / sizeof list[0]);
@@ -491,6 +525,7 @@ int main(void)
         cmocka_unit_test(refuses_settings),
         cmocka_unit_test(refuses_lists),
         cmocka_unit_test(refuses_pingpong),
+        cmocka_unit_test(calls),
         cmocka_unit_test(simulations),
         cmocka_unit_test(refuses_simulations),
         cmocka_unit_test(fields_are_documented),

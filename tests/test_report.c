@@ -118,6 +118,35 @@ static void a_size(void **state)
     cc_report_free(&got);
 }
 
+static void calls(void **state)
+{
+    (void)state;
+    double seconds[] = {0.25, 1.0 / 3};
+    struct cc_report r = {.kind = CC_REPORT_CALLS,
+                          .calls = {.row = 3,
+                                    .calls = 2,
+                                    .call_s = seconds,
+                                    .encode_s = 0.125,
+                                    .apply_s = 0.5,
+                                    .push_bytes = 12,
+                                    .given_bytes = 1e9,
+                                    .messages = 7,
+                                    .result_values = 5}};
+    for (int i = 0; i < 2; i++) {
+        struct cc_report got = again(&r);
+        const struct cc_report_calls *c = &got.calls;
+        assert_true(got.kind == CC_REPORT_CALLS && got.row == 3 && c->row == 3 && c->calls == 2);
+        assert_memory_equal(c->call_s, seconds, sizeof seconds);
+        assert_true(c->encode_s == 0.125 && c->apply_s == 0.5 && c->push_bytes == 12);
+        assert_true(c->given_bytes == 1e9 && c->messages == 7 && c->result_values == 5);
+        assert_int_equal(c->checked, i);
+        assert_true(i == 0 ? c->wrong == NULL : strcmp(c->wrong, "rank 1: 2") == 0);
+        cc_report_free(&got);
+        r.calls.checked = true;
+        r.calls.wrong = (char *)"rank 1: 2";
+    }
+}
+
 static void events(void **state)
 {
     (void)state;
@@ -220,9 +249,13 @@ static void writing_to_a_full_device_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_ones), cmocka_unit_test(a_row),
-        cmocka_unit_test(a_size),     cmocka_unit_test(events),
-        cmocka_unit_test(refuses),    cmocka_unit_test(writing_to_a_full_device_fails),
+        cmocka_unit_test(short_ones),
+        cmocka_unit_test(a_row),
+        cmocka_unit_test(a_size),
+        cmocka_unit_test(events),
+        cmocka_unit_test(calls),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(writing_to_a_full_device_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

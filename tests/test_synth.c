@@ -217,6 +217,64 @@ static void same_everywhere(void **state)
     cc_isa_force(best);
 }
 
+static struct cc_trace *make_sparse(double zeros, enum cc_indices indices, size_t n)
+{
+    const struct cc_tensor_info tensor = {"w", {.n = n, .dim = {n}, .ndim = 1}};
+    const struct cc_synth config = {.distribution = CC_GAUSSIAN,
+                                    .seed = 7,
+                                    .steps = 2,
+                                    .ranks = 2,
+                                    .zeros = zeros,
+                                    .indices = indices};
+    struct cc_trace *t;
+    assert_int_equal(cc_trace_synth(&config, &tensor, 1, "test", &t, NULL), CC_OK);
+    return t;
+}
+
+static size_t count_nonzeros(const float *x, size_t n)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < n; i++)
+        found += x[i] != 0;
+    return found;
+}
+
+/* How many values are zero, how long the runs of the others are, and that other ranks and steps
+ * have other places, of which as many coincide as for independent draws. */
+static void zeros(void **state)
+{
+    (void)state;
+    enum { N = 640000 };
+    const double shares[] = {0, 0.9, 0.99, 1};
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < 4; i++) {
+            const double d = 1 - shares[i];
+            /* Standard deviation of a binomial number of runs, five times. */
+            const double run = k == 0 ? 1 : CC_SYNTH_RUN, slack = 5 * run * sqrt(N / run * d) + 2;
+            struct cc_trace *t = make_sparse(shares[i], (enum cc_indices)k, N);
+            struct cc_trace *all = make_sparse(0, CC_INDICES_UNIFORM, N);
+            float *x = load(t, 0, 0, 0), *y = load(t, 1, 0, 0), *z = load(t, 0, 1, 0);
+            float *dense = load(all, 0, 0, 0);
+            size_t both = 0, later = 0;
+            assert_true(fabs((double)count_nonzeros(x, N) - N * d) <= slack);
+            for (size_t v = 0; v < N; v++) {
+                assert_true(x[v] == 0 || x[v] == dense[v]);
+                assert_true(k == 0 || (x[v] == 0) == (x[v / CC_SYNTH_RUN * CC_SYNTH_RUN] == 0));
+                both += x[v] != 0 && y[v] != 0;
+                later += x[v] != 0 && z[v] != 0;
+            }
+            assert_true(fabs((double)both - N * d * d) <= slack);
+            assert_true(fabs((double)later - N * d * d) <= slack);
+            free(x);
+            free(y);
+            free(z);
+            free(dense);
+            cc_trace_close(t);
+            cc_trace_close(all);
+        }
+    }
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -231,6 +289,9 @@ static void refused(void **state)
     config.decay = 1;
     assert_int_equal(cc_trace_synth(&config, &tensor, 1, "l", &t, &e), CC_FAIL);
     config.decay = 0;
+    config.zeros = 1.5;
+    assert_int_equal(cc_trace_synth(&config, &tensor, 1, "l", &t, &e), CC_FAIL);
+    config.zeros = 0;
     config.steps = 0;
     assert_int_equal(cc_trace_synth(&config, &tensor, 1, "l", &t, &e), CC_FAIL);
 }
@@ -241,7 +302,7 @@ int main(void)
         cmocka_unit_test(quantiles),     cmocka_unit_test(tails),
         cmocka_unit_test(distributions), cmocka_unit_test(correlations),
         cmocka_unit_test(mixture),       cmocka_unit_test(same_everywhere),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(zeros),         cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

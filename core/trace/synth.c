@@ -8,6 +8,7 @@
  *   size of a rank's step      each step of each rank
  *   row and column factors     once for each row and column (CC_MIXTURE only)
  *   the value itself           mean square 1, by the kernels of core/trace/synth_draw.h
+ *   0 or 1                     whether the value, or its run of values, is zero (`zeros` only)
  *
  * All logarithms of scales are normal. Values last several steps (`decay`) and are partly common to
  * all ranks. Nothing is stored but the scales and, for a mixture, the row and column factors: any
@@ -17,12 +18,14 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "core/trace/synth_draw.h"
 #include "core/trace/trace_impl.h"
 
 const char *const cc_distribution_names[] = {"laplace", "gaussian", "student", "mixture", NULL};
+const char *const cc_indices_names[] = {"uniform", "clustered", NULL};
 
 /* The norm of a tensor's gradient, which hardly depends on the tensor's size. SPREAD_*: standard
  * deviations of logarithms of scales. */
@@ -51,7 +54,7 @@ const char *const cc_distribution_names[] = {"laplace", "gaussian", "student", "
 #define VECTOR_INNER   9
 
 /* Streams of random numbers; schemes use none of these with the same seed. */
-enum { VALUES = 0x53594e54, PHASES, SHARES, SCALES, STEPS, DRIFTS, SHAPES, ROWS, COLUMNS };
+enum { VALUES = 0x53594e54, PHASES, SHARES, SCALES, STEPS, DRIFTS, SHAPES, ROWS, COLUMNS, ZEROS };
 
 struct layer {
     double scale;          /* root mean square of the values, before the factors of the steps */
@@ -179,6 +182,29 @@ static void apply_factors(const struct layer *l, float *x, size_t n)
     }
 }
 
+/* Sets to 0 those of n values, from index `first` on, whose random number, or their run's, says so.
+ * first is a multiple of 2^32. */
+static void clear_zeros(const struct synth *s, struct cc_trace_sender stream, uint64_t step,
+                        uint64_t tensor, uint64_t first, float *x, size_t n)
+{
+    const struct cc_random_id id = {.seed = s->config.seed,
+                                    .rank = stream.rank,
+                                    .direction = stream.direction,
+                                    .step = step,
+                                    .tensor = tensor,
+                                    .stream = ZEROS};
+    const struct cc_key key = cc_key(&id, first);
+    const uint64_t below = (uint64_t)(s->config.zeros * 0x1p32);
+    const size_t run = s->config.indices == CC_INDICES_CLUSTERED ? CC_SYNTH_RUN : 1;
+    if (below == 0)
+        return;
+    for (size_t i = 0; i < n && run == 1; i++)
+        x[i] = cc_random(key, (uint32_t)i) < below ? 0 : x[i];
+    for (size_t i = 0; i < n && run > 1; i += run)
+        if (cc_random(key, (uint32_t)i) < below)
+            memset(x + i, 0, (n - i < run ? n - i : run) * sizeof *x);
+}
+
 static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
                 struct cc_error *e)
 {
@@ -197,6 +223,8 @@ static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, f
     }
     if (s->config.distribution == CC_MIXTURE)
         apply_factors(&s->layers[tensor], x, n);
+    for (size_t at = 0; at < n; at += part)
+        clear_zeros(s, t->streams[stream], step, tensor, at, x + at, n - at < part ? n - at : part);
     return CC_OK;
 }
 
@@ -284,6 +312,9 @@ int cc_trace_synth(const struct cc_synth *config, const struct cc_tensor_info *t
     if (!(config->decay >= 0 && config->decay < 1))
         return cc_fail(e, "a synthetic trace's decay of %.9g: it must be at least 0 and below 1",
                        config->decay);
+    if (!(config->zeros >= 0 && config->zeros <= 1))
+        return cc_fail(e, "a synthetic trace's share of zeros of %.9g: it must be from 0 to 1",
+                       config->zeros);
     struct cc_trace *t = calloc(1, sizeof *t);
     struct synth *s = calloc(1, sizeof *s);
     if (t == NULL || s == NULL) {

@@ -73,6 +73,13 @@ struct cc_job_shaping {
     size_t burst_bytes, limit_bytes;
 };
 
+/* Rows that time calls of the exchange instead of steps: a row has `warmup` calls that do not
+ * count, and then up to `steps` of them. */
+struct cc_job_calls {
+    double limit_s; /* a row's counted calls end once they have taken so long; 0: rows are steps */
+    bool check;     /* the first result is compared with MPI_Allreduce of the same values */
+};
+
 /* Where a member has no comment, job_table.c describes it. */
 struct cc_job {
     enum cc_job_kind kind;
@@ -96,10 +103,13 @@ struct cc_job {
     double reduce_byte_s, apply_byte_s;
 
     bool events;
+    struct cc_job_calls calls;
 
     /* The source of gradients: a trace's path, or else a distribution. */
     char *trace;
     int distribution;   /* enum cc_distribution */
+    double zeros;       /* of a distribution */
+    int indices;        /* enum cc_indices; of a distribution */
     size_t trace_steps; /* different steps, used in turn */
 
     struct cc_job_tensor *tensor;

@@ -335,6 +335,27 @@ static int check_shaping(const struct cc_scope *s, struct cc_error *e)
     return job_of(s)->device != NULL ? CC_OK : cc_fail(e, "\"shaping\" needs a \"device\"");
 }
 
+/* --- calls --- */
+
+static const struct cc_field call_fields[] = {
+    {NUMBER(struct cc_job_calls, limit_s), 1e-6, MOST_SECONDS,
+     .help = "A row ends once its counted calls have taken so long together."},
+    {BOOL(struct cc_job_calls, check),
+     .help = "Whether the result of a row's first call is compared with the MPI library's own sum "
+             "of the same values."},
+};
+
+static const struct cc_table calls_table = {
+    .title = "`calls`", CC_FIELDS(call_fields), .bytes = sizeof(struct cc_job_calls)};
+
+static int check_calls(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job *job = job_of(s);
+    if (job->mode == CC_SEQUENTIAL && job->data)
+        return CC_OK;
+    return cc_fail(e, "\"calls\" are timed one by one, with data: \"mode\" must be \"sequential\"");
+}
+
 /* --- the job --- */
 
 static int check_exchange(const struct cc_scope *s, struct cc_error *e)
@@ -417,6 +438,12 @@ static const struct cc_field job_fields[] = {
      .help = "Gradients from a trace: its path."},
     {WORD(struct cc_job, distribution), .words = cc_distribution_names, .when = without_trace,
      .condition = "in a replay without a `trace`", .help = "Gradients drawn from a distribution."},
+    {NUMBER(struct cc_job, zeros), 0, 1, .when = without_trace,
+     .condition = "in a replay without a `trace`", .optional = true,
+     .help = "The share of the drawn values that is zero instead."},
+    {WORD(struct cc_job, indices), .words = cc_indices_names, .when = without_trace,
+     .condition = "in a replay without a `trace`", .optional = true,
+     .help = "Where the other values lie: each by itself, or in runs of 64."},
     {SIZE(struct cc_job, trace_steps), 1, MOST_STEPS, IN_REPLAY,
      .help = "How many different steps of gradients there are, used in turn."},
     {"slow", CC_FIELD_GROUPS, CC_MEMBER(double *, struct cc_job, slow), .table = &factors_table,
@@ -427,6 +454,10 @@ static const struct cc_field job_fields[] = {
      .help = "Settings of simulations only."},
     {BOOL(struct cc_job, events), .optional = true, IN_REPLAY,
      .help = "Whether ranks report what they did when."},
+    {"calls", CC_FIELD_OBJECT, CC_MEMBER(struct cc_job_calls, struct cc_job, calls),
+     .table = &calls_table, .check = check_calls, .optional = true, IN_REPLAY,
+     .help = "Rows time calls of the exchange, each on its own, instead of steps: `warmup` calls, "
+             "and then up to `steps` that count."},
     {"tensors", CC_FIELD_LIST, CC_MEMBER(struct cc_job_tensor *, struct cc_job, tensor), 1,
      MOST_TENSORS, .table = &tensor_table, .item = "tensor",
      .count = CC_MEMBER(size_t, struct cc_job, tensors), .check = check_tensors, IN_REPLAY,
@@ -448,6 +479,6 @@ const struct cc_table cc_job_table = {.title = "The job",
                                       .tag = "schema",
                                       .defaults = &defaults};
 
-const struct cc_table *const cc_job_tables[] = {&cc_job_table, &shaping_table,  &simulation_table,
-                                                &tensor_table, &row_table,      &message_table,
-                                                &cost_table,   &cc_sizes_table, NULL};
+const struct cc_table *const cc_job_tables[] = {
+    &cc_job_table, &shaping_table, &simulation_table, &calls_table,    &tensor_table,
+    &row_table,    &message_table, &cost_table,       &cc_sizes_table, NULL};

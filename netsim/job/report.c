@@ -10,8 +10,8 @@
 #define MOST_COUNT  (0x1p53 - 1)
 #define MOST_AMOUNT 1e30
 
-static const char *const kinds[] = {"hello", "row_begin", "step",  "row", "events",
-                                    "size",  "done",      "error", NULL};
+static const char *const kinds[] = {"hello",  "row_begin", "step", "row",   "calls",
+                                    "events", "size",      "done", "error", NULL};
 
 /* Members of `of`, and whole structs in struct cc_report. */
 #define SIZE(of, member)   #member, CC_FIELD_SIZE, CC_MEMBER(size_t, of, member), 0, MOST_COUNT
@@ -87,6 +87,27 @@ static const struct cc_field row_fields[] = {
      .help = "`push_bytes` by tensor."},
     {NUMBERS(struct cc_report_row, tensor_pull_bytes, tensors), .length = tensor_count,
      .when = has_tensors, .condition = "with `tensor_bytes`", .help = "`pull_bytes` by tensor."},
+};
+
+/* --- calls --- */
+
+#define CALLS(member) NUMBER(struct cc_report_calls, member), 0, MOST_AMOUNT
+
+static const struct cc_field calls_fields[] = {
+    {SIZE(struct cc_report_calls, row), .help = "From 0."},
+    {NUMBERS(struct cc_report_calls, call_s, calls),
+     .help = "Seconds of each counted call, of the rank that took longest."},
+    {CALLS(encode_s), .help = "A worker: encoding, the mean over the calls."},
+    {CALLS(apply_s), .help = "A worker: decoding onto its model, the mean over the calls."},
+    {CALLS(push_bytes), .help = "Payload of a worker per call, the mean over the workers."},
+    {CALLS(given_bytes),
+     .help = "Bytes handed to MPI per call by the rank that sends most, heads included."},
+    {CALLS(messages), .help = "Messages per call of the rank that sends most."},
+    {CALLS(result_values), .help = "How many values of the first result are not zero."},
+    {"checked", CC_FIELD_BOOL, CC_MEMBER(bool, struct cc_report_calls, checked),
+     .help = "Whether the results were compared."},
+    {"wrong", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report_calls, wrong), .optional = true,
+     .help = "The first difference that should not be."},
 };
 
 /* --- size --- */
@@ -188,6 +209,7 @@ static const struct cc_table tables[] = {
     [CC_REPORT_ROW_BEGIN] = KIND("row_begin", begin_fields, cc_report),
     [CC_REPORT_STEP] = KIND("step", step_fields, cc_report),
     [CC_REPORT_ROW] = KIND("row", row_fields, cc_report_row),
+    [CC_REPORT_CALLS] = KIND("calls", calls_fields, cc_report_calls),
     [CC_REPORT_EVENTS] = KIND("events", events_fields, cc_report_events),
     [CC_REPORT_SIZE] = KIND("size", size_fields, cc_report_size),
     [CC_REPORT_DONE] = {.title = "done", .bytes = sizeof(struct cc_report), .tag = "report"},
@@ -198,6 +220,7 @@ const struct cc_table *const cc_report_tables[] = {&tables[CC_REPORT_HELLO],
                                                    &tables[CC_REPORT_ROW_BEGIN],
                                                    &tables[CC_REPORT_STEP],
                                                    &tables[CC_REPORT_ROW],
+                                                   &tables[CC_REPORT_CALLS],
                                                    &tables[CC_REPORT_EVENTS],
                                                    &span_table,
                                                    &flow_table,
@@ -211,6 +234,8 @@ static void *contents_of(struct cc_report *r)
     switch (r->kind) {
     case CC_REPORT_ROW:
         return &r->result;
+    case CC_REPORT_CALLS:
+        return &r->calls;
     case CC_REPORT_EVENTS:
         return &r->events;
     case CC_REPORT_SIZE:
@@ -259,6 +284,8 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
     }
     if (r.kind == CC_REPORT_ROW)
         r.row = r.result.row;
+    if (r.kind == CC_REPORT_CALLS)
+        r.row = r.calls.row;
     if (r.kind == CC_REPORT_EVENTS) {
         r.row = r.events.row;
         r.rank = r.events.rank;

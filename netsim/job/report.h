@@ -38,6 +38,19 @@ struct cc_report_size {
     double *seconds; /* one way: half a round trip */
 };
 
+/* A row of a job with `calls`. Times are those of the slowest rank, bytes and messages of a call.
+ */
+struct cc_report_calls {
+    size_t row, calls;
+    double *call_s;               /* [calls] of each counted call */
+    double encode_s, apply_s;     /* means */
+    double push_bytes;            /* a worker's payload, without heads; the mean over the workers */
+    double given_bytes, messages; /* of the rank that sends most */
+    double result_values;         /* of the first result: how many are not zero */
+    bool checked;                 /* the results were compared */
+    char *wrong;                  /* the first thing that is wrong with them, or NULL */
+};
+
 /* Something that a rank did from one time to another. */
 struct cc_span {
     double begin, end;
@@ -80,6 +93,7 @@ enum cc_report_kind {
     CC_REPORT_ROW_BEGIN,
     CC_REPORT_STEP,   /* a step ended, counted or not */
     CC_REPORT_ROW,    /* a row is complete */
+    CC_REPORT_CALLS,  /* a row of a job with `calls` is complete */
     CC_REPORT_EVENTS, /* of a job with `events`: after the row, of one rank after the other */
     CC_REPORT_SIZE,   /* ping-pong: a size is complete */
     CC_REPORT_DONE,
@@ -92,6 +106,7 @@ struct cc_report {
     int rank;                       /* ERROR */
     size_t row, step;               /* ROW_BEGIN, STEP */
     struct cc_report_row result;    /* ROW */
+    struct cc_report_calls calls;   /* CALLS */
     struct cc_report_events events; /* EVENTS */
     struct cc_report_size size;     /* SIZE */
 };

@@ -23,7 +23,9 @@ static int open_synthetic(const struct cc_job *job, struct cc_trace **out, struc
                                     .seed = job->seed,
                                     .steps = job->trace_steps,
                                     .ranks = (size_t)job->workers,
-                                    .decay = DECAY};
+                                    .decay = DECAY,
+                                    .zeros = job->zeros,
+                                    .indices = (enum cc_indices)job->indices};
     struct cc_tensor_info *info = cc_alloc(job->tensors * sizeof *info, e);
     if (info == NULL)
         return CC_FAIL;

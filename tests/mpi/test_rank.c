@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,6 +301,50 @@ static void pingpong(void **state)
     free_outcome(o);
 }
 
+/* --- calls --- */
+
+/* Rows time calls: as many as the row has, or until the time is up; the first result is what the
+ * MPI library's sum is. Half of the values are zero on each of two workers. */
+static void calls(void **state)
+{
+    static const char *const schemes[] = {"fp32", "pairs", "int8"};
+    struct cc_job job = make_job(schemes, 3, CC_SEQUENTIAL);
+    job.servers = 0;
+    job.exchange = CC_RING;
+    job.row[0].sums = true;
+    job.zeros = 0.5;
+    job.compute_s = job.update_s = 0;
+    job.calls = (struct cc_job_calls){.limit_s = 30, .check = true};
+    job.row[1].steps = 1000;
+    struct outcome *o = run_job(state, &job, LOCAL);
+    const double values = (double)(sizes[0] + sizes[1] + sizes[2]);
+    size_t at = 0;
+    (void)expect(o, &at, CC_REPORT_HELLO);
+    for (size_t row = 0; row < 3; row++) {
+        (void)expect(o, &at, CC_REPORT_ROW_BEGIN);
+        const struct cc_report_calls *r = &expect(o, &at, CC_REPORT_CALLS)->calls;
+        assert_true(r->row == row && r->wrong == NULL && r->checked == (row < 2));
+        assert_true(row == 1 ? r->calls >= 20 : r->calls == STEPS);
+        for (size_t i = 0; i < r->calls; i++)
+            assert_true(r->call_s[i] > 0 && r->call_s[i] < 30);
+        assert_true(fabs(r->result_values - 0.75 * values) < 0.02 * values || row == 2);
+        /* Each worker encodes half of its gradient, and half of the sum. */
+        const double bits = row == 0 ? 32 : row == 1 ? 64 * (0.5 + 0.75) / 2 : 8;
+        assert_true(fabs(8 * r->push_bytes / values - bits) < 1);
+        assert_true(r->given_bytes > 0 && r->messages >= 2 && r->apply_s > 0);
+    }
+    (void)expect(o, &at, CC_REPORT_DONE);
+    assert_int_equal(o->code, 0);
+    free_outcome(o);
+    /* The time is up at once: three calls. */
+    job.calls.limit_s = 1e-6;
+    o = run_job(state, &job, LOCAL);
+    assert_int_equal(o->report[4].kind, CC_REPORT_CALLS);
+    assert_int_equal(o->report[4].calls.calls, 3);
+    free_outcome(o);
+    cc_job_free(&job);
+}
+
 /* --- events --- */
 
 /* Checks each rank in order, and only counted steps: the spans that fill them, and both ends of
@@ -439,6 +484,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(events, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(interface, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(pingpong, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(calls, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(errors, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(traces, scratch_setup, scratch_teardown),
     };

@@ -7,6 +7,7 @@
 #include "core/infile.h"
 #include "core/memory.h"
 #include "netsim/mpi/runtime/mpi_check.h"
+#include "netsim/mpi/rank/calls.h"
 #include "netsim/mpi/rank/event_gather.h"
 #include "netsim/mpi/rank/shaped.h"
 #include "netsim/mpi/rank/sources.h"
@@ -122,6 +123,10 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
     l.callback_arg = &run;
     l.s.events = cc_event_gather_open(r, row, &events);
     CC_TRY_OUT(cc_rank_report(r, &begin, e));
+    if (r->job.calls.limit_s > 0) {
+        CC_TRY_OUT(cc_rank_calls(r, row, &l, e));
+        goto out;
+    }
     CC_TRY_OUT(read_interface(r, &run.before, e));
     CC_TRY_OUT(cc_rank_loop_run(&l, e));
     CC_TRY_OUT(read_interface(r, &after, e));
