@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cli/command.h"
+#include "cmd/cli/terminal.h"
 #include "cmd/lab_enter.h"
 #include "results/machine_info.h"
 #include "core/file.h"
@@ -118,8 +119,14 @@ static int write_results(struct cc_args *args, int status, struct cc_error *e)
     int printed = CC_OK;
     if (anything && !stdout_is_taken(args))
         printed = cc_record_print(r, args->format, stdout, e);
-    if (anything && path != NULL && (status == CC_OK || r->row_count > 0)) {
+    const char *notes = cc_arg_or_null(args, "notes");
+    const bool save = anything && (status == CC_OK || r->row_count > 0);
+    if (save && path != NULL) {
         int saved = cc_record_save(r, path, args->format, e);
+        printed = printed == CC_OK ? saved : printed;
+    }
+    if (save && notes != NULL) {
+        int saved = cc_record_save_notes(r, notes, e);
         printed = printed == CC_OK ? saved : printed;
     }
     if (printed != CC_OK)
@@ -129,6 +136,19 @@ static int write_results(struct cc_args *args, int status, struct cc_error *e)
     if (r->partial)
         fprintf(stderr, "commcomp: interrupted; the rows are what was measured until then\n");
     return status != CC_OK ? status : printed != CC_OK || r->partial ? CC_FAIL : CC_OK;
+}
+
+/* Parses the options that say how the record is printed. */
+static int parse_layout(struct cc_args *args, struct cc_error *e)
+{
+    struct cc_record *r = &args->record;
+    const char *columns = cc_arg_or_null(args, "columns");
+    r->width = cc_terminal_width();
+    r->wide = cc_arg_or_null(args, "wide") != NULL;
+    const int status = columns != NULL ? cc_record_choose(r, columns, e) : CC_OK;
+    if (status != CC_OK)
+        cc_error_in(e, "--columns");
+    return status;
 }
 
 static int run_command(const struct cc_command *c, int argc, char **argv, int first)
@@ -145,6 +165,7 @@ static int run_command(const struct cc_command *c, int argc, char **argv, int fi
         return status;
     }
     CC_TRY_OUT(parsed);
+    CC_TRY_OUT(parse_layout(&args, &e));
     CC_TRY_OUT(cc_isa_init(&e));
     cc_interrupt_catch();
     CC_TRY_OUT(cc_args_check_outputs(&args, &e));

@@ -36,19 +36,26 @@ static void put_value(const struct cc_value *v, FILE *out)
     }
 }
 
+/* The line's column in the record: all of them, or those that were chosen. */
+static size_t column_at(const struct cc_record *r, size_t i)
+{
+    return r->chosen != NULL ? r->chosen[i] : i;
+}
+
 void cc_csv_write(const struct cc_record *r, FILE *out)
 {
-    for (size_t c = 0; c < r->column_count; c++) {
-        if (c > 0)
+    const size_t count = r->chosen != NULL ? r->chosen_count : r->column_count;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
             (void)fputc(',', out);
-        put_text(r->columns[c].key, out);
+        put_text(r->columns[column_at(r, i)].key, out);
     }
     (void)fputc('\n', out);
-    for (size_t i = 0; i < r->row_count; i++) {
-        for (size_t c = 0; c < r->column_count; c++) {
-            if (c > 0)
+    for (size_t row = 0; row < r->row_count; row++) {
+        for (size_t i = 0; i < count; i++) {
+            if (i > 0)
                 (void)fputc(',', out);
-            put_value(&r->rows[i].value[c], out);
+            put_value(&r->rows[row].value[column_at(r, i)], out);
         }
         (void)fputc('\n', out);
     }

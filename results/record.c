@@ -9,6 +9,7 @@
 
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/nearest.h"
 #include "results/text.h"
 
 const char *const cc_format_names[] = {"table", "csv", "json", NULL};
@@ -32,6 +33,7 @@ void cc_record_free(struct cc_record *r)
         free(r->notes[i]);
     free(r->rows);
     free(r->notes);
+    free(r->chosen);
     *r = (struct cc_record){0};
 }
 
@@ -126,6 +128,52 @@ int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...
     return CC_OK;
 }
 
+/* --- chosen columns --- */
+
+static int unknown_key(const struct cc_record *r, const char *key, struct cc_error *e)
+{
+    const char **keys = cc_alloc0((r->column_count + 1) * sizeof *keys, e);
+    if (keys == NULL)
+        return CC_FAIL;
+    for (size_t c = 0; c < r->column_count; c++)
+        keys[c] = r->columns[c].key;
+    const char *near = cc_nearest(key, keys);
+    free(keys);
+    if (near != NULL)
+        return cc_usage(e, "unknown column '%s'; did you mean '%s'?", key, near);
+    return cc_usage(e, "unknown column '%s'; `commcomp %s --help` lists them", key, r->command);
+}
+
+static int choose(struct cc_record *r, const char *key, struct cc_error *e)
+{
+    size_t c = 0;
+    while (c < r->column_count && strcmp(r->columns[c].key, key) != 0)
+        c++;
+    if (c == r->column_count)
+        return unknown_key(r, key, e);
+    for (size_t i = 0; i < r->chosen_count; i++)
+        if (r->chosen[i] == c)
+            return cc_usage(e, "the column '%s' is named twice", key);
+    r->chosen[r->chosen_count++] = c;
+    return CC_OK;
+}
+
+int cc_record_choose(struct cc_record *r, const char *keys, struct cc_error *e)
+{
+    char *copy = cc_strdup(keys, e), *rest = copy, *key;
+    int status = copy != NULL ? CC_OK : CC_FAIL;
+    if (copy != NULL && r->chosen == NULL &&
+        (r->chosen = cc_alloc(r->column_count * sizeof *r->chosen, e)) == NULL)
+        status = CC_FAIL;
+    r->chosen_count = 0;
+    while (status == CC_OK && (key = strsep(&rest, ",")) != NULL)
+        status = choose(r, key, e);
+    free(copy);
+    return status;
+}
+
+/* --- writing --- */
+
 int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out, struct cc_error *e)
 {
     int status = CC_OK;
@@ -177,10 +225,21 @@ int cc_record_save(const struct cc_record *r, const char *path, enum cc_format o
     struct cc_outfile file;
     CC_TRY(cc_format_of_path(path, otherwise, &format, e));
     CC_TRY(cc_file_create(&file, path, e));
-    int status = cc_record_print(r, format, file.f, e);
+    struct cc_record unlimited = *r;
+    unlimited.width = 0;
+    int status = cc_record_print(&unlimited, format, file.f, e);
     if (status == CC_OK)
         return cc_file_commit(&file, e);
     cc_file_abort(&file);
     cc_error_in(e, "%s", path);
     return status;
+}
+
+int cc_record_save_notes(const struct cc_record *r, const char *path, struct cc_error *e)
+{
+    struct cc_outfile file;
+    CC_TRY(cc_file_create(&file, path, e));
+    for (size_t i = 0; i < r->note_count; i++)
+        cc_text_wrap(r->notes[i], 0, 0, 0, file.f);
+    return cc_file_commit(&file, e);
 }

@@ -17,11 +17,17 @@ struct cc_value {
     char *text;    /* owned by the record */
 };
 
+/* The role of a column in the table. Settings say what a row is about: they follow from options and
+ * input, and stand above the table where all rows agree. The others are results, which stay in the
+ * table. Where it is too narrow for all of them, details are left out first, then parts, then main
+ * ones; settings that differ and answers stay. */
+enum cc_role { CC_SETTING, CC_ANSWER, CC_MAIN, CC_PART, CC_DETAIL };
+
 /* A column. `key` is its name in CSV and JSON; `head` its title in the table, NULL if the table
- * does not show it. In the table, numbers are multiplied by `scale` (0 means 1) and printed by
- * `format`, a printf format for one double, or "%.6g" if it is NULL; CSV and JSON have the number
- * itself. `help` explains the column in one line, in --help and the man page. An array ends with a
- * column without a key. */
+ * shows it only on demand, titled by its key. In the table, numbers are multiplied by `scale` (0
+ * means 1) and printed by `format`, a printf format for one double, or "%.6g" if it is NULL; CSV
+ * and JSON have the number itself. `help` explains the column in one line, in --help and the man
+ * page. An array ends with a column without a key. */
 struct cc_column {
     const char *key;
     const char *head;
@@ -29,6 +35,7 @@ struct cc_column {
     const char *format;
     double scale;
     const char *help;
+    enum cc_role role;
 };
 
 struct cc_row {
@@ -49,6 +56,11 @@ struct cc_record {
     char title[256]; /* the first line above a table, or empty */
     char **notes;    /* lines below the table, and JSON's "notes" */
     size_t note_count, note_capacity;
+    /* how tables are laid out: */
+    size_t width;   /* of the terminal in characters; 0: no limit */
+    bool wide;      /* nothing is left out, however wide the table */
+    size_t *chosen; /* the columns to show instead, by index, in this order; NULL: by their roles */
+    size_t chosen_count;
 };
 
 /* Makes *r an empty record. command, columns and argv must outlive it. */
@@ -81,18 +93,27 @@ void cc_record_title(struct cc_record *r, const char *fmt, ...) CC_PRINTF(2, 3);
 /* Adds a note. */
 int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
 
+/* Chooses the columns of tables and CSV, by their keys with commas between them. A usage error for
+ * an unknown key names the nearest one. */
+int cc_record_choose(struct cc_record *r, const char *keys, struct cc_error *e);
+
 enum cc_format { CC_FORMAT_TABLE, CC_FORMAT_CSV, CC_FORMAT_JSON };
 extern const char *const cc_format_names[]; /* ends with NULL */
 
 /* Prints the record, and fails if a write failed. The table omits columns without a head and
- * columns that are null in every row. A column with the same value in every row stands above the
- * table, unless it is the first one. A single row is printed as a list, one column a line. */
+ * columns that are null in every row. A setting with the same value in every row stands above the
+ * table, but the first column stays if no other setting does. A single row is printed as a list,
+ * one column a line. With chosen columns, tables and CSV have exactly these; JSON always has all.
+ */
 int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
                     struct cc_error *e);
 
-/* Writes the record to `path` by cc_file_create, in the format of cc_format_of_path. */
+/* Writes the record to `path` by cc_file_create, in the format of cc_format_of_path, a table
+ * without a limit on its width. */
 int cc_record_save(const struct cc_record *r, const char *path, enum cc_format otherwise,
                    struct cc_error *e);
+/* Writes the notes to `path`, a line each. */
+int cc_record_save_notes(const struct cc_record *r, const char *path, struct cc_error *e);
 /* The format that the path's suffix says: .csv, .json, or .txt for a table. A pipe, device or
  * descriptor without one of these has the format `otherwise`; for a file it is a usage error. */
 int cc_format_of_path(const char *path, enum cc_format otherwise, enum cc_format *out,

@@ -47,10 +47,11 @@ static size_t escape_print(unsigned char c, FILE *out)
     return 2;
 }
 
-size_t cc_text_print(const char *s, FILE *out)
+/* cc_text_print for the text before `end`. */
+static size_t print_until(const char *s, const char *end, FILE *out)
 {
     size_t width = 0;
-    while (*s != '\0') {
+    while (s < end) {
         unsigned char c = (unsigned char)*s;
         size_t length = utf8_length(s);
         /* U+0080 to U+009F are control characters too. */
@@ -67,9 +68,33 @@ size_t cc_text_print(const char *s, FILE *out)
     return width;
 }
 
+size_t cc_text_print(const char *s, FILE *out)
+{
+    return print_until(s, s + strlen(s), out);
+}
+
+void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *out)
+{
+    size_t column = at;
+    while (*s != '\0') {
+        const char *word = s + strspn(s, " "), *end = word + strcspn(word, " ");
+        const size_t gap = (size_t)(word - s), length = print_until(word, end, NULL);
+        if (width > 0 && column > at && column + gap + length > width) {
+            (void)fprintf(out, "\n%*s", (int)indent, "");
+            at = column = indent;
+        } else {
+            (void)fprintf(out, "%*s", (int)gap, "");
+            column += gap;
+        }
+        column += print_until(word, end, out);
+        s = end;
+    }
+    (void)fputc('\n', out);
+}
+
 size_t cc_value_print(const struct cc_value *v, const struct cc_column *c, FILE *out)
 {
-    char number[512]; /* %f of the largest double has 309 digits before the point */
+    char number[512] = ""; /* %f of the largest double has 309 digits before the point */
     const char *text = number;
     switch (v->kind) {
     case CC_NULL:

@@ -14,6 +14,10 @@
 size_t cc_value_print(const struct cc_value *v, const struct cc_column *c, FILE *out);
 size_t cc_text_print(const char *s, FILE *out);
 
+/* Prints a text and ends the line. Lines that would be longer than `width` (0: no limit) are broken
+ * at spaces and go on after `indent` spaces. The first line has `at` characters already. */
+void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *out);
+
 /* Whether two values are equal; nulls are. */
 bool cc_value_same(const struct cc_value *a, const struct cc_value *b);
 

@@ -22,15 +22,16 @@
 #include "tests/lib/text.h"
 
 static const struct cc_column columns[] = {
-    {"scheme", "scheme", "", NULL, 0, "the scheme"},
-    {"values", "values", "M", "%.2f", 1e-6, "how many values"},
-    {"ratio", "ratio", "", NULL, 0, "how much smaller"},
-    {"payload_bytes", NULL, "", NULL, 0, "not in the table"},
-    {"workers", "workers", "", "%.0f", 0, "the same in every row"},
-    {"bw_bps", "bandwidth", "Mbit/s", "%.0f", 1e-6, "the same in every row, with a unit"},
-    {"step_s", "step", "ms", "%.3f", 1e3, "never known"},
-    {"tensor", "tensor", "", NULL, 0, "a text that may be missing"},
-    {"oversubscribed", "busy", "", NULL, 0, "a truth value"},
+    {"scheme", "scheme", "", NULL, 0, "the scheme", CC_SETTING},
+    {"values", "values", "M", "%.2f", 1e-6, "how many values", CC_SETTING},
+    {"ratio", "ratio", "", NULL, 0, "how much smaller", CC_ANSWER},
+    {"payload_bytes", NULL, "", NULL, 0, "not in the table", CC_DETAIL},
+    {"workers", "workers", "", "%.0f", 0, "the same in every row", CC_SETTING},
+    {"bw_bps", "bandwidth", "Mbit/s", "%.0f", 1e-6, "the same in every row, with a unit",
+     CC_SETTING},
+    {"step_s", "step", "ms", "%.3f", 1e3, "never known", CC_ANSWER},
+    {"tensor", "tensor", "", NULL, 0, "a text that may be missing", CC_SETTING},
+    {"oversubscribed", "busy", "", NULL, 0, "a truth value", CC_SETTING},
     {.key = NULL},
 };
 static const char *const argv[] = {"commcomp", "bench", "-o", "a \"b\".csv"};
@@ -126,14 +127,114 @@ static void table_of_one_row_or_none(void **state)
     add(&r, "fp32", 5e5, 1, NULL, false);
     expect(&r, CC_FORMAT_TABLE,
            "values     0.50 M\n"
-           "ratio      1\n"
            "workers    10\n"
            "bandwidth  100 Mbit/s\n"
            "busy       no\n"
            "\n"
-           "scheme\n"
-           "fp32\n"
-           "fp32\n");
+           "scheme  ratio\n"
+           "fp32        1\n"
+           "fp32        1\n");
+    cc_record_free(&r);
+}
+
+/* Columns of every role, each 8 characters wide in the table; "e" is shown on demand only. */
+static const struct cc_column roles[] = {
+    {"a", "a", "", "%08.0f", 0, "a setting that differs", CC_SETTING},
+    {"d", "d", "", "%08.0f", 0, "a detail", CC_DETAIL},
+    {"p", "p", "", "%08.0f", 0, "a part", CC_PART},
+    {"m", "m", "ms", "%08.0f", 0, "a main one", CC_MAIN},
+    {"n", "n", "", "%08.0f", 0, "another main one", CC_MAIN},
+    {"r", "r", "", "%08.0f", 0, "the answer", CC_ANSWER},
+    {"s", "s", "", "%08.0f", 0, "a setting that is the same", CC_SETTING},
+    {"same", "same", "", "%08.0f", 0, "a result that is the same", CC_ANSWER},
+    {"e", NULL, "", "%08.0f", 0, "not in the table", CC_ANSWER},
+    {.key = NULL},
+};
+
+static void record_of_roles(struct cc_record *r)
+{
+    cc_record_init(r, "bench", roles, 0, NULL);
+    for (size_t row = 0; row < 2; row++) {
+        assert_int_equal(cc_record_add(r, NULL), row);
+        for (size_t c = 0; roles[c].key != NULL; c++)
+            cc_record_number(r, row, roles[c].key,
+                             roles[c].key[0] == 's' ? 7 : (double)(10 * row + c));
+    }
+}
+
+/* The printed table has this line of heads. */
+static void expect_heads(const struct cc_record *r, const char *want)
+{
+    char line[128], *got = printed(r, CC_FORMAT_TABLE);
+    (void)snprintf(line, sizeof line, "\n%s\n", want);
+    assert_contains(got, line);
+    free(got);
+}
+
+static void narrow_table(void **state)
+{
+    (void)state;
+    struct cc_record r;
+    record_of_roles(&r);
+    expect_heads(&r, "       a         d         p         m         n         r      same");
+    r.width = 68;
+    expect_heads(&r, "       a         d         p         m         n         r      same");
+    r.width = 67; /* a detail goes first */
+    expect_heads(&r, "       a         p         m         n         r      same");
+    r.width = 57; /* then a part, */
+    expect_heads(&r, "       a         m         n         r      same");
+    r.width = 47; /* then of the main ones the last */
+    expect_heads(&r, "       a         m         r      same");
+    r.width = 20; /* the others stay, although they do not fit */
+    expect_heads(&r, "       a         r      same");
+    r.wide = true;
+    expect_heads(&r, "       a         d         p         m         n         r      same");
+    r.wide = false;
+    r.width = 47;
+    assert_int_equal(cc_record_note(&r, NULL, "one two  three four five six seven eight nine ten"),
+                     CC_OK);
+    assert_int_equal(cc_record_note(&r, NULL, "%s",
+                                    "a-word-that-is-longer-than-the-line-itself-is"
+                                    "-cannot-be-broken and goes on"),
+                     CC_OK);
+    expect(&r, CC_FORMAT_TABLE,
+           "s  00000007\n"
+           "\n"
+           "       a         m         r      same\n"
+           "                ms\n"
+           "00000000  00000003  00000005  00000007\n"
+           "00000010  00000013  00000015  00000007\n"
+           "\n"
+           "left out for the width of 47: d, p, n (--wide\n"
+           "  shows all, --columns KEY,... a choice)\n"
+           "one two  three four five six seven eight nine\n"
+           "  ten\n"
+           "a-word-that-is-longer-than-the-line-itself-is-cannot-be-broken\n"
+           "  and goes on\n");
+    cc_record_free(&r);
+}
+
+static void chosen_columns(void **state)
+{
+    (void)state;
+    struct cc_record r;
+    struct cc_error e;
+    record_of_roles(&r);
+    r.width = 30; /* a choice is kept, whatever its width */
+    assert_int_equal(cc_record_choose(&r, "same,e,s,a", &e), CC_OK);
+    expect(&r, CC_FORMAT_TABLE,
+           "    same         e         s         a\n"
+           "00000007  00000008  00000007  00000000\n"
+           "00000007  00000018  00000007  00000010\n");
+    expect(&r, CC_FORMAT_CSV, "same,e,s,a\n7,8,7,0\n7,18,7,10\n");
+    char *got = printed(&r, CC_FORMAT_JSON);
+    assert_contains(got, "\"d\":"); /* all keys */
+    free(got);
+    assert_int_equal(cc_record_choose(&r, "a,sane", &e), CC_USAGE);
+    assert_contains(e.text, "unknown column 'sane'; did you mean 'same'?");
+    assert_int_equal(cc_record_choose(&r, "a,", &e), CC_USAGE);
+    assert_int_equal(cc_record_choose(&r, "a,a", &e), CC_USAGE);
+    assert_contains(e.text, "'a' is named twice");
     cc_record_free(&r);
 }
 
@@ -233,8 +334,8 @@ static void json_of_failure(void **state)
 /* --- reading back --- */
 
 static const struct cc_column pair[] = {
-    {"name", "name", "", NULL, 0, ""},
-    {"value", "value", "", NULL, 0, ""},
+    {"name", "name", "", NULL, 0, "", CC_SETTING},
+    {"value", "value", "", NULL, 0, "", CC_ANSWER},
     {.key = NULL},
 };
 
@@ -549,6 +650,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table),
         cmocka_unit_test(table_of_one_row_or_none),
+        cmocka_unit_test(narrow_table),
+        cmocka_unit_test(chosen_columns),
         cmocka_unit_test(csv),
         cmocka_unit_test(json),
         cmocka_unit_test(json_of_a_run),

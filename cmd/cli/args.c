@@ -13,7 +13,7 @@
 #include "core/nearest.h"
 #include "core/units.h"
 
-const struct cc_option cc_common_options[] = {
+const struct cc_option cc_record_options[] = {
     {.name = "format",
      .value = "FORMAT",
      .def = "table",
@@ -25,6 +25,20 @@ const struct cc_option cc_common_options[] = {
      .file = CC_WRITES_FILE,
      .help = "also write the result to FILE, whole or not at all; the suffix says how: .csv, .json "
              "or .txt; a pipe or device without one gets --format"},
+    {.name = "columns",
+     .value = "KEY,...",
+     .help =
+         "these columns of the result in tables and CSV, in this order, by their keys (the list "
+         "below)"},
+    {.name = "wide", .help = "all columns of the table, also where the terminal is narrower"},
+    {.name = "notes",
+     .value = "FILE",
+     .file = CC_WRITES_FILE,
+     .help = "also write the lines below the table to FILE, for CSV, which has none"},
+    {.name = NULL},
+};
+
+const struct cc_option cc_common_options[] = {
     {.name = "quiet", .letter = 'q', .help = "no progress bar and no remarks on stderr"},
     {.name = "help", .letter = 'h', .help = "explain this command"},
     {.name = NULL},
@@ -40,16 +54,35 @@ static size_t count_options(const struct cc_option *table)
     return n;
 }
 
-/* The option at an index over the command's options and then the common ones. */
+/* The tables of a command's options: its own, those of records if it has one, the common ones. */
+static const struct cc_option *option_table(const struct cc_command *c, int i)
+{
+    static const struct cc_option none[] = {{.name = NULL}};
+    const struct cc_option *const tables[] = {c->options, c->own_output ? none : cc_record_options,
+                                              cc_common_options};
+    return tables[i];
+}
+
+enum { OPTION_TABLES = 3 };
+
+/* The option at an index over these tables; the index is less than their option_count. */
 static const struct cc_option *option_at(const struct cc_command *c, size_t i)
 {
-    size_t own = count_options(c->options);
-    return i < own ? &c->options[i] : &cc_common_options[i - own];
+    for (int t = 0;; t++) {
+        const struct cc_option *table = option_table(c, t);
+        const size_t count = count_options(table);
+        if (i < count)
+            return &table[i];
+        i -= count;
+    }
 }
 
 static size_t option_count(const struct cc_command *c)
 {
-    return count_options(c->options) + count_options(cc_common_options);
+    size_t count = 0;
+    for (int t = 0; t < OPTION_TABLES; t++)
+        count += count_options(option_table(c, t));
+    return count;
 }
 
 static size_t find_option(const struct cc_command *c, const char *name, size_t n)

@@ -44,8 +44,8 @@ struct cc_command {
 
 /* All commands, in the order of --help, ending with NULL; cmd/main.c lists them. */
 extern const struct cc_command *const cc_commands[];
-/* The options that every command has. */
-extern const struct cc_option cc_common_options[];
+/* The options that every command has which prints a record, and those of every command. */
+extern const struct cc_option cc_record_options[], cc_common_options[];
 
 /* --- the parsed command line --- */
 
@@ -55,7 +55,8 @@ struct cc_args {
     const struct cc_command *command;
     int argc;
     char **argv;
-    const char *value[CC_MAX_OPTIONS]; /* by index: the command's options, then the common ones */
+    const char
+        *value[CC_MAX_OPTIONS]; /* by index: the command's options, the record's, the common ones */
     const char *operand[CC_MAX_OPERANDS];
     int operands;
     struct cc_spec_list schemes; /* of --scheme */

@@ -145,6 +145,8 @@ void cc_help_command(const struct cc_command *c, FILE *out)
         print_item(out, "--NAME VALUE", parameter_help);
     }
     print_options(out, c->options, NULL);
+    if (!c->own_output)
+        print_options(out, cc_record_options, c->options);
     print_options(out, cc_common_options, c->options);
     if (c->columns[0].key != NULL) {
         fprintf(out, "\nColumns of the result:\n");
@@ -270,6 +272,7 @@ void cc_help_man(FILE *out)
     for (size_t i = 0; cc_commands[i] != NULL; i++)
         man_command(out, cc_commands[i]);
     fprintf(out, ".SS Options of every command\n");
+    man_options(out, cc_record_options);
     man_options(out, cc_common_options);
     man_schemes(out);
     fprintf(out, ".SH EXIT STATUS\n0 success; 1 failure or interrupt; 2 a mistake on the command "

@@ -19,20 +19,21 @@ static const struct cc_option options[] = {
 };
 
 static const struct cc_column columns[] = {
-    {"scheme", "scheme", "", NULL, 0, "the scheme by its canonical name"},
-    {"tensor", "tensor", "", NULL, 0, "with --per-tensor: its name"},
-    {"shape", "shape", "", NULL, 0, "with --per-tensor: its dimensions"},
-    {"values", "values", "", "%.0f", 0, "number of float32 values"},
-    {"payload_bytes", "payload", "B", "%.0f", 0, "bytes of payload, scale factors included"},
-    {"bits_per_value", "bits/value", "bits", "%.4g", 0, "8 x payload bytes / values"},
-    {"ratio", "ratio", "", "%.2f", 0, "32 / bits per value"},
-    {"input_bytes", "input", "B", "%.0f", 0, "size of the tensor file"},
-    {"output_bytes", "output", "B", "%.0f", 0, "size of the file that was written"},
-    {"seed", "seed", "", "%.0f", 0, "seed of the random numbers"},
-    {"step", "step", "", "%.0f", 0, "the step that was encoded"},
-    {"worker", "worker", "", "%.0f", 0, "the rank that sends, -1 for the server"},
-    {"direction", "direction", "", NULL, 0, "push or pull"},
-    {NULL, NULL, NULL, NULL, 0, NULL},
+    {"scheme", "scheme", "", NULL, 0, "the scheme by its canonical name", CC_SETTING},
+    {"tensor", "tensor", "", NULL, 0, "with --per-tensor: its name", CC_SETTING},
+    {"shape", "shape", "", NULL, 0, "with --per-tensor: its dimensions", CC_DETAIL},
+    {"values", "values", "", "%.0f", 0, "number of float32 values", CC_MAIN},
+    {"payload_bytes", "payload", "B", "%.0f", 0, "bytes of payload, scale factors included",
+     CC_MAIN},
+    {"bits_per_value", "bits/value", "bits", "%.4g", 0, "8 x payload bytes / values", CC_ANSWER},
+    {"ratio", "ratio", "", "%.2f", 0, "32 / bits per value", CC_ANSWER},
+    {"input_bytes", "input", "B", "%.0f", 0, "size of the tensor file", CC_PART},
+    {"output_bytes", "output", "B", "%.0f", 0, "size of the file that was written", CC_PART},
+    {"seed", "seed", "", "%.0f", 0, "seed of the random numbers", CC_SETTING},
+    {"step", "step", "", "%.0f", 0, "the step that was encoded", CC_SETTING},
+    {"worker", "worker", "", "%.0f", 0, "the rank that sends, -1 for the server", CC_SETTING},
+    {"direction", "direction", "", NULL, 0, "push or pull", CC_SETTING},
+    {.key = NULL},
 };
 
 static const struct cc_codec_memory memory = {

@@ -11,13 +11,14 @@
 #include "core/trace/synth.h"
 
 static const struct cc_column columns[] = {
-    {"trace", "trace", "", NULL, 0, "the file or directory that was written"},
-    {"files", "files", "", "%.0f", 0, "number of files: one for each step and sender"},
-    {"tensors", "tensors", "", "%.0f", 0, "tensors in a file"},
-    {"values", "values", "", "%.0f", 0, "number of float32 values in a file"},
-    {"output_bytes", "size", "MB", "%.3f", 1e-6, "bytes of all files"},
-    {"source", "from", "", NULL, 0, "what was written: a path, or a distribution and a net"},
-    {NULL, NULL, NULL, NULL, 0, NULL},
+    {"trace", "trace", "", NULL, 0, "the file or directory that was written", CC_SETTING},
+    {"files", "files", "", "%.0f", 0, "number of files: one for each step and sender", CC_ANSWER},
+    {"tensors", "tensors", "", "%.0f", 0, "tensors in a file", CC_MAIN},
+    {"values", "values", "", "%.0f", 0, "number of float32 values in a file", CC_MAIN},
+    {"output_bytes", "size", "MB", "%.3f", 1e-6, "bytes of all files", CC_ANSWER},
+    {"source", "from", "", NULL, 0, "what was written: a path, or a distribution and a net",
+     CC_SETTING},
+    {.key = NULL},
 };
 
 static int add_row(struct cc_record *r, const struct cc_trace *t, const char *path, uint64_t files,

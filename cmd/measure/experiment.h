@@ -27,49 +27,53 @@
 #define CC_STEP_COLUMNS                                                                            \
     {"payload_bytes", NULL, "B", "%.0f", 0,                                                        \
      "bytes of a worker's push per step, scale factors included (mean over the workers, and over " \
-     "whole periods of the scheme)"},                                                              \
+     "whole periods of the scheme)", CC_DETAIL},                                                   \
     CC_SIZE_COLUMNS,                                                                               \
     {"compute_s", NULL, "s", "%.6g", 0,                                                            \
-     "forward and backward pass (of the slowest worker), and the update"},                         \
+     "forward and backward pass (of the slowest worker), and the update", CC_DETAIL},              \
     {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
      "encoding and decoding, hidden or not: worker, every hop, server, worker; for each, the time "\
-     "of the slowest rank"},                                                                       \
+     "of the slowest rank", CC_PART},                                                              \
     {"comm_s", "comm", "ms", "%.1f", 1e3,                                                          \
-     "step_s less compute_s and codec_s: the part of the network's time that nothing hides"},      \
+     "step_s less compute_s and codec_s: the part of the network's time that nothing hides",       \
+     CC_MAIN},                                                                                     \
     {"step_s", "step", "ms", "%.1f", 1e3,                                                          \
-     "a step, from the slowest rank's end of the previous one to its end of this one"},            \
+     "a step, from the slowest rank's end of the previous one to its end of this one", CC_ANSWER}, \
     {"step_s_sd", "+-", "ms", "%.1f", 1e3,                                                         \
      "standard deviation over the counted steps (over whole periods of the scheme); empty if one " \
-     "was counted"},                                                                               \
+     "was counted", CC_DETAIL},                                                                    \
     {"speedup", "speedup", "", "%.2f", 0,                                                          \
-     "step time of fp32 / step time of the scheme, in the same setting; empty without fp32"},      \
+     "step time of fp32 / step time of the scheme, in the same setting; empty without fp32",       \
+     CC_ANSWER},                                                                                   \
     {"scaling", NULL, "", "%.4g", 0,                                                               \
      "workers x compute_s / step_s: the number of workers that, without communicating, would do "  \
-     "the same work; empty without compute time"}
+     "the same work; empty without compute time", CC_DETAIL}
 
 /* the model beside it, */
 #define CC_MODEL_COLUMNS                                                                           \
     {"step_s_model", "model", "ms", "%.1f", 1e3,                                                   \
      "the formulas' answer for the same step, from the sizes and codec times measured in "         \
-     "it: only the network and the composition are predicted. In a dry run, from the profile's"},  \
-    {"model_error", "off", "%", "%+.1f", 100, "(step_s - step_s_model) / step_s"},                 \
+     "it: only the network and the composition are predicted. In a dry run, from the profile's",   \
+     CC_MAIN},                                                                                     \
+    {"model_error", "off", "%", "%+.1f", 100, "(step_s - step_s_model) / step_s", CC_MAIN},        \
     {"step_s_forecast", NULL, "s", "%.6g", 0,                                                      \
-     "the prediction of `model`, from the codecs' profile"},                                       \
+     "the prediction of `model`, from the codecs' profile", CC_DETAIL},                            \
     {"bottleneck", NULL, "", NULL, 0,                                                              \
      "the longest part by the model: compute, codec, latency, bandwidth (of a worker's link) or "  \
-     "server port"}
+     "server port", CC_DETAIL}
 
 /* and parts of it. */
 #define CC_PART_COLUMNS                                                                            \
-    {"encode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker encodes"},                     \
+    {"encode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker encodes", CC_DETAIL},          \
     {"hop_codec_s", NULL, "s", "%.6g", 0,                                                          \
-     "part of codec_s: decode, add, encode between hops; adding floats"},                          \
+     "part of codec_s: decode, add, encode between hops; adding floats", CC_DETAIL},               \
     {"server_codec_s", NULL, "s", "%.6g", 0,                                                       \
-     "part of codec_s: the busiest server decodes every push and encodes once"},                   \
-    {"decode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker decodes what comes back"},     \
+     "part of codec_s: the busiest server decodes every push and encodes once", CC_DETAIL},        \
+    {"decode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker decodes what comes back",      \
+     CC_DETAIL},                                                                                   \
     {"wait_s", NULL, "s", "%.6g", 0,                                                               \
-     "time that the rank which waits longest waits for the network and other ranks"},              \
-    {"messages", NULL, "", "%.6g", 0, "sent per step by the rank that sends most"}
+     "time that the rank which waits longest waits for the network and other ranks", CC_DETAIL},   \
+    {"messages", NULL, "", "%.6g", 0, "sent per step by the rank that sends most", CC_DETAIL}
 /* clang-format on */
 
 /* The command line of run, sim or validate, parsed and opened once. */

@@ -12,24 +12,27 @@
 #include "core/units.h"
 
 static const struct cc_column columns[] = {
-    {"rank", "rank", "", "%.0f", 0, "1 has the shortest step; empty for what is left out"},
+    {"rank", "rank", "", "%.0f", 0, "1 has the shortest step; empty for what is left out",
+     CC_SETTING},
     CC_SETTING_COLUMNS,
-    {"payload_bytes", NULL, "", "%.0f", 0, "bytes of a worker's push per step"},
+    {"payload_bytes", NULL, "", "%.0f", 0, "bytes of a worker's push per step", CC_DETAIL},
     CC_PREDICTION_COLUMNS,
     {"pays", "pays", "", NULL, 0,
-     "bandwidths at which the step is shorter than that of fp32, all else being equal"},
-    {"pays_from_bps", NULL, "", "%.6g", 0, "their lower end; empty: from 10 kbit/s on"},
-    {"pays_below_bps", NULL, "", "%.6g", 0, "their upper end; empty: up to 100 Tbit/s"},
+     "bandwidths at which the step is shorter than that of fp32, all else being equal", CC_MAIN},
+    {"pays_from_bps", NULL, "", "%.6g", 0, "their lower end; empty: from 10 kbit/s on", CC_DETAIL},
+    {"pays_below_bps", NULL, "", "%.6g", 0, "their upper end; empty: up to 100 Tbit/s", CC_DETAIL},
     {"workers_enough", "enough workers", "", "%.0f", 0,
      "twice as many would do less than a quarter more in the same time; empty: no such number up "
-     "to 65,536 (256 with stragglers), or no compute time is known"},
-    {"nmse", NULL, "", "%.4g", 0, "squared error of a step relative to the gradient, as in bench"},
+     "to 65,536 (256 with stragglers), or no compute time is known",
+     CC_PART},
+    {"nmse", NULL, "", "%.4g", 0, "squared error of a step relative to the gradient, as in bench",
+     CC_DETAIL},
     {"nmse_cumulative", NULL, "", "%.3g", 0,
-     "the same of the sums over all steps, after error feedback; measured in this run"},
+     "the same of the sums over all steps, after error feedback; measured in this run", CC_DETAIL},
     {"encodings", NULL, "", "%.4g", 0,
-     "how often the gradients' sum is encoded: by a worker, a server, at hops"},
-    {"sum_error", "error", "", "%.3g", 0, "nmse_cumulative x encodings"},
-    {"left_out", "left out", "", NULL, 0, "why the scheme is ruled out"},
+     "how often the gradients' sum is encoded: by a worker, a server, at hops", CC_DETAIL},
+    {"sum_error", "error", "", "%.3g", 0, "nmse_cumulative x encodings", CC_ANSWER},
+    {"left_out", "left out", "", NULL, 0, "why the scheme is ruled out", CC_ANSWER},
     {.key = NULL},
 };
 

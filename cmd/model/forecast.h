@@ -11,47 +11,54 @@
 /* clang-format off */
 /* Columns that cc_forecast_row fills. First the setting, */
 #define CC_SETTING_COLUMNS                                                                         \
-    {"scheme", "scheme", "", NULL, 0, "the scheme with its parameters that are not the default"},  \
-    {"net", "net", "", NULL, 0, "the model that is trained"},                                      \
-    {"values", "values", "", "%.0f", 0, "number of float32 values in a step"},                     \
-    {"exchange", "exchange", "", NULL, 0, "how payloads move and are reduced"},                    \
+    {"scheme", "scheme", "", NULL, 0, "the scheme with its parameters that are not the default",   \
+     CC_SETTING},                                                                                  \
+    {"net", "net", "", NULL, 0, "the model that is trained", CC_SETTING},                          \
+    {"values", "values", "", "%.0f", 0, "number of float32 values in a step", CC_SETTING},         \
+    {"exchange", "exchange", "", NULL, 0, "how payloads move and are reduced", CC_SETTING},        \
     {"mode", "mode", "", NULL, 0,                                                                  \
-     "how a step combines computing and communicating"},                                           \
-    {"workers", "workers", "", "%.0f", 0, "hosts that compute gradients"},                         \
-    {"servers", "servers", "", "%.0f", 0, "hosts that sum them; empty without servers"},           \
-    {"link", NULL, "", NULL, 0, "the link's name"},                                                \
+     "how a step combines computing and communicating", CC_SETTING},                               \
+    {"workers", "workers", "", "%.0f", 0, "hosts that compute gradients", CC_SETTING},             \
+    {"servers", "servers", "", "%.0f", 0, "hosts that sum them; empty without servers",            \
+     CC_SETTING},                                                                                  \
+    {"link", NULL, "", NULL, 0, "the link's name", CC_SETTING},                                    \
     {"bw_bps", "bandwidth", "Mbit/s", "%.6g", 1e-6,                                                \
-     "line rate of a host's link in each direction, bits per second"},                             \
-    {"latency_s", "latency", "us", "%.6g", 1e6, "latency of a message, whatever its size"},        \
-    {"system", NULL, "", NULL, 0, "the system whose defaults the setting begins with (--system)"}
+     "line rate of a host's link in each direction, bits per second", CC_SETTING},                 \
+    {"latency_s", "latency", "us", "%.6g", 1e6, "latency of a message, whatever its size",         \
+     CC_SETTING},                                                                                  \
+    {"system", NULL, "", NULL, 0, "the system whose defaults the setting begins with (--system)",  \
+     CC_SETTING}
 
 /* then, after payload_bytes, the sizes, */
 #define CC_SIZE_COLUMNS                                                                            \
-    {"bits_per_value", "bits/value", "bits", "%.3f", 0, "8 x payload bytes / values"},             \
-    {"ratio", NULL, "", "%.1f", 0, "32 / bits per value"},                                         \
+    {"bits_per_value", "bits/value", "bits", "%.3f", 0, "8 x payload bytes / values", CC_MAIN},    \
+    {"ratio", NULL, "", "%.1f", 0, "32 / bits per value", CC_DETAIL},                              \
     {"bits_push", NULL, "bits", "%.3f", 0,                                                         \
-     "bits per value from worker to server, or to the others"},                                    \
+     "bits per value from worker to server, or to the others", CC_DETAIL},                         \
     {"bits_pull", NULL, "bits", "%.3f", 0,                                                         \
-     "bits per value from server to worker; empty without servers"}
+     "bits per value from server to worker; empty without servers", CC_DETAIL}
 
 /* and the prediction. */
 #define CC_PREDICTION_COLUMNS                                                                      \
     CC_SIZE_COLUMNS,                                                                               \
-    {"compute_s", "compute", "ms", "%.3f", 1e3, "forward and backward pass, and the update"},      \
+    {"compute_s", "compute", "ms", "%.3f", 1e3, "forward and backward pass, and the update",       \
+     CC_SETTING},                                                                                  \
     {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
-     "encoding and decoding, hidden or not: worker, every hop, server, worker"},                   \
+     "encoding and decoding, hidden or not: worker, every hop, server, worker", CC_PART},          \
     {"comm_s", "comm", "ms", "%.3f", 1e3,                                                          \
-     "the network: latencies, transfers, adding between hops"},                                    \
+     "the network: latencies, transfers, adding between hops", CC_MAIN},                           \
     {"step_s", "step", "ms", "%.3f", 1e3,                                                          \
-     "a step; less than compute + codec + comm where they overlap"},                               \
-    {"step_s_sd", "+-", "ms", "%.3f", 1e3, "standard deviation over steps, with stragglers"},      \
+     "a step; less than compute + codec + comm where they overlap", CC_ANSWER},                    \
+    {"step_s_sd", "+-", "ms", "%.3f", 1e3, "standard deviation over steps, with stragglers",       \
+     CC_DETAIL},                                                                                   \
     {"speedup", "speedup", "", "%.2f", 0,                                                          \
-     "step time of fp32 / step time of the scheme, in the same setting"},                          \
+     "step time of fp32 / step time of the scheme, in the same setting", CC_ANSWER},               \
     {"scaling", NULL, "", "%.4g", 0,                                                               \
      "workers x compute_s / step_s: the number of workers that, without communicating, would do "  \
-     "the same work; empty without compute time"},                                                 \
+     "the same work; empty without compute time", CC_DETAIL},                                      \
     {"bottleneck", "bottleneck", "", NULL, 0,                                                      \
-     "the longest part: compute, codec, latency, bandwidth (of a worker's link) or server port"}
+     "the longest part: compute, codec, latency, bandwidth (of a worker's link) or server port",\
+     CC_MAIN}
 /* clang-format on */
 
 struct cc_forecast {

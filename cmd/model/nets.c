@@ -8,22 +8,26 @@
 static const struct cc_option options[] = {{.name = NULL}};
 
 static const struct cc_column columns[] = {
-    {"net", "net", "", NULL, 0, "the name, as --net takes it"},
-    {"tensors", "tensors", "", "%.0f", 0, "number of tensors"},
-    {"values", "values", "", "%.0f", 0, "number of float32 values, of the net or of the tensor"},
-    {"bytes", "size", "MB", "%.5g", 1e-6, "size as float32, 4 bytes per value"},
-    {"largest", "largest tensor", "", "%.0f", 0, "values of the largest tensor"},
+    {"net", "net", "", NULL, 0, "the name, as --net takes it", CC_SETTING},
+    {"tensor", "tensor", "", NULL, 0, "with operands: the tensor's name", CC_SETTING},
+    {"shape", "shape", "", NULL, 0, "with operands: its dimensions", CC_ANSWER},
+    {"tensors", "tensors", "", "%.0f", 0, "number of tensors", CC_MAIN},
+    {"values", "values", "", "%.0f", 0, "number of float32 values, of the net or of the tensor",
+     CC_ANSWER},
+    {"bytes", "size", "MB", "%.5g", 1e-6, "size as float32, 4 bytes per value", CC_MAIN},
+    {"largest", "largest tensor", "", "%.0f", 0, "values of the largest tensor", CC_PART},
     {"compute_s", "compute s", "", "%.3g", 0,
-     "preset of --compute: seconds of computation in a step; null without one"},
-    {"compute_source", NULL, "", NULL, 0, "where the preset comes from"},
-    {"papers", "papers say", "", NULL, 0, "the size according to papers, rounded as in them"},
-    {"reference", NULL, "", NULL, 0, "the paper or program that the layers are taken from"},
-    {"tensor", "tensor", "", NULL, 0, "with operands: the tensor's name"},
-    {"shape", "shape", "", NULL, 0, "with operands: its dimensions"},
+     "preset of --compute: seconds of computation in a step; null without one", CC_ANSWER},
+    {"compute_source", NULL, "", NULL, 0, "where the preset comes from", CC_DETAIL},
+    {"papers", "papers say", "", NULL, 0, "the size according to papers, rounded as in them",
+     CC_PART},
+    {"reference", NULL, "", NULL, 0, "the paper or program that the layers are taken from",
+     CC_DETAIL},
     {"compute_share", "compute", "%", "%.4f", 100,
      "with operands: its share of the computation of a step, equal in the forward and backward "
-     "pass"},
-    {NULL, NULL, NULL, NULL, 0, NULL},
+     "pass",
+     CC_ANSWER},
+    {.key = NULL},
 };
 
 static int set_papers(struct cc_record *r, size_t row, const struct cc_net *net, struct cc_error *e)

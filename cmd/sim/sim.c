@@ -11,24 +11,27 @@
 /* clang-format off */
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
-    {"fidelity", "fidelity", "", NULL, 0, "how closely the network is simulated"},
-    {"topology", "topology", "", NULL, 0, "how the hosts are connected; empty with --platform"},
-    {"platform", "platform", "", NULL, 0, "the file of --platform"},
-    {"data", "data", "", NULL, 0, "payloads were encoded and moved, not only their sizes"},
-    {"codec_time", "codec time", "", NULL, 0, "from the profile, or as measured"},
+    {"fidelity", "fidelity", "", NULL, 0, "how closely the network is simulated", CC_SETTING},
+    {"topology", "topology", "", NULL, 0, "how the hosts are connected; empty with --platform",
+     CC_SETTING},
+    {"platform", "platform", "", NULL, 0, "the file of --platform", CC_SETTING},
+    {"data", "data", "", NULL, 0, "payloads were encoded and moved, not only their sizes",
+     CC_SETTING},
+    {"codec_time", "codec time", "", NULL, 0, "from the profile, or as measured", CC_SETTING},
     CC_STEP_COLUMNS,
     CC_MODEL_COLUMNS,
     CC_PART_COLUMNS,
     {"wire_bytes", NULL, "B", "%.0f", 0,
      "sent per step by the busiest host, headers included; with the library's own exchange, the "
-     "model's bytes"},
-    {"warmup", NULL, "", "%.0f", 0, "steps before those that count"},
-    {"steps", NULL, "", "%.0f", 0, "steps that count"},
+     "model's bytes", CC_DETAIL},
+    {"warmup", NULL, "", "%.0f", 0, "steps before those that count", CC_SETTING},
+    {"steps", NULL, "", "%.0f", 0, "steps that count", CC_SETTING},
     {"sim_wall_s", "took", "s", "%.2f", 0,
      "real seconds that the row's simulation took, and, without "
-     "data, finding out the sizes of its payloads; in a dry run, an estimate"},
+     "data, finding out the sizes of its payloads; in a dry run, an estimate", CC_PART},
     {"sim_memory_bytes", "memory", "MB", "%.0f", 1e-6,
-     "peak memory of the simulation during the row, not counting the sizes' preparation"},
+     "peak memory of the simulation during the row, not counting the sizes' preparation",
+     CC_DETAIL},
     {.key = NULL},
 };
 

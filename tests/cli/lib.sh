@@ -18,9 +18,8 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
 cd "$dir" || exit 1
-unset COMMCOMP_ISA
+unset COMMCOMP_ISA COLUMNS
 export ASAN_OPTIONS=allocator_may_return_null=1 # as malloc does
-export COLUMNS=100
 passed=0 failed=0 case='' good=1 documents=0
 mkdir documents || exit 1
 

@@ -42,6 +42,35 @@ q 0 help bench
 out '^usage: commcomp bench'
 
 
+# --- the table's columns and width ---
+q 0 nets -q --columns net,values --format csv
+[ "$(head -n 2 out)" = "$(printf 'net,values\nresnet20,269722')" ] || bad "CSV of two columns"
+q 0 nets resnet20 --columns tensor,values
+[ "$(head -n 1 out)" = 'tensor              values' ] || bad "the heads"
+t 2 nets --columns net,valeus
+err "columns: unknown column 'valeus'; did you mean 'values'?"
+t 2 nets --columns net,,values
+t 2 schemes 3lc --columns xyzzy
+err 'commcomp schemes --help'
+widest() { awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }' "$1"; }
+export COLUMNS=72
+q 0 nets
+[ "$(widest out)" -le 72 ] || bad "$(widest out) columns of 72"
+out '^left out for the width of 72: .*papers'
+q 0 nets --wide
+out 'papers say'
+q 0 nets -o nets.txt
+[ "$(widest nets.txt)" -gt 100 ] || bad "a file is as narrow as the terminal"
+unset COLUMNS
+q 0 nets
+same out nets.txt
+q 0 nets resnet20 --format csv --notes nets.notes
+grep -q '^resnet20: 269722 values in 59 tensors' nets.notes || bad "the notes: $(cat nets.notes)"
+t 2 nets --notes x.csv -o x.csv
+err 'are the same file'
+t 1 nets --notes missing/notes
+no_file missing
+
 # --- arguments ---
 t 2 schemes --format
 err '--format needs an argument: FORMAT'

@@ -1,0 +1,114 @@
+#include "results/layout.h"
+
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "results/text.h"
+
+static size_t max(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Measures a column and finds its place; false if it is not shown, because it is null in every row.
+ */
+static bool measure(const struct cc_record *r, struct cc_shown *p)
+{
+    bool filled = false, same = true;
+    p->width = max(cc_text_print(p->head, NULL), cc_text_print(p->column->unit, NULL));
+    for (size_t i = 0; i < r->row_count; i++) {
+        const struct cc_value *v = &r->rows[i].value[p->index];
+        p->width = max(p->width, cc_value_print(v, p->column, NULL));
+        p->left = p->left || v->kind == CC_TEXT;
+        same = same && cc_value_same(v, &r->rows[0].value[p->index]);
+        filled = filled || v->kind != CC_NULL;
+    }
+    if (r->row_count == 1 || (same && r->chosen == NULL && p->column->role == CC_SETTING))
+        p->place = CC_ABOVE;
+    return filled || r->chosen != NULL;
+}
+
+static void add(const struct cc_record *r, struct cc_layout *l, size_t index)
+{
+    const struct cc_column *c = &r->columns[index];
+    struct cc_shown p = {.column = c, .head = c->head != NULL ? c->head : c->key, .index = index};
+    if (!measure(r, &p))
+        return;
+    l->shown[l->count++] = p;
+}
+
+/* Keeps the first column in a table of several rows that has no other setting. */
+static void keep_first(const struct cc_record *r, struct cc_layout *l)
+{
+    bool any = r->row_count < 2 || l->count == 0;
+    for (size_t i = 0; i < l->count; i++)
+        any = any || (l->shown[i].place == CC_IN_TABLE && l->shown[i].column->role == CC_SETTING);
+    if (!any)
+        l->shown[0].place = CC_IN_TABLE;
+}
+
+static size_t table_width(const struct cc_layout *l)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < l->count; i++)
+        if (l->shown[i].place == CC_IN_TABLE)
+            width += l->shown[i].width + (width > 0 ? CC_TABLE_GAP : 0);
+    return width;
+}
+
+/* Takes results out of the table, and puts back what fits: the more important roles first, each
+ * from the left, and none of a role after one that was left out of a more important one. */
+static void fit(struct cc_layout *l, size_t width)
+{
+    bool all = true;
+    for (size_t i = 0; i < l->count; i++)
+        if (l->shown[i].place == CC_IN_TABLE && l->shown[i].column->role > CC_ANSWER)
+            l->shown[i].place = CC_LEFT_OUT;
+    for (enum cc_role role = CC_MAIN; role <= CC_DETAIL && all; role++)
+        for (size_t i = 0; i < l->count; i++) {
+            struct cc_shown *p = &l->shown[i];
+            if (p->place != CC_LEFT_OUT || p->column->role != role)
+                continue;
+            p->place = CC_IN_TABLE;
+            if (table_width(l) <= width)
+                continue;
+            p->place = CC_LEFT_OUT;
+            all = false;
+        }
+}
+
+static void count_places(struct cc_layout *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct cc_shown *p = &l->shown[i];
+        l->above += p->place == CC_ABOVE;
+        l->in_table += p->place == CC_IN_TABLE;
+        l->left_out += p->place == CC_LEFT_OUT;
+        l->units = l->units || (p->place == CC_IN_TABLE && p->column->unit[0] != '\0');
+    }
+}
+
+int cc_layout_make(const struct cc_record *r, size_t width, struct cc_layout *l, struct cc_error *e)
+{
+    *l = (struct cc_layout){.shown = cc_alloc(r->column_count * sizeof *l->shown, e)};
+    if (l->shown == NULL)
+        return CC_FAIL;
+    if (r->row_count == 0)
+        return CC_OK;
+    for (size_t i = 0; r->chosen != NULL && i < r->chosen_count; i++)
+        add(r, l, r->chosen[i]);
+    for (size_t c = 0; r->chosen == NULL && c < r->column_count; c++)
+        if (r->columns[c].head != NULL)
+            add(r, l, c);
+    keep_first(r, l);
+    if (width > 0 && r->chosen == NULL)
+        fit(l, width);
+    count_places(l);
+    return CC_OK;
+}
+
+void cc_layout_free(struct cc_layout *l)
+{
+    free(l->shown);
+    *l = (struct cc_layout){.count = 0};
+}

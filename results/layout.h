@@ -1,0 +1,37 @@
+/* The layout of tables for people: which columns are shown, and where. For results/ only. */
+#ifndef CC_RESULTS_LAYOUT_H
+#define CC_RESULTS_LAYOUT_H
+
+#include "results/record.h"
+
+enum cc_place {
+    CC_IN_TABLE,
+    CC_ABOVE,   /* the same in all rows: a line above the table */
+    CC_LEFT_OUT /* the table would be too wide */
+};
+
+struct cc_shown {
+    const struct cc_column *column;
+    const char *head;
+    size_t index; /* of the column in the record */
+    size_t width; /* of the widest cell, in characters */
+    bool left;    /* texts are aligned to the left, numbers to the right */
+    enum cc_place place;
+};
+
+struct cc_layout {
+    struct cc_shown *shown;
+    size_t count;
+    size_t in_table, above, left_out; /* how many of them */
+    bool units;                       /* a column in the table has a unit */
+};
+
+enum { CC_TABLE_GAP = 2 }; /* spaces between columns */
+
+/* Lays out the record as cc_record_print says. If `width` is not 0, columns are left out by their
+ * roles until the table is not wider. Free with cc_layout_free. */
+int cc_layout_make(const struct cc_record *r, size_t width, struct cc_layout *l,
+                   struct cc_error *e);
+void cc_layout_free(struct cc_layout *l);
+
+#endif
