@@ -5,7 +5,10 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 BUILD   ?= build
 
-VERSION := $(shell git describe --always --dirty --tags 2>/dev/null || echo unknown)
+# The version, and with the commit that is built, if git knows it: "0.2.0 (0123abc-dirty)".
+VERSION := $(shell cat VERSION)
+COMMIT  := $(shell git describe --always --dirty --exclude='*' 2>/dev/null)
+VERSION_TEXT := $(VERSION)$(if $(COMMIT), ($(COMMIT)))
 ARCH    := $(shell $(CC) -dumpmachine 2>/dev/null | cut -d- -f1)
 
 WARN     := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes
@@ -13,7 +16,7 @@ OPT      ?= -O3 -g
 SANITIZE ?=
 # No contraction: the same sums on every machine. fp32 kernels must not depend on the compiler.
 # Position independent: the library is also linked into commcomp-rank-sim, which is a shared object.
-CPPFLAGS += -I. -D_GNU_SOURCE -DCC_VERSION='"$(VERSION)"'
+CPPFLAGS += -I. -D_GNU_SOURCE
 CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fno-math-errno -fopenmp -pthread -fPIC \
             -fno-semantic-interposition $(SANITIZE)
 LDFLAGS  += -fopenmp -pthread $(SANITIZE)
@@ -138,9 +141,10 @@ $(BUILD)/obj/models/paper/paper.o: $(wildcard models/papers/*.json)
 
 # The file that prints the version is compiled again when the version changes.
 $(BUILD)/obj/results/machine_info.o: $(BUILD)/version
+$(BUILD)/obj/results/machine_info.o: CPPFLAGS += -DCC_VERSION='"$(VERSION_TEXT)"'
 $(BUILD)/version: FORCE
 	@mkdir -p $(@D)
-	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+	@echo '$(VERSION_TEXT)' | cmp -s - $@ || echo '$(VERSION_TEXT)' > $@
 
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.k.c

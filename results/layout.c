@@ -12,7 +12,7 @@ static size_t max(size_t a, size_t b)
 
 /* Measures a column and finds its place; false if it is not shown, because it is null in every row.
  */
-static bool measure(const struct cc_record *r, struct cc_shown *p)
+static bool measure(const struct cc_record *r, bool list, struct cc_shown *p)
 {
     bool filled = false, same = true;
     p->width = max(cc_text_print(p->head, NULL), cc_text_print(p->column->unit, NULL));
@@ -23,24 +23,24 @@ static bool measure(const struct cc_record *r, struct cc_shown *p)
         same = same && cc_value_same(v, &r->rows[0].value[p->index]);
         filled = filled || v->kind != CC_NULL;
     }
-    if (r->row_count == 1 || (same && r->chosen == NULL && p->column->role == CC_SETTING))
+    if (list || (same && r->chosen == NULL && p->column->role == CC_SETTING))
         p->place = CC_ABOVE;
     return filled || r->chosen != NULL;
 }
 
-static void add(const struct cc_record *r, struct cc_layout *l, size_t index)
+static void add(const struct cc_record *r, bool list, struct cc_layout *l, size_t index)
 {
     const struct cc_column *c = &r->columns[index];
     struct cc_shown p = {.column = c, .head = c->head != NULL ? c->head : c->key, .index = index};
-    if (!measure(r, &p))
+    if (!measure(r, list, &p))
         return;
     l->shown[l->count++] = p;
 }
 
-/* Keeps the first column in a table of several rows that has no other setting. */
-static void keep_first(const struct cc_record *r, struct cc_layout *l)
+/* Keeps the first column in a table that has no other setting. */
+static void keep_first(struct cc_layout *l)
 {
-    bool any = r->row_count < 2 || l->count == 0;
+    bool any = l->count == 0;
     for (size_t i = 0; i < l->count; i++)
         any = any || (l->shown[i].place == CC_IN_TABLE && l->shown[i].column->role == CC_SETTING);
     if (!any)
@@ -88,19 +88,22 @@ static void count_places(struct cc_layout *l)
     }
 }
 
-int cc_layout_make(const struct cc_record *r, size_t width, struct cc_layout *l, struct cc_error *e)
+int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc_layout *l,
+                   struct cc_error *e)
 {
     *l = (struct cc_layout){.shown = cc_alloc(r->column_count * sizeof *l->shown, e)};
     if (l->shown == NULL)
         return CC_FAIL;
     if (r->row_count == 0)
         return CC_OK;
+    list = list && r->row_count == 1;
     for (size_t i = 0; r->chosen != NULL && i < r->chosen_count; i++)
-        add(r, l, r->chosen[i]);
+        add(r, list, l, r->chosen[i]);
     for (size_t c = 0; r->chosen == NULL && c < r->column_count; c++)
         if (r->columns[c].head != NULL)
-            add(r, l, c);
-    keep_first(r, l);
+            add(r, list, l, c);
+    if (!list)
+        keep_first(l);
     if (width > 0 && r->chosen == NULL)
         fit(l, width);
     count_places(l);

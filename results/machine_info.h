@@ -10,14 +10,15 @@ struct cc_machine_info {
     const char *isa;
     char kernel[160];
     const char *compiler;
-    const char *version; /* commcomp's, from git */
+    const char *version; /* commcomp's */
     char time[32];       /* UTC, ISO 8601 */
 };
 
 /* Reads it, with the current time; what the system does not report is "unknown". */
 void cc_machine_info_read(struct cc_machine_info *h);
 
-/* commcomp's version, from git. */
+/* commcomp's version, with the commit behind it if it was built in a git repository: "0.2.0
+ * (0123abc)". */
 const char *cc_version(void);
 
 #endif

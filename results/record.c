@@ -12,7 +12,7 @@
 #include "core/nearest.h"
 #include "results/text.h"
 
-const char *const cc_format_names[] = {"table", "csv", "json", NULL};
+const char *const cc_format_names[] = {"table", "csv", "json", "md", "latex", NULL};
 
 void cc_record_init(struct cc_record *r, const char *command, const struct cc_column *columns,
                     int argc, const char *const *argv)
@@ -188,6 +188,12 @@ int cc_record_print(const struct cc_record *r, enum cc_format format, FILE *out,
     case CC_FORMAT_JSON:
         status = cc_json_write(r, out, e);
         break;
+    case CC_FORMAT_MARKDOWN:
+        status = cc_markdown_write(r, out, e);
+        break;
+    case CC_FORMAT_LATEX:
+        status = cc_latex_write(r, out, e);
+        break;
     }
     if (status != CC_OK)
         return status;
@@ -203,7 +209,11 @@ int cc_format_of_path(const char *path, enum cc_format otherwise, enum cc_format
     static const struct {
         const char *suffix;
         enum cc_format format;
-    } known[] = {{".csv", CC_FORMAT_CSV}, {".json", CC_FORMAT_JSON}, {".txt", CC_FORMAT_TABLE}};
+    } known[] = {{".csv", CC_FORMAT_CSV},
+                 {".json", CC_FORMAT_JSON},
+                 {".txt", CC_FORMAT_TABLE},
+                 {".md", CC_FORMAT_MARKDOWN},
+                 {".tex", CC_FORMAT_LATEX}};
     const char *slash = strrchr(path, '/');
     const char *suffix = strrchr(slash != NULL ? slash : path, '.');
     for (size_t i = 0; suffix != NULL && i < sizeof known / sizeof known[0]; i++) {
@@ -215,7 +225,7 @@ int cc_format_of_path(const char *path, enum cc_format otherwise, enum cc_format
     *out = otherwise;
     if (cc_file_is_stream(path))
         return CC_OK;
-    return cc_usage(e, "'%s': unknown suffix; use .csv, .json or .txt", path);
+    return cc_usage(e, "'%s': unknown suffix; use .csv, .json, .txt, .md or .tex", path);
 }
 
 int cc_record_save(const struct cc_record *r, const char *path, enum cc_format otherwise,

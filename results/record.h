@@ -97,7 +97,13 @@ int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...
  * an unknown key names the nearest one. */
 int cc_record_choose(struct cc_record *r, const char *keys, struct cc_error *e);
 
-enum cc_format { CC_FORMAT_TABLE, CC_FORMAT_CSV, CC_FORMAT_JSON };
+enum cc_format {
+    CC_FORMAT_TABLE,
+    CC_FORMAT_CSV,
+    CC_FORMAT_JSON,
+    CC_FORMAT_MARKDOWN, /* GitHub's tables */
+    CC_FORMAT_LATEX     /* a tabular with the rules of the package booktabs */
+};
 extern const char *const cc_format_names[]; /* ends with NULL */
 
 /* Prints the record, and fails if a write failed. The table omits columns without a head and
@@ -114,8 +120,9 @@ int cc_record_save(const struct cc_record *r, const char *path, enum cc_format o
                    struct cc_error *e);
 /* Writes the notes to `path`, a line each. */
 int cc_record_save_notes(const struct cc_record *r, const char *path, struct cc_error *e);
-/* The format that the path's suffix says: .csv, .json, or .txt for a table. A pipe, device or
- * descriptor without one of these has the format `otherwise`; for a file it is a usage error. */
+/* The format that the path's suffix says: .csv, .json, .md, .tex, or .txt for a table. A pipe,
+ * device or descriptor without one of these has the format `otherwise`; for a file it is a usage
+ * error. */
 int cc_format_of_path(const char *path, enum cc_format otherwise, enum cc_format *out,
                       struct cc_error *e);
 

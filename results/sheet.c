@@ -272,7 +272,7 @@ int cc_sheet_read(const char *path, struct cc_sheet *out, struct cc_error *e)
 {
     enum cc_format format = CC_FORMAT_TABLE;
     if (cc_format_of_path(path, CC_FORMAT_TABLE, &format, NULL) != CC_OK ||
-        format == CC_FORMAT_TABLE)
+        (format != CC_FORMAT_CSV && format != CC_FORMAT_JSON))
         return cc_usage(e, "'%s': expected a .csv or .json file of results", path);
     struct cc_bytes file = {0};
     if (cc_file_read(path, &file, e) != CC_OK)

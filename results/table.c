@@ -116,7 +116,7 @@ static void write_remark(const struct cc_record *r, const char *label, const cha
 int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
 {
     struct cc_layout l;
-    CC_TRY(cc_layout_make(r, r->wide ? 0 : r->width, &l, e));
+    CC_TRY(cc_layout_make(r, true, r->wide ? 0 : r->width, &l, e));
     if (r->title[0] != '\0')
         write_remark(r, "", r->title, out);
     write_above(r, &l, out);
@@ -130,7 +130,7 @@ int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     for (size_t i = 0; i < r->note_count; i++)
         write_remark(r, "", r->notes[i], out);
     if (r->partial)
-        write_remark(r, "", "partial: interrupted; these are the results until then", out);
+        write_remark(r, "", CC_PARTIAL_TEXT, out);
     if (r->error[0] != '\0')
         write_remark(r, "error: ", r->error, out);
     return status;

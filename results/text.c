@@ -38,17 +38,19 @@ char *cc_utf8_copy(const char *s, struct cc_error *e)
     return copy;
 }
 
-static size_t escape_print(unsigned char c, FILE *out)
+/* Prints a character of `length` bytes if there is an output. */
+static void put(const char *s, size_t length, const char *const *replace, FILE *out)
 {
-    if (c != '\n' && c != '\t')
-        return out != NULL ? (size_t)fprintf(out, "\\x%02x", c) : 4;
-    if (out != NULL)
-        (void)fputs(c == '\n' ? "\\n" : "\\t", out);
-    return 2;
+    const unsigned char c = (unsigned char)*s;
+    const char *other = replace != NULL && c < 128 ? replace[c] : NULL;
+    if (out != NULL && other != NULL)
+        (void)fputs(other, out);
+    else if (out != NULL)
+        (void)fwrite(s, 1, length, out);
 }
 
-/* cc_text_print for the text before `end`. */
-static size_t print_until(const char *s, const char *end, FILE *out)
+/* cc_text_print for the text before `end`, with or without replacements. */
+static size_t print_until(const char *s, const char *end, const char *const *replace, FILE *out)
 {
     size_t width = 0;
     while (s < end) {
@@ -56,21 +58,31 @@ static size_t print_until(const char *s, const char *end, FILE *out)
         size_t length = utf8_length(s);
         /* U+0080 to U+009F are control characters too. */
         if (length == 0 || c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)s[1] < 0xa0)) {
-            width += escape_print(c, out);
+            char escape[8];
+            const int n = c == '\n'   ? snprintf(escape, sizeof escape, "\\n")
+                          : c == '\t' ? snprintf(escape, sizeof escape, "\\t")
+                                      : snprintf(escape, sizeof escape, "\\x%02x", c);
+            for (const char *p = escape; *p != '\0'; p++)
+                put(p, 1, replace, out);
+            width += (size_t)n;
             s++;
             continue;
         }
-        if (out != NULL)
-            (void)fwrite(s, 1, length, out);
+        put(s, length, replace, out);
         width++;
         s += length;
     }
     return width;
 }
 
+void cc_text_escape(const char *s, cc_replacement replace, FILE *out)
+{
+    (void)print_until(s, s + strlen(s), replace, out);
+}
+
 size_t cc_text_print(const char *s, FILE *out)
 {
-    return print_until(s, s + strlen(s), out);
+    return print_until(s, s + strlen(s), NULL, out);
 }
 
 void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *out)
@@ -78,7 +90,7 @@ void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *o
     size_t column = at;
     while (*s != '\0') {
         const char *word = s + strspn(s, " "), *end = word + strcspn(word, " ");
-        const size_t gap = (size_t)(word - s), length = print_until(word, end, NULL);
+        const size_t gap = (size_t)(word - s), length = print_until(word, end, NULL, NULL);
         if (width > 0 && column > at && column + gap + length > width) {
             (void)fprintf(out, "\n%*s", (int)indent, "");
             at = column = indent;
@@ -86,32 +98,34 @@ void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *o
             (void)fprintf(out, "%*s", (int)gap, "");
             column += gap;
         }
-        column += print_until(word, end, out);
+        column += print_until(word, end, NULL, out);
         s = end;
     }
     (void)fputc('\n', out);
 }
 
-size_t cc_value_print(const struct cc_value *v, const struct cc_column *c, FILE *out)
+const char *cc_value_text(const struct cc_value *v, const struct cc_column *c,
+                          char buffer[CC_VALUE_CAP])
 {
-    char number[512] = ""; /* %f of the largest double has 309 digits before the point */
-    const char *text = number;
     switch (v->kind) {
     case CC_NULL:
-        text = "-";
         break;
     case CC_BOOL:
-        text = v->number != 0 ? "yes" : "no";
-        break;
+        return v->number != 0 ? "yes" : "no";
     case CC_TEXT:
-        text = v->text;
-        break;
+        return v->text;
     case CC_NUMBER:
-        (void)snprintf(number, sizeof number, c->format != NULL ? c->format : "%.6g",
+        (void)snprintf(buffer, CC_VALUE_CAP, c->format != NULL ? c->format : "%.6g",
                        v->number * (c->scale != 0 ? c->scale : 1));
-        break;
+        return buffer;
     }
-    return cc_text_print(text, out);
+    return "-";
+}
+
+size_t cc_value_print(const struct cc_value *v, const struct cc_column *c, FILE *out)
+{
+    char buffer[CC_VALUE_CAP];
+    return cc_text_print(cc_value_text(v, c, buffer), out);
 }
 
 bool cc_value_same(const struct cc_value *a, const struct cc_value *b)

@@ -14,6 +14,14 @@
 size_t cc_value_print(const struct cc_value *v, const struct cc_column *c, FILE *out);
 size_t cc_text_print(const char *s, FILE *out);
 
+/* The text that cc_value_print prints, in *v, in the buffer or constant; not yet escaped. */
+enum { CC_VALUE_CAP = 512 }; /* %f of the largest double has 309 digits before the point */
+const char *cc_value_text(const struct cc_value *v, const struct cc_column *c,
+                          char buffer[CC_VALUE_CAP]);
+/* cc_text_print with ASCII characters replaced by texts of another language; NULL: as they are. */
+typedef const char *const cc_replacement[128];
+void cc_text_escape(const char *s, cc_replacement replace, FILE *out);
+
 /* Prints a text and ends the line. Lines that would be longer than `width` (0: no limit) are broken
  * at spaces and go on after `indent` spaces. The first line has `at` characters already. */
 void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *out);
@@ -24,10 +32,15 @@ bool cc_value_same(const struct cc_value *a, const struct cc_value *b);
 /* A copy in valid UTF-8, to be freed: each invalid byte becomes U+FFFD. */
 char *cc_utf8_copy(const char *s, struct cc_error *e);
 
+/* The line of a record that an interrupt ended. */
+#define CC_PARTIAL_TEXT "partial: interrupted; these are the results until then"
+
 /* The writers of cc_record_print, which checks `out` for failed writes. They fail only without
  * memory. */
 int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e);
 void cc_csv_write(const struct cc_record *r, FILE *out);
 int cc_json_write(const struct cc_record *r, FILE *out, struct cc_error *e);
+int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e);
+int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e);
 
 #endif

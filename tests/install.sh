@@ -37,6 +37,7 @@ flags() {
 
 t "make install" make -s -C "$root" BUILD="$build" DESTDIR="$dir" PREFIX=/usr install
 t "the program" "$dir/usr/bin/commcomp" --version
+t "the version in pkg-config" grep -qx "Version: $(cat "$root/VERSION")" "$dir/usr/lib/pkgconfig/commcomp.pc"
 for name in commcomp-rank commcomp-rank-sim commcomp-platform; do
     if [ -x "$build/bin/$name" ]; then
         t "$name beside it" test -x "$dir/usr/bin/$name"

@@ -18,13 +18,15 @@ const struct cc_option cc_record_options[] = {
      .value = "FORMAT",
      .def = "table",
      .choices = cc_format_names,
-     .help = "what to print on stdout: table, csv or json"},
+     .help = "what to print on stdout: table, csv, json, md (Markdown) or latex (a tabular for "
+             "booktabs)"},
     {.name = "output",
      .letter = 'o',
      .value = "FILE",
      .file = CC_WRITES_FILE,
-     .help = "also write the result to FILE, whole or not at all; the suffix says how: .csv, .json "
-             "or .txt; a pipe or device without one gets --format"},
+     .help =
+         "also write the result to FILE, whole or not at all; the suffix says how: .csv, .json, "
+         ".txt, .md or .tex; a pipe or device without one gets --format"},
     {.name = "columns",
      .value = "KEY,...",
      .help =

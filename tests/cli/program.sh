@@ -9,7 +9,11 @@ q 0 --help
 out '^  schemes '
 expected help
 q 0 --version
-out '^commcomp [^ ]*$'
+number=$(cat "$tests/../VERSION")
+out "^commcomp $number\( ([0-9a-f]\{7,\}\(-dirty\)\{0,1\})\)\{0,1\}$"
+[ "$(wc -l <out)" = 1 ] || bad "more than the version"
+q 0 nets --format json
+json "d['host']['version'].split()[0] == '$number'"
 q 0 --man
 out '^\.TH COMMCOMP 1'
 t 2 benhc
