@@ -57,6 +57,14 @@ static inline float cc_get_f32(const void *p)
     return v;
 }
 
+/* The same number, which compilers then do not read from memory again: for one that is checked
+ * before it is used as an index, in memory that others may write. */
+static inline uint64_t cc_once(uint64_t v)
+{
+    __asm__("" : "+r"(v));
+    return v;
+}
+
 static inline uint32_t cc_f32_bits(float v)
 {
     return cc_get_u32(&v);

@@ -138,12 +138,11 @@ static void add_part(void *arg, int part)
     j->bad[part] = k_int8()->add(j->in + i, j->scale, *j->factor, j->y + i, m);
 }
 
-static int bad_code(const uint8_t *in, struct cc_error *e)
+static int bad_code(const uint8_t *in, size_t len, struct cc_error *e)
 {
-    size_t at = HEADER;
-    while (in[at] != 0x80)
-        at++;
-    return cc_bad_payload(at, e, "the code -128 is not used");
+    const uint8_t *at = memchr(in + HEADER, 0x80, len - HEADER);
+    return at == NULL ? cc_changed_payload(e)
+                      : cc_bad_payload((size_t)(at - in), e, "the code -128 is not used");
 }
 
 /* y = decoded, or if factor is not NULL, y += *factor * decoded. */
@@ -165,7 +164,7 @@ static int decode_codes(const struct cc_codec *c, const uint8_t *in, size_t len,
     cc_parallel(j.parts, factor == NULL ? load_part : add_part, &j);
     for (int p = 0; p < j.parts; p++)
         if (j.bad[p])
-            return bad_code(in, e);
+            return bad_code(in, len, e);
     return CC_OK;
 }
 

@@ -2,14 +2,16 @@
  * can do with gradients (little: mantissas are noise).
  *
  * The library takes blocks of less than 2 GiB, so the tensor is cut into blocks of 4 MiB, each sent
- * as u32 compressed size and an LZ4 block. The encoder's table lies in scratch memory; decode_add
- * decodes a block to scratch memory and adds it. The bytes depend on the library's version, never
- * on the machine. */
+ * as u32 compressed size and an LZ4 block. Scratch memory holds the encoder's table and a copy of
+ * the block, as the library reads beyond its input when others write to it meanwhile; decode_add
+ * decodes a block there and adds it. The bytes depend on the library's version, never on the
+ * machine. */
 #include <lz4.h>
 
 #include "core/bytes.h"
 #include "core/memory.h"
 #include "core/reduce.h"
+#include "core/tile.h"
 #include "schemes/kernels/stream.h"
 #include "schemes/scheme.h"
 
@@ -40,13 +42,30 @@ static size_t bound(const void *params, const struct cc_shape *shape)
     return bytes;
 }
 
-/* For the encoder's table, or the block that decode_add adds. */
+/* The offset of the copied block, after the encoder's table. */
+static size_t copy_at(void)
+{
+    return cc_align_up((size_t)LZ4_sizeofState());
+}
+
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    size_t encoder = (size_t)LZ4_sizeofState();
-    size_t decoder = (shape->n < BLOCK ? shape->n : BLOCK) * sizeof(float);
-    return encoder > decoder ? encoder : decoder;
+    return copy_at() + (shape->n < BLOCK ? shape->n : BLOCK) * sizeof(float);
+}
+
+/* Copies a block and returns its largest bits of |x|: in pieces, which are then still in the
+ * cache. */
+static uint32_t copy_block(const float *x, size_t n, float *to)
+{
+    uint32_t most = 0;
+    for (size_t i = 0, m; i < n; i += m) {
+        m = n - i < CC_TILE ? n - i : CC_TILE;
+        memcpy(to + i, x + i, m * sizeof *x);
+        const uint32_t bits = k_reduce()->absmax(to + i, m);
+        most = bits > most ? bits : most;
+    }
+    return most;
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
@@ -56,13 +75,14 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
     const struct params *p = c->params;
     size_t n = c->shape.n;
     uint8_t *to = out;
+    float *copy = (float *)(void *)((char *)c->scratch + copy_at());
     for (size_t i = 0; i < n; i += BLOCK) {
         size_t m = n - i < BLOCK ? n - i : BLOCK;
-        if (!cc_finite_bits(k_reduce()->absmax(x + i, m)))
+        if (!cc_finite_bits(copy_block(x + i, m, copy)))
             return cc_refuse(ctx, x, NULL, n, e);
         int bytes = LZ4_compress_fast_extState(
-            c->scratch, (const char *)(x + i), (char *)to + sizeof(uint32_t),
-            (int)(m * sizeof(float)), LZ4_compressBound((int)(m * sizeof(float))), (int)p->level);
+            c->scratch, (const char *)copy, (char *)to + sizeof(uint32_t), (int)(m * sizeof(float)),
+            LZ4_compressBound((int)(m * sizeof(float))), (int)p->level);
         if (bytes <= 0)
             return cc_fail(e, "lz4: the library refuses the block at index %zu",
                            (size_t)ctx->offset + i);
@@ -79,7 +99,7 @@ static int decode_block(const uint8_t *in, size_t len, size_t *at, size_t m, flo
 {
     if (len - *at < sizeof(uint32_t))
         return cc_bad_payload(len, e, "the payload ends in the size of an LZ4 block");
-    size_t bytes = cc_get_u32(in + *at), want = m * sizeof(float);
+    size_t bytes = cc_once(cc_get_u32(in + *at)), want = m * sizeof(float);
     if (bytes > len - *at - sizeof(uint32_t))
         return cc_bad_payload(*at, e, "an LZ4 block of %zu bytes, but only %zu follow", bytes,
                               len - *at - sizeof(uint32_t));

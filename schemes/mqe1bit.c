@@ -119,7 +119,8 @@ static float mean(double sum, size_t count)
     return count == 0 ? 0 : (float)(sum / (double)count);
 }
 
-/* Writes the two means of m values. False if one is not finite. */
+/* Writes the two means of m values. False if one is not finite, or has the other's sign, as it can
+ * for values that change while they are summed. */
 static bool put_means(const struct cc_classes *sums, size_t m, uint8_t *to, float *minus,
                       float *plus)
 {
@@ -127,6 +128,8 @@ static bool put_means(const struct cc_classes *sums, size_t m, uint8_t *to, floa
         return false;
     *minus = mean(sums->minus, sums->negatives);
     *plus = mean(sums->plus, m - sums->negatives);
+    if (*minus > 0 || *plus < 0)
+        return false;
     cc_put_f32(to, *minus);
     cc_put_f32(to + 4, *plus);
     return true;
@@ -269,7 +272,10 @@ static int decode_blocks(const struct cc_codec *c, const uint8_t *in, size_t len
     cc_parallel(j.parts, decode_part, &j);
     size_t bad = first_bad(&j);
     float minus, plus;
-    return bad == SIZE_MAX ? CC_OK : read_means(in, block_at(&j, bad), &minus, &plus, e);
+    if (bad == SIZE_MAX)
+        return CC_OK;
+    CC_TRY(read_means(in, block_at(&j, bad), &minus, &plus, e));
+    return cc_changed_payload(e);
 }
 
 static int decode(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,

@@ -152,10 +152,10 @@ static void decode_part(void *arg, int part)
 
 static int bad_exponent(const uint8_t *exponents, size_t n, struct cc_error *e)
 {
-    size_t at = 0;
-    while (exponents[at] != 255)
-        at++;
-    return cc_bad_payload(sign_bytes(n) + at, e, "the exponent 255 is not used");
+    const uint8_t *at = memchr(exponents, 255, n);
+    return at == NULL ? cc_changed_payload(e)
+                      : cc_bad_payload(sign_bytes(n) + (size_t)(at - exponents), e,
+                                       "the exponent 255 is not used");
 }
 
 static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, const float *scale,

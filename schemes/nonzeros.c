@@ -41,7 +41,8 @@ struct job {
     int parts;
     uint8_t *out;
     size_t before[CC_PARTS_MAX + 1]; /* pairs before each part */
-    size_t bad[CC_PARTS_MAX];        /* the first block with a value that is not finite; n: none */
+    size_t bad[CC_PARTS_MAX];        /* the first block with a value that is not finite, or with
+                                        more pairs than were counted; n: none */
 };
 
 static size_t border(const struct job *j, int part)
@@ -94,21 +95,40 @@ static void count_part(void *arg, int part)
     j->before[part + 1] = found;
 }
 
+/* Writes as many pairs as were counted: x may have changed since. */
 static void put_part(void *arg, int part)
 {
-    const struct job *j = arg;
+    struct job *j = arg;
     const size_t end = border(j, part + 1);
+    size_t left = j->before[part + 1] - j->before[part];
     uint8_t bits[CC_SELECT_BLOCK / 8], *out = j->out + CC_PAIR_BYTES * j->before[part];
     uint32_t index[CC_SELECT_BLOCK + CC_SELECT_SLACK];
     for (size_t i = border(j, part); i < end; i += CC_SELECT_BLOCK) {
         const size_t n = block_at(i, end);
         mark_block(j->x + i, n, bits);
         const size_t found = k_select()->indices(bits, n, (uint32_t)i, index);
+        if (found > left || (found < left && end - i <= CC_SELECT_BLOCK)) {
+            j->bad[part] = i;
+            return;
+        }
+        left -= found;
         for (size_t p = 0; p < found; p++, out += CC_PAIR_BYTES) {
             cc_put_u32(out, index[p]);
             cc_put_f32(out + 4, j->x[index[p]]);
         }
     }
+}
+
+static int refuse_bad(const struct job *j, const struct cc_context *ctx, struct cc_error *e)
+{
+    for (int p = 0; p < j->parts; p++) {
+        const size_t bad = j->bad[p];
+        struct cc_context here = *ctx;
+        here.offset += bad;
+        if (bad < j->n)
+            return cc_refuse(&here, j->x + bad, NULL, block_at(bad, j->n), e);
+    }
+    return CC_OK;
 }
 
 static int encode(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
@@ -121,14 +141,11 @@ static int encode(const struct cc_codec *c, const struct cc_context *ctx, const 
                        ctx->name != NULL ? ctx->name : "?");
     struct job j = {.x = x, .n = n, .parts = cc_parts(c->threads, n, CC_PART_VALUES), .out = out};
     cc_parallel(j.parts, count_part, &j);
-    for (int p = 0; p < j.parts; p++) {
-        struct cc_context here = *ctx;
-        here.offset += j.bad[p];
-        if (j.bad[p] < n)
-            return cc_refuse(&here, x + j.bad[p], NULL, block_at(j.bad[p], n), e);
+    CC_TRY(refuse_bad(&j, ctx, e));
+    for (int p = 0; p < j.parts; p++)
         j.before[p + 1] += j.before[p];
-    }
     cc_parallel(j.parts, put_part, &j);
+    CC_TRY(refuse_bad(&j, ctx, e));
     *len = CC_PAIR_BYTES * j.before[j.parts];
     return CC_OK;
 }

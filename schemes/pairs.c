@@ -9,6 +9,9 @@
  * the first of the next at or above it. If one is not, a serial pass finds the first bad item and
  * names its offset.
  *
+ * A payload may change while it is decoded. Each index that is used is therefore checked against
+ * the tensor once more when it is used; the check before only decides which payloads are good.
+ *
  * decode writes zeros and values in one pass (zeros.h); decode_add and to_pairs touch only what the
  * items name. Loops over items are compiled once for pairs and once for codes.
  *
@@ -55,7 +58,7 @@ static inline size_t item_bytes(bool pairs)
 
 static inline size_t item_index(const struct items *s, bool pairs, size_t i)
 {
-    uint32_t first = cc_get_u32(s->at + item_bytes(pairs) * i);
+    const uint64_t first = cc_once(cc_get_u32(s->at + item_bytes(pairs) * i));
     return pairs ? first : first >> 1;
 }
 
@@ -92,28 +95,32 @@ static size_t lower_bound(const struct items *s, size_t index)
     return low;
 }
 
-/* Writes the items of [first, last) up to the first whose index is `end` or more, and returns that
- * item. y[0] is the value of index `begin`. */
+/* Writes the items of [first, last) up to the first whose index is not in [begin, begin + n), and
+ * returns that item. y[0] is the value of index `begin`. */
 static inline size_t fill(const struct items *s, bool pairs, size_t first, size_t last,
-                          size_t begin, size_t end, float *y)
+                          size_t begin, size_t n, float *y)
 {
     size_t i = first;
     for (; i < last; i++) {
-        size_t index = item_index(s, pairs, i);
-        if (index >= end)
+        size_t at = item_index(s, pairs, i) - begin;
+        if (at >= n)
             break;
-        y[index - begin] = item_value(s, pairs, i);
+        y[at] = item_value(s, pairs, i);
     }
     return i;
 }
 
-static inline void add(const struct items *s, bool pairs, size_t first, size_t last, float scale,
-                       float *y)
+/* False if an index is not below n. */
+static inline bool add(const struct items *s, bool pairs, size_t first, size_t last, float scale,
+                       float *y, size_t n)
 {
     for (size_t i = first; i < last; i++) {
         size_t index = item_index(s, pairs, i);
+        if (index >= n)
+            return false;
         y[index] = cc_add_scaled(y[index], scale, item_value(s, pairs, i));
     }
+    return true;
 }
 
 /* --- decoding in parts --- */
@@ -152,8 +159,8 @@ static bool decode_items(const struct job *j, size_t first, size_t last, size_t 
         size_t m = end - at < CC_ZEROS_BLOCK ? end - at : CC_ZEROS_BLOCK;
         float *y = cc_zeros_next(&z, m);
         for (;;) {
-            i = s->pairs ? fill(s, true, i, checked, at, at + m, y)
-                         : fill(s, false, i, checked, at, at + m, y);
+            i = s->pairs ? fill(s, true, i, checked, at, m, y)
+                         : fill(s, false, i, checked, at, m, y);
             if (i < checked || checked == last)
                 break;
             size_t next = last - checked < CHECK ? last : checked + CHECK;
@@ -173,10 +180,9 @@ static bool add_items(const struct job *j, size_t first, size_t last)
         next = last - i < CHECK ? last : i + CHECK;
         if (!ascend(s, i, next, first) || any_index(s, next - 1) >= j->n)
             return false;
-        if (s->pairs)
-            add(s, true, i, next, j->scale, j->y);
-        else
-            add(s, false, i, next, j->scale, j->y);
+        if (!(s->pairs ? add(s, true, i, next, j->scale, j->y, j->n)
+                       : add(s, false, i, next, j->scale, j->y, j->n)))
+            return false;
     }
     return true;
 }
@@ -186,8 +192,9 @@ static void decode_part(void *arg, int part)
     struct job *j = arg;
     size_t first = first_item(j, part), last = first_item(j, part + 1);
     size_t begin = border(j, part), end = border(j, part + 1);
-    bool good = first == last ||
-                (any_index(&j->items, first) >= begin && any_index(&j->items, last - 1) < end);
+    bool good = first <= last;
+    if (first < last)
+        good = any_index(&j->items, first) >= begin && any_index(&j->items, last - 1) < end;
     if (good)
         good = j->adds ? add_items(j, first, last) : decode_items(j, first, last, begin, end);
     j->bad[part] = !good;
@@ -207,7 +214,7 @@ static int refuse(const struct cc_indexed *in, const struct items *s, struct cc_
                                   index, next - 1);
         next = index + 1;
     }
-    return CC_OK;
+    return cc_changed_payload(e);
 }
 
 /* Checks that the payload is a whole number of items. */
@@ -256,6 +263,14 @@ int cc_indexed_decode_add(const struct cc_indexed *in, int threads, float scale,
 
 /* --- reading as pairs --- */
 
+bool cc_pairs_ascend(const struct cc_index_value *pairs, size_t first, size_t end, uint32_t base,
+                     size_t n)
+{
+    return first == end ||
+           (pairs[first].index >= base && pairs[end - 1].index - base < n &&
+            k_expand()->ascend((const uint8_t *)(pairs + first), end - first, sizeof *pairs, 0));
+}
+
 static inline void copy_pairs(const struct items *s, bool pairs, size_t first, size_t end,
                               uint32_t base, struct cc_index_value *out)
 {
@@ -273,12 +288,12 @@ int cc_indexed_to_pairs(const struct cc_indexed *in, uint32_t base, struct cc_in
     CC_TRY(cc_check_pairs_room(s.count, cap, e));
     for (size_t i = 0, next; i < s.count; i = next) {
         next = s.count - i < CHECK ? s.count : i + CHECK;
-        if (!ascend(&s, i, next, 0) || any_index(&s, next - 1) >= in->n)
-            return refuse(in, &s, e);
         if (s.pairs)
             copy_pairs(&s, true, i, next, base, out);
         else
             copy_pairs(&s, false, i, next, base, out);
+        if (!cc_pairs_ascend(out, i > 0 ? i - 1 : 0, next, base, in->n))
+            return refuse(in, &s, e);
     }
     *count = s.count;
     return CC_OK;

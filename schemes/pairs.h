@@ -4,6 +4,7 @@
 #ifndef CC_SCHEMES_PAIRS_H
 #define CC_SCHEMES_PAIRS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,11 @@ int cc_indexed_decode_add(const struct cc_indexed *in, int threads, float scale,
 /* As to_pairs of struct cc_scheme. */
 int cc_indexed_to_pairs(const struct cc_indexed *in, uint32_t base, struct cc_index_value *out,
                         size_t cap, size_t *count, struct cc_error *e);
+
+/* Whether the indices of pairs [first, end) ascend strictly and lie in [base, base + n). For
+ * to_pairs, which checks what it has written: the payload may have changed since it was read. */
+bool cc_pairs_ascend(const struct cc_index_value *pairs, size_t first, size_t end, uint32_t base,
+                     size_t n);
 
 /* Sorts pairs of distinct indices below `end` by index, in place, without allocating. */
 void cc_pairs_sort(struct cc_index_value *pairs, size_t count, size_t end);

@@ -210,8 +210,15 @@ int cc_refuse(const struct cc_context *ctx, const float *x, const float *r, size
                            "scale the values down or start from a fresh residual",
                            name, index, (double)x[i], (double)r[i]);
     }
-    return cc_fail(e, "tensor '%s': a value overflows while it is encoded; scale the values down",
+    return cc_fail(e,
+                   "tensor '%s': a value overflows, or is changed by others, while it is encoded; "
+                   "scale the values down, or encode a copy",
                    name);
+}
+
+int cc_changed_payload(struct cc_error *e)
+{
+    return cc_bad_payload(0, e, "it is changed by others while it is decoded; decode a copy");
 }
 
 int cc_bad_length(size_t len, size_t want, struct cc_error *e)

@@ -143,12 +143,13 @@ struct cc_scheme {
 
     /* Encodes shape.n values to out[0, cap), cap >= bound, and sets *len <= bound. x and out do not
      * overlap; nothing outside the buffers is read or written. Refuses NaN and infinity, also in
-     * gradient + residual, naming tensor and index (cc_refuse); the state is then unspecified. */
+     * gradient + residual, naming tensor and index (cc_refuse); the state is then unspecified. If
+     * others write to x meanwhile, this holds all the same, and what is encoded is any mixture. */
     int (*encode)(const struct cc_codec *c, const struct cc_context *ctx, const float *x,
                   uint8_t *out, size_t cap, size_t *len, struct cc_error *e);
     /* Decodes a payload of len bytes to y[0, shape.n). The payload is untrusted: any bytes either
-     * decode or give an error that names the offset, and y is then unspecified. Touches no state.
-     */
+     * decode or give an error that names the offset, and y is then unspecified, also if others
+     * write to it meanwhile. Touches no state. */
     int (*decode)(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                   size_t len, float *y, struct cc_error *e);
     /* y += scale * decoded, with one float multiplication and one float addition a value. Values
@@ -251,9 +252,13 @@ int cc_absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t rou
 struct cc_key cc_context_key(const struct cc_context *ctx, uint64_t index, uint64_t stream);
 
 /* Returns CC_FAIL with a message that names the tensor and the first index at which x, or x + r if
- * r is not NULL, is not finite. The message counts indices from ctx->offset. */
+ * r is not NULL, is not finite; if all are, that a sum overflowed or that x changes meanwhile. The
+ * message counts indices from ctx->offset. */
 int cc_refuse(const struct cc_context *ctx, const float *x, const float *r, size_t n,
               struct cc_error *e);
+
+/* CC_FAIL: a payload that gave a fault gives none when it is read again. */
+int cc_changed_payload(struct cc_error *e);
 
 /* CC_FAIL: a payload of len bytes instead of `want`. */
 int cc_bad_length(size_t len, size_t want, struct cc_error *e);

@@ -448,8 +448,9 @@ struct job {
 };
 
 /* Selects from an updated source all values above the threshold and the first `ties` of those equal
- * to it. */
-static void keep_ties(const struct job *j, uint32_t threshold, size_t ties)
+ * to it. False if these are more than k, which happens if the gradient changes after they were
+ * counted. */
+static bool keep_ties(const struct job *j, uint32_t threshold, size_t ties)
 {
     float packed[CC_SELECT_BLOCK + CC_SELECT_SLACK];
     const float *x = source_values(j->from);
@@ -461,20 +462,22 @@ static void keep_ties(const struct job *j, uint32_t threshold, size_t ties)
         k_select()->mark(x + i, n, threshold, bits);
         cc_drop_ties(x + i, n, threshold, &ties, bits);
         size_t kept = k_select()->pack(x + i, bits, n, packed);
+        if (kept > j->plan.k - to->count)
+            return false;
         memcpy(to->values + sizeof(float) * to->count, packed, sizeof(float) * kept);
         to->count += kept;
         source_clear(j->from, bits, i, n);
     }
+    return true;
 }
 
 /* Selects from an updated source with the threshold and ties of cc_kth_cached, but no zeros. */
 static int keep(const struct job *j, uint32_t threshold, size_t ties, struct cc_error *e)
 {
     const struct cc_selection_input *from = j->from;
-    if (threshold > 0 && ties != SIZE_MAX) {
-        keep_ties(j, threshold, ties);
-        return CC_OK;
-    }
+    if (threshold > 0 && ties != SIZE_MAX)
+        return keep_ties(j, threshold, ties) ? CC_OK
+                                             : cc_refuse(j->ctx, from->gradient, NULL, from->n, e);
     struct sweep s = {.from = from,
                       .threshold = threshold > 0 ? threshold : 1,
                       .clear = true,
@@ -484,6 +487,8 @@ static int keep(const struct job *j, uint32_t threshold, size_t ties, struct cc_
                       .parts = source_parts(from, j->threads)};
     bool whole;
     CC_TRY(sweep(&s, j->ctx, &j->to->count, &whole, e));
+    if (!whole) /* more values are above the threshold than were counted */
+        return cc_refuse(j->ctx, from->gradient, NULL, from->n, e);
     if (from->momentum != NULL)
         k_select()->clear(j->to->bits, from->n, from->momentum);
     return CC_OK;

@@ -144,6 +144,7 @@ struct expansion {
     size_t before[CC_PARTS_MAX + 1]; /* set bits before each part */
     const float *scale;              /* NULL: decode */
     float *y;
+    bool changed[CC_PARTS_MAX]; /* the part's bits, since they were counted */
 };
 
 static size_t border(const struct expansion *x, int part)
@@ -160,16 +161,19 @@ static void count_part(void *arg, int part)
 
 static void expand_part(void *arg, int part)
 {
-    const struct expansion *x = arg;
+    struct expansion *x = arg;
     size_t begin = border(x, part), n = border(x, part + 1) - begin, before = x->before[part];
+    const size_t count = x->before[part + 1] - before;
     const uint8_t *bits = x->bits + begin / 8, *values = x->values + sizeof(float) * before;
     float *y = x->y + begin;
     if (x->scale != NULL) {
-        k_expand()->expand_add(bits, n, values, x->count - before, *x->scale, y);
+        x->changed[part] =
+            k_expand()->expand_add(bits, n, values, x->count - before, *x->scale, y) != count;
         return;
     }
     bool nontemporal = cc_use_nontemporal(x->n * sizeof(float)) && (uintptr_t)y % CC_ALIGN == 0;
-    k_expand()->expand(bits, n, values, x->count - before, nontemporal, y);
+    x->changed[part] =
+        k_expand()->expand(bits, n, values, x->count - before, nontemporal, y) != count;
     k_copy()->fence();
 }
 
@@ -210,6 +214,9 @@ static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, c
                           .y = y};
     CC_TRY(check_bitmap(&x, len, e));
     cc_parallel(x.parts, expand_part, &x);
+    for (int part = 0; part < x.parts; part++)
+        if (x.changed[part])
+            return cc_changed_payload(e);
     return CC_OK;
 }
 
@@ -252,14 +259,18 @@ static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, cons
     CC_TRY(cc_check_pairs_room(x.count, cap, e));
     uint32_t index[CC_SELECT_BLOCK + CC_SELECT_SLACK];
     const uint8_t *value = x.values;
+    size_t left = x.count;
     for (size_t i = 0; i < n; i += CC_SELECT_BLOCK) {
         const size_t m = n - i < CC_SELECT_BLOCK ? n - i : CC_SELECT_BLOCK;
         const size_t set = k_select()->indices(x.bits + i / 8, m, base + (uint32_t)i, index);
+        if (set > left)
+            return cc_changed_payload(e);
+        left -= set;
         for (size_t j = 0; j < set; j++, value += sizeof(float))
             *out++ = (struct cc_index_value){index[j], cc_get_f32(value)};
     }
     *count = x.count;
-    return CC_OK;
+    return left == 0 ? CC_OK : cc_changed_payload(e);
 }
 
 const struct cc_scheme cc_scheme_sparse = {

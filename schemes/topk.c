@@ -28,6 +28,7 @@
 #include "schemes/kernels/select.h"
 #include "schemes/scheme.h"
 #include "schemes/selection.h"
+#include "schemes/pairs.h"
 #include "schemes/zeros.h"
 
 struct params {
@@ -190,7 +191,7 @@ static uint32_t put_small(const uint16_t *index, const float *value, const uint8
 }
 
 /* Encodes a bucket of at most CC_PICK_BLOCK values and updates its residual; false if a value is
- * not finite. */
+ * not finite, or values change meanwhile. */
 static bool encode_small(const float *x, float *residual, size_t n, size_t k, struct guess *g,
                          uint8_t *out)
 {
@@ -211,8 +212,9 @@ static bool encode_small(const float *x, float *residual, size_t n, size_t k, st
     return true;
 }
 
-/* Writes the c marked values of a bucket: indices, then values. */
-static void put_large(const float *x, const uint8_t *bits, size_t n, size_t c, uint8_t *out)
+/* Writes the c marked values of a bucket: indices, then values. False if it has not c, which
+ * happens if x changes while they are counted. */
+static bool put_large(const float *x, const uint8_t *bits, size_t n, size_t c, uint8_t *out)
 {
     uint32_t index[CC_SELECT_BLOCK + CC_SELECT_SLACK];
     float value[CC_SELECT_BLOCK + CC_SELECT_SLACK];
@@ -221,12 +223,16 @@ static void put_large(const float *x, const uint8_t *bits, size_t n, size_t c, u
         size_t m = smaller(n - i, CC_SELECT_BLOCK);
         size_t count = k_select()->indices(bits + i / 8, m, (uint32_t)i, index);
         k_select()->pack(x + i, bits + i / 8, m, value);
+        if (count > c)
+            return false;
+        c -= count;
         for (size_t j = 0; j < count; j++)
             cc_put_u16(out + sizeof(uint16_t) * j, (uint16_t)index[j]);
         memcpy(values, value, sizeof(float) * count);
         out += sizeof(uint16_t) * count;
         values += sizeof(float) * count;
     }
+    return c == 0;
 }
 
 static bool encode_large(const float *x, float *residual, size_t n, size_t k, struct guess *g,
@@ -242,7 +248,8 @@ static bool encode_large(const float *x, float *residual, size_t n, size_t k, st
     k_select()->mark(from, n, g->kth, bits);
     if (ties != SIZE_MAX)
         cc_drop_ties(from, n, g->kth, &ties, bits);
-    put_large(from, bits, n, k, out);
+    if (!put_large(from, bits, n, k, out))
+        return false;
     if (residual != NULL)
         k_select()->clear(bits, n, residual);
     return true;
@@ -295,7 +302,13 @@ static bool good_indices(const uint8_t *in, size_t n, size_t k)
     return bad == 0;
 }
 
-static void decode_bucket(const uint8_t *in, size_t n, size_t k, struct cc_zeros *z)
+/* The index of item j, which is checked once more when it is used: the payload may have changed. */
+static inline size_t index_at(const uint8_t *in, size_t j)
+{
+    return cc_once(cc_get_u16(in + sizeof(uint16_t) * j));
+}
+
+static bool decode_bucket(const uint8_t *in, size_t n, size_t k, struct cc_zeros *z)
 {
     const uint8_t *values = in + sizeof(uint16_t) * k;
     size_t j = 0;
@@ -303,21 +316,25 @@ static void decode_bucket(const uint8_t *in, size_t n, size_t k, struct cc_zeros
         size_t m = smaller(n - begin, CC_ZEROS_BLOCK);
         float *y = cc_zeros_next(z, m);
         for (; j < k; j++) {
-            size_t index = cc_get_u16(in + sizeof(uint16_t) * j) - begin;
+            size_t index = index_at(in, j) - begin;
             if (index >= m)
                 break;
             y[index] = cc_get_f32(values + sizeof(float) * j);
         }
     }
+    return j == k;
 }
 
-static void add_bucket(const uint8_t *in, size_t k, float scale, float *y)
+static bool add_bucket(const uint8_t *in, size_t n, size_t k, float scale, float *y)
 {
     const uint8_t *values = in + sizeof(uint16_t) * k;
     for (size_t j = 0; j < k; j++) {
-        size_t index = cc_get_u16(in + sizeof(uint16_t) * j);
+        size_t index = index_at(in, j);
+        if (index >= n)
+            return false;
         y[index] = cc_add_scaled(y[index], scale, cc_get_f32(values + sizeof(float) * j));
     }
+    return true;
 }
 
 /* Sparse accesses skip about half of the cache lines, which hardware prefetchers do not follow. The
@@ -342,10 +359,9 @@ static void decode_part(void *arg, int part)
             break;
         if (j->scale != NULL && end - i > (ahead + 1) * bucket)
             prefetch_bucket(in + ahead * step, k, j->y + i + ahead * bucket);
-        if (j->scale != NULL)
-            add_bucket(in, k, *j->scale, j->y + i);
-        else
-            decode_bucket(in, n, k, &z);
+        if (!(j->scale != NULL ? add_bucket(in, n, k, *j->scale, j->y + i)
+                               : decode_bucket(in, n, k, &z)))
+            break;
     }
     cc_zeros_close(&z);
     j->bad[part] = i < end ? i : j->n;
@@ -364,7 +380,7 @@ static int refuse_bucket(const uint8_t *in, size_t offset, size_t n, size_t k, s
                                   next - 1);
         next = index + 1;
     }
-    return CC_OK;
+    return cc_changed_payload(e);
 }
 
 static int decode_any(const struct cc_codec *c, const uint8_t *in, size_t len, const float *scale,
@@ -419,12 +435,12 @@ static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, cons
     for (size_t begin = 0; begin < j.n; begin += bucket) {
         const size_t n = bucket_at(&j, begin), k = smaller((size_t)j.p->k, n);
         const uint8_t *item = in + payload_at(&j, begin), *value = item + sizeof(uint16_t) * k;
-        if (!good_indices(item, n, k))
-            return refuse_bucket(in, payload_at(&j, begin), n, k, e);
         for (size_t i = 0; i < k; i++)
             out[i] = (struct cc_index_value){
                 base + (uint32_t)(begin + cc_get_u16(item + sizeof(uint16_t) * i)),
                 cc_get_f32(value + sizeof(float) * i)};
+        if (!cc_pairs_ascend(out, 0, k, base + (uint32_t)begin, n))
+            return refuse_bucket(in, payload_at(&j, begin), n, k, e);
         out += k;
     }
     *count = len / ITEM_BYTES;

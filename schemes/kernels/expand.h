@@ -12,8 +12,9 @@ struct k_expand {
     /* The number of set bits of a bit array. */
     size_t (*popcount)(const uint8_t *bits, size_t n);
     /* y[i] = the next f32 of `values` where the bit is set, else 0; returns the number of set bits.
-     * `left`: the values that may be read, at least as many as set bits. nontemporal: writes around
-     * the cache; y must begin on CC_ALIGN, and the caller follows with k_copy()->fence. */
+     * `left`: the values that may be read; SIZE_MAX is returned if there are more set bits, as
+     * there may be in an array that changes after they were counted. nontemporal: writes around the
+     * cache; y must begin on CC_ALIGN, and the caller follows with k_copy()->fence. */
     size_t (*expand)(const uint8_t *bits, size_t n, const uint8_t *values, size_t left,
                      bool nontemporal, float *y);
     /* y[i] += scale * the next value where the bit is set; other values are not touched. */

@@ -158,8 +158,12 @@ static inline size_t expand_to(const uint8_t *bits, size_t n, const uint8_t *val
             cc_next_page(y + i);
         c += expand64(cc_get_u64(bits + i / 8), values + 4 * c, nontemporal, y + i);
     }
-    for (; i < n; i += 64)
-        c += expand_few(cc_bits_word(bits, n, i), n - i < 64 ? n - i : 64, values + 4 * c, y + i);
+    for (; i < n; i += 64) {
+        const uint64_t w = cc_once(cc_bits_word(bits, n, i));
+        if ((size_t)__builtin_popcountll(w) > left - c)
+            return SIZE_MAX;
+        c += expand_few(w, n - i < 64 ? n - i : 64, values + 4 * c, y + i);
+    }
     return c;
 }
 
@@ -176,8 +180,12 @@ static size_t expand_add(const uint8_t *bits, size_t n, const uint8_t *values, s
     size_t c = 0, i = 0;
     for (; i + 64 <= n && left - c >= 64 + EXPAND_READS; i += 64)
         c += expand_add64(cc_get_u64(bits + i / 8), values + 4 * c, scale, y + i);
-    for (; i < n; i += 64)
-        c += expand_add_few(cc_bits_word(bits, n, i), values + 4 * c, scale, y + i);
+    for (; i < n; i += 64) {
+        const uint64_t w = cc_once(cc_bits_word(bits, n, i));
+        if ((size_t)__builtin_popcountll(w) > left - c)
+            return SIZE_MAX;
+        c += expand_add_few(w, values + 4 * c, scale, y + i);
+    }
     return c;
 }
 

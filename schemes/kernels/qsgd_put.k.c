@@ -78,7 +78,9 @@ static size_t quantize_lanes(const float *x, float norm, int s, struct cc_key ke
     size_t count = 0;
     for (size_t i = 0; i < n; i += CC_LANES) {
         __m512 v = _mm512_loadu_ps(x + i);
-        __m512 a = _mm512_mul_ps(_mm512_div_ps(_mm512_abs_ps(v), norms), steps);
+        /* min returns its second operand for NaN */
+        __m512 a =
+            _mm512_min_ps(_mm512_mul_ps(_mm512_div_ps(_mm512_abs_ps(v), norms), steps), steps);
         __m512i level = _mm512_cvttps_epi32(a);
         __m512 fraction = _mm512_sub_ps(a, _mm512_cvtepi32_ps(level));
         __m512i number = _mm512_xor_si512(cc_lanes_random_not(index, b), _mm512_set1_epi32(-1));
@@ -97,7 +99,7 @@ static size_t quantize_lanes(const float *x, float norm, int s, struct cc_key ke
 }
 #endif
 
-/* As |x| <= norm, no level exceeds s. */
+/* As |x| <= norm, no level exceeds s; nor for values that have changed since the norm was found. */
 static size_t quantize(const float *restrict x, float norm, int s, struct cc_key key,
                        uint32_t first, int16_t *restrict levels, size_t n)
 {
@@ -112,6 +114,7 @@ static size_t quantize(const float *restrict x, float norm, int s, struct cc_key
     for (size_t i = done; i < n; i++, index++) {
         float quotient = cc_bits_f32(cc_f32_bits(x[i]) & 0x7fffffffu) / norm;
         float a = quotient * steps;
+        a = a < steps ? a : steps;
         int32_t level = (int32_t)a;
         level += cc_unit(cc_random(key, index)) < a - (float)level;
         count += level != 0;
@@ -164,7 +167,11 @@ static void codes_exactly(const struct cc_qsgd_form *f, const float *x, float no
  * Here a is x * (s / norm), also rounded twice. Both are within two units in the last place of the
  * real number, so within 4 s of each other; truncating instead of rounding up adds another 1. A sum
  * that is nearer than `margin` to a multiple of 2^24 is a doubt, and the bucket is encoded again by
- * the definition. */
+ * the definition.
+ *
+ * A value that has changed since the norm was found may have any a: it is limited to `most`, which
+ * lies above every a of a value within the norm, and so near to s that a level of s + 1 is a
+ * doubt. The sums below round it by s at most. */
 #if defined(__AVX2__)
 #define FAST
 
@@ -185,6 +192,12 @@ static inline size_t ahead_of(const struct cc_qsgd_form *f)
 static inline uint32_t margin(int s)
 {
     return 4 * (uint32_t)s + 8;
+}
+
+/* The largest a, with `more` added to it. */
+static inline float most(int s, uint32_t more)
+{
+    return (float)s * 0x1p24f + (float)(margin(s) - (uint32_t)s + more);
 }
 
 /* Whether the fast way is possible: levels fit a byte, and s / norm is neither subnormal nor near
@@ -219,7 +232,7 @@ static inline void write_group(__m512i levels, unsigned width, uint8_t *out)
 
 struct fast {
     __m512i index, b, doubt;
-    __m512 factor, margin;
+    __m512 factor, margin, most;
 };
 
 /* The levels of 64 values in four vectors, a byte each. */
@@ -228,7 +241,8 @@ static inline __m512i fast_group(struct fast *q, const __m512 v[4])
     const __m512i twice = _mm512_cvttps_epi32(_mm512_add_ps(q->margin, q->margin));
     __m512i t[4];
     for (size_t k = 0; k < 4; k++) {
-        __m512i a = _mm512_cvttps_epi32(_mm512_fmadd_ps(_mm512_abs_ps(v[k]), q->factor, q->margin));
+        __m512 product = _mm512_fmadd_ps(_mm512_abs_ps(v[k]), q->factor, q->margin);
+        __m512i a = _mm512_cvttps_epi32(_mm512_min_ps(product, q->most));
         __m512i draw = _mm512_srli_epi32(cc_lanes_random_not(q->index, q->b), 8);
         __m512i sum = _mm512_add_epi32(a, draw);
         q->index = _mm512_add_epi32(q->index, _mm512_set1_epi32(CC_LANES));
@@ -252,7 +266,8 @@ static inline bool codes_fast(const struct cc_qsgd_form *f, const float *x, floa
                      .b = _mm512_set1_epi32((int)key.b),
                      .doubt = _mm512_setzero_si512(),
                      .factor = _mm512_set1_ps((float)f->s * 0x1p24f / norm),
-                     .margin = _mm512_set1_ps((float)margin(f->s))};
+                     .margin = _mm512_set1_ps((float)margin(f->s)),
+                     .most = _mm512_set1_ps(most(f->s, margin(f->s)))};
     const size_t ahead = ahead_of(f);
     size_t i = 0;
     for (; i + 64 <= n; i += 64, out += 8 * f->width) {
@@ -280,11 +295,13 @@ static inline bool levels_fast(const float *restrict x, int s, float norm, struc
                                uint32_t first, uint8_t *restrict levels, size_t n)
 {
     const float factor = (float)s * 0x1p24f / norm;
+    const float limit = most(s, 0);
     const uint32_t more = margin(s);
     uint32_t doubt = 0, index = first;
     for (size_t i = 0; i < n; i++, index++) {
         uint32_t bits = cc_f32_bits(x[i]);
-        uint32_t a = (uint32_t)(int32_t)(cc_bits_f32(bits & 0x7fffffffu) * factor);
+        float product = cc_bits_f32(bits & 0x7fffffffu) * factor;
+        uint32_t a = (uint32_t)(int32_t)(product < limit ? product : limit);
         uint32_t sum = a + more + (~cc_random(key, index) >> 8);
         uint32_t minus = (uint32_t)((int32_t)bits >> 31);
         doubt |= sum ^ (sum - 2 * more);
