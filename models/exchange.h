@@ -19,6 +19,7 @@ extern const char *const cc_union_names[];
 
 struct cc_cluster {
     int workers, servers; /* at least 1 each; servers for CC_PS only */
+    bool colocated;       /* server i is on the host of worker i, whose port both use */
     enum cc_via via;
     enum cc_union overlap;
     double reduce_byte_s; /* gamma: seconds to add a byte of float32 to a sum */
@@ -43,6 +44,8 @@ struct cc_cost {
     /* CC_PS: how long the worker's port and the busiest server's are taken; the transfer is the
      * longer of the two. */
     double push_worker_s, push_server_s, pull_worker_s, pull_server_s;
+    /* CC_PS: the transfer of one worker's part for the busiest server, alone on their link. */
+    double push_flow_s, pull_flow_s;
 };
 
 /* Time of the network stages: latency, transfer, adding. */
@@ -80,6 +83,10 @@ void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct 
 /* The time for which the busiest port is occupied. In the long run no step is shorter, as buckets
  * have to be refilled. */
 double cc_cost_port(enum cc_exchange x, const struct cc_cost *sum);
+
+/* With servers: the time for which the busiest host sends, push and pull together if both are on
+ * it. */
+double cc_cost_sent_s(const struct cc_cluster *c, const struct cc_cost *sum);
 
 /* Whether payloads travel by allgather because the exchange cannot sum them and the setting has it
  * so. */

@@ -8,6 +8,9 @@
  *   server = share (P decode-adds + one encode)
  *   pull   = alpha + max(m + S f, P (share m + f)) beta
  *
+ * With colocated servers, P - 1 in the place of P: what a worker sends to the server on its own
+ * host needs no network.
+ *
  * The maximum is over the two ports that a direction occupies: the worker's, which sends its own
  * payload, and the busiest server's, which gets its part of everyone's. docs/model.md, "Exchanges".
  */
@@ -15,15 +18,37 @@
 
 #include "models/exchange_formula.h"
 
+/* The share of a message that a worker sends to other hosts. A colocated server's port is always at
+ * least as busy as a worker's: it gets (P - 1) share n, where share is at least 1/S, and S <= P. */
+static double remote_share(const struct cc_exchange_case *k)
+{
+    const struct cc_cluster *c = k->cluster;
+    return c->colocated && k->messages > 1 && c->servers == c->workers ? 1 - 1.0 / c->servers : 1;
+}
+
+double cc_cost_sent_s(const struct cc_cluster *cluster, const struct cc_cost *c)
+{
+    const double remote = cluster->workers - 1;
+    if (!cluster->colocated)
+        return fmax(c->push_worker_s, c->pull_server_s);
+    /* With a server for each worker, the worker's transfer is without its own part already. */
+    const double own =
+        cluster->servers < cluster->workers && remote > 0 ? c->push_server_s / remote : 0;
+    return c->pull_server_s + c->push_worker_s - own;
+}
+
 static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     const struct cc_payload_cost *m = k->message;
     const struct cc_link *l = k->link;
     double workers = k->cluster->workers, byte_s = cc_link_byte_s(l), framing = l->message_bytes;
-    c->push_worker_s = (m->push_bytes + k->messages * framing) * byte_s;
-    c->push_server_s = workers * cc_framed(l, k->share * m->push_bytes) * byte_s;
-    c->pull_worker_s = (m->pull_bytes + k->messages * framing) * byte_s;
-    c->pull_server_s = workers * cc_framed(l, k->share * m->pull_bytes) * byte_s;
+    double remote = workers - k->cluster->colocated, elsewhere = remote_share(k);
+    c->push_flow_s = cc_framed(l, k->share * m->push_bytes) * byte_s;
+    c->pull_flow_s = cc_framed(l, k->share * m->pull_bytes) * byte_s;
+    c->push_worker_s = elsewhere * (m->push_bytes + k->messages * framing) * byte_s;
+    c->push_server_s = remote * c->push_flow_s;
+    c->pull_worker_s = elsewhere * (m->pull_bytes + k->messages * framing) * byte_s;
+    c->pull_server_s = remote * c->pull_flow_s;
     c->push_latency_s = c->pull_latency_s = l->latency_s;
     c->push_transfer_s = fmax(c->push_worker_s, c->push_server_s);
     c->pull_transfer_s = fmax(c->pull_worker_s, c->pull_server_s);
@@ -32,8 +57,8 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
     c->server_codec_s = k->share * workers * m->push_add_s + c->server_encode_s;
     c->decode_s = m->pull_decode_s;
     c->rounds = 2;
-    c->messages = fmax(k->messages, workers);
-    c->wire_bytes = fmax(c->push_worker_s, c->pull_server_s) / byte_s * (1 + l->overhead);
+    c->messages = k->cluster->colocated ? k->messages - 1 + remote : fmax(k->messages, workers);
+    c->wire_bytes = cc_cost_sent_s(k->cluster, c) / byte_s * (1 + l->overhead);
 }
 
 /* The server encodes the sum once more, which has P times the squared norm of one gradient. */

@@ -35,6 +35,7 @@ void cc_predictor_free(struct cc_predictor *p)
     free(p->scratch);
     free(p->order);
     free(p->message);
+    cc_overlap_free(&p->overlap);
     *p = (struct cc_predictor){0};
 }
 
@@ -50,7 +51,7 @@ static int reserve(struct cc_predictor *p, const struct cc_net *net, int servers
     p->part_of = cc_alloc(m * sizeof *p->part_of, e);
     p->part = cc_alloc(2 * n * sizeof *p->part, e);
     p->server_cost = cc_alloc(m * sizeof *p->server_cost, e);
-    p->scratch = cc_alloc((n + 5 * m) * sizeof *p->scratch, e);
+    p->scratch = cc_alloc((n + m) * sizeof *p->scratch, e);
     p->order = cc_alloc(2 * n * sizeof *p->order, e);
     p->message = cc_alloc(2 * n * sizeof *p->message, e);
     if (p->server == NULL || p->load == NULL || p->part_of == NULL || p->part == NULL ||
@@ -285,7 +286,7 @@ static size_t cut_step(struct cc_predictor *p, const struct cc_setting *s,
     if (cc_exchange_has(s->exchange, CC_X_SERVERS)) {
         sum->push_transfer_s = fmax(sum->push_worker_s, sum->push_server_s);
         sum->pull_transfer_s = fmax(sum->pull_worker_s, sum->pull_server_s);
-        sum->wire_bytes = fmax(sum->push_worker_s, sum->pull_server_s) * s->link.bw_bps / 8;
+        sum->wire_bytes = cc_cost_sent_s(&s->cluster, sum) * s->link.bw_bps / 8;
     }
     return count;
 }
@@ -301,10 +302,18 @@ struct step_kind {
 };
 
 struct step_case {
-    const struct cc_predictor *predictor;
+    struct cc_predictor *predictor;
     const struct cc_setting *setting;
     struct step_kind sending, silent;
 };
+
+static struct cc_step_cluster step_cluster(const struct cc_setting *s)
+{
+    return (struct cc_step_cluster){.workers = s->cluster.workers,
+                                    .servers = s->cluster.servers,
+                                    .placed_whole = placed_whole(s),
+                                    .colocated = s->cluster.colocated};
+}
 
 static double step_time(void *arg, bool sends, double compute_s)
 {
@@ -317,9 +326,12 @@ static double step_time(void *arg, bool sends, double compute_s)
         return cc_step_sequential(&t, &kind->sum);
     if (t.mode == CC_PIPE)
         return cc_step_pipe(&t, &kind->sum);
-    return cc_step_overlap(&t, kind->message, kind->count, s->net->share, s->net->count,
-                           cc_exchange_has(s->exchange, CC_X_SERVERS) ? s->cluster.servers : 0,
-                           cc_link_burst_s(&s->link), k->predictor->scratch);
+    if (!cc_exchange_has(s->exchange, CC_X_SERVERS))
+        return cc_step_overlap(&t, kind->message, kind->count, s->net->share, s->net->count,
+                               cc_link_burst_s(&s->link), k->predictor->scratch);
+    const struct cc_step_cluster cluster = step_cluster(s);
+    return cc_step_overlap_servers(&t, kind->message, kind->count, s->net->share, s->net->count,
+                                   &cluster, cc_link_burst_s(&s->link), &k->predictor->overlap);
 }
 
 /* The time of a period in which only one step sends. */
@@ -461,6 +473,10 @@ int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
     CC_TRY(cc_setting_check(s, e));
     CC_TRY(cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, e));
     CC_TRY(reserve(p, s->net, s->cluster.servers, e));
+    if (s->timing.mode == CC_OVERLAP && cc_exchange_has(s->exchange, CC_X_SERVERS)) {
+        const struct cc_step_cluster cluster = step_cluster(s);
+        CC_TRY(cc_overlap_reserve(&p->overlap, &cluster, s->net->count, e));
+    }
     place(p, s);
     CC_TRY(predict_period(p, s, payloads, &r, e));
     double period = (double)payloads->period, rest = period - 1;

@@ -74,14 +74,6 @@ double cc_step_beside(double compute, double share, double beside);
 double cc_step_sequential(const struct cc_timing *t, const struct cc_cost *sum);
 double cc_step_pipe(const struct cc_timing *t, const struct cc_cost *sum);
 
-/* The time of an overlapped step in the steady state (overlap.c). message[0..count) are the step's
- * messages; `share` holds each tensor's part of the compute time, from the input to the output;
- * servers: 0 for exchanges without. Every port has a token bucket, full when the backward pass
- * begins, that saves up to burst_s. scratch: tensors + 5 * servers doubles. */
-double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *message,
-                       size_t count, const double *share, size_t tensors, int servers,
-                       double burst_s, double *scratch);
-
 /* --- stragglers --- */
 
 /* Steps of workers that are not equally fast: mean and standard deviation of the time of a worker's

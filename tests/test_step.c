@@ -1,5 +1,5 @@
-/* The composition of steps: against timelines worked out by hand, an event simulation of overlapped
- * steps that knows only which event waits for which, and properties of waiting. */
+/* The composition of steps: against timelines worked out by hand, simulations, and properties of
+ * waiting. Overlapped steps through servers are in test_overlap.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "core/clock.h"
 #include "core/random.h"
 #include "models/place.h"
-#include "models/step.h"
+#include "models/overlap.h"
 
 static void close_to(double is, double should, double tolerance, const char *what)
 {
@@ -82,71 +82,28 @@ static void pipe_played(void **state)
 
 /* --- wait-free backpropagation --- */
 
-/* Two tensors with equal shares of a compute time of 6 (forward 1 and 1, backward 2 and 2), one
- * server. Tensor 1's gradient is ready at 2, tensor 0's at 4.
- *   tensor 1: encode 2-3, push 3-8, server 8-9, pull 9-13, decode 13-14
- *   tensor 0: encode 4-5, push 8-13, server 13-14, pull 14-18, decode 18-19
- * The forward pass computes tensor 0 at 19-20, and tensor 1, decoded at 14, at 20-21. */
+/* Two tensors with equal shares of a compute time of 6 (forward 1 and 1, backward 2 and 2), ready
+ * at 2 and 4. The network is one stage of 9 s: 3-12 and 12-21, decoded at 13 and 22; forward 22-24.
+ *
+ * With token buckets that save 2 s when they are full, 4 rounds, and a pause of 1 s before each,
+ * there are 5 s of sending. Tensor 1: 3-7 and 5 - 2 - 3 x 1 s: there at 7, decoded at 8; the bucket
+ * is empty then. Tensor 0: 7-11 and 5 - 4 x 1: at 12, decoded at 13; forward 13-15. */
 static void by_hand(void **state)
 {
     (void)state;
     const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     const double share[] = {0.5, 0.5};
-    struct cc_step_message ship[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
-                                     {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
-    const struct cc_part to[] = {{.server = 0, .cost = ship[0].cost},
-                                 {.server = 1, .cost = ship[1].cost}};
-    double scratch[2 + 5 * 2];
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, 0, scratch), 21, 1e-12, "by hand");
-    /* Pulls from the first layer on: tensor 0 is decoded at 19, as before; tensor 1: pull 18-22,
-     * decode 22-23, forward 23-24. */
-    struct cc_timing forward = t;
-    forward.pulls = CC_PULL_FORWARD;
-    close_to(cc_step_overlap(&forward, ship, 2, share, 2, 1, 0, scratch), 24, 1e-12, "forward");
-    /* To a server each: the worker's port out is the same (8-13), but nothing else waits: no
-     * difference with these costs, but with a port out that is five times as fast there is:
-     *   tensor 1: encode 2-3, in 3-8, server 8-9, back 9-13, decode 13-14
-     *   tensor 0: encode 4-5, in 5-10, server 10-11, out 11-15, down 13-17, decode 17-18
-     * and forward 18-20. */
-    ship[0].part = &to[0];
-    ship[1].part = &to[1];
-    ship[0].parts = ship[1].parts = 1;
-    ship[0].cost.push_worker_s = ship[1].cost.push_worker_s = 1;
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, 0, scratch), 20, 1e-12, "two servers");
-    /* Without a server, the network is one stage: 3-12 and 12-21, decoded 13 and 22. */
-    ship[0].cost.server_codec_s = ship[1].cost.server_codec_s = 0;
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, 0, scratch), 24, 1e-12, "one network");
-    /* Nothing to send: the compute time. */
+    struct cc_cost c = {.encode_s = 1, .push_transfer_s = 9, .rounds = 1, .decode_s = 1};
+    struct cc_step_message ship[] = {{.cost = c, .first = 1, .last = 1},
+                                     {.cost = c, .first = 0, .last = 0}};
+    double scratch[2];
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 24, 1e-12, "one network");
+    c = (struct cc_cost){
+        .encode_s = 1, .push_latency_s = 4, .push_transfer_s = 5, .rounds = 4, .decode_s = 1};
+    ship[0].cost = ship[1].cost = c;
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, scratch), 15, 1e-12, "rounds");
     ship[0].cost = ship[1].cost = (struct cc_cost){0};
-    ship[0].parts = ship[1].parts = 0;
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, 0, scratch), 6, 1e-12, "free");
-}
-
-/* The two tensors above, and token buckets that save 2 s when they are full.
- *   tensor 1: encode 2-3, push 3-6, server 6-7, pull 7-9, decode 9-10
- *   tensor 0: encode 4-5, push 6-11 (the bucket is empty), server 11-12, pull 12-14 (the port was
- *             idle for 3 s, and the bucket is full again), decode 14-15
- * and forward 15-17. */
-static void with_buckets(void **state)
-{
-    (void)state;
-    const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
-    const double share[] = {0.5, 0.5};
-    struct cc_step_message ship[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
-                                     {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
-    double scratch[2 + 5];
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, 2, scratch), 17, 1e-12, "server");
-    /* A latency of 1 s fills the bucket before the first byte:
-     *   tensor 0: push 7-12, of which 1 s is the latency: 7-8, then 5 - 1 s; 12-13; ... */
-    ship[0].cost.push_latency_s = ship[1].cost.push_latency_s = 1;
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 1, 2, scratch), 18, 1e-12, "latency");
-    /* Without a server: 4 rounds, a pause of 1 s before each, 5 s of sending. Tensor 1: 3-7 and
-     * 5 - 2 - 3 x 1 s: there at 7, decoded at 8; the bucket is empty then. Tensor 0: 7-11 and
-     * 5 - 4 x 1: at 12, decoded at 13; forward 13-15. */
-    for (int i = 0; i < 2; i++)
-        ship[i].cost = (struct cc_cost){
-            .encode_s = 1, .push_latency_s = 4, .push_transfer_s = 5, .rounds = 4, .decode_s = 1};
-    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, 2, scratch), 15, 1e-12, "rounds");
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 6, 1e-12, "free");
 }
 
 /* Encode 1 s, exchange 11 s; half of the computation, of 6 s and then of 60, runs beside the
@@ -163,133 +120,10 @@ static void hidden(void **state)
     close_to(cc_step_sequential(&t, &c), 30 + 1 + 30 + 0.5, 1e-12, "hides the exchange");
 }
 
-/* The same as a list of jobs, each with a resource and with jobs that must be done before,
- * processed event by event. A resource serves in the order of the messages. */
-enum { COMPUTE, ENCODER, UP, IN, CODEC, OUT, DOWN, DECODER, RESOURCES };
-
-struct job {
-    int resource, message; /* message: its order at the resource */
-    double takes, began, done;
-    int after[2]; /* jobs that must be done, or -1 */
-    int with;     /* a job that must have begun, or -1 */
-};
-
-static double run_jobs(struct job *job, int jobs)
-{
-    double last = 0;
-    for (int left = jobs; left > 0;) {
-        int moved = 0;
-        for (int i = 0; i < jobs; i++) {
-            double begin = 0;
-            int ready = job[i].done < 0;
-            for (int k = 0; k < 2 && ready; k++) {
-                if (job[i].after[k] < 0)
-                    continue;
-                ready = job[job[i].after[k]].done >= 0;
-                begin = fmax(begin, job[job[i].after[k]].done);
-            }
-            if (ready && job[i].with >= 0) {
-                ready = job[job[i].with].done >= 0;
-                begin = fmax(begin, job[job[i].with].began);
-            }
-            for (int k = 0; k < jobs && ready; k++) {
-                if (k == i || job[k].resource != job[i].resource || job[k].message > job[i].message)
-                    continue;
-                ready = job[k].done >= 0;
-                begin = fmax(begin, job[k].done);
-            }
-            if (!ready)
-                continue;
-            job[i].began = begin;
-            job[i].done = begin + job[i].takes;
-            last = fmax(last, job[i].done);
-            left--;
-            moved = 1;
-        }
-        assert_true(moved);
-    }
-    return last;
-}
-
-/* One server: backward, then every message through the seven other resources, then forward. */
-static double simulated(const struct cc_timing *t, const struct cc_step_message *ship, int n,
-                        const double *share)
-{
-    struct job *job = calloc((size_t)n * 9, sizeof *job);
-    for (int m = 0; m < n; m++) {
-        const struct cc_cost *c = &ship[m].cost;
-        const double takes[] = {t->compute_s * (1 - t->forward_share) * share[n - 1 - m],
-                                c->encode_s,
-                                c->push_latency_s + c->push_worker_s,
-                                c->push_latency_s + c->push_server_s,
-                                c->server_codec_s,
-                                c->pull_latency_s + c->pull_server_s,
-                                c->pull_latency_s + c->pull_worker_s,
-                                c->decode_s};
-        for (int s = COMPUTE; s < RESOURCES; s++)
-            job[8 * m + s] =
-                (struct job){s, m, takes[s], 0, -1, {s > 0 ? 8 * m + s - 1 : -1, -1}, -1};
-        /* The two ends of a link work at the same time. */
-        job[8 * m + IN].after[0] = -1;
-        job[8 * m + IN].with = 8 * m + UP;
-        job[8 * m + CODEC].after[1] = 8 * m + UP;
-        job[8 * m + DOWN].after[0] = -1;
-        job[8 * m + DOWN].with = 8 * m + OUT;
-        job[8 * m + DECODER].after[1] = 8 * m + OUT;
-        for (int s = OUT; s < RESOURCES && t->pulls == CC_PULL_FORWARD; s++)
-            job[8 * m + s].message = n - 1 - m;
-        /* The forward pass runs in the opposite order. */
-        job[8 * n + m] =
-            (struct job){.resource = COMPUTE,
-                         .message = n + m,
-                         .takes = (t->compute_s * t->forward_share + t->update_s) * share[m],
-                         .done = -1,
-                         .after = {8 * (n - 1 - m) + DECODER, -1},
-                         .with = -1};
-    }
-    double last = run_jobs(job, 9 * n);
-    free(job);
-    return last;
-}
-
 static double random_unit(unsigned i)
 {
     const struct cc_random_id id = {.seed = 5};
     return cc_unit(cc_random(cc_key(&id, 0), i));
-}
-
-static void overlapped(void **state)
-{
-    (void)state;
-    enum { N = 12 };
-    for (unsigned run = 0; run < 300; run++) {
-        struct cc_step_message ship[N];
-        double share[N], scratch[N + 5], sum = 0;
-        struct cc_timing t = {.mode = CC_OVERLAP,
-                              .compute_s = 8 * random_unit(run),
-                              .update_s = 0.5,
-                              .forward_share = 0.3};
-        for (unsigned i = 0; i < N; i++) {
-            const unsigned at = 1000 * (run + 1) + 20 * i;
-            ship[i] = (struct cc_step_message){.first = N - 1 - i, .last = N - 1 - i};
-            double *field[] = {&ship[i].cost.encode_s,       &ship[i].cost.push_latency_s,
-                               &ship[i].cost.push_worker_s,  &ship[i].cost.push_server_s,
-                               &ship[i].cost.server_codec_s, &ship[i].cost.pull_latency_s,
-                               &ship[i].cost.pull_worker_s,  &ship[i].cost.pull_server_s,
-                               &ship[i].cost.decode_s};
-            for (unsigned k = 0; k < sizeof field / sizeof field[0]; k++)
-                *field[k] = random_unit(at + k) * (run % 3 == k % 3 ? 2 : 0.3);
-            share[i] = random_unit(at + 15);
-            sum += share[i];
-        }
-        for (unsigned i = 0; i < N; i++)
-            share[i] /= sum;
-        for (int pulls = CC_PULL_READY; pulls <= CC_PULL_FORWARD; pulls++) {
-            t.pulls = (enum cc_pulls)pulls;
-            close_to(cc_step_overlap(&t, ship, N, share, N, 1, 0, scratch),
-                     simulated(&t, ship, N, share), 1e-12, cc_pull_names[pulls]);
-        }
-    }
 }
 
 /* --- placement --- */
@@ -503,8 +337,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pipe_sgd),        cmocka_unit_test(pipe_played),
-        cmocka_unit_test(by_hand),         cmocka_unit_test(overlapped),
-        cmocka_unit_test(with_buckets),    cmocka_unit_test(hidden),
+        cmocka_unit_test(by_hand),         cmocka_unit_test(hidden),
         cmocka_unit_test(placement),       cmocka_unit_test(graham),
         cmocka_unit_test(local_steps),     cmocka_unit_test(many_workers),
         cmocka_unit_test(slowest_of_many), cmocka_unit_test(staleness),

@@ -87,17 +87,16 @@ static void set_cluster(struct cc_paper_case *c, struct cc_setting *s)
     int machines = cc_case_whole(c, "machines");
     cc_setting_defaults(c->row->net, s);
     s->cluster.workers = s->cluster.servers = machines;
+    s->cluster.colocated = true;
     s->placement = CC_LPT;
-    /* The part that a machine sends to itself does not pass its port. */
-    s->link.bw_bps = 1e9 * cc_case(c, "gbps") * machines / (machines - 1);
+    s->link.bw_bps = 1e9 * cc_case(c, "gbps");
     s->link.latency_s = cc_case(c, "latency_s");
     s->link.overhead = cc_case(c, "overhead");
     s->timing.compute_s = 1 / cc_case(c, "steps_per_s");
 }
 
 /* Figure 5.4 as the text quotes it: wait-free against traditional backpropagation, and all
- * techniques together against one machine. The overlapped model has the ports of workers and
- * servers apart; in one machine they are one, which all pushes and all pulls have to pass. */
+ * techniques together against one machine. */
 int cc_formula_combined(struct cc_paper_case *c, double *out, struct cc_error *e)
 {
     struct cc_setting s;
@@ -110,7 +109,6 @@ int cc_formula_combined(struct cc_paper_case *c, double *out, struct cc_error *e
     CC_TRY(predict(c, &s, bits, &one_by_one, e));
     s.timing.mode = CC_OVERLAP;
     CC_TRY(predict(c, &s, bits, &overlapped, e));
-    double step = fmax(overlapped.step_s, one_by_one.comm_s);
-    *out = (all ? s.cluster.workers * s.timing.compute_s : one_by_one.step_s) / step;
+    *out = (all ? s.cluster.workers * s.timing.compute_s : one_by_one.step_s) / overlapped.step_s;
     return CC_OK;
 }
