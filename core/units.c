@@ -215,6 +215,19 @@ int cc_parse_time(const char *text, double *seconds, struct cc_error *e)
 
 /* --- other numbers --- */
 
+int cc_parse_share(const char *text, double *share, struct cc_error *e)
+{
+    const char *rest = text;
+    double v = 0;
+    const bool number = leading_number(text, &v, &rest), percent = strcmp(unit_at(rest), "%") == 0;
+    if (number && (percent || rest[0] == '\0')) {
+        *share = percent ? v / 100 : v;
+        if (*share <= 1)
+            return CC_OK;
+    }
+    return cc_usage(e, "'%s' is not a share from 0 to 1, such as 0.01 or 1%%", text);
+}
+
 bool cc_is_decimal(const char *text, size_t length)
 {
     const char *p = text + (*text == '-' || *text == '+');

@@ -23,6 +23,9 @@ int cc_parse_rate(const char *text, double *bits_per_s, struct cc_error *e);
 /* A time of at least zero, in seconds: 3ns, 50us, 5ms, 1.5s, 2min, 1h; 0 needs no unit. */
 int cc_parse_time(const char *text, double *seconds, struct cc_error *e);
 
+/* A share from 0 to 1: 0.01, or 1%. */
+int cc_parse_share(const char *text, double *share, struct cc_error *e);
+
 /* Whether text[0, length), which a NUL follows, is a decimal number and nothing else: no
  * hexadecimal digits, inf or nan. */
 bool cc_is_decimal(const char *text, size_t length);

@@ -28,6 +28,7 @@ struct launched {
     int fail_at;        /* on_report fails at this report, counted from 1; 0: never */
     double stop_after;  /* seconds after which on_tick stops; 0: never */
     double began;
+    bool here; /* on this machine instead of hosts */
 };
 
 static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
@@ -35,7 +36,7 @@ static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
     struct launched *h = arg;
     size_t n = strlen(h->kinds);
     assert_true(n + 1 < sizeof h->kinds);
-    h->kinds[n] = "HBSRMZDE"[r->kind];
+    h->kinds[n] = "HBSRCMZDE"[r->kind];
     if ((int)n + 1 == h->fail_at)
         return cc_fail(e, "the disk is full");
     return CC_OK;
@@ -119,7 +120,8 @@ static int launch(void **state, const char *commands, struct launched *h, struct
     char *extra[] = {"--mca", "btl", "self,tcp", "--display-map", NULL};
     char script[300];
     (void)snprintf(script, sizeof script, "%s", write_script(state, "mpirun", commands));
-    struct cc_launch_cluster cluster = {.hosts = "a,b,c", .mpirun = script, .mpirun_args = extra};
+    struct cc_launch_cluster cluster = {
+        .hosts = h->here ? NULL : "a,b,c", .mpirun = script, .mpirun_args = extra, .here = h->here};
     struct cc_launch_config config = {.cluster = &cluster,
                                       .rank_program = "/bin/true",
                                       .on_report = on_report,
@@ -177,6 +179,21 @@ static void mpirun_gets_arguments_and_the_job(void **state)
     assert_string_equal(job.row[0].scheme, "3lc:s=1.75");
     cc_job_free(&job);
     free(text);
+}
+
+/* All ranks on this machine, whatever hosts a resource manager has given, and however few slots. */
+static void mpirun_stays_here(void **state)
+{
+    struct launched h = {.remaining_s = 60, .here = true};
+    struct cc_error e;
+    size_t size;
+    assert_int_equal(launch(state, "echo \"$@\" >arguments; cat hello done", &h, &e), CC_OK);
+    char *arguments = scratch_read(scratch_path(state, "arguments"), &size);
+    assert_contains(arguments, "-np 3 --oversubscribe --allow-run-as-root --map-by node");
+    assert_contains(arguments, "--mca plm isolated --mca ras ^slurm,tm,lsf,gridengine,alps");
+    assert_contains(arguments, "--mca mpi_yield_when_idle");
+    assert_null(strstr(arguments, "--host"));
+    free(arguments);
 }
 
 /* --- failures --- */
@@ -324,6 +341,7 @@ int main(void)
         cmocka_unit_test(bytes_are_compared),
         IN_SCRATCH(all_reports_arrive),
         IN_SCRATCH(mpirun_gets_arguments_and_the_job),
+        IN_SCRATCH(mpirun_stays_here),
         IN_SCRATCH(ends_are_explained),
         IN_SCRATCH(a_failed_rank_is_named),
         IN_SCRATCH(bytes_on_another_interface_fail),

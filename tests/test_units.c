@@ -15,6 +15,28 @@
 
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])
 
+static void shares(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double value;
+    } cases[] = {{"0", 0},      {"1", 1},        {"0.25", 0.25}, {"1e-3", 1e-3},
+                 {"25%", 0.25}, {"0.5%", 0.005}, {"100%", 1},    {"50 %", 0.5}};
+    static const char *const refused[] = {"",    "1.5",       "101%", "-0.1", "%",
+                                          "1%%", "5 percent", "inf",  "0x1"};
+    double v;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        assert_int_equal(cc_parse_share(cases[i].text, &v, NULL), CC_OK);
+        assert_true(v == cases[i].value);
+    }
+    for (size_t i = 0; i < LENGTH(refused); i++) {
+        struct cc_error e = {""};
+        assert_int_equal(cc_parse_share(refused[i], &v, &e), CC_USAGE);
+        assert_contains(e.text, "is not a share from 0 to 1");
+    }
+}
+
 static void counts(void **state)
 {
     (void)state;
@@ -237,8 +259,9 @@ static void nearest_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts), cmocka_unit_test(rates),      cmocka_unit_test(printed_rates),
-        cmocka_unit_test(times),  cmocka_unit_test(parameters), cmocka_unit_test(nearest_words),
+        cmocka_unit_test(shares),        cmocka_unit_test(counts), cmocka_unit_test(rates),
+        cmocka_unit_test(printed_rates), cmocka_unit_test(times),  cmocka_unit_test(parameters),
+        cmocka_unit_test(nearest_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

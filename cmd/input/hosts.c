@@ -54,8 +54,6 @@ static int check_cluster(const struct cc_args *args, const char *const *labs_own
                          struct cc_error *e)
 {
     const char *of_lab = find_given(args, lab_options);
-    if (cc_arg(args, "hostfile") != NULL && cc_arg(args, "hosts") != NULL)
-        return cc_usage(e, "--hostfile and --hosts exclude each other");
     if (cc_arg(args, "hostfile") == NULL && cc_arg(args, "hosts") == NULL &&
         cc_launch_manager() == NULL)
         return cc_usage(e, "on which hosts? Give --hostfile FILE or --hosts LIST, or run it in an "
@@ -68,22 +66,38 @@ static int check_cluster(const struct cc_args *args, const char *const *labs_own
     return CC_OK;
 }
 
-int cc_hosts_parse(const struct cc_args *args, const char *const *clusters_own,
-                   const char *const *labs_own, struct cc_hosts *out, struct cc_error *e)
+/* The cluster's options. */
+static int parse_cluster(const struct cc_args *args, struct cc_hosts *out, struct cc_error *e)
 {
     const char *mpirun_args = cc_arg(args, "mpirun-args");
-    *out = (struct cc_hosts){.lab = chooses_lab(args, clusters_own),
-                             .congestion = cc_arg(args, "congestion")};
-    if (!out->lab)
-        CC_TRY(check_cluster(args, labs_own, e));
-    CC_TRY(cc_arg_count(args, "limit", 1, INT64_MAX, &out->limit, e));
     if (mpirun_args != NULL)
         CC_TRY(split_at_blanks(mpirun_args, &out->mpirun_args, e));
     out->cluster = (struct cc_launch_cluster){.hostfile = cc_arg(args, "hostfile"),
                                               .hosts = cc_arg(args, "hosts"),
                                               .mpirun = cc_arg(args, "mpirun"),
                                               .mpirun_args = out->mpirun_args};
+    if (out->cluster.hostfile != NULL && out->cluster.hosts != NULL)
+        return cc_usage(e, "--hostfile and --hosts exclude each other");
     return CC_OK;
+}
+
+int cc_hosts_parse_plain(const struct cc_args *args, struct cc_hosts *out, struct cc_error *e)
+{
+    *out = (struct cc_hosts){.lab = false};
+    CC_TRY(parse_cluster(args, out, e));
+    out->cluster.here = out->cluster.hostfile == NULL && out->cluster.hosts == NULL;
+    return CC_OK;
+}
+
+int cc_hosts_parse(const struct cc_args *args, const char *const *clusters_own,
+                   const char *const *labs_own, struct cc_hosts *out, struct cc_error *e)
+{
+    *out = (struct cc_hosts){.lab = chooses_lab(args, clusters_own),
+                             .congestion = cc_arg(args, "congestion")};
+    if (!out->lab)
+        CC_TRY(check_cluster(args, labs_own, e));
+    CC_TRY(cc_arg_count(args, "limit", 1, INT64_MAX, &out->limit, e));
+    return parse_cluster(args, out, e);
 }
 
 void cc_hosts_free(struct cc_hosts *h)

@@ -35,6 +35,9 @@ struct cc_hosts {
  * cc_hosts_free, also after an error. */
 int cc_hosts_parse(const struct cc_args *args, const char *const *clusters_own,
                    const char *const *labs_own, struct cc_hosts *out, struct cc_error *e);
+/* The same for a network that is not shaped: without --hostfile and --hosts, all ranks run on this
+ * machine. The options of a lab have been refused. */
+int cc_hosts_parse_plain(const struct cc_args *args, struct cc_hosts *out, struct cc_error *e);
 void cc_hosts_free(struct cc_hosts *h);
 
 /* The path of the ranks' program: $COMMCOMP_RANK, or commcomp-rank beside this program. The caller

@@ -11,22 +11,42 @@
 
 #include "core/memory.h"
 #include "core/trace/synth.h"
+#include "core/units.h"
 
 /* --- options --- */
+
+static int parse_nonzeros(const struct cc_args *args, bool trace, double *out, struct cc_error *e)
+{
+    const char *text = cc_arg(args, "nonzeros");
+    if (trace && text != NULL)
+        return cc_usage(e, "--nonzeros is of drawn gradients: leave out --trace");
+    if (cc_arg(args, "indices") != NULL && text == NULL)
+        return cc_usage(e, "--indices tells where --nonzeros lie: give their share");
+    if (text == NULL)
+        return CC_OK;
+    const int status = cc_parse_share(text, out, e);
+    if (status != CC_OK)
+        cc_error_in(e, "--nonzeros");
+    return status;
+}
 
 static int parse_options(const struct cc_args *args, struct cc_experiment_input *out,
                          struct cc_error *e)
 {
     const bool trace = cc_arg(args, "trace") != NULL;
-    int distribution = CC_MIXTURE;
-    *out = (struct cc_experiment_input){.steps = UINT64_MAX,
+    int distribution = CC_MIXTURE, indices = CC_INDICES_UNIFORM;
+    *out = (struct cc_experiment_input){.nonzeros = 1,
+                                        .steps = UINT64_MAX,
                                         .warmup = UINT64_MAX,
                                         .dry_run = cc_arg_or_null(args, "dry-run") != NULL,
                                         .quiet = args->quiet};
     CC_TRY(cc_arg_count(args, "steps", 1, 1000000, &out->steps, e));
     CC_TRY(cc_arg_count(args, "warmup", 0, 1000000, &out->warmup, e));
     cc_arg_choice(args, "synthetic", &distribution);
+    cc_arg_choice(args, "indices", &indices);
     out->distribution = (enum cc_distribution)distribution;
+    out->indices = (enum cc_indices)indices;
+    CC_TRY(parse_nonzeros(args, trace, &out->nonzeros, e));
     if (trace && cc_arg(args, "synthetic") != NULL)
         return cc_usage(e, "--trace and --synthetic exclude each other");
     if (trace && cc_arg(args, "values") != NULL)

@@ -21,7 +21,12 @@
     {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",                               \
      .choices = cc_distribution_names,                                                             \
      .help = "draw gradients at random: laplace, gaussian, student, or mixture, which resembles "  \
-             "captured ones most"}
+             "captured ones most"},                                                                \
+    {.name = "nonzeros", .value = "SHARE", .def = "all; with --bw none 1%",                        \
+     .help = "share of the drawn values that are not zero, as in 1% or 0.01; with --bw none, a "   \
+             "list gives a row for each"},                                                         \
+    {.name = "indices", .value = "HOW", .def = "uniform", .choices = cc_indices_names,             \
+     .help = "where these lie: uniform (each by itself) or clustered (in runs of 64)"}
 
 /* Columns of a measured row: of its step, */
 #define CC_STEP_COLUMNS                                                                            \
@@ -80,6 +85,8 @@
 struct cc_experiment_input {
     struct cc_forecast forecast;       /* net, trace, cluster, schemes, and the codecs' profile */
     enum cc_distribution distribution; /* of the gradients, without a trace */
+    double nonzeros;                   /* their share of the values; */
+    enum cc_indices indices;           /* where they lie */
     size_t trace_steps;                /* of a trace: those that all workers have */
     uint64_t steps, warmup;            /* UINT64_MAX: not given */
     bool dry_run, quiet;
@@ -196,6 +203,9 @@ size_t cc_experiment_bytes(const struct cc_setting *s);
 /* Refuses settings for which this machine has too little memory. */
 int cc_experiment_check_memory(const struct cc_setting *s, struct cc_error *e);
 
+/* Sets *out to a job with the exchange, the cluster and the step of a setting, and neither tensors
+ * nor rows. */
+void cc_experiment_job_setting(const struct cc_setting *s, struct cc_job *out);
 /* Makes the job of a setting, with everything in which run and sim agree. Free with cc_job_free,
  * also after an error if *out was zeroed before. */
 int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_setting *s,

@@ -121,8 +121,10 @@ static int add_gradients(const struct cc_experiment_input *in, struct cc_job *jo
                          struct cc_error *e)
 {
     const struct cc_trace *t = in->forecast.cluster.trace;
-    job->distribution = (int)in->distribution;
     if (t == NULL) {
+        job->distribution = (int)in->distribution;
+        job->zeros = 1 - in->nonzeros;
+        job->indices = (int)in->indices;
         const size_t most = most_steps(job);
         job->trace_steps = most < SYNTHETIC_STEPS ? most : SYNTHETIC_STEPS;
         return CC_OK;
@@ -134,10 +136,8 @@ static int add_gradients(const struct cc_experiment_input *in, struct cc_job *jo
 
 /* --- all of it --- */
 
-int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_setting *s,
-                      struct cc_job *out, struct cc_error *e)
+void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out)
 {
-    const struct cc_setting *from = &s->setting;
     const struct cc_timing *t = &from->timing;
     *out = (struct cc_job){
         .kind = CC_JOB_REPLAY,
@@ -152,10 +152,17 @@ int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_
         .forward_share = t->forward_share,
         .hidden_share = t->hidden_share,
         .seed = t->seed,
-        .yield_when_idle = s->yield_when_idle,
         .rendezvous = true,
-        .data = true,
-        .events = x->timeline != NULL};
+        .data = true};
+}
+
+int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_setting *s,
+                      struct cc_job *out, struct cc_error *e)
+{
+    const struct cc_setting *from = &s->setting;
+    cc_experiment_job_setting(from, out);
+    out->yield_when_idle = s->yield_when_idle;
+    out->events = x->timeline != NULL;
     CC_TRY(add_tensors(x, from, out, e));
     CC_TRY(add_rows(x, s, out, e));
     CC_TRY(add_stragglers(from, out, e));

@@ -259,6 +259,10 @@ int cc_experiment_note_gradients(const struct cc_experiment_input *in, struct cc
     const struct cc_trace *t = in->forecast.cluster.trace;
     if (t != NULL)
         return cc_record_note(r, e, "gradients: %s", cc_trace_name(t));
+    if (in->nonzeros < 1)
+        return cc_record_note(r, e, "gradients: synthetic, %s, of which %.6g%% are not zero (%s)",
+                              cc_distribution_names[in->distribution], 100 * in->nonzeros,
+                              cc_indices_names[in->indices]);
     return cc_record_note(r, e, "gradients: synthetic, %s (--trace: your own)",
                           cc_distribution_names[in->distribution]);
 }

@@ -1,5 +1,6 @@
 /* commcomp run: measures a training step with real codecs, MPI, and links shaped with tc. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/measure/timeline_output.h"
 #include "cmd/run/run.h"
@@ -8,6 +9,9 @@
 /* clang-format off */
 static const struct cc_column columns[] = {
     CC_SETTING_COLUMNS,
+    {"nonzeros", "nonzeros", "%", "%.4g", 100,
+     "share of the values that are not zero, on each worker, with --bw none", CC_SETTING},
+    {"indices", "indices", "", NULL, 0, "where they lie", CC_SETTING},
     {"burst_bytes", NULL, "", "%.0f", 0,
      "size of the token buckets that shape the links: bytes that pass at once; 0: none",
      CC_SETTING},
@@ -16,6 +20,22 @@ static const struct cc_column columns[] = {
     {"oversubscribed", "oversubscribed", "", NULL, 0,
      "more busy ranks than cores: codec times then measure the scheduler. In sequential steps "
      "workers and servers are not busy at the same time. Empty on a cluster", CC_SETTING},
+    {"call_s", "call", "ms", "%.4g", 1e3,
+     "with --bw none: a call of the exchange on its slowest rank, the median; without encoding "
+     "before and applying the sum after it", CC_ANSWER},
+    {"call_s_low", "25%", "ms", "%.4g", 1e3, "a quarter of the calls took at most this", CC_PART},
+    {"call_s_high", "75%", "ms", "%.4g", 1e3, "three quarters of the calls took at most this", CC_PART},
+    {"calls", NULL, "", "%.0f", 0, "calls that count", CC_DETAIL},
+    {"algbw_gb_per_s", "algbw", "GB/s", "%.3f", 0,
+     "algorithmic bandwidth: 4 bytes x values / call_s, in 10^9 bytes per second", CC_MAIN},
+    {"busbw_gb_per_s", "busbw", "GB/s", "%.3f", 0,
+     "bus bandwidth as nccl-tests defines it for an allreduce: algbw x 2 (P - 1) / P", CC_MAIN},
+    {"apply_s", NULL, "s", "%.6g", 0, "adding the sum to the model, the mean over the calls", CC_DETAIL},
+    {"result_values", NULL, "", "%.0f", 0, "values of the sum that are not zero", CC_DETAIL},
+    {"sent_bytes", "sent", "MB", "%.4g", 1e-6,
+     "bytes handed to MPI per call by the rank that sends most", CC_PART},
+    {"check", "check", "", NULL, 0,
+     "with --check: whether the result is MPI_Allreduce's; empty where it cannot be compared", CC_MAIN},
     CC_STEP_COLUMNS,
     {"speedup_paper", "paper's", "", "%.4g", 0, "the paper's figure, with --paper", CC_MAIN},
     {"error", "error", "%", "%+.1f", 100, "speedup / the paper's - 1", CC_MAIN},
@@ -56,6 +76,11 @@ static const struct cc_option options[] = {
     {.name = "paper", .value = "TABLE", .choices = papers,
      .help = "the set-up of a published table in a lab, its figures beside the measured ones: "
              "3lc-table1"},
+    {.name = "check",
+     .help = "with --bw none: compare each row's first result with MPI_Allreduce of the same "
+             "values, and all ranks' results with each other"},
+    {.name = "time", .value = "TIME", .def = "2s",
+     .help = "with --bw none: what the calls of a row may take together"},
     {.name = "keep",
      .help = "keep the lab after the rows until Enter or Ctrl-C, and print how to enter it"},
     CC_HOSTS_OPTIONS,
@@ -91,6 +116,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct run r = {.paper = NULL};
     struct cc_timeline_output timeline;
     int status = CC_OK;
+    if (cc_arg(args, "bw") != NULL && strcmp(cc_arg(args, "bw"), "none") == 0)
+        return cc_run_calls(args, e);
     CC_TRY_OUT(cc_timeline_output_open(&timeline, args, "run", e));
     CC_TRY_OUT(cc_run_parse(args, &r, e));
     CC_TRY_OUT(cc_experiment_parse(args, &input, e));
@@ -124,7 +151,9 @@ const struct cc_command cc_command_run = {
         "measured step stands beside the model's answer. --bw, --latency, --workers, --servers "
         "and --exchange take lists: a row for every combination and every scheme, by default "
         "fp32 and the others of the catalogue. docs/run.md explains the method and how far to "
-        "trust it.",
+        "trust it.\n\nWith --bw none there are no steps and no lab: calls of the exchange are "
+        "timed one by one between ranks on this machine (or on --hosts), for lists of --values "
+        "and --nonzeros.",
     .examples =
         "  commcomp run --workers 2 --bw 100mbps --scheme fp32,int8,3lc\n"
         "  commcomp run --workers 10 --bw 10mbps,100mbps,1gbps --scheme paper --dry-run\n"
@@ -132,7 +161,8 @@ const struct cc_command cc_command_run = {
         "  commcomp run --exchange ring,rabenseifner --workers 8 --bw 100mbps --scheme fp32,fp16\n"
         "  commcomp run --trace captured/ --bw 1gbps --scheme 3lc,fp32 -o run.json\n"
         "  commcomp run --hostfile hosts --workers 16 --bw 25gbps --scheme fp32,bf16\n"
-        "  commcomp run --workers 4 --bw 1gbps --scheme fp32 --keep   # and look around\n",
+        "  commcomp run --workers 4 --bw 1gbps --scheme fp32 --keep   # and look around\n"
+        "  commcomp run --bw none --workers 4 --values 1M,16M --nonzeros 0.1%,1%,10%\n",
     .options = options,
     .columns = columns,
     .takes_schemes = CC_SCHEMES,

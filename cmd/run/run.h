@@ -80,6 +80,11 @@ void cc_run_paper_compare(const struct run *r, struct cc_measured_row *m);
 int cc_run_paper_notes(struct run *r, struct cc_error *e);
 void cc_run_paper_free(struct run_paper *p);
 
+/* --- --bw none --- */
+
+/* The whole command with --bw none: times calls of exchanges, without steps or a network. */
+int cc_run_calls(struct cc_args *args, struct cc_error *e);
+
 /* `commcomp run`, whose options and columns validate uses. */
 extern const struct cc_command cc_command_run;
 

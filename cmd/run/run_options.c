@@ -11,6 +11,11 @@ int cc_run_parse(struct cc_args *args, struct run *out, struct cc_error *e)
     struct run_options *o = &out->options;
     *out = (struct run){.options = {.device = cc_arg_or_null(args, "tc-dev"),
                                     .keep = cc_arg_or_null(args, "keep") != NULL}};
+    static const char *const of_calls[] = {"check", "time"};
+    for (size_t i = 0; i < sizeof of_calls / sizeof of_calls[0]; i++)
+        if (cc_arg_or_null(args, of_calls[i]) != NULL)
+            return cc_usage(e, "--%s is of calls that are timed alone: give --bw none as well",
+                            of_calls[i]);
     if (cc_arg_or_null(args, "paper") != NULL)
         CC_TRY(cc_run_paper_open(args, &out->paper, e));
     CC_TRY(cc_hosts_parse(args, clusters_own, labs_own, &o->hosts, e));

@@ -34,6 +34,11 @@ static void add_parameters(struct cc_argv *a, const struct cc_launch_hosts *host
     }
 }
 
+static int cores(void)
+{
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 /* Every parameter of Open MPI that differs from its default, and why. */
 static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *hosts,
                                const struct cc_job *job)
@@ -54,6 +59,13 @@ static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *
         /* There are more ranks than cores: a rank that waits lets others run. */
         {"mpi_yield_when_idle", "1"},
     };
+    const struct mca_parameter here[] = {
+        /* Nothing is started elsewhere, also inside an allocation. */
+        {"plm", "isolated"},
+        {"ras", "^slurm,tm,lsf,gridengine,alps"},
+        /* With more ranks than cores, one that waits lets others run; with fewer, it polls. */
+        {"mpi_yield_when_idle", job->workers + job->servers > cores() ? "1" : "0"},
+    };
     const struct mca_parameter tcp[] = {
         /* TCP only, also between ranks that could share memory, so that the shaped links carry all
          * messages. */
@@ -66,7 +78,9 @@ static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *
     };
     if (hosts->lab != NULL)
         add_parameters(a, hosts, lab, sizeof lab / sizeof lab[0]);
-    /* On a cluster without shaping, MPI chooses the fastest transport by itself. */
+    if (hosts->lab == NULL && hosts->cluster->here)
+        add_parameters(a, hosts, here, sizeof here / sizeof here[0]);
+    /* On a cluster without shaping, and here, MPI chooses the fastest transport by itself. */
     if (hosts->lab != NULL || job->device != NULL)
         add_parameters(a, hosts, tcp, sizeof tcp / sizeof tcp[0]);
 }
@@ -118,6 +132,10 @@ int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program
         cc_argv_add(&a, "--allow-run-as-root");
     } else {
         add_cluster_hosts(&a, c);
+        if (c->here)
+            cc_argv_add(&a, "--oversubscribe");
+        if (c->here && !user_sets(hosts, "--allow-run-as-root"))
+            cc_argv_add(&a, "--allow-run-as-root");
     }
     /* Every host gets one rank before any gets a second; workers come first, then servers. */
     if (!user_sets(hosts, "--map-by")) {

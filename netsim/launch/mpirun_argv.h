@@ -11,6 +11,8 @@ struct cc_launch_cluster {
     const char *hostfile, *hosts; /* both NULL: mpirun finds its hosts itself (Slurm, ...) */
     const char *mpirun;           /* NULL: "mpirun" */
     char *const *mpirun_args;     /* passed on, ending with NULL; or NULL */
+    bool here; /* all ranks on this machine, whatever hosts a resource manager has given; without
+                  hostfile and hosts */
 };
 
 /* Where the ranks run: in `lab`, or on `cluster` if lab is NULL. */

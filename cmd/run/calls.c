@@ -1,0 +1,333 @@
+/* Every combination of values, non-zeros, workers and exchange is a job with a row for each scheme,
+ * which mpirun starts on this machine, or on the cluster that was named. */
+#include "cmd/run/calls.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/input/source.h"
+#include "cmd/measure/experiment.h"
+#include "cmd/run/run.h"
+#include "core/interrupt.h"
+#include "core/memory.h"
+#include "core/units.h"
+
+enum { MOST_CALLS = 1000, WARMUP = 2 };
+#define LIMIT_S 2.0
+
+/* --- options --- */
+
+/* Options about steps and about networks: calls have neither. */
+static const char *const foreign[] = {
+    "net",       "system", "burst",      "calibration", "latency",    "overhead",
+    "placement", "union",  "compute",    "update",      "forward",    "hidden",
+    "mode",      "depth",  "unlimited",  "fuse",        "pulls",      "sync",
+    "spread",    "keep",   "stragglers", "staleness",   "profile",    "min-size",
+    "raw-share", "trace",  "timeline",   "consistency", "paper",      "dry-run",
+    "remeasure", "tc-dev", "lab",        "limit",       "congestion", "pull-profile"};
+
+static int refuse_foreign(const struct cc_args *args, struct cc_error *e)
+{
+    for (size_t i = 0; i < sizeof foreign / sizeof foreign[0]; i++)
+        if (cc_arg_or_null(args, foreign[i]) != NULL)
+            return cc_usage(e,
+                            "--%s is of training steps over a network: with --bw none, calls of "
+                            "the exchange are timed alone; leave it out",
+                            foreign[i]);
+    return CC_OK;
+}
+
+/* "0.01%,1%": the shares, which the caller frees. */
+static int parse_shares(const char *text, double **out, size_t *count, struct cc_error *e)
+{
+    size_t capacity = 0;
+    *out = NULL;
+    *count = 0;
+    for (const char *at = text; at != NULL;) {
+        char item[32];
+        const size_t length = strcspn(at, ",");
+        (void)snprintf(item, sizeof item, "%.*s", length < sizeof item ? (int)length : 31, at);
+        CC_TRY(cc_grow((void **)out, &capacity, *count + 1, sizeof **out, e));
+        const int status = cc_parse_share(item, &(*out)[*count], e);
+        if (status != CC_OK) {
+            cc_error_in(e, "--nonzeros");
+            return status;
+        }
+        ++*count;
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    return CC_OK;
+}
+
+/* All exchanges without servers that ranks have code for: the default. */
+static void list_exchanges(char *out, size_t cap)
+{
+    size_t used = 0;
+    for (int x = 0; x < CC_EXCHANGE_COUNT && used < cap; x++)
+        if (cc_exchange_info((enum cc_exchange)x)->runs &&
+            !cc_exchange_has((enum cc_exchange)x, CC_X_SERVERS))
+            used += (size_t)snprintf(out + used, cap - used, "%s%s", used > 0 ? "," : "",
+                                     cc_exchange_names[x]);
+}
+
+static void set_default(struct cc_args *args, const char *option, const char *value)
+{
+    if (cc_arg(args, option) == NULL)
+        cc_arg_set(args, option, value);
+}
+
+static int parse(struct cc_args *args, struct calls *c, struct cc_error *e)
+{
+    static char exchanges[256];
+    int distribution = CC_GAUSSIAN, indices = CC_INDICES_UNIFORM;
+    CC_TRY(refuse_foreign(args, e));
+    CC_TRY(cc_hosts_parse_plain(args, &c->hosts, e));
+    list_exchanges(exchanges, sizeof exchanges);
+    set_default(args, "exchange", exchanges);
+    set_default(args, "workers", "4");
+    set_default(args, "values", "1M");
+    set_default(args, "nonzeros", "1%");
+    cc_arg_choice(args, "synthetic", &distribution);
+    cc_arg_choice(args, "indices", &indices);
+    c->distribution = (enum cc_distribution)distribution;
+    c->indices = (enum cc_indices)indices;
+    c->check = cc_arg(args, "check") != NULL;
+    c->most = MOST_CALLS;
+    c->warmup = WARMUP;
+    c->limit_s = LIMIT_S;
+    CC_TRY(cc_arg_count(args, "steps", 1, 1000000, &c->most, e));
+    CC_TRY(cc_arg_count(args, "warmup", 0, 1000000, &c->warmup, e));
+    CC_TRY(cc_arg_time(args, "time", &c->limit_s, e));
+    if (c->limit_s < 1e-6 || c->limit_s > 1e6)
+        return cc_usage(e, "--time: from 1us to 10^6 s");
+    if (c->schemes->count == 0)
+        CC_TRY(cc_spec_list_parse("fp32,pairs", c->schemes, e));
+    return CC_OK;
+}
+
+/* --- which combinations can be --- */
+
+static bool leave_out(struct calls *c, const struct cc_error *why)
+{
+    if (c->left_out++ == 0)
+        c->reason = *why;
+    return false;
+}
+
+static bool can_carry(struct calls *c, enum cc_exchange x, const struct cc_spec *spec)
+{
+    struct cc_error why;
+    int status = cc_exchange_check(x, cc_spec_reduction(spec), spec->name, &why);
+    if (cc_period(spec->scheme, spec->params) > 1)
+        status = cc_usage(&why, "%s does not send in every call", spec->name);
+    return status == CC_OK || leave_out(c, &why);
+}
+
+/* Whether any row of the setting can be. */
+static bool can_run(struct calls *c, const struct cc_setting *s)
+{
+    const struct cc_exchange_info *x = cc_exchange_info(s->exchange);
+    /* What the check compares comes on top of what every rank has. */
+    const size_t bytes = cc_experiment_bytes(s), check = c->check ? bytes / 2 : 0;
+    struct cc_error why;
+    char ranks[64];
+    int status;
+    (void)snprintf(ranks, sizeof ranks, "%d ranks of %zu values", cc_experiment_ranks(s),
+                   s->net->values);
+    if (x->runs)
+        status = cc_memory_check(bytes + check, ranks, &why);
+    else
+        status = cc_usage(&why, "%s is predicted only, by `commcomp model`", x->name);
+    return status == CC_OK || leave_out(c, &why);
+}
+
+/* --- the job --- */
+
+static int add_tensor(const struct cc_setting *s, struct cc_job *job, struct cc_error *e)
+{
+    job->tensor = cc_alloc0(sizeof *job->tensor, e);
+    if (job->tensor == NULL)
+        return CC_FAIL;
+    job->tensors = 1;
+    job->tensor[0] = (struct cc_job_tensor){.name = cc_strdup("values", e),
+                                            .shape = cc_shape_flat(s->net->values),
+                                            .share = 1,
+                                            .server = job->servers > 0 ? -1 : 0};
+    return job->tensor[0].name != NULL ? cc_job_lay_out(job, e) : CC_FAIL;
+}
+
+static int add_rows(struct calls *c, struct cc_job *job, struct cc_error *e)
+{
+    job->row = cc_alloc0(c->schemes->count * sizeof *job->row, e);
+    if (job->row == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < c->schemes->count; i++) {
+        const struct cc_spec *spec = c->schemes->item[i];
+        if (!can_carry(c, job->exchange, spec))
+            continue;
+        struct cc_job_row *row = &job->row[job->rows++];
+        *row = (struct cc_job_row){.scheme = cc_strdup(spec->name, e),
+                                   .sums = cc_sum_rounds(spec->scheme, spec->params) > 0,
+                                   .period = 1,
+                                   .warmup = (size_t)c->warmup,
+                                   .steps = (size_t)c->most,
+                                   .message = cc_alloc0(sizeof *row->message, e),
+                                   .messages = 1};
+        if (row->scheme == NULL || row->message == NULL)
+            return CC_FAIL;
+    }
+    return CC_OK;
+}
+
+static int make_job(struct calls *c, const struct calls_setting *s, struct cc_job *job,
+                    struct cc_error *e)
+{
+    cc_experiment_job_setting(&s->setting, job);
+    job->distribution = (int)c->distribution;
+    job->zeros = 1 - s->nonzeros;
+    job->indices = (int)c->indices;
+    job->trace_steps = 1;
+    job->calls = (struct cc_job_calls){.limit_s = c->limit_s, .check = c->check};
+    CC_TRY(add_tensor(&s->setting, job, e));
+    return add_rows(c, job, e);
+}
+
+/* --- running --- */
+
+static int on_report(void *arg, const struct cc_report *report, struct cc_error *e)
+{
+    struct calls *c = arg;
+    if (report->kind == CC_REPORT_HELLO)
+        (void)snprintf(c->record->mpi, sizeof c->record->mpi, "%s", report->text);
+    return report->kind == CC_REPORT_CALLS ? calls_add_row(c, &report->calls, e) : CC_OK;
+}
+
+/* Ranks draw gradients first, a few at a time; then the calls that warm up and that count, of which
+ * the last may exceed the limit. A second for each 100 million values that a call moves is far more
+ * than any needs here. */
+static double remaining_s(void *arg)
+{
+    const struct calls *c = arg;
+    const double values = (double)cc_job_values(c->job) * c->job->workers;
+    return 5 + 100e-9 * values + (double)(c->warmup + 3) * 30e-9 * values + 3 * c->limit_s;
+}
+
+static bool on_tick(void *arg)
+{
+    struct calls *c = arg;
+    cc_progress_show(&c->progress, cc_exchange_names[c->setting->setting.exchange],
+                     (double)c->done / (double)c->settings);
+    return cc_interrupted();
+}
+
+static int run_setting(struct calls *c, const struct calls_setting *s, struct cc_error *e)
+{
+    struct cc_job job = {0};
+    const struct cc_launch_config config = {.cluster = &c->hosts.cluster,
+                                            .rank_program = c->program,
+                                            .on_report = on_report,
+                                            .remaining_s = remaining_s,
+                                            .on_tick = on_tick,
+                                            .arg = c};
+    int status = CC_OK;
+    if (!can_run(c, &s->setting))
+        return CC_OK;
+    c->setting = s;
+    c->job = &job;
+    CC_TRY_OUT(make_job(c, s, &job, e));
+    if (job.rows > 0)
+        status = cc_launch(&config, &job, e);
+out:
+    cc_job_free(&job);
+    return cc_interrupted() ? CC_OK : status;
+}
+
+/* The settings of one number of values, collected by cc_cluster_args_each. */
+struct collection {
+    struct cc_setting *item;
+    size_t count, capacity;
+};
+
+static int collect(void *arg, const struct cc_setting *s, struct cc_error *e)
+{
+    struct collection *l = arg;
+    CC_TRY(cc_grow((void **)&l->item, &l->capacity, l->count + 1, sizeof *l->item, e));
+    l->item[l->count++] = *s;
+    return CC_OK;
+}
+
+/* Settings of the same values, non-zeros and workers follow each other, to be compared. */
+static int run_values(struct calls *c, const struct cc_cluster_args *cluster, const double *shares,
+                      size_t count, struct cc_error *e)
+{
+    struct collection all = {.item = NULL};
+    int status = CC_OK;
+    CC_TRY_OUT(cc_cluster_args_each(cluster, collect, &all, e));
+    for (size_t i = 0; i < count; i++) {
+        for (size_t w = 0; w < cluster->worker_counts; w++) {
+            for (size_t k = 0; k < all.count && !cc_interrupted(); k++) {
+                const struct calls_setting s = {.setting = all.item[k], .nonzeros = shares[i]};
+                if (s.setting.cluster.workers != cluster->workers[w])
+                    continue;
+                CC_TRY_OUT(run_setting(c, &s, e));
+                c->done++;
+            }
+            calls_end_group(c);
+        }
+    }
+out:
+    free(all.item);
+    return status;
+}
+
+static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
+{
+    size_t *values = NULL, sizes = 0, shares = 0;
+    double *share = NULL;
+    int status = CC_OK;
+    CC_TRY_OUT(cc_input_sizes(cc_arg(args, "values"), &values, &sizes, e));
+    CC_TRY_OUT(parse_shares(cc_arg(args, "nonzeros"), &share, &shares, e));
+    cc_arg_set(args, "bw", NULL); /* links do not matter */
+    for (size_t i = 0; i < sizes && !cc_interrupted(); i++) {
+        struct cc_cluster_args cluster = {.net = NULL};
+        char text[24];
+        (void)snprintf(text, sizeof text, "%zu", values[i]);
+        cc_arg_set(args, "values", text);
+        status = cc_cluster_args_parse(args, CC_SYSTEM_PS, &cluster, e);
+        c->settings = sizes * shares * cluster.exchanges * cluster.worker_counts;
+        if (status == CC_OK)
+            status = run_values(c, &cluster, share, shares, e);
+        cc_cluster_args_free(&cluster);
+        if (status != CC_OK)
+            goto out;
+    }
+out:
+    free(values);
+    free(share);
+    return status;
+}
+
+int cc_run_calls(struct cc_args *args, struct cc_error *e)
+{
+    struct calls c = {.record = &args->record, .schemes = &args->schemes};
+    int status = CC_OK;
+    CC_TRY_OUT(parse(args, &c, e));
+    c.program = cc_rank_program(e);
+    if (c.program == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    cc_progress_begin(&c.progress, args->quiet);
+    status = run_all(&c, args, e);
+    cc_progress_end(&c.progress);
+    if (status == CC_OK)
+        status = calls_notes(&c, e);
+    args->record.partial = cc_interrupted();
+out:
+    cc_hosts_free(&c.hosts);
+    free(c.program);
+    free(c.row);
+    return status;
+}

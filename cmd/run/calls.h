@@ -1,0 +1,59 @@
+/* `commcomp run --bw none`: calls of exchanges timed one by one, without computing and without a
+ * shaped network. calls.c parses the options and runs the settings, calls_rows.c makes the rows. */
+#ifndef CC_CMD_RUN_CALLS_H
+#define CC_CMD_RUN_CALLS_H
+
+#include "cmd/cli/progress.h"
+#include "cmd/input/cluster.h"
+#include "cmd/input/hosts.h"
+#include "core/trace/synth.h"
+#include "netsim/job/report.h"
+
+/* A setting: an exchange with as many workers, for gradients of so many values. */
+struct calls_setting {
+    struct cc_setting setting;
+    double nonzeros; /* share of the values */
+};
+
+/* A row that was measured, and whether its result was right. */
+struct calls_row {
+    size_t at;     /* in the record */
+    double call_s; /* median */
+    bool dense;    /* fp32 */
+    bool library;  /* over the MPI library's own exchange */
+};
+
+struct calls {
+    struct cc_record *record;
+    struct cc_spec_list *schemes;
+    struct cc_hosts hosts;
+    enum cc_distribution distribution;
+    enum cc_indices indices;
+    uint64_t most, warmup; /* calls of a row that count, at most; and before them */
+    double limit_s;        /* of those that count */
+    bool check;
+    char *program;      /* of the ranks */
+    struct cc_progress progress;
+    size_t settings, done; /* jobs, for the progress bar */
+    /* The job under way, and the rows of its values, non-zeros and workers. */
+    const struct calls_setting *setting;
+    const struct cc_job *job;
+    struct calls_row *row;
+    size_t rows, row_capacity;
+    /* Combinations that cannot be, and the reason of the first. */
+    size_t left_out;
+    struct cc_error reason;
+    /* Rows whose result is wrong, and what is wrong with the first. */
+    size_t checked, wrong;
+    char first_wrong[400];
+    bool encodes; /* the time of some calls has codecs in it */
+};
+
+/* Adds a row. */
+int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_error *e);
+/* Compares the rows of the same values, non-zeros and workers, and forgets them. */
+void calls_end_group(struct calls *c);
+/* The notes; CC_FAIL if a result was wrong. */
+int calls_notes(struct calls *c, struct cc_error *e);
+
+#endif

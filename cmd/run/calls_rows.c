@@ -1,0 +1,151 @@
+/* The rows and notes of timed calls. Bandwidths are those of nccl-tests: the bytes of one worker's
+ * gradient over the time, and that times 2 (P - 1) / P, which is what a link carries in an
+ * allreduce that moves as little as possible. */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/measure/experiment.h"
+#include "cmd/run/calls.h"
+#include "core/memory.h"
+#include "results/machine_info.h"
+
+/* --- a row --- */
+
+static int add_numbers(struct calls *c, size_t at, const struct cc_report_calls *got,
+                       struct cc_error *e)
+{
+    const struct cc_setting *s = &c->setting->setting;
+    const double values = (double)s->net->values, workers = s->cluster.workers;
+    const double bits = 8 * got->push_bytes / values;
+    const bool servers = cc_exchange_has(s->exchange, CC_X_SERVERS);
+    double *sorted = cc_alloc(got->calls * sizeof *sorted, e);
+    if (sorted == NULL)
+        return CC_FAIL;
+    memcpy(sorted, got->call_s, got->calls * sizeof *sorted);
+    gsl_sort(sorted, 1, got->calls);
+    const double median = gsl_stats_median_from_sorted_data(sorted, 1, got->calls);
+    const double low = gsl_stats_quantile_from_sorted_data(sorted, 1, got->calls, 0.25);
+    const double high = gsl_stats_quantile_from_sorted_data(sorted, 1, got->calls, 0.75);
+    free(sorted);
+    const double algorithm = 4e-9 * values / median;
+    const struct cc_number_column all[] = {
+        {"values", values},
+        {"workers", workers},
+        {"servers", servers ? (double)s->cluster.servers : NAN},
+        {"nonzeros", c->setting->nonzeros},
+        {"payload_bytes", got->push_bytes},
+        {"bits_per_value", bits},
+        {"ratio", 32 / bits},
+        {"bits_push", bits},
+        {"call_s", median},
+        {"call_s_low", low},
+        {"call_s_high", high},
+        {"calls", (double)got->calls},
+        {"algbw_gb_per_s", algorithm},
+        {"busbw_gb_per_s", algorithm * 2 * (workers - 1) / workers},
+        {"encode_s", got->encode_s},
+        {"apply_s", got->apply_s},
+        {"result_values", got->result_values},
+        {"sent_bytes", got->given_bytes},
+        {"messages", got->messages}};
+    cc_record_numbers(c->record, at, all, sizeof all / sizeof all[0]);
+    c->row[c->rows - 1].call_s = median;
+    return CC_OK;
+}
+
+static void take_check(struct calls *c, size_t at, const struct cc_report_calls *got)
+{
+    const char *scheme = c->job->row[got->row].scheme;
+    if (!got->checked)
+        return;
+    c->checked++;
+    cc_record_bool(c->record, at, "check", got->wrong == NULL);
+    if (got->wrong != NULL && c->wrong++ == 0)
+        (void)snprintf(c->first_wrong, sizeof c->first_wrong, "%.60s over %s, %d workers: %.250s",
+                       scheme, cc_exchange_names[c->job->exchange], c->job->workers, got->wrong);
+}
+
+int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_error *e)
+{
+    const struct cc_job *job = c->job;
+    if (got->row >= job->rows || got->calls == 0)
+        return cc_fail(e, "the ranks report row %zu of %zu: is their program of another version?",
+                       got->row, job->rows);
+    const struct cc_job_row *row = &job->row[got->row];
+    const size_t at = cc_record_add(c->record, e);
+    if (at == SIZE_MAX)
+        return CC_FAIL;
+    CC_TRY(cc_grow((void **)&c->row, &c->row_capacity, c->rows + 1, sizeof *c->row, e));
+    c->row[c->rows++] = (struct calls_row){.at = at,
+                                           .dense = strcmp(row->scheme, CC_RAW_SCHEME) == 0,
+                                           .library = cc_exchange_has(job->exchange, CC_X_LIBRARY)};
+    c->encodes |= job->servers > 0 || cc_job_row_hops(job, row);
+    CC_TRY(cc_record_text(c->record, at, "scheme", row->scheme, e));
+    CC_TRY(cc_record_text(c->record, at, "exchange", cc_exchange_names[job->exchange], e));
+    CC_TRY(cc_record_text(c->record, at, "indices", cc_indices_names[c->indices], e));
+    CC_TRY(add_numbers(c, at, got, e));
+    take_check(c, at, got);
+    return CC_OK;
+}
+
+void calls_end_group(struct calls *c)
+{
+    double dense_s = NAN;
+    for (size_t i = 0; i < c->rows; i++)
+        if (c->row[i].dense && c->row[i].library)
+            dense_s = c->row[i].call_s;
+    for (size_t i = 0; i < c->rows; i++)
+        cc_record_number(c->record, c->row[i].at, "speedup", dense_s / c->row[i].call_s);
+    c->rows = 0;
+}
+
+/* --- notes --- */
+
+static int note_place(const struct calls *c, struct cc_error *e)
+{
+    struct cc_machine_info host;
+    const int name = (int)strcspn(c->record->mpi, ",");
+    double most = 0;
+    if (!c->hosts.cluster.here)
+        return cc_record_note(c->record, e,
+                              "ran over %.*s on the cluster, whose links are as they are", name,
+                              c->record->mpi);
+    cc_machine_info_read(&host);
+    for (size_t i = 0; i < c->record->row_count; i++)
+        most = fmax(most, cc_record_value(c->record, i, "workers")->number);
+    CC_TRY(cc_record_note(c->record, e, "ran over %.*s on this machine, without a network", name,
+                          c->record->mpi));
+    if (most <= host.cores)
+        return CC_OK;
+    return cc_record_note(c->record, e,
+                          "oversubscribed: up to %.0f workers share %d cores; on cores of their "
+                          "own, calls would be shorter",
+                          most, host.cores);
+}
+
+int calls_notes(struct calls *c, struct cc_error *e)
+{
+    if (c->record->row_count == 0)
+        return c->left_out > 0 ? cc_usage(e, "%s", c->reason.text) : CC_OK;
+    CC_TRY(note_place(c, e));
+    CC_TRY(cc_record_note(c->record, e, "gradients: synthetic, %s",
+                          cc_distribution_names[c->distribution]));
+    if (c->encodes)
+        CC_TRY(cc_record_note(c->record, e,
+                              "with servers, and where sums are encoded on their way, a call "
+                              "includes the codecs' time"));
+    if (c->left_out > 0)
+        CC_TRY(cc_record_note(c->record, e, "left out: %s%s", c->reason.text,
+                              c->left_out > 1 ? "; likewise other combinations" : ""));
+    if (c->check && c->checked < c->record->row_count)
+        CC_TRY(cc_record_note(c->record, e,
+                              "not checked: results that lose something where they are encoded "
+                              "again, and sums of several rounds"));
+    if (c->wrong == 0)
+        return CC_OK;
+    return cc_fail(e, "%zu of %zu results that were checked %s wrong: %s", c->wrong, c->checked,
+                   c->wrong == 1 ? "is" : "are", c->first_wrong);
+}

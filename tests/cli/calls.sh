@@ -1,0 +1,109 @@
+#!/bin/sh
+# `commcomp run --bw none`: calls of exchanges, timed one by one.
+. "$(dirname "$0")/lib.sh"
+
+r="run -q --bw none"
+
+# --- options ---
+
+for option in '--net resnet20' '--latency 1ms' '--compute 1s' '--mode overlap' '--trace x' --keep \
+    '--min-size 5' '--dry-run' '--burst 5K' '--profile x' '--union same' '--tc-dev eth0'; do
+    t 2 $r $option
+    err "${option%% *} is of training steps over a network: with --bw none"
+done
+for option in --check '--time 1s'; do
+    t 2 run -q $option
+    err "${option%% *} is of calls that are timed alone: give --bw none"
+done
+t 2 $r --nonzeros 1%,200%
+err "--nonzeros: '200%' is not a share from 0 to 1"
+t 2 $r --nonzeros 1%,,2%
+err "--nonzeros: '' is not a share"
+t 2 $r --values 1K,0
+err '--values: 0 is not between 1'
+t 2 $r --time 0s
+err '--time: from 1us'
+t 2 $r --indices even
+err '--indices'
+t 2 $r --hosts a --hostfile b
+err '--hostfile and --hosts exclude each other'
+t 2 run -q --dry-run --nonzeros 1%,2%
+err "--nonzeros: '1%,2%' is not a share"
+t 2 run -q --dry-run --nonzeros 1% --trace x
+err '--nonzeros is of drawn gradients: leave out --trace'
+t 2 run -q --dry-run --indices clustered
+err '--indices tells where --nonzeros lie'
+t 2 model -q --bw none
+err "'none' is not a rate"
+# What cannot be is left out; nothing else is asked for.
+t 2 $r --scheme local
+err 'local does not send in every call'
+
+# --- a rank program that reports a wrong result: on rank 0, and for the second row alone ---
+
+missing=''
+command -v mpirun >/dev/null || missing='there is no mpirun'
+[ -x "$(dirname "$program")/commcomp-rank" ] || missing='there is no commcomp-rank'
+if [ -n "$missing" ]; then
+    echo "skipped: commcomp run --bw none: $missing"
+    finish
+fi
+cat >broken <<'SH'
+#!/bin/sh
+[ "${OMPI_COMM_WORLD_RANK:-0}" = 0 ] || exit 0
+cat >/dev/null
+numbers='"encode_s": 0, "apply_s": 0, "push_bytes": 4000, "given_bytes": 0, "messages": 0, "result_values": 1'
+echo '{"report": "hello", "text": "Some MPI, 1"}'
+echo '{"report": "row_begin", "row": 0}'
+echo "{\"report\": \"calls\", \"row\": 0, \"call_s\": [3, 1, 2, 4, 100], $numbers, \"checked\": true}"
+echo '{"report": "row_begin", "row": 1}'
+echo "{\"report\": \"calls\", \"row\": 1, \"call_s\": [4e-6], $numbers, \"checked\": $1, \"wrong\": \"rank 1: value 7\"}"
+echo '{"report": "done"}'
+SH
+sed 's/\$1/true/' broken >wrong
+sed 's/, \\"wrong.*7\\"//; s/\$1/false/' broken >unchecked
+chmod +x wrong unchecked
+COMMCOMP_RANK=$dir/wrong
+export COMMCOMP_RANK
+t 1 $r --exchange mpi --scheme fp32,pairs --workers 2 --values 1000 --check --format json
+err '1 of 2 results that were checked is wrong: pairs over mpi, 2 workers: rank 1: value 7'
+json '[r["check"] for r in d["rows"]] == [True, False] and "is wrong" in d["error"]'
+# Medians, quartiles, bandwidths and speedups, worked out by hand.
+COMMCOMP_RANK=$dir/unchecked
+q 0 $r --exchange mpi --scheme fp32,pairs --workers 2 --values 1000 --nonzeros 0.25 --check --format json
+json '[r["check"] for r in d["rows"]] == [True, None] and any("not checked" in n for n in d["notes"])'
+json '[r["call_s"] for r in d["rows"]] == [3, 4e-6] and [r["calls"] for r in d["rows"]] == [5, 1]'
+json 'd["rows"][0]["call_s_low"] == 2 and d["rows"][0]["call_s_high"] == 4'
+json 'abs(d["rows"][1]["algbw_gb_per_s"] - 1) < 1e-12 and abs(d["rows"][1]["busbw_gb_per_s"] - 1) < 1e-12'
+json 'd["rows"][0]["speedup"] == 1 and abs(d["rows"][1]["speedup"] - 7.5e5) < 1'
+json 'all(r["nonzeros"] == 0.25 and r["indices"] == "uniform" for r in d["rows"])'
+json 'd["host"]["mpi"] == "Some MPI, 1" and any("Some MPI on this machine" in n for n in d["notes"])'
+unset COMMCOMP_RANK
+
+# --- real calls ---
+
+x="--exchange mpi,ring,rabenseifner,allgather,ps --scheme fp32,pairs,topk,local"
+q 0 $r $x --workers 2,3 --values 1000 --steps 3 --time 100ms --check --format json
+json 'len(d["rows"]) == 2 * 5 * 3 and [r["workers"] for r in d["rows"]] == [2] * 15 + [3] * 15'
+json 'all(r["check"] is (None if r["scheme"] == "topk" and r["exchange"] not in ("mpi", "allgather") else True) for r in d["rows"])'
+json 'all(r["call_s_low"] <= r["call_s"] <= r["call_s_high"] and 3 <= r["calls"] <= 3 for r in d["rows"])'
+json 'all(abs(r["algbw_gb_per_s"] * r["call_s"] - 4e-6) < 1e-12 and r["messages"] >= 1 for r in d["rows"])'
+json 'all(abs(r["busbw_gb_per_s"] / r["algbw_gb_per_s"] - 2 * (r["workers"] - 1) / r["workers"]) < 1e-9 for r in d["rows"])'
+json 'all(r["result_values"] == d["rows"][0]["result_values"] > 5 for r in d["rows"][:2])'
+json 'any("left out: local does not send in every call; likewise" in n for n in d["notes"])'
+json 'any("a call includes the codecs" in n for n in d["notes"]) and "bw_bps" in d["rows"][0] and d["rows"][0]["step_s"] is None'
+json 'all(r["servers"] == (1 if r["exchange"] == "ps" else None) for r in d["rows"])'
+# Lists: values outside, then non-zeros. Nobody sends anything; all values are there.
+q 0 $r --exchange mpi --scheme pairs --workers 2 --values 1,4K --nonzeros 0,10%,1 --steps 3 --check --format json
+json '[(r["values"], r["nonzeros"]) for r in d["rows"]] == [(n, z) for n in (1, 4000) for z in (0, 0.1, 1)]'
+json '[r["payload_bytes"] for r in d["rows"]][0::3] == [0, 0] and d["rows"][5]["payload_bytes"] == 32000'
+json 'all(r["check"] for r in d["rows"]) and d["rows"][3]["result_values"] == 0 and d["rows"][5]["result_values"] == 4000'
+# In runs, workers' sets have as many values, of which fewer lie in lines of their own.
+q 0 $r --exchange mpi --scheme pairs --workers 2 --values 64K --nonzeros 50% --indices clustered --steps 3 --format json
+json 'd["rows"][0]["payload_bytes"] % (8 * 64) == 0 and d["rows"][0]["indices"] == "clustered"'
+# By default: all exchanges without servers, fp32 and pairs.
+q 0 $r --workers 2 --values 1K --steps 3
+out 'rabenseifner'
+out 'ran over Open MPI'
+
+finish
