@@ -253,7 +253,7 @@ help:
 	@echo 'make quickstart  install what the build needs, build, and run the main job'
 	@echo 'make test        install what the tests need and run the quick ones, in a minute'
 	@echo 'make check       run them all, also under AddressSanitizer and UBSan, and fuzz'
-	@echo 'make install     into PREFIX (/usr/local), DESTDIR honoured: programs, man page, library'
+	@echo 'make install     into PREFIX (/usr/local), DESTDIR honoured: programs, man page, completion, library'
 	@echo 'make asan        the tests under AddressSanitizer and UBSan'
 	@echo 'make fuzz        fuzz every decoder and reader, FUZZ_SECONDS (60) in all'
 	@echo 'make lint        clang-format and clang-tidy; make format mends the format'
@@ -289,6 +289,9 @@ asan:
 $(BUILD)/commcomp.1: $(BIN)
 	$(BIN) --man > $@
 
+$(BUILD)/completion.%: $(BIN)
+	$(BIN) --completion $* > $@
+
 # The headers of the library: the traces, schemes/scheme.h and schemes/spec.h, and what they include.
 PUBLIC := $(addprefix core/,error.h isa.h memory.h param.h random.h tensor.h trace/trace.h trace/synth.h) \
           schemes/scheme.h schemes/spec.h
@@ -301,9 +304,13 @@ $(BUILD)/commcomp.pc: FORCE
 	    'Libs: -L$${libdir} -lcommcomp $(LDLIBS) -fopenmp -pthread' > $@
 
 # The programs that commcomp starts are installed beside it if they could be built.
-install: $(BIN) $(RANK) $(SIM) $(PLATFORM) $(LIB) $(BUILD)/commcomp.1 $(BUILD)/commcomp.pc
+install: $(BIN) $(RANK) $(SIM) $(PLATFORM) $(LIB) $(BUILD)/commcomp.1 $(BUILD)/commcomp.pc \
+         $(BUILD)/completion.bash $(BUILD)/completion.zsh
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
 	    $(DESTDIR)$(PREFIX)/share/man/man1
+	install -D -m 644 $(BUILD)/completion.bash \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/commcomp
+	install -D -m 644 $(BUILD)/completion.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_commcomp
 	install -m 755 $(BIN) $(RANK) $(SIM) $(PLATFORM) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(BUILD)/commcomp.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/cli/command.h"
+#include "cmd/cli/help.h"
 #include "cmd/cli/terminal.h"
 #include "cmd/lab_enter.h"
 #include "results/machine_info.h"
@@ -84,7 +84,8 @@ static int unknown_command(int argc, char **argv)
     if (word[0] == '-') {
         names[0] = "--help";
         names[1] = "--version";
-        names[2] = NULL;
+        names[2] = "--completion";
+        names[3] = NULL;
     }
     const char *near = cc_nearest(word, names);
     fprintf(stderr, "commcomp: unknown command '%s'", word);
@@ -158,8 +159,8 @@ static int run_command(const struct cc_command *c, int argc, char **argv, int fi
     const int parsed = cc_args_parse(&args, c, argc, argv, first, &e);
     int status;
     cc_record_init(&args.record, c->name, c->columns, argc, (const char *const *)argv);
-    if (args.help) {
-        cc_help_command(c, stdout);
+    if (args.help != CC_NO_HELP) {
+        cc_help_command(c, args.help == CC_HELP_ALL, stdout);
         status = flush_stdout();
         cc_args_free(&args);
         return status;
@@ -174,6 +175,19 @@ out:
     status = write_results(&args, status, &e);
     cc_args_free(&args);
     return status;
+}
+
+static int print_completion(const char *shell)
+{
+    if (strcmp(shell, "bash") == 0) {
+        cc_completion_bash(stdout);
+    } else if (strcmp(shell, "zsh") == 0) {
+        cc_completion_zsh(stdout);
+    } else {
+        fprintf(stderr, "commcomp: --completion %s: it is one of bash, zsh\n", shell);
+        return CC_USAGE;
+    }
+    return flush_stdout();
 }
 
 int main(int argc, char **argv)
@@ -196,6 +210,8 @@ int main(int argc, char **argv)
         cc_help_man(stdout);
         return flush_stdout();
     }
+    if (strcmp(word, "--completion") == 0)
+        return print_completion(argc > 2 ? argv[2] : "");
     if (strcmp(word, "lab-enter") == 0)
         return cc_lab_enter_main(argc, argv);
     if (is_group(word) && argc == 3 &&
@@ -207,6 +223,10 @@ int main(int argc, char **argv)
         static char dash_help[] = "--help";
         memmove(&argv[1], &argv[2], (size_t)(argc - 2) * sizeof *argv);
         argv[argc - 1] = dash_help;
+        if (strcmp(argv[argc - 2], "all") == 0) {
+            argv[argc - 1] = argv[argc - 2];
+            argv[argc - 2] = dash_help;
+        }
     }
     for (size_t i = 0; cc_commands[i] != NULL; i++) {
         int words = words_matched(cc_commands[i], argc, argv);

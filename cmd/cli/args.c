@@ -15,12 +15,15 @@
 
 const struct cc_option cc_record_options[] = {
     {.name = "format",
+     .group = CC_GROUP_OUTPUT,
      .value = "FORMAT",
      .def = "table",
      .choices = cc_format_names,
      .help = "what to print on stdout: table, csv, json, md (Markdown) or latex (a tabular for "
              "booktabs)"},
     {.name = "output",
+     .group = CC_GROUP_OUTPUT,
+     .often = true,
      .letter = 'o',
      .value = "FILE",
      .file = CC_WRITES_FILE,
@@ -28,12 +31,16 @@ const struct cc_option cc_record_options[] = {
          "also write the result to FILE, whole or not at all; the suffix says how: .csv, .json, "
          ".txt, .md or .tex; a pipe or device without one gets --format"},
     {.name = "columns",
+     .group = CC_GROUP_OUTPUT,
      .value = "KEY,...",
      .help =
          "these columns of the result in tables and CSV, in this order, by their keys (the list "
          "below)"},
-    {.name = "wide", .help = "all columns of the table, also where the terminal is narrower"},
+    {.name = "wide",
+     .group = CC_GROUP_OUTPUT,
+     .help = "all columns of the table, also where the terminal is narrower"},
     {.name = "notes",
+     .group = CC_GROUP_OUTPUT,
      .value = "FILE",
      .file = CC_WRITES_FILE,
      .help = "also write the lines below the table to FILE, for CSV, which has none"},
@@ -41,8 +48,15 @@ const struct cc_option cc_record_options[] = {
 };
 
 const struct cc_option cc_common_options[] = {
-    {.name = "quiet", .letter = 'q', .help = "no progress bar and no remarks on stderr"},
-    {.name = "help", .letter = 'h', .help = "explain this command"},
+    {.name = "quiet",
+     .letter = 'q',
+     .group = CC_GROUP_OUTPUT,
+     .help = "no progress bar and no remarks on stderr"},
+    {.name = "help",
+     .letter = 'h',
+     .may_follow = "all",
+     .group = CC_GROUP_OUTPUT,
+     .help = "explain this command; `--help all`: with all its options and columns"},
     {.name = NULL},
 };
 
@@ -56,8 +70,13 @@ static size_t count_options(const struct cc_option *table)
     return n;
 }
 
-/* The tables of a command's options: its own, those of records if it has one, the common ones. */
-static const struct cc_option *option_table(const struct cc_command *c, int i)
+const char *const cc_option_group_names[CC_OPTION_GROUPS] = {
+    [CC_NO_GROUP] = "Options",          [CC_GROUP_SEND] = "What to send",
+    [CC_GROUP_CLUSTER] = "The cluster", [CC_GROUP_STEP] = "The step",
+    [CC_GROUP_RUN] = "The run",         [CC_GROUP_OUTPUT] = "Output",
+};
+
+const struct cc_option *cc_option_table(const struct cc_command *c, int i)
 {
     static const struct cc_option none[] = {{.name = NULL}};
     const struct cc_option *const tables[] = {c->options, c->own_output ? none : cc_record_options,
@@ -65,13 +84,10 @@ static const struct cc_option *option_table(const struct cc_command *c, int i)
     return tables[i];
 }
 
-enum { OPTION_TABLES = 3 };
-
-/* The option at an index over these tables; the index is less than their option_count. */
-static const struct cc_option *option_at(const struct cc_command *c, size_t i)
+const struct cc_option *cc_option_at(const struct cc_command *c, size_t i)
 {
     for (int t = 0;; t++) {
-        const struct cc_option *table = option_table(c, t);
+        const struct cc_option *table = cc_option_table(c, t);
         const size_t count = count_options(table);
         if (i < count)
             return &table[i];
@@ -79,18 +95,18 @@ static const struct cc_option *option_at(const struct cc_command *c, size_t i)
     }
 }
 
-static size_t option_count(const struct cc_command *c)
+size_t cc_option_count(const struct cc_command *c)
 {
     size_t count = 0;
-    for (int t = 0; t < OPTION_TABLES; t++)
-        count += count_options(option_table(c, t));
+    for (int t = 0; t < CC_OPTION_TABLES; t++)
+        count += count_options(cc_option_table(c, t));
     return count;
 }
 
 static size_t find_option(const struct cc_command *c, const char *name, size_t n)
 {
-    for (size_t i = 0; i < option_count(c); i++) {
-        const char *have = option_at(c, i)->name;
+    for (size_t i = 0; i < cc_option_count(c); i++) {
+        const char *have = cc_option_at(c, i)->name;
         if (strlen(have) == n && strncmp(have, name, n) == 0)
             return i;
     }
@@ -170,7 +186,7 @@ void cc_arg_choice(const struct cc_args *args, const char *name, int *out)
 {
     size_t i = find_option(args->command, name, strlen(name));
     assert(i != SIZE_MAX);
-    const char *const *choices = option_at(args->command, i)->choices;
+    const char *const *choices = cc_option_at(args->command, i)->choices;
     for (int k = 0; args->value[i] != NULL && choices[k] != NULL; k++)
         if (strcmp(choices[k], args->value[i]) == 0)
             *out = k;
@@ -209,7 +225,9 @@ static int parse_value(const struct cc_option *o, const char *inline_value, stru
     if (o->value == NULL) {
         if (inline_value != NULL)
             return cc_usage(e, "--%s takes no argument", o->name);
-        *out = "";
+        const bool follows = o->may_follow != NULL && at->next < at->argc &&
+                             strcmp(at->argv[at->next], o->may_follow) == 0;
+        *out = follows ? at->argv[at->next++] : "";
         return CC_OK;
     }
     if (inline_value == NULL && at->next >= at->argc)
@@ -230,8 +248,8 @@ static int unknown_option(const struct cc_args *args, const struct cursor *at, c
     char word[64];
     size_t k = 0;
     (void)snprintf(word, sizeof word, "%.*s", (int)(n < 60 ? n : 60), name);
-    for (size_t i = 0; i < option_count(args->command); i++)
-        names[k++] = option_at(args->command, i)->name;
+    for (size_t i = 0; i < cc_option_count(args->command); i++)
+        names[k++] = cc_option_at(args->command, i)->name;
     if (args->command->takes_schemes) {
         names[k++] = "scheme";
         for (size_t i = 0; i < at->group.count; i++)
@@ -286,14 +304,14 @@ static int parse_long_option(struct cc_args *args, const char *word, struct curs
     size_t i = find_option(args->command, name, n);
     if (i == SIZE_MAX)
         return unknown_option(args, at, name, n, e);
-    return parse_value(option_at(args->command, i), inline_value, at, &args->value[i], e);
+    return parse_value(cc_option_at(args->command, i), inline_value, at, &args->value[i], e);
 }
 
 static int parse_short_option(struct cc_args *args, const char *word, struct cursor *at,
                               struct cc_error *e)
 {
-    for (size_t i = 0; i < option_count(args->command); i++) {
-        const struct cc_option *o = option_at(args->command, i);
+    for (size_t i = 0; i < cc_option_count(args->command); i++) {
+        const struct cc_option *o = cc_option_at(args->command, i);
         if (o->letter != 0 && o->letter == word[1])
             return parse_value(o, word[2] != '\0' ? word + 2 : NULL, at, &args->value[i], e);
     }
@@ -320,7 +338,7 @@ int cc_args_parse(struct cc_args *args, const struct cc_command *command, int ar
     args->command = command;
     args->argc = argc;
     args->argv = argv;
-    assert(option_count(command) <= CC_MAX_OPTIONS);
+    assert(cc_option_count(command) <= CC_MAX_OPTIONS);
     while (at.next < argc) {
         const char *word = argv[at.next++];
         if (!only_operands && strcmp(word, "--") == 0)
@@ -343,8 +361,9 @@ out:
     if (!command->own_output)
         args->format = (enum cc_format)format;
     args->quiet = cc_arg(args, "quiet") != NULL;
-    args->help = cc_arg(args, "help") != NULL;
-    if (args->help)
+    if (cc_arg(args, "help") != NULL)
+        args->help = cc_arg(args, "help")[0] != '\0' ? CC_HELP_ALL : CC_HELP;
+    if (args->help != CC_NO_HELP)
         return CC_OK;
     return status == CC_OK ? check_operands(args, e) : status;
 }
@@ -373,8 +392,8 @@ static bool is_input(const struct cc_args *args, const char *path)
     bool found = false;
     for (int i = 0; i < args->operands; i++)
         input[n++] = args->operand[i];
-    for (size_t i = 0; i < option_count(args->command); i++)
-        if (option_at(args->command, i)->file == CC_READS_FILE && args->value[i] != NULL)
+    for (size_t i = 0; i < cc_option_count(args->command); i++)
+        if (cc_option_at(args->command, i)->file == CC_READS_FILE && args->value[i] != NULL)
             input[n++] = args->value[i];
     for (size_t i = 0; i < n && !found; i++) {
         struct stat in, out;
@@ -390,23 +409,23 @@ static bool is_input(const struct cc_args *args, const char *path)
 int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
 {
     const struct cc_command *c = args->command;
-    const size_t count = option_count(c);
+    const size_t count = cc_option_count(c);
     const char *path = cc_arg(args, "output");
     enum cc_format unused;
     if (path != NULL && !c->own_output)
         CC_TRY(cc_format_of_path(path, args->format, &unused, e));
     for (size_t i = 0; i < count; i++) {
-        const char *name = option_at(c, i)->name;
+        const char *name = cc_option_at(c, i)->name;
         path = args->value[i];
-        if (option_at(c, i)->file != CC_WRITES_FILE || path == NULL)
+        if (cc_option_at(c, i)->file != CC_WRITES_FILE || path == NULL)
             continue;
         if (is_input(args, path))
             return cc_usage(e, "--%s %s: the command reads its input there; name another file",
                             name, path);
         for (size_t k = 0; k < i && !cc_file_is_stream(path); k++)
-            if (option_at(c, k)->file == CC_WRITES_FILE && args->value[k] != NULL &&
+            if (cc_option_at(c, k)->file == CC_WRITES_FILE && args->value[k] != NULL &&
                 same_file(args->value[k], path))
-                return cc_usage(e, "--%s and --%s are the same file: %s", option_at(c, k)->name,
+                return cc_usage(e, "--%s and --%s are the same file: %s", cc_option_at(c, k)->name,
                                 name, path);
         CC_TRY(cc_file_can_create(path, e));
     }

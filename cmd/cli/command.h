@@ -12,6 +12,18 @@
 #include "results/record.h"
 #include "schemes/spec.h"
 
+/* What an option is about: its heading in --help of commands with many options. */
+enum cc_option_group {
+    CC_NO_GROUP,
+    CC_GROUP_SEND,
+    CC_GROUP_CLUSTER,
+    CC_GROUP_STEP,
+    CC_GROUP_RUN,
+    CC_GROUP_OUTPUT,
+    CC_OPTION_GROUPS
+};
+extern const char *const cc_option_group_names[CC_OPTION_GROUPS];
+
 /* An option. Tables end with an option without a name. An option with an argument may be given once
  * (--scheme adds up). A command's option replaces the common option of the same name. */
 struct cc_option {
@@ -20,7 +32,11 @@ struct cc_option {
     const char *def;            /* the default, for help; NULL: none */
     const char *help;           /* sentences without the last full stop */
     const char *const *choices; /* allowed arguments, ending with NULL; NULL: any */
+    const char *const *words;   /* some allowed arguments, for completion; or NULL */
     char letter;                /* one-letter form, or 0 */
+    enum cc_option_group group; /* if the command's options have groups, */
+    bool often;                 /* --help explains those that are used often, --help all all */
+    const char *may_follow; /* the word that may follow an option without an argument; or NULL */
     /* The argument is a path. cc_args_check_outputs tests the written ones against the others. */
     enum { CC_NO_FILE, CC_READS_FILE, CC_WRITES_FILE } file;
 };
@@ -60,7 +76,8 @@ struct cc_args {
     const char *operand[CC_MAX_OPERANDS];
     int operands;
     struct cc_spec_list schemes; /* of --scheme */
-    bool help, quiet;
+    enum { CC_NO_HELP, CC_HELP, CC_HELP_ALL } help;
+    bool quiet;
     enum cc_format format;
     struct cc_record record;
 };
@@ -99,13 +116,11 @@ int cc_arg_real(const struct cc_args *args, const char *name, double *out, struc
 /* The index of the option's argument in its choices. */
 void cc_arg_choice(const struct cc_args *args, const char *name, int *out);
 
-/* --- help, printed to `out` --- */
-
-void cc_help_program(FILE *out);
-/* The commands of a group: "trace". */
-void cc_help_group(const char *group, FILE *out);
-void cc_help_command(const struct cc_command *c, FILE *out);
-/* The man page. */
-void cc_help_man(FILE *out);
+/* The tables of a command's options: its own, those of records if it has one, the common ones. */
+enum { CC_OPTION_TABLES = 3 };
+const struct cc_option *cc_option_table(const struct cc_command *c, int i);
+/* The number of these options, and each of them. */
+size_t cc_option_count(const struct cc_command *c);
+const struct cc_option *cc_option_at(const struct cc_command *c, size_t i);
 
 #endif

@@ -1,18 +1,24 @@
-/* --help and the man page, from the tables of the commands. */
-#include <stdio.h>
+/* --help. */
+#include "cmd/cli/help.h"
+
 #include <string.h>
 
-#include "cmd/cli/command.h"
-#include "results/machine_info.h"
+#include "cmd/cli/terminal.h"
 
-static const char program_summary[] =
-    "which gradient-compression scheme to use on your network, and whether to trust the number";
+/* The width of a line: the terminal's, within limits that leave texts readable. */
+static int line_width(void)
+{
+    enum { LEAST = 60, USUAL = 80, MOST = 100 };
+    const size_t width = cc_terminal_width();
+    if (width == 0)
+        return USUAL;
+    return width < LEAST ? LEAST : width > MOST ? MOST : (int)width;
+}
 
-enum { WIDTH = 92 };
-
-/* Prints text in indented lines of at most WIDTH columns; the first line already has `at` columns.
+/* Prints text in indented lines of at most `width` columns; the first line already has `at`
+ * columns.
  */
-static void print_wrapped(FILE *out, const char *text, int indent, int at)
+static void print_wrapped(FILE *out, const char *text, int width, int indent, int at)
 {
     int column = at;
     const char *p = text;
@@ -24,7 +30,7 @@ static void print_wrapped(FILE *out, const char *text, int indent, int at)
             continue;
         }
         size_t n = strcspn(p, " \n");
-        if (column > indent && column + 1 + (int)n > WIDTH) {
+        if (column > indent && column + 1 + (int)n > width) {
             fprintf(out, "\n");
             column = 0;
         }
@@ -44,122 +50,182 @@ static void print_wrapped(FILE *out, const char *text, int indent, int at)
     fprintf(out, "\n");
 }
 
-static void print_item(FILE *out, const char *left, const char *text)
+enum { COMMAND_INDENT = 17, OPTION_INDENT = 24 };
+
+static void print_item(FILE *out, const char *left, int indent, const char *text)
 {
-    const int indent = 24;
     int at = fprintf(out, "  %s", left);
     if (at >= indent) {
         fprintf(out, "\n");
         at = 0;
     }
-    print_wrapped(out, text, indent, at);
+    print_wrapped(out, text, line_width(), indent, at);
 }
 
-static void option_name(const struct cc_option *o, char *name, size_t cap)
+static void print_option(FILE *out, const struct cc_option *o)
 {
-    int used = o->letter != 0 ? snprintf(name, cap, "-%c, --%s", o->letter, o->name)
-                              : snprintf(name, cap, "--%s", o->name);
-    if (o->value != NULL)
-        (void)snprintf(name + used, cap - (size_t)used, " %s", o->value);
+    char title[96], text[1024];
+    cc_option_title(o, title, sizeof title);
+    cc_option_text(o, text, sizeof text);
+    print_item(out, title, OPTION_INDENT, text);
 }
 
-static void option_text(const struct cc_option *o, char *text, size_t cap)
+/* --- the options of a command --- */
+
+/* Calls print() for each option of a command, those of schemes first. */
+static void each_option(const struct cc_command *c,
+                        void (*print)(void *arg, const struct cc_option *o), void *arg)
 {
-    if (o->def != NULL)
-        (void)snprintf(text, cap, "%s (default %s)", o->help, o->def);
-    else
-        (void)snprintf(text, cap, "%s", o->help);
+    for (const struct cc_option *o = cc_scheme_options(c); o->name != NULL; o++)
+        print(arg, o);
+    for (size_t i = 0; i < cc_option_count(c); i++)
+        if (!cc_option_hidden(c, i))
+            print(arg, cc_option_at(c, i));
 }
 
-static bool has_option(const struct cc_option *table, const char *name)
+/* Which options to print, and what was printed of them. */
+struct selection {
+    FILE *out;
+    enum { ALL, OFTEN, OF_GROUP, NAMES_OF_GROUP } which;
+    enum cc_option_group group;
+    size_t count;
+    char names[1024];
+};
+
+static void print_selected(void *arg, const struct cc_option *o)
 {
-    for (const struct cc_option *o = table; o != NULL && o->name != NULL; o++)
-        if (strcmp(o->name, name) == 0)
+    struct selection *s = arg;
+    if ((s->which == OFTEN && !o->often) || (s->which >= OF_GROUP && o->group != s->group) ||
+        (s->which == NAMES_OF_GROUP && o->often))
+        return;
+    if (s->which == NAMES_OF_GROUP) {
+        const size_t used = strlen(s->names);
+        (void)snprintf(s->names + used, sizeof s->names - used, "%s--%s", s->count > 0 ? ", " : "",
+                       o->name);
+    } else {
+        if (s->which == OF_GROUP && s->count == 0)
+            fprintf(s->out, "\n%s:\n", cc_option_group_names[s->group]);
+        print_option(s->out, o);
+    }
+    s->count++;
+}
+
+static bool has_groups(const struct cc_command *c)
+{
+    for (const struct cc_option *o = c->options; o->name != NULL; o++)
+        if (o->group != CC_NO_GROUP)
             return true;
     return false;
 }
 
-/* Prints the options of the table except those that `own` (or NULL) replaces. */
-static void print_options(FILE *out, const struct cc_option *table, const struct cc_option *own)
+static void print_often(const struct cc_command *c, FILE *out)
 {
-    for (const struct cc_option *o = table; o->name != NULL; o++) {
-        if (has_option(own, o->name))
-            continue;
-        char name[96], text[768];
-        option_name(o, name, sizeof name);
-        option_text(o, text, sizeof text);
-        print_item(out, name, text);
+    char intro[160];
+    struct selection often = {.out = out, .which = OFTEN};
+    (void)snprintf(intro, sizeof intro,
+                   "The options that are used most (`commcomp %s --help all` explains all of them, "
+                   "and the columns of the result):",
+                   c->name);
+    fprintf(out, "\n");
+    print_wrapped(out, intro, line_width(), 0, 0);
+    each_option(c, print_selected, &often);
+    fprintf(out, "\nThe others:\n");
+    for (int group = 0; group < CC_OPTION_GROUPS; group++) {
+        struct selection names = {
+            .out = out, .which = NAMES_OF_GROUP, .group = (enum cc_option_group)group};
+        each_option(c, print_selected, &names);
+        if (names.count > 0)
+            print_item(out, cc_option_group_names[group], COMMAND_INDENT, names.names);
     }
 }
 
-static const char scheme_help[] =
-    "a scheme with its parameters (3lc:s=1.75), a list of them (3lc:s=1.5,zre=0,int8), a sweep "
-    "(3lc:s=1.0/1.5/1.9), `all` (the catalogue) or `paper` (the ten rows of 3LC's Table 1); may be "
-    "repeated";
-static const char one_scheme_help[] = "a scheme with its parameters, as 3lc:s=1.75";
-static const char parameter_help[] =
-    "sets parameter NAME of the schemes of the last --scheme: --scheme 3lc --s 1.75. `commcomp "
-    "schemes` lists them";
-
-/* Whether the table shows the value in another unit than CSV and JSON do. */
-static bool scaled(const struct cc_column *c)
+static void print_grouped(const struct cc_command *c, FILE *out)
 {
-    return c->head != NULL && c->scale != 0 && c->scale != 1;
-}
-
-static void column_key(const struct cc_column *c, char *text, size_t cap)
-{
-    bool unit = c->unit != NULL && c->unit[0] != '\0' && !scaled(c);
-    (void)snprintf(text, cap, unit ? "%s [%s]" : "%s", c->key, c->unit);
-}
-
-static void column_text(const struct cc_column *c, char *text, size_t cap)
-{
-    if (scaled(c) && c->unit[0] != '\0')
-        (void)snprintf(text, cap, "%s (in the table: %s in %s)", c->help, c->head, c->unit);
-    else if (c->head != NULL && strcmp(c->head, c->key) != 0)
-        (void)snprintf(text, cap, "%s (in the table: %s)", c->help, c->head);
-    else
-        (void)snprintf(text, cap, "%s", c->help);
-}
-
-static void print_columns(FILE *out, const struct cc_column *table)
-{
-    for (const struct cc_column *c = table; c->key != NULL; c++) {
-        char key[96], text[640];
-        column_key(c, key, sizeof key);
-        column_text(c, text, sizeof text);
-        print_item(out, key, text);
+    for (int group = 0; group < CC_OPTION_GROUPS; group++) {
+        struct selection s = {.out = out, .which = OF_GROUP, .group = (enum cc_option_group)group};
+        each_option(c, print_selected, &s);
     }
 }
 
-void cc_help_command(const struct cc_command *c, FILE *out)
+static void print_columns(const struct cc_column *table, FILE *out)
 {
-    fprintf(out, "commcomp %s: %s\n\nusage: commcomp %s [options]%s%s\n\n", c->name, c->summary,
-            c->name, c->operands[0] != '\0' ? " " : "", c->operands);
-    print_wrapped(out, c->description, 0, 0);
-    fprintf(out, "\nOptions:\n");
-    if (c->takes_schemes) {
-        print_item(out, "--scheme SCHEME",
-                   c->takes_schemes == CC_ONE_SCHEME ? one_scheme_help : scheme_help);
-        print_item(out, "--NAME VALUE", parameter_help);
-    }
-    print_options(out, c->options, NULL);
-    if (!c->own_output)
-        print_options(out, cc_record_options, c->options);
-    print_options(out, cc_common_options, c->options);
-    if (c->columns[0].key != NULL) {
+    if (table->key != NULL)
         fprintf(out, "\nColumns of the result:\n");
-        print_columns(out, c->columns);
+    for (const struct cc_column *c = table; c->key != NULL; c++) {
+        char title[96], text[1024];
+        cc_column_title(c, title, sizeof title);
+        cc_column_text(c, text, sizeof text);
+        print_item(out, title, OPTION_INDENT, text);
     }
-    fprintf(out, "\nExamples:\n%s", c->examples);
 }
+
+/* Prints a line of an example. Where it is too long, its comment moves to the left, and the command
+ * goes on in the next line. */
+static void print_example(FILE *out, const char *line, size_t length)
+{
+    const size_t width = (size_t)line_width();
+    const char *comment = memchr(line, '#', length);
+    size_t command = comment != NULL ? (size_t)(comment - line) : length;
+    while (command > 0 && line[command - 1] == ' ')
+        command--;
+    if (length <= width) {
+        fprintf(out, "%.*s\n", (int)length, line);
+        return;
+    }
+    while (command + 2 > width) {
+        size_t cut = width - 2;
+        while (cut > 4 && line[cut] != ' ')
+            cut--;
+        if (cut <= 4)
+            break;
+        fprintf(out, "%.*s \\\n   ", (int)cut, line);
+        line += cut;
+        command -= cut;
+    }
+    fprintf(out, "%.*s", (int)command, line);
+    if (comment != NULL)
+        fprintf(out, "  %.*s", (int)strcspn(comment, "\n"), comment);
+    fprintf(out, "\n");
+}
+
+static void print_examples(const char *lines, FILE *out)
+{
+    fprintf(out, "\nExamples:\n");
+    while (*lines != '\0') {
+        const size_t length = strcspn(lines, "\n");
+        print_example(out, lines, length);
+        lines += length + (lines[length] == '\n');
+    }
+}
+
+void cc_help_command(const struct cc_command *c, bool all, FILE *out)
+{
+    fprintf(out, "commcomp %s:", c->name);
+    print_wrapped(out, c->summary, line_width(), 0, (int)strlen(c->name) + 10);
+    fprintf(out, "\nusage: commcomp %s [options]%s%s\n\n", c->name,
+            c->operands[0] != '\0' ? " " : "", c->operands);
+    print_wrapped(out, c->description, line_width(), 0, 0);
+    if (has_groups(c) && !all) {
+        print_often(c, out);
+    } else if (has_groups(c)) {
+        print_grouped(c, out);
+        print_columns(c->columns, out);
+    } else {
+        struct selection s = {.out = out, .which = ALL};
+        fprintf(out, "\nOptions:\n");
+        each_option(c, print_selected, &s);
+        print_columns(c->columns, out);
+    }
+    print_examples(c->examples, out);
+}
+
+/* --- the program --- */
 
 static void print_commands(FILE *out, const char *prefix)
 {
     for (size_t i = 0; cc_commands[i] != NULL; i++)
         if (strncmp(cc_commands[i]->name, prefix, strlen(prefix)) == 0)
-            print_item(out, cc_commands[i]->name, cc_commands[i]->summary);
+            print_item(out, cc_commands[i]->name, COMMAND_INDENT, cc_commands[i]->summary);
 }
 
 void cc_help_group(const char *group, FILE *out)
@@ -173,111 +239,15 @@ void cc_help_group(const char *group, FILE *out)
 
 void cc_help_program(FILE *out)
 {
-    fprintf(out, "commcomp: %s\n\nusage: commcomp COMMAND [options]\n\nCommands:\n",
-            program_summary);
+    fprintf(out, "commcomp:");
+    print_wrapped(out, cc_program_summary, line_width(), 0, 9);
+    fprintf(out, "\nusage: commcomp COMMAND [options]\n\nCommands:\n");
     print_commands(out, "");
-    fprintf(out,
-            "\n`commcomp COMMAND --help` explains one; `commcomp --version` prints the version.\n"
-            "Without options, `commcomp bench` works on a synthetic trace of ResNet-110.\n");
-}
-
-/* --- the man page, in man(7)'s macros --- */
-
-/* Prints text with the characters escaped that have a meaning in roff. */
-static void print_roff(FILE *out, const char *text)
-{
-    for (const char *p = text; *p != '\0'; p++) {
-        bool line_start = p == text || p[-1] == '\n';
-        if (line_start && (*p == '.' || *p == '\''))
-            fprintf(out, "\\&");
-        if (*p == '\\')
-            fprintf(out, "\\e");
-        else if (*p == '-')
-            fprintf(out, "\\-");
-        else if (*p == '\n' && p[1] == '\n')
-            fprintf(out, "\n.PP");
-        else
-            fputc(*p, out);
-    }
     fprintf(out, "\n");
-}
-
-static void man_item(FILE *out, const char *left, const char *text)
-{
-    fprintf(out, ".TP\n.B ");
-    print_roff(out, left);
-    print_roff(out, text);
-}
-
-static void man_options(FILE *out, const struct cc_option *table)
-{
-    for (const struct cc_option *o = table; o->name != NULL; o++) {
-        char name[96], text[768];
-        option_name(o, name, sizeof name);
-        option_text(o, text, sizeof text);
-        man_item(out, name, text);
-    }
-}
-
-static void man_command(FILE *out, const struct cc_command *c)
-{
-    fprintf(out, ".SS commcomp %s [options] %s\n", c->name, c->operands);
-    print_roff(out, c->summary);
-    fprintf(out, ".PP\n");
-    print_roff(out, c->description);
-    if (c->takes_schemes) {
-        man_item(out, "--scheme SCHEME",
-                 c->takes_schemes == CC_ONE_SCHEME ? one_scheme_help : scheme_help);
-        man_item(out, "--NAME VALUE", parameter_help);
-    }
-    man_options(out, c->options);
-    if (c->columns[0].key != NULL)
-        fprintf(out, ".PP\nColumns of the result:\n");
-    for (const struct cc_column *k = c->columns; k->key != NULL; k++) {
-        char key[96], text[640];
-        column_key(k, key, sizeof key);
-        column_text(k, text, sizeof text);
-        man_item(out, key, text);
-    }
-    fprintf(out, ".PP\nExamples:\n.PP\n.nf\n");
-    print_roff(out, c->examples);
-    fprintf(out, ".fi\n");
-}
-
-static void man_schemes(FILE *out)
-{
-    fprintf(out, ".SH SCHEMES\n");
-    for (size_t i = 0; cc_schemes[i] != NULL; i++) {
-        const struct cc_scheme *s = cc_schemes[i];
-        fprintf(out, ".SS %s\n", s->id);
-        print_roff(out, s->title);
-        fprintf(out, ".br\n");
-        print_roff(out, s->reference);
-        for (const struct cc_param *p = s->params; p->name != NULL; p++) {
-            char def[192], range[192], text[640];
-            cc_param_print_default(p, def, sizeof def);
-            cc_param_print_range(p, range, sizeof range);
-            (void)snprintf(text, sizeof text, "%s (%s; default %s)", p->help, range, def);
-            man_item(out, p->name, text);
-        }
-    }
-}
-
-void cc_help_man(FILE *out)
-{
-    fprintf(out, ".TH COMMCOMP 1 \"\" \"commcomp %s\" \"User Commands\"\n.SH NAME\ncommcomp \\- ",
-            cc_version());
-    print_roff(out, program_summary);
-    fprintf(out, ".SH SYNOPSIS\n.B commcomp\n.I command\n[options]\n.SH COMMANDS\n");
-    for (size_t i = 0; cc_commands[i] != NULL; i++)
-        man_command(out, cc_commands[i]);
-    fprintf(out, ".SS Options of every command\n");
-    man_options(out, cc_record_options);
-    man_options(out, cc_common_options);
-    man_schemes(out);
-    fprintf(out, ".SH EXIT STATUS\n0 success; 1 failure or interrupt; 2 a mistake on the command "
-                 "line.\n.SH ENVIRONMENT\n");
-    man_item(out, "COMMCOMP_ISA",
-             "scalar, avx2 or avx512: the instruction set to use instead of the best");
-    man_item(out, "NO_COLOR", "if set, nothing is printed in bold");
+    print_wrapped(
+        out,
+        "`commcomp COMMAND --help` explains one; `commcomp --version` prints the version, "
+        "`commcomp --completion bash|zsh` a script that completes words in a shell.\n"
+        "Without options, `commcomp bench` works on a synthetic trace of ResNet-110.",
+        line_width(), 0, 0);
 }

@@ -10,92 +10,127 @@
 /* clang-format off */
 #define CC_CLUSTER_OPTIONS                                                                         \
     {.name = "net", .value = "NAME|FILE", .file = CC_READS_FILE, .def = "resnet110",               \
+     .group = CC_GROUP_SEND, .often = true, .words = cc_net_names,                                 \
      .help = "the model that is trained: a name, a .json file, or a .safetensors file, of which "  \
              "only the header is read"},                                                           \
     {.name = "values", .value = "COUNT",                                                           \
+     .group = CC_GROUP_SEND,                                                                       \
      .help = "instead of a net, a single tensor of this many values, as in 25M"},                  \
     {.name = "bw", .value = "RATE", .def = "1gbps",                                                \
+     .group = CC_GROUP_CLUSTER, .often = true,                                                     \
      .help = "bandwidth of every host's link, each way: bits per second as 10mbps, 10Mbit/s or "   \
-             "2.5gbit, bytes with a capital B as 125MB/s or 125MBps; or a link known by name: wan, "    \
-             "ethernet, infiniband, 3lc, sparcml-daint, sparcml-greina-ib, "            \
-             "sparcml-greina-ge, sparcml-ec2, pipesgd, thesis; a list gives a row for each"},                \
-    {.name = "burst", .value = "BYTES", .def = "0, or the link's own; run: chosen from the rate",           \
+             "2.5gbit, bytes with a capital B as 125MB/s or 125MBps; or a link known by name: wan, "\
+             "ethernet, infiniband, 3lc, sparcml-daint, sparcml-greina-ib, "                       \
+             "sparcml-greina-ge, sparcml-ec2, pipesgd, thesis; a list gives a row for each"},      \
+    {.name = "burst", .value = "BYTES", .def = "0, or the link's own; run: chosen from the rate",  \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "bytes that the token bucket which shapes a link lets pass at once when full"},       \
     {.name = "calibration", .value = "FILE", .file = CC_READS_FILE,                                \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "instead of --bw, a link as measured by `commcomp calibrate` (docs/model.md)"},       \
     {.name = "latency", .value = "TIME", .def = "50us, or the link's own",                         \
-     .help = "latency of a message, whatever its size; a list gives a row for each"},                                       \
+     .group = CC_GROUP_CLUSTER,                                                                    \
+     .help = "latency of a message, whatever its size; a list gives a row for each"},              \
     {.name = "overhead", .value = "HEADERS", .def = "tc, or the link's own",                       \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "bytes on the wire beyond the payload: tc (66 for each 1,448), ethernet (90/1448), "  \
              "jumbo (90/8948), infiniband (26/4096), none, or HEADER/PAYLOAD"},                    \
-    {.name = "system", .value = "NAME", .def = "ps; advise: ddp", .choices = cc_system_names,       \
+    {.name = "system", .value = "NAME", .def = "ps; advise: ddp", .choices = cc_system_names,      \
+     .group = CC_GROUP_CLUSTER, .often = true,                                                     \
      .help = "the defaults of a training system for --exchange, --mode, --fuse, --servers and "    \
              "--pulls, which win where they are given: ddp (PyTorch: a ring, overlapped, buckets " \
              "of 25 MiB of gradients, the first of 1 MiB), horovod (the same, fused to 64 MiB), "  \
              "byteps (as many servers as workers, overlapped, 4 MB), ps (a server, sequential) "   \
              "or 3lc (a server, overlapped tensor by tensor, pulls in forward order)"},            \
     {.name = "exchange", .value = "NAME", .def = "ps, or the system's",                            \
-     .help = CC_EXCHANGE_HELP "or several: a list gives a row for each"},                                    \
-    {.name = "workers", .value = "COUNT", .def = "10",\
-     .help = "number of workers; a list gives a row for each"},               \
-    {.name = "servers", .value = "COUNT", .def = "1, or the system's",                                             \
-     .help = "hosts that share the parameter server's work; a list gives a row for each"},                   \
+     .group = CC_GROUP_CLUSTER, .often = true, .words = cc_exchange_names,                         \
+     .help = CC_EXCHANGE_HELP "or several: a list gives a row for each"},                          \
+    {.name = "workers", .value = "COUNT", .def = "10",                                             \
+     .group = CC_GROUP_CLUSTER, .often = true,                                                     \
+     .help = "number of workers; a list gives a row for each"},                                    \
+    {.name = "servers", .value = "COUNT", .def = "1, or the system's",                             \
+     .group = CC_GROUP_CLUSTER,                                                                    \
+     .help = "hosts that share the parameter server's work; a list gives a row for each"},         \
     {.name = "placement", .value = "HOW", .def = "split", .choices = cc_placement_names,           \
-     .help = "where tensors lie on several servers: split (each cut evenly), round-robin, or lpt (the "   \
+     .group = CC_GROUP_CLUSTER,                                                                    \
+     .help = "where tensors lie on several servers: split (each cut evenly), round-robin, or lpt (the "\
              "largest first, each to the least loaded)"},                                          \
     {.name = "via", .value = "HOW", .def = "hops", .choices = cc_via_names,                        \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "how ring, recdouble and rabenseifner carry payloads that cannot be summed: "         \
              "decoded, added and encoded at every hop, or by allgather instead"},                  \
     {.name = "union", .value = "HOW", .def = "expected", .choices = cc_union_names,                \
-     .help = "sparse exchanges: how the workers' index sets overlap: as expected of uniform sets, " \
+     .group = CC_GROUP_CLUSTER,                                                                    \
+     .help = "sparse exchanges: how the workers' index sets overlap: as expected of uniform sets, "\
              "or the extremes: all equal, or disjoint"},                                           \
     {.name = "dense-bits", .value = "BITS", .def = "32",                                           \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "bits of a value in the dense stage of dsar-split; SparCML also uses 4"},             \
     {.name = "compute", .value = "TIME", .def = "the net's preset, or 0",                          \
+     .group = CC_GROUP_STEP, .often = true,                                                        \
      .help = "time of the forward and backward pass of a step"},                                   \
-    {.name = "update", .value = "TIME", .def = "0", .help = "time of applying the update"},        \
+    {.name = "update", .value = "TIME", .def = "0", .group = CC_GROUP_STEP,                        \
+     .help = "time of applying the update"},                                                       \
     {.name = "forward", .value = "SHARE", .def = "0.333",                                          \
+     .group = CC_GROUP_STEP,                                                                       \
      .help = "share of the compute time that is the forward pass"},                                \
     {.name = "hidden", .value = "SHARE", .def = "0",                                               \
+     .group = CC_GROUP_STEP,                                                                       \
      .help = "sequential: share of the compute time that overlaps the exchange"},                  \
-    {.name = "mode", .value = "HOW", .def = "sequential, or the system's", .choices = cc_step_names,                \
+    {.name = "mode", .value = "HOW", .def = "sequential, or the system's", .choices = cc_step_names,\
+     .group = CC_GROUP_STEP, .often = true,                                                        \
      .help = "sequential (compute, then communicate), overlap (wait-free backpropagation) or pipe "\
              "(Pipe-SGD)"},                                                                        \
     {.name = "depth", .value = "K", .def = "2",                                                    \
+     .group = CC_GROUP_STEP,                                                                       \
      .help = "pipe: steps under way at a time, Pipe-SGD's K"},                                     \
     {.name = "unlimited",                                                                          \
+     .group = CC_GROUP_STEP,                                                                       \
      .help = "pipe: with processors and links for all K steps (its equation 3)"},                  \
     {.name = "fuse", .value = "BYTES", .def = "the whole step; overlapped, a tensor; or the system's",\
+     .group = CC_GROUP_STEP,                                                                       \
      .help = "gather tensors into messages of up to this many payload bytes (with --system ddp or "\
              "byteps: bytes of gradients)"},                                                       \
-    {.name = "pulls", .value = "ORDER", .def = "ready, or the system's", .choices = cc_pull_names,                  \
+    {.name = "pulls", .value = "ORDER", .def = "ready, or the system's", .choices = cc_pull_names, \
+     .group = CC_GROUP_STEP,                                                                       \
      .help = "overlap with ps: servers send tensors back as they get ready, or from the first "    \
              "layer on, as the forward pass needs them"},                                          \
     {.name = "sync", .value = "TIME", .def = "0",                                                  \
+     .group = CC_GROUP_STEP,                                                                       \
      .help = "time of a global synchronization for each message: Pipe-SGD's S"},                   \
     {.name = "consistency", .value = "HOW", .def = "bulk", .choices = cc_consistency_names,        \
+     .group = CC_GROUP_STEP,                                                                       \
      .help = "bulk (all workers wait for the slowest), stale (the fastest is at most --staleness " \
              "steps ahead) or async (no worker waits); the latter two with ps"},                   \
-    {.name = "staleness", .value = "STEPS", .def = "3",\
-     .help = "steps that the fastest worker may lead (--consistency stale)"},         \
+    {.name = "staleness", .value = "STEPS", .def = "3",                                            \
+     .group = CC_GROUP_STEP,                                                                       \
+     .help = "steps that the fastest worker may lead (--consistency stale)"},                      \
     {.name = "stragglers", .value = "HOW", .def = "none", .choices = cc_straggler_names,           \
+     .group = CC_GROUP_STEP,                                                                       \
      .help = "each worker's compute time varies from step to step: lognormal, gamma or uniform"},  \
     {.name = "spread", .value = "X", .def = "0.2",                                                 \
-     .help = "standard deviation / mean of the compute times (--stragglers)"},                                        \
+     .group = CC_GROUP_STEP,                                                                       \
+     .help = "standard deviation / mean of the compute times (--stragglers)"},                     \
     {.name = "seed", .value = "N", .def = "1",                                                     \
-     .help = "seed of --stragglers; run, sim: also of synthetic values and stochastic schemes"},        \
+     .group = CC_GROUP_RUN,                                                                        \
+     .help = "seed of --stragglers; run, sim: also of synthetic values and stochastic schemes"},   \
     {.name = "min-size", .value = "COUNT", .def = "0",                                             \
-     .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},       \
+     .group = CC_GROUP_SEND,                                                                       \
+     .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},     \
     {.name = "raw-share", .value = "SHARE", .def = "0",                                            \
+     .group = CC_GROUP_SEND,                                                                       \
      .help = "share of the values that is sent as fp32: tensors below --min-size, and then from "  \
              "the largest to the smallest each tensor that still fits"},                           \
     {.name = "profile", .value = "FILE", .file = CC_READS_FILE,                                    \
+     .group = CC_GROUP_SEND,                                                                       \
      .help = "sizes and times of the codecs (docs/profile.md); by default those of this machine, " \
              "measured on first use and kept in ~/.cache/commcomp"},                               \
     {.name = "pull-profile", .value = "FILE", .file = CC_READS_FILE,                               \
+     .group = CC_GROUP_SEND,                                                                       \
      .help = "another profile for what servers send, as `bench --stream pull --profile-out` "      \
              "makes of captured model deltas; by default pulls are like pushes"},                  \
-    {.name = "remeasure", .help = "measure this machine's codecs again"}
+    {.name = "remeasure", .group = CC_GROUP_SEND,                                                  \
+     .help = "measure this machine's codecs again"}
 /* clang-format on */
 
 /* The parsed options. Each list has at least one element. */

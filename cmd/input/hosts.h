@@ -9,15 +9,22 @@
 /* clang-format off */
 #define CC_HOSTS_OPTIONS                                                                           \
     {.name = "limit", .value = "BYTES", .def = "by the rate",                                      \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "size of the queues in front of the lab's links"},                                    \
     {.name = "congestion", .value = "NAME", .def = "reno",                                         \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "TCP congestion control of the lab's hosts"},                                         \
-    {.name = "lab", .help = "use a lab on this machine even if a resource manager has given hosts"},\
+    {.name = "lab", .group = CC_GROUP_CLUSTER,                                                     \
+     .help = "use a lab on this machine even if a resource manager has given hosts"},              \
     {.name = "hostfile", .value = "FILE", .file = CC_READS_FILE,                                   \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "run on a cluster: mpirun's list of hosts"},                                          \
-    {.name = "hosts", .value = "LIST", .help = "run on a cluster: hosts with commas between them"},\
-    {.name = "mpirun", .value = "PROGRAM", .def = "mpirun", .help = "the mpirun program to use"},  \
+    {.name = "hosts", .value = "LIST", .group = CC_GROUP_CLUSTER,                                  \
+     .help = "run on a cluster: hosts with commas between them"},                                  \
+    {.name = "mpirun", .value = "PROGRAM", .def = "mpirun", .group = CC_GROUP_RUN,                 \
+     .help = "the mpirun program to use"},                                                         \
     {.name = "mpirun-args", .value = "WORDS",                                                      \
+     .group = CC_GROUP_RUN,                                                                        \
      .help = "arguments for mpirun, as in \"--mca btl_tcp_if_include eth0\""}
 /* clang-format on */
 

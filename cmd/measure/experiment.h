@@ -16,10 +16,12 @@
 /* clang-format off */
 #define CC_EXPERIMENT_OPTIONS                                                                      \
     {.name = "trace", .value = "PATH", .file = CC_READS_FILE,                                      \
+     .group = CC_GROUP_SEND, .often = true,                                                        \
      .help = "replay captured gradients: a .safetensors, .npy or .csv file, or a directory of "    \
              "them; without --net, the net is its tensors"},                                       \
     {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",                               \
      .choices = cc_distribution_names,                                                             \
+     .group = CC_GROUP_SEND,                                                                       \
      .help = "draw gradients at random: laplace, gaussian, student, or mixture, which resembles "  \
              "captured ones most"},                                                                \
     {.name = "nonzeros", .value = "SHARE", .def = "all; with --bw none 1%",                        \

@@ -45,12 +45,15 @@ static const struct cc_option options[] = {
     {.name = "max-nmse",
      .value = "X",
      .def = MAX_NMSE,
+     .group = CC_GROUP_SEND,
      .help = "leave out schemes whose error (squared, of the sum over all workers and steps, "
              "relative to it) is larger; 1 is that of sending nothing"},
-    {.name = "lossless", .help = "leave out schemes that change the values"},
+    {.name = "lossless", .group = CC_GROUP_SEND,
+     .help = "leave out schemes that change the values"},
     {.name = "trace",
      .value = "PATH",
      .file = CC_READS_FILE,
+     .group = CC_GROUP_SEND, .often = true,
      .help = "captured gradients to measure the errors on; by default synthetic ones, 32 steps of "
              "the net's tensors, or of resnet20's if it has more than half a million values"},
     {.name = NULL},

@@ -40,25 +40,32 @@ static const struct cc_option options[] = {
     CC_EXPERIMENT_OPTIONS,
     {.name = "steps", .value = "N",
      .def = "one period; 10 with stragglers; 16 steps where payloads differ",
+     .group = CC_GROUP_RUN,
      .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
     {.name = "warmup", .value = "N", .def = "0; overlapped, one period; 32 where residuals fill",
+     .group = CC_GROUP_RUN,
      .help = "steps before them, of which only the last period computes"},
     CC_FIDELITY_OPTION("alpha-beta"),
     CC_PLATFORM_OPTIONS,
     {.name = "data", .value = "HOW", .def = "auto", .choices = cc_sim_data_names,
+     .group = CC_GROUP_RUN,
      .help = "on: every worker's gradients are encoded and decoded; off: only sizes move, of payloads "
              "that a few workers encode beforehand; auto: on for up to 16 workers, if there is "
              "enough memory"},
     {.name = "codec-time", .value = "HOW", .def = "profile", .choices = cc_codec_time_names,
+     .group = CC_GROUP_RUN,
      .help = "time of each codec call: from the profile, the same in every simulation; or as "
              "measured while it runs"},
     {.name = "write-platform", .value = "FILE.xml", .file = CC_WRITES_FILE,
+     .group = CC_GROUP_OUTPUT,
      .help = "write the platform of the simulation, which must have a single setting"},
     {.name = "paje", .value = "FILE", .file = CC_WRITES_FILE,
+     .group = CC_GROUP_OUTPUT,
      .help = "write SimGrid's own trace of the simulation, which must have a single setting, in "
              "Paje's format"},
     CC_TIMELINE_OPTION,
     {.name = "dry-run",
+     .group = CC_GROUP_RUN,
      .help = "list what would be simulated, and how long it takes; needs no SimGrid"},
     {.name = NULL},
 };

@@ -12,25 +12,31 @@
 /* Options beside CC_CLUSTER_OPTIONS and CC_EXPERIMENT_OPTIONS. How the network is simulated: */
 #define CC_FIDELITY_OPTION(preset)                                                                 \
     {.name = "fidelity", .value = "HOW", .def = preset, .choices = cc_fidelity_names,              \
-     .help = "how the network is simulated: alpha-beta (latency and bytes / bandwidth, as the "        \
+     .group = CC_GROUP_RUN,                                                                        \
+     .help = "how the network is simulated: alpha-beta (latency and bytes / bandwidth, as the "    \
              "formulas assume), tc (as in the lab of `commcomp run`), tcp (SMPI's corrections for "\
              "TCP)"}
 
 /* The shape of the cluster; each topology adds its own options (topology.h): */
 #define CC_TOPOLOGY_OPTION(id, kind, field, name_, value_, default_, help_)                        \
-    {.name = name_, .value = value_, .def = default_, .help = help_},
+    {.name = name_, .value = value_, .def = default_, .group = CC_GROUP_CLUSTER, .help = help_},
 #define CC_PLATFORM_OPTIONS                                                                        \
     {.name = "topology", .value = "SHAPE", .def = "switch", .choices = cc_topology_names,          \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = CC_TOPOLOGY_HELP "or that of a file: --platform"},                                    \
     CC_TOPOLOGY_OPTIONS(CC_TOPOLOGY_OPTION)                                                        \
     {.name = "slow-links", .value = "N:RATE",                                                      \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "the last N workers have links of this bandwidth"},                                   \
     {.name = "slow-hosts", .value = "N:FACTOR",                                                    \
-     .help = "the last N workers take FACTOR times as long to compute, encode and decode"},                          \
+     .group = CC_GROUP_CLUSTER,                                                                    \
+     .help = "the last N workers take FACTOR times as long to compute, encode and decode"},        \
     {.name = "platform", .value = "FILE.xml", .file = CC_READS_FILE,                               \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "a platform of SimGrid's own instead; --bw and --latency then describe its links to " \
-             "the formulas (without --bw, the model's columns are empty)"},                                   \
-    {.name = "smpirun", .value = "PROGRAM", .def = "smpirun", .help = "SimGrid's smpirun program"}
+             "the formulas (without --bw, the model's columns are empty)"},                        \
+    {.name = "smpirun", .value = "PROGRAM", .def = "smpirun", .group = CC_GROUP_RUN,           \
+     .help = "SimGrid's smpirun program"}
 /* clang-format on */
 
 enum cc_sim_data { CC_DATA_AUTO, CC_DATA_ON, CC_DATA_OFF };

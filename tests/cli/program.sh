@@ -2,6 +2,8 @@
 # The program as a whole: help, arguments, output files.
 . "$(dirname "$0")/lib.sh"
 
+widest() { awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }' "$1"; }
+
 # --- help ---
 t 2
 err '^usage: commcomp COMMAND'
@@ -26,7 +28,7 @@ t 2 trace inf x
 err "did you mean 'trace info'?"
 q 0 trace --help
 out '^  trace convert '
-commands=$("$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\( [a-z]\{1,\}\)\{0,1\}\)  .*/\1/p;/^Commands:/,/^$/s/^  \([a-z ]*[a-z]\)$/\1/p')
+commands=$("$program" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]\{1,\}\( [a-z]\{1,\}\)\{0,1\}\)  .*/\1/p;/^Commands:/,/^$/s/^  \([a-z][a-z ]*[a-z]\)$/\1/p')
 [ "$(echo "$commands" | grep -c .)" -ge 7 ] || bad "--help lists few commands: $commands"
 end_case
 case=''
@@ -34,16 +36,49 @@ echo "$commands" >commands
 while read -r command; do
     q 0 $command --help
     out "^usage: commcomp $command"
-    out '--format FORMAT'
+    out '--format'
     out '^Examples:'
+    [ "$(widest out)" -le 80 ] || bad "$(widest out) columns of help"
     cp out help
     q 0 $command -h
+    same out help
+    q 0 help $command
+    same out help
+    q 0 $command --help all
+    out '^  -o, --output FILE '
+    [ "$(widest out)" -le 80 ] || bad "$(widest out) columns of help"
+    cp out help
+    q 0 help $command all
     same out help
     t 2 $command --frmat json
     err 'unknown option --frmat; did you mean --format?'
 done <commands
 q 0 help bench
 out '^usage: commcomp bench'
+for command in model run sim validate; do
+    q 0 $command --help
+    # Ten options are explained, those of the help and of --NAME among them; the others are named.
+    [ "$(grep -c '^  \(-o, \)\{0,1\}--' out)" -le 11 ] || bad 'many options'
+    out '^  --scheme SCHEME '
+    out '^  The step .*--update'
+    if grep -q 'Columns of the result:' out; then bad 'columns'; fi
+    q 0 $command --help all
+    for group in 'What to send' 'The cluster' 'The step' 'The run' Output 'Columns of the result' Examples; do
+        out "^$group:$"
+    done
+    out '^  --update TIME '
+done
+# Every option that commands share stands once in the man page.
+q 0 --man
+for option in fuse workers:2 consistency topology hostfile; do # plot has its own --workers
+    count=$(grep -c "^\.B .*-${option%:*} " out)
+    want=${option#"${option%:*}"}
+    [ "$count" = "$(expr "${want:-:1}" : ':\(.*\)')" ] || bad "--$option stands there $count times"
+done
+export COLUMNS=66
+q 0 model --help all
+[ "$(widest out)" -le 66 ] || bad "$(widest out) columns of 66"
+unset COLUMNS
 
 
 # --- the table's columns and width ---
@@ -56,7 +91,6 @@ err "columns: unknown column 'valeus'; did you mean 'values'?"
 t 2 nets --columns net,,values
 t 2 schemes 3lc --columns xyzzy
 err 'commcomp schemes --help'
-widest() { awk '{ if (length($0) > n) n = length($0) } END { print n + 0 }' "$1"; }
 export COLUMNS=72
 q 0 nets
 [ "$(widest out)" -le 72 ] || bad "$(widest out) columns of 72"

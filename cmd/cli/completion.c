@@ -1,0 +1,244 @@
+/* Completion in bash and zsh. Both scripts have a case for each command with its options; arguments
+ * are completed from the option's choices or words, as schemes, or as files. */
+#include <string.h>
+
+#include "cmd/cli/help.h"
+
+static bool is_option(const struct cc_option *o, const char *name)
+{
+    return strcmp(o->name, name) == 0;
+}
+
+/* Whether words are known that the option takes. */
+static bool has_words(const struct cc_option *o)
+{
+    return o->choices != NULL || o->words != NULL || is_option(o, "scheme") ||
+           is_option(o, "columns");
+}
+
+/* Prints these words: choices, or some of those allowed; schemes; or the keys of the columns. */
+static void put_words(const struct cc_command *c, const struct cc_option *o, FILE *out)
+{
+    const char *const *words = o->choices != NULL ? o->choices : o->words;
+    const char *between = "";
+    for (size_t i = 0; words != NULL && words[i] != NULL; i++, between = " ")
+        fprintf(out, "%s%s", between, words[i]);
+    if (is_option(o, "scheme"))
+        fprintf(out, "all paper");
+    for (size_t i = 0; is_option(o, "scheme") && cc_schemes[i] != NULL; i++)
+        fprintf(out, " %s", cc_schemes[i]->id);
+    for (size_t i = 0; is_option(o, "columns") && c->columns[i].key != NULL; i++, between = " ")
+        fprintf(out, "%s%s", between, c->columns[i].key);
+}
+
+/* The i-th option that is completed: --scheme, if the command has it, and then the others; NULL
+ * after the last one. */
+static const struct cc_option *completed_option(const struct cc_command *c, size_t i)
+{
+    const struct cc_option *schemes = cc_scheme_options(c);
+    const size_t first = schemes->name != NULL ? 1 : 0;
+    if (i < first)
+        return schemes;
+    for (size_t k = 0, n = first; k < cc_option_count(c); k++)
+        if (!cc_option_hidden(c, k) && n++ == i)
+            return cc_option_at(c, k);
+    return NULL;
+}
+
+/* Whether a command of two words has this first word, and none before it in the list. */
+static bool is_first_of_group(size_t index, char *group, size_t cap)
+{
+    const char *space = strchr(cc_commands[index]->name, ' ');
+    if (space == NULL)
+        return false;
+    (void)snprintf(group, cap, "%.*s", (int)(space - cc_commands[index]->name),
+                   cc_commands[index]->name);
+    for (size_t i = 0; i < index; i++)
+        if (strncmp(cc_commands[i]->name, group, strlen(group)) == 0 &&
+            cc_commands[i]->name[strlen(group)] == ' ')
+            return false;
+    return true;
+}
+
+/* The first words of all commands. */
+static void put_commands(FILE *out)
+{
+    char group[32];
+    fprintf(out, "help");
+    for (size_t i = 0; cc_commands[i] != NULL; i++) {
+        if (strchr(cc_commands[i]->name, ' ') == NULL)
+            fprintf(out, " %s", cc_commands[i]->name);
+        else if (is_first_of_group(i, group, sizeof group))
+            fprintf(out, " %s", group);
+    }
+}
+
+/* The second words of a group's commands. */
+static void put_group(const char *group, FILE *out)
+{
+    const size_t n = strlen(group);
+    const char *between = "";
+    for (size_t i = 0; cc_commands[i] != NULL; i++)
+        if (strncmp(cc_commands[i]->name, group, n) == 0 && cc_commands[i]->name[n] == ' ') {
+            fprintf(out, "%s%s", between, cc_commands[i]->name + n + 1);
+            between = " ";
+        }
+}
+
+/* --- bash --- */
+
+static void bash_option(const struct cc_command *c, const struct cc_option *o, FILE *out)
+{
+    if (o->value == NULL)
+        return;
+    if (o->letter != 0)
+        fprintf(out, "        -%c|--%s)", o->letter, o->name);
+    else
+        fprintf(out, "        --%s)", o->name);
+    if (has_words(o)) {
+        fprintf(out, " words='");
+        put_words(c, o, out);
+        fprintf(out, "'");
+    }
+    fprintf(out, "%s ;;\n", o->file != CC_NO_FILE ? " files=1" : "");
+}
+
+static void bash_command(const struct cc_command *c, FILE *out)
+{
+    const struct cc_option *o;
+    fprintf(out, "    '%s')\n        case $prev in\n", c->name);
+    for (size_t i = 0; (o = completed_option(c, i)) != NULL; i++)
+        bash_option(c, o, out);
+    fprintf(out, "        *)\n            if [[ $cur == -* ]]; then\n                words='");
+    for (size_t i = 0; (o = completed_option(c, i)) != NULL; i++)
+        fprintf(out, "%s--%s", i > 0 ? " " : "", o->name);
+    fprintf(out, "'\n            else\n                files=1\n            fi\n            ;;\n"
+                 "        esac\n        ;;\n");
+}
+
+void cc_completion_bash(FILE *out)
+{
+    char group[32];
+    fprintf(out, "# Completes the words of commcomp in bash: `commcomp --completion bash`.\n"
+                 "_commcomp() {\n"
+                 "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
+                 "    local command=${COMP_WORDS[1]} words= files=\n"
+                 "    COMPREPLY=()\n"
+                 "    if ((COMP_CWORD == 1)); then\n        words='");
+    put_commands(out);
+    fprintf(out, " --help --version'\n        command=\n    fi\n    case $command in\n");
+    for (size_t i = 0; cc_commands[i] != NULL; i++) {
+        if (!is_first_of_group(i, group, sizeof group))
+            continue;
+        fprintf(out, "    %s)\n        if ((COMP_CWORD == 2)); then\n            words='", group);
+        put_group(group, out);
+        fprintf(out, "'\n            command=\n        else\n"
+                     "            command+=\" ${COMP_WORDS[2]}\"\n        fi\n        ;;\n");
+    }
+    fprintf(out, "    help) words='");
+    put_commands(out);
+    fprintf(out, "' command= ;;\n    esac\n    case $command in\n    '') ;;\n");
+    for (size_t i = 0; cc_commands[i] != NULL; i++)
+        bash_command(cc_commands[i], out);
+    fprintf(out, "    esac\n"
+                 "    [[ -z $words ]] || COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+                 "    [[ -z $files ]] || mapfile -t -O ${#COMPREPLY[@]} COMPREPLY "
+                 "< <(compgen -f -- \"$cur\")\n"
+                 "}\n"
+                 "complete -o filenames -F _commcomp commcomp\n");
+}
+
+/* --- zsh --- */
+
+/* Prints a text for a specification of _arguments in single quotes. */
+static void put_zsh(const char *s, size_t most, FILE *out)
+{
+    for (size_t i = 0; s[i] != '\0' && i < most; i++) {
+        if (s[i] == '\'')
+            fprintf(out, "'\\''");
+        else if (strchr("[]:\\", s[i]) != NULL)
+            fprintf(out, "\\%c", s[i]);
+        else
+            fputc(s[i], out);
+    }
+}
+
+/* The length of the help's first clause: a line of a menu. */
+static size_t clause(const char *help)
+{
+    const size_t n = strcspn(help, ";:(");
+    return n > 0 && help[n] != '\0' && help[n - 1] == ' ' ? n - 1 : n;
+}
+
+static void zsh_option(const struct cc_command *c, const struct cc_option *o, FILE *out)
+{
+    fprintf(out, " \\\n            '--%s[", o->name);
+    put_zsh(o->help, clause(o->help), out);
+    fprintf(out, "]");
+    if (o->value != NULL) {
+        fprintf(out, ":");
+        put_zsh(o->value, strlen(o->value), out);
+        fprintf(out, ":");
+        if (has_words(o)) {
+            fprintf(out, "(");
+            put_words(c, o, out);
+            fprintf(out, ")");
+        } else if (o->file != CC_NO_FILE) {
+            fprintf(out, "_files");
+        }
+    }
+    fprintf(out, "'");
+}
+
+static void zsh_command(const struct cc_command *c, FILE *out)
+{
+    const struct cc_option *o;
+    fprintf(out, "    '%s')\n        _arguments", c->name);
+    for (size_t i = 0; (o = completed_option(c, i)) != NULL; i++)
+        zsh_option(c, o, out);
+    fprintf(out, " \\\n            '*:file:_files'\n        ;;\n");
+}
+
+static void zsh_describe(const struct cc_command *c, const char *name, FILE *out)
+{
+    fprintf(out, " \\\n            '");
+    put_zsh(name, strlen(name), out);
+    fprintf(out, ":");
+    put_zsh(c->summary, strlen(c->summary), out);
+    fprintf(out, "'");
+}
+
+void cc_completion_zsh(FILE *out)
+{
+    char group[32];
+    fprintf(out, "#compdef commcomp\n"
+                 "# Completes the words of commcomp in zsh: `commcomp --completion zsh`.\n"
+                 "_commcomp() {\n"
+                 "    local -a names\n"
+                 "    local command=$words[2]\n"
+                 "    if ((CURRENT == 2)); then\n        names=(");
+    for (size_t i = 0; cc_commands[i] != NULL; i++) {
+        if (strchr(cc_commands[i]->name, ' ') == NULL)
+            zsh_describe(cc_commands[i], cc_commands[i]->name, out);
+        else if (is_first_of_group(i, group, sizeof group))
+            fprintf(out, " \\\n            '%s:its commands have a second word'", group);
+    }
+    fprintf(out, ")\n        _describe command names\n        return\n    fi\n"
+                 "    case $command in\n");
+    for (size_t i = 0; cc_commands[i] != NULL; i++) {
+        if (!is_first_of_group(i, group, sizeof group))
+            continue;
+        fprintf(out, "    %s)\n        if ((CURRENT == 3)); then\n            names=(", group);
+        for (size_t k = i; cc_commands[k] != NULL; k++)
+            if (strncmp(cc_commands[k]->name, group, strlen(group)) == 0 &&
+                cc_commands[k]->name[strlen(group)] == ' ')
+                zsh_describe(cc_commands[k], cc_commands[k]->name + strlen(group) + 1, out);
+        fprintf(out, ")\n            _describe command names\n            return\n        fi\n"
+                     "        command+=\" $words[3]\"\n        shift words\n"
+                     "        ((CURRENT--))\n        ;;\n");
+    }
+    fprintf(out, "    esac\n    shift words\n    ((CURRENT--))\n    case $command in\n");
+    for (size_t i = 0; cc_commands[i] != NULL; i++)
+        zsh_command(cc_commands[i], out);
+    fprintf(out, "    esac\n}\n_commcomp \"$@\"\n");
+}

@@ -1,0 +1,37 @@
+/* What the program says about itself, printed to `out` from the tables of the commands. */
+#ifndef CC_CMD_CLI_HELP_H
+#define CC_CMD_CLI_HELP_H
+
+#include "cmd/cli/command.h"
+
+/* --help, wrapped to the terminal's width, or to 80 characters where there is no terminal. */
+void cc_help_program(FILE *out);
+/* The commands of a group: "trace". */
+void cc_help_group(const char *group, FILE *out);
+/* A command whose options have groups: those that are used often, and the names of the others; with
+ * `all`, and for other commands, every option and column. */
+void cc_help_command(const struct cc_command *c, bool all, FILE *out);
+/* The man page, in man(7)'s macros. */
+void cc_help_man(FILE *out);
+
+/* Scripts that complete commands, options and their arguments in a shell. */
+void cc_completion_bash(FILE *out);
+void cc_completion_zsh(FILE *out);
+
+/* --- texts that they share --- */
+
+extern const char cc_program_summary[];
+
+/* The options --scheme and --NAME of the commands that have them; an empty table for others. */
+const struct cc_option *cc_scheme_options(const struct cc_command *c);
+/* Whether the i-th option of a command is hidden by one of the same name before it. */
+bool cc_option_hidden(const struct cc_command *c, size_t i);
+
+/* "-o, --output FILE", and its help with the default. */
+void cc_option_title(const struct cc_option *o, char *out, size_t cap);
+void cc_option_text(const struct cc_option *o, char *out, size_t cap);
+/* "step_s [s]", and its help with the table's head and unit. */
+void cc_column_title(const struct cc_column *c, char *out, size_t cap);
+void cc_column_text(const struct cc_column *c, char *out, size_t cap);
+
+#endif

@@ -1,0 +1,175 @@
+/* The man page. Options that several commands have with the same words stand once, in a section of
+ * their own; the commands name them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cli/help.h"
+#include "results/machine_info.h"
+
+/* Prints text with the characters escaped that have a meaning in roff. */
+static void print_roff(FILE *out, const char *text)
+{
+    for (const char *p = text; *p != '\0'; p++) {
+        bool line_start = p == text || p[-1] == '\n';
+        if (line_start && (*p == '.' || *p == '\''))
+            fprintf(out, "\\&");
+        if (*p == '\\')
+            fprintf(out, "\\e");
+        else if (*p == '-')
+            fprintf(out, "\\-");
+        else if (*p == '\n' && p[1] == '\n')
+            fprintf(out, "\n.PP");
+        else
+            fputc(*p, out);
+    }
+    fprintf(out, "\n");
+}
+
+static void man_item(FILE *out, const char *left, const char *text)
+{
+    fprintf(out, ".TP\n.B ");
+    print_roff(out, left);
+    print_roff(out, text);
+}
+
+static void man_option(FILE *out, const struct cc_option *o)
+{
+    char title[96], text[1024];
+    cc_option_title(o, title, sizeof title);
+    cc_option_text(o, text, sizeof text);
+    man_item(out, title, text);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
+}
+
+/* The command's own option in the words of `o`, or NULL. */
+static const struct cc_option *find_same(const struct cc_command *c, const struct cc_option *o)
+{
+    for (const struct cc_option *p = c->options; p->name != NULL; p++)
+        if (strcmp(p->name, o->name) == 0 && same_text(p->value, o->value) &&
+            same_text(p->def, o->def) && strcmp(p->help, o->help) == 0)
+            return p;
+    return NULL;
+}
+
+/* How many of the first `count` commands have the option. */
+static int count_commands(const struct cc_option *o, size_t count)
+{
+    int have = 0;
+    for (size_t i = 0; i < count; i++)
+        have += find_same(cc_commands[i], o) != NULL;
+    return have;
+}
+
+static size_t command_count(void)
+{
+    size_t n = 0;
+    while (cc_commands[n] != NULL)
+        n++;
+    return n;
+}
+
+static bool is_shared(const struct cc_option *o)
+{
+    return count_commands(o, command_count()) > 1;
+}
+
+static void man_own_options(FILE *out, const struct cc_command *c)
+{
+    size_t shared = 0;
+    for (const struct cc_option *o = c->options; o->name != NULL; o++) {
+        shared += is_shared(o);
+        if (!is_shared(o))
+            man_option(out, o);
+    }
+    if (shared == 0)
+        return;
+    fprintf(out, ".PP\nIt shares with other commands (see SHARED OPTIONS):\n");
+    for (const struct cc_option *o = c->options; o->name != NULL; o++)
+        if (is_shared(o))
+            fprintf(out, "\\-\\-%s%s\n", o->name, --shared > 0 ? "," : ".");
+}
+
+static void man_command(FILE *out, const struct cc_command *c)
+{
+    fprintf(out, ".SS commcomp %s [options] %s\n", c->name, c->operands);
+    print_roff(out, c->summary);
+    fprintf(out, ".PP\n");
+    print_roff(out, c->description);
+    for (const struct cc_option *o = cc_scheme_options(c); o->name != NULL; o++)
+        man_option(out, o);
+    man_own_options(out, c);
+    if (c->columns[0].key != NULL)
+        fprintf(out, ".PP\nColumns of the result:\n");
+    for (const struct cc_column *k = c->columns; k->key != NULL; k++) {
+        char title[96], text[1024];
+        cc_column_title(k, title, sizeof title);
+        cc_column_text(k, text, sizeof text);
+        man_item(out, title, text);
+    }
+    fprintf(out, ".PP\nExamples:\n.PP\n.nf\n");
+    print_roff(out, c->examples);
+    fprintf(out, ".fi\n");
+}
+
+static void man_shared_options(FILE *out)
+{
+    fprintf(out, ".SH SHARED OPTIONS\n");
+    for (int group = 0; group < CC_OPTION_GROUPS; group++) {
+        bool titled = false;
+        for (size_t i = 0; cc_commands[i] != NULL; i++)
+            for (const struct cc_option *o = cc_commands[i]->options; o->name != NULL; o++) {
+                if ((int)o->group != group || !is_shared(o) || count_commands(o, i) > 0)
+                    continue;
+                if (!titled)
+                    fprintf(out, ".SS %s\n", cc_option_group_names[group]);
+                titled = true;
+                man_option(out, o);
+            }
+    }
+    fprintf(out, ".SS Options of every command\n");
+    for (const struct cc_option *o = cc_record_options; o->name != NULL; o++)
+        man_option(out, o);
+    for (const struct cc_option *o = cc_common_options; o->name != NULL; o++)
+        man_option(out, o);
+}
+
+static void man_schemes(FILE *out)
+{
+    fprintf(out, ".SH SCHEMES\n");
+    for (size_t i = 0; cc_schemes[i] != NULL; i++) {
+        const struct cc_scheme *s = cc_schemes[i];
+        fprintf(out, ".SS %s\n", s->id);
+        print_roff(out, s->title);
+        fprintf(out, ".br\n");
+        print_roff(out, s->reference);
+        for (const struct cc_param *p = s->params; p->name != NULL; p++) {
+            char def[192], range[192], text[640];
+            cc_param_print_default(p, def, sizeof def);
+            cc_param_print_range(p, range, sizeof range);
+            (void)snprintf(text, sizeof text, "%s (%s; default %s)", p->help, range, def);
+            man_item(out, p->name, text);
+        }
+    }
+}
+
+void cc_help_man(FILE *out)
+{
+    fprintf(out, ".TH COMMCOMP 1 \"\" \"commcomp %s\" \"User Commands\"\n.SH NAME\ncommcomp \\- ",
+            cc_version());
+    print_roff(out, cc_program_summary);
+    fprintf(out, ".SH SYNOPSIS\n.B commcomp\n.I command\n[options]\n.SH COMMANDS\n");
+    for (size_t i = 0; cc_commands[i] != NULL; i++)
+        man_command(out, cc_commands[i]);
+    man_shared_options(out);
+    man_schemes(out);
+    fprintf(out, ".SH EXIT STATUS\n0 success; 1 failure or interrupt; 2 a mistake on the command "
+                 "line.\n.SH ENVIRONMENT\n");
+    man_item(out, "COMMCOMP_ISA",
+             "scalar, avx2 or avx512: the instruction set to use instead of the best");
+    man_item(out, "COLUMNS", "the width of tables and help, instead of the terminal's");
+    man_item(out, "NO_COLOR", "if set, nothing is printed in bold");
+}
