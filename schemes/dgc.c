@@ -46,6 +46,12 @@ static double density_at(const struct params *p, uint64_t step)
     return d > p->density ? d : p->density;
 }
 
+static double momentum(const void *params)
+{
+    const struct params *p = params;
+    return p->momentum;
+}
+
 static double most_dense(const struct params *p)
 {
     return density_at(p, 0);
@@ -160,6 +166,7 @@ const struct cc_scheme cc_scheme_dgc = {
     .kind = CC_PAIRS,
     .params = table,
     .params_bytes = sizeof(struct params),
+    .momentum = momentum,
     .bound = bound,
     .traffic = traffic,
     .state_bytes = state_bytes,

@@ -47,6 +47,11 @@ size_t cc_period(const struct cc_scheme *s, const void *params)
     return s->period == NULL ? 1 : s->period(params);
 }
 
+double cc_own_momentum(const struct cc_scheme *s, const void *params)
+{
+    return s->momentum == NULL ? 0 : s->momentum(params);
+}
+
 struct cc_pair_cost cc_pair_cost(const struct cc_scheme *s, const void *params)
 {
     return s->pair_cost == NULL ? (struct cc_pair_cost){0} : s->pair_cost(params);

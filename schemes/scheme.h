@@ -116,6 +116,10 @@ struct cc_scheme {
      * only for gradients of the same scale; NULL: none. */
     const char *absolute_param;
 
+    /* The momentum that the scheme itself applies to the gradients, in place of the optimizer's:
+     * what it sends adds up to the gradients with that momentum. NULL: none. */
+    double (*momentum)(const void *params);
+
     /* Checks combinations of parameters that the table's ranges cannot; returns CC_OK or CC_USAGE.
      * NULL: every combination is valid. */
     int (*check)(const void *params, struct cc_error *e);
@@ -205,6 +209,8 @@ size_t cc_scratch_bytes(const struct cc_codec *c);
 size_t cc_bound(const struct cc_codec *c);
 /* Steps, at least 1. */
 size_t cc_period(const struct cc_scheme *s, const void *params);
+/* In [0, 1). */
+double cc_own_momentum(const struct cc_scheme *s, const void *params);
 
 /* pair_bits is 0 if payloads are no sets of pairs. */
 struct cc_pair_cost cc_pair_cost(const struct cc_scheme *s, const void *params);

@@ -30,6 +30,21 @@ bool cc_spec_is_raw(const struct cc_spec *s)
     return strcmp(s->name, CC_RAW_SCHEME) == 0;
 }
 
+bool cc_spec_has_feedback(const struct cc_spec *s)
+{
+    const struct cc_param *ef = cc_param_find(s->scheme->params, "ef");
+    for (const struct cc_param *p = s->scheme->params; p->name != NULL; p++)
+        if (p->type == CC_NESTED) {
+            const struct cc_spec *const *inner =
+                (const void *)((const char *)s->params + p->offset);
+            return cc_spec_has_feedback(*inner);
+        }
+    if ((s->scheme->flags & CC_FEEDBACK) == 0)
+        return false;
+    return ef == NULL ||
+           *(const int64_t *)(const void *)((const char *)s->params + ef->offset) != 0;
+}
+
 static int unknown_scheme(const char *id, struct cc_error *e)
 {
     const char *names[128] = {"all", "paper"};

@@ -23,6 +23,10 @@ struct cc_spec {
 
 bool cc_spec_is_raw(const struct cc_spec *s);
 
+/* Whether what is not sent is kept in a residual and added to the next gradient: CC_FEEDBACK
+ * without ef=0; of a wrapper, whether the scheme inside does so. */
+bool cc_spec_has_feedback(const struct cc_spec *s);
+
 /* Owns its items. All zeros is an empty list; free with cc_spec_list_free. */
 struct cc_spec_list {
     struct cc_spec **item;

@@ -148,37 +148,39 @@ static int bench_stream(struct cc_bench_run *b, struct cc_error *e)
 {
     struct cc_bench_config *config = &b->config;
     const size_t tensors = cc_trace_tensors(config->trace), schemes = config->schemes->count;
-    struct cc_quality *q = cc_alloc0(schemes * tensors * sizeof *q, e);
-    size_t *passes = cc_alloc0(schemes * sizeof *passes, e), done = 0;
-    struct cc_speed speed = {0};
+    struct cc_bench_measured m = {.q = cc_alloc0(schemes * tensors * sizeof *m.q, e),
+                                  .passes = cc_alloc0(schemes * sizeof *m.passes, e),
+                                  .error = cc_alloc0(schemes * sizeof *m.error, e)};
     int status = CC_OK;
     config->failed = cc_alloc0(schemes * sizeof *config->failed, e);
-    if (q == NULL || passes == NULL || config->failed == NULL) {
+    if (m.q == NULL || m.passes == NULL || m.error == NULL || config->failed == NULL) {
         status = CC_FAIL;
         goto out;
     }
     if (b->options.speed)
         CC_TRY_OUT(cc_calls_check(config, e));
     for (size_t s = 0; s < schemes; s++) {
-        passes[s] = b->options.passes;
+        m.passes[s] = b->options.passes;
         if (b->options.passes == 0)
-            (void)cc_quality_settle(config, s, CC_BENCH_MOST_PASSES, &passes[s],
+            (void)cc_quality_settle(config, s, CC_BENCH_MOST_PASSES, &m.passes[s],
                                     &config->failed[s]);
     }
-    CC_TRY_OUT(cc_quality_measure(config, passes, q, &done, e));
+    CC_TRY_OUT(cc_quality_measure(config, m.passes, m.q, &m.done, e));
+    CC_TRY_OUT(cc_update_errors(config, m.error, e));
     if (b->options.speed && !cc_interrupted())
-        CC_TRY_OUT(cc_speed_measure(config, &b->options.limits, &speed, e));
-    CC_TRY_OUT(cc_bench_rows(b, passes, q, done, &speed, e));
-    CC_TRY_OUT(add_to_profile(b, &speed, e));
+        CC_TRY_OUT(cc_speed_measure(config, &b->options.limits, &m.speed, e));
+    CC_TRY_OUT(cc_bench_rows(b, &m, e));
+    CC_TRY_OUT(add_to_profile(b, &m.speed, e));
     for (size_t s = 0; s < schemes && status == CC_OK; s++)
         if (cc_bench_failed(config, s))
             status = cc_fail(e, "%s", config->failed[s].text);
 out:
-    cc_speed_free(&speed);
+    cc_speed_free(&m.speed);
     free(config->failed);
     config->failed = NULL;
-    free(q);
-    free(passes);
+    free(m.q);
+    free(m.passes);
+    free(m.error);
     return status;
 }
 

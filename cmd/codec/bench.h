@@ -6,6 +6,7 @@
 #include "bench/profile.h"
 #include "bench/quality.h"
 #include "bench/speed.h"
+#include "bench/update_error.h"
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
 
@@ -43,10 +44,17 @@ struct cc_bench_run {
 /* The columns of the record. */
 extern const struct cc_column cc_bench_columns[];
 
-/* Adds the rows of the first `done` schemes of a stream except those that failed, and notes under
- * them. q[scheme * tensors + tensor]; *speed is zero if no speeds were measured. */
-int cc_bench_rows(struct cc_bench_run *b, const size_t *passes, const struct cc_quality *q,
-                  size_t done, const struct cc_speed *speed, struct cc_error *e);
+/* What was measured of a stream. */
+struct cc_bench_measured {
+    size_t *passes;                /* by scheme */
+    struct cc_quality *q;          /* [scheme * tensors + tensor] */
+    size_t done;                   /* schemes whose passes and q are complete */
+    struct cc_update_error *error; /* by scheme */
+    struct cc_speed speed;         /* zero if no speeds were measured */
+};
+
+/* Adds the rows of the complete schemes except those that failed, and notes under them. */
+int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, struct cc_error *e);
 
 /* Adds a note under all rows if timings were outliers. */
 int cc_bench_note_outliers(const struct cc_bench_run *b, struct cc_error *e);

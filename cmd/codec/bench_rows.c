@@ -49,9 +49,26 @@ const struct cc_column cc_bench_columns[] = {
      CC_PART},
     {"nmse", "nmse", "", "%.4g", 0,
      "error of decoded y against the raw gradient g: sum ||y-g||^2 / sum ||g||^2, over all steps",
+     CC_PART},
+    {"nmse_cumulative", NULL, "", "%.4g", 0,
+     "the same of the sums of y and of g over all steps of the pass", CC_DETAIL},
+    {"error", "error", "", "%.3g", 0,
+     "settled error of the sum of " CC_ERROR_WINDOW_TEXT " consecutive updates, relative to the "
+     "gradients' sum: what counts in the long run, with or without error feedback, and independent "
+     "of the trace's length (docs/errors.md); sending nothing has 1",
      CC_ANSWER},
-    {"nmse_cumulative", "cumulative", "", "%.4g", 0,
-     "the same of the sums of y and of g over all steps: what error feedback gives back", CC_MAIN},
+    {"error_low", NULL, "", "%.3g", 0, "lower end of its 95% interval; empty with one step",
+     CC_DETAIL},
+    {"error_high", NULL, "", "%.3g", 0, "upper end", CC_DETAIL},
+    {"delay", "delay", "", "%.3g", 0,
+     "with error feedback: norm of the settled residual / norm of the gradient", CC_PART},
+    {"bias", NULL, "", "%.3g", 0,
+     "without a state: the part of a single step's error that does not depend on the random "
+     "numbers, squared, relative to the gradient's square",
+     CC_DETAIL},
+    {"variance", NULL, "", "%.3g", 0, "the part that the random numbers make", CC_DETAIL},
+    {"error_settled", NULL, "", NULL, 0,
+     "whether the last windows' errors differ by less than 5% from those before", CC_DETAIL},
     {"cosine", "cosine", "", "%.4f", 0, "cosine of y and g over all steps: sum y g / (||y|| ||g||)",
      CC_PART},
     {"max_abs_error", NULL, "", "%.3g", 0, "largest |y-g| of all steps", CC_DETAIL},
@@ -90,7 +107,9 @@ struct row {
     size_t values, steps;
     double payload_bytes; /* per step */
     double bits_per_value, ratio, nmse, nmse_cumulative, cosine, max_abs_error;
-    size_t samples; /* 0: no speeds */
+    struct cc_update_error error; /* of the whole step */
+    bool local;                   /* sends in some steps only */
+    size_t samples;               /* 0: no speeds */
     size_t outliers;
     struct row_speed {
         double gb_per_s, min, max, sd; /* sd: relative to the mean */
@@ -146,7 +165,8 @@ static void set_speed(struct row *row, enum cc_call call, double *seconds, size_
 static struct row tensor_row(const struct cc_bench_run *b, size_t scheme, size_t tensor,
                              const struct cc_quality *q, const struct cc_speed *speed)
 {
-    struct row row = {.tensor = cc_trace_tensor(b->config.trace, tensor)->name};
+    struct row row = {.tensor = cc_trace_tensor(b->config.trace, tensor)->name,
+                      .error = cc_update_error_unknown()};
     const size_t at = scheme * speed->tensors + tensor;
     set_quality(&row, q);
     for (int c = 0; c < CC_CALLS && speed->samples > 0 && row.values > 0; c++)
@@ -156,9 +176,10 @@ static struct row tensor_row(const struct cc_bench_run *b, size_t scheme, size_t
 }
 
 static struct row step_row(const struct cc_bench_run *b, size_t scheme, const struct cc_quality *q,
-                           const struct cc_speed *speed)
+                           const struct cc_update_error *error, const struct cc_speed *speed)
 {
-    struct row row = {.tensor = NULL};
+    const struct cc_spec *spec = b->config.schemes->item[scheme];
+    struct row row = {.error = *error, .local = cc_period(spec->scheme, spec->params) > 1};
     struct cc_quality all = {0};
     for (size_t t = 0; t < cc_trace_tensors(b->config.trace); t++)
         cc_quality_add(&all, &q[t]);
@@ -174,6 +195,16 @@ static void set_call(struct cc_record *r, size_t at, const char *call, const cha
     char key[64];
     (void)snprintf(key, sizeof key, "%s_%s", call, suffix);
     cc_record_number(r, at, key, v);
+}
+
+static void print_error(struct cc_record *r, size_t at, const struct cc_update_error *error)
+{
+    const struct cc_number_column all[] = {
+        {"error", error->error}, {"error_low", error->low}, {"error_high", error->high},
+        {"delay", error->delay}, {"bias", error->bias},     {"variance", error->variance}};
+    cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
+    if (!isnan(error->error))
+        cc_record_bool(r, at, "error_settled", error->settled);
 }
 
 static int print_row(const struct cc_bench_run *b, const struct row *row, struct cc_error *e)
@@ -197,6 +228,7 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     cc_record_number(r, at, "ratio", row->ratio);
     cc_record_number(r, at, "nmse", row->nmse);
     cc_record_number(r, at, "nmse_cumulative", row->nmse_cumulative);
+    print_error(r, at, &row->error);
     cc_record_number(r, at, "cosine", row->cosine);
     cc_record_number(r, at, "max_abs_error", row->max_abs_error);
     cc_record_number(r, at, "threads", b->config.threads);
@@ -238,15 +270,14 @@ static int note_row(const struct cc_bench_run *b, const char *title, const struc
         (void)snprintf(speed, sizeof speed, ", encodes %.2f GB/s, decodes %.2f GB/s",
                        row->call[CC_ENCODE].gb_per_s, row->call[CC_DECODE].gb_per_s);
     return cc_record_note(b->record, e,
-                          "%s%s%-12s %s: %.3f bits a value (%.1fx smaller than fp32), nmse %.3g in "
-                          "a step and %.3g over "
-                          "all%s",
+                          "%s%s%-12s %s: %.3f bits a value (%.1fx smaller than fp32), error %.2g%s",
                           stream, b->streams > 1 ? ", " : "", title, row->scheme,
-                          row->bits_per_value, row->ratio, row->nmse, row->nmse_cumulative, speed);
+                          row->bits_per_value, row->ratio, row->error.error, speed);
 }
 
 /* Notes the smallest, the fastest and the most exact of the schemes that compress (a ratio over
- * 1.05) and do not decode to zeros only. */
+ * 1.05) and do not decode to zeros only. Local steps change what is computed, not how exactly it is
+ * sent: such schemes are not compared by their error. */
 static int note_best(const struct cc_bench_run *b, const struct row *row, size_t rows,
                      struct cc_error *e)
 {
@@ -259,7 +290,8 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
             smallest = r;
         if (!isnan(round_trip(r)) && (fastest == NULL || round_trip(r) > round_trip(fastest)))
             fastest = r;
-        if (exact == NULL || r->nmse_cumulative < exact->nmse_cumulative)
+        if (!r->local && !isnan(r->error.error) &&
+            (exact == NULL || r->error.error < exact->error.error))
             exact = r;
     }
     if (rows < 2 || smallest == NULL)
@@ -267,40 +299,67 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
     CC_TRY(note_row(b, "smallest", smallest, e));
     if (fastest != NULL)
         CC_TRY(note_row(b, "fastest", fastest, e));
-    return note_row(b, "most exact", exact, e);
+    return exact != NULL ? note_row(b, "most exact", exact, e) : CC_OK;
 }
 
-int cc_bench_rows(struct cc_bench_run *b, const size_t *passes, const struct cc_quality *q,
-                  size_t done, const struct cc_speed *speed, struct cc_error *e)
+/* Says what the errors do not cover. */
+static int note_errors(const struct cc_bench_run *b, const struct row *row, size_t rows,
+                       struct cc_error *e)
+{
+    bool lossy = false, alone = true;
+    for (size_t i = 0; i < rows; i++) {
+        const struct cc_update_error *error = &row[i].error;
+        lossy |= error->error > 0;
+        alone &= isnan(error->low) || error->error == 0;
+        if (row[i].local)
+            CC_TRY(cc_record_note(b->record, e,
+                                  "%s: the error is that of sending; local steps also change what "
+                                  "is computed, which only training shows",
+                                  row[i].scheme));
+        if (!isnan(error->error) && !error->settled)
+            CC_TRY(cc_record_note(b->record, e,
+                                  "%s: the error still changed after as many steps as are measured",
+                                  row[i].scheme));
+    }
+    if (lossy && alone)
+        return cc_record_note(b->record, e,
+                              "errors are of a single step, so nothing is known about how much "
+                              "they vary: give a trace of two steps or more");
+    return CC_OK;
+}
+
+int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, struct cc_error *e)
 {
     const struct cc_bench_config *config = &b->config;
     const size_t tensors = cc_trace_tensors(config->trace);
     const bool per_tensor = b->options.per_tensor;
-    struct row *row = cc_alloc(done * sizeof *row, e); /* of the step, by scheme */
+    struct row *row = cc_alloc(m->done * sizeof *row, e); /* of the step, by scheme */
     size_t rows = 0;
     int status = CC_OK;
     if (row == NULL)
         return CC_FAIL;
-    for (size_t s = 0; s < done; s++) {
+    for (size_t s = 0; s < m->done; s++) {
         const char *scheme = config->schemes->item[s]->name;
+        const struct cc_quality *q = &m->q[s * tensors];
         if (cc_bench_failed(config, s))
             CC_TRY_OUT(cc_record_note(b->record, e, "failed: %s", config->failed[s].text));
         for (size_t t = 0; !cc_bench_failed(config, s) && t < (per_tensor ? tensors : 1); t++) {
-            struct row r = per_tensor ? tensor_row(b, s, t, &q[s * tensors + t], speed)
-                                      : step_row(b, s, &q[s * tensors], speed);
+            struct row r = per_tensor ? tensor_row(b, s, t, &q[t], &m->speed)
+                                      : step_row(b, s, q, &m->error[s], &m->speed);
             r.scheme = scheme;
-            r.passes = passes[s];
+            r.passes = m->passes[s];
             CC_TRY_OUT(print_row(b, &r, e));
             b->outliers += r.outliers;
             if (!per_tensor)
                 row[rows++] = r;
         }
-        if (b->options.passes == 0 && passes[s] == CC_BENCH_MOST_PASSES)
+        if (b->options.passes == 0 && m->passes[s] == CC_BENCH_MOST_PASSES)
             CC_TRY_OUT(cc_record_note(b->record, e, "%s had not settled after %d passes", scheme,
                                       CC_BENCH_MOST_PASSES));
     }
     if (b->sizes <= 1)
         CC_TRY_OUT(note_best(b, row, rows, e));
+    CC_TRY_OUT(note_errors(b, row, rows, e));
 out:
     free(row);
     return status;

@@ -205,7 +205,7 @@ static void clear_zeros(const struct synth *s, struct cc_trace_sender stream, ui
             memset(x + i, 0, (n - i < run ? n - i : run) * sizeof *x);
 }
 
-static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
+static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, size_t n, float *x,
                 struct cc_error *e)
 {
     (void)e;
@@ -215,7 +215,7 @@ static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, f
                                 [CC_GAUSSIAN] = k->gaussian,
                                 [CC_STUDENT] = k->student,
                                 [CC_MIXTURE] = k->gaussian};
-    const size_t n = t->tensors[tensor].shape.n, part = (size_t)1 << 32;
+    const size_t part = (size_t)1 << 32;
     float scale = (float)scale_at(s, t->streams[stream], step, tensor);
     for (size_t at = 0; at < n; at += part) {
         struct cc_draw d = draw_at(s, t->streams[stream], step, tensor, at);

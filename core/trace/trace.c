@@ -54,7 +54,13 @@ const char *cc_trace_name(const struct cc_trace *t)
 int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
                   struct cc_error *e)
 {
-    return t->ops->load(t, stream, step, tensor, x, e);
+    return cc_trace_load_first(t, stream, step, tensor, t->tensors[tensor].shape.n, x, e);
+}
+
+int cc_trace_load_first(struct cc_trace *t, size_t stream, size_t step, size_t tensor, size_t n,
+                        float *x, struct cc_error *e)
+{
+    return t->ops->load(t, stream, step, tensor, n, x, e);
 }
 
 void cc_trace_close(struct cc_trace *t)

@@ -69,6 +69,9 @@ const char *cc_trace_name(const struct cc_trace *t);
  * that is not a number; x is then unspecified. May be called by several threads at once. */
 int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
                   struct cc_error *e);
+/* The same for the first n values of the tensor; no more are drawn or converted, where possible. */
+int cc_trace_load_first(struct cc_trace *t, size_t stream, size_t step, size_t tensor, size_t n,
+                        float *x, struct cc_error *e);
 
 /* Releases the trace and all that it owns; NULL is allowed. */
 void cc_trace_close(struct cc_trace *t);

@@ -93,7 +93,20 @@ static int open_file(struct files *fs, size_t index, struct cc_error *e)
     return CC_OK;
 }
 
-static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
+/* The first n of a file's `all` numbers in text, which are read together. */
+static int read_text(const struct file *f, size_t all, size_t n, float *x, struct cc_error *e)
+{
+    float *whole = cc_alloc(all * sizeof *whole, e);
+    if (whole == NULL)
+        return CC_FAIL;
+    const int status = cc_stored_read(&f->in, f->path, CC_DECIMAL, 0, all, whole, e);
+    if (status == CC_OK)
+        memcpy(x, whole, n * sizeof *x);
+    free(whole);
+    return status;
+}
+
+static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, size_t n, float *x,
                 struct cc_error *e)
 {
     struct files *fs = own(t);
@@ -101,9 +114,11 @@ static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, f
     const struct location *p = &f->layout->locations[tensor];
     (void)pthread_mutex_lock(&fs->lock);
     int status = open_file(fs, (size_t)(f - fs->list), e);
+    const size_t all = t->tensors[tensor].shape.n;
     if (status == CC_OK)
-        status =
-            cc_stored_read(&f->in, f->path, p->dtype, p->offset, t->tensors[tensor].shape.n, x, e);
+        status = p->dtype == CC_DECIMAL && n < all
+                     ? read_text(f, all, n, x, e)
+                     : cc_stored_read(&f->in, f->path, p->dtype, p->offset, n, x, e);
     if (status == CC_OK)
         status = cc_infile_check(&f->in, f->path, &f->state, e);
     (void)pthread_mutex_unlock(&fs->lock);

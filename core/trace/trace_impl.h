@@ -7,7 +7,8 @@
 /* An implementation of traces. Arguments are in range. */
 struct cc_trace_ops {
     uint64_t (*step_number)(const struct cc_trace *t, size_t stream, size_t step);
-    int (*load)(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
+    /* Sets x to the first n values of the tensor. */
+    int (*load)(struct cc_trace *t, size_t stream, size_t step, size_t tensor, size_t n, float *x,
                 struct cc_error *e);
     void (*close)(struct cc_trace *t); /* frees own */
 };
