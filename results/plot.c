@@ -48,19 +48,17 @@ static const struct kind kinds[CC_PLOT_KINDS] = {
                       .also = {"step_s"},
                       .x_axis = {.label = "time of a step", .unit = "s"},
                       .hint = "`commcomp model -o FILE` makes them"},
-    [CC_PLOT_ERROR] = {.shape = CC_LABELLED,
-                       .title = "Size against error",
-                       .x = "nmse_cumulative",
-                       .measure = {"ratio"},
-                       .x_axis = {.label = "error of the sums over all steps (cumulative NMSE)",
-                                  .unit = "",
-                                  .log = true,
-                                  .base = 10},
-                       .y_axis = {.label = "compression ratio (32 / bits per value)",
-                                  .unit = "",
-                                  .log = true,
-                                  .base = 10},
-                       .hint = "`commcomp bench -o FILE` makes them"},
+    [CC_PLOT_ERROR] =
+        {.shape = CC_LABELLED,
+         .title = "Size against error",
+         .x = "error",
+         .measure = {"ratio"},
+         .x_axis = {.label = "error of the updates (settled)", .unit = "", .log = true, .base = 10},
+         .y_axis = {.label = "compression ratio (32 / bits per value)",
+                    .unit = "",
+                    .log = true,
+                    .base = 10},
+         .hint = "`commcomp bench -o FILE` makes them"},
     [CC_PLOT_WORKERS] = {.shape = CC_LINES,
                          .title = "Scaling with workers",
                          .x = "workers",
@@ -160,14 +158,14 @@ static bool varies(const struct cc_sheet *s, const char *key)
 /* The error that no kind is possible: its columns are missing, or empty. */
 static int fail_without_kind(const struct cc_sheet *s, struct cc_error *e)
 {
-    static const char *const keys[] = {"speedup", "step_s", "nmse_cumulative", "encode_roofline"};
+    static const char *const keys[] = {"speedup", "step_s", "error", "encode_roofline"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (s->rows > 0 && cc_sheet_column(s, keys[i]) != CC_NO_COLUMN && !has_number(s, keys[i]))
             return cc_fail(e, "%s: nothing to plot: its column '%s' holds no finite number",
                            s->path, keys[i]);
     return cc_fail(e,
                    "%s: nothing to plot: it has neither speedup over several bw_bps, nor step_s "
-                   "and comm_s, nor nmse_cumulative, nor encode_roofline",
+                   "and comm_s, nor error and ratio, nor encode_roofline",
                    s->path);
 }
 
@@ -181,7 +179,7 @@ int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_er
         *out = CC_PLOT_STEP;
     else if (has_number(s, "encode_gb_per_s") && varies(s, "values"))
         *out = CC_PLOT_SIZE;
-    else if (has_number(s, "nmse_cumulative"))
+    else if (has_number(s, "error") && has_number(s, "ratio"))
         *out = CC_PLOT_ERROR;
     else if (has_number(s, "encode_roofline"))
         *out = CC_PLOT_ROOFLINE;

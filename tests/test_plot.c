@@ -262,7 +262,7 @@ static void bars(void **state)
 static void exact_ones(void **state)
 {
     (void)state;
-    struct cc_figure f = figure_of("scheme,ratio,nmse_cumulative\nfp32,1,0\nlocal,2,1e-16\n"
+    struct cc_figure f = figure_of("scheme,ratio,error\nfp32,1,0\nlocal,2,1e-16\n"
                                    "int8,4,0.003\n3lc,100,0.3\n",
                                    CC_PLOT_ERROR);
     assert_true(f.exact == 1e-4);
@@ -322,9 +322,9 @@ static void guesses(void **state)
         {"scheme,bw_bps,workers,speedup,step_s,comm_s\na,1,2,1,1,1\na,1,3,1,1,1\n",
          CC_PLOT_WORKERS},
         {"scheme,bw_bps,workers,speedup,step_s,comm_s\na,1,2,1,1,1\nb,1,2,1,1,1\n", CC_PLOT_STEP},
-        {"scheme,values,nmse_cumulative,ratio,encode_gb_per_s\na,1,2,1,1\na,2,3,1,1\n",
+        {"scheme,values,error,ratio,encode_gb_per_s\na,1,2,1,1\na,2,3,1,1\n",
          CC_PLOT_SIZE},
-        {"scheme,values,nmse_cumulative,ratio,encode_gb_per_s\na,1,2,1,1\nb,1,3,1,1\n",
+        {"scheme,values,error,ratio,encode_gb_per_s\na,1,2,1,1\nb,1,3,1,1\n",
          CC_PLOT_ERROR},
         {"scheme,encode_roofline\na,0.5\n", CC_PLOT_ROOFLINE},
     };
@@ -471,7 +471,7 @@ static struct cc_sheet hostile_sheet(void)
     FILE *out = open_memstream(&text, &length);
     (void)fputs(
         "scheme,trace,exchange,bw_bps,workers,speedup,compute_s,codec_s,comm_s,step_s,ratio,"
-        "nmse_cumulative,encode_roofline,decode_roofline,values,encode_gb_per_s,"
+        "error,encode_roofline,decode_roofline,values,encode_gb_per_s,"
         "decode_gb_per_s\n",
         out);
     for (size_t i = 0; i < 2 * HOSTILE; i++) {

@@ -46,7 +46,7 @@ err '--output model.svg: the command reads its input there'
 t 1 plot missing.csv
 err 'missing.csv: cannot be read'
 t 1 plot -q model.csv --kind error
-err "model.csv: the plot 'error' needs a column 'nmse_cumulative', which it lacks"
+err "model.csv: the plot 'error' needs a column 'error', which it lacks"
 t 1 plot -q model.csv --scheme int8
 err 'nothing to plot: no row that --scheme'
 t 1 plot five.csv
