@@ -9,7 +9,7 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 
-enum { GROUP_VALUES = 2 * 1024 * 1024, BATCH_VALUES = 128 * 1024 };
+enum { GROUP_VALUES = 2 * 1024 * 1024, BATCH_VALUES = 128 * 1024, BATCH_STEPS = 1024 };
 
 const char *const cc_call_names[CC_CALLS] = {"encode", "decode", "decode_add"};
 
@@ -48,7 +48,9 @@ static struct batch batch_of(const struct cc_calls *w, size_t scheme, const stru
     size_t period = cc_period(s->scheme, s->params), values = g->values > 0 ? g->values : 1;
     if (values > BATCH_VALUES / period)
         return (struct batch){.rounds = period, .steps = 1, .slots = 1};
-    size_t steps = (BATCH_VALUES + period * values - 1) / (period * values) * period;
+    size_t periods = (BATCH_VALUES + period * values - 1) / (period * values);
+    size_t most = (BATCH_STEPS + period - 1) / period;
+    size_t steps = (periods < most ? periods : most) * period;
     size_t different = cc_bench_steps(w->config, scheme);
     return (struct batch){
         .rounds = 1, .steps = steps, .slots = steps < different ? steps : different};
@@ -287,16 +289,17 @@ static double time_batch(struct task *k, struct batch b)
 {
     uint64_t step = k->group->step[k->scheme];
     size_t failures = 0;
+    double (*const now)(void) = k->w->config->processor_time ? cc_thread_now : cc_now;
     if (cc_memory_limits(k->group->values))
         cc_cache_flush_run(&k->w->flush);
-    double begin = cc_now();
+    double begin = now();
     for (size_t i = 0; i < b.steps && failures == 0; i++) {
         k->slot = i % b.slots;
         if (k->call == CC_ENCODE)
             k->w->slot_step[k->slot] = step + i;
         failures = call_group(k);
     }
-    double seconds = cc_now() - begin;
+    double seconds = now() - begin;
     return failures > 0 ? -1 : seconds / (double)b.steps;
 }
 

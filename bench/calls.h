@@ -16,8 +16,9 @@ extern const char *const cc_call_names[CC_CALLS];
  * few enough that their memory stays small. A larger tensor is a group of its own.
  *
  * A group of less than 128 Ki values is timed over several steps at once, which together have that
- * many values. The gradients of these steps (different ones, if the trace has enough steps) lie
- * side by side and stay in the cache, as do their payloads; all are decoded into the same buffer.
+ * many values, or which are 1,024. The gradients of these steps (different ones, if the trace has
+ * enough steps) lie side by side and stay in the cache, as do their payloads; all are decoded into
+ * the same buffer.
  */
 struct cc_group {
     size_t first, count, values; /* tensors [first, first + count), and their values in a step */

@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/load.h"
 #include "core/interrupt.h"
 #include "core/isa.h"
 #include "core/memory.h"
 #include "core/stats.h"
 #include "core/trace/synth.h"
 
-const size_t cc_profile_sizes[CC_PROFILE_SIZES] = {10, 100, 1000, 10000, 100000, 1000000, 10000000};
+const size_t cc_profile_sizes[CC_PROFILE_SIZES] = {10,     100,     1000,    10000,
+                                                   100000, 1000000, 3000000, 10000000};
 
 struct cc_speed_limits cc_profile_limits(double seconds)
 {
@@ -20,47 +22,6 @@ struct cc_speed_limits cc_profile_limits(double seconds)
 }
 
 /* --- points --- */
-
-/* Inserts a point in order of size, unless there is one of that size. */
-static int insert_point(struct cc_profile_codec *c, const struct cc_profile_point *point,
-                        struct cc_error *e)
-{
-    size_t at = 0;
-    while (at < c->points && c->point[at].values < point->values)
-        at++;
-    if (at < c->points && c->point[at].values == point->values)
-        return CC_OK;
-    void *list = c->point;
-    size_t capacity = c->points;
-    CC_TRY(cc_grow(&list, &capacity, c->points + 1, sizeof *point, e));
-    c->point = list;
-    memmove(&c->point[at + 1], &c->point[at], (c->points - at) * sizeof *point);
-    c->point[at] = *point;
-    c->points++;
-    return CC_OK;
-}
-
-/* The profile's entry for a scheme, which is added if it is missing. */
-static int find_codec(struct cc_profile *p, const char *scheme, struct cc_profile_codec **out,
-                      struct cc_error *e)
-{
-    for (size_t i = 0; i < p->codecs; i++) {
-        *out = &p->codec[i];
-        if (strcmp(p->codec[i].scheme, scheme) == 0)
-            return CC_OK;
-    }
-    void *list = p->codec;
-    size_t capacity = p->codecs;
-    char *name = cc_strdup(scheme, e);
-    if (name == NULL || cc_grow(&list, &capacity, p->codecs + 1, sizeof *p->codec, e) != CC_OK) {
-        free(name);
-        return CC_FAIL;
-    }
-    p->codec = list;
-    *out = &p->codec[p->codecs++];
-    **out = (struct cc_profile_codec){.scheme = name};
-    return CC_OK;
-}
 
 struct sized_tensor {
     size_t values, tensor;
@@ -74,22 +35,27 @@ static int compare_sizes(const void *a, const void *b)
 
 /* Averages tensors of about one size into a point. */
 static struct cc_profile_point average(struct cc_speed *speed, size_t scheme,
-                                       const struct sized_tensor *list, size_t count)
+                                       const struct sized_tensor *list, size_t count, double load)
 {
-    double values = 0, bytes = 0, seconds[CC_CALLS] = {0};
+    double values = 0, bytes = 0, spread = 0, seconds[CC_CALLS] = {0};
     for (size_t i = 0; i < count; i++) {
         size_t at = scheme * speed->tensors + list[i].tensor;
         values += (double)list[i].values;
         bytes += speed->tensor_bytes[at];
-        for (int c = 0; c < CC_CALLS; c++)
-            seconds[c] +=
-                cc_stats_of(&speed->tensor_seconds[c][at * speed->most], speed->samples).median;
+        for (int c = 0; c < CC_CALLS; c++) {
+            const struct cc_stats s =
+                cc_stats_of(&speed->tensor_seconds[c][at * speed->most], speed->taken[scheme]);
+            seconds[c] += s.median;
+            spread = fmax(spread, cc_stats_spread(&s));
+        }
     }
     return (struct cc_profile_point){.values = round(values / (double)count),
                                      .bits_per_value = 8 * bytes / values,
                                      .encode_ns = 1e9 * seconds[CC_ENCODE] / values,
                                      .decode_ns = 1e9 * seconds[CC_DECODE] / values,
-                                     .decode_add_ns = 1e9 * seconds[CC_DECODE_ADD] / values};
+                                     .decode_add_ns = 1e9 * seconds[CC_DECODE_ADD] / values,
+                                     .spread = spread,
+                                     .load = load};
 }
 
 int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
@@ -106,17 +72,16 @@ int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
         count += n > 0 && n >= config->min_size;
     }
     qsort(list, count, sizeof *list, compare_sizes);
+    const double load = cc_load_now(&p->copy_gb_per_s);
     for (size_t s = 0; s < config->schemes->count && count > 0; s++) {
-        struct cc_profile_codec *c;
         if (cc_bench_failed(config, s))
             continue;
-        CC_TRY_OUT(find_codec(p, config->schemes->item[s]->name, &c, e));
         for (size_t i = 0, next; i < count; i = next) {
             for (next = i + 1; next < count; next++)
                 if ((double)list[next].values >= 1.1 * (double)list[i].values)
                     break;
-            const struct cc_profile_point point = average(speed, s, &list[i], next - i);
-            CC_TRY_OUT(insert_point(c, &point, e));
+            const struct cc_profile_point point = average(speed, s, &list[i], next - i, load);
+            CC_TRY_OUT(cc_profile_put(p, config->schemes->item[s]->name, &point, e));
         }
     }
 out:
@@ -126,9 +91,36 @@ out:
 
 /* --- on synthetic values --- */
 
-/* Measures tensors of one size and adds the points. */
-static int measure_size(const struct cc_spec_list *schemes, const struct cc_profile_config *config,
-                        size_t values, struct cc_profile *p, struct cc_error *e)
+int cc_profile_begin(struct cc_profile *p, const struct cc_profile_config *config,
+                     struct cc_error *e)
+{
+    char trace[64];
+    *p = (struct cc_profile){.threads = config->threads};
+    (void)snprintf(trace, sizeof trace, "synthetic:%s",
+                   cc_distribution_names[config->distribution]);
+    p->trace = cc_strdup(trace, e);
+    p->cpu = cc_strdup(config->cpu, e);
+    p->isa = cc_strdup(cc_isa_name(cc_isa()), e);
+    p->time = cc_strdup(config->time, e);
+    return p->trace != NULL && p->cpu != NULL && p->isa != NULL && p->time != NULL ? CC_OK
+                                                                                   : CC_FAIL;
+}
+
+/* Samples until the medians are precise. Calls on large tensors take long, and vary less. */
+static struct cc_speed_limits limits_of(size_t values, size_t schemes)
+{
+    enum { LARGE = 1000000, VERY_LARGE = 3000000 };
+    const double each_s = values < LARGE ? 0.05 : 0.2;
+    return (struct cc_speed_limits){.discard = values < LARGE ? 2 : 1,
+                                    .least = values < VERY_LARGE ? 5 : 3,
+                                    .most = 50,
+                                    .seconds = each_s * (double)schemes,
+                                    .precision = 0.02,
+                                    .per_tensor = true};
+}
+
+int cc_profile_measure(struct cc_profile *p, const struct cc_spec_list *schemes, size_t values,
+                       const struct cc_profile_config *config, struct cc_error *e)
 {
     const struct cc_tensor_info tensor = {.name = "values", .shape = cc_shape_flat(values)};
     const struct cc_synth synth = {.distribution = config->distribution,
@@ -136,11 +128,12 @@ static int measure_size(const struct cc_spec_list *schemes, const struct cc_prof
                                    .steps = 8,
                                    .ranks = 1,
                                    .decay = 0.1};
-    const struct cc_speed_limits limits = cc_profile_limits(config->seconds / CC_PROFILE_SIZES);
+    const struct cc_speed_limits limits = limits_of(values, schemes->count);
     struct cc_bench_config bench = {.schemes = schemes,
                                     .steps = synth.steps,
                                     .seed = config->seed,
                                     .threads = config->threads,
+                                    .processor_time = config->threads == 1,
                                     .progress = config->progress,
                                     .progress_arg = config->progress_arg};
     struct cc_speed speed = {0};
@@ -164,31 +157,5 @@ out:
     cc_speed_free(&speed);
     free(bench.failed);
     cc_trace_close(bench.trace);
-    return status;
-}
-
-int cc_profile_measure(const struct cc_spec_list *schemes, const struct cc_profile_config *config,
-                       struct cc_profile *out, struct cc_error *e)
-{
-    struct cc_profile p = {.threads = config->threads};
-    char trace[64];
-    int status = CC_OK;
-    (void)snprintf(trace, sizeof trace, "synthetic:%s",
-                   cc_distribution_names[config->distribution]);
-    p.trace = cc_strdup(trace, e);
-    p.cpu = cc_strdup(config->cpu, e);
-    p.isa = cc_strdup(cc_isa_name(cc_isa()), e);
-    p.time = cc_strdup(config->time, e);
-    if (p.trace == NULL || p.cpu == NULL || p.isa == NULL || p.time == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
-    for (size_t i = 0; i < CC_PROFILE_SIZES; i++)
-        CC_TRY_OUT(measure_size(schemes, config, cc_profile_sizes[i], &p, e));
-out:
-    if (status == CC_OK)
-        *out = p;
-    else
-        cc_profile_free(&p);
     return status;
 }

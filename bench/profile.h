@@ -9,34 +9,40 @@
 
 /* The sizes that are measured unless others are given. Small ones are among them, as nets have many
  * biases. */
-#define CC_PROFILE_SIZES 7
+#define CC_PROFILE_SIZES 8
 extern const size_t cc_profile_sizes[CC_PROFILE_SIZES];
-#define CC_PROFILE_SIZES_TEXT "10,100,1K,10K,100K,1M,10M" /* the same */
+#define CC_PROFILE_SIZES_TEXT "10,100,1K,10K,100K,1M,3M,10M" /* the same */
 
 /* How each size is sampled when it may take `seconds`. */
 struct cc_speed_limits cc_profile_limits(double seconds);
 
 /* Adds speeds that were measured with per_tensor to a profile: one point for each scheme and size.
- * Tensors whose sizes differ by less than a tenth count as one size, their mean; a size that the
- * profile has already stays as it is; schemes that failed are left out. *p is zero-initialized or
- * the result of earlier calls, and is to be freed also after a failure. */
+ * Tensors whose sizes differ by less than a tenth count as one size, their mean; a point that the
+ * profile has at that size is replaced; schemes that failed are left out. The points get the load
+ * of the machine as it is now. *p is zero-initialized or the result of earlier calls, and is to be
+ * freed also after a failure. */
 int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
                    struct cc_speed *speed, struct cc_error *e);
 
 struct cc_profile_config {
     enum cc_distribution distribution; /* of the synthetic values */
     uint64_t seed;
-    int threads;      /* inside a tensor */
-    double seconds;   /* for all sizes together; each is sampled five times at least */
+    int threads; /* inside a tensor; one: times are those on the processor, whatever else runs */
     const char *cpu;  /* written to the profile: the machine's name */
     const char *time; /* written to the profile: when it was measured */
-    void (*progress)(void *arg, const char *phase, double done); /* or NULL */
+    void (*progress)(void *arg, const char *phase,
+                     double done); /* of cc_profile_measure; or NULL */
     void *progress_arg;
 };
 
-/* The profile of these schemes at cc_profile_sizes, on synthetic values. A scheme that fails, and
- * an interrupt, are failures. *out is set on success only; free it with cc_profile_free. */
-int cc_profile_measure(const struct cc_spec_list *schemes, const struct cc_profile_config *config,
-                       struct cc_profile *out, struct cc_error *e);
+/* Begins a profile without codecs. *p is to be freed with cc_profile_free, also after a failure. */
+int cc_profile_begin(struct cc_profile *p, const struct cc_profile_config *config,
+                     struct cc_error *e);
+
+/* Measures the schemes on synthetic values of one size, until the medians of their times are good
+ * to 2% or some tenths of a second have passed for each scheme, and sets their points. A scheme
+ * that fails, and an interrupt, are failures. */
+int cc_profile_measure(struct cc_profile *p, const struct cc_spec_list *schemes, size_t values,
+                       const struct cc_profile_config *config, struct cc_error *e);
 
 #endif

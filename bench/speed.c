@@ -1,11 +1,13 @@
 #include "bench/speed.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/limits.h"
 #include "core/clock.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
+#include "core/stats.h"
 
 /* Samples at least where memory is the limit (unless `most` allows fewer): on a busy machine their
  * median is good to a few per cent, that of ten is not. */
@@ -16,6 +18,8 @@ struct run {
     const struct cc_speed_limits *limits;
     struct cc_calls calls;
     struct cc_limits *memory; /* NULL: memory is not the limit, or not asked for */
+    bool *precise;            /* by scheme: takes part no more */
+    double *scratch;          /* room for the samples of a call */
 };
 
 /* Adds to a sum that begins with sample 0: a discarded round is overwritten. */
@@ -65,9 +69,39 @@ static int run_round(struct run *r, size_t sample, bool counts, struct cc_speed 
     if (r->memory != NULL)
         cc_limits_round(r->memory);
     for (size_t s = 0; s < r->config->schemes->count && !cc_interrupted(); s++)
-        CC_TRY_OUT(take_sample(r, s, sample, counts, out, e));
+        if (!r->precise[s])
+            CC_TRY_OUT(take_sample(r, s, sample, counts, out, e));
 out:
     return status;
+}
+
+/* Whether the medians of the scheme's calls are as precise as they should be. */
+static bool is_precise(const struct run *r, size_t scheme, size_t samples,
+                       const struct cc_speed *out)
+{
+    for (int c = 0; c < CC_CALLS; c++) {
+        memcpy(r->scratch, &out->seconds[c][scheme * out->most], samples * sizeof *r->scratch);
+        const struct cc_stats s = cc_stats_of(r->scratch, samples);
+        if (cc_stats_median_error(&s) > r->limits->precision)
+            return false;
+    }
+    return true;
+}
+
+/* Counts the round for the schemes that took part. False if all are precise. */
+static bool count_round(const struct run *r, struct cc_speed *out)
+{
+    bool more = r->limits->precision == 0;
+    out->samples++;
+    for (size_t s = 0; s < r->config->schemes->count; s++) {
+        if (r->precise[s])
+            continue;
+        out->taken[s] = out->samples;
+        r->precise[s] = r->limits->precision > 0 && out->samples >= r->limits->least &&
+                        (cc_bench_failed(r->config, s) || is_precise(r, s, out->samples, out));
+        more = more || !r->precise[s];
+    }
+    return more;
 }
 
 static size_t least_samples(const struct run *r)
@@ -104,8 +138,8 @@ static int run_rounds(struct run *r, struct cc_speed *out, struct cc_error *e)
         CC_TRY(run_round(r, out->samples, true, out, e));
         if (out->samples == 0 && r->memory != NULL)
             begin += cc_now() - begin - elapsed; /* the first round tries many copy loops */
-        if (!cc_interrupted())
-            out->samples++;
+        if (!cc_interrupted() && !count_round(r, out))
+            break;
     }
     return CC_OK;
 }
@@ -115,10 +149,10 @@ static void finish(const struct run *r, struct cc_speed *out)
 {
     size_t schemes = r->config->schemes->count;
     for (size_t s = 0; s < schemes && out->samples > 0; s++)
-        out->bytes[s] /= (double)out->samples;
+        out->bytes[s] /= (double)out->taken[s];
     bool by_tensor = out->tensor_bytes != NULL && out->samples > 0;
     for (size_t i = 0; by_tensor && i < schemes * out->tensors; i++)
-        out->tensor_bytes[i] /= (double)out->samples;
+        out->tensor_bytes[i] /= (double)out->taken[i / out->tensors];
     for (int c = 0; c < CC_CALLS && r->memory != NULL; c++)
         for (size_t s = 0; s < schemes; s++)
             out->limit[c][s] = cc_limits_of(r->memory, s, (enum cc_call)c, out->samples);
@@ -140,7 +174,8 @@ static int allocate(const struct cc_bench_config *config, bool per_tensor, struc
     }
     if (ok) {
         out->bytes = cc_alloc0(schemes * sizeof(double), e);
-        ok = out->bytes != NULL;
+        out->taken = cc_alloc0(schemes * sizeof *out->taken, e);
+        ok = out->bytes != NULL && out->taken != NULL;
     }
     if (ok && per_tensor) {
         out->tensor_bytes = cc_alloc0(schemes * out->tensors * sizeof(double), e);
@@ -156,6 +191,12 @@ int cc_speed_measure(const struct cc_bench_config *config, const struct cc_speed
     int status = CC_OK;
     *out = (struct cc_speed){.most = limits->most, .tensors = cc_trace_tensors(config->trace)};
     CC_TRY_OUT(allocate(config, limits->per_tensor, out, e));
+    r.precise = cc_alloc0(config->schemes->count * sizeof *r.precise, e);
+    r.scratch = cc_alloc(limits->most * sizeof *r.scratch, e);
+    if (r.precise == NULL || r.scratch == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
     CC_TRY_OUT(cc_calls_open(config, limits->per_tensor, &r.calls, e));
     if (limits->roofline)
         CC_TRY_OUT(cc_limits_open(config, limits->most, &r.memory, e));
@@ -164,6 +205,8 @@ int cc_speed_measure(const struct cc_bench_config *config, const struct cc_speed
 out:
     cc_limits_free(r.memory);
     cc_calls_close(&r.calls);
+    free(r.precise);
+    free(r.scratch);
     if (status != CC_OK)
         cc_speed_free(out);
     return status;
@@ -177,6 +220,7 @@ void cc_speed_free(struct cc_speed *s)
         free(s->limit[c]);
     }
     free(s->bytes);
+    free(s->taken);
     free(s->tensor_bytes);
     *s = (struct cc_speed){0};
 }

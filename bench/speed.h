@@ -12,14 +12,17 @@ struct cc_speed_limits {
     size_t discard;     /* rounds thrown away first */
     size_t least, most; /* samples of each scheme */
     double seconds;     /* no new round begins after this, once there are `least` samples */
-    bool per_tensor;    /* also keep the times of each tensor */
-    bool roofline;      /* also measure what the machine's memory allows */
+    double precision; /* not 0: a scheme with `least` samples takes part no more once the median of
+                         each of its calls has a relative standard error below this */
+    bool per_tensor;  /* also keep the times of each tensor */
+    bool roofline;    /* also measure what the machine's memory allows */
 };
 
 /* Sample i of scheme s: seconds[call][s * most + i], in seconds per step. With per_tensor, sample i
  * of its tensor t: tensor_seconds[call][(s * tensors + t) * most + i]. */
 struct cc_speed {
     size_t samples, most, tensors;
+    size_t *taken; /* by scheme: its samples; all `samples` unless it was precise before */
     double *seconds[CC_CALLS];
     double *tensor_seconds[CC_CALLS]; /* NULL without per_tensor */
     double *bytes;                    /* by scheme: payload bytes per step, mean of the samples */

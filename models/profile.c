@@ -35,16 +35,19 @@ static int get_number(const cJSON *object, const char *key, double *out, struct 
 
 static int parse_point(const cJSON *item, struct cc_profile_point *out, struct cc_error *e)
 {
-    static const char *const keys[] = {"values",    "bits_per_value", "encode_ns",
-                                       "decode_ns", "decode_add_ns",  NULL};
-    double *const to[] = {&out->values, &out->bits_per_value, &out->encode_ns, &out->decode_ns,
-                          &out->decode_add_ns};
+    enum { REQUIRED = 5 };
+    static const char *const keys[] = {"values",        "bits_per_value", "encode_ns", "decode_ns",
+                                       "decode_add_ns", "spread",         "load",      NULL};
+    double *const to[] = {&out->values,    &out->bits_per_value, &out->encode_ns,
+                          &out->decode_ns, &out->decode_add_ns,  &out->spread,
+                          &out->load};
     size_t values;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
     CC_TRY(cc_json_keys(item, keys, e));
     for (size_t i = 0; keys[i] != NULL; i++)
-        CC_TRY(get_number(item, keys[i], to[i], e));
+        CC_TRY(i < REQUIRED ? get_number(item, keys[i], to[i], e)
+                            : cc_json_amount(item, keys[i], to[i], e));
     if (!cc_json_size(cJSON_GetObjectItemCaseSensitive(item, "values"), &values) || values == 0)
         return cc_fail(e, "\"values\" is not a whole number from 1 to 2^53");
     return CC_OK;
@@ -135,13 +138,13 @@ static int parse_origin(const cJSON *root, struct cc_profile *p, struct cc_error
     if (item != NULL && (!cc_json_size(item, &threads) || threads < 1 || threads > 1024))
         return cc_fail(e, "\"threads\" is not a whole number from 1 to 1024");
     p->threads = (int)threads;
-    return CC_OK;
+    return cc_json_amount(root, "copy_gb_per_s", &p->copy_gb_per_s, e);
 }
 
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    static const char *const keys[] = {"schema", "trace",   "cpu",    "isa",
-                                       "time",   "threads", "codecs", NULL};
+    static const char *const keys[] = {"schema",  "trace",         "cpu",    "isa", "time",
+                                       "threads", "copy_gb_per_s", "codecs", NULL};
     struct cc_profile p = {0};
     const cJSON *codecs;
     size_t count;
@@ -181,9 +184,10 @@ static int put_codec(FILE *f, const struct cc_profile_codec *c, struct cc_error 
         const struct cc_profile_point *p = &c->point[i];
         (void)fprintf(f,
                       "      {\"values\": %.0f, \"bits_per_value\": %.9g, \"encode_ns\": %.9g, "
-                      "\"decode_ns\": %.9g, \"decode_add_ns\": %.9g}%s\n",
+                      "\"decode_ns\": %.9g, \"decode_add_ns\": %.9g, \"spread\": %.3g, "
+                      "\"load\": %.3g}%s\n",
                       p->values, p->bits_per_value, p->encode_ns, p->decode_ns, p->decode_add_ns,
-                      i + 1 < c->points ? "," : "");
+                      p->spread, p->load, i + 1 < c->points ? "," : "");
     }
     (void)fputs("    ]}", f);
     return CC_OK;
@@ -204,7 +208,8 @@ static int put_profile(FILE *f, const struct cc_profile *p, struct cc_error *e)
         CC_TRY(cc_json_put_text(f, texts[i].text, e));
         (void)fputs(",\n", f);
     }
-    (void)fprintf(f, "  \"threads\": %d,\n  \"codecs\": [\n", p->threads);
+    (void)fprintf(f, "  \"threads\": %d,\n  \"copy_gb_per_s\": %.9g,\n  \"codecs\": [\n",
+                  p->threads, p->copy_gb_per_s);
     for (size_t i = 0; i < p->codecs; i++) {
         CC_TRY(put_codec(f, &p->codec[i], e));
         (void)fputs(i + 1 < p->codecs ? ",\n" : "\n", f);
@@ -222,6 +227,70 @@ int cc_profile_write(const struct cc_profile *p, const char *path, struct cc_err
         return cc_file_commit(&o, e);
     cc_file_abort(&o);
     return status;
+}
+
+/* --- adding --- */
+
+/* The entry of a scheme, which is added if it is missing. */
+static int find_or_add(struct cc_profile *p, const char *scheme, struct cc_profile_codec **out,
+                       struct cc_error *e)
+{
+    for (size_t i = 0; i < p->codecs; i++) {
+        *out = &p->codec[i];
+        if (strcmp(p->codec[i].scheme, scheme) == 0)
+            return CC_OK;
+    }
+    void *list = p->codec;
+    size_t capacity = p->codecs;
+    char *name = cc_strdup(scheme, e);
+    if (name == NULL || cc_grow(&list, &capacity, p->codecs + 1, sizeof *p->codec, e) != CC_OK) {
+        free(name);
+        return CC_FAIL;
+    }
+    p->codec = list;
+    *out = &p->codec[p->codecs++];
+    **out = (struct cc_profile_codec){.scheme = name};
+    return CC_OK;
+}
+
+int cc_profile_put(struct cc_profile *p, const char *scheme, const struct cc_profile_point *point,
+                   struct cc_error *e)
+{
+    struct cc_profile_codec *c;
+    CC_TRY(find_or_add(p, scheme, &c, e));
+    size_t at = 0, capacity = c->points;
+    void *list = c->point;
+    while (at < c->points && c->point[at].values < point->values)
+        at++;
+    if (at == c->points || c->point[at].values != point->values) {
+        CC_TRY(cc_grow(&list, &capacity, c->points + 1, sizeof *point, e));
+        c->point = list;
+        memmove(&c->point[at + 1], &c->point[at], (c->points - at) * sizeof *point);
+        c->points++;
+    }
+    c->point[at] = *point;
+    return CC_OK;
+}
+
+int cc_profile_merge(struct cc_profile *p, const struct cc_profile *from, struct cc_error *e)
+{
+    for (size_t i = 0; i < from->codecs; i++) {
+        const struct cc_profile_codec *c = &from->codec[i];
+        for (size_t k = 0; k < c->points; k++)
+            if (cc_profile_point(p, c->scheme, c->point[k].values) == NULL)
+                CC_TRY(cc_profile_put(p, c->scheme, &c->point[k], e));
+    }
+    return CC_OK;
+}
+
+const struct cc_profile_point *cc_profile_point(const struct cc_profile *p, const char *scheme,
+                                                double values)
+{
+    const struct cc_profile_codec *c = cc_profile_find(p, scheme);
+    for (size_t i = 0; c != NULL && i < c->points; i++)
+        if (c->point[i].values == values)
+            return &c->point[i];
+    return NULL;
 }
 
 /* --- using --- */

@@ -15,6 +15,9 @@ struct cc_profile_point {
     double values;
     double bits_per_value;
     double encode_ns, decode_ns, decode_add_ns;
+    double spread; /* the distance of the quartiles over the median, of the call where it is
+                      largest; 0: not known */
+    double load;   /* of the machine at that time, from 0 (quiet) to 1 (bench/load.h) */
 };
 
 /* One codec: points in ascending order of values, at least one. */
@@ -26,11 +29,12 @@ struct cc_profile_codec {
 
 struct cc_profile {
     /* The origin of the numbers. Not NULL once read, but empty where the file gives none. */
-    char *trace; /* the data that was encoded: "synthetic:laplace", or a trace's name */
-    char *cpu;   /* of the machine */
-    char *isa;   /* instruction set */
-    char *time;  /* when, UTC; ISO 8601 */
-    int threads; /* inside one tensor */
+    char *trace;          /* the data that was encoded: "synthetic:laplace", or a trace's name */
+    char *cpu;            /* of the machine */
+    char *isa;            /* instruction set */
+    char *time;           /* when, UTC; ISO 8601 */
+    int threads;          /* inside one tensor */
+    double copy_gb_per_s; /* the best of a fixed copy loop (bench/load.h); 0: not known */
     struct cc_profile_codec *codec;
     size_t codecs;
 };
@@ -46,6 +50,17 @@ int cc_profile_parse(const char *text, size_t length, struct cc_profile *out, st
 int cc_profile_write(const struct cc_profile *p, const char *path, struct cc_error *e);
 
 void cc_profile_free(struct cc_profile *p);
+
+/* Sets the point of a scheme at its size: adds what is missing, and replaces a point of that size.
+ */
+int cc_profile_put(struct cc_profile *p, const char *scheme, const struct cc_profile_point *point,
+                   struct cc_error *e);
+/* Adds the points of `from` that *p lacks. */
+int cc_profile_merge(struct cc_profile *p, const struct cc_profile *from, struct cc_error *e);
+
+/* The scheme's point at exactly this size, or NULL. */
+const struct cc_profile_point *cc_profile_point(const struct cc_profile *p, const char *scheme,
+                                                double values);
 
 /* The codec of this canonical name, or NULL. */
 const struct cc_profile_codec *cc_profile_find(const struct cc_profile *p, const char *scheme);

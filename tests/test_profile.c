@@ -37,7 +37,7 @@ static void by_hand(void **state)
 {
     (void)state;
     /* Whole times: 400, 200 and 100 ns, then 6400, 800 and 100 ns. */
-    struct cc_profile_point points[] = {{100, 8, 4, 2, 1}, {1600, 2, 4, 0.5, 0.0625}};
+    struct cc_profile_point points[] = {{100, 8, 4, 2, 1, 0, 0}, {1600, 2, 4, 0.5, 0.0625, 0, 0}};
     const struct cc_profile_codec c = {.scheme = NULL, .point = points, .points = 2};
     assert_point(&c, 100, 8, 4, 2, 1);
     assert_point(&c, 1600, 2, 4, 0.5, 0.0625);
@@ -56,7 +56,7 @@ static void several_points(void **state)
 {
     (void)state;
     struct cc_profile_point points[] = {
-        {1, 32, 64, 64, 64}, {4, 16, 16, 16, 16}, {16, 16, 16, 16, 16}};
+        {1, 32, 64, 64, 64, 0, 0}, {4, 16, 16, 16, 16, 0, 0}, {16, 16, 16, 16, 16, 0, 0}};
     const struct cc_profile_codec c = {.scheme = NULL, .point = points, .points = 3},
                                   one = {.scheme = NULL, .point = points, .points = 1};
     assert_point(&c, 2, sqrt(32 * 16), 32, 32, 32);
@@ -70,10 +70,42 @@ static void several_points(void **state)
 static void zeros(void **state)
 {
     (void)state;
-    struct cc_profile_point points[] = {{100, 0, 0, 0, 4}, {10000, 3, 0, 1, 0}};
+    struct cc_profile_point points[] = {{100, 0, 0, 0, 4, 0, 0}, {10000, 3, 0, 1, 0, 0, 0}};
     const struct cc_profile_codec c = {.scheme = NULL, .point = points, .points = 2};
     /* Half way: (0 + 10000) / 2 ns and (400 + 0) / 2 ns for 1000 values. */
     assert_point(&c, 1000, 1.5, 0, 5, 0.2);
+}
+
+/* --- points that are added --- */
+
+static void put_and_merge(void **state)
+{
+    (void)state;
+    struct cc_profile a = {0}, b = {0};
+    const struct cc_profile_point ten = {10, 1, 2, 3, 4, 0.1, 0}, hundred = {100, 5, 6, 7, 8, 0, 0},
+                                  other = {10, 9, 9, 9, 9, 0.9, 0.9};
+    assert_int_equal(cc_profile_put(&a, "x", &hundred, NULL), CC_OK);
+    assert_int_equal(cc_profile_put(&a, "x", &other, NULL), CC_OK);
+    assert_int_equal(cc_profile_put(&a, "x", &ten, NULL), CC_OK); /* replaces it */
+    assert_int_equal(a.codecs, 1);
+    assert_int_equal(a.codec[0].points, 2);
+    assert_memory_equal(&a.codec[0].point[0], &ten, sizeof ten);
+    assert_memory_equal(&a.codec[0].point[1], &hundred, sizeof hundred);
+    /* What is there stays; what is missing comes. */
+    assert_int_equal(cc_profile_put(&b, "y", &other, NULL), CC_OK);
+    assert_int_equal(cc_profile_put(&b, "x", &other, NULL), CC_OK);
+    const struct cc_profile_point large = {1000, 1, 1, 1, 1, 0, 0};
+    assert_int_equal(cc_profile_put(&b, "x", &large, NULL), CC_OK);
+    assert_int_equal(cc_profile_merge(&a, &b, NULL), CC_OK);
+    assert_int_equal(a.codecs, 2);
+    assert_int_equal(a.codec[0].points, 3);
+    assert_true(cc_profile_point(&a, "x", 10)->encode_ns == 2);
+    assert_true(cc_profile_point(&a, "x", 1000)->encode_ns == 1);
+    assert_true(cc_profile_point(&a, "y", 10)->load == 0.9);
+    assert_null(cc_profile_point(&a, "y", 100));
+    assert_null(cc_profile_point(&a, "z", 10));
+    cc_profile_free(&a);
+    cc_profile_free(&b);
 }
 
 /* --- files --- */
@@ -104,14 +136,16 @@ static void reads(void **state)
 
 static void there_and_back(void **state)
 {
-    struct cc_profile_point three[] = {{1000, 0.5, 1.25, 0.75, 0.3}, {1e8, 0.123456789, 2, 1, 0}};
-    struct cc_profile_point raw[] = {{7, 32, 1e-3, 12345.6789, 0}};
+    struct cc_profile_point three[] = {{1000, 0.5, 1.25, 0.75, 0.3, 0.025, 0.5},
+                                       {1e8, 0.123456789, 2, 1, 0, 0, 0}};
+    struct cc_profile_point raw[] = {{7, 32, 1e-3, 12345.6789, 0, 0, 0}};
     struct cc_profile_codec codecs[] = {{(char[]){"3lc:s=1.75"}, three, 2},
                                         {(char[]){"local:inner=(3lc:zre=0)"}, raw, 1}};
     const struct cc_profile p = {.trace = (char[]){"a \"b\"\\\n\xff\xc3\xa4"},
                                  .cpu = (char[]){"some cpu"},
                                  .isa = (char[]){"avx2"},
                                  .threads = 3,
+                                 .copy_gb_per_s = 47.5,
                                  .codec = codecs,
                                  .codecs = 2};
     const char *path = scratch_path(state, "p.json");
@@ -125,6 +159,7 @@ static void there_and_back(void **state)
     assert_string_equal(q.isa, "avx2");
     assert_string_equal(q.time, "");
     assert_int_equal(q.threads, 3);
+    assert_true(q.copy_gb_per_s == 47.5);
     assert_int_equal(q.codecs, 2);
     for (size_t i = 0; i < 2; i++) {
         assert_string_equal(q.codec[i].scheme, codecs[i].scheme);
@@ -204,9 +239,10 @@ int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_hand),   cmocka_unit_test(several_points), cmocka_unit_test(zeros),
-        cmocka_unit_test(reads),     cmocka_unit_test(refuses),        IN_SCRATCH(there_and_back),
-        IN_SCRATCH(files_that_fail),
+        cmocka_unit_test(by_hand),  cmocka_unit_test(several_points),
+        cmocka_unit_test(zeros),    cmocka_unit_test(put_and_merge),
+        cmocka_unit_test(reads),    cmocka_unit_test(refuses),
+        IN_SCRATCH(there_and_back), IN_SCRATCH(files_that_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

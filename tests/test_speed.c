@@ -63,6 +63,8 @@ static void speeds(void **state)
         {{.discard = 2, .least = 3, .most = 100000, .seconds = 0.05}, 1, 3, 100000},
         {{.discard = 1, .least = 3, .most = 3, .per_tensor = true}, 1, 3, 3},
         {{.discard = 1, .least = 3, .most = 3, .roofline = true}, 2, 3, 3},
+        {{.least = 3, .most = 9, .seconds = 600, .precision = 1e9}, 1, 3, 3},
+        {{.least = 3, .most = 9, .seconds = 600, .precision = 1e-12}, 1, 9, 9},
         {{.discard = 1, .least = 2, .most = 2, .per_tensor = true}, 2, 2, 2},
     };
     struct fixture f;
@@ -78,6 +80,7 @@ static void speeds(void **state)
         assert_samples(&s, f.schemes.count);
         for (size_t k = 0; k < f.schemes.count; k++) {
             assert_false(cc_bench_failed(&f.config, k));
+            assert_int_equal(s.taken[k], s.samples);
             for (int c = 0; c < CC_CALLS; c++)
                 assert_true(s.limit[c][k] == 0); /* all in cache */
         }
@@ -409,8 +412,9 @@ static void profile_of_tensors(void **state)
     for (size_t i = 0; i < 2; i++)
         assert_true(c->point[i].encode_ns > 0 && c->point[i].decode_ns > 0 &&
                     c->point[i].decode_add_ns > 0);
-    double before = c->point[1].encode_ns;
-    assert_int_equal(cc_profile_add(&p, &f.config, &s, NULL), CC_OK); /* nothing to add */
+    const double before = c->point[1].encode_ns;
+    c->point[1].encode_ns = 0;
+    assert_int_equal(cc_profile_add(&p, &f.config, &s, NULL), CC_OK); /* the same once more */
     assert_true(c->points == 2 && c->point[1].encode_ns == before);
     cc_profile_free(&p);
     cc_speed_free(&s);
@@ -422,12 +426,14 @@ static void profile(void **state)
     (void)state;
     struct cc_spec_list schemes = {0};
     struct cc_error e = {""};
-    struct cc_profile p;
+    struct cc_profile p = {0};
     const struct cc_profile_config config = {
         .distribution = CC_LAPLACE, .seed = 3, .threads = 2, .cpu = "c", .time = "t"};
     assert_int_equal(cc_spec_list_parse("fp32,local", &schemes, &e), CC_OK);
-    if (cc_profile_measure(&schemes, &config, &p, &e) != CC_OK)
-        fail_msg("%s", e.text);
+    assert_int_equal(cc_profile_begin(&p, &config, &e), CC_OK);
+    for (size_t i = CC_PROFILE_SIZES; i-- > 0;)
+        if (cc_profile_measure(&p, &schemes, cc_profile_sizes[i], &config, &e) != CC_OK)
+            fail_msg("%s", e.text);
     assert_string_equal(p.trace, "synthetic:laplace");
     assert_string_equal(p.cpu, "c");
     assert_string_equal(p.isa, cc_isa_name(cc_isa()));
@@ -436,8 +442,10 @@ static void profile(void **state)
     for (size_t i = 0; i < CC_PROFILE_SIZES; i++) {
         assert_true(p.codec[0].point[i].values == (double)cc_profile_sizes[i]);
         assert_true(p.codec[0].point[i].bits_per_value == 32);
+        assert_true(p.codec[0].point[i].load >= 0 && p.codec[0].point[i].load <= 1);
         assert_true(p.codec[1].point[i].bits_per_value == 16);
     }
+    assert_true(p.copy_gb_per_s > 0);
     cc_profile_free(&p);
     cc_spec_list_free(&schemes);
 }

@@ -28,6 +28,12 @@ static void by_hand(void **state)
     assert_true(s.median == 7 && s.sd == 0 && s.outliers == 0);
     s = cc_stats_of((double[]){9}, 1);
     assert_true(s.count == 1 && s.median == 9 && s.mean == 9 && s.sd == 0 && s.min == 9);
+    s = cc_stats_of((double[]){50, 10, 20, 40, 30}, 5);
+    assert_true(s.low == 20 && s.high == 40);
+    assert_true(fabs(cc_stats_spread(&s) - 2. / 3) < 1e-12);
+    assert_true(fabs(cc_stats_median_error(&s) - 0.929 * 2 / 3 / sqrt(5)) < 1e-3);
+    s = cc_stats_of((double[]){4, 1, 2, 3}, 4);
+    assert_true(s.low == 1.75 && s.high == 3.25);
     s = cc_stats_of(NULL, 0);
     assert_true(s.count == 0 && s.median == 0 && s.max == 0);
 }

@@ -259,6 +259,8 @@ static int run(struct cc_args *args, struct cc_error *e)
                                         .min_size = b.options.min_size,
                                         .seed = b.options.seed,
                                         .threads = b.options.threads,
+                                        .processor_time =
+                                            b.options.profile_out != NULL && b.options.threads == 1,
                                         .progress = show_progress,
                                         .progress_arg = &b.progress};
     cc_progress_begin(&b.progress, args->quiet);

@@ -1,23 +1,58 @@
+/* How the profile is completed.
+ *
+ * A cell is a scheme at a size. Cells that are missing, or that were measured on a busy machine and
+ * the machine is quieter now, are measured size by size, small ones first, and the file is written
+ * after each size, so that an interrupt loses one size at most. Meanwhile the folder is locked: a
+ * second process waits, and then finds the cells there. Before a write, the file is read again and
+ * its other cells are kept, so that nothing is lost where locks do not work. A file that cannot be
+ * read is left as it is. */
 #include "cmd/input/cache.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "bench/load.h"
 #include "bench/profile.h"
 #include "cmd/cli/progress.h"
+#include "core/clock.h"
 #include "core/format/crc32.h"
+#include "core/interrupt.h"
 #include "core/isa.h"
 #include "core/memory.h"
 #include "core/trace/synth.h"
+#include "core/units.h"
 #include "results/machine_info.h"
 
 enum { PATH_CAP = 1024 };
 
+/* Seconds to wait for another process that measures, which takes ten or twenty. */
+enum { MOST_WAIT_S = 60 };
+
 static const enum cc_distribution distribution = CC_MIXTURE;
+
+struct cache {
+    const struct cc_cache_request *request;
+    struct cc_machine_info host;
+    char path[PATH_CAP];
+    bool kept; /* there is a place for the file, and it may be written */
+    int lock;  /* the folder's descriptor, or -1 */
+    struct cc_profile profile;
+};
+
+/* A remark on stderr, for which nothing stops. */
+static void remark(const struct cache *c, const char *what, const char *why)
+{
+    if (!c->request->quiet)
+        fprintf(stderr, "commcomp: %s%s%s\n", what, why[0] != '\0' ? ": " : "", why);
+}
 
 /* --- the file --- */
 
@@ -32,7 +67,7 @@ static void create_folders(const char *path)
 }
 
 /* The path of the profile; false if the environment names no place for it. */
-static bool cache_path(const struct cc_machine_info *h, char out[PATH_CAP])
+static bool find_path(const struct cc_machine_info *h, char out[PATH_CAP])
 {
     const char *base = getenv("XDG_CACHE_HOME"), *between = "";
     if (base == NULL || base[0] != '/') {
@@ -47,138 +82,279 @@ static bool cache_path(const struct cc_machine_info *h, char out[PATH_CAP])
                     cc_distribution_names[distribution], key) < PATH_CAP;
 }
 
-/* Reads the file; false if there is none, or none for this machine. */
-static bool read_cache(const char *path, const struct cc_machine_info *h, struct cc_profile *out)
+/* Reads the file into *out, which becomes empty if there is no file. Fails if there is something
+ * that is no profile of this machine. */
+static int read_file(const struct cache *c, struct cc_profile *out, struct cc_error *e)
 {
-    struct cc_profile p;
-    if (access(path, R_OK) != 0 || cc_profile_read(path, &p, NULL) != CC_OK)
-        return false;
-    if (strcmp(p.cpu, h->cpu) == 0 && strcmp(p.isa, h->isa) == 0) {
-        *out = p;
-        return true;
+    struct stat info;
+    *out = (struct cc_profile){0};
+    if (stat(c->path, &info) != 0 && (errno == ENOENT || errno == ENOTDIR))
+        return CC_OK;
+    CC_TRY(cc_profile_read(c->path, out, e));
+    if (strcmp(out->cpu, c->host.cpu) == 0 && strcmp(out->isa, c->host.isa) == 0)
+        return CC_OK;
+    cc_profile_free(out);
+    return cc_fail(e, "%s: of another machine", c->path);
+}
+
+/* Reads the profile, or begins one. A file that cannot be read is not used, and not written. */
+static int load(struct cache *c, const struct cc_profile_config *config, struct cc_error *e)
+{
+    struct cc_error why = {""};
+    cc_profile_free(&c->profile);
+    if (c->kept && !c->request->anew && read_file(c, &c->profile, &why) != CC_OK) {
+        remark(c, "the kept profile is neither used nor changed (--remeasure replaces it)",
+               why.text);
+        c->kept = false;
     }
-    cc_profile_free(&p);
+    return c->profile.cpu != NULL ? CC_OK : cc_profile_begin(&c->profile, config, e);
+}
+
+/* Writes the file, with the cells that others have added. */
+static void save(struct cache *c)
+{
+    struct cc_profile theirs = {0};
+    struct cc_error why = {""};
+    struct stat info;
+    int status = CC_OK;
+    if (!c->kept)
+        return;
+    create_folders(c->path);
+    if (stat(c->path, &info) == 0 && !S_ISREG(info.st_mode))
+        CC_TRY_OUT(cc_fail(&why, "%s is not a regular file", c->path));
+    status = read_file(c, &theirs, &why);
+    if (status != CC_OK && !c->request->anew)
+        goto out;
+    CC_TRY_OUT(cc_profile_merge(&c->profile, &theirs, &why));
+    status = cc_profile_write(&c->profile, c->path, &why);
+out:
+    cc_profile_free(&theirs);
+    if (status == CC_OK)
+        return;
+    remark(c, "the profile could not be saved", why.text);
+    c->kept = false;
+}
+
+/* --- the lock --- */
+
+/* Locks the folder; goes on without the lock if that does not work, or takes too long. */
+static void lock(struct cache *c)
+{
+    static const struct timespec pause = {.tv_nsec = 50000000};
+    char folder[PATH_CAP];
+    const double begin = cc_now();
+    bool told = false;
+    if (!c->kept)
+        return;
+    create_folders(c->path);
+    (void)snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(c->path, '/') - c->path), c->path);
+    c->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    while (c->lock >= 0 && flock(c->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+           cc_now() - begin < MOST_WAIT_S && !cc_interrupted()) {
+        if (!told && cc_now() - begin > 1)
+            remark(c, "waiting for another commcomp that measures codecs", "");
+        told = told || cc_now() - begin > 1;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
+static void unlock(struct cache *c)
+{
+    if (c->lock >= 0)
+        (void)close(c->lock);
+    c->lock = -1;
+}
+
+/* --- cells --- */
+
+/* The schemes to measure at each size. The items belong to others. */
+struct plan {
+    struct cc_spec_list at[CC_PROFILE_SIZES];
+    size_t schemes; /* that lack a cell at least */
+    bool again;     /* all of them are there, from a busy machine */
+    double work;    /* of all cells, in values */
+};
+
+static double work_of(size_t size, size_t schemes)
+{
+    enum { LEAST = 200000 }; /* small tensors are encoded many times */
+    return (double)schemes * fmax(LEAST, (double)cc_profile_sizes[size]);
+}
+
+static void free_plan(struct plan *plan)
+{
+    for (size_t i = 0; i < CC_PROFILE_SIZES; i++)
+        free(plan->at[i].item);
+    *plan = (struct plan){0};
+}
+
+/* Whether the scheme is used at this size: up to the first that is as large as the largest tensor;
+ * fp32 also stands for the sum of a whole net. */
+static bool is_used(const struct cc_cache_request *r, const struct cc_spec *s, size_t size)
+{
+    return r->largest == 0 || size == 0 || cc_spec_is_raw(s) ||
+           cc_profile_sizes[size - 1] < r->largest;
+}
+
+static bool has_busy_cell(const struct cc_profile *p)
+{
+    for (size_t i = 0; i < p->codecs; i++)
+        for (size_t k = 0; k < p->codec[i].points; k++)
+            if (p->codec[i].point[k].load > CC_LOAD_BUSY)
+                return true;
     return false;
+}
+
+/* Plans the cells of one scheme. `now`: the load now. */
+static void plan_scheme(const struct cache *c, struct cc_spec *s, double now, struct plan *plan)
+{
+    bool lacks = false;
+    for (size_t i = 0; i < CC_PROFILE_SIZES; i++) {
+        const struct cc_profile_point *p =
+            cc_profile_point(&c->profile, s->name, (double)cc_profile_sizes[i]);
+        if (!is_used(c->request, s, i))
+            continue;
+        if (p != NULL && !(p->load > CC_LOAD_BUSY && now < CC_LOAD_BUSY / 2))
+            continue;
+        plan->again = plan->again && p != NULL;
+        plan->at[i].item[plan->at[i].count++] = s;
+        plan->work += work_of(i, 1);
+        lacks = true;
+    }
+    plan->schemes += lacks;
+}
+
+static int make_plan(struct cache *c, struct cc_spec *raw, struct plan *plan, struct cc_error *e)
+{
+    const struct cc_spec_list *schemes = c->request->schemes;
+    const double now =
+        has_busy_cell(&c->profile) ? cc_load_now(&c->profile.copy_gb_per_s) : (double)INFINITY;
+    *plan = (struct plan){.again = true};
+    for (size_t i = 0; i < CC_PROFILE_SIZES; i++) {
+        plan->at[i].item = cc_alloc((schemes->count + 1) * sizeof *plan->at[i].item, e);
+        if (plan->at[i].item == NULL)
+            return CC_FAIL;
+    }
+    plan_scheme(c, raw, now, plan);
+    for (size_t i = 0; i < schemes->count; i++)
+        if (!cc_spec_is_raw(schemes->item[i]))
+            plan_scheme(c, schemes->item[i], now, plan);
+    return CC_OK;
 }
 
 /* --- measuring --- */
 
-/* Lists the schemes that the profile lacks. The items still belong to their own lists. */
-static int find_missing(const struct cc_spec_list *schemes, const struct cc_spec_list *raw,
-                        const struct cc_profile *have, struct cc_spec_list *out, struct cc_error *e)
-{
-    const struct cc_spec_list *lists[] = {raw, schemes};
-    out->item = cc_alloc((raw->count + schemes->count) * sizeof *out->item, e);
-    if (out->item == NULL)
-        return CC_FAIL;
-    for (size_t l = 0; l < 2; l++)
-        for (size_t i = 0; i < lists[l]->count; i++) {
-            struct cc_spec *s = lists[l]->item[i];
-            const bool twice = l == 1 && cc_spec_is_raw(s);
-            if (cc_profile_find(have, s->name) == NULL && !twice)
-                out->item[out->count++] = s;
-        }
-    return CC_OK;
-}
+struct progress {
+    struct cc_progress bar;
+    char what[48];
+    double before, current, all; /* work: done, of the size that is measured now, of the whole */
+};
 
 static void show(void *arg, const char *phase, double done)
 {
-    cc_progress_show(arg, phase, done);
+    struct progress *p = arg;
+    (void)phase;
+    cc_progress_show(&p->bar, p->what, (p->before + done * p->current) / p->all);
 }
 
-static int measure(const struct cc_spec_list *schemes, const struct cc_machine_info *h, bool quiet,
-                   struct cc_profile *out, struct cc_error *e)
+/* Measures the cells of the plan, and saves them size by size. */
+static int measure(struct cache *c, const struct plan *plan, struct cc_profile_config config,
+                   struct cc_error *e)
 {
-    struct cc_progress progress;
+    struct progress progress = {.all = plan->work};
+    int status = CC_OK;
+    config.progress = show;
+    config.progress_arg = &progress;
+    if (!c->request->quiet)
+        fprintf(stderr, "commcomp: measuring the speed of %zu scheme%s on this machine, %s\n",
+                plan->schemes, plan->schemes == 1 ? "" : "s",
+                plan->again ? "which was busy when it was measured before" : "which happens once");
+    cc_progress_begin(&progress.bar, c->request->quiet);
+    for (size_t i = 0; i < CC_PROFILE_SIZES && status == CC_OK; i++) {
+        char values[24];
+        if (plan->at[i].count == 0)
+            continue;
+        cc_print_si((double)cc_profile_sizes[i], "#", values, sizeof values);
+        (void)snprintf(progress.what, sizeof progress.what, "codecs, %s values", values);
+        progress.current = work_of(i, plan->at[i].count);
+        status = cc_profile_measure(&c->profile, &plan->at[i], cc_profile_sizes[i], &config, e);
+        progress.before += progress.current;
+        if (status == CC_OK)
+            save(c);
+    }
+    cc_progress_end(&progress.bar);
+    if (status != CC_OK && cc_interrupted() && c->kept)
+        cc_error_in(e, "measuring codecs (the sizes that were complete are kept)");
+    return status;
+}
+
+/* Measures what is missing. */
+static int complete(struct cache *c, struct cc_error *e)
+{
     const struct cc_profile_config config = {.distribution = distribution,
                                              .seed = 1,
                                              .threads = 1,
-                                             .seconds = 0.5 * (double)schemes->count,
-                                             .cpu = h->cpu,
-                                             .time = h->time,
-                                             .progress = show,
-                                             .progress_arg = &progress};
-    if (!quiet)
-        fprintf(stderr, "commcomp: measuring the speed of %zu scheme%s on this machine, once\n",
-                schemes->count, schemes->count == 1 ? "" : "s");
-    cc_progress_begin(&progress, quiet);
-    int status = cc_profile_measure(schemes, &config, out, e);
-    cc_progress_end(&progress);
-    return status;
-}
-
-/* Moves the codecs of `more` to the end of *p, which takes over everything if it is empty. */
-static int join(struct cc_profile *p, struct cc_profile *more, struct cc_error *e)
-{
-    if (p->codecs == 0) {
-        cc_profile_free(p);
-        *p = *more;
-        *more = (struct cc_profile){0};
-        return CC_OK;
-    }
-    size_t all = p->codecs + more->codecs;
-    struct cc_profile_codec *codec = cc_alloc(all * sizeof *codec, e);
-    if (codec == NULL)
-        return CC_FAIL;
-    memcpy(codec, p->codec, p->codecs * sizeof *codec);
-    memcpy(codec + p->codecs, more->codec, more->codecs * sizeof *codec);
-    free(p->codec);
-    p->codec = codec;
-    p->codecs = all;
-    more->codecs = 0;
-    return CC_OK;
-}
-
-/* Measures the schemes that *p lacks. *measured: whether it lacked any. */
-static int complete(const struct cc_spec_list *schemes, const struct cc_machine_info *h, bool quiet,
-                    struct cc_profile *p, bool *measured, struct cc_error *e)
-{
-    struct cc_spec_list raw = {.item = NULL}, missing = {.item = NULL};
-    struct cc_profile more = {0};
+                                             .cpu = c->host.cpu,
+                                             .time = c->host.time};
+    struct cc_spec *raw = NULL;
+    struct plan plan = {.schemes = 0};
     int status = CC_OK;
-    CC_TRY_OUT(cc_spec_list_parse(CC_RAW_SCHEME, &raw, e));
-    CC_TRY_OUT(find_missing(schemes, &raw, p, &missing, e));
-    *measured = missing.count > 0;
-    if (*measured) {
-        CC_TRY_OUT(measure(&missing, h, quiet, &more, e));
-        CC_TRY_OUT(join(p, &more, e));
+    CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
+    CC_TRY_OUT(load(c, &config, e));
+    CC_TRY_OUT(make_plan(c, raw, &plan, e));
+    if (plan.schemes == 0)
+        goto out;
+    /* Another process may have measured them while this one waited. */
+    lock(c);
+    if (c->lock >= 0) {
+        free_plan(&plan);
+        CC_TRY_OUT(load(c, &config, e));
+        CC_TRY_OUT(make_plan(c, raw, &plan, e));
     }
+    if (plan.schemes > 0)
+        CC_TRY_OUT(measure(c, &plan, config, e));
 out:
-    cc_profile_free(&more);
-    free(missing.item);
-    cc_spec_list_free(&raw);
+    unlock(c);
+    free_plan(&plan);
+    cc_spec_free(raw);
     return status;
 }
 
-int cc_cache_profile(const struct cc_spec_list *schemes, bool anew, bool quiet,
-                     struct cc_profile *out, char **source, struct cc_error *e)
+/* Whether a cell that is used was measured on a busy machine. */
+static bool uses_busy_cell(const struct cache *c)
 {
-    char path[PATH_CAP], text[PATH_CAP + 128];
-    struct cc_machine_info host;
-    struct cc_profile p = {0};
-    struct cc_error why = {""};
-    bool measured = false;
+    const struct cc_cache_request *r = c->request;
+    for (size_t s = 0; s < r->schemes->count; s++)
+        for (size_t i = 0; i < CC_PROFILE_SIZES; i++) {
+            const struct cc_profile_point *p = cc_profile_point(
+                &c->profile, r->schemes->item[s]->name, (double)cc_profile_sizes[i]);
+            if (is_used(r, r->schemes->item[s], i) && p != NULL && p->load > CC_LOAD_BUSY)
+                return true;
+        }
+    return false;
+}
+
+int cc_cache_profile(const struct cc_cache_request *request, struct cc_profile *out, char **source,
+                     struct cc_error *e)
+{
+    char text[PATH_CAP + 192];
+    struct cache c = {.request = request, .lock = -1};
     int status = CC_OK;
-    cc_machine_info_read(&host);
-    const bool has_path = cache_path(&host, path);
-    bool kept = has_path && !anew && read_cache(path, &host, &p);
-    CC_TRY_OUT(complete(schemes, &host, quiet, &p, &measured, e));
-    if (measured && has_path) {
-        create_folders(path);
-        kept = cc_profile_write(&p, path, &why) == CC_OK;
-        if (!kept && !quiet)
-            fprintf(stderr, "commcomp: the profile could not be saved: %s\n", why.text);
-    }
-    (void)snprintf(text, sizeof text, "measured on this machine at %s%s%s", p.time,
-                   kept ? ", kept in " : "", kept ? path : "");
+    cc_machine_info_read(&c.host);
+    c.kept = find_path(&c.host, c.path);
+    CC_TRY_OUT(complete(&c, e));
+    (void)snprintf(text, sizeof text, "measured on this machine at %s%s%s%s", c.profile.time,
+                   uses_busy_cell(&c) ? " (while it was busy: measured again when it is quieter)"
+                                      : "",
+                   c.kept ? ", kept in " : "", c.kept ? c.path : "");
     *source = cc_strdup(text, e);
     if (*source == NULL) {
         status = CC_FAIL;
         goto out;
     }
-    *out = p;
+    *out = c.profile;
     return CC_OK;
 out:
-    cc_profile_free(&p);
+    cc_profile_free(&c.profile);
     return status;
 }

@@ -7,12 +7,20 @@
 #include "models/profile.h"
 #include "schemes/spec.h"
 
+struct cc_cache_request {
+    const struct cc_spec_list *schemes; /* and fp32 */
+    size_t largest; /* values of the largest tensor: larger sizes are not measured; 0: all are */
+    bool anew;      /* measure them even if the file has them */
+    bool quiet;     /* no messages on stderr */
+};
+
 /* Reads the profile from $XDG_CACHE_HOME/commcomp or ~/.cache/commcomp; there is a file for each
- * processor, instruction set, version of commcomp and synthetic distribution. Measures those of
- * `schemes`, and fp32, that the file lacks (all of them if `anew`), and writes it back. If that
- * fails, stderr gets a remark unless `quiet`. *source describes for notes where the profile comes
- * from. Both are set on success only; the caller frees them. */
-int cc_cache_profile(const struct cc_spec_list *schemes, bool anew, bool quiet,
-                     struct cc_profile *out, char **source, struct cc_error *e);
+ * processor, instruction set, version of commcomp and synthetic distribution. Measures what the
+ * file lacks, or has from a time at which the machine was busier than now, and writes it back;
+ * other processes' entries stay. If the file cannot be read or written, stderr gets a remark and
+ * the file stays as it is. *source describes for notes where the profile comes from. Both are set
+ * on success only; the caller frees them. */
+int cc_cache_profile(const struct cc_cache_request *request, struct cc_profile *out, char **source,
+                     struct cc_error *e);
 
 #endif

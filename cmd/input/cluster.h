@@ -152,8 +152,8 @@ struct cc_cluster_args {
 };
 
 /* Parses the options above, opens the net and the trace, and checks every setting that the lists
- * make, but for the schemes. Without --system, the system is `usual`, or ps if other options ask for
- * servers. Free with cc_cluster_args_free, also after an error if *out was zeroed before. */
+ * make, but for the schemes. Without --system, the system is `usual`, or ps if other options ask
+ * for servers. Free with cc_cluster_args_free, also after an error if *out was zeroed before. */
 int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
                           struct cc_cluster_args *out, struct cc_error *e);
 void cc_cluster_args_free(struct cc_cluster_args *c);

@@ -64,9 +64,12 @@ int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *ou
 static int open_profile(const struct cc_profile_args *args, const struct cc_spec_list *schemes,
                         struct cc_codec_models *out, struct cc_error *e)
 {
+    const struct cc_cache_request request = {.schemes = schemes,
+                                             .largest = args->largest,
+                                             .anew = args->remeasure,
+                                             .quiet = args->quiet};
     if (args->path == NULL)
-        return cc_cache_profile(schemes, args->remeasure, args->quiet, &out->profile, &out->source,
-                                e);
+        return cc_cache_profile(&request, &out->profile, &out->source, e);
     if (cc_profile_read(args->path, &out->profile, e) != CC_OK) {
         cc_error_in(e, "--profile");
         return CC_FAIL;

@@ -14,6 +14,7 @@ struct cc_profile_args {
     bool remeasure,
         quiet; /* measured again even if it is in the cache; without messages on stderr */
     const char *pull_path; /* for what servers send; NULL: the same */
+    size_t largest;        /* set by the caller: values of the net's largest tensor; 0: not known */
 };
 int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *out,
                           struct cc_error *e);

@@ -38,6 +38,7 @@ int cc_forecast_load(struct cc_forecast *f, struct cc_error *e)
 {
     const struct cc_net *net = f->cluster.net;
     const struct cc_codec_model *raw = &f->codec_models.raw;
+    f->profile_args.largest = net->largest;
     CC_TRY(cc_codec_models_open(&f->profile_args, f->schemes, &f->codec_models, e));
     f->payloads = cc_alloc0(f->schemes->count * sizeof *f->payloads, e);
     if (f->payloads == NULL)

@@ -268,11 +268,59 @@ q 0 model --scheme fp16 --format json
 t 0 model --scheme fp16,bf16 --format json
 err 'measuring the speed of 1 scheme '
 left 'cache/commcomp/*' "$(ls cache/commcomp/profile-*.json) "
-echo '{' >"$(ls cache/commcomp/profile-*.json)"
-t 0 model --scheme fp16 --format json
-err 'measuring the speed of 2 schemes'
+# Sizes up to the net's largest tensor; larger ones when they are needed; fp32 at all.
+kept=$(ls cache/commcomp/profile-*.json)
+sizes() { # sizes SCHEME: the largest size that is kept
+    python3 -c "import json; print([c['points'][-1]['values'] for c in json.load(open('$kept'))['codecs'] if c['scheme'] == '$1'][0])"
+}
+t 0 model --values 1000 --scheme int8
+err 'measuring the speed of 1 scheme on this machine, which happens once'
+[ "$(sizes int8)" = 1000 ] || bad "int8 is measured up to $(sizes int8) values"
+[ "$(sizes fp32)" = 10000000 ] || bad "fp32 is measured up to $(sizes fp32) values"
+q 0 model --values 900 --scheme int8
+t 0 model --values 1001 --scheme int8
+err 'measuring the speed of 1 scheme '
+[ "$(sizes int8)" = 10000 ] || bad "int8 is measured up to $(sizes int8) values"
+# A figure from a busy machine is measured again when it is quiet, and said to be so until then.
+sed 's/"load": [0-9.e-]*/"load": 0.9/' "$kept" >busy && cp busy "$kept"
+t 0 model --values 1000 --scheme int8 --format json
+json '"while it was busy" in d["rows"][0]["profile"] or "again" in open("err").read() or "busy when" in open("err").read()'
+# Processes that measure at the same time keep each other's figures.
+rm "$kept"
+for s in fp16 bf16 int8 ternary signsgd trunc16 natural efsign; do
+    "$program" model -q --values 100 --scheme $s >/dev/null &
+done
+wait
+python3 -c "import json; assert len(json.load(open('$kept'))['codecs']) == 9" || bad 'figures of other processes are lost'
+# Without the other cells, --remeasure replaces its own.
+t 0 model --values 100 --scheme fp16 --remeasure
+python3 -c "import json; assert len(json.load(open('$kept'))['codecs']) == 9" || bad '--remeasure loses figures'
+# An interrupt keeps the sizes that were complete, and measuring goes on with the others.
+rm "$kept"
+"$program" model -q --values 10M --scheme all >/dev/null 2>interrupted &
+while [ ! -s "$kept" ]; do sleep 0.01; done
+kill -TERM $!
+wait $!
+[ $? = 1 ] || bad 'an interrupt is no failure'
+grep -q 'interrupted' interrupted || bad "no word of the interrupt: $(cat interrupted)"
+[ "$(sizes int8)" = 10 ] || [ "$(sizes int8)" = 100 ] || bad "kept after an interrupt: $(sizes int8)"
+# What cannot be read is neither used nor overwritten, unless it is to be measured again.
+echo '{' >"$kept"
+t 0 model --values 100 --scheme fp16
+err 'the kept profile is neither used nor changed (--remeasure replaces it): .*byte'
+[ "$(cat "$kept")" = '{' ] || bad 'a damaged profile is overwritten'
+t 0 model --values 100 --scheme fp16 --remeasure
+[ "$(sizes fp16)" = 100 ] || bad '--remeasure does not replace a damaged profile'
+rm "$kept"
+mkfifo "$kept"
+case='with a FIFO as profile'
+timeout 60 "$program" model --values 100 --scheme fp16 >/dev/null 2>err || bad "exit $?"
+err 'neither used nor changed'
+timeout 60 "$program" model --values 100 --scheme fp16 --remeasure >/dev/null 2>err || bad "exit $?"
+err 'is not a regular file'
+rm "$kept"
 XDG_CACHE_HOME=/dev/null
-t 0 model --scheme fp16 --format json
+t 0 model --values 100 --scheme fp16 --format json
 err 'the profile could not be saved'
 unset XDG_CACHE_HOME
 
