@@ -1,34 +1,54 @@
-/* Advice: searches over predictions.
+/* Advice: searches over predictions. docs/advise.md.
  *
- * Bandwidths at which a scheme pays: its step is compared with fp32's at six bandwidths a decade
- * from CC_ADVICE_LEAST_BPS to CC_ADVICE_MOST_BPS, and each change of sign is bisected to a
- * millionth.
+ * Bandwidths at which a scheme pays: its step is compared with the baseline's at six bandwidths a
+ * decade, and each change of sign is bisected to a millionth.
  *
- * Enough workers: the number is doubled while doubling is worth it, then bisected. docs/advise.md.
- */
+ * Codecs with which it pays: faster ones never make it slower, so one bisection finds the factor.
+ *
+ * Enough workers: doubling is tried at all powers of two, and the last at which it is worth it is
+ * bisected against the next. A first worker has no network in most exchanges, so that the first
+ * doubling may be the worst of all. */
 #include "models/advice.h"
 
 #include <math.h>
 
+#include "models/system.h"
+
 struct question {
     struct cc_predictor *p;
     struct cc_setting s;
-    const struct cc_step_payloads *payloads, *raw;
+    const struct cc_step_payloads *payloads;
+    const struct cc_baseline *baseline;
+    bool server_per_worker; /* servers come with workers */
     struct cc_error *e;
 };
 
+static struct question against(const struct cc_baseline *b, const struct cc_step_payloads *payloads,
+                               struct cc_error *e)
+{
+    return (struct question){
+        .p = b->predictor, .s = b->setting, .payloads = payloads, .baseline = b, .e = e};
+}
+
+/* How many times as fast as the baseline the scheme is; a difference by rounding counts as none. */
+static int speedup_at(struct question *a, double *out)
+{
+    struct cc_prediction with;
+    double without;
+    CC_TRY(cc_predict(a->p, &a->s, a->payloads, &with, a->e));
+    CC_TRY(cc_baseline_step(a->baseline, a->s.link.bw_bps, a->s.codec_speed, &without, a->e));
+    *out = fabs(with.step_s - without) <= 1e-9 * without ? 1 : without / with.step_s;
+    return CC_OK;
+}
+
 /* --- bandwidths --- */
 
-/* How much shorter than raw's the step is, relative to raw's; a difference by rounding counts as 0.
- */
-static int gain_at(struct question *a, double bps, double *out)
+static int pays_at(struct question *a, double bps, bool *out)
 {
-    struct cc_prediction with, without;
+    double speedup = 1;
     a->s.link.bw_bps = bps;
-    CC_TRY(cc_predict(a->p, &a->s, a->payloads, &with, a->e));
-    CC_TRY(cc_predict(a->p, &a->s, a->raw, &without, a->e));
-    double gain = without.step_s > 0 ? 1 - with.step_s / without.step_s : 0;
-    *out = fabs(gain) < 1e-9 ? 0 : gain;
+    CC_TRY(speedup_at(a, &speedup));
+    *out = speedup > 1;
     return CC_OK;
 }
 
@@ -36,9 +56,10 @@ static int gain_at(struct question *a, double bps, double *out)
 static int bisect(struct question *a, double low, double high, bool low_pays, double *out)
 {
     while (high / low > 1 + 1e-6) {
-        double middle = sqrt(low * high), gain = 0;
-        CC_TRY(gain_at(a, middle, &gain));
-        if ((gain > 0) == low_pays)
+        double middle = sqrt(low * high);
+        bool pays = false;
+        CC_TRY(pays_at(a, middle, &pays));
+        if (pays == low_pays)
             low = middle;
         else
             high = middle;
@@ -47,20 +68,19 @@ static int bisect(struct question *a, double low, double high, bool low_pays, do
     return CC_OK;
 }
 
-int cc_advice_paying(struct cc_predictor *p, const struct cc_setting *s,
-                     const struct cc_step_payloads *payloads, const struct cc_step_payloads *raw,
+int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_step_payloads *payloads,
                      struct cc_paying *out, struct cc_error *e)
 {
     enum { PER_DECADE = 6 };
-    struct question a = {.p = p, .s = *s, .payloads = payloads, .raw = raw, .e = e};
+    struct question a = against(baseline, payloads, e);
     struct cc_paying r = {.below_bps = INFINITY};
-    const int steps = (int)lround(log10(CC_ADVICE_MOST_BPS / CC_ADVICE_LEAST_BPS)) * PER_DECADE;
+    const int steps = (int)lround(log10(CC_VERDICT_MOST_BPS / CC_VERDICT_LEAST_BPS)) * PER_DECADE;
     double before = 0, edge = 0;
     bool paid = false;
     for (int i = 0; i <= steps; i++) {
-        double bps = CC_ADVICE_LEAST_BPS * pow(10, (double)i / PER_DECADE), gain = 0;
-        CC_TRY(gain_at(&a, bps, &gain));
-        bool pays = gain > 0;
+        double bps = CC_VERDICT_LEAST_BPS * pow(10, (double)i / PER_DECADE);
+        bool pays = false;
+        CC_TRY(pays_at(&a, bps, &pays));
         if (i > 0 && pays != paid)
             CC_TRY(bisect(&a, before, bps, paid, &edge));
         if (pays && !paid) {
@@ -78,6 +98,46 @@ int cc_advice_paying(struct cc_predictor *p, const struct cc_setting *s,
     return CC_OK;
 }
 
+/* --- the speed of codecs --- */
+
+static int reaches(struct question *a, double factor, double speedup, bool *out)
+{
+    double is = 1;
+    a->s.codec_speed = a->baseline->setting.codec_speed * factor;
+    CC_TRY(speedup_at(a, &is));
+    *out = is > speedup;
+    return CC_OK;
+}
+
+int cc_advice_codec_speed(const struct cc_baseline *baseline,
+                          const struct cc_step_payloads *payloads, double speedup, double *out,
+                          struct cc_error *e)
+{
+    struct question a = against(baseline, payloads, e);
+    double low = 1 / CC_ADVICE_MOST_SPEED, high = CC_ADVICE_MOST_SPEED;
+    bool there = false;
+    CC_TRY(reaches(&a, high, speedup, &there));
+    if (!there) {
+        *out = INFINITY;
+        return CC_OK;
+    }
+    CC_TRY(reaches(&a, low, speedup, &there));
+    if (there) {
+        *out = 0;
+        return CC_OK;
+    }
+    while (high / low > 1.001) {
+        const double middle = sqrt(low * high);
+        CC_TRY(reaches(&a, middle, speedup, &there));
+        if (there)
+            high = middle;
+        else
+            low = middle;
+    }
+    *out = sqrt(low * high);
+    return CC_OK;
+}
+
 /* --- workers --- */
 
 /* The workers' steps per second, all together. */
@@ -85,6 +145,8 @@ static int throughput(struct question *a, int workers, double *out)
 {
     struct cc_prediction r;
     a->s.cluster.workers = workers;
+    if (a->server_per_worker)
+        a->s.cluster.servers = workers < CC_MOST_SERVERS ? workers : CC_MOST_SERVERS;
     CC_TRY(cc_predict(a->p, &a->s, a->payloads, &r, a->e));
     *out = r.step_s > 0 ? workers / r.step_s : INFINITY;
     return CC_OK;
@@ -104,20 +166,21 @@ int cc_advice_workers(struct cc_predictor *p, const struct cc_setting *s,
                       struct cc_error *e)
 {
     struct question a = {.p = p, .s = *s, .payloads = payloads, .e = e};
+    a.server_per_worker = s->system != NULL && s->system->server_per_worker &&
+                          s->cluster.servers == s->cluster.workers;
     /* Where every worker is simulated, large numbers take too long. */
-    bool simulated = s->timing.consistency != CC_BULK || s->timing.straggler != CC_STEADY;
-    int limit = simulated ? 256 : 65536, low = 0, high = 1;
-    bool worth = true;
-    for (;;) {
-        CC_TRY(worth_doubling(&a, high, &worth));
-        if (!worth || high >= limit)
-            break;
-        low = high;
-        high *= 2;
+    const bool simulated = s->timing.consistency != CC_BULK || s->timing.straggler != CC_STEADY;
+    const int limit = simulated ? 256 : 65536;
+    int low = 0; /* doubling is worth it there, and at no larger power of two */
+    bool worth = false;
+    for (int n = 1; n <= limit; n *= 2) {
+        CC_TRY(worth_doubling(&a, n, &worth));
+        low = worth ? n : low;
     }
+    int high = low > 0 ? 2 * low : 1;
     while (!worth && high - low > 1) {
+        const int middle = low + (high - low) / 2;
         bool still = false;
-        int middle = low + (high - low) / 2;
         CC_TRY(worth_doubling(&a, middle, &still));
         if (still)
             low = middle;

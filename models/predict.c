@@ -152,7 +152,18 @@ static struct cc_payload_cost next_batch(const struct cc_setting *s, const struc
     return sum;
 }
 
-/* --- measured codec times --- */
+/* --- codec times --- */
+
+/* Divides the time of codecs by the factor on their speed. */
+static void speed_up(const struct cc_setting *s, struct cc_cost *c)
+{
+    const double speed = s->codec_speed;
+    c->encode_s /= speed;
+    c->hop_codec_s /= speed;
+    c->server_codec_s /= speed;
+    c->server_encode_s /= speed;
+    c->decode_s /= speed;
+}
 
 /* Replaces the codec times that the exchange's formula derived from the payload costs by the
  * message's part of the measured ones. */
@@ -206,6 +217,7 @@ static void cost_parts(struct cc_predictor *p, const struct cc_setting *s,
     for (int i = 0; i < message->parts; i++) {
         cc_exchange_cost(s->exchange, &part[i].payload, CC_REDUCE_DECODED, &s->cluster, &s->link, 1,
                          1, &part[i].cost);
+        speed_up(s, &part[i].cost);
         set_measured_part(p, s, load, &part[i]);
     }
 }
@@ -276,6 +288,7 @@ static size_t cut_step(struct cc_predictor *p, const struct cc_setting *s,
             sum_in_rounds(s->exchange, payloads->sum_rounds, &message->cost);
             message->cost.push_latency_s += s->timing.sync_s;
         }
+        speed_up(s, &message->cost);
         set_measured(load, &batch, &message->cost);
         cc_cost_add(sum, &message->cost, 1);
         part += message->parts;

@@ -20,6 +20,8 @@ struct cc_setting {
     struct cc_cluster cluster;
     enum cc_placement placement; /* CC_PS with several servers */
     struct cc_timing timing;
+    /* Factor on the codecs' speed in the payloads; measured codec times are not changed. */
+    double codec_speed;
 };
 
 /* The defaults of CONTRACT.md: ps, 10 workers, 1 server, 50 us, tc's overhead, the net's own

@@ -10,6 +10,7 @@ enum { MOST_WORKERS = 1000000, MOST_SIMULATED = 10000 };
 #define MOST_BPS   1e18
 #define MOST_S     1e9
 #define MOST_BYTES 1e12
+#define MOST_SPEED 1e9
 
 void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out)
 {
@@ -18,6 +19,7 @@ void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out)
         .link = {.latency_s = CC_LINK_LATENCY, .overhead = CC_LINK_OVERHEAD},
         .exchange = CC_PS,
         .cluster = {.workers = 10, .servers = 1, .dense_bits = 32},
+        .codec_speed = 1,
         .timing = {.compute_s = net->compute_s,
                    .forward_share = 1.0 / 3,
                    .fuse_bytes = -1,
@@ -96,6 +98,8 @@ int cc_setting_check(const struct cc_setting *s, struct cc_error *e)
         return cc_usage(e, "--hidden: a share of the compute time, from 0 to 1");
     if (t->hidden_share > 0 && (t->mode != CC_SEQUENTIAL || t->consistency != CC_BULK))
         return cc_usage(e, "--hidden goes with --mode sequential and --consistency bulk only");
+    if (!(s->codec_speed > 0) || s->codec_speed > MOST_SPEED)
+        return cc_usage(e, "--codec-speed: a factor above 0, at most %g", MOST_SPEED);
     if (t->depth < 1)
         return cc_usage(e, "--depth: Pipe-SGD's K is at least 1");
     return check_consistency(s, e);

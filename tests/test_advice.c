@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "models/advice.h"
+#include "models/system.h"
 
 static struct cc_error e;
 
@@ -43,10 +44,13 @@ static void rig_close(struct rig *r)
     cc_net_free(r->net);
 }
 
+/* Against fp32 on the same everything else. */
 static struct cc_paying paying(struct rig *r)
 {
+    struct cc_baseline own;
     struct cc_paying pays;
-    assert_int_equal(cc_advice_paying(&r->p, &r->s, &r->coded, &r->raw, &pays, &e), CC_OK);
+    cc_baseline_own(&r->p, &r->s, &r->raw, &own);
+    assert_int_equal(cc_advice_paying(&own, &r->coded, &pays, &e), CC_OK);
     return pays;
 }
 
@@ -102,19 +106,20 @@ static void pays_from(void **state)
     rig_close(&r);
 }
 
-/* The smallest number of workers that is not worth doubling, by trying them all. */
+/* The number of workers from which on no doubling is worth it, by trying them all up to `most`. */
 static int tried(struct rig *r, const struct cc_step_payloads *payloads, int most)
 {
     struct cc_prediction now, twice;
+    int last = 0;
     for (int workers = 1; workers <= most; workers++) {
         r->s.cluster.workers = workers;
         assert_int_equal(cc_predict(&r->p, &r->s, payloads, &now, &e), CC_OK);
         r->s.cluster.workers = 2 * workers;
         assert_int_equal(cc_predict(&r->p, &r->s, payloads, &twice, &e), CC_OK);
-        if (2 / twice.step_s < 1.25 / now.step_s)
-            return workers;
+        if (2 / twice.step_s >= 1.25 / now.step_s)
+            last = workers;
     }
-    return 0;
+    return last + 1;
 }
 
 static int enough(struct rig *r, const struct cc_step_payloads *payloads)
@@ -144,6 +149,123 @@ static void enough_workers(void **state)
     int ring = enough(&r, &r.raw);
     assert_true(ring > 100);
     assert_int_equal(ring, tried(&r, &r.raw, 100000));
+    /* A first worker needs no network: the second makes steps 25 times as long, and further ones
+     * cost little more. */
+    r.s.timing.compute_s = 1e-3;
+    r.s.link.latency_s = 1e-6;
+    const int dip = enough(&r, &r.raw);
+    assert_true(dip > 1000);
+    assert_int_equal(dip, tried(&r, &r.raw, 200000));
+    /* Servers that come with the workers, as BytePS has it: no port gets busier, up to the largest
+     * number of servers. */
+    r.s.cluster.workers = 10;
+    r.s.timing.compute_s = 0.1;
+    cc_system_apply(&cc_systems[CC_SYSTEM_BYTEPS], &r.s);
+    assert_true(enough(&r, &r.raw) >= CC_MOST_SERVERS);
+    r.s.cluster.workers = 11;
+    assert_true(enough(&r, &r.raw) < 50);
+    rig_close(&r);
+}
+
+/* --- the baseline at its best --- */
+
+/* A million values, 10 workers, 1 Gbit/s, no latency: through a server 2 x 320 ms. In a ring 2 x
+ * 9/10 x 32 ms = 57.6 ms, which overlap the backward pass of a single tensor not at all. */
+static void best_choice(void **state)
+{
+    (void)state;
+    struct rig r = rig_open(8, 2, 1, 1);
+    struct cc_best best;
+    struct cc_prediction own;
+    assert_int_equal(cc_verdict_best(&r.p, &r.s, &r.raw, &best, &e), CC_OK);
+    assert_true(best.choice.exchange == CC_RING && !cc_choice_is_own(&best.choice));
+    assert_near(best.p.step_s, 0.1576);
+    char text[96];
+    cc_choice_print(&best.choice, text, sizeof text);
+    assert_string_equal(text, "ring, sequential");
+    /* No choice is better than the setting's own: the own one. */
+    r.s.exchange = CC_RING;
+    assert_int_equal(cc_verdict_best(&r.p, &r.s, &r.raw, &best, &e), CC_OK);
+    assert_true(cc_choice_is_own(&best.choice));
+    /* The choice is the least of all predictions. */
+    struct cc_choice all[CC_MOST_CHOICES];
+    r.s.exchange = CC_PS;
+    r.s.link.latency_s = 1e-3;
+    const size_t count = cc_choices(&r.s, all);
+    assert_true(count > 10 && cc_choice_is_own(&all[0]));
+    assert_int_equal(cc_verdict_best(&r.p, &r.s, &r.raw, &best, &e), CC_OK);
+    for (size_t i = 0; i < count; i++) {
+        struct cc_setting s = r.s;
+        cc_choice_apply(&all[i], &s);
+        assert_true(all[i].mode != CC_PIPE);
+        assert_int_equal(cc_predict(&r.p, &s, &r.raw, &own, &e), CC_OK);
+        assert_true(best.p.step_s <= own.step_s);
+    }
+    r.s.timing.mode = CC_PIPE;
+    assert_true(cc_choices(&r.s, all) > count);
+    /* With stragglers the choice has their wait, too. */
+    r.s.timing = (struct cc_timing){.compute_s = 0.1,
+                                    .forward_share = 1.0 / 3,
+                                    .fuse_bytes = -1,
+                                    .first_fuse_bytes = -1,
+                                    .depth = 2,
+                                    .straggler = CC_LOGNORMAL,
+                                    .spread = 0.5};
+    assert_int_equal(cc_verdict_best(&r.p, &r.s, &r.raw, &best, &e), CC_OK);
+    assert_true(best.choice.exchange != CC_PS && best.p.step_s > 0.2);
+    rig_close(&r);
+}
+
+/* int8 through a server takes 2 x 80 ms + 15 ms at 1 Gbit/s, fp32 in a ring 57.6 ms: against fp32
+ * at its best it never pays, whatever the bandwidth. In a ring it takes 14.4 ms + E 2 + 0.9 A + 0.9
+ * E + D 1 ms = 5.7 ms, which pays below 43.2 Mbit / 5.7 ms. */
+static void pays_against_the_best(void **state)
+{
+    (void)state;
+    struct rig r = rig_open(8, 2, 1, 1);
+    struct cc_baseline best;
+    struct cc_paying pays;
+    assert_int_equal(cc_baseline_open(&r.p, &r.s, &r.raw, &best, &e), CC_OK);
+    assert_true(best.choices >= 2 && cc_choice_is_own(&best.choice[0]));
+    assert_int_equal(cc_advice_paying(&best, &r.coded, &pays, &e), CC_OK);
+    assert_false(pays.ever);
+    double step;
+    assert_int_equal(cc_baseline_step(&best, 2e9, 1, &step, &e), CC_OK);
+    assert_near(step, 0.1288);
+    r.s.exchange = CC_RING;
+    assert_int_equal(cc_baseline_open(&r.p, &r.s, &r.raw, &best, &e), CC_OK);
+    assert_int_equal(cc_advice_paying(&best, &r.coded, &pays, &e), CC_OK);
+    struct cc_prediction p;
+    assert_int_equal(cc_predict(&r.p, &r.s, &r.coded, &p, &e), CC_OK);
+    assert_near(pays.below_bps, 43.2e6 / p.codec_s);
+    rig_close(&r);
+}
+
+/* Through a server at 1 Gbit/s, fp32 takes 740 ms and int8 260 ms and 15 ms of codec: as long at a
+ * speed of 15 / 480, twice as fast at 15 / 110. 31 bits instead of 32 save 20 ms: never twice. */
+static void codec_speed(void **state)
+{
+    (void)state;
+    struct rig r = rig_open(8, 2, 1, 1);
+    struct cc_baseline own;
+    double factor = 0;
+    cc_baseline_own(&r.p, &r.s, &r.raw, &own);
+    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, 1, &factor, &e), CC_OK);
+    assert_true(fabs(factor / (15.0 / 480) - 1) < 1e-3);
+    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, 2, &factor, &e), CC_OK);
+    assert_true(fabs(factor / (15.0 / 110) - 1) < 1e-3);
+    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, 2.9, &factor, &e), CC_OK);
+    assert_true(isinf(factor));
+    /* Twice as fast codecs to begin with. */
+    r.s.codec_speed = 2;
+    cc_baseline_own(&r.p, &r.s, &r.raw, &own);
+    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, 1, &factor, &e), CC_OK);
+    assert_true(fabs(factor / (7.5 / 480) - 1) < 1e-3);
+    rig_close(&r);
+    r = rig_open(8, 0, 0, 0);
+    cc_baseline_own(&r.p, &r.s, &r.raw, &own);
+    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, 1, &factor, &e), CC_OK);
+    assert_true(factor == 0);
     rig_close(&r);
 }
 
@@ -227,10 +349,15 @@ static void errors_pass(void **state)
 {
     (void)state;
     struct rig r = rig_open(8, 2, 1, 1);
+    struct cc_baseline baseline;
+    struct cc_best best;
     struct cc_paying pays;
     int workers, most;
     r.s.timing.compute_s = -1;
-    assert_int_equal(cc_advice_paying(&r.p, &r.s, &r.coded, &r.raw, &pays, &e), CC_USAGE);
+    cc_baseline_own(&r.p, &r.s, &r.raw, &baseline);
+    assert_int_equal(cc_advice_paying(&baseline, &r.coded, &pays, &e), CC_USAGE);
+    assert_int_equal(cc_verdict_best(&r.p, &r.s, &r.raw, &best, &e), CC_USAGE);
+    assert_int_equal(cc_baseline_open(&r.p, &r.s, &r.raw, &baseline, &e), CC_USAGE);
     assert_int_equal(cc_advice_workers(&r.p, &r.s, &r.coded, &workers, &most, &e), CC_USAGE);
     rig_close(&r);
 }
@@ -238,9 +365,11 @@ static void errors_pass(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pays_below), cmocka_unit_test(pays_always_or_never),
-        cmocka_unit_test(pays_from),  cmocka_unit_test(enough_workers),
-        cmocka_unit_test(encodings),  cmocka_unit_test(errors_pass),
+        cmocka_unit_test(pays_below),  cmocka_unit_test(pays_always_or_never),
+        cmocka_unit_test(pays_from),   cmocka_unit_test(enough_workers),
+        cmocka_unit_test(best_choice), cmocka_unit_test(pays_against_the_best),
+        cmocka_unit_test(codec_speed), cmocka_unit_test(encodings),
+        cmocka_unit_test(errors_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

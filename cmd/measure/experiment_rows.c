@@ -208,6 +208,7 @@ size_t cc_experiment_print_dry_row(const struct cc_experiment *x, struct cc_reco
 int cc_experiment_note_fastest(const struct cc_experiment *x, size_t first, struct cc_error *e)
 {
     const size_t count = x->measured_rows - first;
+    struct cc_best best;
     if (count == 0)
         return CC_OK;
     struct cc_forecast_step *step = cc_alloc(count * sizeof *step, e);
@@ -220,8 +221,14 @@ int cc_experiment_note_fastest(const struct cc_experiment *x, size_t first, stru
                                             .speedup = m->speedup,
                                             .bottleneck = bottleneck(m)};
     }
-    const int status =
-        cc_forecast_note_fastest(x->record, &x->measured[first].setting->setting, step, count, e);
+    const struct cc_experiment_setting *s = x->measured[first].setting;
+    struct cc_forecast *f = x->forecast;
+    const bool known = s->formula == CC_FORMULA_HOLDS;
+    int status =
+        known ? cc_verdict_best(&f->predictor, &s->setting, &f->baseline, &best, e) : CC_OK;
+    if (status == CC_OK)
+        status = cc_forecast_note_fastest(f, x->record, &s->setting, step, count,
+                                          known ? &best : NULL, e);
     free(step);
     return status;
 }

@@ -18,12 +18,13 @@ static const struct cc_column columns[] = {
     {"payload_bytes", NULL, "", "%.0f", 0, "bytes of a worker's push per step", CC_DETAIL},
     CC_PREDICTION_COLUMNS,
     {"pays", "pays", "", NULL, 0,
-     "bandwidths at which the step is shorter than that of fp32, all else being equal", CC_MAIN},
+     "bandwidths at which the step is shorter than that of fp32 (or --baseline) at its best",
+     CC_MAIN},
     {"pays_from_bps", NULL, "", "%.6g", 0, "their lower end; empty: from 10 kbit/s on", CC_DETAIL},
     {"pays_below_bps", NULL, "", "%.6g", 0, "their upper end; empty: up to 100 Tbit/s", CC_DETAIL},
     {"workers_enough", "enough workers", "", "%.0f", 0,
-     "twice as many would do less than a quarter more in the same time; empty: no such number up "
-     "to 65,536 (256 with stragglers), or no compute time is known",
+     "from here on, twice as many do less than a quarter more in the same time; empty: no such "
+     "number up to 65,536 (256 with stragglers), or no compute time is known",
      CC_PART},
     {"nmse", NULL, "", "%.4g", 0, "squared error of a step relative to the gradient, as in bench",
      CC_DETAIL},
@@ -33,6 +34,8 @@ static const struct cc_column columns[] = {
      "how often the gradients' sum is encoded: by a worker, a server, at hops", CC_DETAIL},
     {"sum_error", "error", "", "%.3g", 0, "nmse_cumulative x encodings", CC_ANSWER},
     {"left_out", "left out", "", NULL, 0, "why the scheme is ruled out", CC_ANSWER},
+    {"recommended", NULL, "", NULL, 0,
+     "true in one row of a setting: the scheme of the recommendation", CC_DETAIL},
     {.key = NULL},
 };
 
@@ -42,6 +45,7 @@ static const struct cc_column columns[] = {
 
 static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
+    CC_VERDICT_OPTIONS,
     {.name = "max-nmse",
      .value = "X",
      .def = MAX_NMSE,
@@ -78,24 +82,56 @@ static int by_step(const void *x, const void *y)
     return (a->scheme > b->scheme) - (a->scheme < b->scheme);
 }
 
-/* Fills c[], one per scheme, the ranked ones first. */
-static int rank_candidates(struct advise *a, const struct cc_setting *s, struct candidate *c,
-                           size_t *ranked, struct cc_error *e)
+/* Fills r->c and ranks it. */
+static int rank_candidates(struct advise *a, struct ranking *r, struct cc_error *e)
 {
     struct cc_forecast *f = &a->forecast;
-    *ranked = 0;
     for (size_t i = 0; i < f->schemes->count; i++) {
-        const struct cc_step_payloads *payloads = &f->payloads[i];
-        CC_TRY(cc_advise_candidate(a, s, i, &c[i], e));
-        if (c[i].refused[0] != '\0')
+        struct candidate *c = &r->c[i];
+        CC_TRY(cc_advise_candidate(a, r->s, i, c, e));
+        if (c->refused[0] != '\0')
             continue;
-        ++*ranked;
-        CC_TRY(cc_advice_paying(&f->predictor, s, payloads, &f->raw, &c[i].pays, e));
-        if (c[i].p.compute_s > 0)
-            CC_TRY(cc_advice_workers(&f->predictor, s, payloads, &c[i].saturates, &c[i].tried, e));
+        r->ranked++;
+        CC_TRY(cc_advice_paying(&r->baseline, &f->payloads[i], &c->pays, e));
+        if (c->p.compute_s > 0)
+            CC_TRY(cc_advice_workers(&f->predictor, r->s, &f->payloads[i], &c->saturates, &c->tried,
+                                     e));
     }
-    qsort(c, f->schemes->count, sizeof *c, by_step);
+    qsort(r->c, f->schemes->count, sizeof *r->c, by_step);
     return CC_OK;
+}
+
+/* Finds the baseline at its best. It is among the schemes. */
+static int find_baseline(struct advise *a, struct ranking *r, struct cc_error *e)
+{
+    struct cc_forecast *f = &a->forecast;
+    CC_TRY(cc_verdict_best(&f->predictor, r->s, &f->baseline, &r->best, e));
+    CC_TRY(cc_baseline_open(&f->predictor, r->s, &f->baseline, &r->baseline, e));
+    r->best_at = *r->s;
+    cc_choice_apply(&r->best.choice, &r->best_at);
+    for (size_t i = 0; i < f->schemes->count; i++)
+        if (strcmp(cc_forecast_scheme(f, i), cc_forecast_baseline(f)) == 0)
+            CC_TRY(cc_advise_candidate(a, &r->best_at, i, &r->base, e));
+    if (r->base.p.compute_s > 0)
+        CC_TRY(cc_advice_workers(&f->predictor, &r->best_at, &f->baseline, &r->base.saturates,
+                                 &r->base.tried, e));
+    return CC_OK;
+}
+
+/* Of steps this close to the fastest one, the one with the least error is recommended. */
+#define CLOSE 1.03
+
+/* Chooses the recommendation, if the fastest candidate is worth more than the baseline at its best:
+ * of those that are close to the fastest, the most exact one. */
+static void recommend(const struct advise *a, struct ranking *r)
+{
+    if (r->ranked == 0 || r->c[0].p.step_s * CC_VERDICT_WORTH >= r->best.p.step_s)
+        return;
+    for (size_t i = 0; i < r->ranked && r->c[i].p.step_s <= CLOSE * r->c[0].p.step_s; i++) {
+        const struct candidate *c = &r->c[i];
+        if (!cc_advise_is_baseline(a, c) && (r->use == NULL || c->error < r->use->error))
+            r->use = c;
+    }
 }
 
 /* --- rows --- */
@@ -124,18 +160,23 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
     return cc_record_text(a->record, row, "pays", pays, e);
 }
 
-static int add_rows(struct advise *a, const struct cc_setting *s, const struct candidate *c,
-                    size_t ranked, struct cc_error *e)
+static int add_rows(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
     struct cc_forecast *f = &a->forecast;
     struct cc_prediction raw;
-    CC_TRY(cc_predict(&f->predictor, s, &f->raw, &raw, e));
+    CC_TRY(cc_predict(&f->predictor, r->s, &f->raw, &raw, e));
     for (size_t i = 0; i < f->schemes->count; i++) {
-        const struct cc_prediction *p = c[i].p.step_s > 0 ? &c[i].p : NULL;
-        const size_t row = cc_forecast_row(f, a->record, c[i].scheme, s, p, raw.step_s, e);
+        const struct candidate *c = &r->c[i];
+        const struct cc_prediction *p = c->p.step_s > 0 ? &c->p : NULL;
+        const size_t row = cc_forecast_row(f, a->record, c->scheme, r->s, p, raw.step_s, e);
         if (row == SIZE_MAX)
             return CC_FAIL;
-        CC_TRY(own_columns(a, row, i < ranked ? i + 1 : 0, &c[i], e));
+        if (p != NULL)
+            cc_record_number(a->record, row, "speedup_best",
+                             cc_forecast_speedup(r->best.p.step_s, p->step_s));
+        cc_record_bool(a->record, row, "recommended",
+                       r->use != NULL ? c == r->use : cc_advise_is_baseline(a, c));
+        CC_TRY(own_columns(a, row, i < r->ranked ? i + 1 : 0, c, e));
     }
     return CC_OK;
 }
@@ -143,30 +184,43 @@ static int add_rows(struct advise *a, const struct cc_setting *s, const struct c
 static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
 {
     struct advise *a = arg;
-    size_t ranked = 0;
+    struct ranking r = {.s = s};
     int status = CC_OK;
     if (cc_interrupted())
         return CC_OK;
-    struct candidate *c = cc_alloc0(a->forecast.schemes->count * sizeof *c, e);
-    if (c == NULL)
+    r.c = cc_alloc0(a->forecast.schemes->count * sizeof *r.c, e);
+    if (r.c == NULL)
         return CC_FAIL;
-    CC_TRY_OUT(rank_candidates(a, s, c, &ranked, e));
-    CC_TRY_OUT(add_rows(a, s, c, ranked, e));
-    CC_TRY_OUT(cc_advise_notes(a, s, c, ranked, e));
+    CC_TRY_OUT(find_baseline(a, &r, e));
+    CC_TRY_OUT(rank_candidates(a, &r, e));
+    recommend(a, &r);
+    for (size_t i = 0; i < r.ranked; i++)
+        if (&r.c[i] == r.use || (r.use == NULL && cc_advise_is_baseline(a, &r.c[i])))
+            CC_TRY_OUT(cc_forecast_consider(&a->forecast, s, r.c[i].scheme, r.c[i].p.step_s, e));
+    CC_TRY_OUT(add_rows(a, &r, e));
+    CC_TRY_OUT(cc_advise_notes(a, &r, e));
+    CC_TRY_OUT(cc_advise_note_changes(a, &r, e));
 out:
-    free(c);
+    free(r.c);
     return status;
 }
 
 /* --- the command --- */
 
-/* Adds fp32 to the schemes that were given: the others are compared with it. */
-static int add_fp32(struct cc_spec_list *list, struct cc_error *e)
+static int add_scheme(const char *name, struct cc_spec_list *list, struct cc_error *e)
 {
     for (size_t i = 0; i < list->count; i++)
-        if (cc_spec_is_raw(list->item[i]))
+        if (strcmp(list->item[i]->name, name) == 0)
             return CC_OK;
-    return list->count > 0 ? cc_spec_list_parse(CC_RAW_SCHEME, list, e) : CC_OK;
+    return cc_spec_list_parse(name, list, e);
+}
+
+/* Adds fp32 and the baseline to the schemes: the others are compared with them. */
+static int add_compared(struct advise *a, struct cc_error *e)
+{
+    struct cc_spec_list *list = a->forecast.schemes;
+    CC_TRY(add_scheme(CC_RAW_SCHEME, list, e));
+    return add_scheme(cc_forecast_baseline(&a->forecast), list, e);
 }
 
 static int parse_limits(const struct cc_args *args, struct advise *a, struct cc_error *e)
@@ -185,8 +239,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct advise a = {.record = &args->record};
     int status = CC_OK;
     CC_TRY_OUT(parse_limits(args, &a, e));
-    CC_TRY_OUT(add_fp32(&args->schemes, e));
     CC_TRY_OUT(cc_forecast_parse(args, CC_SYSTEM_DDP, &a.forecast, e));
+    CC_TRY_OUT(add_compared(&a, e));
     CC_TRY_OUT(cc_forecast_load(&a.forecast, e));
     CC_TRY_OUT(cc_advise_measure(&a, e));
     if (!cc_interrupted())
@@ -207,10 +261,12 @@ const struct cc_command cc_command_advise = {
     .operands = "",
     .description =
         "Ranks the schemes for a net, a cluster and a network by the step time that `commcomp "
-        "model` predicts, and leaves out those whose error is too large. Names the bandwidths at "
-        "which each pays, the bottleneck and the number of workers that is enough, and "
-        "recommends a scheme in a sentence. The errors are measured in the same run.\n\nLists, "
-        "as in --bw 10mbps,1gbps, give a ranking for each combination.",
+        "model` predicts, and leaves out those whose error is too large. Recommends a scheme in a "
+        "sentence, or fp32, which is taken at its best among all exchanges and step modes; names "
+        "the bandwidths at which each pays, the bottleneck, the number of workers that is enough, "
+        "and what would change the verdict. The errors are measured in the same run.\n\nLists, as "
+        "in --bw 10mbps,1gbps, give a ranking for each combination. Without --system, the set-up "
+        "is that of PyTorch's DistributedDataParallel.",
     .examples = "  commcomp advise --net resnet50 --bw 10gbps --workers 16\n"
                 "  commcomp advise --net resnet50 --bw 100mbps --workers 16 --max-nmse 0.1\n"
                 "  commcomp advise --net bert-base --exchange ring --bw 25gbps --lossless\n"

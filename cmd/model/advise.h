@@ -1,6 +1,7 @@
 /* commcomp advise: the structures that its files share. advise_error.c measures the
- * schemes' errors, advise_candidates.c predicts a candidate, advise_notes.c puts the advice into
- * sentences, and advise.c ranks the candidates of each setting. */
+ * schemes' errors, advise_candidates.c predicts a candidate, advise.c ranks the candidates of each
+ * setting, and advise_notes.c and advise_changes.c put the verdict, and what would change it, into
+ * sentences. */
 #ifndef CC_CMD_MODEL_ADVISE_H
 #define CC_CMD_MODEL_ADVISE_H
 
@@ -33,6 +34,20 @@ struct candidate {
     char refused[128];    /* why the scheme is ruled out, or empty */
 };
 
+/* The candidates of a setting, ranked, and the baseline that they are held against. */
+struct ranking {
+    const struct cc_setting *s;
+    struct candidate
+        *c; /* one per scheme: the first `ranked` by step time, then the refused ones */
+    size_t ranked;
+    struct cc_best best;         /* the baseline at its best, */
+    struct cc_setting best_at;   /* the setting in which it is, */
+    struct candidate base;       /* and the same as a candidate; without `pays` */
+    struct cc_baseline baseline; /* at other bandwidths and speeds of the codecs */
+    /* The candidate that is recommended; NULL: the baseline at its best. */
+    const struct candidate *use;
+};
+
 /* Measures a->error on --trace, or else on a synthetic trace. */
 int cc_advise_measure(struct advise *a, struct cc_error *e);
 
@@ -41,10 +56,17 @@ int cc_advise_measure(struct advise *a, struct cc_error *e);
 int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t scheme,
                         struct candidate *c, struct cc_error *e);
 
-/* Adds the sentences under a setting's rows. The candidates are in the order of the rows; the first
- * `ranked` of them are not ruled out. */
-int cc_advise_notes(struct advise *a, const struct cc_setting *s, const struct candidate *c,
-                    size_t ranked, struct cc_error *e);
+/* Whether the candidate's scheme is the one that verdicts compare with. */
+bool cc_advise_is_baseline(const struct advise *a, const struct candidate *c);
+
+/* Adds the sentences under a setting's rows: the verdict, and what would change it. */
+int cc_advise_notes(struct advise *a, const struct ranking *r, struct cc_error *e);
+int cc_advise_note_changes(struct advise *a, const struct ranking *r, struct cc_error *e);
+
+/* Texts for sentences. "0.11", with a remark if local steps add an error of their own: */
+const char *cc_advise_error_text(const struct advise *a, const struct candidate *c, char text[96]);
+/* "45.1 ms" */
+const char *cc_advise_time(double seconds, char text[32]);
 
 /* The bandwidths at which a scheme pays: "never", "always", "below 2 Gbit/s", "from ...",
  * "... to ...". */

@@ -1,6 +1,7 @@
 /* The candidates of advise: a scheme in a setting, its error, and why it may be ruled out. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/model/advise.h"
 #include "core/units.h"
@@ -53,6 +54,11 @@ int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t sch
     CC_TRY(cc_predict(&a->forecast.predictor, s, payloads, &c->p, e));
     check_error(a, c);
     return CC_OK;
+}
+
+bool cc_advise_is_baseline(const struct advise *a, const struct candidate *c)
+{
+    return strcmp(spec_of(a, c->scheme)->name, cc_forecast_baseline(&a->forecast)) == 0;
 }
 
 void cc_advise_pays(const struct cc_paying *p, char text[80])

@@ -23,6 +23,22 @@ static void set_title(struct cc_args *args, const struct cc_system *system)
     cc_record_title(&args->record, "system: %s, %s%s", system->name, system->title, but);
 }
 
+static int parse_verdict(const struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
+{
+    const char *scheme = cc_arg_or_null(args, "baseline");
+    if (cc_spec_list_parse(scheme != NULL ? scheme : CC_RAW_SCHEME, &out->baseline_scheme, e) !=
+        CC_OK) {
+        cc_error_in(e, "--baseline");
+        return CC_USAGE;
+    }
+    if (out->baseline_scheme.count != 1)
+        return cc_usage(e, "--baseline %s: one scheme to compare with", scheme);
+    if (!cc_arg_known(args, "codec-speed"))
+        return CC_OK;
+    CC_TRY(cc_arg_real(args, "codec-speed", &out->cluster.setting.codec_speed, e));
+    return cc_setting_check(&out->cluster.setting, e);
+}
+
 int cc_forecast_parse(struct cc_args *args, enum cc_system_id usual, struct cc_forecast *out,
                       struct cc_error *e)
 {
@@ -31,7 +47,21 @@ int cc_forecast_parse(struct cc_args *args, enum cc_system_id usual, struct cc_f
     set_title(args, out->cluster.setting.system);
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse("all", &args->schemes, e));
+    CC_TRY(parse_verdict(args, out, e));
     return cc_profile_args_parse(args, &out->profile_args, e);
+}
+
+/* A baseline other than fp32 has codec models of its own, as it need not be among the schemes. */
+static int load_baseline(struct cc_forecast *f, struct cc_error *e)
+{
+    const struct cc_codec_model *raw = &f->codec_models.raw;
+    struct cc_profile_args args = f->profile_args;
+    if (cc_spec_is_raw(f->baseline_scheme.item[0]))
+        return cc_step_payloads_make(f->cluster.net, raw, raw, NULL, &f->baseline, e);
+    args.remeasure = false;
+    CC_TRY(cc_codec_models_open(&args, &f->baseline_scheme, &f->baseline_model, e));
+    return cc_step_payloads_make(f->cluster.net, f->baseline_model.codec_model, raw, f->cluster.raw,
+                                 &f->baseline, e);
 }
 
 int cc_forecast_load(struct cc_forecast *f, struct cc_error *e)
@@ -47,7 +77,7 @@ int cc_forecast_load(struct cc_forecast *f, struct cc_error *e)
     for (size_t i = 0; i < f->schemes->count; i++)
         CC_TRY(cc_step_payloads_make(net, &f->codec_models.codec_model[i], raw, f->cluster.raw,
                                      &f->payloads[i], e));
-    return CC_OK;
+    return load_baseline(f, e);
 }
 
 void cc_forecast_free(struct cc_forecast *f)
@@ -56,8 +86,12 @@ void cc_forecast_free(struct cc_forecast *f)
         cc_step_payloads_free(&f->payloads[i]);
     free(f->payloads);
     cc_step_payloads_free(&f->raw);
+    cc_step_payloads_free(&f->baseline);
+    free(f->winner);
     cc_predictor_free(&f->predictor);
     cc_codec_models_free(&f->codec_models);
+    cc_codec_models_free(&f->baseline_model);
+    cc_spec_list_free(&f->baseline_scheme);
     cc_cluster_args_free(&f->cluster);
 }
 
@@ -174,24 +208,84 @@ void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap)
                    s->link.name, s->cluster.workers, s->cluster.workers == 1 ? "" : "s", servers);
 }
 
-int cc_forecast_note_fastest(struct cc_record *r, const struct cc_setting *s,
-                             const struct cc_forecast_step *step, size_t count, struct cc_error *e)
+const char *cc_forecast_baseline(const struct cc_forecast *f)
 {
-    const struct cc_forecast_step *best = step;
-    char where[160], time[32], factor[64] = "", longest[96] = "";
+    return f->baseline_scheme.item[0]->name;
+}
+
+void cc_forecast_best_text(const struct cc_forecast *f, const struct cc_best *best, char *out,
+                           size_t cap)
+{
+    char choice[96], time[32];
+    cc_choice_print(&best->choice, choice, sizeof choice);
+    cc_print_si(best->p.step_s, "s", time, sizeof time);
+    (void)snprintf(out, cap, "%.60s at its best (%s: %s a step)", cc_forecast_baseline(f), choice,
+                   time);
+}
+
+int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
+                             const struct cc_setting *s, const struct cc_forecast_step *step,
+                             size_t count, const struct cc_best *best, struct cc_error *e)
+{
+    const struct cc_forecast_step *first = step;
+    char where[160], time[32], factor[320] = "", longest[96] = "", than[224];
     if (count < 2 || r->note_count >= MOST_NOTES)
         return CC_OK;
     for (size_t i = 1; i < count; i++)
-        if (step[i].step_s < best->step_s)
-            best = &step[i];
-    cc_print_si(best->step_s, "s", time, sizeof time);
-    if (isfinite(best->speedup))
-        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32", best->speedup);
-    if (best->bottleneck != NULL)
-        (void)snprintf(longest, sizeof longest, "; bottleneck: %s", best->bottleneck);
+        if (step[i].step_s < first->step_s)
+            first = &step[i];
+    cc_print_si(first->step_s, "s", time, sizeof time);
     cc_forecast_place(s, where, sizeof where);
-    return cc_record_note(r, e, "%s: %s is fastest, %s a step%s%s", where, best->scheme, time,
+    if (best != NULL) {
+        cc_forecast_best_text(f, best, than, sizeof than);
+        if (!(first->step_s < best->p.step_s))
+            return cc_record_note(r, e,
+                                  "%s: nothing here is faster than %s; %s, the fastest, "
+                                  "takes %s",
+                                  where, than, first->scheme, time);
+        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as %s",
+                       best->p.step_s / first->step_s, than);
+    } else if (isfinite(first->speedup)) {
+        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32 here", first->speedup);
+    }
+    if (first->bottleneck != NULL)
+        (void)snprintf(longest, sizeof longest, "; bottleneck: %s", first->bottleneck);
+    return cc_record_note(r, e, "%s: %s is fastest, %s a step%s%s", where, first->scheme, time,
                           factor, longest);
+}
+
+int cc_forecast_consider(struct cc_forecast *f, const struct cc_setting *s, size_t scheme,
+                         double step_s, struct cc_error *e)
+{
+    const struct cc_forecast_winner now = {.s = *s, .scheme = scheme, .step_s = step_s};
+    struct cc_forecast_winner *w = f->winner, *end = w + f->winners;
+    if (f->cluster.exchanges * f->cluster.server_counts == 1)
+        return CC_OK;
+    while (w != end &&
+           (w->s.link.bw_bps != s->link.bw_bps || w->s.link.latency_s != s->link.latency_s ||
+            w->s.cluster.workers != s->cluster.workers))
+        w++;
+    if (w == end) {
+        CC_TRY(cc_grow((void **)&f->winner, &f->winner_capacity, f->winners + 1, sizeof *f->winner,
+                       e));
+        f->winner[f->winners++] = now;
+    } else if (step_s < w->step_s) {
+        *w = now;
+    }
+    return CC_OK;
+}
+
+int cc_forecast_note_winners(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
+{
+    for (size_t i = 0; i < f->winners && i < MOST_NOTES; i++) {
+        const struct cc_forecast_winner *w = &f->winner[i];
+        char where[160], time[32];
+        cc_forecast_place(&w->s, where, sizeof where);
+        cc_print_si(w->step_s, "s", time, sizeof time);
+        CC_TRY(cc_record_note(r, e, "best of all exchanges: %s, with %s: %s a step", where,
+                              cc_forecast_scheme(f, w->scheme), time));
+    }
+    return CC_OK;
 }
 
 /* Writes " (trace, processor, instruction set, time)", with what the profile knows of these. */

@@ -7,6 +7,7 @@
 #include "cmd/cli/command.h"
 #include "cmd/input/cluster.h"
 #include "cmd/input/codec_models.h"
+#include "models/verdict.h"
 
 /* clang-format off */
 /* Columns that cc_forecast_row fills. First the setting, */
@@ -38,6 +39,14 @@
     {"bits_pull", NULL, "bits", "%.3f", 0,                                                         \
      "bits per value from server to worker; empty without servers", CC_DETAIL}
 
+/* the options of verdicts, */
+#define CC_VERDICT_OPTIONS                                                                         \
+    {.name = "baseline", .value = "SCHEME", .def = "fp32",                                         \
+     .help = "the scheme that verdicts compare with, each at its best among the exchanges and "    \
+             "step modes: bf16 where that is what you send today"},                                \
+    {.name = "codec-speed", .value = "X", .def = "1",                                              \
+     .help = "codecs are taken to be X times as fast as in the profile, which is of one core"}
+
 /* and the prediction. */
 #define CC_PREDICTION_COLUMNS                                                                      \
     CC_SIZE_COLUMNS,                                                                               \
@@ -53,6 +62,9 @@
      CC_DETAIL},                                                                                   \
     {"speedup", "speedup", "", "%.2f", 0,                                                          \
      "step time of fp32 / step time of the scheme, in the same setting", CC_ANSWER},               \
+    {"speedup_best", "vs. best", "", "%.2f", 0,                                                    \
+     "step time of fp32 (or --baseline) at its best among all exchanges and step modes / step "    \
+     "time of the scheme", CC_ANSWER},                                                             \
     {"scaling", NULL, "", "%.4g", 0,                                                               \
      "workers x compute_s / step_s: the number of workers that, without communicating, would do "  \
      "the same work; empty without compute time", CC_DETAIL},                                      \
@@ -60,6 +72,13 @@
      "the longest part: compute, codec, latency, bandwidth (of a worker's link) or server port",\
      CC_MAIN}
 /* clang-format on */
+
+/* The fastest scheme and exchange at a link, for a number of workers. */
+struct cc_forecast_winner {
+    struct cc_setting s;
+    size_t scheme;
+    double step_s;
+};
 
 struct cc_forecast {
     struct cc_spec_list *schemes; /* those of the command line; owned by its cc_args */
@@ -69,6 +88,12 @@ struct cc_forecast {
     struct cc_predictor predictor;
     struct cc_step_payloads *payloads; /* one per scheme */
     struct cc_step_payloads raw;       /* fp32 */
+    /* what verdicts compare with */
+    struct cc_spec_list baseline_scheme;
+    struct cc_codec_models baseline_model;
+    struct cc_step_payloads baseline;
+    struct cc_forecast_winner *winner; /* of several exchanges */
+    size_t winners, winner_capacity;
 };
 
 /* Parses the options of CC_CLUSTER_OPTIONS, and --scheme, by default all; the record's title
@@ -94,6 +119,12 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
                        const struct cc_setting *s, const struct cc_prediction *p,
                        double fp32_step_s, struct cc_error *e);
 
+/* The name of the scheme that verdicts compare with: fp32, or that of --baseline. */
+const char *cc_forecast_baseline(const struct cc_forecast *f);
+/* "fp32 at its best (ring, overlapped, buckets of 25 MiB: 283 ms a step)", in at most 223 bytes */
+void cc_forecast_best_text(const struct cc_forecast *f, const struct cc_best *best, char *out,
+                           size_t cap);
+
 /* The columns `speedup` and `scaling` of a step; scaling is NaN without compute time. */
 double cc_forecast_speedup(double fp32_step_s, double step_s);
 double cc_forecast_scaling(int workers, double compute_s, double step_s);
@@ -105,14 +136,22 @@ void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap);
 struct cc_forecast_step {
     const char *scheme;
     double step_s;
-    double speedup;         /* not finite: not known */
+    double speedup;         /* over fp32 in the same setting; not finite: not known */
     const char *bottleneck; /* NULL: not known */
 };
 
-/* Notes which of a setting's steps is the fastest; no note if there is but one, or if the record
+/* Notes which of a setting's steps is the fastest, and whether it pays against the baseline at its
+ * best, which is predicted (NULL: not known). No note if there is but one step, or if the record
  * has many notes already. */
-int cc_forecast_note_fastest(struct cc_record *r, const struct cc_setting *s,
-                             const struct cc_forecast_step *step, size_t count, struct cc_error *e);
+int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
+                             const struct cc_setting *s, const struct cc_forecast_step *step,
+                             size_t count, const struct cc_best *best, struct cc_error *e);
+
+/* Where several exchanges or numbers of servers are compared: keeps the fastest step of those at
+ * the same link, for as many workers; and notes which it was. */
+int cc_forecast_consider(struct cc_forecast *f, const struct cc_setting *s, size_t scheme,
+                         double step_s, struct cc_error *e);
+int cc_forecast_note_winners(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e);
 
 /* Notes where the codecs' figures and the compute time come from. */
 int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e);

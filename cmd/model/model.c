@@ -50,6 +50,7 @@ static const struct cc_column columns[] = {
 
 static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
+    CC_VERDICT_OPTIONS,
     {.name = NULL},
 };
 
@@ -92,7 +93,7 @@ static void own_columns(struct model *m, size_t row, const struct cc_setting *s,
 }
 
 static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, double fp32_step_s,
-                   struct cc_forecast_step *out, struct cc_error *e)
+                   double best_step_s, struct cc_forecast_step *out, struct cc_error *e)
 {
     struct cc_forecast *f = &m->forecast;
     struct cc_prediction p;
@@ -100,7 +101,9 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, d
     const size_t row = cc_forecast_row(f, m->record, scheme, s, &p, fp32_step_s, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
+    CC_TRY(cc_forecast_consider(f, s, scheme, p.step_s, e));
     own_columns(m, row, s, &p);
+    cc_record_number(m->record, row, "speedup_best", cc_forecast_speedup(best_step_s, p.step_s));
     *out = (struct cc_forecast_step){.scheme = cc_forecast_scheme(f, scheme),
                                      .step_s = p.step_s,
                                      .speedup = cc_forecast_speedup(fp32_step_s, p.step_s),
@@ -115,19 +118,21 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
     struct model *m = arg;
     struct cc_forecast *f = &m->forecast;
     struct cc_prediction raw;
+    struct cc_best best;
     size_t rows = 0;
     if (cc_interrupted())
         return CC_OK;
     CC_TRY(cc_predict(&f->predictor, s, &f->raw, &raw, e));
+    CC_TRY(cc_verdict_best(&f->predictor, s, &f->baseline, &best, e));
     for (size_t i = 0; i < f->schemes->count && !cc_interrupted(); i++) {
         struct cc_error why;
         if (cc_exchange_check(s->exchange, f->payloads[i].reduction, f->payloads[i].scheme, &why) ==
             CC_OK)
-            CC_TRY(add_row(m, i, s, raw.step_s, &m->step[rows++], e));
+            CC_TRY(add_row(m, i, s, raw.step_s, best.p.step_s, &m->step[rows++], e));
         else if (m->left_out++ == 0)
             m->refused = why;
     }
-    return cc_forecast_note_fastest(m->record, s, m->step, rows, e);
+    return cc_forecast_note_fastest(f, m->record, s, m->step, rows, &best, e);
 }
 
 static int add_notes(struct model *m, struct cc_error *e)
@@ -137,6 +142,7 @@ static int add_notes(struct model *m, struct cc_error *e)
     if (m->left_out > 0)
         CC_TRY(cc_record_note(m->record, e, "%zu rows are left out: %s%s", m->left_out,
                               m->refused.text, m->left_out > 1 ? "; likewise the others" : ""));
+    CC_TRY(cc_forecast_note_winners(&m->forecast, m->record, e));
     return cc_forecast_note_sources(&m->forecast, m->record, e);
 }
 

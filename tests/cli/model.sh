@@ -18,8 +18,15 @@ json 'abs(d["rows"][0]["step_s"] - 2 * (0.001 + 16)) < 1e-9'
 json 'abs(d["rows"][1]["comm_s"] - 2 * (0.001 + 4)) < 1e-9'
 json 'abs(d["rows"][1]["codec_s"] - (0.001 + 4 * 0.003 + 0.001 + 0.002)) < 1e-12'
 json 'abs(d["rows"][1]["speedup"] - d["rows"][0]["step_s"] / d["rows"][1]["step_s"]) < 1e-9'
+# fp32 at its best halves and doubles: 2 x 2 x 1 ms + 2 x 3/4 x 4 s.
+json 'abs(d["rows"][1]["speedup_best"] - 6.004 / d["rows"][1]["step_s"]) < 1e-9'
+json '"nothing here is faster than fp32 at its best (rabenseifner, sequential: 6 s a step)" in d["notes"][0]'
 json 'd["rows"][1]["payload_bytes"] == 1e6 and d["rows"][1]["wire_bytes"] == 4e6'
 json 'd["rows"][1]["bottleneck"] == "server port" and d["rows"][1]["bits_pull"] == 8'
+q 0 $m --values 1M --bw 8mbps --latency 1ms --overhead none --workers 4 --scheme fp32,int8 --codec-speed 2 --format json
+json 'abs(d["rows"][1]["codec_s"] - (0.001 + 4 * 0.003 + 0.001 + 0.002) / 2) < 1e-12'
+q 0 $m --values 1M --bw 8mbps --latency 1ms --overhead none --workers 4 --scheme fp32 --baseline int8 --format json
+json 'd["rows"][0]["speedup"] == 1 and d["rows"][0]["speedup_best"] < 0.1'
 # The speedup is against fp32 also where that is not asked for.
 q 0 $m --values 1M --bw 8mbps --scheme int8 --format json
 json '3.9 < d["rows"][0]["speedup"] < 4'

@@ -1,0 +1,167 @@
+/* fp32 at its best: predictions over all choices of exchange, step mode and messages. */
+#include "models/verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define MI (1024.0 * 1024.0)
+
+/* --- choices --- */
+
+/* Exchanges that add floats or gather payloads in any cluster. The library's own is one of these,
+ * and the sparse ones are for index-value pairs. */
+static const enum cc_exchange exchanges[] = {CC_RING, CC_RABENSEIFNER, CC_RECDOUBLE, CC_PS,
+                                             CC_ALLGATHER};
+
+static const struct {
+    enum cc_step_mode mode;
+    enum cc_cut cut;
+} ways[] = {{CC_SEQUENTIAL, CC_CUT_STEP},
+            {CC_OVERLAP, CC_CUT_BUCKETS},
+            {CC_OVERLAP, CC_CUT_PARTITIONS},
+            {CC_OVERLAP, CC_CUT_TENSORS},
+            {CC_PIPE, CC_CUT_STEP}};
+
+size_t cc_choices(const struct cc_setting *s, struct cc_choice out[CC_MOST_CHOICES])
+{
+    size_t count = 0;
+    out[count++] = (struct cc_choice){s->exchange, s->timing.mode, CC_CUT_OWN};
+    for (size_t i = 0; i < sizeof exchanges / sizeof exchanges[0]; i++)
+        for (size_t k = 0; k < sizeof ways / sizeof ways[0]; k++)
+            if (ways[k].mode != CC_PIPE || s->timing.mode == CC_PIPE)
+                out[count++] = (struct cc_choice){exchanges[i], ways[k].mode, ways[k].cut};
+    return count;
+}
+
+bool cc_choice_is_own(const struct cc_choice *c)
+{
+    return c->cut == CC_CUT_OWN;
+}
+
+void cc_choice_apply(const struct cc_choice *c, struct cc_setting *s)
+{
+    static const double bytes[] = {[CC_CUT_STEP] = INFINITY,
+                                   [CC_CUT_TENSORS] = 0,
+                                   [CC_CUT_PARTITIONS] = 4096000,
+                                   [CC_CUT_BUCKETS] = 25 * MI};
+    struct cc_timing *t = &s->timing;
+    if (cc_choice_is_own(c))
+        return;
+    s->exchange = c->exchange;
+    t->mode = c->mode;
+    t->consistency = CC_BULK;
+    t->hidden_share = c->mode == CC_SEQUENTIAL ? t->hidden_share : 0;
+    t->fuse_bytes = bytes[c->cut];
+    t->first_fuse_bytes = c->cut == CC_CUT_BUCKETS ? 1 * MI : -1;
+    t->fuse_gradients = true;
+}
+
+void cc_choice_print(const struct cc_choice *c, char *out, size_t cap)
+{
+    static const char *const mode[] = {
+        [CC_SEQUENTIAL] = "sequential", [CC_OVERLAP] = "overlapped", [CC_PIPE] = "pipelined"};
+    static const char *const cut[] = {[CC_CUT_OWN] = "",
+                                      [CC_CUT_STEP] = "",
+                                      [CC_CUT_TENSORS] = ", tensor by tensor",
+                                      [CC_CUT_PARTITIONS] = ", messages of 4 MB",
+                                      [CC_CUT_BUCKETS] = ", buckets of 25 MiB"};
+    (void)snprintf(out, cap, "%s, %s%s", cc_exchange_names[c->exchange], mode[c->mode],
+                   cut[c->cut]);
+}
+
+/* --- the best of them --- */
+
+/* The step of a choice; infinite if the payloads cannot take it. Only the own choice can fail. */
+static int step_of(struct cc_predictor *p, const struct cc_setting *s,
+                   const struct cc_step_payloads *payloads, const struct cc_choice *c,
+                   struct cc_prediction *out, struct cc_error *e)
+{
+    struct cc_setting changed = *s;
+    cc_choice_apply(c, &changed);
+    if (cc_choice_is_own(c))
+        return cc_predict(p, &changed, payloads, out, e);
+    if (cc_predict(p, &changed, payloads, out, NULL) != CC_OK)
+        out->step_s = INFINITY;
+    return CC_OK;
+}
+
+/* Finds the best of some choices, of which the first is the own one if there is any. */
+static int best_of(struct cc_predictor *p, const struct cc_setting *s,
+                   const struct cc_step_payloads *payloads, const struct cc_choice *choice,
+                   size_t count, size_t *best, struct cc_prediction *out, struct cc_error *e)
+{
+    const bool varies = s->timing.straggler != CC_STEADY;
+    struct cc_setting steady = *s;
+    struct cc_prediction now;
+    double least = INFINITY;
+    steady.timing.straggler = CC_STEADY;
+    for (size_t i = 0; i < count; i++) {
+        CC_TRY(step_of(p, &steady, payloads, &choice[i], &now, e));
+        if (i > 0 && !(now.step_s < least))
+            continue;
+        least = now.step_s;
+        *best = i;
+        *out = now;
+    }
+    return varies ? step_of(p, s, payloads, &choice[*best], out, e) : CC_OK;
+}
+
+int cc_verdict_best(struct cc_predictor *p, const struct cc_setting *s,
+                    const struct cc_step_payloads *payloads, struct cc_best *out,
+                    struct cc_error *e)
+{
+    struct cc_choice all[CC_MOST_CHOICES];
+    size_t best = 0;
+    CC_TRY(best_of(p, s, payloads, all, cc_choices(s, all), &best, &out->p, e));
+    out->choice = all[best];
+    return CC_OK;
+}
+
+/* --- at any bandwidth --- */
+
+void cc_baseline_own(struct cc_predictor *p, const struct cc_setting *s,
+                     const struct cc_step_payloads *payloads, struct cc_baseline *out)
+{
+    *out = (struct cc_baseline){.predictor = p, .payloads = payloads, .setting = *s, .choices = 1};
+    out->choice[0] = (struct cc_choice){s->exchange, s->timing.mode, CC_CUT_OWN};
+}
+
+int cc_baseline_open(struct cc_predictor *p, const struct cc_setting *s,
+                     const struct cc_step_payloads *payloads, struct cc_baseline *out,
+                     struct cc_error *e)
+{
+    enum { PER_DECADE = 2 };
+    const int steps = (int)lround(log10(CC_VERDICT_MOST_BPS / CC_VERDICT_LEAST_BPS)) * PER_DECADE;
+    struct cc_choice all[CC_MOST_CHOICES];
+    const size_t count = cc_choices(s, all);
+    bool wins[CC_MOST_CHOICES] = {true};
+    struct cc_setting changed = *s;
+    struct cc_prediction unused;
+    size_t best = 0;
+    changed.timing.straggler = CC_STEADY;
+    CC_TRY(best_of(p, &changed, payloads, all, count, &best, &unused, e));
+    wins[best] = true;
+    for (int i = 0; i <= steps; i++) {
+        changed.link.bw_bps = CC_VERDICT_LEAST_BPS * pow(10, (double)i / PER_DECADE);
+        CC_TRY(best_of(p, &changed, payloads, all, count, &best, &unused, e));
+        wins[best] = true;
+    }
+    cc_baseline_own(p, s, payloads, out);
+    for (size_t i = 1; i < count; i++)
+        if (wins[i])
+            out->choice[out->choices++] = all[i];
+    return CC_OK;
+}
+
+int cc_baseline_step(const struct cc_baseline *b, double bw_bps, double codec_speed, double *out,
+                     struct cc_error *e)
+{
+    struct cc_setting s = b->setting;
+    struct cc_prediction p;
+    size_t best = 0;
+    s.link.bw_bps = bw_bps;
+    s.codec_speed = codec_speed;
+    CC_TRY(best_of(b->predictor, &s, b->payloads, b->choice, b->choices, &best, &p, e));
+    *out = p.step_s;
+    return CC_OK;
+}
