@@ -1,4 +1,6 @@
 /* The program: finds the command, parses its arguments, runs it, prints the record or the error. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,13 +38,25 @@ COMMANDS(DECLARE)
 
 const struct cc_command *const cc_commands[] = {COMMANDS(ADDRESS) NULL};
 
-/* Whether all output to stdout succeeded; for what is printed without a record. */
+/* Whether all output to stdout succeeded; prints why not. */
 static int flush_stdout(void)
 {
+    errno = 0;
     if (fflush(stdout) == 0 && !ferror(stdout))
         return CC_OK;
-    perror("commcomp: stdout");
+    (void)fprintf(stderr, "commcomp: standard output could not be written: %s\n",
+                  errno != 0 ? strerror(errno) : "an earlier write failed");
     return CC_FAIL;
+}
+
+/* Gives the standard descriptors that are closed to /dev/null, in the direction in which nobody
+ * uses them: otherwise the next file to be opened would get their number, and be written or read
+ * in their place. Using one fails as it did. */
+static void reserve_descriptors(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
 }
 
 /* How many arguments, from argv[1], name the command; 0 if they name another. */
@@ -132,6 +146,8 @@ static int write_results(struct cc_args *args, int status, struct cc_error *e)
     }
     if (printed != CC_OK)
         fprintf(stderr, "commcomp: %s\n", e->text);
+    else if (flush_stdout() != CC_OK)
+        printed = CC_FAIL;
     if (status != CC_OK)
         fprintf(stderr, "commcomp: %s\n", r->error);
     if (r->partial)
@@ -192,6 +208,7 @@ static int print_completion(const char *shell)
 
 int main(int argc, char **argv)
 {
+    reserve_descriptors();
     if (argc < 2) {
         cc_help_program(stderr);
         return CC_USAGE;

@@ -100,6 +100,28 @@ static int check_stream(const char *path, struct cc_error *e)
     return (flags & O_ACCMODE) != O_RDONLY ? CC_OK : cc_fail(e, "%s: is open for reading", path);
 }
 
+FILE *cc_file_temporary(const char *what, struct cc_error *e)
+{
+    const char *folder = getenv("TMPDIR");
+    char *name;
+    if (folder == NULL || folder[0] == '\0')
+        folder = "/tmp";
+    if (asprintf(&name, "%s/commcomp-XXXXXX", folder) < 0) {
+        cc_error_set(e, "%s: out of memory", what);
+        return NULL;
+    }
+    const int fd = mkostemp(name, O_CLOEXEC);
+    FILE *f = fd >= 0 ? fdopen(fd, "w+") : NULL;
+    if (f == NULL)
+        cc_error_set(e, "%s: no temporary file in %s (TMPDIR): %s", what, folder, strerror(errno));
+    if (fd >= 0)
+        (void)unlink(name);
+    if (fd >= 0 && f == NULL)
+        (void)close(fd);
+    free(name);
+    return f;
+}
+
 static void free_names(struct cc_outfile *o)
 {
     free(o->path);
@@ -117,10 +139,8 @@ int cc_file_create(struct cc_outfile *o, const char *path, struct cc_error *e)
         o->path = cc_strdup(path, e);
         if (o->path == NULL)
             return CC_FAIL;
-        o->f = tmpfile();
-        if (o->f == NULL)
-            status =
-                cc_fail(e, "%s: no temporary file for its contents: %s", path, strerror(errno));
+        o->f = cc_file_temporary(path, e);
+        status = o->f != NULL ? CC_OK : CC_FAIL;
         goto out;
     }
     const bool exists = stat(path, &st) == 0;

@@ -25,6 +25,10 @@ bool cc_file_is_stdout(const char *path);
 /* Whether cc_file_create would succeed; for finding out before the work that the file is to hold.
  * Touches neither the file nor a pipe's reader. */
 int cc_file_can_create(const char *path, struct cc_error *e);
+/* An unnamed file in TMPDIR, or /tmp without it, to be read back; fclose ends it. NULL with a
+ * message that says where and why not; `what` begins it. */
+FILE *cc_file_temporary(const char *what, struct cc_error *e);
+
 /* Begins a file. After success, call exactly one of commit and abort. */
 int cc_file_create(struct cc_outfile *o, const char *path, struct cc_error *e);
 /* CC_OK if all writes worked so far, else the system's reason. To be called directly after writing;

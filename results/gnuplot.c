@@ -1,11 +1,14 @@
-/* Runs gnuplot as a child process. */
+/* Runs gnuplot as a child process. The picture comes through a pipe: gnuplot does not report that a
+ * disk is full. */
 #include <errno.h>
+#include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/file.h"
 #include "results/plot.h"
 
 /* Finds gnuplot's message on its stderr: the line that follows a copy of the script's line and a
@@ -23,7 +26,7 @@ static void find_message(FILE *f, char *text, size_t cap)
     }
 }
 
-static int spawn(FILE *script, FILE *out, FILE *errors, pid_t *child)
+static int spawn(FILE *script, int out, FILE *errors, pid_t *child)
 {
     /* -d: none of the user's or the system's settings. */
     static char name[] = "gnuplot", plain[] = "-d", standard_input[] = "/dev/stdin";
@@ -34,13 +37,26 @@ static int spawn(FILE *script, FILE *out, FILE *errors, pid_t *child)
         return error;
     error = posix_spawn_file_actions_adddup2(&files, fileno(script), STDIN_FILENO);
     if (error == 0)
-        error = posix_spawn_file_actions_adddup2(&files, fileno(out), STDOUT_FILENO);
+        error = posix_spawn_file_actions_adddup2(&files, out, STDOUT_FILENO);
     if (error == 0)
         error = posix_spawn_file_actions_adddup2(&files, fileno(errors), STDERR_FILENO);
     if (error == 0)
         error = posix_spawnp(child, name, &files, NULL, argv, environ);
     (void)posix_spawn_file_actions_destroy(&files);
     return error;
+}
+
+/* Copies the picture. After a write that failed it goes on reading, so that gnuplot ends. Returns
+ * that write's errno, or 0. */
+static int copy_picture(int from, FILE *out)
+{
+    char block[1 << 16];
+    ssize_t n;
+    int reason = 0;
+    while ((n = read(from, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0 && reason == 0 && fwrite(block, 1, (size_t)n, out) != (size_t)n)
+            reason = errno;
+    return reason;
 }
 
 static int wait_for(pid_t child, FILE *errors, struct cc_error *e)
@@ -62,14 +78,25 @@ static int wait_for(pid_t child, FILE *errors, struct cc_error *e)
 
 int cc_gnuplot_run(FILE *script, FILE *out, struct cc_error *e)
 {
-    FILE *errors = tmpfile();
+    FILE *errors = cc_file_temporary("gnuplot's messages", e);
     pid_t child;
+    int ends[2] = {-1, -1};
     if (errors == NULL)
-        return cc_fail(e, "no temporary file for gnuplot's messages: %s", strerror(errno));
-    int error = fflush(script) != 0 || fflush(out) != 0 ? errno : 0;
+        return CC_FAIL;
+    if (fflush(script) != 0 || ferror(script)) {
+        (void)fclose(errors);
+        return cc_fail(e, "gnuplot's script cannot be written: %s", strerror(errno));
+    }
+    int error = pipe2(ends, O_CLOEXEC) == 0 ? 0 : errno, unwritten = 0;
     rewind(script);
     if (error == 0)
-        error = spawn(script, out, errors, &child);
+        error = spawn(script, ends[1], errors, &child);
+    if (ends[1] >= 0)
+        (void)close(ends[1]);
+    if (error == 0)
+        unwritten = copy_picture(ends[0], out);
+    if (ends[0] >= 0)
+        (void)close(ends[0]);
     int status = CC_OK;
     if (error == ENOENT)
         status = cc_fail(e, "gnuplot is not installed: on Debian `apt-get install gnuplot-nox`; or "
@@ -79,5 +106,6 @@ int cc_gnuplot_run(FILE *script, FILE *out, struct cc_error *e)
     else
         status = wait_for(child, errors, e);
     (void)fclose(errors);
+    errno = unwritten; /* for cc_file_commit */
     return status;
 }

@@ -105,10 +105,10 @@ int cc_plot_script(const struct cc_figure *f, const struct cc_canvas *canvas, FI
                    struct cc_error *e);
 
 /* Draws CC_STACKED and CC_GROUPED figures as text, `columns` wide, without gnuplot. */
-int cc_plot_text(const struct cc_figure *f, int columns, FILE *out, struct cc_error *e);
+void cc_plot_text(const struct cc_figure *f, int columns, FILE *out);
 
 /* Runs gnuplot on a script, without a shell and without the user's settings; its output is written
- * to the open file `out`. */
+ * to the stream `out`. As for the functions above, the caller looks whether writes failed. */
 int cc_gnuplot_run(FILE *script, FILE *out, struct cc_error *e);
 
 #endif

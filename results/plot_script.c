@@ -525,7 +525,5 @@ int cc_plot_script(const struct cc_figure *f, const struct cc_canvas *canvas, FI
         status = put_panel(f, &l, i, out, e);
     if (several)
         (void)fputs("unset multiplot\n", out);
-    if (status == CC_OK && ferror(out))
-        status = cc_fail(e, "the plot's script could not be written");
     return status;
 }

@@ -103,7 +103,7 @@ static void put_panel(const struct cc_figure *f, const struct cc_panel *p, int c
     }
 }
 
-int cc_plot_text(const struct cc_figure *f, int columns, FILE *out, struct cc_error *e)
+void cc_plot_text(const struct cc_figure *f, int columns, FILE *out)
 {
     (void)cc_text_print(f->title, out);
     (void)fputs("\n\n", out);
@@ -113,5 +113,4 @@ int cc_plot_text(const struct cc_figure *f, int columns, FILE *out, struct cc_er
     for (size_t i = 0; i < f->parts; i++)
         (void)fprintf(out, "%s%c %s", i > 0 ? "   " : "", mark[i], f->part[i]);
     (void)fprintf(out, "   (%s)\n", f->x.label);
-    return ferror(out) ? cc_fail(e, "the plot could not be written") : CC_OK;
 }

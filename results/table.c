@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/memory.h"
+#include "core/memory_text.h"
 #include "results/layout.h"
 #include "results/text.h"
 
@@ -90,21 +91,21 @@ static void write_rows(const struct cc_record *r, const struct cc_layout *l, FIL
 static int write_left_out(const struct cc_record *r, const struct cc_layout *l, FILE *out,
                           struct cc_error *e)
 {
-    char *text = NULL;
-    size_t length, named = 0;
-    FILE *f = l->left_out > 0 ? open_memstream(&text, &length) : NULL;
-    if (f == NULL)
-        return l->left_out > 0 ? cc_fail(e, "out of memory: a line of a table") : CC_OK;
-    (void)fprintf(f, "left out for the width of %zu: ", r->width);
+    static const char what[] = "a line of a table";
+    struct cc_memory_text t;
+    size_t named = 0;
+    if (l->left_out == 0)
+        return CC_OK;
+    CC_TRY(cc_memory_text_begin(&t, what, e));
+    (void)fprintf(t.f, "left out for the width of %zu: ", r->width);
     for (size_t i = 0; i < l->count; i++)
         if (l->shown[i].place == CC_LEFT_OUT)
-            (void)fprintf(f, "%s%s", named++ > 0 ? ", " : "", l->shown[i].column->key);
-    (void)fprintf(f, " (--wide shows all, --columns KEY,... a choice)");
-    const bool whole = fclose(f) == 0;
-    if (whole)
-        cc_text_wrap(text, r->width, 0, CC_TABLE_GAP, out);
-    free(text);
-    return whole ? CC_OK : cc_fail(e, "out of memory: a line of a table");
+            (void)fprintf(t.f, "%s%s", named++ > 0 ? ", " : "", l->shown[i].column->key);
+    (void)fprintf(t.f, " (--wide shows all, --columns KEY,... a choice)");
+    CC_TRY(cc_memory_text_end(&t, what, e));
+    cc_text_wrap(t.text, r->width, 0, CC_TABLE_GAP, out);
+    free(t.text);
+    return CC_OK;
 }
 
 static void write_remark(const struct cc_record *r, const char *label, const char *text, FILE *out)

@@ -1,5 +1,4 @@
 /* `commcomp plot`: draws results, in a file or in the terminal. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,15 +85,17 @@ static int draw(const struct cc_figure *f, int format, FILE *out, struct cc_erro
 {
     struct cc_canvas canvas = text_canvas();
     bool bars = f->shape == CC_STACKED || f->shape == CC_GROUPED;
-    if (format == TEXT && bars)
-        return cc_plot_text(f, canvas.columns, out, e);
+    if (format == TEXT && bars) {
+        cc_plot_text(f, canvas.columns, out);
+        return CC_OK;
+    }
     if (format != TEXT)
         canvas.terminal = format == SCRIPT ? "svg" : formats[format];
     if (format == SCRIPT)
         return cc_plot_script(f, &canvas, out, e);
-    FILE *script = tmpfile();
+    FILE *script = cc_file_temporary("gnuplot's script", e);
     if (script == NULL)
-        return cc_fail(e, "no temporary file for gnuplot's script: %s", strerror(errno));
+        return CC_FAIL;
     int status = CC_OK;
     CC_TRY_OUT(cc_plot_script(f, &canvas, script, e));
     CC_TRY_OUT(cc_gnuplot_run(script, out, e));

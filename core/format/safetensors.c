@@ -7,6 +7,7 @@
 #include "core/bytes.h"
 #include "core/format/json.h"
 #include "core/memory.h"
+#include "core/memory_text.h"
 
 #define MAX_HEADER   100000000 /* as the format's own reader has it */
 #define LENGTH_BYTES 8         /* of the number before the header */
@@ -278,9 +279,10 @@ static int make_header(const struct cc_tensor_info *tensors, size_t count,
                        const struct cc_pair *metadata, size_t pairs, char **text, size_t *length,
                        struct cc_error *e)
 {
-    FILE *f = open_memstream(text, length);
-    if (f == NULL)
-        return cc_fail(e, "out of memory");
+    static const char what[] = "a safetensors header";
+    struct cc_memory_text t;
+    CC_TRY(cc_memory_text_begin(&t, what, e));
+    FILE *f = t.f;
     (void)fputc('{', f);
     if (pairs > 0) {
         (void)fputs("\"" METADATA "\":{", f);
@@ -303,13 +305,11 @@ static int make_header(const struct cc_tensor_info *tensors, size_t count,
     }
     (void)fputc('}', f);
     /* The data then begins at a multiple of 8. */
-    for (long used = ftell(f); used % 8 != 0; used++)
+    for (long used = ftell(f); used > 0 && used % 8 != 0; used++)
         (void)fputc(' ', f);
-    int failed = ferror(f);
-    if (fclose(f) != 0 || failed) {
-        free(*text);
-        return cc_fail(e, "out of memory");
-    }
+    CC_TRY(cc_memory_text_end(&t, what, e));
+    *text = t.text;
+    *length = t.bytes;
     return CC_OK;
 }
 

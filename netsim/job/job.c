@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/file.h"
+#include "core/memory_text.h"
 #include "core/memory.h"
 #include "netsim/job/job_table.h"
 
@@ -66,16 +67,13 @@ int cc_job_parse(const char *text, size_t length, struct cc_job *out, struct cc_
 
 char *cc_job_text(const struct cc_job *job, struct cc_error *e)
 {
-    char *text = NULL;
-    size_t length;
-    FILE *f = open_memstream(&text, &length);
-    int status =
-        f == NULL ? CC_FAIL : cc_fields_write(&cc_job_table, job, CC_JOB_SCHEMA, true, f, e);
-    if (f == NULL || fclose(f) != 0)
-        status = cc_fail(e, "out of memory: a job of %zu tensors", job->tensors);
-    if (status == CC_OK)
-        return text;
-    free(text);
+    struct cc_memory_text t;
+    if (cc_memory_text_begin(&t, "a job", e) != CC_OK)
+        return NULL;
+    const int status = cc_fields_write(&cc_job_table, job, CC_JOB_SCHEMA, true, t.f, e);
+    if (cc_memory_text_end(&t, "a job", status == CC_OK ? e : NULL) == CC_OK && status == CC_OK)
+        return t.text;
+    free(t.text);
     return NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "core/memory_text.h"
 
 #define MOST_RANKS  (1 << 17)
 #define MOST_COUNT  (0x1p53 - 1)
@@ -254,18 +255,17 @@ void cc_report_free(struct cc_report *r)
 int cc_report_print(const struct cc_report *r, FILE *out, struct cc_error *e)
 {
     struct cc_report copy = *r;
-    char *line = NULL;
-    size_t length;
-    FILE *f = open_memstream(&line, &length);
-    int status = f == NULL ? CC_FAIL
-                           : cc_fields_write(&tables[r->kind], contents_of(&copy), kinds[r->kind],
-                                             false, f, e);
-    if (f == NULL || fclose(f) != 0)
-        status = cc_fail(e, "out of memory: a report");
+    struct cc_memory_text line;
+    CC_TRY(cc_memory_text_begin(&line, "a report", e));
+    int status =
+        cc_fields_write(&tables[r->kind], contents_of(&copy), kinds[r->kind], false, line.f, e);
+    if (cc_memory_text_end(&line, "a report", status == CC_OK ? e : NULL) != CC_OK)
+        return CC_FAIL;
     /* One call writes the line, so that lines of several ranks do not mix. */
-    if (status == CC_OK && (fwrite(line, 1, length, out) != length || fflush(out) != 0))
+    if (status == CC_OK &&
+        (fwrite(line.text, 1, line.bytes, out) != line.bytes || fflush(out) != 0))
         status = cc_fail(e, "stdout: nobody reads the reports any more");
-    free(line);
+    free(line.text);
     return status;
 }
 

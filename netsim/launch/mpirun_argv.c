@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/memory_text.h"
 #include "netsim/launch/argv.h"
 
 /* Whether the user gives this parameter with --mpirun-args: then it is left out here, as mpirun
@@ -88,20 +89,18 @@ static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *
 /* Names the hosts with one slot each, so that rank i runs on host i. */
 static void add_lab_hosts(struct cc_argv *a, int hosts)
 {
-    char *list = NULL;
-    size_t length;
-    FILE *f = open_memstream(&list, &length);
-    if (f == NULL) {
-        a->status = cc_fail(a->e, "out of memory: the names of %d hosts", hosts);
+    struct cc_memory_text list;
+    a->status = cc_memory_text_begin(&list, "the names of hosts", a->e);
+    if (a->status != CC_OK)
         return;
-    }
     for (int i = 0; i < hosts; i++)
-        (void)fprintf(f, "%s" CC_LAB_HOST ":1", i > 0 ? "," : "", i);
-    if (fclose(f) != 0)
-        a->status = cc_fail(a->e, "out of memory: the names of %d hosts", hosts);
+        (void)fprintf(list.f, "%s" CC_LAB_HOST ":1", i > 0 ? "," : "", i);
+    a->status = cc_memory_text_end(&list, "the names of hosts", a->e);
+    if (a->status != CC_OK)
+        return;
     cc_argv_add(a, "--host");
-    cc_argv_add(a, "%s", list);
-    free(list);
+    cc_argv_add(a, "%s", list.text);
+    free(list.text);
 }
 
 static void add_cluster_hosts(struct cc_argv *a, const struct cc_launch_cluster *c)

@@ -3,8 +3,8 @@
  *
  * smpirun and SimGrid open files by path. The platform and the hosts are memory files (memfd)
  * without names, given as /proc/<this process>/fd/<n>: nothing is left of them wherever this
- * program ends. SimGrid's trace is a file of the user's; it is passed the same way, since smpirun
- * cuts paths at blanks.
+ * program ends. SimGrid's trace is passed the same way, as a pipe (drain.h): smpirun cuts paths at
+ * blanks, and SimGrid does not notice a full disk.
  *
  * smpirun is a shell script that starts the simulation, one process with all ranks. They form a
  * process group, so that ending smpirun ends the simulation as well. There is no deadline: a
@@ -16,8 +16,8 @@
 #include "netsim/launch/smpirun.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,9 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "core/memory_text.h"
 #include "netsim/launch/argv.h"
+#include "netsim/launch/drain.h"
 #include "netsim/launch/monitor.h"
 #include "netsim/launch/program.h"
 #include "netsim/launch/smpirun_log.h"
@@ -43,7 +45,9 @@ struct simulation {
     struct cc_smpirun_log log;
     double failed;           /* time of the first error that a rank reported; 0: none */
     unsigned long oom_kills; /* the kernel's counter at the start */
-    int platform, hosts, paje;
+    int platform, hosts;
+    struct cc_drain trace; /* SimGrid's own */
+    bool traced;           /* whether it is open */
 };
 
 static int count_ranks(const struct simulation *s)
@@ -191,18 +195,16 @@ static int write_hosts(struct simulation *s, struct cc_error *e)
 {
     const struct cc_platform *p = s->config->platform;
     const int ranks = count_ranks(s);
-    char *text = NULL;
-    size_t length;
+    struct cc_memory_text t;
     if (p->hosts < (size_t)ranks)
         return cc_fail(e, "the platform has %zu hosts, and there are %d workers and %d servers",
                        p->hosts, s->job->workers, s->job->servers);
-    FILE *f = open_memstream(&text, &length);
-    for (int i = 0; f != NULL && i < ranks; i++)
-        (void)fprintf(f, "%s\n", p->host[i]);
-    int status = f != NULL && fclose(f) == 0
-                     ? cc_program_file("the list of hosts", text, length, &s->hosts, e)
-                     : cc_fail(e, "out of memory: the names of %d hosts", ranks);
-    free(text);
+    CC_TRY(cc_memory_text_begin(&t, "the list of hosts", e));
+    for (int i = 0; i < ranks; i++)
+        (void)fprintf(t.f, "%s\n", p->host[i]);
+    CC_TRY(cc_memory_text_end(&t, "the list of hosts", e));
+    const int status = cc_program_file("the list of hosts", t.text, t.bytes, &s->hosts, e);
+    free(t.text);
     return status;
 }
 
@@ -215,19 +217,24 @@ static int open_files(struct simulation *s, struct cc_smpirun_command *out, stru
     print_path(s->hosts, out->hosts, sizeof out->hosts);
     if (paje == NULL)
         return CC_OK;
-    s->paje = open(paje, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (s->paje < 0)
-        return cc_fail(e, "%s: %s", paje, strerror(errno));
-    print_path(s->paje, out->paje, sizeof out->paje);
+    CC_TRY(cc_drain_open(&s->trace, paje, e));
+    s->traced = true;
+    print_path(s->trace.out, out->paje, sizeof out->paje);
     return CC_OK;
 }
 
-static void close_files(struct simulation *s)
+/* Returns `status`, or CC_FAIL if SimGrid's trace could not be written. */
+static int close_files(struct simulation *s, int status, struct cc_error *e)
 {
-    const int files[] = {s->platform, s->hosts, s->paje};
+    const int files[] = {s->platform, s->hosts};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (files[i] >= 0)
             (void)close(files[i]);
+    if (s->traced && status == CC_OK)
+        return cc_drain_commit(&s->trace, e);
+    if (s->traced)
+        cc_drain_abort(&s->trace);
+    return status;
 }
 
 /* --- running --- */
@@ -243,7 +250,6 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
                            .job = job,
                            .platform = -1,
                            .hosts = -1,
-                           .paje = -1,
                            .monitor = {.rank_program = config->rank_program,
                                        .job = job,
                                        .on_report = on_report,
@@ -289,6 +295,5 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
 out:
     cc_argv_free(argv);
     free(text);
-    close_files(&s);
-    return status;
+    return close_files(&s, status, e);
 }

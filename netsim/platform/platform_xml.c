@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include "core/format/json.h"
+#include "core/memory_text.h"
 
 #define SCHEMA           "commcomp-platform/1"
 #define LOOPBACK_BYTES_S "1e9" /* known to the ranks, which use the loopback as a timer */
@@ -178,25 +179,22 @@ int cc_platform_xml_make(const struct cc_platform_config *config, const struct c
                          char **out, struct cc_error *e)
 {
     const struct cc_topology_info *topology = cc_topology_info(config->topology);
-    char *text = NULL;
-    size_t length;
-    struct cc_platform_xml x = {.f = open_memstream(&text, &length), .config = config, .map = map};
-    if (x.f != NULL) {
-        (void)fprintf(x.f,
-                      "<?xml version='1.0'?>\n"
-                      "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
-                      "<!-- " SCHEMA " -->\n"
-                      "<platform version=\"4.1\">\n"
-                      "  <zone id=\"network\" routing=\"%s\">\n",
-                      topology->routing);
-        write_properties(&x);
-        topology->write(&x);
-        (void)fputs("  </zone>\n</platform>\n", x.f);
-    }
-    if (x.f != NULL && fclose(x.f) == 0) {
-        *out = text;
-        return CC_OK;
-    }
-    free(text);
-    return cc_fail(e, "out of memory: a platform of %d hosts", map->hosts);
+    struct cc_memory_text t;
+    char what[60];
+    (void)snprintf(what, sizeof what, "a platform of %d hosts", map->hosts);
+    CC_TRY(cc_memory_text_begin(&t, what, e));
+    struct cc_platform_xml x = {.f = t.f, .config = config, .map = map};
+    (void)fprintf(x.f,
+                  "<?xml version='1.0'?>\n"
+                  "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+                  "<!-- " SCHEMA " -->\n"
+                  "<platform version=\"4.1\">\n"
+                  "  <zone id=\"network\" routing=\"%s\">\n",
+                  topology->routing);
+    write_properties(&x);
+    topology->write(&x);
+    (void)fputs("  </zone>\n</platform>\n", x.f);
+    CC_TRY(cc_memory_text_end(&t, what, e));
+    *out = t.text;
+    return CC_OK;
 }
