@@ -226,7 +226,7 @@ static void missing_things_are_named(void **state)
     s.hosts = 0;
     s.paje = "/nowhere/at/all";
     assert_int_equal(with_script(state, "cat hello done", &s, &e), CC_FAIL);
-    assert_string_equal(e.text, "/nowhere/at/all: No such file or directory");
+    assert_string_equal(e.text, "/nowhere/at/all: cannot be written: No such file or directory");
 
     assert_int_equal(setenv("COMMCOMP_RANK_SIM", none, 1), 0);
     assert_null(cc_rank_sim_program(&e));
