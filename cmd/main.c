@@ -110,14 +110,14 @@ static int unknown_command(int argc, char **argv)
     return CC_USAGE;
 }
 
-/* Whether the command writes a file to stdout, as in `encode IN /dev/stdout` and `-o /dev/stdout`.
- * Then nothing else is printed there. */
+/* Whether the command writes a file to stdout, as in `encode IN -` and `-o /dev/stdout`. Then
+ * nothing else is printed there. */
 static bool stdout_is_taken(const struct cc_args *args)
 {
     const char *path = cc_arg(args, "output");
-    for (int i = 0; i < args->operands; i++)
-        if (cc_file_is_stdout(args->operand[i]))
-            return true;
+    const int written = args->command->output_operand;
+    if (written > 0 && cc_file_is_stdout(args->operand[written - 1]))
+        return true;
     return path != NULL && cc_file_is_stdout(path);
 }
 

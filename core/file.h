@@ -9,7 +9,7 @@
 
 /* A file being written. Its contents appear at `path` when cc_file_commit returns CC_OK, and not
  * before: a regular file is replaced by renaming a temporary one; a pipe, a device or a descriptor
- * of this process (/dev/stdout, /dev/fd/N) is opened by commit and gets a copy of what was
+ * of this process (-, /dev/stdout, /dev/fd/N) is opened by commit and gets a copy of what was
  * written. */
 struct cc_outfile {
     FILE *f;         /* write here; cc_file_check and cc_file_commit report failed writes */
@@ -20,7 +20,7 @@ struct cc_outfile {
 /* Whether the path names a pipe, a device or a descriptor: data appended to a stream, not a file
  * that has a size and can be read again. */
 bool cc_file_is_stream(const char *path);
-/* Whether it names the standard output of this process: "/dev/stdout", "/dev/fd/1". */
+/* Whether it names the standard output of this process: "-", "/dev/stdout", "/dev/fd/1". */
 bool cc_file_is_stdout(const char *path);
 /* Whether cc_file_create would succeed; for finding out before the work that the file is to hold.
  * Touches neither the file nor a pipe's reader. */

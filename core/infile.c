@@ -2,7 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,12 +19,58 @@ static struct cc_file_state state_of(const struct stat *st)
                                   .status_changed = st->st_ctim};
 }
 
+bool cc_infile_is_stdin(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+/* Copies the standard input to `to`. Returns 0 or an errno. */
+static int copy_stdin(FILE *to)
+{
+    char buffer[1 << 16];
+    for (;;) {
+        const ssize_t n = read(STDIN_FILENO, buffer, sizeof buffer);
+        if (n < 0)
+            return errno; /* also EINTR: Ctrl-C ends the wait for more */
+        if (n == 0)
+            return fflush(to) == 0 ? 0 : errno;
+        if (fwrite(buffer, 1, (size_t)n, to) != (size_t)n)
+            return errno;
+    }
+}
+
+/* The descriptor of a temporary file with the standard input, for the caller to close; -1 with a
+ * message. It is read once, for the rest of the process. */
+static int open_stdin(struct cc_error *e)
+{
+    static FILE *copy;
+    if (copy == NULL) {
+        FILE *f = tmpfile();
+        const int reason = f == NULL ? errno : copy_stdin(f);
+        if (reason != 0) {
+            if (f != NULL)
+                (void)fclose(f);
+            cc_error_set(e, "the standard input could not be copied: %s", strerror(reason));
+            return -1;
+        }
+        copy = f;
+    }
+    const int fd = fcntl(fileno(copy), F_DUPFD_CLOEXEC, 0);
+    if (fd < 0)
+        cc_error_set(e, "the standard input: %s", strerror(errno));
+    return fd;
+}
+
 int cc_infile_open(const char *path, struct cc_infile *out, struct cc_error *e)
 {
     /* O_NONBLOCK: opening a pipe must not wait for a writer. */
-    struct cc_infile f = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+    const bool standard = cc_infile_is_stdin(path);
+    struct cc_infile f = {.fd = standard ? open_stdin(e)
+                                         : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     struct stat st;
     int status = CC_OK;
+    if (f.fd < 0 && standard)
+        return CC_FAIL;
     if (f.fd < 0)
         return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
     if (fstat(f.fd, &st) != 0)

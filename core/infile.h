@@ -4,6 +4,7 @@
 #ifndef CC_CORE_INFILE_H
 #define CC_CORE_INFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -26,7 +27,10 @@ struct cc_infile {
     struct cc_file_state state; /* when it was opened */
 };
 
-/* Opens a regular file; anything else is an error. Messages begin with the path. */
+/* Whether the path is "-", which names the standard input wherever a file is read. */
+bool cc_infile_is_stdin(const char *path);
+/* Opens a regular file; anything else is an error. "-" is the standard input: all of it is first
+ * copied to a temporary file, which every opening of "-" gives. Messages begin with the path. */
 int cc_infile_open(const char *path, struct cc_infile *out, struct cc_error *e);
 /* Reads exactly `bytes` bytes from `offset`; a file that has become shorter is an error. */
 int cc_infile_read(const struct cc_infile *f, const char *path, size_t offset, void *to,

@@ -271,13 +271,16 @@ out:
 int cc_sheet_read(const char *path, struct cc_sheet *out, struct cc_error *e)
 {
     enum cc_format format = CC_FORMAT_TABLE;
-    if (cc_format_of_path(path, CC_FORMAT_TABLE, &format, NULL) != CC_OK ||
-        (format != CC_FORMAT_CSV && format != CC_FORMAT_JSON))
+    const bool standard = cc_infile_is_stdin(path);
+    if (!standard && (cc_format_of_path(path, CC_FORMAT_TABLE, &format, NULL) != CC_OK ||
+                      (format != CC_FORMAT_CSV && format != CC_FORMAT_JSON)))
         return cc_usage(e, "'%s': expected a .csv or .json file of results", path);
     struct cc_bytes file = {0};
     if (cc_file_read(path, &file, e) != CC_OK)
         return CC_FAIL;
     const char *text = (const char *)file.data;
+    if (standard)
+        format = text[strspn(text, " \t\r\n")] == '{' ? CC_FORMAT_JSON : CC_FORMAT_CSV;
     int status = format == CC_FORMAT_CSV ? cc_sheet_parse_csv(path, text, file.size, out, e)
                                          : cc_sheet_parse_json(path, text, file.size, out, e);
     cc_bytes_free(&file);

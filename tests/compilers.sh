@@ -58,7 +58,7 @@ for_each() {
 }
 
 encode() {
-    if COMMCOMP_ISA=$2 "$1" encode --scheme "$3" "$tensors" "$dir/out" >/dev/null 2>"$dir/err"; then
+    if COMMCOMP_ISA=$2 "$1" encode --force --scheme "$3" "$tensors" "$dir/out" >/dev/null 2>"$dir/err"; then
         compare "$3: $1 with $2"
     else
         fail "$3: $1 with $2: encode exits $?"

@@ -31,7 +31,7 @@ check() {
     shift
     what="$* $(basename "$input")"
     rm -f "$work/a.cc" "$work/a.safetensors"
-    if ! { "$commcomp" encode -q "$@" "$input" "$work/a.cc" &&
+    if ! { "$commcomp" encode --force -q "$@" "$input" "$work/a.cc" &&
            "$commcomp" decode -q "$work/a.cc" "$work/a.safetensors"; } >"$work/log" 2>&1; then
         fail "$what"
         return
@@ -100,7 +100,7 @@ then
 else
     fail "the example of container.md"
 fi
-"$commcomp" encode -q --scheme fp16 "$mixed" "$work/a.cc" >"$work/log" 2>&1
+"$commcomp" encode --force -q --scheme fp16 "$mixed" "$work/a.cc" >"$work/log" 2>&1
 if python3 "$reader" --compare "$work/a.cc" "$mixed" >"$work/log" 2>&1 || ! [ -s "$work/log" ]; then
     fail "a difference is not seen"
 else

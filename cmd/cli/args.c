@@ -379,8 +379,9 @@ void cc_args_free(struct cc_args *args)
 static bool same_file(const char *a, const char *b)
 {
     struct stat sa, sb;
-    return strcmp(a, b) == 0 || (stat(a, &sa) == 0 && stat(b, &sb) == 0 && S_ISREG(sa.st_mode) &&
-                                 sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino);
+    return (strcmp(a, b) == 0 && strcmp(a, "-") != 0) ||
+           (stat(a, &sa) == 0 && stat(b, &sb) == 0 && S_ISREG(sa.st_mode) &&
+            sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino);
 }
 
 /* Whether the command reads `path`, or reads the directory that holds it. */
@@ -391,7 +392,8 @@ static bool is_input(const struct cc_args *args, const char *path)
     size_t n = 0;
     bool found = false;
     for (int i = 0; i < args->operands; i++)
-        input[n++] = args->operand[i];
+        if (i + 1 != args->command->output_operand)
+            input[n++] = args->operand[i];
     for (size_t i = 0; i < cc_option_count(args->command); i++)
         if (cc_option_at(args->command, i)->file == CC_READS_FILE && args->value[i] != NULL)
             input[n++] = args->value[i];

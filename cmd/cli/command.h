@@ -48,6 +48,7 @@ struct cc_command {
     const char *summary;
     const char *operands; /* "IN OUT", or "" */
     int min_operands, max_operands;
+    int output_operand;      /* the operand that is written, from 1; 0: none */
     const char *description; /* paragraphs separated by an empty line */
     const char *examples;    /* a line each: the command, then "  # what it does" */
     const struct cc_option *options;

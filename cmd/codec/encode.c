@@ -1,7 +1,9 @@
 /* `commcomp encode`: a tensor file to a compressed file. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/input/codec_file.h"
 #include "cmd/cli/progress.h"
@@ -15,6 +17,7 @@ static const struct cc_option options[] = {
     {.name = "payload",
      .help = "write the bare payload of the file's only tensor, without the container"},
     {.name = "per-tensor", .help = "a row for each tensor instead of one for the file"},
+    {.name = "force", .help = "write OUT even if it exists"},
     {.name = NULL},
 };
 
@@ -174,10 +177,9 @@ static void set_file_sizes(const struct encoder *c)
 {
     struct cc_record *r = &c->args->record;
     struct stat in;
-    if (stat(c->in, &in) != 0)
-        return;
+    const bool known = stat(c->in, &in) == 0; /* not of the standard input */
     for (size_t row = 0; row < r->row_count; row++) {
-        cc_record_number(r, row, "input_bytes", (double)in.st_size);
+        cc_record_number(r, row, "input_bytes", known ? (double)in.st_size : NAN);
         cc_record_number(r, row, "output_bytes", (double)c->output_bytes);
     }
 }
@@ -188,6 +190,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     int status = CC_OK;
     CC_TRY_OUT(cc_one_scheme(args, &c.spec, e));
     CC_TRY_OUT(cc_refuse_same_file(c.in, c.out, e));
+    if (cc_arg(args, "force") == NULL && access(c.out, F_OK) == 0 && !cc_file_is_stream(c.out))
+        CC_TRY_OUT(cc_fail(e, "%s: is there already; --force replaces it", c.out));
     CC_TRY_OUT(open_input(&c, e));
     cc_progress_begin(&c.progress, args->quiet);
     status = cc_arg(args, "payload") != NULL ? write_payload(&c, e) : write_container(&c, e);
@@ -209,13 +213,16 @@ const struct cc_command cc_command_encode = {
     .operands = "IN OUT",
     .min_operands = 2,
     .max_operands = 2,
+    .output_operand = 2,
     .description =
         "Encodes every tensor of IN (.safetensors, .npy or .csv) under one scheme (--scheme names "
         "exactly one), from a fresh residual, and writes the payloads to OUT with what "
         "`commcomp decode` needs. docs/container.md describes the file byte by byte. OUT appears "
-        "when it is complete.",
+        "when it is complete; one that is there already is replaced with --force only. - is the "
+        "standard input or output.",
     .examples = "  commcomp encode --scheme 3lc --s 1.75 step7.safetensors step7.cc\n"
-                "  commcomp encode --scheme int8 --payload x.npy x.int8   # the payload alone\n",
+                "  commcomp encode --scheme int8 --payload x.npy x.int8   # the payload alone\n"
+                "  cat x.npy | commcomp encode --scheme 3lc - - | commcomp decode - y.npy\n",
     .options = options,
     .columns = columns,
     .takes_schemes = CC_ONE_SCHEME,

@@ -215,7 +215,8 @@ const struct cc_command cc_command_plot = {
     .max_operands = 1,
     .description =
         "Draws the rows of a .csv or .json file that another command wrote (or a CSV with the same "
-        "columns from elsewhere): a line, a bar or a labelled point for each scheme. Rows that "
+        "columns from elsewhere; - is the standard input): a line, a bar or a labelled point for "
+        "each scheme. Rows that "
         "differ in other settings, as in the number of workers, get a panel each, at most six. "
         "Bars in the terminal need nothing; everything else is drawn by gnuplot (Debian: "
         "gnuplot-nox). Lines, points and fillings differ in more than colour.\n\nWith --scheme, "

@@ -83,6 +83,7 @@ const struct cc_command cc_command_trace_synth = {
     .operands = "OUTDIR",
     .min_operands = 1,
     .max_operands = 1,
+    .output_operand = 1,
     .description =
         "Writes the tensors that other commands generate when they have no --trace, one "
         ".safetensors file for each step and sender. OUTDIR must not exist or be empty; it "
@@ -134,6 +135,7 @@ const struct cc_command cc_command_trace_convert = {
     .operands = "IN OUT",
     .min_operands = 2,
     .max_operands = 2,
+    .output_operand = 2,
     .description =
         "A directory becomes a directory of .safetensors files, one for each step and sender, "
         "with metadata that tell which; OUT must not exist or be empty. A file becomes a file "

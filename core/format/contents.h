@@ -49,6 +49,9 @@ struct cc_contents {
 
 /* The format by the suffix of the path; an error that lists the suffixes if it has none of them. */
 int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_error *e);
+/* The format of a file that is read: the same, and of the standard input that of its first bytes,
+ * where CSV is what looks like none of the others. */
+int cc_file_format_find(const char *path, enum cc_file_format *out, struct cc_error *e);
 
 /* How many bytes from the beginning of a file its header takes (of a CSV file, all). `first` has
  * the first CC_HEAD_FIRST bytes, or the whole of a smaller file. */

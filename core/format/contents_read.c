@@ -26,6 +26,23 @@ int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_erro
     return cc_fail(e, "%s: unknown suffix; use .safetensors, .npy or .csv", path);
 }
 
+int cc_file_format_find(const char *path, enum cc_file_format *out, struct cc_error *e)
+{
+    struct cc_infile f;
+    uint8_t first[CC_HEAD_FIRST] = {0};
+    if (!cc_infile_is_stdin(path))
+        return cc_file_format_of(path, out, e);
+    CC_TRY(cc_infile_open(path, &f, e));
+    const size_t size = f.state.size < sizeof first ? f.state.size : sizeof first;
+    const int status = cc_infile_read(&f, path, 0, first, size, e);
+    cc_infile_close(&f);
+    /* safetensors begins with the size of a JSON object, of less than 2^32 bytes, and the object.
+     */
+    const bool json = first[8] == '{' && cc_get_u32(first + 4) == 0;
+    *out = memcmp(first, "\x93NUMPY", 6) == 0 ? CC_NPY : json ? CC_SAFETENSORS : CC_CSV;
+    return status;
+}
+
 int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t file_size,
                       struct cc_contents *out, struct cc_error *e)
 {

@@ -123,7 +123,7 @@ int cc_tensor_file_metadata(const char *path, struct cc_pair **out, size_t *coun
     struct cc_contents contents;
     *out = NULL;
     *count = 0;
-    CC_TRY(cc_file_format_of(path, &format, e));
+    CC_TRY(cc_file_format_find(path, &format, e));
     if (format != CC_SAFETENSORS)
         return CC_OK;
     CC_TRY(cc_infile_open(path, &f, e));

@@ -27,8 +27,8 @@ struct cc_trace_sender {
     int64_t rank;
 };
 
-/* Opens a file (.safetensors, .npy, .csv) or a directory of them; other files of a directory are
- * ignored. The headers of all files are read and checked; values are read later, except those of
+/* Opens a file (.safetensors, .npy, .csv), "-" for the standard input, or a directory of files;
+ * others in it are ignored. The headers of all files are read and checked; values are read later, except those of
  * CSV files.
  *
  * The metadata keys `direction`, `rank` and `step` assign each file to a stream and a step; what

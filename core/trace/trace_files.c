@@ -248,7 +248,9 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
     struct file f = {0};
     struct cc_infile in;
     struct cc_contents c;
-    if (cc_file_format_of(path, &f.format, NULL) != CC_OK)
+    if (cc_infile_is_stdin(path))
+        CC_TRY(cc_file_format_find(path, &f.format, e));
+    else if (cc_file_format_of(path, &f.format, NULL) != CC_OK)
         return cc_fail(e, "%s: not a trace: expected .safetensors, .npy or .csv", path);
     CC_TRY(cc_infile_open(path, &in, e));
     int status = cc_contents_read(&in, path, f.format, &c, e);
@@ -357,8 +359,8 @@ static size_t most_open(void)
 
 int cc_trace_open(const char *path, struct cc_trace **out, struct cc_error *e)
 {
-    struct stat st;
-    if (stat(path, &st) != 0)
+    struct stat st = {.st_mode = S_IFREG};
+    if (!cc_infile_is_stdin(path) && stat(path, &st) != 0)
         return cc_fail(e, "%s: cannot be read: %s", path, strerror(errno));
     char *name;
     struct cc_trace *t = calloc(1, sizeof *t);

@@ -7,10 +7,10 @@ schemes=$("$program" schemes --format csv | sed 1d | cut -d, -f1 | uniq)
 
 # --- every scheme ---
 for s in $schemes; do
-    q 0 encode --scheme "$s" "$step" s.cc
+    q 0 encode --force --scheme "$s" "$step" s.cc
     out "^scheme  *$s\$"
     cp s.cc again.cc
-    q 0 encode --scheme "$s" "$step" s.cc
+    q 0 encode --force --scheme "$s" "$step" s.cc
     same s.cc again.cc
     q 0 decode s.cc s.safetensors
     out "^scheme  *$s\$"
@@ -18,114 +18,160 @@ for s in $schemes; do
     out ',push 1,push,1,1,2,2,59,'
     COMMCOMP_ISA=scalar
     export COMMCOMP_ISA
-    q 0 encode --scheme "$s" "$step" scalar.cc
+    q 0 encode --force --scheme "$s" "$step" scalar.cc
     same s.cc scalar.cc
     q 0 decode s.cc scalar.safetensors
     same s.safetensors scalar.safetensors
     unset COMMCOMP_ISA
-    q 0 encode --scheme "$s" --payload x.npy x.payload
+    q 0 encode --force --scheme "$s" --payload x.npy x.payload
     q 0 decode --scheme "$s" --payload --shape 5000 x.payload bare.npy
-    q 0 encode --scheme "$s" x.npy x.cc
+    q 0 encode --force --scheme "$s" x.npy x.cc
     q 0 decode x.cc x.out.npy
     same bare.npy x.out.npy
     size bare.npy 20128
-    t 1 encode --scheme "$s" nan.npy nan.cc
+    t 1 encode --force --scheme "$s" nan.npy nan.cc
     err 'nan.npy: .*index 2 is NaN'
     no_file nan.cc
-    t 1 encode --scheme "$s" inf.npy inf.cc --payload
+    t 1 encode --force --scheme "$s" inf.npy inf.cc --payload
     err 'index 1 is infinite'
     no_file inf.cc
-    q 0 encode --scheme "$s" none.npy none.cc
+    q 0 encode --force --scheme "$s" none.npy none.cc
     q 0 decode none.cc none.out.npy
     same none.npy none.out.npy
 done
 for s in fp32 zstd lz4; do
-    q 0 encode --scheme $s x.npy x.cc
+    q 0 encode --force --scheme $s x.npy x.cc
     q 0 decode x.cc x.out.npy
     same x.npy x.out.npy
 done
-q 0 encode --scheme fp32 "$step" s.cc
+q 0 encode --force --scheme fp32 "$step" s.cc
 q 0 decode s.cc s.safetensors
 same s.safetensors "$step"
 
 
 # --- payloads and their inputs ---
-q 0 encode --scheme 3lc --payload five.csv five.payload --format csv
+q 0 encode --force --scheme 3lc --payload five.csv five.payload --format csv
 out '^scheme,tensor,shape,values,payload_bytes,bits_per_value,ratio,'
 out '^3lc,,,5,5,8,4,'
 printf '\0\0\200\77a' | cmp -s - five.payload || bad "five.payload"
 q 0 decode --scheme 3lc --payload --shape 5 five.payload five.out.csv
 printf '0\n-1\n0\n1\n0\n' | cmp -s - five.out.csv || bad "five.out.csv"
-q 0 encode --scheme 3lc five.csv five.cc
+q 0 encode --force --scheme 3lc five.csv five.cc
 expected encode-five
 q 0 decode five.cc five.out.csv
 expected decode-five
-q 0 encode --scheme 3lc:s=1.75,zre=0 five.csv s.cc
+q 0 encode --force --scheme 3lc:s=1.75,zre=0 five.csv s.cc
 out '^scheme  *3lc:s=1.75,zre=0$'
-q 0 encode --scheme 3lc --s=1.75 --zre 0 five.csv again.cc
+q 0 encode --force --scheme 3lc --s=1.75 --zre 0 five.csv again.cc
 same s.cc again.cc
-q 0 encode --scheme ternary x.npy seed1.cc
-q 0 encode --scheme ternary --seed 2 x.npy seed2.cc
+q 0 encode --force --scheme ternary x.npy seed1.cc
+q 0 encode --force --scheme ternary --seed 2 x.npy seed2.cc
 differ seed1.cc seed2.cc
-q 0 encode --scheme local:every=3 --payload --step 1 x.npy p.bin
+q 0 encode --force --scheme local:every=3 --payload --step 1 x.npy p.bin
 size p.bin 0
-q 0 encode --scheme local:every=3 --payload --step 2 x.npy p.bin
+q 0 encode --force --scheme local:every=3 --payload --step 2 x.npy p.bin
 size p.bin 20000
 t 1 decode --scheme local:every=3 --payload --shape 5000 p.bin p.npy
 err 'p.bin: payload, byte 0'
 q 0 decode --scheme local:every=3 --payload --shape 5000 --step 2 p.bin p.npy
 same p.npy x.npy
-q 0 encode --scheme 3lc net/pull-step000001.safetensors s.cc --format json
+q 0 encode --force --scheme 3lc net/pull-step000001.safetensors s.cc --format json
 json 'd["rows"][0]["worker"] == -1 and d["rows"][0]["direction"] == "pull"'
 json 'd["rows"][0]["step"] == 1 and d["rows"][0]["values"] == 269722'
 json 'abs(d["rows"][0]["ratio"] * d["rows"][0]["bits_per_value"] - 32) < 1e-9'
-q 0 encode --scheme 3lc --direction pull x.npy s.cc --format csv
+q 0 encode --force --scheme 3lc --direction pull x.npy s.cc --format csv
 out ',1,0,-1,pull$'
-q 0 encode --scheme 3lc --worker 4 --step 9 x.npy s.cc --format csv
+q 0 encode --force --scheme 3lc --worker 4 --step 9 x.npy s.cc --format csv
 out ',1,9,4,push$'
-q 0 encode --scheme 3lc "$step" s.cc --per-tensor --format json
+q 0 encode --force --scheme 3lc "$step" s.cc --per-tensor --format json
 json 'len(d["rows"]) == 59 and sum(r["values"] for r in d["rows"]) == 269722'
-q 0 encode --scheme int8 --payload x.npy p.bin --help
+q 0 encode --force --scheme int8 --payload x.npy p.bin --help
 out '^usage: commcomp encode'
 
 
+# --- a file that is there, standard input and output ---
+cp s.cc before.cc
+t 1 encode --scheme 3lc x.npy s.cc
+err 's.cc: is there already; --force replaces it'
+same s.cc before.cc
+q 0 encode --scheme int8 x.npy new.cc
+mkfifo pipe.cc
+cat pipe.cc >got.cc &
+q 0 encode --scheme int8 x.npy pipe.cc
+wait
+same got.cc new.cc
+
+# p INPUT WORDS...: t 0 with a file on the standard input.
+p() {
+    end_case
+    in=$1
+    shift
+    case="$* <$in" good=1
+    cat "$in" | "$program" "$@" >out 2>err || bad "exit $?: $(cat err)"
+}
+p x.npy encode --scheme int8 - -
+same out new.cc
+cp out piped.cc
+p piped.cc decode - back.npy
+out '^values *5000$'
+q 0 decode new.cc want.npy
+same back.npy want.npy
+p piped.cc decode - -
+cp out got.safetensors
+q 0 decode new.cc want.safetensors
+same got.safetensors want.safetensors
+p "$step" encode --scheme fp32 - all.cc # safetensors, with its metadata
+q 0 decode all.cc all.safetensors
+same all.safetensors "$step"
+p five.csv encode --scheme 3lc - five2.cc
+q 0 encode --force --scheme 3lc five.csv five.cc
+same five2.cc five.cc
+p /dev/null decode x.cc -
+cp out got.safetensors
+t 1 encode --scheme int8 - y.cc # nothing on the standard input
+no_file y.cc
+p "$step" trace info - --format csv
+out '^-,push 1,push,1,1,2,2,59,'
+q 0 nets --format csv -o -
+head -n 1 out | grep -q '^net,' || bad 'no CSV on stdout'
+
 # --- usage ---
-t 2 encode x.npy y.cc
+t 2 encode --force x.npy y.cc
 err 'which scheme?'
-t 2 encode --scheme 3lc,int8 x.npy y.cc
+t 2 encode --force --scheme 3lc,int8 x.npy y.cc
 err 'give one scheme, not 2 (3lc, int8)'
-t 2 encode --scheme 3lc:s=1/1.5 x.npy y.cc
+t 2 encode --force --scheme 3lc:s=1/1.5 x.npy y.cc
 err 'give one scheme, not 2 (3lc, 3lc:s=1.5)'
-t 2 encode --scheme 3lc --s 2 x.npy y.cc
+t 2 encode --force --scheme 3lc --s 2 x.npy y.cc
 err 's=2: allowed is 1 <= s < 2'
-t 2 encode --scheme 3lc --s 1.5x x.npy y.cc
+t 2 encode --force --scheme 3lc --s 1.5x x.npy y.cc
 err 's=1.5x: allowed is'
-t 2 encode --scheme 3lc:zz=1 x.npy y.cc
+t 2 encode --force --scheme 3lc:zz=1 x.npy y.cc
 err "scheme 3lc has no parameter 'zz'"
-t 2 encode --scheme fp32 --s 1.5 x.npy y.cc
+t 2 encode --force --scheme fp32 --s 1.5 x.npy y.cc
 err 's'
-t 2 encode --s 1.5 --scheme 3lc x.npy y.cc
+t 2 encode --force --s 1.5 --scheme 3lc x.npy y.cc
 err 'write it after --scheme'
-t 2 encode --scheme 3lc --seed 1x x.npy y.cc
+t 2 encode --force --scheme 3lc --seed 1x x.npy y.cc
 err '--seed'
-t 2 encode --scheme 3lc --worker -2 x.npy y.cc
+t 2 encode --force --scheme 3lc --worker -2 x.npy y.cc
 err '--worker'
-t 2 encode --scheme 3lc --direction up x.npy y.cc
+t 2 encode --force --scheme 3lc --direction up x.npy y.cc
 err '--direction up'
-t 2 encode --scheme 3lc x.npy x.npy
+t 2 encode --force --scheme 3lc x.npy x.npy
 err 'are the same file'
-t 2 encode --scheme 3lc x.npy link.npy
+t 2 encode --force --scheme 3lc x.npy link.npy
 err 'are the same file'
 no_file y.cc
-t 1 encode --scheme 3lc missing.npy y.cc
+t 1 encode --force --scheme 3lc missing.npy y.cc
 err 'missing.npy: .*No such file'
-t 1 encode --scheme 3lc net y.cc
+t 1 encode --force --scheme 3lc net y.cc
 err 'net is a directory'
-t 1 encode --scheme 3lc x.payload y.cc
+t 1 encode --force --scheme 3lc x.payload y.cc
 err '\.safetensors'
-t 1 encode --scheme 3lc "$step" y.cc --payload
+t 1 encode --force --scheme 3lc "$step" y.cc --payload
 err 'has 59 tensors; --payload is for a file of one'
-t 1 encode --scheme 3lc x.npy no/such/y.cc
+t 1 encode --force --scheme 3lc x.npy no/such/y.cc
 err 'no/such/y.cc'
 no_file y.cc
 t 2 decode --payload --scheme int8 p.bin y.npy
@@ -136,12 +182,12 @@ for shape in 5x x5 5,5 -5 5x5x5x5x5x5x5x5x5 99999999999999999999 ''5e3; do
     t 2 decode --payload --scheme int8 --shape $shape p.bin y.npy
     err "shape '$shape'"
 done
-q 0 encode --scheme int8 --payload x.npy p.bin
+q 0 encode --force --scheme int8 --payload x.npy p.bin
 t 1 decode --payload --scheme int8 --shape 4999 p.bin y.npy
 err 'p.bin: payload, byte 5003: the payload has 5004 bytes, not 5003'
 t 1 decode --payload --scheme int8 --shape 99999999999999999 p.bin y.npy
 err 'out of memory'
-q 0 encode --scheme int8 x.npy x.cc
+q 0 encode --force --scheme int8 x.npy x.cc
 for option in '--shape 5000' '--step 1' '--seed 1' '--worker 1' '--direction pull' '--scheme 3lc'; do
     t 2 decode $option x.cc y.npy
     err 'only for --payload'
@@ -150,7 +196,7 @@ t 2 decode x.cc y.txt
 err '\.safetensors'
 t 2 decode x.cc x.cc
 err 'are the same file'
-q 0 encode --scheme 3lc "$step" s.cc
+q 0 encode --force --scheme 3lc "$step" s.cc
 t 2 decode s.cc y.npy
 err 'holds one tensor, but there are 59'
 no_file y.npy

@@ -20,6 +20,13 @@ cp out step.txt
 q 0 plot -q --kind step --bw 100mbps model.csv -o x.txt
 same x.txt step.txt
 [ ! -s out ] || bad "-o prints on stdout as well"
+end_case
+case='plot - <model.csv' good=1
+"$program" plot -q --kind step --bw 100mbps - -o - <model.csv >out 2>err || bad "exit $?"
+same out step.txt
+printf '{"schema": "commcomp/1", "rows": [{"scheme": "fp32", "step_s": 1, "compute_s": 1, "codec_s": 0, "comm_s": 0}]}' |
+    "$program" plot -q --kind step - >out 2>err || bad "JSON: exit $?"
+out '^fp32  *=*  *1 s$'
 q 0 plot -q model.csv --script x.gp
 grep -q "^set output 'plot.svg'" x.gp || bad "x.gp"
 t 0 plot model.csv --format script
