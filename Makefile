@@ -20,7 +20,7 @@ CPPFLAGS += -I. -D_GNU_SOURCE
 CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fno-math-errno -fopenmp -pthread -fPIC \
             -fno-semantic-interposition $(SANITIZE)
 LDFLAGS  += -fopenmp -pthread $(SANITIZE)
-LDLIBS   += -lcjson -lcsv -lgsl -lgslcblas -lzstd -llz4 -lzfp -lm
+LDLIBS   += -lcjson -lcsv -lgsl -lgslcblas -lzstd -llz4 -lzfp -lzip -lm
 
 # Kernel templates (*.k.c) are compiled once per instruction set.
 ifeq ($(ARCH),x86_64)
@@ -74,7 +74,7 @@ SCRIPTS  := $(addprefix tests/,sim_ranks.sh mpi.sh cli/sim.sh cli/validate.sh si
 SCRIPTS  += $(filter-out $(SCRIPTS) tests/headers.sh tests/smoke.sh tests/cli/lib.sh tests/run.sh tests/check_csv.sh, \
             $(wildcard tests/*.sh tests/cli/*.sh tests/faults/*.sh))
 # `make test`: what gives an answer while one waits for it.
-QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh nets.sh trace.sh plot.sh) \
+QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh nets.sh trace.sh npz.sh plot.sh) \
             $(filter-out $(addprefix $(BUILD)/tests/test_,large launch lab lab_kill platform_sim smpirun \
               smpirun_real speed), \
             $(TESTS))
@@ -242,7 +242,7 @@ fuzz-seeds: $(BUILD)/fuzz/seeds_decode
 # --- for people ---
 
 DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev \
-              libzfp-dev openmpi-bin libopenmpi-dev iproute2 libsimgrid-dev
+              libzfp-dev libzip-dev openmpi-bin libopenmpi-dev iproute2 libsimgrid-dev
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev python3 \
               python3-jsonschema gnuplot-nox
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev

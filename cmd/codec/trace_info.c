@@ -137,7 +137,7 @@ const struct cc_command cc_command_trace_info = {
     .min_operands = 1,
     .max_operands = 1,
     .description =
-        "Reads a tensor file (.safetensors, .npy, .csv) or a directory of them and lists its "
+        "Reads a tensor file (.safetensors, .npy, .npz, .csv) or a directory of them and lists its "
         "streams (one for each sender) with their steps and tensors: a row for each stream. All "
         "headers are "
         "checked, values only with --per-tensor.",

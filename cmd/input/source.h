@@ -23,7 +23,7 @@
      .help = "seed of synthetic values and stochastic schemes"}
 #define CC_SOURCE_OPTIONS                                                                          \
     {.name = "trace", .value = "PATH", .file = CC_READS_FILE,                                      \
-     .help = "captured tensors: a .safetensors, .npy or .csv file, or a directory of them"},       \
+     .help = "captured tensors: a .safetensors, .npy, .npz or .csv file, or a directory of them"},       \
     CC_SYNTHETIC_OPTIONS,                                                                          \
     {.name = "steps", .value = "N",                                                                \
      .help = "steps to make (default 8), or how many of a captured trace to use (default all)"}

@@ -17,7 +17,7 @@
 #define CC_EXPERIMENT_OPTIONS                                                                      \
     {.name = "trace", .value = "PATH", .file = CC_READS_FILE,                                      \
      .group = CC_GROUP_SEND, .often = true,                                                        \
-     .help = "replay captured gradients: a .safetensors, .npy or .csv file, or a directory of "    \
+     .help = "replay captured gradients: a .safetensors, .npy, .npz or .csv file, or a directory of "    \
              "them; without --net, the net is its tensors"},                                       \
     {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",                               \
      .choices = cc_distribution_names,                                                             \

@@ -1,5 +1,5 @@
-/* The contents of a file of tensors: the headers of safetensors, .npy and CSV files in one form,
- * and the conversion of stored values to float32. */
+/* The contents of a file of tensors: the headers of safetensors, .npy, .npz and CSV files in one
+ * form, and the conversion of stored values to float32. */
 #ifndef CC_CORE_FORMAT_CONTENTS_H
 #define CC_CORE_FORMAT_CONTENTS_H
 
@@ -10,7 +10,7 @@
 #include "core/infile.h"
 #include "core/tensor.h"
 
-enum cc_file_format { CC_SAFETENSORS, CC_NPY, CC_CSV };
+enum cc_file_format { CC_SAFETENSORS, CC_NPY, CC_NPZ, CC_CSV };
 
 /* How values are stored: little-endian binary, or as decimal text. Tensors of the types after
  * CC_DECIMAL cannot be loaded: only cc_safetensors_shapes accepts them. */
@@ -31,7 +31,7 @@ struct cc_stored {
     char *name;
     struct cc_shape shape;
     enum cc_dtype dtype;
-    size_t offset; /* of its first byte in the file */
+    size_t offset; /* of its first byte in the file; .npz: its member */
 };
 
 /* A pair of a file's metadata. */
@@ -53,8 +53,8 @@ int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_erro
  * where CSV is what looks like none of the others. */
 int cc_file_format_find(const char *path, enum cc_file_format *out, struct cc_error *e);
 
-/* How many bytes from the beginning of a file its header takes (of a CSV file, all). `first` has
- * the first CC_HEAD_FIRST bytes, or the whole of a smaller file. */
+/* How many bytes from the beginning of a file its header takes (of a CSV or .npz file, all).
+ * `first` has the first CC_HEAD_FIRST bytes, or the whole of a smaller file. */
 enum { CC_HEAD_FIRST = 12 };
 size_t cc_contents_head(enum cc_file_format format, const uint8_t *first, size_t file_size);
 

@@ -7,11 +7,12 @@
 #include "core/format/contents.h"
 #include "core/format/csv.h"
 #include "core/format/npy.h"
+#include "core/format/npz.h"
 #include "core/format/safetensors.h"
 #include "core/memory.h"
 
 static const char *const suffixes[] = {
-    [CC_SAFETENSORS] = ".safetensors", [CC_NPY] = ".npy", [CC_CSV] = ".csv"};
+    [CC_SAFETENSORS] = ".safetensors", [CC_NPY] = ".npy", [CC_NPZ] = ".npz", [CC_CSV] = ".csv"};
 
 int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_error *e)
 {
@@ -23,7 +24,7 @@ int cc_file_format_of(const char *path, enum cc_file_format *out, struct cc_erro
             return CC_OK;
         }
     }
-    return cc_fail(e, "%s: unknown suffix; use .safetensors, .npy or .csv", path);
+    return cc_fail(e, "%s: unknown suffix; use .safetensors, .npy, .npz or .csv", path);
 }
 
 int cc_file_format_find(const char *path, enum cc_file_format *out, struct cc_error *e)
@@ -39,7 +40,10 @@ int cc_file_format_find(const char *path, enum cc_file_format *out, struct cc_er
     /* safetensors begins with the size of a JSON object, of less than 2^32 bytes, and the object.
      */
     const bool json = first[8] == '{' && cc_get_u32(first + 4) == 0;
-    *out = memcmp(first, "\x93NUMPY", 6) == 0 ? CC_NPY : json ? CC_SAFETENSORS : CC_CSV;
+    *out = memcmp(first, "\x93NUMPY", 6) == 0 ? CC_NPY
+           : memcmp(first, "PK\3\4", 4) == 0  ? CC_NPZ
+           : json                             ? CC_SAFETENSORS
+                                              : CC_CSV;
     return status;
 }
 
@@ -54,6 +58,9 @@ int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t f
         break;
     case CC_NPY:
         status = cc_npy_parse(bytes, file_size, &c, e);
+        break;
+    case CC_NPZ:
+        status = cc_npz_parse(bytes, file_size, &c, e);
         break;
     default:
         status = cc_csv_parse(bytes, file_size, &c, e);
@@ -145,10 +152,20 @@ int cc_contents_read_head(const struct cc_infile *f, const char *path, enum cc_f
 int cc_contents_read(const struct cc_infile *f, const char *path, enum cc_file_format format,
                      struct cc_contents *out, struct cc_error *e)
 {
-    struct cc_bytes head;
-    CC_TRY(cc_contents_read_head(f, path, format, &head, e));
-    const int status = cc_contents_parse(format, head.data, f->state.size, out, e);
-    cc_bytes_free(&head);
+    struct cc_bytes head = {.data = NULL};
+    struct cc_contents c = {0};
+    int status;
+    if (format == CC_NPZ) {
+        status = cc_npz_read(f, &c, e);
+        if (status == CC_OK)
+            *out = c;
+        else
+            cc_contents_free(&c);
+    } else {
+        CC_TRY(cc_contents_read_head(f, path, format, &head, e));
+        status = cc_contents_parse(format, head.data, f->state.size, out, e);
+        cc_bytes_free(&head);
+    }
     if (status != CC_OK)
         cc_error_in(e, "%s", path);
     return status;

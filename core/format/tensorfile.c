@@ -19,7 +19,11 @@ struct cc_tensor_file {
 static int format_to_write(const char *path, enum cc_file_format *out, struct cc_error *e)
 {
     if (cc_file_format_of(path, out, e) == CC_OK)
-        return CC_OK;
+        return *out != CC_NPZ ? CC_OK
+                              : cc_usage(e,
+                                         "%s: .npz files are only read; write .safetensors or "
+                                         ".npy",
+                                         path);
     *out = CC_SAFETENSORS;
     return cc_file_is_stream(path) ? CC_OK : CC_USAGE;
 }

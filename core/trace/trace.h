@@ -27,7 +27,7 @@ struct cc_trace_sender {
     int64_t rank;
 };
 
-/* Opens a file (.safetensors, .npy, .csv), "-" for the standard input, or a directory of files;
+/* Opens a file (.safetensors, .npy, .npz, .csv), "-" for the standard input, or a directory of files;
  * others in it are ignored. The headers of all files are read and checked; values are read later, except those of
  * CSV files.
  *

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "core/format/contents.h"
+#include "core/format/npz.h"
 #include "core/infile.h"
 #include "core/memory.h"
 #include "core/trace/trace_impl.h"
@@ -106,6 +107,20 @@ static int read_text(const struct file *f, size_t all, size_t n, float *x, struc
     return status;
 }
 
+/* The first n of a tensor's `all` values. */
+static int read_values(const struct file *f, const struct location *p, size_t all, size_t n,
+                       float *x, struct cc_error *e)
+{
+    if (p->dtype == CC_DECIMAL && n < all)
+        return read_text(f, all, n, x, e);
+    if (f->format != CC_NPZ)
+        return cc_stored_read(&f->in, f->path, p->dtype, p->offset, n, x, e);
+    const int status = cc_npz_load(&f->in, p->offset, p->dtype, all, n, x, e);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", f->path);
+    return status;
+}
+
 static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, size_t n, float *x,
                 struct cc_error *e)
 {
@@ -116,9 +131,7 @@ static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, s
     int status = open_file(fs, (size_t)(f - fs->list), e);
     const size_t all = t->tensors[tensor].shape.n;
     if (status == CC_OK)
-        status = p->dtype == CC_DECIMAL && n < all
-                     ? read_text(f, all, n, x, e)
-                     : cc_stored_read(&f->in, f->path, p->dtype, p->offset, n, x, e);
+        status = read_values(f, p, all, n, x, e);
     if (status == CC_OK)
         status = cc_infile_check(&f->in, f->path, &f->state, e);
     (void)pthread_mutex_unlock(&fs->lock);
@@ -251,7 +264,7 @@ static int add_file(struct cc_trace *t, const char *path, struct cc_error *e)
     if (cc_infile_is_stdin(path))
         CC_TRY(cc_file_format_find(path, &f.format, e));
     else if (cc_file_format_of(path, &f.format, NULL) != CC_OK)
-        return cc_fail(e, "%s: not a trace: expected .safetensors, .npy or .csv", path);
+        return cc_fail(e, "%s: not a trace: expected .safetensors, .npy, .npz or .csv", path);
     CC_TRY(cc_infile_open(path, &in, e));
     int status = cc_contents_read(&in, path, f.format, &c, e);
     cc_infile_close(&in);
@@ -289,8 +302,8 @@ static int add_directory(struct cc_trace *t, const char *path, struct cc_error *
     int status = CC_OK;
     if (count == 0)
         status = cc_fail(e,
-                         "%s: no trace in this directory: no file ends with .safetensors, .npy "
-                         "or .csv",
+                         "%s: no trace in this directory: no file ends with .safetensors, "
+                         ".npy, .npz or .csv",
                          path);
     for (int i = 0; i < count; i++) {
         char *full = NULL;

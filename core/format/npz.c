@@ -1,0 +1,286 @@
+#include "core/format/npz.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zip.h>
+
+#include "core/format/json.h"
+#include "core/format/npy.h"
+#include "core/memory.h"
+
+/* Deflate makes at most 258 bytes of two bits. */
+enum { MOST_DEFLATE = 1032 };
+
+static const char suffix[] = ".npy";
+
+/* --- the archive --- */
+
+static int zip_fail(zip_error_t *why, struct cc_error *e)
+{
+    const int status = cc_fail(e, "not a .npz file that can be read: %s", zip_error_strerror(why));
+    zip_error_fini(why);
+    return status;
+}
+
+static int open_file(const struct cc_infile *f, zip_t **out, struct cc_error *e)
+{
+    int code = 0;
+    const int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0); /* zip_fdopen takes it */
+    if (fd < 0)
+        return cc_fail(e, "cannot be read: %s", strerror(errno));
+    *out = zip_fdopen(fd, 0, &code);
+    if (*out != NULL)
+        return CC_OK;
+    zip_error_t why;
+    (void)close(fd);
+    zip_error_init_with_code(&why, code);
+    return zip_fail(&why, e);
+}
+
+static int open_bytes(const uint8_t *bytes, size_t size, zip_t **out, struct cc_error *e)
+{
+    zip_error_t why;
+    zip_error_init(&why);
+    zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &why);
+    *out = source != NULL ? zip_open_from_source(source, ZIP_RDONLY, &why) : NULL;
+    if (*out != NULL)
+        return CC_OK;
+    if (source != NULL)
+        zip_source_free(source);
+    return zip_fail(&why, e);
+}
+
+/* --- a member --- */
+
+struct member {
+    const char *name; /* owned by the archive */
+    zip_file_t *file;
+    size_t size;
+};
+
+/* Puts the member's name before the message. */
+static int in_member(int status, const struct member *m, struct cc_error *e)
+{
+    if (status != CC_OK)
+        cc_error_in(e, "member '%.200s'", m->name);
+    return status;
+}
+
+static int stat_member(zip_t *z, size_t index, struct member *out, struct cc_error *e)
+{
+    const zip_uint64_t needed =
+        ZIP_STAT_NAME | ZIP_STAT_SIZE | ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
+    zip_stat_t st;
+    size_t where;
+    if (zip_stat_index(z, index, ZIP_FL_ENC_RAW, &st) != 0 || (st.valid & needed) != needed)
+        return cc_fail(e, "member %zu: it has no name or no size", index);
+    *out = (struct member){.name = st.name, .size = (size_t)st.size};
+    const size_t length = strlen(st.name), tail = sizeof suffix - 1;
+    if (!cc_utf8_valid((const uint8_t *)st.name, length, &where))
+        return cc_fail(e, "member %zu: its name is not UTF-8", index);
+    for (const char *p = st.name; *p != '\0'; p++)
+        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+            return cc_fail(e, "member %zu: its name has control characters", index);
+    if (length <= tail || strcmp(st.name + length - tail, suffix) != 0)
+        return cc_fail(e, "member '%.200s' is no .npy file; an .npz file holds nothing else",
+                       st.name);
+    if (st.encryption_method != ZIP_EM_NONE)
+        return cc_fail(e, "member '%.200s' is encrypted", st.name);
+    if (st.comp_method != ZIP_CM_STORE && st.comp_method != ZIP_CM_DEFLATE)
+        return cc_fail(e,
+                       "member '%.200s' is compressed by method %u; stored and deflated ones "
+                       "are read, as numpy writes them",
+                       st.name, (unsigned)st.comp_method);
+    return CC_OK;
+}
+
+static int read_bytes(const struct member *m, void *to, size_t bytes, struct cc_error *e)
+{
+    uint8_t *at = to;
+    while (bytes > 0) {
+        const zip_int64_t n = zip_fread(m->file, at, bytes);
+        if (n < 0)
+            return cc_fail(e, "%s", zip_file_strerror(m->file));
+        if (n == 0)
+            return cc_fail(e, "it is shorter than the archive says");
+        at += n;
+        bytes -= (size_t)n;
+    }
+    return CC_OK;
+}
+
+/* Opens a member and reads its header, after which its values come. */
+static int open_member(zip_t *z, size_t index, struct member *m, struct cc_contents *out,
+                       struct cc_error *e)
+{
+    uint8_t first[CC_HEAD_FIRST] = {0}, *head = NULL;
+    int status = CC_OK;
+    CC_TRY(stat_member(z, index, m, e));
+    m->file = zip_fopen_index(z, index, 0);
+    if (m->file == NULL)
+        return in_member(cc_fail(e, "%s", zip_strerror(z)), m, e);
+    const size_t some = m->size < sizeof first ? m->size : sizeof first;
+    CC_TRY_OUT(read_bytes(m, first, some, e));
+    const size_t length = cc_npy_head(first, m->size);
+    head = cc_alloc(length, e);
+    if (head == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    memcpy(head, first, some < length ? some : length);
+    if (length > some)
+        CC_TRY_OUT(read_bytes(m, head + some, length - some, e));
+    CC_TRY_OUT(cc_npy_parse(head, m->size, out, e));
+out:
+    free(head);
+    if (status != CC_OK)
+        (void)zip_fclose(m->file);
+    return in_member(status, m, e);
+}
+
+/* --- the headers --- */
+
+static int by_name(const void *a, const void *b)
+{
+    const struct cc_stored *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static int refuse_duplicates(const struct cc_contents *c, struct cc_error *e)
+{
+    int status = CC_OK;
+    const struct cc_stored **sorted = cc_alloc(c->count * sizeof(struct cc_stored *), e);
+    if (sorted == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < c->count; i++)
+        sorted[i] = &c->tensors[i];
+    qsort(sorted, c->count, sizeof(struct cc_stored *), by_name);
+    for (size_t i = 1; i < c->count && status == CC_OK; i++)
+        if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0)
+            status = cc_fail(e, "two members have the name '%.200s'", sorted[i]->name);
+    free(sorted);
+    return status;
+}
+
+static int add_member(zip_t *z, size_t index, struct cc_contents *out, struct cc_error *e)
+{
+    struct cc_contents one = {0};
+    struct member m;
+    int status = open_member(z, index, &m, &one, e);
+    if (status != CC_OK) {
+        cc_contents_free(&one);
+        return status;
+    }
+    (void)zip_fclose(m.file);
+    const struct cc_stored *t = &one.tensors[0];
+    char *name = cc_strdup(m.name, e);
+    if (name != NULL) {
+        name[strlen(name) - (sizeof suffix - 1)] = '\0';
+        status = cc_contents_add(out, name, &t->shape, t->dtype, index, e);
+    } else {
+        status = CC_FAIL;
+    }
+    free(name);
+    cc_contents_free(&one);
+    return status;
+}
+
+static int read_archive(zip_t *z, size_t file_size, struct cc_contents *out, struct cc_error *e)
+{
+    const zip_int64_t entries = zip_get_num_entries(z, 0);
+    const double most = (double)MOST_DEFLATE * (double)file_size;
+    double sum = 0;
+    if (entries <= 0)
+        return cc_fail(e, "it holds no arrays");
+    for (size_t i = 0; i < (size_t)entries; i++) {
+        struct member m;
+        CC_TRY(stat_member(z, i, &m, e));
+        sum += (double)m.size;
+    }
+    if (sum > most)
+        return cc_fail(e, "it says to hold %.0f bytes, more than %zu bytes can when deflated", sum,
+                       file_size);
+    for (size_t i = 0; i < (size_t)entries; i++)
+        CC_TRY(add_member(z, i, out, e));
+    return refuse_duplicates(out, e);
+}
+
+int cc_npz_read(const struct cc_infile *f, struct cc_contents *out, struct cc_error *e)
+{
+    zip_t *z;
+    CC_TRY(open_file(f, &z, e));
+    const int status = read_archive(z, f->state.size, out, e);
+    zip_discard(z);
+    return status;
+}
+
+int cc_npz_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e)
+{
+    zip_t *z;
+    CC_TRY(open_bytes(bytes, size, &z, e));
+    const int status = read_archive(z, size, out, e);
+    zip_discard(z);
+    return status;
+}
+
+/* --- values --- */
+
+static int read_values(const struct member *m, enum cc_dtype dtype, size_t all, size_t n, float *x,
+                       struct cc_error *e)
+{
+    uint8_t block[1 << 15], more;
+    const size_t each = cc_dtype_bytes(dtype), most = sizeof block / each;
+    for (size_t at = 0, k; at < n; at += k) {
+        k = n - at < most ? n - at : most;
+        CC_TRY(read_bytes(m, block, k * each, e));
+        CC_TRY(cc_stored_values(block, k * each, dtype, k, x + at, e));
+    }
+    if (n < all)
+        return CC_OK;
+    /* Reading to the end compares the checksum. */
+    const zip_int64_t rest = zip_fread(m->file, &more, 1);
+    if (rest < 0)
+        return cc_fail(e, "%s", zip_file_strerror(m->file));
+    return rest == 0 ? CC_OK : cc_fail(e, "it is longer than the archive says");
+}
+
+static int load(zip_t *z, size_t index, enum cc_dtype dtype, size_t all, size_t n, float *x,
+                struct cc_error *e)
+{
+    struct cc_contents one = {0};
+    struct member m;
+    int status = open_member(z, index, &m, &one, e);
+    if (status == CC_OK) {
+        if (one.tensors[0].dtype != dtype || one.tensors[0].shape.n != all)
+            status = cc_fail(e, "its header has changed since the archive was opened");
+        else
+            status = read_values(&m, dtype, all, n, x, e);
+        (void)zip_fclose(m.file);
+        status = in_member(status, &m, e);
+    }
+    cc_contents_free(&one);
+    return status;
+}
+
+int cc_npz_load(const struct cc_infile *f, size_t member, enum cc_dtype dtype, size_t all, size_t n,
+                float *x, struct cc_error *e)
+{
+    zip_t *z;
+    CC_TRY(open_file(f, &z, e));
+    const int status = load(z, member, dtype, all, n, x, e);
+    zip_discard(z);
+    return status;
+}
+
+int cc_npz_values(const uint8_t *bytes, size_t size, size_t member, enum cc_dtype dtype, size_t all,
+                  size_t n, float *x, struct cc_error *e)
+{
+    zip_t *z;
+    CC_TRY(open_bytes(bytes, size, &z, e));
+    const int status = load(z, member, dtype, all, n, x, e);
+    zip_discard(z);
+    return status;
+}
