@@ -137,6 +137,7 @@ $(BUILD)/obj/%.o: %.c
 
 # The built-in nets are embedded in the program.
 $(BUILD)/obj/models/net_open.o: $(wildcard models/nets/*.json)
+$(BUILD)/obj/models/device.o: $(wildcard models/devices/*.json)
 $(BUILD)/obj/models/paper/paper.o: $(wildcard models/papers/*.json)
 
 # The file that prints the version is compiled again when the version changes.

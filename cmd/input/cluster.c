@@ -2,6 +2,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,6 +215,36 @@ static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct 
     return CC_OK;
 }
 
+/* --- the accelerator --- */
+
+/* Takes the compute time from --device and --batch. */
+static int parse_device(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
+{
+    const char *name = cc_arg(args, "device");
+    const struct cc_training *t;
+    struct cc_device *d;
+    uint64_t batch = 0;
+    char compute[32];
+    int status = CC_OK;
+    CC_TRY(cc_arg_count(args, "batch", 1, INT64_MAX, &batch, e));
+    if (name == NULL)
+        return batch == 0 ? CC_OK : cc_usage(e, "--batch goes with --device");
+    if (cc_arg(args, "compute") != NULL)
+        return cc_usage(e, "--device and --compute exclude each other");
+    CC_TRY(cc_device_open(name, &d, e));
+    CC_TRY_OUT(cc_device_training(d, out->net->name, &t, e));
+    const double count = batch > 0 ? (double)batch : t->batch;
+    out->setting.timing.compute_s = count / t->per_s;
+    cc_print_si(count / t->per_s, "s", compute, sizeof compute);
+    (void)snprintf(out->device, sizeof out->device, "%s: %.0f %s at %.6g a second on %s, %s (%s)",
+                   compute, count, t->unit, t->per_s, d->text, t->precision, t->source);
+out:
+    if (status != CC_OK)
+        cc_error_in(e, "--device %s", name);
+    cc_device_free(d);
+    return status;
+}
+
 /* --- the system --- */
 
 /* Whether the options only make sense with parameter servers. */
@@ -323,6 +354,7 @@ int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
     CC_TRY(cc_arg_real(args, "dense-bits", &s->cluster.dense_bits, e));
     CC_TRY(parse_raw(args, out, e));
     CC_TRY(parse_timing(args, &s->timing, e));
+    CC_TRY(parse_device(args, out, e));
     CC_TRY(parse_lists(args, system, out, e));
     CC_TRY(parse_links(args, out, e));
     s->link = out->link[0];

@@ -5,6 +5,7 @@
 
 #include "cmd/cli/command.h"
 #include "core/trace/trace.h"
+#include "models/device.h"
 #include "models/system.h"
 
 /* clang-format off */
@@ -69,6 +70,12 @@
     {.name = "compute", .value = "TIME", .def = "the net's preset, or 0",                          \
      .group = CC_GROUP_STEP, .often = true,                                                        \
      .help = "time of the forward and backward pass of a step"},                                   \
+    {.name = "device", .value = "NAME", .choices = cc_device_names, .group = CC_GROUP_STEP,        \
+     .often = true,                                                                                \
+     .help = "instead of --compute, that of an accelerator by its published throughput: v100, "    \
+             "a100 or h100 (docs/traces.md has nets, batches and sources)"},                       \
+    {.name = "batch", .value = "COUNT", .def = "the published one", .group = CC_GROUP_STEP,        \
+     .help = "--device: a worker's samples (or tokens) in a step, at the same throughput"},        \
     {.name = "update", .value = "TIME", .def = "0", .group = CC_GROUP_STEP,                        \
      .help = "time of applying the update"},                                                       \
     {.name = "forward", .value = "SHARE", .def = "0.333",                                          \
@@ -149,6 +156,7 @@ struct cc_cluster_args {
     double raw_share;                            /* of the values, in raw tensors */
     bool calibrated;                             /* the link is that of --calibration */
     bool bw_given, latency_given, compute_given; /* options whose default others replace */
+    char device[512]; /* what --device takes the compute time from, or empty */
 };
 
 /* Parses the options above, opens the net and the trace, and checks every setting that the lists

@@ -312,6 +312,8 @@ int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, s
         CC_TRY(cc_record_note(r, e,
                               "the profile has no fp32: it is taken as 32 bits a value that cost "
                               "no codec time"));
+    if (f->cluster.device[0] != '\0')
+        return cc_record_note(r, e, "compute time: %s", f->cluster.device);
     if (f->cluster.compute_given)
         return CC_OK;
     if (net->compute_s > 0)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cli/command.h"
+#include "models/device.h"
 #include "models/net.h"
 
 static const struct cc_option options[] = {{.name = NULL}};
@@ -90,6 +91,24 @@ static int list_all(struct cc_record *r, struct cc_error *e)
     return CC_OK;
 }
 
+/* Notes the compute times of --device. */
+static int note_devices(struct cc_record *r, const char *net, struct cc_error *e)
+{
+    for (size_t i = 0; cc_device_names[i] != NULL; i++) {
+        const struct cc_training *t;
+        struct cc_device *d;
+        int status = CC_OK;
+        CC_TRY(cc_device_open(cc_device_names[i], &d, e));
+        if (cc_device_training(d, net, &t, NULL) == CC_OK)
+            status = cc_record_note(r, e, "  --device %s: %.3g s for %.0f %s, %s (%s)",
+                                    cc_device_names[i], t->batch / t->per_s, t->batch, t->unit,
+                                    t->precision, t->source);
+        cc_device_free(d);
+        CC_TRY(status);
+    }
+    return CC_OK;
+}
+
 /* The tensors of a net, and notes on the net. */
 static int list_tensors(struct cc_record *r, const char *name, const struct cc_net *net,
                         struct cc_error *e)
@@ -103,6 +122,7 @@ static int list_tensors(struct cc_record *r, const char *name, const struct cc_n
     if (net->compute_s > 0)
         CC_TRY(cc_record_note(r, e, "  compute: %.3g s a step, %s", net->compute_s,
                               net->compute_source));
+    CC_TRY(note_devices(r, net->name, e));
     for (size_t i = 0; i < net->paper_count; i++)
         CC_TRY(cc_record_note(r, e, "  %s says: %s", net->papers[i].paper, net->papers[i].says));
     return CC_OK;

@@ -30,11 +30,12 @@ static int set_options(struct cc_args *args, const struct run_paper *p, struct c
 {
     const struct {
         const char *name, *value;
-    } all[] = {{"workers", "10"},     {"servers", "1"},      {"exchange", "ps"},
-               {"net", "resnet110"},  {"hidden", p->hidden}, {"raw-share", p->residue},
-               {"values", NULL},      {"compute", NULL},     {"mode", NULL},
-               {"calibration", NULL}, {"min-size", NULL},    {"fuse", NULL},
-               {"stragglers", NULL},  {"update", NULL},     {"system", NULL}};
+    } all[] = {{"workers", "10"},    {"servers", "1"},      {"exchange", "ps"},
+               {"net", "resnet110"}, {"hidden", p->hidden}, {"raw-share", p->residue},
+               {"device", NULL},     {"values", NULL},      {"compute", NULL},
+               {"mode", NULL},       {"calibration", NULL}, {"min-size", NULL},
+               {"fuse", NULL},       {"stragglers", NULL},  {"update", NULL},
+               {"system", NULL}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (cc_arg(args, all[i].name) != NULL)
             return cc_usage(e, "--paper %s and --%s exclude each other: the table fixes it",

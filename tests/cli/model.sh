@@ -61,6 +61,20 @@ out 'codec profile: profile.json (made up, x, scalar, 2026'
 out 'compute time: 1330 ms, the preset of resnet110'
 q 0 $m --net resnet18 --scheme fp16
 out 'compute time: 0'
+# Published throughputs of accelerators instead of --compute.
+q 0 $m --net resnet50 --device v100 --scheme fp16 --format json
+json 'abs(d["rows"][0]["compute_s"] - 256 / 833) < 1e-12'
+json 'any(n.startswith("compute time: 307 ms: 256 images at 833 a second on NVIDIA V100 (16 GB), mixed fp16 (Lambda, ") for n in d["notes"])'
+q 0 $m --net resnet50 --device a100 --batch 256 --scheme fp16 --format json
+json 'abs(d["rows"][0]["compute_s"] - 256 / 1582) < 1e-12'
+t 2 $m --net vgg16 --device h100
+err '--device h100: no published throughput of training vgg16 on NVIDIA H100 (80 GB, SXM5) is known, only of resnet50, bert-base, gpt2, llama2-7b: give --compute'
+t 2 $m --net resnet50 --device h100 --compute 1s
+err '--device and --compute exclude each other'
+t 2 $m --batch 3
+err '--batch goes with --device'
+t 2 $m --device h10
+err "--device h10: did you mean 'h100'?"
 # Lists give rows.
 q 0 $m --scheme fp32,fp16 --bw 10mbps,wan,infiniband --latency 1us,1ms --workers 2,3 --servers 1,2 \
     --exchange ps,ring --format json

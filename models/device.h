@@ -1,0 +1,39 @@
+/* Accelerators, and how fast they train nets according to published measurements: presets of the
+ * compute time. docs/traces.md lists them with their sources. */
+#ifndef CC_MODELS_DEVICE_H
+#define CC_MODELS_DEVICE_H
+
+#include <stddef.h>
+
+#include "core/error.h"
+
+#define CC_DEVICE_SCHEMA "commcomp-device/1"
+
+/* A published throughput of one accelerator: `per_s` units a second, in steps of `batch`. */
+struct cc_training {
+    char *net;              /* as --net takes it */
+    char *unit, *precision; /* "images", "mixed fp16" */
+    char *source;           /* where it was published */
+    double batch, per_s;    /* above 0 */
+};
+
+struct cc_device {
+    char *name, *text; /* "a100", "NVIDIA A100 (80 GB, SXM4)" */
+    struct cc_training *training;
+    size_t count;
+};
+
+/* Opens a built-in device by its name; an unknown name is CC_USAGE. Free with cc_device_free. */
+int cc_device_open(const char *name, struct cc_device **out, struct cc_error *e);
+/* Parses a device's JSON, strictly. Any bytes either parse or give an error. */
+int cc_device_parse(const char *text, size_t length, struct cc_device **out, struct cc_error *e);
+void cc_device_free(struct cc_device *d);
+
+/* The training of a net. CC_USAGE, naming the nets that there are, if none was published. */
+int cc_device_training(const struct cc_device *d, const char *net, const struct cc_training **out,
+                       struct cc_error *e);
+
+/* The built-in devices' names, ending with NULL. */
+extern const char *const cc_device_names[];
+
+#endif
