@@ -69,7 +69,8 @@ static void set(struct cc_value *v, enum cc_value_kind kind, double number, char
 void cc_record_number(struct cc_record *r, size_t row, const char *key, double v)
 {
     bool finite = isfinite(v);
-    set(find(r, row, key), finite ? CC_NUMBER : CC_NULL, finite ? v : 0, NULL);
+    /* Zero has no sign: -0.0 + 0 is 0. */
+    set(find(r, row, key), finite ? CC_NUMBER : CC_NULL, finite ? v + 0.0 : 0, NULL);
 }
 
 void cc_record_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,

@@ -25,8 +25,9 @@ enum cc_role { CC_SETTING, CC_ANSWER, CC_MAIN, CC_PART, CC_DETAIL };
 
 /* A column. `key` is its name in CSV and JSON; `head` its title in the table, NULL if the table
  * shows it only on demand, titled by its key. In the table, numbers are multiplied by `scale` (0
- * means 1) and printed by `format`, a printf format for one double, or "%.6g" if it is NULL; CSV
- * and JSON have the number itself. `help` explains the column in one line, in --help and the man
+ * means 1) and printed by `format`, a printf format for one double, or "%.6g" if it is NULL; of
+ * the decimals of "%.3f" a table shows those among the first four digits. CSV and JSON have the
+ * number itself. `help` explains the column in one line, in --help and the man
  * page. An array ends with a column without a key. */
 struct cc_column {
     const char *key;
@@ -72,7 +73,7 @@ void cc_record_free(struct cc_record *r);
 size_t cc_record_add(struct cc_record *r, struct cc_error *e);
 
 /* Set the value of a row in the column `key`, which must exist. A number that is not finite becomes
- * null. Text is copied; invalid UTF-8 is replaced. */
+ * null, and -0 becomes 0. Text is copied; invalid UTF-8 is replaced. */
 void cc_record_number(struct cc_record *r, size_t row, const char *key, double v);
 /* A number of a column, for setting several of them. */
 struct cc_number_column {

@@ -104,6 +104,30 @@ void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *o
     (void)fputc('\n', out);
 }
 
+/* The significant digits that a table shows, but for whole numbers: more than these depend on the
+ * run, and CSV and JSON have them all. */
+enum { DIGITS = 4 };
+
+/* Prints a number by a column's format. Of the decimals of "%.3f" only those are printed that are
+ * among the first four digits (1330, 275.0, 11.26, 0.004); zero has no sign. */
+static void print_number(const char *format, double v, char buffer[CC_VALUE_CAP])
+{
+    const char *point = format + (format[1] == '+' ? 2 : 1);
+    if (strlen(point) == 3 && point[0] == '.' && point[2] == 'f' && isfinite(v) && v != 0) {
+        char rounded[32];
+        (void)snprintf(rounded, sizeof rounded, "%.*e", DIGITS - 1, v);
+        const int power = (int)floor(log10(fabs(strtod(rounded, NULL))));
+        const int most = power < 0 ? DIGITS : power < DIGITS ? DIGITS - 1 - power : 0;
+        const int decimals = point[1] - '0';
+        (void)snprintf(buffer, CC_VALUE_CAP, format[1] == '+' ? "%+.*f" : "%.*f",
+                       decimals < most ? decimals : most, v);
+    } else {
+        (void)snprintf(buffer, CC_VALUE_CAP, format, v);
+    }
+    if ((buffer[0] == '-' || buffer[0] == '+') && strpbrk(buffer, "123456789") == NULL)
+        memmove(buffer, buffer + 1, strlen(buffer));
+}
+
 const char *cc_value_text(const struct cc_value *v, const struct cc_column *c,
                           char buffer[CC_VALUE_CAP])
 {
@@ -115,8 +139,8 @@ const char *cc_value_text(const struct cc_value *v, const struct cc_column *c,
     case CC_TEXT:
         return v->text;
     case CC_NUMBER:
-        (void)snprintf(buffer, CC_VALUE_CAP, c->format != NULL ? c->format : "%.6g",
-                       v->number * (c->scale != 0 ? c->scale : 1));
+        print_number(c->format != NULL ? c->format : "%.6g",
+                     v->number * (c->scale != 0 ? c->scale : 1), buffer);
         return buffer;
     }
     return "-";

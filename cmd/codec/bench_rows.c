@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/codec/bench.h"
 #include "core/memory.h"
@@ -29,8 +30,8 @@ const struct cc_column cc_bench_columns[] = {
      CC_MAIN},
     {"encode_gb_per_s", "encode", "GB/s", "%.2f", 0,
      "10^9 bytes of float32 encoded per second, median of the samples", CC_ANSWER},
-    {"encode_sd", "+-", "%", "%.0f", 100, "standard deviation of the encoding time / its mean",
-     CC_DETAIL},
+    {"encode_spread", "+-", "%", "%.1f", 100,
+     "half the distance of the quartiles of the encoding time / its median", CC_DETAIL},
     {"encode_roofline", "limit", "", "%.2f", 0,
      "achieved / limit: encoding speed over that of the fastest loop which only moves the bytes "
      "that the codec must move, measured in the same run; empty where memory is not the limit, as "
@@ -38,13 +39,15 @@ const struct cc_column cc_bench_columns[] = {
      CC_PART},
     {"decode_gb_per_s", "decode", "GB/s", "%.2f", 0,
      "10^9 bytes of float32 decoded per second, median of the samples", CC_ANSWER},
-    {"decode_sd", "+-", "%", "%.0f", 100, "standard deviation of the decoding time / its mean",
-     CC_DETAIL},
+    {"decode_spread", "+-", "%", "%.1f", 100,
+     "half the distance of the quartiles of the decoding time / its median", CC_DETAIL},
     {"decode_roofline", "limit", "", "%.2f", 0, "achieved / limit, for decoding", CC_PART},
     {"decode_add_gb_per_s", "add", "GB/s", "%.2f", 0,
-     "decoding and adding to existing values, as a summing server does", CC_PART},
-    {"decode_add_sd", "+-", "%", "%.0f", 100, "standard deviation of its time / the mean",
-     CC_DETAIL},
+     "decoding and adding to existing values, as a summing server does; of payloads that list what "
+     "they keep, as if all values had been added",
+     CC_PART},
+    {"decode_add_spread", "+-", "%", "%.1f", 100,
+     "half the distance of the quartiles of its time / its median", CC_DETAIL},
     {"decode_add_roofline", "limit", "", "%.2f", 0, "achieved / limit, for decoding and adding",
      CC_PART},
     {"nmse", "nmse", "", "%.4g", 0,
@@ -72,10 +75,22 @@ const struct cc_column cc_bench_columns[] = {
     {"cosine", "cosine", "", "%.4f", 0, "cosine of y and g over all steps: sum y g / (||y|| ||g||)",
      CC_PART},
     {"max_abs_error", NULL, "", "%.3g", 0, "largest |y-g| of all steps", CC_DETAIL},
+    {"encode_gb_per_s_q25", NULL, "GB/s", "%.2f", 0, "three quarters of the samples are faster",
+     CC_DETAIL},
+    {"encode_gb_per_s_q75", NULL, "GB/s", "%.2f", 0, "a quarter of the samples are faster",
+     CC_DETAIL},
     {"encode_gb_per_s_min", NULL, "GB/s", "%.2f", 0, "speed of the slowest sample", CC_DETAIL},
     {"encode_gb_per_s_max", NULL, "GB/s", "%.2f", 0, "speed of the fastest sample", CC_DETAIL},
+    {"decode_gb_per_s_q25", NULL, "GB/s", "%.2f", 0, "three quarters of the samples are faster",
+     CC_DETAIL},
+    {"decode_gb_per_s_q75", NULL, "GB/s", "%.2f", 0, "a quarter of the samples are faster",
+     CC_DETAIL},
     {"decode_gb_per_s_min", NULL, "GB/s", "%.2f", 0, "speed of the slowest sample", CC_DETAIL},
     {"decode_gb_per_s_max", NULL, "GB/s", "%.2f", 0, "speed of the fastest sample", CC_DETAIL},
+    {"decode_add_gb_per_s_q25", NULL, "GB/s", "%.2f", 0, "three quarters of the samples are faster",
+     CC_DETAIL},
+    {"decode_add_gb_per_s_q75", NULL, "GB/s", "%.2f", 0, "a quarter of the samples are faster",
+     CC_DETAIL},
     {"decode_add_gb_per_s_min", NULL, "GB/s", "%.2f", 0, "speed of the slowest sample", CC_DETAIL},
     {"decode_add_gb_per_s_max", NULL, "GB/s", "%.2f", 0, "speed of the fastest sample", CC_DETAIL},
     {"encode_limit_gb_per_s", NULL, "GB/s", "%.2f", 0,
@@ -109,10 +124,12 @@ struct row {
     double bits_per_value, ratio, nmse, nmse_cumulative, cosine, max_abs_error;
     struct cc_update_error error; /* of the whole step */
     bool local;                   /* sends in some steps only */
+    bool sparse;                  /* decode_add touches only the values that the payload lists */
     size_t samples;               /* 0: no speeds */
     size_t outliers;
     struct row_speed {
-        double gb_per_s, min, max, sd; /* sd: relative to the mean */
+        double gb_per_s, min, max, low, high; /* median, extremes and quartiles */
+        double spread; /* half the distance of the times' quartiles, relative to the median */
         double limit, roofline;
     } call[CC_CALLS];
 };
@@ -157,7 +174,9 @@ static void set_speed(struct row *row, enum cc_call call, double *seconds, size_
         (struct row_speed){.gb_per_s = finite_or_nan(bytes / s.median),
                            .min = bytes / s.max,
                            .max = bytes / s.min,
-                           .sd = s.sd / s.mean,
+                           .low = bytes / s.high,
+                           .high = bytes / s.low,
+                           .spread = cc_stats_spread(&s) / 2,
                            .limit = limit > 0 ? limit : (double)NAN,
                            .roofline = limit > 0 ? bytes / s.median / limit : (double)NAN};
 }
@@ -179,7 +198,9 @@ static struct row step_row(const struct cc_bench_run *b, size_t scheme, const st
                            const struct cc_update_error *error, const struct cc_speed *speed)
 {
     const struct cc_spec *spec = b->config.schemes->item[scheme];
-    struct row row = {.error = *error, .local = cc_period(spec->scheme, spec->params) > 1};
+    struct row row = {.error = *error,
+                      .local = cc_period(spec->scheme, spec->params) > 1,
+                      .sparse = (spec->scheme->flags & CC_SPARSE) != 0};
     struct cc_quality all = {0};
     for (size_t t = 0; t < cc_trace_tensors(b->config.trace); t++)
         cc_quality_add(&all, &q[t]);
@@ -243,7 +264,9 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
         set_call(r, at, cc_call_names[c], "gb_per_s", s->gb_per_s);
         set_call(r, at, cc_call_names[c], "gb_per_s_min", s->min);
         set_call(r, at, cc_call_names[c], "gb_per_s_max", s->max);
-        set_call(r, at, cc_call_names[c], "sd", s->sd);
+        set_call(r, at, cc_call_names[c], "gb_per_s_q25", s->low);
+        set_call(r, at, cc_call_names[c], "gb_per_s_q75", s->high);
+        set_call(r, at, cc_call_names[c], "spread", s->spread);
         set_call(r, at, cc_call_names[c], "roofline", s->roofline);
         set_call(r, at, cc_call_names[c], "limit_gb_per_s", s->limit);
     }
@@ -263,16 +286,18 @@ static double round_trip(const struct row *row)
 static int note_row(const struct cc_bench_run *b, const char *title, const struct row *row,
                     struct cc_error *e)
 {
-    char speed[96] = "", stream[48] = "";
+    char speed[96] = "", stream[48] = "", error[32] = "";
     if (b->streams > 1)
         cc_bench_stream_name(&b->config, stream, sizeof stream);
     if (!isnan(round_trip(row)))
         (void)snprintf(speed, sizeof speed, ", encodes %.2f GB/s, decodes %.2f GB/s",
                        row->call[CC_ENCODE].gb_per_s, row->call[CC_DECODE].gb_per_s);
+    if (!isnan(row->error.error))
+        (void)snprintf(error, sizeof error, ", error %.2g", row->error.error);
     return cc_record_note(b->record, e,
-                          "%s%s%-12s %s: %.3f bits a value (%.1fx smaller than fp32), error %.2g%s",
-                          stream, b->streams > 1 ? ", " : "", title, row->scheme,
-                          row->bits_per_value, row->ratio, row->error.error, speed);
+                          "%s%s%-12s %s: %.3f bits a value (%.1fx smaller than fp32)%s%s", stream,
+                          b->streams > 1 ? ", " : "", title, row->scheme, row->bits_per_value,
+                          row->ratio, error, speed);
 }
 
 /* Notes the smallest, the fastest and the most exact of the schemes that compress (a ratio over
@@ -300,6 +325,25 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
     if (fastest != NULL)
         CC_TRY(note_row(b, "fastest", fastest, e));
     return exact != NULL ? note_row(b, "most exact", exact, e) : CC_OK;
+}
+
+/* Says which figures of adding are of values that are not touched. */
+static int note_sparse(const struct cc_bench_run *b, const struct row *row, size_t rows,
+                       struct cc_error *e)
+{
+    char list[200] = "";
+    for (size_t i = 0; i < rows; i++) {
+        const size_t used = strlen(list);
+        if (row[i].sparse && row[i].samples > 0)
+            (void)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "",
+                           row[i].scheme);
+    }
+    if (list[0] == '\0')
+        return CC_OK;
+    return cc_record_note(b->record, e,
+                          "add of %s: GB/s of the whole tensor, of which only the values that the "
+                          "payload lists are touched",
+                          list);
 }
 
 /* Says what the errors do not cover. */
@@ -359,6 +403,7 @@ int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, str
     }
     if (b->sizes <= 1)
         CC_TRY_OUT(note_best(b, row, rows, e));
+    CC_TRY_OUT(note_sparse(b, row, rows, e));
     CC_TRY_OUT(note_errors(b, row, rows, e));
 out:
     free(row);

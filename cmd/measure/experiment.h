@@ -46,9 +46,12 @@
      CC_MAIN},                                                                                     \
     {"step_s", "step", "ms", "%.1f", 1e3,                                                          \
      "a step, from the slowest rank's end of the previous one to its end of this one", CC_ANSWER}, \
-    {"step_s_sd", "+-", "ms", "%.1f", 1e3,                                                         \
+    {"step_s_sd", NULL, "s", "%.6g", 0,                                                            \
      "standard deviation over the counted steps (over whole periods of the scheme); empty if one " \
      "was counted", CC_DETAIL},                                                                    \
+    {"step_s_q25", "25%", "ms", "%.1f", 1e3, "a quarter of the counted steps (periods) took less", \
+     CC_DETAIL},                                                                                   \
+    {"step_s_q75", "75%", "ms", "%.1f", 1e3, "three quarters of them took less", CC_DETAIL},       \
     {"speedup", "speedup", "", "%.2f", 0,                                                          \
      "step time of fp32 / step time of the scheme, in the same setting; empty without fp32",       \
      CC_ANSWER},                                                                                   \
@@ -142,8 +145,9 @@ struct cc_measured_row {
     double compute_s; /* with the update */
     double update_s;
     double codec_s, comm_s;
-    double step_s, step_s_sd; /* sd: over whole periods; NaN if there is but one */
-    double speedup;           /* NaN if fp32 was not measured in this setting */
+    double step_s;                            /* mean of the counted steps */
+    double step_s_sd, step_s_q25, step_s_q75; /* over whole periods; NaN if there is but one */
+    double speedup;                           /* NaN if fp32 was not measured in this setting */
     struct cc_codec_times codec;
     double wait_s, messages;
     struct cc_prediction

@@ -1,6 +1,5 @@
 /* Measured rows: the ranks' report, the model's answer to the same question beside it, the record's
  * columns, and the notes on them. */
-#include <gsl/gsl_statistics_double.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "cmd/measure/experiment.h"
 #include "core/memory.h"
+#include "core/stats.h"
 
 /* --- the model's answer --- */
 
@@ -43,8 +43,8 @@ static int predict(const struct cc_experiment *x, const struct cc_measured_row *
 
 /* --- measured rows --- */
 
-/* Mean and standard deviation of the step, the latter over whole periods. */
-static int average_steps(const struct cc_report_row *got, size_t period, double *mean, double *sd,
+/* Mean, standard deviation and quartiles of the step, over whole periods. */
+static int average_steps(const struct cc_report_row *got, size_t period, struct cc_measured_row *m,
                          struct cc_error *e)
 {
     const size_t periods = got->steps / period;
@@ -53,8 +53,11 @@ static int average_steps(const struct cc_report_row *got, size_t period, double 
         return CC_FAIL;
     for (size_t i = 0; i < periods * period; i++)
         each[i / period] += got->step_s[i] / (double)period;
-    *mean = gsl_stats_mean(each, 1, periods);
-    *sd = periods > 1 ? gsl_stats_sd(each, 1, periods) : NAN;
+    const struct cc_stats s = cc_stats_of(each, periods);
+    m->step_s = s.mean;
+    m->step_s_sd = periods > 1 ? s.sd : NAN;
+    m->step_s_q25 = periods > 1 ? s.low : NAN;
+    m->step_s_q75 = periods > 1 ? s.high : NAN;
     free(each);
     return CC_OK;
 }
@@ -106,7 +109,7 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
     if (got->steps < row->period)
         return cc_fail(e, "%s: the ranks report %zu steps instead of %zu",
                        cc_experiment_scheme(x, row), got->steps, row->steps);
-    CC_TRY(average_steps(got, row->period, &m.step_s, &m.step_s_sd, e));
+    CC_TRY(average_steps(got, row->period, &m, e));
     m.comm_s = fmax(0, m.step_s - got->compute_s - got->update_s - m.codec_s);
     m.speedup = fp32_step_s(x, &m) / m.step_s;
     if (s->formula != CC_NO_FORMULA)
@@ -162,6 +165,8 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
         {"comm_s", m->comm_s},
         {"step_s", m->step_s},
         {"step_s_sd", m->step_s_sd},
+        {"step_s_q25", m->step_s_q25},
+        {"step_s_q75", m->step_s_q75},
         {"speedup", m->speedup},
         {"scaling", cc_forecast_scaling(s->cluster.workers, m->compute_s, m->step_s)},
         {"step_s_model", m->model.step_s},

@@ -7,8 +7,7 @@
 
 #define CC_TIMELINE_OPTION                                                                         \
     {                                                                                              \
-        .name = "timeline", .value = "FILE", .file = CC_WRITES_FILE,                               \
-        .group = CC_GROUP_OUTPUT,                                                                  \
+        .name = "timeline", .value = "FILE", .file = CC_WRITES_FILE, .group = CC_GROUP_OUTPUT,     \
         .help = "write the times of everything that each rank did, for ui.perfetto.dev or "        \
                 "chrome://tracing (docs/timeline.md)"                                              \
     }

@@ -63,10 +63,10 @@ static int print_row(struct run *r, const struct cc_measured_row *m, struct cc_e
     const struct cc_lab_config *config = &r->shaped;
     const struct cc_number_column all[] = {
         {"burst_share", m->burst_share},
-        {"wire_bytes", m->wire_bytes},
-        {"wire_bytes_model", m->wire_bytes_model},
-        {"wire_bytes_received", m->wire_bytes_received},
-        {"wire_bytes_all", m->wire_bytes_all},
+        {"wire_bytes", round(m->wire_bytes)},
+        {"wire_bytes_model", round(m->wire_bytes_model)},
+        {"wire_bytes_received", round(m->wire_bytes_received)},
+        {"wire_bytes_all", round(m->wire_bytes_all)},
         {"speedup_paper", m->paper_speedup},
         {"error", m->paper_error},
         {"burst_bytes", m->setting->setting.link.burst_bytes},

@@ -34,7 +34,7 @@ int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
         m->peak_bytes = got->peak_bytes;
     if (s->experiment.record == NULL)
         return CC_OK;
-    const struct cc_number_column all[] = {{"wire_bytes", m->wire_bytes},
+    const struct cc_number_column all[] = {{"wire_bytes", round(m->wire_bytes)},
                                            {"sim_wall_s", m->wall_s},
                                            {"sim_memory_bytes", m->peak_bytes}};
     const size_t at = cc_experiment_print_row(&s->experiment, m, e);

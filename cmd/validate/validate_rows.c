@@ -154,11 +154,13 @@ static void step_columns(const struct validate *v, size_t at, const struct cc_me
 
 static void run_columns(const struct validate *v, size_t at, const struct cc_measured_row *m)
 {
-    const struct cc_number_column all[] = {
-        {"step_s", m->step_s},          {"step_s_sd", m->step_s_sd},
-        {"speedup", m->speedup},        {"burst_bytes", m->setting->setting.link.burst_bytes},
-        {"wire_bytes", m->wire_bytes},  {"wire_bytes_model", m->wire_bytes_model},
-        {"burst_share", m->burst_share}};
+    const struct cc_number_column all[] = {{"step_s", m->step_s},
+                                           {"step_s_sd", m->step_s_sd},
+                                           {"speedup", m->speedup},
+                                           {"burst_bytes", m->setting->setting.link.burst_bytes},
+                                           {"wire_bytes", round(m->wire_bytes)},
+                                           {"wire_bytes_model", round(m->wire_bytes_model)},
+                                           {"burst_share", m->burst_share}};
     cc_record_numbers(v->record, at, all, sizeof all / sizeof all[0]);
     if (v->run.options.hosts.lab)
         cc_record_bool(v->record, at, "oversubscribed", m->setting->oversubscribed);
