@@ -11,6 +11,8 @@ const char *const cc_exchange_names[] = {CC_EXCHANGES(NAME) NULL};
 #define INFO(id, symbol, name, runs, flags, rounds, help) {name, help, runs, flags, rounds},
 static const struct cc_exchange_info infos[] = {CC_EXCHANGES(INFO)};
 
+const char *const cc_reduction_names[] = {"decode", "sum", "merge", NULL};
+const char *const cc_wire_names[] = {"auto", "pairs", NULL};
 const char *const cc_via_names[] = {"hops", "allgather", NULL};
 const char *const cc_step_names[] = {"sequential", "overlap", "pipe", NULL};
 const char *const cc_pull_names[] = {"ready", "forward", NULL};

@@ -51,12 +51,14 @@ int cc_rounds_logarithm(int workers); /* 2 + 2 ceil(log2 P) */
       "every payload to every worker")                                                             \
     X(MPI, mpi, "mpi", RUN, CC_X_SUMS | CC_X_LIBRARY, cc_rounds_logarithm,                         \
       "the MPI library's own; the model takes the fastest of ring, recdouble and rabenseifner")    \
-    X(SSAR_RECDOUBLE, ssar_recdouble, "ssar-recdouble", PREDICT, CC_X_SUMS | CC_X_MERGES,          \
+    X(SSAR_RECDOUBLE, ssar_recdouble, "ssar-recdouble", RUN, CC_X_SUMS | CC_X_MERGES,          \
       cc_rounds_logarithm, "SparCML's sparse recursive doubling")                                  \
-    X(SSAR_SPLIT, ssar_split, "ssar-split", PREDICT, CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,    \
+    X(SSAR_SPLIT, ssar_split, "ssar-split", RUN, CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,        \
       "SparCML's sparse split and allgather")                                                      \
-    X(DSAR_SPLIT, dsar_split, "dsar-split", PREDICT, CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,    \
-      "the same with a dense second stage")
+    X(DSAR_SPLIT, dsar_split, "dsar-split", RUN, CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,        \
+      "the same with a dense second stage") \
+    X(SSAR_RABENSEIFNER, ssar_rabenseifner, "ssar-rabenseifner", RUN, CC_X_SUMS | CC_X_MERGES,     \
+      cc_rounds_logarithm, "sparse recursive halving, then doubling")
 /* clang-format on */
 
 #define CC_EXCHANGE_ID(id, symbol, name, runs, flags, rounds, help) CC_##id,
@@ -85,6 +87,21 @@ int cc_exchange_find(const char *name);
 /* Writes "ps, ring, ... or mpi" into out[0, cap): all exchanges, or those that run; cut off if it
  * does not fit. cap > 0. */
 void cc_exchange_list(bool runs_only, char *out, size_t cap);
+
+/* How payloads of a scheme can be reduced. */
+enum cc_reduction {
+    CC_REDUCE_DECODED, /* they must be decoded to be added */
+    CC_REDUCE_SUM,     /* floats that any allreduce may sum */
+    CC_REDUCE_PAIRS    /* index-value pairs that may be merged */
+};
+extern const char *const cc_reduction_names[]; /* ends with NULL */
+
+/* In which form exchanges with CC_X_MERGES send index-value pairs (docs/wire.md). */
+enum cc_wire {
+    CC_WIRE_AUTO, /* the shortest of all forms */
+    CC_WIRE_PAIRS /* as the paper has it: pairs, or dense where that is shorter */
+};
+extern const char *const cc_wire_names[]; /* ends with NULL */
 
 /* How exchanges with CC_X_RECODES carry payloads that cannot be summed. */
 enum cc_via {

@@ -23,6 +23,7 @@ struct cc_cluster {
     enum cc_via via;
     enum cc_union overlap;
     double reduce_byte_s; /* gamma: seconds to add a byte of float32 to a sum */
+    enum cc_wire wire;
     double dense_bits;    /* per value in the second stage of dsar-split; 32, or 4 with QSGD */
 };
 

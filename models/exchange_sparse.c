@@ -8,6 +8,9 @@
  *   ssar-recdouble  sum over t = 0 .. lg p' - 1 of alpha + S(2^t + min(2^t, r)) beta,
  *                   r>0: + alpha + S(1) beta before, + alpha + S(P) beta after
  *   ssar-split      (P-1) alpha + (P-1)/P S(1) beta + ceil(lg P) alpha + (P-1)/P S(P) beta
+ *   ssar-rabenseifner
+ *                   sum over t = 0 .. lg p' - 1 of alpha + S(2^t + min(2^t, r)) / 2^(t+1) beta,
+ *                   then lg p' alpha + (p'-1)/p' S(P) beta; r>0 as above
  *   dsar-split      the same with N x dense_bits / 8 in the place of S(P)
  *
  * Payloads that are floats travel as streams that are dense from the start. docs/model.md,
@@ -71,6 +74,28 @@ static void gather(const struct cc_exchange_case *k, double part_bytes, struct c
     cc_add_rounds(k, rounds, (p - 1) / rounds * part_bytes, true, c);
 }
 
+/* In round t of the halving, the largest of the sums is as above, of a part of the values of which
+ * half is sent. */
+static void ssar_rabenseifner(const struct cc_exchange_case *k, struct cc_cost *c)
+{
+    int workers = k->cluster->workers, power = cc_power_below(workers), more = workers - power;
+    double all = stream_bytes(k, workers);
+    cc_encode_once(k, c);
+    if (more > 0) {
+        cc_add_rounds(k, 1, stream_bytes(k, 1), false, c);
+        merge(k, stream_bytes(k, 1), c);
+    }
+    for (int held = 1; held < power; held *= 2) {
+        double bytes = stream_bytes(k, held + (held < more ? held : more)) / (2 * held);
+        cc_add_rounds(k, 1, bytes, true, c);
+        merge(k, bytes, c);
+    }
+    for (int held = 1; held < power; held *= 2)
+        cc_add_rounds(k, 1, all / power * held, true, c);
+    if (more > 0)
+        cc_add_rounds(k, 1, all, true, c);
+}
+
 static void ssar_split(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     split(k, c);
@@ -88,4 +113,5 @@ static void dsar_split(const struct cc_exchange_case *k, struct cc_cost *c)
 
 const struct cc_exchange_model cc_exchange_model_ssar_recdouble = {ssar_recdouble, NULL};
 const struct cc_exchange_model cc_exchange_model_ssar_split = {ssar_split, NULL};
+const struct cc_exchange_model cc_exchange_model_ssar_rabenseifner = {ssar_rabenseifner, NULL};
 const struct cc_exchange_model cc_exchange_model_dsar_split = {dsar_split, NULL};

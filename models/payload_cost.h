@@ -7,15 +7,9 @@
 #include <stddef.h>
 
 #include "core/error.h"
+#include "core/exchange.h"
 #include "models/net.h"
 #include "models/profile.h"
-
-/* How payloads of a scheme can be reduced. */
-enum cc_reduction {
-    CC_REDUCE_DECODED, /* they must be decoded to be added */
-    CC_REDUCE_SUM,     /* floats that any allreduce may sum */
-    CC_REDUCE_PAIRS    /* index-value pairs that may be merged */
-};
 
 /* A scheme, as the models see it. */
 struct cc_codec_model {

@@ -83,6 +83,13 @@ size_t cc_sum_rounds(const struct cc_scheme *s, const void *params)
     return s->kind == CC_SUM_F32 ? 1 : 0;
 }
 
+enum cc_reduction cc_reduction(const struct cc_scheme *s, const void *params)
+{
+    if (cc_sum_rounds(s, params) > 0)
+        return CC_REDUCE_SUM;
+    return cc_pair_cost(s, params).pair_bits > 0 ? CC_REDUCE_PAIRS : CC_REDUCE_DECODED;
+}
+
 size_t cc_round_bytes(const struct cc_codec *c, size_t round)
 {
     if (c->shape.n == 0 || round >= cc_sum_rounds(c->scheme, c->params))

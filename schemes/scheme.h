@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "core/error.h"
+#include "core/exchange.h"
 #include "core/param.h"
 #include "core/random.h"
 #include "core/tensor.h"
@@ -221,6 +222,9 @@ bool cc_sized_by_shape(const struct cc_scheme *s, const void *params);
 
 /* How many sums of floats a step takes over an allreduce; 0: payloads must be decoded. */
 size_t cc_sum_rounds(const struct cc_scheme *s, const void *params);
+/* How payloads can be reduced: as floats if they can be summed, even if they can be read as pairs.
+ */
+enum cc_reduction cc_reduction(const struct cc_scheme *s, const void *params);
 /* Bytes of a round; 0 beyond the scheme's rounds. */
 size_t cc_round_bytes(const struct cc_codec *c, size_t round);
 

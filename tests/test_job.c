@@ -17,7 +17,7 @@
 #include "tests/lib/scratch.h"
 
 #define HEAD                                                                                       \
-    "{\"schema\": \"commcomp-job/2\", \"kind\": \"replay\", \"workers\": 2, \"servers\": 3, "      \
+    "{\"schema\": \"commcomp-job/3\", \"kind\": \"replay\", \"workers\": 2, \"servers\": 3, "      \
     "\"yield_when_idle\": true, \"device\": \"eth0\", "                                            \
     "\"shaping\": {\"bw_bps\": 1e8, \"burst_bytes\": 10000, \"limit_bytes\": 150000}, "            \
     "\"exchange\": \"ps\", \"via\": \"hops\", "                                                    \
@@ -30,8 +30,10 @@
     "{\"name\": \"c\", \"shape\": [7], \"share\": 0.4, \"server\": 0, \"raw\": false}], "
 #define SLOW "\"slow\": [[1, 2.5, 1], [0.5, 1, 1]], "
 #define ROWS                                                                                       \
-    "\"rows\": [{\"scheme\": \"fp32\", \"sums\": true, \"period\": 1, \"warmup\": 0, \"steps\": "  \
-    "1, \"messages\": [[0, 2]]}, {\"scheme\": \"local:every=4\", \"sums\": false, \"period\": 4, " \
+    "\"rows\": [{\"scheme\": \"fp32\", \"reduction\": \"sum\", \"period\": 1, \"warmup\": 0, "     \
+    "\"steps\": "                                                                                  \
+    "1, \"messages\": [[0, 2]]}, {\"scheme\": \"local:every=4\", \"reduction\": \"decode\", "      \
+    "\"period\": 4, "                                                                              \
     "\"warmup\": 4, \"steps\": 12, \"messages\": [[2, 2], [0, 1]]}]}"
 static const char whole[] = HEAD TENSORS SLOW ROWS;
 
@@ -50,15 +52,16 @@ static const char whole[] = HEAD TENSORS SLOW ROWS;
     ", \"sums\": 2, \"hop\": [41, 0, 1, 42, 1, 2, 43, 2, 3, 44, 3, 4, 45, 4, 5, 46, 3, 6, 47, 2, " \
     "7, 48, 1, 8]"
 #define ROWS_OFF(MORE)                                                                             \
-    "\"rows\": [{\"scheme\": \"fp32\", \"sums\": true, \"period\": 1, \"warmup\": 0, \"steps\": "  \
-    "1, \"messages\": [[0, 2]], " COST ", " FIXED "}, {\"scheme\": \"local:every=4\", \"sums\": "  \
-    "false, \"period\": 4, \"warmup\": 4, \"steps\": 12, \"messages\": [[2, 2], [0, 1]], " COST    \
-    ", " TABLES MORE "}}]}"
+    "\"rows\": [{\"scheme\": \"fp32\", \"reduction\": \"sum\", \"period\": 1, \"warmup\": 0, "     \
+    "\"steps\": "                                                                                  \
+    "1, \"messages\": [[0, 2]], " COST ", " FIXED "}, {\"scheme\": \"local:every=4\", "            \
+    "\"reduction\": \"decode\", \"period\": 4, \"warmup\": 4, \"steps\": 12, \"messages\": [[2, "  \
+    "2], [0, 1]], " COST ", " TABLES MORE "}}]}"
 static const char with_data[] = HEAD TENSORS SLOW SIMULATED("true") ROWS;
 static const char without[] = HEAD TENSORS SLOW SIMULATED("false") ROWS_OFF(PULL);
 
 static const char pingpong[] =
-    "{\"schema\": \"commcomp-job/2\", \"kind\": \"pingpong\", \"workers\": 2, \"servers\": 0, "
+    "{\"schema\": \"commcomp-job/3\", \"kind\": \"pingpong\", \"workers\": 2, \"servers\": 0, "
     "\"yield_when_idle\": false, \"sizes\": [0, 1, 2147483647], \"repeats\": 7}";
 
 static void assert_whole(const struct cc_job *job)
@@ -136,7 +139,8 @@ static void assert_lists(const struct cc_job *job)
     assert_memory_equal(job->slow, slow, sizeof slow);
     assert_int_equal(job->rows, 2);
     assert_string_equal(job->row[1].scheme, "local:every=4");
-    assert_true(job->row[0].sums && !job->row[1].sums);
+    assert_int_equal(job->row[0].reduction, CC_REDUCE_SUM);
+    assert_int_equal(job->row[1].reduction, CC_REDUCE_DECODED);
     assert_int_equal(job->row[1].period, 4);
     assert_int_equal(job->row[1].warmup, 4);
     assert_int_equal(job->row[1].steps, 12);
@@ -332,7 +336,7 @@ static void refuses_settings(void **state)
 {
     (void)state;
     const struct refusal list[] = {
-        {"commcomp-job/2", "commcomp-job/1", "\"schema\" must be \"commcomp-job/2\""},
+        {"commcomp-job/3", "commcomp-job/2", "\"schema\" must be \"commcomp-job/3\""},
         {"\"replay\"", "\"reply\"", "did you mean \"replay\""},
         {"\"workers\": 2", "\"workers\": 0", "\"workers\" must be"},
         {"\"workers\": 2", "\"workers\": 70000", "\"workers\" must be"},

@@ -62,7 +62,7 @@ static void begin(struct kit *k, const char *exchange, const char *scheme)
     k->job.rows = 1;
     k->job.row = cc_alloc0(sizeof *k->job.row, &ignored);
     *k->job.row = (struct cc_job_row){.scheme = cc_strdup(scheme, &ignored),
-                                      .sums = cc_sum_rounds(k->spec->scheme, k->spec->params) > 0,
+                                      .reduction = cc_reduction(k->spec->scheme, k->spec->params),
                                       .period = cc_period(k->spec->scheme, k->spec->params),
                                       .warmup = 0,
                                       .steps = STEPS};

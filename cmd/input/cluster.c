@@ -337,7 +337,7 @@ int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
 {
     const struct cc_system *system = choose_system(args, usual);
     const char *trace = cc_arg_or_null(args, "trace");
-    int placement = 0, via = 0, overlap = 0;
+    int placement = 0, via = 0, overlap = 0, wire = 0;
     if (trace != NULL)
         CC_TRY(cc_trace_open(trace, &out->trace, e));
     CC_TRY(cc_input_net(args, out->trace, &out->net, e));
@@ -348,9 +348,11 @@ int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
     cc_arg_choice(args, "placement", &placement);
     cc_arg_choice(args, "via", &via);
     cc_arg_choice(args, "union", &overlap);
+    cc_arg_choice(args, "wire", &wire);
     s->placement = (enum cc_placement)placement;
     s->cluster.via = (enum cc_via)via;
     s->cluster.overlap = (enum cc_union)overlap;
+    s->cluster.wire = (enum cc_wire)wire;
     CC_TRY(cc_arg_real(args, "dense-bits", &s->cluster.dense_bits, e));
     CC_TRY(parse_raw(args, out, e));
     CC_TRY(parse_timing(args, &s->timing, e));

@@ -67,6 +67,9 @@
     {.name = "dense-bits", .value = "BITS", .def = "32",                                           \
      .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "bits of a value in the dense stage of dsar-split; SparCML also uses 4"},             \
+    {.name = "wire", .value = "FORM", .def = "auto", .choices = cc_wire_names,                     \
+     .help = "sparse exchanges: how index-value pairs are sent: auto (the shortest of pairs, "      \
+             "16-bit indices, a bitmap and all values) or pairs (as SparCML, or all values)"},     \
     {.name = "compute", .value = "TIME", .def = "the net's preset, or 0",                          \
      .group = CC_GROUP_STEP, .often = true,                                                        \
      .help = "time of the forward and backward pass of a step"},                                   \

@@ -14,19 +14,12 @@ static double bound_bytes(const void *arg, const struct cc_shape *shape)
     return (double)cc_bound(&codec);
 }
 
-enum cc_reduction cc_spec_reduction(const struct cc_spec *s)
-{
-    if (cc_sum_rounds(s->scheme, s->params) > 0)
-        return CC_REDUCE_SUM;
-    return cc_pair_cost(s->scheme, s->params).pair_bits > 0 ? CC_REDUCE_PAIRS : CC_REDUCE_DECODED;
-}
-
 static void copy_descriptor(const struct cc_spec *s, struct cc_codec_model *c)
 {
     const struct cc_pair_cost cost = cc_pair_cost(s->scheme, s->params);
     c->period = cc_period(s->scheme, s->params);
     c->sum_rounds = cc_sum_rounds(s->scheme, s->params);
-    c->reduction = cc_spec_reduction(s);
+    c->reduction = cc_reduction(s->scheme, s->params);
     c->verbatim = (s->scheme->flags & CC_VERBATIM) != 0;
     if (cc_sized_by_shape(s->scheme, s->params)) {
         c->shape_bytes = bound_bytes;

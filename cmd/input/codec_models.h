@@ -28,9 +28,6 @@ struct cc_codec_models {
     bool raw_given;                     /* the profile has no fp32: 32 bits that cost no time */
 };
 
-/* How payloads of the scheme can be reduced. */
-enum cc_reduction cc_spec_reduction(const struct cc_spec *s);
-
 /* Opens the profile: a file, or the profile of this machine, which is measured if it is not in the
  * cache yet. A scheme that the profile lacks is an error that names it. The list must outlive *out.
  * Free with cc_codec_models_free, also after an error if *out was zeroed before. */

@@ -67,7 +67,7 @@ static int add_rows(const struct cc_experiment *x, const struct cc_experiment_se
         const struct cc_spec *spec = x->forecast->schemes->item[from->scheme];
         struct cc_job_row *row = &job->row[job->rows++];
         *row = (struct cc_job_row){.scheme = cc_strdup(spec->name, e),
-                                   .sums = cc_sum_rounds(spec->scheme, spec->params) > 0,
+                                   .reduction = cc_reduction(spec->scheme, spec->params),
                                    .period = from->period,
                                    .warmup = from->warmup,
                                    .steps = from->steps};
@@ -145,6 +145,8 @@ void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out
         .workers = from->cluster.workers,
         .servers = cc_exchange_has(from->exchange, CC_X_SERVERS) ? from->cluster.servers : 0,
         .via = from->cluster.via,
+        .wire = from->cluster.wire,
+        .dense_bits = (int)from->cluster.dense_bits,
         .mode = t->mode,
         .pulls = t->mode == CC_SEQUENTIAL ? CC_PULL_READY : t->pulls,
         .compute_s = t->compute_s,

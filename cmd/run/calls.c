@@ -119,7 +119,7 @@ static bool leave_out(struct calls *c, const struct cc_error *why)
 static bool can_carry(struct calls *c, enum cc_exchange x, const struct cc_spec *spec)
 {
     struct cc_error why;
-    int status = cc_exchange_check(x, cc_spec_reduction(spec), spec->name, &why);
+    int status = cc_exchange_check(x, cc_reduction(spec->scheme, spec->params), spec->name, &why);
     if (cc_period(spec->scheme, spec->params) > 1)
         status = cc_usage(&why, "%s does not send in every call", spec->name);
     return status == CC_OK || leave_out(c, &why);

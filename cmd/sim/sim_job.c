@@ -89,7 +89,7 @@ static double reduce_byte_s(const struct cc_experiment_setting *s, const struct 
     for (size_t i = 0; i < s->rows && !cc_exchange_has(s->setting.exchange, CC_X_SERVERS); i++) {
         const struct cc_experiment_row *row = &s->row[i];
         const struct cc_prediction *expected = &row->forecast;
-        if (row->codec_measured && job->row[i].sums && sums > 0)
+        if (row->codec_measured && job->row[i].reduction == CC_REDUCE_SUM && sums > 0)
             return scaled(c->reduce_byte_s,
                           factor(row->codec.hop_s, expected->hop_codec_s + expected->reduce_s),
                           row->codec.hop_s / (sums * expected->payload_bytes));

@@ -13,7 +13,7 @@
 #include "core/exchange.h"
 #include "core/tensor.h"
 
-#define CC_JOB_SCHEMA "commcomp-job/2"
+#define CC_JOB_SCHEMA "commcomp-job/3"
 
 enum cc_job_kind {
     CC_JOB_REPLAY,  /* replay a trace, step by step */
@@ -56,7 +56,7 @@ struct cc_job_sizes {
 /* One scheme. The messages are in the order in which they leave: the end of the net first. */
 struct cc_job_row {
     char *scheme;  /* canonical */
-    bool sums;     /* an allreduce of floats can carry it: cc_sum_rounds is not 0 */
+    enum cc_reduction reduction;
     size_t period; /* the scheme sends in the last of every `period` steps */
     /* Steps that are not counted, of which only the last period computes, and steps that are
      * counted; both are whole periods. */
@@ -86,6 +86,9 @@ struct cc_job {
     enum cc_exchange exchange; /* one that runs; by name in the file */
     int workers, servers;      /* ranks: workers first. Only exchanges with CC_X_SERVERS have any */
     enum cc_via via;
+    /* Exchanges with CC_X_MERGES only; otherwise 0: */
+    enum cc_wire wire;
+    int dense_bits; /* of a value in dsar-split's second stage */
     enum cc_step_mode mode;
     enum cc_pulls pulls;
     double compute_s, update_s;

@@ -46,6 +46,11 @@ static bool in_replay(const struct cc_scope *s)
     return job_of(s)->kind == CC_JOB_REPLAY;
 }
 
+static bool merges(const struct cc_scope *s)
+{
+    return in_replay(s) && cc_exchange_has(job_of(s)->exchange, CC_X_MERGES);
+}
+
 static bool in_pingpong(const struct cc_scope *s)
 {
     return !in_replay(s);
@@ -239,6 +244,16 @@ static int check_messages(const struct cc_scope *s, struct cc_error *e)
     return left == 0 ? CC_OK : cc_fail(e, "\"messages\" leave out tensors 0 to %zu", left - 1);
 }
 
+static int check_reduction(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job_row *row = s->self;
+    const enum cc_exchange x = job_of(s)->exchange;
+    if (!cc_exchange_has(x, CC_X_MERGES) || row->reduction != CC_REDUCE_DECODED)
+        return CC_OK;
+    return cc_fail(e, "\"%s\" merges index-value pairs, and a row's \"reduction\" is \"decode\"",
+                   cc_exchange_names[x]);
+}
+
 static int check_steps(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job_row *row = s->self;
@@ -250,9 +265,10 @@ static int check_steps(const struct cc_scope *s, struct cc_error *e)
 
 static const struct cc_field row_fields[] = {
     {TEXT(struct cc_job_row, scheme), .help = "The scheme's canonical name."},
-    {BOOL(struct cc_job_row, sums),
-     .help = "Whether an allreduce of floats can carry the scheme, in one round or several "
-             "([payloads.md](payloads.md), Rounds)."},
+    {WORD(struct cc_job_row, reduction), .words = cc_reduction_names, .check = check_reduction,
+     .help = "How the scheme's payloads can be reduced: `sum` if an allreduce of floats can carry "
+             "them, in one round or several ([payloads.md](payloads.md), Rounds), `merge` if they "
+             "are index-value pairs, otherwise `decode`."},
     {SIZE(struct cc_job_row, period), 1, MOST_STEPS,
      .help = "The scheme sends in the last of `period` steps."},
     {SIZE(struct cc_job_row, warmup), 0, MOST_STEPS,
@@ -370,6 +386,14 @@ static int check_exchange(const struct cc_scope *s, struct cc_error *e)
     return CC_OK;
 }
 
+static int check_dense_bits(const struct cc_scope *s, struct cc_error *e)
+{
+    const int bits = job_of(s)->dense_bits;
+    return bits == 32 || bits == 8 || bits == 4 || bits == 2
+               ? CC_OK
+               : cc_fail(e, "\"dense_bits\" is %d: 32, 8, 4 or 2", bits);
+}
+
 static int check_pulls(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job *job = s->self;
@@ -420,6 +444,12 @@ static const struct cc_field job_fields[] = {
     {WORD(struct cc_job, exchange), .words = cc_exchange_names, .check = check_exchange, IN_REPLAY,
      .help = "As `--exchange`, one that `run` and `sim` take."},
     {WORD(struct cc_job, via), .words = cc_via_names, IN_REPLAY, .help = "As `--via`."},
+    {WORD(struct cc_job, wire), .words = cc_wire_names, .when = merges,
+     .condition = "if the exchange merges pairs",
+     .help = "In which form pairs are sent ([wire.md](wire.md#streams)): as `--wire`."},
+    {INT(struct cc_job, dense_bits), 2, 32, .when = merges, .check = check_dense_bits,
+     .condition = "if the exchange merges pairs",
+     .help = "Bits of a value in the second stage of `dsar-split`: 32, 8, 4 or 2."},
     {WORD(struct cc_job, mode), .words = cc_step_names, IN_REPLAY, .help = "As `--mode`."},
     {WORD(struct cc_job, pulls), .words = cc_pull_names, .check = check_pulls, IN_REPLAY,
      .help = "When servers send pulls: each when its pushes are there, or all, the first layer's "
@@ -472,7 +502,7 @@ static const struct cc_field job_fields[] = {
      .help = "Round trips of each message; at most 2^24 in all."},
 };
 
-static const struct cc_job defaults = {.rendezvous = true, .data = true};
+static const struct cc_job defaults = {.dense_bits = 32, .rendezvous = true, .data = true};
 const struct cc_table cc_job_table = {.title = "The job",
                                       CC_FIELDS(job_fields),
                                       .bytes = sizeof(struct cc_job),

@@ -145,6 +145,17 @@ int cc_pack_decode(const struct cc_pack *p, uint64_t step, const uint8_t *in, si
     return p->vtable->decode(p, step, in, len, NULL, y, e);
 }
 
+int cc_pack_to_pairs(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
+                     struct cc_index_value *out, size_t *count, struct cc_error *e)
+{
+    return p->vtable->to_pairs(p, step, in, len, out, count, e);
+}
+
+size_t cc_pack_pairs_bound(const struct cc_pack *p)
+{
+    return p->vtable->pairs_bound(p);
+}
+
 int cc_pack_decode_add(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
                        float scale, float *y, struct cc_error *e)
 {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bytes.h"
 #include "core/memory.h"
 #include "netsim/message/pack_impl.h"
 #include "netsim/message/size_index.h"
@@ -249,6 +250,64 @@ static int decode(const struct cc_pack *base, uint64_t step, const uint8_t *in, 
     return CC_OK;
 }
 
+/* --- pairs --- */
+
+static size_t part_pairs_bound(const struct part *part, const struct cc_codec *codec)
+{
+    return part->raw ? codec->shape.n : cc_pairs_bound(codec);
+}
+
+static size_t pairs_bound(const struct cc_pack *base)
+{
+    const struct real_pack *p = real_of(base);
+    size_t most = 0;
+    for (size_t i = 0; i < p->codecs.count; i++)
+        most += part_pairs_bound(&p->part[i], &p->codecs.item[i].codec);
+    return most;
+}
+
+static size_t raw_to_pairs(const uint8_t *in, size_t n, uint32_t base, struct cc_index_value *out)
+{
+    size_t c = 0;
+    for (size_t i = 0; i < n; i++) {
+        const float v = cc_get_f32(in + sizeof v * i);
+        out[c] = (struct cc_index_value){base + (uint32_t)i, v};
+        c += v != 0;
+    }
+    return c;
+}
+
+static int to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
+                    struct cc_index_value *out, size_t *count, struct cc_error *e)
+{
+    const struct real_pack *p = real_of(base);
+    struct reader r;
+    *count = 0;
+    CC_TRY(read_head(p, in, len, &r, e));
+    for (size_t i = 0; i < p->codecs.count; i++) {
+        const struct part *part = &p->part[i];
+        const struct cc_codec *codec = &p->codecs.item[i].codec;
+        const struct cc_context ctx = context_of(part, step);
+        size_t n = p->codecs.item[i].bound, found = 0;
+        if (r.listed)
+            (void)get_leb(in, len, &r.table, &n, NULL); /* read_head has checked it */
+        int status = CC_OK;
+        if (part->raw)
+            found =
+                raw_to_pairs(in + r.payload, n / sizeof(float), (uint32_t)part->at, out + *count);
+        else
+            status = cc_to_pairs(codec, &ctx, in + r.payload, n, (uint32_t)part->at, out + *count,
+                                 part_pairs_bound(part, codec), &found, e);
+        if (status != CC_OK) {
+            name_part(part, e);
+            return status;
+        }
+        *count += found;
+        r.payload += n;
+    }
+    return CC_OK;
+}
+
 /* --- rounds --- */
 
 static size_t rounds(const struct cc_pack *base)
@@ -321,6 +380,8 @@ static const struct cc_pack_vtable vtable = {.free = free_pack,
                                              .encode = encode,
                                              .count = count,
                                              .decode = decode,
+                                             .to_pairs = to_pairs,
+                                             .pairs_bound = pairs_bound,
                                              .rounds = rounds,
                                              .encode_round = encode_round,
                                              .absorb = absorb};

@@ -155,12 +155,30 @@ static int absorb(struct cc_pack *base, uint64_t step, size_t round, const uint8
 
 /* --- making --- */
 
+/* --- pairs: jobs without data have none --- */
+
+static int to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
+                    struct cc_index_value *out, size_t *count, struct cc_error *e)
+{
+    (void)base, (void)step, (void)in, (void)len, (void)out;
+    *count = 0;
+    return cc_fail(e, "a pack without data has no pairs");
+}
+
+static size_t pairs_bound(const struct cc_pack *base)
+{
+    (void)base;
+    return 0;
+}
+
 static const struct cc_pack_vtable vtable = {.free = free_pack,
                                              .bound = bound,
                                              .size = size,
                                              .encode = encode,
                                              .count = count,
                                              .decode = decode,
+                                             .to_pairs = to_pairs,
+                                             .pairs_bound = pairs_bound,
                                              .rounds = rounds,
                                              .encode_round = encode_round,
                                              .absorb = absorb};

@@ -350,7 +350,7 @@ out:
  * shapes. */
 static bool is_summed(const struct cc_job *job, const struct cc_job_row *row)
 {
-    return row->sums && cc_exchange_has(job->exchange, CC_X_SUMS);
+    return row->reduction == CC_REDUCE_SUM && cc_exchange_has(job->exchange, CC_X_SUMS);
 }
 
 int cc_sizes_fill(struct cc_job *job, const struct cc_sizes_config *config, struct cc_error *e)

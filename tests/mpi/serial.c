@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "netsim/mpi/exchange/rank_state.h"
+#include "tests/mpi/merge.h"
 
 /* --- the values of a range, each tensor's part with its own codec --- */
 
@@ -94,11 +96,12 @@ struct serial {
     const struct cc_job_row *row;
     const struct cc_job_message *message;
     const struct cc_spec *spec, *raw;
+    struct cc_spec *dense; /* of the second stage, if it is quantized */
     size_t from, to;
     int workers, power, rest;
-    bool ring, recdouble, rabenseifner, mpi, gathers;
-    /* whole: of each rank. part: [rank][chunk] for ring. round: [member][round] for the doubling
-     * and halving ones, the last for the whole sum. */
+    bool ring, recdouble, rabenseifner, mpi, gathers, split, merges, quantized;
+    /* whole: of each rank. part: [rank][chunk] for ring; [chunk] of a quantized second stage.
+     * round: [member][round] for the doubling and halving ones, the last for the whole sum. */
     struct box *whole, *part, *round;
     float *sum; /* flat step of each rank */
 };
@@ -186,6 +189,20 @@ static void open_powers(struct serial *s)
     }
 }
 
+/* The second stage of dsar-split. */
+static void open_quantized(struct serial *s)
+{
+    struct cc_error e = {""};
+    struct serial dense = *s;
+    const int p = s->workers;
+    if (cc_dense_spec(s->job, &s->dense, &e) != CC_OK)
+        die(e.text);
+    dense.spec = s->dense;
+    s->part = room((size_t)(p * p) * sizeof *s->part);
+    for (int c = 0; c < p; c++)
+        s->part[c] = box_new(&dense, cut_at(s, c, p), cut_at(s, c + 1, p), c, 1);
+}
+
 struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *row,
                            const struct cc_job_message *m, const struct cc_spec *spec,
                            const struct cc_spec *raw)
@@ -199,18 +216,25 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
         s->power *= 2;
     s->rest = s->workers - s->power;
     s->ring = job->exchange == CC_RING;
-    s->recdouble = job->exchange == CC_RECDOUBLE;
-    s->rabenseifner = job->exchange == CC_RABENSEIFNER;
+    s->recdouble = job->exchange == CC_RECDOUBLE || job->exchange == CC_SSAR_RECDOUBLE;
+    s->rabenseifner = job->exchange == CC_RABENSEIFNER || job->exchange == CC_SSAR_RABENSEIFNER;
+    s->split = job->exchange == CC_SSAR_SPLIT || job->exchange == CC_DSAR_SPLIT;
+    s->quantized = job->exchange == CC_DSAR_SPLIT && job->dense_bits < 32;
+    s->merges = cc_exchange_has(job->exchange, CC_X_MERGES) && row->reduction == CC_REDUCE_PAIRS;
     s->mpi = job->exchange == CC_MPI;
-    s->gathers =
-        job->exchange == CC_ALLGATHER || (!row->sums && (s->mpi || job->via == CC_VIA_ALLGATHER));
+    s->gathers = job->exchange == CC_ALLGATHER ||
+                 (row->reduction != CC_REDUCE_SUM && (s->mpi || job->via == CC_VIA_ALLGATHER));
     s->sum = room((size_t)s->workers * cc_job_values(job) * sizeof *s->sum);
     s->whole = room((size_t)s->workers * sizeof *s->whole);
     for (int r = 0; r < s->workers; r++)
         s->whole[r] = box_new(s, s->from, s->to, r, 0);
-    if (!row->sums && !s->gathers && s->ring)
+    if (s->merges && s->quantized)
+        open_quantized(s);
+    if (s->merges)
+        return s;
+    if (row->reduction != CC_REDUCE_SUM && !s->gathers && s->ring)
         open_ring(s);
-    else if (!row->sums && !s->gathers)
+    else if (row->reduction != CC_REDUCE_SUM && !s->gathers)
         open_powers(s);
     return s;
 }
@@ -223,6 +247,7 @@ void serial_close(struct serial *s)
         box_free(&s->part[i]);
     for (int i = 0; i < s->power * MOST_ROUNDS && s->round != NULL; i++)
         box_free(&s->round[i]);
+    cc_spec_free(s->dense);
     free(s->whole);
     free(s->part);
     free(s->round);
@@ -277,6 +302,18 @@ static void sum_ring(const struct serial *s, float *const *v, size_t n, float *t
         }
 }
 
+/* Rank c owns part c, and adds those of the ranks before it, the nearest first. */
+static void sum_split(const struct serial *s, float *const *v, size_t n, float *total)
+{
+    const size_t p = (size_t)s->workers;
+    for (size_t c = 0; c < p; c++)
+        for (size_t i = cut(n, c, p, 1); i < cut(n, c + 1, p, 1); i++) {
+            total[i] = v[c][i];
+            for (size_t k = 1; k < p; k++)
+                total[i] = v[(c + p - k) % p][i] + total[i];
+        }
+}
+
 static void sum_powers(const struct serial *s, float *const *v, size_t n, float *total)
 {
     float w[32] = {0}, next[32];
@@ -318,7 +355,7 @@ static void count_sums(const struct serial *s, uint64_t bytes, struct serial_cou
     uint64_t lg = 0;
     while ((uint64_t)1 << lg < power)
         lg++;
-    if (s->ring)
+    if (s->ring || s->split)
         moves(counts, 2 * p * (p - 1), 0, 2 * (p - 1) * bytes);
     else if (s->recdouble)
         moves(counts, power * lg + 2 * rest, 0, (power * lg + 2 * rest) * bytes);
@@ -338,6 +375,8 @@ static double step_sums(struct serial *s, float *model, struct serial_counts *co
     }
     if (s->ring)
         sum_ring(s, v, n, total);
+    else if (s->split)
+        sum_split(s, v, n, total);
     else if (s->mpi)
         slack = sum_any(s, v, n, total);
     else
@@ -364,6 +403,64 @@ static void step_gather(struct serial *s, float *model, struct serial_counts *co
             moves(counts, 0, (uint64_t)s->workers, counts->payload[r] * (uint64_t)(s->workers - 1));
     }
     counts->transfers = rounds * (uint64_t)s->workers;
+}
+
+/* --- merged --- */
+
+/* The pairs of what a rank has encoded; tensors that travel raw as their values that are not 0. */
+static size_t pairs_of(const struct serial *s, const struct box *b, struct cc_index_value *out)
+{
+    size_t all = 0;
+    for (size_t i = 0; i < b->bits; i++) {
+        const struct bit *t = &b->bit[i];
+        const uint32_t base = (uint32_t)(t->at - s->from);
+        size_t found = 0;
+        if (s->job->tensor[t->ctx.tensor].raw) {
+            for (size_t j = 0; j < t->len / sizeof(float); j++) {
+                float v;
+                memcpy(&v, t->payload + sizeof v * j, sizeof v);
+                if (v != 0)
+                    out[all + found++] = (struct cc_index_value){base + (uint32_t)j, v};
+            }
+        } else if (cc_to_pairs(&t->codec, &t->ctx, t->payload, t->len, base, out + all,
+                               t->codec.shape.n, &found, NULL) != CC_OK) {
+            abort();
+        }
+        all += found;
+    }
+    return all;
+}
+
+static void step_merge(struct serial *s, uint64_t step, float *model, struct serial_counts *counts)
+{
+    const size_t n = s->to - s->from;
+    struct merge m = {.job = s->job,
+                      .values = n,
+                      .recdouble = s->recdouble,
+                      .split = s->split,
+                      .quantized = s->quantized};
+    for (int r = 0; r < s->workers; r++) {
+        m.pair[r] = room((n + 1) * sizeof *m.pair[r]);
+        m.pairs[r] = pairs_of(s, &s->whole[r], m.pair[r]);
+    }
+    float *sum = room((n + 1) * sizeof *sum);
+    counts->moved = merge_sum(&m, sum);
+    for (size_t c = 0; c < (size_t)s->workers && s->quantized; c++) {
+        struct box *b = &s->part[c];
+        float *flat = room(cc_job_values(s->job) * sizeof *flat);
+        memcpy(flat + s->from, sum, n * sizeof *sum);
+        counts->moved += box_encode(b, step, flat) * (uint64_t)(s->workers - 1);
+        counts->heads += (uint64_t)(s->workers - 1) * (1 + 10 * b->bits);
+        box_add(b, 1.0f / (float)s->workers, model);
+        free(flat);
+    }
+    for (size_t i = 0; i < n && !s->quantized; i++) {
+        const float product = 1.0f / (float)s->workers * sum[i];
+        model[s->from + i] = model[s->from + i] + product;
+    }
+    for (int r = 0; r < s->workers; r++)
+        free(m.pair[r]);
+    free(sum);
 }
 
 /* --- hops --- */
@@ -491,7 +588,7 @@ void serial_step(struct serial *s, uint64_t step, const float *const *gradient, 
     const bool silent = silent_step(s, step);
     *counts = (struct serial_counts){0};
     *slack = 0;
-    if (s->part != NULL) {
+    if (s->part != NULL && s->ring) {
         step_ring(s, step, gradient, silent, model, counts);
         return;
     }
@@ -507,7 +604,9 @@ void serial_step(struct serial *s, uint64_t step, const float *const *gradient, 
         counts->payload[r] = box_encode(&s->whole[r], step, gradient[r]);
     if (silent)
         return;
-    if (s->gathers)
+    if (s->merges)
+        step_merge(s, step, model, counts);
+    else if (s->gathers)
         step_gather(s, model, counts);
     else
         *slack = step_sums(s, model, counts) / s->workers;

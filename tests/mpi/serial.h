@@ -16,6 +16,7 @@ struct serial_counts {
     uint64_t moved;       /* bytes of payload between ranks, all of them */
     uint64_t transfers;   /* messages, each with at most most_payloads payloads */
     uint64_t most_payloads;
+    uint64_t heads; /* at most so many bytes more, of packs */
 };
 
 /* All that is pointed to must outlive it. Not for the exchange ps. */

@@ -37,7 +37,7 @@ struct trial {
     struct cc_job job;
     struct cc_job_row row;
     struct cc_job_message message[MOST_MESSAGES];
-    struct cc_spec *spec, *raw;
+    struct cc_spec *spec, *raw, *dense;
     struct cc_rank_state rank_state;
     size_t values, steps;
     float *gradient, *model;                 /* this rank's */
@@ -68,6 +68,20 @@ static bool summable(const struct cc_spec *s)
     if (strcmp(s->scheme->id, "local") == 0)
         return summable(setting_nested(s, "inner"));
     return strcmp(s->scheme->id, "fp32") == 0 || strcmp(s->scheme->id, "randk") == 0;
+}
+
+/* Those that list the values they send. */
+static enum cc_reduction reduction(const struct cc_spec *s)
+{
+    static const char *const pairs[] = {"topk", "sparse", "dgc", "threshold"};
+    if (summable(s))
+        return CC_REDUCE_SUM;
+    if (strcmp(s->scheme->id, "local") == 0)
+        return reduction(setting_nested(s, "inner"));
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (strcmp(s->scheme->id, pairs[i]) == 0)
+            return CC_REDUCE_PAIRS;
+    return CC_REDUCE_DECODED;
 }
 
 /* --- the jobs --- */
@@ -180,6 +194,7 @@ static void count(struct expected *x, size_t step, const struct serial_counts *c
     for (int r = 0; r < ranks; r++)
         x->payload[step][r] += c->payload[r];
     x->moved[step] += c->moved;
+    x->most_extra[step] += c->heads;
     if (c->most_payloads > 0)
         x->most_extra[step] += c->transfers * (8 + c->most_payloads * (SIZES + HEAD));
 }
@@ -284,14 +299,17 @@ static void close_trial(struct trial *t)
     free(t->after);
     cc_spec_free(t->spec);
     cc_spec_free(t->raw);
+    cc_spec_free(t->dense);
     jobs_free(&t->job);
 }
 
 static void open_trial(struct trial *t, bool large)
 {
+    struct cc_error e = {""};
     t->spec = setting_open(t->setting);
     t->raw = setting_open("fp32");
-    t->row.sums = summable(t->spec);
+    fail_on(t, cc_dense_spec(&t->job, &t->dense, &e), &e);
+    t->row.reduction = reduction(t->spec);
     t->row.period = cc_period(t->spec->scheme, t->spec->params);
     t->row.message = t->message;
     t->job.workers = t->here->ranks;
@@ -314,23 +332,45 @@ static void open_trial(struct trial *t, bool large)
                                            .row = &t->row,
                                            .spec = t->spec,
                                            .raw = t->raw,
+                                           .dense = t->dense,
                                            .gradient = t->gradient,
                                            .model = t->model};
 }
 
-static void attempt(struct ranks_here *w, const char *setting, const char *exchange,
-                    enum cc_via via, bool large)
+/* An exchange with its options. */
+struct way {
+    const char *exchange;
+    enum cc_via via;
+    enum cc_wire wire;
+    int dense_bits;
+};
+
+static bool can_carry(const struct way *way, const char *setting)
+{
+    struct cc_spec *spec = setting_open(setting);
+    const enum cc_reduction r = reduction(spec);
+    cc_spec_free(spec);
+    return r != CC_REDUCE_DECODED ||
+           !cc_exchange_has((enum cc_exchange)cc_exchange_find(way->exchange), CC_X_MERGES);
+}
+
+static void attempt(struct ranks_here *w, const char *setting, const struct way *way, bool large)
 {
     struct trial t = {.here = w, .setting = setting, .steps = large ? 2 : 4};
     struct expected x = {0};
+    const char *exchange = way->exchange;
     if ((w->scheme != NULL && strcmp(w->scheme, setting) != 0) ||
         (w->exchange != NULL && strcmp(w->exchange, exchange) != 0))
         return;
     /* With several messages at once, the MPI library's nonblocking collectives are used. */
     if (!large && strcmp(exchange, "mpi") == 0 && !cc_runtime_collectives())
         return;
+    if (!can_carry(way, setting))
+        return;
     t.job.exchange = (enum cc_exchange)cc_exchange_find(exchange);
-    t.job.via = via;
+    t.job.via = way->via;
+    t.job.wire = way->wire;
+    t.job.dense_bits = way->dense_bits;
     open_trial(&t, large);
     x.after = floats(&t, t.values * t.steps);
     if (w->rank == 0)
@@ -344,18 +384,33 @@ static void attempt(struct ranks_here *w, const char *setting, const char *excha
     close_trial(&t);
 }
 
-static const char *const exchanges[] = {"ring", "recdouble", "rabenseifner", "allgather", "mpi"};
+static const struct way ways[] = {
+    {.exchange = "ring"},
+    {.exchange = "recdouble"},
+    {.exchange = "rabenseifner"},
+    {.exchange = "allgather"},
+    {.exchange = "mpi"},
+    {.exchange = "ssar-recdouble"},
+    {.exchange = "ssar-split"},
+    {.exchange = "ssar-rabenseifner"},
+    {.exchange = "dsar-split", .dense_bits = 32},
+    {.exchange = "dsar-split", .dense_bits = 4},
+    {.exchange = "ssar-recdouble", .wire = CC_WIRE_PAIRS},
+    {.exchange = "ssar-split", .wire = CC_WIRE_PAIRS},
+};
 
-enum { EXCHANGES = sizeof exchanges / sizeof exchanges[0] };
+enum { WAYS = sizeof ways / sizeof ways[0] };
 
 static void small_ones(struct ranks_here *w)
 {
     for (size_t i = 0; settings[i] != NULL; i++)
-        for (size_t k = 0; k < EXCHANGES; k++)
-            attempt(w, settings[i], exchanges[k], CC_VIA_HOPS, false);
-    for (size_t k = 0; k < EXCHANGES; k++) {
-        attempt(w, "3lc", exchanges[k], CC_VIA_ALLGATHER, false);
-        attempt(w, "fp32", exchanges[k], CC_VIA_ALLGATHER, false);
+        for (size_t k = 0; k < WAYS; k++)
+            attempt(w, settings[i], &ways[k], false);
+    for (size_t k = 0; k < 5; k++) {
+        struct way way = ways[k];
+        way.via = CC_VIA_ALLGATHER;
+        attempt(w, "3lc", &way, false);
+        attempt(w, "fp32", &way, false);
     }
 }
 
@@ -363,13 +418,20 @@ static void large_ones(struct ranks_here *w)
 {
     static const char *const few[] = {"fp32", "qsgd", "3lc",
                                       "local:every=2,inner=(sparse:density=0.1)"};
+    /* Every form of streams: from 0.001 of the values to all. */
+    static const char *const pairs[] = {"sparse:density=0.001,index=u32", "topk:k=5,bucket=64,ef=0",
+                                        "threshold:tau=0.5", "sparse:density=1,select=exact,ef=0"};
     for (size_t i = 0; i < sizeof few / sizeof few[0] && !w->all; i++)
-        for (size_t k = 0; k < EXCHANGES; k++)
+        for (size_t k = 0; k < WAYS; k++)
             if (w->ranks == 2 || (i + k + (size_t)w->ranks) % 7 == 0)
-                attempt(w, few[i], exchanges[k], CC_VIA_HOPS, true);
+                attempt(w, few[i], &ways[k], true);
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0] && !w->all; i++)
+        for (size_t k = 5; k < WAYS; k++)
+            if (w->ranks == 2 || (i + k + (size_t)w->ranks) % 9 == 0)
+                attempt(w, pairs[i], &ways[k], true);
     for (size_t i = 0; settings[i] != NULL && w->all; i++)
-        for (size_t k = 0; k < EXCHANGES; k++)
-            attempt(w, settings[i], exchanges[k], CC_VIA_HOPS, true);
+        for (size_t k = 0; k < WAYS; k++)
+            attempt(w, settings[i], &ways[k], true);
 }
 
 /* Runs a message until it is done or fails. */
@@ -386,14 +448,20 @@ static int run_message(const struct cc_exchange_ops *x, void *open, struct cc_er
  * summed without encoding on all ranks, for one rank's value. */
 static void refusals(struct ranks_here *w)
 {
-    for (size_t k = 0; k < 2 * EXCHANGES; k++) {
-        const char *name = exchanges[k % EXCHANGES];
+    for (size_t k = 0; k < 2 * WAYS; k++) {
+        const char *name = ways[k % WAYS].exchange;
         const enum cc_exchange exchange = (enum cc_exchange)cc_exchange_find(name);
+        const bool merges = cc_exchange_has(exchange, CC_X_MERGES);
         struct cc_error e = {""};
-        struct trial t = {.here = w, .setting = k < EXCHANGES ? "3lc" : "fp32", .steps = 1};
-        const bool sums = k >= EXCHANGES && cc_exchange_has(exchange, CC_X_SUMS);
+        struct trial t = {.here = w,
+                          .setting = k >= WAYS ? "fp32"
+                                     : merges  ? "dgc"
+                                               : "3lc",
+                          .steps = 1};
+        const bool sums = k >= WAYS && cc_exchange_has(exchange, CC_X_SUMS);
         void *open;
         t.job.exchange = exchange;
+        t.job.dense_bits = ways[k % WAYS].dense_bits;
         open_trial(&t, false);
         t.job.mode = CC_SEQUENTIAL; /* one message alone */
         const struct cc_exchange_ops *x = cc_exchange_ops(exchange);

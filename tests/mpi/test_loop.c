@@ -82,7 +82,8 @@ static void make(struct trial *t, const char *exchange, const char *scheme, enum
     t->job.yield_when_idle = true;
     t->job.trace_steps = 4;
     t->row = (struct cc_job_row){.scheme = (char *)scheme,
-                                 .sums = strcmp(scheme, "fp32") == 0,
+                                 .reduction = strcmp(scheme, "fp32") == 0 ? CC_REDUCE_SUM
+                                                                          : CC_REDUCE_DECODED,
                                  .period = period,
                                  .warmup = 3,
                                  .steps = 6,

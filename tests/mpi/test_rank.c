@@ -311,7 +311,7 @@ static void calls(void **state)
     struct cc_job job = make_job(schemes, 3, CC_SEQUENTIAL);
     job.servers = 0;
     job.exchange = CC_RING;
-    job.row[0].sums = true;
+    job.row[0].reduction = CC_REDUCE_SUM;
     job.zeros = 0.5;
     job.compute_s = job.update_s = 0;
     job.calls = (struct cc_job_calls){.limit_s = 30, .check = true};

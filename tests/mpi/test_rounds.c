@@ -87,7 +87,7 @@ static void open_trial(struct trial *t, const char *exchange, const struct cc_sp
     t->job.exchange = (enum cc_exchange)cc_exchange_find(exchange);
     t->job.workers = t->ranks;
     t->job.mode = CC_OVERLAP;
-    t->row.sums = cc_sum_rounds(spec->scheme, spec->params) > 0;
+    t->row.reduction = cc_reduction(spec->scheme, spec->params);
     t->row.period = cc_period(spec->scheme, spec->params);
     lay_out(t);
     const size_t n = cc_job_values(&t->job);

@@ -74,7 +74,7 @@ static void make(struct setting *t, enum cc_step_mode mode)
     t->job.yield_when_idle = true;
     t->job.trace_steps = DIFFERENT;
     t->row = (struct cc_job_row){.scheme = (char *)"fp32",
-                                 .sums = true,
+                                 .reduction = CC_REDUCE_SUM,
                                  .period = 1,
                                  .warmup = 2,
                                  .steps = 4,

@@ -28,14 +28,18 @@ void cc_allreduce_close(void *x)
 int cc_allreduce_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
                       cc_schedule_builder *build, void **out, struct cc_error *e)
 {
+    const bool sums = s->row->reduction == CC_REDUCE_SUM;
+    const bool merges = cc_exchange_has(s->job->exchange, CC_X_MERGES);
     struct cc_schedule schedule = {0};
-    if (!s->row->sums && s->job->via == CC_VIA_ALLGATHER)
+    if (!sums && !merges && s->job->via == CC_VIA_ALLGATHER)
         return cc_allgather_bruck_open(s, m, index, out, e);
     int status = build(s, &schedule, e);
     if (status != CC_OK) {
         free(schedule.round);
         return status;
     }
-    return s->row->sums ? cc_reduce_sum_open(s, m, index, &schedule, out, e)
-                        : cc_reduce_recode_open(s, m, index, &schedule, out, e);
+    if (sums)
+        return cc_reduce_sum_open(s, m, index, &schedule, out, e);
+    return merges ? cc_reduce_merge_open(s, m, index, &schedule, out, e)
+                  : cc_reduce_recode_open(s, m, index, &schedule, out, e);
 }

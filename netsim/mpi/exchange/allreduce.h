@@ -5,8 +5,9 @@
 #include "netsim/mpi/exchange/exchange.h"
 #include "netsim/mpi/exchange/schedule.h"
 
-/* Opens a message: floats are summed after the schedule; other payloads are encoded again at every
- * hop, or gathered where the job says so. */
+/* Opens a message: floats are summed after the schedule; index-value pairs are merged, if the
+ * exchange merges; other payloads are encoded again at every hop, or gathered where the job says
+ * so. */
 int cc_allreduce_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
                       cc_schedule_builder *build, void **out, struct cc_error *e);
 

@@ -17,7 +17,7 @@ int cc_message_pack_make(const struct cc_rank_state *s, struct cc_range part, si
     config.job = s->job;
     config.row = s->row;
     config.sizes = s->sizes;
-    config.spec = s->spec;
+    config.spec = config.spec != NULL ? config.spec : s->spec;
     config.raw = s->raw;
     config.direction = CC_PUSH;
     config.origin = origin;

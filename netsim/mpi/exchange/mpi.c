@@ -104,7 +104,7 @@ static int begin_payloads(struct library *x, struct cc_error *e)
 
 static int begin_collective(struct library *x, struct cc_error *e)
 {
-    return x->rank_state->row->sums ? begin_sum(x, e) : begin_lengths(x, e);
+    return x->rank_state->row->reduction == CC_REDUCE_SUM ? begin_sum(x, e) : begin_lengths(x, e);
 }
 
 /* The payload has been encoded. A blocking collective begins with the next test, not in start. */
@@ -160,7 +160,7 @@ static int library_start(void *of, struct cc_error *e)
     struct library *x = of;
     struct cc_rank_state *s = x->rank_state;
     const bool is_empty = x->range.from == x->range.to;
-    if (s->row->sums) {
+    if (s->row->reduction == CC_REDUCE_SUM) {
         CC_TRY(cc_float_rounds_start(&x->floats, e));
         return x->floats.bytes > 0 ? get_ready(x, e) : CC_OK;
     }
@@ -247,7 +247,7 @@ static int library_open(struct cc_rank_state *s, const struct cc_job_message *m,
                             "meanwhile: simulate them over ring or rabenseifner");
         goto out;
     }
-    CC_TRY_OUT(s->row->sums ? cc_float_rounds_open(&x->floats, s, m, e) : open_gather(x, e));
+    CC_TRY_OUT(s->row->reduction == CC_REDUCE_SUM ? cc_float_rounds_open(&x->floats, s, m, e) : open_gather(x, e));
     CC_TRY_OUT(cc_mpi_check(MPI_Comm_dup(s->comm, &x->comm), "MPI_Comm_dup", e));
     *out = x;
 out:

@@ -1,5 +1,19 @@
 #include "netsim/mpi/exchange/rank_state.h"
 
+#include <stdio.h>
+
+#include "schemes/spec.h"
+
+int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e)
+{
+    char text[32];
+    *out = NULL;
+    if (job->exchange != CC_DSAR_SPLIT || job->dense_bits >= 32)
+        return CC_OK;
+    (void)snprintf(text, sizeof text, "qsgd:bits=%d", job->dense_bits);
+    return cc_spec_parse(text, out, e);
+}
+
 void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,
                double cost_s)
 {

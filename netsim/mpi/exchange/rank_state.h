@@ -34,6 +34,7 @@ struct cc_rank_state {
     const struct cc_job_row *row;
     const struct cc_size_index *sizes; /* the row's, without data; else NULL */
     const struct cc_spec *spec, *raw;  /* the row's scheme, and fp32 */
+    const struct cc_spec *dense;       /* of dsar-split's second stage; NULL: fp32 */
     uint64_t step;                     /* of the exchange; set before start */
     /* The flat step that this worker contributes, and the one that the mean over the workers is
      * added to, as they encoded it. Set before start and valid until done; NULL without data. */
@@ -47,6 +48,10 @@ struct cc_rank_state {
                                    been sent. Used by ps only */
     } round_state;
 };
+
+/* The scheme of dsar-split's second stage (SparCML, section 5): QSGD with the job's bits, which the
+ * caller frees; NULL if it sends floats. */
+int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e);
 
 /* Ends work (cc_work_end) and charges its time to a phase. */
 void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,

@@ -53,3 +53,6 @@ static int open(struct cc_rank_state *s, const struct cc_job_message *m, size_t 
 
 const struct cc_exchange_ops cc_exchange_ops_recdouble = {open, cc_allreduce_start,
                                                           cc_allreduce_test, cc_allreduce_close};
+/* SparCML's: the same schedule, for pairs that are merged (reduce_merge.c). */
+const struct cc_exchange_ops cc_exchange_ops_ssar_recdouble = {
+    open, cc_allreduce_start, cc_allreduce_test, cc_allreduce_close};

@@ -2,6 +2,7 @@
  *
  *   reduce_sum       payloads are floats, which are added as they are
  *   reduce_recode    payloads are decoded, added to, and encoded again at every hop
+ *   reduce_merge     payloads are index-value pairs, which are added value by value
  *   allgather_bruck  no chunks: every rank gets every payload, and decodes them all */
 #ifndef CC_NETSIM_MPI_EXCHANGE_REDUCTION_H
 #define CC_NETSIM_MPI_EXCHANGE_REDUCTION_H
@@ -16,12 +17,14 @@ struct cc_reduction_ops {
     void (*close)(void *x);
 };
 
-/* Each opens one message, as cc_exchange_ops.open does; the first two take the schedule over, also
+/* Each opens one message, as cc_exchange_ops.open does; those with a schedule take the schedule over, also
  * when they fail. */
 int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
                        struct cc_schedule *schedule, void **out, struct cc_error *e);
 int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
                           struct cc_schedule *schedule, void **out, struct cc_error *e);
+int cc_reduce_merge_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
+                         struct cc_schedule *schedule, void **out, struct cc_error *e);
 int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
                             void **out, struct cc_error *e);
 

@@ -217,7 +217,7 @@ int cc_rank_calls(struct cc_rank *r, size_t row, struct cc_rank_loop *l, struct 
                       .checks =
                           job->calls.check && cc_result_check_possible(job, l->s.row, l->spec),
                       .apart = job->servers == 0 && !cc_job_row_hops(job, l->s.row)};
-    c.applies = c.apart && (l->s.row->sums || merges);
+    c.applies = c.apart && (l->s.row->reduction == CC_REDUCE_SUM || merges);
     c.call_s = cc_alloc(l->s.row->steps * sizeof *c.call_s, e);
     c.sorted = cc_alloc(l->s.row->steps * sizeof *c.sorted, e);
     if (c.call_s == NULL || c.sorted == NULL) {

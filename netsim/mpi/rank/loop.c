@@ -16,11 +16,17 @@ static int open_schemes(struct cc_rank_loop *l, struct cc_error *e)
     CC_TRY(cc_spec_parse(row->scheme, &l->spec, e));
     CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &l->raw, e));
     const size_t period = cc_period(l->spec->scheme, l->spec->params);
+    if (row->reduction != cc_reduction(l->spec->scheme, l->spec->params))
+        return cc_fail(e, "%s: the job says \"%s\", but its payloads can be reduced by \"%s\"",
+                       row->scheme, cc_reduction_names[row->reduction],
+                       cc_reduction_names[cc_reduction(l->spec->scheme, l->spec->params)]);
     if (period != row->period)
         return cc_fail(e, "%s sends in one step of %zu, and the job says %zu", row->scheme, period,
                        row->period);
     l->s.spec = l->spec;
     l->s.raw = l->raw;
+    CC_TRY(cc_dense_spec(l->s.job, &l->dense, e));
+    l->s.dense = l->dense;
     return CC_OK;
 }
 
@@ -80,6 +86,7 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
     free(l->s.counters.tensor_bytes);
     cc_spec_free(l->spec);
     cc_spec_free(l->raw);
+    cc_spec_free(l->dense);
     *l = (struct cc_rank_loop){0};
 }
 

@@ -11,6 +11,7 @@ struct cc_rank_loop {
     const struct cc_exchange_ops *exchange;
     struct cc_source *source;
     struct cc_spec *spec, *raw; /* the row's scheme, and fp32 */
+    struct cc_spec *dense;      /* of dsar-split's second stage; NULL: fp32 */
     void **message;             /* the row's messages, as the exchange has opened them */
     size_t messages;            /* opened */
     bool *under_way;            /* of each message: started and not done */

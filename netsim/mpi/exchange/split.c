@@ -1,0 +1,46 @@
+/* ssar-split and dsar-split: allreduce by a direct reduce-scatter and a direct allgather (SparCML,
+ * section 4, SSAR_Split_allgather and DSAR_Split_allgather).
+ *
+ * The values are cut into P chunks. Every rank sends chunk c of its values to rank c, which adds
+ * all of them in the order of the ranks, and then sends the sum to all others. All messages of a
+ * stage can be under way at once: only the second stage waits for the first. In each round the
+ * ranks are paired by a shift, so that no two send to the same rank if all are equally fast. */
+#include "netsim/mpi/exchange/allreduce.h"
+
+static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_error *e)
+{
+    const size_t n = (size_t)s->job->workers, me = (size_t)s->rank;
+    *p = (struct cc_schedule){.chunks = n,
+                              .reduce_rounds = n - 1,
+                              .owns_chunk = true,
+                              .own_chunk = me,
+                              .owner_encodes_as = s->rank};
+    for (size_t k = 0; k < 2 * (n - 1); k++) {
+        const bool reduces = k < n - 1;
+        const size_t d = k % (n - 1) + 1, to = (me + d) % n, from = (me + n - d) % n;
+        struct cc_round *r = cc_schedule_add(p, e);
+        if (r == NULL)
+            return CC_FAIL;
+        *r = (struct cc_round){.to = (int)to,
+                               .from = (int)from,
+                               .send_first = reduces ? to : me,
+                               .send_count = 1,
+                               .recv_first = reduces ? me : from,
+                               .recv_count = 1,
+                               .encodes_as = s->rank,
+                               .send_workers = reduces ? 1 : (int)n,
+                               .recv_workers = reduces ? 1 : (int)n};
+    }
+    return CC_OK;
+}
+
+static int open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index, void **out,
+                struct cc_error *e)
+{
+    return cc_allreduce_open(s, m, index, build, out, e);
+}
+
+const struct cc_exchange_ops cc_exchange_ops_ssar_split = {open, cc_allreduce_start,
+                                                           cc_allreduce_test, cc_allreduce_close};
+const struct cc_exchange_ops cc_exchange_ops_dsar_split = {open, cc_allreduce_start,
+                                                           cc_allreduce_test, cc_allreduce_close};
