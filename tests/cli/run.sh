@@ -85,7 +85,7 @@ err "--paper 3lc-table2: did you mean '3lc-table1'?"
 
 # --- options of the model alone ---
 t 2 $r --exchange ps,ssar-split
-err '--exchange ssar-split is predicted only'
+err 'ssar-split merges index-value pairs, and'
 t 2 $r --consistency async
 err '--consistency async is predicted only'
 t 2 $r --mode pipe --depth 3

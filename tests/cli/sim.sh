@@ -15,7 +15,7 @@ s="sim -q --profile sim.json"
 
 # --- refusals ---
 t 2 $s --exchange ps,ssar-split
-err '--exchange ssar-split is predicted only'
+err 'ssar-split merges index-value pairs, and'
 t 2 $s --consistency async
 err '--consistency async is predicted only'
 t 2 $s --mode pipe --depth 3

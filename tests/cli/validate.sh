@@ -13,7 +13,7 @@ err '--tolerance: 3 is not between 0 and 1'
 t 2 $v --tolerance 0
 err '--tolerance: 0 is not between'
 t 2 $v --exchange ssar-split
-err 'is predicted only'
+err 'ssar-split merges index-value pairs, and'
 for option in '--topology torus' '--slow-hosts 1:2' '--slow-links 1:1mbps' '--platform x.xml'; do
     t 2 $v --workers 2 --values 1000 $option
     err "${option%% *} is of a simulated cluster: a lab has one switch"

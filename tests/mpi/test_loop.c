@@ -415,7 +415,6 @@ int main(int argc, char **argv)
     silent_steps(CC_OVERLAP);
     stragglers();
     refuse("ps", "fp32", 3, "sends in one step of 1, and the job says 3");
-    refuse("ssar-split", "fp32", 1, "ssar-split is predicted only");
     refuse("ps", "4lc", 1, "4lc");
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (this_rank() == 0)

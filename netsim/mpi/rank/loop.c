@@ -16,10 +16,10 @@ static int open_schemes(struct cc_rank_loop *l, struct cc_error *e)
     CC_TRY(cc_spec_parse(row->scheme, &l->spec, e));
     CC_TRY(cc_spec_parse(CC_RAW_SCHEME, &l->raw, e));
     const size_t period = cc_period(l->spec->scheme, l->spec->params);
-    if (row->reduction != cc_reduction(l->spec->scheme, l->spec->params))
-        return cc_fail(e, "%s: the job says \"%s\", but its payloads can be reduced by \"%s\"",
-                       row->scheme, cc_reduction_names[row->reduction],
-                       cc_reduction_names[cc_reduction(l->spec->scheme, l->spec->params)]);
+    const enum cc_reduction reduction = cc_reduction(l->spec->scheme, l->spec->params);
+    if (row->reduction != CC_REDUCE_DECODED && row->reduction != reduction)
+        return cc_fail(e, "%s: the job says \"%s\", and its payloads allow \"%s\"", row->scheme,
+                       cc_reduction_names[row->reduction], cc_reduction_names[reduction]);
     if (period != row->period)
         return cc_fail(e, "%s sends in one step of %zu, and the job says %zu", row->scheme, period,
                        row->period);
