@@ -169,7 +169,7 @@ static int add_rows(struct calls *c, struct cc_job *job, struct cc_error *e)
             continue;
         struct cc_job_row *row = &job->row[job->rows++];
         *row = (struct cc_job_row){.scheme = cc_strdup(spec->name, e),
-                                   .sums = cc_sum_rounds(spec->scheme, spec->params) > 0,
+                                   .reduction = cc_reduction(spec->scheme, spec->params),
                                    .period = 1,
                                    .warmup = (size_t)c->warmup,
                                    .steps = (size_t)c->most,

@@ -73,7 +73,7 @@ static bool summable(const struct cc_spec *s)
 /* Those that list the values they send. */
 static enum cc_reduction reduction(const struct cc_spec *s)
 {
-    static const char *const pairs[] = {"topk", "sparse", "dgc", "threshold"};
+    static const char *const pairs[] = {"topk", "sparse", "dgc", "threshold", "pairs"};
     if (summable(s))
         return CC_REDUCE_SUM;
     if (strcmp(s->scheme->id, "local") == 0)
