@@ -53,7 +53,7 @@ static void open_trial(struct trial *t, const char *exchange, const char *scheme
     t->job.yield_when_idle = true;
     t->job.trace_steps = 1;
     t->row = (struct cc_job_row){.scheme = (char *)scheme,
-                                 .sums = cc_sum_rounds(spec->scheme, spec->params) > 0,
+                                 .reduction = cc_reduction(spec->scheme, spec->params),
                                  .period = 1,
                                  .steps = 1,
                                  .message = &t->message,
