@@ -19,7 +19,7 @@ extern const char *const cc_union_names[];
 
 struct cc_cluster {
     int workers, servers; /* at least 1 each; servers for CC_PS only */
-    bool colocated;       /* server i is on the host of worker i, whose port both use */
+    bool colocated;       /* CC_PS: server i is on the host of worker i, whose port both use */
     enum cc_via via;
     enum cc_union overlap;
     double reduce_byte_s; /* gamma: seconds to add a byte of float32 to a sum */

@@ -3,7 +3,7 @@
 
 #include "models/predict.h"
 
-enum { MOST_WORKERS = 1000000, MOST_SIMULATED = 10000 };
+enum { MOST_WORKERS = 1000000, MOST_SIMULATED = 10000, MOST_COLOCATED = 16 };
 
 /* Limits within which results stay finite and meaningful. */
 #define LEAST_BPS  1e-3
@@ -51,6 +51,17 @@ static int check_cluster(const struct cc_setting *s, struct cc_error *e)
         return cc_usage(e, "--workers: from 1 to %d", MOST_WORKERS);
     if (c->servers < 1 || c->servers > CC_MOST_SERVERS)
         return cc_usage(e, "--servers: from 1 to %d", CC_MOST_SERVERS);
+    if (c->colocated && c->servers > c->workers)
+        return cc_usage(e,
+                        "--colocate: %d servers on the hosts of %d workers: no more servers than "
+                        "workers",
+                        c->servers, c->workers);
+    if (c->colocated && s->timing.mode == CC_OVERLAP && s->placement != CC_SPLIT &&
+        c->servers > MOST_COLOCATED)
+        return cc_usage(e,
+                        "--colocate with --placement %s: each host is followed by itself in an "
+                        "overlapped step, at most %d servers; more with --placement split",
+                        cc_placement_names[s->placement], MOST_COLOCATED);
     if (!(c->dense_bits > 0) || c->dense_bits > 32)
         return cc_usage(e, "--dense-bits: above 0 and at most 32");
     if (!(c->reduce_byte_s >= 0))
@@ -76,6 +87,8 @@ static int check_consistency(const struct cc_setting *s, struct cc_error *e)
     if (!cc_exchange_has(s->exchange, CC_X_SERVERS))
         return cc_usage(
             e, "--consistency %s needs a server that answers at any time: --exchange ps", name);
+    if (s->cluster.colocated)
+        return cc_usage(e, "--consistency %s is modelled with servers on hosts of their own", name);
     if (t->mode != CC_SEQUENTIAL)
         return cc_usage(e, "--consistency %s is modelled with --mode sequential only", name);
     if (s->cluster.workers > MOST_SIMULATED)

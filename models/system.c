@@ -41,14 +41,16 @@ const struct cc_system cc_systems[CC_SYSTEM_COUNT] = {
                            .fuse_bytes = 64 * MI,
                            .first_fuse_bytes = -1},
     [CC_SYSTEM_BYTEPS] = {.name = "byteps",
-                          .title = "BytePS: as many servers as workers, overlapped, 4 MB messages",
+                          .title =
+                              "BytePS: a server on each worker's host, overlapped, 4 MB messages",
                           .exchange = CC_PS,
                           .mode = CC_OVERLAP,
                           .pulls = CC_PULL_READY,
                           .fuse_bytes = 4096000,
                           .first_fuse_bytes = -1,
                           .fuse_gradients = true,
-                          .server_per_worker = true},
+                          .server_per_worker = true,
+                          .colocated = true},
     [CC_SYSTEM_3LC] = {.name = "3lc",
                        .title =
                            "3LC's TensorFlow: a parameter server, overlapped tensor by tensor, "
@@ -67,6 +69,7 @@ void cc_system_apply(const struct cc_system *system, struct cc_setting *s)
     s->system = system;
     s->exchange = system->exchange;
     s->cluster.servers = system->server_per_worker ? s->cluster.workers : 1;
+    s->cluster.colocated = system->colocated;
     s->placement = CC_SPLIT;
     s->timing.mode = system->mode;
     s->timing.pulls = system->pulls;

@@ -18,6 +18,7 @@ struct cc_system {
     double fuse_bytes, first_fuse_bytes;
     bool fuse_gradients;
     bool server_per_worker; /* as many servers as workers; otherwise one */
+    bool colocated;         /* on the workers' hosts */
 };
 
 enum cc_system_id {

@@ -211,6 +211,32 @@ static void servers(void **state)
         }
 }
 
+/* Servers on workers' hosts: the busiest host sends its pushes and its server's pulls. */
+static void colocated(void **state)
+{
+    (void)state;
+    for (int p = 2; p <= MOST; p++)
+        for (int m = 1; m <= p && m <= 8; m++) {
+            struct schedule s;
+            struct schedule_result r;
+            struct cc_cost c;
+            const struct cc_cluster cluster = {.workers = p, .servers = m, .colocated = true};
+            struct even even = {message.push_bytes / m};
+            const struct schedule_costs costs = {.alpha = link.latency_s,
+                                                 .byte_s = cc_link_byte_s(&link),
+                                                 .framing = link.message_bytes,
+                                                 .bytes = even_bytes,
+                                                 .arg = &even};
+            schedule_colocated(p, m, &s);
+            schedule_run(&s, p, &costs, &r);
+            cc_exchange_cost(CC_PS, &message, CC_REDUCE_DECODED, &cluster, &link, 1. / m, m, &c);
+            close_to(cc_cost_comm(&c), r.time, 1e-9, "colocated", p);
+            close_to(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes of the busiest host", p);
+            assert_int_equal((size_t)(c.messages + 0.5), r.most_messages);
+            schedule_free(&s);
+        }
+}
+
 struct loads {
     double bytes[8];
 };
@@ -565,7 +591,7 @@ int main(void)
         cmocka_unit_test(verbatim),
         cmocka_unit_test(as_printed),
         cmocka_unit_test(allgather),
-        cmocka_unit_test(servers),
+        cmocka_unit_test(servers), cmocka_unit_test(colocated),
         cmocka_unit_test(unequal_servers),
         cmocka_unit_test(library_and_alone),
         cmocka_unit_test(sparse_bounds),

@@ -250,7 +250,8 @@ out:
 /* Whether the options only make sense with parameter servers. */
 static bool asks_for_servers(const struct cc_args *args)
 {
-    static const char *const of_servers[] = {"servers", "placement", "pulls", "consistency"};
+    static const char *const of_servers[] = {"servers", "placement", "colocate", "pulls",
+                                             "consistency"};
     const char *exchange = cc_arg(args, "exchange");
     if (exchange != NULL)
         return strcmp(exchange, cc_exchange_names[CC_PS]) == 0;
@@ -287,6 +288,14 @@ out:
     out->worker_counts = workers.count;
     out->server_counts = servers.count;
     return status;
+}
+
+static bool has_servers(const struct cc_cluster_args *c)
+{
+    for (size_t i = 0; i < c->exchanges; i++)
+        if (cc_exchange_has(c->exchange[i], CC_X_SERVERS))
+            return true;
+    return false;
 }
 
 /* --- raw tensors --- */
@@ -350,6 +359,7 @@ int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
     cc_arg_choice(args, "union", &overlap);
     cc_arg_choice(args, "wire", &wire);
     s->placement = (enum cc_placement)placement;
+    s->cluster.colocated |= cc_arg(args, "colocate") != NULL;
     s->cluster.via = (enum cc_via)via;
     s->cluster.overlap = (enum cc_union)overlap;
     s->cluster.wire = (enum cc_wire)wire;
@@ -358,6 +368,8 @@ int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
     CC_TRY(parse_timing(args, &s->timing, e));
     CC_TRY(parse_device(args, out, e));
     CC_TRY(parse_lists(args, system, out, e));
+    if (cc_arg(args, "colocate") != NULL && !has_servers(out))
+        return cc_usage(e, "--colocate places parameter servers: give --exchange ps");
     CC_TRY(parse_links(args, out, e));
     s->link = out->link[0];
     s->exchange = out->exchange[0];
@@ -394,6 +406,8 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
         s.cluster.servers =
             c->server_per_worker ? s.cluster.workers : c->servers[at % c->server_counts];
         s.exchange = c->exchange[at / c->server_counts];
+        s.cluster.colocated =
+            c->setting.cluster.colocated && cc_exchange_has(s.exchange, CC_X_SERVERS);
         /* Without servers, their number makes no difference: one row only. */
         if (cc_exchange_has(s.exchange, CC_X_SERVERS) || at % c->server_counts == 0)
             CC_TRY(each(arg, &s, e));

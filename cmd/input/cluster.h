@@ -56,6 +56,9 @@
      .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "where tensors lie on several servers: split (each cut evenly), round-robin, or lpt (the "\
              "largest first, each to the least loaded)"},                                          \
+    {.name = "colocate",                                                                           \
+     .help = "servers are on the workers' hosts, whose links they share: server i on the host of " \
+             "worker i; no more servers than workers"},                                            \
     {.name = "via", .value = "HOW", .def = "hops", .choices = cc_via_names,                        \
      .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "how ring, recdouble and rabenseifner carry payloads that cannot be summed: "         \

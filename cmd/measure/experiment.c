@@ -152,6 +152,11 @@ int cc_experiment_ranks(const struct cc_setting *s)
            (cc_exchange_has(s->exchange, CC_X_SERVERS) ? s->cluster.servers : 0);
 }
 
+int cc_experiment_hosts(const struct cc_setting *s)
+{
+    return s->cluster.colocated ? s->cluster.workers : cc_experiment_ranks(s);
+}
+
 const char *cc_experiment_scheme(const struct cc_experiment *x, const struct cc_experiment_row *row)
 {
     return cc_forecast_scheme(x->forecast, row->scheme);

@@ -202,6 +202,8 @@ void cc_experiment_free(struct cc_experiment *x);
 
 /* Ranks of a setting: workers, and servers if its exchange has any. */
 int cc_experiment_ranks(const struct cc_setting *s);
+/* Its hosts: as many, or fewer if servers are on workers' hosts. */
+int cc_experiment_hosts(const struct cc_setting *s);
 const char *cc_experiment_scheme(const struct cc_experiment *x,
                                  const struct cc_experiment_row *row);
 /* Bytes of gradients, models, payloads and codec states of all ranks, which share this machine. */

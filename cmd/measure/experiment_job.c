@@ -144,6 +144,7 @@ void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out
         .exchange = from->exchange,
         .workers = from->cluster.workers,
         .servers = cc_exchange_has(from->exchange, CC_X_SERVERS) ? from->cluster.servers : 0,
+        .colocated = from->cluster.colocated,
         .via = from->cluster.via,
         .wire = from->cluster.wire,
         .dense_bits = (int)from->cluster.dense_bits,

@@ -147,6 +147,8 @@ static void remedy_text(struct advise *a, const struct cc_setting *s, const stru
     case CC_BY_CODEC:
     case CC_BY_SERVER_PORT:
         changed.cluster.servers *= 2;
+        if (changed.cluster.colocated && changed.cluster.servers > changed.cluster.workers)
+            return;
         what = "twice the servers";
         break;
     case CC_BY_BANDWIDTH:

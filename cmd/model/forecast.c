@@ -190,6 +190,8 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
             cc_record_text(r, row, texts[i].key, texts[i].text, e) != CC_OK)
             return SIZE_MAX;
     setting_numbers(r, row, s);
+    if (s->cluster.colocated)
+        cc_record_bool(r, row, "colocated", true);
     if (p != NULL)
         prediction_numbers(r, row, s, p, fp32_step_s);
     return row;
@@ -201,9 +203,10 @@ enum { MOST_NOTES = 12 };
 
 void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap)
 {
-    char servers[32] = "";
+    char servers[48] = "";
     if (cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1)
-        (void)snprintf(servers, sizeof servers, ", %d servers", s->cluster.servers);
+        (void)snprintf(servers, sizeof servers, ", %d servers%s", s->cluster.servers,
+                       s->cluster.colocated ? " beside them" : "");
     (void)snprintf(out, cap, "%s at %s, %d worker%s%s", cc_exchange_names[s->exchange],
                    s->link.name, s->cluster.workers, s->cluster.workers == 1 ? "" : "s", servers);
 }

@@ -22,6 +22,8 @@
     {"workers", "workers", "", "%.0f", 0, "hosts that compute gradients", CC_SETTING},             \
     {"servers", "servers", "", "%.0f", 0, "hosts that sum them; empty without servers",            \
      CC_SETTING},                                                                                  \
+    {"colocated", "colocated", "", NULL, 0,                                                        \
+     "true where the servers are on workers' hosts (--colocate)", CC_SETTING},         \
     {"link", NULL, "", NULL, 0, "the link's name", CC_SETTING},                                    \
     {"bw_bps", "bandwidth", "Mbit/s", "%.6g", 1e-6,                                                \
      "line rate of a host's link in each direction, bits per second", CC_SETTING},                 \

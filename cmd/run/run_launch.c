@@ -164,7 +164,7 @@ static int print_directions(const struct cc_lab *lab, struct cc_error *e)
 static int open_lab(struct run *r, const struct cc_experiment_setting *s, struct cc_lab **out,
                     struct cc_error *e)
 {
-    const struct cc_lab_config config = {.hosts = cc_experiment_ranks(&s->setting),
+    const struct cc_lab_config config = {.hosts = cc_experiment_hosts(&s->setting),
                                          .bw_bps = s->shaped_bps,
                                          .latency_s = s->added_latency_s,
                                          .burst_bytes = (size_t)s->setting.link.burst_bytes,
@@ -187,9 +187,8 @@ static int make_job(struct run *r, const struct cc_experiment_setting *s, struct
     if (device == NULL)
         return CC_OK;
     if (!lab)
-        out->shaping =
-            (struct cc_job_shaping){s->shaped_bps, (size_t)s->setting.link.burst_bytes,
-                                    cc_lab_limit(s->shaped_bps, out->workers + out->servers)};
+        out->shaping = (struct cc_job_shaping){s->shaped_bps, (size_t)s->setting.link.burst_bytes,
+                                               cc_lab_limit(s->shaped_bps, cc_job_hosts(out))};
     out->device = cc_strdup(device, e);
     return out->device != NULL ? CC_OK : CC_FAIL;
 }
@@ -222,7 +221,7 @@ static int run_setting(struct run *r, const struct cc_experiment_setting *s, con
     const size_t first = r->experiment.measured_rows;
     int status = CC_OK;
     if (r->options.device != NULL)
-        r->shaped.limit_bytes = cc_lab_limit(s->shaped_bps, cc_experiment_ranks(&s->setting));
+        r->shaped.limit_bytes = cc_lab_limit(s->shaped_bps, cc_experiment_hosts(&s->setting));
     if (r->options.hosts.lab)
         CC_TRY_OUT(open_lab(r, s, &lab, e));
     status = launch(r, s, program, lab, e);

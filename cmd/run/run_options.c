@@ -40,6 +40,10 @@ int cc_run_check(const struct run *r, const struct cc_cluster_args *c, struct cc
         workers = c->workers[i] > workers ? c->workers[i] : workers;
     for (size_t i = 0; i < c->server_counts && has_servers; i++)
         servers = c->servers[i] > servers ? c->servers[i] : servers;
+    if (c->setting.cluster.colocated && r->options.device != NULL)
+        return cc_usage(e,
+                        "--tc-dev shapes hosts with one rank each, and with --colocate some have "
+                        "two; a lab shapes those, too");
     if (r->options.hosts.lab && workers + servers > MOST_HOSTS)
         return cc_usage(e,
                         "--workers %d: a lab has at most %d hosts, servers included; `commcomp "

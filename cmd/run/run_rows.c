@@ -27,8 +27,8 @@ static double expected_bytes(const struct cc_setting *s, const struct cc_report_
     double given = got->given_bytes, received;
     if (cc_exchange_has(s->exchange, CC_X_LIBRARY))
         given = p->wire_bytes / (1 + s->link.overhead);
-    received = given; /* allreduces are symmetrical */
-    if (cc_exchange_has(s->exchange, CC_X_SERVERS)) {
+    received = given; /* allreduces are symmetrical, and so is a worker beside a server */
+    if (cc_exchange_has(s->exchange, CC_X_SERVERS) && !s->cluster.colocated) {
         const double push = got->push_bytes + got->push_head_bytes;
         const double pull = got->pull_bytes + got->pull_head_bytes;
         const bool server = given > 1.01 * push;

@@ -54,8 +54,7 @@ struct cc_platform_config cc_sim_platform_config(const struct sim *s,
 {
     struct cc_platform_config config = s->options.config;
     config.workers = setting->cluster.workers;
-    config.servers =
-        cc_exchange_has(setting->exchange, CC_X_SERVERS) ? setting->cluster.servers : 0;
+    config.servers = cc_experiment_hosts(setting) - setting->cluster.workers;
     config.bw_bps = setting->link.bw_bps;
     config.latency_s = setting->link.latency_s;
     return config;

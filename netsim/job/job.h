@@ -85,6 +85,7 @@ struct cc_job {
     enum cc_job_kind kind;
     enum cc_exchange exchange; /* one that runs; by name in the file */
     int workers, servers;      /* ranks: workers first. Only exchanges with CC_X_SERVERS have any */
+    bool colocated;            /* server i is on the host of worker i */
     enum cc_via via;
     /* Exchanges with CC_X_MERGES only; otherwise 0: */
     enum cc_wire wire;
@@ -144,6 +145,18 @@ void cc_job_free(struct cc_job *job);
 void cc_job_sizes_free(struct cc_job_sizes *s);
 /* Whether the row's payloads are decoded, added to and encoded again on their way. */
 bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row);
+
+/* The hosts that the ranks are on. Rank i is on host i, colocated servers on those of the workers.
+ */
+static inline int cc_job_hosts(const struct cc_job *job)
+{
+    return job->workers + (job->colocated ? 0 : job->servers);
+}
+
+static inline int cc_job_host(const struct cc_job *job, int rank)
+{
+    return job->colocated && rank >= job->workers ? rank - job->workers : rank;
+}
 
 /* The values of a step. */
 static inline size_t cc_job_values(const struct cc_job *job)

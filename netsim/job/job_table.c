@@ -394,6 +394,15 @@ static int check_dense_bits(const struct cc_scope *s, struct cc_error *e)
                : cc_fail(e, "\"dense_bits\" is %d: 32, 8, 4 or 2", bits);
 }
 
+static int check_colocated(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job *job = s->self;
+    if (job->colocated && (job->servers < 1 || job->servers > job->workers))
+        return cc_fail(e, "\"colocated\" servers are on workers' hosts: %d servers, %d workers",
+                       job->servers, job->workers);
+    return CC_OK;
+}
+
 static int check_pulls(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job *job = s->self;
@@ -443,6 +452,9 @@ static const struct cc_field job_fields[] = {
              "rank on each host, as root."},
     {WORD(struct cc_job, exchange), .words = cc_exchange_names, .check = check_exchange, IN_REPLAY,
      .help = "As `--exchange`, one that `run` and `sim` take."},
+    {BOOL(struct cc_job, colocated), .optional = true, .check = check_colocated, IN_REPLAY,
+     .help = "Whether server i is on the host of worker i. Then there are no more servers than "
+             "workers."},
     {WORD(struct cc_job, via), .words = cc_via_names, IN_REPLAY, .help = "As `--via`."},
     {WORD(struct cc_job, wire), .words = cc_wire_names, .when = merges,
      .condition = "if the exchange merges pairs",

@@ -24,7 +24,8 @@ struct cc_report_row {
     double wait_s;
     double push_bytes, pull_bytes; /* payload per step, without heads */
     double push_head_bytes, pull_head_bytes;
-    double messages, given_bytes;      /* per step, of the rank that sends most */
+    double messages, given_bytes; /* per step to other hosts: of the rank that sends most or, with
+                                     colocated servers, of the host */
     double sent_bytes, received_bytes; /* per step, of the busiest interface; -1: no device */
     double total_sent_bytes;           /* of all interfaces together; -1: no device */
     double peak_bytes;                 /* simulations: the most memory; 0: not known */

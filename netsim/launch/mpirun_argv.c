@@ -86,15 +86,18 @@ static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *
         add_parameters(a, hosts, tcp, sizeof tcp / sizeof tcp[0]);
 }
 
-/* Names the hosts with one slot each, so that rank i runs on host i. */
-static void add_lab_hosts(struct cc_argv *a, int hosts)
+/* Names the hosts with one slot each, and two for a worker and a server: ranks go to the hosts in
+ * turn, so that rank i runs on host i, and colocated server i does, too. */
+static void add_lab_hosts(struct cc_argv *a, const struct cc_job *job)
 {
+    const int hosts = cc_job_hosts(job);
     struct cc_memory_text list;
     a->status = cc_memory_text_begin(&list, "the names of hosts", a->e);
     if (a->status != CC_OK)
         return;
     for (int i = 0; i < hosts; i++)
-        (void)fprintf(list.f, "%s" CC_LAB_HOST ":1", i > 0 ? "," : "", i);
+        (void)fprintf(list.f, "%s" CC_LAB_HOST ":%d", i > 0 ? "," : "", i,
+                      job->colocated && i < job->servers ? 2 : 1);
     a->status = cc_memory_text_end(&list, "the names of hosts", a->e);
     if (a->status != CC_OK)
         return;
@@ -126,7 +129,7 @@ int cc_mpirun_argv(const struct cc_launch_hosts *hosts, const char *rank_program
     cc_argv_add(&a, "-np");
     cc_argv_add(&a, "%d", ranks);
     if (hosts->lab != NULL) {
-        add_lab_hosts(&a, ranks);
+        add_lab_hosts(&a, job);
         /* The user is root within the lab's namespaces, though perhaps not outside. */
         cc_argv_add(&a, "--allow-run-as-root");
     } else {

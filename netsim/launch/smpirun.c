@@ -190,18 +190,18 @@ static void print_path(int fd, char *out, size_t size)
     (void)snprintf(out, size, "/proc/%ld/fd/%d", (long)getpid(), fd);
 }
 
-/* Writes the list of hosts, one for each rank. */
+/* Writes the list of hosts, each rank's. */
 static int write_hosts(struct simulation *s, struct cc_error *e)
 {
     const struct cc_platform *p = s->config->platform;
     const int ranks = count_ranks(s);
     struct cc_memory_text t;
-    if (p->hosts < (size_t)ranks)
+    if (p->hosts < (size_t)cc_job_hosts(s->job))
         return cc_fail(e, "the platform has %zu hosts, and there are %d workers and %d servers",
                        p->hosts, s->job->workers, s->job->servers);
     CC_TRY(cc_memory_text_begin(&t, "the list of hosts", e));
     for (int i = 0; i < ranks; i++)
-        (void)fprintf(t.f, "%s\n", p->host[i]);
+        (void)fprintf(t.f, "%s\n", p->host[cc_job_host(s->job, i)]);
     CC_TRY(cc_memory_text_end(&t, "the list of hosts", e));
     const int status = cc_program_file("the list of hosts", t.text, t.bytes, &s->hosts, e);
     free(t.text);

@@ -47,6 +47,17 @@ q 0 $x --system horovod --format json
 json 'd["rows"][0]["messages"] < json.load(open("ddp.json"))["rows"][0]["messages"]'
 q 0 $x --system byteps --format json
 json '[r["servers"] for r in d["rows"]] == [4, 4, 16, 16] and d["rows"][0]["exchange"] == "ps"'
+json 'all(r["colocated"] for r in d["rows"])'
+q 0 $x --exchange ps,ring --servers 4 --colocate --format json
+json 'all((r.get("colocated") or False) == (r["exchange"] == "ps") for r in d["rows"])'
+t 2 $x --exchange ring --colocate
+err '--colocate places parameter servers'
+t 2 $x --exchange ps --servers 5 --colocate
+err 'no more servers than workers'
+t 2 $x --exchange ps --servers 2 --colocate --consistency async --mode sequential
+err 'servers on hosts of their own'
+t 2 $m --workers 64 --servers 17 --placement lpt --mode overlap --colocate
+err 'at most 16 servers'
 q 0 $x --system byteps --servers 3 --mode sequential --format json
 json 'all(r["servers"] == 3 and r["mode"] == "sequential" for r in d["rows"])'
 q 0 $x --system 3lc --format json

@@ -94,6 +94,8 @@ t 2 $r --mode pipe --unlimited
 err '--unlimited is predicted only'
 t 2 $r --sync 1ms
 err '--sync is predicted only'
+t 2 $r --colocate --hosts a,b --tc-dev eth0 --workers 2
+err 'shapes hosts with one rank each'
 t 2 $r --workers 1000
 err '--workers 1000: a lab has at most'
 t 2 $r --net resnet20 --compute 0s --stragglers gamma
@@ -138,6 +140,10 @@ else
     json 'all(abs(r["model_error"] - (1 - r["step_s_model"] / r["step_s"])) < 1e-9 for r in d["rows"])'
     json 'all(abs(r["comm_s"] + r["codec_s"] + r["compute_s"] - r["step_s"]) < 1e-6 for r in d["rows"] if r["comm_s"] > 0)'
     json 'all(r["congestion"] == "reno" and r["limit_bytes"] > 0 for r in d["rows"])'
+    # Servers on the workers' hosts: half of a message stays there, and no link sees it.
+    q 0 $r --workers 2 --servers 2 --colocate --values 100K --bw 100mbps --scheme fp32 --steps 3 --format json
+    json 'd["rows"][0]["colocated"] and d["rows"][0]["messages"] == 2'
+    json '400e3 < d["rows"][0]["wire_bytes"] < 480e3 and abs(d["rows"][0]["wire_bytes"] / d["rows"][0]["wire_bytes_model"] - 1) < 0.1'
     # A trace, as CSV; and an exchange without servers.
     q 0 $r --workers 3 --trace gradients --exchange ring --bw 1gbps --scheme fp32,int8 --steps 2 -o ring.csv
     [ "$(head -n 1 ring.csv | cut -d, -f1-4)" = scheme,net,values,exchange ] || bad 'CSV header'

@@ -144,6 +144,16 @@ else
     q 0 sim -q --profile nothing.json $exact --values 122880 --workers 2,3,8,10,16 --servers 1,3 --scheme fp32,int8,3lc:zre=0
     json 'len(d["rows"]) == 180 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01'
     json 'not any("differ by more" in n for n in d["notes"])'
+    # Servers on workers' hosts, and messages that share ports: tensors of many sizes.
+    q 0 sim -q --profile nothing.json --bw 10mbps --values 122880 --workers 2,3,8 --servers 1,2 --colocate --scheme fp32,int8 --format json
+    json 'len(d["rows"]) == 12 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01'
+    json 'all(r["colocated"] for r in d["rows"])'
+    for more in "" "--colocate"; do
+        q 0 sim -q --profile nothing.json --net resnet20 --mode overlap --bw 100mbps --workers 2,4 --servers 1,2 $more --scheme fp32,int8 --format json
+        json 'len(d["rows"]) == 8 and max(abs(r["model_error"]) for r in d["rows"]) < 0.02'
+        q 0 sim -q --profile nothing.json --net resnet20 --mode overlap --pulls forward --bw 100mbps --workers 2,4 --servers 1 $more --scheme fp32,int8 --format json
+        json 'len(d["rows"]) == 4 and max(abs(r["model_error"]) for r in d["rows"]) < 0.02'
+    done
     # Payloads of different sizes through a server's one port; few values.
     q 0 sim -q --profile nothing.json --exchange ps --bw 10mbps,100gbps --values 1000 --workers 2,3,8,10,16,100 --scheme fp32,int8,3lc --format json
     json 'len(d["rows"]) == 36 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01'

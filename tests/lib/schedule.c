@@ -151,6 +151,21 @@ void schedule_servers(int p, int servers, struct schedule *out)
             put(out, (struct transfer){.round = 1, .from = p + s, .to = i, .first = s, .count = 1});
 }
 
+void schedule_colocated(int p, int servers, struct schedule *out)
+{
+    *out = (struct schedule){.hosts = p, .chunks = servers};
+    for (int round = 0; round < 2; round++)
+        for (int i = 0; i < p; i++)
+            for (int s = 0; s < servers; s++)
+                if (i != s)
+                    put(out, (struct transfer){.round = round,
+                                               .from = round == 0 ? i : s,
+                                               .to = round == 0 ? s : i,
+                                               .first = s,
+                                               .count = 1,
+                                               .adds = round == 0});
+}
+
 /* --- running schedules --- */
 
 /* A host's copy of a chunk: the workers whose contributions it holds, and whether it is unchanged

@@ -51,6 +51,8 @@ void schedule_rabenseifner(int p, struct schedule *out);
 void schedule_bruck(int p, struct schedule *out);
 /* p workers, then `servers` servers; server s sums chunk s. */
 void schedule_servers(int p, int servers, struct schedule *out);
+/* The same with server i on the host of worker i. servers <= p. */
+void schedule_colocated(int p, int servers, struct schedule *out);
 /* P - 1 rounds in which each worker sends the others' chunks to them directly, then
  * schedule_bruck. */
 void schedule_split(int p, struct schedule *out);

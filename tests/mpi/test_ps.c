@@ -245,7 +245,8 @@ static void add_slice(const struct trial *t, struct expected *x, size_t message,
 }
 
 /* A run of values that is cut over all servers, tensor by tensor: the ends of the parts lie on
- * multiples of 512 from the beginning of the run. */
+ * multiples of 512 from the beginning of the run. The server that gets the first part is another
+ * one for each first tensor. */
 static void add_cut(const struct trial *t, struct expected *x, size_t message, size_t first,
                     size_t last)
 {
@@ -260,7 +261,8 @@ static void add_cut(const struct trial *t, struct expected *x, size_t message, s
             size_t at = t->job.offset[i] - from, size = t->job.tensor[i].shape.n;
             size_t low = at > begin ? at : begin, high = at + size < end ? at + size : end;
             if (low < high)
-                add_slice(t, x, message, (int)k, i, low - at, high - low);
+                add_slice(t, x, message, (int)((k + servers - first % servers) % servers), i,
+                          low - at, high - low);
         }
     }
 }

@@ -57,7 +57,9 @@ struct ps {
 /* --- what a server keeps --- */
 
 /* Finds the slices of a message that a server keeps: whole tensors, and its part of each range of
- * neighboring tensors that are cut over all servers. */
+ * neighboring tensors that are cut over all servers. The first part goes to another server from
+ * range to range, since cuts are at multiples of 512 values: of small tensors all but one part are
+ * empty. */
 static int kept_slices(const struct cc_job *job, const struct cc_job_message *m, int server,
                        struct cc_slice **out, size_t *count, struct cc_error *e)
 {
@@ -76,9 +78,9 @@ static int kept_slices(const struct cc_job *job, const struct cc_job_message *m,
             continue;
         size_t from = job->offset[i], to = job->offset[next], added;
         if (keeper < 0) {
-            const size_t whole = from;
-            from = cc_part_at(whole, to, mine, parts);
-            to = cc_part_at(whole, to, mine + 1, parts);
+            const size_t whole = from, part = (mine + i) % parts;
+            from = cc_part_at(whole, to, part, parts);
+            to = cc_part_at(whole, to, part + 1, parts);
         }
         CC_TRY_OUT(cc_slices(job, from, to, &some, &added, e));
         memcpy(all + n, some, added * sizeof *all);
@@ -255,9 +257,12 @@ static int receive(struct ps *p, size_t i, const struct cc_pack *c, struct cc_er
 
 static int send(struct ps *p, size_t i, const uint8_t *bytes, size_t len, struct cc_error *e)
 {
+    const struct cc_job *job = p->s->job;
     p->pending++;
-    p->s->counters.sent_bytes += len;
-    p->s->counters.messages++;
+    if (cc_job_host(job, p->lane[i].peer) != cc_job_host(job, p->s->rank)) {
+        p->s->counters.sent_bytes += len;
+        p->s->counters.messages++;
+    }
     cc_note_sent(p->s, (size_t)p->tag, p->lane[i].peer, len);
     return cc_mpi_check(MPI_Isend(cc_mpi_buffer(bytes), (int)len, MPI_BYTE, p->lane[i].peer, p->tag,
                                   p->s->comm, &p->requests.request[p->lanes + i]),

@@ -21,8 +21,8 @@ struct cc_counters {
     uint64_t payload_bytes;   /* encoded by this rank: a worker's push, a server's pull (once, not
                                  once per worker); re-encoded partial sums are not counted */
     uint64_t head_bytes;      /* of the packs around these payloads */
-    uint64_t sent_bytes;      /* handed to MPI for other ranks, heads and partial sums included */
-    uint64_t messages;        /* handed to MPI */
+    uint64_t sent_bytes;      /* handed to MPI for other hosts, heads and partial sums included */
+    uint64_t messages;        /* likewise */
     uint64_t *tensor_bytes;   /* payload_bytes by tensor; NULL: not counted */
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/infile.h"
 #include "core/memory.h"
+#include "netsim/mpi/runtime/host_id.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/rank/calls.h"
 #include "netsim/mpi/rank/event_gather.h"
@@ -53,6 +54,29 @@ static int read_job(const char *path, char **text, size_t *length, struct cc_err
                : cc_fail(e, "%s: a job of %zu bytes; %d are the most", path, *length, INT_MAX);
 }
 
+/* Whether colocated servers share a network with their workers. On a cluster the user's list of
+ * hosts decides. */
+static int check_colocated(struct cc_rank *r, struct cc_error *e)
+{
+    const uint64_t own = cc_host_id_here().network;
+    const int host = cc_job_host(&r->job, r->rank);
+    if (!r->job.colocated)
+        return CC_OK;
+    uint64_t *all = cc_alloc((size_t)r->ranks * sizeof *all, e);
+    if (all == NULL)
+        return CC_FAIL;
+    int code = MPI_Allgather(&own, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, r->comm);
+    int status = cc_mpi_check(code, "MPI_Allgather", e);
+    if (status == CC_OK && all[host] != own)
+        status = cc_fail(e,
+                         "the server of rank %d is not on the host of worker %d: --colocate needs "
+                         "as many hosts as workers, with room for two ranks each (\"slots=2\" in a "
+                         "hostfile)",
+                         r->rank, host);
+    free(all);
+    return status;
+}
+
 static int open_job(struct cc_rank *r, const char *path, struct cc_error *e)
 {
     int status = CC_OK;
@@ -70,6 +94,8 @@ static int open_job(struct cc_rank *r, const char *path, struct cc_error *e)
     else if (r->ranks != r->job.workers + r->job.servers)
         status = cc_fail(e, "%d ranks were started for %d workers and %d servers", r->ranks,
                          r->job.workers, r->job.servers);
+    else
+        status = check_colocated(r, e);
 out:
     free(text);
     return status;

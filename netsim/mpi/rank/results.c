@@ -70,6 +70,29 @@ static void put_means(const struct cc_rank *r, const double *largest, const doub
     out->pull_head_bytes = sum[PULL_HEAD] / n;
 }
 
+/* With colocated servers, replaces the bytes and messages of the rank that sends most by those of
+ * the host that sends most. */
+static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, double *largest,
+                     struct cc_error *e)
+{
+    const size_t hosts = (size_t)cc_job_hosts(&r->job);
+    const size_t own = (size_t)cc_job_host(&r->job, r->rank);
+    if (!r->job.colocated)
+        return CC_OK;
+    double *list = cc_alloc0(2 * hosts * sizeof *list, e);
+    if (list == NULL)
+        return CC_FAIL;
+    list[own] = (double)l->s.counters.sent_bytes;
+    list[hosts + own] = (double)l->s.counters.messages;
+    const int status = reduce(r, list, 2 * hosts, MPI_SUM, e);
+    for (size_t i = 0; i < hosts; i++) {
+        largest[GIVEN] = fmax(largest[GIVEN], list[i]);
+        largest[MESSAGES] = fmax(largest[MESSAGES], list[hosts + i]);
+    }
+    free(list);
+    return status;
+}
+
 /* In lockstep, a step takes as long as its slowest worker. Otherwise it lasts from when the last
  * worker ended the step before until the last worker ends it. */
 static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
@@ -204,6 +227,7 @@ static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_
     fill_sums(l, sum);
     CC_TRY(reduce(r, largest, LARGEST, MPI_MAX, e));
     CC_TRY(reduce(r, sum, SUMS, MPI_SUM, e));
+    CC_TRY(put_hosts(r, l, largest, e));
     CC_TRY(gather_interfaces(r, l, own, sum, out, e));
     put_means(r, largest, sum, out);
     if (r->rank == 0)
