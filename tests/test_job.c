@@ -342,6 +342,8 @@ static void refuses_settings(void **state)
         {"\"workers\": 2", "\"workers\": 70000", "\"workers\" must be"},
         {"\"workers\": 2", "\"workers\": 1.5", "\"workers\" must be"},
         {"\"servers\": 3", "\"servers\": 0", "\"ps\" needs servers"},
+        {"\"exchange\": \"ps\"", "\"exchange\": \"ps\", \"colocated\": true",
+         "3 servers, 2 workers"},
         {"\"servers\": 3", "\"server\": 3", "unknown key \"server\": did you mean \"servers\"?"},
         {"\"servers\": 3", "\"servers\": 5000", "\"servers\" must be"},
         {"\"ps\"", "\"ring\"", "nothing else has any"},
