@@ -131,7 +131,7 @@ static void errors(void **state)
         {"sparcml-figure4", 11, 0, 0, 0},        {"pipe-sgd", 8, 3, 0.6, 1.7},
         {"qsgd-table1", 14, 2, 0.25, 0.73},      {"qsgd-section5", 4, 0, 0.5, 0.97},
         {"thesis-table1.1", 6, 0, 0.001, 0.002}, {"thesis-placement", 6, 0, 0.41, 1},
-        {"thesis-combined", 4, 0, 0.1, 0.19},
+        {"thesis-combined", 4, 0, 0.1, 0.19},    {"utility", 2, 0, 9, 12.7},
     };
     size_t count = 0;
     while (cc_paper_names[count] != NULL)
@@ -516,8 +516,8 @@ static void refuses(void **state)
          "it needs a \"value\""},
         {ROW("{\"name\":\"x\"}"), "row 0: \"figures\" must be a list of 1"},
         {ROW("{\"name\":\"x\",\"figures\":[1,2]}"), "must be a list of 1"},
-        {ROW("{\"name\":\"x\",\"figures\":[0]}"), "neither null nor above zero"},
-        {ROW("{\"name\":\"x\",\"figures\":[\"1\"]}"), "neither null nor above zero"},
+        {ROW("{\"name\":\"x\",\"figures\":[0]}"), "neither null, \"ours\", nor above zero"},
+        {ROW("{\"name\":\"x\",\"figures\":[\"1\"]}"), "neither null, \"ours\", nor above zero"},
         {ROW("{\"name\":\"x\",\"figures\":[1],\"net\":\"resnet51\"}"), "did you mean 'resnet56'?"},
         {ROW("{\"name\":\"x\",\"figures\":[1],\"inputs\":{\"a\":\"1\"}}"), "\"a\" is not a number"},
         {ROW("{\"name\":\"x\",\"figures\":[1],\"inputs\":{\"a\":-1}}"), "not a number from 0"},

@@ -357,6 +357,7 @@ cifar_resnet(110, 1727962, [(HE, "1.7M"), (THESIS, "1.73M"), (QSGD, "1M")], comp
              "cluster, by its hour for 100 steps, it is 0.41 s")
 imagenet_resnet(18, [2, 2, 2, 2], False, 11689512)
 imagenet_resnet(50, [3, 4, 6, 3], True, 25557032, [(QSGD, "25M")])
+imagenet_resnet(101, [3, 4, 23, 3], True, 44549160)
 imagenet_resnet(152, [3, 8, 36, 3], True, 60192808, [(QSGD, "60M")])
 alexnet()
 VGG = "K. Simonyan and A. Zisserman 2015, table 2"

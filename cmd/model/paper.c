@@ -130,7 +130,7 @@ static int print_table(struct cc_record *r, struct cc_paper *p, struct cc_error 
     CC_TRY(cc_paper_solve(p, e));
     for (size_t i = 0; i < p->rows; i++)
         for (size_t k = 0; k < p->columns; k++)
-            if (!isnan(p->row[i].figure[k]))
+            if (!isnan(p->row[i].model[k]))
                 CC_TRY(figure_row(r, p, i, k, e));
     return add_notes(r, p, e);
 }

@@ -37,6 +37,7 @@ void cc_paper_free(struct cc_paper *p)
         cc_net_free(p->row[i].net);
         free(p->row[i].inputs.item);
         free(p->row[i].figure);
+        free(p->row[i].ours);
         free(p->row[i].model);
     }
     for (size_t i = 0; i < p->columns; i++)
@@ -161,14 +162,17 @@ static int parse_figures(const cJSON *item, const struct cc_paper *p, struct cc_
     if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != p->columns)
         return cc_fail(e, "\"figures\" must be a list of %zu, one for each column", p->columns);
     out->figure = calloc(p->columns, sizeof *out->figure);
+    out->ours = calloc(p->columns, sizeof *out->ours);
     out->model = calloc(p->columns, sizeof *out->model);
-    if (out->figure == NULL || out->model == NULL)
+    if (out->figure == NULL || out->ours == NULL || out->model == NULL)
         return cc_fail(e, "out of memory");
     size_t i = 0;
     for (const cJSON *c = list->child; c != NULL; c = c->next, i++) {
-        if (!cJSON_IsNull(c) && !(cJSON_IsNumber(c) && c->valuedouble > 0 && c->valuedouble < 1e30))
-            return cc_fail(e, "\"figures\": %zu is neither null nor above zero", i);
-        out->figure[i] = cJSON_IsNull(c) ? NAN : c->valuedouble;
+        out->ours[i] = cJSON_IsString(c) && strcmp(c->valuestring, "ours") == 0;
+        if (!cJSON_IsNull(c) && !out->ours[i] &&
+            !(cJSON_IsNumber(c) && c->valuedouble > 0 && c->valuedouble < 1e30))
+            return cc_fail(e, "\"figures\": %zu is neither null, \"ours\", nor above zero", i);
+        out->figure[i] = cJSON_IsNumber(c) ? c->valuedouble : NAN;
         out->model[i] = NAN;
     }
     return CC_OK;

@@ -4,6 +4,7 @@
 #ifndef CC_MODELS_PAPER_PAPER_H
 #define CC_MODELS_PAPER_PAPER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"
@@ -35,7 +36,8 @@ struct cc_paper_row {
     struct cc_net *net; /* NULL if the formula needs none */
     struct cc_paper_inputs inputs;
     double *figure; /* by column: as printed; NaN where the table has none */
-    double *model;  /* by column: ours, after cc_paper_solve; NaN before, and without a figure */
+    bool *ours;     /* by column: the paper prints no figure, and the model's is shown alone */
+    double *model;  /* by column: ours, after cc_paper_solve; NaN before, and where neither is */
 };
 
 enum cc_paper_origin { CC_GIVEN, CC_ASSUMED, CC_MEASURED, CC_FITTED };

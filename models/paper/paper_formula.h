@@ -55,6 +55,7 @@ int cc_formula_pipeline(struct cc_paper_case *c, double *out, struct cc_error *e
 int cc_formula_sparse_pass(struct cc_paper_case *c, double *out, struct cc_error *e);
 int cc_formula_low_precision(struct cc_paper_case *c, double *out, struct cc_error *e);
 int cc_formula_sparse_order(struct cc_paper_case *c, double *out, struct cc_error *e);
+int cc_formula_utility(struct cc_paper_case *c, double *out, struct cc_error *e);
 int cc_formula_placement(struct cc_paper_case *c, double *out, struct cc_error *e);
 int cc_formula_combined(struct cc_paper_case *c, double *out, struct cc_error *e);
 

@@ -153,10 +153,12 @@ static int evaluate(struct solver *w, struct cc_error *e)
     p->worst_error = 0;
     for (size_t r = 0; r < p->rows; r++)
         for (size_t c = 0; c < p->columns; c++) {
-            if (isnan(p->row[r].figure[c]))
+            if (isnan(p->row[r].figure[c]) && !p->row[r].ours[c])
                 continue;
             if (compute_figure(w, r, c, &p->row[r].model[c], e) != CC_OK)
                 return CC_FAIL;
+            if (p->row[r].ours[c])
+                continue;
             double error = p->row[r].model[c] / p->row[r].figure[c] - 1;
             squares += error * error;
             p->figures++;
