@@ -6,7 +6,7 @@
 
 #include "models/exchange_formula.h"
 
-const char *const cc_union_names[] = {"expected", "same", "disjoint", NULL};
+const char *const cc_union_names[] = {"expected", "same", "disjoint", "measured", NULL};
 
 #define MODEL(id, symbol, ...) &cc_exchange_model_##symbol,
 static const struct cc_exchange_model *const models[] = {CC_EXCHANGES(MODEL)};

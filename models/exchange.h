@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/exchange.h"
+#include "core/unions.h"
 #include "models/link.h"
 #include "models/payload_cost.h"
 
@@ -13,7 +14,8 @@
 enum cc_union {
     CC_UNION_EXPECTED, /* of uniform indices: m sets of k in N have N (1 - (1 - k/N)^m) */
     CC_UNION_SAME,     /* all the same: SparCML's lower bounds */
-    CC_UNION_DISJOINT  /* no index twice: its upper bounds */
+    CC_UNION_DISJOINT, /* no index twice: its upper bounds */
+    CC_UNION_MEASURED  /* as measured of the scheme; as expected where nothing was */
 };
 extern const char *const cc_union_names[];
 
@@ -22,9 +24,10 @@ struct cc_cluster {
     bool colocated;       /* CC_PS: server i is on the host of worker i, whose port both use */
     enum cc_via via;
     enum cc_union overlap;
-    double reduce_byte_s; /* gamma: seconds to add a byte of float32 to a sum */
+    const struct cc_unions *unions; /* CC_UNION_MEASURED: of the scheme; or NULL */
+    double reduce_byte_s;           /* gamma: seconds to add a byte of float32 to a sum */
     enum cc_wire wire;
-    double dense_bits;    /* per value in the second stage of dsar-split; 32, or 4 with QSGD */
+    double dense_bits; /* per value in the second stage of dsar-split; 32, or 4 with QSGD */
 };
 
 /* The cost of one message, by stages. A worker encodes; the push occupies its port out and the
@@ -99,8 +102,8 @@ bool cc_exchange_by_allgather(enum cc_exchange x, enum cc_reduction r, enum cc_v
  * encodes anew, more where every hop does. docs/advise.md. */
 double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_via via, int workers);
 
-/* The size of the union of m index sets of k in n. */
-double cc_union_size(enum cc_union overlap, double n, double k, double m);
+/* The size of the union of m of the workers' index sets, of k in n each. */
+double cc_union_size(const struct cc_cluster *c, double n, double k, int m);
 
 /* Adds `times` times a cost, which need not be a whole number. */
 void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c, double times);

@@ -60,12 +60,14 @@ void cc_cost_allgather(const struct cc_exchange_case *k, struct cc_cost *c)
     c->decode_s = p * m->push_add_s;
 }
 
-double cc_union_size(enum cc_union overlap, double n, double k, double m)
+double cc_union_size(const struct cc_cluster *c, double n, double k, int m)
 {
-    if (overlap == CC_UNION_SAME)
+    if (c->overlap == CC_UNION_SAME)
         return k;
-    if (overlap == CC_UNION_DISJOINT)
+    if (c->overlap == CC_UNION_DISJOINT)
         return fmin(n, m * k);
+    if (c->overlap == CC_UNION_MEASURED && c->unions != NULL && c->unions->points > 0)
+        return fmin(n, k * cc_unions_growth(c->unions, m));
     /* n (1 - (1 - k/n)^m), exact also where k/n is tiny. */
     return n > 0 ? -n * expm1(m * log1p(-fmin(1, k / n))) : 0;
 }

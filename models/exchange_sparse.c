@@ -23,12 +23,12 @@
 enum { PAIR_BYTES = 8, VALUE_BYTES = 4 };
 
 /* Bytes of the sum of m workers' streams: S(m). */
-static double stream_bytes(const struct cc_exchange_case *k, double m)
+static double stream_bytes(const struct cc_exchange_case *k, int m)
 {
     const struct cc_payload_cost *p = k->message;
     if (k->reduction == CC_REDUCE_SUM)
         return p->push_bytes;
-    double pairs = cc_union_size(k->cluster->overlap, p->values, p->pairs, m);
+    double pairs = cc_union_size(k->cluster, p->values, p->pairs, m);
     return fmin(PAIR_BYTES * pairs, VALUE_BYTES * p->values);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/exchange.h"
+#include "core/unions.h"
 #include "models/net.h"
 #include "models/profile.h"
 
@@ -63,8 +64,9 @@ struct cc_step_payloads {
     double *cut_bytes; /* pushed bytes of each tensor by which steps are cut into messages */
     size_t count, period, sum_rounds;
     enum cc_reduction reduction;
-    const char *scheme; /* the codec model's */
-    bool measured;      /* codec times are those below, not the payload costs' */
+    const char *scheme;      /* the codec model's */
+    struct cc_unions unions; /* of the workers' index-value pairs, if they were measured */
+    bool measured;           /* codec times are those below, not the payload costs' */
     struct cc_codec_times {
         double encode_s; /* of a worker, before the first byte leaves */
         double hop_s;    /* on the way: decoding, adding, encoding, adding floats */

@@ -274,6 +274,8 @@ static size_t cut_step(struct cc_predictor *p, const struct cc_setting *s,
     bool alone = !cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.workers == 1,
          whole = placed_whole(s);
     double servers = s->cluster.servers;
+    struct cc_cluster cluster = s->cluster;
+    cluster.unions = &payloads->unions;
     *sum = (struct cc_cost){0};
     while (left > 0) {
         struct cc_step_message *message = &messages[count++];
@@ -283,7 +285,7 @@ static size_t cut_step(struct cc_predictor *p, const struct cc_setting *s,
         if (load->silent && batch.push_bytes == 0) {
             message->cost.encode_s = alone ? 0 : batch.push_encode_s;
         } else {
-            cc_exchange_cost(s->exchange, &batch, payloads->reduction, &s->cluster, &s->link,
+            cc_exchange_cost(s->exchange, &batch, payloads->reduction, &cluster, &s->link,
                              1 / servers, whole ? message->parts : servers, &message->cost);
             sum_in_rounds(s->exchange, payloads->sum_rounds, &message->cost);
             message->cost.push_latency_s += s->timing.sync_s;

@@ -529,20 +529,31 @@ static void sparcml(void **state)
         }
 }
 
-/* The union of m sets by its definition as a sum over the number of sets drawn so far. */
+/* The union of m sets by its definition as a sum over the number of sets drawn so far; and as
+ * measured, of sets that meet more often, up to all values. */
 static void unions(void **state)
 {
     (void)state;
+    const struct cc_unions measured = {.points = 2, .size = {10, 16}};
+    const struct cc_cluster expected = {.overlap = CC_UNION_EXPECTED},
+                            same = {.overlap = CC_UNION_SAME},
+                            disjoint = {.overlap = CC_UNION_DISJOINT},
+                            nothing = {.overlap = CC_UNION_MEASURED},
+                            known = {.overlap = CC_UNION_MEASURED, .unions = &measured};
     double n = 1000, k = 37, u = 0;
     for (int m = 1; m <= 40; m++) {
         u += k * (1 - u / n);
-        close_to(cc_union_size(CC_UNION_EXPECTED, n, k, m), u, 1e-12, "union", m);
-        assert_true(cc_union_size(CC_UNION_SAME, n, k, m) == k);
-        assert_true(cc_union_size(CC_UNION_DISJOINT, n, k, m) == fmin(n, m * k));
+        close_to(cc_union_size(&expected, n, k, m), u, 1e-12, "union", m);
+        assert_true(cc_union_size(&same, n, k, m) == k);
+        assert_true(cc_union_size(&disjoint, n, k, m) == fmin(n, m * k));
+        assert_true(cc_union_size(&nothing, n, k, m) == cc_union_size(&expected, n, k, m));
     }
-    assert_true(cc_union_size(CC_UNION_EXPECTED, n, n, 3) == n);
-    assert_true(cc_union_size(CC_UNION_EXPECTED, n, 0, 3) == 0);
-    close_to(cc_union_size(CC_UNION_EXPECTED, 1e15, 1, 5), 5, 1e-12, "tiny density", 5);
+    close_to(cc_union_size(&known, n, k, 2), 1.6 * k, 1e-12, "measured union", 2);
+    close_to(cc_union_size(&known, n, k, 4), (3.2 - 1.6 * 1.6 / 2.5) * k, 1e-12, "beyond", 4);
+    assert_true(cc_union_size(&known, 50, k, 4) == 50);
+    assert_true(cc_union_size(&expected, n, n, 3) == n);
+    assert_true(cc_union_size(&expected, n, 0, 3) == 0);
+    close_to(cc_union_size(&expected, 1e15, 1, 5), 5, 1e-12, "tiny density", 5);
 }
 
 static void refusals(void **state)

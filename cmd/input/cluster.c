@@ -346,7 +346,7 @@ int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
 {
     const struct cc_system *system = choose_system(args, usual);
     const char *trace = cc_arg_or_null(args, "trace");
-    int placement = 0, via = 0, overlap = 0, wire = 0;
+    int placement = 0, via = 0, overlap = CC_UNION_MEASURED, wire = 0;
     if (trace != NULL)
         CC_TRY(cc_trace_open(trace, &out->trace, e));
     CC_TRY(cc_input_net(args, out->trace, &out->net, e));

@@ -63,10 +63,11 @@
      .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "how ring, recdouble and rabenseifner carry payloads that cannot be summed: "         \
              "decoded, added and encoded at every hop, or by allgather instead"},                  \
-    {.name = "union", .value = "HOW", .def = "expected", .choices = cc_union_names,                \
+    {.name = "union", .value = "HOW", .def = "measured", .choices = cc_union_names,                \
      .group = CC_GROUP_CLUSTER,                                                                    \
-     .help = "sparse exchanges: how the workers' index sets overlap: as expected of uniform sets, "\
-             "or the extremes: all equal, or disjoint"},                                           \
+     .help = "sparse exchanges: how the workers' index sets overlap: as measured on the trace or " \
+             "on synthetic gradients of up to 16 workers, as expected of uniform sets, or the "    \
+             "extremes: all equal (same), or disjoint"},                                           \
     {.name = "dense-bits", .value = "BITS", .def = "32",                                           \
      .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "bits of a value in the dense stage of dsar-split; SparCML also uses 4"},             \

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/unions.h"
 #include "core/memory.h"
 #include "core/units.h"
 
@@ -39,12 +40,69 @@ static int parse_verdict(const struct cc_args *args, struct cc_forecast *out, st
     return cc_setting_check(&out->cluster.setting, e);
 }
 
+/* --- unions of index sets --- */
+
+/* Synthetic gradients: workers, steps, and values if the net has more. The ratio of a union to one
+ * set hardly depends on the number of values. */
+enum { UNION_STEPS = 6, UNION_VALUES = 1 << 18 };
+
+static int parse_gradients(const struct cc_args *args, struct cc_synth *out, struct cc_error *e)
+{
+    int distribution = CC_MIXTURE, indices = CC_INDICES_UNIFORM;
+    double nonzeros = 1;
+    *out =
+        (struct cc_synth){.seed = 1, .steps = UNION_STEPS, .ranks = CC_UNION_WORKERS, .decay = 0.1};
+    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &out->seed, e));
+    if (cc_arg_or_null(args, "synthetic") != NULL)
+        cc_arg_choice(args, "synthetic", &distribution);
+    if (cc_arg_or_null(args, "indices") != NULL)
+        cc_arg_choice(args, "indices", &indices);
+    if (cc_arg_or_null(args, "nonzeros") != NULL &&
+        cc_parse_share(cc_arg(args, "nonzeros"), &nonzeros, e) != CC_OK) {
+        cc_error_in(e, "--nonzeros");
+        return CC_USAGE;
+    }
+    out->distribution = (enum cc_distribution)distribution;
+    out->indices = (enum cc_indices)indices;
+    out->zeros = 1 - nonzeros;
+    return CC_OK;
+}
+
+/* Whether any setting merges index-value pairs whose unions are to be measured. */
+static bool needs_unions(const struct cc_cluster_args *c)
+{
+    bool merges = false;
+    for (size_t i = 0; i < c->exchanges; i++)
+        merges |= cc_exchange_has(c->exchange[i], CC_X_MERGES);
+    return merges && c->setting.cluster.overlap == CC_UNION_MEASURED;
+}
+
+static int measure_unions(struct cc_forecast *f, struct cc_error *e)
+{
+    const size_t values = f->cluster.net->values;
+    const struct cc_tensor_info flat = {
+        "values", cc_shape_flat(values < UNION_VALUES ? values : UNION_VALUES)};
+    struct cc_trace *drawn = NULL, *t = f->cluster.trace;
+    int status = CC_OK;
+    if (t == NULL)
+        CC_TRY(cc_trace_synth(&f->gradients, &flat, 1, "unions", &drawn, e));
+    for (size_t i = 0; i < f->schemes->count && status == CC_OK; i++)
+        status = cc_unions_measure(t != NULL ? t : drawn, f->schemes->item[i], UNION_STEPS,
+                                   &f->payloads[i].unions, e);
+    if (drawn != NULL)
+        cc_trace_close(drawn);
+    return status;
+}
+
+/* --- all of it --- */
+
 int cc_forecast_parse(struct cc_args *args, enum cc_system_id usual, struct cc_forecast *out,
                       struct cc_error *e)
 {
     *out = (struct cc_forecast){.schemes = &args->schemes};
     CC_TRY(cc_cluster_args_parse(args, usual, &out->cluster, e));
     set_title(args, out->cluster.setting.system);
+    CC_TRY(parse_gradients(args, &out->gradients, e));
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse("all", &args->schemes, e));
     CC_TRY(parse_verdict(args, out, e));
@@ -77,6 +135,8 @@ int cc_forecast_load(struct cc_forecast *f, struct cc_error *e)
     for (size_t i = 0; i < f->schemes->count; i++)
         CC_TRY(cc_step_payloads_make(net, &f->codec_models.codec_model[i], raw, f->cluster.raw,
                                      &f->payloads[i], e));
+    if (needs_unions(&f->cluster))
+        CC_TRY(measure_unions(f, e));
     return load_baseline(f, e);
 }
 
@@ -315,6 +375,10 @@ int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, s
         CC_TRY(cc_record_note(r, e,
                               "the profile has no fp32: it is taken as 32 bits a value that cost "
                               "no codec time"));
+    if (needs_unions(&f->cluster))
+        CC_TRY(cc_record_note(r, e, "index sets: their unions are measured on %s",
+                              f->cluster.trace != NULL ? cc_trace_name(f->cluster.trace)
+                                                       : "synthetic gradients of 16 workers"));
     if (f->cluster.device[0] != '\0')
         return cc_record_note(r, e, "compute time: %s", f->cluster.device);
     if (f->cluster.compute_given)

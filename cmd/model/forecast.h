@@ -7,6 +7,7 @@
 #include "cmd/cli/command.h"
 #include "cmd/input/cluster.h"
 #include "cmd/input/codec_models.h"
+#include "core/trace/synth.h"
 #include "models/verdict.h"
 
 /* clang-format off */
@@ -90,6 +91,7 @@ struct cc_forecast {
     struct cc_predictor predictor;
     struct cc_step_payloads *payloads; /* one per scheme */
     struct cc_step_payloads raw;       /* fp32 */
+    struct cc_synth gradients; /* drawn without a trace, to measure the unions of index sets */
     /* what verdicts compare with */
     struct cc_spec_list baseline_scheme;
     struct cc_codec_models baseline_model;

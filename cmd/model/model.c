@@ -38,6 +38,10 @@ static const struct cc_column columns[] = {
      CC_DETAIL},
     {"imbalance", "imbalance", "", "%.3f", 0,
      "bytes at the busiest server / mean over the servers; empty with one server", CC_PART},
+    {"fill_in", NULL, "", "%.4g", 0,
+     "sparse exchanges: index-value pairs of the sum over all workers / those of one worker, by "
+     "--union", CC_DETAIL},
+    {"fill_in_uniform", NULL, "", "%.4g", 0, "the same of uniform indices", CC_DETAIL},
     {"efficiency", NULL, "", "%.4f", 0, "compute_s / step_s: Pipe-SGD's scaling efficiency",
      CC_DETAIL},
     {"min_size", NULL, "", "%.0f", 0,
@@ -64,8 +68,22 @@ struct model {
 
 /* --- rows --- */
 
+/* How many times as many index-value pairs as one worker sends the sum has; NaN where none are
+ * merged. */
+static double union_growth(const struct model *m, size_t scheme, const struct cc_setting *s,
+                           enum cc_union overlap)
+{
+    const struct cc_step_payloads *p = &m->forecast.payloads[scheme];
+    struct cc_cluster c = s->cluster;
+    if (p->reduction != CC_REDUCE_PAIRS || !cc_exchange_has(s->exchange, CC_X_MERGES))
+        return NAN;
+    c.overlap = overlap;
+    c.unions = &p->unions;
+    return cc_union_size(&c, p->total.values, p->total.pairs, c.workers) / p->total.pairs;
+}
+
 /* The columns that only this command has. */
-static void own_columns(struct model *m, size_t row, const struct cc_setting *s,
+static void own_columns(struct model *m, size_t row, size_t scheme, const struct cc_setting *s,
                         const struct cc_prediction *p)
 {
     bool several = cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1;
@@ -87,6 +105,8 @@ static void own_columns(struct model *m, size_t row, const struct cc_setting *s,
         {"wire_bytes", round(p->wire_bytes)},
         {"imbalance", several ? p->imbalance : NAN},
         {"efficiency", p->efficiency},
+        {"fill_in", union_growth(m, scheme, s, s->cluster.overlap)},
+        {"fill_in_uniform", union_growth(m, scheme, s, CC_UNION_EXPECTED)},
         {"min_size", (double)m->forecast.cluster.min_size},
         {"raw_share", m->forecast.cluster.raw_share}};
     cc_record_numbers(m->record, row, all, sizeof all / sizeof all[0]);
@@ -102,7 +122,7 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, d
     if (row == SIZE_MAX)
         return CC_FAIL;
     CC_TRY(cc_forecast_consider(f, s, scheme, p.step_s, e));
-    own_columns(m, row, s, &p);
+    own_columns(m, row, scheme, s, &p);
     cc_record_number(m->record, row, "speedup_best", cc_forecast_speedup(best_step_s, p.step_s));
     *out = (struct cc_forecast_step){.scheme = cc_forecast_scheme(f, scheme),
                                      .step_s = p.step_s,

@@ -120,6 +120,14 @@ json 'd["rows"] == json.load(open("once"))["rows"]'
 q 0 $m --exchange ssar-split --format json
 json '{r["scheme"] for r in d["rows"]} == {"fp32", "sparse", "topk", "randk", "threshold", "dgc", "pairs", "powersgd", "local"}'
 json 'any("left out: ssar-split merges index-value pairs" in n for n in d["notes"])'
+# Index sets: measured on correlated gradients they have more in common than uniform ones.
+sed 's/"3lc"/"sparse:density=0.1,index=u32"/' profile.json >pairs.json
+sparse="model -q --profile pairs.json --exchange ssar-split --scheme sparse:density=0.1,index=u32 --values 100K --workers 1,2,4,64"
+q 0 $sparse --format json
+json 'all(1 <= r["fill_in"] <= r["fill_in_uniform"] + 1e-9 for r in d["rows"])'
+json '1.5 < d["rows"][1]["fill_in"] < 0.99 * d["rows"][1]["fill_in_uniform"] and any("measured on synthetic" in n for n in d["notes"])'
+q 0 $sparse --union expected --format json
+json 'all(r["fill_in"] == r["fill_in_uniform"] for r in d["rows"]) and not any("measured on synthetic" in n for n in d["notes"])'
 # Sums are summed, also inside local: in the mean half of fp32's bytes, where 64 workers gathering
 # them would have 32 times as many. powersgd sums twice: twice the latencies of a ring.
 q 0 $m --exchange mpi --workers 64 --compute 100ms --scheme fp32,local,powersgd --format json
