@@ -12,6 +12,7 @@ static const char *const stream_choices[] = {"first", "push", "pull", "all", NUL
 
 static const struct cc_option options[] = {
     CC_SOURCE_OPTIONS,
+    CC_SKIP_OPTION,
     {.name = "stream",
      .value = "WHICH",
      .def = "first",
@@ -269,6 +270,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     } else {
         CC_TRY_OUT(cc_input_trace(args, &b.config.trace, e));
         status = bench_trace(&b, e);
+        if (status == CC_OK)
+            status = cc_input_note_trace(b.record, b.config.trace, e);
         cc_trace_close(b.config.trace);
         if (status != CC_OK)
             goto out;

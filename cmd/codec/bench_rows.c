@@ -108,6 +108,8 @@ const struct cc_column cc_bench_columns[] = {
      "tensors with fewer values are sent as fp32, and count as such", CC_SETTING},
     {"seed", "seed", "", "%.0f", 0, "seed of synthetic values and of stochastic schemes",
      CC_SETTING},
+    {"skipped_steps", "skipped", "", "%.0f", 0,
+     "steps that --skip-nonfinite leaves out of the trace, of all its streams", CC_SETTING},
     {.key = NULL},
 };
 
@@ -243,6 +245,8 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     CC_TRY(cc_record_text(r, at, "trace", cc_trace_name(b->config.trace), e));
     cc_record_number(r, at, "values", (double)row->values);
     cc_record_number(r, at, "steps", (double)row->steps);
+    if (cc_arg(b->args, "skip-nonfinite") != NULL)
+        cc_record_number(r, at, "skipped_steps", (double)cc_trace_skipped(b->config.trace));
     cc_record_number(r, at, "passes", (double)row->passes);
     cc_record_number(r, at, "payload_bytes", row->payload_bytes);
     cc_record_number(r, at, "bits_per_value", row->bits_per_value);

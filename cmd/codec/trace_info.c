@@ -4,6 +4,7 @@
 
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
+#include "cmd/input/source.h"
 #include "core/memory.h"
 #include "core/trace/trace.h"
 #include "core/trace/trace_stats.h"
@@ -126,6 +127,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY(cc_trace_open(args->operand[0], &t, e));
     for (size_t i = 0; i < cc_trace_streams(t) && status == CC_OK; i++)
         status = per_tensor ? add_tensors(args, t, i, e) : add_stream(&args->record, t, i, e);
+    if (status == CC_OK)
+        status = cc_input_note_trace(&args->record, t, e);
     cc_trace_close(t);
     return status;
 }

@@ -345,10 +345,8 @@ int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
                           struct cc_cluster_args *out, struct cc_error *e)
 {
     const struct cc_system *system = choose_system(args, usual);
-    const char *trace = cc_arg_or_null(args, "trace");
     int placement = 0, via = 0, overlap = CC_UNION_MEASURED, wire = 0;
-    if (trace != NULL)
-        CC_TRY(cc_trace_open(trace, &out->trace, e));
+    CC_TRY(cc_input_captured(args, &out->trace, e));
     CC_TRY(cc_input_net(args, out->trace, &out->net, e));
     struct cc_setting *s = &out->setting;
     cc_setting_defaults(out->net, s);

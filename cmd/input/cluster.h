@@ -57,6 +57,7 @@
      .help = "where tensors lie on several servers: split (each cut evenly), round-robin, or lpt (the "\
              "largest first, each to the least loaded)"},                                          \
     {.name = "colocate",                                                                           \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "servers are on the workers' hosts, whose links they share: server i on the host of " \
              "worker i; no more servers than workers"},                                            \
     {.name = "via", .value = "HOW", .def = "hops", .choices = cc_via_names,                        \
@@ -72,6 +73,7 @@
      .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "bits of a value in the dense stage of dsar-split; SparCML also uses 4"},             \
     {.name = "wire", .value = "FORM", .def = "auto", .choices = cc_wire_names,                     \
+     .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "sparse exchanges: how index-value pairs are sent: auto (the shortest of pairs, "      \
              "16-bit indices, a bitmap and all values) or pairs (as SparCML, or all values)"},     \
     {.name = "compute", .value = "TIME", .def = "the net's preset, or 0",                          \
@@ -92,7 +94,7 @@
      .group = CC_GROUP_STEP,                                                                       \
      .help = "sequential: share of the compute time that overlaps the exchange"},                  \
     {.name = "mode", .value = "HOW", .def = "sequential, or the system's", .choices = cc_step_names,\
-     .group = CC_GROUP_STEP, .often = true,                                                        \
+     .group = CC_GROUP_STEP,                                                                       \
      .help = "sequential (compute, then communicate), overlap (wait-free backpropagation) or pipe "\
              "(Pipe-SGD)"},                                                                        \
     {.name = "depth", .value = "K", .def = "2",                                                    \

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/trace/trace_check.h"
 #include "core/units.h"
 #include "models/net.h"
 
@@ -82,14 +83,49 @@ static int parse_steps(const struct cc_args *args, struct cc_synth *config, stru
     return status;
 }
 
+int cc_input_captured(const struct cc_args *args, struct cc_trace **out, struct cc_error *e)
+{
+    struct cc_trace *t;
+    const char *path = cc_arg_or_null(args, "trace");
+    const bool skip = cc_arg_or_null(args, "skip-nonfinite") != NULL;
+    *out = NULL;
+    if (path == NULL)
+        return skip ? cc_usage(e, "--skip-nonfinite is for the steps of --trace") : CC_OK;
+    CC_TRY(cc_trace_open(path, &t, e));
+    if (skip && cc_trace_skip_nonfinite(t, e) != CC_OK) {
+        cc_trace_close(t);
+        return CC_FAIL;
+    }
+    *out = t;
+    return CC_OK;
+}
+
+int cc_input_note_trace(struct cc_record *r, struct cc_trace *t, struct cc_error *e)
+{
+    const size_t skipped = cc_trace_skipped(t);
+    size_t same;
+    if (skipped > 0)
+        CC_TRY(cc_record_note(r, e, "%zu step%s with values that are not finite %s skipped",
+                              skipped, skipped > 1 ? "s" : "", skipped > 1 ? "are" : "is"));
+    CC_TRY(cc_trace_same_pushes(t, &same, e));
+    if (same == 0)
+        return CC_OK;
+    return cc_record_note(r, e,
+                          "the gradients of %zu other worker%s are bit for bit those of push %lld: "
+                          "they were captured after averaging, and are smoother than what a worker "
+                          "sends; docs/traces.md shows how to capture them before",
+                          same, same > 1 ? "s" : "", (long long)cc_trace_stream(t, 0).rank);
+}
+
 int cc_input_trace(const struct cc_args *args, struct cc_trace **out, struct cc_error *e)
 {
     static const char *const others[] = {"synthetic", "net", "values"};
     struct cc_synth config;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         CC_TRY(refuse_both(args, "trace", others[i], e));
-    if (cc_arg(args, "trace") != NULL)
-        return cc_trace_open(cc_arg(args, "trace"), out, e);
+    CC_TRY(cc_input_captured(args, out, e));
+    if (*out != NULL)
+        return CC_OK;
     CC_TRY(parse_steps(args, &config, e));
     return cc_input_synth(args, &config, out, e);
 }

@@ -27,7 +27,18 @@
     CC_SYNTHETIC_OPTIONS,                                                                          \
     {.name = "steps", .value = "N",                                                                \
      .help = "steps to make (default 8), or how many of a captured trace to use (default all)"}
+#define CC_SKIP_OPTION                                                                             \
+    {.name = "skip-nonfinite", .group = CC_GROUP_SEND,                                             \
+     .help = "leave out the steps of --trace in which a value is NaN or infinite, as training does " \
+             "when its scaled loss overflows"}
 /* clang-format on */
+
+/* Opens the trace of --trace, and leaves out steps by --skip-nonfinite; a command may lack these
+ * options. *out is NULL without --trace; the caller closes it. */
+int cc_input_captured(const struct cc_args *args, struct cc_trace **out, struct cc_error *e);
+
+/* Notes how many steps of the trace are skipped, and if its workers have the same gradients. */
+int cc_input_note_trace(struct cc_record *r, struct cc_trace *t, struct cc_error *e);
 
 /* Opens the trace that CC_SOURCE_OPTIONS name: that of --trace, or a synthetic one of a worker's
  * pushes and the server's pulls. The caller uses only the first --steps of a captured trace, and

@@ -25,9 +25,11 @@
      .help = "draw gradients at random: laplace, gaussian, student, or mixture, which resembles "  \
              "captured ones most"},                                                                \
     {.name = "nonzeros", .value = "SHARE", .def = "all; with --bw none 1%",                        \
+     .group = CC_GROUP_SEND,                                                                       \
      .help = "share of the drawn values that are not zero, as in 1% or 0.01; with --bw none, a "   \
              "list gives a row for each"},                                                         \
     {.name = "indices", .value = "HOW", .def = "uniform", .choices = cc_indices_names,             \
+     .group = CC_GROUP_SEND,                                                                       \
      .help = "where these lie: uniform (each by itself) or clustered (in runs of 64)"}
 
 /* Columns of a measured row: of its step, */

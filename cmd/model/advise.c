@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/input/source.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/units.h"
@@ -60,6 +61,7 @@ static const struct cc_option options[] = {
      .group = CC_GROUP_SEND, .often = true,
      .help = "captured gradients to measure the errors on; by default synthetic ones, 32 steps of "
              "the net's tensors, or of resnet20's if it has more than half a million values"},
+    CC_SKIP_OPTION,
     {.name = NULL},
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/unions.h"
+#include "cmd/input/source.h"
 #include "core/memory.h"
 #include "core/units.h"
 
@@ -379,6 +380,8 @@ int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, s
         CC_TRY(cc_record_note(r, e, "index sets: their unions are measured on %s",
                               f->cluster.trace != NULL ? cc_trace_name(f->cluster.trace)
                                                        : "synthetic gradients of 16 workers"));
+    if (f->cluster.trace != NULL)
+        CC_TRY(cc_input_note_trace(r, f->cluster.trace, e));
     if (f->cluster.device[0] != '\0')
         return cc_record_note(r, e, "compute time: %s", f->cluster.device);
     if (f->cluster.compute_given)

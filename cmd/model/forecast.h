@@ -45,9 +45,11 @@
 /* the options of verdicts, */
 #define CC_VERDICT_OPTIONS                                                                         \
     {.name = "baseline", .value = "SCHEME", .def = "fp32",                                         \
+     .group = CC_GROUP_SEND,                                                                       \
      .help = "the scheme that verdicts compare with, each at its best among the exchanges and "    \
              "step modes: bf16 where that is what you send today"},                                \
     {.name = "codec-speed", .value = "X", .def = "1",                                              \
+     .group = CC_GROUP_SEND,                                                                       \
      .help = "codecs are taken to be X times as fast as in the profile, which is of one core"}
 
 /* and the prediction. */

@@ -81,9 +81,11 @@ static const struct cc_option options[] = {
      .help = "the set-up of a published table in a lab, its figures beside the measured ones: "
              "3lc-table1"},
     {.name = "check",
+     .group = CC_GROUP_RUN,
      .help = "with --bw none: compare each row's first result with MPI_Allreduce of the same "
              "values, and all ranks' results with each other"},
     {.name = "time", .value = "TIME", .def = "2s",
+     .group = CC_GROUP_RUN,
      .help = "with --bw none: what the calls of a row may take together"},
     {.name = "keep",
      .group = CC_GROUP_RUN,

@@ -21,9 +21,19 @@ size_t cc_trace_steps(const struct cc_trace *t, size_t stream)
     return t->steps[stream];
 }
 
+size_t cc_trace_skipped(const struct cc_trace *t)
+{
+    return t->skipped;
+}
+
+static size_t step_at(const struct cc_trace *t, size_t stream, size_t step)
+{
+    return t->kept != NULL ? t->kept[stream][step] : step;
+}
+
 uint64_t cc_trace_step_number(const struct cc_trace *t, size_t stream, size_t step)
 {
-    return t->ops->step_number(t, stream, step);
+    return t->ops->step_number(t, stream, step_at(t, stream, step));
 }
 
 size_t cc_trace_tensors(const struct cc_trace *t)
@@ -60,7 +70,7 @@ int cc_trace_load(struct cc_trace *t, size_t stream, size_t step, size_t tensor,
 int cc_trace_load_first(struct cc_trace *t, size_t stream, size_t step, size_t tensor, size_t n,
                         float *x, struct cc_error *e)
 {
-    return t->ops->load(t, stream, step, tensor, n, x, e);
+    return t->ops->load(t, stream, step_at(t, stream, step), tensor, n, x, e);
 }
 
 void cc_trace_close(struct cc_trace *t)
@@ -71,6 +81,9 @@ void cc_trace_close(struct cc_trace *t)
         t->ops->close(t);
     for (size_t i = 0; i < t->count; i++)
         free((char *)(uintptr_t)t->tensors[i].name);
+    for (size_t s = 0; t->kept != NULL && s < t->stream_count; s++)
+        free(t->kept[s]);
+    free(t->kept);
     free(t->tensors);
     free(t->streams);
     free(t->steps);

@@ -27,9 +27,9 @@ struct cc_trace_sender {
     int64_t rank;
 };
 
-/* Opens a file (.safetensors, .npy, .npz, .csv), "-" for the standard input, or a directory of files;
- * others in it are ignored. The headers of all files are read and checked; values are read later, except those of
- * CSV files.
+/* Opens a file (.safetensors, .npy, .npz, .csv), "-" for the standard input, or a directory of
+ * files; others in it are ignored. The headers of all files are read and checked; values are read
+ * later, except those of CSV files.
  *
  * The metadata keys `direction`, `rank` and `step` assign each file to a stream and a step; what
  * they leave open is taken from names like push-step000012-rank3.npy; a file without either is a
@@ -49,6 +49,9 @@ struct cc_trace_sender cc_trace_stream(const struct cc_trace *t, size_t stream);
 size_t cc_trace_steps(const struct cc_trace *t, size_t stream);
 /* The number that the metadata gives the step, else its index. Numbers increase, with gaps. */
 uint64_t cc_trace_step_number(const struct cc_trace *t, size_t stream, size_t step);
+
+/* Number of steps that cc_trace_skip_nonfinite (trace_check.h) has removed. */
+size_t cc_trace_skipped(const struct cc_trace *t);
 
 /* Number of tensors of every step, at least 1. */
 size_t cc_trace_tensors(const struct cc_trace *t);

@@ -62,6 +62,7 @@ for command in model run sim validate; do
     out '^  --scheme SCHEME '
     out '^  The step .*--update'
     if grep -q 'Columns of the result:' out; then bad 'columns'; fi
+    if grep -q '^  Options ' out; then bad "options without a group: $(grep '^  Options ' out)"; fi
     q 0 $command --help all
     for group in 'What to send' 'The cluster' 'The step' 'The run' Output 'Columns of the result' Examples; do
         out "^$group:$"

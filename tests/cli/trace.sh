@@ -69,4 +69,66 @@ t 2 trace convert x.npy link.npy
 err 'are the same file'
 left '*.tmp*' ''
 
+# --- the same gradients on all ranks, and values that are not finite ---
+python3 - <<'P'
+import json, os, random, struct
+def save(path, tensors):
+    header, data = {}, b''
+    for name, values in tensors.items():
+        raw = struct.pack('<%df' % len(values), *values)
+        header[name] = {'dtype': 'F32', 'shape': [len(values)], 'data_offsets': [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    open(path, 'wb').write(struct.pack('<Q', len(text)) + text + data)
+random.seed(1)
+for step in range(6):
+    mean = [random.gauss(0, 1) for _ in range(100)]
+    for rank in range(3):
+        own = [x + random.gauss(0, 1) for x in mean]
+        name = '/push-step%06d-rank%d.safetensors' % (step, rank)
+        save('averaged' + name, {'zero': [0] * 9, 'w': mean})
+        save('own' + name, {'zero': [0] * 9, 'w': own})
+        save('some' + name, {'zero': [0] * 9, 'w': mean if rank == 2 or rank == 0 else own})
+        if (step, rank) == (2, 1):
+            own[5] = float('nan')
+        if (step, rank) == (4, 0):
+            own[99] = float('-inf')
+        save('overflow' + name, {'zero': [0] * 9, 'w': own})
+        save('hopeless' + name, {'zero': [0] * 9, 'w': [float('inf')]})
+        if rank == 0: # all zeros tell nothing
+            save('nothing' + name, {'w': [0] * 9})
+            save('nothing' + name.replace('rank0', 'rank1'), {'w': [0] * 9})
+P
+q 0 trace info averaged
+out '^the gradients of 2 other workers are bit for bit those of push 0: they were captured after averaging'
+q 0 trace info some
+out '^the gradients of 1 other worker are'
+for trace in own nothing overflow net; do
+    q 0 trace info $trace
+    if grep -q 'bit for bit' out; then bad "the ranks of $trace differ"; fi
+done
+q 0 bench --trace averaged --scheme int8 --no-speed
+out 'captured after averaging'
+t 1 bench --trace overflow --scheme int8 --no-speed --stream push
+err 'step 4, int8: tensor .w.: the value at index 99 is infinite'
+q 0 bench --trace overflow --scheme int8 --no-speed --stream push --skip-nonfinite --format json
+json 'len(d["rows"]) == 3 and all(r["steps"] == 4 and r["skipped_steps"] == 2 for r in d["rows"])'
+json '"2 steps with values that are not finite are skipped" in d["notes"]'
+cp out skipped.json
+mkdir clean
+cp overflow/*step00000[0135]* clean
+q 0 bench --trace clean --scheme int8 --no-speed --stream push --format json
+python3 - <<'P' || bad 'other steps were skipped'
+import json, sys
+a, b = (json.load(open(f))['rows'] for f in ('skipped.json', 'out'))
+sys.exit(any(x['nmse'] != y['nmse'] or x['payload_bytes'] != y['payload_bytes'] for x, y in zip(a, b)))
+P
+q 0 bench --trace own --scheme int8 --no-speed --skip-nonfinite
+out '^skipped *0$'
+t 1 bench --trace hopeless --scheme int8 --no-speed --skip-nonfinite
+err 'hopeless: no step is left without values that are not finite'
+t 2 bench --skip-nonfinite
+err 'is for the steps of --trace'
+
 finish

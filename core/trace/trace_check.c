@@ -1,0 +1,185 @@
+#include "core/trace/trace_check.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/interrupt.h"
+#include "core/memory.h"
+#include "core/reduce.h"
+#include "core/trace/trace_impl.h"
+
+/* --- steps with values that are not finite --- */
+
+/* Numbers of steps, sorted and distinct. */
+struct numbers {
+    uint64_t *list;
+    size_t count, capacity;
+};
+
+static size_t place_of(const struct numbers *s, uint64_t number)
+{
+    size_t low = 0, high = s->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (s->list[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool has_number(const struct numbers *s, uint64_t number)
+{
+    const size_t at = place_of(s, number);
+    return at < s->count && s->list[at] == number;
+}
+
+static int add_number(struct numbers *s, uint64_t number, struct cc_error *e)
+{
+    void *list = s->list;
+    if (has_number(s, number))
+        return CC_OK;
+    CC_TRY(cc_grow(&list, &s->capacity, s->count + 1, sizeof *s->list, e));
+    s->list = list;
+    const size_t at = place_of(s, number);
+    memmove(s->list + at + 1, s->list + at, (s->count - at) * sizeof *s->list);
+    s->list[at] = number;
+    s->count++;
+    return CC_OK;
+}
+
+static int is_finite_step(struct cc_trace *t, size_t stream, size_t step, float *x, bool *out,
+                          struct cc_error *e)
+{
+    *out = true;
+    for (size_t i = 0; i < t->count && *out; i++) {
+        if (cc_interrupted())
+            return cc_fail(e, "interrupted");
+        CC_TRY(cc_trace_load(t, stream, step, i, x, e));
+        *out = cc_finite_bits(k_reduce()->absmax(x, t->tensors[i].shape.n));
+    }
+    return CC_OK;
+}
+
+static int find_nonfinite(struct cc_trace *t, struct numbers *out, struct cc_error *e)
+{
+    float *x = cc_alloc(t->largest * sizeof *x, e);
+    int status = x != NULL ? CC_OK : CC_FAIL;
+    for (size_t s = 0; s < t->stream_count; s++)
+        for (size_t k = 0; k < t->steps[s] && status == CC_OK; k++) {
+            bool finite = true;
+            status = is_finite_step(t, s, k, x, &finite, e);
+            if (status == CC_OK && !finite)
+                status = add_number(out, cc_trace_step_number(t, s, k), e);
+        }
+    free(x);
+    return status;
+}
+
+/* The steps of each stream that stay. */
+static int keep_others(struct cc_trace *t, const struct numbers *skipped, struct cc_error *e)
+{
+    int status = CC_OK;
+    size_t *left = cc_alloc0(t->stream_count * sizeof *left, e);
+    size_t **kept = cc_alloc0(t->stream_count * sizeof *kept, e);
+    if (left == NULL || kept == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    for (size_t s = 0; s < t->stream_count; s++) {
+        kept[s] = cc_alloc(t->steps[s] * sizeof *kept[s], e);
+        if (kept[s] == NULL) {
+            status = CC_FAIL;
+            goto out;
+        }
+        for (size_t k = 0; k < t->steps[s]; k++)
+            if (!has_number(skipped, cc_trace_step_number(t, s, k)))
+                kept[s][left[s]++] = k;
+        if (left[s] == 0) {
+            status = cc_fail(e, "%s: no step is left without values that are not finite", t->name);
+            goto out;
+        }
+    }
+    memcpy(t->steps, left, t->stream_count * sizeof *left);
+    t->kept = kept;
+    t->skipped = skipped->count;
+    kept = NULL;
+out:
+    for (size_t s = 0; kept != NULL && s < t->stream_count; s++)
+        free(kept[s]);
+    free(kept);
+    free(left);
+    return status;
+}
+
+int cc_trace_skip_nonfinite(struct cc_trace *t, struct cc_error *e)
+{
+    struct numbers skipped = {.list = NULL};
+    int status = find_nonfinite(t, &skipped, e);
+    if (status == CC_OK && skipped.count > 0)
+        status = keep_others(t, &skipped, e);
+    free(skipped.list);
+    return status;
+}
+
+/* --- streams that are the same --- */
+
+enum { COMPARED = 4096 };
+
+/* Sets *step to the first step of the stream with this number; false if it has none. */
+static bool find_step(const struct cc_trace *t, size_t stream, uint64_t number, size_t *step)
+{
+    for (size_t k = 0; k < t->steps[stream]; k++)
+        if (cc_trace_step_number(t, stream, k) == number) {
+            *step = k;
+            return true;
+        }
+    return false;
+}
+
+static bool has_nonzero(const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (x[i] != 0)
+            return true;
+    return false;
+}
+
+/* Whether a stream of pushes begins like the first, with something other than zeros. x has room for
+ * twice COMPARED values. */
+static int is_same(struct cc_trace *t, size_t stream, float *x, bool *out, struct cc_error *e)
+{
+    size_t step = 0, other = 0;
+    bool same = false, nonzero = false;
+    while (step < t->steps[0] &&
+           !(same = find_step(t, stream, cc_trace_step_number(t, 0, step), &other)))
+        step++;
+    for (size_t i = 0; i < t->count && same; i++) {
+        const size_t all = t->tensors[i].shape.n, n = all < COMPARED ? all : COMPARED;
+        CC_TRY(cc_trace_load_first(t, 0, step, i, n, x, e));
+        CC_TRY(cc_trace_load_first(t, stream, other, i, n, x + COMPARED, e));
+        same = memcmp(x, x + COMPARED, n * sizeof *x) == 0;
+        nonzero = nonzero || has_nonzero(x, n);
+    }
+    *out = same && nonzero;
+    return CC_OK;
+}
+
+int cc_trace_same_pushes(struct cc_trace *t, size_t *same, struct cc_error *e)
+{
+    float *x = cc_alloc(2 * (size_t)COMPARED * sizeof *x, e);
+    int status = x != NULL ? CC_OK : CC_FAIL;
+    *same = 0;
+    for (size_t s = 1; s < t->stream_count && status == CC_OK; s++) {
+        bool is = false;
+        if (t->streams[s].direction != CC_PUSH)
+            break; /* pushes come first */
+        status = is_same(t, s, x, &is, e);
+        *same += is;
+    }
+    free(x);
+    return status;
+}

@@ -1,0 +1,21 @@
+/* What is to be known of a captured trace before its figures are believed. */
+#ifndef CC_CORE_TRACE_TRACE_CHECK_H
+#define CC_CORE_TRACE_TRACE_CHECK_H
+
+#include <stddef.h>
+
+#include "core/error.h"
+#include "core/trace/trace.h"
+
+/* Removes every step in which a value of any sender is not finite, as training skips a step whose
+ * scaled loss overflows: the trace then has the others only, of all streams, under their numbers.
+ * Reads all values. Fails if a stream would be left without steps. */
+int cc_trace_skip_nonfinite(struct cc_trace *t, struct cc_error *e);
+
+/* Sets *same to the number of streams of pushes whose values are bit for bit those of the first:
+ * all the others, if gradients were captured after they were averaged over the workers. Compares up
+ * to 4,096 values of each tensor, of the first step that two streams both have; zeros tell nothing.
+ */
+int cc_trace_same_pushes(struct cc_trace *t, size_t *same, struct cc_error *e);
+
+#endif
