@@ -12,6 +12,8 @@
 static const struct cc_codec_memory codec_memory = {
     .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
 
+enum { BUFFERS = 3 };
+
 /* Values of one tensor, or of the largest. */
 struct buffers {
     float *load, *decoded, *cumulative;
@@ -27,6 +29,10 @@ static void free_buffers(struct buffers *b)
 /* To be freed also after a failure. `cumulative` is zero. */
 static int allocate_buffers(struct buffers *b, size_t n, struct cc_error *e)
 {
+    const size_t most = SIZE_MAX / (BUFFERS * sizeof(float));
+    *b = (struct buffers){.load = NULL};
+    CC_TRY(cc_memory_check(n < most ? BUFFERS * n * sizeof(float) : SIZE_MAX,
+                           "a tensor, its decoded values and their sum", e));
     *b = (struct buffers){.load = cc_alloc(n * sizeof(float), e),
                           .decoded = cc_alloc(n * sizeof(float), e),
                           .cumulative = cc_alloc0(n * sizeof(float), e)};

@@ -135,7 +135,8 @@ static int write_results(struct cc_args *args, int status, struct cc_error *e)
     if (anything && !stdout_is_taken(args))
         printed = cc_record_print(r, args->format, stdout, e);
     const char *notes = cc_arg_or_null(args, "notes");
-    const bool save = anything && (status == CC_OK || r->row_count > 0);
+    /* Interrupted before the first row, or failed without one: an earlier file stays. */
+    const bool save = anything && (r->row_count > 0 || (status == CC_OK && !r->partial));
     if (save && path != NULL) {
         int saved = cc_record_save(r, path, args->format, e);
         printed = printed == CC_OK ? saved : printed;
@@ -151,7 +152,10 @@ static int write_results(struct cc_args *args, int status, struct cc_error *e)
     if (status != CC_OK)
         fprintf(stderr, "commcomp: %s\n", r->error);
     if (r->partial)
-        fprintf(stderr, "commcomp: interrupted; the rows are what was measured until then\n");
+        fprintf(stderr,
+                r->row_count > 0
+                    ? "commcomp: interrupted; the rows are what was measured until then\n"
+                    : "commcomp: interrupted before the first row; files are as they were\n");
     return status != CC_OK ? status : printed != CC_OK || r->partial ? CC_FAIL : CC_OK;
 }
 

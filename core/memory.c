@@ -12,10 +12,16 @@
  * nothing. */
 #define HUGE_PAGE ((size_t)2 << 20)
 
+/* Blocks from this size on must fit into the memory that is free: the system gives address space
+ * for more, and ends the program when that is filled. */
+#define CHECKED ((size_t)128 << 20)
+
 void *cc_alloc(size_t bytes, struct cc_error *e)
 {
     void *p = NULL;
     size_t align = bytes > 2 * HUGE_PAGE ? HUGE_PAGE : CC_ALIGN;
+    if (bytes >= CHECKED && cc_memory_check(bytes, "out of memory", e) != CC_OK)
+        return NULL;
     if (bytes <= SIZE_MAX - align) {
         size_t rounded = (bytes / align + (bytes % align != 0 || bytes == 0)) * align;
         p = aligned_alloc(align, rounded);

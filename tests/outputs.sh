@@ -99,7 +99,7 @@ if command -v gnuplot >/dev/null; then
     check 'plot -o' cmp got regular.svg
 fi
 run plot model.csv --script model.csv
-check 'plot --script over the input' grep -q 'the command reads its input there' err
+check 'plot --script over the input' grep -q 'RESULTS and --script are the same file: model.csv' err
 
 # sim --write-platform, --timeline, --paje
 if command -v smpirun >/dev/null && [ -x "$(dirname "$program")/commcomp-rank-sim" ]; then

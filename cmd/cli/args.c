@@ -2,14 +2,11 @@
 #include "cmd/cli/command.h"
 
 #include <assert.h>
-#include <libgen.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "core/file.h"
 #include "core/nearest.h"
 #include "core/units.h"
 
@@ -372,64 +369,4 @@ void cc_args_free(struct cc_args *args)
 {
     cc_spec_list_free(&args->schemes);
     cc_record_free(&args->record);
-}
-
-/* --- output files --- */
-
-static bool same_file(const char *a, const char *b)
-{
-    struct stat sa, sb;
-    return (strcmp(a, b) == 0 && strcmp(a, "-") != 0) ||
-           (stat(a, &sa) == 0 && stat(b, &sb) == 0 && S_ISREG(sa.st_mode) &&
-            sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino);
-}
-
-/* Whether the command reads `path`, or reads the directory that holds it. */
-static bool is_input(const struct cc_args *args, const char *path)
-{
-    const char *input[CC_MAX_OPERANDS + CC_MAX_OPTIONS];
-    char *copy = strdup(path), *parent = copy == NULL ? NULL : dirname(copy);
-    size_t n = 0;
-    bool found = false;
-    for (int i = 0; i < args->operands; i++)
-        if (i + 1 != args->command->output_operand)
-            input[n++] = args->operand[i];
-    for (size_t i = 0; i < cc_option_count(args->command); i++)
-        if (cc_option_at(args->command, i)->file == CC_READS_FILE && args->value[i] != NULL)
-            input[n++] = args->value[i];
-    for (size_t i = 0; i < n && !found; i++) {
-        struct stat in, out;
-        const bool directory = stat(input[i], &in) == 0 && S_ISDIR(in.st_mode);
-        found = directory ? parent != NULL && stat(parent, &out) == 0 && in.st_dev == out.st_dev &&
-                                in.st_ino == out.st_ino
-                          : same_file(input[i], path);
-    }
-    free(copy);
-    return found;
-}
-
-int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
-{
-    const struct cc_command *c = args->command;
-    const size_t count = cc_option_count(c);
-    const char *path = cc_arg(args, "output");
-    enum cc_format unused;
-    if (path != NULL && !c->own_output)
-        CC_TRY(cc_format_of_path(path, args->format, &unused, e));
-    for (size_t i = 0; i < count; i++) {
-        const char *name = cc_option_at(c, i)->name;
-        path = args->value[i];
-        if (cc_option_at(c, i)->file != CC_WRITES_FILE || path == NULL)
-            continue;
-        if (is_input(args, path))
-            return cc_usage(e, "--%s %s: the command reads its input there; name another file",
-                            name, path);
-        for (size_t k = 0; k < i && !cc_file_is_stream(path); k++)
-            if (cc_option_at(c, k)->file == CC_WRITES_FILE && args->value[k] != NULL &&
-                same_file(args->value[k], path))
-                return cc_usage(e, "--%s and --%s are the same file: %s", cc_option_at(c, k)->name,
-                                name, path);
-        CC_TRY(cc_file_can_create(path, e));
-    }
-    return CC_OK;
 }

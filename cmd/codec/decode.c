@@ -1,4 +1,5 @@
 /* `commcomp decode`: a compressed file, or a bare payload, to a tensor file. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "cmd/input/codec_file.h"
@@ -15,9 +16,18 @@ static const struct cc_option options[] = {
     {.name = "shape",
      .value = "DIMS",
      .help = "with --payload: the tensor's shape, as in 64x3x3x3"},
+    {.name = "max-values",
+     .value = "N",
+     .help = "decode a file of up to N values; by default 2^26, or 4,096 for each byte of IN if "
+             "that is more, so that a small file from elsewhere cannot fill memory and disk"},
     CC_SENDER_OPTIONS,
     {.name = NULL},
 };
+
+/* The limits of --max-values: 256 MiB of float32, and far more values a byte than a scheme without
+ * local steps has in gradients. */
+#define LEAST_LIMIT     (UINT64_C(1) << 26)
+#define VALUES_PER_BYTE 4096
 
 static const struct cc_column columns[] = {
     {"scheme", "scheme", "", NULL, 0, "the scheme by its canonical name", CC_SETTING},
@@ -136,6 +146,25 @@ out:
     return status;
 }
 
+/* Fails if a file claims more values than its size, or --max-values, allows. */
+static int check_values(const struct decoder *d, struct cc_error *e)
+{
+    const uint64_t bytes = d->input.size;
+    uint64_t limit = bytes < UINT64_MAX / VALUES_PER_BYTE ? bytes * VALUES_PER_BYTE : UINT64_MAX;
+    uint64_t values = 0;
+    limit = limit > LEAST_LIMIT ? limit : LEAST_LIMIT;
+    CC_TRY(cc_arg_count(d->args, "max-values", 1, SIZE_MAX / sizeof(float), &limit, e));
+    for (size_t i = 0; i < d->file.tensor_count; i++)
+        if (__builtin_add_overflow(values, d->file.tensors[i].shape.n, &values))
+            values = UINT64_MAX;
+    if (values <= limit)
+        return CC_OK;
+    return cc_fail(e,
+                   "its %" PRIu64 " bytes claim to hold %" PRIu64 " values, %.3g GB; the limit is "
+                   "%" PRIu64 ": if that is right, decode with --max-values %" PRIu64,
+                   bytes, values, 4e-9 * (double)values, limit, values);
+}
+
 /* A container holds all that decoding needs, so the options that give it are refused. */
 static int decode_container(struct decoder *d, struct cc_error *e)
 {
@@ -154,6 +183,8 @@ static int decode_container(struct decoder *d, struct cc_error *e)
         cc_error_in(e, "byte 44");
         status = CC_FAIL;
     }
+    if (status == CC_OK)
+        status = check_values(d, e);
     if (status != CC_OK) {
         cc_error_in(e, "%s", d->in);
         goto out;
@@ -174,6 +205,9 @@ static int decode_payload(struct decoder *d, struct cc_error *e)
     struct cc_context ctx = {.seed = 1};
     int status = CC_OK;
     CC_TRY(cc_one_scheme(d->args, &d->spec, e));
+    if (cc_arg(d->args, "max-values") != NULL)
+        return cc_usage(e,
+                        "--max-values is for a compressed file; --shape says how many there are");
     if (cc_arg(d->args, "shape") == NULL)
         return cc_usage(e, "--payload needs --shape, as in --shape 64x3x3x3");
     CC_TRY(cc_shape_parse(cc_arg(d->args, "shape"), &tensor.shape, e));
@@ -200,7 +234,6 @@ static int run(struct cc_args *args, struct cc_error *e)
                         .in = args->operand[0],
                         .out = args->operand[1],
                         .bare = cc_arg(args, "payload") != NULL};
-    CC_TRY(cc_refuse_same_file(d.in, d.out, e));
     return d.bare ? decode_payload(&d, e) : decode_container(&d, e);
 }
 

@@ -189,7 +189,6 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct encoder c = {.args = args, .in = args->operand[0], .out = args->operand[1]};
     int status = CC_OK;
     CC_TRY_OUT(cc_one_scheme(args, &c.spec, e));
-    CC_TRY_OUT(cc_refuse_same_file(c.in, c.out, e));
     if (cc_arg(args, "force") == NULL && access(c.out, F_OK) == 0 && !cc_file_is_stream(c.out))
         CC_TRY_OUT(cc_fail(e, "%s: is there already; --force replaces it", c.out));
     CC_TRY_OUT(open_input(&c, e));

@@ -122,7 +122,6 @@ static int run_convert(struct cc_args *args, struct cc_error *e)
     struct cc_trace *t = NULL;
     struct stat st;
     bool directory = stat(in, &st) == 0 && S_ISDIR(st.st_mode);
-    CC_TRY(cc_refuse_same_file(in, out, e));
     CC_TRY(cc_trace_open(in, &t, e));
     int status = directory ? write_directory(args, t, out, e) : convert_file(args, t, out, e);
     cc_trace_close(t);

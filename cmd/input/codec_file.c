@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "core/memory.h"
 #include "core/units.h"
@@ -51,14 +50,6 @@ int cc_sender(const struct cc_args *args, struct cc_context *ctx, struct cc_erro
     ctx->direction = (enum cc_direction)direction;
     const char *worker = cc_arg(args, "worker");
     return worker == NULL ? CC_OK : parse_rank(worker, &ctx->rank, e);
-}
-
-int cc_refuse_same_file(const char *in, const char *out, struct cc_error *e)
-{
-    struct stat a, b;
-    if (stat(in, &a) == 0 && stat(out, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
-        return cc_usage(e, "%s and %s are the same file; give the output another name", in, out);
-    return CC_OK;
 }
 
 int cc_tensor_codec_set(struct cc_tensor_codec *c, const struct cc_spec *spec,

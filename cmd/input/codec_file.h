@@ -24,9 +24,6 @@ int cc_one_scheme(const struct cc_args *args, const struct cc_spec **out, struct
 /* Sets the fields of *ctx for which there are sender options; leaves the others. */
 int cc_sender(const struct cc_args *args, struct cc_context *ctx, struct cc_error *e);
 
-/* A usage error if both names are of the same file. */
-int cc_refuse_same_file(const char *in, const char *out, struct cc_error *e);
-
 /* The codec of one tensor after another, with room for its values. Zero-initialized: empty. Memory
  * that is large enough for the next tensor is kept. */
 struct cc_tensor_codec {

@@ -329,6 +329,10 @@ int cc_trace_synth(const struct cc_synth *config, const struct cc_tensor_info *t
                    cc_distribution_names[config->distribution], label);
     int status = CC_OK;
     CC_TRY_OUT(cc_trace_set_tensors(t, name, tensors, count, e));
+    /* Its factors alone would take long to draw. */
+    CC_TRY_OUT(cc_memory_check(t->largest < SIZE_MAX / sizeof(float) ? t->largest * sizeof(float)
+                                                                     : SIZE_MAX,
+                               "the largest tensor of the trace", e));
     s->layers = calloc(count, sizeof *s->layers);
     if (s->layers == NULL) {
         status = cc_fail(e, "out of memory: %zu tensors", count);

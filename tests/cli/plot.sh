@@ -49,7 +49,7 @@ t 2 plot model.csv --bw 10
 err "--bw: '10' is not a rate"
 cp model.csv model.svg
 t 2 plot model.svg -o model.svg
-err '--output model.svg: the command reads its input there'
+err 'RESULTS and --output are the same file: model.svg'
 t 1 plot missing.csv
 err 'missing.csv: cannot be read'
 t 1 plot -q model.csv --kind error

@@ -1,0 +1,165 @@
+/* The one place that knows all files that a command reads and writes: the paths of its operands and
+ * options. A file that is written must be neither read nor written by another one, under whatever
+ * name: files are compared by device and inode, those that do not exist yet by their directory and
+ * last name. A directory is read with all files in it. */
+#include <dirent.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/cli/command.h"
+#include "core/file.h"
+#include "core/memory.h"
+
+struct use {
+    char name[32]; /* "--trace", or "IN" */
+    const char *path;
+    bool written;
+    bool directory; /* may be one, which is read */
+};
+
+struct uses {
+    struct use list[CC_MAX_OPERANDS + CC_MAX_OPTIONS];
+    size_t count;
+};
+
+/* Operands have their names in the command's description. Those of a list in brackets are no
+ * paths; "-" is standard input or output. */
+static void add_operands(struct uses *u, const struct cc_args *args)
+{
+    const char *word = args->command->operands;
+    for (int i = 0; word != NULL && word[0] != '[' && i < args->operands; i++) {
+        struct use *one = &u->list[u->count++];
+        const size_t length = strcspn(word, " ");
+        *one = (struct use){.path = args->operand[i], .directory = true};
+        one->written = i + 1 == args->command->output_operand;
+        (void)snprintf(one->name, sizeof one->name, "%.*s", (int)length, word);
+        word += length + (word[length] == ' ');
+    }
+}
+
+static void add_options(struct uses *u, const struct cc_args *args)
+{
+    for (size_t i = 0; i < cc_option_count(args->command); i++) {
+        const struct cc_option *o = cc_option_at(args->command, i);
+        if (o->file == CC_NO_FILE || args->value[i] == NULL)
+            continue;
+        struct use *one = &u->list[u->count++];
+        *one = (struct use){.path = args->value[i], .written = o->file == CC_WRITES_FILE};
+        one->directory = strstr(o->value, "PATH") != NULL; /* not FILE, or NAME|FILE */
+        (void)snprintf(one->name, sizeof one->name, "--%s", o->name);
+    }
+}
+
+static bool same_inode(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Sets *st to the state of the directory that holds `path`, and *last, to be freed, to the name in
+ * it. */
+static int find_parent(const char *path, struct stat *st, char **last, struct cc_error *e)
+{
+    char *copy = cc_strdup(path, e), *name = cc_strdup(path, e);
+    int status = copy != NULL && name != NULL ? CC_OK : CC_FAIL;
+    *last = NULL;
+    *st = (struct stat){0};
+    if (status == CC_OK) {
+        (void)stat(dirname(copy), st);
+        *last = cc_strdup(basename(name), e);
+        status = *last != NULL ? CC_OK : CC_FAIL;
+    }
+    free(copy);
+    free(name);
+    return status;
+}
+
+/* Whether two names that do not exist yet mean the same file. */
+static int same_new_file(const char *a, const char *b, bool *same, struct cc_error *e)
+{
+    struct stat sa, sb;
+    char *name_a = NULL, *name_b = NULL;
+    int status = find_parent(a, &sa, &name_a, e);
+    if (status == CC_OK)
+        status = find_parent(b, &sb, &name_b, e);
+    *same =
+        status == CC_OK && sa.st_ino != 0 && same_inode(&sa, &sb) && strcmp(name_a, name_b) == 0;
+    free(name_a);
+    free(name_b);
+    return status;
+}
+
+static int same_file(const char *a, const char *b, bool *same, struct cc_error *e)
+{
+    struct stat sa, sb;
+    const bool is_a = stat(a, &sa) == 0, is_b = stat(b, &sb) == 0;
+    *same = strcmp(a, b) == 0;
+    if (!*same && is_a && is_b)
+        *same = !S_ISCHR(sa.st_mode) && same_inode(&sa, &sb);
+    return *same || is_a || is_b ? CC_OK : same_new_file(a, b, same, e);
+}
+
+/* Whether the directory holds the file, or would. */
+static int holds(const char *directory, const char *path, bool *found, struct cc_error *e)
+{
+    struct stat in, parent, st, entry;
+    char *name;
+    *found = false;
+    if (stat(directory, &in) != 0 || !S_ISDIR(in.st_mode))
+        return CC_OK;
+    CC_TRY(find_parent(path, &parent, &name, e));
+    free(name);
+    *found = same_inode(&in, &parent);
+    if (*found || stat(path, &st) != 0)
+        return CC_OK;
+    DIR *d = opendir(directory); /* for another link to the same file */
+    if (d == NULL)
+        return CC_OK;
+    for (struct dirent *f = readdir(d); f != NULL && !*found; f = readdir(d))
+        *found = fstatat(dirfd(d), f->d_name, &entry, 0) == 0 && S_ISREG(entry.st_mode) &&
+                 same_inode(&entry, &st);
+    (void)closedir(d);
+    return CC_OK;
+}
+
+static int compare(const struct use *out, const struct use *other, struct cc_error *e)
+{
+    bool same, held = false;
+    struct stat st;
+    if (strcmp(other->path, "-") == 0 || strcmp(out->path, "-") == 0)
+        return CC_OK;
+    if (!other->written && stat(other->path, &st) != 0)
+        return CC_OK; /* the name of a net, or a mistake that the command will find */
+    CC_TRY(same_file(out->path, other->path, &same, e));
+    if (same)
+        return cc_usage(e, "%s and %s are the same file: %s; name another one", other->name,
+                        out->name, out->path);
+    if (!other->written && other->directory)
+        CC_TRY(holds(other->path, out->path, &held, e));
+    return held ? cc_usage(e, "%s %s: the command reads its input there (%s %s); name another file",
+                           out->name, out->path, other->name, other->path)
+                : CC_OK;
+}
+
+int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
+{
+    const char *output = cc_arg(args, "output");
+    struct uses u = {.count = 0};
+    enum cc_format unused;
+    if (output != NULL && !args->command->own_output)
+        CC_TRY(cc_format_of_path(output, args->format, &unused, e));
+    add_operands(&u, args);
+    add_options(&u, args);
+    for (size_t i = 0; i < u.count; i++) {
+        const struct use *out = &u.list[i];
+        if (!out->written)
+            continue;
+        for (size_t k = 0; k < u.count && !cc_file_is_stream(out->path); k++)
+            if (k < i || !u.list[k].written)
+                CC_TRY(compare(out, &u.list[k], e));
+        if (out->name[0] == '-')
+            CC_TRY(cc_file_can_create(out->path, e));
+    }
+    return CC_OK;
+}
