@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/file.h"
 #include "core/memory.h"
 
 static struct cc_file_state state_of(const struct stat *st)
@@ -45,11 +46,12 @@ static int open_stdin(struct cc_error *e)
 {
     static FILE *copy;
     if (copy == NULL) {
-        FILE *f = tmpfile();
-        const int reason = f == NULL ? errno : copy_stdin(f);
+        FILE *f = cc_file_temporary("the standard input", e);
+        if (f == NULL)
+            return -1;
+        const int reason = copy_stdin(f);
         if (reason != 0) {
-            if (f != NULL)
-                (void)fclose(f);
+            (void)fclose(f);
             cc_error_set(e, "the standard input could not be copied: %s", strerror(reason));
             return -1;
         }
