@@ -74,7 +74,7 @@ SCRIPTS  := $(addprefix tests/,sim_ranks.sh mpi.sh cli/sim.sh cli/validate.sh si
 SCRIPTS  += $(filter-out $(SCRIPTS) tests/headers.sh tests/smoke.sh tests/cli/lib.sh tests/run.sh tests/check_csv.sh, \
             $(wildcard tests/*.sh tests/cli/*.sh tests/faults/*.sh))
 # `make test`: what gives an answer while one waits for it.
-QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh nets.sh trace.sh npz.sh plot.sh) \
+QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.sh nets.sh trace.sh npz.sh compare.sh plot.sh) \
             $(filter-out $(addprefix $(BUILD)/tests/test_,large launch lab lab_kill platform_sim smpirun \
               smpirun_real speed), \
             $(TESTS))

@@ -30,6 +30,7 @@
     COMMAND(trace_convert)                                                                         \
     COMMAND(encode)                                                                                \
     COMMAND(decode)                                                                                \
+    COMMAND(compare)                                                                               \
     COMMAND(plot)
 
 #define DECLARE(name) extern const struct cc_command cc_command_##name;

@@ -91,6 +91,9 @@ const struct cc_value *cc_record_value(const struct cc_record *r, size_t row, co
 /* Sets the title; what does not fit is cut off. */
 void cc_record_title(struct cc_record *r, const char *fmt, ...) CC_PRINTF(2, 3);
 
+/* Whether two values are equal; nulls are. */
+bool cc_value_same(const struct cc_value *a, const struct cc_value *b);
+
 /* Adds a note. */
 int cc_record_note(struct cc_record *r, struct cc_error *e, const char *fmt, ...) CC_PRINTF(3, 4);
 

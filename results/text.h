@@ -26,9 +26,6 @@ void cc_text_escape(const char *s, cc_replacement replace, FILE *out);
  * at spaces and go on after `indent` spaces. The first line has `at` characters already. */
 void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *out);
 
-/* Whether two values are equal; nulls are. */
-bool cc_value_same(const struct cc_value *a, const struct cc_value *b);
-
 /* A copy in valid UTF-8, to be freed: each invalid byte becomes U+FFFD. */
 char *cc_utf8_copy(const char *s, struct cc_error *e);
 

@@ -1,0 +1,337 @@
+/* `commcomp compare`: two results of a command side by side. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cli/command.h"
+#include "core/infile.h"
+#include "core/memory.h"
+#include "core/nearest.h"
+#include "results/match.h"
+#include "results/provenance.h"
+
+static const struct cc_column columns[] = {
+    {"quantity", "quantity", "", NULL, 0, "the column that is compared, by its key", CC_SETTING},
+    {"scheme", "scheme", "", NULL, 0, "the scheme of the row, if the rows have one", CC_SETTING},
+    {"setting", "setting", "", NULL, 0, "the other settings that tell the rows apart", CC_SETTING},
+    {"a", "A", "", "%.6g", 0, "the first result's number; empty if it lacks the row", CC_ANSWER},
+    {"b", "B", "", "%.6g", 0, "the second result's number", CC_ANSWER},
+    {"ratio", "B/A", "", "%.4f", 0, "b / a", CC_ANSWER},
+    {.key = NULL},
+};
+
+static const struct cc_option options[] = {
+    {.name = "quantities",
+     .value = "KEY,...",
+     .def = "the main ones of the command",
+     .help = "which columns to compare, by their keys; `all`: all that hold numbers"},
+    {.name = NULL},
+};
+
+/* A file: its rows, and what else it says. */
+struct side {
+    const char *path;
+    struct cc_sheet sheet;
+    struct cc_provenance from;
+};
+
+struct compare {
+    struct cc_args *args;
+    struct side side[2];
+    const struct cc_command *command; /* that wrote them */
+    struct cc_match match;
+    struct {
+        double sum, low, high; /* of the logarithms of the ratios */
+        size_t count;
+    } ratios; /* of the quantity that is compared now */
+};
+
+/* --- reading --- */
+
+static int read_side(const char *path, struct side *out, struct cc_error *e)
+{
+    struct cc_bytes file = {0};
+    out->path = path;
+    CC_TRY(cc_file_read(path, &file, e));
+    const char *text = (const char *)file.data;
+    int status = cc_provenance_parse(text, file.size, &out->from, e);
+    if (status != CC_OK)
+        cc_error_in(e, "%s", path);
+    else
+        status = cc_sheet_parse_json(path, text, file.size, &out->sheet, e);
+    cc_bytes_free(&file);
+    return status;
+}
+
+static int read_both(struct compare *c, struct cc_error *e)
+{
+    const struct cc_provenance *a = &c->side[0].from, *b = &c->side[1].from;
+    for (int i = 0; i < 2; i++)
+        CC_TRY(read_side(c->args->operand[i], &c->side[i], e));
+    if (strcmp(a->command, b->command) != 0)
+        return cc_fail(e,
+                       "%s is a result of `%.40s`, and %s of `%.40s`: only results of the same "
+                       "command can be compared",
+                       c->side[0].path, a->command, c->side[1].path, b->command);
+    for (size_t i = 0; cc_commands[i] != NULL; i++)
+        if (strcmp(cc_commands[i]->name, a->command) == 0)
+            c->command = cc_commands[i];
+    if (c->command == NULL || c->command->columns[0].key == NULL)
+        return cc_fail(e, "%s: commcomp has no command '%.40s' whose results could be compared",
+                       c->side[0].path, a->command);
+    return cc_match_rows(&c->side[0].sheet, &c->side[1].sheet, c->command->columns, &c->match, e);
+}
+
+/* --- rows --- */
+
+/* Whether the column holds a number in a row of either file. */
+static bool has_numbers(const struct compare *c, size_t column)
+{
+    for (int i = 0; i < 2; i++)
+        for (size_t row = 0; row < c->side[i].sheet.rows; row++) {
+            const struct cc_value *v = cc_match_value(&c->match, i, row, column);
+            if (v != NULL && v->kind == CC_NUMBER)
+                return true;
+        }
+    return false;
+}
+
+static double number(const struct compare *c, int which, size_t row, size_t column)
+{
+    const struct cc_value *v =
+        row != SIZE_MAX ? cc_match_value(&c->match, which, row, column) : NULL;
+    return v != NULL && v->kind == CC_NUMBER ? v->number : NAN;
+}
+
+/* b / a; NaN where it says nothing. */
+static double ratio_of(double a, double b)
+{
+    if (a == b)
+        return 1;
+    return a != 0 ? b / a : (double)NAN;
+}
+
+static void count_ratio(struct compare *c, double ratio)
+{
+    if (!(ratio > 0))
+        return;
+    const double log_ratio = log(ratio);
+    c->ratios.low = c->ratios.count == 0 ? log_ratio : fmin(c->ratios.low, log_ratio);
+    c->ratios.high = c->ratios.count == 0 ? log_ratio : fmax(c->ratios.high, log_ratio);
+    c->ratios.sum += log_ratio;
+    c->ratios.count++;
+}
+
+/* Adds the row for a column of rows a and b, one of which may be SIZE_MAX. */
+static int add_row(struct compare *c, size_t column, size_t a, size_t b, struct cc_error *e)
+{
+    struct cc_record *r = &c->args->record;
+    const int which = a != SIZE_MAX ? 0 : 1;
+    const size_t row = which == 0 ? a : b;
+    const double of_a = number(c, 0, a, column), of_b = number(c, 1, b, column);
+    if (isnan(of_a) && isnan(of_b))
+        return CC_OK;
+    const size_t at = cc_record_add(r, e);
+    if (at == SIZE_MAX)
+        return CC_FAIL;
+    CC_TRY(cc_record_text(r, at, "quantity", c->command->columns[column].key, e));
+    for (size_t k = 0; c->command->columns[k].key != NULL; k++) {
+        const struct cc_value *v = cc_match_value(&c->match, which, row, k);
+        if (strcmp(c->command->columns[k].key, "scheme") == 0 && v != NULL && v->kind == CC_TEXT)
+            CC_TRY(cc_record_text(r, at, "scheme", v->text, e));
+    }
+    char *setting = cc_match_label(&c->match, which, row, "scheme", e);
+    if (setting == NULL)
+        return CC_FAIL;
+    const int status = setting[0] != '\0' ? cc_record_text(r, at, "setting", setting, e) : CC_OK;
+    free(setting);
+    CC_TRY(status);
+    const double ratio = ratio_of(of_a, of_b);
+    cc_record_number(r, at, "a", of_a);
+    cc_record_number(r, at, "b", of_b);
+    cc_record_number(r, at, "ratio", ratio);
+    count_ratio(c, ratio);
+    return CC_OK;
+}
+
+static int add_quantity(struct compare *c, size_t column, struct cc_error *e)
+{
+    const char *key = c->command->columns[column].key;
+    c->ratios.sum = 0;
+    c->ratios.count = 0;
+    for (size_t row = 0; row < c->side[0].sheet.rows; row++)
+        CC_TRY(add_row(c, column, row, c->match.partner[row], e));
+    for (size_t i = 0; i < c->match.alone_count; i++)
+        CC_TRY(add_row(c, column, SIZE_MAX, c->match.alone[i], e));
+    if (c->ratios.count < 2)
+        return CC_OK;
+    return cc_record_note(&c->args->record, e,
+                          "%s: B/A is %.4f in the geometric mean of %zu rows, from %.4f to %.4f",
+                          key, exp(c->ratios.sum / (double)c->ratios.count), c->ratios.count,
+                          exp(c->ratios.low), exp(c->ratios.high));
+}
+
+/* Adds the columns of --quantities, in this order. */
+static int add_named(struct compare *c, const char *names, struct cc_error *e)
+{
+    const struct cc_column *list = c->command->columns;
+    enum { MOST = 128 };
+    const char *known[MOST + 1] = {NULL};
+    char *copy = cc_strdup(names, e), *rest = copy, *name;
+    int status = copy != NULL ? CC_OK : CC_FAIL;
+    for (size_t k = 0; k < MOST && list[k].key != NULL; k++)
+        known[k] = list[k].key;
+    while (status == CC_OK && (name = strsep(&rest, ",")) != NULL) {
+        size_t k = 0;
+        while (list[k].key != NULL && strcmp(list[k].key, name) != 0)
+            k++;
+        const char *near = cc_nearest(name, known);
+        if (list[k].key != NULL && has_numbers(c, k))
+            status = add_quantity(c, k, e);
+        else if (list[k].key != NULL)
+            status = cc_usage(e, "--quantities: the column '%s' has no numbers here", name);
+        else
+            status =
+                cc_usage(e,
+                         near != NULL ? "--quantities: `%s` has no column '%s'; did you mean '%s'?"
+                                      : "--quantities: `%s` has no column '%s'",
+                         c->command->name, name, near);
+    }
+    free(copy);
+    return status;
+}
+
+static int add_rows(struct compare *c, struct cc_error *e)
+{
+    const char *names = cc_arg(c->args, "quantities");
+    const bool all = names != NULL && strcmp(names, "all") == 0;
+    if (names != NULL && !all)
+        return add_named(c, names, e);
+    for (size_t k = 0; c->command->columns[k].key != NULL; k++) {
+        const enum cc_role role = c->command->columns[k].role;
+        if ((role == CC_ANSWER || (all && role != CC_SETTING)) && has_numbers(c, k))
+            CC_TRY(add_quantity(c, k, e));
+    }
+    return CC_OK;
+}
+
+/* --- what differs --- */
+
+static int note_difference(struct compare *c, const char *what, const char *a, const char *b,
+                           struct cc_error *e)
+{
+    return cc_record_note(&c->args->record, e, "differs: %s: A %s, B %s", what,
+                          a != NULL ? a : "(none)", b != NULL ? b : "(none)");
+}
+
+static int note_host(struct compare *c, struct cc_error *e)
+{
+    const struct cc_provenance *a = &c->side[0].from, *b = &c->side[1].from;
+    char what[128];
+    for (size_t i = 0; i < a->host_count; i++) {
+        const char *other = cc_provenance_host(b, a->host[i].key);
+        (void)snprintf(what, sizeof what, "host's %.100s", a->host[i].key);
+        if (other == NULL || strcmp(a->host[i].value, other) != 0)
+            CC_TRY(note_difference(c, what, a->host[i].value, other, e));
+    }
+    for (size_t i = 0; i < b->host_count; i++) {
+        (void)snprintf(what, sizeof what, "host's %.100s", b->host[i].key);
+        if (cc_provenance_host(a, b->host[i].key) == NULL)
+            CC_TRY(note_difference(c, what, NULL, b->host[i].value, e));
+    }
+    return strcmp(a->argv, b->argv) != 0 ? note_difference(c, "command line", a->argv, b->argv, e)
+                                         : CC_OK;
+}
+
+/* Whether the column is the same in all rows of a file, that of its first. */
+static bool is_constant(const struct compare *c, int which, size_t column)
+{
+    const struct cc_value *first = cc_match_value(&c->match, which, 0, column);
+    for (size_t row = 1; row < c->side[which].sheet.rows; row++)
+        if (!cc_value_same(first, cc_match_value(&c->match, which, row, column)))
+            return false;
+    return true;
+}
+
+/* Settings that are the same in all rows of a file, and others in the other file. */
+static int note_settings(struct compare *c, struct cc_error *e)
+{
+    struct cc_match one = c->match;
+    for (size_t k = 0; c->command->columns[k].key != NULL; k++) {
+        const struct cc_column *column = &c->command->columns[k];
+        const struct cc_value *a = cc_match_value(&c->match, 0, 0, k),
+                              *b = cc_match_value(&c->match, 1, 0, k);
+        if (column->role != CC_SETTING || a == NULL || b == NULL || cc_value_same(a, b) ||
+            !is_constant(c, 0, k) || !is_constant(c, 1, k))
+            continue;
+        one.key = &k;
+        one.key_count = 1;
+        char *of_a = cc_match_label(&one, 0, 0, "", e);
+        char *of_b = of_a != NULL ? cc_match_label(&one, 1, 0, "", e) : NULL;
+        const int status = of_b != NULL ? note_difference(c, column->key, strchr(of_a, '=') + 1,
+                                                          strchr(of_b, '=') + 1, e)
+                                        : CC_FAIL;
+        free(of_a);
+        free(of_b);
+        CC_TRY(status);
+    }
+    return CC_OK;
+}
+
+static int note_alone(struct compare *c, struct cc_error *e)
+{
+    size_t alone = 0;
+    for (size_t row = 0; row < c->side[0].sheet.rows; row++)
+        alone += c->match.partner[row] == SIZE_MAX;
+    if (alone > 0)
+        CC_TRY(cc_record_note(&c->args->record, e, "%zu row%s only in A", alone,
+                              alone > 1 ? "s are" : " is"));
+    if (c->match.alone_count > 0)
+        CC_TRY(cc_record_note(&c->args->record, e, "%zu row%s only in B", c->match.alone_count,
+                              c->match.alone_count > 1 ? "s are" : " is"));
+    for (int i = 0; i < 2; i++)
+        if (c->side[i].from.partial || c->side[i].from.failed)
+            CC_TRY(cc_record_note(&c->args->record, e, "%s is not complete: its command %s",
+                                  i == 0 ? "A" : "B",
+                                  c->side[i].from.failed ? "failed" : "was interrupted"));
+    return CC_OK;
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct compare c = {.args = args};
+    int status = CC_OK;
+    CC_TRY_OUT(read_both(&c, e));
+    cc_record_title(&args->record, "%s: A %s, B %s", c.command->name, c.side[0].path,
+                    c.side[1].path);
+    CC_TRY_OUT(add_rows(&c, e));
+    CC_TRY_OUT(note_alone(&c, e));
+    CC_TRY_OUT(note_settings(&c, e));
+    CC_TRY_OUT(note_host(&c, e));
+out:
+    cc_match_free(&c.match);
+    for (int i = 0; i < 2; i++) {
+        cc_sheet_free(&c.side[i].sheet);
+        cc_provenance_free(&c.side[i].from);
+    }
+    return status;
+}
+
+const struct cc_command cc_command_compare = {
+    .name = "compare",
+    .summary = "two results of a command side by side, with ratios",
+    .operands = "A.json B.json",
+    .min_operands = 2,
+    .max_operands = 2,
+    .description =
+        "Reads two .json files that the same command wrote and matches their rows by the settings "
+        "that tell them apart, such as scheme and workers. Prints the numbers of both with their "
+        "ratio B/A, rows that only one of them has with a gap, and in notes what differs in "
+        "settings, host and command line.",
+    .examples = "  commcomp compare before.json after.json\n"
+                "  commcomp compare a.json b.json --quantities encode_gb_per_s,nmse -o ab.md\n"
+                "  commcomp compare a.json b.json --quantities all --format csv\n",
+    .options = options,
+    .columns = columns,
+    .run = run,
+};
