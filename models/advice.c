@@ -19,7 +19,8 @@ struct question {
     struct cc_setting s;
     const struct cc_step_payloads *payloads;
     const struct cc_baseline *baseline;
-    bool server_per_worker; /* servers come with workers */
+    bool server_per_worker; /* servers come with workers; */
+    int servers; /* otherwise there are so many, or fewer where they are on their hosts */
     struct cc_error *e;
 };
 
@@ -144,9 +145,11 @@ int cc_advice_codec_speed(const struct cc_baseline *baseline,
 static int throughput(struct question *a, int workers, double *out)
 {
     struct cc_prediction r;
-    a->s.cluster.workers = workers;
-    if (a->server_per_worker)
-        a->s.cluster.servers = workers < CC_MOST_SERVERS ? workers : CC_MOST_SERVERS;
+    struct cc_cluster *c = &a->s.cluster;
+    c->workers = workers;
+    c->servers = a->server_per_worker ? workers : a->servers;
+    c->servers = c->colocated && c->servers > workers ? workers : c->servers;
+    c->servers = c->servers < CC_MOST_SERVERS ? c->servers : CC_MOST_SERVERS;
     CC_TRY(cc_predict(a->p, &a->s, a->payloads, &r, a->e));
     *out = r.step_s > 0 ? workers / r.step_s : INFINITY;
     return CC_OK;
@@ -165,7 +168,8 @@ int cc_advice_workers(struct cc_predictor *p, const struct cc_setting *s,
                       const struct cc_step_payloads *payloads, int *out, int *most,
                       struct cc_error *e)
 {
-    struct question a = {.p = p, .s = *s, .payloads = payloads, .e = e};
+    struct question a = {
+        .p = p, .s = *s, .payloads = payloads, .servers = s->cluster.servers, .e = e};
     a.server_per_worker = s->system != NULL && s->system->server_per_worker &&
                           s->cluster.servers == s->cluster.workers;
     /* Where every worker is simulated, large numbers take too long. */

@@ -48,6 +48,7 @@ void cc_choice_apply(const struct cc_choice *c, struct cc_setting *s)
     if (cc_choice_is_own(c))
         return;
     s->exchange = c->exchange;
+    s->cluster.colocated = s->cluster.colocated && cc_exchange_has(c->exchange, CC_X_SERVERS);
     t->mode = c->mode;
     t->consistency = CC_BULK;
     t->hidden_share = c->mode == CC_SEQUENTIAL ? t->hidden_share : 0;

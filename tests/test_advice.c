@@ -162,6 +162,7 @@ static void enough_workers(void **state)
     r.s.timing.compute_s = 0.1;
     cc_system_apply(&cc_systems[CC_SYSTEM_BYTEPS], &r.s);
     assert_true(enough(&r, &r.raw) >= CC_MOST_SERVERS);
+    /* Ten servers on the hosts of the first ten of them, and more workers do not help. */
     r.s.cluster.workers = 11;
     assert_true(enough(&r, &r.raw) < 50);
     rig_close(&r);
