@@ -101,35 +101,29 @@ static void add_step(struct cc_quality *q, size_t len, const struct cc_compared 
     q->max_error = fmax(q->max_error, sums->max_error);
 }
 
+/* Runs `passes` passes of one tensor, the first from running step `step` on; the last one counts.
+ */
 static int measure_tensor(const struct cc_bench_config *config, size_t scheme, size_t tensor,
-                          size_t passes, struct buffers *b, struct cc_quality *q,
-                          struct cc_error *e)
+                          const struct cc_codec_item *item, uint64_t step, size_t passes,
+                          struct buffers *b, struct cc_quality *q, struct cc_error *e)
 {
-    const size_t n = cc_trace_tensor(config->trace, tensor)->shape.n;
-    const size_t steps = cc_bench_steps(config, scheme);
-    struct cc_codec_set set = {0};
-    uint64_t step = 0;
-    int status = CC_OK;
+    const size_t n = item->codec.shape.n, steps = cc_bench_steps(config, scheme);
     *q = (struct cc_quality){.values = n, .steps = steps};
-    CC_TRY_OUT(cc_codec_set_single(&set, cc_bench_spec(config, scheme, tensor),
-                                   &cc_trace_tensor(config->trace, tensor)->shape, &codec_memory,
-                                   e));
     for (size_t pass = 0; pass < passes; pass++) {
         const bool last = pass + 1 == passes;
         for (size_t i = 0; i < steps && !cc_interrupted(); i++) {
             size_t len;
             struct cc_compared sums;
             struct cc_context ctx = cc_bench_context(config, tensor, step++);
-            CC_TRY_OUT(measure_step(config, set.item, i % config->steps, ctx, b, &len,
-                                    last ? &sums : NULL, e));
+            CC_TRY(measure_step(config, item, i % config->steps, ctx, b, &len, last ? &sums : NULL,
+                                e));
             if (last)
                 add_step(q, len, &sums);
         }
     }
     q->cumulative_error_sq = k_reduce()->sum_sq(b->cumulative, n);
-out:
-    cc_codec_set_free(&set);
-    return status;
+    memset(b->cumulative, 0, n * sizeof *b->cumulative);
+    return CC_OK;
 }
 
 /* Fails if the tensor and scheme that need most do not fit into memory. */
@@ -153,92 +147,88 @@ struct raw_sums {
     size_t steps; /* for which cumulative_sq is known; 0: for none */
 };
 
-/* One scheme over all tensors. */
-static int measure_scheme(const struct cc_bench_config *config, size_t scheme, size_t passes,
-                          struct raw_sums *raw, struct cc_quality *out, struct cc_error *e)
-{
-    size_t tensors = cc_trace_tensors(config->trace), steps = cc_bench_steps(config, scheme);
-    double all = (double)cc_trace_values(config->trace) * (double)config->schemes->count;
-    double done = (double)cc_trace_values(config->trace) * (double)scheme;
-    bool known = raw->steps == steps;
-    int status = CC_OK;
-    for (size_t t = 0; t < tensors && status == CC_OK && !cc_interrupted(); t++) {
-        size_t n = cc_trace_tensor(config->trace, t)->shape.n;
-        struct buffers b;
-        if (config->progress != NULL)
-            config->progress(config->progress_arg, "sizes and errors", done / all);
-        status = allocate_buffers(&b, n, e);
-        if (status == CC_OK && !known)
-            status = raw_cumulative(config, &b, t, steps, &raw->cumulative_sq[t], e);
-        if (status == CC_OK)
-            status = measure_tensor(config, scheme, t, passes, &b, &out[t], e);
-        out[t].cumulative_raw_sq = raw->cumulative_sq[t];
-        free_buffers(&b);
-        done += (double)n;
-    }
-    raw->steps = status == CC_OK && !cc_interrupted() ? steps : 0;
-    return status;
-}
-
-int cc_quality_measure(const struct cc_bench_config *config, const size_t *passes,
-                       struct cc_quality *out, size_t *done, struct cc_error *e)
-{
-    size_t tensors = cc_trace_tensors(config->trace);
-    struct raw_sums raw = {.cumulative_sq = cc_alloc0(tensors * sizeof(double), e)};
-    int status = raw.cumulative_sq == NULL ? CC_FAIL : check_memory(config, e);
-    for (*done = 0; *done < config->schemes->count && status == CC_OK; (*done)++) {
-        size_t s = *done;
-        if (!cc_bench_failed(config, s))
-            (void)measure_scheme(config, s, passes[s], &raw, &out[s * tensors], &config->failed[s]);
-        if (cc_interrupted())
-            break; /* this scheme is not complete */
-    }
-    free(raw.cumulative_sq);
-    return status;
-}
-
-/* --- how long residuals take to settle --- */
-
-struct pass {
-    double bytes, error_sq;
+/* The schemes one after the other. */
+struct measuring {
+    const struct cc_bench_config *config;
+    const struct cc_quality_plan *plan;
+    struct raw_sums raw;
+    struct cc_sample all; /* of all tensors, where sizes settle; opened when first needed */
+    double *bytes;        /* by piece of `all`: the settled payload */
 };
 
-/* Runs all tensors over the trace once; *step counts on from pass to pass. */
-static int settle_pass(const struct cc_bench_config *config, size_t scheme,
-                       struct cc_codec_set *set, struct buffers *b, uint64_t *step,
-                       struct pass *pass, struct cc_error *e)
+static void show_progress(const struct measuring *m, size_t scheme, size_t tensor)
 {
-    size_t steps = cc_bench_steps(config, scheme);
-    *pass = (struct pass){0};
-    for (size_t i = 0; i < steps; i++, (*step)++) {
-        for (size_t t = 0; t < set->count && !cc_interrupted(); t++) {
-            size_t len;
-            struct cc_compared sums;
-            CC_TRY(measure_step(config, &set->item[t], i % config->steps,
-                                cc_bench_context(config, t, *step), b, &len, &sums, e));
-            pass->bytes += (double)len;
-            pass->error_sq += sums.error_sq;
-        }
+    const struct cc_bench_config *config = m->config;
+    const double tensors = (double)cc_trace_tensors(config->trace);
+    if (config->progress != NULL)
+        config->progress(config->progress_arg, "sizes and errors",
+                         ((double)scheme + (double)tensor / tensors) /
+                             (double)config->schemes->count);
+}
+
+/* One tensor under one scheme. With `settled` codecs, which are no longer new, sizes are known. */
+static int one_tensor(struct measuring *m, size_t scheme, size_t tensor,
+                      const struct cc_codec_item *settled, uint64_t step, struct cc_quality *out,
+                      struct cc_error *e)
+{
+    const struct cc_bench_config *config = m->config;
+    const struct cc_tensor_info *info = cc_trace_tensor(config->trace, tensor);
+    const size_t steps = cc_bench_steps(config, scheme);
+    struct cc_codec_set set = {0};
+    struct buffers b;
+    int status = CC_OK;
+    CC_TRY_OUT(allocate_buffers(&b, info->shape.n, e));
+    if (m->raw.steps != steps)
+        CC_TRY_OUT(raw_cumulative(config, &b, tensor, steps, &m->raw.cumulative_sq[tensor], e));
+    if (settled == NULL)
+        CC_TRY_OUT(cc_codec_set_single(&set, cc_bench_spec(config, scheme, tensor), &info->shape,
+                                       &codec_memory, e));
+    CC_TRY_OUT(measure_tensor(config, scheme, tensor, settled != NULL ? settled : set.item, step,
+                              settled != NULL || m->plan->passes == 0 ? 1 : m->plan->passes, &b,
+                              out, e));
+out:
+    out->cumulative_raw_sq = m->raw.cumulative_sq[tensor];
+    free_buffers(&b);
+    cc_codec_set_free(&set);
+    return status;
+}
+
+/* A scheme over all tensors, its state new at the beginning. */
+static int measure_passes(struct measuring *m, size_t scheme, struct cc_quality *out,
+                          struct cc_error *e)
+{
+    for (size_t t = 0; t < cc_trace_tensors(m->config->trace) && !cc_interrupted(); t++) {
+        show_progress(m, scheme, t);
+        CC_TRY(one_tensor(m, scheme, t, NULL, 0, &out[t], e));
     }
     return CC_OK;
 }
 
-/* Compares the mean of WINDOW passes with that of the WINDOW passes before. */
-enum { WINDOW = 5 };
-
-static bool settled(const struct pass *pass, size_t passes)
+/* The same after sizes have settled. */
+static int measure_settled(struct measuring *m, size_t scheme, struct cc_quality *out,
+                           struct cc_settled *settled, struct cc_error *e)
 {
-    struct pass late = {0}, early = {0};
-    if (passes < 2 * WINDOW)
-        return false;
-    for (size_t i = 0; i < WINDOW; i++) {
-        late.bytes += pass[passes - 1 - i].bytes;
-        late.error_sq += pass[passes - 1 - i].error_sq;
-        early.bytes += pass[passes - 1 - WINDOW - i].bytes;
-        early.error_sq += pass[passes - 1 - WINDOW - i].error_sq;
+    const struct cc_bench_config *config = m->config;
+    const struct cc_sample_limits all = {.values = SIZE_MAX,
+                                         .largest = SIZE_MAX,
+                                         .steps = SIZE_MAX,
+                                         .kept = cc_memory_available() / 4};
+    struct cc_codec_set set = {0};
+    int status = CC_OK;
+    show_progress(m, scheme, 0);
+    if (m->all.piece == NULL)
+        CC_TRY(cc_sample_open(config, &all, &m->all, e));
+    CC_TRY_OUT(cc_settle(config, scheme, &m->all, &m->plan->settle, &set, m->bytes, settled, e));
+    for (size_t i = 0; i < m->all.count && !cc_interrupted(); i++) {
+        struct cc_quality *q = &out[m->all.piece[i].tensor];
+        CC_TRY_OUT(
+            one_tensor(m, scheme, m->all.piece[i].tensor, &set.item[i], settled->steps, q, e));
+        q->payload_bytes = (uint64_t)llround(m->bytes[i] * (double)q->steps);
     }
-    return fabs(late.bytes - early.bytes) <= 0.01 * late.bytes &&
-           fabs(late.error_sq - early.error_sq) <= 0.05 * late.error_sq;
+    settled->passes++;
+out:
+    cc_codec_set_free(&set);
+    return status;
 }
 
 static bool has_state(const struct cc_bench_config *config, size_t scheme)
@@ -251,33 +241,38 @@ static bool has_state(const struct cc_bench_config *config, size_t scheme)
     return false;
 }
 
-int cc_quality_settle(const struct cc_bench_config *config, size_t scheme, size_t most,
-                      size_t *passes, struct cc_error *e)
+int cc_quality_measure(const struct cc_bench_config *config, const struct cc_quality_plan *plan,
+                       struct cc_quality *out, struct cc_settled *settled, size_t *done,
+                       struct cc_error *e)
 {
-    struct cc_codec_set set = {0};
-    struct buffers b = {0};
-    struct pass *pass = NULL;
-    uint64_t step = 0;
+    const size_t tensors = cc_trace_tensors(config->trace);
+    struct measuring m = {.config = config, .plan = plan};
     int status = CC_OK;
-    *passes = 1;
-    if (!has_state(config, scheme))
-        return CC_OK;
-    CC_TRY_OUT(cc_bench_codecs(config, scheme, &codec_memory, &set, e));
-    CC_TRY_OUT(allocate_buffers(&b, cc_trace_largest(config->trace), e));
-    pass = cc_alloc(most * sizeof *pass, e);
-    if (pass == NULL) {
+    *done = 0;
+    m.raw.cumulative_sq = cc_alloc0(tensors * sizeof(double), e);
+    m.bytes = cc_alloc0(tensors * sizeof(double), e);
+    if (m.raw.cumulative_sq == NULL || m.bytes == NULL)
         status = CC_FAIL;
-        goto out;
+    else
+        status = check_memory(config, e);
+    for (; *done < config->schemes->count && status == CC_OK; (*done)++) {
+        const size_t s = *done;
+        struct cc_error *failed = &config->failed[s];
+        settled[s] = (struct cc_settled){.passes = plan->passes, .settled = true};
+        if (cc_bench_failed(config, s))
+            continue;
+        if (plan->passes > 0 || !has_state(config, s)) {
+            settled[s].passes = plan->passes > 0 ? plan->passes : 1;
+            (void)measure_passes(&m, s, &out[s * tensors], failed);
+        } else {
+            (void)measure_settled(&m, s, &out[s * tensors], &settled[s], failed);
+        }
+        if (cc_interrupted())
+            break; /* this scheme is not complete */
+        m.raw.steps = cc_bench_failed(config, s) ? 0 : cc_bench_steps(config, s);
     }
-    for (*passes = 0; *passes < most && !settled(pass, *passes) && !cc_interrupted();) {
-        CC_TRY_OUT(settle_pass(config, scheme, &set, &b, &step, &pass[(*passes)++], e));
-        if (config->progress != NULL)
-            config->progress(config->progress_arg, "until residuals settle",
-                             (double)*passes / (double)most);
-    }
-out:
-    free(pass);
-    free_buffers(&b);
-    cc_codec_set_free(&set);
+    cc_sample_free(&m.all);
+    free(m.raw.cumulative_sq);
+    free(m.bytes);
     return status;
 }

@@ -6,8 +6,6 @@
 #include "core/memory.h"
 #include "core/random.h"
 
-enum { MOST_STEPS = 64 };
-
 /* Streams of random numbers; schemes and synthetic traces use none of these. */
 enum { ROW_SIGNS = 0x5349474e, COLUMN_SIGNS };
 
@@ -104,36 +102,51 @@ static void choose(struct cc_sample *s, const struct cc_trace *t,
 
 /* --- gradients --- */
 
-static int load(const struct cc_bench_config *config, struct cc_sample *s, struct cc_error *e)
+/* Loads all steps of all pieces. */
+static int keep(const struct cc_bench_config *config, struct cc_sample *s, struct cc_error *e)
 {
     for (size_t i = 0; i < s->count; i++) {
         struct cc_sample_piece *p = &s->piece[i];
-        size_t bytes;
-        if (!cc_mul(s->steps * sizeof(float), p->shape.n, &bytes))
-            return cc_fail(e, "out of memory");
-        p->x = cc_alloc(bytes, e);
+        p->x = cc_alloc(s->steps * p->shape.n * sizeof(float), e);
         if (p->x == NULL)
             return CC_FAIL;
     }
-    for (size_t step = 0; step < s->steps; step++) {
+    for (size_t step = 0; step < s->steps; step++)
         for (size_t i = 0; i < s->count; i++) {
             struct cc_sample_piece *p = &s->piece[i];
             CC_TRY(cc_trace_load_first(config->trace, config->stream, step, p->tensor, p->shape.n,
                                        p->x + step * p->shape.n, e));
         }
-    }
     return CC_OK;
 }
 
 int cc_sample_open(const struct cc_bench_config *config, const struct cc_sample_limits *limits,
                    struct cc_sample *out, struct cc_error *e)
 {
-    *out = (struct cc_sample){.steps = config->steps < MOST_STEPS ? config->steps : MOST_STEPS};
+    size_t most = 0, bytes;
+    *out =
+        (struct cc_sample){.steps = config->steps < limits->steps ? config->steps : limits->steps};
     out->piece = cc_alloc0(cc_trace_tensors(config->trace) * sizeof *out->piece, e);
     if (out->piece == NULL)
         return CC_FAIL;
     choose(out, config->trace, limits);
-    return load(config, out, e);
+    if (cc_mul(out->values, out->steps * sizeof(float), &bytes) && bytes <= limits->kept)
+        return keep(config, out, e);
+    for (size_t i = 0; i < out->count; i++)
+        most = out->piece[i].shape.n > most ? out->piece[i].shape.n : most;
+    out->buffer = cc_alloc(most * sizeof *out->buffer, e);
+    return out->buffer != NULL ? CC_OK : CC_FAIL;
+}
+
+int cc_sample_step(const struct cc_bench_config *config, struct cc_sample *s,
+                   const struct cc_sample_piece *p, size_t step, const float **x,
+                   struct cc_error *e)
+{
+    *x = p->x != NULL ? p->x + step % s->steps * p->shape.n : s->buffer;
+    if (p->x != NULL)
+        return CC_OK;
+    return cc_trace_load_first(config->trace, config->stream, step % s->steps, p->tensor,
+                               p->shape.n, s->buffer, e);
 }
 
 void cc_sample_free(struct cc_sample *s)
@@ -141,6 +154,7 @@ void cc_sample_free(struct cc_sample *s)
     for (size_t i = 0; i < s->count; i++)
         free(s->piece[i].x);
     free(s->piece);
+    free(s->buffer);
     *s = (struct cc_sample){0};
 }
 

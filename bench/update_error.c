@@ -41,8 +41,10 @@ enum { MOST_WINDOWS = 16, USED = 4, MOST_STEPS = 64 };
  * scheme encodes more values than this, however few windows remain. */
 #define MOST_VALUES ((double)(1 << 30))
 
-static const struct cc_sample_limits flat_limits = {.values = 300000, .largest = 1 << 16};
-static const struct cc_sample_limits shape_limits = {.values = 1 << 21, .largest = 1 << 22};
+static const struct cc_sample_limits flat_limits = {
+    .values = 300000, .largest = 1 << 16, .steps = MOST_STEPS, .kept = SIZE_MAX};
+static const struct cc_sample_limits shape_limits = {
+    .values = 1 << 21, .largest = 1 << 22, .steps = MOST_STEPS, .kept = SIZE_MAX};
 
 static const struct cc_codec_memory codec_memory = {
     .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};

@@ -66,14 +66,18 @@ static struct cc_profile_point at(const struct cc_profile_codec *codec,
     return codec != NULL ? cc_profile_at(codec, values) : *given;
 }
 
-/* A tensor's cost in the sending step. */
-static struct cc_payload_cost sending_step(const struct cc_codec_model *c,
+/* The cost of the net's tensor number `tensor` in the sending step. */
+static struct cc_payload_cost sending_step(const struct cc_codec_model *c, size_t tensor,
                                            const struct cc_shape *shape)
 {
     double values = (double)shape->n;
     double period = c->period > 1 ? (double)c->period : 1;
     struct cc_profile_point push = at(c->push, &c->push_point, values);
     struct cc_profile_point pull = at(c->pull, &c->pull_point, values);
+    if (c->tensor_bits != NULL) {
+        push.bits_per_value = c->tensor_bits[tensor];
+        pull.bits_per_value = c->pull == c->push ? push.bits_per_value : pull.bits_per_value;
+    }
     struct cc_payload_cost p = {
         .values = values,
         .push_bytes = period * values * push.bits_per_value / 8,
@@ -173,7 +177,7 @@ int cc_step_payloads_make(const struct cc_net *net, const struct cc_codec_model 
     for (size_t i = 0; i < net->count; i++) {
         const struct cc_shape *shape = &net->tensors[i].shape;
         bool is_raw = raw != NULL && raw[i];
-        p.each[i] = sending_step(is_raw ? floats : codec_model, shape);
+        p.each[i] = sending_step(is_raw ? floats : codec_model, i, shape);
         /* Among pairs, each float counts as a pair. */
         if (is_raw && codec_model->reduction == CC_REDUCE_PAIRS)
             p.each[i].pairs = (double)shape->n;

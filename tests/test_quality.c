@@ -20,19 +20,26 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
 
-/* The quality of every scheme after `passes` passes; the caller frees it. */
-static struct cc_quality *measure(const struct cc_bench_config *p, size_t passes)
+/* The quality of every scheme by a plan, with the passes that it took; the caller frees it. */
+static struct cc_quality *measure_plan(const struct cc_bench_config *p,
+                                       const struct cc_quality_plan *plan,
+                                       struct cc_settled *settled)
 {
-    size_t each[16], done = 0, schemes = p->schemes->count;
+    size_t done = 0, schemes = p->schemes->count;
     struct cc_quality *q = calloc(schemes * cc_trace_tensors(p->trace), sizeof *q);
     struct cc_error e = {""};
     assert_non_null(q);
-    for (size_t s = 0; s < schemes; s++)
-        each[s] = passes;
-    if (cc_quality_measure(p, each, q, &done, &e) != CC_OK)
+    if (cc_quality_measure(p, plan, q, settled, &done, &e) != CC_OK)
         fail_msg("%s", e.text);
     assert_int_equal(done, schemes);
     return q;
+}
+
+static struct cc_quality *measure(const struct cc_bench_config *p, size_t passes)
+{
+    const struct cc_quality_plan plan = {.passes = passes};
+    struct cc_settled settled[16];
+    return measure_plan(p, &plan, settled);
 }
 
 /* --- by hand --- */
@@ -368,35 +375,62 @@ static void one_scheme_fails(void **state)
 
 static void settle_fails(void **state)
 {
+    const struct cc_quality_plan plan = {.settle.passes = 60};
+    struct cc_settled settled[3];
     struct fixture f;
-    size_t passes;
-    struct cc_error e = {""};
-    open_huge(&f, state, "local,local:every=1");
-    assert_int_equal(cc_quality_settle(&f.config, 0, 20, &passes, &e), CC_FAIL);
-    assert_contains(e.text, ", push 3, step 20, local: ");
-    assert_int_equal(cc_quality_settle(&f.config, 1, 20, &passes, &e), CC_OK);
+    open_huge(&f, state, "fp32,local,local:every=1");
+    free(measure_plan(&f.config, &plan, settled));
+    assert_gave_up(&f, *state, 1);
+    assert_true(settled[0].settled && settled[2].settled && !settled[1].settled);
     close_config(&f);
 }
 
 /* --- settling --- */
 
+/* 14 passes of 3 steps have 40 steps or more; local's passes have 2 steps. */
 static void settling(void **state)
 {
+    const struct cc_quality_plan plan = {.settle.passes = 1000}, early = {.settle.passes = 4};
+    struct cc_settled settled[4];
     struct fixture f;
-    size_t passes = 0;
-    struct cc_error e = {""};
     open_gradients(&f, state, "3lc,int8,local:every=2,int8:ef=1");
-    assert_int_equal(cc_quality_settle(&f.config, 0, 200, &passes, &e), CC_OK);
-    assert_in_range(passes, 10, 200);
-    assert_int_equal(cc_quality_settle(&f.config, 0, 4, &passes, &e), CC_OK);
-    assert_int_equal(passes, 4);
-    assert_int_equal(cc_quality_settle(&f.config, 1, 200, &passes, &e), CC_OK);
-    assert_int_equal(passes, 1);
-    /* Every pass sends the same payloads. */
-    assert_int_equal(cc_quality_settle(&f.config, 2, 200, &passes, &e), CC_OK);
-    assert_int_equal(passes, 10);
-    assert_int_equal(cc_quality_settle(&f.config, 3, 200, &passes, &e), CC_OK);
-    assert_in_range(passes, 10, 200);
+    struct cc_quality *q = measure_plan(&f.config, &plan, settled);
+    assert_in_range(settled[0].passes, 29, 1000);
+    assert_true(settled[0].settled && settled[0].steps == 3 * (settled[0].passes - 1));
+    assert_true(settled[1].passes == 1 && settled[1].settled);
+    assert_true(settled[2].passes == 41 && settled[2].settled); /* every pass sends the same */
+    assert_true(settled[3].passes == 29 && settled[3].settled); /* every payload is as long */
+    assert_int_equal(q[6].payload_bytes, STEPS * (4 + WEIGHTS));
+    free(q);
+    q = measure_plan(&f.config, &early, settled);
+    assert_true(settled[0].passes == 5 && !settled[0].settled);
+    assert_true(settled[1].passes == 1 && settled[1].settled);
+    free(q);
+    close_config(&f);
+}
+
+/* The mean of the last 40 steps or more by a plain loop, and the errors of one more pass. */
+static void settled_by_loops(void **state)
+{
+    (void)state;
+    enum { SETTLED_STEPS = 8, WINDOW = 5 };
+    const struct cc_tensor_info tensors[] = {{"a", cc_shape_flat(5000)}, {"b", cc_shape_flat(37)}};
+    const struct cc_quality_plan plan = {.settle.passes = 1000};
+    struct cc_settled settled[2];
+    struct fixture f;
+    open_config(&f, make_trace(tensors, 2, SETTLED_STEPS), "3lc,topk:k=3,bucket=64");
+    struct cc_quality *q = measure_plan(&f.config, &plan, settled);
+    for (size_t s = 0; s < 2; s++)
+        for (size_t t = 0; t < 2; t++) {
+            double bytes = 0;
+            for (size_t pass = settled[s].passes - WINDOW; pass < settled[s].passes; pass++)
+                bytes += (double)loop_measure(&f.config, s, t, pass).payload_bytes;
+            struct cc_quality last = loop_measure(&f.config, s, t, settled[s].passes);
+            last.payload_bytes = q[2 * s + t].payload_bytes;
+            assert_true(fabs((double)last.payload_bytes - bytes / WINDOW) <= 0.5);
+            assert_true(alike(&q[2 * s + t], &last));
+        }
+    free(q);
     close_config(&f);
 }
 
@@ -404,10 +438,19 @@ int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
-        IN_SCRATCH(fp32_by_hand),     IN_SCRATCH(int8_by_hand),   IN_SCRATCH(local_by_hand),
-        IN_SCRATCH(whole_periods),    IN_SCRATCH(files_by_loops), cmocka_unit_test(blocks_by_loops),
-        IN_SCRATCH(passes),           IN_SCRATCH(min_size),       IN_SCRATCH(contexts_and_names),
-        IN_SCRATCH(one_scheme_fails), IN_SCRATCH(settle_fails),   IN_SCRATCH(settling),
+        IN_SCRATCH(fp32_by_hand),
+        IN_SCRATCH(int8_by_hand),
+        IN_SCRATCH(local_by_hand),
+        IN_SCRATCH(whole_periods),
+        IN_SCRATCH(files_by_loops),
+        cmocka_unit_test(blocks_by_loops),
+        IN_SCRATCH(passes),
+        IN_SCRATCH(min_size),
+        IN_SCRATCH(contexts_and_names),
+        IN_SCRATCH(one_scheme_fails),
+        IN_SCRATCH(settle_fails),
+        IN_SCRATCH(settling),
+        cmocka_unit_test(settled_by_loops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

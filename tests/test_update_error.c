@@ -243,8 +243,10 @@ static struct cc_trace *large_net(void)
 static void sample(void **state)
 {
     (void)state;
-    const struct cc_sample_limits limits = {.values = 50000, .largest = 10000};
-    const struct cc_sample_limits enough = {.values = SIZE_MAX, .largest = SIZE_MAX};
+    const struct cc_sample_limits limits = {
+        .values = 50000, .largest = 10000, .steps = 64, .kept = SIZE_MAX};
+    const struct cc_sample_limits enough = {
+        .values = SIZE_MAX, .largest = SIZE_MAX, .steps = 64, .kept = SIZE_MAX};
     struct fixture f;
     struct cc_sample s, all;
     struct cc_error e = {""};
@@ -275,7 +277,8 @@ static void sample(void **state)
 static void signs(void **state)
 {
     (void)state;
-    const struct cc_sample_limits enough = {.values = SIZE_MAX, .largest = SIZE_MAX};
+    const struct cc_sample_limits enough = {
+        .values = SIZE_MAX, .largest = SIZE_MAX, .steps = 64, .kept = SIZE_MAX};
     struct fixture f;
     struct cc_sample s;
     struct cc_error e = {""};

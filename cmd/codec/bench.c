@@ -8,6 +8,10 @@
 #include "core/memory.h"
 #include "results/machine_info.h"
 
+/* How long sizes may take to settle unless --passes says how far to go. */
+#define SETTLE_S    3.0
+#define SETTLE_TEXT "3 s"
+
 static const char *const stream_choices[] = {"first", "push", "pull", "all", NULL};
 
 static const struct cc_option options[] = {
@@ -25,11 +29,12 @@ static const struct cc_option options[] = {
      .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
     {.name = "passes",
      .value = "N|auto",
-     .def = "1",
+     .def = "auto, for up to " SETTLE_TEXT " a scheme",
      .help =
-         "go through the trace N times with the residuals kept and report the last pass; auto: "
-         "until the residuals have settled (over five passes the payload lies within 1%, and the "
-         "squared error within 5%, of the five before), at most 200"},
+         "auto: go through the trace again and again, with the residuals kept, until sizes have "
+         "settled (the payload of " CC_SETTLE_STEPS_TEXT " steps or more lies within 1% of that of "
+         "as many before), however long that takes; N: N times, and report the last pass: 1 for "
+         "the first steps of a training, when residuals are empty"},
     {.name = "per-tensor", .help = "a row for each tensor instead of one for the whole step"},
     {.name = "threads",
      .value = "N",
@@ -67,15 +72,14 @@ static void show_progress(void *arg, const char *phase, double done)
 
 /* --- options --- */
 
-static int parse_passes(const struct cc_args *args, size_t *out, struct cc_error *e)
+static int parse_passes(const struct cc_args *args, struct cc_quality_plan *out, struct cc_error *e)
 {
     const char *text = cc_arg(args, "passes");
-    uint64_t passes = 1;
-    if (text != NULL && strcmp(text, "auto") == 0)
-        passes = 0;
-    else
+    uint64_t passes = 0;
+    *out = (struct cc_quality_plan){.settle.seconds = text == NULL ? SETTLE_S : 0};
+    if (text != NULL && strcmp(text, "auto") != 0)
         CC_TRY(cc_arg_count(args, "passes", 1, 1000000, &passes, e));
-    *out = (size_t)passes;
+    out->passes = (size_t)passes;
     return CC_OK;
 }
 
@@ -94,7 +98,7 @@ static int parse_options(const struct cc_args *args, struct cc_bench_options *ou
     uint64_t samples = 0, discard = usual.discard, threads = 1, min_size = 0, steps = 0;
     double seconds = usual.seconds;
     int streams = CC_STREAM_FIRST;
-    CC_TRY(parse_passes(args, &o.passes, e));
+    CC_TRY(parse_passes(args, &o.plan, e));
     CC_TRY(cc_arg_count(args, "samples", 1, 100000, &samples, e));
     CC_TRY(cc_arg_count(args, "discard", 0, 1000, &discard, e));
     CC_TRY(cc_arg_count(args, "threads", 1, 1024, &threads, e));
@@ -123,10 +127,11 @@ static int parse_options(const struct cc_args *args, struct cc_bench_options *ou
 
 /* --- measuring --- */
 
-/* Adds speeds to the profile, whose origin is that of the first ones. */
-static int add_to_profile(struct cc_bench_run *b, struct cc_speed *speed, struct cc_error *e)
+/* Adds sizes and speeds to the profile, whose origin is that of the first ones. */
+static int add_to_profile(struct cc_bench_run *b, struct cc_bench_measured *m, struct cc_error *e)
 {
     struct cc_profile *p = &b->profile;
+    struct cc_speed *speed = &m->speed;
     if (b->options.profile_out == NULL || speed->samples == 0)
         return CC_OK;
     if (p->trace == NULL) {
@@ -140,6 +145,10 @@ static int add_to_profile(struct cc_bench_run *b, struct cc_speed *speed, struct
         if (p->trace == NULL || p->cpu == NULL || p->isa == NULL || p->time == NULL)
             return CC_FAIL;
     }
+    /* Sizes are the settled ones, not those of the steps that were timed. */
+    for (size_t i = 0; i < m->done * speed->tensors; i++)
+        if (m->q[i].steps > 0)
+            speed->tensor_bytes[i] = (double)m->q[i].payload_bytes / (double)m->q[i].steps;
     return cc_profile_add(p, &b->config, speed, e);
 }
 
@@ -150,28 +159,22 @@ static int bench_stream(struct cc_bench_run *b, struct cc_error *e)
     struct cc_bench_config *config = &b->config;
     const size_t tensors = cc_trace_tensors(config->trace), schemes = config->schemes->count;
     struct cc_bench_measured m = {.q = cc_alloc0(schemes * tensors * sizeof *m.q, e),
-                                  .passes = cc_alloc0(schemes * sizeof *m.passes, e),
+                                  .settled = cc_alloc0(schemes * sizeof *m.settled, e),
                                   .error = cc_alloc0(schemes * sizeof *m.error, e)};
     int status = CC_OK;
     config->failed = cc_alloc0(schemes * sizeof *config->failed, e);
-    if (m.q == NULL || m.passes == NULL || m.error == NULL || config->failed == NULL) {
+    if (m.q == NULL || m.settled == NULL || m.error == NULL || config->failed == NULL) {
         status = CC_FAIL;
         goto out;
     }
     if (b->options.speed)
         CC_TRY_OUT(cc_calls_check(config, e));
-    for (size_t s = 0; s < schemes; s++) {
-        m.passes[s] = b->options.passes;
-        if (b->options.passes == 0)
-            (void)cc_quality_settle(config, s, CC_BENCH_MOST_PASSES, &m.passes[s],
-                                    &config->failed[s]);
-    }
-    CC_TRY_OUT(cc_quality_measure(config, m.passes, m.q, &m.done, e));
+    CC_TRY_OUT(cc_quality_measure(config, &b->options.plan, m.q, m.settled, &m.done, e));
     CC_TRY_OUT(cc_update_errors(config, m.error, e));
     if (b->options.speed && !cc_interrupted())
         CC_TRY_OUT(cc_speed_measure(config, &b->options.limits, &m.speed, e));
     CC_TRY_OUT(cc_bench_rows(b, &m, e));
-    CC_TRY_OUT(add_to_profile(b, &m.speed, e));
+    CC_TRY_OUT(add_to_profile(b, &m, e));
     for (size_t s = 0; s < schemes && status == CC_OK; s++)
         if (cc_bench_failed(config, s))
             status = cc_fail(e, "%s", config->failed[s].text);
@@ -180,7 +183,7 @@ out:
     free(config->failed);
     config->failed = NULL;
     free(m.q);
-    free(m.passes);
+    free(m.settled);
     free(m.error);
     return status;
 }
@@ -302,7 +305,7 @@ const struct cc_command cc_command_bench = {
     .examples = "  commcomp bench                                     # the papers' ten schemes\n"
                 "  commcomp bench --scheme 3lc --s 1.0/1.5/1.75/1.9   # a sweep\n"
                 "  commcomp bench --trace captured/ --scheme all -o all.csv\n"
-                "  commcomp bench --trace captured/ --scheme 3lc --passes auto --no-speed\n"
+                "  commcomp bench --trace captured/ --scheme 3lc --passes 1 --no-speed\n"
                 "  commcomp bench --net resnet50 --scheme int8,fp16 --threads 2\n"
                 "  commcomp bench --values 25M --synthetic laplace    # larger than the cache\n"
                 "  commcomp bench --scheme 3lc --values 1K,10K,100K,1M,10M -o sizes.csv\n"

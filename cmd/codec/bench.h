@@ -10,15 +10,13 @@
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
 
-enum { CC_BENCH_MOST_PASSES = 200 }; /* of --passes auto */
-
 /* Which streams of a trace are benched; the choices of --stream in their order. */
 enum cc_bench_streams { CC_STREAM_FIRST, CC_STREAM_PUSH, CC_STREAM_PULL, CC_STREAM_ALL };
 
 /* The parsed options, apart from those of the source and the schemes. */
 struct cc_bench_options {
     enum cc_bench_streams streams;
-    size_t passes;   /* 0: auto */
+    struct cc_quality_plan plan;
     size_t steps;    /* the most steps of a trace; 0: all */
     size_t min_size; /* smaller tensors travel as fp32 */
     uint64_t seed;
@@ -46,9 +44,9 @@ extern const struct cc_column cc_bench_columns[];
 
 /* What was measured of a stream. */
 struct cc_bench_measured {
-    size_t *passes;                /* by scheme */
+    struct cc_settled *settled;    /* by scheme */
     struct cc_quality *q;          /* [scheme * tensors + tensor] */
-    size_t done;                   /* schemes whose passes and q are complete */
+    size_t done;                   /* schemes whose q are complete */
     struct cc_update_error *error; /* by scheme */
     struct cc_speed speed;         /* zero if no speeds were measured */
 };

@@ -56,8 +56,7 @@ static void remark(const struct cache *c, const char *what, const char *why)
 
 /* --- the file --- */
 
-/* Creates the missing directories of `path`. */
-static void create_folders(const char *path)
+void cc_cache_folders(const char *path)
 {
     char folder[PATH_CAP];
     for (const char *p = strchr(path + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
@@ -66,8 +65,7 @@ static void create_folders(const char *path)
     }
 }
 
-/* The path of the profile; false if the environment names no place for it. */
-static bool find_path(const struct cc_machine_info *h, char out[PATH_CAP])
+bool cc_cache_path(const char *name, char *out, size_t cap)
 {
     const char *base = getenv("XDG_CACHE_HOME"), *between = "";
     if (base == NULL || base[0] != '/') {
@@ -76,10 +74,18 @@ static bool find_path(const struct cc_machine_info *h, char out[PATH_CAP])
     }
     if (base == NULL || base[0] != '/')
         return false;
+    return (size_t)snprintf(out, cap, "%s%s/commcomp/%s", base, between, name) < cap;
+}
+
+/* The path of the profile; false if the environment names no place for it. */
+static bool find_path(const struct cc_machine_info *h, char out[PATH_CAP])
+{
+    char name[128];
     uint32_t key = cc_crc32(0, h->cpu, strlen(h->cpu));
     key = cc_crc32(key, h->version, strlen(h->version));
-    return snprintf(out, PATH_CAP, "%s%s/commcomp/profile-%s-%s-%08x.json", base, between, h->isa,
-                    cc_distribution_names[distribution], key) < PATH_CAP;
+    (void)snprintf(name, sizeof name, "profile-%s-%s-%08x.json", h->isa,
+                   cc_distribution_names[distribution], key);
+    return cc_cache_path(name, out, PATH_CAP);
 }
 
 /* Reads the file into *out, which becomes empty if there is no file. Fails if there is something
@@ -119,7 +125,7 @@ static void save(struct cache *c)
     int status = CC_OK;
     if (!c->kept)
         return;
-    create_folders(c->path);
+    cc_cache_folders(c->path);
     if (stat(c->path, &info) == 0 && !S_ISREG(info.st_mode))
         CC_TRY_OUT(cc_fail(&why, "%s is not a regular file", c->path));
     status = read_file(c, &theirs, &why);
@@ -146,7 +152,7 @@ static void lock(struct cache *c)
     bool told = false;
     if (!c->kept)
         return;
-    create_folders(c->path);
+    cc_cache_folders(c->path);
     (void)snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(c->path, '/') - c->path), c->path);
     c->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     while (c->lock >= 0 && flock(c->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&

@@ -3,6 +3,7 @@
 #define CC_CMD_INPUT_CACHE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "models/profile.h"
 #include "schemes/spec.h"
@@ -22,5 +23,11 @@ struct cc_cache_request {
  * on success only; the caller frees them. */
 int cc_cache_profile(const struct cc_cache_request *request, struct cc_profile *out, char **source,
                      struct cc_error *e);
+
+/* Writes the path of a file of this name in $XDG_CACHE_HOME/commcomp or ~/.cache/commcomp; false if
+ * the environment names no place for it, or it is longer than cap. */
+bool cc_cache_path(const char *name, char *out, size_t cap);
+/* Creates the missing folders of a path. */
+void cc_cache_folders(const char *path);
 
 #endif

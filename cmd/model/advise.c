@@ -27,22 +27,21 @@ static const struct cc_column columns[] = {
      "from here on, twice as many do less than a quarter more in the same time; empty: no such "
      "number up to 65,536 (256 with stragglers), or no compute time is known",
      CC_PART},
-    {"nmse", NULL, "", "%.4g", 0, "squared error of a step relative to the gradient, as in bench",
-     CC_DETAIL},
-    {"nmse_cumulative", NULL, "", "%.3g", 0,
-     "the same of the sums over all steps, after error feedback; measured in this run", CC_DETAIL},
+    {"nmse", NULL, "", "%.4g", 0,
+     "squared error of a single settled step, relative to the gradient", CC_DETAIL},
+    CC_ERROR_COLUMNS,
     {"encodings", NULL, "", "%.4g", 0,
      "how often the gradients' sum is encoded: by a worker, a server, at hops", CC_DETAIL},
-    {"sum_error", "error", "", "%.3g", 0, "nmse_cumulative x encodings", CC_ANSWER},
+    {"sum_error", "of the sum", "", "%.3g", 0,
+     "error x encodings: of the sum over the workers, which --max-nmse limits", CC_MAIN},
     {"left_out", "left out", "", NULL, 0, "why the scheme is ruled out", CC_ANSWER},
     {"recommended", NULL, "", NULL, 0,
      "true in one row of a setting: the scheme of the recommendation", CC_DETAIL},
     {.key = NULL},
 };
 
-/* At most half of the gradients' energy may be missing after the trace that errors are measured on.
- */
-#define MAX_NMSE "0.5"
+/* A scheme whose error is larger is further off than one that sends nothing. */
+#define MAX_NMSE "1"
 
 static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
@@ -51,16 +50,12 @@ static const struct cc_option options[] = {
      .value = "X",
      .def = MAX_NMSE,
      .group = CC_GROUP_SEND,
-     .help = "leave out schemes whose error (squared, of the sum over all workers and steps, "
-             "relative to it) is larger; 1 is that of sending nothing"},
-    {.name = "lossless", .group = CC_GROUP_SEND,
+     .help = "leave out schemes whose error (of the sum over the workers, docs/errors.md) is "
+             "larger; 1 is that of sending nothing"},
+    {.name = "lossless",
+     .group = CC_GROUP_SEND,
      .help = "leave out schemes that change the values"},
-    {.name = "trace",
-     .value = "PATH",
-     .file = CC_READS_FILE,
-     .group = CC_GROUP_SEND, .often = true,
-     .help = "captured gradients to measure the errors on; by default synthetic ones, 32 steps of "
-             "the net's tensors, or of resnet20's if it has more than half a million values"},
+    CC_FIGURES_OPTIONS,
     CC_SKIP_OPTION,
     {.name = NULL},
 };
@@ -146,8 +141,7 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
     const bool out = rank == 0;
     const struct cc_number_column all[] = {
         {"rank", out ? NAN : (double)rank},
-        {"nmse", a->error[c->scheme].nmse},
-        {"nmse_cumulative", a->error[c->scheme].cumulative},
+        {"nmse", a->forecast.figures.of[c->scheme].error.nmse},
         {"encodings", c->encodings},
         {"sum_error", c->error},
         {"pays_from_bps", !out && c->pays.from_bps > 0 ? c->pays.from_bps : NAN},
@@ -243,16 +237,13 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(parse_limits(args, &a, e));
     CC_TRY_OUT(cc_forecast_parse(args, CC_SYSTEM_DDP, &a.forecast, e));
     CC_TRY_OUT(add_compared(&a, e));
-    CC_TRY_OUT(cc_forecast_load(&a.forecast, e));
-    CC_TRY_OUT(cc_advise_measure(&a, e));
+    CC_TRY_OUT(cc_forecast_load(&a.forecast, true, e));
     if (!cc_interrupted())
         CC_TRY_OUT(cc_forecast_each(&a.forecast, one_setting, &a, e));
     if (!cc_interrupted())
         CC_TRY_OUT(cc_advise_note_basis(&a, e));
 out:
     args->record.partial = cc_interrupted();
-    free(a.error);
-    free(a.error_source);
     cc_forecast_free(&a.forecast);
     return status;
 }

@@ -1,5 +1,4 @@
-/* commcomp advise: the structures that its files share. advise_error.c measures the
- * schemes' errors, advise_candidates.c predicts a candidate, advise.c ranks the candidates of each
+/* commcomp advise: the structures that its files share. advise_candidates.c predicts a candidate, advise.c ranks the candidates of each
  * setting, and advise_notes.c and advise_changes.c put the verdict, and what would change it, into
  * sentences. */
 #ifndef CC_CMD_MODEL_ADVISE_H
@@ -8,17 +7,9 @@
 #include "cmd/model/forecast.h"
 #include "models/advice.h"
 
-/* The error of a scheme, and the size at which it was measured; NaN where that was not possible. */
-struct cc_advise_error {
-    double nmse, cumulative, bits_per_value;
-};
-
 struct advise {
     struct cc_forecast forecast;
     struct cc_record *record;
-    struct cc_advise_error *error; /* one per scheme */
-    char *error_source;            /* name of the trace that errors were measured on, */
-    size_t error_steps;            /* and its steps */
     double max_nmse;
     bool lossless; /* --lossless */
 };
@@ -29,7 +20,7 @@ struct candidate {
     struct cc_prediction p;
     struct cc_paying pays;
     double encodings;     /* cc_exchange_encodings */
-    double error;         /* the cumulative error of one encoding, times encodings; NaN: unknown */
+    double error;         /* that of one encoding, times encodings; NaN: unknown */
     int saturates, tried; /* workers: cc_advice_workers; 0 without compute time */
     char refused[128];    /* why the scheme is ruled out, or empty */
 };
@@ -47,9 +38,6 @@ struct ranking {
     /* The candidate that is recommended; NULL: the baseline at its best. */
     const struct candidate *use;
 };
-
-/* Measures a->error on --trace, or else on a synthetic trace. */
-int cc_advise_measure(struct advise *a, struct cc_error *e);
 
 /* Fills *c but for pays and saturates. A scheme that the exchange cannot carry, or that --lossless
  * or --max-nmse rule out, gets a text in `refused`, which is no error. */

@@ -11,18 +11,9 @@ static const struct cc_spec *spec_of(const struct advise *a, size_t scheme)
     return a->forecast.schemes->item[scheme];
 }
 
-/* The size comes from the profile, the error from this run, and their gradients may differ: where
- * a scheme sends more than three times as much of one as of the other, the two do not belong
- * together. */
-static bool sizes_differ(double bits, double error_bits)
-{
-    return bits > 3 * error_bits || error_bits > 3 * bits;
-}
-
 /* Rules the candidate out if the scheme is lossy, its error unknown or too large. */
 static void check_error(const struct advise *a, struct candidate *c)
 {
-    const struct cc_advise_error *error = &a->error[c->scheme];
     const struct cc_scheme *scheme = spec_of(a, c->scheme)->scheme;
     char *why = c->refused;
     if (a->lossless && (scheme->flags & CC_LOSSY) != 0)
@@ -34,9 +25,6 @@ static void check_error(const struct advise *a, struct candidate *c)
                        scheme->absolute_param);
     else if (c->error > a->max_nmse)
         (void)snprintf(why, sizeof c->refused, "error above %g", a->max_nmse);
-    else if (sizes_differ(c->p.bits_push, error->bits_per_value))
-        (void)snprintf(why, sizeof c->refused, "error known only at %.3g bits/value",
-                       error->bits_per_value);
 }
 
 int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t scheme,
@@ -46,7 +34,7 @@ int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t sch
     *c = (struct candidate){.scheme = scheme};
     c->encodings =
         cc_exchange_encodings(s->exchange, payloads->reduction, s->cluster.via, s->cluster.workers);
-    c->error = a->error[scheme].cumulative * c->encodings;
+    c->error = cc_forecast_sum_error(&a->forecast, s, scheme);
     if (cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, NULL) != CC_OK) {
         (void)snprintf(c->refused, sizeof c->refused, "not for %s", cc_exchange_names[s->exchange]);
         return CC_OK;

@@ -236,12 +236,6 @@ int cc_advise_note_basis(struct advise *a, struct cc_error *e)
     const struct cc_cluster_args *c = &a->forecast.cluster;
     CC_TRY(cc_forecast_note_winners(&a->forecast, a->record, e));
     CC_TRY(cc_record_note(a->record, e,
-                          "measured: the codecs' sizes and speeds (below), and errors of single "
-                          "encodings over %zu steps of %s%s; how well a net learns with an error, "
-                          "only training shows",
-                          a->error_steps, a->error_source,
-                          c->trace != NULL ? "" : " (--trace: of your gradients)"));
-    CC_TRY(cc_record_note(a->record, e,
                           "assumed: that links have no congestion%s, that servers and workers are "
                           "as fast as this machine, and that errors of repeated encodings add up "
                           "(docs/advise.md)",

@@ -100,7 +100,7 @@ static int measure_unions(struct cc_forecast *f, struct cc_error *e)
 int cc_forecast_parse(struct cc_args *args, enum cc_system_id usual, struct cc_forecast *out,
                       struct cc_error *e)
 {
-    *out = (struct cc_forecast){.schemes = &args->schemes};
+    *out = (struct cc_forecast){.schemes = &args->schemes, .distribution = CC_MIXTURE};
     CC_TRY(cc_cluster_args_parse(args, usual, &out->cluster, e));
     set_title(args, out->cluster.setting.system);
     CC_TRY(parse_gradients(args, &out->gradients, e));
@@ -123,12 +123,35 @@ static int load_baseline(struct cc_forecast *f, struct cc_error *e)
                                  &f->baseline, e);
 }
 
-int cc_forecast_load(struct cc_forecast *f, struct cc_error *e)
+/* Sizes and errors on the net's own tensors. The sizes replace those of this machine's profile,
+ * which are of single tensors; the profile of --profile keeps its own, unless there is a trace. */
+static int load_figures(struct cc_forecast *f, bool errors, struct cc_error *e)
+{
+    const struct cc_figures_config config = {.net = f->cluster.net,
+                                             .trace = f->cluster.trace,
+                                             .raw = f->cluster.raw,
+                                             .schemes = f->schemes,
+                                             .distribution = f->distribution,
+                                             .seed = f->cluster.setting.timing.seed,
+                                             .errors = errors,
+                                             .anew = f->profile_args.remeasure,
+                                             .quiet = f->profile_args.quiet};
+    const bool sizes = f->profile_args.path == NULL || f->cluster.trace != NULL;
+    if (!sizes && !errors)
+        return CC_OK;
+    CC_TRY(cc_figures_open(&config, &f->figures, e));
+    for (size_t i = 0; i < f->schemes->count && sizes; i++)
+        f->codec_models.codec_model[i].tensor_bits = f->figures.of[i].bits;
+    return CC_OK;
+}
+
+int cc_forecast_load(struct cc_forecast *f, bool errors, struct cc_error *e)
 {
     const struct cc_net *net = f->cluster.net;
     const struct cc_codec_model *raw = &f->codec_models.raw;
     f->profile_args.largest = net->largest;
     CC_TRY(cc_codec_models_open(&f->profile_args, f->schemes, &f->codec_models, e));
+    CC_TRY(load_figures(f, errors, e));
     f->payloads = cc_alloc0(f->schemes->count * sizeof *f->payloads, e);
     if (f->payloads == NULL)
         return CC_FAIL;
@@ -151,6 +174,7 @@ void cc_forecast_free(struct cc_forecast *f)
     free(f->winner);
     cc_predictor_free(&f->predictor);
     cc_codec_models_free(&f->codec_models);
+    cc_figures_free(&f->figures);
     cc_codec_models_free(&f->baseline_model);
     cc_spec_list_free(&f->baseline_scheme);
     cc_cluster_args_free(&f->cluster);
@@ -230,6 +254,13 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
+static void error_numbers(struct cc_record *r, size_t row, const struct cc_update_error *error)
+{
+    const struct cc_number_column all[] = {
+        {"error", error->error}, {"error_low", error->low}, {"error_high", error->high}};
+    cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
+}
+
 size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t scheme,
                        const struct cc_setting *s, const struct cc_prediction *p,
                        double fp32_step_s, struct cc_error *e)
@@ -253,9 +284,18 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
     setting_numbers(r, row, s);
     if (s->cluster.colocated)
         cc_record_bool(r, row, "colocated", true);
+    if (f->figures.of != NULL && f->figures.of[scheme].has_error)
+        error_numbers(r, row, &f->figures.of[scheme].error);
     if (p != NULL)
         prediction_numbers(r, row, s, p, fp32_step_s);
     return row;
+}
+
+double cc_forecast_sum_error(const struct cc_forecast *f, const struct cc_setting *s, size_t scheme)
+{
+    const enum cc_reduction reduction = f->payloads[scheme].reduction;
+    return f->figures.of[scheme].error.error *
+           cc_exchange_encodings(s->exchange, reduction, s->cluster.via, s->cluster.workers);
 }
 
 /* --- notes --- */
@@ -366,12 +406,34 @@ static void origin_text(const struct cc_profile *p, char *out, size_t cap)
         (void)snprintf(out + used, cap - used, ")");
 }
 
+/* Notes what sizes and errors were measured on, and which had not settled. */
+static int note_figures(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
+{
+    const bool sizes = f->profile_args.path == NULL || f->cluster.trace != NULL;
+    char list[256] = "";
+    size_t used = 0;
+    CC_TRY(cc_record_note(r, e,
+                          "%serrors: settled, on %zu steps of %s%s; how well a net learns with an "
+                          "error, only training shows",
+                          sizes ? "sizes and " : "", f->figures.steps, f->figures.trace,
+                          f->cluster.trace != NULL ? "" : " (--trace: on your gradients)"));
+    for (size_t i = 0; i < f->figures.count && sizes && used < sizeof list; i++)
+        if (f->figures.of[i].bits != NULL && !f->figures.of[i].settled)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used == 0 ? "" : ", ",
+                                     cc_forecast_scheme(f, i));
+    if (used > 0)
+        return cc_record_note(r, e, "not settled: the sizes of %s", list);
+    return CC_OK;
+}
+
 int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
 {
     const struct cc_net *net = f->cluster.net;
     char from[512];
     origin_text(&f->codec_models.profile, from, sizeof from);
     CC_TRY(cc_record_note(r, e, "codec profile: %s%s", f->codec_models.source, from));
+    if (f->figures.trace != NULL)
+        CC_TRY(note_figures(f, r, e));
     if (f->codec_models.raw_given)
         CC_TRY(cc_record_note(r, e,
                               "the profile has no fp32: it is taken as 32 bits a value that cost "

@@ -7,6 +7,7 @@
 #include "cmd/cli/command.h"
 #include "cmd/input/cluster.h"
 #include "cmd/input/codec_models.h"
+#include "cmd/input/figures.h"
 #include "core/trace/synth.h"
 #include "models/verdict.h"
 
@@ -41,6 +42,23 @@
      "bits per value from worker to server, or to the others", CC_DETAIL},                         \
     {"bits_pull", NULL, "bits", "%.3f", 0,                                                         \
      "bits per value from server to worker; empty without servers", CC_DETAIL}
+
+/* the errors, */
+#define CC_ERROR_COLUMNS                                                                           \
+    {"error", "error", "", "%.2g", 0,                                                              \
+     "settled error of what one encoding delivers, of the sum of " CC_ERROR_WINDOW_TEXT            \
+     " steps relative to the gradients' (docs/errors.md); sending nothing has 1",                  \
+     CC_ANSWER},                                                                                   \
+    {"error_low", NULL, "", "%.2g", 0, "lower end of its 95% interval; empty with one step",       \
+     CC_DETAIL},                                                                                   \
+    {"error_high", NULL, "", "%.2g", 0, "upper end", CC_DETAIL}
+
+/* the option that says what sizes and errors are measured on, */
+#define CC_FIGURES_OPTIONS                                                                         \
+    {.name = "trace", .value = "PATH", .file = CC_READS_FILE, .group = CC_GROUP_SEND,              \
+     .often = true,                                                                                \
+     .help = "captured gradients to measure sizes and errors on, of the net's tensors; without "  \
+             "--net, they are the net. By default 8 synthetic steps of the net"}
 
 /* the options of verdicts, */
 #define CC_VERDICT_OPTIONS                                                                         \
@@ -90,6 +108,8 @@ struct cc_forecast {
     struct cc_cluster_args cluster;
     struct cc_profile_args profile_args;
     struct cc_codec_models codec_models;
+    enum cc_distribution distribution; /* of drawn gradients */
+    struct cc_figures figures;         /* sizes and errors on the net's own tensors */
     struct cc_predictor predictor;
     struct cc_step_payloads *payloads; /* one per scheme */
     struct cc_step_payloads raw;       /* fp32 */
@@ -107,8 +127,9 @@ struct cc_forecast {
  * what it cannot do. Free *out also after an error; `args` must live as long. */
 int cc_forecast_parse(struct cc_args *args, enum cc_system_id usual, struct cc_forecast *out,
                       struct cc_error *e);
-/* Opens the codecs' profile, or measures it, which takes a while. Predictions need it. */
-int cc_forecast_load(struct cc_forecast *f, struct cc_error *e);
+/* Opens the codecs' profile and the sizes of their payloads on the net, and with `errors` also the
+ * schemes' errors; what is not kept is measured, which takes a while. Predictions need it. */
+int cc_forecast_load(struct cc_forecast *f, bool errors, struct cc_error *e);
 void cc_forecast_free(struct cc_forecast *f);
 
 /* The scheme's canonical name. */
@@ -124,6 +145,13 @@ int cc_forecast_each(struct cc_forecast *f,
 size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t scheme,
                        const struct cc_setting *s, const struct cc_prediction *p,
                        double fp32_step_s, struct cc_error *e);
+
+/* The error of the workers' sum under a scheme: that of one encoding, times the number of encodings.
+ * NaN: not known. */
+double cc_forecast_sum_error(const struct cc_forecast *f, const struct cc_setting *s,
+                             size_t scheme);
+/* A scheme whose sum has a larger error is further off than one that sends nothing. */
+#define CC_FORECAST_MAX_ERROR 1.0
 
 /* The name of the scheme that verdicts compare with: fp32, or that of --baseline. */
 const char *cc_forecast_baseline(const struct cc_forecast *f);

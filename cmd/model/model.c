@@ -17,6 +17,7 @@ static const struct cc_column columns[] = {
      "scheme)",
      CC_DETAIL},
     CC_PREDICTION_COLUMNS,
+    CC_ERROR_COLUMNS,
     {"encode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker encodes", CC_DETAIL},
     {"hop_codec_s", NULL, "s", "%.6g", 0, "part of codec_s: decode, add, encode between hops",
      CC_DETAIL},
@@ -55,6 +56,7 @@ static const struct cc_column columns[] = {
 static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
     CC_VERDICT_OPTIONS,
+    CC_FIGURES_OPTIONS,
     {.name = NULL},
 };
 
@@ -112,8 +114,19 @@ static void own_columns(struct model *m, size_t row, size_t scheme, const struct
     cc_record_numbers(m->record, row, all, sizeof all / sizeof all[0]);
 }
 
+/* Whether the scheme may be named as the fastest: `advise` would not rule it out by its error. */
+static bool is_accurate(const struct model *m, const struct cc_setting *s, size_t scheme)
+{
+    const struct cc_forecast *f = &m->forecast;
+    const struct cc_spec *spec = f->schemes->item[scheme];
+    if (f->cluster.trace == NULL && spec->scheme->absolute_param != NULL)
+        return false;
+    return cc_forecast_sum_error(f, s, scheme) <= CC_FORECAST_MAX_ERROR;
+}
+
+/* Adds a row, and the step to m->step[*rows] if the scheme may be named as the fastest. */
 static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, double fp32_step_s,
-                   double best_step_s, struct cc_forecast_step *out, struct cc_error *e)
+                   double best_step_s, size_t *rows, struct cc_error *e)
 {
     struct cc_forecast *f = &m->forecast;
     struct cc_prediction p;
@@ -121,14 +134,17 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, d
     const size_t row = cc_forecast_row(f, m->record, scheme, s, &p, fp32_step_s, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    CC_TRY(cc_forecast_consider(f, s, scheme, p.step_s, e));
     own_columns(m, row, scheme, s, &p);
     cc_record_number(m->record, row, "speedup_best", cc_forecast_speedup(best_step_s, p.step_s));
-    *out = (struct cc_forecast_step){.scheme = cc_forecast_scheme(f, scheme),
-                                     .step_s = p.step_s,
-                                     .speedup = cc_forecast_speedup(fp32_step_s, p.step_s),
-                                     .bottleneck = cc_bottleneck_names[p.bottleneck]};
-    return cc_record_text(m->record, row, "profile", f->codec_models.source, e);
+    CC_TRY(cc_record_text(m->record, row, "profile", f->codec_models.source, e));
+    if (!is_accurate(m, s, scheme))
+        return CC_OK;
+    m->step[(*rows)++] =
+        (struct cc_forecast_step){.scheme = cc_forecast_scheme(f, scheme),
+                                  .step_s = p.step_s,
+                                  .speedup = cc_forecast_speedup(fp32_step_s, p.step_s),
+                                  .bottleneck = cc_bottleneck_names[p.bottleneck]};
+    return cc_forecast_consider(f, s, scheme, p.step_s, e);
 }
 
 /* --- settings --- */
@@ -148,7 +164,7 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
         struct cc_error why;
         if (cc_exchange_check(s->exchange, f->payloads[i].reduction, f->payloads[i].scheme, &why) ==
             CC_OK)
-            CC_TRY(add_row(m, i, s, raw.step_s, best.p.step_s, &m->step[rows++], e));
+            CC_TRY(add_row(m, i, s, raw.step_s, best.p.step_s, &rows, e));
         else if (m->left_out++ == 0)
             m->refused = why;
     }
@@ -173,7 +189,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct model m = {.record = &args->record};
     int status = CC_OK;
     CC_TRY_OUT(cc_forecast_parse(args, CC_SYSTEM_PS, &m.forecast, e));
-    CC_TRY_OUT(cc_forecast_load(&m.forecast, e));
+    CC_TRY_OUT(cc_forecast_load(&m.forecast, true, e));
     m.step = cc_alloc(args->schemes.count * sizeof *m.step, e);
     if (m.step == NULL) {
         status = CC_FAIL;

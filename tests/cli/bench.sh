@@ -45,7 +45,7 @@ json 'all(r["decode_add_gb_per_s"] > 0 for r in d["rows"])'
 q 0 bench -q --values 300k --steps 1 --scheme 3lc --samples 2 --threads 2 --format json
 json 'd["rows"][0]["threads"] == 2 and d["rows"][0]["decode_add_gb_per_s"] > 0'
 q 0 bench -q --values 10,1K,100k --steps 2 --scheme fp32,int8 --samples 2 --format csv
-[ "$(cut -d, -f1,5,8 out | tail -n +2 | tr '\n' ' ')" = \
+[ "$(cut -d, -f1,5,9 out | tail -n +2 | tr '\n' ' ')" = \
     "fp32,10,40 int8,10,14 fp32,1000,4000 int8,1000,1004 fp32,100000,400000 int8,100000,100004 " ] ||
     bad "rows of several sizes"
 [ ! -s err ] || bad "several sizes: messages"

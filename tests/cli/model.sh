@@ -307,7 +307,22 @@ json 'd["rows"][0]["codec_s"] > 0 and "measured on this machine" in d["rows"][0]
 q 0 model --scheme fp16 --format json
 t 0 model --scheme fp16,bf16 --format json
 err 'measuring the speed of 1 scheme '
-left 'cache/commcomp/*' "$(ls cache/commcomp/profile-*.json) "
+left 'cache/commcomp/[!f]*' "$(ls cache/commcomp/profile-*.json) "
+[ "$(ls cache/commcomp/figures-* | wc -l)" = 2 ] || bad "sizes and errors of each scheme are kept once"
+# On synthetic gradients sizes are those of bench; on a trace, its own tensors'.
+q 0 model -q --net resnet20 --scheme 3lc,qsgd,powersgd,zstd --format json
+cp out modelled
+q 0 bench -q --net resnet20 --scheme 3lc,qsgd,powersgd,zstd --no-speed --format json
+json 'all(abs(r["bits_per_value"] / m["bits_push"] - 1) < 1e-3 and r["error"] == m["error"] for r, m in zip(d["rows"], json.load(open("modelled"))["rows"]))'
+json 'd["rows"][0]["settled"] and d["rows"][0]["bits_per_value"] > 0.6'
+make_tensors
+q 0 model -q --trace net --scheme 3lc,qsgd --format json
+json 'any("on 3 steps of net" in n for n in d["notes"]) and d["rows"][0]["net"] == "net"'
+cp out modelled
+q 0 bench -q --trace net --scheme 3lc,qsgd --no-speed --format json
+json 'all(abs(r["bits_per_value"] / m["bits_push"] - 1) < 1e-3 and r["error"] == m["error"] for r, m in zip(d["rows"], json.load(open("modelled"))["rows"]))'
+t 1 model -q --net resnet110 --trace net --scheme 3lc
+err "it has 59 tensors, and resnet110 has"
 # Sizes up to the net's largest tensor; larger ones when they are needed; fp32 at all.
 kept=$(ls cache/commcomp/profile-*.json)
 sizes() { # sizes SCHEME: the largest size that is kept
@@ -317,6 +332,9 @@ t 0 model --values 1000 --scheme int8
 err 'measuring the speed of 1 scheme on this machine, which happens once'
 [ "$(sizes int8)" = 1000 ] || bad "int8 is measured up to $(sizes int8) values"
 [ "$(sizes fp32)" = 10000000 ] || bad "fp32 is measured up to $(sizes fp32) values"
+t 0 model --values 900 --scheme int8
+err 'measuring sizes and errors of 1 scheme on synthetic:mixture:900, which happens once'
+! grep -q 'the speed of' err || bad 'int8 is measured up to 1000 values'
 q 0 model --values 900 --scheme int8
 t 0 model --values 1001 --scheme int8
 err 'measuring the speed of 1 scheme '

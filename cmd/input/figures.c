@@ -1,0 +1,253 @@
+/* Of a net with many values, sizes are measured on a sample of its tensors (bench/sample.h), and a
+ * tensor that is not among them has the bits per value of the one that is nearest in size, among
+ * matrices or vectors. */
+#include "cmd/input/figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/settle.h"
+#include "cmd/cli/progress.h"
+#include "cmd/input/figures_file.h"
+#include "core/interrupt.h"
+#include "core/memory.h"
+#include "results/machine_info.h"
+
+/* Two Mi values settle within a second or two; captured ones are measured whole where possible. */
+enum { MOST_DRAWN = 1 << 21, MOST_CAPTURED = 1 << 25, MOST_OF_TENSOR = 1 << 20 };
+static const struct cc_settle_limits settle_limits = {.passes = 100, .seconds = 10};
+
+/* --- sizes --- */
+
+/* The piece that stands for a tensor of this shape: the tensor itself, or the nearest in size. */
+static size_t nearest(const struct cc_trace *t, const struct cc_sample *s, size_t tensor)
+{
+    const struct cc_shape *shape = &cc_trace_tensor(t, tensor)->shape;
+    double least = INFINITY;
+    size_t found = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        const struct cc_sample_piece *p = &s->piece[i];
+        const bool alike = (p->shape.ndim > 1) == (shape->ndim > 1);
+        const double far = fabs(log((double)p->shape.n / (double)shape->n)) + (alike ? 0 : 1e3);
+        if (p->tensor == tensor)
+            return i;
+        if (far < least) {
+            least = far;
+            found = i;
+        }
+    }
+    return found;
+}
+
+static int find_sizes(const struct cc_bench_config *config, size_t scheme, struct cc_sample *sample,
+                      struct cc_figure_set *out, struct cc_error *e)
+{
+    const size_t tensors = cc_trace_tensors(config->trace);
+    struct cc_codec_set set = {0};
+    struct cc_settled settled = {.passes = 0};
+    double *bytes = cc_alloc(sample->count * sizeof *bytes, e);
+    int status = bytes != NULL ? CC_OK : CC_FAIL;
+    out->bits = cc_alloc0(tensors * sizeof *out->bits, e);
+    if (out->bits == NULL || status != CC_OK)
+        goto out;
+    CC_TRY_OUT(cc_settle(config, scheme, sample, &settle_limits, &set, bytes, &settled, e));
+    for (size_t t = 0; t < tensors && sample->count > 0; t++) {
+        const size_t at = nearest(config->trace, sample, t);
+        out->bits[t] = 8 * bytes[at] / (double)sample->piece[at].shape.n;
+    }
+    out->settled = settled.settled;
+    out->steps = settled.steps;
+out:
+    cc_codec_set_free(&set);
+    free(bytes);
+    return out->bits != NULL ? status : CC_FAIL;
+}
+
+/* --- measuring --- */
+
+static void show(void *arg, const char *phase, double done)
+{
+    cc_progress_show(arg, phase, done);
+}
+
+/* The errors of the schemes, in out[]. */
+static int find_errors(const struct cc_bench_config *config, const size_t *at,
+                       struct cc_figures *out, struct cc_error *e)
+{
+    const size_t count = config->schemes->count;
+    struct cc_update_error *error = cc_alloc(count * sizeof *error, e);
+    if (error == NULL)
+        return CC_FAIL;
+    const int status = cc_update_errors(config, error, e);
+    for (size_t i = 0; i < count && status == CC_OK; i++) {
+        out->of[at[i]].error = error[i];
+        out->of[at[i]].has_error = true;
+    }
+    free(error);
+    return status;
+}
+
+/* Measures config->schemes, whose figures are out->of[at[i]]. */
+static int measure(const struct cc_figures_config *config, struct cc_bench_config *bench,
+                   const size_t *at, struct cc_figures *out, struct cc_error *e)
+{
+    const struct cc_sample_limits limits = {
+        .values = config->trace != NULL ? MOST_CAPTURED : MOST_DRAWN,
+        .largest = config->trace != NULL ? MOST_CAPTURED : MOST_OF_TENSOR,
+        .steps = SIZE_MAX,
+        .kept = cc_memory_available() / 4};
+    const size_t count = bench->schemes->count;
+    struct cc_progress progress;
+    struct cc_sample sample = {.count = 0};
+    int status = CC_OK;
+    bench->failed = cc_alloc0(count * sizeof *bench->failed, e);
+    if (bench->failed == NULL)
+        return CC_FAIL;
+    if (!config->quiet)
+        fprintf(stderr, "commcomp: measuring sizes and errors of %zu scheme%s on %s%s\n", count,
+                count == 1 ? "" : "s", cc_trace_name(bench->trace),
+                config->trace == NULL ? ", which happens once" : "");
+    cc_progress_begin(&progress, config->quiet);
+    bench->progress = show;
+    bench->progress_arg = &progress;
+    CC_TRY_OUT(cc_sample_open(bench, &limits, &sample, e));
+    for (size_t i = 0; i < count && !cc_interrupted(); i++) {
+        struct cc_figure_set *f = &out->of[at[i]];
+        show(&progress, "sizes", (double)i / (double)count);
+        if (f->bits == NULL && find_sizes(bench, i, &sample, f, &bench->failed[i]) != CC_OK) {
+            free(f->bits);
+            f->bits = NULL;
+        }
+    }
+    if (config->errors && !cc_interrupted())
+        CC_TRY_OUT(find_errors(bench, at, out, e));
+    if (cc_interrupted())
+        status = cc_fail(e, "interrupted");
+out:
+    cc_progress_end(&progress);
+    cc_sample_free(&sample);
+    free(bench->failed);
+    bench->failed = NULL;
+    return status;
+}
+
+/* Keeps the figures of the schemes at[]; tells once on stderr if that does not work. */
+static void keep(const struct cc_figures_config *config, const size_t *at, size_t count,
+                 const struct cc_figures *f)
+{
+    struct cc_error why = {""};
+    for (size_t i = 0; i < count; i++) {
+        if (f->of[at[i]].bits == NULL ||
+            cc_figures_save(config, at[i], &f->of[at[i]], &why) == CC_OK)
+            continue;
+        if (!config->quiet)
+            fprintf(stderr, "commcomp: sizes and errors could not be saved: %s\n", why.text);
+        return;
+    }
+}
+
+/* Draws a trace of the net's tensors. */
+static int draw(const struct cc_figures_config *config, struct cc_trace **out, struct cc_error *e)
+{
+    const struct cc_synth synth = {.distribution = config->distribution,
+                                   .seed = config->seed,
+                                   .steps = CC_FIGURES_STEPS,
+                                   .ranks = 1,
+                                   .decay = 0.1}; /* as in captured gradients: docs/traces.md */
+    return cc_trace_synth(&synth, config->net->tensors, config->net->count, config->net->name, out,
+                          e);
+}
+
+/* A captured trace must have tensors of the net's sizes, in its order. */
+static int check_trace(const struct cc_figures_config *config, struct cc_error *e)
+{
+    const struct cc_net *net = config->net;
+    const struct cc_trace *t = config->trace;
+    int status = CC_OK;
+    if (cc_trace_tensors(t) != net->count)
+        status = cc_fail(e, "it has %zu tensors, and %s has %zu", cc_trace_tensors(t), net->name,
+                         net->count);
+    for (size_t i = 0; i < net->count && status == CC_OK; i++)
+        if (cc_trace_tensor(t, i)->shape.n != net->tensors[i].shape.n)
+            status = cc_fail(e, "tensor %zu, \"%.100s\", has %zu values, and that of %s %zu", i,
+                             cc_trace_tensor(t, i)->name, cc_trace_tensor(t, i)->shape.n, net->name,
+                             net->tensors[i].shape.n);
+    if (status != CC_OK)
+        cc_error_in(e, "--trace %s", cc_trace_name(t));
+    return status;
+}
+
+/* Lists the schemes that lack something, and their places. */
+static int find_missing(const struct cc_figures_config *config, const struct cc_figures *f,
+                        struct cc_spec_list *out, size_t *at, struct cc_error *e)
+{
+    out->item = cc_alloc(f->count * sizeof *out->item, e);
+    if (out->item == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < f->count; i++) {
+        if (f->of[i].bits != NULL && (f->of[i].has_error || !config->errors))
+            continue;
+        at[out->count] = i;
+        out->item[out->count++] = config->schemes->item[i];
+    }
+    return CC_OK;
+}
+
+int cc_figures_open(const struct cc_figures_config *config, struct cc_figures *out,
+                    struct cc_error *e)
+{
+    struct cc_machine_info host;
+    struct cc_spec_list missing = {.item = NULL}; /* whose items belong to config->schemes */
+    struct cc_spec *raw = NULL;
+    struct cc_trace *drawn = NULL;
+    int status = CC_OK;
+    cc_machine_info_read(&host);
+    *out = (struct cc_figures){.count = config->schemes->count};
+    size_t *at = cc_alloc0((out->count + 1) * sizeof *at, e);
+    out->of = cc_alloc0((out->count + 1) * sizeof *out->of, e);
+    if (at == NULL || out->of == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    for (size_t i = 0; i < out->count; i++)
+        out->of[i].error = cc_update_error_unknown();
+    CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
+    CC_TRY_OUT(config->trace != NULL ? check_trace(config, e) : draw(config, &drawn, e));
+    struct cc_bench_config bench = {.trace = drawn != NULL ? drawn : config->trace,
+                                    .schemes = &missing,
+                                    .raw = raw,
+                                    .raw_tensor = config->raw,
+                                    .seed = config->seed,
+                                    .threads = host.cores};
+    bench.steps = out->steps = cc_trace_steps(bench.trace, 0);
+    out->trace = cc_strdup(cc_trace_name(bench.trace), e);
+    if (out->trace == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    for (size_t i = 0; i < out->count && drawn != NULL && !config->anew; i++)
+        cc_figures_load(config, i, &out->of[i]);
+    CC_TRY_OUT(find_missing(config, out, &missing, at, e));
+    if (missing.count > 0) {
+        CC_TRY_OUT(measure(config, &bench, at, out, e));
+        if (drawn != NULL)
+            keep(config, at, missing.count, out);
+    }
+out:
+    cc_trace_close(drawn);
+    cc_spec_free(raw);
+    free(missing.item);
+    free(at);
+    return status;
+}
+
+void cc_figures_free(struct cc_figures *f)
+{
+    for (size_t i = 0; f->of != NULL && i < f->count; i++)
+        free(f->of[i].bits);
+    free(f->of);
+    free(f->trace);
+    *f = (struct cc_figures){0};
+}

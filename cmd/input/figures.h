@@ -1,0 +1,48 @@
+/* What schemes make of a net's gradients: settled payload sizes of its tensors, and errors. They
+ * are measured on the net's own tensors, of a captured trace or drawn at random, and those of drawn
+ * ones are kept beside the codec profile, as they are the same on every machine. */
+#ifndef CC_CMD_INPUT_FIGURES_H
+#define CC_CMD_INPUT_FIGURES_H
+
+#include "bench/update_error.h"
+#include "core/trace/synth.h"
+#include "models/net.h"
+
+/* The gradients that are drawn, as `bench` draws them without options. */
+enum { CC_FIGURES_STEPS = 8 };
+
+struct cc_figures_config {
+    const struct cc_net *net;
+    struct cc_trace *trace; /* of the net's tensors; NULL: drawn */
+    const bool *raw;        /* by tensor: travels as fp32 whatever the scheme */
+    const struct cc_spec_list *schemes;
+    enum cc_distribution distribution; /* of what is drawn */
+    uint64_t seed;
+    bool errors; /* also measure errors, which takes longer than sizes */
+    bool anew, quiet;
+};
+
+/* The figures of one scheme. */
+struct cc_figure_set {
+    double *bits; /* per value, by tensor of the net: the settled mean of a step */
+    bool settled; /* the sizes */
+    size_t steps; /* that settling took */
+    struct cc_update_error error;
+    bool has_error; /* false: not asked for */
+};
+
+struct cc_figures {
+    struct cc_figure_set *of; /* by scheme */
+    size_t count;
+    char *trace; /* the gradients' name, and their steps */
+    size_t steps;
+};
+
+/* Measures what is not kept yet. The figures of a scheme that cannot be encoded are unknown: bits
+ * is NULL, error NaN. An interrupt is a failure. *out is to be freed also after one, if it was
+ * zeroed before. */
+int cc_figures_open(const struct cc_figures_config *config, struct cc_figures *out,
+                    struct cc_error *e);
+void cc_figures_free(struct cc_figures *f);
+
+#endif
