@@ -218,7 +218,8 @@ static int measure_settled(struct measuring *m, size_t scheme, struct cc_quality
     show_progress(m, scheme, 0);
     if (m->all.piece == NULL)
         CC_TRY(cc_sample_open(config, &all, &m->all, e));
-    CC_TRY_OUT(cc_settle(config, scheme, &m->all, &m->plan->settle, &set, m->bytes, settled, e));
+    CC_TRY_OUT(
+        cc_settle_sizes(config, scheme, &m->all, &m->plan->settle, &set, m->bytes, settled, e));
     for (size_t i = 0; i < m->all.count && !cc_interrupted(); i++) {
         struct cc_quality *q = &out[m->all.piece[i].tensor];
         CC_TRY_OUT(

@@ -78,9 +78,9 @@ static bool is_calm(const double *bytes, size_t pieces, size_t passes, size_t wi
     return fabs(late - early) <= CALM * late;
 }
 
-int cc_settle(const struct cc_bench_config *config, size_t scheme, struct cc_sample *sample,
-              const struct cc_settle_limits *limits, struct cc_codec_set *set, double *bytes,
-              struct cc_settled *out, struct cc_error *e)
+int cc_settle_sizes(const struct cc_bench_config *config, size_t scheme, struct cc_sample *sample,
+                    const struct cc_settle_limits *limits, struct cc_codec_set *set, double *bytes,
+                    struct cc_settled *out, struct cc_error *e)
 {
     const size_t steps = cc_bench_steps(config, scheme), pieces = sample->count;
     const size_t window = (CC_SETTLE_STEPS + steps - 1) / steps;

@@ -23,9 +23,9 @@ struct cc_settled {
  * a state, over one pass. The codecs of *set, which is empty at first, are left as they are after
  * the last pass, whatever the status; item i is that of piece i. After an interrupt, the results
  * mean nothing. */
-int cc_settle(const struct cc_bench_config *config, size_t scheme, struct cc_sample *sample,
-              const struct cc_settle_limits *limits, struct cc_codec_set *set, double *bytes,
-              struct cc_settled *out, struct cc_error *e);
+int cc_settle_sizes(const struct cc_bench_config *config, size_t scheme, struct cc_sample *sample,
+                    const struct cc_settle_limits *limits, struct cc_codec_set *set, double *bytes,
+                    struct cc_settled *out, struct cc_error *e);
 
 #define CC_SETTLE_STEPS      40
 #define CC_SETTLE_STEPS_TEXT "40" /* the same */

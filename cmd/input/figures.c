@@ -52,7 +52,7 @@ static int find_sizes(const struct cc_bench_config *config, size_t scheme, struc
     out->bits = cc_alloc0(tensors * sizeof *out->bits, e);
     if (out->bits == NULL || status != CC_OK)
         goto out;
-    CC_TRY_OUT(cc_settle(config, scheme, sample, &settle_limits, &set, bytes, &settled, e));
+    CC_TRY_OUT(cc_settle_sizes(config, scheme, sample, &settle_limits, &set, bytes, &settled, e));
     for (size_t t = 0; t < tensors && sample->count > 0; t++) {
         const size_t at = nearest(config->trace, sample, t);
         out->bits[t] = 8 * bytes[at] / (double)sample->piece[at].shape.n;

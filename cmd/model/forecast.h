@@ -146,8 +146,8 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
                        const struct cc_setting *s, const struct cc_prediction *p,
                        double fp32_step_s, struct cc_error *e);
 
-/* The error of the workers' sum under a scheme: that of one encoding, times the number of encodings.
- * NaN: not known. */
+/* The error of the workers' sum under a scheme: that of one encoding, times the number of
+ * encodings. NaN: not known. */
 double cc_forecast_sum_error(const struct cc_forecast *f, const struct cc_setting *s,
                              size_t scheme);
 /* A scheme whose sum has a larger error is further off than one that sends nothing. */

@@ -41,7 +41,8 @@ static const struct cc_column columns[] = {
      "bytes at the busiest server / mean over the servers; empty with one server", CC_PART},
     {"fill_in", NULL, "", "%.4g", 0,
      "sparse exchanges: index-value pairs of the sum over all workers / those of one worker, by "
-     "--union", CC_DETAIL},
+     "--union",
+     CC_DETAIL},
     {"fill_in_uniform", NULL, "", "%.4g", 0, "the same of uniform indices", CC_DETAIL},
     {"efficiency", NULL, "", "%.4f", 0, "compute_s / step_s: Pipe-SGD's scaling efficiency",
      CC_DETAIL},
@@ -57,6 +58,7 @@ static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
     CC_VERDICT_OPTIONS,
     CC_FIGURES_OPTIONS,
+    CC_SKIP_OPTION,
     {.name = NULL},
 };
 
