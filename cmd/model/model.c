@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cmd/input/source.h"
 #include "cmd/model/forecast.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
