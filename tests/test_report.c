@@ -73,6 +73,7 @@ static void a_row(void **state)
                                      .server_s = 5e-3,
                                      .decode_s = 6e-3,
                                      .wait_s = 7e-3,
+                                     .busy_s = 8e-3,
                                      .push_bytes = 8.5,
                                      .pull_bytes = 9,
                                      .push_head_bytes = 10,

@@ -46,6 +46,11 @@
     {"comm_s", "comm", "ms", "%.1f", 1e3,                                                          \
      "step_s less compute_s and codec_s: the part of the network's time that nothing hides",       \
      CC_MAIN},                                                                                     \
+    {"comm_busy_s", "busy", "ms", "%.1f", 1e3,                                                     \
+     "hidden or not, the time for which a worker has messages under way; while there is only one, " \
+     "without its own work on it", CC_PART},                                                       \
+    {"added_s", NULL, "s", "%.6g", 0,                                                              \
+     "step_s less compute_s: what codecs and network add", CC_DETAIL},                             \
     {"step_s", "step", "ms", "%.1f", 1e3,                                                          \
      "a step, from the slowest rank's end of the previous one to its end of this one", CC_ANSWER}, \
     {"step_s_sd", NULL, "s", "%.6g", 0,                                                            \
@@ -146,7 +151,7 @@ struct cc_measured_row {
         pull_bytes;   /* payload of a worker's push; of all pulls, NaN without servers */
     double compute_s; /* with the update */
     double update_s;
-    double codec_s, comm_s;
+    double codec_s, comm_s, comm_busy_s;
     double step_s;                            /* mean of the counted steps */
     double step_s_sd, step_s_q25, step_s_q75; /* over whole periods; NaN if there is but one */
     double speedup;                           /* NaN if fp32 was not measured in this setting */

@@ -111,6 +111,7 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
                        cc_experiment_scheme(x, row), got->steps, row->steps);
     CC_TRY(average_steps(got, row->period, &m, e));
     m.comm_s = fmax(0, m.step_s - got->compute_s - got->update_s - m.codec_s);
+    m.comm_busy_s = got->busy_s;
     m.speedup = fp32_step_s(x, &m) / m.step_s;
     if (s->formula != CC_NO_FORMULA)
         CC_TRY(predict(x, &m, got, &m.model, e));
@@ -163,6 +164,8 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
         {"compute_s", m->compute_s},
         {"codec_s", m->codec_s},
         {"comm_s", m->comm_s},
+        {"comm_busy_s", m->comm_busy_s},
+        {"added_s", m->step_s - m->compute_s},
         {"step_s", m->step_s},
         {"step_s_sd", m->step_s_sd},
         {"step_s_q25", m->step_s_q25},

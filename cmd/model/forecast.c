@@ -247,6 +247,8 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
         {"compute_s", p->compute_s},
         {"codec_s", p->codec_s},
         {"comm_s", p->comm_s},
+        {"comm_busy_s", p->comm_s},
+        {"added_s", p->step_s - p->compute_s},
         {"step_s", p->step_s},
         {"step_s_sd", s->timing.straggler != CC_STEADY ? p->step_sd : NAN},
         {"speedup", cc_forecast_speedup(fp32_step_s, p->step_s)},

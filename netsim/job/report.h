@@ -21,7 +21,7 @@ struct cc_report_row {
     /* Codec time by place. With more ranks than cores, encode_s is from the first worker's
      * beginning to the last one's end. */
     double encode_s, hop_s, server_s, decode_s;
-    double wait_s;
+    double wait_s, busy_s;
     double push_bytes, pull_bytes; /* payload per step, without heads */
     double push_head_bytes, pull_head_bytes;
     double messages, given_bytes; /* per step to other hosts: of the rank that sends most or, with

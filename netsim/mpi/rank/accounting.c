@@ -34,6 +34,8 @@ void cc_count_times(struct cc_rank_loop *l)
 {
     memset(l->s.counters.phase_s, 0, sizeof l->s.counters.phase_s);
     l->s.counters.exchange_update_s = 0;
+    l->busy_since = cc_runtime_now();
+    l->busy_s = 0;
 }
 
 void cc_count_bytes(struct cc_rank_loop *l)

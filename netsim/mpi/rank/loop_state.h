@@ -16,6 +16,7 @@ struct cc_rank_loop {
     size_t messages;            /* opened */
     bool *under_way;            /* of each message: started and not done */
     size_t pending;             /* messages under way */
+    double busy_since, busy_s;  /* since when any is; how long any was, in the counted steps */
     double clock;               /* when this worker has computed what it was asked for */
     double began;               /* when it left the row's barrier */
     double *start, *end;        /* of each step, counted or not, since then */

@@ -17,8 +17,26 @@ void cc_messages_take_step(struct cc_rank_loop *l, size_t step)
 int cc_message_start(struct cc_rank_loop *l, size_t i, struct cc_error *e)
 {
     l->under_way[i] = true;
-    l->pending++;
-    return l->exchange->start(l->message[i], e);
+    CC_TRY(l->exchange->start(l->message[i], e));
+    if (l->pending++ == 0)
+        l->busy_since = cc_runtime_now();
+    return CC_OK;
+}
+
+/* Continues a message. While it is the only one, the network stands still as long as this rank
+ * works on it. */
+static int test(struct cc_rank_loop *l, size_t i, bool *done, struct cc_error *e)
+{
+    const double worked = cc_exchange_work_s(l);
+    CC_TRY(l->exchange->test(l->message[i], done, e));
+    if (l->pending == 1)
+        l->busy_since += cc_exchange_work_s(l) - worked;
+    if (!*done)
+        return CC_OK;
+    l->under_way[i] = false;
+    if (--l->pending == 0)
+        l->busy_s += cc_runtime_now() - l->busy_since;
+    return CC_OK;
 }
 
 int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e)
@@ -27,11 +45,7 @@ int cc_messages_progress(struct cc_rank_loop *l, struct cc_error *e)
         bool done = false;
         if (!l->under_way[i])
             continue;
-        CC_TRY(l->exchange->test(l->message[i], &done, e));
-        if (done) {
-            l->under_way[i] = false;
-            l->pending--;
-        }
+        CC_TRY(test(l, i, &done, e));
     }
     return CC_OK;
 }

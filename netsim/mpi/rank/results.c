@@ -9,7 +9,7 @@
 #include "netsim/mpi/runtime/runtime.h"
 
 /* Values whose largest over all ranks is reported. */
-enum { COMPUTE, UPDATE, ENCODE, HOP, SERVER, DECODE, WAIT, MESSAGES, GIVEN, LARGEST };
+enum { COMPUTE, UPDATE, ENCODE, HOP, SERVER, DECODE, WAIT, BUSY, MESSAGES, GIVEN, LARGEST };
 
 /* Values whose sum over all ranks is reported. */
 enum { PUSH, PUSH_HEAD, PULL, PULL_HEAD, GIVEN_COUNTED, GIVEN_BEFORE, SUMS };
@@ -38,6 +38,7 @@ static void fill_largest(const struct cc_rank_loop *l, double *out)
         out[i] = t->phase_s[phases[i]];
     if (l->s.server)
         out[WAIT] = 0;
+    out[BUSY] = l->s.server ? 0 : l->busy_s;
     out[MESSAGES] = (double)t->messages;
     out[GIVEN] = (double)t->sent_bytes;
 }
@@ -62,6 +63,7 @@ static void put_means(const struct cc_rank *r, const double *largest, const doub
     out->server_s = largest[SERVER] / n;
     out->decode_s = largest[DECODE] / n;
     out->wait_s = largest[WAIT] > 0 ? largest[WAIT] / n : 0;
+    out->busy_s = largest[BUSY] / n;
     out->messages = largest[MESSAGES] / n;
     out->given_bytes = largest[GIVEN] / n;
     out->push_bytes = sum[PUSH] / pushes;
