@@ -5,8 +5,8 @@
  * Several messages go at once, and step follows step without a barrier. Sums are equal to the last
  * bit, but for those of the MPI library, whose order of additions is its own.
  *
- * Usage: test_exchange [SCHEME [EXCHANGE]]: only that. COMMCOMP_TEST_ALL=1: a million values for
- * every scheme. */
+ * Usage: test_exchange [SCHEME [EXCHANGE]]: only that; or test_exchange disagree.
+ * COMMCOMP_TEST_ALL=1: a million values for every scheme. */
 #include <mpi.h>
 
 #include <math.h>
@@ -479,6 +479,54 @@ static void refusals(struct ranks_here *w)
     }
 }
 
+/* Two ranks that do not have the same job find out in the first step. */
+static void disagree(struct ranks_here *w, const char *const scheme[2],
+                     const enum cc_exchange exchange[2], size_t more, const char *const want[2])
+{
+    struct cc_error e = {""};
+    struct trial t = {.here = w, .setting = scheme[w->rank], .steps = 1};
+    void *open;
+    t.job.exchange = exchange[w->rank];
+    open_trial(&t, false);
+    t.job.mode = CC_SEQUENTIAL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &t.rank_state.comm);
+    MPI_Comm_set_errhandler(t.rank_state.comm, MPI_ERRORS_RETURN);
+    const struct cc_exchange_ops *x = cc_exchange_ops(t.job.exchange);
+    t.message[0].first -= w->rank == 1 ? more : 0;
+    fail_on(&t, x->open(&t.rank_state, &t.message[0], 0, &open, &e), &e);
+    fill(&t, w->rank, 0, t.gradient);
+    /* A rank that finds out stops, also sending: the other may wait in vain. */
+    const double since = MPI_Wtime();
+    bool done = false;
+    int status = x->start(open, &e), found = 0;
+    while (status == CC_OK && !done && MPI_Wtime() < since + 0.5)
+        status = x->test(open, &done, &e);
+    const int finds = status != CC_OK;
+    MPI_Allreduce(&finds, &found, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (found == 0 || (finds && strstr(e.text, want[w->rank]) == NULL)) {
+        fprintf(stderr, "FAILED: rank %d says '%s', not '%s'\n", w->rank, e.text, want[w->rank]);
+        w->failures++;
+    }
+    x->close(open);
+    close_trial(&t);
+}
+
+static void disagreements(struct ranks_here *w)
+{
+    static const char *const same[2] = {"topk", "topk"}, *const schemes[2] = {"topk", "dgc"};
+    static const enum cc_exchange split[2] = {CC_SSAR_SPLIT, CC_SSAR_SPLIT};
+    static const enum cc_exchange two[2] = {CC_SSAR_SPLIT, CC_SSAR_RECDOUBLE};
+    static const char *const other[2] = {"rank 1 sends another scheme than this rank's, topk",
+                                         "rank 0 sends another scheme than this rank's, dgc"};
+    static const char *const ways_differ[2] = {
+        "rank 1 exchanges by ssar-recdouble, this rank by ssar-split",
+        "rank 0 exchanges by ssar-split, this rank by ssar-recdouble"};
+    static const char *const values[2] = {"from rank 1: a stream of ", "from rank 0: a stream of "};
+    disagree(w, schemes, split, 0, other);
+    disagree(w, same, two, 0, ways_differ);
+    disagree(w, same, split, 1, values);
+}
+
 int main(int argc, char **argv)
 {
     struct ranks_here w = {.scheme = argc > 1 ? argv[1] : NULL,
@@ -493,6 +541,9 @@ int main(int argc, char **argv)
     large_ones(&w);
     if (w.scheme == NULL && (w.ranks & (w.ranks - 1)) == 0)
         refusals(&w);
+    if ((w.scheme == NULL || strcmp(w.scheme, "disagree") == 0) && w.ranks == 2 &&
+        cc_runtime_collectives()) /* on a machine: a simulated clock would not go on */
+        disagreements(&w);
     if (w.rank == 0)
         printf("%d ranks: %ld cases, %ld failed, %.1f s\n", w.ranks, w.cases, w.failures,
                MPI_Wtime() - since);

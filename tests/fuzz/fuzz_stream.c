@@ -1,0 +1,60 @@
+/* Any bytes are either a stream by docs/wire.md's rules, and then have the values that a slow
+ * reader finds, or refused, as it refuses them.
+ *
+ * Input: u16 the number of values, u16 the most pairs, then the stream. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/bytes.h"
+#include "core/memory.h"
+#include "netsim/message/pair_stream.h"
+#include "tests/lib/stream_reference.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { HEADER = 4 };
+
+static void check(bool ok, const char *what)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static void *scratch;
+    if (size < HEADER)
+        return 0;
+    const size_t n = cc_get_u16(data), most = cc_get_u16(data + 2), len = size - HEADER;
+    const struct cc_stream_range range = {5, 5 + (uint32_t)n};
+    uint8_t *bytes = malloc(len + 1);
+    float *want = cc_alloc((n + 1) * sizeof *want, NULL),
+          *got = cc_alloc((n + 1) * sizeof *got, NULL);
+    struct cc_stream_view view;
+    struct cc_error e = {""};
+    memcpy(bytes, data + HEADER, len);
+    scratch = scratch != NULL ? scratch : cc_alloc0(cc_stream_scratch(), NULL);
+    const bool good = stream_read(bytes, len, n, most, want);
+    const bool opened = cc_stream_open(bytes, len, range, most, &view, &e) == CC_OK;
+    if (opened && view.kind == CC_STREAM_PACK)
+        check(view.pack_bytes == len - CC_STREAM_HEAD, "a pack of other bytes");
+    else
+        check(opened == good, opened ? "taken" : e.text);
+    if (opened && good && n > 0) {
+        struct cc_stream_part part = {.received = &view};
+        struct cc_stream sum = {.pair = cc_alloc(cc_stream_memory(n, n), NULL)};
+        sum.value = (float *)(void *)sum.pair;
+        cc_stream_sum(&part, 1, range, scratch, &sum);
+        cc_stream_expand(&sum, range, got);
+        for (size_t i = 0; i < n; i++) /* additions may change the bits of NaN */
+            check(memcmp(&got[i], &want[i], sizeof *got) == 0 || got[i] != got[i], "other values");
+        free(sum.pair);
+    }
+    free(bytes);
+    free(want);
+    free(got);
+    return 0;
+}
