@@ -367,19 +367,23 @@ static void encode_part(struct reduce_merge *x, struct round_state *t)
     cc_charge(s, x->added > 0 ? CC_PHASE_HOP : CC_PHASE_ENCODE, since, 0 * reduce_cost_s(s, n));
 }
 
-/* Ranks that do not agree on the exchange do not agree on lengths either, which block streams find
- * first. If a message's head is there, it tells why. */
+/* Ranks that do not agree on exchange, scheme or values do not agree on lengths either, which MPI
+ * or the block stream finds first. If the head of the message is there, it tells why. */
 static void explain(const struct reduce_merge *x, struct cc_error *e)
 {
-    for (size_t k = 0; k < x->schedule.rounds; k++) {
-        const struct round_state *t = &x->round_state[k];
-        if (cc_transfer_complete(&t->recv))
-            continue;
-        if (t->in_capacity >= CC_SIZE_BYTES + CC_STREAM_HEAD && t->recv.posted > 0 &&
-            x->schedule.round[k].recv_count == 1)
-            (void)check_tag(x, t->recv.peer, cc_get_u32(t->in + CC_SIZE_BYTES + 4), e);
+    size_t k = 0;
+    while (k < x->schedule.rounds && cc_transfer_complete(&x->round_state[k].recv))
+        k++;
+    if (k == x->schedule.rounds || x->round_state[k].recv.posted < CC_SIZE_BYTES + CC_STREAM_HEAD ||
+        x->schedule.round[k].recv_count != 1)
         return;
-    }
+    const uint8_t *head = x->round_state[k].in + CC_SIZE_BYTES;
+    const int from = x->schedule.round[k].from;
+    const size_t n = length(chunk_values(x, x->schedule.round[k].recv_first, 1));
+    const uint32_t values = cc_get_u32(head + 8);
+    if (check_tag(x, from, cc_get_u32(head + 4), e) == CC_OK && values != n)
+        (void)cc_fail(e, "from rank %d: a stream of %lu values where %zu are expected", from,
+                      (unsigned long)values, n);
 }
 
 static int progress(struct reduce_merge *x, bool *moved, struct cc_error *e)
