@@ -77,6 +77,21 @@ static void fit(struct cc_layout *l, size_t width)
         }
 }
 
+/* Wraps the last column if the table is too wide, and there is room for some words. */
+static void wrap_last(struct cc_layout *l, size_t width)
+{
+    enum { LEAST = 16 };
+    const struct cc_shown *last = NULL;
+    for (size_t i = 0; i < l->count; i++)
+        if (l->shown[i].place == CC_IN_TABLE)
+            last = &l->shown[i];
+    const size_t all = table_width(l);
+    if (last == NULL || !last->left || all <= width || all - last->width + LEAST > width)
+        return;
+    l->wrapped = last;
+    l->wrap_at = all - last->width;
+}
+
 static void count_places(struct cc_layout *l)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -106,6 +121,8 @@ int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc
         keep_first(l);
     if (width > 0 && r->chosen == NULL)
         fit(l, width);
+    if (width > 0)
+        wrap_last(l, width);
     count_places(l);
     return CC_OK;
 }

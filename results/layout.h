@@ -24,13 +24,16 @@ struct cc_layout {
     size_t count;
     size_t in_table, above, left_out; /* how many of them */
     bool units;                       /* a column in the table has a unit */
+    const struct cc_shown *wrapped; /* the column whose texts are wrapped, the last one; or NULL */
+    size_t wrap_at;                 /* where in a line it begins */
 };
 
 enum { CC_TABLE_GAP = 2 }; /* spaces between columns */
 
 /* Lays out the record as cc_record_print says, a single row as a list of lines above the table if
  * `list` is set. If `width` is not 0, columns are left out by their roles until the table is not
- * wider. Free with cc_layout_free. */
+ * wider, and if that does not suffice, the texts of its last column are wrapped. Free with
+ * cc_layout_free. */
 int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc_layout *l,
                    struct cc_error *e);
 void cc_layout_free(struct cc_layout *l);

@@ -43,7 +43,8 @@ static void write_above(const struct cc_record *r, const struct cc_layout *l, FI
 }
 
 /* Prints a row, or if row is NULL the heads or the units, without spaces at the end of the line. */
-static void write_line(const struct cc_layout *l, const struct cc_row *row, bool units, FILE *out)
+static void write_line(const struct cc_record *r, const struct cc_layout *l,
+                       const struct cc_row *row, bool units, FILE *out)
 {
     size_t gap = 0; /* spaces to print before the next text */
     for (size_t i = 0; i < l->count; i++) {
@@ -54,6 +55,11 @@ static void write_line(const struct cc_layout *l, const struct cc_row *row, bool
         const char *head = units ? p->column->unit : p->head;
         size_t width = v != NULL ? cc_value_print(v, p->column, NULL) : cc_text_print(head, NULL);
         size_t spare = p->width - width;
+        if (p == l->wrapped && v != NULL && v->kind == CC_TEXT) {
+            pad(gap, out);
+            cc_text_wrap(v->text, r->width, l->wrap_at, l->wrap_at, out);
+            return;
+        }
         if (width > 0) {
             pad(gap + (p->left ? 0 : spare), out);
             (void)(v != NULL ? cc_value_print(v, p->column, out) : cc_text_print(head, out));
@@ -79,12 +85,12 @@ static void write_rows(const struct cc_record *r, const struct cc_layout *l, FIL
 {
     bool bold = has_bold(out);
     (void)fputs(bold ? "\033[1m" : "", out);
-    write_line(l, NULL, false, out);
+    write_line(r, l, NULL, false, out);
     (void)fputs(bold ? "\033[0m" : "", out);
     if (l->units)
-        write_line(l, NULL, true, out);
+        write_line(r, l, NULL, true, out);
     for (size_t i = 0; i < r->row_count; i++)
-        write_line(l, &r->rows[i], false, out);
+        write_line(r, l, &r->rows[i], false, out);
 }
 
 /* Prints which columns are left out. */

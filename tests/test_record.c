@@ -244,6 +244,46 @@ static void narrow_table(void **state)
     cc_record_free(&r);
 }
 
+/* A text in the last column that does not fit beside the answers is wrapped in its column. */
+static void wrapped_cells(void **state)
+{
+    static const struct cc_column list[] = {
+        {"a", "a", "", "%08.0f", 0, "a setting", CC_SETTING},
+        {"m", "m", "", "%08.0f", 0, "a result", CC_MAIN},
+        {"why", "why", "", NULL, 0, "a text", CC_ANSWER},
+        {.key = NULL},
+    };
+    (void)state;
+    struct cc_record r;
+    cc_record_init(&r, "advise", list, 0, NULL);
+    for (size_t row = 0; row < 3; row++) {
+        assert_int_equal(cc_record_add(&r, NULL), row);
+        cc_record_number(&r, row, "a", (double)row);
+        cc_record_number(&r, row, "m", 5);
+    }
+    assert_int_equal(cc_record_text(&r, 0, "why", "it is much longer than others", NULL), CC_OK);
+    assert_int_equal(cc_record_text(&r, 2, "why", "short", NULL), CC_OK);
+    r.width = 28;
+    expect(&r, CC_FORMAT_TABLE,
+           "       a  why\n"
+           "00000000  it is much longer\n"
+           "          than others\n"
+           "00000001  -\n"
+           "00000002  short\n"
+           "\n"
+           "left out for the width of\n"
+           "  28: m (--wide shows all,\n"
+           "  --columns KEY,... a\n"
+           "  choice)\n");
+    r.width = 60;
+    expect(&r, CC_FORMAT_TABLE,
+           "       a         m  why\n"
+           "00000000  00000005  it is much longer than others\n"
+           "00000001  00000005  -\n"
+           "00000002  00000005  short\n");
+    cc_record_free(&r);
+}
+
 static void chosen_columns(void **state)
 {
     (void)state;
@@ -760,6 +800,7 @@ int main(void)
         cmocka_unit_test(table_of_one_row_or_none),
         cmocka_unit_test(digits),
         cmocka_unit_test(narrow_table),
+        cmocka_unit_test(wrapped_cells),
         cmocka_unit_test(chosen_columns),
         cmocka_unit_test(markdown),
         cmocka_unit_test(latex),

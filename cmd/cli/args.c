@@ -76,9 +76,11 @@ const char *const cc_option_group_names[CC_OPTION_GROUPS] = {
 const struct cc_option *cc_option_table(const struct cc_command *c, int i)
 {
     static const struct cc_option none[] = {{.name = NULL}};
-    const struct cc_option *const tables[] = {c->options, c->own_output ? none : cc_record_options,
-                                              cc_common_options};
-    return tables[i];
+    if (i == 0)
+        return c->options;
+    if (i == 1)
+        return c->own_output ? none : cc_record_options;
+    return cc_common_options;
 }
 
 const struct cc_option *cc_option_at(const struct cc_command *c, size_t i)
@@ -104,6 +106,7 @@ static size_t find_option(const struct cc_command *c, const char *name, size_t n
 {
     for (size_t i = 0; i < cc_option_count(c); i++) {
         const char *have = cc_option_at(c, i)->name;
+        assert(have != NULL);
         if (strlen(have) == n && strncmp(have, name, n) == 0)
             return i;
     }
