@@ -25,7 +25,7 @@ static void put_value(const struct cc_value *v, FILE *out)
         break;
     case CC_NUMBER:
         cc_number_print(v->number, number);
-        (void)fputs(number, out);
+        (void)fputs(v->text != NULL ? v->text : number, out);
         break;
     case CC_TEXT:
         put_text(v->text, out);

@@ -52,7 +52,7 @@ static cJSON *value_item(const struct cc_value *v)
     case CC_NUMBER:
         /* cJSON prints only 15 digits if they are nearly the number. */
         cc_number_print(v->number, number);
-        return cJSON_CreateRaw(number);
+        return cJSON_CreateRaw(v->text != NULL ? v->text : number);
     case CC_TEXT:
         return text_item(v->text);
     case CC_BOOL:

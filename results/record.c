@@ -59,7 +59,7 @@ static struct cc_value *find(const struct cc_record *r, size_t row, const char *
     return &r->rows[row].value[c];
 }
 
-/* text is owned from here on, NULL if v is not a text. */
+/* text is owned from here on; NULL if v has none. */
 static void set(struct cc_value *v, enum cc_value_kind kind, double number, char *text)
 {
     free(v->text);
@@ -71,6 +71,17 @@ void cc_record_number(struct cc_record *r, size_t row, const char *key, double v
     bool finite = isfinite(v);
     /* Zero has no sign: -0.0 + 0 is 0. */
     set(find(r, row, key), finite ? CC_NUMBER : CC_NULL, finite ? v + 0.0 : 0, NULL);
+}
+
+int cc_record_whole(struct cc_record *r, size_t row, const char *key, uint64_t v,
+                    struct cc_error *e)
+{
+    char digits[24], *text = NULL;
+    (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)v);
+    if (v > UINT64_C(1) << 53 && (text = cc_strdup(digits, e)) == NULL)
+        return CC_FAIL;
+    set(find(r, row, key), CC_NUMBER, (double)v, text);
+    return CC_OK;
 }
 
 void cc_record_numbers(struct cc_record *r, size_t row, const struct cc_number_column *columns,

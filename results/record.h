@@ -14,7 +14,7 @@ enum cc_value_kind { CC_NULL, CC_NUMBER, CC_TEXT, CC_BOOL };
 struct cc_value {
     enum cc_value_kind kind;
     double number; /* also CC_BOOL: 0 or 1 */
-    char *text;    /* owned by the record */
+    char *text; /* owned by the record; CC_NUMBER: NULL, or the digits that a double cannot hold */
 };
 
 /* The role of a column in the table. Settings say what a row is about: they follow from options and
@@ -75,6 +75,9 @@ size_t cc_record_add(struct cc_record *r, struct cc_error *e);
 /* Set the value of a row in the column `key`, which must exist. A number that is not finite becomes
  * null, and -0 becomes 0. Text is copied; invalid UTF-8 is replaced. */
 void cc_record_number(struct cc_record *r, size_t row, const char *key, double v);
+/* The same for a whole number, of which no digit is lost beyond 2^53. */
+int cc_record_whole(struct cc_record *r, size_t row, const char *key, uint64_t v,
+                    struct cc_error *e);
 /* A number of a column, for setting several of them. */
 struct cc_number_column {
     const char *key;

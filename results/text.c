@@ -139,6 +139,8 @@ const char *cc_value_text(const struct cc_value *v, const struct cc_column *c,
     case CC_TEXT:
         return v->text;
     case CC_NUMBER:
+        if (v->text != NULL)
+            return v->text;
         print_number(c->format != NULL ? c->format : "%.6g",
                      v->number * (c->scale != 0 ? c->scale : 1), buffer);
         return buffer;
@@ -156,5 +158,7 @@ bool cc_value_same(const struct cc_value *a, const struct cc_value *b)
 {
     if (a->kind != b->kind)
         return false;
-    return a->kind == CC_TEXT ? strcmp(a->text, b->text) == 0 : a->number == b->number;
+    if (a->text != NULL && b->text != NULL)
+        return strcmp(a->text, b->text) == 0;
+    return a->text == b->text && a->number == b->number;
 }

@@ -138,6 +138,28 @@ static void table_of_one_row_or_none(void **state)
     cc_record_free(&r);
 }
 
+/* Beyond 2^53, a double would lose the last digit. */
+static void whole_numbers(void **state)
+{
+    (void)state;
+    static const struct cc_column one[] = {{"k", "k", "", "%.0f", 0, "", CC_ANSWER}, {.key = NULL}};
+    struct cc_record r;
+    cc_record_init(&r, "bench", one, 0, NULL);
+    assert_int_equal(cc_record_add(&r, NULL), 0);
+    assert_int_equal(cc_record_whole(&r, 0, "k", INT64_MAX, NULL), CC_OK);
+    assert_int_equal(cc_record_add(&r, NULL), 1);
+    assert_int_equal(cc_record_whole(&r, 1, "k", 7, NULL), CC_OK);
+    for (enum cc_format f = CC_FORMAT_TABLE; f <= CC_FORMAT_JSON; f++) {
+        char *text = printed(&r, f);
+        assert_contains(text, "9223372036854775807");
+        assert_contains(text, "7\n");
+        free(text);
+    }
+    assert_int_equal(cc_record_whole(&r, 0, "k", 8, NULL), CC_OK);
+    assert_null(r.rows[0].value[0].text);
+    cc_record_free(&r);
+}
+
 /* Four significant digits, but whole numbers whole; zero has no sign. */
 static void digits(void **state)
 {
@@ -798,6 +820,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table),
         cmocka_unit_test(table_of_one_row_or_none),
+        cmocka_unit_test(whole_numbers),
         cmocka_unit_test(digits),
         cmocka_unit_test(narrow_table),
         cmocka_unit_test(wrapped_cells),

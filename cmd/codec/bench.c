@@ -223,6 +223,9 @@ static int bench_trace(struct cc_bench_run *b, struct cc_error *e)
         const size_t steps = cc_trace_steps(trace, i);
         b->config.stream = i;
         b->config.steps = limit == 0 || limit > steps ? steps : limit;
+        if (limit > steps)
+            CC_TRY(cc_record_note(b->record, e, "--steps %zu: the trace has %zu, which are used",
+                                  limit, steps));
         CC_TRY(bench_stream(b, e));
     }
     return CC_OK;

@@ -75,9 +75,8 @@ static int add_row(const struct decoder *d, struct cc_error *e)
     cc_record_number(r, row, "bits_per_value", 8 * bytes / values);
     cc_record_number(r, row, "ratio", 4 * values / bytes);
     cc_record_number(r, row, "seed", (double)h->seed);
-    cc_record_number(r, row, "step", (double)h->step);
     cc_record_number(r, row, "worker", (double)h->rank);
-    return CC_OK;
+    return cc_record_whole(r, row, "step", h->step, e);
 }
 
 static int decode_tensor(const struct decoder *d, struct cc_tensor_codec *c, size_t i,

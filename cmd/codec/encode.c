@@ -76,9 +76,8 @@ static int add_row(struct encoder *c, const struct cc_tensor_info *t, size_t val
     cc_record_number(r, row, "bits_per_value", bits / (double)values);
     cc_record_number(r, row, "ratio", 32 * (double)values / bits);
     cc_record_number(r, row, "seed", (double)c->ctx.seed);
-    cc_record_number(r, row, "step", (double)c->ctx.step);
     cc_record_number(r, row, "worker", (double)c->ctx.rank);
-    return CC_OK;
+    return cc_record_whole(r, row, "step", c->ctx.step, e);
 }
 
 /* Encodes tensor t of the file; *payload is valid until the next call. */

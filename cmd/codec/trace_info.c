@@ -68,8 +68,9 @@ static int add_row(struct cc_record *r, struct cc_trace *t, size_t stream, size_
     cc_record_number(r, *row, "worker", (double)s.rank);
     cc_record_number(r, *row, "steps", (double)steps);
     if (steps > 0) {
-        cc_record_number(r, *row, "first_step", (double)cc_trace_step_number(t, stream, 0));
-        cc_record_number(r, *row, "last_step", (double)cc_trace_step_number(t, stream, steps - 1));
+        CC_TRY(cc_record_whole(r, *row, "first_step", cc_trace_step_number(t, stream, 0), e));
+        CC_TRY(
+            cc_record_whole(r, *row, "last_step", cc_trace_step_number(t, stream, steps - 1), e));
     }
     return CC_OK;
 }

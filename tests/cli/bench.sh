@@ -51,6 +51,17 @@ q 0 bench -q --values 10,1K,100k --steps 2 --scheme fp32,int8 --samples 2 --form
 [ ! -s err ] || bad "several sizes: messages"
 q 0 bench -q --values 1.00000000000000000000000000000K,1.001K --steps 1 --scheme int8 --no-speed --format json
 json '[r["values"] for r in d["rows"]] == [1000, 1001]'
+q 0 bench -q --trace net --scheme fp32 --no-speed --steps 99 --format json
+json 'd["rows"][0]["steps"] == 3 and "--steps 99: the trace has 3, which are used" in d["notes"]'
+q 0 bench -q --trace net --scheme fp32 --no-speed --steps 3 --format json
+json '"notes" not in d'
+# Values whose squares are sums beyond the range of doubles, and no NaN in the notes.
+python3 -c "
+import struct
+head = \"{'descr': '<f4', 'fortran_order': False, 'shape': (1000,), }\".ljust(117) + '\n'
+open('most.npy', 'wb').write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + struct.pack('<f', 3.4028235e38) * 1000)"
+t 0 bench -q --trace most.npy --scheme int8,3lc,trunc16 --no-speed
+! grep -qi nan out || bad "prints NaN"
 t 2 bench --values 1k,,2k
 err '--values'
 t 2 bench --values 1k,0
