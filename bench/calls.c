@@ -289,7 +289,7 @@ static double time_batch(struct task *k, struct batch b)
 {
     uint64_t step = k->group->step[k->scheme];
     size_t failures = 0;
-    double (*const now)(void) = k->w->config->processor_time ? cc_thread_now : cc_now;
+    double (*const now)(void) = k->w->config->threads == 1 ? cc_thread_now : cc_now;
     if (cc_memory_limits(k->group->values))
         cc_cache_flush_run(&k->w->flush);
     double begin = now();

@@ -19,9 +19,8 @@ struct cc_bench_config {
     const bool *raw_tensor;    /* by tensor: true if it travels as fp32 as well; may be NULL */
     size_t steps;              /* of the trace that are used, from its first on */
     uint64_t seed;
-    int threads;
-    bool processor_time;     /* with one thread: speeds are of the time that it runs, so that other
-                                work on the machine does not count */
+    int threads; /* one: speeds are of the time that it runs on a processor, so that it does not
+                    count when others have it */
     struct cc_error *failed; /* one per scheme: why it was given up, or empty; the others go on */
     /* Called now and then with the share of the phase that is done; may be NULL. */
     void (*progress)(void *arg, const char *phase, double done);

@@ -27,21 +27,33 @@ struct cc_limits {
     size_t lines;
 };
 
+bool cc_limits_apply(const struct cc_trace *trace)
+{
+    size_t large = 0;
+    for (size_t t = 0; t < cc_trace_tensors(trace); t++) {
+        const size_t n = cc_trace_tensor(trace, t)->shape.n;
+        large += cc_memory_limits(n) ? n : 0;
+    }
+    return large > 0 && (double)large >= 0.9 * (double)cc_trace_values(trace);
+}
+
+static size_t largest_tensor(const struct cc_trace *trace)
+{
+    size_t largest = 0;
+    for (size_t t = 1; t < cc_trace_tensors(trace); t++)
+        if (cc_trace_tensor(trace, t)->shape.n > cc_trace_tensor(trace, largest)->shape.n)
+            largest = t;
+    return largest;
+}
+
 int cc_limits_open(const struct cc_bench_config *config, size_t most, struct cc_limits **out,
                    struct cc_error *e)
 {
-    size_t large = 0, largest = 0, largest_values = 0;
     *out = NULL;
-    for (size_t t = 0; t < cc_trace_tensors(config->trace); t++) {
-        size_t n = cc_trace_tensor(config->trace, t)->shape.n;
-        large += cc_memory_limits(n) ? n : 0;
-        if (n > largest_values) {
-            largest = t;
-            largest_values = n;
-        }
-    }
-    if (large == 0 || (double)large < 0.9 * (double)cc_trace_values(config->trace))
+    if (!cc_limits_apply(config->trace))
         return CC_OK;
+    const size_t largest = largest_tensor(config->trace),
+                 largest_values = cc_trace_tensor(config->trace, largest)->shape.n;
     struct cc_limits *l = cc_alloc0(sizeof *l, e);
     if (l == NULL)
         return CC_FAIL;

@@ -10,8 +10,11 @@
 
 struct cc_limits;
 
-/* *out is NULL if memory is not the limit: if less than nine tenths of the values are in tensors
- * that are too large for the cache. There will be at most `most` samples. */
+/* Whether memory is the limit: at least nine tenths of the values are in tensors that are too large
+ * for the cache. */
+bool cc_limits_apply(const struct cc_trace *trace);
+
+/* *out is NULL if memory is not the limit. There will be at most `most` samples. */
 int cc_limits_open(const struct cc_bench_config *config, size_t most, struct cc_limits **out,
                    struct cc_error *e);
 void cc_limits_free(struct cc_limits *l);

@@ -133,7 +133,6 @@ int cc_profile_measure(struct cc_profile *p, const struct cc_spec_list *schemes,
                                     .steps = synth.steps,
                                     .seed = config->seed,
                                     .threads = config->threads,
-                                    .processor_time = config->threads == 1,
                                     .progress = config->progress,
                                     .progress_arg = config->progress_arg};
     struct cc_speed speed = {0};

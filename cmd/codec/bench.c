@@ -266,8 +266,6 @@ static int run(struct cc_args *args, struct cc_error *e)
                                         .min_size = b.options.min_size,
                                         .seed = b.options.seed,
                                         .threads = b.options.threads,
-                                        .processor_time =
-                                            b.options.profile_out != NULL && b.options.threads == 1,
                                         .progress = show_progress,
                                         .progress_arg = &b.progress};
     cc_progress_begin(&b.progress, args->quiet);
@@ -282,7 +280,7 @@ static int run(struct cc_args *args, struct cc_error *e)
         if (status != CC_OK)
             goto out;
     }
-    CC_TRY_OUT(cc_bench_note_outliers(&b, e));
+    CC_TRY_OUT(cc_bench_note_speeds(&b, e));
     if (b.options.profile_out != NULL && !cc_interrupted())
         CC_TRY_OUT(cc_profile_write(&b.profile, b.options.profile_out, e));
 out:
@@ -310,7 +308,7 @@ const struct cc_command cc_command_bench = {
                 "  commcomp bench --trace captured/ --scheme all -o all.csv\n"
                 "  commcomp bench --trace captured/ --scheme 3lc --passes 1 --no-speed\n"
                 "  commcomp bench --net resnet50 --scheme int8,fp16 --threads 2\n"
-                "  commcomp bench --values 25M --synthetic laplace    # larger than the cache\n"
+                "  commcomp bench --values cache    # larger than the cache, with its limits\n"
                 "  commcomp bench --scheme 3lc --values 1K,10K,100K,1M,10M -o sizes.csv\n"
                 "  commcomp bench --scheme all --profile-out profile.json\n",
     .options = options,

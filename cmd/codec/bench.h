@@ -37,6 +37,8 @@ struct cc_bench_run {
     size_t streams;  /* of the trace that are benched */
     size_t sizes;    /* in options.values; 0: a trace */
     size_t outliers; /* of all timings */
+    bool timed;      /* speeds of whole steps were measured, */
+    bool limited;    /* and of some of them memory is the limit */
 };
 
 /* The columns of the record. */
@@ -54,7 +56,7 @@ struct cc_bench_measured {
 /* Adds the rows of the complete schemes except those that failed, and notes under them. */
 int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, struct cc_error *e);
 
-/* Adds a note under all rows if timings were outliers. */
-int cc_bench_note_outliers(const struct cc_bench_run *b, struct cc_error *e);
+/* Adds the notes under all rows: timings that were outliers, limits that are missing. */
+int cc_bench_note_speeds(const struct cc_bench_run *b, struct cc_error *e);
 
 #endif

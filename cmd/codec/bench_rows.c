@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/limits.h"
 #include "cmd/codec/bench.h"
+#include "cmd/input/source.h"
+#include "core/cache.h"
 #include "core/memory.h"
 #include "core/stats.h"
+#include "core/units.h"
 
 const struct cc_column cc_bench_columns[] = {
     {"scheme", "scheme", "", NULL, 0, "the scheme with its parameters that are not the default",
@@ -337,6 +341,28 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
     return exact != NULL ? note_row(b, "most exact", exact, e) : CC_OK;
 }
 
+/* Names the calls that were faster than their limit by more than samples vary: then the loop that
+ * should be the limit is not the fastest one. */
+static int note_beyond_limit(const struct cc_bench_run *b, const struct row *row, size_t rows,
+                             struct cc_error *e)
+{
+    char list[300] = "";
+    for (size_t i = 0; i < rows; i++)
+        for (int c = 0; c < CC_CALLS; c++) {
+            const struct row_speed *s = &row[i].call[c];
+            const size_t used = strlen(list);
+            if (row[i].samples > 0 && s->roofline > 1 + fmax(0.02, s->spread))
+                (void)snprintf(list + used, sizeof list - used, "%s%s %s %.2f",
+                               used > 0 ? ", " : "", row[i].scheme, cc_call_names[c], s->roofline);
+        }
+    if (list[0] == '\0')
+        return CC_OK;
+    return cc_record_note(b->record, e,
+                          "limit not reached by the loop: faster than it were %s; either it is not "
+                          "the best loop for these bytes, or the machine was busy",
+                          list);
+}
+
 /* Says which figures of adding are of values that are not touched. */
 static int note_sparse(const struct cc_bench_run *b, const struct row *row, size_t rows,
                        struct cc_error *e)
@@ -416,6 +442,9 @@ int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, str
     }
     if (b->sizes <= 1)
         CC_TRY_OUT(note_best(b, row, rows, e));
+    b->timed = b->timed || (m->speed.samples > 0 && !per_tensor);
+    b->limited = b->limited || cc_limits_apply(config->trace);
+    CC_TRY_OUT(note_beyond_limit(b, row, rows, e));
     CC_TRY_OUT(note_sparse(b, row, rows, e));
     CC_TRY_OUT(note_errors(b, row, rows, e));
 out:
@@ -423,8 +452,22 @@ out:
     return status;
 }
 
-int cc_bench_note_outliers(const struct cc_bench_run *b, struct cc_error *e)
+/* Says why there are no limits, and where there are. */
+static int note_no_limits(const struct cc_bench_run *b, struct cc_error *e)
 {
+    char cache[24];
+    if (!b->timed || b->limited)
+        return CC_OK;
+    cc_print_si((double)cc_cache_bytes(), "B", cache, sizeof cache);
+    return cc_record_note(b->record, e,
+                          "no limits: memory limits the speed only of tensors of twice the cache "
+                          "(%s) and more; `commcomp bench --values cache` (%zu values) shows them",
+                          cache, cc_input_beyond_cache());
+}
+
+int cc_bench_note_speeds(const struct cc_bench_run *b, struct cc_error *e)
+{
+    CC_TRY(note_no_limits(b, e));
     if (b->outliers == 0 || b->options.per_tensor)
         return CC_OK;
     return cc_record_note(b->record, e,

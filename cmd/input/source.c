@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/cache.h"
 #include "core/memory.h"
 #include "core/trace/trace_check.h"
 #include "core/units.h"
@@ -144,6 +145,11 @@ int cc_input_flat_trace(const struct cc_args *args, const char *label, size_t va
     return status;
 }
 
+size_t cc_input_beyond_cache(void)
+{
+    return 3 * cc_cache_bytes() / sizeof(float);
+}
+
 int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e)
 {
     size_t capacity = 0, used = 0;
@@ -152,8 +158,9 @@ int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_erro
     int status = copy != NULL ? CC_OK : CC_FAIL;
     while (status == CC_OK && next != NULL) {
         const char *item = strsep(&next, ",");
-        uint64_t values = 0;
-        CC_TRY_OUT(cc_parse_count(item, &values, e));
+        uint64_t values = cc_input_beyond_cache();
+        if (strcmp(item, "cache") != 0)
+            CC_TRY_OUT(cc_parse_count(item, &values, e));
         if (values < 1 || values > SIZE_MAX / 64) {
             status = cc_usage(e, "%s is not between 1 and %zu", item, SIZE_MAX / 64);
             goto out;

@@ -18,7 +18,8 @@
      .help = "make the tensors of this net: a name, or a .json file (docs/traces.md)"},            \
     {.name = "values", .value = "COUNT",                                                           \
      .help = "instead of a net's tensors, make a single one of this many values, as in 25M (bench "\
-             "takes several, as in 1K,100K,10M, one after the other)"},                            \
+             "takes several, as in 1K,100K,10M, one after the other; cache: three times the "       \
+             "last-level cache)"},                                                                 \
     {.name = "seed", .value = "N", .def = "1",                                                     \
      .help = "seed of synthetic values and stochastic schemes"}
 #define CC_SOURCE_OPTIONS                                                                          \
@@ -50,7 +51,12 @@ int cc_input_trace(const struct cc_args *args, struct cc_trace **out, struct cc_
 int cc_input_flat_trace(const struct cc_args *args, const char *label, size_t values,
                         struct cc_trace **out, struct cc_error *e);
 
-/* Parses a list of sizes as --values takes it, "1K,10K". The caller frees *out. */
+/* The values of a tensor three times as large as the largest cache: enough that memory is the limit
+ * of a codec's speed. */
+size_t cc_input_beyond_cache(void);
+
+/* Parses a list of sizes as --values takes it, "1K,10K,cache"; "cache" is cc_input_beyond_cache.
+ * The caller frees *out. */
 int cc_input_sizes(const char *text, size_t **out, size_t *count, struct cc_error *e);
 
 /* Opens the net of --net or --values; without them the net of the tensors of `trace`, or resnet110

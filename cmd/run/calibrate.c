@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/load.h"
 #include "cmd/cli/progress.h"
 #include "cmd/input/hosts.h"
 #include "core/clock.h"
@@ -93,6 +94,7 @@ struct calibrate {
     struct series series[CC_CALIBRATE_MOST];
     size_t sizes, reported; /* reported: in all passes */
     double reduce_byte_s;
+    double load; /* of this machine before the measurement (bench/load.h) */
     struct cc_calibration found;
     struct cc_progress progress;
 };
@@ -390,6 +392,31 @@ static int note_burst(struct calibrate *c, struct cc_error *e)
                           b->value, b->sd);
 }
 
+/* Explains errors of sizes that did not count, where the bucket makes the time depend on how many
+ * messages were sent before. */
+static int note_bucket(struct calibrate *c, struct cc_error *e)
+{
+    const struct cc_calibration *f = &c->found;
+    if (f->burst_bytes.value == 0)
+        return CC_OK;
+    return cc_record_note(c->record, e,
+                          "error of messages below %.0f bytes: a full bucket lets the first ones "
+                          "pass unshaped, and the model's time is that of an endless ping-pong; "
+                          "only the sizes that counted tell how well the figures fit",
+                          f->from_bytes);
+}
+
+static int note_load(struct calibrate *c, struct cc_error *e)
+{
+    if (c->load <= CC_LOAD_BUSY)
+        return CC_OK;
+    return cc_record_note(c->record, e,
+                          "this machine was busy: before the measurement, processes waited for a "
+                          "processor %.0f%% of the time. Latencies may be too long and bandwidths "
+                          "too low; repeat it when the machine is quiet",
+                          100 * c->load);
+}
+
 static int add_notes(struct calibrate *c, struct cc_error *e)
 {
     const struct cc_calibration *f = &c->found;
@@ -406,6 +433,8 @@ static int add_notes(struct calibrate *c, struct cc_error *e)
                           "latency: %.3g +- %.2g us, the median of messages of up to %d bytes",
                           1e6 * f->latency_s.value, 1e6 * f->latency_s.sd, CC_CALIBRATE_SMALL));
     CC_TRY(note_burst(c, e));
+    CC_TRY(note_bucket(c, e));
+    CC_TRY(note_load(c, e));
     if (c->link_out == NULL)
         return CC_OK;
     return cc_record_note(c->record, e, "written to %s: commcomp model --calibration %s",
@@ -434,6 +463,7 @@ static int run(struct cc_args *args, struct cc_error *e)
         status = CC_FAIL;
         goto out;
     }
+    c.load = cc_load_waiting();
     CC_TRY_OUT(measure_adding(&c.reduce_byte_s, e));
     if (c.hosts.lab)
         CC_TRY_OUT(open_lab(&c, e));

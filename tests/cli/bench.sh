@@ -39,6 +39,10 @@ q 0 bench -q --net resnet20 --steps 2 --scheme paper --samples 2 --discard 0 --f
 json 'all(r["encode_gb_per_s"] > 0 and r["decode_gb_per_s"] > 0 for r in d["rows"])'
 json 'len(d["rows"]) == 10 and all(r["samples"] == 2 and r["tensor"] is None for r in d["rows"])'
 json 'all(r["encode_roofline"] is None for r in d["rows"])'
+json 'any(n.startswith("no limits: ") and "--values cache" in n for n in d["notes"])'
+q 0 bench -q --values cache --steps 1 --scheme fp32 --no-speed --format json
+json 'd["rows"][0]["values"] >= 1e5 and d["rows"][0]["trace"].endswith(":cache")'
+json '"notes" not in d or not any("no limits" in n for n in d["notes"])'
 q 0 bench -q --net resnet20 --steps 2 --scheme fp32,3lc --samples 2 --threads 2 --format json
 json 'all(r["threads"] == 2 and r["encode_gb_per_s"] > 0 for r in d["rows"])'
 json 'all(r["decode_add_gb_per_s"] > 0 for r in d["rows"])'
