@@ -89,7 +89,7 @@ static int unknown_command(int argc, char **argv)
     char word[64];
     bool group = is_group(argv[1]);
     if (group && argc == 2) {
-        fprintf(stderr, "commcomp: %s needs one more word\n", argv[1]);
+        cc_say("%s needs one more word", argv[1]);
         cc_help_group(argv[1], stderr);
         return CC_USAGE;
     }
@@ -103,11 +103,10 @@ static int unknown_command(int argc, char **argv)
         names[3] = NULL;
     }
     const char *near = cc_nearest(word, names);
-    fprintf(stderr, "commcomp: unknown command '%s'", word);
     if (near != NULL)
-        fprintf(stderr, "; did you mean '%s'?\n", near);
+        cc_say("unknown command '%s'; did you mean '%s'?", word, near);
     else
-        fprintf(stderr, "; `commcomp --help` lists them\n");
+        cc_say("unknown command '%s'; `commcomp --help` lists them", word);
     return CC_USAGE;
 }
 
@@ -205,7 +204,7 @@ static int print_completion(const char *shell)
     } else if (strcmp(shell, "zsh") == 0) {
         cc_completion_zsh(stdout);
     } else {
-        fprintf(stderr, "commcomp: --completion %s: it is one of bash, zsh\n", shell);
+        cc_say("--completion %s: it is one of bash, zsh", shell);
         return CC_USAGE;
     }
     return flush_stdout();

@@ -4,16 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/printable.h"
+
 static void write_text(struct cc_error *e, const char *fmt, va_list args)
 {
     if (e == NULL)
         return;
     (void)vsnprintf(e->text, sizeof e->text, fmt, args);
-    /* Names come from files: control characters must neither break the line nor reach a terminal.
-     */
-    for (char *p = e->text; *p != '\0'; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = '?';
+    cc_make_printable(e->text); /* names come from files; also for a character that was cut */
 }
 
 void cc_error_set(struct cc_error *e, const char *fmt, ...)

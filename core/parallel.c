@@ -1,5 +1,11 @@
 #include "core/parallel.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
 int cc_parts(int threads, size_t n, size_t least)
 {
     size_t parts = n / (least > 0 ? least : 1);
@@ -16,6 +22,34 @@ size_t cc_part_begin(size_t n, int parts, int part, size_t multiple)
     size_t each = n / (size_t)parts, rest = n % (size_t)parts, p = (size_t)part;
     size_t begin = each * p + (p < rest ? p : rest);
     return begin / multiple * multiple;
+}
+
+static void *wait_at(void *gate)
+{
+    (void)pthread_mutex_lock(gate);
+    (void)pthread_mutex_unlock(gate);
+    return NULL;
+}
+
+int cc_parallel_check(int threads, struct cc_error *e)
+{
+    pthread_t *thread = cc_alloc((size_t)threads * sizeof *thread, e);
+    pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+    int started = 0, error = 0;
+    if (thread == NULL)
+        return CC_FAIL;
+    (void)pthread_mutex_lock(&gate); /* all are there at the same time */
+    while (started < threads - 1 && error == 0) {
+        error = pthread_create(&thread[started], NULL, wait_at, &gate);
+        started += error == 0;
+    }
+    (void)pthread_mutex_unlock(&gate);
+    for (int i = 0; i < started; i++)
+        (void)pthread_join(thread[i], NULL);
+    free(thread);
+    return error == 0 ? CC_OK
+                      : cc_fail(e, "%d threads cannot be started, only %d: %s (limits: ulimit -a)",
+                                threads, started + 1, strerror(error));
 }
 
 void cc_parallel(int parts, void (*work)(void *arg, int part), void *arg)

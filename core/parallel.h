@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include "core/error.h"
+
 /* The largest number of parts, for arrays with one entry for each. */
 #define CC_PARTS_MAX 64
 
@@ -21,6 +23,10 @@ int cc_parts(int threads, size_t n, size_t least);
 /* The first unit of a part, if n units are cut into equal parts with borders rounded down to
  * multiples of `multiple`. Part `parts` begins at n, so a part ends where the next begins. */
 size_t cc_part_begin(size_t n, int parts, int part, size_t multiple);
+
+/* Fails if the system does not let this process start so many threads: the loops below end the
+ * program then. Called once, before them. */
+int cc_parallel_check(int threads, struct cc_error *e);
 
 /* Calls work(arg, part) for each part, on several threads, and returns when all are done. */
 void cc_parallel(int parts, void (*work)(void *arg, int part), void *arg);

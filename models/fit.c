@@ -4,6 +4,7 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -92,6 +93,23 @@ static double search(struct problem *q, struct cc_fit_constant *constant,
     return best;
 }
 
+/* GSL goes on with NULL where its own functions find no memory: this ends the fit instead. */
+static _Thread_local jmp_buf no_memory;
+
+static void on_gsl_error(const char *reason, const char *file, int line, int error)
+{
+    (void)reason;
+    (void)file;
+    (void)line;
+    if (error == GSL_ENOMEM)
+        longjmp(no_memory, 1);
+}
+
+static int out_of_memory(size_t p, size_t n, struct cc_error *e)
+{
+    return cc_fail(e, "out of memory: a fit of %zu constants to %zu figures", p, n);
+}
+
 int cc_fit(cc_fit_residuals f, void *arg, size_t n, struct cc_fit_constant *constant, size_t p,
            double *rms, struct cc_error *e)
 {
@@ -101,7 +119,11 @@ int cc_fit(cc_fit_residuals f, void *arg, size_t n, struct cc_fit_constant *cons
     for (size_t i = 0; i < p; i++)
         found[i] = constant[i];
     struct problem q = {f, arg, constant, n, p, malloc(n * sizeof *q.residual)};
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
+    gsl_error_handler_t *handler = gsl_set_error_handler(on_gsl_error);
+    if (setjmp(no_memory) != 0) { /* what GSL had allocated is lost */
+        (void)gsl_set_error_handler(handler);
+        return out_of_memory(p, n, e);
+    }
     gsl_multifit_nlinear_parameters config = gsl_multifit_nlinear_default_parameters();
     gsl_multifit_nlinear_workspace *w =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &config, n, p);
@@ -117,7 +139,7 @@ int cc_fit(cc_fit_residuals f, void *arg, size_t n, struct cc_fit_constant *cons
     (void)gsl_set_error_handler(handler);
     free(q.residual);
     if (!memory)
-        return cc_fail(e, "out of memory: a fit of %zu constants to %zu figures", p, n);
+        return out_of_memory(p, n, e);
     if (!isfinite(best))
         return cc_fail(e, "the fit found nothing: the formula is not finite anywhere it looked");
     for (size_t i = 0; i < p; i++)

@@ -6,6 +6,7 @@
 
 #include "core/format/json.h"
 #include "core/memory.h"
+#include "core/printable.h"
 
 /* The bytes of the UTF-8 character at s, 0 if there is none. */
 static size_t utf8_length(const char *s)
@@ -55,9 +56,8 @@ static size_t print_until(const char *s, const char *end, const char *const *rep
     size_t width = 0;
     while (s < end) {
         unsigned char c = (unsigned char)*s;
-        size_t length = utf8_length(s);
-        /* U+0080 to U+009F are control characters too. */
-        if (length == 0 || c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)s[1] < 0xa0)) {
+        size_t length = cc_printable(s);
+        if (length == 0) {
             char escape[8];
             const int n = c == '\n'   ? snprintf(escape, sizeof escape, "\\n")
                           : c == '\t' ? snprintf(escape, sizeof escape, "\\t")

@@ -31,10 +31,11 @@
 
 enum { DEADLINE_S = 120, FEW = 3000, MANY = 300000 };
 
-/* Arguments: the setting to test (all if there is none), and for how long a second thread writes.
- */
+/* Arguments: the setting to test (all if it is empty, or there is none), and for how long a second
+ * thread writes, in ms; the numbers of encodes and decodes are printed then. */
 static const char *only;
 static size_t raced_ms;
+static bool counts;
 
 /* The values of one tensor in versions that have nothing in common. */
 static void fill_versions(float *x[SHIFTING_VERSIONS], size_t n, uint64_t seed)
@@ -315,8 +316,9 @@ static void race(const char *setting, size_t n, size_t milliseconds, int threads
         atomic_store(&w.stop, false);
         if (pthread_create(&thread, NULL, write_on, &w) != 0)
             exit(1);
+        size_t calls = 0;
         (void)clock_gettime(CLOCK_MONOTONIC, &begin);
-        while (goes_on(&begin, milliseconds)) {
+        for (; goes_on(&begin, milliseconds); calls += decodes ? 3 : 1) {
             size_t len;
             for (unsigned how = 0; decodes && how < 3; how++)
                 decode(&b, w.to, size, how);
@@ -325,6 +327,9 @@ static void race(const char *setting, size_t n, size_t milliseconds, int threads
         }
         atomic_store(&w.stop, true);
         (void)pthread_join(thread, NULL);
+        if (counts)
+            (void)fprintf(stderr, "%s, n %zu: %zu %s\n", setting, n, calls,
+                          decodes ? "decodes" : "encodes");
     }
     for (size_t v = 0; v < SHIFTING_VERSIONS; v++) {
         free(x[v]);
@@ -388,7 +393,8 @@ static void another_thread_writes(void **state)
 
 int main(int argc, char **argv)
 {
-    only = argc > 1 ? argv[1] : NULL;
+    only = argc > 1 && argv[1][0] != '\0' ? argv[1] : NULL;
+    counts = argc > 2;
     raced_ms = argc > 2 ? strtoul(argv[2], NULL, 10) : tier_pick(2, 5, 30);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_read_sees_something_else),

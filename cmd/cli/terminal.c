@@ -1,9 +1,12 @@
 #include "cmd/cli/terminal.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "core/printable.h"
 #include "core/units.h"
 
 size_t cc_terminal_width(void)
@@ -17,4 +20,15 @@ size_t cc_terminal_width(void)
     if (width == 0)
         return 0;
     return width < LEAST ? LEAST : width > MOST ? MOST : (size_t)width;
+}
+
+void cc_say(const char *fmt, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    cc_make_printable(text);
+    (void)fprintf(stderr, "commcomp: %s\n", text);
 }

@@ -6,6 +6,7 @@
 #include "cmd/input/source.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "results/machine_info.h"
 
 /* How long sizes may take to settle unless --passes says how far to go. */
@@ -102,6 +103,7 @@ static int parse_options(const struct cc_args *args, struct cc_bench_options *ou
     CC_TRY(cc_arg_count(args, "samples", 1, 100000, &samples, e));
     CC_TRY(cc_arg_count(args, "discard", 0, 1000, &discard, e));
     CC_TRY(cc_arg_count(args, "threads", 1, 1024, &threads, e));
+    CC_TRY(cc_parallel_check((int)threads, e));
     CC_TRY(cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e));
     CC_TRY(cc_arg_count(args, "steps", 1, INT64_MAX, &steps, e));
     CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED, &o.seed, e));

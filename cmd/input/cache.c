@@ -22,6 +22,7 @@
 #include "bench/load.h"
 #include "bench/profile.h"
 #include "cmd/cli/progress.h"
+#include "cmd/cli/terminal.h"
 #include "core/clock.h"
 #include "core/format/crc32.h"
 #include "core/interrupt.h"
@@ -51,7 +52,7 @@ struct cache {
 static void remark(const struct cache *c, const char *what, const char *why)
 {
     if (!c->request->quiet)
-        fprintf(stderr, "commcomp: %s%s%s\n", what, why[0] != '\0' ? ": " : "", why);
+        cc_say("%s%s%s", what, why[0] != '\0' ? ": " : "", why);
 }
 
 /* --- the file --- */

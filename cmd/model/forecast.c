@@ -28,10 +28,11 @@ static void set_title(struct cc_args *args, const struct cc_system *system)
 static int parse_verdict(const struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
 {
     const char *scheme = cc_arg_or_null(args, "baseline");
-    if (cc_spec_list_parse(scheme != NULL ? scheme : CC_RAW_SCHEME, &out->baseline_scheme, e) !=
-        CC_OK) {
+    const int status =
+        cc_spec_list_parse(scheme != NULL ? scheme : CC_RAW_SCHEME, &out->baseline_scheme, e);
+    if (status != CC_OK) {
         cc_error_in(e, "--baseline");
-        return CC_USAGE;
+        return status;
     }
     if (out->baseline_scheme.count != 1)
         return cc_usage(e, "--baseline %s: one scheme to compare with", scheme);

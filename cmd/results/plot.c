@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/cli/command.h"
+#include "cmd/cli/terminal.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/units.h"
@@ -174,14 +175,13 @@ static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
         CC_TRY(cc_plot_guess(sheet, &guess, e));
         kind = (int)guess;
         if (!args->quiet)
-            fprintf(stderr, "commcomp: plotting --kind %s, for which the file has the columns\n",
-                    cc_plot_kind_names[kind]);
+            cc_say("plotting --kind %s, for which the file has the columns",
+                   cc_plot_kind_names[kind]);
     }
     struct cc_figure figure;
     CC_TRY(cc_figure_make(sheet, (enum cc_plot_kind)kind, filter, &figure, e));
     if (figure.left_out > 0 && !args->quiet)
-        fprintf(stderr, "commcomp: %zu rows of %s lack these numbers and are left out\n",
-                figure.left_out, sheet->path);
+        cc_say("%zu rows of %s lack these numbers and are left out", figure.left_out, sheet->path);
     int status = write_output(args, &figure, e);
     cc_figure_free(&figure);
     return status;

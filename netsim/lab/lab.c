@@ -22,6 +22,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,12 +31,18 @@
 
 enum { MOST_HOSTS = 1000 }; /* a Linux bridge has 1,024 ports */
 
+/* How long an answer of the lab's first process may take; opening a lab, a second more for each
+ * HOSTS_PER_S hosts, which is several times what it takes on a slow machine. */
+enum { ANSWER_S = 20, HOSTS_PER_S = 5 };
+
 struct cc_lab {
     struct cc_lab_config config;
     char *congestion, *program;
     bool user; /* in a user namespace */
     pid_t init;
     int socket;
+    int answer_s; /* the present deadline */
+    bool silent;  /* it has passed: nothing is asked any more */
 };
 
 /* --- defaults --- */
@@ -113,6 +120,14 @@ _Noreturn static void spawn_init(struct cc_lab_init_args *args)
     _exit(0);
 }
 
+static void set_deadline(struct cc_lab *lab, int seconds)
+{
+    const struct timeval most = {.tv_sec = seconds};
+    lab->answer_s = seconds;
+    (void)setsockopt(lab->socket, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    (void)setsockopt(lab->socket, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+}
+
 static int start_init(struct cc_lab *lab, struct cc_error *e)
 {
     int ends[2];
@@ -134,11 +149,14 @@ static int start_init(struct cc_lab *lab, struct cc_error *e)
     if (spawner == -1)
         return cc_fail(e, "fork: %s", strerror(error));
     struct init_status init;
+    set_deadline(lab, ANSWER_S);
     bool received = cc_lab_receive(lab->socket, &init, sizeof init);
+    if (!received)
+        (void)kill(spawner, SIGKILL); /* it may be stopped */
     while (waitpid(spawner, NULL, 0) == -1 && errno == EINTR)
         continue;
     if (!received)
-        return cc_fail(e, "the lab's first process died");
+        return cc_fail(e, "the lab's first process died, or was stopped");
     lab->init = init.init;
     lab->user = init.user;
     if (init.init != -1)
@@ -187,8 +205,17 @@ static int set_config(struct cc_lab *lab, const struct cc_lab_config *config, st
 
 static int receive_answer(struct cc_lab *lab, struct cc_lab_answer *a, struct cc_error *e)
 {
-    if (!cc_lab_receive(lab->socket, a, sizeof *a))
-        return cc_fail(e, "the lab is gone: its first process died");
+    errno = 0;
+    if (!lab->silent && !cc_lab_receive(lab->socket, a, sizeof *a)) {
+        lab->silent = true;
+        if (errno == EAGAIN || errno == EWOULDBLOCK)
+            return cc_fail(e,
+                           "the lab's first process has not answered for %d s: it is stopped, or "
+                           "the machine is far too busy",
+                           lab->answer_s);
+    }
+    if (lab->silent)
+        return cc_fail(e, "the lab is gone: its first process died or does not answer");
     if (a->status != CC_OK)
         cc_error_set(e, "%s", a->e.text);
     return a->status;
@@ -212,7 +239,9 @@ int cc_lab_open(const struct cc_lab_config *config, struct cc_lab **out, struct 
     int status = CC_OK;
     CC_TRY_OUT(set_config(lab, config, e));
     CC_TRY_OUT(start_init(lab, e));
+    set_deadline(lab, ANSWER_S + config->hosts / HOSTS_PER_S);
     CC_TRY_OUT(request(lab, &(struct cc_lab_request){.op = CC_LAB_OPEN}, &a, e));
+    set_deadline(lab, ANSWER_S);
     *out = lab;
     lab = NULL;
 out:

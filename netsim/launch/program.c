@@ -6,6 +6,7 @@
  * group's id. */
 #include "netsim/launch/program.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -158,6 +159,33 @@ int cc_program_stop(struct cc_program *p, double timeout_s, struct cc_error *e)
         CC_TRY(wait_for_end(p, timeout_s, e));
     }
     return p->ended ? CC_OK : cc_fail(e, "process %ld does not end", (long)p->pid);
+}
+
+/* Whether /proc/NAME/stat is that of a stopped process of the group. The program's name, in
+ * parentheses, may hold anything, so fields are counted from the last parenthesis. */
+static bool is_stopped_member(const char *name, pid_t group)
+{
+    char path[64], text[512] = "", state = 0;
+    long parent, of = 0;
+    (void)snprintf(path, sizeof path, "/proc/%.20s/stat", name);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        (void)close(fd);
+    const char *end = n > 0 ? strrchr(text, ')') : NULL;
+    return end != NULL && sscanf(end + 1, " %c %ld %ld", &state, &parent, &of) == 3 &&
+           of == (long)group && state == 'T';
+}
+
+bool cc_program_stopped(const struct cc_program *p)
+{
+    DIR *d = p->group && !p->ended ? opendir("/proc") : NULL;
+    bool found = false;
+    for (struct dirent *f; d != NULL && !found && (f = readdir(d)) != NULL;)
+        found = f->d_name[0] >= '0' && f->d_name[0] <= '9' && is_stopped_member(f->d_name, p->pid);
+    if (d != NULL)
+        (void)closedir(d);
+    return found;
 }
 
 void cc_program_close(struct cc_program *p)

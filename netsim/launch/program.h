@@ -34,6 +34,9 @@ int cc_program_poll(struct cc_program *p, struct cc_error *e);
  * fails if SIGKILL does not bring it within the same time. */
 int cc_program_stop(struct cc_program *p, double timeout_s, struct cc_error *e);
 
+/* Whether some process of a group is stopped, as by SIGSTOP; false without a group. Reads /proc. */
+bool cc_program_stopped(const struct cc_program *p);
+
 /* Closes out and err. */
 void cc_program_close(struct cc_program *p);
 

@@ -9,7 +9,7 @@
  * smpirun is a shell script that starts the simulation, one process with all ranks. They form a
  * process group, so that ending smpirun ends the simulation as well. There is no deadline: a
  * simulation may compute for long without a report. Only when a rank has failed does the rest get
- * no more than EXIT_TIMEOUT_S.
+ * no more than EXIT_TIMEOUT_S, and a simulation that somebody stopped ends after STOPPED_S.
  *
  * Memory is the usual limit. It is estimated and checked beforehand; if the simulation is killed
  * all the same, the kernel's counter of out-of-memory kills tells whether that was the reason. */
@@ -36,6 +36,8 @@
 
 #define BUILD_IT       "make builds it where smpicc is installed (Debian: apt-get install libsimgrid-dev)"
 #define EXIT_TIMEOUT_S 5.0
+#define LOOK_S         2.0  /* between looking for stopped processes */
+#define STOPPED_S      20.0 /* after which a stopped simulation is given up */
 
 struct simulation {
     const struct cc_smpirun_config *config;
@@ -43,6 +45,8 @@ struct simulation {
     const char *smpirun; /* as called */
     struct cc_monitor monitor;
     struct cc_smpirun_log log;
+    double looked, stopped;  /* when it was last looked for stopped processes, and since when there
+                                has been one; 0: there is none */
     double failed;           /* time of the first error that a rank reported; 0: none */
     unsigned long oom_kills; /* the kernel's counter at the start */
     int platform, hosts;
@@ -80,6 +84,14 @@ static bool on_tick(void *arg)
 static int watch(void *arg, struct cc_error *e)
 {
     struct simulation *s = arg;
+    const double now = cc_now();
+    if (now - s->looked >= LOOK_S) {
+        s->looked = now;
+        const bool stopped = cc_program_stopped(&s->monitor.program);
+        s->stopped = !stopped ? 0 : s->stopped > 0 ? s->stopped : now;
+    }
+    if (s->stopped > 0 && now - s->stopped >= STOPPED_S)
+        return cc_fail(e, "the simulation has been stopped (SIGSTOP) for %.0f s", STOPPED_S);
     if (s->failed == 0 || cc_now() - s->failed < EXIT_TIMEOUT_S)
         return CC_OK;
     return cc_fail(e, "%s", s->monitor.first_error);

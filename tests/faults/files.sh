@@ -112,7 +112,7 @@ t.start()
 begin, runs, bad, refused = time.time(), 0, [], 0
 while time.time() - begin < 3:
     for scheme in ('sparse:ef=0,index=u32', 'topk:k=100,bucket=65536,ef=0'):
-        for words in (['encode', '--scheme', scheme, name, 'x.cc'],
+        for words in (['encode', '--force', '--scheme', scheme, name, 'x.cc'],
                       ['bench', '--trace', 'large', '--scheme', scheme, '--no-speed']):
             p = subprocess.run([program] + words, capture_output=True, text=True)
             runs += 1
