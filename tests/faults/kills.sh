@@ -17,7 +17,7 @@ python3 - "$program" "${KILLS:-6}" "${STOPS:-1}" $commands <<'P' 2>err || bad 's
 import concurrent.futures, os, random, signal, subprocess, sys, time
 program, kills, stops, names = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4:]
 common = '--net resnet20 --bw 1gbps --profile run.json -q'.split()
-words = {'sim': 'sim --workers 16 --steps 300 --scheme fp32,3lc,int8'.split() + common,
+words = {'sim': 'sim --workers 8 --steps 60 --scheme fp32,3lc'.split() + common,
          'run': 'run --workers 2 --steps 400 --scheme fp32,3lc'.split() + common}
 MOST_S = 40
 
