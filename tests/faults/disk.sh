@@ -42,8 +42,8 @@ for format in csv json txt md tex; do
 done
 f x.csv bench --values 1K --samples 2 --scheme 3lc -o disk/x.csv
 f p.json bench --values 1K --samples 2 --scheme 3lc --profile-out disk/p.json
-f x.cc encode --scheme fp32 "$tensors" disk/x.cc
-f x.cc encode --scheme fp32 --payload "$tensors" disk/x.cc
+f x.cc encode --force --scheme fp32 "$tensors" disk/x.cc
+f x.cc encode --force --scheme fp32 --payload "$tensors" disk/x.cc
 f x.npy decode big.cc disk/x.npy
 f x.safetensors decode big.cc disk/x.safetensors
 f x.csv trace convert "$tensors" disk/x.csv

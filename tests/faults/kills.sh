@@ -12,6 +12,7 @@ why=$(why_no_lab)
 if [ -z "$why" ]; then commands="$commands run"; else echo "skipped: run: $why"; fi
 [ -n "$commands" ] || finish
 case='kills and stops' good=1
+: >out
 # shellcheck disable=SC2086
 python3 - "$program" "${KILLS:-6}" "${STOPS:-1}" $commands <<'P' 2>err || bad 'see above'
 import concurrent.futures, os, random, signal, subprocess, sys, time
