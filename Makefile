@@ -294,7 +294,7 @@ $(BUILD)/completion.%: $(BIN)
 	$(BIN) --completion $* > $@
 
 # The headers of the library: the traces, schemes/scheme.h and schemes/spec.h, and what they include.
-PUBLIC := $(addprefix core/,error.h isa.h memory.h param.h random.h tensor.h trace/trace.h trace/synth.h) \
+PUBLIC := $(addprefix core/,error.h exchange.h isa.h memory.h param.h random.h tensor.h trace/trace.h trace/synth.h) \
           schemes/scheme.h schemes/spec.h
 
 $(BUILD)/commcomp.pc: FORCE

@@ -92,6 +92,21 @@ static void wrap_last(struct cc_layout *l, size_t width)
     l->wrap_at = all - last->width;
 }
 
+/* Leaves out answers, the last ones first, until the table fits or a single one is left. */
+static void leave_out_answers(struct cc_layout *l, size_t width)
+{
+    size_t answers = 0;
+    for (size_t i = 0; i < l->count; i++)
+        answers += l->shown[i].place == CC_IN_TABLE && l->shown[i].column->role == CC_ANSWER;
+    for (size_t i = l->count; i-- > 0 && answers > 1 && table_width(l) > width;) {
+        struct cc_shown *p = &l->shown[i];
+        if (p->place != CC_IN_TABLE || p->column->role != CC_ANSWER)
+            continue;
+        p->place = CC_LEFT_OUT;
+        answers--;
+    }
+}
+
 static void count_places(struct cc_layout *l)
 {
     for (size_t i = 0; i < l->count; i++) {
@@ -123,6 +138,8 @@ int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc
         fit(l, width);
     if (width > 0)
         wrap_last(l, width);
+    if (width > 0 && r->chosen == NULL && l->wrapped == NULL)
+        leave_out_answers(l, width);
     count_places(l);
     return CC_OK;
 }

@@ -237,8 +237,10 @@ static void narrow_table(void **state)
     expect_heads(&r, "       a         m         n         r      same");
     r.width = 47; /* then of the main ones the last */
     expect_heads(&r, "       a         m         r      same");
-    r.width = 20; /* the others stay, although they do not fit */
-    expect_heads(&r, "       a         r      same");
+    r.width = 27; /* then of the answers the last, */
+    expect_heads(&r, "       a         r");
+    r.width = 10; /* and the first one stays, although it does not fit */
+    expect_heads(&r, "       a         r");
     r.wide = true;
     expect_heads(&r, "       a         d         p         m         n         r      same");
     r.wide = false;
