@@ -151,11 +151,9 @@ static void keep(const struct cc_figures_config *config, const size_t *at, size_
 /* Draws a trace of the net's tensors. */
 static int draw(const struct cc_figures_config *config, struct cc_trace **out, struct cc_error *e)
 {
-    const struct cc_synth synth = {.distribution = config->distribution,
-                                   .seed = config->seed,
-                                   .steps = CC_FIGURES_STEPS,
-                                   .ranks = 1,
-                                   .decay = 0.1}; /* as in captured gradients: docs/traces.md */
+    struct cc_synth synth = config->drawn;
+    synth.steps = CC_FIGURES_STEPS;
+    synth.ranks = 1;
     return cc_trace_synth(&synth, config->net->tensors, config->net->count, config->net->name, out,
                           e);
 }
@@ -219,7 +217,7 @@ int cc_figures_open(const struct cc_figures_config *config, struct cc_figures *o
                                     .schemes = &missing,
                                     .raw = raw,
                                     .raw_tensor = config->raw,
-                                    .seed = config->seed,
+                                    .seed = config->drawn.seed,
                                     .threads = host.cores};
     bench.steps = out->steps = cc_trace_steps(bench.trace, 0);
     out->trace = cc_strdup(cc_trace_name(bench.trace), e);

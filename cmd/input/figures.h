@@ -16,9 +16,8 @@ struct cc_figures_config {
     struct cc_trace *trace; /* of the net's tensors; NULL: drawn */
     const bool *raw;        /* by tensor: travels as fp32 whatever the scheme */
     const struct cc_spec_list *schemes;
-    enum cc_distribution distribution; /* of what is drawn */
-    uint64_t seed;
-    bool errors; /* also measure errors, which takes longer than sizes */
+    struct cc_synth drawn; /* what is drawn, but for steps and ranks */
+    bool errors;           /* also measure errors, which takes longer than sizes */
     bool anew, quiet;
 };
 

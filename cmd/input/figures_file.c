@@ -23,15 +23,14 @@ static bool find_path(const struct cc_figures_config *c, size_t scheme, char out
 {
     const struct cc_net *net = c->net;
     const char *name_of = c->schemes->item[scheme]->name;
-    const uint64_t seed[] = {c->seed};
-    const int distribution[] = {(int)c->distribution};
+    const double drawn[] = {(double)c->drawn.seed, c->drawn.distribution, c->drawn.zeros,
+                            c->drawn.indices, c->drawn.decay};
     struct cc_machine_info host;
     char name[64];
     cc_machine_info_read(&host);
     uint32_t key = cc_crc32(0, host.version, strlen(host.version));
     key = cc_crc32(key, name_of, strlen(name_of));
-    key = cc_crc32(key, seed, sizeof seed);
-    key = cc_crc32(key, distribution, sizeof distribution);
+    key = cc_crc32(key, drawn, sizeof drawn);
     for (size_t i = 0; i < net->count; i++) {
         const struct cc_shape *shape = &net->tensors[i].shape;
         const bool raw = c->raw != NULL && c->raw[i];
@@ -71,7 +70,7 @@ static bool fits(const cJSON *root, const struct target *t)
            cc_json_text(root, "net", &net, NULL) == CC_OK && net != NULL &&
            strcmp(net, t->config->net->name) == 0 &&
            cc_json_size(cJSON_GetObjectItemCaseSensitive(root, "seed"), &seed) &&
-           seed == t->config->seed;
+           seed == t->config->drawn.seed;
 }
 
 static int take(const cJSON *root, void *arg, struct cc_error *e)
@@ -151,7 +150,7 @@ static int put_figures(FILE *f, const struct cc_figures_config *c, size_t scheme
     (void)fputs(", \"net\": ", f);
     CC_TRY(cc_json_put_text(f, c->net->name, e));
     (void)fprintf(f, ", \"seed\": %llu, \"settled\": %s, \"steps\": %zu,\n \"bits\": [",
-                  (unsigned long long)c->seed, s->settled ? "true" : "false", s->steps);
+                  (unsigned long long)c->drawn.seed, s->settled ? "true" : "false", s->steps);
     for (size_t i = 0; i < c->net->count; i++)
         (void)fprintf(f, "%s%.9g", i == 0 ? "" : ", ", s->bits[i]);
     (void)fputs("]", f);

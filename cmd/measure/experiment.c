@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/settle.h"
 #include "core/memory.h"
 #include "core/trace/synth.h"
 #include "core/units.h"
@@ -203,6 +204,25 @@ static bool fills(const struct cc_forecast *f, size_t scheme, const struct cc_pr
     return cc_state_bytes(&codec) > 0 && bits < 0.95 * most * (1 - raw);
 }
 
+/* Different synthetic steps, as the sizes of `model` are measured on. */
+static size_t trace_steps(const struct cc_experiment_input *in)
+{
+    return in->forecast.cluster.trace != NULL ? in->trace_steps : (size_t)CC_FIGURES_STEPS;
+}
+
+/* Finds how long a row's sizes take to settle, so that they are those of `bench` and `model`: these
+ * are means over the last `settled` steps, before which come `filling` others. */
+static void find_settling(const struct cc_experiment *x, struct cc_experiment_row *row)
+{
+    enum { USUAL = 144 }; /* where sizes are those of a profile: what 3lc takes */
+    const struct cc_figures *f = &x->forecast->figures;
+    const size_t steps = trace_steps(x->input);
+    const size_t found =
+        f->of != NULL && f->of[row->scheme].steps > 0 ? f->of[row->scheme].steps : (size_t)USUAL;
+    row->settled = (CC_SETTLE_STEPS + steps - 1) / steps * steps;
+    row->filling = found > row->settled ? found - row->settled : row->settled;
+}
+
 static size_t whole_periods(uint64_t steps, size_t period)
 {
     return (size_t)((steps + period - 1) / period) * period;
@@ -226,6 +246,7 @@ static int add_row(struct cc_experiment *x, struct cc_experiment_setting *s, siz
     row->bare_step_s = without.step_s + queueing_s;
     row->bytes = bytes_on_links(&s->setting, &row->forecast);
     row->fills = fills(f, scheme, &row->forecast, row->period);
+    find_settling(x, row);
     CC_TRY(x->ops->choose(x->arg, s, row, e));
     if (x->input->warmup != UINT64_MAX)
         row->warmup = whole_periods(x->input->warmup, row->period);

@@ -109,10 +109,11 @@ struct cc_experiment_row {
     size_t scheme;                 /* index in the list of schemes */
     struct cc_prediction forecast; /* the answer of `model` */
     size_t period, warmup, steps;  /* warmup and steps: whole periods */
-    bool fills;                    /* its payloads change while residuals fill */
-    double step_s;                 /* expected, with the codecs on this machine's cores; */
-    double bare_step_s;            /* of a step without computing, as most that warm up are */
-    double bytes;                  /* of a step, on the links of all hosts */
+    bool fills;                    /* its payloads change while residuals fill: */
+    size_t filling, settled; /* steps until they have settled, and of which sizes are then a mean */
+    double step_s;           /* expected, with the codecs on this machine's cores; */
+    double bare_step_s;      /* of a step without computing, as most that warm up are */
+    double bytes;            /* of a step, on the links of all hosts */
     /* sim: codecs take the times measured by a run of the same row, and not the profile's */
     bool codec_measured;
     struct cc_codec_times codec;

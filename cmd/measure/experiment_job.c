@@ -114,9 +114,6 @@ static int add_stragglers(const struct cc_setting *s, struct cc_job *job, struct
 
 /* --- gradients --- */
 
-/* Synthetic steps are at most this many different ones, used in turn. */
-enum { SYNTHETIC_STEPS = 8 };
-
 static int add_gradients(const struct cc_experiment_input *in, struct cc_job *job,
                          struct cc_error *e)
 {
@@ -126,7 +123,8 @@ static int add_gradients(const struct cc_experiment_input *in, struct cc_job *jo
         job->zeros = 1 - in->nonzeros;
         job->indices = (int)in->indices;
         const size_t most = most_steps(job);
-        job->trace_steps = most < SYNTHETIC_STEPS ? most : SYNTHETIC_STEPS;
+        /* Synthetic steps are used in turn. */
+        job->trace_steps = most < CC_FIGURES_STEPS ? most : CC_FIGURES_STEPS;
         return CC_OK;
     }
     job->trace_steps = in->trace_steps;

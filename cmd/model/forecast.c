@@ -101,7 +101,7 @@ static int measure_unions(struct cc_forecast *f, struct cc_error *e)
 int cc_forecast_parse(struct cc_args *args, enum cc_system_id usual, struct cc_forecast *out,
                       struct cc_error *e)
 {
-    *out = (struct cc_forecast){.schemes = &args->schemes, .distribution = CC_MIXTURE};
+    *out = (struct cc_forecast){.schemes = &args->schemes};
     CC_TRY(cc_cluster_args_parse(args, usual, &out->cluster, e));
     set_title(args, out->cluster.setting.system);
     CC_TRY(parse_gradients(args, &out->gradients, e));
@@ -132,12 +132,12 @@ static int load_figures(struct cc_forecast *f, bool errors, struct cc_error *e)
                                              .trace = f->cluster.trace,
                                              .raw = f->cluster.raw,
                                              .schemes = f->schemes,
-                                             .distribution = f->distribution,
-                                             .seed = f->cluster.setting.timing.seed,
+                                             .drawn = f->gradients,
                                              .errors = errors,
                                              .anew = f->profile_args.remeasure,
                                              .quiet = f->profile_args.quiet};
     const bool sizes = f->profile_args.path == NULL || f->cluster.trace != NULL;
+    f->errors = errors;
     if (!sizes && !errors)
         return CC_OK;
     CC_TRY(cc_figures_open(&config, &f->figures, e));
@@ -287,7 +287,7 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
     setting_numbers(r, row, s);
     if (s->cluster.colocated)
         cc_record_bool(r, row, "colocated", true);
-    if (f->figures.of != NULL && f->figures.of[scheme].has_error)
+    if (f->errors)
         error_numbers(r, row, &f->figures.of[scheme].error);
     if (p != NULL)
         prediction_numbers(r, row, s, p, fp32_step_s);

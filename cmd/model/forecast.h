@@ -113,12 +113,13 @@ struct cc_forecast {
     struct cc_cluster_args cluster;
     struct cc_profile_args profile_args;
     struct cc_codec_models codec_models;
-    enum cc_distribution distribution; /* of drawn gradients */
-    struct cc_figures figures;         /* sizes and errors on the net's own tensors */
+    bool errors;               /* are known, and shown */
+    struct cc_figures figures; /* sizes and errors on the net's own tensors */
     struct cc_predictor predictor;
     struct cc_step_payloads *payloads; /* one per scheme */
     struct cc_step_payloads raw;       /* fp32 */
-    struct cc_synth gradients; /* drawn without a trace, to measure the unions of index sets */
+    struct cc_synth gradients; /* drawn without a trace, to measure sizes, errors and the unions of
+                                  index sets */
     /* what verdicts compare with */
     struct cc_spec_list baseline_scheme;
     struct cc_codec_models baseline_model;

@@ -69,7 +69,7 @@ static const struct cc_option options[] = {
     {.name = "steps", .value = "N", .def = "3 s of them, or one period",
      .group = CC_GROUP_RUN,
      .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
-    {.name = "warmup", .value = "N", .def = "0 to 3 periods; up to 32 where residuals fill",
+    {.name = "warmup", .value = "N", .def = "0 to 3 periods; where residuals fill, until sizes settle, for 6 s at most",
      .group = CC_GROUP_RUN,
      .help = "steps before them, of which only the last period computes"},
     CC_TIMELINE_OPTION,

@@ -42,7 +42,7 @@ static const struct cc_option options[] = {
      .def = "one period; 10 with stragglers; 16 steps where payloads differ",
      .group = CC_GROUP_RUN,
      .help = "steps that count, of each row; rounded up to whole periods of the scheme"},
-    {.name = "warmup", .value = "N", .def = "0; overlapped, one period; 32 where residuals fill",
+    {.name = "warmup", .value = "N", .def = "0; overlapped, one period; where residuals fill, until sizes settle",
      .group = CC_GROUP_RUN,
      .help = "steps before them, of which only the last period computes"},
     CC_FIDELITY_OPTION("alpha-beta"),

@@ -75,13 +75,35 @@ int cc_sim_platform(const struct sim *s, const struct cc_experiment_setting *set
 
 /* --- steps --- */
 
+/* Steps, at least, for residuals to fill, and that differ; and values that are encoded, at most. */
+enum { LEAST_FILLING = 32, LEAST_DIFFERENT = 16 };
+#define MOST_ENCODED 5e9
+
+static size_t periods(size_t steps, size_t period)
+{
+    return (steps + period - 1) / period;
+}
+
+static size_t most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The number of steps, or fewer if they would take too long. */
+static size_t affordable(const struct cc_experiment_setting *s, size_t steps, size_t least)
+{
+    const double workers = fmin(s->setting.cluster.workers, CC_SIM_FEW_WORKERS);
+    const double can = MOST_ENCODED / (workers * (double)s->setting.net->values);
+    return most(least, (size_t)fmin((double)steps, can));
+}
+
 /* Simulated time is exact: equal steps need not be counted twice, and sequential ones leave nothing
  * behind for the next. Where payload sizes depend on data, though, no two steps are equal, and
  * residuals fill first. The choice is the same with and without data, and on every machine. */
 int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e)
 {
-    enum { FILLED = 32, DIFFERENT = 16, DRAWS = 10, MEASURED = 3 };
+    enum { DRAWS = 10, MEASURED = 3 };
     const struct sim *sim = arg;
     const struct cc_spec *spec = sim->experiment.forecast->schemes->item[row->scheme];
     const struct cc_codec codec = {.scheme = spec->scheme,
@@ -92,13 +114,13 @@ int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_ex
     CC_TRY(cc_sizes_fixed(spec, &fixed, e));
     row->fills = !fixed && cc_state_bytes(&codec) > 0;
     if (row->fills)
-        warm = FILLED;
+        warm = periods(affordable(s, row->filling, LEAST_FILLING), row->period);
     if (sim->options.codec_time == CC_CODEC_MEASURED)
         count = MEASURED;
     if (s->setting.timing.straggler != CC_STEADY)
         count = DRAWS;
-    if (!fixed && count * row->period < DIFFERENT)
-        count = (DIFFERENT + row->period - 1) / row->period;
+    if (!fixed)
+        count = most(count, periods(affordable(s, row->settled, LEAST_DIFFERENT), row->period));
     row->warmup = row->period * warm;
     row->steps = row->period * count;
     return CC_OK;
