@@ -37,10 +37,10 @@ q 0 $r --dry-run --values 100K --bw 10mbps,100mbps --scheme fp32,int8 --workers 
 json 'all(2 <= r["steps"] <= 4 and r["row_s"] < 20 for r in d["rows"])'
 json '[r["warmup"] for r in d["rows"]][1::2] == [0, 0]'
 # Residuals on which the payload's size depends fill first, in steps that do not compute: a second for
-# each of 3 + 1 steps, and little for the 31 before them.
+# each of 3 + 1 steps, and little for the 103 before them.
 sed 's/\("3lc", "points": \[{"values": 1000, "bits_per_value": \)8/\10.5/' run.json >small.json
 q 0 run -q --profile small.json --dry-run --values 100K --bw 100mbps --workers 2 --scheme fp32,3lc --compute 1s --format json
-json '[(r["warmup"], r["steps"]) for r in d["rows"]] == [(1, 3), (32, 3)] and 4 < d["rows"][1]["row_s"] < 5'
+json '[(r["warmup"], r["steps"]) for r in d["rows"]] == [(1, 3), (104, 3)] and 4 < d["rows"][1]["row_s"] < 5'
 # The buckets of the lab suit the rate, and --burst stands for them.
 q 0 $r --dry-run --bw 10mbps,1gbps --scheme fp32 --format json
 json '0 < d["rows"][0]["burst_bytes"] < d["rows"][1]["burst_bytes"]'

@@ -103,12 +103,12 @@ json 'd["rows"][0]["steps"] == 10'
 for data in on off; do
     q 0 $s --dry-run --values 100K --scheme fp32,int8,3lc,qsgd:code=elias,ternary:ef=1,zre=1,local:every=3,inner=3lc \
         --data $data --format json
-    json '[(r["scheme"][:5], r["warmup"], r["steps"]) for r in d["rows"]] == [("fp32", 0, 1), ("int8", 0, 1), ("3lc", 32, 16), ("qsgd:", 0, 16), ("terna", 32, 16), ("local", 96, 18)]'
+    json '[(r["scheme"][:5], r["warmup"], r["steps"]) for r in d["rows"]] == [("fp32", 0, 1), ("int8", 0, 1), ("3lc", 104, 40), ("qsgd:", 0, 40), ("terna", 104, 40), ("local", 105, 42)]'
 done
 sed 's/"encode_ns": 1/"encode_ns": 1000000/' sim.json >slow.json
 cmp -s sim.json slow.json && bad 'slow.json is not slower'
 q 0 sim -q --profile slow.json --dry-run --values 100K --scheme fp32,3lc --workers 1000 --format json
-json '[r["warmup"] for r in d["rows"]] == [0, 32] and d["rows"][1]["sim_wall_s"] > 16 * 48 * 100'
+json '[r["warmup"] for r in d["rows"]] == [0, 104] and d["rows"][1]["sim_wall_s"] > 16 * 144 * 100'
 q 0 $s --dry-run --workers 3 --scheme fp32 --values 1000 --write-platform three.xml --format json
 grep -q '<platform' three.xml || bad 'three.xml is no platform'
 
@@ -186,7 +186,7 @@ else
     # Residuals that filled where the sizes come from are those that filled in the simulation.
     for data in on off; do
         q 0 $s --net resnet20 --workers 3 --scheme fp32,3lc,threshold --bw 100mbps --data $data --format json
-        json '[(r["warmup"], r["steps"]) for r in d["rows"]] == [(0, 1), (32, 16), (32, 16)]'
+        json '[(r["warmup"], r["steps"]) for r in d["rows"]] == [(0, 1), (104, 40), (104, 40)]'
         json 'd["rows"][1]["step_s_sd"] > 0'
         cp out data-$data.json
         q 0 $s --values 20K --workers 2 --scheme 3lc:s=1.75 --bw 100mbps --data $data --warmup 200 --steps 2 --format json
