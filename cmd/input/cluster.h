@@ -41,7 +41,7 @@
      .help = "the defaults of a training system for --exchange, --mode, --fuse, --servers and "    \
              "--pulls, which win where they are given: ddp (PyTorch: a ring, overlapped, buckets " \
              "of 25 MiB of gradients, the first of 1 MiB), horovod (the same, fused to 64 MiB), "  \
-             "byteps (as many servers as workers, overlapped, 4 MB), ps (a server, sequential) "   \
+             "byteps (a server on every worker's host, overlapped, 4 MB), ps (a server, sequential) "   \
              "or 3lc (a server, overlapped tensor by tensor, pulls in forward order)"},            \
     {.name = "exchange", .value = "NAME", .def = "ps, or the system's",                            \
      .group = CC_GROUP_CLUSTER, .often = true, .words = cc_exchange_names,                         \

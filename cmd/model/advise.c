@@ -260,7 +260,8 @@ const struct cc_command cc_command_advise = {
         "and what would change the verdict. The errors are measured in the same run.\n\nLists, as "
         "in --bw 10mbps,1gbps, give a ranking for each combination. Without --system, the set-up "
         "is that of PyTorch's DistributedDataParallel.",
-    .examples = "  commcomp advise --net resnet50 --bw 10gbps --workers 16\n"
+    .examples = "  commcomp advise --net resnet50 --bw 10gbps --workers 16 --device a100\n"
+                "  commcomp advise --net resnet50 --bw 10gbps --system byteps --baseline bf16\n"
                 "  commcomp advise --net resnet50 --bw 100mbps --workers 16 --max-nmse 0.1\n"
                 "  commcomp advise --net bert-base --exchange ring --bw 25gbps --lossless\n"
                 "  commcomp advise --net my.json --compute 80ms --trace captured --bw wan\n",

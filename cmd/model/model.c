@@ -222,6 +222,7 @@ const struct cc_command cc_command_model = {
         "  commcomp model --net resnet50 --bw 1gbps,10gbps,25gbps --workers 4,16,64 "
         "--scheme paper\n"
         "  commcomp model --net bert-base --exchange ring,rabenseifner --bw infiniband\n"
+        "  commcomp model --net resnet50 --system ddp --bw 10gbps --device a100 --batch 256\n"
         "  commcomp model --net vgg16 --servers 4 --placement lpt --mode overlap\n"
         "  commcomp model --exchange ssar-split,dsar-split --scheme topk,dgc,fp32\n"
         "  commcomp model --stragglers lognormal --consistency stale --staleness 3\n"
