@@ -344,7 +344,7 @@ static void all_differ(const struct cc_comparison *t, struct cc_cause out[2])
 
 static void three_answers(const struct cc_comparison *t, struct cc_diagnosis *v)
 {
-    const struct cc_differences *off = &v->off;
+    const struct cc_differences *off = v->adds ? &v->added : &v->off;
     double mr = fabs(off->model_run), sr = fabs(off->sim_run), ms = fabs(off->model_sim);
     double nearest = fmin(mr, fmin(sr, ms));
     if (nearest > t->tolerance)
@@ -397,6 +397,22 @@ static void forecast_codecs(const struct cc_comparison *t, double part, double g
                    1e3 * part, 1e3 * gap);
 }
 
+/* The formula's own error, with its cause. */
+static void forecast_formula(const struct cc_comparison *t, double part, double gap,
+                             struct cc_cause *out)
+{
+    const bool ran = isfinite(t->run_s);
+    const struct pair p = {
+        .t = t, .formula = true, .gap = (ran ? t->run_s : t->sim_s) - t->model_s};
+    cause *const *causes = ran ? of_run_alone : of_formula;
+    char why[WHY_CAP];
+    while (!(*causes)(&p, &out->kind, why))
+        causes++;
+    (void)snprintf(out->why, sizeof out->why,
+                   "forecast %.4g ms: of %+.4g ms, %+.4g is the formula's own error: %s",
+                   1e3 * t->forecast_s, 1e3 * gap, 1e3 * part, why);
+}
+
 /* The gap between forecast and answer has three parts: other payload sizes, other codec times, and
  * the formula's error. The largest in the gap's direction is the cause. */
 static void diagnose_forecast(const struct cc_comparison *t, double answer_s,
@@ -413,10 +429,8 @@ static void diagnose_forecast(const struct cc_comparison *t, double answer_s,
             "forecast %.4g ms: what it would have been with the measured sizes and codec "
             "times is not known",
             1e3 * t->forecast_s);
-    } else if (formula && fabs(formula_gap) > t->tolerance * answer_s && isfinite(t->run_s)) {
-        run_against_model(t, &v->forecast);
     } else if (formula && fabs(formula_gap) > t->tolerance * answer_s) {
-        sim_against_model(t, &v->forecast);
+        forecast_formula(t, formula_gap, gap, &v->forecast);
     } else if (formula) {
         v->forecast.kind = CC_CAUSE_UNCLEAR;
         (void)snprintf(v->forecast.why, sizeof v->forecast.why,
@@ -441,17 +455,38 @@ static double difference(double first, double second)
     return (second - first) / second; /* NAN if one of them is */
 }
 
+/* Whether no two answers differ by more than the tolerance. Unknown differences are NAN and compare
+ * as false: they count as agreement. */
+static bool within(const struct cc_differences *off, double tolerance)
+{
+    return !(fabs(off->model_run) > tolerance || fabs(off->sim_run) > tolerance ||
+             fabs(off->model_sim) > tolerance);
+}
+
+/* The largest part that network and codecs have in an answer; fmax ignores unknown ones. */
+static double added_share(const struct cc_comparison *t)
+{
+    return fmax(fmax(1 - t->compute_s / t->model_s, 1 - t->compute_s / t->run_s),
+                1 - t->sim_compute_s / t->sim_s);
+}
+
 void cc_diagnose(const struct cc_comparison *t, struct cc_diagnosis *out)
 {
-    double answer_s = isfinite(t->run_s) ? t->run_s : t->sim_s;
+    const double answer_s = isfinite(t->run_s) ? t->run_s : t->sim_s;
+    const double model_adds = t->model_s - t->compute_s, sim_adds = t->sim_s - t->sim_compute_s,
+                 run_adds = t->run_s - t->compute_s;
     struct cc_diagnosis v = {.off = {.model_run = difference(t->model_s, t->run_s),
                                      .sim_run = difference(t->sim_s, t->run_s),
                                      .model_sim = difference(t->model_s, t->sim_s),
                                      .forecast = difference(t->forecast_s, answer_s)},
                              .answers = known(t->model_s) + known(t->sim_s) + known(t->run_s)};
-    /* Unknown differences are NAN and compare as false: they count as agreement. */
-    v.agree = !(fabs(v.off.model_run) > t->tolerance || fabs(v.off.sim_run) > t->tolerance ||
-                fabs(v.off.model_sim) > t->tolerance);
+    v.added = (struct cc_differences){
+        .model_run = difference(model_adds, run_adds),
+        .sim_run = difference(sim_adds, run_adds),
+        .model_sim = difference(model_adds, sim_adds),
+        .forecast = difference(t->forecast_s - t->compute_s, answer_s - t->compute_s)};
+    v.adds = added_share(t) >= t->tolerance;
+    v.agree = within(&v.off, t->tolerance) && (!v.adds || within(&v.added, t->tolerance));
     if (!v.agree && v.answers == 3)
         three_answers(t, &v);
     else if (!v.agree)

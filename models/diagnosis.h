@@ -36,9 +36,11 @@ extern const char *const cc_cause_names[]; /* "" is the first; ends with NULL */
  * not obtained, and without a formula the parts of its answer. Codec times and bytes are those of
  * the run or the simulation, and known if there is either. */
 struct cc_comparison {
-    double tolerance; /* of differences, relative */
-    double model_s;   /* by formula, given the sizes and codec times of the run (or, without one,
-                         of the simulation) */
+    double tolerance; /* of differences, relative: of the whole step, and of what network and codecs
+                         add to compute_s */
+    double compute_s, sim_compute_s; /* of run and model; of the simulation */
+    double model_s; /* by formula, given the sizes and codec times of the run (or, without one,
+                       of the simulation) */
     double sim_s, run_s;
     double forecast_s; /* by formula, from the profile */
     double resized_s;  /* by formula, given the sizes, but codec times from the profile */
@@ -75,13 +77,17 @@ struct cc_differences {
 /* The probable cause of a difference, and a sentence with the figures. */
 struct cc_cause {
     enum cc_cause_kind kind;
-    char why[280];
+    char why[300];
 };
 
 struct cc_diagnosis {
     struct cc_differences off;
+    /* The same of what network and codecs add. Without a meaning (adds false) where that is less
+     * than the tolerance of the step in every answer: then the step says nothing about them. */
+    struct cc_differences added;
+    bool adds;
     int answers; /* of model, sim and run */
-    bool agree;  /* no two of them differ by more than the tolerance */
+    bool agree;  /* no two of them differ by more than the tolerance, also in what is added */
     /* If they do not agree: the cause; if all three differ, two, the one of the larger gap first.
      */
     struct cc_cause cause[2];

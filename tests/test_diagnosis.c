@@ -118,6 +118,44 @@ static void agreement(void **state)
     assert_false(diagnosed(t).agree);
 }
 
+/* Computing is the same in all answers and cannot make them agree: a network that takes no time, or
+ * half of what it should. */
+static void what_is_added(void **state)
+{
+    (void)state;
+    struct cc_comparison t = agreeing();
+    t.model_s += 0.9;
+    t.sim_s += 0.9;
+    t.run_s += 0.9;
+    t.compute_s = t.sim_compute_s = 0.9;
+    struct cc_diagnosis v = diagnosed(t);
+    assert_true(v.agree && v.adds);
+    assert_true(fabs(v.added.model_run - 2.0 / 102) < 1e-12);
+    assert_true(fabs(v.off.model_run - 2.0 / 1002) < 1e-12);
+    t.model_s = 0.995;
+    v = diagnosed(t);
+    assert_true(fabs(v.off.model_run) < 0.01 && fabs(v.added.model_run) > 0.06);
+    assert_false(v.agree);
+    t.model_s = 0.9;
+    assert_false(diagnosed(t).agree);
+    /* The simulated workers compute a little longer: not the network's time. */
+    t = agreeing();
+    t.compute_s = 0;
+    t.sim_compute_s = 0.05;
+    t.sim_s += 0.05;
+    t.tolerance = 0.5;
+    v = diagnosed(t);
+    assert_true(fabs(v.added.model_sim - 1.0 / 101) < 1e-12);
+    /* Almost all is computing: the step says nothing of the rest. */
+    t = agreeing();
+    t.model_s = 4.001;
+    t.sim_s = 4.002;
+    t.run_s = 4.004;
+    t.compute_s = t.sim_compute_s = 4;
+    v = diagnosed(t);
+    assert_true(v.agree && !v.adds);
+}
+
 static void missing_answers(void **state)
 {
     (void)state;
@@ -350,7 +388,7 @@ static void forecasts(void **state)
     /* A run faster than the profile: no rank waited for a core. */
     FORECAST(CC_CAUSE_CODECS, "", t.ranks_per_core = 5, t.forecast_s = 0.130, t.resized_s = 0.130);
     /* Sizes and codec times were right; the network was not. */
-    FORECAST(CC_CAUSE_REPEATS, "run (120 ms)", t.run_s = 0.120, t.wire_bytes = 1.2e6);
+    FORECAST(CC_CAUSE_REPEATS, "forecast 100 ms: of +20 ms, +20 is the formula's own error", t.run_s = 0.120, t.wire_bytes = 1.2e6);
     /* Sizes, codecs and network each explain a part. */
     FORECAST(CC_CAUSE_UNCLEAR, "payload sizes are +0.7, codec times +0.8, and +2",
              t.forecast_s = 0.0985, t.resized_s = 0.0992);
@@ -449,14 +487,14 @@ static void names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agreement),       cmocka_unit_test(missing_answers),
-        cmocka_unit_test(run_differs),     cmocka_unit_test(network_of_run),
-        cmocka_unit_test(host_of_run),     cmocka_unit_test(model_differs),
-        cmocka_unit_test(sim_differs),     cmocka_unit_test(all_differ),
-        cmocka_unit_test(without_sim),     cmocka_unit_test(without_run),
-        cmocka_unit_test(forecasts),       cmocka_unit_test(cluster_without_sim),
-        cmocka_unit_test(without_formula), cmocka_unit_test(no_text_has_nan),
-        cmocka_unit_test(names),
+        cmocka_unit_test(agreement),           cmocka_unit_test(what_is_added),
+        cmocka_unit_test(missing_answers),     cmocka_unit_test(run_differs),
+        cmocka_unit_test(network_of_run),      cmocka_unit_test(host_of_run),
+        cmocka_unit_test(model_differs),       cmocka_unit_test(sim_differs),
+        cmocka_unit_test(all_differ),          cmocka_unit_test(without_sim),
+        cmocka_unit_test(without_run),         cmocka_unit_test(forecasts),
+        cmocka_unit_test(cluster_without_sim), cmocka_unit_test(without_formula),
+        cmocka_unit_test(no_text_has_nan),     cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,10 +51,17 @@ static const struct cc_column columns[] = {
     {"sim_error", "run-sim", "%", "%+.1f", 100, "(step_s - step_s_sim) / step_s", CC_ANSWER},
     {"model_sim", "sim-model", "%", "%+.1f", 100, "(step_s_sim - step_s_model) / step_s_sim",
      CC_PART},
+    {"added_s", "added", "ms", "%.1f", 1e3,
+     "what network and codecs add: step_s, or without a run step_s_sim, less compute_s", CC_PART},
+    {"added_model_error", "of it", "%", "%+.1f", 100,
+     "the difference of run and model relative to what network and codecs add in the run", CC_PART},
+    {"added_sim_error", "of it", "%", "%+.1f", 100, "the same for run and sim", CC_PART},
+    {"added_model_sim", NULL, "%", "%+.1f", 100, "the same for sim and model", CC_DETAIL},
     {"forecast_error", "run-forecast", "%", "%+.1f", 100,
      "(step_s - step_s_forecast) / step_s; without a run, of step_s_sim", CC_PART},
     {"agree", "agree", "", NULL, 0,
-     "no two of model, sim and run differ by more than --tolerance; empty if there is only one",
+     "no two of model, sim and run differ by more than --tolerance: of the step, and of what network "
+     "and codecs add, where that is more than the tolerance of the step; empty if there is only one",
      CC_ANSWER},
     {"suspect", "suspect", "", NULL, 0, "the suspect assumption where they differ", CC_MAIN},
     {"forecast_suspect", "of the forecast", "", NULL, 0,
@@ -83,7 +90,8 @@ static const struct cc_column columns[] = {
 static const struct cc_option options[] = {
     {.name = "tolerance", .value = "SHARE", .def = "0.03",
      .group = CC_GROUP_RUN,
-     .help = "by how much any two of model, sim and run may differ"},
+     .help = "by how much any two of model, sim and run may differ, of the step and of what network and "
+             "codecs add to its computing"},
     CC_CLUSTER_OPTIONS,
     CC_EXPERIMENT_OPTIONS,
     {.name = "steps", .value = "N", .def = "3 s of them, or one period",

@@ -95,7 +95,8 @@ static int note_cause(struct validate *v, enum cc_cause_kind kind, struct cc_err
         const struct cc_diagnosis *diagnosis = &row->diagnosis;
         for (size_t k = 0; k < 2; k++)
             if (diagnosis->cause[k].kind == kind)
-                add_cause(&answers, row, &diagnosis->cause[k], largest(&diagnosis->off));
+                add_cause(&answers, row, &diagnosis->cause[k],
+                          largest(diagnosis->adds ? &diagnosis->added : &diagnosis->off));
         if (diagnosis->forecast.kind == kind)
             add_cause(&forecasts, row, &diagnosis->forecast, diagnosis->off.forecast);
     }
@@ -109,7 +110,9 @@ static int note_agreement(struct validate *v, struct cc_error *e)
 {
     size_t agree = 0, forecasts = 0, all = 0;
     char of_forecasts[96] = "";
-    double worst = 0, worst_forecast = NAN;
+    double worst = 0, worst_added = NAN, worst_forecast = NAN;
+    size_t small = 0;
+    char of_added[96] = "";
     for (size_t i = 0; i < v->rows; i++) {
         const struct cc_diagnosis *diagnosis = &v->row[i].diagnosis;
         if (diagnosis->answers < 2)
@@ -117,6 +120,9 @@ static int note_agreement(struct validate *v, struct cc_error *e)
         all++;
         agree += diagnosis->agree;
         worst = fmax(worst, largest(&diagnosis->off));
+        small += !diagnosis->adds;
+        if (diagnosis->adds)
+            worst_added = fmax(worst_added, largest(&diagnosis->added));
         forecasts += fabs(diagnosis->off.forecast) <= v->tolerance;
         worst_forecast = fmax(worst_forecast, fabs(diagnosis->off.forecast));
     }
@@ -126,11 +132,21 @@ static int note_agreement(struct validate *v, struct cc_error *e)
         (void)snprintf(of_forecasts, sizeof of_forecasts,
                        "; of the forecasts, %zu %s within it (the farthest is off by %.1f%%)",
                        forecasts, forecasts == 1 ? "is" : "are", 100 * worst_forecast);
-    return cc_record_note(v->record, e,
+    if (isfinite(worst_added))
+        (void)snprintf(of_added, sizeof of_added,
+                       " of the step, %.1f%% of what network and codecs add", 100 * worst_added);
+    CC_TRY(cc_record_note(v->record, e,
                           "%zu of %zu row%s %s within %.3g%% (the largest difference of two "
-                          "answers is %.1f%%)%s",
+                          "answers is %.1f%%%s)%s",
                           agree, all, all == 1 ? "" : "s", agree == 1 ? "agrees" : "agree",
-                          100 * v->tolerance, 100 * worst, of_forecasts);
+                          100 * v->tolerance, 100 * worst, of_added, of_forecasts));
+    if (small == 0)
+        return CC_OK;
+    return cc_record_note(
+        v->record, e,
+        "%zu row%s little about network and codecs, which add less than %.3g%% of "
+        "the step: --compute 0s leaves them alone",
+        small, small == 1 ? " says" : "s say", 100 * v->tolerance);
 }
 
 static int note_missing(struct validate *v, const char *answer, const struct cc_experiment *x,

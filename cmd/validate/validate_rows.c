@@ -109,6 +109,8 @@ static int make_comparison(struct validate *v, const struct validated *row, stru
     CC_TRY(predict_variants(v, row, &variants, e));
     *c = (struct cc_comparison){
         .tolerance = v->tolerance,
+        .compute_s = from->compute_s,
+        .sim_compute_s = row->sim != NULL ? row->sim->compute_s : NAN,
         .model_s = from->model.step_s,
         .sim_s = row->sim != NULL ? row->sim->step_s : NAN,
         .forecast_s = formula ? forecast->step_s : NAN,
@@ -176,6 +178,10 @@ static void difference_columns(const struct validate *v, size_t at, const struct
         {"model_error", diagnosis->off.model_run},
         {"sim_error", diagnosis->off.sim_run},
         {"model_sim", diagnosis->off.model_sim},
+        {"added_s", (isfinite(c->run_s) ? c->run_s : c->sim_s) - c->compute_s},
+        {"added_model_error", diagnosis->added.model_run},
+        {"added_sim_error", diagnosis->added.sim_run},
+        {"added_model_sim", diagnosis->added.model_sim},
         {"forecast_error", diagnosis->off.forecast},
         {"codec_s_forecast", c->forecast_codec_s},
         {"codec_s_sim", row->sim != NULL ? row->sim->codec_s : NAN},
@@ -191,7 +197,7 @@ static int text_columns(const struct validate *v, size_t at, const struct cc_dia
 {
     const struct cc_cause *first = &diagnosis->cause[0], *second = &diagnosis->cause[1];
     const bool both = second->kind != CC_CAUSE_NOTHING;
-    char suspects[80], why[600];
+    char suspects[80], why[640];
     (void)snprintf(suspects, sizeof suspects, "%s%s%s", cc_cause_names[first->kind],
                    both ? ", " : "", cc_cause_names[second->kind]);
     (void)snprintf(why, sizeof why, "%s%s%s", first->why, both ? "; " : "", second->why);

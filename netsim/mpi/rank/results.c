@@ -141,7 +141,9 @@ static int add_queue(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
     int status = reduce(r, list, 2 * all + 1, MPI_MAX, e);
     for (size_t i = before; i < all; i++)
         queue += last[i] + first[i];
-    out->encode_s += (queue - *own) / (double)out->steps;
+    /* Nobody takes turns where nothing is encoded. */
+    if (out->encode_s > 0)
+        out->encode_s += (queue - *own) / (double)out->steps;
     free(list);
     return status;
 }
