@@ -110,6 +110,14 @@ static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
         return cc_usage(e, "--exchange %s is predicted only, by `commcomp model`; run %s", x->name,
                         runs);
     }
+    for (size_t i = 0; i < c->exchanges; i++) {
+        const double bits = c->setting.cluster.dense_bits;
+        if (c->exchange[i] == CC_DSAR_SPLIT && bits != 32 && bits != 8 && bits != 4 && bits != 2)
+            return cc_usage(e,
+                            "--dense-bits %g: only `commcomp model` takes any; in a run 32, 8, "
+                            "4 or 2",
+                            bits);
+    }
     if (t->consistency != CC_BULK)
         return cc_usage(e,
                         "--consistency %s is predicted only, by `commcomp model`; in a run all "

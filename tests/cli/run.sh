@@ -86,6 +86,8 @@ err "--paper 3lc-table2: did you mean '3lc-table1'?"
 # --- options of the model alone ---
 t 2 $r --exchange ps,ssar-split
 err 'ssar-split merges index-value pairs, and'
+t 2 $r --exchange dsar-split --dense-bits 3
+err '--dense-bits 3: only `commcomp model` takes any; in a run 32, 8, 4 or 2'
 t 2 $r --consistency async
 err '--consistency async is predicted only'
 t 2 $r --mode pipe --depth 3

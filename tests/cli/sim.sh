@@ -16,6 +16,8 @@ s="sim -q --profile sim.json"
 # --- refusals ---
 t 2 $s --exchange ps,ssar-split
 err 'ssar-split merges index-value pairs, and'
+t 2 $s --exchange ssar-split --scheme fp32 --data off
+err '--exchange ssar-split: how large its sums are depends on the pairs themselves: --data on'
 t 2 $s --consistency async
 err '--consistency async is predicted only'
 t 2 $s --mode pipe --depth 3
