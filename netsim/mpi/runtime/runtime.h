@@ -37,7 +37,8 @@ struct cc_work_timer {
 struct cc_work_timer cc_work_begin(void);
 /* Ends the work and returns the time on the rank's clock. On a real machine the clock has advanced
  * by itself. A simulation advances it now, by `cost_s` seconds of the fastest host, or, if that is
- * NAN (the cost is not known), by the processor time that the work really took. */
+ * NAN (the cost is not known), by the processor time that the work really took; by nothing where
+ * every row of the job gives its costs. */
 double cc_work_end(struct cc_work_timer since, double cost_s);
 
 /* --- waiting --- */

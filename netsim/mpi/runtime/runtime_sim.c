@@ -55,7 +55,9 @@ struct cc_work_timer cc_work_begin(void)
 
 double cc_work_end(struct cc_work_timer since, double cost_s)
 {
-    cc_runtime_sleep((isnan(cost_s) ? processor_s() - since.real : cost_s) / cc_runtime_speed());
+    if (isnan(cost_s)) /* not timed where rows have their costs: `since` has no time then */
+        cost_s = costs_known ? 0 : processor_s() - since.real;
+    cc_runtime_sleep(cost_s / cc_runtime_speed());
     return cc_runtime_now();
 }
 
