@@ -128,7 +128,7 @@ int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     for (size_t i = 0; i < r->note_count; i++)
         write_comment("", r->notes[i], out);
     if (r->partial)
-        write_comment("", CC_PARTIAL_TEXT, out);
+        write_comment("", cc_partial_text(r), out);
     if (r->error[0] != '\0')
         write_comment("error: ", r->error, out);
     return CC_OK;

@@ -105,7 +105,7 @@ int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     for (size_t i = 0; i < r->note_count; i++)
         write_note("", r->notes[i], out);
     if (r->partial)
-        write_note("", CC_PARTIAL_TEXT, out);
+        write_note("", cc_partial_text(r), out);
     if (r->error[0] != '\0')
         write_note("error: ", r->error, out);
     return CC_OK;

@@ -137,7 +137,7 @@ int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     for (size_t i = 0; i < r->note_count; i++)
         write_remark(r, "", r->notes[i], out);
     if (r->partial)
-        write_remark(r, "", CC_PARTIAL_TEXT, out);
+        write_remark(r, "", cc_partial_text(r), out);
     if (r->error[0] != '\0')
         write_remark(r, "error: ", r->error, out);
     return status;

@@ -162,3 +162,9 @@ bool cc_value_same(const struct cc_value *a, const struct cc_value *b)
         return strcmp(a->text, b->text) == 0;
     return a->text == b->text && a->number == b->number;
 }
+
+const char *cc_partial_text(const struct cc_record *r)
+{
+    return r->row_count > 0 ? "partial: interrupted; these are the results until then"
+                            : "partial: interrupted before the first row";
+}

@@ -30,7 +30,7 @@ void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *o
 char *cc_utf8_copy(const char *s, struct cc_error *e);
 
 /* The line of a record that an interrupt ended. */
-#define CC_PARTIAL_TEXT "partial: interrupted; these are the results until then"
+const char *cc_partial_text(const struct cc_record *r);
 
 /* The writers of cc_record_print, which checks `out` for failed writes. They fail only without
  * memory. */

@@ -138,6 +138,17 @@ static void table_of_one_row_or_none(void **state)
     cc_record_free(&r);
 }
 
+/* A record that was interrupted says so, and does not speak of results that it lacks. */
+static void partial(void **state)
+{
+    (void)state;
+    struct cc_record r;
+    cc_record_init(&r, "bench", columns, 0, NULL);
+    r.partial = true;
+    expect(&r, CC_FORMAT_TABLE, "partial: interrupted before the first row\n");
+    cc_record_free(&r);
+}
+
 /* Beyond 2^53, a double would lose the last digit. */
 static void whole_numbers(void **state)
 {
@@ -822,6 +833,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table),
         cmocka_unit_test(table_of_one_row_or_none),
+        cmocka_unit_test(partial),
         cmocka_unit_test(whole_numbers),
         cmocka_unit_test(digits),
         cmocka_unit_test(narrow_table),
