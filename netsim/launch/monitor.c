@@ -86,9 +86,14 @@ static int take_report(struct cc_monitor *m, const struct cc_report *r)
 
 static void take_line(struct cc_monitor *m, const char *line, size_t length, bool is_stdout)
 {
+    static const char begin[] = "{\"report\": \"row\"";
     struct cc_report r;
-    struct cc_error ignored;
-    if (!is_stdout || cc_report_parse(line, length, &r, &ignored) != CC_OK) {
+    struct cc_error why;
+    if (!is_stdout || cc_report_parse(line, length, &r, &why) != CC_OK) {
+        /* A result must not be lost because there was no memory to parse it. */
+        if (is_stdout && !m->stopping && length >= sizeof begin - 1 &&
+            memcmp(line, begin, sizeof begin - 1) == 0)
+            begin_stop(m, cc_fail(m->e, "a result of the ranks cannot be read: %s", why.text));
         if (m->on_other_line != NULL)
             m->on_other_line(m->arg, line, length);
         else

@@ -3,7 +3,7 @@
 # every command. Each time the command ends with exit 1 and a message, or does without and prints
 # what it always does; it leaves no temporary file, and earlier results as they were.
 #
-# ALLOCATIONS=all tries every k; otherwise the first 20 and then about twenty more of each command.
+# ALLOCATIONS=all tries every k; otherwise the first 8 and then about fifteen more of each command.
 set -u
 . "$(dirname "$0")/../cli/lib.sh"
 
@@ -45,7 +45,7 @@ def numbers():
     k = 1
     while True:
         yield k
-        k += 1 if every or k < 20 else max(1, k // 6)
+        k += 1 if every or k < 8 else k // 3
 
 def clean(out):
     # times of clocks
