@@ -26,9 +26,14 @@ struct cc_cluster {
     enum cc_union overlap;
     const struct cc_unions *unions; /* CC_UNION_MEASURED: of the scheme; or NULL */
     double reduce_byte_s;           /* gamma: seconds to add a byte of float32 to a sum */
+    double merge_byte_s;            /* seconds to merge a byte of index-value pairs in memory */
     enum cc_wire wire;
+    bool as_printed;   /* sparse exchanges by SparCML's formulas, not as the ranks run them */
     double dense_bits; /* per value in the second stage of dsar-split; 32, or 4 with QSGD */
 };
+
+/* Merging a byte of pairs in memory: 0.2 to 0.4 ns on the machine of docs/results.md. */
+#define CC_MERGE_BYTE_S 0.3e-9
 
 /* The cost of one message, by stages. A worker encodes; the push occupies its port out and the
  * server's port in; the server works; the pull occupies the ports the other way; the worker

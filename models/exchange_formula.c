@@ -43,6 +43,13 @@ void cc_add_rounds(const struct cc_exchange_case *k, double count, double bytes,
     }
 }
 
+void cc_add_stage(const struct cc_exchange_case *k, double count, double bytes, struct cc_cost *c)
+{
+    cc_add_rounds(k, count, bytes, true, c);
+    c->push_latency_s -= (count - 1) * k->link->latency_s;
+    c->rounds -= count - 1;
+}
+
 void cc_encode_once(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     if (k->reduction == CC_REDUCE_SUM && k->message->verbatim == k->message->values)

@@ -45,6 +45,10 @@ double cc_framed(const struct cc_link *l, double bytes);
 void cc_add_rounds(const struct cc_exchange_case *k, double count, double bytes, bool sent,
                    struct cc_cost *c);
 
+/* Adds `count` messages of `bytes` that every worker sends at once: they share the ports, and take
+ * one latency. */
+void cc_add_stage(const struct cc_exchange_case *k, double count, double bytes, struct cc_cost *c);
+
 /* Sets the codec work of exchanges that change nothing in payloads: the worker encodes before and
  * decodes after. Floats that are the gradient itself are neither encoded nor decoded. */
 void cc_encode_once(const struct cc_exchange_case *k, struct cc_cost *c);

@@ -1,17 +1,23 @@
-/* SparCML's sparse allreduces (section 4 of the paper).
+/* SparCML's sparse allreduces (section 4 of the paper), as the ranks run them.
  *
- * A stream is k pairs of a 32-bit index and a float, or N dense floats where that is shorter
- * (section 3): min(8 k, 4 N) bytes. S(m) is the size of the sum of m workers' streams; how their
- * index sets overlap is an assumption (enum cc_union). P workers, p' the largest power of two up to
- * P, r = P - p'; merging takes gamma for each byte received.
+ * S(m) is the size of the sum of m workers' streams of k pairs of N values: the shortest form on
+ * the wire (docs/wire.md), min(8 K, 6 K + N / 16384, 4 K + N / 8, 4 N) bytes for K pairs in the
+ * union of m sets (enum cc_union); with --wire pairs min(8 K, 4 N), as in section 3. Heads, 32
+ * bytes a stream, are left out. P workers, p' the largest power of two up to P, r = P - p'.
  *
  *   ssar-recdouble  sum over t = 0 .. lg p' - 1 of alpha + S(2^t + min(2^t, r)) beta,
  *                   r>0: + alpha + S(1) beta before, + alpha + S(P) beta after
- *   ssar-split      (P-1) alpha + (P-1)/P S(1) beta + ceil(lg P) alpha + (P-1)/P S(P) beta
+ *   ssar-split      2 alpha + (P-1)/P (S(1) + S(P)) beta
  *   ssar-rabenseifner
  *                   sum over t = 0 .. lg p' - 1 of alpha + S(2^t + min(2^t, r)) / 2^(t+1) beta,
  *                   then lg p' alpha + (p'-1)/p' S(P) beta; r>0 as above
- *   dsar-split      the same with N x dense_bits / 8 in the place of S(P)
+ *   dsar-split      as ssar-split, with N x dense_bits / 8 in the place of S(P); below 32 bits
+ * QSGD's scales, 4 bytes for each 512 values, come on top
+ *
+ * The P - 1 messages of each stage of a split are under way together, so that they take one alpha.
+ * Merging reads all streams that it adds from memory, as 8 bytes a pair or all values: own ones and
+ * received ones. SparCML's own formulas (as_printed) have sends that block, P - 1 alpha, and
+ * Bruck's allgather, ceil(lg P) alpha, in ssar-split and dsar-split, and merge what is received.
  *
  * Payloads that are floats travel as streams that are dense from the start. docs/model.md,
  * "Index-value pairs". */
@@ -20,21 +26,50 @@
 
 #include "models/exchange_formula.h"
 
-enum { PAIR_BYTES = 8, VALUE_BYTES = 4 };
+enum { PAIR_BYTES = 8, VALUE_BYTES = 4, BUCKET_VALUES = 512 };
 
-/* Bytes of the sum of m workers' streams: S(m). */
-static double stream_bytes(const struct cc_exchange_case *k, int m)
+static double union_pairs(const struct cc_exchange_case *k, int m)
 {
-    const struct cc_payload_cost *p = k->message;
-    if (k->reduction == CC_REDUCE_SUM)
-        return p->push_bytes;
-    double pairs = cc_union_size(k->cluster, p->values, p->pairs, m);
-    return fmin(PAIR_BYTES * pairs, VALUE_BYTES * p->values);
+    return cc_union_size(k->cluster, k->message->values, k->message->pairs, m);
 }
 
-static void merge(const struct cc_exchange_case *k, double bytes, struct cc_cost *c)
+/* Bytes of the sum of m workers' streams in memory. */
+static double memory_bytes(const struct cc_exchange_case *k, int m)
 {
-    c->reduce_s += bytes * k->cluster->reduce_byte_s;
+    return fmin(PAIR_BYTES * union_pairs(k, m), VALUE_BYTES * k->message->values);
+}
+
+/* Bytes of the same as it is sent: S(m). Of a part of the values it has the same part. */
+static double stream_bytes(const struct cc_exchange_case *k, int m)
+{
+    const double pairs = union_pairs(k, m), values = k->message->values;
+    if (k->reduction == CC_REDUCE_SUM)
+        return k->message->push_bytes;
+    if (k->cluster->wire == CC_WIRE_PAIRS)
+        return memory_bytes(k, m);
+    return fmin(memory_bytes(k, m), fmin(6 * pairs + values / 16384, 4 * pairs + values / 8));
+}
+
+/* Adds `sets` streams of sums of m workers' gradients, this rank's own among them, or `share` of
+ * each. */
+static void merge(const struct cc_exchange_case *k, double sets, int m, double share,
+                  struct cc_cost *c)
+{
+    const struct cc_cluster *cluster = k->cluster;
+    const double received = (sets - 1) * share * stream_bytes(k, m);
+    if (k->reduction == CC_REDUCE_SUM || cluster->as_printed)
+        c->reduce_s += received * cluster->reduce_byte_s;
+    else
+        c->reduce_s += sets * share * memory_bytes(k, m) * cluster->merge_byte_s;
+}
+
+/* Before the rounds among a power of two: ranks beyond it hand their streams to others. */
+static void hand_over(const struct cc_exchange_case *k, int more, struct cc_cost *c)
+{
+    if (more == 0)
+        return;
+    cc_add_rounds(k, 1, stream_bytes(k, 1), false, c);
+    merge(k, 2, 1, 1, c);
 }
 
 /* The streams that are exchanged grow with the union. Beyond a power of two, the first r of the
@@ -44,34 +79,14 @@ static void ssar_recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     int workers = k->cluster->workers, power = cc_power_below(workers), more = workers - power;
     cc_encode_once(k, c);
-    if (more > 0) {
-        cc_add_rounds(k, 1, stream_bytes(k, 1), false, c);
-        merge(k, stream_bytes(k, 1), c);
-    }
+    hand_over(k, more, c);
     for (int held = 1; held < power; held *= 2) {
-        double bytes = stream_bytes(k, held + (held < more ? held : more));
-        cc_add_rounds(k, 1, bytes, true, c);
-        merge(k, bytes, c);
+        const int sets = held + (held < more ? held : more);
+        cc_add_rounds(k, 1, stream_bytes(k, sets), true, c);
+        merge(k, 2, sets, 1, c);
     }
     if (more > 0)
         cc_add_rounds(k, 1, stream_bytes(k, workers), true, c);
-}
-
-/* Stage 1 of the split exchanges: in P - 1 rounds, worker i sends worker j's part of its stream to
- * worker j, which merges it. */
-static void split(const struct cc_exchange_case *k, struct cc_cost *c)
-{
-    double p = k->cluster->workers, bytes = stream_bytes(k, 1) / p;
-    cc_encode_once(k, c);
-    cc_add_rounds(k, p - 1, bytes, true, c);
-    merge(k, (p - 1) * bytes, c);
-}
-
-/* Stage 2: Bruck's allgather of the workers' reduced parts. */
-static void gather(const struct cc_exchange_case *k, double part_bytes, struct cc_cost *c)
-{
-    double p = k->cluster->workers, rounds = cc_log2_up(k->cluster->workers);
-    cc_add_rounds(k, rounds, (p - 1) / rounds * part_bytes, true, c);
 }
 
 /* In round t of the halving, the largest of the sums is as above, of a part of the values of which
@@ -79,16 +94,13 @@ static void gather(const struct cc_exchange_case *k, double part_bytes, struct c
 static void ssar_rabenseifner(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     int workers = k->cluster->workers, power = cc_power_below(workers), more = workers - power;
-    double all = stream_bytes(k, workers);
+    const double all = stream_bytes(k, workers);
     cc_encode_once(k, c);
-    if (more > 0) {
-        cc_add_rounds(k, 1, stream_bytes(k, 1), false, c);
-        merge(k, stream_bytes(k, 1), c);
-    }
+    hand_over(k, more, c);
     for (int held = 1; held < power; held *= 2) {
-        double bytes = stream_bytes(k, held + (held < more ? held : more)) / (2 * held);
-        cc_add_rounds(k, 1, bytes, true, c);
-        merge(k, bytes, c);
+        const int sets = held + (held < more ? held : more);
+        cc_add_rounds(k, 1, stream_bytes(k, sets) / (2 * held), true, c);
+        merge(k, 2, sets, 0.5 / held, c);
     }
     for (int held = 1; held < power; held *= 2)
         cc_add_rounds(k, 1, all / power * held, true, c);
@@ -96,19 +108,35 @@ static void ssar_rabenseifner(const struct cc_exchange_case *k, struct cc_cost *
         cc_add_rounds(k, 1, all, true, c);
 }
 
+/* Both split exchanges: worker i sends worker j's part of its stream to worker j, which adds all of
+ * them; then every worker sends its sum to all others. `whole`: bytes of all sums together. */
+static void split(const struct cc_exchange_case *k, double whole, struct cc_cost *c)
+{
+    const double p = k->cluster->workers, log = cc_log2_up(k->cluster->workers);
+    cc_encode_once(k, c);
+    if (k->cluster->as_printed) {
+        cc_add_rounds(k, p - 1, stream_bytes(k, 1) / p, true, c);
+        cc_add_rounds(k, log, (p - 1) / log * whole / p, true, c);
+    } else {
+        cc_add_stage(k, p - 1, stream_bytes(k, 1) / p, c);
+        cc_add_stage(k, p - 1, whole / p, c);
+    }
+    merge(k, p, 1, 1 / p, c);
+}
+
 static void ssar_split(const struct cc_exchange_case *k, struct cc_cost *c)
 {
-    split(k, c);
-    gather(k, stream_bytes(k, k->cluster->workers) / k->cluster->workers, c);
+    split(k, stream_bytes(k, k->cluster->workers), c);
 }
 
 static void dsar_split(const struct cc_exchange_case *k, struct cc_cost *c)
 {
-    double dense = k->reduction == CC_REDUCE_SUM
-                       ? k->message->push_bytes * k->cluster->dense_bits / 32
-                       : k->message->values * k->cluster->dense_bits / 8;
-    split(k, c);
-    gather(k, dense / k->cluster->workers, c);
+    const double bits = k->cluster->dense_bits;
+    const double scales = bits < 32 && !k->cluster->as_printed ? 32.0 / BUCKET_VALUES : 0;
+    split(k,
+          k->reduction == CC_REDUCE_SUM ? k->message->push_bytes * bits / 32
+                                        : k->message->values * (bits + scales) / 8,
+          c);
 }
 
 const struct cc_exchange_model cc_exchange_model_ssar_recdouble = {ssar_recdouble, NULL};

@@ -18,7 +18,7 @@ void cc_setting_defaults(const struct cc_net *net, struct cc_setting *out)
         .net = net,
         .link = {.latency_s = CC_LINK_LATENCY, .overhead = CC_LINK_OVERHEAD},
         .exchange = CC_PS,
-        .cluster = {.workers = 10, .servers = 1, .dense_bits = 32},
+        .cluster = {.workers = 10, .servers = 1, .dense_bits = 32, .merge_byte_s = CC_MERGE_BYTE_S},
         .codec_speed = 1,
         .timing = {.compute_s = net->compute_s,
                    .forward_share = 1.0 / 3,

@@ -421,7 +421,7 @@ static double simulated(const struct schedule *s, int p, struct sets *sets, doub
                                    .framing = link.message_bytes,
                                    .bytes = set_bytes,
                                    .arg = sets,
-                                   .reduce_byte_s = reduce};
+                                   .merge_byte_s = reduce};
     sets->chunks = s->chunks;
     schedule_run(s, p, &costs, r);
     return r->time;
@@ -430,8 +430,12 @@ static double simulated(const struct schedule *s, int p, struct sets *sets, doub
 static double formula(enum cc_exchange x, enum cc_union overlap, int p, const struct sets *sets,
                       int period, double reduce, struct cc_cost *c)
 {
-    struct cc_cluster cluster = {
-        .workers = p, .servers = 1, .overlap = overlap, .reduce_byte_s = reduce, .dense_bits = 32};
+    struct cc_cluster cluster = {.workers = p,
+                                 .servers = 1,
+                                 .overlap = overlap,
+                                 .merge_byte_s = reduce,
+                                 .dense_bits = 32,
+                                 .wire = CC_WIRE_PAIRS};
     struct cc_payload_cost m = {.values = (double)sets->n,
                                 .pairs = (double)(sets->n / (size_t)period)};
     cc_exchange_cost(x, &m, CC_REDUCE_PAIRS, &cluster, &link, 1, 1, c);
@@ -440,7 +444,9 @@ static double formula(enum cc_exchange x, enum cc_union overlap, int p, const st
 
 static void write_sparse(enum cc_exchange x, int p, struct sets *sets, struct schedule *out)
 {
-    (x == CC_SSAR_RECDOUBLE ? schedule_recdouble : schedule_split)(p, out);
+    (x == CC_SSAR_RECDOUBLE      ? schedule_recdouble
+     : x == CC_SSAR_RABENSEIFNER ? schedule_rabenseifner
+                                 : schedule_split)(p, out);
     sets->dense_bytes = x == CC_DSAR_SPLIT ? 4 * (double)sets->n / p : 0;
 }
 
@@ -503,6 +509,31 @@ static void sparse_expected(void **state)
         }
 }
 
+/* The shortest form on the wire: bytes of two workers that exchange all they have, worked out by
+ * hand. Floats are streams without a shorter form. */
+static void wire_forms(void **state)
+{
+    (void)state;
+    const struct cc_link plain = {.bw_bps = 1e9};
+    static const struct {
+        double pairs, bytes, as_pairs;
+    } cases[] = {{1, 8, 8},                               /* pairs */
+                 {10000, 6 * 10000 + 64, 80000},          /* 16-bit indices */
+                 {100000, 4 * 100000 + 131072, 800000},   /* a bitmap */
+                 {1040000, 4 * 1048576.0, 4 * 1048576.0}, /* all values */
+                 {600000, 4 * 600000 + 131072, 4 * 1048576.0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (int wire = CC_WIRE_AUTO; wire <= CC_WIRE_PAIRS; wire++) {
+            const struct cc_payload_cost m = {.values = 1048576, .pairs = cases[i].pairs};
+            const struct cc_cluster cluster = {
+                .workers = 2, .overlap = CC_UNION_SAME, .wire = (enum cc_wire)wire};
+            struct cc_cost c;
+            cc_exchange_cost(CC_SSAR_RECDOUBLE, &m, CC_REDUCE_PAIRS, &cluster, &plain, 1, 1, &c);
+            close_to(c.wire_bytes, wire == CC_WIRE_PAIRS ? cases[i].as_pairs : cases[i].bytes,
+                     1e-12, "bytes on the wire", (int)i);
+        }
+}
+
 /* SparCML's section 4, for powers of two: the bounds as printed, with beta_s of 8 bytes and beta_d
  * of 4. */
 static void sparcml(void **state)
@@ -513,8 +544,12 @@ static void sparcml(void **state)
     const struct cc_payload_cost m = {.values = n, .pairs = k};
     for (int p = 4; p <= 16; p *= 2)
         for (enum cc_union u = CC_UNION_EXPECTED; u <= CC_UNION_DISJOINT; u++) {
-            struct cc_cluster cluster = {
-                .workers = p, .servers = 1, .overlap = u, .dense_bits = 32};
+            struct cc_cluster cluster = {.workers = p,
+                                         .servers = 1,
+                                         .overlap = u,
+                                         .dense_bits = 32,
+                                         .wire = CC_WIRE_PAIRS,
+                                         .as_printed = true};
             struct cc_cost c;
             double lg = log2(p), l1 = lg * a, l2 = (p - 1) * a + l1, slack = 1e-12;
             cc_exchange_cost(CC_SSAR_RECDOUBLE, &m, CC_REDUCE_PAIRS, &cluster, &plain, 1, 1, &c);
@@ -602,11 +637,13 @@ int main(void)
         cmocka_unit_test(verbatim),
         cmocka_unit_test(as_printed),
         cmocka_unit_test(allgather),
-        cmocka_unit_test(servers), cmocka_unit_test(colocated),
+        cmocka_unit_test(servers),
+        cmocka_unit_test(colocated),
         cmocka_unit_test(unequal_servers),
         cmocka_unit_test(library_and_alone),
         cmocka_unit_test(sparse_bounds),
         cmocka_unit_test(sparse_expected),
+        cmocka_unit_test(wire_forms),
         cmocka_unit_test(sparcml),
         cmocka_unit_test(unions),
         cmocka_unit_test(refusals),

@@ -33,8 +33,11 @@ int cc_formula_sparse_pass(struct cc_paper_case *c, double *out, struct cc_error
     static const char *const latencies[] = {"daint_s", "daint_s", "ib_s", "gige_s"};
     static const char *const datasets[] = {"webspam_pairs", "url_pairs"};
     (void)e;
-    struct cc_cluster cluster = {
-        .workers = cc_case_whole(c, "workers"), .overlap = CC_UNION_SAME, .dense_bits = VALUE_BITS};
+    struct cc_cluster cluster = {.workers = cc_case_whole(c, "workers"),
+                                 .overlap = CC_UNION_SAME,
+                                 .wire = CC_WIRE_PAIRS,
+                                 .as_printed = true,
+                                 .dense_bits = VALUE_BITS};
     struct cc_link link = {.bw_bps = 1e9 * pick(c, "network", networks),
                            .latency_s = pick(c, "network", latencies)};
     double n = cc_case(c, "values"), pairs = pick(c, "dataset", datasets);
@@ -61,8 +64,11 @@ int cc_formula_low_precision(struct cc_paper_case *c, double *out, struct cc_err
     if (c->row->net == NULL)
         return cc_fail(e, "it needs a net");
     double n = (double)c->row->net->values, bits = cc_case(c, "bits") + 32 / cc_case(c, "bucket");
-    struct cc_cluster cluster = {
-        .workers = cc_case_whole(c, "workers"), .overlap = CC_UNION_EXPECTED, .dense_bits = bits};
+    struct cc_cluster cluster = {.workers = cc_case_whole(c, "workers"),
+                                 .overlap = CC_UNION_EXPECTED,
+                                 .wire = CC_WIRE_PAIRS,
+                                 .as_printed = true,
+                                 .dense_bits = bits};
     struct cc_link link = {.bw_bps = 1e9 * cc_case(c, "gbps"),
                            .latency_s = cc_case(c, "latency_s")};
     double dense = comm(CC_RABENSEIFNER, &cluster, &link, n, VALUE_BITS, 0);
@@ -81,6 +87,8 @@ int cc_formula_sparse_order(struct cc_paper_case *c, double *out, struct cc_erro
     (void)e;
     struct cc_cluster cluster = {.workers = cc_case_whole(c, "workers"),
                                  .overlap = CC_UNION_EXPECTED,
+                                 .wire = CC_WIRE_PAIRS,
+                                 .as_printed = true,
                                  .dense_bits = VALUE_BITS};
     struct cc_link link = {.bw_bps = 1e9 * cc_case(c, "gbps"),
                            .latency_s = cc_case(c, "latency_s")};

@@ -101,6 +101,30 @@ json 'all(r["check"] for r in d["rows"]) and d["rows"][3]["result_values"] == 0 
 # In runs, workers' sets have as many values, of which fewer lie in lines of their own.
 q 0 $r --exchange mpi --scheme pairs --workers 2 --values 64K --nonzeros 50% --indices clustered --steps 3 --format json
 json 'd["rows"][0]["payload_bytes"] % (8 * 64) == 0 and d["rows"][0]["indices"] == "clustered"'
+# Sparse exchanges send the bytes of the formulas, but for heads and for the spread of the sets, and
+# short messages are as many as there.
+cat >pairs.json <<'P'
+{"schema": "commcomp-profile/1", "trace": "made up", "cpu": "x", "isa": "scalar",
+ "time": "2026-01-31T12:00:00Z", "codecs": [
+ {"scheme": "fp32", "points": [{"values": 1000, "bits_per_value": 32, "encode_ns": 0, "decode_ns": 0, "decode_add_ns": 0}]},
+ {"scheme": "pairs", "points": [{"values": 1000, "bits_per_value": 6.4, "encode_ns": 0, "decode_ns": 0, "decode_add_ns": 0}]}]}
+P
+sparse="--exchange ssar-recdouble,ssar-split,ssar-rabenseifner,dsar-split --scheme pairs --workers 2,3,5,8"
+for wire in auto pairs; do
+    for values in 8Ki 200K; do
+        model="model -q --profile pairs.json $sparse --overhead none --union expected --wire $wire --values $values --format json"
+        q 0 $model
+        cp out model.json
+        q 0 $r $sparse --nonzeros 10% --wire $wire --values $values --steps 3 --time 10ms --check --format json
+        match='[(a, b) for a in d["rows"] for b in json.load(open("model.json"))["rows"] if (a["exchange"], a["workers"]) == (b["exchange"], b["workers"])]'
+        json "len($match) == 16 and all(a[\"check\"] for a, b in $match)"
+        if [ $values = 8Ki ]; then
+            json "all(a[\"messages\"] == b[\"messages\"] for a, b in $match)"
+        else
+            json "all(0.97 < a[\"sent_bytes\"] / b[\"wire_bytes\"] < 1.03 for a, b in $match)"
+        fi
+    done
+done
 # By default: all exchanges without servers, fp32 and pairs.
 q 0 $r --workers 2 --values 1K --steps 3
 out 'rabenseifner'

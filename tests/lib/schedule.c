@@ -128,6 +128,20 @@ void schedule_bruck(int p, struct schedule *out)
 void schedule_split(int p, struct schedule *out)
 {
     *out = (struct schedule){.hosts = p, .chunks = p};
+    for (int stage = 0; stage < 2; stage++)
+        for (int s = 1; s < p; s++)
+            for (int i = 0; i < p; i++)
+                put(out, (struct transfer){.round = stage,
+                                           .from = i,
+                                           .to = (i + s) % p,
+                                           .first = stage == 0 ? (i + s) % p : i,
+                                           .count = 1,
+                                           .adds = stage == 0});
+}
+
+void schedule_split_printed(int p, struct schedule *out)
+{
+    *out = (struct schedule){.hosts = p, .chunks = p};
     for (int s = 1; s < p; s++)
         for (int i = 0; i < p; i++)
             put(out, (struct transfer){.round = s - 1,
@@ -173,6 +187,7 @@ void schedule_colocated(int p, int servers, struct schedule *out)
 struct part {
     uint32_t who;
     bool encoded;
+    int added; /* the round that added to it last, counted from 1 */
 };
 
 struct execution {
@@ -229,7 +244,11 @@ static void receives(struct execution *x, struct ports_phase *phase, const struc
         if (mine->encoded && mine->who != 0)
             phase->after += c->decode_s / x->schedule->chunks;
         phase->after += c->add_s / x->schedule->chunks;
-        phase->after += c->reduce_byte_s * c->bytes(c->arg, k % x->schedule->chunks, theirs->who);
+        const double bytes = c->bytes(c->arg, k % x->schedule->chunks, theirs->who);
+        phase->after += (c->reduce_byte_s + c->merge_byte_s) * bytes;
+        if (mine->added != t->round + 1)
+            phase->after += c->merge_byte_s * c->bytes(c->arg, k % x->schedule->chunks, mine->who);
+        mine->added = t->round + 1;
         mine->who |= theirs->who;
         mine->encoded = false;
     }

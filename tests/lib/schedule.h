@@ -32,6 +32,7 @@ struct schedule_costs {
     double (*bytes)(const void *arg, int chunk, uint32_t who);
     const void *arg;
     double reduce_byte_s; /* for adding received bytes */
+    double merge_byte_s;  /* for adding all that is added: received bytes, and once own ones */
     /* Codec times, for all chunks together. A chunk that was changed since it was encoded is
      * encoded before it is sent; a received chunk is decoded onto a sum, or kept as it came. A host
      * that adds to a chunk that it has sent first decodes its own encoding; at the end every host
@@ -53,9 +54,12 @@ void schedule_bruck(int p, struct schedule *out);
 void schedule_servers(int p, int servers, struct schedule *out);
 /* The same with server i on the host of worker i. servers <= p. */
 void schedule_colocated(int p, int servers, struct schedule *out);
-/* P - 1 rounds in which each worker sends the others' chunks to them directly, then
- * schedule_bruck. */
+/* Each worker sends the others' chunks to them directly, all at once, and then its own chunk to all
+ * others. */
 void schedule_split(int p, struct schedule *out);
+/* SparCML's: P - 1 rounds in which each worker sends one of the others' chunks, then
+ * schedule_bruck. */
+void schedule_split_printed(int p, struct schedule *out);
 void schedule_free(struct schedule *s);
 
 /* Fails the test unless every one of the first `workers` hosts ends with all contributions, each
