@@ -12,8 +12,8 @@
 #define CC_ALIGN 64
 
 /* Allocate memory aligned to CC_ALIGN, its contents undefined (cc_alloc) or zero (cc_alloc0). Zero
- * bytes give a valid pointer. NULL with a message if there is no memory, also where the system would
- * promise more than it has. Release with free(). */
+ * bytes give a valid pointer. NULL with a message if there is no memory, also where the system
+ * would promise more than it has. Release with free(). */
 void *cc_alloc(size_t bytes, struct cc_error *e);
 void *cc_alloc0(size_t bytes, struct cc_error *e);
 

@@ -24,8 +24,8 @@ struct cc_codec_model {
      * function's argument. NULL: the profile of flat tensors holds for every shape. */
     double (*shape_bytes)(const void *arg, const struct cc_shape *shape);
     const void *shape_arg;
-    /* Bits per value of each tensor of the net, means over whole periods; for pulls only where these
-     * have no profile of their own. NULL: those of the profile. */
+    /* Bits per value of each tensor of the net, means over whole periods; for pulls only where
+     * these have no profile of their own. NULL: those of the profile. */
     const double *tensor_bits;
     size_t period; /* sends in one step of `period` (local steps); 0 counts as 1 */
     /* CC_REDUCE_SUM: the number of sums that a payload needs one after the other (2 for low-rank

@@ -388,7 +388,8 @@ static void forecasts(void **state)
     /* A run faster than the profile: no rank waited for a core. */
     FORECAST(CC_CAUSE_CODECS, "", t.ranks_per_core = 5, t.forecast_s = 0.130, t.resized_s = 0.130);
     /* Sizes and codec times were right; the network was not. */
-    FORECAST(CC_CAUSE_REPEATS, "forecast 100 ms: of +20 ms, +20 is the formula's own error", t.run_s = 0.120, t.wire_bytes = 1.2e6);
+    FORECAST(CC_CAUSE_REPEATS, "forecast 100 ms: of +20 ms, +20 is the formula's own error",
+             t.run_s = 0.120, t.wire_bytes = 1.2e6);
     /* Sizes, codecs and network each explain a part. */
     FORECAST(CC_CAUSE_UNCLEAR, "payload sizes are +0.7, codec times +0.8, and +2",
              t.forecast_s = 0.0985, t.resized_s = 0.0992);

@@ -322,10 +322,8 @@ static void guesses(void **state)
         {"scheme,bw_bps,workers,speedup,step_s,comm_s\na,1,2,1,1,1\na,1,3,1,1,1\n",
          CC_PLOT_WORKERS},
         {"scheme,bw_bps,workers,speedup,step_s,comm_s\na,1,2,1,1,1\nb,1,2,1,1,1\n", CC_PLOT_STEP},
-        {"scheme,values,error,ratio,encode_gb_per_s\na,1,2,1,1\na,2,3,1,1\n",
-         CC_PLOT_SIZE},
-        {"scheme,values,error,ratio,encode_gb_per_s\na,1,2,1,1\nb,1,3,1,1\n",
-         CC_PLOT_ERROR},
+        {"scheme,values,error,ratio,encode_gb_per_s\na,1,2,1,1\na,2,3,1,1\n", CC_PLOT_SIZE},
+        {"scheme,values,error,ratio,encode_gb_per_s\na,1,2,1,1\nb,1,3,1,1\n", CC_PLOT_ERROR},
         {"scheme,encode_roofline\na,0.5\n", CC_PLOT_ROOFLINE},
     };
     enum cc_plot_kind kind;

@@ -1,6 +1,6 @@
-/* commcomp advise: the structures that its files share. advise_candidates.c predicts a candidate, advise.c ranks the candidates of each
- * setting, and advise_notes.c and advise_changes.c put the verdict, and what would change it, into
- * sentences. */
+/* commcomp advise: the structures that its files share. advise_candidates.c predicts a candidate,
+ * advise.c ranks the candidates of each setting, and advise_notes.c and advise_changes.c put the
+ * verdict, and what would change it, into sentences. */
 #ifndef CC_CMD_MODEL_ADVISE_H
 #define CC_CMD_MODEL_ADVISE_H
 

@@ -56,11 +56,7 @@ static const struct cc_column columns[] = {
 };
 
 static const struct cc_option options[] = {
-    CC_CLUSTER_OPTIONS,
-    CC_VERDICT_OPTIONS,
-    CC_FIGURES_OPTIONS,
-    CC_SKIP_OPTION,
-    {.name = NULL},
+    CC_CLUSTER_OPTIONS, CC_VERDICT_OPTIONS, CC_FIGURES_OPTIONS, CC_SKIP_OPTION, {.name = NULL},
 };
 
 struct model {

@@ -32,7 +32,7 @@ struct calls {
     uint64_t most, warmup; /* calls of a row that count, at most; and before them */
     double limit_s;        /* of those that count */
     bool check;
-    char *program;      /* of the ranks */
+    char *program; /* of the ranks */
     struct cc_progress progress;
     size_t settings, done; /* jobs, for the progress bar */
     /* The job under way, and the rows of its values, non-zeros and workers. */

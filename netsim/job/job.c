@@ -25,7 +25,8 @@ void cc_job_free(struct cc_job *job)
 
 bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row)
 {
-    return row->reduction != CC_REDUCE_SUM && job->via == CC_VIA_HOPS && cc_exchange_has(job->exchange, CC_X_RECODES);
+    return row->reduction != CC_REDUCE_SUM && job->via == CC_VIA_HOPS &&
+           cc_exchange_has(job->exchange, CC_X_RECODES);
 }
 
 int cc_job_lay_out(struct cc_job *job, struct cc_error *e)

@@ -55,7 +55,7 @@ struct cc_job_sizes {
 
 /* One scheme. The messages are in the order in which they leave: the end of the net first. */
 struct cc_job_row {
-    char *scheme;  /* canonical */
+    char *scheme; /* canonical */
     enum cc_reduction reduction;
     size_t period; /* the scheme sends in the last of every `period` steps */
     /* Steps that are not counted, of which only the last period computes, and steps that are

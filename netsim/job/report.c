@@ -66,8 +66,9 @@ static const struct cc_field row_fields[] = {
     {ROW(server_s), .help = "A server: decoding the pushes, encoding the pull."},
     {ROW(decode_s), .help = "A worker: decoding onto its model."},
     {ROW(wait_s), .help = "A worker: the rest of the step."},
-    {ROW(busy_s), .help = "A worker: the time for which any message is under way, without its own work "
-                          "on the only one."},
+    {ROW(busy_s), .help =
+                      "A worker: the time for which any message is under way, without its own work "
+                      "on the only one."},
     {ROW(push_bytes), .help = "Payload of a worker's pushes per step, the mean over the workers."},
     {ROW(pull_bytes), .help = "Payload of all servers' pulls per step; each pull counts once, "
                               "however many workers get it."},

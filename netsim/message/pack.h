@@ -81,9 +81,9 @@ void cc_pack_count(const struct cc_pack *p, uint64_t *tensor_bytes);
  * y is undefined in the pack's slices. */
 int cc_pack_decode(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len, float *y,
                    struct cc_error *e);
-/* Reads this rank's own payload, as it was encoded, as pairs (cc_to_pairs), whose indices count from
- * `origin`, below 2^32; tensors that travel raw as their values that are not 0. out has room for
- * cc_pack_pairs_bound pairs. Real packs only. */
+/* Reads this rank's own payload, as it was encoded, as pairs (cc_to_pairs), whose indices count
+ * from `origin`, below 2^32; tensors that travel raw as their values that are not 0. out has room
+ * for cc_pack_pairs_bound pairs. Real packs only. */
 int cc_pack_to_pairs(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
                      struct cc_index_value *out, size_t *count, struct cc_error *e);
 /* The most pairs of that; 0 for virtual packs. */

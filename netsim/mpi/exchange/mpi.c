@@ -247,7 +247,8 @@ static int library_open(struct cc_rank_state *s, const struct cc_job_message *m,
                             "meanwhile: simulate them over ring or rabenseifner");
         goto out;
     }
-    CC_TRY_OUT(s->row->reduction == CC_REDUCE_SUM ? cc_float_rounds_open(&x->floats, s, m, e) : open_gather(x, e));
+    CC_TRY_OUT(s->row->reduction == CC_REDUCE_SUM ? cc_float_rounds_open(&x->floats, s, m, e)
+                                                  : open_gather(x, e));
     CC_TRY_OUT(cc_mpi_check(MPI_Comm_dup(s->comm, &x->comm), "MPI_Comm_dup", e));
     *out = x;
 out:

@@ -17,8 +17,8 @@ struct cc_reduction_ops {
     void (*close)(void *x);
 };
 
-/* Each opens one message, as cc_exchange_ops.open does; those with a schedule take the schedule over, also
- * when they fail. */
+/* Each opens one message, as cc_exchange_ops.open does; those with a schedule take the schedule
+ * over, also when they fail. */
 int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
                        struct cc_schedule *schedule, void **out, struct cc_error *e);
 int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
