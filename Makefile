@@ -78,6 +78,9 @@ QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.
             $(filter-out $(addprefix $(BUILD)/tests/test_,large launch lab lab_kill platform_sim smpirun \
               smpirun_real speed), \
             $(TESTS))
+# `make asan`: the command lines that stay short under a sanitizer, the long ones first.
+ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh \
+                completion.sh npz.sh compare.sh schemes.sh)
 # Those that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
@@ -284,7 +287,8 @@ check:
 asan:
 	@$(MAKE) -s -j$(JOBS) $(ASAN_BUILD) all tests replay
 	@COMMCOMP_TEST=sanitized COMMCOMP=$(BUILD)/asan/bin/commcomp COMMCOMP_TEST_RANKS="3 4" \
-	    tests/run.sh "under AddressSanitizer and UBSan" tests/mpi.sh $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
+	    tests/run.sh "under AddressSanitizer and UBSan" tests/mpi.sh $(ASAN_SCRIPTS) \
+	    $(TESTS:$(BUILD)/%=$(BUILD)/asan/%)
 	@$(MAKE) -s $(ASAN_BUILD) fuzz-replay
 
 $(BUILD)/commcomp.1: $(BIN)

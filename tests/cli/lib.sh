@@ -186,6 +186,12 @@ make_run_profile() {
 
 # --- capabilities of this machine ---
 
+# Whether the program is built with AddressSanitizer. Cases that a sanitizer makes impossible ask and
+# say that they are skipped.
+sanitized() {
+    grep -q __asan_init "$program"
+}
+
 # The first reason why `commcomp run` cannot work here; nothing if it can.
 why_no_lab() {
     {
@@ -206,5 +212,6 @@ why_no_sim() {
     {
         command -v smpirun >/dev/null || echo 'no smpirun'
         [ -x "$(dirname "$program")/commcomp-rank-sim" ] || echo 'no commcomp-rank-sim'
+        ! sanitized || echo 'smpirun cannot load a shared object that is built with a sanitizer'
     } | head -n 1
 }

@@ -11,7 +11,7 @@ if ! ${CC:-cc} -O1 -shared -fPIC -o shim.so "$tests/faults/fail_allocation.c" 2>
     echo 'skipped: no compiler for the preloaded library'
     exit 0
 fi
-if nm -C "$program" 2>/dev/null | grep -q __asan_init; then
+if sanitized; then
     echo 'skipped: the sanitizer has an allocator of its own'
     exit 0
 fi
