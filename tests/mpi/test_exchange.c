@@ -399,14 +399,17 @@ static const struct way ways[] = {
     {.exchange = "ssar-split", .wire = CC_WIRE_PAIRS},
 };
 
-enum { WAYS = sizeof ways / sizeof ways[0] };
+enum { WAYS = sizeof ways / sizeof ways[0], DENSE_WAYS = 5 };
 
 static void small_ones(struct ranks_here *w)
 {
+    /* Beyond four ranks, which share few cores, every second setting over each of the sparse ones.
+     */
     for (size_t i = 0; settings[i] != NULL; i++)
         for (size_t k = 0; k < WAYS; k++)
-            attempt(w, settings[i], &ways[k], false);
-    for (size_t k = 0; k < 5; k++) {
+            if (k < DENSE_WAYS || w->ranks <= 4 || w->all || (i + k + (size_t)w->ranks) % 2 == 0)
+                attempt(w, settings[i], &ways[k], false);
+    for (size_t k = 0; k < DENSE_WAYS; k++) {
         struct way way = ways[k];
         way.via = CC_VIA_ALLGATHER;
         attempt(w, "3lc", &way, false);
@@ -421,13 +424,15 @@ static void large_ones(struct ranks_here *w)
     /* Every form of streams: from 0.001 of the values to all. */
     static const char *const pairs[] = {"sparse:density=0.001,index=u32", "topk:k=5,bucket=64,ef=0",
                                         "threshold:tau=0.5", "sparse:density=1,select=exact,ef=0"};
+    /* All of them between two ranks on a machine; a sample where it takes longer. */
+    const bool every = w->ranks == 2 && cc_runtime_collectives();
     for (size_t i = 0; i < sizeof few / sizeof few[0] && !w->all; i++)
         for (size_t k = 0; k < WAYS; k++)
-            if (w->ranks == 2 || (i + k + (size_t)w->ranks) % 7 == 0)
+            if (every || (i + k + (size_t)w->ranks) % 7 == 0)
                 attempt(w, few[i], &ways[k], true);
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0] && !w->all; i++)
-        for (size_t k = 5; k < WAYS; k++)
-            if (w->ranks == 2 || (i + k + (size_t)w->ranks) % 9 == 0)
+        for (size_t k = DENSE_WAYS; k < WAYS; k++)
+            if (every || (i + k + (size_t)w->ranks) % 9 == 0)
                 attempt(w, pairs[i], &ways[k], true);
     for (size_t i = 0; settings[i] != NULL && w->all; i++)
         for (size_t k = 0; k < WAYS; k++)
