@@ -13,7 +13,7 @@ if ! command -v mpicc >/dev/null 2>&1; then
     echo "skipped: the exchanges over MPI; there is no mpicc to build them with"
     exit 0
 fi
-limit=120
+limit=240
 [ "${COMMCOMP_TEST_ALL:-0}" = 0 ] || limit=3600
 # mpirun refuses root unless these variables allow it.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
