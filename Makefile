@@ -102,6 +102,8 @@ ASAN_BUILD   := BUILD=$(BUILD)/asan OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined -fno-sanitize-recover=all"
 FUZZ_BUILD   := BUILD=$(BUILD)/fuzzing CC=clang OPT="-O1 -g" \
                 SANITIZE="-fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
+COVERAGE_BUILD := BUILD=$(BUILD)/coverage CC=clang OPT="-O1 -g" \
+                SANITIZE="-fsanitize=fuzzer-no-link -fprofile-instr-generate -fcoverage-mapping"
 
 all: $(BIN) $(RANK) $(SIM) $(PLATFORM)
 
@@ -238,6 +240,19 @@ fuzz-replay: replay
 	    find tests/fuzz/corpus/$$name -type f | xargs $(BUILD)/fuzz/replay_$$name || exit 1; \
 	done
 
+# Adds to the seeds, of what `make fuzz` has collected, the few inputs that reach code which they do not.
+fuzz-merge: fuzz-build
+	@for name in $(FUZZ_NAMES); do \
+	    $(BUILD)/fuzzing/fuzz/fuzz_$$name -set_cover_merge=1 -use_counters=0 -timeout=20 \
+	        tests/fuzz/corpus/$$name $(BUILD)/fuzzing/corpus/$$name >$(BUILD)/fuzzing/$$name.log 2>&1 || exit 1; \
+	done
+
+# How much of the readers the seeds reach: the table of docs/security.md.
+fuzz-coverage:
+	@tools/install-deps.sh $(DEPS_TEST) llvm
+	@$(MAKE) -s -j$(JOBS) $(COVERAGE_BUILD) $(FUZZ_NAMES:%=$(BUILD)/coverage/fuzz/fuzz_%)
+	@tests/fuzz/coverage.sh $(BUILD)/coverage/fuzz
+
 # Writes the seeds that are made of real payloads.
 fuzz-seeds: $(BUILD)/fuzz/seeds_decode
 	mkdir -p tests/fuzz/corpus/decode
@@ -348,6 +363,6 @@ clean:
 	rm -rf $(BUILD)
 
 .PHONY: all tests help quickstart test check asan install format lint clean FORCE replay fuzz-build fuzz \
-        fuzz-replay fuzz-seeds
+        fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

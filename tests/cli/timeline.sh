@@ -25,8 +25,9 @@ err 'no/such/t.json'
 fills='all(abs(sum(float(e - b) for n, s, b, e in r.tracks[w]) / sum(float(e - b) for n, b, e in r.steps) - 1) < tolerance for r in t.rows for w in r.tracks if w.startswith("worker"))'
 lasts='all(abs(sum(float(e - b) for n, b, e in r.steps) / len(r.steps) / 1e6 / row["step_s"] - 1) < tolerance for r, row in zip(t.rows, d["rows"]))'
 
-if ! command -v smpirun >/dev/null || [ ! -x "$(dirname "$program")/commcomp-rank-sim" ]; then
-    echo 'skipped: timelines of simulations: no smpirun, or no commcomp-rank-sim'
+no_sim=$(why_no_sim)
+if [ -n "$no_sim" ]; then
+    echo "skipped: timelines of simulations: $no_sim"
 else
     # The profile's int8 takes 1 ns a value to encode and 3 to decode and add; its fp32 takes nothing.
     s="sim -q --profile run.json --values 1M --bw 100mbps --compute 10ms --update 2ms --steps 3 --warmup 1 --timeline t.json --format json"

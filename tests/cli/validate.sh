@@ -48,9 +48,7 @@ chmod +x fake_smpirun
 t 1 $v --values 1000 --workers 2 --scheme fp32 --smpirun ./fake_smpirun
 err 'nothing to hold the model against'
 
-no_sim=
-command -v smpirun >/dev/null || no_sim='no smpirun'
-[ -x "$(dirname "$program")/commcomp-rank-sim" ] || no_sim='no commcomp-rank-sim'
+no_sim=$(why_no_sim)
 if [ -n "$no_sim" ]; then
     echo "skipped: commcomp validate with a simulation: $no_sim"
 else
