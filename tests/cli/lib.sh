@@ -71,6 +71,7 @@ check_documents() {
 # finish: the last line of a script.
 finish() {
     end_case
+    case=''
     check_documents
     end_case
     echo "$script: $passed passed, $failed failed"
