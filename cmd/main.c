@@ -1,6 +1,7 @@
 /* The program: finds the command, parses its arguments, runs it, prints the record or the error. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -121,9 +122,10 @@ static bool stdout_is_taken(const struct cc_args *args)
     return path != NULL && cc_file_is_stdout(path);
 }
 
-/* Prints and saves the record, also that of a command that failed with rows, and prints the errors.
- * `status` is that of the command; returns the exit code. */
-static int write_results(struct cc_args *args, int status, struct cc_error *e)
+/* Saves and prints the record, also that of a command that failed with rows, and prints the errors.
+ * Files come first: a reader of standard output that goes away must not cost them. `status` is that
+ * of the command, and e its error; returns the exit code. */
+static int write_results(struct cc_args *args, int status, const struct cc_error *e)
 {
     struct cc_record *r = &args->record;
     const char *path = cc_arg(args, "output");
@@ -131,24 +133,22 @@ static int write_results(struct cc_args *args, int status, struct cc_error *e)
         (void)snprintf(r->error, sizeof r->error, "%s", e->text);
     bool anything = status == CC_OK || r->row_count > 0 || args->format == CC_FORMAT_JSON;
     anything = anything && !args->command->own_output;
-    int printed = CC_OK;
-    if (anything && !stdout_is_taken(args))
-        printed = cc_record_print(r, args->format, stdout, e);
     const char *notes = cc_arg_or_null(args, "notes");
     /* Interrupted before the first row, or failed without one: an earlier file stays. */
     const bool save = anything && (r->row_count > 0 || (status == CC_OK && !r->partial));
-    if (save && path != NULL) {
-        int saved = cc_record_save(r, path, args->format, e);
-        printed = printed == CC_OK ? saved : printed;
-    }
-    if (save && notes != NULL) {
-        int saved = cc_record_save_notes(r, notes, e);
-        printed = printed == CC_OK ? saved : printed;
-    }
-    if (printed != CC_OK)
-        fprintf(stderr, "commcomp: %s\n", e->text);
-    else if (flush_stdout() != CC_OK)
-        printed = CC_FAIL;
+    struct cc_error why[3] = {{""}, {""}, {""}};
+    bool written = true;
+    if (save && path != NULL)
+        written &= cc_record_save(r, path, args->format, &why[0]) == CC_OK;
+    if (save && notes != NULL)
+        written &= cc_record_save_notes(r, notes, &why[1]) == CC_OK;
+    if (anything && !stdout_is_taken(args))
+        written &= cc_record_print(r, args->format, stdout, &why[2]) == CC_OK;
+    if (why[2].text[0] == '\0')
+        written &= flush_stdout() == CC_OK;
+    for (size_t i = 0; i < 3; i++)
+        if (why[i].text[0] != '\0')
+            fprintf(stderr, "commcomp: %s\n", why[i].text);
     if (status != CC_OK)
         fprintf(stderr, "commcomp: %s\n", r->error);
     if (r->partial)
@@ -156,7 +156,7 @@ static int write_results(struct cc_args *args, int status, struct cc_error *e)
                 r->row_count > 0
                     ? "commcomp: interrupted; the rows are what was measured until then\n"
                     : "commcomp: interrupted before the first row; files are as they were\n");
-    return status != CC_OK ? status : printed != CC_OK || r->partial ? CC_FAIL : CC_OK;
+    return status != CC_OK ? status : !written || r->partial ? CC_FAIL : CC_OK;
 }
 
 /* Parses the options that say how the record is printed. */
@@ -218,6 +218,9 @@ int main(int argc, char **argv)
         return CC_USAGE;
     }
     const char *word = argv[1];
+    if (strcmp(word, "lab-enter") == 0)
+        return cc_lab_enter_main(argc, argv);
+    cc_signals_of_writes(SIG_IGN); /* `lab-enter` becomes another program */
     bool help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
     if (help && argc == 2) {
         cc_help_program(stdout);
@@ -233,8 +236,6 @@ int main(int argc, char **argv)
     }
     if (strcmp(word, "--completion") == 0)
         return print_completion(argc > 2 ? argv[2] : "");
-    if (strcmp(word, "lab-enter") == 0)
-        return cc_lab_enter_main(argc, argv);
     if (is_group(word) && argc == 3 &&
         (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0)) {
         cc_help_group(word, stdout);

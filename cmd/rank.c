@@ -1,10 +1,12 @@
 /* commcomp-rank: one rank of a run, and the guard of an interface that a rank shapes. The same
  * source, built with smpicc, is commcomp-rank-sim. */
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 
+#include "core/interrupt.h"
 #include "core/isa.h"
 #include "netsim/mpi/rank/rank.h"
 #include "netsim/lab/shape.h"
@@ -34,6 +36,7 @@ static void report_error(MPI_Comm comm, const struct cc_error *e)
 int main(int argc, char **argv)
 {
     struct cc_error e = {""};
+    cc_signals_of_writes(SIG_IGN);
     /* Started by a rank (netsim/lab/shape.h). */
     if (argc > 1 && strcmp(argv[1], "--shape") == 0)
         return cc_shape_guard(argv + 2);

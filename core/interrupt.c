@@ -28,3 +28,11 @@ bool cc_interrupted(void)
 {
     return caught != 0;
 }
+
+void cc_signals_of_writes(void (*action)(int))
+{
+    struct sigaction a = {.sa_handler = action};
+    sigemptyset(&a.sa_mask);
+    (void)sigaction(SIGPIPE, &a, NULL);
+    (void)sigaction(SIGXFSZ, &a, NULL);
+}

@@ -25,7 +25,10 @@ static void *copy(void *arg)
         const ssize_t n = read(d->in, block, sizeof block);
         if (n > 0 && d->reason == 0 && fwrite(block, 1, (size_t)n, d->file.f) != (size_t)n)
             d->reason = errno;
-        if (n == 0 || (n < 0 && errno == EAGAIN && last))
+        const bool later = n < 0 && (errno == EAGAIN || errno == EINTR);
+        if (n < 0 && !later && d->reason == 0)
+            d->reason = errno;
+        if (n == 0 || (later ? last : n < 0))
             return NULL;
     }
 }
@@ -74,8 +77,11 @@ static void end_thread(struct cc_drain *d)
 int cc_drain_commit(struct cc_drain *d, struct cc_error *e)
 {
     end_thread(d);
-    errno = d->reason;
-    return cc_file_commit(&d->file, e);
+    if (d->reason == 0)
+        return cc_file_commit(&d->file, e);
+    const int status = cc_fail(e, "%s: cannot be written: %s", d->file.path, strerror(d->reason));
+    cc_file_abort(&d->file);
+    return status;
 }
 
 void cc_drain_abort(struct cc_drain *d)

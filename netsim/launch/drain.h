@@ -15,7 +15,7 @@ struct cc_drain {
     int in, out; /* the pipe; the program opens `out` by its path in /proc */
     pthread_t thread;
     atomic_bool stop;
-    int reason; /* the errno of the first write that failed */
+    int reason; /* the errno of the first read or write that failed */
     struct cc_outfile file;
 };
 

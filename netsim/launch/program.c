@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "core/clock.h"
+#include "core/interrupt.h"
 #include "core/memory.h"
 
 int cc_program_file(const char *what, const char *text, size_t length, int *out, struct cc_error *e)
@@ -48,11 +49,9 @@ int cc_program_file(const char *what, const char *text, size_t length, int *out,
 _Noreturn static void exec_child(char *const argv[], int in, int out, int err, pid_t parent,
                                  bool group)
 {
-    struct sigaction standard = {.sa_handler = SIG_DFL};
     sigset_t none;
-    sigemptyset(&standard.sa_mask);
     sigemptyset(&none);
-    (void)sigaction(SIGPIPE, &standard, NULL);
+    cc_signals_of_writes(SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (group)
         (void)setpgid(0, 0);
