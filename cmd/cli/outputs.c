@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/cli/command.h"
 #include "core/file.h"
@@ -52,6 +53,15 @@ static void add_options(struct uses *u, const struct cc_args *args)
     }
 }
 
+/* The state of the file that the path names; "-" is standard input, or output where it is written.
+ */
+static bool state_of(const char *path, bool written, struct stat *st)
+{
+    if (strcmp(path, "-") != 0)
+        return stat(path, st) == 0;
+    return fstat(written ? STDOUT_FILENO : STDIN_FILENO, st) == 0;
+}
+
 static bool same_inode(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
@@ -90,14 +100,18 @@ static int same_new_file(const char *a, const char *b, bool *same, struct cc_err
     return status;
 }
 
-static int same_file(const char *a, const char *b, bool *same, struct cc_error *e)
+/* Outputs may share a pipe, a device or a descriptor, which gets one after the other. */
+static int same_file(const struct use *a, const struct use *b, bool *same, struct cc_error *e)
 {
     struct stat sa, sb;
-    const bool is_a = stat(a, &sa) == 0, is_b = stat(b, &sb) == 0;
-    *same = strcmp(a, b) == 0;
-    if (!*same && is_a && is_b)
-        *same = !S_ISCHR(sa.st_mode) && same_inode(&sa, &sb);
-    return *same || is_a || is_b ? CC_OK : same_new_file(a, b, same, e);
+    const bool is_a = state_of(a->path, a->written, &sa), is_b = state_of(b->path, b->written, &sb);
+    const bool stream_a = cc_file_is_stream(a->path), stream_b = cc_file_is_stream(b->path);
+    *same = is_a && is_b && same_inode(&sa, &sb) && (S_ISREG(sa.st_mode) || S_ISDIR(sa.st_mode)) &&
+            !(stream_a && stream_b && a->written && b->written);
+    if (*same || stream_a || stream_b)
+        return CC_OK;
+    *same = strcmp(a->path, b->path) == 0;
+    return *same || is_a || is_b ? CC_OK : same_new_file(a->path, b->path, same, e);
 }
 
 /* Whether the directory holds the file, or would. */
@@ -110,7 +124,7 @@ static int holds(const char *directory, const char *path, bool *found, struct cc
         return CC_OK;
     CC_TRY(find_parent(path, &parent, &name, e));
     free(name);
-    *found = same_inode(&in, &parent);
+    *found = same_inode(&in, &parent) && !cc_file_is_stream(path);
     if (*found || stat(path, &st) != 0)
         return CC_OK;
     DIR *d = opendir(directory); /* for another link to the same file */
@@ -127,15 +141,13 @@ static int compare(const struct use *out, const struct use *other, struct cc_err
 {
     bool same, held = false;
     struct stat st;
-    if (strcmp(other->path, "-") == 0 || strcmp(out->path, "-") == 0)
-        return CC_OK;
-    if (!other->written && stat(other->path, &st) != 0)
+    if (!other->written && !state_of(other->path, false, &st))
         return CC_OK; /* the name of a net, or a mistake that the command will find */
-    CC_TRY(same_file(out->path, other->path, &same, e));
+    CC_TRY(same_file(out, other, &same, e));
     if (same)
         return cc_usage(e, "%s and %s are the same file: %s; name another one", other->name,
                         out->name, out->path);
-    if (!other->written && other->directory)
+    if (!other->written && other->directory && !cc_file_is_stdout(out->path))
         CC_TRY(holds(other->path, out->path, &held, e));
     return held ? cc_usage(e, "%s %s: the command reads its input there (%s %s); name another file",
                            out->name, out->path, other->name, other->path)
@@ -155,7 +167,7 @@ int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
         const struct use *out = &u.list[i];
         if (!out->written)
             continue;
-        for (size_t k = 0; k < u.count && !cc_file_is_stream(out->path); k++)
+        for (size_t k = 0; k < u.count; k++)
             if (k < i || !u.list[k].written)
                 CC_TRY(compare(out, &u.list[k], e));
         if (out->name[0] == '-')

@@ -4,6 +4,7 @@
 set -u
 . "$(dirname "$0")/../cli/lib.sh"
 
+make_profile
 q 0 trace synth small --values 20k --steps 1
 tensors=small/push-step000000-rank0.safetensors
 q 0 encode --scheme fp32 "$tensors" x.cc
@@ -48,4 +49,33 @@ limited encode --force --scheme fp32 "$tensors" big.npy
 [ "$(cat big.npy)" = 'as it was' ] || bad 'big.npy has changed'
 limited nets -o new.json
 no_file new.json
+end_case
+
+# r WORDS <INPUT: refused, as the output is the file of an input, and the file stays.
+r() {
+    case="$* (from $file)" good=1
+    cp "$file" before
+    "$program" "$@" >out 2>err <"$file" 3<>"$file"
+    is=$?
+    [ $is = 2 ] || bad "exit $is instead of 2"
+    err 'are the same file'
+    same "$file" before
+    end_case
+}
+t 0 model --net resnet20 --bw 1gbps,100mbps --scheme fp32,3lc --profile profile.json -o mm.csv
+cp "$tensors" in.safetensors
+end_case
+file=in.safetensors
+r encode --force --scheme fp32 - in.safetensors
+r encode --force --scheme fp32 in.safetensors /dev/fd/3
+r encode --force --scheme fp32 - /dev/fd/3
+file=x.cc
+r decode - x.cc
+file=mm.csv
+r plot mm.csv --script /dev/fd/3
+r plot - --script mm.csv
+case=
+"$program" encode --scheme 3lc - - <in.safetensors >piped.cc 2>err
+t 0 encode --scheme 3lc in.safetensors - # not one file
+same piped.cc out
 finish
