@@ -146,6 +146,8 @@ int cc_file_create(struct cc_outfile *o, const char *path, struct cc_error *e)
     const bool exists = stat(path, &st) == 0;
     if (exists && S_ISDIR(st.st_mode))
         return cc_fail(e, "%s: cannot be written: it is a directory", path);
+    if (!exists && lstat(path, &st) == 0)
+        return cc_fail(e, "%s: cannot be written: it is a link to nothing; remove it first", path);
     /* A symbolic link stays: the file that it points to is replaced. */
     o->path = exists ? realpath(path, NULL) : cc_strdup(path, NULL);
     if (o->path == NULL)

@@ -29,7 +29,8 @@ int cc_file_can_create(const char *path, struct cc_error *e);
  * message that says where and why not; `what` begins it. */
 FILE *cc_file_temporary(const char *what, struct cc_error *e);
 
-/* Begins a file. After success, call exactly one of commit and abort. */
+/* Begins a file. A symbolic link stays, and the file that it points to is replaced; a link to
+ * nothing is an error. After success, call exactly one of commit and abort. */
 int cc_file_create(struct cc_outfile *o, const char *path, struct cc_error *e);
 /* CC_OK if all writes worked so far, else the system's reason. To be called directly after writing;
  * writers of small files may leave it to cc_file_commit. */

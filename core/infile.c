@@ -2,14 +2,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/file.h"
 #include "core/memory.h"
+
+/* How old a file's last change is before its state is taken, and how often that is waited for. */
+#define RECENT_S 0.02
+enum { MOST_TRIES = 50 };
 
 static struct cc_file_state state_of(const struct stat *st)
 {
@@ -63,6 +69,38 @@ static int open_stdin(struct cc_error *e)
     return fd;
 }
 
+static double seconds_since(struct timespec t)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (double)(now.tv_sec - t.tv_sec) + 1e-9 * (double)(now.tv_nsec - t.tv_nsec);
+}
+
+/* Whether a change from now on may leave the file's time as it is: times have steps of up to 10 ms.
+ * The clock of a server of files may be a little ahead. */
+static bool is_recent(struct timespec t)
+{
+    return fabs(seconds_since(t)) < RECENT_S;
+}
+
+/* Takes the state of a regular file, once its last change is so long ago that another one will
+ * differ in time. */
+static int take_state(struct cc_infile *f, const char *path, struct cc_error *e)
+{
+    const struct timespec pause = {.tv_nsec = (long)(1e9 * RECENT_S)};
+    struct stat st;
+    for (int tries = 0; tries < MOST_TRIES; tries++) {
+        if (fstat(f->fd, &st) != 0)
+            return cc_fail(e, "%s: %s", path, strerror(errno));
+        f->state = state_of(&st);
+        if (!is_recent(st.st_mtim) && !is_recent(st.st_ctim))
+            return CC_OK;
+        (void)nanosleep(&pause, NULL);
+    }
+    return cc_fail(e, "%s: is being written all the time; start again when nobody writes to it",
+                   path);
+}
+
 int cc_infile_open(const char *path, struct cc_infile *out, struct cc_error *e)
 {
     /* O_NONBLOCK: opening a pipe must not wait for a writer. */
@@ -81,8 +119,10 @@ int cc_infile_open(const char *path, struct cc_infile *out, struct cc_error *e)
         status = cc_fail(e, "%s: is a directory, not a file", path);
     else if (!S_ISREG(st.st_mode))
         status = cc_fail(e, "%s: not a regular file; copy it to one first", path);
-    else
+    else if (standard) /* the copy is this program's own */
         f.state = state_of(&st);
+    else
+        status = take_state(&f, path, e);
     if (status == CC_OK)
         *out = f;
     else

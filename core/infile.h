@@ -29,15 +29,18 @@ struct cc_infile {
 
 /* Whether the path is "-", which names the standard input wherever a file is read. */
 bool cc_infile_is_stdin(const char *path);
-/* Opens a regular file; anything else is an error. "-" is the standard input: all of it is first
+/* Opens a regular file; anything else is an error. If the file was changed within the last 20 ms,
+ * waits until that is longer ago, as times of a file system have steps of some milliseconds; a file
+ * that goes on changing for a second is an error. "-" is the standard input: all of it is first
  * copied to a temporary file, which every opening of "-" gives. Messages begin with the path. */
 int cc_infile_open(const char *path, struct cc_infile *out, struct cc_error *e);
 /* Reads exactly `bytes` bytes from `offset`; a file that has become shorter is an error. */
 int cc_infile_read(const struct cc_infile *f, const char *path, size_t offset, void *to,
                    size_t bytes, struct cc_error *e);
 /* Fails if the file's identity, size or times are not those of `state`: to be called after reading,
- * and with the state of an earlier opening to find changes in between. Times of a file system have
- * steps of some milliseconds, and a change within one of them may be missed. */
+ * and with the state of an earlier opening to find changes in between. A
+ * single write is missed that began more than 20 ms before the opening and is still under way: the
+ * time of a file is set when a write begins. */
 int cc_infile_check(const struct cc_infile *f, const char *path, const struct cc_file_state *state,
                     struct cc_error *e);
 void cc_infile_close(struct cc_infile *f);

@@ -19,6 +19,7 @@ typedef void (*cc_fit_residuals)(void *arg, const double *x, double *residual);
 
 /* Minimizes the sum of squared residuals; n >= p >= 1, p <= CC_FIT_MOST. Deterministic on one
  * machine. Sets values, deviations and *rms, the residuals' root mean square, on success only.
+ * One thread at a time: GSL has one error handler for all, which is set meanwhile.
  * CC_FAIL if memory is out or no start gives finite residuals. */
 int cc_fit(cc_fit_residuals f, void *arg, size_t n, struct cc_fit_constant *constant, size_t p,
            double *rms, struct cc_error *e);

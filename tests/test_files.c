@@ -289,11 +289,33 @@ static void json_sizes(void **state)
     }
 }
 
+/* Even a change right after the opening of a new file is seen, though times of files have steps. */
+static void sees_a_change_at_once(void **state)
+{
+    const char *path = scratch_path(state, "new");
+    struct cc_error e;
+    for (int i = 0; i < 10; i++) {
+        struct cc_infile in;
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        assert_int_equal(fputs("first", f) >= 0 && fclose(f) == 0, true);
+        assert_int_equal(cc_infile_open(path, &in, &e), CC_OK);
+        f = fopen(path, "r+");
+        assert_non_null(f);
+        assert_int_equal(fputs("other", f) >= 0 && fclose(f) == 0, true);
+        assert_int_equal(cc_infile_check(&in, path, &in.state, &e), CC_FAIL);
+        assert_contains(e.text, "has changed");
+        cc_infile_close(&in);
+    }
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
         IN_SCRATCH(reads),
+        IN_SCRATCH(sees_a_change_at_once),
         IN_SCRATCH(files_appear_whole),
         IN_SCRATCH(failed_writes_say_so),
         IN_SCRATCH(asked_before),

@@ -65,7 +65,8 @@ size_t cc_contents_head(enum cc_file_format format, const uint8_t *first, size_t
 int cc_contents_parse(enum cc_file_format format, const uint8_t *bytes, size_t file_size,
                       struct cc_contents *out, struct cc_error *e);
 
-/* Reads the header of a file, as cc_contents_head has it, to be parsed. */
+/* Reads the header of a file, as cc_contents_head has it, to be parsed; fails if the file has
+ * changed since it was opened, as cc_contents_read does. */
 int cc_contents_read_head(const struct cc_infile *f, const char *path, enum cc_file_format format,
                           struct cc_bytes *out, struct cc_error *e);
 /* Reads and parses the header of a file. Messages begin with the path. */

@@ -143,6 +143,8 @@ int cc_contents_read_head(const struct cc_infile *f, const char *path, enum cc_f
     memcpy(head.data, first, known);
     status = cc_infile_read(f, path, known, head.data + known, head.size - known, e);
     if (status == CC_OK)
+        status = cc_infile_check(f, path, &f->state, e);
+    if (status == CC_OK)
         *out = head;
     else
         cc_bytes_free(&head);
@@ -157,15 +159,19 @@ int cc_contents_read(const struct cc_infile *f, const char *path, enum cc_file_f
     int status;
     if (format == CC_NPZ) {
         status = cc_npz_read(f, &c, e);
+        if (status != CC_OK)
+            cc_error_in(e, "%s", path);
+        else
+            status = cc_infile_check(f, path, &f->state, e);
         if (status == CC_OK)
             *out = c;
         else
             cc_contents_free(&c);
-    } else {
-        CC_TRY(cc_contents_read_head(f, path, format, &head, e));
-        status = cc_contents_parse(format, head.data, f->state.size, out, e);
-        cc_bytes_free(&head);
+        return status;
     }
+    CC_TRY(cc_contents_read_head(f, path, format, &head, e));
+    status = cc_contents_parse(format, head.data, f->state.size, out, e);
+    cc_bytes_free(&head);
     if (status != CC_OK)
         cc_error_in(e, "%s", path);
     return status;

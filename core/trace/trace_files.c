@@ -1,11 +1,12 @@
 /* Traces in files, one for each step and sender.
  *
  * Opening reads the header of every file once: the first one defines the tensors, the others must
- * have the same. Of each file only its path, identity (core/trace/trace_id.h), state (size, times)
- * and layout are kept; files with the same layout, which is usual, share one. The files are then
- * sorted by direction, rank and step, and each run of the same direction and rank is a stream.
- * Loading reads the values to the caller's memory and then checks that the file has not changed.
- * The files used last stay open, so that loading small tensors is quick; a lock protects them. */
+ * have the same. Only the path, identity (core/trace/trace_id.h), state (size, times)
+ * and layout of each file are kept; files with the same layout, which is usual, share one. The
+ * files are then sorted by direction, rank and step, and each run of the same direction and rank is
+ * a stream. Loading reads the values to the caller's memory and then checks that the file has not
+ * changed. The files used last stay open, so that loading small tensors is quick; a lock protects
+ * them. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -50,10 +51,11 @@ enum { MOST_OPEN = 256, SHARE_OPEN = 4 };
 struct files {
     struct file *list; /* by stream, then step */
     size_t count, capacity;
-    size_t *first;                             /* of each stream, in list */
-    struct layout *layouts;                    /* the newest first */
-    pthread_mutex_t lock;                      /* protects open files */
-    size_t opened[MOST_OPEN], most_open, next; /* open files, in list; the next is closed first */
+    size_t *first;                    /* of each stream, in list */
+    struct layout *layouts;           /* the newest first */
+    pthread_mutex_t lock;             /* protects open files */
+    size_t opened[MOST_OPEN], in_use; /* the open files, as indices in list */
+    size_t most_open, next;           /* where the next one goes, in turn */
 };
 
 static struct files *own(const struct cc_trace *t)
@@ -86,11 +88,14 @@ static int open_file(struct files *fs, size_t index, struct cc_error *e)
     struct file *f = &fs->list[index];
     if (f->open)
         return CC_OK;
-    close_file(&fs->list[fs->opened[fs->next]]);
+    if (fs->in_use == fs->most_open)
+        close_file(&fs->list[fs->opened[fs->next]]);
     CC_TRY(cc_infile_open(f->path, &f->in, e));
     f->open = true;
     fs->opened[fs->next] = index;
     fs->next = (fs->next + 1) % fs->most_open;
+    if (fs->in_use < fs->most_open)
+        fs->in_use++;
     return CC_OK;
 }
 

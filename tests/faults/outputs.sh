@@ -56,4 +56,15 @@ case=
 "$program" encode --scheme 3lc - - <in.safetensors >piped.cc 2>err
 t 0 encode --scheme 3lc in.safetensors - # not one file
 same piped.cc out
+
+# A symbolic link: the file that it points to is replaced; a link to nothing is refused.
+ln -s mm.csv link.csv
+ln -s nowhere.csv dangling.csv
+t 0 nets -o link.csv
+same mm.csv nets.csv
+[ -L link.csv ] || bad 'the link has gone'
+t 1 nets -o dangling.csv
+err 'dangling.csv: cannot be written: it is a link to nothing'
+[ -L dangling.csv ] || bad 'the link has gone'
+no_file nowhere.csv
 finish
