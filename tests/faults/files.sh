@@ -85,9 +85,10 @@ done
 
 # The file is overwritten, cut and replaced, with pauses of 55 to 90 ms, while it is encoded again and
 # again: each time it is an error that names it, or the whole of one version. fp32 and a bare payload
-# show the values that were read. A mixture of two versions is possible when the clock of the file
-# system does not tell them apart (docs/security.md), which must be rare. The file is so large that
-# it is often overwritten while it is read.
+# show the values that were read. A mixture of two versions is possible when a single write lasts
+# longer than the 20 ms for which a file must be at rest, as systems may set its time at the begin of
+# a write alone (docs/security.md); that must be rare. The file is so large that it is often overwritten while it is
+# read.
 python3 - "$program" <<'P' 2>err
 import os, random, subprocess, sys, threading
 program = sys.argv[1]
@@ -112,7 +113,8 @@ def change():
         else: # in place, all of it
             with open(name, 'r+b', 0) as f:
                 f.seek(start)
-                f.write(payloads[changes % 4])
+                for at in range(0, len(data) - start, 1 << 18):
+                    f.write(payloads[changes % 4][at:at + (1 << 18)])
 threading.Thread(target=change, daemon=True).start()
 encode = [program, 'encode', '--force', '--payload', '--scheme', 'fp32', '-q', name, 'x.fp32']
 bad, whole, cut, refused, mixed = [], 0, 0, 0, 0
@@ -151,9 +153,16 @@ case='a changing file' good=1
 
 # --- interrupts ---
 
+# catches PROCESS: whether it is the program, no longer the shell, and catches SIGTERM.
+catches() {
+    [ "$(readlink /proc/$1/exe)" = "$program" ] || return 1
+    mask=$(sed -n 's/^SigCgt:\t//p' /proc/$1/status)
+    [ $((0x${mask:-0} >> 14 & 1)) = 1 ]
+}
+
 # i FILE WORDS: interrupted long before its end, the command ends with exit 1 and a message, and
 # leaves the file as it was or, after the first row, a whole one. The first interrupt comes as soon
-# as the command catches it (SIGTERM is bit 14 of SigCgt), before any row.
+# as the command catches it, before any row.
 i() {
     file=$1
     shift
@@ -163,8 +172,8 @@ i() {
         printf 'an earlier result\n' >"$file"
         "$program" "$@" >out 2>err </dev/null &
         pid=$!
-        until caught=$(sed -n 's/^SigCgt:\t//p' /proc/$pid/status) && [ -z "$caught" ] ||
-            [ $((0x$caught >> 14 & 1)) = 1 ]; do sleep 0.01; done
+        tries=0
+        until catches $pid || [ $((tries += 1)) -gt 1000 ]; do sleep 0.01; done
         sleep $delay
         kill -TERM $pid
         wait $pid
