@@ -49,7 +49,7 @@ static const struct cc_sample_limits shape_limits = {
 static const struct cc_codec_memory codec_memory = {
     .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
 
-/* What one tensor adds to a window. */
+/* The sums that one tensor adds to a window. */
 struct window {
     double error_sq, raw_sq; /* of the window's sums: (sum (u - g))^2, (sum g)^2 */
     double residual_sq;      /* of the sum of u - g since the beginning, at the window's end */
@@ -130,7 +130,8 @@ static int code(const struct measuring *m, struct track *t, uint64_t step, const
     return cc_decode(&item->codec, &ctx, item->payload, len, y, e);
 }
 
-/* What the optimizer is to receive: the gradient, or what the scheme's own momentum makes of it. */
+/* The values that the optimizer is to receive: the gradient, or what the scheme's own momentum
+ * makes of it. */
 static const float *reference(const struct measuring *m, struct track *t)
 {
     const float factor = (float)m->momentum;

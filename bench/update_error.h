@@ -37,8 +37,8 @@ struct cc_update_error {
     bool settled; /* the last windows differ by less than 5% from those before */
 };
 
-/* Measures out[s] for every scheme. Of a large net, some tensors are measured, among them matrices
- * of all places, and of large tensors the first rows; for schemes that depend on the shape, fewer
+/* Measures out[s] for every scheme. For a large net, some tensors are measured, among them matrices
+ * of all places, and large tensors by their first rows; for schemes that depend on the shape, fewer
  * tensors but whole ones, up to 4 Mi values. The same trace gives the same tensors in every call. A
  * scheme that fails is left out, with the reason in config->failed; after an interrupt, those that
  * were not measured have NaN. */

@@ -1,5 +1,5 @@
 /* Exchanges: the ways in which workers' payloads are moved and reduced. This is the one table of
- * them, which models, netsim and the command line all read. What a step does around its exchange
+ * them, which models, netsim and the command line all read. The rest of a step around its exchange
  * (step mode, order of pulls) is here too, as formulas and jobs share it.
  *
  * A new exchange is one line in CC_EXCHANGES; its formula, `cc_exchange_model_NAME` in a file of

@@ -1,5 +1,6 @@
 #include "core/printable.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The number of bytes that a character with this first byte has, and the least one that needs so
@@ -26,7 +27,9 @@ size_t cc_printable(const char *s)
     }
     if (n == 0 || v < least || (v >= 0xd800 && v < 0xe000) || v > 0x10ffff)
         return 0;
-    return v < 0x20 || (v >= 0x7f && v < 0xa0) ? 0 : n;
+    const bool control = v < 0x20 || (v >= 0x7f && v < 0xa0);
+    const bool direction = (v >= 0x202a && v <= 0x202e) || (v >= 0x2066 && v <= 0x2069);
+    return control || direction ? 0 : n;
 }
 
 void cc_make_printable(char *s)

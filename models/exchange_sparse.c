@@ -39,7 +39,7 @@ static double memory_bytes(const struct cc_exchange_case *k, int m)
     return fmin(PAIR_BYTES * union_pairs(k, m), VALUE_BYTES * k->message->values);
 }
 
-/* Bytes of the same as it is sent: S(m). Of a part of the values it has the same part. */
+/* Bytes of the same as it is sent: S(m). A part of the values has the same part of them. */
 static double stream_bytes(const struct cc_exchange_case *k, int m)
 {
     const double pairs = union_pairs(k, m), values = k->message->values;

@@ -5,7 +5,7 @@
 
 #include "core/memory.h"
 
-/* Of all flows on a path, each has been sent for as long as any other since it began. So a path
+/* The flows on a path share it evenly: since one began, every other was sent for as long. So a path
  * counts the seconds that it has sent for a flow, and a flow ends at a certain count: flows of a
  * path form a list in the order in which they end. */
 struct cc_fluid_flow {

@@ -18,7 +18,7 @@ enum cc_cut {
     CC_CUT_BUCKETS     /* 25 MiB, as DDP has it */
 };
 
-/* What may be chosen beside the scheme. */
+/* The settings that may be chosen beside the scheme. */
 struct cc_choice {
     enum cc_exchange exchange;
     enum cc_step_mode mode;

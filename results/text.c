@@ -108,7 +108,7 @@ void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *o
  * run, and CSV and JSON have them all. */
 enum { DIGITS = 4 };
 
-/* Prints a number by a column's format. Of the decimals of "%.3f" only those are printed that are
+/* Prints a number by a column's format. Decimals of "%.3f" are printed only as far as they are
  * among the first four digits (1330, 275.0, 11.26, 0.004); zero has no sign. */
 static void print_number(const char *format, double v, char buffer[CC_VALUE_CAP])
 {

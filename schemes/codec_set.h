@@ -27,8 +27,8 @@ enum cc_sharing {
     CC_EACH,   /* one buffer for each */
 };
 
-/* The memory that the codecs of a set get. What they do not get is NULL, as is any buffer of zero
- * bytes; the caller may point a codec to memory of its own. */
+/* The memory that the codecs of a set get. A block that they do not get is NULL, as is any buffer
+ * of zero bytes; the caller may point a codec to memory of its own. */
 struct cc_codec_memory {
     bool state; /* each codec has one, at its beginning; needed to encode */
     enum cc_sharing scratch, payload;

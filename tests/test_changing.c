@@ -1,6 +1,6 @@
 /* Values that change while they are encoded, and payloads that change while they are decoded: a
- * caller may pass memory that others write. Whatever the codec reads, it stays within its buffers
- * and ends, and a payload that it returns with CC_OK is one that it decodes.
+ * caller may pass memory that others write. With any bytes that it reads, the codec stays within
+ * its buffers and ends, and a payload that it returns with CC_OK is one that it decodes.
  *
  * Two witnesses: memory whose contents change between any two reads (tests/lib/shifting.h), for
  * small tensors, where every read of a loop sees another version; and a second thread that writes
@@ -57,7 +57,7 @@ static float *new_values(size_t n)
     return x;
 }
 
-/* What a rig does, with an input at an address that the rig does not choose. */
+/* The work of a rig, with an input at an address that the rig does not choose. */
 struct bench {
     struct rig rig;
     struct cc_context ctx;

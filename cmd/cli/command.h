@@ -12,7 +12,7 @@
 #include "results/record.h"
 #include "schemes/spec.h"
 
-/* What an option is about: its heading in --help of commands with many options. */
+/* The subject of an option: its heading in --help of commands with many options. */
 enum cc_option_group {
     CC_NO_GROUP,
     CC_GROUP_SEND,

@@ -1,4 +1,4 @@
-/* What the program says about itself, printed to `out` from the tables of the commands. */
+/* The program's description of itself, printed to `out` from the tables of the commands. */
 #ifndef CC_CMD_CLI_HELP_H
 #define CC_CMD_CLI_HELP_H
 

@@ -170,7 +170,12 @@ int cc_args_check_outputs(const struct cc_args *args, struct cc_error *e)
         for (size_t k = 0; k < u.count; k++)
             if (k < i || !u.list[k].written)
                 CC_TRY(compare(out, &u.list[k], e));
-        if (out->name[0] == '-')
+        /* An operand may be a directory that is filled: the command knows. */
+        struct stat st;
+        const bool filled =
+            strcmp(out->name, "OUTDIR") == 0 ||
+            (out->name[0] != '-' && stat(out->path, &st) == 0 && S_ISDIR(st.st_mode));
+        if (!filled)
             CC_TRY(cc_file_can_create(out->path, e));
     }
     return CC_OK;

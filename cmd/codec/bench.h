@@ -44,7 +44,7 @@ struct cc_bench_run {
 /* The columns of the record. */
 extern const struct cc_column cc_bench_columns[];
 
-/* What was measured of a stream. */
+/* The measurements of a stream. */
 struct cc_bench_measured {
     struct cc_settled *settled;    /* by scheme */
     struct cc_quality *q;          /* [scheme * tensors + tensor] */

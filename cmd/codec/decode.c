@@ -8,6 +8,7 @@
 #include "core/infile.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
+#include "core/units.h"
 
 static const struct cc_option options[] = {
     {.name = "payload",
@@ -158,10 +159,12 @@ static int check_values(const struct decoder *d, struct cc_error *e)
             values = UINT64_MAX;
     if (values <= limit)
         return CC_OK;
+    char size[32];
+    cc_print_si(4.0 * (double)values, "B", size, sizeof size);
     return cc_fail(e,
-                   "its %" PRIu64 " bytes claim to hold %" PRIu64 " values, %.3g GB; the limit is "
+                   "its %" PRIu64 " bytes claim to hold %" PRIu64 " values, %s; the limit is "
                    "%" PRIu64 ": if that is right, decode with --max-values %" PRIu64,
-                   bytes, values, 4e-9 * (double)values, limit, values);
+                   bytes, values, size, limit, values);
 }
 
 /* A container holds all that decoding needs, so the options that give it are refused. */

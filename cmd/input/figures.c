@@ -1,4 +1,4 @@
-/* Of a net with many values, sizes are measured on a sample of its tensors (bench/sample.h), and a
+/* For a net with many values, sizes are measured on a sample of its tensors (bench/sample.h), and a
  * tensor that is not among them has the bits per value of the one that is nearest in size, among
  * matrices or vectors. */
 #include "cmd/input/figures.h"

@@ -1,4 +1,4 @@
-/* What schemes make of a net's gradients: settled payload sizes of its tensors, and errors. They
+/* Figures of schemes on a net's gradients: settled payload sizes of its tensors, and errors. They
  * are measured on the net's own tensors, of a captured trace or drawn at random, and those of drawn
  * ones are kept beside the codec profile, as they are the same on every machine. */
 #ifndef CC_CMD_INPUT_FIGURES_H

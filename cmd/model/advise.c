@@ -115,7 +115,7 @@ static int find_baseline(struct advise *a, struct ranking *r, struct cc_error *e
     return CC_OK;
 }
 
-/* Of steps this close to the fastest one, the one with the least error is recommended. */
+/* Among steps this close to the fastest one, the one with the least error is recommended. */
 #define CLOSE 1.03
 
 /* Chooses the recommendation, if the fastest candidate is worth more than the baseline at its best:

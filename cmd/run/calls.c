@@ -129,7 +129,7 @@ static bool can_carry(struct calls *c, enum cc_exchange x, const struct cc_spec 
 static bool can_run(struct calls *c, const struct cc_setting *s)
 {
     const struct cc_exchange_info *x = cc_exchange_info(s->exchange);
-    /* What the check compares comes on top of what every rank has. */
+    /* The sums that the check compares come on top of the buffers that every rank has. */
     const size_t bytes = cc_experiment_bytes(s), check = c->check ? bytes / 2 : 0;
     struct cc_error why;
     char ranks[64];

@@ -1,5 +1,5 @@
 /* CRC-32 as in zip, gzip and PNG: polynomial 0x04c11db7, reflected, all ones at the start and
- * inverted at the end. Of "123456789" it is 0xcbf43926. */
+ * inverted at the end. The check value, that of "123456789", is 0xcbf43926. */
 #ifndef CC_CORE_FORMAT_CRC32_H
 #define CC_CORE_FORMAT_CRC32_H
 

@@ -1,4 +1,4 @@
-/* What is to be known of a captured trace before its figures are believed. */
+/* Properties of a captured trace that tell whether its figures can be believed. */
 #ifndef CC_CORE_TRACE_TRACE_CHECK_H
 #define CC_CORE_TRACE_TRACE_CHECK_H
 

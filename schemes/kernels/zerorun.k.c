@@ -165,7 +165,7 @@ static inline uint8_t expand(uint8_t byte, uint8_t *times)
     return (uint8_t)(byte ^ ((byte ^ CC_BYTE_ZERO) & is_run));
 }
 
-/* Writes GROUP bytes to their places. Of a run only the first zero is written, as the output is
+/* Writes GROUP bytes to their places. Only the first zero of a run is written, as the output is
  * full of them. Returns the number of bytes that the group expands to. */
 static inline size_t expand_group(const uint8_t *value, const uint8_t *times, uint8_t *out)
 {

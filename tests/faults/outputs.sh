@@ -1,6 +1,6 @@
 #!/bin/sh
-# A limit on the size of files: an earlier file stays, no temporary one is left, and no signal ends
-# the command.
+# Outputs beyond a limit on the size of files, over an input, and through a link: an earlier file
+# stays, no temporary one is left, and no signal ends the command.
 set -u
 . "$(dirname "$0")/../cli/lib.sh"
 
@@ -60,6 +60,7 @@ same piped.cc out
 # A symbolic link: the file that it points to is replaced; a link to nothing is refused.
 ln -s mm.csv link.csv
 ln -s nowhere.csv dangling.csv
+t 0 nets -o nets.csv
 t 0 nets -o link.csv
 same mm.csv nets.csv
 [ -L link.csv ] || bad 'the link has gone'
