@@ -64,11 +64,11 @@ args="--allow-run-as-root --mca plm_rsh_agent $dir/agent --mca plm_rsh_no_tree_s
 over="--mca btl_tcp_if_include 10.99.0.0/24"
 
 # run ARGUMENTS...: 2 workers and a server, with bytes for about a second; $mpi holds further options
-# for mpirun.
-mpi="$args $over"
+# for mpirun, and $steps is the number of steps.
+mpi="$args $over" steps=2
 run() {
     timeout -k 5 100 "$program" run -q --exchange ps --workers 2 --values 250K --scheme fp32 \
-        --steps 2 --mpirun-args "$mpi" --format json "$@" >out 2>err
+        --steps "$steps" --mpirun-args "$mpi" --format json "$@" >out 2>err
 }
 
 check() { # NAME STATUS: counts a check by its exit status
@@ -154,7 +154,7 @@ run --hosts n1,n2,n3 --bw 100mbps --tc-dev eth9
 fails "no such interface" "there is no interface eth9"
 
 # The launcher is killed: mpirun and the ranks end, and the shaping is undone.
-run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 --steps 100 &
+steps=100 run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 &
 runner=$!
 soon all_shaped
 check "shaped while it runs" $?
@@ -166,7 +166,7 @@ soon sh -c '! pgrep commcomp-rank >/dev/null'
 check "no rank remains" $?
 
 # A rank is killed.
-run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 --steps 100 &
+steps=100 run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 &
 runner=$!
 soon all_shaped
 kill -9 "$(pgrep -x commcomp-rank | head -n 1)"
@@ -176,7 +176,7 @@ soon plain
 check "undone when a rank is killed" $?
 
 # All processes are killed at once, also the guards: the next run undoes their shaping.
-run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 --steps 100 &
+steps=100 run --hosts n1,n2,n3 --bw 10mbps --tc-dev eth7 &
 runner=$!
 soon all_shaped
 [ $$ -eq 1 ] && kill -9 -1 # all processes of this PID namespace except this shell, its first one

@@ -440,13 +440,17 @@ static void large_ones(struct ranks_here *w)
 }
 
 /* Runs a message until it is done or fails. */
-static int run_message(const struct cc_exchange_ops *x, void *open, struct cc_error *e)
+static int run_message(struct trial *t, const struct cc_exchange_ops *x, void *open,
+                       struct cc_error *e)
 {
     bool done = false;
     CC_TRY(x->start(open, e));
-    while (!done)
+    for (;;) {
         CC_TRY(x->test(open, &done, e));
-    return CC_OK;
+        if (done)
+            return CC_OK;
+        rest(&t->rank_state, (double)INFINITY);
+    }
 }
 
 /* Values that are not finite are an error: on every rank that encodes first; of floats that are
@@ -473,7 +477,7 @@ static void refusals(struct ranks_here *w)
         fail_on(&t, x->open(&t.rank_state, &t.message[1], 0, &open, &e), &e);
         for (size_t i = 0; i < t.values; i++)
             t.gradient[i] = sums && (w->rank > 0 || i != t.job.offset[t.message[1].last]) ? 1 : NAN;
-        const int status = sums ? run_message(x, open, &e) : x->start(open, &e);
+        const int status = sums ? run_message(&t, x, open, &e) : x->start(open, &e);
         if (status == CC_OK || strstr(e.text, "is NaN") == NULL ||
             (sums && strstr(e.text, "index 0 ") == NULL)) {
             fprintf(stderr, "FAILED: %s with NaN over %s: '%s'\n", t.setting, name, e.text);
