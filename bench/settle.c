@@ -104,7 +104,7 @@ int cc_settle_sizes(const struct cc_bench_config *config, size_t scheme, struct 
     out->steps = out->passes * steps;
     if (settles)
         used = out->passes < window ? out->passes : window;
-    for (size_t i = 0; i < pieces && out->passes > 0; i++) {
+    for (size_t i = 0; i < pieces && out->passes > 0 && all != NULL; i++) {
         bytes[i] = 0;
         for (size_t p = out->passes - used; p < out->passes; p++)
             bytes[i] += ((double *)all)[p * pieces + i] / (double)(used * steps);

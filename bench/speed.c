@@ -151,8 +151,9 @@ static void finish(const struct run *r, struct cc_speed *out)
     for (size_t s = 0; s < schemes && out->samples > 0; s++)
         out->bytes[s] /= (double)out->taken[s];
     bool by_tensor = out->tensor_bytes != NULL && out->samples > 0;
-    for (size_t i = 0; by_tensor && i < schemes * out->tensors; i++)
-        out->tensor_bytes[i] /= (double)out->taken[i / out->tensors];
+    for (size_t s = 0; by_tensor && s < schemes; s++)
+        for (size_t t = 0; t < out->tensors; t++)
+            out->tensor_bytes[s * out->tensors + t] /= (double)out->taken[s];
     for (int c = 0; c < CC_CALLS && r->memory != NULL; c++)
         for (size_t s = 0; s < schemes; s++)
             out->limit[c][s] = cc_limits_of(r->memory, s, (enum cc_call)c, out->samples);

@@ -60,6 +60,7 @@ static int encode(struct counting *c, size_t worker, size_t step, size_t *count,
 static int count_step(struct counting *c, size_t step, struct cc_unions *out, struct cc_error *e)
 {
     const size_t words = (c->set.item[0].codec.shape.n + 63) / 64;
+    const size_t counted = c->steps - c->steps / 2;
     size_t all = 0, count, point = 0;
     memset(c->seen, 0, words * sizeof *c->seen);
     for (size_t w = 0; w < c->workers; w++) {
@@ -67,7 +68,7 @@ static int count_step(struct counting *c, size_t step, struct cc_unions *out, st
         for (size_t i = 0; i < count; i++)
             all += cc_index_add(c->seen, c->pair[i].index);
         if (w + 1 == (size_t)1 << point && step >= c->steps / 2)
-            out->size[point++] += (double)all / (double)(c->steps - c->steps / 2);
+            out->size[point++] += (double)all / (double)counted;
     }
     return CC_OK;
 }

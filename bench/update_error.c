@@ -258,7 +258,7 @@ static void find_interval(const struct measuring *m, bool settles, const struct 
     const double of_steps = (known * between + PRIOR * prior * prior) / (known + PRIOR);
     const double of_windows = used > 1 ? ratio_variance(error, of, used) : 0;
     const double deviation = sqrt(of_steps / (double)steps + of_windows / (double)used);
-    if (!out->settled && out->error > 0)
+    if (!out->settled && out->error > 0 && used > 0)
         change = fabs(ratio(error[used - 1], of[used - 1]) / out->error - 1);
     const double factor = exp(gsl_cdf_tdist_Pinv(0.975, known + PRIOR) * deviation) * (1 + change);
     out->low = out->error / factor;

@@ -95,7 +95,7 @@ double cc_cost_port(enum cc_exchange x, const struct cc_cost *sum);
 
 /* With servers: the time for which the busiest host sends, push and pull together if both are on
  * it. */
-double cc_cost_sent_s(const struct cc_cluster *c, const struct cc_cost *sum);
+double cc_cost_sent_s(const struct cc_cluster *cluster, const struct cc_cost *c);
 
 /* Whether payloads travel by allgather because the exchange cannot sum them and the setting has it
  * so. */

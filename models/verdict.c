@@ -158,7 +158,7 @@ int cc_baseline_step(const struct cc_baseline *b, double bw_bps, double codec_sp
                      struct cc_error *e)
 {
     struct cc_setting s = b->setting;
-    struct cc_prediction p;
+    struct cc_prediction p = {.step_s = (double)INFINITY};
     size_t best = 0;
     s.link.bw_bps = bw_bps;
     s.codec_speed = codec_speed;
