@@ -98,7 +98,8 @@ static int read_file(const struct cache *c, struct cc_profile *out, struct cc_er
     if (stat(c->path, &info) != 0 && (errno == ENOENT || errno == ENOTDIR))
         return CC_OK;
     CC_TRY(cc_profile_read(c->path, out, e));
-    if (strcmp(out->cpu, c->host.cpu) == 0 && strcmp(out->isa, c->host.isa) == 0)
+    if (out->cpu != NULL && strcmp(out->cpu, c->host.cpu) == 0 && out->isa != NULL &&
+        strcmp(out->isa, c->host.isa) == 0)
         return CC_OK;
     cc_profile_free(out);
     return cc_fail(e, "%s: of another machine", c->path);

@@ -240,6 +240,8 @@ static int run_setting(struct calls *c, const struct calls_setting *s, struct cc
     if (job.rows > 0)
         status = cc_launch(&config, &job, e);
 out:
+    c->setting = NULL;
+    c->job = NULL;
     cc_job_free(&job);
     return cc_interrupted() ? CC_OK : status;
 }

@@ -693,7 +693,7 @@ static bool joins(const struct reduce_merge *x, const struct group *g, size_t k)
 static int open_sums(struct reduce_merge *x, struct cc_error *e)
 {
     size_t most = 0;
-    for (size_t k = 0; k < x->schedule.reduce_rounds; k++) {
+    for (size_t k = 0; k < x->schedule.reduce_rounds && x->group != NULL; k++) {
         struct group *last = x->groups > 0 ? &x->group[x->groups - 1] : NULL;
         const struct round_state *t = &x->round_state[k];
         const size_t all = (size_t)x->rank_state->job->workers * x->most;

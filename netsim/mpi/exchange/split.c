@@ -15,22 +15,23 @@ static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc
                               .owns_chunk = true,
                               .own_chunk = me,
                               .owner_encodes_as = s->rank};
-    for (size_t k = 0; k < 2 * (n - 1); k++) {
-        const bool reduces = k < n - 1;
-        const size_t d = k % (n - 1) + 1, to = (me + d) % n, from = (me + n - d) % n;
-        struct cc_round *r = cc_schedule_add(p, e);
-        if (r == NULL)
-            return CC_FAIL;
-        *r = (struct cc_round){.to = (int)to,
-                               .from = (int)from,
-                               .send_first = reduces ? to : me,
-                               .send_count = 1,
-                               .recv_first = reduces ? me : from,
-                               .recv_count = 1,
-                               .encodes_as = s->rank,
-                               .send_workers = reduces ? 1 : (int)n,
-                               .recv_workers = reduces ? 1 : (int)n};
-    }
+    for (int stage = 0; stage < 2; stage++)
+        for (size_t d = 1; d < n; d++) {
+            const bool reduces = stage == 0;
+            const size_t to = (me + d) % n, from = (me + n - d) % n;
+            struct cc_round *r = cc_schedule_add(p, e);
+            if (r == NULL)
+                return CC_FAIL;
+            *r = (struct cc_round){.to = (int)to,
+                                   .from = (int)from,
+                                   .send_first = reduces ? to : me,
+                                   .send_count = 1,
+                                   .recv_first = reduces ? me : from,
+                                   .recv_count = 1,
+                                   .encodes_as = s->rank,
+                                   .send_workers = reduces ? 1 : (int)n,
+                                   .recv_workers = reduces ? 1 : (int)n};
+        }
     return CC_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/bytes.h"
 #include "core/memory.h"
 #include "netsim/message/sum_check.h"
 #include "netsim/mpi/exchange/message_pack.h"
@@ -89,7 +90,7 @@ int cc_result_check_equal(struct cc_result_check *c, const float *model, struct 
     const int code = MPI_Bcast(c->own, (int)c->values, MPI_FLOAT, 0, c->workers);
     CC_TRY(cc_mpi_check(code, "MPI_Bcast", e));
     for (size_t i = 0; i < c->values && c->wrong[0] == '\0'; i++)
-        if (memcmp(&c->own[i], &model[i], sizeof *model) != 0)
+        if (cc_f32_bits(c->own[i]) != cc_f32_bits(model[i]))
             (void)snprintf(c->wrong, sizeof c->wrong,
                            "after all calls value %zu is %.9g, and %.9g on rank 0", i,
                            (double)model[i], (double)c->own[i]);
