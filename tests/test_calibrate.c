@@ -14,6 +14,7 @@
 #include "core/random.h"
 #include "models/calibrate.h"
 #include "models/link.h"
+#include "tests/lib/number.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
 
@@ -90,12 +91,6 @@ static size_t sizes_to(double most, double *bytes)
 }
 
 /* --- tests --- */
-
-static void close_to(double is, double should, double tolerance, const char *what)
-{
-    if (!(fabs(is - should) <= tolerance * fabs(should)))
-        fail_msg("%s: %.9g instead of %.9g", what, is, should);
-}
 
 static const struct {
     double rate, latency, burst, most;

@@ -1,5 +1,6 @@
-/* The exchanges' formulas against message-by-message schedules (tests/lib/schedule.h), which know
- * no formula, for 2 to 17 workers. */
+/* The formulas of exchanges of floats and payloads against message-by-message schedules
+ * (tests/lib/schedule.h), which know no formula, for 2 to 17 workers; and the table of exchanges.
+ * test_exchange_sparse.c has those of index-value pairs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/random.h"
 #include "models/exchange.h"
+#include "tests/lib/number.h"
 #include "tests/lib/schedule.h"
 #include "tests/lib/text.h"
 
@@ -20,12 +21,6 @@ enum { MOST = 17 };
 
 static const struct cc_link link = {
     .bw_bps = 1e9, .latency_s = 30e-6, .overhead = 0.05, .message_bytes = 40};
-
-static void close_to(double is, double should, double tolerance, const char *what, int p)
-{
-    if (!(fabs(is - should) <= tolerance * fabs(should)))
-        fail_msg("%s, %d workers: %.12g instead of %.12g", what, p, is, should);
-}
 
 static double seconds(const struct cc_cost *c)
 {
@@ -78,12 +73,12 @@ static void compare(const char *what, enum cc_exchange x, const struct schedule 
     cc_exchange_cost(x, &message, codec ? CC_REDUCE_DECODED : CC_REDUCE_SUM, &cluster, &link, share,
                      messages, &c);
     double formula = codec ? seconds(&c) : cc_cost_comm(&c);
-    close_to(formula, r.time, 1e-9, what, workers);
-    close_to(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes of the busiest host", workers);
+    close_to_at(formula, r.time, 1e-9, what, workers);
+    close_to_at(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes of the busiest host", workers);
     assert_int_equal((size_t)(c.messages + 0.5), r.most_messages);
     if (!codec) {
-        close_to(c.encode_s, message.push_encode_s, 1e-12, "encoding before", workers);
-        close_to(c.decode_s, message.push_decode_s, 1e-12, "decoding after", workers);
+        close_to_at(c.encode_s, message.push_encode_s, 1e-12, "encoding before", workers);
+        close_to_at(c.decode_s, message.push_decode_s, 1e-12, "decoding after", workers);
     }
 }
 
@@ -147,20 +142,20 @@ static void as_printed(void **state)
         struct cc_cost c;
         double lg = floor(log2(p) + 1e-9), q = pow(2, lg), r = p > q;
         cc_exchange_cost(CC_RING, &message, CC_REDUCE_SUM, &cluster, &plain, 1, 1, &c);
-        close_to(cc_cost_comm(&c),
-                 2 * (p - 1) * a + 2. * (p - 1) / p * n * b + (p - 1.) / p * n * g, 1e-12, "ring",
-                 p);
+        close_to_at(cc_cost_comm(&c),
+                    2 * (p - 1) * a + 2. * (p - 1) / p * n * b + (p - 1.) / p * n * g, 1e-12,
+                    "ring", p);
         cc_exchange_cost(CC_RECDOUBLE, &message, CC_REDUCE_SUM, &cluster, &plain, 1, 1, &c);
-        close_to(cc_cost_comm(&c), (lg + 2 * r) * (a + n * b) + (lg + r) * n * g, 1e-12,
-                 "recdouble", p);
+        close_to_at(cc_cost_comm(&c), (lg + 2 * r) * (a + n * b) + (lg + r) * n * g, 1e-12,
+                    "recdouble", p);
         cc_exchange_cost(CC_RABENSEIFNER, &message, CC_REDUCE_SUM, &cluster, &plain, 1, 1, &c);
-        close_to(cc_cost_comm(&c),
-                 2 * lg * a + 2 * (q - 1) / q * n * b + (q - 1) / q * n * g +
-                     r * (2 * a + 2 * n * b + n * g),
-                 1e-12, "rabenseifner", p);
+        close_to_at(cc_cost_comm(&c),
+                    2 * lg * a + 2 * (q - 1) / q * n * b + (q - 1) / q * n * g +
+                        r * (2 * a + 2 * n * b + n * g),
+                    1e-12, "rabenseifner", p);
         cc_exchange_cost(CC_PS, &message, CC_REDUCE_SUM, &cluster, &plain, 1, 1, &c);
-        close_to(c.push_latency_s + c.push_transfer_s, a + p * n * b, 1e-12, "push", p);
-        close_to(c.pull_latency_s + c.pull_transfer_s, a + p * n * b, 1e-12, "pull", p);
+        close_to_at(c.push_latency_s + c.push_transfer_s, a + p * n * b, 1e-12, "push", p);
+        close_to_at(c.pull_latency_s + c.pull_transfer_s, a + p * n * b, 1e-12, "pull", p);
     }
 }
 
@@ -184,8 +179,8 @@ static void allgather(void **state)
         schedule_bruck(p, &s);
         schedule_run(&s, p, &costs, &r);
         cc_exchange_cost(CC_ALLGATHER, &message, CC_REDUCE_DECODED, &cluster, &link, 1, 1, &c);
-        close_to(seconds(&c), r.time, 1e-9, "allgather", p);
-        close_to(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes", p);
+        close_to_at(seconds(&c), r.time, 1e-9, "allgather", p);
+        close_to_at(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes", p);
         assert_int_equal((size_t)(c.messages + 0.5), r.most_messages);
         struct cc_cost via;
         cluster.via = CC_VIA_ALLGATHER;
@@ -230,8 +225,8 @@ static void colocated(void **state)
             schedule_colocated(p, m, &s);
             schedule_run(&s, p, &costs, &r);
             cc_exchange_cost(CC_PS, &message, CC_REDUCE_DECODED, &cluster, &link, 1. / m, m, &c);
-            close_to(cc_cost_comm(&c), r.time, 1e-9, "colocated", p);
-            close_to(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes of the busiest host", p);
+            close_to_at(cc_cost_comm(&c), r.time, 1e-9, "colocated", p);
+            close_to_at(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes of the busiest host", p);
             assert_int_equal((size_t)(c.messages + 0.5), r.most_messages);
             schedule_free(&s);
         }
@@ -265,7 +260,7 @@ static void unequal_servers(void **state)
         schedule_run(&s, p, &costs, &r);
         cc_exchange_cost(CC_PS, &message, CC_REDUCE_SUM, &cluster, &plain, 0.4, SERVERS, &c);
         if (p >= SERVERS)
-            close_to(cc_cost_comm(&c), r.time, 1e-9, "unequal servers", p);
+            close_to_at(cc_cost_comm(&c), r.time, 1e-9, "unequal servers", p);
         else
             assert_true(cc_cost_comm(&c) <= r.time * (1 + 1e-9));
         schedule_free(&s);
@@ -349,14 +344,14 @@ static void buckets_of_servers(void **state)
     struct cc_cost c, once, twice;
     cc_exchange_cost(CC_PS, &message, CC_REDUCE_SUM, &cluster, &shaped, 1, 1, &c);
     cc_cost_shaped(CC_PS, &c, &shaped, &once);
-    close_to(once.push_worker_s, 0.72e-3, 1e-12, "a worker's port", 3);
-    close_to(once.push_transfer_s, 2.32e-3, 1e-12, "the server's port", 3);
-    close_to(once.pull_transfer_s, 2.32e-3, 1e-12, "and back", 3);
+    close_to_at(once.push_worker_s, 0.72e-3, 1e-12, "a worker's port", 3);
+    close_to_at(once.push_transfer_s, 2.32e-3, 1e-12, "the server's port", 3);
+    close_to_at(once.pull_transfer_s, 2.32e-3, 1e-12, "and back", 3);
     twice = c;
     cc_cost_add(&twice, &c, 1);
     cc_cost_shaped(CC_PS, &twice, &shaped, &twice);
-    close_to(twice.push_transfer_s, 2 * 2.32e-3, 1e-12, "two messages", 3);
-    close_to(cc_cost_port(CC_PS, &c), 2.4e-3, 1e-12, "the port", 3);
+    close_to_at(twice.push_transfer_s, 2 * 2.32e-3, 1e-12, "two messages", 3);
+    close_to_at(cc_cost_port(CC_PS, &c), 2.4e-3, 1e-12, "the port", 3);
     /* The bucket holds the whole message. */
     shaped.burst_bytes = 4e5;
     cc_cost_shaped(CC_PS, &c, &shaped, &once);
@@ -365,230 +360,6 @@ static void buckets_of_servers(void **state)
     const struct cc_cost nothing = {.encode_s = 3};
     cc_cost_shaped(CC_RING, &nothing, &shaped, &once);
     assert_memory_equal(&once, &nothing, sizeof once);
-}
-
-/* --- index sets --- */
-
-/* For each index the workers that have it, a bit each. */
-struct sets {
-    size_t n;
-    int chunks, workers;
-    uint32_t *who;
-    double dense_bytes; /* bytes of a complete chunk, if above 0: the dense second stage */
-};
-
-static double set_bytes(const void *arg, int chunk, uint32_t who)
-{
-    const struct sets *s = arg;
-    size_t size = s->n / (size_t)s->chunks, first = (size_t)chunk * size, pairs = 0;
-    if (s->dense_bytes > 0 && who == (uint32_t)((UINT64_C(1) << s->workers) - 1))
-        return s->dense_bytes;
-    for (size_t i = first; i < first + size; i++)
-        pairs += (s->who[i] & who) != 0;
-    return fmin(8 * (double)pairs, 4 * (double)size);
-}
-
-enum kind { SAME, DISJOINT, RANDOM };
-
-/* k = n / period indices for each worker. */
-static void make_sets(enum kind kind, int workers, size_t n, int period, uint64_t seed,
-                      struct sets *out)
-{
-    *out = (struct sets){.n = n, .workers = workers, .who = calloc(n, sizeof *out->who)};
-    uint32_t *pick = calloc(n, sizeof *pick);
-    for (int w = 0; w < workers; w++) {
-        struct cc_random_id id = {.seed = seed, .rank = w};
-        struct cc_key key = cc_key(&id, 0);
-        for (uint32_t i = 0; i < n; i++)
-            pick[i] = i;
-        for (uint32_t i = 0; i < n / (size_t)period; i++) {
-            uint32_t at = kind == SAME       ? i * (uint32_t)period
-                          : kind == DISJOINT ? i * (uint32_t)period + (uint32_t)w
-                                             : i + cc_random(key, i) % (uint32_t)(n - i);
-            out->who[pick[at]] |= 1u << w;
-            if (kind == RANDOM)
-                pick[at] = pick[i];
-        }
-    }
-    free(pick);
-}
-
-static double simulated(const struct schedule *s, int p, struct sets *sets, double reduce,
-                        struct schedule_result *r)
-{
-    struct schedule_costs costs = {.alpha = link.latency_s,
-                                   .byte_s = cc_link_byte_s(&link),
-                                   .framing = link.message_bytes,
-                                   .bytes = set_bytes,
-                                   .arg = sets,
-                                   .merge_byte_s = reduce};
-    sets->chunks = s->chunks;
-    schedule_run(s, p, &costs, r);
-    return r->time;
-}
-
-static double formula(enum cc_exchange x, enum cc_union overlap, int p, const struct sets *sets,
-                      int period, double reduce, struct cc_cost *c)
-{
-    struct cc_cluster cluster = {.workers = p,
-                                 .servers = 1,
-                                 .overlap = overlap,
-                                 .merge_byte_s = reduce,
-                                 .dense_bits = 32,
-                                 .wire = CC_WIRE_PAIRS};
-    struct cc_payload_cost m = {.values = (double)sets->n,
-                                .pairs = (double)(sets->n / (size_t)period)};
-    cc_exchange_cost(x, &m, CC_REDUCE_PAIRS, &cluster, &link, 1, 1, c);
-    return cc_cost_comm(c);
-}
-
-static void write_sparse(enum cc_exchange x, int p, struct sets *sets, struct schedule *out)
-{
-    (x == CC_SSAR_RECDOUBLE      ? schedule_recdouble
-     : x == CC_SSAR_RABENSEIFNER ? schedule_rabenseifner
-                                 : schedule_split)(p, out);
-    sets->dense_bytes = x == CC_DSAR_SPLIT ? 4 * (double)sets->n / p : 0;
-}
-
-/* Equal sets and disjoint ones, also so dense that the streams switch to dense. Exact except for
- * recursive doubling beyond powers of two: the formula counts every round's largest stream,
- * although the host that holds it receives a smaller one. */
-static void sparse_bounds(void **state)
-{
-    (void)state;
-    static const enum cc_union overlaps[] = {
-        [SAME] = CC_UNION_SAME, [DISJOINT] = CC_UNION_DISJOINT};
-    for (int p = 2; p <= MOST; p++)
-        for (enum kind kind = SAME; kind <= DISJOINT; kind++)
-            for (int period = p; period <= 3 * p; period += 2 * p)
-                for (enum cc_exchange x = CC_SSAR_RECDOUBLE; x <= CC_DSAR_SPLIT; x++) {
-                    struct sets sets;
-                    struct schedule s;
-                    struct schedule_result r;
-                    struct cc_cost c;
-                    make_sets(kind, p, (size_t)(p * period * 8), period, 0, &sets);
-                    write_sparse(x, p, &sets, &s);
-                    double time = simulated(&s, p, &sets, 3e-10, &r);
-                    double is = formula(x, overlaps[kind], p, &sets, period, 3e-10, &c);
-                    bool even = x != CC_SSAR_RECDOUBLE || kind == SAME || (p & (p - 1)) == 0;
-                    assert_true(is >= time * (1 - 1e-9) && is - c.reduce_s <= time);
-                    if (even)
-                        close_to(is, time, 1e-9, cc_exchange_names[x], p);
-                    close_to(formula(x, overlaps[kind], p, &sets, period, 0, &c),
-                             simulated(&s, p, &sets, 0, &r), 1e-9, cc_exchange_names[x], p);
-                    close_to(c.wire_bytes, r.most_sent * 1.05, 1e-9, "bytes", p);
-                    assert_int_equal((size_t)(c.messages + 0.5), r.most_messages);
-                    schedule_free(&s);
-                    free(sets.who);
-                }
-}
-
-/* Random index sets: the expected union comes close. The difference that is left comes from the
- * spread of the sets: the largest of several messages counts, which makes the simulation slower. */
-static void sparse_expected(void **state)
-{
-    (void)state;
-    for (int p = 2; p <= MOST; p++)
-        for (enum cc_exchange x = CC_SSAR_RECDOUBLE; x <= CC_DSAR_SPLIT; x++) {
-            struct sets sets;
-            struct schedule s;
-            struct schedule_result r;
-            struct cc_cost c;
-            enum { PERIOD = 20 };
-            make_sets(RANDOM, p, (size_t)p * 4000, PERIOD, 7, &sets);
-            write_sparse(x, p, &sets, &s);
-            double time = simulated(&s, p, &sets, 3e-10, &r);
-            double is = formula(x, CC_UNION_EXPECTED, p, &sets, PERIOD, 3e-10, &c);
-            if (is > time * 1.01 || is < time * 0.9)
-                fail_msg("%s, %d workers: %g expected, %g with random sets", cc_exchange_names[x],
-                         p, is, time);
-            assert_true(formula(x, CC_UNION_SAME, p, &sets, PERIOD, 3e-10, &c) <= is);
-            assert_true(formula(x, CC_UNION_DISJOINT, p, &sets, PERIOD, 3e-10, &c) >= is);
-            schedule_free(&s);
-            free(sets.who);
-        }
-}
-
-/* The shortest form on the wire: bytes of two workers that exchange all they have, worked out by
- * hand. Floats are streams without a shorter form. */
-static void wire_forms(void **state)
-{
-    (void)state;
-    const struct cc_link plain = {.bw_bps = 1e9};
-    static const struct {
-        double pairs, bytes, as_pairs;
-    } cases[] = {{1, 8, 8},                               /* pairs */
-                 {10000, 6 * 10000 + 64, 80000},          /* 16-bit indices */
-                 {100000, 4 * 100000 + 131072, 800000},   /* a bitmap */
-                 {1040000, 4 * 1048576.0, 4 * 1048576.0}, /* all values */
-                 {600000, 4 * 600000 + 131072, 4 * 1048576.0}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        for (int wire = CC_WIRE_AUTO; wire <= CC_WIRE_PAIRS; wire++) {
-            const struct cc_payload_cost m = {.values = 1048576, .pairs = cases[i].pairs};
-            const struct cc_cluster cluster = {
-                .workers = 2, .overlap = CC_UNION_SAME, .wire = (enum cc_wire)wire};
-            struct cc_cost c;
-            cc_exchange_cost(CC_SSAR_RECDOUBLE, &m, CC_REDUCE_PAIRS, &cluster, &plain, 1, 1, &c);
-            close_to(c.wire_bytes, wire == CC_WIRE_PAIRS ? cases[i].as_pairs : cases[i].bytes,
-                     1e-12, "bytes on the wire", (int)i);
-        }
-}
-
-/* SparCML's section 4, for powers of two: the bounds as printed, with beta_s of 8 bytes and beta_d
- * of 4. */
-static void sparcml(void **state)
-{
-    (void)state;
-    const struct cc_link plain = {.bw_bps = 1e9, .latency_s = 30e-6};
-    const double a = 30e-6, bs = 64e-9, bd = 32e-9, k = 500, n = 1e6;
-    const struct cc_payload_cost m = {.values = n, .pairs = k};
-    for (int p = 4; p <= 16; p *= 2)
-        for (enum cc_union u = CC_UNION_EXPECTED; u <= CC_UNION_DISJOINT; u++) {
-            struct cc_cluster cluster = {.workers = p,
-                                         .servers = 1,
-                                         .overlap = u,
-                                         .dense_bits = 32,
-                                         .wire = CC_WIRE_PAIRS,
-                                         .as_printed = true};
-            struct cc_cost c;
-            double lg = log2(p), l1 = lg * a, l2 = (p - 1) * a + l1, slack = 1e-12;
-            cc_exchange_cost(CC_SSAR_RECDOUBLE, &m, CC_REDUCE_PAIRS, &cluster, &plain, 1, 1, &c);
-            assert_true(cc_cost_comm(&c) >= (l1 + lg * k * bs) * (1 - slack));
-            assert_true(cc_cost_comm(&c) <= (l1 + (p - 1) * k * bs) * (1 + slack));
-            cc_exchange_cost(CC_SSAR_SPLIT, &m, CC_REDUCE_PAIRS, &cluster, &plain, 1, 1, &c);
-            assert_true(cc_cost_comm(&c) >= (l2 + 2 * (p - 1.) / p * k * bs) * (1 - slack));
-            assert_true(cc_cost_comm(&c) <= (l2 + p * k * bs) * (1 + slack));
-            cc_exchange_cost(CC_DSAR_SPLIT, &m, CC_REDUCE_PAIRS, &cluster, &plain, 1, 1, &c);
-            assert_true(cc_cost_comm(&c) >= (l2 + (p - 1.) / p * n * bd) * (1 - slack));
-            assert_true(cc_cost_comm(&c) <= (l2 + k * bs + (p - 1.) / p * n * bd) * (1 + slack));
-        }
-}
-
-/* The union of m sets by its definition as a sum over the number of sets drawn so far; and as
- * measured, of sets that meet more often, up to all values. */
-static void unions(void **state)
-{
-    (void)state;
-    const struct cc_unions measured = {.points = 2, .size = {10, 16}};
-    const struct cc_cluster expected = {.overlap = CC_UNION_EXPECTED},
-                            same = {.overlap = CC_UNION_SAME},
-                            disjoint = {.overlap = CC_UNION_DISJOINT},
-                            nothing = {.overlap = CC_UNION_MEASURED},
-                            known = {.overlap = CC_UNION_MEASURED, .unions = &measured};
-    double n = 1000, k = 37, u = 0;
-    for (int m = 1; m <= 40; m++) {
-        u += k * (1 - u / n);
-        close_to(cc_union_size(&expected, n, k, m), u, 1e-12, "union", m);
-        assert_true(cc_union_size(&same, n, k, m) == k);
-        assert_true(cc_union_size(&disjoint, n, k, m) == fmin(n, m * k));
-        assert_true(cc_union_size(&nothing, n, k, m) == cc_union_size(&expected, n, k, m));
-    }
-    close_to(cc_union_size(&known, n, k, 2), 1.6 * k, 1e-12, "measured union", 2);
-    close_to(cc_union_size(&known, n, k, 4), (3.2 - 1.6 * 1.6 / 2.5) * k, 1e-12, "beyond", 4);
-    assert_true(cc_union_size(&known, 50, k, 4) == 50);
-    assert_true(cc_union_size(&expected, n, n, 3) == n);
-    assert_true(cc_union_size(&expected, n, 0, 3) == 0);
-    close_to(cc_union_size(&expected, 1e15, 1, 5), 5, 1e-12, "tiny density", 5);
 }
 
 static void refusals(void **state)
@@ -641,11 +412,6 @@ int main(void)
         cmocka_unit_test(colocated),
         cmocka_unit_test(unequal_servers),
         cmocka_unit_test(library_and_alone),
-        cmocka_unit_test(sparse_bounds),
-        cmocka_unit_test(sparse_expected),
-        cmocka_unit_test(wire_forms),
-        cmocka_unit_test(sparcml),
-        cmocka_unit_test(unions),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

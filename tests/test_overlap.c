@@ -13,12 +13,7 @@
 
 #include "core/random.h"
 #include "models/overlap.h"
-
-static void close_to(double is, double should, double tolerance, const char *what)
-{
-    if (!(fabs(is - should) <= tolerance * fabs(should)))
-        fail_msg("%s: %.12g instead of %.12g", what, is, should);
-}
+#include "tests/lib/number.h"
 
 static double step_of(const struct cc_timing *t, const struct cc_step_message *message, size_t n,
                       const double *share, const struct cc_step_cluster *c, double burst_s)

@@ -15,12 +15,7 @@
 #include "core/random.h"
 #include "models/place.h"
 #include "models/overlap.h"
-
-static void close_to(double is, double should, double tolerance, const char *what)
-{
-    if (!(fabs(is - should) <= tolerance * fabs(should)))
-        fail_msg("%s: %.12g instead of %.12g", what, is, should);
-}
+#include "tests/lib/number.h"
 
 static struct cc_cost cost_of(double encode, double push, double server, double pull, double decode)
 {

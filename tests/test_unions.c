@@ -13,12 +13,7 @@
 #include "core/trace/synth.h"
 #include "core/unions.h"
 #include "schemes/spec.h"
-
-static void close_to(double is, double should, double tolerance, const char *what, int m)
-{
-    if (!(fabs(is - should) <= tolerance * fabs(should)))
-        fail_msg("%s, %d sets: %.12g instead of %.12g", what, m, is, should);
-}
+#include "tests/lib/number.h"
 
 /* N (1 - (1 - k/N)^m) */
 static double expected(double n, double k, int m)
@@ -39,9 +34,9 @@ static void growth(void **state)
             same.size[i] = 30;
         }
         for (int m = 1; m <= 5000; m += m < 40 ? 1 : 77) {
-            close_to(cc_unions_growth(&u, m), expected(1000, 30, m) / 30, 1e-9, "uniform", m);
-            close_to(cc_unions_growth(&apart, m), m, 1e-12, "disjoint", m);
-            close_to(cc_unions_growth(&same, m), 1, 1e-12, "equal", m);
+            close_to_at(cc_unions_growth(&u, m), expected(1000, 30, m) / 30, 1e-9, "uniform", m);
+            close_to_at(cc_unions_growth(&apart, m), m, 1e-12, "disjoint", m);
+            close_to_at(cc_unions_growth(&same, m), 1, 1e-12, "equal", m);
         }
     }
     const struct cc_unions none = {.points = 0};
@@ -61,15 +56,16 @@ static void measured_points(void **state)
         last = all;
     }
     for (int i = 0; i < 5; i++)
-        close_to(100 * cc_unions_growth(&u, 1 << i), u.size[i], 1e-12, "a point", 1 << i);
+        close_to_at(100 * cc_unions_growth(&u, 1 << i), u.size[i], 1e-12, "a point", 1 << i);
     /* The last doubling meets among 470^2 / (2 x 470 - 650) indices, which all are named at last.
      */
     const double among = 470.0 * 470 / 290;
     for (int m = 32; m <= 4096; m *= 2) {
         const double half = 100 * cc_unions_growth(&u, m / 2);
-        close_to(100 * cc_unions_growth(&u, m), 2 * half - half * half / among, 1e-12, "beyond", m);
+        close_to_at(100 * cc_unions_growth(&u, m), 2 * half - half * half / among, 1e-12, "beyond",
+                    m);
     }
-    close_to(100 * cc_unions_growth(&u, 65536), among, 1e-6, "all", 65536);
+    close_to_at(100 * cc_unions_growth(&u, 65536), among, 1e-6, "all", 65536);
 }
 
 /* Workers' sets of drawn zeros are independent: the unions are those of the values that are not
@@ -107,7 +103,7 @@ static void a_scheme(void **state)
     }
     for (int i = 0; i < 3; i++) {
         assert_true(u.size[i] == count[i]);
-        close_to(u.size[i], expected(N, N / 10.0, 1 << i), 0.05, "drawn zeros", 1 << i);
+        close_to_at(u.size[i], expected(N, N / 10.0, 1 << i), 0.05, "drawn zeros", 1 << i);
     }
     cc_spec_free(spec);
     /* Correlated gradients: fewer different indices than independent ones would have. */

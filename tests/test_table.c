@@ -1,0 +1,267 @@
+/* The record as a table in a terminal: columns, widths and numbers, against tables written by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "results/text.h"
+#include "tests/lib/records.h"
+#include "tests/lib/text.h"
+
+static void table(void **state)
+{
+    (void)state;
+    struct cc_record r;
+    records_three(&r);
+    records_expect(&r, CC_FORMAT_TABLE,
+                   "workers    10\n"
+                   "bandwidth  100 Mbit/s\n"
+                   "\n"
+                   "scheme      values    ratio  tensor      busy\n"
+                   "                 M\n"
+                   "fp32          1.73        1  -             no\n"
+                   "3lc:s=1.75    1.73  20.1235  conv1, \"a\"    no\n"
+                   "int8         12.00        -  \xc3\xa4\\nb\\x1b     yes\n");
+    assert_int_equal(cc_record_note(&r, NULL, "%s is %d times\tsmaller", "3lc", 20), CC_OK);
+    r.partial = true;
+    (void)snprintf(r.error, sizeof r.error, "a.npy: too short");
+    char *got = records_printed(&r, CC_FORMAT_TABLE);
+    assert_non_null(strstr(got, "  yes\n"
+                                "\n"
+                                "3lc is 20 times\\tsmaller\n"
+                                "partial: interrupted; these are the results until then\n"
+                                "error: a.npy: too short\n"));
+    free(got);
+    cc_record_free(&r);
+}
+
+static void table_of_one_row_or_none(void **state)
+{
+    (void)state;
+    struct cc_record r;
+    records_init(&r);
+    records_expect(&r, CC_FORMAT_TABLE, "");
+    (void)snprintf(r.error, sizeof r.error, "no trace");
+    records_expect(&r, CC_FORMAT_TABLE, "error: no trace\n");
+    r.error[0] = '\0';
+    records_add(&r, "fp32", 5e5, 1, NULL, false);
+    records_expect(&r, CC_FORMAT_TABLE,
+                   "scheme     fp32\n"
+                   "values     0.50 M\n"
+                   "ratio      1\n"
+                   "workers    10\n"
+                   "bandwidth  100 Mbit/s\n"
+                   "busy       no\n");
+    records_add(&r, "fp32", 5e5, 1, NULL, false);
+    records_expect(&r, CC_FORMAT_TABLE,
+                   "values     0.50 M\n"
+                   "workers    10\n"
+                   "bandwidth  100 Mbit/s\n"
+                   "busy       no\n"
+                   "\n"
+                   "scheme  ratio\n"
+                   "fp32        1\n"
+                   "fp32        1\n");
+    cc_record_free(&r);
+}
+
+/* A record that was interrupted says so, and does not speak of results that it lacks. */
+static void partial(void **state)
+{
+    (void)state;
+    struct cc_record r;
+    records_init(&r);
+    r.partial = true;
+    records_expect(&r, CC_FORMAT_TABLE, "partial: interrupted before the first row\n");
+    cc_record_free(&r);
+}
+
+/* Four significant digits, but whole numbers whole; zero has no sign. */
+static void digits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *format;
+        double v;
+        const char *text;
+    } cases[] = {
+        {"%.3f", 115630.353, "115630"}, {"%.3f", 1330, "1330"},       {"%.3f", 275.0449, "275.0"},
+        {"%.3f", 11.258, "11.26"},      {"%.3f", 9.9996, "10.00"},    {"%.3f", 1.2344, "1.234"},
+        {"%.3f", 0.0004, "0.000"},      {"%.3f", -0.0004, "0.000"},   {"%.1f", -0.04, "0.0"},
+        {"%+.1f", -0.04, "0.0"},        {"%+.1f", 0, "0.0"},          {"%+.1f", 37.54, "+37.5"},
+        {"%+.1f", -3754.4, "-3754"},    {"%.1f", 20.44, "20.4"},      {"%.4f", 0.99994, "0.9999"},
+        {"%.4f", 0.99996, "1.000"},     {"%.0f", 1727962, "1727962"}, {"%.0f", -0.2, "0"},
+        {"%.4g", 0.12345, "0.1235"},    {NULL, 1e-7, "1e-07"},        {"%.2f", 1e300, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct cc_column c = {"k", "k", "", cases[i].format, 0, "", CC_ANSWER};
+        const struct cc_value v = {.kind = CC_NUMBER, .number = cases[i].v};
+        char buffer[CC_VALUE_CAP];
+        const char *text = cc_value_text(&v, &c, buffer);
+        if (cases[i].text != NULL)
+            assert_string_equal(text, cases[i].text);
+        else
+            assert_int_equal(strlen(text), 301);
+    }
+}
+
+/* Columns of every role, each 8 characters wide in the table; "e" is shown on demand only. */
+static const struct cc_column roles[] = {
+    {"a", "a", "", "%08.0f", 0, "a setting that differs", CC_SETTING},
+    {"d", "d", "", "%08.0f", 0, "a detail", CC_DETAIL},
+    {"p", "p", "", "%08.0f", 0, "a part", CC_PART},
+    {"m", "m", "ms", "%08.0f", 0, "a main one", CC_MAIN},
+    {"n", "n", "", "%08.0f", 0, "another main one", CC_MAIN},
+    {"r", "r", "", "%08.0f", 0, "the answer", CC_ANSWER},
+    {"s", "s", "", "%08.0f", 0, "a setting that is the same", CC_SETTING},
+    {"same", "same", "", "%08.0f", 0, "a result that is the same", CC_ANSWER},
+    {"e", NULL, "", "%08.0f", 0, "not in the table", CC_ANSWER},
+    {.key = NULL},
+};
+
+static void record_of_roles(struct cc_record *r)
+{
+    cc_record_init(r, "bench", roles, 0, NULL);
+    for (size_t row = 0; row < 2; row++) {
+        assert_int_equal(cc_record_add(r, NULL), row);
+        for (size_t c = 0; roles[c].key != NULL; c++)
+            cc_record_number(r, row, roles[c].key,
+                             roles[c].key[0] == 's' ? 7 : (double)(10 * row + c));
+    }
+}
+
+/* The printed table has this line of heads. */
+static void expect_heads(const struct cc_record *r, const char *want)
+{
+    char line[128], *got = records_printed(r, CC_FORMAT_TABLE);
+    (void)snprintf(line, sizeof line, "\n%s\n", want);
+    assert_contains(got, line);
+    free(got);
+}
+
+static void narrow_table(void **state)
+{
+    (void)state;
+    struct cc_record r;
+    record_of_roles(&r);
+    expect_heads(&r, "       a         d         p         m         n         r      same");
+    r.width = 68;
+    expect_heads(&r, "       a         d         p         m         n         r      same");
+    r.width = 67; /* a detail goes first */
+    expect_heads(&r, "       a         p         m         n         r      same");
+    r.width = 57; /* then a part, */
+    expect_heads(&r, "       a         m         n         r      same");
+    r.width = 47; /* then of the main ones the last */
+    expect_heads(&r, "       a         m         r      same");
+    r.width = 27; /* then of the answers the last, */
+    expect_heads(&r, "       a         r");
+    r.width = 10; /* and the first one stays, although it does not fit */
+    expect_heads(&r, "       a         r");
+    r.wide = true;
+    expect_heads(&r, "       a         d         p         m         n         r      same");
+    r.wide = false;
+    r.width = 47;
+    assert_int_equal(cc_record_note(&r, NULL, "one two  three four five six seven eight nine ten"),
+                     CC_OK);
+    assert_int_equal(cc_record_note(&r, NULL, "%s",
+                                    "a-word-that-is-longer-than-the-line-itself-is"
+                                    "-cannot-be-broken and goes on"),
+                     CC_OK);
+    records_expect(&r, CC_FORMAT_TABLE,
+                   "s  00000007\n"
+                   "\n"
+                   "       a         m         r      same\n"
+                   "                ms\n"
+                   "00000000  00000003  00000005  00000007\n"
+                   "00000010  00000013  00000015  00000007\n"
+                   "\n"
+                   "left out for the width of 47: d, p, n (--wide\n"
+                   "  shows all, --columns KEY,... a choice)\n"
+                   "one two  three four five six seven eight nine\n"
+                   "  ten\n"
+                   "a-word-that-is-longer-than-the-line-itself-is-cannot-be-broken\n"
+                   "  and goes on\n");
+    cc_record_free(&r);
+}
+
+/* A text in the last column that does not fit beside the answers is wrapped in its column. */
+static void wrapped_cells(void **state)
+{
+    static const struct cc_column list[] = {
+        {"a", "a", "", "%08.0f", 0, "a setting", CC_SETTING},
+        {"m", "m", "", "%08.0f", 0, "a result", CC_MAIN},
+        {"why", "why", "", NULL, 0, "a text", CC_ANSWER},
+        {.key = NULL},
+    };
+    (void)state;
+    struct cc_record r;
+    cc_record_init(&r, "advise", list, 0, NULL);
+    for (size_t row = 0; row < 3; row++) {
+        assert_int_equal(cc_record_add(&r, NULL), row);
+        cc_record_number(&r, row, "a", (double)row);
+        cc_record_number(&r, row, "m", 5);
+    }
+    assert_int_equal(cc_record_text(&r, 0, "why", "it is much longer than others", NULL), CC_OK);
+    assert_int_equal(cc_record_text(&r, 2, "why", "short", NULL), CC_OK);
+    r.width = 28;
+    records_expect(&r, CC_FORMAT_TABLE,
+                   "       a  why\n"
+                   "00000000  it is much longer\n"
+                   "          than others\n"
+                   "00000001  -\n"
+                   "00000002  short\n"
+                   "\n"
+                   "left out for the width of\n"
+                   "  28: m (--wide shows all,\n"
+                   "  --columns KEY,... a\n"
+                   "  choice)\n");
+    r.width = 60;
+    records_expect(&r, CC_FORMAT_TABLE,
+                   "       a         m  why\n"
+                   "00000000  00000005  it is much longer than others\n"
+                   "00000001  00000005  -\n"
+                   "00000002  00000005  short\n");
+    cc_record_free(&r);
+}
+
+static void chosen_columns(void **state)
+{
+    (void)state;
+    struct cc_record r;
+    struct cc_error e;
+    record_of_roles(&r);
+    r.width = 30; /* a choice is kept, whatever its width */
+    assert_int_equal(cc_record_choose(&r, "same,e,s,a", &e), CC_OK);
+    records_expect(&r, CC_FORMAT_TABLE,
+                   "    same         e         s         a\n"
+                   "00000007  00000008  00000007  00000000\n"
+                   "00000007  00000018  00000007  00000010\n");
+    records_expect(&r, CC_FORMAT_CSV, "same,e,s,a\n7,8,7,0\n7,18,7,10\n");
+    char *got = records_printed(&r, CC_FORMAT_JSON);
+    assert_contains(got, "\"d\":"); /* all keys */
+    free(got);
+    assert_int_equal(cc_record_choose(&r, "a,sane", &e), CC_USAGE);
+    assert_contains(e.text, "unknown column 'sane'; did you mean 'same'?");
+    assert_int_equal(cc_record_choose(&r, "a,", &e), CC_USAGE);
+    assert_int_equal(cc_record_choose(&r, "a,a", &e), CC_USAGE);
+    assert_contains(e.text, "'a' is named twice");
+    cc_record_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table),          cmocka_unit_test(table_of_one_row_or_none),
+        cmocka_unit_test(partial),        cmocka_unit_test(digits),
+        cmocka_unit_test(narrow_table),   cmocka_unit_test(wrapped_cells),
+        cmocka_unit_test(chosen_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
