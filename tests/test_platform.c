@@ -1,6 +1,5 @@
-/* Platforms as text: the XML, read with an independent parser; refused configurations; and users'
- * platform files, with scripts in place of commcomp-platform. test_platform_sim.c measures how long
- * messages take on platforms. */
+/* Generated platforms as text: the XML, read with an independent parser, and refused
+ * configurations. test_platform_sim.c measures how long messages take on platforms. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,109 +9,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "netsim/launch/platform_read.h"
 #include "netsim/platform/platform.h"
-#include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
-
-/* --- a small parser of XML --- */
-
-struct tag {
-    char name[32];
-    char text[400]; /* all between < and > */
-    bool end;       /* </name> */
-    bool empty;     /* <name/> */
-};
-
-/* Reads the next tag from *at and moves *at behind it. False if there is none. */
-static bool next_tag(const char **at, struct tag *t)
-{
-    const char *open = strchr(*at, '<'), *close = open != NULL ? strchr(open, '>') : NULL;
-    if (close == NULL)
-        return false;
-    *at = close + 1;
-    if (open[1] == '?' || open[1] == '!')
-        return next_tag(at, t);
-    t->end = open[1] == '/';
-    t->empty = close[-1] == '/';
-    assert_int_equal(sscanf(open + 1 + t->end, "%31[a-zA-Z_]", t->name), 1);
-    (void)snprintf(t->text, sizeof t->text, "%.*s", (int)(close - open), open);
-    return true;
-}
-
-/* The value of key="...", in a static buffer; "" if there is none. */
-static const char *value(const struct tag *t, const char *key)
-{
-    static char out[8][256];
-    static unsigned next;
-    char *to = out[next++ % 8], start[40];
-    (void)snprintf(start, sizeof start, " %s=\"", key);
-    const char *from = strstr(t->text, start);
-    to[0] = '\0';
-    if (from != NULL)
-        (void)sscanf(from + strlen(start), "%255[^\"]", to);
-    return to;
-}
-
-/* The first element of this name whose attribute `key` has the value `is`. Fails the test if there
- * is none. */
-static struct tag find(const char *xml, const char *name, const char *key, const char *is)
-{
-    struct tag t;
-    while (next_tag(&xml, &t))
-        if (!t.end && strcmp(t.name, name) == 0 && strcmp(value(&t, key), is) == 0)
-            return t;
-    fail_msg("no <%s %s=\"%s\">", name, key, is);
-    return t;
-}
-
-static int count(const char *xml, const char *name)
-{
-    struct tag t;
-    int n = 0;
-    while (next_tag(&xml, &t))
-        n += !t.end && strcmp(t.name, name) == 0;
-    return n;
-}
-
-/* Elements are properly nested and closed. */
-static void assert_nested(const char *xml)
-{
-    char open[8][32];
-    int depth = 0;
-    struct tag t;
-    while (next_tag(&xml, &t)) {
-        if (t.end) {
-            assert_true(depth > 0);
-            assert_string_equal(t.name, open[--depth]);
-        } else if (!t.empty) {
-            assert_true(depth < 8);
-            (void)snprintf(open[depth++], 32, "%s", t.name);
-        }
-    }
-    assert_int_equal(depth, 0);
-}
+#include "tests/lib/xml.h"
 
 /* The hosts of a zone, "host-0 host-3 ...". */
 static const char *hosts_in(const char *xml, const char *zone)
 {
     static char out[4096];
     bool inside = false;
-    struct tag t;
+    struct xml_tag t;
     out[0] = '\0';
-    while (next_tag(&xml, &t)) {
+    while (xml_next(&xml, &t)) {
         if (strcmp(t.name, "zone") == 0)
-            inside = !t.end && strcmp(value(&t, "id"), zone) == 0;
+            inside = !t.end && strcmp(xml_value(&t, "id"), zone) == 0;
         else if (inside && strcmp(t.name, "host") == 0)
             (void)snprintf(out + strlen(out), sizeof out - strlen(out), "%s%s",
-                           out[0] != '\0' ? " " : "", value(&t, "id"));
+                           out[0] != '\0' ? " " : "", xml_value(&t, "id"));
     }
     return out;
 }
-
-/* --- generated platforms --- */
 
 /* The configuration that the tests vary: ten workers and two servers. */
 static struct cc_platform_config usual(enum cc_topology topology)
@@ -135,7 +52,7 @@ static struct cc_platform make(const struct cc_platform_config *config)
     struct cc_error e = {0};
     if (cc_platform_make(config, &p, &e) != CC_OK)
         fail_msg("%s", e.text);
-    assert_nested(p.xml);
+    xml_assert_nested(p.xml);
     /* Hosts are named after their ranks. */
     assert_int_equal(p.hosts, config->workers + config->servers);
     for (size_t i = 0; i < p.hosts; i++) {
@@ -148,16 +65,16 @@ static struct cc_platform make(const struct cc_platform_config *config)
 
 static void assert_prop(const char *xml, const char *id, const char *is)
 {
-    const struct tag t = find(xml, "prop", "id", id);
-    assert_string_equal(value(&t, "value"), is);
+    const struct xml_tag t = xml_find(xml, "prop", "id", id);
+    assert_string_equal(xml_value(&t, "value"), is);
 }
 
 static void assert_link(const char *xml, const char *id, const char *bandwidth, const char *latency)
 {
-    const struct tag t = find(xml, "link", "id", id);
-    assert_string_equal(value(&t, "bandwidth"), bandwidth);
-    assert_string_equal(value(&t, "latency"), latency);
-    assert_string_equal(value(&t, "sharing_policy"), "SPLITDUPLEX");
+    const struct xml_tag t = xml_find(xml, "link", "id", id);
+    assert_string_equal(xml_value(&t, "bandwidth"), bandwidth);
+    assert_string_equal(xml_value(&t, "latency"), latency);
+    assert_string_equal(xml_value(&t, "sharing_policy"), "SPLITDUPLEX");
 }
 
 static void test_switch(void **state)
@@ -172,28 +89,28 @@ static void test_switch(void **state)
     assert_prop(p.xml, "servers", "2");
     assert_prop(p.xml, "bw_bps", "1000000000");
     assert_prop(p.xml, "latency_s", "5e-05");
-    assert_int_equal(count(p.xml, "zone"), 1);
-    assert_int_equal(count(p.xml, "host"), 12);
-    assert_int_equal(count(p.xml, "link"),
+    assert_int_equal(xml_count(p.xml, "zone"), 1);
+    assert_int_equal(xml_count(p.xml, "host"), 12);
+    assert_int_equal(xml_count(p.xml, "link"),
                      24); /* of each host, one to the switch and one loopback */
-    assert_int_equal(count(p.xml, "host_link"), 12);
-    assert_int_equal(count(p.xml, "route"), 12);
+    assert_int_equal(xml_count(p.xml, "host_link"), 12);
+    assert_int_equal(xml_count(p.xml, "route"), 12);
     for (int i = 0; i < 12; i++) {
         char host[32], link[32], loop[32];
         (void)snprintf(host, sizeof host, "host-%d", i);
         (void)snprintf(link, sizeof link, "link-%d", i);
         (void)snprintf(loop, sizeof loop, "loop-%d", i);
-        const struct tag h = find(p.xml, "host", "id", host);
-        assert_string_equal(value(&h, "speed"), "1000000000f");
+        const struct xml_tag h = xml_find(p.xml, "host", "id", host);
+        assert_string_equal(xml_value(&h, "speed"), "1000000000f");
         assert_link(p.xml, link, "1000000000bps", "2.5e-05s");
-        const struct tag up = find(p.xml, "host_link", "id", host);
-        assert_memory_equal(value(&up, "up"), link, strlen(link));
-        assert_memory_equal(value(&up, "down"), link, strlen(link));
-        const struct tag l = find(p.xml, "link", "id", loop);
-        assert_string_equal(value(&l, "bandwidth"), "1e9Bps");
-        assert_string_equal(value(&l, "latency"), "0s");
-        const struct tag r = find(p.xml, "route", "src", host);
-        assert_string_equal(value(&r, "dst"), host);
+        const struct xml_tag up = xml_find(p.xml, "host_link", "id", host);
+        assert_memory_equal(xml_value(&up, "up"), link, strlen(link));
+        assert_memory_equal(xml_value(&up, "down"), link, strlen(link));
+        const struct xml_tag l = xml_find(p.xml, "link", "id", loop);
+        assert_string_equal(xml_value(&l, "bandwidth"), "1e9Bps");
+        assert_string_equal(xml_value(&l, "latency"), "0s");
+        const struct xml_tag r = xml_find(p.xml, "route", "src", host);
+        assert_string_equal(xml_value(&r, "dst"), host);
     }
     cc_platform_free(&p);
 }
@@ -210,17 +127,17 @@ static void test_topologies(void **state)
         assert_non_null(info->write);
         struct cc_platform p = make(&config);
         assert_prop(p.xml, "topology", cc_topology_names[topology]);
-        const struct tag network = find(p.xml, "zone", "id", "network");
-        assert_string_equal(value(&network, "routing"), info->routing);
+        const struct xml_tag network = xml_find(p.xml, "zone", "id", "network");
+        assert_string_equal(xml_value(&network, "routing"), info->routing);
         assert_int_equal(p.uneven_routes, info->uneven_routes);
         int properties = 6; /* of every topology */
         for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++) {
             if (o->topology == config.topology) {
-                (void)find(p.xml, "prop", "id", o->property);
+                (void)xml_find(p.xml, "prop", "id", o->property);
                 properties++;
             }
         }
-        assert_int_equal(count(p.xml, "prop"), properties);
+        assert_int_equal(xml_count(p.xml, "prop"), properties);
         cc_platform_free(&p);
     }
 }
@@ -247,12 +164,12 @@ static void test_slow(void **state)
         assert_link(p.xml, "link-8", "10000000bps", "2.5e-05s");
         assert_link(p.xml, "link-9", "10000000bps", "2.5e-05s");
         assert_link(p.xml, "link-10", "1000000000bps", "2.5e-05s");
-        const struct tag before = find(p.xml, "host", "id", "host-8");
-        const struct tag slow = find(p.xml, "host", "id", "host-9");
-        const struct tag server = find(p.xml, "host", "id", "host-10");
-        assert_string_equal(value(&before, "speed"), "1000000000f");
-        assert_string_equal(value(&slow, "speed"), "250000000f");
-        assert_string_equal(value(&server, "speed"), "1000000000f");
+        const struct xml_tag before = xml_find(p.xml, "host", "id", "host-8");
+        const struct xml_tag slow = xml_find(p.xml, "host", "id", "host-9");
+        const struct xml_tag server = xml_find(p.xml, "host", "id", "host-10");
+        assert_string_equal(xml_value(&before, "speed"), "1000000000f");
+        assert_string_equal(xml_value(&slow, "speed"), "250000000f");
+        assert_string_equal(xml_value(&server, "speed"), "1000000000f");
         cc_platform_free(&p);
     }
 }
@@ -270,8 +187,8 @@ static void test_racks(void **state)
     assert_string_equal(hosts_in(p.xml, "rack-0"), "host-10 host-0 host-1 host-2");
     assert_string_equal(hosts_in(p.xml, "rack-1"), "host-3 host-4 host-11 host-5");
     assert_string_equal(hosts_in(p.xml, "rack-2"), "host-6 host-7 host-8 host-9");
-    assert_int_equal(count(p.xml, "zone"), 5); /* the network, three racks, the top */
-    assert_int_equal(count(p.xml, "zoneRoute"), 3);
+    assert_int_equal(xml_count(p.xml, "zone"), 5); /* the network, three racks, the top */
+    assert_int_equal(xml_count(p.xml, "zoneRoute"), 3);
     assert_link(p.xml, "uplink-2", "1000000000bps", "2.5e-05s");
     cc_platform_free(&p);
 
@@ -300,8 +217,8 @@ static void test_sites(void **state)
     assert_string_equal(hosts_in(p.xml, "site-0"), "host-0 host-1 host-2 host-3 host-10");
     assert_string_equal(hosts_in(p.xml, "site-1"), "host-4 host-5 host-6 host-11");
     assert_string_equal(hosts_in(p.xml, "site-2"), "host-7 host-8 host-9");
-    assert_int_equal(count(p.xml, "zone"), 4);
-    assert_int_equal(count(p.xml, "zoneRoute"), 3); /* one for each pair */
+    assert_int_equal(xml_count(p.xml, "zone"), 4);
+    assert_int_equal(xml_count(p.xml, "zoneRoute"), 3); /* one for each pair */
     assert_link(p.xml, "wan-0-1", "100000000bps", "0.04s");
     assert_link(p.xml, "wan-0-2", "100000000bps", "0.04s");
     assert_link(p.xml, "wan-1-2", "100000000bps", "0.04s");
@@ -322,14 +239,14 @@ static void assert_torus(const struct cc_platform_config *config, const char *di
                          const char *numbers)
 {
     struct cc_platform p = make(config);
-    const struct tag t = find(p.xml, "cluster", "id", "torus");
-    assert_string_equal(value(&t, "topology"), "TORUS");
-    assert_string_equal(value(&t, "topo_parameters"), dimensions);
-    assert_string_equal(value(&t, "radical"), numbers);
-    assert_string_equal(value(&t, "prefix"), "host-");
-    assert_string_equal(value(&t, "bw"), "1000000000bps");
-    assert_string_equal(value(&t, "lat"), "5e-05s");
-    assert_string_equal(value(&t, "loopback_bw"), "1e9Bps");
+    const struct xml_tag t = xml_find(p.xml, "cluster", "id", "torus");
+    assert_string_equal(xml_value(&t, "topology"), "TORUS");
+    assert_string_equal(xml_value(&t, "topo_parameters"), dimensions);
+    assert_string_equal(xml_value(&t, "radical"), numbers);
+    assert_string_equal(xml_value(&t, "prefix"), "host-");
+    assert_string_equal(xml_value(&t, "bw"), "1000000000bps");
+    assert_string_equal(xml_value(&t, "lat"), "5e-05s");
+    assert_string_equal(xml_value(&t, "loopback_bw"), "1e9Bps");
     assert_true(p.uneven_routes);
     cc_platform_free(&p);
 }
@@ -370,8 +287,8 @@ static void test_cubes(void **state)
         struct cc_platform p;
         struct cc_error e = {0};
         assert_int_equal(cc_platform_make(&config, &p, &e), CC_OK);
-        const struct tag t = find(p.xml, "prop", "id", "torus");
-        assert_int_equal(sscanf(value(&t, "value"), "%dx%dx%d", &d[0], &d[1], &d[2]), 3);
+        const struct xml_tag t = xml_find(p.xml, "prop", "id", "torus");
+        assert_int_equal(sscanf(xml_value(&t, "value"), "%dx%dx%d", &d[0], &d[1], &d[2]), 3);
         assert_true(d[0] >= d[1] && d[1] >= d[2] && d[2] >= 1);
         assert_true(d[0] - d[2] <= 2);
         assert_true(d[0] * d[1] * d[2] >= hosts);
@@ -397,7 +314,7 @@ static void test_places(void **state)
         config.sites = 2 + draw % ((config.workers < 9 ? config.workers : 9) - 1);
         struct cc_platform p = make(&config);
         const int all = config.workers + config.servers;
-        assert_int_equal(count(p.xml, "host"), all);
+        assert_int_equal(xml_count(p.xml, "host"), all);
         const bool racks = config.topology == CC_TOPOLOGY_FAT_TREE;
         const int groups = racks ? (all + config.rack - 1) / config.rack : config.sites;
         int most = 0, fewest = all, total = 0;
@@ -426,8 +343,6 @@ static void test_places(void **state)
         cc_platform_free(&p);
     }
 }
-
-/* --- refused configurations --- */
 
 /* The usual configuration on a topology, with these changes, is refused with a message that
  * contains `part`. */
@@ -488,116 +403,14 @@ static void test_refusals(void **state)
             config.slow_factor = 2);
 }
 
-/* --- users' files --- */
-
-/* Reads a file with a script in place of commcomp-platform; the file's text is its stdin. */
-static int read_by(void **state, const char *script, const char *text, int workers, int servers,
-                   struct cc_platform *out, struct cc_error *e)
-{
-    char whole[1000];
-    const int length = snprintf(whole, sizeof whole, "#!/bin/sh\n%s\n", script);
-    const char *program = scratch_write(state, "stand-in", whole, (size_t)length);
-    assert_int_equal(chmod(program, 0700), 0);
-    assert_int_equal(setenv("COMMCOMP_PLATFORM", program, 1), 0);
-    memset(out, 0, sizeof *out);
-    memset(e, 0, sizeof *e);
-    return cc_platform_read(scratch_write(state, "a platform.xml", text, strlen(text)), workers,
-                            servers, out, e);
-}
-
-#define THREE                                                                                      \
-    "echo '{\"schema\": \"commcomp-hosts/1\", \"hosts\": ["                                        \
-    "{\"name\": \"a\", \"speed\": 1}, {\"name\": \"b\", \"speed\": 1},"                            \
-    "{\"name\": \"c\", \"speed\": 1}]}'"
-
-static void test_read(void **state)
-{
-    struct cc_platform p;
-    struct cc_error e;
-    assert_int_equal(read_by(state, "cat $1 >&2\n" THREE, "<platform/>\n", 1, 1, &p, &e), CC_OK);
-    assert_string_equal(p.xml, "<platform/>\n");
-    assert_int_equal(p.hosts, 2);
-    assert_string_equal(p.host[0], "a");
-    assert_string_equal(p.host[1], "b");
-    assert_true(p.uneven_routes);
-    cc_platform_free(&p);
-}
-
-static void assert_unread(void **state, const char *script, int workers, int servers,
-                          const char *part)
-{
-    struct cc_platform p;
-    struct cc_error e;
-    assert_int_equal(read_by(state, script, "<platform/>", workers, servers, &p, &e), CC_FAIL);
-    assert_contains(e.text, "a platform.xml");
-    assert_contains(e.text, part);
-    assert_null(strchr(e.text, '\n'));
-    assert_null(p.xml);
-}
-
-static void test_unread(void **state)
-{
-    assert_unread(state, THREE, 10, 1,
-                  "platform.xml has 3 hosts, and 10 workers and 1 server need 11");
-    assert_unread(state, THREE, 4, 0, "platform.xml has 3 hosts, and 4 workers need 4");
-    assert_unread(state, "echo '{\"schema\": \"commcomp-hosts/1\", \"hosts\": []}'", 1, 0,
-                  "has 0 hosts, and 1 worker needs 1");
-    assert_unread(state, "echo '{\"schema\": \"commcomp-hosts/2\", \"hosts\": []}'", 1, 0,
-                  "another version");
-    assert_unread(state, "true", 1, 0, "a platform.xml: ");
-    /* SimGrid's prefixes, backtraces and paths of descriptors are left out. */
-    assert_unread(state,
-                  "echo '[0.000000] ./x.cpp:95: [xbt_exception/ERROR] Parse error at "
-                  "/proc/self/fd/0:13: unknown unit: parsecs' >&2\n"
-                  "echo '[0.000000] ./x.cpp:96: [xbt_exception/ERROR] Exiting now.' >&2\n"
-                  "kill -ABRT $$",
-                  1, 0, "no platform that SimGrid can read: line 13: unknown unit: parsecs");
-    assert_unread(state,
-                  "echo '[0.000000] ./x.cpp:48: [xbt_exception/CRITICAL] Uncaught exception "
-                  "std::invalid_argument: No such link' >&2\n"
-                  "echo '  ->  0# 0x00007FB61B6DC12F in libsimgrid.so' >&2\nexit 134",
-                  1, 0, "can read: No such link");
-    assert_unread(state, "kill -KILL $$", 1, 0, "killed by signal 9");
-    assert_unread(state, "exit 127", 1, 0, "could not be started; make builds it where SimGrid is");
-}
-
-static void test_no_file(void **state)
-{
-    struct cc_platform p = {0};
-    struct cc_error e = {0};
-    assert_int_equal(setenv("COMMCOMP_PLATFORM", "/bin/true", 1), 0);
-    assert_int_equal(cc_platform_read(scratch_path(state, "none.xml"), 1, 0, &p, &e), CC_FAIL);
-    assert_contains(e.text, "none.xml: cannot be read: No such file");
-    const char *path = scratch_write(state, "zeros.xml", "<a>\0</a>", 8);
-    assert_int_equal(cc_platform_read(path, 1, 0, &p, &e), CC_FAIL);
-    assert_contains(e.text, "zeros.xml: no XML: byte 3 is 0");
-
-    assert_int_equal(setenv("COMMCOMP_PLATFORM", "/nowhere/at all", 1), 0);
-    assert_int_equal(cc_platform_read(path, 1, 0, &p, &e), CC_FAIL);
-    assert_contains(e.text, "COMMCOMP_PLATFORM: there is no file /nowhere/at all");
-    /* There is no commcomp-platform beside this test. */
-    assert_int_equal(unsetenv("COMMCOMP_PLATFORM"), 0);
-    assert_int_equal(cc_platform_read(path, 1, 0, &p, &e), CC_FAIL);
-    assert_contains(e.text,
-                    "commcomp-platform is missing: make builds it where SimGrid is installed "
-                    "(Debian: apt-get install libsimgrid-dev)");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_switch),
-        cmocka_unit_test(test_topologies),
-        cmocka_unit_test(test_slow),
-        cmocka_unit_test(test_racks),
-        cmocka_unit_test(test_sites),
-        cmocka_unit_test(test_torus),
-        cmocka_unit_test(test_cubes),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_switch),   cmocka_unit_test(test_topologies),
+        cmocka_unit_test(test_slow),     cmocka_unit_test(test_racks),
+        cmocka_unit_test(test_sites),    cmocka_unit_test(test_torus),
+        cmocka_unit_test(test_cubes),    cmocka_unit_test(test_places),
         cmocka_unit_test(test_refusals),
-        cmocka_unit_test_setup_teardown(test_read, scratch_setup, scratch_teardown),
-        cmocka_unit_test_setup_teardown(test_unread, scratch_setup, scratch_teardown),
-        cmocka_unit_test_setup_teardown(test_no_file, scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

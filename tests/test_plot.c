@@ -1,5 +1,4 @@
-/* Plots: reading results back, the data of figures, and that gnuplot, if it is installed, draws the
- * scripts with any names. */
+/* The data of figures, their axes and labels, and bars as text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,143 +7,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "lib/scratch.h"
+#include "core/units.h"
 #include "results/plot.h"
 #include "results/plot_impl.h"
-#include "core/units.h"
+#include "tests/lib/sheets.h"
 #include "tests/lib/text.h"
 
 static struct cc_error e;
-
-static int csv(const char *text, struct cc_sheet *s)
-{
-    e.text[0] = '\0';
-    return cc_sheet_parse_csv("r.csv", text, strlen(text), s, &e);
-}
-
-static int json(const char *text, struct cc_sheet *s)
-{
-    e.text[0] = '\0';
-    return cc_sheet_parse_json("r.json", text, strlen(text), s, &e);
-}
-
-static struct cc_sheet sheet_of(const char *text)
-{
-    struct cc_sheet s;
-    if (csv(text, &s) != CC_OK)
-        fail_msg("%s", e.text);
-    return s;
-}
-
-/* --- sheets --- */
-
-static void sheet_is_read(void **state)
-{
-    (void)state;
-    struct cc_sheet s =
-        sheet_of("scheme,x,\"a \"\"b\"\"\"\r\n3lc,-1.5e3,\n\n\"a,\nb\",,true\nint8, 7 ,\"\"\n");
-    assert_int_equal(s.columns, 3);
-    assert_int_equal(s.rows, 3);
-    assert_string_equal(s.key[2], "a \"b\"");
-    assert_int_equal(cc_sheet_column(&s, "x"), 1);
-    assert_int_equal(cc_sheet_column(&s, "X"), CC_NO_COLUMN);
-    double v;
-    assert_int_equal(cc_sheet_number(&s, 0, 1, &v, &e), CC_OK);
-    assert_true(v == -1500);
-    assert_int_equal(cc_sheet_value(&s, 0, 2)->kind, CC_NULL);
-    assert_string_equal(cc_sheet_value(&s, 1, 0)->text, "a,\nb");
-    assert_int_equal(cc_sheet_number(&s, 1, 1, &v, &e), CC_OK);
-    assert_true(isnan(v));
-    assert_int_equal(cc_sheet_value(&s, 1, 2)->kind, CC_BOOL);
-    assert_int_equal(cc_sheet_number(&s, 2, 1, &v, &e), CC_OK);
-    assert_true(v == 7);
-    assert_string_equal(cc_sheet_value(&s, 2, 2)->text, "");
-    assert_int_equal(s.place[2], 6);
-    assert_int_equal(cc_sheet_number(&s, 2, 0, &v, &e), CC_FAIL);
-    assert_string_equal(e.text, "r.csv: line 6, column 'scheme': 'int8' is not a number");
-    cc_sheet_free(&s);
-}
-
-static void bad_csv(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
-        {"", "r.csv: it has no rows"},
-        {"\na,b\n1,2\n", "r.csv: line 1: the names of the columns should be here"},
-        {"a,b\n", "r.csv: it has no rows"},
-        {"a,b\n1,2\n3\n", "r.csv: line 3: the row ends before column 'b'"},
-        {"a,b\n1,2,3\n", "r.csv: line 2: more fields than the 2 columns of the first row"},
-        {"a,b,a\n1,2,3\n", "r.csv: line 1: the column 'a' occurs twice"},
-        {"a,,c\n1,2,3\n", "r.csv: line 1: column 2 has no name"},
-        {"a\n1\n\"x\n", "r.csv: line 4: "},
-        {"a\n\"x\"y\n", "r.csv: line 2: "},
-        {"a\n1e999\n", "r.csv: line 2: column 'a': 1e999 is beyond the range of numbers"},
-        {"a,b\rc,d\re", "r.csv: line 2: the row ends before column 'b'"},
-        {"a\n\xff\n", "r.csv: byte 2: invalid UTF-8"},
-    };
-    struct cc_sheet s;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(csv(cases[i].text, &s), CC_FAIL);
-        if (strncmp(e.text, cases[i].message, strlen(cases[i].message)) != 0)
-            fail_msg("case %zu: %s", i, e.text);
-    }
-    assert_int_equal(cc_sheet_parse_csv("r.csv", "a\n\0\n", 4, &s, &e), CC_FAIL);
-    assert_string_equal(e.text, "r.csv: byte 2: a zero byte: this is no text");
-}
-
-static void json_is_read(void **state)
-{
-    (void)state;
-    struct cc_sheet s;
-    assert_int_equal(json("{\"schema\": \"commcomp/1\", \"rows\": [{\"scheme\": \"3lc\", \"x\": "
-                          "0.1}, {\"scheme\": null, \"x\": true}]}",
-                          &s),
-                     CC_OK);
-    double v;
-    assert_int_equal(s.rows, 2);
-    assert_int_equal(cc_sheet_number(&s, 0, 1, &v, &e), CC_OK);
-    assert_true(v == 0.1);
-    assert_int_equal(cc_sheet_number(&s, 1, 1, &v, &e), CC_FAIL);
-    assert_string_equal(e.text, "r.json: row 2, column 'x': 'true' is not a number");
-    cc_sheet_free(&s);
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
-        {"{", "r.json: byte 1: a string in double quotes is missing"},
-        {"[]", "r.json: not a result of commcomp"},
-        {"{\"schema\": \"commcomp-net/1\", \"rows\": []}", "r.json: not a result of commcomp"},
-        {"{\"schema\": \"commcomp/1\"}", "r.json: not a result of commcomp"},
-        {"{\"schema\": \"commcomp/1\", \"rows\": []}", "r.json: it has no rows"},
-        {"{\"schema\": \"commcomp/1\", \"rows\": [1]}", "r.json: row 1: it should be an object"},
-        {"{\"schema\": \"commcomp/1\", \"rows\": [{\"a\": 1}, {\"b\": 1}]}",
-         "r.json: row 2: the key 'b' is not where the first row has it"},
-        {"{\"schema\": \"commcomp/1\", \"rows\": [{\"a\": 1}, {}]}",
-         "r.json: row 2: the key 'a' is missing"},
-        {"{\"schema\": \"commcomp/1\", \"rows\": [{\"a\": [1]}]}",
-         "r.json: row 1: 'a' should be a number, a text, a truth value or null"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_int_equal(json(cases[i].text, &s), CC_FAIL);
-        if (strncmp(e.text, cases[i].message, strlen(cases[i].message)) != 0)
-            fail_msg("case %zu: %s", i, e.text);
-    }
-}
-
-static void read_by_suffix(void **state)
-{
-    struct cc_sheet s;
-    const char *path = scratch_write(state, "r.csv", "a\n1\n", 4);
-    assert_int_equal(cc_sheet_read(path, &s, &e), CC_OK);
-    cc_sheet_free(&s);
-    assert_int_equal(cc_sheet_read("r.txt", &s, &e), CC_USAGE);
-    assert_string_equal(e.text, "'r.txt': expected a .csv or .json file of results");
-    assert_int_equal(cc_sheet_read(scratch_path(state, "no.csv"), &s, &e), CC_FAIL);
-    assert_contains(e.text, "no.csv: cannot be read: No such file");
-}
 
 /* --- figures --- */
 
@@ -434,175 +304,13 @@ static void labels(void **state)
     }
 }
 
-/* --- gnuplot --- */
-
-/* No part of a name may be taken for a command of gnuplot or the shell. */
-static const char *const hostile[] = {
-    "it's",
-    "`touch pwned`",
-    "\\'; system('touch pwned') #",
-    "'; system('touch pwned'); '",
-    "\"; system(\"touch pwned\"); \"",
-    "a\\",
-    "two\nlines\n!touch pwned\n",
-    "EOD\nEOD\nsystem('touch pwned')",
-    "@pwn $p0s0 %s %d ^{x}_y",
-    "<b>&amp;</b>",
-    "\xc2\x9b;31m \xe2\x82\xac",
-    "''",
-};
-#define HOSTILE (sizeof hostile / sizeof hostile[0])
-
-/* A CSV field. */
-static void put_field(const char *text, FILE *out)
-{
-    (void)fputc('"', out);
-    for (; *text != '\0'; text++)
-        (void)fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
-    (void)fputc('"', out);
-}
-
-static struct cc_sheet hostile_sheet(void)
-{
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    (void)fputs(
-        "scheme,trace,exchange,bw_bps,workers,speedup,compute_s,codec_s,comm_s,step_s,ratio,"
-        "error,encode_roofline,decode_roofline,values,encode_gb_per_s,"
-        "decode_gb_per_s\n",
-        out);
-    for (size_t i = 0; i < 2 * HOSTILE; i++) {
-        put_field(hostile[i % HOSTILE], out);
-        (void)fputc(',', out);
-        put_field(hostile[2], out);
-        (void)fputc(',', out);
-        put_field(hostile[3 + i / HOSTILE], out); /* two panels */
-        (void)fprintf(out, ",%d,2,%zu,1,1,1,2.5,%zu,0.%zu,0.5,0.6,%d,1,1\n", 10, i + 1, i + 1,
-                      i + 1, 1000);
-    }
-    (void)fclose(out);
-    struct cc_sheet s = sheet_of(text);
-    free(text);
-    return s;
-}
-
-static bool have_gnuplot(void)
-{
-    FILE *empty = tmpfile();
-    bool have = cc_gnuplot_run(empty, empty, &e) == CC_OK;
-    (void)fclose(empty);
-    if (!have)
-        print_message("SKIPPED: %s\n", e.text);
-    return have;
-}
-
-/* The output of gnuplot for the figure, to be freed. */
-static char *drawn(const struct cc_figure *f, const char *terminal, size_t *length)
-{
-    struct cc_canvas canvas = {.terminal = terminal, .columns = 150, .lines = 50};
-    FILE *script = tmpfile(), *out = tmpfile();
-    assert_true(script != NULL && out != NULL);
-    if (cc_plot_script(f, &canvas, script, &e) != CC_OK || cc_gnuplot_run(script, out, &e) != CC_OK)
-        fail_msg("%s: %s", terminal, e.text);
-    *length = (size_t)ftell(out);
-    (void)fseek(out, 0, SEEK_END);
-    *length = (size_t)ftell(out);
-    rewind(out);
-    char *text = calloc(1, *length + 1);
-    assert_int_equal(fread(text, 1, *length, out), *length);
-    (void)fclose(script);
-    (void)fclose(out);
-    return text;
-}
-
-static void nothing_is_obeyed(void **state)
-{
-    if (!have_gnuplot())
-        skip();
-    char *before = getcwd(NULL, 0);
-    assert_int_equal(chdir(*state), 0);
-    struct cc_sheet s = hostile_sheet();
-    for (int kind = 0; kind < CC_PLOT_KINDS; kind++) {
-        static const char *const terminals[][2] = {
-            {"svg", "<?xml"}, {"png", "\x89PNG"}, {"pdf", "%PDF"}, {"dumb", "\n"}};
-        struct cc_figure f;
-        if (cc_figure_make(&s, (enum cc_plot_kind)kind, &all, &f, &e) != CC_OK)
-            fail_msg("%s", e.text);
-        for (size_t t = 0; t < 4; t++) {
-            size_t length;
-            char *got = drawn(&f, terminals[t][0], &length);
-            assert_true(length > 500);
-            assert_contains(got, terminals[t][1]);
-            if (t == 0) { /* names as they are, in XML */
-                assert_contains(got, "two lines !touch pwned ");
-                assert_contains(got, "&lt;b");
-                assert_lacks(got, "<b>");
-                assert_contains(got, "'; system('touch pwned'); '");
-                assert_contains(got, "`touch pwned`");
-                assert_lacks(got, "\xc2\x9b");
-            }
-            free(got);
-        }
-        cc_figure_free(&f);
-    }
-    cc_sheet_free(&s);
-    assert_int_equal(access("pwned", F_OK), -1);
-    assert_int_equal(scratch_count(state), 0);
-    assert_int_equal(chdir(before), 0);
-    free(before);
-}
-
-static void gnuplot_missing(void **state)
-{
-    (void)state;
-    const char *old = getenv("PATH");
-    char *path = strdup(old != NULL ? old : "/usr/bin:/bin");
-    FILE *script = tmpfile();
-    assert_int_equal(setenv("PATH", "/nonexistent", 1), 0);
-    assert_int_equal(cc_gnuplot_run(script, script, &e), CC_FAIL);
-    assert_string_equal(e.text, "gnuplot is not installed: on Debian `apt-get install "
-                                "gnuplot-nox`; or write its script with --script FILE and draw it "
-                                "elsewhere");
-    assert_int_equal(setenv("PATH", path, 1), 0);
-    free(path);
-    (void)fclose(script);
-}
-
-static void gnuplot_complains(void **state)
-{
-    (void)state;
-    if (!have_gnuplot())
-        skip();
-    FILE *script = tmpfile();
-    (void)fputs("plot nonsense(\n", script);
-    assert_int_equal(cc_gnuplot_run(script, script, &e), CC_FAIL);
-    assert_contains(e.text, "gnuplot could not draw it: ");
-    assert_contains(e.text, "line 1: ");
-    (void)fclose(script);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sheet_is_read),
-        cmocka_unit_test(bad_csv),
-        cmocka_unit_test(json_is_read),
-        cmocka_unit_test_setup_teardown(read_by_suffix, scratch_setup, scratch_teardown),
-        cmocka_unit_test(lines),
-        cmocka_unit_test(filters),
-        cmocka_unit_test(scaling),
-        cmocka_unit_test(bars),
-        cmocka_unit_test(exact_ones),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(guesses),
-        cmocka_unit_test(numbers),
-        cmocka_unit_test(tics),
-        cmocka_unit_test(labels),
-        cmocka_unit_test_setup_teardown(nothing_is_obeyed, scratch_setup, scratch_teardown),
-        cmocka_unit_test(gnuplot_missing),
-        cmocka_unit_test(gnuplot_complains),
+        cmocka_unit_test(lines),    cmocka_unit_test(filters),    cmocka_unit_test(scaling),
+        cmocka_unit_test(bars),     cmocka_unit_test(exact_ones), cmocka_unit_test(sizes),
+        cmocka_unit_test(refusals), cmocka_unit_test(guesses),    cmocka_unit_test(numbers),
+        cmocka_unit_test(tics),     cmocka_unit_test(labels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,173 @@
+/* gnuplot, if it is installed, draws the scripts of every figure, with any names. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "results/plot.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/sheets.h"
+#include "tests/lib/text.h"
+
+static struct cc_error e;
+
+/* No part of a name may be taken for a command of gnuplot or the shell. */
+static const char *const hostile[] = {
+    "it's",
+    "`touch pwned`",
+    "\\'; system('touch pwned') #",
+    "'; system('touch pwned'); '",
+    "\"; system(\"touch pwned\"); \"",
+    "a\\",
+    "two\nlines\n!touch pwned\n",
+    "EOD\nEOD\nsystem('touch pwned')",
+    "@pwn $p0s0 %s %d ^{x}_y",
+    "<b>&amp;</b>",
+    "\xc2\x9b;31m \xe2\x82\xac",
+    "''",
+};
+#define HOSTILE (sizeof hostile / sizeof hostile[0])
+
+/* A CSV field. */
+static void put_field(const char *text, FILE *out)
+{
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++)
+        (void)fprintf(out, *text == '"' ? "\"\"" : "%c", *text);
+    (void)fputc('"', out);
+}
+
+static struct cc_sheet hostile_sheet(void)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    (void)fputs(
+        "scheme,trace,exchange,bw_bps,workers,speedup,compute_s,codec_s,comm_s,step_s,ratio,"
+        "error,encode_roofline,decode_roofline,values,encode_gb_per_s,"
+        "decode_gb_per_s\n",
+        out);
+    for (size_t i = 0; i < 2 * HOSTILE; i++) {
+        put_field(hostile[i % HOSTILE], out);
+        (void)fputc(',', out);
+        put_field(hostile[2], out);
+        (void)fputc(',', out);
+        put_field(hostile[3 + i / HOSTILE], out); /* two panels */
+        (void)fprintf(out, ",%d,2,%zu,1,1,1,2.5,%zu,0.%zu,0.5,0.6,%d,1,1\n", 10, i + 1, i + 1,
+                      i + 1, 1000);
+    }
+    (void)fclose(out);
+    struct cc_sheet s = sheet_of(text);
+    free(text);
+    return s;
+}
+
+static bool have_gnuplot(void)
+{
+    FILE *empty = tmpfile();
+    bool have = cc_gnuplot_run(empty, empty, &e) == CC_OK;
+    (void)fclose(empty);
+    if (!have)
+        print_message("SKIPPED: %s\n", e.text);
+    return have;
+}
+
+/* The output of gnuplot for the figure, to be freed. */
+static char *drawn(const struct cc_figure *f, const char *terminal, size_t *length)
+{
+    struct cc_canvas canvas = {.terminal = terminal, .columns = 150, .lines = 50};
+    FILE *script = tmpfile(), *out = tmpfile();
+    assert_true(script != NULL && out != NULL);
+    if (cc_plot_script(f, &canvas, script, &e) != CC_OK || cc_gnuplot_run(script, out, &e) != CC_OK)
+        fail_msg("%s: %s", terminal, e.text);
+    *length = (size_t)ftell(out);
+    (void)fseek(out, 0, SEEK_END);
+    *length = (size_t)ftell(out);
+    rewind(out);
+    char *text = calloc(1, *length + 1);
+    assert_int_equal(fread(text, 1, *length, out), *length);
+    (void)fclose(script);
+    (void)fclose(out);
+    return text;
+}
+
+static void nothing_is_obeyed(void **state)
+{
+    if (!have_gnuplot())
+        skip();
+    char *before = getcwd(NULL, 0);
+    assert_int_equal(chdir(*state), 0);
+    struct cc_sheet s = hostile_sheet();
+    for (int kind = 0; kind < CC_PLOT_KINDS; kind++) {
+        static const char *const terminals[][2] = {
+            {"svg", "<?xml"}, {"png", "\x89PNG"}, {"pdf", "%PDF"}, {"dumb", "\n"}};
+        struct cc_figure f;
+        if (cc_figure_make(&s, (enum cc_plot_kind)kind, &(struct cc_plot_filter){0}, &f, &e) !=
+            CC_OK)
+            fail_msg("%s", e.text);
+        for (size_t t = 0; t < 4; t++) {
+            size_t length;
+            char *got = drawn(&f, terminals[t][0], &length);
+            assert_true(length > 500);
+            assert_contains(got, terminals[t][1]);
+            if (t == 0) { /* names as they are, in XML */
+                assert_contains(got, "two lines !touch pwned ");
+                assert_contains(got, "&lt;b");
+                assert_lacks(got, "<b>");
+                assert_contains(got, "'; system('touch pwned'); '");
+                assert_contains(got, "`touch pwned`");
+                assert_lacks(got, "\xc2\x9b");
+            }
+            free(got);
+        }
+        cc_figure_free(&f);
+    }
+    cc_sheet_free(&s);
+    assert_int_equal(access("pwned", F_OK), -1);
+    assert_int_equal(scratch_count(state), 0);
+    assert_int_equal(chdir(before), 0);
+    free(before);
+}
+
+static void gnuplot_missing(void **state)
+{
+    (void)state;
+    const char *old = getenv("PATH");
+    char *path = strdup(old != NULL ? old : "/usr/bin:/bin");
+    FILE *script = tmpfile();
+    assert_int_equal(setenv("PATH", "/nonexistent", 1), 0);
+    assert_int_equal(cc_gnuplot_run(script, script, &e), CC_FAIL);
+    assert_string_equal(e.text, "gnuplot is not installed: on Debian `apt-get install "
+                                "gnuplot-nox`; or write its script with --script FILE and draw it "
+                                "elsewhere");
+    assert_int_equal(setenv("PATH", path, 1), 0);
+    free(path);
+    (void)fclose(script);
+}
+
+static void gnuplot_complains(void **state)
+{
+    (void)state;
+    if (!have_gnuplot())
+        skip();
+    FILE *script = tmpfile();
+    (void)fputs("plot nonsense(\n", script);
+    assert_int_equal(cc_gnuplot_run(script, script, &e), CC_FAIL);
+    assert_contains(e.text, "gnuplot could not draw it: ");
+    assert_contains(e.text, "line 1: ");
+    (void)fclose(script);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nothing_is_obeyed, scratch_setup, scratch_teardown),
+        cmocka_unit_test(gnuplot_missing),
+        cmocka_unit_test(gnuplot_complains),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
