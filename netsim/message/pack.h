@@ -1,7 +1,7 @@
 /* Packs: the bytes that one rank encodes into one message. A pack has slices of tensors, each with
  * a codec and a state of its own, and puts their payloads one after the other behind a small head
- * (docs/wire.md). Of a job without data a pack is virtual: it knows how long everything is, and
- * neither reads nor writes any values or bytes. */
+ * (docs/wire.md). Jobs without data have virtual packs, which know how long everything is, and
+ * neither read nor write any values or bytes. */
 #ifndef CC_NETSIM_MESSAGE_PACK_H
 #define CC_NETSIM_MESSAGE_PACK_H
 

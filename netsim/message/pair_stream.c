@@ -5,7 +5,7 @@
 
 #include "core/bytes.h"
 #include "netsim/message/pair_kernels.h"
-#include "netsim/message/pair_scratch.h"
+#include "netsim/message/pair_impl.h"
 #include "schemes/kernels/expand.h"
 
 /* The bytes of a body of c pairs of n values, in each form. */
@@ -58,23 +58,7 @@ size_t cc_stream_memory(size_t n, size_t pairs)
 
 /* --- encoding --- */
 
-/* The first pair whose index is at least `index`. */
-static size_t lower_bound(const struct cc_stream *s, uint32_t index)
-{
-    size_t low = 0, high = s->count;
-    while (low < high) {
-        const size_t mid = low + (high - low) / 2;
-        if (s->pair[mid].index < index)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-/* As above, from pair `from` on, where it is probably near. */
-static size_t search_on(const struct cc_index_value *pair, size_t from, size_t count,
-                        uint32_t index)
+size_t cc_pair_search(const struct cc_index_value *pair, size_t from, size_t count, uint32_t index)
 {
     size_t step = 1, low = from, high = from;
     while (high < count && pair[high].index < index) {
@@ -113,7 +97,7 @@ static void put_short(const struct cc_index_value *pair, size_t c, struct cc_str
         cc_put_u16(b.index + 2 * c, 0);
     for (size_t i = 0; i < blocks_of(n); i++) {
         const uint64_t end = part.from + (uint64_t)CC_STREAM_BLOCK * (i + 1);
-        const size_t next = end >= part.to ? c : search_on(pair, at, c, (uint32_t)end);
+        const size_t next = end >= part.to ? c : cc_pair_search(pair, at, c, (uint32_t)end);
         cc_put_u32(b.counts + 4 * i, (uint32_t)(next - at));
         k_pairs()->split(pair + at, next - at, part.from, b.index + 2 * at, b.value + 4 * at);
         at = next;
@@ -194,6 +178,15 @@ static void encode_values(const float *value, size_t c, struct cc_stream_range p
     }
 }
 
+void cc_stream_put_head(const struct cc_stream_head *head, enum cc_stream_kind kind, uint8_t *out)
+{
+    cc_put_u32(out, kind);
+    cc_put_u32(out + 4, head->tag);
+    cc_put_u32(out + 8, head->values);
+    cc_put_u32(out + 12, head->pairs);
+    cc_put_u64(out + 16, head->sent);
+}
+
 size_t cc_stream_encode(const struct cc_stream *s, struct cc_stream_range part, enum cc_wire wire,
                         bool dense_only, struct cc_stream_head *head, void *scratch, uint8_t *out)
 {
@@ -203,18 +196,14 @@ size_t cc_stream_encode(const struct cc_stream *s, struct cc_stream_range part, 
     if (s->dense) {
         c = n > 0 ? k_pairs()->count(value, n) : 0;
     } else {
-        first = lower_bound(s, part.from);
-        c = lower_bound(s, part.to) - first;
+        first = cc_pair_search(s->pair, 0, s->count, part.from);
+        c = cc_pair_search(s->pair, first, s->count, part.to) - first;
     }
     const struct body b = measure(n, c, wire);
     const enum cc_stream_kind kind = dense_only ? CC_STREAM_DENSE : b.least;
     head->values = (uint32_t)n;
     head->pairs = (uint32_t)(kind == CC_STREAM_DENSE ? n : c);
-    cc_put_u32(out, kind);
-    cc_put_u32(out + 4, head->tag);
-    cc_put_u32(out + 8, head->values);
-    cc_put_u32(out + 12, head->pairs);
-    cc_put_u64(out + 16, head->sent);
+    cc_stream_put_head(head, kind, out);
     if (n > 0 && s->dense)
         encode_values(value, c, part, kind, scratch, out + CC_STREAM_HEAD);
     else if (n > 0)
@@ -229,7 +218,8 @@ void cc_stream_expand(const struct cc_stream *s, struct cc_stream_range part, fl
         memcpy(y, s->value + (part.from - s->range.from), n * sizeof *y);
         return;
     }
-    const size_t first = lower_bound(s, part.from), end = lower_bound(s, part.to);
+    const size_t first = cc_pair_search(s->pair, 0, s->count, part.from);
+    const size_t end = cc_pair_search(s->pair, first, s->count, part.to);
     put_dense(s->pair + first, end - first, part, (uint8_t *)y);
 }
 

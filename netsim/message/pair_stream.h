@@ -37,13 +37,16 @@ struct cc_stream_range {
 /* The most bytes of a stream of `pairs` of n values, in any form but a pack. */
 size_t cc_stream_bound(size_t n, size_t pairs, enum cc_wire wire);
 
-/* What a sent stream says before its body. */
+/* The head of a sent stream, before its body. */
 struct cc_stream_head {
     uint32_t values; /* of the range */
     uint32_t pairs;  /* in the body; all values where it has all of them */
     uint32_t tag;    /* of the sender's exchange and scheme */
     uint64_t sent;   /* pairs of the gradients whose sum this is part of, all of them together */
 };
+
+/* Writes it, and the form that the body has, to out[0, CC_STREAM_HEAD). */
+void cc_stream_put_head(const struct cc_stream_head *head, enum cc_stream_kind kind, uint8_t *out);
 
 /* --- in memory --- */
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "netsim/message/pair_scratch.h"
+#include "netsim/message/pair_impl.h"
 #include "schemes/kernels/expand.h"
 
 size_t cc_stream_scratch(void)
@@ -16,46 +16,14 @@ size_t cc_stream_scratch(void)
     return sizeof(struct cc_scratch);
 }
 
-static size_t pairs_in(const struct cc_stream *s, struct cc_stream_range r, size_t *first)
-{
-    size_t bound[2];
-    const uint32_t end[2] = {r.from, r.to};
-    for (int i = 0; i < 2; i++) {
-        size_t low = 0, high = s->count;
-        while (low < high) {
-            const size_t mid = low + (high - low) / 2;
-            if (s->pair[mid].index < end[i])
-                low = mid + 1;
-            else
-                high = mid;
-        }
-        bound[i] = low;
-    }
-    *first = bound[0];
-    return bound[1] - bound[0];
-}
-
-/* Adds the pairs with indices of [from, from + n), of `count` pairs that begin at the block's, to
- * acc; returns how many these are. */
+/* Adds those of `count` pairs, of which none is below `from`, that are below from + n to acc;
+ * returns how many these are. */
 static size_t add_list(const struct cc_index_value *pair, size_t count, uint32_t from, size_t n,
                        float *acc, uint8_t *mark)
 {
-    size_t low = 0, high = count, step = 64;
-    /* The end of the block, searched from its beginning on. */
-    while (low + step < count && pair[low + step].index - from < n) {
-        low += step;
-        step *= 2;
-    }
-    high = low + step < count ? low + step : count;
-    while (low < high) {
-        const size_t mid = low + (high - low) / 2;
-        if (pair[mid].index - from < n)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    k_pairs()->add_pairs(pair, low, from, acc, mark);
-    return low;
+    const size_t end = cc_pair_search(pair, 0, count, from + (uint32_t)n);
+    k_pairs()->add_pairs(pair, end, from, acc, mark);
+    return end;
 }
 
 static void mark_all(uint8_t *mark, size_t n)
@@ -101,10 +69,14 @@ void cc_stream_sum(struct cc_stream_part *part, size_t parts, struct cc_stream_r
     for (size_t i = 0; i < parts; i++) {
         const struct cc_stream *own = part[i].own;
         part[i].at = 0;
-        if (own == NULL)
+        if (own == NULL) {
             all += part[i].received->head.pairs;
-        else
-            all += own->dense ? n : pairs_in(own, range, &part[i].at);
+        } else if (own->dense) {
+            all += n;
+        } else {
+            part[i].at = cc_pair_search(own->pair, 0, own->count, range.from);
+            all += cc_pair_search(own->pair, part[i].at, own->count, range.to) - part[i].at;
+        }
     }
     if (!s->ready)
         k_pairs()->clear(s->acc, CC_STREAM_BLOCK);

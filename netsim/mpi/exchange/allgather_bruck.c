@@ -40,7 +40,7 @@ struct allgather {
     size_t rounds;                   /* begun */
     bool receiving;                  /* the round begun last is not over */
     struct cc_transfer *send, *recv; /* of each round */
-    struct cc_block_stream out, in;
+    struct cc_block_streams streams;
     bool over;
 };
 
@@ -101,8 +101,8 @@ static void begin_round(struct allgather *x, bool *moved)
                                       .sized = true,
                                       .needs_clear = k > 0};
     x->recv[k].ready = x->recv[k].bytes;
-    cc_block_stream_add(&x->out, &x->send[k]);
-    cc_block_stream_add(&x->in, &x->recv[k]);
+    cc_block_stream_add(&x->streams.out, &x->send[k]);
+    cc_block_stream_add(&x->streams.in, &x->recv[k]);
     x->rounds++;
     x->receiving = true;
     *moved = true;
@@ -176,11 +176,10 @@ static int allgather_test(void *of, bool *done, struct cc_error *e)
         } else if (!x->receiving && x->have < workers_of(x)) {
             begin_round(x, &moved);
         }
-        CC_TRY(cc_block_stream_progress(&x->in, &moved, e));
-        CC_TRY(cc_block_stream_progress(&x->out, &moved, e));
+        CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
     }
     *done = x->over;
-    if (x->over || x->have < workers_of(x) || !cc_block_stream_idle(&x->out))
+    if (x->over || x->have < workers_of(x) || !cc_block_stream_idle(&x->streams.out))
         return CC_OK;
     *done = x->over = true;
     return apply_all(x, e);
@@ -189,8 +188,7 @@ static int allgather_test(void *of, bool *done, struct cc_error *e)
 static void allgather_close(void *of)
 {
     struct allgather *x = of;
-    cc_block_stream_close(&x->out);
-    cc_block_stream_close(&x->in);
+    cc_block_streams_close(&x->streams);
     cc_pack_free(x->pack);
     free(x->records);
     free(x->begin);
@@ -226,8 +224,7 @@ int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_job_message
         return CC_FAIL;
     *x = (struct allgather){
         .ops = &ops, .rank_state = s, .message = m, .range = cc_message_range(s, m), .over = true};
-    CC_TRY_OUT(cc_block_stream_open(&x->out, s, index, true, e));
-    CC_TRY_OUT(cc_block_stream_open(&x->in, s, index, false, e));
+    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, e));
     CC_TRY_OUT(open_records(x, e));
     *out = x;
 out:

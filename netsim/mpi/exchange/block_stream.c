@@ -7,8 +7,8 @@
 /* The requests of a stream: those of the blocks, then this one. */
 enum { CLEAR_TO_SEND = CC_BLOCKS };
 
-int cc_block_stream_open(struct cc_block_stream *s, struct cc_rank_state *rank_state, size_t index,
-                         bool sends, struct cc_error *e)
+static int open_stream(struct cc_block_stream *s, struct cc_rank_state *rank_state, size_t index,
+                       bool sends, struct cc_error *e)
 {
     const size_t bytes = rank_state->job->block_bytes;
     *s = (struct cc_block_stream){.comm = rank_state->comm,
@@ -200,7 +200,26 @@ int cc_block_stream_progress(struct cc_block_stream *s, bool *moved, struct cc_e
     return s->sends ? CC_OK : send_clear(s, e);
 }
 
-void cc_block_stream_close(struct cc_block_stream *s)
+static void close_stream(struct cc_block_stream *s)
 {
     cc_requests_close(&s->requests);
+}
+
+int cc_block_streams_open(struct cc_block_streams *s, struct cc_rank_state *rank_state,
+                          size_t index, struct cc_error *e)
+{
+    CC_TRY(open_stream(&s->out, rank_state, index, true, e));
+    return open_stream(&s->in, rank_state, index, false, e);
+}
+
+int cc_block_streams_progress(struct cc_block_streams *s, bool *moved, struct cc_error *e)
+{
+    CC_TRY(cc_block_stream_progress(&s->in, moved, e));
+    return cc_block_stream_progress(&s->out, moved, e);
+}
+
+void cc_block_streams_close(struct cc_block_streams *s)
+{
+    close_stream(&s->out);
+    close_stream(&s->in);
 }

@@ -67,8 +67,6 @@ struct cc_block_stream {
     struct cc_requests requests; /* of the blocks, and of the clear to send */
 };
 
-int cc_block_stream_open(struct cc_block_stream *s, struct cc_rank_state *rank_state, size_t index,
-                         bool sends, struct cc_error *e);
 /* Appends a transfer; it must stay in place until it is complete. */
 void cc_block_stream_add(struct cc_block_stream *s, struct cc_transfer *t);
 /* Makes all progress that is possible without waiting; sets *moved if there was any. */
@@ -76,7 +74,16 @@ int cc_block_stream_progress(struct cc_block_stream *s, bool *moved, struct cc_e
 bool cc_transfer_complete(const struct cc_transfer *t);
 /* Whether all transfers that were added are complete. */
 bool cc_block_stream_idle(const struct cc_block_stream *s);
+
+/* The streams of one message in both directions. */
+struct cc_block_streams {
+    struct cc_block_stream out, in;
+};
+int cc_block_streams_open(struct cc_block_streams *s, struct cc_rank_state *rank_state,
+                          size_t index, struct cc_error *e);
+/* As cc_block_stream_progress, of `in` and then `out`. */
+int cc_block_streams_progress(struct cc_block_streams *s, bool *moved, struct cc_error *e);
 /* Cancels what is under way, after an error. All zeros are nothing to close. */
-void cc_block_stream_close(struct cc_block_stream *s);
+void cc_block_streams_close(struct cc_block_streams *s);
 
 #endif

@@ -1,5 +1,6 @@
 #include "netsim/mpi/exchange/rank_state.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "schemes/spec.h"
@@ -12,6 +13,11 @@ int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_erro
         return CC_OK;
     (void)snprintf(text, sizeof text, "qsgd:bits=%d", job->dense_bits);
     return cc_spec_parse(text, out, e);
+}
+
+double cc_row_cost(const struct cc_rank_state *s, double seconds)
+{
+    return s->row->cost != NULL ? seconds : (double)NAN;
 }
 
 void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,

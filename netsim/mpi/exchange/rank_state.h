@@ -53,6 +53,9 @@ struct cc_rank_state {
  * caller frees; NULL if it sends floats. */
 int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e);
 
+/* `seconds` of work in a row that has costs; NAN in one that measures them. */
+double cc_row_cost(const struct cc_rank_state *s, double seconds);
+
 /* Ends work (cc_work_end) and charges its time to a phase. */
 void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_timer since,
                double cost_s);

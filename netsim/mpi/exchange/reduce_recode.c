@@ -66,7 +66,7 @@ struct reduce_recode {
     float *sum;            /* of the range: own values and received ones; NULL without data */
     bool summing;          /* `sum` has the own values; before, the gradient has them */
     size_t current;        /* round */
-    struct cc_block_stream out, in;
+    struct cc_block_streams streams;
     bool over;
 };
 
@@ -155,7 +155,7 @@ static void apply_sum(struct reduce_recode *x)
     float *y = CC_OFFSET_OR_NULL(s->model, x->range.from);
     for (size_t i = 0; y != NULL && i < x->range.to - x->range.from; i++)
         y[i] = cc_add_scaled(y[i], scale, x->sum[i]);
-    cc_charge(s, CC_PHASE_DECODE, since, s->row->cost != NULL ? 0 : (double)NAN);
+    cc_charge(s, CC_PHASE_DECODE, since, cc_row_cost(s, 0));
 }
 
 /* --- messages of whole sums --- */
@@ -239,7 +239,7 @@ static void post_receive(struct reduce_recode *x, size_t k)
                                    .ready = bytes,
                                    .sized = bytes > 0,
                                    .needs_clear = r->needs_clear};
-    cc_block_stream_add(&x->in, &t->recv);
+    cc_block_stream_add(&x->streams.in, &t->recv);
 }
 
 /* Begins the current round, whose receive is posted already; the owner encodes its chunk when the
@@ -266,15 +266,9 @@ static int begin_round(struct reduce_recode *x, struct cc_error *e)
         pack_chunks(x, t, r);
     }
     t->send.ready = t->send.bytes;
-    cc_block_stream_add(&x->out, &t->send);
+    cc_block_stream_add(&x->streams.out, &t->send);
     post_receive(x, x->current + 1);
     return CC_OK;
-}
-
-static int progress(struct reduce_recode *x, bool *moved, struct cc_error *e)
-{
-    CC_TRY(cc_block_stream_progress(&x->in, moved, e));
-    return cc_block_stream_progress(&x->out, moved, e);
 }
 
 static int end_round(struct reduce_recode *x, struct cc_error *e)
@@ -292,7 +286,7 @@ static int end_round(struct reduce_recode *x, struct cc_error *e)
     }
     x->current++;
     CC_TRY(begin_round(x, e));
-    CC_TRY(progress(x, &moved, e));
+    CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
     if (x->current == x->schedule.reduce_rounds && x->owner != NULL)
         CC_TRY(apply_chunks(x, x->schedule.own_chunk, 1, e));
     return reduces ? CC_OK : apply_chunks(x, r->recv_first, r->recv_count, e);
@@ -325,7 +319,7 @@ static int reduce_recode_start(void *of, struct cc_error *e)
     memset(x->chunk, 0, x->schedule.chunks * sizeof *x->chunk);
     post_receive(x, 0);
     CC_TRY(begin_round(x, e));
-    CC_TRY(progress(x, &moved, e));
+    CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
     if (x->schedule.reduce_rounds == 0 && x->owner != NULL)
         CC_TRY(apply_chunks(x, x->schedule.own_chunk, 1, e));
     return CC_OK;
@@ -337,14 +331,14 @@ static int reduce_recode_test(void *of, bool *done, struct cc_error *e)
     bool moved = !x->over;
     while (moved) {
         moved = false;
-        CC_TRY(progress(x, &moved, e));
+        CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
         if (x->current < x->schedule.rounds &&
             cc_transfer_complete(&x->round_state[x->current].recv)) {
             CC_TRY(end_round(x, e));
             moved = true;
         }
     }
-    if (!x->over && x->current == x->schedule.rounds && cc_block_stream_idle(&x->out)) {
+    if (!x->over && x->current == x->schedule.rounds && cc_block_stream_idle(&x->streams.out)) {
         x->over = true;
         if (!x->schedule.owns_chunk && x->schedule.reduce_rounds == x->schedule.rounds)
             apply_sum(x);
@@ -356,8 +350,7 @@ static int reduce_recode_test(void *of, bool *done, struct cc_error *e)
 static void reduce_recode_close(void *of)
 {
     struct reduce_recode *x = of;
-    cc_block_stream_close(&x->out);
-    cc_block_stream_close(&x->in);
+    cc_block_streams_close(&x->streams);
     for (size_t k = 0; k < x->schedule.rounds && x->round_state != NULL; k++) {
         cc_pack_free(x->round_state[k].encoder);
         cc_pack_free(x->round_state[k].decoder);
@@ -505,8 +498,7 @@ int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_job_message *
                                 .schedule = *schedule,
                                 .range = cc_message_range(s, m),
                                 .over = true};
-    CC_TRY_OUT(cc_block_stream_open(&x->out, s, index, true, e));
-    CC_TRY_OUT(cc_block_stream_open(&x->in, s, index, false, e));
+    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, e));
     CC_TRY_OUT(open_rounds(x, e));
     *out = x;
 out:

@@ -45,7 +45,7 @@ struct reduce_sum {
     uint8_t *received; /* floats to be added; NULL without data */
     struct round_state *round_state;
     size_t current; /* the first round that is not over */
-    struct cc_block_stream out, in;
+    struct cc_block_streams streams;
 };
 
 static size_t smaller(size_t a, size_t b)
@@ -122,7 +122,7 @@ static bool add_received(struct reduce_sum *x, size_t k)
         if (x->received != NULL)
             add_bytes(x, k, at, bytes);
         cc_charge(x->rank_state, CC_PHASE_HOP, since,
-                  s->row->cost != NULL ? s->job->reduce_byte_s * (double)bytes : (double)NAN);
+                  cc_row_cost(s, s->job->reduce_byte_s * (double)bytes));
     }
     t->added = end;
     return true;
@@ -153,8 +153,7 @@ static int progress(struct reduce_sum *x, struct cc_error *e)
     while (moved) {
         moved = false;
         look_ahead(x, &moved);
-        CC_TRY(cc_block_stream_progress(&x->in, &moved, e));
-        CC_TRY(cc_block_stream_progress(&x->out, &moved, e));
+        CC_TRY(cc_block_streams_progress(&x->streams, &moved, e));
     }
     return CC_OK;
 }
@@ -201,8 +200,8 @@ static void begin_rounds(struct reduce_sum *x)
         t->in = (struct cc_transfer){.peer = r->from,
                                      .at = CC_OFFSET_OR_NULL(to, t->recv.from),
                                      .bytes = t->recv.to - t->recv.from};
-        cc_block_stream_add(&x->out, &t->out);
-        cc_block_stream_add(&x->in, &t->in);
+        cc_block_stream_add(&x->streams.out, &t->out);
+        cc_block_stream_add(&x->streams.in, &t->in);
     }
 }
 
@@ -232,8 +231,7 @@ static int reduce_sum_test(void *of, bool *done, struct cc_error *e)
 static void reduce_sum_close(void *of)
 {
     struct reduce_sum *x = of;
-    cc_block_stream_close(&x->out);
-    cc_block_stream_close(&x->in);
+    cc_block_streams_close(&x->streams);
     cc_float_rounds_close(&x->floats);
     free(x->schedule.round);
     free(x->received);
@@ -253,8 +251,7 @@ int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_job_message *m, 
         return CC_FAIL;
     }
     *x = (struct reduce_sum){.ops = &ops, .rank_state = s, .schedule = *schedule};
-    CC_TRY_OUT(cc_block_stream_open(&x->out, s, index, true, e));
-    CC_TRY_OUT(cc_block_stream_open(&x->in, s, index, false, e));
+    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, e));
     CC_TRY_OUT(cc_float_rounds_open(&x->floats, s, m, e));
     x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
     if (x->round_state == NULL) {

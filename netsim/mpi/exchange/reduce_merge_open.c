@@ -1,0 +1,231 @@
+/* Opening and closing reduce_merge: buffers for the most that can come, packs, and the groups of
+ * rounds that are added at once. */
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "netsim/mpi/exchange/message_pack.h"
+#include "netsim/mpi/exchange/reduce_merge_impl.h"
+#include "schemes/spec.h"
+
+struct cc_stream_range cc_merge_values(const struct cc_merge *x, size_t first, size_t count)
+{
+    const struct cc_range r = cc_chunks_range(x->range, x->schedule.chunks, first, count);
+    return (struct cc_stream_range){(uint32_t)(r.from - x->range.from),
+                                    (uint32_t)(r.to - x->range.from)};
+}
+
+/* The exchange in the lowest byte, and a hash of the scheme (FNV-1a). */
+static uint32_t make_tag(const struct cc_rank_state *s)
+{
+    uint32_t hash = 2166136261u;
+    for (const char *p = s->spec->name; *p != '\0'; p++)
+        hash = (hash ^ (uint8_t)*p) * 16777619u;
+    return hash << 8 | (uint32_t)s->job->exchange;
+}
+
+static int open_gradient(struct cc_merge *x, struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
+    const size_t n = x->range.to - x->range.from;
+    if (!s->job->data)
+        return cc_fail(e, "%s adds index-value pairs, which a simulation has only with data",
+                       cc_exchange_names[s->job->exchange]);
+    if (n >= UINT32_MAX)
+        return cc_fail(e,
+                       "a message of %zu values: indices of pairs have 32 bits; send the step "
+                       "in several messages",
+                       n);
+    CC_TRY(cc_message_pack_make(s, x->range, x->range.from, config, &x->pack, e));
+    x->most = cc_pack_pairs_bound(x->pack);
+    x->payload = cc_alloc(cc_pack_bound(x->pack), e);
+    x->own.range = (struct cc_stream_range){0, (uint32_t)n};
+    x->own.pair = cc_alloc(x->most * sizeof *x->own.pair, e);
+    x->scratch = cc_alloc0(cc_stream_scratch(), e);
+    x->part = cc_alloc((size_t)s->job->workers * sizeof *x->part, e);
+    return x->payload != NULL && x->own.pair != NULL && x->scratch != NULL && x->part != NULL
+               ? CC_OK
+               : CC_FAIL;
+}
+
+/* The largest message of a stream of w workers' values. */
+static size_t message_bound(const struct cc_merge *x, struct cc_stream_range r, int w)
+{
+    const size_t n = cc_range_length(r);
+    return n == 0
+               ? 0
+               : CC_SIZE_BYTES + cc_stream_bound(n, (size_t)w * x->most, x->rank_state->job->wire);
+}
+
+static int open_reducing_round(struct cc_merge *x, size_t k, struct cc_error *e)
+{
+    const struct cc_round *r = &x->schedule.round[k];
+    struct cc_merge_round *t = &x->round_state[k];
+    t->sent = cc_merge_values(x, r->send_first, r->send_count);
+    t->received = cc_merge_values(x, r->recv_first, r->recv_count);
+    t->pairs = (size_t)r->recv_workers * x->most;
+    t->out_capacity = message_bound(x, t->sent, r->send_workers);
+    t->in_capacity = message_bound(x, t->received, r->recv_workers);
+    t->out = cc_alloc(t->out_capacity, e);
+    t->in = cc_alloc(t->in_capacity, e);
+    return t->out != NULL && t->in != NULL ? CC_OK : CC_FAIL;
+}
+
+static size_t chunks_capacity(const struct cc_merge *x, size_t first, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = first; i < first + count; i++)
+        bytes += x->chunk[i].bound > 0 ? CC_SIZE_BYTES + x->chunk[i].bound : 0;
+    return bytes > 0 && count > 1 ? CC_SIZE_BYTES + bytes : bytes;
+}
+
+static int open_passing_round(struct cc_merge *x, size_t k, struct cc_error *e)
+{
+    const struct cc_round *r = &x->schedule.round[k];
+    struct cc_merge_round *t = &x->round_state[k];
+    t->out_capacity = chunks_capacity(x, r->send_first, r->send_count);
+    t->in_capacity = chunks_capacity(x, r->recv_first, r->recv_count);
+    t->out = cc_alloc(r->send_count > 1 ? t->out_capacity : 0, e);
+    t->in = cc_alloc(t->in_capacity, e);
+    return t->out != NULL && t->in != NULL ? CC_OK : CC_FAIL;
+}
+
+/* A pack of chunk i's values by the second scheme: one that encodes, of the owner, or decodes. */
+static int open_quantized(const struct cc_merge *x, size_t i, bool decodes, struct cc_pack **out,
+                          struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_range r = cc_chunks_range(x->range, x->schedule.chunks, i, 1);
+    const struct cc_pack_config config = {
+        .seed = s->job->seed + 1, .rank = (int64_t)i, .spec = s->dense, .decodes_only = decodes};
+    return cc_message_pack_make(s, r, decodes ? x->range.from : r.from, config, out, e);
+}
+
+static int open_chunks(struct cc_merge *x, struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    const bool quantized = cc_merge_sends_dense(x) && s->job->dense_bits < 32;
+    for (size_t i = 0; i < x->schedule.chunks; i++) {
+        struct cc_merge_chunk *c = &x->chunk[i];
+        c->range = cc_merge_values(x, i, 1);
+        if (cc_range_length(c->range) == 0)
+            continue;
+        if (quantized) {
+            CC_TRY(open_quantized(x, i, true, &c->decoder, e));
+            c->bound = CC_STREAM_HEAD + cc_pack_bound(c->decoder);
+        } else if (cc_merge_sends_dense(x)) {
+            c->bound = CC_STREAM_HEAD + cc_range_length(c->range) * sizeof(float);
+        } else {
+            c->bound = message_bound(x, c->range, s->job->workers) - CC_SIZE_BYTES;
+        }
+    }
+    return CC_OK;
+}
+
+/* The memory and the packs with which this rank sends the sum that it owns. */
+static int open_own(struct cc_merge *x, struct cc_error *e)
+{
+    const struct cc_schedule *p = &x->schedule;
+    const struct cc_merge_chunk *c = &x->chunk[p->own_chunk];
+    bool sends = false;
+    for (size_t k = p->reduce_rounds; k < p->rounds; k++)
+        sends |= p->round[k].send_first <= p->own_chunk &&
+                 p->own_chunk < p->round[k].send_first + p->round[k].send_count;
+    x->has_sum = p->owns_chunk || p->reduce_rounds == p->rounds;
+    if (!x->has_sum || c->bound == 0 || !(sends || c->decoder != NULL))
+        return CC_OK;
+    x->whole = cc_alloc(CC_SIZE_BYTES + c->bound, e);
+    if (x->whole == NULL || c->decoder == NULL)
+        return x->whole != NULL ? CC_OK : CC_FAIL;
+    x->values = cc_alloc(cc_range_length(c->range) * sizeof *x->values, e);
+    return x->values != NULL ? open_quantized(x, p->own_chunk, false, &x->quantizer, e) : CC_FAIL;
+}
+
+/* Whether round k can be added together with those of the group before it: by chunks, not values,
+ * as chunks may be empty. */
+static bool joins(const struct cc_merge *x, const struct cc_merge_group *g, size_t k)
+{
+    const struct cc_round *r = x->schedule.round, *of = &r[g->first];
+    for (size_t j = g->first + 1; j <= k; j++)
+        if (r[j].send_first < of->recv_first + of->recv_count &&
+            of->recv_first < r[j].send_first + r[j].send_count)
+            return false;
+    return g->end == k && r[k].recv_first == of->recv_first && r[k].recv_count == of->recv_count;
+}
+
+static int open_sums(struct cc_merge *x, struct cc_error *e)
+{
+    size_t most = 0;
+    for (size_t k = 0; k < x->schedule.reduce_rounds && x->group != NULL; k++) {
+        struct cc_merge_group *last = x->groups > 0 ? &x->group[x->groups - 1] : NULL;
+        const struct cc_merge_round *t = &x->round_state[k];
+        const size_t all = (size_t)x->rank_state->job->workers * x->most;
+        const size_t bytes = cc_stream_memory(cc_range_length(t->received), all);
+        if (x->schedule.round[k].recv_count == 0)
+            continue;
+        most = bytes > most ? bytes : most;
+        if (last != NULL && joins(x, last, k))
+            last->end++;
+        else
+            x->group[x->groups++] = (struct cc_merge_group){k, k + 1};
+    }
+    for (int i = 0; i < 2; i++) {
+        x->sum_memory[i] = cc_alloc(most, e);
+        if (x->sum_memory[i] == NULL)
+            return CC_FAIL;
+        x->sum[i].pair = x->sum_memory[i];
+        x->sum[i].value = x->sum_memory[i];
+    }
+    return CC_OK;
+}
+
+static int open_rounds(struct cc_merge *x, struct cc_error *e)
+{
+    x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
+    x->chunk = cc_alloc0(x->schedule.chunks * sizeof *x->chunk, e);
+    x->group = cc_alloc0(x->schedule.rounds * sizeof *x->group, e);
+    if (x->round_state == NULL || x->chunk == NULL || x->group == NULL)
+        return CC_FAIL;
+    CC_TRY(open_chunks(x, e));
+    for (size_t k = 0; k < x->schedule.reduce_rounds; k++)
+        CC_TRY(open_reducing_round(x, k, e));
+    for (size_t k = x->schedule.reduce_rounds; k < x->schedule.rounds; k++)
+        CC_TRY(open_passing_round(x, k, e));
+    CC_TRY(open_own(x, e));
+    return open_sums(x, e);
+}
+
+int cc_merge_open(struct cc_merge *x, size_t index, struct cc_error *e)
+{
+    x->tag = make_tag(x->rank_state);
+    CC_TRY(cc_block_streams_open(&x->streams, x->rank_state, index, e));
+    CC_TRY(open_gradient(x, e));
+    return open_rounds(x, e);
+}
+
+void cc_merge_close(void *of)
+{
+    struct cc_merge *x = of;
+    cc_block_streams_close(&x->streams);
+    for (size_t k = 0; k < x->schedule.rounds && x->round_state != NULL; k++) {
+        free(x->round_state[k].out);
+        free(x->round_state[k].in);
+    }
+    for (size_t i = 0; i < x->schedule.chunks && x->chunk != NULL; i++)
+        cc_pack_free(x->chunk[i].decoder);
+    cc_pack_free(x->pack);
+    cc_pack_free(x->quantizer);
+    free(x->payload);
+    free(x->own.pair);
+    free(x->sum_memory[0]);
+    free(x->sum_memory[1]);
+    free(x->values);
+    free(x->whole);
+    free(x->scratch);
+    free(x->part);
+    free(x->group);
+    free(x->chunk);
+    free(x->round_state);
+    free(x->schedule.round);
+    free(x);
+}
