@@ -117,8 +117,7 @@ const struct cc_column cc_bench_columns[] = {
      "tensors with fewer values are sent as fp32, and count as such", CC_SETTING},
     {"seed", "seed", "", "%.0f", 0, "seed of synthetic values and of stochastic schemes",
      CC_SETTING},
-    {"skipped_steps", "skipped", "", "%.0f", 0,
-     "steps that --skip-nonfinite leaves out of the trace, of all its streams", CC_SETTING},
+    CC_SKIP_COLUMN,
     {.key = NULL},
 };
 
@@ -255,7 +254,7 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     cc_record_number(r, at, "values", (double)row->values);
     cc_record_number(r, at, "steps", (double)row->steps);
     if (cc_arg(b->args, "skip-nonfinite") != NULL)
-        cc_record_number(r, at, "skipped_steps", (double)cc_trace_skipped(b->config.trace));
+        cc_record_number(r, at, "skipped_steps", (double)cc_trace_skipped(b->config.trace, NULL));
     cc_record_number(r, at, "passes", (double)row->settled.passes);
     cc_record_bool(r, at, "settled", row->settled.settled);
     cc_record_number(r, at, "payload_bytes", row->payload_bytes);

@@ -347,6 +347,7 @@ int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
     const struct cc_system *system = choose_system(args, usual);
     int placement = 0, via = 0, overlap = CC_UNION_MEASURED, wire = 0;
     CC_TRY(cc_input_captured(args, &out->trace, e));
+    out->skip = cc_arg_or_null(args, "skip-nonfinite") != NULL;
     CC_TRY(cc_input_net(args, out->trace, &out->net, e));
     struct cc_setting *s = &out->setting;
     cc_setting_defaults(out->net, s);

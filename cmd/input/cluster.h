@@ -153,6 +153,7 @@
 struct cc_cluster_args {
     struct cc_net *net;
     struct cc_trace *trace;    /* --trace, opened, where the command has it; NULL: not given */
+    bool skip;                 /* --skip-nonfinite is given */
     struct cc_setting setting; /* with the first element of every list */
     struct cc_link *link;      /* --bw x --latency, the latter fastest */
     enum cc_exchange *exchange;

@@ -125,6 +125,10 @@ static int measure(const struct cc_figures_config *config, struct cc_bench_confi
         CC_TRY_OUT(find_errors(bench, at, out, e));
     if (cc_interrupted())
         status = cc_fail(e, "interrupted");
+    /* Drawn gradients suit every scheme that can be measured; captured ones may not be finite. */
+    for (size_t i = 0; i < count && config->trace != NULL && status == CC_OK; i++)
+        if (bench->failed[i].text[0] != '\0')
+            status = cc_fail(e, "%s", bench->failed[i].text);
 out:
     cc_progress_end(&progress);
     cc_sample_free(&sample);

@@ -103,7 +103,7 @@ int cc_input_captured(const struct cc_args *args, struct cc_trace **out, struct 
 
 int cc_input_note_trace(struct cc_record *r, struct cc_trace *t, struct cc_error *e)
 {
-    const size_t skipped = cc_trace_skipped(t);
+    const size_t skipped = cc_trace_skipped(t, NULL);
     size_t same;
     if (skipped > 0)
         CC_TRY(cc_record_note(r, e, "%zu step%s with values that are not finite %s skipped",

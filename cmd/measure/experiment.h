@@ -7,6 +7,7 @@
 #define CC_CMD_MEASURE_EXPERIMENT_H
 
 #include "cmd/cli/progress.h"
+#include "cmd/input/source.h"
 #include "cmd/model/forecast.h"
 #include "core/trace/synth.h"
 #include "core/trace/trace.h"
@@ -19,6 +20,7 @@
      .group = CC_GROUP_SEND, .often = true,                                                        \
      .help = "replay captured gradients: a .safetensors, .npy, .npz or .csv file, or a directory of "    \
              "them; without --net, the net is its tensors"},                                       \
+    CC_SKIP_OPTION,                                                                                \
     {.name = "synthetic", .value = "DISTRIBUTION", .def = "mixture",                               \
      .choices = cc_distribution_names,                                                             \
      .group = CC_GROUP_SEND,                                                                       \
@@ -221,7 +223,7 @@ int cc_experiment_check_memory(const struct cc_setting *s, struct cc_error *e);
 
 /* Sets *out to a job with the exchange, the cluster and the step of a setting, and neither tensors
  * nor rows. */
-void cc_experiment_job_setting(const struct cc_setting *s, struct cc_job *out);
+void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out);
 /* Makes the job of a setting, with everything in which run and sim agree. Free with cc_job_free,
  * also after an error if *out was zeroed before. */
 int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_setting *s,

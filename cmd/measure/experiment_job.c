@@ -1,6 +1,7 @@
 /* The job of a setting: its tensors, rows, messages and stragglers, as the ranks read them. */
 #include <gsl/gsl_rng.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/measure/experiment.h"
 #include "core/memory.h"
@@ -114,6 +115,20 @@ static int add_stragglers(const struct cc_setting *s, struct cc_job *job, struct
 
 /* --- gradients --- */
 
+/* The ranks leave out the steps that the trace lacks here, without looking for them again. */
+static int add_skipped_steps(const struct cc_trace *t, struct cc_job *job, struct cc_error *e)
+{
+    const uint64_t *numbers;
+    job->skips = cc_trace_skipped(t, &numbers);
+    if (job->skips == 0)
+        return CC_OK;
+    job->skip = cc_alloc(job->skips * sizeof *job->skip, e);
+    if (job->skip == NULL)
+        return CC_FAIL;
+    memcpy(job->skip, numbers, job->skips * sizeof *job->skip);
+    return CC_OK;
+}
+
 static int add_gradients(const struct cc_experiment_input *in, struct cc_job *job,
                          struct cc_error *e)
 {
@@ -128,6 +143,7 @@ static int add_gradients(const struct cc_experiment_input *in, struct cc_job *jo
         return CC_OK;
     }
     job->trace_steps = in->trace_steps;
+    CC_TRY(add_skipped_steps(t, job, e));
     job->trace = realpath(cc_trace_name(t), NULL);
     return job->trace != NULL ? CC_OK : cc_fail(e, "--trace %s: cannot be found", cc_trace_name(t));
 }

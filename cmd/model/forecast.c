@@ -287,6 +287,8 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
     setting_numbers(r, row, s);
     if (s->cluster.colocated)
         cc_record_bool(r, row, "colocated", true);
+    if (f->cluster.skip)
+        cc_record_number(r, row, "skipped_steps", (double)cc_trace_skipped(f->cluster.trace, NULL));
     if (f->errors)
         error_numbers(r, row, &f->figures.of[scheme].error);
     if (p != NULL)

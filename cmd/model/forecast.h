@@ -8,6 +8,7 @@
 #include "cmd/input/cluster.h"
 #include "cmd/input/codec_models.h"
 #include "cmd/input/figures.h"
+#include "cmd/input/source.h"
 #include "core/trace/synth.h"
 #include "models/verdict.h"
 
@@ -32,7 +33,8 @@
     {"latency_s", "latency", "us", "%.6g", 1e6, "latency of a message, whatever its size",         \
      CC_SETTING},                                                                                  \
     {"system", NULL, "", NULL, 0, "the system whose defaults the setting begins with (--system)",  \
-     CC_SETTING}
+     CC_SETTING},                                                                                  \
+    CC_SKIP_COLUMN
 
 /* then, after payload_bytes, the sizes, */
 #define CC_SIZE_COLUMNS                                                                            \

@@ -21,12 +21,13 @@ enum { MOST_CALLS = 1000, WARMUP = 2 };
 
 /* Options about steps and about networks: calls have neither. */
 static const char *const foreign[] = {
-    "net",       "system", "burst",      "calibration", "latency",    "overhead",
-    "placement", "union",  "compute",    "update",      "forward",    "hidden",
-    "mode",      "depth",  "unlimited",  "fuse",        "pulls",      "sync",
-    "spread",    "keep",   "stragglers", "staleness",   "profile",    "min-size",
-    "raw-share", "trace",  "timeline",   "consistency", "paper",      "dry-run",
-    "remeasure", "tc-dev", "lab",        "limit",       "congestion", "pull-profile"};
+    "net",           "system", "burst",      "calibration", "latency",    "overhead",
+    "placement",     "union",  "compute",    "update",      "forward",    "hidden",
+    "mode",          "depth",  "unlimited",  "fuse",        "pulls",      "sync",
+    "spread",        "keep",   "stragglers", "staleness",   "profile",    "min-size",
+    "raw-share",     "trace",  "timeline",   "consistency", "paper",      "dry-run",
+    "remeasure",     "tc-dev", "lab",        "limit",       "congestion", "pull-profile",
+    "skip-nonfinite"};
 
 static int refuse_foreign(const struct cc_args *args, struct cc_error *e)
 {

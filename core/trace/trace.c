@@ -21,8 +21,10 @@ size_t cc_trace_steps(const struct cc_trace *t, size_t stream)
     return t->steps[stream];
 }
 
-size_t cc_trace_skipped(const struct cc_trace *t)
+size_t cc_trace_skipped(const struct cc_trace *t, const uint64_t **numbers)
 {
+    if (numbers != NULL)
+        *numbers = t->skip;
     return t->skipped;
 }
 
@@ -84,6 +86,7 @@ void cc_trace_close(struct cc_trace *t)
     for (size_t s = 0; t->kept != NULL && s < t->stream_count; s++)
         free(t->kept[s]);
     free(t->kept);
+    free(t->skip);
     free(t->tensors);
     free(t->streams);
     free(t->steps);

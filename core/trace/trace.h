@@ -50,8 +50,9 @@ size_t cc_trace_steps(const struct cc_trace *t, size_t stream);
 /* The number that the metadata gives the step, else its index. Numbers increase, with gaps. */
 uint64_t cc_trace_step_number(const struct cc_trace *t, size_t stream, size_t step);
 
-/* Number of steps that cc_trace_skip_nonfinite (trace_check.h) has removed. */
-size_t cc_trace_skipped(const struct cc_trace *t);
+/* Number of steps that trace_check.h has left out of all streams, and sets *numbers, unless it is
+ * NULL, to their numbers, increasing; the trace owns them. */
+size_t cc_trace_skipped(const struct cc_trace *t, const uint64_t **numbers);
 
 /* Number of tensors of every step, at least 1. */
 size_t cc_trace_tensors(const struct cc_trace *t);

@@ -79,8 +79,8 @@ static int find_nonfinite(struct cc_trace *t, struct numbers *out, struct cc_err
     return status;
 }
 
-/* The steps of each stream that stay. */
-static int keep_others(struct cc_trace *t, const struct numbers *skipped, struct cc_error *e)
+/* Leaves each stream the other steps, and takes over the list of the numbers. */
+static int keep_others(struct cc_trace *t, struct numbers *skipped, struct cc_error *e)
 {
     int status = CC_OK;
     size_t *left = cc_alloc0(t->stream_count * sizeof *left, e);
@@ -105,7 +105,9 @@ static int keep_others(struct cc_trace *t, const struct numbers *skipped, struct
     }
     memcpy(t->steps, left, t->stream_count * sizeof *left);
     t->kept = kept;
+    t->skip = skipped->list;
     t->skipped = skipped->count;
+    skipped->list = NULL;
     kept = NULL;
 out:
     for (size_t s = 0; kept != NULL && s < t->stream_count; s++)
@@ -120,6 +122,18 @@ int cc_trace_skip_nonfinite(struct cc_trace *t, struct cc_error *e)
     struct numbers skipped = {.list = NULL};
     int status = find_nonfinite(t, &skipped, e);
     if (status == CC_OK && skipped.count > 0)
+        status = keep_others(t, &skipped, e);
+    free(skipped.list);
+    return status;
+}
+
+int cc_trace_skip(struct cc_trace *t, const uint64_t *numbers, size_t count, struct cc_error *e)
+{
+    struct numbers skipped = {.list = NULL};
+    int status = CC_OK;
+    for (size_t i = 0; i < count && status == CC_OK; i++)
+        status = add_number(&skipped, numbers[i], e);
+    if (status == CC_OK && count > 0)
         status = keep_others(t, &skipped, e);
     free(skipped.list);
     return status;

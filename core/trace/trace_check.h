@@ -12,6 +12,10 @@
  * Reads all values. Fails if a stream would be left without steps. */
 int cc_trace_skip_nonfinite(struct cc_trace *t, struct cc_error *e);
 
+/* The same for the steps of these numbers, of a trace that has all its steps: what
+ * cc_trace_skip_nonfinite found elsewhere (cc_trace_skipped). */
+int cc_trace_skip(struct cc_trace *t, const uint64_t *numbers, size_t count, struct cc_error *e);
+
 /* Sets *same to the number of streams of pushes whose values are bit for bit those of the first:
  * all the others, if gradients were captured after they were averaged over the workers. Compares up
  * to 4,096 values of each tensor, of the first step that two streams both have; zeros tell nothing.

@@ -115,6 +115,8 @@ struct cc_job {
     double zeros;       /* of a distribution */
     int indices;        /* enum cc_indices; of a distribution */
     size_t trace_steps; /* different steps, used in turn */
+    uint64_t *skip;     /* numbers of the trace's steps that are left out; NULL: none */
+    size_t skips;
 
     struct cc_job_tensor *tensor;
     size_t *offset; /* [tensors + 1]: where each tensor begins in the flat step, and the step's end;

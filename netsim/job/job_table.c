@@ -56,6 +56,11 @@ static bool in_pingpong(const struct cc_scope *s)
     return !in_replay(s);
 }
 
+static bool with_trace(const struct cc_scope *s)
+{
+    return in_replay(s) && job_of(s)->trace != NULL;
+}
+
 static bool without_trace(const struct cc_scope *s)
 {
     return in_replay(s) && job_of(s)->trace == NULL;
@@ -430,6 +435,10 @@ static const struct cc_field length_fields[] = {{.type = CC_FIELD_SIZE, .high = 
 static const struct cc_table lengths_table = {CC_FIELDS(length_fields), .bytes = sizeof(size_t),
                                               .form = CC_FORM_SCALAR};
 
+static const struct cc_field number_fields[] = {{.type = CC_FIELD_UINT64, .high = MOST_COUNT}};
+static const struct cc_table numbers_table = {CC_FIELDS(number_fields), .bytes = sizeof(uint64_t),
+                                              .form = CC_FORM_SCALAR};
+
 #define IN_REPLAY   .when = in_replay, .condition = "in a replay"
 #define IN_PINGPONG .when = in_pingpong, .condition = "in a ping-pong"
 
@@ -478,6 +487,10 @@ static const struct cc_field job_fields[] = {
      .help = "The seed of all random numbers."},
     {TEXT(struct cc_job, trace), .optional = true, IN_REPLAY,
      .help = "Gradients from a trace: its path."},
+    {"skip", CC_FIELD_LIST, CC_MEMBER(uint64_t *, struct cc_job, skip), .table = &numbers_table,
+     .item = "number", .count = CC_MEMBER(size_t, struct cc_job, skips), .when = with_trace,
+     .condition = "in a replay with a `trace`", .optional = true,
+     .help = "Numbers of the trace's steps that are left out, of all its senders."},
     {WORD(struct cc_job, distribution), .words = cc_distribution_names, .when = without_trace,
      .condition = "in a replay without a `trace`", .help = "Gradients drawn from a distribution."},
     {NUMBER(struct cc_job, zeros), 0, 1, .when = without_trace,

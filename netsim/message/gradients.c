@@ -6,6 +6,7 @@
 #include "core/memory.h"
 #include "core/trace/synth.h"
 #include "core/trace/trace.h"
+#include "core/trace/trace_check.h"
 
 /* Drawn gradients of consecutive steps are correlated as captured ones are: docs/traces.md. */
 #define DECAY 0.1
@@ -83,7 +84,9 @@ int cc_gradients_open_trace(const struct cc_job *job, struct cc_gradients **out,
 {
     struct cc_trace *trace;
     CC_TRY(cc_trace_open(job->trace, &trace, e));
-    const int status = check_tensors(job, trace, e);
+    int status = check_tensors(job, trace, e);
+    if (status == CC_OK)
+        status = cc_trace_skip(trace, job->skip, job->skips, e);
     if (status != CC_OK) {
         cc_trace_close(trace);
         return status;

@@ -128,7 +128,53 @@ q 0 bench --trace own --scheme int8 --no-speed --skip-nonfinite
 out '^skipped *0$'
 t 1 bench --trace hopeless --scheme int8 --no-speed --skip-nonfinite
 err 'hopeless: no step is left without values that are not finite'
-t 2 bench --skip-nonfinite
-err 'is for the steps of --trace'
+for command in bench model 'sim --dry-run' 'run --dry-run' 'validate --dry-run'; do
+    t 2 $command --skip-nonfinite
+    err 'is for the steps of --trace'
+done
+t 2 run --bw none --skip-nonfinite
+err '--skip-nonfinite is of training steps'
+
+# The others count them, too, and have the same rows as without these steps.
+same_rows() {
+    python3 - "$@" <<'P'
+import json, sys
+a, b = (json.load(open(f))['rows'] for f in ('skipped.json', 'out'))
+sys.exit(any(x['skipped_steps'] != 2 or y['skipped_steps'] is not None or
+             any(x[k] != y[k] for k in sys.argv[1:]) for x, y in zip(a, b, strict=True)))
+P
+}
+make_run_profile
+of='--profile run.json --workers 3 --bw 100mbps --scheme fp32,3lc:s=1.5 --format json'
+t 1 model -q --trace overflow $of
+err 'overflow, push 0, step 4, fp32: tensor .w.: the value at index 99 is infinite'
+q 0 model -q --trace overflow --skip-nonfinite $of
+cp out skipped.json
+q 0 model -q --trace clean $of
+same_rows bits_per_value error || bad 'model skips other steps'
+q 0 validate -q --dry-run --trace overflow --skip-nonfinite $of
+json 'all(r["skipped_steps"] == 2 for r in d["rows"])'
+missing=$(why_no_sim)
+if [ -n "$missing" ]; then
+    echo "skipped: steps that sim leaves out: $missing"
+else
+    t 1 sim -q --trace overflow --steps 12 $of
+    err 'overflow, push 0, step 4, fp32: tensor .w.: the value at index 99 is infinite'
+    for data in on off; do
+        q 0 sim -q --data $data --trace overflow --skip-nonfinite --steps 9 $of
+        cp out skipped.json
+        q 0 sim -q --data $data --trace clean --steps 9 $of
+        same_rows payload_bytes step_s || bad "sim --data $data skips other steps"
+    done
+fi
+missing=$(why_no_lab)
+if [ -n "$missing" ]; then
+    echo "skipped: steps that run leaves out: $missing"
+else
+    q 0 run -q --trace overflow --skip-nonfinite --steps 9 --warmup 0 $of
+    cp out skipped.json
+    q 0 run -q --trace clean --steps 9 --warmup 0 $of
+    same_rows payload_bytes || bad 'run skips other steps'
+fi
 
 finish
