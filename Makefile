@@ -35,7 +35,7 @@ ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl 
 
 # Every .c file of a folder and of the folders in it.
 sources = $(wildcard $(addsuffix /*.c,$(1)) $(addsuffix /*/*.c,$(1)) $(addsuffix /*/*/*.c,$(1)))
-LIB_ALL := $(filter-out netsim/mpi/%,$(call sources,core schemes models bench netsim results))
+LIB_ALL := $(filter-out netsim/mpi/%,$(call sources,core schemes models train bench netsim results))
 KERNELS := $(filter %.k.c,$(LIB_ALL))
 LIB_SRC := $(filter-out %.k.c,$(LIB_ALL))
 CMD_SRC := $(filter-out cmd/rank.c cmd/platform.c,$(call sources,cmd))
@@ -183,7 +183,7 @@ $(SIM_TESTS): $(BUILD)/tests/sim/%: $(BUILD)/smpi/tests/mpi/%.o $(MPI_TEST_LIB:%
 tests: $(BUILD)/headers.checked $(TESTS) $(MPI_TESTS) $(SIM_PROBES) $(SIM_TESTS)
 
 # Every header by itself, and all in one unit.
-HEADERS := $(shell find core schemes models bench netsim results cmd -name '*.h')
+HEADERS := $(shell find core schemes models train bench netsim results cmd -name '*.h')
 $(BUILD)/headers.checked: tests/headers.sh $(HEADERS)
 	@mkdir -p $(@D)
 	CC="$(CC)" CPPFLAGS='$(CPPFLAGS)' CFLAGS='-std=c11 $(WARN) -fopenmp' \

@@ -1,0 +1,25 @@
+/* Nets in double, value by value, as slow as can be: what the nets of train/ are compared with.
+ * Only forward passes; gradients come from differences of the loss. */
+#ifndef CC_TESTS_LIB_PLAIN_NET_H
+#define CC_TESTS_LIB_PLAIN_NET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* A batch of arrays of channels x height x width values; a vector has height and width 1. */
+struct plain {
+    size_t count, channels, height, width;
+    double *x; /* image by image, channel by channel, row by row */
+};
+
+struct plain plain_new(size_t count, size_t channels, size_t height, size_t width);
+void plain_free(struct plain *a);
+
+/* Each replaces *a by its result, and moves *w, the parameters, past its own. */
+void plain_dense(struct plain *a, const double **w, size_t out);
+void plain_relu(struct plain *a);
+
+/* The mean cross entropy of the batch. */
+double plain_loss(const struct plain *a, const int32_t *labels);
+
+#endif

@@ -1,0 +1,93 @@
+/* Building a model, for the files of train/ alone. A net's file calls these functions, layer by
+ * layer from the input to the output; after the first one that fails the others do nothing, and
+ * give NULL. */
+#ifndef CC_TRAIN_BUILD_H
+#define CC_TRAIN_BUILD_H
+
+#include "train/layer.h"
+
+struct cc_model {
+    struct cc_model_config config; /* without the net's name */
+    struct cc_model_layout layout;
+    struct cc_layer **layers;
+    size_t layer_count;
+    struct cc_pass pass;
+    struct cc_model_score score;
+    size_t forward_next, backward_next; /* layers whose forward pass, or backward pass, is done end
+                                           or begin here */
+    /* What layout.tensors and so on point to, and the initial values of each tensor. */
+    struct cc_tensor_info *tensors;
+    size_t *offset;
+    enum cc_tensor_role *role;
+    struct cc_initial {
+        float bound, start;
+    } * initial;
+    size_t tensor_count;
+    struct cc_act **acts;
+    size_t act_count;
+    size_t scratch; /* floats */
+    void **memory;  /* all that cc_build_memory gave */
+    size_t memory_count, bytes;
+    size_t capacity_tensors, capacity_offset, capacity_role, capacity_initial, capacity_acts,
+        capacity_layers, capacity_memory;
+};
+
+struct cc_build {
+    struct cc_model *model;
+    struct cc_error *e;
+    int status; /* of the first call that failed */
+};
+
+/* Memory of the model, all zeros. */
+void *cc_build_memory(struct cc_build *b, size_t count, size_t bytes);
+
+/* An activation and its values. */
+struct cc_act *cc_build_blocks(struct cc_build *b, size_t channels, size_t height, size_t width);
+struct cc_act *cc_build_columns(struct cc_build *b, size_t features, size_t places);
+
+/* Appends a layer of `bytes` bytes, which begin with a struct cc_layer. The tensors that are added
+ * next are its own. */
+void *cc_build_layer(struct cc_build *b, size_t bytes, const struct cc_layer_ops *ops,
+                     struct cc_act *in, struct cc_act *out);
+
+/* Adds a tensor, with initial values uniform within `bound` of `start`. Its name is `layer`, then
+ * `suffix`. */
+void cc_build_tensor(struct cc_build *b, const char *layer, const char *suffix, const size_t *dim,
+                     int ndim, enum cc_tensor_role role, double bound, double start);
+
+/* Adds running means and variances of so many channels to the last layer. */
+void cc_build_stats(struct cc_build *b, size_t channels);
+
+/* Asks for so many floats of cc_pass.scratch. */
+void cc_build_scratch(struct cc_build *b, size_t floats);
+
+/* After the last layer: finds each gradient's buffer, and completes the layout. */
+int cc_build_finish(struct cc_build *b);
+
+/* --- layers; each appends one and returns its output --- */
+
+/* Images as columns, a feature for each value of an image. */
+struct cc_act *cc_layer_input_columns(struct cc_build *b);
+
+/* weight x in + bias; the weight has out x in values. `gain`: initial weights have the variance
+ * gain / in; 2 keeps the variance of what goes through a relu. */
+struct cc_act *cc_layer_dense(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
+                              double gain);
+
+/* max(x, 0), in place. */
+struct cc_act *cc_layer_relu(struct cc_build *b, struct cc_act *in);
+
+/* Softmax and cross entropy of columns: the last layer. */
+void cc_layer_loss(struct cc_build *b, struct cc_act *in);
+
+/* --- nets --- */
+
+/* A net's family: the text of its name behind the family's, such as ":500-500" of mlp, is `rest`.
+ */
+struct cc_family {
+    const char *name;
+    void (*build)(struct cc_build *b, const char *rest);
+};
+void cc_family_mlp(struct cc_build *b, const char *rest);
+
+#endif

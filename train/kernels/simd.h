@@ -1,0 +1,41 @@
+/* Vectors of the widest kind that the instruction set has, for the kernels of training: sixteen
+ * values (AVX-512), eight (AVX2), or one. A multiply-addition is fused everywhere, so a chain of
+ * them gives the same bits whatever the width. */
+#ifndef CC_TRAIN_KERNELS_SIMD_H
+#define CC_TRAIN_KERNELS_SIMD_H
+
+#include <math.h>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define CC_WIDTH 16
+typedef __m512 cc_vec;
+#define cc_vec_load(p)      _mm512_loadu_ps(p)
+#define cc_vec_store(p, v)  _mm512_storeu_ps(p, v)
+#define cc_vec_set(x)       _mm512_set1_ps(x)
+#define cc_vec_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
+#elif defined(__AVX2__)
+#include <immintrin.h>
+#define CC_WIDTH            8
+typedef __m256 cc_vec;
+#define cc_vec_load(p)      _mm256_loadu_ps(p)
+#define cc_vec_store(p, v)  _mm256_storeu_ps(p, v)
+#define cc_vec_set(x)       _mm256_set1_ps(x)
+#define cc_vec_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
+#else
+#define CC_WIDTH            1
+typedef float cc_vec;
+#define cc_vec_load(p)      (*(p))
+#define cc_vec_store(p, v)  (*(p) = (v))
+#define cc_vec_set(x)       (x)
+#define cc_vec_fma(a, b, c) fmaf(a, b, c)
+#endif
+
+/* Values that are laid out together: sixteen images of a dense layer, sixteen channels of a
+ * convolution; on every instruction set, since the layout decides the order of nothing else. */
+#define CC_GROUP 16
+
+/* Vectors of a group. */
+#define CC_GROUP_VECS (CC_GROUP / CC_WIDTH)
+
+#endif
