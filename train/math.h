@@ -36,4 +36,16 @@ static inline double cc_train_exp(double x)
     return p * scale;
 }
 
+/* cos(pi x) for 0 <= x <= 1, within 1e-15. */
+static inline double cc_train_cos_pi(double x)
+{
+    double sign = x > 0.5 ? -1 : 1;
+    double y = 3.141592653589793 * (x > 0.5 ? 1 - x : x), term = 1, sum = 1;
+    for (int i = 2; i <= 24; i += 2) {
+        term *= -y * y / (i * (i - 1));
+        sum += term;
+    }
+    return sign * sum;
+}
+
 #endif
