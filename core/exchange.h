@@ -4,7 +4,7 @@
  *
  * A new exchange is one line in CC_EXCHANGES; its formula, `cc_exchange_model_NAME` in a file of
  * models/; and, if ranks can run it, its code, `cc_exchange_ops_NAME` in a file of
- * netsim/mpi/exchange/. */
+ * netsim/mpi/exchange/, or a schedule in netsim/schedule/. */
 #ifndef CC_CORE_EXCHANGE_H
 #define CC_CORE_EXCHANGE_H
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/embed.h"
 #include "core/format/json.h"
 #include "core/memory.h"
-#include "models/embed.h"
 
 /* --- the built-in devices --- */
 

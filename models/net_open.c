@@ -6,10 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/embed.h"
 #include "core/format/json.h"
 #include "core/memory.h"
 #include "core/nearest.h"
-#include "models/embed.h"
 #include "models/net_impl.h"
 
 /* --- the built-in nets --- */

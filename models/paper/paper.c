@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/embed.h"
 #include "core/format/json.h"
 #include "core/nearest.h"
-#include "models/embed.h"
 
 /* --- built-in tables --- */
 

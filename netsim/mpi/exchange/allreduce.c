@@ -26,14 +26,14 @@ void cc_allreduce_close(void *x)
 }
 
 int cc_allreduce_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
-                      cc_schedule_builder *build, void **out, struct cc_error *e)
+                      void **out, struct cc_error *e)
 {
     const bool sums = s->row->reduction == CC_REDUCE_SUM;
     const bool merges = cc_exchange_has(s->job->exchange, CC_X_MERGES);
     struct cc_schedule schedule = {0};
     if (!sums && !merges && s->job->via == CC_VIA_ALLGATHER)
         return cc_allgather_bruck_open(s, m, index, out, e);
-    int status = build(s, &schedule, e);
+    int status = cc_schedule_of(s->job->exchange)(s->job->workers, s->rank, &schedule, e);
     if (status != CC_OK) {
         free(schedule.round);
         return status;
@@ -43,3 +43,16 @@ int cc_allreduce_open(struct cc_rank_state *s, const struct cc_job_message *m, s
     return merges ? cc_reduce_merge_open(s, m, index, &schedule, out, e)
                   : cc_reduce_recode_open(s, m, index, &schedule, out, e);
 }
+
+/* All exchanges with a schedule. */
+#define ALLREDUCE                                                                                  \
+    {                                                                                              \
+        cc_allreduce_open, cc_allreduce_start, cc_allreduce_test, cc_allreduce_close               \
+    }
+const struct cc_exchange_ops cc_exchange_ops_ring = ALLREDUCE;
+const struct cc_exchange_ops cc_exchange_ops_recdouble = ALLREDUCE;
+const struct cc_exchange_ops cc_exchange_ops_rabenseifner = ALLREDUCE;
+const struct cc_exchange_ops cc_exchange_ops_ssar_recdouble = ALLREDUCE;
+const struct cc_exchange_ops cc_exchange_ops_ssar_rabenseifner = ALLREDUCE;
+const struct cc_exchange_ops cc_exchange_ops_ssar_split = ALLREDUCE;
+const struct cc_exchange_ops cc_exchange_ops_dsar_split = ALLREDUCE;

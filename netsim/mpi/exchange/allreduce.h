@@ -3,13 +3,13 @@
 #define CC_NETSIM_MPI_EXCHANGE_ALLREDUCE_H
 
 #include "netsim/mpi/exchange/exchange.h"
-#include "netsim/mpi/exchange/schedule.h"
+#include "netsim/schedule/schedule.h"
 
-/* Opens a message: floats are summed after the schedule; index-value pairs are merged, if the
- * exchange merges; other payloads are encoded again at every hop, or gathered where the job says
- * so. */
+/* Opens a message: floats are summed after the exchange's schedule; index-value pairs are merged,
+ * if the exchange merges; other payloads are encoded again at every hop, or gathered where the job
+ * says so. */
 int cc_allreduce_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
-                      cc_schedule_builder *build, void **out, struct cc_error *e);
+                      void **out, struct cc_error *e);
 
 /* For struct cc_exchange_ops: call the reduction's operations. */
 int cc_allreduce_start(void *x, struct cc_error *e);

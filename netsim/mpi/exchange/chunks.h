@@ -5,7 +5,7 @@
 #define CC_NETSIM_MPI_EXCHANGE_CHUNKS_H
 
 #include "netsim/mpi/exchange/message_pack.h"
-#include "netsim/mpi/exchange/schedule.h"
+#include "netsim/schedule/schedule.h"
 
 struct cc_chunk {
     struct cc_pack *decoder;

@@ -1,6 +1,7 @@
 #include "netsim/mpi/exchange/exchange.h"
 
-/* cc_exchange_ops_SYMBOL is defined in the file of its name, for every exchange that runs. */
+/* cc_exchange_ops_SYMBOL of every exchange that runs: those with a schedule are in allreduce.c, the
+ * others in files of their own. */
 #define DECLARE_RUN(symbol) extern const struct cc_exchange_ops cc_exchange_ops_##symbol;
 #define DECLARE_PREDICT(symbol)
 #define DECLARE(id, symbol, name, runs, ...) DECLARE_##runs(symbol)

@@ -7,7 +7,8 @@
 #ifndef CC_NETSIM_MPI_EXCHANGE_REDUCTION_H
 #define CC_NETSIM_MPI_EXCHANGE_REDUCTION_H
 
-#include "netsim/mpi/exchange/schedule.h"
+#include "netsim/mpi/exchange/rank_state.h"
+#include "netsim/schedule/schedule.h"
 
 /* Every reduction's object begins with a pointer to its operations, as in struct cc_exchange_ops.
  */

@@ -1,15 +1,15 @@
 /* Schedules: which chunks of a message one rank sends to whom and receives from whom, round by
  * round. The exchanges without servers differ in their schedules only; what is done with the chunks
  * (adding floats, decoding and encoding again) is the reduction's business. */
-#ifndef CC_NETSIM_MPI_EXCHANGE_SCHEDULE_H
-#define CC_NETSIM_MPI_EXCHANGE_SCHEDULE_H
+#ifndef CC_NETSIM_SCHEDULE_SCHEDULE_H
+#define CC_NETSIM_SCHEDULE_SCHEDULE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "core/error.h"
-#include "netsim/mpi/exchange/rank_state.h"
+#include "core/exchange.h"
 
 /* One round of one rank. The fields from `encodes_as` on are for reductions that encode again; the
  * counts of workers only for rounds that reduce. */
@@ -41,9 +41,14 @@ struct cc_schedule {
 /* Appends a round without peers; NULL if there is no memory. It is valid until the next call. */
 struct cc_round *cc_schedule_add(struct cc_schedule *p, struct cc_error *e);
 
-/* Makes this rank's schedule. *p is all zeros before; its rounds are to be freed also on failure.
- */
-typedef int cc_schedule_builder(const struct cc_rank_state *s, struct cc_schedule *p,
-                                struct cc_error *e);
+/* Makes the schedule of `rank`, one of `workers` ranks. *p is all zeros before; its rounds are to
+ * be freed also on failure. */
+typedef int cc_schedule_builder(int workers, int rank, struct cc_schedule *p, struct cc_error *e);
+
+cc_schedule_builder cc_schedule_ring, cc_schedule_recdouble, cc_schedule_rabenseifner,
+    cc_schedule_split;
+
+/* The builder of an exchange; NULL if it has no schedule. */
+cc_schedule_builder *cc_schedule_of(enum cc_exchange x);
 
 #endif

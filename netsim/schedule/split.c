@@ -5,16 +5,16 @@
  * all of them in the order of the ranks, and then sends the sum to all others. All messages of a
  * stage can be under way at once: only the second stage waits for the first. In each round the
  * ranks are paired by a shift, so that no two send to the same rank if all are equally fast. */
-#include "netsim/mpi/exchange/allreduce.h"
+#include "netsim/schedule/schedule.h"
 
-static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_error *e)
+int cc_schedule_split(int workers, int rank, struct cc_schedule *p, struct cc_error *e)
 {
-    const size_t n = (size_t)s->job->workers, me = (size_t)s->rank;
+    const size_t n = (size_t)workers, me = (size_t)rank;
     *p = (struct cc_schedule){.chunks = n,
                               .reduce_rounds = n - 1,
                               .owns_chunk = true,
                               .own_chunk = me,
-                              .owner_encodes_as = s->rank};
+                              .owner_encodes_as = rank};
     for (int stage = 0; stage < 2; stage++)
         for (size_t d = 1; d < n; d++) {
             const bool reduces = stage == 0;
@@ -28,20 +28,9 @@ static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc
                                    .send_count = 1,
                                    .recv_first = reduces ? me : from,
                                    .recv_count = 1,
-                                   .encodes_as = s->rank,
+                                   .encodes_as = rank,
                                    .send_workers = reduces ? 1 : (int)n,
                                    .recv_workers = reduces ? 1 : (int)n};
         }
     return CC_OK;
 }
-
-static int open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index, void **out,
-                struct cc_error *e)
-{
-    return cc_allreduce_open(s, m, index, build, out, e);
-}
-
-const struct cc_exchange_ops cc_exchange_ops_ssar_split = {open, cc_allreduce_start,
-                                                           cc_allreduce_test, cc_allreduce_close};
-const struct cc_exchange_ops cc_exchange_ops_dsar_split = {open, cc_allreduce_start,
-                                                           cc_allreduce_test, cc_allreduce_close};

@@ -1,5 +1,6 @@
-/* rabenseifner: allreduce by recursive halving and doubling (Rabenseifner, Optimization of
- * Collective Reduction Operations, ICCS 2004; Thakur et al., IJHPCA 2005, section 4.5).
+/* rabenseifner, and for pairs that are merged ssar-rabenseifner: allreduce by recursive halving and
+ * doubling (Rabenseifner, Optimization of Collective Reduction Operations, ICCS 2004; Thakur et
+ * al., IJHPCA 2005, section 4.5).
  *
  * The values are cut into 2^k chunks, one for each member of the group (pow2_group.h). Recursive
  * halving is the reduce-scatter: in rounds of distance d = 2^(k-1), ..., 2, 1 a member sends the
@@ -8,11 +9,11 @@
  * allgather: with d = 1, 2, ..., 2^(k-1), peers exchange all chunks that they have. Each member
  * sends about twice the message in 2 log2 P rounds: the ring's bandwidth with the doubling's
  * latency. Extra ranks hand all their values to a proxy before, and get the sum after. */
-#include "netsim/mpi/exchange/allreduce.h"
-#include "netsim/mpi/exchange/pow2_group.h"
+#include "netsim/schedule/schedule.h"
+#include "netsim/schedule/pow2_group.h"
 
-static int add_round(const struct cc_pow2_group *f, const struct cc_rank_state *s, size_t d,
-                     bool halves, struct cc_schedule *p, struct cc_error *e)
+static int add_round(const struct cc_pow2_group *f, int rank, size_t d, bool halves,
+                     struct cc_schedule *p, struct cc_error *e)
 {
     struct cc_round *r = cc_schedule_add(p, e);
     if (r == NULL)
@@ -28,37 +29,25 @@ static int add_round(const struct cc_pow2_group *f, const struct cc_rank_state *
         .send_count = d,
         .recv_first = halves ? mine : other,
         .recv_count = d,
-        .encodes_as = s->rank,
+        .encodes_as = rank,
         .send_workers = cc_pow2_group_workers(f, (int)me % stride, stride, count),
         .recv_workers = cc_pow2_group_workers(f, (int)(me ^ d) % stride, stride, count),
         .needs_clear = true};
     return CC_OK;
 }
 
-static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_error *e)
+int cc_schedule_rabenseifner(int workers, int rank, struct cc_schedule *p, struct cc_error *e)
 {
-    const struct cc_pow2_group f = cc_pow2_group_make(s->job->workers, s->rank);
+    const struct cc_pow2_group f = cc_pow2_group_make(workers, rank);
     const size_t size = (size_t)f.size;
-    *p = (struct cc_schedule){.chunks = size, .owner_encodes_as = s->rank};
-    CC_TRY(cc_pow2_group_add_first(&f, s, p, e));
+    *p = (struct cc_schedule){.chunks = size, .owner_encodes_as = rank};
+    CC_TRY(cc_pow2_group_add_first(&f, rank, p, e));
     for (size_t d = size / 2; d >= 1 && f.member >= 0; d /= 2)
-        CC_TRY(add_round(&f, s, d, true, p, e));
+        CC_TRY(add_round(&f, rank, d, true, p, e));
     p->reduce_rounds = p->rounds;
     p->owns_chunk = f.member >= 0;
     p->own_chunk = p->owns_chunk ? (size_t)f.member : 0;
     for (size_t d = 1; d < size && f.member >= 0; d *= 2)
-        CC_TRY(add_round(&f, s, d, false, p, e));
-    return cc_pow2_group_add_last(&f, s, p, e);
+        CC_TRY(add_round(&f, rank, d, false, p, e));
+    return cc_pow2_group_add_last(&f, rank, p, e);
 }
-
-static int open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index, void **out,
-                struct cc_error *e)
-{
-    return cc_allreduce_open(s, m, index, build, out, e);
-}
-
-const struct cc_exchange_ops cc_exchange_ops_rabenseifner = {open, cc_allreduce_start,
-                                                             cc_allreduce_test, cc_allreduce_close};
-/* SparCML's: the same schedule, for pairs that are merged (reduce_merge.c). */
-const struct cc_exchange_ops cc_exchange_ops_ssar_rabenseifner = {
-    open, cc_allreduce_start, cc_allreduce_test, cc_allreduce_close};

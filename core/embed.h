@@ -1,6 +1,6 @@
 /* Files that are linked into the program. */
-#ifndef CC_MODELS_EMBED_H
-#define CC_MODELS_EMBED_H
+#ifndef CC_CORE_EMBED_H
+#define CC_CORE_EMBED_H
 
 #include <stddef.h>
 

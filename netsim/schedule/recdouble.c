@@ -1,5 +1,6 @@
-/* recdouble: allreduce by recursive doubling (Thakur, Rabenseifner, Gropp, Optimization of
- * Collective Communication Operations in MPICH, IJHPCA 2005, section 4.5).
+/* recdouble, and for pairs that are merged ssar-recdouble: allreduce by recursive doubling (Thakur,
+ * Rabenseifner, Gropp, Optimization of Collective Communication Operations in MPICH, IJHPCA 2005,
+ * section 4.5).
  *
  * The values are one chunk. In round t = 0, 1, ... two groups of 2^t members exchange their sums,
  * member by member: log2 P rounds and latencies, but every rank sends the whole message in each. Of
@@ -13,15 +14,15 @@
  * every member has the same sum and need not encode it, unless there are extra ranks: then all
  * members encode it once more, to the same bytes, all decode that payload, and proxies send it on.
  */
-#include "netsim/mpi/exchange/allreduce.h"
-#include "netsim/mpi/exchange/pow2_group.h"
+#include "netsim/schedule/schedule.h"
+#include "netsim/schedule/pow2_group.h"
 
-static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_error *e)
+int cc_schedule_recdouble(int workers, int rank, struct cc_schedule *p, struct cc_error *e)
 {
-    const struct cc_pow2_group f = cc_pow2_group_make(s->job->workers, s->rank);
+    const struct cc_pow2_group f = cc_pow2_group_make(workers, rank);
     uint64_t salt = 1;
     *p = (struct cc_schedule){.chunks = 1};
-    CC_TRY(cc_pow2_group_add_first(&f, s, p, e));
+    CC_TRY(cc_pow2_group_add_first(&f, rank, p, e));
     for (int d = 1; d < f.size && f.member >= 0; d *= 2) {
         struct cc_round *r = cc_schedule_add(p, e);
         if (r == NULL)
@@ -42,17 +43,5 @@ static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc
     p->reduce_rounds = p->rounds;
     p->owns_chunk = f.member >= 0 && (f.extras > 0 || f.size == 1);
     p->owner_salt = salt;
-    return cc_pow2_group_add_last(&f, s, p, e);
+    return cc_pow2_group_add_last(&f, rank, p, e);
 }
-
-static int open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index, void **out,
-                struct cc_error *e)
-{
-    return cc_allreduce_open(s, m, index, build, out, e);
-}
-
-const struct cc_exchange_ops cc_exchange_ops_recdouble = {open, cc_allreduce_start,
-                                                          cc_allreduce_test, cc_allreduce_close};
-/* SparCML's: the same schedule, for pairs that are merged (reduce_merge.c). */
-const struct cc_exchange_ops cc_exchange_ops_ssar_recdouble = {
-    open, cc_allreduce_start, cc_allreduce_test, cc_allreduce_close};

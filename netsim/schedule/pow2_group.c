@@ -1,4 +1,4 @@
-#include "netsim/mpi/exchange/pow2_group.h"
+#include "netsim/schedule/pow2_group.h"
 
 struct cc_pow2_group cc_pow2_group_make(int workers, int rank)
 {
@@ -31,11 +31,11 @@ int cc_pow2_group_workers(const struct cc_pow2_group *f, int member, int stride,
     return n;
 }
 
-static int add_extra_round(const struct cc_pow2_group *f, const struct cc_rank_state *s, bool last,
+static int add_extra_round(const struct cc_pow2_group *f, int rank, bool last,
                            struct cc_schedule *p, struct cc_error *e)
 {
     const bool extra = f->member < 0;
-    const int partner = extra ? s->rank + 1 : s->rank - 1;
+    const int partner = extra ? rank + 1 : rank - 1;
     if (f->extras == 0)
         return CC_OK;
     struct cc_round *r = cc_schedule_add(p, e);
@@ -47,7 +47,7 @@ static int add_extra_round(const struct cc_pow2_group *f, const struct cc_rank_s
         *r = (struct cc_round){.to = partner,
                                .from = -1,
                                .send_count = p->chunks,
-                               .encodes_as = last ? 0 : s->rank,
+                               .encodes_as = last ? 0 : rank,
                                .send_workers = 1};
     else
         *r = (struct cc_round){
@@ -55,14 +55,14 @@ static int add_extra_round(const struct cc_pow2_group *f, const struct cc_rank_s
     return CC_OK;
 }
 
-int cc_pow2_group_add_first(const struct cc_pow2_group *f, const struct cc_rank_state *s,
-                            struct cc_schedule *p, struct cc_error *e)
+int cc_pow2_group_add_first(const struct cc_pow2_group *f, int rank, struct cc_schedule *p,
+                            struct cc_error *e)
 {
-    return add_extra_round(f, s, false, p, e);
+    return add_extra_round(f, rank, false, p, e);
 }
 
-int cc_pow2_group_add_last(const struct cc_pow2_group *f, const struct cc_rank_state *s,
-                           struct cc_schedule *p, struct cc_error *e)
+int cc_pow2_group_add_last(const struct cc_pow2_group *f, int rank, struct cc_schedule *p,
+                           struct cc_error *e)
 {
-    return add_extra_round(f, s, true, p, e);
+    return add_extra_round(f, rank, true, p, e);
 }

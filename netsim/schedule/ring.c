@@ -7,16 +7,16 @@
  * around: each rank adds its own values, and rank c - 1, the last one, has the whole sum after P -
  * 1 rounds. Then it travels around once more, so that every rank gets it. Each rank sends 2(P -
  * 1)/P of the message, which is the least possible, at the price of 2(P - 1) latencies. */
-#include "netsim/mpi/exchange/allreduce.h"
+#include "netsim/schedule/schedule.h"
 
-static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc_error *e)
+int cc_schedule_ring(int workers, int rank, struct cc_schedule *p, struct cc_error *e)
 {
-    const size_t n = (size_t)s->job->workers, me = (size_t)s->rank;
+    const size_t n = (size_t)workers, me = (size_t)rank;
     *p = (struct cc_schedule){.chunks = n,
                               .reduce_rounds = n - 1,
                               .owns_chunk = true,
                               .own_chunk = (me + 1) % n,
-                              .owner_encodes_as = s->rank};
+                              .owner_encodes_as = rank};
     for (size_t k = 0; k < 2 * (n - 1); k++) {
         struct cc_round *r = cc_schedule_add(p, e);
         if (r == NULL)
@@ -27,18 +27,9 @@ static int build(const struct cc_rank_state *s, struct cc_schedule *p, struct cc
                                .send_count = 1,
                                .recv_first = (me + 2 * n - k - 1) % n,
                                .recv_count = 1,
-                               .encodes_as = s->rank,
+                               .encodes_as = rank,
                                .send_workers = (int)k + 1,
                                .recv_workers = (int)k + 1};
     }
     return CC_OK;
 }
-
-static int open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index, void **out,
-                struct cc_error *e)
-{
-    return cc_allreduce_open(s, m, index, build, out, e);
-}
-
-const struct cc_exchange_ops cc_exchange_ops_ring = {open, cc_allreduce_start, cc_allreduce_test,
-                                                     cc_allreduce_close};

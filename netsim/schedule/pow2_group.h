@@ -6,10 +6,10 @@
  * (base ranks) are the members of the group, numbered from 0. The names are UCC's
  * (coll_patterns/recursive_knomial.h), the method is Rabenseifner's (Optimization of Collective
  * Reduction Operations, ICCS 2004, section 2.3) and MPICH's. */
-#ifndef CC_NETSIM_MPI_EXCHANGE_POW2_GROUP_H
-#define CC_NETSIM_MPI_EXCHANGE_POW2_GROUP_H
+#ifndef CC_NETSIM_SCHEDULE_POW2_GROUP_H
+#define CC_NETSIM_SCHEDULE_POW2_GROUP_H
 
-#include "netsim/mpi/exchange/schedule.h"
+#include "netsim/schedule/schedule.h"
 
 struct cc_pow2_group {
     int size;   /* 2^k: members */
@@ -28,9 +28,9 @@ int cc_pow2_group_workers(const struct cc_pow2_group *f, int member, int stride,
 
 /* Add the round before the first (extra ranks send all chunks to their proxies), and the round
  * after the last (proxies send them the sum). No round if there are no extra ranks. */
-int cc_pow2_group_add_first(const struct cc_pow2_group *f, const struct cc_rank_state *s,
-                            struct cc_schedule *p, struct cc_error *e);
-int cc_pow2_group_add_last(const struct cc_pow2_group *f, const struct cc_rank_state *s,
-                           struct cc_schedule *p, struct cc_error *e);
+int cc_pow2_group_add_first(const struct cc_pow2_group *f, int rank, struct cc_schedule *p,
+                            struct cc_error *e);
+int cc_pow2_group_add_last(const struct cc_pow2_group *f, int rank, struct cc_schedule *p,
+                           struct cc_error *e);
 
 #endif
