@@ -1,0 +1,140 @@
+#include "netsim/inprocess/inprocess.h"
+
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "netsim/inprocess/reduction.h"
+#include "netsim/schedule/schedule.h"
+
+struct cc_inprocess {
+    struct cc_inprocess_config config;
+    struct cc_inprocess_message *message;
+    void **reduction; /* of each message; NULL: not open */
+};
+
+bool cc_inprocess_has(enum cc_exchange x)
+{
+    return x == CC_PS || x == CC_ALLGATHER || x == CC_RING || x == CC_RECDOUBLE ||
+           x == CC_RABENSEIFNER;
+}
+
+int cc_inprocess_pack(const struct cc_inprocess_message *m, struct cc_values values,
+                      struct cc_pack_config from, struct cc_pack **out, struct cc_error *e)
+{
+    const struct cc_inprocess_config *c = m->config;
+    struct cc_slice *slice;
+    size_t slices;
+    from.job = c->job;
+    from.spec = c->spec;
+    from.raw = c->raw;
+    from.origin = m->values.from;
+    CC_TRY(cc_slices(c->job, values.from, values.to, &slice, &slices, e));
+    const int status = cc_pack_make(&from, slice, slices, out, e);
+    free(slice);
+    return status;
+}
+
+int cc_inprocess_encode(struct cc_pack *p, uint64_t step, const float *x, uint8_t *out, size_t *len,
+                        uint64_t *payload, struct cc_error *e)
+{
+    size_t head = 0;
+    CC_TRY(cc_pack_encode(p, step, x, out, len, &head, e));
+    *payload = *len - head;
+    return CC_OK;
+}
+
+/* The reduction that allreduce.c in netsim/mpi/exchange chooses, too. */
+static int open_reduction(const struct cc_inprocess_message *m, void **out, struct cc_error *e)
+{
+    const struct cc_job *job = m->config->job;
+    const bool sums = m->config->row->reduction == CC_REDUCE_SUM;
+    if (job->exchange == CC_PS)
+        return cc_inprocess_ps_open(m, out, e);
+    if (job->exchange == CC_ALLGATHER || (!sums && job->via == CC_VIA_ALLGATHER))
+        return cc_inprocess_gather_open(m, out, e);
+    return sums ? cc_inprocess_sum_open(m, out, e) : cc_inprocess_recode_open(m, out, e);
+}
+
+static int check(const struct cc_job *job, struct cc_error *e)
+{
+    if (!cc_inprocess_has(job->exchange))
+        return cc_usage(e,
+                        "the exchange %s cannot be played in one process; ps, ring, recdouble, "
+                        "rabenseifner and allgather can",
+                        cc_exchange_info(job->exchange)->name);
+    if (job->exchange == CC_PS && job->servers != 1)
+        return cc_usage(e, "%d servers: in one process there is one", job->servers);
+    return CC_OK;
+}
+
+int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inprocess **out,
+                      struct cc_error *e)
+{
+    const struct cc_job_row *row = config->row;
+    int status = CC_OK;
+    CC_TRY(check(config->job, e));
+    struct cc_inprocess *x = cc_alloc0(sizeof *x, e);
+    if (x == NULL)
+        return CC_FAIL;
+    x->config = *config;
+    x->message = cc_alloc0(row->messages * sizeof *x->message, e);
+    x->reduction = cc_alloc0(row->messages * sizeof *x->reduction, e);
+    if (x->message == NULL || x->reduction == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    for (size_t i = 0; i < row->messages; i++) {
+        const struct cc_job_message *m = &row->message[i];
+        x->message[i] = (struct cc_inprocess_message){
+            .config = &x->config,
+            .values = {config->job->offset[m->first], config->job->offset[m->last + 1]}};
+        CC_TRY_OUT(open_reduction(&x->message[i], &x->reduction[i], e));
+    }
+    *out = x;
+out:
+    if (status != CC_OK)
+        cc_inprocess_close(x);
+    return status;
+}
+
+static const struct cc_inprocess_ops *ops_of(const void *reduction)
+{
+    return *(const struct cc_inprocess_ops *const *)reduction;
+}
+
+void cc_inprocess_close(struct cc_inprocess *x)
+{
+    if (x == NULL)
+        return;
+    for (size_t i = 0; x->reduction != NULL && i < x->config.row->messages; i++)
+        if (x->reduction[i] != NULL)
+            ops_of(x->reduction[i])->close(x->reduction[i]);
+    free(x->message);
+    free(x->reduction);
+    free(x);
+}
+
+/* As cc_silent in netsim/mpi/exchange. */
+static bool is_silent(const struct cc_inprocess *x, uint64_t step, const struct cc_job_message *m)
+{
+    if ((step + 1) % x->config.row->period == 0)
+        return false;
+    for (size_t i = m->first; i <= m->last; i++)
+        if (x->config.job->tensor[i].raw)
+            return false;
+    return true;
+}
+
+int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *const *gradient,
+                          float *result, struct cc_inprocess_step *out, struct cc_error *e)
+{
+    struct cc_inprocess_call call = {
+        .step = step, .gradient = gradient, .result = result, .out = out};
+    *out = (struct cc_inprocess_step){0};
+    for (size_t i = 0; i < x->config.row->messages; i++) {
+        call.silent = is_silent(x, step, &x->config.row->message[i]);
+        out->sent = out->sent || !call.silent;
+        CC_TRY(ops_of(x->reduction[i])->exchange(x->reduction[i], &call, e));
+    }
+    return CC_OK;
+}

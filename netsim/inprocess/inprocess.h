@@ -1,0 +1,59 @@
+/* Exchanges in one process, which plays all workers and the server in turn: for training without
+ * MPI. A reduction is one file here, as in netsim/mpi/exchange, and takes the same packs, cuts and
+ * schedules, and adds in the same order, so that what the workers receive is the same, bit for bit.
+ *
+ *     ps.c      parameter servers
+ *     gather.c  every payload to every worker
+ *     sum.c     floats, by a schedule
+ *     recode.c  decode, add, encode at every hop of a schedule */
+#ifndef CC_NETSIM_INPROCESS_INPROCESS_H
+#define CC_NETSIM_INPROCESS_INPROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+#include "netsim/job/job.h"
+#include "schemes/spec.h"
+
+struct cc_inprocess_config {
+    /* The job's exchange, workers, seed, via, tensors and offsets count; data is true. All that is
+     * pointed to must outlive the exchange. */
+    const struct cc_job *job;
+    const struct cc_job_row *row; /* its messages, period and reduction */
+    const struct cc_spec *spec;   /* the row's scheme, */
+    const struct cc_spec *raw;    /* and fp32, for raw tensors */
+    /* Servers only: turns the mean of the pushes of values [from, to) into what the workers pull,
+     * in place. NULL: they pull the mean. */
+    int (*serve)(void *arg, size_t from, size_t to, float *mean, struct cc_error *e);
+    void *arg;
+};
+
+/* What a step has sent. */
+struct cc_inprocess_step {
+    uint64_t push_bytes; /* payload that the workers encoded, all of them; partial sums that are
+                            encoded again on their way do not count */
+    uint64_t pull_bytes; /* payload that the server encoded: once, not once per worker */
+    bool sent;           /* false: the scheme sends nothing in this step */
+};
+
+struct cc_inprocess;
+
+/* Fails for exchanges that no file here has, with CC_USAGE, and for more than one server. Close it
+ * with cc_inprocess_close, which NULL is allowed for. */
+int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inprocess **out,
+                      struct cc_error *e);
+void cc_inprocess_close(struct cc_inprocess *x);
+
+/* Whether an exchange can be opened at all. */
+bool cc_inprocess_has(enum cc_exchange x);
+
+/* One step of all workers: gradient[worker] and result are flat steps. Adds to result what every
+ * worker receives: the mean over the workers, as they encoded it, or what the server makes of it.
+ * Values that are not finite are refused with a message that names tensor and value; after an error
+ * the exchange can only be closed. */
+int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *const *gradient,
+                          float *result, struct cc_inprocess_step *out, struct cc_error *e);
+
+#endif

@@ -1,0 +1,48 @@
+/* The reductions of exchanges in one process, each for one message. */
+#ifndef CC_NETSIM_INPROCESS_REDUCTION_H
+#define CC_NETSIM_INPROCESS_REDUCTION_H
+
+#include "netsim/inprocess/inprocess.h"
+#include "netsim/message/pack.h"
+
+/* Values of the flat step: [from, to). */
+struct cc_values {
+    size_t from, to;
+};
+
+/* A message of the row. */
+struct cc_inprocess_message {
+    const struct cc_inprocess_config *config;
+    struct cc_values values;
+};
+
+/* One step of it. The flat steps begin at the first value of all; `silent`: payloads are encoded,
+ * so that residuals add up, and not sent. */
+struct cc_inprocess_call {
+    uint64_t step;
+    bool silent;
+    const float *const *gradient;
+    float *result;
+    struct cc_inprocess_step *out;
+};
+
+/* A reduction's object begins with a pointer to its operations. */
+struct cc_inprocess_ops {
+    int (*exchange)(void *x, const struct cc_inprocess_call *c, struct cc_error *e);
+    void (*close)(void *x);
+};
+
+int cc_inprocess_ps_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e);
+int cc_inprocess_gather_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e);
+int cc_inprocess_sum_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e);
+int cc_inprocess_recode_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e);
+
+/* A pack for some of the message's values, whose x and y begin at the message's first one. Of
+ * `from`, set only rank, seed, direction and decodes_only. */
+int cc_inprocess_pack(const struct cc_inprocess_message *m, struct cc_values values,
+                      struct cc_pack_config from, struct cc_pack **out, struct cc_error *e);
+/* Encodes; *payload: bytes without the pack's head. */
+int cc_inprocess_encode(struct cc_pack *p, uint64_t step, const float *x, uint8_t *out, size_t *len,
+                        uint64_t *payload, struct cc_error *e);
+
+#endif
