@@ -20,7 +20,7 @@ CPPFLAGS += -I. -D_GNU_SOURCE
 CFLAGS   += -std=c11 $(WARN) $(OPT) -ffp-contract=off -fno-math-errno -fopenmp -pthread -fPIC \
             -fno-semantic-interposition $(SANITIZE)
 LDFLAGS  += -fopenmp -pthread $(SANITIZE)
-LDLIBS   += -lcjson -lcsv -lgsl -lgslcblas -lzstd -llz4 -lzfp -lzip -lm
+LDLIBS   += -lcjson -lcsv -lgsl -lgslcblas -lzstd -llz4 -lzfp -lzip -lz -lm
 
 # Kernel templates (*.k.c) are compiled once per instruction set.
 ifeq ($(ARCH),x86_64)
@@ -140,10 +140,11 @@ $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The built-in nets are embedded in the program.
+# The built-in nets and the digits are embedded in the program.
 $(BUILD)/obj/models/net_open.o: $(wildcard models/nets/*.json)
 $(BUILD)/obj/models/device.o: $(wildcard models/devices/*.json)
 $(BUILD)/obj/models/paper/paper.o: $(wildcard models/papers/*.json)
+$(BUILD)/obj/train/data/digits.o: $(wildcard train/data/digits/*.gz)
 
 # The file that prints the version is compiled again when the version changes.
 $(BUILD)/obj/results/machine_info.o: $(BUILD)/version
@@ -261,7 +262,7 @@ fuzz-seeds: $(BUILD)/fuzz/seeds_decode
 # --- for people ---
 
 DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev \
-              libzfp-dev libzip-dev openmpi-bin libopenmpi-dev iproute2 libsimgrid-dev
+              libzfp-dev libzip-dev zlib1g-dev openmpi-bin libopenmpi-dev iproute2 libsimgrid-dev
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev python3 \
               python3-jsonschema gnuplot-nox
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev

@@ -1,0 +1,183 @@
+#include "train/data/data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/memory.h"
+#include "core/nearest.h"
+#include "core/tensor.h"
+#include "train/data/sources.h"
+
+const char *const cc_data_names[] = {"digits", "synthetic", NULL};
+
+static void free_samples(struct cc_samples *s)
+{
+    free(s->byte);
+    free(s->value);
+    free(s->label);
+}
+
+void cc_data_free(struct cc_data *d)
+{
+    if (d == NULL)
+        return;
+    free_samples(&d->train);
+    free_samples(&d->test);
+    free(d->mean);
+    free(d->scale);
+    free(d->name);
+    free(d);
+}
+
+/* --- texts --- */
+
+int cc_data_keys(const char *keys,
+                 int (*set)(void *arg, const char *key, const char *value, struct cc_error *e),
+                 void *arg, struct cc_error *e)
+{
+    char *copy = cc_strdup(keys != NULL ? keys : "", e), *rest = copy, *save;
+    int status = CC_OK;
+    if (copy == NULL)
+        return CC_FAIL;
+    for (char *word; status == CC_OK && (word = strtok_r(rest, ",", &save)) != NULL; rest = NULL) {
+        char *value = strchr(word, '=');
+        if (value == NULL) {
+            status = cc_usage(e, "'%s' should be a key and a value, as in key=value", word);
+            break;
+        }
+        *value++ = '\0';
+        status = set(arg, word, value, e);
+        if (status != CC_OK)
+            cc_error_in(e, "%s=%s", word, value);
+    }
+    free(copy);
+    return status;
+}
+
+int cc_data_dims(const char *text, struct cc_data *d, struct cc_error *e)
+{
+    struct cc_shape shape;
+    CC_TRY(cc_shape_parse(text, &shape, e));
+    if (shape.n == 0 || (shape.ndim != 1 && shape.ndim != 3))
+        return cc_usage(e, "a sample has channels, height and width, as in 3x32x32, or one number "
+                           "of features");
+    d->channels = shape.dim[0];
+    d->height = shape.ndim == 3 ? shape.dim[1] : 1;
+    d->width = shape.ndim == 3 ? shape.dim[2] : 1;
+    return CC_OK;
+}
+
+static int open_folder(const char *path, struct cc_data *d, struct cc_error *e)
+{
+    bool found = false;
+    CC_TRY(cc_data_idx_folder(path, &found, d, e));
+    if (!found)
+        CC_TRY(cc_data_cifar_folder(path, &found, d, e));
+    return found ? CC_OK
+                 : cc_fail(e,
+                           "%s: the folder has neither train-images-idx3-ubyte (MNIST; also .gz), "
+                           "nor data_batch_1.bin (CIFAR-10), nor train.bin (CIFAR-100)",
+                           path);
+}
+
+static bool ends_with(const char *text, const char *suffix)
+{
+    const size_t n = strlen(text), m = strlen(suffix);
+    return n >= m && strcmp(text + n - m, suffix) == 0;
+}
+
+static int open_path(const char *path, const char *keys, struct cc_data *d, struct cc_error *e)
+{
+    struct stat st;
+    if (ends_with(path, ".csv"))
+        return cc_data_csv(path, keys, d, e);
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return keys != NULL ? cc_usage(e, "%s: a folder has no keys: '%s'", path, keys)
+                            : open_folder(path, d, e);
+    const char *near = cc_nearest(path, cc_data_names);
+    if (near != NULL)
+        return cc_usage(e, "'%s' is no data set; did you mean '%s'?", path, near);
+    return cc_usage(e,
+                    "'%s' is no data set: it is digits, synthetic, a folder of IDX or CIFAR "
+                    "files, or a .csv file",
+                    path);
+}
+
+/* The keys begin behind the last colon, if what follows it has a '='. */
+static int open_text(const char *text, struct cc_data *d, struct cc_error *e)
+{
+    char *path = cc_strdup(text, e), *keys;
+    int status;
+    if (path == NULL)
+        return CC_FAIL;
+    keys = strrchr(path, ':');
+    if (keys != NULL && strchr(keys, '=') != NULL)
+        *keys++ = '\0';
+    else
+        keys = NULL;
+    if (strcmp(path, "digits") == 0)
+        status = keys == NULL ? cc_data_digits(d, e) : cc_usage(e, "digits has no keys");
+    else if (strcmp(path, "synthetic") == 0)
+        status = cc_data_synthetic(keys, d, e);
+    else
+        status = open_path(path, keys, d, e);
+    free(path);
+    return status;
+}
+
+/* --- normalization --- */
+
+static double sample_value(const struct cc_samples *s, size_t i)
+{
+    return s->byte != NULL ? (double)s->byte[i] : (double)s->value[i];
+}
+
+/* A channel that is the same everywhere becomes 0. */
+static int normalize(struct cc_data *d, struct cc_error *e)
+{
+    const struct cc_samples *s = &d->train;
+    const size_t plane = d->height * d->width, n = s->count * plane;
+    d->mean = cc_alloc(d->channels * sizeof *d->mean, e);
+    d->scale = cc_alloc(d->channels * sizeof *d->scale, e);
+    if (d->mean == NULL || d->scale == NULL)
+        return CC_FAIL;
+    for (size_t c = 0; c < d->channels; c++) {
+        double sum = 0, squares = 0;
+        for (size_t i = 0; i < n; i++) {
+            const double v = sample_value(s, (i / plane * d->channels + c) * plane + i % plane);
+            sum += v;
+            squares += v * v;
+        }
+        const double mean = sum / (double)n, variance = squares / (double)n - mean * mean;
+        d->mean[c] = (float)mean;
+        d->scale[c] = variance > 1e-12 * (squares / (double)n) ? (float)(1 / sqrt(variance)) : 0;
+    }
+    return CC_OK;
+}
+
+int cc_data_open(const char *text, struct cc_data **out, struct cc_error *e)
+{
+    int status = CC_OK;
+    struct cc_data *d = cc_alloc0(sizeof *d, e);
+    if (d == NULL)
+        return CC_FAIL;
+    d->name = cc_strdup(text, e);
+    if (d->name == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    CC_TRY_OUT(open_text(text, d, e));
+    if (d->train.count == 0 || d->test.count == 0 || d->classes < 2) {
+        status = cc_fail(e, "%s: %zu samples to train with, %zu to test with, %zu classes: too few",
+                         text, d->train.count, d->test.count, d->classes);
+        goto out;
+    }
+    CC_TRY_OUT(normalize(d, e));
+    *out = d;
+out:
+    if (status != CC_OK)
+        cc_data_free(d);
+    return status;
+}

@@ -1,0 +1,53 @@
+/* Data sets: labelled samples to train and to test with. Samples are images, in planes of channels,
+ * rows and columns; a sample that is no image is one of 1 x 1 pixel and as many channels as it has
+ * features, or has the shape that the data set's text gives it. */
+#ifndef CC_TRAIN_DATA_DATA_H
+#define CC_TRAIN_DATA_DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/error.h"
+
+enum { CC_MOST_CLASSES = 65536 };
+
+/* Samples as they were read: bytes or floats, [count][channels][height][width]. */
+struct cc_samples {
+    size_t count;
+    uint8_t *byte;   /* or NULL, */
+    float *value;    /* or NULL */
+    uint16_t *label; /* [count] */
+};
+
+struct cc_data {
+    char *name;
+    size_t channels, height, width;
+    size_t classes; /* labels are below */
+    struct cc_samples train, test;
+    /* Normalization: a network's input is (sample - mean) * scale, of a channel's mean and standard
+     * deviation over the training samples. */
+    float *mean, *scale; /* [channels] */
+};
+
+/* Opens a data set by its text:
+ *
+ *   digits              8x8 handwritten digits, which the program carries
+ *   synthetic[:...]     drawn at random (train/data/sources.h)
+ *   a folder            with the files of MNIST and its kin (IDX, also .gz) or of CIFAR-10 or -100
+ *   FILE.csv[:...]      a sample in each line, with its class; may name a file to test with
+ *
+ * Any file is read whole or refused, naming the place. A text that is none of these is CC_USAGE.
+ * *out is set on success only; free it with cc_data_free. */
+int cc_data_open(const char *text, struct cc_data **out, struct cc_error *e);
+void cc_data_free(struct cc_data *d); /* NULL is allowed */
+
+/* The texts that name sets without a file, ending with NULL. */
+extern const char *const cc_data_names[];
+
+/* The values of a sample. */
+static inline size_t cc_data_values(const struct cc_data *d)
+{
+    return d->channels * d->height * d->width;
+}
+
+#endif

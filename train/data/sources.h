@@ -1,0 +1,60 @@
+/* The readers of data sets. Each fills the shape, the classes and the samples of a data set that is
+ * all zeros; what it has filled is freed by cc_data_free, also after an error. */
+#ifndef CC_TRAIN_DATA_SOURCES_H
+#define CC_TRAIN_DATA_SOURCES_H
+
+#include <stdbool.h>
+
+#include "train/data/data.h"
+
+/* The digits that the program carries. */
+int cc_data_digits(struct cc_data *d, struct cc_error *e);
+
+/* A set drawn at random: every class has a pattern, smooth over neighboring pixels, and a sample is
+ * its class's pattern plus noise. Keys of the text, all of them optional: classes=10, dims=3x32x32
+ * (channels, height, width), train=4096 and test=1024 samples, noise=1 (standard deviation; that of
+ * the patterns is 1), seed=1. */
+int cc_data_synthetic(const char *keys, struct cc_data *d, struct cc_error *e);
+
+/* A folder of IDX files under MNIST's names, with or without .gz, or of CIFAR's binary files.
+ * *found: whether the folder has such files at all. */
+int cc_data_idx_folder(const char *path, bool *found, struct cc_data *d, struct cc_error *e);
+int cc_data_cifar_folder(const char *path, bool *found, struct cc_data *d, struct cc_error *e);
+
+/* A CSV file of numbers, a line for each sample. Keys: label=last or label=first (the column of the
+ * class), dims=CxHxW (by default one row of 1 x 1 pixel), test=FILE (by default every fifth sample
+ * is for testing). */
+int cc_data_csv(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
+
+/* --- parts of the readers, for tests and fuzzing --- */
+
+/* Parses an IDX file of unsigned bytes, decompressing it if it is gzip: images (three dimensions)
+ * or labels (one). The caller frees *out, which has the product of the dimensions. */
+struct cc_idx {
+    size_t dim[3];
+    int ndim;
+    uint8_t *byte;
+};
+int cc_idx_parse(const uint8_t *file, size_t size, struct cc_idx *out, struct cc_error *e);
+
+/* Parses a file of images and one of their labels to `out`, one of the data set's two parts. The
+ * first part that is read makes the set's shape and classes; the test part must fit them. */
+int cc_data_idx_pair(const uint8_t *images, size_t images_size, const uint8_t *labels,
+                     size_t labels_size, struct cc_data *d, struct cc_samples *out,
+                     struct cc_error *e);
+
+/* Appends the records of one of CIFAR's files: `labels` label bytes, of which the last counts, and
+ * 3 x 32 x 32 pixels. A label of `classes` or more is an error. */
+int cc_cifar_parse(const uint8_t *file, size_t size, size_t labels, size_t classes,
+                   struct cc_samples *out, struct cc_error *e);
+
+/* --- for the readers --- */
+
+/* Parses "a=1,b=2": calls set(arg, key, value) for each, in order. NULL or "": nothing. */
+int cc_data_keys(const char *keys,
+                 int (*set)(void *arg, const char *key, const char *value, struct cc_error *e),
+                 void *arg, struct cc_error *e);
+/* Parses "3x32x32", or "784" as 784x1x1, into a data set's shape. */
+int cc_data_dims(const char *text, struct cc_data *d, struct cc_error *e);
+
+#endif

@@ -1,0 +1,142 @@
+/* Synthetic data sets. A class's pattern is drawn at a quarter of the resolution and interpolated,
+ * so that neighboring pixels are alike as in photographs; its standard deviation is about 1. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/random.h"
+#include "core/units.h"
+#include "train/data/sources.h"
+#include "train/data/resize.h"
+
+enum { PATTERNS, LABELS, NOISE }; /* streams of random numbers */
+
+struct config {
+    struct cc_data *d;
+    uint64_t classes, train, test, seed;
+    double noise;
+};
+
+static int set_count(const char *value, uint64_t least, uint64_t most, uint64_t *out,
+                     struct cc_error *e)
+{
+    CC_TRY(cc_parse_count(value, out, e));
+    if (*out < least || *out > most)
+        return cc_usage(e, "%s is not between %llu and %llu", value, (unsigned long long)least,
+                        (unsigned long long)most);
+    return CC_OK;
+}
+
+static int set_noise(const char *value, double *out, struct cc_error *e)
+{
+    char *end;
+    *out = strtod(value, &end);
+    if (!cc_is_decimal(value, strlen(value)) || *end != '\0' || !(*out >= 0 && *out <= 1000))
+        return cc_usage(e, "'%s' is not a number from 0 to 1000", value);
+    return CC_OK;
+}
+
+static int set(void *arg, const char *key, const char *value, struct cc_error *e)
+{
+    struct config *c = arg;
+    const uint64_t most = UINT64_C(1) << 32;
+    if (strcmp(key, "classes") == 0)
+        return set_count(value, 2, CC_MOST_CLASSES, &c->classes, e);
+    if (strcmp(key, "train") == 0)
+        return set_count(value, 1, most, &c->train, e);
+    if (strcmp(key, "test") == 0)
+        return set_count(value, 1, most, &c->test, e);
+    if (strcmp(key, "seed") == 0)
+        return set_count(value, 0, UINT64_C(1) << 53, &c->seed, e);
+    if (strcmp(key, "noise") == 0)
+        return set_noise(value, &c->noise, e);
+    if (strcmp(key, "dims") == 0)
+        return cc_data_dims(value, c->d, e);
+    return cc_usage(e, "there is no key '%s'; there are classes, dims, train, test, noise, seed",
+                    key);
+}
+
+/* About normal, with mean 0 and standard deviation 1: the sum of four uniform numbers, which needs
+ * no function that differs between C libraries. */
+static float draw(const struct cc_random_id *id, uint64_t index)
+{
+    const struct cc_key key = cc_key(id, 4 * index);
+    float sum = 0;
+    for (uint32_t i = 0; i < 4; i++)
+        sum += cc_unit(cc_random(key, (uint32_t)(4 * index) + i));
+    return (sum - 2) * 1.7320508f;
+}
+
+static size_t quarter(size_t n)
+{
+    return n < 8 ? n : n / 4;
+}
+
+/* The patterns of all classes, [classes][values]. */
+static int make_patterns(const struct config *c, float *out, struct cc_error *e)
+{
+    const struct cc_data *d = c->d;
+    const size_t h = quarter(d->height), w = quarter(d->width), planes = c->classes * d->channels;
+    const struct cc_random_id id = {.seed = c->seed, .rank = -1, .stream = PATTERNS};
+    float *coarse = cc_alloc(h * w * sizeof *coarse, e);
+    if (coarse == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < planes; i++) {
+        for (size_t k = 0; k < h * w; k++)
+            coarse[k] = draw(&id, i * h * w + k);
+        cc_resize(coarse, h, w, out + i * d->height * d->width, d->height, d->width);
+    }
+    free(coarse);
+    return CC_OK;
+}
+
+/* part: 0 for training, 1 for testing. */
+static int make_samples(const struct config *c, const float *pattern, uint64_t part, uint64_t count,
+                        struct cc_samples *out, struct cc_error *e)
+{
+    const size_t n = cc_data_values(c->d);
+    const struct cc_random_id label = {
+        .seed = c->seed, .rank = -1, .direction = part, .stream = LABELS};
+    struct cc_random_id noise = {.seed = c->seed, .rank = -1, .direction = part, .stream = NOISE};
+    size_t bytes;
+    if (!cc_mul(count, n * sizeof *out->value, &bytes))
+        return cc_fail(e, "%llu samples of %zu values are too many", (unsigned long long)count, n);
+    out->value = cc_alloc(bytes, e);
+    out->label = cc_alloc(count * sizeof *out->label, e);
+    if (out->value == NULL || out->label == NULL)
+        return CC_FAIL;
+    out->count = count;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t r = cc_random(cc_key(&label, i), (uint32_t)i);
+        const size_t class = (size_t)(r * c->classes >> 32);
+        float *x = out->value + i * n;
+        out->label[i] = (uint16_t) class;
+        noise.tensor = i;
+        for (size_t k = 0; k < n; k++)
+            x[k] = pattern[class * n + k] + (float)c->noise * draw(&noise, k);
+    }
+    return CC_OK;
+}
+
+int cc_data_synthetic(const char *keys, struct cc_data *d, struct cc_error *e)
+{
+    struct config c = {.d = d, .classes = 10, .train = 4096, .test = 1024, .seed = 1, .noise = 1};
+    CC_TRY(cc_data_dims("3x32x32", d, e));
+    CC_TRY(cc_data_keys(keys, set, &c, e));
+    d->classes = c.classes;
+    size_t values;
+    if (!cc_mul(c.classes * sizeof(float), cc_data_values(d), &values))
+        return cc_fail(e, "%llu classes of %zu values are too many", (unsigned long long)c.classes,
+                       cc_data_values(d));
+    float *pattern = cc_alloc(values, e);
+    if (pattern == NULL)
+        return CC_FAIL;
+    int status = make_patterns(&c, pattern, e);
+    if (status == CC_OK)
+        status = make_samples(&c, pattern, 0, c.train, &d->train, e);
+    if (status == CC_OK)
+        status = make_samples(&c, pattern, 1, c.test, &d->test, e);
+    free(pattern);
+    return status;
+}
