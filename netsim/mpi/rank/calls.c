@@ -11,7 +11,6 @@
  * row has enough of them: the median is known to within a hundredth, or the time is up. */
 #include "netsim/mpi/rank/calls.h"
 
-#include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -122,10 +121,8 @@ static bool settled(struct calls *c)
     if (c->calls < ENOUGH_CALLS)
         return false;
     memcpy(c->sorted, c->call_s, c->calls * sizeof *c->sorted);
-    const double median = cc_stats_of(c->sorted, c->calls).median;
-    const double low = gsl_stats_quantile_from_sorted_data(c->sorted, 1, c->calls, 0.25);
-    const double high = gsl_stats_quantile_from_sorted_data(c->sorted, 1, c->calls, 0.75);
-    return 1.57 * (high - low) / sqrt((double)c->calls) <= MEDIAN_WITHIN * median;
+    const struct cc_stats s = cc_stats_of(c->sorted, c->calls);
+    return 1.57 * (s.high - s.low) / sqrt((double)c->calls) <= MEDIAN_WITHIN * s.median;
 }
 
 static bool enough(struct calls *c)
