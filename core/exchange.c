@@ -1,14 +1,11 @@
 #include "core/exchange.h"
 
-#include <stdio.h>
 #include <string.h>
 
-enum { RUN = true, PREDICT = false };
-
-#define NAME(id, symbol, word, runs, flags, rounds, help) word,
+#define NAME(id, symbol, word, flags, rounds, help) word,
 const char *const cc_exchange_names[] = {CC_EXCHANGES(NAME) NULL};
 
-#define INFO(id, symbol, name, runs, flags, rounds, help) {name, help, runs, flags, rounds},
+#define INFO(id, symbol, name, flags, rounds, help) {name, help, flags, rounds},
 static const struct cc_exchange_info infos[] = {CC_EXCHANGES(INFO)};
 
 const char *const cc_reduction_names[] = {"decode", "sum", "merge", NULL};
@@ -57,21 +54,4 @@ int cc_exchange_find(const char *name)
         if (strcmp(infos[x].name, name) == 0)
             return x;
     return -1;
-}
-
-void cc_exchange_list(bool runs_only, char *out, size_t cap)
-{
-    size_t used = 0, left = 0;
-    for (int x = 0; x < CC_EXCHANGE_COUNT; x++)
-        left += infos[x].runs || !runs_only;
-    out[0] = '\0';
-    for (int x = 0; x < CC_EXCHANGE_COUNT && used < cap; x++) {
-        if (runs_only && !infos[x].runs)
-            continue;
-        left--;
-        used += (size_t)snprintf(out + used, cap - used, "%s%s", infos[x].name,
-                                 left > 1    ? ", "
-                                 : left == 1 ? " or "
-                                             : "");
-    }
 }

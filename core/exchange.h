@@ -3,8 +3,8 @@
  * (step mode, order of pulls) is here too, as formulas and jobs share it.
  *
  * A new exchange is one line in CC_EXCHANGES; its formula, `cc_exchange_model_NAME` in a file of
- * models/; and, if ranks can run it, its code, `cc_exchange_ops_NAME` in a file of
- * netsim/mpi/exchange/, or a schedule in netsim/schedule/. */
+ * models/; and its code, a schedule in netsim/schedule/ or `cc_exchange_ops_NAME` in a file of
+ * netsim/mpi/exchange/. */
 #ifndef CC_CORE_EXCHANGE_H
 #define CC_CORE_EXCHANGE_H
 
@@ -31,47 +31,45 @@ int cc_rounds_linear(int workers);    /* P - 1 */
 int cc_rounds_ring(int workers);      /* 2 (P - 1) */
 int cc_rounds_logarithm(int workers); /* 2 + 2 ceil(log2 P) */
 
-/* X(ID, symbol, name, runs, flags, rounds, help)
+/* X(ID, symbol, name, flags, rounds, help)
  *
  * ID and symbol: CC_ID is the constant; the formula and the code are named after the symbol.
  * name: as in --exchange, in columns and in jobs.
- * runs: RUN if ranks have code for it; PREDICT if it is only modelled.
  * help: a few words for --help.
  * The order is that of help texts; new exchanges may stand anywhere. */
 /* clang-format off */
 #define CC_EXCHANGES(X)                                                                            \
-    X(PS, ps, "ps", RUN, CC_X_SERVERS, cc_rounds_two, "parameter servers")                         \
-    X(RING, ring, "ring", RUN, CC_X_SUMS | CC_X_RECODES | CC_X_NEIGHBOUR, cc_rounds_ring,          \
+    X(PS, ps, "ps", CC_X_SERVERS, cc_rounds_two, "parameter servers")                              \
+    X(RING, ring, "ring", CC_X_SUMS | CC_X_RECODES | CC_X_NEIGHBOUR, cc_rounds_ring,               \
       "reduce-scatter and allgather round a ring")                                                 \
-    X(RECDOUBLE, recdouble, "recdouble", RUN, CC_X_SUMS | CC_X_RECODES | CC_X_WHOLE,               \
+    X(RECDOUBLE, recdouble, "recdouble", CC_X_SUMS | CC_X_RECODES | CC_X_WHOLE,                    \
       cc_rounds_logarithm, "recursive doubling")                                                   \
-    X(RABENSEIFNER, rabenseifner, "rabenseifner", RUN, CC_X_SUMS | CC_X_RECODES,                   \
+    X(RABENSEIFNER, rabenseifner, "rabenseifner", CC_X_SUMS | CC_X_RECODES,                        \
       cc_rounds_logarithm, "recursive halving, then doubling")                                     \
-    X(ALLGATHER, allgather, "allgather", RUN, CC_X_GATHERS, cc_rounds_linear,                      \
+    X(ALLGATHER, allgather, "allgather", CC_X_GATHERS, cc_rounds_linear,                           \
       "every payload to every worker")                                                             \
-    X(MPI, mpi, "mpi", RUN, CC_X_SUMS | CC_X_LIBRARY, cc_rounds_logarithm,                         \
+    X(MPI, mpi, "mpi", CC_X_SUMS | CC_X_LIBRARY, cc_rounds_logarithm,                              \
       "the MPI library's own; the model takes the fastest of ring, recdouble and rabenseifner")    \
-    X(SSAR_RECDOUBLE, ssar_recdouble, "ssar-recdouble", RUN, CC_X_SUMS | CC_X_MERGES,          \
+    X(SSAR_RECDOUBLE, ssar_recdouble, "ssar-recdouble", CC_X_SUMS | CC_X_MERGES,                   \
       cc_rounds_logarithm, "SparCML's sparse recursive doubling")                                  \
-    X(SSAR_SPLIT, ssar_split, "ssar-split", RUN, CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,        \
+    X(SSAR_SPLIT, ssar_split, "ssar-split", CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,             \
       "SparCML's sparse split and allgather")                                                      \
-    X(DSAR_SPLIT, dsar_split, "dsar-split", RUN, CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,        \
-      "the same with a dense second stage") \
-    X(SSAR_RABENSEIFNER, ssar_rabenseifner, "ssar-rabenseifner", RUN, CC_X_SUMS | CC_X_MERGES,     \
+    X(DSAR_SPLIT, dsar_split, "dsar-split", CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,             \
+      "the same with a dense second stage")                                                        \
+    X(SSAR_RABENSEIFNER, ssar_rabenseifner, "ssar-rabenseifner", CC_X_SUMS | CC_X_MERGES,          \
       cc_rounds_logarithm, "sparse recursive halving, then doubling")
 /* clang-format on */
 
-#define CC_EXCHANGE_ID(id, symbol, name, runs, flags, rounds, help) CC_##id,
+#define CC_EXCHANGE_ID(id, symbol, name, flags, rounds, help) CC_##id,
 enum cc_exchange { CC_EXCHANGES(CC_EXCHANGE_ID) CC_EXCHANGE_COUNT };
 #undef CC_EXCHANGE_ID
 
 /* "ps (parameter servers), ring (...), ... ": a string literal for an option's help. */
-#define CC_EXCHANGE_HELP_WORD(id, symbol, name, runs, flags, rounds, help) name " (" help "), "
-#define CC_EXCHANGE_HELP                                                   CC_EXCHANGES(CC_EXCHANGE_HELP_WORD)
+#define CC_EXCHANGE_HELP_WORD(id, symbol, name, flags, rounds, help) name " (" help "), "
+#define CC_EXCHANGE_HELP                                             CC_EXCHANGES(CC_EXCHANGE_HELP_WORD)
 
 struct cc_exchange_info {
     const char *name, *help;
-    bool runs;      /* ranks have code for it; otherwise it is only predicted */
     unsigned flags; /* of enum cc_exchange_flag */
     int (*rounds)(int workers);
 };
@@ -84,9 +82,6 @@ bool cc_exchange_has(enum cc_exchange x, enum cc_exchange_flag flag);
 extern const char *const cc_exchange_names[];
 /* The id of a name, or -1. */
 int cc_exchange_find(const char *name);
-/* Writes "ps, ring, ... or mpi" into out[0, cap): all exchanges, or those that run; cut off if it
- * does not fit. cap > 0. */
-void cc_exchange_list(bool runs_only, char *out, size_t cap);
 
 /* How payloads of a scheme can be reduced. */
 enum cc_reduction {

@@ -1,8 +1,8 @@
 #include "core/nearest.h"
 
 #include <ctype.h>
-#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -82,4 +82,12 @@ const char *cc_nearest(const char *word, const char *const *list)
         prefix = same;
     }
     return nearest != NULL ? nearest : completed(word, list);
+}
+
+void cc_word_list(const char *const *list, char *out, size_t cap)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; list[i] != NULL && used < cap; i++)
+        used += (size_t)snprintf(out + used, cap - used, "%s%s", i > 0 ? ", " : "", list[i]);
 }

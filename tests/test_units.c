@@ -256,12 +256,25 @@ static void nearest_words(void **state)
     }
 }
 
+static void words_in_a_list(void **state)
+{
+    (void)state;
+    char all[8];
+    cc_word_list((const char *const[]){"a", "bc", NULL}, all, sizeof all);
+    assert_string_equal(all, "a, bc");
+    cc_word_list((const char *const[]){"ring", "mpi", "ps", NULL}, all, sizeof all);
+    assert_string_equal(all, "ring, m"); /* cut off, and terminated */
+    cc_word_list((const char *const[]){NULL}, all, sizeof all);
+    assert_string_equal(all, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares),        cmocka_unit_test(counts), cmocka_unit_test(rates),
-        cmocka_unit_test(printed_rates), cmocka_unit_test(times),  cmocka_unit_test(parameters),
-        cmocka_unit_test(nearest_words),
+        cmocka_unit_test(shares),        cmocka_unit_test(counts),
+        cmocka_unit_test(rates),         cmocka_unit_test(printed_rates),
+        cmocka_unit_test(times),         cmocka_unit_test(parameters),
+        cmocka_unit_test(nearest_words), cmocka_unit_test(words_in_a_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,16 +203,14 @@ struct cursor {
 
 static int check_choice(const struct cc_option *o, const char *value, struct cc_error *e)
 {
-    char list[256] = "";
-    for (size_t i = 0; o->choices[i] != NULL; i++) {
+    char list[256];
+    for (size_t i = 0; o->choices[i] != NULL; i++)
         if (strcmp(o->choices[i], value) == 0)
             return CC_OK;
-        size_t used = strlen(list);
-        (void)snprintf(list + used, sizeof list - used, i == 0 ? "%s" : ", %s", o->choices[i]);
-    }
     const char *near = cc_nearest(value, o->choices);
     if (near != NULL)
         return cc_usage(e, "--%s %s: did you mean '%s'?", o->name, value, near);
+    cc_word_list(o->choices, list, sizeof list);
     return cc_usage(e, "--%s %s: it is one of %s", o->name, value, list);
 }
 

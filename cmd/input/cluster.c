@@ -98,8 +98,8 @@ static int take_exchange(void *arg, const char *word, struct cc_error *e)
     const char *near = cc_nearest(word, cc_exchange_names);
     if (near != NULL)
         return cc_usage(e, "'%s' is not an exchange; did you mean '%s'?", word, near);
-    cc_exchange_list(false, all, sizeof all);
-    return cc_usage(e, "'%s' is not an exchange: it can be %s", word, all);
+    cc_word_list(cc_exchange_names, all, sizeof all);
+    return cc_usage(e, "'%s' is not an exchange: it is one of %s", word, all);
 }
 
 /* Parses the list that the option was given, or the default list. */

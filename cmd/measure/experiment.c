@@ -101,15 +101,6 @@ static int check_trace(struct cc_experiment_input *in, struct cc_error *e)
 static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
 {
     const struct cc_timing *t = &c->setting.timing;
-    char runs[256];
-    for (size_t i = 0; i < c->exchanges; i++) {
-        const struct cc_exchange_info *x = cc_exchange_info(c->exchange[i]);
-        if (x->runs)
-            continue;
-        cc_exchange_list(true, runs, sizeof runs);
-        return cc_usage(e, "--exchange %s is predicted only, by `commcomp model`; run %s", x->name,
-                        runs);
-    }
     for (size_t i = 0; i < c->exchanges; i++) {
         const double bits = c->setting.cluster.dense_bits;
         if (c->exchange[i] == CC_DSAR_SPLIT && bits != 32 && bits != 8 && bits != 4 && bits != 2)

@@ -62,13 +62,12 @@ static int parse_shares(const char *text, double **out, size_t *count, struct cc
     return CC_OK;
 }
 
-/* All exchanges without servers that ranks have code for: the default. */
+/* All exchanges without servers: the default. */
 static void list_exchanges(char *out, size_t cap)
 {
     size_t used = 0;
     for (int x = 0; x < CC_EXCHANGE_COUNT && used < cap; x++)
-        if (cc_exchange_info((enum cc_exchange)x)->runs &&
-            !cc_exchange_has((enum cc_exchange)x, CC_X_SERVERS))
+        if (!cc_exchange_has((enum cc_exchange)x, CC_X_SERVERS))
             used += (size_t)snprintf(out + used, cap - used, "%s%s", used > 0 ? "," : "",
                                      cc_exchange_names[x]);
 }
@@ -129,19 +128,13 @@ static bool can_carry(struct calls *c, enum cc_exchange x, const struct cc_spec 
 /* Whether any row of the setting can be. */
 static bool can_run(struct calls *c, const struct cc_setting *s)
 {
-    const struct cc_exchange_info *x = cc_exchange_info(s->exchange);
     /* The sums that the check compares come on top of the buffers that every rank has. */
     const size_t bytes = cc_experiment_bytes(s), check = c->check ? bytes / 2 : 0;
     struct cc_error why;
     char ranks[64];
-    int status;
     (void)snprintf(ranks, sizeof ranks, "%d ranks of %zu values", cc_experiment_ranks(s),
                    s->net->values);
-    if (x->runs)
-        status = cc_memory_check(bytes + check, ranks, &why);
-    else
-        status = cc_usage(&why, "%s is predicted only, by `commcomp model`", x->name);
-    return status == CC_OK || leave_out(c, &why);
+    return cc_memory_check(bytes + check, ranks, &why) == CC_OK || leave_out(c, &why);
 }
 
 /* --- the job --- */

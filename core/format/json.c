@@ -365,11 +365,8 @@ int cc_json_need_word(const cJSON *object, const char *key, const char *const *w
     const char *near = cc_nearest(text, words);
     if (near != NULL)
         return cc_fail(e, "\"%s\": unknown word \"%.60s\"; did you mean \"%s\"?", key, text, near);
-    char list[200] = "";
-    for (int i = 0; words[i] != NULL; i++) {
-        size_t used = strlen(list);
-        (void)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", words[i]);
-    }
+    char list[200];
+    cc_word_list(words, list, sizeof list);
     return cc_fail(e, "\"%s\": unknown word \"%.60s\"; it is one of %s", key, text, list);
 }
 

@@ -382,9 +382,6 @@ static int check_calls(const struct cc_scope *s, struct cc_error *e)
 static int check_exchange(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job *job = s->self;
-    if (!cc_exchange_info(job->exchange)->runs)
-        return cc_fail(e, "%s is predicted only: no rank can run it",
-                       cc_exchange_names[job->exchange]);
     if (cc_exchange_has(job->exchange, CC_X_SERVERS) != (job->servers > 0))
         return cc_fail(e, "\"servers\" is %d: \"ps\" needs servers, and nothing else has any",
                        job->servers);
@@ -460,7 +457,7 @@ static const struct cc_field job_fields[] = {
      .help = "How `device` is shaped with tc on every host while the job runs. There must be one "
              "rank on each host, as root."},
     {WORD(struct cc_job, exchange), .words = cc_exchange_names, .check = check_exchange, IN_REPLAY,
-     .help = "As `--exchange`, one that `run` and `sim` take."},
+     .help = "As `--exchange`."},
     {BOOL(struct cc_job, colocated), .optional = true, .check = check_colocated, IN_REPLAY,
      .help = "Whether server i is on the host of worker i. Then there are no more servers than "
              "workers."},

@@ -28,7 +28,7 @@ struct cc_exchange_ops {
     void (*close)(void *x);
 };
 
-/* The code of an exchange; NULL if it is predicted only. */
+/* The code of an exchange. */
 const struct cc_exchange_ops *cc_exchange_ops(enum cc_exchange x);
 
 #endif

@@ -56,8 +56,6 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     int status = CC_OK;
     *l = (struct cc_rank_loop){.exchange = cc_exchange_ops(job->exchange), .source = source};
     l->s = (struct cc_rank_state){.comm = comm, .job = job, .row = row, .sizes = sizes};
-    if (l->exchange == NULL)
-        return cc_fail(e, "%s is predicted only", cc_exchange_names[job->exchange]);
     CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &l->s.rank), "MPI_Comm_rank", e));
     l->s.server = l->s.rank >= job->workers;
     CC_TRY_OUT(cc_source_begin_row(source, row, e));
