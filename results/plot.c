@@ -17,7 +17,7 @@ const char *const cc_plot_kind_names[] = {"speedup",  "step", "error", "workers"
 
 /* --- the columns of each kind --- */
 
-enum { MOST_PARTS = 3, MOST_PANELS = 6 };
+enum { MOST_PARTS = 4, MOST_PANELS = 6 };
 
 /* A measured column: a part of bars, or a panel of its own. */
 struct kind {
@@ -25,11 +25,15 @@ struct kind {
     const char *title, *x;
     const char *measure[MOST_PARTS + 1]; /* columns, ending with NULL */
     const char *part[MOST_PARTS + 1];    /* what they are called */
-    const char *also[2];                 /* columns that are needed besides */
+    size_t needed;       /* the first ones, without which there is no plot; 0: all */
+    const char *also[2]; /* columns that are needed besides */
     struct cc_axis x_axis, y_axis;
     double reference;
     const char *hint; /* what to do where there is nothing to plot */
 };
+
+/* The time for which the network is busy: what exceeds comm_s is hidden, and a part of its own. */
+#define BUSY "comm_busy_s"
 
 static const struct kind kinds[CC_PLOT_KINDS] = {
     [CC_PLOT_SPEEDUP] =
@@ -43,8 +47,9 @@ static const struct kind kinds[CC_PLOT_KINDS] = {
          .hint = "`commcomp model --bw 10mbps,100mbps,1gbps -o FILE` makes them"},
     [CC_PLOT_STEP] = {.shape = CC_STACKED,
                       .title = "Time of a step",
-                      .measure = {"compute_s", "codec_s", "comm_s"},
-                      .part = {"compute", "codec", "communication"},
+                      .measure = {"compute_s", "codec_s", "comm_s", BUSY},
+                      .part = {"compute", "codec", "communication", "hidden communication"},
+                      .needed = 3,
                       .also = {"step_s"},
                       .x_axis = {.label = "time of a step", .unit = "s"},
                       .hint = "`commcomp model -o FILE` makes them"},
@@ -77,6 +82,7 @@ static const struct kind kinds[CC_PLOT_KINDS] = {
                           .title = "Codec speed against the memory's limit",
                           .measure = {"encode_roofline", "decode_roofline", "decode_add_roofline"},
                           .part = {"encode", "decode", "decode and add"},
+                          .needed = 2,
                           .x_axis = {.label = "speed / limit of this machine's memory", .unit = ""},
                           .reference = 1,
                           .hint = "bench leaves them empty for tensors that fit in cache: "
@@ -87,6 +93,7 @@ static const struct kind kinds[CC_PLOT_KINDS] = {
          .x = "values",
          .measure = {"encode_gb_per_s", "decode_gb_per_s", "decode_add_gb_per_s"},
          .part = {"encode", "decode", "decode and add"},
+         .needed = 2,
          .x_axis = {.label = "values in the tensor", .unit = "#", .log = true, .base = 10},
          .y_axis = {.label = "speed (GB/s of float32)", .unit = "", .log = true, .base = 10},
          .hint = "`commcomp bench --values 1K,100K,10M -o FILE` makes them"},
@@ -210,11 +217,32 @@ static int need(const struct maker *m, const char *key, size_t *out)
                    cc_plot_kind_names[m->f->kind], key, m->kind->hint);
 }
 
-/* Finds the columns of the kind. The third measure of codec speed may be missing: results of older
- * versions lack it. */
+/* The part of the network's time that is hidden; 0 if that is less than 1% of the step. */
+static double hidden_s(double busy_s, double comm_s, double step_s)
+{
+    return busy_s - comm_s > 0.01 * step_s ? busy_s - comm_s : 0;
+}
+
+static double number_of(const struct cc_sheet *s, size_t row, const char *key)
+{
+    const size_t c = cc_sheet_column(s, key);
+    const struct cc_value *v = c != CC_NO_COLUMN ? cc_sheet_value(s, row, c) : NULL;
+    return v != NULL && v->kind == CC_NUMBER ? v->number : (double)NAN;
+}
+
+/* Whether in any row something is hidden. */
+static bool hides(const struct cc_sheet *s)
+{
+    for (size_t i = 0; i < s->rows; i++)
+        if (hidden_s(number_of(s, i, BUSY), number_of(s, i, "comm_s"), number_of(s, i, "step_s")) >
+            0)
+            return true;
+    return false;
+}
+
+/* Finds the columns of the kind. Of measures that are not needed, those that say something. */
 static int find_columns(struct maker *m)
 {
-    const bool optional = m->f->kind == CC_PLOT_ROOFLINE || m->f->kind == CC_PLOT_SIZE;
     m->x = m->also = CC_NO_COLUMN;
     CC_TRY(need(m, "scheme", &m->scheme));
     if (m->kind->x != NULL)
@@ -222,9 +250,11 @@ static int find_columns(struct maker *m)
     if (m->kind->also[0] != NULL)
         CC_TRY(need(m, m->kind->also[0], &m->also));
     for (size_t i = 0; m->kind->measure[i] != NULL; i++) {
-        if (optional && i == 2 && !has_number(m->s, m->kind->measure[i]))
+        const char *key = m->kind->measure[i];
+        const bool says = strcmp(key, BUSY) == 0 ? hides(m->s) : has_number(m->s, key);
+        if (m->kind->needed > 0 && i >= m->kind->needed && !says)
             continue;
-        CC_TRY(need(m, m->kind->measure[i], &m->measure[i]));
+        CC_TRY(need(m, key, &m->measure[i]));
         m->measures++;
     }
     for (size_t i = 0; i < SETTINGS; i++)
@@ -433,6 +463,8 @@ static int add_row(struct maker *m, size_t row)
     CC_TRY(number_at(m, row, m->also, false, &also));
     for (size_t i = 0; i < m->measures; i++) {
         CC_TRY(number_at(m, row, m->measure[i], bars, &y[i]));
+        if (strcmp(m->kind->measure[i], BUSY) == 0)
+            y[i] = hidden_s(y[i], y[i - 1], also);
         any = any || !isnan(y[i]);
         all = all && !isnan(y[i]);
     }

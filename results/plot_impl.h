@@ -27,8 +27,9 @@ struct cc_label {
 };
 
 /* Places labels within the area so that they cover neither points nor each other, or as little of
- * them as possible. `radius` is that of a point's mark. */
+ * them as possible, and so that each is nearest to its own point, or joined to it by a line, where
+ * the caller draws `lines`. `radius` is that of a point's mark. */
 void cc_labels_place(struct cc_label *label, size_t count, double area_width, double area_height,
-                     double radius);
+                     double radius, bool lines);
 
 #endif

@@ -1,7 +1,11 @@
-/* Places labels greedily, one after the other: 8 directions in 7 distances around the point are
- * rated by the area of points and earlier labels that the text would cover, and by that outside the
- * figure; the first place that costs nothing is taken, else the cheapest. */
+/* Places labels: 16 directions in 7 distances around the point are rated, and the cheapest place is
+ * taken. A place costs the area that the text covers of points, of other labels and outside the
+ * figure. It also costs what would mislead: a text that is nearer to another point than to its own,
+ * and a line to its point that crosses another point, text or line. Labels are placed one after the
+ * other. Then, until none moves, each is placed again in view of all others, and those that still
+ * cost something together with each of the others. */
 #include <math.h>
+#include <stdbool.h>
 
 #include "results/plot_impl.h"
 
@@ -9,9 +13,31 @@ struct box {
     double left, bottom, right, top;
 };
 
+struct dot {
+    double x, y;
+};
+
+/* The labels, of which the first `placed` but `hidden` have a place. */
+struct labels {
+    struct cc_label *label;
+    size_t count, placed, hidden;
+    double width, height, radius;
+    bool lines; /* can be drawn */
+};
+
 static struct box text_box(const struct cc_label *l, double left, double bottom)
 {
     return (struct box){left, bottom, left + l->width, bottom + l->height};
+}
+
+static struct box box_of(const struct cc_label *l)
+{
+    return text_box(l, l->left, l->bottom);
+}
+
+static struct box mark_box(const struct cc_label *l, double radius)
+{
+    return (struct box){l->x - radius, l->y - radius, l->x + radius, l->y + radius};
 }
 
 static double overlap(struct box a, struct box b)
@@ -21,47 +47,153 @@ static double overlap(struct box a, struct box b)
     return w > 0 && h > 0 ? w * h : 0;
 }
 
-/* The cost of a place of label i: the area that it covers, and more for area outside. */
-static double covered(const struct cc_label *label, size_t i, size_t count, struct box at,
-                      double width, double height, double radius)
+/* The point of the box that is nearest to the label's own point: where a line to it ends. */
+static struct dot nearest(struct box b, const struct cc_label *l)
 {
-    double inside = overlap(at, (struct box){0, 0, width, height});
-    double sum = 3 * (label[i].width * label[i].height - inside);
-    for (size_t k = 0; k < count; k++) {
-        struct box mark = {label[k].x - radius, label[k].y - radius, label[k].x + radius,
-                           label[k].y + radius};
-        sum += 2 * overlap(at, mark);
-        if (k < i)
-            sum += overlap(at, text_box(&label[k], label[k].left, label[k].bottom));
-    }
+    return (struct dot){fmax(b.left, fmin(l->x, b.right)), fmax(b.bottom, fmin(l->y, b.top))};
+}
+
+static double distance(struct box b, const struct cc_label *l)
+{
+    const struct dot n = nearest(b, l);
+    return hypot(n.x - l->x, n.y - l->y);
+}
+
+/* Twice the area of a triangle, above 0 if it turns left. */
+static double turn(struct dot a, struct dot b, struct dot c)
+{
+    return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x);
+}
+
+static bool lines_cross(struct dot a, struct dot b, struct dot c, struct dot d)
+{
+    return turn(a, b, c) * turn(a, b, d) < 0 && turn(c, d, a) * turn(c, d, b) < 0;
+}
+
+/* Whether the line from a to b enters the box. */
+static bool enters(struct dot a, struct dot b, struct box box)
+{
+    const struct dot corner[4] = {
+        {box.left, box.bottom}, {box.right, box.bottom}, {box.right, box.top}, {box.left, box.top}};
+    for (int i = 0; i < 4; i++)
+        if (lines_cross(a, b, corner[i], corner[(i + 1) % 4]))
+            return true;
+    return false;
+}
+
+/* The cost of label i at `at` beside label k, which has a place if `placed`. */
+static double pair_cost(const struct labels *l, size_t i, struct box at, bool line, size_t k,
+                        bool placed)
+{
+    const struct cc_label *own = &l->label[i], *other = &l->label[k];
+    const double misleading = 0.15 * own->width * own->height;
+    const struct box dot = mark_box(other, l->radius);
+    const struct dot from = {own->x, own->y}, to = nearest(at, own);
+    double sum = 2 * overlap(at, dot);
+    if (k == i)
+        return sum;
+    const bool same = own->x == other->x && own->y == other->y;
+    if (!line && !same) /* all of it nearer to the other point, none from 1.5 times as far */
+        sum += misleading * fmax(0, fmin(1, 3 - 2 * distance(at, other) / distance(at, own)));
+    if (line && !same && enters(from, to, dot))
+        sum += misleading;
+    if (!placed)
+        return sum;
+    const struct box text = box_of(other);
+    const struct dot other_from = {other->x, other->y}, other_to = nearest(text, other);
+    const bool other_line = other->line && l->lines;
+    const double covered = overlap(at, text);
+    if (covered > 0) /* unreadable, however little */
+        sum += 2 * covered + own->width * own->height;
+    if (line && enters(from, to, text))
+        sum += misleading;
+    if (other_line && enters(other_from, other_to, at))
+        sum += misleading;
+    if (line && other_line && lines_cross(from, to, other_from, other_to))
+        sum += misleading;
+    return sum;
+}
+
+/* A place in one of 7 rings around the point, of which only the first needs no line. */
+static double cost(const struct labels *l, size_t i, struct box at, int ring)
+{
+    const struct cc_label *own = &l->label[i];
+    const double inside = overlap(at, (struct box){0, 0, l->width, l->height});
+    double sum = 100 * (own->width * own->height - inside) + ring * 0.01 * own->width * own->height;
+    for (size_t k = 0; k < l->count; k++)
+        sum += pair_cost(l, i, at, ring > 0 && l->lines, k, k < l->placed && k != l->hidden);
     return sum;
 }
 
 /* Directions by preference: beside the point, above, below, and diagonal. */
-static const double direction[][2] = {{1, 0}, {-1, 0}, {0, 1},  {0, -1},
-                                      {1, 1}, {1, -1}, {-1, 1}, {-1, -1}};
+static const double direction[][2] = {
+    {1, 0},   {-1, 0},  {0, 1},   {0, -1},   {1, 1},   {1, -1},   {-1, 1},   {-1, -1},
+    {1, 0.5}, {1, -.5}, {-1, .5}, {-1, -.5}, {0.5, 1}, {0.5, -1}, {-0.5, 1}, {-0.5, -1}};
+
+/* Puts label i to its cheapest place, and returns the cost. */
+static double place(const struct labels *l, size_t i)
+{
+    enum { RINGS = 7, DIRECTIONS = sizeof direction / sizeof direction[0] };
+    struct cc_label *own = &l->label[i], best = *own;
+    double least = INFINITY;
+    for (int try = 0; try < RINGS * DIRECTIONS; try++) {
+        const double *to = direction[try % DIRECTIONS];
+        const int ring = try / DIRECTIONS;
+        const double away = l->radius + (0.3 + ring) * own->height;
+        const double left = own->x + to[0] * away + (to[0] - 1) / 2 * own->width;
+        const double bottom = own->y + to[1] * away + (to[1] - 1) / 2 * own->height;
+        const double here = cost(l, i, text_box(own, left, bottom), ring);
+        if (here < least) {
+            least = here;
+            best.left = left;
+            best.bottom = bottom;
+            best.line = ring > 0;
+        }
+    }
+    *own = best;
+    return least;
+}
+
+/* Places i without k, and then k; true if that is cheaper for both together. */
+static bool place_both(struct labels *l, size_t i, size_t k, double *cost_i)
+{
+    const struct cc_label old_i = l->label[i], old_k = l->label[k];
+    const double before = *cost_i + place(l, k);
+    l->hidden = k;
+    (void)place(l, i);
+    l->hidden = l->count;
+    const double of_k = place(l, k), of_i = place(l, i);
+    if (of_i + of_k < 0.999 * before) {
+        *cost_i = of_i;
+        return true;
+    }
+    l->label[i] = old_i;
+    l->label[k] = old_k;
+    return false;
+}
 
 void cc_labels_place(struct cc_label *label, size_t count, double area_width, double area_height,
-                     double radius)
+                     double radius, bool lines)
 {
-    enum { RINGS = 7, DIRECTIONS = 8 };
-    for (size_t i = 0; i < count; i++) {
-        struct cc_label *l = &label[i];
-        double least = INFINITY;
-        for (int try = 0; try < RINGS * DIRECTIONS && least > 0; try++) {
-            const double *to = direction[try % DIRECTIONS];
-            int ring = try / DIRECTIONS;
-            double distance = radius + 0.3 * l->height + ring * l->height;
-            double left = l->x + to[0] * distance + (to[0] - 1) / 2 * l->width;
-            double bottom = l->y + to[1] * distance + (to[1] - 1) / 2 * l->height;
-            double cost = covered(label, i, count, text_box(l, left, bottom), area_width,
-                                  area_height, radius);
-            if (cost < least) {
-                least = cost;
-                l->left = left;
-                l->bottom = bottom;
-                l->line = ring > 0;
-            }
+    enum { MOST_PASSES = 6 };
+    struct labels l = {.label = label,
+                       .count = count,
+                       .hidden = count,
+                       .width = area_width,
+                       .height = area_height,
+                       .radius = radius,
+                       .lines = lines};
+    bool moved = true;
+    for (; l.placed < count; l.placed++)
+        (void)place(&l, l.placed);
+    for (int pass = 0; pass < MOST_PASSES && moved; pass++) {
+        moved = false;
+        for (size_t i = 0; i < count; i++) {
+            const struct cc_label old = label[i];
+            double least = place(&l, i);
+            moved |= label[i].left != old.left || label[i].bottom != old.bottom;
+            for (size_t k = 0; k < count && least > 0; k++)
+                moved |= k != i && place_both(&l, i, k, &least);
         }
     }
 }

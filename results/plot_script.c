@@ -279,7 +279,7 @@ static struct cc_label *labels_of(const struct cc_figure *f, const struct layout
                 .width = (double)cc_text_print(f->series[k], NULL) * l->char_width,
                 .height = l->char_height};
     if (label != NULL)
-        cc_labels_place(label, n, l->area_width, l->area_height, l->text ? 1 : 5);
+        cc_labels_place(label, n, l->area_width, l->area_height, l->text ? 1 : 5, !l->text);
     return label;
 }
 
@@ -292,7 +292,7 @@ static int put_labelled(const struct cc_figure *f, const struct layout *l, size_
         return CC_FAIL;
     for (size_t i = 0; i < count; i++) {
         const struct cc_label *a = &label[i];
-        double middle = a->left + a->width / 2, centre = a->bottom + a->height / 2;
+        const double centre = a->bottom + a->height / 2;
         (void)fprintf(out, "set label %zu ", i + 1);
         put_quoted(a->text, out);
         (void)fprintf(out, " at graph %.4f,%.4f left\n", a->left / l->area_width,
@@ -302,8 +302,8 @@ static int put_labelled(const struct cc_figure *f, const struct layout *l, size_
                           "set arrow %zu from graph %.4f,%.4f to graph %.4f,%.4f nohead back lc "
                           "rgb '#aaaaaa' lw 0.7\n",
                           i + 1, a->x / l->area_width, a->y / l->area_height,
-                          fmax(a->left, fmin(middle, a->left + a->width)) / l->area_width,
-                          centre / l->area_height);
+                          fmax(a->left, fmin(a->x, a->left + a->width)) / l->area_width,
+                          fmax(a->bottom, fmin(a->y, a->bottom + a->height)) / l->area_height);
     }
     free(label);
     for (size_t k = 0; k < f->series_count; k++)
@@ -406,7 +406,8 @@ static void put_bar_names(const struct cc_figure *f, bool shown, FILE *out)
 
 static const char *const fill[] = {"rgb '#77aadd' fs solid 0.6 border lc rgb '#000000'",
                                    "rgb '#000000' fs solid 0.85 border lc rgb '#000000'",
-                                   "rgb '#994422' fs pattern 4 border lc rgb '#000000'"};
+                                   "rgb '#994422' fs pattern 4 border lc rgb '#000000'",
+                                   "rgb '#ffffff' fs solid 1 border lc rgb '#994422'"};
 
 /* Writes the legend of bars below all panels; gnuplot's own would have to fit below one of them. */
 static void put_bar_key(const struct cc_figure *f, const struct layout *l, bool totals, FILE *out)
@@ -477,6 +478,25 @@ static void put_key(const struct cc_figure *f, const struct layout *l, size_t pa
                       l->key_x / l->width, (l->height - 44) / l->height);
 }
 
+/* A title; on a terminal in two lines if it does not fit into one. */
+static void put_title(const struct layout *l, const char *title, FILE *out)
+{
+    size_t first = strlen(title);
+    char line[1024];
+    while (l->text && first > 0 && (double)first > l->area_width)
+        while (first > 0 && title[--first] != ' ')
+            continue;
+    (void)fputs("set title ", out);
+    if (first > 0 && title[first] == ' ') {
+        (void)snprintf(line, sizeof line, "%.*s", (int)first, title);
+        put_quoted(line, out);
+        (void)fputs(" . \"\\n\" . ", out);
+        title += first + 1;
+    }
+    put_quoted(title, out);
+    (void)fputc('\n', out);
+}
+
 static int put_panel(const struct cc_figure *f, const struct layout *l, size_t panel, FILE *out,
                      struct cc_error *e)
 {
@@ -486,9 +506,7 @@ static int put_panel(const struct cc_figure *f, const struct layout *l, size_t p
     put_margins(l, panel, out);
     put_key(f, l, panel, out);
     bool alone = f->panels == 1;
-    (void)fputs("set title ", out);
-    put_quoted(alone ? f->title : p->title, out);
-    (void)fputc('\n', out);
+    put_title(l, alone ? f->title : p->title, out);
     if (bars(f)) {
         put_bars(f, l, panel, out);
         return CC_OK;

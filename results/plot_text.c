@@ -7,7 +7,7 @@
 #include "results/text.h"
 #include "core/units.h"
 
-static const char mark[] = "=#-";
+static const char mark[] = "=#-.";
 
 static double length_of(const struct cc_figure *f, const struct cc_points *of)
 {
@@ -105,12 +105,17 @@ static void put_panel(const struct cc_figure *f, const struct cc_panel *p, int c
 
 void cc_plot_text(const struct cc_figure *f, int columns, FILE *out)
 {
-    (void)cc_text_print(f->title, out);
-    (void)fputs("\n\n", out);
+    cc_text_wrap(f->title, (size_t)columns, 0, 0, out);
+    (void)fputc('\n', out);
     for (size_t i = 0; i < f->panels; i++)
         put_panel(f, &f->panel[i], columns, out);
     (void)fputc('\n', out);
-    for (size_t i = 0; i < f->parts; i++)
-        (void)fprintf(out, "%s%c %s", i > 0 ? "   " : "", mark[i], f->part[i]);
-    (void)fprintf(out, "   (%s)\n", f->x.label);
+    char key[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < f->parts && used < sizeof key; i++)
+        used += (size_t)snprintf(key + used, sizeof key - used, "%s%c %s", i > 0 ? "   " : "",
+                                 mark[i], f->part[i]);
+    if (used < sizeof key)
+        (void)snprintf(key + used, sizeof key - used, "   (%s)", f->x.label);
+    cc_text_wrap(key, (size_t)columns, 0, 0, out);
 }

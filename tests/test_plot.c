@@ -119,9 +119,19 @@ static void bars(void **state)
     assert_string_equal(text, "Time of a step\n\n"
                               "fp32  =====--------------- 4 s\n"
                               "3lc   =====###-- 1.25 s (parts overlap)\n\n"
-                              "= compute   # codec   - communication   (time of the parts; beside "
-                              "a bar is what the step takes)\n");
+                              "= compute   # codec   - communication   (time of\n"
+                              "the parts; beside a bar is what the step takes)\n");
     free(text);
+    cc_figure_free(&f);
+    /* The network is busy for 3 s, of which 1 s is not hidden; less than 1% of a step is nothing.
+     */
+    f = figure_of("scheme,compute_s,codec_s,comm_s,comm_busy_s,step_s\n"
+                  "fp32,4,0,1,3,5\n3lc,4,0.5,0,0.04,4.5\nint8,4,0.5,0,,4.5\n",
+                  CC_PLOT_STEP);
+    assert_int_equal(f.parts, 4);
+    for (size_t k = 0; k < 3; k++)
+        assert_true(f.panel[0].of[k].point[3].y == (k == 0 ? 2 : 0));
+    assert_true(f.panel[0].of[0].total == 5 && isnan(f.panel[0].of[1].total));
     cc_figure_free(&f);
     refused("scheme,compute_s,codec_s,comm_s,step_s\nfp32,1,-1,3,4\n", CC_PLOT_STEP,
             "r.csv: line 2, column 'codec_s': -1 should be at least zero");
@@ -295,7 +305,7 @@ static void labels(void **state)
         }
         l[1].x = l[0].x; /* two at the same value */
         l[1].y = l[0].y;
-        cc_labels_place(l, N, 620, 400, 5);
+        cc_labels_place(l, N, 620, 400, 5, true);
         for (size_t i = 0; i < N; i++) {
             assert_true(l[i].left >= 0 && l[i].left + l[i].width <= 620);
             for (size_t k = 0; k < i; k++)

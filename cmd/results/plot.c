@@ -22,7 +22,8 @@ static const struct cc_option options[] = {
      .value = "KIND",
      .choices = cc_plot_kind_names,
      .help =
-         "what to plot. speedup: against bandwidth; step: the parts of its time; error: size "
+         "what to plot. speedup: against bandwidth; step: the parts of its time, hidden "
+         "communication among them; error: size "
          "against error; workers: scaling; roofline: codec speed over the memory's limit; size: "
          "codec speed against tensor size. By default what suits the columns of the file"},
     {.name = "bw", .value = "RATE", .help = "only the rows of this bandwidth, as in 100mbps"},
@@ -69,22 +70,27 @@ static int parse_suffix(const char *path, int *out, struct cc_error *e)
                     path);
 }
 
-/* A canvas of the terminal's size, or of a page's where there is none. */
-static struct cc_canvas text_canvas(void)
+/* A canvas of the terminal's size; as wide as COLUMNS says, and of a page's size, where there is
+ * none; in any case with a line for each series of the legend. */
+static struct cc_canvas text_canvas(const struct cc_figure *f)
 {
+    enum { LEAST = 40, USUAL = 80, MOST = 200, BESIDE = 8 };
     struct winsize w;
-    struct cc_canvas c = {.terminal = "dumb", .columns = 100, .lines = 32};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col >= 40 && w.ws_row >= 16) {
-        c.columns = w.ws_col < 200 ? w.ws_col : 200;
+    const size_t width = cc_terminal_width();
+    struct cc_canvas c = {.terminal = "dumb", .columns = USUAL, .lines = 24};
+    if (width > 0)
+        c.columns = width < LEAST ? LEAST : width > MOST ? MOST : (int)width;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row >= 16)
         c.lines = w.ws_row < 62 ? w.ws_row - 2 : 60;
-    }
+    if (f->shape == CC_LINES && c.lines < (int)f->series_count + BESIDE)
+        c.lines = (int)f->series_count + BESIDE;
     return c;
 }
 
 /* Draws the figure, as text or with gnuplot, in a format to a stream. */
 static int draw(const struct cc_figure *f, int format, FILE *out, struct cc_error *e)
 {
-    struct cc_canvas canvas = text_canvas();
+    struct cc_canvas canvas = text_canvas(f);
     bool bars = f->shape == CC_STACKED || f->shape == CC_GROUPED;
     if (format == TEXT && bars) {
         cc_plot_text(f, canvas.columns, out);
@@ -123,7 +129,7 @@ static int write_script(const struct cc_figure *f, const char *path, const char 
     struct cc_outfile file;
     struct cc_canvas canvas = {.terminal = formats[format], .output = image};
     if (format == TEXT)
-        canvas = text_canvas();
+        canvas = text_canvas(f);
     CC_TRY(cc_file_create(&file, path, e));
     int status = cc_plot_script(f, &canvas, file.f, e);
     if (status == CC_OK)
