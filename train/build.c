@@ -162,11 +162,15 @@ static void plan_gradients(struct cc_build *b)
         if (l->ops->backward == NULL)
             continue;
         l->in_wanted = i > 1 && m->layers[0]->out != l->in;
-        if (l->side != NULL)
+        if (l->side != NULL && l->side->grad == NULL && same_layout(l->side, l->out)) {
+            l->side->grad = l->out->grad;
+            l->side_shares = true;
+        } else if (l->side != NULL) {
             l->side_adds = take(b, &spare, l->side);
+        }
         if (l->in_wanted)
             l->in_adds = take(b, &spare, l->in);
-        if (l->out != NULL && l->out != l->in)
+        if (l->out != NULL && l->out != l->in && !l->side_shares)
             spare.acts[spare.count++] = l->out;
     }
 }

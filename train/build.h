@@ -74,6 +74,21 @@ struct cc_act *cc_layer_input_columns(struct cc_build *b);
 struct cc_act *cc_layer_dense(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
                               double gain);
 
+/* Images as blocks. */
+struct cc_act *cc_layer_input_blocks(struct cc_build *b);
+
+/* A convolution of blocks with 3 x 3 taps, a border of zeros, and stride 1 or 2, without bias. */
+struct cc_act *cc_layer_conv(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
+                             size_t stride);
+
+/* Batch normalization, to which `side` is added unless it is NULL; then max(x, 0) if `relu`. The
+ * side may have fewer channels and twice the height and width: then every second place counts. */
+struct cc_act *cc_layer_norm(struct cc_build *b, const char *name, struct cc_act *in,
+                             struct cc_act *side, bool relu);
+
+/* The mean over each channel of blocks, as columns. */
+struct cc_act *cc_layer_mean(struct cc_build *b, struct cc_act *in);
+
 /* max(x, 0), in place. */
 struct cc_act *cc_layer_relu(struct cc_build *b, struct cc_act *in);
 
@@ -89,5 +104,6 @@ struct cc_family {
     void (*build)(struct cc_build *b, const char *rest);
 };
 void cc_family_mlp(struct cc_build *b, const char *rest);
+void cc_family_resnet(struct cc_build *b, const char *rest);
 
 #endif

@@ -97,9 +97,10 @@ struct cc_layer {
     size_t tensor, tensors;  /* the layer's tensors: the first one, their number */
     const size_t *offset;    /* of these tensors, and one more */
     size_t stats;            /* the layer's running statistics begin here */
-    /* In the backward pass: whether the gradient of `in`, or of `side`, is added to what is there,
-     * and whether anyone asks for that of `in`. */
-    bool in_adds, side_adds, in_wanted;
+    /* In the backward pass: whether the gradient of `in`, or of `side`, is added to what is there;
+     * whether that of `side` is the same array as that of `out`, so that nothing is to be done; and
+     * whether anyone asks for that of `in`. */
+    bool in_adds, side_adds, side_shares, in_wanted;
 };
 
 #endif

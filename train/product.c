@@ -1,6 +1,7 @@
 #include "train/product.h"
 
 #include "core/parallel.h"
+#include "train/share.h"
 
 struct parts {
     const struct cc_product *product;

@@ -4,9 +4,6 @@
 
 #include "train/kernels/dense.h"
 
-/* The fewest multiply-additions that are worth a thread. */
-#define CC_TRAIN_PART_WORK ((size_t)256 * 1024)
-
 void cc_product_run(const struct cc_product *product, int threads);
 
 #endif

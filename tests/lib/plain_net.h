@@ -18,6 +18,15 @@ void plain_free(struct plain *a);
 /* Each replaces *a by its result, and moves *w, the parameters, past its own. */
 void plain_dense(struct plain *a, const double **w, size_t out);
 void plain_relu(struct plain *a);
+void plain_conv(struct plain *a, const double **w, size_t out, size_t stride); /* 3 x 3, no bias */
+void plain_norm(struct plain *a, const double **w);                            /* of the batch */
+void plain_mean(struct plain *a);                                              /* of each channel */
+
+/* a += side; every second place of a side with twice the height, and zeros for channels that it
+ * does not have. */
+void plain_shortcut(struct plain *a, const struct plain *side);
+
+struct plain plain_copy(const struct plain *a);
 
 /* The mean cross entropy of the batch. */
 double plain_loss(const struct plain *a, const int32_t *labels);

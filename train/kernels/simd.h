@@ -14,6 +14,12 @@ typedef __m512 cc_vec;
 #define cc_vec_store(p, v)  _mm512_storeu_ps(p, v)
 #define cc_vec_set(x)       _mm512_set1_ps(x)
 #define cc_vec_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define cc_vec_add(a, b)    _mm512_add_ps(a, b)
+#define cc_vec_sub(a, b)    _mm512_sub_ps(a, b)
+#define cc_vec_mul(a, b)    _mm512_mul_ps(a, b)
+#define cc_vec_max(a, b)    _mm512_max_ps(a, b) /* b if one is NaN */
+/* x where y > 0, elsewhere 0 */
+#define cc_vec_where(y, x) _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(y, _mm512_setzero_ps(), 30), x)
 #elif defined(__AVX2__)
 #include <immintrin.h>
 #define CC_WIDTH            8
@@ -22,6 +28,11 @@ typedef __m256 cc_vec;
 #define cc_vec_store(p, v)  _mm256_storeu_ps(p, v)
 #define cc_vec_set(x)       _mm256_set1_ps(x)
 #define cc_vec_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define cc_vec_add(a, b)    _mm256_add_ps(a, b)
+#define cc_vec_sub(a, b)    _mm256_sub_ps(a, b)
+#define cc_vec_mul(a, b)    _mm256_mul_ps(a, b)
+#define cc_vec_max(a, b)    _mm256_max_ps(a, b)
+#define cc_vec_where(y, x)  _mm256_and_ps(_mm256_cmp_ps(y, _mm256_setzero_ps(), 30), x)
 #else
 #define CC_WIDTH            1
 typedef float cc_vec;
@@ -29,6 +40,11 @@ typedef float cc_vec;
 #define cc_vec_store(p, v)  (*(p) = (v))
 #define cc_vec_set(x)       (x)
 #define cc_vec_fma(a, b, c) fmaf(a, b, c)
+#define cc_vec_add(a, b)    ((a) + (b))
+#define cc_vec_sub(a, b)    ((a) - (b))
+#define cc_vec_mul(a, b)    ((a) * (b))
+#define cc_vec_max(a, b)    ((a) > (b) ? (a) : (b))
+#define cc_vec_where(y, x)  ((y) > 0 ? (x) : 0)
 #endif
 
 /* Values that are laid out together: sixteen images of a dense layer, sixteen channels of a
