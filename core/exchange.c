@@ -25,7 +25,7 @@ int cc_rounds_linear(int workers)
     return workers - 1;
 }
 
-int cc_rounds_ring(int workers)
+int cc_rounds_twice(int workers)
 {
     return 2 * (workers - 1);
 }

@@ -28,7 +28,7 @@ enum cc_exchange_flag {
 /* Message times on the critical path, as an upper bound for planning memory. */
 int cc_rounds_two(int workers);       /* push and pull */
 int cc_rounds_linear(int workers);    /* P - 1 */
-int cc_rounds_ring(int workers);      /* 2 (P - 1) */
+int cc_rounds_twice(int workers);     /* 2 (P - 1) */
 int cc_rounds_logarithm(int workers); /* 2 + 2 ceil(log2 P) */
 
 /* X(ID, symbol, name, flags, rounds, help)
@@ -40,7 +40,7 @@ int cc_rounds_logarithm(int workers); /* 2 + 2 ceil(log2 P) */
 /* clang-format off */
 #define CC_EXCHANGES(X)                                                                            \
     X(PS, ps, "ps", CC_X_SERVERS, cc_rounds_two, "parameter servers")                              \
-    X(RING, ring, "ring", CC_X_SUMS | CC_X_RECODES | CC_X_NEIGHBOUR, cc_rounds_ring,               \
+    X(RING, ring, "ring", CC_X_SUMS | CC_X_RECODES | CC_X_NEIGHBOUR, cc_rounds_twice,              \
       "reduce-scatter and allgather round a ring")                                                 \
     X(RECDOUBLE, recdouble, "recdouble", CC_X_SUMS | CC_X_RECODES | CC_X_WHOLE,                    \
       cc_rounds_logarithm, "recursive doubling")                                                   \
@@ -52,9 +52,9 @@ int cc_rounds_logarithm(int workers); /* 2 + 2 ceil(log2 P) */
       "the MPI library's own; the model takes the fastest of ring, recdouble and rabenseifner")    \
     X(SSAR_RECDOUBLE, ssar_recdouble, "ssar-recdouble", CC_X_SUMS | CC_X_MERGES,                   \
       cc_rounds_logarithm, "SparCML's sparse recursive doubling")                                  \
-    X(SSAR_SPLIT, ssar_split, "ssar-split", CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,             \
+    X(SSAR_SPLIT, ssar_split, "ssar-split", CC_X_SUMS | CC_X_MERGES, cc_rounds_twice,              \
       "SparCML's sparse split and allgather")                                                      \
-    X(DSAR_SPLIT, dsar_split, "dsar-split", CC_X_SUMS | CC_X_MERGES, cc_rounds_linear,             \
+    X(DSAR_SPLIT, dsar_split, "dsar-split", CC_X_SUMS | CC_X_MERGES, cc_rounds_twice,              \
       "the same with a dense second stage")                                                        \
     X(SSAR_RABENSEIFNER, ssar_rabenseifner, "ssar-rabenseifner", CC_X_SUMS | CC_X_MERGES,          \
       cc_rounds_logarithm, "sparse recursive halving, then doubling")

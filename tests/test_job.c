@@ -51,6 +51,9 @@ static const char whole[] = HEAD TENSORS SLOW ROWS;
 #define HOP                                                                                        \
     ", \"sums\": 2, \"hop\": [41, 0, 1, 42, 1, 2, 43, 2, 3, 44, 3, 4, 45, 4, 5, 46, 3, 6, 47, 2, " \
     "7, 48, 1, 8]"
+#define MERGED                                                                                     \
+    ", \"sums\": 2, \"pairs\": [4, 0, 1, 4, 1, 2, 3, 2, 3, 4, 3, 4, 5, 4, 5, 6, 3, 6, 7, 2, 7, "   \
+    "8, 1, 8]"
 #define ROWS_OFF(MORE)                                                                             \
     "\"rows\": [{\"scheme\": \"fp32\", \"reduction\": \"sum\", \"period\": 1, \"warmup\": 0, "     \
     "\"steps\": "                                                                                  \
@@ -249,6 +252,17 @@ static char *as_exchange(const char *text, const char *name)
     return out;
 }
 
+/* A job whose second row merges pairs. The caller frees it. */
+static char *merging(void)
+{
+    char *split = as_exchange(HEAD TENSORS SLOW SIMULATED("false") ROWS_OFF(MERGED), "ssar-split");
+    char *merges = replaced(split, "\"decode\"", "\"merge\"");
+    char *out = replaced(merges, "\"via\"", "\"wire\": \"auto\", \"dense_bits\": 32, \"via\"");
+    free(split);
+    free(merges);
+    return out;
+}
+
 /* A job whose rows time calls, of gradients with zeros in runs. */
 static void calls(void **state)
 {
@@ -297,6 +311,16 @@ static void simulations(void **state)
     parse(text, &job);
     for (int i = 0; i < 2; i++) {
         assert_without(&job, true);
+        rewrite(&job);
+    }
+    cc_job_free(&job);
+    free(text);
+    text = merging();
+    parse(text, &job);
+    for (int i = 0; i < 2; i++) {
+        const struct cc_job_sizes *sizes = &job.row[1].sizes;
+        assert_true(job.row[0].sizes.fixed && sizes->sums == 2 && sizes->hop == NULL);
+        assert_true(sizes->pairs[0] == 4 && sizes->pairs[12] == 5 && sizes->pairs[23] == 8);
         rewrite(&job);
     }
     cc_job_free(&job);
@@ -488,6 +512,16 @@ static void refuses_simulations(void **state)
     };
     char *text = as_exchange(HEAD TENSORS SLOW SIMULATED("false") ROWS_OFF(HOP), "ring");
     refuse_all(text, hops, sizeof hops / sizeof hops[0]);
+    free(text);
+    const struct refusal merged[] = {
+        {MERGED, "", "\"sums\" is missing: it must be there where sums are encoded or merged"},
+        {MERGED, HOP, "\"hop\" can only be there where sums are encoded on their way"},
+        {"\"sums\": 2, ", "\"sums\": 3, ", "\"pairs\" must be a list of 36 numbers"},
+        {"{\"fixed\": false", "{\"fixed\": true", "the row's pairs are merged: it must be false"},
+        {"\"merge\"", "\"sum\"", "\"sums\" can only be there where"},
+    };
+    text = merging();
+    refuse_all(text, merged, sizeof merged / sizeof merged[0]);
     free(text);
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,8 @@ static size_t through(const struct kit *k, const struct codecs *c, size_t i, int
     return len;
 }
 
+static void make_index(struct kit *k);
+
 static void load(const struct kit *k, int worker, size_t step)
 {
     struct cc_gradients *g;
@@ -236,6 +239,108 @@ static void sums_on_their_way(void **state)
     }
     for (int w = 0; w < WORKERS; w++)
         free_codecs(&hop[w]);
+    end(&k);
+}
+
+/* How many values of a tensor are not 0 in any of the steps sent[workers][k->values]. */
+static size_t united(const struct kit *k, const float *sent, size_t workers, size_t tensor)
+{
+    size_t count = 0;
+    for (size_t v = k->job.offset[tensor]; v < k->job.offset[tensor + 1]; v++) {
+        size_t w = 0;
+        while (w < workers && sent[w * k->values + v] == 0)
+            w++;
+        count += w < workers;
+    }
+    return count;
+}
+
+/* Sums of merged pairs: the values that any worker of a group sends, found in what is decoded;
+ * means over the groups of one, two and four consecutive workers. The fifth is in no group of two
+ * or four. */
+static void merged_pairs(void **state)
+{
+    (void)state;
+    struct kit k;
+    struct codecs push[WORKERS];
+    begin(&k, "ssar-split", "topk:k=2,bucket=100");
+    fill(&k);
+    const struct cc_job_sizes *s = &k.job.row->sizes;
+    assert_false(s->fixed);
+    assert_null(s->hop);
+    assert_int_equal(s->sums, 3);
+    float *sent = cc_alloc0(WORKERS * k.values * sizeof(float), &ignored);
+    for (int w = 0; w < WORKERS; w++)
+        make_codecs(&k, &push[w]);
+    for (size_t step = 0; step < STEPS; step++) {
+        memset(sent, 0, WORKERS * k.values * sizeof(float));
+        for (int w = 0; w < WORKERS; w++) {
+            load(&k, w, step);
+            for (size_t i = 0; i < TENSORS; i++)
+                through(&k, &push[w], i, w, CC_PUSH, step, k.gradient, 1,
+                        sent + (size_t)w * k.values);
+        }
+        for (size_t sum = 0; sum < 3; sum++)
+            for (size_t i = 0; i < TENSORS; i++) {
+                const size_t size = (size_t)1 << sum, groups = WORKERS / size;
+                size_t count = 0;
+                for (size_t group = 0; group < groups; group++)
+                    count += united(&k, sent + group * size * k.values, size, i);
+                assert_size(s->pairs, sum, step, i, (2 * count + groups) / (2 * groups));
+            }
+    }
+    for (int w = 0; w < WORKERS; w++)
+        free_codecs(&push[w]);
+    free(sent);
+    end(&k);
+}
+
+/* Of uniform sets, as they were counted for up to four workers: any number of workers has the
+ * expectation, any part of a tensor its part, and no sum more pairs than values. */
+static void sums_of_any_number(void **state)
+{
+    (void)state;
+    enum { EACH = 100000, SETS = 3 };
+    struct kit k;
+    double whole[SETS];
+    begin(&k, "ssar-recdouble", "topk");
+    struct cc_job_sizes *s = &k.job.row->sizes;
+    *s = (struct cc_job_sizes){.workers = 1, .steps = 1, .sums = SETS};
+    s->push = cc_alloc0(TENSORS * sizeof *s->push, &ignored);
+    s->pairs = cc_alloc0(SETS * TENSORS * sizeof *s->pairs, &ignored);
+    /* Larger tensors, so that rounding to whole pairs does not matter. */
+    for (size_t i = 0; i < TENSORS; i++) {
+        k.job.tensor[i].shape = cc_shape_flat(EACH * (i + 1));
+        k.job.tensor[i].raw = i == 1;
+    }
+    assert_int_equal(cc_job_lay_out(&k.job, &ignored), CC_OK);
+    for (int sum = 0; sum < SETS; sum++)
+        for (size_t i = 0; i < TENSORS; i++) {
+            const double n = (double)EACH * (double)(i + 1);
+            whole[sum] = i == 1 ? n : n * (1 - pow(0.99, 1 << sum));
+            s->pairs[sum * TENSORS + (int)i] = (uint32_t)round(whole[sum]);
+        }
+    make_index(&k);
+    for (int workers = 1; workers < 300; workers += workers < 20 ? 1 : 31) {
+        const size_t *at = k.job.offset;
+        const double share = 1 - pow(0.99, workers);
+        const struct {
+            size_t from, to;
+            double pairs;
+        } list[] = {
+            {at[2], at[3], 3 * EACH * share},
+            {at[2] + EACH, at[4] + 7, (6 * EACH + 7) * share},
+            {at[1], at[2], 2 * EACH},
+            {at[1] + 5, at[1] + 9, 4},
+            {at[5], at[5], 0},
+        };
+        for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
+            const double is =
+                (double)cc_size_index_pairs(k.size_index, workers, 0, list[i].from, list[i].to);
+            if (fabs(is - list[i].pairs) > 1 + 0.002 * list[i].pairs)
+                fail_msg("%d workers, range %zu: %g pairs, not %g", workers, i, is, list[i].pairs);
+        }
+    }
     end(&k);
 }
 
@@ -495,6 +600,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pushes_and_pulls),
         cmocka_unit_test(sums_on_their_way),
+        cmocka_unit_test(merged_pairs),
+        cmocka_unit_test(sums_of_any_number),
         cmocka_unit_test(fixed_ones_are_told),
         cmocka_unit_test(steps_before_leave_their_mark),
         cmocka_unit_test(stops_when_told_to),

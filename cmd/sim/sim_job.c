@@ -146,5 +146,6 @@ int cc_sim_job(const struct sim *s, const struct cc_experiment_setting *setting,
     if (s->options.codec_time != CC_CODEC_MEASURED)
         for (size_t i = 0; i < out->rows; i++)
             CC_TRY(add_costs(s, setting, i, &out->row[i], e));
+    CC_TRY(cc_smpirun_check_memory(out, e));
     return out->data ? CC_OK : add_sizes(setting, &config, out, e);
 }

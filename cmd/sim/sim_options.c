@@ -208,13 +208,6 @@ int cc_sim_check(struct sim *s, const struct cc_experiment_input *input, struct 
     for (size_t i = 0; i < c->exchanges; i++)
         if (cc_exchange_has(c->exchange[i], CC_X_LIBRARY))
             CC_TRY(check_mpi(s, &c->setting.timing, e));
-    for (size_t i = 0; i < c->exchanges && s->options.data == CC_DATA_OFF; i++)
-        if (cc_exchange_has(c->exchange[i], CC_X_MERGES))
-            return cc_usage(
-                e,
-                "--exchange %s: how large its sums are depends on the pairs themselves: "
-                "--data on",
-                cc_exchange_names[c->exchange[i]]);
     if (s->options.platform == NULL)
         return cc_cluster_args_each(c, check_setting, s, e);
     if (c->links > 1)

@@ -4,6 +4,7 @@
 
 #include "cmd/sim/sim.h"
 #include "core/memory.h"
+#include "core/unions.h"
 #include "netsim/launch/platform_read.h"
 #include "netsim/message/sizes.h"
 
@@ -17,7 +18,6 @@ static bool needs_data(const struct sim *s, const struct cc_setting *setting)
     if (s->options.data != CC_DATA_AUTO)
         return s->options.data == CC_DATA_ON;
     if (cc_exchange_has(setting->exchange, CC_X_LIBRARY) ||
-        cc_exchange_has(setting->exchange, CC_X_MERGES) ||
         s->options.codec_time == CC_CODEC_MEASURED)
         return true;
     return setting->cluster.workers <= CC_SIM_FEW_WORKERS &&
@@ -100,13 +100,17 @@ static size_t affordable(const struct cc_experiment_setting *s, size_t steps, si
 
 /* Simulated time is exact: equal steps need not be counted twice, and sequential ones leave nothing
  * behind for the next. Where payload sizes depend on data, though, no two steps are equal, and
- * residuals fill first. The choice is the same with and without data, and on every machine. */
+ * residuals fill first; where only the sums of index-value pairs do, there are as many steps as the
+ * formulas' unions are counted over. The choice is the same with and without data, and on every
+ * machine. */
 int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e)
 {
     enum { DRAWS = 10, MEASURED = 3 };
     const struct sim *sim = arg;
     const struct cc_spec *spec = sim->experiment.forecast->schemes->item[row->scheme];
+    const bool merges = cc_reduction(spec->scheme, spec->params) == CC_REDUCE_PAIRS &&
+                        cc_exchange_has(s->setting.exchange, CC_X_MERGES);
     const struct cc_codec codec = {.scheme = spec->scheme,
                                    .params = spec->params,
                                    .shape = cc_shape_flat(s->setting.net->values)};
@@ -116,8 +120,12 @@ int cc_sim_choose(void *arg, const struct cc_experiment_setting *s, struct cc_ex
     row->fills = !fixed && cc_state_bytes(&codec) > 0;
     if (row->fills)
         warm = periods(affordable(s, row->filling, LEAST_FILLING), row->period);
+    if (fixed && merges) {
+        warm = cc_state_bytes(&codec) > 0 ? CC_UNION_STEPS / 2 : warm;
+        count = CC_UNION_STEPS - CC_UNION_STEPS / 2;
+    }
     if (sim->options.codec_time == CC_CODEC_MEASURED)
-        count = MEASURED;
+        count = most(count, MEASURED);
     if (s->setting.timing.straggler != CC_STEADY)
         count = DRAWS;
     if (!fixed)

@@ -29,6 +29,11 @@ bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row)
            cc_exchange_has(job->exchange, CC_X_RECODES);
 }
 
+bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row)
+{
+    return row->reduction == CC_REDUCE_PAIRS && cc_exchange_has(job->exchange, CC_X_MERGES);
+}
+
 int cc_job_lay_out(struct cc_job *job, struct cc_error *e)
 {
     size_t *offset = cc_alloc((job->tensors + 1) * sizeof *offset, e);

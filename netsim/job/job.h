@@ -46,11 +46,13 @@ struct cc_job_cost {
 struct cc_job_sizes {
     bool fixed; /* every payload is as long as its scheme's bound; the rest is 0 */
     size_t workers, steps;
-    size_t sums;    /* 1, 2, 4, ... workers' gradients, where sums are encoded on their way */
-    uint32_t *push; /* [workers][steps][tensors] */
-    uint32_t *pull; /* [steps][tensors]; NULL without servers */
-    uint32_t *hop;  /* [sums][steps][tensors]; NULL where sums are not encoded on their way */
-    double took_s;  /* time to find them; not in the file */
+    size_t sums;     /* 1, 2, 4, ... workers' gradients, where sums are encoded or merged on their
+                        way */
+    uint32_t *push;  /* [workers][steps][tensors] */
+    uint32_t *pull;  /* [steps][tensors]; NULL without servers */
+    uint32_t *hop;   /* [sums][steps][tensors]; NULL where sums are not encoded on their way */
+    uint32_t *pairs; /* [sums][steps][tensors]: not bytes, but pairs; NULL where none are merged */
+    double took_s;   /* time to find them; not in the file */
 };
 
 /* One scheme. The messages are in the order in which they leave: the end of the net first. */
@@ -145,8 +147,10 @@ int cc_job_write(const struct cc_job *job, const char *path, struct cc_error *e)
 /* Frees what a job owns and sets it to zeros; likewise its rows' sizes alone. */
 void cc_job_free(struct cc_job *job);
 void cc_job_sizes_free(struct cc_job_sizes *s);
-/* Whether the row's payloads are decoded, added to and encoded again on their way. */
+/* Whether the row's payloads are decoded, added to and encoded again on their way; and whether they
+ * are index-value pairs that are merged on their way. */
 bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row);
+bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row);
 
 /* The hosts that the ranks are on. Rank i is on host i, colocated servers on those of the workers.
  */

@@ -138,9 +138,19 @@ static bool has_pulls(const struct cc_scope *s)
     return sizes_differ(s) && job_of(s)->servers > 0;
 }
 
-static bool has_sums(const struct cc_scope *s)
+static bool has_hops(const struct cc_scope *s)
 {
     return sizes_differ(s) && cc_job_row_hops(job_of(s), s->outer->self);
+}
+
+static bool has_pairs(const struct cc_scope *s)
+{
+    return cc_job_row_merges(job_of(s), s->outer->self);
+}
+
+static bool has_sums(const struct cc_scope *s)
+{
+    return has_hops(s) || has_pairs(s);
 }
 
 static size_t push_count(const struct cc_scope *s)
@@ -155,10 +165,19 @@ static size_t pull_count(const struct cc_scope *s)
     return sizes->steps * job_of(s)->tensors;
 }
 
-static size_t hop_count(const struct cc_scope *s)
+static size_t sum_count(const struct cc_scope *s)
 {
     const struct cc_job_sizes *sizes = s->self;
     return sizes->sums * sizes->steps * job_of(s)->tensors;
+}
+
+/* Where pairs are merged, their number is needed even of payloads that are all equally long. */
+static int check_fixed(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job_sizes *sizes = s->self;
+    return !sizes->fixed || !has_pairs(s)
+               ? CC_OK
+               : cc_fail(e, "\"fixed\" is true, and the row's pairs are merged: it must be false");
 }
 
 static int check_size_steps(const struct cc_scope *s, struct cc_error *e)
@@ -179,9 +198,9 @@ static const struct cc_table bytes_table = {CC_FIELDS(byte_fields), .bytes = siz
         .table = &bytes_table, .item = "number"
 
 static const struct cc_field size_fields[] = {
-    {BOOL(struct cc_job_sizes, fixed),
-     .help =
-         "Whether every payload is as long as its scheme's bound; nothing else is needed then."},
+    {BOOL(struct cc_job_sizes, fixed), .check = check_fixed,
+     .help = "Whether every payload is as long as its scheme's bound; nothing else is needed then. "
+             "`false` where pairs are merged."},
     {SIZE(struct cc_job_sizes, workers), 1, MOST_WORKERS, .when = sizes_differ,
      .condition = "if not `fixed`",
      .help = "Workers with sizes of their own; worker w has those of worker w modulo `workers`."},
@@ -195,12 +214,16 @@ static const struct cc_field size_fields[] = {
      .condition = "with servers, if not `fixed`",
      .help = "Bytes of a pull: for each step and tensor."},
     {SIZE(struct cc_job_sizes, sums), 1, 64, .when = has_sums,
-     .condition = "where sums are encoded on their way, if not `fixed`",
+     .condition = "where sums are encoded or merged on their way, if not `fixed`",
      .help = "Sums with sizes of their own: of 1, 2, 4, ... workers' gradients. A sum of another "
-             "number of workers has the sizes of the next lower power of two, or of the last."},
-    {BYTES(hop), .length = hop_count, .when = has_sums,
+             "number of workers has the sizes of the next lower power of two, or of the last; "
+             "merged pairs follow from all of them ([sim.md](sim.md#data-off))."},
+    {BYTES(hop), .length = sum_count, .when = has_hops,
      .condition = "where sums are encoded on their way, if not `fixed`",
      .help = "Bytes of an encoded sum: for each sum, step and tensor."},
+    {BYTES(pairs), .length = sum_count, .when = has_pairs,
+     .condition = "where pairs are merged on their way",
+     .help = "Pairs in a sum: for each sum, step and tensor."},
 };
 
 const struct cc_table cc_sizes_table = {

@@ -120,15 +120,15 @@ static int no_memory(const struct simulation *s, const char *why, struct cc_erro
                    memory_advice(s->job));
 }
 
-static int check_memory(const struct simulation *s, struct cc_error *e)
+int cc_smpirun_check_memory(const struct cc_job *job, struct cc_error *e)
 {
     struct cc_error why;
     char what[80];
-    (void)snprintf(what, sizeof what, "%d simulated ranks in one process%s", count_ranks(s),
-                   s->job->data ? ", each with its gradients" : "");
-    if (cc_memory_check(cc_smpirun_memory(s->job), what, &why) == CC_OK)
+    (void)snprintf(what, sizeof what, "%d simulated ranks in one process%s",
+                   job->workers + job->servers, job->data ? ", each with its gradients" : "");
+    if (cc_memory_check(cc_smpirun_memory(job), what, &why) == CC_OK)
         return CC_OK;
-    return cc_fail(e, "%s. Less is needed %s", why.text, memory_advice(s->job));
+    return cc_fail(e, "%s. Less is needed %s", why.text, memory_advice(job));
 }
 
 /* The number of processes that the kernel has killed for lack of memory; 0 if it does not tell. */
@@ -285,7 +285,7 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
     const bool formulas = config->fidelity == CC_FIDELITY_ALPHA_BETA;
     job->block_bytes = formulas ? (size_t)1 << 30 : 0;
     job->rendezvous = !formulas;
-    CC_TRY_OUT(check_memory(&s, e));
+    CC_TRY_OUT(cc_smpirun_check_memory(job, e));
     CC_TRY_OUT(open_files(&s, &command, e));
     CC_TRY_OUT(cc_smpirun_argv(&command, job, &argv, e));
     text = cc_job_text(job, e);

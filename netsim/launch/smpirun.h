@@ -30,6 +30,10 @@ struct cc_smpirun_config {
  * or SimGrid reports. */
 int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struct cc_error *e);
 
+/* Refuses a job whose simulation needs more memory than there is, and says how much. It needs no
+ * sizes of payloads, so that they need not be found out in vain. */
+int cc_smpirun_check_memory(const struct cc_job *job, struct cc_error *e);
+
 /* The path of commcomp-rank-sim (see cc_program_beside), which the caller frees; NULL with a
  * message how to get it. */
 char *cc_rank_sim_program(struct cc_error *e);

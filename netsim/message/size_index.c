@@ -2,7 +2,7 @@
  * before tensor i: their bytes, the bytes of their entries in a pack's table of lengths, and how
  * many are shorter than their bounds. There is a line for the bounds, one for silent steps (in
  * which only raw tensors are sent), and, unless all payloads have fixed sizes, one for every
- * worker, sum and step of the job's sizes.
+ * worker, sum and step of the job's sizes. Numbers of merged pairs have lines of their own.
  *
  * A range of values is the rest of its first tensor, whole tensors, and the beginning of its last
  * tensor. Whole tensors are the difference of two entries. A part [from, to) of a tensor of n
@@ -10,9 +10,11 @@
  * add up to it; if the tensor's payload is as long as its bound, so is the part's. */
 #include "netsim/message/size_index.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "core/unions.h"
 #include "schemes/spec.h"
 
 /* Totals over all tensors before one. */
@@ -29,6 +31,7 @@ struct cc_size_index {
     struct cc_spec *spec, *raw;
     struct sum *bound, *silent;    /* one line each: tensors + 1 entries */
     struct sum *push, *pull, *hop; /* a line for each of the row's sizes, in their order; or NULL */
+    uint64_t *pairs;               /* likewise, of pairs */
 };
 
 /* --- single payloads --- */
@@ -179,6 +182,52 @@ size_t cc_size_index_round_bytes(const struct cc_size_index *index, size_t round
     return bytes;
 }
 
+/* --- merged pairs --- */
+
+/* The tensor that the value is in, or, of the step's end, how many tensors there are. */
+static size_t tensor_of(const struct cc_size_index *index, size_t value)
+{
+    size_t low = 0, high = index->tensors;
+    while (low < high) {
+        const size_t mid = low + (high - low) / 2;
+        if (index->offset[mid + 1] <= value)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Pairs before a value, of a line; a part of a tensor has its part of them. */
+static double pairs_before(const struct cc_size_index *index, const uint64_t *line, size_t value)
+{
+    const size_t i = tensor_of(index, value);
+    if (i == index->tensors)
+        return (double)line[i];
+    const size_t begin = index->offset[i], end = index->offset[i + 1];
+    return (double)line[i] +
+           (double)(line[i + 1] - line[i]) * (double)(value - begin) / (double)(end - begin);
+}
+
+size_t cc_size_index_pairs(const struct cc_size_index *index, int workers, uint64_t step,
+                           size_t from, size_t to)
+{
+    const struct cc_job_sizes *s = &index->row->sizes;
+    struct cc_unions u = {.points = s->sums < CC_UNION_POINTS ? s->sums : CC_UNION_POINTS};
+    const double values = (double)(to - from);
+    double all;
+    for (size_t k = 0; k < u.points; k++) {
+        const size_t at = k * s->steps + (size_t)(step % s->steps);
+        const uint64_t *line = index->pairs + at * (index->tensors + 1);
+        u.size[k] = pairs_before(index, line, to) - pairs_before(index, line, from);
+    }
+    if (u.points > 1)
+        all = u.size[0] * cc_unions_growth(&u, workers);
+    else
+        all = values * (1 - pow(1 - u.size[0] / fmax(values, 1), workers));
+    return (size_t)round(fmin(all, values));
+}
+
 /* --- making --- */
 
 /* Sets entry i + 1 of a line: the payload of tensor i has `len` bytes, where `most` are allowed. */
@@ -232,6 +281,28 @@ static int make_lines(const struct cc_size_index *index, size_t lines, const uin
     return CC_OK;
 }
 
+/* Makes the lines of merged pairs. */
+static int make_pair_lines(struct cc_size_index *index, const struct cc_job_sizes *s,
+                           struct cc_error *e)
+{
+    const size_t lines = s->sums * s->steps, tensors = index->tensors;
+    if (s->pairs == NULL)
+        return CC_OK;
+    index->pairs = cc_alloc0(lines * (tensors + 1) * sizeof *index->pairs, e);
+    if (index->pairs == NULL)
+        return CC_FAIL;
+    for (size_t k = 0; k < lines; k++)
+        for (size_t i = 0; i < tensors; i++) {
+            uint64_t *line = index->pairs + k * (tensors + 1);
+            const size_t pairs = s->pairs[k * tensors + i];
+            if (pairs > index->tensor[i].shape.n)
+                return cc_fail(e, "tensor '%.200s': %zu pairs of %zu values", index->tensor[i].name,
+                               pairs, index->tensor[i].shape.n);
+            line[i + 1] = line[i] + pairs;
+        }
+    return CC_OK;
+}
+
 int cc_size_index_make(const struct cc_job *job, const struct cc_job_row *row,
                        struct cc_size_index **out, struct cc_error *e)
 {
@@ -250,6 +321,7 @@ int cc_size_index_make(const struct cc_job *job, const struct cc_job_row *row,
     CC_TRY_OUT(make_lines(index, s->workers * s->steps, s->push, &index->push, e));
     CC_TRY_OUT(make_lines(index, s->steps, s->pull, &index->pull, e));
     CC_TRY_OUT(make_lines(index, s->sums * s->steps, s->hop, &index->hop, e));
+    CC_TRY_OUT(make_pair_lines(index, s, e));
     *out = index;
 out:
     if (status != CC_OK)
@@ -268,6 +340,7 @@ void cc_size_index_free(struct cc_size_index *index)
     free(index->push);
     free(index->pull);
     free(index->hop);
+    free(index->pairs);
     free(index);
 }
 

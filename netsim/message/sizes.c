@@ -10,7 +10,9 @@
  *      pushes: every worker encodes its gradient; what is decoded adds up to the mean;
  *      pulls:  the servers' pack encodes the mean;
  *      sums:   as in a ring, worker w decodes the sum of workers 0 to w - 1 onto its own gradient
- *              and encodes that; the lengths for 1, 2, 4, ... workers are kept.
+ *              and encodes that; the lengths for 1, 2, 4, ... workers are kept;
+ *      pairs:  where index-value pairs are merged, the indices of 1, 2, 4, ... workers together
+ *              are counted: means over all groups of so many consecutive workers.
  *    The payload length of every tensor goes into the tables of struct cc_job_sizes. Tables hold a
  *    limited number of steps, used in turn, and later steps replace earlier ones: their sizes have
  *    settled.
@@ -25,12 +27,13 @@
 #include "core/memory.h"
 #include "core/trace/synth.h"
 #include "core/trace/trace.h"
+#include "core/unions.h"
 #include "netsim/message/gradients.h"
 #include "netsim/message/pack.h"
 
 /* Workers and steps beyond these have the sizes of those before. All rows together have at most
  * MOST_NUMBERS sizes, as the job is read as JSON. */
-enum { MOST_STREAMS = 16, MOST_STEPS = 128, MOST_NUMBERS = 3 << 20 };
+enum { MOST_STREAMS = CC_UNION_WORKERS, MOST_STEPS = 128, MOST_NUMBERS = 3 << 20 };
 
 /* The gradients, for all rows. */
 struct gradient_cache {
@@ -58,6 +61,11 @@ struct encoding {
     float *sum;
     uint8_t *payload;
     uint64_t *bytes; /* [tensors] */
+    /* Where pairs are merged: those of one worker, and for each sum the indices of the group under
+     * way and how many all groups of the step have together. */
+    struct cc_index_value *pair;
+    uint64_t *seen[CC_UNION_POINTS];
+    uint64_t *counted[CC_UNION_POINTS]; /* [tensors] */
 };
 
 /* --- gradients --- */
@@ -153,6 +161,11 @@ static void close_encoding(struct encoding *n)
     free(n->sum);
     free(n->payload);
     free(n->bytes);
+    free(n->pair);
+    for (size_t k = 0; k < CC_UNION_POINTS; k++) {
+        free(n->seen[k]);
+        free(n->counted[k]);
+    }
 }
 
 /* Opens all but the packs. */
@@ -208,6 +221,28 @@ static size_t log2_floor(size_t n)
     return k;
 }
 
+/* Allocates what counting unions of index sets takes. */
+static int open_unions(struct encoding *n, struct cc_error *e)
+{
+    const size_t values = n->cache->values;
+    if (values >= UINT32_MAX)
+        return cc_fail(
+            e,
+            "a step of %zu values: indices of pairs, which are counted for a whole step, "
+            "have 32 bits",
+            values);
+    n->pair = cc_alloc(cc_pack_pairs_bound(n->push[0]) * sizeof *n->pair, e);
+    if (n->pair == NULL)
+        return CC_FAIL;
+    for (size_t k = 0; k < n->out->sums; k++) {
+        n->seen[k] = cc_alloc0((values + 63) / 64 * sizeof *n->seen[k], e);
+        n->counted[k] = cc_alloc(n->job->tensors * sizeof *n->counted[k], e);
+        if (n->seen[k] == NULL || n->counted[k] == NULL)
+            return CC_FAIL;
+    }
+    return CC_OK;
+}
+
 /* Chooses how many workers, sums and steps (whole periods) have sizes of their own, and allocates
  * the tables and the packs. */
 static int open_tables(struct encoding *n, struct cc_error *e)
@@ -221,17 +256,19 @@ static int open_tables(struct encoding *n, struct cc_error *e)
     steps = steps < most ? steps : most;
     s->steps = steps / period > 0 ? steps / period * period : period;
     s->workers = streams;
-    s->sums = cc_job_row_hops(n->job, n->row) ? log2_floor(streams) + 1 : 0;
+    const bool hops = cc_job_row_hops(n->job, n->row), merges = cc_job_row_merges(n->job, n->row);
+    s->sums = hops || merges ? log2_floor(streams) + 1 : 0;
 
     const size_t each = s->steps * n->job->tensors * sizeof *s->push;
     const bool pulls = n->job->servers > 0;
     s->push = cc_alloc(s->workers * each, e);
     s->pull = pulls ? cc_alloc(each, e) : NULL;
-    s->hop = s->sums > 0 ? cc_alloc((s->sums + 1) * each, e) : NULL; /* one for lengths not kept */
+    s->hop = hops ? cc_alloc((s->sums + 1) * each, e) : NULL; /* one for lengths not kept */
+    s->pairs = merges ? cc_alloc(s->sums * each, e) : NULL;
     n->push = cc_alloc0(streams * sizeof(struct cc_pack *), e);
     n->hop = cc_alloc0(streams * sizeof(struct cc_pack *), e);
-    if (s->push == NULL || (pulls && s->pull == NULL) || (s->sums > 0 && s->hop == NULL) ||
-        n->push == NULL || n->hop == NULL)
+    if (s->push == NULL || (pulls && s->pull == NULL) || (hops && s->hop == NULL) ||
+        (merges && s->pairs == NULL) || n->push == NULL || n->hop == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < streams; i++) {
         CC_TRY(report_progress(n, 0, e));
@@ -239,20 +276,26 @@ static int open_tables(struct encoding *n, struct cc_error *e)
     }
     if (pulls)
         CC_TRY(make_pack(n, CC_PULL, -1, &n->pull, e));
-    for (size_t i = 0; i < streams && s->sums > 0; i++) {
+    for (size_t i = 0; i < streams && hops; i++) {
         CC_TRY(report_progress(n, 0, e));
         CC_TRY(make_pack(n, CC_PUSH, (int64_t)i, &n->hop[i], e));
     }
-    return CC_OK;
+    return merges ? open_unions(n, e) : CC_OK;
 }
 
-/* Encodes x and writes the tensors' payload lengths into the step's line of table[steps][tensors].
- */
+/* The step's line of table[steps][tensors]. */
+static uint32_t *line_of(const struct encoding *n, uint32_t *table, size_t step)
+{
+    const size_t steps = n->out->steps;
+    return table + (step + steps - n->before % steps) % steps * n->job->tensors;
+}
+
+/* Encodes x and writes the tensors' payload lengths into the step's line. */
 static int encode(struct encoding *n, struct cc_pack *p, size_t step, const float *x, size_t *len,
                   uint32_t *table, struct cc_error *e)
 {
-    const size_t tensors = n->job->tensors, steps = n->out->steps;
-    uint32_t *size = table + (step + steps - n->before % steps) % steps * tensors;
+    const size_t tensors = n->job->tensors;
+    uint32_t *size = line_of(n, table, step);
     size_t head;
     CC_TRY(cc_pack_encode(p, step, x, n->payload, len, &head, e));
     memset(n->bytes, 0, tensors * sizeof *n->bytes);
@@ -281,6 +324,40 @@ static double done_share(const struct encoding *n, size_t step, size_t worker)
     return ((double)step + (double)worker / workers) / (double)steps_to_encode(n);
 }
 
+/* Adds the indices that worker w has just encoded to those of its group, of every size. */
+static int count_pairs(struct encoding *n, size_t w, size_t step, size_t len, struct cc_error *e)
+{
+    const size_t words = (n->cache->values + 63) / 64;
+    size_t count;
+    CC_TRY(cc_pack_to_pairs(n->push[w], step, n->payload, len, n->pair, &count, e));
+    for (size_t k = 0; k < n->out->sums; k++) {
+        const size_t group = (size_t)1 << k;
+        size_t tensor = 0;
+        if (w / group >= n->out->workers / group) /* the last workers, too few for a group */
+            continue;
+        if (w % group == 0)
+            memset(n->seen[k], 0, words * sizeof *n->seen[k]);
+        for (size_t i = 0; i < count; i++) {
+            while (n->pair[i].index >= n->job->offset[tensor + 1])
+                tensor++;
+            n->counted[k][tensor] += cc_index_add(n->seen[k], n->pair[i].index);
+        }
+    }
+    return CC_OK;
+}
+
+/* Writes the means over the groups into the step's lines. */
+static void keep_pairs(const struct encoding *n, size_t step)
+{
+    const struct cc_job_sizes *s = n->out;
+    for (size_t k = 0; k < s->sums; k++) {
+        const size_t groups = s->workers >> k;
+        uint32_t *line = line_of(n, s->pairs + k * s->steps * n->job->tensors, step);
+        for (size_t i = 0; i < n->job->tensors; i++)
+            line[i] = (uint32_t)((n->counted[k][i] + groups / 2) / groups);
+    }
+}
+
 /* One step's pushes, and the pull of their mean. */
 static int encode_pushes(struct encoding *n, size_t step, struct cc_error *e)
 {
@@ -290,12 +367,19 @@ static int encode_pushes(struct encoding *n, size_t step, struct cc_error *e)
     const float *x;
     size_t len;
     memset(n->sum, 0, n->cache->values * sizeof *n->sum);
+    for (size_t k = 0; s->pairs != NULL && k < s->sums; k++)
+        memset(n->counted[k], 0, tensors * sizeof *n->counted[k]);
     for (size_t w = 0; w < s->workers; w++) {
         CC_TRY(report_progress(n, done_share(n, step, w), e));
         CC_TRY(load(n->cache, w, step, &x, e));
         CC_TRY(encode(n, n->push[w], step, x, &len, s->push + w * s->steps * tensors, e));
-        CC_TRY(cc_pack_decode_add(n->push[w], step, n->payload, len, scale, n->sum, e));
+        if (s->pairs != NULL)
+            CC_TRY(count_pairs(n, w, step, len, e));
+        else
+            CC_TRY(cc_pack_decode_add(n->push[w], step, n->payload, len, scale, n->sum, e));
     }
+    if (s->pairs != NULL)
+        keep_pairs(n, step);
     return s->pull != NULL ? encode(n, n->pull, step, n->sum, &len, s->pull, e) : CC_OK;
 }
 
@@ -304,7 +388,7 @@ static int encode_sums(struct encoding *n, size_t step, struct cc_error *e)
 {
     const struct cc_job_sizes *s = n->out;
     size_t len = 0;
-    for (size_t w = 0; w < s->workers && s->sums > 0; w++) {
+    for (size_t w = 0; w < s->workers && s->hop != NULL; w++) {
         const size_t k = log2_floor(w + 1);
         const bool kept = k < s->sums && w + 1 == (size_t)1 << k;
         uint32_t *table = s->hop + (kept ? k : s->sums) * s->steps * n->job->tensors;
@@ -333,7 +417,8 @@ static int fill_row(const struct cc_job *job, size_t at, const struct cc_sizes_c
                          .out = &row->sizes,
                          .before = config->before != NULL ? config->before[at] : 0};
     CC_TRY_OUT(open_encoding(&n, e));
-    CC_TRY_OUT(find_fixed(&n, e));
+    if (!cc_job_row_merges(job, row))
+        CC_TRY_OUT(find_fixed(&n, e));
     if (row->sizes.fixed)
         goto out;
     CC_TRY_OUT(open_tables(&n, e));

@@ -26,7 +26,13 @@
 #include "core/memory.h"
 #include "netsim/mpi/exchange/message_pack.h"
 #include "netsim/mpi/exchange/reduce_merge_impl.h"
+#include "netsim/mpi/runtime/data.h"
 #include "schemes/spec.h"
+
+static bool has_data(const struct cc_merge *x)
+{
+    return x->rank_state->job->data;
+}
 
 static bool overlap(struct cc_stream_range a, struct cc_stream_range b)
 {
@@ -61,7 +67,7 @@ static int take_received(struct cc_merge *x, size_t k, struct cc_error *e)
     struct cc_merge_round *t = &x->round_state[k];
     const int from = x->schedule.round[k].from;
     t->taken = true;
-    if (t->in_capacity == 0)
+    if (t->in_capacity == 0 || !has_data(x))
         return CC_OK;
     const uint8_t *in = t->recv.at + CC_SIZE_BYTES;
     const size_t len = t->recv.bytes - CC_SIZE_BYTES;
@@ -76,19 +82,10 @@ static int take_received(struct cc_merge *x, size_t k, struct cc_error *e)
 }
 
 /* Adds the group's streams in the order of the ranks. */
-static int add_group(struct cc_merge *x, const struct cc_merge_group *g, struct cc_error *e)
+static void sum_group(struct cc_merge *x, const struct cc_merge_group *g, struct cc_stream *to)
 {
-    struct cc_rank_state *s = x->rank_state;
-    const struct cc_stream_range range = x->round_state[g->first].received;
-    struct cc_stream *to = &x->sum[x->added % 2];
-    size_t parts = 0, bytes = 0;
-    for (size_t k = g->first; k < g->end; k++)
-        if (!x->round_state[k].taken)
-            CC_TRY(take_received(x, k, e));
-    x->added++;
-    if (cc_range_length(range) == 0)
-        return CC_OK;
-    const struct cc_work_timer since = cc_work_begin();
+    const struct cc_rank_state *s = x->rank_state;
+    size_t parts = 0;
     for (int rank = 0; rank < s->job->workers; rank++) {
         if (rank == s->rank) {
             x->part[parts++] = (struct cc_stream_part){.own = x->held};
@@ -98,12 +95,28 @@ static int add_group(struct cc_merge *x, const struct cc_merge_group *g, struct 
             if (x->schedule.round[k].from == rank) {
                 x->part[parts++] = (struct cc_stream_part){.received = &x->round_state[k].view};
                 x->sent += x->round_state[k].view.head.sent;
-                bytes += x->round_state[k].recv.bytes;
             }
     }
-    cc_stream_sum(x->part, parts, range, x->scratch, to);
+    cc_stream_sum(x->part, parts, x->round_state[g->first].received, x->scratch, to);
     x->held = to;
-    cc_charge(s, CC_PHASE_HOP, since, reduce_cost_s(s, bytes));
+}
+
+/* Adds a group that is there. */
+static int add_group(struct cc_merge *x, const struct cc_merge_group *g, struct cc_error *e)
+{
+    size_t bytes = 0;
+    for (size_t k = g->first; k < g->end; k++) {
+        if (!x->round_state[k].taken)
+            CC_TRY(take_received(x, k, e));
+        bytes += x->round_state[k].recv.bytes;
+    }
+    struct cc_stream *to = &x->sum[x->added++ % 2];
+    if (cc_range_length(x->round_state[g->first].received) == 0)
+        return CC_OK;
+    const struct cc_work_timer since = cc_work_begin();
+    if (has_data(x))
+        sum_group(x, g, to);
+    cc_charge(x->rank_state, CC_PHASE_HOP, since, reduce_cost_s(x->rank_state, bytes));
     return CC_OK;
 }
 
@@ -131,15 +144,15 @@ static int keep_received(struct cc_merge *x, size_t k, struct cc_error *e)
     t->taken = true;
     for (size_t i = r->recv_first; i < r->recv_first + r->recv_count && t->in_capacity > 0; i++) {
         struct cc_merge_chunk *c = &x->chunk[i];
+        c->here = true;
+        if (c->bound == 0 || !has_data(x))
+            continue;
         const size_t left = t->recv.bytes - at;
         const uint64_t n = left >= CC_SIZE_BYTES ? cc_get_u64(t->recv.at + at) : 0;
-        if (c->bound == 0)
-            continue;
         if (left < CC_SIZE_BYTES || n > left - CC_SIZE_BYTES || (n % 4 != 0 && r->recv_count > 1))
             return cc_fail(e, "from rank %d: the message ends within chunk %zu", r->from, i);
         c->at = t->recv.at + at + CC_SIZE_BYTES;
         c->len = n;
-        c->here = true;
         at += CC_SIZE_BYTES + n;
         CC_TRY(open_chunk(x, c, r->from, e));
     }
@@ -152,10 +165,12 @@ static void pack_chunks(const struct cc_merge *x, struct cc_merge_round *t,
                         const struct cc_round *r)
 {
     size_t at = CC_SIZE_BYTES;
+    t->send.bytes = cc_merge_chunks_bytes(x, r->send_first, r->send_count);
+    if (!has_data(x))
+        return;
     if (r->send_count == 1) {
         const struct cc_merge_chunk *c = &x->chunk[r->send_first];
         memcpy(&t->send.at, &(const uint8_t *){c->at - CC_SIZE_BYTES}, sizeof t->send.at);
-        t->send.bytes = CC_SIZE_BYTES + c->len;
         return;
     }
     for (size_t i = r->send_first; i < r->send_first + r->send_count; i++) {
@@ -168,7 +183,6 @@ static void pack_chunks(const struct cc_merge *x, struct cc_merge_round *t,
     }
     cc_put_u64(t->out, at - CC_SIZE_BYTES);
     t->send.at = t->out;
-    t->send.bytes = at;
 }
 
 /* Encodes all values of the own chunk by the second scheme. */
@@ -191,15 +205,16 @@ static int encode_own(struct cc_merge *x, struct cc_error *e)
 {
     struct cc_rank_state *s = x->rank_state;
     struct cc_merge_chunk *c = &x->chunk[x->schedule.own_chunk];
-    uint8_t *out = x->whole + CC_SIZE_BYTES;
+    uint8_t *out = CC_OFFSET_OR_NULL(x->whole, CC_SIZE_BYTES);
     const struct cc_work_timer since = cc_work_begin();
     struct cc_stream_head head = {.tag = x->tag, .sent = x->sent};
     if (x->quantizer != NULL)
         CC_TRY(quantize(x, c, out, &c->len, e));
-    else
+    else if (has_data(x))
         c->len = cc_stream_encode(x->held, c->range, s->job->wire, cc_merge_sends_dense(x), &head,
                                   x->scratch, out);
-    cc_put_u64(x->whole, c->len);
+    if (has_data(x))
+        cc_put_u64(x->whole, c->len);
     c->at = out;
     c->here = true;
     cc_charge(s, CC_PHASE_HOP, since, reduce_cost_s(s, c->len));
@@ -221,15 +236,15 @@ static int apply(struct cc_merge *x, struct cc_merge_chunk *c, bool held, struct
     struct cc_rank_state *s = x->rank_state;
     const struct cc_work_timer since = cc_work_begin();
     const float scale = 1.0f / (float)s->job->workers;
-    float *y = s->model + x->range.from;
+    float *y = CC_OFFSET_OR_NULL(s->model, x->range.from);
     int status = CC_OK;
     c->applied = true;
     if (c->decoder != NULL)
         status =
             cc_pack_decode_add(c->decoder, s->step, c->view.pack, c->view.pack_bytes, scale, y, e);
-    else if (held)
+    else if (held && has_data(x))
         cc_stream_apply(x->held, scale, y);
-    else
+    else if (has_data(x))
         cc_stream_view_apply(&c->view, scale, y);
     cc_charge(s, CC_PHASE_DECODE, since, apply_cost_s(x, c->range));
     return status;
@@ -262,17 +277,21 @@ static bool is_ready(const struct cc_merge *x, size_t k)
     return true;
 }
 
-/* Encodes a part of what this rank has. */
-static void encode_part(struct cc_merge *x, struct cc_merge_round *t)
+/* Encodes a part of the values that this rank has. */
+static void encode_part(struct cc_merge *x, struct cc_merge_round *t, const struct cc_round *r)
 {
     struct cc_rank_state *s = x->rank_state;
     const struct cc_work_timer since = cc_work_begin();
     struct cc_stream_head head = {.tag = x->tag, .sent = x->sent};
-    const size_t n = cc_stream_encode(x->held, t->sent, s->job->wire, false, &head, x->scratch,
-                                      t->out + CC_SIZE_BYTES);
-    cc_put_u64(t->out, n);
+    if (has_data(x)) {
+        const size_t n = cc_stream_encode(x->held, t->sent, s->job->wire, false, &head, x->scratch,
+                                          t->out + CC_SIZE_BYTES);
+        cc_put_u64(t->out, n);
+        t->send.bytes = CC_SIZE_BYTES + n;
+    } else {
+        t->send.bytes = cc_merge_message_bytes(x, t->sent, r->send_workers);
+    }
     t->send.at = t->out;
-    t->send.bytes = CC_SIZE_BYTES + n;
     cc_charge(s, x->added > 0 ? CC_PHASE_HOP : CC_PHASE_ENCODE, since, cc_row_cost(s, 0));
 }
 
@@ -283,7 +302,8 @@ static void explain(const struct cc_merge *x, struct cc_error *e)
     size_t k = 0;
     while (k < x->schedule.rounds && cc_transfer_complete(&x->round_state[k].recv))
         k++;
-    if (k == x->schedule.rounds || x->round_state[k].recv.posted < CC_SIZE_BYTES + CC_STREAM_HEAD ||
+    if (!has_data(x) || k == x->schedule.rounds ||
+        x->round_state[k].recv.posted < CC_SIZE_BYTES + CC_STREAM_HEAD ||
         x->schedule.round[k].recv_count != 1)
         return;
     const uint8_t *head = x->round_state[k].in + CC_SIZE_BYTES;
@@ -311,7 +331,7 @@ static int begin_ready(struct cc_merge *x, bool *moved, struct cc_error *e)
         const struct cc_round *r = &x->schedule.round[x->begun];
         t->send = (struct cc_transfer){.peer = r->to, .sized = true, .needs_clear = r->needs_clear};
         if (t->out_capacity > 0 && x->begun < x->schedule.reduce_rounds)
-            encode_part(x, t);
+            encode_part(x, t, r);
         else if (t->out_capacity > 0)
             pack_chunks(x, t, r);
         t->send.ready = t->send.bytes;
@@ -329,7 +349,7 @@ static int end_sums(struct cc_merge *x, struct cc_error *e)
     struct cc_merge_chunk *c = &x->chunk[x->schedule.own_chunk];
     if (!x->has_sum || c->here || x->added < x->groups)
         return CC_OK;
-    if (x->whole != NULL)
+    if (x->encodes_own)
         CC_TRY(encode_own(x, e));
     c->here = true;
     return CC_OK;
@@ -365,16 +385,28 @@ static int keep_complete(struct cc_merge *x, bool *moved, struct cc_error *e)
 
 /* --- operations --- */
 
+/* The most bytes that round k receives; without data, those that it does receive. */
+static size_t receivable(const struct cc_merge *x, size_t k)
+{
+    const struct cc_merge_round *t = &x->round_state[k];
+    const struct cc_round *r = &x->schedule.round[k];
+    if (has_data(x))
+        return t->in_capacity;
+    return k < x->schedule.reduce_rounds ? cc_merge_message_bytes(x, t->received, r->recv_workers)
+                                         : cc_merge_chunks_bytes(x, r->recv_first, r->recv_count);
+}
+
 static void post_receives(struct cc_merge *x)
 {
     for (size_t k = 0; k < x->schedule.rounds; k++) {
         struct cc_merge_round *t = &x->round_state[k];
         const struct cc_round *r = &x->schedule.round[k];
+        const size_t bytes = receivable(x, k);
         t->taken = false;
         t->recv = (struct cc_transfer){.peer = r->from,
                                        .at = t->in,
-                                       .bytes = t->in_capacity,
-                                       .ready = t->in_capacity,
+                                       .bytes = bytes,
+                                       .ready = bytes,
                                        .sized = t->in_capacity > 0,
                                        .needs_clear = r->needs_clear};
         cc_block_stream_add(&x->streams.in, &t->recv);
@@ -385,8 +417,12 @@ static int encode_gradient(struct cc_merge *x, struct cc_error *e)
 {
     struct cc_rank_state *s = x->rank_state;
     size_t len;
-    CC_TRY(cc_message_encode(s, x->pack, s->gradient + x->range.from, CC_PHASE_ENCODE, true,
-                             x->payload, &len, e));
+    CC_TRY(cc_message_encode(s, x->pack, CC_OFFSET_OR_NULL(s->gradient, x->range.from),
+                             CC_PHASE_ENCODE, true, x->payload, &len, e));
+    if (!has_data(x)) {
+        cc_merge_set_lengths(x);
+        return CC_OK;
+    }
     const struct cc_work_timer since = cc_work_begin();
     CC_TRY(cc_pack_to_pairs(x->pack, s->step, x->payload, len, x->own.pair, &x->own.count, e));
     cc_charge(s, CC_PHASE_ENCODE, since, cc_row_cost(s, 0));

@@ -54,7 +54,8 @@ struct cc_merge {
     size_t groups;
     struct cc_stream_part *part;
     void *scratch;
-    uint8_t *whole; /* the message of the chunk that this rank owns; NULL: nobody needs it */
+    bool encodes_own; /* the chunk that this rank owns: others need its sum, or decode it */
+    uint8_t *whole;   /* the message with that sum; NULL without data, as all buffers */
     struct cc_pack *quantizer;
     float *values; /* of that chunk, for the quantizer */
     uint64_t sent; /* pairs of all gradients in `held` */
@@ -78,6 +79,21 @@ static inline size_t cc_range_length(struct cc_stream_range r)
 {
     return r.to - r.from;
 }
+
+/* The message of whole sums that a round passes on, from their lengths in this step. */
+size_t cc_merge_chunks_bytes(const struct cc_merge *x, size_t first, size_t count);
+
+/* --- without data (reduce_merge_sizes.c) --- */
+
+/* The message with the sum of so many workers' values; 0 if there are no values. */
+size_t cc_merge_message_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers);
+/* Sets the lengths of the chunks' whole sums in this step. */
+void cc_merge_set_lengths(struct cc_merge *x);
+/* *out: the stream of a whole sum that the second scheme encodes. */
+int cc_merge_quantized_bytes(const struct cc_merge *x, struct cc_stream_range r, size_t *out,
+                             struct cc_error *e);
+
+/* --- opening and closing --- */
 
 /* Makes all that the steps need, once the first members, down to `range`, are set: buffers, packs,
  * groups. */

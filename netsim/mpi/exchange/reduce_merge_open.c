@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "netsim/mpi/exchange/message_pack.h"
 #include "netsim/mpi/exchange/reduce_merge_impl.h"
+#include "netsim/mpi/runtime/data.h"
 #include "schemes/spec.h"
 
 struct cc_stream_range cc_merge_values(const struct cc_merge *x, size_t first, size_t count)
@@ -28,15 +29,14 @@ static int open_gradient(struct cc_merge *x, struct cc_error *e)
     const struct cc_rank_state *s = x->rank_state;
     const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
     const size_t n = x->range.to - x->range.from;
-    if (!s->job->data)
-        return cc_fail(e, "%s adds index-value pairs, which a simulation has only with data",
-                       cc_exchange_names[s->job->exchange]);
     if (n >= UINT32_MAX)
         return cc_fail(e,
                        "a message of %zu values: indices of pairs have 32 bits; send the step "
                        "in several messages",
                        n);
     CC_TRY(cc_message_pack_make(s, x->range, x->range.from, config, &x->pack, e));
+    if (!s->job->data)
+        return CC_OK;
     x->most = cc_pack_pairs_bound(x->pack);
     x->payload = cc_alloc(cc_pack_bound(x->pack), e);
     x->own.range = (struct cc_stream_range){0, (uint32_t)n};
@@ -66,28 +66,18 @@ static int open_reducing_round(struct cc_merge *x, size_t k, struct cc_error *e)
     t->pairs = (size_t)r->recv_workers * x->most;
     t->out_capacity = message_bound(x, t->sent, r->send_workers);
     t->in_capacity = message_bound(x, t->received, r->recv_workers);
-    t->out = cc_alloc(t->out_capacity, e);
-    t->in = cc_alloc(t->in_capacity, e);
-    return t->out != NULL && t->in != NULL ? CC_OK : CC_FAIL;
-}
-
-static size_t chunks_capacity(const struct cc_merge *x, size_t first, size_t count)
-{
-    size_t bytes = 0;
-    for (size_t i = first; i < first + count; i++)
-        bytes += x->chunk[i].bound > 0 ? CC_SIZE_BYTES + x->chunk[i].bound : 0;
-    return bytes > 0 && count > 1 ? CC_SIZE_BYTES + bytes : bytes;
+    CC_TRY(cc_data_alloc(x->rank_state->job, t->out_capacity, &t->out, e));
+    return cc_data_alloc(x->rank_state->job, t->in_capacity, &t->in, e);
 }
 
 static int open_passing_round(struct cc_merge *x, size_t k, struct cc_error *e)
 {
     const struct cc_round *r = &x->schedule.round[k];
     struct cc_merge_round *t = &x->round_state[k];
-    t->out_capacity = chunks_capacity(x, r->send_first, r->send_count);
-    t->in_capacity = chunks_capacity(x, r->recv_first, r->recv_count);
-    t->out = cc_alloc(r->send_count > 1 ? t->out_capacity : 0, e);
-    t->in = cc_alloc(t->in_capacity, e);
-    return t->out != NULL && t->in != NULL ? CC_OK : CC_FAIL;
+    t->out_capacity = cc_merge_chunks_bytes(x, r->send_first, r->send_count);
+    t->in_capacity = cc_merge_chunks_bytes(x, r->recv_first, r->recv_count);
+    CC_TRY(cc_data_alloc(x->rank_state->job, r->send_count > 1 ? t->out_capacity : 0, &t->out, e));
+    return cc_data_alloc(x->rank_state->job, t->in_capacity, &t->in, e);
 }
 
 /* A pack of chunk i's values by the second scheme: one that encodes, of the owner, or decodes. */
@@ -110,7 +100,9 @@ static int open_chunks(struct cc_merge *x, struct cc_error *e)
         c->range = cc_merge_values(x, i, 1);
         if (cc_range_length(c->range) == 0)
             continue;
-        if (quantized) {
+        if (quantized && !s->job->data) {
+            CC_TRY(cc_merge_quantized_bytes(x, c->range, &c->bound, e));
+        } else if (quantized) {
             CC_TRY(open_quantized(x, i, true, &c->decoder, e));
             c->bound = CC_STREAM_HEAD + cc_pack_bound(c->decoder);
         } else if (cc_merge_sends_dense(x)) {
@@ -118,6 +110,7 @@ static int open_chunks(struct cc_merge *x, struct cc_error *e)
         } else {
             c->bound = message_bound(x, c->range, s->job->workers) - CC_SIZE_BYTES;
         }
+        c->len = c->bound; /* at most, for the buffers */
     }
     return CC_OK;
 }
@@ -132,7 +125,8 @@ static int open_own(struct cc_merge *x, struct cc_error *e)
         sends |= p->round[k].send_first <= p->own_chunk &&
                  p->own_chunk < p->round[k].send_first + p->round[k].send_count;
     x->has_sum = p->owns_chunk || p->reduce_rounds == p->rounds;
-    if (!x->has_sum || c->bound == 0 || !(sends || c->decoder != NULL))
+    x->encodes_own = x->has_sum && c->bound > 0 && (sends || c->decoder != NULL);
+    if (!x->encodes_own || !x->rank_state->job->data)
         return CC_OK;
     x->whole = cc_alloc(CC_SIZE_BYTES + c->bound, e);
     if (x->whole == NULL || c->decoder == NULL)
@@ -169,7 +163,7 @@ static int open_sums(struct cc_merge *x, struct cc_error *e)
         else
             x->group[x->groups++] = (struct cc_merge_group){k, k + 1};
     }
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && x->rank_state->job->data; i++) {
         x->sum_memory[i] = cc_alloc(most, e);
         if (x->sum_memory[i] == NULL)
             return CC_FAIL;

@@ -1,0 +1,62 @@
+/* How long the messages of reduce_merge are; in jobs without data also the streams in them. The
+ * number of pairs in a sum is the size index's, which is the same for all ranks, so that the
+ * receiver of a stream knows its length as well as the sender does. */
+#include <stdlib.h>
+
+#include "netsim/message/pack.h"
+#include "netsim/message/size_index.h"
+#include "netsim/mpi/exchange/reduce_merge_impl.h"
+#include "schemes/spec.h"
+
+size_t cc_merge_chunks_bytes(const struct cc_merge *x, size_t first, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = first; i < first + count; i++)
+        bytes += x->chunk[i].bound > 0 ? CC_SIZE_BYTES + x->chunk[i].len : 0;
+    return bytes > 0 && count > 1 ? CC_SIZE_BYTES + bytes : bytes;
+}
+
+/* The stream of a sum of so many workers' gradients. */
+static size_t stream_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    const size_t pairs = cc_size_index_pairs(s->sizes, workers, s->step, x->range.from + r.from,
+                                             x->range.from + r.to);
+    return cc_stream_bound(cc_range_length(r), pairs, s->job->wire);
+}
+
+size_t cc_merge_message_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers)
+{
+    return cc_range_length(r) > 0 ? CC_SIZE_BYTES + stream_bytes(x, r, workers) : 0;
+}
+
+void cc_merge_set_lengths(struct cc_merge *x)
+{
+    for (size_t i = 0; i < x->schedule.chunks; i++) {
+        struct cc_merge_chunk *c = &x->chunk[i];
+        c->len = c->bound == 0 || cc_merge_sends_dense(x)
+                     ? c->bound
+                     : stream_bytes(x, c->range, x->rank_state->job->workers);
+    }
+}
+
+int cc_merge_quantized_bytes(const struct cc_merge *x, struct cc_stream_range r, size_t *out,
+                             struct cc_error *e)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    struct cc_slice *slice;
+    size_t slices, bytes = CC_STREAM_HEAD + 1; /* a pack's head, where all payloads fill bounds */
+    CC_TRY(cc_slices(s->job, x->range.from + r.from, x->range.from + r.to, &slice, &slices, e));
+    for (size_t i = 0; i < slices; i++) {
+        const struct cc_job_tensor *t = &s->job->tensor[slice[i].tensor];
+        const struct cc_spec *spec = t->raw ? s->raw : s->dense;
+        const struct cc_codec codec = {
+            .scheme = spec->scheme,
+            .params = spec->params,
+            .shape = slice[i].count == t->shape.n ? t->shape : cc_shape_flat(slice[i].count)};
+        bytes += cc_bound(&codec);
+    }
+    free(slice);
+    *out = bytes;
+    return CC_OK;
+}
