@@ -262,7 +262,10 @@ int cc_quality_measure(const struct cc_bench_config *config, const struct cc_qua
         settled[s] = (struct cc_settled){.passes = plan->passes, .settled = true};
         if (cc_bench_failed(config, s))
             continue;
-        if (plan->passes > 0 || !has_state(config, s)) {
+        const bool stateful = has_state(config, s);
+        if (plan->passes > 0 || !stateful) {
+            settled[s].unknown = stateful;
+            settled[s].settled = !stateful;
             settled[s].passes = plan->passes > 0 ? plan->passes : 1;
             (void)measure_passes(&m, s, &out[s * tensors], failed);
         } else {

@@ -15,6 +15,7 @@ struct cc_settled {
     size_t passes; /* that it took; 1 for a scheme without a state */
     size_t steps;  /* that were encoded */
     bool settled;  /* false: given up before sizes had settled */
+    bool unknown;  /* a given number of passes over a scheme with a state: not asked */
 };
 
 /* Encodes passes of cc_bench_steps steps until sizes have settled: until the bytes of

@@ -1,7 +1,7 @@
 /* Advice: searches over predictions. docs/advise.md.
  *
  * Bandwidths at which a scheme pays: its step is compared with the baseline's at six bandwidths a
- * decade, and each change of sign is bisected to a millionth.
+ * decade, and each change of the answer is bisected to a millionth.
  *
  * Codecs with which it pays: faster ones never make it slower, so one bisection finds the factor.
  *
@@ -31,14 +31,13 @@ static struct question against(const struct cc_baseline *b, const struct cc_step
         .p = b->predictor, .s = b->setting, .payloads = payloads, .baseline = b, .e = e};
 }
 
-/* How many times as fast as the baseline the scheme is; a difference by rounding counts as none. */
-static int speedup_at(struct question *a, double *out)
+static int pays(struct question *a, bool *out)
 {
     struct cc_prediction with;
     double without;
     CC_TRY(cc_predict(a->p, &a->s, a->payloads, &with, a->e));
     CC_TRY(cc_baseline_step(a->baseline, a->s.link.bw_bps, a->s.codec_speed, &without, a->e));
-    *out = fabs(with.step_s - without) <= 1e-9 * without ? 1 : without / with.step_s;
+    *out = with.step_s * CC_VERDICT_WORTH < without;
     return CC_OK;
 }
 
@@ -46,11 +45,8 @@ static int speedup_at(struct question *a, double *out)
 
 static int pays_at(struct question *a, double bps, bool *out)
 {
-    double speedup = 1;
     a->s.link.bw_bps = bps;
-    CC_TRY(speedup_at(a, &speedup));
-    *out = speedup > 1;
-    return CC_OK;
+    return pays(a, out);
 }
 
 /* Finds the bandwidth between two others at which paying begins or ends. */
@@ -58,9 +54,9 @@ static int bisect(struct question *a, double low, double high, bool low_pays, do
 {
     while (high / low > 1 + 1e-6) {
         double middle = sqrt(low * high);
-        bool pays = false;
-        CC_TRY(pays_at(a, middle, &pays));
-        if (pays == low_pays)
+        bool there = false;
+        CC_TRY(pays_at(a, middle, &there));
+        if (there == low_pays)
             low = middle;
         else
             high = middle;
@@ -80,19 +76,19 @@ int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_step_pa
     bool paid = false;
     for (int i = 0; i <= steps; i++) {
         double bps = CC_VERDICT_LEAST_BPS * pow(10, (double)i / PER_DECADE);
-        bool pays = false;
-        CC_TRY(pays_at(&a, bps, &pays));
-        if (i > 0 && pays != paid)
+        bool there = false;
+        CC_TRY(pays_at(&a, bps, &there));
+        if (i > 0 && there != paid)
             CC_TRY(bisect(&a, before, bps, paid, &edge));
-        if (pays && !paid) {
+        if (there && !paid) {
             r.from_bps = r.ever ? r.from_bps : edge;
             r.below_bps = INFINITY;
             r.ever = true;
             r.ranges++;
-        } else if (!pays && paid) {
+        } else if (!there && paid) {
             r.below_bps = edge;
         }
-        paid = pays;
+        paid = there;
         before = bps;
     }
     *out = r;
@@ -101,35 +97,31 @@ int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_step_pa
 
 /* --- the speed of codecs --- */
 
-static int reaches(struct question *a, double factor, double speedup, bool *out)
+static int pays_with(struct question *a, double factor, bool *out)
 {
-    double is = 1;
     a->s.codec_speed = a->baseline->setting.codec_speed * factor;
-    CC_TRY(speedup_at(a, &is));
-    *out = is > speedup;
-    return CC_OK;
+    return pays(a, out);
 }
 
 int cc_advice_codec_speed(const struct cc_baseline *baseline,
-                          const struct cc_step_payloads *payloads, double speedup, double *out,
-                          struct cc_error *e)
+                          const struct cc_step_payloads *payloads, double *out, struct cc_error *e)
 {
     struct question a = against(baseline, payloads, e);
     double low = 1 / CC_ADVICE_MOST_SPEED, high = CC_ADVICE_MOST_SPEED;
     bool there = false;
-    CC_TRY(reaches(&a, high, speedup, &there));
+    CC_TRY(pays_with(&a, high, &there));
     if (!there) {
         *out = INFINITY;
         return CC_OK;
     }
-    CC_TRY(reaches(&a, low, speedup, &there));
+    CC_TRY(pays_with(&a, low, &there));
     if (there) {
         *out = 0;
         return CC_OK;
     }
     while (high / low > 1.001) {
         const double middle = sqrt(low * high);
-        CC_TRY(reaches(&a, middle, speedup, &there));
+        CC_TRY(pays_with(&a, middle, &there));
         if (there)
             high = middle;
         else

@@ -7,9 +7,9 @@
 
 #include "models/verdict.h"
 
-/* The bandwidths at which a scheme's step is shorter than the baseline's: from from_bps up to
- * below_bps, to a millionth. 0 and INFINITY stand for the ends of the range that is tried
- * (CC_VERDICT_LEAST_BPS to CC_VERDICT_MOST_BPS). */
+/* The bandwidths at which a scheme pays, being CC_VERDICT_WORTH times as fast as the baseline: from
+ * from_bps up to below_bps, to a millionth. 0 and INFINITY stand for the ends of the range that is
+ * tried (CC_VERDICT_LEAST_BPS to CC_VERDICT_MOST_BPS). */
 struct cc_paying {
     bool ever;
     double from_bps, below_bps;
@@ -24,12 +24,10 @@ int cc_advice_paying(const struct cc_baseline *baseline, const struct cc_step_pa
 /* Factors on the speed of codecs are tried between 1 / CC_ADVICE_MOST_SPEED and it. */
 #define CC_ADVICE_MOST_SPEED 1e4
 
-/* Finds the factor on the speed of codecs above which a scheme is `speedup` times as fast as the
- * baseline, to a thousandth. 0 if it is at any speed, INFINITY if at none. Errors are those of
- * cc_predict. */
+/* Finds the factor on the speed of codecs above which a scheme pays, to a thousandth. 0 if it does
+ * at any speed, INFINITY if at none. Errors are those of cc_predict. */
 int cc_advice_codec_speed(const struct cc_baseline *baseline,
-                          const struct cc_step_payloads *payloads, double speedup, double *out,
-                          struct cc_error *e);
+                          const struct cc_step_payloads *payloads, double *out, struct cc_error *e);
 
 /* Doubling the workers is worth it if they do at least this many times as much in the same time. */
 #define CC_ADVICE_GAIN 1.25

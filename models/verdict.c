@@ -1,10 +1,59 @@
-/* fp32 at its best: predictions over all choices of exchange, step mode and messages. */
+/* The limits on errors; and fp32 at its best: predictions over all choices of exchange, step mode
+ * and messages. */
 #include "models/verdict.h"
 
 #include <math.h>
 #include <stdio.h>
 
 #define MI (1024.0 * 1024.0)
+
+/* --- errors --- */
+
+double cc_accuracy_sum_error(const struct cc_accuracy *a)
+{
+    return a->error * a->encodings;
+}
+
+enum cc_ruling cc_verdict_rule(const struct cc_verdict_limits *l, const struct cc_accuracy *a)
+{
+    const double error = cc_accuracy_sum_error(a);
+    if (l->lossless && a->lossy)
+        return CC_OUT_LOSSY;
+    if (isnan(error))
+        return CC_OUT_UNKNOWN;
+    if (a->absolute != NULL)
+        return CC_OUT_ABSOLUTE;
+    return error > l->sum_error ? CC_OUT_ERROR : CC_ADMITTED;
+}
+
+void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
+                     const struct cc_accuracy *a, char *out, size_t cap)
+{
+    switch (ruling) {
+    case CC_ADMITTED:
+        (void)snprintf(out, cap, "%s", "");
+        break;
+    case CC_OUT_LOSSY:
+        (void)snprintf(out, cap, "lossy");
+        break;
+    case CC_OUT_UNKNOWN:
+        (void)snprintf(out, cap, "its error could not be measured");
+        break;
+    case CC_OUT_ABSOLUTE:
+        (void)snprintf(out, cap, "%s depends on the gradients: needs --trace", a->absolute);
+        break;
+    case CC_OUT_ERROR:
+        (void)snprintf(out, cap, "sum_error above %g", l->sum_error);
+        break;
+    }
+}
+
+bool cc_verdict_uncertain(const struct cc_verdict_limits *l, const struct cc_accuracy *a)
+{
+    const enum cc_ruling ruling = cc_verdict_rule(l, a);
+    return (ruling == CC_ADMITTED || ruling == CC_OUT_ERROR) &&
+           a->low * a->encodings <= l->sum_error && l->sum_error < a->high * a->encodings;
+}
 
 /* --- choices --- */
 

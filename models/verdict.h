@@ -1,13 +1,60 @@
-/* The baseline of every verdict: fp32, or another scheme, at its best among the exchanges and step
- * modes that the user could choose as well. A scheme that is faster than fp32 in a slow setting
- * gains nothing where fp32 has a faster one. docs/advise.md, "The baseline". */
+/* The rules of every verdict: which schemes it may name, what it holds them against, and from which
+ * gain on a scheme pays.
+ *
+ * The baseline is fp32, or another scheme, at its best among the exchanges and step modes that the
+ * user could choose as well. A scheme that is faster than fp32 in a slow setting gains nothing
+ * where fp32 has a faster one. docs/advise.md, "The baseline". */
 #ifndef CC_MODELS_VERDICT_H
 #define CC_MODELS_VERDICT_H
 
 #include "models/predict.h"
 
-/* A gain of less than 5% is not worth another scheme or another cluster. */
-#define CC_VERDICT_WORTH 1.05
+/* A scheme pays if it is this many times as fast as the baseline at its best; with a smaller gain,
+ * neither another scheme nor another cluster is worth the trouble. */
+#define CC_VERDICT_WORTH      1.05
+#define CC_VERDICT_WORTH_TEXT "5%" /* the same */
+
+/* --- which schemes a verdict may name --- */
+
+/* Sending nothing has this error: a scheme with a larger one is further off than without sending.
+ */
+#define CC_VERDICT_MAX_ERROR 1.0
+
+struct cc_verdict_limits {
+    double sum_error; /* largest error of the workers' sum; usually CC_VERDICT_MAX_ERROR */
+    bool lossless;    /* only schemes that change no value */
+};
+
+/* Everything about a scheme in a setting that decides whether a verdict may name it. */
+struct cc_accuracy {
+    double error, low, high; /* of one encoding, with its 95% interval (docs/errors.md); NaN: not
+                                known */
+    double encodings;        /* of the workers' sum: cc_exchange_encodings */
+    bool lossy;
+    /* A parameter whose meaning depends on gradients that are not at hand, as "tau"; or NULL. */
+    const char *absolute;
+};
+
+enum cc_ruling {
+    CC_ADMITTED,
+    CC_OUT_LOSSY,
+    CC_OUT_UNKNOWN,  /* its error could not be measured */
+    CC_OUT_ABSOLUTE, /* it has a parameter `absolute` */
+    CC_OUT_ERROR     /* its error is above the limit */
+};
+
+/* The error of the workers' sum: that of one encoding times the number of encodings. */
+double cc_accuracy_sum_error(const struct cc_accuracy *a);
+/* Whether a verdict may name the scheme, and if not, why. */
+enum cc_ruling cc_verdict_rule(const struct cc_verdict_limits *l, const struct cc_accuracy *a);
+/* Writes why: "sum_error above 1", in the words of the columns; empty if it may be named. */
+void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
+                     const struct cc_accuracy *a, char *out, size_t cap);
+/* Whether the limit on the error lies within the error's interval, so that the ruling might be
+ * another on a longer trace. */
+bool cc_verdict_uncertain(const struct cc_verdict_limits *l, const struct cc_accuracy *a);
+
+/* --- the baseline --- */
 
 /* How a step is cut into messages. */
 enum cc_cut {

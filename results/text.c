@@ -135,6 +135,8 @@ const char *cc_value_text(const struct cc_value *v, const struct cc_column *c,
     case CC_NULL:
         break;
     case CC_BOOL:
+        if (c->format != NULL)
+            return v->number != 0 ? c->format : "";
         return v->number != 0 ? "yes" : "no";
     case CC_TEXT:
         return v->text;

@@ -62,18 +62,19 @@ static void assert_near(double got, double want)
 
 /* Ten workers and a server: ten payloads pass its port each way, each of them 24 bits a value
  * smaller than fp32. The codec: a worker encodes (2 ms), the server adds ten (10 ms) and encodes (2
- * ms), a worker decodes (1 ms). 2 x 10 x 10^6 x 24 bits / 15 ms = 32 Gbit/s. */
+ * ms), a worker decodes (1 ms). With 100 ms of computing and a gain of 5%, 1.05 (100 ms + 15 ms +
+ * 160 Mbit / B) = 100 ms + 640 Mbit / B. */
 static void pays_below(void **state)
 {
     (void)state;
     struct rig r = rig_open(8, 2, 1, 1);
     struct cc_paying pays = paying(&r);
     assert_true(pays.ever && pays.from_bps == 0 && pays.ranges == 1);
-    assert_near(pays.below_bps, 32e9);
+    assert_near(pays.below_bps, (640e6 - 1.05 * 160e6) / (0.05 * 0.1 + 1.05 * 15e-3));
     /* Each of two servers handles half of the values: 5 ms and 1 ms, and half of the bits at its
-     * port. A worker's own port carries a tenth of the total. 10 x 10^6 x 24 / (2 + 6 + 1) ms. */
+     * port. A worker's own port carries a tenth of the total. The codec takes 2 + 6 + 1 ms. */
     r.s.cluster.servers = 2;
-    assert_near(paying(&r).below_bps, 240e6 / 9e-3);
+    assert_near(paying(&r).below_bps, (320e6 - 1.05 * 80e6) / (0.05 * 0.1 + 1.05 * 9e-3));
     rig_close(&r);
 }
 
@@ -81,10 +82,14 @@ static void pays_always_or_never(void **state)
 {
     (void)state;
     struct rig r = rig_open(8, 0, 0, 0);
+    r.s.timing.compute_s = 0;
     struct cc_paying pays = paying(&r);
     assert_true(pays.ever && pays.from_bps == 0 && isinf(pays.below_bps));
+    /* Beside 100 ms of computing, the network is too little to gain 5% from some bandwidth on. */
+    r.s.timing.compute_s = 0.1;
+    assert_near(paying(&r).below_bps, (640e6 - 1.05 * 160e6) / (0.05 * 0.1));
     rig_close(&r);
-    r = rig_open(32, 0, 0, 0); /* no difference */
+    r = rig_open(31, 0, 0, 0); /* 3% smaller */
     assert_false(paying(&r).ever);
     rig_close(&r);
     r = rig_open(33, 1, 1, 1);
@@ -92,7 +97,8 @@ static void pays_always_or_never(void **state)
     rig_close(&r);
 }
 
-/* The reverse: with the raw and the coded payload exchanged, the scheme pays above that rate. */
+/* The reverse: with the raw and the coded payload exchanged, the scheme pays above some rate:
+ * 1.05 (100 ms + 640 Mbit / B) = 100 ms + 15 ms + 160 Mbit / B. */
 static void pays_from(void **state)
 {
     (void)state;
@@ -102,7 +108,7 @@ static void pays_from(void **state)
     r.coded = raw;
     struct cc_paying pays = paying(&r);
     assert_true(pays.ever && pays.ranges == 1 && isinf(pays.below_bps));
-    assert_near(pays.from_bps, 32e9);
+    assert_near(pays.from_bps, (1.05 * 640e6 - 160e6) / (15e-3 - 0.05 * 0.1));
     rig_close(&r);
 }
 
@@ -219,7 +225,8 @@ static void best_choice(void **state)
 
 /* int8 through a server takes 2 x 80 ms + 15 ms at 1 Gbit/s, fp32 in a ring 57.6 ms: against fp32
  * at its best it never pays, whatever the bandwidth. In a ring it takes 14.4 ms + E 2 + 0.9 A + 0.9
- * E + D 1 ms = 5.7 ms, which pays below 43.2 Mbit / 5.7 ms. */
+ * E + D 1 ms = 5.7 ms, which pays where 1.05 (100 ms + 5.7 ms + 14.4 Mbit / B) is less than 100 ms
+ * + 57.6 Mbit / B. */
 static void pays_against_the_best(void **state)
 {
     (void)state;
@@ -238,36 +245,75 @@ static void pays_against_the_best(void **state)
     assert_int_equal(cc_advice_paying(&best, &r.coded, &pays, &e), CC_OK);
     struct cc_prediction p;
     assert_int_equal(cc_predict(&r.p, &r.s, &r.coded, &p, &e), CC_OK);
-    assert_near(pays.below_bps, 43.2e6 / p.codec_s);
+    assert_near(pays.below_bps, (57.6e6 - 1.05 * 14.4e6) / (0.05 * 0.1 + 1.05 * p.codec_s));
     rig_close(&r);
 }
 
-/* Through a server at 1 Gbit/s, fp32 takes 740 ms and int8 260 ms and 15 ms of codec: as long at a
- * speed of 15 / 480, twice as fast at 15 / 110. 31 bits instead of 32 save 20 ms: never twice. */
+/* Through a server at 1 Gbit/s, fp32 takes 740 ms, and int8 260 ms and 15 ms of codec: it is 5%
+ * faster where 15 ms / X = 740 ms / 1.05 - 260 ms. 31 bits instead of 32 save 20 ms, too little. */
 static void codec_speed(void **state)
 {
     (void)state;
+    const double turns = 15 / (740 / 1.05 - 260);
     struct rig r = rig_open(8, 2, 1, 1);
     struct cc_baseline own;
     double factor = 0;
     cc_baseline_own(&r.p, &r.s, &r.raw, &own);
-    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, 1, &factor, &e), CC_OK);
-    assert_true(fabs(factor / (15.0 / 480) - 1) < 1e-3);
-    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, 2, &factor, &e), CC_OK);
-    assert_true(fabs(factor / (15.0 / 110) - 1) < 1e-3);
-    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, 2.9, &factor, &e), CC_OK);
-    assert_true(isinf(factor));
+    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, &factor, &e), CC_OK);
+    assert_true(fabs(factor / turns - 1) < 1e-3);
     /* Twice as fast codecs to begin with. */
     r.s.codec_speed = 2;
     cc_baseline_own(&r.p, &r.s, &r.raw, &own);
-    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, 1, &factor, &e), CC_OK);
-    assert_true(fabs(factor / (7.5 / 480) - 1) < 1e-3);
+    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, &factor, &e), CC_OK);
+    assert_true(fabs(factor / (turns / 2) - 1) < 1e-3);
+    rig_close(&r);
+    r = rig_open(31, 2, 1, 1);
+    cc_baseline_own(&r.p, &r.s, &r.raw, &own);
+    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, &factor, &e), CC_OK);
+    assert_true(isinf(factor));
     rig_close(&r);
     r = rig_open(8, 0, 0, 0);
     cc_baseline_own(&r.p, &r.s, &r.raw, &own);
-    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, 1, &factor, &e), CC_OK);
+    assert_int_equal(cc_advice_codec_speed(&own, &r.coded, &factor, &e), CC_OK);
     assert_true(factor == 0);
     rig_close(&r);
+}
+
+/* --- which schemes a verdict may name --- */
+
+static void rulings(void **state)
+{
+    (void)state;
+    const struct cc_verdict_limits usual = {.sum_error = CC_VERDICT_MAX_ERROR};
+    struct cc_accuracy a = {
+        .error = 0.25, .low = 0.125, .high = 0.5, .encodings = 2, .lossy = true};
+    char why[64];
+    assert_true(cc_accuracy_sum_error(&a) == 0.5);
+    assert_int_equal(cc_verdict_rule(&usual, &a), CC_ADMITTED);
+    /* The sum's interval is 0.25 to 1: the limit is its upper end. */
+    assert_false(cc_verdict_uncertain(&usual, &a));
+    a.encodings = 4; /* an error of 1, the limit itself, in 0.5 to 2 */
+    assert_int_equal(cc_verdict_rule(&usual, &a), CC_ADMITTED);
+    assert_true(cc_verdict_uncertain(&usual, &a));
+    a.encodings = 5; /* 1.25, in 0.625 to 2.5 */
+    assert_int_equal(cc_verdict_rule(&usual, &a), CC_OUT_ERROR);
+    assert_true(cc_verdict_uncertain(&usual, &a));
+    cc_ruling_print(CC_OUT_ERROR, &usual, &a, why, sizeof why);
+    assert_string_equal(why, "sum_error above 1");
+    a.encodings = 9; /* 1.125 to 4.5 */
+    assert_false(cc_verdict_uncertain(&usual, &a));
+    const struct cc_verdict_limits loose = {.sum_error = 1e9}, exact = {1, .lossless = true};
+    assert_int_equal(cc_verdict_rule(&loose, &a), CC_ADMITTED);
+    assert_int_equal(cc_verdict_rule(&exact, &a), CC_OUT_LOSSY);
+    a.absolute = "tau";
+    assert_int_equal(cc_verdict_rule(&loose, &a), CC_OUT_ABSOLUTE);
+    a.absolute = NULL;
+    a.low = a.high = NAN; /* one step */
+    assert_false(cc_verdict_uncertain(&usual, &a));
+    a.error = NAN;
+    assert_int_equal(cc_verdict_rule(&loose, &a), CC_OUT_UNKNOWN);
+    cc_ruling_print(CC_ADMITTED, &usual, &a, why, sizeof why);
+    assert_string_equal(why, "");
 }
 
 /* --- errors: one value through each algorithm, with variances --- */
@@ -369,8 +415,8 @@ int main(void)
         cmocka_unit_test(pays_below),  cmocka_unit_test(pays_always_or_never),
         cmocka_unit_test(pays_from),   cmocka_unit_test(enough_workers),
         cmocka_unit_test(best_choice), cmocka_unit_test(pays_against_the_best),
-        cmocka_unit_test(codec_speed), cmocka_unit_test(encodings),
-        cmocka_unit_test(errors_pass),
+        cmocka_unit_test(codec_speed), cmocka_unit_test(rulings),
+        cmocka_unit_test(encodings),   cmocka_unit_test(errors_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

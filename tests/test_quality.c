@@ -403,8 +403,14 @@ static void settling(void **state)
     assert_int_equal(q[6].payload_bytes, STEPS * (4 + WEIGHTS));
     free(q);
     q = measure_plan(&f.config, &early, settled);
-    assert_true(settled[0].passes == 5 && !settled[0].settled);
+    assert_true(settled[0].passes == 5 && !settled[0].settled && !settled[0].unknown);
     assert_true(settled[1].passes == 1 && settled[1].settled);
+    free(q);
+    /* A given number of passes says nothing about a scheme with a state. */
+    const struct cc_quality_plan given = {.passes = 2};
+    q = measure_plan(&f.config, &given, settled);
+    assert_true(settled[0].passes == 2 && !settled[0].settled && settled[0].unknown);
+    assert_true(settled[1].settled && !settled[1].unknown);
     free(q);
     close_config(&f);
 }

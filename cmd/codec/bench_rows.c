@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "core/stats.h"
 #include "core/units.h"
+#include "models/verdict.h"
 
 const struct cc_column cc_bench_columns[] = {
     {"scheme", "scheme", "", NULL, 0, "the scheme with its parameters that are not the default",
@@ -29,12 +30,14 @@ const struct cc_column cc_bench_columns[] = {
      " steps or more",
      CC_DETAIL},
     {"settled", "settled", "", NULL, 0,
-     "whether sizes had settled: true also of --passes N, which does not ask", CC_SETTING},
+     "whether sizes had settled; empty where --passes N does not ask", CC_SETTING},
     {"payload_bytes", NULL, "kB", "%.2f", 1e-3,
      "bytes handed to the network per step, scale factors included (mean over whole periods of the "
      "scheme)",
      CC_DETAIL},
-    {"bits_per_value", "bits/value", "bits", "%.3f", 0, "8 x payload bytes / values", CC_ANSWER},
+    {"bits_per_value", "bits/value", "bits", "%.3f", 0,
+     "8 x payload bytes / values, of the stream: of a worker's pushes alone, if it is one's",
+     CC_ANSWER},
     {"ratio", "ratio", "", "%.1f", 0, "32 x all values / (8 x all payload bytes), over all steps",
      CC_MAIN},
     {"encode_gb_per_s", "encode", "GB/s", "%.2f", 0,
@@ -256,7 +259,8 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
     if (cc_arg(b->args, "skip-nonfinite") != NULL)
         cc_record_number(r, at, "skipped_steps", (double)cc_trace_skipped(b->config.trace, NULL));
     cc_record_number(r, at, "passes", (double)row->settled.passes);
-    cc_record_bool(r, at, "settled", row->settled.settled);
+    if (!row->settled.unknown)
+        cc_record_bool(r, at, "settled", row->settled.settled);
     cc_record_number(r, at, "payload_bytes", row->payload_bytes);
     cc_record_number(r, at, "bits_per_value", row->bits_per_value);
     cc_record_number(r, at, "ratio", row->ratio);
@@ -288,6 +292,9 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
 
 /* --- the notes --- */
 
+/* A scheme that saves less does not compress. */
+#define LEAST_RATIO 1.05
+
 /* GB/s of encoding and decoding one after the other; NAN without speeds. */
 static double round_trip(const struct row *row)
 {
@@ -297,47 +304,118 @@ static double round_trip(const struct row *row)
 }
 
 static int note_row(const struct cc_bench_run *b, const char *title, const struct row *row,
-                    struct cc_error *e)
+                    const char *remark, struct cc_error *e)
 {
-    char speed[96] = "", stream[48] = "", error[32] = "";
-    if (b->streams > 1)
-        cc_bench_stream_name(&b->config, stream, sizeof stream);
+    char speed[96] = "", stream[48], error[32] = "";
+    const struct cc_trace_sender of = cc_trace_stream(b->config.trace, b->config.stream);
+    cc_bench_stream_name(&b->config, stream, sizeof stream);
     if (!isnan(round_trip(row)))
         (void)snprintf(speed, sizeof speed, ", encodes %.2f GB/s, decodes %.2f GB/s",
                        row->call[CC_ENCODE].gb_per_s, row->call[CC_DECODE].gb_per_s);
     if (!isnan(row->error.error))
         (void)snprintf(error, sizeof error, ", error %.2g", row->error.error);
-    return cc_record_note(b->record, e,
-                          "%s%s%-12s %s: %.3f bits a value (%.1fx smaller than fp32)%s%s", stream,
-                          b->streams > 1 ? ", " : "", title, row->scheme, row->bits_per_value,
-                          row->ratio, error, speed);
+    return cc_record_note(b->record, e, "%s%s%-12s %s: %.3f bits a value %s (%.1fx)%s%s%s",
+                          b->streams > 1 ? stream : "", b->streams > 1 ? ", " : "", title,
+                          row->scheme, row->bits_per_value,
+                          of.direction == CC_PULL ? "pulled" : "pushed", row->ratio, error, speed,
+                          remark);
 }
 
-/* Notes the smallest, the fastest and the most exact of the schemes that compress (a ratio over
- * 1.05) and do not decode to zeros only. Local steps change what is computed, not how exactly it is
- * sent: such schemes are not compared by their error. */
+/* Local steps change what is computed, not how exactly it is sent: such schemes are not compared by
+ * their error. */
+static bool has_error(const struct row *r)
+{
+    return !r->local && !isnan(r->error.error);
+}
+
+static bool is_faster(const struct row *a, const struct row *b)
+{
+    return !isnan(round_trip(a)) && (b == NULL || round_trip(a) > round_trip(b));
+}
+
+/* Lists the schemes that are as exact as `exact`: ", as exact as zstd, lz4". */
+static void as_exact_text(const struct row *row, size_t rows, const struct row *exact, char *out,
+                          size_t cap)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < rows && used < cap; i++)
+        if (&row[i] != exact && row[i].ratio > LEAST_RATIO && has_error(&row[i]) &&
+            row[i].error.error == exact->error.error)
+            used += (size_t)snprintf(out + used, cap - used, "%s%s",
+                                     used == 0 ? "; as exact: " : ", ", row[i].scheme);
+}
+
+/* Names the schemes that are smaller than `smallest`, and further off than sending nothing. */
+static int note_useless(const struct cc_bench_run *b, const struct row *row, size_t rows,
+                        const struct row *smallest, struct cc_error *e)
+{
+    char list[300] = "";
+    for (size_t i = 0; i < rows; i++) {
+        const size_t used = strlen(list);
+        if (row[i].error.error > CC_VERDICT_MAX_ERROR && row[i].ratio > smallest->ratio)
+            (void)snprintf(list + used, sizeof list - used, "%s%s (%.3f bits, error %.3g)",
+                           used > 0 ? ", " : "", row[i].scheme, row[i].bits_per_value,
+                           row[i].error.error);
+    }
+    if (list[0] == '\0')
+        return CC_OK;
+    return cc_record_note(b->record, e,
+                          "smaller, but with an error above 1, that of sending nothing: %s", list);
+}
+
+/* Notes the smallest, the fastest and the most exact of the schemes that compress, do not decode to
+ * zeros only, and are not further off than sending nothing. Of several that are the most exact, the
+ * fastest is named first. */
 static int note_best(const struct cc_bench_run *b, const struct row *row, size_t rows,
                      struct cc_error *e)
 {
     const struct row *smallest = NULL, *fastest = NULL, *exact = NULL;
+    char same[200];
     for (size_t i = 0; i < rows; i++) {
         const struct row *r = &row[i];
-        if (!(r->ratio > 1.05) || isnan(r->cosine))
+        if (!(r->ratio > LEAST_RATIO) || isnan(r->cosine) || r->error.error > CC_VERDICT_MAX_ERROR)
             continue;
         if (smallest == NULL || r->ratio > smallest->ratio)
             smallest = r;
-        if (!isnan(round_trip(r)) && (fastest == NULL || round_trip(r) > round_trip(fastest)))
+        if (is_faster(r, fastest))
             fastest = r;
-        if (!r->local && !isnan(r->error.error) &&
-            (exact == NULL || r->error.error < exact->error.error))
+        if (has_error(r) && (exact == NULL || r->error.error < exact->error.error ||
+                             (r->error.error == exact->error.error && is_faster(r, exact))))
             exact = r;
     }
     if (rows < 2 || smallest == NULL)
         return CC_OK;
-    CC_TRY(note_row(b, "smallest", smallest, e));
+    CC_TRY(note_row(b, "smallest", smallest, "", e));
+    CC_TRY(note_useless(b, row, rows, smallest, e));
     if (fastest != NULL)
-        CC_TRY(note_row(b, "fastest", fastest, e));
-    return exact != NULL ? note_row(b, "most exact", exact, e) : CC_OK;
+        CC_TRY(note_row(b, "fastest", fastest, "", e));
+    if (exact == NULL)
+        return CC_OK;
+    as_exact_text(row, rows, exact, same, sizeof same);
+    return note_row(b, "most exact", exact, same, e);
+}
+
+/* Says which sizes --passes N leaves open. */
+static int note_unknown(const struct cc_bench_run *b, const struct row *row, size_t rows,
+                        struct cc_error *e)
+{
+    char list[300] = "";
+    size_t passes = 0;
+    for (size_t i = 0; i < rows; i++) {
+        const size_t used = strlen(list);
+        if (!row[i].settled.unknown)
+            continue;
+        passes = row[i].settled.passes;
+        (void)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "",
+                       row[i].scheme);
+    }
+    if (passes == 0)
+        return CC_OK;
+    return cc_record_note(b->record, e,
+                          "not known to be settled: the sizes of %s, of pass %zu by --passes; "
+                          "without it, they are the settled ones",
+                          list, passes);
 }
 
 /* Names the calls that were faster than their limit by more than samples vary: then the loop that
@@ -432,7 +510,7 @@ int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, str
             if (!per_tensor)
                 row[rows++] = r;
         }
-        if (!cc_bench_failed(config, s) && !m->settled[s].settled)
+        if (!cc_bench_failed(config, s) && !m->settled[s].settled && !m->settled[s].unknown)
             CC_TRY_OUT(
                 cc_record_note(b->record, e,
                                "%s: not settled: its payload still changed after %zu passes; "
@@ -441,6 +519,7 @@ int cc_bench_rows(struct cc_bench_run *b, const struct cc_bench_measured *m, str
     }
     if (b->sizes <= 1)
         CC_TRY_OUT(note_best(b, row, rows, e));
+    CC_TRY_OUT(note_unknown(b, row, rows, e));
     b->timed = b->timed || (m->speed.samples > 0 && !per_tensor);
     b->limited = b->limited || cc_limits_apply(config->trace);
     CC_TRY_OUT(note_beyond_limit(b, row, rows, e));

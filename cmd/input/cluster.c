@@ -235,6 +235,10 @@ static int parse_device(const struct cc_args *args, struct cc_cluster_args *out,
     CC_TRY_OUT(cc_device_training(d, out->net->name, &t, e));
     const double count = batch > 0 ? (double)batch : t->batch;
     out->setting.timing.compute_s = count / t->per_s;
+    out->batch = count;
+    out->batch_per_s = t->per_s;
+    out->batch_given = batch > 0;
+    (void)snprintf(out->batch_unit, sizeof out->batch_unit, "%s", t->unit);
     cc_print_si(count / t->per_s, "s", compute, sizeof compute);
     (void)snprintf(out->device, sizeof out->device, "%s: %.0f %s at %.6g a second on %s, %s (%s)",
                    compute, count, t->unit, t->per_s, d->text, t->precision, t->source);

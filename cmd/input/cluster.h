@@ -167,6 +167,10 @@ struct cc_cluster_args {
     bool calibrated;                             /* the link is that of --calibration */
     bool bw_given, latency_given, compute_given; /* options whose default others replace */
     char device[512]; /* what --device takes the compute time from, or empty */
+    /* and of --device: the samples of a worker's step, and those that it trains on a second */
+    double batch, batch_per_s;
+    char batch_unit[32]; /* "images" */
+    bool batch_given;    /* by --batch */
 };
 
 /* Parses the options above, opens the net and the trace, and checks every setting that the lists

@@ -138,6 +138,11 @@ int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, s
     return check_trace(out, e);
 }
 
+int cc_experiment_load(struct cc_experiment_input *in, struct cc_error *e)
+{
+    return cc_forecast_load(&in->forecast, in->forecast.schemes->count > 1 && !in->dry_run, e);
+}
+
 void cc_experiment_input_free(struct cc_experiment_input *in)
 {
     if (in->forecast.schemes != NULL)
@@ -216,8 +221,8 @@ static void find_settling(const struct cc_experiment *x, struct cc_experiment_ro
     enum { USUAL = 144 }; /* where sizes are those of a profile: what 3lc takes */
     const struct cc_figures *f = &x->forecast->figures;
     const size_t steps = trace_steps(x->input);
-    const size_t found =
-        f->of != NULL && f->of[row->scheme].steps > 0 ? f->of[row->scheme].steps : (size_t)USUAL;
+    const bool known = x->forecast->sizes && f->of[row->scheme].steps > 0;
+    const size_t found = known ? f->of[row->scheme].steps : (size_t)USUAL;
     row->settled = (CC_SETTLE_STEPS + steps - 1) / steps * steps;
     row->filling = found > row->settled ? found - row->settled : row->settled;
 }

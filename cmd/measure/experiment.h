@@ -64,6 +64,7 @@
     {"speedup", "speedup", "", "%.2f", 0,                                                          \
      "step time of fp32 / step time of the scheme, in the same setting; empty without fp32",       \
      CC_ANSWER},                                                                                   \
+    CC_SUM_ERROR_COLUMN(CC_PART),                                                                  \
     {"scaling", NULL, "", "%.4g", 0,                                                               \
      "workers x compute_s / step_s: the number of workers that, without communicating, would do "  \
      "the same work; empty without compute time", CC_DETAIL}
@@ -198,9 +199,12 @@ struct cc_experiment_ops {
 /* --- preparing --- */
 
 /* Parses the options, opens net and trace, and refuses what `model` predicts but no rank does.
- * Nothing is measured yet: cc_forecast_load(&out->forecast) does that, after the command has
- * refused what it cannot do. Free with cc_experiment_input_free, also after an error. */
+ * Nothing is measured yet: cc_experiment_load, or cc_forecast_load(&out->forecast), does that, after
+ * the command has refused what it cannot do. Free with cc_experiment_input_free, also after an
+ * error. */
 int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, struct cc_error *e);
+/* Loads the forecast; with errors if several schemes are compared, whose fastest is to be named. */
+int cc_experiment_load(struct cc_experiment_input *in, struct cc_error *e);
 void cc_experiment_input_free(struct cc_experiment_input *in);
 
 /* Makes the settings and their rows from the input, whose forecast is loaded. *x was zeroed before;

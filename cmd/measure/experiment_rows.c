@@ -185,6 +185,10 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
     if (at == SIZE_MAX)
         return at;
     cc_record_numbers(x->record, at, all, sizeof all / sizeof all[0]);
+    if (x->forecast->errors) {
+        const struct cc_accuracy a = cc_forecast_accuracy(x->forecast, s, m->row->scheme);
+        cc_record_number(x->record, at, "sum_error", cc_accuracy_sum_error(&a));
+    }
     if (bottleneck(m) != NULL &&
         cc_record_text(x->record, at, "bottleneck", bottleneck(m), e) != CC_OK)
         return SIZE_MAX;
@@ -224,7 +228,7 @@ int cc_experiment_note_fastest(const struct cc_experiment *x, size_t first, stru
         return CC_FAIL;
     for (size_t i = 0; i < count; i++) {
         const struct cc_measured_row *m = &x->measured[first + i];
-        step[i] = (struct cc_forecast_step){.scheme = cc_experiment_scheme(x, m->row),
+        step[i] = (struct cc_forecast_step){.scheme = m->row->scheme,
                                             .step_s = m->step_s,
                                             .speedup = m->speedup,
                                             .bottleneck = bottleneck(m)};

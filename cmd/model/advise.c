@@ -15,11 +15,14 @@
 static const struct cc_column columns[] = {
     {"rank", "rank", "", "%.0f", 0, "1 has the shortest step; empty for what is left out",
      CC_SETTING},
+    {"recommended", "use", "", "yes", 0,
+     "true in one row of a setting: the scheme of the recommendation", CC_ANSWER},
     CC_SETTING_COLUMNS,
     {"payload_bytes", NULL, "", "%.0f", 0, "bytes of a worker's push per step", CC_DETAIL},
     CC_PREDICTION_COLUMNS,
     {"pays", "pays", "", NULL, 0,
-     "bandwidths at which the step is shorter than that of fp32 (or --baseline) at its best",
+     "bandwidths at which the scheme is at least " CC_VERDICT_WORTH_TEXT
+     " faster than fp32 (or --baseline) at its best",
      CC_MAIN},
     {"pays_from_bps", NULL, "", "%.6g", 0, "their lower end; empty: from 10 kbit/s on", CC_DETAIL},
     {"pays_below_bps", NULL, "", "%.6g", 0, "their upper end; empty: up to 100 Tbit/s", CC_DETAIL},
@@ -30,28 +33,19 @@ static const struct cc_column columns[] = {
     {"nmse", NULL, "", "%.4g", 0,
      "squared error of a single settled step, relative to the gradient", CC_DETAIL},
     CC_ERROR_COLUMNS,
-    {"encodings", NULL, "", "%.4g", 0,
-     "how often the gradients' sum is encoded: by a worker, a server, at hops", CC_DETAIL},
-    {"sum_error", "of the sum", "", "%.3g", 0,
-     "error x encodings: of the sum over the workers, which --max-nmse limits", CC_MAIN},
     {"left_out", "left out", "", NULL, 0, "why the scheme is ruled out", CC_ANSWER},
-    {"recommended", NULL, "", NULL, 0,
-     "true in one row of a setting: the scheme of the recommendation", CC_DETAIL},
     {.key = NULL},
 };
-
-/* A scheme whose error is larger is further off than one that sends nothing. */
-#define MAX_NMSE "1"
 
 static const struct cc_option options[] = {
     CC_CLUSTER_OPTIONS,
     CC_VERDICT_OPTIONS,
     {.name = "max-nmse",
      .value = "X",
-     .def = MAX_NMSE,
+     .def = "1",
      .group = CC_GROUP_SEND,
-     .help = "leave out schemes whose error (of the sum over the workers, docs/errors.md) is "
-             "larger; 1 is that of sending nothing"},
+     .help = "leave out schemes whose sum_error, the error of the sum over the workers "
+             "(docs/errors.md), is larger; 1 is that of sending nothing"},
     {.name = "lossless",
      .group = CC_GROUP_SEND,
      .help = "leave out schemes that change the values"},
@@ -115,16 +109,14 @@ static int find_baseline(struct advise *a, struct ranking *r, struct cc_error *e
     return CC_OK;
 }
 
-/* Among steps this close to the fastest one, the one with the least error is recommended. */
-#define CLOSE 1.03
-
 /* Chooses the recommendation, if the fastest candidate is worth more than the baseline at its best:
  * of those that are close to the fastest, the most exact one. */
 static void recommend(const struct advise *a, struct ranking *r)
 {
     if (r->ranked == 0 || r->c[0].p.step_s * CC_VERDICT_WORTH >= r->best.p.step_s)
         return;
-    for (size_t i = 0; i < r->ranked && r->c[i].p.step_s <= CLOSE * r->c[0].p.step_s; i++) {
+    for (size_t i = 0; i < r->ranked && r->c[i].p.step_s <= CC_ADVISE_CLOSE * r->c[0].p.step_s;
+         i++) {
         const struct candidate *c = &r->c[i];
         if (!cc_advise_is_baseline(a, c) && (r->use == NULL || c->error < r->use->error))
             r->use = c;
@@ -142,8 +134,6 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
     const struct cc_number_column all[] = {
         {"rank", out ? NAN : (double)rank},
         {"nmse", a->forecast.figures.of[c->scheme].error.nmse},
-        {"encodings", c->encodings},
-        {"sum_error", c->error},
         {"pays_from_bps", !out && c->pays.from_bps > 0 ? c->pays.from_bps : NAN},
         {"pays_below_bps", !out && c->pays.ever ? c->pays.below_bps : NAN},
         {"workers_enough", !out && c->saturates > 0 ? (double)c->saturates : NAN}};
@@ -172,6 +162,7 @@ static int add_rows(struct advise *a, const struct ranking *r, struct cc_error *
                              cc_forecast_speedup(r->best.p.step_s, p->step_s));
         cc_record_bool(a->record, row, "recommended",
                        r->use != NULL ? c == r->use : cc_advise_is_baseline(a, c));
+        cc_forecast_error_columns(f, a->record, row, c->scheme, r->s);
         CC_TRY(own_columns(a, row, i < r->ranked ? i + 1 : 0, c, e));
     }
     return CC_OK;
@@ -190,12 +181,12 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
     CC_TRY_OUT(find_baseline(a, &r, e));
     CC_TRY_OUT(rank_candidates(a, &r, e));
     recommend(a, &r);
-    for (size_t i = 0; i < r.ranked; i++)
-        if (&r.c[i] == r.use || (r.use == NULL && cc_advise_is_baseline(a, &r.c[i])))
-            CC_TRY_OUT(cc_forecast_consider(&a->forecast, s, r.c[i].scheme, r.c[i].p.step_s, e));
+    if (r.ranked > 0) {
+        const struct candidate *c = r.use != NULL ? r.use : r.c;
+        CC_TRY_OUT(cc_forecast_consider(&a->forecast, s, c->scheme, c->p.step_s, &r.best, e));
+    }
     CC_TRY_OUT(add_rows(a, &r, e));
     CC_TRY_OUT(cc_advise_notes(a, &r, e));
-    CC_TRY_OUT(cc_advise_note_changes(a, &r, e));
 out:
     free(r.c);
     return status;
@@ -219,13 +210,16 @@ static int add_compared(struct advise *a, struct cc_error *e)
     return add_scheme(cc_forecast_baseline(&a->forecast), list, e);
 }
 
-static int parse_limits(const struct cc_args *args, struct advise *a, struct cc_error *e)
+static int parse_limits(const struct cc_args *args, struct cc_verdict_limits *out,
+                        struct cc_error *e)
 {
-    const char *given = cc_arg(args, "max-nmse"), *text = given != NULL ? given : MAX_NMSE;
+    const char *text = cc_arg(args, "max-nmse");
     char *end = NULL;
-    a->lossless = cc_arg(args, "lossless") != NULL;
-    a->max_nmse = strtod(text, &end);
-    if (end == text || *end != '\0' || !(a->max_nmse >= 0) || isinf(a->max_nmse))
+    out->lossless = cc_arg(args, "lossless") != NULL;
+    if (text == NULL)
+        return CC_OK;
+    out->sum_error = strtod(text, &end);
+    if (end == text || *end != '\0' || !(out->sum_error >= 0) || isinf(out->sum_error))
         return cc_usage(e, "--max-nmse: '%s' is not a number from 0 on, as 0.1", text);
     return CC_OK;
 }
@@ -234,8 +228,8 @@ static int run(struct cc_args *args, struct cc_error *e)
 {
     struct advise a = {.record = &args->record};
     int status = CC_OK;
-    CC_TRY_OUT(parse_limits(args, &a, e));
     CC_TRY_OUT(cc_forecast_parse(args, CC_SYSTEM_DDP, &a.forecast, e));
+    CC_TRY_OUT(parse_limits(args, &a.forecast.limits, e));
     CC_TRY_OUT(add_compared(&a, e));
     CC_TRY_OUT(cc_forecast_load(&a.forecast, true, e));
     if (!cc_interrupted())

@@ -10,8 +10,6 @@
 struct advise {
     struct cc_forecast forecast;
     struct cc_record *record;
-    double max_nmse;
-    bool lossless; /* --lossless */
 };
 
 /* One scheme in one setting. */
@@ -19,8 +17,7 @@ struct candidate {
     size_t scheme; /* index in the list */
     struct cc_prediction p;
     struct cc_paying pays;
-    double encodings;     /* cc_exchange_encodings */
-    double error;         /* that of one encoding, times encodings; NaN: unknown */
+    double error;         /* cc_accuracy_sum_error */
     int saturates, tried; /* workers: cc_advice_workers; 0 without compute time */
     char refused[128];    /* why the scheme is ruled out, or empty */
 };
@@ -39,8 +36,13 @@ struct ranking {
     const struct candidate *use;
 };
 
-/* Fills *c but for pays and saturates. A scheme that the exchange cannot carry, or that --lossless
- * or --max-nmse rule out, gets a text in `refused`, which is no error. */
+/* Among steps at most this many times as long as the fastest one, the one with the least error is
+ * recommended. */
+#define CC_ADVISE_CLOSE      1.03
+#define CC_ADVISE_CLOSE_TEXT "3%" /* the same */
+
+/* Fills *c but for pays and saturates. A scheme that the exchange cannot carry, or that the limits
+ * of verdicts rule out, gets a text in `refused`, which is no error. */
 int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t scheme,
                         struct candidate *c, struct cc_error *e);
 
@@ -51,7 +53,7 @@ bool cc_advise_is_baseline(const struct advise *a, const struct candidate *c);
 int cc_advise_notes(struct advise *a, const struct ranking *r, struct cc_error *e);
 int cc_advise_note_changes(struct advise *a, const struct ranking *r, struct cc_error *e);
 
-/* Texts for sentences. "0.11", with a remark if local steps add an error of their own: */
+/* Texts for sentences. "sum_error 0.11", with a remark if local steps add an error of their own: */
 const char *cc_advise_error_text(const struct advise *a, const struct candidate *c, char text[96]);
 /* "45.1 ms" */
 const char *cc_advise_time(double seconds, char text[32]);

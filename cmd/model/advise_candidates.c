@@ -6,47 +6,27 @@
 #include "cmd/model/advise.h"
 #include "core/units.h"
 
-static const struct cc_spec *spec_of(const struct advise *a, size_t scheme)
-{
-    return a->forecast.schemes->item[scheme];
-}
-
-/* Rules the candidate out if the scheme is lossy, its error unknown or too large. */
-static void check_error(const struct advise *a, struct candidate *c)
-{
-    const struct cc_scheme *scheme = spec_of(a, c->scheme)->scheme;
-    char *why = c->refused;
-    if (a->lossless && (scheme->flags & CC_LOSSY) != 0)
-        (void)snprintf(why, sizeof c->refused, "lossy");
-    else if (isnan(c->error))
-        (void)snprintf(why, sizeof c->refused, "its error could not be measured");
-    else if (a->forecast.cluster.trace == NULL && scheme->absolute_param != NULL)
-        (void)snprintf(why, sizeof c->refused, "%s depends on the gradients: needs --trace",
-                       scheme->absolute_param);
-    else if (c->error > a->max_nmse)
-        (void)snprintf(why, sizeof c->refused, "error above %g", a->max_nmse);
-}
-
 int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t scheme,
                         struct candidate *c, struct cc_error *e)
 {
     const struct cc_step_payloads *payloads = &a->forecast.payloads[scheme];
-    *c = (struct candidate){.scheme = scheme};
-    c->encodings =
-        cc_exchange_encodings(s->exchange, payloads->reduction, s->cluster.via, s->cluster.workers);
-    c->error = cc_forecast_sum_error(&a->forecast, s, scheme);
+    const struct cc_accuracy accuracy = cc_forecast_accuracy(&a->forecast, s, scheme);
+    const struct cc_verdict_limits *limits = &a->forecast.limits;
+    *c = (struct candidate){.scheme = scheme, .error = cc_accuracy_sum_error(&accuracy)};
     if (cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, NULL) != CC_OK) {
         (void)snprintf(c->refused, sizeof c->refused, "not for %s", cc_exchange_names[s->exchange]);
         return CC_OK;
     }
     CC_TRY(cc_predict(&a->forecast.predictor, s, payloads, &c->p, e));
-    check_error(a, c);
+    cc_ruling_print(cc_verdict_rule(limits, &accuracy), limits, &accuracy, c->refused,
+                    sizeof c->refused);
     return CC_OK;
 }
 
 bool cc_advise_is_baseline(const struct advise *a, const struct candidate *c)
 {
-    return strcmp(spec_of(a, c->scheme)->name, cc_forecast_baseline(&a->forecast)) == 0;
+    return strcmp(cc_forecast_scheme(&a->forecast, c->scheme),
+                  cc_forecast_baseline(&a->forecast)) == 0;
 }
 
 void cc_advise_pays(const struct cc_paying *p, char text[80])

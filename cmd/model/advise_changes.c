@@ -1,6 +1,8 @@
-/* Advice on what would change the verdict: other codecs, another exchange, another step mode. */
+/* Advice on what would change the verdict: other codecs, another batch, another exchange, another
+ * step mode. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/model/advise.h"
 
@@ -18,8 +20,7 @@ static int note_codec_speed(struct advise *a, const struct ranking *r, struct cc
         const struct candidate *c = &r->c[i];
         if (r->use != NULL ? c != r->use : cc_advise_is_baseline(a, c))
             continue;
-        CC_TRY(cc_advice_codec_speed(&r->baseline, &a->forecast.payloads[c->scheme],
-                                     r->use != NULL ? 1 : CC_VERDICT_WORTH, &factor, e));
+        CC_TRY(cc_advice_codec_speed(&r->baseline, &a->forecast.payloads[c->scheme], &factor, e));
         if (needs != NULL && factor >= least)
             continue;
         least = factor;
@@ -43,6 +44,90 @@ static int note_codec_speed(struct advise *a, const struct ranking *r, struct cc
                           "codecs: %s; with less than %.3g times its speed (--codec-speed), %s at "
                           "its best would be the choice, instead of %s",
                           source, least * speed, base, scheme);
+}
+
+/* --- the batch --- */
+
+/* The fastest candidate that pays where a worker's step has another batch, at the same throughput;
+ * NULL if none does. */
+static int find_paying(struct advise *a, const struct ranking *r, double batch,
+                       const struct candidate **out, struct cc_error *e)
+{
+    struct cc_forecast *f = &a->forecast;
+    struct cc_setting s = *r->s;
+    struct cc_best best;
+    struct cc_prediction p;
+    s.timing.compute_s = batch / f->cluster.batch_per_s;
+    CC_TRY(cc_verdict_best(&f->predictor, &s, &f->baseline, &best, e));
+    double least = best.p.step_s / CC_VERDICT_WORTH;
+    *out = NULL;
+    for (size_t i = 0; i < r->ranked; i++) {
+        CC_TRY(cc_predict(&f->predictor, &s, &f->payloads[r->c[i].scheme], &p, e));
+        if (cc_advise_is_baseline(a, &r->c[i]) || p.step_s >= least)
+            continue;
+        least = p.step_s;
+        *out = &r->c[i];
+    }
+    return CC_OK;
+}
+
+/* Finds the last batch, going up or down by factors of two, at which it is as at the setting's own
+ * whether a scheme pays, and who pays at the next; 0 if it is so at all batches that are tried. */
+static int find_turn(struct advise *a, const struct ranking *r, double factor, double *out,
+                     const struct candidate **beyond, struct cc_error *e)
+{
+    enum { DOUBLINGS = 6 };
+    const double own = a->forecast.cluster.batch;
+    const struct candidate *pays;
+    double same = own, other = own;
+    *out = 0;
+    for (int i = 0; (*beyond != NULL) == (r->use != NULL); i++) {
+        same = other;
+        other = fmax(1, floor(other * factor));
+        if (other == same || (factor > 1 && i == DOUBLINGS))
+            return CC_OK;
+        CC_TRY(find_paying(a, r, other, beyond, e));
+    }
+    while (fabs(other - same) > 1) {
+        const double middle = floor((same + other) / 2);
+        CC_TRY(find_paying(a, r, middle, &pays, e));
+        if ((pays != NULL) == (r->use != NULL)) {
+            same = middle;
+        } else {
+            other = middle;
+            *beyond = pays;
+        }
+    }
+    *out = same;
+    return CC_OK;
+}
+
+/* Names the batch that --device implies, and those at which the verdict turns. */
+static int note_batch(struct advise *a, const struct ranking *r, struct cc_error *e)
+{
+    const struct cc_cluster_args *c = &a->forecast.cluster;
+    char text[320] = "";
+    if (c->batch == 0)
+        return CC_OK;
+    for (int up = 0; up < 2; up++) {
+        const struct candidate *beyond = r->use;
+        const size_t used = strlen(text);
+        double turn;
+        CC_TRY(find_turn(a, r, up ? 2 : 0.5, &turn, &beyond, e));
+        if (turn == 0)
+            continue;
+        (void)snprintf(text + used, sizeof text - used, "; with %s than %.0f, ",
+                       up ? "more" : "fewer", turn);
+        const size_t now = strlen(text);
+        if (beyond != NULL)
+            (void)snprintf(text + now, sizeof text - now, "%s would pay",
+                           cc_forecast_scheme(&a->forecast, beyond->scheme));
+        else
+            (void)snprintf(text + now, sizeof text - now, "no scheme would pay");
+    }
+    return cc_record_note(a->record, e, "batch: %.0f %s a worker%s%s", c->batch, c->batch_unit,
+                          c->batch_given ? "" : ", assumed (--batch: yours)",
+                          text[0] != '\0' ? text : "; no other would change the verdict");
 }
 
 /* --- exchange and step mode --- */
@@ -69,7 +154,7 @@ static bool is_misplaced(const struct advise *a, enum cc_exchange x, const struc
            a->forecast.payloads[c->scheme].reduction != CC_REDUCE_PAIRS;
 }
 
-/* "label: --exchange ring with int8 takes 118 ms, error 0.0024; fp32 takes 150 ms there" */
+/* "label: --exchange ring with int8 takes 118 ms, sum_error 0.0024; fp32 takes 150 ms there" */
 static int note_change(struct advise *a, const char *label, const struct cc_setting *changed,
                        const struct candidate *c, struct cc_error *e)
 {
@@ -81,7 +166,7 @@ static int note_change(struct advise *a, const char *label, const struct cc_sett
     if (cc_advise_is_baseline(a, c))
         return cc_record_note(a->record, e, "%s with %s takes %s", label, base, time);
     CC_TRY(cc_predict(&a->forecast.predictor, changed, &f->baseline, &p, e));
-    return cc_record_note(a->record, e, "%s with %s takes %s, error %s; %s takes %s there", label,
+    return cc_record_note(a->record, e, "%s with %s takes %s, %s; %s takes %s there", label,
                           cc_forecast_scheme(f, c->scheme), time, cc_advise_error_text(a, c, error),
                           base, cc_advise_time(p.step_s, there));
 }
@@ -126,6 +211,7 @@ int cc_advise_note_changes(struct advise *a, const struct ranking *r, struct cc_
 {
     const double step_s = r->use != NULL ? r->use->p.step_s : r->best.p.step_s;
     CC_TRY(note_codec_speed(a, r, e));
+    CC_TRY(note_batch(a, r, e));
     CC_TRY(note_exchange(a, r, step_s, e));
     return note_overlap(a, r, step_s, e);
 }

@@ -21,18 +21,18 @@ const char *cc_advise_time(double seconds, char text[32])
 const char *cc_advise_error_text(const struct advise *a, const struct candidate *c, char text[96])
 {
     const bool alone = a->forecast.payloads[c->scheme].period > 1;
-    (void)snprintf(text, 96, "%.2g%s", c->error,
+    (void)snprintf(text, 96, "sum_error %.2g%s", c->error,
                    alone ? " (without the effect of local steps)" : "");
     return text;
 }
 
-/* "it pays below 2 Gbit/s" */
+/* "pays below 2 Gbit/s" */
 static const char *pays_text(const struct candidate *c, char text[96])
 {
     char where[80];
     cc_advise_pays(&c->pays, where);
     bool adverb = strcmp(where, "never") == 0 || strcmp(where, "always") == 0;
-    (void)snprintf(text, 96, adverb ? "it %s pays" : "it pays %s", where);
+    (void)snprintf(text, 96, adverb ? "%s pays" : "pays %s", where);
     return text;
 }
 
@@ -59,14 +59,12 @@ static int note_stay(struct advise *a, const char *where, const struct ranking *
         return cc_record_note(a->record, e,
                               "%s: use %s (%s: %s a step): all other schemes are ruled out", where,
                               name_of(a, &r->base), choice, without);
-    const bool faster = other->p.step_s < r->best.p.step_s;
     return cc_record_note(a->record, e,
-                          "%s: use %s (%s: %s a step): no scheme pays here; %s, the fastest of the "
-                          "others, takes %s%s%s",
-                          where, name_of(a, &r->base), choice, without, name_of(a, other),
-                          cc_advise_time(other->p.step_s, with),
-                          faster ? ", which is less than 5% better" : "; ",
-                          faster ? "" : pays_text(other, pays));
+                          "%s: use %s (%s: %s a step): no scheme pays here, by %s or more; %s, the "
+                          "fastest of the others, takes %s and %s",
+                          where, name_of(a, &r->base), choice, without, CC_VERDICT_WORTH_TEXT,
+                          name_of(a, other), cc_advise_time(other->p.step_s, with),
+                          pays_text(other, pays));
 }
 
 static int note_use(struct advise *a, const char *where, const struct ranking *r,
@@ -76,11 +74,27 @@ static int note_use(struct advise *a, const char *where, const struct ranking *r
     char with[32], than[224], pays[96], error[96];
     cc_forecast_best_text(&a->forecast, &r->best, than, sizeof than);
     return cc_record_note(a->record, e,
-                          "%s: use %s: a step%s takes %s, %.3g times as fast as %s; %s; error %s, "
-                          "where sending nothing has 1",
+                          "%s: use %s: a step%s takes %s, %.3g times as fast as %s; it %s (by %s "
+                          "or more); %s, where sending nothing has 1",
                           where, name_of(a, use), use->p.compute_s > 0 ? "" : "'s communication",
                           cc_advise_time(use->p.step_s, with), r->best.p.step_s / use->p.step_s,
-                          than, pays_text(use, pays), cc_advise_error_text(a, use, error));
+                          than, pays_text(use, pays), CC_VERDICT_WORTH_TEXT,
+                          cc_advise_error_text(a, use, error));
+}
+
+/* Says why the recommendation is not the fastest scheme. */
+static int note_close(struct advise *a, const struct ranking *r, struct cc_error *e)
+{
+    const struct candidate *fastest = &r->c[0];
+    char with[32], error[96];
+    if (r->use == fastest)
+        return CC_OK;
+    return cc_record_note(a->record, e,
+                          "%s rather than %s, which takes %s with %s: of the steps within %s of "
+                          "the fastest, the one with the least sum_error is recommended",
+                          name_of(a, r->use), name_of(a, fastest),
+                          cc_advise_time(fastest->p.step_s, with),
+                          cc_advise_error_text(a, fastest, error), CC_ADVISE_CLOSE_TEXT);
 }
 
 /* With an error above this, a more exact scheme is named, too. */
@@ -111,7 +125,7 @@ static int note_more_exact(struct advise *a, const struct ranking *r, struct cc_
     char with[32], error[96];
     if (exact == NULL || cc_advise_is_baseline(a, exact))
         return CC_OK;
-    return cc_record_note(a->record, e, "more exact: %s takes %s, error %s", name_of(a, exact),
+    return cc_record_note(a->record, e, "more exact: %s takes %s, %s", name_of(a, exact),
                           cc_advise_time(exact->p.step_s, with),
                           cc_advise_error_text(a, exact, error));
 }
@@ -179,12 +193,13 @@ static int note_bottleneck(struct advise *a, const struct cc_setting *s, const s
                            [CC_BY_LATENCY] = p->latency_s,
                            [CC_BY_BANDWIDTH] = p->transfer_s + p->reduce_s,
                            [CC_BY_SERVER_PORT] = p->transfer_s + p->reduce_s};
+    const bool overlaps = p->compute_s + p->codec_s + p->comm_s > (1 + 1e-6) * p->step_s;
+    const bool hides = overlaps && p->bottleneck != CC_BY_COMPUTE;
     char time[32], whole[32], help[128] = "";
     remedy_text(a, s, c, help, sizeof help);
-    bool hides = s->timing.mode != CC_SEQUENTIAL || s->timing.consistency != CC_BULK;
-    const char *of = hides ? "(partly hidden) in" : "of";
     return cc_record_note(a->record, e, "bottleneck with %s: %s, %s %s %s%s", name_of(a, c),
-                          what[p->bottleneck], cc_advise_time(part[p->bottleneck], time), of,
+                          what[p->bottleneck], cc_advise_time(part[p->bottleneck], time),
+                          hides ? "(partly hidden) in a step of" : "of",
                           cc_advise_time(p->step_s, whole), help);
 }
 
@@ -215,18 +230,31 @@ static int note_workers(struct advise *a, const struct ranking *r, struct cc_err
 
 /* --- all of it --- */
 
+/* With one worker, every figure about communication is empty or misleading. */
+static int note_alone(struct advise *a, const char *where, const struct ranking *r,
+                      struct cc_error *e)
+{
+    char time[32];
+    return cc_record_note(a->record, e, "%s: %s; alone, it takes %s a step", where,
+                          CC_FORECAST_ALONE, cc_advise_time(r->best.p.step_s, time));
+}
+
 int cc_advise_notes(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
-    char where[160], rate[32];
-    cc_print_si(r->s->link.bw_bps, "bit/s", rate, sizeof rate);
-    (void)snprintf(where, sizeof where, "%s at %s, %d workers", cc_exchange_names[r->s->exchange],
-                   rate, r->s->cluster.workers);
+    char where[160];
+    cc_forecast_place(r->s, where, sizeof where);
+    if (r->s->cluster.workers == 1)
+        return note_alone(a, where, r, e);
     CC_TRY(r->use != NULL ? note_use(a, where, r, e) : note_stay(a, where, r, e));
-    if (r->use != NULL)
+    if (r->use != NULL) {
+        CC_TRY(note_close(a, r, e));
         CC_TRY(note_more_exact(a, r, e));
+    }
+    CC_TRY(cc_forecast_note_uncertain(&a->forecast, a->record, r->s, e));
     CC_TRY(r->use != NULL ? note_bottleneck(a, r->s, r->use, e)
                           : note_bottleneck(a, &r->best_at, &r->base, e));
-    return note_workers(a, r, e);
+    CC_TRY(note_workers(a, r, e));
+    return cc_advise_note_changes(a, r, e);
 }
 
 /* --- the basis --- */

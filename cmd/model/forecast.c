@@ -101,7 +101,8 @@ static int measure_unions(struct cc_forecast *f, struct cc_error *e)
 int cc_forecast_parse(struct cc_args *args, enum cc_system_id usual, struct cc_forecast *out,
                       struct cc_error *e)
 {
-    *out = (struct cc_forecast){.schemes = &args->schemes};
+    *out = (struct cc_forecast){.schemes = &args->schemes,
+                                .limits = {.sum_error = CC_VERDICT_MAX_ERROR}};
     CC_TRY(cc_cluster_args_parse(args, usual, &out->cluster, e));
     set_title(args, out->cluster.setting.system);
     CC_TRY(parse_gradients(args, &out->gradients, e));
@@ -136,12 +137,12 @@ static int load_figures(struct cc_forecast *f, bool errors, struct cc_error *e)
                                              .errors = errors,
                                              .anew = f->profile_args.remeasure,
                                              .quiet = f->profile_args.quiet};
-    const bool sizes = f->profile_args.path == NULL || f->cluster.trace != NULL;
+    f->sizes = f->profile_args.path == NULL || f->cluster.trace != NULL;
     f->errors = errors;
-    if (!sizes && !errors)
+    if (!f->sizes && !errors)
         return CC_OK;
     CC_TRY(cc_figures_open(&config, &f->figures, e));
-    for (size_t i = 0; i < f->schemes->count && sizes; i++)
+    for (size_t i = 0; i < f->schemes->count && f->sizes; i++)
         f->codec_models.codec_model[i].tensor_bits = f->figures.of[i].bits;
     return CC_OK;
 }
@@ -257,10 +258,15 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
-static void error_numbers(struct cc_record *r, size_t row, const struct cc_update_error *error)
+void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r, size_t row,
+                               size_t scheme, const struct cc_setting *s)
 {
-    const struct cc_number_column all[] = {
-        {"error", error->error}, {"error_low", error->low}, {"error_high", error->high}};
+    const struct cc_accuracy a = cc_forecast_accuracy(f, s, scheme);
+    const struct cc_number_column all[] = {{"error", a.error},
+                                           {"error_low", a.low},
+                                           {"error_high", a.high},
+                                           {"encodings", a.encodings},
+                                           {"sum_error", cc_accuracy_sum_error(&a)}};
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
@@ -289,113 +295,12 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
         cc_record_bool(r, row, "colocated", true);
     if (f->cluster.skip)
         cc_record_number(r, row, "skipped_steps", (double)cc_trace_skipped(f->cluster.trace, NULL));
-    if (f->errors)
-        error_numbers(r, row, &f->figures.of[scheme].error);
     if (p != NULL)
         prediction_numbers(r, row, s, p, fp32_step_s);
     return row;
 }
 
-double cc_forecast_sum_error(const struct cc_forecast *f, const struct cc_setting *s, size_t scheme)
-{
-    const enum cc_reduction reduction = f->payloads[scheme].reduction;
-    return f->figures.of[scheme].error.error *
-           cc_exchange_encodings(s->exchange, reduction, s->cluster.via, s->cluster.workers);
-}
-
 /* --- notes --- */
-
-enum { MOST_NOTES = 12 };
-
-void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap)
-{
-    char servers[48] = "";
-    if (cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1)
-        (void)snprintf(servers, sizeof servers, ", %d servers%s", s->cluster.servers,
-                       s->cluster.colocated ? " beside them" : "");
-    (void)snprintf(out, cap, "%s at %s, %d worker%s%s", cc_exchange_names[s->exchange],
-                   s->link.name, s->cluster.workers, s->cluster.workers == 1 ? "" : "s", servers);
-}
-
-const char *cc_forecast_baseline(const struct cc_forecast *f)
-{
-    return f->baseline_scheme.item[0]->name;
-}
-
-void cc_forecast_best_text(const struct cc_forecast *f, const struct cc_best *best, char *out,
-                           size_t cap)
-{
-    char choice[96], time[32];
-    cc_choice_print(&best->choice, choice, sizeof choice);
-    cc_print_si(best->p.step_s, "s", time, sizeof time);
-    (void)snprintf(out, cap, "%.60s at its best (%s: %s a step)", cc_forecast_baseline(f), choice,
-                   time);
-}
-
-int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
-                             const struct cc_setting *s, const struct cc_forecast_step *step,
-                             size_t count, const struct cc_best *best, struct cc_error *e)
-{
-    const struct cc_forecast_step *first = step;
-    char where[160], time[32], factor[320] = "", longest[96] = "", than[224];
-    if (count < 2 || r->note_count >= MOST_NOTES)
-        return CC_OK;
-    for (size_t i = 1; i < count; i++)
-        if (step[i].step_s < first->step_s)
-            first = &step[i];
-    cc_print_si(first->step_s, "s", time, sizeof time);
-    cc_forecast_place(s, where, sizeof where);
-    if (best != NULL) {
-        cc_forecast_best_text(f, best, than, sizeof than);
-        if (!(first->step_s < best->p.step_s))
-            return cc_record_note(r, e,
-                                  "%s: nothing here is faster than %s; %s, the fastest, "
-                                  "takes %s",
-                                  where, than, first->scheme, time);
-        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as %s",
-                       best->p.step_s / first->step_s, than);
-    } else if (isfinite(first->speedup)) {
-        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32 here", first->speedup);
-    }
-    if (first->bottleneck != NULL)
-        (void)snprintf(longest, sizeof longest, "; bottleneck: %s", first->bottleneck);
-    return cc_record_note(r, e, "%s: %s is fastest, %s a step%s%s", where, first->scheme, time,
-                          factor, longest);
-}
-
-int cc_forecast_consider(struct cc_forecast *f, const struct cc_setting *s, size_t scheme,
-                         double step_s, struct cc_error *e)
-{
-    const struct cc_forecast_winner now = {.s = *s, .scheme = scheme, .step_s = step_s};
-    struct cc_forecast_winner *w = f->winner, *end = w + f->winners;
-    if (f->cluster.exchanges * f->cluster.server_counts == 1)
-        return CC_OK;
-    while (w != end &&
-           (w->s.link.bw_bps != s->link.bw_bps || w->s.link.latency_s != s->link.latency_s ||
-            w->s.cluster.workers != s->cluster.workers))
-        w++;
-    if (w == end) {
-        CC_TRY(cc_grow((void **)&f->winner, &f->winner_capacity, f->winners + 1, sizeof *f->winner,
-                       e));
-        f->winner[f->winners++] = now;
-    } else if (step_s < w->step_s) {
-        *w = now;
-    }
-    return CC_OK;
-}
-
-int cc_forecast_note_winners(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
-{
-    for (size_t i = 0; i < f->winners && i < MOST_NOTES; i++) {
-        const struct cc_forecast_winner *w = &f->winner[i];
-        char where[160], time[32];
-        cc_forecast_place(&w->s, where, sizeof where);
-        cc_print_si(w->step_s, "s", time, sizeof time);
-        CC_TRY(cc_record_note(r, e, "best of all exchanges: %s, with %s: %s a step", where,
-                              cc_forecast_scheme(f, w->scheme), time));
-    }
-    return CC_OK;
-}
 
 /* Writes " (trace, processor, instruction set, time)", with what the profile knows of these. */
 static void origin_text(const struct cc_profile *p, char *out, size_t cap)
@@ -414,15 +319,14 @@ static void origin_text(const struct cc_profile *p, char *out, size_t cap)
 /* Notes what sizes and errors were measured on, and which had not settled. */
 static int note_figures(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
 {
-    const bool sizes = f->profile_args.path == NULL || f->cluster.trace != NULL;
     char list[256] = "";
     size_t used = 0;
-    CC_TRY(cc_record_note(r, e,
-                          "%serrors: settled, on %zu steps of %s%s; how well a net learns with an "
-                          "error, only training shows",
-                          sizes ? "sizes and " : "", f->figures.steps, f->figures.trace,
-                          f->cluster.trace != NULL ? "" : " (--trace: on your gradients)"));
-    for (size_t i = 0; i < f->figures.count && sizes && used < sizeof list; i++)
+    CC_TRY(cc_record_note(
+        r, e, "%s%s%s: settled, on %zu steps of %s%s%s", f->sizes ? "sizes" : "",
+        f->sizes && f->errors ? " and " : "", f->errors ? "errors" : "", f->figures.steps,
+        f->figures.trace, f->cluster.trace != NULL ? "" : " (--trace: on your gradients)",
+        f->errors ? "; how well a net learns with an error, only training shows" : ""));
+    for (size_t i = 0; i < f->figures.count && f->sizes && used < sizeof list; i++)
         if (f->figures.of[i].bits != NULL && !f->figures.of[i].settled)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used == 0 ? "" : ", ",
                                      cc_forecast_scheme(f, i));

@@ -46,14 +46,21 @@
      "bits per value from server to worker; empty without servers", CC_DETAIL}
 
 /* the errors, */
+#define CC_SUM_ERROR_COLUMN(role)                                                                  \
+    {"sum_error", "sum_error", "", "%.3g", 0,                                                      \
+     "error of the sum over the workers: error x encodings (docs/errors.md). Sending nothing has " \
+     "1; a scheme with more is not named as the fastest, nor recommended", role}
 #define CC_ERROR_COLUMNS                                                                           \
     {"error", "error", "", "%.2g", 0,                                                              \
      "settled error of what one encoding delivers, of the sum of " CC_ERROR_WINDOW_TEXT            \
      " steps relative to the gradients' (docs/errors.md); sending nothing has 1",                  \
-     CC_ANSWER},                                                                                   \
+     CC_MAIN},                                                                                     \
     {"error_low", NULL, "", "%.2g", 0, "lower end of its 95% interval; empty with one step",       \
      CC_DETAIL},                                                                                   \
-    {"error_high", NULL, "", "%.2g", 0, "upper end", CC_DETAIL}
+    {"error_high", NULL, "", "%.2g", 0, "upper end", CC_DETAIL},                                   \
+    {"encodings", NULL, "", "%.4g", 0,                                                             \
+     "how often the gradients' sum is encoded: by a worker, a server, at hops", CC_DETAIL},        \
+    CC_SUM_ERROR_COLUMN(CC_ANSWER)
 
 /* the option that says what sizes and errors are measured on, */
 #define CC_FIGURES_OPTIONS                                                                         \
@@ -103,11 +110,12 @@
      CC_MAIN}
 /* clang-format on */
 
-/* The fastest scheme and exchange at a link, for a number of workers. */
+/* The fastest scheme and exchange at a link, for a number of workers, and the baseline there. */
 struct cc_forecast_winner {
     struct cc_setting s;
     size_t scheme;
     double step_s;
+    struct cc_best best;
 };
 
 struct cc_forecast {
@@ -115,13 +123,15 @@ struct cc_forecast {
     struct cc_cluster_args cluster;
     struct cc_profile_args profile_args;
     struct cc_codec_models codec_models;
-    bool errors;               /* are known, and shown */
+    bool sizes;                /* are those of `figures`, and not the profile's */
+    bool errors;               /* are known */
     struct cc_figures figures; /* sizes and errors on the net's own tensors */
     struct cc_predictor predictor;
     struct cc_step_payloads *payloads; /* one per scheme */
     struct cc_step_payloads raw;       /* fp32 */
     struct cc_synth gradients; /* drawn without a trace, to measure sizes, errors and the unions of
                                   index sets */
+    struct cc_verdict_limits limits; /* of the schemes that verdicts may name: the usual ones */
     /* what verdicts compare with */
     struct cc_spec_list baseline_scheme;
     struct cc_codec_models baseline_model;
@@ -148,18 +158,20 @@ int cc_forecast_each(struct cc_forecast *f,
                      int (*call)(void *arg, const struct cc_setting *s, struct cc_error *e),
                      void *arg, struct cc_error *e);
 
-/* Adds a row with the columns above, payload_bytes among them, to a record. `p` is NULL if nothing
- * could be predicted. SIZE_MAX after an error. */
+/* Adds a row with the columns above, payload_bytes among them, to a record, but for those of errors.
+ * `p` is NULL if nothing could be predicted. SIZE_MAX after an error. */
 size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t scheme,
                        const struct cc_setting *s, const struct cc_prediction *p,
                        double fp32_step_s, struct cc_error *e);
 
-/* The error of the workers' sum under a scheme: that of one encoding, times the number of
- * encodings. NaN: not known. */
-double cc_forecast_sum_error(const struct cc_forecast *f, const struct cc_setting *s,
-                             size_t scheme);
-/* A scheme whose sum has a larger error is further off than one that sends nothing. */
-#define CC_FORECAST_MAX_ERROR 1.0
+/* Sets the columns of errors. */
+void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r, size_t row,
+                               size_t scheme, const struct cc_setting *s);
+
+/* What decides whether verdicts may name a scheme (models/verdict.h). The errors are known after
+ * cc_forecast_load with `errors`. */
+struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struct cc_setting *s,
+                                        size_t scheme);
 
 /* The name of the scheme that verdicts compare with: fp32, or that of --baseline. */
 const char *cc_forecast_baseline(const struct cc_forecast *f);
@@ -171,28 +183,37 @@ void cc_forecast_best_text(const struct cc_forecast *f, const struct cc_best *be
 double cc_forecast_speedup(double fp32_step_s, double step_s);
 double cc_forecast_scaling(int workers, double compute_s, double step_s);
 
+/* About a cluster of one worker. */
+#define CC_FORECAST_ALONE                                                                          \
+    "one worker has nobody to exchange gradients with, so that no scheme changes its step: give "  \
+    "--workers 2 or more"
+
 /* "ps at 1gbps, 10 workers, 2 servers" */
 void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap);
 
 /* A scheme's step in a setting, predicted or measured. */
 struct cc_forecast_step {
-    const char *scheme;
+    size_t scheme; /* index in the list */
     double step_s;
     double speedup;         /* over fp32 in the same setting; not finite: not known */
     const char *bottleneck; /* NULL: not known */
 };
 
 /* Notes which of a setting's steps is the fastest, and whether it pays against the baseline at its
- * best, which is predicted (NULL: not known). No note if there is but one step, or if the record
- * has many notes already. */
+ * best, which is predicted (NULL: not known). Where errors are known, schemes beyond the limits are
+ * ruled out, and another note says which and why. No note if there is but one step, or if the
+ * record has many notes already. */
 int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
                              const struct cc_setting *s, const struct cc_forecast_step *step,
                              size_t count, const struct cc_best *best, struct cc_error *e);
+/* Notes the schemes whose ruling is not certain, as the limit lies within the error's interval. */
+int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
+                               const struct cc_setting *s, struct cc_error *e);
 
 /* Where several exchanges or numbers of servers are compared: keeps the fastest step of those at
  * the same link, for as many workers; and notes which it was. */
 int cc_forecast_consider(struct cc_forecast *f, const struct cc_setting *s, size_t scheme,
-                         double step_s, struct cc_error *e);
+                         double step_s, const struct cc_best *best, struct cc_error *e);
 int cc_forecast_note_winners(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e);
 
 /* Notes where the codecs' figures and the compute time come from. */

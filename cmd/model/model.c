@@ -113,19 +113,9 @@ static void own_columns(struct model *m, size_t row, size_t scheme, const struct
     cc_record_numbers(m->record, row, all, sizeof all / sizeof all[0]);
 }
 
-/* Whether the scheme may be named as the fastest: `advise` would not rule it out by its error. */
-static bool is_accurate(const struct model *m, const struct cc_setting *s, size_t scheme)
-{
-    const struct cc_forecast *f = &m->forecast;
-    const struct cc_spec *spec = f->schemes->item[scheme];
-    if (f->cluster.trace == NULL && spec->scheme->absolute_param != NULL)
-        return false;
-    return cc_forecast_sum_error(f, s, scheme) <= CC_FORECAST_MAX_ERROR;
-}
-
-/* Adds a row, and the step to m->step[*rows] if the scheme may be named as the fastest. */
+/* Adds a row, and the step to m->step[*rows]. */
 static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, double fp32_step_s,
-                   double best_step_s, size_t *rows, struct cc_error *e)
+                   const struct cc_best *best, size_t *rows, struct cc_error *e)
 {
     struct cc_forecast *f = &m->forecast;
     struct cc_prediction p;
@@ -134,16 +124,15 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, d
     if (row == SIZE_MAX)
         return CC_FAIL;
     own_columns(m, row, scheme, s, &p);
-    cc_record_number(m->record, row, "speedup_best", cc_forecast_speedup(best_step_s, p.step_s));
+    cc_forecast_error_columns(f, m->record, row, scheme, s);
+    cc_record_number(m->record, row, "speedup_best", cc_forecast_speedup(best->p.step_s, p.step_s));
     CC_TRY(cc_record_text(m->record, row, "profile", f->codec_models.source, e));
-    if (!is_accurate(m, s, scheme))
-        return CC_OK;
     m->step[(*rows)++] =
-        (struct cc_forecast_step){.scheme = cc_forecast_scheme(f, scheme),
+        (struct cc_forecast_step){.scheme = scheme,
                                   .step_s = p.step_s,
                                   .speedup = cc_forecast_speedup(fp32_step_s, p.step_s),
                                   .bottleneck = cc_bottleneck_names[p.bottleneck]};
-    return cc_forecast_consider(f, s, scheme, p.step_s, e);
+    return cc_forecast_consider(f, s, scheme, p.step_s, best, e);
 }
 
 /* --- settings --- */
@@ -163,7 +152,7 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
         struct cc_error why;
         if (cc_exchange_check(s->exchange, f->payloads[i].reduction, f->payloads[i].scheme, &why) ==
             CC_OK)
-            CC_TRY(add_row(m, i, s, raw.step_s, best.p.step_s, &rows, e));
+            CC_TRY(add_row(m, i, s, raw.step_s, &best, &rows, e));
         else if (m->left_out++ == 0)
             m->refused = why;
     }

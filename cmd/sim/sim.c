@@ -134,7 +134,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_sim_parse(args, CC_FIDELITY_ALPHA_BETA, &s, e));
     CC_TRY_OUT(cc_experiment_parse(args, &input, e));
     CC_TRY_OUT(cc_sim_check(&s, &input, e));
-    CC_TRY_OUT(cc_forecast_load(&input.forecast, false, e));
+    CC_TRY_OUT(cc_experiment_load(&input, e));
     CC_TRY_OUT(cc_sim_prepare(&s, &input, &args->record, e));
     describe(&s.options, timeline.config, sizeof timeline.config);
     cc_timeline_output_attach(&timeline, &s.experiment);

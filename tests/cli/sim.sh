@@ -156,6 +156,16 @@ else
     json 'all(abs(r["added_s"] - (r["step_s"] - r["compute_s"])) < 1e-12 for r in d["rows"])'
     q 0 sim -q --profile nothing.json --bw 100mbps --net resnet20 --workers 4 --exchange ring,ps --mode overlap --compute 5s --scheme fp32,int8 --format json
     json 'all(r["comm_s"] < 0.1 * r["comm_busy_s"] and 0.1 < r["comm_busy_s"] for r in d["rows"] if r["scheme"] == "fp32")'
+    # The verdict rules schemes out as model's does, and says so.
+    ruled='--net resnet20 --exchange ring --workers 9 --bw 100mbps --scheme fp32,int8,3lc --format json'
+    q 0 $s $ruled --data off
+    json 'any(n.startswith("ring, 9 workers: ruled out by their errors: 3lc (sum_error ") and n.endswith("; the limit of sum_error is 1, the error of sending nothing") for n in d["notes"])'
+    json 'any("; int8, the fastest, takes" in n or ": int8 is fastest" in n for n in d["notes"])'
+    json 'min(d["rows"], key=lambda r: r["step_s"])["scheme"] == "3lc"'
+    cp out ruled.json
+    q 0 model -q --profile sim.json $ruled
+    json '[n for n in d["notes"] if "ruled out" in n] == [n for n in json.load(open("ruled.json"))["notes"] if "ruled out" in n]'
+    json '[r["sum_error"] for r in d["rows"]] == [r["sum_error"] for r in json.load(open("ruled.json"))["rows"]]'
     # Servers on workers' hosts, and messages that share ports: tensors of many sizes.
     q 0 sim -q --profile nothing.json --bw 10mbps --values 122880 --workers 2,3,8 --servers 1,2 --colocate --scheme fp32,int8 --format json
     json 'len(d["rows"]) == 12 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01'

@@ -1,0 +1,250 @@
+/* Verdicts in sentences, of predicted and of measured steps alike: the fastest scheme, those that
+ * are ruled out, and the best of several exchanges. The rules are those of models/verdict.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/model/forecast.h"
+#include "core/memory.h"
+#include "core/units.h"
+
+enum { MOST_NOTES = 12 };
+
+/* --- texts --- */
+
+void cc_forecast_place(const struct cc_setting *s, char *out, size_t cap)
+{
+    char servers[48] = "";
+    if (cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1)
+        (void)snprintf(servers, sizeof servers, ", %d servers%s", s->cluster.servers,
+                       s->cluster.colocated ? " beside them" : "");
+    (void)snprintf(out, cap, "%s at %s, %d worker%s%s", cc_exchange_names[s->exchange],
+                   s->link.name, s->cluster.workers, s->cluster.workers == 1 ? "" : "s", servers);
+}
+
+const char *cc_forecast_baseline(const struct cc_forecast *f)
+{
+    return f->baseline_scheme.item[0]->name;
+}
+
+void cc_forecast_best_text(const struct cc_forecast *f, const struct cc_best *best, char *out,
+                           size_t cap)
+{
+    char choice[96], time[32];
+    cc_choice_print(&best->choice, choice, sizeof choice);
+    cc_print_si(best->p.step_s, "s", time, sizeof time);
+    (void)snprintf(out, cap, "%.60s at its best (%s: %s a step)", cc_forecast_baseline(f), choice,
+                   time);
+}
+
+/* "1.33 times as fast as fp32 at its best (...)", "slower than ..." */
+static void against_best(const struct cc_forecast *f, double step_s, const struct cc_best *best,
+                         char *out, size_t cap)
+{
+    const double speedup = cc_forecast_speedup(best->p.step_s, step_s);
+    char than[224];
+    cc_forecast_best_text(f, best, than, sizeof than);
+    if (speedup > CC_VERDICT_WORTH)
+        (void)snprintf(out, cap, "%.3g times as fast as %s", speedup, than);
+    else if (speedup > 1)
+        (void)snprintf(out, cap, "less than %s faster than %s", CC_VERDICT_WORTH_TEXT, than);
+    else
+        (void)snprintf(out, cap, "%s %s", speedup < 1 ? "slower than" : "as fast as", than);
+}
+
+/* --- which schemes may be named --- */
+
+struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struct cc_setting *s,
+                                        size_t scheme)
+{
+    const struct cc_update_error *error = &f->figures.of[scheme].error;
+    const struct cc_scheme *kind = f->schemes->item[scheme]->scheme;
+    return (struct cc_accuracy){
+        .error = error->error,
+        .low = error->low,
+        .high = error->high,
+        .encodings = cc_exchange_encodings(s->exchange, f->payloads[scheme].reduction,
+                                           s->cluster.via, s->cluster.workers),
+        .lossy = (kind->flags & CC_LOSSY) != 0,
+        .absolute = f->cluster.trace == NULL ? kind->absolute_param : NULL};
+}
+
+/* Whether a verdict may name the scheme; where errors are not known, any. */
+static bool is_admitted(const struct cc_forecast *f, const struct cc_setting *s, size_t scheme)
+{
+    if (!f->errors)
+        return true;
+    const struct cc_accuracy a = cc_forecast_accuracy(f, s, scheme);
+    return cc_verdict_rule(&f->limits, &a) == CC_ADMITTED;
+}
+
+/* Appends "NAME (WHY)" to a list, which ends with "..." where there is no more room. */
+static void add_item(char *list, size_t cap, const char *name, const char *why)
+{
+    const size_t used = strlen(list);
+    char item[192];
+    const int n = snprintf(item, sizeof item, "%s%.60s (%s)", used > 0 ? ", " : "", name, why);
+    if (used + (size_t)n + sizeof ", ..." <= cap)
+        memcpy(list + used, item, (size_t)n + 1);
+    else if (strstr(list, ", ...") == NULL)
+        memcpy(list + used, ", ...", sizeof ", ...");
+}
+
+/* Adds a note that depends on exchange and workers, and not on the link, once. */
+static int note_once(struct cc_record *r, const struct cc_setting *s, const char *what,
+                     struct cc_error *e)
+{
+    char text[1024];
+    (void)snprintf(text, sizeof text, "%s, %d workers: %s", cc_exchange_names[s->exchange],
+                   s->cluster.workers, what);
+    for (size_t i = 0; i < r->note_count; i++)
+        if (strcmp(r->notes[i], text) == 0)
+            return CC_OK;
+    return cc_record_note(r, e, "%s", text);
+}
+
+static int note_ruled_out(const struct cc_forecast *f, struct cc_record *r,
+                          const struct cc_setting *s, const struct cc_forecast_step *step,
+                          size_t count, struct cc_error *e)
+{
+    char list[640] = "", why[128], text[900], limit[96] = "";
+    for (size_t i = 0; i < count; i++) {
+        const struct cc_accuracy a = cc_forecast_accuracy(f, s, step[i].scheme);
+        const enum cc_ruling ruling = cc_verdict_rule(&f->limits, &a);
+        cc_ruling_print(ruling, &f->limits, &a, why, sizeof why);
+        if (ruling == CC_OUT_ERROR) {
+            (void)snprintf(why, sizeof why, "sum_error %.3g", cc_accuracy_sum_error(&a));
+            (void)snprintf(limit, sizeof limit,
+                           "; the limit of sum_error is %g, the error of sending nothing",
+                           f->limits.sum_error);
+        }
+        if (ruling != CC_ADMITTED)
+            add_item(list, sizeof list, cc_forecast_scheme(f, step[i].scheme), why);
+    }
+    if (list[0] == '\0')
+        return CC_OK;
+    (void)snprintf(text, sizeof text, "ruled out by their errors: %s%s", list, limit);
+    return note_once(r, s, text, e);
+}
+
+int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
+                               const struct cc_setting *s, struct cc_error *e)
+{
+    char list[640] = "", why[64], text[900];
+    for (size_t i = 0; i < f->schemes->count; i++) {
+        const struct cc_step_payloads *p = &f->payloads[i];
+        const struct cc_accuracy a = cc_forecast_accuracy(f, s, i);
+        if (cc_exchange_check(s->exchange, p->reduction, p->scheme, NULL) != CC_OK ||
+            !cc_verdict_uncertain(&f->limits, &a))
+            continue;
+        (void)snprintf(why, sizeof why, "%.2g to %.2g", a.low * a.encodings, a.high * a.encodings);
+        add_item(list, sizeof list, cc_forecast_scheme(f, i), why);
+    }
+    if (list[0] == '\0')
+        return CC_OK;
+    (void)snprintf(text, sizeof text,
+                   "not certain: the interval of sum_error includes the limit %g for %s; a --trace "
+                   "with more steps decides",
+                   f->limits.sum_error, list);
+    return note_once(r, s, text, e);
+}
+
+/* --- the fastest --- */
+
+/* The fastest of the steps that may be named, or NULL. */
+static const struct cc_forecast_step *find_fastest(const struct cc_forecast *f,
+                                                   const struct cc_setting *s,
+                                                   const struct cc_forecast_step *step,
+                                                   size_t count)
+{
+    const struct cc_forecast_step *found = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (is_admitted(f, s, step[i].scheme) && (found == NULL || step[i].step_s < found->step_s))
+            found = &step[i];
+    return found;
+}
+
+static int note_step(const struct cc_forecast *f, struct cc_record *r, const struct cc_setting *s,
+                     const struct cc_forecast_step *first, const struct cc_best *best,
+                     struct cc_error *e)
+{
+    const char *scheme = cc_forecast_scheme(f, first->scheme);
+    char where[160], time[32], factor[320] = "", longest[96] = "";
+    cc_print_si(first->step_s, "s", time, sizeof time);
+    cc_forecast_place(s, where, sizeof where);
+    if (best != NULL && !(first->step_s < best->p.step_s)) {
+        cc_forecast_best_text(f, best, factor, sizeof factor);
+        return cc_record_note(r, e, "%s: nothing here is faster than %s; %s, the fastest, takes %s",
+                              where, factor, scheme, time);
+    }
+    if (best != NULL) {
+        factor[0] = ',';
+        factor[1] = ' ';
+        against_best(f, first->step_s, best, factor + 2, sizeof factor - 2);
+    } else if (isfinite(first->speedup)) {
+        (void)snprintf(factor, sizeof factor, ", %.2f times as fast as fp32 here", first->speedup);
+    }
+    if (first->bottleneck != NULL)
+        (void)snprintf(longest, sizeof longest, "; bottleneck: %s", first->bottleneck);
+    return cc_record_note(r, e, "%s: %s is fastest, %s a step%s%s", where, scheme, time, factor,
+                          longest);
+}
+
+int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
+                             const struct cc_setting *s, const struct cc_forecast_step *step,
+                             size_t count, const struct cc_best *best, struct cc_error *e)
+{
+    const struct cc_forecast_step *first = find_fastest(f, s, step, count);
+    if (count < 2 || r->note_count >= MOST_NOTES)
+        return CC_OK;
+    if (s->cluster.workers == 1 && !cc_exchange_has(s->exchange, CC_X_SERVERS))
+        return note_once(r, s, CC_FORECAST_ALONE, e);
+    if (first != NULL)
+        CC_TRY(note_step(f, r, s, first, best, e));
+    if (!f->errors)
+        return CC_OK;
+    CC_TRY(note_ruled_out(f, r, s, step, count, e));
+    return cc_forecast_note_uncertain(f, r, s, e);
+}
+
+/* --- the best of several exchanges --- */
+
+int cc_forecast_consider(struct cc_forecast *f, const struct cc_setting *s, size_t scheme,
+                         double step_s, const struct cc_best *best, struct cc_error *e)
+{
+    const struct cc_forecast_winner now = {
+        .s = *s, .scheme = scheme, .step_s = step_s, .best = *best};
+    struct cc_forecast_winner *w = f->winner, *end = w + f->winners;
+    if (f->cluster.exchanges * f->cluster.server_counts == 1 || !is_admitted(f, s, scheme))
+        return CC_OK;
+    while (w != end &&
+           (w->s.link.bw_bps != s->link.bw_bps || w->s.link.latency_s != s->link.latency_s ||
+            w->s.cluster.workers != s->cluster.workers))
+        w++;
+    if (w == end) {
+        CC_TRY(cc_grow((void **)&f->winner, &f->winner_capacity, f->winners + 1, sizeof *f->winner,
+                       e));
+        f->winner[f->winners++] = now;
+        return CC_OK;
+    }
+    const struct cc_best least = best->p.step_s < w->best.p.step_s ? *best : w->best;
+    if (step_s < w->step_s)
+        *w = now;
+    w->best = least;
+    return CC_OK;
+}
+
+int cc_forecast_note_winners(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
+{
+    for (size_t i = 0; i < f->winners && i < MOST_NOTES; i++) {
+        const struct cc_forecast_winner *w = &f->winner[i];
+        char where[160], time[32], against[320];
+        cc_forecast_place(&w->s, where, sizeof where);
+        cc_print_si(w->step_s, "s", time, sizeof time);
+        against_best(f, w->step_s, &w->best, against, sizeof against);
+        CC_TRY(cc_record_note(r, e, "fastest of the exchanges compared: %s, with %s: %s a step, %s",
+                              where, cc_forecast_scheme(f, w->scheme), time, against));
+    }
+    return CC_OK;
+}
