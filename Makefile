@@ -160,6 +160,10 @@ $(BUILD)/obj/%.$(1).o: %.k.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
+# Not installed: images per second, beside PyTorch's (tools/train_torch.py).
+$(BUILD)/train_speed: tools/train_speed.c $(LIB)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(LIB) $(LDLIBS)
+
 TEST_COMPILE = $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@
 TEST_LINK    = $(TEST_LIB_OBJ) $(LIB) $(LDLIBS) -lcmocka
 

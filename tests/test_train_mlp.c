@@ -47,6 +47,12 @@ static void same_bits(void **state)
     trainee_same_bits(&large);
 }
 
+static void passes_leave_nothing(void **state)
+{
+    (void)state;
+    trainee_leaves_nothing(&small);
+}
+
 static void learns(void **state)
 {
     (void)state;
@@ -82,9 +88,8 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients),
-        cmocka_unit_test(same_bits),
-        cmocka_unit_test(learns),
+        cmocka_unit_test(gradients), cmocka_unit_test(same_bits),
+        cmocka_unit_test(learns),    cmocka_unit_test(passes_leave_nothing),
         cmocka_unit_test(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,6 +121,19 @@ void cc_build_scratch(struct cc_build *b, size_t floats)
     b->model->scratch = floats > b->model->scratch ? floats : b->model->scratch;
 }
 
+bool cc_build_width(const char *rest, size_t *width)
+{
+    unsigned value = 0;
+    int length = 0;
+    if (rest[0] == '\0')
+        return true;
+    if (strncmp(rest, ":width=", 7) != 0 || rest[7] < '1' || rest[7] > '9' ||
+        sscanf(rest + 7, "%4u%n", &value, &length) != 1 || rest[7 + length] != '\0')
+        return false;
+    *width = value;
+    return true;
+}
+
 /* --- the gradients' buffers --- */
 
 /* Buffers that wait for another activation of the same layout. */

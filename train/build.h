@@ -61,6 +61,10 @@ void cc_build_stats(struct cc_build *b, size_t channels);
 /* Asks for so many floats of cc_pass.scratch. */
 void cc_build_scratch(struct cc_build *b, size_t floats);
 
+/* Reads "" or ":width=N" with N from 1 to 9999; the first leaves *width. False for anything else.
+ */
+bool cc_build_width(const char *rest, size_t *width);
+
 /* After the last layer: finds each gradient's buffer, and completes the layout. */
 int cc_build_finish(struct cc_build *b);
 
@@ -86,8 +90,39 @@ struct cc_act *cc_layer_conv(struct cc_build *b, const char *name, struct cc_act
 struct cc_act *cc_layer_norm(struct cc_build *b, const char *name, struct cc_act *in,
                              struct cc_act *side, bool relu);
 
+/* max(x + bias, 0) of blocks, in place. */
+struct cc_act *cc_layer_bias(struct cc_build *b, const char *name, struct cc_act *in);
+
+/* The largest of each 2 x 2 places of blocks; an odd side's last is left out. */
+struct cc_act *cc_layer_max_pool(struct cc_build *b, struct cc_act *in);
+
+/* Blocks as columns: a feature for each channel and place. */
+struct cc_act *cc_layer_flatten(struct cc_build *b, struct cc_act *in);
+
 /* The mean over each channel of blocks, as columns. */
 struct cc_act *cc_layer_mean(struct cc_build *b, struct cc_act *in);
+
+/* Images as sequences: the places are their rows. */
+struct cc_act *cc_layer_input_rows(struct cc_build *b);
+
+/* A recurrent layer of so many units; its outputs at all places. */
+struct cc_act *cc_layer_lstm(struct cc_build *b, const char *name, struct cc_act *in, size_t units);
+
+/* Adds a vector for each place, in place. */
+struct cc_act *cc_layer_position(struct cc_build *b, const char *name, struct cc_act *in);
+
+/* Normalizes each place over its features. */
+struct cc_act *cc_layer_layer_norm(struct cc_build *b, const char *name, struct cc_act *in);
+
+/* Attention of all places to all; in: queries, keys and values, one below the other. */
+struct cc_act *cc_layer_attention(struct cc_build *b, struct cc_act *in, size_t heads);
+
+/* in + side, which nothing after this may read. */
+struct cc_act *cc_layer_sum(struct cc_build *b, struct cc_act *in, struct cc_act *side);
+
+/* The last place of a sequence, and the mean over its places. */
+struct cc_act *cc_layer_last_place(struct cc_build *b, struct cc_act *in);
+struct cc_act *cc_layer_mean_place(struct cc_build *b, struct cc_act *in);
 
 /* max(x, 0), in place. */
 struct cc_act *cc_layer_relu(struct cc_build *b, struct cc_act *in);
@@ -104,6 +139,9 @@ struct cc_family {
     void (*build)(struct cc_build *b, const char *rest);
 };
 void cc_family_mlp(struct cc_build *b, const char *rest);
+void cc_family_convnet(struct cc_build *b, const char *rest);
+void cc_family_lstm(struct cc_build *b, const char *rest);
+void cc_family_transformer(struct cc_build *b, const char *rest);
 void cc_family_resnet(struct cc_build *b, const char *rest);
 
 #endif

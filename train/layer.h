@@ -6,7 +6,8 @@
  *
  * columns  a row for each feature, a column for each image (and for each place of a sequence: place
  *          p of image n is column p * stride + n). `stride` is the batch, rounded up to whole
- *          groups; columns of images that are not there hold anything, but in gradients zeros.
+ *          groups; columns of images that are not there hold anything. Their gradients are zeros,
+ *          of a place without sequence (places 1) in whole groups of those that are there.
  * blocks   for each image and each group of 16 channels, height + 2 rows of width + 2 places of 16
  *          channels: a border of zeros around the image, so that convolutions need no cases.
  *          Channels beyond the last hold zeros.
@@ -58,6 +59,12 @@ static inline size_t cc_act_image(const struct cc_act *a)
 static inline size_t cc_act_at(const struct cc_act *a, size_t y, size_t x)
 {
     return (y + 1) * cc_act_row(a) + (x + 1) * CC_TRAIN_GROUP;
+}
+
+/* The values of an image's group of channels, from its border on. */
+static inline float *cc_act_group(const struct cc_act *a, size_t image, size_t group)
+{
+    return a->value + image * cc_act_image(a) + group * cc_act_plane(a);
 }
 
 /* What all layers of a pass share. */

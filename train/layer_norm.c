@@ -223,3 +223,80 @@ struct cc_act *cc_layer_norm(struct cc_build *b, const char *name, struct cc_act
     cc_build_stats(b, in->channels);
     return out;
 }
+
+/* --- bias --- */
+
+struct bias {
+    struct cc_layer layer;
+    float *sums; /* as struct norm's */
+    /* Of each channel, in whole groups: 1, the bias, and 0. */
+    float *one, *shift, *zero;
+};
+
+static void bias_images(struct cc_layer *l, const struct cc_pass *p, size_t from, size_t to)
+{
+    const struct bias *m = (const struct bias *)l;
+    const struct cc_norm_side none = {NULL, 0, 0};
+    struct cc_norm_area area = area_of(l->in);
+    (void)p;
+    for (size_t n = from; n < to; n++)
+        for (size_t g = 0; g < cc_train_groups(l->in->channels); g++) {
+            float *x = l->in->value + at(l->in, n, g);
+            k_norm()->apply(&area, x, m->one, m->shift + g * CC_TRAIN_GROUP, &none, true, x);
+        }
+}
+
+static void bias_forward(struct cc_layer *l, const struct cc_pass *p)
+{
+    const struct bias *m = (const struct bias *)l;
+    for (size_t c = 0; c < l->in->channels; c++)
+        m->shift[c] = p->weights[l->offset[0] + c];
+    cc_share(l, p, p->count, cc_act_image(l->in), 1, bias_images);
+}
+
+static void bias_images_back(struct cc_layer *l, const struct cc_pass *p, size_t from, size_t to)
+{
+    const struct bias *m = (const struct bias *)l;
+    struct cc_norm_area area = area_of(l->in);
+    size_t groups = cc_train_groups(l->in->channels);
+    (void)p;
+    for (size_t n = from; n < to; n++)
+        for (size_t g = 0; g < groups; g++) {
+            const float *y = l->in->value + at(l->in, n, g);
+            float *sums = m->sums + (n * groups + g) * 2 * CC_TRAIN_GROUP;
+            k_norm()->back_sums(&area, y, m->zero, y, true, l->in->grad + at(l->in, n, g), sums,
+                                sums + CC_TRAIN_GROUP);
+        }
+}
+
+static void bias_backward(struct cc_layer *l, const struct cc_pass *p)
+{
+    const struct bias *m = (const struct bias *)l;
+    size_t groups = cc_train_groups(l->in->channels);
+    cc_share(l, p, p->count, cc_act_image(l->in), 1, bias_images_back);
+    for (size_t c = 0; c < l->in->channels; c++) {
+        double sum = 0;
+        for (size_t n = 0; n < p->count; n++)
+            sum += (double)m->sums[(n * groups + c / CC_TRAIN_GROUP) * 2 * CC_TRAIN_GROUP +
+                                   c % CC_TRAIN_GROUP];
+        p->gradient[l->offset[0] + c] = (float)sum;
+    }
+}
+
+static const struct cc_layer_ops bias_ops = {bias_forward, bias_backward};
+
+struct cc_act *cc_layer_bias(struct cc_build *b, const char *name, struct cc_act *in)
+{
+    struct bias *m = cc_build_layer(b, sizeof *m, &bias_ops, in, in);
+    if (m == NULL || in == NULL)
+        return NULL;
+    size_t lanes = cc_train_groups(in->channels) * CC_TRAIN_GROUP;
+    m->sums = cc_build_memory(b, b->model->config.batch * lanes * 2, sizeof(float));
+    m->one = cc_build_memory(b, CC_TRAIN_GROUP, sizeof(float));
+    m->zero = cc_build_memory(b, CC_TRAIN_GROUP, sizeof(float));
+    m->shift = cc_build_memory(b, lanes, sizeof(float));
+    for (size_t i = 0; m->one != NULL && i < CC_TRAIN_GROUP; i++)
+        m->one[i] = 1;
+    cc_build_tensor(b, name, ".bias", &in->channels, 1, CC_TENSOR_BIAS, 0, 0);
+    return in;
+}

@@ -10,20 +10,13 @@
 /* "20", "8:width=32": depth 6 n + 2, and the channels of the first stage. */
 static bool parse(const char *rest, size_t *blocks, size_t *width)
 {
-    char *end;
+    char *end = NULL;
     unsigned long depth = rest[0] >= '1' && rest[0] <= '9' ? strtoul(rest, &end, 10) : 0;
     if (depth < 8 || depth > 1202 || depth % 6 != 2)
         return false;
     *blocks = (depth - 2) / 6;
     *width = 16;
-    if (*end == '\0')
-        return true;
-    int length = 0;
-    unsigned value = 0;
-    if (sscanf(end, ":width=%4u%n", &value, &length) != 1 || end[length] != '\0' || value < 1)
-        return false;
-    *width = value;
-    return true;
+    return cc_build_width(end, width);
 }
 
 void cc_family_resnet(struct cc_build *b, const char *rest)

@@ -106,6 +106,29 @@ void plain_mean(struct plain *a)
     become(a, r);
 }
 
+void plain_bias(struct plain *a, const double **w)
+{
+    size_t places = a->height * a->width;
+    for (size_t i = 0; i < a->count * a->channels * places; i++)
+        a->x[i] += (*w)[i / places % a->channels];
+    *w += a->channels;
+}
+
+void plain_max_pool(struct plain *a)
+{
+    struct plain r = plain_new(a->count, a->channels, a->height / 2, a->width / 2);
+    for (size_t n = 0; n < r.count; n++)
+        for (size_t c = 0; c < r.channels; c++)
+            for (size_t y = 0; y < r.height; y++)
+                for (size_t x = 0; x < r.width; x++) {
+                    double most = -HUGE_VAL;
+                    for (size_t k = 0; k < 4; k++)
+                        most = fmax(most, *place(a, n, c, 2 * y + k / 2, 2 * x + k % 2));
+                    *place(&r, n, c, y, x) = most;
+                }
+    become(a, r);
+}
+
 void plain_shortcut(struct plain *a, const struct plain *side)
 {
     size_t step = side->height == a->height ? 1 : 2;

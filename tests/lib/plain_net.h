@@ -22,6 +22,9 @@ void plain_conv(struct plain *a, const double **w, size_t out, size_t stride); /
 void plain_norm(struct plain *a, const double **w);                            /* of the batch */
 void plain_mean(struct plain *a);                                              /* of each channel */
 
+void plain_bias(struct plain *a, const double **w); /* of each channel */
+void plain_max_pool(struct plain *a);               /* of 2 x 2 places */
+
 /* a += side; every second place of a side with twice the height, and zeros for channels that it
  * does not have. */
 void plain_shortcut(struct plain *a, const struct plain *side);

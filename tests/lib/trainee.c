@@ -90,6 +90,21 @@ void trainee_same_bits(const struct cc_model_config *config)
     trainee_close(&first);
 }
 
+void trainee_leaves_nothing(const struct cc_model_config *config)
+{
+    struct trainee t = trainee_open(config), fresh = trainee_open(config);
+    fresh.count = 1;
+    (void)trainee_pass(&fresh);
+    (void)trainee_pass(&t);
+    assert_memory_not_equal(t.gradient, fresh.gradient, t.layout->values * sizeof(float));
+    (void)cc_model_evaluate(t.model, t.weights, t.stats, t.images, t.labels, t.count);
+    t.count = 1;
+    (void)trainee_pass(&t);
+    assert_memory_equal(t.gradient, fresh.gradient, t.layout->values * sizeof(float));
+    trainee_close(&t);
+    trainee_close(&fresh);
+}
+
 void trainee_gradients(const struct cc_model_config *config, trainee_loss *loss, size_t probes)
 {
     struct trainee t = trainee_open(config);

@@ -26,6 +26,10 @@ struct cc_model_score trainee_pass(struct trainee *t);
  * instruction set of this machine and with 1, 2 and 3 threads. */
 void trainee_same_bits(const struct cc_model_config *config);
 
+/* Fails the test unless a pass of one image gives the same gradients whether or not one of the
+ * whole batch, and an evaluation, were before it. */
+void trainee_leaves_nothing(const struct cc_model_config *config);
+
 /* Fails the test unless loss and gradients are those of `loss`, which computes it with parameters
  * in double; gradients by central differences at up to `probes` places of each tensor. */
 typedef double trainee_loss(const struct trainee *t, const double *weights);
