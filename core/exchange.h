@@ -12,17 +12,19 @@
 #include <stddef.h>
 
 enum cc_exchange_flag {
-    CC_X_SERVERS = 1,    /* workers push to servers, which reduce, and pull from them */
-    CC_X_SUMS = 2,       /* payloads that are floats are added on their way */
-    CC_X_RECODES = 4,    /* other payloads are decoded, added to and encoded at every hop, unless
-                            the setting sends them by allgather instead (enum cc_via) */
-    CC_X_GATHERS = 8,    /* every payload reaches every worker as it was encoded */
-    CC_X_MERGES = 16,    /* takes index-value pairs, which it merges on their way; refuses other
-                            payloads that cannot be summed */
-    CC_X_LIBRARY = 32,   /* the MPI library's own: which algorithm it takes is not known, and it
-                            needs the payloads' bytes even in a simulation */
-    CC_X_WHOLE = 64,     /* each round carries whole messages, not chunks of them */
-    CC_X_NEIGHBOUR = 128 /* every rank sends to one and the same rank in all rounds */
+    CC_X_SERVERS = 1,       /* workers push to servers, which reduce, and pull from them */
+    CC_X_SUMS = 2,          /* payloads that are floats are added on their way */
+    CC_X_RECODES = 4,       /* other payloads are decoded, added to and encoded at every hop, unless
+                               the setting sends them by allgather instead (enum cc_via) */
+    CC_X_GATHERS = 8,       /* every payload reaches every worker as it was encoded */
+    CC_X_MERGES = 16,       /* takes index-value pairs, which it merges on their way; refuses other
+                               payloads that cannot be summed */
+    CC_X_LIBRARY = 32,      /* the MPI library's own: which algorithm it takes is not known, and it
+                               needs the payloads' bytes even in a simulation */
+    CC_X_WHOLE = 64,        /* each round carries whole messages, not chunks of them */
+    CC_X_NEIGHBOUR = 128,   /* every rank sends to one and the same rank in all rounds */
+    CC_X_DENSE_STAGE = 256, /* can send the sums as all values, also quantized */
+    CC_X_CHOOSES = 512      /* takes one of the others for each message, step by step */
 };
 
 /* Message times on the critical path, as an upper bound for planning memory. */
@@ -54,10 +56,13 @@ int cc_rounds_logarithm(int workers); /* 2 + 2 ceil(log2 P) */
       cc_rounds_logarithm, "SparCML's sparse recursive doubling")                                  \
     X(SSAR_SPLIT, ssar_split, "ssar-split", CC_X_SUMS | CC_X_MERGES, cc_rounds_twice,              \
       "SparCML's sparse split and allgather")                                                      \
-    X(DSAR_SPLIT, dsar_split, "dsar-split", CC_X_SUMS | CC_X_MERGES, cc_rounds_twice,              \
-      "the same with a dense second stage")                                                        \
+    X(DSAR_SPLIT, dsar_split, "dsar-split", CC_X_SUMS | CC_X_MERGES | CC_X_DENSE_STAGE,            \
+      cc_rounds_twice, "the same with a dense second stage")                                      \
     X(SSAR_RABENSEIFNER, ssar_rabenseifner, "ssar-rabenseifner", CC_X_SUMS | CC_X_MERGES,          \
-      cc_rounds_logarithm, "sparse recursive halving, then doubling")
+      cc_rounds_logarithm, "sparse recursive halving, then doubling")                              \
+    X(SSAR_AUTO, ssar_auto, "ssar-auto",                                                           \
+      CC_X_SUMS | CC_X_MERGES | CC_X_DENSE_STAGE | CC_X_CHOOSES, cc_rounds_twice,                  \
+      "the fastest of these four by the model's formulas, message by message")
 /* clang-format on */
 
 #define CC_EXCHANGE_ID(id, symbol, name, flags, rounds, help) CC_##id,

@@ -110,6 +110,19 @@ double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_vi
 /* The size of the union of m of the workers' index sets, of k in n each. */
 double cc_union_size(const struct cc_cluster *c, double n, double k, int m);
 
+/* The exchange that is fastest for messages with at most so many pairs in the gradients of all
+ * workers together. */
+struct cc_exchange_choice {
+    double pairs;
+    enum cc_exchange exchange;
+};
+enum { CC_EXCHANGE_CHOICES = 8 };
+/* The sparse exchanges between which ssar-auto chooses for a message of that many values, by the
+ * number of its pairs: out[0 .. count - 1] in ascending order, the last one for all above. Payloads
+ * that are summed have one choice. Returns the count, at least 1. */
+size_t cc_exchange_choices(const struct cc_cluster *c, const struct cc_link *l, enum cc_reduction r,
+                           double values, struct cc_exchange_choice *out);
+
 /* Adds `times` times a cost, which need not be a whole number. */
 void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c, double times);
 

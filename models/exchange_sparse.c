@@ -139,6 +139,86 @@ static void dsar_split(const struct cc_exchange_case *k, struct cc_cost *c)
           c);
 }
 
+/* --- the fastest of them --- */
+
+static const struct {
+    enum cc_exchange exchange;
+    void (*cost)(const struct cc_exchange_case *k, struct cc_cost *c);
+} candidates[] = {{CC_SSAR_RECDOUBLE, ssar_recdouble},
+                  {CC_SSAR_SPLIT, ssar_split},
+                  {CC_SSAR_RABENSEIFNER, ssar_rabenseifner},
+                  {CC_DSAR_SPLIT, dsar_split}};
+
+/* The fastest and its cost. Without quantization dsar-split sends what ssar-split may send, too. */
+static enum cc_exchange fastest(const struct cc_exchange_case *k, struct cc_cost *c)
+{
+    enum cc_exchange found = candidates[0].exchange;
+    candidates[0].cost(k, c);
+    for (size_t i = 1; i < sizeof candidates / sizeof candidates[0]; i++) {
+        struct cc_cost other = {0};
+        if (candidates[i].exchange == CC_DSAR_SPLIT && k->cluster->dense_bits >= 32)
+            continue;
+        candidates[i].cost(k, &other);
+        if (cc_cost_comm(&other) >= cc_cost_comm(c))
+            continue;
+        *c = other;
+        found = candidates[i].exchange;
+    }
+    return found;
+}
+
+static void ssar_auto(const struct cc_exchange_case *k, struct cc_cost *c)
+{
+    (void)fastest(k, c);
+}
+
+/* A message with that many pairs in each gradient. */
+static enum cc_exchange fastest_of(const struct cc_exchange_case *k, double pairs)
+{
+    struct cc_payload_cost message = *k->message;
+    struct cc_exchange_case with = *k;
+    struct cc_cost cost = {0};
+    message.pairs = pairs;
+    with.message = &message;
+    return fastest(&with, &cost);
+}
+
+/* Half an octave is finer than the ranges in which an exchange is fastest; where two of these meet
+ * is then found to within a hundredth. */
+size_t cc_exchange_choices(const struct cc_cluster *c, const struct cc_link *l, enum cc_reduction r,
+                           double values, struct cc_exchange_choice *out)
+{
+    enum { HALF_OCTAVES = 48, BISECTIONS = 6 };
+    const struct cc_payload_cost message = {.values = values, .push_bytes = VALUE_BYTES * values};
+    const struct cc_exchange_case k = {
+        .message = &message, .reduction = r, .cluster = c, .link = l, .share = 1, .messages = 1};
+    const double all = values * c->workers;
+    size_t count = 0;
+    if (c->workers == 1) {
+        out[0] = (struct cc_exchange_choice){all, candidates[0].exchange};
+        return 1;
+    }
+    enum cc_exchange before = fastest_of(&k, values * exp2(-HALF_OCTAVES / 2.0));
+    for (int i = 1 - HALF_OCTAVES; i <= 0 && count + 1 < CC_EXCHANGE_CHOICES; i++) {
+        double low = exp2((i - 1) / 2.0), high = exp2(i / 2.0);
+        const enum cc_exchange next = fastest_of(&k, values * high);
+        if (next == before)
+            continue;
+        for (int j = 0; j < BISECTIONS; j++) {
+            const double mid = sqrt(low * high);
+            if (fastest_of(&k, values * mid) == before)
+                low = mid;
+            else
+                high = mid;
+        }
+        out[count++] = (struct cc_exchange_choice){all * low, before};
+        before = next;
+    }
+    out[count++] = (struct cc_exchange_choice){all, before};
+    return count;
+}
+
+const struct cc_exchange_model cc_exchange_model_ssar_auto = {ssar_auto, NULL};
 const struct cc_exchange_model cc_exchange_model_ssar_recdouble = {ssar_recdouble, NULL};
 const struct cc_exchange_model cc_exchange_model_ssar_split = {ssar_split, NULL};
 const struct cc_exchange_model cc_exchange_model_ssar_rabenseifner = {ssar_rabenseifner, NULL};

@@ -243,12 +243,82 @@ static void unions(void **state)
     close_to_at(cc_union_size(&expected, 1e15, 1, 5), 5, 1e-12, "tiny density", 5);
 }
 
+static double comm(enum cc_exchange x, const struct cc_cluster *cluster, const struct cc_link *l,
+                   double values, double pairs)
+{
+    const struct cc_payload_cost m = {.values = values, .pairs = pairs};
+    struct cc_cost c;
+    cc_exchange_cost(x, &m, CC_REDUCE_PAIRS, cluster, l, 1, 1, &c);
+    return cc_cost_comm(&c);
+}
+
+/* Wherever ssar-auto changes its choice, and in between: no exchange is faster by its formula, and
+ * the formula of ssar-auto is that of what it takes. Returns the exchanges that are taken, as bits.
+ */
+static unsigned check_choices(const struct cc_cluster *cluster, const struct cc_link *l,
+                              double values)
+{
+    static const enum cc_exchange all[] = {CC_SSAR_RECDOUBLE, CC_SSAR_SPLIT, CC_SSAR_RABENSEIFNER,
+                                           CC_DSAR_SPLIT};
+    struct cc_exchange_choice choice[CC_EXCHANGE_CHOICES];
+    const size_t count = cc_exchange_choices(cluster, l, CC_REDUCE_PAIRS, values, choice);
+    unsigned taken = 0;
+    double from = 0;
+    assert_in_range(count, 1, CC_EXCHANGE_CHOICES);
+    for (size_t i = 0; i < count; i++) {
+        const double to = choice[i].pairs / cluster->workers;
+        assert_true(to > from);
+        taken |= 1u << choice[i].exchange;
+        for (int k = 1; k < 4; k++) {
+            const double pairs = from + (to - from) * k / 4;
+            const double is = comm(CC_SSAR_AUTO, cluster, l, values, pairs);
+            close_to_at(comm(choice[i].exchange, cluster, l, values, pairs), is, 1e-12,
+                        cc_exchange_names[choice[i].exchange], cluster->workers);
+            for (size_t x = 0; x < sizeof all / sizeof all[0]; x++)
+                assert_true(is <= comm(all[x], cluster, l, values, pairs) * (1 + 1e-12));
+        }
+        from = to;
+    }
+    assert_true(choice[count - 1].pairs == values * cluster->workers);
+    return taken;
+}
+
+/* Worked out by hand. Between 2 workers, doubling takes one alpha less than a split and no more
+ * bytes, but merges twice as much, which tells where links are fast. Among 64, a split takes 2
+ * alpha and the fewest bytes. 4 bits instead of 32 are less than every form of a dense sum. */
+static void choices(void **state)
+{
+    (void)state;
+    static const struct cc_link slow = {.bw_bps = 1e8, .latency_s = 50e-6},
+                                fast = {.bw_bps = 1e11, .latency_s = 5e-6};
+    struct cc_cluster c = {.servers = 1, .merge_byte_s = 3e-10, .dense_bits = 32};
+    struct cc_exchange_choice one[CC_EXCHANGE_CHOICES];
+    c.workers = 2;
+    assert_true(check_choices(&c, &fast, 1e6) & 1u << CC_SSAR_SPLIT);
+    assert_true(check_choices(&c, &slow, 1e6) & 1u << CC_SSAR_RECDOUBLE);
+    assert_true(cc_exchange_choices(&c, &slow, CC_REDUCE_PAIRS, 1e6, one) > 0 &&
+                one[0].exchange == CC_SSAR_RECDOUBLE && one[0].pairs > 0.1 * 2e6);
+    for (c.workers = 3; c.workers <= 64; c.workers++) {
+        (void)check_choices(&c, &slow, 1000);
+        (void)check_choices(&c, &slow, 1e7);
+        (void)check_choices(&c, &fast, 1e7);
+    }
+    c.workers = 64;
+    assert_false(check_choices(&c, &slow, 1e6) & 1u << CC_SSAR_RECDOUBLE);
+    assert_false(check_choices(&c, &slow, 1e6) & 1u << CC_DSAR_SPLIT);
+    c.dense_bits = 4;
+    assert_true(check_choices(&c, &slow, 1e6) & 1u << CC_DSAR_SPLIT);
+    assert_int_equal(cc_exchange_choices(&c, &slow, CC_REDUCE_SUM, 1e6, one), 1);
+    c.workers = 1;
+    assert_int_equal(cc_exchange_choices(&c, &slow, CC_REDUCE_PAIRS, 1e6, one), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sparse_bounds), cmocka_unit_test(sparse_expected),
         cmocka_unit_test(wire_forms),    cmocka_unit_test(sparcml),
-        cmocka_unit_test(unions),
+        cmocka_unit_test(unions),        cmocka_unit_test(choices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@
              "extremes: all equal (same), or disjoint"},                                           \
     {.name = "dense-bits", .value = "BITS", .def = "32",                                           \
      .group = CC_GROUP_CLUSTER,                                                                    \
-     .help = "bits of a value in the dense stage of dsar-split; SparCML also uses 4"},             \
+     .help = "bits of a value in the dense stage of dsar-split and ssar-auto; SparCML also uses 4"}, \
     {.name = "wire", .value = "FORM", .def = "auto", .choices = cc_wire_names,                     \
      .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "sparse exchanges: how index-value pairs are sent: auto (the shortest of pairs, "      \

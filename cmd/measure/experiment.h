@@ -36,6 +36,8 @@
 
 /* Columns of a measured row: of its step, */
 #define CC_STEP_COLUMNS                                                                            \
+    {"chose", "chose", "", NULL, 0,                                                                \
+     "with ssar-auto: which exchange how many messages took", CC_PART},                            \
     {"payload_bytes", NULL, "B", "%.0f", 0,                                                        \
      "bytes of a worker's push per step, scale factors included (mean over the workers, and over " \
      "whole periods of the scheme)", CC_DETAIL},                                                   \
@@ -165,6 +167,7 @@ struct cc_measured_row {
         model; /* from the measured sizes and codec times; step_s NaN: no formula */
     double model_error;
     double wire_bytes; /* sent by the busiest host: counted (run), or computed (sim) */
+    char chose[160];   /* ssar-auto: which exchange how often; or "" */
     /* run's own: */
     double wire_bytes_model, wire_bytes_received, wire_bytes_all, burst_share;
     double paper_speedup, paper_error; /* --paper */
@@ -224,6 +227,10 @@ const char *cc_experiment_scheme(const struct cc_experiment *x,
 size_t cc_experiment_bytes(const struct cc_setting *s);
 /* Refuses settings for which this machine has too little memory. */
 int cc_experiment_check_memory(const struct cc_setting *s, struct cc_error *e);
+/* Adds the choices of ssar-auto to a row that has its messages, of a job whose tensors are laid
+ * out; other exchanges have none. unions: of the row's scheme, or NULL. */
+int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions *unions,
+                              const struct cc_job *job, struct cc_job_row *row, struct cc_error *e);
 
 /* Sets *out to a job with the exchange, the cluster and the step of a setting, and neither tensors
  * nor rows. */

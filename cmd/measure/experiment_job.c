@@ -57,6 +57,27 @@ static int add_messages(const struct cc_experiment *x, const struct cc_setting *
     return row->message != NULL ? CC_OK : CC_FAIL;
 }
 
+int cc_experiment_job_choices(const struct cc_setting *s, const struct cc_unions *unions,
+                              const struct cc_job *job, struct cc_job_row *row, struct cc_error *e)
+{
+    struct cc_cluster cluster = s->cluster;
+    size_t capacity = 0;
+    cluster.unions = unions;
+    for (size_t i = 0; i < row->messages && cc_exchange_has(s->exchange, CC_X_CHOOSES); i++) {
+        const struct cc_job_message *m = &row->message[i];
+        const size_t values = job->offset[m->last + 1] - job->offset[m->first];
+        struct cc_exchange_choice choice[CC_EXCHANGE_CHOICES];
+        const size_t count =
+            cc_exchange_choices(&cluster, &s->link, row->reduction, (double)values, choice);
+        CC_TRY(cc_grow((void **)&row->choice, &capacity, row->choices + count, sizeof *row->choice,
+                       e));
+        for (size_t k = 0; k < count; k++)
+            row->choice[row->choices++] = (struct cc_job_choice){
+                .message = i, .pairs = choice[k].pairs, .exchange = choice[k].exchange};
+    }
+    return CC_OK;
+}
+
 static int add_rows(const struct cc_experiment *x, const struct cc_experiment_setting *s,
                     struct cc_job *job, struct cc_error *e)
 {
@@ -75,6 +96,8 @@ static int add_rows(const struct cc_experiment *x, const struct cc_experiment_se
         if (row->scheme == NULL)
             return CC_FAIL;
         CC_TRY(add_messages(x, &s->setting, from->scheme, row, e));
+        CC_TRY(cc_experiment_job_choices(&s->setting, &x->forecast->payloads[from->scheme].unions,
+                                         job, row, e));
     }
     return CC_OK;
 }

@@ -106,6 +106,7 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         .paper_error = NAN,
         .wall_s = NAN,
         .peak_bytes = NAN};
+    (void)snprintf(m.chose, sizeof m.chose, "%s", got->chose != NULL ? got->chose : "");
     if (got->steps < row->period)
         return cc_fail(e, "%s: the ranks report %zu steps instead of %zu",
                        cc_experiment_scheme(x, row), got->steps, row->steps);
@@ -191,6 +192,8 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
     }
     if (bottleneck(m) != NULL &&
         cc_record_text(x->record, at, "bottleneck", bottleneck(m), e) != CC_OK)
+        return SIZE_MAX;
+    if (m->chose[0] != '\0' && cc_record_text(x->record, at, "chose", m->chose, e) != CC_OK)
         return SIZE_MAX;
     return at;
 }

@@ -139,6 +139,9 @@ static bool can_run(struct calls *c, const struct cc_setting *s)
 
 /* --- the job --- */
 
+/* The host's memory as a link, by which ssar-auto chooses. */
+static const struct cc_link within_machine = {.bw_bps = 40e9, .latency_s = 20e-6};
+
 static int add_tensor(const struct cc_setting *s, struct cc_job *job, struct cc_error *e)
 {
     job->tensor = cc_alloc0(sizeof *job->tensor, e);
@@ -152,8 +155,11 @@ static int add_tensor(const struct cc_setting *s, struct cc_job *job, struct cc_
     return job->tensor[0].name != NULL ? cc_job_lay_out(job, e) : CC_FAIL;
 }
 
-static int add_rows(struct calls *c, struct cc_job *job, struct cc_error *e)
+static int add_rows(struct calls *c, const struct cc_setting *s, struct cc_job *job,
+                    struct cc_error *e)
 {
+    struct cc_setting setting = *s;
+    setting.link = within_machine;
     job->row = cc_alloc0(c->schemes->count * sizeof *job->row, e);
     if (job->row == NULL)
         return CC_FAIL;
@@ -171,6 +177,7 @@ static int add_rows(struct calls *c, struct cc_job *job, struct cc_error *e)
                                    .messages = 1};
         if (row->scheme == NULL || row->message == NULL)
             return CC_FAIL;
+        CC_TRY(cc_experiment_job_choices(&setting, NULL, job, row, e));
     }
     return CC_OK;
 }
@@ -185,7 +192,7 @@ static int make_job(struct calls *c, const struct calls_setting *s, struct cc_jo
     job->trace_steps = 1;
     job->calls = (struct cc_job_calls){.limit_s = c->limit_s, .check = c->check};
     CC_TRY(add_tensor(&s->setting, job, e));
-    return add_rows(c, job, e);
+    return add_rows(c, &s->setting, job, e);
 }
 
 /* --- running --- */

@@ -87,6 +87,8 @@ int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_
     CC_TRY(cc_record_text(c->record, at, "exchange", cc_exchange_names[job->exchange], e));
     CC_TRY(cc_record_text(c->record, at, "indices", cc_indices_names[c->indices], e));
     CC_TRY(add_numbers(c, at, got, e));
+    if (got->chose != NULL)
+        CC_TRY(cc_record_text(c->record, at, "chose", got->chose, e));
     take_check(c, at, got);
     return CC_OK;
 }

@@ -23,6 +23,25 @@ void cc_job_free(struct cc_job *job)
     *job = (struct cc_job){0};
 }
 
+struct cc_job_choices cc_job_choices_of(const struct cc_job_row *row, size_t message)
+{
+    struct cc_job_choices c = {.item = row->choice};
+    const struct cc_job_choice *end = row->choice + row->choices;
+    while (c.item < end && c.item->message < message)
+        c.item++;
+    while (c.item + c.count < end && c.item[c.count].message == message)
+        c.count++;
+    return c;
+}
+
+enum cc_exchange cc_job_choose(const struct cc_job_choices *c, uint64_t pairs)
+{
+    size_t i = 0;
+    while (i + 1 < c->count && (double)pairs > c->item[i].pairs)
+        i++;
+    return c->item[i].exchange;
+}
+
 bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row)
 {
     return row->reduction != CC_REDUCE_SUM && job->via == CC_VIA_HOPS &&

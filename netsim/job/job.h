@@ -55,6 +55,14 @@ struct cc_job_sizes {
     double took_s;   /* time to find them; not in the file */
 };
 
+/* The exchange of a message with at most so many index-value pairs in the gradients of all workers
+ * together. */
+struct cc_job_choice {
+    size_t message; /* of the row */
+    double pairs;
+    enum cc_exchange exchange;
+};
+
 /* One scheme. The messages are in the order in which they leave: the end of the net first. */
 struct cc_job_row {
     char *scheme; /* canonical */
@@ -65,6 +73,10 @@ struct cc_job_row {
     size_t warmup, steps;
     struct cc_job_message *message;
     size_t messages;
+    /* Exchanges with CC_X_CHOOSES: of each message at least one, by messages and then by pairs;
+     * each message's last one holds for any more pairs, too. Otherwise NULL. */
+    struct cc_job_choice *choice;
+    size_t choices;
     struct cc_job_cost *cost;  /* [tensors]; NULL: codecs take the time that they really take */
     struct cc_job_sizes sizes; /* all zeros with data */
 };
@@ -151,6 +163,15 @@ void cc_job_sizes_free(struct cc_job_sizes *s);
  * are index-value pairs that are merged on their way. */
 bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row);
 bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row);
+
+/* The choices of one message. */
+struct cc_job_choices {
+    const struct cc_job_choice *item;
+    size_t count;
+};
+struct cc_job_choices cc_job_choices_of(const struct cc_job_row *row, size_t message);
+/* The exchange for that many pairs of all workers. c->count > 0. */
+enum cc_exchange cc_job_choose(const struct cc_job_choices *c, uint64_t pairs);
 
 /* The hosts that the ranks are on. Rank i is on host i, colocated servers on those of the workers.
  */

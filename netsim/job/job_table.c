@@ -51,6 +51,11 @@ static bool merges(const struct cc_scope *s)
     return in_replay(s) && cc_exchange_has(job_of(s)->exchange, CC_X_MERGES);
 }
 
+static bool chooses(const struct cc_scope *s)
+{
+    return in_replay(s) && cc_exchange_has(job_of(s)->exchange, CC_X_CHOOSES);
+}
+
 static bool in_pingpong(const struct cc_scope *s)
 {
     return !in_replay(s);
@@ -272,6 +277,35 @@ static int check_messages(const struct cc_scope *s, struct cc_error *e)
     return left == 0 ? CC_OK : cc_fail(e, "\"messages\" leave out tensors 0 to %zu", left - 1);
 }
 
+static const struct cc_field choice_fields[] = {
+    {SIZE(struct cc_job_choice, message), 0, MOST_COUNT, .help = "The message, counted from 0."},
+    {NUMBER(struct cc_job_choice, pairs), 0, MOST_COUNT,
+     .help = "Up to so many index-value pairs in the gradients of all workers together."},
+    {WORD(struct cc_job_choice, exchange), .words = cc_exchange_names,
+     .help = "`ssar-recdouble`, `ssar-split`, `ssar-rabenseifner` or `dsar-split`."},
+};
+
+static const struct cc_table choice_table = {
+    .title = "A choice", CC_FIELDS(choice_fields), .bytes = sizeof(struct cc_job_choice)};
+
+static int check_choices(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job_row *row = s->self;
+    size_t next = 0;
+    for (size_t i = 0; i < row->choices; i++) {
+        const struct cc_job_choice *c = &row->choice[i];
+        if (!cc_exchange_has(c->exchange, CC_X_MERGES) ||
+            cc_exchange_has(c->exchange, CC_X_CHOOSES))
+            return cc_fail(e, "choice %zu: \"%s\" is not a sparse exchange to be chosen", i,
+                           cc_exchange_names[c->exchange]);
+        if (c->message == next)
+            next++;
+        else if (c->message + 1 != next || c->pairs <= row->choice[i - 1].pairs)
+            return cc_fail(e, "choice %zu: choices must be in the order of messages and pairs", i);
+    }
+    return next == row->messages ? CC_OK : cc_fail(e, "\"choices\" has none of message %zu", next);
+}
+
 static int check_reduction(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job_row *row = s->self;
@@ -309,6 +343,12 @@ static const struct cc_field row_fields[] = {
      .count = CC_MEMBER(size_t, struct cc_job_row, messages), .check = check_messages,
      .help = "Tensors that travel together. Each tensor is in one message, from the end of the net "
              "to its beginning: the order in which messages leave."},
+    {"choices", CC_FIELD_LIST, CC_MEMBER(struct cc_job_choice *, struct cc_job_row, choice), 1,
+     .table = &choice_table, .item = "choice",
+     .count = CC_MEMBER(size_t, struct cc_job_row, choices), .check = check_choices,
+     .when = chooses, .condition = "with `ssar-auto`",
+     .help = "The exchange of each message by the number of pairs: by messages and then by pairs. "
+             "A message's last choice holds for more pairs, too."},
     {"cost", CC_FIELD_LIST, CC_MEMBER(struct cc_job_cost *, struct cc_job_row, cost),
      .table = &cost_table, .item = "cost", .length = tensor_count, .optional = true,
      .required = without_data, .requirement = "without data",
@@ -490,7 +530,7 @@ static const struct cc_field job_fields[] = {
      .help = "In which form pairs are sent ([wire.md](wire.md#streams)): as `--wire`."},
     {INT(struct cc_job, dense_bits), 2, 32, .when = merges, .check = check_dense_bits,
      .condition = "if the exchange merges pairs",
-     .help = "Bits of a value in the second stage of `dsar-split`: 32, 8, 4 or 2."},
+     .help = "Bits of a value in a dense second stage (`dsar-split`, `ssar-auto`): 32, 8, 4 or 2."},
     {WORD(struct cc_job, mode), .words = cc_step_names, IN_REPLAY, .help = "As `--mode`."},
     {WORD(struct cc_job, pulls), .words = cc_pull_names, .check = check_pulls, IN_REPLAY,
      .help = "When servers send pulls: each when its pushes are there, or all, the first layer's "
@@ -555,5 +595,5 @@ const struct cc_table cc_job_table = {.title = "The job",
                                       .defaults = &defaults};
 
 const struct cc_table *const cc_job_tables[] = {
-    &cc_job_table, &shaping_table, &simulation_table, &calls_table,    &tensor_table,
-    &row_table,    &message_table, &cost_table,       &cc_sizes_table, NULL};
+    &cc_job_table,  &shaping_table, &simulation_table, &calls_table,    &tensor_table, &row_table,
+    &message_table, &choice_table,  &cost_table,       &cc_sizes_table, NULL};

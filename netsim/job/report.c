@@ -83,6 +83,8 @@ static const struct cc_field row_fields[] = {
     {DEVICE(total_sent_bytes), .help = "Bytes per step of all hosts' interfaces together."},
     {ROW(peak_bytes), .help = "The most memory that a simulation has had during the row; 0: not "
                               "known."},
+    {"chose", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report_row, chose), .optional = true,
+     .help = "With `ssar-auto`: which exchange how many messages of the counted steps took."},
     {NUMBERS(struct cc_report_row, step_s, steps),
      .help = "Seconds of each counted step. Sequential steps are in lockstep (a barrier, which is "
              "not counted, before each): the slowest worker's time. Otherwise from the last "
@@ -108,6 +110,8 @@ static const struct cc_field calls_fields[] = {
      .help = "Bytes handed to MPI per call by the rank that sends most, heads included."},
     {CALLS(messages), .help = "Messages per call of the rank that sends most."},
     {CALLS(result_values), .help = "How many values of the first result are not zero."},
+    {"chose", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report_calls, chose), .optional = true,
+     .help = "With `ssar-auto`: which exchange how many of the counted calls took."},
     {"checked", CC_FIELD_BOOL, CC_MEMBER(bool, struct cc_report_calls, checked),
      .help = "Whether the results were compared."},
     {"wrong", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report_calls, wrong), .optional = true,

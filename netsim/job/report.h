@@ -29,6 +29,7 @@ struct cc_report_row {
     double sent_bytes, received_bytes; /* per step, of the busiest interface; -1: no device */
     double total_sent_bytes;           /* of all interfaces together; -1: no device */
     double peak_bytes;                 /* simulations: the most memory; 0: not known */
+    char *chose;                       /* ssar-auto: as in struct cc_report_calls */
     size_t tensors;                    /* in the next two; 0: none */
     double *tensor_bytes, *tensor_pull_bytes;
 };
@@ -48,6 +49,8 @@ struct cc_report_calls {
     double push_bytes;            /* a worker's payload, without heads; the mean over the workers */
     double given_bytes, messages; /* of the rank that sends most */
     double result_values;         /* of the first result: how many are not zero */
+    char *chose;                  /* ssar-auto: "ssar-split 20, ssar-recdouble 4": which exchange
+                                     was taken how often; or NULL */
     bool checked;                 /* the results were compared */
     char *wrong;                  /* the first thing that is wrong with them, or NULL */
 };

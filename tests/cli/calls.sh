@@ -109,6 +109,14 @@ cat >pairs.json <<'P'
  {"scheme": "fp32", "points": [{"values": 1000, "bits_per_value": 32, "encode_ns": 0, "decode_ns": 0, "decode_add_ns": 0}]},
  {"scheme": "pairs", "points": [{"values": 1000, "bits_per_value": 6.4, "encode_ns": 0, "decode_ns": 0, "decode_add_ns": 0}]}]}
 P
+# ssar-auto counts what it took, and takes another exchange where there is more to send: in the first
+# call it does not know yet how much.
+q 0 $r --exchange ssar-auto --dense-bits 4 --scheme pairs --workers 3 --values 1M --nonzeros 0.01%,90% --steps 4 --check --format json
+json 'all(r["check"] is None for r in d["rows"])'
+json 'all(sum(int(w.split()[1]) for w in r["chose"].split(", ")) == r["calls"] for r in d["rows"])'
+json '["dsar" in r["chose"] for r in d["rows"]] == [False, True]'
+q 0 $r --exchange ssar-auto,ssar-split --scheme fp32,topk --workers 2 --values 10K --steps 2 --check --format json
+json '[r["check"] for r in d["rows"]] == 4 * [True] and [r["chose"] is not None for r in d["rows"]] == [False, True, False, False]'
 sparse="--exchange ssar-recdouble,ssar-split,ssar-rabenseifner,dsar-split --scheme pairs --workers 2,3,5,8"
 for wire in auto pairs; do
     for values in 8Ki 200K; do

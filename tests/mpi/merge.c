@@ -82,8 +82,7 @@ static uint64_t sum_split(const struct merge *m, float *sum)
     }
     for (int c = 0; c < p; c++) {
         const size_t from = cut(m, c, p), to = cut(m, c + 1, p);
-        const bool dense = m->job->exchange == CC_DSAR_SPLIT;
-        uint64_t bytes = bytes_of(m, sum, from, to, dense);
+        uint64_t bytes = bytes_of(m, sum, from, to, m->dense);
         if (m->quantized && to > from)
             bytes = LENGTH + HEAD;
         moved += bytes * (uint64_t)(p - 1);

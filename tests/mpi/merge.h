@@ -10,6 +10,7 @@ struct merge {
     const struct cc_job *job;
     size_t values;
     bool recdouble, split;           /* neither: halving, then doubling */
+    bool dense;                      /* sums are sent as all values */
     bool quantized;                  /* the second stage's bodies are not counted */
     struct cc_index_value *pair[32]; /* of each rank, sorted */
     size_t pairs[32];

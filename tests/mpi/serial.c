@@ -96,10 +96,11 @@ struct serial {
     const struct cc_job_row *row;
     const struct cc_job_message *message;
     const struct cc_spec *spec, *raw;
-    struct cc_spec *dense; /* of the second stage, if it is quantized */
+    struct cc_spec *second; /* the scheme of the second stage, if it is quantized */
     size_t from, to;
     int workers, power, rest;
-    bool ring, recdouble, rabenseifner, mpi, gathers, split, merges, quantized;
+    bool ring, recdouble, rabenseifner, mpi, gathers, split, merges, dense, quantizes;
+    double pairs; /* of all ranks: ssar-auto expects as many */
     /* whole: of each rank. part: [rank][chunk] for ring; [chunk] of a quantized second stage.
      * round: [member][round] for the doubling and halving ones, the last for the whole sum. */
     struct box *whole, *part, *round;
@@ -195,12 +196,17 @@ static void open_quantized(struct serial *s)
     struct cc_error e = {""};
     struct serial dense = *s;
     const int p = s->workers;
-    if (cc_dense_spec(s->job, &s->dense, &e) != CC_OK)
+    if (cc_dense_spec(s->job, &s->second, &e) != CC_OK)
         die(e.text);
-    dense.spec = s->dense;
+    dense.spec = s->second;
     s->part = room((size_t)(p * p) * sizeof *s->part);
     for (int c = 0; c < p; c++)
         s->part[c] = box_new(&dense, cut_at(s, c, p), cut_at(s, c + 1, p), c, 1);
+}
+
+static size_t most_pairs(const struct serial *s, const struct bit *t)
+{
+    return s->job->tensor[t->ctx.tensor].raw ? t->codec.shape.n : cc_pairs_bound(&t->codec);
 }
 
 struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *row,
@@ -218,8 +224,9 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
     s->ring = job->exchange == CC_RING;
     s->recdouble = job->exchange == CC_RECDOUBLE || job->exchange == CC_SSAR_RECDOUBLE;
     s->rabenseifner = job->exchange == CC_RABENSEIFNER || job->exchange == CC_SSAR_RABENSEIFNER;
-    s->split = job->exchange == CC_SSAR_SPLIT || job->exchange == CC_DSAR_SPLIT;
-    s->quantized = job->exchange == CC_DSAR_SPLIT && job->dense_bits < 32;
+    s->dense = job->exchange == CC_DSAR_SPLIT;
+    s->split = job->exchange == CC_SSAR_SPLIT || s->dense || job->exchange == CC_SSAR_AUTO;
+    s->quantizes = (s->dense || job->exchange == CC_SSAR_AUTO) && job->dense_bits < 32;
     s->merges = cc_exchange_has(job->exchange, CC_X_MERGES) && row->reduction == CC_REDUCE_PAIRS;
     s->mpi = job->exchange == CC_MPI;
     s->gathers = job->exchange == CC_ALLGATHER ||
@@ -228,8 +235,10 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
     s->whole = room((size_t)s->workers * sizeof *s->whole);
     for (int r = 0; r < s->workers; r++)
         s->whole[r] = box_new(s, s->from, s->to, r, 0);
-    if (s->merges && s->quantized)
+    if (s->merges && s->quantizes)
         open_quantized(s);
+    for (size_t i = 0; i < s->whole->bits && s->merges; i++)
+        s->pairs += s->workers * (double)most_pairs(s, &s->whole->bit[i]);
     if (s->merges)
         return s;
     if (row->reduction != CC_REDUCE_SUM && !s->gathers && s->ring)
@@ -247,7 +256,7 @@ void serial_close(struct serial *s)
         box_free(&s->part[i]);
     for (int i = 0; i < s->power * MOST_ROUNDS && s->round != NULL; i++)
         box_free(&s->round[i]);
-    cc_spec_free(s->dense);
+    cc_spec_free(s->second);
     free(s->whole);
     free(s->part);
     free(s->round);
@@ -431,21 +440,56 @@ static size_t pairs_of(const struct serial *s, const struct box *b, struct cc_in
     return all;
 }
 
+/* ssar-auto: the exchange of a message with so many pairs. */
+static enum cc_exchange choose(const struct serial *s, double pairs)
+{
+    enum cc_exchange last = CC_SSAR_SPLIT;
+    for (size_t i = 0; i < s->row->choices; i++) {
+        const struct cc_job_choice *c = &s->row->choice[i];
+        if (&s->row->message[c->message] != s->message)
+            continue;
+        last = c->exchange;
+        if (pairs <= c->pairs)
+            break;
+    }
+    return last;
+}
+
+/* The way of this step: by the pairs of the step before, and, once a split has exchanged them, by
+ * its own. */
+static void take_way(struct serial *s, double pairs, struct serial_counts *counts)
+{
+    enum cc_exchange x = choose(s, s->pairs);
+    s->recdouble = x == CC_SSAR_RECDOUBLE;
+    s->split = x == CC_SSAR_SPLIT || x == CC_DSAR_SPLIT;
+    if (s->split)
+        x = choose(s, pairs) == CC_DSAR_SPLIT ? CC_DSAR_SPLIT : CC_SSAR_SPLIT;
+    s->dense = x == CC_DSAR_SPLIT;
+    s->pairs = pairs;
+    counts->chose = true;
+    counts->chosen = x;
+}
+
 static void step_merge(struct serial *s, uint64_t step, float *model, struct serial_counts *counts)
 {
     const size_t n = s->to - s->from;
-    struct merge m = {.job = s->job,
-                      .values = n,
-                      .recdouble = s->recdouble,
-                      .split = s->split,
-                      .quantized = s->quantized};
+    struct merge m = {.job = s->job, .values = n};
+    double pairs = 0;
     for (int r = 0; r < s->workers; r++) {
         m.pair[r] = room((n + 1) * sizeof *m.pair[r]);
         m.pairs[r] = pairs_of(s, &s->whole[r], m.pair[r]);
+        pairs += (double)m.pairs[r];
     }
+    if (s->job->exchange == CC_SSAR_AUTO)
+        take_way(s, pairs, counts);
+    const bool quantized = s->dense && s->quantizes;
+    m.recdouble = s->recdouble;
+    m.split = s->split;
+    m.dense = s->dense;
+    m.quantized = quantized;
     float *sum = room((n + 1) * sizeof *sum);
     counts->moved = merge_sum(&m, sum);
-    for (size_t c = 0; c < (size_t)s->workers && s->quantized; c++) {
+    for (size_t c = 0; c < (size_t)s->workers && quantized; c++) {
         struct box *b = &s->part[c];
         float *flat = room(cc_job_values(s->job) * sizeof *flat);
         memcpy(flat + s->from, sum, n * sizeof *sum);
@@ -454,7 +498,7 @@ static void step_merge(struct serial *s, uint64_t step, float *model, struct ser
         box_add(b, 1.0f / (float)s->workers, model);
         free(flat);
     }
-    for (size_t i = 0; i < n && !s->quantized; i++) {
+    for (size_t i = 0; i < n && !quantized; i++) {
         const float product = 1.0f / (float)s->workers * sum[i];
         model[s->from + i] = model[s->from + i] + product;
     }

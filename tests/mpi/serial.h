@@ -17,6 +17,8 @@ struct serial_counts {
     uint64_t transfers;   /* messages, each with at most most_payloads payloads */
     uint64_t most_payloads;
     uint64_t heads; /* at most so many bytes more, of packs */
+    bool chose;     /* ssar-auto: took this exchange */
+    enum cc_exchange chosen;
 };
 
 /* All that is pointed to must outlive it. Not for the exchange ps. */

@@ -184,6 +184,7 @@ static void run(struct trial *t)
 struct expected {
     float *after; /* as in a trial */
     uint64_t payload[MOST_STEPS][32], moved[MOST_STEPS], most_extra[MOST_STEPS];
+    uint64_t chosen[MOST_STEPS][CC_EXCHANGE_COUNT]; /* up to each step */
     double slack;
 };
 
@@ -194,6 +195,7 @@ static void count(struct expected *x, size_t step, const struct serial_counts *c
     for (int r = 0; r < ranks; r++)
         x->payload[step][r] += c->payload[r];
     x->moved[step] += c->moved;
+    x->chosen[step][c->chosen] += c->chose;
     x->most_extra[step] += c->heads;
     if (c->most_payloads > 0)
         x->most_extra[step] += c->transfers * (8 + c->most_payloads * (SIZES + HEAD));
@@ -215,6 +217,8 @@ static void expect(const struct trial *t, struct expected *out)
             gradient[r] = all + (size_t)r * t->values;
             fill(t, r, step, all + (size_t)r * t->values);
         }
+        for (int i = 0; i < CC_EXCHANGE_COUNT && step > 0; i++)
+            out->chosen[step][i] = out->chosen[step - 1][i];
         for (size_t i = 0; i < t->row.messages; i++) {
             struct serial_counts counts;
             double slack;
@@ -266,6 +270,10 @@ static bool counts_agree(const struct trial *t, const struct expected *x, size_t
     uint64_t payload = now->payload_bytes - (step > 0 ? t->counters[step - 1].payload_bytes : 0);
     if (payload != x->payload[step][me])
         return wrong(t, "bytes of payload", step, (double)payload, (double)x->payload[step][me]);
+    for (int i = 0; i < CC_EXCHANGE_COUNT; i++)
+        if (now->chosen[i] != x->chosen[step][i])
+            return wrong(t, cc_exchange_names[i], step, (double)now->chosen[i],
+                         (double)x->chosen[step][i]);
     if (me != 0 || t->job.exchange == CC_MPI)
         return true;
     if (sent < x->moved[step] || sent > x->moved[step] + x->most_extra[step])
@@ -278,6 +286,7 @@ static bool judge(struct trial *t, struct expected *x)
     bool good = true;
     MPI_Bcast(x->after, (int)(t->steps * t->values), MPI_FLOAT, 0, MPI_COMM_WORLD);
     MPI_Bcast(x->payload, sizeof x->payload, MPI_BYTE, 0, MPI_COMM_WORLD);
+    MPI_Bcast(x->chosen, sizeof x->chosen, MPI_BYTE, 0, MPI_COMM_WORLD);
     MPI_Bcast(&x->slack, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     for (size_t step = 0; step < t->steps && good; step++)
         good = values_agree(t, x, step);
@@ -294,6 +303,7 @@ static bool judge(struct trial *t, struct expected *x)
 
 static void close_trial(struct trial *t)
 {
+    free(t->row.choice);
     free(t->gradient);
     free(t->model);
     free(t->after);
@@ -301,6 +311,30 @@ static void close_trial(struct trial *t)
     cc_spec_free(t->raw);
     cc_spec_free(t->dense);
     jobs_free(&t->job);
+}
+
+/* Of every message all that ssar-auto can choose, by the density of the gradients. */
+static void add_choices(struct trial *t)
+{
+    static const struct {
+        double density;
+        enum cc_exchange exchange;
+    } all[] = {{0.01, CC_SSAR_RECDOUBLE},
+               {0.05, CC_SSAR_RABENSEIFNER},
+               {0.2, CC_SSAR_SPLIT},
+               {0.3, CC_DSAR_SPLIT},
+               {1, CC_SSAR_SPLIT}};
+    enum { ALL = sizeof all / sizeof all[0] };
+    if (t->job.exchange != CC_SSAR_AUTO)
+        return;
+    t->row.choice = malloc(t->row.messages * ALL * sizeof *t->row.choice);
+    for (size_t i = 0; i < t->row.messages && t->row.choice != NULL; i++) {
+        const struct cc_job_message *m = &t->message[i];
+        const size_t values = t->job.offset[m->last + 1] - t->job.offset[m->first];
+        for (size_t k = 0; k < ALL; k++)
+            t->row.choice[t->row.choices++] = (struct cc_job_choice){
+                i, all[k].density * (double)values * t->here->ranks, all[k].exchange};
+    }
 }
 
 static void open_trial(struct trial *t, bool large)
@@ -320,6 +354,7 @@ static void open_trial(struct trial *t, bool large)
     else
         lay_out_small(t);
     t->job.mode = t->row.messages == 1 ? CC_SEQUENTIAL : CC_OVERLAP;
+    add_choices(t);
     t->values = cc_job_values(&t->job);
     t->gradient = floats(t, t->values);
     t->model = floats(t, t->values);
@@ -395,6 +430,8 @@ static const struct way ways[] = {
     {.exchange = "ssar-rabenseifner"},
     {.exchange = "dsar-split", .dense_bits = 32},
     {.exchange = "dsar-split", .dense_bits = 4},
+    {.exchange = "ssar-auto", .dense_bits = 32},
+    {.exchange = "ssar-auto", .dense_bits = 4},
     {.exchange = "ssar-recdouble", .wire = CC_WIRE_PAIRS},
     {.exchange = "ssar-split", .wire = CC_WIRE_PAIRS},
 };

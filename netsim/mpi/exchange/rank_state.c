@@ -9,7 +9,7 @@ int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_erro
 {
     char text[32];
     *out = NULL;
-    if (job->exchange != CC_DSAR_SPLIT || job->dense_bits >= 32)
+    if (!cc_exchange_has(job->exchange, CC_X_DENSE_STAGE) || job->dense_bits >= 32)
         return CC_OK;
     (void)snprintf(text, sizeof text, "qsgd:bits=%d", job->dense_bits);
     return cc_spec_parse(text, out, e);

@@ -24,6 +24,7 @@ struct cc_counters {
     uint64_t sent_bytes;      /* handed to MPI for other hosts, heads and partial sums included */
     uint64_t messages;        /* likewise */
     uint64_t *tensor_bytes;   /* payload_bytes by tensor; NULL: not counted */
+    uint64_t chosen[CC_EXCHANGE_COUNT]; /* ssar-auto: messages by the exchange that it chose */
 };
 
 struct cc_rank_state {
@@ -34,7 +35,7 @@ struct cc_rank_state {
     const struct cc_job_row *row;
     const struct cc_size_index *sizes; /* the row's, without data; else NULL */
     const struct cc_spec *spec, *raw;  /* the row's scheme, and fp32 */
-    const struct cc_spec *dense;       /* of dsar-split's second stage; NULL: fp32 */
+    const struct cc_spec *dense;       /* of a dense second stage; NULL: fp32 */
     uint64_t step;                     /* of the exchange; set before start */
     /* The flat step that this worker contributes, and the one that the mean over the workers is
      * added to, as they encoded it. Set before start and valid until done; NULL without data. */
@@ -49,8 +50,8 @@ struct cc_rank_state {
     } round_state;
 };
 
-/* The scheme of dsar-split's second stage (SparCML, section 5): QSGD with the job's bits, which the
- * caller frees; NULL if it sends floats. */
+/* The scheme of the second stage of exchanges with CC_X_DENSE_STAGE (SparCML, section 5): QSGD with
+ * the job's bits, which the caller frees; NULL if it sends floats. */
 int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e);
 
 /* `seconds` of work in a row that has costs; NAN in one that measures them. */

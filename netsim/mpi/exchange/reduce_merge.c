@@ -50,7 +50,7 @@ static int check_tag(const struct cc_merge *x, int rank, uint32_t tag, struct cc
     if (exchange != (x->tag & 0xff))
         return cc_fail(e, "rank %d exchanges by %s, this rank by %s", rank,
                        exchange < CC_EXCHANGE_COUNT ? cc_exchange_names[exchange] : "another way",
-                       cc_exchange_names[s->job->exchange]);
+                       cc_exchange_names[x->exchange]);
     return cc_fail(e, "rank %d sends another scheme than this rank's, %s", rank, s->spec->name);
 }
 
@@ -128,8 +128,10 @@ static int open_chunk(const struct cc_merge *x, struct cc_merge_chunk *c, int fr
     if (c->len >= CC_STREAM_HEAD)
         CC_TRY(check_tag(x, from, cc_get_u32(c->at + 4), e));
     int status = cc_stream_open(c->at, c->len, c->range, cc_range_length(c->range), &c->view, e);
-    if (status == CC_OK && (c->view.kind == CC_STREAM_PACK) != (c->decoder != NULL))
-        status = cc_fail(e, "a sum that is %squantized", c->decoder != NULL ? "not " : "");
+    c->quantized = status == CC_OK && c->view.kind == CC_STREAM_PACK;
+    const bool expected = c->decoder != NULL && cc_merge_dense(x, c->view.head.sent);
+    if (status == CC_OK && c->quantized != expected)
+        status = cc_fail(e, "a sum that is %squantized", expected ? "not " : "");
     if (status != CC_OK)
         cc_error_in(e, "from rank %d", from);
     return status;
@@ -208,17 +210,18 @@ static int encode_own(struct cc_merge *x, struct cc_error *e)
     uint8_t *out = CC_OFFSET_OR_NULL(x->whole, CC_SIZE_BYTES);
     const struct cc_work_timer since = cc_work_begin();
     struct cc_stream_head head = {.tag = x->tag, .sent = x->sent};
-    if (x->quantizer != NULL)
+    const bool dense = cc_merge_dense(x, x->sent);
+    c->quantized = dense && x->quantizer != NULL;
+    if (c->quantized)
         CC_TRY(quantize(x, c, out, &c->len, e));
     else if (has_data(x))
-        c->len = cc_stream_encode(x->held, c->range, s->job->wire, cc_merge_sends_dense(x), &head,
-                                  x->scratch, out);
+        c->len = cc_stream_encode(x->held, c->range, s->job->wire, dense, &head, x->scratch, out);
     if (has_data(x))
         cc_put_u64(x->whole, c->len);
     c->at = out;
     c->here = true;
     cc_charge(s, CC_PHASE_HOP, since, reduce_cost_s(s, c->len));
-    return x->quantizer != NULL ? open_chunk(x, c, s->rank, e) : CC_OK;
+    return c->quantized ? open_chunk(x, c, s->rank, e) : CC_OK;
 }
 
 /* --- the mean --- */
@@ -227,7 +230,9 @@ static int encode_own(struct cc_merge *x, struct cc_error *e)
 static double apply_cost_s(const struct cc_merge *x, struct cc_stream_range r)
 {
     const size_t n = x->range.to - x->range.from;
-    return n > 0 ? cc_pack_cost(x->pack, CC_PACK_ADD) * (double)cc_range_length(r) / (double)n : 0;
+    return n > 0 ? cc_pack_cost(x->gradient->pack, CC_PACK_ADD) * (double)cc_range_length(r) /
+                       (double)n
+                 : 0;
 }
 
 /* Adds a chunk's mean to the model. `held`: this rank has it in memory, not as it is sent. */
@@ -239,7 +244,7 @@ static int apply(struct cc_merge *x, struct cc_merge_chunk *c, bool held, struct
     float *y = CC_OFFSET_OR_NULL(s->model, x->range.from);
     int status = CC_OK;
     c->applied = true;
-    if (c->decoder != NULL)
+    if (c->quantized)
         status =
             cc_pack_decode_add(c->decoder, s->step, c->view.pack, c->view.pack_bytes, scale, y, e);
     else if (held && has_data(x))
@@ -413,35 +418,25 @@ static void post_receives(struct cc_merge *x)
     }
 }
 
-static int encode_gradient(struct cc_merge *x, struct cc_error *e)
+void cc_merge_start(struct cc_merge *x)
 {
-    struct cc_rank_state *s = x->rank_state;
-    size_t len;
-    CC_TRY(cc_message_encode(s, x->pack, CC_OFFSET_OR_NULL(s->gradient, x->range.from),
-                             CC_PHASE_ENCODE, true, x->payload, &len, e));
-    if (!has_data(x)) {
+    x->over = false;
+    x->held = &x->gradient->own;
+    x->sent = x->gradient->own.count;
+    x->added = x->begun = 0;
+    for (size_t i = 0; i < x->schedule.chunks; i++)
+        x->chunk[i].here = x->chunk[i].applied = false;
+    if (!has_data(x))
         cc_merge_set_lengths(x);
-        return CC_OK;
-    }
-    const struct cc_work_timer since = cc_work_begin();
-    CC_TRY(cc_pack_to_pairs(x->pack, s->step, x->payload, len, x->own.pair, &x->own.count, e));
-    cc_charge(s, CC_PHASE_ENCODE, since, cc_row_cost(s, 0));
-    x->held = &x->own;
-    x->sent = x->own.count;
-    return CC_OK;
+    post_receives(x);
 }
 
 static int reduce_merge_start(void *of, struct cc_error *e)
 {
     struct cc_merge *x = of;
-    CC_TRY(encode_gradient(x, e));
-    x->over = cc_silent(x->rank_state, x->message);
-    if (x->over)
-        return CC_OK;
-    x->added = x->begun = 0;
-    for (size_t i = 0; i < x->schedule.chunks; i++)
-        x->chunk[i].here = x->chunk[i].applied = false;
-    post_receives(x);
+    CC_TRY(cc_merge_gradient_encode(x->own_gradient, e));
+    if (!cc_silent(x->rank_state, x->message))
+        cc_merge_start(x);
     return CC_OK;
 }
 
@@ -453,7 +448,7 @@ static bool all_kept(const struct cc_merge *x)
     return true;
 }
 
-static int reduce_merge_test(void *of, bool *done, struct cc_error *e)
+int cc_merge_test(void *of, bool *done, struct cc_error *e)
 {
     struct cc_merge *x = of;
     bool moved = !x->over;
@@ -473,27 +468,44 @@ static int reduce_merge_test(void *of, bool *done, struct cc_error *e)
     return CC_OK;
 }
 
+bool cc_merge_dense(const struct cc_merge *x, uint64_t pairs)
+{
+    if (x->choices == NULL)
+        return x->exchange == CC_DSAR_SPLIT;
+    return cc_job_choose(x->choices, pairs) == CC_DSAR_SPLIT;
+}
+
+uint64_t cc_merge_pairs(const struct cc_merge *x)
+{
+    if (!has_data(x))
+        return cc_merge_known_pairs(x->gradient);
+    if (x->has_sum && x->chunk[x->schedule.own_chunk].bound > 0)
+        return x->sent;
+    for (size_t i = 0; i < x->schedule.chunks; i++)
+        if (x->chunk[i].bound > 0)
+            return x->chunk[i].view.head.sent;
+    return 0;
+}
+
 int cc_reduce_merge_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
                          struct cc_schedule *schedule, void **out, struct cc_error *e)
 {
-    static const struct cc_reduction_ops ops = {reduce_merge_start, reduce_merge_test,
-                                                cc_merge_close};
-    int status = CC_OK;
-    struct cc_merge *x = cc_alloc0(sizeof *x, e);
-    if (x == NULL) {
+    static const struct cc_reduction_ops ops = {reduce_merge_start, cc_merge_test, cc_merge_close};
+    struct cc_merge_config config = {
+        .rank_state = s, .message = m, .index = index, .exchange = s->job->exchange};
+    struct cc_merge_gradient *g;
+    struct cc_merge *x;
+    if (cc_merge_gradient_open(s, m, &g, e) != CC_OK) {
         free(schedule->round);
         return CC_FAIL;
     }
-    *x = (struct cc_merge){.ops = &ops,
-                           .rank_state = s,
-                           .message = m,
-                           .schedule = *schedule,
-                           .range = cc_message_range(s, m),
-                           .over = true};
-    CC_TRY_OUT(cc_merge_open(x, index, e));
+    config.gradient = g;
+    if (cc_merge_open(&config, schedule, &x, e) != CC_OK) {
+        cc_merge_gradient_close(g);
+        return CC_FAIL;
+    }
+    x->ops = &ops;
+    x->own_gradient = g;
     *out = x;
-out:
-    if (status != CC_OK)
-        cc_merge_close(x);
-    return status;
+    return CC_OK;
 }

@@ -1,5 +1,5 @@
-/* The state of reduce_merge in one message, and how it is opened and closed: for reduce_merge*.c
- * only. */
+/* The parts of reduce_merge, for reduce_merge*.c and ssar_auto.c only: a rank's gradient, and an
+ * exchange of it by one schedule. Several exchanges can share a gradient. */
 #ifndef CC_NETSIM_MPI_EXCHANGE_REDUCE_MERGE_IMPL_H
 #define CC_NETSIM_MPI_EXCHANGE_REDUCE_MERGE_IMPL_H
 
@@ -11,12 +11,14 @@
 /* The whole sum of a chunk in this step. */
 struct cc_merge_chunk {
     struct cc_stream_range range;
-    size_t bound;      /* bytes of its stream; 0: it has no values, and nothing is sent for it */
-    const uint8_t *at; /* its stream, behind its length */
+    size_t bound;       /* bytes of its stream; 0: it has no values, and nothing is sent for it */
+    size_t dense_bytes; /* of a stream of all values; 0: it is never sent as such */
+    const uint8_t *at;  /* its stream, behind its length */
     size_t len;
     bool here, applied;
     struct cc_stream_view view;
-    struct cc_pack *decoder; /* quantized: of all its values */
+    struct cc_pack *decoder; /* of all its values; NULL: they are never quantized */
+    bool quantized;          /* in this step */
 };
 
 struct cc_merge_round {
@@ -34,6 +36,26 @@ struct cc_merge_group {
     size_t first, end;
 };
 
+/* A rank's gradient of one message: its codecs, its payload, and that as pairs. */
+struct cc_merge_gradient {
+    struct cc_rank_state *rank_state;
+    struct cc_range range;
+    struct cc_pack *pack;
+    uint8_t *payload;
+    size_t most; /* pairs */
+    struct cc_stream own;
+};
+
+struct cc_merge_config {
+    struct cc_rank_state *rank_state;
+    const struct cc_job_message *message;
+    size_t index;                         /* of the message in the row */
+    enum cc_exchange exchange;            /* whose schedule it is */
+    const struct cc_job_choices *choices; /* NULL, or those by which the second stage of a split is
+                                            ssar-split's or dsar-split's */
+    const struct cc_merge_gradient *gradient;
+};
+
 struct cc_merge {
     const struct cc_reduction_ops *ops;
     struct cc_rank_state *rank_state;
@@ -41,11 +63,11 @@ struct cc_merge {
     struct cc_schedule schedule;
     struct cc_range range;
     uint32_t tag;
-    struct cc_pack *pack; /* this rank's gradient */
-    uint8_t *payload;
-    size_t most; /* pairs of a gradient */
-    struct cc_stream own;
-    struct cc_stream sum[2]; /* of even and odd groups */
+    enum cc_exchange exchange; /* CC_DSAR_SPLIT: every value of a sum is sent */
+    const struct cc_job_choices *choices;
+    const struct cc_merge_gradient *gradient;
+    struct cc_merge_gradient *own_gradient; /* if nobody shares it */
+    struct cc_stream sum[2];                /* of even and odd groups */
     void *sum_memory[2];
     const struct cc_stream *held;
     struct cc_merge_round *round_state;
@@ -69,12 +91,6 @@ struct cc_merge {
 /* The values of `count` chunks from `first` on. */
 struct cc_stream_range cc_merge_values(const struct cc_merge *x, size_t first, size_t count);
 
-/* Whether every value of a chunk is sent, whatever its sum is. */
-static inline bool cc_merge_sends_dense(const struct cc_merge *x)
-{
-    return x->rank_state->job->exchange == CC_DSAR_SPLIT;
-}
-
 static inline size_t cc_range_length(struct cc_stream_range r)
 {
     return r.to - r.from;
@@ -87,18 +103,35 @@ size_t cc_merge_chunks_bytes(const struct cc_merge *x, size_t first, size_t coun
 
 /* The message with the sum of so many workers' values; 0 if there are no values. */
 size_t cc_merge_message_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers);
+/* The pairs of all workers' gradients in this step. */
+uint64_t cc_merge_known_pairs(const struct cc_merge_gradient *g);
 /* Sets the lengths of the chunks' whole sums in this step. */
 void cc_merge_set_lengths(struct cc_merge *x);
 /* *out: the stream of a whole sum that the second scheme encodes. */
 int cc_merge_quantized_bytes(const struct cc_merge *x, struct cc_stream_range r, size_t *out,
                              struct cc_error *e);
 
-/* --- opening and closing --- */
+/* --- gradients, and their exchange --- */
 
-/* Makes all that the steps need, once the first members, down to `range`, are set: buffers, packs,
- * groups. */
-int cc_merge_open(struct cc_merge *x, size_t index, struct cc_error *e);
+/* Opens the gradient of message m; free it with cc_merge_gradient_close, which accepts NULL. */
+int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_job_message *m,
+                           struct cc_merge_gradient **out, struct cc_error *e);
+void cc_merge_gradient_close(struct cc_merge_gradient *g);
+/* Encodes the step's gradient. */
+int cc_merge_gradient_encode(struct cc_merge_gradient *g, struct cc_error *e);
+
+/* Opens an exchange of a gradient. The schedule is taken over, also on failure. */
+int cc_merge_open(const struct cc_merge_config *config, struct cc_schedule *schedule,
+                  struct cc_merge **out, struct cc_error *e);
+/* Begins the exchange of the gradient, which has been encoded. */
+void cc_merge_start(struct cc_merge *x);
+int cc_merge_test(void *of, bool *done, struct cc_error *e);
 /* Also of an object that could not be opened wholly. */
 void cc_merge_close(void *of);
+/* After an exchange: the pairs of all workers' gradients together, the same number on all ranks. */
+uint64_t cc_merge_pairs(const struct cc_merge *x);
+/* Whether an exchange that has received its sums, of so many pairs of all gradients, sends them as
+ * dsar-split does. */
+bool cc_merge_dense(const struct cc_merge *x, uint64_t pairs);
 
 #endif

@@ -16,45 +16,84 @@ struct cc_stream_range cc_merge_values(const struct cc_merge *x, size_t first, s
 }
 
 /* The exchange in the lowest byte, and a hash of the scheme (FNV-1a). */
-static uint32_t make_tag(const struct cc_rank_state *s)
+static uint32_t make_tag(const struct cc_rank_state *s, enum cc_exchange exchange)
 {
     uint32_t hash = 2166136261u;
     for (const char *p = s->spec->name; *p != '\0'; p++)
         hash = (hash ^ (uint8_t)*p) * 16777619u;
-    return hash << 8 | (uint32_t)s->job->exchange;
+    return hash << 8 | (uint32_t)exchange;
 }
 
-static int open_gradient(struct cc_merge *x, struct cc_error *e)
+/* --- gradients --- */
+
+static int open_gradient(struct cc_merge_gradient *g, struct cc_error *e)
 {
-    const struct cc_rank_state *s = x->rank_state;
+    const struct cc_rank_state *s = g->rank_state;
     const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
-    const size_t n = x->range.to - x->range.from;
+    const size_t n = g->range.to - g->range.from;
     if (n >= UINT32_MAX)
         return cc_fail(e,
                        "a message of %zu values: indices of pairs have 32 bits; send the step "
                        "in several messages",
                        n);
-    CC_TRY(cc_message_pack_make(s, x->range, x->range.from, config, &x->pack, e));
+    CC_TRY(cc_message_pack_make(s, g->range, g->range.from, config, &g->pack, e));
     if (!s->job->data)
         return CC_OK;
-    x->most = cc_pack_pairs_bound(x->pack);
-    x->payload = cc_alloc(cc_pack_bound(x->pack), e);
-    x->own.range = (struct cc_stream_range){0, (uint32_t)n};
-    x->own.pair = cc_alloc(x->most * sizeof *x->own.pair, e);
-    x->scratch = cc_alloc0(cc_stream_scratch(), e);
-    x->part = cc_alloc((size_t)s->job->workers * sizeof *x->part, e);
-    return x->payload != NULL && x->own.pair != NULL && x->scratch != NULL && x->part != NULL
-               ? CC_OK
-               : CC_FAIL;
+    g->most = cc_pack_pairs_bound(g->pack);
+    g->payload = cc_alloc(cc_pack_bound(g->pack), e);
+    g->own.range = (struct cc_stream_range){0, (uint32_t)n};
+    g->own.pair = cc_alloc(g->most * sizeof *g->own.pair, e);
+    return g->payload != NULL && g->own.pair != NULL ? CC_OK : CC_FAIL;
 }
+
+int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_job_message *m,
+                           struct cc_merge_gradient **out, struct cc_error *e)
+{
+    struct cc_merge_gradient *g = cc_alloc0(sizeof *g, e);
+    if (g == NULL)
+        return CC_FAIL;
+    *g = (struct cc_merge_gradient){.rank_state = s, .range = cc_message_range(s, m)};
+    const int status = open_gradient(g, e);
+    if (status == CC_OK)
+        *out = g;
+    else
+        cc_merge_gradient_close(g);
+    return status;
+}
+
+void cc_merge_gradient_close(struct cc_merge_gradient *g)
+{
+    if (g == NULL)
+        return;
+    cc_pack_free(g->pack);
+    free(g->payload);
+    free(g->own.pair);
+    free(g);
+}
+
+int cc_merge_gradient_encode(struct cc_merge_gradient *g, struct cc_error *e)
+{
+    struct cc_rank_state *s = g->rank_state;
+    size_t len;
+    CC_TRY(cc_message_encode(s, g->pack, CC_OFFSET_OR_NULL(s->gradient, g->range.from),
+                             CC_PHASE_ENCODE, true, g->payload, &len, e));
+    if (!s->job->data)
+        return CC_OK;
+    const struct cc_work_timer since = cc_work_begin();
+    CC_TRY(cc_pack_to_pairs(g->pack, s->step, g->payload, len, g->own.pair, &g->own.count, e));
+    cc_charge(s, CC_PHASE_ENCODE, since, cc_row_cost(s, 0));
+    return CC_OK;
+}
+
+/* --- rounds and chunks --- */
 
 /* The largest message of a stream of w workers' values. */
 static size_t message_bound(const struct cc_merge *x, struct cc_stream_range r, int w)
 {
     const size_t n = cc_range_length(r);
-    return n == 0
-               ? 0
-               : CC_SIZE_BYTES + cc_stream_bound(n, (size_t)w * x->most, x->rank_state->job->wire);
+    return n == 0 ? 0
+                  : CC_SIZE_BYTES +
+                        cc_stream_bound(n, (size_t)w * x->gradient->most, x->rank_state->job->wire);
 }
 
 static int open_reducing_round(struct cc_merge *x, size_t k, struct cc_error *e)
@@ -63,7 +102,7 @@ static int open_reducing_round(struct cc_merge *x, size_t k, struct cc_error *e)
     struct cc_merge_round *t = &x->round_state[k];
     t->sent = cc_merge_values(x, r->send_first, r->send_count);
     t->received = cc_merge_values(x, r->recv_first, r->recv_count);
-    t->pairs = (size_t)r->recv_workers * x->most;
+    t->pairs = (size_t)r->recv_workers * x->gradient->most;
     t->out_capacity = message_bound(x, t->sent, r->send_workers);
     t->in_capacity = message_bound(x, t->received, r->recv_workers);
     CC_TRY(cc_data_alloc(x->rank_state->job, t->out_capacity, &t->out, e));
@@ -91,25 +130,42 @@ static int open_quantized(const struct cc_merge *x, size_t i, bool decodes, stru
     return cc_message_pack_make(s, r, decodes ? x->range.from : r.from, config, out, e);
 }
 
+/* Whether sums can be sent as all values. */
+static bool may_be_dense(const struct cc_merge *x)
+{
+    if (x->choices == NULL)
+        return x->exchange == CC_DSAR_SPLIT;
+    for (size_t i = 0; i < x->choices->count; i++)
+        if (x->choices->item[i].exchange == CC_DSAR_SPLIT)
+            return true;
+    return false;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 static int open_chunks(struct cc_merge *x, struct cc_error *e)
 {
     const struct cc_rank_state *s = x->rank_state;
-    const bool quantized = cc_merge_sends_dense(x) && s->job->dense_bits < 32;
+    const bool dense = may_be_dense(x);
     for (size_t i = 0; i < x->schedule.chunks; i++) {
         struct cc_merge_chunk *c = &x->chunk[i];
         c->range = cc_merge_values(x, i, 1);
         if (cc_range_length(c->range) == 0)
             continue;
-        if (quantized && !s->job->data) {
-            CC_TRY(cc_merge_quantized_bytes(x, c->range, &c->bound, e));
-        } else if (quantized) {
+        if (dense && s->dense == NULL) {
+            c->dense_bytes = CC_STREAM_HEAD + cc_range_length(c->range) * sizeof(float);
+        } else if (dense && !s->job->data) {
+            CC_TRY(cc_merge_quantized_bytes(x, c->range, &c->dense_bytes, e));
+        } else if (dense) {
             CC_TRY(open_quantized(x, i, true, &c->decoder, e));
-            c->bound = CC_STREAM_HEAD + cc_pack_bound(c->decoder);
-        } else if (cc_merge_sends_dense(x)) {
-            c->bound = CC_STREAM_HEAD + cc_range_length(c->range) * sizeof(float);
-        } else {
-            c->bound = message_bound(x, c->range, s->job->workers) - CC_SIZE_BYTES;
+            c->dense_bytes = CC_STREAM_HEAD + cc_pack_bound(c->decoder);
         }
+        if (x->exchange != CC_DSAR_SPLIT)
+            c->bound = message_bound(x, c->range, s->job->workers) - CC_SIZE_BYTES;
+        c->bound = larger(c->bound, c->dense_bytes);
         c->len = c->bound; /* at most, for the buffers */
     }
     return CC_OK;
@@ -153,7 +209,7 @@ static int open_sums(struct cc_merge *x, struct cc_error *e)
     for (size_t k = 0; k < x->schedule.reduce_rounds && x->group != NULL; k++) {
         struct cc_merge_group *last = x->groups > 0 ? &x->group[x->groups - 1] : NULL;
         const struct cc_merge_round *t = &x->round_state[k];
-        const size_t all = (size_t)x->rank_state->job->workers * x->most;
+        const size_t all = (size_t)x->rank_state->job->workers * x->gradient->most;
         const size_t bytes = cc_stream_memory(cc_range_length(t->received), all);
         if (x->schedule.round[k].recv_count == 0)
             continue;
@@ -189,12 +245,40 @@ static int open_rounds(struct cc_merge *x, struct cc_error *e)
     return open_sums(x, e);
 }
 
-int cc_merge_open(struct cc_merge *x, size_t index, struct cc_error *e)
+static int open_all(struct cc_merge *x, size_t index, struct cc_error *e)
 {
-    x->tag = make_tag(x->rank_state);
+    x->scratch = cc_alloc0(cc_stream_scratch(), e);
+    x->part = cc_alloc((size_t)x->rank_state->job->workers * sizeof *x->part, e);
+    if (x->scratch == NULL || x->part == NULL)
+        return CC_FAIL;
     CC_TRY(cc_block_streams_open(&x->streams, x->rank_state, index, e));
-    CC_TRY(open_gradient(x, e));
     return open_rounds(x, e);
+}
+
+int cc_merge_open(const struct cc_merge_config *config, struct cc_schedule *schedule,
+                  struct cc_merge **out, struct cc_error *e)
+{
+    struct cc_rank_state *s = config->rank_state;
+    struct cc_merge *x = cc_alloc0(sizeof *x, e);
+    if (x == NULL) {
+        free(schedule->round);
+        return CC_FAIL;
+    }
+    *x = (struct cc_merge){.rank_state = s,
+                           .message = config->message,
+                           .schedule = *schedule,
+                           .range = cc_message_range(s, config->message),
+                           .tag = make_tag(s, config->exchange),
+                           .exchange = config->exchange,
+                           .choices = config->choices,
+                           .gradient = config->gradient,
+                           .over = true};
+    const int status = open_all(x, config->index, e);
+    if (status == CC_OK)
+        *out = x;
+    else
+        cc_merge_close(x);
+    return status;
 }
 
 void cc_merge_close(void *of)
@@ -207,10 +291,8 @@ void cc_merge_close(void *of)
     }
     for (size_t i = 0; i < x->schedule.chunks && x->chunk != NULL; i++)
         cc_pack_free(x->chunk[i].decoder);
-    cc_pack_free(x->pack);
+    cc_merge_gradient_close(x->own_gradient);
     cc_pack_free(x->quantizer);
-    free(x->payload);
-    free(x->own.pair);
     free(x->sum_memory[0]);
     free(x->sum_memory[1]);
     free(x->values);

@@ -30,13 +30,21 @@ size_t cc_merge_message_bytes(const struct cc_merge *x, struct cc_stream_range r
     return cc_range_length(r) > 0 ? CC_SIZE_BYTES + stream_bytes(x, r, workers) : 0;
 }
 
+uint64_t cc_merge_known_pairs(const struct cc_merge_gradient *g)
+{
+    const struct cc_rank_state *s = g->rank_state;
+    return (uint64_t)s->job->workers *
+           cc_size_index_pairs(s->sizes, 1, s->step, g->range.from, g->range.to);
+}
+
 void cc_merge_set_lengths(struct cc_merge *x)
 {
+    const bool dense = cc_merge_dense(x, cc_merge_known_pairs(x->gradient));
     for (size_t i = 0; i < x->schedule.chunks; i++) {
         struct cc_merge_chunk *c = &x->chunk[i];
-        c->len = c->bound == 0 || cc_merge_sends_dense(x)
-                     ? c->bound
-                     : stream_bytes(x, c->range, x->rank_state->job->workers);
+        c->len = c->bound == 0 ? 0
+                 : dense       ? c->dense_bytes
+                               : stream_bytes(x, c->range, x->rank_state->job->workers);
     }
 }
 

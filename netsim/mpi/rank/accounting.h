@@ -24,4 +24,8 @@ void cc_settle(struct cc_rank_loop *l, enum cc_phase phase);
 void cc_count_times(struct cc_rank_loop *l);
 void cc_count_bytes(struct cc_rank_loop *l);
 
+/* "ssar-split 20, ssar-recdouble 4": the exchanges that ssar-auto has chosen in the counted steps,
+ * the most frequent first, as text that the caller frees. *out NULL: none. */
+int cc_chosen_text(const struct cc_rank_loop *l, char **out, struct cc_error *e);
+
 #endif

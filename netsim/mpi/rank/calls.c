@@ -188,6 +188,8 @@ static int report(struct calls *c, size_t row, struct cc_error *e)
     code = MPI_Reduce(&push, &pushes, 1, MPI_DOUBLE, MPI_SUM, 0, c->rank->comm);
     CC_TRY(cc_mpi_check(code, "MPI_Reduce", e));
     CC_TRY(gather_wrong(c, wrong, sizeof wrong, e));
+    char *chose;
+    CC_TRY(cc_chosen_text(c->l, &chose, e));
     const struct cc_report what = {.kind = CC_REPORT_CALLS,
                                    .calls = {.row = row,
                                              .calls = c->calls,
@@ -198,9 +200,12 @@ static int report(struct calls *c, size_t row, struct cc_error *e)
                                              .given_bytes = largest[GIVEN],
                                              .messages = largest[MESSAGES],
                                              .result_values = largest[VALUES],
+                                             .chose = chose,
                                              .checked = c->checks,
                                              .wrong = wrong[0] != '\0' ? wrong : NULL}};
-    return cc_rank_report(c->rank, &what, e);
+    const int status = cc_rank_report(c->rank, &what, e);
+    free(chose);
+    return status;
 }
 
 int cc_rank_calls(struct cc_rank *r, size_t row, struct cc_rank_loop *l, struct cc_error *e)

@@ -5,6 +5,7 @@
 #include "core/memory.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/runtime/host_id.h"
+#include "netsim/mpi/rank/accounting.h"
 #include "netsim/mpi/rank/rank.h"
 #include "netsim/mpi/runtime/runtime.h"
 
@@ -236,6 +237,7 @@ static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_
     put_means(r, largest, sum, out);
     if (r->rank == 0)
         out->peak_bytes = (double)cc_runtime_peak_bytes();
+    CC_TRY(cc_chosen_text(l, &out->chose, e));
     CC_TRY(put_steps(r, l, out, e));
     CC_TRY(add_queue(r, l, out, e));
     return put_tensors(r, l, out, e);
