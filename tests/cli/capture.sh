@@ -92,7 +92,7 @@ if __name__ == "__main__":
     mp.spawn(train, (sys.argv[1],), nprocs=2)
 P
 rm -r captured
-timeout 120 "$python" train.py $((20000 + $$ % 20000)) >out 2>err || bad "train.py: $(tail -n 3 err)"
+timeout 300 "$python" train.py $((20000 + $$ % 20000)) >out 2>err || bad "train.py: $(tail -n 3 err)"
 q 0 trace info captured --format csv
 out ',push 0,push,0,3,0,2,4,'
 out ',push 1,push,1,3,0,2,4,'
