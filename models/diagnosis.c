@@ -282,17 +282,36 @@ static cause *const of_both[] = {protocol,   topology,    stragglers, burst_of_b
 /* Sim against model and run, which agree. */
 static cause *const of_simulation[] = {bytes, protocol, topology, burst_of_formula, fidelity};
 
+/* The largest part that network and codecs have in an answer; fmax ignores unknown ones. */
+static double added_share(const struct cc_comparison *t)
+{
+    return fmax(fmax(1 - t->compute_s / t->model_s, 1 - t->compute_s / t->run_s),
+                1 - t->sim_compute_s / t->sim_s);
+}
+
+/* Writes ", 45.1% of what is added": a difference relative to what network and codecs add, where
+ * that counts and computing is a part of the step. */
+static void added_text(const struct cc_comparison *t, double gap, double whole_s, char *out,
+                       size_t cap)
+{
+    const double added_s = whole_s - t->compute_s;
+    out[0] = '\0';
+    if (t->compute_s > 0.05 * whole_s && added_s > 0 && added_share(t) >= t->tolerance)
+        (void)snprintf(out, cap, ", %.1f%% of what network and codecs add", 100 * gap / added_s);
+}
+
 /* Finds the cause and writes "sim 11.5 ms, 12.9% below run (13.2 ms): " and its sentence. The
  * percentage is of `second`, as in the columns of differences. */
 static void find_cause(const struct pair *p, cause *const *causes, const char *second,
                        double second_s, const char *first, double first_s, struct cc_cause *out)
 {
-    char why[WHY_CAP];
+    char why[WHY_CAP], added[64];
     while (!(*causes)(p, &out->kind, why))
         causes++;
-    (void)snprintf(out->why, sizeof out->why, "%s %.4g ms, %.1f%% %s %s (%.4g ms): %s", first,
+    added_text(p->t, fabs(second_s - first_s), second_s, added, sizeof added);
+    (void)snprintf(out->why, sizeof out->why, "%s %.4g ms, %.1f%% %s %s (%.4g ms)%s: %s", first,
                    1e3 * first_s, 100 * fabs(second_s - first_s) / second_s,
-                   first_s > second_s ? "above" : "below", second, 1e3 * second_s, why);
+                   first_s > second_s ? "above" : "below", second, 1e3 * second_s, added, why);
 }
 
 static void run_against_sim(const struct cc_comparison *t, struct cc_cause *out)
@@ -369,32 +388,42 @@ static void two_answers(const struct cc_comparison *t, struct cc_diagnosis *v)
 
 /* --- the forecast --- */
 
+/* Writes "+2 ms of +3"; a part may be larger than the whole, if others have the opposite sign. */
+static void share_text(double part, double gap, char *out, size_t cap)
+{
+    if (fabs(part) <= fabs(gap))
+        (void)snprintf(out, cap, "%+.4g ms of %+.4g", 1e3 * part, 1e3 * gap);
+    else
+        (void)snprintf(out, cap, "%+.4g ms, of which other differences take back %.4g", 1e3 * part,
+                       1e3 * fabs(part - gap));
+}
+
 static void forecast_sizes(const struct cc_comparison *t, double part, double gap,
                            struct cc_cause *out)
 {
+    char share[96];
+    share_text(part, gap, share, sizeof share);
     out->kind = CC_CAUSE_SIZES;
     (void)snprintf(out->why, sizeof out->why,
                    "forecast %.4g ms: a worker's payloads have %.4g kB a step instead of the "
-                   "profile's %.4g, which "
-                   "is %+.4g ms of %+.4g",
-                   1e3 * t->forecast_s, 1e-3 * t->bytes, 1e-3 * t->forecast_bytes, 1e3 * part,
-                   1e3 * gap);
+                   "profile's %.4g, which is %s",
+                   1e3 * t->forecast_s, 1e-3 * t->bytes, 1e-3 * t->forecast_bytes, share);
 }
 
 static void forecast_codecs(const struct cc_comparison *t, double part, double gap,
                             struct cc_cause *out)
 {
     bool oversubscribed = t->lab && t->ranks_per_core > 1 && part > 0;
-    char with[64] = "";
+    char with[64] = "", share[96];
+    share_text(part, gap, share, sizeof share);
     out->kind = oversubscribed ? CC_CAUSE_OVERSUBSCRIBED : CC_CAUSE_CODECS;
     if (oversubscribed)
         (void)snprintf(with, sizeof with, " (%.0f busy ranks on %.0f cores)",
                        t->ranks_per_core * t->cores, t->cores);
     (void)snprintf(out->why, sizeof out->why,
                    "forecast %.4g ms: codecs take %.4g ms instead of the profile's %.4g%s, which "
-                   "is %+.4g ms of %+.4g",
-                   1e3 * t->forecast_s, 1e3 * t->codec_s, 1e3 * t->forecast_codec_s, with,
-                   1e3 * part, 1e3 * gap);
+                   "is %s",
+                   1e3 * t->forecast_s, 1e3 * t->codec_s, 1e3 * t->forecast_codec_s, with, share);
 }
 
 /* The formula's own error, with its cause. */
@@ -405,12 +434,12 @@ static void forecast_formula(const struct cc_comparison *t, double part, double 
     const struct pair p = {
         .t = t, .formula = true, .gap = (ran ? t->run_s : t->sim_s) - t->model_s};
     cause *const *causes = ran ? of_run_alone : of_formula;
-    char why[WHY_CAP];
+    char why[WHY_CAP], share[96];
     while (!(*causes)(&p, &out->kind, why))
         causes++;
-    (void)snprintf(out->why, sizeof out->why,
-                   "forecast %.4g ms: of %+.4g ms, %+.4g is the formula's own error: %s",
-                   1e3 * t->forecast_s, 1e3 * gap, 1e3 * part, why);
+    share_text(part, gap, share, sizeof share);
+    (void)snprintf(out->why, sizeof out->why, "forecast %.4g ms: the formula's own error is %s: %s",
+                   1e3 * t->forecast_s, share, why);
 }
 
 /* The gap between forecast and answer has three parts: other payload sizes, other codec times, and
@@ -461,13 +490,6 @@ static bool within(const struct cc_differences *off, double tolerance)
 {
     return !(fabs(off->model_run) > tolerance || fabs(off->sim_run) > tolerance ||
              fabs(off->model_sim) > tolerance);
-}
-
-/* The largest part that network and codecs have in an answer; fmax ignores unknown ones. */
-static double added_share(const struct cc_comparison *t)
-{
-    return fmax(fmax(1 - t->compute_s / t->model_s, 1 - t->compute_s / t->run_s),
-                1 - t->sim_compute_s / t->sim_s);
 }
 
 void cc_diagnose(const struct cc_comparison *t, struct cc_diagnosis *out)

@@ -77,7 +77,7 @@ struct cc_differences {
 /* The probable cause of a difference, and a sentence with the figures. */
 struct cc_cause {
     enum cc_cause_kind kind;
-    char why[300];
+    char why[400];
 };
 
 struct cc_diagnosis {

@@ -302,6 +302,17 @@ static void all_differ(void **state)
     assert_causes(&v, CC_CAUSE_CONTENTION, CC_CAUSE_OVERSUBSCRIBED);
     assert_contains(v.cause[0].why, "model 80 ms, 20.8% below sim (101 ms)");
     assert_contains(v.cause[1].why, "sim 101 ms, 8.2% below run (110 ms)");
+    /* Beside 60 ms of computing, the difference is also given relative to the rest. */
+    t = agreeing();
+    t.compute_s = t.sim_compute_s = 0.060;
+    t.model_s = t.sim_s = 0.100, t.run_s = 0.110;
+    v = diagnosed(t);
+    assert_contains(
+        v.cause[0].why,
+        "model and sim 100 ms, 9.1% below run (110 ms), 20.0% of what network and codecs add: ");
+    t = agreeing();
+    t.mode = CC_OVERLAP, t.ranks_per_core = 5;
+    t.sim_s = 0.101;
     /* The larger difference comes first. */
     t.model_s = 0.096, t.codec_s = 0.010, t.run_s = 0.130;
     v = diagnosed(t);
@@ -388,8 +399,9 @@ static void forecasts(void **state)
     /* A run faster than the profile: no rank waited for a core. */
     FORECAST(CC_CAUSE_CODECS, "", t.ranks_per_core = 5, t.forecast_s = 0.130, t.resized_s = 0.130);
     /* Sizes and codec times were right; the network was not. */
-    FORECAST(CC_CAUSE_REPEATS, "forecast 100 ms: of +20 ms, +20 is the formula's own error",
-             t.run_s = 0.120, t.wire_bytes = 1.2e6);
+    FORECAST(CC_CAUSE_REPEATS,
+             "forecast 100 ms: the formula's own error is +20 ms of +20: ", t.run_s = 0.120,
+             t.wire_bytes = 1.2e6);
     /* Sizes, codecs and network each explain a part. */
     FORECAST(CC_CAUSE_UNCLEAR, "payload sizes are +0.7, codec times +0.8, and +2",
              t.forecast_s = 0.0985, t.resized_s = 0.0992);
@@ -397,7 +409,8 @@ static void forecasts(void **state)
     FORECAST(CC_CAUSE_SIZES, "+15 ms of +21", t.run_s = NAN, t.forecast_s = 0.080,
              t.resized_s = 0.095, t.forecast_bytes = 0.8e6);
     /* A change in the opposite direction is not the cause. */
-    FORECAST(CC_CAUSE_CODECS, "+50 ms of +22", t.forecast_s = 0.080, t.resized_s = 0.050);
+    FORECAST(CC_CAUSE_CODECS, "+50 ms, of which other differences take back 28",
+             t.forecast_s = 0.080, t.resized_s = 0.050);
 }
 
 /* --- unknown values --- */

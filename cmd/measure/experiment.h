@@ -64,7 +64,8 @@
      CC_DETAIL},                                                                                   \
     {"step_s_q75", "75%", "ms", "%.1f", 1e3, "three quarters of them took less", CC_DETAIL},       \
     {"speedup", "speedup", "", "%.2f", 0,                                                          \
-     "step time of fp32 / step time of the scheme, in the same setting; empty without fp32",       \
+     "step time of fp32 / step time of the scheme, in the same setting; with --bw none, call of "  \
+     "fp32 over mpi / call of the row; empty without these",                                       \
      CC_ANSWER},                                                                                   \
     CC_SUM_ERROR_COLUMN(CC_PART),                                                                  \
     {"scaling", NULL, "", "%.4g", 0,                                                               \

@@ -68,6 +68,9 @@ int cc_run_add_row(struct run *r, const struct cc_experiment_setting *s,
 int cc_run_note_setting(struct run *r, const struct cc_experiment_setting *s, size_t first,
                         struct cc_error *e);
 int cc_run_notes(struct run *r, struct cc_error *e);
+/* Writes the --burst with which too little passes at once in this row to matter, or that there is
+ * none. NULL: there was no run, and only the formula has buckets. */
+void cc_run_burst_remedy(const struct cc_measured_row *m, char *out, size_t cap);
 
 /* --- --paper --- */
 

@@ -7,6 +7,9 @@
 #include "cmd/run/run.h"
 #include "results/machine_info.h"
 
+/* A share of a phase's bytes that passes at once and is worth a word. */
+#define BURST_SHARE 0.05
+
 /* --- on a setting --- */
 
 /* Differences up to this are normal: docs/run.md has those that were found. */
@@ -24,19 +27,18 @@ static const char *likely_cause(const struct run *r, const struct cc_experiment_
     if (!r->options.hosts.lab)
         return "other traffic, or links other than --bw describes: `commcomp calibrate` measures "
                "them";
-    if (worst_burst > 0.05)
+    if (worst_burst > BURST_SHARE)
         return "the burst (below)";
     if (cc_exchange_has(s->setting.exchange, CC_X_LIBRARY))
         return "the library's own exchange: the model takes the fastest that it might choose";
     if (s->setting.timing.straggler != CC_STEADY)
-        return "stragglers: the model has their mean, the run a few draws; repeat with more "
-               "--steps";
+        return "stragglers: the model has the mean over all draws, the run those of its --steps";
     if (s->oversubscribed)
         return "more busy ranks than cores: they compute and encode by turns, and the network "
                "waits for them";
     if (s->setting.link.bw_bps >= 1e9)
         return "the cores: they carry every byte of this network several times";
-    return "few steps, or TCP: repeat with more --steps";
+    return "the scatter of few steps, or TCP: `commcomp validate` tells them apart";
 }
 
 /* The largest burst_share of the rows whose model_error is beyond the limit. */
@@ -76,30 +78,53 @@ int cc_run_note_setting(struct run *r, const struct cc_experiment_setting *s, si
 
 /* --- on all rows --- */
 
+/* Bytes of the busiest link in a phase; INFINITY: not known. */
+static double phase_bytes(const struct cc_measured_row *m)
+{
+    return m->burst_share > 0 ? m->setting->setting.link.burst_bytes / m->burst_share
+                              : (double)INFINITY;
+}
+
+void cc_run_burst_remedy(const struct cc_measured_row *m, char *out, size_t cap)
+{
+    const double enough = m != NULL ? floor(0.9 * BURST_SHARE * phase_bytes(m)) : INFINITY;
+    if (isinf(enough))
+        (void)snprintf(out, cap, "--burst 1 takes the buckets out of the formula");
+    else if (enough >= CC_LAB_FRAME)
+        (void)snprintf(out, cap, "--burst %.0f lets less than %.0f%% pass at once", enough,
+                       100 * BURST_SHARE);
+    else
+        (void)snprintf(out, cap,
+                       "none: buckets hold a frame at least, which is much of so few bytes; the "
+                       "model takes them into account");
+}
+
 static int note_burst(struct run *r, struct cc_error *e)
 {
     const struct cc_experiment *x = &r->experiment;
-    const struct cc_measured_row *worst = NULL;
+    const struct cc_measured_row *worst = NULL, *least = NULL; /* by share; by bytes of a phase */
     size_t count = 0;
+    char remedy[160];
     for (size_t i = 0; i < x->measured_rows; i++) {
         const struct cc_measured_row *m = &x->measured[i];
-        if (!(m->burst_share > 0.05))
+        if (!(m->burst_share > BURST_SHARE))
             continue;
         count++;
         if (worst == NULL || m->burst_share > worst->burst_share)
             worst = m;
+        if (least == NULL || phase_bytes(m) < phase_bytes(least))
+            least = m;
     }
     if (worst == NULL)
         return CC_OK;
     const struct cc_setting *s = &worst->setting->setting;
+    cc_run_burst_remedy(least, remedy, sizeof remedy);
     return cc_record_note(
         x->record, e,
-        "in %zu row%s the links' buckets let pass more than 5%% of a phase at once (%.0f%% with %s "
-        "over %s at %s): a network without them would be slower; repeat with --burst below "
-        "%.0f",
-        count, count == 1 ? "" : "s", 100 * fmin(1, worst->burst_share),
-        cc_experiment_scheme(x, worst->row), cc_exchange_names[s->exchange], s->link.name,
-        s->link.burst_bytes);
+        "in %zu row%s the links' buckets let pass more than %.0f%% of a phase at once (%.0f%% with "
+        "%s over %s at %s): a network without them would be slower. Remedy: %s",
+        count, count == 1 ? "" : "s", 100 * BURST_SHARE, 100 * fmin(1, worst->burst_share),
+        cc_experiment_scheme(x, worst->row), cc_exchange_names[s->exchange], s->link.name, remedy);
 }
 
 static int note_oversubscription(struct run *r, struct cc_error *e)

@@ -3,6 +3,7 @@
  * and profile, and the simulation and the formulas take the run's payload sizes and codec times. */
 #include "cmd/validate/validate.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,9 +54,9 @@ static const struct cc_column columns[] = {
      CC_PART},
     {"added_s", "added", "ms", "%.1f", 1e3,
      "what network and codecs add: step_s, or without a run step_s_sim, less compute_s", CC_PART},
-    {"added_model_error", "of it", "%", "%+.1f", 100,
+    {"added_model_error", "added-model", "%", "%+.1f", 100,
      "the difference of run and model relative to what network and codecs add in the run", CC_PART},
-    {"added_sim_error", "of it", "%", "%+.1f", 100, "the same for run and sim", CC_PART},
+    {"added_sim_error", "added-sim", "%", "%+.1f", 100, "the same for run and sim", CC_PART},
     {"added_model_sim", NULL, "%", "%+.1f", 100, "the same for sim and model", CC_DETAIL},
     {"forecast_error", "run-forecast", "%", "%+.1f", 100,
      "(step_s - step_s_forecast) / step_s; without a run, of step_s_sim", CC_PART},
@@ -64,7 +65,7 @@ static const struct cc_column columns[] = {
      "and codecs add, where that is more than the tolerance of the step; empty if there is only one",
      CC_ANSWER},
     {"suspect", "suspect", "", NULL, 0, "the suspect assumption where they differ", CC_MAIN},
-    {"forecast_suspect", "of the forecast", "", NULL, 0,
+    {"forecast_suspect", "forecast suspect", "", NULL, 0,
      "the suspect assumption where the forecast differs by more than --tolerance", CC_PART},
     {"why", NULL, "", NULL, 0, "the figures behind suspect", CC_DETAIL},
     {"forecast_why", NULL, "", NULL, 0, "those behind forecast_suspect", CC_DETAIL},
@@ -264,9 +265,9 @@ static int dry(struct validate *v, struct cc_error *e)
     for (size_t i = 0; i < sim->settings; i++)
         for (size_t k = 0; k < sim->setting[i].rows; k++)
             seconds += cc_sim_row_s(&sim->setting[i], &sim->setting[i].row[k]);
-    cc_print_si(seconds, "s", time, sizeof time);
-    return cc_record_note(v->record, e, "the run takes that long; the simulation adds about %s",
-                          time);
+    cc_print_si(ceil(seconds), "s", time, sizeof time);
+    return cc_record_note(v->record, e,
+                          "validate: this is the run's time; its simulation adds about %s", time);
 }
 
 /* --- the command --- */

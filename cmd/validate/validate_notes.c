@@ -14,9 +14,7 @@ static const struct {
 } remedies[] = {
     {CC_CAUSE_BYTES, "the order in which floats are added decides the last bits of sums, and with "
                      "them, for some schemes, the payload: try another --exchange"},
-    {CC_CAUSE_SCATTER, "repeat with more --steps"},
     {CC_CAUSE_PROTOCOL, "--exchange ring, recdouble and rabenseifner are the same in all three"},
-    {CC_CAUSE_BURST, "repeat with a smaller --burst"},
     {CC_CAUSE_REPEATS, "a longer --limit of the queues, or another --congestion"},
     {CC_CAUSE_LATENCY, "`commcomp calibrate` measures it: pass the result with --calibration"},
     {CC_CAUSE_OVERSUBSCRIBED, "fewer --workers, a machine with more cores, or hosts of their own "
@@ -25,7 +23,8 @@ static const struct {
     {CC_CAUSE_CORES, "a lower --bw, fewer --workers, or hosts of their own (--hostfile)"},
     {CC_CAUSE_LINKS, "`commcomp calibrate` measures them: pass the result with --calibration; "
                      "--topology sets how they are connected"},
-    {CC_CAUSE_STRAGGLERS, "more --steps come nearer to the mean"},
+    {CC_CAUSE_STRAGGLERS, "none is needed: ten times the --steps come three times nearer to the "
+                          "mean"},
     {CC_CAUSE_CONTENTION, "trust sim and run; docs/model.md has what the formula takes for "
                           "granted"},
     {CC_CAUSE_COMPOSITION, "trust sim and run; docs/model.md has what the formula takes for "
@@ -34,10 +33,21 @@ static const struct {
     {CC_CAUSE_FIDELITY, "trust the run; --fidelity tc is as the lab, tcp as SimGrid takes TCP for"},
     {CC_CAUSE_SIZES, "a --profile of gradients like these (`bench --profile-out`), and --warmup "
                      "32 where residuals have to fill"},
-    {CC_CAUSE_CODECS, "in a step codecs run once, after a pause, and not in a loop; for large "
-                      "tensors, --remeasure them on a quiet machine"},
-    {CC_CAUSE_UNCLEAR, "repeat on a quiet machine with more --steps"},
+    {CC_CAUSE_CODECS,
+     "none for small tensors, whose codecs run once a step, after a pause, and not "
+     "in a loop; for large ones, --remeasure on a quiet machine"},
+    {CC_CAUSE_UNCLEAR, "none is known; if a quiet machine gives the same, trust the run"},
 };
+
+/* Writes the steps with which twice the mean's standard error lies within the tolerance. */
+static void scatter_remedy(const struct validate *v, const struct validated *row, char *out,
+                           size_t cap)
+{
+    const struct cc_measured_row *m = row->run;
+    const double base_s = row->diagnosis.adds ? m->step_s - m->compute_s : m->step_s;
+    const double wanted = 2 * m->step_s_sd / (v->tolerance * base_s);
+    (void)snprintf(out, cap, "--steps %.0f", ceil(wanted * wanted) * (double)m->row->period);
+}
 
 static const char *remedy_of(enum cc_cause_kind kind)
 {
@@ -76,15 +86,20 @@ static double largest(const struct cc_differences *d)
 static int note_worst(struct validate *v, enum cc_cause_kind kind, const struct worst *w,
                       const char *what, struct cc_error *e)
 {
-    char place[160];
+    char place[160], remedy[160];
     if (w->count == 0)
         return CC_OK;
+    if (kind == CC_CAUSE_BURST)
+        cc_run_burst_remedy(w->row->run, remedy, sizeof remedy);
+    else if (kind == CC_CAUSE_SCATTER)
+        scatter_remedy(v, w->row, remedy, sizeof remedy);
+    else
+        (void)snprintf(remedy, sizeof remedy, "%s", remedy_of(kind));
     cc_forecast_place(&w->row->setting->setting, place, sizeof place);
-    return cc_record_note(v->record, e, "suspect%s: %s, in %zu row%s%s %s, %s: %s; %s", what,
-                          cc_cause_names[kind], w->count, w->count == 1 ? "" : "s",
-                          w->count == 1 ? ":" : ", most in",
-                          cc_forecast_scheme(&v->input.forecast, w->row->row->scheme), place,
-                          w->why, remedy_of(kind));
+    return cc_record_note(
+        v->record, e, "suspect%s: %s, in %zu row%s%s %s, %s: %s. Remedy: %s", what,
+        cc_cause_names[kind], w->count, w->count == 1 ? "" : "s", w->count == 1 ? ":" : ", most in",
+        cc_forecast_scheme(&v->input.forecast, w->row->row->scheme), place, w->why, remedy);
 }
 
 static int note_cause(struct validate *v, enum cc_cause_kind kind, struct cc_error *e)
@@ -93,60 +108,77 @@ static int note_cause(struct validate *v, enum cc_cause_kind kind, struct cc_err
     for (size_t i = 0; i < v->rows; i++) {
         const struct validated *row = &v->row[i];
         const struct cc_diagnosis *diagnosis = &row->diagnosis;
-        for (size_t k = 0; k < 2; k++)
-            if (diagnosis->cause[k].kind == kind)
-                add_cause(&answers, row, &diagnosis->cause[k],
-                          largest(diagnosis->adds ? &diagnosis->added : &diagnosis->off));
+        /* If both causes are of this kind, the first is that of the larger gap. */
+        const struct cc_cause *cause = &diagnosis->cause[diagnosis->cause[0].kind == kind ? 0 : 1];
+        if (cause->kind == kind)
+            add_cause(&answers, row, cause,
+                      largest(diagnosis->adds ? &diagnosis->added : &diagnosis->off));
         if (diagnosis->forecast.kind == kind)
             add_cause(&forecasts, row, &diagnosis->forecast, diagnosis->off.forecast);
     }
     CC_TRY(note_worst(v, kind, &answers, "", e));
-    return note_worst(v, kind, &forecasts, " of the forecast", e);
+    return note_worst(v, kind, &forecasts, " for the forecast", e);
 }
 
 /* --- all of them --- */
 
-static int note_agreement(struct validate *v, struct cc_error *e)
+/* Agreement of the answers; the largest differences are fractions. */
+struct agreement {
+    size_t rows, agree, small; /* small: network and codecs add too little to say much */
+    double worst, worst_added; /* of two answers: of the step; of what is added, or NAN */
+    size_t forecasts;          /* within the tolerance */
+    double worst_forecast;     /* NAN: there is none */
+};
+
+static struct agreement sum_up(const struct validate *v)
 {
-    size_t agree = 0, forecasts = 0, all = 0;
-    char of_forecasts[96] = "";
-    double worst = 0, worst_added = NAN, worst_forecast = NAN;
-    size_t small = 0;
-    char of_added[96] = "";
+    struct agreement a = {.worst_added = NAN, .worst_forecast = NAN};
     for (size_t i = 0; i < v->rows; i++) {
         const struct cc_diagnosis *diagnosis = &v->row[i].diagnosis;
         if (diagnosis->answers < 2)
             continue;
-        all++;
-        agree += diagnosis->agree;
-        worst = fmax(worst, largest(&diagnosis->off));
-        small += !diagnosis->adds;
+        a.rows++;
+        a.agree += diagnosis->agree;
+        a.worst = fmax(a.worst, largest(&diagnosis->off));
+        a.small += !diagnosis->adds;
         if (diagnosis->adds)
-            worst_added = fmax(worst_added, largest(&diagnosis->added));
-        forecasts += fabs(diagnosis->off.forecast) <= v->tolerance;
-        worst_forecast = fmax(worst_forecast, fabs(diagnosis->off.forecast));
+            a.worst_added = fmax(a.worst_added, largest(&diagnosis->added));
+        a.forecasts += fabs(diagnosis->off.forecast) <= v->tolerance;
+        a.worst_forecast = fmax(a.worst_forecast, fabs(diagnosis->off.forecast));
     }
-    if (all == 0)
+    return a;
+}
+
+static int note_agreement(struct validate *v, struct cc_error *e)
+{
+    const struct agreement a = sum_up(v);
+    const double limit = 100 * v->tolerance;
+    const char *s = a.rows == 1 ? "" : "s";
+    char added[80] = "";
+    if (a.rows == 0)
         return CC_OK;
-    if (isfinite(worst_forecast))
-        (void)snprintf(of_forecasts, sizeof of_forecasts,
-                       "; of the forecasts, %zu %s within it (the farthest is off by %.1f%%)",
-                       forecasts, forecasts == 1 ? "is" : "are", 100 * worst_forecast);
-    if (isfinite(worst_added))
-        (void)snprintf(of_added, sizeof of_added,
-                       " of the step, %.1f%% of what network and codecs add", 100 * worst_added);
-    CC_TRY(cc_record_note(v->record, e,
-                          "%zu of %zu row%s %s within %.3g%% (the largest difference of two "
-                          "answers is %.1f%%%s)%s",
-                          agree, all, all == 1 ? "" : "s", agree == 1 ? "agrees" : "agree",
-                          100 * v->tolerance, 100 * worst, of_added, of_forecasts));
-    if (small == 0)
+    if (isfinite(a.worst_added))
+        (void)snprintf(added, sizeof added,
+                       " of the step, and %.1f%% of what network and codecs add",
+                       100 * a.worst_added);
+    CC_TRY(cc_record_note(
+        v->record, e,
+        "%zu of %zu row%s %s within %.3g%%; the largest difference of two answers "
+        "is %.1f%%%s",
+        a.agree, a.rows, s, a.agree == 1 ? "agrees" : "agree", limit, 100 * a.worst, added));
+    if (isfinite(a.worst_forecast))
+        CC_TRY(cc_record_note(v->record, e,
+                              "%zu of %zu forecast%s %s within %.3g%% of the step; the farthest is "
+                              "off by %.1f%%",
+                              a.forecasts, a.rows, s, a.forecasts == 1 ? "is" : "are", limit,
+                              100 * a.worst_forecast));
+    if (a.small == 0)
         return CC_OK;
     return cc_record_note(
         v->record, e,
         "%zu row%s little about network and codecs, which add less than %.3g%% of "
         "the step: --compute 0s leaves them alone",
-        small, small == 1 ? " says" : "s say", 100 * v->tolerance);
+        a.small, a.small == 1 ? " says" : "s say", limit);
 }
 
 static int note_missing(struct validate *v, const char *answer, const struct cc_experiment *x,

@@ -197,9 +197,10 @@ static int text_columns(const struct validate *v, size_t at, const struct cc_dia
 {
     const struct cc_cause *first = &diagnosis->cause[0], *second = &diagnosis->cause[1];
     const bool both = second->kind != CC_CAUSE_NOTHING;
-    char suspects[80], why[640];
+    const bool other = both && second->kind != first->kind;
+    char suspects[80], why[840];
     (void)snprintf(suspects, sizeof suspects, "%s%s%s", cc_cause_names[first->kind],
-                   both ? ", " : "", cc_cause_names[second->kind]);
+                   other ? ", " : "", other ? cc_cause_names[second->kind] : "");
     (void)snprintf(why, sizeof why, "%s%s%s", first->why, both ? "; " : "", second->why);
     const struct {
         const char *key, *text;

@@ -72,11 +72,15 @@ static int speedup(struct cc_paper_case *c, double codec_scale, double *out, str
     return CC_OK;
 }
 
-/* Counts the table's settings, of a batch if the row has one; those that gain; or those that would
- * with codecs that take no time. */
+/* Counts the table's settings, of a batch if the row has one; those that gain, with codecs that
+ * take codec_scale times as long if the row has that; or those that would with codecs that take no
+ * time.
+ */
 static int count(struct cc_paper_case *c, double *out, struct cc_error *e)
 {
     const struct cc_paper *p = c->paper;
+    const double given = cc_case_has(c, "codec_scale") ? cc_case(c, "codec_scale") : 1;
+    const double scale = cc_case_is(c, "gains_free") ? 0 : given;
     *out = 0;
     for (size_t r = 0; r < p->rows; r++)
         for (size_t k = 0; k < p->columns; k++) {
@@ -86,7 +90,7 @@ static int count(struct cc_paper_case *c, double *out, struct cc_error *e)
             if (p->row[r].net == NULL || !cc_case_is(&one, "speedup") ||
                 (cc_case_has(c, "batch") && cc_case(c, "batch") != cc_case(&one, "batch")))
                 continue;
-            CC_TRY(speedup(&one, cc_case_is(c, "gains_free") ? 0 : 1, &gain, e));
+            CC_TRY(speedup(&one, scale, &gain, e));
             *out += cc_case_is(c, "settings") || gain > 1;
         }
     return CC_OK;

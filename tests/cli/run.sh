@@ -142,6 +142,14 @@ else
     json 'all(abs(r["model_error"] - (1 - r["step_s_model"] / r["step_s"])) < 1e-9 for r in d["rows"])'
     json 'all(abs(r["comm_s"] + r["codec_s"] + r["compute_s"] - r["step_s"]) < 1e-6 for r in d["rows"] if r["comm_s"] > 0)'
     json 'all(r["congestion"] == "reno" and r["limit_bytes"] > 0 for r in d["rows"])'
+    # The advice on buckets ends when it is followed once, or says that there is none.
+    burst="$r --values 20K --workers 2 --bw 100mbps --steps 2 --warmup 0 --format json"
+    q 0 $burst --scheme fp32
+    json 'd["rows"][0]["burst_share"] > 0.05 and any("Remedy: --burst " in n for n in d["notes"])'
+    q 0 $burst --scheme fp32 --burst $(sed -n 's/.*Remedy: --burst \([0-9]*\) lets.*/\1/p' out)
+    json 'd["rows"][0]["burst_share"] < 0.05 and not any("bucket" in n for n in d["notes"])'
+    q 0 $burst --scheme 3lc
+    json 'any("Remedy: none: buckets hold a frame at least" in n for n in d["notes"])'
     # Servers on the workers' hosts: half of a message stays there, and no link sees it.
     q 0 $r --workers 2 --servers 2 --colocate --values 100K --bw 100mbps --scheme fp32 --steps 3 --format json
     json 'd["rows"][0]["colocated"] and d["rows"][0]["messages"] == 2'

@@ -30,7 +30,7 @@ q 0 $v --dry-run --values 1M --bw 8mbps --overhead none --burst 1 --workers 4 --
 json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8"]'
 json 'abs(d["rows"][0]["step_s_forecast"] - 2 * (50e-6 + 16)) < 1e-5 and abs(d["rows"][0]["row_s"] - 32) < 0.01'
 json 'all(r["step_s"] is None and r["step_s_sim"] is None and r["agree"] is None for r in d["rows"])'
-json 'any("would take about 4" in n for n in d["notes"]) and any("the simulation adds" in n for n in d["notes"])'
+json 'any("would take about 4" in n for n in d["notes"]) and any("its simulation adds" in n for n in d["notes"])'
 # On hosts there is no lab to be kept, and no option that keeps one.
 q 0 $v --dry-run --workers 2 --hosts localhost:3 --scheme fp32 --format json
 json 'd["rows"][0]["step_s_forecast"] > 0 and d["rows"][0]["bw_bps"] == 1e9 and d["rows"][0]["oversubscribed"] is None'
@@ -86,7 +86,7 @@ else
     t 0 validate -q --profile double.json --values 100K --workers 2 --bw 100mbps --scheme int8 --format json
     json 'd["rows"][0]["agree"] is True and d["rows"][0]["forecast_suspect"] == "payload sizes"'
     json '-1.1 < d["rows"][0]["forecast_error"] < -0.9 and "instead of the profile" in d["rows"][0]["forecast_why"]'
-    json 'any(n.startswith("suspect of the forecast: payload sizes, in 1 row: int8, ps at 100 Mbit/s, 2 workers: forecast") for n in d["notes"])'
+    json 'any(n.startswith("suspect for the forecast: payload sizes, in 1 row: int8, ps at 100 Mbit/s, 2 workers: forecast") for n in d["notes"])'
 fi
 unset COMMCOMP_RANK
 
