@@ -220,6 +220,24 @@ static void ends_are_explained(void **state)
                  "exit code 1");
 }
 
+/* No report may be lost, whatever it is about. A line that only looks like
+ * one, or one that the end of a killed program cuts off, is no report. */
+static void a_broken_report_fails(void **state)
+{
+    static const char part[] = "a report of the ranks cannot be read: ";
+    assert_fails(state, "cat hello begin; echo '{\"report\": \"row\", \"row\": 0}'; cat done",
+                 part);
+    assert_fails(state, "cat hello begin; echo '{\"report\": \"calls\", \"row\": 0}'; cat done",
+                 part);
+    assert_fails(state, "cat hello begin; echo '{\"report\": \"step\", '; cat row done", part);
+    assert_fails(state, "cat hello begin row; echo '{\"report\": \"news\"}'; cat done", part);
+    assert_fails(state, "cat hello begin; printf '{\"report\": \"ro'; kill -9 $$", "signal 9");
+    struct launched h = {.remaining_s = 60};
+    struct cc_error e;
+    assert_int_equal(launch(state, "cat hello begin row; echo '{\"note\": 1}'; cat done", &h, &e),
+                     CC_OK);
+}
+
 static void a_failed_rank_is_named(void **state)
 {
     assert_fails(state, "cat hello error; exit 1", "rank 2 (a server): no memory for 3 tensors");
@@ -343,6 +361,7 @@ int main(void)
         IN_SCRATCH(mpirun_gets_arguments_and_the_job),
         IN_SCRATCH(mpirun_stays_here),
         IN_SCRATCH(ends_are_explained),
+        IN_SCRATCH(a_broken_report_fails),
         IN_SCRATCH(a_failed_rank_is_named),
         IN_SCRATCH(bytes_on_another_interface_fail),
         IN_SCRATCH(a_missing_program_is_named),

@@ -84,16 +84,28 @@ static int take_report(struct cc_monitor *m, const struct cc_report *r)
     return m->on_report(m->arg, r, m->e);
 }
 
-static void take_line(struct cc_monitor *m, const char *line, size_t length, bool is_stdout)
+static bool begins_as_report(const char *line, size_t length)
 {
-    static const char begin[] = "{\"report\": \"row\"";
+    static const char begin[] = "{\"report\": ";
+    return length >= sizeof begin - 1 && memcmp(line, begin, sizeof begin - 1) == 0;
+}
+
+/* A report that cannot be taken, say for lack of memory, is an error: a result must not be lost. */
+static void refuse_report(struct cc_monitor *m, const char *why)
+{
+    if (!m->stopping)
+        begin_stop(m, cc_fail(m->e, "a report of the ranks cannot be read: %s", why));
+}
+
+/* `cut`: the stream ended within the line. Then the program's end says more than a half report. */
+static void take_line(struct cc_monitor *m, const char *line, size_t length, bool is_stdout,
+                      bool cut)
+{
     struct cc_report r;
     struct cc_error why;
     if (!is_stdout || cc_report_parse(line, length, &r, &why) != CC_OK) {
-        /* A result must not be lost because there was no memory to parse it. */
-        if (is_stdout && !m->stopping && length >= sizeof begin - 1 &&
-            memcmp(line, begin, sizeof begin - 1) == 0)
-            begin_stop(m, cc_fail(m->e, "a result of the ranks cannot be read: %s", why.text));
+        if (is_stdout && !cut && begins_as_report(line, length))
+            refuse_report(m, why.text);
         if (m->on_other_line != NULL)
             m->on_other_line(m->arg, line, length);
         else
@@ -123,7 +135,7 @@ static void take_lines(struct cc_monitor *m, struct cc_line_buffer *b, bool is_s
             break;
         size_t to = newline != NULL ? (size_t)(newline - b->bytes) : b->length;
         if (!b->skipping)
-            take_line(m, b->bytes + from, to - from, is_stdout);
+            take_line(m, b->bytes + from, to - from, is_stdout, newline == NULL);
         b->skipping = false;
         from = newline != NULL ? to + 1 : to;
     }
@@ -131,6 +143,8 @@ static void take_lines(struct cc_monitor *m, struct cc_line_buffer *b, bool is_s
         memmove(b->bytes, b->bytes + from, b->length - from);
     b->length -= from;
     if (b->length > LINE_LENGTH) {
+        if (is_stdout && !b->skipping && begins_as_report(b->bytes, b->length))
+            refuse_report(m, "its line is longer than 64 MiB");
         b->length = 0;
         b->skipping = true;
     }
