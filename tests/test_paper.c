@@ -325,7 +325,7 @@ static void pipeline(void **state)
 }
 
 /* 4.03125 bits instead of 32; or 1/32 of the values as pairs of 64 bits (2 bits a value, once) and
- * 4.03125 bits once, instead of 32 bits twice. Of 10 minutes 8 are communication. */
+ * 4.03125 bits once, instead of 32 bits twice. 8 of 10 minutes are communication. */
 static void low_precision(void **state)
 {
     (void)state;

@@ -91,7 +91,7 @@ static void put_and_merge(void **state)
     assert_int_equal(a.codec[0].points, 2);
     assert_memory_equal(&a.codec[0].point[0], &ten, sizeof ten);
     assert_memory_equal(&a.codec[0].point[1], &hundred, sizeof hundred);
-    /* What is there stays; what is missing comes. */
+    /* Points that are there stay; missing ones come. */
     assert_int_equal(cc_profile_put(&b, "y", &other, NULL), CC_OK);
     assert_int_equal(cc_profile_put(&b, "x", &other, NULL), CC_OK);
     const struct cc_profile_point large = {1000, 1, 1, 1, 1, 0, 0};

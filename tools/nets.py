@@ -2,8 +2,8 @@
 """Writes the built-in nets, models/nets/*.json. Run from the repository's root.
 
 Tensors are in the order of the layers; `compute` counts the multiply-additions of one sample's
-forward pass, to which the backward pass is taken to be proportional (twice as much). What an
-operation without parameters takes (attention's products) counts with the tensor that follows it.
+forward pass, to which the backward pass is taken to be proportional (twice as much). Operations
+without parameters (attention's products) count with the tensor that follows them.
 The expected numbers of values are others' counts, or counts by hand from the paper's table, never
 this program's.
 """

@@ -92,8 +92,8 @@ struct cc_field {
      0 * sizeof(char[sizeof(list) / sizeof(list)[0] <= CC_MOST_FIELDS ? 1 : -1]))
 #define CC_FIELDS(list) .field = (list), .fields = CC_FIELD_COUNT(list)
 
-/* Fills in *out, which is as the table's defaults have it. What was allocated belongs to *out also
- * after an error: free it with cc_fields_free. */
+/* Fills in *out, which is as the table's defaults have it. Free it with cc_fields_free, also after
+ * an error. */
 int cc_fields_parse(const struct cc_table *t, const cJSON *object, void *out, struct cc_error *e);
 /* Writes the object and a newline. With `lines`, each field of the root and each item that is an
  * object begins a line; else all is one line. tag_text: the value of the table's tag. Fails only

@@ -153,8 +153,6 @@ static int absorb(struct cc_pack *base, uint64_t step, size_t round, const uint8
     return CC_OK;
 }
 
-/* --- making --- */
-
 /* --- pairs: jobs without data have none --- */
 
 static int to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *in, size_t len,
@@ -170,6 +168,8 @@ static size_t pairs_bound(const struct cc_pack *base)
     (void)base;
     return 0;
 }
+
+/* --- making --- */
 
 static const struct cc_pack_vtable vtable = {.free = free_pack,
                                              .bound = bound,

@@ -20,9 +20,9 @@ struct cc_rank_map {
  * error. */
 int cc_rank_map_alloc(int hosts, int groups, struct cc_rank_map *out, struct cc_error *e);
 /* Allocates a map and assigns the row: servers at equal distances, the first one on the first host,
- * and workers in order on the others, so that groups get equal shares of servers. Of N ranks and M
- * servers, server j has host floor(j N / M). Hosts beyond the last rank have no rank. Groups have
- * `group` hosts, the last one perhaps fewer. */
+ * and workers in order on the others, so that groups get equal shares of servers. Server j of M
+ * has host floor(j N / M), where N is the number of ranks. Hosts beyond the last rank have no rank.
+ * Groups have `group` hosts, the last one perhaps fewer. */
 int cc_rank_map_row(const struct cc_platform_config *config, int hosts, int group,
                     struct cc_rank_map *out, struct cc_error *e);
 void cc_rank_map_free(struct cc_rank_map *map);

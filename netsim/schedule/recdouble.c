@@ -3,9 +3,9 @@
  * section 4.5).
  *
  * The values are one chunk. In round t = 0, 1, ... two groups of 2^t members exchange their sums,
- * member by member: log2 P rounds and latencies, but every rank sends the whole message in each. Of
- * P ranks that are not a power of two, extra ranks hand their values to proxies before and get the
- * sum after (pow2_group.h).
+ * member by member: log2 P rounds and latencies, but every rank sends the whole message in each. If
+ * P is no power of two, extra ranks hand their values to proxies before and get the sum after
+ * (pow2_group.h).
  *
  * Payloads that are encoded again: all members of a group have the same sum, and must encode it to
  * the same bytes, or models would drift apart. So they draw the random numbers of the group's

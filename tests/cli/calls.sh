@@ -35,7 +35,7 @@ t 2 run -q --dry-run --indices clustered
 err '--indices tells where --nonzeros lie'
 t 2 model -q --bw none
 err "'none' is not a rate"
-# What cannot be is left out; nothing else is asked for.
+# A combination that cannot be is left out; here it is the only one.
 t 2 $r --scheme local
 err 'local does not send in every call'
 

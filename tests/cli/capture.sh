@@ -80,7 +80,7 @@ def train(rank, port):
         ddp(x).square().mean().backward()
         save_step({n: p.grad.detach().float().cpu().contiguous()
                    for n, p in model.named_parameters()}, step, rank, "averaged")
-        # What this worker alone would send.
+        # The gradient that this worker alone would send.
         alone = torch.autograd.grad(model(x).square().mean(), list(model.parameters()))
         save_step({n: g.contiguous() for (n, p), g in zip(model.named_parameters(), alone)},
                   step, rank, "alone")

@@ -20,7 +20,7 @@ trap 'exit 130' INT TERM
 cd "$dir" || exit 1
 unset COMMCOMP_ISA COLUMNS
 export ASAN_OPTIONS=allocator_may_return_null=1 # as malloc does
-# Of the ranks alone, as Open MPI itself leaks memory.
+# Ranks look for no leaks, as Open MPI itself leaks memory.
 export OMPI_MCA_mca_base_env_list=ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0
 passed=0 failed=0 case='' good=1 documents=0
 mkdir documents || exit 1

@@ -362,7 +362,7 @@ wait $!
 [ $? = 1 ] || bad 'an interrupt is no failure'
 grep -q 'interrupted' interrupted || bad "no word of the interrupt: $(cat interrupted)"
 [ "$(sizes int8)" = 10 ] || [ "$(sizes int8)" = 100 ] || bad "kept after an interrupt: $(sizes int8)"
-# What cannot be read is neither used nor overwritten, unless it is to be measured again.
+# A profile that cannot be read is neither used nor overwritten, unless it is to be measured again.
 echo '{' >"$kept"
 t 0 model --values 100 --scheme fp16
 err 'the kept profile is neither used nor changed (--remeasure replaces it): .*byte'

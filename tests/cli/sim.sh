@@ -150,7 +150,7 @@ else
     q 0 sim -q --profile nothing.json $exact --values 122880 --workers 2,3,8,10,16 --servers 1,3 --scheme fp32,int8,3lc:zre=0
     json 'len(d["rows"]) == 180 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01'
     json 'not any("differ by more" in n for n in d["notes"])'
-    # What the network is busy: all of what it adds in sequential steps, and hidden in overlapped ones.
+    # The network is busy for all of what it adds to sequential steps, and partly hidden in overlapped ones.
     q 0 sim -q --profile nothing.json --bw 10mbps --values 122880 --workers 4 --exchange ring,ps --scheme fp32,int8 --format json
     json 'all(abs(r["comm_busy_s"] / r["comm_s"] - 1) < 0.01 for r in d["rows"])'
     json 'all(abs(r["added_s"] - (r["step_s"] - r["compute_s"])) < 1e-12 for r in d["rows"])'

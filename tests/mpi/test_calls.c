@@ -13,8 +13,8 @@
 #include "schemes/spec.h"
 #include "tests/lib/jobs.h"
 
-/* What is broken: nothing; one value of a rank's gradient after its payload was summed for the
- * check; a value of the mean on all ranks; the last bit of a value on one rank. */
+/* A fault that the check must find, or none: one value of a rank's gradient after its payload was
+ * summed for the check; a value of the mean on all ranks; the last bit of a value on one rank. */
 enum breakage { NOTHING, GRADIENT, MEAN, ONE_RANK };
 
 struct trial {
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     for (size_t x = 0; x < sizeof exchanges / sizeof exchanges[0]; x++) {
         for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
-            /* What loses something when it is encoded again cannot be compared. */
+            /* Hops encode again: sums can be compared if that loses nothing. */
             const bool gathers = x >= 4, sums = strcmp(schemes[i], "fp32") == 0 ||
                                                 (x > 0 && strcmp(schemes[i], "randk") == 0);
             const bool lossless = sums || strcmp(schemes[i], "pairs") == 0;

@@ -14,8 +14,8 @@ struct cc_range {
 /* The values of a message. */
 struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_job_message *m);
 
-/* A worker's pack for the values of `part`, whose x and y begin at value `origin`. Of `config`, set
- * only seed, rank, workers and decodes_only; and spec, if it is not the row's. */
+/* A worker's pack for the values of `part`, whose x and y begin at value `origin`. The
+ * caller sets seed, rank, workers and decodes_only of `config`, and spec if it is not the row's. */
 int cc_message_pack_make(const struct cc_rank_state *s, struct cc_range part, size_t origin,
                          struct cc_pack_config config, struct cc_pack **out, struct cc_error *e);
 

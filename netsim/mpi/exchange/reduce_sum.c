@@ -8,8 +8,8 @@
  * So fp32's gradients are read where they are: nothing is copied to be sent or added.
  *
  * Everything moves by blocks, and rounds overlap: as soon as a block has been received it is added,
- * and may be sent in the next round, while the rest of its chunk is still under way. What may be
- * done follows from the rounds before it, byte range by byte range:
+ * and may be sent in the next round, while the rest of its chunk is still under way. The rounds
+ * before it decide what may be done, byte range by byte range:
  *
  *   send               once earlier rounds have added to those bytes, or received them;
  *   add                as send, and once earlier rounds and this one have sent what was there;
