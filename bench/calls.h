@@ -4,8 +4,8 @@
 #ifndef CC_BENCH_CALLS_H
 #define CC_BENCH_CALLS_H
 
-#include "bench/memory.h"
 #include "bench/config.h"
+#include "bench/memory.h"
 
 enum cc_call { CC_ENCODE, CC_DECODE, CC_DECODE_ADD, CC_CALLS };
 

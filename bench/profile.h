@@ -3,8 +3,8 @@
 #ifndef CC_BENCH_PROFILE_H
 #define CC_BENCH_PROFILE_H
 
-#include "core/trace/synth.h"
 #include "bench/speed.h"
+#include "core/trace/synth.h"
 #include "models/profile.h"
 
 /* The sizes that are measured unless others are given. Small ones are among them, as nets have many

@@ -9,9 +9,6 @@
 #include "core/memory.h"
 #include "core/reduce.h"
 
-static const struct cc_codec_memory codec_memory = {
-    .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
-
 enum { BUFFERS = 3 };
 
 /* Values of one tensor, or of the largest. */
@@ -133,8 +130,8 @@ static int check_memory(const struct cc_bench_config *config, struct cc_error *e
     for (size_t t = 0; t < cc_trace_tensors(config->trace); t++)
         for (size_t s = 0; s < config->schemes->count; s++) {
             const struct cc_codec_item item = cc_bench_codec(config, s, t);
-            size_t need = cc_codec_bytes(&item, 1, &codec_memory);
-            if (__builtin_add_overflow(need, 3 * item.codec.shape.n * sizeof(float), &need))
+            size_t need = cc_codec_bytes(&item, 1, &cc_memory_in_turn);
+            if (__builtin_add_overflow(need, BUFFERS * item.codec.shape.n * sizeof(float), &need))
                 need = SIZE_MAX;
             most = need > most ? need : most;
         }
@@ -182,7 +179,7 @@ static int one_tensor(struct measuring *m, size_t scheme, size_t tensor,
         CC_TRY_OUT(raw_cumulative(config, &b, tensor, steps, &m->raw.cumulative_sq[tensor], e));
     if (settled == NULL)
         CC_TRY_OUT(cc_codec_set_single(&set, cc_bench_spec(config, scheme, tensor), &info->shape,
-                                       &codec_memory, e));
+                                       &cc_memory_in_turn, e));
     CC_TRY_OUT(measure_tensor(config, scheme, tensor, settled != NULL ? settled : set.item, step,
                               settled != NULL || m->plan->passes == 0 ? 1 : m->plan->passes, &b,
                               out, e));

@@ -158,6 +158,19 @@ void cc_sample_free(struct cc_sample *s)
     *s = (struct cc_sample){0};
 }
 
+bool cc_sample_has_state(const struct cc_bench_config *config, size_t scheme,
+                         const struct cc_sample *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const struct cc_sample_piece *p = &s->piece[i];
+        const struct cc_codec_item item =
+            cc_codec_item(cc_bench_spec(config, scheme, p->tensor), &p->shape);
+        if (cc_state_bytes(&item.codec) > 0)
+            return true;
+    }
+    return false;
+}
+
 /* --- passes --- */
 
 static void draw_signs(const struct cc_random_id *id, float *sign, size_t n)

@@ -35,6 +35,10 @@ int cc_sample_open(const struct cc_bench_config *config, const struct cc_sample_
                    struct cc_sample *out, struct cc_error *e);
 void cc_sample_free(struct cc_sample *s);
 
+/* Whether the codec of any piece keeps a state under this scheme. */
+bool cc_sample_has_state(const struct cc_bench_config *config, size_t scheme,
+                         const struct cc_sample *s);
+
 /* The gradient of a piece at step `step` modulo its steps, as it is. *x is valid until the next
  * call. */
 int cc_sample_step(const struct cc_bench_config *config, struct cc_sample *s,

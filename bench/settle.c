@@ -10,9 +10,6 @@
 
 #define CALM 0.01
 
-static const struct cc_codec_memory codec_memory = {
-    .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
-
 static int open_codecs(const struct cc_bench_config *config, size_t scheme,
                        const struct cc_sample *sample, struct cc_codec_set *set, struct cc_error *e)
 {
@@ -20,15 +17,7 @@ static int open_codecs(const struct cc_bench_config *config, size_t scheme,
     for (size_t i = 0; i < sample->count; i++)
         set->item[i] = cc_codec_item(cc_bench_spec(config, scheme, sample->piece[i].tensor),
                                      &sample->piece[i].shape);
-    return cc_codec_set_allocate(set, &codec_memory, e);
-}
-
-static bool has_state(const struct cc_codec_set *set)
-{
-    for (size_t i = 0; i < set->count; i++)
-        if (cc_state_bytes(&set->item[i].codec) > 0)
-            return true;
-    return false;
+    return cc_codec_set_allocate(set, &cc_memory_in_turn, e);
 }
 
 /* One pass, tensor by tensor; adds the payloads to bytes[]. */
@@ -90,7 +79,7 @@ int cc_settle_sizes(const struct cc_bench_config *config, size_t scheme, struct 
     int status = CC_OK;
     *out = (struct cc_settled){.passes = 0};
     CC_TRY_OUT(open_codecs(config, scheme, sample, set, e));
-    const bool settles = has_state(set);
+    const bool settles = cc_sample_has_state(config, scheme, sample);
     while (!out->settled && !cc_interrupted()) {
         CC_TRY_OUT(cc_grow(&all, &capacity, (out->passes + 1) * pieces, sizeof(double), e));
         CC_TRY_OUT(run_pass(config, scheme, sample, set, out->passes * steps,

@@ -28,13 +28,11 @@ static void close_counting(struct counting *c)
 
 static int open_counting(struct counting *c, const struct cc_spec *spec, struct cc_error *e)
 {
-    static const struct cc_codec_memory memory = {
-        .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
     const struct cc_shape *shape = &cc_trace_tensor(c->trace, c->tensor)->shape;
     CC_TRY(cc_codec_set_init(&c->set, c->workers, e));
     for (size_t w = 0; w < c->workers; w++)
         c->set.item[w] = cc_codec_item(spec, shape);
-    CC_TRY(cc_codec_set_allocate(&c->set, &memory, e));
+    CC_TRY(cc_codec_set_allocate(&c->set, &cc_memory_in_turn, e));
     c->room = cc_pairs_bound(&c->set.item[0].codec);
     c->x = cc_alloc(shape->n * sizeof *c->x, e);
     c->pair = cc_alloc(c->room * sizeof *c->pair, e);

@@ -46,9 +46,6 @@ static const struct cc_sample_limits flat_limits = {
 static const struct cc_sample_limits shape_limits = {
     .values = 1 << 21, .largest = 1 << 22, .steps = MOST_STEPS, .kept = SIZE_MAX};
 
-static const struct cc_codec_memory codec_memory = {
-    .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
-
 /* The sums that one tensor adds to a window. */
 struct window {
     double error_sq, raw_sq; /* of the window's sums: (sum (u - g))^2, (sum g)^2 */
@@ -101,7 +98,7 @@ static int open_track(const struct measuring *m, const struct cc_sample_piece *p
     const size_t n = piece->shape.n, each = cc_align_up(n * sizeof(float)) / sizeof(float);
     *t = (struct track){.piece = piece};
     CC_TRY(cc_codec_set_single(&t->set, cc_bench_spec(m->config, m->scheme, piece->tensor),
-                               &piece->shape, &codec_memory, e));
+                               &piece->shape, &cc_memory_in_turn, e));
     t->gradient = cc_alloc0((6 * each + piece->rows + piece->columns) * sizeof(float), e);
     if (t->gradient == NULL)
         return CC_FAIL;
@@ -320,14 +317,6 @@ static int split(struct measuring *m, struct cc_update_error *out, struct cc_err
     return CC_OK;
 }
 
-static bool has_state(const struct measuring *m)
-{
-    for (size_t i = 0; i < m->sample->count; i++)
-        if (cc_state_bytes(&m->track[i].set.item->codec) > 0)
-            return true;
-    return false;
-}
-
 static int run_windows(struct measuring *m, struct cc_update_error *out, struct cc_error *e)
 {
     const struct cc_spec *spec = m->config->schemes->item[m->scheme];
@@ -341,7 +330,7 @@ static int run_windows(struct measuring *m, struct cc_update_error *out, struct 
     const double affordable = MOST_VALUES / ((double)m->sample->values * (double)m->steps);
     if (affordable < MOST_WINDOWS)
         most = affordable < 2 ? 2 : (size_t)affordable;
-    const bool settles = has_state(m);
+    const bool settles = cc_sample_has_state(m->config, m->scheme, m->sample);
     while (windows < most && !cc_interrupted()) {
         CC_TRY_OUT(next_window(m, &w[windows++], e));
         out->settled = !settles ? windows == 2 : is_calm(w, windows);

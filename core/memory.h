@@ -48,4 +48,11 @@ static inline bool cc_mul(size_t a, size_t b, size_t *out)
     return true;
 }
 
+/* Bytes of n float32 values; SIZE_MAX: more than a size can hold. */
+static inline size_t cc_float_bytes(size_t n)
+{
+    size_t bytes;
+    return cc_mul(n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
+}
+
 #endif

@@ -50,8 +50,8 @@ static inline void cc_next_page(const void *p)
 struct cc_sink {
     uint8_t *to;              /* the next byte of the output */
     const struct k_copy *out; /* NULL: no buffer */
-    size_t begin,
-        end; /* the bytes of `tile` not yet copied out; begin is to's offset in its line */
+    /* The bytes of `tile` that are not copied out yet; begin is to's offset in its line. */
+    size_t begin, end;
     alignas(CC_ALIGN) uint8_t tile[CC_TILE * sizeof(float) + CC_ALIGN];
 };
 

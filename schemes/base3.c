@@ -55,12 +55,6 @@ size_t cc_base3_bound(size_t n)
     return HEADER + packed_bytes(n);
 }
 
-size_t cc_base3_residual(size_t n)
-{
-    size_t bytes;
-    return cc_mul(n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
-}
-
 /* How many of the values first .. first + count - 1 exist; the others are padding. */
 static size_t present(size_t first, size_t count, size_t n)
 {

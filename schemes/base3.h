@@ -12,9 +12,6 @@
 /* The largest payload of n values, in bytes. */
 size_t cc_base3_bound(size_t n);
 
-/* The bytes of a residual of n floats; SIZE_MAX if that overflows. */
-size_t cc_base3_residual(size_t n);
-
 /* Quantizes values i .. i + count - 1 and appends their digits (trit + 1): bytes[k] = 3 * bytes[k]
  * + the digit of value i + k. `next`: the next call begins at i + next, a hint for prefetching. */
 typedef void cc_base3_quantize(void *arg, size_t i, size_t count, ptrdiff_t next, uint8_t *bytes);

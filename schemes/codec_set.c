@@ -26,6 +26,9 @@ enum { RED_ZONE = 0 };
 #define ASAN_UNPOISON_MEMORY_REGION(from, bytes) ((void)(from), (void)(bytes))
 #endif
 
+const struct cc_codec_memory cc_memory_in_turn = {
+    .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
+
 /* Cuts buffers from a block; without a block it only adds up their sizes. */
 struct cutter {
     uint8_t *block; /* or NULL */

@@ -34,6 +34,10 @@ struct cc_codec_memory {
     enum cc_sharing scratch, payload;
 };
 
+/* For codecs that encode in turn: states of their own, and scratch memory and a payload that all
+ * share. */
+extern const struct cc_codec_memory cc_memory_in_turn;
+
 struct cc_codec_item {
     const struct cc_spec *spec; /* not owned; must outlive the set */
     struct cc_codec codec;

@@ -1,6 +1,7 @@
 /* efsign: signsgd with error feedback: encodes gradient + residual, and keeps what the sign and the
  * mean magnitude do not express. Karimireddy et al. show that this makes signsgd converge where it
  * otherwise need not. Payload and steps: signs.c. */
+#include "core/memory.h"
 #include "schemes/signs.h"
 
 struct params {
@@ -12,7 +13,7 @@ static const struct cc_param table[] = {{.name = NULL}};
 static size_t state_bytes(const void *params, const struct cc_shape *shape)
 {
     (void)params;
-    return shape->n * sizeof(float);
+    return cc_float_bytes(shape->n);
 }
 
 static struct cc_traffic traffic(const void *params)

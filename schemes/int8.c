@@ -37,11 +37,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
 static size_t state_bytes(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    size_t bytes = SIZE_MAX;
-    if (!p->ef)
-        return 0;
-    (void)cc_mul(shape->n, sizeof(float), &bytes);
-    return bytes;
+    return p->ef ? cc_float_bytes(shape->n) : 0;
 }
 
 static struct cc_traffic traffic(const void *params)

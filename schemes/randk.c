@@ -51,17 +51,13 @@ static const struct cc_param table[] = {
 static size_t bound(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    size_t bytes;
-    return cc_mul(cc_density_count(p->density, shape->n), sizeof(float), &bytes) ? bytes : SIZE_MAX;
+    return cc_float_bytes(cc_density_count(p->density, shape->n));
 }
 
 static size_t state_bytes(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    size_t bytes;
-    if (!p->ef)
-        return 0;
-    return cc_mul(shape->n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
+    return p->ef ? cc_float_bytes(shape->n) : 0;
 }
 
 /* --- drawing --- */

@@ -105,8 +105,7 @@ size_t cc_select_scratch(double density, size_t n, enum cc_select_mode mode)
 {
     struct plan p = make_plan(density, n, mode);
     size_t values = p.direct || p.room < p.sample ? p.sample : p.room;
-    size_t bytes;
-    return cc_mul(values, sizeof(float), &bytes) ? bytes : SIZE_MAX;
+    return cc_float_bytes(values);
 }
 
 int cc_refuse_sum(const struct cc_context *ctx, const float *gradient, const float *sum,

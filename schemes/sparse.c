@@ -73,10 +73,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
 static size_t state_bytes(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    size_t bytes;
-    if (!p->ef)
-        return 0;
-    return cc_mul(shape->n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
+    return p->ef ? cc_float_bytes(shape->n) : 0;
 }
 
 /* Scratch memory for pairs holds that of the selection, the values, then the bitmap. The offset of

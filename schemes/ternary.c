@@ -12,6 +12,7 @@
  */
 #include <math.h>
 
+#include "core/memory.h"
 #include "core/parallel.h"
 #include "core/reduce.h"
 #include "schemes/base3.h"
@@ -42,7 +43,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
 static size_t state_bytes(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    return p->ef ? cc_base3_residual(shape->n) : 0;
+    return p->ef ? cc_float_bytes(shape->n) : 0;
 }
 
 static size_t scratch_bytes(const void *params, const struct cc_shape *shape)

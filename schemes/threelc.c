@@ -13,6 +13,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "core/memory.h"
 #include "core/reduce.h"
 #include "schemes/base3.h"
 #include "schemes/kernels/base3.h"
@@ -41,7 +42,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
 static size_t state_bytes(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    return p->ef ? cc_base3_residual(shape->n) : 0;
+    return p->ef ? cc_float_bytes(shape->n) : 0;
 }
 
 struct rounding {

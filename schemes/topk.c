@@ -26,9 +26,9 @@
 #include "core/reduce.h"
 #include "schemes/kernels/pick.h"
 #include "schemes/kernels/select.h"
+#include "schemes/pairs.h"
 #include "schemes/scheme.h"
 #include "schemes/selection.h"
-#include "schemes/pairs.h"
 #include "schemes/zeros.h"
 
 struct params {
@@ -73,10 +73,7 @@ static size_t bound(const void *params, const struct cc_shape *shape)
 static size_t state_bytes(const void *params, const struct cc_shape *shape)
 {
     const struct params *p = params;
-    size_t bytes;
-    if (!p->ef)
-        return 0;
-    return cc_mul(shape->n, sizeof(float), &bytes) ? bytes : SIZE_MAX;
+    return p->ef ? cc_float_bytes(shape->n) : 0;
 }
 
 static struct cc_traffic traffic(const void *params)

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "core/bytes.h"
+#include "core/file.h"
 #include "core/format/container.h"
 #include "core/format/crc32.h"
-#include "core/file.h"
 #include "core/infile.h"
 #include "tests/lib/text.h"
 

@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "core/file.h"
-#include "core/infile.h"
 #include "core/format/json.h"
+#include "core/infile.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"
 

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "core/bytes.h"
+#include "core/file.h"
 #include "core/format/contents.h"
 #include "core/format/csv.h"
-#include "core/file.h"
 #include "core/format/npy.h"
 #include "core/format/safetensors.h"
 #include "core/format/tensorfile.h"

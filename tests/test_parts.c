@@ -16,47 +16,18 @@
 #include "core/memory.h"
 #include "core/parallel.h"
 #include "schemes/kernels/qsgd.h"
-#include "schemes/codec_set.h"
 #include "tests/lib/data.h"
+#include "tests/lib/side.h"
 #include "tests/lib/text.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])
 
-/* One codec and the results of its last step. */
-struct side {
-    struct cc_spec *spec;
-    struct cc_codec_set set;
-    struct cc_codec codec;
-    struct cc_context ctx;
-    uint8_t *payload;
-    size_t len;
-    float *room, *y, *sum; /* y: decoded, begins `shift` values after room */
-    struct cc_error e;
-};
-
-static const struct cc_codec_memory memory = {
-    .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
-
-static void side_open(struct side *s, const char *scheme, struct cc_shape shape, size_t shift)
+/* Opens the codec of rank 2 of a tensor, for a part of it that crosses its 2^32nd value. */
+static void open_far(struct side *s, const char *scheme, struct cc_shape shape, size_t shift)
 {
-    *s = (struct side){.ctx = {.name = "w", .rank = 2, .offset = (UINT64_C(1) << 32) - 70001}};
-    assert_int_equal(cc_spec_parse(scheme, &s->spec, &s->e), CC_OK);
-    assert_int_equal(cc_codec_set_single(&s->set, s->spec, &shape, &memory, &s->e), CC_OK);
-    s->codec = s->set.item->codec;
-    s->payload = s->set.item->payload;
-    s->room = cc_alloc((shape.n + shift) * sizeof(float), NULL);
-    s->y = s->room + shift;
-    s->sum = cc_alloc0(shape.n * sizeof(float), NULL);
-    assert_non_null(s->room);
-    assert_non_null(s->sum);
-}
-
-static void side_close(struct side *s)
-{
-    cc_codec_set_free(&s->set);
-    free(s->room);
-    free(s->sum);
-    cc_spec_free(s->spec);
+    side_open(s, scheme, shape, shift);
+    s->ctx.rank = 2;
+    s->ctx.offset = (UINT64_C(1) << 32) - 70001;
 }
 
 /* One step: encodes, decodes, adds. */
@@ -70,24 +41,6 @@ static void step(struct side *s, const float *x, uint64_t number)
     assert_int_equal(cc_decode(&s->codec, &s->ctx, s->payload, s->len, s->y, &s->e), CC_OK);
     assert_int_equal(cc_decode_add(&s->codec, &s->ctx, s->payload, s->len, -1.5f, s->sum, &s->e),
                      CC_OK);
-}
-
-static void expect_same(const struct side *a, const struct side *b, const char *what)
-{
-    size_t bytes = a->codec.shape.n * sizeof(float);
-    const char *differs = NULL;
-    if (a->len != b->len || memcmp(a->payload, b->payload, a->len) != 0)
-        differs = "the payload";
-    else if (memcmp(a->y, b->y, bytes) != 0)
-        differs = "what is decoded";
-    else if (memcmp(a->sum, b->sum, bytes) != 0)
-        differs = "what is added";
-    else if (a->codec.state != NULL &&
-             memcmp(a->codec.state, b->codec.state, cc_state_bytes(&a->codec)) != 0)
-        differs = "the state";
-    if (differs != NULL)
-        fail_msg("%s, n %zu, %s, %d threads: %s differs", what, a->codec.shape.n,
-                 cc_isa_name(cc_isa()), b->codec.threads, differs);
 }
 
 /* Copies the state and sums of `from`, so that the next step begins alike. */
@@ -106,9 +59,9 @@ static void compare(const char *scheme, struct cc_shape shape, const int *thread
     float *x = malloc(shape.n * sizeof *x);
     assert_non_null(x);
     data_fill(DATA_LAPLACE, shape.n, x, shape.n);
-    side_open(&before, scheme, shape, 0);
-    side_open(&plain, scheme, shape, 0);
-    side_open(&other, scheme, shape, shift);
+    open_far(&before, scheme, shape, 0);
+    open_far(&plain, scheme, shape, 0);
+    open_far(&other, scheme, shape, shift);
     for (uint64_t number = 0; number < 2; number++) {
         begin_as(&before, &plain);
         cc_isa_force(CC_SCALAR);
@@ -120,7 +73,7 @@ static void compare(const char *scheme, struct cc_shape shape, const int *thread
             other.codec.threads = threads[i / CC_ISAS];
             begin_as(&other, &before);
             step(&other, x, number);
-            expect_same(&plain, &other, scheme);
+            side_expect_same(&plain, &other, "laplace");
         }
     }
     side_close(&before);
@@ -202,7 +155,7 @@ static void first_fault_is_named(void **state)
     for (size_t i = 0; i < LENGTH(some); i++) {
         struct side s;
         data_fill(DATA_LAPLACE, 5, x, n);
-        side_open(&s, some[i], cc_shape_flat(n), 0);
+        open_far(&s, some[i], cc_shape_flat(n), 0);
         s.ctx.offset = 0;
         for (size_t k = 0; k < LENGTH(faults); k++) {
             char want[40];
@@ -231,7 +184,7 @@ static void first_bad_byte_is_named(void **state)
     data_fill(DATA_LAPLACE, 6, x, n);
     for (size_t i = 0; i < LENGTH(some); i++) {
         struct side s;
-        side_open(&s, some[i], cc_shape_flat(n), 0);
+        open_far(&s, some[i], cc_shape_flat(n), 0);
         step(&s, x, 0);
         /* 0x88 is a code of -8 twice in qsgd; natural's exponents come after n / 8 bytes */
         const uint8_t bad = i == 2 ? 255 : 0x88;

@@ -155,10 +155,8 @@ struct loop {
 
 static struct loop loop_new(const struct cc_spec *s, struct cc_shape shape)
 {
-    static const struct cc_codec_memory memory = {
-        .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
     struct loop w = {.set = {.item = NULL}};
-    assert_int_equal(cc_codec_set_single(&w.set, s, &shape, &memory, NULL), CC_OK);
+    assert_int_equal(cc_codec_set_single(&w.set, s, &shape, &cc_memory_in_turn, NULL), CC_OK);
     w.codec = w.set.item->codec;
     w.payload = w.set.item->payload;
     w.load = cc_alloc(shape.n * sizeof(float), NULL);

@@ -16,47 +16,11 @@
 #include "core/isa.h"
 #include "core/memory.h"
 #include "core/parallel.h"
-#include "schemes/codec_set.h"
 #include "tests/lib/data.h"
+#include "tests/lib/side.h"
 #include "tests/lib/tier.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof(a)[0])
-
-/* One codec and the results of its last step. */
-struct side {
-    struct cc_spec *spec;
-    struct cc_codec_set set;
-    struct cc_codec codec;
-    struct cc_context ctx;
-    uint8_t *payload;
-    size_t len;
-    float *y, *sum;
-    struct cc_error e;
-};
-
-static const struct cc_codec_memory memory = {
-    .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
-
-static void side_open(struct side *s, const char *scheme, size_t n)
-{
-    *s = (struct side){.ctx = {.name = "w"}};
-    assert_int_equal(cc_spec_parse(scheme, &s->spec, &s->e), CC_OK);
-    const struct cc_shape shape = cc_shape_flat(n);
-    assert_int_equal(cc_codec_set_single(&s->set, s->spec, &shape, &memory, &s->e), CC_OK);
-    s->codec = s->set.item->codec;
-    s->payload = s->set.item->payload;
-    s->y = cc_alloc(n * sizeof(float), NULL);
-    s->sum = cc_alloc(n * sizeof(float), NULL);
-    assert_true(s->y && s->sum);
-}
-
-static void side_close(struct side *s)
-{
-    cc_codec_set_free(&s->set);
-    free(s->y);
-    free(s->sum);
-    cc_spec_free(s->spec);
-}
 
 static int encode(struct side *s, const float *x)
 {
@@ -90,24 +54,6 @@ static void expect_nothing_lost(const struct side *s, const float *x)
         if (s->y[i] + rest[i] != x[i] || (s->y[i] != 0 && rest[i] != 0))
             fail_msg("%s: value %zu of %g became %g and %g", s->spec->name, i, (double)x[i],
                      (double)s->y[i], (double)rest[i]);
-}
-
-static void expect_same(const struct side *a, const struct side *b, const char *data)
-{
-    size_t bytes = a->codec.shape.n * sizeof(float);
-    const char *differs = NULL;
-    if (a->len != b->len || memcmp(a->payload, b->payload, a->len) != 0)
-        differs = "the payload";
-    else if (memcmp(a->y, b->y, bytes) != 0)
-        differs = "what is decoded";
-    else if (memcmp(a->sum, b->sum, bytes) != 0)
-        differs = "what is added";
-    else if (a->codec.state != NULL &&
-             memcmp(a->codec.state, b->codec.state, cc_state_bytes(&a->codec)) != 0)
-        differs = "the state";
-    if (differs != NULL)
-        fail_msg("%s, %s, n %zu, %s, %d threads: %s differs", a->spec->name, data, a->codec.shape.n,
-                 cc_isa_name(cc_isa()), b->codec.threads, differs);
 }
 
 static const char *const schemes[] = {
@@ -174,8 +120,8 @@ static void compare(const char *scheme, enum kind kind, size_t n, const int *thr
     struct side plain, other;
     float *x = malloc(n * sizeof *x);
     assert_non_null(x);
-    side_open(&plain, scheme, n);
-    side_open(&other, scheme, n);
+    side_open(&plain, scheme, cc_shape_flat(n), 0);
+    side_open(&other, scheme, cc_shape_flat(n), 0);
     size_t state = cc_state_bytes(&plain.codec);
     void *before = malloc(state + 1);
     assert_non_null(before);
@@ -195,7 +141,7 @@ static void compare(const char *scheme, enum kind kind, size_t n, const int *thr
             if (state > 0)
                 memcpy(other.codec.state, before, state);
             step(&other, x, number);
-            expect_same(&plain, &other, kind_names[kind]);
+            side_expect_same(&plain, &other, kind_names[kind]);
         }
     }
     side_close(&plain);
@@ -252,7 +198,7 @@ static void first_fault_is_named(void **state)
     for (size_t i = 0; i < LENGTH(schemes); i++) {
         struct side s;
         fill(EVEN, 5, x, n);
-        side_open(&s, schemes[i], n);
+        side_open(&s, schemes[i], cc_shape_flat(n), 0);
         for (size_t k = 0; k < LENGTH(faults); k++) {
             char want[40];
             x[faults[k]] = k % 2 != 0 ? NAN : INFINITY;
@@ -281,7 +227,7 @@ static void overflow_is_named(void **state)
     x[at] = 3e38f;
     for (size_t i = 0; i < LENGTH(some); i++) {
         struct side s;
-        side_open(&s, some[i], n);
+        side_open(&s, some[i], cc_shape_flat(n), 0);
         for (s.codec.threads = 1; s.codec.threads < 8; s.codec.threads += 3) {
             char want[60];
             (void)snprintf(want, sizeof want, "overflows at index %zu", at);
@@ -332,7 +278,7 @@ static void first_bad_index_is_named(void **state)
     fill(EVEN, 6, x, n);
     for (size_t r = 0; r < LENGTH(rows); r++) {
         struct side s;
-        side_open(&s, rows[r].scheme, n);
+        side_open(&s, rows[r].scheme, cc_shape_flat(n), 0);
         step(&s, x, 0);
         size_t count = (s.len - rows[r].head) / rows[r].each;
         const size_t places[] = {count - 1, count / 2 + 9, count / 2 - 9, 700, 1};
@@ -355,7 +301,7 @@ static void first_bad_bucket_is_named(void **state)
     assert_non_null(x);
     fill(EVEN, 6, x, n);
     struct side s;
-    side_open(&s, "topk", n);
+    side_open(&s, "topk", cc_shape_flat(n), 0);
     step(&s, x, 0);
     const size_t places[] = {n / 512 - 1, n / 1024 + 1, n / 1024 - 1, 0};
     for (size_t k = 0; k < LENGTH(places); k++) {

@@ -19,9 +19,9 @@
 #include "core/isa.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/trace/synth.h"
 #include "tests/lib/bench_config.h"
 #include "tests/lib/scratch.h"
-#include "core/trace/synth.h"
 
 static void speed_of(const struct fixture *f, const struct cc_speed_limits *limits,
                      struct cc_speed *out)

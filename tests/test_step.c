@@ -13,8 +13,8 @@
 
 #include "core/clock.h"
 #include "core/random.h"
-#include "models/place.h"
 #include "models/overlap.h"
+#include "models/place.h"
 #include "tests/lib/number.h"
 
 static struct cc_cost cost_of(double encode, double push, double server, double pull, double decode)

@@ -13,8 +13,8 @@
 #include "core/bytes.h"
 #include "core/memory.h"
 #include "core/reduce.h"
-#include "core/trace/synth_draw.h"
 #include "core/trace/synth.h"
+#include "core/trace/synth_draw.h"
 #include "core/trace/trace.h"
 
 static double laplace_cdf(double x)

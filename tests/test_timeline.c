@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 
 #include "core/file.h"
-#include "core/infile.h"
 #include "core/format/json.h"
+#include "core/infile.h"
 #include "results/timeline.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/text.h"

@@ -102,8 +102,6 @@ struct sums {
 static void plain_loop(const struct fixture *f, size_t scheme, size_t tensor, size_t from,
                        struct sums *out)
 {
-    static const struct cc_codec_memory memory = {
-        .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
     const struct cc_tensor_info *info = cc_trace_tensor(f->config.trace, tensor);
     const size_t n = info->shape.n;
     struct cc_codec_set set = {0};
@@ -111,7 +109,8 @@ static void plain_loop(const struct fixture *f, size_t scheme, size_t tensor, si
     double *lack = calloc(n, sizeof *lack), *due = calloc(n, sizeof *due),
            *total = calloc(n, sizeof *total);
     assert_int_equal(
-        cc_codec_set_single(&set, f->schemes.item[scheme], &info->shape, &memory, NULL), CC_OK);
+        cc_codec_set_single(&set, f->schemes.item[scheme], &info->shape, &cc_memory_in_turn, NULL),
+        CC_OK);
     for (size_t step = 0; step < f->config.steps; step++) {
         const struct cc_context ctx = {.seed = 9, .step = step, .tensor = tensor};
         size_t len;

@@ -13,6 +13,17 @@
 #include "core/units.h"
 #include "models/verdict.h"
 
+/* The quartiles and extremes of a call's speed. */
+/* clang-format off */
+#define SPEEDS(call)                                                                               \
+    {call "_gb_per_s_q25", NULL, "GB/s", "%.2f", 0, "three quarters of the samples are faster",    \
+     CC_DETAIL},                                                                                   \
+    {call "_gb_per_s_q75", NULL, "GB/s", "%.2f", 0, "a quarter of the samples are faster",         \
+     CC_DETAIL},                                                                                   \
+    {call "_gb_per_s_min", NULL, "GB/s", "%.2f", 0, "speed of the slowest sample", CC_DETAIL},     \
+    {call "_gb_per_s_max", NULL, "GB/s", "%.2f", 0, "speed of the fastest sample", CC_DETAIL}
+/* clang-format on */
+
 const struct cc_column cc_bench_columns[] = {
     {"scheme", "scheme", "", NULL, 0, "the scheme with its parameters that are not the default",
      CC_SETTING},
@@ -87,24 +98,9 @@ const struct cc_column cc_bench_columns[] = {
     {"cosine", "cosine", "", "%.4f", 0, "cosine of y and g over all steps: sum y g / (||y|| ||g||)",
      CC_PART},
     {"max_abs_error", NULL, "", "%.3g", 0, "largest |y-g| of all steps", CC_DETAIL},
-    {"encode_gb_per_s_q25", NULL, "GB/s", "%.2f", 0, "three quarters of the samples are faster",
-     CC_DETAIL},
-    {"encode_gb_per_s_q75", NULL, "GB/s", "%.2f", 0, "a quarter of the samples are faster",
-     CC_DETAIL},
-    {"encode_gb_per_s_min", NULL, "GB/s", "%.2f", 0, "speed of the slowest sample", CC_DETAIL},
-    {"encode_gb_per_s_max", NULL, "GB/s", "%.2f", 0, "speed of the fastest sample", CC_DETAIL},
-    {"decode_gb_per_s_q25", NULL, "GB/s", "%.2f", 0, "three quarters of the samples are faster",
-     CC_DETAIL},
-    {"decode_gb_per_s_q75", NULL, "GB/s", "%.2f", 0, "a quarter of the samples are faster",
-     CC_DETAIL},
-    {"decode_gb_per_s_min", NULL, "GB/s", "%.2f", 0, "speed of the slowest sample", CC_DETAIL},
-    {"decode_gb_per_s_max", NULL, "GB/s", "%.2f", 0, "speed of the fastest sample", CC_DETAIL},
-    {"decode_add_gb_per_s_q25", NULL, "GB/s", "%.2f", 0, "three quarters of the samples are faster",
-     CC_DETAIL},
-    {"decode_add_gb_per_s_q75", NULL, "GB/s", "%.2f", 0, "a quarter of the samples are faster",
-     CC_DETAIL},
-    {"decode_add_gb_per_s_min", NULL, "GB/s", "%.2f", 0, "speed of the slowest sample", CC_DETAIL},
-    {"decode_add_gb_per_s_max", NULL, "GB/s", "%.2f", 0, "speed of the fastest sample", CC_DETAIL},
+    SPEEDS("encode"),
+    SPEEDS("decode"),
+    SPEEDS("decode_add"),
     {"encode_limit_gb_per_s", NULL, "GB/s", "%.2f", 0,
      "the limit itself: 10^9 bytes of float32 per second, median of the fastest loop's samples",
      CC_DETAIL},

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "cmd/input/codec_file.h"
 #include "cmd/cli/progress.h"
+#include "cmd/input/codec_file.h"
 #include "core/format/container.h"
 #include "core/infile.h"
 #include "core/interrupt.h"
@@ -38,10 +38,7 @@ static const struct cc_column columns[] = {
      CC_MAIN},
     {"bits_per_value", "bits/value", "bits", "%.4g", 0, "8 x payload bytes / values", CC_MAIN},
     {"ratio", "ratio", "", "%.2f", 0, "32 / bits per value", CC_MAIN},
-    {"seed", "seed", "", "%.0f", 0, "seed of the random numbers", CC_SETTING},
-    {"step", "step", "", "%.0f", 0, "the step that was encoded", CC_SETTING},
-    {"worker", "worker", "", "%.0f", 0, "the rank that sent, -1 for the server", CC_SETTING},
-    {"direction", "direction", "", NULL, 0, "push or pull", CC_SETTING},
+    CC_SENDER_COLUMNS,
     {.key = NULL},
 };
 
@@ -56,9 +53,16 @@ struct decoder {
     bool bare;
 };
 
+/* The context of the file's first tensor. */
+static struct cc_context context_of(const struct cc_container_head *h)
+{
+    return (struct cc_context){
+        .seed = h->seed, .rank = h->rank, .direction = h->direction, .step = h->step};
+}
+
 static int add_row(const struct decoder *d, struct cc_error *e)
 {
-    const struct cc_container_head *h = &d->file.head;
+    const struct cc_context ctx = context_of(&d->file.head);
     struct cc_record *r = &d->args->record;
     double values = 0, bytes = 0;
     for (size_t i = 0; i < d->file.tensor_count; i++) {
@@ -69,29 +73,22 @@ static int add_row(const struct decoder *d, struct cc_error *e)
     if (row == SIZE_MAX)
         return CC_FAIL;
     CC_TRY(cc_record_text(r, row, "scheme", d->spec->name, e));
-    CC_TRY(cc_record_text(r, row, "direction", cc_direction_names[h->direction], e));
     cc_record_number(r, row, "tensors", (double)d->file.tensor_count);
     cc_record_number(r, row, "values", values);
     cc_record_number(r, row, "payload_bytes", bytes);
     cc_record_number(r, row, "bits_per_value", 8 * bytes / values);
     cc_record_number(r, row, "ratio", 4 * values / bytes);
-    cc_record_number(r, row, "seed", (double)h->seed);
-    cc_record_number(r, row, "worker", (double)h->rank);
-    return cc_record_whole(r, row, "step", h->step, e);
+    return cc_sender_row(r, row, &ctx, e);
 }
 
 static int decode_tensor(const struct decoder *d, struct cc_tensor_codec *c, size_t i,
                          struct cc_tensor_file *out, struct cc_error *e)
 {
-    const struct cc_container_head *h = &d->file.head;
     const struct cc_container_tensor *t = &d->file.tensors[i];
-    const struct cc_context ctx = {.seed = h->seed,
-                                   .rank = h->rank,
-                                   .direction = h->direction,
-                                   .step = h->step,
-                                   .tensor = i,
-                                   .name = t->name};
+    struct cc_context ctx = context_of(&d->file.head);
     int status = CC_OK;
+    ctx.tensor = i;
+    ctx.name = t->name;
     CC_TRY_OUT(cc_tensor_codec_set(c, d->spec, &t->shape, &memory, e));
     CC_TRY_OUT(cc_decode(&c->set.item->codec, &ctx, t->payload, t->payload_bytes, c->values, e));
     return cc_tensor_file_put(out, c->values, e);

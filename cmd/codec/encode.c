@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/input/codec_file.h"
 #include "cmd/cli/progress.h"
-#include "core/format/container.h"
+#include "cmd/input/codec_file.h"
 #include "core/file.h"
+#include "core/format/container.h"
 #include "core/interrupt.h"
 #include "core/trace/trace.h"
 
@@ -32,15 +32,9 @@ static const struct cc_column columns[] = {
     {"ratio", "ratio", "", "%.2f", 0, "32 / bits per value", CC_ANSWER},
     {"input_bytes", "input", "B", "%.0f", 0, "size of the tensor file", CC_PART},
     {"output_bytes", "output", "B", "%.0f", 0, "size of the file that was written", CC_PART},
-    {"seed", "seed", "", "%.0f", 0, "seed of the random numbers", CC_SETTING},
-    {"step", "step", "", "%.0f", 0, "the step that was encoded", CC_SETTING},
-    {"worker", "worker", "", "%.0f", 0, "the rank that sends, -1 for the server", CC_SETTING},
-    {"direction", "direction", "", NULL, 0, "push or pull", CC_SETTING},
+    CC_SENDER_COLUMNS,
     {.key = NULL},
 };
-
-static const struct cc_codec_memory memory = {
-    .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
 
 struct encoder {
     struct cc_args *args;
@@ -69,15 +63,12 @@ static int add_row(struct encoder *c, const struct cc_tensor_info *t, size_t val
         CC_TRY(cc_record_text(r, row, "tensor", t->name, e));
         CC_TRY(cc_record_text(r, row, "shape", shape, e));
     }
-    CC_TRY(cc_record_text(r, row, "direction", cc_direction_names[c->ctx.direction], e));
     double bits = 8 * (double)payload_bytes;
     cc_record_number(r, row, "values", (double)values);
     cc_record_number(r, row, "payload_bytes", (double)payload_bytes);
     cc_record_number(r, row, "bits_per_value", bits / (double)values);
     cc_record_number(r, row, "ratio", 32 * (double)values / bits);
-    cc_record_number(r, row, "seed", (double)c->ctx.seed);
-    cc_record_number(r, row, "worker", (double)c->ctx.rank);
-    return cc_record_whole(r, row, "step", c->ctx.step, e);
+    return cc_sender_row(r, row, &c->ctx, e);
 }
 
 /* Encodes tensor t of the file; *payload is valid until the next call. */
@@ -87,7 +78,7 @@ static int encode_tensor(struct encoder *c, size_t t, const uint8_t **payload, s
     const struct cc_tensor_info *info = cc_trace_tensor(c->trace, t);
     c->ctx.tensor = t;
     c->ctx.name = info->name;
-    CC_TRY(cc_tensor_codec_set(&c->codec, c->spec, &info->shape, &memory, e));
+    CC_TRY(cc_tensor_codec_set(&c->codec, c->spec, &info->shape, &cc_memory_in_turn, e));
     CC_TRY(cc_trace_load(c->trace, 0, 0, t, c->codec.values, e));
     const struct cc_codec_item *item = c->codec.set.item;
     int status =

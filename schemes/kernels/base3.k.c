@@ -17,8 +17,8 @@
 #include "schemes/kernels/base3.h"
 
 #include "core/bytes.h"
-#include "core/tile.h"
 #include "core/memory.h"
+#include "core/tile.h"
 
 #if defined(__AVX2__)
 /* Distance of software prefetching in values, all streams together. The hardware's own prefetching

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/lib/scratch.h"
 #include "core/trace/synth.h"
+#include "tests/lib/scratch.h"
 
 const float gradients[STEPS][VALUES] = {
     {127, 1.25F, -2.5F, 3.5F, 0, -64, -127, 8, 0.25F},

@@ -13,11 +13,9 @@
 
 struct kit kit_open(const char *scheme, struct cc_shape shape)
 {
-    static const struct cc_codec_memory memory = {
-        .state = true, .scratch = CC_SHARED, .payload = CC_SHARED};
     struct kit k = {.ctx = {.name = "w"}};
     if (cc_spec_parse(scheme, &k.spec, &k.e) != CC_OK ||
-        cc_codec_set_single(&k.set, k.spec, &shape, &memory, &k.e) != CC_OK)
+        cc_codec_set_single(&k.set, k.spec, &shape, &cc_memory_in_turn, &k.e) != CC_OK)
         fail_msg("%s", k.e.text);
     k.codec = k.set.item->codec;
     k.payload = k.set.item->payload;
