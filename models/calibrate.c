@@ -2,13 +2,13 @@
  *
  * 1. The latency is the median over all small messages.
  * 2. A line, seconds = intercept + slope x bytes, is fitted by least squares to the larger sizes,
- * each represented by the lower quartile of its times and weighted so that relative distances count
- *    alike. The slope is the bandwidth.
+ *    each represented by the lower quartile of its times and weighted so that relative distances
+ *    count alike. The slope is the bandwidth.
  * 3. A token bucket lets the first bytes of every message pass at once: the line then lies below
- * the latency at 0 bytes, and the difference over the slope is the bucket's size. It counts if it
- * is at least a frame and three standard deviations.
- * 4. The bucket decides which sizes the line may be fitted to, and the line gives the bucket: steps
- * 2 and 3 are repeated until the sizes stay the same.
+ *    the latency at 0 bytes, and the difference over the slope is the bucket's size. It counts if
+ *    it is at least a frame and three standard deviations.
+ * 4. The bucket decides which sizes the line may be fitted to, and the line gives the bucket:
+ *    steps 2 and 3 are repeated until the sizes stay the same.
  *
  * docs/calibrate.md explains the choices. */
 #include "models/calibrate.h"

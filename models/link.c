@@ -10,8 +10,8 @@
 #include "core/units.h"
 
 /* Header bytes over payload bytes of a full segment. */
-#define TC         (66.0 / 1448) /* a frame as tc counts it: 14 + 20 + 32 bytes before 1,448 */
-#define ETHERNET   (90.0 / 1448) /* and check sum, preamble and gap: 1,538 on the wire */
+#define TC         CC_LINK_OVERHEAD /* a frame as tc counts it: 14 + 20 + 32 bytes before 1,448 */
+#define ETHERNET   (90.0 / 1448)    /* and check sum, preamble and gap: 1,538 on the wire */
 #define JUMBO      (90.0 / 8948)
 #define INFINIBAND (26.0 / 4096) /* LRH 8, BTH 12, ICRC 4, VCRC 2 */
 

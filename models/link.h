@@ -9,12 +9,11 @@
 #define CC_LINK_SCHEMA "commcomp-link/1"
 
 struct cc_link {
-    char name[64];    /* the preset, the rate ("10 Mbit/s"), or the calibration's name */
-    double bw_bps;    /* line rate of a port in each direction, bits per second */
-    double latency_s; /* alpha: of one message, whatever its size */
-    double overhead;  /* header bytes on the wire for each byte of payload: 66.0/1448 */
-    double
-        message_bytes; /* framing of each message beyond its payload (an RPC's, say); usually 0 */
+    char name[64];        /* the preset, the rate ("10 Mbit/s"), or the calibration's name */
+    double bw_bps;        /* line rate of a port in each direction, bits per second */
+    double latency_s;     /* alpha: of one message, whatever its size */
+    double overhead;      /* header bytes on the wire for each byte of payload: 66.0/1448 */
+    double message_bytes; /* framing of each message (an RPC's, say); usually 0 */
     /* Size of the token bucket that shapes each direction of the port: the bytes, as bw_bps counts
      * them, that pass at once when it is full. 0: not shaped. */
     double burst_bytes;

@@ -5,8 +5,8 @@
 
 #include "core/format/contents.h"
 #include "core/format/json.h"
-#include "core/memory.h"
 #include "core/format/safetensors.h"
+#include "core/memory.h"
 #include "models/net_impl.h"
 
 /* Appends the tensors of a file's header, in its order. */

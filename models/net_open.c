@@ -1,7 +1,6 @@
 /* Opening nets by name or path: the built-in ones, which are JSON files carried inside the program,
  * and files. docs/traces.md describes the JSON. */
 #include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -182,11 +181,8 @@ static bool same_net(const char *a, const char *b)
 
 static int refuse_name(const char *name, struct cc_error *e)
 {
-    char list[400] = "";
-    size_t used = 0;
-    for (size_t i = 0; cc_net_names[i] != NULL && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i == 0 ? "" : ", ",
-                                 cc_net_names[i]);
+    char list[400];
+    cc_word_list(cc_net_names, list, sizeof list);
     const char *near = cc_nearest(name, cc_net_names);
     if (near != NULL)
         return cc_usage(e,

@@ -18,13 +18,6 @@ struct port {
     double free_at, holds;
 };
 
-/* Serves something that arrives at `there` and takes `takes` seconds; returns when it is done. */
-static double serve(double *free_at, double there, double takes)
-{
-    *free_at = fmax(*free_at, there) + takes;
-    return *free_at;
-}
-
 /* Sends for `takes` seconds in `rounds` bursts, each after an equal part of `pauses`; returns when
  * the last is out. The bucket fills while the port is idle and in the pauses. */
 static double send(struct port *p, double burst, double there, double rounds, double pauses,
@@ -50,11 +43,11 @@ double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *
         const struct cc_cost *c = &message[i].cost;
         while (tensor > message[i].first)
             now += backward * share[--tensor];
-        const double encoded = serve(&encoder, now, c->encode_s);
+        const double encoded = cc_serve(&encoder, now, c->encode_s);
         const double pauses = cc_cost_comm(c) - c->push_transfer_s + c->hop_codec_s;
         const double back =
             send(&network, burst_s, encoded, fmax(1, c->rounds), pauses, c->push_transfer_s);
-        const double decoded = serve(&decoder, back, c->decode_s);
+        const double decoded = cc_serve(&decoder, back, c->decode_s);
         for (size_t k = message[i].first; k <= message[i].last; k++)
             available[k] = decoded;
     }

@@ -92,12 +92,6 @@ static void set_paths(struct overlap *x)
 
 /* --- messages --- */
 
-static double serve(double *free_at, double there, double takes)
-{
-    *free_at = fmax(*free_at, there) + takes;
-    return *free_at;
-}
-
 static size_t flow_of(const struct overlap *x, enum direction d, size_t part, size_t kind)
 {
     return ((size_t)d * x->parts + part) * x->kinds + kind;
@@ -109,7 +103,7 @@ static void receive(struct overlap *x, size_t part, size_t kind, double now)
     const size_t message = x->part[part].message;
     struct cc_overlap_pull *p = &x->pull[kind * x->count + message];
     if (--p->missing == 0)
-        p->available = serve(&x->decoder[kind], now, x->message[message].cost.decode_s);
+        p->available = cc_serve(&x->decoder[kind], now, x->message[message].cost.decode_s);
 }
 
 static void send_pulls(struct overlap *x, size_t part, double now)
@@ -130,7 +124,7 @@ static void add_push(struct overlap *x, size_t part, double now)
     struct cc_overlap_part *p = &x->part[part];
     if (--p->missing > 0)
         return;
-    const double encoded = serve(&x->codec[p->server], now, p->cost->server_codec_s);
+    const double encoded = cc_serve(&x->codec[p->server], now, p->cost->server_codec_s);
     p->begins = encoded + p->cost->pull_latency_s;
     if (x->t->pulls == CC_PULL_READY)
         return;
@@ -210,7 +204,7 @@ static double begin_pushes(struct overlap *x, double backward, const double *sha
         const struct cc_step_message *m = &x->message[i];
         while (tensor > m->first)
             now += backward * share[--tensor];
-        const double begins = serve(&encoder, now, m->cost.encode_s) + m->cost.push_latency_s;
+        const double begins = cc_serve(&encoder, now, m->cost.encode_s) + m->cost.push_latency_s;
         const size_t parts = x->cluster->placed_whole ? (size_t)m->parts : 1;
         for (size_t k = 0; k < x->kinds; k++)
             x->pull[k * x->count + i] =

@@ -4,8 +4,8 @@
  *    last tensor to the first. With a period, this is done twice: for the sending step, and for the
  *    silent ones, in which tensors are encoded and only raw ones travel.
  * 2. Each message gets its cost from the exchange's formula (exchange.h), or, where codec times
- * were measured, its part of those. If servers keep whole tensors, each server's part is costed,
- * and the busiest server counts.
+ *    were measured, its part of those. If servers keep whole tensors, each server's part is
+ *    costed, and the busiest server counts.
  * 3. Token buckets shorten the sum (cc_cost_shaped).
  * 4. The step mode composes computation and messages into the time of a step (step.h, overlap.c,
  *    straggle.c); means are taken over the period. No step is shorter than the time for which the

@@ -2,6 +2,7 @@
 #ifndef CC_MODELS_STEP_H
 #define CC_MODELS_STEP_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,11 +15,11 @@ enum cc_consistency {
     CC_STALE, /* the fastest is at most `staleness` steps ahead of the slowest */
     CC_ASYNC  /* nobody waits */
 };
-extern const char *const cc_consistency_names[];
+extern const char *const cc_consistency_names[]; /* ends with NULL */
 
 /* The factor on a worker's compute time in a step; mean 1, coefficient of variation `spread`. */
 enum cc_straggler { CC_STEADY, CC_LOGNORMAL, CC_GAMMA, CC_UNIFORM };
-extern const char *const cc_straggler_names[];
+extern const char *const cc_straggler_names[]; /* ends with NULL */
 
 struct cc_timing {
     enum cc_step_mode mode;
@@ -32,8 +33,8 @@ struct cc_timing {
     bool fuse_gradients;     /* the two count the gradients' bytes, not those of the payloads */
     double sync_s;           /* of each message; Pipe-SGD's S */
     enum cc_pulls pulls;
-    int depth;     /* CC_PIPE: K, at least 1 */
-    int unlimited; /* CC_PIPE: as many processors and links as steps in flight (equation 3) */
+    int depth;      /* CC_PIPE: K, at least 1 */
+    bool unlimited; /* CC_PIPE: as many processors and links as steps in flight (equation 3) */
     enum cc_consistency consistency;
     int staleness;
     enum cc_straggler straggler;
@@ -73,6 +74,14 @@ double cc_step_beside(double compute, double share, double beside);
 /* The time of a step whose messages cost `sum` together. */
 double cc_step_sequential(const struct cc_timing *t, const struct cc_cost *sum);
 double cc_step_pipe(const struct cc_timing *t, const struct cc_cost *sum);
+
+/* A resource that serves in the order of arrival and is free again at *free_at: serves something
+ * that arrives at `there` and takes `takes` seconds. Returns when that is done. */
+static inline double cc_serve(double *free_at, double there, double takes)
+{
+    *free_at = fmax(*free_at, there) + takes;
+    return *free_at;
+}
 
 /* --- stragglers --- */
 

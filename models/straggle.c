@@ -235,12 +235,6 @@ static struct event next(struct simulation *s)
     return first;
 }
 
-static double serve(double *free_at, double there, double takes)
-{
-    *free_at = fmax(*free_at, there) + takes;
-    return *free_at;
-}
-
 static void begin_step(struct simulation *s, double now, int w)
 {
     struct worker *me = &s->worker[w];
@@ -299,11 +293,11 @@ static void handle(struct simulation *s, const struct event *v)
     int w = v->worker;
     switch (v->phase) {
     case ENCODED:
-        end = fmax(v->time + c->push_worker_s, serve(&s->in, v->time, c->push_server_s / p));
+        end = fmax(v->time + c->push_worker_s, cc_serve(&s->in, v->time, c->push_server_s / p));
         schedule(s, end + c->push_latency_s, w, ARRIVED);
         break;
     case ARRIVED:
-        end = serve(&s->codec, v->time, (c->server_codec_s - c->server_encode_s) / p);
+        end = cc_serve(&s->codec, v->time, (c->server_codec_s - c->server_encode_s) / p);
         schedule(s, end, w, ADDED);
         break;
     case ADDED:
@@ -312,10 +306,10 @@ static void handle(struct simulation *s, const struct event *v)
     case PULLED:
         if (s->worker[w].steps > WARM_STEPS)
             add_sample(&s->wait, v->time - s->worker[w].added);
-        schedule(s, serve(&s->codec, v->time, c->server_encode_s), w, SENT);
+        schedule(s, cc_serve(&s->codec, v->time, c->server_encode_s), w, SENT);
         break;
     case SENT:
-        end = fmax(v->time + c->pull_worker_s, serve(&s->out, v->time, c->pull_server_s / p));
+        end = fmax(v->time + c->pull_worker_s, cc_serve(&s->out, v->time, c->pull_server_s / p));
         schedule(s, end + c->pull_latency_s + c->decode_s + s->timing->update_s, w, DONE);
         break;
     case DONE:
