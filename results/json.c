@@ -102,7 +102,7 @@ static cJSON *rows_item(const struct cc_record *r)
 
 static bool add_all(cJSON *o, const struct cc_record *r)
 {
-    return add(o, "schema", cJSON_CreateString("commcomp/1")) &&
+    return add(o, "schema", cJSON_CreateString(CC_RECORD_SCHEMA)) &&
            add(o, "command", text_item(r->command)) &&
            add(o, "argv", texts_item(r->argv, (size_t)r->argc)) && add(o, "host", host_item(r)) &&
            add(o, "rows", rows_item(r)) &&

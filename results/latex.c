@@ -91,8 +91,9 @@ static void write_tabular(const struct cc_record *r, const struct cc_layout *l, 
     (void)fputs("\\bottomrule\n\\end{tabular}\n", out);
 }
 
-static void write_comment(const char *label, const char *text, FILE *out)
+static void write_remark(const struct cc_record *r, const char *label, const char *text, FILE *out)
 {
+    (void)r;
     (void)fprintf(out, "%% %s", label);
     cc_text_wrap(text, 0, 0, 0, out);
 }
@@ -106,7 +107,7 @@ static void write_settings(const struct cc_record *r, const struct cc_layout *l,
     }
     (void)fputc('\n', out);
     if (r->title[0] != '\0')
-        write_comment("", r->title, out);
+        write_remark(r, "", r->title, out);
     for (size_t i = 0; i < l->count; i++) {
         const struct cc_shown *p = &l->shown[i];
         if (p->place != CC_ABOVE)
@@ -125,11 +126,6 @@ int cc_latex_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     if (l.in_table > 0)
         write_tabular(r, &l, out);
     cc_layout_free(&l);
-    for (size_t i = 0; i < r->note_count; i++)
-        write_comment("", r->notes[i], out);
-    if (r->partial)
-        write_comment("", cc_partial_text(r), out);
-    if (r->error[0] != '\0')
-        write_comment("error: ", r->error, out);
+    cc_remarks_put(r, write_remark, out);
     return CC_OK;
 }

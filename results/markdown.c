@@ -78,8 +78,9 @@ static void write_line(const struct cc_layout *l, const struct cc_row *row, FILE
     (void)fputs("|\n", out);
 }
 
-static void write_note(const char *label, const char *text, FILE *out)
+static void write_remark(const struct cc_record *r, const char *label, const char *text, FILE *out)
 {
+    (void)r;
     (void)fprintf(out, "- %s", label);
     put_block(text, out);
     (void)fputc('\n', out);
@@ -99,14 +100,9 @@ int cc_markdown_write(const struct cc_record *r, FILE *out, struct cc_error *e)
         for (size_t i = 0; i < r->row_count; i++)
             write_line(&l, &r->rows[i], out);
     }
-    if (l.in_table > 0 && (r->note_count > 0 || r->partial || r->error[0] != '\0'))
+    if (l.in_table > 0 && cc_remarks_any(r))
         (void)fputc('\n', out);
     cc_layout_free(&l);
-    for (size_t i = 0; i < r->note_count; i++)
-        write_note("", r->notes[i], out);
-    if (r->partial)
-        write_note("", cc_partial_text(r), out);
-    if (r->error[0] != '\0')
-        write_note("error: ", r->error, out);
+    cc_remarks_put(r, write_remark, out);
     return CC_OK;
 }

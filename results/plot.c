@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "results/plot_impl.h"
 #include "core/units.h"
+#include "results/plot_impl.h"
 
 const char *const cc_plot_kind_names[] = {"speedup",  "step", "error", "workers",
                                           "roofline", "size", NULL};

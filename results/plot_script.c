@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/units.h"
 #include "results/plot_impl.h"
 #include "results/text.h"
-#include "core/units.h"
 
 /* The layout of the page; y counts upwards. */
 struct layout {

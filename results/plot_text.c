@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/units.h"
 #include "results/plot_impl.h"
 #include "results/text.h"
-#include "core/units.h"
 
 static const char mark[] = "=#-.";
 

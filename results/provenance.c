@@ -6,6 +6,7 @@
 #include "core/format/json.h"
 #include "core/memory.h"
 #include "core/memory_text.h"
+#include "results/record.h"
 
 static int read_host(const cJSON *host, struct cc_provenance *p, struct cc_error *e)
 {
@@ -50,7 +51,7 @@ static int read_document(const cJSON *root, void *out, struct cc_error *e)
 {
     struct cc_provenance *p = out;
     const char *command;
-    CC_TRY(cc_json_schema(root, "commcomp/1", "the JSON that commands write has it", e));
+    CC_TRY(cc_json_schema(root, CC_RECORD_SCHEMA, "the JSON that commands write has it", e));
     CC_TRY(cc_json_need_text(root, "command", &command, e));
     p->command = cc_strdup(command, e);
     if (p->command == NULL)

@@ -50,11 +50,18 @@ size_t cc_record_add(struct cc_record *r, struct cc_error *e)
     return r->row_count++;
 }
 
-static struct cc_value *find(const struct cc_record *r, size_t row, const char *key)
+/* The index of a column; column_count if there is none. */
+static size_t column_of(const struct cc_record *r, const char *key)
 {
     size_t c = 0;
     while (c < r->column_count && strcmp(r->columns[c].key, key) != 0)
         c++;
+    return c;
+}
+
+static struct cc_value *find(const struct cc_record *r, size_t row, const char *key)
+{
+    const size_t c = column_of(r, key);
     assert(row < r->row_count && c < r->column_count);
     return &r->rows[row].value[c];
 }
@@ -158,9 +165,7 @@ static int unknown_key(const struct cc_record *r, const char *key, struct cc_err
 
 static int choose(struct cc_record *r, const char *key, struct cc_error *e)
 {
-    size_t c = 0;
-    while (c < r->column_count && strcmp(r->columns[c].key, key) != 0)
-        c++;
+    const size_t c = column_of(r, key);
     if (c == r->column_count)
         return unknown_key(r, key, e);
     for (size_t i = 0; i < r->chosen_count; i++)

@@ -9,6 +9,9 @@
 
 #include "core/error.h"
 
+/* "schema" of the JSON. */
+#define CC_RECORD_SCHEMA "commcomp/1"
+
 enum cc_value_kind { CC_NULL, CC_NUMBER, CC_TEXT, CC_BOOL };
 
 struct cc_value {
@@ -26,9 +29,10 @@ enum cc_role { CC_SETTING, CC_ANSWER, CC_MAIN, CC_PART, CC_DETAIL };
 /* A column. `key` is its name in CSV and JSON; `head` its title in the table, NULL if the table
  * shows it only on demand, titled by its key. In the table, numbers are multiplied by `scale` (0
  * means 1) and printed by `format`, a printf format for one double, or "%.6g" if it is NULL; of
- * the decimals of "%.3f" a table shows those among the first four digits. Truth values are "yes" and
- * "no", or with a format that text and nothing. CSV and JSON have the value itself. `help` explains the column in one line, in --help and the man
- * page. An array ends with a column without a key. */
+ * the decimals of "%.3f" a table shows those among the first four digits. Truth values are "yes"
+ * and "no", or with a format that text and nothing. CSV and JSON have the value itself. `help`
+ * explains the column in one line, in --help and the man page. An array ends with a column without
+ * a key. */
 struct cc_column {
     const char *key;
     const char *head;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/infile.h"
 #include "core/format/json.h"
+#include "core/infile.h"
 #include "core/memory.h"
 #include "core/units.h"
 
@@ -239,9 +239,9 @@ static int json_rows(struct builder *b, const cJSON *document)
 {
     const char *schema = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(document, "schema"));
     const cJSON *rows = cJSON_GetObjectItemCaseSensitive(document, "rows"), *row;
-    if (schema == NULL || strcmp(schema, "commcomp/1") != 0 || !cJSON_IsArray(rows))
-        return cc_fail(b->e, "not a result of commcomp: those have \"schema\": \"commcomp/1\" and "
-                             "\"rows\"");
+    if (schema == NULL || strcmp(schema, CC_RECORD_SCHEMA) != 0 || !cJSON_IsArray(rows))
+        return cc_fail(b->e, "not a result of commcomp: those have \"schema\": \"" CC_RECORD_SCHEMA
+                             "\" and \"rows\"");
     cJSON_ArrayForEach(row, rows)
     {
         if (json_row(b, row) != CC_OK) {

@@ -129,16 +129,10 @@ int cc_table_write(const struct cc_record *r, FILE *out, struct cc_error *e)
     write_above(r, &l, out);
     if (l.in_table > 0)
         write_rows(r, &l, out);
-    bool remarks = l.left_out > 0 || r->note_count > 0 || r->partial || r->error[0] != '\0';
-    if (l.count > 0 && remarks)
+    if (l.count > 0 && (l.left_out > 0 || cc_remarks_any(r)))
         (void)fputc('\n', out);
     int status = write_left_out(r, &l, out, e);
     cc_layout_free(&l);
-    for (size_t i = 0; i < r->note_count; i++)
-        write_remark(r, "", r->notes[i], out);
-    if (r->partial)
-        write_remark(r, "", cc_partial_text(r), out);
-    if (r->error[0] != '\0')
-        write_remark(r, "error: ", r->error, out);
+    cc_remarks_put(r, write_remark, out);
     return status;
 }

@@ -27,8 +27,8 @@ struct cc_timeline_slice {
 struct cc_timeline_end {
     double at;
     bool received;
-    const char *id,
-        *name; /* "3-10.0.17", "into server 0": transfers of a name are shown together */
+    const char *id;   /* "3-10.0.17" */
+    const char *name; /* "into server 0": transfers of a name are shown together */
     const char *from;
     size_t step, message;
     uint64_t bytes;
