@@ -8,11 +8,11 @@
 #include "cmd/cli/help.h"
 #include "cmd/cli/terminal.h"
 #include "cmd/lab_enter.h"
-#include "results/machine_info.h"
 #include "core/file.h"
 #include "core/interrupt.h"
 #include "core/isa.h"
 #include "core/nearest.h"
+#include "results/machine_info.h"
 
 /* The list of commands, in the order of --help: cc_command_NAME of each is defined in its file. */
 #define COMMANDS(COMMAND)                                                                          \
@@ -86,7 +86,8 @@ static bool is_group(const char *word)
 /* Prints that no command has this name, with the nearest one. */
 static int unknown_command(int argc, char **argv)
 {
-    const char *names[32] = {NULL};
+    static const char *const options[] = {"--help", "--version", "--completion", NULL};
+    const char *names[sizeof cc_commands / sizeof cc_commands[0]] = {NULL};
     char word[64];
     bool group = is_group(argv[1]);
     if (group && argc == 2) {
@@ -95,15 +96,9 @@ static int unknown_command(int argc, char **argv)
         return CC_USAGE;
     }
     (void)snprintf(word, sizeof word, group ? "%s %s" : "%s", argv[1], group ? argv[2] : "");
-    for (size_t i = 0; cc_commands[i] != NULL && i < 31; i++)
+    for (size_t i = 0; cc_commands[i] != NULL; i++)
         names[i] = cc_commands[i]->name;
-    if (word[0] == '-') {
-        names[0] = "--help";
-        names[1] = "--version";
-        names[2] = "--completion";
-        names[3] = NULL;
-    }
-    const char *near = cc_nearest(word, names);
+    const char *near = cc_nearest(word, word[0] == '-' ? options : names);
     if (near != NULL)
         cc_say("unknown command '%s'; did you mean '%s'?", word, near);
     else

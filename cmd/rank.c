@@ -8,8 +8,8 @@
 
 #include "core/interrupt.h"
 #include "core/isa.h"
-#include "netsim/mpi/rank/rank.h"
 #include "netsim/lab/shape.h"
+#include "netsim/mpi/rank/rank.h"
 
 static int run(MPI_Comm comm, const char *path, struct cc_error *e)
 {

@@ -72,8 +72,8 @@ struct cc_args {
     const struct cc_command *command;
     int argc;
     char **argv;
-    const char
-        *value[CC_MAX_OPTIONS]; /* by index: the command's options, the record's, the common ones */
+    /* By index (cc_option_at): the command's options, the record's, the common ones. */
+    const char *value[CC_MAX_OPTIONS];
     const char *operand[CC_MAX_OPERANDS];
     int operands;
     struct cc_spec_list schemes; /* of --scheme */

@@ -15,9 +15,7 @@ static int line_width(void)
     return width < LEAST ? LEAST : width > MOST ? MOST : (int)width;
 }
 
-/* Prints text in indented lines of at most `width` columns; the first line already has `at`
- * columns.
- */
+/* Prints text in indented lines of at most `width` columns, of which the first has `at` already. */
 static void print_wrapped(FILE *out, const char *text, int width, int indent, int at)
 {
     int column = at;

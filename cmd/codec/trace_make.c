@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "cmd/input/codec_file.h"
 #include "cmd/cli/progress.h"
+#include "cmd/input/codec_file.h"
 #include "cmd/input/source.h"
-#include "core/trace/trace_write.h"
 #include "core/trace/synth.h"
+#include "core/trace/trace_write.h"
 
 static const struct cc_column columns[] = {
     {"trace", "trace", "", NULL, 0, "the file or directory that was written", CC_SETTING},

@@ -10,9 +10,9 @@
 /* Where profiles come from: the options --profile, --pull-profile and --remeasure of
  * CC_CLUSTER_OPTIONS. */
 struct cc_profile_args {
-    const char *path; /* NULL: the profile of this machine, */
-    bool remeasure,
-        quiet; /* measured again even if it is in the cache; without messages on stderr */
+    const char *path;      /* NULL: the profile of this machine, */
+    bool remeasure;        /* measured again even if it is in the cache */
+    bool quiet;            /* without messages on stderr */
     const char *pull_path; /* for what servers send; NULL: the same */
     size_t largest;        /* set by the caller: values of the net's largest tensor; 0: not known */
 };

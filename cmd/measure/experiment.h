@@ -154,9 +154,9 @@ struct cc_experiment_setting {
 struct cc_measured_row {
     const struct cc_experiment_setting *setting;
     const struct cc_experiment_row *row;
-    double push_bytes,
-        pull_bytes;   /* payload of a worker's push; of all pulls, NaN without servers */
-    double compute_s; /* with the update */
+    double push_bytes; /* payload of a worker's push */
+    double pull_bytes; /* of all pulls; NaN without servers */
+    double compute_s;  /* with the update */
     double update_s;
     double codec_s, comm_s, comm_busy_s;
     double step_s;                            /* mean of the counted steps */
@@ -164,8 +164,7 @@ struct cc_measured_row {
     double speedup;                           /* NaN if fp32 was not measured in this setting */
     struct cc_codec_times codec;
     double wait_s, messages;
-    struct cc_prediction
-        model; /* from the measured sizes and codec times; step_s NaN: no formula */
+    struct cc_prediction model; /* from the measured sizes and times; step_s NaN: no formula */
     double model_error;
     double wire_bytes; /* sent by the busiest host: counted (run), or computed (sim) */
     char chose[160];   /* ssar-auto: which exchange how often; or "" */

@@ -6,8 +6,6 @@
 #include "cmd/measure/experiment.h"
 #include "core/memory.h"
 
-/* The models and the ranks use the same values. */
-
 /* --- tensors --- */
 
 /* The net's tensors; with a trace, which has the same sizes, under the trace's names. */

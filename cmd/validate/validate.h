@@ -9,8 +9,8 @@
 
 /* A row of the experiment, with the answers that there are. */
 struct validated {
-    const struct cc_experiment_setting
-        *setting; /* the run's; without its answer, the simulation's */
+    /* The run's; without its answer, the simulation's. */
+    const struct cc_experiment_setting *setting;
     const struct cc_experiment_row *row;
     const struct cc_measured_row *run, *sim; /* NULL: no answer */
     struct cc_diagnosis diagnosis;

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "core/bytes.h"
-#include "core/format/crc32.h"
 #include "core/file.h"
+#include "core/format/crc32.h"
 #include "core/format/json.h"
 #include "core/memory.h"
 

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "core/error.h"
-#include "core/tensor.h"
 #include "core/format/tensorfile.h"
+#include "core/tensor.h"
 
 enum { CC_CONTAINER_VERSION = 1, CC_CONTAINER_SCHEME = 192 };
 

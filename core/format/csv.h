@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/format/contents.h"
 #include "core/error.h"
+#include "core/format/contents.h"
 #include "core/tensor.h"
 
 /* For cc_contents_parse. The shape is rows x columns, or flat for one column. Reads the whole text

@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "core/format/contents.h"
 #include "core/error.h"
+#include "core/format/contents.h"
 #include "core/tensor.h"
 
 /* For cc_contents_head. */

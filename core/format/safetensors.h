@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/format/contents.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/format/contents.h"
 #include "core/tensor.h"
 
 /* For cc_contents_head. */

@@ -4,9 +4,9 @@
 
 #include "core/bytes.h"
 #include "core/format/csv.h"
-#include "core/memory.h"
 #include "core/format/npy.h"
 #include "core/format/safetensors.h"
+#include "core/memory.h"
 
 struct cc_tensor_file {
     enum cc_file_format format;

@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-#include "core/format/contents.h"
 #include "core/error.h"
+#include "core/format/contents.h"
 #include "core/tensor.h"
 
 struct cc_tensor_file;

@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -22,8 +22,8 @@
 #include "core/format/npz.h"
 #include "core/infile.h"
 #include "core/memory.h"
-#include "core/trace/trace_impl.h"
 #include "core/trace/trace_id.h"
+#include "core/trace/trace_impl.h"
 
 /* The offset and type of each tensor in a file, in the trace's order. */
 struct layout {

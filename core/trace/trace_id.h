@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/format/contents.h"
 #include "core/error.h"
+#include "core/format/contents.h"
 #include "core/tensor.h"
 
 struct cc_file_id {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "core/file.h"
-#include "core/memory_text.h"
 #include "core/memory.h"
+#include "core/memory_text.h"
 #include "netsim/job/job_table.h"
 
 #define MOST_VALUES ((size_t)1 << 40)

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/infile.h"
 #include "core/format/json.h"
+#include "core/infile.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "netsim/launch/program.h"

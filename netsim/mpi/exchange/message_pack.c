@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/reduce.h"
+#include "schemes/kernels/stream.h"
 
 struct cc_range cc_message_range(const struct cc_rank_state *s, const struct cc_job_message *m)
 {
@@ -86,8 +87,7 @@ int cc_message_add_sum(struct cc_rank_state *s, struct cc_range range, const flo
         m = n - i < CC_SUM_BLOCK ? n - i : CC_SUM_BLOCK;
         if (!cc_finite_bits(cc_absmax(sum + i, NULL, m, 1)))
             return refuse_sum(s, range, sum, e);
-        for (size_t k = i; k < i + m; k++)
-            y[k] = cc_add_scaled(y[k], scale, sum[k]);
+        k_stream()->add((const uint8_t *)(sum + i), scale, y + i, m);
     }
     return CC_OK;
 }

@@ -20,9 +20,9 @@
 
 #include "core/memory.h"
 #include "netsim/message/pack.h"
+#include "netsim/mpi/exchange/exchange.h"
 #include "netsim/mpi/runtime/data.h"
 #include "netsim/mpi/runtime/mpi_check.h"
-#include "netsim/mpi/exchange/exchange.h"
 
 struct lane {
     int peer;

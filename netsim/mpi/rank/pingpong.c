@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/rank/rank.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 
 /* Round trips before those that count: connections open, buffers grow. */
 enum { WARMUP = 3 };

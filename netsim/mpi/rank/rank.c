@@ -6,12 +6,12 @@
 
 #include "core/infile.h"
 #include "core/memory.h"
-#include "netsim/mpi/runtime/host_id.h"
-#include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/rank/calls.h"
 #include "netsim/mpi/rank/event_gather.h"
 #include "netsim/mpi/rank/shaped.h"
 #include "netsim/mpi/rank/sources.h"
+#include "netsim/mpi/runtime/host_id.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 
 /* --- the job --- */
 

@@ -35,12 +35,13 @@ static int decode_own(struct cc_result_check *c, const struct cc_rank_state *s,
     int status = CC_OK;
     CC_TRY(cc_message_pack_make(s, all, 0, config, &pack, e));
     payload = cc_alloc(cc_pack_bound(pack), e);
-    if (payload == NULL)
+    if (payload == NULL) {
         status = CC_FAIL;
-    if (status == CC_OK)
-        status = cc_pack_encode(pack, 0, gradient, payload, &len, &head, e);
-    if (status == CC_OK)
-        status = cc_pack_decode(pack, 0, payload, len, c->own, e);
+        goto out;
+    }
+    CC_TRY_OUT(cc_pack_encode(pack, 0, gradient, payload, &len, &head, e));
+    CC_TRY_OUT(cc_pack_decode(pack, 0, payload, len, c->own, e));
+out:
     free(payload);
     cc_pack_free(pack);
     return status;

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
-#include "netsim/mpi/runtime/mpi_check.h"
-#include "netsim/mpi/runtime/host_id.h"
 #include "netsim/mpi/rank/accounting.h"
 #include "netsim/mpi/rank/rank.h"
+#include "netsim/mpi/runtime/host_id.h"
+#include "netsim/mpi/runtime/mpi_check.h"
 #include "netsim/mpi/runtime/runtime.h"
 
 /* Values whose largest over all ranks is reported. */
