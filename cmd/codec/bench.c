@@ -301,10 +301,8 @@ const struct cc_command cc_command_bench = {
         "Runs each scheme on every tensor of a trace, step after step with the residuals carried "
         "along, and reports bits per value, ratio, the speed of encoding, decoding, and decoding "
         "and adding, and the error of the decoded gradient. Steps count from 0 for the random "
-        "numbers, whatever their "
-        "number "
-        "in the trace.\n\nWithout --trace the values are synthetic. Without "
-        "--scheme the ten rows of 3LC's Table 1 are run.",
+        "numbers, whatever their number in the trace.\n\nWithout --trace the values are synthetic. "
+        "Without --scheme the ten rows of 3LC's Table 1 are run.",
     .examples = "  commcomp bench                                     # the papers' ten schemes\n"
                 "  commcomp bench --scheme 3lc --s 1.0/1.5/1.75/1.9   # a sweep\n"
                 "  commcomp bench --trace captured/ --scheme all -o all.csv\n"

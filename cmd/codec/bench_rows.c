@@ -36,8 +36,7 @@ const struct cc_column cc_bench_columns[] = {
     {"steps", "steps", "", "%.0f", 0, "steps in a pass", CC_SETTING},
     {"passes", "passes", "", "%.0f", 0,
      "passes through the trace with the residuals kept; nmse, cosine and max_abs_error are those "
-     "of "
-     "the last, and without --passes N sizes are means over the last " CC_SETTLE_STEPS_TEXT
+     "of the last, and without --passes N sizes are means over the last " CC_SETTLE_STEPS_TEXT
      " steps or more",
      CC_DETAIL},
     {"settled", "settled", "", NULL, 0,

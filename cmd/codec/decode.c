@@ -244,11 +244,10 @@ const struct cc_command cc_command_decode = {
     .max_operands = 2,
     .output_operand = 2,
     .description =
-        "Decodes what `commcomp encode` wrote, to a .safetensors file, or, for a single tensor, "
-        "to .npy or .csv. IN contains what decoding needs, except with --payload. A damaged IN is "
+        "Decodes what `commcomp encode` wrote, to a .safetensors file, or, for a single tensor, to "
+        ".npy or .csv. IN contains what decoding needs, except with --payload. A damaged IN is "
         "refused, naming the place and the tensor. OUT appears when it is complete. - is the "
-        "standard "
-        "input, or the standard output, which gets safetensors.",
+        "standard input, or the standard output, which gets safetensors.",
     .examples = "  commcomp decode step7.cc step7.safetensors\n"
                 "  commcomp decode --payload --scheme int8 --shape 64x3x3x3 x.int8 x.npy\n",
     .options = options,

@@ -205,8 +205,7 @@ const struct cc_command cc_command_encode = {
     .output_operand = 2,
     .description =
         "Encodes every tensor of IN (.safetensors, .npy, .npz or .csv) under one scheme (--scheme "
-        "names "
-        "exactly one), from a fresh residual, and writes the payloads to OUT with what "
+        "names exactly one), from a fresh residual, and writes the payloads to OUT with what "
         "`commcomp decode` needs. docs/container.md describes the file byte by byte. OUT appears "
         "when it is complete; one that is there already is replaced with --force only. - is the "
         "standard input or output.",

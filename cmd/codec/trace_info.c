@@ -143,8 +143,7 @@ const struct cc_command cc_command_trace_info = {
     .description =
         "Reads a tensor file (.safetensors, .npy, .npz, .csv) or a directory of them and lists its "
         "streams (one for each sender) with their steps and tensors: a row for each stream. All "
-        "headers are "
-        "checked, values only with --per-tensor.",
+        "headers are checked, values only with --per-tensor.",
     .examples = "  commcomp trace info captured/\n"
                 "  commcomp trace info --per-tensor captured/step7.safetensors\n",
     .options = options,

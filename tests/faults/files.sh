@@ -87,8 +87,8 @@ done
 # again: each time it is an error that names it, or the whole of one version. fp32 and a bare payload
 # show the values that were read. A mixture of two versions is possible when a single write lasts
 # longer than the 20 ms for which a file must be at rest, as systems may set its time at the begin of
-# a write alone (docs/security.md); that must be rare. The file is so large that
-# it is often overwritten while it is read.
+# a write alone (docs/security.md); that must be rare. The file is so large that it is often overwritten
+# while it is read.
 python3 - "$program" <<'P' 2>err
 import os, random, subprocess, sys, threading
 program = sys.argv[1]
