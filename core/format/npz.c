@@ -25,7 +25,7 @@ static int zip_fail(zip_error_t *why, struct cc_error *e)
     return status;
 }
 
-static int open_file(const struct cc_infile *f, zip_t **out, struct cc_error *e)
+int cc_npz_open(const struct cc_infile *f, zip_t **out, struct cc_error *e)
 {
     int code = 0;
     const int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0); /* zip_fdopen takes it */
@@ -40,7 +40,7 @@ static int open_file(const struct cc_infile *f, zip_t **out, struct cc_error *e)
     return zip_fail(&why, e);
 }
 
-static int open_bytes(const uint8_t *bytes, size_t size, zip_t **out, struct cc_error *e)
+int cc_npz_open_bytes(const uint8_t *bytes, size_t size, zip_t **out, struct cc_error *e)
 {
     zip_error_t why;
     zip_error_init(&why);
@@ -51,6 +51,12 @@ static int open_bytes(const uint8_t *bytes, size_t size, zip_t **out, struct cc_
     if (source != NULL)
         zip_source_free(source);
     return zip_fail(&why, e);
+}
+
+void cc_npz_close(zip_t *z)
+{
+    if (z != NULL)
+        zip_discard(z);
 }
 
 /* --- a member --- */
@@ -211,18 +217,18 @@ static int read_archive(zip_t *z, size_t file_size, struct cc_contents *out, str
 int cc_npz_read(const struct cc_infile *f, struct cc_contents *out, struct cc_error *e)
 {
     zip_t *z;
-    CC_TRY(open_file(f, &z, e));
+    CC_TRY(cc_npz_open(f, &z, e));
     const int status = read_archive(z, f->state.size, out, e);
-    zip_discard(z);
+    cc_npz_close(z);
     return status;
 }
 
 int cc_npz_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e)
 {
     zip_t *z;
-    CC_TRY(open_bytes(bytes, size, &z, e));
+    CC_TRY(cc_npz_open_bytes(bytes, size, &z, e));
     const int status = read_archive(z, size, out, e);
-    zip_discard(z);
+    cc_npz_close(z);
     return status;
 }
 
@@ -247,12 +253,12 @@ static int read_values(const struct member *m, enum cc_dtype dtype, size_t all, 
     return rest == 0 ? CC_OK : cc_fail(e, "it is longer than the archive says");
 }
 
-static int load(zip_t *z, size_t index, enum cc_dtype dtype, size_t all, size_t n, float *x,
+int cc_npz_load(zip_t *z, size_t member, enum cc_dtype dtype, size_t all, size_t n, float *x,
                 struct cc_error *e)
 {
     struct cc_contents one = {0};
     struct member m;
-    int status = open_member(z, index, &m, &one, e);
+    int status = open_member(z, member, &m, &one, e);
     if (status == CC_OK) {
         if (one.tensors[0].dtype != dtype || one.tensors[0].shape.n != all)
             status = cc_fail(e, "its header has changed since the archive was opened");
@@ -262,25 +268,5 @@ static int load(zip_t *z, size_t index, enum cc_dtype dtype, size_t all, size_t 
         status = in_member(status, &m, e);
     }
     cc_contents_free(&one);
-    return status;
-}
-
-int cc_npz_load(const struct cc_infile *f, size_t member, enum cc_dtype dtype, size_t all, size_t n,
-                float *x, struct cc_error *e)
-{
-    zip_t *z;
-    CC_TRY(open_file(f, &z, e));
-    const int status = load(z, member, dtype, all, n, x, e);
-    zip_discard(z);
-    return status;
-}
-
-int cc_npz_values(const uint8_t *bytes, size_t size, size_t member, enum cc_dtype dtype, size_t all,
-                  size_t n, float *x, struct cc_error *e)
-{
-    zip_t *z;
-    CC_TRY(open_bytes(bytes, size, &z, e));
-    const int status = load(z, member, dtype, all, n, x, e);
-    zip_discard(z);
     return status;
 }

@@ -19,11 +19,16 @@ int cc_npz_read(const struct cc_infile *f, struct cc_contents *out, struct cc_er
 /* The same for the bytes of a whole file. */
 int cc_npz_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e);
 
+/* An archive whose directory has been read, for loading one member after the other. The file may be
+ * closed; the bytes must stay. */
+struct zip;
+int cc_npz_open(const struct cc_infile *f, struct zip **out, struct cc_error *e);
+int cc_npz_open_bytes(const uint8_t *bytes, size_t size, struct zip **out, struct cc_error *e);
+void cc_npz_close(struct zip *z); /* NULL is allowed */
+
 /* Sets x[0, n) to the first values of a member, which must still have this type and `all` values.
  * Reading all of them also compares the checksum. */
-int cc_npz_load(const struct cc_infile *f, size_t member, enum cc_dtype dtype, size_t all, size_t n,
-                float *x, struct cc_error *e);
-int cc_npz_values(const uint8_t *bytes, size_t size, size_t member, enum cc_dtype dtype, size_t all,
-                  size_t n, float *x, struct cc_error *e);
+int cc_npz_load(struct zip *z, size_t member, enum cc_dtype dtype, size_t all, size_t n, float *x,
+                struct cc_error *e);
 
 #endif

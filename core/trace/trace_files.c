@@ -42,7 +42,8 @@ struct file {
     const struct layout *layout;
     struct cc_file_state state; /* when its header was read; a change later is an error */
     bool open;
-    struct cc_infile in; /* while it is open */
+    struct cc_infile in; /* while it is open, */
+    struct zip *archive; /* and of an .npz file, once it has been read from */
 };
 
 /* How many files of a trace are open at most: less where the process may open few. */
@@ -79,6 +80,8 @@ static void close_file(struct file *f)
 {
     if (f->open)
         cc_infile_close(&f->in);
+    cc_npz_close(f->archive);
+    f->archive = NULL;
     f->open = false;
 }
 
@@ -112,18 +115,29 @@ static int read_text(const struct file *f, size_t all, size_t n, float *x, struc
     return status;
 }
 
-/* The first n of a tensor's `all` values. */
-static int read_values(const struct file *f, const struct location *p, size_t all, size_t n,
-                       float *x, struct cc_error *e)
+/* The first n values of a member. */
+static int read_member(struct file *f, const struct location *p, size_t all, size_t n, float *x,
+                       struct cc_error *e)
 {
-    if (p->dtype == CC_DECIMAL && n < all)
-        return read_text(f, all, n, x, e);
-    if (f->format != CC_NPZ)
-        return cc_stored_read(&f->in, f->path, p->dtype, p->offset, n, x, e);
-    const int status = cc_npz_load(&f->in, p->offset, p->dtype, all, n, x, e);
+    int status = CC_OK;
+    if (f->archive == NULL)
+        CC_TRY_OUT(cc_npz_open(&f->in, &f->archive, e));
+    CC_TRY_OUT(cc_npz_load(f->archive, p->offset, p->dtype, all, n, x, e));
+out:
     if (status != CC_OK)
         cc_error_in(e, "%s", f->path);
     return status;
+}
+
+/* The first n of a tensor's `all` values. */
+static int read_values(struct file *f, const struct location *p, size_t all, size_t n, float *x,
+                       struct cc_error *e)
+{
+    if (f->format == CC_NPZ)
+        return read_member(f, p, all, n, x, e);
+    if (p->dtype == CC_DECIMAL && n < all)
+        return read_text(f, all, n, x, e);
+    return cc_stored_read(&f->in, f->path, p->dtype, p->offset, n, x, e);
 }
 
 static int load(struct cc_trace *t, size_t stream, size_t step, size_t tensor, size_t n, float *x,
