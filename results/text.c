@@ -170,15 +170,15 @@ bool cc_remarks_any(const struct cc_record *r)
     return r->note_count > 0 || r->partial || r->error[0] != '\0';
 }
 
-void cc_remarks_put(const struct cc_record *r, cc_put_remark *put, FILE *out)
+void cc_remarks_put(const struct cc_record *r, cc_print_remark *print, FILE *out)
 {
     for (size_t i = 0; i < r->note_count; i++)
-        put(r, "", r->notes[i], out);
+        print(r, "", r->notes[i], out);
     if (r->partial)
-        put(r, "",
-            r->row_count > 0 ? "partial: interrupted; these are the results until then"
-                             : "partial: interrupted before the first row",
-            out);
+        print(r, "",
+              r->row_count > 0 ? "partial: interrupted; these are the results until then"
+                               : "partial: interrupted before the first row",
+              out);
     if (r->error[0] != '\0')
-        put(r, "error: ", r->error, out);
+        print(r, "error: ", r->error, out);
 }

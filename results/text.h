@@ -29,11 +29,11 @@ void cc_text_wrap(const char *s, size_t width, size_t at, size_t indent, FILE *o
 /* A copy in valid UTF-8, to be freed: each invalid byte becomes U+FFFD. */
 char *cc_utf8_copy(const char *s, struct cc_error *e);
 
-/* The lines below a table, each by a call of `put` with its label ("" or "error: "): the notes,
+/* The lines below a table, each by a call of `print` with its label ("" or "error: "): the notes,
  * that an interrupt ended the record, the error. */
-typedef void cc_put_remark(const struct cc_record *r, const char *label, const char *text,
-                           FILE *out);
-void cc_remarks_put(const struct cc_record *r, cc_put_remark *put, FILE *out);
+typedef void cc_print_remark(const struct cc_record *r, const char *label, const char *text,
+                             FILE *out);
+void cc_remarks_put(const struct cc_record *r, cc_print_remark *print, FILE *out);
 bool cc_remarks_any(const struct cc_record *r);
 
 /* The writers of cc_record_print, which checks `out` for failed writes. They fail only without
