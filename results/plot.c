@@ -240,7 +240,7 @@ static bool hides(const struct cc_sheet *s)
     return false;
 }
 
-/* Finds the columns of the kind. Of measures that are not needed, those that say something. */
+/* Finds the columns of the kind: measures that are not needed only where they say something. */
 static int find_columns(struct maker *m)
 {
     m->x = m->also = CC_NO_COLUMN;

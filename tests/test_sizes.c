@@ -295,8 +295,8 @@ static void merged_pairs(void **state)
     end(&k);
 }
 
-/* Of uniform sets, as they were counted for up to four workers: any number of workers has the
- * expectation, any part of a tensor its part, and no sum more pairs than values. */
+/* Unions of uniform sets, as they were counted for up to four workers: any number of workers has
+ * the expectation, any part of a tensor its part, and no sum more pairs than values. */
 static void sums_of_any_number(void **state)
 {
     (void)state;

@@ -15,7 +15,7 @@ struct cc_model {
     struct cc_model_score score;
     size_t forward_next, backward_next; /* layers whose forward pass, or backward pass, is done end
                                            or begin here */
-    /* What layout.tensors and so on point to, and the initial values of each tensor. */
+    /* The arrays that layout.tensors and so on point to, and the initial values of each tensor. */
     struct cc_tensor_info *tensors;
     size_t *offset;
     enum cc_tensor_role *role;

@@ -67,7 +67,7 @@ static inline float *cc_act_group(const struct cc_act *a, size_t image, size_t g
     return a->value + image * cc_act_image(a) + group * cc_act_plane(a);
 }
 
-/* What all layers of a pass share. */
+/* Common to all layers of a pass. */
 struct cc_pass {
     const float *images;
     const int32_t *labels;

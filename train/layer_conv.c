@@ -15,7 +15,7 @@ struct conv {
     struct cc_layer layer;
     size_t stride;
     size_t in_groups, out_groups;
-    /* Of a pass through rows: which side is read, how a row of the result is made. */
+    /* A pass through rows: which side is read, how a row of the result is made. */
     size_t parity_y, parity_x;
 };
 

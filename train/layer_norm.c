@@ -13,9 +13,9 @@
 struct norm {
     struct cc_layer layer;
     bool relu;
-    /* Of each image and group: two sums of 16 channels. */
+    /* Two sums of 16 channels for each image and group. */
     float *sums;
-    /* Of each channel, in whole groups. */
+    /* One for each channel, in whole groups. */
     double *inverse; /* 1 / deviation */
     float *mean, *scale, *shift, *by_dy, *by_x, *plus;
 };
@@ -229,7 +229,7 @@ struct cc_act *cc_layer_norm(struct cc_build *b, const char *name, struct cc_act
 struct bias {
     struct cc_layer layer;
     float *sums; /* as struct norm's */
-    /* Of each channel, in whole groups: 1, the bias, and 0. */
+    /* For each channel, in whole groups: 1, the bias, and 0. */
     float *one, *shift, *zero;
 };
 

@@ -33,7 +33,7 @@ struct cc_model_config {
     int threads;                    /* cc_parallel_check is the caller's */
 };
 
-/* What a tensor of a net is. */
+/* The role of a tensor in a net. */
 enum cc_tensor_role {
     CC_TENSOR_WEIGHT,
     CC_TENSOR_BIAS,

@@ -360,8 +360,8 @@ static int note_useless(const struct cc_bench_run *b, const struct row *row, siz
 }
 
 /* Notes the smallest, the fastest and the most exact of the schemes that compress, do not decode to
- * zeros only, and are not further off than sending nothing. Of several that are the most exact, the
- * fastest is named first. */
+ * zeros only, and are not further off than sending nothing. The fastest of several that are the
+ * most exact is named first. */
 static int note_best(const struct cc_bench_run *b, const struct row *row, size_t rows,
                      struct cc_error *e)
 {

@@ -158,8 +158,8 @@ int cc_forecast_each(struct cc_forecast *f,
                      int (*call)(void *arg, const struct cc_setting *s, struct cc_error *e),
                      void *arg, struct cc_error *e);
 
-/* Adds a row with the columns above, payload_bytes among them, to a record, but for those of errors.
- * `p` is NULL if nothing could be predicted. SIZE_MAX after an error. */
+/* Adds a row with the columns above, payload_bytes among them, to a record, but for those of
+ * errors. `p` is NULL if nothing could be predicted. SIZE_MAX after an error. */
 size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t scheme,
                        const struct cc_setting *s, const struct cc_prediction *p,
                        double fp32_step_s, struct cc_error *e);
@@ -168,8 +168,8 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
 void cc_forecast_error_columns(const struct cc_forecast *f, struct cc_record *r, size_t row,
                                size_t scheme, const struct cc_setting *s);
 
-/* What decides whether verdicts may name a scheme (models/verdict.h). The errors are known after
- * cc_forecast_load with `errors`. */
+/* The figures that decide whether verdicts may name a scheme (models/verdict.h). The errors are
+ * known after cc_forecast_load with `errors`. */
 struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struct cc_setting *s,
                                         size_t scheme);
 

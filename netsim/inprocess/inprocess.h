@@ -30,7 +30,7 @@ struct cc_inprocess_config {
     void *arg;
 };
 
-/* What a step has sent. */
+/* The bytes that a step has sent. */
 struct cc_inprocess_step {
     uint64_t push_bytes; /* payload that the workers encoded, all of them; partial sums that are
                             encoded again on their way do not count */

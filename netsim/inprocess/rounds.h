@@ -19,7 +19,7 @@ struct cc_rounds {
 int cc_rounds_open(struct cc_rounds *r, enum cc_exchange x, int workers, struct cc_error *e);
 void cc_rounds_close(struct cc_rounds *r);
 
-/* What ranks do. Round r->rank[rank].rounds, which only begins, is what follows the last one. */
+/* The ranks' work. Round r->rank[rank].rounds, which only begins, is what follows the last one. */
 struct cc_rounds_work {
     int (*begin)(void *arg, int rank, size_t round, struct cc_error *e); /* sends */
     /* Takes what round `from_round` of rank `from` has sent. */

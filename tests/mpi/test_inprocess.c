@@ -161,7 +161,7 @@ static void close_ps(const struct trial *t, struct ps_reference *r)
     free(r);
 }
 
-/* What the server of the trial makes of a mean. */
+/* The server of the trial pulls half of the mean. */
 static void halve(float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -22,7 +22,7 @@
 #define TILE_COLS ((size_t)TILE_VECS * CC_WIDTH)
 #define DEPTH     ((size_t)256)
 
-/* What all tiles of a block of depth share. */
+/* Common to all tiles of a block of depth. */
 struct block {
     size_t a_row, a_col, b_row, depth;
     bool load; /* the sums go on from c; otherwise from bias */
