@@ -157,7 +157,7 @@ static void backward_rows(struct cc_layer *l, const struct cc_pass *p, size_t fr
                         .out_step = s * CC_TRAIN_GROUP,
                         .cols = (x->width + s - 1 - c->parity_x) / s,
                         .add = l->in_adds};
-    size_t tap[TAPS];
+    size_t tap[TAPS] = {0};
     for (size_t i = 0; i < by_row.count; i++)
         for (size_t j = 0; j < by_col.count; j++) {
             k.tap[k.taps] = by_row.further[i] * (ptrdiff_t)cc_act_row(y) +
