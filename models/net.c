@@ -28,15 +28,12 @@ void cc_net_free(struct cc_net *net)
 
 struct cc_net *cc_net_new(size_t capacity, struct cc_error *e)
 {
-    struct cc_net *net = calloc(1, sizeof *net);
-    if (net == NULL) {
-        cc_error_set(e, "out of memory");
+    struct cc_net *net = cc_alloc0(sizeof *net, e);
+    if (net == NULL)
         return NULL;
-    }
-    net->tensors = calloc(capacity, sizeof *net->tensors);
-    net->share = calloc(capacity, sizeof *net->share);
+    net->tensors = cc_alloc0(capacity * sizeof *net->tensors, e);
+    net->share = cc_alloc0(capacity * sizeof *net->share, e);
     if (net->tensors == NULL || net->share == NULL) {
-        cc_error_set(e, "out of memory: %zu tensors", capacity);
         cc_net_free(net);
         return NULL;
     }
@@ -76,9 +73,9 @@ static int by_text(const void *a, const void *b)
 
 static int check_names(const struct cc_net *net, struct cc_error *e)
 {
-    const char **names = calloc(net->count + 1, sizeof *names);
+    const char **names = cc_alloc0((net->count + 1) * sizeof *names, e);
     if (names == NULL)
-        return cc_fail(e, "out of memory: %zu tensors", net->count);
+        return CC_FAIL;
     for (size_t i = 0; i < net->count; i++)
         names[i] = net->tensors[i].name;
     qsort(names, net->count, sizeof *names, by_text);

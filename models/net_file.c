@@ -89,9 +89,9 @@ static int parse_index(const cJSON *root, struct entry **out, size_t *count, str
     if (!cJSON_IsObject(map) || map->child == NULL)
         return cc_fail(e, "\"weight_map\" must be an object with a file for each tensor");
     size_t n = 0;
-    struct entry *list = calloc((size_t)cJSON_GetArraySize(map), sizeof *list);
+    struct entry *list = cc_alloc0((size_t)cJSON_GetArraySize(map) * sizeof *list, e);
     if (list == NULL)
-        return cc_fail(e, "out of memory");
+        return CC_FAIL;
     for (const cJSON *c = map->child; c != NULL; c = c->next) {
         if (!cJSON_IsString(c) || c->valuestring[0] == '\0' || strchr(c->valuestring, '/')) {
             free(list);

@@ -58,8 +58,8 @@ static int parse_tensor(const cJSON *item, struct cc_net *net, int *computes, st
     double compute = 0;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object with name and shape");
-    if (cc_json_keys(item, keys, e) != CC_OK || cc_json_need_text(item, "name", &name, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_keys(item, keys, e));
+    CC_TRY(cc_json_need_text(item, "name", &name, e));
     for (const char *p = name; *p != '\0'; p++)
         if ((unsigned char)*p < 0x20 || *p == 0x7f)
             return cc_fail(e, "its name has control characters");
@@ -99,9 +99,9 @@ static int parse_papers(const cJSON *list, struct cc_net *net, struct cc_error *
         return CC_OK;
     if (!cJSON_IsArray(list))
         return cc_fail(e, "\"papers\" is not a list");
-    net->papers = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof *net->papers);
+    net->papers = cc_alloc0(((size_t)cJSON_GetArraySize(list) + 1) * sizeof *net->papers, e);
     if (net->papers == NULL)
-        return cc_fail(e, "out of memory");
+        return CC_FAIL;
     for (const cJSON *c = list->child; c != NULL; c = c->next) {
         const char *paper, *says;
         if (!cJSON_IsObject(c))
@@ -127,13 +127,12 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
                                        "compute_s", "compute_source", "tensors",   NULL};
     const char *name, *reference, *source;
     double compute_s = 0;
-    if (cc_json_schema(root, CC_NET_SCHEMA, "see docs/traces.md", e) != CC_OK ||
-        cc_json_keys(root, keys, e) != CC_OK ||
-        cc_json_need_text(root, "name", &name, e) != CC_OK ||
-        cc_json_text(root, "reference", &reference, e) != CC_OK ||
-        cc_json_text(root, "compute_source", &source, e) != CC_OK ||
-        cc_json_amount(root, "compute_s", &compute_s, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_schema(root, CC_NET_SCHEMA, "see docs/traces.md", e));
+    CC_TRY(cc_json_keys(root, keys, e));
+    CC_TRY(cc_json_need_text(root, "name", &name, e));
+    CC_TRY(cc_json_text(root, "reference", &reference, e));
+    CC_TRY(cc_json_text(root, "compute_source", &source, e));
+    CC_TRY(cc_json_amount(root, "compute_s", &compute_s, e));
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "tensors");
     if (!cJSON_IsArray(list) || list->child == NULL)
         return cc_fail(e, "\"tensors\" must be a list of at least one {\"name\", \"shape\"}");

@@ -83,8 +83,8 @@ static int parse_codec(const cJSON *item, struct cc_profile *p, struct cc_error 
     const cJSON *points;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object with scheme and points");
-    if (cc_json_keys(item, keys, e) != CC_OK || cc_json_text(item, "scheme", &scheme, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_keys(item, keys, e));
+    CC_TRY(cc_json_text(item, "scheme", &scheme, e));
     if (scheme == NULL || scheme[0] == '\0')
         return cc_fail(e, "\"scheme\" is missing or empty");
     if (cc_profile_find(p, scheme) != NULL)
@@ -127,8 +127,7 @@ static int parse_origin(const cJSON *root, struct cc_profile *p, struct cc_error
     char **const to[] = {&p->trace, &p->cpu, &p->isa, &p->time};
     for (size_t i = 0; i < sizeof to / sizeof to[0]; i++) {
         const char *text;
-        if (cc_json_text(root, keys[i], &text, e) != CC_OK)
-            return CC_FAIL;
+        CC_TRY(cc_json_text(root, keys[i], &text, e));
         *to[i] = cc_strdup(text != NULL ? text : "", e);
         if (*to[i] == NULL)
             return CC_FAIL;

@@ -507,7 +507,7 @@ static void refuses(void **state)
         {CONSTANT("1"), "constant 0: not an object"},
         {CONSTANT("{\"name\":\"a\",\"from\":\"given\",\"value\":1}"), "\"source\" is missing"},
         {CONSTANT("{\"name\":\"a\",\"from\":\"guessed\",\"value\":1,\"source\":\"s\"}"),
-         "given, assumed, measured or fitted"},
+         "it is one of given, assumed, measured, fitted"},
         {CONSTANT("{\"name\":\"a\",\"from\":\"fitted\",\"value\":1,\"source\":\"s\"}"),
          "a fitted one has \"min\" and \"max\""},
         {CONSTANT("{\"name\":\"a\",\"from\":\"fitted\",\"min\":2,\"max\":1,\"source\":\"s\"}"),

@@ -7,6 +7,7 @@
 
 #include "core/embed.h"
 #include "core/format/json.h"
+#include "core/memory.h"
 #include "core/nearest.h"
 
 /* --- built-in tables --- */
@@ -64,8 +65,8 @@ static int get_list(const cJSON *object, const char *key, bool optional, size_t 
         return CC_OK;
     if (*list == NULL || !cJSON_IsArray(*list) || ((*list)->child == NULL && !optional))
         return cc_fail(e, "\"%s\" must be a list%s", key, optional ? "" : " of at least one");
-    *array = calloc((size_t)cJSON_GetArraySize(*list) + 1, element);
-    return *array != NULL ? CC_OK : cc_fail(e, "out of memory");
+    *array = cc_alloc0(((size_t)cJSON_GetArraySize(*list) + 1) * element, e);
+    return *array != NULL ? CC_OK : CC_FAIL;
 }
 
 static int get_texts(const cJSON *object, const char *key, const char ***out, size_t *count,
@@ -73,8 +74,7 @@ static int get_texts(const cJSON *object, const char *key, const char ***out, si
 {
     const cJSON *list;
     void *array = NULL;
-    if (get_list(object, key, true, sizeof **out, &list, &array, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(get_list(object, key, true, sizeof **out, &list, &array, e));
     *out = array;
     for (const cJSON *c = list != NULL ? list->child : NULL; c != NULL; c = c->next) {
         if (!cJSON_IsString(c) || c->valuestring[0] == '\0')
@@ -92,9 +92,9 @@ static int get_inputs(const cJSON *object, struct cc_paper_inputs *out, struct c
         return CC_OK;
     if (!cJSON_IsObject(inputs))
         return cc_fail(e, "\"inputs\" is not an object");
-    out->item = calloc((size_t)cJSON_GetArraySize(inputs) + 1, sizeof *out->item);
+    out->item = cc_alloc0(((size_t)cJSON_GetArraySize(inputs) + 1) * sizeof *out->item, e);
     if (out->item == NULL)
-        return cc_fail(e, "out of memory");
+        return CC_FAIL;
     for (const cJSON *c = inputs->child; c != NULL; c = c->next) {
         if (!cJSON_IsNumber(c) || !(c->valuedouble >= 0 && c->valuedouble <= 1e30))
             return cc_fail(e, "\"inputs\": \"%.60s\" is not a number from 0 to 1e30", c->string);
@@ -109,25 +109,19 @@ static int parse_constant(const cJSON *item, struct cc_paper_constant *out, stru
 {
     static const char *const keys[] = {"name", "unit",  "from", "source",
                                        "min",  "value", "max",  NULL};
-    const char *from;
+    int origin;
     *out = (struct cc_paper_constant){.value = NAN, .min = NAN, .max = NAN};
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    if (cc_json_keys(item, keys, e) != CC_OK ||
-        cc_json_need_text(item, "name", &out->name, e) != CC_OK ||
-        cc_json_text(item, "unit", &out->unit, e) != CC_OK ||
-        cc_json_need_text(item, "from", &from, e) != CC_OK ||
-        cc_json_need_text(item, "source", &out->source, e) != CC_OK ||
-        cc_json_amount(item, "value", &out->value, e) != CC_OK ||
-        cc_json_amount(item, "min", &out->min, e) != CC_OK ||
-        cc_json_amount(item, "max", &out->max, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_keys(item, keys, e));
+    CC_TRY(cc_json_need_text(item, "name", &out->name, e));
+    CC_TRY(cc_json_text(item, "unit", &out->unit, e));
+    CC_TRY(cc_json_need_word(item, "from", cc_paper_origins, &origin, e));
+    CC_TRY(cc_json_need_text(item, "source", &out->source, e));
+    CC_TRY(cc_json_amount(item, "value", &out->value, e));
+    CC_TRY(cc_json_amount(item, "min", &out->min, e));
+    CC_TRY(cc_json_amount(item, "max", &out->max, e));
     out->unit = out->unit != NULL ? out->unit : "";
-    int origin = 0;
-    while (cc_paper_origins[origin] != NULL && strcmp(cc_paper_origins[origin], from) != 0)
-        origin++;
-    if (cc_paper_origins[origin] == NULL)
-        return cc_fail(e, "\"from\" is given, assumed, measured or fitted, not \"%.40s\"", from);
     out->origin = (enum cc_paper_origin)origin;
     if (out->origin == CC_FITTED && !(out->min > 0 && out->min < out->max && isnan(out->value)))
         return cc_fail(e, "a fitted one has \"min\" and \"max\", 0 < min < max, and no \"value\"");
@@ -141,12 +135,11 @@ static int parse_column(const cJSON *item, struct cc_paper_column *out, struct c
     static const char *const keys[] = {"name", "quantity", "unit", "fit", "inputs", NULL};
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    if (cc_json_keys(item, keys, e) != CC_OK ||
-        cc_json_need_text(item, "name", &out->name, e) != CC_OK ||
-        cc_json_need_text(item, "quantity", &out->quantity, e) != CC_OK ||
-        cc_json_text(item, "unit", &out->unit, e) != CC_OK ||
-        get_inputs(item, &out->inputs, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_keys(item, keys, e));
+    CC_TRY(cc_json_need_text(item, "name", &out->name, e));
+    CC_TRY(cc_json_need_text(item, "quantity", &out->quantity, e));
+    CC_TRY(cc_json_text(item, "unit", &out->unit, e));
+    CC_TRY(get_inputs(item, &out->inputs, e));
     const cJSON *fit = cJSON_GetObjectItemCaseSensitive(item, "fit");
     if (fit != NULL && !cJSON_IsBool(fit))
         return cc_fail(e, "\"fit\" is neither true nor false");
@@ -161,11 +154,11 @@ static int parse_figures(const cJSON *item, const struct cc_paper *p, struct cc_
     const cJSON *list = cJSON_GetObjectItemCaseSensitive(item, "figures");
     if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != p->columns)
         return cc_fail(e, "\"figures\" must be a list of %zu, one for each column", p->columns);
-    out->figure = calloc(p->columns, sizeof *out->figure);
-    out->ours = calloc(p->columns, sizeof *out->ours);
-    out->model = calloc(p->columns, sizeof *out->model);
+    out->figure = cc_alloc0(p->columns * sizeof *out->figure, e);
+    out->ours = cc_alloc0(p->columns * sizeof *out->ours, e);
+    out->model = cc_alloc0(p->columns * sizeof *out->model, e);
     if (out->figure == NULL || out->ours == NULL || out->model == NULL)
-        return cc_fail(e, "out of memory");
+        return CC_FAIL;
     size_t i = 0;
     for (const cJSON *c = list->child; c != NULL; c = c->next, i++) {
         out->ours[i] = cJSON_IsString(c) && strcmp(c->valuestring, "ours") == 0;
@@ -185,12 +178,12 @@ static int parse_row(const cJSON *item, const struct cc_paper *p, struct cc_pape
     const char *net;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
-    if (cc_json_keys(item, keys, e) != CC_OK ||
-        cc_json_need_text(item, "name", &out->name, e) != CC_OK ||
-        cc_json_text(item, "scheme", &out->scheme, e) != CC_OK ||
-        cc_json_text(item, "net", &net, e) != CC_OK || get_inputs(item, &out->inputs, e) != CC_OK ||
-        parse_figures(item, p, out, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_keys(item, keys, e));
+    CC_TRY(cc_json_need_text(item, "name", &out->name, e));
+    CC_TRY(cc_json_text(item, "scheme", &out->scheme, e));
+    CC_TRY(cc_json_text(item, "net", &net, e));
+    CC_TRY(get_inputs(item, &out->inputs, e));
+    CC_TRY(parse_figures(item, p, out, e));
     return net == NULL || cc_net_open(net, &out->net, e) == CC_OK ? CC_OK : CC_FAIL;
 }
 
@@ -198,8 +191,7 @@ static int parse_constants(const cJSON *root, struct cc_paper *p, struct cc_erro
 {
     const cJSON *list;
     void *array = NULL;
-    if (get_list(root, "constants", true, sizeof *p->constant, &list, &array, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(get_list(root, "constants", true, sizeof *p->constant, &list, &array, e));
     p->constant = array;
     for (const cJSON *c = list != NULL ? list->child : NULL; c != NULL; c = c->next) {
         if (parse_constant(c, &p->constant[p->constants], e) != CC_OK) {
@@ -215,8 +207,7 @@ static int parse_columns(const cJSON *root, struct cc_paper *p, struct cc_error 
 {
     const cJSON *list;
     void *array = NULL;
-    if (get_list(root, "columns", false, sizeof *p->column, &list, &array, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(get_list(root, "columns", false, sizeof *p->column, &list, &array, e));
     p->column = array;
     for (const cJSON *c = list->child; c != NULL; c = c->next)
         if (parse_column(c, &p->column[p->columns++], e) != CC_OK) {
@@ -230,8 +221,7 @@ static int parse_rows(const cJSON *root, struct cc_paper *p, struct cc_error *e)
 {
     const cJSON *list;
     void *array = NULL;
-    if (get_list(root, "rows", false, sizeof *p->row, &list, &array, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(get_list(root, "rows", false, sizeof *p->row, &list, &array, e));
     p->row = array;
     for (const cJSON *c = list->child; c != NULL; c = c->next)
         if (parse_row(c, p, &p->row[p->rows++], e) != CC_OK) {
@@ -253,32 +243,32 @@ static int parse_table(const cJSON *root, struct cc_paper *p, struct cc_error *e
     } texts[] = {{"id", &p->id},       {"paper", &p->paper},     {"reference", &p->reference},
                  {"place", &p->place}, {"caption", &p->caption}, {"formula", &p->formula},
                  {"model", &p->model}};
-    if (cc_json_schema(root, CC_PAPER_SCHEMA, "see docs/papers.md", e) != CC_OK ||
-        cc_json_keys(root, keys, e) != CC_OK)
-        return CC_FAIL;
+    CC_TRY(cc_json_schema(root, CC_PAPER_SCHEMA, "see docs/papers.md", e));
+    CC_TRY(cc_json_keys(root, keys, e));
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (cc_json_need_text(root, texts[i].key, texts[i].out, e) != CC_OK)
-            return CC_FAIL;
-    if (get_texts(root, "assumptions", &p->assumption, &p->assumptions, e) != CC_OK ||
-        get_texts(root, "limits", &p->limit, &p->limits, e) != CC_OK ||
-        parse_constants(root, p, e) != CC_OK || parse_columns(root, p, e) != CC_OK)
-        return CC_FAIL;
+        CC_TRY(cc_json_need_text(root, texts[i].key, texts[i].out, e));
+    CC_TRY(get_texts(root, "assumptions", &p->assumption, &p->assumptions, e));
+    CC_TRY(get_texts(root, "limits", &p->limit, &p->limits, e));
+    CC_TRY(parse_constants(root, p, e));
+    CC_TRY(parse_columns(root, p, e));
     return parse_rows(root, p, e);
 }
 
 /* The table keeps a copy of the document, which owns its texts. */
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    struct cc_paper *p = calloc(1, sizeof *p);
-    if (p == NULL || (p->json = cJSON_Duplicate(root, true)) == NULL) {
-        free(p);
-        return cc_fail(e, "out of memory");
-    }
-    int status = parse_table(p->json, p, e);
-    if (status == CC_OK)
-        *(struct cc_paper **)out = p;
-    else
-        cc_paper_free(p);
+    struct cc_paper *p = cc_alloc0(sizeof *p, e);
+    int status = CC_OK;
+    if (p == NULL)
+        return CC_FAIL;
+    p->json = cJSON_Duplicate(root, true);
+    if (p->json == NULL)
+        CC_TRY_OUT(cc_fail(e, "out of memory: a copy of the table"));
+    CC_TRY_OUT(parse_table(p->json, p, e));
+    *(struct cc_paper **)out = p;
+    p = NULL;
+out:
+    cc_paper_free(p);
     return status;
 }
 
@@ -293,10 +283,10 @@ static int read_file(const char *path, struct cc_paper **out, struct cc_error *e
     int status = cc_json_read_as(path, parse_root, &p, e);
     if (status != CC_OK)
         return status;
-    p->file = strdup(path);
+    p->file = cc_strdup(path, e);
     if (p->file == NULL) {
         cc_paper_free(p);
-        return cc_fail(e, "out of memory");
+        return CC_FAIL;
     }
     *out = p;
     return CC_OK;

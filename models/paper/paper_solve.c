@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/memory.h"
 #include "models/fit.h"
 #include "models/paper/paper_formula.h"
 
@@ -178,9 +179,9 @@ static int solve(struct cc_paper *p, struct cc_error *e)
     if (w.formula->name == NULL)
         return cc_fail(e, "there is no formula '%.60s'; docs/papers.md lists them", p->formula);
     CC_TRY(cc_paper_check(p, w.formula, e));
-    w.predictor = calloc(p->rows, sizeof *w.predictor);
+    w.predictor = cc_alloc0(p->rows * sizeof *w.predictor, e);
     if (w.predictor == NULL)
-        return cc_fail(e, "out of memory");
+        return CC_FAIL;
     if (p->fitted > 0)
         CC_TRY_OUT(fit(&w, e));
     CC_TRY_OUT(evaluate(&w, e));
