@@ -11,6 +11,7 @@
 #include "bench/settle.h"
 #include "cmd/cli/progress.h"
 #include "cmd/input/figures_file.h"
+#include "cmd/input/source.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "results/machine_info.h"
@@ -162,25 +163,6 @@ static int draw(const struct cc_figures_config *config, struct cc_trace **out, s
                           e);
 }
 
-/* A captured trace must have tensors of the net's sizes, in its order. */
-static int check_trace(const struct cc_figures_config *config, struct cc_error *e)
-{
-    const struct cc_net *net = config->net;
-    const struct cc_trace *t = config->trace;
-    int status = CC_OK;
-    if (cc_trace_tensors(t) != net->count)
-        status = cc_fail(e, "it has %zu tensors, and %s has %zu", cc_trace_tensors(t), net->name,
-                         net->count);
-    for (size_t i = 0; i < net->count && status == CC_OK; i++)
-        if (cc_trace_tensor(t, i)->shape.n != net->tensors[i].shape.n)
-            status = cc_fail(e, "tensor %zu, \"%.100s\", has %zu values, and that of %s %zu", i,
-                             cc_trace_tensor(t, i)->name, cc_trace_tensor(t, i)->shape.n, net->name,
-                             net->tensors[i].shape.n);
-    if (status != CC_OK)
-        cc_error_in(e, "--trace %s", cc_trace_name(t));
-    return status;
-}
-
 /* Lists the schemes that lack something, and their places. */
 static int find_missing(const struct cc_figures_config *config, const struct cc_figures *f,
                         struct cc_spec_list *out, size_t *at, struct cc_error *e)
@@ -216,7 +198,8 @@ int cc_figures_open(const struct cc_figures_config *config, struct cc_figures *o
     for (size_t i = 0; i < out->count; i++)
         out->of[i].error = cc_update_error_unknown();
     CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &raw, e));
-    CC_TRY_OUT(config->trace != NULL ? check_trace(config, e) : draw(config, &drawn, e));
+    CC_TRY_OUT(config->trace != NULL ? cc_input_check_trace(config->trace, config->net, e)
+                                     : draw(config, &drawn, e));
     struct cc_bench_config bench = {.trace = drawn != NULL ? drawn : config->trace,
                                     .schemes = &missing,
                                     .raw = raw,

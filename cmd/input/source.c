@@ -101,6 +101,24 @@ int cc_input_captured(const struct cc_args *args, struct cc_trace **out, struct 
     return CC_OK;
 }
 
+int cc_input_check_trace(const struct cc_trace *t, const struct cc_net *net, struct cc_error *e)
+{
+    int status = CC_OK;
+    if (cc_trace_tensors(t) != net->count)
+        status = cc_fail(e, "it has %zu tensors, and %s has %zu", cc_trace_tensors(t), net->name,
+                         net->count);
+    for (size_t i = 0; i < net->count && status == CC_OK; i++) {
+        const struct cc_tensor_info *has = cc_trace_tensor(t, i), *want = &net->tensors[i];
+        if (has->shape.n != want->shape.n)
+            status =
+                cc_fail(e, "tensor %zu, \"%.100s\", has %zu values, and \"%.100s\" of %s has %zu",
+                        i, has->name, has->shape.n, want->name, net->name, want->shape.n);
+    }
+    if (status != CC_OK)
+        cc_error_in(e, "--trace %s", cc_trace_name(t));
+    return status;
+}
+
 int cc_input_note_trace(struct cc_record *r, struct cc_trace *t, struct cc_error *e)
 {
     const size_t skipped = cc_trace_skipped(t, NULL);

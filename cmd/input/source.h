@@ -42,6 +42,9 @@
  * options. *out is NULL without --trace; the caller closes it. */
 int cc_input_captured(const struct cc_args *args, struct cc_trace **out, struct cc_error *e);
 
+/* Fails, naming the trace, unless its tensors have the sizes of the net's, in the same order. */
+int cc_input_check_trace(const struct cc_trace *t, const struct cc_net *net, struct cc_error *e);
+
 /* Notes how many steps of the trace are skipped, and if its workers have the same gradients. */
 int cc_input_note_trace(struct cc_record *r, struct cc_trace *t, struct cc_error *e);
 

@@ -55,22 +55,6 @@ static int parse_options(const struct cc_args *args, struct cc_experiment_input 
     return CC_OK;
 }
 
-/* A trace beside --net must have tensors of the net's sizes, in its order. */
-static int check_tensors(const struct cc_trace *t, const struct cc_net *net, struct cc_error *e)
-{
-    if (cc_trace_tensors(t) != net->count)
-        return cc_fail(e, "it has %zu tensors, and %s has %zu", cc_trace_tensors(t), net->name,
-                       net->count);
-    for (size_t i = 0; i < net->count; i++) {
-        const struct cc_tensor_info *has = cc_trace_tensor(t, i), *want = &net->tensors[i];
-        if (has->shape.n != want->shape.n)
-            return cc_fail(e,
-                           "tensor %zu, \"%.100s\", has %zu values, and \"%.100s\" of %s has %zu",
-                           i, has->name, has->shape.n, want->name, net->name, want->shape.n);
-    }
-    return CC_OK;
-}
-
 /* The steps that all workers of the trace have. */
 static int count_steps(const struct cc_trace *t, size_t *out, struct cc_error *e)
 {
@@ -89,9 +73,8 @@ static int check_trace(struct cc_experiment_input *in, struct cc_error *e)
     const struct cc_trace *t = in->forecast.cluster.trace;
     if (t == NULL)
         return CC_OK;
-    int status = check_tensors(t, in->forecast.cluster.net, e);
-    if (status == CC_OK)
-        status = count_steps(t, &in->trace_steps, e);
+    CC_TRY(cc_input_check_trace(t, in->forecast.cluster.net, e));
+    const int status = count_steps(t, &in->trace_steps, e);
     if (status != CC_OK)
         cc_error_in(e, "--trace %s", cc_trace_name(t));
     return status;
