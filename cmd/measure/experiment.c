@@ -3,6 +3,7 @@
  * The options are parsed once; what only `model` can do is refused. Each combination of the
  * options' lists is a setting, and each setting has a row per scheme. For every row the formulas
  * predict the step, and from that the command chooses how many steps to measure. */
+#include "cmd/input/carries.h"
 #include "cmd/measure/experiment.h"
 
 #include <math.h>
@@ -226,6 +227,7 @@ static int add_row(struct cc_experiment *x, struct cc_experiment_setting *s, siz
     struct cc_experiment_row *row = &s->row[s->rows];
     *row = (struct cc_experiment_row){.scheme = scheme, .period = payloads->period};
     bare.timing.compute_s = 0;
+    CC_TRY(cc_input_carries(s->setting.exchange, f->schemes->item[scheme], e));
     CC_TRY(cc_predict(&f->predictor, &bare, payloads, &without, e));
     CC_TRY(cc_predict(&f->predictor, &s->setting, payloads, &row->forecast, e));
     /* Where busy ranks share cores, codecs take as many times longer. */

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cmd/input/carries.h"
 #include "cmd/input/source.h"
 #include "cmd/model/forecast.h"
 #include "core/interrupt.h"
@@ -150,8 +151,7 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
     CC_TRY(cc_verdict_best(&f->predictor, s, &f->baseline, &best, e));
     for (size_t i = 0; i < f->schemes->count && !cc_interrupted(); i++) {
         struct cc_error why;
-        if (cc_exchange_check(s->exchange, f->payloads[i].reduction, f->payloads[i].scheme, &why) ==
-            CC_OK)
+        if (cc_input_carries(s->exchange, f->schemes->item[i], &why) == CC_OK)
             CC_TRY(add_row(m, i, s, raw.step_s, &best, &rows, e));
         else if (m->left_out++ == 0)
             m->refused = why;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/input/carries.h"
 #include "cmd/input/source.h"
 #include "cmd/measure/experiment.h"
 #include "cmd/run/run.h"
@@ -119,7 +120,7 @@ static bool leave_out(struct calls *c, const struct cc_error *why)
 static bool can_carry(struct calls *c, enum cc_exchange x, const struct cc_spec *spec)
 {
     struct cc_error why;
-    int status = cc_exchange_check(x, cc_reduction(spec->scheme, spec->params), spec->name, &why);
+    int status = cc_input_carries(x, spec, &why);
     if (cc_period(spec->scheme, spec->params) > 1)
         status = cc_usage(&why, "%s does not send in every call", spec->name);
     return status == CC_OK || leave_out(c, &why);

@@ -137,7 +137,7 @@ json 'abs(d["rows"][0]["alpha_s"] - 0.006) < 1e-12 and abs(d["rows"][1]["alpha_s
 q 0 $m --exchange ring --workers 4 --latency 1ms --scheme fp32,local --format json
 json 'd["rows"][0]["hop_codec_s"] == 0 and d["rows"][1]["hop_codec_s"] == 0'
 t 2 $m --exchange dsar-split --scheme int8
-err 'int8 sends none: exchange it by ps, allgather or ring'
+err 'int8 sends none: exchange it by ps, allgather or ring; dsar-split takes fp32, sparse, local, topk, randk, threshold, dgc, pairs, powersgd'
 for exchange in ps ring recdouble rabenseifner allgather mpi; do
     q 0 $m --scheme all --exchange $exchange --workers 7 --format json
     json 'all(r["exchange"] == "'$exchange'" and r["step_s"] > 1.33 for r in d["rows"])'

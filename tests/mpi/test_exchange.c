@@ -120,12 +120,15 @@ static void lay_out_large(struct trial *t)
     add_message(t, 0, 1);
 }
 
-/* The gradient of a rank in a step; in one of them, all zeros. */
+/* The gradient of a rank in a step. Each rank has all zeros in one of them, and all have in step 2,
+ * where schemes without residuals send nothing. */
 static void fill(const struct trial *t, int rank, size_t step, float *x)
 {
     const enum data_kind kinds[] = {DATA_LAPLACE, DATA_MODERATE, DATA_GAUSSIAN, DATA_TIES,
                                     DATA_ZEROS};
-    const enum data_kind kind = step == 0 ? DATA_LAPLACE : kinds[(step + (size_t)rank) % 5];
+    const enum data_kind kind = step == 0   ? DATA_LAPLACE
+                                : step == 2 ? DATA_ZEROS
+                                            : kinds[(step + (size_t)rank) % 5];
     data_fill(kind, 1000 * step + (uint64_t)rank, x, t->values);
 }
 
@@ -429,7 +432,9 @@ static const struct way ways[] = {
     {.exchange = "ssar-split"},
     {.exchange = "ssar-rabenseifner"},
     {.exchange = "dsar-split", .dense_bits = 32},
+    {.exchange = "dsar-split", .dense_bits = 8},
     {.exchange = "dsar-split", .dense_bits = 4},
+    {.exchange = "dsar-split", .dense_bits = 2},
     {.exchange = "ssar-auto", .dense_bits = 32},
     {.exchange = "ssar-auto", .dense_bits = 4},
     {.exchange = "ssar-recdouble", .wire = CC_WIRE_PAIRS},
