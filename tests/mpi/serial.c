@@ -1,93 +1,12 @@
 #include "tests/mpi/serial.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "netsim/mpi/exchange/rank_state.h"
+#include "tests/mpi/box.h"
 #include "tests/mpi/merge.h"
-
-/* --- the values of a range, each tensor's part with its own codec --- */
-
-struct bit {
-    struct cc_codec codec;
-    struct cc_context ctx;
-    size_t at; /* in the flat step */
-    uint8_t *payload;
-    size_t len;
-};
-
-struct box {
-    struct bit *bit;
-    size_t bits;
-    size_t from, to;
-};
-
-static void die(const char *what)
-{
-    fprintf(stderr, "the serial reference: %s\n", what);
-    exit(1);
-}
-
-static void *room(size_t bytes)
-{
-    void *p = cc_alloc0(bytes, NULL);
-    if (p == NULL)
-        die("no memory");
-    return p;
-}
-
-static struct box box_new(const struct serial *s, size_t from, size_t to, int64_t rank,
-                          uint64_t salt);
-
-static void box_free(struct box *b)
-{
-    for (size_t i = 0; i < b->bits; i++) {
-        free(b->bit[i].codec.state);
-        free(b->bit[i].codec.scratch);
-        free(b->bit[i].payload);
-    }
-    free(b->bit);
-}
-
-static size_t box_encode(struct box *b, uint64_t step, const float *x)
-{
-    struct cc_error e = {""};
-    size_t bytes = 0;
-    for (size_t i = 0; i < b->bits; i++) {
-        struct bit *t = &b->bit[i];
-        t->ctx.step = step;
-        if (cc_encode(&t->codec, &t->ctx, x + t->at, t->payload, cc_bound(&t->codec), &t->len,
-                      &e) != CC_OK)
-            die(e.text);
-        bytes += t->len;
-    }
-    return bytes;
-}
-
-static void box_decode(const struct box *b, float *y)
-{
-    struct cc_error e = {""};
-    for (size_t i = 0; i < b->bits; i++) {
-        const struct bit *t = &b->bit[i];
-        if (cc_decode(&t->codec, &t->ctx, t->payload, t->len, y + t->at, &e) != CC_OK)
-            die(e.text);
-    }
-}
-
-static void box_add(const struct box *b, float scale, float *y)
-{
-    struct cc_error e = {""};
-    for (size_t i = 0; i < b->bits; i++) {
-        const struct bit *t = &b->bit[i];
-        if (cc_decode_add(&t->codec, &t->ctx, t->payload, t->len, scale, y + t->at, &e) != CC_OK)
-            die(e.text);
-    }
-}
-
-/* --- --- */
 
 enum { MOST_ROUNDS = 6 };
 
@@ -107,34 +26,10 @@ struct serial {
     float *sum; /* flat step of each rank */
 };
 
-static struct box box_new(const struct serial *s, size_t from, size_t to, int64_t rank,
-                          uint64_t salt)
+static struct box part_box(const struct serial *s, size_t from, size_t to, int64_t rank,
+                           uint64_t salt)
 {
-    const struct cc_job *job = s->job;
-    struct box b = {.bit = room(job->tensors * sizeof *b.bit), .from = from, .to = to};
-    for (size_t i = 0; i < job->tensors; i++) {
-        const struct cc_job_tensor *tensor = &job->tensor[i];
-        size_t begin = job->offset[i] > from ? job->offset[i] : from;
-        size_t end = job->offset[i + 1] < to ? job->offset[i + 1] : to;
-        if (begin >= end)
-            continue;
-        const struct cc_spec *spec = tensor->raw ? s->raw : s->spec;
-        struct bit *t = &b.bit[b.bits++];
-        t->at = begin;
-        t->codec = (struct cc_codec){.scheme = spec->scheme, .params = spec->params};
-        t->codec.shape =
-            end - begin == tensor->shape.n ? tensor->shape : cc_shape_flat(end - begin);
-        t->codec.state = room(cc_state_bytes(&t->codec));
-        t->codec.scratch = room(cc_scratch_bytes(&t->codec));
-        cc_codec_reset(&t->codec);
-        t->payload = room(cc_bound(&t->codec));
-        t->ctx = (struct cc_context){.seed = job->seed + salt,
-                                     .rank = rank,
-                                     .tensor = i,
-                                     .offset = begin - job->offset[i],
-                                     .name = tensor->name};
-    }
-    return b;
+    return box_new(s->job, s->spec, s->raw, from, to, rank, salt);
 }
 
 /* Even parts, the first ones longer, down to whole units. */
@@ -163,30 +58,31 @@ static int lowest_of(const struct serial *s, int member)
 static void open_ring(struct serial *s)
 {
     const int p = s->workers;
-    s->part = room((size_t)(p * p) * sizeof *s->part);
+    s->part = box_room((size_t)(p * p) * sizeof *s->part);
     for (int r = 0; r < p; r++)
         for (int c = 0; c < p; c++)
-            s->part[r * p + c] = box_new(s, cut_at(s, c, p), cut_at(s, c + 1, p), r, 0);
+            s->part[r * p + c] = part_box(s, cut_at(s, c, p), cut_at(s, c + 1, p), r, 0);
 }
 
 static void open_powers(struct serial *s)
 {
-    s->round = room((size_t)s->power * MOST_ROUNDS * sizeof *s->round);
+    s->round = box_room((size_t)s->power * MOST_ROUNDS * sizeof *s->round);
     for (int j = 0; j < s->power; j++) {
         struct box *round = &s->round[j * MOST_ROUNDS];
         int k = 0;
         if (s->recdouble) {
             for (int d = 1; d < s->power; d *= 2, k++)
-                round[k] = box_new(s, s->from, s->to, lowest_of(s, j / d * d), (uint64_t)k + 1);
-            round[k] = box_new(s, s->from, s->to, 0, (uint64_t)k + 1);
+                round[k] = part_box(s, s->from, s->to, lowest_of(s, j / d * d), (uint64_t)k + 1);
+            round[k] = part_box(s, s->from, s->to, 0, (uint64_t)k + 1);
             continue;
         }
         for (int d = s->power / 2; d >= 1; d /= 2, k++) {
             int other = (j ^ d) / d * d;
-            round[k] = box_new(s, cut_at(s, other, s->power), cut_at(s, other + d, s->power),
-                               rank_of(s, j), 0);
+            round[k] = part_box(s, cut_at(s, other, s->power), cut_at(s, other + d, s->power),
+                                rank_of(s, j), 0);
         }
-        round[k] = box_new(s, cut_at(s, j, s->power), cut_at(s, j + 1, s->power), rank_of(s, j), 0);
+        round[k] =
+            part_box(s, cut_at(s, j, s->power), cut_at(s, j + 1, s->power), rank_of(s, j), 0);
     }
 }
 
@@ -197,11 +93,11 @@ static void open_quantized(struct serial *s)
     struct serial dense = *s;
     const int p = s->workers;
     if (cc_dense_spec(s->job, &s->second, &e) != CC_OK)
-        die(e.text);
+        box_die(e.text);
     dense.spec = s->second;
-    s->part = room((size_t)(p * p) * sizeof *s->part);
+    s->part = box_room((size_t)(p * p) * sizeof *s->part);
     for (int c = 0; c < p; c++)
-        s->part[c] = box_new(&dense, cut_at(s, c, p), cut_at(s, c + 1, p), c, 1);
+        s->part[c] = part_box(&dense, cut_at(s, c, p), cut_at(s, c + 1, p), c, 1);
 }
 
 static size_t most_pairs(const struct serial *s, const struct bit *t)
@@ -213,7 +109,7 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
                            const struct cc_job_message *m, const struct cc_spec *spec,
                            const struct cc_spec *raw)
 {
-    struct serial *s = room(sizeof *s);
+    struct serial *s = box_room(sizeof *s);
     *s = (struct serial){.job = job, .row = row, .message = m, .spec = spec, .raw = raw};
     s->from = job->offset[m->first];
     s->to = job->offset[m->last + 1];
@@ -231,10 +127,10 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
     s->mpi = job->exchange == CC_MPI;
     s->gathers = job->exchange == CC_ALLGATHER ||
                  (row->reduction != CC_REDUCE_SUM && (s->mpi || job->via == CC_VIA_ALLGATHER));
-    s->sum = room((size_t)s->workers * cc_job_values(job) * sizeof *s->sum);
-    s->whole = room((size_t)s->workers * sizeof *s->whole);
+    s->sum = box_room((size_t)s->workers * cc_job_values(job) * sizeof *s->sum);
+    s->whole = box_room((size_t)s->workers * sizeof *s->whole);
     for (int r = 0; r < s->workers; r++)
-        s->whole[r] = box_new(s, s->from, s->to, r, 0);
+        s->whole[r] = part_box(s, s->from, s->to, r, 0);
     if (s->merges && s->quantizes)
         open_quantized(s);
     for (size_t i = 0; i < s->whole->bits && s->merges; i++)
@@ -377,9 +273,9 @@ static double step_sums(struct serial *s, float *model, struct serial_counts *co
     float *v[32], *total;
     double slack = 0;
     const size_t n = (size_t)(counts->payload[0] / sizeof(float));
-    total = room(n * sizeof *total);
+    total = box_room(n * sizeof *total);
     for (int r = 0; r < s->workers; r++) {
-        v[r] = room(n * sizeof *v[r]);
+        v[r] = box_room(n * sizeof *v[r]);
         floats_of(&s->whole[r], v[r]);
     }
     if (s->ring)
@@ -476,7 +372,7 @@ static void step_merge(struct serial *s, uint64_t step, float *model, struct ser
     struct merge m = {.job = s->job, .values = n};
     double pairs = 0;
     for (int r = 0; r < s->workers; r++) {
-        m.pair[r] = room((n + 1) * sizeof *m.pair[r]);
+        m.pair[r] = box_room((n + 1) * sizeof *m.pair[r]);
         m.pairs[r] = pairs_of(s, &s->whole[r], m.pair[r]);
         pairs += (double)m.pairs[r];
     }
@@ -487,11 +383,11 @@ static void step_merge(struct serial *s, uint64_t step, float *model, struct ser
     m.split = s->split;
     m.dense = s->dense;
     m.quantized = quantized;
-    float *sum = room((n + 1) * sizeof *sum);
+    float *sum = box_room((n + 1) * sizeof *sum);
     counts->moved = merge_sum(&m, sum);
     for (size_t c = 0; c < (size_t)s->workers && quantized; c++) {
         struct box *b = &s->part[c];
-        float *flat = room(cc_job_values(s->job) * sizeof *flat);
+        float *flat = box_room(cc_job_values(s->job) * sizeof *flat);
         memcpy(flat + s->from, sum, n * sizeof *sum);
         counts->moved += box_encode(b, step, flat) * (uint64_t)(s->workers - 1);
         counts->heads += (uint64_t)(s->workers - 1) * (1 + 10 * b->bits);
