@@ -120,8 +120,24 @@ bool cc_param_is_default(const struct cc_param *p, const void *in)
     return *real_at(p, in) == p->def;
 }
 
+/* A bound for people: large powers of two and ten as such, 2^30. */
+static const char *print_bound(double v, char out[32])
+{
+    int exponent;
+    const bool of_two = fabs(v) >= 65536 && fabs(frexp(v, &exponent)) == 0.5;
+    const double decades = log10(fabs(v));
+    if (of_two)
+        (void)snprintf(out, 32, "%s2^%d", v < 0 ? "-" : "", exponent - 1);
+    else if (fabs(v) >= 1e5 && decades == floor(decades))
+        (void)snprintf(out, 32, "%s10^%.0f", v < 0 ? "-" : "", decades);
+    else
+        (void)snprintf(out, 32, "%.9g", v);
+    return out;
+}
+
 void cc_param_print_range(const struct cc_param *p, char *out, size_t cap)
 {
+    char low[32], high[32];
     if (p->type == CC_FLAG) {
         (void)snprintf(out, cap, "0 or 1");
     } else if (p->type == CC_NESTED) {
@@ -132,8 +148,9 @@ void cc_param_print_range(const struct cc_param *p, char *out, size_t cap)
         for (size_t i = 0; p->choices[i] != NULL && used < cap; i++)
             used += (size_t)snprintf(out + used, cap - used, i == 0 ? "%s" : "|%s", p->choices[i]);
     } else {
-        (void)snprintf(out, cap, "%.9g %s %s %s %.9g%s%s", p->min,
-                       p->min_open ? "<" : "<=", p->name, p->max_open ? "<" : "<=", p->max,
+        (void)snprintf(out, cap, "%s %s %s %s %s%s%s", print_bound(p->min, low),
+                       p->min_open ? "<" : "<=", p->name,
+                       p->max_open ? "<" : "<=", print_bound(p->max, high),
                        p->unit[0] != '\0' ? " " : "", p->unit);
     }
 }

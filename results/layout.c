@@ -10,6 +10,14 @@ static size_t max(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* Whether a text is a number, which is aligned as one. */
+static bool is_number(const char *text)
+{
+    char *end;
+    (void)strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
 /* Measures a column and finds its place; false if it is not shown, because it is null in every row.
  */
 static bool measure(const struct cc_record *r, bool list, struct cc_shown *p)
@@ -19,7 +27,7 @@ static bool measure(const struct cc_record *r, bool list, struct cc_shown *p)
     for (size_t i = 0; i < r->row_count; i++) {
         const struct cc_value *v = &r->rows[i].value[p->index];
         p->width = max(p->width, cc_value_print(v, p->column, NULL));
-        p->left = p->left || v->kind == CC_TEXT;
+        p->left = p->left || (v->kind == CC_TEXT && !is_number(v->text));
         same = same && cc_value_same(v, &r->rows[0].value[p->index]);
         filled = filled || v->kind != CC_NULL;
     }

@@ -15,7 +15,7 @@ struct cc_shown {
     const char *head;
     size_t index; /* of the column in the record */
     size_t width; /* of the widest cell, in characters */
-    bool left;    /* texts are aligned to the left, numbers to the right */
+    bool left;    /* texts are aligned to the left, numbers, also those in texts, to the right */
     enum cc_place place;
 };
 

@@ -31,8 +31,8 @@ static void put_value(const struct cc_value *v, FILE *out)
     }
 }
 
-char *cc_match_label(const struct cc_match *m, int which, size_t row, const char *except,
-                     struct cc_error *e)
+/* The settings of the key in a row, as text, which the caller frees. */
+static char *label_row(const struct cc_match *m, int which, size_t row, struct cc_error *e)
 {
     struct cc_memory_text t;
     bool first = true;
@@ -40,8 +40,6 @@ char *cc_match_label(const struct cc_match *m, int which, size_t row, const char
         return NULL;
     for (size_t i = 0; i < m->key_count; i++) {
         const char *key = m->columns[m->key[i]].key;
-        if (strcmp(key, except) == 0)
-            continue;
         (void)fprintf(t.f, "%s%s=", first ? "" : ", ", key);
         put_value(cc_match_value(m, which, row, m->key[i]), t.f);
         first = false;
@@ -76,7 +74,7 @@ static struct labelled *label_rows(const struct cc_match *m, int which, struct c
     const size_t rows = m->sheet[which]->rows;
     struct labelled *list = cc_alloc0(rows * sizeof *list, e);
     for (size_t i = 0; list != NULL && i < rows; i++) {
-        list[i] = (struct labelled){cc_match_label(m, which, i, "", e), i};
+        list[i] = (struct labelled){label_row(m, which, i, e), i};
         if (list[i].label == NULL) {
             free_labels(list, rows);
             return NULL;

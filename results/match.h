@@ -30,8 +30,5 @@ void cc_match_free(struct cc_match *m);
 /* The value of a row of sheet 0 or 1 in a column of the command; NULL if the sheet lacks it. */
 const struct cc_value *cc_match_value(const struct cc_match *m, int which, size_t row,
                                       size_t column);
-/* The settings of the key but for column `except`, as "exchange=ring, workers=4"; to be freed. */
-char *cc_match_label(const struct cc_match *m, int which, size_t row, const char *except,
-                     struct cc_error *e);
 
 #endif

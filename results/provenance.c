@@ -39,8 +39,11 @@ static int read_argv(const cJSON *argv, struct cc_provenance *p, struct cc_error
     CC_TRY(cc_memory_text_begin(&t, "a command line", e));
     cJSON_ArrayForEach(item, argv)
     {
-        if (cJSON_IsString(item))
-            (void)fprintf(t.f, "%s%s", item != argv->child ? " " : "", item->valuestring);
+        if (!cJSON_IsString(item))
+            continue;
+        const char *slash = item == argv->child ? strrchr(item->valuestring, '/') : NULL;
+        (void)fprintf(t.f, "%s%s", item != argv->child ? " " : "",
+                      slash != NULL ? slash + 1 : item->valuestring);
     }
     CC_TRY(cc_memory_text_end(&t, "a command line", e));
     p->argv = t.text;

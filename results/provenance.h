@@ -9,7 +9,7 @@
 
 struct cc_provenance {
     char *command; /* "bench" */
-    char *argv;    /* the arguments, with spaces between them */
+    char *argv;    /* the program's name and the arguments, with spaces between them */
     struct {
         char *key, *value; /* of "host": "cpu", "AMD EPYC" */
     } * host;

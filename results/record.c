@@ -160,7 +160,7 @@ static int unknown_key(const struct cc_record *r, const char *key, struct cc_err
     free(keys);
     if (near != NULL)
         return cc_usage(e, "unknown column '%s'; did you mean '%s'?", key, near);
-    return cc_usage(e, "unknown column '%s'; `commcomp %s --help` lists them", key, r->command);
+    return cc_usage(e, "unknown column '%s'; `commcomp %s --help all` lists them", key, r->command);
 }
 
 static int choose(struct cc_record *r, const char *key, struct cc_error *e)

@@ -29,10 +29,11 @@ enum cc_role { CC_SETTING, CC_ANSWER, CC_MAIN, CC_PART, CC_DETAIL };
 /* A column. `key` is its name in CSV and JSON; `head` its title in the table, NULL if the table
  * shows it only on demand, titled by its key. In the table, numbers are multiplied by `scale` (0
  * means 1) and printed by `format`, a printf format for one double, or "%.6g" if it is NULL; of
- * the decimals of "%.3f" a table shows those among the first four digits. Truth values are "yes"
- * and "no", or with a format that text and nothing. CSV and JSON have the value itself. `help`
- * explains the column in one line, in --help and the man page. An array ends with a column without
- * a key. */
+ * the decimals of "%.3f" a table shows those among the first four digits. CC_RATE prints bits per
+ * second with their unit, such as 10 Gbit/s. Truth values are "yes" and "no", or with a format that
+ * text and nothing. CSV and JSON have the value itself. `help` explains the column in one line, in
+ * --help and the man page. An array ends with a column without a key. */
+#define CC_RATE "rate"
 struct cc_column {
     const char *key;
     const char *head;
@@ -97,6 +98,11 @@ const struct cc_value *cc_record_value(const struct cc_record *r, size_t row, co
 
 /* Sets the title; what does not fit is cut off. */
 void cc_record_title(struct cc_record *r, const char *fmt, ...) CC_PRINTF(2, 3);
+
+/* The text of a value in tables, not yet escaped: in *v, in the buffer or constant. */
+enum { CC_VALUE_CAP = 512 }; /* %f of the largest double has 309 digits before the point */
+const char *cc_value_text(const struct cc_value *v, const struct cc_column *c,
+                          char buffer[CC_VALUE_CAP]);
 
 /* Whether two values are equal; nulls are. */
 bool cc_value_same(const struct cc_value *a, const struct cc_value *b);

@@ -7,6 +7,7 @@
 #include "core/format/json.h"
 #include "core/memory.h"
 #include "core/printable.h"
+#include "core/units.h"
 
 /* The bytes of the UTF-8 character at s, 0 if there is none. */
 static size_t utf8_length(const char *s)
@@ -113,6 +114,10 @@ enum { DIGITS = 4 };
 static void print_number(const char *format, double v, char buffer[CC_VALUE_CAP])
 {
     const char *point = format + (format[1] == '+' ? 2 : 1);
+    if (strcmp(format, CC_RATE) == 0) {
+        cc_print_rate(v, buffer, CC_VALUE_CAP);
+        return;
+    }
     if (strlen(point) == 3 && point[0] == '.' && point[2] == 'f' && isfinite(v) && v != 0) {
         char rounded[32];
         (void)snprintf(rounded, sizeof rounded, "%.*e", DIGITS - 1, v);

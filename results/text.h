@@ -14,10 +14,6 @@
 size_t cc_value_print(const struct cc_value *v, const struct cc_column *c, FILE *out);
 size_t cc_text_print(const char *s, FILE *out);
 
-/* The text that cc_value_print prints, in *v, in the buffer or constant; not yet escaped. */
-enum { CC_VALUE_CAP = 512 }; /* %f of the largest double has 309 digits before the point */
-const char *cc_value_text(const struct cc_value *v, const struct cc_column *c,
-                          char buffer[CC_VALUE_CAP]);
 /* cc_text_print with ASCII characters replaced by texts of another language; NULL: as they are. */
 typedef const char *const cc_replacement[128];
 void cc_text_escape(const char *s, cc_replacement replace, FILE *out);

@@ -1,5 +1,6 @@
 /* The columns and rows of `commcomp bench`, and the notes under them that name the best schemes. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -435,6 +436,23 @@ static int note_beyond_limit(const struct cc_bench_run *b, const struct row *row
                           list);
 }
 
+/* Adds a note unless it is there already: --stream all measures the same schemes several times. */
+static int note_once(const struct cc_bench_run *b, struct cc_error *e, const char *fmt, ...)
+    CC_PRINTF(3, 4);
+
+static int note_once(const struct cc_bench_run *b, struct cc_error *e, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    for (size_t i = 0; i < b->record->note_count; i++)
+        if (strcmp(b->record->notes[i], text) == 0)
+            return CC_OK;
+    return cc_record_note(b->record, e, "%s", text);
+}
+
 /* Says which figures of adding are of values that are not touched. */
 static int note_sparse(const struct cc_bench_run *b, const struct row *row, size_t rows,
                        struct cc_error *e)
@@ -448,10 +466,10 @@ static int note_sparse(const struct cc_bench_run *b, const struct row *row, size
     }
     if (list[0] == '\0')
         return CC_OK;
-    return cc_record_note(b->record, e,
-                          "add of %s: GB/s of the whole tensor, of which only the values that the "
-                          "payload lists are touched",
-                          list);
+    return note_once(b, e,
+                     "add of %s: GB/s of the whole tensor, of which only the values that the "
+                     "payload lists are touched",
+                     list);
 }
 
 /* Says what the errors do not cover. */
@@ -464,19 +482,19 @@ static int note_errors(const struct cc_bench_run *b, const struct row *row, size
         lossy |= error->error > 0;
         alone &= isnan(error->low) || error->error == 0;
         if (row[i].local)
-            CC_TRY(cc_record_note(b->record, e,
-                                  "%s: the error is that of sending; local steps also change what "
-                                  "is computed, which only training shows",
-                                  row[i].scheme));
+            CC_TRY(note_once(b, e,
+                             "%s: the error is that of sending; local steps also change what "
+                             "is computed, which only training shows",
+                             row[i].scheme));
         if (!isnan(error->error) && !error->settled)
-            CC_TRY(cc_record_note(b->record, e,
-                                  "%s: the error still changed after as many steps as are measured",
-                                  row[i].scheme));
+            CC_TRY(note_once(b, e,
+                             "%s: the error still changed after as many steps as are measured",
+                             row[i].scheme));
     }
     if (lossy && alone)
-        return cc_record_note(b->record, e,
-                              "errors are of a single step, so nothing is known about how much "
-                              "they vary: give a trace of two steps or more");
+        return note_once(b, e,
+                         "errors are of a single step, so nothing is known about how much "
+                         "they vary: give a trace of two steps or more");
     return CC_OK;
 }
 

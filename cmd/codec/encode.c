@@ -29,7 +29,10 @@ static const struct cc_column columns[] = {
     {"payload_bytes", "payload", "B", "%.0f", 0, "bytes of payload, scale factors included",
      CC_MAIN},
     {"bits_per_value", "bits/value", "bits", "%.4g", 0, "8 x payload bytes / values", CC_ANSWER},
-    {"ratio", "ratio", "", "%.2f", 0, "32 / bits per value", CC_ANSWER},
+    {"ratio", "payload ratio", "", "%.2f", 0,
+     "32 / bits per value: of the payloads, without what the file says about them", CC_ANSWER},
+    {"file_ratio", "file ratio", "", "%.2f", 0,
+     "4 bytes per value / size of the file that was written", CC_ANSWER},
     {"input_bytes", "input", "B", "%.0f", 0, "size of the tensor file", CC_PART},
     {"output_bytes", "output", "B", "%.0f", 0, "size of the file that was written", CC_PART},
     CC_SENDER_COLUMNS,
@@ -168,7 +171,9 @@ static void set_file_sizes(const struct encoder *c)
     struct cc_record *r = &c->args->record;
     struct stat in;
     const bool known = stat(c->in, &in) == 0; /* not of the standard input */
+    const double raw = 4 * (double)cc_trace_values(c->trace);
     for (size_t row = 0; row < r->row_count; row++) {
+        cc_record_number(r, row, "file_ratio", raw / (double)c->output_bytes);
         cc_record_number(r, row, "input_bytes", known ? (double)in.st_size : NAN);
         cc_record_number(r, row, "output_bytes", (double)c->output_bytes);
     }

@@ -28,7 +28,7 @@
     {"colocated", "colocated", "", NULL, 0,                                                        \
      "true where the servers are on workers' hosts (--colocate)", CC_SETTING},         \
     {"link", NULL, "", NULL, 0, "the link's name", CC_SETTING},                                    \
-    {"bw_bps", "bandwidth", "Mbit/s", "%.6g", 1e-6,                                                \
+    {"bw_bps", "bandwidth", "", CC_RATE, 0,                                                        \
      "line rate of a host's link in each direction, bits per second", CC_SETTING},                 \
     {"latency_s", "latency", "us", "%.6g", 1e6, "latency of a message, whatever its size",         \
      CC_SETTING},                                                                                  \

@@ -1,5 +1,6 @@
 /* `commcomp compare`: two results of a command side by side. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,16 +8,21 @@
 #include "core/infile.h"
 #include "core/memory.h"
 #include "core/nearest.h"
+#include "core/units.h"
 #include "results/match.h"
 #include "results/provenance.h"
 
 static const struct cc_column columns[] = {
-    {"quantity", "quantity", "", NULL, 0, "the column that is compared, by its key", CC_SETTING},
+    {"quantity", NULL, "", NULL, 0, "the column that is compared, by its key", CC_DETAIL},
+    {"title", "quantity", "", NULL, 0, "its title and unit in the command's tables", CC_SETTING},
     {"scheme", "scheme", "", NULL, 0, "the scheme of the row, if the rows have one", CC_SETTING},
     {"setting", "setting", "", NULL, 0, "the other settings that tell the rows apart", CC_SETTING},
-    {"a", "A", "", "%.6g", 0, "the first result's number; empty if it lacks the row", CC_ANSWER},
-    {"b", "B", "", "%.6g", 0, "the second result's number", CC_ANSWER},
-    {"ratio", "B/A", "", "%.4f", 0, "b / a", CC_ANSWER},
+    {"a", NULL, "", NULL, 0, "the first result's number; empty if it lacks the row", CC_DETAIL},
+    {"b", NULL, "", NULL, 0, "the second result's number", CC_DETAIL},
+    {"a_text", "A", "", NULL, 0, "the first result's number as the command's tables print it",
+     CC_ANSWER},
+    {"b_text", "B", "", NULL, 0, "the same of the second result", CC_ANSWER},
+    {"ratio", "B/A", "", "%.4g", 0, "b / a", CC_ANSWER},
     {.key = NULL},
 };
 
@@ -51,7 +57,13 @@ struct compare {
 static int read_side(const char *path, struct side *out, struct cc_error *e)
 {
     struct cc_bytes file = {0};
+    const char *suffix = strrchr(path, '.');
     out->path = path;
+    if (suffix != NULL && strcmp(suffix, ".csv") == 0)
+        return cc_usage(e,
+                        "%s: a .csv file does not say which command wrote it, on which host: "
+                        "compare reads the .json that -o FILE.json writes",
+                        path);
     CC_TRY(cc_file_read(path, &file, e));
     const char *text = (const char *)file.data;
     int status = cc_provenance_parse(text, file.size, &out->from, e);
@@ -122,6 +134,82 @@ static void count_ratio(struct compare *c, double ratio)
     c->ratios.count++;
 }
 
+/* --- the names of columns and values, as tables have them --- */
+
+/* "step (ms)", or the key if tables have no title for it. */
+static void put_title(const struct cc_column *c, char *out, size_t cap)
+{
+    (void)snprintf(out, cap, c->unit[0] != '\0' ? "%s (%s)" : "%s%s",
+                   c->head != NULL ? c->head : c->key, c->unit);
+}
+
+/* "4", "10 Gbit/s" or "50 us"; "none" for a value that is not there. */
+static void put_value(const struct cc_column *c, const struct cc_value *v, char *out, size_t cap)
+{
+    char buffer[CC_VALUE_CAP];
+    if (v == NULL || v->kind == CC_NULL)
+        (void)snprintf(out, cap, "none");
+    else
+        (void)snprintf(out, cap, "%s%s%s", cc_value_text(v, c, buffer),
+                       c->unit[0] != '\0' ? " " : "", c->unit);
+}
+
+/* Whether the column is the link's name, which is its bandwidth where it has no other. */
+static bool repeats_bandwidth(const struct compare *c, size_t column)
+{
+    if (strcmp(c->command->columns[column].key, "link") != 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        for (size_t row = 0; row < c->side[i].sheet.rows; row++) {
+            const struct cc_value *name = cc_match_value(&c->match, i, row, column);
+            const size_t at = cc_sheet_column(&c->side[i].sheet, "bw_bps");
+            const struct cc_value *bw =
+                at != CC_NO_COLUMN ? cc_sheet_value(&c->side[i].sheet, row, at) : NULL;
+            char rate[64];
+            if (name == NULL || bw == NULL || name->kind != CC_TEXT || bw->kind != CC_NUMBER)
+                continue;
+            cc_print_rate(bw->number, rate, sizeof rate);
+            if (strcmp(name->text, rate) != 0)
+                return false;
+        }
+    return true;
+}
+
+/* The settings but the scheme that tell a row apart: "workers 4, bandwidth 1 Gbit/s". */
+static int set_setting(struct compare *c, size_t at, int which, size_t row, struct cc_error *e)
+{
+    char text[1024] = "", title[128], value[CC_VALUE_CAP + 32];
+    size_t used = 0;
+    for (size_t i = 0; i < c->match.key_count && used < sizeof text; i++) {
+        const struct cc_column *column = &c->command->columns[c->match.key[i]];
+        if (strcmp(column->key, "scheme") == 0)
+            continue;
+        (void)snprintf(title, sizeof title, "%s",
+                       column->head != NULL ? column->head : column->key);
+        put_value(column, cc_match_value(&c->match, which, row, c->match.key[i]), value,
+                  sizeof value);
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used > 0 ? ", " : "",
+                                 title, value);
+    }
+    return text[0] != '\0' ? cc_record_text(&c->args->record, at, "setting", text, e) : CC_OK;
+}
+
+/* Sets a number, and its text by the column that it is from. */
+static int set_number(struct compare *c, size_t at, size_t column, const char *key, double v,
+                      struct cc_error *e)
+{
+    const struct cc_value value = {.kind = CC_NUMBER, .number = v};
+    char buffer[CC_VALUE_CAP], text_key[16];
+    if (isnan(v))
+        return CC_OK;
+    cc_record_number(&c->args->record, at, key, v);
+    (void)snprintf(text_key, sizeof text_key, "%s_text", key);
+    return cc_record_text(&c->args->record, at, text_key,
+                          cc_value_text(&value, &c->command->columns[column], buffer), e);
+}
+
+/* --- rows of the record --- */
+
 /* Adds the row for a column of rows a and b, one of which may be SIZE_MAX. */
 static int add_row(struct compare *c, size_t column, size_t a, size_t b, struct cc_error *e)
 {
@@ -134,21 +222,19 @@ static int add_row(struct compare *c, size_t column, size_t a, size_t b, struct 
     const size_t at = cc_record_add(r, e);
     if (at == SIZE_MAX)
         return CC_FAIL;
+    char title[128];
+    put_title(&c->command->columns[column], title, sizeof title);
     CC_TRY(cc_record_text(r, at, "quantity", c->command->columns[column].key, e));
+    CC_TRY(cc_record_text(r, at, "title", title, e));
     for (size_t k = 0; c->command->columns[k].key != NULL; k++) {
         const struct cc_value *v = cc_match_value(&c->match, which, row, k);
         if (strcmp(c->command->columns[k].key, "scheme") == 0 && v != NULL && v->kind == CC_TEXT)
             CC_TRY(cc_record_text(r, at, "scheme", v->text, e));
     }
-    char *setting = cc_match_label(&c->match, which, row, "scheme", e);
-    if (setting == NULL)
-        return CC_FAIL;
-    const int status = setting[0] != '\0' ? cc_record_text(r, at, "setting", setting, e) : CC_OK;
-    free(setting);
-    CC_TRY(status);
     const double ratio = ratio_of(of_a, of_b);
-    cc_record_number(r, at, "a", of_a);
-    cc_record_number(r, at, "b", of_b);
+    CC_TRY(set_setting(c, at, which, row, e));
+    CC_TRY(set_number(c, at, column, "a", of_a, e));
+    CC_TRY(set_number(c, at, column, "b", of_b, e));
     cc_record_number(r, at, "ratio", ratio);
     count_ratio(c, ratio);
     return CC_OK;
@@ -156,7 +242,8 @@ static int add_row(struct compare *c, size_t column, size_t a, size_t b, struct 
 
 static int add_quantity(struct compare *c, size_t column, struct cc_error *e)
 {
-    const char *key = c->command->columns[column].key;
+    char title[128];
+    put_title(&c->command->columns[column], title, sizeof title);
     c->ratios.sum = 0;
     c->ratios.count = 0;
     for (size_t row = 0; row < c->side[0].sheet.rows; row++)
@@ -165,9 +252,11 @@ static int add_quantity(struct compare *c, size_t column, struct cc_error *e)
         CC_TRY(add_row(c, column, SIZE_MAX, c->match.alone[i], e));
     if (c->ratios.count < 2)
         return CC_OK;
+    if (c->ratios.low == 0 && c->ratios.high == 0)
+        return cc_record_note(&c->args->record, e, "%s: the same in all rows", title);
     return cc_record_note(&c->args->record, e,
-                          "%s: B/A is %.4f in the geometric mean of %zu rows, from %.4f to %.4f",
-                          key, exp(c->ratios.sum / (double)c->ratios.count), c->ratios.count,
+                          "%s: B/A is %.4g in the geometric mean of %zu rows, from %.4g to %.4g",
+                          title, exp(c->ratios.sum / (double)c->ratios.count), c->ratios.count,
                           exp(c->ratios.low), exp(c->ratios.high));
 }
 
@@ -256,24 +345,18 @@ static bool is_constant(const struct compare *c, int which, size_t column)
 /* Settings that are the same in all rows of a file, and others in the other file. */
 static int note_settings(struct compare *c, struct cc_error *e)
 {
-    struct cc_match one = c->match;
+    char of_a[CC_VALUE_CAP + 32], of_b[CC_VALUE_CAP + 32];
     for (size_t k = 0; c->command->columns[k].key != NULL; k++) {
         const struct cc_column *column = &c->command->columns[k];
         const struct cc_value *a = cc_match_value(&c->match, 0, 0, k),
                               *b = cc_match_value(&c->match, 1, 0, k);
         if (column->role != CC_SETTING || a == NULL || b == NULL || cc_value_same(a, b) ||
-            !is_constant(c, 0, k) || !is_constant(c, 1, k))
+            !is_constant(c, 0, k) || !is_constant(c, 1, k) || repeats_bandwidth(c, k))
             continue;
-        one.key = &k;
-        one.key_count = 1;
-        char *of_a = cc_match_label(&one, 0, 0, "", e);
-        char *of_b = of_a != NULL ? cc_match_label(&one, 1, 0, "", e) : NULL;
-        const int status = of_b != NULL ? note_difference(c, column->key, strchr(of_a, '=') + 1,
-                                                          strchr(of_b, '=') + 1, e)
-                                        : CC_FAIL;
-        free(of_a);
-        free(of_b);
-        CC_TRY(status);
+        put_value(column, a, of_a, sizeof of_a);
+        put_value(column, b, of_b, sizeof of_b);
+        CC_TRY(
+            note_difference(c, column->head != NULL ? column->head : column->key, of_a, of_b, e));
     }
     return CC_OK;
 }

@@ -29,7 +29,7 @@ static const struct cc_column columns[] = {
      CC_SETTING},
     {"limit_bytes", "limit", "B", "%.0f", 0, "size of the queues in front of the lab's links",
      CC_SETTING},
-    {"bw_bps", "bandwidth", "Mbit/s", "%.6g", 1e-6,
+    {"bw_bps", "bandwidth", "", CC_RATE, 0,
      "found: bits of payload per second, from the times of large messages", CC_SETTING},
     {"bw_bps_sd", "bandwidth +-", "Mbit/s", "%.2g", 1e-6, "its standard deviation", CC_SETTING},
     {"latency_s", "latency", "us", "%.4g", 1e6, "found: latency of small messages", CC_SETTING},

@@ -13,7 +13,6 @@
  * the ranks have FINALIZE_S to leave MPI. */
 #include "netsim/launch/launch.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,10 +189,8 @@ int cc_launch(const struct cc_launch_config *config, const struct cc_job *job, s
     struct cc_error why = {0};
     char **argv = NULL, *text = NULL;
     int status = CC_OK;
-    if (access(config->rank_program, X_OK) != 0)
-        return cc_fail(e,
-                       "%s: %s; make builds it where mpicc is installed (Debian: libopenmpi-dev)",
-                       config->rank_program, strerror(errno));
+    CC_TRY(cc_program_check(config->rank_program,
+                            "make builds it where mpicc is installed (Debian: libopenmpi-dev)", e));
     text = cc_job_text(job, e);
     if (text == NULL)
         return CC_FAIL;

@@ -218,8 +218,23 @@ char *cc_program_beside(const char *name, const char *variable, const char *reme
     memcpy(slash + 1, name, name_size);
     if (access(self, X_OK) == 0)
         return cc_strdup(self, e);
-    cc_error_set(e, "%s is missing: %s; or set %s", self, remedy, variable);
+    if (errno == EACCES)
+        (void)cc_program_check(self, remedy, e);
+    else
+        cc_error_set(e, "%s is missing: %s; or set %s", self, remedy, variable);
     return NULL;
+}
+
+int cc_program_check(const char *path, const char *remedy, struct cc_error *e)
+{
+    if (access(path, X_OK) == 0)
+        return CC_OK;
+    if (errno == EACCES)
+        return cc_fail(e,
+                       "%s: you may not execute it: check its permissions (chmod +x), and those "
+                       "of the folders that it is in",
+                       path);
+    return cc_fail(e, "%s: %s; %s", path, strerror(errno), remedy);
 }
 
 void cc_exit_text(int status, char *out, size_t size)

@@ -15,7 +15,6 @@
  * all the same, the kernel's counter of out-of-memory kills tells whether that was the reason. */
 #include "netsim/launch/smpirun.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -279,8 +278,7 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
     struct cc_error why = {0};
     char **argv = NULL, *text = NULL;
     int status = CC_OK;
-    if (access(config->rank_program, X_OK) != 0)
-        return cc_fail(e, "%s: %s; %s", config->rank_program, strerror(errno), BUILD_IT);
+    CC_TRY(cc_program_check(config->rank_program, BUILD_IT, e));
     /* The formulas know neither blocks nor a rendezvous. */
     const bool formulas = config->fidelity == CC_FIDELITY_ALPHA_BETA;
     job->block_bytes = formulas ? (size_t)1 << 30 : 0;

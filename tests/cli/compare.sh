@@ -28,7 +28,7 @@ if grep -q 'differs\|only in' out; then bad 'a result differs from itself'; fi
 q 0 compare a.json b.json --quantities speedup --format csv
 [ "$(cut -d, -f1 out | sort -u | tr '\n' ' ')" = 'quantity speedup ' ] || bad 'only speedup'
 q 0 compare a.json b.json --quantities all -o x.md
-grep -q '^| step\\_s | fp32 | workers=4 | 2 | 1 | ' x.md || bad "$(cat x.md)"
+grep -q '^| step (ms) | fp32 | workers 4 | 2000 | 1000 | ' x.md || bad "$(cat x.md)"
 end_case
 case='compare - b.json' good=1
 "$program" compare - b.json <a.json >piped 2>err || bad "exit $?"
@@ -56,6 +56,8 @@ t 1 compare a.json none.json
 err 'none.json: it has no rows'
 t 1 compare a.json missing.json
 err 'missing.json: .*No such file'
+t 2 compare a.json b.csv
+err 'b.csv: a .csv file does not say which command wrote it'
 t 2 compare a.json
 t 2 compare a.json b.json --quantities stepp_s
 err "did you mean 'step_s'?"
