@@ -1,6 +1,10 @@
 #include "bench/config.h"
 
+#include <pthread.h>
 #include <stdio.h>
+
+#include "core/interrupt.h"
+#include "core/parallel.h"
 
 const struct cc_spec *cc_bench_spec(const struct cc_bench_config *config, size_t scheme,
                                     size_t tensor)
@@ -44,6 +48,53 @@ size_t cc_bench_steps(const struct cc_bench_config *config, size_t scheme)
 bool cc_bench_failed(const struct cc_bench_config *config, size_t scheme)
 {
     return config->failed[scheme].text[0] != '\0';
+}
+
+/* --- schemes in parallel --- */
+
+struct queue {
+    const struct cc_bench_config *config;
+    const char *phase;
+    void (*work)(void *arg, size_t scheme);
+    void *arg;
+    pthread_mutex_t lock; /* of `next`, and of the progress */
+    size_t next;
+};
+
+/* Takes the next scheme; false if there is none. The last of the list are first: the general
+ * compressors, which take longest, so that none of them is left alone at the end. */
+static bool take(struct queue *q, size_t *scheme)
+{
+    const struct cc_bench_config *c = q->config;
+    (void)pthread_mutex_lock(&q->lock);
+    const bool any = q->next < c->schemes->count && !cc_interrupted();
+    *scheme = c->schemes->count - 1 - q->next;
+    if (any && c->progress != NULL)
+        c->progress(c->progress_arg, q->phase, (double)q->next / (double)c->schemes->count);
+    q->next += any;
+    (void)pthread_mutex_unlock(&q->lock);
+    return any;
+}
+
+static void work_off(void *arg, int part)
+{
+    struct queue *q = arg;
+    size_t scheme;
+    (void)part;
+    while (take(q, &scheme))
+        q->work(q->arg, scheme);
+}
+
+void cc_bench_each_scheme(const struct cc_bench_config *config, int most, const char *phase,
+                          void (*work)(void *arg, size_t scheme), void *arg)
+{
+    struct queue q = {.config = config,
+                      .phase = phase,
+                      .work = work,
+                      .arg = arg,
+                      .lock = PTHREAD_MUTEX_INITIALIZER};
+    const int threads = config->threads < most ? config->threads : most;
+    cc_parallel(cc_parts(threads, config->schemes->count, 1), work_off, &q);
 }
 
 void cc_bench_stream_name(const struct cc_bench_config *config, char *out, size_t cap)

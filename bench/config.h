@@ -52,6 +52,12 @@ bool cc_bench_failed(const struct cc_bench_config *config, size_t scheme);
 void cc_bench_error_in(const struct cc_bench_config *config, size_t step, const char *scheme,
                        struct cc_error *e);
 
+/* Calls work(arg, s) for every scheme s, for as many at a time as there are threads, at most
+ * `most`, and reports the progress of this phase. What they measure must not depend on the order.
+ * After an interrupt, the rest are left out. */
+void cc_bench_each_scheme(const struct cc_bench_config *config, int most, const char *phase,
+                          void (*work)(void *arg, size_t scheme), void *arg);
+
 /* "push 0" (and the worker's rank) or "pull". */
 void cc_bench_stream_name(const struct cc_bench_config *config, char *out, size_t cap);
 

@@ -110,7 +110,7 @@ int cc_profile_begin(struct cc_profile *p, const struct cc_profile_config *confi
 static struct cc_speed_limits limits_of(size_t values, size_t schemes)
 {
     enum { LARGE = 1000000, VERY_LARGE = 3000000 };
-    const double each_s = values < LARGE ? 0.05 : 0.2;
+    const double each_s = values < LARGE ? 0.03 : 0.1;
     return (struct cc_speed_limits){.discard = values < LARGE ? 2 : 1,
                                     .least = values < VERY_LARGE ? 5 : 3,
                                     .most = 50,

@@ -381,31 +381,52 @@ static struct cc_update_error no_error(void)
     return none;
 }
 
+struct all {
+    const struct cc_bench_config *config;
+    struct cc_sample sample[2]; /* for schemes that depend on the shape, the second */
+    struct cc_update_error *out;
+};
+
+/* Whether the scheme changes anything, and was not given up. */
+static bool has_error(const struct cc_bench_config *config, size_t scheme)
+{
+    return (config->schemes->item[scheme]->scheme->flags & CC_LOSSY) != 0 &&
+           !cc_bench_failed(config, scheme);
+}
+
+static bool by_shape(const struct cc_bench_config *config, size_t scheme)
+{
+    const struct cc_spec *spec = config->schemes->item[scheme];
+    return cc_sized_by_shape(spec->scheme, spec->params);
+}
+
+static void measure_scheme(void *arg, size_t scheme)
+{
+    struct all *all = arg;
+    const struct cc_bench_config *config = all->config;
+    struct cc_update_error *out = &all->out[scheme];
+    if (has_error(config, scheme) && measure(config, scheme, &all->sample[by_shape(config, scheme)],
+                                             out, &config->failed[scheme]) != CC_OK)
+        *out = cc_update_error_unknown();
+}
+
 int cc_update_errors(const struct cc_bench_config *config, struct cc_update_error *out,
                      struct cc_error *e)
 {
     const size_t schemes = config->schemes->count;
-    struct cc_sample sample[2] = {{.count = 0}, {.count = 0}};
+    struct all all = {.config = config, .out = out};
     int status = CC_OK;
-    for (size_t s = 0; s < schemes; s++)
-        out[s] = cc_update_error_unknown();
-    for (size_t s = 0; s < schemes && !cc_interrupted(); s++) {
-        const struct cc_spec *spec = config->schemes->item[s];
-        const bool by_shape = cc_sized_by_shape(spec->scheme, spec->params);
-        struct cc_sample *use = &sample[by_shape];
-        if (config->progress != NULL)
-            config->progress(config->progress_arg, "errors", (double)s / (double)schemes);
-        if ((spec->scheme->flags & CC_LOSSY) == 0)
-            out[s] = no_error();
-        if ((spec->scheme->flags & CC_LOSSY) == 0 || cc_bench_failed(config, s))
-            continue;
-        if (use->piece == NULL)
-            CC_TRY_OUT(cc_sample_open(config, by_shape ? &shape_limits : &flat_limits, use, e));
-        if (measure(config, s, use, &out[s], &config->failed[s]) != CC_OK)
-            out[s] = cc_update_error_unknown();
+    for (size_t s = 0; s < schemes; s++) {
+        struct cc_sample *sample = &all.sample[by_shape(config, s)];
+        const bool lossy = (config->schemes->item[s]->scheme->flags & CC_LOSSY) != 0;
+        out[s] = lossy ? cc_update_error_unknown() : no_error();
+        if (has_error(config, s) && sample->piece == NULL)
+            CC_TRY_OUT(cc_sample_open(config, by_shape(config, s) ? &shape_limits : &flat_limits,
+                                      sample, e));
     }
+    cc_bench_each_scheme(config, CC_PARTS_MAX, "errors", measure_scheme, &all);
 out:
-    cc_sample_free(&sample[0]);
-    cc_sample_free(&sample[1]);
+    cc_sample_free(&all.sample[0]);
+    cc_sample_free(&all.sample[1]);
     return status;
 }

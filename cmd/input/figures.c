@@ -14,6 +14,7 @@
 #include "cmd/input/source.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
+#include "core/parallel.h"
 #include "results/machine_info.h"
 
 /* Two Mi values settle within a second or two; captured ones are measured whole where possible. */
@@ -90,6 +91,36 @@ static int find_errors(const struct cc_bench_config *config, const size_t *at,
     return status;
 }
 
+struct finding {
+    const struct cc_bench_config *bench;
+    struct cc_sample *sample;
+    const size_t *at;
+    struct cc_figures *out;
+};
+
+/* Finds the sizes of a scheme, unless they are known. */
+static void find_scheme(void *arg, size_t scheme)
+{
+    const struct finding *f = arg;
+    struct cc_figure_set *of = &f->out->of[f->at[scheme]];
+    if (of->bits == NULL &&
+        find_sizes(f->bench, scheme, f->sample, of, &f->bench->failed[scheme]) != CC_OK) {
+        free(of->bits);
+        of->bits = NULL;
+    }
+}
+
+/* How many schemes may be measured at a time: one where gradients are not kept, as they are loaded
+ * into one buffer; else as many as have room for their states and payloads. */
+static int schemes_at_once(const struct cc_sample *sample)
+{
+    const size_t each = 4 * sizeof(float) * sample->values + 1;
+    const size_t room = cc_memory_available() / 4 / each;
+    if (sample->buffer != NULL || room < 1)
+        return 1;
+    return room < CC_PARTS_MAX ? (int)room : CC_PARTS_MAX;
+}
+
 /* Measures config->schemes, whose figures are out->of[at[i]]. */
 static int measure(const struct cc_figures_config *config, struct cc_bench_config *bench,
                    const size_t *at, struct cc_figures *out, struct cc_error *e)
@@ -114,14 +145,8 @@ static int measure(const struct cc_figures_config *config, struct cc_bench_confi
     bench->progress = show;
     bench->progress_arg = &progress;
     CC_TRY_OUT(cc_sample_open(bench, &limits, &sample, e));
-    for (size_t i = 0; i < count && !cc_interrupted(); i++) {
-        struct cc_figure_set *f = &out->of[at[i]];
-        show(&progress, "sizes", (double)i / (double)count);
-        if (f->bits == NULL && find_sizes(bench, i, &sample, f, &bench->failed[i]) != CC_OK) {
-            free(f->bits);
-            f->bits = NULL;
-        }
-    }
+    cc_bench_each_scheme(bench, schemes_at_once(&sample), "sizes", find_scheme,
+                         &(struct finding){bench, &sample, at, out});
     if (config->errors && !cc_interrupted())
         CC_TRY_OUT(find_errors(bench, at, out, e));
     if (cc_interrupted())

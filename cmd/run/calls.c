@@ -22,13 +22,12 @@ enum { MOST_CALLS = 1000, WARMUP = 2 };
 
 /* Options about steps and about networks: calls have neither. */
 static const char *const foreign[] = {
-    "net",           "system", "burst",      "calibration", "latency",    "overhead",
-    "placement",     "union",  "compute",    "update",      "forward",    "hidden",
-    "mode",          "depth",  "unlimited",  "fuse",        "pulls",      "sync",
-    "spread",        "keep",   "stragglers", "staleness",   "profile",    "min-size",
-    "raw-share",     "trace",  "timeline",   "consistency", "paper",      "dry-run",
-    "remeasure",     "tc-dev", "lab",        "limit",       "congestion", "pull-profile",
-    "skip-nonfinite"};
+    "net",       "system", "burst",      "calibration", "latency",      "overhead",
+    "placement", "union",  "compute",    "update",      "forward",      "hidden",
+    "mode",      "depth",  "unlimited",  "fuse",        "pulls",        "sync",
+    "spread",    "keep",   "stragglers", "staleness",   "profile",      "min-size",
+    "raw-share", "trace",  "timeline",   "consistency", "paper",        "remeasure",
+    "tc-dev",    "lab",    "limit",      "congestion",  "pull-profile", "skip-nonfinite"};
 
 static int refuse_foreign(const struct cc_args *args, struct cc_error *e)
 {
@@ -95,6 +94,7 @@ static int parse(struct cc_args *args, struct calls *c, struct cc_error *e)
     c->distribution = (enum cc_distribution)distribution;
     c->indices = (enum cc_indices)indices;
     c->check = cc_arg(args, "check") != NULL;
+    c->dry_run = cc_arg(args, "dry-run") != NULL;
     c->most = MOST_CALLS;
     c->warmup = WARMUP;
     c->limit_s = LIMIT_S;
@@ -220,7 +220,8 @@ static bool on_tick(void *arg)
 {
     struct calls *c = arg;
     cc_progress_show(&c->progress, cc_exchange_names[c->setting->setting.exchange],
-                     (double)c->done / (double)c->settings);
+                     ((double)c->done + (double)c->reported / (double)c->job->rows) /
+                         (double)c->settings);
     return cc_interrupted();
 }
 
@@ -239,7 +240,10 @@ static int run_setting(struct calls *c, const struct calls_setting *s, struct cc
     c->setting = s;
     c->job = &job;
     CC_TRY_OUT(make_job(c, s, &job, e));
-    if (job.rows > 0)
+    c->reported = 0;
+    if (c->dry_run)
+        status = calls_add_dry_rows(c, e);
+    else if (job.rows > 0)
         status = cc_launch(&config, &job, e);
 out:
     c->setting = NULL;

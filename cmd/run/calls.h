@@ -35,6 +35,9 @@ struct calls {
     char *program; /* of the ranks */
     struct cc_progress progress;
     size_t settings, done; /* jobs, for the progress bar */
+    size_t reported;       /* rows of the job under way */
+    size_t unsteady;       /* rows whose calls vary much */
+    bool dry_run;
     /* The job under way, and the rows of its values, non-zeros and workers. */
     const struct calls_setting *setting;
     const struct cc_job *job;
@@ -51,6 +54,8 @@ struct calls {
 
 /* Adds a row. */
 int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_error *e);
+/* Adds the rows of the job, as they would run. */
+int calls_add_dry_rows(struct calls *c, struct cc_error *e);
 /* Compares the rows of the same values, non-zeros and workers, and forgets them. */
 void calls_end_group(struct calls *c);
 /* The notes; CC_FAIL if a result was wrong. */

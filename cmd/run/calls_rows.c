@@ -12,7 +12,28 @@
 #include "core/memory.h"
 #include "results/machine_info.h"
 
+/* The quartiles of steady calls are less than this share of the median apart. */
+#define UNSTEADY 0.5
+
 /* --- a row --- */
+
+/* Adds a row with its setting. */
+static size_t new_row(struct calls *c, const char *scheme, struct cc_error *e)
+{
+    const struct cc_setting *s = &c->setting->setting;
+    const bool servers = cc_exchange_has(s->exchange, CC_X_SERVERS);
+    const struct cc_number_column all[] = {{"values", (double)s->net->values},
+                                           {"workers", s->cluster.workers},
+                                           {"servers", servers ? (double)s->cluster.servers : NAN},
+                                           {"nonzeros", c->setting->nonzeros}};
+    const size_t at = cc_record_add(c->record, e);
+    if (at == SIZE_MAX || cc_record_text(c->record, at, "scheme", scheme, e) != CC_OK ||
+        cc_record_text(c->record, at, "exchange", cc_exchange_names[s->exchange], e) != CC_OK ||
+        cc_record_text(c->record, at, "indices", cc_indices_names[c->indices], e) != CC_OK)
+        return SIZE_MAX;
+    cc_record_numbers(c->record, at, all, sizeof all / sizeof all[0]);
+    return at;
+}
 
 static int add_numbers(struct calls *c, size_t at, const struct cc_report_calls *got,
                        struct cc_error *e)
@@ -20,7 +41,6 @@ static int add_numbers(struct calls *c, size_t at, const struct cc_report_calls 
     const struct cc_setting *s = &c->setting->setting;
     const double values = (double)s->net->values, workers = s->cluster.workers;
     const double bits = 8 * got->push_bytes / values;
-    const bool servers = cc_exchange_has(s->exchange, CC_X_SERVERS);
     double *sorted = cc_alloc(got->calls * sizeof *sorted, e);
     if (sorted == NULL)
         return CC_FAIL;
@@ -32,10 +52,6 @@ static int add_numbers(struct calls *c, size_t at, const struct cc_report_calls 
     free(sorted);
     const double algorithm = 4e-9 * values / median;
     const struct cc_number_column all[] = {
-        {"values", values},
-        {"workers", workers},
-        {"servers", servers ? (double)s->cluster.servers : NAN},
-        {"nonzeros", c->setting->nonzeros},
         {"payload_bytes", got->push_bytes},
         {"bits_per_value", bits},
         {"ratio", 32 / bits},
@@ -53,6 +69,7 @@ static int add_numbers(struct calls *c, size_t at, const struct cc_report_calls 
         {"messages", got->messages}};
     cc_record_numbers(c->record, at, all, sizeof all / sizeof all[0]);
     c->row[c->rows - 1].call_s = median;
+    c->unsteady += high - low > UNSTEADY * median;
     return CC_OK;
 }
 
@@ -75,21 +92,30 @@ int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_
         return cc_fail(e, "the ranks report row %zu of %zu: is their program of another version?",
                        got->row, job->rows);
     const struct cc_job_row *row = &job->row[got->row];
-    const size_t at = cc_record_add(c->record, e);
+    const size_t at = new_row(c, row->scheme, e);
     if (at == SIZE_MAX)
         return CC_FAIL;
+    c->reported++;
     CC_TRY(cc_grow((void **)&c->row, &c->row_capacity, c->rows + 1, sizeof *c->row, e));
     c->row[c->rows++] = (struct calls_row){.at = at,
                                            .dense = strcmp(row->scheme, CC_RAW_SCHEME) == 0,
                                            .library = cc_exchange_has(job->exchange, CC_X_LIBRARY)};
     c->encodes |= job->servers > 0 || cc_job_row_hops(job, row);
-    CC_TRY(cc_record_text(c->record, at, "scheme", row->scheme, e));
-    CC_TRY(cc_record_text(c->record, at, "exchange", cc_exchange_names[job->exchange], e));
-    CC_TRY(cc_record_text(c->record, at, "indices", cc_indices_names[c->indices], e));
     CC_TRY(add_numbers(c, at, got, e));
     if (got->chose != NULL)
         CC_TRY(cc_record_text(c->record, at, "chose", got->chose, e));
     take_check(c, at, got);
+    return CC_OK;
+}
+
+int calls_add_dry_rows(struct calls *c, struct cc_error *e)
+{
+    for (size_t i = 0; i < c->job->rows; i++) {
+        const size_t at = new_row(c, c->job->row[i].scheme, e);
+        if (at == SIZE_MAX)
+            return CC_FAIL;
+        cc_record_number(c->record, at, "row_s", c->limit_s);
+    }
     return CC_OK;
 }
 
@@ -128,11 +154,31 @@ static int note_place(const struct calls *c, struct cc_error *e)
                           most, host.cores);
 }
 
+/* Says that times depend on what else runs. */
+static int note_noise(const struct calls *c, struct cc_error *e)
+{
+    if (c->unsteady == 0)
+        return CC_OK;
+    return cc_record_note(
+        c->record, e,
+        "%zu of %zu rows vary: their quartiles are more than %.0f%% of the median "
+        "apart; other programs run, or workers take turns on a core in time "
+        "slices of some milliseconds: fewer workers, or a longer --time",
+        c->unsteady, c->record->row_count, 100 * UNSTEADY);
+}
+
 int calls_notes(struct calls *c, struct cc_error *e)
 {
     if (c->record->row_count == 0)
         return c->left_out > 0 ? cc_usage(e, "%s", c->reason.text) : CC_OK;
+    if (c->dry_run)
+        return cc_record_note(c->record, e,
+                              "dry run: %zu rows take at most %.3g s, and some seconds to start "
+                              "the ranks of %zu settings",
+                              c->record->row_count, c->limit_s * (double)c->record->row_count,
+                              c->done);
     CC_TRY(note_place(c, e));
+    CC_TRY(note_noise(c, e));
     CC_TRY(cc_record_note(c->record, e, "gradients: synthetic, %s",
                           cc_distribution_names[c->distribution]));
     if (c->encodes)

@@ -7,7 +7,7 @@ r="run -q --bw none"
 # --- options ---
 
 for option in '--net resnet20' '--latency 1ms' '--compute 1s' '--mode overlap' '--trace x' --keep \
-    '--min-size 5' '--dry-run' '--burst 5K' '--profile x' '--union same' '--tc-dev eth0'; do
+    '--min-size 5' '--burst 5K' '--profile x' '--union same' '--tc-dev eth0'; do
     t 2 $r $option
     err "${option%% *} is of training steps over a network: with --bw none"
 done
@@ -48,6 +48,15 @@ if [ -n "$missing" ]; then
     echo "skipped: commcomp run --bw none: $missing"
     finish
 fi
+q 0 $r --dry-run --values 1K,2K --workers 2 --exchange ring --scheme fp32 --time 3s --format json
+json '[(r["values"], r["row_s"], r["call_s"]) for r in d["rows"]] == [(1000, 3, None), (2000, 3, None)]'
+json 'd["notes"][0].startswith("dry run: 2 rows take at most 6 s")'
+: >plain
+COMMCOMP_RANK=$dir/plain
+export COMMCOMP_RANK
+t 1 $r --values 1K --workers 2 --exchange ring --scheme fp32
+err "$dir/plain: you may not execute it: check its permissions"
+unset COMMCOMP_RANK
 cat >broken <<'SH'
 #!/bin/sh
 [ "${OMPI_COMM_WORLD_RANK:-0}" = 0 ] || exit 0
@@ -76,6 +85,7 @@ json '[r["call_s"] for r in d["rows"]] == [3, 4e-6] and [r["calls"] for r in d["
 json 'd["rows"][0]["call_s_low"] == 2 and d["rows"][0]["call_s_high"] == 4'
 json 'abs(d["rows"][1]["algbw_gb_per_s"] - 1) < 1e-12 and abs(d["rows"][1]["busbw_gb_per_s"] - 1) < 1e-12'
 json 'd["rows"][0]["speedup"] == 1 and abs(d["rows"][1]["speedup"] - 7.5e5) < 1'
+json 'any(n.startswith("1 of 2 rows vary: ") for n in d["notes"])'
 json 'all(r["nonzeros"] == 0.25 and r["indices"] == "uniform" for r in d["rows"])'
 json 'd["host"]["mpi"] == "Some MPI, 1" and any("Some MPI on this machine" in n for n in d["notes"])'
 unset COMMCOMP_RANK

@@ -128,6 +128,8 @@ q 0 bench --trace own --scheme int8 --no-speed --skip-nonfinite
 out '^skipped *0$'
 t 1 bench --trace hopeless --scheme int8 --no-speed --skip-nonfinite
 err 'hopeless: no step is left without values that are not finite'
+q 0 bench --trace own --stream all --scheme 3lc --no-speed
+[ "$(grep -c 'the error still changed' out)" -le 1 ] || bad 'a note is repeated for each stream'
 for command in bench model 'sim --dry-run' 'run --dry-run' 'validate --dry-run'; do
     t 2 $command --skip-nonfinite
     err 'is for the steps of --trace'
