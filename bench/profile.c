@@ -106,10 +106,17 @@ int cc_profile_begin(struct cc_profile *p, const struct cc_profile_config *confi
                                                                                    : CC_FAIL;
 }
 
+enum { LARGE = 1000000, VERY_LARGE = 3000000 };
+
+/* Different steps. Large tensors take long to draw, and differ little in how fast they are. */
+static size_t steps_of(size_t values)
+{
+    return values < LARGE ? 8 : 2;
+}
+
 /* Samples until the medians are precise. Calls on large tensors take long, and vary less. */
 static struct cc_speed_limits limits_of(size_t values, size_t schemes)
 {
-    enum { LARGE = 1000000, VERY_LARGE = 3000000 };
     const double each_s = values < LARGE ? 0.03 : 0.1;
     return (struct cc_speed_limits){.discard = values < LARGE ? 2 : 1,
                                     .least = values < VERY_LARGE ? 5 : 3,
@@ -125,7 +132,7 @@ int cc_profile_measure(struct cc_profile *p, const struct cc_spec_list *schemes,
     const struct cc_tensor_info tensor = {.name = "values", .shape = cc_shape_flat(values)};
     const struct cc_synth synth = {.distribution = config->distribution,
                                    .seed = config->seed,
-                                   .steps = 8,
+                                   .steps = steps_of(values),
                                    .ranks = 1,
                                    .decay = 0.1};
     const struct cc_speed_limits limits = limits_of(values, schemes->count);
