@@ -28,11 +28,11 @@ void cc_net_free(struct cc_net *net)
 
 struct cc_net *cc_net_new(size_t capacity, struct cc_error *e)
 {
-    struct cc_net *net = cc_alloc0(sizeof *net, e);
+    struct cc_net *net = cc_alloc(sizeof *net, e);
     if (net == NULL)
         return NULL;
-    net->tensors = cc_alloc0(capacity * sizeof *net->tensors, e);
-    net->share = cc_alloc0(capacity * sizeof *net->share, e);
+    *net = (struct cc_net){.tensors = cc_alloc0(capacity * sizeof *net->tensors, e),
+                           .share = cc_alloc0(capacity * sizeof *net->share, e)};
     if (net->tensors == NULL || net->share == NULL) {
         cc_net_free(net);
         return NULL;

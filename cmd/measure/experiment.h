@@ -202,9 +202,9 @@ struct cc_experiment_ops {
 /* --- preparing --- */
 
 /* Parses the options, opens net and trace, and refuses what `model` predicts but no rank does.
- * Nothing is measured yet: cc_experiment_load, or cc_forecast_load(&out->forecast), does that, after
- * the command has refused what it cannot do. Free with cc_experiment_input_free, also after an
- * error. */
+ * Nothing is measured yet: cc_experiment_load, or cc_forecast_load(&out->forecast), does that,
+ * after the command has refused what it cannot do. Free with cc_experiment_input_free, also after
+ * an error. */
 int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, struct cc_error *e);
 /* Loads the forecast; with errors if several schemes are compared, whose fastest is to be named. */
 int cc_experiment_load(struct cc_experiment_input *in, struct cc_error *e);

@@ -257,11 +257,11 @@ static int parse_table(const cJSON *root, struct cc_paper *p, struct cc_error *e
 /* The table keeps a copy of the document, which owns its texts. */
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
-    struct cc_paper *p = cc_alloc0(sizeof *p, e);
+    struct cc_paper *p = cc_alloc(sizeof *p, e);
     int status = CC_OK;
     if (p == NULL)
         return CC_FAIL;
-    p->json = cJSON_Duplicate(root, true);
+    *p = (struct cc_paper){.json = cJSON_Duplicate(root, true)};
     if (p->json == NULL)
         CC_TRY_OUT(cc_fail(e, "out of memory: a copy of the table"));
     CC_TRY_OUT(parse_table(p->json, p, e));
