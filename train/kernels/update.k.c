@@ -26,7 +26,7 @@ static void nesterov_ball(const struct cc_update *u, const float *restrict g, fl
     for (size_t i = 0; i < n; i++) {
         float slope = g[i] + decay * w[i];
         v[i] = momentum * v[i] + slope;
-        w[i] -= rate * v[i];
+        w[i] -= rate * (slope + momentum * v[i]);
     }
 }
 
