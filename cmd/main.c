@@ -22,6 +22,7 @@
     COMMAND(validate)                                                                              \
     COMMAND(sim)                                                                                   \
     COMMAND(calibrate)                                                                             \
+    COMMAND(train)                                                                                 \
     COMMAND(advise)                                                                                \
     COMMAND(schemes)                                                                               \
     COMMAND(nets)                                                                                  \

@@ -68,7 +68,8 @@ static size_t count_options(const struct cc_option *table)
 }
 
 const char *const cc_option_group_names[CC_OPTION_GROUPS] = {
-    [CC_NO_GROUP] = "Options",          [CC_GROUP_SEND] = "What to send",
+    [CC_NO_GROUP] = "Options",          [CC_GROUP_TRAIN] = "The training",
+    [CC_GROUP_SEND] = "What to send",
     [CC_GROUP_CLUSTER] = "The cluster", [CC_GROUP_STEP] = "The step",
     [CC_GROUP_RUN] = "The run",         [CC_GROUP_OUTPUT] = "Output",
 };

@@ -15,6 +15,7 @@
 /* The subject of an option: its heading in --help of commands with many options. */
 enum cc_option_group {
     CC_NO_GROUP,
+    CC_GROUP_TRAIN,
     CC_GROUP_SEND,
     CC_GROUP_CLUSTER,
     CC_GROUP_STEP,

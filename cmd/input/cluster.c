@@ -146,6 +146,7 @@ static int combine(const struct list *links, const struct list *latencies,
     return CC_OK;
 }
 
+/* Parses the options of links that the command has. */
 static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
 {
     struct list links = {.items = NULL}, latencies = {.items = NULL};
@@ -153,7 +154,7 @@ static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, 
     double headers = 0;
     uint64_t burst = UINT64_MAX;
     int status = CC_OK;
-    out->calibrated = cc_arg(args, "calibration") != NULL;
+    out->calibrated = cc_arg_or_null(args, "calibration") != NULL;
     out->bw_given = cc_arg(args, "bw") != NULL;
     out->latency_given = cc_arg(args, "latency") != NULL;
     if (out->calibrated)
@@ -167,7 +168,8 @@ static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, 
         goto out;
     }
     CC_TRY_OUT(combine(&links, &latencies, out, e));
-    CC_TRY_OUT(cc_arg_count(args, "burst", 0, INT64_MAX, &burst, e));
+    if (cc_arg_known(args, "burst"))
+        CC_TRY_OUT(cc_arg_count(args, "burst", 0, INT64_MAX, &burst, e));
     for (size_t i = 0; i < out->links; i++) {
         if (overhead != NULL)
             out->link[i].overhead = headers;
@@ -177,6 +179,16 @@ static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, 
 out:
     free(links.items);
     free(latencies.items);
+    return status;
+}
+
+int cc_cluster_links(const struct cc_args *args, struct cc_link **out, size_t *count,
+                     struct cc_error *e)
+{
+    struct cc_cluster_args c = {0};
+    const int status = parse_links(args, &c, e);
+    *out = c.link;
+    *count = c.links;
     return status;
 }
 

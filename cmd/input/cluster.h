@@ -187,6 +187,11 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
                          int (*each)(void *arg, const struct cc_setting *s, struct cc_error *e),
                          void *arg, struct cc_error *e);
 
+/* The links of --bw, --latency and --overhead alone, for a command that has no more of the options
+ * above; the latency varies fastest. The caller frees *out, also after an error. */
+int cc_cluster_links(const struct cc_args *args, struct cc_link **out, size_t *count,
+                     struct cc_error *e);
+
 /* Chooses which of `count` tensors, of `size` values each, travel as fp32 by --min-size and
  * --raw-share. The caller frees *out; *share becomes their share of the values. */
 int cc_cluster_raw_tensors(const struct cc_cluster_args *c, const double *size, size_t count,

@@ -25,7 +25,7 @@ int cc_inprocess_pack(const struct cc_inprocess_message *m, struct cc_values val
     struct cc_slice *slice;
     size_t slices;
     from.job = c->job;
-    from.spec = c->spec;
+    from.spec = from.spec != NULL ? from.spec : c->spec;
     from.raw = c->raw;
     from.origin = m->values.from;
     CC_TRY(cc_slices(c->job, values.from, values.to, &slice, &slices, e));

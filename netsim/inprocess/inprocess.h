@@ -23,7 +23,8 @@ struct cc_inprocess_config {
     const struct cc_job *job;
     const struct cc_job_row *row; /* its messages, period and reduction */
     const struct cc_spec *spec;   /* the row's scheme, */
-    const struct cc_spec *raw;    /* and fp32, for raw tensors */
+    const struct cc_spec *raw;    /* fp32, for raw tensors, */
+    const struct cc_spec *pull;   /* and what the server encodes with; NULL: spec */
     /* Servers only: turns the mean of the pushes of values [from, to) into what the workers pull,
      * in place. NULL: they pull the mean. */
     int (*serve)(void *arg, size_t from, size_t to, float *mean, struct cc_error *e);
@@ -36,6 +37,9 @@ struct cc_inprocess_step {
                             encoded again on their way do not count */
     uint64_t pull_bytes; /* payload that the server encoded: once, not once per worker */
     bool sent;           /* false: the scheme sends nothing in this step */
+    /* Seconds of codec work that one worker, or the server, has on the critical path if each had a
+     * processor of its own: as struct cc_codec_times in models/payload_cost.h. */
+    double encode_s, hop_s, server_s, decode_s;
 };
 
 struct cc_inprocess;

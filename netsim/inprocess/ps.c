@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "netsim/inprocess/reduction.h"
 
@@ -24,15 +25,20 @@ static size_t workers_of(const struct ps *p)
 static int push(struct ps *p, const struct cc_inprocess_call *c, size_t worker, struct cc_error *e)
 {
     const float scale = (float)(1.0 / (double)workers_of(p));
+    const double since = cc_now();
     size_t len;
     uint64_t payload;
     CC_TRY(cc_inprocess_encode(p->push[worker], c->step,
                                c->gradient[worker] + p->message->values.from, p->bytes, &len,
                                &payload, e));
+    const double encoded = cc_now();
+    c->out->encode_s += (encoded - since) / (double)workers_of(p);
     if (c->silent)
         return CC_OK;
     c->out->push_bytes += payload;
-    return cc_pack_decode_add(p->push[worker], c->step, p->bytes, len, scale, p->sum, e);
+    CC_TRY(cc_pack_decode_add(p->push[worker], c->step, p->bytes, len, scale, p->sum, e));
+    c->out->server_s += cc_now() - encoded;
+    return CC_OK;
 }
 
 static int ps_exchange(void *x, const struct cc_inprocess_call *c, struct cc_error *e)
@@ -49,9 +55,14 @@ static int ps_exchange(void *x, const struct cc_inprocess_call *c, struct cc_err
         return CC_OK;
     if (config->serve != NULL)
         CC_TRY(config->serve(config->arg, v.from, v.to, p->sum, e));
+    const double since = cc_now();
     CC_TRY(cc_inprocess_encode(p->pull, c->step, p->sum, p->bytes, &len, &payload, e));
+    const double encoded = cc_now();
     c->out->pull_bytes += payload;
-    return cc_pack_decode_add(p->pull, c->step, p->bytes, len, 1, c->result + v.from, e);
+    c->out->server_s += encoded - since;
+    CC_TRY(cc_pack_decode_add(p->pull, c->step, p->bytes, len, 1, c->result + v.from, e));
+    c->out->decode_s += cc_now() - encoded;
+    return CC_OK;
 }
 
 static void ps_close(void *x)
@@ -87,9 +98,11 @@ int cc_inprocess_ps_open(const struct cc_inprocess_message *m, void **out, struc
             .seed = seed, .rank = (int64_t)i, .direction = CC_PUSH};
         CC_TRY_OUT(cc_inprocess_pack(m, m->values, config, &p->push[i], e));
     }
-    const struct cc_pack_config config = {.seed = seed, .rank = -1, .direction = CC_PULL};
+    const struct cc_pack_config config = {
+        .spec = m->config->pull, .seed = seed, .rank = -1, .direction = CC_PULL};
     CC_TRY_OUT(cc_inprocess_pack(m, m->values, config, &p->pull, e));
-    p->bytes = cc_alloc(cc_pack_bound(p->pull), e);
+    const size_t push = cc_pack_bound(p->push[0]), pull = cc_pack_bound(p->pull);
+    p->bytes = cc_alloc(push > pull ? push : pull, e);
     if (p->bytes == NULL)
         status = CC_FAIL;
     *out = p;

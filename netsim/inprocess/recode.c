@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "netsim/inprocess/reduction.h"
 #include "netsim/inprocess/rounds.h"
@@ -145,10 +146,15 @@ static int recode_exchange(void *arg, const struct cc_inprocess_call *c, struct 
     x->call = c;
     for (int i = 0; i < workers_of(x); i++)
         x->rank[i].summing = false;
+    const double since = cc_now(), workers = (double)workers_of(x);
+    CC_TRY(c->silent ? encode_silently(x, e) : cc_rounds_play(&x->rounds, &work, x, e));
+    const double summed = cc_now();
+    *(c->silent ? &c->out->encode_s : &c->out->hop_s) += (summed - since) / workers;
     if (c->silent)
-        return encode_silently(x, e);
-    CC_TRY(cc_rounds_play(&x->rounds, &work, x, e));
-    return apply(x, c->result + x->message->values.from, e);
+        return CC_OK;
+    CC_TRY(apply(x, c->result + x->message->values.from, e));
+    c->out->decode_s += cc_now() - summed;
+    return CC_OK;
 }
 
 /* --- opening --- */

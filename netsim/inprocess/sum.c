@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "core/reduce.h"
 #include "netsim/inprocess/reduction.h"
@@ -103,19 +104,26 @@ static int sum_exchange(void *arg, const struct cc_inprocess_call *c, struct cc_
     struct sum *x = arg;
     const size_t from = x->message->values.from, rounds = cc_pack_rounds(x->pack[0]);
     float *result = c->result + from;
+    const double workers = (double)workers_of(x);
     for (size_t round = 0; round < rounds; round++) {
+        const double since = cc_now();
         size_t len = 0;
         for (int i = 0; i < workers_of(x); i++) {
             CC_TRY(cc_pack_encode_round(x->pack[i], c->step, round, c->gradient[i] + from,
                                         (uint8_t *)x->floats[i], &len, e));
             c->out->push_bytes += len;
         }
+        const double encoded = cc_now();
+        const bool verbatim = cc_pack_verbatim(x->pack[0]);
+        c->out->encode_s += verbatim ? 0 : (encoded - since) / workers;
         x->n = len / sizeof(float);
         if (len == 0)
             continue;
         CC_TRY(cc_rounds_play(&x->rounds, &work, x, e));
-        CC_TRY(cc_pack_verbatim(x->pack[0]) ? add_mean(x, result, e)
-                                            : absorb(x, c, round, result, e));
+        const double summed = cc_now();
+        c->out->hop_s += (summed - encoded) / workers;
+        CC_TRY(verbatim ? add_mean(x, result, e) : absorb(x, c, round, result, e));
+        c->out->decode_s += verbatim ? 0 : (cc_now() - summed) / workers;
     }
     return CC_OK;
 }

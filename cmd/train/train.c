@@ -1,0 +1,434 @@
+/* `commcomp train`: trains a net with the codec in the loop. */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/input/cluster.h"
+#include "cmd/train/train.h"
+#include "core/interrupt.h"
+#include "core/memory.h"
+#include "core/parallel.h"
+#include "core/units.h"
+#include "netsim/inprocess/inprocess.h"
+
+static const char *const optimizers[] = {"sgd", "nesterov", "adam", "adamw", NULL};
+static const char *const schedules[] = {"constant", "step", "cosine", NULL};
+static const char *const pulls[] = {"delta", "mean", NULL};
+
+/* clang-format off */
+static const struct cc_option options[] = {
+    {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
+     .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, or mlp:500-500, a "
+             "perceptron with hidden layers of so many units (docs/train.md)"},
+    {.name = "data", .value = "SET", .def = "digits", .group = CC_GROUP_TRAIN, .often = true,
+     .words = cc_data_names,
+     .help = "the data set: digits (which the program carries), synthetic:classes=10,"
+             "dims=3x32x32,train=4096,test=1024,noise=1 (each of which may be left out), a folder "
+             "of MNIST's or CIFAR's files, or a .csv file (docs/train.md)"},
+    {.name = "input", .value = "HxW", .def = "that of the samples", .group = CC_GROUP_TRAIN,
+     .help = "height and width of the net's input, to which images are interpolated"},
+    {.name = "workers", .value = "COUNT", .def = "4", .group = CC_GROUP_TRAIN, .often = true,
+     .help = "number of workers"},
+    {.name = "batch", .value = "COUNT", .def = "32", .group = CC_GROUP_TRAIN, .often = true,
+     .help = "samples of a worker in a step"},
+    {.name = "steps", .value = "N", .def = "400", .group = CC_GROUP_TRAIN, .often = true,
+     .help = "steps to train"},
+    {.name = "optimizer", .value = "NAME", .def = "sgd", .choices = optimizers,
+     .group = CC_GROUP_TRAIN,
+     .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw"},
+    {.name = "rate", .value = "X", .def = "0.025", .group = CC_GROUP_TRAIN, .often = true,
+     .help = "learning rate, at its highest"},
+    {.name = "momentum", .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
+     .help = "of sgd and nesterov; 0 for a scheme that applies momentum itself (dgc)"},
+    {.name = "weight-decay", .value = "X", .def = "0", .group = CC_GROUP_TRAIN,
+     .help = "decay of weights, not of biases and normalizations"},
+    {.name = "schedule", .value = "HOW", .def = "cosine", .choices = schedules,
+     .group = CC_GROUP_TRAIN,
+     .help = "the rate over the steps: constant, step (a tenth from half of them on, a hundredth "
+             "from three quarters on) or cosine (down to 0)"},
+    {.name = "warmup", .value = "N", .def = "a tenth of the steps", .group = CC_GROUP_TRAIN,
+     .help = "steps in which the rate grows linearly to its highest"},
+    {.name = "flip", .group = CC_GROUP_TRAIN, .help = "mirror every second training image"},
+    {.name = "shift", .value = "PIXELS", .def = "0", .group = CC_GROUP_TRAIN,
+     .help = "shift training images at random by up to so many pixels"},
+    {.name = "shards", .value = "HOW", .def = "iid", .group = CC_GROUP_TRAIN,
+     .help = "how samples are shared out: iid (all are shuffled in every epoch), or by-class:N "
+             "(sorted by class, and N pieces for each worker)"},
+    {.name = "seed", .value = "N", .def = "1", .group = CC_GROUP_TRAIN, .often = true,
+     .help = "seed of initial weights, order and shards, and of stochastic schemes"},
+    {.name = "seeds", .value = "COUNT", .def = "1", .group = CC_GROUP_TRAIN, .often = true,
+     .help = "train with so many seeds, from --seed on; summaries are their means with 95% "
+             "intervals"},
+    {.name = "eval-every", .value = "N", .def = "a quarter of the steps", .group = CC_GROUP_TRAIN,
+     .help = "evaluate on the test samples after every N steps"},
+    {.name = "target", .value = "ACCURACY", .group = CC_GROUP_TRAIN,
+     .help = "report the time and steps to this accuracy, as in 97%"},
+    {.name = "threads", .value = "N", .def = "the processors", .group = CC_GROUP_TRAIN,
+     .help = "schemes and seeds are trained side by side; results do not depend on it"},
+    {.name = "min-size", .value = "COUNT", .def = "0", .group = CC_GROUP_SEND,
+     .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
+    {.name = "pull", .value = "WHAT", .def = "delta", .choices = pulls, .group = CC_GROUP_SEND,
+     .help = "ps: what the server sends: delta (the change of its parameters, after the optimizer, "
+             "as in 3LC) or mean (the mean gradient; every worker applies the optimizer)"},
+    {.name = "pull-scheme", .value = "SCHEME", .def = "that of the pushes; fp32 for dgc",
+     .group = CC_GROUP_SEND, .help = "ps: the scheme of what the server sends"},
+    {.name = "exchange", .value = "NAME", .def = "ps", .group = CC_GROUP_CLUSTER, .often = true,
+     .words = cc_exchange_names,
+     .help = "how payloads are moved and reduced: ps (one parameter server), ring, recdouble, "
+             "rabenseifner or allgather"},
+    {.name = "via", .value = "HOW", .def = "hops", .choices = cc_via_names,
+     .group = CC_GROUP_CLUSTER,
+     .help = "how ring, recdouble and rabenseifner carry payloads that cannot be summed: "
+             "decoded, added and encoded at every hop, or by allgather instead"},
+    {.name = "bw", .value = "RATE", .group = CC_GROUP_CLUSTER, .often = true,
+     .help = "rate of a host's link, or a link's name as in `model`: times are then those of "
+             "training over such links, by the formulas of `model`; a list gives rows for each, "
+             "from the same training"},
+    {.name = "latency", .value = "TIME", .def = "50us, or the link's own",
+     .group = CC_GROUP_CLUSTER, .help = "--bw: latency of a message; a list gives rows for each"},
+    {.name = "overhead", .value = "HEADERS", .def = "tc, or the link's own",
+     .group = CC_GROUP_CLUSTER, .help = "--bw: bytes on the wire beyond the payload, as in `model`"},
+    {.name = "compute", .value = "TIME", .def = "as measured", .group = CC_GROUP_STEP,
+     .help = "--bw: time of a worker's forward and backward pass of a step, and the update"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+/* --- options --- */
+
+static int parse_optimizer(const struct cc_args *args, struct cc_optimizer *out, struct cc_error *e)
+{
+    static const enum cc_optimizer_kind kinds[] = {CC_SGD, CC_SGD, CC_ADAM, CC_ADAMW};
+    double momentum = 0.9, decay = 0;
+    int which = 0;
+    cc_arg_choice(args, "optimizer", &which);
+    CC_TRY(cc_arg_real(args, "momentum", &momentum, e));
+    CC_TRY(cc_arg_real(args, "weight-decay", &decay, e));
+    if (!(momentum >= 0 && momentum < 1))
+        return cc_usage(e, "--momentum: from 0 to less than 1");
+    if (!(decay >= 0 && decay < 1))
+        return cc_usage(e, "--weight-decay: from 0 to less than 1");
+    if (kinds[which] != CC_SGD && cc_arg(args, "momentum") != NULL)
+        return cc_usage(e, "--momentum is of sgd and nesterov, not of %s", optimizers[which]);
+    *out = (struct cc_optimizer){.kind = kinds[which],
+                                 .momentum = (float)momentum,
+                                 .nesterov = which == 1,
+                                 .decay = (float)decay,
+                                 .beta = {0.9f, 0.999f},
+                                 .small = 1e-8f};
+    return CC_OK;
+}
+
+static int parse_rate(const struct cc_args *args, uint64_t steps, struct cc_rate_schedule *out,
+                      struct cc_error *e)
+{
+    int kind = CC_RATE_COSINE;
+    *out = (struct cc_rate_schedule){.rate = 0.025,
+                                     .factor = 0.1,
+                                     .steps = steps,
+                                     .warmup = steps / 10,
+                                     .drops = {steps / 2, steps * 3 / 4},
+                                     .drop_count = 2};
+    cc_arg_choice(args, "schedule", &kind);
+    out->kind = (enum cc_rate_kind)kind;
+    CC_TRY(cc_arg_real(args, "rate", &out->rate, e));
+    if (!(out->rate > 0 && out->rate <= 1000))
+        return cc_usage(e, "--rate: above 0");
+    return cc_arg_count(args, "warmup", 0, steps, &out->warmup, e);
+}
+
+static int parse_shards(const struct cc_args *args, size_t *out, struct cc_error *e)
+{
+    const char *text = cc_arg(args, "shards");
+    uint64_t n = 0;
+    *out = 0;
+    if (text == NULL || strcmp(text, "iid") == 0)
+        return CC_OK;
+    if (strncmp(text, "by-class:", 9) != 0)
+        return cc_usage(e, "--shards %s: it is iid, or by-class:N", text);
+    if (cc_parse_count(text + 9, &n, e) != CC_OK || n < 1 || n > 1000)
+        return cc_usage(e, "--shards %s: from 1 to 1000 pieces for each worker", text);
+    *out = (size_t)n;
+    return CC_OK;
+}
+
+static int parse_target(const struct cc_args *args, double *out, struct cc_error *e)
+{
+    const char *text = cc_arg(args, "target");
+    *out = NAN;
+    const int status = text != NULL ? cc_parse_share(text, out, e) : CC_OK;
+    if (status != CC_OK)
+        cc_error_in(e, "--target");
+    return status;
+}
+
+/* "16x16" */
+static int parse_input(const struct cc_args *args, struct cc_task_config *out, struct cc_error *e)
+{
+    const char *text = cc_arg(args, "input");
+    struct cc_shape shape;
+    out->height = out->data->height;
+    out->width = out->data->width;
+    if (text == NULL)
+        return CC_OK;
+    const int status = cc_shape_parse(text, &shape, e);
+    if (status != CC_OK || shape.ndim != 2 || shape.n == 0 || shape.n > 1024 * 1024)
+        return cc_usage(e, "--input %s: height and width, as in 16x16", text);
+    out->height = shape.dim[0];
+    out->width = shape.dim[1];
+    return CC_OK;
+}
+
+static int parse_task(struct cc_train *t, struct cc_error *e)
+{
+    const struct cc_args *args = t->args;
+    struct cc_task_config *c = &t->options.training.task;
+    const char *net = cc_arg(args, "net");
+    uint64_t workers = 4, batch = 32, shift = 0;
+    *c = (struct cc_task_config){.net = net != NULL ? net : "resnet20",
+                                 .data = t->data,
+                                 .flip = cc_arg(args, "flip") != NULL};
+    CC_TRY(cc_arg_count(args, "workers", 1, 1024, &workers, e));
+    CC_TRY(cc_arg_count(args, "batch", 1, 1 << 20, &batch, e));
+    CC_TRY(cc_arg_count(args, "shift", 0, 1024, &shift, e));
+    CC_TRY(parse_shards(args, &c->by_class, e));
+    c->workers = (size_t)workers;
+    c->batch = (size_t)batch;
+    c->shift = (size_t)shift;
+    return parse_input(args, c, e);
+}
+
+static int parse_exchange(const struct cc_args *args, struct cc_train_options *o,
+                          struct cc_error *e)
+{
+    struct cc_training_config *c = &o->training;
+    const char *name = cc_arg(args, "exchange"), *pull = cc_arg(args, "pull-scheme");
+    int via = CC_VIA_HOPS, delta = 0;
+    const int found = name != NULL ? cc_exchange_find(name) : CC_PS;
+    cc_arg_choice(args, "via", &via);
+    cc_arg_choice(args, "pull", &delta);
+    if (found < 0 || !cc_inprocess_has((enum cc_exchange)found))
+        return cc_usage(
+            e, "--exchange %s: it is one of ps, ring, recdouble, rabenseifner, allgather", name);
+    c->exchange = (enum cc_exchange)found;
+    c->via = (enum cc_via)via;
+    const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
+    if (!servers && (cc_arg(args, "pull") != NULL || pull != NULL))
+        return cc_usage(e, "--%s: only servers are pulled from, as with --exchange ps",
+                        pull != NULL ? "pull-scheme" : "pull");
+    c->deltas = servers && delta == 0;
+    if (pull == NULL)
+        return CC_OK;
+    const int status = cc_spec_list_parse(pull, &o->pull, e);
+    if (status != CC_OK)
+        cc_error_in(e, "--pull-scheme");
+    else if (o->pull.count != 1)
+        return cc_usage(e, "--pull-scheme %s: one scheme", pull);
+    return status;
+}
+
+static int parse_options(struct cc_train *t, struct cc_error *e)
+{
+    const struct cc_args *args = t->args;
+    struct cc_train_options *o = &t->options;
+    struct cc_training_config *c = &o->training;
+    uint64_t steps = 400, seeds = 1, every = 0, min_size = 0;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t threads = cores > 0 ? (uint64_t)cores : 1;
+    CC_TRY(parse_task(t, e));
+    CC_TRY(cc_arg_count(args, "steps", 1, UINT32_MAX, &steps, e));
+    every = (steps + 3) / 4;
+    CC_TRY(cc_arg_count(args, "eval-every", 1, UINT32_MAX, &every, e));
+    CC_TRY(cc_arg_count(args, "min-size", 0, INT64_MAX, &min_size, e));
+    o->seed = 1;
+    CC_TRY(cc_arg_count(args, "seed", 0, CC_MAX_SEED - 1000, &o->seed, e));
+    CC_TRY(cc_arg_count(args, "seeds", 1, 1000, &seeds, e));
+    CC_TRY(cc_arg_count(args, "threads", 1, CC_PARTS_MAX, &threads, e));
+    CC_TRY(cc_parallel_check((int)threads, e));
+    o->seeds = (size_t)seeds;
+    o->threads = (int)threads;
+    c->steps = (size_t)steps;
+    c->eval_every = (size_t)every;
+    c->min_size = (size_t)min_size;
+    c->raw = t->raw;
+    CC_TRY(parse_optimizer(args, &c->optimizer, e));
+    CC_TRY(parse_rate(args, steps, &c->rate, e));
+    CC_TRY(parse_target(args, &o->target, e));
+    CC_TRY(parse_exchange(args, o, e));
+    o->compute_s = NAN;
+    CC_TRY(cc_arg_time(args, "compute", &o->compute_s, e));
+    if (cc_arg(args, "bw") != NULL)
+        return cc_cluster_links(args, &o->link, &o->links, e);
+    static const char *const of_links[] = {"latency", "overhead", "compute"};
+    for (size_t i = 0; i < sizeof of_links / sizeof *of_links; i++)
+        if (cc_arg(args, of_links[i]) != NULL)
+            return cc_usage(e, "--%s goes with --bw", of_links[i]);
+    return CC_OK;
+}
+
+/* --- the trainings --- */
+
+/* All trainings, which threads take one after the other. */
+struct pool {
+    struct cc_train *train;
+    struct cc_progress progress;
+    pthread_mutex_t lock; /* of all below */
+    size_t next, steps, all_steps;
+};
+
+static void show_step(void *arg, const char *scheme, double loss)
+{
+    struct pool *p = arg;
+    char text[64];
+    (void)pthread_mutex_lock(&p->lock);
+    (void)snprintf(text, sizeof text, "%.14s loss %.2g", scheme, loss);
+    cc_progress_show(&p->progress, text, (double)++p->steps / (double)p->all_steps);
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
+/* The optimizer's momentum is left to a scheme that has its own, and what the server then sends is
+ * not compressed by it: momentum would be applied twice. */
+static struct cc_training_config config_of(struct pool *p, size_t scheme, size_t seed, int threads)
+{
+    const struct cc_train *t = p->train;
+    const struct cc_spec *spec = t->args->schemes.item[scheme];
+    struct cc_training_config c = t->options.training;
+    const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
+    c.spec = spec;
+    c.pull = own ? t->raw : spec;
+    if (t->options.pull.count > 0)
+        c.pull = t->options.pull.item[0];
+    if (own)
+        c.optimizer.momentum = 0;
+    c.task.seed = t->options.seed + seed;
+    c.task.threads = threads;
+    c.progress = show_step;
+    c.arg = p;
+    return c;
+}
+
+static size_t take_next(struct pool *p)
+{
+    (void)pthread_mutex_lock(&p->lock);
+    const size_t i = p->next++;
+    (void)pthread_mutex_unlock(&p->lock);
+    return i;
+}
+
+static void work(void *arg, int part)
+{
+    struct pool *p = arg;
+    const struct cc_train *t = p->train;
+    const size_t seeds = t->options.seeds, all = t->args->schemes.count * seeds;
+    const int threads = all == 1 ? t->options.threads : 1;
+    (void)part;
+    for (size_t i; (i = take_next(p)) < all && !cc_interrupted();) {
+        const struct cc_training_config c = config_of(p, i / seeds, i % seeds, threads);
+        if (cc_training_run(&c, &t->training[i], &t->failed[i]) != CC_OK &&
+            t->failed[i].text[0] == '\0')
+            cc_error_set(&t->failed[i], "out of memory");
+    }
+}
+
+/* Trains every scheme with every seed; the first that fails is the error. */
+static int train_all(struct cc_train *t, struct cc_error *e)
+{
+    const size_t all = t->args->schemes.count * t->options.seeds;
+    const int parts = cc_parts(t->options.threads, all, 1);
+    struct pool p = {.train = t,
+                     .lock = PTHREAD_MUTEX_INITIALIZER,
+                     .all_steps = all * t->options.training.steps};
+    t->training = cc_alloc0(all * sizeof *t->training, e);
+    t->failed = cc_alloc0(all * sizeof *t->failed, e);
+    if (t->training == NULL || t->failed == NULL)
+        return CC_FAIL;
+    cc_progress_begin(&p.progress, t->args->quiet);
+    cc_parallel(parts, work, &p);
+    cc_progress_end(&p.progress);
+    for (size_t i = 0; i < all; i++)
+        if (t->failed[i].text[0] != '\0')
+            return cc_fail(e, "%s", t->failed[i].text);
+    return CC_OK;
+}
+
+/* --- what predictions need --- */
+
+/* Opens the net once, which also refuses what no training can be done with. */
+static int describe_net(struct cc_train *t, struct cc_error *e)
+{
+    struct cc_task *task;
+    struct cc_task_config config = t->options.training.task;
+    int status = CC_OK;
+    config.threads = 1;
+    CC_TRY(cc_task_open(&config, &task, e));
+    const struct cc_model_layout *layout = cc_task_layout(task);
+    CC_TRY_OUT(cc_net_of(config.net, layout->tensors, layout->count, &t->net, e));
+    t->is_raw = cc_alloc(layout->count * sizeof *t->is_raw, e);
+    if (t->is_raw == NULL)
+        status = CC_FAIL;
+    for (size_t i = 0; i < layout->count && status == CC_OK; i++)
+        t->is_raw[i] = layout->tensors[i].shape.n < t->options.training.min_size;
+out:
+    cc_task_close(task);
+    return status;
+}
+
+static void free_train(struct cc_train *t)
+{
+    for (size_t i = 0; t->training != NULL && i < t->args->schemes.count * t->options.seeds; i++)
+        cc_training_free(&t->training[i]);
+    free(t->training);
+    free(t->failed);
+    free(t->is_raw);
+    free(t->options.link);
+    cc_net_free(t->net);
+    cc_spec_free(t->raw);
+    cc_spec_list_free(&t->options.pull);
+    cc_data_free(t->data);
+}
+
+static int run(struct cc_args *args, struct cc_error *e)
+{
+    struct cc_train t = {.args = args, .record = &args->record};
+    const char *data = cc_arg(args, "data");
+    int status = CC_OK;
+    if (args->schemes.count == 0)
+        CC_TRY(cc_spec_list_parse("paper", &args->schemes, e));
+    CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &t.raw, e));
+    CC_TRY_OUT(cc_data_open(data != NULL ? data : "digits", &t.data, e));
+    CC_TRY_OUT(parse_options(&t, e));
+    CC_TRY_OUT(describe_net(&t, e));
+    CC_TRY_OUT(train_all(&t, e));
+    CC_TRY_OUT(cc_train_rows(&t, e));
+out:
+    args->record.partial = cc_interrupted();
+    free_train(&t);
+    return status;
+}
+
+const struct cc_command cc_command_train = {
+    .name = "train",
+    .summary = "accuracy: trains a net with each scheme's codec in the loop",
+    .operands = "",
+    .description =
+        "Trains a net, data-parallel, once for each scheme and seed: every worker's gradient is "
+        "computed, encoded, exchanged and decoded by the codecs and exchanges of `run`, and the "
+        "optimizer takes what arrives. One process plays all workers and the server in turn, so "
+        "that no MPI is needed, and the same seed gives the same weights bit for bit, whatever the "
+        "number of threads.\n\nRows are evaluations on the test samples (kind eval), and a summary "
+        "of each scheme (kind summary) with the mean over the seeds, its 95% interval and the "
+        "difference to fp32, paired by seed. Without --scheme the ten rows of 3LC's Table 1 are "
+        "trained. With --bw, times are those of training over such links.",
+    .examples = "  commcomp train                                    # the papers' ten schemes\n"
+                "  commcomp train --scheme fp32,int8,3lc --seeds 5   # means and intervals\n"
+                "  commcomp train --scheme fp32,3lc --bw 10mbps,1gbps --target 95%\n"
+                "  commcomp train --net mlp:128 --exchange ring --scheme fp32,int8 --steps 1500\n"
+                "  commcomp train --data fashion-mnist/ --input 16x16 --scheme 3lc -o curve.csv\n",
+    .options = options,
+    .columns = cc_train_columns,
+    .takes_schemes = CC_SCHEMES,
+    .run = run,
+};

@@ -1,0 +1,477 @@
+/* The rows of `commcomp train`: what was measured at each evaluation, then a summary of each scheme
+ * over its seeds. */
+#include <gsl/gsl_cdf.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/train/train.h"
+#include "core/memory.h"
+#include "core/units.h"
+
+const struct cc_column cc_train_columns[] = {
+    {"scheme", "scheme", "", NULL, 0, "the scheme with its parameters that are not the default",
+     CC_SETTING},
+    {"net", "net", "", NULL, 0, "the net that is trained", CC_SETTING},
+    {"data", "data", "", NULL, 0, "the data set", CC_SETTING},
+    {"values", "values", "", "%.0f", 0, "number of float32 values in a step", CC_SETTING},
+    {"exchange", "exchange", "", NULL, 0, "how payloads move and are reduced", CC_SETTING},
+    {"pull", NULL, "", NULL, 0, "ps: what the server sends, delta or mean", CC_SETTING},
+    {"pull_scheme", NULL, "", NULL, 0, "ps: the scheme of what the server sends", CC_SETTING},
+    {"workers", "workers", "", "%.0f", 0, "number of workers", CC_SETTING},
+    {"servers", NULL, "", "%.0f", 0, "servers; empty without", CC_SETTING},
+    {"batch", "batch", "", "%.0f", 0, "samples of a worker in a step", CC_SETTING},
+    {"rate", "rate", "", "%.6g", 0, "learning rate, at its highest", CC_SETTING},
+    {"momentum", NULL, "", "%.6g", 0,
+     "the optimizer's; 0 for a scheme that applies momentum itself", CC_SETTING},
+    {"bw_bps", "bandwidth", "Mbit/s", "%.6g", 1e-6,
+     "--bw: line rate of a host's link in each direction, bits per second", CC_SETTING},
+    {"latency_s", "latency", "us", "%.6g", 1e6, "--bw: latency of a message", CC_SETTING},
+    {"kind", "kind", "", NULL, 0,
+     "eval: an evaluation of one training; summary: a scheme's means over its seeds", CC_SETTING},
+    {"seed", "seed", "", "%.0f", 0, "eval: the training's seed", CC_SETTING},
+    {"seeds", "seeds", "", "%.0f", 0,
+     "summary: trainings that were completed, of which it has the means", CC_DETAIL},
+    {"diverged", NULL, "", "%.0f", 0,
+     "summary: trainings that diverged (a loss beyond 10,000, or a value that is not finite); they "
+     "are not in the means",
+     CC_DETAIL},
+    {"step", "step", "", "%.0f", 0,
+     "after so many steps; of a diverged training, the step (from 0) "
+     "in which it did",
+     CC_SETTING},
+    {"epoch", NULL, "", "%.4g", 0, "passes over the training samples by then", CC_DETAIL},
+    {"loss", "loss", "", "%.4f", 0,
+     "cross entropy on the test samples (with ps and delta: of the server's copy)", CC_MAIN},
+    {"accuracy", "accuracy", "%", "%.2f", 100,
+     "share of the test samples that the same copy classifies correctly", CC_ANSWER},
+    {"accuracy_low", "low", "%", "%.2f", 100,
+     "summary: lower end of the 95% interval of the mean (Student's t); empty with one seed",
+     CC_PART},
+    {"accuracy_high", "high", "%", "%.2f", 100, "summary: upper end", CC_PART},
+    {"difference", "vs. fp32", "points", "%+.2f", 100,
+     "summary: accuracy less fp32's, mean over the seeds that both completed", CC_MAIN},
+    {"difference_low", NULL, "", "%.4f", 0, "summary: lower end of its 95% interval", CC_DETAIL},
+    {"difference_high", NULL, "", "%.4f", 0, "summary: upper end", CC_DETAIL},
+    {"accuracy_best", NULL, "", "%.4f", 0, "summary: mean of each training's best evaluation",
+     CC_DETAIL},
+    {"accuracy_workers", NULL, "", "%.4f", 0,
+     "the same of the workers' copy; differs where what the server sends is not all that it "
+     "changed",
+     CC_DETAIL},
+    {"loss_workers", NULL, "", "%.4f", 0, "the loss of the workers' copy", CC_DETAIL},
+    {"train_loss", NULL, "", "%.4f", 0,
+     "cross entropy on the training batches, mean since the evaluation before", CC_DETAIL},
+    {"payload_bytes", NULL, "B", "%.0f", 0,
+     "bytes of a worker's push per step, mean since the evaluation before (summary: of all steps)",
+     CC_DETAIL},
+    {"bits_per_value", NULL, "", "%.3f", 0, "8 x payload bytes / values", CC_DETAIL},
+    {"ratio", NULL, "", "%.1f", 0, "32 / bits per value", CC_DETAIL},
+    {"bits_push", "push", "bits", "%.3f", 0, "bits per value from a worker, the same means",
+     CC_MAIN},
+    {"bits_pull", "pull", "bits", "%.3f", 0, "bits per value back; empty without servers", CC_MAIN},
+    {"bytes", "bytes", "MB", "%.4g", 1e-6, "payload that a worker has pushed and pulled until then",
+     CC_PART},
+    {"compute_s", NULL, "s", "%.6g", 0, "--bw: forward and backward pass of a step, and the update",
+     CC_DETAIL},
+    {"codec_s", NULL, "s", "%.6g", 0,
+     "--bw: encoding and decoding of a step, as measured here, each rank with a core of its own",
+     CC_DETAIL},
+    {"comm_s", NULL, "s", "%.6g", 0, "--bw: the network's part of a step, by the formulas",
+     CC_DETAIL},
+    {"step_s", "step time", "ms", "%.3f", 1e3, "--bw: a step", CC_PART},
+    {"speedup", "speedup", "", "%.2f", 0,
+     "--bw, summary: fp32's mean step time / the scheme's; empty without fp32", CC_MAIN},
+    {"time_s", "time", "s", "%.4g", 0,
+     "time until then, without evaluations: with --bw of training over such links, else that this "
+     "process took for all workers in turn (clock)",
+     CC_MAIN},
+    {"clock", NULL, "", NULL, 0, "whose time that is: model (the formulas') or process", CC_DETAIL},
+    {"target_s", "to target", "s", "%.4g", 0,
+     "--target, summary: mean time to the first evaluation with that accuracy; empty unless all "
+     "completed trainings reach it",
+     CC_MAIN},
+    {"target_step", NULL, "", "%.0f", 0, "--target, summary: mean steps to it", CC_DETAIL},
+    {"weights", NULL, "", NULL, 0, "eval, last step: CRC-32 of the workers' parameters", CC_DETAIL},
+    {.key = NULL},
+};
+
+/* --- means over seeds --- */
+
+struct mean {
+    double sum, squares;
+    size_t count;
+};
+
+static void add(struct mean *m, double v)
+{
+    m->sum += v;
+    m->squares += v * v;
+    m->count++;
+}
+
+static double mean_of(const struct mean *m)
+{
+    return m->count > 0 ? m->sum / (double)m->count : NAN;
+}
+
+/* Half the width of the 95% interval of the mean; NaN for fewer than two. */
+static double half_width(const struct mean *m)
+{
+    if (m->count < 2)
+        return NAN;
+    const double n = (double)m->count, mean = mean_of(m);
+    const double variance = fmax(0, (m->squares - n * mean * mean) / (n - 1));
+    return gsl_cdf_tdist_Pinv(0.975, n - 1) * sqrt(variance / n);
+}
+
+/* --- rows --- */
+
+static const struct cc_training_result *training_of(const struct cc_train *t, size_t scheme,
+                                                    size_t seed)
+{
+    return &t->training[scheme * t->options.seeds + seed];
+}
+
+/* A worker's payload bytes in both directions up to each evaluation. */
+static double bytes_until(const struct cc_training_result *of, size_t eval)
+{
+    double bytes = 0;
+    size_t step = 0;
+    for (size_t i = 0; i <= eval; i++) {
+        const struct cc_evaluation *v = &of->eval[i];
+        bytes += (double)(v->step - step) * (v->push_bytes + v->pull_bytes);
+        step = v->step;
+    }
+    return bytes;
+}
+
+static size_t new_row(const struct cc_train *t, size_t scheme, const struct cc_link *link,
+                      const char *kind, struct cc_error *e)
+{
+    struct cc_record *r = t->record;
+    const struct cc_training_config *c = &t->options.training;
+    const struct cc_spec *spec = t->args->schemes.item[scheme];
+    const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
+    const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
+    const struct cc_spec *pull = own ? t->raw : spec;
+    if (t->options.pull.count > 0)
+        pull = t->options.pull.item[0];
+    const struct cc_number_column all[] = {{"values", (double)t->net->values},
+                                           {"workers", (double)c->task.workers},
+                                           {"servers", servers ? 1 : NAN},
+                                           {"batch", (double)c->task.batch},
+                                           {"rate", c->rate.rate},
+                                           {"momentum", c->optimizer.kind != CC_SGD ? NAN
+                                                        : own                       ? 0
+                                                              : (double)c->optimizer.momentum},
+                                           {"bw_bps", link != NULL ? link->bw_bps : NAN},
+                                           {"latency_s", link != NULL ? link->latency_s : NAN}};
+    const size_t row = cc_record_add(r, e);
+    if (row == SIZE_MAX)
+        return row;
+    cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
+    if (cc_record_text(r, row, "scheme", spec->name, e) != CC_OK ||
+        cc_record_text(r, row, "net", c->task.net, e) != CC_OK ||
+        cc_record_text(r, row, "data", t->data->name, e) != CC_OK ||
+        cc_record_text(r, row, "exchange", cc_exchange_names[c->exchange], e) != CC_OK ||
+        cc_record_text(r, row, "kind", kind, e) != CC_OK ||
+        cc_record_text(r, row, "clock", link != NULL ? "model" : "process", e) != CC_OK)
+        return SIZE_MAX;
+    if (servers && (cc_record_text(r, row, "pull", c->deltas ? "delta" : "mean", e) != CC_OK ||
+                    cc_record_text(r, row, "pull_scheme", pull->name, e) != CC_OK))
+        return SIZE_MAX;
+    return row;
+}
+
+/* Sizes in bits; pull NaN without servers. */
+static void put_sizes(const struct cc_train *t, size_t row, double push, double pull)
+{
+    const double values = (double)t->net->values, bits = 8 * push / values;
+    const bool servers = cc_exchange_has(t->options.training.exchange, CC_X_SERVERS);
+    const struct cc_number_column all[] = {{"payload_bytes", push},
+                                           {"bits_per_value", bits},
+                                           {"ratio", 32 / bits},
+                                           {"bits_push", bits},
+                                           {"bits_pull", servers ? 8 * pull / values : NAN}};
+    cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
+}
+
+static int add_evaluation(const struct cc_train *t, size_t scheme, size_t seed, size_t at,
+                          const struct cc_link *link, const struct cc_train_step *step,
+                          struct cc_error *e)
+{
+    const struct cc_training_result *of = training_of(t, scheme, seed);
+    const struct cc_evaluation *v = &of->eval[at];
+    const size_t row = new_row(t, scheme, link, "eval", e);
+    const struct cc_number_column all[] = {{"seed", (double)(t->options.seed + seed)},
+                                           {"step", (double)v->step},
+                                           {"epoch", (double)v->step / (double)of->epoch},
+                                           {"loss", v->loss},
+                                           {"accuracy", v->accuracy},
+                                           {"loss_workers", v->worker_loss},
+                                           {"accuracy_workers", v->worker_accuracy},
+                                           {"train_loss", v->train_loss},
+                                           {"bytes", bytes_until(of, at)},
+                                           {"compute_s", step->compute_s},
+                                           {"codec_s", step->codec_s},
+                                           {"comm_s", step->comm_s},
+                                           {"step_s", step->step_s},
+                                           {"time_s", step->time_s}};
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
+    put_sizes(t, row, v->push_bytes, v->pull_bytes);
+    if (!of->complete || at + 1 < of->evals)
+        return CC_OK;
+    char crc[16];
+    (void)snprintf(crc, sizeof crc, "%08x", of->weights_crc);
+    return cc_record_text(t->record, row, "weights", crc, e);
+}
+
+/* A training that diverged: its step, and no figures. */
+static int add_divergence(const struct cc_train *t, size_t scheme, size_t seed,
+                          const struct cc_link *link, struct cc_error *e)
+{
+    const struct cc_training_result *of = training_of(t, scheme, seed);
+    const size_t row = new_row(t, scheme, link, "eval", e);
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    cc_record_number(t->record, row, "seed", (double)(t->options.seed + seed));
+    cc_record_number(t->record, row, "step", (double)of->diverged_step);
+    cc_record_number(t->record, row, "diverged", 1);
+    return CC_OK;
+}
+
+/* --- summaries --- */
+
+/* The means of a scheme's complete trainings. */
+struct summary {
+    struct mean accuracy, best, workers, loss, difference, push, pull, bytes, compute_s, codec_s,
+        comm_s, step_s, time_s, target_s, target_step;
+    size_t complete, diverged;
+};
+
+static void add_steps(struct summary *s, const struct cc_training_result *of,
+                      const struct cc_train_step *step)
+{
+    const double steps = (double)of->eval[of->evals - 1].step;
+    double push = 0, pull = 0, parts[4] = {0};
+    size_t before = 0;
+    for (size_t i = 0; i < of->evals; i++) {
+        const struct cc_evaluation *v = &of->eval[i];
+        const double share = (double)(v->step - before) / steps;
+        push += share * v->push_bytes;
+        pull += share * v->pull_bytes;
+        parts[0] += share * step[i].compute_s;
+        parts[1] += share * step[i].codec_s;
+        parts[2] += share * step[i].comm_s;
+        parts[3] += share * step[i].step_s;
+        before = v->step;
+    }
+    add(&s->push, push);
+    add(&s->pull, pull);
+    add(&s->compute_s, parts[0]);
+    add(&s->codec_s, parts[1]);
+    add(&s->comm_s, parts[2]);
+    add(&s->step_s, parts[3]);
+}
+
+static void add_training(const struct cc_train *t, struct summary *s,
+                         const struct cc_training_result *of, const struct cc_training_result *fp32,
+                         const struct cc_train_step *step)
+{
+    const struct cc_evaluation *last = &of->eval[of->evals - 1];
+    double best = 0;
+    size_t reached = of->evals;
+    for (size_t i = of->evals; i-- > 0;) {
+        best = fmax(best, of->eval[i].accuracy);
+        reached = of->eval[i].accuracy >= t->options.target ? i : reached;
+    }
+    s->complete++;
+    add(&s->accuracy, last->accuracy);
+    add(&s->workers, last->worker_accuracy);
+    add(&s->loss, last->loss);
+    add(&s->best, best);
+    add(&s->bytes, bytes_until(of, of->evals - 1));
+    add(&s->time_s, step[of->evals - 1].time_s);
+    if (fp32 != NULL && fp32->complete)
+        add(&s->difference, last->accuracy - fp32->eval[fp32->evals - 1].accuracy);
+    if (reached < of->evals) {
+        add(&s->target_s, step[reached].time_s);
+        add(&s->target_step, (double)of->eval[reached].step);
+    }
+    add_steps(s, of, step);
+}
+
+static int summarize(const struct cc_train *t, size_t scheme, size_t fp32,
+                     const struct cc_link *link, struct summary *out, struct cc_error *e)
+{
+    int status = CC_OK;
+    *out = (struct summary){.complete = 0};
+    for (size_t k = 0; k < t->options.seeds && status == CC_OK; k++) {
+        const struct cc_training_result *of = training_of(t, scheme, k);
+        out->diverged += of->diverged;
+        if (!of->complete)
+            continue;
+        struct cc_train_step *step = cc_alloc(of->evals * sizeof *step, e);
+        if (step == NULL)
+            return CC_FAIL;
+        status = cc_train_steps(t, scheme, of, link, step, e);
+        if (status == CC_OK)
+            add_training(t, out, of, fp32 != SIZE_MAX ? training_of(t, fp32, k) : NULL, step);
+        free(step);
+    }
+    return status;
+}
+
+static int add_summary(const struct cc_train *t, size_t scheme, const struct cc_link *link,
+                       const struct summary *s, double fp32_step_s, struct cc_error *e)
+{
+    const double half = half_width(&s->accuracy), off = half_width(&s->difference);
+    const bool reached = s->target_s.count == s->complete;
+    const size_t row = new_row(t, scheme, link, "summary", e);
+    const struct cc_number_column all[] = {
+        {"seeds", (double)s->complete},
+        {"diverged", (double)s->diverged},
+        {"step", (double)t->options.training.steps},
+        {"loss", mean_of(&s->loss)},
+        {"accuracy", mean_of(&s->accuracy)},
+        {"accuracy_low", mean_of(&s->accuracy) - half},
+        {"accuracy_high", mean_of(&s->accuracy) + half},
+        {"difference", mean_of(&s->difference)},
+        {"difference_low", mean_of(&s->difference) - off},
+        {"difference_high", mean_of(&s->difference) + off},
+        {"accuracy_best", mean_of(&s->best)},
+        {"accuracy_workers", mean_of(&s->workers)},
+        {"bytes", mean_of(&s->bytes)},
+        {"compute_s", mean_of(&s->compute_s)},
+        {"codec_s", mean_of(&s->codec_s)},
+        {"comm_s", mean_of(&s->comm_s)},
+        {"step_s", mean_of(&s->step_s)},
+        {"speedup", fp32_step_s / mean_of(&s->step_s)},
+        {"time_s", mean_of(&s->time_s)},
+        {"target_s", reached ? mean_of(&s->target_s) : NAN},
+        {"target_step", reached ? mean_of(&s->target_step) : NAN}};
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
+    put_sizes(t, row, mean_of(&s->push), mean_of(&s->pull));
+    return CC_OK;
+}
+
+/* The index of fp32 among the schemes, or SIZE_MAX. */
+static size_t find_fp32(const struct cc_train *t)
+{
+    for (size_t i = 0; i < t->args->schemes.count; i++)
+        if (cc_spec_is_raw(t->args->schemes.item[i]))
+            return i;
+    return SIZE_MAX;
+}
+
+/* All rows of a link. */
+static int add_link(const struct cc_train *t, const struct cc_link *link, struct cc_error *e)
+{
+    const size_t schemes = t->args->schemes.count, fp32 = find_fp32(t);
+    struct summary s, base = {.complete = 0};
+    for (size_t i = 0; i < schemes; i++)
+        for (size_t k = 0; k < t->options.seeds; k++) {
+            const struct cc_training_result *of = training_of(t, i, k);
+            struct cc_train_step *step = cc_alloc(of->evals * sizeof *step, e);
+            if (step == NULL)
+                return CC_FAIL;
+            int status = cc_train_steps(t, i, of, link, step, e);
+            for (size_t at = 0; at < of->evals && status == CC_OK; at++)
+                status = add_evaluation(t, i, k, at, link, &step[at], e);
+            if (status == CC_OK && of->diverged)
+                status = add_divergence(t, i, k, link, e);
+            free(step);
+            CC_TRY(status);
+        }
+    if (fp32 != SIZE_MAX)
+        CC_TRY(summarize(t, fp32, fp32, link, &base, e));
+    for (size_t i = 0; i < schemes; i++) {
+        CC_TRY(summarize(t, i, fp32, link, &s, e));
+        /* Interrupted: a scheme that is not complete has no summary. */
+        if (s.complete + s.diverged == t->options.seeds)
+            CC_TRY(add_summary(t, i, link, &s, mean_of(&base.step_s), e));
+    }
+    return CC_OK;
+}
+
+/* --- notes --- */
+
+static int note_data(const struct cc_train *t, struct cc_error *e)
+{
+    const struct cc_data *d = t->data;
+    const struct cc_training_result *first = &t->training[0];
+    const struct cc_task_config *c = &t->options.training.task;
+    return cc_record_note(t->record, e,
+                          "%s: %zu samples to train and %zu to test with, %zux%zux%zu at the net's "
+                          "input; an epoch is %zu steps",
+                          d->name, d->train.count, d->test.count, d->channels, c->height, c->width,
+                          first->epoch);
+}
+
+static int note_time(const struct cc_train *t, struct cc_error *e)
+{
+    char compute[32];
+    if (t->options.links == 0)
+        return cc_record_note(t->record, e,
+                              "time: that of this process, which plays all workers in turn; --bw "
+                              "gives times over a network");
+    cc_print_si(t->options.compute_s, "s", compute, sizeof compute);
+    if (!isnan(t->options.compute_s))
+        return cc_record_note(t->record, e,
+                              "time: by the formulas of `model`, from the sizes and codec times of "
+                              "this training and --compute %s",
+                              compute);
+    return cc_record_note(t->record, e,
+                          "time: by the formulas of `model`, from the sizes, codec and compute "
+                          "times of this training on %d thread%s of this machine",
+                          t->options.threads, t->options.threads > 1 ? "s" : "");
+}
+
+static int note_divergence(const struct cc_train *t, struct cc_error *e)
+{
+    for (size_t i = 0; i < t->args->schemes.count; i++)
+        for (size_t k = 0; k < t->options.seeds; k++) {
+            const struct cc_training_result *of = training_of(t, i, k);
+            if (of->diverged)
+                CC_TRY(cc_record_note(t->record, e, "%s, seed %llu: diverged in step %zu: %s",
+                                      t->args->schemes.item[i]->name,
+                                      (unsigned long long)(t->options.seed + k), of->diverged_step,
+                                      of->reason));
+        }
+    return CC_OK;
+}
+
+static int note_momentum(const struct cc_train *t, struct cc_error *e)
+{
+    for (size_t i = 0; i < t->args->schemes.count; i++) {
+        const struct cc_spec *spec = t->args->schemes.item[i];
+        const double own = cc_own_momentum(spec->scheme, spec->params);
+        if (own > 0)
+            CC_TRY(cc_record_note(t->record, e,
+                                  "%s applies momentum %g itself: the optimizer has none%s",
+                                  spec->name, own,
+                                  t->options.training.deltas && t->options.pull.count == 0
+                                      ? ", and the server sends fp32"
+                                      : ""));
+    }
+    return CC_OK;
+}
+
+int cc_train_rows(const struct cc_train *t, struct cc_error *e)
+{
+    for (size_t i = 0; i < t->options.links; i++)
+        CC_TRY(add_link(t, &t->options.link[i], e));
+    if (t->options.links == 0)
+        CC_TRY(add_link(t, NULL, e));
+    if (t->record->row_count == 0)
+        return CC_OK;
+    CC_TRY(note_data(t, e));
+    CC_TRY(note_time(t, e));
+    CC_TRY(note_momentum(t, e));
+    return note_divergence(t, e);
+}

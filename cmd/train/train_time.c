@@ -1,0 +1,88 @@
+/* Time on a network. Bulk-synchronous steps compute the same whatever the network, so one training
+ * gives the time on any: a step's time follows from its payloads' sizes and from codec and compute
+ * times by the formulas of `model`. They are linear in the sizes, so means over an interval do. */
+#include <math.h>
+
+#include "cmd/train/train.h"
+
+static struct cc_codec_model codec_model(const struct cc_spec *spec)
+{
+    struct cc_codec_model m =
+        cc_codec_model_given(spec->name, cc_reduction(spec->scheme, spec->params), 32, 0, 0, 0);
+    m.period = cc_period(spec->scheme, spec->params);
+    m.sum_rounds = cc_sum_rounds(spec->scheme, spec->params);
+    m.verbatim = (spec->scheme->flags & CC_VERBATIM) != 0;
+    return m;
+}
+
+static void make_setting(const struct cc_train *t, const struct cc_link *link,
+                         struct cc_setting *out)
+{
+    const struct cc_training_config *c = &t->options.training;
+    cc_setting_defaults(t->net, out);
+    out->link = *link;
+    out->exchange = c->exchange;
+    out->cluster.workers = (int)c->task.workers;
+    out->cluster.servers = 1;
+    out->cluster.via = c->via;
+}
+
+/* The step of one interval, up to the evaluation v. */
+static int predict(const struct cc_train *t, const struct cc_step_payloads *sizes,
+                   const struct cc_setting *setting, const struct cc_evaluation *v,
+                   struct cc_predictor *p, struct cc_train_step *out, struct cc_error *e)
+{
+    struct cc_setting s = *setting;
+    struct cc_step_payloads payloads;
+    struct cc_prediction step;
+    const struct cc_measured m = {.push_bytes = v->push_bytes,
+                                  .pull_bytes = v->pull_bytes,
+                                  .codec = {.encode_s = v->encode_s,
+                                            .hop_s = v->hop_s,
+                                            .server_s = v->server_s,
+                                            .decode_s = v->decode_s}};
+    const bool given = !isnan(t->options.compute_s);
+    s.timing.compute_s = given ? t->options.compute_s : v->compute_s;
+    s.timing.update_s = given ? 0 : v->update_s;
+    CC_TRY(cc_step_payloads_measured(t->net, sizes, t->is_raw, &m, &payloads, e));
+    const int status = cc_predict(p, &s, &payloads, &step, e);
+    cc_step_payloads_free(&payloads);
+    if (status == CC_OK)
+        *out = (struct cc_train_step){.compute_s = step.compute_s,
+                                      .codec_s = step.codec_s,
+                                      .comm_s = step.comm_s,
+                                      .step_s = step.step_s};
+    return status;
+}
+
+int cc_train_steps(const struct cc_train *t, size_t scheme, const struct cc_training_result *of,
+                   const struct cc_link *link, struct cc_train_step *out, struct cc_error *e)
+{
+    const struct cc_codec_model model = codec_model(t->args->schemes.item[scheme]);
+    const struct cc_codec_model floats = codec_model(t->raw);
+    struct cc_step_payloads sizes = {0};
+    struct cc_predictor predictor = {0};
+    struct cc_setting setting;
+    double time_s = 0;
+    size_t step = 0;
+    int status = CC_OK;
+    if (link != NULL) {
+        make_setting(t, link, &setting);
+        CC_TRY_OUT(cc_step_payloads_make(t->net, &model, &floats, t->is_raw, &sizes, e));
+    }
+    for (size_t i = 0; i < of->evals; i++) {
+        const struct cc_evaluation *v = &of->eval[i];
+        if (link == NULL) {
+            out[i] = (struct cc_train_step){NAN, NAN, NAN, NAN, v->wall_s};
+            continue;
+        }
+        CC_TRY_OUT(predict(t, &sizes, &setting, v, &predictor, &out[i], e));
+        time_s += (double)(v->step - step) * out[i].step_s;
+        step = v->step;
+        out[i].time_s = time_s;
+    }
+out:
+    cc_step_payloads_free(&sizes);
+    cc_predictor_free(&predictor);
+    return status;
+}

@@ -1,0 +1,304 @@
+/* The steps of a training. All workers have the same parameters, as they receive the same bytes, so
+ * there is one copy for them and, where servers send model deltas, one for the server. Gradients
+ * are computed worker by worker; the exchange is netsim/inprocess.
+ *
+ * The running statistics of batch normalizations are no parameters: each worker updates its own by
+ * its batch, and their mean over the workers, as floats, is what all go on with. */
+#include "cmd/train/training.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/format/crc32.h"
+#include "core/interrupt.h"
+#include "core/memory.h"
+#include "core/reduce.h"
+#include "netsim/inprocess/inprocess.h"
+
+struct state {
+    const struct cc_training_config *config;
+    struct cc_training_result *out;
+    struct cc_task *task;
+    const struct cc_model_layout *layout;
+    struct cc_job job;
+    struct cc_job_row row;
+    struct cc_job_message message;
+    struct cc_inprocess *exchange;
+    size_t values;
+    float *weights;   /* the workers' */
+    float *server;    /* NULL: the same */
+    float *before;    /* the server's before an update */
+    float *optimizer; /* its state */
+    float *gradients; /* [workers][values] */
+    const float **gradient;
+    float *mean;                 /* what the workers receive, where it is the mean gradient */
+    float *stats, *worker_stats; /* of all; [workers][stats] */
+    uint64_t step, updates;
+    /* since the last evaluation: */
+    struct cc_evaluation sum;
+    size_t since;
+    double wall_s; /* of all steps */
+};
+
+/* --- opening --- */
+
+/* The job that netsim takes: one message with all tensors, as `run` has it in sequential steps. */
+static int make_job(struct state *s, struct cc_error *e)
+{
+    const struct cc_training_config *c = s->config;
+    const struct cc_spec *spec = c->spec;
+    s->job = (struct cc_job){.exchange = c->exchange,
+                             .workers = (int)c->task.workers,
+                             .servers = cc_exchange_has(c->exchange, CC_X_SERVERS),
+                             .via = c->via,
+                             .seed = c->task.seed,
+                             .data = true,
+                             .tensor = cc_alloc0(s->layout->count * sizeof *s->job.tensor, e)};
+    if (s->job.tensor == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < s->layout->count; i++) {
+        const struct cc_tensor_info *t = &s->layout->tensors[i];
+        s->job.tensor[i] = (struct cc_job_tensor){
+            .name = cc_strdup(t->name, e), .shape = t->shape, .raw = t->shape.n < c->min_size};
+        s->job.tensors++;
+        if (s->job.tensor[i].name == NULL)
+            return CC_FAIL;
+    }
+    s->message = (struct cc_job_message){0, s->layout->count - 1};
+    s->row = (struct cc_job_row){.reduction = cc_reduction(spec->scheme, spec->params),
+                                 .period = cc_period(spec->scheme, spec->params),
+                                 .message = &s->message,
+                                 .messages = 1};
+    return cc_job_lay_out(&s->job, e);
+}
+
+static float *floats(size_t n, struct cc_error *e)
+{
+    size_t bytes;
+    if (!cc_mul(n, sizeof(float), &bytes)) {
+        (void)cc_fail(e, "%zu values do not fit into memory", n);
+        return NULL;
+    }
+    return cc_alloc0(bytes, e);
+}
+
+/* Turns the mean gradient into the change of the server's parameters. The workers, who add that
+ * change to theirs, round as the server does: with fp32, both copies stay equal. */
+static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error *e)
+{
+    struct state *s = arg;
+    const struct cc_training_config *c = s->config;
+    (void)from, (void)to, (void)e; /* the only message is the whole step */
+    const double since = cc_now();
+    memcpy(s->before, s->server, s->values * sizeof *s->before);
+    cc_optimizer_apply(&c->optimizer, s->layout, 0, s->layout->count, cc_rate_at(&c->rate, s->step),
+                       s->updates, mean, s->server, s->optimizer, c->task.threads);
+    for (size_t i = 0; i < s->values; i++) {
+        mean[i] = s->server[i] - s->before[i];
+        s->server[i] = s->before[i] + mean[i];
+    }
+    s->sum.update_s += cc_now() - since;
+    return CC_OK;
+}
+
+static int open_exchange(struct state *s, struct cc_error *e)
+{
+    const struct cc_training_config *c = s->config;
+    const struct cc_inprocess_config config = {.job = &s->job,
+                                               .row = &s->row,
+                                               .spec = c->spec,
+                                               .raw = c->raw,
+                                               .pull = c->pull,
+                                               .serve = c->deltas ? serve : NULL,
+                                               .arg = s};
+    CC_TRY(make_job(s, e));
+    return cc_inprocess_open(&config, &s->exchange, e);
+}
+
+static int open_state(struct state *s, struct cc_error *e)
+{
+    const struct cc_training_config *c = s->config;
+    const size_t workers = c->task.workers;
+    CC_TRY(cc_task_open(&c->task, &s->task, e));
+    s->layout = cc_task_layout(s->task);
+    s->values = s->layout->values;
+    s->out->epoch = cc_task_epoch(s->task);
+    s->weights = floats(s->values, e);
+    s->optimizer = floats(cc_optimizer_state(&c->optimizer, s->values), e);
+    s->gradients = floats(workers * s->values, e);
+    s->mean = floats(s->values, e);
+    s->stats = floats(s->layout->stats, e);
+    s->worker_stats = floats(workers * s->layout->stats, e);
+    s->gradient = cc_alloc(workers * sizeof(float *), e);
+    if (s->weights == NULL || s->optimizer == NULL || s->gradients == NULL || s->mean == NULL ||
+        s->stats == NULL || s->worker_stats == NULL || s->gradient == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < workers; i++)
+        s->gradient[i] = s->gradients + i * s->values;
+    cc_task_init(s->task, s->weights, s->stats);
+    if (c->deltas) {
+        s->server = floats(s->values, e);
+        s->before = floats(s->values, e);
+        if (s->server == NULL || s->before == NULL)
+            return CC_FAIL;
+        memcpy(s->server, s->weights, s->values * sizeof *s->server);
+    }
+    return open_exchange(s, e);
+}
+
+static void close_state(struct state *s)
+{
+    cc_inprocess_close(s->exchange);
+    cc_task_close(s->task);
+    for (size_t i = 0; i < s->job.tensors; i++)
+        free(s->job.tensor[i].name);
+    free(s->job.tensor);
+    free(s->job.offset);
+    free(s->weights);
+    free(s->server);
+    free(s->before);
+    free(s->optimizer);
+    free(s->gradients);
+    free(s->gradient);
+    free(s->mean);
+    free(s->stats);
+    free(s->worker_stats);
+}
+
+/* --- a step --- */
+
+static void diverge(struct state *s, const char *reason)
+{
+    s->out->diverged = true;
+    s->out->diverged_step = (size_t)s->step;
+    (void)snprintf(s->out->reason, sizeof s->out->reason, "%s", reason);
+}
+
+/* The gradients of all workers, and the mean of their losses. */
+static double compute(struct state *s)
+{
+    const size_t workers = s->config->task.workers, stats = s->layout->stats;
+    const double since = cc_now();
+    double loss = 0;
+    for (size_t i = 0; i < workers; i++) {
+        float *own = s->worker_stats + i * stats;
+        memcpy(own, s->stats, stats * sizeof *own);
+        loss += cc_task_gradient(s->task, (size_t)s->step, i, s->weights, own,
+                                 s->gradients + i * s->values)
+                    .loss;
+    }
+    for (size_t k = 0; k < stats; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < workers; i++)
+            sum += (double)s->worker_stats[i * stats + k];
+        s->stats[k] = (float)(sum / (double)workers);
+    }
+    s->sum.compute_s += (cc_now() - since) / (double)workers;
+    return loss / (double)workers;
+}
+
+/* Exchanges the gradients and updates the parameters. */
+static int exchange(struct state *s, struct cc_error *e)
+{
+    const struct cc_training_config *c = s->config;
+    struct cc_inprocess_step sent;
+    float *result = c->deltas ? s->weights : s->mean;
+    if (!c->deltas)
+        memset(s->mean, 0, s->values * sizeof *s->mean);
+    CC_TRY(cc_inprocess_exchange(s->exchange, s->step, s->gradient, result, &sent, e));
+    if (sent.sent && !c->deltas) {
+        const double since = cc_now();
+        cc_optimizer_apply(&c->optimizer, s->layout, 0, s->layout->count,
+                           cc_rate_at(&c->rate, s->step), s->updates, s->mean, s->weights,
+                           s->optimizer, c->task.threads);
+        s->sum.update_s += cc_now() - since;
+    }
+    s->updates += sent.sent;
+    s->sum.push_bytes += (double)sent.push_bytes / (double)c->task.workers;
+    s->sum.pull_bytes += (double)sent.pull_bytes;
+    s->sum.encode_s += sent.encode_s;
+    s->sum.hop_s += sent.hop_s;
+    s->sum.server_s += sent.server_s;
+    s->sum.decode_s += sent.decode_s;
+    return CC_OK;
+}
+
+/* A refusal by a codec is divergence: what it was given is not finite, or its sum with the residual
+ * is not. */
+static void step(struct state *s)
+{
+    const double since = cc_now(), loss = compute(s);
+    struct cc_error why = {""};
+    char text[128];
+    s->sum.train_loss += loss;
+    if (!(loss <= CC_DIVERGED_LOSS)) {
+        (void)snprintf(text, sizeof text, "a loss of %g", loss);
+        diverge(s, text);
+    } else if (exchange(s, &why) != CC_OK) {
+        diverge(s, why.text);
+    }
+    s->wall_s += cc_now() - since;
+    s->since++;
+    s->config->progress(s->config->arg, s->config->spec->name, loss);
+}
+
+/* --- evaluations --- */
+
+static void score(struct state *s, const float *weights, double *loss, double *accuracy)
+{
+    const struct cc_model_score got = cc_task_test(s->task, weights, s->stats);
+    *loss = got.loss;
+    *accuracy = (double)got.correct / (double)s->config->task.data->test.count;
+}
+
+static int evaluate(struct state *s, struct cc_error *e)
+{
+    struct cc_training_result *t = s->out;
+    struct cc_evaluation v = s->sum;
+    double *const mean[] = {&v.train_loss, &v.push_bytes, &v.pull_bytes, &v.encode_s, &v.hop_s,
+                            &v.server_s,   &v.decode_s,   &v.compute_s,  &v.update_s};
+    for (size_t i = 0; i < sizeof mean / sizeof *mean; i++)
+        *mean[i] /= (double)s->since;
+    v.step = (size_t)s->step;
+    v.wall_s = s->wall_s;
+    score(s, s->weights, &v.worker_loss, &v.worker_accuracy);
+    v.loss = v.worker_loss;
+    v.accuracy = v.worker_accuracy;
+    if (s->server != NULL && memcmp(s->server, s->weights, s->values * sizeof(float)) != 0)
+        score(s, s->server, &v.loss, &v.accuracy);
+    s->sum = (struct cc_evaluation){0};
+    s->since = 0;
+    CC_TRY(cc_grow((void **)&t->eval, &t->capacity, t->evals + 1, sizeof *t->eval, e));
+    t->eval[t->evals++] = v;
+    return CC_OK;
+}
+
+int cc_training_run(const struct cc_training_config *config, struct cc_training_result *out,
+                    struct cc_error *e)
+{
+    struct state s = {.config = config, .out = out};
+    int status = CC_OK;
+    CC_TRY_OUT(open_state(&s, e));
+    while (s.step < config->steps && !cc_interrupted()) {
+        step(&s);
+        if (out->diverged)
+            goto out;
+        s.step++;
+        if (s.step % config->eval_every == 0 || s.step == config->steps)
+            CC_TRY_OUT(evaluate(&s, e));
+    }
+    out->complete = s.step == config->steps;
+    out->weights_crc = cc_crc32(0, s.weights, s.values * sizeof(float));
+out:
+    close_state(&s);
+    return status;
+}
+
+void cc_training_free(struct cc_training_result *t)
+{
+    free(t->eval);
+    *t = (struct cc_training_result){0};
+}

@@ -1,0 +1,58 @@
+/* One training: a scheme and a seed, in this process, which plays all workers and the server. */
+#ifndef CC_CMD_TRAIN_TRAINING_H
+#define CC_CMD_TRAIN_TRAINING_H
+
+#include "core/exchange.h"
+#include "schemes/spec.h"
+#include "train/optimizer.h"
+#include "train/task.h"
+
+/* Beyond this loss a training has diverged, as it has with a value that is not finite. */
+#define CC_DIVERGED_LOSS 1e4
+
+struct cc_training_config {
+    struct cc_task_config task;
+    enum cc_exchange exchange;
+    enum cc_via via;
+    /* ps: the server applies the optimizer and the workers pull model deltas (3LC, figure 2); else
+     * they pull the mean gradient, and every worker applies the optimizer. */
+    bool deltas;
+    const struct cc_spec *spec, *raw, *pull; /* pull: of what the server sends */
+    struct cc_optimizer optimizer;           /* without momentum for a scheme that has its own */
+    struct cc_rate_schedule rate;
+    size_t steps, eval_every;
+    size_t min_size; /* tensors with fewer values travel as fp32 */
+    /* Called after every step. */
+    void (*progress)(void *arg, const char *scheme, double loss);
+    void *arg;
+};
+
+/* An evaluation, and means per step since the one before. */
+struct cc_evaluation {
+    size_t step; /* after so many steps */
+    double train_loss;
+    double loss, accuracy;                      /* on the test samples, of the server's copy, */
+    double worker_loss, worker_accuracy;        /* and of the workers' */
+    double push_bytes, pull_bytes;              /* payload of a worker's push; of the pull, or 0 */
+    double encode_s, hop_s, server_s, decode_s; /* codecs, as in struct cc_inprocess_step */
+    double compute_s, update_s;                 /* of a worker; of one update */
+    double wall_s;                              /* since the beginning, without evaluations */
+};
+
+struct cc_training_result {
+    struct cc_evaluation *eval;
+    size_t evals, capacity;
+    size_t epoch; /* steps */
+    bool complete, diverged;
+    size_t diverged_step;
+    char reason[512];     /* why it has diverged */
+    uint32_t weights_crc; /* of the workers' copy at the end */
+};
+
+/* Trains until the last step, Ctrl-C or divergence, which is a result. *out was zeroed before; free
+ * it with cc_training_free, also after an error. */
+int cc_training_run(const struct cc_training_config *config, struct cc_training_result *out,
+                    struct cc_error *e);
+void cc_training_free(struct cc_training_result *t);
+
+#endif

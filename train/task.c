@@ -1,0 +1,123 @@
+#include "train/task.h"
+
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "train/data/batch.h"
+#include "train/data/order.h"
+
+struct cc_task {
+    struct cc_task_config config;
+    struct cc_model *model;
+    struct cc_order *order;
+    float *images, *room; /* of a batch; of a sample */
+    int32_t *labels;
+    uint32_t *index; /* of a batch of test samples */
+};
+
+int cc_task_open(const struct cc_task_config *config, struct cc_task **out, struct cc_error *e)
+{
+    const struct cc_data *d = config->data;
+    const struct cc_model_config model = {.net = config->net,
+                                          .channels = d->channels,
+                                          .height = config->height,
+                                          .width = config->width,
+                                          .classes = d->classes,
+                                          .batch = config->batch,
+                                          .threads = config->threads};
+    const struct cc_order_config order = {.workers = config->workers,
+                                          .batch = config->batch,
+                                          .by_class = config->by_class,
+                                          .seed = config->seed};
+    int status = CC_OK;
+    size_t bytes;
+    struct cc_task *t = cc_alloc0(sizeof *t, e);
+    if (t == NULL)
+        return CC_FAIL;
+    t->config = *config;
+    CC_TRY_OUT(cc_model_open(&model, &t->model, e));
+    CC_TRY_OUT(cc_order_open(&d->train, &order, &t->order, e));
+    if (!cc_mul(config->batch * sizeof *t->images, d->channels * config->height * config->width,
+                &bytes)) {
+        status = cc_fail(e, "a batch of %zu images is too large", config->batch);
+        goto out;
+    }
+    t->images = cc_alloc(bytes, e);
+    t->room = cc_alloc(cc_data_values(d) * sizeof *t->room, e);
+    t->labels = cc_alloc(config->batch * sizeof *t->labels, e);
+    t->index = cc_alloc(config->batch * sizeof *t->index, e);
+    if (t->images == NULL || t->room == NULL || t->labels == NULL || t->index == NULL)
+        status = CC_FAIL;
+out:
+    if (status == CC_OK)
+        *out = t;
+    else
+        cc_task_close(t);
+    return status;
+}
+
+void cc_task_close(struct cc_task *t)
+{
+    if (t == NULL)
+        return;
+    cc_model_close(t->model);
+    cc_order_close(t->order);
+    free(t->images);
+    free(t->room);
+    free(t->labels);
+    free(t->index);
+    free(t);
+}
+
+const struct cc_model_layout *cc_task_layout(const struct cc_task *t)
+{
+    return cc_model_layout(t->model);
+}
+
+size_t cc_task_epoch(const struct cc_task *t)
+{
+    return cc_order_steps(t->order);
+}
+
+void cc_task_init(const struct cc_task *t, float *weights, float *stats)
+{
+    cc_model_init(t->model, t->config.seed, weights, stats);
+}
+
+struct cc_model_score cc_task_gradient(struct cc_task *t, size_t step, size_t worker,
+                                       const float *weights, float *stats, float *gradient)
+{
+    const struct cc_task_config *c = &t->config;
+    const struct cc_augment augment = {.flip = c->flip,
+                                       .shift = c->shift,
+                                       .seed = c->seed,
+                                       .epoch = step / cc_order_steps(t->order)};
+    const uint32_t *index = cc_order_batch(t->order, step, worker);
+    cc_batch(c->data, &c->data->train, index, c->batch, c->flip || c->shift > 0 ? &augment : NULL,
+             c->height, c->width, t->room, t->images, t->labels);
+    cc_model_begin(t->model, t->images, t->labels, c->batch);
+    cc_model_forward(t->model, weights, stats, cc_task_layout(t)->count);
+    const struct cc_model_score score = cc_model_score(t->model);
+    cc_model_backward(t->model, weights, gradient, 0);
+    return score;
+}
+
+struct cc_model_score cc_task_test(struct cc_task *t, const float *weights, const float *stats)
+{
+    const struct cc_task_config *c = &t->config;
+    const struct cc_samples *test = &c->data->test;
+    struct cc_model_score all = {0};
+    for (size_t i = 0; i < test->count; i += c->batch) {
+        const size_t n = test->count - i < c->batch ? test->count - i : c->batch;
+        for (size_t k = 0; k < n; k++)
+            t->index[k] = (uint32_t)(i + k);
+        cc_batch(c->data, test, t->index, n, NULL, c->height, c->width, t->room, t->images,
+                 t->labels);
+        const struct cc_model_score some =
+            cc_model_evaluate(t->model, weights, stats, t->images, t->labels, n);
+        all.loss += some.loss * (double)n;
+        all.correct += some.correct;
+    }
+    all.loss /= (double)test->count;
+    return all;
+}

@@ -1,0 +1,44 @@
+/* A training task: a net on a data set, shared out over workers. It computes the gradient of any
+ * worker in any step, and the score on the test samples; parameters belong to the caller (model.h),
+ * who exchanges gradients and applies them. */
+#ifndef CC_TRAIN_TASK_H
+#define CC_TRAIN_TASK_H
+
+#include <stdbool.h>
+
+#include "train/data/data.h"
+#include "train/model.h"
+
+struct cc_task_config {
+    const char *net;            /* as in struct cc_model_config */
+    const struct cc_data *data; /* must outlive the task */
+    size_t height, width;       /* of the net's input; the samples are interpolated to it */
+    size_t workers, batch;      /* samples of a worker in a step */
+    size_t by_class;            /* shards of a worker, as in train/data/order.h; 0: i.i.d. */
+    bool flip;                  /* augmentation, as in train/data/batch.h */
+    size_t shift;
+    uint64_t seed; /* of the samples' order, shards and augmentation, and of initial parameters */
+    int threads;
+};
+
+struct cc_task;
+
+/* Fails if the net cannot take the images, or the set is too small for a step. Close with
+ * cc_task_close, which NULL is allowed for. */
+int cc_task_open(const struct cc_task_config *config, struct cc_task **out, struct cc_error *e);
+void cc_task_close(struct cc_task *t);
+
+/* Belongs to the task. */
+const struct cc_model_layout *cc_task_layout(const struct cc_task *t);
+/* Steps of an epoch. */
+size_t cc_task_epoch(const struct cc_task *t);
+
+/* Writes initial parameters and statistics. */
+void cc_task_init(const struct cc_task *t, float *weights, float *stats);
+/* Writes the gradient of a worker's mean loss in a step, and updates its running statistics. */
+struct cc_model_score cc_task_gradient(struct cc_task *t, size_t step, size_t worker,
+                                       const float *weights, float *stats, float *gradient);
+/* The score on all test samples. */
+struct cc_model_score cc_task_test(struct cc_task *t, const float *weights, const float *stats);
+
+#endif
