@@ -25,9 +25,9 @@ static const struct cc_option options[] = {
              "perceptron with hidden layers of so many units (docs/train.md)"},
     {.name = "data", .value = "SET", .def = "digits", .group = CC_GROUP_TRAIN, .often = true,
      .words = cc_data_names,
-     .help = "the data set: digits (which the program carries), synthetic:classes=10,"
-             "dims=3x32x32,train=4096,test=1024,noise=1 (each of which may be left out), a folder "
-             "of MNIST's or CIFAR's files, or a .csv file (docs/train.md)"},
+     .help = "the data set: digits (which the program carries), synthetic (drawn at random, as in "
+             "synthetic:classes=3,noise=2), a folder of MNIST's or CIFAR's files, or a .csv file "
+             "(docs/train.md)"},
     {.name = "input", .value = "HxW", .def = "that of the samples", .group = CC_GROUP_TRAIN,
      .help = "height and width of the net's input, to which images are interpolated"},
     {.name = "workers", .value = "COUNT", .def = "4", .group = CC_GROUP_TRAIN, .often = true,
@@ -99,26 +99,28 @@ static const struct cc_option options[] = {
 
 /* --- options --- */
 
-static int parse_optimizer(const struct cc_args *args, struct cc_optimizer *out, struct cc_error *e)
+static int parse_optimizer(const struct cc_args *args, struct cc_train_options *o,
+                           struct cc_error *e)
 {
     static const enum cc_optimizer_kind kinds[] = {CC_SGD, CC_SGD, CC_ADAM, CC_ADAMW};
-    double momentum = 0.9, decay = 0;
+    double decay = 0;
     int which = 0;
+    o->momentum = 0.9;
     cc_arg_choice(args, "optimizer", &which);
-    CC_TRY(cc_arg_real(args, "momentum", &momentum, e));
+    CC_TRY(cc_arg_real(args, "momentum", &o->momentum, e));
     CC_TRY(cc_arg_real(args, "weight-decay", &decay, e));
-    if (!(momentum >= 0 && momentum < 1))
+    if (!(o->momentum >= 0 && o->momentum < 1))
         return cc_usage(e, "--momentum: from 0 to less than 1");
     if (!(decay >= 0 && decay < 1))
         return cc_usage(e, "--weight-decay: from 0 to less than 1");
     if (kinds[which] != CC_SGD && cc_arg(args, "momentum") != NULL)
         return cc_usage(e, "--momentum is of sgd and nesterov, not of %s", optimizers[which]);
-    *out = (struct cc_optimizer){.kind = kinds[which],
-                                 .momentum = (float)momentum,
-                                 .nesterov = which == 1,
-                                 .decay = (float)decay,
-                                 .beta = {0.9f, 0.999f},
-                                 .small = 1e-8f};
+    o->training.optimizer = (struct cc_optimizer){.kind = kinds[which],
+                                                  .momentum = (float)o->momentum,
+                                                  .nesterov = which == 1,
+                                                  .decay = (float)decay,
+                                                  .beta = {0.9f, 0.999f},
+                                                  .small = 1e-8f};
     return CC_OK;
 }
 
@@ -254,7 +256,7 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     c->eval_every = (size_t)every;
     c->min_size = (size_t)min_size;
     c->raw = t->raw;
-    CC_TRY(parse_optimizer(args, &c->optimizer, e));
+    CC_TRY(parse_optimizer(args, o, e));
     CC_TRY(parse_rate(args, steps, &c->rate, e));
     CC_TRY(parse_target(args, &o->target, e));
     CC_TRY(parse_exchange(args, o, e));
@@ -411,7 +413,7 @@ out:
 
 const struct cc_command cc_command_train = {
     .name = "train",
-    .summary = "accuracy: trains a net with each scheme's codec in the loop",
+    .summary = "whether a net still learns: training with each scheme's codec in the loop",
     .operands = "",
     .description =
         "Trains a net, data-parallel, once for each scheme and seed: every worker's gradient is "

@@ -1,12 +1,12 @@
-/* The files of `commcomp train`: train.c parses the options and has the trainings done;
- * training.c does one; train_time.c says how long its steps take on a network; train_rows.c turns
- * all of it into rows and notes. */
+/* The files of `commcomp train`: train.c parses the options and has the trainings done
+ * (netsim/inprocess/training.h); train_time.c says how long their steps take on a network;
+ * train_rows.c turns all of it into rows and notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
-#include "cmd/train/training.h"
+#include "netsim/inprocess/training.h"
 #include "models/predict.h"
 
 /* The parsed options. */
@@ -16,6 +16,7 @@ struct cc_train_options {
     uint64_t seed;
     size_t seeds;
     int threads;
+    double momentum;      /* as given; the optimizer has it as a float */
     double target;        /* accuracy; NaN: none */
     struct cc_link *link; /* --bw x --latency; none: no network */
     size_t links;

@@ -164,7 +164,7 @@ static size_t new_row(const struct cc_train *t, size_t scheme, const struct cc_l
                                            {"rate", c->rate.rate},
                                            {"momentum", c->optimizer.kind != CC_SGD ? NAN
                                                         : own                       ? 0
-                                                              : (double)c->optimizer.momentum},
+                                                              : t->options.momentum},
                                            {"bw_bps", link != NULL ? link->bw_bps : NAN},
                                            {"latency_s", link != NULL ? link->latency_s : NAN}};
     const size_t row = cc_record_add(r, e);

@@ -48,7 +48,7 @@ int cc_gunzip(const uint8_t *in, size_t size, uint8_t *out, size_t n, bool whole
     if (status == CC_OK && whole && end == Z_OK) { /* the checksum is still to come */
         z.next_out = &more;
         end = inflate_to(&z, in, size, &more + 1);
-        if (end == Z_OK)
+        if (z.next_out > &more)
             status = bad_gzip(&z, in, e, "the contents go on after the last value");
         else if (end != Z_STREAM_END)
             status = bad_gzip(&z, in, e, z.msg != NULL ? z.msg : "the file is cut off");

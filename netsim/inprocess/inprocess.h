@@ -5,7 +5,9 @@
  *     ps.c      parameter servers
  *     gather.c  every payload to every worker
  *     sum.c     floats, by a schedule
- *     recode.c  decode, add, encode at every hop of a schedule */
+ *     recode.c  decode, add, encode at every hop of a schedule
+ *
+ * training.h trains with them. */
 #ifndef CC_NETSIM_INPROCESS_INPROCESS_H
 #define CC_NETSIM_INPROCESS_INPROCESS_H
 

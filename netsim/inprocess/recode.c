@@ -130,7 +130,7 @@ static int apply(const struct recode *x, float *result, struct cc_error *e)
             if (x->rounds.rank[k].owns_chunk && x->rounds.rank[k].own_chunk == i)
                 own = &x->rank[k].own;
         owned = owned || own != NULL;
-        if (own != NULL && own->pack != NULL)
+        if (own != NULL && x->decoder[i] != NULL)
             CC_TRY(cc_pack_decode_add(x->decoder[i], x->call->step, own->out, own->len, scale,
                                       result, e));
     }

@@ -27,7 +27,7 @@ only() { [ "$(tr '\n' ' ' <out)" = "$* " ] || bad "offered: $(tr '\n' ' ' <out)"
 
 c commcomp mo
 only model
-c commcomp tr
+c commcomp trac
 only trace
 c commcomp trace ''
 only convert info synth

@@ -4,7 +4,7 @@
  *
  * The running statistics of batch normalizations are no parameters: each worker updates its own by
  * its batch, and their mean over the workers, as floats, is what all go on with. */
-#include "cmd/train/training.h"
+#include "netsim/inprocess/training.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* One training: a scheme and a seed, in this process, which plays all workers and the server. */
-#ifndef CC_CMD_TRAIN_TRAINING_H
-#define CC_CMD_TRAIN_TRAINING_H
+#ifndef CC_NETSIM_INPROCESS_TRAINING_H
+#define CC_NETSIM_INPROCESS_TRAINING_H
 
 #include "core/exchange.h"
 #include "schemes/spec.h"

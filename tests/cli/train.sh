@@ -1,0 +1,110 @@
+#!/bin/sh
+# `commcomp train`.
+. "$(dirname "$0")/lib.sh"
+
+t="train -q --net mlp:32 --steps 20 --batch 16"
+
+# --- options ---
+
+for wrong in '--net mlp3:' '--data digit' '--exchange rign' '--exchange ssar-split' '--workers 0' \
+    '--steps 0' '--batch 0' '--rate 0' '--momentum 1' '--optimizer adam --momentum 0.5' \
+    '--shards by-class' '--shards by-class:0' '--target 2' '--input 16' '--bw 10' '--latency 1ms' \
+    '--compute 1s' '--schedule linear' '--pull both' '--exchange ring --pull mean' \
+    '--exchange ring --pull-scheme fp32' '--pull-scheme fp32,int8' '--pull-scheme 3cl' \
+    '--warmup 21' '--weight-decay 1' '--threads 0' '--data synthetic:classes=x'; do
+    t 2 train -q --net mlp:32 --steps 20 $wrong
+    err "$(echo "$wrong" | sed 's/^--exchange ring //; s/^--optimizer adam //; s/ .*//; s/^--//; s/^net$//; s/^data$/data set\\|no number\\|not a/')"
+done
+t 1 train -q --net mlp:32 --batch 1000
+err '2999 samples are too few for 4 workers with batches of 1000'
+
+# --- rows ---
+
+q 0 $t --scheme fp32,3lc --seeds 2 --format json
+json '[r["kind"] for r in d["rows"]] == ["eval"] * 16 + ["summary"] * 2'
+json '[r["step"] for r in d["rows"]] == [5, 10, 15, 20] * 4 + [20, 20]'
+json '[r["seed"] for r in d["rows"]] == ([1] * 4 + [2] * 4) * 2 + [None] * 2'
+json 'all(r["values"] == 64 * 32 + 32 + 320 + 10 and r["workers"] == 4 and r["exchange"] == "ps" for r in d["rows"])'
+json 'all(0 < r["accuracy"] < 1 and r["loss"] > 0 and r["time_s"] > 0 and r["clock"] == "process" for r in d["rows"])'
+json 'all(r["bits_push"] == 32 and r["bits_pull"] == 32 and r["ratio"] == 1 for r in d["rows"] if r["scheme"] == "fp32")'
+json 'all(0.1 < r["bits_push"] < 1.7 and r["pull"] == "delta" and r["pull_scheme"] == "3lc" for r in d["rows"] if r["scheme"] == "3lc")'
+# A worker has pushed and pulled 4 bytes a value each way in each step.
+json 'all(r["bytes"] == 8 * r["values"] * r["step"] for r in d["rows"] if r["scheme"] == "fp32")'
+# Summaries are means over the seeds, and differences are paired.
+json 'all(abs(s["accuracy"] - sum(r["accuracy"] for r in d["rows"] if r["scheme"] == s["scheme"] and r["step"] == 20 and r["kind"] == "eval") / 2) < 1e-12 for s in d["rows"][16:])'
+json 'abs(d["rows"][17]["difference"] - (d["rows"][17]["accuracy"] - d["rows"][16]["accuracy"])) < 1e-12 and d["rows"][16]["difference"] == 0'
+# Student's t of one degree of freedom: 12.706 times half the distance of the two.
+json 'abs((d["rows"][16]["accuracy_high"] - d["rows"][16]["accuracy"]) / (abs(d["rows"][3]["accuracy"] - d["rows"][7]["accuracy"]) / 2) - 12.706) < 0.001'
+json 'any("2999 samples to train and 1797 to test with, 1x8x8" in n for n in d["notes"])'
+cp out one.json
+# The same weights, with any number of threads and on every instruction set; without fp32, too.
+q 0 $t --scheme 3lc --seeds 2 --threads 1 --format json
+json '[r["weights"] for r in d["rows"]] == [r["weights"] for r in json.load(open("one.json"))["rows"][8:16] + [{"weights": None}]]'
+json 'd["rows"][-1]["difference"] is None and d["rows"][-1]["speedup"] is None'
+COMMCOMP_ISA=scalar
+export COMMCOMP_ISA
+t 0 $t --scheme 3lc --seeds 2 --format json
+json 'd["rows"][3]["weights"] == json.load(open("one.json"))["rows"][11]["weights"]'
+unset COMMCOMP_ISA
+
+# --- exchanges ---
+
+# One worker receives its own gradient: over any exchange the same weights.
+for x in ps ring recdouble rabenseifner allgather; do
+    pull=''
+    [ $x != ps ] || pull='--pull mean --pull-scheme fp32'
+    q 0 $t --workers 1 --exchange $x $pull --scheme fp32,qsgd --format json
+    cp out $x.json
+done
+json '[r["bits_pull"] for r in d["rows"]] == [None] * 10 and d["rows"][0]["pull"] is None'
+json 'len({json.load(open(x + ".json"))["rows"][3]["weights"] for x in ("ps", "ring", "recdouble", "rabenseifner", "allgather")}) == 1'
+# recdouble draws other random numbers.
+json 'len({json.load(open(x + ".json"))["rows"][7]["weights"] for x in ("ps", "ring", "rabenseifner", "allgather")}) == 1'
+# Momentum of a scheme's own is not applied twice, and what the server sends is not compressed by it.
+q 0 $t --scheme dgc --format json
+json 'all(r["momentum"] == 0 and r["pull_scheme"] == "fp32" and r["bits_pull"] == 32 for r in d["rows"])'
+json 'any("dgc applies momentum 0.9 itself" in n for n in d["notes"])'
+# Small tensors raw: the two biases.
+q 0 $t --scheme int8:ef=0 --min-size 100 --format json
+json 'd["rows"][0]["payload_bytes"] > 4 * 42 + 2048 + 320'
+
+# --- a network ---
+
+q 0 $t --scheme fp32,int8 --bw 10mbps,1gbps --latency 0 --overhead none --compute 10ms --target 20% --format json
+json '[r["bw_bps"] for r in d["rows"] if r["kind"] == "summary"] == [1e7, 1e7, 1e9, 1e9]'
+# fp32 over 10 Mbit/s: four pushes and four pulls of 4 bytes a value through the server's port.
+json 'abs(d["rows"][0]["comm_s"] - 2 * 4 * 32 * 2410 / 1e7) < 1e-6 and d["rows"][0]["compute_s"] == 0.01'
+json 'all(abs(r["step_s"] - r["compute_s"] - r["codec_s"] - r["comm_s"]) < 1e-9 for r in d["rows"])'
+json 'all(abs(r["time_s"] / (r["step_s"] * r["step"]) - 1) < 0.2 for r in d["rows"] if r["kind"] == "summary")'
+json 'abs(d["rows"][9]["speedup"] - d["rows"][8]["step_s"] / d["rows"][9]["step_s"]) < 1e-9 and 2.3 < d["rows"][9]["speedup"] < 2.9'
+json 'd["rows"][8]["target_step"] in (5, 10, 15, 20) and d["rows"][8]["target_s"] <= d["rows"][8]["time_s"]'
+json 'd["rows"][0]["weights"] == d["rows"][10]["weights"] and all(r["clock"] == "model" for r in d["rows"])'
+
+# --- divergence ---
+
+q 0 $t --scheme fp32,3lc --rate 1000 --momentum 0.99 --warmup 0 --format json
+json '[r["kind"] for r in d["rows"]][-2:] == ["summary"] * 2 and d["rows"][-1]["diverged"] + d["rows"][-2]["diverged"] > 0'
+json 'all(r["accuracy"] is None for r in d["rows"] if r["diverged"])'
+json 'any("diverged in step" in n for n in d["notes"])'
+
+# --- data ---
+
+q 0 $t --data synthetic:classes=3,dims=1x6x6,train=500,test=90,noise=0.3 --workers 2 --scheme fp32 --format json
+json 'd["rows"][-1]["accuracy"] > 0.9 and d["rows"][0]["data"].startswith("synthetic:classes=3")'
+q 0 $t --shards by-class:2 --flip --shift 1 --input 10x12 --scheme fp32 --format json
+json 'd["rows"][0]["values"] == 120 * 32 + 32 + 320 + 10 and any("1x10x12 at the net" in n for n in d["notes"])'
+printf '1,2,0\n3,4,1\n1,2\n' >bad.csv
+t 1 $t --data bad.csv
+err 'bad.csv: line 3'
+mkdir empty
+t 1 $t --data empty
+err 'empty: the folder has neither'
+
+# --- the default net, as outside checks call it ---
+
+q 0 train -q --net resnet20 --data digits --workers 4 --scheme fp32,3lc --steps 4 --seed 1 --format json
+json 'len(d["rows"]) == 10 and d["rows"][0]["values"] > 269000 and all(r["exchange"] == "ps" for r in d["rows"])'
+q 0 $t --scheme fp32 -o out.csv
+[ "$(wc -l <out.csv)" = 6 ] || bad "$(wc -l <out.csv) lines of CSV"
+
+finish

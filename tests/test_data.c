@@ -1,0 +1,494 @@
+/* Data sets: files made here byte by byte, the digits against published figures of them, and files
+ * that are damaged in every place that matters. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "core/format/gzip.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/text.h"
+#include "train/data/batch.h"
+#include "train/data/data.h"
+#include "train/data/order.h"
+#include "train/data/sources.h"
+
+static struct cc_data *open_data(const char *text)
+{
+    struct cc_data *d = NULL;
+    struct cc_error e = {""};
+    if (cc_data_open(text, &d, &e) != CC_OK)
+        fail_msg("%s: %s", text, e.text);
+    return d;
+}
+
+static void refuse(const char *text, int status, const char *message)
+{
+    struct cc_data *d = NULL;
+    struct cc_error e = {""};
+    assert_int_equal(cc_data_open(text, &d, &e), status);
+    assert_contains(e.text, message);
+}
+
+/* --- the digits --- */
+
+/* The test part is scikit-learn's load_digits: its first image, number of samples of each class,
+ * and sum of all pixels are in its documentation and in everyone's reach. */
+static void digits(void **state)
+{
+    static const uint8_t first[] = {0, 0, 5, 13, 9, 1, 0, 0, 0, 0, 13, 15, 10, 15, 5, 0};
+    static const size_t classes[] = {178, 182, 177, 183, 181, 182, 181, 179, 174, 180};
+    (void)state;
+    struct cc_data *d = open_data("digits");
+    size_t count[10] = {0}, sum = 0;
+    assert_int_equal(d->train.count, 2999);
+    assert_int_equal(d->test.count, 1797);
+    assert_int_equal(d->classes, 10);
+    assert_int_equal(cc_data_values(d), 64);
+    assert_memory_equal(d->test.byte, first, sizeof first);
+    for (size_t i = 0; i < d->test.count; i++)
+        count[d->test.label[i]]++;
+    for (size_t i = 0; i < 64 * d->test.count; i++)
+        sum += d->test.byte[i];
+    assert_memory_equal(count, classes, sizeof count);
+    assert_int_equal(sum, 561718);
+    cc_data_free(d);
+}
+
+/* --- IDX --- */
+
+/* Three images of 2x2 and their labels. */
+static const uint8_t images[] = {0, 0, 8, 3, 0, 0, 0, 3, 0, 0, 0, 2, 0,   0,
+                                 0, 2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 255, 0};
+static const uint8_t labels[] = {0, 0, 8, 1, 0, 0, 0, 3, 0, 2, 1};
+
+static void write_gzip(void **state, const char *name, const uint8_t *bytes, size_t size)
+{
+    gzFile f = gzopen(scratch_path(state, name), "wb9");
+    assert_non_null(f);
+    assert_int_equal(gzwrite(f, bytes, (unsigned)size), (int)size);
+    assert_int_equal(gzclose(f), Z_OK);
+}
+
+static void write_mnist(void **state)
+{
+    scratch_write(state, "train-images-idx3-ubyte", images, sizeof images);
+    scratch_write(state, "train-labels-idx1-ubyte", labels, sizeof labels);
+    write_gzip(state, "t10k-images-idx3-ubyte.gz", images, sizeof images);
+    write_gzip(state, "t10k-labels-idx1-ubyte.gz", labels, sizeof labels);
+}
+
+static void idx(void **state)
+{
+    write_mnist(state);
+    struct cc_data *d = open_data(*state);
+    for (int part = 0; part < 2; part++) {
+        const struct cc_samples *s = part == 0 ? &d->train : &d->test;
+        assert_int_equal(s->count, 3);
+        assert_memory_equal(s->byte, images + 16, 12);
+        assert_int_equal(s->label[1], 2);
+    }
+    assert_int_equal(d->classes, 3);
+    assert_int_equal(d->height, 2);
+    /* mean and standard deviation of 1 .. 9, 9, 255, 0 */
+    assert_float_equal(d->mean[0], 309.0f / 12, 1e-5);
+    assert_float_equal(1 / d->scale[0], 69.1823f, 1e-3);
+    cc_data_free(d);
+}
+
+struct damage {
+    const char *file;
+    size_t at;     /* the byte that is changed, or SIZE_MAX: none */
+    uint8_t value; /* to what */
+    size_t size;   /* the file is cut, or filled up with zeros, to so many bytes; 0: as it is */
+    const char *message;
+};
+
+static void damaged_idx(void **state)
+{
+    static const char *const image = "train-images-idx3-ubyte", *const label =
+                                                                    "train-labels-idx1-ubyte";
+    const struct damage all[] = {
+        {image, 0, 1, 0, "byte 0: not an IDX file"},
+        {image, 2, 13, 0, "byte 2: values of type 0x0d"},
+        {image, 3, 2, 0, "byte 3: 2 dimensions"},
+        {image, 3, 255, 0, "byte 3: 255 dimensions"},
+        {image, 7, 0, 0, "byte 4: a dimension of 0"},
+        {image, 4, 255, 0, "more than a file of 28 bytes can hold"},
+        {image, 7, 4, 0, "the file ends, and should have 32 bytes"},
+        {image, SIZE_MAX, 0, 27, "byte 27: the file ends"},
+        {image, SIZE_MAX, 0, 29, "byte 28: the file goes on"},
+        {image, SIZE_MAX, 0, 3, "byte 3: the file ends"},
+        {image, SIZE_MAX, 0, 10, "byte 10: the file ends"},
+        {label, 3, 3, 0, "its labels: byte 11: the file ends"},
+        {label, 7, 2, 10, "3 images and 2 labels"},
+        {label, SIZE_MAX, 0, 10, "its labels: byte 10"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        uint8_t copy[64] = {0};
+        const struct damage *d = &all[i];
+        const bool of_images = strcmp(d->file, image) == 0;
+        size_t size = of_images ? sizeof images : sizeof labels;
+        write_mnist(state);
+        memcpy(copy, of_images ? images : labels, size);
+        if (d->at != SIZE_MAX)
+            copy[d->at] = d->value;
+        scratch_write(state, d->file, copy, d->size != 0 ? d->size : size);
+        refuse(*state, CC_FAIL, d->message);
+    }
+    /* A class that training does not have. */
+    uint8_t copy[sizeof labels];
+    memcpy(copy, labels, sizeof copy);
+    copy[9] = 7;
+    write_mnist(state);
+    write_gzip(state, "t10k-labels-idx1-ubyte.gz", copy, sizeof copy);
+    refuse(*state, CC_FAIL, "its labels, byte 9: class 7, and training has 3 classes");
+}
+
+/* Every byte of a gzip file changed, one after the other, and every length: refused, or the same
+ * contents (some bytes of the head, such as the time, mean nothing). */
+static void damaged_gzip(void **state)
+{
+    size_t size;
+    uint8_t out[sizeof images];
+    write_gzip(state, "x.gz", images, sizeof images);
+    uint8_t *file = scratch_read(scratch_path(state, "x.gz"), &size);
+    assert_int_equal(cc_gunzip(file, size, out, sizeof out, true, NULL), CC_OK);
+    assert_memory_equal(out, images, sizeof out);
+    for (size_t n = 0; n < size; n++) {
+        struct cc_error e = {""};
+        assert_int_equal(cc_gunzip(file, n, out, sizeof out, true, &e), CC_FAIL);
+        assert_contains(e.text, "gzip");
+    }
+    for (size_t i = 0; i < size; i++) {
+        struct cc_error e = {""};
+        file[i] ^= 0x10;
+        if (cc_gunzip(file, size, out, sizeof out, true, &e) == CC_OK)
+            assert_memory_equal(out, images, sizeof out);
+        else
+            assert_contains(e.text, "gzip");
+        file[i] ^= 0x10;
+    }
+    struct cc_error e = {""};
+    assert_int_equal(cc_gunzip(file, size, out, sizeof out - 1, true, &e), CC_FAIL);
+    assert_contains(e.text, "go on after the last value");
+    assert_int_equal(cc_gunzip(file, size, out, 4, false, &e), CC_OK);
+    uint8_t *more = malloc(size + 1);
+    assert_non_null(more);
+    memcpy(more, file, size);
+    more[size] = 0;
+    assert_int_equal(cc_gunzip(more, size + 1, out, sizeof out, true, &e), CC_FAIL);
+    assert_contains(e.text, "something follows");
+    free(more);
+    free(file);
+}
+
+/* --- CIFAR --- */
+
+static void cifar(void **state)
+{
+    enum { RECORD = 1 + 3072 };
+    static uint8_t file[2 * RECORD + 1];
+    for (size_t i = 0; i < 2 * RECORD; i++)
+        file[i] = (uint8_t)(i * 7);
+    file[0] = 9;
+    file[RECORD] = 3;
+    for (int i = 1; i <= 5; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "data_batch_%d.bin", i);
+        scratch_write(state, name, file, 2 * RECORD);
+    }
+    scratch_write(state, "test_batch.bin", file, RECORD);
+    struct cc_data *d = open_data(*state);
+    assert_int_equal(d->train.count, 10);
+    assert_int_equal(d->test.count, 1);
+    assert_int_equal(d->classes, 10);
+    assert_int_equal(d->train.label[8], 9);
+    assert_int_equal(d->train.label[9], 3);
+    assert_memory_equal(d->train.byte + 9 * 3072, file + RECORD + 1, 3072);
+    cc_data_free(d);
+    file[RECORD] = 10;
+    scratch_write(state, "data_batch_3.bin", file, 2 * RECORD);
+    refuse(*state, CC_FAIL, "data_batch_3.bin: byte 3073: class 10 of 10");
+    scratch_write(state, "data_batch_3.bin", file, 2 * RECORD - 1);
+    refuse(*state, CC_FAIL, "data_batch_3.bin: byte 6145: the file ends within image 1");
+    /* Of CIFAR-100 the second label counts. */
+    struct cc_samples s = {0};
+    static uint8_t fine[2 + 3072];
+    fine[0] = 99;
+    fine[1] = 42;
+    assert_int_equal(cc_cifar_parse(fine, sizeof fine, 2, 100, &s, NULL), CC_OK);
+    assert_int_equal(s.label[0], 42);
+    free(s.byte);
+    free(s.label);
+}
+
+/* --- CSV --- */
+
+static void csv(void **state)
+{
+    static const char text[] = "a,b,class\n1,2,0\n3,4,1\n5,6,2\n7,8,0\n9,10,1\n11,12,2\n";
+    char set[512];
+    const char *path = scratch_write(state, "x.csv", text, sizeof text - 1);
+    (void)snprintf(set, sizeof set, "%s:test=%s", path, path);
+    struct cc_data *d = open_data(set);
+    assert_int_equal(d->train.count, 6);
+    assert_int_equal(d->classes, 3);
+    assert_int_equal(cc_data_values(d), 2);
+    assert_float_equal(d->train.value[3], 4, 0);
+    assert_int_equal(d->test.label[5], 2);
+    cc_data_free(d);
+    /* The class first, and one sample of five set apart. */
+    (void)snprintf(
+        set, sizeof set, "%s:label=first,dims=2x1x1",
+        scratch_write(state, "y.csv", "0,5,1\n1,6,2\n0,7,3\n1,8,4\n1,9,5\n0,10,6\n", 36));
+    d = open_data(set);
+    assert_int_equal(d->train.count, 5);
+    assert_int_equal(d->test.count, 1);
+    double sum = 0;
+    for (size_t i = 0; i < 5; i++)
+        sum += (double)d->train.value[2 * i + 1];
+    assert_float_equal((float)sum + d->test.value[1], 21, 0);
+    cc_data_free(d);
+    (void)snprintf(set, sizeof set, "%s:dims=3x1x1", path);
+    refuse(set, CC_FAIL, "2 numbers beside the class, and a sample has 3x1x1");
+    (void)snprintf(set, sizeof set, "%s:lable=first", path);
+    refuse(set, CC_USAGE, "no key 'lable'");
+    refuse(scratch_write(state, "z.csv", "1,2,0.5\n1,2,1\n", 14), CC_FAIL,
+           "row 1, field 3: 0.5 is not a class");
+    refuse(scratch_write(state, "z.csv", "1,2,0\n1,2\n", 10), CC_FAIL, "line 2");
+    refuse(scratch_write(state, "z.csv", "1\n2\n", 4), CC_FAIL, "one column");
+}
+
+/* --- synthetic sets --- */
+
+static void synthetic(void **state)
+{
+    (void)state;
+    struct cc_data *d = open_data("synthetic:classes=4,dims=2x12x10,train=4000,test=50,noise=0.5");
+    struct cc_data *again =
+        open_data("synthetic:classes=4,dims=2x12x10,train=4000,test=50,noise=0.5");
+    const size_t n = 240;
+    assert_int_equal(cc_data_values(d), n);
+    assert_memory_equal(d->train.value, again->train.value, 4000 * n * sizeof(float));
+    /* The mean of a class's samples is its pattern; what is left is the noise, 0.5 wide. */
+    double *mean = calloc(4 * n, sizeof *mean), left = 0;
+    size_t count[4] = {0};
+    assert_non_null(mean);
+    for (size_t i = 0; i < 4000; i++) {
+        count[d->train.label[i]]++;
+        for (size_t k = 0; k < n; k++)
+            mean[d->train.label[i] * n + k] += (double)d->train.value[i * n + k];
+    }
+    for (size_t i = 0; i < 4000; i++)
+        for (size_t k = 0; k < n; k++) {
+            const size_t c = d->train.label[i];
+            left += pow((double)d->train.value[i * n + k] - mean[c * n + k] / (double)count[c], 2);
+        }
+    assert_float_equal(sqrt(left / 4000 / (double)n), 0.5, 0.005);
+    for (size_t c = 0; c < 4; c++)
+        assert_in_range(count[c], 850, 1150);
+    free(mean);
+    cc_data_free(d);
+    cc_data_free(again);
+    refuse("synthetic:classes=1", CC_USAGE, "classes=1: 1 is not between 2 and 65536");
+    refuse("synthetic:size=3", CC_USAGE, "no key 'size'");
+    refuse("synthetic:dims=3x4", CC_USAGE, "channels, height and width");
+    refuse("synthetic:noise=loud", CC_USAGE, "'loud' is not a number");
+    refuse("digit", CC_USAGE, "did you mean 'digits'?");
+    refuse("/nonexistent-folder", CC_USAGE, "is no data set");
+}
+
+/* --- order --- */
+
+static struct cc_samples labelled(uint16_t *label, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        label[i] = (uint16_t)(i % 10);
+    return (struct cc_samples){.count = count, .label = label};
+}
+
+/* An epoch has every sample once, but for those that do not fill a step. */
+static void every_sample_once(void **state)
+{
+    enum { COUNT = 1000 };
+    uint16_t label[COUNT];
+    const struct cc_samples s = labelled(label, COUNT);
+    (void)state;
+    for (size_t by_class = 0; by_class <= 2; by_class++) {
+        const struct cc_order_config config = {
+            .workers = 4, .batch = 6, .by_class = by_class, .seed = 3};
+        struct cc_order *o;
+        assert_int_equal(cc_order_open(&s, &config, &o, NULL), CC_OK);
+        const size_t steps = cc_order_steps(o);
+        assert_int_equal(steps, 41); /* 1000 / 24, and 250 / 6 */
+        uint32_t before[6];
+        for (size_t epoch = 0; epoch < 3; epoch++) {
+            int seen[COUNT] = {0};
+            for (size_t step = 0; step < steps; step++)
+                for (size_t w = 0; w < 4; w++)
+                    for (size_t i = 0; i < 6; i++)
+                        seen[cc_order_batch(o, epoch * steps + step, w)[i]]++;
+            size_t once = 0;
+            for (size_t i = 0; i < COUNT; i++) {
+                assert_in_range(seen[i], 0, 1);
+                once += (size_t)seen[i];
+            }
+            assert_int_equal(once, steps * 24);
+            const uint32_t *first = cc_order_batch(o, epoch * steps, 0);
+            if (epoch > 0)
+                assert_memory_not_equal(first, before, sizeof before);
+            memcpy(before, first, sizeof before);
+        }
+        cc_order_close(o);
+    }
+}
+
+/* Four workers' batches of a step are one worker's of four times the size. */
+static void workers_share_a_batch(void **state)
+{
+    enum { COUNT = 500 };
+    uint16_t label[COUNT];
+    const struct cc_samples s = labelled(label, COUNT);
+    struct cc_order *four, *one;
+    (void)state;
+    assert_int_equal(cc_order_open(&s,
+                                   &(struct cc_order_config){.workers = 4, .batch = 8, .seed = 9},
+                                   &four, NULL),
+                     CC_OK);
+    assert_int_equal(cc_order_open(&s,
+                                   &(struct cc_order_config){.workers = 1, .batch = 32, .seed = 9},
+                                   &one, NULL),
+                     CC_OK);
+    for (size_t step = 0; step < 40; step++)
+        for (size_t w = 0; w < 4; w++)
+            assert_memory_equal(cc_order_batch(four, step, w), cc_order_batch(one, step, 0) + 8 * w,
+                                8 * sizeof(uint32_t));
+    cc_order_close(four);
+    cc_order_close(one);
+}
+
+/* With one shard each, ten workers and ten classes, a worker has a single class. */
+static void by_class(void **state)
+{
+    enum { COUNT = 1000 };
+    uint16_t label[COUNT];
+    const struct cc_samples s = labelled(label, COUNT);
+    const struct cc_order_config config = {.workers = 10, .batch = 20, .by_class = 1, .seed = 1};
+    struct cc_order *o;
+    int seen[10] = {0};
+    (void)state;
+    assert_int_equal(cc_order_open(&s, &config, &o, NULL), CC_OK);
+    for (size_t w = 0; w < 10; w++) {
+        const uint16_t class = label[cc_order_batch(o, 0, w)[0]];
+        seen[class]++;
+        for (size_t step = 0; step < 12; step++)
+            for (size_t i = 0; i < 20; i++)
+                assert_int_equal(label[cc_order_batch(o, step, w)[i]], class);
+    }
+    for (size_t c = 0; c < 10; c++)
+        assert_int_equal(seen[c], 1);
+    cc_order_close(o);
+    struct cc_error e = {""};
+    const struct cc_order_config large = {.workers = 10, .batch = 101};
+    assert_int_equal(cc_order_open(&s, &large, &o, &e), CC_FAIL);
+    assert_contains(e.text, "1000 samples are too few for 10 workers with batches of 101");
+}
+
+/* --- batches --- */
+
+/* Images of one channel, 2 x 3, not normalized. */
+static struct cc_data small(uint8_t *byte, size_t count, uint16_t *label)
+{
+    static float mean[] = {0}, scale[] = {1};
+    return (struct cc_data){.channels = 1,
+                            .height = 2,
+                            .width = 3,
+                            .classes = 2,
+                            .train = {.count = count, .byte = byte, .label = label},
+                            .mean = mean,
+                            .scale = scale};
+}
+
+static void batches(void **state)
+{
+    uint8_t byte[] = {1, 2, 3, 4, 5, 6, 10, 20, 30, 40, 50, 60};
+    uint16_t label[] = {1, 0};
+    const struct cc_data d = small(byte, 2, label);
+    const uint32_t index[] = {1, 0};
+    /* PyTorch 1.13: interpolate([[1, 2, 3], [4, 5, 6]], (4, 2), mode='bilinear') */
+    static const float resized[] = {1.25f, 2.75f, 2, 3.5f, 3.5f, 5, 4.25f, 5.75f};
+    float room[6], out[16];
+    int32_t got[2];
+    (void)state;
+    cc_batch(&d, &d.train, index, 2, NULL, 2, 3, room, out, got);
+    for (size_t i = 0; i < 6; i++) {
+        assert_float_equal(out[i], (float)byte[6 + i], 0);
+        assert_float_equal(out[6 + i], (float)byte[i], 0);
+    }
+    assert_int_equal(got[0], 0);
+    assert_int_equal(got[1], 1);
+    cc_batch(&d, &d.train, index, 2, NULL, 4, 2, room, out, got);
+    for (size_t i = 0; i < 8; i++)
+        assert_float_equal(out[8 + i], resized[i], 1e-6);
+}
+
+/* Over many epochs an image comes as each of its shifts and mirrors about equally often, and as
+ * nothing else. */
+static void augmentation(void **state)
+{
+    uint8_t byte[] = {1, 2, 3, 4, 5, 6};
+    uint16_t label[] = {0};
+    const struct cc_data d = small(byte, 1, label);
+    const uint32_t index[] = {0};
+    size_t count[18] = {0};
+    (void)state;
+    for (uint64_t epoch = 0; epoch < 3600; epoch++) {
+        const struct cc_augment a = {.flip = true, .shift = 1, .seed = 5, .epoch = epoch};
+        float room[6], out[6];
+        int32_t got;
+        bool found = false;
+        cc_batch(&d, &d.train, index, 1, &a, 2, 3, room, out, &got);
+        for (int k = 0; k < 18 && !found; k++) {
+            const int down = k % 3 - 1, right = k / 3 % 3 - 1;
+            found = true;
+            for (int y = 0; y < 2; y++)
+                for (int x = 0; x < 3; x++) {
+                    const int row = y + down, column = (k < 9 ? x : 2 - x) + right;
+                    const bool inside = row >= 0 && row < 2 && column >= 0 && column < 3;
+                    const float want = inside ? (float)byte[3 * row + column] : 0.0f;
+                    found = found && out[3 * y + x] == want;
+                }
+            count[k] += found;
+        }
+        assert_true(found);
+    }
+    for (int k = 0; k < 18; k++)
+        assert_in_range(count[k], 140, 260);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digits),
+        cmocka_unit_test_setup_teardown(idx, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(damaged_idx, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(damaged_gzip, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(cifar, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(csv, scratch_setup, scratch_teardown),
+        cmocka_unit_test(synthetic),
+        cmocka_unit_test(every_sample_once),
+        cmocka_unit_test(workers_share_a_batch),
+        cmocka_unit_test(by_class),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(augmentation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

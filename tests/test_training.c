@@ -1,0 +1,310 @@
+/* Trainings in one process against what they must be equal to: plain SGD by a loop here, one worker
+ * with all workers' samples, themselves with other exchanges and numbers of threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/format/crc32.h"
+#include "netsim/inprocess/training.h"
+#include "tests/lib/text.h"
+#include "tests/lib/tier.h"
+
+static struct cc_data *data;
+
+static struct cc_spec *parse(const char *text)
+{
+    struct cc_spec *spec = NULL;
+    struct cc_error e = {""};
+    if (cc_spec_parse(text, &spec, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    return spec;
+}
+
+static void count_steps(void *arg, const char *scheme, double loss)
+{
+    (void)scheme, (void)loss;
+    ++*(size_t *)arg;
+}
+
+static size_t steps_seen;
+
+/* A perceptron on the digits; callers change what they are about. */
+static struct cc_training_config usual(const char *scheme)
+{
+    struct cc_training_config c = {
+        .task = {.net = "mlp:32",
+                 .data = data,
+                 .height = data->height,
+                 .width = data->width,
+                 .workers = 4,
+                 .batch = 16,
+                 .seed = 7,
+                 .threads = 1},
+        .exchange = CC_PS,
+        .deltas = true,
+        .spec = parse(scheme),
+        .raw = parse("fp32"),
+        .optimizer = {.momentum = 0.9f},
+        .rate = {.kind = CC_RATE_COSINE, .rate = 0.1, .steps = 40, .warmup = 4},
+        .steps = 40,
+        .eval_every = 20,
+        .progress = count_steps,
+        .arg = &steps_seen};
+    c.pull = c.spec;
+    return c;
+}
+
+static void free_config(struct cc_training_config *c)
+{
+    cc_spec_free((struct cc_spec *)(uintptr_t)c->spec);
+    cc_spec_free((struct cc_spec *)(uintptr_t)c->raw);
+}
+
+static struct cc_training_result train(const struct cc_training_config *c)
+{
+    struct cc_training_result r = {0};
+    struct cc_error e = {""};
+    steps_seen = 0;
+    if (cc_training_run(c, &r, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    return r;
+}
+
+static const struct cc_evaluation *last_of(const struct cc_training_result *r)
+{
+    assert_true(r->evals > 0);
+    return &r->eval[r->evals - 1];
+}
+
+/* SGD with momentum on the batches of one worker, without exchange or codec. */
+static uint32_t plain_sgd(const struct cc_training_config *c, struct cc_model_score *score)
+{
+    struct cc_task *task;
+    assert_int_equal(cc_task_open(&c->task, &task, NULL), CC_OK);
+    const struct cc_model_layout *layout = cc_task_layout(task);
+    const size_t n = layout->values;
+    float *w = calloc(n, sizeof *w), *g = calloc(n, sizeof *g), *v = calloc(n, sizeof *v);
+    float *stats = calloc(layout->stats + 1, sizeof *stats);
+    assert_true(w != NULL && g != NULL && v != NULL && stats != NULL);
+    cc_task_init(task, w, stats);
+    for (size_t step = 0; step < c->steps; step++) {
+        (void)cc_task_gradient(task, step, 0, w, stats, g);
+        cc_optimizer_apply(&c->optimizer, layout, 0, layout->count, cc_rate_at(&c->rate, step),
+                           step, g, w, v, 1);
+    }
+    *score = cc_task_test(task, w, stats);
+    const uint32_t crc = cc_crc32(0, w, n * sizeof *w);
+    free(w);
+    free(g);
+    free(v);
+    free(stats);
+    cc_task_close(task);
+    return crc;
+}
+
+/* One worker and fp32: plain SGD, bit for bit where the worker applies the optimizer. The server's
+ * deltas round once more. */
+static void one_worker_is_sgd(void **state)
+{
+    static const enum cc_exchange exchanges[] = {CC_PS, CC_RING, CC_RECDOUBLE, CC_RABENSEIFNER,
+                                                 CC_ALLGATHER};
+    struct cc_training_config c = usual("fp32");
+    struct cc_model_score want;
+    (void)state;
+    c.task.workers = 1;
+    const uint32_t crc = plain_sgd(&c, &want);
+    assert_true(want.correct > data->test.count * 8 / 10);
+    for (size_t i = 0; i < sizeof exchanges / sizeof exchanges[0]; i++) {
+        c.exchange = exchanges[i];
+        c.deltas = false;
+        struct cc_training_result r = train(&c);
+        assert_int_equal(r.weights_crc, crc);
+        assert_float_equal((float)last_of(&r)->loss, (float)want.loss, 0);
+        cc_training_free(&r);
+    }
+    c.exchange = CC_PS;
+    c.deltas = true;
+    struct cc_training_result r = train(&c);
+    assert_float_equal((float)last_of(&r)->loss, (float)want.loss, 1e-5);
+    assert_int_equal(steps_seen, 40);
+    assert_int_equal(r.evals, 2);
+    cc_training_free(&r);
+    free_config(&c);
+}
+
+/* The mean of four workers' gradients is the gradient of one batch of all their samples. */
+static void workers_are_one_batch(void **state)
+{
+    struct cc_training_config c = usual("fp32");
+    (void)state;
+    struct cc_training_result four = train(&c);
+    c.task.workers = 1;
+    c.task.batch *= 4;
+    struct cc_training_result one = train(&c);
+    assert_float_equal((float)last_of(&four)->loss, (float)last_of(&one)->loss, 1e-4);
+    assert_float_equal((float)last_of(&four)->train_loss, (float)last_of(&one)->train_loss, 1e-4);
+    cc_training_free(&four);
+    cc_training_free(&one);
+    free_config(&c);
+}
+
+/* fp32's copies of server and workers are the same; those of a scheme that loses something and has
+ * no residual are not. */
+static void copies(void **state)
+{
+    struct cc_training_config c = usual("fp32"), lossy = usual("ternary");
+    (void)state;
+    struct cc_training_result r = train(&c);
+    for (size_t i = 0; i < r.evals; i++)
+        assert_float_equal((float)r.eval[i].loss, (float)r.eval[i].worker_loss, 0);
+    cc_training_free(&r);
+    r = train(&lossy);
+    assert_true(last_of(&r)->loss != last_of(&r)->worker_loss);
+    cc_training_free(&r);
+    free_config(&c);
+    free_config(&lossy);
+}
+
+/* The same seed gives the same weights with any number of threads, another seed other ones. */
+static void reproducible(void **state)
+{
+    static const char *const schemes[] = {"fp32", "3lc", "qsgd", "powersgd"};
+    static const enum cc_exchange exchanges[] = {CC_PS, CC_RING};
+    (void)state;
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++)
+        for (size_t k = 0; k < 2; k++) {
+            struct cc_training_config c = usual(schemes[i]);
+            c.task.net = "mlp:300";
+            c.exchange = exchanges[k];
+            c.deltas = c.exchange == CC_PS;
+            c.steps = tier_pick(3, 6, 12);
+            struct cc_training_result one = train(&c);
+            c.task.threads = 3;
+            struct cc_training_result three = train(&c);
+            c.task.seed++;
+            struct cc_training_result other = train(&c);
+            assert_int_equal(one.weights_crc, three.weights_crc);
+            assert_int_not_equal(one.weights_crc, other.weights_crc);
+            cc_training_free(&one);
+            cc_training_free(&three);
+            cc_training_free(&other);
+            free_config(&c);
+        }
+}
+
+/* A scheme that sends in every second step: half the bytes, and no update in between. */
+static void silent_steps(void **state)
+{
+    struct cc_training_config c = usual("local:every=2");
+    (void)state;
+    c.eval_every = 1;
+    c.steps = 4;
+    struct cc_training_result r = train(&c);
+    assert_float_equal(r.eval[0].push_bytes, 0, 0);
+    assert_true(r.eval[1].push_bytes > 0);
+    assert_true(r.eval[0].loss != r.eval[1].loss);
+    assert_true(r.eval[1].loss == r.eval[2].loss);
+    cc_training_free(&r);
+    free_config(&c);
+}
+
+/* A rate that is far too high: the training ends with the step and the reason. */
+static void divergence(void **state)
+{
+    struct cc_training_config c = usual("3lc");
+    (void)state;
+    c.rate = (struct cc_rate_schedule){.kind = CC_RATE_CONSTANT, .rate = 1e6};
+    struct cc_training_result r = train(&c);
+    assert_true(r.diverged);
+    assert_false(r.complete);
+    assert_in_range(r.diverged_step, 1, 5);
+    assert_true(r.reason[0] != '\0');
+    assert_int_equal(steps_seen, r.diverged_step + 1);
+    cc_training_free(&r);
+    free_config(&c);
+}
+
+/* By-class shards make the workers' batches differ, but all learn. */
+static void shards(void **state)
+{
+    struct cc_training_config c = usual("fp32");
+    (void)state;
+    c.task.by_class = 2;
+    struct cc_training_result r = train(&c);
+    assert_true(last_of(&r)->accuracy > 0.7);
+    cc_training_free(&r);
+    free_config(&c);
+}
+
+/* Compressed training learns nearly what fp32 does, with the bytes that the codec makes. */
+static void schemes_learn(void **state)
+{
+    static const struct {
+        const char *scheme;
+        double most_bits;
+    } all[] = {{"int8", 8.5}, {"3lc", 1.7}, {"qsgd", 4.5}};
+    struct cc_training_config base = usual("fp32");
+    (void)state;
+    struct cc_training_result fp32 = train(&base);
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct cc_training_config c = usual(all[i].scheme);
+        struct cc_training_result r = train(&c);
+        const double values = last_of(&fp32)->push_bytes / 4;
+        assert_true(last_of(&r)->accuracy > last_of(&fp32)->accuracy - 0.06);
+        assert_true(8 * last_of(&r)->push_bytes / values < all[i].most_bits);
+        cc_training_free(&r);
+        free_config(&c);
+    }
+    cc_training_free(&fp32);
+    free_config(&base);
+}
+
+static void refusals(void **state)
+{
+    struct cc_training_config c = usual("fp32");
+    struct cc_training_result r = {0};
+    struct cc_error e = {""};
+    (void)state;
+    c.task.net = "mlpp";
+    assert_int_equal(cc_training_run(&c, &r, &e), CC_USAGE);
+    c.task.net = "mlp:32";
+    c.task.batch = 1000;
+    assert_int_equal(cc_training_run(&c, &r, &e), CC_FAIL);
+    assert_contains(e.text, "too few for 4 workers with batches of 1000");
+    free_config(&c);
+}
+
+static int open_digits(void **state)
+{
+    (void)state;
+    return cc_data_open("digits", &data, NULL);
+}
+
+static int close_digits(void **state)
+{
+    (void)state;
+    cc_data_free(data);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_worker_is_sgd),
+        cmocka_unit_test(workers_are_one_batch),
+        cmocka_unit_test(copies),
+        cmocka_unit_test(reproducible),
+        cmocka_unit_test(silent_steps),
+        cmocka_unit_test(divergence),
+        cmocka_unit_test(shards),
+        cmocka_unit_test(schemes_learn),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests(tests, open_digits, close_digits);
+}
