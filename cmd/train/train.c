@@ -39,7 +39,7 @@ static const struct cc_option options[] = {
     {.name = "optimizer", .value = "NAME", .def = "sgd", .choices = optimizers,
      .group = CC_GROUP_TRAIN,
      .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw"},
-    {.name = "rate", .value = "X", .def = "0.025", .group = CC_GROUP_TRAIN, .often = true,
+    {.name = "rate", .value = "X", .def = "0.1", .group = CC_GROUP_TRAIN, .often = true,
      .help = "learning rate, at its highest"},
     {.name = "momentum", .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
      .help = "of sgd and nesterov; 0 for a scheme that applies momentum itself (dgc)"},
@@ -128,7 +128,7 @@ static int parse_rate(const struct cc_args *args, uint64_t steps, struct cc_rate
                       struct cc_error *e)
 {
     int kind = CC_RATE_COSINE;
-    *out = (struct cc_rate_schedule){.rate = 0.025,
+    *out = (struct cc_rate_schedule){.rate = 0.1,
                                      .factor = 0.1,
                                      .steps = steps,
                                      .warmup = steps / 10,
