@@ -171,28 +171,48 @@ static int note_change(struct advise *a, const char *label, const struct cc_sett
                           base, cc_advise_time(p.step_s, there));
 }
 
-/* Names the exchange whose fastest scheme has the shortest step, if that is worth a change. */
+/* Finds the exchange, of all or of those that merge pairs, whose fastest scheme has the shortest
+ * step, below best->p.step_s; *there is the setting with it. False if there is none. */
+static bool best_exchange(struct advise *a, const struct ranking *r, bool merging,
+                          struct candidate *best, struct cc_setting *there)
+{
+    struct cc_setting changed = *r->s;
+    struct candidate c;
+    bool found = false;
+    for (int x = 0; cc_exchange_names[x] != NULL; x++) {
+        changed.exchange = (enum cc_exchange)x;
+        if (x == (int)r->s->exchange ||
+            (merging && !cc_exchange_has(changed.exchange, CC_X_MERGES)) ||
+            !best_with(a, &changed, &c) || c.p.step_s >= best->p.step_s ||
+            is_misplaced(a, changed.exchange, &c))
+            continue;
+        *best = c;
+        *there = changed;
+        found = true;
+    }
+    return found;
+}
+
+/* Names the exchange whose fastest scheme has the shortest step, if that is worth a change. Where
+ * it encodes sums anew on their way, also the fastest one that adds index-value pairs instead,
+ * which keeps the error of a single encoding. */
 static int note_exchange(struct advise *a, const struct ranking *r, double step_s,
                          struct cc_error *e)
 {
-    struct cc_setting changed = *r->s, there = *r->s;
-    struct candidate best = {.p.step_s = step_s / CC_VERDICT_WORTH}, c;
-    bool found = false;
-    char label[64];
-    for (int x = 0; cc_exchange_names[x] != NULL; x++) {
-        changed.exchange = (enum cc_exchange)x;
-        if (x == (int)r->s->exchange || !best_with(a, &changed, &c) ||
-            c.p.step_s >= best.p.step_s || is_misplaced(a, changed.exchange, &c))
-            continue;
-        best = c;
-        there = changed;
-        found = true;
-    }
-    if (!found)
+    struct candidate best = {.p.step_s = step_s / CC_VERDICT_WORTH}, merged = best;
+    struct cc_setting there, sparse;
+    char label[96];
+    if (!best_exchange(a, r, false, &best, &there))
         return CC_OK;
     (void)snprintf(label, sizeof label, "another exchange: --exchange %s",
                    cc_exchange_names[there.exchange]);
-    return note_change(a, label, &there, &best, e);
+    CC_TRY(note_change(a, label, &there, &best, e));
+    if (cc_exchange_has(there.exchange, CC_X_MERGES) ||
+        !best_exchange(a, r, true, &merged, &sparse) || merged.error >= best.error)
+        return CC_OK;
+    (void)snprintf(label, sizeof label, "sums without encoding them anew: --exchange %s",
+                   cc_exchange_names[sparse.exchange]);
+    return note_change(a, label, &sparse, &merged, e);
 }
 
 static int note_overlap(struct advise *a, const struct ranking *r, double step_s,

@@ -124,7 +124,7 @@ json 'any("left out: ssar-split merges index-value pairs" in n for n in d["notes
 sed 's/"3lc"/"sparse:density=0.1,index=u32"/' profile.json >pairs.json
 sparse="model -q --profile pairs.json --exchange ssar-split --scheme sparse:density=0.1,index=u32 --values 100K --workers 1,2,4,64"
 q 0 $sparse --format json
-json 'all(1 <= r["fill_in"] <= r["fill_in_uniform"] + 1e-9 for r in d["rows"])'
+json 'all(1 <= r["fill_in"] <= 1.02 * r["fill_in_uniform"] for r in d["rows"])'
 json '1.5 < d["rows"][1]["fill_in"] < 0.99 * d["rows"][1]["fill_in_uniform"] and any("measured on synthetic" in n for n in d["notes"])'
 q 0 $sparse --union expected --format json
 json 'all(r["fill_in"] == r["fill_in_uniform"] for r in d["rows"]) and not any("measured on synthetic" in n for n in d["notes"])'
