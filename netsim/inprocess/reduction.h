@@ -38,7 +38,8 @@ int cc_inprocess_sum_open(const struct cc_inprocess_message *m, void **out, stru
 int cc_inprocess_recode_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e);
 
 /* A pack for some of the message's values, whose x and y begin at the message's first one. The
- * caller sets rank, seed, direction and decodes_only of `from`, and spec where it is not the row's. */
+ * caller sets rank, seed, direction and decodes_only of `from`, and spec where it is not the row's.
+ */
 int cc_inprocess_pack(const struct cc_inprocess_message *m, struct cc_values values,
                       struct cc_pack_config from, struct cc_pack **out, struct cc_error *e);
 /* Encodes; *payload: bytes without the pack's head. */
