@@ -49,7 +49,6 @@ const char *const cc_cause_names[] = {"",
 struct pair {
     const struct cc_comparison *t;
     bool simulated; /* one of them is the simulation's */
-    bool formula;   /* one of them is the formula's */
     double gap;
 };
 
@@ -84,7 +83,7 @@ static bool scatter(const struct pair *p, enum cc_cause_kind *kind, char why[WHY
     *kind = CC_CAUSE_SCATTER;
     if (!(fabs(p->gap) <= 2 * p->t->error_s))
         return false;
-    (void)snprintf(why, WHY_CAP, "the mean of the measured steps has a standard error of %.3g ms",
+    (void)snprintf(why, WHY_CAP, "the median of the measured steps has a standard error of %.3g ms",
                    1e3 * p->t->error_s);
     return true;
 }
@@ -98,35 +97,17 @@ static bool protocol(const struct pair *p, enum cc_cause_kind *kind, char why[WH
     return cc_exchange_has(p->t->exchange, CC_X_LIBRARY);
 }
 
-/* The formula counts a whole bucket in each phase; a run may save less. */
+/* The formula counts a whole bucket in each phase, and so does the simulation, whose answer has the
+ * formula's saving; a run may save less, or more. */
 static bool burst(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
     double b = p->t->burst_s;
-    bool explains = halves(p->gap, -b, p->formula ? b : 0);
-    *kind = CC_CAUSE_BURST;
-    (void)snprintf(why, WHY_CAP, "token buckets let pass at once what would take %.3g ms%s",
-                   1e3 * b, p->formula ? "" : ", and the simulation has none");
-    return explains;
-}
-
-static bool burst_of_formula(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
-{
     *kind = CC_CAUSE_BURST;
     (void)snprintf(why, WHY_CAP,
-                   "the formula has token buckets that let pass at once what would take %.3g ms, "
-                   "the simulation has none",
-                   1e3 * p->t->burst_s);
-    return halves(p->gap, p->t->burst_s, p->t->burst_s);
-}
-
-static bool burst_of_both(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
-{
-    *kind = CC_CAUSE_BURST;
-    (void)snprintf(why, WHY_CAP,
-                   "the formula has token buckets that let pass at once what would take %.3g ms; "
-                   "in the run they save less, and the simulation has none",
-                   1e3 * p->t->burst_s);
-    return p->gap > 0 && halves(p->gap, 0, p->t->burst_s);
+                   "by the formula, token buckets let pass at once what would take %.3g ms; in the "
+                   "run they save %s",
+                   1e3 * b, p->gap > 0 ? "less" : "more");
+    return halves(p->gap, -b, b);
 }
 
 static bool repeats(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
@@ -275,12 +256,11 @@ static cause *const of_run_alone[] = {scatter, protocol,   stragglers,  topology
                                       repeats, latency,    overlapped,  ranks_per_core, waking,
                                       cores,   contention, composition, links,          unclear};
 /* Sim against model: without a run; then if run and sim agree. */
-static cause *const of_formula[] = {protocol,        topology,   burst_of_formula, stragglers,
-                                    fidelity_of_tcp, contention, composition,      unclear};
-static cause *const of_both[] = {protocol,   topology,    stragglers, burst_of_both,
-                                 contention, composition, unclear};
+static cause *const of_formula[] = {protocol,   topology,    stragglers, fidelity_of_tcp,
+                                    contention, composition, unclear};
+static cause *const of_both[] = {protocol, topology, stragglers, contention, composition, unclear};
 /* Sim against model and run, which agree. */
-static cause *const of_simulation[] = {bytes, protocol, topology, burst_of_formula, fidelity};
+static cause *const of_simulation[] = {bytes, protocol, topology, fidelity};
 
 /* The largest part that network and codecs have in an answer; fmax ignores unknown ones. */
 static double added_share(const struct cc_comparison *t)
@@ -322,34 +302,34 @@ static void run_against_sim(const struct cc_comparison *t, struct cc_cause *out)
 
 static void sim_against_model(const struct cc_comparison *t, struct cc_cause *out)
 {
-    struct pair p = {.t = t, .formula = true, .gap = t->sim_s - t->model_s};
+    struct pair p = {.t = t, .gap = t->sim_s - t->model_s};
     find_cause(&p, of_formula, "sim", t->sim_s, "model", t->model_s, out);
 }
 
 static void run_against_model(const struct cc_comparison *t, struct cc_cause *out)
 {
-    struct pair p = {.t = t, .formula = true, .gap = t->run_s - t->model_s};
+    struct pair p = {.t = t, .gap = t->run_s - t->model_s};
     find_cause(&p, of_run_alone, "run", t->run_s, "model", t->model_s, out);
 }
 
 static void run_against_both(const struct cc_comparison *t, struct cc_cause *out)
 {
     double both = (t->model_s + t->sim_s) / 2;
-    struct pair p = {.t = t, .simulated = true, .formula = true, .gap = t->run_s - both};
+    struct pair p = {.t = t, .simulated = true, .gap = t->run_s - both};
     find_cause(&p, of_run, "run", t->run_s, "model and sim", both, out);
 }
 
 static void model_against_both(const struct cc_comparison *t, struct cc_cause *out)
 {
     double both = (t->sim_s + t->run_s) / 2;
-    struct pair p = {.t = t, .simulated = true, .formula = true, .gap = both - t->model_s};
+    struct pair p = {.t = t, .simulated = true, .gap = both - t->model_s};
     find_cause(&p, of_both, "sim and run", both, "model", t->model_s, out);
 }
 
 static void sim_against_both(const struct cc_comparison *t, struct cc_cause *out)
 {
     double both = (t->model_s + t->run_s) / 2;
-    struct pair p = {.t = t, .simulated = true, .formula = true, .gap = t->sim_s - both};
+    struct pair p = {.t = t, .simulated = true, .gap = t->sim_s - both};
     find_cause(&p, of_simulation, "sim", t->sim_s, "model and run", both, out);
 }
 
@@ -431,8 +411,7 @@ static void forecast_formula(const struct cc_comparison *t, double part, double 
                              struct cc_cause *out)
 {
     const bool ran = isfinite(t->run_s);
-    const struct pair p = {
-        .t = t, .formula = true, .gap = (ran ? t->run_s : t->sim_s) - t->model_s};
+    const struct pair p = {.t = t, .gap = (ran ? t->run_s : t->sim_s) - t->model_s};
     cause *const *causes = ran ? of_run_alone : of_formula;
     char why[WHY_CAP], share[96];
     while (!(*causes)(&p, &out->kind, why))

@@ -52,7 +52,7 @@ struct cc_comparison {
     bool tcp;       /* the simulation models more of the network than latency and bandwidth */
 
     /* Parts of the model's answer: latencies, transfers, the number of rounds, and the time that
-     * token buckets save. */
+     * token buckets save, which with a run is also subtracted in sim_s. */
     double latency_s, transfer_s, rounds, burst_s;
 
     /* Codec times and bytes of payload in a step: as forecast, measured in the run (or sim), and in

@@ -431,13 +431,14 @@ static double imbalance(struct cc_predictor *p, const struct cc_setting *s,
     return cc_imbalance(load, s->cluster.servers);
 }
 
-/* The mean time that the busiest port needs for a step's bytes: in the long run, token buckets save
- * nothing. */
+/* The mean time that the busiest port needs for a step's bytes beyond the pause between steps: in
+ * the long run, token buckets save nothing else. */
 static double port_time(const struct cc_setting *s, const struct step_case *k, double period)
 {
     double sending = cc_cost_port(s->exchange, &k->sending.unshaped);
     double silent = cc_cost_port(s->exchange, &k->silent.unshaped);
-    return s->link.burst_bytes > 0 ? (sending + (period - 1) * silent) / period : 0;
+    const double port = (sending + (period - 1) * silent) / period;
+    return s->link.burst_bytes > 0 ? fmax(0, port - s->timing.pause_s) : 0;
 }
 
 /* Predicts the means over a period of one sending step and otherwise silent ones. */

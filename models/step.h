@@ -32,6 +32,7 @@ struct cc_timing {
     double first_fuse_bytes; /* the same for a step's first message; < 0: like the others */
     bool fuse_gradients;     /* the two count the gradients' bytes, not those of the payloads */
     double sync_s;           /* of each message; Pipe-SGD's S */
+    double pause_s;          /* CC_SEQUENTIAL: for which ports rest between steps, beside them */
     enum cc_pulls pulls;
     int depth;      /* CC_PIPE: K, at least 1 */
     bool unlimited; /* CC_PIPE: as many processors and links as steps in flight (equation 3) */

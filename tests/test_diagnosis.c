@@ -207,7 +207,7 @@ static void network_of_run(void **state)
     /* The formula counts full buckets: 6 ms of them explain 5.5 either way. */
     CASE(CC_CAUSE_BURST, "what would take 6 ms", t.run_s = 0.105, t.wire_bytes = NAN,
          t.burst_s = 0.006);
-    CASE(CC_CAUSE_BURST, "what would take 6 ms", t.wire_bytes = NAN, t.burst_s = 0.006,
+    CASE(CC_CAUSE_BURST, "in the run they save more", t.wire_bytes = NAN, t.burst_s = 0.006,
          t.run_s = 0.096);
     CASE(CC_CAUSE_UNCLEAR, "", t.wire_bytes = NAN, t.run_s = 0.096, t.burst_s = 0.002,
          t.latency_s = 0);
@@ -242,23 +242,18 @@ static void model_differs(void **state)
 {
     (void)state;
     CASE(CC_CAUSE_UNCLEAR, "model 80 ms, 21.2% below sim and run (101.5 ms)", t.model_s = 0.080);
-    /* The formula counts 22 ms that the buckets save; in the run they save 0.5. */
-    CASE(CC_CAUSE_BURST, "in the run they save less", t.model_s = 0.080, t.burst_s = 0.022);
-    CASE(CC_CAUSE_UNCLEAR, "", t.model_s = 0.080, t.burst_s = 0.010);
-    CASE(CC_CAUSE_CONTENTION, "share links unevenly", t.model_s = 0.080, t.burst_s = 0.010,
-         t.mode = CC_OVERLAP);
-    CASE(CC_CAUSE_COMPOSITION, "follow one another", t.burst_s = 0.010, t.mode = CC_OVERLAP,
-         t.model_s = 0.120);
-    CASE(CC_CAUSE_COMPOSITION, "", t.burst_s = 0.010, t.model_s = 0.120, t.mode = CC_SEQUENTIAL,
-         t.exchange = CC_RING);
-    CASE(CC_CAUSE_CONTENTION, "", t.burst_s = 0.010, t.mode = CC_SEQUENTIAL, t.exchange = CC_RING,
-         t.model_s = 0.080);
-    CASE(CC_CAUSE_STRAGGLERS, "some draws", t.burst_s = 0.010, t.mode = CC_SEQUENTIAL,
-         t.exchange = CC_RING, t.model_s = 0.080, t.stragglers = true);
-    CASE(CC_CAUSE_TOPOLOGY, "sim and run", t.burst_s = 0.010, t.mode = CC_SEQUENTIAL,
-         t.exchange = CC_RING, t.model_s = 0.080, t.stragglers = true, t.elsewhere = true);
-    CASE(CC_CAUSE_PROTOCOL, "", t.burst_s = 0.010, t.mode = CC_SEQUENTIAL, t.model_s = 0.080,
-         t.stragglers = true, t.elsewhere = true, t.exchange = CC_MPI);
+    /* Both have what the formula's buckets save: they explain nothing. */
+    CASE(CC_CAUSE_UNCLEAR, "", t.model_s = 0.080, t.burst_s = 0.022);
+    CASE(CC_CAUSE_CONTENTION, "share links unevenly", t.model_s = 0.080, t.mode = CC_OVERLAP);
+    CASE(CC_CAUSE_COMPOSITION, "follow one another", t.mode = CC_OVERLAP, t.model_s = 0.120);
+    CASE(CC_CAUSE_COMPOSITION, "", t.model_s = 0.120, t.mode = CC_SEQUENTIAL, t.exchange = CC_RING);
+    CASE(CC_CAUSE_CONTENTION, "", t.mode = CC_SEQUENTIAL, t.exchange = CC_RING, t.model_s = 0.080);
+    CASE(CC_CAUSE_STRAGGLERS, "some draws", t.mode = CC_SEQUENTIAL, t.exchange = CC_RING,
+         t.model_s = 0.080, t.stragglers = true);
+    CASE(CC_CAUSE_TOPOLOGY, "sim and run", t.mode = CC_SEQUENTIAL, t.exchange = CC_RING,
+         t.model_s = 0.080, t.stragglers = true, t.elsewhere = true);
+    CASE(CC_CAUSE_PROTOCOL, "", t.mode = CC_SEQUENTIAL, t.model_s = 0.080, t.stragglers = true,
+         t.elsewhere = true, t.exchange = CC_MPI);
     /* A run that agrees with the simulation confirms its model of TCP. */
     CASE(CC_CAUSE_UNCLEAR, "", t.model_s = 0.080, t.tcp = true);
     /* The run's scatter is no cause, as the simulation agrees with the run. */
@@ -271,12 +266,9 @@ static void sim_differs(void **state)
 {
     (void)state;
     CASE(CC_CAUSE_FIDELITY, "model and run 101 ms, 15.8% below sim (120 ms)", t.sim_s = 0.120);
-    CASE(CC_CAUSE_BURST, "18 ms, the simulation has none", t.sim_s = 0.120, t.burst_s = 0.018);
-    /* Without buckets the simulation would be longer, not shorter. */
     CASE(CC_CAUSE_FIDELITY, "above sim", t.burst_s = 0.018, t.sim_s = 0.080);
-    CASE(CC_CAUSE_PROTOCOL, "", t.burst_s = 0.018, t.sim_s = 0.080, t.exchange = CC_MPI);
-    CASE(CC_CAUSE_BYTES, "", t.burst_s = 0.018, t.sim_s = 0.080, t.exchange = CC_MPI,
-         t.sim_bytes = 0.5e6);
+    CASE(CC_CAUSE_PROTOCOL, "", t.sim_s = 0.080, t.exchange = CC_MPI);
+    CASE(CC_CAUSE_BYTES, "", t.sim_s = 0.080, t.exchange = CC_MPI, t.sim_bytes = 0.5e6);
 }
 
 /* --- none agrees --- */
@@ -361,21 +353,15 @@ static void without_run(void **state)
     (void)state;
     CASE(CC_CAUSE_UNCLEAR, "model 100 ms, 16.7% below sim (120 ms)", t.run_s = NAN,
          t.sim_s = 0.120);
-    CASE(CC_CAUSE_BURST, "the simulation has none", t.run_s = NAN, t.sim_s = 0.120,
-         t.burst_s = 0.018);
-    CASE(CC_CAUSE_CONTENTION, "", t.run_s = NAN, t.sim_s = 0.120, t.burst_s = 0,
-         t.mode = CC_OVERLAP);
-    CASE(CC_CAUSE_FIDELITY, "", t.run_s = NAN, t.sim_s = 0.120, t.burst_s = 0, t.mode = CC_OVERLAP,
-         t.tcp = true);
-    CASE(CC_CAUSE_STRAGGLERS, "", t.run_s = NAN, t.sim_s = 0.120, t.burst_s = 0,
-         t.mode = CC_OVERLAP, t.tcp = true, t.stragglers = true);
-    CASE(CC_CAUSE_TOPOLOGY, "one switch", t.run_s = NAN, t.sim_s = 0.120, t.burst_s = 0,
-         t.mode = CC_OVERLAP, t.tcp = true, t.stragglers = true, t.elsewhere = true);
-    /* Sim and run without a formula: the run's bucket makes its step shorter. */
-    CASE(CC_CAUSE_BURST, "the simulation has none", t.model_s = NAN, t.forecast_s = NAN,
-         t.run_s = 0.090, t.burst_s = 0.010);
+    CASE(CC_CAUSE_CONTENTION, "", t.run_s = NAN, t.sim_s = 0.120, t.mode = CC_OVERLAP);
+    CASE(CC_CAUSE_FIDELITY, "", t.run_s = NAN, t.sim_s = 0.120, t.mode = CC_OVERLAP, t.tcp = true);
+    CASE(CC_CAUSE_STRAGGLERS, "", t.run_s = NAN, t.sim_s = 0.120, t.mode = CC_OVERLAP, t.tcp = true,
+         t.stragglers = true);
+    CASE(CC_CAUSE_TOPOLOGY, "one switch", t.run_s = NAN, t.sim_s = 0.120, t.mode = CC_OVERLAP,
+         t.tcp = true, t.stragglers = true, t.elsewhere = true);
+    /* Sim and run without a formula, which would know what buckets save. */
     CASE(CC_CAUSE_UNCLEAR, "below run (112 ms)", t.model_s = NAN, t.forecast_s = NAN,
-         t.burst_s = 0.010, t.run_s = 0.112);
+         t.burst_s = NAN, t.run_s = 0.112);
 }
 
 /* --- the forecast --- */

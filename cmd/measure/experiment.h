@@ -45,8 +45,8 @@
     {"compute_s", NULL, "s", "%.6g", 0,                                                            \
      "forward and backward pass (of the slowest worker), and the update", CC_DETAIL},              \
     {"codec_s", "codec", "ms", "%.3f", 1e3,                                                        \
-     "encoding and decoding, hidden or not: worker, every hop, server, worker; for each, the time "\
-     "of the slowest rank", CC_PART},                                                              \
+     "encoding and decoding, hidden or not: worker, every hop, server, worker; for each, "         \
+     "processor time of the slowest rank, or of all that share a core", CC_PART},                  \
     {"comm_s", "comm", "ms", "%.1f", 1e3,                                                          \
      "step_s less compute_s and codec_s: the part of the network's time that nothing hides",       \
      CC_MAIN},                                                                                     \
@@ -56,7 +56,8 @@
     {"added_s", NULL, "s", "%.6g", 0,                                                              \
      "step_s less compute_s: what codecs and network add", CC_DETAIL},                             \
     {"step_s", "step", "ms", "%.1f", 1e3,                                                          \
-     "a step, from the slowest rank's end of the previous one to its end of this one", CC_ANSWER}, \
+     "a step, from the slowest rank's end of the previous one to its end of this one: the median " \
+     "over whole periods of the scheme; with stragglers their mean", CC_ANSWER},                   \
     {"step_s_sd", NULL, "s", "%.6g", 0,                                                            \
      "standard deviation over the counted steps (over whole periods of the scheme); empty if one " \
      "was counted", CC_DETAIL},                                                                    \
@@ -142,6 +143,7 @@ struct cc_experiment_setting {
     /* sim's own: */
     bool data; /* payloads are made, not only their sizes */
     /* run's own: */
+    int cores;              /* of a lab, which all ranks share; 0: every rank has its own */
     double shaped_bps;      /* rate for tc; 0: nothing is shaped */
     double added_latency_s; /* by netem; 0: none */
     bool yield_when_idle;   /* more ranks than cores */
@@ -159,7 +161,8 @@ struct cc_measured_row {
     double compute_s;  /* with the update */
     double update_s;
     double codec_s, comm_s, comm_busy_s;
-    double step_s;                            /* mean of the counted steps */
+    double step_s;       /* median of the counted periods' steps; with stragglers their mean */
+    double step_s_error; /* its standard error */
     double step_s_sd, step_s_q25, step_s_q75; /* over whole periods; NaN if there is but one */
     double speedup;                           /* NaN if fp32 was not measured in this setting */
     struct cc_codec_times codec;

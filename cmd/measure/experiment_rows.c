@@ -43,7 +43,9 @@ static int predict(const struct cc_experiment *x, const struct cc_measured_row *
 
 /* --- measured rows --- */
 
-/* Mean, standard deviation and quartiles of the step, over whole periods. */
+/* Median, quartiles and standard deviation of the step, over whole periods: other work on a machine
+ * makes a few steps much longer, and a mean of them can lie outside the quartiles. Stragglers,
+ * though, belong to the setting, and the formulas have the mean of their steps. */
 static int average_steps(const struct cc_report_row *got, size_t period, struct cc_measured_row *m,
                          struct cc_error *e)
 {
@@ -54,12 +56,33 @@ static int average_steps(const struct cc_report_row *got, size_t period, struct 
     for (size_t i = 0; i < periods * period; i++)
         each[i / period] += got->step_s[i] / (double)period;
     const struct cc_stats s = cc_stats_of(each, periods);
-    m->step_s = s.mean;
+    const bool draws = m->setting->setting.timing.straggler != CC_STEADY;
+    m->step_s = draws ? s.mean : s.median;
+    m->step_s_error = draws ? s.sd / sqrt((double)periods) : cc_stats_median_error(&s) * s.median;
     m->step_s_sd = periods > 1 ? s.sd : NAN;
     m->step_s_q25 = periods > 1 ? s.low : NAN;
     m->step_s_q75 = periods > 1 ? s.high : NAN;
     free(each);
     return CC_OK;
+}
+
+/* How many of `ranks` that work at the same time share a core. */
+static double turns(const struct cc_experiment_setting *s, int ranks)
+{
+    const bool together = s->setting.timing.mode == CC_SEQUENTIAL;
+    return s->cores > 0 && together ? fmax(1, (double)ranks / s->cores) : 1;
+}
+
+/* The codecs' times until all ranks have done their work: those that share a core take turns. For
+ * what workers encode before the first byte leaves, the ranks have measured that. */
+static struct cc_codec_times codec_times(const struct cc_experiment_setting *s,
+                                         const struct cc_report_row *got)
+{
+    const double workers = turns(s, s->setting.cluster.workers);
+    return (struct cc_codec_times){.encode_s = got->encode_s,
+                                   .hop_s = workers * got->hop_s,
+                                   .server_s = turns(s, s->setting.cluster.servers) * got->server_s,
+                                   .decode_s = workers * got->decode_s};
 }
 
 /* The step of fp32 in the same setting, which is measured first; NaN if it was not. */
@@ -82,6 +105,7 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         return cc_fail(e, "the ranks report row %zu of %zu: is their program of another version?",
                        got->row, s->rows);
     const struct cc_experiment_row *row = &s->row[got->row];
+    const struct cc_codec_times codec = codec_times(s, got);
     struct cc_measured_row m = {
         .setting = s,
         .row = row,
@@ -89,11 +113,8 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         .pull_bytes = cc_exchange_has(s->setting.exchange, CC_X_SERVERS) ? got->pull_bytes : NAN,
         .compute_s = got->compute_s + got->update_s,
         .update_s = got->update_s,
-        .codec_s = got->encode_s + got->hop_s + got->server_s + got->decode_s,
-        .codec = {.encode_s = got->encode_s,
-                  .hop_s = got->hop_s,
-                  .server_s = got->server_s,
-                  .decode_s = got->decode_s},
+        .codec_s = codec.encode_s + codec.hop_s + codec.server_s + codec.decode_s,
+        .codec = codec,
         .wait_s = got->wait_s,
         .messages = got->messages,
         .model = {.step_s = NAN, .wire_bytes = NAN},

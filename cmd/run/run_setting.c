@@ -111,6 +111,11 @@ void cc_run_complete(void *arg, struct cc_experiment_setting *s)
     cc_machine_info_read(&host);
     shape(r, s);
     const int busy = busy_ranks(&s->setting);
+    if (r->options.hosts.lab) {
+        s->cores = host.cores;
+        if (s->setting.timing.mode == CC_SEQUENTIAL)
+            s->setting.timing.pause_s = CC_JOB_PAUSE_S;
+    }
     s->oversubscribed = r->options.hosts.lab && busy > host.cores;
     s->ranks_per_core = s->oversubscribed ? (double)busy / host.cores : 1;
     s->yield_when_idle = r->options.hosts.lab && cc_experiment_ranks(&s->setting) > host.cores;

@@ -70,6 +70,13 @@ static int predict_variants(struct validate *v, const struct validated *row, str
 
 /* --- the comparison --- */
 
+/* What token buckets save in a step of the run, which SimGrid has not. */
+static double saved(const struct validated *row, const struct variants *v)
+{
+    const double burst_s = v->without_burst_s - v->as_is.step_s;
+    return row->run != NULL && isfinite(burst_s) ? burst_s : 0;
+}
+
 /* Payload of a step, both ways; NaN without an answer. */
 static double payload(const struct cc_measured_row *m)
 {
@@ -91,7 +98,7 @@ static void add_run(const struct validate *v, const struct validated *row, struc
     if (m == NULL)
         return;
     c->run_s = m->step_s;
-    c->error_s = m->step_s_sd / sqrt((double)m->row->steps / (double)m->row->period);
+    c->error_s = m->step_s_error;
     c->wire_bytes = m->wire_bytes;
     c->wire_should = m->wire_bytes_model;
     c->all_bytes = m->wire_bytes_all;
@@ -112,7 +119,7 @@ static int make_comparison(struct validate *v, const struct validated *row, stru
         .compute_s = from->compute_s,
         .sim_compute_s = row->sim != NULL ? row->sim->compute_s : NAN,
         .model_s = from->model.step_s,
-        .sim_s = row->sim != NULL ? row->sim->step_s : NAN,
+        .sim_s = row->sim != NULL ? row->sim->step_s - saved(row, &variants) : NAN,
         .forecast_s = formula ? forecast->step_s : NAN,
         .exchange = s->exchange,
         .mode = s->timing.mode,
@@ -158,6 +165,8 @@ static void run_columns(const struct validate *v, size_t at, const struct cc_mea
 {
     const struct cc_number_column all[] = {{"step_s", m->step_s},
                                            {"step_s_sd", m->step_s_sd},
+                                           {"step_s_q25", m->step_s_q25},
+                                           {"step_s_q75", m->step_s_q75},
                                            {"speedup", m->speedup},
                                            {"burst_bytes", m->setting->setting.link.burst_bytes},
                                            {"wire_bytes", round(m->wire_bytes)},
@@ -175,6 +184,7 @@ static void difference_columns(const struct validate *v, size_t at, const struct
     const struct cc_number_column all[] = {
         {"step_s_forecast", c->forecast_s},
         {"step_s_sim", c->sim_s},
+        {"burst_saved_s", row->run != NULL ? c->burst_s : NAN},
         {"model_error", diagnosis->off.model_run},
         {"sim_error", diagnosis->off.sim_run},
         {"model_sim", diagnosis->off.model_sim},

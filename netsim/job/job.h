@@ -15,6 +15,10 @@
 
 #define CC_JOB_SCHEMA "commcomp-job/3"
 
+/* Sequential steps of ranks on one machine begin this long after the last rank is ready
+ * (cc_runtime_begin); links rest meanwhile. */
+#define CC_JOB_PAUSE_S 2e-3
+
 enum cc_job_kind {
     CC_JOB_REPLAY,  /* replay a trace, step by step */
     CC_JOB_PINGPONG /* messages of several sizes between ranks 0 and 1, for calibration */

@@ -28,10 +28,7 @@ static int find_zero(struct cc_rank *r, const struct cc_rank_loop *l, double *ze
                      struct cc_error *e)
 {
     const struct cc_event_log *m = l->s.events;
-    int ranks_on_host;
-    if (cc_runtime_ranks_on_host(r->comm, &ranks_on_host, e) != CC_OK)
-        return CC_FAIL;
-    const double own = ranks_on_host == r->ranks ? 0 : l->began;
+    const double own = l->one_clock ? 0 : l->began;
     double first = l->began + l->start[m->first];
     if (m->other.count > 0)
         first = fmin(first, m->other.at[0].begin);

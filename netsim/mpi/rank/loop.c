@@ -49,6 +49,15 @@ static int open_messages(struct cc_rank_loop *l, struct cc_error *e)
     return CC_OK;
 }
 
+static int find_clocks(struct cc_rank_loop *l, struct cc_error *e)
+{
+    int ranks = 0, ranks_on_host = 0;
+    CC_TRY(cc_mpi_check(MPI_Comm_size(l->s.comm, &ranks), "MPI_Comm_size", e));
+    CC_TRY(cc_runtime_ranks_on_host(l->s.comm, &ranks_on_host, e));
+    l->one_clock = ranks_on_host == ranks;
+    return CC_OK;
+}
+
 int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
                       const struct cc_job_row *row, const struct cc_size_index *sizes,
                       struct cc_source *source, struct cc_error *e)
@@ -57,6 +66,7 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     *l = (struct cc_rank_loop){.exchange = cc_exchange_ops(job->exchange), .source = source};
     l->s = (struct cc_rank_state){.comm = comm, .job = job, .row = row, .sizes = sizes};
     CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &l->s.rank), "MPI_Comm_rank", e));
+    CC_TRY(find_clocks(l, e));
     l->s.server = l->s.rank >= job->workers;
     CC_TRY_OUT(cc_source_begin_row(source, row, e));
     CC_TRY_OUT(open_schemes(l, e));
@@ -101,11 +111,14 @@ static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
         l->s.events->on |= counts;
         l->s.events->step = step;
     }
-    if (step > 0 && cc_rank_loop_lockstep(l))
+    if (counts && cc_rank_loop_lockstep(l) && l->on_counting != NULL) {
         CC_TRY(cc_runtime_barrier(l->s.comm, l->s.job->yield_when_idle, e));
-    if (counts && cc_rank_loop_lockstep(l) && l->on_counting != NULL)
         CC_TRY(l->on_counting(l->callback_arg, e));
-    l->start[step] = cc_runtime_now() - l->began;
+    }
+    double at = cc_runtime_now();
+    if (cc_rank_loop_lockstep(l))
+        CC_TRY(cc_runtime_begin(l->s.comm, l->s.job->yield_when_idle, l->one_clock, &at, e));
+    l->start[step] = at - l->began;
     return CC_OK;
 }
 

@@ -19,6 +19,7 @@ struct cc_rank_loop {
     double busy_since, busy_s;  /* since when any is; how long any was, in the counted steps */
     double clock;               /* when this worker has computed what it was asked for */
     double began;               /* when it left the row's barrier */
+    bool one_clock;             /* all ranks are on one machine, whose clock they share */
     double *start, *end;        /* of each step, counted or not, since then */
     /* Sequential steps: when this worker's exchange began, and when its first message was encoded,
      * on the rank's clock. */

@@ -55,11 +55,18 @@ static bool waits_for(const struct cc_rank_loop *l, size_t i)
     return i < l->messages ? l->under_way[i] : l->pending > 0;
 }
 
+/* After each piece of work a new wait begins: a rank sleeps for a part of its wait so far, and if
+ * that were counted from the beginning of the exchange, every round would be noticed late by a part
+ * of all rounds before it. */
 int cc_messages_finish(struct cc_rank_loop *l, size_t i, struct cc_error *e)
 {
-    const double since = cc_runtime_now();
+    double since = cc_runtime_now(), worked = cc_exchange_work_s(l);
     while (waits_for(l, i)) {
         CC_TRY(cc_messages_progress(l, e));
+        if (cc_exchange_work_s(l) != worked) {
+            worked = cc_exchange_work_s(l);
+            since = cc_runtime_now();
+        }
         if (waits_for(l, i))
             CC_TRY(cc_runtime_wait(&l->s.waits, l->s.job->yield_when_idle, since, (double)INFINITY,
                                    e));

@@ -31,7 +31,7 @@ void cc_runtime_sleep(double seconds);
 /* Times codec work, or the adding of floats. */
 struct cc_work_timer {
     double began; /* on the rank's clock */
-    double real;  /* on the processor's clock; only the simulated runtime uses it */
+    double real;  /* on the processor's clock */
 };
 
 struct cc_work_timer cc_work_begin(void);
@@ -40,6 +40,9 @@ struct cc_work_timer cc_work_begin(void);
  * NAN (the cost is not known), by the processor time that the work really took; by nothing where
  * every row of the job gives its costs. */
 double cc_work_end(struct cc_work_timer since, double cost_s);
+/* The seconds of work that ended at `now`, as cc_work_end returned it. On a real machine they are
+ * the processor time of this thread: ranks or programs that share the core do not lengthen them. */
+double cc_work_took(struct cc_work_timer since, double now);
 
 /* --- waiting --- */
 
@@ -93,6 +96,13 @@ bool cc_runtime_collectives(void);
 /* Waits until all ranks of the program have called it. In a simulation they all continue at the
  * same time. */
 int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e);
+
+/* A barrier after which all ranks continue at the same time, *at on their clocks. Ranks leave a
+ * plain barrier up to a millisecond apart where they share cores; here they agree on a time that is
+ * CC_JOB_PAUSE_S ahead, and sleep until then. Without `one_clock` (ranks on several machines, whose
+ * clocks differ) it is the plain barrier. */
+int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, bool one_clock, double *at,
+                     struct cc_error *e);
 
 /* --- memory --- */
 

@@ -1,6 +1,7 @@
 /* The real runtime: ranks are processes on one machine or several, and time passes by itself. */
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/clock.h"
@@ -21,9 +22,16 @@ void cc_runtime_sleep(double seconds)
 
 /* --- work --- */
 
+static double processor_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 struct cc_work_timer cc_work_begin(void)
 {
-    return (struct cc_work_timer){.began = cc_now()};
+    return (struct cc_work_timer){.began = cc_now(), .real = processor_s()};
 }
 
 double cc_work_end(struct cc_work_timer since, double cost_s)
@@ -31,6 +39,12 @@ double cc_work_end(struct cc_work_timer since, double cost_s)
     (void)since;
     (void)cost_s;
     return cc_now();
+}
+
+double cc_work_took(struct cc_work_timer since, double now)
+{
+    (void)now;
+    return processor_s() - since.real;
 }
 
 double cc_runtime_speed(void)
@@ -95,18 +109,44 @@ bool cc_runtime_collectives(void)
     return true;
 }
 
-int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
+/* Waits for a collective operation that has begun. */
+static int finish(MPI_Request *all, bool yield_when_idle, struct cc_error *e)
 {
     const double since = cc_now();
-    MPI_Request all;
     int here = 0;
-    CC_TRY(cc_mpi_check(MPI_Ibarrier(comm, &all), "MPI_Ibarrier", e));
     for (;;) {
-        CC_TRY(cc_mpi_check(MPI_Test(&all, &here, MPI_STATUS_IGNORE), "MPI_Test", e));
+        CC_TRY(cc_mpi_check(MPI_Test(all, &here, MPI_STATUS_IGNORE), "MPI_Test", e));
         if (here)
             return CC_OK;
         CC_TRY(cc_runtime_wait(NULL, yield_when_idle, since, (double)INFINITY, e));
     }
+}
+
+int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
+{
+    MPI_Request all;
+    CC_TRY(cc_mpi_check(MPI_Ibarrier(comm, &all), "MPI_Ibarrier", e));
+    return finish(&all, yield_when_idle, e);
+}
+
+int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, bool one_clock, double *at,
+                     struct cc_error *e)
+{
+    MPI_Request all;
+    double here = cc_now();
+    if (!one_clock) {
+        CC_TRY(cc_runtime_barrier(comm, yield_when_idle, e));
+        *at = cc_now();
+        return CC_OK;
+    }
+    CC_TRY(cc_mpi_check(MPI_Iallreduce(&here, at, 1, MPI_DOUBLE, MPI_MAX, comm, &all),
+                        "MPI_Iallreduce", e));
+    CC_TRY(finish(&all, yield_when_idle, e));
+    *at += CC_JOB_PAUSE_S;
+    for (double now; (now = cc_now()) < *at;)
+        if (yield_when_idle)
+            cc_runtime_sleep(*at - now);
+    return CC_OK;
 }
 
 /* --- memory --- */

@@ -61,6 +61,11 @@ double cc_work_end(struct cc_work_timer since, double cost_s)
     return cc_runtime_now();
 }
 
+double cc_work_took(struct cc_work_timer since, double now)
+{
+    return now - since.began;
+}
+
 /* Speed of the fastest host that a rank is on. Each rank raises it when it gets the job, and no row
  * begins before all ranks have the job. */
 static double fastest;

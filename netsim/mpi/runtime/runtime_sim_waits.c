@@ -258,3 +258,12 @@ int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
     (void)sg_barrier_wait(all);
     return CC_OK;
 }
+
+int cc_runtime_begin(MPI_Comm comm, bool yield_when_idle, bool one_clock, double *at,
+                     struct cc_error *e)
+{
+    (void)one_clock;
+    CC_TRY(cc_runtime_barrier(comm, yield_when_idle, e));
+    *at = cc_runtime_now();
+    return CC_OK;
+}
