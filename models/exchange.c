@@ -64,6 +64,12 @@ static double past_bucket(double takes, double burst, double bursts, double idle
     return fmax(0, takes - burst - fmax(0, bursts - 1) * fmin(burst, idle));
 }
 
+void cc_cost_bound_transfers(struct cc_cost *c)
+{
+    c->push_transfer_s = fmax(c->push_send_s, fmax(c->push_worker_s, c->push_server_s));
+    c->pull_transfer_s = fmax(c->pull_send_s, fmax(c->pull_worker_s, c->pull_server_s));
+}
+
 void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct cc_link *l,
                     struct cc_cost *out)
 {
@@ -78,8 +84,7 @@ void cc_cost_shaped(enum cc_exchange x, const struct cc_cost *sum, const struct 
         c.push_server_s = past_bucket(sum->push_server_s, burst, bursts, pushed);
         c.pull_worker_s = past_bucket(sum->pull_worker_s, burst, bursts, pulled);
         c.pull_server_s = past_bucket(sum->pull_server_s, burst, bursts, pulled);
-        c.push_transfer_s = fmax(c.push_worker_s, c.push_server_s);
-        c.pull_transfer_s = fmax(c.pull_worker_s, c.pull_server_s);
+        cc_cost_bound_transfers(&c);
     } else {
         double idle = (comm - sum->push_transfer_s + sum->hop_codec_s) / sum->rounds;
         c.push_transfer_s = past_bucket(sum->push_transfer_s, burst, sum->rounds, idle);
@@ -112,4 +117,6 @@ void cc_cost_add(struct cc_cost *sum, const struct cc_cost *c, double times)
     sum->push_server_s += times * c->push_server_s;
     sum->pull_worker_s += times * c->pull_worker_s;
     sum->pull_server_s += times * c->pull_server_s;
+    sum->push_send_s += times * c->push_send_s;
+    sum->pull_send_s += times * c->pull_send_s;
 }

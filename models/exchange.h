@@ -55,6 +55,9 @@ struct cc_cost {
     double push_worker_s, push_server_s, pull_worker_s, pull_server_s;
     /* CC_PS: the transfer of one worker's part for the busiest server, alone on their link. */
     double push_flow_s, pull_flow_s;
+    /* CC_PS: for which a worker and the busiest server send messages, but for the first, whose time
+     * is in the latency; no transfer is shorter. */
+    double push_send_s, pull_send_s;
 };
 
 /* Time of the network stages: latency, transfer, adding. */
@@ -82,6 +85,10 @@ int cc_exchange_check(enum cc_exchange x, enum cc_reduction r, const char *schem
 void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum cc_reduction r,
                       const struct cc_cluster *c, const struct cc_link *l, double share,
                       double messages, struct cc_cost *out);
+
+/* With servers: sets both transfers to the longest of what the worker's port, the server's port and
+ * the sending of messages take. */
+void cc_cost_bound_transfers(struct cc_cost *c);
 
 /* Subtracts from the cost of all messages of a step the time that token buckets save: each port's
  * bucket is full when the step begins and is refilled while the port waits for others. `out` may be

@@ -45,7 +45,9 @@ void cc_add_rounds(const struct cc_exchange_case *k, double count, double bytes,
 
 void cc_add_stage(const struct cc_exchange_case *k, double count, double bytes, struct cc_cost *c)
 {
+    const double transfer = count * cc_framed(k->link, bytes) * cc_link_byte_s(k->link);
     cc_add_rounds(k, count, bytes, true, c);
+    c->push_transfer_s += fmax(0, (count - 1) * k->link->message_s - transfer);
     c->push_latency_s -= (count - 1) * k->link->latency_s;
     c->rounds -= count - 1;
 }

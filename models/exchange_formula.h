@@ -45,8 +45,8 @@ double cc_framed(const struct cc_link *l, double bytes);
 void cc_add_rounds(const struct cc_exchange_case *k, double count, double bytes, bool sent,
                    struct cc_cost *c);
 
-/* Adds `count` messages of `bytes` that every worker sends at once: they share the ports, and take
- * one latency. */
+/* Adds `count` messages of `bytes` that every worker sends at once: they share the ports, take one
+ * latency, and no less time than sending them takes the processor. */
 void cc_add_stage(const struct cc_exchange_case *k, double count, double bytes, struct cc_cost *c);
 
 /* Sets the codec work of exchanges that change nothing in payloads: the worker encodes before and

@@ -4,9 +4,12 @@
  * alpha and beta of a link, share = the busiest server's part of a message (1/S if it is cut
  * evenly):
  *
- *   push   = alpha + max(n + S f, P (share n + f)) beta
+ *   push   = alpha + max(max(n + S f, P (share n + f)) beta, (S - 1) o)
  *   server = share (P decode-adds + one encode)
- *   pull   = alpha + max(m + S f, P (share m + f)) beta
+ *   pull   = alpha + max(max(m + S f, P (share m + f)) beta, (P - 1) o)
+ *
+ * o is the processor's time for each message that a host sends one after the other (LogP's
+ * overhead: Culler et al., PPoPP 1993); that of the first is in alpha.
  *
  * With colocated servers, P - 1 in the place of P: what a worker sends to the server on its own
  * host needs no network.
@@ -50,8 +53,9 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
     c->pull_worker_s = elsewhere * (m->pull_bytes + k->messages * framing) * byte_s;
     c->pull_server_s = remote * c->pull_flow_s;
     c->push_latency_s = c->pull_latency_s = l->latency_s;
-    c->push_transfer_s = fmax(c->push_worker_s, c->push_server_s);
-    c->pull_transfer_s = fmax(c->pull_worker_s, c->pull_server_s);
+    c->push_send_s = fmax(0, k->messages - 1) * l->message_s;
+    c->pull_send_s = fmax(0, remote - 1) * l->message_s;
+    cc_cost_bound_transfers(c);
     c->encode_s = m->push_encode_s;
     c->server_encode_s = k->share * m->pull_encode_s;
     c->server_codec_s = k->share * workers * m->push_add_s + c->server_encode_s;

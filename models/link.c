@@ -125,7 +125,7 @@ int cc_overhead_parse(const char *text, double *out, struct cc_error *e)
 static int parse_root(const cJSON *root, void *out, struct cc_error *e)
 {
     static const char *const keys[] = {
-        "schema",        "name",        "bw_bps",        "latency_s", "overhead",
+        "schema",        "name",        "bw_bps",        "latency_s", "message_s", "overhead",
         "message_bytes", "burst_bytes", "reduce_byte_s", "source",    NULL};
     struct cc_link link = {.latency_s = -1};
     const char *name, *source;
@@ -134,6 +134,7 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
         cc_json_text(root, "source", &source, e) != CC_OK ||
         cc_json_amount(root, "bw_bps", &link.bw_bps, e) != CC_OK ||
         cc_json_amount(root, "latency_s", &link.latency_s, e) != CC_OK ||
+        cc_json_amount(root, "message_s", &link.message_s, e) != CC_OK ||
         cc_json_amount(root, "overhead", &link.overhead, e) != CC_OK ||
         cc_json_amount(root, "message_bytes", &link.message_bytes, e) != CC_OK ||
         cc_json_amount(root, "burst_bytes", &link.burst_bytes, e) != CC_OK ||
@@ -164,9 +165,13 @@ static int put_link(FILE *f, const struct cc_link *l, const char *source, struct
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"bw_bps", l->bw_bps},           {"latency_s", l->latency_s},
-                   {"overhead", l->overhead},       {"message_bytes", l->message_bytes},
-                   {"burst_bytes", l->burst_bytes}, {"reduce_byte_s", l->reduce_byte_s}};
+    } numbers[] = {{"bw_bps", l->bw_bps},
+                   {"latency_s", l->latency_s},
+                   {"message_s", l->message_s},
+                   {"overhead", l->overhead},
+                   {"message_bytes", l->message_bytes},
+                   {"burst_bytes", l->burst_bytes},
+                   {"reduce_byte_s", l->reduce_byte_s}};
     (void)fputs("{\"schema\": \"" CC_LINK_SCHEMA "\", \"name\": ", f);
     CC_TRY(cc_json_put_text(f, l->name, e));
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

@@ -12,6 +12,7 @@ struct cc_link {
     char name[64];        /* the preset, the rate ("10 Mbit/s"), or the calibration's name */
     double bw_bps;        /* line rate of a port in each direction, bits per second */
     double latency_s;     /* alpha: of one message, whatever its size */
+    double message_s;     /* for which a host's processor is busy with each message it sends */
     double overhead;      /* header bytes on the wire for each byte of payload: 66.0/1448 */
     double message_bytes; /* framing of each message (an RPC's, say); usually 0 */
     /* Size of the token bucket that shapes each direction of the port: the bytes, as bw_bps counts

@@ -124,7 +124,8 @@ static void add_push(struct overlap *x, size_t part, double now)
     struct cc_overlap_part *p = &x->part[part];
     if (--p->missing > 0)
         return;
-    const double encoded = cc_serve(&x->codec[p->server], now, p->cost->server_codec_s);
+    const double work = p->cost->server_codec_s + p->cost->pull_send_s;
+    const double encoded = cc_serve(&x->codec[p->server], now, work);
     p->begins = encoded + p->cost->pull_latency_s;
     if (x->t->pulls == CC_PULL_READY)
         return;

@@ -240,12 +240,14 @@ static void count_busiest(struct cc_predictor *p, const struct cc_step_message *
     for (int i = 0; i < servers; i++) {
         most.push_server_s = fmax(most.push_server_s, each[i].push_server_s);
         most.pull_server_s = fmax(most.pull_server_s, each[i].pull_server_s);
+        most.pull_send_s = fmax(most.pull_send_s, each[i].pull_send_s);
         most.server_encode_s = fmax(most.server_encode_s, each[i].server_encode_s);
         most.server_codec_s = fmax(most.server_codec_s, each[i].server_codec_s);
         most.messages = fmax(most.messages, each[i].messages);
     }
     sum->push_server_s = most.push_server_s;
     sum->pull_server_s = most.pull_server_s;
+    sum->pull_send_s = most.pull_send_s;
     sum->server_encode_s = most.server_encode_s;
     sum->server_codec_s = most.server_codec_s;
     sum->messages = fmax(sent, most.messages);
@@ -299,8 +301,7 @@ static size_t cut_step(struct cc_predictor *p, const struct cc_setting *s,
     if (whole)
         count_busiest(p, messages, count, s, sum);
     if (cc_exchange_has(s->exchange, CC_X_SERVERS)) {
-        sum->push_transfer_s = fmax(sum->push_worker_s, sum->push_server_s);
-        sum->pull_transfer_s = fmax(sum->pull_worker_s, sum->pull_server_s);
+        cc_cost_bound_transfers(sum);
         sum->wire_bytes = cc_cost_sent_s(&s->cluster, sum) * s->link.bw_bps / 8;
     }
     return count;

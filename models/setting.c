@@ -35,6 +35,8 @@ static int check_link(const struct cc_link *l, struct cc_error *e)
     if (!(l->bw_bps >= LEAST_BPS) || l->bw_bps > MOST_BPS)
         return cc_usage(e, "--bw: the bandwidth must be above zero: from %g to %g bits per second",
                         LEAST_BPS, MOST_BPS);
+    if (!(l->message_s >= 0) || l->message_s > MOST_S)
+        return cc_usage(e, "--message-cost: a time from 0 to %g s", MOST_S);
     if (!(l->latency_s >= 0) || l->latency_s > MOST_S)
         return cc_usage(e, "--latency: a latency is a time from 0 to %g s", MOST_S);
     if (!(l->overhead >= 0) || !(l->message_bytes >= 0))

@@ -151,7 +151,7 @@ static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, 
 {
     struct list links = {.items = NULL}, latencies = {.items = NULL};
     const char *overhead = cc_arg(args, "overhead");
-    double headers = 0;
+    double headers = 0, message_s = -1;
     uint64_t burst = UINT64_MAX;
     int status = CC_OK;
     out->calibrated = cc_arg_or_null(args, "calibration") != NULL;
@@ -167,12 +167,15 @@ static int parse_links(const struct cc_args *args, struct cc_cluster_args *out, 
         cc_error_in(e, "--overhead");
         goto out;
     }
+    CC_TRY_OUT(cc_arg_time(args, "message-cost", &message_s, e));
     CC_TRY_OUT(combine(&links, &latencies, out, e));
     if (cc_arg_known(args, "burst"))
         CC_TRY_OUT(cc_arg_count(args, "burst", 0, INT64_MAX, &burst, e));
     for (size_t i = 0; i < out->links; i++) {
         if (overhead != NULL)
             out->link[i].overhead = headers;
+        if (message_s >= 0)
+            out->link[i].message_s = message_s;
         if (burst != UINT64_MAX)
             out->link[i].burst_bytes = (double)burst;
     }

@@ -32,6 +32,10 @@
     {.name = "latency", .value = "TIME", .def = "50us, or the link's own",                         \
      .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "latency of a message, whatever its size; a list gives a row for each"},              \
+    {.name = "message-cost", .value = "TIME", .def = "0, or the link's own",                       \
+     .group = CC_GROUP_CLUSTER,                                                                    \
+     .help = "processor time of a host for each message that it sends: what a server needs for "   \
+             "one worker after the other. `calibrate` measures it"},                               \
     {.name = "overhead", .value = "HEADERS", .def = "tc, or the link's own",                       \
      .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "bytes on the wire beyond the payload: tc (66 for each 1,448), ethernet (90/1448), "  \

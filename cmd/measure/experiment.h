@@ -95,6 +95,12 @@
      "part of codec_s: the busiest server decodes every push and encodes once", CC_DETAIL},        \
     {"decode_s", NULL, "s", "%.6g", 0, "part of codec_s: the worker decodes what comes back",      \
      CC_DETAIL},                                                                                   \
+    {"waking_s", NULL, "s", "%.6g", 0,                                                             \
+     "how much later than it wants a rank that sleeps continues, where ranks share cores; the "    \
+     "model adds it to the latency of each round", CC_DETAIL},                                     \
+    {"message_s", NULL, "s", "%.6g", 0,                                                            \
+     "how long a rank takes to hand a message to MPI; the model takes it as --message-cost, if "   \
+     "there is none", CC_DETAIL},                                                                  \
     {"wait_s", NULL, "s", "%.6g", 0,                                                               \
      "time that the rank which waits longest waits for the network and other ranks", CC_DETAIL},   \
     {"messages", NULL, "", "%.6g", 0, "sent per step by the rank that sends most", CC_DETAIL}
@@ -167,6 +173,7 @@ struct cc_measured_row {
     double speedup;                           /* NaN if fp32 was not measured in this setting */
     struct cc_codec_times codec;
     double wait_s, messages;
+    double waking_s, message_s; /* of the report */
     struct cc_prediction model; /* from the measured sizes and times; step_s NaN: no formula */
     double model_error;
     double wire_bytes; /* sent by the busiest host: counted (run), or computed (sim) */
@@ -253,6 +260,10 @@ void cc_experiment_set_mpi(struct cc_experiment *x, const char *name);
 int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experiment_setting *s,
                                const struct cc_report_row *got, struct cc_measured_row **out,
                                struct cc_error *e);
+
+/* Gives the setting's link what the measured hosts need for a message: its receiver is as late to
+ * wake, and its sender as long busy, unless the link has a time of its own for that. */
+void cc_experiment_use_host(double waking_s, double message_s, struct cc_setting *s);
 
 /* Adds a row to x->record with the columns that run and sim share: of a measured row, or of a dry
  * run. SIZE_MAX after an error. */

@@ -11,7 +11,15 @@
 
 /* --- the model's answer --- */
 
-/* Predicts a step from what this very row measured: sizes, codec times, the compute time. */
+void cc_experiment_use_host(double waking_s, double message_s, struct cc_setting *s)
+{
+    s->link.latency_s += waking_s;
+    if (s->link.message_s == 0)
+        s->link.message_s = message_s;
+}
+
+/* Predicts a step from what this very row measured: sizes, codec times, the compute time, and what
+ * its host needs for a message. */
 static int predict(const struct cc_experiment *x, const struct cc_measured_row *to,
                    const struct cc_report_row *got, struct cc_prediction *out, struct cc_error *e)
 {
@@ -34,6 +42,7 @@ static int predict(const struct cc_experiment *x, const struct cc_measured_row *
     if (setting.timing.straggler == CC_STEADY && to->setting->formula == CC_FORMULA_HOLDS)
         setting.timing.compute_s = got->compute_s;
     setting.timing.update_s = got->update_s;
+    cc_experiment_use_host(got->waking_s, got->message_s, &setting);
     CC_TRY(cc_step_payloads_measured(setting.net, &f->payloads[to->row->scheme], f->cluster.raw, &m,
                                      &payloads, e));
     const int status = cc_predict(&f->predictor, &setting, &payloads, out, e);
@@ -117,6 +126,8 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         .codec = codec,
         .wait_s = got->wait_s,
         .messages = got->messages,
+        .waking_s = got->waking_s,
+        .message_s = got->message_s,
         .model = {.step_s = NAN, .wire_bytes = NAN},
         .wire_bytes = NAN,
         .wire_bytes_model = NAN,
@@ -201,6 +212,8 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
         {"hop_codec_s", m->codec.hop_s},
         {"server_codec_s", m->codec.server_s},
         {"decode_s", m->codec.decode_s},
+        {"waking_s", m->waking_s},
+        {"message_s", m->message_s},
         {"wait_s", m->wait_s},
         {"messages", m->messages}};
     const size_t at = new_row(x, x->record, m->setting, m->row, e);

@@ -1,4 +1,4 @@
-/* commcomp calibrate: measures alpha, beta and gamma of a link.
+/* commcomp calibrate: measures alpha, beta and gamma of a link, and what sending costs.
  *
  * Two ranks send messages of many sizes to and fro, in several passes. From the medians of half the
  * round trips models/calibrate.c fits bandwidth, latency and, where a token bucket is to be found,
@@ -42,6 +42,9 @@ static const struct cc_column columns[] = {
     {"latency_large_s", "large-message latency", "us", "%.4g", 1e6,
      "latency of large messages, which wait for the receiver's consent: their line at 0 bytes, plus "
      "the time saved by the bucket; empty if the bucket was found from this", CC_SETTING},
+    {"message_s", "sending", "us", "%.4g", 1e6,
+     "found: how long a processor needs to hand a small message to MPI, for --message-cost",
+     CC_SETTING},
     {"reduce_byte_s", "adding", "ns/B", "%.4g", 1e9,
      "gamma: of adding a byte of floats to a sum, on this machine", CC_SETTING},
     {"time_s", "time", "us", "%.1f", 1e6, "median of half a round trip", CC_ANSWER},
@@ -92,8 +95,10 @@ struct calibrate {
     uint64_t repeats;
     size_t size[CC_CALIBRATE_MOST];
     struct series series[CC_CALIBRATE_MOST];
-    size_t sizes, reported; /* reported: in all passes */
-    double reduce_byte_s;
+    size_t sizes, reported;                    /* reported: in all passes */
+    double send_s[PASSES * CC_CALIBRATE_MOST]; /* of the small sizes, in all passes */
+    size_t sends;
+    double message_s, reduce_byte_s;
     double load; /* of this machine before the measurement (bench/load.h) */
     struct cc_calibration found;
     struct cc_progress progress;
@@ -181,6 +186,8 @@ static int on_report(void *arg, const struct cc_report *report, struct cc_error 
     memcpy(seconds + s->samples, got->seconds, got->samples * sizeof *seconds);
     free(s->seconds);
     *s = (struct series){seconds, samples};
+    if (got->bytes <= CC_CALIBRATE_SMALL)
+        c->send_s[c->sends++] = got->send_s;
     c->reported++;
     return CC_OK;
 }
@@ -217,7 +224,7 @@ static void free_series(struct calibrate *c)
         free(c->series[i].seconds);
         c->series[i] = (struct series){NULL, 0};
     }
-    c->reported = 0;
+    c->reported = c->sends = 0;
 }
 
 static int ping(struct calibrate *c, const char *program, struct cc_error *e)
@@ -341,6 +348,7 @@ static int add_row(struct calibrate *c, size_t i, struct cc_error *e)
         {"burst_bytes", f->burst_bytes.value},
         {"burst_bytes_sd", c->burst_bytes < 0 ? f->burst_bytes.sd : NAN},
         {"latency_large_s", burst_found ? NAN : f->intercept_s.value + saved},
+        {"message_s", c->message_s},
         {"reduce_byte_s", c->reduce_byte_s},
         {"time_s", time.value},
         {"time_s_sd", time.sd},
@@ -363,6 +371,7 @@ static int write_link(const struct calibrate *c, struct cc_error *e)
     const char *name = c->name != NULL ? c->name : c->lab != NULL ? "lab" : "cluster";
     struct cc_link link = {.bw_bps = f->bw_bps.value,
                            .latency_s = f->latency_s.value,
+                           .message_s = c->message_s,
                            .burst_bytes = f->burst_bytes.value,
                            .reduce_byte_s = c->reduce_byte_s};
     struct cc_machine_info host;
@@ -432,6 +441,9 @@ static int add_notes(struct calibrate *c, struct cc_error *e)
     CC_TRY(cc_record_note(c->record, e,
                           "latency: %.3g +- %.2g us, the median of messages of up to %d bytes",
                           1e6 * f->latency_s.value, 1e6 * f->latency_s.sd, CC_CALIBRATE_SMALL));
+    CC_TRY(cc_record_note(
+        c->record, e, "sending: %.3g us of a processor's time for each message, whatever its size",
+        1e6 * c->message_s));
     CC_TRY(note_burst(c, e));
     CC_TRY(note_bucket(c, e));
     CC_TRY(note_load(c, e));
@@ -446,6 +458,7 @@ static int add_notes(struct calibrate *c, struct cc_error *e)
 static int report(struct calibrate *c, struct cc_error *e)
 {
     CC_TRY(fit(c, e));
+    c->message_s = cc_stats_of(c->send_s, c->sends).median;
     for (size_t i = 0; i < c->sizes; i++)
         CC_TRY(add_row(c, i, e));
     CC_TRY(write_link(c, e));

@@ -112,6 +112,7 @@ static int simulate(struct sim_state *s, const struct cc_platform *platform, str
     const struct cc_smpirun_config config = {.platform = platform,
                                              .fidelity = o->fidelity,
                                              .overhead = s->setting->setting.link.overhead,
+                                             .message_s = s->setting->setting.link.message_s,
                                              .rank_program = s->sim->program,
                                              .smpirun = o->smpirun,
                                              .paje = o->paje,

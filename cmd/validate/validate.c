@@ -196,14 +196,28 @@ static int choose_steps(const struct validate *v, const struct cc_experiment_set
     return CC_OK;
 }
 
+/* Gives the simulation of a setting what the run's hosts needed for messages: the mean over the
+ * setting's rows, since they share a platform. */
+static void copy_hosts(const struct cc_measured_row *row, size_t rows, struct cc_setting *s)
+{
+    double waking_s = 0, message_s = 0;
+    for (size_t i = 0; i < rows; i++) {
+        waking_s += row[i].waking_s / (double)rows;
+        message_s += row[i].message_s / (double)rows;
+    }
+    cc_experiment_use_host(waking_s, message_s, s);
+}
+
 /* Gives the simulation the run's gradients and steps, and, where they were measured, its codec
- * times. */
+ * times and its hosts' times for messages. */
 static int copy_run(struct validate *v, struct cc_error *e)
 {
     const struct cc_experiment *run = &v->run.experiment;
     size_t at = 0;
     for (size_t i = 0; i < v->sim.experiment.settings; i++) {
         const struct cc_experiment_setting *from = &run->setting[i];
+        if (at + from->rows <= run->measured_rows)
+            copy_hosts(&run->measured[at], from->rows, &v->sim.experiment.setting[i].setting);
         v->sim.experiment.setting[i].data = true;
         for (size_t k = 0; k < from->rows; k++, at++) {
             struct cc_experiment_row *row = &v->sim.experiment.setting[i].row[k];

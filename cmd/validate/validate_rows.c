@@ -55,11 +55,12 @@ static int predict_variants(struct validate *v, const struct validated *row, str
                             .pull_bytes =
                                 cc_exchange_has(s.exchange, CC_X_SERVERS) ? from->pull_bytes : 0,
                             .codec = from->codec};
+    cc_experiment_use_host(from->waking_s, from->message_s, &s);
     CC_TRY(predict(v, row, &s, &m, &out->as_is, e));
     s.link.burst_bytes = 0;
     CC_TRY(predict(v, row, &s, &m, &other, e));
     out->without_burst_s = other.step_s;
-    s = row->setting->setting;
+    s.link.burst_bytes = row->setting->setting.link.burst_bytes;
     m.codec =
         (struct cc_codec_times){forecast->encode_s, forecast->hop_codec_s + forecast->reduce_s,
                                 forecast->server_codec_s, forecast->decode_s};

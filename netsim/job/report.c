@@ -69,6 +69,12 @@ static const struct cc_field row_fields[] = {
     {ROW(busy_s), .help =
                       "A worker: the time for which any message is under way, without its own work "
                       "on the only one."},
+    {ROW(waking_s),
+     .help =
+         "How much later than the ranks had agreed the first worker wakes for a step: the median "
+         "over the counted steps; 0 where ranks poll, and where steps are not sequential."},
+    {ROW(message_s), .help = "How long a rank takes to hand a message to MPI: the mean over all "
+                             "pushes and pulls; 0 without servers."},
     {ROW(push_bytes), .help = "Payload of a worker's pushes per step, the mean over the workers."},
     {ROW(pull_bytes), .help = "Payload of all servers' pulls per step; each pull counts once, "
                               "however many workers get it."},
@@ -124,6 +130,8 @@ static const struct cc_field size_fields[] = {
     {SIZE(struct cc_report_size, bytes), .help = "The message's size."},
     {NUMBERS(struct cc_report_size, seconds, samples),
      .help = "For each repetition the time one way, half of that there and back."},
+    {TIME(struct cc_report_size, send_s),
+     .help = "The time that rank 0 needs to hand a message to MPI: the median."},
 };
 
 /* --- events --- */

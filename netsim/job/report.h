@@ -22,6 +22,8 @@ struct cc_report_row {
      * beginning to the last one's end. */
     double encode_s, hop_s, server_s, decode_s;
     double wait_s, busy_s;
+    double waking_s;  /* how late the first worker wakes for a step, the median; 0: ranks poll */
+    double message_s; /* to hand a push or a pull to MPI, the mean */
     double push_bytes, pull_bytes; /* payload per step, without heads */
     double push_head_bytes, pull_head_bytes;
     double messages, given_bytes; /* per step to other hosts: of the rank that sends most or, with
@@ -38,6 +40,7 @@ struct cc_report_size {
     size_t bytes;
     size_t samples;
     double *seconds; /* one way: half a round trip */
+    double send_s;   /* that rank 0 needs to hand a message to MPI, the median */
 };
 
 /* A row of a job with `calls`. Times are those of the slowest rank, bytes and messages of a call.

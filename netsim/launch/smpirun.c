@@ -274,6 +274,7 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
                                          .rank_program = config->rank_program,
                                          .fidelity = config->fidelity,
                                          .overhead = config->overhead,
+                                         .message_s = config->message_s,
                                          .uneven_routes = config->platform->uneven_routes};
     struct cc_error why = {0};
     char **argv = NULL, *text = NULL;

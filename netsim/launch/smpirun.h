@@ -14,6 +14,7 @@ struct cc_smpirun_config {
     const struct cc_platform *platform;
     enum cc_fidelity fidelity;
     double overhead;          /* bytes of headers per byte of payload; not for CC_FIDELITY_TCP */
+    double message_s;         /* for which a sender is busy with each message */
     const char *rank_program; /* path of commcomp-rank-sim */
     const char *smpirun;      /* NULL: "smpirun", looked up in PATH */
     const char *paje;         /* where to write SimGrid's own trace; NULL: nowhere */

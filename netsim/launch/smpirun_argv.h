@@ -24,6 +24,7 @@ struct cc_smpirun_command {
     char paje[64];                /* path of SimGrid's trace; "": none is written */
     enum cc_fidelity fidelity;
     double overhead;    /* bytes of headers per byte of payload; not for CC_FIDELITY_TCP */
+    double message_s;   /* for which a sender is busy with each message */
     bool uneven_routes; /* the platform's routes differ in latency */
 };
 

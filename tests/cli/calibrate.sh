@@ -25,7 +25,8 @@ for size in job["sizes"]:
         count += 1
         now += 0.05 if count % 10 == 0 else 0
         seconds.append((now - began) / 2)
-    print(json.dumps({"report": "size", "bytes": size, "seconds": seconds}))
+    print(json.dumps({"report": "size", "bytes": size, "seconds": seconds,
+                      "send_s": 4e-6}))
 if os.environ.get("cut"):
     sys.exit(3)
 print(json.dumps({"report": "done"}))
@@ -44,9 +45,15 @@ json 'd["rows"][0]["bytes"] == 1 and sum(r["counted"] for r in d["rows"]) >= 8 a
 json 'all(abs(r["model_error"]) < 5e-3 and r["samples"] == 20 for r in d["rows"] if r["counted"])'
 json 'all(1e-12 < r["reduce_byte_s"] < 1e-7 for r in d["rows"]) and d["host"]["mpi"] == "a link by hand"'
 json 'any("none found" in n for n in d["notes"])'
+json 'all(r["message_s"] == 4e-6 for r in d["rows"]) and any("sending: 4 us" in n for n in d["notes"])'
 # The model takes the file: 4 workers' million bytes at 10 MB/s, and back.
 q 0 $m --calibration found.json --values 1M --workers 4 --scheme int8 --format json
 json 'abs(d["rows"][0]["comm_s"] - 0.8) < 1e-3 and d["rows"][0]["link"] == "cluster"'
+# A server sends to 1,000 workers, one after the other; an option replaces the file's time.
+q 0 $m --calibration found.json --values 10 --workers 1000 --scheme int8 --format json
+json 'abs(d["rows"][0]["comm_s"] - (14e-4 + 999 * 4e-6 + 2 * 20e-6)) < 5e-5'
+q 0 $m --calibration found.json --values 10 --workers 1000 --scheme int8 --message-cost 0s --format json
+json 'abs(d["rows"][0]["comm_s"] - (28e-4 + 2 * 20e-6)) < 5e-5'
 # The bucket is measured, or given by an option.
 burst=20000
 export burst

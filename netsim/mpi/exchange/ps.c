@@ -264,9 +264,11 @@ static int send(struct ps *p, size_t i, const uint8_t *bytes, size_t len, struct
         p->s->counters.messages++;
     }
     cc_note_sent(p->s, (size_t)p->tag, p->lane[i].peer, len);
-    return cc_mpi_check(MPI_Isend(cc_mpi_buffer(bytes), (int)len, MPI_BYTE, p->lane[i].peer, p->tag,
-                                  p->s->comm, &p->requests.request[p->lanes + i]),
-                        "MPI_Isend", e);
+    const double since = cc_runtime_now();
+    const int code = MPI_Isend(cc_mpi_buffer(bytes), (int)len, MPI_BYTE, p->lane[i].peer, p->tag,
+                               p->s->comm, &p->requests.request[p->lanes + i]);
+    p->s->counters.send_s += cc_runtime_now() - since;
+    return cc_mpi_check(code, "MPI_Isend", e);
 }
 
 /* Takes note of completed requests; *received: how many receives stand at the front of p->finished.

@@ -24,7 +24,8 @@ void cc_charge(struct cc_rank_state *s, enum cc_phase phase, struct cc_work_time
                double cost_s)
 {
     const double now = cc_work_end(since, cost_s);
-    s->counters.phase_s[phase] += cc_work_took(since, now);
+    s->counters.phase_s[phase] += now - since.began;
+    s->counters.work_s[phase] += cc_work_took(since, now);
     cc_event_log_codec(s->events, phase, s->step, since.began, now);
 }
 

@@ -17,12 +17,14 @@
 /* Totals over the row's counted steps. */
 struct cc_counters {
     double phase_s[CC_PHASES];
+    double work_s[CC_PHASES]; /* of codecs: processor time within phase_s (cc_work_took) */
     double exchange_update_s; /* the part of CC_PHASE_UPDATE that exchanges have charged */
     uint64_t payload_bytes;   /* encoded by this rank: a worker's push, a server's pull (once, not
                                  once per worker); re-encoded partial sums are not counted */
     uint64_t head_bytes;      /* of the packs around these payloads */
     uint64_t sent_bytes;      /* handed to MPI for other hosts, heads and partial sums included */
     uint64_t messages;        /* likewise */
+    double send_s;            /* for which this rank handed them to MPI */
     uint64_t *tensor_bytes;   /* payload_bytes by tensor; NULL: not counted */
     uint64_t chosen[CC_EXCHANGE_COUNT]; /* ssar-auto: messages by the exchange that it chose */
 };

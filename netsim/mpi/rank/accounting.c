@@ -36,6 +36,7 @@ void cc_settle(struct cc_rank_loop *l, enum cc_phase phase)
 void cc_count_times(struct cc_rank_loop *l)
 {
     memset(l->s.counters.phase_s, 0, sizeof l->s.counters.phase_s);
+    memset(l->s.counters.work_s, 0, sizeof l->s.counters.work_s);
     l->s.counters.exchange_update_s = 0;
     l->busy_since = cc_runtime_now();
     l->busy_s = 0;
@@ -47,6 +48,7 @@ void cc_count_bytes(struct cc_rank_loop *l)
     l->uncounted_bytes = t->sent_bytes;
     t->payload_bytes = t->head_bytes = t->sent_bytes = t->messages = 0;
     memset(t->chosen, 0, sizeof t->chosen);
+    t->send_s = 0;
     memset(t->tensor_bytes, 0, l->s.job->tensors * sizeof *t->tensor_bytes);
 }
 

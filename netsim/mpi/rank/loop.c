@@ -38,11 +38,13 @@ static int open_messages(struct cc_rank_loop *l, struct cc_error *e)
     l->under_way = cc_alloc0(row->messages * sizeof *l->under_way, e);
     l->start = cc_alloc0(steps * sizeof *l->start, e);
     l->end = cc_alloc0(steps * sizeof *l->end, e);
+    l->late = cc_alloc0(steps * sizeof *l->late, e);
     l->ready = cc_alloc0(steps * sizeof *l->ready, e);
     l->encoded = cc_alloc0(steps * sizeof *l->encoded, e);
     l->s.counters.tensor_bytes = cc_alloc0(l->s.job->tensors * sizeof(uint64_t), e);
     if (l->message == NULL || l->under_way == NULL || l->start == NULL || l->end == NULL ||
-        l->ready == NULL || l->encoded == NULL || l->s.counters.tensor_bytes == NULL)
+        l->late == NULL || l->ready == NULL || l->encoded == NULL ||
+        l->s.counters.tensor_bytes == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < row->messages; i++, l->messages++)
         CC_TRY(l->exchange->open(&l->s, &row->message[i], i, &l->message[i], e));
@@ -89,6 +91,7 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
     free(l->under_way);
     free(l->start);
     free(l->end);
+    free(l->late);
     free(l->ready);
     free(l->encoded);
     free(l->s.counters.tensor_bytes);
@@ -118,7 +121,10 @@ static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     double at = cc_runtime_now();
     if (cc_rank_loop_lockstep(l))
         CC_TRY(cc_runtime_begin(l->s.comm, l->s.job->yield_when_idle, l->one_clock, &at, e));
-    l->start[step] = at - l->began;
+    /* Computing that sleeps begins at the time that the ranks have agreed on; without any, the step
+     * begins when this rank is awake. */
+    l->late[step] = cc_runtime_now() - at;
+    l->start[step] = at - l->began + (l->s.job->compute_s > 0 ? 0 : l->late[step]);
     return CC_OK;
 }
 

@@ -21,6 +21,7 @@ struct cc_rank_loop {
     double began;               /* when it left the row's barrier */
     bool one_clock;             /* all ranks are on one machine, whose clock they share */
     double *start, *end;        /* of each step, counted or not, since then */
+    double *late;               /* how much later than the ranks had agreed it began each step */
     /* Sequential steps: when this worker's exchange began, and when its first message was encoded,
      * on the rank's clock. */
     double *ready, *encoded;

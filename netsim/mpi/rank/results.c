@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "core/stats.h"
 #include "netsim/mpi/rank/accounting.h"
 #include "netsim/mpi/rank/rank.h"
 #include "netsim/mpi/runtime/host_id.h"
@@ -13,7 +14,7 @@
 enum { COMPUTE, UPDATE, ENCODE, HOP, SERVER, DECODE, WAIT, BUSY, MESSAGES, GIVEN, LARGEST };
 
 /* Values whose sum over all ranks is reported. */
-enum { PUSH, PUSH_HEAD, PULL, PULL_HEAD, GIVEN_COUNTED, GIVEN_BEFORE, SUMS };
+enum { PUSH, PUSH_HEAD, PULL, PULL_HEAD, GIVEN_COUNTED, GIVEN_BEFORE, SENT_S, SENDS, SUMS };
 
 /* The byte counts of one rank's interface. */
 enum { NETWORK, SENT, RECEIVED, INTERFACE_NUMBERS };
@@ -31,12 +32,14 @@ static int reduce(struct cc_rank *r, void *list, size_t count, MPI_Op op, struct
 static void fill_largest(const struct cc_rank_loop *l, double *out)
 {
     const struct cc_counters *t = &l->s.counters;
-    const enum cc_phase phases[] = {
-        [COMPUTE] = CC_PHASE_COMPUTE, [UPDATE] = CC_PHASE_UPDATE, [ENCODE] = CC_PHASE_ENCODE,
-        [HOP] = CC_PHASE_HOP,         [SERVER] = CC_PHASE_SERVER, [DECODE] = CC_PHASE_DECODE,
-        [WAIT] = CC_PHASE_WAIT};
-    for (int i = 0; i <= WAIT; i++)
-        out[i] = t->phase_s[phases[i]];
+    const double *times = t->phase_s, *work = t->work_s;
+    out[COMPUTE] = times[CC_PHASE_COMPUTE];
+    out[UPDATE] = times[CC_PHASE_UPDATE];
+    out[ENCODE] = work[CC_PHASE_ENCODE];
+    out[HOP] = work[CC_PHASE_HOP];
+    out[SERVER] = work[CC_PHASE_SERVER];
+    out[DECODE] = work[CC_PHASE_DECODE];
+    out[WAIT] = times[CC_PHASE_WAIT];
     if (l->s.server)
         out[WAIT] = 0;
     out[BUSY] = l->s.server ? 0 : l->busy_s;
@@ -51,6 +54,8 @@ static void fill_sums(const struct cc_rank_loop *l, double *out)
     out[l->s.server ? PULL_HEAD : PUSH_HEAD] = (double)t->head_bytes;
     out[GIVEN_COUNTED] = (double)t->sent_bytes;
     out[GIVEN_BEFORE] = (double)l->uncounted_bytes;
+    out[SENT_S] = t->send_s;
+    out[SENDS] = (double)t->messages;
 }
 
 static void put_means(const struct cc_rank *r, const double *largest, const double *sum,
@@ -65,6 +70,7 @@ static void put_means(const struct cc_rank *r, const double *largest, const doub
     out->decode_s = largest[DECODE] / n;
     out->wait_s = largest[WAIT] > 0 ? largest[WAIT] / n : 0;
     out->busy_s = largest[BUSY] / n;
+    out->message_s = sum[SENDS] > 0 ? sum[SENT_S] / sum[SENDS] : 0;
     out->messages = largest[MESSAGES] / n;
     out->given_bytes = largest[GIVEN] / n;
     out->push_bytes = sum[PUSH] / pushes;
@@ -96,24 +102,54 @@ static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, double *la
     return status;
 }
 
-/* In lockstep, a step takes as long as its slowest worker. Otherwise it lasts from when the last
- * worker ended the step before until the last worker ends it. */
+/* The mean time by which the first worker woke too late for a counted step: what waking takes where
+ * no other rank has the core. Ranks that poll do not sleep. */
+static int put_waking(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
+                      struct cc_error *e)
+{
+    const size_t steps = out->steps, before = l->s.row->warmup;
+    if (!l->s.job->yield_when_idle || !cc_rank_loop_lockstep(l))
+        return CC_OK;
+    double *late = cc_alloc(steps * sizeof *late, e);
+    if (late == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < steps; i++)
+        late[i] = l->s.server ? (double)HUGE_VAL : l->late[before + i];
+    const int status = reduce(r, late, steps, MPI_MIN, e);
+    out->waking_s = cc_stats_of(late, steps).median;
+    free(late);
+    return status;
+}
+
+/* In lockstep, a step takes as long as its slowest worker: from when the first worker begins it, if
+ * they have one clock. Otherwise it lasts from when the last worker ended the step before until the
+ * last worker ends it. */
 static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
                      struct cc_error *e)
 {
     const size_t all = cc_rank_loop_steps(l), before = l->s.row->warmup;
     const bool together = cc_rank_loop_lockstep(l);
-    double *end = cc_alloc0(all * sizeof *end, e);
+    double *end = cc_alloc0(2 * all * sizeof *end, e), *start = end + all;
     out->step_s = cc_alloc(out->steps * sizeof *out->step_s, e);
     if (end == NULL || out->step_s == NULL) {
         free(end);
         return CC_FAIL;
     }
-    for (size_t i = 0; i < all && !l->s.server; i++)
-        end[i] = l->end[i] - (together ? l->start[i] : 0);
-    int status = reduce(r, end, all, MPI_MAX, e);
-    for (size_t i = 0; i < out->steps; i++)
-        out->step_s[i] = end[before + i] - (!together && before + i > 0 ? end[before + i - 1] : 0);
+    /* MPI_MAX of the negative beginnings finds the earliest one. */
+    const double zero = together && l->one_clock ? l->began : 0;
+    for (size_t i = 0; i < all; i++) {
+        end[i] = l->s.server ? -HUGE_VAL : zero + l->end[i];
+        start[i] = l->s.server ? -HUGE_VAL : -(zero + l->start[i]);
+        if (together && !l->one_clock)
+            end[i] += start[i];
+    }
+    int status = reduce(r, end, 2 * all, MPI_MAX, e);
+    for (size_t i = before; i < all; i++) {
+        double since = i > 0 ? end[i - 1] : 0;
+        if (together)
+            since = l->one_clock ? -start[i] : 0;
+        out->step_s[i - before] = end[i] - since;
+    }
     free(end);
     return status;
 }
@@ -239,6 +275,7 @@ static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_
         out->peak_bytes = (double)cc_runtime_peak_bytes();
     CC_TRY(cc_chosen_text(l, &out->chose, e));
     CC_TRY(put_steps(r, l, out, e));
+    CC_TRY(put_waking(r, l, out, e));
     CC_TRY(add_queue(r, l, out, e));
     return put_tensors(r, l, out, e);
 }

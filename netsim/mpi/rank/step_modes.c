@@ -24,7 +24,7 @@
 static int step_sequential(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
     double *phase_s = l->s.counters.phase_s, hidden;
-    l->clock = cc_runtime_now();
+    l->clock = l->began + l->start[step];
     CC_TRY(cc_compute_visible(l, step, &hidden, e));
     cc_settle(l, CC_PHASE_COMPUTE);
     l->ready[step] = l->encoded[step] = cc_runtime_now();
@@ -120,12 +120,15 @@ int cc_step_run(struct cc_rank_loop *l, size_t step, struct cc_error *e)
  * within the first counted step, has been charged in its place. */
 int cc_step_drain(struct cc_rank_loop *l, struct cc_error *e)
 {
-    double phase_s[CC_PHASES];
+    double phase_s[CC_PHASES], work_s[CC_PHASES];
     memcpy(phase_s, l->s.counters.phase_s, sizeof phase_s);
+    memcpy(work_s, l->s.counters.work_s, sizeof work_s);
     if (l->s.events != NULL && l->s.row->warmup > 0)
         l->s.events->on = false;
     CC_TRY(cc_messages_finish(l, l->messages, e));
-    if (l->s.row->warmup > 0)
+    if (l->s.row->warmup > 0) {
         memcpy(l->s.counters.phase_s, phase_s, sizeof phase_s);
+        memcpy(l->s.counters.work_s, work_s, sizeof work_s);
+    }
     return CC_OK;
 }
