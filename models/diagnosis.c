@@ -83,7 +83,7 @@ static bool scatter(const struct pair *p, enum cc_cause_kind *kind, char why[WHY
     *kind = CC_CAUSE_SCATTER;
     if (!(fabs(p->gap) <= 2 * p->t->error_s))
         return false;
-    (void)snprintf(why, WHY_CAP, "the median of the measured steps has a standard error of %.3g ms",
+    (void)snprintf(why, WHY_CAP, "the mean of the measured steps has a standard error of %.3g ms",
                    1e3 * p->t->error_s);
     return true;
 }

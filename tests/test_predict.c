@@ -218,6 +218,11 @@ static void shaped(void **state)
     close_to(p.step_s, 0.001 + 0.014 + 0.002, 1e-12, "codecs take longer than the port");
     c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 0, 0, 0);
     close_to(predict(&w, &c, 0).step_s, 0.016, 1e-12, "the port's rate");
+    w.s.timing.pause_s = 0.010;
+    close_to(predict(&w, &c, 0).step_s, 0.006, 1e-12, "buckets fill in a pause");
+    w.s.timing.pause_s = 0.020;
+    close_to(predict(&w, &c, 0).step_s, 0.003, 1e-12, "a pause longer than the port is taken");
+    w.s.timing.pause_s = 0;
     w.s.timing.mode = CC_PIPE;
     close_to(predict(&w, &c, 0).step_s, 0.016, 1e-12, "the port's rate, pipelined");
     w.s.timing.mode = CC_OVERLAP;

@@ -139,6 +139,7 @@ static void smpirun_gets_arguments_files_and_the_job(void **state)
     /* 1448 / 1514 */
     assert_contains(text, " --cfg=network/bandwidth-factor:0.956406869");
     assert_lacks(text, "-trace");
+    assert_lacks(text, "smpi/ois");
     assert_int_equal(s.block_bytes, 1 << 30);
     assert_false(s.rendezvous);
     free(text);
@@ -149,6 +150,11 @@ static void smpirun_gets_arguments_files_and_the_job(void **state)
     assert_contains(text, " --cfg=network/bandwidth-factor:0.956406869");
     assert_int_equal(s.block_bytes, 0);
     assert_true(s.rendezvous);
+    free(text);
+
+    s = (struct simulation){.fidelity = CC_FIDELITY_TC, .message_s = 0.25};
+    text = smpirun_arguments(state, &s);
+    assert_contains(text, " --cfg=smpi/ois:0:0.25:0 ");
     free(text);
 
     s = (struct simulation){.fidelity = CC_FIDELITY_TCP};

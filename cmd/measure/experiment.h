@@ -56,8 +56,9 @@
     {"added_s", NULL, "s", "%.6g", 0,                                                              \
      "step_s less compute_s: what codecs and network add", CC_DETAIL},                             \
     {"step_s", "step", "ms", "%.1f", 1e3,                                                          \
-     "a step, from the slowest rank's end of the previous one to its end of this one: the median " \
-     "over whole periods of the scheme; with stragglers their mean", CC_ANSWER},                   \
+     "a step, from the slowest rank's end of the previous one to its end of this one: the mean "   \
+     "over whole periods of the scheme; in a run without those that lie further from the "         \
+     "quartiles than these from each other, unless there are stragglers", CC_ANSWER},              \
     {"step_s_sd", NULL, "s", "%.6g", 0,                                                            \
      "standard deviation over the counted steps (over whole periods of the scheme); empty if one " \
      "was counted", CC_DETAIL},                                                                    \
@@ -167,7 +168,7 @@ struct cc_measured_row {
     double compute_s;  /* with the update */
     double update_s;
     double codec_s, comm_s, comm_busy_s;
-    double step_s;       /* median of the counted periods' steps; with stragglers their mean */
+    double step_s;       /* mean of the counted periods' steps, without outliers */
     double step_s_error; /* its standard error */
     double step_s_sd, step_s_q25, step_s_q75; /* over whole periods; NaN if there is but one */
     double speedup;                           /* NaN if fp32 was not measured in this setting */
@@ -207,6 +208,7 @@ struct cc_experiment_ops {
     /* Chooses a row's warmup and steps; those of the options replace them. */
     int (*choose)(void *arg, const struct cc_experiment_setting *s, struct cc_experiment_row *row,
                   struct cc_error *e);
+    bool exact; /* the clock is simulated: nothing but the setting makes steps differ */
 };
 
 /* --- preparing --- */

@@ -52,11 +52,32 @@ static int predict(const struct cc_experiment *x, const struct cc_measured_row *
 
 /* --- measured rows --- */
 
-/* Median, quartiles and standard deviation of the step, over whole periods: other work on a machine
- * makes a few steps much longer, and a mean of them can lie outside the quartiles. Stragglers,
- * though, belong to the setting, and the formulas have the mean of their steps. */
-static int average_steps(const struct cc_report_row *got, size_t period, struct cc_measured_row *m,
-                         struct cc_error *e)
+/* The mean of sorted steps that lie within a quartile distance of the quartiles, and its standard
+ * error. It is not outside the quartiles: at most a quarter of the steps is above the upper one, by
+ * no more than the distance, and a quarter is below the lower one. */
+static void trimmed_mean(const double *each, const struct cc_stats *s, struct cc_measured_row *m)
+{
+    const double fence = s->high - s->low;
+    double sum = 0, squares = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (each[i] >= s->low - fence && each[i] <= s->high + fence) {
+            sum += each[i];
+            kept++;
+        }
+    m->step_s = sum / (double)kept;
+    for (size_t i = 0; i < s->count; i++)
+        if (each[i] >= s->low - fence && each[i] <= s->high + fence)
+            squares += pow(each[i] - m->step_s, 2);
+    m->step_s_error = sqrt(squares) / (double)kept;
+}
+
+/* Mean, quartiles and standard deviation of the step, over whole periods. Other work on a machine
+ * makes a few steps much longer, which do not count; a median would leave out as much of what
+ * belongs to the scheme, whose payloads differ in size from step to step. All steps count with
+ * stragglers, which belong to the setting, and where the clock is simulated. */
+static int average_steps(const struct cc_experiment *x, const struct cc_report_row *got,
+                         size_t period, struct cc_measured_row *m, struct cc_error *e)
 {
     const size_t periods = got->steps / period;
     double *each = cc_alloc0((periods + 1) * sizeof *each, e);
@@ -65,9 +86,12 @@ static int average_steps(const struct cc_report_row *got, size_t period, struct 
     for (size_t i = 0; i < periods * period; i++)
         each[i / period] += got->step_s[i] / (double)period;
     const struct cc_stats s = cc_stats_of(each, periods);
-    const bool draws = m->setting->setting.timing.straggler != CC_STEADY;
-    m->step_s = draws ? s.mean : s.median;
-    m->step_s_error = draws ? s.sd / sqrt((double)periods) : cc_stats_median_error(&s) * s.median;
+    if (x->ops->exact || m->setting->setting.timing.straggler != CC_STEADY) {
+        m->step_s = s.mean;
+        m->step_s_error = s.sd / sqrt((double)periods);
+    } else {
+        trimmed_mean(each, &s, m);
+    }
     m->step_s_sd = periods > 1 ? s.sd : NAN;
     m->step_s_q25 = periods > 1 ? s.low : NAN;
     m->step_s_q75 = periods > 1 ? s.high : NAN;
@@ -142,7 +166,7 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
     if (got->steps < row->period)
         return cc_fail(e, "%s: the ranks report %zu steps instead of %zu",
                        cc_experiment_scheme(x, row), got->steps, row->steps);
-    CC_TRY(average_steps(got, row->period, &m, e));
+    CC_TRY(average_steps(x, got, row->period, &m, e));
     m.comm_s = fmax(0, m.step_s - got->compute_s - got->update_s - m.codec_s);
     m.comm_busy_s = got->busy_s;
     m.speedup = fp32_step_s(x, &m) / m.step_s;

@@ -38,7 +38,8 @@
 
 /* then, after payload_bytes, the sizes, */
 #define CC_SIZE_COLUMNS                                                                            \
-    {"bits_per_value", "bits/value", "bits", "%.3f", 0, "8 x payload bytes / values", CC_MAIN},    \
+    {"bits_per_value", "bits/value", "bits", "%.3f", 0,                                            \
+     "8 x payload bytes / values: of a worker's push alone; pulls are in bits_pull", CC_MAIN},     \
     {"ratio", NULL, "", "%.1f", 0, "32 / bits per value", CC_DETAIL},                              \
     {"bits_push", NULL, "bits", "%.3f", 0,                                                         \
      "bits per value from worker to server, or to the others", CC_DETAIL},                         \

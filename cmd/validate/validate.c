@@ -24,7 +24,8 @@ static const struct cc_column columns[] = {
     {"payload_bytes", NULL, "B", "%.0f", 0,
      "bytes of a worker's push per step, scale factors included: the run's; without one, the "
      "simulation's, as in the next seven columns", CC_DETAIL},
-    {"bits_per_value", "bits/value", "bits", "%.3f", 0, "8 x payload bytes / values", CC_MAIN},
+    {"bits_per_value", "bits/value", "bits", "%.3f", 0, 
+     "8 x payload bytes / values: of a worker's push alone; pulls are in bits_pull", CC_MAIN},
     {"ratio", NULL, "", "%.1f", 0, "32 / bits per value", CC_DETAIL},
     {"bits_push", NULL, "bits", "%.3f", 0, "bits per value from worker to server, or to the others",
      CC_DETAIL},
@@ -44,7 +45,8 @@ static const struct cc_column columns[] = {
      "the same job simulated, with the run's codec times, less burst_saved_s; without a run, with the "
      "profile's codec times", CC_ANSWER},
     {"step_s", "run", "ms", "%.1f", 1e3,
-     "measured: the median over whole periods of the scheme; with stragglers their mean", CC_ANSWER},
+     "measured: the mean over whole periods of the scheme, without those that lie further from the "
+     "quartiles than these from each other, unless there are stragglers", CC_ANSWER},
     {"step_s_q25", "25%", "ms", "%.1f", 1e3, "a quarter of the counted steps (periods) took less",
      CC_DETAIL},
     {"step_s_q75", "75%", "ms", "%.1f", 1e3, "three quarters of them took less", CC_DETAIL},

@@ -134,6 +134,7 @@ else
     json '[r["scheme"] for r in d["rows"]] == ["fp32", "int8", "3lc"] and len(d["host"]["mpi"]) > 3'
     json 'd["rows"][0]["ratio"] == 1 and 3.9 < d["rows"][1]["ratio"] <= 4 and d["rows"][2]["ratio"] > 15'
     json 'd["rows"][0]["bits_pull"] == 32 and all(r["steps"] == 3 and r["step_s_sd"] is not None for r in d["rows"])'
+    json 'all(r["step_s_q25"] <= r["step_s"] <= r["step_s_q75"] for r in d["rows"])'
     json 'd["rows"][0]["model_error"] > -0.25 and d["rows"][0]["speedup"] == 1 and d["rows"][1]["speedup"] > 2'
     # Two pushes and two pulls of 400 kB at 100 Mbit/s are 67 ms each, less the bucket.
     # A busy machine makes steps longer, but not several times.

@@ -131,6 +131,9 @@ else
     json 'all(abs(r["model_error"]) < 1e-4 and r["step_s_sd"] is None and r["scaling"] is None for r in d["rows"])'
     json 'all(r["sim_wall_s"] > 0 and 1e6 < r["sim_memory_bytes"] < 4e9 for r in d["rows"])'
     json 'abs(d["rows"][0]["wire_bytes"] - 8e6) < 100 and d["rows"][0]["messages"] == 2 and d["rows"][0]["codec_s"] == 0'
+    # A server sends to 32 workers one after the other, 40 us each; the link carries a message in 5.
+    q 0 $s --values 16K --bw 100gbps --workers 32 --scheme fp32 --message-cost 40us --format json
+    json 'abs(d["rows"][0]["model_error"]) < 0.03 and 2 * 50e-6 + 31 * 40e-6 < d["rows"][0]["comm_s"] < 2 * 50e-6 + 31 * 40e-6 + 3e-4'
     # The codecs take the profile's time: three floats' worth of ns at the server for each worker.
     q 0 $s --values 1M --bw 100gbps --workers 2 --scheme int8 --compute 10ms --format json
     json 'abs(d["rows"][0]["encode_s"] - 1e-3) < 1e-9 and abs(d["rows"][0]["server_codec_s"] - 7e-3) < 1e-9 and abs(d["rows"][0]["decode_s"] - 2e-3) < 1e-9'

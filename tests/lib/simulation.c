@@ -74,6 +74,7 @@ int simulate(struct simulation *s, const char *ranks, struct cc_error *e)
     const struct cc_smpirun_config config = {.platform = &platform,
                                              .fidelity = s->fidelity,
                                              .overhead = 66.0 / 1448,
+                                             .message_s = s->message_s,
                                              .rank_program = ranks,
                                              .smpirun = s->smpirun,
                                              .paje = s->paje,

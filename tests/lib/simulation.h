@@ -10,6 +10,7 @@
 struct simulation {
     /* Inputs; zeros are the defaults. */
     enum cc_fidelity fidelity;
+    double message_s;     /* for which a sender is busy with each message */
     const char *smpirun;  /* NULL: the system's */
     const char *xml;      /* the platform; NULL: three_hosts */
     size_t hosts, values; /* 0: 3, 1000 */

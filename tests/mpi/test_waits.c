@@ -132,6 +132,25 @@ static void measure(struct place *p, double span)
     (void)over_by(p, 1, (double)INFINITY);
 }
 
+/* Both ranks begin at the same time, which is later than the later one was ready; and sleeping is
+ * no work. */
+static void begin_together(struct place *p)
+{
+    struct cc_error e;
+    double at, earliest, latest;
+    pass(p->rank == 0 ? 0 : 0.02);
+    const double ready = cc_runtime_now();
+    fail_on(cc_runtime_begin(MPI_COMM_WORLD, true, true, &at, &e), &e);
+    check(p, cc_runtime_now() >= at && at >= ready, "begins before the others are ready", 0.02);
+    MPI_Allreduce(&at, &earliest, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(&at, &latest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    check(p, earliest == latest, "ranks begin at different times", latest - earliest);
+    const struct cc_work_timer since = cc_work_begin();
+    pass(0.02);
+    const double took = cc_work_took(since, cc_work_end(since, 0));
+    check(p, p->exact ? took > 0.019 : took < 0.015, "time of work", took);
+}
+
 int main(int argc, char **argv)
 {
     static const double spans[] = {2e-7, 1e-6, 1e-5, 1.23e-4, 0.01, 0.2, 7};
@@ -147,6 +166,7 @@ int main(int argc, char **argv)
             round_of(&p, spans[i], wait_for_two);
             round_of(&p, spans[i], wait_for_less);
         }
+    begin_together(&p);
     cc_requests_close(&p.requests);
     cc_waits_close(&p.waits);
     if (p.rank == 0)
