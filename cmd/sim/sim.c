@@ -86,9 +86,8 @@ static int write_platform(const struct cc_platform *p, const char *path, struct 
 int cc_sim_prepare(struct sim *s, struct cc_experiment_input *input, struct cc_record *record,
                    struct cc_error *e)
 {
-    static const struct cc_experiment_ops ops = {.complete = cc_sim_complete,
-                                                 .choose = cc_sim_choose,
-                                                 .exact = true};
+    static const struct cc_experiment_ops ops = {
+        .complete = cc_sim_complete, .choose = cc_sim_choose, .exact = true};
     const struct sim_options *o = &s->options;
     struct cc_experiment *x = &s->experiment;
     CC_TRY(cc_experiment_prepare(x, input, record, &ops, s, e));
