@@ -134,7 +134,7 @@ static int apply(const struct recode *x, float *result, struct cc_error *e)
             CC_TRY(cc_pack_decode_add(x->decoder[i], x->call->step, own->out, own->len, scale,
                                       result, e));
     }
-    const float *sum = owned ? NULL : x->rank[0].sum;
+    const float *sum = owned || x->rank == NULL ? NULL : x->rank[0].sum;
     for (size_t i = 0; i < v.to - v.from && sum != NULL; i++)
         result[i] = cc_add_scaled(result[i], scale, sum[i]);
     return CC_OK;
