@@ -109,18 +109,33 @@ static int find_baseline(struct advise *a, struct ranking *r, struct cc_error *e
     return CC_OK;
 }
 
-/* Chooses the recommendation, if the fastest candidate is worth more than the baseline at its best:
- * of those that are close to the fastest, the most exact one. */
+/* The fastest candidate that pays, of those whose ruling is certain, or of all; NULL if none does.
+ */
+static const struct candidate *find_paying(const struct advise *a, const struct ranking *r,
+                                           bool certain)
+{
+    for (size_t i = 0; i < r->ranked; i++)
+        if (!cc_advise_is_baseline(a, &r->c[i]) && !(certain && r->c[i].uncertain))
+            return r->c[i].p.step_s * CC_VERDICT_WORTH < r->best.p.step_s ? &r->c[i] : NULL;
+    return NULL;
+}
+
+/* Chooses the recommendation, if a candidate pays: of those that are close to the fastest, the most
+ * exact one. Candidates that a longer trace might rule out are for want of others. */
 static void recommend(const struct advise *a, struct ranking *r)
 {
-    if (r->ranked == 0 || r->c[0].p.step_s * CC_VERDICT_WORTH >= r->best.p.step_s)
+    const struct candidate *fastest = find_paying(a, r, true);
+    const bool certain = fastest != NULL;
+    if (!certain)
+        fastest = find_paying(a, r, false);
+    if (fastest == NULL)
         return;
-    for (size_t i = 0; i < r->ranked && r->c[i].p.step_s <= CC_ADVISE_CLOSE * r->c[0].p.step_s;
-         i++) {
-        const struct candidate *c = &r->c[i];
-        if (!cc_advise_is_baseline(a, c) && (r->use == NULL || c->error < r->use->error))
+    r->fastest = fastest;
+    for (const struct candidate *c = fastest;
+         c < r->c + r->ranked && c->p.step_s <= CC_ADVISE_CLOSE * fastest->p.step_s; c++)
+        if (!cc_advise_is_baseline(a, c) && !(certain && c->uncertain) &&
+            (r->use == NULL || c->error < r->use->error))
             r->use = c;
-    }
 }
 
 /* --- rows --- */

@@ -18,6 +18,7 @@ struct candidate {
     struct cc_prediction p;
     struct cc_paying pays;
     double error;         /* cc_accuracy_sum_error */
+    bool uncertain;       /* cc_verdict_uncertain */
     int saturates, tried; /* workers: cc_advice_workers; 0 without compute time */
     char refused[128];    /* why the scheme is ruled out, or empty */
 };
@@ -32,8 +33,9 @@ struct ranking {
     struct cc_setting best_at;   /* the setting in which it is, */
     struct candidate base;       /* and the same as a candidate; without `pays` */
     struct cc_baseline baseline; /* at other bandwidths and speeds of the codecs */
-    /* The candidate that is recommended; NULL: the baseline at its best. */
-    const struct candidate *use;
+    /* The candidate that is recommended; NULL: the baseline at its best. And the fastest of those
+     * that could be. */
+    const struct candidate *use, *fastest;
 };
 
 /* Among steps at most this many times as long as the fastest one, the one with the least error is

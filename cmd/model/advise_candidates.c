@@ -12,7 +12,9 @@ int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t sch
     const struct cc_step_payloads *payloads = &a->forecast.payloads[scheme];
     const struct cc_accuracy accuracy = cc_forecast_accuracy(&a->forecast, s, scheme);
     const struct cc_verdict_limits *limits = &a->forecast.limits;
-    *c = (struct candidate){.scheme = scheme, .error = cc_accuracy_sum_error(&accuracy)};
+    *c = (struct candidate){.scheme = scheme,
+                            .error = cc_accuracy_sum_error(&accuracy),
+                            .uncertain = cc_verdict_uncertain(limits, &accuracy)};
     if (cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, NULL) != CC_OK) {
         (void)snprintf(c->refused, sizeof c->refused, "not for %s", cc_exchange_names[s->exchange]);
         return CC_OK;

@@ -67,6 +67,20 @@ static int note_stay(struct advise *a, const char *where, const struct ranking *
                           pays_text(other, pays));
 }
 
+/* Names the fastest scheme if it is not recommended because its ruling is not certain. */
+static int note_faster(struct advise *a, const struct ranking *r, struct cc_error *e)
+{
+    const struct candidate *first = &r->c[0];
+    char with[32], error[96];
+    if (!first->uncertain || r->use->uncertain)
+        return CC_OK;
+    return cc_record_note(a->record, e,
+                          "faster: %s takes %s, %s; it is not recommended, as a longer trace might "
+                          "rule it out",
+                          name_of(a, first), cc_advise_time(first->p.step_s, with),
+                          cc_advise_error_text(a, first, error));
+}
+
 static int note_use(struct advise *a, const char *where, const struct ranking *r,
                     struct cc_error *e)
 {
@@ -82,10 +96,10 @@ static int note_use(struct advise *a, const char *where, const struct ranking *r
                           cc_advise_error_text(a, use, error));
 }
 
-/* Says why the recommendation is not the fastest scheme. */
+/* Says why the recommendation is not the fastest scheme that could be recommended. */
 static int note_close(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
-    const struct candidate *fastest = &r->c[0];
+    const struct candidate *fastest = r->fastest;
     char with[32], error[96];
     if (r->use == fastest)
         return CC_OK;
@@ -248,6 +262,7 @@ int cc_advise_notes(struct advise *a, const struct ranking *r, struct cc_error *
     CC_TRY(r->use != NULL ? note_use(a, where, r, e) : note_stay(a, where, r, e));
     if (r->use != NULL) {
         CC_TRY(note_close(a, r, e));
+        CC_TRY(note_faster(a, r, e));
         CC_TRY(note_more_exact(a, r, e));
     }
     CC_TRY(cc_forecast_note_uncertain(&a->forecast, a->record, r->s, e));

@@ -92,6 +92,12 @@ json 'any(n.startswith("ring, 10 workers: not certain: the interval of sum_error
 json 'all(5.5 * r["error_low"] < 1.8 < 5.5 * r["error_high"] for r in d["rows"] if r["scheme"] == "3lc")'
 q 0 advise -q $hand --bw 1gbps --max-nmse 10 --format json
 json 'not any("not certain" in n for n in d["notes"])'
+# A scheme that a longer trace might rule out is not recommended if a certain one pays.
+q 0 advise -q $hand --bw 1gbps --overhead none --max-nmse 23 --format json
+json '[r["scheme"] for r in d["rows"] if r["rank"] == 1] == ["ternary"] and [r["scheme"] for r in d["rows"] if r["recommended"]] == ["int8"]'
+json 'any(n == "faster: ternary takes 107 ms, sum_error 22; it is not recommended, as a longer trace might rule it out" for n in d["notes"])'
+q 0 advise -q $hand --bw 1gbps --overhead none --max-nmse 1000 --format json
+json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["ternary"] and not any(n.startswith("faster") for n in d["notes"])'
 # The batch that --device implies, and where the verdict turns. It does turn there.
 dev='advise -q --profile hand.json --codec-speed 10 --net resnet50 --device v100 --scheme int8 --bw 10gbps --workers 16 --format json'
 q 0 $dev
