@@ -68,10 +68,10 @@ static size_t count_options(const struct cc_option *table)
 }
 
 const char *const cc_option_group_names[CC_OPTION_GROUPS] = {
-    [CC_NO_GROUP] = "Options",          [CC_GROUP_TRAIN] = "The training",
-    [CC_GROUP_SEND] = "What to send",
-    [CC_GROUP_CLUSTER] = "The cluster", [CC_GROUP_STEP] = "The step",
-    [CC_GROUP_RUN] = "The run",         [CC_GROUP_OUTPUT] = "Output",
+    [CC_NO_GROUP] = "Options",        [CC_GROUP_TRAIN] = "The training",
+    [CC_GROUP_SEND] = "What to send", [CC_GROUP_CLUSTER] = "The cluster",
+    [CC_GROUP_STEP] = "The step",     [CC_GROUP_RUN] = "The run",
+    [CC_GROUP_OUTPUT] = "Output",
 };
 
 const struct cc_option *cc_option_table(const struct cc_command *c, int i)
