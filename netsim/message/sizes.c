@@ -350,7 +350,7 @@ static int count_pairs(struct encoding *n, size_t w, size_t step, size_t len, st
 static void keep_pairs(const struct encoding *n, size_t step)
 {
     const struct cc_job_sizes *s = n->out;
-    for (size_t k = 0; k < s->sums; k++) {
+    for (size_t k = 0; k < s->sums && s->workers >> k > 0; k++) {
         const size_t groups = s->workers >> k;
         uint32_t *line = line_of(n, s->pairs + k * s->steps * n->job->tensors, step);
         for (size_t i = 0; i < n->job->tensors; i++)
