@@ -82,10 +82,10 @@ TILES(TILE_FUNCTIONS)
 static void rows_of(const struct cc_conv *c, const float *const *in_rows, float *const *out_rows,
                     size_t rows)
 {
-    const float *in[CC_CONV_ROWS + TILE_ROWS] = {NULL};
-    float *out[CC_CONV_ROWS + TILE_ROWS] = {NULL};
+    const float *in[CC_CONV_ROWS + TILE_ROWS];
+    float *out[CC_CONV_ROWS + TILE_ROWS];
     size_t col = 0;
-    for (size_t r = 0; r < rows + TILE_ROWS; r++) {
+    for (size_t r = 0; r < CC_CONV_ROWS + TILE_ROWS; r++) {
         in[r] = in_rows[r < rows ? r : rows - 1];
         out[r] = out_rows[r < rows ? r : rows - 1];
     }

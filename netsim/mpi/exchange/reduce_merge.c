@@ -207,18 +207,20 @@ static int encode_own(struct cc_merge *x, struct cc_error *e)
 {
     struct cc_rank_state *s = x->rank_state;
     struct cc_merge_chunk *c = &x->chunk[x->schedule.own_chunk];
-    uint8_t *out = CC_OFFSET_OR_NULL(x->whole, CC_SIZE_BYTES);
     const struct cc_work_timer since = cc_work_begin();
     struct cc_stream_head head = {.tag = x->tag, .sent = x->sent};
     const bool dense = cc_merge_dense(x, x->sent);
     c->quantized = dense && x->quantizer != NULL;
-    if (c->quantized)
-        CC_TRY(quantize(x, c, out, &c->len, e));
-    else if (has_data(x))
-        c->len = cc_stream_encode(x->held, c->range, s->job->wire, dense, &head, x->scratch, out);
-    if (has_data(x))
+    if (has_data(x)) {
+        uint8_t *out = x->whole + CC_SIZE_BYTES;
+        c->at = out;
+        if (c->quantized)
+            CC_TRY(quantize(x, c, out, &c->len, e));
+        else
+            c->len =
+                cc_stream_encode(x->held, c->range, s->job->wire, dense, &head, x->scratch, out);
         cc_put_u64(x->whole, c->len);
-    c->at = out;
+    }
     c->here = true;
     cc_charge(s, CC_PHASE_HOP, since, reduce_cost_s(s, c->len));
     return c->quantized ? open_chunk(x, c, s->rank, e) : CC_OK;
