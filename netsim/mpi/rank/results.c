@@ -58,17 +58,23 @@ static void fill_sums(const struct cc_rank_loop *l, double *out)
     out[SENDS] = (double)t->messages;
 }
 
+/* The mean of a time that is a sum of differences, which rounding may leave below 0. */
+static double mean_s(double sum, double steps)
+{
+    return sum > 0 ? sum / steps : 0;
+}
+
 static void put_means(const struct cc_rank *r, const double *largest, const double *sum,
                       struct cc_report_row *out)
 {
     const double n = (double)out->steps, pushes = n * r->job.workers;
-    out->compute_s = largest[COMPUTE] / n;
-    out->update_s = largest[UPDATE] / n;
+    out->compute_s = mean_s(largest[COMPUTE], n);
+    out->update_s = mean_s(largest[UPDATE], n);
     out->encode_s = largest[ENCODE] / n;
     out->hop_s = largest[HOP] / n;
     out->server_s = largest[SERVER] / n;
     out->decode_s = largest[DECODE] / n;
-    out->wait_s = largest[WAIT] > 0 ? largest[WAIT] / n : 0;
+    out->wait_s = mean_s(largest[WAIT], n);
     out->busy_s = largest[BUSY] / n;
     out->message_s = sum[SENDS] > 0 ? sum[SENT_S] / sum[SENDS] : 0;
     out->messages = largest[MESSAGES] / n;
