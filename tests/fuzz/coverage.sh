@@ -14,6 +14,7 @@ files() { # files TARGET: what it tests
     case $1 in
         container) echo core/format/container.c ;;
         csv | npy | npz | safetensors) echo "core/format/$1.c" ;;
+        data) echo train/data/idx.c train/data/cifar.c core/format/gzip.c ;;
         decode) echo schemes/*.c schemes/kernels/*.c schemes/kernels/*.h ;;
         job) echo netsim/job/job.c netsim/job/job_table.c netsim/job/fields.c ;;
         link) echo models/link.c ;;

@@ -1,0 +1,83 @@
+/* Readers of data sets. The first byte says which: an IDX file (also as gzip), a pair of IDX files
+ * whose second begins at the offset in the next two bytes, or one of CIFAR's files. */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "core/bytes.h"
+#include "train/data/sources.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(int status, const struct cc_error *e)
+{
+    if (status != CC_OK && e->text[0] == '\0')
+        abort(); /* a refusal without a reason */
+}
+
+/* Every label must be below the classes, every byte readable. */
+static void read_all(const struct cc_samples *s, size_t values, size_t classes)
+{
+    volatile uint8_t sum = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->label[i] >= classes)
+            abort();
+    for (size_t i = 0; i < s->count * values; i++)
+        sum = (uint8_t)(sum + s->byte[i]);
+}
+
+static void idx(const uint8_t *data, size_t size)
+{
+    struct cc_idx x = {.byte = NULL};
+    struct cc_error e = {""};
+    const int status = cc_idx_parse(data, size, &x, &e);
+    check(status, &e);
+    if (status == CC_OK) {
+        volatile uint8_t sum = 0;
+        size_t bytes = 1;
+        for (int i = 0; i < x.ndim; i++)
+            bytes *= x.dim[i];
+        for (size_t i = 0; i < bytes; i++)
+            sum = (uint8_t)(sum + x.byte[i]);
+    }
+    free(x.byte);
+}
+
+static void pair(const uint8_t *data, size_t size)
+{
+    struct cc_data *d = calloc(1, sizeof *d);
+    struct cc_error e = {""};
+    if (d == NULL || size < 2) {
+        free(d);
+        return;
+    }
+    const size_t rest = size - 2, asked = cc_get_u16(data), first = asked < rest ? asked : rest;
+    const int status =
+        cc_data_idx_pair(data + 2, first, data + 2 + first, rest - first, d, &d->train, &e);
+    check(status, &e);
+    if (status == CC_OK)
+        read_all(&d->train, cc_data_values(d), d->classes);
+    cc_data_free(d);
+}
+
+static void cifar(const uint8_t *data, size_t size)
+{
+    struct cc_data *d = calloc(1, sizeof *d);
+    struct cc_error e = {""};
+    if (d == NULL)
+        return;
+    const size_t labels = size > 0 ? 1 + (data[0] & 1) : 1;
+    const int status = cc_cifar_parse(data + (size > 0), size - (size > 0), labels,
+                                      labels == 1 ? 10 : 100, &d->train, &e);
+    check(status, &e);
+    if (status == CC_OK)
+        read_all(&d->train, (size_t)3 * 32 * 32, labels == 1 ? 10 : 100);
+    cc_data_free(d);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    void (*const reader[])(const uint8_t *, size_t) = {idx, pair, cifar};
+    if (size > 0)
+        reader[data[0] % 3](data + 1, size - 1);
+    return 0;
+}
