@@ -91,6 +91,9 @@ static const struct cc_option options[] = {
      .group = CC_GROUP_CLUSTER, .help = "--bw: latency of a message; a list gives rows for each"},
     {.name = "overhead", .value = "HEADERS", .def = "tc, or the link's own",
      .group = CC_GROUP_CLUSTER, .help = "--bw: bytes on the wire beyond the payload, as in `model`"},
+    {.name = "message-cost", .value = "TIME", .def = "0, or the link's own",
+     .group = CC_GROUP_CLUSTER,
+     .help = "--bw: processor time with which the sender hands a message over, as in `model`"},
     {.name = "compute", .value = "TIME", .def = "as measured", .group = CC_GROUP_STEP,
      .help = "--bw: time of a worker's forward and backward pass of a step, and the update"},
     {.name = NULL},
@@ -264,7 +267,7 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     CC_TRY(cc_arg_time(args, "compute", &o->compute_s, e));
     if (cc_arg(args, "bw") != NULL)
         return cc_cluster_links(args, &o->link, &o->links, e);
-    static const char *const of_links[] = {"latency", "overhead", "compute"};
+    static const char *const of_links[] = {"latency", "overhead", "message-cost", "compute"};
     for (size_t i = 0; i < sizeof of_links / sizeof *of_links; i++)
         if (cc_arg(args, of_links[i]) != NULL)
             return cc_usage(e, "--%s goes with --bw", of_links[i]);
