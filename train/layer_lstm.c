@@ -68,13 +68,14 @@ static void lstm_forward(struct cc_layer *l, const struct cc_pass *p)
                             .bias = m->bias};
     cc_product_run(&in, p->threads);
     for (m->place = 0; m->place < places; m->place++) {
+        const size_t before = m->place > 0 ? m->place - 1 : 0;
         struct cc_product again = {.rows = 4 * m->units,
                                    .cols = p->stride,
                                    .depth = m->units,
                                    .a = p->weights + l->offset[1],
                                    .a_row = m->units,
                                    .a_col = 1,
-                                   .b = l->out->value + (m->place - 1) * p->stride,
+                                   .b = l->out->value + before * p->stride,
                                    .b_row = row,
                                    .c = m->gates + m->place * p->stride,
                                    .c_row = row,
@@ -126,6 +127,7 @@ static void lstm_backward(struct cc_layer *l, const struct cc_pass *p)
     struct lstm *m = (struct lstm *)l;
     size_t row = row_of(l, p);
     for (m->place = l->in->places; m->place-- > 0;) {
+        const size_t before = m->place > 0 ? m->place - 1 : 0;
         struct cc_product dh = {.rows = m->units,
                                 .cols = p->stride,
                                 .depth = 4 * m->units,
@@ -134,7 +136,7 @@ static void lstm_backward(struct cc_layer *l, const struct cc_pass *p)
                                 .a_col = m->units,
                                 .b = m->dgates + m->place * p->stride,
                                 .b_row = row,
-                                .c = l->out->grad + (m->place - 1) * p->stride,
+                                .c = l->out->grad + before * p->stride,
                                 .c_row = row,
                                 .add = true};
         cc_share(l, p, m->units, unit_cost(p), 1, backward_units);

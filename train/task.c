@@ -35,8 +35,8 @@ int cc_task_open(const struct cc_task_config *config, struct cc_task **out, stru
     if (t == NULL)
         return CC_FAIL;
     t->config = *config;
-    CC_TRY_OUT(cc_model_open(&model, &t->model, e));
     CC_TRY_OUT(cc_order_open(&d->train, &order, &t->order, e));
+    CC_TRY_OUT(cc_model_open(&model, &t->model, e));
     if (!cc_mul(config->batch * sizeof *t->images, d->channels * config->height * config->width,
                 &bytes)) {
         status = cc_fail(e, "a batch of %zu images is too large", config->batch);

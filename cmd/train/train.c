@@ -21,8 +21,9 @@ static const char *const pulls[] = {"delta", "mean", NULL};
 /* clang-format off */
 static const struct cc_option options[] = {
     {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, or mlp:500-500, a "
-             "perceptron with hidden layers of so many units (docs/train.md)"},
+     .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
+             "perceptron with hidden layers of so many units), convnet, lstm or transformer, whose "
+             "width :width=N sets (docs/train.md)"},
     {.name = "data", .value = "SET", .def = "digits", .group = CC_GROUP_TRAIN, .often = true,
      .words = cc_data_names,
      .help = "the data set: digits (which the program carries), synthetic (drawn at random, as in "
@@ -67,7 +68,8 @@ static const struct cc_option options[] = {
     {.name = "target", .value = "ACCURACY", .group = CC_GROUP_TRAIN,
      .help = "report the time and steps to this accuracy, as in 97%"},
     {.name = "threads", .value = "N", .def = "the processors", .group = CC_GROUP_TRAIN,
-     .help = "schemes and seeds are trained side by side; results do not depend on it"},
+     .help = "schemes and seeds are trained side by side, a thread each; weights and accuracies do "
+             "not depend on it"},
     {.name = "min-size", .value = "COUNT", .def = "0", .group = CC_GROUP_SEND,
      .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
     {.name = "pull", .value = "WHAT", .def = "delta", .choices = pulls, .group = CC_GROUP_SEND,
@@ -141,7 +143,7 @@ static int parse_rate(const struct cc_args *args, uint64_t steps, struct cc_rate
     out->kind = (enum cc_rate_kind)kind;
     CC_TRY(cc_arg_real(args, "rate", &out->rate, e));
     if (!(out->rate > 0 && out->rate <= 1000))
-        return cc_usage(e, "--rate: above 0");
+        return cc_usage(e, "--rate: above 0, up to 1000");
     return cc_arg_count(args, "warmup", 0, steps, &out->warmup, e);
 }
 
@@ -282,6 +284,7 @@ struct pool {
     struct cc_progress progress;
     pthread_mutex_t lock; /* of all below */
     size_t next, steps, all_steps;
+    bool failed; /* a training has: no other begins */
 };
 
 static void show_step(void *arg, const char *scheme, double loss)
@@ -307,7 +310,7 @@ static struct cc_training_config config_of(struct pool *p, size_t scheme, size_t
     if (t->options.pull.count > 0)
         c.pull = t->options.pull.item[0];
     if (own)
-        c.optimizer.momentum = 0;
+        c.optimizer.momentum = c.optimizer.beta[0] = 0;
     c.task.seed = t->options.seed + seed;
     c.task.threads = threads;
     c.progress = show_step;
@@ -315,12 +318,26 @@ static struct cc_training_config config_of(struct pool *p, size_t scheme, size_t
     return c;
 }
 
+static void end_all(struct pool *p)
+{
+    (void)pthread_mutex_lock(&p->lock);
+    p->failed = true;
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
+/* The next training, or SIZE_MAX. */
 static size_t take_next(struct pool *p)
 {
     (void)pthread_mutex_lock(&p->lock);
-    const size_t i = p->next++;
+    const size_t i = p->failed ? SIZE_MAX : p->next++;
     (void)pthread_mutex_unlock(&p->lock);
     return i;
+}
+
+/* Several trainings have a thread each, a single one has all. */
+int cc_train_threads(const struct cc_train *t)
+{
+    return t->args->schemes.count * t->options.seeds == 1 ? t->options.threads : 1;
 }
 
 static void work(void *arg, int part)
@@ -328,13 +345,15 @@ static void work(void *arg, int part)
     struct pool *p = arg;
     const struct cc_train *t = p->train;
     const size_t seeds = t->options.seeds, all = t->args->schemes.count * seeds;
-    const int threads = all == 1 ? t->options.threads : 1;
+    const int threads = cc_train_threads(t);
     (void)part;
     for (size_t i; (i = take_next(p)) < all && !cc_interrupted();) {
         const struct cc_training_config c = config_of(p, i / seeds, i % seeds, threads);
-        if (cc_training_run(&c, &t->training[i], &t->failed[i]) != CC_OK &&
-            t->failed[i].text[0] == '\0')
+        if (cc_training_run(&c, &t->training[i], &t->failed[i]) == CC_OK)
+            continue;
+        if (t->failed[i].text[0] == '\0')
             cc_error_set(&t->failed[i], "out of memory");
+        end_all(p);
     }
 }
 

@@ -44,6 +44,9 @@ struct cc_train_step {
     double time_s; /* from the beginning to the evaluation */
 };
 
+/* The threads that a training has. */
+int cc_train_threads(const struct cc_train *t);
+
 /* Predicts the steps of training `t` before each of its evaluations by the alpha-beta model, from
  * the sizes and codec times that were measured in it. out[t->evals]. Without a link, times are
  * those that this process took, and the others NaN. */

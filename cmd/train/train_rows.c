@@ -429,7 +429,7 @@ static int note_time(const struct cc_train *t, struct cc_error *e)
     return cc_record_note(t->record, e,
                           "time: by the formulas of `model`, from the sizes, codec and compute "
                           "times of this training on %d thread%s of this machine",
-                          t->options.threads, t->options.threads > 1 ? "s" : "");
+                          cc_train_threads(t), cc_train_threads(t) > 1 ? "s" : "");
 }
 
 static int note_divergence(const struct cc_train *t, struct cc_error *e)
@@ -455,7 +455,8 @@ static int note_momentum(const struct cc_train *t, struct cc_error *e)
             CC_TRY(cc_record_note(t->record, e,
                                   "%s applies momentum %g itself: the optimizer has none%s",
                                   spec->name, own,
-                                  t->options.training.deltas && t->options.pull.count == 0
+                                  cc_exchange_has(t->options.training.exchange, CC_X_SERVERS) &&
+                                          t->options.pull.count == 0
                                       ? ", and the server sends fp32"
                                       : ""));
     }

@@ -23,18 +23,18 @@ static int gather_exchange(void *x, const struct cc_inprocess_call *c, struct cc
     const size_t from = g->message->values.from;
     const float scale = 1.0f / (float)workers_of(g);
     for (size_t i = 0; i < workers_of(g); i++) {
-        const double since = cc_now();
+        const double since = cc_thread_now();
         size_t len;
         uint64_t payload;
-        CC_TRY(cc_inprocess_encode(g->pack[i], c->step, c->gradient[i] + from, g->bytes, &len,
-                                   &payload, e));
-        const double encoded = cc_now();
+        CC_TRY(
+            cc_inprocess_encode(g->pack[i], c, c->gradient[i] + from, g->bytes, &len, &payload, e));
+        const double encoded = cc_thread_now();
         c->out->encode_s += (encoded - since) / (double)workers_of(g);
         if (c->silent)
             continue;
         c->out->push_bytes += payload;
         CC_TRY(cc_pack_decode_add(g->pack[i], c->step, g->bytes, len, scale, c->result + from, e));
-        c->out->decode_s += cc_now() - encoded;
+        c->out->decode_s += cc_thread_now() - encoded;
     }
     return CC_OK;
 }

@@ -34,13 +34,14 @@ int cc_inprocess_pack(const struct cc_inprocess_message *m, struct cc_values val
     return status;
 }
 
-int cc_inprocess_encode(struct cc_pack *p, uint64_t step, const float *x, uint8_t *out, size_t *len,
-                        uint64_t *payload, struct cc_error *e)
+int cc_inprocess_encode(struct cc_pack *p, const struct cc_inprocess_call *c, const float *x,
+                        uint8_t *out, size_t *len, uint64_t *payload, struct cc_error *e)
 {
     size_t head = 0;
-    CC_TRY(cc_pack_encode(p, step, x, out, len, &head, e));
+    const int status = cc_pack_encode(p, c->step, x, out, len, &head, e);
+    c->out->refused = status != CC_OK;
     *payload = *len - head;
-    return CC_OK;
+    return status;
 }
 
 /* The reduction that allreduce.c in netsim/mpi/exchange chooses, too. */

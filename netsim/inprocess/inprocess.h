@@ -39,8 +39,10 @@ struct cc_inprocess_step {
                             encoded again on their way do not count */
     uint64_t pull_bytes; /* payload that the server encoded: once, not once per worker */
     bool sent;           /* false: the scheme sends nothing in this step */
-    /* Seconds of codec work that one worker, or the server, has on the critical path if each had a
-     * processor of its own: as struct cc_codec_times in models/payload_cost.h. */
+    bool refused;        /* after an error: an encoder refuses its input, or a sum is not finite */
+    /* Seconds of codec work, of processor time, that one worker, or the server, has on the critical
+     * path if each had a processor of its own: as struct cc_codec_times in models/payload_cost.h.
+     */
     double encode_s, hop_s, server_s, decode_s;
 };
 

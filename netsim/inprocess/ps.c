@@ -25,19 +25,18 @@ static size_t workers_of(const struct ps *p)
 static int push(struct ps *p, const struct cc_inprocess_call *c, size_t worker, struct cc_error *e)
 {
     const float scale = (float)(1.0 / (double)workers_of(p));
-    const double since = cc_now();
+    const double since = cc_thread_now();
     size_t len;
     uint64_t payload;
-    CC_TRY(cc_inprocess_encode(p->push[worker], c->step,
-                               c->gradient[worker] + p->message->values.from, p->bytes, &len,
-                               &payload, e));
-    const double encoded = cc_now();
+    CC_TRY(cc_inprocess_encode(p->push[worker], c, c->gradient[worker] + p->message->values.from,
+                               p->bytes, &len, &payload, e));
+    const double encoded = cc_thread_now();
     c->out->encode_s += (encoded - since) / (double)workers_of(p);
     if (c->silent)
         return CC_OK;
     c->out->push_bytes += payload;
     CC_TRY(cc_pack_decode_add(p->push[worker], c->step, p->bytes, len, scale, p->sum, e));
-    c->out->server_s += cc_now() - encoded;
+    c->out->server_s += cc_thread_now() - encoded;
     return CC_OK;
 }
 
@@ -55,13 +54,13 @@ static int ps_exchange(void *x, const struct cc_inprocess_call *c, struct cc_err
         return CC_OK;
     if (config->serve != NULL)
         CC_TRY(config->serve(config->arg, v.from, v.to, p->sum, e));
-    const double since = cc_now();
-    CC_TRY(cc_inprocess_encode(p->pull, c->step, p->sum, p->bytes, &len, &payload, e));
-    const double encoded = cc_now();
+    const double since = cc_thread_now();
+    CC_TRY(cc_inprocess_encode(p->pull, c, p->sum, p->bytes, &len, &payload, e));
+    const double encoded = cc_thread_now();
     c->out->pull_bytes += payload;
     c->out->server_s += encoded - since;
     CC_TRY(cc_pack_decode_add(p->pull, c->step, p->bytes, len, 1, c->result + v.from, e));
-    c->out->decode_s += cc_now() - encoded;
+    c->out->decode_s += cc_thread_now() - encoded;
     return CC_OK;
 }
 

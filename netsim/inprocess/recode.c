@@ -62,7 +62,7 @@ static int encode(struct recode *x, int rank, struct encoding *s, struct cc_erro
     uint64_t payload;
     if (s->pack == NULL)
         return CC_OK;
-    CC_TRY(cc_inprocess_encode(s->pack, x->call->step, values, s->out, &s->len, &payload, e));
+    CC_TRY(cc_inprocess_encode(s->pack, x->call, values, s->out, &s->len, &payload, e));
     if (s->first && !x->call->silent)
         x->call->out->push_bytes += payload;
     return CC_OK;
@@ -147,14 +147,14 @@ static int recode_exchange(void *arg, const struct cc_inprocess_call *c, struct 
     x->call = c;
     for (int i = 0; i < workers_of(x); i++)
         x->rank[i].summing = false;
-    const double since = cc_now(), workers = (double)workers_of(x);
+    const double since = cc_thread_now(), workers = (double)workers_of(x);
     CC_TRY(c->silent ? encode_silently(x, e) : cc_rounds_play(&x->rounds, &work, x, e));
-    const double summed = cc_now();
+    const double summed = cc_thread_now();
     *(c->silent ? &c->out->encode_s : &c->out->hop_s) += (summed - since) / workers;
     if (c->silent)
         return CC_OK;
     CC_TRY(apply(x, c->result + x->message->values.from, e));
-    c->out->decode_s += cc_now() - summed;
+    c->out->decode_s += cc_thread_now() - summed;
     return CC_OK;
 }
 

@@ -85,6 +85,13 @@ static float *floats(size_t n, struct cc_error *e)
     return cc_alloc0(bytes, e);
 }
 
+/* The clock of computing: processor time, which other trainings do not add to, where one thread
+ * computes. */
+static double clock_of(const struct state *s)
+{
+    return s->config->task.threads == 1 ? cc_thread_now() : cc_now();
+}
+
 /* Turns the mean gradient into the change of the server's parameters. The workers, who add that
  * change to theirs, round as the server does: with fp32, both copies stay equal. */
 static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error *e)
@@ -92,7 +99,7 @@ static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error
     struct state *s = arg;
     const struct cc_training_config *c = s->config;
     (void)from, (void)to, (void)e; /* the only message is the whole step */
-    const double since = cc_now();
+    const double since = clock_of(s);
     memcpy(s->before, s->server, s->values * sizeof *s->before);
     cc_optimizer_apply(&c->optimizer, s->layout, 0, s->layout->count, cc_rate_at(&c->rate, s->step),
                        s->updates, mean, s->server, s->optimizer, c->task.threads);
@@ -100,7 +107,7 @@ static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error
         mean[i] = s->server[i] - s->before[i];
         s->server[i] = s->before[i] + mean[i];
     }
-    s->sum.update_s += cc_now() - since;
+    s->sum.update_s += clock_of(s) - since;
     return CC_OK;
 }
 
@@ -181,7 +188,7 @@ static void diverge(struct state *s, const char *reason)
 static double compute(struct state *s)
 {
     const size_t workers = s->config->task.workers, stats = s->layout->stats;
-    const double since = cc_now();
+    const double since = clock_of(s);
     double loss = 0;
     for (size_t i = 0; i < workers; i++) {
         float *own = s->worker_stats + i * stats;
@@ -196,11 +203,12 @@ static double compute(struct state *s)
             sum += (double)s->worker_stats[i * stats + k];
         s->stats[k] = (float)(sum / (double)workers);
     }
-    s->sum.compute_s += (cc_now() - since) / (double)workers;
+    s->sum.compute_s += (clock_of(s) - since) / (double)workers;
     return loss / (double)workers;
 }
 
-/* Exchanges the gradients and updates the parameters. */
+/* Exchanges the gradients and updates the parameters. Values that are refused, as they or their sum
+ * with the residual are not finite, are divergence. */
 static int exchange(struct state *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
@@ -208,13 +216,19 @@ static int exchange(struct state *s, struct cc_error *e)
     float *result = c->deltas ? s->weights : s->mean;
     if (!c->deltas)
         memset(s->mean, 0, s->values * sizeof *s->mean);
-    CC_TRY(cc_inprocess_exchange(s->exchange, s->step, s->gradient, result, &sent, e));
+    struct cc_error why = {""};
+    if (cc_inprocess_exchange(s->exchange, s->step, s->gradient, result, &sent, &why) != CC_OK) {
+        if (!sent.refused)
+            return cc_fail(e, "%s", why.text);
+        diverge(s, why.text);
+        return CC_OK;
+    }
     if (sent.sent && !c->deltas) {
-        const double since = cc_now();
+        const double since = clock_of(s);
         cc_optimizer_apply(&c->optimizer, s->layout, 0, s->layout->count,
                            cc_rate_at(&c->rate, s->step), s->updates, s->mean, s->weights,
                            s->optimizer, c->task.threads);
-        s->sum.update_s += cc_now() - since;
+        s->sum.update_s += clock_of(s) - since;
     }
     s->updates += sent.sent;
     s->sum.push_bytes += (double)sent.push_bytes / (double)c->task.workers;
@@ -226,23 +240,22 @@ static int exchange(struct state *s, struct cc_error *e)
     return CC_OK;
 }
 
-/* A refusal by a codec is divergence: what it was given is not finite, or its sum with the residual
- * is not. */
-static void step(struct state *s)
+static int step(struct state *s, struct cc_error *e)
 {
     const double since = cc_now(), loss = compute(s);
-    struct cc_error why = {""};
+    int status = CC_OK;
     char text[128];
     s->sum.train_loss += loss;
     if (!(loss <= CC_DIVERGED_LOSS)) {
         (void)snprintf(text, sizeof text, "a loss of %g", loss);
         diverge(s, text);
-    } else if (exchange(s, &why) != CC_OK) {
-        diverge(s, why.text);
+    } else {
+        status = exchange(s, e);
     }
     s->wall_s += cc_now() - since;
     s->since++;
     s->config->progress(s->config->arg, s->config->spec->name, loss);
+    return status;
 }
 
 /* --- evaluations --- */
@@ -271,6 +284,10 @@ static int evaluate(struct state *s, struct cc_error *e)
         score(s, s->server, &v.loss, &v.accuracy);
     s->sum = (struct cc_evaluation){0};
     s->since = 0;
+    if (!isfinite(v.loss) || !isfinite(v.worker_loss)) {
+        diverge(s, "a loss on the test samples that is not finite");
+        return CC_OK;
+    }
     CC_TRY(cc_grow((void **)&t->eval, &t->capacity, t->evals + 1, sizeof *t->eval, e));
     t->eval[t->evals++] = v;
     return CC_OK;
@@ -283,12 +300,14 @@ int cc_training_run(const struct cc_training_config *config, struct cc_training_
     int status = CC_OK;
     CC_TRY_OUT(open_state(&s, e));
     while (s.step < config->steps && !cc_interrupted()) {
-        step(&s);
+        CC_TRY_OUT(step(&s, e));
         if (out->diverged)
             goto out;
         s.step++;
         if (s.step % config->eval_every == 0 || s.step == config->steps)
             CC_TRY_OUT(evaluate(&s, e));
+        if (out->diverged)
+            goto out;
     }
     out->complete = s.step == config->steps;
     out->weights_crc = cc_crc32(0, s.weights, s.values * sizeof(float));

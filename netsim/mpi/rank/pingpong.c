@@ -51,9 +51,10 @@ int cc_rank_pingpong(struct cc_rank *r, struct cc_error *e)
 {
     int status = CC_OK;
     const size_t repeats = r->job.repeats;
-    double *seconds = cc_alloc(2 * repeats * sizeof *seconds, e), *send_s = seconds + repeats;
+    double *seconds = cc_alloc(2 * repeats * sizeof *seconds, e);
     if (seconds == NULL)
         return CC_FAIL;
+    double *send_s = seconds + repeats;
     for (size_t i = 0; i < r->job.sizes && r->rank < 2; i++) {
         CC_TRY_OUT(measure_size(r, r->job.size[i], seconds, send_s, e));
         const struct cc_report what = {.kind = CC_REPORT_SIZE,

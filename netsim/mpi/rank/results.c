@@ -108,8 +108,8 @@ static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, double *la
     return status;
 }
 
-/* The mean time by which the first worker woke too late for a counted step: what waking takes where
- * no other rank has the core. Ranks that poll do not sleep. */
+/* The median time by which the first worker woke too late for a counted step: what waking takes
+ * where no other rank has the core. Ranks that poll do not sleep. */
 static int put_waking(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
                       struct cc_error *e)
 {
@@ -135,12 +135,13 @@ static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
 {
     const size_t all = cc_rank_loop_steps(l), before = l->s.row->warmup;
     const bool together = cc_rank_loop_lockstep(l);
-    double *end = cc_alloc0(2 * all * sizeof *end, e), *start = end + all;
+    double *end = cc_alloc0(2 * all * sizeof *end, e);
     out->step_s = cc_alloc(out->steps * sizeof *out->step_s, e);
     if (end == NULL || out->step_s == NULL) {
         free(end);
         return CC_FAIL;
     }
+    double *start = end + all;
     /* MPI_MAX of the negative beginnings finds the earliest one. */
     const double zero = together && l->one_clock ? l->began : 0;
     for (size_t i = 0; i < all; i++) {
