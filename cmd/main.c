@@ -136,7 +136,7 @@ static int write_results(struct cc_args *args, int status, const struct cc_error
     bool written = true;
     if (save && path != NULL)
         written &= cc_record_save(r, path, args->format, &why[0]) == CC_OK;
-    if (save && notes != NULL)
+    if (save && notes != NULL && (status == CC_OK || r->note_count > 0))
         written &= cc_record_save_notes(r, notes, &why[1]) == CC_OK;
     if (anything && !stdout_is_taken(args))
         written &= cc_record_print(r, args->format, stdout, &why[2]) == CC_OK;

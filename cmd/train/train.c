@@ -17,6 +17,7 @@
 static const char *const optimizers[] = {"sgd", "nesterov", "adam", "adamw", NULL};
 static const char *const schedules[] = {"constant", "step", "cosine", NULL};
 static const char *const pulls[] = {"delta", "mean", NULL};
+static const char *const places[] = {"local", NULL};
 
 /* clang-format off */
 static const struct cc_option options[] = {
@@ -77,6 +78,8 @@ static const struct cc_option options[] = {
              "as in 3LC) or mean (the mean gradient; every worker applies the optimizer)"},
     {.name = "pull-scheme", .value = "SCHEME", .def = "that of the pushes; fp32 for dgc",
      .group = CC_GROUP_SEND, .help = "ps: the scheme of what the server sends"},
+    {.name = "on", .value = "WHERE", .def = "local", .choices = places, .group = CC_GROUP_CLUSTER,
+     .help = "where the workers are: local, all of them in this process"},
     {.name = "exchange", .value = "NAME", .def = "ps", .group = CC_GROUP_CLUSTER, .often = true,
      .words = cc_exchange_names,
      .help = "how payloads are moved and reduced: ps (one parameter server), ring, recdouble, "
@@ -183,7 +186,7 @@ static int parse_input(const struct cc_args *args, struct cc_task_config *out, s
         return CC_OK;
     const int status = cc_shape_parse(text, &shape, e);
     if (status != CC_OK || shape.ndim != 2 || shape.n == 0 || shape.n > 1024 * 1024)
-        return cc_usage(e, "--input %s: height and width, as in 16x16", text);
+        return cc_usage(e, "--input %s: height and width, as in 16x16, of up to 2^20 pixels", text);
     out->height = shape.dim[0];
     out->width = shape.dim[1];
     return CC_OK;
@@ -218,8 +221,10 @@ static int parse_exchange(const struct cc_args *args, struct cc_train_options *o
     cc_arg_choice(args, "via", &via);
     cc_arg_choice(args, "pull", &delta);
     if (found < 0 || !cc_inprocess_has((enum cc_exchange)found))
-        return cc_usage(
-            e, "--exchange %s: it is one of ps, ring, recdouble, rabenseifner, allgather", name);
+        return cc_usage(e,
+                        "--exchange %s: train has ps, ring, recdouble, rabenseifner and allgather; "
+                        "model, sim and run have the others",
+                        name);
     c->exchange = (enum cc_exchange)found;
     c->via = (enum cc_via)via;
     const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);

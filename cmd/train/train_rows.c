@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/train/train.h"
 #include "core/memory.h"
@@ -70,7 +71,9 @@ const struct cc_column cc_train_columns[] = {
     {"bits_push", "push", "bits", "%.3f", 0, "bits per value from a worker, the same means",
      CC_MAIN},
     {"bits_pull", "pull", "bits", "%.3f", 0, "bits per value back; empty without servers", CC_MAIN},
-    {"bytes", "bytes", "MB", "%.4g", 1e-6, "payload that a worker has pushed and pulled until then",
+    {"bytes", "bytes", "MB", "%.4g", 1e-6,
+     "payload that a worker has encoded and, from servers, pulled until then: an encoding of the "
+     "gradient in each step, whatever the exchange then moves",
      CC_PART},
     {"compute_s", NULL, "s", "%.6g", 0, "--bw: forward and backward pass of a step, and the update",
      CC_DETAIL},
@@ -432,16 +435,38 @@ static int note_time(const struct cc_train *t, struct cc_error *e)
                           cc_train_threads(t), cc_train_threads(t) > 1 ? "s" : "");
 }
 
+/* Says if another net has the trained one's name in the other commands, as ImageNet's resnet50. */
+static int note_net(const struct cc_train *t, struct cc_error *e)
+{
+    struct cc_net *listed;
+    for (size_t i = 0; cc_net_names[i] != NULL; i++) {
+        if (strcmp(cc_net_names[i], t->net->name) != 0)
+            continue;
+        CC_TRY(cc_net_open(t->net->name, &listed, e));
+        const size_t values = listed->values;
+        cc_net_free(listed);
+        if (fabs((double)values / (double)t->net->values - 1) > 0.1)
+            CC_TRY(
+                cc_record_note(t->record, e,
+                               "net: %s is here the residual net of that depth for small images, "
+                               "of %zu values; `nets`, `model` and `advise` know another one of "
+                               "that name, of %zu values",
+                               t->net->name, t->net->values, values));
+    }
+    return CC_OK;
+}
+
 static int note_divergence(const struct cc_train *t, struct cc_error *e)
 {
     for (size_t i = 0; i < t->args->schemes.count; i++)
         for (size_t k = 0; k < t->options.seeds; k++) {
             const struct cc_training_result *of = training_of(t, i, k);
             if (of->diverged)
-                CC_TRY(cc_record_note(t->record, e, "%s, seed %llu: diverged in step %zu: %s",
-                                      t->args->schemes.item[i]->name,
-                                      (unsigned long long)(t->options.seed + k), of->diverged_step,
-                                      of->reason));
+                CC_TRY(cc_record_note(
+                    t->record, e,
+                    "%s, seed %llu: diverged in step %zu: %s (a lower --rate may help)",
+                    t->args->schemes.item[i]->name, (unsigned long long)(t->options.seed + k),
+                    of->diverged_step, of->reason));
         }
     return CC_OK;
 }
@@ -472,6 +497,7 @@ int cc_train_rows(const struct cc_train *t, struct cc_error *e)
     if (t->record->row_count == 0)
         return CC_OK;
     CC_TRY(note_data(t, e));
+    CC_TRY(note_net(t, e));
     CC_TRY(note_time(t, e));
     CC_TRY(note_momentum(t, e));
     return note_divergence(t, e);

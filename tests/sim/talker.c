@@ -30,7 +30,7 @@ static void send_one(int rank, size_t bytes)
     if (rank == 1)
         MPI_Recv(buffer, (int)bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (rank == 1)
-        printf("{\"report\":\"size\",\"bytes\":%zu,\"seconds\":[%.12g]}\n", bytes,
+        printf("{\"report\": \"size\",\"bytes\":%zu,\"seconds\":[%.12g],\"send_s\":0}\n", bytes,
                MPI_Wtime() - began);
     fflush(stdout);
     free(buffer);
@@ -50,7 +50,7 @@ static void misbehave(int rank, const char *config)
     if (strcmp(config, "deadlock") == 0)
         MPI_Recv(&rank, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (strcmp(config, "complain") == 0 && rank == 1) {
-        say("{\"report\":\"error\",\"rank\":1,\"text\":\"no luck today\"}");
+        say("{\"report\": \"error\",\"rank\":1,\"text\":\"no luck today\"}");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     if (strcmp(config, "crash") == 0 && rank == 1)
@@ -69,7 +69,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0)
-        say("{\"report\":\"hello\",\"text\":\"a talker\"}");
+        say("{\"report\": \"hello\",\"text\":\"a talker\"}");
     MPI_Barrier(MPI_COMM_WORLD);
     if (config != NULL)
         misbehave(rank, config);
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
     sg_actor_sleep_for(2);
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
-        say("{\"report\":\"done\"}");
+        say("{\"report\": \"done\"}");
     MPI_Finalize();
     return 0;
 }

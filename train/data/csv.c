@@ -84,8 +84,12 @@ static int take_samples(const char *path, const struct config *c, const float *x
     for (size_t i = 0; i < rows; i++) {
         const float *row = x + i * columns, class = row[c->first ? 0 : n];
         if (!(class >= 0 && class < CC_MOST_CLASSES) || class != (float)(uint16_t) class)
-            return cc_fail(e, "%s: row %zu, field %zu: %g is not a class: 0, 1, ...", path, i + 1,
-                           c->first ? 1 : columns, (double)class);
+            return cc_fail(
+                e,
+                "%s: row %zu, field %zu: %g is not a class: 0, 1, ... (the %s field of a row is "
+                "its class; label=%s takes the other end)",
+                path, i + 1, c->first ? 1 : columns, (double)class, c->first ? "first" : "last",
+                c->first ? "last" : "first");
         out->label[i] = (uint16_t) class;
         if (out == &d->test && out->label[i] >= d->classes)
             return cc_fail(e, "%s: row %zu: class %g, and training has %zu classes", path, i + 1,
