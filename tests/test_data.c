@@ -219,7 +219,7 @@ static void cifar(void **state)
     refuse(*state, CC_FAIL, "data_batch_3.bin: byte 3073: class 10 of 10");
     scratch_write(state, "data_batch_3.bin", file, 2 * RECORD - 1);
     refuse(*state, CC_FAIL, "data_batch_3.bin: byte 6145: the file ends within image 1");
-    /* Of CIFAR-100 the second label counts. */
+    /* The second label counts in CIFAR-100. */
     struct cc_samples s = {0};
     static uint8_t fine[2 + 3072];
     fine[0] = 99;

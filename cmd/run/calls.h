@@ -20,7 +20,7 @@ struct calls_row {
     size_t at;     /* in the record */
     double call_s; /* median */
     bool dense;    /* fp32 */
-    bool library;  /* over the MPI library's own exchange */
+    bool by_mpi;   /* over the MPI library's own exchange */
 };
 
 struct calls {

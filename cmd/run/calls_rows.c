@@ -99,7 +99,7 @@ int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_
     CC_TRY(cc_grow((void **)&c->row, &c->row_capacity, c->rows + 1, sizeof *c->row, e));
     c->row[c->rows++] = (struct calls_row){.at = at,
                                            .dense = strcmp(row->scheme, CC_RAW_SCHEME) == 0,
-                                           .library = cc_exchange_has(job->exchange, CC_X_LIBRARY)};
+                                           .by_mpi = cc_exchange_has(job->exchange, CC_X_LIBRARY)};
     c->encodes |= job->servers > 0 || cc_job_row_hops(job, row);
     CC_TRY(add_numbers(c, at, got, e));
     if (got->chose != NULL)
@@ -123,7 +123,7 @@ void calls_end_group(struct calls *c)
 {
     double dense_s = NAN;
     for (size_t i = 0; i < c->rows; i++)
-        if (c->row[i].dense && c->row[i].library)
+        if (c->row[i].dense && c->row[i].by_mpi)
             dense_s = c->row[i].call_s;
     for (size_t i = 0; i < c->rows; i++)
         cc_record_number(c->record, c->row[i].at, "speedup", dense_s / c->row[i].call_s);

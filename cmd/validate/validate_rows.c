@@ -71,7 +71,7 @@ static int predict_variants(struct validate *v, const struct validated *row, str
 
 /* --- the comparison --- */
 
-/* What token buckets save in a step of the run, which SimGrid has not. */
+/* The time that token buckets save in a step of the run; SimGrid has none. */
 static double saved(const struct validated *row, const struct variants *v)
 {
     const double burst_s = v->without_burst_s - v->as_is.step_s;

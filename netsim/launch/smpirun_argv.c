@@ -137,7 +137,7 @@ int cc_smpirun_argv(const struct cc_smpirun_command *c, const struct cc_job *job
     cc_argv_add(&a, "-hostfile");
     cc_argv_add(&a, "%s", c->hosts);
     add_network(&a, c, job);
-    /* What a sender needs for each message, whatever its size. */
+    /* The time that a sender needs for each message, whatever its size. */
     if (c->message_s > 0)
         cc_argv_add(&a, "--cfg=smpi/ois:0:%.17g:0", c->message_s);
     ADD(&a, always);

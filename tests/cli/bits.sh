@@ -5,7 +5,7 @@
 
 make_run_profile
 # One stream, which all workers send: the gradients of another worker have other sizes, by up to 9%.
-# Of a trace, sizes are not the profile's.
+# Sizes of a trace are not the profile's.
 q 0 trace synth gradients --net resnet20 --steps 8
 schemes=3lc,3lc:s=1.75,qsgd
 asked="-q --net resnet20 --trace gradients --profile run.json --scheme $schemes --bw 1gbps --workers 2 --format json"

@@ -70,7 +70,7 @@ static bool summable(const struct cc_spec *s)
     return strcmp(s->scheme->id, "fp32") == 0 || strcmp(s->scheme->id, "randk") == 0;
 }
 
-/* Those that list the values they send. */
+/* A scheme that lists the values it sends is merged. */
 static enum cc_reduction reduction(const struct cc_spec *s)
 {
     static const char *const pairs[] = {"topk", "sparse", "dgc", "threshold", "pairs"};
@@ -316,7 +316,7 @@ static void close_trial(struct trial *t)
     jobs_free(&t->job);
 }
 
-/* Of every message all that ssar-auto can choose, by the density of the gradients. */
+/* All that ssar-auto can choose for every message, by the density of the gradients. */
 static void add_choices(struct trial *t)
 {
     static const struct {
