@@ -57,32 +57,25 @@ struct queue {
     const char *phase;
     void (*work)(void *arg, size_t scheme);
     void *arg;
-    pthread_mutex_t lock; /* of `next`, and of the progress */
-    size_t next;
+    pthread_mutex_t lock; /* of `begun`, and of the progress */
+    size_t begun;
 };
 
-/* Takes the next scheme; false if there is none. The last of the list are first: the general
- * compressors, which take longest, so that none of them is left alone at the end. */
-static bool take(struct queue *q, size_t *scheme)
-{
-    const struct cc_bench_config *c = q->config;
-    (void)pthread_mutex_lock(&q->lock);
-    const bool any = q->next < c->schemes->count && !cc_interrupted();
-    *scheme = c->schemes->count - 1 - q->next;
-    if (any && c->progress != NULL)
-        c->progress(c->progress_arg, q->phase, (double)q->next / (double)c->schemes->count);
-    q->next += any;
-    (void)pthread_mutex_unlock(&q->lock);
-    return any;
-}
-
-static void work_off(void *arg, int part)
+/* The last of the list are first: the general compressors, which take longest, so that none of them
+ * is left alone at the end. */
+static bool work_off(void *arg, size_t i)
 {
     struct queue *q = arg;
-    size_t scheme;
-    (void)part;
-    while (take(q, &scheme))
-        q->work(q->arg, scheme);
+    const struct cc_bench_config *c = q->config;
+    if (cc_interrupted())
+        return false;
+    (void)pthread_mutex_lock(&q->lock);
+    if (c->progress != NULL)
+        c->progress(c->progress_arg, q->phase, (double)q->begun / (double)c->schemes->count);
+    q->begun++;
+    (void)pthread_mutex_unlock(&q->lock);
+    q->work(q->arg, c->schemes->count - 1 - i);
+    return true;
 }
 
 void cc_bench_each_scheme(const struct cc_bench_config *config, int most, const char *phase,
@@ -94,7 +87,7 @@ void cc_bench_each_scheme(const struct cc_bench_config *config, int most, const 
                       .arg = arg,
                       .lock = PTHREAD_MUTEX_INITIALIZER};
     const int threads = config->threads < most ? config->threads : most;
-    cc_parallel(cc_parts(threads, config->schemes->count, 1), work_off, &q);
+    cc_parallel_items(threads, config->schemes->count, work_off, &q);
 }
 
 void cc_bench_stream_name(const struct cc_bench_config *config, char *out, size_t cap)

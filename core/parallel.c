@@ -1,6 +1,7 @@
 #include "core/parallel.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,4 +62,26 @@ void cc_parallel(int parts, void (*work)(void *arg, int part), void *arg)
 #pragma omp parallel for schedule(static, 1) num_threads(parts)
     for (int part = 0; part < parts; part++)
         work(arg, part);
+}
+
+struct items {
+    bool (*item)(void *arg, size_t i);
+    void *arg;
+    size_t n;
+    atomic_size_t next; /* n or more: none */
+};
+
+static void take_items(void *arg, int part)
+{
+    struct items *x = arg;
+    (void)part;
+    for (size_t i; (i = atomic_fetch_add(&x->next, 1)) < x->n;)
+        if (!x->item(x->arg, i))
+            atomic_store(&x->next, x->n);
+}
+
+void cc_parallel_items(int threads, size_t n, bool (*item)(void *arg, size_t i), void *arg)
+{
+    struct items x = {.item = item, .arg = arg, .n = n};
+    cc_parallel(cc_parts(threads, n, 1), take_items, &x);
 }

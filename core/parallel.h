@@ -1,4 +1,5 @@
-/* Parallel loops over one tensor, which is cut into parts for several threads.
+/* Parallel loops over one tensor, which is cut into parts for several threads, and over independent
+ * items.
  *
  * Results never depend on the number of parts: each part writes a range of the output of its own,
  * or results of the parts are combined in order afterwards. Inside another parallel region the
@@ -6,6 +7,7 @@
 #ifndef CC_CORE_PARALLEL_H
 #define CC_CORE_PARALLEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"
@@ -30,5 +32,9 @@ int cc_parallel_check(int threads, struct cc_error *e);
 
 /* Calls work(arg, part) for each part, on several threads, and returns when all are done. */
 void cc_parallel(int parts, void (*work)(void *arg, int part), void *arg);
+
+/* Calls item(arg, i) for each i below n, in this order, on so many threads, each of which takes the
+ * next item when it has done one. After an item that returned false, no other begins. */
+void cc_parallel_items(int threads, size_t n, bool (*item)(void *arg, size_t i), void *arg);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/cache.h"
@@ -70,6 +71,35 @@ static void every_part_runs_once(void **state)
     }
 }
 
+struct taken {
+    atomic_int times[100];
+    size_t last; /* the item that ends all */
+};
+
+static bool take(void *arg, size_t i)
+{
+    struct taken *t = arg;
+    t->times[i]++;
+    return i != t->last;
+}
+
+/* Every item once, and none after one that ends them but those that other threads have by then. */
+static void every_item_is_taken_once(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 8; threads++)
+        for (size_t n = 0; n <= 100; n += 10) {
+            struct taken t = {.last = SIZE_MAX};
+            cc_parallel_items(threads, n, take, &t);
+            for (size_t i = 0; i < 100; i++)
+                assert_int_equal(t.times[i], i < n);
+        }
+    struct taken t = {.last = 40};
+    cc_parallel_items(1, 100, take, &t);
+    for (size_t i = 0; i < 100; i++)
+        assert_int_equal(t.times[i], i <= 40);
+}
+
 /* Copies of every alignment and length; nothing beside the copy is touched. */
 static void copies_past_the_cache(void **state)
 {
@@ -132,7 +162,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_never_too_small), cmocka_unit_test(parts_cover_everything_once),
         cmocka_unit_test(every_part_runs_once),      cmocka_unit_test(copies_past_the_cache),
-        cmocka_unit_test(tiles_arrive_whole),
+        cmocka_unit_test(every_item_is_taken_once),  cmocka_unit_test(tiles_arrive_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -283,13 +283,12 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
 
 /* --- the trainings --- */
 
-/* All trainings, which threads take one after the other. */
+/* All trainings. */
 struct pool {
     struct cc_train *train;
     struct cc_progress progress;
     pthread_mutex_t lock; /* of all below */
-    size_t next, steps, all_steps;
-    bool failed; /* a training has: no other begins */
+    size_t steps, all_steps;
 };
 
 static void show_step(void *arg, const char *scheme, double loss)
@@ -323,50 +322,31 @@ static struct cc_training_config config_of(struct pool *p, size_t scheme, size_t
     return c;
 }
 
-static void end_all(struct pool *p)
-{
-    (void)pthread_mutex_lock(&p->lock);
-    p->failed = true;
-    (void)pthread_mutex_unlock(&p->lock);
-}
-
-/* The next training, or SIZE_MAX. */
-static size_t take_next(struct pool *p)
-{
-    (void)pthread_mutex_lock(&p->lock);
-    const size_t i = p->failed ? SIZE_MAX : p->next++;
-    (void)pthread_mutex_unlock(&p->lock);
-    return i;
-}
-
 /* Several trainings have a thread each, a single one has all. */
 int cc_train_threads(const struct cc_train *t)
 {
     return t->args->schemes.count * t->options.seeds == 1 ? t->options.threads : 1;
 }
 
-static void work(void *arg, int part)
+static bool train_one(void *arg, size_t i)
 {
     struct pool *p = arg;
     const struct cc_train *t = p->train;
-    const size_t seeds = t->options.seeds, all = t->args->schemes.count * seeds;
-    const int threads = cc_train_threads(t);
-    (void)part;
-    for (size_t i; (i = take_next(p)) < all && !cc_interrupted();) {
-        const struct cc_training_config c = config_of(p, i / seeds, i % seeds, threads);
-        if (cc_training_run(&c, &t->training[i], &t->failed[i]) == CC_OK)
-            continue;
-        if (t->failed[i].text[0] == '\0')
-            cc_error_set(&t->failed[i], "out of memory");
-        end_all(p);
-    }
+    const size_t seeds = t->options.seeds;
+    const struct cc_training_config c = config_of(p, i / seeds, i % seeds, cc_train_threads(t));
+    if (cc_interrupted())
+        return false;
+    if (cc_training_run(&c, &t->training[i], &t->failed[i]) == CC_OK)
+        return true;
+    if (t->failed[i].text[0] == '\0')
+        cc_error_set(&t->failed[i], "out of memory");
+    return false;
 }
 
 /* Trains every scheme with every seed; the first that fails is the error. */
 static int train_all(struct cc_train *t, struct cc_error *e)
 {
     const size_t all = t->args->schemes.count * t->options.seeds;
-    const int parts = cc_parts(t->options.threads, all, 1);
     struct pool p = {.train = t,
                      .lock = PTHREAD_MUTEX_INITIALIZER,
                      .all_steps = all * t->options.training.steps};
@@ -375,7 +355,7 @@ static int train_all(struct cc_train *t, struct cc_error *e)
     if (t->training == NULL || t->failed == NULL)
         return CC_FAIL;
     cc_progress_begin(&p.progress, t->args->quiet);
-    cc_parallel(parts, work, &p);
+    cc_parallel_items(t->options.threads, all, train_one, &p);
     cc_progress_end(&p.progress);
     for (size_t i = 0; i < all; i++)
         if (t->failed[i].text[0] != '\0')
