@@ -87,8 +87,7 @@ static int check_cluster(const struct cc_cluster_args *c, struct cc_error *e)
     const struct cc_timing *t = &c->setting.timing;
     for (size_t i = 0; i < c->exchanges; i++) {
         const double bits = c->setting.cluster.dense_bits;
-        if (cc_exchange_has(c->exchange[i], CC_X_DENSE_STAGE) && bits != 32 && bits != 8 &&
-            bits != 4 && bits != 2)
+        if (cc_exchange_has(c->exchange[i], CC_X_DENSE_STAGE) && !cc_job_takes_dense_bits(bits))
             return cc_usage(e,
                             "--dense-bits %g: only `commcomp model` takes any; in a run 32, 8, "
                             "4 or 2",

@@ -44,16 +44,16 @@ int cc_inprocess_encode(struct cc_pack *p, const struct cc_inprocess_call *c, co
     return status;
 }
 
-/* The reduction that allreduce.c in netsim/mpi/exchange chooses, too. */
 static int open_reduction(const struct cc_inprocess_message *m, void **out, struct cc_error *e)
 {
     const struct cc_job *job = m->config->job;
-    const bool sums = m->config->row->reduction == CC_REDUCE_SUM;
     if (job->exchange == CC_PS)
         return cc_inprocess_ps_open(m, out, e);
-    if (job->exchange == CC_ALLGATHER || (!sums && job->via == CC_VIA_ALLGATHER))
-        return cc_inprocess_gather_open(m, out, e);
-    return sums ? cc_inprocess_sum_open(m, out, e) : cc_inprocess_recode_open(m, out, e);
+    if (cc_job_row_hops(job, m->config->row))
+        return cc_inprocess_recode_open(m, out, e);
+    if (m->config->row->reduction == CC_REDUCE_SUM && job->exchange != CC_ALLGATHER)
+        return cc_inprocess_sum_open(m, out, e);
+    return cc_inprocess_gather_open(m, out, e);
 }
 
 static int check(const struct cc_job *job, struct cc_error *e)
@@ -115,17 +115,6 @@ void cc_inprocess_close(struct cc_inprocess *x)
     free(x);
 }
 
-/* As cc_silent in netsim/mpi/exchange. */
-static bool is_silent(const struct cc_inprocess *x, uint64_t step, const struct cc_job_message *m)
-{
-    if ((step + 1) % x->config.row->period == 0)
-        return false;
-    for (size_t i = m->first; i <= m->last; i++)
-        if (x->config.job->tensor[i].raw)
-            return false;
-    return true;
-}
-
 int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *const *gradient,
                           float *result, struct cc_inprocess_step *out, struct cc_error *e)
 {
@@ -133,7 +122,8 @@ int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *co
         .step = step, .gradient = gradient, .result = result, .out = out};
     *out = (struct cc_inprocess_step){0};
     for (size_t i = 0; i < x->config.row->messages; i++) {
-        call.silent = is_silent(x, step, &x->config.row->message[i]);
+        call.silent =
+            cc_job_row_silent(x->config.job, x->config.row, &x->config.row->message[i], step);
         out->sent = out->sent || !call.silent;
         CC_TRY(ops_of(x->reduction[i])->exchange(x->reduction[i], &call, e));
     }

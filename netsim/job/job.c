@@ -53,6 +53,17 @@ bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row)
     return row->reduction == CC_REDUCE_PAIRS && cc_exchange_has(job->exchange, CC_X_MERGES);
 }
 
+bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
+                       const struct cc_job_message *m, uint64_t step)
+{
+    if ((step + 1) % row->period == 0)
+        return false;
+    for (size_t i = m->first; i <= m->last; i++)
+        if (job->tensor[i].raw)
+            return false;
+    return true;
+}
+
 int cc_job_lay_out(struct cc_job *job, struct cc_error *e)
 {
     size_t *offset = cc_alloc((job->tensors + 1) * sizeof *offset, e);

@@ -168,6 +168,18 @@ void cc_job_sizes_free(struct cc_job_sizes *s);
 bool cc_job_row_hops(const struct cc_job *job, const struct cc_job_row *row);
 bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row);
 
+/* Whether the row sends nothing of this message in a step: one between two sending steps of a
+ * scheme with local steps, and no raw tensor in the message. Codecs encode in silent steps too, so
+ * that their residuals add up. */
+bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
+                       const struct cc_job_message *m, uint64_t step);
+
+/* Whether a rank has the code for a second stage of so many bits a value. */
+static inline bool cc_job_takes_dense_bits(double bits)
+{
+    return bits == 32 || bits == 8 || bits == 4 || bits == 2;
+}
+
 /* The choices of one message. */
 struct cc_job_choices {
     const struct cc_job_choice *item;

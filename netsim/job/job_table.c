@@ -454,9 +454,8 @@ static int check_exchange(const struct cc_scope *s, struct cc_error *e)
 static int check_dense_bits(const struct cc_scope *s, struct cc_error *e)
 {
     const int bits = job_of(s)->dense_bits;
-    return bits == 32 || bits == 8 || bits == 4 || bits == 2
-               ? CC_OK
-               : cc_fail(e, "\"dense_bits\" is %d: 32, 8, 4 or 2", bits);
+    return cc_job_takes_dense_bits(bits) ? CC_OK
+                                         : cc_fail(e, "\"dense_bits\" is %d: 32, 8, 4 or 2", bits);
 }
 
 static int check_colocated(const struct cc_scope *s, struct cc_error *e)

@@ -62,10 +62,5 @@ void cc_note_received(struct cc_rank_state *s, size_t index, int peer, size_t by
 
 bool cc_silent(const struct cc_rank_state *s, const struct cc_job_message *m)
 {
-    if ((s->step + 1) % s->row->period == 0)
-        return false;
-    for (size_t i = m->first; i <= m->last; i++)
-        if (s->job->tensor[i].raw)
-            return false;
-    return true;
+    return cc_job_row_silent(s->job, s->row, m, s->step);
 }

@@ -70,9 +70,7 @@ void cc_charge_update(struct cc_rank_state *s, struct cc_work_timer since, doubl
 void cc_note_sent(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
 void cc_note_received(struct cc_rank_state *s, size_t index, int peer, size_t bytes);
 
-/* Whether the row sends nothing of this message in s->step: a step between two sending steps of a
- * scheme with local steps, and no raw tensor in the message. Codecs encode in silent steps too, so
- * that their residuals add up. */
+/* Whether the row sends nothing of this message in s->step (cc_job_row_silent). */
 bool cc_silent(const struct cc_rank_state *s, const struct cc_job_message *m);
 
 #endif
