@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#define MI (1024.0 * 1024.0)
+#include "models/system.h"
 
 /* --- errors --- */
 
@@ -89,10 +89,10 @@ bool cc_choice_is_own(const struct cc_choice *c)
 
 void cc_choice_apply(const struct cc_choice *c, struct cc_setting *s)
 {
-    static const double bytes[] = {[CC_CUT_STEP] = INFINITY,
-                                   [CC_CUT_TENSORS] = 0,
-                                   [CC_CUT_PARTITIONS] = 4096000,
-                                   [CC_CUT_BUCKETS] = 25 * MI};
+    const double bytes[] = {[CC_CUT_STEP] = INFINITY,
+                            [CC_CUT_TENSORS] = 0,
+                            [CC_CUT_PARTITIONS] = cc_systems[CC_SYSTEM_BYTEPS].fuse_bytes,
+                            [CC_CUT_BUCKETS] = cc_systems[CC_SYSTEM_DDP].fuse_bytes};
     struct cc_timing *t = &s->timing;
     if (cc_choice_is_own(c))
         return;
@@ -102,7 +102,8 @@ void cc_choice_apply(const struct cc_choice *c, struct cc_setting *s)
     t->consistency = CC_BULK;
     t->hidden_share = c->mode == CC_SEQUENTIAL ? t->hidden_share : 0;
     t->fuse_bytes = bytes[c->cut];
-    t->first_fuse_bytes = c->cut == CC_CUT_BUCKETS ? 1 * MI : -1;
+    t->first_fuse_bytes =
+        c->cut == CC_CUT_BUCKETS ? cc_systems[CC_SYSTEM_DDP].first_fuse_bytes : -1;
     t->fuse_gradients = true;
 }
 
