@@ -26,24 +26,29 @@ static size_t smaller(size_t a, size_t b)
 
 /* --- weights: tiles of CC_CONV_TILE values in the pass' scratch memory --- */
 
-/* The weights of input i are w[o * in * 9 + i * 9 + tap]. Tiles for the forward pass, in the order
- * of output groups, input groups, taps. */
+/* Packs the weights of a group of outputs and one of inputs for one tap: tile[o * o_step +
+ * i * i_step], zeros beyond the last. The weights of input i are w[o * in * 9 + i * 9 + tap]. */
+static inline void pack_tile(const struct cc_layer *l, const float *w, size_t og, size_t ig,
+                             size_t tap, size_t o_step, size_t i_step, float *tile)
+{
+    const size_t in = l->in->channels, out = l->out->channels;
+    const size_t o_end = smaller(out - og * 16, 16), i_end = smaller(in - ig * 16, 16);
+    if (o_end < 16 || i_end < 16)
+        memset(tile, 0, CC_CONV_TILE * sizeof *tile);
+    for (size_t i = 0; i < i_end; i++)
+        for (size_t o = 0; o < o_end; o++)
+            tile[o * o_step + i * i_step] = w[((og * 16 + o) * in + ig * 16 + i) * TAPS + tap];
+}
+
+/* Tiles for the forward pass, in the order of output groups, input groups, taps. */
 static void pack_forward(struct cc_layer *l, const struct cc_pass *p, size_t from, size_t to)
 {
     const struct conv *c = (const struct conv *)l;
-    size_t in = l->in->channels, out = l->out->channels;
-    const float *w = p->weights + l->offset[0];
+    float *tile = p->scratch + from * c->in_groups * TAPS * CC_CONV_TILE;
     for (size_t og = from; og < to; og++)
         for (size_t ig = 0; ig < c->in_groups; ig++)
-            for (size_t t = 0; t < TAPS; t++) {
-                float *tile = p->scratch + ((og * c->in_groups + ig) * TAPS + t) * CC_CONV_TILE;
-                size_t o_end = smaller(out - og * 16, 16), i_end = smaller(in - ig * 16, 16);
-                if (o_end < 16 || i_end < 16)
-                    memset(tile, 0, CC_CONV_TILE * sizeof *tile);
-                for (size_t i = 0; i < i_end; i++)
-                    for (size_t o = 0; o < o_end; o++)
-                        tile[i * 16 + o] = w[((og * 16 + o) * in + ig * 16 + i) * TAPS + t];
-            }
+            for (size_t t = 0; t < TAPS; t++, tile += CC_CONV_TILE)
+                pack_tile(l, p->weights + l->offset[0], og, ig, t, 1, 16, tile);
 }
 
 /* Tiles for the gradient of the input: inputs vary fastest, in the order of input groups, output
@@ -51,19 +56,11 @@ static void pack_forward(struct cc_layer *l, const struct cc_pass *p, size_t fro
 static void pack_backward(struct cc_layer *l, const struct cc_pass *p, size_t from, size_t to)
 {
     const struct conv *c = (const struct conv *)l;
-    size_t in = l->in->channels, out = l->out->channels;
-    const float *w = p->weights + l->offset[0];
+    float *tile = p->scratch + from * c->out_groups * TAPS * CC_CONV_TILE;
     for (size_t ig = from; ig < to; ig++)
         for (size_t og = 0; og < c->out_groups; og++)
-            for (size_t t = 0; t < TAPS; t++) {
-                float *tile = p->scratch + ((ig * c->out_groups + og) * TAPS + t) * CC_CONV_TILE;
-                size_t o_end = smaller(out - og * 16, 16), i_end = smaller(in - ig * 16, 16);
-                if (o_end < 16 || i_end < 16)
-                    memset(tile, 0, CC_CONV_TILE * sizeof *tile);
-                for (size_t o = 0; o < o_end; o++)
-                    for (size_t i = 0; i < i_end; i++)
-                        tile[o * 16 + i] = w[((og * 16 + o) * in + ig * 16 + i) * TAPS + t];
-            }
+            for (size_t t = 0; t < TAPS; t++, tile += CC_CONV_TILE)
+                pack_tile(l, p->weights + l->offset[0], og, ig, t, 16, 1, tile);
 }
 
 /* --- rows of results --- */

@@ -56,34 +56,15 @@ static void dense_forward(struct cc_layer *l, const struct cc_pass *p)
 static void dense_backward(struct cc_layer *l, const struct cc_pass *p)
 {
     size_t in = l->in->channels, out = l->out->channels, row = l->in->places * p->stride;
-    size_t turned_row = cc_train_groups(in) * CC_TRAIN_GROUP, depth = summed_columns(l->in, p);
-    k_dense()->transpose(l->in->value, in, depth, row, p->scratch, turned_row);
-    struct cc_product dw = {.rows = out,
-                            .cols = in,
-                            .depth = depth,
-                            .a = l->out->grad,
-                            .a_row = row,
-                            .a_col = 1,
-                            .b = p->scratch,
-                            .b_row = turned_row,
-                            .c = p->gradient + l->offset[0],
-                            .c_row = in};
-    cc_product_run(&dw, p->threads);
+    struct cc_columns c = {.in = in, .out = out, .count = summed_columns(l->in, p), .row = row};
+    cc_product_weights(&c, l->out->grad, l->in->value, p->scratch, p->gradient + l->offset[0],
+                       p->threads);
     for (size_t o = 0; o < out; o++)
-        p->gradient[l->offset[1] + o] = k_dense()->sum(l->out->grad + o * row, depth);
-    struct cc_product dx = {.rows = in,
-                            .cols = columns(l->in, p),
-                            .depth = out,
-                            .a = p->weights + l->offset[0],
-                            .a_row = 1,
-                            .a_col = in,
-                            .b = l->out->grad,
-                            .b_row = row,
-                            .c = l->in->grad,
-                            .c_row = row,
-                            .add = l->in_adds};
+        p->gradient[l->offset[1] + o] = k_dense()->sum(l->out->grad + o * row, c.count);
+    c.count = columns(l->in, p);
     if (l->in_wanted)
-        cc_product_run(&dx, p->threads);
+        cc_product_input(&c, p->weights + l->offset[0], l->out->grad, l->in->grad, l->in_adds,
+                         p->threads);
 }
 
 static const struct cc_layer_ops dense_ops = {dense_forward, dense_backward};

@@ -102,67 +102,32 @@ static void backward_units(struct cc_layer *l, const struct cc_pass *p, size_t f
     }
 }
 
-/* gradient of a weight = dgates x transposed(values), over `places` places from `skip` on. */
-static void weight_gradient(const struct cc_layer *l, const struct cc_pass *p, const float *values,
-                            size_t features, size_t skip, size_t tensor)
-{
-    const struct lstm *m = (const struct lstm *)l;
-    size_t row = row_of(l, p), turned_row = cc_train_groups(features) * CC_TRAIN_GROUP;
-    struct cc_product dw = {.rows = 4 * m->units,
-                            .cols = features,
-                            .depth = row - skip * p->stride,
-                            .a = m->dgates + skip * p->stride,
-                            .a_row = row,
-                            .a_col = 1,
-                            .b = p->scratch,
-                            .b_row = turned_row,
-                            .c = p->gradient + l->offset[tensor],
-                            .c_row = features};
-    k_dense()->transpose(values, features, dw.depth, row, p->scratch, turned_row);
-    cc_product_run(&dw, p->threads);
-}
-
 static void lstm_backward(struct cc_layer *l, const struct cc_pass *p)
 {
     struct lstm *m = (struct lstm *)l;
-    size_t row = row_of(l, p);
+    const size_t row = row_of(l, p), gates = 4 * m->units, stride = p->stride;
+    const float *input_weights = p->weights + l->offset[0], *weights = p->weights + l->offset[1];
+    const struct cc_columns input = {l->in->channels, gates, row, row};
+    const struct cc_columns place = {m->units, gates, stride, row};
+    const struct cc_columns before = {m->units, gates, row - stride, row};
     for (m->place = l->in->places; m->place-- > 0;) {
-        const size_t before = m->place > 0 ? m->place - 1 : 0;
-        struct cc_product dh = {.rows = m->units,
-                                .cols = p->stride,
-                                .depth = 4 * m->units,
-                                .a = p->weights + l->offset[1],
-                                .a_row = 1,
-                                .a_col = m->units,
-                                .b = m->dgates + m->place * p->stride,
-                                .b_row = row,
-                                .c = l->out->grad + before * p->stride,
-                                .c_row = row,
-                                .add = true};
         cc_share(l, p, m->units, unit_cost(p), 1, backward_units);
         if (m->place > 0)
-            cc_product_run(&dh, p->threads);
+            cc_product_input(&place, weights, m->dgates + m->place * stride,
+                             l->out->grad + (m->place - 1) * stride, true, p->threads);
     }
-    weight_gradient(l, p, l->in->value, l->in->channels, 0, 0);
-    weight_gradient(l, p, l->out->value, m->units, 1, 1);
-    for (size_t i = 0; i < 4 * m->units; i++) {
+    cc_product_weights(&input, m->dgates, l->in->value, p->scratch, p->gradient + l->offset[0],
+                       p->threads);
+    /* The gates of a place have the output of the place before. */
+    cc_product_weights(&before, m->dgates + stride, l->out->value, p->scratch,
+                       p->gradient + l->offset[1], p->threads);
+    for (size_t i = 0; i < gates; i++) {
         float sum = k_dense()->sum(m->dgates + i * row, row);
         p->gradient[l->offset[2] + i] = sum;
         p->gradient[l->offset[3] + i] = sum;
     }
-    struct cc_product dx = {.rows = l->in->channels,
-                            .cols = row,
-                            .depth = 4 * m->units,
-                            .a = p->weights + l->offset[0],
-                            .a_row = 1,
-                            .a_col = l->in->channels,
-                            .b = m->dgates,
-                            .b_row = row,
-                            .c = l->in->grad,
-                            .c_row = row,
-                            .add = l->in_adds};
     if (l->in_wanted)
-        cc_product_run(&dx, p->threads);
+        cc_product_input(&input, input_weights, m->dgates, l->in->grad, l->in_adds, p->threads);
 }
 
 static const struct cc_layer_ops lstm_ops = {lstm_forward, lstm_backward};
