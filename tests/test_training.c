@@ -95,7 +95,7 @@ static uint32_t plain_sgd(const struct cc_training_config *c, struct cc_model_sc
     cc_task_init(task, w, stats);
     for (size_t step = 0; step < c->steps; step++) {
         (void)cc_task_gradient(task, step, 0, w, stats, g);
-        cc_optimizer_apply(&c->optimizer, layout, 0, layout->count, cc_rate_at(&c->rate, step),
+        cc_optimizer_apply(&c->optimizer, layout, 0, layout->values, cc_rate_at(&c->rate, step),
                            step, g, w, v, 1);
     }
     *score = cc_task_test(task, w, stats);

@@ -46,7 +46,7 @@ static void step(struct training *t)
     cc_model_begin(t->model, t->images, t->labels, t->batch);
     cc_model_forward(t->model, t->weights, t->stats, t->layout->count);
     cc_model_backward(t->model, t->weights, t->gradient, 0);
-    cc_optimizer_apply(&sgd, t->layout, 0, t->layout->count, 0.01, 0, t->gradient, t->weights,
+    cc_optimizer_apply(&sgd, t->layout, 0, t->layout->values, 0.01, 0, t->gradient, t->weights,
                        t->state, t->threads);
 }
 

@@ -60,15 +60,19 @@ static void apply_part(void *arg, int part)
 }
 
 void cc_optimizer_apply(const struct cc_optimizer *o, const struct cc_model_layout *layout,
-                        size_t first, size_t count, double rate, uint64_t step,
-                        const float *gradient, float *weights, float *state, int threads)
+                        size_t from, size_t to, double rate, uint64_t step, const float *gradient,
+                        float *weights, float *state, int threads)
 {
     const struct cc_update update = update_of(o, rate, step);
-    for (size_t t = first; t < first + count; t++) {
-        size_t at = layout->offset[t], values = layout->tensors[t].shape.n;
+    for (size_t t = 0; t < layout->count; t++) {
+        const size_t at = from > layout->offset[t] ? from : layout->offset[t];
+        const size_t end = to < layout->offset[t + 1] ? to : layout->offset[t + 1];
+        if (at >= end)
+            continue;
+        const size_t values = end - at;
         struct range r = {.optimizer = o,
                           .update = update,
-                          .gradient = gradient + at,
+                          .gradient = gradient + (at - from),
                           .weights = weights + at,
                           .values = values,
                           .parts = cc_parts(threads, values, CC_PART_VALUES)};

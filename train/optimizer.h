@@ -27,11 +27,12 @@ struct cc_optimizer {
 /* Floats of state for a net of so many values: 0, 1 or 2 for each. The state begins as zeros. */
 size_t cc_optimizer_state(const struct cc_optimizer *o, size_t values);
 
-/* Applies a gradient to `count` tensors from `first` on, by up to `threads` threads. Weights,
- * gradient and state are those of the whole net. `step` counts from 0, for each tensor. */
+/* Applies a gradient to the values [from, to) of the flat step, by up to `threads` threads. Weights
+ * and state are those of the whole net; the gradient begins with value `from`. `step` counts from
+ * 0, for each value. */
 void cc_optimizer_apply(const struct cc_optimizer *o, const struct cc_model_layout *layout,
-                        size_t first, size_t count, double rate, uint64_t step,
-                        const float *gradient, float *weights, float *state, int threads);
+                        size_t from, size_t to, double rate, uint64_t step, const float *gradient,
+                        float *weights, float *state, int threads);
 
 enum cc_rate_kind {
     CC_RATE_CONSTANT,

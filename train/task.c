@@ -1,5 +1,6 @@
 #include "train/task.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/memory.h"
@@ -100,6 +101,24 @@ struct cc_model_score cc_task_gradient(struct cc_task *t, size_t step, size_t wo
     const struct cc_model_score score = cc_model_score(t->model);
     cc_model_backward(t->model, weights, gradient, 0);
     return score;
+}
+
+void cc_mean_stats(const float *all, size_t count, size_t stats, float *out)
+{
+    for (size_t k = 0; k < stats; k++) {
+        double sum = 0;
+        for (size_t i = 0; i < count; i++)
+            sum += (double)all[i * stats + k];
+        out[k] = (float)(sum / (double)count);
+    }
+}
+
+bool cc_loss_diverged(double loss, size_t worker, char reason[CC_DIVERGED_TEXT])
+{
+    if (loss <= CC_DIVERGED_LOSS)
+        return false;
+    (void)snprintf(reason, CC_DIVERGED_TEXT, "a loss of %g in worker %zu", loss, worker);
+    return true;
 }
 
 struct cc_model_score cc_task_test(struct cc_task *t, const float *weights, const float *stats)

@@ -38,6 +38,16 @@ void cc_task_init(const struct cc_task *t, float *weights, float *stats);
 /* Writes the gradient of a worker's mean loss in a step, and updates its running statistics. */
 struct cc_model_score cc_task_gradient(struct cc_task *t, size_t step, size_t worker,
                                        const float *weights, float *stats, float *gradient);
+/* The mean of `count` workers' running statistics of `stats` values each, one worker after the
+ * other: what evaluations take. */
+void cc_mean_stats(const float *all, size_t count, size_t stats, float *out);
+
+/* A training has diverged with a loss beyond this, or one that is not finite. */
+#define CC_DIVERGED_LOSS 1e4
+enum { CC_DIVERGED_TEXT = 80 };
+/* Whether it has, by a worker's loss in a step; writes the reason. */
+bool cc_loss_diverged(double loss, size_t worker, char reason[CC_DIVERGED_TEXT]);
+
 /* The score on all test samples. */
 struct cc_model_score cc_task_test(struct cc_task *t, const float *weights, const float *stats);
 

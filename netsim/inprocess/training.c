@@ -2,8 +2,9 @@
  * there is one copy for them and, where servers send model deltas, one for the server. Gradients
  * are computed worker by worker; the exchange is netsim/inprocess.
  *
- * The running statistics of batch normalizations are no parameters: each worker updates its own by
- * its batch, and their mean over the workers, as floats, is what all go on with. */
+ * The running statistics of batch normalizations are no parameters, and no gradient depends on
+ * them: each worker updates its own by its batch, and evaluations take their mean over the workers.
+ */
 #include "netsim/inprocess/training.h"
 
 #include <math.h>
@@ -28,15 +29,14 @@ struct state {
     struct cc_job_message message;
     struct cc_inprocess *exchange;
     size_t values;
-    float *weights;   /* the workers' */
-    float *server;    /* NULL: the same */
-    float *before;    /* the server's before an update */
-    float *optimizer; /* its state */
-    float *gradients; /* [workers][values] */
+    float *weights;            /* the workers' */
+    float *server;             /* NULL: the same */
+    struct cc_learner learner; /* of the server's copy, or of the workers' */
+    float *gradients;          /* [workers][values] */
     const float **gradient;
     float *mean;                 /* what the workers receive, where it is the mean gradient */
-    float *stats, *worker_stats; /* of all; [workers][stats] */
-    uint64_t step, updates;
+    float *stats, *worker_stats; /* the mean; [workers][stats] */
+    uint64_t step;
     /* since the last evaluation: */
     struct cc_evaluation sum;
     size_t since;
@@ -92,21 +92,14 @@ static double clock_of(const struct state *s)
     return s->config->task.threads == 1 ? cc_thread_now() : cc_now();
 }
 
-/* Turns the mean gradient into the change of the server's parameters. The workers, who add that
- * change to theirs, round as the server does: with fp32, both copies stay equal. */
+/* Turns the mean gradient into the change of the server's parameters. */
 static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error *e)
 {
     struct state *s = arg;
-    const struct cc_training_config *c = s->config;
-    (void)from, (void)to, (void)e; /* the only message is the whole step */
+    (void)e;
     const double since = clock_of(s);
-    memcpy(s->before, s->server, s->values * sizeof *s->before);
-    cc_optimizer_apply(&c->optimizer, s->layout, 0, s->layout->count, cc_rate_at(&c->rate, s->step),
-                       s->updates, mean, s->server, s->optimizer, c->task.threads);
-    for (size_t i = 0; i < s->values; i++) {
-        mean[i] = s->server[i] - s->before[i];
-        s->server[i] = s->before[i] + mean[i];
-    }
+    cc_learner_change(&s->learner, from, to, s->step,
+                      cc_job_row_updates(&s->job, &s->row, &s->message, s->step), mean, s->server);
     s->sum.update_s += clock_of(s) - since;
     return CC_OK;
 }
@@ -132,24 +125,28 @@ static int open_state(struct state *s, struct cc_error *e)
     CC_TRY(cc_task_open(&c->task, &s->task, e));
     s->layout = cc_task_layout(s->task);
     s->values = s->layout->values;
+    const struct cc_learner_config learner = {.optimizer = c->optimizer,
+                                              .rate = c->rate,
+                                              .layout = s->layout,
+                                              .threads = c->task.threads};
+    CC_TRY(cc_learner_open(&s->learner, &learner, c->deltas, e));
     s->out->epoch = cc_task_epoch(s->task);
     s->weights = floats(s->values, e);
-    s->optimizer = floats(cc_optimizer_state(&c->optimizer, s->values), e);
     s->gradients = floats(workers * s->values, e);
     s->mean = floats(s->values, e);
     s->stats = floats(s->layout->stats, e);
     s->worker_stats = floats(workers * s->layout->stats, e);
     s->gradient = cc_alloc(workers * sizeof(float *), e);
-    if (s->weights == NULL || s->optimizer == NULL || s->gradients == NULL || s->mean == NULL ||
-        s->stats == NULL || s->worker_stats == NULL || s->gradient == NULL)
+    if (s->weights == NULL || s->gradients == NULL || s->mean == NULL || s->stats == NULL ||
+        s->worker_stats == NULL || s->gradient == NULL)
         return CC_FAIL;
-    for (size_t i = 0; i < workers; i++)
+    for (size_t i = 0; i < workers; i++) {
         s->gradient[i] = s->gradients + i * s->values;
-    cc_task_init(s->task, s->weights, s->stats);
+        cc_task_init(s->task, s->weights, s->worker_stats + i * s->layout->stats);
+    }
     if (c->deltas) {
         s->server = floats(s->values, e);
-        s->before = floats(s->values, e);
-        if (s->server == NULL || s->before == NULL)
+        if (s->server == NULL)
             return CC_FAIL;
         memcpy(s->server, s->weights, s->values * sizeof *s->server);
     }
@@ -166,8 +163,7 @@ static void close_state(struct state *s)
     free(s->job.offset);
     free(s->weights);
     free(s->server);
-    free(s->before);
-    free(s->optimizer);
+    cc_learner_close(&s->learner);
     free(s->gradients);
     free(s->gradient);
     free(s->mean);
@@ -184,27 +180,25 @@ static void diverge(struct state *s, const char *reason)
     (void)snprintf(s->out->reason, sizeof s->out->reason, "%s", reason);
 }
 
-/* The gradients of all workers, and the mean of their losses. */
+/* The gradients of all workers, and the mean of their losses. A loss that is too large is
+ * divergence. */
 static double compute(struct state *s)
 {
-    const size_t workers = s->config->task.workers, stats = s->layout->stats;
+    const size_t workers = s->config->task.workers;
     const double since = clock_of(s);
-    double loss = 0;
+    double sum = 0;
     for (size_t i = 0; i < workers; i++) {
-        float *own = s->worker_stats + i * stats;
-        memcpy(own, s->stats, stats * sizeof *own);
-        loss += cc_task_gradient(s->task, (size_t)s->step, i, s->weights, own,
-                                 s->gradients + i * s->values)
-                    .loss;
-    }
-    for (size_t k = 0; k < stats; k++) {
-        double sum = 0;
-        for (size_t i = 0; i < workers; i++)
-            sum += (double)s->worker_stats[i * stats + k];
-        s->stats[k] = (float)(sum / (double)workers);
+        char text[CC_DIVERGED_TEXT];
+        const double loss =
+            cc_task_gradient(s->task, (size_t)s->step, i, s->weights,
+                             s->worker_stats + i * s->layout->stats, s->gradients + i * s->values)
+                .loss;
+        sum += loss;
+        if (!s->out->diverged && cc_loss_diverged(loss, i, text))
+            diverge(s, text);
     }
     s->sum.compute_s += (clock_of(s) - since) / (double)workers;
-    return loss / (double)workers;
+    return sum / (double)workers;
 }
 
 /* Exchanges the gradients and updates the parameters. Values that are refused, as they or their sum
@@ -225,12 +219,11 @@ static int exchange(struct state *s, struct cc_error *e)
     }
     if (sent.sent && !c->deltas) {
         const double since = clock_of(s);
-        cc_optimizer_apply(&c->optimizer, s->layout, 0, s->layout->count,
-                           cc_rate_at(&c->rate, s->step), s->updates, s->mean, s->weights,
-                           s->optimizer, c->task.threads);
+        cc_learner_update(&s->learner, 0, s->values, s->step,
+                          cc_job_row_updates(&s->job, &s->row, &s->message, s->step), s->mean,
+                          s->weights);
         s->sum.update_s += clock_of(s) - since;
     }
-    s->updates += sent.sent;
     s->sum.push_bytes += (double)sent.push_bytes / (double)c->task.workers;
     s->sum.pull_bytes += (double)sent.pull_bytes;
     s->sum.encode_s += sent.encode_s;
@@ -243,15 +236,8 @@ static int exchange(struct state *s, struct cc_error *e)
 static int step(struct state *s, struct cc_error *e)
 {
     const double since = cc_now(), loss = compute(s);
-    int status = CC_OK;
-    char text[128];
     s->sum.train_loss += loss;
-    if (!(loss <= CC_DIVERGED_LOSS)) {
-        (void)snprintf(text, sizeof text, "a loss of %g", loss);
-        diverge(s, text);
-    } else {
-        status = exchange(s, e);
-    }
+    const int status = s->out->diverged ? CC_OK : exchange(s, e);
     s->wall_s += cc_now() - since;
     s->since++;
     s->config->progress(s->config->arg, s->config->spec->name, loss);
@@ -270,6 +256,7 @@ static void score(struct state *s, const float *weights, double *loss, double *a
 static int evaluate(struct state *s, struct cc_error *e)
 {
     struct cc_training_result *t = s->out;
+    cc_mean_stats(s->worker_stats, s->config->task.workers, s->layout->stats, s->stats);
     struct cc_evaluation v = s->sum;
     double *const mean[] = {&v.train_loss, &v.push_bytes, &v.pull_bytes, &v.encode_s, &v.hop_s,
                             &v.server_s,   &v.decode_s,   &v.compute_s,  &v.update_s};

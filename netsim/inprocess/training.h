@@ -4,11 +4,8 @@
 
 #include "core/exchange.h"
 #include "schemes/spec.h"
-#include "train/optimizer.h"
+#include "train/learner.h"
 #include "train/task.h"
-
-/* Beyond this loss a training has diverged, as it has with a value that is not finite. */
-#define CC_DIVERGED_LOSS 1e4
 
 struct cc_training_config {
     struct cc_task_config task;

@@ -64,6 +64,13 @@ bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
     return true;
 }
 
+uint64_t cc_job_row_updates(const struct cc_job *job, const struct cc_job_row *row,
+                            const struct cc_job_message *m, uint64_t step)
+{
+    /* With raw tensors it is sent in every step. */
+    return step == 0 || !cc_job_row_silent(job, row, m, 0) ? step : step / row->period;
+}
+
 int cc_job_lay_out(struct cc_job *job, struct cc_error *e)
 {
     size_t *offset = cc_alloc((job->tensors + 1) * sizeof *offset, e);

@@ -174,6 +174,10 @@ bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row);
 bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
                        const struct cc_job_message *m, uint64_t step);
 
+/* How many times the message was sent before `step`, in which it is. */
+uint64_t cc_job_row_updates(const struct cc_job *job, const struct cc_job_row *row,
+                            const struct cc_job_message *m, uint64_t step);
+
 /* Whether a rank has the code for a second stage of so many bits a value. */
 static inline bool cc_job_takes_dense_bits(double bits)
 {

@@ -1,0 +1,50 @@
+#include "train/learner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+static int alloc_floats(size_t n, float **out, struct cc_error *e)
+{
+    size_t bytes;
+    if (!cc_mul(n, sizeof **out, &bytes))
+        return cc_fail(e, "%zu values do not fit into memory", n);
+    *out = cc_alloc0(bytes, e);
+    return *out != NULL ? CC_OK : CC_FAIL;
+}
+
+int cc_learner_open(struct cc_learner *l, const struct cc_learner_config *config, bool changes,
+                    struct cc_error *e)
+{
+    const size_t values = config->layout->values;
+    *l = (struct cc_learner){.config = *config};
+    CC_TRY(alloc_floats(cc_optimizer_state(&config->optimizer, values), &l->state, e));
+    return changes ? alloc_floats(values, &l->before, e) : CC_OK;
+}
+
+void cc_learner_close(struct cc_learner *l)
+{
+    free(l->state);
+    free(l->before);
+    *l = (struct cc_learner){.state = NULL};
+}
+
+void cc_learner_update(struct cc_learner *l, size_t from, size_t to, uint64_t step,
+                       uint64_t updates, const float *gradient, float *weights)
+{
+    const struct cc_learner_config *c = &l->config;
+    cc_optimizer_apply(&c->optimizer, c->layout, from, to, cc_rate_at(&c->rate, step), updates,
+                       gradient, weights, l->state, c->threads);
+}
+
+void cc_learner_change(struct cc_learner *l, size_t from, size_t to, uint64_t step,
+                       uint64_t updates, float *gradient, float *weights)
+{
+    memcpy(l->before + from, weights + from, (to - from) * sizeof *weights);
+    cc_learner_update(l, from, to, step, updates, gradient, weights);
+    for (size_t i = from; i < to; i++) {
+        gradient[i - from] = weights[i] - l->before[i];
+        weights[i] = l->before[i] + gradient[i - from];
+    }
+}
