@@ -12,92 +12,7 @@
 #include "core/units.h"
 #include "results/plot_impl.h"
 
-const char *const cc_plot_kind_names[] = {"speedup",  "step", "error", "workers",
-                                          "roofline", "size", NULL};
-
-/* --- the columns of each kind --- */
-
-enum { MOST_PARTS = 4, MOST_PANELS = 6 };
-
-/* A measured column: a part of bars, or a panel of its own. */
-struct kind {
-    enum cc_figure_shape shape;
-    const char *title, *x;
-    const char *measure[MOST_PARTS + 1]; /* columns, ending with NULL */
-    const char *part[MOST_PARTS + 1];    /* what they are called */
-    size_t needed;       /* the first ones, without which there is no plot; 0: all */
-    const char *also[2]; /* columns that are needed besides */
-    struct cc_axis x_axis, y_axis;
-    double reference;
-    const char *hint; /* what to do where there is nothing to plot */
-};
-
-/* The time for which the network is busy: what exceeds comm_s is hidden, and a part of its own. */
-#define BUSY "comm_busy_s"
-
-static const struct kind kinds[CC_PLOT_KINDS] = {
-    [CC_PLOT_SPEEDUP] =
-        {.shape = CC_LINES,
-         .title = "Speedup over 32-bit floats",
-         .x = "bw_bps",
-         .measure = {"speedup"},
-         .x_axis = {.label = "bandwidth", .unit = "bit/s", .log = true, .base = 10},
-         .y_axis = {.label = "speedup over fp32", .unit = "", .log = true, .base = 10},
-         .reference = 1,
-         .hint = "`commcomp model --bw 10mbps,100mbps,1gbps -o FILE` makes them"},
-    [CC_PLOT_STEP] = {.shape = CC_STACKED,
-                      .title = "Time of a step",
-                      .measure = {"compute_s", "codec_s", "comm_s", BUSY},
-                      .part = {"compute", "codec", "communication", "hidden communication"},
-                      .needed = 3,
-                      .also = {"step_s"},
-                      .x_axis = {.label = "time of a step", .unit = "s"},
-                      .hint = "`commcomp model -o FILE` makes them"},
-    [CC_PLOT_ERROR] =
-        {.shape = CC_LABELLED,
-         .title = "Size against error",
-         .x = "error",
-         .measure = {"ratio"},
-         .x_axis = {.label = "error of the updates (settled)", .unit = "", .log = true, .base = 10},
-         .y_axis = {.label = "compression ratio (32 / bits per value)",
-                    .unit = "",
-                    .log = true,
-                    .base = 10},
-         .hint = "`commcomp bench -o FILE` makes them"},
-    [CC_PLOT_WORKERS] = {.shape = CC_LINES,
-                         .title = "Scaling with workers",
-                         .x = "workers",
-                         .measure = {"step_s"},
-                         .also = {"compute_s"},
-                         .x_axis = {.label = "workers", .unit = "", .log = true, .base = 2},
-                         .y_axis = {.label = "throughput (1: one worker that never communicates)",
-                                    .unit = "",
-                                    .log = true,
-                                    .base = 2},
-                         .reference = 1,
-                         .hint =
-                             "`commcomp model --workers 2,4,8,16 --compute 100ms -o FILE` makes "
-                             "them"},
-    [CC_PLOT_ROOFLINE] = {.shape = CC_GROUPED,
-                          .title = "Codec speed against the memory's limit",
-                          .measure = {"encode_roofline", "decode_roofline", "decode_add_roofline"},
-                          .part = {"encode", "decode", "decode and add"},
-                          .needed = 2,
-                          .x_axis = {.label = "speed / limit of this machine's memory", .unit = ""},
-                          .reference = 1,
-                          .hint = "bench leaves them empty for tensors that fit in cache: "
-                                  "`commcomp bench --values 100M -o FILE`"},
-    [CC_PLOT_SIZE] =
-        {.shape = CC_LINES,
-         .title = "Codec speed against tensor size",
-         .x = "values",
-         .measure = {"encode_gb_per_s", "decode_gb_per_s", "decode_add_gb_per_s"},
-         .part = {"encode", "decode", "decode and add"},
-         .needed = 2,
-         .x_axis = {.label = "values in the tensor", .unit = "#", .log = true, .base = 10},
-         .y_axis = {.label = "speed (GB/s of float32)", .unit = "", .log = true, .base = 10},
-         .hint = "`commcomp bench --values 1K,100K,10M -o FILE` makes them"},
-};
+enum { MOST_PANELS = 6 };
 
 /* Columns by which rows go to different panels. Those with one value are in the figure's title. */
 static const struct setting {
@@ -105,6 +20,7 @@ static const struct setting {
     const char *word;       /* after the number */
 } settings[] = {
     {"net", NULL, ""},
+    {"data", NULL, ""},
     {"trace", NULL, ""},
     {"stream", NULL, ""},
     {"tensor", NULL, ""},
@@ -122,87 +38,33 @@ static const struct setting {
     {"staleness", "", " steps stale"},
     {"depth", "", " deep"},
     {"threads", "", " threads"},
+    {"batch", "", " samples a worker"},
+    {"rate", "", " learning rate"},
 };
 #define SETTINGS (sizeof settings / sizeof settings[0])
 
-/* Whether rows are told apart by the column: not if it is x; a tensor's size replaces its name. */
-static bool tells_apart(enum cc_plot_kind kind, const struct setting *t)
+/* Whether rows are told apart by the column: not if it is x; a tensor's size replaces its name; and
+ * a network changes nothing of a training but its time. */
+static bool tells_apart(enum cc_plot_kind kind, const char *x, const struct setting *t)
 {
-    const char *x = kinds[kind].x;
     if (x != NULL && strcmp(t->key, x) == 0)
+        return false;
+    if (cc_plot_is_training(kind) && x != NULL && strcmp(x, CC_TIME_COLUMN) != 0 &&
+        (strcmp(t->key, "bw_bps") == 0 || strcmp(t->key, "latency_s") == 0))
         return false;
     bool name =
         strcmp(t->key, "trace") == 0 || strcmp(t->key, "tensor") == 0 || strcmp(t->key, "net") == 0;
     return !(kind == CC_PLOT_SIZE && name);
 }
 
-/* --- guessing --- */
-
-static bool has_number(const struct cc_sheet *s, const char *key)
-{
-    size_t c = cc_sheet_column(s, key);
-    for (size_t i = 0; c != CC_NO_COLUMN && i < s->rows; i++)
-        if (cc_sheet_value(s, i, c)->kind == CC_NUMBER)
-            return true;
-    return false;
-}
-
-static bool varies(const struct cc_sheet *s, const char *key)
-{
-    size_t c = cc_sheet_column(s, key);
-    const struct cc_value *first = NULL;
-    for (size_t i = 0; c != CC_NO_COLUMN && i < s->rows; i++) {
-        const struct cc_value *v = cc_sheet_value(s, i, c);
-        if (v->kind != CC_NUMBER)
-            continue;
-        if (first != NULL && first->number != v->number)
-            return true;
-        first = v;
-    }
-    return false;
-}
-
-/* The error that no kind is possible: its columns are missing, or empty. */
-static int fail_without_kind(const struct cc_sheet *s, struct cc_error *e)
-{
-    static const char *const keys[] = {"speedup", "step_s", "error", "encode_roofline"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (s->rows > 0 && cc_sheet_column(s, keys[i]) != CC_NO_COLUMN && !has_number(s, keys[i]))
-            return cc_fail(e, "%s: nothing to plot: its column '%s' holds no finite number",
-                           s->path, keys[i]);
-    return cc_fail(e,
-                   "%s: nothing to plot: it has neither speedup over several bw_bps, nor step_s "
-                   "and comm_s, nor error and ratio, nor encode_roofline",
-                   s->path);
-}
-
-int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_error *e)
-{
-    if (has_number(s, "speedup") && varies(s, "bw_bps"))
-        *out = CC_PLOT_SPEEDUP;
-    else if (has_number(s, "step_s") && varies(s, "workers"))
-        *out = CC_PLOT_WORKERS;
-    else if (has_number(s, "step_s") && has_number(s, "comm_s"))
-        *out = CC_PLOT_STEP;
-    else if (has_number(s, "encode_gb_per_s") && varies(s, "values"))
-        *out = CC_PLOT_SIZE;
-    else if (has_number(s, "error") && has_number(s, "ratio"))
-        *out = CC_PLOT_ERROR;
-    else if (has_number(s, "encode_roofline"))
-        *out = CC_PLOT_ROOFLINE;
-    else
-        return fail_without_kind(s, e);
-    return CC_OK;
-}
-
 /* --- making --- */
 
 struct maker {
     const struct cc_sheet *s;
-    const struct kind *kind;
+    const struct cc_kind *kind;
     const struct cc_plot_filter *filter;
     struct cc_figure *f;
-    size_t scheme, x, measure[MOST_PARTS], also; /* columns */
+    size_t scheme, x, measure[CC_MOST_PARTS], also, training_row; /* columns */
     size_t measures;
     size_t setting[SETTINGS]; /* columns, or CC_NO_COLUMN */
     struct cc_error *e;
@@ -234,8 +96,8 @@ static double number_of(const struct cc_sheet *s, size_t row, const char *key)
 static bool hides(const struct cc_sheet *s)
 {
     for (size_t i = 0; i < s->rows; i++)
-        if (hidden_s(number_of(s, i, BUSY), number_of(s, i, "comm_s"), number_of(s, i, "step_s")) >
-            0)
+        if (hidden_s(number_of(s, i, CC_BUSY_COLUMN), number_of(s, i, "comm_s"),
+                     number_of(s, i, "step_s")) > 0)
             return true;
     return false;
 }
@@ -251,7 +113,8 @@ static int find_columns(struct maker *m)
         CC_TRY(need(m, m->kind->also[0], &m->also));
     for (size_t i = 0; m->kind->measure[i] != NULL; i++) {
         const char *key = m->kind->measure[i];
-        const bool says = strcmp(key, BUSY) == 0 ? hides(m->s) : has_number(m->s, key);
+        const bool says =
+            strcmp(key, CC_BUSY_COLUMN) == 0 ? hides(m->s) : cc_sheet_has_number(m->s, key);
         if (m->kind->needed > 0 && i >= m->kind->needed && !says)
             continue;
         CC_TRY(need(m, key, &m->measure[i]));
@@ -259,7 +122,19 @@ static int find_columns(struct maker *m)
     }
     for (size_t i = 0; i < SETTINGS; i++)
         m->setting[i] = cc_sheet_column(m->s, settings[i].key);
+    m->training_row = cc_sheet_column(m->s, "kind");
     return CC_OK;
+}
+
+/* Of trainings, evaluations are points over the steps, and everything else plots summaries. */
+static bool is_kind(const struct maker *m, size_t row)
+{
+    const struct cc_value *v =
+        m->training_row != CC_NO_COLUMN && cc_sheet_has_number(m->s, "accuracy")
+            ? cc_sheet_value(m->s, row, m->training_row)
+            : NULL;
+    return v == NULL || v->kind != CC_TEXT ||
+           strcmp(v->text, cc_plot_is_training(m->f->kind) ? "eval" : "summary") == 0;
 }
 
 static const struct cc_value *setting_of(const struct maker *m, size_t row, size_t i)
@@ -280,6 +155,8 @@ static bool kept(const struct maker *m, size_t row)
     const struct cc_plot_filter *f = m->filter;
     const struct cc_value *scheme = cc_sheet_value(m->s, row, m->scheme);
     bool found = f->scheme_count == 0;
+    if (!is_kind(m, row))
+        return false;
     for (size_t i = 0; i < f->scheme_count && !found; i++)
         found = scheme->kind == CC_TEXT && strcmp(scheme->text, f->schemes[i]) == 0;
     for (size_t i = 0; i < SETTINGS && found; i++) {
@@ -299,7 +176,7 @@ static void put_setting(const struct setting *t, const struct cc_value *v, char 
 {
     char number[64] = "";
     size_t used = strlen(text);
-    if (v->kind == CC_NULL)
+    if (v->kind == CC_NULL || v->kind == CC_BOOL)
         return;
     if (v->kind == CC_NUMBER)
         cc_print_si(v->number, t->unit != NULL ? t->unit : "", number, sizeof number);
@@ -319,7 +196,8 @@ static void describe(const struct maker *m, size_t row, bool apart, char *text, 
         bool differs = false;
         for (size_t r = 0; r < m->s->rows && !differs; r++)
             differs = kept(m, r) && !same(setting_of(m, r, i), setting_of(m, row, i));
-        bool wanted = apart ? differs && tells_apart(m->f->kind, &settings[i]) : !differs;
+        bool wanted =
+            apart ? differs && tells_apart(m->f->kind, m->kind->x, &settings[i]) : !differs;
         if (wanted)
             put_setting(&settings[i], setting_of(m, row, i), text, cap);
     }
@@ -355,7 +233,7 @@ static int panel_of(struct maker *m, size_t row, const char *measure, size_t *ou
         const struct cc_panel *p = &f->panel[*out];
         bool equal = p->measure == measure;
         for (size_t i = 0; i < SETTINGS && equal; i++)
-            equal = !tells_apart(f->kind, &settings[i]) ||
+            equal = !tells_apart(f->kind, m->kind->x, &settings[i]) ||
                     same(setting_of(m, row, i), setting_of(m, p->first_row, i));
         if (equal)
             return CC_OK;
@@ -382,7 +260,8 @@ static int panel_of(struct maker *m, size_t row, const char *measure, size_t *ou
     return p.title != NULL && p.of != NULL ? CC_OK : CC_FAIL;
 }
 
-static int add_point(struct cc_points *to, double x, double y, size_t row, struct cc_error *e)
+static int add_point(struct cc_points *to, double x, double y, double group, size_t row,
+                     struct cc_error *e)
 {
     void *list = to->point;
     if (cc_grow(&list, &to->capacity, to->count + 1, sizeof *to->point, e) != CC_OK)
@@ -390,7 +269,8 @@ static int add_point(struct cc_points *to, double x, double y, size_t row, struc
     to->point = list;
     if (to->count == 0)
         to->total = NAN;
-    to->point[to->count++] = (struct cc_point){.x = x, .y = y, .row = row};
+    to->point[to->count++] =
+        (struct cc_point){.x = x, .y = y, .lo = y, .hi = y, .group = group, .row = row};
     return CC_OK;
 }
 
@@ -428,7 +308,7 @@ static int add_bar(struct maker *m, size_t row, const double *y, double total)
     double sum = 0;
     for (size_t i = 0; i < m->measures; i++) {
         if (!isnan(y[i]))
-            CC_TRY(add_point(to, (double)i, y[i], row, m->e));
+            CC_TRY(add_point(to, (double)i, y[i], (double)i, row, m->e));
         sum += y[i];
     }
     if (total > 0 && fabs(sum - total) > 1e-3 * total)
@@ -447,9 +327,12 @@ static int add_xy(struct maker *m, size_t row, double x, const double *y, double
             continue;
         if (m->f->kind == CC_PLOT_WORKERS)
             v = x * also / v;
+        if (m->kind->scale > 0)
+            v *= m->kind->scale;
         CC_TRY(series_of(m, row, &series));
         CC_TRY(panel_of(m, row, own_panels ? m->kind->part[i] : NULL, &panel));
-        CC_TRY(add_point(&m->f->panel[panel].of[series], x, v, row, m->e));
+        const double group = cc_plot_is_training(m->f->kind) ? also : x;
+        CC_TRY(add_point(&m->f->panel[panel].of[series], x, v, group, row, m->e));
     }
     return CC_OK;
 }
@@ -457,13 +340,13 @@ static int add_xy(struct maker *m, size_t row, double x, const double *y, double
 static int add_row(struct maker *m, size_t row)
 {
     bool bars = m->kind->shape == CC_STACKED || m->kind->shape == CC_GROUPED;
-    double x = 0, y[MOST_PARTS] = {0}, also = 0;
+    double x = 0, y[CC_MOST_PARTS] = {0}, also = 0;
     bool any = false, all = true;
     CC_TRY(number_at(m, row, m->x, m->f->kind == CC_PLOT_ERROR, &x));
     CC_TRY(number_at(m, row, m->also, false, &also));
     for (size_t i = 0; i < m->measures; i++) {
-        CC_TRY(number_at(m, row, m->measure[i], bars, &y[i]));
-        if (strcmp(m->kind->measure[i], BUSY) == 0)
+        CC_TRY(number_at(m, row, m->measure[i], bars || !m->kind->y_axis.log, &y[i]));
+        if (strcmp(m->kind->measure[i], CC_BUSY_COLUMN) == 0)
             y[i] = hidden_s(y[i], y[i - 1], also);
         any = any || !isnan(y[i]);
         all = all && !isnan(y[i]);
@@ -477,35 +360,17 @@ static int add_row(struct maker *m, size_t row)
 
 /* --- finishing --- */
 
-static int by_x(const void *a, const void *b)
-{
-    double x = ((const struct cc_point *)a)->x, y = ((const struct cc_point *)b)->x;
-    return (x > y) - (x < y);
-}
-
-/* Sorts the points of lines by x, with one point for each x: tensors of the same size are averaged;
- * other points with the same x are an error, as they would be two lines drawn as one. */
+/* Sorts the points of lines, one for each x: tensors of the same size, and the seeds of a training,
+ * are averaged; other points with the same x are an error, as they would be two lines drawn as one.
+ */
 static int order_line(const struct maker *m, const char *name, struct cc_points *p)
 {
-    size_t n = 0, averaged = 1;
-    if (p->count > 1)
-        qsort(p->point, p->count, sizeof *p->point, by_x);
-    for (size_t i = 0; i < p->count; i++) {
-        if (n == 0 || p->point[i].x != p->point[n - 1].x) {
-            p->point[n++] = p->point[i];
-            averaged = 1;
-        } else if (m->f->kind == CC_PLOT_SIZE) {
-            struct cc_point *mean = &p->point[n - 1];
-            averaged++;
-            mean->y += (p->point[i].y - mean->y) / (double)averaged;
-        } else {
-            return cc_fail(m->e, "%s: %s %zu and %zu are both %.100s with the same %s", m->s->path,
-                           m->s->place_word, m->s->place[p->point[n - 1].row],
-                           m->s->place[p->point[i].row], name, m->kind->x);
-        }
-    }
-    p->count = n;
-    return CC_OK;
+    const bool averages = m->f->kind == CC_PLOT_SIZE || cc_plot_is_training(m->f->kind);
+    size_t first, second;
+    if (cc_points_order(p, averages, &first, &second))
+        return CC_OK;
+    return cc_fail(m->e, "%s: %s %zu and %zu are both %.100s with the same %s", m->s->path,
+                   m->s->place_word, m->s->place[first], m->s->place[second], name, m->kind->x);
 }
 
 static int order_lines(struct maker *m)
@@ -570,13 +435,15 @@ static int finish(struct maker *m)
 int cc_figure_make(const struct cc_sheet *s, enum cc_plot_kind kind,
                    const struct cc_plot_filter *filter, struct cc_figure *out, struct cc_error *e)
 {
+    const struct cc_kind own = cc_plot_describe(kind, filter->over, s);
     struct cc_figure f = {.kind = kind,
-                          .shape = kinds[kind].shape,
-                          .part = kinds[kind].part,
-                          .x = kinds[kind].x_axis,
-                          .y = kinds[kind].y_axis,
-                          .reference = kinds[kind].reference};
-    struct maker m = {.s = s, .kind = &kinds[kind], .filter = filter, .f = &f, .e = e};
+                          .shape = own.shape,
+                          .bands = cc_plot_is_training(kind),
+                          .part = own.part,
+                          .x = own.x_axis,
+                          .y = own.y_axis,
+                          .reference = own.reference};
+    struct maker m = {.s = s, .kind = &own, .filter = filter, .f = &f, .e = e};
     int status = CC_OK;
     CC_TRY_OUT(find_columns(&m));
     for (size_t i = 0; i < s->rows; i++)

@@ -17,16 +17,23 @@ enum cc_plot_kind {
     CC_PLOT_WORKERS,  /* throughput relative to one worker, a line for each scheme */
     CC_PLOT_ROOFLINE, /* share of the memory's limit, a group of bars for each scheme */
     CC_PLOT_SIZE,     /* codec speed against tensor size, a line for each scheme */
+    CC_PLOT_ACCURACY, /* of trainings, over their steps, bytes or time: a line for each scheme, */
+    CC_PLOT_LOSS,     /* the mean over the seeds, in a band from the lowest to the highest */
     CC_PLOT_KINDS
 };
 extern const char *const cc_plot_kind_names[]; /* ends with NULL */
 
-/* The rows to plot; NULL and 0 select all. */
+/* The x axis of trainings. */
+enum cc_plot_over { CC_OVER_STEPS, CC_OVER_BYTES, CC_OVER_TIME };
+extern const char *const cc_plot_over_names[]; /* ends with NULL */
+
+/* The rows to plot, where NULL and 0 select all, and the x axis of trainings. */
 struct cc_plot_filter {
     const char *const *schemes; /* canonical names */
     size_t scheme_count;
     const char *exchange;
     double bw_bps, workers;
+    enum cc_plot_over over;
 };
 
 enum cc_figure_shape {
@@ -39,7 +46,9 @@ enum cc_figure_shape {
 /* Bars have the number of the part (0, 1, ...) in x, and the value in y. */
 struct cc_point {
     double x, y;
-    size_t row; /* of the sheet */
+    double lo, hi; /* the lowest and highest y of the rows whose mean the point is */
+    double group;  /* rows of a line with the same group are one point: x, of trainings the step */
+    size_t row;    /* of the sheet */
 };
 
 struct cc_points {
@@ -67,6 +76,7 @@ struct cc_axis {
 struct cc_figure {
     enum cc_plot_kind kind;
     enum cc_figure_shape shape;
+    bool bands; /* lines have the band of their points' lo and hi */
     char *title;
     char **series; /* names of the schemes, in the order of the legend */
     size_t series_count, series_capacity;

@@ -5,12 +5,15 @@
 
 #include "results/plot_impl.h"
 
+/* The highest point of a series; of trainings, the highest end of a line. */
 static double highest(const struct cc_figure *f, size_t series)
 {
     double most = 0;
-    for (size_t i = 0; i < f->panels; i++)
-        for (size_t k = 0; k < f->panel[i].of[series].count; k++)
-            most = fmax(most, f->panel[i].of[series].point[k].y);
+    for (size_t i = 0; i < f->panels; i++) {
+        const struct cc_points *of = &f->panel[i].of[series];
+        for (size_t k = f->bands && of->count > 0 ? of->count - 1 : 0; k < of->count; k++)
+            most = fmax(most, of->point[k].y);
+    }
     return most;
 }
 
@@ -26,7 +29,7 @@ static void swap_series(struct cc_figure *f, size_t a, size_t b)
     }
 }
 
-/* Orders the series by their highest point, so that the legend has the order of the lines. */
+/* Orders the series by that point, so that the legend has the order of the lines. */
 static void order_series(struct cc_figure *f)
 {
     for (size_t i = 1; i < f->series_count; i++)
@@ -40,9 +43,16 @@ static void extend(struct cc_axis *a, double v)
     a->hi = isnan(a->hi) ? v : fmax(a->hi, v);
 }
 
-/* Adds a margin beyond the outermost points. */
-static void add_margin(struct cc_axis *a, double share)
+/* Adds a margin beyond the outermost points; axes that are not logarithmic begin at 0, or, if
+ * `narrow`, a margin below the lowest point. */
+static void add_margin(struct cc_axis *a, double share, bool narrow)
 {
+    if (!a->log && narrow) {
+        const double margin = fmax((a->hi - a->lo) * share, 1e-3 * fmax(a->hi, 1));
+        a->lo = fmax(0, a->lo - margin);
+        a->hi += margin;
+        return;
+    }
     if (!a->log) {
         a->lo = 0;
         a->hi = a->hi > 0 ? a->hi * (1 + 2 * share) : 1;
@@ -91,6 +101,10 @@ static void set_ranges(struct cc_figure *f)
                 sum = f->shape == CC_STACKED ? sum + of->point[p].y : of->point[p].y;
                 extend(&f->x, bars ? sum : of->point[p].x);
                 extend(&f->y, of->point[p].y);
+                if (f->bands) {
+                    extend(&f->y, of->point[p].lo);
+                    extend(&f->y, of->point[p].hi);
+                }
             }
             if (of->count > 0 && !isnan(of->total))
                 extend(&f->x, of->total);
@@ -103,8 +117,8 @@ static void set_ranges(struct cc_figure *f)
         extend(&f->y, f->x.lo);
         extend(&f->y, f->x.hi);
     }
-    add_margin(&f->x, f->shape == CC_LABELLED ? 0.06 : 0.03);
-    add_margin(&f->y, 0.06);
+    add_margin(&f->x, f->shape == CC_LABELLED ? 0.06 : 0.03, false);
+    add_margin(&f->y, 0.06, f->bands);
 }
 
 void cc_figure_scale(struct cc_figure *f)

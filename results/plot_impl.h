@@ -7,6 +7,37 @@
 /* Limits: more cannot be told apart. */
 enum { CC_MOST_LINES = 24, CC_MOST_SERIES = 48 };
 
+enum { CC_MOST_PARTS = 4 };
+
+/* A measured column: a part of bars, or a panel of its own. */
+struct cc_kind {
+    enum cc_figure_shape shape;
+    const char *title, *x;
+    const char *measure[CC_MOST_PARTS + 1]; /* columns, ending with NULL */
+    const char *const *part;                /* what they are called; ends with NULL */
+    size_t needed;       /* the first ones, without which there is no plot; 0: all */
+    const char *also[2]; /* columns that are needed besides */
+    struct cc_axis x_axis, y_axis;
+    double reference;
+    double scale;     /* of y; 0: 1 */
+    const char *hint; /* what to do where there is nothing to plot */
+};
+
+/* The time for which the network is busy: what exceeds comm_s is hidden, and a part of its own. */
+#define CC_BUSY_COLUMN "comm_busy_s"
+#define CC_TIME_COLUMN "time_s"
+
+/* A kind's columns and axes; those of trainings are over what `over` says. */
+struct cc_kind cc_plot_describe(enum cc_plot_kind kind, enum cc_plot_over over,
+                                const struct cc_sheet *s);
+bool cc_plot_is_training(enum cc_plot_kind kind);
+/* Whether a column is there and has a number in any row. */
+bool cc_sheet_has_number(const struct cc_sheet *s, const char *key);
+
+/* Sorts the points of a line by group. Points of the same group become one, with their mean, lowest
+ * and highest y, or, unless it averages, are reported as the rows *first and *second: false. */
+bool cc_points_order(struct cc_points *p, bool averages, size_t *first, size_t *second);
+
 /* Orders the series, and sets the ranges of the axes. */
 void cc_figure_scale(struct cc_figure *f);
 

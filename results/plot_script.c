@@ -214,10 +214,15 @@ static void put_axis(const struct cc_figure *f, const struct cc_axis *a, char na
 
 static void put_points(const struct cc_points *of, size_t panel, size_t series, FILE *out)
 {
-    char x[CC_NUMBER_CAP], y[CC_NUMBER_CAP];
+    char text[4][CC_NUMBER_CAP];
     (void)fprintf(out, "$p%zus%zu << EOD\n", panel, series);
-    for (size_t i = 0; i < of->count; i++)
-        (void)fprintf(out, "%s %s\n", number(of->point[i].x, x), number(of->point[i].y, y));
+    for (size_t i = 0; i < of->count; i++) {
+        const struct cc_point *at = &of->point[i];
+        (void)fprintf(out, "%s %s", number(at->x, text[0]), number(at->y, text[1]));
+        if (at->lo < at->hi)
+            (void)fprintf(out, " %s %s", number(at->lo, text[2]), number(at->hi, text[3]));
+        (void)fputc('\n', out);
+    }
     (void)fputs("EOD\n", out);
 }
 
@@ -229,6 +234,25 @@ static void put_reference(const struct cc_figure *f, const struct layout *l, FIL
     else if (f->reference > 0 && !l->text)
         (void)fprintf(out, "%g with lines lc rgb '#999999' lw 1 dt 1 notitle, \\\n     ",
                       f->reference);
+}
+
+/* Whether a line has a band: a point of it is the mean of several rows. */
+static bool has_band(const struct cc_points *of)
+{
+    for (size_t i = 0; i < of->count; i++)
+        if (of->point[i].lo < of->point[i].hi)
+            return true;
+    return false;
+}
+
+static void put_bands(const struct cc_figure *f, size_t panel, FILE *out)
+{
+    for (size_t k = 0; k < f->series_count; k++)
+        if (has_band(&f->panel[panel].of[k]))
+            (void)fprintf(out,
+                          "$p%zus%zu using 1:3:4 with filledcurves lt %zu fs transparent solid "
+                          "0.15 noborder notitle, \\\n     ",
+                          panel, k, k + 1);
 }
 
 /* Lines with few points have a mark on each. */
@@ -246,6 +270,8 @@ static void put_lines(const struct cc_figure *f, const struct layout *l, size_t 
             put_points(&p->of[k], panel, k, out);
     (void)fputs("plot ", out);
     put_reference(f, l, out);
+    if (f->bands && !l->text)
+        put_bands(f, panel, out);
     for (size_t k = 0; k < f->series_count; k++) {
         if (p->of[k].count > 0)
             (void)fprintf(out, "$p%zus%zu using 1:2 ", panel, k);

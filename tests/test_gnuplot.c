@@ -49,7 +49,7 @@ static struct cc_sheet hostile_sheet(void)
     (void)fputs(
         "scheme,trace,exchange,bw_bps,workers,speedup,compute_s,codec_s,comm_s,step_s,ratio,"
         "error,encode_roofline,decode_roofline,values,encode_gb_per_s,"
-        "decode_gb_per_s\n",
+        "decode_gb_per_s,accuracy,loss,step\n",
         out);
     for (size_t i = 0; i < 2 * HOSTILE; i++) {
         put_field(hostile[i % HOSTILE], out);
@@ -57,8 +57,8 @@ static struct cc_sheet hostile_sheet(void)
         put_field(hostile[2], out);
         (void)fputc(',', out);
         put_field(hostile[3 + i / HOSTILE], out); /* two panels */
-        (void)fprintf(out, ",%d,2,%zu,1,1,1,2.5,%zu,0.%zu,0.5,0.6,%d,1,1\n", 10, i + 1, i + 1,
-                      i + 1, 1000);
+        (void)fprintf(out, ",%d,2,%zu,1,1,1,2.5,%zu,0.%zu,0.5,0.6,%d,1,1,0.5,0.5,%d\n", 10, i + 1,
+                      i + 1, i + 1, 1000, 20);
     }
     (void)fclose(out);
     struct cc_sheet s = sheet_of(text);

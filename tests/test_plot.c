@@ -190,6 +190,67 @@ static void refusals(void **state)
     refused(text, CC_PLOT_SPEEDUP, "25 lines are too many to tell apart (at most 24)");
 }
 
+/* Two seeds of 3lc, whose bytes differ, one of fp32 over two bandwidths, a training that diverged,
+ * and summaries. */
+static const char trainings[] =
+    "scheme,bw_bps,kind,seed,step,loss,accuracy,bytes,time_s,clock\n"
+    "3lc,1e7,eval,1,20,0.5,0.9,200,2,model\n3lc,1e7,eval,1,10,1,0.5,100,1,model\n"
+    "3lc,1e7,eval,2,10,2,0.25,300,1,model\n3lc,1e7,eval,2,20,1.5,0.8,400,2,model\n"
+    "fp32,1e7,eval,1,10,0.5,0.75,4000,4,model\nfp32,1e7,eval,1,20,0.1,0.85,8000,8,model\n"
+    "fp32,1e8,eval,1,10,0.5,0.75,4000,0.4,model\nfp32,1e8,eval,1,20,0.1,0.85,8000,0.8,model\n"
+    "int8,1e7,eval,1,7,,,,,model\n3lc,1e7,summary,,20,1,0.1,300,2,model\n";
+
+static struct cc_figure training_of(enum cc_plot_kind kind, enum cc_plot_over over, double bw_bps)
+{
+    const struct cc_plot_filter filter = {.bw_bps = bw_bps, .over = over};
+    struct cc_sheet s = sheet_of(trainings);
+    struct cc_figure f;
+    if (cc_figure_make(&s, kind, &filter, &f, &e) != CC_OK)
+        fail_msg("%s", e.text);
+    cc_sheet_free(&s);
+    return f;
+}
+
+static void trainings_over_steps(void **state)
+{
+    (void)state;
+    struct cc_figure f = training_of(CC_PLOT_ACCURACY, CC_OVER_STEPS, 0);
+    assert_int_equal(f.panels, 1); /* bandwidths change times alone */
+    assert_int_equal(f.left_out, 1);
+    assert_int_equal(f.series_count, 2);
+    const size_t of = strcmp(f.series[0], "3lc") == 0 ? 0 : 1;
+    const struct cc_points *p = &f.panel[0].of[of];
+    assert_int_equal(p->count, 2);
+    assert_true(p->point[0].x == 10 && p->point[1].x == 20);
+    assert_true(p->point[0].y == 37.5 && p->point[0].lo == 25 && p->point[0].hi == 50);
+    assert_true(fabs(p->point[1].y - 85) < 1e-9 && p->point[1].hi == 90);
+    p = &f.panel[0].of[1 - of];
+    assert_true(p->count == 2 && p->point[1].lo == 85 && p->point[1].hi == 85);
+    assert_true(f.y.lo > 15 && f.y.lo < 25 && f.y.hi > 90 && f.y.hi < 100 && f.x.lo == 0);
+    cc_figure_free(&f);
+}
+
+static void trainings_over_bytes_and_time(void **state)
+{
+    (void)state;
+    struct cc_figure f = training_of(CC_PLOT_LOSS, CC_OVER_BYTES, 1e7);
+    const struct cc_points *p = &f.panel[0].of[0]; /* the highest end */
+    assert_string_equal(f.series[0], "3lc");
+    assert_true(p->count == 2 && p->point[0].x == 200 && p->point[0].y == 1.5);
+    assert_true(p->point[1].x == 300 && p->point[1].y == 1 && p->point[1].lo == 0.5);
+    assert_true(f.x.log && f.y.log);
+    cc_figure_free(&f);
+    f = training_of(CC_PLOT_ACCURACY, CC_OVER_TIME, 0);
+    assert_int_equal(f.panels, 2);
+    assert_string_equal(f.panel[1].title, "100 Mbit/s");
+    assert_string_equal(f.x.label, "time of the training, by the formulas");
+    cc_figure_free(&f);
+    struct cc_sheet s = sheet_of(trainings); /* other kinds plot summaries */
+    assert_int_equal(cc_figure_make(&s, CC_PLOT_SPEEDUP, &all, &f, &e), CC_FAIL);
+    assert_contains(e.text, "needs a column 'speedup'");
+    cc_sheet_free(&s);
+}
+
 static void guesses(void **state)
 {
     (void)state;
@@ -205,6 +266,7 @@ static void guesses(void **state)
         {"scheme,values,error,ratio,encode_gb_per_s\na,1,2,1,1\na,2,3,1,1\n", CC_PLOT_SIZE},
         {"scheme,values,error,ratio,encode_gb_per_s\na,1,2,1,1\nb,1,3,1,1\n", CC_PLOT_ERROR},
         {"scheme,encode_roofline\na,0.5\n", CC_PLOT_ROOFLINE},
+        {"scheme,bw_bps,speedup,accuracy,step\na,1,2,0.5,4\na,2,3,0.5,4\n", CC_PLOT_ACCURACY},
     };
     enum cc_plot_kind kind;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -215,7 +277,9 @@ static void guesses(void **state)
     }
     struct cc_sheet s = sheet_of("scheme,x\na,1\n");
     assert_int_equal(cc_plot_guess(&s, &kind, &e), CC_FAIL);
-    assert_contains(e.text, "r.csv: nothing to plot: it has neither speedup over several");
+    assert_contains(
+        e.text,
+        "r.csv: nothing to plot: it has neither accuracy by step, nor speedup over several");
     cc_sheet_free(&s);
     s = sheet_of("scheme,bw_bps,speedup\na,1e7,inf\na,1e8,\n");
     assert_int_equal(cc_plot_guess(&s, &kind, &e), CC_FAIL);
@@ -317,10 +381,19 @@ static void labels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines),    cmocka_unit_test(filters),    cmocka_unit_test(scaling),
-        cmocka_unit_test(bars),     cmocka_unit_test(exact_ones), cmocka_unit_test(sizes),
-        cmocka_unit_test(refusals), cmocka_unit_test(guesses),    cmocka_unit_test(numbers),
-        cmocka_unit_test(tics),     cmocka_unit_test(labels),
+        cmocka_unit_test(lines),
+        cmocka_unit_test(filters),
+        cmocka_unit_test(scaling),
+        cmocka_unit_test(bars),
+        cmocka_unit_test(exact_ones),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(guesses),
+        cmocka_unit_test(numbers),
+        cmocka_unit_test(tics),
+        cmocka_unit_test(labels),
+        cmocka_unit_test(trainings_over_steps),
+        cmocka_unit_test(trainings_over_bytes_and_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "core/format/crc32.h"
 #include "netsim/inprocess/training.h"
+#include "schemes/codec_set.h"
 #include "tests/lib/text.h"
 #include "tests/lib/tier.h"
 
@@ -26,9 +27,9 @@ static struct cc_spec *parse(const char *text)
     return spec;
 }
 
-static void count_steps(void *arg, const char *scheme, double loss)
+static void count_steps(void *arg, const char *scheme, double loss, double accuracy)
 {
-    (void)scheme, (void)loss;
+    (void)scheme, (void)loss, (void)accuracy;
     ++*(size_t *)arg;
 }
 
@@ -214,6 +215,77 @@ static void silent_steps(void **state)
     free_config(&c);
 }
 
+/* The sum of squares of a gradient, and of what one encoding of it by 3LC leaves out. */
+static void code_once(const struct cc_training_config *c, double *gradient, double *lost)
+{
+    struct cc_task *task;
+    struct cc_codec_set set = {0};
+    assert_int_equal(cc_task_open(&c->task, &task, NULL), CC_OK);
+    const struct cc_model_layout *layout = cc_task_layout(task);
+    float *w = calloc(layout->values, sizeof *w), *g = calloc(layout->values, sizeof *g);
+    float *stats = calloc(layout->stats + 1, sizeof *stats), *y = calloc(layout->values, sizeof *y);
+    assert_true(w != NULL && g != NULL && stats != NULL && y != NULL);
+    cc_task_init(task, w, stats);
+    (void)cc_task_gradient(task, 0, 0, w, stats, g);
+    *gradient = *lost = 0;
+    for (size_t t = 0; t < layout->count; t++) {
+        const float *x = g + layout->offset[t];
+        size_t len;
+        assert_int_equal(
+            cc_codec_set_single(&set, c->spec, &layout->tensors[t].shape, &cc_memory_in_turn, NULL),
+            CC_OK);
+        const struct cc_codec_item *item = set.item;
+        const struct cc_context ctx = {.tensor = t};
+        assert_int_equal(cc_encode(&item->codec, &ctx, x, item->payload, item->bound, &len, NULL),
+                         CC_OK);
+        assert_int_equal(cc_decode(&item->codec, &ctx, item->payload, len, y, NULL), CC_OK);
+        for (size_t i = 0; i < layout->tensors[t].shape.n; i++) {
+            *gradient += (double)x[i] * (double)x[i];
+            *lost += ((double)x[i] - (double)y[i]) * ((double)x[i] - (double)y[i]);
+        }
+    }
+    cc_codec_set_free(&set);
+    free(w);
+    free(g);
+    free(y);
+    free(stats);
+    cc_task_close(task);
+}
+
+/* The residual after a step is what its encoding has left out, after a silent step the gradient;
+ * without error feedback there is none. A model delta that is a multiple of what 3LC has decoded is
+ * encoded without loss. */
+static void residuals(void **state)
+{
+    struct cc_training_config c = usual("3lc"), none = usual("int8:ef=0"),
+                              silent = usual("local:every=2,inner=(3lc)");
+    double gradient, lost;
+    (void)state;
+    c.task.workers = none.task.workers = 1;
+    c.steps = c.eval_every = none.steps = none.eval_every = 1;
+    code_once(&c, &gradient, &lost);
+    assert_true(lost > 0.01 * gradient);
+    for (int deltas = 0; deltas < 2; deltas++) {
+        c.deltas = deltas == 1;
+        c.pull = c.deltas ? c.spec : c.raw;
+        struct cc_training_result r = train(&c);
+        assert_float_equal((float)last_of(&r)->residual, (float)sqrt(lost / gradient), 1e-5);
+        assert_true(c.deltas ? last_of(&r)->pull_residual < 1e-5
+                             : isnan(last_of(&r)->pull_residual));
+        cc_training_free(&r);
+    }
+    silent.steps = silent.eval_every = 1;
+    struct cc_training_result r = train(&silent);
+    assert_true(fabs(last_of(&r)->residual - 1) < 1e-6);
+    cc_training_free(&r);
+    r = train(&none);
+    assert_true(isnan(last_of(&r)->residual) && isnan(last_of(&r)->pull_residual));
+    cc_training_free(&r);
+    free_config(&c);
+    free_config(&none);
+    free_config(&silent);
+}
+
 /* A rate that is far too high: the training ends with the step and the reason. */
 static void divergence(void **state)
 {
@@ -225,7 +297,7 @@ static void divergence(void **state)
     assert_false(r.complete);
     assert_in_range(r.diverged_step, 1, 5);
     assert_true(r.reason[0] != '\0');
-    assert_int_equal(steps_seen, r.diverged_step + 1);
+    assert_int_equal(steps_seen, r.diverged_step);
     cc_training_free(&r);
     free_config(&c);
 }
@@ -301,6 +373,7 @@ int main(void)
         cmocka_unit_test(copies),
         cmocka_unit_test(reproducible),
         cmocka_unit_test(silent_steps),
+        cmocka_unit_test(residuals),
         cmocka_unit_test(divergence),
         cmocka_unit_test(shards),
         cmocka_unit_test(schemes_learn),

@@ -25,7 +25,13 @@ static const struct cc_option options[] = {
          "what to plot. speedup: against bandwidth; step: the parts of its time, hidden "
          "communication among them; error: size "
          "against error; workers: scaling; roofline: codec speed over the memory's limit; size: "
-         "codec speed against tensor size. By default what suits the columns of the file"},
+         "codec speed against tensor size; accuracy and loss: of trainings, --over steps, bytes or "
+         "time. By default what suits the columns of the file"},
+    {.name = "over",
+     .value = "WHAT",
+     .def = "steps",
+     .choices = cc_plot_over_names,
+     .help = "accuracy and loss: the x axis, steps, the payload bytes of a worker, or time"},
     {.name = "bw", .value = "RATE", .help = "only the rows of this bandwidth, as in 100mbps"},
     {.name = "workers", .value = "N", .help = "only the rows with this number of workers"},
     {.name = "exchange", .value = "NAME", .help = "only the rows of this exchange"},
@@ -159,6 +165,9 @@ static int read_filter(const struct cc_args *args, const char **names, struct cc
     *out = (struct cc_plot_filter){.schemes = names,
                                    .scheme_count = args->schemes.count,
                                    .exchange = cc_arg(args, "exchange")};
+    int over = CC_OVER_STEPS;
+    cc_arg_choice(args, "over", &over);
+    out->over = (enum cc_plot_over)over;
     for (size_t i = 0; i < args->schemes.count; i++)
         names[i] = args->schemes.item[i]->name;
     CC_TRY(cc_arg_count(args, "workers", 1, 1000000000, &workers, e));
@@ -184,6 +193,9 @@ static int plot(const struct cc_args *args, const struct cc_sheet *sheet,
             cc_say("plotting --kind %s, for which the file has the columns",
                    cc_plot_kind_names[kind]);
     }
+    if (cc_arg(args, "over") != NULL && kind != CC_PLOT_ACCURACY && kind != CC_PLOT_LOSS)
+        return cc_usage(e, "--over goes with --kind accuracy and --kind loss, not with --kind %s",
+                        cc_plot_kind_names[kind]);
     struct cc_figure figure;
     CC_TRY(cc_figure_make(sheet, (enum cc_plot_kind)kind, filter, &figure, e));
     if (figure.left_out > 0 && !args->quiet)
@@ -230,7 +242,8 @@ const struct cc_command cc_command_plot = {
     .examples = "  commcomp plot results.csv                              # in the terminal\n"
                 "  commcomp plot results.csv -o results.svg               # as a picture\n"
                 "  commcomp plot results.csv --kind step --bw 100mbps -o step.png\n"
-                "  commcomp plot results.json --scheme fp32,3lc,int8 --script results.gp\n",
+                "  commcomp plot results.json --scheme fp32,3lc,int8 --script results.gp\n"
+                "  commcomp plot train.csv --kind loss --over time -o loss.svg\n",
     .options = options,
     .columns = columns,
     .takes_schemes = CC_SCHEMES,

@@ -291,12 +291,14 @@ struct pool {
     size_t steps, all_steps;
 };
 
-static void show_step(void *arg, const char *scheme, double loss)
+static void show_step(void *arg, const char *scheme, double loss, double accuracy)
 {
     struct pool *p = arg;
-    char text[64];
+    char text[64], percent[16] = "";
     (void)pthread_mutex_lock(&p->lock);
-    (void)snprintf(text, sizeof text, "%.14s loss %.2g", scheme, loss);
+    if (!isnan(accuracy))
+        (void)snprintf(percent, sizeof percent, " %.1f%%", 100 * accuracy);
+    (void)snprintf(text, sizeof text, "%.8s loss %.2g%s", scheme, loss, percent);
     cc_progress_show(&p->progress, text, (double)++p->steps / (double)p->all_steps);
     (void)pthread_mutex_unlock(&p->lock);
 }

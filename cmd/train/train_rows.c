@@ -38,9 +38,7 @@ const struct cc_column cc_train_columns[] = {
      "are not in the means",
      CC_DETAIL},
     {"step", "step", "", "%.0f", 0,
-     "after so many steps; of a diverged training, the step (from 0) "
-     "in which it did",
-     CC_SETTING},
+     "after so many steps; of a diverged training, the step in which it did", CC_SETTING},
     {"epoch", NULL, "", "%.4g", 0, "passes over the training samples by then", CC_DETAIL},
     {"loss", "loss", "", "%.4f", 0,
      "cross entropy on the test samples (with ps and delta: of the server's copy)", CC_MAIN},
@@ -75,6 +73,15 @@ const struct cc_column cc_train_columns[] = {
      "payload that a worker has encoded and, from servers, pulled until then: an encoding of the "
      "gradient in each step, whatever the exchange then moves",
      CC_PART},
+    {"residual", NULL, "", "%.3g", 0,
+     "norm of the gradients' mean over the workers that has not arrived / norm of that mean, over "
+     "the steps since the evaluation before (summary: of the last one); empty without error "
+     "feedback, and with momentum of the scheme's own",
+     CC_DETAIL},
+    {"residual_pull", NULL, "", "%.3g", 0,
+     "--pull delta: norm of what the workers' parameters lack beside the server's / norm of the "
+     "server's change, the same way; empty without error feedback",
+     CC_DETAIL},
     {"compute_s", NULL, "s", "%.6g", 0, "--bw: forward and backward pass of a step, and the update",
      CC_DETAIL},
     {"codec_s", NULL, "s", "%.6g", 0,
@@ -216,6 +223,8 @@ static int add_evaluation(const struct cc_train *t, size_t scheme, size_t seed, 
                                            {"accuracy_workers", v->worker_accuracy},
                                            {"train_loss", v->train_loss},
                                            {"bytes", bytes_until(of, at)},
+                                           {"residual", v->residual},
+                                           {"residual_pull", v->pull_residual},
                                            {"compute_s", step->compute_s},
                                            {"codec_s", step->codec_s},
                                            {"comm_s", step->comm_s},
@@ -251,7 +260,7 @@ static int add_divergence(const struct cc_train *t, size_t scheme, size_t seed,
 /* The means of a scheme's complete trainings. */
 struct summary {
     struct mean accuracy, best, workers, loss, difference, push, pull, bytes, compute_s, codec_s,
-        comm_s, step_s, time_s, target_s, target_step;
+        comm_s, step_s, time_s, target_s, target_step, residual, pull_residual;
     size_t complete, diverged;
 };
 
@@ -298,6 +307,8 @@ static void add_training(const struct cc_train *t, struct summary *s,
     add(&s->best, best);
     add(&s->bytes, bytes_until(of, of->evals - 1));
     add(&s->time_s, step[of->evals - 1].time_s);
+    add(&s->residual, last->residual);
+    add(&s->pull_residual, last->pull_residual);
     if (fp32 != NULL && fp32->complete)
         add(&s->difference, last->accuracy - fp32->eval[fp32->evals - 1].accuracy);
     if (reached < of->evals) {
@@ -348,6 +359,8 @@ static int add_summary(const struct cc_train *t, size_t scheme, const struct cc_
         {"accuracy_best", mean_of(&s->best)},
         {"accuracy_workers", mean_of(&s->workers)},
         {"bytes", mean_of(&s->bytes)},
+        {"residual", mean_of(&s->residual)},
+        {"residual_pull", mean_of(&s->pull_residual)},
         {"compute_s", mean_of(&s->compute_s)},
         {"codec_s", mean_of(&s->codec_s)},
         {"comm_s", mean_of(&s->comm_s)},

@@ -18,6 +18,7 @@
 #include "core/memory.h"
 #include "core/reduce.h"
 #include "netsim/inprocess/inprocess.h"
+#include "netsim/inprocess/unsent.h"
 
 struct state {
     const struct cc_training_config *config;
@@ -34,8 +35,11 @@ struct state {
     struct cc_learner learner; /* of the server's copy, or of the workers' */
     float *gradients;          /* [workers][values] */
     const float **gradient;
-    float *mean;                 /* what the workers receive, where it is the mean gradient */
-    float *stats, *worker_stats; /* the mean; [workers][stats] */
+    float *mean;                       /* what the workers receive, where it is the mean gradient */
+    float *stats, *worker_stats;       /* the mean; [workers][stats] */
+    bool measures_push, measures_pull; /* residuals */
+    struct cc_unsent unsent;           /* of the pushes */
+    double behind_sq, delta_sq;        /* of the pulls: sums over the steps */
     uint64_t step;
     /* since the last evaluation: */
     struct cc_evaluation sum;
@@ -97,10 +101,14 @@ static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error
 {
     struct state *s = arg;
     (void)e;
+    if (s->measures_push)
+        cc_unsent_arrive(&s->unsent, from, to, mean);
     const double since = clock_of(s);
     cc_learner_change(&s->learner, from, to, s->step,
                       cc_job_row_updates(&s->job, &s->row, &s->message, s->step), mean, s->server);
     s->sum.update_s += clock_of(s) - since;
+    if (s->measures_pull)
+        s->delta_sq += k_reduce()->sum_sq(mean, to - from);
     return CC_OK;
 }
 
@@ -150,12 +158,18 @@ static int open_state(struct state *s, struct cc_error *e)
             return CC_FAIL;
         memcpy(s->server, s->weights, s->values * sizeof *s->server);
     }
+    s->measures_push =
+        cc_spec_has_feedback(c->spec) && !(cc_own_momentum(c->spec->scheme, c->spec->params) > 0);
+    s->measures_pull = c->deltas && cc_spec_has_feedback(c->pull);
+    if (s->measures_push)
+        CC_TRY(cc_unsent_open(&s->unsent, workers, s->values, e));
     return open_exchange(s, e);
 }
 
 static void close_state(struct state *s)
 {
     cc_inprocess_close(s->exchange);
+    cc_unsent_close(&s->unsent);
     cc_task_close(s->task);
     for (size_t i = 0; i < s->job.tensors; i++)
         free(s->job.tensor[i].name);
@@ -176,7 +190,7 @@ static void close_state(struct state *s)
 static void diverge(struct state *s, const char *reason)
 {
     s->out->diverged = true;
-    s->out->diverged_step = (size_t)s->step;
+    s->out->diverged_step = (size_t)s->step + 1;
     (void)snprintf(s->out->reason, sizeof s->out->reason, "%s", reason);
 }
 
@@ -201,6 +215,20 @@ static double compute(struct state *s)
     return sum / (double)workers;
 }
 
+/* After an exchange: sums up what has not arrived, of gradients and of model deltas. */
+static void measure_residuals(struct state *s)
+{
+    if (s->measures_push) {
+        if (!s->config->deltas) /* otherwise `serve` has seen the mean */
+            cc_unsent_arrive(&s->unsent, 0, s->values, s->mean);
+        cc_unsent_end(&s->unsent);
+    }
+    for (size_t i = 0; s->measures_pull && i < s->values; i++) {
+        const double behind = (double)s->server[i] - (double)s->weights[i];
+        s->behind_sq += behind * behind;
+    }
+}
+
 /* Exchanges the gradients and updates the parameters. Values that are refused, as they or their sum
  * with the residual are not finite, are divergence. */
 static int exchange(struct state *s, struct cc_error *e)
@@ -211,6 +239,8 @@ static int exchange(struct state *s, struct cc_error *e)
     if (!c->deltas)
         memset(s->mean, 0, s->values * sizeof *s->mean);
     struct cc_error why = {""};
+    if (s->measures_push)
+        cc_unsent_begin(&s->unsent, s->gradient);
     if (cc_inprocess_exchange(s->exchange, s->step, s->gradient, result, &sent, &why) != CC_OK) {
         if (!sent.refused)
             return cc_fail(e, "%s", why.text);
@@ -224,6 +254,7 @@ static int exchange(struct state *s, struct cc_error *e)
                           s->weights);
         s->sum.update_s += clock_of(s) - since;
     }
+    measure_residuals(s);
     s->sum.push_bytes += (double)sent.push_bytes / (double)c->task.workers;
     s->sum.pull_bytes += (double)sent.pull_bytes;
     s->sum.encode_s += sent.encode_s;
@@ -240,7 +271,8 @@ static int step(struct state *s, struct cc_error *e)
     const int status = s->out->diverged ? CC_OK : exchange(s, e);
     s->wall_s += cc_now() - since;
     s->since++;
-    s->config->progress(s->config->arg, s->config->spec->name, loss);
+    s->config->progress(s->config->arg, s->config->spec->name, loss,
+                        s->out->evals > 0 ? s->out->eval[s->out->evals - 1].accuracy : NAN);
     return status;
 }
 
@@ -264,6 +296,9 @@ static int evaluate(struct state *s, struct cc_error *e)
         *mean[i] /= (double)s->since;
     v.step = (size_t)s->step;
     v.wall_s = s->wall_s;
+    v.residual = s->measures_push ? cc_unsent_ratio(&s->unsent) : NAN;
+    v.pull_residual = s->delta_sq > 0 ? sqrt(s->behind_sq / s->delta_sq) : NAN;
+    s->behind_sq = s->delta_sq = 0;
     score(s, s->weights, &v.worker_loss, &v.worker_accuracy);
     v.loss = v.worker_loss;
     v.accuracy = v.worker_accuracy;

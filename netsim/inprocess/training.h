@@ -19,8 +19,8 @@ struct cc_training_config {
     struct cc_rate_schedule rate;
     size_t steps, eval_every;
     size_t min_size; /* tensors with fewer values travel as fp32 */
-    /* Called after every step. */
-    void (*progress)(void *arg, const char *scheme, double loss);
+    /* Called after every step; accuracy: at the last evaluation, NaN before. */
+    void (*progress)(void *arg, const char *scheme, double loss, double accuracy);
     void *arg;
 };
 
@@ -33,7 +33,11 @@ struct cc_evaluation {
     double push_bytes, pull_bytes;              /* payload of a worker's push; of the pull, or 0 */
     double encode_s, hop_s, server_s, decode_s; /* codecs, as in struct cc_inprocess_step */
     double compute_s, update_s;                 /* of a worker; of one update */
-    double wall_s;                              /* since the beginning, without evaluations */
+    /* With error feedback, otherwise NaN: norms of what has been computed and has not arrived, and
+     * of what the workers' parameters lack beside the server's, relative to the gradients and to
+     * the model deltas; roots of sums of squares over the steps since the one before. */
+    double residual, pull_residual;
+    double wall_s; /* since the beginning, without evaluations */
 };
 
 struct cc_training_result {
@@ -41,7 +45,7 @@ struct cc_training_result {
     size_t evals, capacity;
     size_t epoch; /* steps */
     bool complete, diverged;
-    size_t diverged_step;
+    size_t diverged_step; /* from 1 */
     char reason[512];     /* why it has diverged */
     uint32_t weights_crc; /* of the workers' copy at the end */
 };

@@ -35,8 +35,19 @@ json 'all(abs(s["accuracy"] - sum(r["accuracy"] for r in d["rows"] if r["scheme"
 json 'abs(d["rows"][17]["difference"] - (d["rows"][17]["accuracy"] - d["rows"][16]["accuracy"])) < 1e-12 and d["rows"][16]["difference"] == 0'
 # Student's t of one degree of freedom: 12.706 times half the distance of the two.
 json 'abs((d["rows"][16]["accuracy_high"] - d["rows"][16]["accuracy"]) / (abs(d["rows"][3]["accuracy"] - d["rows"][7]["accuracy"]) / 2) - 12.706) < 0.001'
+json 'all(0 < r["residual"] < 9 and 0 < r["residual_pull"] < 9 for r in d["rows"] if r["scheme"] == "3lc") and all(r["residual"] is None for r in d["rows"] if r["scheme"] == "fp32")'
 json 'any("2999 samples to train and 1797 to test with, 1x8x8" in n for n in d["notes"])'
 cp out one.json
+for over in steps bytes time; do
+    q 0 plot -q one.json --over $over --format script
+    out "with linespoints lt 1 .* title 'fp32'"
+    out 'filledcurves lt 2'
+done
+out 'time of the process that plays all workers'
+t 0 plot one.json --kind loss --format script
+out 'loss on the test samples'
+t 2 plot one.json --kind step --over bytes
+err '--over goes with --kind accuracy and --kind loss, not with --kind step'
 # The same weights, with any number of threads and on every instruction set; without fp32, too.
 q 0 $t --scheme 3lc --seeds 2 --threads 1 --format json
 json '[r["weights"] for r in d["rows"]] == [r["weights"] for r in json.load(open("one.json"))["rows"][8:16] + [{"weights": None}]]'

@@ -1,0 +1,205 @@
+/* The kinds of plots: which columns they need, their axes, and which kind suits a file. */
+#include <math.h>
+#include <string.h>
+
+#include "results/plot_impl.h"
+
+const char *const cc_plot_kind_names[] = {"speedup", "step",     "error", "workers", "roofline",
+                                          "size",    "accuracy", "loss",  NULL};
+const char *const cc_plot_over_names[] = {"steps", "bytes", "time", NULL};
+
+#define TRAINING_HINT "`commcomp train --seeds 3 -o FILE` makes them"
+
+static const struct cc_kind kinds[CC_PLOT_KINDS] = {
+    [CC_PLOT_SPEEDUP] =
+        {.shape = CC_LINES,
+         .title = "Speedup over 32-bit floats",
+         .x = "bw_bps",
+         .measure = {"speedup"},
+         .x_axis = {.label = "bandwidth", .unit = "bit/s", .log = true, .base = 10},
+         .y_axis = {.label = "speedup over fp32", .unit = "", .log = true, .base = 10},
+         .reference = 1,
+         .hint = "`commcomp model --bw 10mbps,100mbps,1gbps -o FILE` makes them"},
+    [CC_PLOT_STEP] = {.shape = CC_STACKED,
+                      .title = "Time of a step",
+                      .measure = {"compute_s", "codec_s", "comm_s", CC_BUSY_COLUMN},
+                      .part = (const char *const[]){"compute", "codec", "communication",
+                                                    "hidden communication", NULL},
+                      .needed = 3,
+                      .also = {"step_s"},
+                      .x_axis = {.label = "time of a step", .unit = "s"},
+                      .hint = "`commcomp model -o FILE` makes them"},
+    [CC_PLOT_ERROR] =
+        {.shape = CC_LABELLED,
+         .title = "Size against error",
+         .x = "error",
+         .measure = {"ratio"},
+         .x_axis = {.label = "error of the updates (settled)", .unit = "", .log = true, .base = 10},
+         .y_axis = {.label = "compression ratio (32 / bits per value)",
+                    .unit = "",
+                    .log = true,
+                    .base = 10},
+         .hint = "`commcomp bench -o FILE` makes them"},
+    [CC_PLOT_WORKERS] = {.shape = CC_LINES,
+                         .title = "Scaling with workers",
+                         .x = "workers",
+                         .measure = {"step_s"},
+                         .also = {"compute_s"},
+                         .x_axis = {.label = "workers", .unit = "", .log = true, .base = 2},
+                         .y_axis = {.label = "throughput (1: one worker that never communicates)",
+                                    .unit = "",
+                                    .log = true,
+                                    .base = 2},
+                         .reference = 1,
+                         .hint =
+                             "`commcomp model --workers 2,4,8,16 --compute 100ms -o FILE` makes "
+                             "them"},
+    [CC_PLOT_ROOFLINE] = {.shape = CC_GROUPED,
+                          .title = "Codec speed against the memory's limit",
+                          .measure = {"encode_roofline", "decode_roofline", "decode_add_roofline"},
+                          .part = (const char *const[]){"encode", "decode", "decode and add", NULL},
+                          .needed = 2,
+                          .x_axis = {.label = "speed / limit of this machine's memory", .unit = ""},
+                          .reference = 1,
+                          .hint = "bench leaves them empty for tensors that fit in cache: "
+                                  "`commcomp bench --values 100M -o FILE`"},
+    [CC_PLOT_SIZE] =
+        {.shape = CC_LINES,
+         .title = "Codec speed against tensor size",
+         .x = "values",
+         .measure = {"encode_gb_per_s", "decode_gb_per_s", "decode_add_gb_per_s"},
+         .part = (const char *const[]){"encode", "decode", "decode and add", NULL},
+         .needed = 2,
+         .x_axis = {.label = "values in the tensor", .unit = "#", .log = true, .base = 10},
+         .y_axis = {.label = "speed (GB/s of float32)", .unit = "", .log = true, .base = 10},
+         .hint = "`commcomp bench --values 1K,100K,10M -o FILE` makes them"},
+    [CC_PLOT_ACCURACY] = {.shape = CC_LINES,
+                          .title = "Accuracy of trainings",
+                          .measure = {"accuracy"},
+                          .also = {"step"},
+                          .y_axis = {.label = "accuracy on the test samples (%)", .unit = ""},
+                          .scale = 100,
+                          .hint = TRAINING_HINT},
+    [CC_PLOT_LOSS] =
+        {.shape = CC_LINES,
+         .title = "Loss of trainings",
+         .measure = {"loss"},
+         .also = {"step"},
+         .y_axis = {.label = "loss on the test samples", .unit = "", .log = true, .base = 10},
+         .hint = TRAINING_HINT},
+};
+
+/* The x axes of trainings. */
+static const struct {
+    const char *column;
+    struct cc_axis axis;
+} overs[] = {
+    [CC_OVER_STEPS] = {"step", {.label = "steps", .unit = "#"}},
+    [CC_OVER_BYTES] = {"bytes",
+                       {.label = "payload that a worker has sent and received",
+                        .unit = "B",
+                        .log = true,
+                        .base = 10}},
+    [CC_OVER_TIME] = {CC_TIME_COLUMN,
+                      {.label = "time of the training", .unit = "s", .log = true, .base = 10}},
+};
+
+bool cc_plot_is_training(enum cc_plot_kind kind)
+{
+    return kind == CC_PLOT_ACCURACY || kind == CC_PLOT_LOSS;
+}
+
+/* The time of trainings, with the clock that measured it where they have only one. */
+static const char *time_label(const struct cc_sheet *s)
+{
+    static const struct {
+        const char *clock, *label;
+    } known[] = {{"model", "time of the training, by the formulas"},
+                 {"process", "time of the process that plays all workers"}};
+    const size_t c = cc_sheet_column(s, "clock");
+    const char *label = overs[CC_OVER_TIME].axis.label;
+    for (size_t k = 0; c != CC_NO_COLUMN && k < sizeof known / sizeof known[0]; k++) {
+        size_t same = 0;
+        for (size_t i = 0; i < s->rows; i++) {
+            const struct cc_value *v = cc_sheet_value(s, i, c);
+            same += v->kind == CC_TEXT && strcmp(v->text, known[k].clock) == 0;
+        }
+        label = same == s->rows ? known[k].label : label;
+    }
+    return label;
+}
+
+struct cc_kind cc_plot_describe(enum cc_plot_kind kind, enum cc_plot_over over,
+                                const struct cc_sheet *s)
+{
+    struct cc_kind out = kinds[kind];
+    if (cc_plot_is_training(kind)) {
+        out.x = overs[over].column;
+        out.x_axis = overs[over].axis;
+        if (over == CC_OVER_TIME)
+            out.x_axis.label = time_label(s);
+    }
+    return out;
+}
+
+/* --- guessing --- */
+
+bool cc_sheet_has_number(const struct cc_sheet *s, const char *key)
+{
+    size_t c = cc_sheet_column(s, key);
+    for (size_t i = 0; c != CC_NO_COLUMN && i < s->rows; i++)
+        if (cc_sheet_value(s, i, c)->kind == CC_NUMBER)
+            return true;
+    return false;
+}
+
+static bool varies(const struct cc_sheet *s, const char *key)
+{
+    size_t c = cc_sheet_column(s, key);
+    const struct cc_value *first = NULL;
+    for (size_t i = 0; c != CC_NO_COLUMN && i < s->rows; i++) {
+        const struct cc_value *v = cc_sheet_value(s, i, c);
+        if (v->kind != CC_NUMBER)
+            continue;
+        if (first != NULL && first->number != v->number)
+            return true;
+        first = v;
+    }
+    return false;
+}
+
+/* The error that no kind is possible: its columns are missing, or empty. */
+static int fail_without_kind(const struct cc_sheet *s, struct cc_error *e)
+{
+    static const char *const keys[] = {"speedup", "step_s", "error", "encode_roofline"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (s->rows > 0 && cc_sheet_column(s, keys[i]) != CC_NO_COLUMN &&
+            !cc_sheet_has_number(s, keys[i]))
+            return cc_fail(e, "%s: nothing to plot: its column '%s' holds no finite number",
+                           s->path, keys[i]);
+    return cc_fail(e,
+                   "%s: nothing to plot: it has neither accuracy by step, nor speedup over several "
+                   "bw_bps, nor step_s and comm_s, nor error and ratio, nor encode_roofline",
+                   s->path);
+}
+
+int cc_plot_guess(const struct cc_sheet *s, enum cc_plot_kind *out, struct cc_error *e)
+{
+    if (cc_sheet_has_number(s, "accuracy") && cc_sheet_has_number(s, "step"))
+        *out = CC_PLOT_ACCURACY;
+    else if (cc_sheet_has_number(s, "speedup") && varies(s, "bw_bps"))
+        *out = CC_PLOT_SPEEDUP;
+    else if (cc_sheet_has_number(s, "step_s") && varies(s, "workers"))
+        *out = CC_PLOT_WORKERS;
+    else if (cc_sheet_has_number(s, "step_s") && cc_sheet_has_number(s, "comm_s"))
+        *out = CC_PLOT_STEP;
+    else if (cc_sheet_has_number(s, "encode_gb_per_s") && varies(s, "values"))
+        *out = CC_PLOT_SIZE;
+    else if (cc_sheet_has_number(s, "error") && cc_sheet_has_number(s, "ratio"))
+        *out = CC_PLOT_ERROR;
+    else if (cc_sheet_has_number(s, "encode_roofline"))
+        *out = CC_PLOT_ROOFLINE;
+    else
+        return fail_without_kind(s, e);
+    return CC_OK;
+}
