@@ -98,6 +98,14 @@ static size_t scratch_bytes(const void *params, const struct cc_shape *shape)
     return bytes;
 }
 
+/* Values that are given back belong to v, as values that have not been sent yet. Their u stays 0:
+ * their momentum starts afresh, as that of sent values. */
+static size_t residual_at(const void *params, const struct cc_shape *shape)
+{
+    (void)params;
+    return shape->n * sizeof(float);
+}
+
 static struct cc_traffic traffic(const void *params)
 {
     (void)params;
@@ -176,4 +184,5 @@ const struct cc_scheme cc_scheme_dgc = {
     .decode_add = decode_add,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
+    .residual_at = residual_at,
 };

@@ -200,6 +200,15 @@ static int to_pairs(const struct cc_codec *c, const struct cc_context *ctx, cons
     return cc_to_pairs(&inner, ctx, in, len, base, out, cap, count, e);
 }
 
+/* The inner scheme's: what it has sent in vain was a part of a sum that has left. */
+static size_t residual_at(const void *params, const struct cc_shape *shape)
+{
+    const struct cc_spec *inner = ((const struct params *)params)->inner;
+    if (!cc_takes_back(inner->scheme, inner->params))
+        return SIZE_MAX;
+    return sum_bytes(shape) + inner->scheme->residual_at(inner->params, shape);
+}
+
 static bool sized_by_shape(const void *params)
 {
     const struct params *p = params;
@@ -267,6 +276,7 @@ const struct cc_scheme cc_scheme_local = {
     .decode_add = decode_add,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
+    .residual_at = residual_at,
     .rounds = rounds,
     .round_bytes = round_bytes,
     .encode_round = encode_round,

@@ -76,6 +76,18 @@ bool cc_sized_by_shape(const struct cc_scheme *s, const void *params)
     return s->sized_by_shape != NULL && s->sized_by_shape(params);
 }
 
+static size_t residual_at(const struct cc_scheme *s, const void *params,
+                          const struct cc_shape *shape)
+{
+    return s->residual_at == NULL ? SIZE_MAX : s->residual_at(params, shape);
+}
+
+bool cc_takes_back(const struct cc_scheme *s, const void *params)
+{
+    const struct cc_shape one = cc_shape_flat(1);
+    return residual_at(s, params, &one) != SIZE_MAX;
+}
+
 size_t cc_sum_rounds(const struct cc_scheme *s, const void *params)
 {
     if (s->rounds != NULL)
@@ -192,6 +204,14 @@ int cc_absorb(const struct cc_codec *c, const struct cc_context *ctx, size_t rou
     if (c->scheme->rounds == NULL)
         return cc_decode_add(c, ctx, in, len, scale, y, e);
     return c->scheme->absorb(c, ctx, round, in, len, scale, y, e);
+}
+
+void cc_give_back(const struct cc_codec *c, uint32_t base, const struct cc_index_value *pair,
+                  size_t count)
+{
+    float *residual = (void *)((char *)c->state + residual_at(c->scheme, c->params, &c->shape));
+    for (size_t i = 0; i < count; i++)
+        residual[pair[i].index - base] += pair[i].value;
 }
 
 struct cc_key cc_context_key(const struct cc_context *ctx, uint64_t index, uint64_t stream)

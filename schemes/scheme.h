@@ -175,6 +175,11 @@ struct cc_scheme {
                     size_t len, uint32_t base, struct cc_index_value *out, size_t cap,
                     size_t *count, struct cc_error *e);
 
+    /* Where in the state the residual begins, in bytes from its beginning: shape.n floats, to which
+     * values that were sent in vain may be added again (cc_give_back). SIZE_MAX: these parameters
+     * keep none. NULL: the scheme has none. */
+    size_t (*residual_at)(const void *params, const struct cc_shape *shape);
+
     /* Rounds, for a scheme that can use an allreduce of floats although its payload cannot be
      * summed (PowerSGD, algorithms 1 and 2). In each round every worker encodes floats, an
      * allreduce sums them element by element, and every worker absorbs the sum before the next
@@ -219,6 +224,8 @@ struct cc_pair_cost cc_pair_cost(const struct cc_scheme *s, const void *params);
  * pairs. */
 size_t cc_pairs_bound(const struct cc_codec *c);
 bool cc_sized_by_shape(const struct cc_scheme *s, const void *params);
+/* Whether values that were sent in vain can be given back to the codec: it keeps a residual. */
+bool cc_takes_back(const struct cc_scheme *s, const void *params);
 
 /* How many sums of floats a step takes over an allreduce; 0: payloads must be decoded. */
 size_t cc_sum_rounds(const struct cc_scheme *s, const void *params);
@@ -247,6 +254,12 @@ int cc_decode_add(const struct cc_codec *c, const struct cc_context *ctx, const 
 int cc_to_pairs(const struct cc_codec *c, const struct cc_context *ctx, const uint8_t *in,
                 size_t len, uint32_t base, struct cc_index_value *out, size_t cap, size_t *count,
                 struct cc_error *e);
+
+/* Adds values that were sent in vain to the residual, which sends them again with later gradients.
+ * The pairs' indices count from base and lie in the tensor. Only for codecs with a state of which
+ * cc_takes_back holds. */
+void cc_give_back(const struct cc_codec *c, uint32_t base, const struct cc_index_value *pair,
+                  size_t count);
 
 /* Rounds beyond the scheme's own are empty, so that codecs of several schemes can share a number of
  * rounds. Fails for schemes without rounds. */

@@ -49,6 +49,14 @@ static size_t state_bytes(const void *params, const struct cc_shape *shape)
     return p->ef ? cc_float_bytes(shape->n) : 0;
 }
 
+/* The residual is the whole state. */
+static size_t residual_at(const void *params, const struct cc_shape *shape)
+{
+    const struct params *p = params;
+    (void)shape;
+    return p->ef ? 0 : SIZE_MAX;
+}
+
 static struct cc_traffic traffic(const void *params)
 {
     const struct params *p = params;
@@ -218,4 +226,5 @@ const struct cc_scheme cc_scheme_threshold = {
     .decode_add = decode_add,
     .pair_cost = pair_cost,
     .to_pairs = to_pairs,
+    .residual_at = residual_at,
 };

@@ -108,6 +108,7 @@ struct cc_job {
     /* Exchanges with CC_X_MERGES only; otherwise 0: */
     enum cc_wire wire;
     int dense_bits; /* of a value in dsar-split's second stage */
+    double keep;    /* the share of the values that sums of pairs keep; 0: everything */
     enum cc_step_mode mode;
     enum cc_pulls pulls;
     double compute_s, update_s;

@@ -458,6 +458,15 @@ static int check_dense_bits(const struct cc_scope *s, struct cc_error *e)
                                          : cc_fail(e, "\"dense_bits\" is %d: 32, 8, 4 or 2", bits);
 }
 
+static int check_keep(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job *job = job_of(s);
+    return job->keep == 0 || job->dense_bits == 32
+               ? CC_OK
+               : cc_fail(e, "\"keep\" is %g: nothing gives back what \"dense_bits\" %d leaves out",
+                         job->keep, job->dense_bits);
+}
+
 static int check_colocated(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job *job = s->self;
@@ -530,6 +539,11 @@ static const struct cc_field job_fields[] = {
     {INT(struct cc_job, dense_bits), 2, 32, .when = merges, .check = check_dense_bits,
      .condition = "if the exchange merges pairs",
      .help = "Bits of a value in a dense second stage (`dsar-split`, `ssar-auto`): 32, 8, 4 or 2."},
+    {NUMBER(struct cc_job, keep), 0, 1, .when = merges, .check = check_keep, .optional = true,
+     .condition = "if the exchange merges pairs",
+     .help = "The share of the values that the sums of index-value pairs keep "
+             "([run.md](run.md#what-is-kept)); 0: everything. Not with a quantized second stage or "
+             "`raw` tensors."},
     {WORD(struct cc_job, mode), .words = cc_step_names, IN_REPLAY, .help = "As `--mode`."},
     {WORD(struct cc_job, pulls), .words = cc_pull_names, .check = check_pulls, IN_REPLAY,
      .help = "When servers send pulls: each when its pushes are there, or all, the first layer's "

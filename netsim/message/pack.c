@@ -151,6 +151,11 @@ int cc_pack_to_pairs(const struct cc_pack *p, uint64_t step, const uint8_t *in, 
     return p->vtable->to_pairs(p, step, in, len, out, count, e);
 }
 
+void cc_pack_give_back(struct cc_pack *p, const struct cc_index_value *pair, size_t count)
+{
+    p->vtable->give_back(p, pair, count);
+}
+
 size_t cc_pack_pairs_bound(const struct cc_pack *p)
 {
     return p->vtable->pairs_bound(p);

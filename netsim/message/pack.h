@@ -86,7 +86,10 @@ int cc_pack_decode(const struct cc_pack *p, uint64_t step, const uint8_t *in, si
  * for cc_pack_pairs_bound pairs. Real packs only. */
 int cc_pack_to_pairs(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
                      struct cc_index_value *out, size_t *count, struct cc_error *e);
-/* The most pairs of that; 0 for virtual packs. */
+/* Gives pairs back to the codecs that have sent them (cc_give_back), sorted, with indices as above:
+ * only for slices whose schemes take values back. Real packs only. */
+void cc_pack_give_back(struct cc_pack *p, const struct cc_index_value *pair, size_t count);
+/* The most pairs that cc_pack_to_pairs writes; 0 for virtual packs. */
 size_t cc_pack_pairs_bound(const struct cc_pack *p);
 /* y += scale * decoded. */
 int cc_pack_decode_add(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,

@@ -19,6 +19,7 @@ struct cc_pack_vtable {
                   const float *scale, float *y, struct cc_error *e);
     int (*to_pairs)(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
                     struct cc_index_value *out, size_t *count, struct cc_error *e);
+    void (*give_back)(struct cc_pack *p, const struct cc_index_value *pair, size_t count);
     size_t (*pairs_bound)(const struct cc_pack *p);
     size_t (*rounds)(const struct cc_pack *p);
     int (*encode_round)(struct cc_pack *p, uint64_t step, size_t round, const float *x,

@@ -308,6 +308,22 @@ static int to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *in
     return CC_OK;
 }
 
+static void give_back(struct cc_pack *base, const struct cc_index_value *pair, size_t count)
+{
+    const struct real_pack *p = real_of(base);
+    size_t at = 0;
+    for (size_t i = 0; i < p->codecs.count && at < count; i++) {
+        const struct cc_codec *codec = &p->codecs.item[i].codec;
+        const size_t begin = p->part[i].at, end = begin + codec->shape.n;
+        size_t next = at;
+        while (next < count && pair[next].index < end)
+            next++;
+        if (next > at)
+            cc_give_back(codec, (uint32_t)begin, pair + at, next - at);
+        at = next;
+    }
+}
+
 /* --- rounds --- */
 
 static size_t rounds(const struct cc_pack *base)
@@ -381,6 +397,7 @@ static const struct cc_pack_vtable vtable = {.free = free_pack,
                                              .count = count,
                                              .decode = decode,
                                              .to_pairs = to_pairs,
+                                             .give_back = give_back,
                                              .pairs_bound = pairs_bound,
                                              .rounds = rounds,
                                              .encode_round = encode_round,

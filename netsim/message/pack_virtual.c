@@ -163,6 +163,11 @@ static int to_pairs(const struct cc_pack *base, uint64_t step, const uint8_t *in
     return cc_fail(e, "a pack without data has no pairs");
 }
 
+static void give_back(struct cc_pack *base, const struct cc_index_value *pair, size_t count)
+{
+    (void)base, (void)pair, (void)count;
+}
+
 static size_t pairs_bound(const struct cc_pack *base)
 {
     (void)base;
@@ -178,6 +183,7 @@ static const struct cc_pack_vtable vtable = {.free = free_pack,
                                              .count = count,
                                              .decode = decode,
                                              .to_pairs = to_pairs,
+                                             .give_back = give_back,
                                              .pairs_bound = pairs_bound,
                                              .rounds = rounds,
                                              .encode_round = encode_round,

@@ -66,6 +66,14 @@ static float *expand(const struct merge *m, int rank)
     return v;
 }
 
+/* Leaves out of the whole sum what is not to be kept. */
+static void leave_out(const struct merge *m, float *sum)
+{
+    for (size_t i = 0; i < m->values; i++)
+        if (m->least > 0 && !(sum[i] >= m->least || -sum[i] >= m->least))
+            sum[i] = -0.0f;
+}
+
 static uint64_t sum_split(const struct merge *m, float *sum)
 {
     const int p = m->job->workers;
@@ -80,6 +88,7 @@ static uint64_t sum_split(const struct merge *m, float *sum)
         for (int c = 0; c < p; c++)
             moved += c != r ? own_bytes(m, r, cut(m, c, p), cut(m, c + 1, p)) : 0;
     }
+    leave_out(m, sum);
     for (int c = 0; c < p; c++) {
         const size_t from = cut(m, c, p), to = cut(m, c + 1, p);
         uint64_t bytes = bytes_of(m, sum, from, to, m->dense);
@@ -131,6 +140,7 @@ static uint64_t sum_powers(const struct merge *m, float *sum)
         }
     }
     memcpy(sum, v[0], n * sizeof(float));
+    leave_out(m, sum);
     if (m->recdouble)
         moved += bytes_of(m, sum, 0, n, false) * (uint64_t)rest;
     for (int d = 1; d < power && !m->recdouble; d *= 2)

@@ -11,6 +11,7 @@ struct merge {
     size_t values;
     bool recdouble, split;           /* neither: halving, then doubling */
     bool dense;                      /* sums are sent as all values */
+    float least;                     /* smaller values of the whole sum are left out */
     bool quantized;                  /* the second stage's bodies are not counted */
     struct cc_index_value *pair[32]; /* of each rank, sorted */
     size_t pairs[32];

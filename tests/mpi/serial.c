@@ -6,6 +6,7 @@
 
 #include "netsim/mpi/exchange/rank_state.h"
 #include "tests/mpi/box.h"
+#include "tests/mpi/keep.h"
 #include "tests/mpi/merge.h"
 
 enum { MOST_ROUNDS = 6 };
@@ -20,6 +21,8 @@ struct serial {
     int workers, power, rest;
     bool ring, recdouble, rabenseifner, mpi, gathers, split, merges, dense, quantizes;
     double pairs; /* of all ranks: ssar-auto expects as many */
+    bool keeps;
+    struct keep keep;
     /* whole: of each rank. part: [rank][chunk] for ring; [chunk] of a quantized second stage.
      * round: [member][round] for the doubling and halving ones, the last for the whole sum. */
     struct box *whole, *part, *round;
@@ -135,6 +138,9 @@ struct serial *serial_open(const struct cc_job *job, const struct cc_job_row *ro
         open_quantized(s);
     for (size_t i = 0; i < s->whole->bits && s->merges; i++)
         s->pairs += s->workers * (double)most_pairs(s, &s->whole->bit[i]);
+    s->keeps = s->merges && job->keep > 0;
+    if (s->keeps)
+        keep_open(&s->keep, job, s->to - s->from);
     if (s->merges)
         return s;
     if (row->reduction != CC_REDUCE_SUM && !s->gathers && s->ring)
@@ -152,6 +158,8 @@ void serial_close(struct serial *s)
         box_free(&s->part[i]);
     for (int i = 0; i < s->power * MOST_ROUNDS && s->round != NULL; i++)
         box_free(&s->round[i]);
+    if (s->keeps)
+        keep_close(&s->keep);
     cc_spec_free(s->second);
     free(s->whole);
     free(s->part);
@@ -383,8 +391,15 @@ static void step_merge(struct serial *s, uint64_t step, float *model, struct ser
     m.split = s->split;
     m.dense = s->dense;
     m.quantized = quantized;
+    m.least = s->workers > 1 ? s->keep.least : 0;
     float *sum = box_room((n + 1) * sizeof *sum);
     counts->moved = merge_sum(&m, sum);
+    for (int r = 0; r < s->workers && s->keeps; r++) {
+        keep_sends(&s->keep, r, m.pair[r], m.pairs[r]);
+        keep_gives_back(&s->keep, &s->whole[r], m.pair[r], m.pairs[r], sum);
+    }
+    if (s->keeps)
+        counts->kept = keep_ends(&s->keep, sum);
     for (size_t c = 0; c < (size_t)s->workers && quantized; c++) {
         struct box *b = &s->part[c];
         float *flat = box_room(cc_job_values(s->job) * sizeof *flat);
@@ -540,8 +555,11 @@ void serial_step(struct serial *s, uint64_t step, const float *const *gradient, 
         step_rabenseifner(s, step, gradient, silent, model, counts);
         return;
     }
-    for (int r = 0; r < s->workers; r++)
+    for (int r = 0; r < s->workers; r++) {
         counts->payload[r] = box_encode(&s->whole[r], step, gradient[r]);
+        if (s->keeps)
+            keep_computes(&s->keep, r, &s->whole[r], gradient[r] + s->from);
+    }
     if (silent)
         return;
     if (s->merges)
@@ -550,4 +568,9 @@ void serial_step(struct serial *s, uint64_t step, const float *const *gradient, 
         step_gather(s, model, counts);
     else
         *slack = step_sums(s, model, counts) / s->workers;
+}
+
+double serial_off(const struct serial *s)
+{
+    return s->keeps ? keep_off(&s->keep, s->whole, s->workers) : 0;
 }

@@ -17,6 +17,7 @@ struct serial_counts {
     uint64_t transfers;   /* messages, each with at most most_payloads payloads */
     uint64_t most_payloads;
     uint64_t heads; /* at most so many bytes more, of packs */
+    uint64_t kept;  /* values in re-sparsified sums */
     bool chose;     /* ssar-auto: took this exchange */
     enum cc_exchange chosen;
 };
@@ -31,5 +32,9 @@ void serial_close(struct serial *s);
  * added in another order (exchange mpi), else 0. */
 void serial_step(struct serial *s, uint64_t step, const float *const *gradient, float *model,
                  struct serial_counts *counts, double *slack);
+
+/* With the job's `keep`: how far the values applied and held back so far are from those computed,
+ * relative to the sum of the magnitudes of these; the largest of all values. */
+double serial_off(const struct serial *s);
 
 #endif

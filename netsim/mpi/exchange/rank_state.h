@@ -26,6 +26,7 @@ struct cc_counters {
     uint64_t messages;        /* likewise */
     double send_s;            /* for which this rank handed them to MPI */
     uint64_t *tensor_bytes;   /* payload_bytes by tensor; NULL: not counted */
+    uint64_t kept;            /* values in the sums of pairs, where these are re-sparsified */
     uint64_t chosen[CC_EXCHANGE_COUNT]; /* ssar-auto: messages by the exchange that it chose */
 };
 

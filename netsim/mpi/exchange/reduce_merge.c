@@ -16,6 +16,10 @@
  * arrives first. Where two ranks exchange the same values (recursive doubling), both get the same
  * bits, since a + b = b + a.
  *
+ * With the job's `keep`, the owner of a sum leaves out what is below the threshold of the step
+ * (pair_keep.h) before anyone sees it; ranks that have the same sum leave out the same. Each worker
+ * gives back what it has sent in vain to the codecs when it applies a chunk.
+ *
  * The result is applied from where it is: a received stream from its buffer, this rank's own sum
  * from memory. dsar-split sends all values of a chunk, as floats or, with dense_bits below 32, as
  * QSGD quantizes them; its owner, too, then applies what the others decode. */
@@ -202,6 +206,17 @@ static int quantize(struct cc_merge *x, struct cc_merge_chunk *c, uint8_t *out, 
     return CC_OK;
 }
 
+/* Leaves out of this rank's whole sum what the step does not keep. */
+static void prune_own(struct cc_merge *x)
+{
+    struct cc_rank_state *s = x->rank_state;
+    struct cc_stream *sum = &x->sum[(x->added + 1) % 2];
+    const struct cc_work_timer since = cc_work_begin();
+    if (has_data(x) && x->held == sum)
+        cc_keep_prune(&x->gradient->keep, sum);
+    cc_charge(s, CC_PHASE_HOP, since, cc_row_cost(s, 0));
+}
+
 /* Encodes this rank's whole sum, for the others. */
 static int encode_own(struct cc_merge *x, struct cc_error *e)
 {
@@ -237,6 +252,17 @@ static double apply_cost_s(const struct cc_merge *x, struct cc_stream_range r)
                  : 0;
 }
 
+/* Gives back to the codecs what this worker has sent in vain among a chunk's values. */
+static void give_back(struct cc_merge *x, const struct cc_merge_chunk *c, bool held)
+{
+    struct cc_merge_gradient *g = x->gradient;
+    struct cc_stream_part part = {.received = &c->view};
+    if (held)
+        part = (struct cc_stream_part){.own = x->held};
+    cc_keep_take(&g->keep, &part, c->range, &g->own, x->scratch);
+    cc_pack_give_back(g->pack, g->keep.vain, g->keep.vains);
+}
+
 /* Adds a chunk's mean to the model. `held`: this rank has it in memory, not as it is sent. */
 static int apply(struct cc_merge *x, struct cc_merge_chunk *c, bool held, struct cc_error *e)
 {
@@ -253,6 +279,8 @@ static int apply(struct cc_merge *x, struct cc_merge_chunk *c, bool held, struct
         cc_stream_apply(x->held, scale, y);
     else if (has_data(x))
         cc_stream_view_apply(&c->view, scale, y);
+    if (x->gradient->prunes && has_data(x))
+        give_back(x, c, held);
     cc_charge(s, CC_PHASE_DECODE, since, apply_cost_s(x, c->range));
     return status;
 }
@@ -356,6 +384,8 @@ static int end_sums(struct cc_merge *x, struct cc_error *e)
     struct cc_merge_chunk *c = &x->chunk[x->schedule.own_chunk];
     if (!x->has_sum || c->here || x->added < x->groups)
         return CC_OK;
+    if (x->gradient->prunes)
+        prune_own(x);
     if (x->encodes_own)
         CC_TRY(encode_own(x, e));
     c->here = true;
@@ -450,6 +480,17 @@ static bool all_kept(const struct cc_merge *x)
     return true;
 }
 
+/* Counts what the step has kept, and sets the threshold of the next one. */
+static void end_step(struct cc_merge *x)
+{
+    struct cc_merge_gradient *g = x->gradient;
+    if (!g->prunes)
+        return;
+    x->rank_state->counters.kept += has_data(x) ? g->keep.kept : cc_merge_kept_pairs(x);
+    if (has_data(x))
+        cc_keep_end_step(&g->keep);
+}
+
 int cc_merge_test(void *of, bool *done, struct cc_error *e)
 {
     struct cc_merge *x = of;
@@ -463,9 +504,11 @@ int cc_merge_test(void *of, bool *done, struct cc_error *e)
         CC_TRY(begin_ready(x, &moved, e));
         CC_TRY(apply_chunks(x, e));
     }
-    if (!x->over)
-        x->over = x->begun == x->schedule.rounds && x->added == x->groups && all_kept(x) &&
-                  cc_block_stream_idle(&x->streams.out);
+    if (!x->over && x->begun == x->schedule.rounds && x->added == x->groups && all_kept(x) &&
+        cc_block_stream_idle(&x->streams.out)) {
+        x->over = true;
+        end_step(x);
+    }
     *done = x->over;
     return CC_OK;
 }

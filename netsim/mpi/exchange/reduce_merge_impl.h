@@ -3,6 +3,7 @@
 #ifndef CC_NETSIM_MPI_EXCHANGE_REDUCE_MERGE_IMPL_H
 #define CC_NETSIM_MPI_EXCHANGE_REDUCE_MERGE_IMPL_H
 
+#include "netsim/message/pair_keep.h"
 #include "netsim/message/pair_stream.h"
 #include "netsim/mpi/exchange/block_stream.h"
 #include "netsim/mpi/exchange/chunks.h"
@@ -44,6 +45,8 @@ struct cc_merge_gradient {
     uint8_t *payload;
     size_t most; /* pairs */
     struct cc_stream own;
+    bool prunes; /* sums are re-sparsified: */
+    struct cc_keep keep;
 };
 
 struct cc_merge_config {
@@ -53,7 +56,7 @@ struct cc_merge_config {
     enum cc_exchange exchange;            /* whose schedule it is */
     const struct cc_job_choices *choices; /* NULL, or those by which the second stage of a split is
                                             ssar-split's or dsar-split's */
-    const struct cc_merge_gradient *gradient;
+    struct cc_merge_gradient *gradient;
 };
 
 struct cc_merge {
@@ -65,7 +68,7 @@ struct cc_merge {
     uint32_t tag;
     enum cc_exchange exchange; /* CC_DSAR_SPLIT: every value of a sum is sent */
     const struct cc_job_choices *choices;
-    const struct cc_merge_gradient *gradient;
+    struct cc_merge_gradient *gradient;
     struct cc_merge_gradient *own_gradient; /* if nobody shares it */
     struct cc_stream sum[2];                /* of even and odd groups */
     void *sum_memory[2];
@@ -105,6 +108,8 @@ size_t cc_merge_chunks_bytes(const struct cc_merge *x, size_t first, size_t coun
 size_t cc_merge_message_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers);
 /* The pairs of all workers' gradients in this step. */
 uint64_t cc_merge_known_pairs(const struct cc_merge_gradient *g);
+/* The pairs of the whole sum that are kept; all of them in a job that keeps everything. */
+size_t cc_merge_kept_pairs(const struct cc_merge *x);
 /* Sets the lengths of the chunks' whole sums in this step. */
 void cc_merge_set_lengths(struct cc_merge *x);
 /* *out: the stream of a whole sum that the second scheme encodes. */

@@ -26,11 +26,29 @@ static uint32_t make_tag(const struct cc_rank_state *s, enum cc_exchange exchang
 
 /* --- gradients --- */
 
+/* What is left out of sums has to be given back to residuals. */
+static int check_residuals(const struct cc_rank_state *s, struct cc_range range, struct cc_error *e)
+{
+    const struct cc_job *job = s->job;
+    for (size_t i = 0; i < job->tensors; i++)
+        if (job->tensor[i].raw && job->offset[i] < range.to && job->offset[i + 1] > range.from)
+            return cc_fail(e, "\"keep\" is %g, and tensor '%s' is raw: it has no residual",
+                           job->keep, job->tensor[i].name);
+    return cc_takes_back(s->spec->scheme, s->spec->params)
+               ? CC_OK
+               : cc_fail(e, "\"keep\" is %g, and %s has no residual that takes values back",
+                         job->keep, s->spec->name);
+}
+
 static int open_gradient(struct cc_merge_gradient *g, struct cc_error *e)
 {
     const struct cc_rank_state *s = g->rank_state;
     const struct cc_pack_config config = {.seed = s->job->seed, .rank = s->rank};
     const size_t n = g->range.to - g->range.from;
+    g->prunes = s->job->keep > 0;
+    g->keep.wanted = cc_keep_wanted(s->job->keep, n);
+    if (g->prunes)
+        CC_TRY(check_residuals(s, g->range, e));
     if (n >= UINT32_MAX)
         return cc_fail(e,
                        "a message of %zu values: indices of pairs have 32 bits; send the step "
@@ -43,7 +61,11 @@ static int open_gradient(struct cc_merge_gradient *g, struct cc_error *e)
     g->payload = cc_alloc(cc_pack_bound(g->pack), e);
     g->own.range = (struct cc_stream_range){0, (uint32_t)n};
     g->own.pair = cc_alloc(g->most * sizeof *g->own.pair, e);
-    return g->payload != NULL && g->own.pair != NULL ? CC_OK : CC_FAIL;
+    if (g->payload == NULL || g->own.pair == NULL || !g->prunes)
+        return g->payload != NULL && g->own.pair != NULL ? CC_OK : CC_FAIL;
+    g->keep.value = cc_alloc(n * sizeof *g->keep.value, e);
+    g->keep.vain = cc_alloc((g->most + 1) * sizeof *g->keep.vain, e);
+    return g->keep.value != NULL && g->keep.vain != NULL ? CC_OK : CC_FAIL;
 }
 
 int cc_merge_gradient_open(struct cc_rank_state *s, const struct cc_job_message *m,
@@ -68,6 +90,8 @@ void cc_merge_gradient_close(struct cc_merge_gradient *g)
     cc_pack_free(g->pack);
     free(g->payload);
     free(g->own.pair);
+    free(g->keep.value);
+    free(g->keep.vain);
     free(g);
 }
 

@@ -1,6 +1,7 @@
 /* How long the messages of reduce_merge are; in jobs without data also the streams in them. The
  * number of pairs in a sum is the size index's, which is the same for all ranks, so that the
  * receiver of a stream knows its length as well as the sender does. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "netsim/message/pack.h"
@@ -37,14 +38,38 @@ uint64_t cc_merge_known_pairs(const struct cc_merge_gradient *g)
            cc_size_index_pairs(s->sizes, 1, s->step, g->range.from, g->range.to);
 }
 
+/* The pairs of the whole sum before any are left out. */
+static size_t sum_pairs(const struct cc_merge *x)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    return cc_size_index_pairs(s->sizes, s->job->workers, s->step, x->range.from, x->range.to);
+}
+
+size_t cc_merge_kept_pairs(const struct cc_merge *x)
+{
+    const size_t all = sum_pairs(x), wanted = x->gradient->keep.wanted;
+    return all < wanted || x->schedule.rounds == 0 ? all : wanted;
+}
+
+/* The stream of a part of the whole sum: of the values that are kept, it has as large a share as of
+ * the sum's. */
+static size_t whole_bytes(const struct cc_merge *x, struct cc_stream_range r)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    const size_t pairs = cc_size_index_pairs(s->sizes, s->job->workers, s->step,
+                                             x->range.from + r.from, x->range.from + r.to);
+    const size_t all = x->gradient->prunes ? sum_pairs(x) : 0;
+    const double share = all > 0 ? (double)cc_merge_kept_pairs(x) / (double)all : 1;
+    return cc_stream_bound(cc_range_length(r), (size_t)llround(share * (double)pairs),
+                           s->job->wire);
+}
+
 void cc_merge_set_lengths(struct cc_merge *x)
 {
     const bool dense = cc_merge_dense(x, cc_merge_known_pairs(x->gradient));
     for (size_t i = 0; i < x->schedule.chunks; i++) {
         struct cc_merge_chunk *c = &x->chunk[i];
-        c->len = c->bound == 0 ? 0
-                 : dense       ? c->dense_bytes
-                               : stream_bytes(x, c->range, x->rank_state->job->workers);
+        c->len = c->bound == 0 ? 0 : dense ? c->dense_bytes : whole_bytes(x, c->range);
     }
 }
 

@@ -1,0 +1,193 @@
+/* The threshold. If a step kept at least as many values as wanted, the next threshold is the
+ * magnitude that would have kept just as many. If it kept c of k wanted values, down to a quarter
+ * of them, the tail of the magnitudes is taken for that of a Pareto distribution, in which the
+ * magnitudes at equal ratios of ranks have equal ratios: m(k) = m(c)^2 / m(c^2 / k), where m(i) is
+ * the i-th largest. From fewer nothing can be told, and the next step keeps everything. Only
+ * operations that IEEE 754 rounds exactly are used: all ranks find the same bits. */
+#include "netsim/message/pair_keep.h"
+
+#include <math.h>
+
+#include "core/bytes.h"
+#include "core/reduce.h"
+#include "netsim/message/pair_impl.h"
+#include "schemes/kernels/select.h"
+#include "schemes/selection.h"
+
+size_t cc_keep_wanted(double density, size_t n)
+{
+    const double wanted = round(density * (double)n);
+    return wanted < 1 ? 1 : (size_t)wanted;
+}
+
+static uint32_t magnitude_bits(float v)
+{
+    return cc_f32_bits(v) & 0x7fffffffu;
+}
+
+/* --- leaving out --- */
+
+void cc_keep_prune(const struct cc_keep *k, struct cc_stream *sum)
+{
+    const size_t n = sum->range.to - sum->range.from;
+    size_t c = 0;
+    if (k->threshold == 0)
+        return;
+    for (size_t i = 0; i < n && sum->dense; i++)
+        sum->value[i] = magnitude_bits(sum->value[i]) >= k->threshold ? sum->value[i] : -0.0f;
+    for (size_t i = 0; i < sum->count && !sum->dense; i++) {
+        sum->pair[c] = sum->pair[i];
+        c += magnitude_bits(sum->pair[i].value) >= k->threshold;
+    }
+    sum->count = c;
+}
+
+/* --- taking in --- */
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Copies `count` pairs of a received stream, whose indices count from the range's beginning. */
+static size_t copy_pairs(const struct cc_index_value *pair, size_t count, uint32_t base,
+                         struct cc_index_value *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (struct cc_index_value){base + pair[i].index, pair[i].value};
+    return count;
+}
+
+static size_t list_short(const struct cc_stream_view *v, size_t from, size_t count, uint32_t base,
+                         struct cc_index_value *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = (struct cc_index_value){base + cc_get_u16(v->index + 2 * (from + i)),
+                                         cc_get_f32(v->value + 4 * (from + i))};
+    return count;
+}
+
+/* The set bits of [at, at + n), at a multiple of 64. */
+static size_t list_bits(const struct cc_stream_view *v, size_t from, size_t at, size_t n,
+                        struct cc_index_value *out)
+{
+    size_t c = 0;
+    for (size_t i = 0; i < n; i += 64) {
+        uint64_t w = cc_get_u64(v->bits + (at + i) / 8);
+        for (; w != 0; w &= w - 1, c++)
+            out[c] = (struct cc_index_value){v->range.from + (uint32_t)(at + i) +
+                                                 (uint32_t)__builtin_ctzll(w),
+                                             cc_get_f32(v->value + 4 * (from + c))};
+    }
+    return c;
+}
+
+/* Lists the pairs of `part` among the values [at, at + n) of the range, from its pair part->at on;
+ * their indices count from the message's beginning. Returns where they are. */
+static const struct cc_index_value *list_block(struct cc_stream_part *part,
+                                               struct cc_stream_range range, size_t at, size_t n,
+                                               struct cc_index_value *room, size_t *count)
+{
+    const struct cc_stream *own = part->own;
+    const struct cc_stream_view *v = part->received;
+    const uint32_t base = range.from + (uint32_t)at;
+    const size_t from = part->at;
+    if (own != NULL && own->dense) {
+        *count = k_pairs()->list(own->value + (base - own->range.from), n, base, room);
+        return room;
+    }
+    if (own != NULL) {
+        part->at = cc_pair_search(own->pair, from, own->count, base + (uint32_t)n);
+        *count = part->at - from;
+        return own->pair + from;
+    }
+    switch (v->kind) {
+    case CC_STREAM_PAIRS: {
+        const struct cc_index_value *pair = (const void *)v->index;
+        const size_t end = cc_pair_search(pair, from, v->head.pairs, (uint32_t)(at + n));
+        *count = copy_pairs(pair + from, end - from, range.from, room);
+        break;
+    }
+    case CC_STREAM_SHORT:
+        *count = list_short(v, from, cc_get_u32(v->counts + at / CC_STREAM_BLOCK * 4), base, room);
+        break;
+    case CC_STREAM_BITMAP:
+        *count = list_bits(v, from, at, n, room);
+        break;
+    default:
+        *count = k_pairs()->list((const float *)(const void *)v->value + at, n, base, room);
+        break;
+    }
+    part->at += *count;
+    return room;
+}
+
+/* Adds those of own's pairs [*at, end) that `pair` lacks and that are below `to` to the vain ones.
+ */
+static void find_vain(struct cc_keep *k, const struct cc_index_value *pair, size_t count,
+                      const struct cc_index_value *own, size_t *at, size_t end, uint32_t to)
+{
+    size_t i = 0;
+    for (; *at < end && own[*at].index < to; ++*at) {
+        while (i < count && pair[i].index < own[*at].index)
+            i++;
+        k->vain[k->vains] = own[*at];
+        k->vains += i == count || pair[i].index != own[*at].index;
+    }
+}
+
+void cc_keep_take(struct cc_keep *k, struct cc_stream_part *part, struct cc_stream_range range,
+                  const struct cc_stream *own, void *scratch)
+{
+    struct cc_scratch *s = scratch;
+    const size_t n = range.to - range.from;
+    size_t at = cc_pair_search(own->pair, 0, own->count, range.from);
+    const size_t end = cc_pair_search(own->pair, at, own->count, range.to);
+    k->vains = 0;
+    part->at = part->own != NULL && !part->own->dense
+                   ? cc_pair_search(part->own->pair, 0, part->own->count, range.from)
+                   : 0;
+    for (size_t i = 0; i < n; i += CC_STREAM_BLOCK) {
+        const size_t m = smaller(n - i, CC_STREAM_BLOCK);
+        size_t count;
+        const struct cc_index_value *pair = list_block(part, range, i, m, s->pair, &count);
+        for (size_t j = 0; j < count; j++)
+            k->value[k->kept + j] = pair[j].value;
+        k->kept += count;
+        if (k->threshold > 0)
+            find_vain(k, pair, count, own->pair, &at, end, range.from + (uint32_t)(i + m));
+    }
+}
+
+/* --- the threshold --- */
+
+/* The bits of the i-th largest magnitude of the kept values, 1 <= i <= kept. */
+static uint32_t ranked(const struct cc_keep *k, size_t i)
+{
+    const uint32_t most = k_reduce()->absmax(k->value, k->kept);
+    size_t ties;
+    const uint32_t t = cc_kth_cached(k->value, k->kept, i, most, k->threshold, &ties);
+    return k_select()->least(k->value, k->kept, t);
+}
+
+/* The threshold after c of k wanted values, c >= k / 4. */
+static uint32_t extrapolate(const struct cc_keep *k)
+{
+    const double c = (double)k->kept, higher = floor(c * c / (double)k->wanted);
+    if (k->threshold == 0 || higher < 1)
+        return 0;
+    const float last = cc_bits_f32(ranked(k, k->kept));
+    const float before = cc_bits_f32(ranked(k, (size_t)higher));
+    return magnitude_bits(last * (last / before));
+}
+
+void cc_keep_end_step(struct cc_keep *k)
+{
+    uint32_t next = 0;
+    if (k->kept >= k->wanted)
+        next = ranked(k, k->wanted);
+    else if (k->kept >= k->wanted / 4)
+        next = extrapolate(k);
+    k->threshold = next;
+    k->kept = 0;
+}
