@@ -31,12 +31,12 @@ void cc_device_free(struct cc_device *d)
     if (d == NULL)
         return;
     for (size_t i = 0; i < d->count; i++) {
-        free(d->training[i].net);
-        free(d->training[i].unit);
-        free(d->training[i].precision);
-        free(d->training[i].source);
+        free(d->throughput[i].net);
+        free(d->throughput[i].unit);
+        free(d->throughput[i].precision);
+        free(d->throughput[i].source);
     }
-    free(d->training);
+    free(d->throughput);
     free(d->name);
     free(d->text);
     free(d);
@@ -59,7 +59,7 @@ static int parse_amount(const cJSON *object, const char *key, double *out, struc
     return *out > 0 ? CC_OK : cc_fail(e, "\"%s\" must be there and above 0", key);
 }
 
-static int parse_training(const cJSON *item, struct cc_training *t, struct cc_error *e)
+static int parse_throughput(const cJSON *item, struct cc_throughput *t, struct cc_error *e)
 {
     static const char *const keys[] = {"net",       "batch",  "unit", "per_s",
                                        "precision", "source", NULL};
@@ -84,11 +84,11 @@ static int parse_device(const cJSON *root, struct cc_device *d, struct cc_error 
     CC_TRY(copy_text(root, "name", &d->name, e));
     CC_TRY(copy_text(root, "device", &d->text, e));
     CC_TRY(cc_json_need_list(root, "trainings", "trainings", &list, &count, e));
-    d->training = cc_alloc0(count * sizeof *d->training, e);
-    if (d->training == NULL)
+    d->throughput = cc_alloc0(count * sizeof *d->throughput, e);
+    if (d->throughput == NULL)
         return CC_FAIL;
     for (const cJSON *c = list->child; c != NULL; c = c->next)
-        if (parse_training(c, &d->training[d->count++], e) != CC_OK) {
+        if (parse_throughput(c, &d->throughput[d->count++], e) != CC_OK) {
             cc_error_in(e, "training %zu", d->count - 1);
             return CC_FAIL;
         }
@@ -123,19 +123,19 @@ int cc_device_open(const char *name, struct cc_device **out, struct cc_error *e)
     return cc_usage(e, "device '%.80s' is not known", name);
 }
 
-int cc_device_training(const struct cc_device *d, const char *net, const struct cc_training **out,
-                       struct cc_error *e)
+int cc_device_throughput(const struct cc_device *d, const char *net,
+                         const struct cc_throughput **out, struct cc_error *e)
 {
     char all[256] = "";
     size_t used = 0;
     for (size_t i = 0; i < d->count; i++) {
-        if (strcmp(d->training[i].net, net) == 0) {
-            *out = &d->training[i];
+        if (strcmp(d->throughput[i].net, net) == 0) {
+            *out = &d->throughput[i];
             return CC_OK;
         }
         if (used < sizeof all)
             used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i == 0 ? "" : ", ",
-                                     d->training[i].net);
+                                     d->throughput[i].net);
     }
     return cc_usage(e,
                     "no published throughput of training %.80s on %s is known, only of %s: give "

@@ -10,7 +10,7 @@
 #define CC_DEVICE_SCHEMA "commcomp-device/1"
 
 /* A published throughput of one accelerator: `per_s` units a second, in steps of `batch`. */
-struct cc_training {
+struct cc_throughput {
     char *net;              /* as --net takes it */
     char *unit, *precision; /* "images", "mixed fp16" */
     char *source;           /* where it was published */
@@ -19,7 +19,7 @@ struct cc_training {
 
 struct cc_device {
     char *name, *text; /* "a100", "NVIDIA A100 (80 GB, SXM4)" */
-    struct cc_training *training;
+    struct cc_throughput *throughput;
     size_t count;
 };
 
@@ -29,9 +29,9 @@ int cc_device_open(const char *name, struct cc_device **out, struct cc_error *e)
 int cc_device_parse(const char *text, size_t length, struct cc_device **out, struct cc_error *e);
 void cc_device_free(struct cc_device *d);
 
-/* The training of a net. CC_USAGE, naming the nets that there are, if none was published. */
-int cc_device_training(const struct cc_device *d, const char *net, const struct cc_training **out,
-                       struct cc_error *e);
+/* The throughput of a net. CC_USAGE, naming the nets that there are, if none was published. */
+int cc_device_throughput(const struct cc_device *d, const char *net,
+                         const struct cc_throughput **out, struct cc_error *e);
 
 /* The built-in devices' names, ending with NULL. */
 extern const char *const cc_device_names[];

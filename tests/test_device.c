@@ -23,12 +23,12 @@ static void built_in(void **state)
         assert_int_equal(cc_device_open(cc_device_names[i], &d, &e), CC_OK);
         assert_string_equal(d->name, cc_device_names[i]);
         for (size_t k = 0; k < d->count; k++) {
-            const struct cc_training *t;
+            const struct cc_throughput *t;
             struct cc_net *net;
-            assert_int_equal(cc_net_open(d->training[k].net, &net, &e), CC_OK);
+            assert_int_equal(cc_net_open(d->throughput[k].net, &net, &e), CC_OK);
             cc_net_free(net);
-            assert_int_equal(cc_device_training(d, d->training[k].net, &t, &e), CC_OK);
-            assert_ptr_equal(t, &d->training[k]);
+            assert_int_equal(cc_device_throughput(d, d->throughput[k].net, &t, &e), CC_OK);
+            assert_ptr_equal(t, &d->throughput[k]);
             assert_true(strlen(t->source) > 20);
         }
         cc_device_free(d);
@@ -50,9 +50,9 @@ static void figures(void **state)
                {"h100", "llama2-7b", 6 * 2048 / 10643.0}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         struct cc_device *d;
-        const struct cc_training *t;
+        const struct cc_throughput *t;
         assert_int_equal(cc_device_open(all[i].device, &d, &e), CC_OK);
-        assert_int_equal(cc_device_training(d, all[i].net, &t, &e), CC_OK);
+        assert_int_equal(cc_device_throughput(d, all[i].net, &t, &e), CC_OK);
         assert_true(fabs(t->batch / t->per_s / all[i].seconds - 1) < 1e-5);
         cc_device_free(d);
     }
@@ -72,10 +72,10 @@ static void refusals(void **state)
 {
     (void)state;
     struct cc_device *d;
-    const struct cc_training *t;
+    const struct cc_throughput *t;
     static const char good[] = HEAD NET "\"source\":\"a paper\",\"per_s\":4}]}";
     assert_int_equal(cc_device_parse(good, strlen(good), &d, &e), CC_OK);
-    assert_int_equal(cc_device_training(d, "vgg16", &t, &e), CC_USAGE);
+    assert_int_equal(cc_device_throughput(d, "vgg16", &t, &e), CC_USAGE);
     assert_contains(e.text, "no published throughput of training vgg16 on an X is known, only of "
                             "resnet50: give --compute");
     cc_device_free(d);

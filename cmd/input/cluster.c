@@ -236,7 +236,7 @@ static int parse_timing(const struct cc_args *args, struct cc_timing *t, struct 
 static int parse_device(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
 {
     const char *name = cc_arg(args, "device");
-    const struct cc_training *t;
+    const struct cc_throughput *t;
     struct cc_device *d;
     uint64_t batch = 0;
     char compute[32];
@@ -247,7 +247,7 @@ static int parse_device(const struct cc_args *args, struct cc_cluster_args *out,
     if (cc_arg(args, "compute") != NULL)
         return cc_usage(e, "--device and --compute exclude each other");
     CC_TRY(cc_device_open(name, &d, e));
-    CC_TRY_OUT(cc_device_training(d, out->net->name, &t, e));
+    CC_TRY_OUT(cc_device_throughput(d, out->net->name, &t, e));
     const double count = batch > 0 ? (double)batch : t->batch;
     out->setting.timing.compute_s = count / t->per_s;
     out->batch = count;

@@ -95,11 +95,11 @@ static int list_all(struct cc_record *r, struct cc_error *e)
 static int note_devices(struct cc_record *r, const char *net, struct cc_error *e)
 {
     for (size_t i = 0; cc_device_names[i] != NULL; i++) {
-        const struct cc_training *t;
+        const struct cc_throughput *t;
         struct cc_device *d;
         int status = CC_OK;
         CC_TRY(cc_device_open(cc_device_names[i], &d, e));
-        if (cc_device_training(d, net, &t, NULL) == CC_OK)
+        if (cc_device_throughput(d, net, &t, NULL) == CC_OK)
             status = cc_record_note(r, e, "  --device %s: %.3g s for %.0f %s, %s (%s)",
                                     cc_device_names[i], t->batch / t->per_s, t->batch, t->unit,
                                     t->precision, t->source);

@@ -46,10 +46,12 @@ int cc_run_choose(void *arg, const struct cc_experiment_setting *s, struct cc_ex
                   struct cc_error *e);
 
 /* Expected seconds: of starting the ranks of a setting; of one of a row's steps, of which the first
- * to warm up is 0; and of a row with its warm-up. */
+ * to warm up is 0; and of a row with its warm-up. Steps and rows include the pauses before steps.
+ */
 double cc_run_start_s(const struct cc_setting *s);
-double cc_run_step_s(const struct cc_experiment_row *row, size_t step);
-double cc_run_row_s(const struct cc_experiment_row *row);
+double cc_run_step_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row,
+                     size_t step);
+double cc_run_row_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row);
 
 /* --- running --- */
 

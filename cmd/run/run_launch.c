@@ -46,7 +46,7 @@ static double longest_step_s(const struct run_state *s)
     const struct cc_experiment_row *row = current_row(s);
     const struct cc_timing *t = &s->setting->setting.timing;
     const double period_s =
-        cc_run_step_s(row, s->step) * (double)row->period * fmax(1, s->slowdown);
+        cc_run_step_s(s->setting, row, s->step) * (double)row->period * fmax(1, s->slowdown);
     return t->straggler == CC_STEADY ? period_s : period_s + 5 * t->spread * t->compute_s;
 }
 
@@ -62,7 +62,7 @@ static double setting_s(const struct cc_experiment_setting *s)
 {
     double sum = cc_run_start_s(&s->setting);
     for (size_t i = 0; i < s->rows; i++)
-        sum += cc_run_row_s(&s->row[i]);
+        sum += cc_run_row_s(s, &s->row[i]);
     return sum;
 }
 
@@ -77,7 +77,7 @@ static bool on_tick(void *arg)
     for (const struct cc_experiment_setting *i = s->setting; i < x->setting + x->settings; i++)
         left += setting_s(i);
     if (row != NULL) {
-        left -= fmin(cc_run_step_s(row, s->step), (now - s->began) / factor);
+        left -= fmin(cc_run_step_s(s->setting, row, s->step), (now - s->began) / factor);
         (void)snprintf(what, sizeof what, "%s %s", s->setting->setting.link.name,
                        cc_experiment_scheme(x, row));
     }
@@ -94,7 +94,7 @@ static void end_step(struct run_state *s, size_t row, size_t step)
     const double now = cc_now();
     s->row = row;
     const struct cc_experiment_row *current = current_row(s);
-    const double expected = current != NULL ? cc_run_step_s(current, step) : 0;
+    const double expected = current != NULL ? cc_run_step_s(s->setting, current, step) : 0;
     if (current != NULL && expected > 0 && current->period == 1)
         s->slowdown = (now - s->began) / expected;
     s->done_s += expected;

@@ -60,15 +60,17 @@ double cc_run_start_s(const struct cc_setting *s)
     return 1.5 + 0.1 * cc_experiment_ranks(s);
 }
 
-double cc_run_step_s(const struct cc_experiment_row *row, size_t step)
+double cc_run_step_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row,
+                     size_t step)
 {
-    return step + row->period < row->warmup ? row->bare_step_s : row->step_s;
+    return s->setting.timing.pause_s +
+           (step + row->period < row->warmup ? row->bare_step_s : row->step_s);
 }
 
-double cc_run_row_s(const struct cc_experiment_row *row)
+double cc_run_row_s(const struct cc_experiment_setting *s, const struct cc_experiment_row *row)
 {
     const double bare = row->warmup > row->period ? (double)(row->warmup - row->period) : 0;
-    return row->step_s * (double)(row->warmup + row->steps) -
+    return (s->setting.timing.pause_s + row->step_s) * (double)(row->warmup + row->steps) -
            bare * (row->step_s - row->bare_step_s);
 }
 
@@ -132,7 +134,7 @@ static int print_dry_row(const struct run *r, struct cc_record *record,
         return CC_FAIL;
     const struct cc_number_column all[] = {
         {"burst_bytes", s->setting.link.burst_bytes},
-        {"row_s", cc_run_row_s(row)},
+        {"row_s", cc_run_row_s(s, row)},
         {"row_bytes", row->bytes * (double)(row->warmup + row->steps)}};
     cc_record_numbers(record, at, all, sizeof all / sizeof all[0]);
     if (r->options.hosts.lab)
@@ -154,22 +156,24 @@ static void duration(double seconds, char text[32])
 
 int cc_run_dry(const struct run *r, struct cc_record *record, struct cc_error *e)
 {
-    double seconds = 0, bytes = 0;
-    char time[32], moved[32];
+    double starting = 0, seconds = 0, bytes = 0;
+    char time[32], start[32], moved[32];
     for (size_t i = 0; i < r->experiment.settings; i++) {
         const struct cc_experiment_setting *s = &r->experiment.setting[i];
-        seconds += cc_run_start_s(&s->setting);
+        starting += cc_run_start_s(&s->setting);
         for (size_t k = 0; k < s->rows; k++) {
             const struct cc_experiment_row *row = &s->row[k];
-            seconds += cc_run_row_s(row);
+            seconds += cc_run_row_s(s, row);
             bytes += row->bytes * (double)(row->warmup + row->steps);
             CC_TRY(print_dry_row(r, record, s, row, e));
         }
     }
-    duration(seconds, time);
+    duration(starting + seconds, time);
+    duration(starting, start);
     cc_print_si(bytes, "B", moved, sizeof moved);
-    return cc_record_note(record, e,
-                          "dry run: %zu row%s would take about %s and move %s over the links, each "
-                          "byte counted once",
-                          record->row_count, record->row_count == 1 ? "" : "s", time, moved);
+    return cc_record_note(
+        record, e,
+        "dry run: %zu row%s would take about %s, %s of it to start the ranks, and "
+        "move %s over the links, each byte counted once",
+        record->row_count, record->row_count == 1 ? "" : "s", time, start, moved);
 }
