@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/trace/trace_check.h"
 #include "schemes/codec_set.h"
 
 /* The work on one tensor. */
@@ -49,8 +50,8 @@ static int encode(struct counting *c, size_t worker, size_t step, size_t *count,
                                    .tensor = c->tensor,
                                    .name = cc_trace_tensor(c->trace, c->tensor)->name};
     size_t len;
-    CC_TRY(cc_trace_load(c->trace, worker, step % cc_trace_steps(c->trace, worker), c->tensor, c->x,
-                         e));
+    CC_TRY(cc_trace_load_finite(c->trace, worker, step % cc_trace_steps(c->trace, worker),
+                                c->tensor, c->x, e));
     CC_TRY(cc_encode(&item->codec, &ctx, c->x, item->payload, item->bound, &len, e));
     return cc_to_pairs(&item->codec, &ctx, item->payload, len, 0, c->pair, c->room, count, e);
 }

@@ -121,11 +121,17 @@ int cc_input_check_trace(const struct cc_trace *t, const struct cc_net *net, str
 
 int cc_input_note_trace(struct cc_record *r, struct cc_trace *t, struct cc_error *e)
 {
-    const size_t skipped = cc_trace_skipped(t, NULL);
-    size_t same;
+    const uint64_t *number;
+    const size_t skipped = cc_trace_skipped(t, &number);
+    char list[128] = "";
+    size_t same, used = 0, i = 0;
+    for (; i < skipped && used < sizeof list - 32; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%llu", i == 0 ? "" : ", ",
+                                 (unsigned long long)number[i]);
     if (skipped > 0)
-        CC_TRY(cc_record_note(r, e, "%zu step%s with values that are not finite %s skipped",
-                              skipped, skipped > 1 ? "s" : "", skipped > 1 ? "are" : "is"));
+        CC_TRY(cc_record_note(r, e, "%zu step%s with values that are not finite %s skipped: %s%s",
+                              skipped, skipped > 1 ? "s" : "", skipped > 1 ? "are" : "is", list,
+                              i < skipped ? ", ..." : ""));
     CC_TRY(cc_trace_same_pushes(t, &same, e));
     if (same == 0)
         return CC_OK;

@@ -293,7 +293,8 @@ struct cc_experiment_off {
 void cc_experiment_off(const struct cc_experiment *x, size_t first, double limit,
                        struct cc_experiment_off *out);
 
-int cc_experiment_note_gradients(const struct cc_experiment_input *in, struct cc_record *r,
+/* Notes the gradients of the rows: of a trace, which of its steps and workers they use. */
+int cc_experiment_note_gradients(const struct cc_experiment *x, struct cc_record *r,
                                  struct cc_error *e);
 
 #endif

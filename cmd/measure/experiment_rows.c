@@ -333,12 +333,39 @@ void cc_experiment_off(const struct cc_experiment *x, size_t first, double limit
     }
 }
 
-int cc_experiment_note_gradients(const struct cc_experiment_input *in, struct cc_record *r,
+/* The trace, and which of its steps and streams the rows used. */
+static int note_trace(const struct cc_experiment *x, const struct cc_trace *t, struct cc_record *r,
+                      struct cc_error *e)
+{
+    const size_t have = x->input->trace_steps;
+    size_t used = 0, workers = 0, streams = 0;
+    for (size_t i = 0; i < cc_trace_streams(t); i++)
+        streams += cc_trace_stream(t, i).direction == CC_PUSH;
+    for (size_t i = 0; i < x->settings; i++) {
+        const size_t n = (size_t)x->setting[i].setting.cluster.workers;
+        workers = n > workers ? n : workers;
+        for (size_t k = 0; k < x->setting[i].rows; k++) {
+            const struct cc_experiment_row *row = &x->setting[i].row[k];
+            used = row->warmup + row->steps > used ? row->warmup + row->steps : used;
+        }
+    }
+    char part[64] = "";
+    if (workers < streams)
+        (void)snprintf(part, sizeof part, " of %zu of its %zu workers", workers, streams);
+    if (used < have)
+        return cc_record_note(r, e, "gradients: %s, the first %zu of its %zu steps%s",
+                              cc_trace_name(t), used, have, part);
+    return cc_record_note(r, e, "gradients: %s, %zu step%s%s", cc_trace_name(t), have,
+                          have == 1 ? "" : "s", part);
+}
+
+int cc_experiment_note_gradients(const struct cc_experiment *x, struct cc_record *r,
                                  struct cc_error *e)
 {
+    const struct cc_experiment_input *in = x->input;
     const struct cc_trace *t = in->forecast.cluster.trace;
     if (t != NULL)
-        return cc_record_note(r, e, "gradients: %s", cc_trace_name(t));
+        return note_trace(x, t, r, e);
     if (in->nonzeros < 1)
         return cc_record_note(r, e, "gradients: synthetic, %s, of which %.6g%% are not zero (%s)",
                               cc_distribution_names[in->distribution], 100 * in->nonzeros,

@@ -165,6 +165,6 @@ int cc_run_notes(struct run *r, struct cc_error *e)
     CC_TRY(note_burst(r, e));
     CC_TRY(note_oversubscription(r, e));
     CC_TRY(note_network(r, e));
-    CC_TRY(cc_experiment_note_gradients(x->input, x->record, e));
+    CC_TRY(cc_experiment_note_gradients(x, x->record, e));
     return cc_forecast_note_sources(x->forecast, x->record, e);
 }

@@ -112,6 +112,6 @@ int cc_sim_notes(struct sim *s, struct cc_error *e)
     if (x->mpi[0] != '\0')
         CC_TRY(
             cc_record_note(x->record, e, "simulated by %.*s", (int)strcspn(x->mpi, ","), x->mpi));
-    CC_TRY(cc_experiment_note_gradients(x->input, x->record, e));
+    CC_TRY(cc_experiment_note_gradients(x, x->record, e));
     return cc_forecast_note_sources(x->forecast, x->record, e);
 }

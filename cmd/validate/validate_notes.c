@@ -217,6 +217,8 @@ int cc_validate_notes(struct validate *v, struct cc_error *e)
     CC_TRY(note_missing(v, "run", &v->run.experiment, &v->no_run, e));
     CC_TRY(note_missing(v, "sim", &v->sim.experiment, &v->no_sim, e));
     CC_TRY(note_answers(v, e));
-    CC_TRY(cc_experiment_note_gradients(&v->input, v->record, e));
+    CC_TRY(cc_experiment_note_gradients(v->run.experiment.measured_rows > 0 ? &v->run.experiment
+                                                                            : &v->sim.experiment,
+                                        v->record, e));
     return cc_forecast_note_sources(&v->input.forecast, v->record, e);
 }

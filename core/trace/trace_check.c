@@ -1,6 +1,7 @@
 #include "core/trace/trace_check.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,35 @@
 #include "core/reduce.h"
 #include "core/trace/trace_impl.h"
 
-/* --- steps with values that are not finite --- */
+/* --- values that are not finite --- */
+
+static int refuse_nonfinite(const struct cc_trace *t, size_t stream, size_t step, size_t tensor,
+                            const float *x, struct cc_error *e)
+{
+    const struct cc_trace_sender sender = cc_trace_stream(t, stream);
+    char name[32] = "the pull";
+    size_t at = 0;
+    while (cc_finite(x[at]))
+        at++;
+    if (sender.direction == CC_PUSH)
+        (void)snprintf(name, sizeof name, "push %lld", (long long)sender.rank);
+    return cc_fail(e,
+                   "%s, %s, step %llu, tensor '%s': the value at index %zu is %s; "
+                   "--skip-nonfinite leaves out such steps",
+                   t->name, name, (unsigned long long)cc_trace_step_number(t, stream, step),
+                   t->tensors[tensor].name, at, x[at] != x[at] ? "NaN" : "infinite");
+}
+
+int cc_trace_load_finite(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
+                         struct cc_error *e)
+{
+    CC_TRY(cc_trace_load(t, stream, step, tensor, x, e));
+    return cc_finite_bits(k_reduce()->absmax(x, t->tensors[tensor].shape.n))
+               ? CC_OK
+               : refuse_nonfinite(t, stream, step, tensor, x, e);
+}
+
+/* --- steps with such values --- */
 
 /* Numbers of steps, sorted and distinct. */
 struct numbers {

@@ -16,6 +16,11 @@ int cc_trace_skip_nonfinite(struct cc_trace *t, struct cc_error *e);
  * cc_trace_skip_nonfinite found elsewhere (cc_trace_skipped). */
 int cc_trace_skip(struct cc_trace *t, const uint64_t *numbers, size_t count, struct cc_error *e);
 
+/* cc_trace_load, but a value that is NaN or infinite is an error that names the trace, the stream,
+ * the step, the tensor and the index. */
+int cc_trace_load_finite(struct cc_trace *t, size_t stream, size_t step, size_t tensor, float *x,
+                         struct cc_error *e);
+
 /* Sets *same to the number of streams of pushes whose values are bit for bit those of the first:
  * all the others, if gradients were captured after they were averaged over the workers. Compares up
  * to 4,096 values of each tensor, of the first step that two streams both have; zeros tell nothing.

@@ -126,7 +126,7 @@ int cc_gradients_load(struct cc_gradients *g, int worker, size_t step, float *ou
 {
     const size_t stream = (size_t)worker % g->streams;
     for (size_t i = 0; i < g->job->tensors; i++)
-        CC_TRY(cc_trace_load(g->trace, stream, step, i, out + g->job->offset[i], e));
+        CC_TRY(cc_trace_load_finite(g->trace, stream, step, i, out + g->job->offset[i], e));
     return CC_OK;
 }
 

@@ -26,7 +26,8 @@ int cc_gradients_open(const struct cc_job *job, struct cc_gradients **out, struc
  * trace has if those are fewer. */
 size_t cc_gradients_steps(const struct cc_gradients *g, int worker);
 /* Loads a step into out[cc_job_values(job)]. A worker's stream is that of its rank modulo the
- * number of workers' streams in the trace. step < cc_gradients_steps. */
+ * number of workers' streams in the trace. Values that are not finite are an error. step <
+ * cc_gradients_steps. */
 int cc_gradients_load(struct cc_gradients *g, int worker, size_t step, float *out,
                       struct cc_error *e);
 void cc_gradients_close(struct cc_gradients *g); /* NULL is allowed */

@@ -59,7 +59,7 @@ json 'len(d["rows"]) == 30 and 300 < sum(r["row_s"] for r in d["rows"]) < 600'
 # --- a trace ---
 q 0 trace synth gradients --net resnet20 --steps 2 --ranks 2
 q 0 $r --dry-run --trace gradients --scheme fp32 --format json
-json 'd["rows"][0]["net"] == "gradients" and d["rows"][0]["values"] > 200000 and "gradients: gradients" in d["notes"]'
+json 'd["rows"][0]["net"] == "gradients" and d["rows"][0]["values"] > 200000 and "gradients: gradients, 2 steps" in d["notes"]'
 q 0 $r --dry-run --trace gradients --net resnet20 --scheme fp32 --format json
 json 'd["rows"][0]["net"] == "resnet20"'
 t 1 $r --dry-run --trace missing --scheme fp32

@@ -114,7 +114,7 @@ t 1 bench --trace overflow --scheme int8 --no-speed --stream push
 err 'step 4, int8: tensor .w.: the value at index 99 is infinite'
 q 0 bench --trace overflow --scheme int8 --no-speed --stream push --skip-nonfinite --format json
 json 'len(d["rows"]) == 3 and all(r["steps"] == 4 and r["skipped_steps"] == 2 for r in d["rows"])'
-json '"2 steps with values that are not finite are skipped" in d["notes"]'
+json '"2 steps with values that are not finite are skipped: 2, 4" in d["notes"]'
 cp out skipped.json
 mkdir clean
 cp overflow/*step00000[0135]* clean
@@ -160,6 +160,18 @@ missing=$(why_no_sim)
 if [ -n "$missing" ]; then
     echo "skipped: steps that sim leaves out: $missing"
 else
+    # Also in steps that are not taken, and of other workers than the first, whose sizes are measured.
+    mkdir second
+    cp clean/* second
+    cp overflow/*step000002* second
+    for steps in 1 9; do
+        t 1 sim -q --trace second --steps $steps $of
+        err 'second, push 1, step 2, tensor .w.: the value at index 5 is NaN; --skip-nonfinite'
+    done
+    t 1 sim -q --trace second --data off --steps 1 $of
+    err 'second, push 1, step 2, tensor .w.: the value at index 5 is NaN'
+    q 0 sim -q --trace clean --steps 1 --warmup 1 $of
+    json 'any(n.startswith("gradients: clean, the first 2 of its 4 steps") for n in d["notes"])'
     t 1 sim -q --trace overflow --steps 12 $of
     err 'overflow, push 0, step 4, fp32: tensor .w.: the value at index 99 is infinite'
     for data in on off; do
