@@ -58,8 +58,15 @@ static struct cc_profile_point average(struct cc_speed *speed, size_t scheme,
                                      .load = load};
 }
 
-int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
-                   struct cc_speed *speed, struct cc_error *e)
+static double total_ns(const struct cc_profile_point *p)
+{
+    return p->encode_ns + p->decode_ns + p->decode_add_ns;
+}
+
+/* cc_profile_add; with `keep_faster`, a point that the profile has at that size stays if its calls
+ * took less time. */
+static int add(struct cc_profile *p, const struct cc_bench_config *config, struct cc_speed *speed,
+               bool keep_faster, struct cc_error *e)
 {
     struct sized_tensor *list = cc_alloc(speed->tensors * sizeof *list, e);
     size_t count = 0;
@@ -80,13 +87,23 @@ int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
             for (next = i + 1; next < count; next++)
                 if ((double)list[next].values >= 1.1 * (double)list[i].values)
                     break;
+            const char *name = config->schemes->item[s]->name;
             const struct cc_profile_point point = average(speed, s, &list[i], next - i, load);
-            CC_TRY_OUT(cc_profile_put(p, config->schemes->item[s]->name, &point, e));
+            const struct cc_profile_point *kept =
+                keep_faster ? cc_profile_point(p, name, point.values) : NULL;
+            if (kept == NULL || total_ns(&point) < total_ns(kept))
+                CC_TRY_OUT(cc_profile_put(p, name, &point, e));
         }
     }
 out:
     free(list);
     return status;
+}
+
+int cc_profile_add(struct cc_profile *p, const struct cc_bench_config *config,
+                   struct cc_speed *speed, struct cc_error *e)
+{
+    return add(p, config, speed, false, e);
 }
 
 /* --- on synthetic values --- */
@@ -106,7 +123,7 @@ int cc_profile_begin(struct cc_profile *p, const struct cc_profile_config *confi
                                                                                    : CC_FAIL;
 }
 
-enum { LARGE = 1000000, VERY_LARGE = 3000000 };
+enum { LARGE = 1000000 };
 
 /* Different steps. Large tensors take long to draw, and differ little in how fast they are. */
 static size_t steps_of(size_t values)
@@ -114,12 +131,13 @@ static size_t steps_of(size_t values)
     return values < LARGE ? 8 : 2;
 }
 
-/* Samples until the medians are precise. Calls on large tensors take long, and vary less. */
+/* Samples until the medians are precise, or their share of the time has passed. Calls on large
+ * tensors take long, and vary less. */
 static struct cc_speed_limits limits_of(size_t values, size_t schemes)
 {
-    const double each_s = values < LARGE ? 0.03 : 0.1;
-    return (struct cc_speed_limits){.discard = values < LARGE ? 2 : 1,
-                                    .least = values < VERY_LARGE ? 5 : 3,
+    const double each_s = values < LARGE ? 0.01 : 0.03;
+    return (struct cc_speed_limits){.discard = 1,
+                                    .least = values < LARGE ? 5 : 3,
                                     .most = 50,
                                     .seconds = each_s * (double)schemes,
                                     .precision = 0.02,
@@ -155,7 +173,7 @@ int cc_profile_measure(struct cc_profile *p, const struct cc_spec_list *schemes,
         status = cc_fail(e, "interrupted");
         goto out;
     }
-    CC_TRY_OUT(cc_profile_add(p, &bench, &speed, e));
+    CC_TRY_OUT(add(p, &bench, &speed, config->keep_faster, e));
     for (size_t s = 0; s < schemes->count && status == CC_OK; s++)
         if (cc_bench_failed(&bench, s))
             status = cc_fail(e, "%s", bench.failed[s].text);

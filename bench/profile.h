@@ -30,6 +30,8 @@ struct cc_profile_config {
     int threads; /* inside a tensor; one: times are those on the processor, whatever else runs */
     const char *cpu;  /* written to the profile: the machine's name */
     const char *time; /* written to the profile: when it was measured */
+    bool keep_faster; /* points that the profile has stay if they are faster: a second measurement,
+                         some time after the first, makes up for one that was disturbed */
     void (*progress)(void *arg, const char *phase,
                      double done); /* of cc_profile_measure; or NULL */
     void *progress_arg;

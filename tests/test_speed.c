@@ -450,6 +450,32 @@ static void profile(void **state)
     cc_spec_list_free(&schemes);
 }
 
+/* Measured again: the faster of two points stays if asked for, else the last. */
+static void keep_faster(void **state)
+{
+    (void)state;
+    struct cc_spec_list schemes = {0};
+    struct cc_error e = {""};
+    struct cc_profile p = {0};
+    struct cc_profile_config config = {
+        .distribution = CC_LAPLACE, .seed = 3, .threads = 1, .cpu = "c", .time = "t"};
+    const struct cc_profile_point never = {.values = 100, .bits_per_value = 32, .encode_ns = 1e9};
+    const struct cc_profile_point at_once = {.values = 100, .bits_per_value = 32};
+    assert_int_equal(cc_spec_list_parse("fp32", &schemes, &e), CC_OK);
+    assert_int_equal(cc_profile_begin(&p, &config, &e), CC_OK);
+    config.keep_faster = true;
+    for (int i = 0; i < 4; i++) {
+        const struct cc_profile_point *kept;
+        assert_int_equal(cc_profile_put(&p, "fp32", i % 2 == 0 ? &never : &at_once, &e), CC_OK);
+        assert_int_equal(cc_profile_measure(&p, &schemes, 100, &config, &e), CC_OK);
+        kept = cc_profile_point(&p, "fp32", 100);
+        assert_true((kept->encode_ns == 0) == (i == 1) && kept->encode_ns < 1e9);
+        config.keep_faster = i < 1;
+    }
+    cc_profile_free(&p);
+    cc_spec_list_free(&schemes);
+}
+
 int main(void)
 {
 #define IN_SCRATCH(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
@@ -464,6 +490,7 @@ int main(void)
         cmocka_unit_test(limits_of_schemes),
         cmocka_unit_test(profile_of_tensors),
         cmocka_unit_test(profile),
+        cmocka_unit_test(keep_faster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

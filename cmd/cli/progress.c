@@ -10,6 +10,12 @@ void cc_progress_begin(struct cc_progress *p, bool quiet)
     *p = (struct cc_progress){.on = !quiet && isatty(STDERR_FILENO), .began = cc_now()};
 }
 
+void cc_progress_part(struct cc_progress *p, double share)
+{
+    p->before += p->share;
+    p->share = share * (1 - p->before);
+}
+
 /* "95 s", "12 min" */
 static void print_left(double seconds, char *out, size_t cap)
 {
@@ -35,13 +41,21 @@ void cc_progress_left(struct cc_progress *p, const char *what, double done, doub
 
 void cc_progress_show(struct cc_progress *p, const char *what, double done)
 {
-    double passed = p->on ? cc_now() - p->began : 0;
+    const double passed = p->on ? cc_now() - p->began : 0;
+    if (p->share > 0)
+        done = p->before + done * p->share;
     cc_progress_left(p, what, done, done > 0.02 ? passed * (1 - done) / done : 0);
+}
+
+void cc_progress_clear(struct cc_progress *p)
+{
+    if (p->on && p->shown > 0)
+        fprintf(stderr, "\r%76s\r", "");
+    p->shown = 0;
 }
 
 void cc_progress_end(struct cc_progress *p)
 {
-    if (p->on && p->shown > 0)
-        fprintf(stderr, "\r%76s\r", "");
+    cc_progress_clear(p);
     p->on = false;
 }

@@ -1,11 +1,11 @@
 /* How the profile is completed.
  *
  * A cell is a scheme at a size. Cells that are missing, or that were measured on a busy machine and
- * the machine is quieter now, are measured size by size, small ones first, and the file is written
- * after each size, so that an interrupt loses one size at most. Meanwhile the folder is locked: a
- * second process waits, and then finds the cells there. Before a write, the file is read again and
- * its other cells are kept, so that nothing is lost where locks do not work. A file that cannot be
- * read is left as it is. */
+ * the machine is quieter now, are measured size by size, small ones first and once more at the end,
+ * and the file is written after each size, so that an interrupt loses one size at most. Meanwhile
+ * the folder is locked: a second process waits, and then finds the cells there. Before a write, the
+ * file is read again and its other cells are kept, so that nothing is lost where locks do not work.
+ * A file that cannot be read is left as it is. */
 #include "cmd/input/cache.h"
 
 #include <errno.h>
@@ -21,7 +21,6 @@
 
 #include "bench/load.h"
 #include "bench/profile.h"
-#include "cmd/cli/progress.h"
 #include "cmd/cli/terminal.h"
 #include "core/clock.h"
 #include "core/format/crc32.h"
@@ -183,9 +182,16 @@ struct plan {
     double work;    /* of all cells, in values */
 };
 
+/* Whether a size is measured within some tenths of a second, which a single disturbance may fill:
+ * such sizes are measured twice, and the faster times count. */
+static bool is_short(size_t size)
+{
+    return cc_profile_sizes[size] < 1000000;
+}
+
 static double work_of(size_t size, size_t schemes)
 {
-    enum { LEAST = 200000 }; /* small tensors are encoded many times */
+    enum { LEAST = 500000 }; /* small tensors are encoded many times */
     return (double)schemes * fmax(LEAST, (double)cc_profile_sizes[size]);
 }
 
@@ -226,7 +232,7 @@ static void plan_scheme(const struct cache *c, struct cc_spec *s, double now, st
             continue;
         plan->again = plan->again && p != NULL;
         plan->at[i].item[plan->at[i].count++] = s;
-        plan->work += work_of(i, 1);
+        plan->work += work_of(i, 1) * (is_short(i) ? 2 : 1);
         lacks = true;
     }
     plan->schemes += lacks;
@@ -253,7 +259,7 @@ static int make_plan(struct cache *c, struct cc_spec *raw, struct plan *plan, st
 /* --- measuring --- */
 
 struct progress {
-    struct cc_progress bar;
+    struct cc_progress *bar;
     char what[48];
     double before, current, all; /* work: done, of the size that is measured now, of the whole */
 };
@@ -262,14 +268,31 @@ static void show(void *arg, const char *phase, double done)
 {
     struct progress *p = arg;
     (void)phase;
-    cc_progress_show(&p->bar, p->what, (p->before + done * p->current) / p->all);
+    cc_progress_show(p->bar, p->what, (p->before + done * p->current) / p->all);
 }
 
-/* Measures the cells of the plan, and saves them size by size. */
+/* Measures the cells of one size, and saves them. */
+static int measure_size(struct cache *c, const struct plan *plan, size_t size,
+                        const struct cc_profile_config *config, struct cc_error *e)
+{
+    struct progress *progress = config->progress_arg;
+    char values[24];
+    if (plan->at[size].count == 0)
+        return CC_OK;
+    cc_print_si((double)cc_profile_sizes[size], "#", values, sizeof values);
+    (void)snprintf(progress->what, sizeof progress->what, "codecs, %s values", values);
+    progress->current = work_of(size, plan->at[size].count);
+    CC_TRY(cc_profile_measure(&c->profile, &plan->at[size], cc_profile_sizes[size], config, e));
+    progress->before += progress->current;
+    save(c);
+    return CC_OK;
+}
+
+/* Measures the cells of the plan: all sizes one after the other, then the short ones again. */
 static int measure(struct cache *c, const struct plan *plan, struct cc_profile_config config,
                    struct cc_error *e)
 {
-    struct progress progress = {.all = plan->work};
+    struct progress progress = {.bar = c->request->progress, .all = plan->work};
     int status = CC_OK;
     config.progress = show;
     config.progress_arg = &progress;
@@ -277,20 +300,14 @@ static int measure(struct cache *c, const struct plan *plan, struct cc_profile_c
         fprintf(stderr, "commcomp: measuring the speed of %zu scheme%s on this machine, %s\n",
                 plan->schemes, plan->schemes == 1 ? "" : "s",
                 plan->again ? "which was busy when it was measured before" : "which happens once");
-    cc_progress_begin(&progress.bar, c->request->quiet);
-    for (size_t i = 0; i < CC_PROFILE_SIZES && status == CC_OK; i++) {
-        char values[24];
-        if (plan->at[i].count == 0)
-            continue;
-        cc_print_si((double)cc_profile_sizes[i], "#", values, sizeof values);
-        (void)snprintf(progress.what, sizeof progress.what, "codecs, %s values", values);
-        progress.current = work_of(i, plan->at[i].count);
-        status = cc_profile_measure(&c->profile, &plan->at[i], cc_profile_sizes[i], &config, e);
-        progress.before += progress.current;
-        if (status == CC_OK)
-            save(c);
-    }
-    cc_progress_end(&progress.bar);
+    cc_progress_part(progress.bar, c->request->share);
+    for (size_t i = 0; i < CC_PROFILE_SIZES && status == CC_OK; i++)
+        status = measure_size(c, plan, i, &config, e);
+    config.keep_faster = true;
+    for (size_t i = 0; i < CC_PROFILE_SIZES && status == CC_OK; i++)
+        if (is_short(i))
+            status = measure_size(c, plan, i, &config, e);
+    cc_progress_clear(progress.bar);
     if (status != CC_OK && cc_interrupted() && c->kept)
         cc_error_in(e, "measuring codecs (the sizes that were complete are kept)");
     return status;

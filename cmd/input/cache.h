@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cmd/cli/progress.h"
 #include "models/profile.h"
 #include "schemes/spec.h"
 
@@ -13,6 +14,8 @@ struct cc_cache_request {
     size_t largest; /* values of the largest tensor: larger sizes are not measured; 0: all are */
     bool anew;      /* measure them even if the file has them */
     bool quiet;     /* no messages on stderr */
+    struct cc_progress *progress;
+    double share; /* of the progress, if there is something to measure */
 };
 
 /* Reads the profile from $XDG_CACHE_HOME/commcomp or ~/.cache/commcomp; there is a file for each

@@ -60,7 +60,9 @@ static int open_profile(const struct cc_profile_args *args, const struct cc_spec
     const struct cc_cache_request request = {.schemes = schemes,
                                              .largest = args->largest,
                                              .anew = args->remeasure,
-                                             .quiet = args->quiet};
+                                             .quiet = args->quiet,
+                                             .progress = args->progress,
+                                             .share = args->share};
     if (args->path == NULL)
         return cc_cache_profile(&request, &out->profile, &out->source, e);
     if (cc_profile_read(args->path, &out->profile, e) != CC_OK) {

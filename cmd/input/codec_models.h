@@ -15,6 +15,9 @@ struct cc_profile_args {
     bool quiet;            /* without messages on stderr */
     const char *pull_path; /* for what servers send; NULL: the same */
     size_t largest;        /* set by the caller: values of the net's largest tensor; 0: not known */
+    /* set by the caller: of what is measured, and the share that the profile has of it */
+    struct cc_progress *progress;
+    double share;
 };
 int cc_profile_args_parse(const struct cc_args *args, struct cc_profile_args *out,
                           struct cc_error *e);

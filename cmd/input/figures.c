@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "bench/settle.h"
-#include "cmd/cli/progress.h"
 #include "cmd/input/figures_file.h"
 #include "cmd/input/source.h"
 #include "core/interrupt.h"
@@ -131,7 +130,6 @@ static int measure(const struct cc_figures_config *config, struct cc_bench_confi
         .steps = SIZE_MAX,
         .kept = cc_memory_available() / 4};
     const size_t count = bench->schemes->count;
-    struct cc_progress progress;
     struct cc_sample sample = {.count = 0};
     int status = CC_OK;
     bench->failed = cc_alloc0(count * sizeof *bench->failed, e);
@@ -141,14 +139,16 @@ static int measure(const struct cc_figures_config *config, struct cc_bench_confi
         fprintf(stderr, "commcomp: measuring sizes and errors of %zu scheme%s on %s%s\n", count,
                 count == 1 ? "" : "s", cc_trace_name(bench->trace),
                 config->trace == NULL ? ", which happens once" : "");
-    cc_progress_begin(&progress, config->quiet);
+    cc_progress_part(config->progress, config->errors ? 0.5 : 1);
     bench->progress = show;
-    bench->progress_arg = &progress;
+    bench->progress_arg = config->progress;
     CC_TRY_OUT(cc_sample_open(bench, &limits, &sample, e));
     cc_bench_each_scheme(bench, schemes_at_once(&sample), "sizes", find_scheme,
                          &(struct finding){bench, &sample, at, out});
-    if (config->errors && !cc_interrupted())
+    if (config->errors && !cc_interrupted()) {
+        cc_progress_part(config->progress, 1);
         CC_TRY_OUT(find_errors(bench, at, out, e));
+    }
     if (cc_interrupted())
         status = cc_fail(e, "interrupted");
     /* Drawn gradients suit every scheme that can be measured; captured ones may not be finite. */
@@ -156,7 +156,7 @@ static int measure(const struct cc_figures_config *config, struct cc_bench_confi
         if (bench->failed[i].text[0] != '\0')
             status = cc_fail(e, "%s", bench->failed[i].text);
 out:
-    cc_progress_end(&progress);
+    cc_progress_clear(config->progress);
     cc_sample_free(&sample);
     free(bench->failed);
     bench->failed = NULL;
@@ -178,6 +178,24 @@ static void keep(const struct cc_figures_config *config, const size_t *at, size_
     }
 }
 
+/* Whether the figures say all that is asked for. */
+static bool is_complete(const struct cc_figures_config *config, const struct cc_figure_set *of)
+{
+    return of->bits != NULL && (of->has_error || !config->errors);
+}
+
+bool cc_figures_kept(const struct cc_figures_config *config)
+{
+    bool kept = config->trace == NULL && !config->anew;
+    for (size_t i = 0; i < config->schemes->count && kept; i++) {
+        struct cc_figure_set of = {.bits = NULL};
+        cc_figures_load(config, i, &of);
+        kept = is_complete(config, &of);
+        free(of.bits);
+    }
+    return kept;
+}
+
 /* Draws a trace of the net's tensors. */
 static int draw(const struct cc_figures_config *config, struct cc_trace **out, struct cc_error *e)
 {
@@ -196,7 +214,7 @@ static int find_missing(const struct cc_figures_config *config, const struct cc_
     if (out->item == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < f->count; i++) {
-        if (f->of[i].bits != NULL && (f->of[i].has_error || !config->errors))
+        if (is_complete(config, &f->of[i]))
             continue;
         at[out->count] = i;
         out->item[out->count++] = config->schemes->item[i];

@@ -5,6 +5,7 @@
 #define CC_CMD_INPUT_FIGURES_H
 
 #include "bench/update_error.h"
+#include "cmd/cli/progress.h"
 #include "core/trace/synth.h"
 #include "models/net.h"
 
@@ -19,6 +20,7 @@ struct cc_figures_config {
     struct cc_synth drawn; /* what is drawn, but for steps and ranks */
     bool errors;           /* also measure errors, which takes longer than sizes */
     bool anew, quiet;
+    struct cc_progress *progress;
 };
 
 /* The figures of one scheme. */
@@ -37,6 +39,8 @@ struct cc_figures {
     size_t steps;
 };
 
+/* Whether the figures of all schemes are kept, so that nothing is measured. */
+bool cc_figures_kept(const struct cc_figures_config *config);
 /* Measures what is not kept yet. The figures of a scheme that cannot be encoded are unknown: bits
  * is NULL, error NaN. An interrupt is a failure. *out is to be freed also after one, if it was
  * zeroed before. */

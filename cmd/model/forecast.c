@@ -120,28 +120,37 @@ static int load_baseline(struct cc_forecast *f, struct cc_error *e)
     if (cc_spec_is_raw(f->baseline_scheme.item[0]))
         return cc_step_payloads_make(f->cluster.net, raw, raw, NULL, &f->baseline, e);
     args.remeasure = false;
+    args.share = 1;
+    cc_progress_begin(&f->progress, args.quiet);
     CC_TRY(cc_codec_models_open(&args, &f->baseline_scheme, &f->baseline_model, e));
     return cc_step_payloads_make(f->cluster.net, f->baseline_model.codec_model, raw, f->cluster.raw,
                                  &f->baseline, e);
 }
 
-/* Sizes and errors on the net's own tensors. The sizes replace those of this machine's profile,
- * which are of single tensors; the profile of --profile keeps its own, unless there is a trace. */
-static int load_figures(struct cc_forecast *f, bool errors, struct cc_error *e)
+/* The profile, and sizes and errors on the net's own tensors. The sizes replace those of this
+ * machine's profile, which are of single tensors; the profile of --profile keeps its own, unless
+ * there is a trace. */
+static int measure(struct cc_forecast *f, bool errors, struct cc_error *e)
 {
-    const struct cc_figures_config config = {.net = f->cluster.net,
-                                             .trace = f->cluster.trace,
-                                             .raw = f->cluster.raw,
-                                             .schemes = f->schemes,
-                                             .drawn = f->gradients,
-                                             .errors = errors,
-                                             .anew = f->profile_args.remeasure,
-                                             .quiet = f->profile_args.quiet};
-    f->sizes = f->profile_args.path == NULL || f->cluster.trace != NULL;
+    struct cc_profile_args *profile = &f->profile_args;
+    const struct cc_figures_config figures = {.net = f->cluster.net,
+                                              .trace = f->cluster.trace,
+                                              .raw = f->cluster.raw,
+                                              .schemes = f->schemes,
+                                              .drawn = f->gradients,
+                                              .errors = errors,
+                                              .anew = profile->remeasure,
+                                              .quiet = profile->quiet,
+                                              .progress = &f->progress};
+    f->sizes = profile->path == NULL || f->cluster.trace != NULL;
     f->errors = errors;
+    profile->largest = f->cluster.net->largest;
+    profile->progress = &f->progress;
+    profile->share = (f->sizes || errors) && !cc_figures_kept(&figures) ? 0.5 : 1;
+    CC_TRY(cc_codec_models_open(profile, f->schemes, &f->codec_models, e));
     if (!f->sizes && !errors)
         return CC_OK;
-    CC_TRY(cc_figures_open(&config, &f->figures, e));
+    CC_TRY(cc_figures_open(&figures, &f->figures, e));
     for (size_t i = 0; i < f->schemes->count && f->sizes; i++)
         f->codec_models.codec_model[i].tensor_bits = f->figures.of[i].bits;
     return CC_OK;
@@ -151,9 +160,8 @@ int cc_forecast_load(struct cc_forecast *f, bool errors, struct cc_error *e)
 {
     const struct cc_net *net = f->cluster.net;
     const struct cc_codec_model *raw = &f->codec_models.raw;
-    f->profile_args.largest = net->largest;
-    CC_TRY(cc_codec_models_open(&f->profile_args, f->schemes, &f->codec_models, e));
-    CC_TRY(load_figures(f, errors, e));
+    cc_progress_begin(&f->progress, f->profile_args.quiet);
+    CC_TRY(measure(f, errors, e));
     f->payloads = cc_alloc0(f->schemes->count * sizeof *f->payloads, e);
     if (f->payloads == NULL)
         return CC_FAIL;

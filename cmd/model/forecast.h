@@ -123,6 +123,7 @@ struct cc_forecast {
     struct cc_spec_list *schemes; /* those of the command line; owned by its cc_args */
     struct cc_cluster_args cluster;
     struct cc_profile_args profile_args;
+    struct cc_progress progress; /* of all that is measured */
     struct cc_codec_models codec_models;
     bool sizes;                /* are those of `figures`, and not the profile's */
     bool errors;               /* are known */
