@@ -245,6 +245,14 @@ static void setting_numbers(struct cc_record *r, size_t row, const struct cc_set
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
 }
 
+/* The network's time that nothing hides, as in run and sim; up to rounding, all of it where nothing
+ * overlaps. */
+static double comm_s(const struct cc_prediction *p)
+{
+    const double room = p->step_s - p->compute_s - p->codec_s;
+    return p->comm_s <= room + 1e-12 * p->step_s ? p->comm_s : fmax(0, room);
+}
+
 static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_setting *s,
                                const struct cc_prediction *p, double fp32_step_s)
 {
@@ -256,7 +264,7 @@ static void prediction_numbers(struct cc_record *r, size_t row, const struct cc_
         {"bits_pull", cc_exchange_has(s->exchange, CC_X_SERVERS) ? p->bits_pull : NAN},
         {"compute_s", p->compute_s},
         {"codec_s", p->codec_s},
-        {"comm_s", p->comm_s},
+        {"comm_s", comm_s(p)},
         {"comm_busy_s", p->comm_s},
         {"added_s", p->step_s - p->compute_s},
         {"step_s", p->step_s},

@@ -36,6 +36,8 @@ static const struct cc_column columns[] = {
     {"codec_s", NULL, "s", "%.6g", 0,
      "encoding and decoding, hidden or not: worker, every hop, server, worker", CC_DETAIL},
     {"comm_s", NULL, "s", "%.6g", 0, "the step less compute_s and codec_s", CC_DETAIL},
+    {"comm_busy_s", NULL, "s", "%.6g", 0,
+     "hidden or not, the time for which a worker has messages under way", CC_DETAIL},
     {"step_s_forecast", "forecast", "ms", "%.1f", 1e3,
      "the formulas' answer from the codecs' profile, before the run: `commcomp model`", CC_MAIN},
     {"step_s_model", "model", "ms", "%.1f", 1e3,

@@ -156,6 +156,7 @@ static void step_columns(const struct validate *v, size_t at, const struct cc_me
                                            {"compute_s", m->compute_s},
                                            {"codec_s", m->codec_s},
                                            {"comm_s", m->comm_s},
+                                           {"comm_busy_s", m->comm_busy_s},
                                            {"step_s_model", m->model.step_s},
                                            {"warmup", (double)m->row->warmup},
                                            {"steps", (double)m->row->steps}};
