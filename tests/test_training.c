@@ -15,66 +15,21 @@
 #include "schemes/codec_set.h"
 #include "tests/lib/text.h"
 #include "tests/lib/tier.h"
+#include "tests/lib/training.h"
 
 static struct cc_data *data;
-
-static struct cc_spec *parse(const char *text)
-{
-    struct cc_spec *spec = NULL;
-    struct cc_error e = {""};
-    if (cc_spec_parse(text, &spec, &e) != CC_OK)
-        fail_msg("%s", e.text);
-    return spec;
-}
-
-static void count_steps(void *arg, const char *scheme, double loss, double accuracy)
-{
-    (void)scheme, (void)loss, (void)accuracy;
-    ++*(size_t *)arg;
-}
-
 static size_t steps_seen;
 
 /* A perceptron on the digits; callers change what they are about. */
 static struct cc_training_config usual(const char *scheme)
 {
-    struct cc_training_config c = {
-        .task = {.net = "mlp:32",
-                 .data = data,
-                 .height = data->height,
-                 .width = data->width,
-                 .workers = 4,
-                 .batch = 16,
-                 .seed = 7,
-                 .threads = 1},
-        .exchange = CC_PS,
-        .deltas = true,
-        .spec = parse(scheme),
-        .raw = parse("fp32"),
-        .optimizer = {.momentum = 0.9f},
-        .rate = {.kind = CC_RATE_COSINE, .rate = 0.1, .steps = 40, .warmup = 4},
-        .steps = 40,
-        .eval_every = 20,
-        .progress = count_steps,
-        .arg = &steps_seen};
-    c.pull = c.spec;
-    return c;
-}
-
-static void free_config(struct cc_training_config *c)
-{
-    cc_spec_free((struct cc_spec *)(uintptr_t)c->spec);
-    cc_spec_free((struct cc_spec *)(uintptr_t)c->raw);
+    return training_usual(data, scheme, &steps_seen);
 }
 
 static struct cc_training_result train(const struct cc_training_config *c)
 {
-    struct cc_training_result r = {0};
-    struct cc_error e = {""};
     steps_seen = 0;
-    if (cc_training_run(c, &r, &e) != CC_OK)
-        fail_msg("%s", e.text);
-    return r;
+    return training_result(c);
 }
 
 static const struct cc_evaluation *last_of(const struct cc_training_result *r)
@@ -136,7 +91,7 @@ static void one_worker_is_sgd(void **state)
     assert_int_equal(steps_seen, 40);
     assert_int_equal(r.evals, 2);
     cc_training_free(&r);
-    free_config(&c);
+    training_free(&c);
 }
 
 /* The mean of four workers' gradients is the gradient of one batch of all their samples. */
@@ -152,7 +107,7 @@ static void workers_are_one_batch(void **state)
     assert_float_equal((float)last_of(&four)->train_loss, (float)last_of(&one)->train_loss, 1e-4);
     cc_training_free(&four);
     cc_training_free(&one);
-    free_config(&c);
+    training_free(&c);
 }
 
 /* fp32's copies of server and workers are the same; those of a scheme that loses something and has
@@ -168,8 +123,8 @@ static void copies(void **state)
     r = train(&lossy);
     assert_true(last_of(&r)->loss != last_of(&r)->worker_loss);
     cc_training_free(&r);
-    free_config(&c);
-    free_config(&lossy);
+    training_free(&c);
+    training_free(&lossy);
 }
 
 /* The same seed gives the same weights with any number of threads, another seed other ones. */
@@ -195,7 +150,7 @@ static void reproducible(void **state)
             cc_training_free(&one);
             cc_training_free(&three);
             cc_training_free(&other);
-            free_config(&c);
+            training_free(&c);
         }
 }
 
@@ -212,7 +167,7 @@ static void silent_steps(void **state)
     assert_true(r.eval[0].loss != r.eval[1].loss);
     assert_true(r.eval[1].loss == r.eval[2].loss);
     cc_training_free(&r);
-    free_config(&c);
+    training_free(&c);
 }
 
 /* The sum of squares of a gradient, and of what one encoding of it by 3LC leaves out. */
@@ -281,9 +236,9 @@ static void residuals(void **state)
     r = train(&none);
     assert_true(isnan(last_of(&r)->residual) && isnan(last_of(&r)->pull_residual));
     cc_training_free(&r);
-    free_config(&c);
-    free_config(&none);
-    free_config(&silent);
+    training_free(&c);
+    training_free(&none);
+    training_free(&silent);
 }
 
 /* A rate that is far too high: the training ends with the step and the reason. */
@@ -299,7 +254,7 @@ static void divergence(void **state)
     assert_true(r.reason[0] != '\0');
     assert_int_equal(steps_seen, r.diverged_step);
     cc_training_free(&r);
-    free_config(&c);
+    training_free(&c);
 }
 
 /* By-class shards make the workers' batches differ, but all learn. */
@@ -311,7 +266,7 @@ static void shards(void **state)
     struct cc_training_result r = train(&c);
     assert_true(last_of(&r)->accuracy > 0.7);
     cc_training_free(&r);
-    free_config(&c);
+    training_free(&c);
 }
 
 /* Compressed training learns nearly what fp32 does, with the bytes that the codec makes. */
@@ -331,10 +286,10 @@ static void schemes_learn(void **state)
         assert_true(last_of(&r)->accuracy > last_of(&fp32)->accuracy - 0.06);
         assert_true(8 * last_of(&r)->push_bytes / values < all[i].most_bits);
         cc_training_free(&r);
-        free_config(&c);
+        training_free(&c);
     }
     cc_training_free(&fp32);
-    free_config(&base);
+    training_free(&base);
 }
 
 static void refusals(void **state)
@@ -349,7 +304,7 @@ static void refusals(void **state)
     c.task.batch = 1000;
     assert_int_equal(cc_training_run(&c, &r, &e), CC_FAIL);
     assert_contains(e.text, "too few for 4 workers with batches of 1000");
-    free_config(&c);
+    training_free(&c);
 }
 
 static int open_digits(void **state)

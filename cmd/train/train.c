@@ -1,6 +1,5 @@
 /* `commcomp train`: trains a net with the codec in the loop. */
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +70,14 @@ static const struct cc_option options[] = {
     {.name = "threads", .value = "N", .def = "the processors", .group = CC_GROUP_TRAIN,
      .help = "schemes and seeds are trained side by side, a thread each; weights and accuracies do "
              "not depend on it"},
+    {.name = "checkpoint", .value = "DIR", .group = CC_GROUP_TRAIN,
+     .help = "keep a checkpoint of each training in DIR, as SCHEME-seedN.safetensors: all that "
+             "--resume needs, with the parameters as tensors that other programs read"},
+    {.name = "checkpoint-every", .value = "N", .def = "as --eval-every", .group = CC_GROUP_TRAIN,
+     .help = "--checkpoint: after every N steps, besides the end and Ctrl-C"},
+    {.name = "resume", .group = CC_GROUP_TRAIN,
+     .help = "--checkpoint: continue from the checkpoints that are there, with the same settings; "
+             "ends with the same weights, bit for bit"},
     {.name = "min-size", .value = "COUNT", .def = "0", .group = CC_GROUP_SEND,
      .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
     {.name = "pull", .value = "WHAT", .def = "delta", .choices = pulls, .group = CC_GROUP_SEND,
@@ -242,6 +249,21 @@ static int parse_exchange(const struct cc_args *args, struct cc_train_options *o
     return status;
 }
 
+static int parse_checkpoint(const struct cc_args *args, struct cc_train_options *o,
+                            struct cc_error *e)
+{
+    static const char *const of_checkpoints[] = {"checkpoint-every", "resume"};
+    uint64_t every = o->training.eval_every;
+    o->checkpoint = cc_arg(args, "checkpoint");
+    for (size_t i = 0; i < sizeof of_checkpoints / sizeof *of_checkpoints; i++)
+        if (o->checkpoint == NULL && cc_arg(args, of_checkpoints[i]) != NULL)
+            return cc_usage(e, "--%s goes with --checkpoint DIR", of_checkpoints[i]);
+    CC_TRY(cc_arg_count(args, "checkpoint-every", 1, UINT32_MAX, &every, e));
+    o->training.checkpoint_every = (size_t)every;
+    o->training.resume = cc_arg(args, "resume") != NULL;
+    return CC_OK;
+}
+
 static int parse_options(struct cc_train *t, struct cc_error *e)
 {
     const struct cc_args *args = t->args;
@@ -266,6 +288,7 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     c->eval_every = (size_t)every;
     c->min_size = (size_t)min_size;
     c->raw = t->raw;
+    CC_TRY(parse_checkpoint(args, o, e));
     CC_TRY(parse_optimizer(args, o, e));
     CC_TRY(parse_rate(args, steps, &c->rate, e));
     CC_TRY(parse_target(args, &o->target, e));
@@ -278,90 +301,6 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     for (size_t i = 0; i < sizeof of_links / sizeof *of_links; i++)
         if (cc_arg(args, of_links[i]) != NULL)
             return cc_usage(e, "--%s goes with --bw", of_links[i]);
-    return CC_OK;
-}
-
-/* --- the trainings --- */
-
-/* All trainings. */
-struct pool {
-    struct cc_train *train;
-    struct cc_progress progress;
-    pthread_mutex_t lock; /* of all below */
-    size_t steps, all_steps;
-};
-
-static void show_step(void *arg, const char *scheme, double loss, double accuracy)
-{
-    struct pool *p = arg;
-    char text[64], percent[16] = "";
-    (void)pthread_mutex_lock(&p->lock);
-    if (!isnan(accuracy))
-        (void)snprintf(percent, sizeof percent, " %.1f%%", 100 * accuracy);
-    (void)snprintf(text, sizeof text, "%.8s loss %.2g%s", scheme, loss, percent);
-    cc_progress_show(&p->progress, text, (double)++p->steps / (double)p->all_steps);
-    (void)pthread_mutex_unlock(&p->lock);
-}
-
-/* The optimizer's momentum is left to a scheme that has its own, and what the server then sends is
- * not compressed by it: momentum would be applied twice. */
-static struct cc_training_config config_of(struct pool *p, size_t scheme, size_t seed, int threads)
-{
-    const struct cc_train *t = p->train;
-    const struct cc_spec *spec = t->args->schemes.item[scheme];
-    struct cc_training_config c = t->options.training;
-    const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
-    c.spec = spec;
-    c.pull = own ? t->raw : spec;
-    if (t->options.pull.count > 0)
-        c.pull = t->options.pull.item[0];
-    if (own)
-        c.optimizer.momentum = c.optimizer.beta[0] = 0;
-    c.task.seed = t->options.seed + seed;
-    c.task.threads = threads;
-    c.progress = show_step;
-    c.arg = p;
-    return c;
-}
-
-/* Several trainings have a thread each, a single one has all. */
-int cc_train_threads(const struct cc_train *t)
-{
-    return t->args->schemes.count * t->options.seeds == 1 ? t->options.threads : 1;
-}
-
-static bool train_one(void *arg, size_t i)
-{
-    struct pool *p = arg;
-    const struct cc_train *t = p->train;
-    const size_t seeds = t->options.seeds;
-    const struct cc_training_config c = config_of(p, i / seeds, i % seeds, cc_train_threads(t));
-    if (cc_interrupted())
-        return false;
-    if (cc_training_run(&c, &t->training[i], &t->failed[i]) == CC_OK)
-        return true;
-    if (t->failed[i].text[0] == '\0')
-        cc_error_set(&t->failed[i], "out of memory");
-    return false;
-}
-
-/* Trains every scheme with every seed; the first that fails is the error. */
-static int train_all(struct cc_train *t, struct cc_error *e)
-{
-    const size_t all = t->args->schemes.count * t->options.seeds;
-    struct pool p = {.train = t,
-                     .lock = PTHREAD_MUTEX_INITIALIZER,
-                     .all_steps = all * t->options.training.steps};
-    t->training = cc_alloc0(all * sizeof *t->training, e);
-    t->failed = cc_alloc0(all * sizeof *t->failed, e);
-    if (t->training == NULL || t->failed == NULL)
-        return CC_FAIL;
-    cc_progress_begin(&p.progress, t->args->quiet);
-    cc_parallel_items(t->options.threads, all, train_one, &p);
-    cc_progress_end(&p.progress);
-    for (size_t i = 0; i < all; i++)
-        if (t->failed[i].text[0] != '\0')
-            return cc_fail(e, "%s", t->failed[i].text);
     return CC_OK;
 }
 
@@ -389,10 +328,7 @@ out:
 
 static void free_train(struct cc_train *t)
 {
-    for (size_t i = 0; t->training != NULL && i < t->args->schemes.count * t->options.seeds; i++)
-        cc_training_free(&t->training[i]);
-    free(t->training);
-    free(t->failed);
+    cc_train_all_free(t);
     free(t->is_raw);
     free(t->options.link);
     cc_net_free(t->net);
@@ -412,7 +348,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_data_open(data != NULL ? data : "digits", &t.data, e));
     CC_TRY_OUT(parse_options(&t, e));
     CC_TRY_OUT(describe_net(&t, e));
-    CC_TRY_OUT(train_all(&t, e));
+    CC_TRY_OUT(cc_train_all(&t, e));
     CC_TRY_OUT(cc_train_rows(&t, e));
 out:
     args->record.partial = cc_interrupted();

@@ -1,4 +1,4 @@
-/* The files of `commcomp train`: train.c parses the options and has the trainings done
+/* The files of `commcomp train`: train.c parses the options; train_all.c has the trainings done
  * (netsim/inprocess/training.h); train_time.c says how long their steps take on a network;
  * train_rows.c turns all of it into rows and notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
@@ -20,7 +20,8 @@ struct cc_train_options {
     double target;        /* accuracy; NaN: none */
     struct cc_link *link; /* --bw x --latency; none: no network */
     size_t links;
-    double compute_s; /* --compute; NaN: as measured */
+    double compute_s;       /* --compute; NaN: as measured */
+    const char *checkpoint; /* the folder, or NULL */
 };
 
 struct cc_train {
@@ -31,6 +32,7 @@ struct cc_train {
     struct cc_spec *raw;                 /* fp32 */
     struct cc_training_result *training; /* [scheme][seed] */
     struct cc_error *failed;             /* of each training; an empty text: none */
+    char **checkpoint;                   /* the file of each, or NULL */
     struct cc_net *net;                  /* of the model's tensors, for predictions */
     bool *is_raw;                        /* of each tensor: travels as fp32 */
 };
@@ -52,6 +54,10 @@ int cc_train_threads(const struct cc_train *t);
  * those that this process took, and the others NaN. */
 int cc_train_steps(const struct cc_train *t, size_t scheme, const struct cc_training_result *of,
                    const struct cc_link *link, struct cc_train_step *out, struct cc_error *e);
+
+/* Trains every scheme with every seed. The first training that fails is the error. */
+int cc_train_all(struct cc_train *t, struct cc_error *e);
+void cc_train_all_free(struct cc_train *t);
 
 /* Adds all rows: evaluations, then a summary of each scheme; and the notes. */
 int cc_train_rows(const struct cc_train *t, struct cc_error *e);

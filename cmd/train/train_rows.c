@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cmd/train/train.h"
+#include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/units.h"
 
@@ -501,12 +502,23 @@ static int note_momentum(const struct cc_train *t, struct cc_error *e)
     return CC_OK;
 }
 
+static int note_interrupt(const struct cc_train *t, struct cc_error *e)
+{
+    return cc_interrupted() && t->checkpoint != NULL
+               ? cc_record_note(t->record, e,
+                                "interrupted: the same command with --resume continues from the "
+                                "checkpoints in %s",
+                                t->options.checkpoint)
+               : CC_OK;
+}
+
 int cc_train_rows(const struct cc_train *t, struct cc_error *e)
 {
     for (size_t i = 0; i < t->options.links; i++)
         CC_TRY(add_link(t, &t->options.link[i], e));
     if (t->options.links == 0)
         CC_TRY(add_link(t, NULL, e));
+    CC_TRY(note_interrupt(t, e));
     if (t->record->row_count == 0)
         return CC_OK;
     CC_TRY(note_data(t, e));

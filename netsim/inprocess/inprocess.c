@@ -9,6 +9,7 @@
 struct cc_inprocess {
     struct cc_inprocess_config config;
     struct cc_inprocess_message *message;
+    struct cc_inprocess_packs packs;
     void **reduction; /* of each message; NULL: not open */
 };
 
@@ -29,9 +30,24 @@ int cc_inprocess_pack(const struct cc_inprocess_message *m, struct cc_values val
     from.raw = c->raw;
     from.origin = m->values.from;
     CC_TRY(cc_slices(c->job, values.from, values.to, &slice, &slices, e));
-    const int status = cc_pack_make(&from, slice, slices, out, e);
+    struct cc_inprocess_packs *all = m->packs;
+    int status = cc_grow((void **)&all->pack, &all->capacity, all->count + 1, sizeof(void *), e);
+    if (status == CC_OK)
+        status = cc_pack_make(&from, slice, slices, out, e);
+    if (status == CC_OK)
+        all->pack[all->count++] = *out;
     free(slice);
     return status;
+}
+
+size_t cc_inprocess_packs(const struct cc_inprocess *x)
+{
+    return x->packs.count;
+}
+
+const struct cc_pack *cc_inprocess_pack_at(const struct cc_inprocess *x, size_t i)
+{
+    return x->packs.pack[i];
 }
 
 int cc_inprocess_encode(struct cc_pack *p, const struct cc_inprocess_call *c, const float *x,
@@ -88,6 +104,7 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
         const struct cc_job_message *m = &row->message[i];
         x->message[i] = (struct cc_inprocess_message){
             .config = &x->config,
+            .packs = &x->packs,
             .values = {config->job->offset[m->first], config->job->offset[m->last + 1]}};
         CC_TRY_OUT(open_reduction(&x->message[i], &x->reduction[i], e));
     }
@@ -111,6 +128,7 @@ void cc_inprocess_close(struct cc_inprocess *x)
         if (x->reduction[i] != NULL)
             ops_of(x->reduction[i])->close(x->reduction[i]);
     free(x->message);
+    free(x->packs.pack);
     free(x->reduction);
     free(x);
 }

@@ -17,6 +17,7 @@
 
 #include "core/error.h"
 #include "netsim/job/job.h"
+#include "netsim/message/pack.h"
 #include "schemes/spec.h"
 
 struct cc_inprocess_config {
@@ -63,5 +64,11 @@ bool cc_inprocess_has(enum cc_exchange x);
  * the exchange can only be closed. */
 int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *const *gradient,
                           float *result, struct cc_inprocess_step *out, struct cc_error *e);
+
+/* The packs with which workers and servers encode and decode: their codecs' states (cc_pack_state)
+ * are all that an exchange keeps from one step to the next. The same config makes the same packs in
+ * the same order. */
+size_t cc_inprocess_packs(const struct cc_inprocess *x);
+const struct cc_pack *cc_inprocess_pack_at(const struct cc_inprocess *x, size_t i);
 
 #endif

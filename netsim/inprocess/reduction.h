@@ -10,9 +10,16 @@ struct cc_values {
     size_t from, to;
 };
 
+/* The packs of an exchange, in the order in which they were made; it does not own them. */
+struct cc_inprocess_packs {
+    struct cc_pack **pack;
+    size_t count, capacity;
+};
+
 /* A message of the row. */
 struct cc_inprocess_message {
     const struct cc_inprocess_config *config;
+    struct cc_inprocess_packs *packs; /* of all messages */
     struct cc_values values;
 };
 

@@ -17,40 +17,12 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/reduce.h"
-#include "netsim/inprocess/inprocess.h"
-#include "netsim/inprocess/unsent.h"
-
-struct state {
-    const struct cc_training_config *config;
-    struct cc_training_result *out;
-    struct cc_task *task;
-    const struct cc_model_layout *layout;
-    struct cc_job job;
-    struct cc_job_row row;
-    struct cc_job_message message;
-    struct cc_inprocess *exchange;
-    size_t values;
-    float *weights;            /* the workers' */
-    float *server;             /* NULL: the same */
-    struct cc_learner learner; /* of the server's copy, or of the workers' */
-    float *gradients;          /* [workers][values] */
-    const float **gradient;
-    float *mean;                       /* what the workers receive, where it is the mean gradient */
-    float *stats, *worker_stats;       /* the mean; [workers][stats] */
-    bool measures_push, measures_pull; /* residuals */
-    struct cc_unsent unsent;           /* of the pushes */
-    double behind_sq, delta_sq;        /* of the pulls: sums over the steps */
-    uint64_t step;
-    /* since the last evaluation: */
-    struct cc_evaluation sum;
-    size_t since;
-    double wall_s; /* of all steps */
-};
+#include "netsim/inprocess/training_impl.h"
 
 /* --- opening --- */
 
 /* The job that netsim takes: one message with all tensors, as `run` has it in sequential steps. */
-static int make_job(struct state *s, struct cc_error *e)
+static int make_job(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
     const struct cc_spec *spec = c->spec;
@@ -91,7 +63,7 @@ static float *floats(size_t n, struct cc_error *e)
 
 /* The clock of computing: processor time, which other trainings do not add to, where one thread
  * computes. */
-static double clock_of(const struct state *s)
+static double clock_of(const struct cc_training *s)
 {
     return s->config->task.threads == 1 ? cc_thread_now() : cc_now();
 }
@@ -99,7 +71,7 @@ static double clock_of(const struct state *s)
 /* Turns the mean gradient into the change of the server's parameters. */
 static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error *e)
 {
-    struct state *s = arg;
+    struct cc_training *s = arg;
     (void)e;
     if (s->measures_push)
         cc_unsent_arrive(&s->unsent, from, to, mean);
@@ -112,7 +84,7 @@ static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error
     return CC_OK;
 }
 
-static int open_exchange(struct state *s, struct cc_error *e)
+static int open_exchange(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
     const struct cc_inprocess_config config = {.job = &s->job,
@@ -126,7 +98,7 @@ static int open_exchange(struct state *s, struct cc_error *e)
     return cc_inprocess_open(&config, &s->exchange, e);
 }
 
-static int open_state(struct state *s, struct cc_error *e)
+static int open_state(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
     const size_t workers = c->task.workers;
@@ -166,7 +138,7 @@ static int open_state(struct state *s, struct cc_error *e)
     return open_exchange(s, e);
 }
 
-static void close_state(struct state *s)
+static void close_state(struct cc_training *s)
 {
     cc_inprocess_close(s->exchange);
     cc_unsent_close(&s->unsent);
@@ -187,7 +159,7 @@ static void close_state(struct state *s)
 
 /* --- a step --- */
 
-static void diverge(struct state *s, const char *reason)
+static void diverge(struct cc_training *s, const char *reason)
 {
     s->out->diverged = true;
     s->out->diverged_step = (size_t)s->step + 1;
@@ -196,7 +168,7 @@ static void diverge(struct state *s, const char *reason)
 
 /* The gradients of all workers, and the mean of their losses. A loss that is too large is
  * divergence. */
-static double compute(struct state *s)
+static double compute(struct cc_training *s)
 {
     const size_t workers = s->config->task.workers;
     const double since = clock_of(s);
@@ -216,7 +188,7 @@ static double compute(struct state *s)
 }
 
 /* After an exchange: sums up what has not arrived, of gradients and of model deltas. */
-static void measure_residuals(struct state *s)
+static void measure_residuals(struct cc_training *s)
 {
     if (s->measures_push) {
         if (!s->config->deltas) /* otherwise `serve` has seen the mean */
@@ -231,7 +203,7 @@ static void measure_residuals(struct state *s)
 
 /* Exchanges the gradients and updates the parameters. Values that are refused, as they or their sum
  * with the residual are not finite, are divergence. */
-static int exchange(struct state *s, struct cc_error *e)
+static int exchange(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
     struct cc_inprocess_step sent;
@@ -264,28 +236,34 @@ static int exchange(struct state *s, struct cc_error *e)
     return CC_OK;
 }
 
-static int step(struct state *s, struct cc_error *e)
+static void show(const struct cc_training *s, size_t steps, double loss)
+{
+    const struct cc_training_result *t = s->out;
+    s->config->progress(s->config->arg, s->config->spec->name, steps, loss,
+                        t->evals > 0 ? t->eval[t->evals - 1].accuracy : NAN);
+}
+
+static int step(struct cc_training *s, struct cc_error *e)
 {
     const double since = cc_now(), loss = compute(s);
     s->sum.train_loss += loss;
     const int status = s->out->diverged ? CC_OK : exchange(s, e);
     s->wall_s += cc_now() - since;
     s->since++;
-    s->config->progress(s->config->arg, s->config->spec->name, loss,
-                        s->out->evals > 0 ? s->out->eval[s->out->evals - 1].accuracy : NAN);
+    show(s, 1, loss);
     return status;
 }
 
 /* --- evaluations --- */
 
-static void score(struct state *s, const float *weights, double *loss, double *accuracy)
+static void score(struct cc_training *s, const float *weights, double *loss, double *accuracy)
 {
     const struct cc_model_score got = cc_task_test(s->task, weights, s->stats);
     *loss = got.loss;
     *accuracy = (double)got.correct / (double)s->config->task.data->test.count;
 }
 
-static int evaluate(struct state *s, struct cc_error *e)
+static int evaluate(struct cc_training *s, struct cc_error *e)
 {
     struct cc_training_result *t = s->out;
     cc_mean_stats(s->worker_stats, s->config->task.workers, s->layout->stats, s->stats);
@@ -315,24 +293,49 @@ static int evaluate(struct state *s, struct cc_error *e)
     return CC_OK;
 }
 
+/* Writes a checkpoint if one is due: after every so many steps, at the end, and when interrupted.
+ */
+static int save(struct cc_training *s, struct cc_error *e)
+{
+    const struct cc_training_config *c = s->config;
+    const bool last = s->step == c->steps || cc_interrupted();
+    if (c->checkpoint == NULL || s->step == s->saved ||
+        (s->step % c->checkpoint_every != 0 && !last))
+        return CC_OK;
+    return cc_training_save(s, e);
+}
+
+static int train(struct cc_training *s, struct cc_error *e)
+{
+    const struct cc_training_config *c = s->config;
+    while (s->step < c->steps && !cc_interrupted()) {
+        CC_TRY(step(s, e));
+        if (s->out->diverged)
+            return CC_OK;
+        s->step++;
+        if (s->step % c->eval_every == 0 || s->step == c->steps)
+            CC_TRY(evaluate(s, e));
+        if (s->out->diverged)
+            return CC_OK;
+        CC_TRY(save(s, e));
+    }
+    s->out->complete = s->step == c->steps;
+    s->out->weights_crc = cc_crc32(0, s->weights, s->values * sizeof(float));
+    return CC_OK;
+}
+
 int cc_training_run(const struct cc_training_config *config, struct cc_training_result *out,
                     struct cc_error *e)
 {
-    struct state s = {.config = config, .out = out};
+    struct cc_training s = {.config = config, .out = out};
     int status = CC_OK;
     CC_TRY_OUT(open_state(&s, e));
-    while (s.step < config->steps && !cc_interrupted()) {
-        CC_TRY_OUT(step(&s, e));
-        if (out->diverged)
-            goto out;
-        s.step++;
-        if (s.step % config->eval_every == 0 || s.step == config->steps)
-            CC_TRY_OUT(evaluate(&s, e));
-        if (out->diverged)
-            goto out;
+    if (config->resume) {
+        CC_TRY_OUT(cc_training_load(&s, e));
+        if (s.step > 0)
+            show(&s, (size_t)s.step, out->evals > 0 ? out->eval[out->evals - 1].loss : NAN);
     }
-    out->complete = s.step == config->steps;
-    out->weights_crc = cc_crc32(0, s.weights, s.values * sizeof(float));
+    CC_TRY_OUT(train(&s, e));
 out:
     close_state(&s);
     return status;

@@ -19,12 +19,20 @@ struct cc_training_config {
     struct cc_rate_schedule rate;
     size_t steps, eval_every;
     size_t min_size; /* tensors with fewer values travel as fp32 */
-    /* Called after every step; accuracy: at the last evaluation, NaN before. */
-    void (*progress)(void *arg, const char *scheme, double loss, double accuracy);
+    /* The file of the checkpoint, written after every so many steps, at the end and when the
+     * training is interrupted; NULL: none. resume: continues from it if it is there, and ends with
+     * the same weights and evaluations, bit for bit, but times. */
+    const char *checkpoint;
+    size_t checkpoint_every;
+    bool resume;
+    /* Called after every step with 1, or with the steps that a checkpoint has; accuracy: at the
+     * last evaluation, NaN before. */
+    void (*progress)(void *arg, const char *scheme, size_t steps, double loss, double accuracy);
     void *arg;
 };
 
-/* An evaluation, and means per step since the one before. */
+/* An evaluation, and means per step since the one before. Checkpoints have all members
+ * (training_save.c). */
 struct cc_evaluation {
     size_t step; /* after so many steps */
     double train_loss;

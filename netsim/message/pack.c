@@ -139,6 +139,11 @@ void cc_pack_count(const struct cc_pack *p, uint64_t *tensor_bytes)
     p->vtable->count(p, tensor_bytes);
 }
 
+bool cc_pack_state(const struct cc_pack *p, size_t i, struct cc_pack_state *out)
+{
+    return p->vtable->state != NULL && p->vtable->state(p, i, out);
+}
+
 int cc_pack_decode(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len, float *y,
                    struct cc_error *e)
 {

@@ -95,6 +95,16 @@ size_t cc_pack_pairs_bound(const struct cc_pack *p);
 int cc_pack_decode_add(const struct cc_pack *p, uint64_t step, const uint8_t *in, size_t len,
                        float scale, float *y, struct cc_error *e);
 
+/* The state of the codec of a slice, which consists of floats; may be saved, and restored in a pack
+ * that was made alike. */
+struct cc_pack_state {
+    struct cc_slice slice;
+    float *value;
+    size_t count;
+};
+/* The state of the i-th slice that has one; false beyond the last one, and for virtual packs. */
+bool cc_pack_state(const struct cc_pack *p, size_t i, struct cc_pack_state *out);
+
 /* Over an allreduce of floats (schemes/scheme.h): in each round every worker encodes; the bytes,
  * which are floats, are summed over all workers; and every worker absorbs the sum before the next
  * round. There are no heads: all workers have the same number of bytes. */

@@ -21,6 +21,7 @@ struct cc_pack_vtable {
                     struct cc_index_value *out, size_t *count, struct cc_error *e);
     void (*give_back)(struct cc_pack *p, const struct cc_index_value *pair, size_t count);
     size_t (*pairs_bound)(const struct cc_pack *p);
+    bool (*state)(const struct cc_pack *p, size_t i, struct cc_pack_state *out); /* or NULL */
     size_t (*rounds)(const struct cc_pack *p);
     int (*encode_round)(struct cc_pack *p, uint64_t step, size_t round, const float *x,
                         uint8_t *out, size_t *len, struct cc_error *e);

@@ -158,6 +158,22 @@ static void count(const struct cc_pack *base, uint64_t *tensor_bytes)
         tensor_bytes[p->part[i].ctx.tensor] += p->part[i].len;
 }
 
+static bool state(const struct cc_pack *base, size_t i, struct cc_pack_state *out)
+{
+    const struct real_pack *p = real_of(base);
+    for (size_t k = 0; k < p->codecs.count; k++) {
+        const struct cc_codec *codec = &p->codecs.item[k].codec;
+        if (codec->state == NULL || i-- > 0)
+            continue;
+        *out = (struct cc_pack_state){
+            .slice = {p->part[k].ctx.tensor, p->part[k].ctx.offset, codec->shape.n},
+            .value = codec->state,
+            .count = cc_state_bytes(codec) / sizeof(float)};
+        return true;
+    }
+    return false;
+}
+
 /* --- decoding --- */
 
 /* A pack's bytes, and how far they have been read. */
@@ -399,6 +415,7 @@ static const struct cc_pack_vtable vtable = {.free = free_pack,
                                              .to_pairs = to_pairs,
                                              .give_back = give_back,
                                              .pairs_bound = pairs_bound,
+                                             .state = state,
                                              .rounds = rounds,
                                              .encode_round = encode_round,
                                              .absorb = absorb};

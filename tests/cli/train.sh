@@ -91,6 +91,41 @@ json 'abs(d["rows"][9]["speedup"] - d["rows"][8]["step_s"] / d["rows"][9]["step_
 json 'd["rows"][8]["target_step"] in (5, 10, 15, 20) and d["rows"][8]["target_s"] <= d["rows"][8]["time_s"]'
 json 'd["rows"][0]["weights"] == d["rows"][10]["weights"] and all(r["clock"] == "model" for r in d["rows"])'
 
+# --- checkpoints ---
+
+c='train -q --net mlp:32 --scheme fp32,3lc:s=1.75,local:inner=(3lc) --seeds 2 --threads 2 --columns scheme,seed,step,loss,accuracy,residual,bits_pull,weights'
+q 0 $c --steps 3000 --eval-every 500
+cp out whole
+end_case
+# Killed as soon as every training has a checkpoint.
+case='killed, then --resume' good=1
+"$program" $c --steps 3000 --eval-every 500 --checkpoint kept --checkpoint-every 40 >killed 2>&1 &
+pid=$!
+while [ "$(ls kept 2>/dev/null | grep -c 'safetensors$')" -lt 2 ] && kill -0 $pid 2>/dev/null; do
+    sleep 0.01
+done
+kill -9 $pid
+wait $pid 2>/dev/null
+[ ! -s killed ] || bad "was not killed in time"
+q 0 $c --steps 3000 --eval-every 500 --checkpoint kept --checkpoint-every 40 --resume
+same out whole
+left 'kept/*.safetensors' 'kept/3lc_s=1.75-seed1.safetensors kept/3lc_s=1.75-seed2.safetensors kept/fp32-seed1.safetensors kept/fp32-seed2.safetensors kept/local_inner=3lc-seed1.safetensors kept/local_inner=3lc-seed2.safetensors '
+t 1 $c --steps 3000 --checkpoint kept
+err 'kept/fp32-seed1.safetensors: a checkpoint is there already; --resume continues from it'
+t 1 $c --steps 3000 --eval-every 500 --rate 0.05 --checkpoint kept --resume
+err "kept/.*: it is the checkpoint of another training, with 'rate 0.1' and not 'rate 0.05'"
+head -c 9000 kept/fp32-seed2.safetensors >cut && cp cut kept/fp32-seed2.safetensors
+t 1 $c --steps 3000 --eval-every 500 --checkpoint kept --resume
+err 'kept/fp32-seed2.safetensors: tensor "weights.fc1.weight": its data_offsets \[0, 8192\] do not lie within'
+t 2 $c --resume
+err '--resume goes with --checkpoint DIR'
+# Ctrl-C keeps the curve and a checkpoint.
+end_case
+case='interrupted, with --checkpoint --format json' good=1
+timeout -s INT 1 "$program" $c --steps 60000 --eval-every 100 --checkpoint other --format json >out 2>err
+json 'd["partial"] and len(d["rows"]) > 0 and any("--resume continues from the checkpoints in other" in n for n in d["notes"])'
+[ "$(ls other | grep -c 'safetensors$')" -gt 0 ] || bad "no checkpoint"
+
 # --- divergence ---
 
 q 0 $t --scheme fp32,3lc --rate 1000 --momentum 0.99 --warmup 0 --format json

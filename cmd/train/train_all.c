@@ -1,0 +1,151 @@
+/* The trainings of a call: each scheme with each seed, side by side on the threads there are. */
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cmd/train/train.h"
+#include "core/file.h"
+#include "core/interrupt.h"
+#include "core/memory.h"
+#include "core/parallel.h"
+
+/* All trainings. */
+struct pool {
+    struct cc_train *train;
+    struct cc_progress progress;
+    pthread_mutex_t lock; /* of all below */
+    size_t steps, all_steps;
+};
+
+static void show_steps(void *arg, const char *scheme, size_t steps, double loss, double accuracy)
+{
+    struct pool *p = arg;
+    char text[64], percent[16] = "";
+    (void)pthread_mutex_lock(&p->lock);
+    if (!isnan(accuracy))
+        (void)snprintf(percent, sizeof percent, " %.1f%%", 100 * accuracy);
+    (void)snprintf(text, sizeof text, "%.8s loss %.2g%s", scheme, loss, percent);
+    p->steps += steps;
+    cc_progress_show(&p->progress, text, (double)p->steps / (double)p->all_steps);
+    (void)pthread_mutex_unlock(&p->lock);
+}
+
+/* The optimizer's momentum is left to a scheme that has its own, and what the server then sends is
+ * not compressed by it: momentum would be applied twice. */
+static struct cc_training_config config_of(struct pool *p, size_t scheme, size_t seed, int threads)
+{
+    const struct cc_train *t = p->train;
+    const struct cc_spec *spec = t->args->schemes.item[scheme];
+    struct cc_training_config c = t->options.training;
+    const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
+    c.spec = spec;
+    c.pull = own ? t->raw : spec;
+    if (t->options.pull.count > 0)
+        c.pull = t->options.pull.item[0];
+    if (own)
+        c.optimizer.momentum = c.optimizer.beta[0] = 0;
+    c.checkpoint = t->checkpoint != NULL ? t->checkpoint[scheme * t->options.seeds + seed] : NULL;
+    c.task.seed = t->options.seed + seed;
+    c.task.threads = threads;
+    c.progress = show_steps;
+    c.arg = p;
+    return c;
+}
+
+/* Several trainings have a thread each, a single one has all. */
+int cc_train_threads(const struct cc_train *t)
+{
+    return t->args->schemes.count * t->options.seeds == 1 ? t->options.threads : 1;
+}
+
+static bool train_one(void *arg, size_t i)
+{
+    struct pool *p = arg;
+    const struct cc_train *t = p->train;
+    const size_t seeds = t->options.seeds;
+    const struct cc_training_config c = config_of(p, i / seeds, i % seeds, cc_train_threads(t));
+    if (cc_interrupted())
+        return false;
+    if (cc_training_run(&c, &t->training[i], &t->failed[i]) == CC_OK)
+        return true;
+    if (t->failed[i].text[0] == '\0')
+        cc_error_set(&t->failed[i], "out of memory");
+    return false;
+}
+
+/* --- checkpoints --- */
+
+/* Names a scheme's file: characters that shells treat specially become _. */
+static int name_checkpoint(const struct cc_train *t, size_t scheme, size_t seed, char **out,
+                           struct cc_error *e)
+{
+    static const char kept[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.=-";
+    const struct cc_train_options *o = &t->options;
+    if (asprintf(out, "%s/%s-seed%llu.safetensors", o->checkpoint,
+                 t->args->schemes.item[scheme]->name, (unsigned long long)(o->seed + seed)) < 0) {
+        *out = NULL;
+        return cc_fail(e, "out of memory");
+    }
+    for (char *c = *out + strlen(o->checkpoint) + 1; *c != '\0'; c++)
+        if (strchr(kept, *c) == NULL)
+            *c = '_';
+    return CC_OK;
+}
+
+/* Makes the folder, and names all files, of which none may be there unless they are continued. */
+static int name_checkpoints(struct cc_train *t, size_t all, struct cc_error *e)
+{
+    const struct cc_train_options *o = &t->options;
+    struct stat st;
+    t->checkpoint = cc_alloc0(all * sizeof *t->checkpoint, e);
+    if (t->checkpoint == NULL)
+        return CC_FAIL;
+    if (mkdir(o->checkpoint, 0777) != 0 && errno != EEXIST)
+        return cc_fail(e, "%s: cannot be made: %s", o->checkpoint, strerror(errno));
+    for (size_t i = 0; i < all; i++) {
+        CC_TRY(name_checkpoint(t, i / o->seeds, i % o->seeds, &t->checkpoint[i], e));
+        if (!o->training.resume && stat(t->checkpoint[i], &st) == 0)
+            return cc_fail(e, "%s: a checkpoint is there already; --resume continues from it",
+                           t->checkpoint[i]);
+        CC_TRY(cc_file_can_create(t->checkpoint[i], e));
+    }
+    return CC_OK;
+}
+
+/* Trains every scheme with every seed; the first that fails is the error. */
+int cc_train_all(struct cc_train *t, struct cc_error *e)
+{
+    const size_t all = t->args->schemes.count * t->options.seeds;
+    struct pool p = {.train = t,
+                     .lock = PTHREAD_MUTEX_INITIALIZER,
+                     .all_steps = all * t->options.training.steps};
+    t->training = cc_alloc0(all * sizeof *t->training, e);
+    t->failed = cc_alloc0(all * sizeof *t->failed, e);
+    if (t->training == NULL || t->failed == NULL)
+        return CC_FAIL;
+    if (t->options.checkpoint != NULL)
+        CC_TRY(name_checkpoints(t, all, e));
+    cc_progress_begin(&p.progress, t->args->quiet);
+    cc_parallel_items(t->options.threads, all, train_one, &p);
+    cc_progress_end(&p.progress);
+    for (size_t i = 0; i < all; i++)
+        if (t->failed[i].text[0] != '\0')
+            return cc_fail(e, "%s", t->failed[i].text);
+    return CC_OK;
+}
+
+void cc_train_all_free(struct cc_train *t)
+{
+    const size_t all = t->args->schemes.count * t->options.seeds;
+    for (size_t i = 0; t->training != NULL && i < all; i++)
+        cc_training_free(&t->training[i]);
+    for (size_t i = 0; t->checkpoint != NULL && i < all; i++)
+        free(t->checkpoint[i]);
+    free(t->checkpoint);
+    free(t->training);
+    free(t->failed);
+}

@@ -1,0 +1,47 @@
+/* The parts of a training in one process, for the files training*.c alone: training.c has its
+ * steps, training_save.c its checkpoints. */
+#ifndef CC_NETSIM_INPROCESS_TRAINING_IMPL_H
+#define CC_NETSIM_INPROCESS_TRAINING_IMPL_H
+
+#include "netsim/inprocess/inprocess.h"
+#include "netsim/inprocess/training.h"
+#include "netsim/inprocess/unsent.h"
+#include "train/learner.h"
+
+/* One training, by a single process. */
+struct cc_training {
+    const struct cc_training_config *config;
+    struct cc_training_result *out;
+    struct cc_task *task;
+    const struct cc_model_layout *layout;
+    struct cc_job job;
+    struct cc_job_row row;
+    struct cc_job_message message;
+    struct cc_inprocess *exchange;
+    size_t values;
+    float *weights;            /* the workers' */
+    float *server;             /* NULL: the same */
+    struct cc_learner learner; /* of the server's copy, or of the workers' */
+    float *gradients;          /* [workers][values] */
+    const float **gradient;
+    float *mean;                       /* what the workers receive, where it is the mean gradient */
+    float *stats, *worker_stats;       /* the mean; [workers][stats] */
+    bool measures_push, measures_pull; /* residuals */
+    struct cc_unsent unsent;           /* of the pushes */
+    double behind_sq, delta_sq;        /* of the pulls: sums over the steps */
+    uint64_t step;
+    /* since the last evaluation: */
+    struct cc_evaluation sum;
+    size_t since;
+    double wall_s;  /* of all steps */
+    uint64_t saved; /* the step of the last checkpoint; 0: none */
+};
+
+/* Writes the checkpoint of config->checkpoint, after whole steps. */
+int cc_training_save(struct cc_training *s, struct cc_error *e);
+/* Continues from it, if there is one: state and evaluations are then those after its last step. A
+ * checkpoint of a training with other settings, or on other data, is an error that names the first
+ * one that differs. */
+int cc_training_load(struct cc_training *s, struct cc_error *e);
+
+#endif
