@@ -78,6 +78,12 @@ static const struct cc_option options[] = {
     {.name = "resume", .group = CC_GROUP_TRAIN,
      .help = "--checkpoint: continue from the checkpoints that are there, with the same settings; "
              "ends with the same weights, bit for bit"},
+    {.name = "capture", .value = "DIR", .group = CC_GROUP_TRAIN,
+     .help = "write gradients as a trace that --trace reads: each worker's push and what the server "
+             "sends, before they are encoded, to DIR, or if there are several schemes or seeds, to "
+             "DIR/SCHEME-seedN"},
+    {.name = "capture-steps", .value = "FROM:TO", .def = "the last 8", .group = CC_GROUP_TRAIN,
+     .help = "--capture: the steps from FROM to before TO, counted from 0, as in 100:112"},
     {.name = "min-size", .value = "COUNT", .def = "0", .group = CC_GROUP_SEND,
      .help = "tensors with fewer values are sent as fp32, as the papers do for small layers"},
     {.name = "pull", .value = "WHAT", .def = "delta", .choices = pulls, .group = CC_GROUP_SEND,
@@ -264,6 +270,32 @@ static int parse_checkpoint(const struct cc_args *args, struct cc_train_options 
     return CC_OK;
 }
 
+/* "100:112" */
+static int parse_capture(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+{
+    struct cc_training_config *c = &o->training;
+    const char *text = cc_arg(args, "capture-steps");
+    uint64_t from = c->steps > 8 ? c->steps - 8 : 0, to = c->steps;
+    o->capture = cc_arg(args, "capture");
+    if (text != NULL) {
+        const char *colon = strchr(text, ':');
+        char first[32] = "";
+        if (o->capture == NULL)
+            return cc_usage(e, "--capture-steps goes with --capture DIR");
+        if (colon != NULL)
+            (void)snprintf(first, sizeof first, "%.*s", (int)(colon - text), text);
+        if (colon == NULL || cc_parse_count(first, &from, e) != CC_OK ||
+            cc_parse_count(colon + 1, &to, e) != CC_OK || from >= to || to > c->steps)
+            return cc_usage(e,
+                            "--capture-steps %s: steps from the first to before the last, as in "
+                            "0:12, of %zu",
+                            text, c->steps);
+    }
+    c->capture_from = (size_t)from;
+    c->capture_to = (size_t)to;
+    return CC_OK;
+}
+
 static int parse_options(struct cc_train *t, struct cc_error *e)
 {
     const struct cc_args *args = t->args;
@@ -289,6 +321,7 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     c->min_size = (size_t)min_size;
     c->raw = t->raw;
     CC_TRY(parse_checkpoint(args, o, e));
+    CC_TRY(parse_capture(args, o, e));
     CC_TRY(parse_optimizer(args, o, e));
     CC_TRY(parse_rate(args, steps, &c->rate, e));
     CC_TRY(parse_target(args, &o->target, e));

@@ -20,8 +20,8 @@ struct cc_train_options {
     double target;        /* accuracy; NaN: none */
     struct cc_link *link; /* --bw x --latency; none: no network */
     size_t links;
-    double compute_s;       /* --compute; NaN: as measured */
-    const char *checkpoint; /* the folder, or NULL */
+    double compute_s;                 /* --compute; NaN: as measured */
+    const char *checkpoint, *capture; /* folders, or NULL */
 };
 
 struct cc_train {
@@ -32,7 +32,7 @@ struct cc_train {
     struct cc_spec *raw;                 /* fp32 */
     struct cc_training_result *training; /* [scheme][seed] */
     struct cc_error *failed;             /* of each training; an empty text: none */
-    char **checkpoint;                   /* the file of each, or NULL */
+    char **checkpoint, **capture;        /* the file, or folder, of each; or NULL */
     struct cc_net *net;                  /* of the model's tensors, for predictions */
     bool *is_raw;                        /* of each tensor: travels as fp32 */
 };

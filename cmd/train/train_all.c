@@ -12,6 +12,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "core/trace/trace_write.h"
 
 /* All trainings. */
 struct pool {
@@ -49,6 +50,7 @@ static struct cc_training_config config_of(struct pool *p, size_t scheme, size_t
     if (own)
         c.optimizer.momentum = c.optimizer.beta[0] = 0;
     c.checkpoint = t->checkpoint != NULL ? t->checkpoint[scheme * t->options.seeds + seed] : NULL;
+    c.capture = t->capture != NULL ? t->capture[scheme * t->options.seeds + seed] : NULL;
     c.task.seed = t->options.seed + seed;
     c.task.threads = threads;
     c.progress = show_steps;
@@ -77,23 +79,31 @@ static bool train_one(void *arg, size_t i)
     return false;
 }
 
-/* --- checkpoints --- */
+/* --- checkpoints and captured traces --- */
 
-/* Names a scheme's file: characters that shells treat specially become _. */
-static int name_checkpoint(const struct cc_train *t, size_t scheme, size_t seed, char **out,
-                           struct cc_error *e)
+/* The name of a training's file or folder, to be freed: characters that shells treat specially
+ * become _. */
+static int name_output(const struct cc_train *t, const char *folder, size_t training,
+                       const char *suffix, char **out, struct cc_error *e)
 {
     static const char kept[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.=-";
     const struct cc_train_options *o = &t->options;
-    if (asprintf(out, "%s/%s-seed%llu.safetensors", o->checkpoint,
-                 t->args->schemes.item[scheme]->name, (unsigned long long)(o->seed + seed)) < 0) {
+    if (asprintf(out, "%s/%s-seed%llu%s", folder, t->args->schemes.item[training / o->seeds]->name,
+                 (unsigned long long)(o->seed + training % o->seeds), suffix) < 0) {
         *out = NULL;
         return cc_fail(e, "out of memory");
     }
-    for (char *c = *out + strlen(o->checkpoint) + 1; *c != '\0'; c++)
+    for (char *c = *out + strlen(folder) + 1; *c != '\0'; c++)
         if (strchr(kept, *c) == NULL)
             *c = '_';
     return CC_OK;
+}
+
+static int make_folder(const char *path, struct cc_error *e)
+{
+    return mkdir(path, 0777) == 0 || errno == EEXIST
+               ? CC_OK
+               : cc_fail(e, "%s: cannot be made: %s", path, strerror(errno));
 }
 
 /* Makes the folder, and names all files, of which none may be there unless they are continued. */
@@ -104,14 +114,33 @@ static int name_checkpoints(struct cc_train *t, size_t all, struct cc_error *e)
     t->checkpoint = cc_alloc0(all * sizeof *t->checkpoint, e);
     if (t->checkpoint == NULL)
         return CC_FAIL;
-    if (mkdir(o->checkpoint, 0777) != 0 && errno != EEXIST)
-        return cc_fail(e, "%s: cannot be made: %s", o->checkpoint, strerror(errno));
+    CC_TRY(make_folder(o->checkpoint, e));
     for (size_t i = 0; i < all; i++) {
-        CC_TRY(name_checkpoint(t, i / o->seeds, i % o->seeds, &t->checkpoint[i], e));
+        CC_TRY(name_output(t, o->checkpoint, i, ".safetensors", &t->checkpoint[i], e));
         if (!o->training.resume && stat(t->checkpoint[i], &st) == 0)
             return cc_fail(e, "%s: a checkpoint is there already; --resume continues from it",
                            t->checkpoint[i]);
         CC_TRY(cc_file_can_create(t->checkpoint[i], e));
+    }
+    return CC_OK;
+}
+
+/* Makes the folders of captured traces, which must be empty: the one that is given, or one in it
+ * for each training. */
+static int name_captures(struct cc_train *t, size_t all, struct cc_error *e)
+{
+    const char *folder = t->options.capture;
+    t->capture = cc_alloc0(all * sizeof *t->capture, e);
+    if (t->capture == NULL)
+        return CC_FAIL;
+    CC_TRY(make_folder(folder, e));
+    for (size_t i = 0; i < all; i++) {
+        if (all > 1)
+            CC_TRY(name_output(t, folder, i, "", &t->capture[i], e));
+        else if ((t->capture[i] = cc_strdup(folder, e)) == NULL)
+            return CC_FAIL;
+        CC_TRY(cc_trace_check_directory(t->capture[i], e));
+        CC_TRY(make_folder(t->capture[i], e));
     }
     return CC_OK;
 }
@@ -129,6 +158,8 @@ int cc_train_all(struct cc_train *t, struct cc_error *e)
         return CC_FAIL;
     if (t->options.checkpoint != NULL)
         CC_TRY(name_checkpoints(t, all, e));
+    if (t->options.capture != NULL)
+        CC_TRY(name_captures(t, all, e));
     cc_progress_begin(&p.progress, t->args->quiet);
     cc_parallel_items(t->options.threads, all, train_one, &p);
     cc_progress_end(&p.progress);
@@ -145,7 +176,10 @@ void cc_train_all_free(struct cc_train *t)
         cc_training_free(&t->training[i]);
     for (size_t i = 0; t->checkpoint != NULL && i < all; i++)
         free(t->checkpoint[i]);
+    for (size_t i = 0; t->capture != NULL && i < all; i++)
+        free(t->capture[i]);
     free(t->checkpoint);
+    free(t->capture);
     free(t->training);
     free(t->failed);
 }

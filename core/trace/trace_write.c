@@ -12,16 +12,45 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 
-/* The value of the metadata key `order`: the tensors' names, one a line; to be freed. */
-static char *order_of(const struct cc_trace *t, struct cc_error *e)
+/* The metadata of one step of a sender. */
+struct step_pairs {
+    char number[24], rank[24];
+    char *order; /* the tensors' names, one a line */
+    struct cc_pair pair[5];
+};
+
+static int make_pairs(struct cc_trace_sender s, uint64_t step, const struct cc_tensor_info *tensors,
+                      size_t count, struct step_pairs *out, struct cc_error *e)
 {
-    size_t tensors = cc_trace_tensors(t), bytes = 1;
-    for (size_t i = 0; i < tensors; i++)
-        bytes += strlen(cc_trace_tensor(t, i)->name) + 1;
-    char *order = cc_alloc0(bytes, e), *at = order;
-    for (size_t i = 0; order != NULL && i < tensors; i++)
-        at += sprintf(at, i == 0 ? "%s" : "\n%s", cc_trace_tensor(t, i)->name);
-    return order;
+    size_t bytes = 1;
+    for (size_t i = 0; i < count; i++)
+        bytes += strlen(tensors[i].name) + 1;
+    char *at = out->order = cc_alloc0(bytes, e);
+    if (at == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < count; i++)
+        at += sprintf(at, i == 0 ? "%s" : "\n%s", tensors[i].name);
+    (void)snprintf(out->number, sizeof out->number, "%" PRIu64, step);
+    (void)snprintf(out->rank, sizeof out->rank, "%" PRId64, s.rank);
+    out->pair[0] = (struct cc_pair){"schema", CC_TRACE_SCHEMA};
+    out->pair[1] = (struct cc_pair){"direction", s.direction == CC_PUSH ? "push" : "pull"};
+    out->pair[2] = (struct cc_pair){"rank", out->rank};
+    out->pair[3] = (struct cc_pair){"step", out->number};
+    out->pair[4] = (struct cc_pair){"order", out->order};
+    return CC_OK;
+}
+
+/* The path of the file of a step, to be freed. */
+static int name_file(const char *directory, struct cc_trace_sender s, uint64_t step, char **out,
+                     struct cc_error *e)
+{
+    char rank[32] = "";
+    if (s.direction == CC_PUSH)
+        (void)snprintf(rank, sizeof rank, "-rank%" PRId64, s.rank);
+    if (asprintf(out, "%s/%s-step%06" PRIu64 "%s.safetensors", directory,
+                 s.direction == CC_PUSH ? "push" : "pull", step, rank) < 0)
+        return cc_fail(e, "out of memory");
+    return CC_OK;
 }
 
 static int write_values(struct cc_trace *t, size_t stream, size_t step, struct cc_tensor_file *w,
@@ -47,29 +76,20 @@ out:
 int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const char *path,
                         const struct cc_pair *pairs, size_t count, struct cc_error *e)
 {
-    struct cc_trace_sender s = cc_trace_stream(t, stream);
-    char number[24], rank[24];
-    (void)snprintf(number, sizeof number, "%" PRIu64, cc_trace_step_number(t, stream, step));
-    (void)snprintf(rank, sizeof rank, "%" PRId64, s.rank);
-    char *order = order_of(t, e);
     size_t tensors = cc_trace_tensors(t);
     struct cc_tensor_info *info = cc_alloc(tensors * sizeof *info, e);
     struct cc_tensor_file *w = NULL;
+    struct step_pairs own = {.order = NULL};
     int status = CC_OK;
-    const struct cc_pair own[] = {{"schema", CC_TRACE_SCHEMA},
-                                  {"direction", s.direction == CC_PUSH ? "push" : "pull"},
-                                  {"rank", rank},
-                                  {"step", number},
-                                  {"order", order}};
-    if (order == NULL || info == NULL) {
-        status = CC_FAIL;
-        goto out;
-    }
+    if (info == NULL)
+        return CC_FAIL;
     for (size_t i = 0; i < tensors; i++)
         info[i] = *cc_trace_tensor(t, i);
     if (pairs == NULL) {
-        pairs = own;
-        count = sizeof own / sizeof own[0];
+        CC_TRY_OUT(make_pairs(cc_trace_stream(t, stream), cc_trace_step_number(t, stream, step),
+                              info, tensors, &own, e));
+        pairs = own.pair;
+        count = sizeof own.pair / sizeof own.pair[0];
     }
     CC_TRY_OUT(cc_tensor_file_begin(path, info, tensors, pairs, count, &w, e));
     status = write_values(t, stream, step, w, e);
@@ -79,7 +99,38 @@ int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const ch
         cc_tensor_file_abort(w);
 out:
     free(info);
-    free(order);
+    free(own.order);
+    return status;
+}
+
+static int put_flat(const char *path, const struct cc_tensor_info *tensors, size_t count,
+                    const struct step_pairs *pairs, const float *x, struct cc_error *e)
+{
+    struct cc_tensor_file *w;
+    int status = CC_OK;
+    CC_TRY(cc_tensor_file_begin(path, tensors, count, pairs->pair,
+                                sizeof pairs->pair / sizeof pairs->pair[0], &w, e));
+    for (size_t i = 0; i < count && status == CC_OK; x += tensors[i++].shape.n)
+        status = cc_tensor_file_put(w, x, e);
+    if (status == CC_OK)
+        return cc_tensor_file_commit(w, e);
+    cc_tensor_file_abort(w);
+    return status;
+}
+
+int cc_trace_write_flat(const char *directory, struct cc_trace_sender s, uint64_t step,
+                        const struct cc_tensor_info *tensors, size_t count, const float *x,
+                        struct cc_error *e)
+{
+    struct step_pairs pairs = {.order = NULL};
+    char *path = NULL;
+    int status = CC_OK;
+    CC_TRY_OUT(make_pairs(s, step, tensors, count, &pairs, e));
+    CC_TRY_OUT(name_file(directory, s, step, &path, e));
+    status = put_flat(path, tensors, count, &pairs, x, e);
+out:
+    free(pairs.order);
+    free(path);
     return status;
 }
 
@@ -90,8 +141,7 @@ static bool is_dot(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Fails unless the directory is missing or empty. */
-static int check_directory(const char *path, struct cc_error *e)
+int cc_trace_check_directory(const char *path, struct cc_error *e)
 {
     DIR *d = opendir(path);
     if (d == NULL && errno == ENOENT)
@@ -129,14 +179,9 @@ static int write_files(struct cc_trace *t, const char *directory,
         struct cc_trace_sender stream = cc_trace_stream(t, s);
         size_t steps = cc_trace_steps(t, s);
         for (size_t i = 0; status == CC_OK && i < steps; i++) {
-            char *path, rank[32] = "";
+            char *path;
             struct stat st;
-            if (stream.direction == CC_PUSH)
-                (void)snprintf(rank, sizeof rank, "-rank%" PRId64, stream.rank);
-            if (asprintf(&path, "%s/%s-step%06" PRIu64 "%s.safetensors", directory,
-                         stream.direction == CC_PUSH ? "push" : "pull",
-                         cc_trace_step_number(t, s, i), rank) < 0)
-                return cc_fail(e, "out of memory");
+            CC_TRY(name_file(directory, stream, cc_trace_step_number(t, s, i), &path, e));
             status = cc_trace_write_step(t, s, i, path, NULL, 0, e);
             *files += 1;
             *bytes += status == CC_OK && stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
@@ -154,7 +199,7 @@ int cc_trace_write(struct cc_trace *t, const char *directory,
 {
     char *path = cc_strdup(directory, e), *temporary = NULL;
     size_t n = path == NULL ? 0 : strlen(path);
-    int status = path == NULL ? CC_FAIL : check_directory(path, e);
+    int status = path == NULL ? CC_FAIL : cc_trace_check_directory(path, e);
     while (n > 1 && path[n - 1] == '/')
         path[--n] = '\0';
     if (status == CC_OK && asprintf(&temporary, "%s.tmp%ld", path, (long)getpid()) < 0)

@@ -17,6 +17,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/reduce.h"
+#include "core/trace/trace_write.h"
 #include "netsim/inprocess/training_impl.h"
 
 /* --- opening --- */
@@ -68,17 +69,21 @@ static double clock_of(const struct cc_training *s)
     return s->config->task.threads == 1 ? cc_thread_now() : cc_now();
 }
 
-/* Turns the mean gradient into the change of the server's parameters. */
+/* Turns the mean gradient into what workers pull: the change of the server's parameters. */
 static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error *e)
 {
     struct cc_training *s = arg;
     (void)e;
-    if (s->measures_push)
+    if (s->measures_push && s->config->deltas)
         cc_unsent_arrive(&s->unsent, from, to, mean);
     const double since = clock_of(s);
-    cc_learner_change(&s->learner, from, to, s->step,
-                      cc_job_row_updates(&s->job, &s->row, &s->message, s->step), mean, s->server);
+    if (s->config->deltas)
+        cc_learner_change(&s->learner, from, to, s->step,
+                          cc_job_row_updates(&s->job, &s->row, &s->message, s->step), mean,
+                          s->server);
     s->sum.update_s += clock_of(s) - since;
+    if (s->pulled != NULL)
+        memcpy(s->pulled + from, mean, (to - from) * sizeof *mean);
     if (s->measures_pull)
         s->delta_sq += k_reduce()->sum_sq(mean, to - from);
     return CC_OK;
@@ -92,7 +97,8 @@ static int open_exchange(struct cc_training *s, struct cc_error *e)
                                                .spec = c->spec,
                                                .raw = c->raw,
                                                .pull = c->pull,
-                                               .serve = c->deltas ? serve : NULL,
+                                               .serve =
+                                                   c->deltas || s->pulled != NULL ? serve : NULL,
                                                .arg = s};
     CC_TRY(make_job(s, e));
     return cc_inprocess_open(&config, &s->exchange, e);
@@ -130,6 +136,11 @@ static int open_state(struct cc_training *s, struct cc_error *e)
             return CC_FAIL;
         memcpy(s->server, s->weights, s->values * sizeof *s->server);
     }
+    if (c->capture != NULL && cc_exchange_has(c->exchange, CC_X_SERVERS)) {
+        s->pulled = floats(s->values, e);
+        if (s->pulled == NULL)
+            return CC_FAIL;
+    }
     s->measures_push =
         cc_spec_has_feedback(c->spec) && !(cc_own_momentum(c->spec->scheme, c->spec->params) > 0);
     s->measures_pull = c->deltas && cc_spec_has_feedback(c->pull);
@@ -149,6 +160,7 @@ static void close_state(struct cc_training *s)
     free(s->job.offset);
     free(s->weights);
     free(s->server);
+    free(s->pulled);
     cc_learner_close(&s->learner);
     free(s->gradients);
     free(s->gradient);
@@ -185,6 +197,22 @@ static double compute(struct cc_training *s)
     }
     s->sum.compute_s += (clock_of(s) - since) / (double)workers;
     return sum / (double)workers;
+}
+
+/* Writes what a step has sent: the workers' gradients, and what the server has encoded. */
+static int capture(const struct cc_training *s, bool sent, struct cc_error *e)
+{
+    const struct cc_training_config *c = s->config;
+    if (c->capture == NULL || s->step < c->capture_from || s->step >= c->capture_to)
+        return CC_OK;
+    for (size_t i = 0; i < c->task.workers; i++)
+        CC_TRY(cc_trace_write_flat(c->capture, (struct cc_trace_sender){CC_PUSH, (int64_t)i},
+                                   s->step, s->layout->tensors, s->layout->count, s->gradient[i],
+                                   e));
+    if (!sent || s->pulled == NULL)
+        return CC_OK;
+    return cc_trace_write_flat(c->capture, (struct cc_trace_sender){CC_PULL, -1}, s->step,
+                               s->layout->tensors, s->layout->count, s->pulled, e);
 }
 
 /* After an exchange: sums up what has not arrived, of gradients and of model deltas. */
@@ -227,6 +255,7 @@ static int exchange(struct cc_training *s, struct cc_error *e)
         s->sum.update_s += clock_of(s) - since;
     }
     measure_residuals(s);
+    CC_TRY(capture(s, sent.sent, e));
     s->sum.push_bytes += (double)sent.push_bytes / (double)c->task.workers;
     s->sum.pull_bytes += (double)sent.pull_bytes;
     s->sum.encode_s += sent.encode_s;

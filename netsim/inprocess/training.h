@@ -25,6 +25,10 @@ struct cc_training_config {
     const char *checkpoint;
     size_t checkpoint_every;
     bool resume;
+    /* The folder to which the steps [capture_from, capture_to), from 0, are written as a trace:
+     * what the workers, and the server, would encode if their codecs had no states; NULL: none. */
+    const char *capture;
+    size_t capture_from, capture_to;
     /* Called after every step with 1, or with the steps that a checkpoint has; accuracy: at the
      * last evaluation, NaN before. */
     void (*progress)(void *arg, const char *scheme, size_t steps, double loss, double accuracy);

@@ -24,8 +24,10 @@ struct cc_training {
     struct cc_learner learner; /* of the server's copy, or of the workers' */
     float *gradients;          /* [workers][values] */
     const float **gradient;
-    float *mean;                       /* what the workers receive, where it is the mean gradient */
-    float *stats, *worker_stats;       /* the mean; [workers][stats] */
+    float *mean;                 /* what the workers receive, where it is the mean gradient */
+    float *stats, *worker_stats; /* the mean; [workers][stats] */
+    float *pulled; /* captured steps: what the server is about to encode; NULL: no servers, or no
+                      capture */
     bool measures_push, measures_pull; /* residuals */
     struct cc_unsent unsent;           /* of the pushes */
     double behind_sq, delta_sq;        /* of the pulls: sums over the steps */

@@ -119,12 +119,50 @@ t 1 $c --steps 3000 --eval-every 500 --checkpoint kept --resume
 err 'kept/fp32-seed2.safetensors: tensor "weights.fc1.weight": its data_offsets \[0, 8192\] do not lie within'
 t 2 $c --resume
 err '--resume goes with --checkpoint DIR'
-# Ctrl-C keeps the curve and a checkpoint.
+# An interrupt keeps the curve and a checkpoint: SIGTERM here, as shells have background jobs ignore
+# Ctrl-C.
 end_case
 case='interrupted, with --checkpoint --format json' good=1
-timeout -s INT 1 "$program" $c --steps 60000 --eval-every 100 --checkpoint other --format json >out 2>err
+"$program" $c --steps 600000 --eval-every 100 --checkpoint other --format json >out 2>err &
+pid=$!
+while [ "$(ls other 2>/dev/null | grep -c 'safetensors$')" -lt 2 ] && kill -0 $pid 2>/dev/null; do
+    sleep 0.01
+done
+kill -TERM $pid
+wait $pid
 json 'd["partial"] and len(d["rows"]) > 0 and any("--resume continues from the checkpoints in other" in n for n in d["notes"])'
-[ "$(ls other | grep -c 'safetensors$')" -gt 0 ] || bad "no checkpoint"
+
+# --- captured traces ---
+
+q 0 $t --scheme 3lc --capture captured --capture-steps 10:13 --format json
+[ "$(ls captured | wc -l)" = 15 ] || bad "captured: $(ls captured)"
+q 0 trace info captured --format json
+json '[(r["stream"], r["steps"], r["first_step"]) for r in d["rows"]] == [("push %d" % i, 3, 10) for i in range(4)] + [("pull", 3, 10)]'
+q 0 bench -q --trace captured --scheme 3lc --no-speed --format json
+json 'd["rows"][0]["values"] == 2410'
+# With fp32, one worker and a constant rate, the model delta is the push times the rate.
+q 0 $t --scheme fp32 --workers 1 --momentum 0 --schedule constant --rate 0.5 --warmup 0 --capture one --capture-steps 3:4
+python3 - <<'P' || bad "the pull is not the push times the rate"
+import json, struct
+def read(name):
+    b = open("one/" + name, "rb").read()
+    n = struct.unpack("<Q", b[:8])[0]
+    return [x for (x,) in struct.iter_unpack("<f", b[8 + n:])]
+push, pull = read("push-step000003-rank0.safetensors"), read("pull-step000003.safetensors")
+assert len(push) == 2410 and max(map(abs, push)) > 0.01
+assert all(abs(y + 0.5 * x) < 1e-6 for x, y in zip(push, pull))
+P
+q 0 $t --scheme fp32,3lc --capture both --exchange ring
+left 'both/*' 'both/3lc-seed1 both/fp32-seed1 '
+[ "$(ls both/3lc-seed1 | wc -l)" = 32 ] || bad "$(ls both/3lc-seed1)"
+t 1 $t --scheme 3lc --capture captured
+err 'captured is not empty; name a new directory'
+for wrong in 5 5:5 9:21 a:2; do
+    t 2 $t --scheme 3lc --capture other-steps --capture-steps $wrong
+    err "--capture-steps $wrong: steps from the first to before the last, as in 0:12, of 20"
+done
+t 2 $t --scheme 3lc --capture-steps 1:2
+err '--capture-steps goes with --capture DIR'
 
 # --- divergence ---
 
