@@ -30,6 +30,8 @@ struct cc_schedule {
     size_t chunks;
     struct cc_round *round; /* to be freed */
     size_t rounds, reduce_rounds, capacity;
+    size_t
+        at_once; /* rounds that do not wait for each other; 0: each waits for the one before it */
     /* After the rounds that reduce, this rank has the whole sum of one chunk; every rank decodes
      * the payload that this rank encodes it to. */
     bool owns_chunk;

@@ -12,6 +12,7 @@ int cc_schedule_split(int workers, int rank, struct cc_schedule *p, struct cc_er
     const size_t n = (size_t)workers, me = (size_t)rank;
     *p = (struct cc_schedule){.chunks = n,
                               .reduce_rounds = n - 1,
+                              .at_once = n - 1,
                               .owns_chunk = true,
                               .own_chunk = me,
                               .owner_encodes_as = rank};

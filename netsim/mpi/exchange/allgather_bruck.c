@@ -224,7 +224,7 @@ int cc_allgather_bruck_open(struct cc_rank_state *s, const struct cc_job_message
         return CC_FAIL;
     *x = (struct allgather){
         .ops = &ops, .rank_state = s, .message = m, .range = cc_message_range(s, m), .over = true};
-    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, e));
+    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, 1, e));
     CC_TRY_OUT(open_records(x, e));
     *out = x;
 out:

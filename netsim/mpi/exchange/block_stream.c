@@ -1,14 +1,20 @@
 #include "netsim/mpi/exchange/block_stream.h"
 
+#include <stdlib.h>
+
 #include "core/bytes.h"
+#include "core/memory.h"
 #include "netsim/mpi/runtime/data.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 
 /* The requests of a stream: those of the blocks, then this one. */
-enum { CLEAR_TO_SEND = CC_BLOCKS };
+static size_t clear_to_send(const struct cc_block_stream *s)
+{
+    return s->most;
+}
 
 static int open_stream(struct cc_block_stream *s, struct cc_rank_state *rank_state, size_t index,
-                       bool sends, struct cc_error *e)
+                       size_t most, bool sends, struct cc_error *e)
 {
     const size_t bytes = rank_state->job->block_bytes;
     *s = (struct cc_block_stream){.comm = rank_state->comm,
@@ -17,8 +23,12 @@ static int open_stream(struct cc_block_stream *s, struct cc_rank_state *rank_sta
                                   .rendezvous = rank_state->job->rendezvous,
                                   .sends = sends,
                                   .rank_state = rank_state,
-                                  .index = index};
-    return cc_requests_open(&rank_state->waits, CC_BLOCKS + 1, &s->requests, e);
+                                  .index = index,
+                                  .most = most,
+                                  .block = cc_alloc0(most * sizeof *s->block, e)};
+    if (s->block == NULL)
+        return CC_FAIL;
+    return cc_requests_open(&rank_state->waits, most + 1, &s->requests, e);
 }
 
 void cc_block_stream_add(struct cc_block_stream *s, struct cc_transfer *t)
@@ -59,7 +69,7 @@ static size_t smaller(size_t a, size_t b)
 /* Starts receiving it (sender), or sends it (receiver). */
 static int start_clear(struct cc_block_stream *s, const struct cc_transfer *t, struct cc_error *e)
 {
-    MPI_Request *request = &s->requests.request[CLEAR_TO_SEND];
+    MPI_Request *request = &s->requests.request[clear_to_send(s)];
     int code = s->sends ? MPI_Irecv(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, request)
                         : MPI_Isend(NULL, 0, MPI_BYTE, t->peer, s->tag + 1, s->comm, request);
     s->awaiting_clear = true;
@@ -71,7 +81,7 @@ static int test_clear(struct cc_block_stream *s, struct cc_error *e)
     bool over = false;
     if (!s->awaiting_clear)
         return CC_OK;
-    CC_TRY(cc_requests_test(&s->requests, CLEAR_TO_SEND, &over, e));
+    CC_TRY(cc_requests_test(&s->requests, clear_to_send(s), &over, e));
     s->awaiting_clear = !over;
     return CC_OK;
 }
@@ -103,7 +113,7 @@ static int send_clear(struct cc_block_stream *s, struct cc_error *e)
 static int post_block(struct cc_block_stream *s, struct cc_transfer *t, size_t n,
                       struct cc_error *e)
 {
-    const size_t at = (s->first + s->blocks) % CC_BLOCKS;
+    const size_t at = (s->first + s->blocks) % s->most;
     MPI_Request *request = &s->requests.request[at];
     void *bytes = cc_mpi_buffer(CC_OFFSET_OR_NULL(t->at, t->posted));
     int code = s->sends ? MPI_Isend(bytes, (int)n, MPI_BYTE, t->peer, s->tag, s->comm, request)
@@ -121,20 +131,26 @@ static int post_block(struct cc_block_stream *s, struct cc_transfer *t, size_t n
     return cc_mpi_check(code, s->sends ? "MPI_Isend" : "MPI_Irecv", e);
 }
 
-/* Posts blocks that are ready, in order, while fewer than CC_BLOCKS are under way. */
+/* Whether as many blocks are under way, of all transfers or of this one, as may be. */
+static bool enough_under_way(const struct cc_block_stream *s, const struct cc_transfer *t)
+{
+    return s->blocks == s->most || t->posted - t->done > (CC_BLOCKS - 1) * s->block_bytes;
+}
+
+/* Posts blocks that are ready, in order. */
 static int post_ready(struct cc_block_stream *s, bool *moved, struct cc_error *e)
 {
     while (s->posting != NULL) {
         struct cc_transfer *t = s->posting;
-        if (length_unknown(s, t) && t->posted > 0)
-            return CC_OK;
         if (t->posted == t->bytes) {
             s->posting = t->next;
             *moved = true;
             continue;
         }
+        if (length_unknown(s, t) && t->posted > 0)
+            return CC_OK;
         const size_t n = smaller(t->bytes - t->posted, s->block_bytes);
-        if (s->blocks == CC_BLOCKS || t->ready < t->posted + n)
+        if (enough_under_way(s, t) || t->ready < t->posted + n)
             return CC_OK;
         if (s->sends && !t->cleared) {
             CC_TRY(await_clear(s, t, e));
@@ -186,7 +202,7 @@ static int take_complete(struct cc_block_stream *s, bool *moved, struct cc_error
         t->done += n;
         if (!s->sends && cc_transfer_complete(t))
             cc_note_received(s->rank_state, s->index, t->peer, t->bytes);
-        s->first = (s->first + 1) % CC_BLOCKS;
+        s->first = (s->first + 1) % s->most;
         s->blocks--;
         *moved = true;
     }
@@ -203,13 +219,17 @@ int cc_block_stream_progress(struct cc_block_stream *s, bool *moved, struct cc_e
 static void close_stream(struct cc_block_stream *s)
 {
     cc_requests_close(&s->requests);
+    free(s->block);
+    s->block = NULL;
 }
 
 int cc_block_streams_open(struct cc_block_streams *s, struct cc_rank_state *rank_state,
-                          size_t index, struct cc_error *e)
+                          size_t index, size_t at_once, struct cc_error *e)
 {
-    CC_TRY(open_stream(&s->out, rank_state, index, true, e));
-    return open_stream(&s->in, rank_state, index, false, e);
+    const size_t small = smaller(at_once, CC_SMALL_AT_ONCE);
+    const size_t most = small > CC_BLOCKS ? small : CC_BLOCKS;
+    CC_TRY(open_stream(&s->out, rank_state, index, most, true, e));
+    return open_stream(&s->in, rank_state, index, most, false, e);
 }
 
 int cc_block_streams_progress(struct cc_block_streams *s, bool *moved, struct cc_error *e)

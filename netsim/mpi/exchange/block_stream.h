@@ -2,14 +2,17 @@
  * through them.
  *
  * A stream carries one message's transfers in one direction, one after the other. It cuts them into
- * blocks, of which at most CC_BLOCKS are under way, so that received blocks can be added, and
- * passed on, while later ones are still being sent. Blocks are small enough for MPI's eager
+ * blocks, of which at most CC_BLOCKS of each transfer are under way, so that received blocks can be
+ * added, and passed on, while later ones are still being sent. Where a schedule has transfers that
+ * do not wait for each other, to or from many ranks, as many as CC_SMALL_AT_ONCE small ones are
+ * under way, so that together they wait for one latency. Blocks are small enough for MPI's eager
  * protocol. With its rendezvous protocol MPI would ask the receiver before each send, and that
  * request would wait behind the blocks of other transfers.
  *
  * Lengths. A receiver may not know how long a payload will be. Such a transfer is `sized`: it
  * begins with a u64, the number of bytes that follow. The receiver posts its first block for the
- * largest possible length, and further blocks only when it has read that number.
+ * largest possible length, and further blocks, of this transfer or, unless it fits into one, of
+ * later ones, only when it has read that number.
  *
  * Clear to send. Where ranks change peers from round to round, a rank that is early would send to
  * one that is still receiving from another, and slow down a transfer that others wait for. So a
@@ -30,7 +33,8 @@
 enum {
     CC_BLOCK_BYTES = 48 * 1024, /* unless the job says otherwise. A multiple of 4, so that blocks of
                                    floats are whole floats */
-    CC_BLOCKS = 4,              /* under way at a time, in each direction of one message */
+    CC_BLOCKS = 4,              /* of a transfer, under way at a time */
+    CC_SMALL_AT_ONCE = 32,      /* blocks of transfers that do not wait for each other */
     CC_SIZE_BYTES = 8           /* of the number that a sized transfer begins with */
 };
 
@@ -62,8 +66,8 @@ struct cc_block_stream {
     struct {
         struct cc_transfer *of;
         size_t bytes;
-    } block[CC_BLOCKS];          /* a ring buffer */
-    size_t first, blocks;        /* under way */
+    } * block;                   /* a ring buffer of `most` */
+    size_t most, first, blocks;  /* under way: at most, the first, how many */
     struct cc_requests requests; /* of the blocks, and of the clear to send */
 };
 
@@ -75,12 +79,13 @@ bool cc_transfer_complete(const struct cc_transfer *t);
 /* Whether all transfers that were added are complete. */
 bool cc_block_stream_idle(const struct cc_block_stream *s);
 
-/* The streams of one message in both directions. */
+/* The streams of one message in both directions. at_once: transfers in each direction that do not
+ * wait for each other; 1 if each waits for the one before it. */
 struct cc_block_streams {
     struct cc_block_stream out, in;
 };
 int cc_block_streams_open(struct cc_block_streams *s, struct cc_rank_state *rank_state,
-                          size_t index, struct cc_error *e);
+                          size_t index, size_t at_once, struct cc_error *e);
 /* As cc_block_stream_progress, of `in` and then `out`. */
 int cc_block_streams_progress(struct cc_block_streams *s, bool *moved, struct cc_error *e);
 /* Cancels what is under way, after an error. All zeros are nothing to close. */

@@ -275,7 +275,7 @@ static int open_all(struct cc_merge *x, size_t index, struct cc_error *e)
     x->part = cc_alloc((size_t)x->rank_state->job->workers * sizeof *x->part, e);
     if (x->scratch == NULL || x->part == NULL)
         return CC_FAIL;
-    CC_TRY(cc_block_streams_open(&x->streams, x->rank_state, index, e));
+    CC_TRY(cc_block_streams_open(&x->streams, x->rank_state, index, x->schedule.at_once, e));
     return open_rounds(x, e);
 }
 

@@ -498,7 +498,7 @@ int cc_reduce_recode_open(struct cc_rank_state *s, const struct cc_job_message *
                                 .schedule = *schedule,
                                 .range = cc_message_range(s, m),
                                 .over = true};
-    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, e));
+    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, 1, e));
     CC_TRY_OUT(open_rounds(x, e));
     *out = x;
 out:

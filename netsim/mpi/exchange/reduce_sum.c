@@ -251,7 +251,7 @@ int cc_reduce_sum_open(struct cc_rank_state *s, const struct cc_job_message *m, 
         return CC_FAIL;
     }
     *x = (struct reduce_sum){.ops = &ops, .rank_state = s, .schedule = *schedule};
-    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, e));
+    CC_TRY_OUT(cc_block_streams_open(&x->streams, s, index, x->schedule.at_once, e));
     CC_TRY_OUT(cc_float_rounds_open(&x->floats, s, m, e));
     x->round_state = cc_alloc0(x->schedule.rounds * sizeof *x->round_state, e);
     if (x->round_state == NULL) {
