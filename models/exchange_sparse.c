@@ -2,22 +2,25 @@
  *
  * S(m) is the size of the sum of m workers' streams of k pairs of N values: the shortest form on
  * the wire (docs/wire.md), min(8 K, 6 K + N / 16384, 4 K + N / 8, 4 N) bytes for K pairs in the
- * union of m sets (enum cc_union); with --wire pairs min(8 K, 4 N), as in section 3. Heads, 32
- * bytes a stream, are left out. P workers, p' the largest power of two up to P, r = P - p'.
+ * union of m sets (enum cc_union); with --wire pairs min(8 K, 4 N), as in section 3. Every message
+ * has h = 32 bytes more: its length and the head of its stream. P workers, p' the largest power of
+ * two up to P, r = P - p'.
  *
- *   ssar-recdouble  sum over t = 0 .. lg p' - 1 of alpha + S(2^t + min(2^t, r)) beta,
- *                   r>0: + alpha + S(1) beta before, + alpha + S(P) beta after
- *   ssar-split      2 alpha + (P-1)/P (S(1) + S(P)) beta
+ *   ssar-recdouble  sum over t = 0 .. lg p' - 1 of alpha + (h + S(2^t + min(2^t, r))) beta,
+ *                   r>0: + alpha + (h + S(1)) beta before, + alpha + (h + S(P)) beta after
+ *   ssar-split      2 alpha + (P-1) (2 h + (S(1) + S(P)) / P) beta
  *   ssar-rabenseifner
- *                   sum over t = 0 .. lg p' - 1 of alpha + S(2^t + min(2^t, r)) / 2^(t+1) beta,
- *                   then lg p' alpha + (p'-1)/p' S(P) beta; r>0 as above
+ *                   sum over t = 0 .. lg p' - 1 of
+ *                   alpha + (h + S(2^t + min(2^t, r)) / 2^(t+1)) beta,
+ *                   then lg p' alpha + (p' - 1) (h + S(P) / p') beta; r>0 as above
  *   dsar-split      as ssar-split, with N x dense_bits / 8 in the place of S(P); below 32 bits
- * QSGD's scales, 4 bytes for each 512 values, come on top
+ *                   QSGD's scales, 4 bytes for each 512 values, come on top
  *
  * The P - 1 messages of each stage of a split are under way together, so that they take one alpha.
  * Merging reads all streams that it adds from memory, as 8 bytes a pair or all values: own ones and
  * received ones. SparCML's own formulas (as_printed) have sends that block, P - 1 alpha, and
- * Bruck's allgather, ceil(lg P) alpha, in ssar-split and dsar-split, and merge what is received.
+ * Bruck's allgather, ceil(lg P) alpha, in ssar-split and dsar-split, merge what is received, and
+ * have no heads.
  *
  * Payloads that are floats travel as streams that are dense from the start. docs/model.md,
  * "Index-value pairs". */
@@ -26,7 +29,7 @@
 
 #include "models/exchange_formula.h"
 
-enum { PAIR_BYTES = 8, VALUE_BYTES = 4, BUCKET_VALUES = 512 };
+enum { PAIR_BYTES = 8, VALUE_BYTES = 4, BUCKET_VALUES = 512, HEAD_BYTES = 32 };
 
 static double union_pairs(const struct cc_exchange_case *k, int m)
 {
@@ -50,6 +53,13 @@ static double stream_bytes(const struct cc_exchange_case *k, int m)
     return fmin(memory_bytes(k, m), fmin(6 * pairs + values / 16384, 4 * pairs + values / 8));
 }
 
+/* Bytes of a message with `streams` streams of that many bytes together. */
+static double message_bytes(const struct cc_exchange_case *k, double streams, double bytes)
+{
+    const bool headless = k->reduction == CC_REDUCE_SUM || k->cluster->as_printed;
+    return bytes + (headless ? 0 : streams * HEAD_BYTES);
+}
+
 /* Adds `sets` streams of sums of m workers' gradients, this rank's own among them, or `share` of
  * each. */
 static void merge(const struct cc_exchange_case *k, double sets, int m, double share,
@@ -68,7 +78,7 @@ static void hand_over(const struct cc_exchange_case *k, int more, struct cc_cost
 {
     if (more == 0)
         return;
-    cc_add_rounds(k, 1, stream_bytes(k, 1), false, c);
+    cc_add_rounds(k, 1, message_bytes(k, 1, stream_bytes(k, 1)), false, c);
     merge(k, 2, 1, 1, c);
 }
 
@@ -82,11 +92,11 @@ static void ssar_recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
     hand_over(k, more, c);
     for (int held = 1; held < power; held *= 2) {
         const int sets = held + (held < more ? held : more);
-        cc_add_rounds(k, 1, stream_bytes(k, sets), true, c);
+        cc_add_rounds(k, 1, message_bytes(k, 1, stream_bytes(k, sets)), true, c);
         merge(k, 2, sets, 1, c);
     }
     if (more > 0)
-        cc_add_rounds(k, 1, stream_bytes(k, workers), true, c);
+        cc_add_rounds(k, 1, message_bytes(k, 1, stream_bytes(k, workers)), true, c);
 }
 
 /* In round t of the halving, the largest of the sums is as above, of a part of the values of which
@@ -99,13 +109,13 @@ static void ssar_rabenseifner(const struct cc_exchange_case *k, struct cc_cost *
     hand_over(k, more, c);
     for (int held = 1; held < power; held *= 2) {
         const int sets = held + (held < more ? held : more);
-        cc_add_rounds(k, 1, stream_bytes(k, sets) / (2 * held), true, c);
+        cc_add_rounds(k, 1, message_bytes(k, 1, stream_bytes(k, sets) / (2 * held)), true, c);
         merge(k, 2, sets, 0.5 / held, c);
     }
     for (int held = 1; held < power; held *= 2)
-        cc_add_rounds(k, 1, all / power * held, true, c);
+        cc_add_rounds(k, 1, message_bytes(k, held, all / power * held), true, c);
     if (more > 0)
-        cc_add_rounds(k, 1, all, true, c);
+        cc_add_rounds(k, 1, message_bytes(k, power, all), true, c);
 }
 
 /* Both split exchanges: worker i sends worker j's part of its stream to worker j, which adds all of
@@ -118,8 +128,8 @@ static void split(const struct cc_exchange_case *k, double whole, struct cc_cost
         cc_add_rounds(k, p - 1, stream_bytes(k, 1) / p, true, c);
         cc_add_rounds(k, log, (p - 1) / log * whole / p, true, c);
     } else {
-        cc_add_stage(k, p - 1, stream_bytes(k, 1) / p, c);
-        cc_add_stage(k, p - 1, whole / p, c);
+        cc_add_stage(k, p - 1, message_bytes(k, 1, stream_bytes(k, 1) / p), c);
+        cc_add_stage(k, p - 1, message_bytes(k, 1, whole / p), c);
     }
     merge(k, p, 1, 1 / p, c);
 }

@@ -42,7 +42,8 @@ static const char whole[] = HEAD TENSORS SLOW ROWS;
 #define COST "\"cost\": [[1, 2, 3, 4, 5], [0, 0, 0, 0, 0], [0.5, 0.25, 0.125, 1e-9, 1e6]]"
 #define SIMULATED(DATA)                                                                            \
     "\"simulation\": {\"block_bytes\": 1073741824, \"rendezvous\": false, \"data\": " DATA         \
-    ", \"reduce_byte_s\": 1e-10, \"apply_byte_s\": 2e-10}, \"events\": true, "
+    ", \"reduce_byte_s\": 1e-10, \"merge_byte_s\": 3e-10, \"apply_byte_s\": 2e-10}, "              \
+    "\"events\": true, "
 #define FIXED "\"sizes\": {\"fixed\": true}"
 #define TABLES                                                                                     \
     "\"sizes\": {\"fixed\": false, \"workers\": 2, \"steps\": 4, \"push\": [1, 2, 3, 4, 1, 6, 7, " \
@@ -95,7 +96,7 @@ static void assert_real(const struct cc_job *job)
 {
     assert_int_equal(job->block_bytes, 0);
     assert_true(job->rendezvous && job->data && !job->events);
-    assert_true(job->reduce_byte_s == 0 && job->apply_byte_s == 0);
+    assert_true(job->reduce_byte_s == 0 && job->merge_byte_s == 0 && job->apply_byte_s == 0);
     for (size_t i = 0; i < job->rows; i++) {
         assert_null(job->row[i].cost);
         assert_false(job->row[i].sizes.fixed);
@@ -107,7 +108,8 @@ static void assert_without(const struct cc_job *job, bool hops)
 {
     assert_int_equal(job->block_bytes, 1 << 30);
     assert_true(!job->rendezvous && !job->data && job->events);
-    assert_true(job->reduce_byte_s == 1e-10 && job->apply_byte_s == 2e-10);
+    assert_true(job->reduce_byte_s == 1e-10 && job->merge_byte_s == 3e-10 &&
+                job->apply_byte_s == 2e-10);
     assert_true(job->row[0].sizes.fixed && !job->row[1].sizes.fixed);
     const struct cc_job_cost *cost = job->row[0].cost;
     assert_true(cost[0].encode_s == 1 && cost[0].decode_s == 2 && cost[0].add_s == 3);
@@ -477,6 +479,7 @@ static void refuses_simulations(void **state)
         {"\"rendezvous\": false, ", "", "\"simulation\": \"rendezvous\" must be"},
         {"\"rendezvous\"", "\"ask\": 1, \"rendezvous\"", "\"simulation\": unknown key \"ask\""},
         {"1e-10", "-1e-10", "\"reduce_byte_s\" must be"},
+        {"3e-10", "-3e-10", "\"merge_byte_s\" must be"},
         {"2e-10", "-2e-10", "\"apply_byte_s\" must be"},
         {"\"data\": false", "\"data\": true", "row 0: \"sizes\" can only be there without data"},
         {"\"events\": true", "\"events\": 1", "\"events\" must be true or false"},

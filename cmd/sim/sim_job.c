@@ -142,6 +142,7 @@ int cc_sim_job(const struct sim *s, const struct cc_experiment_setting *setting,
     CC_TRY(cc_experiment_job(&s->experiment, setting, out, e));
     out->data = setting->data;
     out->reduce_byte_s = reduce_byte_s(setting, out);
+    out->merge_byte_s = setting->setting.cluster.merge_byte_s;
     out->apply_byte_s = apply_byte_s(s, setting);
     if (s->options.codec_time != CC_CODEC_MEASURED)
         for (size_t i = 0; i < out->rows; i++)

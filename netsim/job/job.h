@@ -119,11 +119,11 @@ struct cc_job {
     struct cc_job_shaping shaping; /* of device */
     bool yield_when_idle;
 
-    /* Simulations; on a machine: 0, true, true, 0, 0. */
+    /* Simulations; on a machine: 0, true, true, 0, 0, 0. */
     size_t block_bytes; /* 0: transfers are not cut */
     bool rendezvous;
     bool data; /* payloads are made and sent; otherwise only their sizes are used */
-    double reduce_byte_s, apply_byte_s;
+    double reduce_byte_s, merge_byte_s, apply_byte_s;
 
     bool events;
     struct cc_job_calls calls;

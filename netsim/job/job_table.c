@@ -393,6 +393,9 @@ static const struct cc_field simulation_fields[] = {
              "needs `cost` and `sizes`. Not with `mpi`, whose sums are the MPI library's own."},
     {NUMBER(struct cc_job, reduce_byte_s), 0, MOST_SECONDS,
      .help = "Seconds for adding a byte of floats to others; used where rows have `cost`."},
+    {NUMBER(struct cc_job, merge_byte_s), 0, MOST_SECONDS,
+     .help = "Seconds for each byte of index-value pairs in memory, 8 a pair, that are added to "
+             "others; used where rows have `cost`."},
     {NUMBER(struct cc_job, apply_byte_s), 0, MOST_SECONDS,
      .help =
          "Seconds for adding a byte of a mean gradient to the model, where gradients are summed "

@@ -60,11 +60,6 @@ static int check_tag(const struct cc_merge *x, int rank, uint32_t tag, struct cc
 
 /* --- adding --- */
 
-static double reduce_cost_s(const struct cc_rank_state *s, size_t bytes)
-{
-    return cc_row_cost(s, s->job->reduce_byte_s * (double)bytes);
-}
-
 /* Checks what round k has received. */
 static int take_received(struct cc_merge *x, size_t k, struct cc_error *e)
 {
@@ -105,22 +100,36 @@ static void sum_group(struct cc_merge *x, const struct cc_merge_group *g, struct
     x->held = to;
 }
 
+/* The seconds of adding the group's streams: of all that they have in memory, this rank's own
+ * stream among them, which is taken to be as long as the others. */
+static double merge_cost_s(const struct cc_merge *x, const struct cc_merge_group *g)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    const double received = (double)(g->end - g->first);
+    double bytes = 0;
+    for (size_t k = g->first; k < g->end; k++) {
+        const struct cc_stream_range r = x->round_state[k].received;
+        const size_t pairs = has_data(x)
+                                 ? x->round_state[k].view.head.pairs
+                                 : cc_merge_sum_pairs(x, r, x->schedule.round[k].recv_workers);
+        bytes += (double)cc_stream_memory(cc_range_length(r), pairs);
+    }
+    return cc_row_cost(s, s->job->merge_byte_s * bytes * (received + 1) / received);
+}
+
 /* Adds a group that is there. */
 static int add_group(struct cc_merge *x, const struct cc_merge_group *g, struct cc_error *e)
 {
-    size_t bytes = 0;
-    for (size_t k = g->first; k < g->end; k++) {
+    for (size_t k = g->first; k < g->end; k++)
         if (!x->round_state[k].taken)
             CC_TRY(take_received(x, k, e));
-        bytes += x->round_state[k].recv.bytes;
-    }
     struct cc_stream *to = &x->sum[x->added++ % 2];
     if (cc_range_length(x->round_state[g->first].received) == 0)
         return CC_OK;
     const struct cc_work_timer since = cc_work_begin();
     if (has_data(x))
         sum_group(x, g, to);
-    cc_charge(x->rank_state, CC_PHASE_HOP, since, reduce_cost_s(x->rank_state, bytes));
+    cc_charge(x->rank_state, CC_PHASE_HOP, since, merge_cost_s(x, g));
     return CC_OK;
 }
 
@@ -237,7 +246,7 @@ static int encode_own(struct cc_merge *x, struct cc_error *e)
         cc_put_u64(x->whole, c->len);
     }
     c->here = true;
-    cc_charge(s, CC_PHASE_HOP, since, reduce_cost_s(s, c->len));
+    cc_charge(s, CC_PHASE_HOP, since, cc_row_cost(s, 0));
     return c->quantized ? open_chunk(x, c, s->rank, e) : CC_OK;
 }
 

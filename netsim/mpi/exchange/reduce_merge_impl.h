@@ -104,6 +104,8 @@ size_t cc_merge_chunks_bytes(const struct cc_merge *x, size_t first, size_t coun
 
 /* --- without data (reduce_merge_sizes.c) --- */
 
+/* The pairs in the sum of so many workers' values. */
+size_t cc_merge_sum_pairs(const struct cc_merge *x, struct cc_stream_range r, int workers);
 /* The message with the sum of so many workers' values; 0 if there are no values. */
 size_t cc_merge_message_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers);
 /* The pairs of all workers' gradients in this step. */

@@ -17,13 +17,18 @@ size_t cc_merge_chunks_bytes(const struct cc_merge *x, size_t first, size_t coun
     return bytes > 0 && count > 1 ? CC_SIZE_BYTES + bytes : bytes;
 }
 
+size_t cc_merge_sum_pairs(const struct cc_merge *x, struct cc_stream_range r, int workers)
+{
+    const struct cc_rank_state *s = x->rank_state;
+    return cc_size_index_pairs(s->sizes, workers, s->step, x->range.from + r.from,
+                               x->range.from + r.to);
+}
+
 /* The stream of a sum of so many workers' gradients. */
 static size_t stream_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers)
 {
-    const struct cc_rank_state *s = x->rank_state;
-    const size_t pairs = cc_size_index_pairs(s->sizes, workers, s->step, x->range.from + r.from,
-                                             x->range.from + r.to);
-    return cc_stream_bound(cc_range_length(r), pairs, s->job->wire);
+    return cc_stream_bound(cc_range_length(r), cc_merge_sum_pairs(x, r, workers),
+                           x->rank_state->job->wire);
 }
 
 size_t cc_merge_message_bytes(const struct cc_merge *x, struct cc_stream_range r, int workers)
