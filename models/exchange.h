@@ -28,7 +28,8 @@ struct cc_cluster {
     double reduce_byte_s;           /* gamma: seconds to add a byte of float32 to a sum */
     double merge_byte_s;            /* seconds to merge a byte of index-value pairs in memory */
     enum cc_wire wire;
-    bool as_printed;   /* sparse exchanges by SparCML's formulas, not as the ranks run them */
+    bool as_printed; /* sparse exchanges by SparCML's formulas, not as the ranks run them */
+    double keep; /* sparse exchanges: the share of a message's values that its sum keeps; 0: all */
     double dense_bits; /* per value in the second stage of dsar-split; 32, or 4 with QSGD */
 };
 

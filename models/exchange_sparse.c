@@ -16,6 +16,8 @@
  *   dsar-split      as ssar-split, with N x dense_bits / 8 in the place of S(P); below 32 bits
  *                   QSGD's scales, 4 bytes for each 512 values, come on top
  *
+ * With --keep, the owners of sums leave all but so many values out, and S(P) is the size of these.
+ *
  * The P - 1 messages of each stage of a split are under way together, so that they take one alpha.
  * Merging reads all streams that it adds from memory, as 8 bytes a pair or all values: own ones and
  * received ones. SparCML's own formulas (as_printed) have sends that block, P - 1 alpha, and
@@ -42,15 +44,30 @@ static double memory_bytes(const struct cc_exchange_case *k, int m)
     return fmin(PAIR_BYTES * union_pairs(k, m), VALUE_BYTES * k->message->values);
 }
 
-/* Bytes of the same as it is sent: S(m). A part of the values has the same part of them. */
-static double stream_bytes(const struct cc_exchange_case *k, int m)
+/* Bytes of a stream of so many pairs as it is sent. A part of the values has the same part of them.
+ */
+static double pairs_bytes(const struct cc_exchange_case *k, double pairs)
 {
-    const double pairs = union_pairs(k, m), values = k->message->values;
+    const double values = k->message->values;
+    const double plain = fmin(PAIR_BYTES * pairs, VALUE_BYTES * values);
     if (k->reduction == CC_REDUCE_SUM)
         return k->message->push_bytes;
     if (k->cluster->wire == CC_WIRE_PAIRS)
-        return memory_bytes(k, m);
-    return fmin(memory_bytes(k, m), fmin(6 * pairs + values / 16384, 4 * pairs + values / 8));
+        return plain;
+    return fmin(plain, fmin(6 * pairs + values / 16384, 4 * pairs + values / 8));
+}
+
+/* S(m), of a sum that has yet to grow. */
+static double stream_bytes(const struct cc_exchange_case *k, int m)
+{
+    return pairs_bytes(k, union_pairs(k, m));
+}
+
+/* S(P), of the whole sum, of which not everything may be kept. */
+static double whole_bytes(const struct cc_exchange_case *k)
+{
+    const double pairs = union_pairs(k, k->cluster->workers), keep = k->cluster->keep;
+    return pairs_bytes(k, keep > 0 ? fmin(pairs, keep * k->message->values) : pairs);
 }
 
 /* Bytes of a message with `streams` streams of that many bytes together. */
@@ -96,7 +113,7 @@ static void ssar_recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
         merge(k, 2, sets, 1, c);
     }
     if (more > 0)
-        cc_add_rounds(k, 1, message_bytes(k, 1, stream_bytes(k, workers)), true, c);
+        cc_add_rounds(k, 1, message_bytes(k, 1, whole_bytes(k)), true, c);
 }
 
 /* In round t of the halving, the largest of the sums is as above, of a part of the values of which
@@ -104,7 +121,7 @@ static void ssar_recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
 static void ssar_rabenseifner(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     int workers = k->cluster->workers, power = cc_power_below(workers), more = workers - power;
-    const double all = stream_bytes(k, workers);
+    const double all = whole_bytes(k);
     cc_encode_once(k, c);
     hand_over(k, more, c);
     for (int held = 1; held < power; held *= 2) {
@@ -136,7 +153,7 @@ static void split(const struct cc_exchange_case *k, double whole, struct cc_cost
 
 static void ssar_split(const struct cc_exchange_case *k, struct cc_cost *c)
 {
-    split(k, stream_bytes(k, k->cluster->workers), c);
+    split(k, whole_bytes(k), c);
 }
 
 static void dsar_split(const struct cc_exchange_case *k, struct cc_cost *c)

@@ -66,6 +66,13 @@ static int check_cluster(const struct cc_setting *s, struct cc_error *e)
                         cc_placement_names[s->placement], MOST_COLOCATED);
     if (!(c->dense_bits > 0) || c->dense_bits > 32)
         return cc_usage(e, "--dense-bits: above 0 and at most 32");
+    if (!(c->keep >= 0) || c->keep >= 1)
+        return cc_usage(e, "--keep: a share of the values above 0 and below 1, or their number");
+    if (c->keep > 0 && c->dense_bits < 32 && cc_exchange_has(s->exchange, CC_X_DENSE_STAGE))
+        return cc_usage(e,
+                        "--keep gives back whatever is left out of a sum, and nothing gives back "
+                        "the error of --dense-bits %g: leave out either",
+                        c->dense_bits);
     if (!(c->reduce_byte_s >= 0))
         return cc_usage(e, "adding a byte cannot take a negative time");
     return CC_OK;

@@ -2,10 +2,22 @@
 
 #include <stdio.h>
 
-#include "models/exchange.h"
+static int check(const struct cc_setting *s, const struct cc_spec *spec, struct cc_error *e)
+{
+    const struct cc_scheme *scheme = spec->scheme;
+    CC_TRY(cc_exchange_check(s->exchange, cc_reduction(scheme, spec->params), spec->name, e));
+    if (s->cluster.keep > 0 && (scheme->flags & CC_VERBATIM) == 0 &&
+        (cc_reduction(scheme, spec->params) != CC_REDUCE_PAIRS ||
+         !cc_takes_back(scheme, spec->params)))
+        return cc_usage(e,
+                        "--keep gives values that were sent in vain back to a residual, and %s "
+                        "has none for index-value pairs",
+                        spec->name);
+    return CC_OK;
+}
 
-/* Appends the names of all schemes that x carries with their default parameters. */
-static int list_carried(enum cc_exchange x, char *out, size_t cap, struct cc_error *e)
+/* Appends the names of all schemes that the exchange carries with their default parameters. */
+static int list_carried(const struct cc_setting *s, char *out, size_t cap, struct cc_error *e)
 {
     size_t used = 0;
     out[0] = '\0';
@@ -13,21 +25,20 @@ static int list_carried(enum cc_exchange x, char *out, size_t cap, struct cc_err
         const char *id = cc_schemes[i]->id;
         struct cc_spec *spec;
         CC_TRY(cc_spec_parse(id, &spec, e));
-        const enum cc_reduction r = cc_reduction(spec->scheme, spec->params);
-        cc_spec_free(spec);
-        if (cc_exchange_check(x, r, id, NULL) == CC_OK)
+        if (check(s, spec, NULL) == CC_OK)
             used += (size_t)snprintf(out + used, cap - used, "%s%s", used > 0 ? ", " : "", id);
+        cc_spec_free(spec);
     }
     return CC_OK;
 }
 
-int cc_input_carries(enum cc_exchange x, const struct cc_spec *spec, struct cc_error *e)
+int cc_input_carries(const struct cc_setting *s, const struct cc_spec *spec, struct cc_error *e)
 {
     struct cc_error why;
     char carried[256];
-    const enum cc_reduction r = cc_reduction(spec->scheme, spec->params);
-    if (cc_exchange_check(x, r, spec->name, &why) == CC_OK)
+    if (check(s, spec, &why) == CC_OK)
         return CC_OK;
-    CC_TRY(list_carried(x, carried, sizeof carried, e));
-    return cc_usage(e, "%s; %s takes %s", why.text, cc_exchange_names[x], carried);
+    CC_TRY(list_carried(s, carried, sizeof carried, e));
+    return cc_usage(e, "%s; %s%s takes %s", why.text, cc_exchange_names[s->exchange],
+                    s->cluster.keep > 0 ? " with --keep" : "", carried);
 }

@@ -2,11 +2,11 @@
 #ifndef CC_CMD_INPUT_CARRIES_H
 #define CC_CMD_INPUT_CARRIES_H
 
-#include "core/error.h"
-#include "core/exchange.h"
+#include "models/predict.h"
 #include "schemes/spec.h"
 
-/* CC_USAGE, with the schemes that x carries, if it cannot. */
-int cc_input_carries(enum cc_exchange x, const struct cc_spec *spec, struct cc_error *e);
+/* CC_USAGE, with the schemes that the setting's exchange carries, if it cannot. An exchange whose
+ * sums do not keep everything carries schemes with a residual, and fp32, whose sums keep it. */
+int cc_input_carries(const struct cc_setting *s, const struct cc_spec *spec, struct cc_error *e);
 
 #endif

@@ -352,6 +352,43 @@ static int parse_raw(const struct cc_args *args, struct cc_cluster_args *out, st
     return status;
 }
 
+/* --- what sums keep --- */
+
+static bool merges(const struct cc_cluster_args *c)
+{
+    for (size_t i = 0; i < c->exchanges; i++)
+        if (cc_exchange_has(c->exchange[i], CC_X_MERGES))
+            return true;
+    return false;
+}
+
+/* "1%", "0.01", or a number of values of a step, such as "10K". */
+static int parse_keep(const struct cc_args *args, struct cc_cluster_args *out, struct cc_error *e)
+{
+    const char *text = cc_arg(args, "keep");
+    double *keep = &out->setting.cluster.keep;
+    uint64_t count = 0;
+    int status = CC_OK;
+    if (text == NULL)
+        return CC_OK;
+    if (!merges(out))
+        return cc_usage(e, "--keep re-sparsifies sums of index-value pairs: give --exchange "
+                           "ssar-split or another sparse one");
+    if (strchr(text, '%') != NULL || strtod(text, NULL) < 1)
+        status = cc_parse_share(text, keep, e);
+    else if ((status = cc_parse_count(text, &count, e)) == CC_OK)
+        *keep = (double)count / (double)out->net->values;
+    if (status == CC_OK && !(*keep > 0 && *keep < 1))
+        status = cc_usage(e, "'%s' of %zu values: more than none, and fewer than all", text,
+                          out->net->values);
+    if (status != CC_OK)
+        cc_error_in(e, "--keep");
+    else if (out->raw_share > 0)
+        status = cc_usage(e, "--keep needs a residual for every value, and tensors that are sent "
+                             "as fp32 have none: leave out --min-size and --raw-share");
+    return status;
+}
+
 /* --- all of it --- */
 
 static int check_setting(void *arg, const struct cc_setting *s, struct cc_error *e)
@@ -388,6 +425,7 @@ int cc_cluster_args_parse(const struct cc_args *args, enum cc_system_id usual,
     CC_TRY(parse_lists(args, system, out, e));
     if (cc_arg(args, "colocate") != NULL && !has_servers(out))
         return cc_usage(e, "--colocate places parameter servers: give --exchange ps");
+    CC_TRY(parse_keep(args, out, e));
     CC_TRY(parse_links(args, out, e));
     s->link = out->link[0];
     s->exchange = out->exchange[0];
@@ -426,6 +464,7 @@ int cc_cluster_args_each(const struct cc_cluster_args *c,
         s.exchange = c->exchange[at / c->server_counts];
         s.cluster.colocated =
             c->setting.cluster.colocated && cc_exchange_has(s.exchange, CC_X_SERVERS);
+        s.cluster.keep = cc_exchange_has(s.exchange, CC_X_MERGES) ? c->setting.cluster.keep : 0;
         /* Without servers, their number makes no difference: one row only. */
         if (cc_exchange_has(s.exchange, CC_X_SERVERS) || at % c->server_counts == 0)
             CC_TRY(each(arg, &s, e));

@@ -76,6 +76,10 @@
     {.name = "dense-bits", .value = "BITS", .def = "32",                                           \
      .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "bits of a value in the dense stage of dsar-split and ssar-auto; SparCML also uses 4"}, \
+    {.name = "keep", .value = "COUNT|SHARE", .def = "everything",                                  \
+     .group = CC_GROUP_CLUSTER,                                                                    \
+     .help = "sparse exchanges: how many values of a step, or which share of them (1%), the sums "  \
+             "keep; workers get back into their residuals what they sent in vain (docs/run.md)"},  \
     {.name = "wire", .value = "FORM", .def = "auto", .choices = cc_wire_names,                     \
      .group = CC_GROUP_CLUSTER,                                                                    \
      .help = "sparse exchanges: how index-value pairs are sent: auto (the shortest of pairs, "      \

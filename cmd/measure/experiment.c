@@ -226,7 +226,7 @@ static int add_row(struct cc_experiment *x, struct cc_experiment_setting *s, siz
     struct cc_experiment_row *row = &s->row[s->rows];
     *row = (struct cc_experiment_row){.scheme = scheme, .period = payloads->period};
     bare.timing.compute_s = 0;
-    CC_TRY(cc_input_carries(s->setting.exchange, f->schemes->item[scheme], e));
+    CC_TRY(cc_input_carries(&s->setting, f->schemes->item[scheme], e));
     CC_TRY(cc_predict(&f->predictor, &bare, payloads, &without, e));
     CC_TRY(cc_predict(&f->predictor, &s->setting, payloads, &row->forecast, e));
     /* Where busy ranks share cores, codecs take as many times longer. */

@@ -38,6 +38,8 @@
 #define CC_STEP_COLUMNS                                                                            \
     {"chose", "chose", "", NULL, 0,                                                                \
      "with ssar-auto: which exchange how many messages took", CC_PART},                            \
+    {"kept_values", "kept", "", "%.0f", 0,                                                         \
+     "with --keep: values of the step's sums that were kept, the mean", CC_PART},                   \
     {"payload_bytes", NULL, "B", "%.0f", 0,                                                        \
      "bytes of a worker's push per step, scale factors included (mean over the workers, and over " \
      "whole periods of the scheme)", CC_DETAIL},                                                   \
@@ -174,6 +176,7 @@ struct cc_measured_row {
     double speedup;                           /* NaN if fp32 was not measured in this setting */
     struct cc_codec_times codec;
     double wait_s, messages;
+    double kept_values; /* NaN: everything is kept */
     double waking_s, message_s; /* of the report */
     struct cc_prediction model; /* from the measured sizes and times; step_s NaN: no formula */
     double model_error;

@@ -183,6 +183,7 @@ void cc_experiment_job_setting(const struct cc_setting *from, struct cc_job *out
         .via = from->cluster.via,
         .wire = from->cluster.wire,
         .dense_bits = (int)from->cluster.dense_bits,
+        .keep = from->cluster.keep,
         .mode = t->mode,
         .pulls = t->mode == CC_SEQUENTIAL ? CC_PULL_READY : t->pulls,
         .compute_s = t->compute_s,

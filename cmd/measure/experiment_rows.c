@@ -130,6 +130,14 @@ static double fp32_step_s(const struct cc_experiment *x, const struct cc_measure
     return NAN;
 }
 
+/* Whether the row's sums do not keep everything. */
+static bool prunes(const struct cc_experiment *x, const struct cc_experiment_setting *s,
+                   const struct cc_experiment_row *row)
+{
+    return s->setting.cluster.keep > 0 &&
+           x->forecast->payloads[row->scheme].reduction == CC_REDUCE_PAIRS;
+}
+
 int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experiment_setting *s,
                                const struct cc_report_row *got, struct cc_measured_row **out,
                                struct cc_error *e)
@@ -150,6 +158,7 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         .codec = codec,
         .wait_s = got->wait_s,
         .messages = got->messages,
+        .kept_values = prunes(x, s, row) ? got->kept_values : NAN,
         .waking_s = got->waking_s,
         .message_s = got->message_s,
         .model = {.step_s = NAN, .wire_bytes = NAN},
@@ -213,6 +222,7 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
     const bool formula = m->setting->formula != CC_NO_FORMULA;
     const double values = (double)s->net->values, bits = 8 * m->push_bytes / values;
     const struct cc_number_column all[] = {
+        {"kept_values", m->kept_values},
         {"payload_bytes", m->push_bytes},
         {"bits_per_value", bits},
         {"ratio", 32 / bits},

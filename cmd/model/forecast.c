@@ -240,6 +240,7 @@ static void setting_numbers(struct cc_record *r, size_t row, const struct cc_set
         {"values", (double)s->net->values},
         {"workers", s->cluster.workers},
         {"servers", cc_exchange_has(s->exchange, CC_X_SERVERS) ? (double)s->cluster.servers : NAN},
+        {"keep", s->cluster.keep > 0 ? s->cluster.keep : NAN},
         {"bw_bps", s->link.bw_bps},
         {"latency_s", s->link.latency_s}};
     cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);

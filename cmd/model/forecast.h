@@ -27,6 +27,9 @@
      CC_SETTING},                                                                                  \
     {"colocated", "colocated", "", NULL, 0,                                                        \
      "true where the servers are on workers' hosts (--colocate)", CC_SETTING},         \
+    {"keep", "keep", "%", "%.4g", 100,                                                             \
+     "share of the values that sums of index-value pairs keep (--keep); empty: everything",        \
+     CC_SETTING},                                                                                  \
     {"link", NULL, "", NULL, 0, "the link's name", CC_SETTING},                                    \
     {"bw_bps", "bandwidth", "", CC_RATE, 0,                                                        \
      "line rate of a host's link in each direction, bits per second", CC_SETTING},                 \

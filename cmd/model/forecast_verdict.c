@@ -60,14 +60,18 @@ struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struc
 {
     const struct cc_update_error *error = &f->figures.of[scheme].error;
     const struct cc_scheme *kind = f->schemes->item[scheme]->scheme;
-    return (struct cc_accuracy){
-        .error = error->error,
-        .low = error->low,
-        .high = error->high,
-        .encodings = cc_exchange_encodings(s->exchange, f->payloads[scheme].reduction,
-                                           s->cluster.via, s->cluster.workers),
-        .lossy = (kind->flags & CC_LOSSY) != 0,
-        .absolute = f->cluster.trace == NULL ? kind->absolute_param : NULL};
+    const enum cc_reduction reduction = f->payloads[scheme].reduction;
+    /* The error of sums of which not everything is kept follows from no encoding. */
+    const bool prunes = s->cluster.keep > 0 && reduction == CC_REDUCE_PAIRS;
+    return (struct cc_accuracy){.error = error->error,
+                                .low = error->low,
+                                .high = error->high,
+                                .encodings = prunes ? NAN
+                                                    : cc_exchange_encodings(s->exchange, reduction,
+                                                                            s->cluster.via,
+                                                                            s->cluster.workers),
+                                .lossy = (kind->flags & CC_LOSSY) != 0,
+                                .absolute = f->cluster.trace == NULL ? kind->absolute_param : NULL};
 }
 
 /* Whether a verdict may name the scheme; where errors are not known, any. */

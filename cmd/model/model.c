@@ -151,7 +151,7 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
     CC_TRY(cc_verdict_best(&f->predictor, s, &f->baseline, &best, e));
     for (size_t i = 0; i < f->schemes->count && !cc_interrupted(); i++) {
         struct cc_error why;
-        if (cc_input_carries(s->exchange, f->schemes->item[i], &why) == CC_OK)
+        if (cc_input_carries(s, f->schemes->item[i], &why) == CC_OK)
             CC_TRY(add_row(m, i, s, raw.step_s, &best, &rows, e));
         else if (m->left_out++ == 0)
             m->refused = why;

@@ -22,12 +22,12 @@ enum { MOST_CALLS = 1000, WARMUP = 2 };
 
 /* Options about steps and about networks: calls have neither. */
 static const char *const foreign[] = {
-    "net",       "system", "burst",      "calibration", "latency",      "overhead",
-    "placement", "union",  "compute",    "update",      "forward",      "hidden",
-    "mode",      "depth",  "unlimited",  "fuse",        "pulls",        "sync",
-    "spread",    "keep",   "stragglers", "staleness",   "profile",      "min-size",
-    "raw-share", "trace",  "timeline",   "consistency", "paper",        "remeasure",
-    "tc-dev",    "lab",    "limit",      "congestion",  "pull-profile", "skip-nonfinite"};
+    "net",       "system",   "burst",      "calibration", "latency",      "overhead",
+    "placement", "union",    "compute",    "update",      "forward",      "hidden",
+    "mode",      "depth",    "unlimited",  "fuse",        "pulls",        "sync",
+    "spread",    "keep-lab", "stragglers", "staleness",   "profile",      "min-size",
+    "raw-share", "trace",    "timeline",   "consistency", "paper",        "remeasure",
+    "tc-dev",    "lab",      "limit",      "congestion",  "pull-profile", "skip-nonfinite"};
 
 static int refuse_foreign(const struct cc_args *args, struct cc_error *e)
 {
@@ -117,10 +117,10 @@ static bool leave_out(struct calls *c, const struct cc_error *why)
     return false;
 }
 
-static bool can_carry(struct calls *c, enum cc_exchange x, const struct cc_spec *spec)
+static bool can_carry(struct calls *c, const struct cc_setting *s, const struct cc_spec *spec)
 {
     struct cc_error why;
-    int status = cc_input_carries(x, spec, &why);
+    int status = cc_input_carries(s, spec, &why);
     if (cc_period(spec->scheme, spec->params) > 1)
         status = cc_usage(&why, "%s does not send in every call", spec->name);
     return status == CC_OK || leave_out(c, &why);
@@ -167,7 +167,7 @@ static int add_rows(struct calls *c, const struct cc_setting *s, struct cc_job *
         return CC_FAIL;
     for (size_t i = 0; i < c->schemes->count; i++) {
         const struct cc_spec *spec = c->schemes->item[i];
-        if (!can_carry(c, job->exchange, spec))
+        if (!can_carry(c, s, spec))
             continue;
         struct cc_job_row *row = &job->row[job->rows++];
         *row = (struct cc_job_row){.scheme = cc_strdup(spec->name, e),

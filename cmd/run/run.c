@@ -88,7 +88,7 @@ static const struct cc_option options[] = {
     {.name = "time", .value = "TIME", .def = "2s",
      .group = CC_GROUP_RUN,
      .help = "with --bw none: what the calls of a row may take together"},
-    {.name = "keep",
+    {.name = "keep-lab",
      .group = CC_GROUP_RUN,
      .help = "keep the lab after the rows until Enter or Ctrl-C, and print how to enter it"},
     CC_HOSTS_OPTIONS,
@@ -170,7 +170,7 @@ const struct cc_command cc_command_run = {
         "  commcomp run --exchange ring,rabenseifner --workers 8 --bw 100mbps --scheme fp32,fp16\n"
         "  commcomp run --trace captured/ --bw 1gbps --scheme 3lc,fp32 -o run.json\n"
         "  commcomp run --hostfile hosts --workers 16 --bw 25gbps --scheme fp32,bf16\n"
-        "  commcomp run --workers 4 --bw 1gbps --scheme fp32 --keep   # and look around\n"
+        "  commcomp run --workers 4 --bw 1gbps --scheme fp32 --keep-lab   # and look around\n"
         "  commcomp run --bw none --workers 4 --values 1M,16M --nonzeros 0.1%,1%,10%\n",
     .options = options,
     .columns = columns,

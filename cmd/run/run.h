@@ -13,7 +13,7 @@
 struct run_options {
     struct cc_hosts hosts;
     const char *device; /* interface of the cluster's hosts to shape and to count; or NULL */
-    bool keep;
+    bool keep_lab;
 };
 
 struct run_paper;
@@ -29,7 +29,7 @@ struct run {
 /* --- parsing and preparing --- */
 
 /* Parses run's own options; --paper also sets options for cc_experiment_parse, which comes next.
- * The command of `args` may lack --paper, --keep, --tc-dev and --dry-run. Free *out with
+ * The command of `args` may lack --paper, --keep-lab, --tc-dev and --dry-run. Free *out with
  * cc_run_free, also after an error. */
 int cc_run_parse(struct cc_args *args, struct run *out, struct cc_error *e);
 /* Refuses clusters that are too large for a lab. */

@@ -138,7 +138,7 @@ static int on_report(void *arg, const struct cc_report *report, struct cc_error 
 
 /* --- a setting --- */
 
-/* For --keep: until Enter, the end of stdin, or an interrupt. */
+/* For --keep-lab: until Enter, the end of stdin, or an interrupt. */
 static void wait_for_enter(void)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -150,7 +150,7 @@ static void wait_for_enter(void)
         (void)fgets(line, sizeof line, stdin);
 }
 
-/* For --keep: how to enter the lab by hand. */
+/* For --keep-lab: how to enter the lab by hand. */
 static int print_directions(const struct cc_lab *lab, struct cc_error *e)
 {
     char *text = cc_lab_directions(lab, e);
@@ -175,7 +175,7 @@ static int open_lab(struct run *r, const struct cc_experiment_setting *s, struct
     r->shaped = *cc_lab_settings(*out);
     if (r->shaped.congestion != NULL)
         (void)snprintf(r->congestion, sizeof r->congestion, "%s", r->shaped.congestion);
-    return r->options.keep ? print_directions(*out, e) : CC_OK;
+    return r->options.keep_lab ? print_directions(*out, e) : CC_OK;
 }
 
 static int make_job(struct run *r, const struct cc_experiment_setting *s, struct cc_job *out,
@@ -225,7 +225,7 @@ static int run_setting(struct run *r, const struct cc_experiment_setting *s, con
     if (r->options.hosts.lab)
         CC_TRY_OUT(open_lab(r, s, &lab, e));
     status = launch(r, s, program, lab, e);
-    if (lab != NULL && r->options.keep && status == CC_OK && !cc_interrupted()) {
+    if (lab != NULL && r->options.keep_lab && status == CC_OK && !cc_interrupted()) {
         cc_progress_end(&r->experiment.progress);
         wait_for_enter();
     }

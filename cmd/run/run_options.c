@@ -6,11 +6,12 @@
 
 int cc_run_parse(struct cc_args *args, struct run *out, struct cc_error *e)
 {
-    static const char *const clusters_own[] = {"tc-dev", NULL}, *const labs_own[] = {"keep", NULL};
+    static const char *const clusters_own[] = {"tc-dev", NULL}, *const labs_own[] = {"keep-lab",
+                                                                                     NULL};
     uint64_t burst = 1; /* checked here; the links have its value */
     struct run_options *o = &out->options;
     *out = (struct run){.options = {.device = cc_arg_or_null(args, "tc-dev"),
-                                    .keep = cc_arg_or_null(args, "keep") != NULL}};
+                                    .keep_lab = cc_arg_or_null(args, "keep-lab") != NULL}};
     static const char *const of_calls[] = {"check", "time"};
     for (size_t i = 0; i < sizeof of_calls / sizeof of_calls[0]; i++)
         if (cc_arg_or_null(args, of_calls[i]) != NULL)

@@ -464,7 +464,8 @@ static int check_dense_bits(const struct cc_scope *s, struct cc_error *e)
 static int check_keep(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job *job = job_of(s);
-    return job->keep == 0 || job->dense_bits == 32
+    return job->keep == 0 || job->dense_bits == 32 ||
+                   !cc_exchange_has(job->exchange, CC_X_DENSE_STAGE)
                ? CC_OK
                : cc_fail(e, "\"keep\" is %g: nothing gives back what \"dense_bits\" %d leaves out",
                          job->keep, job->dense_bits);

@@ -87,6 +87,8 @@ static const struct cc_field row_fields[] = {
                                  "-1 without `device`, as the next two."},
     {DEVICE(received_bytes), .help = "The same, received."},
     {DEVICE(total_sent_bytes), .help = "Bytes per step of all hosts' interfaces together."},
+    {ROW(kept_values), .optional = true,
+     .help = "With the job's `keep`: the values that the sums have kept per step."},
     {ROW(peak_bytes), .help = "The most memory that a simulation has had during the row; 0: not "
                               "known."},
     {"chose", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report_row, chose), .optional = true,

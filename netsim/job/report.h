@@ -30,6 +30,7 @@ struct cc_report_row {
                                      colocated servers, of the host */
     double sent_bytes, received_bytes; /* per step, of the busiest interface; -1: no device */
     double total_sent_bytes;           /* of all interfaces together; -1: no device */
+    double kept_values;                /* per step, where sums do not keep everything; or 0 */
     double peak_bytes;                 /* simulations: the most memory; 0: not known */
     char *chose;                       /* ssar-auto: as in struct cc_report_calls */
     size_t tensors;                    /* in the next two; 0: none */

@@ -73,7 +73,7 @@ const char *cc_lab_agent(const struct cc_lab *lab);
 #define CC_LAB_CONTROL "10.78.0.0/16"  /* the subnet of mpirun's own connections */
 #define CC_LAB_FOLDER  "/run/commcomp" /* a directory in the lab for files that vanish with it */
 
-/* Lines for the user that tell how to enter the lab by hand (--keep). The caller frees them. */
+/* Lines for the user that tell how to enter the lab by hand (--keep-lab). The caller frees them. */
 char *cc_lab_directions(const struct cc_lab *lab, struct cc_error *e);
 
 /* The configuration with its defaults filled in; valid until cc_lab_close. */

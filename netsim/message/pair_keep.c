@@ -1,6 +1,8 @@
-/* The threshold. If a step kept at least as many values as wanted, the next threshold is the
- * magnitude that would have kept just as many. If it kept c of k wanted values, down to a quarter
- * of them, the tail of the magnitudes is taken for that of a Pareto distribution, in which the
+/* The threshold. Magnitudes vary from step to step, and a threshold from the step before keeps on
+ * average more than it did there. So the number of values that the next step aims at makes up for
+ * the surplus of the steps before, in CC_REPAY steps. If a step kept at least as many, the
+ * threshold is the magnitude that would have kept just as many. If it kept c of k, down to an
+ * eighth, the tail of the magnitudes is taken for that of a Pareto distribution, in which the
  * magnitudes at equal ratios of ranks have equal ratios: m(k) = m(c)^2 / m(c^2 / k), where m(i) is
  * the i-th largest. From fewer nothing can be told, and the next step keeps everything. Only
  * operations that IEEE 754 rounds exactly are used: all ranks find the same bits. */
@@ -170,10 +172,10 @@ static uint32_t ranked(const struct cc_keep *k, size_t i)
     return k_select()->least(k->value, k->kept, t);
 }
 
-/* The threshold after c of k wanted values, c >= k / 4. */
-static uint32_t extrapolate(const struct cc_keep *k)
+/* The threshold that keeps `aim` values, from c >= aim / 8 of them. */
+static uint32_t extrapolate(const struct cc_keep *k, size_t aim)
 {
-    const double c = (double)k->kept, higher = floor(c * c / (double)k->wanted);
+    const double c = (double)k->kept, higher = floor(c * c / (double)aim);
     if (k->threshold == 0 || higher < 1)
         return 0;
     const float last = cc_bits_f32(ranked(k, k->kept));
@@ -181,13 +183,26 @@ static uint32_t extrapolate(const struct cc_keep *k)
     return magnitude_bits(last * (last / before));
 }
 
+/* Adds the step's surplus, unless it kept everything; returns what the next step aims at. */
+static size_t settle(struct cc_keep *k)
+{
+    const int64_t wanted = (int64_t)k->wanted, least = wanted - wanted / 2, most = 2 * wanted;
+    const int64_t limit = CC_REPAY * wanted / 2;
+    if (k->threshold > 0)
+        k->surplus += (int64_t)k->kept - wanted;
+    k->surplus = k->surplus > limit ? limit : k->surplus < -limit ? -limit : k->surplus;
+    const int64_t aim = wanted - k->surplus / CC_REPAY;
+    return (size_t)(aim < least ? least : aim > most ? most : aim);
+}
+
 void cc_keep_end_step(struct cc_keep *k)
 {
+    const size_t aim = settle(k);
     uint32_t next = 0;
-    if (k->kept >= k->wanted)
-        next = ranked(k, k->wanted);
-    else if (k->kept >= k->wanted / 4)
-        next = extrapolate(k);
+    if (k->kept >= aim)
+        next = ranked(k, aim);
+    else if (k->kept >= aim / 8)
+        next = extrapolate(k, aim);
     k->threshold = next;
     k->kept = 0;
 }

@@ -13,11 +13,15 @@
 struct cc_keep {
     size_t wanted;      /* how many values of a sum are to be kept, at least 1 */
     uint32_t threshold; /* the bits of the least magnitude that this step keeps; 0: everything */
+    int64_t surplus;    /* values kept beyond the wanted ones, over all steps */
     float *value;       /* the values kept in this step; room for all of the message */
     size_t kept;
     struct cc_index_value *vain; /* room for all pairs of this worker */
     size_t vains;                /* of the part that was taken in last */
 };
+
+/* Steps in which a surplus is made up for. */
+enum { CC_REPAY = 8 };
 
 /* The values that a message of n values keeps by a density: at least 1. */
 size_t cc_keep_wanted(double density, size_t n);

@@ -126,6 +126,39 @@ q 0 $m --exchange ssar-split --format json
 json '{r["scheme"] for r in d["rows"]} == {"fp32", "sparse", "topk", "randk", "threshold", "dgc", "pairs", "powersgd", "local"}'
 json 'any("left out: ssar-split merges index-value pairs" in n for n in d["notes"])'
 # Index sets: measured on correlated gradients they have more in common than uniform ones.
+# --- what sums keep ---
+
+sparse="model -q --bw 1gbps --workers 4 --net resnet20 --exchange ssar-split"
+t 2 model -q --bw 1gbps --exchange ring --keep 1%
+err '--keep re-sparsifies sums of index-value pairs: give --exchange ssar-split'
+t 2 $sparse --keep 0
+err "--keep: '0' of 269722 values: more than none, and fewer than all"
+t 2 $sparse --keep 300K
+err "'300K' of 269722 values"
+t 2 $sparse --keep 100%
+err "'100%' of 269722 values"
+t 2 $sparse --keep 200%
+err "--keep: '200%' is not a share"
+t 2 $sparse --keep some
+err "--keep: 'some' is not a share"
+for scheme in pairs randk topk:ef=0 'local:inner=(sparse:ef=0)'; do
+    t 2 $sparse --keep 1% --scheme $scheme
+    err "back to a residual, and ${scheme%%:*}.* has none for index-value pairs; ssar-split with --keep takes fp32, sparse, topk, threshold, dgc"
+done
+t 2 $sparse --keep 1% --min-size 500 --scheme topk
+err 'leave out --min-size and --raw-share'
+t 2 model -q --bw 1gbps --exchange dsar-split --keep 1% --dense-bits 4 --scheme topk
+err 'nothing gives back the error of --dense-bits 4'
+# A number of values is a share of the step's; other exchanges keep everything.
+q 0 $sparse,ring --keep 2K --scheme fp32,topk,'local:inner=(dgc)' --format json
+json '[round(r["keep"] * 269722) if r["exchange"] == "ssar-split" else r["keep"] for r in d["rows"]] == 3 * [2000] + 3 * [None]'
+q 0 $sparse --keep 1% --scheme topk --union disjoint --format json
+json 'd["rows"][0]["sum_error"] is None and d["rows"][0]["keep"] == 0.01'
+cp out kept.json
+q 0 $sparse --scheme topk --union disjoint --format json
+# Of 4 x 0.0336 N pairs (16 of 512, more of small tensors) the allgather has 0.01 N.
+json '1 < (d["rows"][0]["wire_bytes"] - json.load(open("kept.json"))["rows"][0]["wire_bytes"]) / (0.75 * (4 * 0.1344 + 1 / 8 - (6 * 0.01 + 1 / 16384)) * 269722) < 1.07'
+
 sed 's/"3lc"/"sparse:density=0.1,index=u32"/' profile.json >pairs.json
 sparse="model -q --profile pairs.json --exchange ssar-split --scheme sparse:density=0.1,index=u32 --values 100K --workers 1,2,4,64"
 q 0 $sparse --format json

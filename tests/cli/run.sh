@@ -105,7 +105,7 @@ err 'give --compute'
 # Options of a lab and of a cluster.
 t 2 $r --mpirun /usr/bin/mpirun
 err 'on which hosts?'
-for option in '--limit 1M' '--congestion reno' --keep --lab '--burst 5K'; do
+for option in '--limit 1M' '--congestion reno' --keep-lab --lab '--burst 5K'; do
     t 2 $r --hosts a,b $option
     err "${option%% *} is of"
 done

@@ -220,6 +220,18 @@ else
         cp bits-$workers-off.json out
         json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.005 for r, o in zip(d["rows"], json.load(open("bits-'$workers'-on.json"))["rows"]))'
     done
+    # Sums that do not keep everything: without data as many as are wanted, with data on average;
+    # the formula's bytes of the busiest rank.
+    for data in on off; do
+        q 0 $s --values 200K --workers 6 --keep 1% --exchange ssar-recdouble,ssar-split,ssar-rabenseifner,dsar-split,ssar-auto \
+            --scheme fp32,topk,sparse --bw 1gbps --data $data --warmup 8 --steps 24 --format json
+        json 'all(r["kept_values"] is None if r["scheme"] == "fp32" else abs(r["kept_values"] / 2000 - 1) < 0.1 for r in d["rows"])'
+        cp out keep-$data.json
+    done
+    q 0 model -q --values 200K --workers 6 --keep 1% --exchange ssar-recdouble,ssar-split,ssar-rabenseifner,dsar-split,ssar-auto \
+        --scheme fp32,topk,sparse --bw 1gbps --format json
+    json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.1 for r, o in zip(d["rows"], json.load(open("keep-on.json"))["rows"]))'
+    json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.05 for r, o in zip(d["rows"], json.load(open("keep-off.json"))["rows"]))'
     # Residuals that filled where the sizes come from are those that filled in the simulation.
     for data in on off; do
         q 0 $s --net resnet20 --workers 3 --scheme fp32,3lc,threshold --bw 100mbps --data $data --format json

@@ -20,8 +20,8 @@ for option in '--topology torus' '--slow-hosts 1:2' '--slow-links 1:1mbps' '--pl
 done
 t 2 $v --fidelity beta
 err "alpha-beta, tc, tcp"
-t 2 $v --keep
-err 'unknown option --keep'
+t 2 $v --keep-lab
+err 'unknown option --keep-lab'
 t 2 $v --paper 3lc-table1
 err 'unknown option --paper'
 

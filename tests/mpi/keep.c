@@ -138,10 +138,15 @@ size_t keep_ends(struct keep *k, const float *sum)
         sorted[c++] = fabsf(sum[i]);
     }
     qsort(sorted, c, sizeof *sorted, descending);
-    const size_t higher = k->wanted > 0 ? (size_t)((double)c * (double)c / (double)k->wanted) : 0;
-    if (c >= k->wanted)
-        k->least = sorted[k->wanted - 1];
-    else if (c < k->wanted / 4 || higher < 1 || k->least == 0)
+    const double wanted = (double)k->wanted, most = 4 * wanted;
+    k->surplus += k->least > 0 ? (double)c - wanted : 0;
+    k->surplus = fmin(fmax(k->surplus, -most), most);
+    const double repay = trunc(k->surplus / 8);
+    const size_t aim = (size_t)fmin(fmax(wanted - repay, ceil(wanted / 2)), 2 * wanted);
+    const size_t higher = (size_t)((double)c * (double)c / (double)aim);
+    if (c >= aim)
+        k->least = sorted[aim - 1];
+    else if (c < aim / 8 || higher < 1 || k->least == 0)
         k->least = 0;
     else
         k->least = sorted[c - 1] * (sorted[c - 1] / sorted[higher - 1]);

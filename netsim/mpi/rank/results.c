@@ -11,7 +11,7 @@
 #include "netsim/mpi/runtime/runtime.h"
 
 /* Values whose largest over all ranks is reported. */
-enum { COMPUTE, UPDATE, ENCODE, HOP, SERVER, DECODE, WAIT, BUSY, MESSAGES, GIVEN, LARGEST };
+enum { COMPUTE, UPDATE, ENCODE, HOP, SERVER, DECODE, WAIT, BUSY, MESSAGES, GIVEN, KEPT, LARGEST };
 
 /* Values whose sum over all ranks is reported. */
 enum { PUSH, PUSH_HEAD, PULL, PULL_HEAD, GIVEN_COUNTED, GIVEN_BEFORE, SENT_S, SENDS, SUMS };
@@ -45,6 +45,7 @@ static void fill_largest(const struct cc_rank_loop *l, double *out)
     out[BUSY] = l->s.server ? 0 : l->busy_s;
     out[MESSAGES] = (double)t->messages;
     out[GIVEN] = (double)t->sent_bytes;
+    out[KEPT] = (double)t->kept;
 }
 
 static void fill_sums(const struct cc_rank_loop *l, double *out)
@@ -79,6 +80,7 @@ static void put_means(const struct cc_rank *r, const double *largest, const doub
     out->message_s = sum[SENDS] > 0 ? sum[SENT_S] / sum[SENDS] : 0;
     out->messages = largest[MESSAGES] / n;
     out->given_bytes = largest[GIVEN] / n;
+    out->kept_values = largest[KEPT] / n;
     out->push_bytes = sum[PUSH] / pushes;
     out->push_head_bytes = sum[PUSH_HEAD] / pushes;
     out->pull_bytes = sum[PULL] / n;
