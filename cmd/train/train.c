@@ -17,9 +17,28 @@ static const char *const optimizers[] = {"sgd", "nesterov", "adam", "adamw", NUL
 static const char *const schedules[] = {"constant", "step", "cosine", NULL};
 static const char *const pulls[] = {"delta", "mean", NULL};
 static const char *const places[] = {"local", NULL};
+static const char *const recipes[] = {"3lc", "perceptron", NULL};
+
+/* 3lc: its evaluation (sections 4.2 and 4.3) with a net and a rate that leave the schemes apart in
+ * seconds; perceptron: the same in a tenth of the time, with more seeds. docs/train.md. */
+const struct cc_train_preset cc_train_presets[] = {
+    {"3lc", "net", "resnet20"},        {"3lc", "data", "digits"},
+    {"3lc", "workers", "4"},           {"3lc", "batch", "32"},
+    {"3lc", "steps", "400"},           {"3lc", "rate", "0.025"},
+    {"3lc", "momentum", "0.9"},        {"3lc", "schedule", "cosine"},
+    {"3lc", "min-size", "100"},        {"3lc", "seeds", "3"},
+    {"perceptron", "net", "mlp:128"},  {"perceptron", "data", "digits"},
+    {"perceptron", "workers", "4"},    {"perceptron", "batch", "32"},
+    {"perceptron", "steps", "375"},    {"perceptron", "rate", "0.025"},
+    {"perceptron", "momentum", "0.9"}, {"perceptron", "schedule", "cosine"},
+    {"perceptron", "seeds", "8"},      {NULL, NULL, NULL}};
 
 /* clang-format off */
 static const struct cc_option options[] = {
+    {.name = "recipe", .value = "NAME", .choices = recipes, .group = CC_GROUP_TRAIN, .often = true,
+     .help = "defaults of a fair comparison: 3lc (ResNet-20, a rate that the strongest schemes "
+             "stand, 3 seeds) or perceptron (128 hidden units, 8 seeds); other options change them "
+             "(docs/train.md)"},
     {.name = "net", .value = "NAME", .def = "resnet20", .group = CC_GROUP_TRAIN, .often = true,
      .help = "the net to train: resnet20 or another resnet of 6n + 2 layers, mlp:500-500 (a "
              "perceptron with hidden layers of so many units), convnet, lstm or transformer, whose "
@@ -41,7 +60,8 @@ static const struct cc_option options[] = {
      .group = CC_GROUP_TRAIN,
      .help = "sgd (with --momentum), nesterov (the same with Nesterov's momentum), adam or adamw"},
     {.name = "rate", .value = "X", .def = "0.1", .group = CC_GROUP_TRAIN, .often = true,
-     .help = "learning rate, at its highest"},
+     .help = "learning rate, at its highest; a list trains with each, and says which is best for "
+             "each scheme"},
     {.name = "momentum", .value = "X", .def = "0.9", .group = CC_GROUP_TRAIN,
      .help = "of sgd and nesterov; 0 for a scheme that applies momentum itself (dgc)"},
     {.name = "weight-decay", .value = "X", .def = "0", .group = CC_GROUP_TRAIN,
@@ -145,21 +165,42 @@ static int parse_optimizer(const struct cc_args *args, struct cc_train_options *
     return CC_OK;
 }
 
-static int parse_rate(const struct cc_args *args, uint64_t steps, struct cc_rate_schedule *out,
-                      struct cc_error *e)
+/* "0.01,0.02" */
+static int parse_rates(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+{
+    enum { MOST = 32 };
+    const char *text = cc_arg(args, "rate") != NULL ? cc_arg(args, "rate") : "0.1";
+    o->rate = cc_alloc(MOST * sizeof *o->rate, e);
+    if (o->rate == NULL)
+        return CC_FAIL;
+    for (const char *at = text;; at++) {
+        char *end;
+        const double rate = strtod(at, &end);
+        if (end == at || (*end != ',' && *end != '\0') || !(rate > 0 && rate <= 1000))
+            return cc_usage(e, "--rate %s: numbers above 0, up to 1000, as in 0.01,0.1", text);
+        for (size_t i = 0; i < o->rates; i++)
+            if (o->rate[i] == rate)
+                return cc_usage(e, "--rate %s: %g is there twice", text, rate);
+        if (o->rates == MOST)
+            return cc_usage(e, "--rate %s: at most %d of them", text, MOST);
+        o->rate[o->rates++] = rate;
+        at = end;
+        if (*at == '\0')
+            return CC_OK;
+    }
+}
+
+static int parse_schedule(const struct cc_args *args, uint64_t steps, struct cc_rate_schedule *out,
+                          struct cc_error *e)
 {
     int kind = CC_RATE_COSINE;
-    *out = (struct cc_rate_schedule){.rate = 0.1,
-                                     .factor = 0.1,
+    *out = (struct cc_rate_schedule){.factor = 0.1,
                                      .steps = steps,
                                      .warmup = steps / 10,
                                      .drops = {steps / 2, steps * 3 / 4},
                                      .drop_count = 2};
     cc_arg_choice(args, "schedule", &kind);
     out->kind = (enum cc_rate_kind)kind;
-    CC_TRY(cc_arg_real(args, "rate", &out->rate, e));
-    if (!(out->rate > 0 && out->rate <= 1000))
-        return cc_usage(e, "--rate: above 0, up to 1000");
     return cc_arg_count(args, "warmup", 0, steps, &out->warmup, e);
 }
 
@@ -239,6 +280,9 @@ static int parse_exchange(const struct cc_args *args, struct cc_train_options *o
                         "model, sim and run have the others",
                         name);
     c->exchange = (enum cc_exchange)found;
+    if (cc_arg(args, "via") != NULL && !cc_exchange_has(c->exchange, CC_X_RECODES))
+        return cc_usage(e, "--via is for ring, recdouble and rabenseifner, not for %s",
+                        cc_exchange_names[c->exchange]);
     c->via = (enum cc_via)via;
     const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
     if (!servers && (cc_arg(args, "pull") != NULL || pull != NULL))
@@ -323,7 +367,8 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     CC_TRY(parse_checkpoint(args, o, e));
     CC_TRY(parse_capture(args, o, e));
     CC_TRY(parse_optimizer(args, o, e));
-    CC_TRY(parse_rate(args, steps, &c->rate, e));
+    CC_TRY(parse_rates(args, o, e));
+    CC_TRY(parse_schedule(args, steps, &c->rate, e));
     CC_TRY(parse_target(args, &o->target, e));
     CC_TRY(parse_exchange(args, o, e));
     o->compute_s = NAN;
@@ -364,17 +409,33 @@ static void free_train(struct cc_train *t)
     cc_train_all_free(t);
     free(t->is_raw);
     free(t->options.link);
+    free(t->options.rate);
     cc_net_free(t->net);
     cc_spec_free(t->raw);
     cc_spec_list_free(&t->options.pull);
     cc_data_free(t->data);
 }
 
+/* Sets the options of a recipe that are not given; the optimizer's momentum is of sgd alone. */
+static void apply_recipe(struct cc_args *args, const char *recipe)
+{
+    const char *optimizer = cc_arg(args, "optimizer");
+    const bool sgd =
+        optimizer == NULL || strcmp(optimizer, "sgd") == 0 || strcmp(optimizer, "nesterov") == 0;
+    for (const struct cc_train_preset *p = cc_train_presets; p->recipe != NULL; p++)
+        if (strcmp(p->recipe, recipe) == 0 && cc_arg(args, p->option) == NULL &&
+            (sgd || strcmp(p->option, "momentum") != 0))
+            cc_arg_set(args, p->option, p->value);
+}
+
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_train t = {.args = args, .record = &args->record};
-    const char *data = cc_arg(args, "data");
     int status = CC_OK;
+    t.options.recipe = cc_arg(args, "recipe");
+    if (t.options.recipe != NULL)
+        apply_recipe(args, t.options.recipe);
+    const char *data = cc_arg(args, "data");
     if (args->schemes.count == 0)
         CC_TRY(cc_spec_list_parse("paper", &args->schemes, e));
     CC_TRY_OUT(cc_spec_parse(CC_RAW_SCHEME, &t.raw, e));

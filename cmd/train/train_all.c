@@ -1,4 +1,4 @@
-/* The trainings of a call: each scheme with each seed, side by side on the threads there are. */
+/* The trainings of a call: each variant with each seed, side by side on the threads there are. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -9,6 +9,7 @@
 
 #include "cmd/train/train.h"
 #include "core/file.h"
+#include "core/format/json.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/parallel.h"
@@ -37,10 +38,10 @@ static void show_steps(void *arg, const char *scheme, size_t steps, double loss,
 
 /* The optimizer's momentum is left to a scheme that has its own, and what the server then sends is
  * not compressed by it: momentum would be applied twice. */
-static struct cc_training_config config_of(struct pool *p, size_t scheme, size_t seed, int threads)
+static struct cc_training_config config_of(struct pool *p, size_t variant, size_t seed, int threads)
 {
     const struct cc_train *t = p->train;
-    const struct cc_spec *spec = t->args->schemes.item[scheme];
+    const struct cc_spec *spec = cc_train_spec(t, variant);
     struct cc_training_config c = t->options.training;
     const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
     c.spec = spec;
@@ -49,10 +50,11 @@ static struct cc_training_config config_of(struct pool *p, size_t scheme, size_t
         c.pull = t->options.pull.item[0];
     if (own)
         c.optimizer.momentum = c.optimizer.beta[0] = 0;
-    c.checkpoint = t->checkpoint != NULL ? t->checkpoint[scheme * t->options.seeds + seed] : NULL;
-    c.capture = t->capture != NULL ? t->capture[scheme * t->options.seeds + seed] : NULL;
+    c.checkpoint = t->checkpoint != NULL ? t->checkpoint[variant * t->options.seeds + seed] : NULL;
+    c.capture = t->capture != NULL ? t->capture[variant * t->options.seeds + seed] : NULL;
     c.task.seed = t->options.seed + seed;
     c.task.threads = threads;
+    c.rate.rate = cc_train_rate(t, variant);
     c.progress = show_steps;
     c.arg = p;
     return c;
@@ -61,7 +63,7 @@ static struct cc_training_config config_of(struct pool *p, size_t scheme, size_t
 /* Several trainings have a thread each, a single one has all. */
 int cc_train_threads(const struct cc_train *t)
 {
-    return t->args->schemes.count * t->options.seeds == 1 ? t->options.threads : 1;
+    return cc_train_variants(t) * t->options.seeds == 1 ? t->options.threads : 1;
 }
 
 static bool train_one(void *arg, size_t i)
@@ -145,10 +147,10 @@ static int name_captures(struct cc_train *t, size_t all, struct cc_error *e)
     return CC_OK;
 }
 
-/* Trains every scheme with every seed; the first that fails is the error. */
+/* Trains every variant with every seed; the first that fails is the error. */
 int cc_train_all(struct cc_train *t, struct cc_error *e)
 {
-    const size_t all = t->args->schemes.count * t->options.seeds;
+    const size_t all = cc_train_variants(t) * t->options.seeds;
     struct pool p = {.train = t,
                      .lock = PTHREAD_MUTEX_INITIALIZER,
                      .all_steps = all * t->options.training.steps};
@@ -171,7 +173,7 @@ int cc_train_all(struct cc_train *t, struct cc_error *e)
 
 void cc_train_all_free(struct cc_train *t)
 {
-    const size_t all = t->args->schemes.count * t->options.seeds;
+    const size_t all = cc_train_variants(t) * t->options.seeds;
     for (size_t i = 0; t->training != NULL && i < all; i++)
         cc_training_free(&t->training[i]);
     for (size_t i = 0; t->checkpoint != NULL && i < all; i++)

@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "cmd/train/train.h"
-#include "core/interrupt.h"
 #include "core/memory.h"
-#include "core/units.h"
 
 const struct cc_column cc_train_columns[] = {
     {"scheme", "scheme", "", NULL, 0, "the scheme with its parameters that are not the default",
@@ -53,6 +51,16 @@ const struct cc_column cc_train_columns[] = {
      "summary: accuracy less fp32's, mean over the seeds that both completed", CC_MAIN},
     {"difference_low", NULL, "", "%.4f", 0, "summary: lower end of its 95% interval", CC_DETAIL},
     {"difference_high", NULL, "", "%.4f", 0, "summary: upper end", CC_DETAIL},
+    {"best_rate", NULL, "", "yes", 0,
+     "several --rate, summary: true at the rate at which the scheme has the highest accuracy and "
+     "no "
+     "training diverged",
+     CC_DETAIL},
+    {"difference_best", "vs. best", "points", "%+.2f", 100,
+     "several --rate, summary: accuracy less fp32's at its best rate, mean over the seeds",
+     CC_MAIN},
+    {"difference_best_low", NULL, "", "%.4f", 0, "lower end of its 95% interval", CC_DETAIL},
+    {"difference_best_high", NULL, "", "%.4f", 0, "upper end", CC_DETAIL},
     {"accuracy_best", NULL, "", "%.4f", 0, "summary: mean of each training's best evaluation",
      CC_DETAIL},
     {"accuracy_workers", NULL, "", "%.4f", 0,
@@ -138,10 +146,10 @@ static double half_width(const struct mean *m)
 
 /* --- rows --- */
 
-static const struct cc_training_result *training_of(const struct cc_train *t, size_t scheme,
+static const struct cc_training_result *training_of(const struct cc_train *t, size_t variant,
                                                     size_t seed)
 {
-    return &t->training[scheme * t->options.seeds + seed];
+    return &t->training[variant * t->options.seeds + seed];
 }
 
 /* A worker's payload bytes in both directions up to each evaluation. */
@@ -157,12 +165,12 @@ static double bytes_until(const struct cc_training_result *of, size_t eval)
     return bytes;
 }
 
-static size_t new_row(const struct cc_train *t, size_t scheme, const struct cc_link *link,
+static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_link *link,
                       const char *kind, struct cc_error *e)
 {
     struct cc_record *r = t->record;
     const struct cc_training_config *c = &t->options.training;
-    const struct cc_spec *spec = t->args->schemes.item[scheme];
+    const struct cc_spec *spec = cc_train_spec(t, variant);
     const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
     const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
     const struct cc_spec *pull = own ? t->raw : spec;
@@ -172,7 +180,7 @@ static size_t new_row(const struct cc_train *t, size_t scheme, const struct cc_l
                                            {"workers", (double)c->task.workers},
                                            {"servers", servers ? 1 : NAN},
                                            {"batch", (double)c->task.batch},
-                                           {"rate", c->rate.rate},
+                                           {"rate", cc_train_rate(t, variant)},
                                            {"momentum", c->optimizer.kind != CC_SGD ? NAN
                                                         : own                       ? 0
                                                               : t->options.momentum},
@@ -208,13 +216,13 @@ static void put_sizes(const struct cc_train *t, size_t row, double push, double 
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
 }
 
-static int add_evaluation(const struct cc_train *t, size_t scheme, size_t seed, size_t at,
+static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed, size_t at,
                           const struct cc_link *link, const struct cc_train_step *step,
                           struct cc_error *e)
 {
-    const struct cc_training_result *of = training_of(t, scheme, seed);
+    const struct cc_training_result *of = training_of(t, variant, seed);
     const struct cc_evaluation *v = &of->eval[at];
-    const size_t row = new_row(t, scheme, link, "eval", e);
+    const size_t row = new_row(t, variant, link, "eval", e);
     const struct cc_number_column all[] = {{"seed", (double)(t->options.seed + seed)},
                                            {"step", (double)v->step},
                                            {"epoch", (double)v->step / (double)of->epoch},
@@ -243,11 +251,11 @@ static int add_evaluation(const struct cc_train *t, size_t scheme, size_t seed, 
 }
 
 /* A training that diverged: its step, and no figures. */
-static int add_divergence(const struct cc_train *t, size_t scheme, size_t seed,
+static int add_divergence(const struct cc_train *t, size_t variant, size_t seed,
                           const struct cc_link *link, struct cc_error *e)
 {
-    const struct cc_training_result *of = training_of(t, scheme, seed);
-    const size_t row = new_row(t, scheme, link, "eval", e);
+    const struct cc_training_result *of = training_of(t, variant, seed);
+    const size_t row = new_row(t, variant, link, "eval", e);
     if (row == SIZE_MAX)
         return CC_FAIL;
     cc_record_number(t->record, row, "seed", (double)(t->options.seed + seed));
@@ -258,10 +266,10 @@ static int add_divergence(const struct cc_train *t, size_t scheme, size_t seed,
 
 /* --- summaries --- */
 
-/* The means of a scheme's complete trainings. */
+/* The means of a variant's complete trainings. */
 struct summary {
-    struct mean accuracy, best, workers, loss, difference, push, pull, bytes, compute_s, codec_s,
-        comm_s, step_s, time_s, target_s, target_step, residual, pull_residual;
+    struct mean accuracy, best, workers, loss, difference, difference_best, push, pull, bytes,
+        compute_s, codec_s, comm_s, step_s, time_s, target_s, target_step, residual, pull_residual;
     size_t complete, diverged;
 };
 
@@ -290,8 +298,34 @@ static void add_steps(struct summary *s, const struct cc_training_result *of,
     add(&s->step_s, parts[3]);
 }
 
+static double final_accuracy(const struct cc_training_result *of)
+{
+    return of->eval[of->evals - 1].accuracy;
+}
+
+/* The variant of a scheme with the highest mean accuracy, of those in which no training diverged;
+ * SIZE_MAX if there is none, or only one rate. */
+static size_t find_best(const struct cc_train *t, size_t scheme)
+{
+    const size_t schemes = t->args->schemes.count;
+    size_t best = SIZE_MAX;
+    double most = -1;
+    for (size_t v = scheme; v < cc_train_variants(t) && t->options.rates > 1; v += schemes) {
+        struct mean accuracy = {.count = 0};
+        for (size_t k = 0; k < t->options.seeds; k++)
+            if (training_of(t, v, k)->complete)
+                add(&accuracy, final_accuracy(training_of(t, v, k)));
+        if (accuracy.count == t->options.seeds && mean_of(&accuracy) > most) {
+            most = mean_of(&accuracy);
+            best = v;
+        }
+    }
+    return best;
+}
+
 static void add_training(const struct cc_train *t, struct summary *s,
                          const struct cc_training_result *of, const struct cc_training_result *fp32,
+                         const struct cc_training_result *best_fp32,
                          const struct cc_train_step *step)
 {
     const struct cc_evaluation *last = &of->eval[of->evals - 1];
@@ -311,7 +345,9 @@ static void add_training(const struct cc_train *t, struct summary *s,
     add(&s->residual, last->residual);
     add(&s->pull_residual, last->pull_residual);
     if (fp32 != NULL && fp32->complete)
-        add(&s->difference, last->accuracy - fp32->eval[fp32->evals - 1].accuracy);
+        add(&s->difference, last->accuracy - final_accuracy(fp32));
+    if (best_fp32 != NULL)
+        add(&s->difference_best, last->accuracy - final_accuracy(best_fp32));
     if (reached < of->evals) {
         add(&s->target_s, step[reached].time_s);
         add(&s->target_step, (double)of->eval[reached].step);
@@ -319,33 +355,37 @@ static void add_training(const struct cc_train *t, struct summary *s,
     add_steps(s, of, step);
 }
 
-static int summarize(const struct cc_train *t, size_t scheme, size_t fp32,
+/* fp32 and best_fp32: the variants to compare with, at the same rate and at its best, or SIZE_MAX.
+ */
+static int summarize(const struct cc_train *t, size_t variant, size_t fp32, size_t best_fp32,
                      const struct cc_link *link, struct summary *out, struct cc_error *e)
 {
     int status = CC_OK;
     *out = (struct summary){.complete = 0};
     for (size_t k = 0; k < t->options.seeds && status == CC_OK; k++) {
-        const struct cc_training_result *of = training_of(t, scheme, k);
+        const struct cc_training_result *of = training_of(t, variant, k);
         out->diverged += of->diverged;
         if (!of->complete)
             continue;
         struct cc_train_step *step = cc_alloc(of->evals * sizeof *step, e);
         if (step == NULL)
             return CC_FAIL;
-        status = cc_train_steps(t, scheme, of, link, step, e);
+        status = cc_train_steps(t, variant, of, link, step, e);
         if (status == CC_OK)
-            add_training(t, out, of, fp32 != SIZE_MAX ? training_of(t, fp32, k) : NULL, step);
+            add_training(t, out, of, fp32 != SIZE_MAX ? training_of(t, fp32, k) : NULL,
+                         best_fp32 != SIZE_MAX ? training_of(t, best_fp32, k) : NULL, step);
         free(step);
     }
     return status;
 }
 
-static int add_summary(const struct cc_train *t, size_t scheme, const struct cc_link *link,
+static int add_summary(const struct cc_train *t, size_t variant, const struct cc_link *link,
                        const struct summary *s, double fp32_step_s, struct cc_error *e)
 {
     const double half = half_width(&s->accuracy), off = half_width(&s->difference);
+    const double best = mean_of(&s->difference_best), off_best = half_width(&s->difference_best);
     const bool reached = s->target_s.count == s->complete;
-    const size_t row = new_row(t, scheme, link, "summary", e);
+    const size_t row = new_row(t, variant, link, "summary", e);
     const struct cc_number_column all[] = {
         {"seeds", (double)s->complete},
         {"diverged", (double)s->diverged},
@@ -357,6 +397,9 @@ static int add_summary(const struct cc_train *t, size_t scheme, const struct cc_
         {"difference", mean_of(&s->difference)},
         {"difference_low", mean_of(&s->difference) - off},
         {"difference_high", mean_of(&s->difference) + off},
+        {"difference_best", best},
+        {"difference_best_low", best - off_best},
+        {"difference_best_high", best + off_best},
         {"accuracy_best", mean_of(&s->best)},
         {"accuracy_workers", mean_of(&s->workers)},
         {"bytes", mean_of(&s->bytes)},
@@ -374,6 +417,9 @@ static int add_summary(const struct cc_train *t, size_t scheme, const struct cc_
         return CC_FAIL;
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
     put_sizes(t, row, mean_of(&s->push), mean_of(&s->pull));
+    if (t->options.rates > 1)
+        cc_record_bool(t->record, row, "best_rate",
+                       variant == find_best(t, variant % t->args->schemes.count));
     return CC_OK;
 }
 
@@ -386,130 +432,43 @@ static size_t find_fp32(const struct cc_train *t)
     return SIZE_MAX;
 }
 
+/* The evaluations of all trainings. */
+static int add_evaluations(const struct cc_train *t, const struct cc_link *link, struct cc_error *e)
+{
+    for (size_t i = 0; i < cc_train_variants(t) * t->options.seeds; i++) {
+        const size_t variant = i / t->options.seeds, seed = i % t->options.seeds;
+        const struct cc_training_result *of = training_of(t, variant, seed);
+        struct cc_train_step *step = cc_alloc(of->evals * sizeof *step, e);
+        if (step == NULL)
+            return CC_FAIL;
+        int status = cc_train_steps(t, variant, of, link, step, e);
+        for (size_t at = 0; at < of->evals && status == CC_OK; at++)
+            status = add_evaluation(t, variant, seed, at, link, &step[at], e);
+        if (status == CC_OK && of->diverged)
+            status = add_divergence(t, variant, seed, link, e);
+        free(step);
+        CC_TRY(status);
+    }
+    return CC_OK;
+}
+
 /* All rows of a link. */
 static int add_link(const struct cc_train *t, const struct cc_link *link, struct cc_error *e)
 {
     const size_t schemes = t->args->schemes.count, fp32 = find_fp32(t);
+    const size_t best = fp32 != SIZE_MAX ? find_best(t, fp32) : SIZE_MAX;
     struct summary s, base = {.complete = 0};
-    for (size_t i = 0; i < schemes; i++)
-        for (size_t k = 0; k < t->options.seeds; k++) {
-            const struct cc_training_result *of = training_of(t, i, k);
-            struct cc_train_step *step = cc_alloc(of->evals * sizeof *step, e);
-            if (step == NULL)
-                return CC_FAIL;
-            int status = cc_train_steps(t, i, of, link, step, e);
-            for (size_t at = 0; at < of->evals && status == CC_OK; at++)
-                status = add_evaluation(t, i, k, at, link, &step[at], e);
-            if (status == CC_OK && of->diverged)
-                status = add_divergence(t, i, k, link, e);
-            free(step);
-            CC_TRY(status);
-        }
-    if (fp32 != SIZE_MAX)
-        CC_TRY(summarize(t, fp32, fp32, link, &base, e));
-    for (size_t i = 0; i < schemes; i++) {
-        CC_TRY(summarize(t, i, fp32, link, &s, e));
-        /* Interrupted: a scheme that is not complete has no summary. */
+    CC_TRY(add_evaluations(t, link, e));
+    for (size_t i = 0; i < cc_train_variants(t); i++) {
+        const size_t same = fp32 != SIZE_MAX ? i - i % schemes + fp32 : SIZE_MAX;
+        if (i % schemes == 0 && same != SIZE_MAX)
+            CC_TRY(summarize(t, same, same, best, link, &base, e));
+        CC_TRY(summarize(t, i, same, best, link, &s, e));
+        /* Interrupted: a variant that is not complete has no summary. */
         if (s.complete + s.diverged == t->options.seeds)
             CC_TRY(add_summary(t, i, link, &s, mean_of(&base.step_s), e));
     }
     return CC_OK;
-}
-
-/* --- notes --- */
-
-static int note_data(const struct cc_train *t, struct cc_error *e)
-{
-    const struct cc_data *d = t->data;
-    const struct cc_training_result *first = &t->training[0];
-    const struct cc_task_config *c = &t->options.training.task;
-    return cc_record_note(t->record, e,
-                          "%s: %zu samples to train and %zu to test with, %zux%zux%zu at the net's "
-                          "input; an epoch is %zu steps",
-                          d->name, d->train.count, d->test.count, d->channels, c->height, c->width,
-                          first->epoch);
-}
-
-static int note_time(const struct cc_train *t, struct cc_error *e)
-{
-    char compute[32];
-    if (t->options.links == 0)
-        return cc_record_note(t->record, e,
-                              "time: that of this process, which plays all workers in turn; --bw "
-                              "gives times over a network");
-    cc_print_si(t->options.compute_s, "s", compute, sizeof compute);
-    if (!isnan(t->options.compute_s))
-        return cc_record_note(t->record, e,
-                              "time: by the formulas of `model`, from the sizes and codec times of "
-                              "this training and --compute %s",
-                              compute);
-    return cc_record_note(t->record, e,
-                          "time: by the formulas of `model`, from the sizes, codec and compute "
-                          "times of this training on %d thread%s of this machine",
-                          cc_train_threads(t), cc_train_threads(t) > 1 ? "s" : "");
-}
-
-/* Says if another net has the trained one's name in the other commands, as ImageNet's resnet50. */
-static int note_net(const struct cc_train *t, struct cc_error *e)
-{
-    struct cc_net *listed;
-    for (size_t i = 0; cc_net_names[i] != NULL; i++) {
-        if (strcmp(cc_net_names[i], t->net->name) != 0)
-            continue;
-        CC_TRY(cc_net_open(t->net->name, &listed, e));
-        const size_t values = listed->values;
-        cc_net_free(listed);
-        if (fabs((double)values / (double)t->net->values - 1) > 0.1)
-            CC_TRY(
-                cc_record_note(t->record, e,
-                               "net: %s is here the residual net of that depth for small images, "
-                               "of %zu values; `nets`, `model` and `advise` know another one of "
-                               "that name, of %zu values",
-                               t->net->name, t->net->values, values));
-    }
-    return CC_OK;
-}
-
-static int note_divergence(const struct cc_train *t, struct cc_error *e)
-{
-    for (size_t i = 0; i < t->args->schemes.count; i++)
-        for (size_t k = 0; k < t->options.seeds; k++) {
-            const struct cc_training_result *of = training_of(t, i, k);
-            if (of->diverged)
-                CC_TRY(cc_record_note(
-                    t->record, e,
-                    "%s, seed %llu: diverged in step %zu: %s (a lower --rate may help)",
-                    t->args->schemes.item[i]->name, (unsigned long long)(t->options.seed + k),
-                    of->diverged_step, of->reason));
-        }
-    return CC_OK;
-}
-
-static int note_momentum(const struct cc_train *t, struct cc_error *e)
-{
-    for (size_t i = 0; i < t->args->schemes.count; i++) {
-        const struct cc_spec *spec = t->args->schemes.item[i];
-        const double own = cc_own_momentum(spec->scheme, spec->params);
-        if (own > 0)
-            CC_TRY(cc_record_note(t->record, e,
-                                  "%s applies momentum %g itself: the optimizer has none%s",
-                                  spec->name, own,
-                                  cc_exchange_has(t->options.training.exchange, CC_X_SERVERS) &&
-                                          t->options.pull.count == 0
-                                      ? ", and the server sends fp32"
-                                      : ""));
-    }
-    return CC_OK;
-}
-
-static int note_interrupt(const struct cc_train *t, struct cc_error *e)
-{
-    return cc_interrupted() && t->checkpoint != NULL
-               ? cc_record_note(t->record, e,
-                                "interrupted: the same command with --resume continues from the "
-                                "checkpoints in %s",
-                                t->options.checkpoint)
-               : CC_OK;
 }
 
 int cc_train_rows(const struct cc_train *t, struct cc_error *e)
@@ -518,12 +477,5 @@ int cc_train_rows(const struct cc_train *t, struct cc_error *e)
         CC_TRY(add_link(t, &t->options.link[i], e));
     if (t->options.links == 0)
         CC_TRY(add_link(t, NULL, e));
-    CC_TRY(note_interrupt(t, e));
-    if (t->record->row_count == 0)
-        return CC_OK;
-    CC_TRY(note_data(t, e));
-    CC_TRY(note_net(t, e));
-    CC_TRY(note_time(t, e));
-    CC_TRY(note_momentum(t, e));
-    return note_divergence(t, e);
+    return cc_train_notes(t, e);
 }

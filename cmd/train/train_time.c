@@ -55,10 +55,10 @@ static int predict(const struct cc_train *t, const struct cc_step_payloads *size
     return status;
 }
 
-int cc_train_steps(const struct cc_train *t, size_t scheme, const struct cc_training_result *of,
+int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_training_result *of,
                    const struct cc_link *link, struct cc_train_step *out, struct cc_error *e)
 {
-    const struct cc_codec_model model = codec_model(t->args->schemes.item[scheme]);
+    const struct cc_codec_model model = codec_model(cc_train_spec(t, variant));
     const struct cc_codec_model floats = codec_model(t->raw);
     struct cc_step_payloads sizes = {0};
     struct cc_predictor predictor = {0};

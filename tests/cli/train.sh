@@ -8,7 +8,7 @@ t="train -q --net mlp:32 --steps 20 --batch 16"
 
 for wrong in '--net mlp3:' '--data digit' '--exchange rign' '--exchange ssar-split' '--workers 0' \
     '--steps 0' '--batch 0' '--rate 0' '--momentum 1' '--optimizer adam --momentum 0.5' \
-    '--shards by-class' '--shards by-class:0' '--target 2' '--input 16' '--bw 10' '--latency 1ms' \
+    '--shards by-class' '--shards by-class:0' '--rate 0.1,' '--rate 0.1,0.1' '--rate 0.1,x' '--via allgather' '--recipe 3cl' '--target 2' '--input 16' '--bw 10' '--latency 1ms' \
     '--compute 1s' '--schedule linear' '--pull both' '--exchange ring --pull mean' \
     '--exchange ring --pull-scheme fp32' '--pull-scheme fp32,int8' '--pull-scheme 3cl' \
     '--warmup 21' '--weight-decay 1' '--threads 0' '--data synthetic:classes=x'; do
@@ -57,6 +57,27 @@ export COMMCOMP_ISA
 t 0 $t --scheme 3lc --seeds 2 --format json
 json 'd["rows"][3]["weights"] == json.load(open("one.json"))["rows"][11]["weights"]'
 unset COMMCOMP_ISA
+
+# --- rates and recipes ---
+
+q 0 $t --scheme fp32,3lc --seeds 2 --rate 0.01,0.1,1000 --warmup 0 --format json
+cp out rates.json
+json '[(r["scheme"], r["rate"]) for r in d["rows"] if r["kind"] == "summary"] == [(s, x) for x in (0.01, 0.1, 1000) for s in ("fp32", "3lc")]'
+# The rates are trained as by themselves, and compared with fp32 at the same rate and at its best.
+q 0 $t --scheme fp32,3lc --seeds 2 --warmup 0 --format json
+json '[r["weights"] for r in d["rows"] if r["kind"] == "eval"] == [r["weights"] for r in json.load(open("rates.json"))["rows"] if r["kind"] == "eval" and r["rate"] == 0.1]'
+json 'all(r["best_rate"] is None and r["difference_best"] is None for r in d["rows"])'
+cp rates.json out
+json 'all(abs(r["difference"] - (r["accuracy"] - next(f["accuracy"] for f in d["rows"] if f["kind"] == "summary" and f["scheme"] == "fp32" and f["rate"] == r["rate"]))) < 1e-12 for r in d["rows"] if r["kind"] == "summary" and r["difference"] is not None)'
+json 'all(sum(r["best_rate"] for r in d["rows"] if r["kind"] == "summary" and r["scheme"] == s) == 1 for s in ("fp32", "3lc"))'
+json 'all(r["accuracy"] == max(x["accuracy"] or 0 for x in d["rows"] if x["kind"] == "summary" and x["scheme"] == r["scheme"] and not x["diverged"]) for r in d["rows"] if r["best_rate"])'
+json 'all(abs(r["difference_best"] - r["accuracy"] + next(f["accuracy"] for f in d["rows"] if f["best_rate"] and f["scheme"] == "fp32")) < 1e-12 for r in d["rows"] if r["kind"] == "summary" and r["accuracy"] is not None)'
+json 'any("rate 1000, seed 1: diverged in step" in n for n in d["notes"])'
+q 0 train -q --recipe perceptron --steps 3 --seeds 1 --scheme fp32 --format json
+json 'd["rows"][0]["net"] == "mlp:128" and d["rows"][0]["rate"] == 0.025 and d["rows"][-1]["step"] == 3'
+json 'any(n.startswith("recipe perceptron: --net mlp:128") and "--steps 3" in n and "--seeds 1" in n for n in d["notes"])'
+q 0 train -q --recipe 3lc --net mlp:8 --steps 2 --optimizer adam --exchange ring --scheme fp32 --format json
+json 'len(d["rows"]) == 7 and d["rows"][0]["momentum"] is None and d["rows"][0]["exchange"] == "ring"'
 
 # --- exchanges ---
 
