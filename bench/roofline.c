@@ -28,7 +28,8 @@ static const struct cc_copy_loop loops[] = {
     {4096, 2048, true, true},  {1024, 4096, true, true},
 };
 
-/* For lists, where the distance is in lines. */
+/* For lists, where the distance is in lines. Where a list has many of a stream's lines, it may be
+ * faster to move all of them, so that the loops above are tried as well. */
 static const struct cc_copy_loop list_loops[] = {
     {.ahead = 0}, {.ahead = 8}, {.ahead = 16}, {.ahead = 32}, {.ahead = 64},
 };
@@ -38,10 +39,16 @@ enum {
     LIST_LOOPS = sizeof list_loops / sizeof list_loops[0]
 };
 
+/* A loop for a pattern. */
+struct candidate {
+    struct cc_copy_loop loop;
+    bool whole; /* moves the whole stream, although the pattern has a list of lines to update */
+};
+
 struct limit {
     struct cc_pattern pattern; /* the list is owned */
     uint8_t *filled;           /* one bit per line: not all zeros; NULL unless it writes zeros */
-    struct cc_copy_loop kept[KEPT];
+    struct candidate kept[KEPT];
     double *seconds; /* sample i of kept[k]: seconds[k * most + i] */
     size_t round;    /* in which it was sampled last */
 };
@@ -95,7 +102,7 @@ struct task {
     const struct cc_roofline *r;
     const struct cc_pattern *p;
     const uint8_t *filled;
-    const struct cc_copy_loop *config;
+    const struct candidate *candidate;
     unsigned pass, sink[CC_PARTS_MAX];
 };
 
@@ -106,7 +113,7 @@ static void move_part(void *arg, int part)
     const struct cc_roofline *r = j->r;
     const struct cc_pattern *p = j->p;
     size_t payload = j->pass + 1 == p->passes ? (size_t)(p->payload * (double)r->values) : 0;
-    bool updates_lines = p->line != NULL && j->filled == NULL;
+    bool updates_lines = p->line != NULL && j->filled == NULL && !j->candidate->whole;
     size_t list = updates_lines ? p->lines * sizeof *p->line : 0;
     payload = payload > list ? (payload - list) / LINE : 0;
     size_t begin = cc_part_begin(r->values, r->threads, part, LINE / sizeof(float));
@@ -129,14 +136,14 @@ static void move_part(void *arg, int part)
     for (unsigned s = 0; s < CC_STREAMS; s++)
         if (r->stream[s] != NULL)
             m.stream[s] = r->stream[s] + (updates_lines ? 0 : begin * sizeof(float));
-    j->sink[part] = r->kernel->move(&m, j->config);
+    j->sink[part] = r->kernel->move(&m, &j->candidate->loop);
 }
 
 static unsigned move(const struct cc_roofline *r, const struct limit *l,
-                     const struct cc_copy_loop *config)
+                     const struct candidate *candidate)
 {
     const struct cc_pattern *p = &l->pattern;
-    struct task j = {.r = r, .p = p, .filled = l->filled, .config = config};
+    struct task j = {.r = r, .p = p, .filled = l->filled, .candidate = candidate};
     unsigned all = 0;
     for (j.pass = 0; j.pass < p->passes; j.pass++) {
         cc_parallel(r->threads, move_part, &j);
@@ -147,12 +154,12 @@ static unsigned move(const struct cc_roofline *r, const struct limit *l,
 }
 
 static double seconds_of(struct cc_roofline *r, const struct limit *l,
-                         const struct cc_copy_loop *config)
+                         const struct candidate *candidate)
 {
     double (*const now)(void) = r->threads == 1 ? cc_thread_now : cc_now; /* as codecs are timed */
     cc_cache_flush_run(&r->flush);
     double begin = now();
-    r->sink = move(r, l, config);
+    r->sink = move(r, l, candidate);
     return now() - begin;
 }
 
@@ -219,13 +226,26 @@ static int reserve(struct cc_roofline *r, const struct cc_pattern *p, struct cc_
     return r->payload != NULL ? CC_OK : CC_FAIL;
 }
 
+/* Lists the loops to try. */
+static size_t list_candidates(const struct cc_roofline *r, const struct limit *l,
+                              struct candidate out[LIST_LOOPS + LOOPS])
+{
+    const bool updates_lines = l->pattern.line != NULL && l->filled == NULL;
+    const size_t all = r->values * sizeof(float) / LINE;
+    size_t count = 0;
+    for (size_t i = 0; updates_lines && i < LIST_LOOPS; i++)
+        out[count++] = (struct candidate){.loop = list_loops[i]};
+    for (size_t i = 0; i < LOOPS && (!updates_lines || l->pattern.lines > all / 4); i++)
+        out[count++] = (struct candidate){.loop = loops[i], .whole = updates_lines};
+    return count;
+}
+
 /* Keeps the loops with the best times of a few trials. */
 static void choose_loops(struct cc_roofline *r, struct limit *l)
 {
-    bool updates_lines = l->pattern.line != NULL && l->filled == NULL;
-    const struct cc_copy_loop *from = updates_lines ? list_loops : loops;
-    size_t count = updates_lines ? LIST_LOOPS : LOOPS;
-    double best[LOOPS];
+    struct candidate from[LIST_LOOPS + LOOPS];
+    const size_t count = list_candidates(r, l, from);
+    double best[LIST_LOOPS + LOOPS];
     for (size_t i = 0; i < count; i++)
         best[i] = INFINITY;
     for (size_t trial = 0; trial < TRIALS; trial++)

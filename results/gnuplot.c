@@ -46,16 +46,22 @@ static int spawn(FILE *script, int out, FILE *errors, pid_t *child)
     return error;
 }
 
-/* Copies the picture. After a write that failed it goes on reading, so that gnuplot ends. Returns
- * that write's errno, or 0. */
+/* Copies the picture, without the form feed with which a terminal's begins. After a write that
+ * failed it goes on reading, so that gnuplot ends. Returns that write's errno, or 0. */
 static int copy_picture(int from, FILE *out)
 {
     char block[1 << 16];
     ssize_t n;
     int reason = 0;
-    while ((n = read(from, block, sizeof block)) > 0 || (n < 0 && errno == EINTR))
-        if (n > 0 && reason == 0 && fwrite(block, 1, (size_t)n, out) != (size_t)n)
+    bool begins = true;
+    while ((n = read(from, block, sizeof block)) > 0 || (n < 0 && errno == EINTR)) {
+        if (n <= 0)
+            continue;
+        const size_t skip = begins && block[0] == '\f', rest = (size_t)n - skip;
+        if (reason == 0 && fwrite(block + skip, 1, rest, out) != rest)
             reason = errno;
+        begins = false;
+    }
     return reason;
 }
 

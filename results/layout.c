@@ -100,6 +100,32 @@ static void wrap_last(struct cc_layout *l, size_t width)
     l->wrap_at = all - last->width;
 }
 
+/* Whether the settings in the table, but for one, tell all rows apart. */
+static bool is_redundant(const struct cc_record *r, const struct cc_layout *l, size_t but)
+{
+    for (size_t a = 0; a < r->row_count; a++)
+        for (size_t b = a + 1; b < r->row_count; b++) {
+            bool differ = false;
+            for (size_t i = 0; i < l->count && !differ; i++) {
+                const struct cc_shown *p = &l->shown[i];
+                differ = i != but && p->place == CC_IN_TABLE && p->column->role == CC_SETTING &&
+                         !cc_value_same(&r->rows[a].value[p->index], &r->rows[b].value[p->index]);
+            }
+            if (!differ)
+                return false;
+        }
+    return true;
+}
+
+/* Leaves out settings that the others imply, the last ones first, until the table fits. */
+static void leave_out_settings(const struct cc_record *r, struct cc_layout *l, size_t width)
+{
+    for (size_t i = l->count; i-- > 1 && table_width(l) > width;)
+        if (l->shown[i].place == CC_IN_TABLE && l->shown[i].column->role == CC_SETTING &&
+            is_redundant(r, l, i))
+            l->shown[i].place = CC_LEFT_OUT;
+}
+
 /* Leaves out answers, the last ones first, until the table fits or a single one is left. */
 static void leave_out_answers(struct cc_layout *l, size_t width)
 {
@@ -146,8 +172,10 @@ int cc_layout_make(const struct cc_record *r, bool list, size_t width, struct cc
         fit(l, width);
     if (width > 0)
         wrap_last(l, width);
-    if (width > 0 && r->chosen == NULL && l->wrapped == NULL)
+    if (width > 0 && r->chosen == NULL && l->wrapped == NULL) {
+        leave_out_settings(r, l, width);
         leave_out_answers(l, width);
+    }
     count_places(l);
     return CC_OK;
 }

@@ -231,6 +231,37 @@ static void wrapped_cells(void **state)
     cc_record_free(&r);
 }
 
+/* Of the settings, those that the others imply are left out before an answer is. */
+static void implied_settings(void **state)
+{
+    static const struct cc_column list[] = {
+        {"a", "a", "", "%08.0f", 0, "a setting", CC_SETTING},
+        {"b", "b", "", "%08.0f", 0, "one that does not tell all rows apart", CC_SETTING},
+        {"c", "c", "", "%08.0f", 0, "one that a and b imply", CC_SETTING},
+        {"r", "r", "", "%08.0f", 0, "an answer", CC_ANSWER},
+        {"t", "t", "", "%08.0f", 0, "another", CC_ANSWER},
+        {"s", "s", "", "%08.0f", 0, "a setting that is the same", CC_SETTING},
+        {.key = NULL},
+    };
+    static const double values[][6] = {{0, 1, 5, 7, 8, 9}, {0, 2, 6, 7, 8, 9}, {3, 2, 5, 7, 8, 9}};
+    (void)state;
+    struct cc_record r;
+    cc_record_init(&r, "bench", list, 0, NULL);
+    for (size_t row = 0; row < 3; row++) {
+        assert_int_equal(cc_record_add(&r, NULL), row);
+        for (size_t c = 0; list[c].key != NULL; c++)
+            cc_record_number(&r, row, list[c].key, values[row][c]);
+    }
+    expect_heads(&r, "       a         b         c         r         t");
+    r.width = 47;
+    expect_heads(&r, "       a         b         r         t");
+    r.width = 37;
+    expect_heads(&r, "       a         b         r");
+    r.width = 20;
+    expect_heads(&r, "       a         b         r");
+    cc_record_free(&r);
+}
+
 static void chosen_columns(void **state)
 {
     (void)state;
@@ -258,9 +289,13 @@ static void chosen_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(table),          cmocka_unit_test(table_of_one_row_or_none),
-        cmocka_unit_test(partial),        cmocka_unit_test(digits),
-        cmocka_unit_test(narrow_table),   cmocka_unit_test(wrapped_cells),
+        cmocka_unit_test(table),
+        cmocka_unit_test(table_of_one_row_or_none),
+        cmocka_unit_test(partial),
+        cmocka_unit_test(digits),
+        cmocka_unit_test(narrow_table),
+        cmocka_unit_test(wrapped_cells),
+        cmocka_unit_test(implied_settings),
         cmocka_unit_test(chosen_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

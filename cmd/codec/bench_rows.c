@@ -291,6 +291,19 @@ static int print_row(const struct cc_bench_run *b, const struct row *row, struct
 /* A scheme that saves less does not compress. */
 #define LEAST_RATIO 1.05
 
+/* An error that rounds to 1.00, that of sending nothing, or is larger: such a scheme is useless. */
+#define USELESS_ERROR (0.995 * CC_VERDICT_MAX_ERROR)
+
+/* "0.556 bits a value pushed (57.6x)" */
+static void size_text(const struct row *row, const char *direction, char *out, size_t cap)
+{
+    char bits[32], ratio[32];
+    (void)snprintf(bits, sizeof bits, row->bits_per_value < 1e-3 ? "%.2g" : "%.3f",
+                   row->bits_per_value);
+    (void)snprintf(ratio, sizeof ratio, row->ratio < 1e4 ? "%.1f" : "%.2g", row->ratio);
+    (void)snprintf(out, cap, "%s bits a value %s (%sx)", bits, direction, ratio);
+}
+
 /* GB/s of encoding and decoding one after the other; NAN without speeds. */
 static double round_trip(const struct row *row)
 {
@@ -302,7 +315,7 @@ static double round_trip(const struct row *row)
 static int note_row(const struct cc_bench_run *b, const char *title, const struct row *row,
                     const char *remark, struct cc_error *e)
 {
-    char speed[96] = "", stream[48], error[32] = "";
+    char speed[96] = "", stream[48], error[32] = "", size[96];
     const struct cc_trace_sender of = cc_trace_stream(b->config.trace, b->config.stream);
     cc_bench_stream_name(&b->config, stream, sizeof stream);
     if (!isnan(round_trip(row)))
@@ -310,10 +323,9 @@ static int note_row(const struct cc_bench_run *b, const char *title, const struc
                        row->call[CC_ENCODE].gb_per_s, row->call[CC_DECODE].gb_per_s);
     if (!isnan(row->error.error))
         (void)snprintf(error, sizeof error, ", error %.2g", row->error.error);
-    return cc_record_note(b->record, e, "%s%s%-12s %s: %.3f bits a value %s (%.1fx)%s%s%s",
-                          b->streams > 1 ? stream : "", b->streams > 1 ? ", " : "", title,
-                          row->scheme, row->bits_per_value,
-                          of.direction == CC_PULL ? "pulled" : "pushed", row->ratio, error, speed,
+    size_text(row, of.direction == CC_PULL ? "pulled" : "pushed", size, sizeof size);
+    return cc_record_note(b->record, e, "%s%s%-12s %s: %s%s%s%s", b->streams > 1 ? stream : "",
+                          b->streams > 1 ? ", " : "", title, row->scheme, size, error, speed,
                           remark);
 }
 
@@ -342,26 +354,27 @@ static void as_exact_text(const struct row *row, size_t rows, const struct row *
                                      used == 0 ? "; as exact: " : ", ", row[i].scheme);
 }
 
-/* Names the schemes that are smaller than `smallest`, and further off than sending nothing. */
+/* Names the schemes that are smaller than `smallest`, and as far off as sending nothing. */
 static int note_useless(const struct cc_bench_run *b, const struct row *row, size_t rows,
                         const struct row *smallest, struct cc_error *e)
 {
     char list[300] = "";
     for (size_t i = 0; i < rows; i++) {
         const size_t used = strlen(list);
-        if (row[i].error.error > CC_VERDICT_MAX_ERROR && row[i].ratio > smallest->ratio)
-            (void)snprintf(list + used, sizeof list - used, "%s%s (%.3f bits, error %.3g)",
+        if (row[i].error.error >= USELESS_ERROR && row[i].ratio > smallest->ratio)
+            (void)snprintf(list + used, sizeof list - used, "%s%s (%.3g bits, error %.3g)",
                            used > 0 ? ", " : "", row[i].scheme, row[i].bits_per_value,
                            row[i].error.error);
     }
     if (list[0] == '\0')
         return CC_OK;
     return cc_record_note(b->record, e,
-                          "smaller, but with an error above 1, that of sending nothing: %s", list);
+                          "smaller, but with an error of 1, that of sending nothing, or more: %s",
+                          list);
 }
 
 /* Notes the smallest, the fastest and the most exact of the schemes that compress, do not decode to
- * zeros only, and are not further off than sending nothing. The fastest of several that are the
+ * zeros only, and are less far off than sending nothing. The fastest of several that are the
  * most exact is named first. */
 static int note_best(const struct cc_bench_run *b, const struct row *row, size_t rows,
                      struct cc_error *e)
@@ -370,7 +383,7 @@ static int note_best(const struct cc_bench_run *b, const struct row *row, size_t
     char same[200];
     for (size_t i = 0; i < rows; i++) {
         const struct row *r = &row[i];
-        if (!(r->ratio > LEAST_RATIO) || isnan(r->cosine) || r->error.error > CC_VERDICT_MAX_ERROR)
+        if (!(r->ratio > LEAST_RATIO) || isnan(r->cosine) || r->error.error >= USELESS_ERROR)
             continue;
         if (smallest == NULL || r->ratio > smallest->ratio)
             smallest = r;

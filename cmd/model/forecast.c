@@ -343,11 +343,11 @@ static int note_figures(const struct cc_forecast *f, struct cc_record *r, struct
         (void)snprintf(stream, sizeof stream, " (--trace: on your gradients)");
     else if (cc_trace_streams(t) > 1) /* the first is measured */
         (void)snprintf(stream, sizeof stream, ", push %lld", (long long)cc_trace_stream(t, 0).rank);
-    CC_TRY(cc_record_note(r, e, "%s%s%s: settled, on %zu steps of %s%s%s", f->sizes ? "sizes" : "",
-                          f->sizes && f->errors ? " and " : "", f->errors ? "errors" : "",
-                          f->figures.steps, f->figures.trace, stream,
-                          f->errors ? "; how well a net learns with an error, only training shows"
-                                    : ""));
+    CC_TRY(cc_record_note(
+        r, e, "%s%s%s: settled, on %zu step%s of %s%s%s", f->sizes ? "sizes" : "",
+        f->sizes && f->errors ? " and " : "", f->errors ? "errors" : "", f->figures.steps,
+        f->figures.steps == 1 ? "" : "s", f->figures.trace, stream,
+        f->errors ? "; how well a net learns with an error, only training shows" : ""));
     for (size_t i = 0; i < f->figures.count && f->sizes && used < sizeof list; i++)
         if (f->figures.of[i].bits != NULL && !f->figures.of[i].settled)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used == 0 ? "" : ", ",

@@ -20,7 +20,7 @@ json 'sum(" fitted: " in n for n in d["notes"]) == 4'
 json '[r["scheme"] for r in d["rows"]][-1] == "3lc:s=1.9" and d["rows"][-1]["speedup_paper"] == 1.55'
 # Every setting's speedup, which the paper does not print, and how many gain.
 q 0 paper utility --format json
-json '[(r["figure_paper"], r["column"]) for r in d["rows"][:3]] == [(200, "settings"), (6, "that gain"), (None, "that would with codecs for free")]'
+json '[(r["figure_paper"], r["column"]) for r in d["rows"][:3]] == [(200, "settings"), (6, "that gain"), (None, "gain, free codecs")]'
 json 'd["rows"][0]["figure_model"] == 245 and len(d["rows"]) == 21 + 245'
 json 'd["rows"][1]["figure_model"] == sum(r["figure_model"] > 1 for r in d["rows"] if r["quantity"] == "speedup")'
 json 'all(d["rows"][4 + 3 * i]["figure_model"] == sum(r["figure_model"] > 1 for r in d["rows"] if k in r["row"]) for i, k in enumerate(("batch 16,", "batch 32,", "batch 64,", "batch 12,")))'
