@@ -12,6 +12,7 @@
 #include "core/bytes.h"
 #include "core/memory.h"
 #include "core/random.h"
+#include "netsim/message/pair_kernels.h"
 #include "netsim/message/pair_stream.h"
 #include "tests/lib/guard.h"
 #include "tests/lib/kit.h"
@@ -46,6 +47,7 @@ static struct cc_stream own_stream(const float *v, size_t n, bool dense)
     for (size_t i = 0; i < n; i++)
         if (!stream_absent(v[i]))
             s.pair[s.count++] = (struct cc_index_value){FROM + (uint32_t)i, v[i]};
+    s.pair[s.count].index = CC_PAIR_END;
     return s;
 }
 
@@ -124,57 +126,127 @@ static void forms(void **state)
     free(scratch);
 }
 
-/* A part of a stream, in memory or received, and all of it: n values from FROM on are summed, of
- * streams that may have more. */
+/* The forms of the parts: those in memory, lists or one with all values, and received ones. */
+enum mix { LISTS, BITMAPS, VALUES, MIXES };
+
+/* Sums PARTS parts of n values each, and the first one alone, which may have a list where all do
+ * not. */
+static void check_sums(float *const v[PARTS], size_t n, enum mix mix, void *scratch)
+{
+    static const int forms_of[MIXES] = {2, 3, 4};
+    float *want = malloc(n * sizeof *want), *got = malloc(n * sizeof *got);
+    uint8_t *bytes[PARTS];
+    struct cc_stream own[PARTS];
+    struct cc_stream_view view[PARTS];
+    struct cc_stream_part part[PARTS];
+    for (size_t i = 0; i < n; i++)
+        want[i] = -0.0f;
+    for (size_t p = 0; p < PARTS; p++) {
+        own[p] = own_stream(v[p], n, p == 1 && mix == VALUES);
+        bytes[p] = malloc(64 + 8 * n);
+        const size_t len =
+            stream_write(v[p], n, (int)(p % (size_t)forms_of[mix]), false, TAG, 0, bytes[p]);
+        assert_int_equal(cc_stream_open(bytes[p], len, own[p].range, n, &view[p], NULL), CC_OK);
+        part[p] = p < 2 ? (struct cc_stream_part){.own = &own[p]}
+                        : (struct cc_stream_part){.received = &view[p]};
+        for (size_t i = 0; i < n; i++)
+            want[i] = want[i] + v[p][i];
+    }
+    for (size_t parts = 1; parts <= PARTS; parts += PARTS - 1) {
+        struct cc_stream sum = {0};
+        sum.pair = cc_alloc(cc_stream_memory(n, parts == 1 ? own[0].count : n), NULL);
+        sum.value = (float *)(void *)sum.pair;
+        cc_stream_sum(part, parts, own[0].range, scratch, &sum);
+        if (!sum.dense)
+            assert_int_equal(sum.pair[sum.count].index, CC_PAIR_END);
+        for (size_t i = 0; i < sum.count && !sum.dense; i++)
+            assert_false(stream_absent(sum.pair[i].value));
+        cc_stream_expand(&sum, sum.range, got);
+        same(got, parts == 1 ? v[0] : want, n, "sum");
+        free(sum.pair);
+    }
+    for (size_t p = 0; p < PARTS; p++) {
+        free(bytes[p]);
+        free_stream(&own[p]);
+    }
+    free(want);
+    free(got);
+}
+
+/* Streams that are parts of longer ones are in tests/mpi/test_exchange.c. */
 static void sums(void **state)
 {
     (void)state;
     void *scratch = cc_alloc0(cc_stream_scratch(), NULL);
+    float *v[PARTS];
     for (size_t k = 0; k < SIZES; k++)
         for (size_t d = 0; d < DENSITIES; d++) {
-            const size_t n = sizes[k];
-            float *v[PARTS], *want = malloc(n * sizeof *want), *got = malloc(n * sizeof *got);
-            uint8_t *bytes[PARTS];
-            struct cc_stream own[PARTS];
-            struct cc_stream_view view[PARTS];
-            struct cc_stream_part part[PARTS];
-            const bool values =
-                d % 2 != 0; /* some parts have all values, so that the sum has, too */
-            for (size_t i = 0; i < n; i++)
-                want[i] = -0.0f;
             for (size_t p = 0; p < PARTS; p++) {
-                v[p] = malloc(n * sizeof *v[p]);
-                fill(v[p], n, densities[d], 100 * k + 10 * d + p);
-                own[p] = own_stream(v[p], n, p == 1 && values);
-                bytes[p] = malloc(64 + 8 * n);
-                const size_t len =
-                    stream_write(v[p], n, (int)(p % (values ? 4 : 3)), false, TAG, 0, bytes[p]);
-                assert_int_equal(cc_stream_open(bytes[p], len, own[p].range, n, &view[p], NULL),
-                                 CC_OK);
-                part[p] = p < 2 ? (struct cc_stream_part){.own = &own[p]}
-                                : (struct cc_stream_part){.received = &view[p]};
-                for (size_t i = 0; i < n; i++)
-                    want[i] = want[i] + v[p][i];
+                v[p] = malloc(sizes[k] * sizeof *v[p]);
+                fill(v[p], sizes[k], densities[d], 100 * k + 10 * d + p);
             }
-            /* One part, of which the sum may be a list, and all. */
-            for (size_t parts = 1; parts <= PARTS; parts += PARTS - 1) {
-                struct cc_stream sum = {0};
-                sum.pair = cc_alloc(cc_stream_memory(n, parts == 1 ? own[0].count : n), NULL);
-                sum.value = (float *)(void *)sum.pair;
-                cc_stream_sum(part, parts, own[0].range, scratch, &sum);
-                cc_stream_expand(&sum, sum.range, got);
-                same(got, parts == 1 ? v[0] : want, n, "sum");
-                free(sum.pair);
-            }
-            for (size_t p = 0; p < PARTS; p++) {
+            for (int mix = 0; mix < MIXES; mix++)
+                check_sums(v, sizes[k], (enum mix)mix, scratch);
+            for (size_t p = 0; p < PARTS; p++)
                 free(v[p]);
-                free(bytes[p]);
-                free_stream(&own[p]);
-            }
-            free(want);
-            free(got);
         }
     free(scratch);
+}
+
+/* Few pairs, but close together: more than are merged at once; and the same indices in two, three
+ * and all parts, at every place of a vector. */
+static void clusters(void **state)
+{
+    (void)state;
+    enum { N = 700000, FIRST = 140000, CLOSE = 2000 };
+    void *scratch = cc_alloc0(cc_stream_scratch(), NULL);
+    float *v[PARTS];
+    for (size_t p = 0; p < PARTS; p++) {
+        v[p] = malloc(N * sizeof *v[p]);
+        fill(v[p], N, p % 2 == 0 ? 0 : 0.0005, p);
+        fill(v[p] + FIRST, CLOSE, 1, 10 + p);
+        for (size_t i = 0; i < 40; i++) {
+            v[p][1000 + 17 * i] = p < 2 ? (float)(p + i) : -0.0f;
+            v[p][2000 + 18 * i] = p % 3 == 0 ? (float)(p + i) : -0.0f;
+            v[p][3000 + 19 * i] = (float)(p + i) * 0.1f;
+        }
+    }
+    for (int mix = 0; mix < VALUES; mix++)
+        check_sums(v, N, (enum mix)mix, scratch);
+    for (size_t p = 0; p < PARTS; p++)
+        free(v[p]);
+    free(scratch);
+}
+
+/* Pairs of -0, which are sent explicitly, and lists that are merged with an empty one. */
+static void merging(void **state)
+{
+    (void)state;
+    enum { MOST = 80 };
+    struct cc_index_value a[MOST + 1], b[MOST + 1], merged[2 * MOST + 1],
+        sum[2 * MOST + CC_PAIR_SLACK], want[2 * MOST];
+    for (size_t n = 0; n <= MOST; n++)
+        for (size_t m = 0; m <= MOST; m += n % 2 + 1) {
+            const uint32_t shift = (uint32_t)(n * 3 % 7);
+            size_t c = 0;
+            for (size_t i = 0; i < n; i++)
+                a[i] = (struct cc_index_value){(uint32_t)(2 * i), i % 5 == 0 ? -0.0f : (float)i};
+            for (size_t i = 0; i < m; i++)
+                b[i] = (struct cc_index_value){(uint32_t)(3 * i) + shift, -0.0f};
+            a[n].index = b[m].index = merged[n + m].index = CC_PAIR_END;
+            k_merge()->merge(a, n, b, m, merged);
+            for (size_t i = 0, j = 0, k = 0; k < n + m; k++) {
+                const bool second = i == n || (j < m && b[j].index < a[i].index);
+                assert_memory_equal(&merged[k], second ? &b[j] : &a[i], sizeof *a);
+                j += second;
+                i += !second;
+            }
+            for (size_t i = 0; i < n; i++)
+                if (!stream_absent(a[i].value))
+                    want[c++] = a[i];
+            assert_int_equal(k_merge()->sum_runs(merged, n + m, sum), c);
+            assert_memory_equal(sum, want, c * sizeof *sum);
+        }
 }
 
 /* docs/wire.md's example, of a form that is not the shortest here. */
@@ -263,7 +335,8 @@ static void hostile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(forms), cmocka_unit_test(sums),
-                                       cmocka_unit_test(by_hand), cmocka_unit_test(hostile)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(forms),    cmocka_unit_test(sums),
+                                       cmocka_unit_test(clusters), cmocka_unit_test(merging),
+                                       cmocka_unit_test(by_hand),  cmocka_unit_test(hostile)};
     return kit_run(tests);
 }

@@ -192,6 +192,12 @@ static int make_job(struct calls *c, const struct calls_setting *s, struct cc_jo
     job->zeros = 1 - s->nonzeros;
     job->indices = (int)c->indices;
     job->trace_steps = 1;
+    /* Within a machine every message is copied once, in whole; more and smaller ones only ask for
+     * more switches between ranks. */
+    if (c->hosts.cluster.here) {
+        job->block_bytes = CC_JOB_WHOLE;
+        job->rendezvous = false;
+    }
     job->calls = (struct cc_job_calls){.limit_s = c->limit_s, .check = c->check};
     CC_TRY(add_tensor(&s->setting, job, e));
     return add_rows(c, &s->setting, job, e);

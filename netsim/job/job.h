@@ -19,6 +19,9 @@
  * (cc_runtime_begin); links rest meanwhile. */
 #define CC_JOB_PAUSE_S 2e-3
 
+/* The largest block: transfers are not cut, as MPI counts bytes as ints. */
+#define CC_JOB_WHOLE ((size_t)1 << 30)
+
 enum cc_job_kind {
     CC_JOB_REPLAY,  /* replay a trace, step by step */
     CC_JOB_PINGPONG /* messages of several sizes between ranks 0 and 1, for calibration */
@@ -119,8 +122,9 @@ struct cc_job {
     struct cc_job_shaping shaping; /* of device */
     bool yield_when_idle;
 
-    /* Simulations; on a machine: 0, true, true, 0, 0, 0. */
-    size_t block_bytes; /* 0: transfers are not cut */
+    /* Simulations; on a machine: 0, true, true, 0, 0, 0, but for calls within one, whose transfers
+     * are whole and do not wait. */
+    size_t block_bytes; /* 0: as suits TCP (block_stream.h) */
     bool rendezvous;
     bool data; /* payloads are made and sent; otherwise only their sizes are used */
     double reduce_byte_s, merge_byte_s, apply_byte_s;

@@ -18,8 +18,7 @@
 #define MOST_SAMPLES (1 << 24)
 #define MOST_SECONDS 1e6
 #define MOST_BPS     1e15
-#define MOST_QUEUE   0x1p31    /* tc reads 32 bits */
-#define MOST_BLOCK   (1 << 30) /* MPI counts bytes as ints */
+#define MOST_QUEUE   0x1p31 /* tc reads 32 bits */
 #define MOST_COUNT   (0x1p53 - 1)
 
 static const char *const kinds[] = {"replay", "pingpong", NULL};
@@ -383,9 +382,9 @@ static int check_data(const struct cc_scope *s, struct cc_error *e)
 }
 
 static const struct cc_field simulation_fields[] = {
-    {SIZE(struct cc_job, block_bytes), 0, MOST_BLOCK, .check = check_block,
-     .help = "Transfers travel in blocks of this size, a multiple of 4 from 8 on; 0: whole, as on "
-             "a machine."},
+    {SIZE(struct cc_job, block_bytes), 0, CC_JOB_WHOLE, .check = check_block,
+     .help = "Transfers travel in blocks of this size, a multiple of 4 from 8 on; 0: as "
+             "over TCP, 48 KiB."},
     {BOOL(struct cc_job, rendezvous),
      .help = "Whether transfers may wait until their receiver is ready, as on a machine."},
     {BOOL(struct cc_job, data), .check = check_data,

@@ -282,7 +282,7 @@ int cc_smpirun(const struct cc_smpirun_config *config, struct cc_job *job, struc
     CC_TRY(cc_program_check(config->rank_program, BUILD_IT, e));
     /* The formulas know neither blocks nor a rendezvous. */
     const bool formulas = config->fidelity == CC_FIDELITY_ALPHA_BETA;
-    job->block_bytes = formulas ? (size_t)1 << 30 : 0;
+    job->block_bytes = formulas ? CC_JOB_WHOLE : 0;
     job->rendezvous = !formulas;
     CC_TRY_OUT(cc_smpirun_check_memory(job, e));
     CC_TRY_OUT(open_files(&s, &command, e));

@@ -6,12 +6,16 @@
 #include "netsim/message/pair_kernels.h"
 #include "netsim/message/pair_stream.h"
 
-/* A block of a sum; it stays in the second-level cache. Between calls `acc` is all -0 and `mark`
- * all 0 once `ready`. */
+/* Pairs of a stretch of a sum that is merged, with those that end its lists. */
+#define CC_STRETCH 16384
+
+/* A block of a sum; it stays in the second-level cache, as do the lists of a stretch. Between calls
+ * `acc` is all -0 and `mark` all 0 once `ready`. */
 struct cc_scratch {
     float acc[CC_STREAM_BLOCK];
     uint8_t mark[CC_STREAM_BLOCK / CC_GROUP];
     struct cc_index_value pair[CC_STREAM_BLOCK + CC_PAIR_SLACK];
+    struct cc_index_value list[3][CC_STRETCH + CC_PAIR_SLACK];
     bool ready;
 };
 

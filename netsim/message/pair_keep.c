@@ -42,6 +42,8 @@ void cc_keep_prune(const struct cc_keep *k, struct cc_stream *sum)
         c += magnitude_bits(sum->pair[i].value) >= k->threshold;
     }
     sum->count = c;
+    if (!sum->dense)
+        sum->pair[c].index = CC_PAIR_END;
 }
 
 /* --- taking in --- */
@@ -49,24 +51,6 @@ void cc_keep_prune(const struct cc_keep *k, struct cc_stream *sum)
 static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;
-}
-
-/* Copies `count` pairs of a received stream, whose indices count from the range's beginning. */
-static size_t copy_pairs(const struct cc_index_value *pair, size_t count, uint32_t base,
-                         struct cc_index_value *out)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = (struct cc_index_value){base + pair[i].index, pair[i].value};
-    return count;
-}
-
-static size_t list_short(const struct cc_stream_view *v, size_t from, size_t count, uint32_t base,
-                         struct cc_index_value *out)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = (struct cc_index_value){base + cc_get_u16(v->index + 2 * (from + i)),
-                                         cc_get_f32(v->value + 4 * (from + i))};
-    return count;
 }
 
 /* The set bits of [at, at + n), at a multiple of 64. */
@@ -107,11 +91,13 @@ static const struct cc_index_value *list_block(struct cc_stream_part *part,
     case CC_STREAM_PAIRS: {
         const struct cc_index_value *pair = (const void *)v->index;
         const size_t end = cc_pair_search(pair, from, v->head.pairs, (uint32_t)(at + n));
-        *count = copy_pairs(pair + from, end - from, range.from, room);
+        *count = end - from;
+        k_merge()->copy(v->index + CC_PAIR_BYTES * from, *count, range.from, room);
         break;
     }
     case CC_STREAM_SHORT:
-        *count = list_short(v, from, cc_get_u32(v->counts + at / CC_STREAM_BLOCK * 4), base, room);
+        *count = cc_get_u32(v->counts + at / CC_STREAM_BLOCK * 4);
+        k_merge()->join(v->index + 2 * from, v->value + 4 * from, *count, base, room);
         break;
     case CC_STREAM_BITMAP:
         *count = list_bits(v, from, at, n, room);

@@ -14,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/exchange.h"
+#include "netsim/message/pair_merge.h"
 #include "schemes/pairs.h"
 
 enum cc_stream_kind {
@@ -54,7 +55,8 @@ struct cc_stream {
     struct cc_stream_range range;
     bool dense;
     size_t count;                /* pairs; not used if it is dense */
-    struct cc_index_value *pair; /* indices count from the message's beginning */
+    struct cc_index_value *pair; /* indices count from the message's beginning; one with the index
+                                    CC_PAIR_END follows the last */
     float *value;                /* dense: of the range */
 };
 
@@ -101,7 +103,10 @@ void cc_stream_view_apply(const struct cc_stream_view *v, float scale, float *y)
 struct cc_stream_part {
     const struct cc_stream *own;
     const struct cc_stream_view *received;
-    size_t at; /* for cc_stream_sum: the next pair */
+    /* For cc_stream_sum: */
+    size_t at;                         /* the next pair */
+    const struct cc_index_value *list; /* those that are merged next */
+    size_t listed;
 };
 
 /* Scratch memory of cc_stream_sum and cc_stream_encode, in bytes, aligned to CC_ALIGN; all zeros

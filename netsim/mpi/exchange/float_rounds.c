@@ -71,6 +71,11 @@ static int add_mean(struct cc_float_rounds *f, const uint8_t *sum, struct cc_err
     return status;
 }
 
+bool cc_float_rounds_last(const struct cc_float_rounds *f)
+{
+    return cc_pack_verbatim(f->pack) || f->round + 1 == cc_pack_rounds(f->pack);
+}
+
 int cc_float_rounds_next(struct cc_float_rounds *f, const uint8_t *sum, struct cc_error *e)
 {
     struct cc_rank_state *s = f->rank_state;

@@ -25,6 +25,8 @@ int cc_float_rounds_open(struct cc_float_rounds *f, struct cc_rank_state *s,
                          const struct cc_job_message *m, struct cc_error *e);
 /* Encodes the step's gradient, up to the first round that has bytes. */
 int cc_float_rounds_start(struct cc_float_rounds *f, struct cc_error *e);
+/* Whether the sum completes the step's. */
+bool cc_float_rounds_last(const struct cc_float_rounds *f);
 /* Takes the sum, which is at f->sum or, of a single worker, still at f->own: adds what it completes
  * to the model, as the mean over the workers, and encodes up to the next round that has bytes.
  * Refuses sums of gradients that are not finite. */

@@ -19,7 +19,7 @@
 #include "netsim/mpi/exchange/reduction.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 
-enum stage { IDLE, READY, SUMMING, LENGTHS, PAYLOADS };
+enum stage { IDLE, READY, SUMMING, SUMMED, LENGTHS, PAYLOADS };
 
 struct library {
     const struct cc_reduction_ops *ops;
@@ -139,18 +139,27 @@ static void charge_sum(struct library *x)
               s->row->cost != NULL ? s->job->reduce_byte_s * bytes : 0);
 }
 
-/* On to the next collective, or back to IDLE. */
+/* Takes a sum; on to the next one, or to IDLE. */
+static int take_sum(struct library *x, struct cc_error *e)
+{
+    x->stage = IDLE;
+    CC_TRY(cc_float_rounds_next(&x->floats, x->floats.sum, e));
+    return x->floats.bytes > 0 ? get_ready(x, e) : CC_OK;
+}
+
+/* On to the next collective, to SUMMED where the sum is held, or to IDLE. */
 static int end_collective(struct library *x, struct cc_error *e)
 {
     if (x->stage == LENGTHS)
         return begin_payloads(x, e);
-    const bool sums = x->stage == SUMMING;
+    if (x->stage == SUMMING) {
+        charge_sum(x);
+        x->stage = SUMMED;
+        return x->rank_state->hold_sums && cc_float_rounds_last(&x->floats) ? CC_OK
+                                                                            : take_sum(x, e);
+    }
     x->stage = IDLE;
-    if (!sums)
-        return apply_payloads(x, e);
-    charge_sum(x);
-    CC_TRY(cc_float_rounds_next(&x->floats, x->floats.sum, e));
-    return x->floats.bytes > 0 ? get_ready(x, e) : CC_OK;
+    return apply_payloads(x, e);
 }
 
 /* --- operations --- */
@@ -176,7 +185,9 @@ static int library_test(void *of, bool *done, struct cc_error *e)
 {
     struct library *x = of;
     bool over = false;
-    *done = x->stage == IDLE;
+    if (x->stage == SUMMED && !x->rank_state->hold_sums)
+        CC_TRY(take_sum(x, e));
+    *done = x->stage == IDLE || x->stage == SUMMED;
     if (*done)
         return CC_OK;
     if (x->stage == READY)
@@ -186,7 +197,7 @@ static int library_test(void *of, bool *done, struct cc_error *e)
         return CC_OK;
     x->rank_state->waits.more = true;
     CC_TRY(end_collective(x, e));
-    *done = x->stage == IDLE;
+    *done = x->stage == IDLE || x->stage == SUMMED;
     return CC_OK;
 }
 

@@ -44,6 +44,8 @@ struct cc_rank_state {
      * added to, as they encoded it. Set before start and valid until done; NULL without data. */
     const float *gradient;
     float *model;
+    bool hold_sums; /* an exchange that sums, and is done except for adding the mean to the model,
+                       reports that it is done; its next test without this adds it */
     struct cc_counters counters;
     struct cc_event_log *events; /* or NULL */
     struct cc_waits waits;       /* all requests under way */

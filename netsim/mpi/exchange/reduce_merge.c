@@ -297,7 +297,7 @@ static int apply(struct cc_merge *x, struct cc_merge_chunk *c, bool held, struct
 /* Applies the chunks that are here. */
 static int apply_chunks(struct cc_merge *x, struct cc_error *e)
 {
-    for (size_t i = 0; i < x->schedule.chunks; i++) {
+    for (size_t i = 0; i < x->schedule.chunks && !x->rank_state->hold_sums; i++) {
         struct cc_merge_chunk *c = &x->chunk[i];
         if (c->here && !c->applied && c->bound > 0)
             CC_TRY(apply(x, c, x->has_sum && i == x->schedule.own_chunk, e));
@@ -489,6 +489,13 @@ static bool all_kept(const struct cc_merge *x)
     return true;
 }
 
+/* Whether everything has been sent, received and added. */
+static bool is_complete(const struct cc_merge *x)
+{
+    return x->begun == x->schedule.rounds && x->added == x->groups && all_kept(x) &&
+           cc_block_stream_idle(&x->streams.out);
+}
+
 /* Counts what the step has kept, and sets the threshold of the next one. */
 static void end_step(struct cc_merge *x)
 {
@@ -513,12 +520,12 @@ int cc_merge_test(void *of, bool *done, struct cc_error *e)
         CC_TRY(begin_ready(x, &moved, e));
         CC_TRY(apply_chunks(x, e));
     }
-    if (!x->over && x->begun == x->schedule.rounds && x->added == x->groups && all_kept(x) &&
-        cc_block_stream_idle(&x->streams.out)) {
-        x->over = true;
-        end_step(x);
-    }
-    *done = x->over;
+    *done = x->over || is_complete(x);
+    if (!*done || x->over || x->rank_state->hold_sums)
+        return CC_OK;
+    x->over = true;
+    CC_TRY(apply_chunks(x, e)); /* those that were held */
+    end_step(x);
     return CC_OK;
 }
 

@@ -60,7 +60,7 @@ static int open_gradient(struct cc_merge_gradient *g, struct cc_error *e)
     g->most = cc_pack_pairs_bound(g->pack);
     g->payload = cc_alloc(cc_pack_bound(g->pack), e);
     g->own.range = (struct cc_stream_range){0, (uint32_t)n};
-    g->own.pair = cc_alloc(g->most * sizeof *g->own.pair, e);
+    g->own.pair = cc_alloc((g->most + 1) * sizeof *g->own.pair, e);
     if (g->payload == NULL || g->own.pair == NULL || !g->prunes)
         return g->payload != NULL && g->own.pair != NULL ? CC_OK : CC_FAIL;
     g->keep.value = cc_alloc(n * sizeof *g->keep.value, e);
@@ -105,6 +105,7 @@ int cc_merge_gradient_encode(struct cc_merge_gradient *g, struct cc_error *e)
         return CC_OK;
     const struct cc_work_timer since = cc_work_begin();
     CC_TRY(cc_pack_to_pairs(g->pack, s->step, g->payload, len, g->own.pair, &g->own.count, e));
+    g->own.pair[g->own.count].index = CC_PAIR_END;
     cc_charge(s, CC_PHASE_ENCODE, since, cc_row_cost(s, 0));
     return CC_OK;
 }

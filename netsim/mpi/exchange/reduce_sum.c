@@ -220,6 +220,10 @@ static int reduce_sum_test(void *of, bool *done, struct cc_error *e)
         CC_TRY(progress(x, e));
         if (x->current < x->schedule.rounds)
             break;
+        if (x->rank_state->hold_sums && cc_float_rounds_last(&x->floats)) {
+            *done = true;
+            return CC_OK;
+        }
         CC_TRY(cc_float_rounds_next(&x->floats,
                                     x->schedule.rounds > 0 ? x->floats.sum : x->floats.own, e));
         begin_rounds(x);

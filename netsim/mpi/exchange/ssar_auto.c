@@ -71,7 +71,7 @@ static int auto_test(void *of, bool *done, struct cc_error *e)
     if (*done)
         return CC_OK;
     CC_TRY(cc_merge_test(x->current, done, e));
-    if (*done)
+    if (*done && !x->rank_state->hold_sums)
         end_step(x);
     return CC_OK;
 }

@@ -2,10 +2,11 @@
  *
  * Where payloads travel as they were encoded, all workers encode before a barrier, and the call
  * begins after it: it has the exchange alone, and ends when the sum is complete. Decoding the sum
- * onto the model, which is the same for every exchange, is not part of it; where a rank decodes
- * everybody's payload to have a sum at all, decoding is. Exchanges with servers, and those that
- * encode at every hop, cannot be told apart from their codecs: their calls begin before encoding
- * and end after decoding.
+ * onto the model, which is the same for every exchange, is not part of it, and begins when all
+ * ranks have their sums, as ranks that share cores would else delay each other; where a rank
+ * decodes everybody's payload to have a sum at all, decoding is. Exchanges with servers, and those
+ * that encode at every hop, cannot be told apart from their codecs: their calls begin before
+ * encoding and end after decoding.
  *
  * A call takes as long as on its slowest rank. All ranks know these times, and so agree on when a
  * row has enough of them: the median is known to within a hundredth, or the time is up. */
@@ -68,20 +69,35 @@ static double apply_s(const struct cc_rank_loop *l)
     return l->s.counters.phase_s[CC_PHASE_DECODE] + l->s.counters.exchange_update_s;
 }
 
+/* Adds the sums, which were held, to the model. */
+static int release_sums(struct cc_rank_loop *l, struct cc_error *e)
+{
+    l->s.hold_sums = false;
+    for (size_t i = 0; i < l->messages; i++) {
+        bool done;
+        CC_TRY(l->exchange->test(l->message[i], &done, e));
+    }
+    return CC_OK;
+}
+
 /* *seconds: the call's, on this rank. */
 static int time_call(struct calls *c, double *seconds, struct cc_error *e)
 {
     struct cc_rank_loop *l = c->l;
     const bool yield = l->s.job->yield_when_idle;
+    l->s.hold_sums = c->applies;
     if (c->apart)
         CC_TRY(start_messages(l, e));
     CC_TRY(cc_runtime_barrier(l->s.comm, yield, e));
-    const double begin = cc_runtime_now(), applied = apply_s(l);
+    const double begin = cc_runtime_now();
     if (!c->apart)
         CC_TRY(start_messages(l, e));
     CC_TRY(cc_messages_finish(l, l->messages, e));
-    *seconds = cc_runtime_now() - begin - (c->applies ? apply_s(l) - applied : 0);
-    return CC_OK;
+    *seconds = cc_runtime_now() - begin;
+    if (!c->applies)
+        return CC_OK;
+    CC_TRY(cc_runtime_barrier(l->s.comm, yield, e));
+    return release_sums(l, e);
 }
 
 static int end_call(struct calls *c, size_t call, double seconds, struct cc_error *e)
@@ -226,9 +242,11 @@ int cc_rank_calls(struct cc_rank *r, size_t row, struct cc_rank_loop *l, struct 
         status = CC_FAIL;
         goto out;
     }
+    cc_work_read_processor(false);
     CC_TRY_OUT(run_calls(&c, e));
     CC_TRY_OUT(report(&c, row, e));
 out:
+    cc_work_read_processor(true);
     cc_result_check_close(&c.check);
     free(c.call_s);
     free(c.sorted);

@@ -43,6 +43,10 @@ double cc_work_end(struct cc_work_timer since, double cost_s);
 /* The seconds of work that ended at `now`, as cc_work_end returned it. On a real machine they are
  * the processor time of this thread: ranks or programs that share the core do not lengthen them. */
 double cc_work_took(struct cc_work_timer since, double now);
+/* Whether the processor's clock is read, as it is at first. On a real machine each reading is a
+ * system call of half a microsecond, too much where an exchange takes ten: without it cc_work_took
+ * returns the time on the rank's clock. A simulation always reads it. */
+void cc_work_read_processor(bool on);
 
 /* --- waiting --- */
 

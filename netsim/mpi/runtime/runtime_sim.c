@@ -61,6 +61,11 @@ double cc_work_end(struct cc_work_timer since, double cost_s)
     return cc_runtime_now();
 }
 
+void cc_work_read_processor(bool on)
+{
+    (void)on;
+}
+
 double cc_work_took(struct cc_work_timer since, double now)
 {
     return now - since.began;
