@@ -55,6 +55,15 @@ double cc_exchange_encodings(enum cc_exchange x, enum cc_reduction r, enum cc_vi
     return models[x]->encodings(workers);
 }
 
+double cc_exchange_encoded_bytes(enum cc_exchange x, const struct cc_payload_cost *m,
+                                 enum cc_reduction r, const struct cc_cluster *c)
+{
+    if (r == CC_REDUCE_SUM || cc_exchange_by_allgather(x, r, c->via) ||
+        models[x]->encoded_bytes == NULL)
+        return m->push_bytes;
+    return models[x]->encoded_bytes(m, c->workers);
+}
+
 /* --- token buckets --- */
 
 /* Time a port needs beyond its token bucket: `takes` seconds of sending in `bursts` bursts, `idle`

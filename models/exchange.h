@@ -87,6 +87,11 @@ void cc_exchange_cost(enum cc_exchange x, const struct cc_payload_cost *m, enum 
                       const struct cc_cluster *c, const struct cc_link *l, double share,
                       double messages, struct cc_cost *out);
 
+/* The payload bytes that a worker encodes in a step, each value once, which runs report as its
+ * push: of its own gradient, or, where every hop encodes partial sums, of these. */
+double cc_exchange_encoded_bytes(enum cc_exchange x, const struct cc_payload_cost *m,
+                                 enum cc_reduction r, const struct cc_cluster *c);
+
 /* With servers: sets both transfers to the longest of what the worker's port, the server's port and
  * the sending of messages take. */
 void cc_cost_bound_transfers(struct cc_cost *c);

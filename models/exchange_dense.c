@@ -13,13 +13,32 @@
  *   mpi           the fastest of the first three
  *
  * Other payloads are decoded, added to and encoded at every hop. All workers must end with the same
- * bits, so a worker that goes on with a sum that it has sent decodes its own encoding of it. A
- * partial sum is taken to have as many bytes as one worker's payload. docs/model.md, "Exchanges".
+ * bits, so a worker that goes on with a sum that it has sent decodes its own encoding of it. n is
+ * then the size of the partial sum that travels: hop(m) bytes over m workers, hop(1) = n. Which
+ * sums add up to a partial one differs between these exchanges, and hop() has been measured as the
+ * ring adds them. docs/model.md, "Exchanges".
  */
 #include <math.h>
 #include <stddef.h>
 
 #include "models/exchange_formula.h"
+
+/* Bytes of a partial sum over so many workers; of floats those of every sum. */
+static double partial(const struct cc_exchange_case *k, int workers)
+{
+    return k->reduction == CC_REDUCE_SUM ? k->message->push_bytes
+                                         : cc_hop_bytes(k->message, workers);
+}
+
+/* The mean of hop(1) to hop(workers). */
+static double mean_hop_bytes(const struct cc_payload_cost *m, int workers)
+{
+    const int different = workers < CC_SUM_WORKERS ? workers : CC_SUM_WORKERS;
+    double sum = (workers - different) * cc_hop_bytes(m, CC_SUM_WORKERS);
+    for (int i = 1; i <= different; i++)
+        sum += cc_hop_bytes(m, i);
+    return sum / workers;
+}
 
 /* Chunks of n/P bytes travel round the ring once to be reduced and once more to reach everyone. A
  * chunk is encoded before each of the P - 1 hops of the first tour and once when it is complete;
@@ -28,14 +47,22 @@ static void ring(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     const struct cc_payload_cost *m = k->message;
     double p = k->cluster->workers, part = (p - 1) / p;
-    cc_add_rounds(k, 2 * (p - 1), m->push_bytes / p, true, c);
     if (k->reduction == CC_REDUCE_SUM) {
+        cc_add_rounds(k, 2 * (p - 1), m->push_bytes / p, true, c);
         cc_encode_once(k, c);
         c->reduce_s = part * m->push_bytes * k->cluster->reduce_byte_s;
     } else {
+        cc_add_rounds(k, p - 1, mean_hop_bytes(m, k->cluster->workers - 1) / p, true, c);
+        cc_add_rounds(k, p - 1, cc_hop_bytes(m, k->cluster->workers) / p, true, c);
         c->hop_codec_s = m->push_encode_s + part * m->push_add_s;
         c->decode_s = m->push_decode_s;
     }
+}
+
+/* A worker encodes one chunk as the sum of each number of gradients. */
+static double ring_encoded_bytes(const struct cc_payload_cost *m, int workers)
+{
+    return mean_hop_bytes(m, workers);
 }
 
 /* Encoding a sum of m gradients adds m parts of P to the squared error: (1 + 2 + ... + P) / P. */
@@ -44,15 +71,24 @@ static double ring_encodings(int workers)
     return (workers + 1.0) / 2;
 }
 
+/* The most gradients that a sum has when ranks of a power of two have added up `held` each, and
+ * `extra` of them those of a rank beyond the power. */
+static int most_summed(int held, int extra)
+{
+    return held + (held < extra ? held : extra);
+}
+
 /* Whole vectors travel between ranks 1, 2, 4, ... apart. Each of the r ranks beyond the power of
  * two hands its vector to a partner first and gets the result last. */
 static void recdouble(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     const struct cc_payload_cost *m = k->message;
-    int power = cc_power_below(k->cluster->workers);
-    double log = cc_log2(power), more = power < k->cluster->workers;
-    cc_add_rounds(k, more, m->push_bytes, false, c);
-    cc_add_rounds(k, log + more, m->push_bytes, true, c);
+    int workers = k->cluster->workers, power = cc_power_below(workers), extra = workers - power;
+    double log = cc_log2(power), more = extra > 0;
+    cc_add_rounds(k, more, partial(k, 1), false, c);
+    for (int held = 1; held < power; held *= 2)
+        cc_add_rounds(k, 1, partial(k, most_summed(held, extra)), true, c);
+    cc_add_rounds(k, more, partial(k, workers), true, c);
     if (k->reduction == CC_REDUCE_SUM) {
         cc_encode_once(k, c);
         c->reduce_s = (log + more) * m->push_bytes * k->cluster->reduce_byte_s;
@@ -76,11 +112,13 @@ static double recdouble_encodings(int workers)
 static void rabenseifner(const struct cc_exchange_case *k, struct cc_cost *c)
 {
     const struct cc_payload_cost *m = k->message;
-    double power = cc_power_below(k->cluster->workers), part = (power - 1) / power;
-    double log = cc_log2((int)power), more = power < k->cluster->workers;
-    cc_add_rounds(k, 2 * log, part / log * m->push_bytes, true, c);
-    cc_add_rounds(k, more, m->push_bytes, false, c);
-    cc_add_rounds(k, more, m->push_bytes, true, c);
+    int workers = k->cluster->workers, ranks = cc_power_below(workers), extra = workers - ranks;
+    double power = ranks, part = (power - 1) / power, log = cc_log2(ranks), more = extra > 0;
+    cc_add_rounds(k, more, partial(k, 1), false, c);
+    for (int held = 1; held < ranks; held *= 2)
+        cc_add_rounds(k, 1, partial(k, most_summed(held, extra)) / (2 * held), true, c);
+    cc_add_rounds(k, log, part / fmax(log, 1) * partial(k, workers), true, c);
+    cc_add_rounds(k, more, partial(k, workers), true, c);
     if (k->reduction == CC_REDUCE_SUM) {
         cc_encode_once(k, c);
         c->reduce_s = (part + more) * m->push_bytes * k->cluster->reduce_byte_s;
@@ -90,6 +128,17 @@ static void rabenseifner(const struct cc_exchange_case *k, struct cc_cost *c)
             (part + 1 / power + more) * m->push_encode_s + (part + more) * m->push_add_s;
         c->decode_s = m->push_decode_s;
     }
+}
+
+/* A worker encodes half of a gradient, a quarter of the sum of two, ..., and its own part of the
+ * result. */
+static double rabenseifner_encoded_bytes(const struct cc_payload_cost *m, int workers)
+{
+    const int power = cc_power_below(workers);
+    double sum = cc_hop_bytes(m, workers) / power;
+    for (int held = 1; held < power; held *= 2)
+        sum += cc_hop_bytes(m, held) / (2 * held);
+    return sum;
 }
 
 /* Half of every gradient is encoded in each round, those of the r ranks once before, and the
@@ -118,9 +167,13 @@ static void library(const struct cc_exchange_case *k, struct cc_cost *c)
     }
 }
 
-const struct cc_exchange_model cc_exchange_model_ring = {ring, ring_encodings};
-const struct cc_exchange_model cc_exchange_model_recdouble = {recdouble, recdouble_encodings};
-const struct cc_exchange_model cc_exchange_model_rabenseifner = {rabenseifner,
-                                                                 rabenseifner_encodings};
-const struct cc_exchange_model cc_exchange_model_allgather = {cc_cost_allgather, NULL};
-const struct cc_exchange_model cc_exchange_model_mpi = {library, NULL};
+const struct cc_exchange_model cc_exchange_model_ring = {
+    .cost = ring, .encoded_bytes = ring_encoded_bytes, .encodings = ring_encodings};
+const struct cc_exchange_model cc_exchange_model_recdouble = {.cost = recdouble,
+                                                              .encodings = recdouble_encodings};
+const struct cc_exchange_model cc_exchange_model_rabenseifner = {
+    .cost = rabenseifner,
+    .encoded_bytes = rabenseifner_encoded_bytes,
+    .encodings = rabenseifner_encodings};
+const struct cc_exchange_model cc_exchange_model_allgather = {.cost = cc_cost_allgather};
+const struct cc_exchange_model cc_exchange_model_mpi = {.cost = library};

@@ -22,6 +22,8 @@ struct cc_exchange_model {
     /* Fills the fields of *c that it has; the others are 0. With CC_X_RECODES, payloads that are
      * sent by allgather instead do not come here. */
     void (*cost)(const struct cc_exchange_case *k, struct cc_cost *c);
+    /* Payload bytes that a worker encodes with CC_X_RECODES, each value once; NULL: of its push. */
+    double (*encoded_bytes)(const struct cc_payload_cost *m, int workers);
     /* Squared error of the workers' sum, in units of that of encoding every gradient once, for
      * payloads that are encoded again on their way (docs/advise.md); NULL: 1. */
     double (*encodings)(int workers);

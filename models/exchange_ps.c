@@ -45,12 +45,13 @@ static void cost(const struct cc_exchange_case *k, struct cc_cost *c)
     const struct cc_payload_cost *m = k->message;
     const struct cc_link *l = k->link;
     double workers = k->cluster->workers, byte_s = cc_link_byte_s(l), framing = l->message_bytes;
+    double pull_bytes = cc_pull_bytes(m, k->cluster->workers);
     double remote = workers - k->cluster->colocated, elsewhere = remote_share(k);
     c->push_flow_s = cc_framed(l, k->share * m->push_bytes) * byte_s;
-    c->pull_flow_s = cc_framed(l, k->share * m->pull_bytes) * byte_s;
+    c->pull_flow_s = cc_framed(l, k->share * pull_bytes) * byte_s;
     c->push_worker_s = elsewhere * (m->push_bytes + k->messages * framing) * byte_s;
     c->push_server_s = remote * c->push_flow_s;
-    c->pull_worker_s = elsewhere * (m->pull_bytes + k->messages * framing) * byte_s;
+    c->pull_worker_s = elsewhere * (pull_bytes + k->messages * framing) * byte_s;
     c->pull_server_s = remote * c->pull_flow_s;
     c->push_latency_s = c->pull_latency_s = l->latency_s;
     c->push_send_s = fmax(0, k->messages - 1) * l->message_s;
@@ -72,4 +73,4 @@ static double encodings(int workers)
     return 2;
 }
 
-const struct cc_exchange_model cc_exchange_model_ps = {cost, encodings};
+const struct cc_exchange_model cc_exchange_model_ps = {.cost = cost, .encodings = encodings};

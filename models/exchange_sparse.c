@@ -245,8 +245,8 @@ size_t cc_exchange_choices(const struct cc_cluster *c, const struct cc_link *l, 
     return count;
 }
 
-const struct cc_exchange_model cc_exchange_model_ssar_auto = {ssar_auto, NULL};
-const struct cc_exchange_model cc_exchange_model_ssar_recdouble = {ssar_recdouble, NULL};
-const struct cc_exchange_model cc_exchange_model_ssar_split = {ssar_split, NULL};
-const struct cc_exchange_model cc_exchange_model_ssar_rabenseifner = {ssar_rabenseifner, NULL};
-const struct cc_exchange_model cc_exchange_model_dsar_split = {dsar_split, NULL};
+const struct cc_exchange_model cc_exchange_model_ssar_auto = {.cost = ssar_auto};
+const struct cc_exchange_model cc_exchange_model_ssar_recdouble = {.cost = ssar_recdouble};
+const struct cc_exchange_model cc_exchange_model_ssar_split = {.cost = ssar_split};
+const struct cc_exchange_model cc_exchange_model_ssar_rabenseifner = {.cost = ssar_rabenseifner};
+const struct cc_exchange_model cc_exchange_model_dsar_split = {.cost = dsar_split};

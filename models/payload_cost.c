@@ -60,6 +60,28 @@ int cc_codec_model_profiled(const struct cc_profile *p, const char *scheme,
     return CC_OK;
 }
 
+double cc_sum_size(const double size[CC_SUM_POINTS], int workers)
+{
+    int point = 0, power = 1;
+    if (workers >= CC_SUM_WORKERS)
+        return size[CC_SUM_POINTS - 1];
+    while (2 * power <= workers) {
+        power *= 2;
+        point++;
+    }
+    return size[point] + (size[point + 1] - size[point]) * log2((double)workers / power);
+}
+
+double cc_pull_bytes(const struct cc_payload_cost *p, int workers)
+{
+    return p->pull_bytes + cc_sum_size(p->more.pull, workers);
+}
+
+double cc_hop_bytes(const struct cc_payload_cost *p, int workers)
+{
+    return p->push_bytes + cc_sum_size(p->more.hop, workers);
+}
+
 static struct cc_profile_point at(const struct cc_profile_codec *codec,
                                   const struct cc_profile_point *given, double values)
 {
@@ -90,6 +112,12 @@ static struct cc_payload_cost sending_step(const struct cc_codec_model *c, size_
     };
     if (c->verbatim)
         p.verbatim = values;
+    for (int i = 0; i < CC_SUM_POINTS && c->tensor_sums != NULL; i++) {
+        const struct cc_sum_sizes *bits = &c->tensor_sums[tensor];
+        const double bytes = period * values / 8;
+        p.more.hop[i] = bytes * (bits->hop[i] - push.bits_per_value);
+        p.more.pull[i] = c->pull == c->push ? bytes * (bits->pull[i] - pull.bits_per_value) : 0;
+    }
     if (c->shape_bytes != NULL)
         p.push_bytes = p.pull_bytes = c->shape_bytes(c->shape_arg, shape);
     if (c->reduction == CC_REDUCE_PAIRS)
@@ -108,6 +136,10 @@ void cc_payload_cost_add(struct cc_payload_cost *sum, const struct cc_payload_co
     sum->values += p->values;
     sum->push_bytes += p->push_bytes;
     sum->pull_bytes += p->pull_bytes;
+    for (int i = 0; i < CC_SUM_POINTS; i++) {
+        sum->more.pull[i] += p->more.pull[i];
+        sum->more.hop[i] += p->more.hop[i];
+    }
     sum->pairs += p->pairs;
     sum->verbatim += p->verbatim;
     sum->push_encode_s += p->push_encode_s;
@@ -202,6 +234,16 @@ static double tensor_bytes(const struct cc_net *net, const bool *raw, const doub
     return counted != NULL ? counted[i] : fmax(0, total - 4 * raw_values) * values / others;
 }
 
+/* Partial sums of a measured payload: in proportion to it as in the prediction. */
+static void measured_sums(const struct cc_step_payloads *profiled, const struct cc_measured *m,
+                          double bytes, struct cc_payload_cost *out)
+{
+    const struct cc_payload_cost *total = &profiled->total;
+    for (int i = 0; i < CC_SUM_POINTS && m->encoded_bytes > 0; i++)
+        out->more.hop[i] =
+            bytes * ((total->push_bytes + total->more.hop[i]) / m->encoded_bytes - 1);
+}
+
 int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_payloads *profiled,
                               const bool *raw, const struct cc_measured *m,
                               struct cc_step_payloads *out, struct cc_error *e)
@@ -228,6 +270,8 @@ int cc_step_payloads_measured(const struct cc_net *net, const struct cc_step_pay
             .pairs = profiled->each[i].pairs,
             .push_bytes = times * push + period * m->push_head_bytes / count,
             .pull_bytes = times * pull + period * m->pull_head_bytes / count};
+        if (!is_raw)
+            measured_sums(profiled, m, times * push, &p.each[i]);
         p.cut_bytes[i] = profiled->cut_bytes[i];
     }
     add_up(&p);

@@ -12,6 +12,17 @@
 #include "models/net.h"
 #include "models/profile.h"
 
+/* Payload sizes of the sums of 1, 2, 4, ... workers' gradients: of those that servers send back,
+ * and of the partial sums that are encoded on their way from worker to worker. */
+enum { CC_SUM_POINTS = 5, CC_SUM_WORKERS = 1 << (CC_SUM_POINTS - 1) };
+struct cc_sum_sizes {
+    double pull[CC_SUM_POINTS], hop[CC_SUM_POINTS];
+};
+
+/* The size for a number of workers, at least 1: between two points it is linear in the logarithm of
+ * the number, and more workers than CC_SUM_WORKERS have the size of these. */
+double cc_sum_size(const double size[CC_SUM_POINTS], int workers);
+
 /* A scheme, as the models see it. */
 struct cc_codec_model {
     const char *scheme; /* canonical name, for messages; owned by the caller */
@@ -27,6 +38,9 @@ struct cc_codec_model {
     /* Bits per value of each tensor of the net, means over whole periods; for pulls only where
      * these have no profile of their own. NULL: those of the profile. */
     const double *tensor_bits;
+    /* Bits per value of sums, of each tensor of the net; those of pulls only where these have no
+     * profile of their own. NULL: sums are as large as what they add up. */
+    const struct cc_sum_sizes *tensor_sums;
     size_t period; /* sends in one step of `period` (local steps); 0 counts as 1 */
     /* CC_REDUCE_SUM: the number of sums that a payload needs one after the other (2 for low-rank
      * factors, as the second factor follows from the first's sum); 0 counts as 1. */
@@ -53,11 +67,16 @@ int cc_codec_model_profiled(const struct cc_profile *p, const char *scheme,
 struct cc_payload_cost {
     double values;
     double push_bytes, pull_bytes;
-    double pairs;                                    /* in the push; 0 unless CC_REDUCE_PAIRS */
-    double verbatim;                                 /* values of verbatim payloads */
+    struct cc_sum_sizes more; /* bytes by which sums differ: from pull_bytes, and from push_bytes */
+    double pairs;             /* in the push; 0 unless CC_REDUCE_PAIRS */
+    double verbatim;          /* values of verbatim payloads */
     double push_encode_s, push_decode_s, push_add_s; /* add: decoding onto a sum */
     double pull_encode_s, pull_decode_s;
 };
+
+/* Bytes of a pull if so many workers push, and of a partial sum over so many workers. */
+double cc_pull_bytes(const struct cc_payload_cost *p, int workers);
+double cc_hop_bytes(const struct cc_payload_cost *p, int workers);
 
 /* The payload costs of all tensors of a net, in its order: in the sending step, and in the period -
  * 1 silent steps, in which tensors are encoded but only raw ones are sent. */
@@ -94,7 +113,9 @@ void cc_step_payloads_free(struct cc_step_payloads *p);
 
 /* The measurements of a run: means per step over whole periods. */
 struct cc_measured {
-    double push_bytes, pull_bytes;           /* payload of a worker's push; of all servers' pulls */
+    double push_bytes, pull_bytes; /* payload of a worker's push; of all servers' pulls */
+    double encoded_bytes; /* the prediction of push_bytes (cc_exchange_encoded_bytes) in the step
+                             that sends, to which partial sums are in proportion; 0: not known */
     double push_head_bytes, pull_head_bytes; /* beside it, in steps that send */
     const double *tensor_push, *tensor_pull; /* payload by tensor; NULL: by their sizes */
     struct cc_codec_times codec;

@@ -498,9 +498,15 @@ int cc_predict(struct cc_predictor *p, const struct cc_setting *s,
     CC_TRY(predict_period(p, s, payloads, &r, e));
     double period = (double)payloads->period, rest = period - 1;
     const struct cc_payload_cost *sending = &payloads->total, *silent = &payloads->silent_total;
-    r.payload_bytes = (sending->push_bytes + rest * silent->push_bytes) / period;
+    const enum cc_reduction reduction = payloads->reduction;
+    const int workers = s->cluster.workers;
+    r.payload_bytes =
+        (cc_exchange_encoded_bytes(s->exchange, sending, reduction, &s->cluster) +
+         rest * cc_exchange_encoded_bytes(s->exchange, silent, reduction, &s->cluster)) /
+        period;
     r.bits_push = 8 * r.payload_bytes / r.values;
-    r.bits_pull = 8 * (sending->pull_bytes + rest * silent->pull_bytes) / period / r.values;
+    r.bits_pull = 8 * (cc_pull_bytes(sending, workers) + rest * cc_pull_bytes(silent, workers)) /
+                  period / r.values;
     if (!isfinite(r.step_s) || !isfinite(r.bits_pull) || !(r.bits_push > 0))
         return cc_fail(e,
                        "%.100s: %g bits per value and a step of %g s are no prediction: the "

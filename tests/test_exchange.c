@@ -362,6 +362,67 @@ static void buckets_of_servers(void **state)
     assert_memory_equal(&once, &nothing, sizeof once);
 }
 
+/* Transfer of messages of these bytes that follow one another. */
+static double transfer(const double *bytes, size_t count)
+{
+    double s = 0;
+    for (size_t i = 0; i < count; i++)
+        s += (bytes[i] + link.message_bytes) * cc_link_byte_s(&link);
+    return s;
+}
+
+/* Partial sums over 1, 2, 4, ... workers have 100, 120, 160, 200 and 200 kB. */
+static void partial_sums(void **state)
+{
+    (void)state;
+    const double one = 1e5, two = 1.2e5, three = 1.2e5 + 4e4 * log2(1.5), four = 1.6e5;
+    const double five = 1.6e5 + 4e4 * log2(1.25);
+    const struct {
+        enum cc_exchange exchange;
+        int workers;
+        double bytes[6];
+        size_t count;
+        double encoded;
+    } cases[] = {
+        {CC_RING,
+         4,
+         {one / 4, two / 4, three / 4, four / 4, four / 4, four / 4},
+         6,
+         (one + two + three + four) / 4},
+        {CC_RECDOUBLE, 4, {one, two}, 2, one},
+        {CC_RECDOUBLE, 5, {one, two, three, five}, 4, one},
+        {CC_RABENSEIFNER,
+         4,
+         {one / 2, two / 4, four / 4, four / 2},
+         4,
+         one / 2 + two / 4 + four / 4},
+        {CC_RABENSEIFNER, 5, {one, two / 2, three / 4, five * 3 / 8, five * 3 / 8, five}, 6, NAN},
+    };
+    struct cc_payload_cost m = message;
+    m.more = (struct cc_sum_sizes){.hop = {0, 2e4, 6e4, 1e5, 1e5}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct cc_cluster cluster = {.workers = cases[i].workers, .servers = 1};
+        const enum cc_exchange x = cases[i].exchange;
+        struct cc_cost c;
+        cc_exchange_cost(x, &m, CC_REDUCE_DECODED, &cluster, &link, 1, 1, &c);
+        close_to_at(c.push_transfer_s, transfer(cases[i].bytes, cases[i].count), 1e-12,
+                    cc_exchange_names[x], cluster.workers);
+        if (isfinite(cases[i].encoded))
+            close_to_at(cc_exchange_encoded_bytes(x, &m, CC_REDUCE_DECODED, &cluster),
+                        cases[i].encoded, 1e-12, "encoded", cluster.workers);
+        /* Floats are added, and a sum is as large as one gradient. */
+        assert_true(cc_exchange_encoded_bytes(x, &m, CC_REDUCE_SUM, &cluster) == one);
+    }
+    /* Beyond 16 workers as of 16. */
+    const struct cc_cluster many = {.workers = 64, .servers = 1};
+    const double mean = (one + two + three + four + five) / 64;
+    double rest = 0;
+    for (int w = 6; w <= 64; w++)
+        rest += (w < 8 ? 1.6e5 + 4e4 * log2(w / 4.0) : 2e5) / 64;
+    close_to_at(cc_exchange_encoded_bytes(CC_RING, &m, CC_REDUCE_DECODED, &many), mean + rest,
+                1e-12, "many", 64);
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -405,6 +466,7 @@ int main(void)
         cmocka_unit_test(colocated),
         cmocka_unit_test(unequal_servers),
         cmocka_unit_test(library_and_alone),
+        cmocka_unit_test(partial_sums),
         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

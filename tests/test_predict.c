@@ -321,6 +321,38 @@ static void two_ways(void **state)
     close_fixture(&w);
 }
 
+/* What servers send back has 2, 4, 6, 10 and 10 bits per value where 1, 2, 4, 8 and 16 workers push
+ * 8; partial sums have 8 to 13. */
+static void sums(void **state)
+{
+    (void)state;
+    static const struct cc_sum_sizes bits[] = {
+        {.pull = {2, 4, 6, 10, 10}, .hop = {8, 10, 11, 13, 13}},
+        {.pull = {2, 4, 6, 10, 10}, .hop = {8, 10, 11, 13, 13}}};
+    static const struct {
+        int workers;
+        double pull;
+    } cases[] = {{1, 2}, {2, 4}, {3, 4 + 2 * 0.5849625007211562}, {4, 6}, {16, 10}, {1000, 10}};
+    struct fixture w;
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 0, 0, 0);
+    open_fixture(&w);
+    c.tensor_sums = bits;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        w.s.cluster.workers = cases[i].workers;
+        const struct cc_prediction p = predict(&w, &c, 0);
+        close_to(p.bits_push, 8, 1e-12, "push");
+        close_to(p.bits_pull, cases[i].pull, 1e-12, "pull");
+        close_to(p.pull_s, 0.001 + cases[i].workers * 500e-6 * cases[i].pull, 1e-12, "pull");
+    }
+    /* Raw tensors are as large in all directions: 1000 of 4000 values. */
+    w.s.cluster.workers = 2;
+    close_to(predict(&w, &c, 2000).bits_pull, (32 + 3 * 4) / 4.0, 1e-12, "raw");
+    w.s.exchange = CC_RING;
+    w.s.cluster.workers = 4;
+    close_to(predict(&w, &c, 0).bits_push, (8 + 10 + 10.5849625007211562 + 11) / 4, 1e-12, "ring");
+    close_fixture(&w);
+}
+
 /* 20 schemes, 100 bandwidths and 10 cluster sizes in under a second, on a net of 329 tensors. */
 static void fast(void **state)
 {
@@ -355,6 +387,7 @@ int main(void)
         cmocka_unit_test(two_servers),
         cmocka_unit_test(local_steps),
         cmocka_unit_test(two_ways),
+        cmocka_unit_test(sums),
         cmocka_unit_test(properties),
         cmocka_unit_test(fused_whole_tensors),
         cmocka_unit_test(small_in_local_steps),

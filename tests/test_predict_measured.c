@@ -141,12 +141,34 @@ static void measured_local_steps(void **state)
     close_fixture(&w);
 }
 
+/* 4000 bytes measured over a ring of 4, where partial sums over 1, 2 and 4 workers were predicted
+ * to have 8, 10 and 12 bits: the mean of a worker's four is 10.29. */
+static void measured_sums(void **state)
+{
+    (void)state;
+    static const struct cc_sum_sizes bits[] = {
+        {.pull = {8, 8, 8, 8, 8}, .hop = {8, 10, 12, 12, 12}},
+        {.pull = {8, 8, 8, 8, 8}, .hop = {8, 10, 12, 12, 12}}};
+    const double three = 10 + 2 * log2(1.5), mean = (8 + 10 + three + 12) / 4;
+    struct cc_codec_model c = cc_codec_model_given("x", CC_REDUCE_DECODED, 8, 0, 0, 0);
+    struct cc_measured m = {.push_bytes = 4000, .encoded_bytes = 500 * mean};
+    struct fixture w;
+    open_fixture(&w);
+    c.tensor_sums = bits;
+    w.s.exchange = CC_RING;
+    const struct cc_prediction p = predict_measured(&w, &c, NULL, &m);
+    close_to(p.bits_push, 8, 1e-12, "what was measured");
+    close_to(p.comm_s, 6 * 0.001 + 1e-3 * (8 + 10 + three + 3 * 12) / mean, 1e-12, "ring");
+    close_fixture(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured),
         cmocka_unit_test(measured_servers),
         cmocka_unit_test(measured_local_steps),
+        cmocka_unit_test(measured_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

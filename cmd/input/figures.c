@@ -9,16 +9,23 @@
 #include <string.h>
 
 #include "bench/settle.h"
+#include "bench/sum_sizes.h"
 #include "cmd/input/figures_file.h"
 #include "cmd/input/source.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/parallel.h"
+#include "netsim/message/sizes.h"
 #include "results/machine_info.h"
 
 /* Two Mi values settle within a second or two; captured ones are measured whole where possible. */
 enum { MOST_DRAWN = 1 << 21, MOST_CAPTURED = 1 << 25, MOST_OF_TENSOR = 1 << 20 };
 static const struct cc_settle_limits settle_limits = {.passes = 100, .seconds = 10};
+
+/* Sums take the gradients of many workers. All tensors of a net with at most WHOLE values are
+ * measured, so that the sizes are those that ranks send; and of schemes without a state, STATELESS
+ * steps. */
+enum { WHOLE = 300000, MOST_SUMMED = 1 << 18, MOST_SUMMED_OF_TENSOR = 1 << 14, STATELESS = 2 };
 
 /* --- sizes --- */
 
@@ -66,6 +73,116 @@ out:
     return out->bits != NULL ? status : CC_FAIL;
 }
 
+/* --- sizes of sums --- */
+
+/* The gradients of the workers whose sums are measured. */
+struct streams {
+    struct cc_sample sample[CC_SUM_WORKERS];
+    size_t count;
+};
+
+static void close_streams(struct streams *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        cc_sample_free(&s->sample[i]);
+}
+
+static bool is_whole(const struct cc_trace *t)
+{
+    return cc_trace_values(t) <= WHOLE;
+}
+
+static int open_streams(const struct cc_bench_config *bench, struct streams *out,
+                        struct cc_error *e)
+{
+    const size_t streams = cc_trace_streams(bench->trace);
+    const bool whole = is_whole(bench->trace);
+    struct cc_bench_config config = *bench;
+    struct cc_sample_limits limits = {.values = whole ? WHOLE : MOST_SUMMED,
+                                      .largest = whole ? WHOLE : MOST_SUMMED_OF_TENSOR,
+                                      .kept = cc_memory_available() / 4 / CC_SUM_WORKERS};
+    for (size_t i = 0; i < streams && i < CC_SUM_WORKERS; i++) {
+        if (cc_trace_stream(bench->trace, i).direction != CC_PUSH)
+            break;
+        config.stream = i;
+        limits.steps = cc_trace_steps(bench->trace, i);
+        out->count++;
+        CC_TRY(cc_sample_open(&config, &limits, &out->sample[i], e));
+    }
+    return CC_OK;
+}
+
+/* Sizes of sums in units of a worker's payload, of matrices or of vectors: of all that were
+ * measured together, as a single tensor's vary by chance. Where every tensor is measured, the unit
+ * is the first worker's, whose sizes the tensors' are, so that sums are exact; otherwise the mean
+ * over the workers. */
+static struct cc_sum_sizes in_proportion(const struct cc_sample *sample,
+                                         const struct cc_piece_sums *piece, bool whole,
+                                         bool matrices)
+{
+    struct cc_sum_sizes sum = {.pull = {0}};
+    double unit = 0;
+    for (size_t i = 0; i < sample->count; i++) {
+        const struct cc_sample_piece *p = &sample->piece[i];
+        if ((p->shape.ndim > 1) != matrices)
+            continue;
+        unit += whole ? piece[i].first : piece[i].push;
+        for (size_t k = 0; k < CC_SUM_POINTS; k++) {
+            sum.pull[k] += piece[i].sums.pull[k];
+            sum.hop[k] += piece[i].sums.hop[k];
+        }
+    }
+    for (size_t k = 0; k < CC_SUM_POINTS; k++) {
+        sum.pull[k] = unit > 0 ? sum.pull[k] / unit : 1;
+        sum.hop[k] = unit > 0 ? sum.hop[k] / unit : 1;
+    }
+    return sum;
+}
+
+/* Bits per value of a tensor's sums. */
+static struct cc_sum_sizes sums_of(const struct cc_sum_sizes *in_units, double bits)
+{
+    struct cc_sum_sizes out;
+    for (size_t k = 0; k < CC_SUM_POINTS; k++) {
+        out.pull[k] = bits * in_units->pull[k];
+        out.hop[k] = bits * in_units->hop[k];
+    }
+    return out;
+}
+
+/* Over the steps after which the tensors' own sizes have settled. */
+static int find_sums(const struct cc_bench_config *bench, size_t scheme, struct streams *streams,
+                     struct cc_figure_set *out, struct cc_error *e)
+{
+    const size_t tensors = cc_trace_tensors(bench->trace), pass = cc_bench_steps(bench, scheme);
+    const size_t window = (CC_SETTLE_STEPS + pass - 1) / pass * pass;
+    const struct cc_sample *sample = &streams->sample[0];
+    struct cc_sum_sizes_config config = {.bench = bench,
+                                         .sample = streams->sample,
+                                         .streams = streams->count,
+                                         .steps = out->steps,
+                                         .counted = window < out->steps ? window : out->steps};
+    struct cc_piece_sums *piece = cc_alloc((sample->count + 1) * sizeof *piece, e);
+    int status = CC_OK;
+    out->sums = cc_alloc0(tensors * sizeof *out->sums, e);
+    if (piece == NULL || out->sums == NULL) {
+        status = CC_FAIL;
+        goto out;
+    }
+    if (!cc_sample_has_state(bench, scheme, sample) && config.steps > STATELESS)
+        config.steps = config.counted = STATELESS;
+    CC_TRY_OUT(cc_sum_sizes_measure(&config, scheme, piece, &out->sums_settled, e));
+    const bool whole = is_whole(bench->trace);
+    const struct cc_sum_sizes in_units[] = {in_proportion(sample, piece, whole, false),
+                                            in_proportion(sample, piece, whole, true)};
+    for (size_t t = 0; t < tensors; t++)
+        out->sums[t] =
+            sums_of(&in_units[cc_trace_tensor(bench->trace, t)->shape.ndim > 1], out->bits[t]);
+out:
+    free(piece);
+    return status;
+}
+
 /* --- measuring --- */
 
 static void show(void *arg, const char *phase, double done)
@@ -93,6 +210,7 @@ static int find_errors(const struct cc_bench_config *config, const size_t *at,
 struct finding {
     const struct cc_bench_config *bench;
     struct cc_sample *sample;
+    struct streams *streams; /* for sums */
     const size_t *at;
     struct cc_figures *out;
 };
@@ -107,6 +225,24 @@ static void find_scheme(void *arg, size_t scheme)
         free(of->bits);
         of->bits = NULL;
     }
+}
+
+/* Finds the sizes of a scheme's sums, unless they are known. */
+static void find_scheme_sums(void *arg, size_t scheme)
+{
+    const struct finding *f = arg;
+    struct cc_figure_set *of = &f->out->of[f->at[scheme]];
+    struct cc_error *failed = &f->bench->failed[scheme];
+    bool fixed;
+    if (of->has_sums || of->bits == NULL ||
+        cc_sizes_fixed(f->bench->schemes->item[scheme], &fixed, failed) != CC_OK)
+        return;
+    if (!fixed && find_sums(f->bench, scheme, f->streams, of, failed) != CC_OK) {
+        free(of->sums);
+        of->sums = NULL;
+        return;
+    }
+    of->has_sums = true;
 }
 
 /* How many schemes may be measured at a time: one where gradients are not kept, as they are loaded
@@ -131,6 +267,8 @@ static int measure(const struct cc_figures_config *config, struct cc_bench_confi
         .kept = cc_memory_available() / 4};
     const size_t count = bench->schemes->count;
     struct cc_sample sample = {.count = 0};
+    struct streams streams = {.count = 0};
+    const struct finding finding = {bench, &sample, &streams, at, out};
     int status = CC_OK;
     bench->failed = cc_alloc0(count * sizeof *bench->failed, e);
     if (bench->failed == NULL)
@@ -139,12 +277,18 @@ static int measure(const struct cc_figures_config *config, struct cc_bench_confi
         fprintf(stderr, "commcomp: measuring sizes and errors of %zu scheme%s on %s%s\n", count,
                 count == 1 ? "" : "s", cc_trace_name(bench->trace),
                 config->trace == NULL ? ", which happens once" : "");
-    cc_progress_part(config->progress, config->errors ? 0.5 : 1);
+    const int parts = 1 + config->sums + config->errors;
+    cc_progress_part(config->progress, 1.0 / parts);
     bench->progress = show;
     bench->progress_arg = config->progress;
     CC_TRY_OUT(cc_sample_open(bench, &limits, &sample, e));
-    cc_bench_each_scheme(bench, schemes_at_once(&sample), "sizes", find_scheme,
-                         &(struct finding){bench, &sample, at, out});
+    cc_bench_each_scheme(bench, schemes_at_once(&sample), "sizes", find_scheme, (void *)&finding);
+    if (config->sums && !cc_interrupted()) {
+        cc_progress_part(config->progress, config->errors ? 0.5 : 1);
+        CC_TRY_OUT(open_streams(bench, &streams, e));
+        cc_bench_each_scheme(bench, schemes_at_once(&streams.sample[0]), "sizes of sums",
+                             find_scheme_sums, (void *)&finding);
+    }
     if (config->errors && !cc_interrupted()) {
         cc_progress_part(config->progress, 1);
         CC_TRY_OUT(find_errors(bench, at, out, e));
@@ -158,6 +302,7 @@ static int measure(const struct cc_figures_config *config, struct cc_bench_confi
 out:
     cc_progress_clear(config->progress);
     cc_sample_free(&sample);
+    close_streams(&streams);
     free(bench->failed);
     bench->failed = NULL;
     return status;
@@ -178,10 +323,17 @@ static void keep(const struct cc_figures_config *config, const size_t *at, size_
     }
 }
 
+static void free_set(struct cc_figure_set *s)
+{
+    free(s->bits);
+    free(s->sums);
+}
+
 /* Whether the figures say all that is asked for. */
 static bool is_complete(const struct cc_figures_config *config, const struct cc_figure_set *of)
 {
-    return of->bits != NULL && (of->has_error || !config->errors);
+    return of->bits != NULL && (of->has_error || !config->errors) &&
+           (of->has_sums || !config->sums);
 }
 
 bool cc_figures_kept(const struct cc_figures_config *config)
@@ -191,7 +343,7 @@ bool cc_figures_kept(const struct cc_figures_config *config)
         struct cc_figure_set of = {.bits = NULL};
         cc_figures_load(config, i, &of);
         kept = is_complete(config, &of);
-        free(of.bits);
+        free_set(&of);
     }
     return kept;
 }
@@ -201,7 +353,7 @@ static int draw(const struct cc_figures_config *config, struct cc_trace **out, s
 {
     struct cc_synth synth = config->drawn;
     synth.steps = CC_FIGURES_STEPS;
-    synth.ranks = 1;
+    synth.ranks = CC_SUM_WORKERS;
     return cc_trace_synth(&synth, config->net->tensors, config->net->count, config->net->name, out,
                           e);
 }
@@ -274,7 +426,7 @@ out:
 void cc_figures_free(struct cc_figures *f)
 {
     for (size_t i = 0; f->of != NULL && i < f->count; i++)
-        free(f->of[i].bits);
+        free_set(&f->of[i]);
     free(f->of);
     free(f->trace);
     *f = (struct cc_figures){0};

@@ -1,4 +1,5 @@
-/* Figures of schemes on a net's gradients: settled payload sizes of its tensors, and errors. They
+/* Figures of schemes on a net's gradients: settled payload sizes of its tensors and of sums over
+ * several workers, and errors. They
  * are measured on the net's own tensors, of a captured trace or drawn at random, and those of drawn
  * ones are kept beside the codec profile, as they are the same on every machine. */
 #ifndef CC_CMD_INPUT_FIGURES_H
@@ -8,6 +9,7 @@
 #include "cmd/cli/progress.h"
 #include "core/trace/synth.h"
 #include "models/net.h"
+#include "models/payload_cost.h"
 
 /* The gradients that are drawn, as `bench` draws them without options. */
 enum { CC_FIGURES_STEPS = 8 };
@@ -18,6 +20,7 @@ struct cc_figures_config {
     const bool *raw;        /* by tensor: travels as fp32 whatever the scheme */
     const struct cc_spec_list *schemes;
     struct cc_synth drawn; /* what is drawn, but for steps and ranks */
+    bool sums;             /* also measure the sizes of sums */
     bool errors;           /* also measure errors, which takes longer than sizes */
     bool anew, quiet;
     struct cc_progress *progress;
@@ -28,6 +31,11 @@ struct cc_figure_set {
     double *bits; /* per value, by tensor of the net: the settled mean of a step */
     bool settled; /* the sizes */
     size_t steps; /* that settling took */
+    /* Bits per value of sums, by tensor. NULL: not asked for, or all payloads of the scheme have
+     * the same size. */
+    struct cc_sum_sizes *sums;
+    bool has_sums; /* they were asked for */
+    bool sums_settled;
     struct cc_update_error error;
     bool has_error; /* false: not asked for */
 };

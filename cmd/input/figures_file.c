@@ -1,4 +1,4 @@
-/* {"schema": "commcomp-figures/1", "scheme": "3lc", "net": "resnet20", "seed": 1, "bits": [...],
+/* {"schema": "commcomp-figures/2", "scheme": "3lc", "net": "resnet20", "seed": 1, "bits": [...],
  * ...}. The file's name has a checksum of all that the figures depend on: the version, the scheme,
  * the net's tensors, those sent as fp32, the distribution and the seed. */
 #include "cmd/input/figures_file.h"
@@ -16,7 +16,7 @@
 #include "core/memory.h"
 #include "results/machine_info.h"
 
-#define SCHEMA "commcomp-figures/1"
+#define SCHEMA "commcomp-figures/2"
 enum { PATH_CAP = 1024 };
 
 static bool find_path(const struct cc_figures_config *c, size_t scheme, char out[PATH_CAP])
@@ -73,12 +73,32 @@ static bool fits(const cJSON *root, const struct target *t)
            seed == t->config->drawn.seed;
 }
 
+/* Ten numbers a tensor, of pulls and of hops; NULL if they are not there. */
+static struct cc_sum_sizes *take_sums(const cJSON *list, size_t tensors)
+{
+    const size_t each = 2 * (size_t)CC_SUM_POINTS;
+    size_t count = 0;
+    if (!cJSON_IsArray(list) || (size_t)cJSON_GetArraySize(list) != tensors * each)
+        return NULL;
+    struct cc_sum_sizes *sums = cc_alloc(tensors * sizeof *sums, NULL);
+    if (sums == NULL)
+        return NULL;
+    for (const cJSON *b = list->child; b != NULL; b = b->next, count++) {
+        const size_t at = count % each;
+        struct cc_sum_sizes *s = &sums[count / each];
+        *(at < CC_SUM_POINTS ? &s->pull[at] : &s->hop[at - CC_SUM_POINTS]) =
+            cJSON_IsNumber(b) ? b->valuedouble : 0;
+    }
+    return sums;
+}
+
 static int take(const cJSON *root, void *arg, struct cc_error *e)
 {
     const struct target *t = arg;
     const size_t tensors = t->config->net->count;
     const cJSON *bits = cJSON_GetObjectItemCaseSensitive(root, "bits");
     const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
+    const cJSON *sums = cJSON_GetObjectItemCaseSensitive(root, "sums");
     size_t count = 0;
     CC_TRY(cc_json_schema(root, SCHEMA, "commcomp writes such files", e));
     if (!fits(root, t) || !cJSON_IsArray(bits) || (size_t)cJSON_GetArraySize(bits) != tensors)
@@ -88,8 +108,12 @@ static int take(const cJSON *root, void *arg, struct cc_error *e)
         return CC_FAIL;
     for (const cJSON *b = bits->child; b != NULL; b = b->next)
         list[count++] = cJSON_IsNumber(b) ? b->valuedouble : 0;
+    struct cc_sum_sizes *of_sums = take_sums(sums, tensors);
     *t->out = (struct cc_figure_set){.bits = list,
                                      .settled = truth(root, "settled"),
+                                     .sums = of_sums,
+                                     .has_sums = of_sums != NULL || cJSON_IsNull(sums),
+                                     .sums_settled = truth(root, "sums_settled"),
                                      .error = cc_update_error_unknown(),
                                      .has_error = cJSON_IsObject(error)};
     (void)cc_json_size(cJSON_GetObjectItemCaseSensitive(root, "steps"), &t->out->steps);
@@ -142,6 +166,20 @@ static void put_error(FILE *f, const struct cc_update_error *error)
     (void)fprintf(f, "\"settled\": %s}", error->settled ? "true" : "false");
 }
 
+/* The list, or null where all payloads have the same size. */
+static void put_sums(FILE *f, const struct cc_figure_set *s, size_t tensors)
+{
+    (void)fprintf(f, ",\n \"sums_settled\": %s, \"sums\": %s", s->sums_settled ? "true" : "false",
+                  s->sums != NULL ? "[" : "null");
+    for (size_t t = 0; s->sums != NULL && t < tensors; t++)
+        for (size_t i = 0; i < 2 * (size_t)CC_SUM_POINTS; i++)
+            (void)fprintf(f, "%s%.9g", t + i == 0 ? "" : ", ",
+                          i < CC_SUM_POINTS ? s->sums[t].pull[i]
+                                            : s->sums[t].hop[i - CC_SUM_POINTS]);
+    if (s->sums != NULL)
+        (void)fputs("]", f);
+}
+
 static int put_figures(FILE *f, const struct cc_figures_config *c, size_t scheme,
                        const struct cc_figure_set *s, struct cc_error *e)
 {
@@ -154,6 +192,8 @@ static int put_figures(FILE *f, const struct cc_figures_config *c, size_t scheme
     for (size_t i = 0; i < c->net->count; i++)
         (void)fprintf(f, "%s%.9g", i == 0 ? "" : ", ", s->bits[i]);
     (void)fputs("]", f);
+    if (s->has_sums)
+        put_sums(f, s, c->net->count);
     if (s->has_error)
         put_error(f, &s->error);
     (void)fputs("}\n", f);

@@ -27,24 +27,26 @@ static int predict(const struct cc_experiment *x, const struct cc_measured_row *
     struct cc_setting setting = to->setting->setting;
     struct cc_step_payloads payloads;
     const bool by_tensor = got->tensors == setting.net->count;
-    const struct cc_measured m = {.push_bytes = got->push_bytes,
-                                  .pull_bytes = got->pull_bytes,
-                                  .push_head_bytes = got->push_head_bytes,
-                                  .pull_head_bytes = got->pull_head_bytes,
-                                  .tensor_push = by_tensor ? got->tensor_bytes : NULL,
-                                  .tensor_pull =
-                                      by_tensor && cc_exchange_has(setting.exchange, CC_X_SERVERS)
-                                          ? got->tensor_pull_bytes
-                                          : NULL,
-                                  .codec = to->codec};
+    const struct cc_step_payloads *profiled = &f->payloads[to->row->scheme];
+    const struct cc_measured m = {
+        .push_bytes = got->push_bytes,
+        .pull_bytes = got->pull_bytes,
+        .encoded_bytes = cc_exchange_encoded_bytes(setting.exchange, &profiled->total,
+                                                   profiled->reduction, &setting.cluster),
+        .push_head_bytes = got->push_head_bytes,
+        .pull_head_bytes = got->pull_head_bytes,
+        .tensor_push = by_tensor ? got->tensor_bytes : NULL,
+        .tensor_pull = by_tensor && cc_exchange_has(setting.exchange, CC_X_SERVERS)
+                           ? got->tensor_pull_bytes
+                           : NULL,
+        .codec = to->codec};
     /* With stragglers, the measured time is the slowest worker's, and the formula needs the mean; a
      * formula that does not hold knows of no slow hosts. */
     if (setting.timing.straggler == CC_STEADY && to->setting->formula == CC_FORMULA_HOLDS)
         setting.timing.compute_s = got->compute_s;
     setting.timing.update_s = got->update_s;
     cc_experiment_use_host(got->waking_s, got->message_s, &setting);
-    CC_TRY(cc_step_payloads_measured(setting.net, &f->payloads[to->row->scheme], f->cluster.raw, &m,
-                                     &payloads, e));
+    CC_TRY(cc_step_payloads_measured(setting.net, profiled, f->cluster.raw, &m, &payloads, e));
     const int status = cc_predict(&f->predictor, &setting, &payloads, out, e);
     cc_step_payloads_free(&payloads);
     return status;

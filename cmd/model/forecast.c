@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/sum_sizes.h"
 #include "bench/unions.h"
 #include "cmd/input/source.h"
 #include "core/memory.h"
@@ -79,6 +80,17 @@ static bool needs_unions(const struct cc_cluster_args *c)
     return merges && c->setting.cluster.overlap == CC_UNION_MEASURED;
 }
 
+/* Whether sums of several workers' gradients are encoded in any setting. */
+static bool encodes_sums(const struct cc_cluster_args *c)
+{
+    bool encodes = false;
+    for (size_t i = 0; i < c->exchanges; i++)
+        encodes |= cc_exchange_has(c->exchange[i], CC_X_SERVERS) ||
+                   (cc_exchange_has(c->exchange[i], CC_X_RECODES) &&
+                    c->setting.cluster.via == CC_VIA_HOPS);
+    return encodes;
+}
+
 static int measure_unions(struct cc_forecast *f, struct cc_error *e)
 {
     const size_t values = f->cluster.net->values;
@@ -133,17 +145,18 @@ static int load_baseline(struct cc_forecast *f, struct cc_error *e)
 static int measure(struct cc_forecast *f, bool errors, struct cc_error *e)
 {
     struct cc_profile_args *profile = &f->profile_args;
+    f->sizes = profile->path == NULL || f->cluster.trace != NULL;
+    f->errors = errors;
     const struct cc_figures_config figures = {.net = f->cluster.net,
                                               .trace = f->cluster.trace,
                                               .raw = f->cluster.raw,
                                               .schemes = f->schemes,
                                               .drawn = f->gradients,
+                                              .sums = f->sizes,
                                               .errors = errors,
                                               .anew = profile->remeasure,
                                               .quiet = profile->quiet,
                                               .progress = &f->progress};
-    f->sizes = profile->path == NULL || f->cluster.trace != NULL;
-    f->errors = errors;
     profile->largest = f->cluster.net->largest;
     profile->progress = &f->progress;
     profile->share = (f->sizes || errors) && !cc_figures_kept(&figures) ? 0.5 : 1;
@@ -151,8 +164,10 @@ static int measure(struct cc_forecast *f, bool errors, struct cc_error *e)
     if (!f->sizes && !errors)
         return CC_OK;
     CC_TRY(cc_figures_open(&figures, &f->figures, e));
-    for (size_t i = 0; i < f->schemes->count && f->sizes; i++)
+    for (size_t i = 0; i < f->schemes->count && f->sizes; i++) {
         f->codec_models.codec_model[i].tensor_bits = f->figures.of[i].bits;
+        f->codec_models.codec_model[i].tensor_sums = f->figures.of[i].sums;
+    }
     return CC_OK;
 }
 
@@ -333,12 +348,30 @@ static void origin_text(const struct cc_profile *p, char *out, size_t cap)
         (void)snprintf(out + used, cap - used, ")");
 }
 
+/* Notes the schemes whose sizes had not settled: of a worker's payload, or of sums. */
+static int note_unsettled(const struct cc_forecast *f, bool sums, struct cc_record *r,
+                          struct cc_error *e)
+{
+    char list[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < f->figures.count && used < sizeof list; i++) {
+        const struct cc_figure_set *of = &f->figures.of[i];
+        if (sums ? of->sums != NULL && !of->sums_settled : of->bits != NULL && !of->settled)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used == 0 ? "" : ", ",
+                                     cc_forecast_scheme(f, i));
+    }
+    if (used == 0)
+        return CC_OK;
+    return cc_record_note(r, e, "not settled%s: the sizes of %s%s",
+                          sums ? " within " CC_SUM_SIZES_CALM_TEXT : "", list,
+                          sums ? " for sums of several workers: pulls and partial sums" : "");
+}
+
 /* Notes what sizes and errors were measured on, and which had not settled. */
 static int note_figures(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
 {
     const struct cc_trace *t = f->cluster.trace;
-    char list[256] = "", stream[48] = "";
-    size_t used = 0;
+    char stream[48] = "";
     if (t == NULL)
         (void)snprintf(stream, sizeof stream, " (--trace: on your gradients)");
     else if (cc_trace_streams(t) > 1) /* the first is measured */
@@ -348,13 +381,10 @@ static int note_figures(const struct cc_forecast *f, struct cc_record *r, struct
         f->sizes && f->errors ? " and " : "", f->errors ? "errors" : "", f->figures.steps,
         f->figures.steps == 1 ? "" : "s", f->figures.trace, stream,
         f->errors ? "; how well a net learns with an error, only training shows" : ""));
-    for (size_t i = 0; i < f->figures.count && f->sizes && used < sizeof list; i++)
-        if (f->figures.of[i].bits != NULL && !f->figures.of[i].settled)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used == 0 ? "" : ", ",
-                                     cc_forecast_scheme(f, i));
-    if (used > 0)
-        return cc_record_note(r, e, "not settled: the sizes of %s", list);
-    return CC_OK;
+    if (!f->sizes)
+        return CC_OK;
+    CC_TRY(note_unsettled(f, false, r, e));
+    return encodes_sums(&f->cluster) ? note_unsettled(f, true, r, e) : CC_OK;
 }
 
 int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)

@@ -45,16 +45,19 @@ static int predict_variants(struct validate *v, const struct validated *row, str
 {
     const struct cc_measured_row *from = best_of(row);
     const struct cc_prediction *forecast = &row->row->forecast;
+    const struct cc_step_payloads *profiled = &v->input.forecast.payloads[row->row->scheme];
     struct cc_setting s = row->setting->setting;
     struct cc_prediction other;
     if (row->setting->formula == CC_NO_FORMULA) {
         *out = (struct variants){{.latency_s = NAN, .transfer_s = NAN, .rounds = NAN}, NAN, NAN};
         return CC_OK;
     }
-    struct cc_measured m = {.push_bytes = from->push_bytes,
-                            .pull_bytes =
-                                cc_exchange_has(s.exchange, CC_X_SERVERS) ? from->pull_bytes : 0,
-                            .codec = from->codec};
+    struct cc_measured m = {
+        .push_bytes = from->push_bytes,
+        .pull_bytes = cc_exchange_has(s.exchange, CC_X_SERVERS) ? from->pull_bytes : 0,
+        .encoded_bytes = cc_exchange_encoded_bytes(s.exchange, &profiled->total,
+                                                   profiled->reduction, &s.cluster),
+        .codec = from->codec};
     cc_experiment_use_host(from->waking_s, from->message_s, &s);
     CC_TRY(predict(v, row, &s, &m, &out->as_is, e));
     s.link.burst_bytes = 0;

@@ -1,0 +1,167 @@
+/* Piece by piece, so that only one piece's codecs are in memory. The order of operations is that of
+ * netsim/message/sizes.c, which finds the sizes of a job of ranks. */
+#include "bench/sum_sizes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/interrupt.h"
+#include "core/memory.h"
+
+/* The codecs of a piece. */
+enum { PUSH = 0, HOP = CC_SUM_WORKERS, PULL = 2 * CC_SUM_WORKERS, CODECS = PULL + CC_SUM_POINTS };
+
+/* Bytes of all pieces together, in the counted steps and in those before. */
+struct totals {
+    struct cc_sum_sizes late, early;
+};
+
+struct summing {
+    const struct cc_sum_sizes_config *config;
+    size_t scheme, at; /* piece */
+    size_t n;          /* its values */
+    struct cc_codec_set set;
+    float *sum, *mean, *partial;
+    struct cc_piece_sums *out;
+    struct totals *totals;
+};
+
+static void close_piece(struct summing *s)
+{
+    cc_codec_set_free(&s->set);
+    free(s->sum);
+    free(s->mean);
+    free(s->partial);
+}
+
+static int open_piece(struct summing *s, struct cc_error *e)
+{
+    const struct cc_sample_piece *p = &s->config->sample->piece[s->at];
+    CC_TRY(cc_codec_set_init(&s->set, CODECS, e));
+    for (size_t i = 0; i < CODECS; i++)
+        s->set.item[i] =
+            cc_codec_item(cc_bench_spec(s->config->bench, s->scheme, p->tensor), &p->shape);
+    CC_TRY(cc_codec_set_allocate(&s->set, &cc_memory_in_turn, e));
+    s->n = p->shape.n;
+    s->sum = cc_alloc(s->n * sizeof *s->sum, e);
+    s->mean = cc_alloc(s->n * sizeof *s->mean, e);
+    s->partial = cc_alloc(s->n * sizeof *s->partial, e);
+    return s->sum != NULL && s->mean != NULL && s->partial != NULL ? CC_OK : CC_FAIL;
+}
+
+/* Encodes x by codec number `codec` and adds `scale` times what is decoded to `to`, unless that is
+ * NULL. *bytes: of the payload. */
+static int through(struct summing *s, size_t codec, size_t step, const float *x, float scale,
+                   float *to, double *bytes, struct cc_error *e)
+{
+    struct cc_codec_item *item = &s->set.item[codec];
+    struct cc_context ctx =
+        cc_bench_context(s->config->bench, s->config->sample->piece[s->at].tensor, step);
+    size_t len;
+    ctx.rank = codec < PULL ? (int64_t)(codec % CC_SUM_WORKERS) : -1;
+    ctx.direction = codec < PULL ? CC_PUSH : CC_PULL;
+    CC_TRY(cc_encode(&item->codec, &ctx, x, item->payload, item->bound, &len, e));
+    *bytes = (double)len;
+    return to != NULL ? cc_decode_add(&item->codec, &ctx, item->payload, len, scale, to, e) : CC_OK;
+}
+
+/* Adds a payload to the mean, if the step counts, and to the totals. */
+static void count(const struct summing *s, size_t step, double bytes, double *mean, double *early,
+                  double *late)
+{
+    const struct cc_sum_sizes_config *c = s->config;
+    if (step + c->counted >= c->steps) {
+        *mean += bytes / (double)c->counted;
+        *late += bytes;
+    } else if (step + 2 * c->counted >= c->steps) {
+        *early += bytes;
+    }
+}
+
+/* The pull of `workers` workers' mean. */
+static int pull(struct summing *s, size_t point, size_t step, struct cc_error *e)
+{
+    const float scale = 1.0F / (float)(1U << point);
+    double bytes;
+    for (size_t i = 0; i < s->n; i++)
+        s->mean[i] = scale * s->sum[i];
+    CC_TRY(through(s, PULL + point, step, s->mean, 1, NULL, &bytes, e));
+    count(s, step, bytes, &s->out->sums.pull[point], &s->totals->early.pull[point],
+          &s->totals->late.pull[point]);
+    return CC_OK;
+}
+
+/* One step: worker by worker a push, and a partial sum, which the next worker decodes onto its own
+ * gradient. */
+static int run_step(struct summing *s, size_t step, struct cc_error *e)
+{
+    const struct cc_sum_sizes_config *c = s->config;
+    double bytes, unused[2] = {0, 0};
+    size_t point = 0;
+    memset(s->sum, 0, s->n * sizeof *s->sum);
+    memset(s->partial, 0, s->n * sizeof *s->partial);
+    for (size_t w = 0; w < CC_SUM_WORKERS; w++) {
+        struct cc_bench_config bench = *c->bench;
+        struct cc_sample *sample = &c->sample[w % c->streams];
+        const float *x;
+        bench.stream = w % c->streams;
+        CC_TRY(cc_sample_step(&bench, sample, &sample->piece[s->at], step, &x, e));
+        CC_TRY(through(s, PUSH + w, step, x, 1, s->sum, &bytes, e));
+        count(s, step, bytes / CC_SUM_WORKERS, &s->out->push, &unused[0], &unused[1]);
+        if (w == 0)
+            count(s, step, bytes, &s->out->first, &unused[0], &unused[1]);
+        for (size_t i = 0; i < s->n; i++)
+            s->mean[i] = s->partial[i] + x[i];
+        memset(s->partial, 0, s->n * sizeof *s->partial);
+        CC_TRY(through(s, HOP + w, step, s->mean, 1, s->partial, &bytes, e));
+        if (w + 1 != (size_t)1 << point)
+            continue;
+        count(s, step, bytes, &s->out->sums.hop[point], &s->totals->early.hop[point],
+              &s->totals->late.hop[point]);
+        CC_TRY(pull(s, point, step, e));
+        point++;
+    }
+    return CC_OK;
+}
+
+static int run_piece(struct summing *s, struct cc_error *e)
+{
+    const struct cc_bench_config *bench = s->config->bench;
+    int status = CC_OK;
+    CC_TRY_OUT(open_piece(s, e));
+    for (size_t step = 0; step < s->config->steps && !cc_interrupted(); step++) {
+        status = run_step(s, step, e);
+        if (status != CC_OK) {
+            cc_bench_error_in(bench, step % bench->steps, bench->schemes->item[s->scheme]->name, e);
+            goto out;
+        }
+    }
+out:
+    close_piece(s);
+    return status;
+}
+
+static bool is_calm(const struct totals *t)
+{
+    bool calm = true;
+    for (size_t i = 0; i < CC_SUM_POINTS; i++)
+        calm = calm &&
+               fabs(t->late.pull[i] - t->early.pull[i]) <= CC_SUM_SIZES_CALM * t->late.pull[i] &&
+               fabs(t->late.hop[i] - t->early.hop[i]) <= CC_SUM_SIZES_CALM * t->late.hop[i];
+    return calm;
+}
+
+int cc_sum_sizes_measure(const struct cc_sum_sizes_config *config, size_t scheme,
+                         struct cc_piece_sums *out, bool *settled, struct cc_error *e)
+{
+    struct totals totals = {.late.pull = {0}};
+    for (size_t i = 0; i < config->sample->count; i++) {
+        struct summing s = {
+            .config = config, .scheme = scheme, .at = i, .out = &out[i], .totals = &totals};
+        out[i] = (struct cc_piece_sums){.first = 0};
+        CC_TRY(run_piece(&s, e));
+    }
+    *settled = config->steps < 2 * config->counted || is_calm(&totals);
+    return CC_OK;
+}
