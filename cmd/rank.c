@@ -11,7 +11,7 @@
 #include "netsim/lab/shape.h"
 #include "netsim/mpi/rank/rank.h"
 
-static int run(MPI_Comm comm, const char *path, struct cc_error *e)
+static int run(MPI_Comm comm, const char *path, size_t *step, struct cc_error *e)
 {
     struct cc_rank r;
     CC_TRY(cc_isa_init(e));
@@ -20,14 +20,18 @@ static int run(MPI_Comm comm, const char *path, struct cc_error *e)
     int status = cc_rank_open(&r, comm, path, stdout, e);
     if (status == CC_OK)
         status = cc_rank_run(&r, e);
+    *step = r.step;
     cc_rank_close(&r);
     return status;
 }
 
 /* Prints the error on this rank's own stdout, not through rank 0, which may be stuck. */
-static void report_error(MPI_Comm comm, const struct cc_error *e)
+static void report_error(MPI_Comm comm, int status, size_t step, const struct cc_error *e)
 {
-    struct cc_report report = {.kind = CC_REPORT_ERROR, .text = (char *)e->text};
+    struct cc_report report = {.kind = CC_REPORT_ERROR,
+                               .text = (char *)e->text,
+                               .diverged = status == CC_DIVERGED,
+                               .step = status == CC_DIVERGED ? step : 0};
     struct cc_error ignored;
     (void)MPI_Comm_rank(comm, &report.rank);
     (void)cc_report_print(&report, stdout, &ignored);
@@ -49,9 +53,10 @@ int main(int argc, char **argv)
     (void)prctl(PR_SET_TIMERSLACK, 1UL);
     if (MPI_Init(&argc, &argv) != MPI_SUCCESS)
         return CC_FAIL;
-    int status = run(MPI_COMM_WORLD, argv[1], &e);
+    size_t step = 0;
+    int status = run(MPI_COMM_WORLD, argv[1], &step, &e);
     if (status != CC_OK) {
-        report_error(MPI_COMM_WORLD, &e);
+        report_error(MPI_COMM_WORLD, status, step, &e);
         MPI_Abort(MPI_COMM_WORLD, CC_FAIL);
     }
     MPI_Finalize();

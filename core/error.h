@@ -8,8 +8,9 @@
 /* The status of every function that can fail. The values are the program's exit codes. */
 enum cc_status {
     CC_OK = 0,
-    CC_FAIL = 1,  /* bad input, no memory, a failed system call or check */
-    CC_USAGE = 2, /* a mistake on the command line */
+    CC_FAIL = 1,     /* bad input, no memory, a failed system call or check */
+    CC_USAGE = 2,    /* a mistake on the command line */
+    CC_DIVERGED = 3, /* of a training: values are not finite, or their sum is not; no exit code */
 };
 
 struct cc_error {
@@ -22,10 +23,11 @@ struct cc_error {
  * (core/printable.h) replaced by '?'. e may be NULL if the caller needs no message. */
 void cc_error_set(struct cc_error *e, const char *fmt, ...) CC_PRINTF(2, 3);
 
-/* Write the message and have the value CC_FAIL or CC_USAGE: `return cc_fail(e, "%s: empty",
- * path);`. Macros, so that compilers and analyzers know the value. */
-#define cc_fail(e, ...)  (cc_error_set(e, __VA_ARGS__), (int)CC_FAIL)
-#define cc_usage(e, ...) (cc_error_set(e, __VA_ARGS__), (int)CC_USAGE)
+/* Write the message and have the value CC_FAIL, CC_USAGE or CC_DIVERGED: `return cc_fail(e, "%s:
+ * empty", path);`. Macros, so that compilers and analyzers know the value. */
+#define cc_fail(e, ...)     (cc_error_set(e, __VA_ARGS__), (int)CC_FAIL)
+#define cc_usage(e, ...)    (cc_error_set(e, __VA_ARGS__), (int)CC_USAGE)
+#define cc_diverged(e, ...) (cc_error_set(e, __VA_ARGS__), (int)CC_DIVERGED)
 
 /* Passes a failure on: returns the status of a call that did not give CC_OK. For functions that
  * have nothing to release at that point. */

@@ -396,7 +396,8 @@ static void refuses_settings(void **state)
         {"9007199254740991", "9007199254740992", "\"seed\" must be"},
         {"\"mixture\"", "\"mixtures\"", "did you mean \"mixture\""},
         {"\"distribution\": \"mixture\", ", "",
-         "\"distribution\" is missing: it must be there in a replay without a `trace`"},
+         "\"distribution\" is missing: it must be there in a replay without `training` "
+         "and `trace`"},
         {"\"distribution\"", "\"trace\": \"x\", \"distribution\"",
          "\"distribution\" can only be there in a replay without"},
         {"\"trace_steps\": 4", "\"trace_steps\": 0", "\"trace_steps\" must be"},

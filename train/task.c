@@ -85,8 +85,7 @@ void cc_task_init(const struct cc_task *t, float *weights, float *stats)
     cc_model_init(t->model, t->config.seed, weights, stats);
 }
 
-struct cc_model_score cc_task_gradient(struct cc_task *t, size_t step, size_t worker,
-                                       const float *weights, float *stats, float *gradient)
+void cc_task_begin(struct cc_task *t, size_t step, size_t worker)
 {
     const struct cc_task_config *c = &t->config;
     const struct cc_augment augment = {.flip = c->flip,
@@ -97,9 +96,30 @@ struct cc_model_score cc_task_gradient(struct cc_task *t, size_t step, size_t wo
     cc_batch(c->data, &c->data->train, index, c->batch, c->flip || c->shift > 0 ? &augment : NULL,
              c->height, c->width, t->room, t->images, t->labels);
     cc_model_begin(t->model, t->images, t->labels, c->batch);
-    cc_model_forward(t->model, weights, stats, cc_task_layout(t)->count);
-    const struct cc_model_score score = cc_model_score(t->model);
-    cc_model_backward(t->model, weights, gradient, 0);
+}
+
+void cc_task_forward(struct cc_task *t, const float *weights, float *stats, size_t end)
+{
+    cc_model_forward(t->model, weights, stats, end);
+}
+
+struct cc_model_score cc_task_score(const struct cc_task *t)
+{
+    return cc_model_score(t->model);
+}
+
+void cc_task_backward(struct cc_task *t, const float *weights, float *gradient, size_t first)
+{
+    cc_model_backward(t->model, weights, gradient, first);
+}
+
+struct cc_model_score cc_task_gradient(struct cc_task *t, size_t step, size_t worker,
+                                       const float *weights, float *stats, float *gradient)
+{
+    cc_task_begin(t, step, worker);
+    cc_task_forward(t, weights, stats, cc_task_layout(t)->count);
+    const struct cc_model_score score = cc_task_score(t);
+    cc_task_backward(t, weights, gradient, 0);
     return score;
 }
 

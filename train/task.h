@@ -35,7 +35,14 @@ size_t cc_task_epoch(const struct cc_task *t);
 
 /* Writes initial parameters and statistics. */
 void cc_task_init(const struct cc_task *t, float *weights, float *stats);
-/* Writes the gradient of a worker's mean loss in a step, and updates its running statistics. */
+/* A worker's step in parts, as those of a model (model.h): begin takes its batch, score follows the
+ * whole forward pass. */
+void cc_task_begin(struct cc_task *t, size_t step, size_t worker);
+void cc_task_forward(struct cc_task *t, const float *weights, float *stats, size_t end);
+struct cc_model_score cc_task_score(const struct cc_task *t);
+void cc_task_backward(struct cc_task *t, const float *weights, float *gradient, size_t first);
+/* All of it: writes the gradient of a worker's mean loss in a step, and updates its running
+ * statistics. */
 struct cc_model_score cc_task_gradient(struct cc_task *t, size_t step, size_t worker,
                                        const float *weights, float *stats, float *gradient);
 /* The mean of `count` workers' running statistics of `stats` values each, one worker after the

@@ -127,6 +127,7 @@ static int on_report(void *arg, const struct cc_report *report, struct cc_error 
         return cc_run_add_row(s->run, s->setting, &report->result, e);
     case CC_REPORT_EVENTS:
         return cc_timeline_output_add(x, s->setting, &report->events, e);
+    case CC_REPORT_EVAL:
     case CC_REPORT_CALLS:
     case CC_REPORT_SIZE:
     case CC_REPORT_DONE:

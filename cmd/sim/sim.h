@@ -66,6 +66,9 @@ struct sim {
  * cc_sim_free, also after an error. */
 int cc_sim_parse(const struct cc_args *args, enum cc_fidelity fidelity, struct sim *out,
                  struct cc_error *e);
+/* The same of CC_FIDELITY_OPTION and CC_PLATFORM_OPTIONS alone. */
+int cc_sim_parse_network(const struct cc_args *args, enum cc_fidelity fidelity, struct sim *out,
+                         struct cc_error *e);
 /* Refuses what cannot be simulated. */
 int cc_sim_check(struct sim *s, const struct cc_experiment_input *input, struct cc_error *e);
 /* Makes the settings and rows of the input, whose forecast is loaded; checks that every setting has

@@ -94,6 +94,7 @@ static int on_report(void *arg, const struct cc_report *report, struct cc_error 
         return end_row(s, &report->result, e);
     case CC_REPORT_EVENTS:
         return cc_timeline_output_add(&s->sim->experiment, s->setting, &report->events, e);
+    case CC_REPORT_EVAL:
     case CC_REPORT_CALLS:
     case CC_REPORT_SIZE:
     case CC_REPORT_DONE:

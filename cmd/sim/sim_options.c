@@ -147,24 +147,33 @@ static int parse_config(const struct cc_args *args, struct cc_platform_config *c
     return parse_slow(args, c, e);
 }
 
-int cc_sim_parse(const struct cc_args *args, enum cc_fidelity fidelity, struct sim *out,
-                 struct cc_error *e)
+int cc_sim_parse_network(const struct cc_args *args, enum cc_fidelity fidelity, struct sim *out,
+                         struct cc_error *e)
 {
-    int how = (int)fidelity, data = CC_DATA_AUTO, codec_time = CC_CODEC_PROFILE;
+    int how = (int)fidelity;
     struct sim_options *o = &out->options;
-    *out = (struct sim){.options = {.platform = cc_arg(args, "platform"),
-                                    .write_platform = cc_arg_or_null(args, "write-platform"),
-                                    .paje = cc_arg_or_null(args, "paje"),
-                                    .smpirun = cc_arg(args, "smpirun")}};
+    *out = (struct sim){
+        .options = {.platform = cc_arg(args, "platform"), .smpirun = cc_arg(args, "smpirun")}};
     CC_TRY(parse_config(args, &o->config, e));
     CC_TRY(o->platform != NULL ? check_platform(args, e)
                                : check_topology(args, o->config.topology, e));
     cc_arg_choice(args, "fidelity", &how);
+    o->fidelity = (enum cc_fidelity)how;
+    return CC_OK;
+}
+
+int cc_sim_parse(const struct cc_args *args, enum cc_fidelity fidelity, struct sim *out,
+                 struct cc_error *e)
+{
+    int data = CC_DATA_AUTO, codec_time = CC_CODEC_PROFILE;
+    struct sim_options *o = &out->options;
+    CC_TRY(cc_sim_parse_network(args, fidelity, out, e));
+    o->write_platform = cc_arg_or_null(args, "write-platform");
+    o->paje = cc_arg_or_null(args, "paje");
     if (cc_arg_known(args, "data"))
         cc_arg_choice(args, "data", &data);
     if (cc_arg_known(args, "codec-time"))
         cc_arg_choice(args, "codec-time", &codec_time);
-    o->fidelity = (enum cc_fidelity)how;
     o->data = (enum cc_sim_data)data;
     o->codec_time = (enum cc_codec_time)codec_time;
     if (o->data == CC_DATA_OFF && o->codec_time == CC_CODEC_MEASURED)

@@ -16,7 +16,7 @@
 static const char *const optimizers[] = {"sgd", "nesterov", "adam", "adamw", NULL};
 static const char *const schedules[] = {"constant", "step", "cosine", NULL};
 static const char *const pulls[] = {"delta", "mean", NULL};
-static const char *const places[] = {"local", NULL};
+static const char *const modes[] = {"sequential", "overlap", NULL};
 static const char *const recipes[] = {"3lc", "perceptron", NULL};
 
 /* 3lc: its evaluation (sections 4.2 and 4.3) with a net and a rate that leave the schemes apart in
@@ -111,12 +111,19 @@ static const struct cc_option options[] = {
              "as in 3LC) or mean (the mean gradient; every worker applies the optimizer)"},
     {.name = "pull-scheme", .value = "SCHEME", .def = "that of the pushes; fp32 for dgc",
      .group = CC_GROUP_SEND, .help = "ps: the scheme of what the server sends"},
-    {.name = "on", .value = "WHERE", .def = "local", .choices = places, .group = CC_GROUP_CLUSTER,
-     .help = "where the workers are: local, all of them in this process"},
+    {.name = "on", .value = "WHERE", .def = "local", .choices = cc_train_places,
+     .group = CC_GROUP_CLUSTER,
+     .help = "where the workers are: local, all of them in this process; run, ranks under MPI in a "
+             "lab or on a cluster, as in `run` (--bw none: on this machine, without a lab); sim, "
+             "ranks on a simulated cluster, as in `sim`"},
     {.name = "exchange", .value = "NAME", .def = "ps", .group = CC_GROUP_CLUSTER, .often = true,
      .words = cc_exchange_names,
      .help = "how payloads are moved and reduced: ps (one parameter server), ring, recdouble, "
              "rabenseifner or allgather"},
+    {.name = "mode", .value = "HOW", .def = "sequential", .choices = modes,
+     .group = CC_GROUP_STEP,
+     .help = "sequential (compute, then exchange the step) or overlap (every tensor's exchange begins "
+             "once its gradient is there)"},
     {.name = "via", .value = "HOW", .def = "hops", .choices = cc_via_names,
      .group = CC_GROUP_CLUSTER,
      .help = "how ring, recdouble and rabenseifner carry payloads that cannot be summed: "
@@ -133,7 +140,11 @@ static const struct cc_option options[] = {
      .group = CC_GROUP_CLUSTER,
      .help = "--bw: processor time with which the sender hands a message over, as in `model`"},
     {.name = "compute", .value = "TIME", .def = "as measured", .group = CC_GROUP_STEP,
-     .help = "--bw: time of a worker's forward and backward pass of a step, and the update"},
+     .help = "--bw, --on run or sim: time of a worker's forward and backward pass of a step, and the "
+             "update"},
+    CC_HOSTS_OPTIONS,
+    CC_FIDELITY_OPTION("alpha-beta"),
+    CC_PLATFORM_OPTIONS,
     {.name = NULL},
 };
 /* clang-format on */
@@ -270,9 +281,10 @@ static int parse_exchange(const struct cc_args *args, struct cc_train_options *o
 {
     struct cc_training_config *c = &o->training;
     const char *name = cc_arg(args, "exchange"), *pull = cc_arg(args, "pull-scheme");
-    int via = CC_VIA_HOPS, delta = 0;
+    int via = CC_VIA_HOPS, delta = 0, mode = CC_SEQUENTIAL;
     const int found = name != NULL ? cc_exchange_find(name) : CC_PS;
     cc_arg_choice(args, "via", &via);
+    cc_arg_choice(args, "mode", &mode);
     cc_arg_choice(args, "pull", &delta);
     if (found < 0 || !cc_inprocess_has((enum cc_exchange)found))
         return cc_usage(e,
@@ -284,6 +296,8 @@ static int parse_exchange(const struct cc_args *args, struct cc_train_options *o
         return cc_usage(e, "--via is for ring, recdouble and rabenseifner, not for %s",
                         cc_exchange_names[c->exchange]);
     c->via = (enum cc_via)via;
+    c->mode = (enum cc_step_mode)mode;
+    c->servers = 1;
     const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
     if (!servers && (cc_arg(args, "pull") != NULL || pull != NULL))
         return cc_usage(e, "--%s: only servers are pulled from, as with --exchange ps",
@@ -373,6 +387,9 @@ static int parse_options(struct cc_train *t, struct cc_error *e)
     CC_TRY(parse_exchange(args, o, e));
     o->compute_s = NAN;
     CC_TRY(cc_arg_time(args, "compute", &o->compute_s, e));
+    CC_TRY(cc_train_parse_place(args, o, e));
+    if (o->on != CC_TRAIN_LOCAL)
+        return CC_OK;
     if (cc_arg(args, "bw") != NULL)
         return cc_cluster_links(args, &o->link, &o->links, e);
     static const char *const of_links[] = {"latency", "overhead", "message-cost", "compute"};
@@ -393,6 +410,7 @@ static int describe_net(struct cc_train *t, struct cc_error *e)
     config.threads = 1;
     CC_TRY(cc_task_open(&config, &task, e));
     const struct cc_model_layout *layout = cc_task_layout(task);
+    t->epoch = cc_task_epoch(task);
     CC_TRY_OUT(cc_net_of(config.net, layout->tensors, layout->count, &t->net, e));
     t->is_raw = cc_alloc(layout->count * sizeof *t->is_raw, e);
     if (t->is_raw == NULL)
@@ -410,6 +428,7 @@ static void free_train(struct cc_train *t)
     free(t->is_raw);
     free(t->options.link);
     free(t->options.rate);
+    cc_hosts_free(&t->options.hosts);
     cc_net_free(t->net);
     cc_spec_free(t->raw);
     cc_spec_list_free(&t->options.pull);
@@ -458,16 +477,20 @@ const struct cc_command cc_command_train = {
         "Trains a net, data-parallel, once for each scheme and seed: every worker's gradient is "
         "computed, encoded, exchanged and decoded by the codecs and exchanges of `run`, and the "
         "optimizer takes what arrives. One process plays all workers and the server in turn, so "
-        "that no MPI is needed, and the same seed gives the same weights bit for bit, whatever the "
-        "number of threads.\n\nRows are evaluations on the test samples (kind eval), and a summary "
+        "that no MPI is needed; with --on run and sim they are ranks under MPI, or simulated ones. "
+        "The same seed gives the same weights bit for bit, wherever the workers are and whatever "
+        "the number of threads.\n\nRows are evaluations on the test samples (kind eval), and a "
+        "summary "
         "of each scheme (kind summary) with the mean over the seeds, its 95% interval and the "
         "difference to fp32, paired by seed. Without --scheme the ten rows of 3LC's Table 1 are "
         "trained. With --bw, times are those of training over such links.",
-    .examples = "  commcomp train                                    # the papers' ten schemes\n"
-                "  commcomp train --scheme fp32,int8,3lc --seeds 5   # means and intervals\n"
-                "  commcomp train --scheme fp32,3lc --bw 10mbps,1gbps --target 95%\n"
-                "  commcomp train --net mlp:128 --exchange ring --scheme fp32,int8 --steps 1500\n"
-                "  commcomp train --data fashion-mnist/ --input 16x16 --scheme 3lc -o curve.csv\n",
+    .examples =
+        "  commcomp train                                    # the papers' ten schemes\n"
+        "  commcomp train --scheme fp32,int8,3lc --seeds 5   # means and intervals\n"
+        "  commcomp train --scheme fp32,3lc --bw 10mbps,1gbps --target 95%\n"
+        "  commcomp train --net mlp:128 --exchange ring --scheme fp32,int8 --steps 1500\n"
+        "  commcomp train --on sim --bw 10mbps --compute 5ms --mode overlap --scheme fp32,3lc\n"
+        "  commcomp train --data fashion-mnist/ --input 16x16 --scheme 3lc -o curve.csv\n",
     .options = options,
     .columns = cc_train_columns,
     .takes_schemes = CC_SCHEMES,

@@ -7,11 +7,21 @@
 
 #include "cmd/cli/command.h"
 #include "cmd/cli/progress.h"
+#include "cmd/input/hosts.h"
+#include "cmd/sim/sim.h"
 #include "netsim/inprocess/training.h"
 #include "models/predict.h"
 
+/* Where the workers are. */
+enum cc_train_place { CC_TRAIN_LOCAL, CC_TRAIN_RUN, CC_TRAIN_SIM };
+extern const char *const cc_train_places[]; /* ends with NULL */
+
 /* The parsed options. */
 struct cc_train_options {
+    enum cc_train_place on;
+    struct cc_hosts hosts;              /* --on run */
+    bool plain;                         /* on a network that is not shaped: --bw none */
+    struct sim sim;                     /* --on sim: its network's options */
     struct cc_training_config training; /* of all; scheme, rate and seed are set later */
     const char *recipe;                 /* --recipe, or NULL */
     double *rate;                       /* --rate */
@@ -39,6 +49,7 @@ struct cc_train {
     char **checkpoint, **capture;        /* the file, or folder, of each; or NULL */
     struct cc_net *net;                  /* of the model's tensors, for predictions */
     bool *is_raw;                        /* of each tensor: travels as fp32 */
+    size_t epoch;                        /* steps */
 };
 
 /* A variant is a scheme with a learning rate: the schemes of one rate, then those of the next. */
@@ -57,6 +68,15 @@ static inline double cc_train_rate(const struct cc_train *t, size_t variant)
     return t->options.rate[variant / t->args->schemes.count];
 }
 
+/* Parses --on and the options of that place. */
+int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
+                         struct cc_error *e);
+
+/* Trains as cc_training_run does, with ranks under MPI or in a simulation. Residuals are not
+ * measured: NaN. */
+int cc_train_by_ranks(const struct cc_train *t, const struct cc_training_config *c,
+                      struct cc_training_result *out, struct cc_error *e);
+
 /* The columns of the record. */
 extern const struct cc_column cc_train_columns[];
 
@@ -69,9 +89,12 @@ struct cc_train_step {
 /* The threads that a training has. */
 int cc_train_threads(const struct cc_train *t);
 
+/* The training's steps over a link, for the formulas and for platforms. */
+void cc_train_setting(const struct cc_train *t, const struct cc_link *link, struct cc_setting *out);
+
 /* Predicts the steps of training `t` before each of its evaluations by the alpha-beta model, from
- * the sizes and codec times that were measured in it. out[t->evals]. Without a link, times are
- * those that this process took, and the others NaN. */
+ * the sizes and codec times that were measured in it; those of ranks are as measured.
+ * out[t->evals]. Without a link, times are those that this process took, and the others NaN. */
 int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_training_result *of,
                    const struct cc_link *link, struct cc_train_step *out, struct cc_error *e);
 

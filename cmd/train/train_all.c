@@ -26,11 +26,13 @@ struct pool {
 static void show_steps(void *arg, const char *scheme, size_t steps, double loss, double accuracy)
 {
     struct pool *p = arg;
-    char text[64], percent[16] = "";
+    char text[64], progress[24] = "", percent[16] = "";
     (void)pthread_mutex_lock(&p->lock);
+    if (!isnan(loss))
+        (void)snprintf(progress, sizeof progress, " loss %.2g", loss);
     if (!isnan(accuracy))
         (void)snprintf(percent, sizeof percent, " %.1f%%", 100 * accuracy);
-    (void)snprintf(text, sizeof text, "%.8s loss %.2g%s", scheme, loss, percent);
+    (void)snprintf(text, sizeof text, "%.8s%s%s", scheme, progress, percent);
     p->steps += steps;
     cc_progress_show(&p->progress, text, (double)p->steps / (double)p->all_steps);
     (void)pthread_mutex_unlock(&p->lock);
@@ -74,7 +76,10 @@ static bool train_one(void *arg, size_t i)
     const struct cc_training_config c = config_of(p, i / seeds, i % seeds, cc_train_threads(t));
     if (cc_interrupted())
         return false;
-    if (cc_training_run(&c, &t->training[i], &t->failed[i]) == CC_OK)
+    const int status = t->options.on == CC_TRAIN_LOCAL
+                           ? cc_training_run(&c, &t->training[i], &t->failed[i])
+                           : cc_train_by_ranks(t, &c, &t->training[i], &t->failed[i]);
+    if (status == CC_OK)
         return true;
     if (t->failed[i].text[0] == '\0')
         cc_error_set(&t->failed[i], "out of memory");
@@ -163,7 +168,8 @@ int cc_train_all(struct cc_train *t, struct cc_error *e)
     if (t->options.capture != NULL)
         CC_TRY(name_captures(t, all, e));
     cc_progress_begin(&p.progress, t->args->quiet);
-    cc_parallel_items(t->options.threads, all, train_one, &p);
+    /* Ranks are trained one job after the other: they have the processors. */
+    cc_parallel_items(t->options.on == CC_TRAIN_LOCAL ? t->options.threads : 1, all, train_one, &p);
     cc_progress_end(&p.progress);
     for (size_t i = 0; i < all; i++)
         if (t->failed[i].text[0] != '\0')

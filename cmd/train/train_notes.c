@@ -19,9 +19,28 @@ static int note_data(const struct cc_train *t, struct cc_error *e)
                           first->epoch);
 }
 
+/* The time of ranks. */
+static int note_ranks(const struct cc_train *t, struct cc_error *e)
+{
+    const struct cc_train_options *o = &t->options;
+    const bool run = o->on == CC_TRAIN_RUN;
+    char compute[64] = "";
+    if (!isnan(o->compute_s)) {
+        char seconds[32];
+        cc_print_si(o->compute_s, "s", seconds, sizeof seconds);
+        (void)snprintf(compute, sizeof compute, " and --compute %s", seconds);
+    }
+    return cc_record_note(t->record, e, "time: %s, with codec%s times %s%s",
+                          run ? "as measured by the ranks" : "on the simulated clock",
+                          compute[0] != '\0' ? "" : " and compute",
+                          run ? "of the ranks" : "as measured in the simulation", compute);
+}
+
 static int note_time(const struct cc_train *t, struct cc_error *e)
 {
     char compute[32];
+    if (t->options.on != CC_TRAIN_LOCAL)
+        return note_ranks(t, e);
     if (t->options.links == 0)
         return cc_record_note(t->record, e,
                               "time: that of this process, which plays all workers in turn; --bw "

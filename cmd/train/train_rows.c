@@ -91,8 +91,8 @@ const struct cc_column cc_train_columns[] = {
      "--pull delta: norm of what the workers' parameters lack beside the server's / norm of the "
      "server's change, the same way; empty without error feedback",
      CC_DETAIL},
-    {"compute_s", NULL, "s", "%.6g", 0, "--bw: forward and backward pass of a step, and the update",
-     CC_DETAIL},
+    {"compute_s", NULL, "s", "%.6g", 0,
+     "--bw, --on run or sim: forward and backward pass of a step, and the update", CC_DETAIL},
     {"codec_s", NULL, "s", "%.6g", 0,
      "--bw: encoding and decoding of a step, as measured here, each rank with a core of its own",
      CC_DETAIL},
@@ -102,10 +102,15 @@ const struct cc_column cc_train_columns[] = {
     {"speedup", "speedup", "", "%.2f", 0,
      "--bw, summary: fp32's mean step time / the scheme's; empty without fp32", CC_MAIN},
     {"time_s", "time", "s", "%.4g", 0,
-     "time until then, without evaluations: with --bw of training over such links, else that this "
-     "process took for all workers in turn (clock)",
+     "time until then, without evaluations: of the ranks with --on run or sim; with --bw of "
+     "training "
+     "over such links, else that this process took for all workers in turn (clock)",
      CC_MAIN},
-    {"clock", NULL, "", NULL, 0, "whose time that is: model (the formulas') or process", CC_DETAIL},
+    {"clock", NULL, "", NULL, 0,
+     "whose time that is: run (measured), sim (simulated), model (the formulas') or process",
+     CC_DETAIL},
+    {"sim_memory_bytes", NULL, "MB", "%.0f", 1e-6,
+     "--on sim, eval, last step: peak memory of the simulation", CC_DETAIL},
     {"target_s", "to target", "s", "%.4g", 0,
      "--target, summary: mean time to the first evaluation with that accuracy; empty unless all "
      "completed trainings reach it",
@@ -165,6 +170,13 @@ static double bytes_until(const struct cc_training_result *of, size_t eval)
     return bytes;
 }
 
+static const char *clock_of(const struct cc_train *t, const struct cc_link *link)
+{
+    if (t->options.on != CC_TRAIN_LOCAL)
+        return cc_train_places[t->options.on];
+    return link != NULL ? "model" : "process";
+}
+
 static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_link *link,
                       const char *kind, struct cc_error *e)
 {
@@ -178,7 +190,7 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
         pull = t->options.pull.item[0];
     const struct cc_number_column all[] = {{"values", (double)t->net->values},
                                            {"workers", (double)c->task.workers},
-                                           {"servers", servers ? 1 : NAN},
+                                           {"servers", servers ? (double)c->servers : (double)NAN},
                                            {"batch", (double)c->task.batch},
                                            {"rate", cc_train_rate(t, variant)},
                                            {"momentum", c->optimizer.kind != CC_SGD ? NAN
@@ -195,7 +207,7 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
         cc_record_text(r, row, "data", t->data->name, e) != CC_OK ||
         cc_record_text(r, row, "exchange", cc_exchange_names[c->exchange], e) != CC_OK ||
         cc_record_text(r, row, "kind", kind, e) != CC_OK ||
-        cc_record_text(r, row, "clock", link != NULL ? "model" : "process", e) != CC_OK)
+        cc_record_text(r, row, "clock", clock_of(t, link), e) != CC_OK)
         return SIZE_MAX;
     if (servers && (cc_record_text(r, row, "pull", c->deltas ? "delta" : "mean", e) != CC_OK ||
                     cc_record_text(r, row, "pull_scheme", pull->name, e) != CC_OK))
@@ -245,6 +257,8 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
     put_sizes(t, row, v->push_bytes, v->pull_bytes);
     if (!of->complete || at + 1 < of->evals)
         return CC_OK;
+    if (of->peak_bytes > 0)
+        cc_record_number(t->record, row, "sim_memory_bytes", of->peak_bytes);
     char crc[16];
     (void)snprintf(crc, sizeof crc, "%08x", of->weights_crc);
     return cc_record_text(t->record, row, "weights", crc, e);

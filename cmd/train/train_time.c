@@ -15,15 +15,15 @@ static struct cc_codec_model codec_model(const struct cc_spec *spec)
     return m;
 }
 
-static void make_setting(const struct cc_train *t, const struct cc_link *link,
-                         struct cc_setting *out)
+void cc_train_setting(const struct cc_train *t, const struct cc_link *link, struct cc_setting *out)
 {
     const struct cc_training_config *c = &t->options.training;
     cc_setting_defaults(t->net, out);
     out->link = *link;
     out->exchange = c->exchange;
     out->cluster.workers = (int)c->task.workers;
-    out->cluster.servers = 1;
+    out->cluster.servers = c->servers;
+    out->timing.mode = c->mode;
     out->cluster.via = c->via;
 }
 
@@ -55,6 +55,23 @@ static int predict(const struct cc_train *t, const struct cc_step_payloads *size
     return status;
 }
 
+/* The steps of ranks, whose time each evaluation has. */
+static void measured_steps(const struct cc_training_result *of, struct cc_train_step *out)
+{
+    for (size_t i = 0; i < of->evals; i++) {
+        const struct cc_evaluation *v = &of->eval[i];
+        const double steps = (double)(v->step - (i > 0 ? v[-1].step : 0));
+        const double step_s = (v->wall_s - (i > 0 ? v[-1].wall_s : 0)) / steps;
+        const double compute_s = v->compute_s + v->update_s;
+        const double codec_s = v->encode_s + v->hop_s + v->server_s + v->decode_s;
+        out[i] = (struct cc_train_step){.compute_s = compute_s,
+                                        .codec_s = codec_s,
+                                        .comm_s = fmax(0, step_s - compute_s - codec_s),
+                                        .step_s = step_s,
+                                        .time_s = v->wall_s};
+    }
+}
+
 int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_training_result *of,
                    const struct cc_link *link, struct cc_train_step *out, struct cc_error *e)
 {
@@ -66,8 +83,12 @@ int cc_train_steps(const struct cc_train *t, size_t variant, const struct cc_tra
     double time_s = 0;
     size_t step = 0;
     int status = CC_OK;
+    if (t->options.on != CC_TRAIN_LOCAL) {
+        measured_steps(of, out);
+        return CC_OK;
+    }
     if (link != NULL) {
-        make_setting(t, link, &setting);
+        cc_train_setting(t, link, &setting);
         CC_TRY_OUT(cc_step_payloads_make(t->net, &model, &floats, t->is_raw, &sizes, e));
     }
     for (size_t i = 0; i < of->evals; i++) {

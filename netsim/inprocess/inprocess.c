@@ -54,10 +54,9 @@ int cc_inprocess_encode(struct cc_pack *p, const struct cc_inprocess_call *c, co
                         uint8_t *out, size_t *len, uint64_t *payload, struct cc_error *e)
 {
     size_t head = 0;
-    const int status = cc_pack_encode(p, c->step, x, out, len, &head, e);
-    c->out->refused = status != CC_OK;
+    CC_TRY(cc_pack_encode(p, c->step, x, out, len, &head, e));
     *payload = *len - head;
-    return status;
+    return CC_OK;
 }
 
 static int open_reduction(const struct cc_inprocess_message *m, void **out, struct cc_error *e)

@@ -40,7 +40,6 @@ struct cc_inprocess_step {
                             encoded again on their way do not count */
     uint64_t pull_bytes; /* payload that the server encoded: once, not once per worker */
     bool sent;           /* false: the scheme sends nothing in this step */
-    bool refused;        /* after an error: an encoder refuses its input, or a sum is not finite */
     /* Seconds of codec work, of processor time, that one worker, or the server, has on the critical
      * path if each had a processor of its own: as struct cc_codec_times in models/payload_cost.h.
      */
@@ -60,8 +59,8 @@ bool cc_inprocess_has(enum cc_exchange x);
 
 /* One step of all workers: gradient[worker] and result are flat steps. Adds to result what every
  * worker receives: the mean over the workers, as they encoded it, or what the server makes of it.
- * Values that are not finite are refused with a message that names tensor and value; after an error
- * the exchange can only be closed. */
+ * Values that are not finite are refused with a message that names tensor and value (CC_DIVERGED);
+ * after an error the exchange can only be closed. */
 int cc_inprocess_exchange(struct cc_inprocess *x, uint64_t step, const float *const *gradient,
                           float *result, struct cc_inprocess_step *out, struct cc_error *e);
 

@@ -49,7 +49,7 @@ int cc_inprocess_recode_open(const struct cc_inprocess_message *m, void **out, s
  */
 int cc_inprocess_pack(const struct cc_inprocess_message *m, struct cc_values values,
                       struct cc_pack_config from, struct cc_pack **out, struct cc_error *e);
-/* Encodes; *payload: bytes without the pack's head. Says in c->out if the values are refused. */
+/* Encodes; *payload: bytes without the pack's head. */
 int cc_inprocess_encode(struct cc_pack *p, const struct cc_inprocess_call *c, const float *x,
                         uint8_t *out, size_t *len, uint64_t *payload, struct cc_error *e);
 

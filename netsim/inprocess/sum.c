@@ -73,16 +73,15 @@ static int receive_round(void *arg, int rank, size_t round, int from, size_t fro
 }
 
 /* Adds the mean of gradients that were sent as they are. */
-static int add_mean(const struct sum *x, const struct cc_inprocess_call *c, float *result,
-                    struct cc_error *e)
+static int add_mean(const struct sum *x, float *result, struct cc_error *e)
 {
     const struct cc_job *job = x->message->config->job;
     const float scale = 1.0f / (float)job->workers;
     const float *total = x->floats[0];
     if (!cc_finite_bits(cc_absmax(total, NULL, x->n, 1))) {
         const struct cc_context ctx = {.offset = x->message->values.from, .name = "the sum"};
-        c->out->refused = true;
-        return cc_refuse(&ctx, total, NULL, x->n, e);
+        (void)cc_refuse(&ctx, total, NULL, x->n, e);
+        return CC_DIVERGED;
     }
     for (size_t i = 0; i < x->n; i++)
         result[i] = cc_add_scaled(result[i], scale, total[i]);
@@ -94,13 +93,9 @@ static int absorb(struct sum *x, const struct cc_inprocess_call *c, size_t round
                   struct cc_error *e)
 {
     const float scale = 1.0f / (float)workers_of(x);
-    for (int i = 0; i < workers_of(x); i++) {
-        const int status =
-            cc_pack_absorb(x->pack[i], c->step, round, (const uint8_t *)x->floats[0],
-                           x->n * sizeof(float), scale, i == 0 ? result : x->other, e);
-        c->out->refused = status != CC_OK;
-        CC_TRY(status);
-    }
+    for (int i = 0; i < workers_of(x); i++)
+        CC_TRY(cc_pack_absorb(x->pack[i], c->step, round, (const uint8_t *)x->floats[0],
+                              x->n * sizeof(float), scale, i == 0 ? result : x->other, e));
     return CC_OK;
 }
 
@@ -115,11 +110,8 @@ static int sum_exchange(void *arg, const struct cc_inprocess_call *c, struct cc_
         const double since = cc_thread_now();
         size_t len = 0;
         for (int i = 0; i < workers_of(x); i++) {
-            const int status =
-                cc_pack_encode_round(x->pack[i], c->step, round, c->gradient[i] + from,
-                                     (uint8_t *)x->floats[i], &len, e);
-            c->out->refused = status != CC_OK;
-            CC_TRY(status);
+            CC_TRY(cc_pack_encode_round(x->pack[i], c->step, round, c->gradient[i] + from,
+                                        (uint8_t *)x->floats[i], &len, e));
             c->out->push_bytes += len;
         }
         const double encoded = cc_thread_now();
@@ -131,7 +123,7 @@ static int sum_exchange(void *arg, const struct cc_inprocess_call *c, struct cc_
         CC_TRY(cc_rounds_play(&x->rounds, &work, x, e));
         const double summed = cc_thread_now();
         c->out->hop_s += (summed - encoded) / workers;
-        CC_TRY(verbatim ? add_mean(x, c, result, e) : absorb(x, c, round, result, e));
+        CC_TRY(verbatim ? add_mean(x, result, e) : absorb(x, c, round, result, e));
         c->out->decode_s += verbatim ? 0 : (cc_thread_now() - summed) / workers;
     }
     return CC_OK;

@@ -19,38 +19,9 @@
 #include "core/reduce.h"
 #include "core/trace/trace_write.h"
 #include "netsim/inprocess/training_impl.h"
+#include "netsim/inprocess/training_job.h"
 
 /* --- opening --- */
-
-/* The job that netsim takes: one message with all tensors, as `run` has it in sequential steps. */
-static int make_job(struct cc_training *s, struct cc_error *e)
-{
-    const struct cc_training_config *c = s->config;
-    const struct cc_spec *spec = c->spec;
-    s->job = (struct cc_job){.exchange = c->exchange,
-                             .workers = (int)c->task.workers,
-                             .servers = cc_exchange_has(c->exchange, CC_X_SERVERS),
-                             .via = c->via,
-                             .seed = c->task.seed,
-                             .data = true,
-                             .tensor = cc_alloc0(s->layout->count * sizeof *s->job.tensor, e)};
-    if (s->job.tensor == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < s->layout->count; i++) {
-        const struct cc_tensor_info *t = &s->layout->tensors[i];
-        s->job.tensor[i] = (struct cc_job_tensor){
-            .name = cc_strdup(t->name, e), .shape = t->shape, .raw = t->shape.n < c->min_size};
-        s->job.tensors++;
-        if (s->job.tensor[i].name == NULL)
-            return CC_FAIL;
-    }
-    s->message = (struct cc_job_message){0, s->layout->count - 1};
-    s->row = (struct cc_job_row){.reduction = cc_reduction(spec->scheme, spec->params),
-                                 .period = cc_period(spec->scheme, spec->params),
-                                 .message = &s->message,
-                                 .messages = 1};
-    return cc_job_lay_out(&s->job, e);
-}
 
 static float *floats(size_t n, struct cc_error *e)
 {
@@ -69,6 +40,13 @@ static double clock_of(const struct cc_training *s)
     return s->config->task.threads == 1 ? cc_thread_now() : cc_now();
 }
 
+/* The updates of a message before this step. */
+static uint64_t updates_of(const struct cc_training *s, size_t first_value)
+{
+    const struct cc_job_row *row = s->job.row;
+    return cc_job_row_updates(&s->job, row, cc_job_message_of(&s->job, row, first_value), s->step);
+}
+
 /* Turns the mean gradient into what workers pull: the change of the server's parameters. */
 static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error *e)
 {
@@ -78,9 +56,7 @@ static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error
         cc_unsent_arrive(&s->unsent, from, to, mean);
     const double since = clock_of(s);
     if (s->config->deltas)
-        cc_learner_change(&s->learner, from, to, s->step,
-                          cc_job_row_updates(&s->job, &s->row, &s->message, s->step), mean,
-                          s->server);
+        cc_learner_change(&s->learner, from, to, s->step, updates_of(s, from), mean, s->server);
     s->sum.update_s += clock_of(s) - since;
     if (s->pulled != NULL)
         memcpy(s->pulled + from, mean, (to - from) * sizeof *mean);
@@ -92,15 +68,15 @@ static int serve(void *arg, size_t from, size_t to, float *mean, struct cc_error
 static int open_exchange(struct cc_training *s, struct cc_error *e)
 {
     const struct cc_training_config *c = s->config;
+    CC_TRY(cc_training_job(c, s->layout->tensors, s->layout->count, &s->job, e));
     const struct cc_inprocess_config config = {.job = &s->job,
-                                               .row = &s->row,
+                                               .row = s->job.row,
                                                .spec = c->spec,
                                                .raw = c->raw,
                                                .pull = c->pull,
                                                .serve =
                                                    c->deltas || s->pulled != NULL ? serve : NULL,
                                                .arg = s};
-    CC_TRY(make_job(s, e));
     return cc_inprocess_open(&config, &s->exchange, e);
 }
 
@@ -154,10 +130,7 @@ static void close_state(struct cc_training *s)
     cc_inprocess_close(s->exchange);
     cc_unsent_close(&s->unsent);
     cc_task_close(s->task);
-    for (size_t i = 0; i < s->job.tensors; i++)
-        free(s->job.tensor[i].name);
-    free(s->job.tensor);
-    free(s->job.offset);
+    cc_job_free(&s->job);
     free(s->weights);
     free(s->server);
     free(s->pulled);
@@ -229,6 +202,19 @@ static void measure_residuals(struct cc_training *s)
     }
 }
 
+/* Updates the parameters of the messages that were sent by the mean gradient. */
+static void update(struct cc_training *s)
+{
+    const struct cc_job_row *row = s->job.row;
+    for (size_t i = 0; i < row->messages; i++) {
+        const struct cc_job_message *m = &row->message[i];
+        const size_t from = s->job.offset[m->first], to = s->job.offset[m->last + 1];
+        if (!cc_job_row_silent(&s->job, row, m, s->step))
+            cc_learner_update(&s->learner, from, to, s->step, updates_of(s, from), s->mean + from,
+                              s->weights);
+    }
+}
+
 /* Exchanges the gradients and updates the parameters. Values that are refused, as they or their sum
  * with the residual are not finite, are divergence. */
 static int exchange(struct cc_training *s, struct cc_error *e)
@@ -241,17 +227,17 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     struct cc_error why = {""};
     if (s->measures_push)
         cc_unsent_begin(&s->unsent, s->gradient);
-    if (cc_inprocess_exchange(s->exchange, s->step, s->gradient, result, &sent, &why) != CC_OK) {
-        if (!sent.refused)
-            return cc_fail(e, "%s", why.text);
+    const int status =
+        cc_inprocess_exchange(s->exchange, s->step, s->gradient, result, &sent, &why);
+    if (status == CC_DIVERGED) {
         diverge(s, why.text);
         return CC_OK;
     }
+    if (status != CC_OK)
+        return cc_fail(e, "%s", why.text);
     if (sent.sent && !c->deltas) {
         const double since = clock_of(s);
-        cc_learner_update(&s->learner, 0, s->values, s->step,
-                          cc_job_row_updates(&s->job, &s->row, &s->message, s->step), s->mean,
-                          s->weights);
+        update(s);
         s->sum.update_s += clock_of(s) - since;
     }
     measure_residuals(s);

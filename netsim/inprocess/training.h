@@ -11,6 +11,8 @@ struct cc_training_config {
     struct cc_task_config task;
     enum cc_exchange exchange;
     enum cc_via via;
+    int servers;            /* of an exchange that has any */
+    enum cc_step_mode mode; /* CC_SEQUENTIAL: a message for the step; CC_OVERLAP: for each tensor */
     /* ps: the server applies the optimizer and the workers pull model deltas (3LC, figure 2); else
      * they pull the mean gradient, and every worker applies the optimizer. */
     bool deltas;
@@ -30,7 +32,7 @@ struct cc_training_config {
     const char *capture;
     size_t capture_from, capture_to;
     /* Called after every step with 1, or with the steps that a checkpoint has; accuracy: at the
-     * last evaluation, NaN before. */
+     * last evaluation, NaN before. Of ranks the loss, too. */
     void (*progress)(void *arg, const char *scheme, size_t steps, double loss, double accuracy);
     void *arg;
 };
@@ -60,6 +62,7 @@ struct cc_training_result {
     size_t diverged_step; /* from 1 */
     char reason[512];     /* why it has diverged */
     uint32_t weights_crc; /* of the workers' copy at the end */
+    double peak_bytes;    /* of a simulation's memory; 0: not known */
 };
 
 /* Trains until the last step, Ctrl-C or divergence, which is a result. *out was zeroed before; free

@@ -15,8 +15,6 @@ struct cc_training {
     struct cc_task *task;
     const struct cc_model_layout *layout;
     struct cc_job job;
-    struct cc_job_row row;
-    struct cc_job_message message;
     struct cc_inprocess *exchange;
     size_t values;
     float *weights;            /* the workers' */

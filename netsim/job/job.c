@@ -64,6 +64,15 @@ bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
     return true;
 }
 
+const struct cc_job_message *cc_job_message_of(const struct cc_job *job,
+                                               const struct cc_job_row *row, size_t value)
+{
+    const struct cc_job_message *m = row->message;
+    while (job->offset[m->first] > value) /* they go from the end of the net */
+        m++;
+    return m;
+}
+
 uint64_t cc_job_row_updates(const struct cc_job *job, const struct cc_job_row *row,
                             const struct cc_job_message *m, uint64_t step)
 {

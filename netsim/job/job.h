@@ -101,6 +101,26 @@ struct cc_job_calls {
     bool check;     /* the first result is compared with MPI_Allreduce of the same values */
 };
 
+/* A training that gradients come from (netsim/job/training.h). */
+struct cc_job_training {
+    char *net, *data;     /* net NULL: none */
+    size_t height, width; /* of the net's input */
+    size_t batch, by_class, shift;
+    bool flip;
+    int optimizer; /* enum cc_optimizer_kind */
+    double momentum, decay, beta1, beta2, small;
+    bool nesterov;
+    int schedule; /* enum cc_rate_kind */
+    double rate, last, factor;
+    size_t warmup;
+    uint64_t *drop; /* or NULL */
+    size_t drops;
+    bool deltas;
+    char *pull; /* the scheme of what servers send; NULL: the row's */
+    bool emulated;
+    size_t eval_every;
+};
+
 /* Where a member has no comment, job_table.c describes it. */
 struct cc_job {
     enum cc_job_kind kind;
@@ -132,7 +152,8 @@ struct cc_job {
     bool events;
     struct cc_job_calls calls;
 
-    /* The source of gradients: a trace's path, or else a distribution. */
+    /* The source of gradients: a training, a trace's path, or else a distribution. */
+    struct cc_job_training training;
     char *trace;
     int distribution;   /* enum cc_distribution */
     double zeros;       /* of a distribution */
@@ -178,6 +199,10 @@ bool cc_job_row_merges(const struct cc_job *job, const struct cc_job_row *row);
  * that their residuals add up. */
 bool cc_job_row_silent(const struct cc_job *job, const struct cc_job_row *row,
                        const struct cc_job_message *m, uint64_t step);
+
+/* The row's message with a value of the step; if several begin there, any of them. */
+const struct cc_job_message *cc_job_message_of(const struct cc_job *job,
+                                               const struct cc_job_row *row, size_t value);
 
 /* How many times the message was sent before `step`, in which it is. */
 uint64_t cc_job_row_updates(const struct cc_job *job, const struct cc_job_row *row,

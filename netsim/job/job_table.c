@@ -9,6 +9,7 @@
 
 #include "core/trace/synth.h" /* cc_distribution_names */
 #include "netsim/job/job.h"
+#include "netsim/job/training.h"
 
 /* Limits that nobody needs to exceed and that keep sums and products of fields within 64 bits. */
 #define MOST_WORKERS 65536
@@ -60,14 +61,24 @@ static bool in_pingpong(const struct cc_scope *s)
     return !in_replay(s);
 }
 
+static bool trains(const struct cc_scope *s)
+{
+    return job_of(s)->training.net != NULL;
+}
+
+static bool without_training(const struct cc_scope *s)
+{
+    return in_replay(s) && !trains(s);
+}
+
 static bool with_trace(const struct cc_scope *s)
 {
-    return in_replay(s) && job_of(s)->trace != NULL;
+    return without_training(s) && job_of(s)->trace != NULL;
 }
 
 static bool without_trace(const struct cc_scope *s)
 {
-    return in_replay(s) && job_of(s)->trace == NULL;
+    return without_training(s) && job_of(s)->trace == NULL;
 }
 
 static bool without_data(const struct cc_scope *s)
@@ -318,6 +329,10 @@ static int check_reduction(const struct cc_scope *s, struct cc_error *e)
 static int check_steps(const struct cc_scope *s, struct cc_error *e)
 {
     const struct cc_job_row *row = s->self;
+    if (trains(s))
+        return row->warmup == 0
+                   ? CC_OK
+                   : cc_fail(e, "\"warmup\" is %zu: a training counts every step", row->warmup);
     if (row->warmup % row->period == 0 && row->steps % row->period == 0)
         return CC_OK;
     return cc_fail(e, "\"warmup\" %zu and \"steps\" %zu must be multiples of the period, %zu",
@@ -336,7 +351,7 @@ static const struct cc_field row_fields[] = {
      .help = "Steps that are not counted, a multiple of `period`; only the last period of them "
              "computes."},
     {SIZE(struct cc_job_row, steps), 1, MOST_STEPS, .check = check_steps,
-     .help = "Steps that are counted, a multiple of `period`."},
+     .help = "Steps that are counted, a multiple of `period`; of a training, all."},
     {"messages", CC_FIELD_LIST, CC_MEMBER(struct cc_job_message *, struct cc_job_row, message), 1,
      .table = &message_table, .item = "message",
      .count = CC_MEMBER(size_t, struct cc_job_row, messages), .check = check_messages,
@@ -419,6 +434,16 @@ static const struct cc_table shaping_table = {
 static int check_shaping(const struct cc_scope *s, struct cc_error *e)
 {
     return job_of(s)->device != NULL ? CC_OK : cc_fail(e, "\"shaping\" needs a \"device\"");
+}
+
+/* --- training --- */
+
+static int check_training(const struct cc_scope *s, struct cc_error *e)
+{
+    if (job_of(s)->mode == CC_PIPE)
+        return cc_fail(e,
+                       "\"training\": its steps are \"sequential\" or \"overlap\", not \"pipe\"");
+    return CC_OK;
 }
 
 /* --- calls --- */
@@ -561,21 +586,26 @@ static const struct cc_field job_fields[] = {
      .help = "The share of `compute_s` that overlaps a sequential step's exchange."},
     {"seed", CC_FIELD_UINT64, CC_MEMBER(uint64_t, struct cc_job, seed), 0, MOST_COUNT, IN_REPLAY,
      .help = "The seed of all random numbers."},
-    {TEXT(struct cc_job, trace), .optional = true, IN_REPLAY,
-     .help = "Gradients from a trace: its path."},
+    {"training", CC_FIELD_OBJECT, CC_MEMBER(struct cc_job_training, struct cc_job, training),
+     .table = &cc_job_training_table, .check = check_training, .optional = true, IN_REPLAY,
+     .help = "Gradients from a training: its source."},
+    {TEXT(struct cc_job, trace), .optional = true, .when = without_training,
+     .condition = "in a replay without `training`", .help = "Gradients from a trace: its path."},
     {"skip", CC_FIELD_LIST, CC_MEMBER(uint64_t *, struct cc_job, skip), .table = &numbers_table,
      .item = "number", .count = CC_MEMBER(size_t, struct cc_job, skips), .when = with_trace,
      .condition = "in a replay with a `trace`", .optional = true,
      .help = "Numbers of the trace's steps that are left out, of all its senders."},
     {WORD(struct cc_job, distribution), .words = cc_distribution_names, .when = without_trace,
-     .condition = "in a replay without a `trace`", .help = "Gradients drawn from a distribution."},
+     .condition = "in a replay without `training` and `trace`",
+     .help = "Gradients drawn from a distribution."},
     {NUMBER(struct cc_job, zeros), 0, 1, .when = without_trace,
-     .condition = "in a replay without a `trace`", .optional = true,
+     .condition = "in a replay without `training` and `trace`", .optional = true,
      .help = "The share of the drawn values that is zero instead."},
     {WORD(struct cc_job, indices), .words = cc_indices_names, .when = without_trace,
-     .condition = "in a replay without a `trace`", .optional = true,
+     .condition = "in a replay without `training` and `trace`", .optional = true,
      .help = "Where the other values lie: each by itself, or in runs of 64."},
-    {SIZE(struct cc_job, trace_steps), 1, MOST_STEPS, IN_REPLAY,
+    {SIZE(struct cc_job, trace_steps), 1, MOST_STEPS, .when = without_training,
+     .condition = "in a replay without `training`",
      .help = "How many different steps of gradients there are, used in turn."},
     {"slow", CC_FIELD_GROUPS, CC_MEMBER(double *, struct cc_job, slow), .table = &factors_table,
      .item = "factor", .count = CC_MEMBER(size_t, struct cc_job, slow_steps),
@@ -611,5 +641,6 @@ const struct cc_table cc_job_table = {.title = "The job",
                                       .defaults = &defaults};
 
 const struct cc_table *const cc_job_tables[] = {
-    &cc_job_table,  &shaping_table, &simulation_table, &calls_table,    &tensor_table, &row_table,
-    &message_table, &choice_table,  &cost_table,       &cc_sizes_table, NULL};
+    &cc_job_table,          &shaping_table, &simulation_table, &calls_table,
+    &cc_job_training_table, &tensor_table,  &row_table,        &message_table,
+    &choice_table,          &cost_table,    &cc_sizes_table,   NULL};

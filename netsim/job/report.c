@@ -11,7 +11,7 @@
 #define MOST_COUNT  (0x1p53 - 1)
 #define MOST_AMOUNT 1e30
 
-static const char *const kinds[] = {"hello",  "row_begin", "step", "row",   "calls",
+static const char *const kinds[] = {"hello",  "row_begin", "step", "row",   "eval", "calls",
                                     "events", "size",      "done", "error", NULL};
 
 /* Members of `of`, and whole structs in struct cc_report. */
@@ -32,7 +32,11 @@ static const struct cc_field step_fields[] = {
     {SIZE(struct cc_report, step),
      .help = "The step of the row that rank 0 has ended, from 0, counted or not."}};
 static const struct cc_field error_fields[] = {
-    {RANK(struct cc_report), .help = "The rank that failed."}, {TEXT, .help = "The message."}};
+    {RANK(struct cc_report), .help = "The rank that failed."},
+    {TEXT, .help = "The message."},
+    {"diverged", CC_FIELD_BOOL, CC_MEMBER(bool, struct cc_report, diverged), .optional = true,
+     .help = "Whether the cause is that a training has diverged."},
+    {SIZE(struct cc_report, step), .optional = true, .help = "In which step it has."}};
 
 /* --- row --- */
 
@@ -101,6 +105,24 @@ static const struct cc_field row_fields[] = {
      .help = "`push_bytes` by tensor."},
     {NUMBERS(struct cc_report_row, tensor_pull_bytes, tensors), .length = tensor_count,
      .when = has_tensors, .condition = "with `tensor_bytes`", .help = "`pull_bytes` by tensor."},
+};
+
+/* --- eval --- */
+
+#define EVAL(member) NUMBER(struct cc_report_eval, member), 0, MOST_AMOUNT
+
+static const struct cc_field eval_fields[] = {
+    {SIZE(struct cc_report_eval, row), .help = "From 0."},
+    {SIZE(struct cc_report_eval, step), .help = "The steps that have ended."},
+    {EVAL(train_loss), .help =
+                           "The loss on the training batches: the mean over the workers and the "
+                           "steps since the evaluation before."},
+    {EVAL(loss), .help = "On the test samples; where servers send model deltas, of their copy."},
+    {NUMBER(struct cc_report_eval, accuracy), 0, 1, .help = "Of the same copy."},
+    {EVAL(worker_loss), .help = "On the test samples, of the workers' copy."},
+    {NUMBER(struct cc_report_eval, worker_accuracy), 0, 1, .help = "Of the same copy."},
+    {UINT32(struct cc_report_eval, weights), UINT32_MAX,
+     .help = "CRC-32 of the workers' parameters, which are equal on all workers."},
 };
 
 /* --- calls --- */
@@ -227,6 +249,7 @@ static const struct cc_table tables[] = {
     [CC_REPORT_ROW_BEGIN] = KIND("row_begin", begin_fields, cc_report),
     [CC_REPORT_STEP] = KIND("step", step_fields, cc_report),
     [CC_REPORT_ROW] = KIND("row", row_fields, cc_report_row),
+    [CC_REPORT_EVAL] = KIND("eval", eval_fields, cc_report_eval),
     [CC_REPORT_CALLS] = KIND("calls", calls_fields, cc_report_calls),
     [CC_REPORT_EVENTS] = KIND("events", events_fields, cc_report_events),
     [CC_REPORT_SIZE] = KIND("size", size_fields, cc_report_size),
@@ -238,6 +261,7 @@ const struct cc_table *const cc_report_tables[] = {&tables[CC_REPORT_HELLO],
                                                    &tables[CC_REPORT_ROW_BEGIN],
                                                    &tables[CC_REPORT_STEP],
                                                    &tables[CC_REPORT_ROW],
+                                                   &tables[CC_REPORT_EVAL],
                                                    &tables[CC_REPORT_CALLS],
                                                    &tables[CC_REPORT_EVENTS],
                                                    &span_table,
@@ -252,6 +276,8 @@ static void *contents_of(struct cc_report *r)
     switch (r->kind) {
     case CC_REPORT_ROW:
         return &r->result;
+    case CC_REPORT_EVAL:
+        return &r->eval;
     case CC_REPORT_CALLS:
         return &r->calls;
     case CC_REPORT_EVENTS:
@@ -301,6 +327,10 @@ static int parse_root(const cJSON *root, void *out, struct cc_error *e)
     }
     if (r.kind == CC_REPORT_ROW)
         r.row = r.result.row;
+    if (r.kind == CC_REPORT_EVAL) {
+        r.row = r.eval.row;
+        r.step = r.eval.step;
+    }
     if (r.kind == CC_REPORT_CALLS)
         r.row = r.calls.row;
     if (r.kind == CC_REPORT_EVENTS) {

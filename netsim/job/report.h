@@ -37,6 +37,15 @@ struct cc_report_row {
     double *tensor_bytes, *tensor_pull_bytes;
 };
 
+/* What a training has learned. */
+struct cc_report_eval {
+    size_t row, step;  /* after so many steps */
+    double train_loss; /* mean over the workers and the steps since the evaluation before */
+    double loss, accuracy;
+    double worker_loss, worker_accuracy;
+    uint32_t weights;
+};
+
 struct cc_report_size {
     size_t bytes;
     size_t samples;
@@ -100,7 +109,8 @@ enum cc_report_kind {
     CC_REPORT_HELLO, /* all ranks are there */
     CC_REPORT_ROW_BEGIN,
     CC_REPORT_STEP,   /* a step ended, counted or not */
-    CC_REPORT_ROW,    /* a row is complete */
+    CC_REPORT_ROW,    /* a row is complete, or an interval of a training */
+    CC_REPORT_EVAL,   /* of a training: after each interval's row */
     CC_REPORT_CALLS,  /* a row of a job with `calls` is complete */
     CC_REPORT_EVENTS, /* of a job with `events`: after the row, of one rank after the other */
     CC_REPORT_SIZE,   /* ping-pong: a size is complete */
@@ -112,8 +122,10 @@ struct cc_report {
     enum cc_report_kind kind;
     char *text;                     /* HELLO: the MPI library's version; ERROR: the message */
     int rank;                       /* ERROR */
-    size_t row, step;               /* ROW_BEGIN, STEP */
+    bool diverged;                  /* ERROR: the training has diverged, in `step` */
+    size_t row, step;               /* ROW_BEGIN, STEP, ERROR */
     struct cc_report_row result;    /* ROW */
+    struct cc_report_eval eval;     /* EVAL */
     struct cc_report_calls calls;   /* CALLS */
     struct cc_report_events events; /* EVENTS */
     struct cc_report_size size;     /* SIZE */

@@ -66,6 +66,7 @@ static int take_report(struct cc_monitor *m, const struct cc_report *r)
         m->step = r->kind == CC_REPORT_STEP ? r->step + 1 : 0;
         break;
     case CC_REPORT_ROW:
+    case CC_REPORT_EVAL:
     case CC_REPORT_CALLS:
         m->in_row = false;
         break;

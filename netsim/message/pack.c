@@ -3,6 +3,8 @@
 #include "netsim/message/pack.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "netsim/message/pack_impl.h"
@@ -56,6 +58,41 @@ int cc_slices(const struct cc_job *job, size_t from, size_t to, struct cc_slice 
     *out = slice;
     *count = k;
     return CC_OK;
+}
+
+int cc_kept_slices(const struct cc_job *job, const struct cc_job_message *m, int server,
+                   struct cc_slice **out, size_t *count, struct cc_error *e)
+{
+    const size_t parts = (size_t)job->servers, mine = (size_t)server;
+    int status = CC_OK;
+    size_t n = 0;
+    /* No more slices than tensors: a tensor is in one range, of which a server has one part. */
+    struct cc_slice *all = cc_alloc((m->last - m->first + 1) * sizeof *all, e), *some;
+    if (all == NULL)
+        return CC_FAIL;
+    for (size_t i = m->first, next; i <= m->last; i = next) {
+        const int keeper = job->tensor[i].server;
+        for (next = i + 1; next <= m->last && job->tensor[next].server == keeper;)
+            next++;
+        if (keeper >= 0 && keeper != server)
+            continue;
+        size_t from = job->offset[i], to = job->offset[next], added;
+        if (keeper < 0) {
+            const size_t whole = from, part = (mine + i) % parts;
+            from = cc_part_at(whole, to, part, parts);
+            to = cc_part_at(whole, to, part + 1, parts);
+        }
+        CC_TRY_OUT(cc_slices(job, from, to, &some, &added, e));
+        memcpy(all + n, some, added * sizeof *all);
+        n += added;
+        free(some);
+    }
+    *out = all;
+    *count = n;
+out:
+    if (status != CC_OK)
+        free(all);
+    return status;
 }
 
 /* --- making --- */

@@ -27,6 +27,13 @@ int cc_slices(const struct cc_job *job, size_t from, size_t to, struct cc_slice 
  * from `from` (part == parts: at `to`). Exchanges and servers cut messages so. */
 size_t cc_part_at(size_t from, size_t to, size_t part, size_t parts);
 
+/* Finds the slices of a message that a server keeps: whole tensors, and its part of each range of
+ * neighboring tensors that are cut over all servers. The first part goes to another server from
+ * range to range, since cuts are at multiples of 512 values: of small tensors all but one part are
+ * empty. The caller frees *out. */
+int cc_kept_slices(const struct cc_job *job, const struct cc_job_message *m, int server,
+                   struct cc_slice **out, size_t *count, struct cc_error *e);
+
 struct cc_size_index; /* netsim/message/size_index.h */
 
 /* The encoder of a pack: its rank and its scheme. The job, the row, its sizes and the specs must
@@ -71,7 +78,8 @@ double cc_pack_cost(const struct cc_pack *p, enum cc_pack_op op);
 /* x and y are flat steps from `origin` on; a pack touches the values of its slices only. Virtual
  * packs accept NULL for x, y, in and out. */
 
-/* Encodes into out[0, bound): *len bytes, of which the first *head are not payload. */
+/* Encodes into out[0, bound): *len bytes, of which the first *head are not payload. Where an
+ * encoder refuses the values, here and in the rounds below, the status is CC_DIVERGED. */
 int cc_pack_encode(struct cc_pack *p, uint64_t step, const float *x, uint8_t *out, size_t *len,
                    size_t *head, struct cc_error *e);
 /* Adds the payload bytes that were encoded last, of the whole pack or of a round, to those of their

@@ -122,6 +122,12 @@ static size_t put_leb(uint8_t *out, size_t v)
     return at;
 }
 
+/* A codec fails only if it refuses the values. */
+static int encoded(int status)
+{
+    return status == CC_OK ? CC_OK : CC_DIVERGED;
+}
+
 static int encode(struct cc_pack *base, uint64_t step, const float *x, uint8_t *out, size_t *len,
                   size_t *head, struct cc_error *e)
 {
@@ -134,8 +140,8 @@ static int encode(struct cc_pack *base, uint64_t step, const float *x, uint8_t *
         struct part *part = &p->part[i];
         const struct cc_codec_item *item = &p->codecs.item[i];
         const struct cc_context ctx = context_of(part, step);
-        CC_TRY(cc_encode(&item->codec, &ctx, x + part->at, out + 1 + payloads, item->bound,
-                         &part->len, e));
+        CC_TRY(encoded(cc_encode(&item->codec, &ctx, x + part->at, out + 1 + payloads, item->bound,
+                                 &part->len, e)));
         payloads += part->len;
         table += cc_leb_bytes(part->len);
         full = full && part->len == item->bound;
@@ -360,6 +366,7 @@ static int encode_round(struct cc_pack *base, uint64_t step, size_t round, const
                         uint8_t *out, size_t *len, struct cc_error *e)
 {
     struct real_pack *p = real_of(base);
+    const bool can_sum = rounds(base) > 0;
     *len = 0;
     if (p->decodes_only)
         return refuse_stateless(e);
@@ -367,8 +374,9 @@ static int encode_round(struct cc_pack *base, uint64_t step, size_t round, const
         struct part *part = &p->part[i];
         const struct cc_codec_item *item = &p->codecs.item[i];
         const struct cc_context ctx = context_of(part, step);
-        CC_TRY(cc_encode_round(&item->codec, &ctx, round, x + part->at, out + *len, item->bound,
-                               &part->len, e));
+        const int status = cc_encode_round(&item->codec, &ctx, round, x + part->at, out + *len,
+                                           item->bound, &part->len, e);
+        CC_TRY(can_sum ? encoded(status) : status);
         *len += part->len;
     }
     return CC_OK;
@@ -397,7 +405,7 @@ static int absorb(struct cc_pack *base, uint64_t step, size_t round, const uint8
         const int status = cc_absorb(codec, &ctx, round, in, n, scale, y + part->at, e);
         if (status != CC_OK) {
             name_part(part, e);
-            return status;
+            return CC_DIVERGED;
         }
         in += n;
     }

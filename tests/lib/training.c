@@ -34,6 +34,7 @@ struct cc_training_config training_usual(const struct cc_data *data, const char 
                  .seed = 7,
                  .threads = 1},
         .exchange = CC_PS,
+        .servers = 1,
         .deltas = true,
         .spec = training_spec(scheme),
         .raw = training_spec("fp32"),

@@ -24,6 +24,7 @@ static struct cc_rank_state state_of(const struct ps_trial *t, const float *grad
                                   .job = &t->job,
                                   .row = &t->row,
                                   .spec = t->spec,
+                                  .pull = t->spec,
                                   .raw = t->raw,
                                   .gradient = gradient,
                                   .model = model};

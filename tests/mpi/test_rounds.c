@@ -102,6 +102,7 @@ static void open_trial(struct trial *t, const char *exchange, const struct cc_sp
                                            .job = &t->job,
                                            .row = &t->row,
                                            .spec = spec,
+                                           .pull = spec,
                                            .raw = raw,
                                            .gradient = t->gradient[t->me],
                                            .model = t->model};

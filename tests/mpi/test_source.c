@@ -433,9 +433,13 @@ static void close_training(struct cc_source *s)
 static void trains(enum cc_step_mode mode, size_t delay)
 {
     static const char *const names[] = {"sequential", "overlap", "pipe"};
-    static const struct cc_source_ops ops = {"training",       begin_training, train,
-                                             training_buffers, optimize,       end_training_step,
-                                             close_training};
+    static const struct cc_source_ops ops = {.name = "training",
+                                             .begin_row = begin_training,
+                                             .compute = train,
+                                             .buffers = training_buffers,
+                                             .apply = optimize,
+                                             .end_step = end_training_step,
+                                             .close = close_training};
     struct setting t;
     struct cc_rank_loop loop;
     struct cc_error e = {""};

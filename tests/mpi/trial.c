@@ -359,6 +359,7 @@ void trial_open(struct trial *t)
                                            .job = &t->job,
                                            .row = &t->row,
                                            .spec = t->spec,
+                                           .pull = t->spec,
                                            .raw = t->raw,
                                            .dense = t->dense,
                                            .gradient = t->gradient,

@@ -74,7 +74,7 @@ static int refuse_sum(const struct cc_rank_state *s, struct cc_range range, cons
     }
     free(slice);
     cc_error_in(e, "the sum over the workers");
-    return status;
+    return status == CC_OK ? CC_OK : CC_DIVERGED;
 }
 
 int cc_message_add_sum(struct cc_rank_state *s, struct cc_range range, const float *sum,

@@ -15,6 +15,7 @@
  * Pulls leave when they are ready, or, where the job orders them forward, once all messages of the
  * step are summed: those of the first layers first, as the next forward pass needs them. */
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,47 +55,6 @@ struct ps {
     bool arrived, pulled; /* in this step: all pushes are in the sum; the pull has been sent */
 };
 
-/* --- what a server keeps --- */
-
-/* Finds the slices of a message that a server keeps: whole tensors, and its part of each range of
- * neighboring tensors that are cut over all servers. The first part goes to another server from
- * range to range, since cuts are at multiples of 512 values: of small tensors all but one part are
- * empty. */
-static int kept_slices(const struct cc_job *job, const struct cc_job_message *m, int server,
-                       struct cc_slice **out, size_t *count, struct cc_error *e)
-{
-    const size_t parts = (size_t)job->servers, mine = (size_t)server;
-    int status = CC_OK;
-    size_t n = 0;
-    /* No more slices than tensors: a tensor is in one range, of which a server has one part. */
-    struct cc_slice *all = cc_alloc((m->last - m->first + 1) * sizeof *all, e), *some;
-    if (all == NULL)
-        return CC_FAIL;
-    for (size_t i = m->first, next; i <= m->last; i = next) {
-        const int keeper = job->tensor[i].server;
-        for (next = i + 1; next <= m->last && job->tensor[next].server == keeper;)
-            next++;
-        if (keeper >= 0 && keeper != server)
-            continue;
-        size_t from = job->offset[i], to = job->offset[next], added;
-        if (keeper < 0) {
-            const size_t whole = from, part = (mine + i) % parts;
-            from = cc_part_at(whole, to, part, parts);
-            to = cc_part_at(whole, to, part + 1, parts);
-        }
-        CC_TRY_OUT(cc_slices(job, from, to, &some, &added, e));
-        memcpy(all + n, some, added * sizeof *all);
-        n += added;
-        free(some);
-    }
-    *out = all;
-    *count = n;
-out:
-    if (status != CC_OK)
-        free(all);
-    return status;
-}
-
 static size_t first_value(const struct ps *p, const struct cc_slice *slice)
 {
     return p->s->job->offset[slice->tensor] + slice->begin;
@@ -109,7 +69,7 @@ static int make_pack(const struct ps *p, enum cc_direction direction, bool decod
     const struct cc_pack_config config = {.job = p->s->job,
                                           .row = p->s->row,
                                           .sizes = p->s->sizes,
-                                          .spec = p->s->spec,
+                                          .spec = direction == CC_PULL ? p->s->pull : p->s->spec,
                                           .raw = p->s->raw,
                                           .seed = p->s->job->seed,
                                           .rank = direction == CC_PULL || p->s->server ? -1
@@ -149,7 +109,7 @@ static int open_lane(struct ps *p, int server, struct cc_error *e)
     int status = CC_OK;
     struct cc_slice *slice = NULL;
     size_t slices;
-    CC_TRY_OUT(kept_slices(p->s->job, p->m, server, &slice, &slices, e));
+    CC_TRY_OUT(cc_kept_slices(p->s->job, p->m, server, &slice, &slices, e));
     if (slices == 0)
         goto out;
     struct lane *l = &p->lane[p->lanes++];
@@ -195,7 +155,7 @@ static int open_server(struct ps *p, struct cc_error *e)
 {
     const struct cc_job *job = p->s->job;
     CC_TRY(open_lanes(p, (size_t)job->workers, e));
-    CC_TRY(kept_slices(job, p->m, p->s->rank - job->workers, &p->slice, &p->slices, e));
+    CC_TRY(cc_kept_slices(job, p->m, p->s->rank - job->workers, &p->slice, &p->slices, e));
     if (p->slices == 0)
         return CC_OK;
     p->lanes = (size_t)job->workers;
@@ -381,6 +341,22 @@ static int add_next(struct ps *p, struct cc_error *e)
     return decode_add(p, own->push, &p->lane[p->added++], scale, p->sum, CC_PHASE_SERVER, e);
 }
 
+/* Has the mean turned into what the workers pull, one range of values after the other. */
+static int serve(struct ps *p, struct cc_error *e)
+{
+    const struct cc_rank_state *s = p->s;
+    const struct cc_work_timer since = cc_work_begin();
+    for (size_t i = 0, next; i < p->slices; i = next) {
+        const size_t from = first_value(p, &p->slice[i]);
+        size_t to = from + p->slice[i].count;
+        for (next = i + 1; next < p->slices && first_value(p, &p->slice[next]) == to; next++)
+            to += p->slice[next].count;
+        CC_TRY(s->serve(s->serve_arg, s->step, from, to, p->sum + (from - p->origin), e));
+    }
+    cc_charge_update(p->s, since, s->job->training.emulated ? 0 : (double)NAN);
+    return CC_OK;
+}
+
 /* All pushes are in the sum: encodes the pull. */
 static int end_pushes(struct ps *p, struct cc_error *e)
 {
@@ -389,6 +365,8 @@ static int end_pushes(struct ps *p, struct cc_error *e)
     p->s->round_state.arrived++;
     if (p->lanes == 0 || p->silent)
         return CC_OK;
+    if (p->s->serve != NULL)
+        CC_TRY(serve(p, e));
     return encode(p, own->pull, p->sum, CC_PHASE_SERVER, own->out, &p->out_len, e);
 }
 

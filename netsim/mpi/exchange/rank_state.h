@@ -38,6 +38,7 @@ struct cc_rank_state {
     const struct cc_job_row *row;
     const struct cc_size_index *sizes; /* the row's, without data; else NULL */
     const struct cc_spec *spec, *raw;  /* the row's scheme, and fp32 */
+    const struct cc_spec *pull;        /* of what servers send */
     const struct cc_spec *dense;       /* of a dense second stage; NULL: fp32 */
     uint64_t step;                     /* of the exchange; set before start */
     /* The flat step that this worker contributes, and the one that the mean over the workers is
@@ -46,6 +47,10 @@ struct cc_rank_state {
     float *model;
     bool hold_sums; /* an exchange that sums, and is done except for adding the mean to the model,
                        reports that it is done; its next test without this adds it */
+    /* Servers: turns the mean of the pushes of values [from, to) into what the workers pull, in
+     * place; mean[0] is value `from`. NULL: they pull the mean. */
+    int (*serve)(void *arg, uint64_t step, size_t from, size_t to, float *mean, struct cc_error *e);
+    void *serve_arg;
     struct cc_counters counters;
     struct cc_event_log *events; /* or NULL */
     struct cc_waits waits;       /* all requests under way */

@@ -18,6 +18,7 @@ struct cc_rank {
     struct cc_job job;
     struct cc_size_index **sizes; /* of the job's rows, without data; else NULL */
     struct cc_source *source;
+    size_t step; /* after an error in a row: the step under way */
 };
 
 /* Prints a report on rank 0; does nothing on the others. */

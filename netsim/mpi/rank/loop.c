@@ -25,6 +25,9 @@ static int open_schemes(struct cc_rank_loop *l, struct cc_error *e)
                        row->period);
     l->s.spec = l->spec;
     l->s.raw = l->raw;
+    if (l->s.job->training.pull != NULL)
+        CC_TRY(cc_spec_parse(l->s.job->training.pull, &l->pull, e));
+    l->s.pull = l->pull != NULL ? l->pull : l->spec;
     CC_TRY(cc_dense_spec(l->s.job, &l->dense, e));
     l->s.dense = l->dense;
     return CC_OK;
@@ -60,6 +63,11 @@ static int find_clocks(struct cc_rank_loop *l, struct cc_error *e)
     return CC_OK;
 }
 
+static int serve(void *arg, uint64_t step, size_t from, size_t to, float *mean, struct cc_error *e)
+{
+    return cc_source_serve(arg, step, from, to, mean, e);
+}
+
 int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job *job,
                       const struct cc_job_row *row, const struct cc_size_index *sizes,
                       struct cc_source *source, struct cc_error *e)
@@ -70,6 +78,12 @@ int cc_rank_loop_open(struct cc_rank_loop *l, MPI_Comm comm, const struct cc_job
     CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &l->s.rank), "MPI_Comm_rank", e));
     CC_TRY(find_clocks(l, e));
     l->s.server = l->s.rank >= job->workers;
+    l->from = row->warmup;
+    l->to = cc_rank_loop_steps(l);
+    if (l->s.server && cc_source_serves(source)) {
+        l->s.serve = serve;
+        l->s.serve_arg = source;
+    }
     CC_TRY_OUT(cc_source_begin_row(source, row, e));
     CC_TRY_OUT(open_schemes(l, e));
     /* Workers that compute while messages are under way wait for either. */
@@ -97,6 +111,7 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
     free(l->s.counters.tensor_bytes);
     cc_spec_free(l->spec);
     cc_spec_free(l->raw);
+    cc_spec_free(l->pull);
     cc_spec_free(l->dense);
     *l = (struct cc_rank_loop){0};
 }
@@ -108,6 +123,7 @@ void cc_rank_loop_close(struct cc_rank_loop *l)
 static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
 {
     const bool counts = step == l->s.row->warmup;
+    l->step = step;
     if (counts)
         cc_count_times(l);
     if (l->s.events != NULL) {
@@ -128,6 +144,31 @@ static int begin_step(struct cc_rank_loop *l, size_t step, struct cc_error *e)
     return CC_OK;
 }
 
+/* Ends an interval of a training, and begins the next one. The clock of the row goes on from the
+ * end of the last rank's step. */
+static int end_interval(struct cc_rank_loop *l, size_t step, struct cc_error *e)
+{
+    const struct cc_job *job = l->s.job;
+    double last = l->end[step];
+    if (l->on_interval == NULL ||
+        ((step + 1) % job->training.eval_every != 0 && step + 1 < cc_rank_loop_steps(l)))
+        return CC_OK;
+    l->to = step + 1;
+    CC_TRY(l->on_interval(l->callback_arg, e));
+    CC_TRY(cc_runtime_barrier(l->s.comm, job->yield_when_idle, e));
+    int code = MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_DOUBLE, MPI_MAX, l->s.comm);
+    CC_TRY(cc_mpi_check(code, "MPI_Allreduce", e));
+    if (l->on_counting != NULL)
+        CC_TRY(l->on_counting(l->callback_arg, e));
+    l->clock = cc_runtime_now();
+    l->began = l->clock - last;
+    l->from = step + 1;
+    cc_count_times(l);
+    cc_count_bytes(l);
+    l->uncounted_bytes = 0;
+    return CC_OK;
+}
+
 int cc_rank_loop_run(struct cc_rank_loop *l, struct cc_error *e)
 {
     int status = CC_OK;
@@ -139,10 +180,11 @@ int cc_rank_loop_run(struct cc_rank_loop *l, struct cc_error *e)
         l->end[i] = cc_runtime_now() - l->began;
         if (l->on_step != NULL)
             l->on_step(l->callback_arg, i);
+        CC_TRY_OUT(end_interval(l, i, e));
     }
     CC_TRY_OUT(cc_step_drain(l, e));
 out:
-    if (status != CC_OK)
+    if (status != CC_OK && status != CC_DIVERGED) /* whose report has the step */
         cc_error_in(e, "%s, step %llu", l->s.row->scheme, (unsigned long long)l->s.step);
     return status;
 }

@@ -11,6 +11,7 @@ struct cc_rank_loop {
     const struct cc_exchange_ops *exchange;
     struct cc_source *source;
     struct cc_spec *spec, *raw; /* the row's scheme, and fp32 */
+    struct cc_spec *pull;       /* of what servers send; NULL: the row's */
     struct cc_spec *dense;      /* of dsar-split's second stage; NULL: fp32 */
     void **message;             /* the row's messages, as the exchange has opened them */
     size_t messages;            /* opened */
@@ -29,7 +30,12 @@ struct cc_rank_loop {
     void (*on_step)(void *arg, size_t step); /* after each step; or NULL */
     /* Sequential steps: once all ranks are about to begin the first step that counts; or NULL. */
     int (*on_counting)(void *arg, struct cc_error *e);
-    void *callback_arg; /* of both */
+    /* Trainings: after step `to` of each interval of evaluations; or NULL. The row's clock stands
+     * still meanwhile. */
+    int (*on_interval)(void *arg, struct cc_error *e);
+    void *callback_arg; /* of all */
+    size_t from, to;    /* the counted steps, which counters are of; of a training, an interval's */
+    size_t step;        /* under way */
 };
 
 /* Steps of the row, counted or not. */

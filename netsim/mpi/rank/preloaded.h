@@ -9,7 +9,7 @@
 
 struct cc_source_config {
     const struct cc_job *job; /* must outlive the source */
-    int worker;               /* whose gradients; -1: a server */
+    int worker;               /* whose gradients; -1 - i: server i */
     size_t steps;             /* different ones, at most */
     size_t in_flight;         /* steps, as in struct cc_source */
 };

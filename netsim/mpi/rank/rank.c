@@ -106,6 +106,7 @@ out:
 struct row_run {
     struct cc_rank *rank;
     size_t row;
+    const struct cc_rank_loop *loop;
     struct cc_interface_bytes before;
 };
 
@@ -134,18 +135,29 @@ static int read_interface(struct cc_rank *r, struct cc_interface_bytes *out, str
     return r->job.device != NULL ? cc_interface_bytes_read(r->job.device, out, e) : CC_OK;
 }
 
+/* A training reports each interval as a row, and what it has learned by then. */
+static int end_interval(void *arg, struct cc_error *e)
+{
+    struct row_run *run = arg;
+    struct cc_interface_bytes after;
+    CC_TRY(read_interface(run->rank, &after, e));
+    CC_TRY(cc_rank_results(run->rank, run->row, run->loop, &run->before, &after, e));
+    return cc_rank_evaluate(run->rank, run->row, run->loop, e);
+}
+
 static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
 {
     int status = CC_OK;
     struct cc_rank_loop l;
     struct cc_interface_bytes after;
     struct cc_event_log events = {0};
-    struct row_run run = {.rank = r, .row = row};
+    struct row_run run = {.rank = r, .row = row, .loop = &l};
     const struct cc_report begin = {.kind = CC_REPORT_ROW_BEGIN, .row = row};
     const struct cc_size_index *sizes = r->sizes != NULL ? r->sizes[row] : NULL;
     CC_TRY_OUT(cc_rank_loop_open(&l, r->comm, &r->job, &r->job.row[row], sizes, r->source, e));
     l.on_step = report_step;
     l.on_counting = begin_counting;
+    l.on_interval = r->job.training.net != NULL ? end_interval : NULL;
     l.callback_arg = &run;
     l.s.events = cc_event_gather_open(r, row, &events);
     CC_TRY_OUT(cc_rank_report(r, &begin, e));
@@ -155,6 +167,8 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
     }
     CC_TRY_OUT(read_interface(r, &run.before, e));
     CC_TRY_OUT(cc_rank_loop_run(&l, e));
+    if (l.on_interval != NULL)
+        goto out;
     CC_TRY_OUT(read_interface(r, &after, e));
     CC_TRY_OUT(cc_rank_results(r, row, &l, &run.before, &after, e));
     CC_TRY_OUT(cc_event_gather(r, row, &l, e));
@@ -163,6 +177,8 @@ out:
     /* After an error messages may be under way, which need their memory until the program ends. */
     if (status == CC_OK)
         cc_rank_loop_close(&l);
+    else
+        r->step = l.step;
     return status;
 }
 

@@ -19,6 +19,10 @@ int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
                     const struct cc_interface_bytes *before, const struct cc_interface_bytes *after,
                     struct cc_error *e);
 
+/* Evaluates a training after the steps that have ended, and reports it on rank 0. Collective. */
+int cc_rank_evaluate(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
+                     struct cc_error *e);
+
 /* Runs a job of kind CC_JOB_PINGPONG. */
 int cc_rank_pingpong(struct cc_rank *r, struct cc_error *e);
 

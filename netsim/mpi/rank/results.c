@@ -115,7 +115,7 @@ static int put_hosts(struct cc_rank *r, const struct cc_rank_loop *l, double *la
 static int put_waking(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
                       struct cc_error *e)
 {
-    const size_t steps = out->steps, before = l->s.row->warmup;
+    const size_t steps = out->steps, before = l->from;
     if (!l->s.job->yield_when_idle || !cc_rank_loop_lockstep(l))
         return CC_OK;
     double *late = cc_alloc(steps * sizeof *late, e);
@@ -135,7 +135,7 @@ static int put_waking(struct cc_rank *r, const struct cc_rank_loop *l, struct cc
 static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
                      struct cc_error *e)
 {
-    const size_t all = cc_rank_loop_steps(l), before = l->s.row->warmup;
+    const size_t all = l->to, before = l->from;
     const bool together = cc_rank_loop_lockstep(l);
     double *end = cc_alloc0(2 * all * sizeof *end, e);
     out->step_s = cc_alloc(out->steps * sizeof *out->step_s, e);
@@ -170,7 +170,7 @@ static int put_steps(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_
 static int add_queue(struct cc_rank *r, const struct cc_rank_loop *l, struct cc_report_row *out,
                      struct cc_error *e)
 {
-    const size_t all = cc_rank_loop_steps(l), before = l->s.row->warmup;
+    const size_t all = l->to, before = l->from;
     const bool works = !l->s.server;
     if (!l->s.job->yield_when_idle || l->s.job->mode != CC_SEQUENTIAL)
         return CC_OK;
@@ -259,8 +259,7 @@ static int gather_interfaces(struct cc_rank *r, const struct cc_rank_loop *l, co
     const double given = sum[GIVEN_COUNTED] + sum[GIVEN_BEFORE];
     double part = 1;
     if (!cc_rank_loop_lockstep(l))
-        part = given > 0 ? sum[GIVEN_COUNTED] / given
-                         : (double)out->steps / (double)cc_rank_loop_steps(l);
+        part = given > 0 ? sum[GIVEN_COUNTED] / given : (double)out->steps / (double)l->to;
     if (status == CC_OK && r->rank == 0)
         put_interfaces(all, r->ranks, part / (double)out->steps, out);
     free(all);
@@ -298,7 +297,7 @@ int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
         [SENT] = after->sent - before->sent,
         [RECEIVED] = after->received - before->received};
     struct cc_report what = {.kind = CC_REPORT_ROW,
-                             .result = {.row = row, .steps = l->s.row->steps}};
+                             .result = {.row = row, .steps = l->to - l->from}};
     int status = gather(r, l, own, &what.result, e);
     if (status == CC_OK)
         status = cc_rank_report(r, &what, e);

@@ -52,6 +52,28 @@ int cc_source_end_step(struct cc_source *s, uint64_t step, struct cc_error *e)
     return CC_OK;
 }
 
+bool cc_source_serves(const struct cc_source *s)
+{
+    return s->ops->serve != NULL;
+}
+
+int cc_source_serve(struct cc_source *s, uint64_t step, size_t from, size_t to, float *mean,
+                    struct cc_error *e)
+{
+    return s->ops->serve(s, step, from, to, mean, e);
+}
+
+struct cc_source_learned cc_source_learned(struct cc_source *s)
+{
+    return s->ops->learned(s);
+}
+
+int cc_source_score(struct cc_source *s, const float *weights, const float *stats,
+                    struct cc_source_score *out, struct cc_error *e)
+{
+    return s->ops->score(s, weights, stats, out, e);
+}
+
 void cc_source_close(struct cc_source *s)
 {
     if (s != NULL)

@@ -24,15 +24,14 @@
  * call works for a short time (a layer) and returns, so that messages make progress between calls;
  * it took the time that the clock says. Either way the part is complete once `done` is set.
  *
- * Three implementations are foreseen. Replaying a trace (source_replay.c) and drawing synthetic
- * values (source_synthetic.c) emulate computing on gradients that are in memory beforehand.
- * Training computes for real: forward and backward layer by layer, with the parameters that apply
- * has left (of step t-K in a pipeline); `in_flight` gradients and results of its own; apply runs
- * the optimizer on the mean gradient, or, where servers send model deltas, adds what came back.
- * Under a simulated clock it may be `emulated`, too: it computes in the call and gives the seconds
- * of the device that is simulated. Simulated ranks share a process and switch only where they wait,
- * never within a call: data sets and scratch memory can be shared among them, models and residuals
- * not. */
+ * There are three. Replaying a trace (source_replay.c) and drawing synthetic values
+ * (source_synthetic.c) emulate computing on gradients that are in memory beforehand. Training
+ * (source_training.c) computes for real: forward and backward layer by layer, with the parameters
+ * that apply has left; apply runs the optimizer on the mean gradient, or, where servers send model
+ * deltas, the exchange has added them. It may be `emulated`, too: it computes in the call and gives
+ * the seconds of the device that is emulated. Simulated ranks share a process and switch only where
+ * they wait, never within a call: data sets and scratch memory are shared among them, models and
+ * residuals not. */
 #ifndef CC_NETSIM_MPI_RANK_SOURCE_H
 #define CC_NETSIM_MPI_RANK_SOURCE_H
 
@@ -64,6 +63,20 @@ struct cc_source_buffers {
 
 struct cc_source;
 
+/* The state of a source that trains. */
+struct cc_source_learned {
+    const float *weights; /* flat; a server's copy is 0 where another one keeps the values */
+    size_t values;
+    const float *stats; /* a worker's running statistics; on servers nobody reads them */
+    size_t stat_count;
+    double loss; /* a worker's, the sum over the steps since the last call */
+};
+
+/* The score of a copy of the model. */
+struct cc_source_score {
+    double loss, accuracy;
+};
+
 /* The operations that a source implements. Callers use the functions below, which check the order
  * of calls. */
 struct cc_source_ops {
@@ -77,6 +90,12 @@ struct cc_source_ops {
                  struct cc_source_progress *out, struct cc_error *e);
     int (*end_step)(struct cc_source *s, uint64_t step, struct cc_error *e);
     void (*close)(struct cc_source *s);
+    /* Sources that train only: */
+    int (*serve)(struct cc_source *s, uint64_t step, size_t from, size_t to, float *mean,
+                 struct cc_error *e);
+    struct cc_source_learned (*learned)(struct cc_source *s);
+    int (*score)(struct cc_source *s, const float *weights, const float *stats,
+                 struct cc_source_score *out, struct cc_error *e);
 };
 
 /* The head of every source. */
@@ -106,6 +125,19 @@ int cc_source_apply(struct cc_source *s, int64_t step, const struct cc_job_messa
 
 /* Ends the oldest step in flight, which must be `step`. */
 int cc_source_end_step(struct cc_source *s, uint64_t step, struct cc_error *e);
+
+/* A server: turns the mean of the workers' gradients of values [from, to) into what they pull, in
+ * place; mean[0] is value `from`. Only if cc_source_serves. */
+int cc_source_serve(struct cc_source *s, uint64_t step, size_t from, size_t to, float *mean,
+                    struct cc_error *e);
+bool cc_source_serves(const struct cc_source *s);
+
+/* Sources that train: their state after the steps that have ended; and the score on the test
+ * samples of any weights, with the mean of the workers' statistics. Scoring takes no time on a
+ * simulated clock. */
+struct cc_source_learned cc_source_learned(struct cc_source *s);
+int cc_source_score(struct cc_source *s, const float *weights, const float *stats,
+                    struct cc_source_score *out, struct cc_error *e);
 
 /* NULL is nothing to close. */
 void cc_source_close(struct cc_source *s);

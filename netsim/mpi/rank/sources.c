@@ -18,7 +18,9 @@ int cc_source_open(const struct cc_job *job, MPI_Comm comm, struct cc_source **o
     int rank = 0, ranks_on_host = 1;
     struct cc_source_config config = {.job = job, .in_flight = steps_in_flight(job)};
     CC_TRY(cc_mpi_check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank", e));
-    config.worker = rank < job->workers ? rank : -1;
+    config.worker = rank < job->workers ? rank : job->workers - 1 - rank;
+    if (job->training.net != NULL)
+        return cc_source_training_open(&config, out, e);
     if (!job->data)
         return cc_source_empty_open(&config, out, e);
     CC_TRY(cc_runtime_ranks_on_host(comm, &ranks_on_host, e));

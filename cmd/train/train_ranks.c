@@ -1,0 +1,250 @@
+/* Training by ranks, with --on run or sim: the place's options, and a training as a job for them.
+ * The ranks report an interval's times and bytes and then its evaluation, from which the result is
+ * made as that of a training in this process. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/train/train.h"
+#include "core/interrupt.h"
+#include "core/memory.h"
+#include "netsim/inprocess/inprocess.h"
+#include "netsim/inprocess/training_job.h"
+#include "netsim/lab/lab.h"
+#include "results/machine_info.h"
+
+const char *const cc_train_places[] = {"local", "run", "sim", NULL};
+
+/* --- options --- */
+
+static const struct cc_option of_run[] = {CC_HOSTS_OPTIONS, {.name = NULL}};
+static const struct cc_option of_sim[] = {
+    CC_FIDELITY_OPTION(NULL), CC_PLATFORM_OPTIONS, {.name = NULL}};
+
+static int refuse_options(const struct cc_args *args, const struct cc_option *list,
+                          const char *place, struct cc_error *e)
+{
+    for (; list->name != NULL; list++)
+        if (cc_arg(args, list->name) != NULL)
+            return cc_usage(e, "--%s goes with --on %s", list->name, place);
+    return CC_OK;
+}
+
+int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
+{
+    static const char *const of_local[] = {"checkpoint", "capture"};
+    const char *bw = cc_arg(args, "bw");
+    int on = CC_TRAIN_LOCAL;
+    cc_arg_choice(args, "on", &on);
+    o->on = (enum cc_train_place)on;
+    o->plain = o->on == CC_TRAIN_RUN && bw != NULL && strcmp(bw, "none") == 0;
+    if (o->on != CC_TRAIN_RUN)
+        CC_TRY(refuse_options(args, of_run, "run", e));
+    for (size_t i = 0; i < sizeof of_local / sizeof *of_local && o->on != CC_TRAIN_LOCAL; i++)
+        if (cc_arg(args, of_local[i]) != NULL)
+            return cc_usage(e, "--%s goes with --on local", of_local[i]);
+    if (o->on != CC_TRAIN_SIM)
+        CC_TRY(refuse_options(args, of_sim, "sim", e));
+    if (o->plain)
+        CC_TRY(cc_hosts_parse_plain(args, &o->hosts, e));
+    else if (o->on == CC_TRAIN_RUN)
+        CC_TRY(cc_hosts_parse(args, NULL, NULL, &o->hosts, e));
+    if (o->on == CC_TRAIN_SIM)
+        CC_TRY(cc_sim_parse_network(args, CC_FIDELITY_ALPHA_BETA, &o->sim, e));
+    if (o->on != CC_TRAIN_LOCAL && !o->plain)
+        CC_TRY(cc_cluster_links(args, &o->link, &o->links, e));
+    if (o->on != CC_TRAIN_LOCAL && o->links > 1)
+        return cc_usage(e,
+                        "--on %s trains over one link: give one --bw and one --latency (--on "
+                        "local takes lists, and trains once for all)",
+                        cc_train_places[on]);
+    return CC_OK;
+}
+
+/* --- reports --- */
+
+/* The training under way. */
+struct launch {
+    const struct cc_train *train;
+    const struct cc_training_config *config;
+    struct cc_training_result *out;
+    struct cc_evaluation interval; /* of the latest row that was reported */
+    double train_loss, accuracy;   /* at the last evaluation, NaN before */
+};
+
+static void take_interval(struct launch *l, const struct cc_report_row *r)
+{
+    double step_s = 0;
+    for (size_t i = 0; i < r->steps; i++)
+        step_s += r->step_s[i];
+    l->interval = (struct cc_evaluation){.push_bytes = r->push_bytes,
+                                         .pull_bytes = r->pull_bytes,
+                                         .encode_s = r->encode_s,
+                                         .hop_s = r->hop_s,
+                                         .server_s = r->server_s,
+                                         .decode_s = r->decode_s,
+                                         .compute_s = r->compute_s,
+                                         .update_s = r->update_s,
+                                         .residual = NAN,
+                                         .pull_residual = NAN,
+                                         .wall_s = l->interval.wall_s + step_s};
+    l->out->peak_bytes = fmax(l->out->peak_bytes, r->peak_bytes);
+}
+
+static int take_evaluation(struct launch *l, const struct cc_report_eval *r, struct cc_error *e)
+{
+    struct cc_training_result *t = l->out;
+    CC_TRY(cc_grow((void **)&t->eval, &t->capacity, t->evals + 1, sizeof *t->eval, e));
+    struct cc_evaluation *v = &t->eval[t->evals++];
+    *v = l->interval;
+    v->step = r->step;
+    v->train_loss = l->train_loss = r->train_loss;
+    v->loss = r->loss;
+    v->accuracy = l->accuracy = r->accuracy;
+    v->worker_loss = r->worker_loss;
+    v->worker_accuracy = r->worker_accuracy;
+    t->weights_crc = r->weights;
+    t->complete = r->step == l->config->steps;
+    return CC_OK;
+}
+
+static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
+{
+    struct launch *l = arg;
+    const struct cc_training_config *c = l->config;
+    switch (r->kind) {
+    case CC_REPORT_STEP:
+        c->progress(c->arg, c->spec->name, 1, l->train_loss, l->accuracy);
+        break;
+    case CC_REPORT_ROW:
+        take_interval(l, &r->result);
+        break;
+    case CC_REPORT_EVAL:
+        return take_evaluation(l, &r->eval, e);
+    case CC_REPORT_ERROR:
+        if (!r->diverged || l->out->diverged)
+            break;
+        l->out->diverged = true;
+        l->out->diverged_step = r->step + 1;
+        (void)snprintf(l->out->reason, sizeof l->out->reason, "%s", r->text);
+        break;
+    default:
+        break;
+    }
+    return CC_OK;
+}
+
+static bool on_tick(void *arg)
+{
+    (void)arg;
+    return cc_interrupted();
+}
+
+/* A step has no forecast: its computing, that of all ranks on one core, and its bytes as fp32
+ * decide, whichever scheme is trained. */
+static double remaining_s(void *arg)
+{
+    const struct launch *l = arg;
+    const struct cc_train *t = l->train;
+    const double ranks = (double)l->config->task.workers + l->config->servers;
+    const double bytes = 8 * ranks * (double)t->net->values;
+    const double link_s = t->options.links > 0 ? 8 * bytes / t->options.link[0].bw_bps : 0;
+    const double given_s = isnan(t->options.compute_s) ? 0 : t->options.compute_s;
+    return 120 + 1e-6 * bytes + 4 * link_s + 4 * given_s;
+}
+
+/* --- the places --- */
+
+static int launch_in_lab(struct launch *l, struct cc_lab *lab, const struct cc_job *job,
+                         struct cc_error *e)
+{
+    char *program = cc_rank_program(e);
+    const struct cc_launch_config config = {.lab = lab,
+                                            .cluster = &l->train->options.hosts.cluster,
+                                            .rank_program = program,
+                                            .on_report = on_report,
+                                            .remaining_s = remaining_s,
+                                            .on_tick = on_tick,
+                                            .arg = l};
+    const int status = program != NULL ? cc_launch(&config, job, e) : CC_FAIL;
+    free(program);
+    return status;
+}
+
+static int run(struct launch *l, struct cc_job *job, struct cc_error *e)
+{
+    const struct cc_train_options *o = &l->train->options;
+    struct cc_lab *lab = NULL;
+    struct cc_machine_info host;
+    cc_machine_info_read(&host);
+    const int ranks = job->workers + job->servers;
+    job->yield_when_idle = (o->hosts.lab || o->hosts.cluster.here) && ranks > host.cores;
+    if (o->hosts.lab) {
+        const struct cc_link *link = &o->link[0];
+        const struct cc_lab_config config = {
+            .hosts = ranks,
+            .bw_bps = link->bw_bps,
+            .latency_s = link->latency_s > CC_LINK_LATENCY ? link->latency_s : 0,
+            .burst_bytes = (size_t)link->burst_bytes,
+            .limit_bytes = (size_t)o->hosts.limit,
+            .congestion = o->hosts.congestion};
+        job->device = cc_strdup(CC_LAB_DEVICE, e);
+        if (job->device == NULL)
+            return CC_FAIL;
+        CC_TRY(cc_lab_open(&config, &lab, e));
+    }
+    const int status = launch_in_lab(l, lab, job, e);
+    cc_lab_close(lab);
+    return status;
+}
+
+static int simulate(struct launch *l, struct cc_job *job, struct cc_error *e)
+{
+    const struct cc_train_options *o = &l->train->options;
+    struct cc_experiment_setting setting = {.rows = 0};
+    struct cc_platform platform;
+    cc_train_setting(l->train, &o->link[0], &setting.setting);
+    CC_TRY(cc_sim_platform(&o->sim, &setting, &platform, e));
+    char *program = cc_rank_sim_program(e);
+    const struct cc_smpirun_config config = {.platform = &platform,
+                                             .fidelity = o->sim.options.fidelity,
+                                             .overhead = o->link[0].overhead,
+                                             .message_s = o->link[0].message_s,
+                                             .rank_program = program,
+                                             .smpirun = o->sim.options.smpirun,
+                                             .on_report = on_report,
+                                             .on_tick = on_tick,
+                                             .arg = l};
+    const int status = program != NULL ? cc_smpirun(&config, job, e) : CC_FAIL;
+    free(program);
+    cc_platform_free(&platform);
+    return status;
+}
+
+static int make_job(const struct cc_train *t, const struct cc_training_config *c,
+                    struct cc_job *job, struct cc_error *e)
+{
+    const char *data = cc_arg(t->args, "data");
+    CC_TRY(cc_training_job(c, t->net->tensors, t->net->count, job, e));
+    return cc_training_job_for_ranks(c, data != NULL ? data : "digits", t->options.compute_s,
+                                     t->net->share, job, e);
+}
+
+int cc_train_by_ranks(const struct cc_train *t, const struct cc_training_config *c,
+                      struct cc_training_result *out, struct cc_error *e)
+{
+    struct launch l = {.train = t, .config = c, .out = out, .train_loss = NAN, .accuracy = NAN};
+    struct cc_job job = {0};
+    struct cc_error why = {""};
+    out->epoch = t->epoch;
+    int status = make_job(t, c, &job, &why);
+    if (status == CC_OK)
+        status = t->options.on == CC_TRAIN_RUN ? run(&l, &job, &why) : simulate(&l, &job, &why);
+    cc_job_free(&job);
+    /* Both make the ranks fail, and are results here. */
+    if (status == CC_OK || out->diverged || cc_interrupted())
+        return CC_OK;
+    cc_error_set(e, "%s", why.text);
+    return status;
+}

@@ -1,0 +1,85 @@
+#include "netsim/inprocess/training_job.h"
+
+#include <math.h>
+
+#include "core/memory.h"
+#include "netsim/job/training.h"
+
+static int add_tensors(const struct cc_training_config *c, const struct cc_tensor_info *tensor,
+                       size_t tensors, struct cc_job *out, struct cc_error *e)
+{
+    out->tensor = cc_alloc0(tensors * sizeof *out->tensor, e);
+    if (out->tensor == NULL)
+        return CC_FAIL;
+    for (size_t i = 0; i < tensors; i++) {
+        out->tensor[i] = (struct cc_job_tensor){.name = cc_strdup(tensor[i].name, e),
+                                                .shape = tensor[i].shape,
+                                                .server = out->servers > 1 ? -1 : 0,
+                                                .raw = tensor[i].shape.n < c->min_size};
+        out->tensors++;
+        if (out->tensor[i].name == NULL)
+            return CC_FAIL;
+    }
+    return cc_job_lay_out(out, e);
+}
+
+static int add_row(const struct cc_training_config *c, struct cc_job *out, struct cc_error *e)
+{
+    const struct cc_spec *spec = c->spec;
+    const size_t messages = c->mode == CC_SEQUENTIAL ? 1 : out->tensors;
+    out->row = cc_alloc0(sizeof *out->row, e);
+    if (out->row == NULL)
+        return CC_FAIL;
+    out->rows = 1;
+    *out->row = (struct cc_job_row){.scheme = cc_strdup(spec->name, e),
+                                    .reduction = cc_reduction(spec->scheme, spec->params),
+                                    .period = cc_period(spec->scheme, spec->params),
+                                    .steps = c->steps,
+                                    .message = cc_alloc(messages * sizeof *out->row->message, e)};
+    if (out->row->scheme == NULL || out->row->message == NULL)
+        return CC_FAIL;
+    out->row->messages = messages;
+    for (size_t i = 0; i < messages; i++) {
+        const size_t tensor = out->tensors - 1 - i;
+        out->row->message[i] = (struct cc_job_message){messages > 1 ? tensor : 0, tensor};
+    }
+    return CC_OK;
+}
+
+int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_info *tensor,
+                    size_t tensors, struct cc_job *out, struct cc_error *e)
+{
+    const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
+    *out = (struct cc_job){.kind = CC_JOB_REPLAY,
+                           .exchange = c->exchange,
+                           .workers = (int)c->task.workers,
+                           .servers = servers ? c->servers : 0,
+                           .via = c->via,
+                           .dense_bits = 32,
+                           .mode = c->mode,
+                           .pulls = CC_PULL_READY,
+                           .seed = c->task.seed,
+                           .rendezvous = true,
+                           .data = true};
+    CC_TRY(add_tensors(c, tensor, tensors, out, e));
+    return add_row(c, out, e);
+}
+
+int cc_training_job_for_ranks(const struct cc_training_config *c, const char *data,
+                              double compute_s, const double *share, struct cc_job *job,
+                              struct cc_error *e)
+{
+    const bool emulated = !isnan(compute_s);
+    job->compute_s = emulated ? compute_s : 0;
+    job->forward_share = 1.0 / 3;
+    for (size_t i = 0; i < job->tensors; i++)
+        job->tensor[i].share = share[i];
+    CC_TRY(cc_job_set_training(job, &c->task, data, &c->optimizer, &c->rate, e));
+    job->training.deltas = c->deltas;
+    job->training.emulated = emulated;
+    job->training.eval_every = c->eval_every;
+    if (job->servers == 0)
+        return CC_OK;
+    job->training.pull = cc_strdup(c->pull->name, e);
+    return job->training.pull != NULL ? CC_OK : CC_FAIL;
+}

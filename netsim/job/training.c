@@ -1,0 +1,150 @@
+#include "netsim/job/training.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+
+/* --- its fields --- */
+
+#define MOST_SIZE  (1 << 20)
+#define MOST_STEPS 1e9
+#define MOST_RATE  1e6
+#define MOST_COUNT (0x1p53 - 1)
+
+#define NUMBER(member) #member, CC_FIELD_NUMBER, CC_MEMBER(double, struct cc_job_training, member)
+#define SIZE(member)   #member, CC_FIELD_SIZE, CC_MEMBER(size_t, struct cc_job_training, member)
+#define BOOL(member)   #member, CC_FIELD_BOOL, CC_MEMBER(bool, struct cc_job_training, member)
+#define TEXT(member)   #member, CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_job_training, member)
+#define WORD(member)   #member, CC_FIELD_WORD, offsetof(struct cc_job_training, member)
+#define SHARE(member)  NUMBER(member), 0, 1
+
+static bool has_servers(const struct cc_scope *s)
+{
+    const struct cc_job *job = s->outer->self;
+    return job->servers > 0;
+}
+
+static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
+static const char *const schedules[] = {"constant", "step", "cosine", NULL};
+
+static const struct cc_field drop_fields[] = {{.type = CC_FIELD_UINT64, .high = MOST_COUNT}};
+static const struct cc_table drops_table = {CC_FIELDS(drop_fields), .bytes = sizeof(uint64_t),
+                                            .form = CC_FORM_SCALAR};
+
+#define SHARE(member) NUMBER(member), 0, 1
+
+static const struct cc_field training_fields[] = {
+    {TEXT(net), .help = "As `--net` of `commcomp train`."},
+    {TEXT(data), .help = "As `--data`; every rank opens it, so its files are on every host."},
+    {SIZE(height), 1, MOST_SIZE, .help = "Height of the net's input."},
+    {SIZE(width), 1, MOST_SIZE, .help = "Width of the net's input."},
+    {SIZE(batch), 1, MOST_SIZE, .help = "Samples of a worker in a step."},
+    {SIZE(by_class), 0, 1000, .optional = true,
+     .help = "Shards of a worker, sorted by class; 0: all samples are shuffled in every epoch."},
+    {BOOL(flip), .optional = true, .help = "Whether every second training image is mirrored."},
+    {SIZE(shift), 0, 1024, .optional = true,
+     .help = "Pixels by which training images are shifted at random, at most."},
+    {WORD(optimizer), .words = optimizers, .help = "The optimizer."},
+    {SHARE(momentum), .optional = true, .help = "`sgd`: its momentum."},
+    {BOOL(nesterov), .optional = true, .help = "`sgd`: whether it is Nesterov's."},
+    {SHARE(decay), .optional = true, .help = "Decay of weights."},
+    {SHARE(beta1), .optional = true, .help = "`adam`, `adamw`: of the mean gradient."},
+    {SHARE(beta2), .optional = true, .help = "`adam`, `adamw`: of its mean square."},
+    {SHARE(small), .optional = true, .help = "`adam`, `adamw`: added to the root."},
+    {WORD(schedule), .words = schedules, .help = "The learning rate over the steps."},
+    {NUMBER(rate), 0, MOST_RATE, .help = "The learning rate, at its highest."},
+    {NUMBER(last), 0, MOST_RATE, .optional = true, .help = "`cosine`: the last rate."},
+    {SHARE(factor), .optional = true, .help = "`step`: by which the rate drops."},
+    {SIZE(warmup), 0, MOST_STEPS, .optional = true,
+     .help = "Steps in which the rate grows linearly."},
+    {"drop", CC_FIELD_LIST, CC_MEMBER(uint64_t *, struct cc_job_training, drop), 0, 8,
+     .table = &drops_table, .item = "number",
+     .count = CC_MEMBER(size_t, struct cc_job_training, drops), .optional = true,
+     .help = "`step`: the steps from which on it drops."},
+    {BOOL(deltas), .when = has_servers, .condition = "with servers",
+     .help = "Whether servers apply the optimizer and send the change of the parameters; else they "
+             "send the mean gradient, and every worker applies it."},
+    {TEXT(pull), .optional = true, .when = has_servers, .condition = "with servers",
+     .help = "The scheme of what servers send, if it is not the row's."},
+    {BOOL(emulated),
+     .help = "Whether a step's computing takes `compute_s`, or more if it really does, and its "
+             "update no time; else they take what they really take."},
+    {SIZE(eval_every), 1, MOST_STEPS,
+     .help = "Steps from one evaluation to the next; there is one after the last step."},
+};
+
+const struct cc_table cc_job_training_table = {
+    .title = "`training`", CC_FIELDS(training_fields), .bytes = sizeof(struct cc_job_training)};
+
+/* --- what it describes --- */
+
+int cc_job_set_training(struct cc_job *job, const struct cc_task_config *task, const char *data,
+                        const struct cc_optimizer *optimizer, const struct cc_rate_schedule *rate,
+                        struct cc_error *e)
+{
+    struct cc_job_training *t = &job->training;
+    *t = (struct cc_job_training){.net = cc_strdup(task->net, e),
+                                  .data = cc_strdup(data, e),
+                                  .height = task->height,
+                                  .width = task->width,
+                                  .batch = task->batch,
+                                  .by_class = task->by_class,
+                                  .shift = task->shift,
+                                  .flip = task->flip,
+                                  .optimizer = (int)optimizer->kind,
+                                  .momentum = (double)optimizer->momentum,
+                                  .decay = (double)optimizer->decay,
+                                  .beta1 = (double)optimizer->beta[0],
+                                  .beta2 = (double)optimizer->beta[1],
+                                  .small = (double)optimizer->small,
+                                  .nesterov = optimizer->nesterov,
+                                  .schedule = (int)rate->kind,
+                                  .rate = rate->rate,
+                                  .last = rate->last,
+                                  .factor = rate->factor,
+                                  .warmup = (size_t)rate->warmup,
+                                  .drop = cc_alloc0(sizeof rate->drops, e),
+                                  .drops = rate->drop_count};
+    if (t->net == NULL || t->data == NULL || t->drop == NULL)
+        return CC_FAIL;
+    memcpy(t->drop, rate->drops, rate->drop_count * sizeof *t->drop);
+    return CC_OK;
+}
+
+struct cc_task_config cc_job_task(const struct cc_job *job, const struct cc_data *data)
+{
+    const struct cc_job_training *t = &job->training;
+    return (struct cc_task_config){.net = t->net,
+                                   .data = data,
+                                   .height = t->height,
+                                   .width = t->width,
+                                   .workers = (size_t)job->workers,
+                                   .batch = t->batch,
+                                   .by_class = t->by_class,
+                                   .flip = t->flip,
+                                   .shift = t->shift,
+                                   .seed = job->seed,
+                                   .threads = 1};
+}
+
+struct cc_learner_config cc_job_learner(const struct cc_job *job, const struct cc_job_row *row)
+{
+    const struct cc_job_training *t = &job->training;
+    struct cc_learner_config c = {.optimizer = {.kind = (enum cc_optimizer_kind)t->optimizer,
+                                                .momentum = (float)t->momentum,
+                                                .nesterov = t->nesterov,
+                                                .decay = (float)t->decay,
+                                                .beta = {(float)t->beta1, (float)t->beta2},
+                                                .small = (float)t->small},
+                                  .rate = {.kind = (enum cc_rate_kind)t->schedule,
+                                           .rate = t->rate,
+                                           .last = t->last,
+                                           .factor = t->factor,
+                                           .steps = row->steps,
+                                           .warmup = t->warmup,
+                                           .drop_count = t->drops},
+                                  .threads = 1};
+    for (size_t i = 0; i < t->drops; i++)
+        c.rate.drops[i] = t->drop[i];
+    return c;
+}

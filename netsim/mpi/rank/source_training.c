@@ -1,0 +1,311 @@
+/* Trains: gradients of a net on a data set, with the parameters that the exchange and the optimizer
+ * leave. A sequential step is computed in one call; an overlapped one in a call for each message's
+ * part, so that a message leaves as soon as the layers behind it are done.
+ *
+ * Ranks that share a process, those of a simulation, share the data set and, in sequential steps,
+ * the memory of activations: nothing of a step outlasts the call that computes it. Each rank has
+ * parameters of its own. Ranks switch only where they wait, which no call here does. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "netsim/job/training.h"
+#include "netsim/message/pack.h"
+#include "netsim/mpi/rank/emulated.h"
+#include "netsim/mpi/rank/sources.h"
+
+/* All sources of a process, which have the same job. */
+static struct {
+    size_t users;
+    struct cc_data *data;
+    struct cc_task *task;
+} shared;
+
+struct training {
+    struct cc_source head;
+    const struct cc_job *job;
+    const struct cc_job_row *row;
+    int worker;                /* -1 - i: server i */
+    struct cc_task *task;      /* of its own, or shared.task */
+    struct cc_task *evaluator; /* where steps overlap, made when it is needed */
+    const struct cc_model_layout *layout;
+    struct cc_learner learner;
+    struct cc_emulated emulated;
+    float *weights;
+    float *stats, *stats_before; /* before_: at the beginning of the latest step */
+    float *gradient;             /* workers, as the next */
+    float *mean;                 /* what comes back, where it is the mean gradient */
+    double loss;                 /* the sum since it was asked for */
+    uint64_t next;               /* the step that begins next */
+    bool scored;                 /* the latest step's loss is known */
+};
+
+/* --- opening --- */
+
+static int open_shared(const struct cc_job *job, struct cc_error *e)
+{
+    if (shared.users++ > 0)
+        return shared.task != NULL ? CC_OK : cc_fail(e, "another rank has failed");
+    CC_TRY(cc_data_open(job->training.data, &shared.data, e));
+    const struct cc_task_config config = cc_job_task(job, shared.data);
+    return cc_task_open(&config, &shared.task, e);
+}
+
+static void close_shared(void)
+{
+    if (--shared.users > 0)
+        return;
+    cc_task_close(shared.task);
+    cc_data_free(shared.data);
+    shared.task = NULL;
+    shared.data = NULL;
+}
+
+/* The job's tensors must be the net's, which parameters are laid out by. */
+static int check_layout(const struct training *t, struct cc_error *e)
+{
+    const struct cc_job *job = t->job;
+    bool same = job->tensors == t->layout->count && cc_job_values(job) == t->layout->values;
+    for (size_t i = 0; same && i < job->tensors; i++)
+        same = job->offset[i] == t->layout->offset[i];
+    return same ? CC_OK
+                : cc_fail(e, "the job's tensors are not those of \"%s\" on \"%s\"",
+                          job->training.net, job->training.data);
+}
+
+static int alloc_floats(size_t n, float **out, struct cc_error *e)
+{
+    *out = cc_alloc0(n * sizeof **out, e);
+    return *out != NULL ? CC_OK : CC_FAIL;
+}
+
+static int open_training(struct training *t, struct cc_error *e)
+{
+    const struct cc_job *job = t->job;
+    CC_TRY(open_shared(job, e));
+    t->task = shared.task;
+    if (job->mode != CC_SEQUENTIAL && t->worker >= 0) {
+        const struct cc_task_config config = cc_job_task(job, shared.data);
+        CC_TRY(cc_task_open(&config, &t->task, e));
+    }
+    t->layout = cc_task_layout(t->task);
+    CC_TRY(check_layout(t, e));
+    CC_TRY(alloc_floats(t->layout->values, &t->weights, e));
+    CC_TRY(alloc_floats(t->layout->stats, &t->stats, e));
+    CC_TRY(alloc_floats(t->layout->stats, &t->stats_before, e));
+    if (t->worker < 0)
+        return CC_OK;
+    CC_TRY(alloc_floats(t->layout->values, &t->gradient, e));
+    return job->training.deltas ? CC_OK : alloc_floats(t->layout->values, &t->mean, e);
+}
+
+static void close_training(struct cc_source *s)
+{
+    struct training *t = (struct training *)s;
+    if (t->task != shared.task)
+        cc_task_close(t->task);
+    cc_task_close(t->evaluator);
+    cc_learner_close(&t->learner);
+    free(t->weights);
+    free(t->stats);
+    free(t->stats_before);
+    free(t->gradient);
+    free(t->mean);
+    free(t);
+    close_shared();
+}
+
+/* --- a row --- */
+
+/* Sets the values to 0 that other servers keep. */
+static int keep_own(struct training *t, struct cc_error *e)
+{
+    const int server = -1 - t->worker;
+    float *kept;
+    CC_TRY(alloc_floats(t->layout->values, &kept, e));
+    int status = CC_OK;
+    for (size_t i = 0; i < t->row->messages && status == CC_OK; i++) {
+        struct cc_slice *slice;
+        size_t slices;
+        CC_TRY_OUT(cc_kept_slices(t->job, &t->row->message[i], server, &slice, &slices, e));
+        for (size_t k = 0; k < slices; k++) {
+            const size_t at = t->job->offset[slice[k].tensor] + slice[k].begin;
+            memcpy(kept + at, t->weights + at, slice[k].count * sizeof *kept);
+        }
+        free(slice);
+    }
+    memcpy(t->weights, kept, t->layout->values * sizeof *kept);
+out:
+    free(kept);
+    return status;
+}
+
+static int begin_row(struct cc_source *s, const struct cc_job_row *row, struct cc_error *e)
+{
+    struct training *t = (struct training *)s;
+    const bool serves = t->worker < 0, deltas = t->job->training.deltas;
+    struct cc_learner_config config = cc_job_learner(t->job, row);
+    config.layout = t->layout;
+    t->row = row;
+    t->emulated = cc_emulated_make(t->job, row, t->worker);
+    t->next = 0;
+    t->loss = 0;
+    cc_task_init(t->task, t->weights, t->stats);
+    cc_learner_close(&t->learner);
+    if (serves == deltas)
+        CC_TRY(cc_learner_open(&t->learner, &config, deltas, e));
+    return serves && deltas ? keep_own(t, e) : CC_OK;
+}
+
+/* --- steps --- */
+
+static void begin_step(struct training *t, uint64_t step)
+{
+    if (step < t->next)
+        return;
+    t->next = step + 1;
+    t->scored = false;
+    memcpy(t->stats_before, t->stats, t->layout->stats * sizeof *t->stats);
+    cc_task_begin(t->task, (size_t)step, (size_t)t->worker);
+}
+
+/* The backward pass down to tensor `first`, after the rest of the forward pass. */
+static int backward(struct training *t, size_t first, struct cc_error *e)
+{
+    char why[CC_DIVERGED_TEXT];
+    if (!t->scored) {
+        cc_task_forward(t->task, t->weights, t->stats, t->layout->count);
+        const double loss = cc_task_score(t->task).loss;
+        t->scored = true;
+        t->loss += loss;
+        if (cc_loss_diverged(loss, (size_t)t->worker, why))
+            return cc_diverged(e, "%s", why);
+    }
+    cc_task_backward(t->task, t->weights, t->gradient, first);
+    return CC_OK;
+}
+
+static int compute(struct cc_source *s, uint64_t step, enum cc_compute_part part,
+                   const struct cc_job_message *m, struct cc_source_progress *out,
+                   struct cc_error *e)
+{
+    struct training *t = (struct training *)s;
+    out->seconds = cc_emulated_compute_s(&t->emulated, step, part, m);
+    begin_step(t, step);
+    if (part != CC_COMPUTE_FORWARD)
+        return backward(t, part == CC_COMPUTE_STEP ? 0 : m->first, e);
+    cc_task_forward(t->task, t->weights, t->stats, m->last + 1);
+    return CC_OK;
+}
+
+static struct cc_source_buffers buffers(struct cc_source *s, uint64_t step)
+{
+    const struct training *t = (const struct training *)s;
+    (void)step;
+    return (struct cc_source_buffers){t->gradient, t->mean != NULL ? t->mean : t->weights};
+}
+
+/* Model deltas have been added by the exchange. */
+static int apply(struct cc_source *s, int64_t step, const struct cc_job_message *m,
+                 struct cc_source_progress *out, struct cc_error *e)
+{
+    struct training *t = (struct training *)s;
+    (void)e;
+    out->seconds = 0;
+    for (size_t i = 0; i < t->row->messages && t->mean != NULL; i++) {
+        const struct cc_job_message *each = &t->row->message[i];
+        const size_t from = t->job->offset[each->first], to = t->job->offset[each->last + 1];
+        if ((m != NULL && m != each) || cc_job_row_silent(t->job, t->row, each, (uint64_t)step))
+            continue;
+        cc_learner_update(&t->learner, from, to, (uint64_t)step,
+                          cc_job_row_updates(t->job, t->row, each, (uint64_t)step), t->mean + from,
+                          t->weights);
+        memset(t->mean + from, 0, (to - from) * sizeof *t->mean);
+    }
+    return CC_OK;
+}
+
+static int end_step(struct cc_source *s, uint64_t step, struct cc_error *e)
+{
+    (void)s;
+    (void)step;
+    (void)e;
+    return CC_OK;
+}
+
+static int serve(struct cc_source *s, uint64_t step, size_t from, size_t to, float *mean,
+                 struct cc_error *e)
+{
+    struct training *t = (struct training *)s;
+    const struct cc_job_message *m = cc_job_message_of(t->job, t->row, from);
+    (void)e;
+    cc_learner_change(&t->learner, from, to, step, cc_job_row_updates(t->job, t->row, m, step),
+                      mean, t->weights);
+    return CC_OK;
+}
+
+/* --- evaluation --- */
+
+/* Where steps overlap, the forward pass of the next one may have changed the statistics. */
+static struct cc_source_learned learned(struct cc_source *s)
+{
+    struct training *t = (struct training *)s;
+    const bool begun = t->next > s->ended;
+    const struct cc_source_learned now = {.weights = t->weights,
+                                          .values = t->layout->values,
+                                          .stats = begun ? t->stats_before : t->stats,
+                                          .stat_count = t->layout->stats,
+                                          .loss = t->loss};
+    t->loss = 0;
+    return now;
+}
+
+/* Where steps overlap, the next one is half computed in t->task. */
+static int score(struct cc_source *s, const float *weights, const float *stats,
+                 struct cc_source_score *out, struct cc_error *e)
+{
+    struct training *t = (struct training *)s;
+    struct cc_task *task = t->task;
+    if (task != shared.task) {
+        const struct cc_task_config config = cc_job_task(t->job, shared.data);
+        if (t->evaluator == NULL)
+            CC_TRY(cc_task_open(&config, &t->evaluator, e));
+        task = t->evaluator;
+    }
+    const struct cc_model_score got = cc_task_test(task, weights, stats);
+    *out =
+        (struct cc_source_score){got.loss, (double)got.correct / (double)shared.data->test.count};
+    return CC_OK;
+}
+
+/* --- all of it --- */
+
+#define OPS(served)                                                                                \
+    {                                                                                              \
+        .name = "training", .begin_row = begin_row, .compute = compute, .buffers = buffers,        \
+        .apply = apply, .end_step = end_step, .close = close_training, .serve = (served),          \
+        .learned = learned, .score = score                                                         \
+    }
+static const struct cc_source_ops sends_mean = OPS(NULL), sends_deltas = OPS(serve);
+
+int cc_source_training_open(const struct cc_source_config *config, struct cc_source **out,
+                            struct cc_error *e)
+{
+    int status = CC_OK;
+    struct training *t = cc_alloc0(sizeof *t, e);
+    if (t == NULL)
+        return CC_FAIL;
+    const struct cc_job *job = config->job;
+    *t = (struct training){.head = {.ops = job->training.deltas ? &sends_deltas : &sends_mean,
+                                    .emulated = job->training.emulated,
+                                    .in_flight = config->in_flight},
+                           .job = job,
+                           .worker = config->worker};
+    CC_TRY_OUT(open_training(t, e));
+    *out = &t->head;
+out:
+    if (status != CC_OK)
+        close_training(&t->head);
+    return status;
+}

@@ -1,0 +1,97 @@
+#!/bin/sh
+# `commcomp train` with ranks: under MPI and in simulations the same training as in one process, bit
+# for bit. COMMCOMP_TEST_ALL=1 goes through all exchanges and schemes, with a residual net and 50
+# steps, in some ten minutes.
+. "$(dirname "$0")/lib.sh"
+
+command -v mpirun >/dev/null && command -v smpirun >/dev/null || {
+    echo 'skipped: mpirun and smpirun are needed'
+    exit 0
+}
+
+if [ -n "${COMMCOMP_TEST_ALL:-}" ]; then
+    t="train -q --net resnet8 --steps 50 --eval-every 25 --batch 8 --rate 0.01"
+    all=fp32,int8,3lc,qsgd,topk,powersgd
+    cases="ps:$all ring:$all recdouble:$all rabenseifner:$all allgather:$all"
+else
+    t="train -q --net mlp:16 --steps 5 --eval-every 3 --batch 8"
+    cases="ps:3lc,local ring:fp32,powersgd"
+fi
+run='--on run --bw none' sim='--on sim --bw 1gbps --compute 2ms'
+
+# The evaluations are those of local.json; sizes are means, which add up in another order.
+same='[[r[k] for k in ("scheme", "kind", "seed", "step", "loss", "accuracy", "accuracy_workers", "loss_workers", "weights")] for r in d["rows"]] == [[r[k] for k in ("scheme", "kind", "seed", "step", "loss", "accuracy", "accuracy_workers", "loss_workers", "weights")] for r in json.load(open("local.json"))["rows"]]'
+sizes='all(abs(a[k] - b[k]) < 1e-9 * a[k] for a, b in zip(d["rows"], json.load(open("local.json"))["rows"]) for k in ("payload_bytes", "bits_pull", "bytes", "train_loss") if a[k])'
+
+for c in $cases; do
+    for mode in sequential overlap; do
+        [ -z "${COMMCOMP_TEST_ALL:-}" ] || [ $mode = sequential ] || continue
+        q 0 $t --exchange ${c%:*} --scheme ${c#*:} --mode $mode --workers 3 --format json
+        json 'all(r["weights"] is not None for r in d["rows"] if r["kind"] == "eval" and r["step"] in (5, 50))'
+        [ -z "${COMMCOMP_TEST_ALL:-}" ] || printf '%s\n' "${c%:*}: $(python3 -c 'import json; print(*["%s %s" % (r["scheme"], r["weights"]) for r in json.load(open("out"))["rows"] if r["weights"]])')"
+        cp out local.json
+        q 0 $t --exchange ${c%:*} --scheme ${c#*:} --mode $mode --workers 3 $run --format json
+        json "$same"
+        json "$sizes"
+        json 'all(r["clock"] == "run" and r["time_s"] > 0 and r["step_s"] > 0 and r["bw_bps"] is None for r in d["rows"])'
+        q 0 $t --exchange ${c%:*} --scheme ${c#*:} --mode $mode --workers 3 $sim --format json
+        json "$same"
+        json "$sizes"
+        json 'all(r["clock"] == "sim" and r["bw_bps"] == 1e9 for r in d["rows"])'
+        json 'all(r["step_s"] > 0.002 - 1e-9 for r in d["rows"] if r["scheme"] != "local" or r["kind"] == "summary")'
+        json 'any(r["sim_memory_bytes"] and r["sim_memory_bytes"] > 1e7 for r in d["rows"])'
+    done
+done
+
+# --- time ---
+
+# Simulated links and computing: fp32 over 1 Mbit/s, four pushes and four pulls of 4 bytes a value.
+q 0 $t --on sim --bw 1mbps --latency 0 --overhead none --compute 20ms --scheme fp32 --format json
+json 'all(abs(r["compute_s"] - 0.02) < 1e-4 for r in d["rows"])'
+json 'all(abs(r["step_s"] - 0.02 - 2 * 4 * 32 * r["values"] / 1e6) < 0.05 * r["step_s"] for r in d["rows"])'
+json 'any("on the simulated clock, with codec times as measured in the simulation and --compute 20 ms" in n for n in d["notes"])'
+
+# --- divergence and refusals ---
+
+q 0 train -q --net mlp:16 --steps 20 --batch 8 --workers 2 $run --scheme fp32,3lc --rate 1000 --momentum 0.99 --warmup 0 --format json
+json '[r["diverged"] for r in d["rows"]] == [1] * 4 and all(r["accuracy"] is None for r in d["rows"])'
+json 'any("diverged in step 2: a loss of" in n for n in d["notes"])'
+t 2 $t --hosts a,b
+err '--hosts goes with --on run'
+t 2 $t --topology torus
+err '--topology goes with --on sim'
+t 2 $t --on run --checkpoint c
+err '--checkpoint goes with --on local'
+t 2 $t --on sim --bw 1mbps,2mbps
+err '--on sim trains over one link'
+t 1 $t --on sim --topology torus --torus 2x2
+err '4 workers and 1 server need 5'
+t 2 $t --mode pipe
+err "did you mean\|sequential"
+
+# --- a rank that ends ---
+
+cat >rank.sh <<'END'
+#!/bin/sh
+[ "${OMPI_COMM_WORLD_RANK:-0}" = 1 ] && (sleep 1; kill -9 $$) &
+exec "$COMMCOMP_RANK_REAL" "$@"
+END
+chmod +x rank.sh
+COMMCOMP_RANK_REAL=$(dirname "$program")/commcomp-rank
+COMMCOMP_RANK=$dir/rank.sh
+export COMMCOMP_RANK_REAL COMMCOMP_RANK
+t 1 train -q --net mlp:16 --steps 100000 --batch 8 --workers 2 --exchange ring --scheme fp32 $run
+err 'rank 1'
+unset COMMCOMP_RANK
+
+# --- Ctrl-C keeps the curve ---
+
+end_case
+case='train --on run, interrupted' good=1
+timeout --foreground -s INT 5 "$program" train -q --net mlp:16 --steps 1000000 --eval-every 50 --batch 8 --workers 2 --scheme fp32 $run --format json >out 2>err </dev/null
+err 'interrupted'
+json 'len(d["rows"]) >= 1 and d["rows"][0]["step"] == 50 and d["rows"][0]["weights"] is None and d["partial"]'
+
+document out
+
+finish
