@@ -71,6 +71,7 @@ struct cc_axis {
     bool log;
     int base;      /* of the log tics: 10 or 2 */
     double lo, hi; /* the range shown */
+    double only;   /* the value of all points, which is the only tic; 0: they differ */
 };
 
 struct cc_figure {

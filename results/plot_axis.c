@@ -58,7 +58,7 @@ static void add_margin(struct cc_axis *a, double share, bool narrow)
         a->hi = a->hi > 0 ? a->hi * (1 + 2 * share) : 1;
         return;
     }
-    double factor = fmax(pow(a->hi / a->lo, share), 1.05);
+    const double factor = a->hi > a->lo ? fmax(pow(a->hi / a->lo, share), 1.05) : a->base;
     a->lo /= factor;
     a->hi *= factor;
 }
@@ -109,6 +109,8 @@ static void set_ranges(struct cc_figure *f)
             if (of->count > 0 && !isnan(of->total))
                 extend(&f->x, of->total);
         }
+    if (f->shape == CC_LINES && f->x.lo == f->x.hi)
+        f->x.only = f->x.lo;
     if (f->kind == CC_PLOT_SPEEDUP)
         extend(&f->y, 1);
     if (f->kind == CC_PLOT_ROOFLINE)
@@ -171,6 +173,10 @@ static size_t log_tics(const struct cc_axis *a, int want, bool between, double *
 
 size_t cc_axis_tics(const struct cc_axis *a, int want, double at[CC_MOST_TICS])
 {
+    if (a->only > 0) {
+        at[0] = a->only;
+        return 1;
+    }
     if (!a->log)
         return even_tics(a, want, at);
     double decades = log10(a->hi / a->lo);

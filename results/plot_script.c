@@ -76,9 +76,12 @@ static void put_styles(FILE *out)
 
 /* --- layout --- */
 
+/* The line beside those of the schemes. */
+#define IDEAL "ideal"
+
 static size_t longest_name(const struct cc_figure *f)
 {
-    size_t most = 0;
+    size_t most = f->kind == CC_PLOT_WORKERS ? sizeof IDEAL - 1 : 0;
     for (size_t k = 0; k < f->series_count; k++) {
         size_t width = cc_text_print(f->series[k], NULL);
         most = width > most ? width : most;
@@ -91,9 +94,21 @@ static bool bars(const struct cc_figure *f)
     return f->shape == CC_STACKED || f->shape == CC_GROUPED;
 }
 
+/* The legend's lines, one for the ideal among them. */
+static size_t key_lines(const struct cc_figure *f)
+{
+    return f->series_count + (f->kind == CC_PLOT_WORKERS);
+}
+
+/* The distance of its lines: less where there are many. */
+static double key_spacing(const struct cc_figure *f)
+{
+    return key_lines(f) > 14 ? 0.9 : 1.15;
+}
+
 static void layout_text(const struct cc_figure *f, const struct cc_canvas *canvas, struct layout *l)
 {
-    double key = f->shape == CC_LINES ? (double)longest_name(f) + 7 : 2;
+    double key = f->shape == CC_LINES ? (double)longest_name(f) + 9 : 2;
     *l = (struct layout){.text = true,
                          .width = canvas->columns,
                          .height = canvas->lines,
@@ -124,6 +139,8 @@ static void layout_image(const struct cc_figure *f, struct layout *l)
         l->bar_pitch = f->shape == CC_GROUPED ? 14.0 * (double)f->parts + 8 : 24;
         height = l->bar_pitch * (double)f->series_count + 8;
     }
+    if (f->shape == CC_LINES) /* gnuplot drops lines of a legend that is higher than the axes */
+        height = fmax(height, 18 * key_spacing(f) * (double)(key_lines(f) + 1));
     l->area_height = height;
     l->left = bars(f) ? names + 20 : 88;
     l->step_x = l->area_width + (bars(f) ? 40 : 48);
@@ -229,7 +246,7 @@ static void put_points(const struct cc_points *of, size_t panel, size_t series, 
 static void put_reference(const struct cc_figure *f, const struct layout *l, FILE *out)
 {
     if (f->kind == CC_PLOT_WORKERS)
-        (void)fprintf(out, "x with lines %s title 'ideal', \\\n     ",
+        (void)fprintf(out, "x with lines %s title '" IDEAL "', \\\n     ",
                       l->text ? "" : "lc rgb '#999999' lw 1 dt (6,6)");
     else if (f->reference > 0 && !l->text)
         (void)fprintf(out, "%g with lines lc rgb '#999999' lw 1 dt 1 notitle, \\\n     ",
@@ -496,12 +513,13 @@ static void put_key(const struct cc_figure *f, const struct layout *l, size_t pa
     if (f->shape != CC_LINES || (!l->text && panel + 1 < f->panels))
         (void)fputs("unset key\n", out);
     else if (l->text)
-        (void)fputs("set key at graph 1.02,1 left top Left reverse\n", out);
+        (void)fputs("set key at graph 1.02,1 left top Left reverse samplen 2\n", out);
     else
         (void)fprintf(out,
                       "set key at screen %.4f,%.4f left top Left reverse samplen 3.5 "
-                      "spacing 1.15\n",
-                      l->key_x / l->width, (l->height - 44) / l->height);
+                      "spacing %g maxrows %zu\n",
+                      l->key_x / l->width, (l->height - 44) / l->height, key_spacing(f),
+                      key_lines(f));
 }
 
 /* A title; on a terminal in two lines if it does not fit into one. */

@@ -134,6 +134,57 @@ static void nothing_is_obeyed(void **state)
     free(before);
 }
 
+/* Where gnuplot's SVG has a text. */
+static void place_of(const char *svg, const char *text, double *x, double *y)
+{
+    const char *end = strstr(svg, text), *at = NULL;
+    assert_non_null(end);
+    for (const char *p = svg; (p = strstr(p, "translate(")) != NULL && p < end; p++)
+        at = p;
+    assert_non_null(at);
+    assert_int_equal(sscanf(at, "translate(%lf,%lf)", x, y), 2);
+}
+
+/* The legend of as many lines as there may be stands in one column within the picture, beside any
+ * number of panels. */
+static void long_legend(void **state)
+{
+    enum { LINES = 24 };
+    (void)state;
+    if (!have_gnuplot())
+        skip();
+    for (int panels = 1; panels <= 4; panels++) {
+        struct cc_figure f;
+        char *text = NULL;
+        size_t length;
+        FILE *out = open_memstream(&text, &length);
+        (void)fputs("scheme,exchange,workers,compute_s,step_s\n", out);
+        for (int i = 0; i < LINES * panels * 2; i++)
+            (void)fprintf(out, "line%02d,e%d,%d,1,%d\n", i % LINES, i / LINES % panels,
+                          2 + 2 * (i / LINES / panels), 1 + i % LINES);
+        (void)fclose(out);
+        struct cc_sheet s = sheet_of(text);
+        if (cc_figure_make(&s, CC_PLOT_WORKERS, &(struct cc_plot_filter){0}, &f, &e) != CC_OK)
+            fail_msg("%s", e.text);
+        char *svg = drawn(&f, "svg", &length);
+        double width, height, left, x, y, above = 0;
+        assert_int_equal(sscanf(strstr(svg, "viewBox="), "viewBox=\"0 0 %lf %lf", &width, &height),
+                         2);
+        place_of(svg, ">line00<", &left, &above);
+        for (int i = 1; i < LINES; i++) {
+            char name[16];
+            (void)snprintf(name, sizeof name, ">line%02d<", i);
+            place_of(svg, name, &x, &y);
+            assert_true(x == left && x < width - 40 && y > above && y < height);
+            above = y;
+        }
+        free(svg);
+        cc_figure_free(&f);
+        cc_sheet_free(&s);
+        free(text);
+    }
+}
+
 static void gnuplot_missing(void **state)
 {
     (void)state;
@@ -167,6 +218,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_is_obeyed, scratch_setup, scratch_teardown),
+        cmocka_unit_test(long_legend),
         cmocka_unit_test(gnuplot_missing),
         cmocka_unit_test(gnuplot_complains),
     };

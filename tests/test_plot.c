@@ -97,6 +97,12 @@ static void scaling(void **state)
     assert_true(fabs(f.panel[0].of[0].point[0].y - 1.6) < 1e-12);
     assert_true(fabs(f.panel[0].of[0].point[1].y - 2) < 1e-12);
     cc_figure_free(&f);
+    /* A single number of workers: the one tic, in the middle. */
+    double at[CC_MOST_TICS];
+    f = figure_of("scheme,workers,compute_s,step_s\nfp32,10,0.1,0.125\n", CC_PLOT_WORKERS);
+    assert_int_equal(cc_axis_tics(&f.x, 8, at), 1);
+    assert_true(at[0] == 10 && fabs(cc_axis_share(&f.x, 10) - 0.5) < 1e-12);
+    cc_figure_free(&f);
     refused("scheme,workers,compute_s,step_s\nfp32,2,0,0.125\n", CC_PLOT_WORKERS,
             "r.csv: line 2, column 'compute_s': 0 should be above zero");
 }
