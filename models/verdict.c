@@ -19,6 +19,11 @@ enum cc_ruling cc_verdict_rule(const struct cc_verdict_limits *l, const struct c
     const double error = cc_accuracy_sum_error(a);
     if (l->lossless && a->lossy)
         return CC_OUT_LOSSY;
+    if (l->trained && a->lossy)
+        return isnan(a->lost)      ? CC_OUT_UNTRAINED
+               : isinf(a->lost)    ? CC_OUT_DIVERGED
+               : a->lost > l->lost ? CC_OUT_LOST
+                                   : CC_ADMITTED;
     if (isnan(error))
         return CC_OUT_UNKNOWN;
     if (a->absolute != NULL)
@@ -45,13 +50,22 @@ void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
     case CC_OUT_ERROR:
         (void)snprintf(out, cap, "sum_error above %g", l->sum_error);
         break;
+    case CC_OUT_UNTRAINED:
+        (void)snprintf(out, cap, "not trained");
+        break;
+    case CC_OUT_DIVERGED:
+        (void)snprintf(out, cap, "diverged in training");
+        break;
+    case CC_OUT_LOST:
+        (void)snprintf(out, cap, "lost %.2f points of accuracy", 100 * a->lost);
+        break;
     }
 }
 
 bool cc_verdict_uncertain(const struct cc_verdict_limits *l, const struct cc_accuracy *a)
 {
     const enum cc_ruling ruling = cc_verdict_rule(l, a);
-    return (ruling == CC_ADMITTED || ruling == CC_OUT_ERROR) &&
+    return (ruling == CC_ADMITTED || ruling == CC_OUT_ERROR) && !l->trained &&
            a->low * a->encodings <= l->sum_error && l->sum_error < a->high * a->encodings;
 }
 

@@ -23,6 +23,10 @@
 struct cc_verdict_limits {
     double sum_error; /* largest error of the workers' sum; usually CC_VERDICT_MAX_ERROR */
     bool lossless;    /* only schemes that change no value */
+    /* Trainings decide in place of errors: lossy schemes may have lost at most this accuracy, 0 to
+     * 1, to fp32. */
+    bool trained;
+    double lost;
 };
 
 /* Everything about a scheme in a setting that decides whether a verdict may name it. */
@@ -31,6 +35,7 @@ struct cc_accuracy {
                                 known */
     double encodings;        /* of the workers' sum: cc_exchange_encodings */
     bool lossy;
+    double lost; /* accuracy in a training; NaN: not trained; infinite: it diverged */
     /* A parameter whose meaning depends on gradients that are not at hand, as "tau"; or NULL. */
     const char *absolute;
 };
@@ -40,7 +45,10 @@ enum cc_ruling {
     CC_OUT_LOSSY,
     CC_OUT_UNKNOWN,  /* its error could not be measured */
     CC_OUT_ABSOLUTE, /* it has a parameter `absolute` */
-    CC_OUT_ERROR     /* its error is above the limit */
+    CC_OUT_ERROR,    /* its error is above the limit */
+    CC_OUT_UNTRAINED,
+    CC_OUT_DIVERGED,
+    CC_OUT_LOST /* it lost more accuracy than the limit */
 };
 
 /* The error of the workers' sum: that of one encoding times the number of encodings. */

@@ -305,6 +305,19 @@ static void rulings(void **state)
     const struct cc_verdict_limits loose = {.sum_error = 1e9}, exact = {1, .lossless = true};
     assert_int_equal(cc_verdict_rule(&loose, &a), CC_ADMITTED);
     assert_int_equal(cc_verdict_rule(&exact, &a), CC_OUT_LOSSY);
+    /* Trainings decide in place of errors, of lossy schemes. */
+    const struct cc_verdict_limits trained = {.sum_error = 1, .trained = true, .lost = 0.01};
+    a.lost = 0.01;
+    assert_int_equal(cc_verdict_rule(&trained, &a), CC_ADMITTED);
+    a.lost = 0.0241;
+    assert_int_equal(cc_verdict_rule(&trained, &a), CC_OUT_LOST);
+    cc_ruling_print(CC_OUT_LOST, &trained, &a, why, sizeof why);
+    assert_string_equal(why, "lost 2.41 points of accuracy");
+    a.lost = INFINITY;
+    assert_int_equal(cc_verdict_rule(&trained, &a), CC_OUT_DIVERGED);
+    a.lost = NAN;
+    assert_int_equal(cc_verdict_rule(&trained, &a), CC_OUT_UNTRAINED);
+    assert_false(cc_verdict_uncertain(&trained, &a));
     a.absolute = "tau";
     assert_int_equal(cc_verdict_rule(&loose, &a), CC_OUT_ABSOLUTE);
     a.absolute = NULL;

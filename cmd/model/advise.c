@@ -33,6 +33,11 @@ static const struct cc_column columns[] = {
     {"nmse", NULL, "", "%.4g", 0,
      "squared error of a single settled step, relative to the gradient", CC_DETAIL},
     CC_ERROR_COLUMNS,
+    {"accuracy", "accuracy", "%", "%.2f", 100,
+     "--accuracy: of the test samples, after trainings with the scheme", CC_MAIN},
+    {"difference", "vs. fp32", "points", "%+.2f", 100, "--accuracy: less that of fp32", CC_MAIN},
+    {"difference_low", NULL, "", "%.4f", 0, "lower end of its 95% interval", CC_DETAIL},
+    {"difference_high", NULL, "", "%.4f", 0, "upper end", CC_DETAIL},
     {"left_out", "left out", "", NULL, 0, "why the scheme is ruled out", CC_ANSWER},
     {.key = NULL},
 };
@@ -46,6 +51,19 @@ static const struct cc_option options[] = {
      .group = CC_GROUP_SEND,
      .help = "leave out schemes whose sum_error, the error of the sum over the workers "
              "(docs/errors.md), is larger; 1 is that of sending nothing"},
+    {.name = "accuracy",
+     .value = "FILE",
+     .file = CC_READS_FILE,
+     .group = CC_GROUP_SEND,
+     .help =
+         "a result of `commcomp train` (.csv or .json), which decides in place of sum_error: "
+         "leave out lossy schemes that lost more accuracy to fp32 than --max-loss, diverged, or "
+         "were not trained"},
+    {.name = "max-loss",
+     .value = "SHARE",
+     .def = "1%",
+     .group = CC_GROUP_SEND,
+     .help = "--accuracy: the loss of accuracy that is allowed, in points: 0.5%"},
     {.name = "lossless",
      .group = CC_GROUP_SEND,
      .help = "leave out schemes that change the values"},
@@ -152,7 +170,16 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
         {"pays_from_bps", !out && c->pays.from_bps > 0 ? c->pays.from_bps : NAN},
         {"pays_below_bps", !out && c->pays.ever ? c->pays.below_bps : NAN},
         {"workers_enough", !out && c->saturates > 0 ? (double)c->saturates : NAN}};
+    const struct cc_trained *trained =
+        cc_trainings_find(&a->trainings, spec_of(a, c->scheme)->name);
     cc_record_numbers(a->record, row, all, sizeof all / sizeof all[0]);
+    if (trained != NULL) {
+        const struct cc_number_column found[] = {{"accuracy", trained->accuracy},
+                                                 {"difference", trained->difference},
+                                                 {"difference_low", trained->low},
+                                                 {"difference_high", trained->high}};
+        cc_record_numbers(a->record, row, found, sizeof found / sizeof found[0]);
+    }
     if (out)
         return cc_record_text(a->record, row, "left_out", c->refused, e);
     if (cc_spec_is_raw(spec_of(a, c->scheme)))
@@ -239,12 +266,32 @@ static int parse_limits(const struct cc_args *args, struct cc_verdict_limits *ou
     return CC_OK;
 }
 
+/* Reads the trainings that decide in place of errors. */
+static int parse_accuracy(const struct cc_args *args, struct advise *a, struct cc_error *e)
+{
+    const char *path = cc_arg(args, "accuracy"), *text = cc_arg(args, "max-loss");
+    struct cc_verdict_limits *l = &a->forecast.limits;
+    if (path == NULL)
+        return text == NULL ? CC_OK : cc_usage(e, "--max-loss goes with --accuracy FILE");
+    if (cc_arg(args, "max-nmse") != NULL)
+        return cc_usage(e, "--max-nmse and --accuracy: either errors decide, or trainings");
+    l->trained = true;
+    l->lost = 0.01;
+    if (text != NULL && cc_parse_share(text, &l->lost, e) != CC_OK) {
+        cc_error_in(e, "--max-loss");
+        return CC_USAGE;
+    }
+    a->forecast.trainings = &a->trainings;
+    return cc_trainings_read(path, &a->trainings, e);
+}
+
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct advise a = {.record = &args->record};
     int status = CC_OK;
     CC_TRY_OUT(cc_forecast_parse(args, CC_SYSTEM_DDP, &a.forecast, e));
     CC_TRY_OUT(parse_limits(args, &a.forecast.limits, e));
+    CC_TRY_OUT(parse_accuracy(args, &a, e));
     CC_TRY_OUT(add_compared(&a, e));
     CC_TRY_OUT(cc_forecast_load(&a.forecast, true, e));
     if (!cc_interrupted())
@@ -254,6 +301,7 @@ static int run(struct cc_args *args, struct cc_error *e)
 out:
     args->record.partial = cc_interrupted();
     cc_forecast_free(&a.forecast);
+    cc_trainings_free(&a.trainings);
     return status;
 }
 
@@ -272,6 +320,7 @@ const struct cc_command cc_command_advise = {
     .examples = "  commcomp advise --net resnet50 --bw 10gbps --workers 16 --device a100\n"
                 "  commcomp advise --net resnet50 --bw 10gbps --system byteps --baseline bf16\n"
                 "  commcomp advise --net resnet50 --bw 100mbps --workers 16 --max-nmse 0.1\n"
+                "  commcomp advise --net resnet110 --accuracy train.csv --max-loss 0.5%\n"
                 "  commcomp advise --net bert-base --exchange ring --bw 25gbps --lossless\n"
                 "  commcomp advise --net my.json --compute 80ms --trace captured --bw wan\n",
     .options = options,

@@ -9,6 +9,7 @@
 
 struct advise {
     struct cc_forecast forecast;
+    struct cc_trainings trainings; /* --accuracy */
     struct cc_record *record;
 };
 

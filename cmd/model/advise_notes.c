@@ -274,8 +274,39 @@ int cc_advise_notes(struct advise *a, const struct ranking *r, struct cc_error *
 
 /* --- the basis --- */
 
+/* Names the trainings that decide, and the schemes that they leave out, with what they lost. */
+static int note_accuracy(struct advise *a, struct cc_error *e)
+{
+    const struct cc_trainings *t = a->forecast.trainings;
+    const struct cc_verdict_limits *l = &a->forecast.limits;
+    char out[640] = "", item[128];
+    size_t used = 0, untrained = 0;
+    for (size_t i = 0; i < a->forecast.schemes->count; i++) {
+        const struct cc_accuracy of = {
+            .lossy = (a->forecast.schemes->item[i]->scheme->flags & CC_LOSSY) != 0,
+            .lost = cc_trained_lost(cc_trainings_find(t, cc_forecast_scheme(&a->forecast, i)))};
+        const enum cc_ruling ruling = cc_verdict_rule(l, &of);
+        untrained += ruling == CC_OUT_UNTRAINED;
+        if (ruling != CC_OUT_LOST && ruling != CC_OUT_DIVERGED)
+            continue;
+        cc_ruling_print(ruling, l, &of, item, sizeof item);
+        if (used < sizeof out)
+            used += (size_t)snprintf(out + used, sizeof out - used, "%s%s %s", used > 0 ? ", " : "",
+                                     cc_forecast_scheme(&a->forecast, i), item);
+    }
+    return cc_record_note(a->record, e,
+                          "accuracy: trainings of %s (%s) decide in place of sum_error; at most %g "
+                          "points may be lost to fp32's %.2f%%. Left out: %s; %zu schemes were not "
+                          "trained",
+                          t->about, t->path, 100 * l->lost,
+                          100 * cc_trainings_find(t, CC_RAW_SCHEME)->accuracy,
+                          used > 0 ? out : "none for its accuracy", untrained);
+}
+
 int cc_advise_note_basis(struct advise *a, struct cc_error *e)
 {
+    if (a->forecast.trainings != NULL)
+        CC_TRY(note_accuracy(a, e));
     const struct cc_cluster_args *c = &a->forecast.cluster;
     CC_TRY(cc_forecast_note_winners(&a->forecast, a->record, e));
     CC_TRY(cc_record_note(a->record, e,

@@ -9,6 +9,7 @@
 #include "cmd/input/codec_models.h"
 #include "cmd/input/figures.h"
 #include "cmd/input/source.h"
+#include "cmd/input/trainings.h"
 #include "core/trace/synth.h"
 #include "models/verdict.h"
 
@@ -137,6 +138,7 @@ struct cc_forecast {
     struct cc_synth gradients; /* drawn without a trace, to measure sizes, errors and the unions of
                                   index sets */
     struct cc_verdict_limits limits; /* of the schemes that verdicts may name: the usual ones */
+    const struct cc_trainings *trainings; /* that decide in place of errors, or NULL */
     /* what verdicts compare with */
     struct cc_spec_list baseline_scheme;
     struct cc_codec_models baseline_model;

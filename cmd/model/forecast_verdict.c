@@ -63,7 +63,11 @@ struct cc_accuracy cc_forecast_accuracy(const struct cc_forecast *f, const struc
     const enum cc_reduction reduction = f->payloads[scheme].reduction;
     /* The error of sums of which not everything is kept follows from no encoding. */
     const bool prunes = s->cluster.keep > 0 && reduction == CC_REDUCE_PAIRS;
+    const struct cc_trained *trained =
+        f->trainings != NULL ? cc_trainings_find(f->trainings, cc_forecast_scheme(f, scheme))
+                             : NULL;
     return (struct cc_accuracy){.error = error->error,
+                                .lost = cc_trained_lost(trained),
                                 .low = error->low,
                                 .high = error->high,
                                 .encodings = prunes ? NAN

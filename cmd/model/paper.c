@@ -4,9 +4,18 @@
 #include <string.h>
 
 #include "cmd/cli/command.h"
+#include "cmd/input/trainings.h"
 #include "models/paper/paper.h"
 
-static const struct cc_option options[] = {{.name = NULL}};
+static const struct cc_option options[] = {
+    {.name = "accuracy",
+     .value = "FILE",
+     .file = CC_READS_FILE,
+     .help =
+         "a result of `commcomp train` (.csv or .json): the accuracies that a table prints, and "
+         "their differences to fp32, stand beside those of these trainings"},
+    {.name = NULL},
+};
 
 static const struct cc_column columns[] = {
     {"table", "table", "", NULL, 0, "the name, as the command takes it", CC_SETTING},
@@ -20,12 +29,17 @@ static const struct cc_column columns[] = {
      CC_SETTING},
     {"net", "net", "", NULL, 0, "which of `commcomp nets` the row is about", CC_SETTING},
     {"quantity", NULL, "", NULL, 0,
-     "what is compared: speedup, comm_speedup, ratio, bits, values, a time, or a statement, which "
-     "is 1 where it holds and 0 where not",
+     "what is compared: speedup, comm_speedup, ratio, bits, values, a time, accuracy, its "
+     "difference to fp32, or a statement, which is 1 where it holds and 0 where not",
      CC_SETTING},
     {"unit", "unit", "", NULL, 0, "unit of the figure", CC_SETTING},
     {"figure_paper", "paper's", "", "%.4g", 0, "the figure as printed", CC_ANSWER},
     {"figure_model", "model's", "", "%.4g", 0, "the model's", CC_ANSWER},
+    {"figure_trained", "trained", "", "%.4g", 0,
+     "--accuracy: that of the trainings, mean over seeds", CC_ANSWER},
+    {"trained_low", "low", "", "%.4g", 0,
+     "difference to fp32: lower end of its 95% interval; empty with one seed", CC_PART},
+    {"trained_high", "high", "", "%.4g", 0, "upper end", CC_PART},
     {"speedup_paper", NULL, "", "%.4g", 0, "the paper's figure where it is a speedup of the step",
      CC_DETAIL},
     {"speedup", NULL, "", "%.4g", 0, "the model's, likewise", CC_DETAIL},
@@ -96,6 +110,69 @@ static int figure_row(struct cc_record *r, const struct cc_paper *p, size_t i, s
     return set_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
 }
 
+/* --- accuracies --- */
+
+/* A figure that trainings stand beside. `trained`: NaN if there is none. */
+static int accuracy_row(struct cc_record *r, const struct cc_paper *p, const char *name,
+                        const char *scheme, const char *quantity, double printed,
+                        const double trained[3], struct cc_error *e)
+{
+    const char *const texts[][2] = {
+        {"table", p->id},       {"row", name},
+        {"column", quantity},   {"scheme", scheme},
+        {"quantity", quantity}, {"unit", strcmp(quantity, "accuracy") == 0 ? "%" : "points"}};
+    const size_t row = cc_record_add(r, e);
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    const struct cc_number_column all[] = {{"figure_paper", printed},
+                                           {"figure_trained", trained[0]},
+                                           {"trained_low", trained[1]},
+                                           {"trained_high", trained[2]}};
+    cc_record_numbers(r, row, all, sizeof all / sizeof all[0]);
+    return set_texts(r, row, texts, sizeof texts / sizeof texts[0], e);
+}
+
+/* Accuracy, and difference to the baseline, of a table's row. */
+static int accuracy_rows(struct cc_record *r, const struct cc_paper *p, const char *name,
+                         const char *scheme, double printed, const struct cc_trainings *t,
+                         struct cc_error *e)
+{
+    static const struct cc_trained none = {.accuracy = (double)NAN,
+                                           .difference = (double)NAN,
+                                           .low = (double)NAN,
+                                           .high = (double)NAN};
+    const struct cc_trained *found = scheme != NULL ? cc_trainings_find(t, scheme) : NULL;
+    const struct cc_trained *of = found != NULL ? found : &none;
+    const double accuracy[] = {100 * of->accuracy, NAN, NAN};
+    const double difference[] = {100 * of->difference, 100 * of->low, 100 * of->high};
+    if (isnan(printed))
+        return CC_OK;
+    CC_TRY(accuracy_row(r, p, name, scheme, "accuracy", printed, accuracy, e));
+    return cc_trainings_find(t, CC_RAW_SCHEME) == found
+               ? CC_OK
+               : accuracy_row(r, p, name, scheme, "difference", printed - p->baseline_accuracy,
+                              difference, e);
+}
+
+/* The accuracies that the table prints, beside those of trainings. */
+static int print_accuracies(struct cc_record *r, const struct cc_paper *p,
+                            const struct cc_trainings *t, struct cc_error *e)
+{
+    double seeds = INFINITY;
+    if (isnan(p->baseline_accuracy))
+        return cc_fail(e, "%s: the table prints no accuracies; 3lc-table1 does", p->id);
+    CC_TRY(accuracy_rows(r, p, "baseline", CC_RAW_SCHEME, p->baseline_accuracy, t, e));
+    for (size_t i = 0; i < p->rows; i++)
+        CC_TRY(accuracy_rows(r, p, p->row[i].name, p->row[i].scheme, p->row[i].accuracy, t, e));
+    for (size_t i = 0; i < t->count; i++)
+        seeds = fmin(seeds, t->of[i].seeds);
+    return cc_record_note(r, e,
+                          "accuracy: trained is %s (%s), means of %g seeds or more; the paper's is "
+                          "another net on other data, so compare the differences to fp32, in "
+                          "points, and their order",
+                          t->about, t->path, seeds);
+}
+
 static int note_constant(struct cc_record *r, const struct cc_paper_constant *c, struct cc_error *e)
 {
     char deviation[48] = "";
@@ -125,13 +202,16 @@ static int add_notes(struct cc_record *r, const struct cc_paper *p, struct cc_er
     return CC_OK;
 }
 
-static int print_table(struct cc_record *r, struct cc_paper *p, struct cc_error *e)
+static int print_table(struct cc_record *r, struct cc_paper *p, const struct cc_trainings *t,
+                       struct cc_error *e)
 {
     CC_TRY(cc_paper_solve(p, e));
     for (size_t i = 0; i < p->rows; i++)
         for (size_t k = 0; k < p->columns; k++)
             if (!isnan(p->row[i].model[k]))
                 CC_TRY(figure_row(r, p, i, k, e));
+    if (t != NULL)
+        CC_TRY(print_accuracies(r, p, t, e));
     return add_notes(r, p, e);
 }
 
@@ -154,14 +234,21 @@ static int list_all(struct cc_record *r, struct cc_error *e)
 static int run(struct cc_args *args, struct cc_error *e)
 {
     struct cc_paper *p[CC_MAX_OPERANDS] = {NULL};
+    struct cc_trainings trainings = {.count = 0};
+    const char *accuracy = cc_arg(args, "accuracy");
     int status = CC_OK;
+    if (args->operands == 0 && accuracy != NULL)
+        return cc_usage(e, "--accuracy goes with a table: `commcomp paper 3lc-table1`");
     if (args->operands == 0)
         return list_all(&args->record, e);
     for (int i = 0; i < args->operands; i++)
         CC_TRY_OUT(cc_paper_open(args->operand[i], &p[i], e));
+    if (accuracy != NULL)
+        CC_TRY_OUT(cc_trainings_read(accuracy, &trainings, e));
     for (int i = 0; i < args->operands; i++)
-        CC_TRY_OUT(print_table(&args->record, p[i], e));
+        CC_TRY_OUT(print_table(&args->record, p[i], accuracy != NULL ? &trainings : NULL, e));
 out:
+    cc_trainings_free(&trainings);
     for (int i = 0; i < args->operands; i++)
         cc_paper_free(p[i]);
     return status;
@@ -182,7 +269,8 @@ const struct cc_command cc_command_paper = {
         "in each run.",
     .examples = "  commcomp paper                       # the tables, with their errors\n"
                 "  commcomp paper 3lc-table1            # one of them\n"
-                "  commcomp paper 3lc-table1 -o t.csv   # for programs\n",
+                "  commcomp paper 3lc-table1 -o t.csv   # for programs\n"
+                "  commcomp paper 3lc-table1 --accuracy train.csv\n",
     .options = options,
     .columns = columns,
     .run = run,

@@ -171,10 +171,19 @@ static int parse_figures(const cJSON *item, const struct cc_paper *p, struct cc_
     return CC_OK;
 }
 
+/* An optional percentage; NaN if it is missing. */
+static int get_accuracy(const cJSON *item, const char *key, double *out, struct cc_error *e)
+{
+    *out = NAN;
+    CC_TRY(cc_json_amount(item, key, out, e));
+    return *out > 100 ? cc_fail(e, "\"%s\": %g is above 100%%", key, *out) : CC_OK;
+}
+
 static int parse_row(const cJSON *item, const struct cc_paper *p, struct cc_paper_row *out,
                      struct cc_error *e)
 {
-    static const char *const keys[] = {"name", "scheme", "net", "inputs", "figures", NULL};
+    static const char *const keys[] = {"name",     "scheme",  "net", "inputs",
+                                       "accuracy", "figures", NULL};
     const char *net;
     if (!cJSON_IsObject(item))
         return cc_fail(e, "not an object");
@@ -183,6 +192,7 @@ static int parse_row(const cJSON *item, const struct cc_paper *p, struct cc_pape
     CC_TRY(cc_json_text(item, "scheme", &out->scheme, e));
     CC_TRY(cc_json_text(item, "net", &net, e));
     CC_TRY(get_inputs(item, &out->inputs, e));
+    CC_TRY(get_accuracy(item, "accuracy", &out->accuracy, e));
     CC_TRY(parse_figures(item, p, out, e));
     return net == NULL || cc_net_open(net, &out->net, e) == CC_OK ? CC_OK : CC_FAIL;
 }
@@ -235,9 +245,10 @@ static int parse_rows(const cJSON *root, struct cc_paper *p, struct cc_error *e)
 
 static int parse_table(const cJSON *root, struct cc_paper *p, struct cc_error *e)
 {
-    static const char *const keys[] = {"schema",  "id",      "paper",     "reference",   "place",
-                                       "caption", "formula", "model",     "assumptions", "limits",
-                                       "columns", "rows",    "constants", NULL};
+    static const char *const keys[] = {
+        "schema",  "id",      "paper",     "reference",         "place",
+        "caption", "formula", "model",     "assumptions",       "limits",
+        "columns", "rows",    "constants", "baseline_accuracy", NULL};
     const struct {
         const char *key, **out;
     } texts[] = {{"id", &p->id},       {"paper", &p->paper},     {"reference", &p->reference},
@@ -251,6 +262,7 @@ static int parse_table(const cJSON *root, struct cc_paper *p, struct cc_error *e
     CC_TRY(get_texts(root, "limits", &p->limit, &p->limits, e));
     CC_TRY(parse_constants(root, p, e));
     CC_TRY(parse_columns(root, p, e));
+    CC_TRY(get_accuracy(root, "baseline_accuracy", &p->baseline_accuracy, e));
     return parse_rows(root, p, e);
 }
 

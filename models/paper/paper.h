@@ -35,6 +35,7 @@ struct cc_paper_row {
     const char *scheme; /* which of commcomp's it is, canonical; NULL: none, or several */
     struct cc_net *net; /* NULL if the formula needs none */
     struct cc_paper_inputs inputs;
+    double accuracy; /* as printed, in percent; NaN: none */
     double *figure; /* by column: as printed; NaN where the table has none */
     bool *ours;     /* by column: the paper prints no figure, and the model's is shown alone */
     double *model;  /* by column: ours, after cc_paper_solve; NaN before, and where neither is */
@@ -56,6 +57,7 @@ struct cc_paper {
     void *json; /* owns all texts */
     char *file; /* where it was read from; NULL: not from a file */
     const char *id, *paper, *reference, *place, *caption;
+    double baseline_accuracy;         /* of the row that is the others' unit; NaN: none */
     const char *formula;              /* which of the program's */
     const char *model;                /* a description of the formula */
     const char **assumption, **limit; /* limits: figures that are not reproduced, and why */

@@ -151,4 +151,30 @@ err 'fp16'
 t 1 advise -q --profile hand.json --scheme int8 --trace missing
 err 'missing'
 
+# --- trainings decide ---
+
+cat >train.csv <<'P'
+scheme,net,data,workers,kind,seeds,diverged,step,accuracy,difference,difference_low,difference_high
+fp32,mlp:8,digits,4,summary,2,0,20,0.95,0,,
+int8,mlp:8,digits,4,summary,2,0,20,0.945,-0.005,-0.01,0
+3lc,mlp:8,digits,4,summary,2,0,20,0.9,-0.05,-0.06,-0.04
+P
+q 0 advise -q $hand --bw 1gbps --accuracy train.csv --format json
+cp out trained.json
+json '{r["scheme"]: r["left_out"] for r in d["rows"] if r["scheme"] in ("int8", "3lc", "fp32", "zstd")} == {"int8": None, "3lc": "lost 5.00 points of accuracy", "fp32": None, "zstd": None}'
+json 'any(r["left_out"] == "not trained" for r in d["rows"])'
+json '[r["difference"] for r in d["rows"] if r["scheme"] == "int8"] == [-0.005]'
+json 'any("accuracy: trainings of mlp:8 on digits, 4 workers, 20 steps (train.csv) decide" in n and "Left out: 3lc lost 5.00 points of accuracy; " in n for n in d["notes"])'
+q 0 advise -q $hand --bw 1gbps --accuracy train.csv --max-loss 0.4% --format json
+json '[r["left_out"] for r in d["rows"] if r["scheme"] == "int8"] == ["lost 0.50 points of accuracy"]'
+q 0 advise -q $hand --bw 1gbps --accuracy train.csv --max-loss 5.1% --format json
+json '[r["left_out"] for r in d["rows"] if r["scheme"] == "3lc"] == [None]'
+sed '/^3lc/s/2,0,20,0.9,.*/1,1,20,,,,/' train.csv >diverged.csv
+q 0 advise -q $hand --bw 1gbps --accuracy diverged.csv --format json
+json '[r["left_out"] for r in d["rows"] if r["scheme"] == "3lc"] == ["diverged in training"]'
+t 2 advise $hand --max-loss 1%
+err '--max-loss goes with --accuracy FILE'
+t 2 advise $hand --accuracy train.csv --max-nmse 1
+err '--max-nmse and --accuracy: either errors decide, or trainings'
+
 finish

@@ -63,4 +63,33 @@ err 'did you mean "comm_gain"'
 t 1 paper missing.json
 err 'missing.json'
 
+# --- accuracies ---
+
+cat >train.csv <<'P'
+scheme,net,data,workers,rate,kind,seeds,diverged,step,accuracy,difference,difference_low,difference_high,difference_best,difference_best_low,difference_best_high
+fp32,mlp:8,digits,4,0.1,eval,,,10,0.5,,,,,,
+fp32,mlp:8,digits,4,0.1,summary,2,0,20,0.9,0,,,-0.05,-0.06,-0.04
+fp32,mlp:8,digits,4,0.01,summary,2,0,20,0.95,0,,,0,0,0
+int8,mlp:8,digits,4,0.1,summary,2,0,20,0.94,0.04,,,-0.01,-0.02,0
+int8,mlp:8,digits,4,0.01,summary,2,0,20,0.93,-0.02,,,-0.02,-0.03,-0.01
+ternary,mlp:8,digits,4,0.1,summary,0,2,20,,,,,,,
+ternary,mlp:8,digits,4,0.01,summary,2,0,20,0.6,-0.35,,,-0.35,-0.4,-0.3
+P
+q 0 paper 3lc-table1 --accuracy train.csv --format json
+# Each at its best rate: int8 at 0.1, ternary where it does not diverge.
+json '[(r["scheme"], r["quantity"], r["figure_paper"], r["figure_trained"]) for r in d["rows"] if r["quantity"] == "accuracy"][:3] == [("fp32", "accuracy", 93.37, 95), ("int8", "accuracy", 93.33, 94), ("ternary", "accuracy", 92.06, 60)]'
+json '[[round(r[k], 6) for k in ("figure_paper", "figure_trained", "trained_low", "trained_high")] for r in d["rows"] if r["quantity"] == "difference" and r["figure_trained"] is not None] == [[-0.04, -1, -2, 0], [-1.31, -35, -40, -30]]'
+json 'len(d["rows"]) == 27 + 19 and d["rows"][-1]["figure_trained"] is None and abs(d["rows"][-1]["figure_paper"] + 0.27) < 1e-9'
+json 'any("mlp:8 on digits, 4 workers, 20 steps" in n for n in d["notes"])'
+t 1 paper qsgd-table1 --accuracy train.csv
+err 'qsgd-table1: the table prints no accuracies'
+t 2 paper --accuracy train.csv
+err '--accuracy goes with a table'
+sed '/^fp32/d' train.csv >without.csv
+t 1 paper 3lc-table1 --accuracy without.csv
+err 'without.csv: no training with fp32 was completed'
+grep -v summary train.csv >eval.csv
+t 1 paper 3lc-table1 --accuracy eval.csv
+err 'eval.csv: no summaries of trainings'
+
 finish

@@ -1,0 +1,36 @@
+/* What trainings found: the accuracy of each scheme in a result of `commcomp train`. */
+#ifndef CC_CMD_INPUT_TRAININGS_H
+#define CC_CMD_INPUT_TRAININGS_H
+
+#include <stddef.h>
+
+#include "core/error.h"
+
+/* A scheme, at its best rate where it was trained with several. Shares from 0 to 1; intervals of
+ * 95%, NaN with one seed. */
+struct cc_trained {
+    char *scheme;
+    double accuracy;              /* NaN: all trainings diverged */
+    double difference, low, high; /* accuracy less fp32's, which is at its best rate, too */
+    double rate, seeds, diverged; /* trainings that were completed, and those that diverged */
+};
+
+struct cc_trainings {
+    char *path;
+    char *about; /* "resnet20 on digits, 4 workers, 400 steps" */
+    struct cc_trained *of;
+    size_t count, capacity;
+};
+
+/* Reads a .csv or .json file. Fails if it is no such result, or fp32 is not in it. *out is empty at
+ * first; release it with cc_trainings_free also after an error. */
+int cc_trainings_read(const char *path, struct cc_trainings *out, struct cc_error *e);
+void cc_trainings_free(struct cc_trainings *t);
+
+/* The scheme of that canonical name, or NULL. */
+const struct cc_trained *cc_trainings_find(const struct cc_trainings *t, const char *scheme);
+/* How much accuracy it lost to fp32: NaN if it was not trained (NULL), infinite if a training
+ * diverged. */
+double cc_trained_lost(const struct cc_trained *t);
+
+#endif
