@@ -192,6 +192,7 @@ static void mpirun_stays_here(void **state)
     assert_contains(arguments, "-np 3 --oversubscribe --allow-run-as-root --map-by node");
     assert_contains(arguments, "--mca plm isolated --mca ras ^slurm,tm,lsf,gridengine,alps");
     assert_contains(arguments, "--mca mpi_yield_when_idle");
+    assert_contains(arguments, "--mca btl_vader_eager_limit 16384");
     assert_null(strstr(arguments, "--host"));
     free(arguments);
 }
