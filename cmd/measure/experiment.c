@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/settle.h"
 #include "core/memory.h"
@@ -16,6 +17,27 @@
 #include "core/units.h"
 
 /* --- options --- */
+
+int cc_experiment_parse_shares(const char *text, double **out, size_t *count, struct cc_error *e)
+{
+    size_t capacity = 0;
+    *out = NULL;
+    *count = 0;
+    for (const char *at = text; at != NULL;) {
+        char item[32];
+        const size_t length = strcspn(at, ",");
+        (void)snprintf(item, sizeof item, "%.*s", length < sizeof item ? (int)length : 31, at);
+        CC_TRY(cc_grow((void **)out, &capacity, *count + 1, sizeof **out, e));
+        const int status = cc_parse_share(item, &(*out)[*count], e);
+        if (status != CC_OK) {
+            cc_error_in(e, "--nonzeros");
+            return status;
+        }
+        ++*count;
+        at = at[length] == ',' ? at + length + 1 : NULL;
+    }
+    return CC_OK;
+}
 
 static int parse_nonzeros(const struct cc_args *args, bool trace, double *out, struct cc_error *e)
 {

@@ -176,7 +176,7 @@ struct cc_measured_row {
     double speedup;                           /* NaN if fp32 was not measured in this setting */
     struct cc_codec_times codec;
     double wait_s, messages;
-    double kept_values; /* NaN: everything is kept */
+    double kept_values;         /* NaN: everything is kept */
     double waking_s, message_s; /* of the report */
     struct cc_prediction model; /* from the measured sizes and times; step_s NaN: no formula */
     double model_error;
@@ -215,6 +215,10 @@ struct cc_experiment_ops {
 };
 
 /* --- preparing --- */
+
+/* Parses a list of --nonzeros, "0.01%,1%", into shares that the caller frees, also after an error.
+ */
+int cc_experiment_parse_shares(const char *text, double **out, size_t *count, struct cc_error *e);
 
 /* Parses the options, opens net and trace, and refuses what `model` predicts but no rank does.
  * Nothing is measured yet: cc_experiment_load, or cc_forecast_load(&out->forecast), does that,

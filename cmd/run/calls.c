@@ -40,28 +40,6 @@ static int refuse_foreign(const struct cc_args *args, struct cc_error *e)
     return CC_OK;
 }
 
-/* "0.01%,1%": the shares, which the caller frees. */
-static int parse_shares(const char *text, double **out, size_t *count, struct cc_error *e)
-{
-    size_t capacity = 0;
-    *out = NULL;
-    *count = 0;
-    for (const char *at = text; at != NULL;) {
-        char item[32];
-        const size_t length = strcspn(at, ",");
-        (void)snprintf(item, sizeof item, "%.*s", length < sizeof item ? (int)length : 31, at);
-        CC_TRY(cc_grow((void **)out, &capacity, *count + 1, sizeof **out, e));
-        const int status = cc_parse_share(item, &(*out)[*count], e);
-        if (status != CC_OK) {
-            cc_error_in(e, "--nonzeros");
-            return status;
-        }
-        ++*count;
-        at = at[length] == ',' ? at + length + 1 : NULL;
-    }
-    return CC_OK;
-}
-
 /* All exchanges without servers: the default. */
 static void list_exchanges(char *out, size_t cap)
 {
@@ -303,7 +281,7 @@ static int run_all(struct calls *c, struct cc_args *args, struct cc_error *e)
     double *share = NULL;
     int status = CC_OK;
     CC_TRY_OUT(cc_input_sizes(cc_arg(args, "values"), &values, &sizes, e));
-    CC_TRY_OUT(parse_shares(cc_arg(args, "nonzeros"), &share, &shares, e));
+    CC_TRY_OUT(cc_experiment_parse_shares(cc_arg(args, "nonzeros"), &share, &shares, e));
     cc_arg_set(args, "bw", NULL); /* links do not matter */
     for (size_t i = 0; i < sizes && !cc_interrupted(); i++) {
         struct cc_cluster_args cluster = {.net = NULL};

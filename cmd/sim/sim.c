@@ -15,10 +15,19 @@ static const struct cc_column columns[] = {
     {"topology", "topology", "", NULL, 0, "how the hosts are connected; empty with --platform",
      CC_SETTING},
     {"platform", "platform", "", NULL, 0, "the file of --platform", CC_SETTING},
+    {"nonzeros", "non-zero", "%", "%.4g", 100,
+     "with --paper: share of the values that are not zero; empty: dense", CC_SETTING},
     {"data", "data", "", NULL, 0, "payloads were encoded and moved, not only their sizes",
      CC_SETTING},
     {"codec_time", "codec time", "", NULL, 0, "from the profile, or as measured", CC_SETTING},
     CC_STEP_COLUMNS,
+    {"call_s", "simulated", "ms", "%.3f", 1e3,
+     "with --paper: an exchange alone, from streams to sums, without encoding and decoding",
+     CC_ANSWER},
+    {"call_s_model", "formulas", "ms", "%.3f", 1e3, "the same by the formulas of the ranks' exchange",
+     CC_ANSWER},
+    {"call_s_paper", "paper's", "ms", "%.3f", 1e3, "the same by the formulas that the paper prints",
+     CC_ANSWER},
     CC_MODEL_COLUMNS,
     CC_PART_COLUMNS,
     {"wire_bytes", NULL, "B", "%.0f", 0,
@@ -64,6 +73,10 @@ static const struct cc_option options[] = {
      .help = "write SimGrid's own trace of the simulation, which must have a single setting, in "
              "Paje's format"},
     CC_TIMELINE_OPTION,
+    {.name = "paper", .value = "FIGURE", .choices = cc_sim_papers,
+     .group = CC_GROUP_RUN,
+     .help = "the axes of a published figure, simulated beside the formulas: sparcml-figure4, with "
+             "--nonzeros, --workers, --values and --bw as lists"},
     {.name = "dry-run",
      .group = CC_GROUP_RUN,
      .help = "list what would be simulated, and how long it takes; needs no SimGrid"},
@@ -127,6 +140,8 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct sim s = {.program = NULL};
     struct cc_timeline_output timeline = {.path = NULL};
     int status = CC_OK;
+    if (cc_arg(args, "paper") != NULL)
+        return cc_sim_paper(args, e);
     if (cc_arg(args, "burst") != NULL)
         return cc_usage(e, "--burst is of links that are shaped with token buckets; simulated ones "
                            "have none");
@@ -167,7 +182,8 @@ const struct cc_command cc_command_sim = {
         "  commcomp sim --workers 64 --topology fat-tree --oversubscription 4 --scheme fp32,3lc\n"
         "  commcomp sim --workers 16 --topology sites --wan-bw 100mbps --wan-latency 40ms\n"
         "  commcomp sim --workers 1024 --servers 16 --data off --scheme fp32,3lc -o sim.csv\n"
-        "  commcomp sim --platform my.xml --bw 10gbps --scheme fp32 --fidelity tcp\n",
+        "  commcomp sim --platform my.xml --bw 10gbps --scheme fp32 --fidelity tcp\n"
+        "  commcomp sim --paper sparcml-figure4 --workers 2,8,32 --nonzeros 1%\n",
     .options = options,
     .columns = columns,
     .takes_schemes = CC_SCHEMES,

@@ -121,6 +121,10 @@ int cc_sim_add_row(struct sim *s, const struct cc_experiment_setting *setting,
 int cc_sim_print_setting(const struct sim *s, size_t at,
                          const struct cc_experiment_setting *setting, struct cc_error *e);
 
+/* --paper: simulates the points of a figure, instead of everything else. */
+int cc_sim_paper(struct cc_args *args, struct cc_error *e);
+extern const char *const cc_sim_papers[]; /* ends with NULL */
+
 /* --- notes, in the record --- */
 
 /* On a setting, whose simulated rows begin at `first`; and on all of them. */

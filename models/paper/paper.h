@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "core/error.h"
+#include "models/exchange.h"
 #include "models/net.h"
 
 #define CC_PAPER_SCHEMA "commcomp-paper/1"
@@ -82,6 +83,12 @@ void cc_paper_free(struct cc_paper *p);
  * that are to be fitted, by least squares of log(model / figure), and fills in `model`. CC_FAIL,
  * naming the file and the place, if any of this is impossible. */
 int cc_paper_solve(struct cc_paper *p, struct cc_error *e);
+
+/* The time of SparCML's exchange of n values by the formulas of its section 4.1 as printed: of
+ * `pairs` non-zeros of each worker at uniform indices, or of dense values if there are none. The
+ * baseline is Rabenseifner's allreduce. */
+double cc_paper_sparcml_s(enum cc_exchange x, int workers, const struct cc_link *link, double n,
+                          double pairs);
 
 /* The built-in tables' names, ending with NULL. */
 extern const char *const cc_paper_names[];

@@ -232,6 +232,22 @@ else
         --scheme fp32,topk,sparse --bw 1gbps --format json
     json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.1 for r, o in zip(d["rows"], json.load(open("keep-on.json"))["rows"]))'
     json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.05 for r, o in zip(d["rows"], json.load(open("keep-off.json"))["rows"]))'
+    # SparCML's Figure 4, small: the dense allreduce and, by density, three exchanges on two links.
+    # Simulated times are the formulas', and the paper's have no better split and no short forms.
+    q 0 $s --paper sparcml-figure4 --values 64Ki --workers 2,4 --nonzeros 10%,0.5% --format json
+    json '[(r["exchange"], r["scheme"], r["nonzeros"]) for r in d["rows"]][::4] == [("rabenseifner", "fp32", None)] + [(x, "pairs", k) for k in (0.005, 0.1) for x in ("ssar-recdouble", "ssar-split", "dsar-split")]'
+    json 'all(abs(r["call_s"] / r["call_s_model"] - 1) < 0.05 for r in d["rows"])'
+    json 'all(r["call_s"] < r["call_s_paper"] for r in d["rows"] if r["exchange"] == "ssar-split" and r["bw_bps"] == 1e9)'
+    json 'any(n.startswith("1 Gbit/s, 4 workers: ssar-split is faster than dsar-split everywhere as simulated, ") for n in d["notes"])'
+    # By hand: split among 4 on Gigabit Ethernet, (P - 1) alpha + lg P alpha, and 8 bytes for each of
+    # k 3/4 pairs and of 3/4 of the union of 4.
+    json 'all(abs(r["call_s_paper"] / (5 * 50e-6 + 0.75 * 65536 * 64e-9 * (0.005 + 1 - 0.995 ** 4)) - 1) < 1e-9 for r in d["rows"] if (r["exchange"], r["workers"], r["bw_bps"], r["nonzeros"]) == ("ssar-split", 4, 1e9, 0.005))'
+    t 2 $s --paper sparcml-figure4 --scheme topk
+    err '--paper and --scheme exclude each other'
+    t 2 $s --paper sparcml-figure4 --exchange ring
+    err '--paper and --exchange exclude each other'
+    t 2 $s --paper sparcml-figure4 --nonzeros 0,1%
+    err 'a density of 0 has no place on a logarithmic axis'
     # Residuals that filled where the sizes come from are those that filled in the simulation.
     for data in on off; do
         q 0 $s --net resnet20 --workers 3 --scheme fp32,3lc,threshold --bw 100mbps --data $data --format json

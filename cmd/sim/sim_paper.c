@@ -1,0 +1,309 @@
+/* --paper sparcml-figure4: the axes of SparCML's Figure 4, simulated on the links of the clusters
+ * on which the paper measured, beside the formulas.
+ *
+ * A call is what SparCML times: it begins with streams, so that encoding the gradients and adding
+ * the mean to the model are not part of it. Three times stand side by side: as simulated, by the
+ * formulas of the ranks' exchanges, and by the formulas that the paper prints. Every density is a
+ * simulation of its own; one more has the dense allreduce. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/sim/sim.h"
+#include "core/interrupt.h"
+#include "core/memory.h"
+#include "core/units.h"
+#include "models/paper/paper.h"
+
+const char *const cc_sim_papers[] = {"sparcml-figure4", NULL};
+
+#define DENSITIES "0.0001%,0.001%,0.01%,0.1%,1%,5%,10%"
+
+enum source { SIMULATED, FORMULAS, PRINTED, SOURCES };
+
+/* A point of the figure. */
+struct point {
+    enum cc_exchange exchange;
+    struct cc_link link;
+    int workers;
+    double density; /* NaN: dense */
+    double call_s[SOURCES];
+};
+
+struct figure {
+    struct cc_args *args;
+    struct point *point;
+    size_t points, capacity;
+    double *density; /* ascending */
+    size_t densities;
+};
+
+/* --- the set-up --- */
+
+static double constant(const struct cc_paper *p, const char *name)
+{
+    for (size_t i = 0; i < p->constants; i++)
+        if (strcmp(p->constant[i].name, name) == 0)
+            return p->constant[i].value;
+    return NAN;
+}
+
+static void set_default(struct cc_args *args, const char *option, const char *value)
+{
+    if (cc_arg(args, option) == NULL)
+        cc_arg_set(args, option, value);
+}
+
+/* Sets N and P, which the caption gives, where the options do not. */
+static int set_size(struct cc_args *args, struct cc_error *e)
+{
+    struct cc_paper *p;
+    static char values[24], workers[12]; /* they outlive the arguments */
+    CC_TRY(cc_paper_open(cc_arg(args, "paper"), &p, e));
+    (void)snprintf(values, sizeof values, "%.0f", constant(p, "values"));
+    (void)snprintf(workers, sizeof workers, "%.0f", constant(p, "workers"));
+    cc_paper_free(p);
+    set_default(args, "values", values);
+    set_default(args, "workers", workers);
+    return CC_OK;
+}
+
+/* Sets the options that are part of the set-up, and refuses those that would change it. */
+static int set_options(struct cc_args *args, struct cc_error *e)
+{
+    static const struct {
+        const char *name, *value;
+    } all[] = {
+        {"exchange", NULL}, {"system", NULL},         {"net", NULL},        {"trace", NULL},
+        {"compute", "0s"},  {"device", NULL},         {"update", "0s"},     {"mode", NULL},
+        {"fuse", NULL},     {"union", "expected"},    {"indices", NULL},    {"steps", "1"},
+        {"warmup", "0"},    {"data", "off"},          {"stragglers", NULL}, {"timeline", NULL},
+        {"paje", NULL},     {"write-platform", NULL}, {"dry-run", NULL}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (cc_arg(args, all[i].name) != NULL)
+            return cc_usage(e, "--paper and --%s exclude each other: the figure fixes it",
+                            all[i].name);
+        if (all[i].value != NULL)
+            cc_arg_set(args, all[i].name, all[i].value);
+    }
+    if (args->schemes.count > 0)
+        return cc_usage(e, "--paper and --scheme exclude each other: SparCML sends index-value "
+                           "pairs, and its baseline 32-bit floats");
+    set_default(args, "bw", "sparcml-daint,sparcml-greina-ge");
+    set_default(args, "nonzeros", DENSITIES);
+    return set_size(args, e);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int parse_densities(struct figure *f, struct cc_error *e)
+{
+    CC_TRY(cc_experiment_parse_shares(cc_arg(f->args, "nonzeros"), &f->density, &f->densities, e));
+    for (size_t i = 0; i < f->densities; i++)
+        if (f->density[i] <= 0)
+            return cc_usage(e, "--nonzeros: a density of 0 has no place on a logarithmic axis");
+    qsort(f->density, f->densities, sizeof *f->density, by_size);
+    return CC_OK;
+}
+
+/* --- simulating --- */
+
+/* Takes the codecs' times out of the payloads, so that a step is the exchange alone. Returns the
+ * time that a worker would have encoded for. */
+static double take_codecs(struct cc_step_payloads *p)
+{
+    const double encode_s = p->total.push_encode_s;
+    for (size_t i = 0; i <= p->count; i++) {
+        struct cc_payload_cost *c = i < p->count ? &p->each[i] : &p->total;
+        c->push_encode_s = c->push_decode_s = c->push_add_s = 0;
+    }
+    return encode_s;
+}
+
+static int add_row(struct figure *f, const struct point *p, const struct cc_measured_row *m,
+                   double encode_s, struct cc_error *e)
+{
+    struct cc_record *r = &f->args->record;
+    const struct cc_number_column all[] = {{"workers", p->workers},
+                                           {"bw_bps", p->link.bw_bps},
+                                           {"latency_s", p->link.latency_s},
+                                           {"values", (double)m->setting->setting.net->values},
+                                           {"nonzeros", p->density},
+                                           {"call_s", p->call_s[SIMULATED]},
+                                           {"call_s_model", p->call_s[FORMULAS]},
+                                           {"call_s_paper", p->call_s[PRINTED]},
+                                           {"encode_s", encode_s},
+                                           {"messages", m->messages},
+                                           {"wire_bytes", round(m->wire_bytes)},
+                                           {"sim_wall_s", m->wall_s},
+                                           {"sim_memory_bytes", m->peak_bytes}};
+    const size_t at = cc_record_add(r, e);
+    if (at == SIZE_MAX)
+        return CC_FAIL;
+    cc_record_numbers(r, at, all, sizeof all / sizeof all[0]);
+    CC_TRY(cc_record_text(r, at, "scheme", isnan(p->density) ? "fp32" : "pairs", e));
+    return cc_record_text(r, at, "exchange", cc_exchange_names[p->exchange], e);
+}
+
+static int add_points(struct figure *f, const struct sim *s, double density, double encode_s,
+                      struct cc_error *e)
+{
+    const struct cc_experiment *x = &s->experiment;
+    for (size_t i = 0; i < x->measured_rows; i++) {
+        const struct cc_measured_row *m = &x->measured[i];
+        const struct cc_setting *c = &m->setting->setting;
+        const double n = (double)c->net->values, pairs = isnan(density) ? 0 : density * n;
+        struct cc_link plain = c->link;
+        plain.message_bytes = 0; /* SMPI's, which the paper does not know */
+        const struct point p = {.exchange = c->exchange,
+                                .link = c->link,
+                                .workers = c->cluster.workers,
+                                .density = density,
+                                .call_s = {[SIMULATED] = m->step_s,
+                                           [FORMULAS] = m->row->forecast.step_s,
+                                           [PRINTED] = cc_paper_sparcml_s(
+                                               c->exchange, c->cluster.workers, &plain, n, pairs)}};
+        CC_TRY(cc_grow((void **)&f->point, &f->capacity, f->points + 1, sizeof *f->point, e));
+        f->point[f->points++] = p;
+        CC_TRY(add_row(f, &p, m, encode_s, e));
+    }
+    return CC_OK;
+}
+
+/* Simulates one density, or the dense allreduce, on all links and for all numbers of workers. */
+static int simulate(struct figure *f, double density, struct cc_error *e)
+{
+    struct cc_experiment_input input = {.steps = 0};
+    struct sim s = {.program = NULL};
+    const bool dense = isnan(density);
+    int status = CC_OK;
+    static char share[32]; /* it outlives the arguments */
+    (void)snprintf(share, sizeof share, "%.17g", dense ? 1 : density);
+    cc_arg_set(f->args, "nonzeros", share);
+    cc_arg_set(f->args, "exchange",
+               dense ? "rabenseifner" : "ssar-recdouble,ssar-split,dsar-split");
+    cc_spec_list_free(&f->args->schemes);
+    CC_TRY(cc_spec_list_parse(dense ? "fp32" : "pairs", &f->args->schemes, e));
+    CC_TRY_OUT(cc_sim_parse(f->args, CC_FIDELITY_ALPHA_BETA, &s, e));
+    CC_TRY_OUT(cc_experiment_parse(f->args, &input, e));
+    CC_TRY_OUT(cc_sim_check(&s, &input, e));
+    CC_TRY_OUT(cc_experiment_load(&input, e));
+    const double encode_s = take_codecs(&input.forecast.payloads[0]);
+    CC_TRY_OUT(cc_sim_prepare(&s, &input, NULL, e));
+    status = cc_sim_all(&s, e);
+    if (add_points(f, &s, density, encode_s, e) != CC_OK)
+        status = CC_FAIL;
+out:
+    cc_sim_free(&s);
+    cc_experiment_input_free(&input);
+    return status;
+}
+
+/* --- where curves cross --- */
+
+static bool same_place(const struct point *a, const struct point *b)
+{
+    return a->workers == b->workers && a->link.bw_bps == b->link.bw_bps &&
+           a->link.latency_s == b->link.latency_s;
+}
+
+/* The time of an exchange where `at` is; the dense allreduce has one for all densities. */
+static double call_s(const struct figure *f, const struct point *at, enum cc_exchange x,
+                     double density, enum source by)
+{
+    for (size_t i = 0; i < f->points; i++) {
+        const struct point *p = &f->point[i];
+        if (same_place(p, at) && p->exchange == x && (isnan(p->density) || p->density == density))
+            return p->call_s[by];
+    }
+    return NAN;
+}
+
+/* Writes up to which density x is faster than y: straight lines between points on logarithmic axes,
+ * as in the figure. */
+static void write_crossing(const struct figure *f, const struct point *at, enum cc_exchange x,
+                           enum cc_exchange y, enum source by, char *out, size_t cap)
+{
+    double before = NAN;
+    for (size_t i = 0; i < f->densities; i++) {
+        const double d = f->density[i];
+        const double ahead = log(call_s(f, at, y, d, by) / call_s(f, at, x, d, by));
+        if (ahead <= 0 && i == 0) {
+            (void)snprintf(out, cap, "nowhere");
+            return;
+        }
+        if (ahead <= 0) {
+            const double part = before / (before - ahead), from = log(f->density[i - 1]);
+            (void)snprintf(out, cap, "up to %.2g%%", 100 * exp(from + part * (log(d) - from)));
+            return;
+        }
+        before = ahead;
+    }
+    (void)snprintf(out, cap, isnan(before) ? "not known" : "everywhere");
+}
+
+static int note_crossings(const struct figure *f, const struct point *at, struct cc_error *e)
+{
+    static const enum cc_exchange pairs[][2] = {{CC_SSAR_RECDOUBLE, CC_SSAR_SPLIT},
+                                                {CC_SSAR_SPLIT, CC_DSAR_SPLIT},
+                                                {CC_SSAR_RECDOUBLE, CC_RABENSEIFNER},
+                                                {CC_SSAR_SPLIT, CC_RABENSEIFNER},
+                                                {CC_DSAR_SPLIT, CC_RABENSEIFNER}};
+    char rate[32];
+    cc_print_rate(at->link.bw_bps, rate, sizeof rate);
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        char text[SOURCES][32];
+        for (int by = 0; by < SOURCES; by++)
+            write_crossing(f, at, pairs[i][0], pairs[i][1], (enum source)by, text[by],
+                           sizeof text[by]);
+        CC_TRY(cc_record_note(
+            &f->args->record, e,
+            "%s, %d workers: %s is faster than %s %s as simulated, %s by the formulas, %s by the "
+            "paper's",
+            rate, at->workers, cc_exchange_names[pairs[i][0]], cc_exchange_names[pairs[i][1]],
+            text[SIMULATED], text[FORMULAS], text[PRINTED]));
+    }
+    return CC_OK;
+}
+
+static int add_notes(const struct figure *f, struct cc_error *e)
+{
+    CC_TRY(cc_record_note(
+        &f->args->record, e,
+        "SparCML, Figure 4 is drawn, without numbers. Its text has SSAR_Recursive_Double (here "
+        "ssar-recdouble) first for a small amount of data, SSAR_Split_AllGather (ssar-split) "
+        "before "
+        "DSAR_Split_AllGather (dsar-split) while non-zeros are few, and sparse before dense on "
+        "Gigabit Ethernet; a dense ring is ahead by less than 30%% on Piz Daint (`commcomp paper "
+        "sparcml-figure4`)"));
+    for (size_t i = 0; i < f->points; i++) {
+        bool first = f->densities > 1;
+        for (size_t k = 0; k < i; k++)
+            first = first && !same_place(&f->point[k], &f->point[i]);
+        if (first)
+            CC_TRY(note_crossings(f, &f->point[i], e));
+    }
+    return CC_OK;
+}
+
+int cc_sim_paper(struct cc_args *args, struct cc_error *e)
+{
+    struct figure f = {.args = args};
+    int status = CC_OK;
+    CC_TRY_OUT(set_options(args, e));
+    CC_TRY_OUT(parse_densities(&f, e));
+    CC_TRY_OUT(simulate(&f, (double)NAN, e));
+    for (size_t i = 0; i < f.densities && !cc_interrupted(); i++)
+        CC_TRY_OUT(simulate(&f, f.density[i], e));
+    status = add_notes(&f, e);
+out:
+    args->record.partial = cc_interrupted();
+    free(f.point);
+    free(f.density);
+    return status;
+}
