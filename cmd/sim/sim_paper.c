@@ -18,7 +18,7 @@
 
 const char *const cc_sim_papers[] = {"sparcml-figure4", NULL};
 
-#define DENSITIES "0.0001%,0.001%,0.01%,0.1%,1%,5%,10%"
+#define DENSITIES "0.0001%,0.001%,0.01%,0.1%,1%,5%,10%,20%"
 
 enum source { SIMULATED, FORMULAS, PRINTED, SOURCES };
 
@@ -224,27 +224,38 @@ static double call_s(const struct figure *f, const struct point *at, enum cc_exc
     return NAN;
 }
 
-/* Writes up to which density x is faster than y: straight lines between points on logarithmic axes,
- * as in the figure. */
-static void write_crossing(const struct figure *f, const struct point *at, enum cc_exchange x,
-                           enum cc_exchange y, enum source by, char *out, size_t cap)
+/* The density between two neighbours at which the logarithm of y's time over x's is 0: straight
+ * lines between points on logarithmic axes, as in the figure. */
+static double crossing(double from, double ahead_from, double to, double ahead_to)
 {
+    return exp(log(from) + ahead_from / (ahead_from - ahead_to) * (log(to) - log(from)));
+}
+
+/* Writes at which densities x is faster than y: "up to 1%", "from 0.1% to 1%", ... */
+static void write_range(const struct figure *f, const struct point *at, enum cc_exchange x,
+                        enum cc_exchange y, enum source by, char *out, size_t cap)
+{
+    size_t used = 0, ahead_at = 0;
     double before = NAN;
-    for (size_t i = 0; i < f->densities; i++) {
-        const double d = f->density[i];
+    out[0] = '\0';
+    for (size_t i = 0; i < f->densities && used < cap; i++) {
+        const double d = f->density[i], last = i > 0 ? f->density[i - 1] : d;
         const double ahead = log(call_s(f, at, y, d, by) / call_s(f, at, x, d, by));
-        if (ahead <= 0 && i == 0) {
-            (void)snprintf(out, cap, "nowhere");
-            return;
-        }
-        if (ahead <= 0) {
-            const double part = before / (before - ahead), from = log(f->density[i - 1]);
-            (void)snprintf(out, cap, "up to %.2g%%", 100 * exp(from + part * (log(d) - from)));
-            return;
-        }
+        const double meet = 100 * crossing(last, before, d, ahead);
+        ahead_at += ahead > 0;
+        if (i > 0 && before <= 0 && ahead > 0)
+            used += (size_t)snprintf(out + used, cap - used, "%sfrom %.2g%%", used > 0 ? ", " : "",
+                                     meet);
+        else if (i > 0 && before > 0 && ahead <= 0)
+            used += (size_t)snprintf(out + used, cap - used, "%sup to %.2g%%", used > 0 ? " " : "",
+                                     meet);
         before = ahead;
     }
-    (void)snprintf(out, cap, isnan(before) ? "not known" : "everywhere");
+    if (used == 0)
+        (void)snprintf(out, cap,
+                       isnan(before)  ? "where is not known"
+                       : ahead_at > 0 ? "everywhere"
+                                      : "nowhere");
 }
 
 static int note_crossings(const struct figure *f, const struct point *at, struct cc_error *e)
@@ -257,10 +268,10 @@ static int note_crossings(const struct figure *f, const struct point *at, struct
     char rate[32];
     cc_print_rate(at->link.bw_bps, rate, sizeof rate);
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        char text[SOURCES][32];
+        char text[SOURCES][80];
         for (int by = 0; by < SOURCES; by++)
-            write_crossing(f, at, pairs[i][0], pairs[i][1], (enum source)by, text[by],
-                           sizeof text[by]);
+            write_range(f, at, pairs[i][0], pairs[i][1], (enum source)by, text[by],
+                        sizeof text[by]);
         CC_TRY(cc_record_note(
             &f->args->record, e,
             "%s, %d workers: %s is faster than %s %s as simulated, %s by the formulas, %s by the "
