@@ -124,4 +124,8 @@ enum cc_pulls {
 };
 extern const char *const cc_pull_names[]; /* ends with NULL */
 
+/* With servers: so many messages from one rank to another are under way at a time, or more while
+ * they have no more bytes than that together; later ones wait, in order. */
+enum { CC_QUEUE_MESSAGES = 2, CC_QUEUE_BYTES = 16 * 1024 };
+
 #endif

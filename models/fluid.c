@@ -3,20 +3,24 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/exchange.h"
 #include "core/memory.h"
 
 /* The flows on a path share it evenly: since one began, every other was sent for as long. So a path
  * counts the seconds that it has sent for a flow, and a flow ends at a certain count: flows of a
  * path form a list in the order in which they end. */
 struct cc_fluid_flow {
+    double length_s;
     double ends; /* at this count of its path */
-    size_t next; /* in its path's list */
+    size_t next; /* in its path's list of those under way, or of those that wait */
 };
 
 struct cc_fluid_state {
-    double sent; /* seconds sent for each flow */
-    double rate; /* seconds sent in a second */
-    size_t first, flows;
+    double sent;         /* seconds sent for each flow */
+    double rate;         /* seconds sent in a second */
+    size_t first, flows; /* under way */
+    double lengths;      /* of these together */
+    size_t waiting, last_waiting;
 };
 
 struct cc_fluid_port {
@@ -47,15 +51,16 @@ void cc_fluid_free(struct cc_fluid *f)
     *f = (struct cc_fluid){0};
 }
 
-void cc_fluid_begin(struct cc_fluid *f, size_t paths, size_t ports, double burst_s)
+void cc_fluid_begin(struct cc_fluid *f, size_t paths, size_t ports, double burst_s, double window_s)
 {
     f->paths = paths;
     f->ports = ports;
     f->now = 0;
     f->burst_s = burst_s;
+    f->window_s = window_s;
     f->changed = false;
     for (size_t i = 0; i < paths; i++)
-        f->state[i] = (struct cc_fluid_state){.first = CC_NO_FLOW};
+        f->state[i] = (struct cc_fluid_state){.first = CC_NO_FLOW, .waiting = CC_NO_FLOW};
     for (size_t i = 0; i < ports; i++)
         f->port[i] = (struct cc_fluid_port){.holds = burst_s};
 }
@@ -125,18 +130,40 @@ static double pass_at_once(struct cc_fluid *f, const struct cc_fluid_path *p, do
     return passes;
 }
 
+static bool may_begin(const struct cc_fluid *f, const struct cc_fluid_state *s, size_t number)
+{
+    return s->flows < CC_QUEUE_MESSAGES ||
+           s->lengths + f->flow[number].length_s <= f->window_s * (1 + RELATIVE);
+}
+
+static void begin(struct cc_fluid *f, size_t number, size_t path)
+{
+    struct cc_fluid_state *s = &f->state[path];
+    struct cc_fluid_flow *flow = &f->flow[number];
+    size_t *at = &s->first;
+    flow->ends = s->sent + flow->length_s - pass_at_once(f, &f->path[path], flow->length_s);
+    while (*at != CC_NO_FLOW && f->flow[*at].ends <= flow->ends)
+        at = &f->flow[*at].next;
+    flow->next = *at;
+    *at = number;
+    s->flows++;
+    s->lengths += flow->length_s;
+    f->changed = true;
+}
+
 void cc_fluid_add(struct cc_fluid *f, size_t number, size_t path, double length_s)
 {
     struct cc_fluid_state *s = &f->state[path];
-    const double left = length_s - pass_at_once(f, &f->path[path], length_s);
-    size_t *at = &s->first;
-    f->flow[number].ends = s->sent + left;
-    while (*at != CC_NO_FLOW && f->flow[*at].ends <= f->flow[number].ends)
-        at = &f->flow[*at].next;
-    f->flow[number].next = *at;
-    *at = number;
-    s->flows++;
-    f->changed = true;
+    f->flow[number] = (struct cc_fluid_flow){.length_s = length_s, .next = CC_NO_FLOW};
+    if (s->waiting == CC_NO_FLOW && may_begin(f, s, number)) {
+        begin(f, number, path);
+        return;
+    }
+    if (s->waiting == CC_NO_FLOW)
+        s->waiting = number;
+    else
+        f->flow[s->last_waiting].next = number;
+    s->last_waiting = number;
 }
 
 double cc_fluid_next(struct cc_fluid *f)
@@ -177,9 +204,15 @@ size_t cc_fluid_take(struct cc_fluid *f)
         if (left > RELATIVE * fmax(f->flow[number].ends, f->now))
             continue;
         s->first = f->flow[number].next;
+        s->lengths -= f->flow[number].length_s;
         if (--s->flows == 0)
-            s->sent = 0; /* small counts are exact */
+            s->sent = s->lengths = 0; /* small counts are exact */
         f->changed = true;
+        while (s->waiting != CC_NO_FLOW && may_begin(f, s, s->waiting)) {
+            const size_t next = s->waiting;
+            s->waiting = f->flow[next].next;
+            begin(f, next, i);
+        }
         return number;
     }
     return CC_NO_FLOW;

@@ -7,6 +7,10 @@
  * that are alike, and says how many of them cross each of its ports. Lengths are in seconds that a
  * flow takes when it is alone.
  *
+ * The flows of a path begin in the order in which they were added: only the first CC_QUEUE_MESSAGES
+ * are under way, or more while they take window_s together at most; the others wait, as in the
+ * ranks' program (netsim/mpi/exchange/send_queue.h).
+ *
  * Each port has a token bucket: up to burst_s seconds of sending pass at once when a flow begins,
  * and it fills while the port is not fully used. */
 #ifndef CC_MODELS_FLUID_H
@@ -31,7 +35,7 @@ struct cc_fluid {
     struct cc_fluid_state *state; /* of each path */
     struct cc_fluid_port *port;
     struct cc_fluid_flow *flow; /* those under way, by number */
-    double now, burst_s;
+    double now, burst_s, window_s;
     bool changed; /* flows have begun or ended since rates were assigned */
 };
 
@@ -43,8 +47,9 @@ int cc_fluid_reserve(struct cc_fluid *f, size_t paths, size_t ports, size_t flow
 void cc_fluid_free(struct cc_fluid *f);
 
 /* Begins at time 0, without flows, with full buckets. The caller has set path[0, paths). */
-void cc_fluid_begin(struct cc_fluid *f, size_t paths, size_t ports, double burst_s);
-/* A flow, by a number below the reserved ones that no flow under way has, begins now. */
+void cc_fluid_begin(struct cc_fluid *f, size_t paths, size_t ports, double burst_s,
+                    double window_s);
+/* A flow, by a number below the reserved ones that no other flow has, begins now, or waits. */
 void cc_fluid_add(struct cc_fluid *f, size_t number, size_t path, double length_s);
 /* When the next flow ends if none begins before; INFINITY if there is none. */
 double cc_fluid_next(struct cc_fluid *f);

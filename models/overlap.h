@@ -22,6 +22,7 @@ struct cc_step_cluster {
     bool placed_whole; /* every server keeps whole tensors: messages have parts; else all have the
                           same part of each message */
     bool colocated;    /* server i is on the host of worker i */
+    double window_s;   /* CC_QUEUE_BYTES on a link */
 };
 
 /* A message's part for one server, or for all of them alike. */

@@ -156,8 +156,11 @@ static void send_push(struct overlap *x, size_t part, double now)
 static size_t next_part(const struct overlap *x)
 {
     size_t next = 0;
+    /* Of those that begin together, forward pulls, the first layers' are last in the list. */
     for (size_t i = 1; i < x->parts; i++)
-        if (x->part[i].begins < x->part[next].begins)
+        if (x->part[i].begins < x->part[next].begins ||
+            (x->part[i].begins == x->part[next].begins && x->part[i].pulls &&
+             x->t->pulls == CC_PULL_FORWARD))
             next = i;
     return next;
 }
@@ -295,7 +298,8 @@ double cc_step_overlap_servers(const struct cc_timing *t, const struct cc_step_m
     for (size_t i = 0; i < x.servers; i++)
         x.to_come[i] = 0;
     set_paths(&x);
-    cc_fluid_begin(x.net, 2 * x.kinds * x.servers, 2 * (x.kinds + x.servers), burst_s);
+    cc_fluid_begin(x.net, 2 * x.kinds * x.servers, 2 * (x.kinds + x.servers), burst_s,
+                   cluster->window_s);
     const double backward = (1 - t->forward_share) * t->compute_s;
     const double backward_ends = begin_pushes(&x, backward, share, tensors);
     if (x.parts > 0)

@@ -167,10 +167,12 @@ static void mpirun_gets_arguments_and_the_job(void **state)
                      CC_OK);
     char *arguments = scratch_read(scratch_path(state, "arguments"), &size);
     /* btl occurs only once, as the user sets it. */
-    assert_string_equal(arguments, "-np 3 --host a,b,c --map-by node --bind-to none --mca pml ob1 "
-                                   "--mca btl_tcp_eager_limit 65536 "
-                                   "--mca btl_tcp_if_include eth7 "
-                                   "--mca btl self,tcp --display-map /bin/true -\n");
+    assert_string_equal(arguments,
+                        "-np 3 --host a,b,c --map-by node --bind-to none --mca pml ob1 "
+                        "--mca btl_tcp_eager_limit 65536 --mca btl_tcp_rndv_eager_limit 65536 "
+                        "--mca btl_tcp_max_send_size 131072 "
+                        "--mca btl_tcp_if_include eth7 "
+                        "--mca btl self,tcp --display-map /bin/true -\n");
     free(arguments);
     struct cc_job job;
     char *text = scratch_read(scratch_path(state, "job"), &size);

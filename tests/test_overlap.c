@@ -53,29 +53,29 @@ static void by_hand(void **state)
     struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     struct cc_step_message m[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
                                   {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false}, 0), 23, 1e-12,
-             "one worker");
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0}, 0), 23,
+             1e-12, "one worker");
     /* Four workers whose flows are a quarter as long fill the server's port as well. */
     for (int i = 0; i < 2; i++)
         m[i].cost = cost_of(1, 5. / 4, 1, 1, 1);
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false}, 0), 23, 1e-12,
-             "four workers");
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false, 0}, 0), 23,
+             1e-12, "four workers");
     /* Latencies of 1 s before each push and pull delay them without taking a port. */
     for (int i = 0; i < 2; i++)
         m[i].cost.push_latency_s = m[i].cost.pull_latency_s = 1;
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false}, 0), 25, 1e-12,
-             "latency");
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false, 0}, 0), 25,
+             1e-12, "latency");
     /* Forward: both pulls begin at 14, at half the rate. Tensor 0 of 2 s is there at 18, decoded at
      * 19 and computed until 20; tensor 1 of 4 s is there at 20, decoded at 21, computed until 22.
      */
     t.pulls = CC_PULL_FORWARD;
     m[0].cost = cost_of(1, 5, 1, 4, 1);
     m[1].cost = cost_of(1, 5, 1, 2, 1);
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false}, 0), 22, 1e-12,
-             "forward");
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0}, 0), 22,
+             1e-12, "forward");
     /* Nothing to send: the compute time. */
     m[0].cost = m[1].cost = (struct cc_cost){.encode_s = 0};
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false}, 0), 6, 1e-12,
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0}, 0), 6, 1e-12,
              "free");
 }
 
@@ -90,8 +90,8 @@ static void with_buckets(void **state)
     const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     const struct cc_step_message m[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
                                         {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false}, 2), 17, 1e-12,
-             "buckets");
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0}, 2), 17,
+             1e-12, "buckets");
 }
 
 /* Two workers, each with a server that keeps half of the one message, whose other half takes 2 s:
@@ -103,12 +103,12 @@ static void on_workers_hosts(void **state)
     const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     const struct cc_step_message m[] = {{.cost = cost_of(1, 2, 1, 2, 1), .first = 0, .last = 0}};
     const double all[] = {1};
-    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, true}, 0), 13, 1e-12,
+    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, true, 0}, 0), 13, 1e-12,
              "colocated");
-    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, false}, 0), 17, 1e-12,
+    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, false, 0}, 0), 17, 1e-12,
              "apart");
     /* A single worker beside its server needs no network: 5, 6, 7, 9. */
-    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){1, 1, false, true}, 0), 9, 1e-12,
+    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){1, 1, false, true, 0}, 0), 9, 1e-12,
              "alone");
 }
 
@@ -118,8 +118,8 @@ enum { TENSORS = 7, MOST_WORKERS = 5, MOST_SERVERS = 3, HOSTS = MOST_WORKERS + M
 
 struct one_flow {
     int worker, server, message; /* message: its index */
-    bool pull, over;
-    double begins, left, rate;
+    bool pull, over, sent;       /* sent: not waiting behind others */
+    double begins, length, left, rate;
 };
 
 struct all_flows {
@@ -159,7 +159,41 @@ static void begin(struct all_flows *a, int message, int server, int worker, bool
                                             .message = message,
                                             .pull = pull,
                                             .begins = at,
+                                            .length = pull ? c->pull_flow_s : c->push_flow_s,
                                             .left = pull ? c->pull_flow_s : c->push_flow_s};
+}
+
+static bool same_connection(const struct one_flow *f, const struct one_flow *g)
+{
+    return f->worker == g->worker && f->server == g->server && f->pull == g->pull;
+}
+
+/* Sends what has begun, in order: two of a connection at a time, or as many as are short. */
+static void send_in_order(struct all_flows *a, double now)
+{
+    for (;;) {
+        struct one_flow *next = NULL;
+        for (int i = 0; i < a->flows; i++) {
+            struct one_flow *f = &a->flow[i];
+            int busy = 0;
+            double together = f->length;
+            bool first = !f->sent && f->begins <= now;
+            for (int k = 0; k < a->flows && first; k++) {
+                const struct one_flow *g = &a->flow[k];
+                if (!same_connection(f, g) || g->over || g->begins > now)
+                    continue;
+                busy += g->sent;
+                together += g->sent ? g->length : 0;
+                if (!g->sent && (g->begins < f->begins || (g->begins == f->begins && k < i)))
+                    first = false;
+            }
+            if (first && (busy < 2 || together <= a->c->window_s))
+                next = f;
+        }
+        if (next == NULL)
+            return;
+        next->sent = true;
+    }
 }
 
 static double serve(double *free_at, double there, double takes)
@@ -188,13 +222,13 @@ static void arrive(struct all_flows *a, const struct one_flow *f, double now)
     if (a->t->pulls == CC_PULL_READY)
         pull_all(a, m, s, encoded);
     else if (--a->to_come[s] == 0)
-        for (int i = 0; i < TENSORS; i++)
+        for (int i = TENSORS; i-- > 0;)
             if (cost_at(a, i, s) != NULL)
                 pull_all(a, i, s, encoded);
 }
 
 /* Raises all rates together, and stops those that cross a full port. */
-static void share_ports(struct all_flows *a, double now)
+static void share_ports(struct all_flows *a)
 {
     double left[HOSTS][2];
     bool moved = true;
@@ -207,7 +241,7 @@ static void share_ports(struct all_flows *a, double now)
         int users[HOSTS][2] = {{0}};
         for (int i = 0; i < a->flows; i++) {
             const struct one_flow *f = &a->flow[i];
-            if (f->over || f->begins > now || f->rate >= 0)
+            if (f->over || !f->sent || f->rate >= 0)
                 continue;
             users[host_of(a, f, f->pull)][0]++;
             users[host_of(a, f, !f->pull)][1]++;
@@ -220,7 +254,7 @@ static void share_ports(struct all_flows *a, double now)
         double fixed[HOSTS][2] = {{0}};
         for (int i = 0; i < a->flows; i++) {
             struct one_flow *f = &a->flow[i];
-            if (f->over || f->begins > now || f->rate >= 0)
+            if (f->over || !f->sent || f->rate >= 0)
                 continue;
             const int from = host_of(a, f, f->pull), to = host_of(a, f, !f->pull);
             if (left[from][0] / users[from][0] > least * (1 + 1e-12) &&
@@ -248,16 +282,17 @@ static void run_flows(struct all_flows *a)
     for (;;) {
         for (int i = 0; i < a->flows; i++) {
             struct one_flow *f = &a->flow[i];
-            if (f->over || f->begins > now || (f->left > 1e-12 && !is_local(a, f)))
+            if (f->over || f->begins > now || !(is_local(a, f) || (f->sent && f->left <= 1e-12)))
                 continue;
             f->over = true;
             arrive(a, f, now);
         }
-        share_ports(a, now);
+        send_in_order(a, now);
+        share_ports(a);
         double next = INFINITY;
         for (int i = 0; i < a->flows; i++) {
             const struct one_flow *f = &a->flow[i];
-            if (!f->over)
+            if (!f->over && (f->begins > now || f->sent || is_local(a, f)))
                 next = fmin(next, f->begins > now  ? f->begins
                                   : is_local(a, f) ? now
                                                    : now + f->left / f->rate);
@@ -265,7 +300,7 @@ static void run_flows(struct all_flows *a)
         if (next == INFINITY)
             return;
         for (int i = 0; i < a->flows; i++)
-            if (!a->flow[i].over && a->flow[i].begins <= now)
+            if (!a->flow[i].over && a->flow[i].sent)
                 a->flow[i].left -= (next - now) * a->flow[i].rate;
         now = next;
     }
@@ -347,7 +382,8 @@ static void every_flow(void **state)
         struct cc_step_cluster c = {.workers = 1 + (int)(run % MOST_WORKERS),
                                     .servers = 1 + (int)(run / 5 % MOST_SERVERS),
                                     .placed_whole = run / 15 % 2 == 1,
-                                    .colocated = run / 30 % 2 == 1};
+                                    .colocated = run / 30 % 2 == 1,
+                                    .window_s = run % 4 == 0 ? 0.5 : 0};
         if (c.colocated && c.servers > c.workers)
             c.servers = c.workers;
         struct cc_timing t = {.mode = CC_OVERLAP,

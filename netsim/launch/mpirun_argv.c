@@ -40,11 +40,34 @@ static int cores(void)
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* The size up to which a message is sent without asking the receiver (no rendezvous). The default
+ * suits the blocks of exchanges without servers. In overlapped steps, pushes and pulls are sent
+ * so up to 4 MiB: the receiver's consent would wait behind what it sends itself. */
+static size_t eager_bytes(const struct cc_job *job)
+{
+    enum { USUAL = 64 * 1024, MOST = 4 * 1024 * 1024, HEADS = 16 * 1024 };
+    size_t largest = 0;
+    if (job->servers == 0 || job->mode != CC_OVERLAP)
+        return USUAL;
+    for (size_t i = 0; i < job->rows; i++)
+        for (size_t k = 0; k < job->row[i].messages; k++) {
+            const struct cc_job_message *m = &job->row[i].message[k];
+            const size_t values = job->offset[m->last + 1] - job->offset[m->first];
+            largest = values > largest ? values : largest;
+        }
+    const size_t bytes = largest < MOST / sizeof(float) ? largest * sizeof(float) + HEADS : MOST;
+    return bytes > USUAL ? bytes : USUAL;
+}
+
 /* Every parameter of Open MPI that differs from its default, and why. */
 static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *hosts,
                                const struct cc_job *job)
 {
     const char *agent = hosts->lab != NULL ? cc_lab_agent(hosts->lab) : NULL;
+    const size_t most = eager_bytes(job), usual_part = 128 * 1024;
+    char eager[32], part[32];
+    (void)snprintf(eager, sizeof eager, "%zu", most);
+    (void)snprintf(part, sizeof part, "%zu", most > usual_part ? most : usual_part);
     const struct mca_parameter lab[] = {
         /* The lab's agent starts programs on its hosts, also inside an allocation of Slurm or
          * another manager, whose hosts are not those of the lab. */
@@ -76,9 +99,10 @@ static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *
          * messages. */
         {"pml", "ob1"},
         {"btl", "tcp,self"},
-        /* The default, given because the exchanges rely on it: their blocks are below it, so they
-         * are sent without asking the receiver first (no rendezvous). */
-        {"btl_tcp_eager_limit", "65536"},
+        {"btl_tcp_eager_limit", eager},
+        {"btl_tcp_rndv_eager_limit", eager},
+        /* Of the parts of a larger message; Open MPI asks for at least the other two. */
+        {"btl_tcp_max_send_size", part},
         {"btl_tcp_if_include", hosts->lab != NULL ? CC_LAB_DATA : job->device},
     };
     if (hosts->lab != NULL)

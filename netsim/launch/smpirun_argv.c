@@ -58,9 +58,10 @@ static const struct setting eager_sends[] = {
     {"smpi/async-small-thresh", "1048576"},
 };
 
-/* alpha-beta otherwise: a send ends when its message has arrived, also that of a small one, as the
- * formulas assume. Sends that end before stay in SimGrid's lists and slow down each later one:
- * 1,024 workers with small pushes to 16 servers took minutes instead of 10 s. */
+/* alpha-beta otherwise, and servers: a send ends when its message has arrived, also that of a small
+ * one, as the formulas assume. Sends that end before stay in SimGrid's lists and slow down each
+ * later one: 1,024 workers with small pushes to 16 servers took minutes instead of 10 s. With
+ * servers, the next messages to the same rank leave when it ends (send_queue.h). */
 static const struct setting complete_sends[] = {
     {"smpi/send-is-detached-thresh", "0"},
 };
@@ -106,6 +107,9 @@ static void add_settings(struct cc_argv *a, const struct setting *s, size_t coun
 static void add_network(struct cc_argv *a, const struct cc_smpirun_command *c,
                         const struct cc_job *job)
 {
+    const bool servers = cc_exchange_has(job->exchange, CC_X_SERVERS);
+    if (servers)
+        ADD(a, complete_sends);
     if (c->fidelity == CC_FIDELITY_TCP) {
         ADD(a, smpi_links);
         return;
@@ -116,7 +120,7 @@ static void add_network(struct cc_argv *a, const struct cc_smpirun_command *c,
     if (c->fidelity == CC_FIDELITY_ALPHA_BETA) {
         if (c->uneven_routes && cc_exchange_has(job->exchange, CC_X_NEIGHBOUR))
             ADD(a, eager_sends);
-        else
+        else if (!servers)
             ADD(a, complete_sends);
     }
     /* The share of a link's bandwidth that is left for payload. */

@@ -179,6 +179,8 @@ else
         q 0 sim -q --profile nothing.json --net resnet20 --mode overlap --pulls forward --bw 100mbps --workers 2,4 --servers 1 $more --scheme fp32,int8 --format json
         json 'len(d["rows"]) == 4 and max(abs(r["model_error"]) for r in d["rows"]) < 0.02'
     done
+    q 0 sim -q --profile nothing.json --net resnet20 --mode overlap --bw 100mbps --workers 2,4 --servers 2 --placement lpt --colocate --fidelity tc --scheme fp32,int8 --format json
+    json 'len(d["rows"]) == 4 and max(abs(r["model_error"]) for r in d["rows"]) < 0.02'
     # Payloads of different sizes through a server's one port; few values.
     q 0 sim -q --profile nothing.json --exchange ps --bw 10mbps,100gbps --values 1000 --workers 2,3,8,10,16,100 --scheme fp32,int8,3lc --format json
     json 'len(d["rows"]) == 36 and max(abs(r["model_error"]) for r in d["rows"]) < 0.01'

@@ -9,8 +9,9 @@
  * A lane is the path to one peer: a worker has one for each server that keeps a part of the
  * message, a server has one for each worker. A worker's lane has packs of its own for push and
  * pull; a server's lanes share one of each, and the encoded pull. One MPI message each way: a push
- * or a pull is not cut into blocks. The server posts receives for all pushes at once, but adds one
- * per test, so that other messages make progress.
+ * or a pull is not cut into blocks. Those to one peer leave in order (send_queue.h). The server
+ * posts receives for all pushes at once, but adds one per test, so that other messages make
+ * progress.
  *
  * Pulls leave when they are ready, or, where the job orders them forward, once all messages of the
  * step are summed: those of the first layers first, as the next forward pass needs them. */
@@ -22,6 +23,7 @@
 #include "core/memory.h"
 #include "netsim/message/pack.h"
 #include "netsim/mpi/exchange/exchange.h"
+#include "netsim/mpi/exchange/send_queue.h"
 #include "netsim/mpi/runtime/data.h"
 #include "netsim/mpi/runtime/mpi_check.h"
 
@@ -33,6 +35,7 @@ struct lane {
     /* In a server, all lanes use those of lane 0. */
     struct cc_pack *push, *pull;
     uint8_t *out;
+    struct cc_send send; /* of this step */
 };
 
 struct ps {
@@ -183,7 +186,20 @@ static void ps_close(void *x)
     free(p->finished);
     free(p->slice);
     free(p->sum);
+    if (--p->s->queue_users == 0) {
+        free(p->s->queue);
+        p->s->queue = NULL;
+    }
     free(p);
+}
+
+/* The queues are shared by all messages of the row; the first one makes them. */
+static int open_queues(struct cc_rank_state *s, struct cc_error *e)
+{
+    const int peers = s->server ? s->job->workers : s->job->servers;
+    if (s->queue == NULL)
+        s->queue = cc_alloc0((size_t)peers * sizeof *s->queue, e);
+    return s->queue != NULL ? CC_OK : CC_FAIL;
 }
 
 static int ps_open(struct cc_rank_state *s, const struct cc_job_message *m, size_t index,
@@ -195,7 +211,10 @@ static int ps_open(struct cc_rank_state *s, const struct cc_job_message *m, size
     p->s = s;
     p->m = m;
     p->tag = (int)index;
-    int status = s->server ? open_server(p, e) : open_worker(p, e);
+    s->queue_users++;
+    int status = open_queues(s, e);
+    if (status == CC_OK)
+        status = s->server ? open_server(p, e) : open_worker(p, e);
     if (status == CC_OK)
         *out = p;
     else
@@ -215,20 +234,26 @@ static int receive(struct ps *p, size_t i, const struct cc_pack *c, struct cc_er
                         "MPI_Irecv", e);
 }
 
+static struct cc_send_queue *queue_to(const struct ps *p, const struct lane *l)
+{
+    return &p->s->queue[p->s->server ? l->peer : l->peer - p->s->job->workers];
+}
+
 static int send(struct ps *p, size_t i, const uint8_t *bytes, size_t len, struct cc_error *e)
 {
     const struct cc_job *job = p->s->job;
+    struct lane *l = &p->lane[i];
     p->pending++;
-    if (cc_job_host(job, p->lane[i].peer) != cc_job_host(job, p->s->rank)) {
+    if (cc_job_host(job, l->peer) != cc_job_host(job, p->s->rank)) {
         p->s->counters.sent_bytes += len;
         p->s->counters.messages++;
     }
-    cc_note_sent(p->s, (size_t)p->tag, p->lane[i].peer, len);
-    const double since = cc_runtime_now();
-    const int code = MPI_Isend(cc_mpi_buffer(bytes), (int)len, MPI_BYTE, p->lane[i].peer, p->tag,
-                               p->s->comm, &p->requests.request[p->lanes + i]);
-    p->s->counters.send_s += cc_runtime_now() - since;
-    return cc_mpi_check(code, "MPI_Isend", e);
+    l->send = (struct cc_send){.request = &p->requests.request[p->lanes + i],
+                               .bytes = bytes,
+                               .len = len,
+                               .peer = l->peer,
+                               .tag = p->tag};
+    return cc_send_queue_add(queue_to(p, l), p->s, &l->send, e);
 }
 
 /* Takes note of completed requests; *received: how many receives stand at the front of p->finished.
@@ -244,8 +269,11 @@ static int take_complete(struct ps *p, int *received, struct cc_error *e)
     for (int i = 0; i < count; i++) {
         const size_t which = (size_t)p->finished[i];
         p->pending--;
-        if (which >= p->lanes)
+        if (which >= p->lanes) {
+            const struct lane *l = &p->lane[which - p->lanes];
+            CC_TRY(cc_send_queue_done(queue_to(p, l), p->s, &l->send, e));
             continue;
+        }
         int bytes;
         (void)MPI_Get_count(&p->requests.status[i], MPI_BYTE, &bytes);
         p->lane[which].in_len = (size_t)bytes;

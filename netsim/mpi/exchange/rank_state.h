@@ -30,6 +30,8 @@ struct cc_counters {
     uint64_t chosen[CC_EXCHANGE_COUNT]; /* ssar-auto: messages by the exchange that it chose */
 };
 
+struct cc_send_queue;
+
 struct cc_rank_state {
     MPI_Comm comm;
     int rank; /* workers first, then servers */
@@ -58,6 +60,8 @@ struct cc_rank_state {
         size_t arrived, pulled; /* messages of this step: whose pushes are complete; whose pull has
                                    been sent. Used by ps only */
     } round_state;
+    struct cc_send_queue *queue; /* of ps, for each server or worker that this rank sends to */
+    size_t queue_users;          /* messages that are open */
 };
 
 /* The scheme of the second stage of exchanges with CC_X_DENSE_STAGE (SparCML, section 5): QSGD with
