@@ -4,8 +4,9 @@
  * threshold is the magnitude that would have kept just as many. If it kept c of k, down to an
  * eighth, the tail of the magnitudes is taken for that of a Pareto distribution, in which the
  * magnitudes at equal ratios of ranks have equal ratios: m(k) = m(c)^2 / m(c^2 / k), where m(i) is
- * the i-th largest. From fewer nothing can be told, and the next step keeps everything. Only
- * operations that IEEE 754 rounds exactly are used: all ranks find the same bits. */
+ * the i-th largest. Fewer tell nothing: the threshold is halved, and after a second such step in a
+ * row the next one keeps everything. Only operations that IEEE 754 rounds exactly are used: all
+ * ranks find the same bits. */
 #include "netsim/message/pair_keep.h"
 
 #include <math.h>
@@ -158,11 +159,11 @@ static uint32_t ranked(const struct cc_keep *k, size_t i)
     return k_select()->least(k->value, k->kept, t);
 }
 
-/* The threshold that keeps `aim` values, from c >= aim / 8 of them. */
+/* The threshold that keeps `aim` values, from fewer of them; 0 if these are too few to tell. */
 static uint32_t extrapolate(const struct cc_keep *k, size_t aim)
 {
     const double c = (double)k->kept, higher = floor(c * c / (double)aim);
-    if (k->threshold == 0 || higher < 1)
+    if (k->kept < aim / 8 || higher < 1)
         return 0;
     const float last = cc_bits_f32(ranked(k, k->kept));
     const float before = cc_bits_f32(ranked(k, (size_t)higher));
@@ -184,11 +185,15 @@ static size_t settle(struct cc_keep *k)
 void cc_keep_end_step(struct cc_keep *k)
 {
     const size_t aim = settle(k);
+    const bool again = k->too_few;
     uint32_t next = 0;
     if (k->kept >= aim)
         next = ranked(k, aim);
-    else if (k->kept >= aim / 8)
+    else if (k->threshold > 0)
         next = extrapolate(k, aim);
+    k->too_few = next == 0 && k->threshold > 0;
+    if (k->too_few && !again)
+        next = magnitude_bits(cc_bits_f32(k->threshold) / 2);
     k->threshold = next;
     k->kept = 0;
 }

@@ -14,6 +14,7 @@ struct cc_keep {
     size_t wanted;      /* how many values of a sum are to be kept, at least 1 */
     uint32_t threshold; /* the bits of the least magnitude that this step keeps; 0: everything */
     int64_t surplus;    /* values kept beyond the wanted ones, over all steps */
+    bool too_few;       /* the step before kept too few to tell a threshold */
     float *value;       /* the values kept in this step; room for all of the message */
     size_t kept;
     struct cc_index_value *vain; /* room for all pairs of this worker */

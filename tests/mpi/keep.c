@@ -144,12 +144,14 @@ size_t keep_ends(struct keep *k, const float *sum)
     const double repay = trunc(k->surplus / 8);
     const size_t aim = (size_t)fmin(fmax(wanted - repay, ceil(wanted / 2)), 2 * wanted);
     const size_t higher = (size_t)((double)c * (double)c / (double)aim);
+    const bool few = k->least > 0 && c < aim && (c < aim / 8 || higher < 1);
     if (c >= aim)
         k->least = sorted[aim - 1];
-    else if (c < aim / 8 || higher < 1 || k->least == 0)
-        k->least = 0;
-    else
+    else if (few)
+        k->least = k->few ? 0 : k->least / 2;
+    else if (k->least > 0)
         k->least = sorted[c - 1] * (sorted[c - 1] / sorted[higher - 1]);
+    k->few = few;
     free(sorted);
     return c;
 }

@@ -9,6 +9,7 @@
 struct keep {
     size_t values, wanted;
     double surplus;
+    bool few;    /* the step before kept too few */
     float least; /* the magnitude from which this step keeps values */
     /* Of each value: what all workers have computed, and what their sums have applied. */
     double *computed, *size, *applied;
