@@ -62,6 +62,7 @@ static int parse_options(const struct cc_args *args, struct cc_experiment_input 
     *out = (struct cc_experiment_input){.nonzeros = 1,
                                         .steps = UINT64_MAX,
                                         .warmup = UINT64_MAX,
+                                        .errors = cc_arg_or_null(args, "errors") != NULL,
                                         .dry_run = cc_arg_or_null(args, "dry-run") != NULL,
                                         .quiet = args->quiet};
     CC_TRY(cc_arg_count(args, "steps", 1, 1000000, &out->steps, e));
@@ -141,6 +142,8 @@ int cc_experiment_parse(struct cc_args *args, struct cc_experiment_input *out, s
     CC_TRY(parse_options(args, out, e));
     CC_TRY(cc_forecast_parse(args, CC_SYSTEM_PS, &out->forecast, e));
     CC_TRY(check_cluster(&out->forecast.cluster, e));
+    if (out->errors && out->forecast.cluster.setting.timing.mode != CC_SEQUENTIAL)
+        return cc_usage(e, "--errors are measured between steps: with --mode sequential only");
     return check_trace(out, e);
 }
 

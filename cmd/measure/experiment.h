@@ -34,12 +34,24 @@
      .group = CC_GROUP_SEND,                                                                       \
      .help = "where these lie: uniform (each by itself) or clustered (in runs of 64)"}
 
+/* An option of run and sim. */
+#define CC_ERRORS_OPTION                                                                           \
+    {.name = "errors", .group = CC_GROUP_RUN,                                                      \
+     .help = "measure after each sequential step, too, how far what was applied is from the "      \
+             "workers' mean gradients"}
+
 /* Columns of a measured row: of its step, */
 #define CC_STEP_COLUMNS                                                                            \
     {"chose", "chose", "", NULL, 0,                                                                \
      "with ssar-auto: which exchange how many messages took", CC_PART},                            \
     {"kept_values", "kept", "", "%.0f", 0,                                                         \
      "with --keep: values of the step's sums that were kept, the mean", CC_PART},                   \
+    {"applied_error", "error", "", "%.3g", 0,                                                      \
+     "with --errors: squared error of what all counted steps together have applied, relative to "  \
+     "the square of the mean gradients' sum; without steps before them, since residuals were empty", \
+     CC_PART},                                                                                     \
+    {"applied_error_settled", "settled", "", "%.3g", 0,                                            \
+     "the same over the last half of these steps", CC_PART},                                       \
     {"payload_bytes", NULL, "B", "%.0f", 0,                                                        \
      "bytes of a worker's push per step, scale factors included (mean over the workers, and over " \
      "whole periods of the scheme)", CC_DETAIL},                                                   \
@@ -117,6 +129,7 @@ struct cc_experiment_input {
     enum cc_indices indices;           /* where they lie */
     size_t trace_steps;                /* of a trace: those that all workers have */
     uint64_t steps, warmup;            /* UINT64_MAX: not given */
+    bool errors;                       /* of what was applied are measured */
     bool dry_run, quiet;
 };
 
@@ -176,8 +189,9 @@ struct cc_measured_row {
     double speedup;                           /* NaN if fp32 was not measured in this setting */
     struct cc_codec_times codec;
     double wait_s, messages;
-    double kept_values;         /* NaN: everything is kept */
-    double waking_s, message_s; /* of the report */
+    double kept_values;                          /* NaN: everything is kept */
+    double applied_error, applied_error_settled; /* NaN: not measured */
+    double waking_s, message_s;                  /* of the report */
     struct cc_prediction model; /* from the measured sizes and times; step_s NaN: no formula */
     double model_error;
     double wire_bytes; /* sent by the busiest host: counted (run), or computed (sim) */

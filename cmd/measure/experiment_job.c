@@ -202,6 +202,7 @@ int cc_experiment_job(const struct cc_experiment *x, const struct cc_experiment_
     cc_experiment_job_setting(from, out);
     out->yield_when_idle = s->yield_when_idle;
     out->events = x->timeline != NULL;
+    out->errors = x->input->errors;
     CC_TRY(add_tensors(x, from, out, e));
     CC_TRY(add_rows(x, s, out, e));
     CC_TRY(add_stragglers(from, out, e));

@@ -161,6 +161,8 @@ int cc_experiment_add_measured(struct cc_experiment *x, const struct cc_experime
         .wait_s = got->wait_s,
         .messages = got->messages,
         .kept_values = prunes(x, s, row) ? got->kept_values : NAN,
+        .applied_error = got->applied_errors > 0 ? got->applied_error[0] : NAN,
+        .applied_error_settled = got->applied_errors > 1 ? got->applied_error[1] : NAN,
         .waking_s = got->waking_s,
         .message_s = got->message_s,
         .model = {.step_s = NAN, .wire_bytes = NAN},
@@ -225,6 +227,8 @@ size_t cc_experiment_print_row(struct cc_experiment *x, const struct cc_measured
     const double values = (double)s->net->values, bits = 8 * m->push_bytes / values;
     const struct cc_number_column all[] = {
         {"kept_values", m->kept_values},
+        {"applied_error", m->applied_error},
+        {"applied_error_settled", m->applied_error_settled},
         {"payload_bytes", m->push_bytes},
         {"bits_per_value", bits},
         {"ratio", 32 / bits},

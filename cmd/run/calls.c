@@ -22,12 +22,13 @@ enum { MOST_CALLS = 1000, WARMUP = 2 };
 
 /* Options about steps and about networks: calls have neither. */
 static const char *const foreign[] = {
-    "net",       "system",   "burst",      "calibration", "latency",      "overhead",
-    "placement", "union",    "compute",    "update",      "forward",      "hidden",
-    "mode",      "depth",    "unlimited",  "fuse",        "pulls",        "sync",
-    "spread",    "keep-lab", "stragglers", "staleness",   "profile",      "min-size",
-    "raw-share", "trace",    "timeline",   "consistency", "paper",        "remeasure",
-    "tc-dev",    "lab",      "limit",      "congestion",  "pull-profile", "skip-nonfinite"};
+    "net",           "system",   "burst",      "calibration", "latency",    "overhead",
+    "placement",     "union",    "compute",    "update",      "forward",    "hidden",
+    "mode",          "depth",    "unlimited",  "fuse",        "pulls",      "sync",
+    "spread",        "keep-lab", "stragglers", "staleness",   "profile",    "min-size",
+    "raw-share",     "trace",    "timeline",   "consistency", "paper",      "remeasure",
+    "errors",        "tc-dev",   "lab",        "limit",       "congestion", "pull-profile",
+    "skip-nonfinite"};
 
 static int refuse_foreign(const struct cc_args *args, struct cc_error *e)
 {

@@ -73,6 +73,7 @@ static const struct cc_option options[] = {
     {.name = "warmup", .value = "N", .def = "0 to 3 periods; where residuals fill, until sizes settle, for 6 s at most",
      .group = CC_GROUP_RUN,
      .help = "steps before them, of which only the last period computes"},
+    CC_ERRORS_OPTION,
     CC_TIMELINE_OPTION,
     {.name = "dry-run",
      .group = CC_GROUP_RUN,

@@ -72,6 +72,7 @@ static const struct cc_option options[] = {
      .group = CC_GROUP_OUTPUT,
      .help = "write SimGrid's own trace of the simulation, which must have a single setting, in "
              "Paje's format"},
+    CC_ERRORS_OPTION,
     CC_TIMELINE_OPTION,
     {.name = "paper", .value = "FIGURE", .choices = cc_sim_papers,
      .group = CC_GROUP_RUN,

@@ -18,7 +18,7 @@ static bool needs_data(const struct sim *s, const struct cc_setting *setting)
     if (s->options.data != CC_DATA_AUTO)
         return s->options.data == CC_DATA_ON;
     if (cc_exchange_has(setting->exchange, CC_X_LIBRARY) ||
-        s->options.codec_time == CC_CODEC_MEASURED)
+        s->options.codec_time == CC_CODEC_MEASURED || s->experiment.input->errors)
         return true;
     return setting->cluster.workers <= CC_SIM_FEW_WORKERS &&
            cc_experiment_bytes(setting) < cc_memory_available() / 2;

@@ -150,6 +150,7 @@ struct cc_job {
     double reduce_byte_s, merge_byte_s, apply_byte_s;
 
     bool events;
+    bool errors;
     struct cc_job_calls calls;
 
     /* The source of gradients: a training, a trace's path, or else a distribution. */

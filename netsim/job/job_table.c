@@ -467,6 +467,14 @@ static int check_calls(const struct cc_scope *s, struct cc_error *e)
     return cc_fail(e, "\"calls\" are timed one by one, with data: \"mode\" must be \"sequential\"");
 }
 
+static int check_errors(const struct cc_scope *s, struct cc_error *e)
+{
+    const struct cc_job *job = job_of(s);
+    if (!job->errors || (job->mode == CC_SEQUENTIAL && job->data))
+        return CC_OK;
+    return cc_fail(e, "\"errors\" are measured with data, between \"sequential\" steps");
+}
+
 /* --- the job --- */
 
 static int check_exchange(const struct cc_scope *s, struct cc_error *e)
@@ -615,6 +623,9 @@ static const struct cc_field job_fields[] = {
      .help = "Settings of simulations only."},
     {BOOL(struct cc_job, events), .optional = true, IN_REPLAY,
      .help = "Whether ranks report what they did when."},
+    {BOOL(struct cc_job, errors), .optional = true, .check = check_errors, IN_REPLAY,
+     .help = "Whether ranks compare what they have applied with the gradients, after each step. "
+             "Only with data, in `sequential` steps."},
     {"calls", CC_FIELD_OBJECT, CC_MEMBER(struct cc_job_calls, struct cc_job, calls),
      .table = &calls_table, .check = check_calls, .optional = true, IN_REPLAY,
      .help = "Rows time calls of the exchange, each on its own, instead of steps: `warmup` calls, "

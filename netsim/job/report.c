@@ -95,6 +95,10 @@ static const struct cc_field row_fields[] = {
      .help = "With the job's `keep`: the values that the sums have kept per step."},
     {ROW(peak_bytes), .help = "The most memory that a simulation has had during the row; 0: not "
                               "known."},
+    {NUMBERS(struct cc_report_row, applied_error, applied_errors), .optional = true,
+     .help = "With the job's `errors`, two numbers: the squared error of what the counted steps "
+             "have applied, relative to the square of their mean gradients' sum; and the same over "
+             "the last half of these steps."},
     {"chose", CC_FIELD_TEXT, CC_MEMBER(char *, struct cc_report_row, chose), .optional = true,
      .help = "With `ssar-auto`: which exchange how many messages of the counted steps took."},
     {NUMBERS(struct cc_report_row, step_s, steps),

@@ -31,6 +31,8 @@ struct cc_report_row {
     double sent_bytes, received_bytes; /* per step, of the busiest interface; -1: no device */
     double total_sent_bytes;           /* of all interfaces together; -1: no device */
     double kept_values;                /* per step, where sums do not keep everything; or 0 */
+    size_t applied_errors;             /* 2, or 0: not measured: */
+    double *applied_error;             /* over all counted steps, and over their last half */
     double peak_bytes;                 /* simulations: the most memory; 0: not known */
     char *chose;                       /* ssar-auto: as in struct cc_report_calls */
     size_t tensors;                    /* in the next two; 0: none */

@@ -22,6 +22,10 @@ err '4096 simulated ranks in one process, each with its gradients: 6554.3 GB of 
 err 'Less is needed with --data off, or with fewer workers'
 t 1 $s --exchange ssar-split --scheme topk --values 100M --workers 65536
 err '65536 simulated ranks in one process: 4304.8 GB of memory are needed'
+t 2 $s --errors --data off
+err '--errors needs the gradients themselves: --data on'
+t 2 $s --errors --mode overlap
+err '--errors are measured between steps: with --mode sequential only'
 t 2 $s --consistency async
 err '--consistency async is predicted only'
 t 2 $s --mode pipe --depth 3
@@ -222,6 +226,18 @@ else
         cp bits-$workers-off.json out
         json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.005 for r, o in zip(d["rows"], json.load(open("bits-'$workers'-on.json"))["rows"]))'
     done
+    # What was applied against the gradients: floats but for rounding; with one worker, bench's
+    # error of the sums over a pass.
+    q 0 trace synth gradients --net resnet20 --steps 6
+    q 0 bench -q --trace gradients --scheme topk,int8 --passes 1 --format json
+    cp out passes.json
+    q 0 sim -q --errors --trace gradients --workers 1 --exchange ring --bw 1gbps --scheme fp32,topk,int8 --warmup 0 --steps 6 --format json
+    json 'd["rows"][0]["applied_error"] < 1e-12 and all(abs(r["applied_error"] / o["nmse_cumulative"] - 1) < 1e-4 for r, o in zip(d["rows"][1:], json.load(open("passes.json"))["rows"]))'
+    # The last three steps alone, and six steps after three others.
+    q 0 sim -q --errors --trace gradients --workers 1 --exchange ring --bw 1gbps --scheme topk --warmup 3 --steps 3 --format json
+    cp out last.json
+    q 0 sim -q --errors --trace gradients --workers 1 --exchange ring --bw 1gbps --scheme topk --warmup 0 --steps 6 --format json
+    json 'abs(d["rows"][0]["applied_error_settled"] / json.load(open("last.json"))["rows"][0]["applied_error"] - 1) < 1e-9'
     # Sums that do not keep everything: without data as many as are wanted, with data on average;
     # the formula's bytes of the busiest rank.
     for data in on off; do

@@ -108,13 +108,16 @@ struct row_run {
     size_t row;
     const struct cc_rank_loop *loop;
     struct cc_interface_bytes before;
+    struct cc_applied_error error; /* in a job with `errors` */
 };
 
-/* Errors are ignored here: if stdout is gone, reporting the row fails too. */
-static void report_step(void *arg, size_t step)
+/* Ends a step. Errors are ignored here: if stdout is gone, reporting the row fails too. */
+static void end_step(void *arg, size_t step)
 {
-    const struct row_run *run = arg;
+    struct row_run *run = arg;
     struct cc_error e;
+    if (run->rank->job.errors)
+        cc_applied_error_step(&run->error, run->loop, step);
     const struct cc_report what = {.kind = CC_REPORT_STEP, .row = run->row, .step = step};
     (void)cc_rank_report(run->rank, &what, &e);
 }
@@ -141,7 +144,8 @@ static int end_interval(void *arg, struct cc_error *e)
     struct row_run *run = arg;
     struct cc_interface_bytes after;
     CC_TRY(read_interface(run->rank, &after, e));
-    CC_TRY(cc_rank_results(run->rank, run->row, run->loop, &run->before, &after, e));
+    const struct cc_row_measures measures = {.before = &run->before, .after = &after};
+    CC_TRY(cc_rank_results(run->rank, run->row, run->loop, &measures, e));
     return cc_rank_evaluate(run->rank, run->row, run->loop, e);
 }
 
@@ -151,11 +155,11 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
     struct cc_rank_loop l;
     struct cc_interface_bytes after;
     struct cc_event_log events = {0};
-    struct row_run run = {.rank = r, .row = row, .loop = &l};
+    struct row_run run = {.rank = r, .row = row, .loop = &l, .error = {.workers = MPI_COMM_NULL}};
     const struct cc_report begin = {.kind = CC_REPORT_ROW_BEGIN, .row = row};
     const struct cc_size_index *sizes = r->sizes != NULL ? r->sizes[row] : NULL;
     CC_TRY_OUT(cc_rank_loop_open(&l, r->comm, &r->job, &r->job.row[row], sizes, r->source, e));
-    l.on_step = report_step;
+    l.on_step = end_step;
     l.on_counting = begin_counting;
     l.on_interval = r->job.training.net != NULL ? end_interval : NULL;
     l.callback_arg = &run;
@@ -165,20 +169,28 @@ static int run_row(struct cc_rank *r, size_t row, struct cc_error *e)
         CC_TRY_OUT(cc_rank_calls(r, row, &l, e));
         goto out;
     }
+    if (r->job.errors)
+        CC_TRY_OUT(cc_applied_error_open(&run.error, &l, e));
     CC_TRY_OUT(read_interface(r, &run.before, e));
     CC_TRY_OUT(cc_rank_loop_run(&l, e));
     if (l.on_interval != NULL)
         goto out;
     CC_TRY_OUT(read_interface(r, &after, e));
-    CC_TRY_OUT(cc_rank_results(r, row, &l, &run.before, &after, e));
+    if (r->job.errors)
+        CC_TRY_OUT(cc_applied_error_end(&run.error, &l, e));
+    const struct cc_row_measures measures = {
+        .before = &run.before, .after = &after, .error = r->job.errors ? &run.error : NULL};
+    CC_TRY_OUT(cc_rank_results(r, row, &l, &measures, e));
     CC_TRY_OUT(cc_event_gather(r, row, &l, e));
 out:
     cc_event_log_free(&events);
     /* After an error messages may be under way, which need their memory until the program ends. */
-    if (status == CC_OK)
+    if (status == CC_OK) {
+        cc_applied_error_close(&run.error);
         cc_rank_loop_close(&l);
-    else
+    } else {
         r->step = l.step;
+    }
     return status;
 }
 

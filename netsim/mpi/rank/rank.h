@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "netsim/lab/interface_bytes.h"
+#include "netsim/mpi/rank/applied_error.h"
 #include "netsim/mpi/rank/context.h"
 #include "netsim/mpi/rank/loop.h"
 
@@ -13,11 +14,16 @@ int cc_rank_open(struct cc_rank *r, MPI_Comm comm, const char *path, FILE *out, 
 int cc_rank_run(struct cc_rank *r, struct cc_error *e);
 void cc_rank_close(struct cc_rank *r);
 
-/* Gathers a row's measurements of all ranks on rank 0 and reports them. `before` and `after` are
- * the device's byte counters where counting began and at the row's last barrier. */
+/* What was measured around a row's loop. */
+struct cc_row_measures {
+    /* The device's byte counters where counting began and at the row's last barrier. */
+    const struct cc_interface_bytes *before, *after;
+    const struct cc_applied_error *error; /* or NULL */
+};
+
+/* Gathers a row's measurements of all ranks on rank 0 and reports them. */
 int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
-                    const struct cc_interface_bytes *before, const struct cc_interface_bytes *after,
-                    struct cc_error *e);
+                    const struct cc_row_measures *m, struct cc_error *e);
 
 /* Evaluates a training after the steps that have ended, and reports it on rank 0. Collective. */
 int cc_rank_evaluate(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,

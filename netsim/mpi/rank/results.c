@@ -1,6 +1,7 @@
 /* Gathers what all ranks measured of a row on rank 0. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "core/stats.h"
@@ -76,7 +77,7 @@ static void put_means(const struct cc_rank *r, const double *largest, const doub
     out->server_s = largest[SERVER] / n;
     out->decode_s = largest[DECODE] / n;
     out->wait_s = mean_s(largest[WAIT], n);
-    out->busy_s = largest[BUSY] / n;
+    out->busy_s = mean_s(largest[BUSY], n);
     out->message_s = sum[SENDS] > 0 ? sum[SENT_S] / sum[SENDS] : 0;
     out->messages = largest[MESSAGES] / n;
     out->given_bytes = largest[GIVEN] / n;
@@ -288,17 +289,32 @@ static int gather(struct cc_rank *r, const struct cc_rank_loop *l, const uint64_
     return put_tensors(r, l, out, e);
 }
 
+/* Copies the errors of what was applied, which all workers know. */
+static int put_errors(const struct cc_applied_error *x, struct cc_report_row *out,
+                      struct cc_error *e)
+{
+    if (x == NULL)
+        return CC_OK;
+    out->applied_error = cc_alloc(sizeof x->error, e);
+    if (out->applied_error == NULL)
+        return CC_FAIL;
+    memcpy(out->applied_error, x->error, sizeof x->error);
+    out->applied_errors = CC_APPLIED_WINDOWS;
+    return CC_OK;
+}
+
 int cc_rank_results(struct cc_rank *r, size_t row, const struct cc_rank_loop *l,
-                    const struct cc_interface_bytes *before, const struct cc_interface_bytes *after,
-                    struct cc_error *e)
+                    const struct cc_row_measures *m, struct cc_error *e)
 {
     const uint64_t own[INTERFACE_NUMBERS] = {
         [NETWORK] = r->job.device != NULL ? cc_host_id_here().network : 0,
-        [SENT] = after->sent - before->sent,
-        [RECEIVED] = after->received - before->received};
+        [SENT] = m->after->sent - m->before->sent,
+        [RECEIVED] = m->after->received - m->before->received};
     struct cc_report what = {.kind = CC_REPORT_ROW,
                              .result = {.row = row, .steps = l->to - l->from}};
     int status = gather(r, l, own, &what.result, e);
+    if (status == CC_OK)
+        status = put_errors(m->error, &what.result, e);
     if (status == CC_OK)
         status = cc_rank_report(r, &what, e);
     cc_report_free(&what);
