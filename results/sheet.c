@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/format/csv.h"
 #include "core/format/json.h"
 #include "core/infile.h"
 #include "core/memory.h"
@@ -160,7 +161,7 @@ static void feed(struct csv_parser *p, struct builder *b, const char *text, size
         const char *newline = memchr(text + at, '\n', length - at);
         size_t n = newline != NULL ? (size_t)(newline - (text + at)) + 1 : length - at;
         if (csv_parse(p, text + at, n, on_field, on_row, b) != n) {
-            cc_error_set(b->e, "%s", csv_strerror(csv_error(p)));
+            cc_error_set(b->e, "%s", cc_csv_fault(csv_error(p)));
             csv_fail(b);
         } else if (b->line == 1 && b->s->columns == 0 && !b->failed) {
             cc_error_set(b->e, "the names of the columns should be here");
@@ -172,7 +173,7 @@ static void feed(struct csv_parser *p, struct builder *b, const char *text, size
         at += n;
     }
     if (!b->failed && csv_fini(p, on_field, on_row, b) != 0) {
-        cc_error_set(b->e, "%s", csv_strerror(csv_error(p)));
+        cc_error_set(b->e, "%s", cc_csv_fault(csv_error(p)));
         csv_fail(b);
     }
 }

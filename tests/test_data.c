@@ -127,7 +127,8 @@ static void damaged_idx(void **state)
         {image, SIZE_MAX, 0, 29, "byte 28: the file goes on"},
         {image, SIZE_MAX, 0, 3, "byte 3: the file ends"},
         {image, SIZE_MAX, 0, 10, "byte 10: the file ends"},
-        {label, 3, 3, 0, "its labels: byte 11: the file ends"},
+        {image, 3, 1, 0, "byte 3: 1 dimension: it is a file of labels, not of images"},
+        {label, 3, 3, 0, "its labels: byte 3: 3 dimensions: it is a file of images, not of labels"},
         {label, 7, 2, 10, "3 images and 2 labels"},
         {label, SIZE_MAX, 0, 10, "its labels: byte 10"},
     };
@@ -265,6 +266,159 @@ static void csv(void **state)
            "row 1, field 3: 0.5 is not a class");
     refuse(scratch_write(state, "z.csv", "1,2,0\n1,2\n", 10), CC_FAIL, "line 2");
     refuse(scratch_write(state, "z.csv", "1\n2\n", 4), CC_FAIL, "one column");
+}
+
+/* --- LIBSVM --- */
+
+static void libsvm(void **state)
+{
+    static const char text[] = "-1 1:0.5 3:2 # a remark\n+1 2:-1e1\n\n-1\n3.5 1:1 2:2 3:3\r\n";
+    char set[512];
+    const char *path = scratch_write(state, "x.libsvm", text, sizeof text - 1);
+    (void)snprintf(set, sizeof set, "%s:test=%s", path, path);
+    struct cc_data *d = open_data(set);
+    static const float want[] = {0.5f, 0, 2, 0, -10, 0, 0, 0, 0, 1, 2, 3};
+    static const uint16_t label[] = {0, 1, 0, 2};
+    assert_int_equal(d->train.count, 4);
+    assert_int_equal(d->classes, 3);
+    assert_int_equal(d->channels, 3);
+    assert_memory_equal(d->train.value, want, sizeof want);
+    assert_memory_equal(d->test.label, label, sizeof label);
+    cc_data_free(d);
+    (void)snprintf(set, sizeof set, "%s:features=4,test=%s", path, path);
+    d = open_data(set);
+    assert_int_equal(cc_data_values(d), 4);
+    cc_data_free(d);
+    (void)snprintf(set, sizeof set, "%s:dims=1x2x2,test=%s", path,
+                   scratch_write(state, "y.svm", "1 4:1\n", 6));
+    d = open_data(set);
+    assert_int_equal(d->height, 2);
+    assert_float_equal(d->test.value[3], 1, 0);
+    cc_data_free(d);
+}
+
+static void damaged_libsvm(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } all[] = {
+        {"", "it has no samples"},
+        {"x 1:1\n", "line 1, byte 0: a number is missing"},
+        {"1 1:1\n1 1\n", "line 2, byte 9: a colon should follow the index"},
+        {"1 0:1\n", "line 1, byte 3: an index should be a whole number"},
+        {"1 2:1 2:1\n", "indices should ascend"},
+        {"1 2:1 1:1\n", "indices should ascend"},
+        {"1 1.5:1\n", "an index should be a whole number"},
+        {"1 1048577:1\n", "from 1 to 1048576"},
+        {"1 1:\n", "line 1, byte 4: a number is missing"},
+        {"1 1:nan\n", "a number is missing"},
+        {"1 1:0x10\n", "a number is missing"},
+        {"1 1:1e99\n", "a number beyond those of a float"},
+        {"1,2 1:1\n", "a number is missing"},
+        {"1 1:11111111111111111111111111111111111111111111111111111111111111111\n",
+         "more than 63 characters"},
+        {"1 qid:3 1:1\n", "a number is missing"},
+        {"1\n2\n", "2 samples with 0 features"},
+    };
+    char set[512];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        refuse(scratch_write(state, "x.libsvm", all[i].text, strlen(all[i].text)), CC_FAIL,
+               all[i].message);
+    const char *path = scratch_write(state, "x.libsvm", "1 3:1\n2 1:1\n", 12);
+    (void)snprintf(set, sizeof set, "%s:features=2", path);
+    refuse(set, CC_FAIL, "an index of 3, and samples have 2 features");
+    (void)snprintf(set, sizeof set, "%s:test=%s", path,
+                   scratch_write(state, "y.libsvm", "3 1:1\n", 6));
+    refuse(set, CC_FAIL, "sample 1: the label 3 is none of the 2 in training");
+    (void)snprintf(set, sizeof set, "%s:features=0", path);
+    refuse(set, CC_USAGE, "from 1 to 1048576 features");
+}
+
+/* --- NumPy's arrays --- */
+
+/* A .npy file in a static buffer. */
+static size_t npy(const char *descr, const char *shape, const void *values, size_t bytes,
+                  uint8_t out[512])
+{
+    char *head = (char *)out;
+    const int n = snprintf(
+        head + 10, 300, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }\n", descr, shape);
+    memcpy(out, "\x93NUMPY\x01\x00", 8);
+    out[8] = (uint8_t)n;
+    out[9] = 0;
+    memcpy(out + 10 + n, values, bytes);
+    return 10 + (size_t)n + bytes;
+}
+
+static const uint8_t pixels[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 255, 11};
+static const int64_t classes[] = {1, 0, 2};
+
+static void arrays(void **state)
+{
+    uint8_t x[512], y[512];
+    const size_t y_size = npy("<i8", "3,", classes, sizeof classes, y);
+    const float numbers[] = {1, 2, 3, 4, 5, -6.5f};
+    char set[768], class_file[256];
+    (void)snprintf(class_file, sizeof class_file, "%s", scratch_write(state, "y.npy", y, y_size));
+    const char *path =
+        scratch_write(state, "x.npy", x, npy("|u1", "3, 2, 2", pixels, sizeof pixels, x));
+    (void)snprintf(set, sizeof set, "%s:labels=%s,test=%s,test-labels=%s", path, class_file, path,
+                   class_file);
+    struct cc_data *d = open_data(set);
+    assert_true(d->channels == 1 && d->height == 2 && d->width == 2 && d->classes == 3);
+    assert_memory_equal(d->train.byte, pixels, sizeof pixels);
+    assert_true(d->test.label[0] == 1 && d->test.label[1] == 0 && d->test.label[2] == 2);
+    cc_data_free(d);
+    path = scratch_write(state, "x.npy", x, npy("<f4", "3, 2", numbers, sizeof numbers, x));
+    (void)snprintf(set, sizeof set, "%s:labels=%s,test=%s,test-labels=%s", path, class_file, path,
+                   class_file);
+    d = open_data(set);
+    assert_true(d->channels == 2 && d->height == 1 && d->train.value[5] == -6.5f);
+    cc_data_free(d);
+    refuse(path, CC_USAGE, "an .npy file has samples alone; name their classes");
+    (void)snprintf(set, sizeof set, "%s:labels=%s,test=%s", path, class_file, path);
+    refuse(set, CC_USAGE, "name their classes");
+}
+
+static void damaged_arrays(void **state)
+{
+    static const int64_t negative[] = {1, -1, 2};
+    static const double halves[] = {1, 0.5, 2};
+    static const float infinite[] = {1, 2, INFINITY, 4, 5, 6};
+    const struct {
+        const char *x_descr, *x_shape;
+        const void *x;
+        size_t x_bytes;
+        const char *y_descr, *y_shape;
+        const void *y;
+        size_t y_bytes;
+        const char *message;
+    } all[] = {
+        {"|u1", "12,", pixels, 12, "<i8", "3,", classes, 24, "the samples: 1 dimensions"},
+        {"|u1", "3, 4", pixels, 11, "<i8", "3,", classes, 24, "the samples: "},
+        {"|u1", "3, 4", pixels, 12, "<i8", "3,", classes, 23, "the classes: "},
+        {"|u1", "4, 3", pixels, 12, "<i8", "3,", classes, 24, "one number for each of 4 samples"},
+        {"|u1", "3, 4", pixels, 12, "<i8", "3, 1, 1", classes, 24, "3 dimensions, 3 values"},
+        {"|u1", "3, 4", pixels, 12, "<i8", "3,", negative, 24, "sample 1: -1 is not a class"},
+        {"|u1", "3, 4", pixels, 12, "<f8", "3,", halves, 24, "sample 1: 0.5 is not a class"},
+        {"|S4", "3, 4", pixels, 12, "<i8", "3,", classes, 24, "its dtype is '|S4'"},
+        {">f4", "3, 1", pixels, 12, "<i8", "3,", classes, 24, "its dtype is '>f4'"},
+        {"<f4", "3, 2", infinite, 24, "<i8", "3,", classes, 24, "sample 1, value 0: inf"},
+        {"|u1", "3, 0", pixels, 0, "<i8", "3,", classes, 24, "2 dimensions, 0 values"},
+        {"|u1", "1, 1, 1, 3, 4", pixels, 12, "<i8", "1,", classes, 8, "5 dimensions"},
+    };
+    uint8_t x[512], y[512];
+    char set[768];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const size_t size = npy(all[i].x_descr, all[i].x_shape, all[i].x, all[i].x_bytes, x);
+        const char *path = scratch_write(state, "x.npy", x, size);
+        (void)snprintf(
+            set, sizeof set, "%s:labels=%s", path,
+            scratch_write(state, "y.npy", y,
+                          npy(all[i].y_descr, all[i].y_shape, all[i].y, all[i].y_bytes, y)));
+        refuse(set, CC_FAIL, all[i].message);
+    }
+    refuse(scratch_write(state, "x.npz", "PK", 2), CC_FAIL, "x.npz: ");
 }
 
 /* --- synthetic sets --- */
@@ -483,6 +637,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(damaged_gzip, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(cifar, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(csv, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(libsvm, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(damaged_libsvm, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(arrays, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(damaged_arrays, scratch_setup, scratch_teardown),
         cmocka_unit_test(synthetic),
         cmocka_unit_test(every_sample_once),
         cmocka_unit_test(workers_share_a_batch),

@@ -46,7 +46,8 @@ static const struct cc_option options[] = {
     {.name = "data", .value = "SET", .def = "digits", .group = CC_GROUP_TRAIN, .often = true,
      .words = cc_data_names,
      .help = "the data set: digits (which the program carries), synthetic (drawn at random, as in "
-             "synthetic:classes=3,noise=2), a folder of MNIST's or CIFAR's files, or a .csv file "
+             "synthetic:classes=3,noise=2), a folder of MNIST's or CIFAR's files, or a .csv, .libsvm, "
+             ".npz or .npy file "
              "(docs/train.md)"},
     {.name = "input", .value = "HxW", .def = "that of the samples", .group = CC_GROUP_TRAIN,
      .help = "height and width of the net's input, to which images are interpolated"},

@@ -24,7 +24,16 @@ enum cc_dtype {
     CC_WHOLE8, /* whole numbers and truth values, by their bits */
     CC_WHOLE16,
     CC_WHOLE32,
-    CC_WHOLE64
+    CC_WHOLE64,
+    /* whole numbers with and without sign, which cc_npy_parse_numbers tells apart: */
+    CC_I8,
+    CC_U8,
+    CC_I16,
+    CC_U16,
+    CC_I32,
+    CC_U32,
+    CC_I64,
+    CC_U64
 };
 
 struct cc_stored {

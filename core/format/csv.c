@@ -41,6 +41,12 @@ static void fail(struct reader *r, const char *what, const char *text)
     r->failed = true;
 }
 
+const char *cc_csv_fault(int error)
+{
+    return error == CSV_EPARSE ? "a quote that does not end, or stands within a field"
+                               : csv_strerror(error);
+}
+
 static void take_number(struct reader *r, const char *text)
 {
     float v = strtof_l(text, NULL, c_locale);
@@ -103,7 +109,7 @@ static void feed(struct csv_parser *p, struct reader *r, const uint8_t *bytes, s
         if (newline != NULL)
             n = (size_t)(newline - (bytes + at)) + 1;
         if (csv_parse(p, bytes + at, n, on_field, on_row, r) != n && !r->failed) {
-            fail(r, csv_strerror(csv_error(p)), "");
+            fail(r, cc_csv_fault(csv_error(p)), "");
             return;
         }
         if (csv_get_buffer_size(p) > MAX_NAME + 65536)
@@ -112,7 +118,7 @@ static void feed(struct csv_parser *p, struct reader *r, const uint8_t *bytes, s
         at += n;
     }
     if (!r->failed && csv_fini(p, on_field, on_row, r) != 0)
-        fail(r, csv_strerror(csv_error(p)), "");
+        fail(r, cc_csv_fault(csv_error(p)), "");
 }
 
 static int read_all(struct reader *r, const uint8_t *bytes, size_t size)

@@ -11,6 +11,7 @@
 /* The header is a Python dictionary: {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), } */
 struct scan {
     const uint8_t *start, *p, *end;
+    bool whole; /* whole numbers are read, too */
     struct cc_error *e;
 };
 
@@ -109,13 +110,21 @@ static int take_dtype(struct scan *s, enum cc_dtype *out)
     static const struct {
         const char *descr;
         enum cc_dtype dtype;
-    } known[] = {{"<f4", CC_F32}, {"<f2", CC_F16}, {"<f8", CC_F64}};
-    for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++) {
+    } known[] = {{"<f4", CC_F32}, {"<f2", CC_F16}, {"<f8", CC_F64}, {"|b1", CC_U8},
+                 {"|i1", CC_I8},  {"|u1", CC_U8},  {"<i2", CC_I16}, {"<u2", CC_U16},
+                 {"<i4", CC_I32}, {"<u4", CC_U32}, {"<i8", CC_I64}, {"<u8", CC_U64}};
+    const size_t floats = 3, all = sizeof known / sizeof known[0];
+    for (size_t i = 0; i < (s->whole ? all : floats); i++) {
         if (strcmp(descr, known[i].descr) == 0) {
             *out = known[i].dtype;
             return CC_OK;
         }
     }
+    if (s->whole)
+        return cc_fail(s->e,
+                       "its dtype is '%s'; little-endian floats and whole numbers are read: save "
+                       "x.astype('<f4')",
+                       descr);
     return cc_fail(s->e,
                    "its dtype is '%s'; only '<f4', '<f2' and '<f8' are read: save "
                    "x.astype('<f4')",
@@ -190,11 +199,13 @@ size_t cc_npy_head(const uint8_t *first, size_t file_size)
     return file_size < CC_HEAD_FIRST ? file_size : CC_HEAD_FIRST;
 }
 
-int cc_npy_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e)
+static int parse(const uint8_t *bytes, size_t size, bool whole, struct cc_contents *out,
+                 struct cc_error *e)
 {
     size_t start, length;
     CC_TRY(find_header(bytes, size, &start, &length, e));
-    struct scan s = {.start = bytes, .p = bytes + start, .end = bytes + start + length, .e = e};
+    struct scan s = {
+        .start = bytes, .p = bytes + start, .end = bytes + start + length, .whole = whole, .e = e};
     enum cc_dtype dtype = CC_F32;
     struct cc_shape shape = {0};
     if (parse_dictionary(&s, &dtype, &shape) != CC_OK)
@@ -206,6 +217,17 @@ int cc_npy_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, str
                        "short, or something was appended",
                        have, shape.n, cc_dtype_bytes(dtype));
     return cc_contents_add(out, CC_ONLY_TENSOR, &shape, dtype, start + length, e);
+}
+
+int cc_npy_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, struct cc_error *e)
+{
+    return parse(bytes, size, false, out, e);
+}
+
+int cc_npy_parse_numbers(const uint8_t *bytes, size_t size, struct cc_contents *out,
+                         struct cc_error *e)
+{
+    return parse(bytes, size, true, out, e);
 }
 
 void cc_npy_put_header(FILE *f, const struct cc_shape *shape)

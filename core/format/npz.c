@@ -194,7 +194,8 @@ static int add_member(zip_t *z, size_t index, struct cc_contents *out, struct cc
     return status;
 }
 
-static int read_archive(zip_t *z, size_t file_size, struct cc_contents *out, struct cc_error *e)
+/* Counts the members, whose sizes must be possible. */
+static int count_members(zip_t *z, size_t file_size, size_t *out, struct cc_error *e)
 {
     const zip_int64_t entries = zip_get_num_entries(z, 0);
     const double most = (double)MOST_DEFLATE * (double)file_size;
@@ -206,10 +207,18 @@ static int read_archive(zip_t *z, size_t file_size, struct cc_contents *out, str
         CC_TRY(stat_member(z, i, &m, e));
         sum += (double)m.size;
     }
-    if (sum > most)
-        return cc_fail(e, "it says to hold %.0f bytes, more than %zu bytes can when deflated", sum,
-                       file_size);
-    for (size_t i = 0; i < (size_t)entries; i++)
+    *out = (size_t)entries;
+    return sum > most
+               ? cc_fail(e, "it says to hold %.0f bytes, more than %zu bytes can when deflated",
+                         sum, file_size)
+               : CC_OK;
+}
+
+static int read_archive(zip_t *z, size_t file_size, struct cc_contents *out, struct cc_error *e)
+{
+    size_t entries;
+    CC_TRY(count_members(z, file_size, &entries, e));
+    for (size_t i = 0; i < entries; i++)
         CC_TRY(add_member(z, i, out, e));
     return refuse_duplicates(out, e);
 }
@@ -268,5 +277,50 @@ int cc_npz_load(zip_t *z, size_t member, enum cc_dtype dtype, size_t all, size_t
         status = in_member(status, &m, e);
     }
     cc_contents_free(&one);
+    return status;
+}
+
+/* --- whole members --- */
+
+static int read_whole(zip_t *z, size_t index, uint8_t **out, size_t *size, struct cc_error *e)
+{
+    struct member m;
+    uint8_t end;
+    CC_TRY(stat_member(z, index, &m, e));
+    uint8_t *all = cc_alloc(m.size, e);
+    if (all == NULL)
+        return CC_FAIL;
+    m.file = zip_fopen_index(z, index, 0);
+    int status =
+        m.file != NULL ? read_bytes(&m, all, m.size, e) : cc_fail(e, "%s", zip_strerror(z));
+    /* The end of the member is where its checksum is compared. */
+    if (status == CC_OK && zip_fread(m.file, &end, 1) != 0)
+        status = cc_fail(e, "%s", zip_file_strerror(m.file));
+    if (m.file != NULL)
+        (void)zip_fclose(m.file);
+    if (status != CC_OK) {
+        free(all);
+        return in_member(status, &m, e);
+    }
+    *out = all;
+    *size = m.size;
+    return CC_OK;
+}
+
+int cc_npz_member(const uint8_t *bytes, size_t size, const char *name, uint8_t **out,
+                  size_t *out_size, struct cc_error *e)
+{
+    const size_t length = strlen(name);
+    size_t entries;
+    zip_t *z;
+    *out = NULL;
+    CC_TRY(cc_npz_open_bytes(bytes, size, &z, e));
+    int status = count_members(z, size, &entries, e);
+    for (size_t i = 0; i < entries && status == CC_OK && *out == NULL; i++) {
+        const char *has = zip_get_name(z, i, ZIP_FL_ENC_RAW);
+        if (has != NULL && strncmp(has, name, length) == 0 && strcmp(has + length, suffix) == 0)
+            status = read_whole(z, i, out, out_size, e);
+    }
+    cc_npz_close(z);
     return status;
 }

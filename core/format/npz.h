@@ -31,4 +31,9 @@ void cc_npz_close(struct zip *z); /* NULL is allowed */
 int cc_npz_load(struct zip *z, size_t member, enum cc_dtype dtype, size_t all, size_t n, float *x,
                 struct cc_error *e);
 
+/* Reads a member of an archive in memory as a whole, a .npy file, by its name without the suffix.
+ * *out, to be freed, is NULL if there is none of that name. */
+int cc_npz_member(const uint8_t *bytes, size_t size, const char *name, uint8_t **out,
+                  size_t *out_size, struct cc_error *e);
+
 #endif

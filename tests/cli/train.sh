@@ -201,6 +201,38 @@ json 'd["rows"][0]["values"] == 120 * 32 + 32 + 320 + 10 and any("1x10x12 at the
 printf '1,2,0\n3,4,1\n1,2\n' >bad.csv
 t 1 $t --data bad.csv
 err 'bad.csv: line 3'
+printf '1,2,0\n3,"4,1\n' >bad.csv
+t 1 $t --data bad.csv
+err 'bad.csv: line 3, field 2: a quote that does not end, or stands within a field'
+t 1 train -q --net mlp:32 --shards by-class:2 --workers 3 --batch 1000
+err '2999 samples in shards by class leave a worker 999 of them, too few for a batch of 1000'
+python3 - <<'P'
+import random, struct, zipfile
+def npy(descr, shape, values):
+    head = "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }\n" % (descr, shape)
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + values
+random.seed(1)
+rows = [(i % 3, [int(100 * (i % 3) + 30 * random.random()) for _ in range(4)]) for i in range(300)]
+pixels, labels = bytes(v for _, x in rows for v in x), struct.pack("<300i", *(y for y, _ in rows))
+x, y = npy("|u1", "300, 2, 2", pixels), npy("<i4", "300,", labels)
+open("x.npy", "wb").write(x)
+open("y.npy", "wb").write(y)
+with zipfile.ZipFile("set.npz", "w", zipfile.ZIP_DEFLATED) as z:
+    for name, data in (("x_train", x), ("y_train", y), ("x_test", x), ("y_test", y)):
+        z.writestr(name + ".npy", data)
+with zipfile.ZipFile("half.npz", "w") as z:
+    z.writestr("X.npy", x)
+with open("set.libsvm", "w") as f:
+    for c, v in rows:
+        f.write("%d %s\n" % (c - 1, " ".join("%d:%d" % (i + 1, k) for i, k in enumerate(v) if k)))
+P
+for set in set.npz x.npy:labels=y.npy set.libsvm:dims=1x2x2; do
+    q 0 $t --data $set --scheme fp32 --workers 2 --format json
+    json 'd["rows"][-1]["accuracy"] > 0.95'
+    json 'any("1x2x2 at the net" in n and ("300 samples to train and 300" in n or "240 samples to train and 60" in n) for n in d["notes"])'
+done
+t 1 $t --data half.npz
+err 'half.npz: it has an array X and no y'
 mkdir empty
 t 1 $t --data empty
 err 'empty: the folder has neither'

@@ -1,7 +1,10 @@
 /* Readers of data sets. The first byte says which: an IDX file (also as gzip), a pair of IDX files
- * whose second begins at the offset in the next two bytes, or one of CIFAR's files. */
+ * whose second begins at the offset in the next two bytes, one of CIFAR's files, a LIBSVM text, a
+ * pair of .npy files, an .npz file, or dimensions. Below 128 it is one of the first three,
+ * modulo 3. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/bytes.h"
 #include "train/data/sources.h"
@@ -21,8 +24,10 @@ static void read_all(const struct cc_samples *s, size_t values, size_t classes)
     for (size_t i = 0; i < s->count; i++)
         if (s->label[i] >= classes)
             abort();
-    for (size_t i = 0; i < s->count * values; i++)
+    for (size_t i = 0; i < s->count * values && s->byte != NULL; i++)
         sum = (uint8_t)(sum + s->byte[i]);
+    for (size_t i = 0; i < s->count * values && s->value != NULL; i++)
+        sum = (uint8_t)(sum + (s->value[i] > 0));
 }
 
 static void idx(const uint8_t *data, size_t size)
@@ -74,10 +79,72 @@ static void cifar(const uint8_t *data, size_t size)
     cc_data_free(d);
 }
 
+static void libsvm(const uint8_t *data, size_t size)
+{
+    struct cc_data *d = calloc(1, sizeof *d);
+    struct cc_svm_labels labels = {.count = 0};
+    struct cc_error e = {""};
+    if (d == NULL)
+        return;
+    /* The text's own indices decide how much memory is asked for. */
+    const int status = size < 4096
+                           ? cc_libsvm_parse((const char *)data, size, 0, &labels, d, &d->train, &e)
+                           : CC_OK;
+    check(status, &e);
+    if (status == CC_OK)
+        read_all(&d->train, cc_data_values(d), d->classes);
+    free(labels.value);
+    cc_data_free(d);
+}
+
+static void arrays(const uint8_t *data, size_t size)
+{
+    struct cc_data *d = calloc(1, sizeof *d);
+    struct cc_error e = {""};
+    if (d == NULL || size < 2) {
+        free(d);
+        return;
+    }
+    const size_t rest = size - 2, asked = cc_get_u16(data), first = asked < rest ? asked : rest;
+    const int status =
+        cc_npy_pair(data + 2, first, data + 2 + first, rest - first, d, &d->train, &e);
+    check(status, &e);
+    if (status == CC_OK)
+        read_all(&d->train, cc_data_values(d), d->classes);
+    cc_data_free(d);
+}
+
+static void archive(const uint8_t *data, size_t size)
+{
+    struct cc_data *d = calloc(1, sizeof *d);
+    struct cc_error e = {""};
+    bool found = false;
+    if (d == NULL)
+        return;
+    const int status = cc_npz_pair(data, size, false, &found, d, &e);
+    check(status, &e);
+    if (status == CC_OK && found)
+        read_all(&d->train, cc_data_values(d), d->classes);
+    cc_data_free(d);
+}
+
+/* Dimensions alone: a whole set could be as large as it says. */
+static void dims(const uint8_t *data, size_t size)
+{
+    struct cc_data d = {.name = NULL};
+    struct cc_error e = {""};
+    char text[256] = "";
+    memcpy(text, data, size < sizeof text - 1 ? size : sizeof text - 1);
+    check(cc_data_dims(text, &d, &e), &e);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     void (*const reader[])(const uint8_t *, size_t) = {idx, pair, cifar};
-    if (size > 0)
+    void (*const other[])(const uint8_t *, size_t) = {libsvm, arrays, archive, dims};
+    if (size > 0 && data[0] < 128)
         reader[data[0] % 3](data + 1, size - 1);
+    else if (size > 0)
+        other[data[0] % 4](data + 1, size - 1);
     return 0;
 }

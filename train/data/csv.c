@@ -5,10 +5,7 @@
 #include "core/format/csv.h"
 #include "core/infile.h"
 #include "core/memory.h"
-#include "core/random.h"
 #include "train/data/sources.h"
-
-enum { EVERY = 5 }; /* without a file to test with, one sample of so many is for testing */
 
 struct config {
     struct cc_data *d;
@@ -101,29 +98,6 @@ static int take_samples(const char *path, const struct config *c, const float *x
     return CC_OK;
 }
 
-/* Moves every fifth sample from training to testing, of each run of five one that is drawn. */
-static int split(struct cc_data *d, struct cc_error *e)
-{
-    const size_t n = cc_data_values(d), all = d->train.count, count = all / EVERY;
-    const struct cc_random_id id = {.rank = -1};
-    struct cc_samples *t = &d->test;
-    t->value = cc_alloc(count * n * sizeof *t->value, e);
-    t->label = cc_alloc(count * sizeof *t->label, e);
-    if (t->value == NULL || t->label == NULL)
-        return CC_FAIL;
-    size_t kept = 0;
-    for (size_t i = 0; i < all; i++) {
-        const uint64_t r = cc_random(cc_key(&id, i / EVERY), (uint32_t)(i / EVERY));
-        const bool tests = i / EVERY < count && i % EVERY == (size_t)(r * EVERY >> 32);
-        struct cc_samples *to = tests ? t : &d->train;
-        const size_t at = tests ? t->count++ : kept++;
-        memmove(to->value + at * n, d->train.value + i * n, n * sizeof *to->value);
-        to->label[at] = d->train.label[i];
-    }
-    d->train.count = kept;
-    return CC_OK;
-}
-
 static int read_part(const char *path, const struct config *c, struct cc_samples *out,
                      struct cc_error *e)
 {
@@ -146,7 +120,7 @@ int cc_data_csv(const char *path, const char *keys, struct cc_data *d, struct cc
     if (status == CC_OK)
         status = read_part(path, &c, &d->train, e);
     if (status == CC_OK)
-        status = c.test != NULL ? read_part(c.test, &c, &d->test, e) : split(d, e);
+        status = c.test != NULL ? read_part(c.test, &c, &d->test, e) : cc_data_split(d, e);
     free(c.test);
     return status;
 }

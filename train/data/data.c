@@ -7,6 +7,7 @@
 
 #include "core/memory.h"
 #include "core/nearest.h"
+#include "core/random.h"
 #include "core/tensor.h"
 #include "train/data/sources.h"
 
@@ -91,8 +92,17 @@ static bool ends_with(const char *text, const char *suffix)
 static int open_path(const char *path, const char *keys, struct cc_data *d, struct cc_error *e)
 {
     struct stat st;
-    if (ends_with(path, ".csv"))
-        return cc_data_csv(path, keys, d, e);
+    static const struct {
+        const char *suffix;
+        int (*read)(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
+    } readers[] = {{".csv", cc_data_csv},
+                   {".libsvm", cc_data_libsvm},
+                   {".svm", cc_data_libsvm},
+                   {".npz", cc_data_npz},
+                   {".npy", cc_data_npy}};
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
+        if (ends_with(path, readers[i].suffix))
+            return readers[i].read(path, keys, d, e);
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return keys != NULL ? cc_usage(e, "%s: a folder has no keys: '%s'", path, keys)
                             : open_folder(path, d, e);
@@ -101,7 +111,7 @@ static int open_path(const char *path, const char *keys, struct cc_data *d, stru
         return cc_usage(e, "'%s' is no data set; did you mean '%s'?", path, near);
     return cc_usage(e,
                     "'%s' is no data set: it is digits, synthetic, a folder of IDX or CIFAR "
-                    "files, or a .csv file",
+                    "files, or a .csv, .libsvm, .npz or .npy file",
                     path);
 }
 
@@ -125,6 +135,34 @@ static int open_text(const char *text, struct cc_data *d, struct cc_error *e)
         status = open_path(path, keys, d, e);
     free(path);
     return status;
+}
+
+/* --- testing --- */
+
+enum { EVERY = 5 };
+
+int cc_data_split(struct cc_data *d, struct cc_error *e)
+{
+    const size_t all = d->train.count, count = all / EVERY;
+    const size_t each = cc_data_values(d) * (d->train.byte != NULL ? 1 : sizeof(float));
+    const struct cc_random_id id = {.rank = -1};
+    struct cc_samples *t = &d->test;
+    uint8_t *from = d->train.byte != NULL ? d->train.byte : (void *)d->train.value;
+    uint8_t *to = cc_alloc(count * each, e);
+    t->label = cc_alloc(count * sizeof *t->label, e);
+    *(d->train.byte != NULL ? (void **)&t->byte : (void **)&t->value) = to;
+    if (to == NULL || t->label == NULL)
+        return CC_FAIL;
+    size_t kept = 0;
+    for (size_t i = 0; i < all; i++) {
+        const uint64_t r = cc_random(cc_key(&id, i / EVERY), (uint32_t)(i / EVERY));
+        const bool tests = i / EVERY < count && i % EVERY == (size_t)(r * EVERY >> 32);
+        const size_t at = tests ? t->count++ : kept++;
+        memmove((tests ? to : from) + at * each, from + i * each, each);
+        (tests ? t : &d->train)->label[at] = d->train.label[i];
+    }
+    d->train.count = kept;
+    return CC_OK;
 }
 
 /* --- normalization --- */

@@ -35,6 +35,9 @@ struct cc_data {
  *   synthetic[:...]     drawn at random (train/data/sources.h)
  *   a folder            with the files of MNIST and its kin (IDX, also .gz) or of CIFAR-10 or -100
  *   FILE.csv[:...]      a sample in each line, with its class; may name a file to test with
+ *   FILE.libsvm[:...]   the same in LIBSVM's format (also .svm)
+ *   FILE.npz            arrays X and y, or x_train, y_train, x_test and y_test
+ *   FILE.npy:labels=... an array of samples, and one of their classes
  *
  * Any file is read whole or refused, naming the place. A text that is none of these is CC_USAGE.
  * *out is set on success only; free it with cc_data_free. */

@@ -76,10 +76,6 @@ int cc_idx_parse(const uint8_t *file, size_t size, struct cc_idx *out, struct cc
 static int join(struct cc_idx *images, const struct cc_idx *labels, struct cc_data *d,
                 struct cc_samples *out, struct cc_error *e)
 {
-    if (images->ndim != 3)
-        return cc_fail(e, "byte 3: %d dimensions; images have 3", images->ndim);
-    if (labels->ndim != 1)
-        return cc_fail(e, "its labels, byte 3: %d dimensions instead of 1", labels->ndim);
     if (labels->dim[0] != images->dim[0])
         return cc_fail(e, "%zu images and %zu labels", images->dim[0], labels->dim[0]);
     if (d->height != 0 && (d->height != images->dim[1] || d->width != images->dim[2]))
@@ -106,14 +102,30 @@ static int join(struct cc_idx *images, const struct cc_idx *labels, struct cc_da
     return CC_OK;
 }
 
+/* Whether it is a file of the other kind, whose dimensions would be taken for something else. */
+static int check_kind(const uint8_t *file, size_t size, int ndim, struct cc_error *e)
+{
+    uint8_t head[4];
+    CC_TRY(contents(file, size, head, sizeof head, false, e));
+    if (head[0] == 0 && head[1] == 0 && head[3] != ndim && (head[3] == 1 || head[3] == 3))
+        return cc_fail(e, "byte 3: %d dimension%s: it is a file of %s, not of %s", head[3],
+                       head[3] == 1 ? "" : "s", head[3] == 1 ? "labels" : "images",
+                       ndim == 1 ? "labels" : "images");
+    return CC_OK;
+}
+
 int cc_data_idx_pair(const uint8_t *images, size_t images_size, const uint8_t *labels,
                      size_t labels_size, struct cc_data *d, struct cc_samples *out,
                      struct cc_error *e)
 {
     struct cc_idx x = {.byte = NULL}, y = {.byte = NULL};
-    int status = cc_idx_parse(images, images_size, &x, e);
+    int status = check_kind(images, images_size, 3, e);
+    if (status == CC_OK)
+        status = cc_idx_parse(images, images_size, &x, e);
     if (status == CC_OK) {
-        status = cc_idx_parse(labels, labels_size, &y, e);
+        status = check_kind(labels, labels_size, 1, e);
+        if (status == CC_OK)
+            status = cc_idx_parse(labels, labels_size, &y, e);
         if (status != CC_OK)
             cc_error_in(e, "its labels");
     }

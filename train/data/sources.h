@@ -26,6 +26,17 @@ int cc_data_cifar_folder(const char *path, bool *found, struct cc_data *d, struc
  * is for testing). */
 int cc_data_csv(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
 
+/* A file in LIBSVM's format: in each line a label, any number, and index:value pairs with ascending
+ * indices from 1. Labels become classes in the order of their values. Keys: features=N (otherwise
+ * the largest index), dims=CxHxW, test=FILE. */
+int cc_data_libsvm(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
+
+/* An .npz file with X and y (or x and y), or x_train and y_train, and perhaps X_test and y_test or
+ * x_test and y_test. Without, every fifth sample is for testing. No keys. */
+int cc_data_npz(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
+/* An array of samples. Keys: labels=FILE, required; test=FILE and test-labels=FILE. */
+int cc_data_npy(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
+
 /* --- parts of the readers, for tests and fuzzing --- */
 
 /* Parses an IDX file of unsigned bytes, decompressing it if it is gzip: images (three dimensions)
@@ -48,7 +59,28 @@ int cc_data_idx_pair(const uint8_t *images, size_t images_size, const uint8_t *l
 int cc_cifar_parse(const uint8_t *file, size_t size, size_t labels, size_t classes,
                    struct cc_samples *out, struct cc_error *e);
 
+/* Parses a LIBSVM text and appends its samples to `out`, one of the data set's two parts. The
+ * labels of the first part become the classes: their values, ascending, in *label, to be freed.
+ * `features`: of a sample; 0: the largest index. */
+struct cc_svm_labels {
+    double *value;
+    size_t count, capacity;
+};
+int cc_libsvm_parse(const char *text, size_t size, size_t features, struct cc_svm_labels *labels,
+                    struct cc_data *d, struct cc_samples *out, struct cc_error *e);
+
+/* Takes the samples of an array, samples x features, samples x height x width or samples x channels
+ * x height x width, and their classes, both as .npy files. */
+int cc_npy_pair(const uint8_t *x, size_t x_size, const uint8_t *y, size_t y_size, struct cc_data *d,
+                struct cc_samples *out, struct cc_error *e);
+/* The same of an .npz file: those for training, or for testing, which may be missing (`*found`). */
+int cc_npz_pair(const uint8_t *file, size_t size, bool test, bool *found, struct cc_data *d,
+                struct cc_error *e);
+
 /* --- for the readers --- */
+
+/* Moves every fifth sample from training to testing, of each run of five one that is drawn. */
+int cc_data_split(struct cc_data *d, struct cc_error *e);
 
 /* Parses "a=1,b=2": calls set(arg, key, value) for each, in order. NULL or "": nothing. */
 int cc_data_keys(const char *keys,
