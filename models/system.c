@@ -14,7 +14,17 @@
  * computed, and pulls in the order in which the next forward pass needs them. */
 #include "models/system.h"
 
-#define MI (1024.0 * 1024.0)
+/* Sizes as numbers and, from the same digits, in texts. */
+#define MI                (1024.0 * 1024.0)
+#define DDP_BUCKET        25
+#define DDP_FIRST_BUCKET  1
+#define HOROVOD_BUFFER    64
+#define BYTEPS_PARTITION  4096000
+#define DIGITS_OF(number) #number
+#define DIGITS(number)    DIGITS_OF(number)
+#define MI_TEXT(number)   DIGITS(number) " MiB"
+#define DDP_MESSAGES      "buckets of " MI_TEXT(DDP_BUCKET)
+#define BYTEPS_MESSAGES   "messages of 4 MB" /* BYTEPS_PARTITION */
 
 const struct cc_system cc_systems[CC_SYSTEM_COUNT] = {
     [CC_SYSTEM_PS] = {.name = "ps",
@@ -25,32 +35,37 @@ const struct cc_system cc_systems[CC_SYSTEM_COUNT] = {
                       .fuse_bytes = -1,
                       .first_fuse_bytes = -1},
     [CC_SYSTEM_DDP] = {.name = "ddp",
-                       .title = "PyTorch's DistributedDataParallel: a ring, overlapped, buckets of "
-                                "25 MiB, the first of 1 MiB",
+                       .title =
+                           "PyTorch's DistributedDataParallel: a ring, overlapped, " DDP_MESSAGES
+                           ", the first of " MI_TEXT(DDP_FIRST_BUCKET),
                        .exchange = CC_RING,
                        .mode = CC_OVERLAP,
                        .pulls = CC_PULL_READY,
-                       .fuse_bytes = 25 * MI,
-                       .first_fuse_bytes = 1 * MI,
+                       .fuse_bytes = DDP_BUCKET * MI,
+                       .first_fuse_bytes = DDP_FIRST_BUCKET * MI,
+                       .messages = DDP_MESSAGES,
                        .fuse_gradients = true},
     [CC_SYSTEM_HOROVOD] = {.name = "horovod",
-                           .title = "Horovod: a ring, overlapped, tensors fused to 64 MiB",
+                           .title = "Horovod: a ring, overlapped, tensors fused to " MI_TEXT(
+                               HOROVOD_BUFFER),
                            .exchange = CC_RING,
                            .mode = CC_OVERLAP,
                            .pulls = CC_PULL_READY,
-                           .fuse_bytes = 64 * MI,
+                           .fuse_bytes = HOROVOD_BUFFER * MI,
+                           .messages = "messages of " MI_TEXT(HOROVOD_BUFFER),
                            .first_fuse_bytes = -1},
-    [CC_SYSTEM_BYTEPS] = {.name = "byteps",
-                          .title =
-                              "BytePS: a server on each worker's host, overlapped, 4 MB messages",
-                          .exchange = CC_PS,
-                          .mode = CC_OVERLAP,
-                          .pulls = CC_PULL_READY,
-                          .fuse_bytes = 4096000,
-                          .first_fuse_bytes = -1,
-                          .fuse_gradients = true,
-                          .server_per_worker = true,
-                          .colocated = true},
+    [CC_SYSTEM_BYTEPS] =
+        {.name = "byteps",
+         .title = "BytePS: a server on each worker's host, overlapped, " BYTEPS_MESSAGES,
+         .exchange = CC_PS,
+         .mode = CC_OVERLAP,
+         .pulls = CC_PULL_READY,
+         .fuse_bytes = BYTEPS_PARTITION,
+         .messages = BYTEPS_MESSAGES,
+         .first_fuse_bytes = -1,
+         .fuse_gradients = true,
+         .server_per_worker = true,
+         .colocated = true},
     [CC_SYSTEM_3LC] = {.name = "3lc",
                        .title =
                            "3LC's TensorFlow: a parameter server, overlapped tensor by tensor, "

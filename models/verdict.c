@@ -125,13 +125,13 @@ void cc_choice_print(const struct cc_choice *c, char *out, size_t cap)
 {
     static const char *const mode[] = {
         [CC_SEQUENTIAL] = "sequential", [CC_OVERLAP] = "overlapped", [CC_PIPE] = "pipelined"};
-    static const char *const cut[] = {[CC_CUT_OWN] = "",
-                                      [CC_CUT_STEP] = "",
-                                      [CC_CUT_TENSORS] = ", tensor by tensor",
-                                      [CC_CUT_PARTITIONS] = ", messages of 4 MB",
-                                      [CC_CUT_BUCKETS] = ", buckets of 25 MiB"};
-    (void)snprintf(out, cap, "%s, %s%s", cc_exchange_names[c->exchange], mode[c->mode],
-                   cut[c->cut]);
+    const char *const cut[] = {[CC_CUT_OWN] = NULL,
+                               [CC_CUT_STEP] = NULL,
+                               [CC_CUT_TENSORS] = "tensor by tensor",
+                               [CC_CUT_PARTITIONS] = cc_systems[CC_SYSTEM_BYTEPS].messages,
+                               [CC_CUT_BUCKETS] = cc_systems[CC_SYSTEM_DDP].messages};
+    (void)snprintf(out, cap, "%s, %s%s%s", cc_exchange_names[c->exchange], mode[c->mode],
+                   cut[c->cut] != NULL ? ", " : "", cut[c->cut] != NULL ? cut[c->cut] : "");
 }
 
 /* --- the best of them --- */

@@ -69,8 +69,8 @@ enum cc_cut {
     CC_CUT_OWN,        /* as the setting has it */
     CC_CUT_STEP,       /* one message */
     CC_CUT_TENSORS,    /* one for each tensor */
-    CC_CUT_PARTITIONS, /* 4 MB of gradients, as BytePS has it */
-    CC_CUT_BUCKETS     /* 25 MiB, as DDP has it */
+    CC_CUT_PARTITIONS, /* of gradients, as BytePS has them (system.h) */
+    CC_CUT_BUCKETS     /* as DDP has them */
 };
 
 /* The settings that may be chosen beside the scheme. */

@@ -74,11 +74,6 @@ static const struct cc_option options[] = {
 
 /* --- candidates --- */
 
-static const struct cc_spec *spec_of(const struct advise *a, size_t scheme)
-{
-    return a->forecast.schemes->item[scheme];
-}
-
 /* Sorts by step time; candidates that are ruled out follow, in the order of the schemes. */
 static int by_step(const void *x, const void *y)
 {
@@ -182,32 +177,53 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
     }
     if (out)
         return cc_record_text(a->record, row, "left_out", c->refused, e);
-    if (cc_spec_is_raw(spec_of(a, c->scheme)))
+    if (cc_advise_is_baseline(a, c))
         return CC_OK;
     cc_advise_pays(&c->pays, pays);
     return cc_record_text(a->record, row, "pays", pays, e);
 }
 
-static int add_rows(struct advise *a, const struct ranking *r, struct cc_error *e)
+/* Adds the row of a candidate in a setting. */
+static int add_row(struct advise *a, const struct ranking *r, const struct cc_setting *s,
+                   const struct candidate *c, size_t rank, bool recommended, struct cc_error *e)
 {
     struct cc_forecast *f = &a->forecast;
+    const struct cc_prediction *p = c->p.step_s > 0 ? &c->p : NULL;
     struct cc_prediction raw;
-    CC_TRY(cc_predict(&f->predictor, r->s, &f->raw, &raw, e));
-    for (size_t i = 0; i < f->schemes->count; i++) {
+    CC_TRY(cc_predict(&f->predictor, s, &f->raw, &raw, e));
+    const size_t row = cc_forecast_row(f, a->record, c->scheme, s, p, raw.step_s, e);
+    if (row == SIZE_MAX)
+        return CC_FAIL;
+    if (p != NULL)
+        cc_record_number(a->record, row, "speedup_best",
+                         cc_forecast_speedup(r->best.p.step_s, p->step_s));
+    cc_record_bool(a->record, row, "recommended", recommended);
+    cc_forecast_error_columns(f, a->record, row, c->scheme, s);
+    return own_columns(a, row, rank, c, e);
+}
+
+/* Whether the recommendation is the baseline in another setting than the candidates', which then
+ * has a row of its own. */
+static bool is_elsewhere(const struct ranking *r)
+{
+    return r->use == NULL && r->s->cluster.workers > 1 && !cc_choice_is_own(&r->best.choice);
+}
+
+static int add_rows(struct advise *a, const struct ranking *r, struct cc_error *e)
+{
+    const bool elsewhere = is_elsewhere(r);
+    bool due = elsewhere;
+    size_t rank = 0;
+    for (size_t i = 0; i < a->forecast.schemes->count; i++) {
         const struct candidate *c = &r->c[i];
-        const struct cc_prediction *p = c->p.step_s > 0 ? &c->p : NULL;
-        const size_t row = cc_forecast_row(f, a->record, c->scheme, r->s, p, raw.step_s, e);
-        if (row == SIZE_MAX)
-            return CC_FAIL;
-        if (p != NULL)
-            cc_record_number(a->record, row, "speedup_best",
-                             cc_forecast_speedup(r->best.p.step_s, p->step_s));
-        cc_record_bool(a->record, row, "recommended",
-                       r->use != NULL ? c == r->use : cc_advise_is_baseline(a, c));
-        cc_forecast_error_columns(f, a->record, row, c->scheme, r->s);
-        CC_TRY(own_columns(a, row, i < r->ranked ? i + 1 : 0, c, e));
+        const bool use = r->use != NULL ? c == r->use : !elsewhere && cc_advise_is_baseline(a, c);
+        if (due && (i == r->ranked || r->base.p.step_s <= c->p.step_s)) {
+            CC_TRY(add_row(a, r, &r->best_at, &r->base, ++rank, true, e));
+            due = false;
+        }
+        CC_TRY(add_row(a, r, r->s, c, i < r->ranked ? ++rank : 0, use, e));
     }
-    return CC_OK;
+    return due ? add_row(a, r, &r->best_at, &r->base, ++rank, true, e) : CC_OK;
 }
 
 static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e)

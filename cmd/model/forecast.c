@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bench/sum_sizes.h"
 #include "bench/unions.h"
@@ -12,18 +13,28 @@
 
 /* --- opening --- */
 
-/* "system: ddp, ...; but --mode sequential" */
+/* "system: ddp (...), changed by --mode sequential" */
 static void set_title(struct cc_args *args, const struct cc_system *system)
 {
-    static const char *const replacing[] = {"exchange", "mode", "fuse", "servers", "pulls"};
-    char but[128] = "";
+    const struct {
+        const char *option, *own; /* what the system chooses itself; NULL: no word for it */
+    } choices[] = {{"exchange", cc_exchange_names[system->exchange]},
+                   {"mode", cc_step_names[system->mode]},
+                   {"fuse", NULL},
+                   {"servers", system->server_per_worker ? NULL : "1"},
+                   {"pulls", cc_pull_names[system->pulls]}};
+    char changes[128] = "";
     size_t used = 0;
-    for (size_t i = 0; i < sizeof replacing / sizeof replacing[0] && used < sizeof but; i++)
-        if (cc_arg(args, replacing[i]) != NULL)
-            used += (size_t)snprintf(but + used, sizeof but - used, "%s --%s %s",
-                                     used == 0 ? "; but" : "", replacing[i],
-                                     cc_arg(args, replacing[i]));
-    cc_record_title(&args->record, "system: %s, %s%s", system->name, system->title, but);
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0] && used < sizeof changes; i++) {
+        const char *given = cc_arg(args, choices[i].option);
+        if (given != NULL && (choices[i].own == NULL || strcmp(given, choices[i].own) != 0))
+            used += (size_t)snprintf(changes + used, sizeof changes - used, "%s --%s %s",
+                                     used == 0 ? ", changed by" : ",", choices[i].option, given);
+    }
+    if (used == 0)
+        cc_record_title(&args->record, "system: %s, %s", system->name, system->title);
+    else
+        cc_record_title(&args->record, "system: %s (%s)%s", system->name, system->title, changes);
 }
 
 static int parse_verdict(const struct cc_args *args, struct cc_forecast *out, struct cc_error *e)
@@ -334,14 +345,15 @@ size_t cc_forecast_row(const struct cc_forecast *f, struct cc_record *r, size_t 
 
 /* --- notes --- */
 
-/* Writes " (trace, processor, instruction set, time)", with what the profile knows of these. */
-static void origin_text(const struct cc_profile *p, char *out, size_t cap)
+/* Writes " (trace, processor, instruction set, time)", with what the profile knows of these and the
+ * note does not say already. */
+static void origin_text(const struct cc_profile *p, const char *note, char *out, size_t cap)
 {
     const char *const known[] = {p->trace, p->cpu, p->isa, p->time};
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < sizeof known / sizeof known[0] && used < cap; i++)
-        if (known[i][0] != '\0')
+        if (known[i][0] != '\0' && strstr(note, known[i]) == NULL)
             used +=
                 (size_t)snprintf(out + used, cap - used, "%s%s", used == 0 ? " (" : ", ", known[i]);
     if (used > 0 && used < cap)
@@ -391,7 +403,7 @@ int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, s
 {
     const struct cc_net *net = f->cluster.net;
     char from[512];
-    origin_text(&f->codec_models.profile, from, sizeof from);
+    origin_text(&f->codec_models.profile, f->codec_models.source, from, sizeof from);
     CC_TRY(cc_record_note(r, e, "codec profile: %s%s", f->codec_models.source, from));
     if (f->figures.trace != NULL)
         CC_TRY(note_figures(f, r, e));
@@ -400,9 +412,12 @@ int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, s
                               "the profile has no fp32: it is taken as 32 bits a value that cost "
                               "no codec time"));
     if (needs_unions(&f->cluster))
-        CC_TRY(cc_record_note(r, e, "index sets: their unions are measured on %s",
-                              f->cluster.trace != NULL ? cc_trace_name(f->cluster.trace)
-                                                       : "synthetic gradients of 16 workers"));
+        CC_TRY(
+            cc_record_note(r, e,
+                           "sums of index-value pairs: how many indices workers have in common is "
+                           "measured on %s (--union)",
+                           f->cluster.trace != NULL ? cc_trace_name(f->cluster.trace)
+                                                    : "the synthetic gradients of 16 workers"));
     if (f->cluster.trace != NULL)
         CC_TRY(cc_input_note_trace(r, f->cluster.trace, e));
     if (f->cluster.device[0] != '\0')

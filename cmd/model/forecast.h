@@ -104,7 +104,7 @@
      CC_DETAIL},                                                                                   \
     {"speedup", "speedup", "", "%.2f", 0,                                                          \
      "step time of fp32 / step time of the scheme, in the same setting", CC_ANSWER},               \
-    {"speedup_best", "vs. best", "", "%.2f", 0,                                                    \
+    {"speedup_best", "vs. best", "", "%.3f", 0,                                                    \
      "step time of fp32 (or --baseline) at its best among all exchanges and step modes / step "    \
      "time of the scheme", CC_ANSWER},                                                             \
     {"scaling", NULL, "", "%.4g", 0,                                                               \
