@@ -67,18 +67,33 @@ static int note_stay(struct advise *a, const char *where, const struct ranking *
                           pays_text(other, pays));
 }
 
-/* Names the fastest scheme if it is not recommended because its ruling is not certain. */
+/* The fastest scheme that is faster than the recommended one and would be recommended if the ruling
+ * on it, which is not certain, were the other one or certain; or NULL. */
+static const struct candidate *find_faster(const struct advise *a, const struct ranking *r)
+{
+    const struct candidate *found = NULL;
+    for (size_t i = 0; i < a->forecast.schemes->count; i++) {
+        const struct candidate *c = &r->c[i];
+        const bool admitted = c->refused[0] == '\0';
+        if (c->uncertain && !(admitted && r->use->uncertain) && c->p.step_s > 0 &&
+            CC_ADVISE_CLOSE * c->p.step_s < r->use->p.step_s &&
+            (found == NULL || c->p.step_s < found->p.step_s))
+            found = c;
+    }
+    return found;
+}
+
 static int note_faster(struct advise *a, const struct ranking *r, struct cc_error *e)
 {
-    const struct candidate *first = &r->c[0];
+    const struct candidate *first = find_faster(a, r);
     char with[32], error[96];
-    if (!first->uncertain || r->use->uncertain)
+    if (first == NULL)
         return CC_OK;
-    return cc_record_note(a->record, e,
-                          "faster: %s takes %s, %s; it is not recommended, as a longer trace might "
-                          "rule it out",
-                          name_of(a, first), cc_advise_time(first->p.step_s, with),
-                          cc_advise_error_text(a, first, error));
+    return cc_record_note(
+        a->record, e, "faster: %s takes %s, %s; it is %s", name_of(a, first),
+        cc_advise_time(first->p.step_s, with), cc_advise_error_text(a, first, error),
+        first->refused[0] == '\0' ? "not recommended, as a longer trace might rule it out"
+                                  : "ruled out, and a longer trace might admit it");
 }
 
 static int note_use(struct advise *a, const char *where, const struct ranking *r,

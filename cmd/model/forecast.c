@@ -379,6 +379,25 @@ static int note_unsettled(const struct cc_forecast *f, bool sums, struct cc_reco
                           sums ? " for sums of several workers: pulls and partial sums" : "");
 }
 
+/* Warns if the trace is so short that errors may be off by SHORT_FACTOR or more. */
+static int note_short(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
+{
+    static const double SHORT_FACTOR = 2;
+    double most = 1;
+    for (size_t i = 0; i < f->figures.count; i++) {
+        const struct cc_update_error *error = &f->figures.of[i].error;
+        if (error->low > 0 && isfinite(error->high))
+            most = fmax(most, sqrt(error->high / error->low));
+    }
+    if (most < SHORT_FACTOR)
+        return CC_OK;
+    return cc_record_note(
+        r, e,
+        "a short trace: its %zu step%s determine%s errors to a factor of %.1f only, "
+        "so that a longer one may change the verdict (docs/errors.md)",
+        f->figures.steps, f->figures.steps == 1 ? "" : "s", f->figures.steps == 1 ? "s" : "", most);
+}
+
 /* Notes what sizes and errors were measured on, and which had not settled. */
 static int note_figures(const struct cc_forecast *f, struct cc_record *r, struct cc_error *e)
 {
@@ -393,6 +412,8 @@ static int note_figures(const struct cc_forecast *f, struct cc_record *r, struct
         f->sizes && f->errors ? " and " : "", f->errors ? "errors" : "", f->figures.steps,
         f->figures.steps == 1 ? "" : "s", f->figures.trace, stream,
         f->errors ? "; how well a net learns with an error, only training shows" : ""));
+    if (f->errors)
+        CC_TRY(note_short(f, r, e));
     if (!f->sizes)
         return CC_OK;
     CC_TRY(note_unsettled(f, false, r, e));

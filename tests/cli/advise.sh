@@ -102,6 +102,14 @@ json '[r["scheme"] for r in d["rows"] if r["rank"] == 1] == ["ternary"] and [r["
 json 'any(n == "faster: ternary takes 107 ms, sum_error 22; it is not recommended, as a longer trace might rule it out" for n in d["notes"])'
 q 0 advise -q $hand --bw 1gbps --overhead none --max-nmse 1000 --format json
 json '[r["scheme"] for r in d["rows"] if r["recommended"]] == ["ternary"] and not any(n.startswith("faster") for n in d["notes"])'
+# It is named if it is ruled out, too. A trace of two steps is short, and one of eight is not.
+q 0 advise -q $hand --bw 1gbps --overhead none --max-nmse 22 --format json
+json '[r["left_out"] for r in d["rows"] if r["scheme"] == "ternary"] == ["sum_error above 22"]'
+json 'any(n == "faster: ternary takes 107 ms, sum_error 22; it is ruled out, and a longer trace might admit it" for n in d["notes"])'
+json 'not any("short trace" in n for n in d["notes"])'
+q 0 trace synth short --values 1M --steps 2
+q 0 advise -q $hand --trace short --bw 1gbps --format json
+json 'any(n.startswith("a short trace: its 2 steps determine errors to a factor of ") for n in d["notes"])'
 # The batch that --device implies, and where the verdict turns. It does turn there.
 dev='advise -q --profile hand.json --codec-speed 10 --net resnet50 --device v100 --scheme int8 --bw 10gbps --workers 16 --format json'
 q 0 $dev
