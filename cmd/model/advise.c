@@ -166,7 +166,7 @@ static int own_columns(struct advise *a, size_t row, size_t rank, const struct c
         {"pays_below_bps", !out && c->pays.ever ? c->pays.below_bps : NAN},
         {"workers_enough", !out && c->saturates > 0 ? (double)c->saturates : NAN}};
     const struct cc_trained *trained =
-        cc_trainings_find(&a->trainings, spec_of(a, c->scheme)->name);
+        cc_trainings_find(&a->trainings, cc_forecast_scheme(&a->forecast, c->scheme));
     cc_record_numbers(a->record, row, all, sizeof all / sizeof all[0]);
     if (trained != NULL) {
         const struct cc_number_column found[] = {{"accuracy", trained->accuracy},
