@@ -10,32 +10,38 @@ struct cc_inprocess {
     struct cc_inprocess_config config;
     struct cc_inprocess_message *message;
     struct cc_inprocess_packs packs;
-    void **reduction; /* of each message; NULL: not open */
+    struct cc_spec *dense; /* of a dense second stage; NULL: fp32 */
+    void **reduction;      /* of each message; NULL: not open */
 };
 
 bool cc_inprocess_has(enum cc_exchange x)
 {
-    return x == CC_PS || x == CC_ALLGATHER || x == CC_RING || x == CC_RECDOUBLE ||
-           x == CC_RABENSEIFNER;
+    return !cc_exchange_has(x, CC_X_LIBRARY);
+}
+
+int cc_inprocess_pack_slices(const struct cc_inprocess_message *m, const struct cc_slice *slice,
+                             size_t slices, struct cc_pack_config from, struct cc_pack **out,
+                             struct cc_error *e)
+{
+    const struct cc_inprocess_config *c = m->config;
+    struct cc_inprocess_packs *all = m->packs;
+    from.job = c->job;
+    from.spec = from.spec != NULL ? from.spec : c->spec;
+    from.raw = c->raw;
+    from.origin = m->values.from;
+    CC_TRY(cc_grow((void **)&all->pack, &all->capacity, all->count + 1, sizeof(void *), e));
+    CC_TRY(cc_pack_make(&from, slice, slices, out, e));
+    all->pack[all->count++] = *out;
+    return CC_OK;
 }
 
 int cc_inprocess_pack(const struct cc_inprocess_message *m, struct cc_values values,
                       struct cc_pack_config from, struct cc_pack **out, struct cc_error *e)
 {
-    const struct cc_inprocess_config *c = m->config;
     struct cc_slice *slice;
     size_t slices;
-    from.job = c->job;
-    from.spec = from.spec != NULL ? from.spec : c->spec;
-    from.raw = c->raw;
-    from.origin = m->values.from;
-    CC_TRY(cc_slices(c->job, values.from, values.to, &slice, &slices, e));
-    struct cc_inprocess_packs *all = m->packs;
-    int status = cc_grow((void **)&all->pack, &all->capacity, all->count + 1, sizeof(void *), e);
-    if (status == CC_OK)
-        status = cc_pack_make(&from, slice, slices, out, e);
-    if (status == CC_OK)
-        all->pack[all->count++] = *out;
+    CC_TRY(cc_slices(m->config->job, values.from, values.to, &slice, &slices, e));
+    const int status = cc_inprocess_pack_slices(m, slice, slices, from, out, e);
     free(slice);
     return status;
 }
@@ -64,6 +70,8 @@ static int open_reduction(const struct cc_inprocess_message *m, void **out, stru
     const struct cc_job *job = m->config->job;
     if (job->exchange == CC_PS)
         return cc_inprocess_ps_open(m, out, e);
+    if (cc_job_row_merges(job, m->config->row))
+        return cc_inprocess_merge_open(m, out, e);
     if (cc_job_row_hops(job, m->config->row))
         return cc_inprocess_recode_open(m, out, e);
     if (m->config->row->reduction == CC_REDUCE_SUM && job->exchange != CC_ALLGATHER)
@@ -71,15 +79,14 @@ static int open_reduction(const struct cc_inprocess_message *m, void **out, stru
     return cc_inprocess_gather_open(m, out, e);
 }
 
-static int check(const struct cc_job *job, struct cc_error *e)
+static int check(const struct cc_inprocess_config *c, struct cc_error *e)
 {
-    if (!cc_inprocess_has(job->exchange))
-        return cc_usage(e,
-                        "the exchange %s cannot be played in one process; ps, ring, recdouble, "
-                        "rabenseifner and allgather can",
-                        cc_exchange_info(job->exchange)->name);
-    if (job->exchange == CC_PS && job->servers != 1)
-        return cc_usage(e, "%d servers: in one process there is one", job->servers);
+    const char *name = cc_exchange_info(c->job->exchange)->name;
+    if (!cc_inprocess_has(c->job->exchange))
+        return cc_usage(e, "the exchange %s cannot be played in one process", name);
+    if (cc_exchange_has(c->job->exchange, CC_X_MERGES) && c->row->reduction == CC_REDUCE_DECODED)
+        return cc_usage(e, "%s merges index-value pairs, which %s does not send", name,
+                        c->spec->name);
     return CC_OK;
 }
 
@@ -88,7 +95,7 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
 {
     const struct cc_job_row *row = config->row;
     int status = CC_OK;
-    CC_TRY(check(config->job, e));
+    CC_TRY(check(config, e));
     struct cc_inprocess *x = cc_alloc0(sizeof *x, e);
     if (x == NULL)
         return CC_FAIL;
@@ -99,11 +106,14 @@ int cc_inprocess_open(const struct cc_inprocess_config *config, struct cc_inproc
         status = CC_FAIL;
         goto out;
     }
+    CC_TRY_OUT(cc_dense_spec(config->job, &x->dense, e));
     for (size_t i = 0; i < row->messages; i++) {
         const struct cc_job_message *m = &row->message[i];
         x->message[i] = (struct cc_inprocess_message){
             .config = &x->config,
             .packs = &x->packs,
+            .dense = x->dense,
+            .index = i,
             .values = {config->job->offset[m->first], config->job->offset[m->last + 1]}};
         CC_TRY_OUT(open_reduction(&x->message[i], &x->reduction[i], e));
     }

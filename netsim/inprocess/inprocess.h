@@ -6,6 +6,7 @@
  *     gather.c  every payload to every worker
  *     sum.c     floats, by a schedule
  *     recode.c  decode, add, encode at every hop of a schedule
+ *     merge.c   index-value pairs, merged
  *
  * training.h trains with them. */
 #ifndef CC_NETSIM_INPROCESS_INPROCESS_H
@@ -21,10 +22,10 @@
 #include "schemes/spec.h"
 
 struct cc_inprocess_config {
-    /* The job's exchange, workers, seed, via, tensors and offsets count; data is true. All that is
-     * pointed to must outlive the exchange. */
+    /* The job's exchange, workers, servers, seed, via, dense_bits, tensors and offsets count; data
+     * is true and keep 0. All that is pointed to must outlive the exchange. */
     const struct cc_job *job;
-    const struct cc_job_row *row; /* its messages, period and reduction */
+    const struct cc_job_row *row; /* its messages, period, reduction and choices */
     const struct cc_spec *spec;   /* the row's scheme, */
     const struct cc_spec *raw;    /* fp32, for raw tensors, */
     const struct cc_spec *pull;   /* and what the server encodes with; NULL: spec */

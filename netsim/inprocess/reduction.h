@@ -20,6 +20,8 @@ struct cc_inprocess_packs {
 struct cc_inprocess_message {
     const struct cc_inprocess_config *config;
     struct cc_inprocess_packs *packs; /* of all messages */
+    const struct cc_spec *dense;      /* of a dense second stage; NULL: fp32 */
+    size_t index;                     /* in the row */
     struct cc_values values;
 };
 
@@ -43,12 +45,17 @@ int cc_inprocess_ps_open(const struct cc_inprocess_message *m, void **out, struc
 int cc_inprocess_gather_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e);
 int cc_inprocess_sum_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e);
 int cc_inprocess_recode_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e);
+int cc_inprocess_merge_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e);
 
 /* A pack for some of the message's values, whose x and y begin at the message's first one. The
  * caller sets rank, seed, direction and decodes_only of `from`, and spec where it is not the row's.
  */
 int cc_inprocess_pack(const struct cc_inprocess_message *m, struct cc_values values,
                       struct cc_pack_config from, struct cc_pack **out, struct cc_error *e);
+/* The same for slices of them. */
+int cc_inprocess_pack_slices(const struct cc_inprocess_message *m, const struct cc_slice *slice,
+                             size_t slices, struct cc_pack_config from, struct cc_pack **out,
+                             struct cc_error *e);
 /* Encodes; *payload: bytes without the pack's head. */
 int cc_inprocess_encode(struct cc_pack *p, const struct cc_inprocess_call *c, const float *x,
                         uint8_t *out, size_t *len, uint64_t *payload, struct cc_error *e);

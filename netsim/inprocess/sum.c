@@ -173,6 +173,13 @@ static int open_worker(struct sum *x, int rank, struct cc_error *e)
     return x->sent[rank] != NULL ? CC_OK : CC_FAIL;
 }
 
+/* Sums are as large in every step: ssar-auto's last choice holds. */
+static enum cc_exchange exchange_of(const struct cc_inprocess_message *m)
+{
+    const struct cc_job_choices c = cc_job_choices_of(m->config->row, m->index);
+    return c.count > 0 ? c.item[c.count - 1].exchange : m->config->job->exchange;
+}
+
 int cc_inprocess_sum_open(const struct cc_inprocess_message *m, void **out, struct cc_error *e)
 {
     static const struct cc_inprocess_ops ops = {sum_exchange, sum_close};
@@ -193,7 +200,7 @@ int cc_inprocess_sum_open(const struct cc_inprocess_message *m, void **out, stru
         status = CC_FAIL;
         goto out;
     }
-    CC_TRY_OUT(cc_rounds_open(&x->rounds, m->config->job->exchange, (int)n, e));
+    CC_TRY_OUT(cc_rounds_open(&x->rounds, exchange_of(m), (int)n, e));
     for (size_t i = 0; i < n; i++)
         CC_TRY_OUT(open_worker(x, (int)i, e));
     if (cc_pack_rounds(x->pack[0]) == 0)

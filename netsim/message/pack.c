@@ -3,6 +3,7 @@
 #include "netsim/message/pack.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,6 +94,16 @@ out:
     if (status != CC_OK)
         free(all);
     return status;
+}
+
+int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e)
+{
+    char text[32];
+    *out = NULL;
+    if (!cc_exchange_has(job->exchange, CC_X_DENSE_STAGE) || job->dense_bits >= 32)
+        return CC_OK;
+    (void)snprintf(text, sizeof text, "qsgd:bits=%d", job->dense_bits);
+    return cc_spec_parse(text, out, e);
 }
 
 /* --- making --- */

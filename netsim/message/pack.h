@@ -34,6 +34,10 @@ size_t cc_part_at(size_t from, size_t to, size_t part, size_t parts);
 int cc_kept_slices(const struct cc_job *job, const struct cc_job_message *m, int server,
                    struct cc_slice **out, size_t *count, struct cc_error *e);
 
+/* The scheme of the second stage of exchanges with CC_X_DENSE_STAGE (SparCML, section 5): QSGD with
+ * the job's bits, which the caller frees; NULL if it sends floats. */
+int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e);
+
 struct cc_size_index; /* netsim/message/size_index.h */
 
 /* The encoder of a pack: its rank and its scheme. The job, the row, its sizes and the specs must

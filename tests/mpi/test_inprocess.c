@@ -14,12 +14,14 @@
 #include "tests/lib/settings.h"
 #include "tests/mpi/serial.h"
 
-enum { STEPS = 4, MOST_WORKERS = 7 };
+enum { STEPS = 4, MOST_WORKERS = 7, CHOICES = 5 };
 
 static int cases, failures;
 
 struct trial {
     const char *setting;
+    int servers, dense_bits;
+    struct cc_job_choice choice[2 * CHOICES];
     struct cc_job job;
     struct cc_job_row row;
     struct cc_job_message message[2];
@@ -36,11 +38,33 @@ static void *room(size_t bytes)
     return p;
 }
 
+/* All that ssar-auto can choose, by the density of the gradients. */
+static void add_choices(struct trial *t)
+{
+    static const struct {
+        double density;
+        enum cc_exchange exchange;
+    } all[] = {{0.01, CC_SSAR_RECDOUBLE},
+               {0.05, CC_SSAR_RABENSEIFNER},
+               {0.2, CC_SSAR_SPLIT},
+               {0.3, CC_DSAR_SPLIT},
+               {1, CC_SSAR_SPLIT}};
+    for (size_t i = 0; i < 2; i++) {
+        const struct cc_job_message *m = &t->message[i];
+        const size_t values = t->job.offset[m->last + 1] - t->job.offset[m->first];
+        for (size_t k = 0; k < CHOICES; k++)
+            t->choice[t->row.choices++] = (struct cc_job_choice){
+                i, all[k].density * (double)values * t->job.workers, all[k].exchange};
+    }
+    t->row.choice = t->choice;
+}
+
 static void open_trial(struct trial *t, enum cc_exchange x, enum cc_via via, int workers)
 {
     static const struct cc_shape matrix = {.n = 12 * 15, .dim = {12, 15}, .ndim = 2};
     t->job = (struct cc_job){.exchange = x, .via = via, .workers = workers, .seed = 42};
-    t->job.servers = x == CC_PS;
+    t->job.servers = x == CC_PS ? t->servers : 0;
+    t->job.dense_bits = t->dense_bits;
     jobs_add_flat(&t->job, 777, false);
     jobs_add(&t->job, &matrix, false);
     jobs_add_flat(&t->job, 9, true);
@@ -54,6 +78,10 @@ static void open_trial(struct trial *t, enum cc_exchange x, enum cc_via via, int
                                  .period = cc_period(t->spec->scheme, t->spec->params),
                                  .message = t->message,
                                  .messages = 2};
+    for (size_t i = 0; i < t->job.tensors && x == CC_PS; i++)
+        t->job.tensor[i].server = (int)i % t->servers;
+    if (x == CC_SSAR_AUTO)
+        add_choices(t);
     t->values = cc_job_values(&t->job);
     for (int i = 0; i < workers; i++)
         t->gradient[i] = room(t->values * sizeof(float));
@@ -233,15 +261,24 @@ static void step_rounds(const struct trial *t, struct ps_reference *r, size_t st
 
 /* --- trials --- */
 
-static void attempt(const char *setting, enum cc_exchange exchange, enum cc_via via, int workers)
+/* `detail`: the servers of ps, the bits of a dense second stage. */
+static void attempt(const char *setting, enum cc_exchange exchange, enum cc_via via, int workers,
+                    int detail)
 {
-    struct trial t = {.setting = setting};
+    const bool has_servers = cc_exchange_has(exchange, CC_X_SERVERS);
+    struct trial t = {.setting = setting,
+                      .servers = has_servers ? detail : 0,
+                      .dense_bits = has_servers ? 32 : detail};
     struct cc_error e = {""};
     struct cc_inprocess *x = NULL;
     struct serial *serial[2] = {NULL, NULL};
     open_trial(&t, exchange, via, workers);
     const struct cc_inprocess_config config = {
         .job = &t.job, .row = &t.row, .spec = t.spec, .raw = t.raw, .serve = serve};
+    if (t.row.reduction == CC_REDUCE_DECODED && cc_exchange_has(exchange, CC_X_MERGES)) {
+        close_trial(&t);
+        return;
+    }
     const bool rounds = exchange != CC_PS && exchange != CC_ALLGATHER && via == CC_VIA_HOPS &&
                         t.spec->scheme->rounds != NULL &&
                         cc_sum_rounds(t.spec->scheme, t.spec->params) > 1;
@@ -290,7 +327,7 @@ static void attempt(const char *setting, enum cc_exchange exchange, enum cc_via 
 
 static void refusals(void)
 {
-    struct trial t = {.setting = "3lc"};
+    struct trial t = {.setting = "3lc", .servers = 1, .dense_bits = 32};
     struct cc_error e = {""};
     struct cc_inprocess *x;
     open_trial(&t, CC_SSAR_SPLIT, CC_VIA_HOPS, 2);
@@ -298,25 +335,34 @@ static void refusals(void)
         .job = &t.job, .row = &t.row, .spec = t.spec, .raw = t.raw};
     if (cc_inprocess_open(&config, &x, &e) != CC_USAGE || strstr(e.text, "ssar-split") == NULL)
         fail(&t, 0, "opened");
-    t.job.exchange = CC_PS;
-    t.job.servers = 2;
-    if (cc_inprocess_open(&config, &x, &e) != CC_USAGE || strstr(e.text, "2 servers") == NULL)
-        fail(&t, 0, "opened with two servers");
+    t.job.exchange = CC_MPI;
+    if (cc_inprocess_open(&config, &x, &e) != CC_USAGE || strstr(e.text, "mpi cannot") == NULL)
+        fail(&t, 0, "opened the library's own");
     close_trial(&t);
 }
 
 int main(int argc, char **argv)
 {
-    static const enum cc_exchange exchanges[] = {CC_PS, CC_RING, CC_RECDOUBLE, CC_RABENSEIFNER,
-                                                 CC_ALLGATHER};
+    static const enum cc_exchange exchanges[] = {
+        CC_PS,           CC_RING,       CC_RECDOUBLE,
+        CC_RABENSEIFNER, CC_ALLGATHER,  CC_SSAR_RECDOUBLE,
+        CC_SSAR_SPLIT,   CC_DSAR_SPLIT, CC_SSAR_RABENSEIFNER,
+        CC_SSAR_AUTO};
     static const int workers[] = {1, 2, 3, 4, MOST_WORKERS};
     MPI_Init(&argc, &argv); /* what the serial reference is linked with asks for it */
     for (size_t i = 0; settings[i] != NULL; i++)
         for (size_t k = 0; k < sizeof exchanges / sizeof *exchanges; k++)
             for (size_t n = 0; n < sizeof workers / sizeof *workers; n++)
-                attempt(settings[i], exchanges[k], CC_VIA_HOPS, workers[n]);
+                attempt(settings[i], exchanges[k], CC_VIA_HOPS, workers[n],
+                        exchanges[k] == CC_PS ? 1 : 32);
     for (size_t k = 0; k < sizeof exchanges / sizeof *exchanges; k++)
-        attempt("3lc", exchanges[k], CC_VIA_ALLGATHER, 5);
+        attempt("3lc", exchanges[k], CC_VIA_ALLGATHER, 5, exchanges[k] == CC_PS ? 1 : 32);
+    for (size_t i = 0; settings[i] != NULL; i++) {
+        attempt(settings[i], CC_PS, CC_VIA_HOPS, 3, 2);
+        attempt(settings[i], CC_PS, CC_VIA_HOPS, 2, 5);
+        attempt(settings[i], CC_DSAR_SPLIT, CC_VIA_HOPS, 4, 4);
+        attempt(settings[i], CC_SSAR_AUTO, CC_VIA_HOPS, 3, 8);
+    }
     refusals();
     printf("in one process: %d cases, %d failed\n", cases, failures);
     MPI_Finalize();

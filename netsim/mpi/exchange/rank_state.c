@@ -1,19 +1,6 @@
 #include "netsim/mpi/exchange/rank_state.h"
 
 #include <math.h>
-#include <stdio.h>
-
-#include "schemes/spec.h"
-
-int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e)
-{
-    char text[32];
-    *out = NULL;
-    if (!cc_exchange_has(job->exchange, CC_X_DENSE_STAGE) || job->dense_bits >= 32)
-        return CC_OK;
-    (void)snprintf(text, sizeof text, "qsgd:bits=%d", job->dense_bits);
-    return cc_spec_parse(text, out, e);
-}
 
 double cc_row_cost(const struct cc_rank_state *s, double seconds)
 {

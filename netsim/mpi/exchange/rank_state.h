@@ -64,10 +64,6 @@ struct cc_rank_state {
     size_t queue_users;          /* messages that are open */
 };
 
-/* The scheme of the second stage of exchanges with CC_X_DENSE_STAGE (SparCML, section 5): QSGD with
- * the job's bits, which the caller frees; NULL if it sends floats. */
-int cc_dense_spec(const struct cc_job *job, struct cc_spec **out, struct cc_error *e);
-
 /* `seconds` of work in a row that has costs; NAN in one that measures them. */
 double cc_row_cost(const struct cc_rank_state *s, double seconds);
 

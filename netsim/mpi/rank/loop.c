@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "core/memory.h"
+#include "netsim/message/pack.h"
 #include "netsim/mpi/rank/accounting.h"
 #include "netsim/mpi/rank/step_modes.h"
 #include "netsim/mpi/runtime/mpi_check.h"
