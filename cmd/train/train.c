@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/input/carries.h"
 #include "cmd/input/cluster.h"
 #include "cmd/train/train.h"
 #include "core/interrupt.h"
@@ -119,8 +120,12 @@ static const struct cc_option options[] = {
              "ranks on a simulated cluster, as in `sim`"},
     {.name = "exchange", .value = "NAME", .def = "ps", .group = CC_GROUP_CLUSTER, .often = true,
      .words = cc_exchange_names,
-     .help = "how payloads are moved and reduced: ps (one parameter server), ring, recdouble, "
-             "rabenseifner or allgather"},
+     .help = "how payloads are moved and reduced: any of `run` but mpi; the sparse ones carry schemes "
+             "whose payloads are index-value pairs, and sums"},
+    {.name = "servers", .value = "COUNT", .def = "1", .group = CC_GROUP_CLUSTER,
+     .help = "ps: servers, of which each keeps its part of every tensor"},
+    {.name = "dense-bits", .value = "BITS", .def = "32", .group = CC_GROUP_CLUSTER,
+     .help = "bits of a value in the dense stage of dsar-split and ssar-auto"},
     {.name = "mode", .value = "HOW", .def = "sequential", .choices = modes,
      .group = CC_GROUP_STEP,
      .help = "sequential (compute, then exchange the step) or overlap (every tensor's exchange begins "
@@ -283,22 +288,37 @@ static int parse_exchange(const struct cc_args *args, struct cc_train_options *o
     struct cc_training_config *c = &o->training;
     const char *name = cc_arg(args, "exchange"), *pull = cc_arg(args, "pull-scheme");
     int via = CC_VIA_HOPS, delta = 0, mode = CC_SEQUENTIAL;
+    uint64_t servers_wanted = 1, dense_bits = 32;
     const int found = name != NULL ? cc_exchange_find(name) : CC_PS;
     cc_arg_choice(args, "via", &via);
     cc_arg_choice(args, "mode", &mode);
     cc_arg_choice(args, "pull", &delta);
+    CC_TRY(cc_arg_count(args, "servers", 1, 1024, &servers_wanted, e));
+    CC_TRY(cc_arg_count(args, "dense-bits", 2, 32, &dense_bits, e));
     if (found < 0 || !cc_inprocess_has((enum cc_exchange)found))
-        return cc_usage(e,
-                        "--exchange %s: train has ps, ring, recdouble, rabenseifner and allgather; "
-                        "model, sim and run have the others",
-                        name);
+        return cc_usage(
+            e,
+            "--exchange %s: train has all exchanges of `run` but mpi, whose sums are the "
+            "library's own",
+            name);
     c->exchange = (enum cc_exchange)found;
     if (cc_arg(args, "via") != NULL && !cc_exchange_has(c->exchange, CC_X_RECODES))
         return cc_usage(e, "--via is for ring, recdouble and rabenseifner, not for %s",
                         cc_exchange_names[c->exchange]);
     c->via = (enum cc_via)via;
     c->mode = (enum cc_step_mode)mode;
-    c->servers = 1;
+    c->servers = (int)servers_wanted;
+    c->dense_bits = (int)dense_bits;
+    if (!cc_job_takes_dense_bits((double)dense_bits))
+        return cc_usage(e, "--dense-bits: 32, 8, 4 or 2");
+    if (cc_arg(args, "dense-bits") != NULL && !cc_exchange_has(c->exchange, CC_X_DENSE_STAGE))
+        return cc_usage(e, "--dense-bits is for dsar-split and ssar-auto, not for %s",
+                        cc_exchange_names[c->exchange]);
+    if (cc_arg(args, "servers") != NULL && !cc_exchange_has(c->exchange, CC_X_SERVERS))
+        return cc_usage(e, "--servers: %s has none", cc_exchange_names[c->exchange]);
+    if (cc_exchange_has(c->exchange, CC_X_CHOOSES) && cc_arg(args, "checkpoint") != NULL)
+        return cc_usage(e, "--checkpoint: ssar-auto chooses by the step before, which a checkpoint "
+                           "does not have; take the exchange that it chooses");
     const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
     if (!servers && (cc_arg(args, "pull") != NULL || pull != NULL))
         return cc_usage(e, "--%s: only servers are pulled from, as with --exchange ps",
@@ -423,6 +443,17 @@ out:
     return status;
 }
 
+/* Refuses schemes that the exchange cannot carry. */
+static int check_schemes(const struct cc_train *t, struct cc_error *e)
+{
+    struct cc_setting setting;
+    cc_setting_defaults(t->net, &setting);
+    setting.exchange = t->options.training.exchange;
+    for (size_t i = 0; i < t->args->schemes.count; i++)
+        CC_TRY(cc_input_carries(&setting, t->args->schemes.item[i], e));
+    return CC_OK;
+}
+
 static void free_train(struct cc_train *t)
 {
     cc_train_all_free(t);
@@ -462,6 +493,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     CC_TRY_OUT(cc_data_open(data != NULL ? data : "digits", &t.data, e));
     CC_TRY_OUT(parse_options(&t, e));
     CC_TRY_OUT(describe_net(&t, e));
+    CC_TRY_OUT(check_schemes(&t, e));
     CC_TRY_OUT(cc_train_all(&t, e));
     CC_TRY_OUT(cc_train_rows(&t, e));
 out:

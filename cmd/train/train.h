@@ -92,6 +92,11 @@ int cc_train_threads(const struct cc_train *t);
 /* The training's steps over a link, for the formulas and for platforms. */
 void cc_train_setting(const struct cc_train *t, const struct cc_link *link, struct cc_setting *out);
 
+/* Sets the choices of ssar-auto in *out, to be freed: by the formulas for the first link, or,
+ * without a link, for that which `model` has by default. Other exchanges have none. */
+int cc_train_choices(const struct cc_train *t, const struct cc_training_config *c,
+                     struct cc_job_row *out, struct cc_error *e);
+
 /* Predicts the steps of training `t` before each of its evaluations by the alpha-beta model, from
  * the sizes and codec times that were measured in it; those of ranks are as measured.
  * out[t->evals]. Without a link, times are those that this process took, and the others NaN. */

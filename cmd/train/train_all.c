@@ -68,18 +68,29 @@ int cc_train_threads(const struct cc_train *t)
     return cc_train_variants(t) * t->options.seeds == 1 ? t->options.threads : 1;
 }
 
+static int train_variant(struct pool *p, size_t i, struct cc_error *e)
+{
+    const struct cc_train *t = p->train;
+    const size_t seeds = t->options.seeds;
+    struct cc_training_config c = config_of(p, i / seeds, i % seeds, cc_train_threads(t));
+    struct cc_job_row choices;
+    CC_TRY(cc_train_choices(t, &c, &choices, e));
+    c.choice = choices.choice;
+    c.choices = choices.choices;
+    const int status = t->options.on == CC_TRAIN_LOCAL
+                           ? cc_training_run(&c, &t->training[i], e)
+                           : cc_train_by_ranks(t, &c, &t->training[i], e);
+    free(choices.choice);
+    return status;
+}
+
 static bool train_one(void *arg, size_t i)
 {
     struct pool *p = arg;
     const struct cc_train *t = p->train;
-    const size_t seeds = t->options.seeds;
-    const struct cc_training_config c = config_of(p, i / seeds, i % seeds, cc_train_threads(t));
     if (cc_interrupted())
         return false;
-    const int status = t->options.on == CC_TRAIN_LOCAL
-                           ? cc_training_run(&c, &t->training[i], &t->failed[i])
-                           : cc_train_by_ranks(t, &c, &t->training[i], &t->failed[i]);
-    if (status == CC_OK)
+    if (train_variant(p, i, &t->failed[i]) == CC_OK)
         return true;
     if (t->failed[i].text[0] == '\0')
         cc_error_set(&t->failed[i], "out of memory");

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "cmd/train/train.h"
+#include "netsim/inprocess/training_job.h"
 
 static struct cc_codec_model codec_model(const struct cc_spec *spec)
 {
@@ -23,8 +24,34 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->exchange = c->exchange;
     out->cluster.workers = (int)c->task.workers;
     out->cluster.servers = c->servers;
+    out->cluster.dense_bits = c->dense_bits;
     out->timing.mode = c->mode;
     out->cluster.via = c->via;
+}
+
+int cc_train_choices(const struct cc_train *t, const struct cc_training_config *c,
+                     struct cc_job_row *out, struct cc_error *e)
+{
+    struct cc_setting setting;
+    struct cc_link assumed;
+    struct cc_job job = {0};
+    *out = (struct cc_job_row){.choices = 0};
+    if (!cc_exchange_has(c->exchange, CC_X_CHOOSES))
+        return CC_OK;
+    cc_setting_defaults(t->net, &setting);
+    assumed = setting.link;
+    cc_train_setting(t, t->options.links > 0 ? &t->options.link[0] : &assumed, &setting);
+    int status = cc_training_job(c, t->net->tensors, t->net->count, &job, e);
+    if (status == CC_OK)
+        status = cc_experiment_job_choices(&setting, NULL, &job, job.row, e);
+    if (status == CC_OK) {
+        out->choice = job.row->choice;
+        out->choices = job.row->choices;
+        job.row->choice = NULL;
+        job.row->choices = 0;
+    }
+    cc_job_free(&job);
+    return status;
 }
 
 /* The step of one interval, up to the evaluation v. */

@@ -3,6 +3,7 @@
 #define CC_NETSIM_INPROCESS_TRAINING_H
 
 #include "core/exchange.h"
+#include "netsim/job/job.h"
 #include "schemes/spec.h"
 #include "train/learner.h"
 #include "train/task.h"
@@ -11,7 +12,11 @@ struct cc_training_config {
     struct cc_task_config task;
     enum cc_exchange exchange;
     enum cc_via via;
-    int servers;            /* of an exchange that has any */
+    int servers;    /* of an exchange that has any */
+    int dense_bits; /* of a value in the second stage of an exchange that has one */
+    /* Exchanges with CC_X_CHOOSES: as in struct cc_job_row; otherwise none. */
+    const struct cc_job_choice *choice;
+    size_t choices;
     enum cc_step_mode mode; /* CC_SEQUENTIAL: a message for the step; CC_OVERLAP: for each tensor */
     /* ps: the server applies the optimizer and the workers pull model deltas (3LC, figure 2); else
      * they pull the mean gradient, and every worker applies the optimizer. */

@@ -1,6 +1,7 @@
 #include "netsim/inprocess/training_job.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "netsim/job/training.h"
@@ -39,6 +40,13 @@ static int add_row(const struct cc_training_config *c, struct cc_job *out, struc
     if (out->row->scheme == NULL || out->row->message == NULL)
         return CC_FAIL;
     out->row->messages = messages;
+    if (c->choices > 0) {
+        out->row->choice = cc_alloc(c->choices * sizeof *out->row->choice, e);
+        if (out->row->choice == NULL)
+            return CC_FAIL;
+        memcpy(out->row->choice, c->choice, c->choices * sizeof *out->row->choice);
+        out->row->choices = c->choices;
+    }
     for (size_t i = 0; i < messages; i++) {
         const size_t tensor = out->tensors - 1 - i;
         out->row->message[i] = (struct cc_job_message){messages > 1 ? tensor : 0, tensor};
@@ -55,7 +63,8 @@ int cc_training_job(const struct cc_training_config *c, const struct cc_tensor_i
                            .workers = (int)c->task.workers,
                            .servers = servers ? c->servers : 0,
                            .via = c->via,
-                           .dense_bits = 32,
+                           .dense_bits =
+                               cc_exchange_has(c->exchange, CC_X_MERGES) ? c->dense_bits : 32,
                            .mode = c->mode,
                            .pulls = CC_PULL_READY,
                            .seed = c->task.seed,

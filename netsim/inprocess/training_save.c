@@ -84,9 +84,11 @@ static void put_settings(FILE *f, const struct cc_training *s)
     const struct cc_task_config *t = &c->task;
     const struct cc_optimizer *o = &c->optimizer;
     (void)fprintf(f,
-                  "scheme %s\npull scheme %s\nexchange %s\nmode %s\nservers %d\nvia %d\npull %s\n",
+                  "scheme %s\npull scheme %s\nexchange %s\nmode %s\nservers %d\ndense-bits %d\nvia "
+                  "%d\npull %s\n",
                   c->spec->name, c->pull->name, cc_exchange_names[c->exchange],
-                  cc_step_names[c->mode], c->servers, (int)c->via, c->deltas ? "delta" : "mean");
+                  cc_step_names[c->mode], c->servers, c->dense_bits, (int)c->via,
+                  c->deltas ? "delta" : "mean");
     (void)fprintf(f, "net %s\ninput %zux%zu\nmin-size %zu\nseed %" PRIu64 "\n", t->net, t->height,
                   t->width, c->min_size, t->seed);
     (void)fprintf(f, "workers %zu\nbatch %zu\nshards %zu\nflip %d\nshift %zu\n", t->workers,

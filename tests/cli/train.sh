@@ -6,14 +6,14 @@ t="train -q --net mlp:32 --steps 20 --batch 16"
 
 # --- options ---
 
-for wrong in '--net mlp3:' '--data digit' '--exchange rign' '--exchange ssar-split' '--workers 0' \
+for wrong in '--net mlp3:' '--data digit' '--exchange rign' '--exchange mpi' '--dense-bits 4' '--exchange dsar-split --dense-bits 5' '--workers 0' \
     '--steps 0' '--batch 0' '--rate 0' '--momentum 1' '--optimizer adam --momentum 0.5' \
     '--shards by-class' '--shards by-class:0' '--rate 0.1,' '--rate 0.1,0.1' '--rate 0.1,x' '--via allgather' '--recipe 3cl' '--target 2' '--input 16' '--bw 10' '--latency 1ms' \
     '--compute 1s' '--schedule linear' '--pull both' '--exchange ring --pull mean' \
     '--exchange ring --pull-scheme fp32' '--pull-scheme fp32,int8' '--pull-scheme 3cl' \
     '--warmup 21' '--weight-decay 1' '--threads 0' '--data synthetic:classes=x'; do
     t 2 train -q --net mlp:32 --steps 20 $wrong
-    err "$(echo "$wrong" | sed 's/^--exchange ring //; s/^--optimizer adam //; s/ .*//; s/^--//; s/^net$//; s/^data$/data set\\|no number\\|not a/')"
+    err "$(echo "$wrong" | sed 's/^--exchange ring //; s/^--exchange dsar-split //; s/^--optimizer adam //; s/ .*//; s/^--//; s/^net$//; s/^data$/data set\\|no number\\|not a/')"
 done
 t 1 train -q --net mlp:32 --batch 1000
 err '2999 samples are too few for 4 workers with batches of 1000'
@@ -92,6 +92,17 @@ json '[r["bits_pull"] for r in d["rows"]] == [None] * 10 and d["rows"][0]["pull"
 json 'len({json.load(open(x + ".json"))["rows"][3]["weights"] for x in ("ps", "ring", "recdouble", "rabenseifner", "allgather")}) == 1'
 # recdouble draws other random numbers.
 json 'len({json.load(open(x + ".json"))["rows"][7]["weights"] for x in ("ps", "ring", "rabenseifner", "allgather")}) == 1'
+# Sparse exchanges give one worker its own gradient's pairs, and refuse what they cannot merge.
+for x in allgather ssar-recdouble ssar-split ssar-rabenseifner dsar-split ssar-auto; do
+    q 0 $t --workers 1 --exchange $x --scheme fp32,topk --format json
+    cp out $x.json
+done
+json 'len({(json.load(open(x + ".json"))["rows"][3]["weights"], json.load(open(x + ".json"))["rows"][7]["weights"]) for x in ("allgather", "ssar-recdouble", "ssar-split", "ssar-rabenseifner", "dsar-split", "ssar-auto")}) == 1'
+t 2 $t --exchange ssar-split --scheme 3lc
+err 'ssar-split takes .*topk'
+# Several servers do what one does with fp32, and pull as many bytes.
+q 0 $t --servers 3 --scheme fp32,3lc --format json
+json 'd["rows"][0]["servers"] == 3 and d["rows"][0]["bits_pull"] == 32 and d["rows"][3]["weights"] == json.load(open("one.json"))["rows"][3]["weights"]'
 # Momentum of a scheme's own is not applied twice, and what the server sends is not compressed by it.
 q 0 $t --scheme dgc --format json
 json 'all(r["momentum"] == 0 and r["pull_scheme"] == "fp32" and r["bits_pull"] == 32 for r in d["rows"])'

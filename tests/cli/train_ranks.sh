@@ -11,11 +11,13 @@ command -v mpirun >/dev/null && command -v smpirun >/dev/null || {
 
 if [ -n "${COMMCOMP_TEST_ALL:-}" ]; then
     t="train -q --net resnet8 --steps 50 --eval-every 25 --batch 8 --rate 0.01"
+    pairs=fp32,topk,powersgd
     all=fp32,int8,3lc,qsgd,topk,powersgd
-    cases="ps:$all ring:$all recdouble:$all rabenseifner:$all allgather:$all"
+    cases="ps:$all ring:$all recdouble:$all rabenseifner:$all allgather:$all ssar-recdouble:$pairs
+        ssar-split:$pairs ssar-rabenseifner:$pairs dsar-split:$pairs"
 else
     t="train -q --net mlp:16 --steps 5 --eval-every 3 --batch 8"
-    cases="ps:3lc,local ring:fp32,powersgd"
+    cases="ps:3lc,local ring:fp32,powersgd ssar-split:topk"
 fi
 run='--on run --bw none' sim='--on sim --bw 1gbps --compute 2ms'
 
@@ -41,6 +43,15 @@ for c in $cases; do
         json 'all(r["step_s"] > 0.002 - 1e-9 for r in d["rows"] if r["scheme"] != "local" or r["kind"] == "summary")'
         json 'any(r["sim_memory_bytes"] and r["sim_memory_bytes"] > 1e7 for r in d["rows"])'
     done
+done
+
+# Several servers, which cut tensors; a quantized second stage; an exchange that is chosen by the link.
+for more in '--servers 2 --scheme 3lc' '--exchange dsar-split --dense-bits 4 --scheme topk' \
+    '--exchange ssar-auto --scheme topk'; do
+    q 0 $t --workers 3 --bw 1gbps --compute 2ms $more --format json
+    cp out local.json
+    q 0 $t --workers 3 --bw 1gbps --compute 2ms $more --on sim --format json
+    json "$same"
 done
 
 # --- time ---

@@ -35,6 +35,7 @@ struct cc_training_config training_usual(const struct cc_data *data, const char 
                  .threads = 1},
         .exchange = CC_PS,
         .servers = 1,
+        .dense_bits = 32,
         .deltas = true,
         .spec = training_spec(scheme),
         .raw = training_spec("fp32"),
