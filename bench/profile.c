@@ -132,12 +132,12 @@ static size_t steps_of(size_t values)
 }
 
 /* Samples until the medians are precise, or their share of the time has passed. Calls on large
- * tensors take long, and vary less. */
-static struct cc_speed_limits limits_of(size_t values, size_t schemes)
+ * tensors take long, and vary less; `again`: the faster of two measurements counts. */
+static struct cc_speed_limits limits_of(size_t values, size_t schemes, bool again)
 {
     const double each_s = values < LARGE ? 0.01 : 0.03;
     return (struct cc_speed_limits){.discard = 1,
-                                    .least = values < LARGE ? 5 : 3,
+                                    .least = values < LARGE && !again ? 5 : 3,
                                     .most = 50,
                                     .seconds = each_s * (double)schemes,
                                     .precision = 0.02,
@@ -153,7 +153,7 @@ int cc_profile_measure(struct cc_profile *p, const struct cc_spec_list *schemes,
                                    .steps = steps_of(values),
                                    .ranks = 1,
                                    .decay = 0.1};
-    const struct cc_speed_limits limits = limits_of(values, schemes->count);
+    const struct cc_speed_limits limits = limits_of(values, schemes->count, config->keep_faster);
     struct cc_bench_config bench = {.schemes = schemes,
                                     .steps = synth.steps,
                                     .seed = config->seed,
