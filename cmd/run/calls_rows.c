@@ -25,6 +25,7 @@ static size_t new_row(struct calls *c, const char *scheme, struct cc_error *e)
     const struct cc_number_column all[] = {{"values", (double)s->net->values},
                                            {"workers", s->cluster.workers},
                                            {"servers", servers ? (double)s->cluster.servers : NAN},
+                                           {"keep", s->cluster.keep > 0 ? s->cluster.keep : NAN},
                                            {"nonzeros", c->setting->nonzeros}};
     const size_t at = cc_record_add(c->record, e);
     if (at == SIZE_MAX || cc_record_text(c->record, at, "scheme", scheme, e) != CC_OK ||

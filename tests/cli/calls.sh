@@ -121,6 +121,10 @@ cat >pairs.json <<'P'
 P
 # ssar-auto counts what it took, and takes another exchange where there is more to send: in the first
 # call it does not know yet how much.
+# Sums of index-value pairs that do not keep everything; the first call does, and is compared.
+q 0 $r --exchange ssar-split,ring --keep 1% --scheme fp32,topk,pairs --workers 3 --values 100K --nonzeros 5% --steps 6 --check --format json
+json '[(r["scheme"], r["exchange"], r["keep"]) for r in d["rows"]] == [("fp32", "ssar-split", 0.01), ("topk", "ssar-split", 0.01), ("fp32", "ring", None), ("topk", "ring", None), ("pairs", "ring", None)]'
+json 'all(r["check"] for r in d["rows"] if "check" in r and r["check"] is not None) and any("pairs has none for index-value pairs" in n for n in d["notes"])'
 q 0 $r --exchange ssar-auto --dense-bits 4 --scheme pairs --workers 3 --values 1M --nonzeros 0.01%,90% --steps 4 --check --format json
 json 'all(r["check"] is None for r in d["rows"])'
 json 'all(sum(int(w.split()[1]) for w in r["chose"].split(", ")) == r["calls"] for r in d["rows"])'

@@ -8,7 +8,7 @@
 
 #include "core/bytes.h"
 #include "core/memory.h"
-#include "netsim/message/pair_stream.h"
+#include "netsim/message/pair_keep.h"
 #include "tests/lib/stream_reference.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -21,6 +21,31 @@ static void check(bool ok, const char *what)
         return;
     fprintf(stderr, "%s\n", what);
     abort();
+}
+
+/* A worker that has sent every value: it gets back just those that the stream lacks. */
+static void take(const struct cc_stream_view *v, struct cc_stream_range range, const float *want,
+                 void *scratch)
+{
+    const size_t n = range.to - range.from;
+    struct cc_stream_part part = {.received = v};
+    struct cc_keep k = {.wanted = n / 2 + 1,
+                        .threshold = 1,
+                        .value = cc_alloc(n * sizeof *k.value, NULL),
+                        .vain = cc_alloc((n + 1) * sizeof *k.vain, NULL)};
+    struct cc_stream own = {.range = range, .pair = cc_alloc(n * sizeof *own.pair, NULL)};
+    size_t absent = 0;
+    for (size_t i = 0; i < n; i++)
+        own.pair[own.count++] = (struct cc_index_value){range.from + (uint32_t)i, 1};
+    cc_keep_take(&k, &part, range, &own, scratch);
+    for (size_t i = 0; i < n; i++)
+        if (stream_absent(want[i]))
+            check(absent < k.vains && k.vain[absent++].index == range.from + i, "another in vain");
+    check(k.vains == absent && k.kept == n - absent, "others are kept");
+    cc_keep_end_step(&k);
+    free(own.pair);
+    free(k.value);
+    free(k.vain);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -52,6 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         for (size_t i = 0; i < n; i++) /* additions may change the bits of NaN */
             check(memcmp(&got[i], &want[i], sizeof *got) == 0 || got[i] != got[i], "other values");
         free(sum.pair);
+        take(&view, range, want, scratch);
     }
     free(bytes);
     free(want);
