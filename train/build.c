@@ -183,6 +183,12 @@ static void plan_gradients(struct cc_build *b)
         }
         if (l->in_wanted)
             l->in_adds = take(b, &spare, l->in);
+        if (l->in_adds && l->in != l->out && !l->ops->adds)
+            b->status =
+                cc_fail(b->e,
+                        "layer %zu of the net: its input is read by another layer, too, and "
+                        "its gradient cannot be added to that one's",
+                        i - 1);
         if (l->out != NULL && l->out != l->in && !l->side_shares)
             spare.acts[spare.count++] = l->out;
     }

@@ -94,6 +94,7 @@ struct cc_layer;
 struct cc_layer_ops {
     void (*forward)(struct cc_layer *l, const struct cc_pass *p);
     void (*backward)(struct cc_layer *l, const struct cc_pass *p); /* NULL: none */
+    bool adds; /* the backward pass heeds in_adds; for others, building a net that needs it fails */
 };
 
 /* The head of every layer. */

@@ -78,7 +78,7 @@ static void mean_backward(struct cc_layer *l, const struct cc_pass *p)
     cc_share(l, p, p->count, cc_act_image(l->in), 1, mean_images_back);
 }
 
-static const struct cc_layer_ops mean_ops = {mean_forward, mean_backward};
+static const struct cc_layer_ops mean_ops = {.forward = mean_forward, .backward = mean_backward};
 
 struct cc_act *cc_layer_mean(struct cc_build *b, struct cc_act *in)
 {
@@ -135,7 +135,8 @@ static void largest_backward(struct cc_layer *l, const struct cc_pass *p)
     cc_share(l, p, p->count, cc_act_image(l->in), 1, largest_images_back);
 }
 
-static const struct cc_layer_ops largest_ops = {largest_forward, largest_backward};
+static const struct cc_layer_ops largest_ops = {.forward = largest_forward,
+                                                .backward = largest_backward};
 
 struct cc_act *cc_layer_max_pool(struct cc_build *b, struct cc_act *in)
 {
@@ -186,7 +187,8 @@ static void flatten_backward(struct cc_layer *l, const struct cc_pass *p)
     cc_share(l, p, p->count, cc_act_image(l->in), 1, flatten_images_back);
 }
 
-static const struct cc_layer_ops flatten_ops = {flatten_forward, flatten_backward};
+static const struct cc_layer_ops flatten_ops = {.forward = flatten_forward,
+                                                .backward = flatten_backward};
 
 struct cc_act *cc_layer_flatten(struct cc_build *b, struct cc_act *in)
 {

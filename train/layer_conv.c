@@ -237,7 +237,8 @@ static void conv_backward(struct cc_layer *l, const struct cc_pass *p)
         input_gradient(l, p);
 }
 
-static const struct cc_layer_ops conv_ops = {conv_forward, conv_backward};
+static const struct cc_layer_ops conv_ops = {
+    .forward = conv_forward, .backward = conv_backward, .adds = true};
 
 struct cc_act *cc_layer_conv(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
                              size_t stride)

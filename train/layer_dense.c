@@ -67,7 +67,8 @@ static void dense_backward(struct cc_layer *l, const struct cc_pass *p)
                          p->threads);
 }
 
-static const struct cc_layer_ops dense_ops = {dense_forward, dense_backward};
+static const struct cc_layer_ops dense_ops = {
+    .forward = dense_forward, .backward = dense_backward, .adds = true};
 
 struct cc_act *cc_layer_dense(struct cc_build *b, const char *name, struct cc_act *in, size_t out,
                               double gain)
@@ -100,7 +101,7 @@ static void relu_backward(struct cc_layer *l, const struct cc_pass *p)
     k_dense()->relu_back(l->out->value, l->out->grad, l->out->size);
 }
 
-static const struct cc_layer_ops relu_ops = {relu_forward, relu_backward};
+static const struct cc_layer_ops relu_ops = {.forward = relu_forward, .backward = relu_backward};
 
 struct cc_act *cc_layer_relu(struct cc_build *b, struct cc_act *in)
 {
@@ -150,7 +151,7 @@ static void loss_backward(struct cc_layer *l, const struct cc_pass *p)
         }
 }
 
-static const struct cc_layer_ops loss_ops = {loss_forward, loss_backward};
+static const struct cc_layer_ops loss_ops = {.forward = loss_forward, .backward = loss_backward};
 
 void cc_layer_loss(struct cc_build *b, struct cc_act *in)
 {

@@ -130,7 +130,8 @@ static void lstm_backward(struct cc_layer *l, const struct cc_pass *p)
         cc_product_input(&input, input_weights, m->dgates, l->in->grad, l->in_adds, p->threads);
 }
 
-static const struct cc_layer_ops lstm_ops = {lstm_forward, lstm_backward};
+static const struct cc_layer_ops lstm_ops = {
+    .forward = lstm_forward, .backward = lstm_backward, .adds = true};
 
 struct cc_act *cc_layer_lstm(struct cc_build *b, const char *name, struct cc_act *in, size_t units)
 {

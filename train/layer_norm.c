@@ -199,7 +199,7 @@ static void norm_backward(struct cc_layer *l, const struct cc_pass *p)
     cc_share(l, p, p->count, cost, 1, back);
 }
 
-static const struct cc_layer_ops norm_ops = {norm_forward, norm_backward};
+static const struct cc_layer_ops norm_ops = {.forward = norm_forward, .backward = norm_backward};
 
 struct cc_act *cc_layer_norm(struct cc_build *b, const char *name, struct cc_act *in,
                              struct cc_act *side, bool relu)
@@ -283,7 +283,7 @@ static void bias_backward(struct cc_layer *l, const struct cc_pass *p)
     }
 }
 
-static const struct cc_layer_ops bias_ops = {bias_forward, bias_backward};
+static const struct cc_layer_ops bias_ops = {.forward = bias_forward, .backward = bias_backward};
 
 struct cc_act *cc_layer_bias(struct cc_build *b, const char *name, struct cc_act *in)
 {

@@ -61,7 +61,8 @@ static void position_backward(struct cc_layer *l, const struct cc_pass *p)
                 k_dense()->sum(a->grad + (d * a->places + t) * p->stride, p->stride);
 }
 
-static const struct cc_layer_ops position_ops = {position_forward, position_backward};
+static const struct cc_layer_ops position_ops = {.forward = position_forward,
+                                                 .backward = position_backward};
 
 struct cc_act *cc_layer_position(struct cc_build *b, const char *name, struct cc_act *in)
 {
@@ -116,7 +117,8 @@ static void norm_backward(struct cc_layer *l, const struct cc_pass *p)
     cc_share(l, p, row / CC_TRAIN_GROUP, 64 * l->in->channels, 1, norm_columns_back);
 }
 
-static const struct cc_layer_ops norm_ops = {norm_forward, norm_backward};
+static const struct cc_layer_ops norm_ops = {
+    .forward = norm_forward, .backward = norm_backward, .adds = true};
 
 struct cc_act *cc_layer_layer_norm(struct cc_build *b, const char *name, struct cc_act *in)
 {
@@ -203,7 +205,8 @@ static void attention_backward(struct cc_layer *l, const struct cc_pass *p)
     attention_run(l, p, attention_units_back);
 }
 
-static const struct cc_layer_ops attention_ops = {attention_forward, attention_backward};
+static const struct cc_layer_ops attention_ops = {.forward = attention_forward,
+                                                  .backward = attention_backward};
 
 struct cc_act *cc_layer_attention(struct cc_build *b, struct cc_act *in, size_t heads)
 {
@@ -235,7 +238,7 @@ static void sum_backward(struct cc_layer *l, const struct cc_pass *p)
     memcpy(l->in->grad, l->out->grad, l->out->size * sizeof(float));
 }
 
-static const struct cc_layer_ops sum_ops = {sum_forward, sum_backward};
+static const struct cc_layer_ops sum_ops = {.forward = sum_forward, .backward = sum_backward};
 
 struct cc_act *cc_layer_sum(struct cc_build *b, struct cc_act *in, struct cc_act *side)
 {
@@ -267,7 +270,7 @@ static void last_backward(struct cc_layer *l, const struct cc_pass *p)
                cc_pass_columns(p) * sizeof(float));
 }
 
-static const struct cc_layer_ops last_ops = {last_forward, last_backward};
+static const struct cc_layer_ops last_ops = {.forward = last_forward, .backward = last_backward};
 
 static void average_forward(struct cc_layer *l, const struct cc_pass *p)
 {
@@ -293,7 +296,8 @@ static void average_backward(struct cc_layer *l, const struct cc_pass *p)
                     n < p->count ? l->out->grad[d * p->stride + n] * by : 0;
 }
 
-static const struct cc_layer_ops average_ops = {average_forward, average_backward};
+static const struct cc_layer_ops average_ops = {.forward = average_forward,
+                                                .backward = average_backward};
 
 static struct cc_act *one_place(struct cc_build *b, const struct cc_layer_ops *ops,
                                 struct cc_act *in)
