@@ -3,8 +3,10 @@
  * A message leaves as soon as its tensors are computed and encoded. All messages under way share
  * the ports that they cross (fluid.h): a worker's part for one server is a flow, which begins a
  * latency after it was sent. A server adds what has arrived from all workers and encodes it, one
- * message after the other; the pulls are flows again. A worker decodes messages in the order in
- * which they are complete, and its next forward pass waits for each tensor.
+ * message after the other; the pulls are flows again. Workers and servers are busy with each
+ * message that they send; for the first of several, that time is a part of the latency. A worker
+ * decodes messages in the order in which they are complete, and its next forward pass waits for
+ * each tensor.
  *
  * Workers that are alike are followed as one, and so are servers: all of them, where every server
  * has the same part of each tensor. Servers on workers' hosts (colocated) use their ports, and what
@@ -118,15 +120,21 @@ static void send_pulls(struct overlap *x, size_t part, double now)
     }
 }
 
+/* When the last of a host's messages begins to flow, which it has sent by `sent`. */
+static double leaves(const struct overlap *x, double sent, double latency_s)
+{
+    return sent + fmax(0, latency_s - x->cluster->message_s);
+}
+
 /* A server has a part from all workers: encodes the sum. */
 static void add_push(struct overlap *x, size_t part, double now)
 {
     struct cc_overlap_part *p = &x->part[part];
     if (--p->missing > 0)
         return;
-    const double work = p->cost->server_codec_s + p->cost->pull_send_s;
+    const double work = p->cost->server_codec_s + p->cost->pull_send_s + x->cluster->message_s;
     const double encoded = cc_serve(&x->codec[p->server], now, work);
-    p->begins = encoded + p->cost->pull_latency_s;
+    p->begins = leaves(x, encoded, p->cost->pull_latency_s);
     if (x->t->pulls == CC_PULL_READY)
         return;
     p->begins = (double)INFINITY;
@@ -134,7 +142,7 @@ static void add_push(struct overlap *x, size_t part, double now)
         return;
     for (size_t i = 0; i < x->parts; i++)
         if (x->part[i].server == p->server)
-            x->part[i].begins = encoded + x->part[i].cost->pull_latency_s;
+            x->part[i].begins = leaves(x, encoded, x->part[i].cost->pull_latency_s);
 }
 
 static void send_push(struct overlap *x, size_t part, double now)
@@ -208,8 +216,10 @@ static double begin_pushes(struct overlap *x, double backward, const double *sha
         const struct cc_step_message *m = &x->message[i];
         while (tensor > m->first)
             now += backward * share[--tensor];
-        const double begins = cc_serve(&encoder, now, m->cost.encode_s) + m->cost.push_latency_s;
         const size_t parts = x->cluster->placed_whole ? (size_t)m->parts : 1;
+        const double sending = parts > 0 ? m->cost.push_send_s + x->cluster->message_s : 0;
+        const double begins =
+            leaves(x, cc_serve(&encoder, now, m->cost.encode_s + sending), m->cost.push_latency_s);
         for (size_t k = 0; k < x->kinds; k++)
             x->pull[k * x->count + i] =
                 (struct cc_overlap_pull){.missing = parts, .available = parts > 0 ? 0 : encoder};

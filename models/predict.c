@@ -329,7 +329,8 @@ static struct cc_step_cluster step_cluster(const struct cc_setting *s)
                                     .servers = s->cluster.servers,
                                     .placed_whole = placed_whole(s),
                                     .colocated = s->cluster.colocated,
-                                    .window_s = CC_QUEUE_BYTES * cc_link_byte_s(&s->link)};
+                                    .window_s = CC_QUEUE_BYTES * cc_link_byte_s(&s->link),
+                                    .message_s = s->link.message_s};
 }
 
 static double step_time(void *arg, bool sends, double compute_s)

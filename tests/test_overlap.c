@@ -53,17 +53,17 @@ static void by_hand(void **state)
     struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     struct cc_step_message m[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
                                   {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0}, 0), 23,
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0}, 0), 23,
              1e-12, "one worker");
     /* Four workers whose flows are a quarter as long fill the server's port as well. */
     for (int i = 0; i < 2; i++)
         m[i].cost = cost_of(1, 5. / 4, 1, 1, 1);
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false, 0}, 0), 23,
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false, 0, 0}, 0), 23,
              1e-12, "four workers");
     /* Latencies of 1 s before each push and pull delay them without taking a port. */
     for (int i = 0; i < 2; i++)
         m[i].cost.push_latency_s = m[i].cost.pull_latency_s = 1;
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false, 0}, 0), 25,
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){4, 1, false, false, 0, 0}, 0), 25,
              1e-12, "latency");
     /* Forward: both pulls begin at 14, at half the rate. Tensor 0 of 2 s is there at 18, decoded at
      * 19 and computed until 20; tensor 1 of 4 s is there at 20, decoded at 21, computed until 22.
@@ -71,12 +71,12 @@ static void by_hand(void **state)
     t.pulls = CC_PULL_FORWARD;
     m[0].cost = cost_of(1, 5, 1, 4, 1);
     m[1].cost = cost_of(1, 5, 1, 2, 1);
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0}, 0), 22,
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0}, 0), 22,
              1e-12, "forward");
     /* Nothing to send: the compute time. */
     m[0].cost = m[1].cost = (struct cc_cost){.encode_s = 0};
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0}, 0), 6, 1e-12,
-             "free");
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0}, 0), 6,
+             1e-12, "free");
 }
 
 /* Token buckets that save 2 s when they are full.
@@ -90,7 +90,7 @@ static void with_buckets(void **state)
     const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     const struct cc_step_message m[] = {{.cost = cost_of(1, 5, 1, 4, 1), .first = 1, .last = 1},
                                         {.cost = cost_of(1, 5, 1, 4, 1), .first = 0, .last = 0}};
-    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0}, 2), 17,
+    close_to(step_of(&t, m, 2, half, &(struct cc_step_cluster){1, 1, false, false, 0, 0}, 2), 17,
              1e-12, "buckets");
 }
 
@@ -103,13 +103,13 @@ static void on_workers_hosts(void **state)
     const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
     const struct cc_step_message m[] = {{.cost = cost_of(1, 2, 1, 2, 1), .first = 0, .last = 0}};
     const double all[] = {1};
-    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, true, 0}, 0), 13, 1e-12,
-             "colocated");
-    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, false, 0}, 0), 17, 1e-12,
-             "apart");
+    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, true, 0, 0}, 0), 13,
+             1e-12, "colocated");
+    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){2, 2, false, false, 0, 0}, 0), 17,
+             1e-12, "apart");
     /* A single worker beside its server needs no network: 5, 6, 7, 9. */
-    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){1, 1, false, true, 0}, 0), 9, 1e-12,
-             "alone");
+    close_to(step_of(&t, m, 1, all, &(struct cc_step_cluster){1, 1, false, true, 0, 0}, 0), 9,
+             1e-12, "alone");
 }
 
 /* --- against a simulation of every flow --- */
@@ -204,7 +204,8 @@ static double serve(double *free_at, double there, double takes)
 static void pull_all(struct all_flows *a, int message, int server, double at)
 {
     for (int w = 0; w < a->c->workers; w++)
-        begin(a, message, server, w, true, at + cost_at(a, message, server)->pull_latency_s);
+        begin(a, message, server, w, true,
+              at + fmax(0, cost_at(a, message, server)->pull_latency_s - a->c->message_s));
 }
 
 static void arrive(struct all_flows *a, const struct one_flow *f, double now)
@@ -218,7 +219,8 @@ static void arrive(struct all_flows *a, const struct one_flow *f, double now)
     }
     if (++a->arrived[m][s] < a->c->workers)
         return;
-    const double encoded = serve(&a->codec[s], now, cost_at(a, m, s)->server_codec_s);
+    const double encoded =
+        serve(&a->codec[s], now, cost_at(a, m, s)->server_codec_s + a->c->message_s);
     if (a->t->pulls == CC_PULL_READY)
         pull_all(a, m, s, encoded);
     else if (--a->to_come[s] == 0)
@@ -320,10 +322,11 @@ static double simulated(const struct cc_timing *t, const struct cc_step_message 
             a.to_come[s] += cost_at(&a, m, s) != NULL;
     for (int m = 0; m < TENSORS; m++) {
         now += t->compute_s * (1 - t->forward_share) * share[TENSORS - 1 - m];
-        encoder = fmax(encoder, now) + message[m].cost.encode_s;
+        encoder = fmax(encoder, now) + message[m].cost.encode_s + c->message_s;
         for (int s = 0; s < c->servers; s++)
             for (int w = 0; w < c->workers && cost_at(&a, m, s) != NULL; w++) {
-                begin(&a, m, s, w, false, encoder + message[m].cost.push_latency_s);
+                begin(&a, m, s, w, false,
+                      encoder + fmax(0, message[m].cost.push_latency_s - c->message_s));
                 a.missing[m][w]++;
             }
     }
@@ -383,7 +386,8 @@ static void every_flow(void **state)
                                     .servers = 1 + (int)(run / 5 % MOST_SERVERS),
                                     .placed_whole = run / 15 % 2 == 1,
                                     .colocated = run / 30 % 2 == 1,
-                                    .window_s = run % 4 == 0 ? 0.5 : 0};
+                                    .window_s = run % 4 == 0 ? 0.5 : 0,
+                                    .message_s = run % 7 == 0 ? 0.2 : 0};
         if (c.colocated && c.servers > c.workers)
             c.servers = c.workers;
         struct cc_timing t = {.mode = CC_OVERLAP,
