@@ -8,6 +8,7 @@
 
 #include "core/interrupt.h"
 #include "core/memory.h"
+#include "core/trace/trace_check.h"
 
 /* The codecs of a piece. */
 enum { PUSH = 0, HOP = CC_SUM_WORKERS, PULL = 2 * CC_SUM_WORKERS, CODECS = PULL + CC_SUM_POINTS };
@@ -21,6 +22,7 @@ struct summing {
     const struct cc_sum_sizes_config *config;
     size_t scheme, at; /* piece */
     size_t n;          /* its values */
+    size_t stream;     /* of the gradient that is encoded */
     struct cc_codec_set set;
     float *sum, *mean, *partial;
     struct cc_piece_sums *out;
@@ -107,6 +109,7 @@ static int run_step(struct summing *s, size_t step, struct cc_error *e)
         const float *x;
         bench.stream = w % c->streams;
         CC_TRY(cc_sample_step(&bench, sample, &sample->piece[s->at], step, &x, e));
+        s->stream = bench.stream;
         CC_TRY(through(s, PUSH + w, step, x, 1, s->sum, &bytes, e));
         count(s, step, bytes / CC_SUM_WORKERS, &s->out->push, &unused[0], &unused[1]);
         if (w == 0)
@@ -125,15 +128,31 @@ static int run_step(struct summing *s, size_t step, struct cc_error *e)
     return CC_OK;
 }
 
+/* Fails, as other readers of traces do, if a value of the gradient is not finite. */
+static int check_finite(const struct cc_bench_config *bench, size_t step, size_t tensor,
+                        struct cc_error *e)
+{
+    float *x = cc_alloc(cc_trace_tensor(bench->trace, tensor)->shape.n * sizeof *x, e);
+    if (x == NULL)
+        return CC_FAIL;
+    step %= cc_trace_steps(bench->trace, bench->stream);
+    const int status = cc_trace_load_finite(bench->trace, bench->stream, step, tensor, x, e);
+    free(x);
+    return status;
+}
+
 static int run_piece(struct summing *s, struct cc_error *e)
 {
-    const struct cc_bench_config *bench = s->config->bench;
+    struct cc_bench_config bench = *s->config->bench;
     int status = CC_OK;
     CC_TRY_OUT(open_piece(s, e));
     for (size_t step = 0; step < s->config->steps && !cc_interrupted(); step++) {
         status = run_step(s, step, e);
         if (status != CC_OK) {
-            cc_bench_error_in(bench, step % bench->steps, bench->schemes->item[s->scheme]->name, e);
+            bench.stream = s->stream;
+            if (check_finite(&bench, step, s->config->sample->piece[s->at].tensor, e) == CC_OK)
+                cc_bench_error_in(&bench, step % bench.steps, bench.schemes->item[s->scheme]->name,
+                                  e);
             goto out;
         }
     }

@@ -171,7 +171,7 @@ const struct cc_command cc_command_run = {
         "  commcomp run --exchange ring,rabenseifner --workers 8 --bw 100mbps --scheme fp32,fp16\n"
         "  commcomp run --trace captured/ --bw 1gbps --scheme 3lc,fp32 -o run.json\n"
         "  commcomp run --hostfile hosts --workers 16 --bw 25gbps --scheme fp32,bf16\n"
-        "  commcomp run --workers 4 --bw 1gbps --scheme fp32 --keep-lab   # and look around\n"
+        "  commcomp run --workers 4 --bw 1gbps --scheme fp32 --keep-lab   # look around\n"
         "  commcomp run --bw none --workers 4 --values 1M,16M --nonzeros 0.1%,1%,10%\n",
     .options = options,
     .columns = columns,
