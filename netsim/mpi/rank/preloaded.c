@@ -102,13 +102,18 @@ int cc_preloaded_open(const struct cc_source_config *config, const char *name,
     struct preloaded *p = cc_alloc0(sizeof *p, e);
     if (p == NULL)
         return CC_FAIL;
-    *p = (struct preloaded){
-        .head = {.emulated = true, .in_flight = config->in_flight},
-        .ops = {name, begin_row, compute, buffers, apply, end_step, close_preloaded},
-        .job = config->job,
-        .worker = config->worker,
-        .values = cc_job_values(config->job),
-        .steps = config->steps};
+    *p = (struct preloaded){.head = {.emulated = true, .in_flight = config->in_flight},
+                            .ops = {.name = name,
+                                    .begin_row = begin_row,
+                                    .compute = compute,
+                                    .buffers = buffers,
+                                    .apply = apply,
+                                    .end_step = end_step,
+                                    .close = close_preloaded},
+                            .job = config->job,
+                            .worker = config->worker,
+                            .values = cc_job_values(config->job),
+                            .steps = config->steps};
     p->head.ops = &p->ops;
     if (g != NULL)
         CC_TRY_OUT(load(p, g, e));
