@@ -136,6 +136,7 @@ void cc_inprocess_close(struct cc_inprocess *x)
     for (size_t i = 0; x->reduction != NULL && i < x->config.row->messages; i++)
         if (x->reduction[i] != NULL)
             ops_of(x->reduction[i])->close(x->reduction[i]);
+    cc_spec_free(x->dense);
     free(x->message);
     free(x->packs.pack);
     free(x->reduction);
