@@ -86,10 +86,8 @@ static void libsvm(const uint8_t *data, size_t size)
     struct cc_error e = {""};
     if (d == NULL)
         return;
-    /* The text's own indices decide how much memory is asked for. */
-    const int status = size < 4096
-                           ? cc_libsvm_parse((const char *)data, size, 0, &labels, d, &d->train, &e)
-                           : CC_OK;
+    /* Otherwise the text's own indices would decide how much memory is asked for. */
+    const int status = cc_libsvm_parse((const char *)data, size, 64, &labels, d, &d->train, &e);
     check(status, &e);
     if (status == CC_OK)
         read_all(&d->train, cc_data_values(d), d->classes);
