@@ -185,7 +185,10 @@ int cc_rank_loop_run(struct cc_rank_loop *l, struct cc_error *e)
     }
     CC_TRY_OUT(cc_step_drain(l, e));
 out:
-    if (status != CC_OK && status != CC_DIVERGED) /* whose report has the step */
+    /* Only a training diverges, and its report has the step. */
+    if (status == CC_DIVERGED && l->s.job->training.net == NULL)
+        status = CC_FAIL;
+    if (status == CC_FAIL)
         cc_error_in(e, "%s, step %llu", l->s.row->scheme, (unsigned long long)l->s.step);
     return status;
 }
