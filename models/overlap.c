@@ -2,9 +2,14 @@
  * after Poseidon; 3LC, section 2.1.
  *
  * The backward pass runs from the last tensor to the first. A message leaves as soon as its tensors
- * are computed, and passes three stages that each serve one message at a time, in order: the
- * worker's encoder, the network, the worker's decoder. The next forward pass waits at each tensor
- * until its result is decoded.
+ * are computed, and passes the worker's encoder, the network and the worker's decoder; encoder and
+ * decoder serve one message at a time, in order. The next forward pass waits at each tensor until
+ * its result is decoded.
+ *
+ * The network exchanges one message after the other (in_turn), or all that are there: then one
+ * message is sent while others wait for latencies or for work between rounds, so that the port is
+ * busy with nothing but transfers, and the processor does the work of one message after the other.
+ * No message takes less time than alone.
  *
  * Each port has a token bucket: up to burst_s seconds of sending pass at once when it is full, and
  * it fills while the port is idle. All workers act alike, so that one of them is followed. */
@@ -31,13 +36,28 @@ static double send(struct port *p, double burst, double there, double rounds, do
     return p->free_at;
 }
 
+/* The same beside other messages, whose transfers fill the pauses. Of a port that is idle nobody
+ * else uses the pauses, and the bucket fills in them. */
+static double send_beside(struct port *p, double burst, double there, double rounds, double pauses,
+                          double takes)
+{
+    const double begins = fmax(p->free_at, there);
+    const double each = p->free_at <= there ? pauses / rounds : 0;
+    const double holds =
+        fmin(burst, p->holds + begins - p->free_at + each) + (rounds - 1) * fmin(burst, each);
+    const double sends = fmax(0, takes - holds);
+    p->free_at = begins + sends;
+    p->holds = fmin(burst, fmax(0, holds - takes));
+    return fmax(p->free_at, there + pauses + sends);
+}
+
 double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *message,
                        size_t count, const double *share, size_t tensors, double burst_s,
                        double *available)
 {
     struct port network = {.holds = burst_s};
     double forward = t->forward_share * t->compute_s, backward = t->compute_s - forward;
-    double now = 0, encoder = 0, decoder = 0;
+    double now = 0, encoder = 0, processor = 0, decoder = 0;
     size_t tensor = tensors;
     for (size_t i = 0; i < count; i++) {
         const struct cc_cost *c = &message[i].cost;
@@ -45,8 +65,10 @@ double cc_step_overlap(const struct cc_timing *t, const struct cc_step_message *
             now += backward * share[--tensor];
         const double encoded = cc_serve(&encoder, now, c->encode_s);
         const double pauses = cc_cost_comm(c) - c->push_transfer_s + c->hop_codec_s;
-        const double back =
-            send(&network, burst_s, encoded, fmax(1, c->rounds), pauses, c->push_transfer_s);
+        const double worked = cc_serve(&processor, encoded, c->reduce_s + c->hop_codec_s);
+        const double sent = (t->in_turn ? send : send_beside)(
+            &network, burst_s, encoded, fmax(1, c->rounds), pauses, c->push_transfer_s);
+        const double back = t->in_turn ? sent : fmax(sent, worked);
         const double decoded = cc_serve(&decoder, back, c->decode_s);
         for (size_t k = message[i].first; k <= message[i].last; k++)
             available[k] = decoded;

@@ -31,8 +31,10 @@ struct cc_timing {
                              the whole step (per server), or, overlapped, each tensor by itself */
     double first_fuse_bytes; /* the same for a step's first message; < 0: like the others */
     bool fuse_gradients;     /* the two count the gradients' bytes, not those of the payloads */
-    double sync_s;           /* of each message; Pipe-SGD's S */
-    double pause_s;          /* CC_SEQUENTIAL: for which ports rest between steps, beside them */
+    bool in_turn;   /* CC_OVERLAP without servers: one message after the other is exchanged, as
+                       NCCL does; else all that are ready, as the ranks of run and sim do */
+    double sync_s;  /* of each message; Pipe-SGD's S */
+    double pause_s; /* CC_SEQUENTIAL: for which ports rest between steps, beside them */
     enum cc_pulls pulls;
     int depth;      /* CC_PIPE: K, at least 1 */
     bool unlimited; /* CC_PIPE: as many processors and links as steps in flight (equation 3) */

@@ -44,7 +44,8 @@ const struct cc_system cc_systems[CC_SYSTEM_COUNT] = {
                        .fuse_bytes = DDP_BUCKET * MI,
                        .first_fuse_bytes = DDP_FIRST_BUCKET * MI,
                        .messages = DDP_MESSAGES,
-                       .fuse_gradients = true},
+                       .fuse_gradients = true,
+                       .in_turn = true},
     [CC_SYSTEM_HOROVOD] = {.name = "horovod",
                            .title = "Horovod: a ring, overlapped, tensors fused to " MI_TEXT(
                                HOROVOD_BUFFER),
@@ -53,7 +54,8 @@ const struct cc_system cc_systems[CC_SYSTEM_COUNT] = {
                            .pulls = CC_PULL_READY,
                            .fuse_bytes = HOROVOD_BUFFER * MI,
                            .messages = "messages of " MI_TEXT(HOROVOD_BUFFER),
-                           .first_fuse_bytes = -1},
+                           .first_fuse_bytes = -1,
+                           .in_turn = true},
     [CC_SYSTEM_BYTEPS] =
         {.name = "byteps",
          .title = "BytePS: a server on each worker's host, overlapped, " BYTEPS_MESSAGES,
@@ -91,4 +93,5 @@ void cc_system_apply(const struct cc_system *system, struct cc_setting *s)
     s->timing.fuse_bytes = system->fuse_bytes;
     s->timing.first_fuse_bytes = system->first_fuse_bytes;
     s->timing.fuse_gradients = system->fuse_gradients;
+    s->timing.in_turn = system->in_turn;
 }

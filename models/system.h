@@ -17,6 +17,7 @@ struct cc_system {
     /* Messages, as in struct cc_timing. */
     double fuse_bytes, first_fuse_bytes;
     bool fuse_gradients;
+    bool in_turn;
     const char *messages;   /* fuse_bytes in words: "buckets of 25 MiB"; NULL: no limit */
     bool server_per_worker; /* as many servers as workers; otherwise one */
     bool colocated;         /* on the workers' hosts */

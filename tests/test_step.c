@@ -80,13 +80,21 @@ static void pipe_played(void **state)
 /* Two tensors with equal shares of a compute time of 6 (forward 1 and 1, backward 2 and 2), ready
  * at 2 and 4. The network is one stage of 9 s: 3-12 and 12-21, decoded at 13 and 22; forward 22-24.
  *
- * With token buckets that save 2 s when they are full, 4 rounds, and a pause of 1 s before each,
- * there are 5 s of sending. Tensor 1: 3-7 and 5 - 2 - 3 x 1 s: there at 7, decoded at 8; the bucket
- * is empty then. Tensor 0: 7-11 and 5 - 4 x 1: at 12, decoded at 13; forward 13-15. */
+ * Messages in turn, with token buckets that save 2 s when they are full, 4 rounds, and a pause of 1
+ * s before each, there are 5 s of sending. Tensor 1: 3-7 and 5 - 2 - 3 x 1 s: there at 7, decoded
+ * at 8; the bucket is empty then. Tensor 0: 7-11 and 5 - 4 x 1: at 12, decoded at 13; forward
+ * 13-15.
+ *
+ * Both under way at once: tensor 1 as before; tensor 0 begins at 5, its bucket holds the 2 s since
+ * 3, and 5 - 2 - 3 x 1 s: there at 9, decoded at 10; forward 10-12. Without buckets the port sends
+ * 3-8 and 8-13, tensor 1 is there after 9 s, at 12, and tensor 0 at 14, decoded at 15; forward
+ * 15-17. If 3 of the 4 s are work, the processor works 3-6 and 6-9, which is no later; if it works
+ * 12 s for each, 3-15 and 15-27. */
 static void by_hand(void **state)
 {
     (void)state;
-    const struct cc_timing t = {.mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3};
+    struct cc_timing t = {
+        .mode = CC_OVERLAP, .compute_s = 6, .forward_share = 1. / 3, .in_turn = true};
     const double share[] = {0.5, 0.5};
     struct cc_cost c = {.encode_s = 1, .push_transfer_s = 9, .rounds = 1, .decode_s = 1};
     struct cc_step_message ship[] = {{.cost = c, .first = 1, .last = 1},
@@ -97,6 +105,14 @@ static void by_hand(void **state)
         .encode_s = 1, .push_latency_s = 4, .push_transfer_s = 5, .rounds = 4, .decode_s = 1};
     ship[0].cost = ship[1].cost = c;
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, scratch), 15, 1e-12, "rounds");
+    t.in_turn = false;
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 2, scratch), 12, 1e-12, "at once");
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 17, 1e-12, "without buckets");
+    ship[0].cost.push_latency_s = ship[1].cost.push_latency_s = 1;
+    ship[0].cost.hop_codec_s = ship[1].cost.hop_codec_s = 3;
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 17, 1e-12, "work between rounds");
+    ship[0].cost.hop_codec_s = ship[1].cost.hop_codec_s = 12;
+    close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 30, 1e-12, "one processor");
     ship[0].cost = ship[1].cost = (struct cc_cost){0};
     close_to(cc_step_overlap(&t, ship, 2, share, 2, 0, scratch), 6, 1e-12, "free");
 }

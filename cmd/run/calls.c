@@ -121,7 +121,7 @@ static bool can_run(struct calls *c, const struct cc_setting *s)
 
 /* The host's memory as a link, by which ssar-auto chooses: 5 GB/s each way, as bytes are copied in
  * and out, and 20 us a message, as ranks may share cores. A guess, not fitted to this machine. */
-static const struct cc_link within_machine = {.bw_bps = 40e9, .latency_s = 20e-6};
+const struct cc_link calls_link = {.bw_bps = 40e9, .latency_s = 20e-6};
 
 static int add_tensor(const struct cc_setting *s, struct cc_job *job, struct cc_error *e)
 {
@@ -140,7 +140,8 @@ static int add_rows(struct calls *c, const struct cc_setting *s, struct cc_job *
                     struct cc_error *e)
 {
     struct cc_setting setting = *s;
-    setting.link = within_machine;
+    setting.link = calls_link;
+    c->chooses |= cc_exchange_has(s->exchange, CC_X_CHOOSES);
     job->row = cc_alloc0(c->schemes->count * sizeof *job->row, e);
     if (job->row == NULL)
         return CC_FAIL;

@@ -49,8 +49,12 @@ struct calls {
     /* Rows whose result is wrong, and what is wrong with the first. */
     size_t checked, wrong;
     char first_wrong[400];
+    bool chooses; /* ssar-auto is among the exchanges */
     bool encodes; /* the time of some calls has codecs in it */
 };
+
+/* The host's memory as a link, by which ssar-auto chooses. */
+extern const struct cc_link calls_link;
 
 /* Adds a row. */
 int calls_add_row(struct calls *c, const struct cc_report_calls *got, struct cc_error *e);

@@ -180,6 +180,13 @@ int calls_notes(struct calls *c, struct cc_error *e)
                               c->done);
     CC_TRY(note_place(c, e));
     CC_TRY(note_noise(c, e));
+    if (c->chooses)
+        CC_TRY(
+            cc_record_note(c->record, e,
+                           "ssar-auto: chose by the formulas of a link of %g Gbit/s and %g us, "
+                           "which stands for this machine's memory; neither is measured. `chose` "
+                           "counts the calls that took each exchange",
+                           1e-9 * calls_link.bw_bps, 1e6 * calls_link.latency_s));
     CC_TRY(cc_record_note(c->record, e, "gradients: synthetic, %s",
                           cc_distribution_names[c->distribution]));
     if (c->encodes)

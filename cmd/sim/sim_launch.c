@@ -8,6 +8,9 @@
 #include "core/clock.h"
 #include "core/interrupt.h"
 
+/* Expected seconds of simulations of which a user is warned. */
+#define LONG_S 1800.0
+
 /* The setting under way. */
 struct sim_state {
     struct sim *sim;
@@ -146,6 +149,16 @@ static int one_setting(struct sim_state *s, const struct cc_experiment_setting *
     return status == CC_OK ? cc_sim_note_setting(s->sim, setting, first, e) : status;
 }
 
+/* Warns of simulations of hours before they begin. */
+static void warn_of(const struct sim *s, double all_s)
+{
+    if (all_s > LONG_S && !s->experiment.input->quiet)
+        (void)fprintf(stderr,
+                      "commcomp: simulating this takes about %.2g hours; --dry-run shows how long "
+                      "each row takes, Ctrl-C keeps the rows that are complete\n",
+                      all_s / 3600);
+}
+
 int cc_sim_all(struct sim *s, struct cc_error *e)
 {
     struct cc_experiment *x = &s->experiment;
@@ -156,6 +169,7 @@ int cc_sim_all(struct sim *s, struct cc_error *e)
                            cc_sim_sizes_s(&x->setting[i], &x->setting[i].row[k]);
     s->program = cc_rank_sim_program(e);
     int status = s->program != NULL ? CC_OK : CC_FAIL;
+    warn_of(s, state.all_s);
     cc_progress_begin(&x->progress, x->input->quiet);
     for (size_t i = 0; i < x->settings && status == CC_OK && !cc_interrupted(); i++)
         status = one_setting(&state, &x->setting[i], e);
