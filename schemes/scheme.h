@@ -129,8 +129,8 @@ struct cc_scheme {
     size_t (*period)(const void *params);
 
     /* The largest payload, the state and the scratch memory of a tensor, in bytes; SIZE_MAX if that
-     * overflows. The state has a multiple of 4 bytes. The scratch memory serves encode, decode, decode_add, to_pairs and rounds.
-     * state_bytes and scratch_bytes may be NULL: none. */
+     * overflows. The state has a multiple of 4 bytes. The scratch memory serves encode, decode,
+     * decode_add, to_pairs and rounds. state_bytes and scratch_bytes may be NULL: none. */
     size_t (*bound)(const void *params, const struct cc_shape *shape);
     size_t (*state_bytes)(const void *params, const struct cc_shape *shape);
     size_t (*scratch_bytes)(const void *params, const struct cc_shape *shape);
