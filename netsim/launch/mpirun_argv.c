@@ -41,13 +41,14 @@ static int cores(void)
 }
 
 /* The size up to which a message is sent without asking the receiver (no rendezvous). The default
- * suits the blocks of exchanges without servers. In overlapped steps, pushes and pulls are sent
- * so up to 4 MiB: the receiver's consent would wait behind what it sends itself. */
+ * suits the blocks of exchanges without servers. Pushes and pulls are sent so up to 4 MiB: in
+ * overlapped steps the receiver's consent would wait behind what it sends itself, and in others it
+ * takes 0.2 to 0.5 ms each way from a rank that sleeps. */
 static size_t eager_bytes(const struct cc_job *job)
 {
     enum { USUAL = 64 * 1024, MOST = 4 * 1024 * 1024, HEADS = 16 * 1024 };
     size_t largest = 0;
-    if (job->servers == 0 || job->mode != CC_OVERLAP)
+    if (job->servers == 0)
         return USUAL;
     for (size_t i = 0; i < job->rows; i++)
         for (size_t k = 0; k < job->row[i].messages; k++) {
