@@ -36,7 +36,7 @@ static int on_report(void *arg, const struct cc_report *r, struct cc_error *e)
     struct launched *h = arg;
     size_t n = strlen(h->kinds);
     assert_true(n + 1 < sizeof h->kinds);
-    h->kinds[n] = "HBSRCMZDE"[r->kind];
+    h->kinds[n] = "HBSRVCMZDE"[r->kind];
     if ((int)n + 1 == h->fail_at)
         return cc_fail(e, "the disk is full");
     return CC_OK;
