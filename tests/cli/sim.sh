@@ -251,10 +251,10 @@ else
     json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.1 for r, o in zip(d["rows"], json.load(open("keep-on.json"))["rows"]))'
     json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.05 for r, o in zip(d["rows"], json.load(open("keep-off.json"))["rows"]))'
     # SparCML's Figure 4, small: the dense allreduce and, by density, three exchanges on two links.
-    # Simulated times are the formulas', and the paper's have no better split and no short forms.
+    # The dense times are the formulas'; those of pairs depend on the profile's sizes, which are made up here.
     q 0 $s --paper sparcml-figure4 --values 64Ki --workers 2,4 --nonzeros 10%,0.5% --format json
     json '[(r["exchange"], r["scheme"], r["nonzeros"]) for r in d["rows"]][::4] == [("rabenseifner", "fp32", None)] + [(x, "pairs", k) for k in (0.005, 0.1) for x in ("ssar-recdouble", "ssar-split", "dsar-split")]'
-    json 'all(abs(r["call_s"] / r["call_s_model"] - 1) < 0.05 for r in d["rows"])'
+    json 'all(abs(r["call_s"] / r["call_s_model"] - 1) < 0.01 for r in d["rows"] if r["scheme"] == "fp32")'
     json 'all(r["call_s"] < r["call_s_paper"] for r in d["rows"] if r["exchange"] == "ssar-split" and r["bw_bps"] == 1e9)'
     json 'any(n.startswith("1 Gbit/s, 4 workers: ssar-split is faster than dsar-split everywhere as simulated, ") for n in d["notes"])'
     # By hand: split among 4 on Gigabit Ethernet, (P - 1) alpha + lg P alpha, and 8 bytes for each of
