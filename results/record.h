@@ -23,8 +23,8 @@ struct cc_value {
 /* The role of a column in the table. Settings say what a row is about: they follow from options and
  * input, and stand above the table where all rows agree. The others are results, which stay in the
  * table. Where it is too narrow for all of them, details are left out first, then parts, then main
- * ones, then settings that the others imply, and of several answers the last; the settings that tell
- * the rows apart and the first answer stay. */
+ * ones, then settings that the others imply, and of several answers the last; the settings that
+ * tell the rows apart and the first answer stay. */
 enum cc_role { CC_SETTING, CC_ANSWER, CC_MAIN, CC_PART, CC_DETAIL };
 
 /* A column. `key` is its name in CSV and JSON; `head` its title in the table, NULL if the table

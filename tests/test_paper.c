@@ -411,7 +411,8 @@ static void gpu_sum(void **state)
 
 /* Four machines at 1 Gbit/s without headers, 12 ms a step, on ResNet-110: 3/4 of 6.911848 MB leave
  * a machine each way, 41.47 ms, as largest first is even within 1%. Sequential takes 12 + 2 * 41.47
- * ms, overlapped at least 2 * 41.47 ms: a little more, as ports idle at first. */
+ * ms, overlapped at least 2 * 41.47 ms: a little more, as ports idle at first and
+ * where messages between two machines wait for earlier ones. */
 static void combined(void **state)
 {
     (void)state;
@@ -428,7 +429,7 @@ static void combined(void **state)
                                                     "\"inputs\":{\"steps_per_s\":83.33333333333333}"
                                                     ",\"figures\":[1,4]}]}");
     const double way = 0.75 * 6911848 * 8e-9, most = (0.012 + 2 * way) / (2 * way);
-    assert_true(p->row[0].model[0] < most && p->row[0].model[0] > 0.97 * most);
+    assert_true(p->row[0].model[0] < most && p->row[0].model[0] > 0.95 * most);
     assert_true(p->row[0].model[1] < 4 && p->row[0].model[1] > 3.95);
     cc_paper_free(p);
 }

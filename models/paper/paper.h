@@ -37,9 +37,9 @@ struct cc_paper_row {
     struct cc_net *net; /* NULL if the formula needs none */
     struct cc_paper_inputs inputs;
     double accuracy; /* as printed, in percent; NaN: none */
-    double *figure; /* by column: as printed; NaN where the table has none */
-    bool *ours;     /* by column: the paper prints no figure, and the model's is shown alone */
-    double *model;  /* by column: ours, after cc_paper_solve; NaN before, and where neither is */
+    double *figure;  /* by column: as printed; NaN where the table has none */
+    bool *ours;      /* by column: the paper prints no figure, and the model's is shown alone */
+    double *model;   /* by column: ours, after cc_paper_solve; NaN before, and where neither is */
 };
 
 enum cc_paper_origin { CC_GIVEN, CC_ASSUMED, CC_MEASURED, CC_FITTED };
