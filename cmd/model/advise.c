@@ -306,6 +306,7 @@ static int run(struct cc_args *args, struct cc_error *e)
     struct advise a = {.record = &args->record};
     int status = CC_OK;
     CC_TRY_OUT(cc_forecast_parse(args, CC_SYSTEM_DDP, &a.forecast, e));
+    a.forecast.other_exchanges = true;
     CC_TRY_OUT(parse_limits(args, &a.forecast.limits, e));
     CC_TRY_OUT(parse_accuracy(args, &a, e));
     CC_TRY_OUT(add_compared(&a, e));

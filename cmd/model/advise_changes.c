@@ -154,21 +154,25 @@ static bool is_misplaced(const struct advise *a, enum cc_exchange x, const struc
            a->forecast.payloads[c->scheme].reduction != CC_REDUCE_PAIRS;
 }
 
-/* "label: --exchange ring with int8 takes 118 ms, sum_error 0.0024; fp32 takes 150 ms there" */
+/* "label: --exchange ring with int8 takes 118 ms (1.33 times as fast), sum_error 0.0024; fp32 takes
+ * 150 ms there". `step_s` is that of the recommendation. */
 static int note_change(struct advise *a, const char *label, const struct cc_setting *changed,
-                       const struct candidate *c, struct cc_error *e)
+                       const struct candidate *c, double step_s, struct cc_error *e)
 {
     const struct cc_forecast *f = &a->forecast;
     const char *base = cc_forecast_baseline(f);
+    const double gain = cc_forecast_speedup(step_s, c->p.step_s);
     struct cc_prediction p;
     char time[32], error[96], there[32];
     cc_advise_time(c->p.step_s, time);
     if (cc_advise_is_baseline(a, c))
-        return cc_record_note(a->record, e, "%s with %s takes %s", label, base, time);
+        return cc_record_note(a->record, e, "%s with %s takes %s (%.3g times as fast)", label, base,
+                              time, gain);
     CC_TRY(cc_predict(&a->forecast.predictor, changed, &f->baseline, &p, e));
-    return cc_record_note(a->record, e, "%s with %s takes %s, %s; %s takes %s there", label,
-                          cc_forecast_scheme(f, c->scheme), time, cc_advise_error_text(a, c, error),
-                          base, cc_advise_time(p.step_s, there));
+    return cc_record_note(a->record, e,
+                          "%s with %s takes %s (%.3g times as fast), %s; %s takes %s there", label,
+                          cc_forecast_scheme(f, c->scheme), time, gain,
+                          cc_advise_error_text(a, c, error), base, cc_advise_time(p.step_s, there));
 }
 
 /* Finds the exchange, of all or of those that merge pairs, whose fastest scheme has the shortest
@@ -193,9 +197,70 @@ static bool best_exchange(struct advise *a, const struct ranking *r, bool mergin
     return found;
 }
 
+/* Finds the sparse exchange and the scheme with pairs that are left out by nothing but the limit on
+ * sum_error and have the shortest step, below best->p.step_s; *there is the setting. False if there
+ * are none. */
+static bool best_beyond(struct advise *a, const struct ranking *r, struct candidate *best,
+                        struct cc_setting *there)
+{
+    const struct cc_forecast *f = &a->forecast;
+    struct cc_setting changed = *r->s;
+    struct candidate c;
+    bool found = false;
+    for (int x = 0; cc_exchange_names[x] != NULL; x++) {
+        changed.exchange = (enum cc_exchange)x;
+        if (!cc_exchange_has(changed.exchange, CC_X_MERGES))
+            continue;
+        for (size_t i = 0; i < f->schemes->count; i++) {
+            const struct cc_accuracy accuracy = cc_forecast_accuracy(f, &changed, i);
+            if (f->payloads[i].reduction != CC_REDUCE_PAIRS ||
+                cc_verdict_rule(&f->limits, &accuracy) != CC_OUT_ERROR ||
+                cc_advise_candidate(a, &changed, i, &c, NULL) != CC_OK || c.p.step_s == 0 ||
+                c.p.step_s >= best->p.step_s)
+                continue;
+            *best = c;
+            *there = changed;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* The least number of two digits that is above the error and its interval: a limit that certainly
+ * admits the scheme. */
+static double limit_above(const struct cc_accuracy *accuracy)
+{
+    const double most = fmax(accuracy->high * accuracy->encodings,
+                             cc_accuracy_sum_error(accuracy)); /* without an interval, the error */
+    const double unit = pow(10, floor(log10(most)) - 1);
+    return (floor(most / unit) + 1) * unit;
+}
+
+/* Names the sparse exchange that --max-nmse alone keeps from being advised, with the options that
+ * admit it. */
+static int note_beyond(struct advise *a, const struct ranking *r, double than_s, double step_s,
+                       struct cc_error *e)
+{
+    const struct cc_forecast *f = &a->forecast;
+    struct candidate best = {.p.step_s = than_s / CC_VERDICT_WORTH};
+    struct cc_setting there;
+    char time[32], error[96];
+    if (!best_beyond(a, r, &best, &there))
+        return CC_OK;
+    const struct cc_accuracy accuracy = cc_forecast_accuracy(f, &there, best.scheme);
+    return cc_record_note(a->record, e,
+                          "a sparse exchange, if its error is accepted: --exchange %s --scheme %s "
+                          "--max-nmse %.2g takes %s (%.3g times as fast); %s, and the limit is %g",
+                          cc_exchange_names[there.exchange], cc_forecast_scheme(f, best.scheme),
+                          limit_above(&accuracy), cc_advise_time(best.p.step_s, time),
+                          cc_forecast_speedup(step_s, best.p.step_s),
+                          cc_advise_error_text(a, &best, error), f->limits.sum_error);
+}
+
 /* Names the exchange whose fastest scheme has the shortest step, if that is worth a change. Where
  * it encodes sums anew on their way, also the fastest one that adds index-value pairs instead,
- * which keeps the error of a single encoding. */
+ * which keeps the error of a single encoding; and a sparse exchange that takes less than all of
+ * these, with too large an error. */
 static int note_exchange(struct advise *a, const struct ranking *r, double step_s,
                          struct cc_error *e)
 {
@@ -203,16 +268,17 @@ static int note_exchange(struct advise *a, const struct ranking *r, double step_
     struct cc_setting there, sparse;
     char label[96];
     if (!best_exchange(a, r, false, &best, &there))
-        return CC_OK;
+        return note_beyond(a, r, step_s, step_s, e);
     (void)snprintf(label, sizeof label, "another exchange: --exchange %s",
                    cc_exchange_names[there.exchange]);
-    CC_TRY(note_change(a, label, &there, &best, e));
-    if (cc_exchange_has(there.exchange, CC_X_MERGES) ||
-        !best_exchange(a, r, true, &merged, &sparse) || merged.error >= best.error)
-        return CC_OK;
-    (void)snprintf(label, sizeof label, "sums without encoding them anew: --exchange %s",
-                   cc_exchange_names[sparse.exchange]);
-    return note_change(a, label, &sparse, &merged, e);
+    CC_TRY(note_change(a, label, &there, &best, step_s, e));
+    if (!cc_exchange_has(there.exchange, CC_X_MERGES) &&
+        best_exchange(a, r, true, &merged, &sparse) && merged.error < best.error) {
+        (void)snprintf(label, sizeof label, "sums without encoding them anew: --exchange %s",
+                       cc_exchange_names[sparse.exchange]);
+        CC_TRY(note_change(a, label, &sparse, &merged, step_s, e));
+    }
+    return note_beyond(a, r, best.p.step_s, step_s, e);
 }
 
 static int note_overlap(struct advise *a, const struct ranking *r, double step_s,
@@ -224,7 +290,7 @@ static int note_overlap(struct advise *a, const struct ranking *r, double step_s
     if (r->s->timing.mode != CC_SEQUENTIAL || r->s->timing.consistency != CC_BULK ||
         !best_with(a, &changed, &best) || best.p.step_s * CC_VERDICT_WORTH >= step_s)
         return CC_OK;
-    return note_change(a, "overlapping: --mode overlap", &changed, &best, e);
+    return note_change(a, "overlapping: --mode overlap", &changed, &best, step_s, e);
 }
 
 int cc_advise_note_changes(struct advise *a, const struct ranking *r, struct cc_error *e)

@@ -83,12 +83,15 @@ static int parse_gradients(const struct cc_args *args, struct cc_synth *out, str
 }
 
 /* Whether any setting merges index-value pairs whose unions are to be measured. */
-static bool needs_unions(const struct cc_cluster_args *c)
+static bool needs_unions(const struct cc_forecast *f)
 {
-    bool merges = false;
+    const struct cc_cluster_args *c = &f->cluster;
+    bool merges = f->other_exchanges, pairs = false;
     for (size_t i = 0; i < c->exchanges; i++)
         merges |= cc_exchange_has(c->exchange[i], CC_X_MERGES);
-    return merges && c->setting.cluster.overlap == CC_UNION_MEASURED;
+    for (size_t i = 0; i < f->schemes->count; i++)
+        pairs |= f->payloads[i].reduction == CC_REDUCE_PAIRS;
+    return merges && pairs && c->setting.cluster.overlap == CC_UNION_MEASURED;
 }
 
 /* Whether sums of several workers' gradients are encoded in any setting. */
@@ -195,7 +198,7 @@ int cc_forecast_load(struct cc_forecast *f, bool errors, struct cc_error *e)
     for (size_t i = 0; i < f->schemes->count; i++)
         CC_TRY(cc_step_payloads_make(net, &f->codec_models.codec_model[i], raw, f->cluster.raw,
                                      &f->payloads[i], e));
-    if (needs_unions(&f->cluster))
+    if (needs_unions(f))
         CC_TRY(measure_unions(f, e));
     return load_baseline(f, e);
 }
@@ -432,7 +435,7 @@ int cc_forecast_note_sources(const struct cc_forecast *f, struct cc_record *r, s
         CC_TRY(cc_record_note(r, e,
                               "the profile has no fp32: it is taken as 32 bits a value that cost "
                               "no codec time"));
-    if (needs_unions(&f->cluster))
+    if (needs_unions(f))
         CC_TRY(
             cc_record_note(r, e,
                            "sums of index-value pairs: how many indices workers have in common is "

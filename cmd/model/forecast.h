@@ -131,6 +131,8 @@ struct cc_forecast {
     struct cc_codec_models codec_models;
     bool sizes;                /* are those of `figures`, and not the profile's */
     bool errors;               /* are known */
+    bool other_exchanges;      /* than those of the command line are predicted as well; set between
+                                  cc_forecast_parse and cc_forecast_load */
     struct cc_figures figures; /* sizes and errors on the net's own tensors */
     struct cc_predictor predictor;
     struct cc_step_payloads *payloads; /* one per scheme */
