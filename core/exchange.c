@@ -1,5 +1,6 @@
 #include "core/exchange.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define NAME(id, symbol, word, flags, rounds, help) word,
@@ -54,4 +55,21 @@ int cc_exchange_find(const char *name)
         if (strcmp(infos[x].name, name) == 0)
             return x;
     return -1;
+}
+
+void cc_exchange_counts_print(const uint64_t count[CC_EXCHANGE_COUNT], char *out, size_t cap)
+{
+    bool taken[CC_EXCHANGE_COUNT] = {false};
+    out[0] = '\0';
+    for (size_t used = 0; used < cap;) {
+        size_t most = CC_EXCHANGE_COUNT;
+        for (size_t i = 0; i < CC_EXCHANGE_COUNT; i++)
+            if (!taken[i] && count[i] > 0 && (most == CC_EXCHANGE_COUNT || count[i] > count[most]))
+                most = i;
+        if (most == CC_EXCHANGE_COUNT)
+            return;
+        taken[most] = true;
+        used += (size_t)snprintf(out + used, cap - used, "%s%s %llu", used > 0 ? ", " : "",
+                                 cc_exchange_names[most], (unsigned long long)count[most]);
+    }
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum cc_exchange_flag {
     CC_X_SERVERS = 1,       /* workers push to servers, which reduce, and pull from them */
@@ -87,6 +88,10 @@ bool cc_exchange_has(enum cc_exchange x, enum cc_exchange_flag flag);
 extern const char *const cc_exchange_names[];
 /* The id of a name, or -1. */
 int cc_exchange_find(const char *name);
+
+/* Writes how many messages took which exchange, the most frequent first: "ssar-split 20,
+ * ssar-recdouble 4". Empty if all counts are 0. */
+void cc_exchange_counts_print(const uint64_t count[CC_EXCHANGE_COUNT], char *out, size_t cap);
 
 /* How payloads of a scheme can be reduced. */
 enum cc_reduction {

@@ -59,6 +59,7 @@ struct cc_cost {
     /* CC_PS: for which a worker and the busiest server send messages, but for the first, whose time
      * is in the latency; no transfer is shorter. */
     double push_send_s, pull_send_s;
+    enum cc_exchange chosen; /* CC_X_CHOOSES: the exchange that one message takes; not in sums */
 };
 
 /* Time of the network stages: latency, transfer, adding. */

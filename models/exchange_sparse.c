@@ -196,7 +196,7 @@ static enum cc_exchange fastest(const struct cc_exchange_case *k, struct cc_cost
 
 static void ssar_auto(const struct cc_exchange_case *k, struct cc_cost *c)
 {
-    (void)fastest(k, c);
+    c->chosen = fastest(k, c);
 }
 
 /* A message with that many pairs in each gradient. */

@@ -352,6 +352,15 @@ static double step_time(void *arg, bool sends, double compute_s)
                                    &cluster, cc_link_burst_s(&s->link), &k->predictor->overlap);
 }
 
+static void count_choices(const struct cc_setting *s, const struct step_kind *sending,
+                          struct cc_prediction *out)
+{
+    if (!cc_exchange_has(s->exchange, CC_X_CHOOSES) || s->cluster.workers == 1)
+        return;
+    for (size_t i = 0; i < sending->count; i++)
+        out->chosen[sending->message[i].cost.chosen]++;
+}
+
 /* The time of a period in which only one step sends. */
 static int period_time(struct step_case *k, double period, struct cc_spread *out,
                        struct cc_error *e)
@@ -457,6 +466,7 @@ static int predict_period(struct cc_predictor *p, const struct cc_setting *s,
     struct cc_spread spread;
     double period = (double)payloads->period;
     k.sending.count = cut_step(p, s, payloads, false, &k.sending.unshaped);
+    count_choices(s, &k.sending, out);
     if (period > 1)
         k.silent.count = cut_step(p, s, payloads, true, &k.silent.unshaped);
     cc_cost_shaped(s->exchange, &k.sending.unshaped, &s->link, &k.sending.sum);

@@ -60,6 +60,8 @@ struct cc_prediction {
     double imbalance;  /* of the servers' loads: busiest / mean */
     double efficiency; /* compute_s / step_s: Pipe-SGD's equation 7 */
     enum cc_bottleneck bottleneck;
+    uint64_t chosen[CC_EXCHANGE_COUNT]; /* CC_X_CHOOSES: a sending step's messages by the exchange
+                                           that each takes; otherwise 0 */
 };
 
 /* Memory for predictions over one net, reused between calls: zero it, pass it to every call, free

@@ -46,6 +46,8 @@ static const struct cc_column columns[] = {
      "--union",
      CC_DETAIL},
     {"fill_in_uniform", NULL, "", "%.4g", 0, "the same of uniform indices", CC_DETAIL},
+    {"chose", "chose", "", NULL, 0,
+     "ssar-auto: for each exchange that it takes, the number of messages of a step", CC_PART},
     {"efficiency", NULL, "", "%.4f", 0, "compute_s / step_s: Pipe-SGD's scaling efficiency",
      CC_DETAIL},
     {"min_size", NULL, "", "%.0f", 0,
@@ -85,9 +87,10 @@ static double union_growth(const struct model *m, size_t scheme, const struct cc
 }
 
 /* The columns that only this command has. */
-static void own_columns(struct model *m, size_t row, size_t scheme, const struct cc_setting *s,
-                        const struct cc_prediction *p)
+static int own_columns(struct model *m, size_t row, size_t scheme, const struct cc_setting *s,
+                       const struct cc_prediction *p, struct cc_error *e)
 {
+    char chose[256];
     bool several = cc_exchange_has(s->exchange, CC_X_SERVERS) && s->cluster.servers > 1;
     const struct cc_number_column all[] = {
         {"overhead", s->link.overhead},
@@ -112,6 +115,8 @@ static void own_columns(struct model *m, size_t row, size_t scheme, const struct
         {"min_size", (double)m->forecast.cluster.min_size},
         {"raw_share", m->forecast.cluster.raw_share}};
     cc_record_numbers(m->record, row, all, sizeof all / sizeof all[0]);
+    cc_exchange_counts_print(p->chosen, chose, sizeof chose);
+    return chose[0] != '\0' ? cc_record_text(m->record, row, "chose", chose, e) : CC_OK;
 }
 
 /* Adds a row, and the step to m->step[*rows]. */
@@ -124,7 +129,7 @@ static int add_row(struct model *m, size_t scheme, const struct cc_setting *s, d
     const size_t row = cc_forecast_row(f, m->record, scheme, s, &p, fp32_step_s, e);
     if (row == SIZE_MAX)
         return CC_FAIL;
-    own_columns(m, row, scheme, s, &p);
+    CC_TRY(own_columns(m, row, scheme, s, &p, e));
     cc_forecast_error_columns(f, m->record, row, scheme, s);
     cc_record_number(m->record, row, "speedup_best", cc_forecast_speedup(best->p.step_s, p.step_s));
     CC_TRY(cc_record_text(m->record, row, "profile", f->codec_models.source, e));

@@ -166,6 +166,19 @@ json 'all(1 <= r["fill_in"] <= 1.02 * r["fill_in_uniform"] for r in d["rows"])'
 json '1.5 < d["rows"][1]["fill_in"] < 0.99 * d["rows"][1]["fill_in_uniform"] and any("measured on the synthetic" in n for n in d["notes"])'
 q 0 $sparse --union expected --format json
 json 'all(r["fill_in"] == r["fill_in_uniform"] for r in d["rows"]) and not any("measured on the synthetic" in n for n in d["notes"])'
+# ssar-auto says which exchange it takes: the one that is fastest by itself.
+for values in 1K 30M; do
+    q 0 model -q --profile pairs.json --scheme sparse:density=0.1,index=u32,fp32 --dense-bits 4 --bw 1gbps,50gbps --workers 2,8 \
+        --exchange ssar-auto,ssar-recdouble,ssar-split,ssar-rabenseifner,dsar-split --values $values --format json
+    key='(r["scheme"], r["bw_bps"], r["workers"])'
+    json 'all(r["chose"] is None for r in d["rows"] if r["exchange"] != "ssar-auto")'
+    json "all((lambda of: of[r['chose'].removesuffix(' 1')] == r['comm_s'] == min(of.values()))({o['exchange']: o['comm_s'] for o in d['rows'] if o is not r and (o['scheme'], o['bw_bps'], o['workers']) == $key}) for r in d['rows'] if r['exchange'] == 'ssar-auto')"
+    cp out auto-$values.json
+done
+json '{None, "ssar-recdouble 1", "dsar-split 1"} <= {r["chose"] for v in ("1K", "30M") for r in json.load(open(f"auto-{v}.json"))["rows"]}'
+q 0 model -q --profile pairs.json --scheme fp32,sparse:density=0.1,index=u32 --net resnet20 --mode overlap --exchange ssar-auto --dense-bits 4 --workers 1,2 --format json
+json '[r["chose"] for r in d["rows"][:2]] == [None, None] and all(sum(int(c.split()[1]) for c in r["chose"].split(", ")) == 59 for r in d["rows"][2:])'
+json 'any("," in r["chose"] for r in d["rows"][2:])'
 # Sums are summed, also inside local: in the mean half of fp32's bytes, where 64 workers gathering
 # them would have 32 times as many. powersgd sums twice: twice the latencies of a ring.
 q 0 $m --exchange mpi --workers 64 --compute 100ms --scheme fp32,local,powersgd --format json

@@ -54,24 +54,10 @@ void cc_count_bytes(struct cc_rank_loop *l)
 
 int cc_chosen_text(const struct cc_rank_loop *l, char **out, struct cc_error *e)
 {
-    const uint64_t *chosen = l->s.counters.chosen;
-    bool taken[CC_EXCHANGE_COUNT] = {false};
-    char text[256] = "";
-    size_t used = 0;
+    char text[256];
     *out = NULL;
-    for (;;) {
-        size_t most = CC_EXCHANGE_COUNT;
-        for (size_t i = 0; i < CC_EXCHANGE_COUNT; i++)
-            if (!taken[i] && chosen[i] > 0 &&
-                (most == CC_EXCHANGE_COUNT || chosen[i] > chosen[most]))
-                most = i;
-        if (most == CC_EXCHANGE_COUNT || used >= sizeof text)
-            break;
-        taken[most] = true;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %llu", used > 0 ? ", " : "",
-                                 cc_exchange_names[most], (unsigned long long)chosen[most]);
-    }
-    if (used == 0)
+    cc_exchange_counts_print(l->s.counters.chosen, text, sizeof text);
+    if (text[0] == '\0')
         return CC_OK;
     *out = cc_strdup(text, e);
     return *out != NULL ? CC_OK : CC_FAIL;
