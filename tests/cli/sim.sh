@@ -228,15 +228,15 @@ else
     done
     # What was applied against the gradients: floats but for rounding; with one worker, bench's
     # error of the sums over a pass.
-    q 0 trace synth gradients --net resnet20 --steps 6
-    q 0 bench -q --trace gradients --scheme topk,int8 --passes 1 --format json
+    q 0 trace synth six --net resnet20 --steps 6
+    q 0 bench -q --trace six --scheme topk,int8 --passes 1 --format json
     cp out passes.json
-    q 0 sim -q --errors --trace gradients --workers 1 --exchange ring --bw 1gbps --scheme fp32,topk,int8 --warmup 0 --steps 6 --format json
+    q 0 sim -q --errors --trace six --workers 1 --exchange ring --bw 1gbps --scheme fp32,topk,int8 --warmup 0 --steps 6 --format json
     json 'd["rows"][0]["applied_error"] < 1e-12 and all(abs(r["applied_error"] / o["nmse_cumulative"] - 1) < 1e-4 for r, o in zip(d["rows"][1:], json.load(open("passes.json"))["rows"]))'
     # The last three steps alone, and six steps after three others.
-    q 0 sim -q --errors --trace gradients --workers 1 --exchange ring --bw 1gbps --scheme topk --warmup 3 --steps 3 --format json
+    q 0 sim -q --errors --trace six --workers 1 --exchange ring --bw 1gbps --scheme topk --warmup 3 --steps 3 --format json
     cp out last.json
-    q 0 sim -q --errors --trace gradients --workers 1 --exchange ring --bw 1gbps --scheme topk --warmup 0 --steps 6 --format json
+    q 0 sim -q --errors --trace six --workers 1 --exchange ring --bw 1gbps --scheme topk --warmup 0 --steps 6 --format json
     json 'abs(d["rows"][0]["applied_error_settled"] / json.load(open("last.json"))["rows"][0]["applied_error"] - 1) < 1e-9'
     # Sums that do not keep everything: without data as many as are wanted, with data on average;
     # the formula's bytes of the busiest rank.
@@ -249,7 +249,7 @@ else
     q 0 model -q --values 200K --workers 6 --keep 1% --exchange ssar-recdouble,ssar-split,ssar-rabenseifner,dsar-split,ssar-auto \
         --scheme fp32,topk,sparse --bw 1gbps --format json
     json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.1 for r, o in zip(d["rows"], json.load(open("keep-on.json"))["rows"]))'
-    json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.05 for r, o in zip(d["rows"], json.load(open("keep-off.json"))["rows"]))'
+    json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.06 for r, o in zip(d["rows"], json.load(open("keep-off.json"))["rows"]))'
     # SparCML's Figure 4, small: the dense allreduce and, by density, three exchanges on two links.
     # The dense times are the formulas'; those of pairs depend on the profile's sizes, which are made up here.
     q 0 $s --paper sparcml-figure4 --values 64Ki --workers 2,4 --nonzeros 10%,0.5% --format json

@@ -142,13 +142,13 @@ static int post_ready(struct cc_block_stream *s, bool *moved, struct cc_error *e
 {
     while (s->posting != NULL) {
         struct cc_transfer *t = s->posting;
+        if (length_unknown(s, t) && t->posted > 0 && !(s->together && t->posted == t->bytes))
+            return CC_OK;
         if (t->posted == t->bytes) {
             s->posting = t->next;
             *moved = true;
             continue;
         }
-        if (length_unknown(s, t) && t->posted > 0)
-            return CC_OK;
         const size_t n = smaller(t->bytes - t->posted, s->block_bytes);
         if (enough_under_way(s, t) || t->ready < t->posted + n)
             return CC_OK;
@@ -229,7 +229,9 @@ int cc_block_streams_open(struct cc_block_streams *s, struct cc_rank_state *rank
     const size_t small = smaller(at_once, CC_SMALL_AT_ONCE);
     const size_t most = small > CC_BLOCKS ? small : CC_BLOCKS;
     CC_TRY(open_stream(&s->out, rank_state, index, most, true, e));
-    return open_stream(&s->in, rank_state, index, most, false, e);
+    CC_TRY(open_stream(&s->in, rank_state, index, most, false, e));
+    s->out.together = s->in.together = at_once > 1;
+    return CC_OK;
 }
 
 int cc_block_streams_progress(struct cc_block_streams *s, bool *moved, struct cc_error *e)

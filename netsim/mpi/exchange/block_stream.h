@@ -11,8 +11,8 @@
  *
  * Lengths. A receiver may not know how long a payload will be. Such a transfer is `sized`: it
  * begins with a u64, the number of bytes that follow. The receiver posts its first block for the
- * largest possible length, and further blocks, of this transfer or, unless it fits into one, of
- * later ones, only when it has read that number.
+ * largest possible length, and further blocks only when it has read that number: of this transfer
+ * and, unless transfers do not wait for each other and this one fits into a block, of later ones.
  *
  * Clear to send. Where ranks change peers from round to round, a rank that is early would send to
  * one that is still receiving from another, and slow down a transfer that others wait for. So a
@@ -68,6 +68,7 @@ struct cc_block_stream {
         size_t bytes;
     } * block;                   /* a ring buffer of `most` */
     size_t most, first, blocks;  /* under way: at most, the first, how many */
+    bool together;               /* transfers do not wait for each other */
     struct cc_requests requests; /* of the blocks, and of the clear to send */
 };
 
