@@ -116,7 +116,6 @@ void cc_choice_apply(const struct cc_choice *c, struct cc_setting *s)
     t->consistency = CC_BULK;
     t->hidden_share = c->mode == CC_SEQUENTIAL ? t->hidden_share : 0;
     t->fuse_bytes = bytes[c->cut];
-    t->in_turn = true; /* as libraries do */
     t->first_fuse_bytes =
         c->cut == CC_CUT_BUCKETS ? cc_systems[CC_SYSTEM_DDP].first_fuse_bytes : -1;
     t->fuse_gradients = true;
