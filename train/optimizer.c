@@ -4,6 +4,9 @@
 #include "train/kernels/update.h"
 #include "train/math.h"
 
+const char *const cc_optimizer_names[] = {"sgd", "adam", "adamw", NULL};
+const char *const cc_rate_names[] = {"constant", "step", "cosine", NULL};
+
 size_t cc_optimizer_state(const struct cc_optimizer *o, size_t values)
 {
     if (o->kind == CC_SGD)

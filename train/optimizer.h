@@ -16,6 +16,8 @@ enum cc_optimizer_kind {
                  takes rate x decay of the weights */
 };
 
+extern const char *const cc_optimizer_names[]; /* by kind; ends with NULL */
+
 struct cc_optimizer {
     enum cc_optimizer_kind kind;
     float momentum; /* SGD */
@@ -40,6 +42,8 @@ enum cc_rate_kind {
     CC_RATE_COSINE, /* half a period, from `rate` down to `last`; I. Loshchilov and F. Hutter,
                            SGDR, 2017, without restarts */
 };
+
+extern const char *const cc_rate_names[]; /* by kind; ends with NULL */
 
 #define CC_RATE_DROPS 8
 

@@ -15,7 +15,6 @@
 #include "netsim/inprocess/inprocess.h"
 
 static const char *const optimizers[] = {"sgd", "nesterov", "adam", "adamw", NULL};
-static const char *const schedules[] = {"constant", "step", "cosine", NULL};
 static const char *const pulls[] = {"delta", "mean", NULL};
 static const char *const modes[] = {"sequential", "overlap", NULL};
 static const char *const recipes[] = {"3lc", "perceptron", NULL};
@@ -68,7 +67,7 @@ static const struct cc_option options[] = {
      .help = "of sgd and nesterov; 0 for a scheme that applies momentum itself (dgc)"},
     {.name = "weight-decay", .value = "X", .def = "0", .group = CC_GROUP_TRAIN,
      .help = "decay of weights, not of biases and normalizations"},
-    {.name = "schedule", .value = "HOW", .def = "cosine", .choices = schedules,
+    {.name = "schedule", .value = "HOW", .def = "cosine", .choices = cc_rate_names,
      .group = CC_GROUP_TRAIN,
      .help = "the rate over the steps: constant, step (a tenth from half of them on, a hundredth "
              "from three quarters on) or cosine (down to 0)"},

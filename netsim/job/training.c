@@ -24,14 +24,9 @@ static bool has_servers(const struct cc_scope *s)
     return job->servers > 0;
 }
 
-static const char *const optimizers[] = {"sgd", "adam", "adamw", NULL};
-static const char *const schedules[] = {"constant", "step", "cosine", NULL};
-
 static const struct cc_field drop_fields[] = {{.type = CC_FIELD_UINT64, .high = MOST_COUNT}};
 static const struct cc_table drops_table = {CC_FIELDS(drop_fields), .bytes = sizeof(uint64_t),
                                             .form = CC_FORM_SCALAR};
-
-#define SHARE(member) NUMBER(member), 0, 1
 
 static const struct cc_field training_fields[] = {
     {TEXT(net), .help = "As `--net` of `commcomp train`."},
@@ -44,20 +39,20 @@ static const struct cc_field training_fields[] = {
     {BOOL(flip), .optional = true, .help = "Whether every second training image is mirrored."},
     {SIZE(shift), 0, 1024, .optional = true,
      .help = "Pixels by which training images are shifted at random, at most."},
-    {WORD(optimizer), .words = optimizers, .help = "The optimizer."},
+    {WORD(optimizer), .words = cc_optimizer_names, .help = "The optimizer."},
     {SHARE(momentum), .optional = true, .help = "`sgd`: its momentum."},
     {BOOL(nesterov), .optional = true, .help = "`sgd`: whether it is Nesterov's."},
     {SHARE(decay), .optional = true, .help = "Decay of weights."},
     {SHARE(beta1), .optional = true, .help = "`adam`, `adamw`: of the mean gradient."},
     {SHARE(beta2), .optional = true, .help = "`adam`, `adamw`: of its mean square."},
     {SHARE(small), .optional = true, .help = "`adam`, `adamw`: added to the root."},
-    {WORD(schedule), .words = schedules, .help = "The learning rate over the steps."},
+    {WORD(schedule), .words = cc_rate_names, .help = "The learning rate over the steps."},
     {NUMBER(rate), 0, MOST_RATE, .help = "The learning rate, at its highest."},
     {NUMBER(last), 0, MOST_RATE, .optional = true, .help = "`cosine`: the last rate."},
     {SHARE(factor), .optional = true, .help = "`step`: by which the rate drops."},
     {SIZE(warmup), 0, MOST_STEPS, .optional = true,
      .help = "Steps in which the rate grows linearly."},
-    {"drop", CC_FIELD_LIST, CC_MEMBER(uint64_t *, struct cc_job_training, drop), 0, 8,
+    {"drop", CC_FIELD_LIST, CC_MEMBER(uint64_t *, struct cc_job_training, drop), 0, CC_RATE_DROPS,
      .table = &drops_table, .item = "number",
      .count = CC_MEMBER(size_t, struct cc_job_training, drops), .optional = true,
      .help = "`step`: the steps from which on it drops."},

@@ -235,7 +235,7 @@ static int read_pair(const char *samples, const char *labels, struct cc_data *d,
 
 int cc_data_npy(const char *path, const char *keys, struct cc_data *d, struct cc_error *e)
 {
-    struct config c = {NULL};
+    struct config c = {0};
     int status = CC_OK;
     CC_TRY_OUT(cc_data_keys(keys, set, &c, e));
     if (c.labels == NULL || (c.test != NULL) != (c.test_labels != NULL)) {

@@ -131,7 +131,8 @@ static int finish(MPI_Request *all, bool yield_when_idle, struct cc_error *e)
 int cc_runtime_barrier(MPI_Comm comm, bool yield_when_idle, struct cc_error *e)
 {
     MPI_Request all;
-    /* Ranks leave the blocking one within a microsecond of each other. */
+    /* MPI_Barrier, which polls, lets ranks go within a microsecond of each other; MPI_Ibarrier and
+     * MPI_Test do not. */
     if (!yield_when_idle)
         return cc_mpi_check(MPI_Barrier(comm), "MPI_Barrier", e);
     CC_TRY(cc_mpi_check(MPI_Ibarrier(comm, &all), "MPI_Ibarrier", e));
