@@ -217,13 +217,15 @@ static bool overlapped(const struct pair *p, enum cc_cause_kind *kind, char why[
     return p->t->mode != CC_SEQUENTIAL && contention(p, kind, why);
 }
 
+/* Through servers, messages leave in order in the simulation, too. */
 static bool order(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])
 {
     *kind = CC_CAUSE_FIDELITY;
     (void)snprintf(why, WHY_CAP,
                    "the simulation has all messages that are under way share the links, where MPI "
                    "sends those of a connection one after another");
-    return p->gap < 0 && p->simulated && p->t->mode != CC_SEQUENTIAL;
+    return p->gap < 0 && p->simulated && p->t->mode != CC_SEQUENTIAL &&
+           !cc_exchange_has(p->t->exchange, CC_X_SERVERS);
 }
 
 static bool fidelity(const struct pair *p, enum cc_cause_kind *kind, char why[WHY_CAP])

@@ -278,12 +278,17 @@ static void all_differ(void **state)
     (void)state;
     struct cc_comparison t = agreeing();
     struct cc_diagnosis v;
-    /* Overlapping messages in order: the run lies between the formula and the simulation. */
+    /* Overlapping messages in order: the run lies between the formula and the simulation, which
+     * has them in order through servers. */
     t.mode = CC_OVERLAP;
+    t.exchange = CC_RING;
     t.model_s = 0.080, t.sim_s = 0.120, t.run_s = 0.090;
     v = diagnosed(t);
     assert_causes(&v, CC_CAUSE_CONTENTION, CC_CAUSE_FIDELITY);
     assert_contains(v.cause[1].why, "one after another");
+    t.exchange = CC_PS;
+    v = diagnosed(t);
+    assert_causes(&v, CC_CAUSE_CONTENTION, CC_CAUSE_UNCLEAR);
     t.mode = CC_SEQUENTIAL;
     v = diagnosed(t);
     assert_causes(&v, CC_CAUSE_UNCLEAR, CC_CAUSE_UNCLEAR);
