@@ -92,8 +92,9 @@ static const struct cc_option options[] = {
      .help = "schemes and seeds are trained side by side, a thread each; weights and accuracies do "
              "not depend on it"},
     {.name = "checkpoint", .value = "DIR", .group = CC_GROUP_TRAIN,
-     .help = "keep a checkpoint of each training in DIR, as SCHEME-seedN.safetensors: all that "
-             "--resume needs, with the parameters as tensors that other programs read"},
+     .help = "keep a checkpoint of each training in DIR, as SCHEME-seedN.safetensors, or with several "
+             "--rate as SCHEME-rateX-seedN.safetensors: all that --resume needs, with the parameters "
+             "as tensors that other programs read"},
     {.name = "checkpoint-every", .value = "N", .def = "as --eval-every", .group = CC_GROUP_TRAIN,
      .help = "--checkpoint: after every N steps, besides the end and Ctrl-C"},
     {.name = "resume", .group = CC_GROUP_TRAIN,
@@ -101,8 +102,8 @@ static const struct cc_option options[] = {
              "ends with the same weights, bit for bit"},
     {.name = "capture", .value = "DIR", .group = CC_GROUP_TRAIN,
      .help = "write gradients as a trace that --trace reads: each worker's push and what the server "
-             "sends, before they are encoded, to DIR, or if there are several schemes or seeds, to "
-             "DIR/SCHEME-seedN"},
+             "sends, before they are encoded, to DIR, or if there are several schemes, rates or seeds, "
+             "to folders in DIR that are named as checkpoints are, without .safetensors"},
     {.name = "capture-steps", .value = "FROM:TO", .def = "the last 8", .group = CC_GROUP_TRAIN,
      .help = "--capture: the steps from FROM to before TO, counted from 0, as in 100:112"},
     {.name = "min-size", .value = "COUNT", .def = "0", .group = CC_GROUP_SEND,

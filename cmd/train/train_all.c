@@ -106,7 +106,12 @@ static int name_output(const struct cc_train *t, const char *folder, size_t trai
 {
     static const char kept[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.=-";
     const struct cc_train_options *o = &t->options;
-    if (asprintf(out, "%s/%s-seed%llu%s", folder, t->args->schemes.item[training / o->seeds]->name,
+    const size_t variant = training / o->seeds;
+    char number[CC_NUMBER_CAP], rate[8 + sizeof number] = "";
+    cc_number_print(cc_train_rate(t, variant), number);
+    if (o->rates > 1)
+        (void)snprintf(rate, sizeof rate, "-rate%s", number);
+    if (asprintf(out, "%s/%s%s-seed%llu%s", folder, cc_train_spec(t, variant)->name, rate,
                  (unsigned long long)(o->seed + training % o->seeds), suffix) < 0) {
         *out = NULL;
         return cc_fail(e, "out of memory");

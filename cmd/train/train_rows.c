@@ -116,7 +116,8 @@ const struct cc_column cc_train_columns[] = {
      "completed trainings reach it",
      CC_MAIN},
     {"target_step", NULL, "", "%.0f", 0, "--target, summary: mean steps to it", CC_DETAIL},
-    {"weights", NULL, "", NULL, 0, "eval, last step: CRC-32 of the workers' parameters", CC_DETAIL},
+    {"weights", NULL, "", NULL, 0,
+     "eval, last step: CRC-32 of the workers' parameters, as in crc32:28e98629", CC_DETAIL},
     {.key = NULL},
 };
 
@@ -259,8 +260,8 @@ static int add_evaluation(const struct cc_train *t, size_t variant, size_t seed,
         return CC_OK;
     if (of->peak_bytes > 0)
         cc_record_number(t->record, row, "sim_memory_bytes", of->peak_bytes);
-    char crc[16];
-    (void)snprintf(crc, sizeof crc, "%08x", of->weights_crc);
+    char crc[24]; /* never the text of a number, as 28e98629 would be in a CSV */
+    (void)snprintf(crc, sizeof crc, "crc32:%08x", of->weights_crc);
     return cc_record_text(t->record, row, "weights", crc, e);
 }
 

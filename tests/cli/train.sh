@@ -151,6 +151,13 @@ t 1 $c --steps 3000 --eval-every 500 --checkpoint kept --resume
 err 'kept/fp32-seed2.safetensors: tensor "weights.fc1.weight": its data_offsets \[0, 8192\] do not lie within'
 t 2 $c --resume
 err '--resume goes with --checkpoint DIR'
+# Of several rates, each has a checkpoint of its own.
+q 0 $t --scheme fp32,3lc --rate 0.1,0.2,0.00001 --format json
+cp out several.json
+q 0 $t --scheme fp32,3lc --rate 0.1,0.2,0.00001 --checkpoint rates
+left 'rates/*' 'rates/3lc-rate0.1-seed1.safetensors rates/3lc-rate0.2-seed1.safetensors rates/3lc-rate1e-05-seed1.safetensors rates/fp32-rate0.1-seed1.safetensors rates/fp32-rate0.2-seed1.safetensors rates/fp32-rate1e-05-seed1.safetensors '
+q 0 $t --scheme fp32,3lc --rate 0.1,0.2,0.00001 --checkpoint rates --resume --format json
+json '[(r["rate"], r["weights"]) for r in d["rows"]] == [(r["rate"], r["weights"]) for r in json.load(open("several.json"))["rows"]]'
 # An interrupt keeps the curve and a checkpoint: SIGTERM here, as shells have background jobs ignore
 # Ctrl-C.
 end_case
@@ -186,6 +193,8 @@ assert all(abs(y + 0.5 * x) < 1e-6 for x, y in zip(push, pull))
 P
 q 0 $t --scheme fp32,3lc --capture both --exchange ring
 left 'both/*' 'both/3lc-seed1 both/fp32-seed1 '
+q 0 $t --scheme fp32 --rate 0.05,0.1,0.2 --seeds 2 --capture several
+left 'several/*' 'several/fp32-rate0.05-seed1 several/fp32-rate0.05-seed2 several/fp32-rate0.1-seed1 several/fp32-rate0.1-seed2 several/fp32-rate0.2-seed1 several/fp32-rate0.2-seed2 '
 [ "$(ls both/3lc-seed1 | wc -l)" = 32 ] || bad "$(ls both/3lc-seed1)"
 t 1 $t --scheme 3lc --capture captured
 err 'captured is not empty; name a new directory'
@@ -254,5 +263,10 @@ q 0 train -q --net resnet20 --data digits --workers 4 --scheme fp32,3lc --steps 
 json 'len(d["rows"]) == 10 and d["rows"][0]["values"] > 269000 and all(r["exchange"] == "ps" for r in d["rows"])'
 q 0 $t --scheme fp32 -o out.csv
 [ "$(wc -l <out.csv)" = 6 ] || bad "$(wc -l <out.csv) lines of CSV"
+# Digits of a checksum that could be a number, even one beyond the range of numbers, are a text.
+q 0 train -q --recipe perceptron --scheme sparse --seed 3 --seeds 1 --steps 100 -o sparse.csv
+grep -q crc32:28e98629 sparse.csv || bad "other weights than those whose checksum is 28e98629"
+q 0 plot -q sparse.csv --format script
+out "title 'sparse'"
 
 finish
