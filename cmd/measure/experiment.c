@@ -26,7 +26,11 @@ int cc_experiment_parse_shares(const char *text, double **out, size_t *count, st
     for (const char *at = text; at != NULL;) {
         char item[32];
         const size_t length = strcspn(at, ",");
-        (void)snprintf(item, sizeof item, "%.*s", length < sizeof item ? (int)length : 31, at);
+        if (length >= sizeof item)
+            return cc_usage(
+                e, "--nonzeros: '%.24s...' is too long for a share: at most %zu characters", at,
+                sizeof item - 1);
+        (void)snprintf(item, sizeof item, "%.*s", (int)length, at);
         CC_TRY(cc_grow((void **)out, &capacity, *count + 1, sizeof **out, e));
         const int status = cc_parse_share(item, &(*out)[*count], e);
         if (status != CC_OK) {

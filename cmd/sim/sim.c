@@ -77,7 +77,7 @@ static const struct cc_option options[] = {
     {.name = "paper", .value = "FIGURE", .choices = cc_sim_papers,
      .group = CC_GROUP_RUN,
      .help = "the axes of a published figure, simulated beside the formulas: sparcml-figure4, with "
-             "--nonzeros, --workers, --values and --bw as lists"},
+             "--values, and with --nonzeros, --workers, --bw and --latency as lists"},
     {.name = "dry-run",
      .group = CC_GROUP_RUN,
      .help = "list what would be simulated, and how long it takes; needs no SimGrid"},

@@ -37,6 +37,7 @@ struct figure {
     size_t points, capacity;
     double *density; /* ascending */
     size_t densities;
+    bool left_out; /* smaller ones, of the default */
 };
 
 /* --- the set-up --- */
@@ -69,29 +70,61 @@ static int set_size(struct cc_args *args, struct cc_error *e)
     return CC_OK;
 }
 
-/* Sets the options that are part of the set-up, and refuses those that would change it. */
+/* Options that leave the figure what it is: its size, the links and the platform, the forms of the
+ * streams, and where codecs' sizes and times come from. --indices is not among them, since the
+ * unions are those of indices that are drawn uniformly. */
+static bool is_open(const char *option)
+{
+    static const char *const open[] = {
+        "paper",        "values",     "nonzeros",   "workers",  "bw",       "latency",
+        "message-cost", "wire",       "dense-bits", "overhead", "topology", "slow-links",
+        "platform",     "slow-hosts", "seed",       "profile",  "fidelity", "smpirun"};
+    for (size_t i = 0; i < sizeof open / sizeof open[0]; i++)
+        if (strcmp(option, open[i]) == 0)
+            return true;
+    for (const struct cc_topology_option *o = cc_topology_options; o->name != NULL; o++)
+        if (strcmp(option, o->name) == 0)
+            return true;
+    return false;
+}
+
+/* Refuses --scheme, and all others of sim's own options. */
+static int refuse_others(const struct cc_args *args, struct cc_error *e)
+{
+    if (args->schemes.count > 0)
+        return cc_usage(e, "--paper and --scheme exclude each other: SparCML sends index-value "
+                           "pairs, and its baseline 32-bit floats");
+    for (const struct cc_option *o = args->command->options; o->name != NULL; o++) {
+        if (cc_arg(args, o->name) == NULL || is_open(o->name))
+            continue;
+        if (o->group == CC_GROUP_OUTPUT || strcmp(o->name, "dry-run") == 0)
+            return cc_usage(e,
+                            "--paper and --%s exclude each other: the figure has a simulation for "
+                            "each density, and --%s is of a single one",
+                            o->name, o->name);
+        return cc_usage(e,
+                        "--paper and --%s exclude each other: the figure fixes all but its size "
+                        "(--values, --nonzeros, --workers), links and platform, --wire and "
+                        "--dense-bits",
+                        o->name);
+    }
+    if (cc_arg(args, "platform") != NULL && cc_arg(args, "bw") == NULL)
+        return cc_usage(e, "--paper with --platform: give --bw, the rate of the file's links, for "
+                           "the formulas beside the simulation");
+    return CC_OK;
+}
+
+/* Sets the options that are part of the set-up, and defaults. */
 static int set_options(struct cc_args *args, struct cc_error *e)
 {
     static const struct {
         const char *name, *value;
-    } all[] = {
-        {"exchange", NULL}, {"system", NULL},         {"net", NULL},        {"trace", NULL},
-        {"compute", "0s"},  {"device", NULL},         {"update", "0s"},     {"mode", NULL},
-        {"fuse", NULL},     {"union", "expected"},    {"indices", NULL},    {"steps", "1"},
-        {"warmup", "0"},    {"data", "off"},          {"stragglers", NULL}, {"timeline", NULL},
-        {"paje", NULL},     {"write-platform", NULL}, {"dry-run", NULL}};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        if (cc_arg(args, all[i].name) != NULL)
-            return cc_usage(e, "--paper and --%s exclude each other: the figure fixes it",
-                            all[i].name);
-        if (all[i].value != NULL)
-            cc_arg_set(args, all[i].name, all[i].value);
-    }
-    if (args->schemes.count > 0)
-        return cc_usage(e, "--paper and --scheme exclude each other: SparCML sends index-value "
-                           "pairs, and its baseline 32-bit floats");
+    } all[] = {{"compute", "0s"}, {"update", "0s"}, {"union", "expected"},
+               {"steps", "1"},    {"warmup", "0"},  {"data", "off"}};
+    CC_TRY(refuse_others(args, e));
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        cc_arg_set(args, all[i].name, all[i].value);
     set_default(args, "bw", "sparcml-daint,sparcml-greina-ge");
-    set_default(args, "nonzeros", DENSITIES);
     return set_size(args, e);
 }
 
@@ -101,14 +134,34 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* The densities of --nonzeros, each once; or the default ones at which there is a pair to send. */
 static int parse_densities(struct figure *f, struct cc_error *e)
 {
-    CC_TRY(cc_experiment_parse_shares(cc_arg(f->args, "nonzeros"), &f->density, &f->densities, e));
-    for (size_t i = 0; i < f->densities; i++)
-        if (f->density[i] <= 0)
-            return cc_usage(e, "--nonzeros: a density of 0 has no place on a logarithmic axis");
+    const char *given = cc_arg(f->args, "nonzeros");
+    uint64_t values = 0;
+    size_t kept = 0;
+    CC_TRY(cc_arg_count(f->args, "values", 1, SIZE_MAX / 64, &values, e));
+    CC_TRY(cc_experiment_parse_shares(given != NULL ? given : DENSITIES, &f->density, &f->densities,
+                                      e));
     qsort(f->density, f->densities, sizeof *f->density, by_size);
-    return CC_OK;
+    for (size_t i = 0; i < f->densities; i++) {
+        const double d = f->density[i];
+        const bool none = d * (double)values < 1 - 1e-9;
+        if (d <= 0)
+            return cc_usage(e, "--nonzeros: a density of 0 has no place on a logarithmic axis");
+        if (none && given != NULL)
+            return cc_usage(e, "--nonzeros: %.9g%% of %s values is less than one value", 100 * d,
+                            cc_arg(f->args, "values"));
+        if (!none && (kept == 0 || d > f->density[kept - 1]))
+            f->density[kept++] = d;
+    }
+    f->left_out = kept < f->densities && given == NULL;
+    f->densities = kept;
+    return kept > 0 ? CC_OK
+                    : cc_usage(e,
+                               "--values %s: so few that at the figure's densities not one "
+                               "differs from zero; give more, or --nonzeros",
+                               cc_arg(f->args, "values"));
 }
 
 /* --- simulating --- */
@@ -191,6 +244,10 @@ static int simulate(struct figure *f, double density, struct cc_error *e)
     CC_TRY(cc_spec_list_parse(dense ? "fp32" : "pairs", &f->args->schemes, e));
     CC_TRY_OUT(cc_sim_parse(f->args, CC_FIDELITY_ALPHA_BETA, &s, e));
     CC_TRY_OUT(cc_experiment_parse(f->args, &input, e));
+    /* Instead of the training system, whose steps these are not. */
+    cc_record_title(&f->args->record,
+                    "SparCML, Figure 4: the time of an exchange at each density of "
+                    "non-zeros, simulated and by formulas");
     CC_TRY_OUT(cc_sim_check(&s, &input, e));
     CC_TRY_OUT(cc_experiment_load(&input, e));
     const double encode_s = take_codecs(&input.forecast.payloads[0]);
@@ -292,6 +349,10 @@ static int add_notes(const struct figure *f, struct cc_error *e)
         "DSAR_Split_AllGather (dsar-split) while non-zeros are few, and sparse before dense on "
         "Gigabit Ethernet; a dense ring is ahead by less than 30%% on Piz Daint (`commcomp paper "
         "sparcml-figure4`)"));
+    if (f->left_out)
+        CC_TRY(cc_record_note(&f->args->record, e,
+                              "densities of less than one of %s values are left out",
+                              cc_arg(f->args, "values")));
     for (size_t i = 0; i < f->points; i++) {
         bool first = f->densities > 1;
         for (size_t k = 0; k < i; k++)

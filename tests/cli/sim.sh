@@ -32,6 +32,31 @@ t 2 $s --mode pipe --depth 3
 err 'a run has two steps under way: --depth 2'
 t 2 $s --burst 5K
 err '--burst is of links that are shaped with token buckets'
+# A figure is taken as it is, but for its size and the network.
+p="$s --paper sparcml-figure4"
+for words in scheme:topk exchange:ring net:resnet20 min-size:10K raw-share:0.5 burst:10K depth:3 \
+    staleness:3 hidden:0.5 forward:0.5 pulls:forward servers:2 keep:1% colocate errors \
+    codec-time:measured calibration:x.json indices:clustered synthetic:laplace batch:3 spread:0.3 \
+    placement:lpt via:hops remeasure pull-profile:x.json; do
+    t 2 $p --$(echo $words | tr : ' ')
+    err "--paper and --${words%%:*} exclude each other: "
+done
+err 'the figure fixes all but its size (--values, --nonzeros, --workers), links'
+for words in dry-run timeline:x.json paje:x.trace write-platform:x.xml; do
+    t 2 $p --$(echo $words | tr : ' ')
+    err "--paper and --${words%%:*} exclude each other: the figure has a simulation for each density, and --${words%%:*} is of a single one"
+done
+t 2 $p --platform x.xml
+err '--paper with --platform: give --bw'
+t 2 $p --nonzeros 0,1%
+err 'a density of 0 has no place on a logarithmic axis'
+t 2 $p --values 100 --nonzeros 1%,0.001%
+err '--nonzeros: 0.001% of 100 values is less than one value'
+t 2 $p --values 4
+err '--values 4: so few that'
+# A share whose first 31 characters are one.
+t 2 $p --nonzeros 1%,0.0000000000000000000000000000001
+err "--nonzeros: '0.0000000000000000000000...' is too long for a share: at most 31 characters"
 t 2 $s --fidelity alpha_beta
 err "did you mean 'alpha-beta'?"
 t 2 $s --topology fat-treee
@@ -260,12 +285,20 @@ else
     # By hand: split among 4 on Gigabit Ethernet, (P - 1) alpha + lg P alpha, and 8 bytes for each of
     # k 3/4 pairs and of 3/4 of the union of 4.
     json 'all(abs(r["call_s_paper"] / (5 * 50e-6 + 0.75 * 65536 * 64e-9 * (0.005 + 1 - 0.995 ** 4)) - 1) < 1e-9 for r in d["rows"] if (r["exchange"], r["workers"], r["bw_bps"], r["nonzeros"]) == ("ssar-split", 4, 1e9, 0.005))'
-    t 2 $s --paper sparcml-figure4 --scheme topk
-    err '--paper and --scheme exclude each other'
-    t 2 $s --paper sparcml-figure4 --exchange ring
-    err '--paper and --exchange exclude each other'
-    t 2 $s --paper sparcml-figure4 --nonzeros 0,1%
-    err 'a density of 0 has no place on a logarithmic axis'
+    # A density given twice is simulated once; those that no value of 1000 has are left out.
+    q 0 $s --paper sparcml-figure4 --values 1000 --workers 2 --bw 1gbps --nonzeros 1%,0.1,0.01 --seed 2 --wire pairs --format json
+    json '[(r["exchange"], r["nonzeros"]) for r in d["rows"]] == [("rabenseifner", None)] + [(x, k) for k in (0.01, 0.1) for x in ("ssar-recdouble", "ssar-split", "dsar-split")]'
+    q 0 $s --paper sparcml-figure4 --values 1000 --workers 2 --bw 1gbps --format json
+    json 'sorted({r["nonzeros"] for r in d["rows"][1:]}) == [0.001, 0.01, 0.05, 0.1, 0.2]'
+    json '"densities of less than one of 1000 values are left out" in d["notes"]'
+    q 0 $s --paper sparcml-figure4 --values 1000 --workers 2 --bw 1gbps --nonzeros 10%
+    out '^SparCML, Figure 4: '
+    if grep -q '^system: ' out; then bad 'no training system is simulated'; fi
+    # The options that it leaves open.
+    for words in '--topology torus --torus 1x2' '--slow-links 1:10mbps' '--latency 1ms' '--dense-bits 4' \
+        '--overhead ethernet' '--fidelity tc'; do
+        q 0 $s --paper sparcml-figure4 --values 1000 --workers 2 --bw 1gbps --nonzeros 10% $words --columns exchange --format csv
+    done
     # Residuals that filled where the sizes come from are those that filled in the simulation.
     for data in on off; do
         q 0 $s --net resnet20 --workers 3 --scheme fp32,3lc,threshold --bw 100mbps --data $data --format json
