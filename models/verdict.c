@@ -24,10 +24,12 @@ enum cc_ruling cc_verdict_rule(const struct cc_verdict_limits *l, const struct c
                : isinf(a->lost)    ? CC_OUT_DIVERGED
                : a->lost > l->lost ? CC_OUT_LOST
                                    : CC_ADMITTED;
-    if (isnan(error))
+    if (isnan(a->error))
         return CC_OUT_UNKNOWN;
     if (a->absolute != NULL)
         return CC_OUT_ABSOLUTE;
+    if (isnan(error))
+        return CC_OUT_UNPREDICTED;
     return error > l->sum_error ? CC_OUT_ERROR : CC_ADMITTED;
 }
 
@@ -43,6 +45,11 @@ void cc_ruling_print(enum cc_ruling ruling, const struct cc_verdict_limits *l,
         break;
     case CC_OUT_UNKNOWN:
         (void)snprintf(out, cap, "its error could not be measured");
+        break;
+    case CC_OUT_UNPREDICTED:
+        (void)snprintf(out, cap,
+                       "the error of what --keep leaves out is not predicted: sim --errors "
+                       "measures it");
         break;
     case CC_OUT_ABSOLUTE:
         (void)snprintf(out, cap, "%s depends on the gradients: needs --trace", a->absolute);
@@ -112,6 +119,7 @@ void cc_choice_apply(const struct cc_choice *c, struct cc_setting *s)
         return;
     s->exchange = c->exchange;
     s->cluster.colocated = s->cluster.colocated && cc_exchange_has(c->exchange, CC_X_SERVERS);
+    s->cluster.keep = cc_exchange_has(c->exchange, CC_X_MERGES) ? s->cluster.keep : 0;
     t->mode = c->mode;
     t->consistency = CC_BULK;
     t->hidden_share = c->mode == CC_SEQUENTIAL ? t->hidden_share : 0;

@@ -33,7 +33,9 @@ struct cc_verdict_limits {
 struct cc_accuracy {
     double error, low, high; /* of one encoding, with its 95% interval (docs/errors.md); NaN: not
                                 known */
-    double encodings;        /* of the workers' sum: cc_exchange_encodings */
+    /* Of the workers' sum: cc_exchange_encodings. NaN: the sum is not kept whole, and its error
+     * follows from no encoding's. */
+    double encodings;
     bool lossy;
     double lost; /* accuracy in a training; NaN: not trained; infinite: it diverged */
     /* A parameter whose meaning depends on gradients that are not at hand, as "tau"; or NULL. */
@@ -43,9 +45,10 @@ struct cc_accuracy {
 enum cc_ruling {
     CC_ADMITTED,
     CC_OUT_LOSSY,
-    CC_OUT_UNKNOWN,  /* its error could not be measured */
-    CC_OUT_ABSOLUTE, /* it has a parameter `absolute` */
-    CC_OUT_ERROR,    /* its error is above the limit */
+    CC_OUT_UNKNOWN,     /* its error could not be measured */
+    CC_OUT_UNPREDICTED, /* its error was measured, but `encodings` is not known */
+    CC_OUT_ABSOLUTE,    /* it has a parameter `absolute` */
+    CC_OUT_ERROR,       /* its error is above the limit */
     CC_OUT_UNTRAINED,
     CC_OUT_DIVERGED,
     CC_OUT_LOST /* it lost more accuracy than the limit */

@@ -171,7 +171,7 @@ static bool varies(const struct cc_sheet *s, const char *key)
 /* The error that no kind is possible: its columns are missing, or empty. */
 static int fail_without_kind(const struct cc_sheet *s, struct cc_error *e)
 {
-    static const char *const keys[] = {"speedup", "step_s", "error", "encode_roofline"};
+    static const char *const keys[] = {"accuracy", "speedup", "step_s", "error", "encode_roofline"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (s->rows > 0 && cc_sheet_column(s, keys[i]) != CC_NO_COLUMN &&
             !cc_sheet_has_number(s, keys[i]))

@@ -323,6 +323,9 @@ static void rulings(void **state)
     a.absolute = NULL;
     a.low = a.high = NAN; /* one step */
     assert_false(cc_verdict_uncertain(&usual, &a));
+    a.encodings = NAN; /* the sum is not kept whole */
+    assert_int_equal(cc_verdict_rule(&loose, &a), CC_OUT_UNPREDICTED);
+    assert_false(cc_verdict_uncertain(&loose, &a));
     a.error = NAN;
     assert_int_equal(cc_verdict_rule(&loose, &a), CC_OUT_UNKNOWN);
     cc_ruling_print(CC_ADMITTED, &usual, &a, why, sizeof why);

@@ -291,6 +291,10 @@ static void guesses(void **state)
     assert_int_equal(cc_plot_guess(&s, &kind, &e), CC_FAIL);
     assert_contains(e.text, "its column 'speedup' holds no finite number");
     cc_sheet_free(&s);
+    s = sheet_of("scheme,step,accuracy,step_s,speedup\na,10,,,\na,20,nan,,\n");
+    assert_int_equal(cc_plot_guess(&s, &kind, &e), CC_FAIL);
+    assert_contains(e.text, "its column 'accuracy' holds no finite number");
+    cc_sheet_free(&s);
 }
 
 /* --- axes and labels --- */

@@ -2,10 +2,17 @@
 
 #include <stdio.h>
 
+/* Whether the sums of the setting's exchange carry the payloads, whatever they keep of them. */
+static int check_exchange(const struct cc_setting *s, const struct cc_spec *spec,
+                          struct cc_error *e)
+{
+    return cc_exchange_check(s->exchange, cc_reduction(spec->scheme, spec->params), spec->name, e);
+}
+
 static int check(const struct cc_setting *s, const struct cc_spec *spec, struct cc_error *e)
 {
     const struct cc_scheme *scheme = spec->scheme;
-    CC_TRY(cc_exchange_check(s->exchange, cc_reduction(scheme, spec->params), spec->name, e));
+    CC_TRY(check_exchange(s, spec, e));
     if (s->cluster.keep > 0 && (scheme->flags & CC_VERBATIM) == 0 &&
         (cc_reduction(scheme, spec->params) != CC_REDUCE_PAIRS ||
          !cc_takes_back(scheme, spec->params)))
@@ -41,4 +48,15 @@ int cc_input_carries(const struct cc_setting *s, const struct cc_spec *spec, str
     CC_TRY(list_carried(s, carried, sizeof carried, e));
     return cc_usage(e, "%s; %s%s takes %s", why.text, cc_exchange_names[s->exchange],
                     s->cluster.keep > 0 ? " with --keep" : "", carried);
+}
+
+void cc_input_carries_print(const struct cc_setting *s, const struct cc_spec *spec, char *out,
+                            size_t cap)
+{
+    if (check(s, spec, NULL) == CC_OK)
+        (void)snprintf(out, cap, "%s", "");
+    else if (check_exchange(s, spec, NULL) != CC_OK)
+        (void)snprintf(out, cap, "not for %s", cc_exchange_names[s->exchange]);
+    else
+        (void)snprintf(out, cap, "--keep: it has no residual of pairs");
 }

@@ -9,12 +9,26 @@
 #include "results/sheet.h"
 #include "schemes/spec.h"
 
-/* The text of a row, or "". */
+/* The columns that every result of trainings has. */
+static const char *const needed[] = {"kind", "scheme", "net",      "data",     "workers",
+                                     "step", "seeds",  "diverged", "accuracy", "difference"};
+
+static int check_columns(const struct cc_sheet *s, struct cc_error *e)
+{
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
+        if (cc_sheet_column(s, needed[i]) == CC_NO_COLUMN)
+            return cc_fail(e,
+                           "%s: a result of trainings needs a column '%s', which it lacks: "
+                           "`commcomp train --seeds 3 -o FILE` makes them",
+                           s->path, needed[i]);
+    return CC_OK;
+}
+
+/* The text of a row in a column that every result has, or "". */
 static const char *text_of(const struct cc_sheet *s, size_t row, const char *key)
 {
-    const size_t c = cc_sheet_column(s, key);
-    const struct cc_value *v = c != CC_NO_COLUMN ? cc_sheet_value(s, row, c) : NULL;
-    return v != NULL && v->text != NULL ? v->text : "";
+    const struct cc_value *v = cc_sheet_value(s, row, cc_sheet_column(s, key));
+    return v->text != NULL ? v->text : "";
 }
 
 /* The number of a row; NaN where there is none. */
@@ -26,14 +40,25 @@ static int number_of(const struct cc_sheet *s, size_t row, const char *key, doub
     return c != CC_NO_COLUMN ? cc_sheet_number(s, row, c, out, e) : CC_OK;
 }
 
+/* The number of a row that has to have one. */
+static int needed_number(const struct cc_sheet *s, size_t row, const char *key, double *out,
+                         struct cc_error *e)
+{
+    CC_TRY(number_of(s, row, key, out, e));
+    if (isnan(*out))
+        return cc_fail(e, "%s: %s %zu, column '%s': a summary has a number here", s->path,
+                       s->place_word, s->place[row], key);
+    return CC_OK;
+}
+
 static int read_row(const struct cc_sheet *s, size_t row, struct cc_trained *out,
                     struct cc_error *e)
 {
     double best;
     CC_TRY(number_of(s, row, "accuracy", &out->accuracy, e));
     CC_TRY(number_of(s, row, "rate", &out->rate, e));
-    CC_TRY(number_of(s, row, "seeds", &out->seeds, e));
-    CC_TRY(number_of(s, row, "diverged", &out->diverged, e));
+    CC_TRY(needed_number(s, row, "seeds", &out->seeds, e));
+    CC_TRY(needed_number(s, row, "diverged", &out->diverged, e));
     CC_TRY(number_of(s, row, "difference_best", &best, e));
     const bool several = !isnan(best);
     CC_TRY(number_of(s, row, several ? "difference_best" : "difference", &out->difference, e));
@@ -47,6 +72,11 @@ static bool is_better(const struct cc_trained *a, const struct cc_trained *than)
     if (a->diverged != than->diverged)
         return a->diverged < than->diverged;
     return a->accuracy > than->accuracy;
+}
+
+static bool has_diverged(const struct cc_trained *t)
+{
+    return t->diverged > 0 || isnan(t->accuracy);
 }
 
 static int add_row(struct cc_trainings *t, const struct cc_sheet *s, size_t row, struct cc_error *e)
@@ -73,8 +103,8 @@ static int describe(struct cc_trainings *t, const struct cc_sheet *s, size_t row
                     struct cc_error *e)
 {
     double workers, steps;
-    CC_TRY(number_of(s, row, "workers", &workers, e));
-    CC_TRY(number_of(s, row, "step", &steps, e));
+    CC_TRY(needed_number(s, row, "workers", &workers, e));
+    CC_TRY(needed_number(s, row, "step", &steps, e));
     free(t->about);
     if (asprintf(&t->about, "%s on %s, %.0f workers, %.0f steps", text_of(s, row, "net"),
                  text_of(s, row, "data"), workers, steps) < 0) {
@@ -86,12 +116,13 @@ static int describe(struct cc_trainings *t, const struct cc_sheet *s, size_t row
 
 static int read_sheet(struct cc_trainings *t, const struct cc_sheet *s, struct cc_error *e)
 {
+    CC_TRY(check_columns(s, e));
     for (size_t i = 0; i < s->rows; i++)
         if (strcmp(text_of(s, i, "kind"), "summary") == 0) {
             CC_TRY(add_row(t, s, i, e));
             CC_TRY(describe(t, s, i, e));
         }
-    if (t->count == 0 || cc_sheet_column(s, "accuracy") == CC_NO_COLUMN)
+    if (t->count == 0)
         return cc_fail(e,
                        "%s: no summaries of trainings: `commcomp train --seeds 3 -o FILE` makes "
                        "them",
@@ -102,6 +133,11 @@ static int read_sheet(struct cc_trainings *t, const struct cc_sheet *s, struct c
                        "%s: no training with fp32 was completed, which losses of accuracy are "
                        "measured against: `commcomp train --scheme fp32,...`",
                        s->path);
+    for (size_t i = 0; i < t->count; i++)
+        if (!has_diverged(&t->of[i]) && isnan(t->of[i].difference))
+            return cc_fail(
+                e, "%s: the trainings with %s have an accuracy, and no difference to fp32's",
+                s->path, t->of[i].scheme);
     return CC_OK;
 }
 
@@ -139,5 +175,5 @@ double cc_trained_lost(const struct cc_trained *t)
 {
     if (t == NULL)
         return NAN;
-    return t->diverged > 0 || isnan(t->difference) ? INFINITY : -t->difference;
+    return has_diverged(t) ? INFINITY : -t->difference;
 }

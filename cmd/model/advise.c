@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/input/carries.h"
 #include "cmd/input/source.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
@@ -109,6 +110,7 @@ static int rank_candidates(struct advise *a, struct ranking *r, struct cc_error 
 static int find_baseline(struct advise *a, struct ranking *r, struct cc_error *e)
 {
     struct cc_forecast *f = &a->forecast;
+    CC_TRY(cc_input_carries(r->s, f->baseline_scheme.item[0], e));
     CC_TRY(cc_verdict_best(&f->predictor, r->s, &f->baseline, &r->best, e));
     CC_TRY(cc_baseline_open(&f->predictor, r->s, &f->baseline, &r->baseline, e));
     r->best_at = *r->s;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/input/carries.h"
 #include "cmd/model/advise.h"
 #include "core/units.h"
 
@@ -15,10 +16,9 @@ int cc_advise_candidate(struct advise *a, const struct cc_setting *s, size_t sch
     *c = (struct candidate){.scheme = scheme,
                             .error = cc_accuracy_sum_error(&accuracy),
                             .uncertain = cc_verdict_uncertain(limits, &accuracy)};
-    if (cc_exchange_check(s->exchange, payloads->reduction, payloads->scheme, NULL) != CC_OK) {
-        (void)snprintf(c->refused, sizeof c->refused, "not for %s", cc_exchange_names[s->exchange]);
+    cc_input_carries_print(s, a->forecast.schemes->item[scheme], c->refused, sizeof c->refused);
+    if (c->refused[0] != '\0')
         return CC_OK;
-    }
     CC_TRY(cc_predict(&a->forecast.predictor, s, payloads, &c->p, e));
     cc_ruling_print(cc_verdict_rule(limits, &accuracy), limits, &accuracy, c->refused,
                     sizeof c->refused);

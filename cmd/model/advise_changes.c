@@ -185,6 +185,8 @@ static bool best_exchange(struct advise *a, const struct ranking *r, bool mergin
     bool found = false;
     for (int x = 0; cc_exchange_names[x] != NULL; x++) {
         changed.exchange = (enum cc_exchange)x;
+        changed.cluster.keep =
+            cc_exchange_has(changed.exchange, CC_X_MERGES) ? r->s->cluster.keep : 0;
         if (x == (int)r->s->exchange ||
             (merging && !cc_exchange_has(changed.exchange, CC_X_MERGES)) ||
             !best_with(a, &changed, &c) || c.p.step_s >= best->p.step_s ||

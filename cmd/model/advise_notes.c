@@ -21,7 +21,10 @@ const char *cc_advise_time(double seconds, char text[32])
 const char *cc_advise_error_text(const struct advise *a, const struct candidate *c, char text[96])
 {
     const bool alone = a->forecast.payloads[c->scheme].period > 1;
-    (void)snprintf(text, 96, "sum_error %.2g%s", c->error,
+    char error[16] = "not predicted";
+    if (!isnan(c->error))
+        (void)snprintf(error, sizeof error, "%.2g", c->error);
+    (void)snprintf(text, 96, "sum_error %s%s", error,
                    alone ? " (without the effect of local steps)" : "");
     return text;
 }
@@ -104,11 +107,12 @@ static int note_use(struct advise *a, const char *where, const struct ranking *r
     cc_forecast_best_text(&a->forecast, &r->best, than, sizeof than);
     return cc_record_note(a->record, e,
                           "%s: use %s: a step%s takes %s, %.3g times as fast as %s; it %s (by %s "
-                          "or more); %s, where sending nothing has 1",
+                          "or more); %s%s",
                           where, name_of(a, use), use->p.compute_s > 0 ? "" : "'s communication",
                           cc_advise_time(use->p.step_s, with), r->best.p.step_s / use->p.step_s,
                           than, pays_text(use, pays), CC_VERDICT_WORTH_TEXT,
-                          cc_advise_error_text(a, use, error));
+                          cc_advise_error_text(a, use, error),
+                          isnan(use->error) ? "" : ", where sending nothing has 1");
 }
 
 /* Says why the recommendation is not the fastest scheme that could be recommended. */
@@ -137,7 +141,7 @@ static const struct candidate *find_more_exact(const struct ranking *r)
     double limit = r->use->error / 10;
     for (size_t i = 0; i < r->ranked && r->c[i].p.step_s < CC_VERDICT_WORTH * r->use->p.step_s;
          i++) {
-        if (r->c[i].error > limit)
+        if (!(r->c[i].error <= limit))
             continue;
         limit = r->c[i].error;
         found = &r->c[i];
@@ -294,8 +298,9 @@ static int note_accuracy(struct advise *a, struct cc_error *e)
 {
     const struct cc_trainings *t = a->forecast.trainings;
     const struct cc_verdict_limits *l = &a->forecast.limits;
-    char out[640] = "", item[128];
-    size_t used = 0, untrained = 0;
+    const double points = 100 * l->lost;
+    char out[640] = "", why[128], missing[64] = "";
+    size_t untrained = 0;
     for (size_t i = 0; i < a->forecast.schemes->count; i++) {
         const struct cc_accuracy of = {
             .lossy = (a->forecast.schemes->item[i]->scheme->flags & CC_LOSSY) != 0,
@@ -304,18 +309,18 @@ static int note_accuracy(struct advise *a, struct cc_error *e)
         untrained += ruling == CC_OUT_UNTRAINED;
         if (ruling != CC_OUT_LOST && ruling != CC_OUT_DIVERGED)
             continue;
-        cc_ruling_print(ruling, l, &of, item, sizeof item);
-        if (used < sizeof out)
-            used += (size_t)snprintf(out + used, sizeof out - used, "%s%s %s", used > 0 ? ", " : "",
-                                     cc_forecast_scheme(&a->forecast, i), item);
+        cc_ruling_print(ruling, l, &of, why, sizeof why);
+        cc_forecast_add_item(out, sizeof out, cc_forecast_scheme(&a->forecast, i), why);
     }
+    if (untrained > 0)
+        (void)snprintf(missing, sizeof missing, "; %zu scheme%s not trained", untrained,
+                       untrained == 1 ? " was" : "s were");
     return cc_record_note(a->record, e,
                           "accuracy: trainings of %s (%s) decide in place of sum_error; at most %g "
-                          "points may be lost to fp32's %.2f%%. Left out: %s; %zu schemes were not "
-                          "trained",
-                          t->about, t->path, 100 * l->lost,
+                          "point%s may be lost to fp32's %.2f%%. Left out: %s%s",
+                          t->about, t->path, points, points == 1 ? "" : "s",
                           100 * cc_trainings_find(t, CC_RAW_SCHEME)->accuracy,
-                          used > 0 ? out : "none for its accuracy", untrained);
+                          out[0] != '\0' ? out : "none for its accuracy", missing);
 }
 
 int cc_advise_note_basis(struct advise *a, struct cc_error *e)

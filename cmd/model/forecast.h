@@ -188,6 +188,10 @@ const char *cc_forecast_baseline(const struct cc_forecast *f);
 void cc_forecast_best_text(const struct cc_forecast *f, const struct cc_best *best, char *out,
                            size_t cap);
 
+/* Appends "NAME (WHY)", or "NAME" without a reason, to a list, which ends with "..." where there is
+ * no more room. */
+void cc_forecast_add_item(char *list, size_t cap, const char *name, const char *why);
+
 /* The columns `speedup` and `scaling` of a step; scaling is NaN without compute time. */
 double cc_forecast_speedup(double fp32_step_s, double step_s);
 double cc_forecast_scaling(int workers, double compute_s, double step_s);

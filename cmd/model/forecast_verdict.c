@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/input/carries.h"
 #include "cmd/model/forecast.h"
 #include "core/memory.h"
 #include "core/units.h"
@@ -87,15 +88,17 @@ static bool is_admitted(const struct cc_forecast *f, const struct cc_setting *s,
     return cc_verdict_rule(&f->limits, &a) == CC_ADMITTED;
 }
 
-/* Appends "NAME (WHY)" to a list, which ends with "..." where there is no more room. */
-static void add_item(char *list, size_t cap, const char *name, const char *why)
+void cc_forecast_add_item(char *list, size_t cap, const char *name, const char *why)
 {
     const size_t used = strlen(list);
-    char item[192];
-    const int n = snprintf(item, sizeof item, "%s%.60s (%s)", used > 0 ? ", " : "", name, why);
+    char item[224];
+    const int n = snprintf(item, sizeof item, "%s%.60s%s%.128s%s", used > 0 ? ", " : "", name,
+                           why[0] != '\0' ? " (" : "", why, why[0] != '\0' ? ")" : "");
+    if (strstr(list, ", ...") != NULL)
+        return;
     if (used + (size_t)n + sizeof ", ..." <= cap)
         memcpy(list + used, item, (size_t)n + 1);
-    else if (strstr(list, ", ...") == NULL)
+    else
         memcpy(list + used, ", ...", sizeof ", ...");
 }
 
@@ -110,6 +113,24 @@ static int note_once(struct cc_record *r, const struct cc_setting *s, const char
         if (strcmp(r->notes[i], text) == 0)
             return CC_OK;
     return cc_record_note(r, e, "%s", text);
+}
+
+/* Notes the schemes whose error in the setting is not predicted. */
+static int note_unpredicted(const struct cc_forecast *f, struct cc_record *r,
+                            const struct cc_setting *s, const struct cc_forecast_step *step,
+                            size_t count, struct cc_error *e)
+{
+    char list[640] = "", why[128], text[900];
+    for (size_t i = 0; i < count; i++) {
+        const struct cc_accuracy a = cc_forecast_accuracy(f, s, step[i].scheme);
+        if (cc_verdict_rule(&f->limits, &a) == CC_OUT_UNPREDICTED)
+            cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, step[i].scheme), "");
+    }
+    if (list[0] == '\0')
+        return CC_OK;
+    cc_ruling_print(CC_OUT_UNPREDICTED, &f->limits, NULL, why, sizeof why);
+    (void)snprintf(text, sizeof text, "ruled out: %s; %s", list, why);
+    return note_once(r, s, text, e);
 }
 
 static int note_ruled_out(const struct cc_forecast *f, struct cc_record *r,
@@ -127,8 +148,8 @@ static int note_ruled_out(const struct cc_forecast *f, struct cc_record *r,
                            "; the limit of sum_error is %g, the error of sending nothing",
                            f->limits.sum_error);
         }
-        if (ruling != CC_ADMITTED)
-            add_item(list, sizeof list, cc_forecast_scheme(f, step[i].scheme), why);
+        if (ruling != CC_ADMITTED && ruling != CC_OUT_UNPREDICTED)
+            cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, step[i].scheme), why);
     }
     if (list[0] == '\0')
         return CC_OK;
@@ -141,13 +162,12 @@ int cc_forecast_note_uncertain(const struct cc_forecast *f, struct cc_record *r,
 {
     char list[640] = "", why[64], text[900];
     for (size_t i = 0; i < f->schemes->count; i++) {
-        const struct cc_step_payloads *p = &f->payloads[i];
         const struct cc_accuracy a = cc_forecast_accuracy(f, s, i);
-        if (cc_exchange_check(s->exchange, p->reduction, p->scheme, NULL) != CC_OK ||
+        if (cc_input_carries(s, f->schemes->item[i], NULL) != CC_OK ||
             !cc_verdict_uncertain(&f->limits, &a))
             continue;
         (void)snprintf(why, sizeof why, "%.2g to %.2g", a.low * a.encodings, a.high * a.encodings);
-        add_item(list, sizeof list, cc_forecast_scheme(f, i), why);
+        cc_forecast_add_item(list, sizeof list, cc_forecast_scheme(f, i), why);
     }
     if (list[0] == '\0')
         return CC_OK;
@@ -173,9 +193,10 @@ static const struct cc_forecast_step *find_fastest(const struct cc_forecast *f,
     return found;
 }
 
+/* `first` is the fastest of the steps that may be named, fastest_s the shortest of all. */
 static int note_step(const struct cc_forecast *f, struct cc_record *r, const struct cc_setting *s,
-                     const struct cc_forecast_step *first, const struct cc_best *best,
-                     struct cc_error *e)
+                     const struct cc_forecast_step *first, double fastest_s,
+                     const struct cc_best *best, struct cc_error *e)
 {
     const char *scheme = cc_forecast_scheme(f, first->scheme);
     char where[160], time[32], factor[320] = "", longest[96] = "";
@@ -183,8 +204,10 @@ static int note_step(const struct cc_forecast *f, struct cc_record *r, const str
     cc_forecast_place(s, where, sizeof where);
     if (best != NULL && !(first->step_s < best->p.step_s)) {
         cc_forecast_best_text(f, best, factor, sizeof factor);
-        return cc_record_note(r, e, "%s: nothing here is faster than %s; %s, the fastest, takes %s",
-                              where, factor, scheme, time);
+        const bool ruled_out = fastest_s < best->p.step_s;
+        return cc_record_note(r, e, "%s: %s is faster than %s; %s, the fastest%s, takes %s", where,
+                              ruled_out ? "no admitted scheme" : "nothing here", factor, scheme,
+                              ruled_out ? " of them" : "", time);
     }
     if (best != NULL) {
         factor[0] = ',';
@@ -204,15 +227,19 @@ int cc_forecast_note_fastest(const struct cc_forecast *f, struct cc_record *r,
                              size_t count, const struct cc_best *best, struct cc_error *e)
 {
     const struct cc_forecast_step *first = find_fastest(f, s, step, count);
+    double fastest_s = INFINITY;
     if (count < 2 || r->note_count >= MOST_NOTES)
         return CC_OK;
     if (s->cluster.workers == 1 && !cc_exchange_has(s->exchange, CC_X_SERVERS))
         return note_once(r, s, CC_FORECAST_ALONE, e);
+    for (size_t i = 0; i < count; i++)
+        fastest_s = fmin(fastest_s, step[i].step_s);
     if (first != NULL)
-        CC_TRY(note_step(f, r, s, first, best, e));
+        CC_TRY(note_step(f, r, s, first, fastest_s, best, e));
     if (!f->errors)
         return CC_OK;
     CC_TRY(note_ruled_out(f, r, s, step, count, e));
+    CC_TRY(note_unpredicted(f, r, s, step, count, e));
     return cc_forecast_note_uncertain(f, r, s, e);
 }
 

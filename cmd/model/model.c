@@ -153,6 +153,7 @@ static int one_setting(void *arg, const struct cc_setting *s, struct cc_error *e
     if (cc_interrupted())
         return CC_OK;
     CC_TRY(cc_predict(&f->predictor, s, &f->raw, &raw, e));
+    CC_TRY(cc_input_carries(s, f->baseline_scheme.item[0], e));
     CC_TRY(cc_verdict_best(&f->predictor, s, &f->baseline, &best, e));
     for (size_t i = 0; i < f->schemes->count && !cc_interrupted(); i++) {
         struct cc_error why;

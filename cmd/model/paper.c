@@ -154,13 +154,19 @@ static int accuracy_rows(struct cc_record *r, const struct cc_paper *p, const ch
                               difference, e);
 }
 
+/* A table that prints accuracies, as --accuracy needs it. */
+static int check_accuracies(const struct cc_paper *p, struct cc_error *e)
+{
+    if (isnan(p->baseline_accuracy))
+        return cc_fail(e, "%s: the table prints no accuracies; 3lc-table1 does", p->id);
+    return CC_OK;
+}
+
 /* The accuracies that the table prints, beside those of trainings. */
 static int print_accuracies(struct cc_record *r, const struct cc_paper *p,
                             const struct cc_trainings *t, struct cc_error *e)
 {
     double seeds = INFINITY;
-    if (isnan(p->baseline_accuracy))
-        return cc_fail(e, "%s: the table prints no accuracies; 3lc-table1 does", p->id);
     CC_TRY(accuracy_rows(r, p, "baseline", CC_RAW_SCHEME, p->baseline_accuracy, t, e));
     for (size_t i = 0; i < p->rows; i++)
         CC_TRY(accuracy_rows(r, p, p->row[i].name, p->row[i].scheme, p->row[i].accuracy, t, e));
@@ -243,6 +249,8 @@ static int run(struct cc_args *args, struct cc_error *e)
         return list_all(&args->record, e);
     for (int i = 0; i < args->operands; i++)
         CC_TRY_OUT(cc_paper_open(args->operand[i], &p[i], e));
+    for (int i = 0; i < args->operands && accuracy != NULL; i++)
+        CC_TRY_OUT(check_accuracies(p[i], e));
     if (accuracy != NULL)
         CC_TRY_OUT(cc_trainings_read(accuracy, &trainings, e));
     for (int i = 0; i < args->operands; i++)

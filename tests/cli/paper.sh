@@ -81,8 +81,21 @@ json '[(r["scheme"], r["quantity"], r["figure_paper"], r["figure_trained"]) for 
 json '[[round(r[k], 6) for k in ("figure_paper", "figure_trained", "trained_low", "trained_high")] for r in d["rows"] if r["quantity"] == "difference" and r["figure_trained"] is not None] == [[-0.04, -1, -2, 0], [-1.31, -35, -40, -30]]'
 json 'len(d["rows"]) == 27 + 19 and d["rows"][-1]["figure_trained"] is None and abs(d["rows"][-1]["figure_paper"] + 0.27) < 1e-9'
 json 'any("mlp:8 on digits, 4 workers, 20 steps" in n for n in d["notes"])'
-t 1 paper qsgd-table1 --accuracy train.csv
+# Nothing is printed of a table before one that has no accuracies.
+t 1 paper 3lc-table1 qsgd-table1 --accuracy train.csv
 err 'qsgd-table1: the table prints no accuracies'
+[ ! -s out ] || bad "$last: it prints a table that it then refuses"
+for column in kind scheme net data workers step seeds diverged accuracy difference; do
+    sed "1s/\\b$column\\b/x/" train.csv >lacks.csv
+    t 1 paper 3lc-table1 --accuracy lacks.csv
+    err "lacks.csv: a result of trainings needs a column '$column', which it lacks"
+done
+sed '/^int8.*0.1,/s/,2,0,20/,2,,20/' train.csv >empty.csv
+t 1 paper 3lc-table1 --accuracy empty.csv
+err "empty.csv: line 5, column 'diverged': a summary has a number here"
+sed '/^ternary.*0.01/s/0.6,.*/0.6,,,,,,/' train.csv >beside.csv
+t 1 paper 3lc-table1 --accuracy beside.csv
+err 'beside.csv: the trainings with ternary have an accuracy, and no difference'
 t 2 paper --accuracy train.csv
 err '--accuracy goes with a table'
 sed '/^fp32/d' train.csv >without.csv
