@@ -89,8 +89,8 @@ static const struct cc_option options[] = {
     {.name = "target", .value = "ACCURACY", .group = CC_GROUP_TRAIN,
      .help = "report the time and steps to this accuracy, as in 97%"},
     {.name = "threads", .value = "N", .def = "the processors", .group = CC_GROUP_TRAIN,
-     .help = "schemes and seeds are trained side by side, a thread each; weights and accuracies do "
-             "not depend on it"},
+     .help = "--on local: schemes and seeds are trained side by side, a thread each; weights and "
+             "accuracies do not depend on it"},
     {.name = "checkpoint", .value = "DIR", .group = CC_GROUP_TRAIN,
      .help = "keep a checkpoint of each training in DIR, as SCHEME-seedN.safetensors, or with several "
              "--rate as SCHEME-rateX-seedN.safetensors: all that --resume needs, with the parameters "
@@ -141,10 +141,12 @@ static const struct cc_option options[] = {
     {.name = "latency", .value = "TIME", .def = "50us, or the link's own",
      .group = CC_GROUP_CLUSTER, .help = "--bw: latency of a message; a list gives rows for each"},
     {.name = "overhead", .value = "HEADERS", .def = "tc, or the link's own",
-     .group = CC_GROUP_CLUSTER, .help = "--bw: bytes on the wire beyond the payload, as in `model`"},
+     .group = CC_GROUP_CLUSTER,
+     .help = "--bw, not with --on run: bytes on the wire beyond the payload, as in `model`"},
     {.name = "message-cost", .value = "TIME", .def = "0, or the link's own",
      .group = CC_GROUP_CLUSTER,
-     .help = "--bw: processor time with which the sender hands a message over, as in `model`"},
+     .help = "--bw, not with --on run: processor time with which the sender hands a message over, "
+             "as in `model`"},
     {.name = "compute", .value = "TIME", .def = "as measured", .group = CC_GROUP_STEP,
      .help = "--bw, --on run or sim: time of a worker's forward and backward pass of a step, and the "
              "update"},
@@ -513,10 +515,9 @@ const struct cc_command cc_command_train = {
         "that no MPI is needed; with --on run and sim they are ranks under MPI, or simulated ones. "
         "The same seed gives the same weights bit for bit, wherever the workers are and whatever "
         "the number of threads.\n\nRows are evaluations on the test samples (kind eval), and a "
-        "summary "
-        "of each scheme (kind summary) with the mean over the seeds, its 95% interval and the "
-        "difference to fp32, paired by seed. Without --scheme the ten rows of 3LC's Table 1 are "
-        "trained. With --bw, times are those of training over such links.",
+        "summary of each scheme (kind summary) with the mean over the seeds, its 95% interval and "
+        "the difference to fp32, paired by seed. Without --scheme the ten rows of 3LC's Table 1 "
+        "are trained. With --bw, times are those of training over such links.",
     .examples =
         "  commcomp train                                    # the papers' ten schemes\n"
         "  commcomp train --scheme fp32,int8,3lc --seeds 5   # means and intervals\n"

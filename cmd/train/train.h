@@ -1,7 +1,7 @@
-/* The files of `commcomp train`: train.c parses the options; train_all.c has the trainings done
- * (netsim/inprocess/training.h); train_time.c says how long their steps take on a network;
- * train_rows.c turns all of it into rows, and
- * train_notes.c into notes. */
+/* The files of `commcomp train`: train.c parses the options; train_all.c has the trainings done, in
+ * this process (netsim/inprocess/training.h) or by ranks (train_ranks.c); train_time.c says how
+ * long their steps take on a network; train_rows.c turns all of it into rows, and train_notes.c
+ * into notes. */
 #ifndef CC_CMD_TRAIN_TRAIN_H
 #define CC_CMD_TRAIN_TRAIN_H
 
@@ -9,8 +9,8 @@
 #include "cmd/cli/progress.h"
 #include "cmd/input/hosts.h"
 #include "cmd/sim/sim.h"
-#include "netsim/inprocess/training.h"
 #include "models/predict.h"
+#include "netsim/inprocess/training.h"
 
 /* Where the workers are. */
 enum cc_train_place { CC_TRAIN_LOCAL, CC_TRAIN_RUN, CC_TRAIN_SIM };
@@ -68,6 +68,16 @@ static inline double cc_train_rate(const struct cc_train *t, size_t variant)
     return t->options.rate[variant / t->args->schemes.count];
 }
 
+/* The scheme of what the server sends for a scheme of the pushes: that of --pull-scheme; otherwise
+ * the same, or fp32 where it has momentum of its own, which would be applied twice. */
+static inline const struct cc_spec *cc_train_pull(const struct cc_train *t,
+                                                  const struct cc_spec *push)
+{
+    if (t->options.pull.count > 0)
+        return t->options.pull.item[0];
+    return cc_own_momentum(push->scheme, push->params) > 0 ? t->raw : push;
+}
+
 /* Parses --on and the options of that place. */
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o,
                          struct cc_error *e);
@@ -92,8 +102,12 @@ int cc_train_threads(const struct cc_train *t);
 /* The training's steps over a link, for the formulas and for platforms. */
 void cc_train_setting(const struct cc_train *t, const struct cc_link *link, struct cc_setting *out);
 
-/* Sets the choices of ssar-auto in *out, to be freed: by the formulas for the first link, or,
- * without a link, for that which `model` has by default. Other exchanges have none. */
+/* The link by which ssar-auto chooses: the first one, or without any the one that `model` has by
+ * default. */
+int cc_train_link_of_choices(const struct cc_train *t, struct cc_link *out, struct cc_error *e);
+
+/* Sets the choices of ssar-auto in *out, to be freed, by the formulas for that link. Other
+ * exchanges have none. */
 int cc_train_choices(const struct cc_train *t, const struct cc_training_config *c,
                      struct cc_job_row *out, struct cc_error *e);
 

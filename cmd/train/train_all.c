@@ -38,8 +38,7 @@ static void show_steps(void *arg, const char *scheme, size_t steps, double loss,
     (void)pthread_mutex_unlock(&p->lock);
 }
 
-/* The optimizer's momentum is left to a scheme that has its own, and what the server then sends is
- * not compressed by it: momentum would be applied twice. */
+/* The optimizer's momentum is left to a scheme that has its own. */
 static struct cc_training_config config_of(struct pool *p, size_t variant, size_t seed, int threads)
 {
     const struct cc_train *t = p->train;
@@ -47,9 +46,7 @@ static struct cc_training_config config_of(struct pool *p, size_t variant, size_
     struct cc_training_config c = t->options.training;
     const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
     c.spec = spec;
-    c.pull = own ? t->raw : spec;
-    if (t->options.pull.count > 0)
-        c.pull = t->options.pull.item[0];
+    c.pull = cc_train_pull(t, spec);
     if (own)
         c.optimizer.momentum = c.optimizer.beta[0] = 0;
     c.checkpoint = t->checkpoint != NULL ? t->checkpoint[variant * t->options.seeds + seed] : NULL;

@@ -105,9 +105,75 @@ static int note_momentum(const struct cc_train *t, struct cc_error *e)
                                   "%s applies momentum %g itself: the optimizer has none%s",
                                   spec->name, own,
                                   cc_exchange_has(t->options.training.exchange, CC_X_SERVERS) &&
-                                          t->options.pull.count == 0
+                                          cc_train_pull(t, spec) == t->raw
                                       ? ", and the server sends fp32"
                                       : ""));
+    }
+    return CC_OK;
+}
+
+/* The link by which ssar-auto chooses, which the weights depend on. */
+static int note_choices(const struct cc_train *t, struct cc_error *e)
+{
+    struct cc_link link;
+    char rate[32], latency[32];
+    if (!cc_exchange_has(t->options.training.exchange, CC_X_CHOOSES))
+        return CC_OK;
+    CC_TRY(cc_train_link_of_choices(t, &link, e));
+    cc_print_rate(link.bw_bps, rate, sizeof rate);
+    cc_print_si(link.latency_s, "s", latency, sizeof latency);
+    return cc_record_note(t->record, e,
+                          "ssar-auto: chose by the formulas of a link of %s and %s, %s; other "
+                          "choices give other weights",
+                          rate, latency,
+                          t->options.plain                ? "which is assumed"
+                          : cc_arg(t->args, "bw") == NULL ? "which is assumed (--bw, --latency)"
+                          : t->options.links > 1          ? "the first of those given"
+                                                          : "as given");
+}
+
+/* A variant's complete trainings, how many of them reach the target, and the best of all their
+ * evaluations. */
+struct reach {
+    size_t complete, reached;
+    double best;
+};
+
+static struct reach reach_of(const struct cc_train *t, size_t variant)
+{
+    struct reach r = {.best = 0};
+    for (size_t k = 0; k < t->options.seeds; k++) {
+        const struct cc_training_result *of = &t->training[variant * t->options.seeds + k];
+        double best = 0;
+        if (!of->complete)
+            continue;
+        for (size_t i = 0; i < of->evals; i++)
+            best = fmax(best, of->eval[i].accuracy);
+        r.complete++;
+        r.reached += best >= t->options.target;
+        r.best = fmax(r.best, best);
+    }
+    return r;
+}
+
+/* The variants that do not reach the target with each seed, and how far they get. */
+static int note_target(const struct cc_train *t, struct cc_error *e)
+{
+    for (size_t v = 0; v < cc_train_variants(t) && !isnan(t->options.target); v++) {
+        const struct reach r = reach_of(t, v);
+        char rate[32] = "", seeds[64] = "";
+        if (r.complete == r.reached)
+            continue;
+        if (t->options.rates > 1)
+            (void)snprintf(rate, sizeof rate, " at rate %g", cc_train_rate(t, v));
+        if (r.complete > 1)
+            (void)snprintf(seeds, sizeof seeds, " with %zu of %zu seeds", r.complete - r.reached,
+                           r.complete);
+        CC_TRY(cc_record_note(t->record, e,
+                              "--target %g%%: not reached by %s%s%s (the best evaluation has "
+                              "%.2f%%)",
+                              100 * t->options.target, cc_train_spec(t, v)->name, rate, seeds,
+                              100 * r.best));
     }
     return CC_OK;
 }
@@ -147,6 +213,8 @@ int cc_train_notes(const struct cc_train *t, struct cc_error *e)
     CC_TRY(note_recipe(t, e));
     CC_TRY(note_net(t, e));
     CC_TRY(note_time(t, e));
+    CC_TRY(note_choices(t, e));
     CC_TRY(note_momentum(t, e));
+    CC_TRY(note_target(t, e));
     return note_divergence(t, e);
 }

@@ -31,21 +31,49 @@ static int refuse_options(const struct cc_args *args, const struct cc_option *li
     return CC_OK;
 }
 
+static int refuse_given(const struct cc_args *args, const char *const *names, const char *why,
+                        struct cc_error *e)
+{
+    for (; *names != NULL; names++)
+        if (cc_arg(args, *names) != NULL)
+            return cc_usage(e, "--%s %s", *names, why);
+    return CC_OK;
+}
+
+/* Refuses options that would change nothing in the place. */
+static int refuse_needless(const struct cc_args *args, const struct cc_train_options *o,
+                           struct cc_error *e)
+{
+    static const char *const of_local[] = {"checkpoint", "capture", "threads", NULL};
+    static const char *const of_networks[] = {
+        "latency", "overhead", "message-cost", "limit", "congestion", "lab", NULL};
+    static const char *const of_formulas[] = {"overhead", "message-cost", NULL};
+    if (o->on != CC_TRAIN_RUN)
+        CC_TRY(refuse_options(args, of_run, "run", e));
+    if (o->on != CC_TRAIN_SIM)
+        CC_TRY(refuse_options(args, of_sim, "sim", e));
+    if (o->on != CC_TRAIN_LOCAL)
+        CC_TRY(refuse_given(args, of_local, "goes with --on local", e));
+    if (o->plain)
+        CC_TRY(refuse_given(args, of_networks,
+                            "is of a network's links, which --bw none does without", e));
+    /* They are of the link by which ssar-auto chooses. */
+    if (o->on == CC_TRAIN_RUN && !cc_exchange_has(o->training.exchange, CC_X_CHOOSES))
+        CC_TRY(refuse_given(args, of_formulas,
+                            "is of formulas and simulations: with --on run, messages take what "
+                            "they really take; leave it out, or use --on local or --on sim",
+                            e));
+    return CC_OK;
+}
+
 int cc_train_parse_place(const struct cc_args *args, struct cc_train_options *o, struct cc_error *e)
 {
-    static const char *const of_local[] = {"checkpoint", "capture"};
     const char *bw = cc_arg(args, "bw");
     int on = CC_TRAIN_LOCAL;
     cc_arg_choice(args, "on", &on);
     o->on = (enum cc_train_place)on;
     o->plain = o->on == CC_TRAIN_RUN && bw != NULL && strcmp(bw, "none") == 0;
-    if (o->on != CC_TRAIN_RUN)
-        CC_TRY(refuse_options(args, of_run, "run", e));
-    for (size_t i = 0; i < sizeof of_local / sizeof *of_local && o->on != CC_TRAIN_LOCAL; i++)
-        if (cc_arg(args, of_local[i]) != NULL)
-            return cc_usage(e, "--%s goes with --on local", of_local[i]);
-    if (o->on != CC_TRAIN_SIM)
-        CC_TRY(refuse_options(args, of_sim, "sim", e));
+    CC_TRY(refuse_needless(args, o, e));
     if (o->plain)
         CC_TRY(cc_hosts_parse_plain(args, &o->hosts, e));
     else if (o->on == CC_TRAIN_RUN)

@@ -53,8 +53,7 @@ const struct cc_column cc_train_columns[] = {
     {"difference_high", NULL, "", "%.4f", 0, "summary: upper end", CC_DETAIL},
     {"best_rate", NULL, "", "yes", 0,
      "several --rate, summary: true at the rate at which the scheme has the highest accuracy and "
-     "no "
-     "training diverged",
+     "no training diverged",
      CC_DETAIL},
     {"difference_best", "vs. best", "points", "%+.2f", 100,
      "several --rate, summary: accuracy less fp32's at its best rate, mean over the seeds",
@@ -94,17 +93,21 @@ const struct cc_column cc_train_columns[] = {
     {"compute_s", NULL, "s", "%.6g", 0,
      "--bw, --on run or sim: forward and backward pass of a step, and the update", CC_DETAIL},
     {"codec_s", NULL, "s", "%.6g", 0,
-     "--bw: encoding and decoding of a step, as measured here, each rank with a core of its own",
+     "--bw, --on run or sim: encoding and decoding of a step: as measured in this process, each "
+     "rank with a core of its own, or by the ranks",
      CC_DETAIL},
-    {"comm_s", NULL, "s", "%.6g", 0, "--bw: the network's part of a step, by the formulas",
+    {"comm_s", NULL, "s", "%.6g", 0,
+     "--bw: the network's part of a step, by the formulas; --on run or sim: the rest of the "
+     "measured or simulated step, waiting included (with overlap what computing does not hide)",
      CC_DETAIL},
-    {"step_s", "step time", "ms", "%.3f", 1e3, "--bw: a step", CC_PART},
+    {"step_s", "step time", "ms", "%.3f", 1e3,
+     "a step: with --bw by the formulas; with --on run or sim as measured or simulated", CC_PART},
     {"speedup", "speedup", "", "%.2f", 0,
-     "--bw, summary: fp32's mean step time / the scheme's; empty without fp32", CC_MAIN},
+     "--bw, --on run or sim, summary: fp32's mean step time / the scheme's; empty without fp32",
+     CC_MAIN},
     {"time_s", "time", "s", "%.4g", 0,
      "time until then, without evaluations: of the ranks with --on run or sim; with --bw of "
-     "training "
-     "over such links, else that this process took for all workers in turn (clock)",
+     "training over such links, else that this process took for all workers in turn (clock)",
      CC_MAIN},
     {"clock", NULL, "", NULL, 0,
      "whose time that is: run (measured), sim (simulated), model (the formulas') or process",
@@ -116,6 +119,9 @@ const struct cc_column cc_train_columns[] = {
      "completed trainings reach it",
      CC_MAIN},
     {"target_step", NULL, "", "%.0f", 0, "--target, summary: mean steps to it", CC_DETAIL},
+    {"target_speedup", "speedup to target", "", "%.2f", 0,
+     "--target, summary: fp32's target_s / the scheme's, at the same rate; empty without fp32",
+     CC_PART},
     {"weights", NULL, "", NULL, 0,
      "eval, last step: CRC-32 of the workers' parameters, as in crc32:28e98629", CC_DETAIL},
     {.key = NULL},
@@ -186,9 +192,6 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
     const struct cc_spec *spec = cc_train_spec(t, variant);
     const bool servers = cc_exchange_has(c->exchange, CC_X_SERVERS);
     const bool own = cc_own_momentum(spec->scheme, spec->params) > 0;
-    const struct cc_spec *pull = own ? t->raw : spec;
-    if (t->options.pull.count > 0)
-        pull = t->options.pull.item[0];
     const struct cc_number_column all[] = {{"values", (double)t->net->values},
                                            {"workers", (double)c->task.workers},
                                            {"servers", servers ? (double)c->servers : (double)NAN},
@@ -210,8 +213,9 @@ static size_t new_row(const struct cc_train *t, size_t variant, const struct cc_
         cc_record_text(r, row, "kind", kind, e) != CC_OK ||
         cc_record_text(r, row, "clock", clock_of(t, link), e) != CC_OK)
         return SIZE_MAX;
-    if (servers && (cc_record_text(r, row, "pull", c->deltas ? "delta" : "mean", e) != CC_OK ||
-                    cc_record_text(r, row, "pull_scheme", pull->name, e) != CC_OK))
+    if (servers &&
+        (cc_record_text(r, row, "pull", c->deltas ? "delta" : "mean", e) != CC_OK ||
+         cc_record_text(r, row, "pull_scheme", cc_train_pull(t, spec)->name, e) != CC_OK))
         return SIZE_MAX;
     return row;
 }
@@ -394,12 +398,17 @@ static int summarize(const struct cc_train *t, size_t variant, size_t fp32, size
     return status;
 }
 
+/* The mean over the seeds if all complete trainings reach the target. */
+static double target_of(const struct summary *s, const struct mean *m)
+{
+    return m->count == s->complete ? mean_of(m) : NAN;
+}
+
 static int add_summary(const struct cc_train *t, size_t variant, const struct cc_link *link,
-                       const struct summary *s, double fp32_step_s, struct cc_error *e)
+                       const struct summary *s, const struct summary *fp32, struct cc_error *e)
 {
     const double half = half_width(&s->accuracy), off = half_width(&s->difference);
     const double best = mean_of(&s->difference_best), off_best = half_width(&s->difference_best);
-    const bool reached = s->target_s.count == s->complete;
     const size_t row = new_row(t, variant, link, "summary", e);
     const struct cc_number_column all[] = {
         {"seeds", (double)s->complete},
@@ -424,10 +433,11 @@ static int add_summary(const struct cc_train *t, size_t variant, const struct cc
         {"codec_s", mean_of(&s->codec_s)},
         {"comm_s", mean_of(&s->comm_s)},
         {"step_s", mean_of(&s->step_s)},
-        {"speedup", fp32_step_s / mean_of(&s->step_s)},
+        {"speedup", mean_of(&fp32->step_s) / mean_of(&s->step_s)},
         {"time_s", mean_of(&s->time_s)},
-        {"target_s", reached ? mean_of(&s->target_s) : NAN},
-        {"target_step", reached ? mean_of(&s->target_step) : NAN}};
+        {"target_s", target_of(s, &s->target_s)},
+        {"target_step", target_of(s, &s->target_step)},
+        {"target_speedup", target_of(fp32, &fp32->target_s) / target_of(s, &s->target_s)}};
     if (row == SIZE_MAX)
         return CC_FAIL;
     cc_record_numbers(t->record, row, all, sizeof all / sizeof all[0]);
@@ -481,7 +491,7 @@ static int add_link(const struct cc_train *t, const struct cc_link *link, struct
         CC_TRY(summarize(t, i, same, best, link, &s, e));
         /* Interrupted: a variant that is not complete has no summary. */
         if (s.complete + s.diverged == t->options.seeds)
-            CC_TRY(add_summary(t, i, link, &s, mean_of(&base.step_s), e));
+            CC_TRY(add_summary(t, i, link, &s, &base, e));
     }
     return CC_OK;
 }

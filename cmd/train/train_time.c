@@ -29,18 +29,25 @@ void cc_train_setting(const struct cc_train *t, const struct cc_link *link, stru
     out->cluster.via = c->via;
 }
 
+int cc_train_link_of_choices(const struct cc_train *t, struct cc_link *out, struct cc_error *e)
+{
+    if (t->options.links == 0)
+        return cc_link_parse("1gbps", out, e);
+    *out = t->options.link[0];
+    return CC_OK;
+}
+
 int cc_train_choices(const struct cc_train *t, const struct cc_training_config *c,
                      struct cc_job_row *out, struct cc_error *e)
 {
     struct cc_setting setting;
-    struct cc_link assumed;
+    struct cc_link link;
     struct cc_job job = {0};
     *out = (struct cc_job_row){.choices = 0};
     if (!cc_exchange_has(c->exchange, CC_X_CHOOSES))
         return CC_OK;
-    cc_setting_defaults(t->net, &setting);
-    assumed = setting.link;
-    cc_train_setting(t, t->options.links > 0 ? &t->options.link[0] : &assumed, &setting);
+    CC_TRY(cc_train_link_of_choices(t, &link, e));
+    cc_train_setting(t, &link, &setting);
     int status = cc_training_job(c, t->net->tensors, t->net->count, &job, e);
     if (status == CC_OK)
         status = cc_experiment_job_choices(&setting, NULL, &job, job.row, e);

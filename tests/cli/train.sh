@@ -121,7 +121,26 @@ json 'all(abs(r["step_s"] - r["compute_s"] - r["codec_s"] - r["comm_s"]) < 1e-9 
 json 'all(abs(r["time_s"] / (r["step_s"] * r["step"]) - 1) < 0.2 for r in d["rows"] if r["kind"] == "summary")'
 json 'abs(d["rows"][9]["speedup"] - d["rows"][8]["step_s"] / d["rows"][9]["step_s"]) < 1e-9 and 2.3 < d["rows"][9]["speedup"] < 2.9'
 json 'd["rows"][8]["target_step"] in (5, 10, 15, 20) and d["rows"][8]["target_s"] <= d["rows"][8]["time_s"]'
+json 'all(abs(d["rows"][i]["target_speedup"] - d["rows"][8]["target_s"] / d["rows"][i]["target_s"]) < 1e-9 for i in (8, 9)) and d["rows"][9]["target_speedup"] > 1'
+json 'not any("--target" in n for n in d["notes"])'
 json 'd["rows"][0]["weights"] == d["rows"][10]["weights"] and all(r["clock"] == "model" for r in d["rows"])'
+
+# A target that is not reached: by no seed, and by one of two (the best evaluations are the rows').
+q 0 $t --scheme fp32,topk --seeds 2 --target 99.9% --format json
+json 'all(r["target_s"] is None and r["target_speedup"] is None for r in d["rows"])'
+json 'all(any(n == "--target 99.9%%: not reached by %s with 2 of 2 seeds (the best evaluation has %.2f%%)" % (s, 100 * max(r["accuracy"] for r in d["rows"] if r["scheme"] == s and r["kind"] == "eval")) for n in d["notes"]) for s in ("fp32", "topk"))'
+between=$(python3 -c 'import json
+a = sorted(max(r["accuracy"] for r in json.load(open("out"))["rows"] if r["scheme"] == "topk" and r["seed"] == k) for k in (1, 2))
+print((a[0] + a[1]) / 2)')
+q 0 $t --scheme topk --seeds 2 --target "$between" --format json
+json 'any("not reached by topk with 1 of 2 seeds (" in n for n in d["notes"])'
+# ssar-auto chooses by a link, and without --bw by one of 1 Gbit/s.
+t="train -q --net mlp:16 --steps 2 --workers 8 --batch 8"
+q 0 $t --exchange ssar-auto --scheme topk --format json
+json 'any(n.startswith("ssar-auto: chose by the formulas of a link of 1 Gbit/s and 50 us, which is assumed") for n in d["notes"])'
+q 0 $t --exchange ssar-auto --scheme topk --bw 10mbps,1gbps --compute 1ms --format json
+json 'any("a link of 10 Mbit/s and 50 us, the first of those given" in n for n in d["notes"])'
+t="train -q --net mlp:32 --steps 20 --batch 16"
 
 # --- checkpoints ---
 
@@ -240,13 +259,16 @@ open("y.npy", "wb").write(y)
 with zipfile.ZipFile("set.npz", "w", zipfile.ZIP_DEFLATED) as z:
     for name, data in (("x_train", x), ("y_train", y), ("x_test", x), ("y_test", y)):
         z.writestr(name + ".npy", data)
+with zipfile.ZipFile("large.npz", "w") as z:
+    for name, data in (("X_train", x), ("y_train", y), ("X_val", x), ("y_val", y)):
+        z.writestr(name + ".npy", data)
 with zipfile.ZipFile("half.npz", "w") as z:
     z.writestr("X.npy", x)
 with open("set.libsvm", "w") as f:
     for c, v in rows:
         f.write("%d %s\n" % (c - 1, " ".join("%d:%d" % (i + 1, k) for i, k in enumerate(v) if k)))
 P
-for set in set.npz x.npy:labels=y.npy set.libsvm:dims=1x2x2; do
+for set in set.npz large.npz x.npy:labels=y.npy set.libsvm:dims=1x2x2; do
     q 0 $t --data $set --scheme fp32 --workers 2 --format json
     json 'd["rows"][-1]["accuracy"] > 0.95'
     json 'any("1x2x2 at the net" in n and ("300 samples to train and 300" in n or "240 samples to train and 60" in n) for n in d["notes"])'

@@ -73,6 +73,18 @@ t 2 $t --topology torus
 err '--topology goes with --on sim'
 t 2 $t --on run --checkpoint c
 err '--checkpoint goes with --on local'
+for place in '--on run --bw none' '--on sim'; do
+    t 2 $t $place --threads 2
+    err '--threads goes with --on local'
+done
+for of in '--latency 1ms' '--overhead none' '--message-cost 1ms' '--limit 10k' --lab; do
+    t 2 $t --on run --bw none $of
+    err "${of%% *} is of a network's links, which --bw none does without"
+done
+for of in '--overhead none' '--message-cost 1ms'; do
+    t 2 $t --on run --bw 1mbps $of
+    err "${of%% *} is of formulas and simulations"
+done
 t 2 $t --on sim --bw 1mbps,2mbps
 err '--on sim trains over one link'
 t 1 $t --on sim --topology torus --torus 2x2
