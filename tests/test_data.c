@@ -332,6 +332,10 @@ static void damaged_libsvm(void **state)
     refuse(set, CC_FAIL, "sample 1: the label 3 is none of the 2 in training");
     (void)snprintf(set, sizeof set, "%s:features=0", path);
     refuse(set, CC_USAGE, "from 1 to 1048576 features");
+    (void)snprintf(set, sizeof set, "%s:features=100,dims=1x1x8", path);
+    refuse(set, CC_USAGE, "features=100, and a sample of dims=1x1x8 has 8 values");
+    (void)snprintf(set, sizeof set, "%s:dims=1x1x2,features=2", path);
+    refuse(set, CC_FAIL, "an index of 3, and samples have 2 features");
 }
 
 /* --- NumPy's arrays --- */
@@ -384,6 +388,8 @@ static void damaged_arrays(void **state)
 {
     static const int64_t negative[] = {1, -1, 2};
     static const double halves[] = {1, 0.5, 2};
+    static const double wide[] = {1, -3e38, 7e299};
+    static const int32_t many[] = {1, 65535, 65536};
     static const float infinite[] = {1, 2, INFINITY, 4, 5, 6};
     const struct {
         const char *x_descr, *x_shape;
@@ -394,13 +400,19 @@ static void damaged_arrays(void **state)
         size_t y_bytes;
         const char *message;
     } all[] = {
-        {"|u1", "12,", pixels, 12, "<i8", "3,", classes, 24, "the samples: 1 dimensions"},
-        {"|u1", "3, 4", pixels, 11, "<i8", "3,", classes, 24, "the samples: "},
-        {"|u1", "3, 4", pixels, 12, "<i8", "3,", classes, 23, "the classes: "},
-        {"|u1", "4, 3", pixels, 12, "<i8", "3,", classes, 24, "one number for each of 4 samples"},
+        {"|u1", "12,", pixels, 12, "<i8", "3,", classes, 24,
+         "x.npy: 1 dimension, 12 values; samples are"},
+        {"|u1", "3, 4", pixels, 11, "<i8", "3,", classes, 24, "x.npy: "},
+        {"|u1", "3, 4", pixels, 12, "<i8", "3,", classes, 23, "y.npy: "},
+        {"|u1", "4, 3", pixels, 12, "<i8", "3,", classes, 24,
+         "y.npy: 1 dimension, 3 values; classes are one number for each of 4 samples"},
         {"|u1", "3, 4", pixels, 12, "<i8", "3, 1, 1", classes, 24, "3 dimensions, 3 values"},
         {"|u1", "3, 4", pixels, 12, "<i8", "3,", negative, 24, "sample 1: -1 is not a class"},
         {"|u1", "3, 4", pixels, 12, "<f8", "3,", halves, 24, "sample 1: 0.5 is not a class"},
+        {"|u1", "3, 4", pixels, 12, "<i4", "3,", many, 12,
+         "y.npy: sample 2: 65536 is not a class: 0, 1, ... up to 65535"},
+        {"<f8", "3, 1", wide, 24, "<i8", "3,", classes, 24,
+         "x.npy: sample 2, value 0: 7e+299, beyond the range of a float"},
         {"|S4", "3, 4", pixels, 12, "<i8", "3,", classes, 24, "its dtype is '|S4'"},
         {">f4", "3, 1", pixels, 12, "<i8", "3,", classes, 24, "its dtype is '>f4'"},
         {"<f4", "3, 2", infinite, 24, "<i8", "3,", classes, 24, "sample 1, value 0: inf"},

@@ -172,11 +172,12 @@ static int print_accuracies(struct cc_record *r, const struct cc_paper *p,
         CC_TRY(accuracy_rows(r, p, p->row[i].name, p->row[i].scheme, p->row[i].accuracy, t, e));
     for (size_t i = 0; i < t->count; i++)
         seeds = fmin(seeds, t->of[i].seeds);
-    return cc_record_note(r, e,
-                          "accuracy: trained is %s (%s), means of %g seeds or more; the paper's is "
-                          "another net on other data, so compare the differences to fp32, in "
-                          "points, and their order",
-                          t->about, t->path, seeds);
+    return cc_record_note(
+        r, e,
+        "accuracy: trained is %s (%s), means of %g seed%s or more; the paper's is "
+        "another net on other data, so compare the differences to fp32, in "
+        "points, and their order",
+        t->about, t->path, seeds, seeds == 1 ? "" : "s");
 }
 
 static int note_constant(struct cc_record *r, const struct cc_paper_constant *c, struct cc_error *e)

@@ -104,8 +104,17 @@ static void arrays(const uint8_t *data, size_t size)
         return;
     }
     const size_t rest = size - 2, asked = cc_get_u16(data), first = asked < rest ? asked : rest;
-    const int status =
-        cc_npy_pair(data + 2, first, data + 2 + first, rest - first, d, &d->train, &e);
+    struct cc_npy_file x = {"x", NULL, first}, y = {"y", NULL, rest - first};
+    int status = CC_FAIL;
+    x.bytes = malloc(x.size + 1);
+    y.bytes = malloc(y.size + 1);
+    if (x.bytes != NULL && y.bytes != NULL) {
+        memcpy(x.bytes, data + 2, x.size);
+        memcpy(y.bytes, data + 2 + first, y.size);
+        status = cc_npy_pair(&x, &y, d, &d->train, &e);
+    }
+    free(x.bytes);
+    free(y.bytes);
     check(status, &e);
     if (status == CC_OK)
         read_all(&d->train, cc_data_values(d), d->classes);

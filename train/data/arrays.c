@@ -1,4 +1,5 @@
 /* NumPy's arrays as data sets: one of samples, one of their classes. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ static int parse(const uint8_t *bytes, size_t size, struct array *out, struct cc
 static double number_at(const struct array *a, size_t i)
 {
     const uint8_t *at = a->values + i * cc_dtype_bytes(a->dtype);
+    uint64_t bits;
+    double wide;
     float x;
     switch (a->dtype) {
     case CC_I8:
@@ -47,6 +50,10 @@ static double number_at(const struct array *a, size_t i)
         return (double)(int64_t)cc_get_u64(at);
     case CC_U64:
         return (double)cc_get_u64(at);
+    case CC_F64:
+        bits = cc_get_u64(at);
+        memcpy(&wide, &bits, sizeof wide);
+        return wide;
     default:
         (void)cc_stored_values(at, cc_dtype_bytes(a->dtype), a->dtype, 1, &x, NULL);
         return (double)x;
@@ -62,9 +69,9 @@ static int set_shape(const struct array *x, struct cc_data *d, bool first, struc
     const int n = x->shape.ndim;
     if (n < 2 || n > 4 || x->shape.n == 0)
         return cc_fail(e,
-                       "%d dimensions, %zu values; samples are an array of samples x features, "
+                       "%d dimension%s, %zu value%s; samples are an array of samples x features, "
                        "samples x height x width, or samples x channels x height x width",
-                       n, x->shape.n);
+                       n, n == 1 ? "" : "s", x->shape.n, x->shape.n == 1 ? "" : "s");
     const size_t channels = n == 3 ? 1 : dim[1], height = n == 2 ? 1 : dim[n - 2],
                  width = n == 2 ? 1 : dim[n - 1];
     if (n == 4 && (dim[3] == 1 || dim[3] == 3) && dim[1] > 4)
@@ -94,10 +101,12 @@ static int take_samples(const struct array *x, struct cc_samples *out, struct cc
     if (out->value == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < n; i++) {
-        out->value[i] = (float)number_at(x, i);
-        if (!isfinite(out->value[i]))
-            return cc_fail(e, "sample %zu, value %zu: %g", i / (n / out->count),
-                           i % (n / out->count), number_at(x, i));
+        const double value = number_at(x, i);
+        if (!(fabs(value) <= FLT_MAX))
+            return cc_fail(e, "sample %zu, value %zu: %g%s", i / (n / out->count),
+                           i % (n / out->count), value,
+                           isfinite(value) ? ", beyond the range of a float" : "");
+        out->value[i] = (float)value;
     }
     return CC_OK;
 }
@@ -108,15 +117,18 @@ static int take_labels(const struct array *y, struct cc_data *d, struct cc_sampl
     const bool column = y->shape.ndim == 2 && y->shape.dim[1] == 1;
     if ((y->shape.ndim != 1 && !column) || y->shape.dim[0] != out->count)
         return cc_fail(e,
-                       "%d dimensions, %zu values; classes are one number for each of %zu samples",
-                       y->shape.ndim, y->shape.n, out->count);
+                       "%d dimension%s, %zu value%s; classes are one number for each of %zu "
+                       "sample%s",
+                       y->shape.ndim, y->shape.ndim == 1 ? "" : "s", y->shape.n,
+                       y->shape.n == 1 ? "" : "s", out->count, out->count == 1 ? "" : "s");
     out->label = cc_alloc(out->count * sizeof *out->label, e);
     if (out->label == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < out->count; i++) {
         const double class = number_at(y, i);
         if (!(class >= 0 && class < CC_MOST_CLASSES) || class != floor(class))
-            return cc_fail(e, "sample %zu: %g is not a class: 0, 1, ...", i, class);
+            return cc_fail(e, "sample %zu: %.15g is not a class: 0, 1, ... up to %d", i, class,
+                           CC_MOST_CLASSES - 1);
         out->label[i] = (uint16_t) class;
         if (out->label[i] < d->classes)
             continue;
@@ -128,24 +140,24 @@ static int take_labels(const struct array *y, struct cc_data *d, struct cc_sampl
     return CC_OK;
 }
 
-int cc_npy_pair(const uint8_t *x, size_t x_size, const uint8_t *y, size_t y_size, struct cc_data *d,
+int cc_npy_pair(const struct cc_npy_file *x, const struct cc_npy_file *y, struct cc_data *d,
                 struct cc_samples *out, struct cc_error *e)
 {
     struct array samples, labels;
-    int status = parse(x, x_size, &samples, e);
+    int status = parse(x->bytes, x->size, &samples, e);
     if (status == CC_OK)
         status = set_shape(&samples, d, out == &d->train, e);
     if (status == CC_OK)
         status = take_samples(&samples, out, e);
     if (status != CC_OK) {
-        cc_error_in(e, "the samples");
+        cc_error_in(e, "%s", x->name);
         return status;
     }
-    status = parse(y, y_size, &labels, e);
+    status = parse(y->bytes, y->size, &labels, e);
     if (status == CC_OK)
         status = take_labels(&labels, d, out, e);
     if (status != CC_OK)
-        cc_error_in(e, "the classes");
+        cc_error_in(e, "%s", y->name);
     return status;
 }
 
@@ -154,24 +166,24 @@ int cc_npy_pair(const uint8_t *x, size_t x_size, const uint8_t *y, size_t y_size
 int cc_npz_pair(const uint8_t *file, size_t size, bool test, bool *found, struct cc_data *d,
                 struct cc_error *e)
 {
-    static const char *const names[2][3][2] = {
-        {{"X", "y"}, {"x", "y"}, {"x_train", "y_train"}},
-        {{"X_test", "y_test"}, {"x_test", "y_test"}, {"X_val", "y_val"}}};
+    enum { NAMES = 4 };
+    static const char *const names[2][NAMES][2] = {
+        {{"X", "y"}, {"x", "y"}, {"X_train", "y_train"}, {"x_train", "y_train"}},
+        {{"X_test", "y_test"}, {"x_test", "y_test"}, {"X_val", "y_val"}, {"x_val", "y_val"}}};
     *found = false;
-    for (size_t i = 0; i < 3 && !*found; i++) {
+    for (size_t i = 0; i < NAMES && !*found; i++) {
         const char *const *name = names[test][i];
-        uint8_t *x = NULL, *y = NULL;
-        size_t x_size = 0, y_size = 0;
-        int status = cc_npz_member(file, size, name[0], &x, &x_size, e);
-        if (status == CC_OK && x != NULL)
-            status = cc_npz_member(file, size, name[1], &y, &y_size, e);
-        *found = x != NULL;
-        if (status == CC_OK && x != NULL && y == NULL)
+        struct cc_npy_file x = {.name = name[0]}, y = {.name = name[1]};
+        int status = cc_npz_member(file, size, name[0], &x.bytes, &x.size, e);
+        *found = x.bytes != NULL;
+        if (status == CC_OK && *found)
+            status = cc_npz_member(file, size, name[1], &y.bytes, &y.size, e);
+        if (status == CC_OK && *found && y.bytes == NULL)
             status = cc_fail(e, "it has an array %s and no %s", name[0], name[1]);
-        if (status == CC_OK && x != NULL)
-            status = cc_npy_pair(x, x_size, y, y_size, d, test ? &d->test : &d->train, e);
-        free(x);
-        free(y);
+        if (status == CC_OK && *found)
+            status = cc_npy_pair(&x, &y, d, test ? &d->test : &d->train, e);
+        free(x.bytes);
+        free(y.bytes);
         CC_TRY(status);
     }
     return CC_OK;
@@ -186,7 +198,7 @@ int cc_data_npz(const char *path, const char *keys, struct cc_data *d, struct cc
     CC_TRY(cc_file_read(path, &file, e));
     int status = cc_npz_pair(file.data, file.size, false, &train, d, e);
     if (status == CC_OK && !train)
-        status = cc_fail(e, "it has neither X and y, nor x and y, nor x_train and y_train");
+        status = cc_fail(e, "it has no array of samples to train with: X, x, X_train or x_train");
     if (status == CC_OK)
         status = cc_npz_pair(file.data, file.size, true, &test, d, e);
     if (status == CC_OK && !test)
@@ -224,10 +236,10 @@ static int read_pair(const char *samples, const char *labels, struct cc_data *d,
     CC_TRY(cc_file_read(samples, &x, e));
     int status = cc_file_read(labels, &y, e);
     if (status == CC_OK) {
-        status = cc_npy_pair(x.data, x.size, y.data, y.size, d, out, e);
+        const struct cc_npy_file of_samples = {samples, x.data, x.size},
+                                 of_labels = {labels, y.data, y.size};
+        status = cc_npy_pair(&of_samples, &of_labels, d, out, e);
         cc_bytes_free(&y);
-        if (status != CC_OK)
-            cc_error_in(e, "%s, %s", samples, labels);
     }
     cc_bytes_free(&x);
     return status;

@@ -208,8 +208,10 @@ int cc_data_open(const char *text, struct cc_data **out, struct cc_error *e)
     }
     CC_TRY_OUT(open_text(text, d, e));
     if (d->train.count == 0 || d->test.count == 0 || d->classes < 2) {
-        status = cc_fail(e, "%s: %zu samples to train with, %zu to test with, %zu classes: too few",
-                         text, d->train.count, d->test.count, d->classes);
+        status =
+            cc_fail(e, "%s: %zu sample%s to train with, %zu to test with, %zu class%s: too few",
+                    text, d->train.count, d->train.count == 1 ? "" : "s", d->test.count, d->classes,
+                    d->classes == 1 ? "" : "es");
         goto out;
     }
     CC_TRY_OUT(normalize(d, e));

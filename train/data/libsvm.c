@@ -24,6 +24,14 @@ static int bad(const struct reader *r, const char *what)
     return cc_fail(r->e, "line %zu, byte %zu: %s", r->line, (size_t)(r->at - r->text), what);
 }
 
+static int bad_index(const struct reader *r)
+{
+    char text[80];
+    (void)snprintf(text, sizeof text, "an index should be a whole number from 1 to %zu",
+                   MOST_FEATURES);
+    return bad(r, text);
+}
+
 static void skip_blanks(struct reader *r)
 {
     while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\r'))
@@ -64,7 +72,7 @@ static int get_pair(struct reader *r, size_t *index, double *value)
     double i;
     CC_TRY(get_number(r, ':', &i));
     if (!(i >= 1) || i != floor(i) || i > (double)MOST_FEATURES)
-        return bad(r, "an index should be a whole number from 1 to 1048576");
+        return bad_index(r);
     if (i <= (double)*index)
         return bad(r, "indices should ascend");
     if (r->at == r->end || *r->at != ':')
@@ -143,7 +151,9 @@ static int take(const struct table *t, const struct cc_svm_labels *l, struct cc_
     if (out->label == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < t->rows; i++) {
-        const double *found = bsearch(&t->label[i], l->value, l->count, sizeof *l->value, by_value);
+        const double *found =
+            l->count > 0 ? bsearch(&t->label[i], l->value, l->count, sizeof *l->value, by_value)
+                         : NULL;
         if (found == NULL)
             return cc_fail(e, "sample %zu: the label %g is none of the %zu in training", i + 1,
                            t->label[i], l->count);
@@ -238,6 +248,12 @@ int cc_data_libsvm(const char *path, const char *keys, struct cc_data *d, struct
     struct cc_svm_labels labels = {.count = 0};
     int status = CC_OK;
     CC_TRY_OUT(cc_data_keys(keys, set, &c, e));
+    if (cc_data_values(d) != 0 && c.features > cc_data_values(d)) {
+        status = cc_usage(e, "%s: features=%zu, and a sample of dims=%zux%zux%zu has %zu value%s",
+                          path, c.features, d->channels, d->height, d->width, cc_data_values(d),
+                          cc_data_values(d) == 1 ? "" : "s");
+        goto out;
+    }
     if (c.features > 0 && cc_data_values(d) == 0) {
         d->channels = c.features;
         d->height = d->width = 1;

@@ -31,8 +31,8 @@ int cc_data_csv(const char *path, const char *keys, struct cc_data *d, struct cc
  * the largest index), dims=CxHxW, test=FILE. */
 int cc_data_libsvm(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
 
-/* An .npz file with X and y (or x and y), or x_train and y_train, and perhaps X_test and y_test or
- * x_test and y_test. Without, every fifth sample is for testing. No keys. */
+/* An .npz file with X and y, or X_train and y_train, and perhaps, to test with, X_test and y_test,
+ * or X_val and y_val; every X may be an x. Without, every fifth sample is for testing. No keys. */
 int cc_data_npz(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
 /* An array of samples. Keys: labels=FILE, required; test=FILE and test-labels=FILE. */
 int cc_data_npy(const char *path, const char *keys, struct cc_data *d, struct cc_error *e);
@@ -59,8 +59,8 @@ int cc_data_idx_pair(const uint8_t *images, size_t images_size, const uint8_t *l
 int cc_cifar_parse(const uint8_t *file, size_t size, size_t labels, size_t classes,
                    struct cc_samples *out, struct cc_error *e);
 
-/* Parses a LIBSVM text and appends its samples to `out`, one of the data set's two parts. The
- * labels of the first part become the classes: their values, ascending, in *label, to be freed.
+/* Parses a LIBSVM text and fills `out`, one of the data set's two parts, which is empty. The labels
+ * of the first part become the classes: their values, ascending, in labels->value, to be freed.
  * `features`: of a sample; 0: the largest index. */
 struct cc_svm_labels {
     double *value;
@@ -69,9 +69,16 @@ struct cc_svm_labels {
 int cc_libsvm_parse(const char *text, size_t size, size_t features, struct cc_svm_labels *labels,
                     struct cc_data *d, struct cc_samples *out, struct cc_error *e);
 
+/* A .npy file in memory; errors begin with its name. */
+struct cc_npy_file {
+    const char *name;
+    uint8_t *bytes;
+    size_t size;
+};
+
 /* Takes the samples of an array, samples x features, samples x height x width or samples x channels
  * x height x width, and their classes, both as .npy files. */
-int cc_npy_pair(const uint8_t *x, size_t x_size, const uint8_t *y, size_t y_size, struct cc_data *d,
+int cc_npy_pair(const struct cc_npy_file *x, const struct cc_npy_file *y, struct cc_data *d,
                 struct cc_samples *out, struct cc_error *e);
 /* The same of an .npz file: those for training, or for testing, which may be missing (`*found`). */
 int cc_npz_pair(const uint8_t *file, size_t size, bool test, bool *found, struct cc_data *d,
