@@ -163,16 +163,19 @@ static int note_change(struct advise *a, const char *label, const struct cc_sett
     const char *base = cc_forecast_baseline(f);
     const double gain = cc_forecast_speedup(step_s, c->p.step_s);
     struct cc_prediction p;
-    char time[32], error[96], there[32];
+    char time[32], error[96], there[32], than[128] = "";
     cc_advise_time(c->p.step_s, time);
     if (cc_advise_is_baseline(a, c))
         return cc_record_note(a->record, e, "%s with %s takes %s (%.3g times as fast)", label, base,
                               time, gain);
-    CC_TRY(cc_predict(&a->forecast.predictor, changed, &f->baseline, &p, e));
-    return cc_record_note(a->record, e,
-                          "%s with %s takes %s (%.3g times as fast), %s; %s takes %s there", label,
+    if (cc_exchange_check(changed->exchange, f->baseline.reduction, base, NULL) == CC_OK) {
+        CC_TRY(cc_predict(&a->forecast.predictor, changed, &f->baseline, &p, e));
+        (void)snprintf(than, sizeof than, "; %.60s takes %s there", base,
+                       cc_advise_time(p.step_s, there));
+    }
+    return cc_record_note(a->record, e, "%s with %s takes %s (%.3g times as fast), %s%s", label,
                           cc_forecast_scheme(f, c->scheme), time, gain,
-                          cc_advise_error_text(a, c, error), base, cc_advise_time(p.step_s, there));
+                          cc_advise_error_text(a, c, error), than);
 }
 
 /* Finds the exchange, of all or of those that merge pairs, whose fastest scheme has the shortest
