@@ -77,32 +77,64 @@ static uint32_t crc_of(const struct cc_data *d, const struct cc_samples *s)
                            : cc_crc32(crc, s->value, values * sizeof *s->value);
 }
 
-/* All that decides the weights, a line each. */
+/* A float as the shortest number that reads back as it, so that 0.9 stays 0.9. */
+static void put_float(FILE *f, const char *name, float v)
+{
+    char text[32];
+    int digits = 0;
+    do
+        (void)snprintf(text, sizeof text, "%.*g", ++digits, (double)v);
+    while (digits < 9 && strtof(text, NULL) != v);
+    (void)fprintf(f, "%s %s\n", name, text);
+}
+
+static void put_double(FILE *f, const char *name, double v)
+{
+    char text[CC_NUMBER_CAP];
+    cc_number_print(v, text);
+    (void)fprintf(f, "%s %s\n", name, text);
+}
+
+static void put_learner_settings(FILE *f, const struct cc_optimizer *o,
+                                 const struct cc_rate_schedule *r)
+{
+    (void)fprintf(f, "optimizer %s\n", o->nesterov ? "nesterov" : cc_optimizer_names[o->kind]);
+    put_float(f, "momentum", o->momentum);
+    put_float(f, "weight decay", o->decay);
+    put_float(f, "beta 1", o->beta[0]);
+    put_float(f, "beta 2", o->beta[1]);
+    put_float(f, "epsilon", o->small);
+    put_double(f, "rate", r->rate);
+    (void)fprintf(f, "schedule %s\n", cc_rate_names[r->kind]);
+    put_double(f, "last rate of cosine", r->last);
+    put_double(f, "factor of step", r->factor);
+    (void)fprintf(f, "steps of the schedule %" PRIu64 "\nwarmup %" PRIu64 "\n", r->steps,
+                  r->warmup);
+}
+
+/* All that decides the weights, a line each, which check_settings shows. */
 static void put_settings(FILE *f, const struct cc_training *s)
 {
     const struct cc_training_config *c = s->config;
     const struct cc_task_config *t = &c->task;
-    const struct cc_optimizer *o = &c->optimizer;
     (void)fprintf(f,
                   "scheme %s\npull scheme %s\nexchange %s\nmode %s\nservers %d\ndense-bits %d\nvia "
-                  "%d\npull %s\n",
+                  "%s\npull %s\n",
                   c->spec->name, c->pull->name, cc_exchange_names[c->exchange],
-                  cc_step_names[c->mode], c->servers, c->dense_bits, (int)c->via,
+                  cc_step_names[c->mode], c->servers, c->dense_bits, cc_via_names[c->via],
                   c->deltas ? "delta" : "mean");
     (void)fprintf(f, "net %s\ninput %zux%zu\nmin-size %zu\nseed %" PRIu64 "\n", t->net, t->height,
                   t->width, c->min_size, t->seed);
-    (void)fprintf(f, "workers %zu\nbatch %zu\nshards %zu\nflip %d\nshift %zu\n", t->workers,
-                  t->batch, t->by_class, (int)t->flip, t->shift);
+    (void)fprintf(f, "workers %zu\nbatch %zu\nflip %s\nshift %zu\n", t->workers, t->batch,
+                  t->flip ? "yes" : "no", t->shift);
+    if (t->by_class > 0)
+        (void)fprintf(f, "shards by-class:%zu\n", t->by_class);
+    else
+        (void)fprintf(f, "shards iid\n");
     (void)fprintf(f, "steps %zu\nevaluations every %zu steps\n", c->steps, c->eval_every);
-    (void)fprintf(f, "optimizer %d %d\nmomentum %.9g\nweight decay %.9g\nbeta %.9g %.9g %.9g\n",
-                  (int)o->kind, (int)o->nesterov, (double)o->momentum, (double)o->decay,
-                  (double)o->beta[0], (double)o->beta[1], (double)o->small);
-    char rate[CC_NUMBER_CAP];
-    cc_number_print(c->rate.rate, rate);
-    (void)fprintf(f, "rate %s\nschedule %d %.17g %.17g %" PRIu64 "\nwarmup %" PRIu64 "\n", rate,
-                  (int)c->rate.kind, c->rate.last, c->rate.factor, c->rate.steps, c->rate.warmup);
-    (void)fprintf(f, "data %08" PRIx32 " %08" PRIx32 "\n", crc_of(t->data, &t->data->train),
-                  crc_of(t->data, &t->data->test));
+    put_learner_settings(f, &c->optimizer, &c->rate);
+    (void)fprintf(f, "training samples crc32:%08" PRIx32 "\ntest samples crc32:%08" PRIx32 "\n",
+                  crc_of(t->data, &t->data->train), crc_of(t->data, &t->data->test));
 }
 
 static int print_settings(const struct cc_training *s, char **out, struct cc_error *e)
@@ -220,7 +252,7 @@ static int check_settings(const struct cc_training *s, const struct cc_checkpoin
         if (m != n || memcmp(a, b, n) != 0)
             status = cc_fail(e,
                              "%s: it is the checkpoint of another training, with '%.*s' and not "
-                             "'%.*s'",
+                             "'%.*s'; give the same options, or another --checkpoint folder",
                              f->path, (int)(m < 200 ? m : 200), a, (int)(n < 200 ? n : 200), b);
         a += m + (a[m] == '\n');
         b += n + (b[n] == '\n');
