@@ -98,7 +98,7 @@ static const struct cc_option options[] = {
     {.name = "checkpoint-every", .value = "N", .def = "as --eval-every", .group = CC_GROUP_TRAIN,
      .help = "--checkpoint: after every N steps, besides the end and Ctrl-C"},
     {.name = "resume", .group = CC_GROUP_TRAIN,
-     .help = "--checkpoint: continue from the checkpoints that are there, with the same settings; "
+     .help = "--checkpoint: continue from the checkpoints in DIR, with the same settings; "
              "ends with the same weights, bit for bit"},
     {.name = "capture", .value = "DIR", .group = CC_GROUP_TRAIN,
      .help = "write gradients as a trace that --trace reads: each worker's push and what the server "
@@ -358,6 +358,9 @@ static int parse_capture(const struct cc_args *args, struct cc_train_options *o,
     const char *text = cc_arg(args, "capture-steps");
     uint64_t from = c->steps > 8 ? c->steps - 8 : 0, to = c->steps;
     o->capture = cc_arg(args, "capture");
+    if (o->capture != NULL && c->resume)
+        return cc_usage(e, "--capture: not with --resume, which does not repeat the steps before a "
+                           "checkpoint; train without --resume, or without --capture");
     if (text != NULL) {
         const char *colon = strchr(text, ':');
         char first[32] = "";

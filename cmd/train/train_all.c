@@ -126,7 +126,8 @@ static int make_folder(const char *path, struct cc_error *e)
                : cc_fail(e, "%s: cannot be made: %s", path, strerror(errno));
 }
 
-/* Makes the folder, and names all files, of which none may be there unless they are continued. */
+/* Makes the folder, and names all files, of which none may be there unless they are continued: then
+ * the folder must be there. */
 static int name_checkpoints(struct cc_train *t, size_t all, struct cc_error *e)
 {
     const struct cc_train_options *o = &t->options;
@@ -134,6 +135,9 @@ static int name_checkpoints(struct cc_train *t, size_t all, struct cc_error *e)
     t->checkpoint = cc_alloc0(all * sizeof *t->checkpoint, e);
     if (t->checkpoint == NULL)
         return CC_FAIL;
+    if (o->training.resume && stat(o->checkpoint, &st) != 0)
+        return cc_fail(e, "%s: %s; --resume continues from the checkpoints in that folder",
+                       o->checkpoint, strerror(errno));
     CC_TRY(make_folder(o->checkpoint, e));
     for (size_t i = 0; i < all; i++) {
         CC_TRY(name_output(t, o->checkpoint, i, ".safetensors", &t->checkpoint[i], e));
@@ -145,23 +149,35 @@ static int name_checkpoints(struct cc_train *t, size_t all, struct cc_error *e)
     return CC_OK;
 }
 
+static bool same_folder(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* Makes the folders of captured traces, which must be empty: the one that is given, or one in it
- * for each training. */
+ * for each training. The folder of checkpoints is there already. */
 static int name_captures(struct cc_train *t, size_t all, struct cc_error *e)
 {
     const char *folder = t->options.capture;
     t->capture = cc_alloc0(all * sizeof *t->capture, e);
     if (t->capture == NULL)
         return CC_FAIL;
-    CC_TRY(make_folder(folder, e));
+    if (t->options.checkpoint != NULL && same_folder(t->options.checkpoint, folder))
+        return cc_usage(e,
+                        "--capture %s: --checkpoint has the same folder, whose files would not be "
+                        "a trace; name another one",
+                        folder);
     for (size_t i = 0; i < all; i++) {
         if (all > 1)
             CC_TRY(name_output(t, folder, i, "", &t->capture[i], e));
         else if ((t->capture[i] = cc_strdup(folder, e)) == NULL)
             return CC_FAIL;
         CC_TRY(cc_trace_check_directory(t->capture[i], e));
-        CC_TRY(make_folder(t->capture[i], e));
     }
+    CC_TRY(make_folder(folder, e));
+    for (size_t i = 0; i < all; i++)
+        CC_TRY(make_folder(t->capture[i], e));
     return CC_OK;
 }
 

@@ -1,10 +1,12 @@
 /* The notes of `commcomp train`: what its rows rest on. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/train/train.h"
 #include "core/interrupt.h"
+#include "core/memory_text.h"
 #include "core/units.h"
 
 static int note_data(const struct cc_train *t, struct cc_error *e)
@@ -182,10 +184,52 @@ static int note_interrupt(const struct cc_train *t, struct cc_error *e)
 {
     return cc_interrupted() && t->checkpoint != NULL
                ? cc_record_note(t->record, e,
-                                "interrupted: the same command with --resume continues from the "
+                                "interrupted: the same command with --resume%s continues from the "
                                 "checkpoints in %s",
+                                t->capture != NULL ? " and without --capture" : "",
                                 t->options.checkpoint)
                : CC_OK;
+}
+
+static void print_resumed(const struct cc_train *t, FILE *f)
+{
+    const size_t seeds = t->options.seeds, all = cc_train_variants(t) * seeds;
+    const char *between = "";
+    for (size_t i = 0; i < all; i++) {
+        const size_t step = t->training[i].resumed;
+        size_t first = 0;
+        while (t->training[first].resumed != step)
+            first++;
+        if (first < i)
+            continue;
+        if (step > 0)
+            (void)fprintf(f, "%sfrom step %zu: ", between, step);
+        else
+            (void)fprintf(f, "%sfrom the beginning, without a checkpoint: ", between);
+        for (size_t k = i; k < all; k++)
+            if (t->training[k].resumed == step) {
+                (void)fprintf(f, "%s%s", k > i ? ", " : "", cc_train_spec(t, k / seeds)->name);
+                if (t->options.rates > 1)
+                    (void)fprintf(f, " rate %g", cc_train_rate(t, k / seeds));
+                (void)fprintf(f, " seed %llu", (unsigned long long)(t->options.seed + k % seeds));
+            }
+        between = "; ";
+    }
+}
+
+/* Which trainings had a checkpoint: with a mistyped folder, none. */
+static int note_resumed(const struct cc_train *t, struct cc_error *e)
+{
+    static const char what[] = "the names of resumed trainings";
+    struct cc_memory_text text;
+    if (!t->options.training.resume)
+        return CC_OK;
+    CC_TRY(cc_memory_text_begin(&text, what, e));
+    print_resumed(t, text.f);
+    CC_TRY(cc_memory_text_end(&text, what, e));
+    const int status = cc_record_note(t->record, e, "resumed: %s", text.text);
+    free(text.text);
+    return status;
 }
 
 /* The settings of a recipe, as options. */
@@ -209,6 +253,7 @@ int cc_train_notes(const struct cc_train *t, struct cc_error *e)
     CC_TRY(note_interrupt(t, e));
     if (t->record->row_count == 0)
         return CC_OK;
+    CC_TRY(note_resumed(t, e));
     CC_TRY(note_data(t, e));
     CC_TRY(note_recipe(t, e));
     CC_TRY(note_net(t, e));

@@ -347,6 +347,7 @@ int cc_training_run(const struct cc_training_config *config, struct cc_training_
     CC_TRY_OUT(open_state(&s, e));
     if (config->resume) {
         CC_TRY_OUT(cc_training_load(&s, e));
+        out->resumed = (size_t)s.step;
         if (s.step > 0)
             show(&s, (size_t)s.step, out->evals > 0 ? out->eval[out->evals - 1].loss : NAN);
     }

@@ -62,7 +62,8 @@ struct cc_evaluation {
 struct cc_training_result {
     struct cc_evaluation *eval;
     size_t evals, capacity;
-    size_t epoch; /* steps */
+    size_t epoch;   /* steps */
+    size_t resumed; /* steps that were read from a checkpoint; 0: none was there */
     bool complete, diverged;
     size_t diverged_step; /* from 1 */
     char reason[512];     /* why it has diverged */

@@ -159,7 +159,10 @@ kill -9 $pid
 wait $pid 2>/dev/null
 [ ! -s killed ] || bad "was not killed in time"
 q 0 $c --steps 3000 --eval-every 500 --checkpoint kept --checkpoint-every 40 --resume
-same out whole
+out '^resumed: from step'
+grep -v '^resumed: ' out >resumed
+same resumed whole
+rm resumed
 left 'kept/*.safetensors' 'kept/3lc_s=1.75-seed1.safetensors kept/3lc_s=1.75-seed2.safetensors kept/fp32-seed1.safetensors kept/fp32-seed2.safetensors kept/local_inner=3lc-seed1.safetensors kept/local_inner=3lc-seed2.safetensors '
 t 1 $c --steps 3000 --checkpoint kept
 err 'kept/fp32-seed1.safetensors: a checkpoint is there already; --resume continues from it'
@@ -170,6 +173,9 @@ t 1 $c --steps 3000 --eval-every 500 --checkpoint kept --resume
 err 'kept/fp32-seed2.safetensors: tensor "weights.fc1.weight": its data_offsets \[0, 8192\] do not lie within'
 t 2 $c --resume
 err '--resume goes with --checkpoint DIR'
+t 2 $c --checkpoint kept --resume --capture resumed
+err '--capture: not with --resume, which does not repeat the steps before a checkpoint'
+no_file resumed
 # Of several rates, each has a checkpoint of its own.
 q 0 $t --scheme fp32,3lc --rate 0.1,0.2,0.00001 --format json
 cp out several.json
@@ -177,18 +183,35 @@ q 0 $t --scheme fp32,3lc --rate 0.1,0.2,0.00001 --checkpoint rates
 left 'rates/*' 'rates/3lc-rate0.1-seed1.safetensors rates/3lc-rate0.2-seed1.safetensors rates/3lc-rate1e-05-seed1.safetensors rates/fp32-rate0.1-seed1.safetensors rates/fp32-rate0.2-seed1.safetensors rates/fp32-rate1e-05-seed1.safetensors '
 q 0 $t --scheme fp32,3lc --rate 0.1,0.2,0.00001 --checkpoint rates --resume --format json
 json '[(r["rate"], r["weights"]) for r in d["rows"]] == [(r["rate"], r["weights"]) for r in json.load(open("several.json"))["rows"]]'
+# A note says which trainings had a checkpoint; a folder that is not there is an error.
+q 0 $t --scheme fp32 --rate 0.1,0.2 --seeds 2 --checkpoint rates --resume --format json
+json '"resumed: from step 20: fp32 rate 0.1 seed 1, fp32 rate 0.2 seed 1; from the beginning, without a checkpoint: fp32 rate 0.1 seed 2, fp32 rate 0.2 seed 2" in d["notes"]'
+t 1 $t --checkpoint raets --resume
+err 'raets: No such file or directory; --resume continues from the checkpoints in that folder'
+no_file raets
+# The first option that differs is named in its own words.
+q 0 $t --scheme fp32 --exchange ring --checkpoint words
+for other in '--momentum 0.5|momentum 0.9|momentum 0.5' '--optimizer nesterov|optimizer sgd|optimizer nesterov' \
+    '--optimizer adamw|optimizer sgd|optimizer adamw' '--schedule step|schedule cosine|schedule step' \
+    '--weight-decay 0.01|weight decay 0|weight decay 0.01' '--via allgather|via hops|via allgather' \
+    '--shards by-class:2|shards iid|shards by-class:2' '--flip|flip no|flip yes' '--warmup 3|warmup 2|warmup 3' \
+    '--data synthetic:dims=1x8x8|training samples crc32:[0-9a-f]*|training samples crc32:[0-9a-f]*'; do
+    was=${other#*|}
+    t 1 $t --scheme fp32 --exchange ring ${other%%|*} --checkpoint words --resume
+    err "another training, with '${was%|*}' and not '${was#*|}'; give the same options, or another --checkpoint folder"
+done
 # An interrupt keeps the curve and a checkpoint: SIGTERM here, as shells have background jobs ignore
 # Ctrl-C.
 end_case
 case='interrupted, with --checkpoint --format json' good=1
-"$program" $c --steps 600000 --eval-every 100 --checkpoint other --format json >out 2>err &
+"$program" $c --steps 600000 --eval-every 100 --checkpoint other --capture begun --format json >out 2>err &
 pid=$!
 while [ "$(ls other 2>/dev/null | grep -c 'safetensors$')" -lt 2 ] && kill -0 $pid 2>/dev/null; do
     sleep 0.01
 done
 kill -TERM $pid
 wait $pid
-json 'd["partial"] and len(d["rows"]) > 0 and any("--resume continues from the checkpoints in other" in n for n in d["notes"])'
+json 'd["partial"] and len(d["rows"]) > 0 and any("--resume and without --capture continues from the checkpoints in other" in n for n in d["notes"])'
 
 # --- captured traces ---
 
@@ -217,6 +240,13 @@ left 'several/*' 'several/fp32-rate0.05-seed1 several/fp32-rate0.05-seed2 severa
 [ "$(ls both/3lc-seed1 | wc -l)" = 32 ] || bad "$(ls both/3lc-seed1)"
 t 1 $t --scheme 3lc --capture captured
 err 'captured is not empty; name a new directory'
+# Nothing is made before all folders are known to be empty.
+mkdir -p late/fp32-seed2/old
+t 1 $t --scheme 3lc,fp32 --seeds 2 --capture late
+err 'late/fp32-seed2 is not empty; name a new directory'
+left 'late/*' 'late/fp32-seed2 '
+t 2 $t --scheme 3lc --checkpoint shared --capture ./shared/
+err '--capture ./shared/: --checkpoint has the same folder'
 for wrong in 5 5:5 9:21 a:2; do
     t 2 $t --scheme 3lc --capture other-steps --capture-steps $wrong
     err "--capture-steps $wrong: steps from the first to before the last, as in 0:12, of 20"
