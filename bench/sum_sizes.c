@@ -52,10 +52,10 @@ static int open_piece(struct summing *s, struct cc_error *e)
     return s->sum != NULL && s->mean != NULL && s->partial != NULL ? CC_OK : CC_FAIL;
 }
 
-/* Encodes x by codec number `codec` and adds `scale` times what is decoded to `to`, unless that is
- * NULL. *bytes: of the payload. */
-static int through(struct summing *s, size_t codec, size_t step, const float *x, float scale,
-                   float *to, double *bytes, struct cc_error *e)
+/* Encodes x by codec number `codec` and adds what is decoded to `to`, unless that is NULL. *bytes:
+ * of the payload. */
+static int through(struct summing *s, size_t codec, size_t step, const float *x, float *to,
+                   double *bytes, struct cc_error *e)
 {
     struct cc_codec_item *item = &s->set.item[codec];
     struct cc_context ctx =
@@ -65,7 +65,7 @@ static int through(struct summing *s, size_t codec, size_t step, const float *x,
     ctx.direction = codec < PULL ? CC_PUSH : CC_PULL;
     CC_TRY(cc_encode(&item->codec, &ctx, x, item->payload, item->bound, &len, e));
     *bytes = (double)len;
-    return to != NULL ? cc_decode_add(&item->codec, &ctx, item->payload, len, scale, to, e) : CC_OK;
+    return to != NULL ? cc_decode_add(&item->codec, &ctx, item->payload, len, 1, to, e) : CC_OK;
 }
 
 /* Adds a payload to the mean, if the step counts, and to the totals. */
@@ -88,7 +88,7 @@ static int pull(struct summing *s, size_t point, size_t step, struct cc_error *e
     double bytes;
     for (size_t i = 0; i < s->n; i++)
         s->mean[i] = scale * s->sum[i];
-    CC_TRY(through(s, PULL + point, step, s->mean, 1, NULL, &bytes, e));
+    CC_TRY(through(s, PULL + point, step, s->mean, NULL, &bytes, e));
     count(s, step, bytes, &s->out->sums.pull[point], &s->totals->early.pull[point],
           &s->totals->late.pull[point]);
     return CC_OK;
@@ -110,14 +110,14 @@ static int run_step(struct summing *s, size_t step, struct cc_error *e)
         bench.stream = w % c->streams;
         CC_TRY(cc_sample_step(&bench, sample, &sample->piece[s->at], step, &x, e));
         s->stream = bench.stream;
-        CC_TRY(through(s, PUSH + w, step, x, 1, s->sum, &bytes, e));
+        CC_TRY(through(s, PUSH + w, step, x, s->sum, &bytes, e));
         count(s, step, bytes / CC_SUM_WORKERS, &s->out->push, &unused[0], &unused[1]);
         if (w == 0)
             count(s, step, bytes, &s->out->first, &unused[0], &unused[1]);
         for (size_t i = 0; i < s->n; i++)
             s->mean[i] = s->partial[i] + x[i];
         memset(s->partial, 0, s->n * sizeof *s->partial);
-        CC_TRY(through(s, HOP + w, step, s->mean, 1, s->partial, &bytes, e));
+        CC_TRY(through(s, HOP + w, step, s->mean, s->partial, &bytes, e));
         if (w + 1 != (size_t)1 << point)
             continue;
         count(s, step, bytes, &s->out->sums.hop[point], &s->totals->early.hop[point],

@@ -13,7 +13,7 @@
 struct cc_sum_sizes_config {
     const struct cc_bench_config *bench;
     struct cc_sample *sample; /* of each worker's stream, with the same pieces */
-    size_t streams;           /* if there are fewer than CC_SUM_WORKERS, workers share them */
+    size_t streams;           /* at least 1; workers share them if they are fewer */
     size_t steps;             /* to encode, from empty residuals on, */
     size_t counted;           /* of which the last so many count */
 };

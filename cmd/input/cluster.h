@@ -152,8 +152,8 @@
     {.name = "pull-profile", .value = "FILE", .file = CC_READS_FILE,                               \
      .group = CC_GROUP_SEND,                                                                       \
      .help = "another profile for what servers send, as `bench --stream pull --profile-out` "      \
-             "makes of captured model deltas; by default their sizes are measured on sums of several "  \
-             "workers, and their times are those of pushes"},                  \
+             "makes of captured model deltas; by default their sizes are measured on sums of "     \
+             "several workers, and their times are those of pushes"},                              \
     {.name = "remeasure", .group = CC_GROUP_SEND,                                                  \
      .help = "measure this machine's codecs again"}
 /* clang-format on */

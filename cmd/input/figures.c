@@ -103,13 +103,18 @@ static int open_streams(const struct cc_bench_config *bench, struct streams *out
                                       .kept = cc_memory_available() / 4 / CC_SUM_WORKERS};
     for (size_t i = 0; i < streams && i < CC_SUM_WORKERS; i++) {
         if (cc_trace_stream(bench->trace, i).direction != CC_PUSH)
-            break;
+            break; /* pushes come first */
         config.stream = i;
         limits.steps = cc_trace_steps(bench->trace, i);
         out->count++;
         CC_TRY(cc_sample_open(&config, &limits, &out->sample[i], e));
     }
-    return CC_OK;
+    return out->count > 0
+               ? CC_OK
+               : cc_fail(e,
+                         "%s has pulls only, and sizes are those of workers' gradients: give a "
+                         "trace with pushes",
+                         cc_trace_name(bench->trace));
 }
 
 /* Sizes of sums in units of a worker's payload, of matrices or of vectors: of all that were

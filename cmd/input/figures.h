@@ -1,7 +1,7 @@
 /* Figures of schemes on a net's gradients: settled payload sizes of its tensors and of sums over
- * several workers, and errors. They
- * are measured on the net's own tensors, of a captured trace or drawn at random, and those of drawn
- * ones are kept beside the codec profile, as they are the same on every machine. */
+ * several workers, and errors. They are measured on the net's own tensors, of a captured trace or
+ * drawn at random, and those of drawn ones are kept beside the codec profile, as they are the same
+ * on every machine. */
 #ifndef CC_CMD_INPUT_FIGURES_H
 #define CC_CMD_INPUT_FIGURES_H
 

@@ -43,8 +43,8 @@
 /* Columns of a measured row: of its step, */
 #define CC_STEP_COLUMNS                                                                            \
     {"chose", "chose", "", NULL, 0,                                                                \
-     "with ssar-auto: for each exchange that it took, the number of messages of the steps that "    \
-     "count", CC_PART},                            \
+     "with ssar-auto: for each exchange that it took, the number of messages of the steps that "   \
+     "count", CC_PART},                                                                            \
     {"kept_values", "kept", "", "%.0f", 0,                                                         \
      "with --keep: values of the step's sums that were kept, the mean", CC_PART},                   \
     {"applied_error", "error", "", "%.3g", 0,                                                      \
