@@ -378,6 +378,10 @@ q 0 bench -q --trace net --scheme 3lc,qsgd --no-speed --format json
 json 'all(abs(r["bits_per_value"] / m["bits_push"] - 1) < 1e-3 and r["error"] == m["error"] for r, m in zip(d["rows"], json.load(open("modelled"))["rows"]))'
 t 1 model -q --net resnet110 --trace net --scheme 3lc
 err "it has 59 tensors, and resnet110 has"
+q 0 trace synth pulls --net resnet20 --steps 2 --pulls
+rm pulls/push-*
+t 1 model -q --net resnet20 --trace pulls --scheme 3lc
+err "pulls has pulls only.*give a trace with pushes"
 # Sizes up to the net's largest tensor; larger ones when they are needed; fp32 at all.
 kept=$(ls cache/commcomp/profile-*.json)
 sizes() { # sizes SCHEME: the largest size that is kept
