@@ -41,6 +41,16 @@ void *cc_alloc0(size_t bytes, struct cc_error *e)
     return p;
 }
 
+int cc_alloc_floats(size_t n, float **out, struct cc_error *e)
+{
+    size_t bytes;
+    *out = NULL;
+    if (!cc_mul(n, sizeof **out, &bytes))
+        return cc_fail(e, "%zu values do not fit into memory", n);
+    *out = cc_alloc0(bytes, e);
+    return *out != NULL ? CC_OK : CC_FAIL;
+}
+
 int cc_grow(void **list, size_t *capacity, size_t count, size_t element_bytes, struct cc_error *e)
 {
     if (count <= *capacity)

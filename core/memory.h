@@ -17,6 +17,9 @@
 void *cc_alloc(size_t bytes, struct cc_error *e);
 void *cc_alloc0(size_t bytes, struct cc_error *e);
 
+/* Allocates n float32 values, all zero, as cc_alloc0 does. *out is NULL after an error. */
+int cc_alloc_floats(size_t n, float **out, struct cc_error *e);
+
 /* Makes *list, from malloc or NULL, hold at least `count` elements: reallocates it with at least
  * twice its capacity if it is too small. On failure *list and *capacity are as before. */
 int cc_grow(void **list, size_t *capacity, size_t count, size_t element_bytes, struct cc_error *e);

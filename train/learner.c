@@ -5,22 +5,13 @@
 
 #include "core/memory.h"
 
-static int alloc_floats(size_t n, float **out, struct cc_error *e)
-{
-    size_t bytes;
-    if (!cc_mul(n, sizeof **out, &bytes))
-        return cc_fail(e, "%zu values do not fit into memory", n);
-    *out = cc_alloc0(bytes, e);
-    return *out != NULL ? CC_OK : CC_FAIL;
-}
-
 int cc_learner_open(struct cc_learner *l, const struct cc_learner_config *config, bool changes,
                     struct cc_error *e)
 {
     const size_t values = config->layout->values;
     *l = (struct cc_learner){.config = *config};
-    CC_TRY(alloc_floats(cc_optimizer_state(&config->optimizer, values), &l->state, e));
-    return changes ? alloc_floats(values, &l->before, e) : CC_OK;
+    CC_TRY(cc_alloc_floats(cc_optimizer_state(&config->optimizer, values), &l->state, e));
+    return changes ? cc_alloc_floats(values, &l->before, e) : CC_OK;
 }
 
 void cc_learner_close(struct cc_learner *l)

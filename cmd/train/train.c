@@ -120,8 +120,8 @@ static const struct cc_option options[] = {
              "ranks on a simulated cluster, as in `sim`"},
     {.name = "exchange", .value = "NAME", .def = "ps", .group = CC_GROUP_CLUSTER, .often = true,
      .words = cc_exchange_names,
-     .help = "how payloads are moved and reduced: any of `run` but mpi; the sparse ones carry schemes "
-             "whose payloads are index-value pairs, and sums"},
+     .help = "how payloads are moved and reduced: any of `run` but mpi; ssar-* and dsar-split "
+             "carry schemes whose payloads are index-value pairs, and sums"},
     {.name = "servers", .value = "COUNT", .def = "1", .group = CC_GROUP_CLUSTER,
      .help = "ps: servers, of which each keeps its part of every tensor"},
     {.name = "dense-bits", .value = "BITS", .def = "32", .group = CC_GROUP_CLUSTER,

@@ -23,16 +23,6 @@
 
 /* --- opening --- */
 
-static float *floats(size_t n, struct cc_error *e)
-{
-    size_t bytes;
-    if (!cc_mul(n, sizeof(float), &bytes)) {
-        (void)cc_fail(e, "%zu values do not fit into memory", n);
-        return NULL;
-    }
-    return cc_alloc0(bytes, e);
-}
-
 /* The clock of computing: processor time, which other trainings do not add to, where one thread
  * computes. */
 static double clock_of(const struct cc_training *s)
@@ -93,30 +83,24 @@ static int open_state(struct cc_training *s, struct cc_error *e)
                                               .threads = c->task.threads};
     CC_TRY(cc_learner_open(&s->learner, &learner, c->deltas, e));
     s->out->epoch = cc_task_epoch(s->task);
-    s->weights = floats(s->values, e);
-    s->gradients = floats(workers * s->values, e);
-    s->mean = floats(s->values, e);
-    s->stats = floats(s->layout->stats, e);
-    s->worker_stats = floats(workers * s->layout->stats, e);
+    CC_TRY(cc_alloc_floats(s->values, &s->weights, e));
+    CC_TRY(cc_alloc_floats(workers * s->values, &s->gradients, e));
+    CC_TRY(cc_alloc_floats(s->values, &s->mean, e));
+    CC_TRY(cc_alloc_floats(s->layout->stats, &s->stats, e));
+    CC_TRY(cc_alloc_floats(workers * s->layout->stats, &s->worker_stats, e));
     s->gradient = cc_alloc(workers * sizeof(float *), e);
-    if (s->weights == NULL || s->gradients == NULL || s->mean == NULL || s->stats == NULL ||
-        s->worker_stats == NULL || s->gradient == NULL)
+    if (s->gradient == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < workers; i++) {
         s->gradient[i] = s->gradients + i * s->values;
         cc_task_init(s->task, s->weights, s->worker_stats + i * s->layout->stats);
     }
     if (c->deltas) {
-        s->server = floats(s->values, e);
-        if (s->server == NULL)
-            return CC_FAIL;
+        CC_TRY(cc_alloc_floats(s->values, &s->server, e));
         memcpy(s->server, s->weights, s->values * sizeof *s->server);
     }
-    if (c->capture != NULL && cc_exchange_has(c->exchange, CC_X_SERVERS)) {
-        s->pulled = floats(s->values, e);
-        if (s->pulled == NULL)
-            return CC_FAIL;
-    }
+    if (c->capture != NULL && cc_exchange_has(c->exchange, CC_X_SERVERS))
+        CC_TRY(cc_alloc_floats(s->values, &s->pulled, e));
     s->measures_push =
         cc_spec_has_feedback(c->spec) && !(cc_own_momentum(c->spec->scheme, c->spec->params) > 0);
     s->measures_pull = c->deltas && cc_spec_has_feedback(c->pull);
@@ -242,7 +226,7 @@ static int exchange(struct cc_training *s, struct cc_error *e)
     }
     measure_residuals(s);
     CC_TRY(capture(s, sent.sent, e));
-    s->sum.push_bytes += (double)sent.push_bytes / (double)c->task.workers;
+    s->sum.push_bytes += (double)sent.push_bytes;
     s->sum.pull_bytes += (double)sent.pull_bytes;
     s->sum.encode_s += sent.encode_s;
     s->sum.hop_s += sent.hop_s;
@@ -283,10 +267,11 @@ static int evaluate(struct cc_training *s, struct cc_error *e)
     struct cc_training_result *t = s->out;
     cc_mean_stats(s->worker_stats, s->config->task.workers, s->layout->stats, s->stats);
     struct cc_evaluation v = s->sum;
-    double *const mean[] = {&v.train_loss, &v.push_bytes, &v.pull_bytes, &v.encode_s, &v.hop_s,
-                            &v.server_s,   &v.decode_s,   &v.compute_s,  &v.update_s};
+    double *const mean[] = {&v.train_loss, &v.pull_bytes, &v.encode_s,  &v.hop_s,
+                            &v.server_s,   &v.decode_s,   &v.compute_s, &v.update_s};
     for (size_t i = 0; i < sizeof mean / sizeof *mean; i++)
         *mean[i] /= (double)s->since;
+    v.push_bytes /= (double)s->since * (double)s->config->task.workers;
     v.step = (size_t)s->step;
     v.wall_s = s->wall_s;
     v.residual = s->measures_push ? cc_unsent_ratio(&s->unsent) : NAN;

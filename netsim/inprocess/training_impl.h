@@ -31,7 +31,7 @@ struct cc_training {
     double behind_sq, delta_sq;        /* of the pulls: sums over the steps */
     uint64_t step;
     /* since the last evaluation: */
-    struct cc_evaluation sum;
+    struct cc_evaluation sum; /* push_bytes: of all workers */
     size_t since;
     double wall_s;  /* of all steps */
     uint64_t saved; /* the step of the last checkpoint; 0: none */

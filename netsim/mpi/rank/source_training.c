@@ -74,12 +74,6 @@ static int check_layout(const struct training *t, struct cc_error *e)
                           job->training.net, job->training.data);
 }
 
-static int alloc_floats(size_t n, float **out, struct cc_error *e)
-{
-    *out = cc_alloc0(n * sizeof **out, e);
-    return *out != NULL ? CC_OK : CC_FAIL;
-}
-
 static int open_training(struct training *t, struct cc_error *e)
 {
     const struct cc_job *job = t->job;
@@ -91,13 +85,13 @@ static int open_training(struct training *t, struct cc_error *e)
     }
     t->layout = cc_task_layout(t->task);
     CC_TRY(check_layout(t, e));
-    CC_TRY(alloc_floats(t->layout->values, &t->weights, e));
-    CC_TRY(alloc_floats(t->layout->stats, &t->stats, e));
-    CC_TRY(alloc_floats(t->layout->stats, &t->stats_before, e));
+    CC_TRY(cc_alloc_floats(t->layout->values, &t->weights, e));
+    CC_TRY(cc_alloc_floats(t->layout->stats, &t->stats, e));
+    CC_TRY(cc_alloc_floats(t->layout->stats, &t->stats_before, e));
     if (t->worker < 0)
         return CC_OK;
-    CC_TRY(alloc_floats(t->layout->values, &t->gradient, e));
-    return job->training.deltas ? CC_OK : alloc_floats(t->layout->values, &t->mean, e);
+    CC_TRY(cc_alloc_floats(t->layout->values, &t->gradient, e));
+    return job->training.deltas ? CC_OK : cc_alloc_floats(t->layout->values, &t->mean, e);
 }
 
 static void close_training(struct cc_source *s)
@@ -123,9 +117,9 @@ static int keep_own(struct training *t, struct cc_error *e)
 {
     const int server = -1 - t->worker;
     float *kept;
-    CC_TRY(alloc_floats(t->layout->values, &kept, e));
+    CC_TRY(cc_alloc_floats(t->layout->values, &kept, e));
     int status = CC_OK;
-    for (size_t i = 0; i < t->row->messages && status == CC_OK; i++) {
+    for (size_t i = 0; i < t->row->messages; i++) {
         struct cc_slice *slice;
         size_t slices;
         CC_TRY_OUT(cc_kept_slices(t->job, &t->row->message[i], server, &slice, &slices, e));
