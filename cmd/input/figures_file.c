@@ -173,7 +173,7 @@ static void put_sums(FILE *f, const struct cc_figure_set *s, size_t tensors)
                   s->sums != NULL ? "[" : "null");
     for (size_t t = 0; s->sums != NULL && t < tensors; t++)
         for (size_t i = 0; i < 2 * (size_t)CC_SUM_POINTS; i++)
-            (void)fprintf(f, "%s%.9g", t + i == 0 ? "" : ", ",
+            (void)fprintf(f, "%s%.17g", t + i == 0 ? "" : ", ",
                           i < CC_SUM_POINTS ? s->sums[t].pull[i]
                                             : s->sums[t].hop[i - CC_SUM_POINTS]);
     if (s->sums != NULL)
@@ -190,7 +190,7 @@ static int put_figures(FILE *f, const struct cc_figures_config *c, size_t scheme
     (void)fprintf(f, ", \"seed\": %llu, \"settled\": %s, \"steps\": %zu,\n \"bits\": [",
                   (unsigned long long)c->drawn.seed, s->settled ? "true" : "false", s->steps);
     for (size_t i = 0; i < c->net->count; i++)
-        (void)fprintf(f, "%s%.9g", i == 0 ? "" : ", ", s->bits[i]);
+        (void)fprintf(f, "%s%.17g", i == 0 ? "" : ", ", s->bits[i]);
     (void)fputs("]", f);
     if (s->has_sums)
         put_sums(f, s, c->net->count);

@@ -311,7 +311,7 @@ int cc_npz_member(const uint8_t *bytes, size_t size, const char *name, uint8_t *
                   size_t *out_size, struct cc_error *e)
 {
     const size_t length = strlen(name);
-    size_t entries;
+    size_t entries = 0;
     zip_t *z;
     *out = NULL;
     CC_TRY(cc_npz_open_bytes(bytes, size, &z, e));
