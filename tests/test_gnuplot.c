@@ -172,7 +172,7 @@ static void long_legend(void **state)
                          2);
         place_of(svg, ">line00<", &left, &above);
         for (int i = 1; i < LINES; i++) {
-            char name[16];
+            char name[32];
             (void)snprintf(name, sizeof name, ">line%02d<", i);
             place_of(svg, name, &x, &y);
             assert_true(x == left && x < width - 40 && y > above && y < height);
