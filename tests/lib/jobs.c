@@ -44,3 +44,24 @@ void jobs_free(struct cc_job *job)
     free(job->offset);
     *job = (struct cc_job){0};
 }
+
+size_t jobs_choices(const struct cc_job *job, const struct cc_job_message *message, size_t messages,
+                    struct cc_job_choice *out)
+{
+    static const struct {
+        double density;
+        enum cc_exchange exchange;
+    } all[JOBS_CHOICES] = {{0.01, CC_SSAR_RECDOUBLE},
+                           {0.05, CC_SSAR_RABENSEIFNER},
+                           {0.2, CC_SSAR_SPLIT},
+                           {0.3, CC_DSAR_SPLIT},
+                           {1, CC_SSAR_SPLIT}};
+    size_t count = 0;
+    for (size_t i = 0; i < messages; i++) {
+        const size_t values = job->offset[message[i].last + 1] - job->offset[message[i].first];
+        for (size_t k = 0; k < JOBS_CHOICES; k++)
+            out[count++] = (struct cc_job_choice){i, all[k].density * (double)values * job->workers,
+                                                  all[k].exchange};
+    }
+    return count;
+}

@@ -10,4 +10,10 @@ void jobs_add(struct cc_job *job, const struct cc_shape *shape, bool raw);
 void jobs_add_flat(struct cc_job *job, size_t n, bool raw);
 void jobs_free(struct cc_job *job);
 
+enum { JOBS_CHOICES = 5 };
+/* Writes all that ssar-auto can choose for a row's messages, by the density of the workers'
+ * gradients. `out` has room for JOBS_CHOICES of each message. Returns how many there are. */
+size_t jobs_choices(const struct cc_job *job, const struct cc_job_message *message, size_t messages,
+                    struct cc_job_choice *out);
+
 #endif

@@ -14,14 +14,14 @@
 #include "tests/lib/settings.h"
 #include "tests/mpi/serial.h"
 
-enum { STEPS = 4, MOST_WORKERS = 7, CHOICES = 5 };
+enum { STEPS = 4, MOST_WORKERS = 7 };
 
 static int cases, failures;
 
 struct trial {
     const char *setting;
     int servers, dense_bits;
-    struct cc_job_choice choice[2 * CHOICES];
+    struct cc_job_choice choice[2 * JOBS_CHOICES];
     struct cc_job job;
     struct cc_job_row row;
     struct cc_job_message message[2];
@@ -36,27 +36,6 @@ static void *room(size_t bytes)
     if (p == NULL)
         abort();
     return p;
-}
-
-/* All that ssar-auto can choose, by the density of the gradients. */
-static void add_choices(struct trial *t)
-{
-    static const struct {
-        double density;
-        enum cc_exchange exchange;
-    } all[] = {{0.01, CC_SSAR_RECDOUBLE},
-               {0.05, CC_SSAR_RABENSEIFNER},
-               {0.2, CC_SSAR_SPLIT},
-               {0.3, CC_DSAR_SPLIT},
-               {1, CC_SSAR_SPLIT}};
-    for (size_t i = 0; i < 2; i++) {
-        const struct cc_job_message *m = &t->message[i];
-        const size_t values = t->job.offset[m->last + 1] - t->job.offset[m->first];
-        for (size_t k = 0; k < CHOICES; k++)
-            t->choice[t->row.choices++] = (struct cc_job_choice){
-                i, all[k].density * (double)values * t->job.workers, all[k].exchange};
-    }
-    t->row.choice = t->choice;
 }
 
 static void open_trial(struct trial *t, enum cc_exchange x, enum cc_via via, int workers)
@@ -80,8 +59,10 @@ static void open_trial(struct trial *t, enum cc_exchange x, enum cc_via via, int
                                  .messages = 2};
     for (size_t i = 0; i < t->job.tensors && x == CC_PS; i++)
         t->job.tensor[i].server = (int)i % t->servers;
-    if (x == CC_SSAR_AUTO)
-        add_choices(t);
+    if (x == CC_SSAR_AUTO) {
+        t->row.choice = t->choice;
+        t->row.choices = jobs_choices(&t->job, t->message, 2, t->choice);
+    }
     t->values = cc_job_values(&t->job);
     for (int i = 0; i < workers; i++)
         t->gradient[i] = room(t->values * sizeof(float));

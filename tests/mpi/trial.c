@@ -307,28 +307,14 @@ void trial_close(struct trial *t)
     jobs_free(&t->job);
 }
 
-/* All that ssar-auto can choose for every message, by the density of the gradients. */
+/* A row of ssar-auto has all that it can choose. */
 static void add_choices(struct trial *t)
 {
-    static const struct {
-        double density;
-        enum cc_exchange exchange;
-    } all[] = {{0.01, CC_SSAR_RECDOUBLE},
-               {0.05, CC_SSAR_RABENSEIFNER},
-               {0.2, CC_SSAR_SPLIT},
-               {0.3, CC_DSAR_SPLIT},
-               {1, CC_SSAR_SPLIT}};
-    enum { ALL = sizeof all / sizeof all[0] };
     if (t->job.exchange != CC_SSAR_AUTO)
         return;
-    t->row.choice = malloc(t->row.messages * ALL * sizeof *t->row.choice);
-    for (size_t i = 0; i < t->row.messages && t->row.choice != NULL; i++) {
-        const struct cc_job_message *m = &t->message[i];
-        const size_t values = t->job.offset[m->last + 1] - t->job.offset[m->first];
-        for (size_t k = 0; k < ALL; k++)
-            t->row.choice[t->row.choices++] = (struct cc_job_choice){
-                i, all[k].density * (double)values * t->here->ranks, all[k].exchange};
-    }
+    t->row.choice = malloc(t->row.messages * JOBS_CHOICES * sizeof *t->row.choice);
+    if (t->row.choice != NULL)
+        t->row.choices = jobs_choices(&t->job, t->message, t->row.messages, t->row.choice);
 }
 
 void trial_open(struct trial *t)
