@@ -16,8 +16,6 @@
 #include "tests/lib/tier.h"
 #include "tests/lib/training.h"
 
-static struct cc_data *data;
-
 /* Copies the checkpoint after the step before which a process would have been killed. */
 struct copier {
     void **state;
@@ -40,7 +38,7 @@ static void copy_at(void *arg, const char *scheme, size_t steps, double loss, do
 
 static struct cc_training_config short_training(const char *scheme, struct copier *copier)
 {
-    struct cc_training_config c = training_usual(data, scheme, NULL);
+    struct cc_training_config c = training_usual(scheme, NULL);
     c.task.net = "mlp:12";
     c.steps = 11;
     c.rate.steps = 11;
@@ -92,7 +90,7 @@ static void resume(void **state, struct cc_training_config c)
     assert_int_equal(copier.steps, 11);
     assert_same(&want, &got);
     cc_training_free(&got);
-    /* Of a complete training there is nothing left to do. */
+    /* A complete training has nothing left to do. */
     got = training_result(&c);
     assert_same(&want, &got);
     cc_training_free(&got);
@@ -192,19 +190,6 @@ static void damage(void **state)
     free(path);
 }
 
-static int open_digits(void **state)
-{
-    (void)state;
-    return cc_data_open("digits", &data, NULL);
-}
-
-static int close_digits(void **state)
-{
-    (void)state;
-    cc_data_free(data);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -213,5 +198,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_state, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(damage, scratch_setup, scratch_teardown),
     };
-    return cmocka_run_group_tests(tests, open_digits, close_digits);
+    return cmocka_run_group_tests(tests, training_setup, training_teardown);
 }

@@ -17,13 +17,12 @@
 #include "tests/lib/tier.h"
 #include "tests/lib/training.h"
 
-static struct cc_data *data;
 static size_t steps_seen;
 
 /* A perceptron on the digits; callers change what they are about. */
 static struct cc_training_config usual(const char *scheme)
 {
-    return training_usual(data, scheme, &steps_seen);
+    return training_usual(scheme, &steps_seen);
 }
 
 static struct cc_training_result train(const struct cc_training_config *c)
@@ -75,7 +74,7 @@ static void one_worker_is_sgd(void **state)
     (void)state;
     c.task.workers = 1;
     const uint32_t crc = plain_sgd(&c, &want);
-    assert_true(want.correct > data->test.count * 8 / 10);
+    assert_true(want.correct > training_digits->test.count * 8 / 10);
     for (size_t i = 0; i < sizeof exchanges / sizeof exchanges[0]; i++) {
         c.exchange = exchanges[i];
         c.deltas = false;
@@ -307,19 +306,6 @@ static void refusals(void **state)
     training_free(&c);
 }
 
-static int open_digits(void **state)
-{
-    (void)state;
-    return cc_data_open("digits", &data, NULL);
-}
-
-static int close_digits(void **state)
-{
-    (void)state;
-    cc_data_free(data);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,5 +320,5 @@ int main(void)
         cmocka_unit_test(schemes_learn),
         cmocka_unit_test(refusals),
     };
-    return cmocka_run_group_tests(tests, open_digits, close_digits);
+    return cmocka_run_group_tests(tests, training_setup, training_teardown);
 }

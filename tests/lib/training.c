@@ -21,9 +21,24 @@ static void count_steps(void *arg, const char *scheme, size_t steps, double loss
     *(size_t *)arg += steps;
 }
 
-struct cc_training_config training_usual(const struct cc_data *data, const char *scheme,
-                                         size_t *steps)
+struct cc_data *training_digits;
+
+int training_setup(void **state)
 {
+    (void)state;
+    return cc_data_open("digits", &training_digits, NULL);
+}
+
+int training_teardown(void **state)
+{
+    (void)state;
+    cc_data_free(training_digits);
+    return 0;
+}
+
+struct cc_training_config training_usual(const char *scheme, size_t *steps)
+{
+    const struct cc_data *data = training_digits;
     struct cc_training_config c = {
         .task = {.net = "mlp:32",
                  .data = data,
