@@ -47,17 +47,32 @@ static void idx(const uint8_t *data, size_t size)
     free(x.byte);
 }
 
+/* The two files of an input: u16 the bytes of the first, then both. */
+struct two {
+    const uint8_t *first, *second;
+    size_t first_size, second_size;
+};
+
+static bool split(const uint8_t *data, size_t size, struct two *out)
+{
+    if (size < 2)
+        return false;
+    const size_t rest = size - 2, asked = cc_get_u16(data), first = asked < rest ? asked : rest;
+    *out = (struct two){data + 2, data + 2 + first, first, rest - first};
+    return true;
+}
+
 static void pair(const uint8_t *data, size_t size)
 {
-    struct cc_data *d = calloc(1, sizeof *d);
     struct cc_error e = {""};
-    if (d == NULL || size < 2) {
-        free(d);
+    struct two in;
+    if (!split(data, size, &in))
         return;
-    }
-    const size_t rest = size - 2, asked = cc_get_u16(data), first = asked < rest ? asked : rest;
+    struct cc_data *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return;
     const int status =
-        cc_data_idx_pair(data + 2, first, data + 2 + first, rest - first, d, &d->train, &e);
+        cc_data_idx_pair(in.first, in.first_size, in.second, in.second_size, d, &d->train, &e);
     check(status, &e);
     if (status == CC_OK)
         read_all(&d->train, cc_data_values(d), d->classes);
@@ -97,20 +112,20 @@ static void libsvm(const uint8_t *data, size_t size)
 
 static void arrays(const uint8_t *data, size_t size)
 {
-    struct cc_data *d = calloc(1, sizeof *d);
     struct cc_error e = {""};
-    if (d == NULL || size < 2) {
-        free(d);
+    struct two in;
+    if (!split(data, size, &in))
         return;
-    }
-    const size_t rest = size - 2, asked = cc_get_u16(data), first = asked < rest ? asked : rest;
-    struct cc_npy_file x = {"x", NULL, first}, y = {"y", NULL, rest - first};
+    struct cc_data *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return;
+    struct cc_npy_file x = {"x", NULL, in.first_size}, y = {"y", NULL, in.second_size};
     int status = CC_FAIL;
     x.bytes = malloc(x.size + 1);
     y.bytes = malloc(y.size + 1);
     if (x.bytes != NULL && y.bytes != NULL) {
-        memcpy(x.bytes, data + 2, x.size);
-        memcpy(y.bytes, data + 2 + first, y.size);
+        memcpy(x.bytes, in.first, x.size);
+        memcpy(y.bytes, in.second, y.size);
         status = cc_npy_pair(&x, &y, d, &d->train, &e);
     }
     free(x.bytes);
