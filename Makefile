@@ -81,7 +81,7 @@ QUICK    := tests/smoke.sh $(addprefix tests/cli/,program.sh schemes.sh damaged.
 # `make asan`: the command lines that stay short under a sanitizer, the long ones first.
 ASAN_SCRIPTS := $(addprefix tests/cli/,bench.sh advise.sh encode.sh program.sh trace.sh plot.sh nets.sh damaged.sh \
                 completion.sh npz.sh compare.sh schemes.sh)
-# Those that tests/mpi.sh runs under mpirun.
+# The tests that tests/mpi.sh runs under mpirun.
 MPI_TEST_SRC := $(wildcard tests/mpi/test_*.c)
 MPI_TEST_LIB := $(filter-out $(MPI_TEST_SRC),$(wildcard tests/mpi/*.c))
 MPI_TESTS    := $(if $(MPICC),$(MPI_TEST_SRC:tests/%.c=$(BUILD)/tests/%))

@@ -164,7 +164,7 @@ static void send_push(struct overlap *x, size_t part, double now)
 static size_t next_part(const struct overlap *x)
 {
     size_t next = 0;
-    /* Of those that begin together, forward pulls, the first layers' are last in the list. */
+    /* Where forward pulls begin together, the first layers' go first; they are last in the list. */
     for (size_t i = 1; i < x->parts; i++)
         if (x->part[i].begins < x->part[next].begins ||
             (x->part[i].begins == x->part[next].begins && x->part[i].pulls &&

@@ -33,8 +33,8 @@ struct cc_verdict_limits {
 struct cc_accuracy {
     double error, low, high; /* of one encoding, with its 95% interval (docs/errors.md); NaN: not
                                 known */
-    /* Of the workers' sum: cc_exchange_encodings. NaN: the sum is not kept whole, and its error
-     * follows from no encoding's. */
+    /* The encodings of the workers' sum: cc_exchange_encodings. NaN: the sum is not kept whole, and
+     * its error follows from no encoding's. */
     double encodings;
     bool lossy;
     double lost; /* accuracy in a training; NaN: not trained; infinite: it diverged */

@@ -126,7 +126,7 @@ static int find_columns(struct maker *m)
     return CC_OK;
 }
 
-/* Of trainings, evaluations are points over the steps, and everything else plots summaries. */
+/* A training's evaluations are points over the steps; everything else plots its summaries. */
 static bool is_kind(const struct maker *m, size_t row)
 {
     const struct cc_value *v =

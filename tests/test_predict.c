@@ -321,8 +321,8 @@ static void two_ways(void **state)
     close_fixture(&w);
 }
 
-/* What servers send back has 2, 4, 6, 10 and 10 bits per value where 1, 2, 4, 8 and 16 workers push
- * 8; partial sums have 8 to 13. */
+/* Servers send back 2, 4, 6, 10 and 10 bits per value where 1, 2, 4, 8 and 16 workers push 8;
+ * partial sums have 8 to 13. */
 static void sums(void **state)
 {
     (void)state;

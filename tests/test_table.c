@@ -231,7 +231,7 @@ static void wrapped_cells(void **state)
     cc_record_free(&r);
 }
 
-/* Of the settings, those that the others imply are left out before an answer is. */
+/* Settings that the others imply are left out before an answer is. */
 static void implied_settings(void **state)
 {
     static const struct cc_column list[] = {

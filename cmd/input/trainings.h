@@ -1,4 +1,4 @@
-/* What trainings found: the accuracy of each scheme in a result of `commcomp train`. */
+/* Findings of trainings: the accuracy of each scheme in a result of `commcomp train`. */
 #ifndef CC_CMD_INPUT_TRAININGS_H
 #define CC_CMD_INPUT_TRAININGS_H
 

@@ -18,7 +18,7 @@ int cc_csv_parse(const uint8_t *bytes, size_t size, struct cc_contents *out, str
 /* Reads the n values of a text that cc_csv_parse accepted. */
 int cc_csv_values(const uint8_t *bytes, size_t size, float *out, size_t n, struct cc_error *e);
 
-/* What libcsv's error says, in words about the text. */
+/* An error of libcsv, in words about the text. */
 const char *cc_csv_fault(int error);
 
 /* Writes n finite values as text to an open file, with nine digits, from which the same values are

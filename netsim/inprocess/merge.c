@@ -128,7 +128,7 @@ static int encode(struct merge *x, const struct cc_inprocess_call *c, int worker
     return CC_OK;
 }
 
-/* What all workers decode of the chunks as their owners quantize them. */
+/* Adds the mean of the chunks as their owners quantize them, which all workers decode. */
 static int apply_quantized(struct merge *x, const struct cc_inprocess_call *c, const float *sum,
                            float *result, struct cc_error *e)
 {

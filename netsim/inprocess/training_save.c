@@ -32,7 +32,7 @@ static size_t members(struct cc_evaluation *v, double *out[MOST_NUMBERS])
     return sizeof all / sizeof *all;
 }
 
-/* Those of a training since its last evaluation: its sums, and the evaluation's members. */
+/* The numbers of a training since its last evaluation: its sums, and the evaluation's members. */
 static size_t running(struct cc_training *s, double *out[MOST_NUMBERS])
 {
     double *const all[] = {&s->wall_s, &s->unsent.total_sq, &s->unsent.gradient_sq, &s->behind_sq,

@@ -39,7 +39,7 @@ struct cc_report_row {
     double *tensor_bytes, *tensor_pull_bytes;
 };
 
-/* What a training has learned. */
+/* The scores of a training after an interval. */
 struct cc_report_eval {
     size_t row, step;  /* after so many steps */
     double train_loss; /* mean over the workers and the steps since the evaluation before */

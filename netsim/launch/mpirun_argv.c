@@ -102,7 +102,7 @@ static void add_all_parameters(struct cc_argv *a, const struct cc_launch_hosts *
         {"btl", "tcp,self"},
         {"btl_tcp_eager_limit", eager},
         {"btl_tcp_rndv_eager_limit", eager},
-        /* Of the parts of a larger message; Open MPI asks for at least the other two. */
+        /* The parts of a larger message. Open MPI wants them no smaller than the other two. */
         {"btl_tcp_max_send_size", part},
         {"btl_tcp_if_include", hosts->lab != NULL ? CC_LAB_DATA : job->device},
     };

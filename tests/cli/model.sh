@@ -160,7 +160,7 @@ q 0 $sparse --keep 1% --scheme fp32,topk,dgc --format json
 json 'd["rows"][1]["error"] > 0 and "no admitted scheme is faster than fp32 at its best (" in d["notes"][0] and "; fp32, the fastest of them, takes " in d["notes"][0]'
 json 'd["notes"][1] == "ssar-split, 4 workers: ruled out: topk, dgc; the error of what --keep leaves out is not predicted: sim --errors measures it"'
 q 0 $sparse --scheme topk --union disjoint --format json
-# Of 4 x 0.0336 N pairs (16 of 512, more of small tensors) the allgather has 0.01 N.
+# There are 4 x 0.0336 N pairs (16 of 512, more of small tensors); the allgather has 0.01 N.
 json '1 < (d["rows"][0]["wire_bytes"] - json.load(open("kept.json"))["rows"][0]["wire_bytes"]) / (0.75 * (4 * 0.1344 + 1 / 8 - (6 * 0.01 + 1 / 16384)) * 269722) < 1.07'
 
 sed 's/"3lc"/"sparse:density=0.1,index=u32"/' profile.json >pairs.json

@@ -251,7 +251,7 @@ else
         cp bits-$workers-off.json out
         json 'all(abs(r["wire_bytes"] / o["wire_bytes"] - 1) < 0.005 for r, o in zip(d["rows"], json.load(open("bits-'$workers'-on.json"))["rows"]))'
     done
-    # What was applied against the gradients: floats but for rounding; with one worker, bench's
+    # The applied updates against the gradients: floats but for rounding; with one worker, bench's
     # error of the sums over a pass.
     q 0 trace synth six --net resnet20 --steps 6
     q 0 bench -q --trace six --scheme topk,int8 --passes 1 --format json

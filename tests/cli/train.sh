@@ -176,7 +176,7 @@ err '--resume goes with --checkpoint DIR'
 t 2 $c --checkpoint kept --resume --capture resumed
 err '--capture: not with --resume, which does not repeat the steps before a checkpoint'
 no_file resumed
-# Of several rates, each has a checkpoint of its own.
+# Each of several rates has a checkpoint of its own.
 q 0 $t --scheme fp32,3lc --rate 0.1,0.2,0.00001 --format json
 cp out several.json
 q 0 $t --scheme fp32,3lc --rate 0.1,0.2,0.00001 --checkpoint rates

@@ -44,7 +44,8 @@ static struct cc_spec spec_of(const struct cc_codec *c)
     return s;
 }
 
-/* What the codec holds back of its value i, by the layouts that the schemes' overviews give. */
+/* The part of its value i that the codec holds back, by the layouts that the schemes' overviews
+ * give. */
 static float *residual(const struct cc_codec *c, size_t i)
 {
     const size_t n = c->shape.n;

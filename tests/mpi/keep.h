@@ -11,7 +11,7 @@ struct keep {
     double surplus;
     bool few;    /* the step before kept too few */
     float least; /* the magnitude from which this step keeps values */
-    /* Of each value: what all workers have computed, and what their sums have applied. */
+    /* By value: the sum of what all workers have computed, and of what their sums have applied. */
     double *computed, *size, *applied;
     float *momentum; /* of each worker: dgc's, which is what it computes */
 };

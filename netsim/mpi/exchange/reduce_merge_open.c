@@ -26,7 +26,7 @@ static uint32_t make_tag(const struct cc_rank_state *s, enum cc_exchange exchang
 
 /* --- gradients --- */
 
-/* What is left out of sums has to be given back to residuals. */
+/* Values that are left out of sums have to be given back to residuals. */
 static int check_residuals(const struct cc_rank_state *s, struct cc_range range, struct cc_error *e)
 {
     const struct cc_job *job = s->job;

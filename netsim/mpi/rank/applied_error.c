@@ -33,7 +33,7 @@ int cc_applied_error_open(struct cc_applied_error *x, const struct cc_rank_loop 
     return x->velocity != NULL ? CC_OK : CC_FAIL;
 }
 
-/* What this step's gradient adds to the scheme's input. */
+/* The values that this step's gradient adds to the scheme's input. */
 static const double *add_momentum(struct cc_applied_error *x, const float *gradient)
 {
     for (size_t i = 0; i < x->values; i++)

@@ -11,7 +11,7 @@
 #include "netsim/mpi/runtime/mpi_check.h"
 #include "train/task.h"
 
-/* What each rank sends to rank 0. */
+/* The numbers that each rank sends to rank 0. */
 struct own {
     double loss, crc;
 };

@@ -14,7 +14,7 @@ int cc_rank_open(struct cc_rank *r, MPI_Comm comm, const char *path, FILE *out, 
 int cc_rank_run(struct cc_rank *r, struct cc_error *e);
 void cc_rank_close(struct cc_rank *r);
 
-/* What was measured around a row's loop. */
+/* Measurements around a row's loop. */
 struct cc_row_measures {
     /* The device's byte counters where counting began and at the row's last barrier. */
     const struct cc_interface_bytes *before, *after;
