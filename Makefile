@@ -269,18 +269,20 @@ DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-
               libzfp-dev libzip-dev zlib1g-dev openmpi-bin libopenmpi-dev iproute2 libsimgrid-dev
 DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev python3 \
               python3-jsonschema gnuplot-nox
+DEPS_PYTHON := $(DEPS_BUILD) python3-torch python3-numpy python3-pytest python3-setuptools
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
 JOBS       ?= $(shell nproc)
 
 help:
-	@echo 'make             build $(BIN)'
-	@echo 'make quickstart  install what the build needs, build, and run the main job'
-	@echo 'make test        install what the tests need and run the quick ones, in a minute'
-	@echo 'make check       run them all, also under AddressSanitizer and UBSan, and fuzz'
-	@echo 'make install     into PREFIX (/usr/local), DESTDIR honoured: programs, man page, completion, library'
-	@echo 'make asan        the tests under AddressSanitizer and UBSan'
-	@echo 'make fuzz        fuzz every decoder and reader, FUZZ_SECONDS (60) in all'
-	@echo 'make lint        clang-format and clang-tidy; make format mends the format'
+	@echo 'make               build $(BIN)'
+	@echo 'make quickstart    install what the build needs, build, and run the main job'
+	@echo 'make test          install what the tests need and run the quick ones, in a minute'
+	@echo 'make check         run them all, also under AddressSanitizer and UBSan, and fuzz'
+	@echo 'make check-python  install PyTorch and run the tests of the Python package'
+	@echo 'make install       into PREFIX (/usr/local), DESTDIR honoured: programs, man page, completion, library'
+	@echo 'make asan          the tests under AddressSanitizer and UBSan'
+	@echo 'make fuzz          fuzz every decoder and reader, FUZZ_SECONDS (60) in all'
+	@echo 'make lint          clang-format and clang-tidy; make format mends the format'
 
 quickstart:
 	@tools/install-deps.sh $(DEPS_BUILD)
@@ -302,6 +304,13 @@ check:
 	@$(MAKE) -s asan
 	@$(MAKE) -s fuzz
 	@tests/run.sh --summary
+
+# The tests of the Python package, with Debian's Python, for which Debian's PyTorch is built.
+check-python:
+	@tools/install-deps.sh $(DEPS_PYTHON)
+	@$(MAKE) -s -j$(JOBS)
+	@PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 COMMCOMP=$(BIN) \
+	    /usr/bin/python3 -m pytest -q -ra -p no:cacheprovider $(PYTEST_FLAGS) tests/python
 
 # With the exchanges, which tests/mpi.sh starts by itself, among the sanitized programs.
 asan:
@@ -367,7 +376,7 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart test check asan install format lint clean FORCE replay fuzz-build fuzz \
-        fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
+.PHONY: all tests help quickstart test check check-python asan install format lint clean FORCE replay \
+        fuzz-build fuzz fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
