@@ -122,4 +122,10 @@ void cc_plot_text(const struct cc_figure *f, int columns, FILE *out);
  * to the stream `out`. As for the functions above, the caller looks whether writes failed. */
 int cc_gnuplot_run(FILE *script, FILE *out, struct cc_error *e);
 
+/* Writes the default picture of a result, of the kind that cc_plot_guess finds, as an <svg> element
+ * to be put into a page of HTML: without an XML declaration; its identifiers begin with `prefix`
+ * and a hyphen, so that several can stand in one page. Fails as cc_plot_guess, cc_figure_make and
+ * cc_gnuplot_run do, and has written nothing then. */
+int cc_plot_svg(const struct cc_sheet *s, const char *prefix, FILE *out, struct cc_error *e);
+
 #endif

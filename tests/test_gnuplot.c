@@ -185,6 +185,28 @@ static void long_legend(void **state)
     }
 }
 
+/* A picture for a page: its identifiers differ from another's, and names stay text. */
+static void picture_of_page(void **state)
+{
+    (void)state;
+    if (!have_gnuplot())
+        skip();
+    struct cc_sheet s = sheet_of("scheme,bw_bps,speedup\n\"<x id='y'\",1e7,2\n3lc,1e8,1\n");
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_int_equal(cc_plot_svg(&s, "p7", out, &e), CC_OK);
+    (void)fclose(out);
+    assert_int_equal(strncmp(text, "<svg", 4), 0);
+    assert_contains(text, "id='p7-gpPt0'");
+    assert_contains(text, "href='#p7-gpPt");
+    assert_contains(text, "&lt;x id='y'<");
+    assert_lacks(text, "'#gp");
+    assert_contains(text, "</svg>");
+    free(text);
+    cc_sheet_free(&s);
+}
+
 static void gnuplot_missing(void **state)
 {
     (void)state;
@@ -219,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nothing_is_obeyed, scratch_setup, scratch_teardown),
         cmocka_unit_test(long_legend),
+        cmocka_unit_test(picture_of_page),
         cmocka_unit_test(gnuplot_missing),
         cmocka_unit_test(gnuplot_complains),
     };
