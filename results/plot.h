@@ -108,6 +108,7 @@ struct cc_canvas {
     const char *terminal; /* "svg", "png", "pdf" or "dumb" */
     int columns, lines;   /* of "dumb", in characters */
     const char *output;   /* NULL: gnuplot's standard output */
+    bool marks;           /* "svg": with invisible marks on the values (cc_plot_put_marks) */
 };
 
 /* Writes a script that contains its data. Names are quoted, so no name can be a command of gnuplot.
@@ -124,8 +125,10 @@ int cc_gnuplot_run(FILE *script, FILE *out, struct cc_error *e);
 
 /* Writes the default picture of a result, of the kind that cc_plot_guess finds, as an <svg> element
  * to be put into a page of HTML: without an XML declaration; its identifiers begin with `prefix`
- * and a hyphen, so that several can stand in one page. Fails as cc_plot_guess, cc_figure_make and
- * cc_gnuplot_run do, and has written nothing then. */
+ * and a hyphen, so that several can stand in one page. Each value is a <g class="value"> with an
+ * invisible mark and a <title> that a browser shows where one points at it; of more than 1,200,
+ * some are. Fails as cc_plot_guess, cc_figure_make and cc_gnuplot_run do, and has written nothing
+ * then. */
 int cc_plot_svg(const struct cc_sheet *s, const char *prefix, FILE *out, struct cc_error *e);
 
 #endif

@@ -12,7 +12,8 @@
 
 /* The layout of the page; y counts upwards. */
 struct layout {
-    bool text; /* on a terminal: characters, one panel after the other */
+    bool text;  /* on a terminal: characters, one panel after the other */
+    bool marks; /* on the values, for cc_plot_svg */
     double width, height;
     size_t columns, rows;           /* of panels */
     double left, bottom;            /* of the last row's first panel's area */
@@ -548,6 +549,8 @@ static int put_panel(const struct cc_figure *f, const struct layout *l, size_t p
     const bool lowest = l->text || panel + l->columns >= f->panels;
     (void)fputs("unset label\nunset arrow\nunset object\n", out);
     put_margins(l, panel, out);
+    if (l->marks)
+        cc_plot_put_marks(f, panel, out);
     put_key(f, l, panel, out);
     bool alone = f->panels == 1;
     put_title(l, alone ? f->title : p->title, out);
@@ -574,6 +577,7 @@ int cc_plot_script(const struct cc_figure *f, const struct cc_canvas *canvas, FI
         layout_text(f, canvas, &l);
     else
         layout_image(f, &l);
+    l.marks = canvas->marks;
     int status = put_terminal(canvas, &l, out, e);
     if (status != CC_OK)
         return status;

@@ -1,51 +1,245 @@
-/* The default picture of a sheet as part of a page: gnuplot's SVG without the XML declaration, with
- * identifiers that are unique in the page. */
+/* The default picture of a sheet as an <svg> element of an HTML page, whose values can be read by
+ * pointing at them. gnuplot draws it with an invisible mark on each value, whose hypertext is the
+ * value's number; then each mark gets the value's text as its <title>, ids get a prefix, and what
+ * only a file needs is taken out. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/file.h"
-#include "core/memory.h"
-#include "results/plot.h"
+#include "core/memory_text.h"
+#include "core/units.h"
+#include "results/html.h"
+#include "results/plot_impl.h"
 
-/* Copies SVG. Within tags, identifiers and references to them get the prefix; gnuplot writes names
- * of schemes as text between tags only, with < and & escaped. */
-static void put_prefixed(const char *svg, const char *prefix, FILE *out)
+/* Of more values than these, only some have marks. */
+enum { MOST_MARKS = 1200, FIRST_LABEL = 10001 };
+
+/* A place in a figure, to go through all values in the same order. */
+struct place {
+    size_t panel, series, point;
+    size_t number; /* of the values before it */
+};
+
+static bool is_place(const struct cc_figure *f, const struct place *at)
 {
-    static const char *const before[] = {" id='", " id=\"", "href='#", "href=\"#", "url(#"};
-    bool tag = false;
-    while (*svg != '\0') {
-        size_t length = 1;
-        bool name = false;
-        for (size_t i = 0; tag && i < sizeof before / sizeof before[0] && !name; i++)
-            if (strncmp(svg, before[i], strlen(before[i])) == 0) {
-                name = true;
-                length = strlen(before[i]);
-            }
-        tag = (tag || *svg == '<') && *svg != '>';
-        (void)fwrite(svg, 1, length, out);
-        if (name)
-            (void)fprintf(out, "%s-", prefix);
-        svg += length;
+    return at->panel < f->panels;
+}
+
+/* Moves on until the place is a value. */
+static void settle(const struct cc_figure *f, struct place *at)
+{
+    while (at->panel < f->panels && (at->series >= f->series_count ||
+                                     at->point >= f->panel[at->panel].of[at->series].count)) {
+        at->point = 0;
+        if (++at->series >= f->series_count) {
+            at->series = 0;
+            at->panel++;
+        }
     }
 }
 
-static int draw(const struct cc_figure *f, char **svg, struct cc_error *e)
+static struct place first_place(const struct cc_figure *f)
 {
-    size_t length = 0;
-    int status = CC_OK;
-    FILE *picture = NULL, *script = cc_file_temporary("gnuplot's script", e);
+    struct place at = {.panel = 0};
+    settle(f, &at);
+    return at;
+}
+
+static void next_place(const struct cc_figure *f, struct place *at)
+{
+    at->point++;
+    at->number++;
+    settle(f, at);
+}
+
+static bool is_bars(const struct cc_figure *f)
+{
+    return f->shape == CC_STACKED || f->shape == CC_GROUPED;
+}
+
+/* --- marks --- */
+
+static void put_mark(size_t number, size_t label, double x, double y, double size, FILE *out)
+{
+    (void)fprintf(out,
+                  "set label %zu '%zu' at first %.9g,%.9g hypertext point pt 7 ps %.1f lc rgb "
+                  "'#ff000000'\n",
+                  FIRST_LABEL + label, number, x, y, size);
+}
+
+/* Marks a part of a bar: a short one in its middle, a long one along its length. */
+static void mark_bar(const struct cc_figure *f, const struct place *at, FILE *out)
+{
+    enum { MOST = 4 };
+    const struct cc_points *of = &f->panel[at->panel].of[at->series];
+    const double y = of->point[at->point].y;
+    const double slot = 0.84 / (f->shape == CC_GROUPED ? (double)f->parts : 1);
+    const bool grouped = f->shape == CC_GROUPED;
+    double from = 0, middle = -(double)at->series;
+    if (grouped)
+        middle += 0.42 - slot * (of->point[at->point].x + 0.5);
+    for (size_t i = 0; !grouped && i < at->point; i++)
+        from += of->point[i].y;
+    const int marks = y > 0.15 * f->x.hi ? MOST : 1;
+    for (int i = 0; i < marks; i++)
+        put_mark(at->number, at->number * MOST + (size_t)i, from + y * (i + 0.5) / marks, middle,
+                 grouped ? 1.2 : 2, out);
+}
+
+void cc_plot_put_marks(const struct cc_figure *f, size_t panel, FILE *out)
+{
+    size_t count = 0;
+    for (struct place at = first_place(f); is_place(f, &at); next_place(f, &at))
+        count++;
+    const size_t every = count / MOST_MARKS + 1;
+    for (struct place at = first_place(f); is_place(f, &at); next_place(f, &at)) {
+        const struct cc_point *p = &f->panel[at.panel].of[at.series].point[at.point];
+        if (at.panel != panel || at.number % every != 0 || isnan(p->x) || isnan(p->y))
+            continue;
+        if (is_bars(f))
+            mark_bar(f, &at, out);
+        else
+            put_mark(at.number, at.number, p->x, p->y, 1.6, out);
+    }
+}
+
+/* --- texts --- */
+
+static void put_number(const struct cc_axis *a, double v, FILE *out)
+{
+    char text[64];
+    cc_print_si(v, a->unit, text, sizeof text);
+    cc_html_put(text, out);
+}
+
+static void put_axis(const struct cc_axis *a, double v, FILE *out)
+{
+    (void)fputs(", ", out);
+    cc_html_put(a->label, out);
+    (void)fputs(": ", out);
+    put_number(a, v, out);
+}
+
+/* "fp32, 4 workers, bandwidth: 10 Mbit/s, speedup: 1.2" */
+static void put_title(const struct cc_figure *f, size_t number, FILE *out)
+{
+    struct place at = first_place(f);
+    while (is_place(f, &at) && at.number < number)
+        next_place(f, &at);
+    if (!is_place(f, &at))
+        return;
+    const struct cc_panel *panel = &f->panel[at.panel];
+    const struct cc_point *p = &panel->of[at.series].point[at.point];
+    cc_html_put(f->series[at.series], out);
+    if (f->panels > 1) {
+        (void)fputs(", ", out);
+        cc_html_put(panel->title, out);
+    }
+    if (is_bars(f)) {
+        (void)fputs(", ", out);
+        cc_html_put((size_t)p->x < f->parts ? f->part[(size_t)p->x] : f->x.label, out);
+        (void)fputs(": ", out);
+        put_number(&f->x, p->y, out);
+        return;
+    }
+    put_axis(&f->x, p->x, out);
+    put_axis(&f->y, p->y, out);
+    if (p->lo < p->hi) {
+        (void)fputs(" (", out);
+        put_number(&f->y, p->lo, out);
+        (void)fputs(" to ", out);
+        put_number(&f->y, p->hi, out);
+        (void)fputc(')', out);
+    }
+}
+
+/* --- gnuplot's SVG --- */
+
+static bool begins(const char *s, const char *with)
+{
+    return strncmp(s, with, strlen(with)) == 0;
+}
+
+/* Copies a tag up to its end, with the prefix before ids and references to them, and without the
+ * ids of gnuplot's groups. Returns what follows. */
+static const char *copy_tag(const char *s, const char *prefix, FILE *out)
+{
+    static const char *const before[] = {" id='", " id=\"", "href='#", "href=\"#", "url(#"};
+    while (*s != '\0' && *s != '>') {
+        size_t taken = 0;
+        if (begins(s, " id=\"gnuplot_")) {
+            s += strlen(" id=\"");
+            s += strcspn(s, "\"");
+            s += *s == '"';
+            continue;
+        }
+        for (size_t i = 0; i < sizeof before / sizeof before[0] && taken == 0; i++)
+            if (begins(s, before[i]))
+                taken = strlen(before[i]);
+        (void)fwrite(s, 1, taken > 0 ? taken : 1, out);
+        if (taken > 0)
+            (void)fprintf(out, "%s-", prefix);
+        s += taken > 0 ? taken : 1;
+    }
+    if (*s == '>') {
+        (void)fputc('>', out);
+        s++;
+    }
+    return s;
+}
+
+/* Skips an element that has no other in it. */
+static const char *skip_element(const char *s, const char *end)
+{
+    const char *at = strstr(s, end);
+    return at != NULL ? at + strlen(end) : s + strlen(s);
+}
+
+static const char group_begin[] = "<g onmousemove=\"gnuplot_svg.showHypertext(evt,'";
+
+static void convert(const struct cc_figure *f, const char *svg, const char *prefix, FILE *out)
+{
+    const char *s = strstr(svg, "<svg");
+    bool first = true;
+    while (s != NULL && *s != '\0') {
+        if (begins(s, group_begin)) {
+            const size_t number = strtoul(s + strlen(group_begin), NULL, 10);
+            (void)fputs("<g class=\"value\"><title>", out);
+            put_title(f, number, out);
+            (void)fputs("</title>", out);
+            s = skip_element(s, "</title>");
+        } else if (begins(s, "<title>")) {
+            s = skip_element(s, "</title>");
+        } else if (begins(s, "<desc>")) {
+            s = skip_element(s, "</desc>");
+        } else if (*s == '<') {
+            s = copy_tag(s, prefix, out);
+            if (first) {
+                (void)fputs("<title>", out);
+                cc_html_put(f->title, out);
+                (void)fputs("</title>", out);
+            }
+            first = false;
+        } else {
+            (void)fputc(*s++, out);
+        }
+    }
+}
+
+static int draw(const struct cc_figure *f, struct cc_memory_text *svg, struct cc_error *e)
+{
+    const struct cc_canvas canvas = {.terminal = "svg", .marks = true};
+    FILE *script = cc_file_temporary("gnuplot's script", e);
     if (script == NULL)
         return CC_FAIL;
-    picture = open_memstream(svg, &length);
-    if (picture == NULL) {
-        status = cc_fail(e, "out of memory");
-        goto out;
-    }
-    CC_TRY_OUT(cc_plot_script(f, &(struct cc_canvas){.terminal = "svg"}, script, e));
-    CC_TRY_OUT(cc_gnuplot_run(script, picture, e));
+    int status = CC_OK, drawn = CC_OK;
+    CC_TRY_OUT(cc_plot_script(f, &canvas, script, e));
+    CC_TRY_OUT(cc_memory_text_begin(svg, "a picture", e));
+    drawn = cc_gnuplot_run(script, svg->f, e);
+    status = cc_memory_text_end(svg, "a picture", drawn == CC_OK ? e : NULL);
+    status = drawn != CC_OK ? drawn : status;
 out:
-    if (picture != NULL && fclose(picture) != 0 && status == CC_OK)
-        status = cc_fail(e, "out of memory");
     (void)fclose(script);
     return status;
 }
@@ -54,14 +248,13 @@ int cc_plot_svg(const struct cc_sheet *s, const char *prefix, FILE *out, struct 
 {
     enum cc_plot_kind kind = CC_PLOT_SPEEDUP;
     struct cc_figure f;
-    char *svg = NULL;
+    struct cc_memory_text svg = {.text = NULL};
     CC_TRY(cc_plot_guess(s, &kind, e));
     CC_TRY(cc_figure_make(s, kind, &(struct cc_plot_filter){0}, &f, e));
-    int status = draw(&f, &svg, e);
-    const char *begin = svg != NULL ? strstr(svg, "<svg") : NULL;
-    if (status == CC_OK && begin != NULL)
-        put_prefixed(begin, prefix, out);
-    free(svg);
+    const int status = draw(&f, &svg, e);
+    if (status == CC_OK)
+        convert(&f, svg.text, prefix, out);
+    free(svg.text);
     cc_figure_free(&f);
     return status;
 }

@@ -203,6 +203,35 @@ static void picture_of_page(void **state)
     assert_contains(text, "&lt;x id='y'<");
     assert_lacks(text, "'#gp");
     assert_contains(text, "</svg>");
+    assert_contains(text, "<g class=\"value\"><title>3lc, bandwidth: 100 Mbit/s, speedup over "
+                          "fp32: 1</title>");
+    assert_contains(text, "<title>&lt;x id=&#39;y&#39;, bandwidth: 10 Mbit/s, ");
+    assert_lacks(text, "onmouse");
+    assert_lacks(text, "gnuplot_plot");
+    free(text);
+    cc_sheet_free(&s);
+}
+
+/* The values of bars: a short part has one mark, a long one four, all with the part's own time. */
+static void values_of_bars(void **state)
+{
+    (void)state;
+    if (!have_gnuplot())
+        skip();
+    struct cc_sheet s = sheet_of("scheme,compute_s,codec_s,comm_s,step_s\nfp32,1,0.01,3,4.01\n");
+    char *text = NULL;
+    size_t length, marks[3] = {0};
+    FILE *out = open_memstream(&text, &length);
+    assert_int_equal(cc_plot_svg(&s, "p", out, &e), CC_OK);
+    (void)fclose(out);
+    for (const char *p = text; (p = strstr(p, "<title>fp32, ")) != NULL; p++) {
+        marks[0] += strncmp(p, "<title>fp32, compute: 1 s<", 26) == 0;
+        marks[1] += strncmp(p, "<title>fp32, codec: 10 ms<", 26) == 0;
+        marks[2] += strncmp(p, "<title>fp32, communication: 3 s<", 32) == 0;
+    }
+    assert_int_equal(marks[0], 4);
+    assert_int_equal(marks[1], 1);
+    assert_int_equal(marks[2], 4);
     free(text);
     cc_sheet_free(&s);
 }
@@ -242,6 +271,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_obeyed, scratch_setup, scratch_teardown),
         cmocka_unit_test(long_legend),
         cmocka_unit_test(picture_of_page),
+        cmocka_unit_test(values_of_bars),
         cmocka_unit_test(gnuplot_missing),
         cmocka_unit_test(gnuplot_complains),
     };
