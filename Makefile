@@ -35,14 +35,28 @@ ISA_avx512 := $(ISA_avx2) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl 
 
 # Every .c file of a folder and of the folders in it.
 sources = $(wildcard $(addsuffix /*.c,$(1)) $(addsuffix /*/*.c,$(1)) $(addsuffix /*/*/*.c,$(1)))
-LIB_ALL := $(filter-out netsim/mpi/%,$(call sources,core schemes models train bench netsim results))
-KERNELS := $(filter %.k.c,$(LIB_ALL))
-LIB_SRC := $(filter-out %.k.c,$(LIB_ALL))
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(filter-out %.k.c,$(1))) \
+          $(foreach isa,$(ISAS),$(patsubst %.k.c,$(BUILD)/obj/%.$(isa).o,$(filter %.k.c,$(1))))
 CMD_SRC := $(filter-out cmd/rank.c cmd/platform.c,$(call sources,cmd))
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/obj/%.o) \
-           $(foreach isa,$(ISAS),$(KERNELS:%.k.c=$(BUILD)/obj/%.$(isa).o))
-LIB     := $(BUILD)/libcommcomp.a
 BIN     := $(BUILD)/bin/commcomp
+
+# Two archives: the codecs and traces, which are installed, and what else the programs are made of.
+PUBLIC_SRC   := $(call sources,core schemes binding)
+INTERNAL_SRC := $(filter-out netsim/mpi/%,$(call sources,models train bench netsim results))
+LIB_ALL  := $(PUBLIC_SRC) $(INTERNAL_SRC)
+KERNELS  := $(filter %.k.c,$(LIB_ALL))
+LIB_SRC  := $(filter-out %.k.c,$(LIB_ALL))
+ARCHIVE  := $(BUILD)/libcommcomp.a
+INTERNAL := $(BUILD)/libcommcomp-internal.a
+LIB      := $(INTERNAL) $(ARCHIVE)
+
+# The shared libraries of binding/commcomp.h. Reading traces is a library of its own, for files need
+# cJSON, libcsv and libzip, which codecs do not.
+SHARED     := $(BUILD)/libcommcomp.so.0 $(BUILD)/libcommcomp-traces.so.0
+LINKS      := $(SHARED:%.0=%)
+TRACES_SRC := binding/trace.c
+LIBS_CODECS := -lzstd -llz4 -lzfp -lm
+LIBS_TRACES := -lcjson -lcsv -lzip -lm
 
 # The rank program, where an MPI is installed.
 MPICC    := $(shell command -v mpicc 2>/dev/null)
@@ -105,7 +119,7 @@ FUZZ_BUILD   := BUILD=$(BUILD)/fuzzing CC=clang OPT="-O1 -g" \
 COVERAGE_BUILD := BUILD=$(BUILD)/coverage CC=clang OPT="-O1 -g" \
                 SANITIZE="-fsanitize=fuzzer-no-link -fprofile-instr-generate -fcoverage-mapping"
 
-all: $(BIN) $(RANK) $(SIM) $(PLATFORM)
+all: $(BIN) $(RANK) $(SIM) $(PLATFORM) $(SHARED) $(LINKS)
 
 $(BIN): $(CMD_SRC:%.c=$(BUILD)/obj/%.o) $(LIB)
 	@mkdir -p $(@D)
@@ -132,9 +146,26 @@ $(BUILD)/smpi/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(SMPI_INC) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(LIB): $(LIB_OBJ)
+$(ARCHIVE): $(call objects,$(PUBLIC_SRC))
+$(INTERNAL): $(call objects,$(INTERNAL_SRC))
+$(BUILD)/libcommcomp-traces.a: $(call objects,$(TRACES_SRC))
+$(LIB) $(BUILD)/libcommcomp-traces.a:
 	@rm -f $@
 	$(AR) rcs $@ $^
+
+# Of the archive, a shared library has what its part of the interface needs. A symbol that no library
+# of its own has is an error, so nothing of the codecs can come to need another.
+$(BUILD)/libcommcomp.so.0: $(call objects,core/version.c $(filter-out $(TRACES_SRC),$(call sources,binding)))
+$(BUILD)/libcommcomp.so.0: LIBS = $(LIBS_CODECS)
+$(BUILD)/libcommcomp-traces.so.0: $(call objects,$(TRACES_SRC))
+$(BUILD)/libcommcomp-traces.so.0: LIBS = $(LIBS_TRACES)
+$(SHARED): $(ARCHIVE) binding/commcomp.map
+	$(CC) -shared -Wl,-soname,$(@F) -Wl,--version-script=binding/commcomp.map \
+	    $(if $(SANITIZE),,-Wl,-z,defs) $(LDFLAGS) -o $@ $(filter %.o,$^) $(ARCHIVE) \
+	    -Wl,--as-needed $(LIBS)
+
+$(LINKS): %: %.0
+	ln -sf $(<F) $@
 
 $(BUILD)/obj/%.o: %.c
 	@mkdir -p $(@D)
@@ -147,8 +178,8 @@ $(BUILD)/obj/models/paper/paper.o: $(wildcard models/papers/*.json)
 $(BUILD)/obj/train/data/digits.o: $(wildcard train/data/digits/*.gz)
 
 # The file that prints the version is compiled again when the version changes.
-$(BUILD)/obj/results/machine_info.o: $(BUILD)/version
-$(BUILD)/obj/results/machine_info.o: CPPFLAGS += -DCC_VERSION='"$(VERSION_TEXT)"'
+$(BUILD)/obj/core/version.o: $(BUILD)/version
+$(BUILD)/obj/core/version.o: CPPFLAGS += -DCC_VERSION='"$(VERSION_TEXT)"'
 $(BUILD)/version: FORCE
 	@mkdir -p $(@D)
 	@echo '$(VERSION_TEXT)' | cmp -s - $@ || echo '$(VERSION_TEXT)' > $@
@@ -188,7 +219,7 @@ $(SIM_TESTS): $(BUILD)/tests/sim/%: $(BUILD)/smpi/tests/mpi/%.o $(MPI_TEST_LIB:%
 tests: $(BUILD)/headers.checked $(TESTS) $(MPI_TESTS) $(SIM_PROBES) $(SIM_TESTS)
 
 # Every header by itself, and all in one unit.
-HEADERS := $(shell find core schemes models train bench netsim results cmd -name '*.h')
+HEADERS := $(shell find core schemes binding models train bench netsim results cmd -name '*.h')
 $(BUILD)/headers.checked: tests/headers.sh $(HEADERS)
 	@mkdir -p $(@D)
 	CC="$(CC)" CPPFLAGS='$(CPPFLAGS)' CFLAGS='-std=c11 $(WARN) -fopenmp' \
@@ -267,7 +298,7 @@ fuzz-seeds: $(BUILD)/fuzz/seeds_decode
 
 DEPS_BUILD := gcc libc6-dev make git libcsv-dev libcjson-dev libgsl-dev libzstd-dev liblz4-dev \
               libzfp-dev libzip-dev zlib1g-dev openmpi-bin libopenmpi-dev iproute2 libsimgrid-dev
-DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev clang libclang-rt-14-dev libomp-dev python3 \
+DEPS_TEST  := $(DEPS_BUILD) libcmocka-dev g++ pkgconf clang libclang-rt-14-dev libomp-dev python3 \
               python3-jsonschema gnuplot-nox
 DEPS_PYTHON := $(DEPS_BUILD) python3-torch python3-numpy python3-pytest python3-setuptools
 DEPS_LINT  := $(DEPS_BUILD) libcmocka-dev clang clang-format clang-tidy libomp-dev
@@ -279,7 +310,8 @@ help:
 	@echo 'make test          install what the tests need and run the quick ones, in a minute'
 	@echo 'make check         run them all, also under AddressSanitizer and UBSan, and fuzz'
 	@echo 'make check-python  install PyTorch and run the tests of the Python package'
-	@echo 'make install       into PREFIX (/usr/local), DESTDIR honoured: programs, man page, completion, library'
+	@echo 'make install       into PREFIX (/usr/local), DESTDIR honoured: programs, libraries, headers, docs,'
+	@echo '                   man page, completion; make uninstall removes them'
 	@echo 'make asan          the tests under AddressSanitizer and UBSan'
 	@echo 'make fuzz          fuzz every decoder and reader, FUZZ_SECONDS (60) in all'
 	@echo 'make lint          clang-format and clang-tidy; make format mends the format'
@@ -326,32 +358,66 @@ $(BUILD)/commcomp.1: $(BIN)
 $(BUILD)/completion.%: $(BIN)
 	$(BIN) --completion $* > $@
 
-# The headers of the library: the traces, schemes/scheme.h and schemes/spec.h, and what they include.
+# --- installation ---
+
+# Headers for schemes of one's own, and for programs that link libcommcomp.a.
 PUBLIC := $(addprefix core/,error.h exchange.h isa.h memory.h param.h random.h tensor.h trace/trace.h trace/synth.h) \
           schemes/scheme.h schemes/spec.h
 
+# pc NAME, DESCRIPTION, MORE: a file for pkg-config.
+define pc
+@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
+    'Name: $(1)' 'Description: $(2)' 'Version: $(VERSION)' $(3) > $@
+endef
+
 $(BUILD)/commcomp.pc: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include' '' \
-	    'Name: commcomp' 'Description: gradient compression codecs' 'Version: $(VERSION)' \
-	    'Cflags: -I$${includedir}/commcomp' \
-	    'Libs: -L$${libdir} -lcommcomp $(LDLIBS) -fopenmp -pthread' > $@
+	$(call pc,commcomp,gradient compression codecs,'Cflags: -I$${includedir}/commcomp' \
+	    'Libs: -L$${libdir} -lcommcomp' 'Requires.private: libzstd liblz4' \
+	    'Libs.private: -lzfp -lm -fopenmp -pthread')
 
-# The programs that commcomp starts are installed beside it if they could be built.
-install: $(BIN) $(RANK) $(SIM) $(PLATFORM) $(LIB) $(BUILD)/commcomp.1 $(BUILD)/commcomp.pc \
-         $(BUILD)/completion.bash $(BUILD)/completion.zsh
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
-	    $(DESTDIR)$(PREFIX)/share/man/man1
-	install -D -m 644 $(BUILD)/completion.bash \
-	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/commcomp
-	install -D -m 644 $(BUILD)/completion.zsh $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_commcomp
-	install -m 755 $(BIN) $(RANK) $(SIM) $(PLATFORM) $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 $(LIB) $(DESTDIR)$(PREFIX)/lib/
-	install -m 644 $(BUILD)/commcomp.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
-	install -m 644 $(BUILD)/commcomp.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	for header in $(PUBLIC); do \
-	    install -D -m 644 $$header $(DESTDIR)$(PREFIX)/include/commcomp/$$header || exit 1; \
+$(BUILD)/commcomp-traces.pc: FORCE
+	@mkdir -p $(@D)
+	$(call pc,commcomp-traces,recorded gradients,'Requires: commcomp' \
+	    'Libs: -L$${libdir} -lcommcomp-traces' 'Requires.private: libcjson libzip' \
+	    'Libs.private: -lcsv')
+
+# What is installed, as MODE:SOURCE:DESTINATION; `make uninstall` removes the same. The programs that
+# commcomp starts are installed beside it if they could be built.
+PROGRAMS  := $(BIN) $(RANK) $(SIM) $(PLATFORM)
+installed = $(foreach file,$(2),$(1):$(file):$(3)/$(notdir $(file)))
+INSTALLED := $(call installed,755,$(PROGRAMS),bin) \
+             $(call installed,644,$(ARCHIVE) $(BUILD)/libcommcomp-traces.a,lib) \
+             $(call installed,755,$(SHARED),lib) \
+             $(call installed,644,$(BUILD)/commcomp.pc $(BUILD)/commcomp-traces.pc,lib/pkgconfig) \
+             $(call installed,644,binding/commcomp.h,include/commcomp) \
+             $(foreach header,$(PUBLIC),644:$(header):include/commcomp/$(header)) \
+             $(call installed,644,$(BUILD)/commcomp.1,share/man/man1) \
+             $(call installed,644,README.md LICENSE,share/doc/commcomp) \
+             $(foreach page,$(wildcard docs/*.* docs/*/*.*),644:$(page):share/doc/commcomp/$(page)) \
+             644:$(BUILD)/completion.bash:share/bash-completion/completions/commcomp \
+             644:$(BUILD)/completion.zsh:share/zsh/site-functions/_commcomp
+# The links, and the folders that are ours alone.
+INSTALLED_LINKS := $(patsubst $(BUILD)/%,lib/%,$(LINKS))
+OUR_FOLDERS     := include/commcomp share/doc/commcomp
+
+INTO := $(DESTDIR)$(PREFIX)
+install: $(foreach file,$(INSTALLED),$(word 2,$(subst :, ,$(file))))
+	@for file in $(INSTALLED); do \
+	    names=$${file#*:}; \
+	    install -D -m $${file%%:*} $${names%%:*} $(INTO)/$${names#*:} || exit 1; \
 	done
+	@for link in $(INSTALLED_LINKS); do ln -sf $${link##*/}.0 $(INTO)/$$link || exit 1; done
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true # so that programs find the libraries
+	@echo "installed into $(INTO)"
+
+uninstall:
+	@for file in $(INSTALLED); do rm -f $(INTO)/$${file##*:} || exit 1; done
+	@for link in $(INSTALLED_LINKS); do rm -f $(INTO)/$$link || exit 1; done
+	@for folder in $(OUR_FOLDERS); do \
+	    [ ! -d $(INTO)/$$folder ] || find $(INTO)/$$folder -depth -type d -empty -delete; \
+	done
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
 C_FILES := $(shell git ls-files -co --exclude-standard "*.c" "*.h")
 
@@ -376,7 +442,7 @@ lint:
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all tests help quickstart test check check-python asan install format lint clean FORCE replay \
+.PHONY: all tests help quickstart test check check-python asan install uninstall format lint clean FORCE replay \
         fuzz-build fuzz fuzz-replay fuzz-merge fuzz-coverage fuzz-seeds
 .SECONDARY:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -12,7 +12,7 @@
 #include "core/interrupt.h"
 #include "core/isa.h"
 #include "core/nearest.h"
-#include "results/machine_info.h"
+#include "core/version.h"
 
 /* The list of commands, in the order of --help: cc_command_NAME of each is defined in its file. */
 #define COMMANDS(COMMAND)                                                                          \

@@ -8,17 +8,13 @@
 #include <unistd.h>
 
 #include "core/isa.h"
+#include "core/version.h"
 
 #ifdef __clang__
 #define COMPILER __VERSION__ /* begins with "Clang" */
 #else
 #define COMPILER "gcc " __VERSION__
 #endif
-
-const char *cc_version(void)
-{
-    return CC_VERSION;
-}
 
 /* The model name of the first processor in /proc/cpuinfo; other machines than x86 have none. */
 static void read_cpu(char *out, size_t cap, const char *otherwise)

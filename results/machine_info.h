@@ -17,8 +17,4 @@ struct cc_machine_info {
 /* Reads it, with the current time; what the system does not report is "unknown". */
 void cc_machine_info_read(struct cc_machine_info *h);
 
-/* commcomp's version, with the commit behind it if it was built in a git repository: "0.2.0
- * (0123abc)". */
-const char *cc_version(void);
-
 #endif

@@ -11,6 +11,7 @@
 #include "core/infile.h"
 #include "core/memory.h"
 #include "core/units.h"
+#include "core/utf8.h"
 
 #define MOST_COLUMNS 1000
 #define MAX_FIELD    65536 /* bytes of a field in CSV */

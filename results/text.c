@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/format/json.h"
 #include "core/memory.h"
 #include "core/printable.h"
 #include "core/units.h"
+#include "core/utf8.h"
 
 /* The bytes of the UTF-8 character at s, 0 if there is none. */
 static size_t utf8_length(const char *s)

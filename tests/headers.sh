@@ -16,7 +16,7 @@ flags="$flags -Wno-unused-function -Werror -fsyntax-only -x c"
 export CC flags
 status=0
 
-find core schemes models train bench netsim results cmd -name '*.h' | sort >"$dir/found"
+find core schemes binding models train bench netsim results cmd -name '*.h' | sort >"$dir/found"
 while read -r header; do
     if grep -q '^#ifndef CC_[A-Z0-9_]*_H$' "$header"; then
         case "${MPI_FLAGS-}:$header" in

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/cli/help.h"
-#include "results/machine_info.h"
+#include "core/version.h"
 
 /* Prints text with the characters escaped that have a meaning in roff. */
 static void print_roff(FILE *out, const char *text)

@@ -1,5 +1,4 @@
 /* `commcomp decode`: a compressed file, or a bare payload, to a tensor file. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "cmd/cli/progress.h"
@@ -8,7 +7,6 @@
 #include "core/infile.h"
 #include "core/interrupt.h"
 #include "core/memory.h"
-#include "core/units.h"
 
 static const struct cc_option options[] = {
     {.name = "payload",
@@ -24,11 +22,6 @@ static const struct cc_option options[] = {
     CC_SENDER_OPTIONS,
     {.name = NULL},
 };
-
-/* The limits of --max-values: 256 MiB of float32, and far more values a byte than a scheme without
- * local steps has in gradients. */
-#define LEAST_LIMIT     (UINT64_C(1) << 26)
-#define VALUES_PER_BYTE 4096
 
 static const struct cc_column columns[] = {
     {"scheme", "scheme", "", NULL, 0, "the scheme by its canonical name", CC_SETTING},
@@ -146,22 +139,9 @@ out:
 /* Fails if a file claims more values than its size, or --max-values, allows. */
 static int check_values(const struct decoder *d, struct cc_error *e)
 {
-    const uint64_t bytes = d->input.size;
-    uint64_t limit = bytes < UINT64_MAX / VALUES_PER_BYTE ? bytes * VALUES_PER_BYTE : UINT64_MAX;
-    uint64_t values = 0;
-    limit = limit > LEAST_LIMIT ? limit : LEAST_LIMIT;
+    uint64_t limit = cc_container_limit(d->input.size);
     CC_TRY(cc_arg_count(d->args, "max-values", 1, SIZE_MAX / sizeof(float), &limit, e));
-    for (size_t i = 0; i < d->file.tensor_count; i++)
-        if (__builtin_add_overflow(values, d->file.tensors[i].shape.n, &values))
-            values = UINT64_MAX;
-    if (values <= limit)
-        return CC_OK;
-    char size[32];
-    cc_print_si(4.0 * (double)values, "B", size, sizeof size);
-    return cc_fail(e,
-                   "its %" PRIu64 " bytes claim to hold %" PRIu64 " values, %s; the limit is "
-                   "%" PRIu64 ": if that is right, decode with --max-values %" PRIu64,
-                   bytes, values, size, limit, values);
+    return cc_container_check(&d->file, d->input.size, limit, "decode with --max-values", e);
 }
 
 /* A container holds all that decoding needs, so the options that give it are refused. */

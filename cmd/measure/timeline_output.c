@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "core/interrupt.h"
-#include "results/machine_info.h"
+#include "core/version.h"
 
 /* Colours of chrome://tracing's palette: a worker's computing is green, codecs are warm colours or
  * blue, and waiting is nearly white. */

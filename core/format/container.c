@@ -7,6 +7,7 @@
  * order. */
 #include "core/format/container.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,9 @@
 #include "core/bytes.h"
 #include "core/file.h"
 #include "core/format/crc32.h"
-#include "core/format/json.h"
 #include "core/memory.h"
+#include "core/units.h"
+#include "core/utf8.h"
 
 #define MAGIC "CCOMP\r\n\x1a"
 
@@ -273,6 +275,31 @@ void cc_container_free(struct cc_container *c)
         free((char *)c->tensors[i].name);
     free((struct cc_container_tensor *)c->tensors);
     *c = (struct cc_container){.tensor_count = 0};
+}
+
+uint64_t cc_container_limit(uint64_t bytes)
+{
+    /* Far more values a byte than a scheme without local steps has in gradients. */
+    const uint64_t least = UINT64_C(1) << 26, each = 4096;
+    const uint64_t limit = bytes < UINT64_MAX / each ? bytes * each : UINT64_MAX;
+    return limit > least ? limit : least;
+}
+
+int cc_container_check(const struct cc_container *c, uint64_t bytes, uint64_t limit,
+                       const char *remedy, struct cc_error *e)
+{
+    uint64_t values = 0;
+    for (size_t i = 0; i < c->tensor_count; i++)
+        if (__builtin_add_overflow(values, c->tensors[i].shape.n, &values))
+            values = UINT64_MAX;
+    if (values <= limit)
+        return CC_OK;
+    char size[32];
+    cc_print_si(4.0 * (double)values, "B", size, sizeof size);
+    return cc_fail(e,
+                   "its %" PRIu64 " bytes claim to hold %" PRIu64 " values, %s; the limit is "
+                   "%" PRIu64 ": if that is right, %s %" PRIu64,
+                   bytes, values, size, limit, remedy, values);
 }
 
 /* --- writing --- */

@@ -6,43 +6,9 @@
 
 #include "core/infile.h"
 #include "core/nearest.h"
+#include "core/utf8.h"
 
 #define MAX_DEPTH 32
-
-/* The length of the UTF-8 sequence at p, or 0 if it is invalid: no overlong forms, no surrogates,
- * nothing above U+10FFFF. */
-static size_t utf8_length(const uint8_t *p, size_t left)
-{
-    uint8_t a = p[0];
-    if (a < 0x80)
-        return 1;
-    size_t length = a >= 0xc2 && a <= 0xdf   ? 2
-                    : (a & 0xf0) == 0xe0     ? 3
-                    : a >= 0xf0 && a <= 0xf4 ? 4
-                                             : 0;
-    if (length == 0 || length > left)
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    if ((a == 0xe0 && p[1] < 0xa0) || (a == 0xed && p[1] > 0x9f) || (a == 0xf0 && p[1] < 0x90) ||
-        (a == 0xf4 && p[1] > 0x8f))
-        return 0;
-    return length;
-}
-
-bool cc_utf8_valid(const uint8_t *text, size_t length, size_t *where)
-{
-    for (size_t i = 0; i < length;) {
-        size_t step = utf8_length(text + i, length - i);
-        if (step == 0) {
-            *where = i;
-            return false;
-        }
-        i += step;
-    }
-    return true;
-}
 
 /* Checks the grammar; cJSON then builds the document. */
 struct scan {
@@ -139,7 +105,7 @@ static int scan_string(struct scan *s)
                 return CC_FAIL;
             continue;
         }
-        size_t length = utf8_length(s->p, (size_t)(s->end - s->p));
+        size_t length = cc_utf8_length(s->p, (size_t)(s->end - s->p));
         if (length == 0)
             return bad(s, "invalid UTF-8");
         s->p += length;

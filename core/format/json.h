@@ -67,7 +67,4 @@ void cc_json_put_number(FILE *f, double v);
  * have, become '?'. Fails only without memory. */
 int cc_json_put_text(FILE *f, const char *text, struct cc_error *e);
 
-/* Whether text[0, length) is valid UTF-8; *where is the first bad byte otherwise. */
-bool cc_utf8_valid(const uint8_t *text, size_t length, size_t *where);
-
 #endif

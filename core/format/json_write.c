@@ -5,6 +5,7 @@
 
 #include "core/format/json.h"
 #include "core/memory.h"
+#include "core/utf8.h"
 
 static bool reads_back(double v, int digits, char out[CC_NUMBER_CAP])
 {

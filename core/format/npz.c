@@ -7,9 +7,9 @@
 #include <unistd.h>
 #include <zip.h>
 
-#include "core/format/json.h"
 #include "core/format/npy.h"
 #include "core/memory.h"
+#include "core/utf8.h"
 
 /* Deflate makes at most 258 bytes of two bits. */
 enum { MOST_DEFLATE = 1032 };

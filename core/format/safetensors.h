@@ -24,7 +24,7 @@ int cc_safetensors_shapes(const uint8_t *bytes, size_t size, struct cc_contents 
 
 struct cc_safetensors_writer {
     struct cc_outfile out;
-    size_t left; /* values still to come */
+    size_t left; /* bytes of values still to come */
 };
 
 /* Begins a file of `count` float32 tensors, stored in this order, with distinct names in UTF-8, and
@@ -36,6 +36,14 @@ int cc_safetensors_begin(struct cc_safetensors_writer *w, const char *path,
                          const struct cc_pair *metadata, size_t pairs, struct cc_error *e);
 int cc_safetensors_values(struct cc_safetensors_writer *w, const float *x, size_t n,
                           struct cc_error *e);
+/* The same for tensors of other types, CC_F32, CC_F16, CC_BF16 or CC_F64 each (NULL: all CC_F32),
+ * and for their values as bytes. */
+int cc_safetensors_begin_as(struct cc_safetensors_writer *w, const char *path,
+                            const struct cc_tensor_info *tensors, const enum cc_dtype *dtypes,
+                            size_t count, const struct cc_pair *metadata, size_t pairs,
+                            struct cc_error *e);
+int cc_safetensors_bytes(struct cc_safetensors_writer *w, const void *values, size_t bytes,
+                         struct cc_error *e);
 int cc_safetensors_commit(struct cc_safetensors_writer *w, struct cc_error *e);
 void cc_safetensors_abort(struct cc_safetensors_writer *w);
 

@@ -11,47 +11,7 @@
 
 #include "core/interrupt.h"
 #include "core/memory.h"
-
-/* The metadata of one step of a sender. */
-struct step_pairs {
-    char number[24], rank[24];
-    char *order; /* the tensors' names, one a line */
-    struct cc_pair pair[5];
-};
-
-static int make_pairs(struct cc_trace_sender s, uint64_t step, const struct cc_tensor_info *tensors,
-                      size_t count, struct step_pairs *out, struct cc_error *e)
-{
-    size_t bytes = 1;
-    for (size_t i = 0; i < count; i++)
-        bytes += strlen(tensors[i].name) + 1;
-    char *at = out->order = cc_alloc0(bytes, e);
-    if (at == NULL)
-        return CC_FAIL;
-    for (size_t i = 0; i < count; i++)
-        at += sprintf(at, i == 0 ? "%s" : "\n%s", tensors[i].name);
-    (void)snprintf(out->number, sizeof out->number, "%" PRIu64, step);
-    (void)snprintf(out->rank, sizeof out->rank, "%" PRId64, s.rank);
-    out->pair[0] = (struct cc_pair){"schema", CC_TRACE_SCHEMA};
-    out->pair[1] = (struct cc_pair){"direction", s.direction == CC_PUSH ? "push" : "pull"};
-    out->pair[2] = (struct cc_pair){"rank", out->rank};
-    out->pair[3] = (struct cc_pair){"step", out->number};
-    out->pair[4] = (struct cc_pair){"order", out->order};
-    return CC_OK;
-}
-
-/* The path of the file of a step, to be freed. */
-static int name_file(const char *directory, struct cc_trace_sender s, uint64_t step, char **out,
-                     struct cc_error *e)
-{
-    char rank[32] = "";
-    if (s.direction == CC_PUSH)
-        (void)snprintf(rank, sizeof rank, "-rank%" PRId64, s.rank);
-    if (asprintf(out, "%s/%s-step%06" PRIu64 "%s.safetensors", directory,
-                 s.direction == CC_PUSH ? "push" : "pull", step, rank) < 0)
-        return cc_fail(e, "out of memory");
-    return CC_OK;
-}
+#include "core/trace/trace_step.h"
 
 static int write_values(struct cc_trace *t, size_t stream, size_t step, struct cc_tensor_file *w,
                         struct cc_error *e)
@@ -79,14 +39,14 @@ int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const ch
     size_t tensors = cc_trace_tensors(t);
     struct cc_tensor_info *info = cc_alloc(tensors * sizeof *info, e);
     struct cc_tensor_file *w = NULL;
-    struct step_pairs own = {.order = NULL};
+    struct cc_step_pairs own = {.order = NULL};
     int status = CC_OK;
     if (info == NULL)
         return CC_FAIL;
     for (size_t i = 0; i < tensors; i++)
         info[i] = *cc_trace_tensor(t, i);
     if (pairs == NULL) {
-        CC_TRY_OUT(make_pairs(cc_trace_stream(t, stream), cc_trace_step_number(t, stream, step),
+        CC_TRY_OUT(cc_step_pairs_make(cc_trace_stream(t, stream), cc_trace_step_number(t, stream, step),
                               info, tensors, &own, e));
         pairs = own.pair;
         count = sizeof own.pair / sizeof own.pair[0];
@@ -100,37 +60,6 @@ int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const ch
 out:
     free(info);
     free(own.order);
-    return status;
-}
-
-static int put_flat(const char *path, const struct cc_tensor_info *tensors, size_t count,
-                    const struct step_pairs *pairs, const float *x, struct cc_error *e)
-{
-    struct cc_tensor_file *w;
-    int status = CC_OK;
-    CC_TRY(cc_tensor_file_begin(path, tensors, count, pairs->pair,
-                                sizeof pairs->pair / sizeof pairs->pair[0], &w, e));
-    for (size_t i = 0; i < count && status == CC_OK; x += tensors[i++].shape.n)
-        status = cc_tensor_file_put(w, x, e);
-    if (status == CC_OK)
-        return cc_tensor_file_commit(w, e);
-    cc_tensor_file_abort(w);
-    return status;
-}
-
-int cc_trace_write_flat(const char *directory, struct cc_trace_sender s, uint64_t step,
-                        const struct cc_tensor_info *tensors, size_t count, const float *x,
-                        struct cc_error *e)
-{
-    struct step_pairs pairs = {.order = NULL};
-    char *path = NULL;
-    int status = CC_OK;
-    CC_TRY_OUT(make_pairs(s, step, tensors, count, &pairs, e));
-    CC_TRY_OUT(name_file(directory, s, step, &path, e));
-    status = put_flat(path, tensors, count, &pairs, x, e);
-out:
-    free(pairs.order);
-    free(path);
     return status;
 }
 
@@ -181,7 +110,7 @@ static int write_files(struct cc_trace *t, const char *directory,
         for (size_t i = 0; status == CC_OK && i < steps; i++) {
             char *path;
             struct stat st;
-            CC_TRY(name_file(directory, stream, cc_trace_step_number(t, s, i), &path, e));
+            CC_TRY(cc_step_path(directory, stream, cc_trace_step_number(t, s, i), &path, e));
             status = cc_trace_write_step(t, s, i, path, NULL, 0, e);
             *files += 1;
             *bytes += status == CC_OK && stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;

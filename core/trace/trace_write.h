@@ -15,12 +15,6 @@
 int cc_trace_write_step(struct cc_trace *t, size_t stream, size_t step, const char *path,
                         const struct cc_pair *pairs, size_t count, struct cc_error *e);
 
-/* Writes one step of a sender to a directory, under the name that cc_trace_write gives it. x: the
- * values of all tensors, one after the other. */
-int cc_trace_write_flat(const char *directory, struct cc_trace_sender s, uint64_t step,
-                        const struct cc_tensor_info *tensors, size_t count, const float *x,
-                        struct cc_error *e);
-
 /* Fails unless the directory is missing or empty. */
 int cc_trace_check_directory(const char *path, struct cc_error *e);
 

@@ -17,7 +17,7 @@
 #include "core/interrupt.h"
 #include "core/memory.h"
 #include "core/reduce.h"
-#include "core/trace/trace_write.h"
+#include "core/trace/trace_step.h"
 #include "netsim/inprocess/training_impl.h"
 #include "netsim/inprocess/training_job.h"
 

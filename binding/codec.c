@@ -1,0 +1,201 @@
+#include "binding/codec_impl.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "binding/error.h"
+#include "core/isa.h"
+#include "core/memory.h"
+#include "core/parallel.h"
+
+_Static_assert((int)COMMCOMP_PUSH == (int)CC_PUSH && (int)COMMCOMP_PULL == (int)CC_PULL,
+               "the same directions");
+_Static_assert((int)COMMCOMP_MAX_DIMS == CC_MAX_DIMS, "the same shapes");
+
+static struct cc_error isa_error;
+static int isa_status;
+
+static void choose_isa(void)
+{
+    isa_status = cc_isa_init(&isa_error);
+}
+
+int cc_library_begin(struct cc_error *e)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, choose_isa);
+    return isa_status == CC_OK ? CC_OK : cc_fail(e, "%s", isa_error.text);
+}
+
+int cc_sender_check(int64_t rank, int direction, struct cc_error *e)
+{
+    if (rank < -1)
+        return cc_usage(e, "rank %lld: -1 is the server, and workers count from 0",
+                        (long long)rank);
+    if (direction != COMMCOMP_PUSH && direction != COMMCOMP_PULL)
+        return cc_usage(e, "direction %d: 0 is push and 1 is pull", direction);
+    return CC_OK;
+}
+
+int commcomp_codec_new(const char *scheme, const size_t *dims, int ndim,
+                       struct commcomp_codec **out, char *error)
+{
+    static const struct cc_codec_memory memory = {.state = true, .scratch = CC_SHARED};
+    struct cc_error *e = cc_error_of(error);
+    struct cc_shape shape;
+    int status = CC_OK;
+    CC_TRY(cc_library_begin(e));
+    CC_TRY(cc_shape_make(dims, ndim, &shape, e));
+    struct commcomp_codec *c = cc_alloc0(sizeof *c, e);
+    if (c == NULL)
+        return CC_FAIL;
+    c->ctx.seed = 1;
+    CC_TRY_OUT(cc_spec_parse(scheme, &c->spec, e));
+    CC_TRY_OUT(cc_codec_set_single(&c->set, c->spec, &shape, &memory, e));
+    if (c->set.item->bound == SIZE_MAX)
+        CC_TRY_OUT(cc_fail(e, "%s: %zu values are too many", c->spec->name, shape.n));
+    *out = c;
+out:
+    if (status != CC_OK)
+        commcomp_codec_free(c);
+    return status;
+}
+
+void commcomp_codec_free(struct commcomp_codec *c)
+{
+    if (c == NULL)
+        return;
+    cc_codec_set_free(&c->set);
+    cc_spec_free(c->spec);
+    free(c->name);
+    free(c);
+}
+
+static const struct cc_codec *codec_of(const struct commcomp_codec *c)
+{
+    return &c->set.item->codec;
+}
+
+const char *commcomp_codec_name(const struct commcomp_codec *c)
+{
+    return c->spec->name;
+}
+
+size_t commcomp_codec_values(const struct commcomp_codec *c)
+{
+    return codec_of(c)->shape.n;
+}
+
+unsigned commcomp_codec_flags(const struct commcomp_codec *c)
+{
+    return c->spec->scheme->flags;
+}
+
+int commcomp_codec_kind(const struct commcomp_codec *c)
+{
+    return (int)c->spec->scheme->kind;
+}
+
+int commcomp_codec_has_feedback(const struct commcomp_codec *c)
+{
+    return cc_spec_has_feedback(c->spec);
+}
+
+size_t commcomp_codec_period(const struct commcomp_codec *c)
+{
+    return cc_period(c->spec->scheme, c->spec->params);
+}
+
+size_t commcomp_codec_bound(const struct commcomp_codec *c)
+{
+    return c->set.item->bound;
+}
+
+int commcomp_codec_sender(struct commcomp_codec *c, uint64_t seed, int64_t rank, int direction,
+                          char *error)
+{
+    CC_TRY(cc_sender_check(rank, direction, cc_error_of(error)));
+    c->ctx.seed = seed;
+    c->ctx.rank = rank;
+    c->ctx.direction = (enum cc_direction)direction;
+    return CC_OK;
+}
+
+int commcomp_codec_tensor(struct commcomp_codec *c, uint64_t index, const char *name, char *error)
+{
+    char *copy = NULL;
+    if (name != NULL) {
+        copy = cc_strdup(name, cc_error_of(error));
+        if (copy == NULL)
+            return CC_FAIL;
+    }
+    free(c->name);
+    c->name = copy;
+    c->ctx.name = copy;
+    c->ctx.tensor = index;
+    return CC_OK;
+}
+
+int commcomp_codec_threads(struct commcomp_codec *c, int threads, char *error)
+{
+    struct cc_error *e = cc_error_of(error);
+    if (threads < 1)
+        return cc_usage(e, "%d threads: at least 1 is needed", threads);
+    CC_TRY(cc_parallel_check(threads, e));
+    c->set.item->codec.threads = threads;
+    return CC_OK;
+}
+
+/* --- steps --- */
+
+static struct cc_context context_of(const struct commcomp_codec *c, uint64_t step)
+{
+    struct cc_context ctx = c->ctx;
+    ctx.step = step;
+    return ctx;
+}
+
+int commcomp_encode(struct commcomp_codec *c, uint64_t step, const float *x, void *payload,
+                    size_t room, size_t *bytes, char *error)
+{
+    const struct cc_context ctx = context_of(c, step);
+    return cc_encode(codec_of(c), &ctx, x, payload, room, bytes, cc_error_of(error));
+}
+
+int commcomp_decode(struct commcomp_codec *c, uint64_t step, const void *payload, size_t bytes,
+                    float *y, char *error)
+{
+    const struct cc_context ctx = context_of(c, step);
+    return cc_decode(codec_of(c), &ctx, payload, bytes, y, cc_error_of(error));
+}
+
+int commcomp_decode_add(struct commcomp_codec *c, uint64_t step, const void *payload, size_t bytes,
+                        float scale, float *y, char *error)
+{
+    const struct cc_context ctx = context_of(c, step);
+    return cc_decode_add(codec_of(c), &ctx, payload, bytes, scale, y, cc_error_of(error));
+}
+
+size_t commcomp_rounds(const struct commcomp_codec *c)
+{
+    return cc_sum_rounds(c->spec->scheme, c->spec->params);
+}
+
+size_t commcomp_round_bytes(const struct commcomp_codec *c, size_t round)
+{
+    return cc_round_bytes(codec_of(c), round);
+}
+
+int commcomp_encode_round(struct commcomp_codec *c, uint64_t step, size_t round, const float *x,
+                          void *payload, size_t room, size_t *bytes, char *error)
+{
+    const struct cc_context ctx = context_of(c, step);
+    return cc_encode_round(codec_of(c), &ctx, round, x, payload, room, bytes, cc_error_of(error));
+}
+
+int commcomp_absorb(struct commcomp_codec *c, uint64_t step, size_t round, const void *sum,
+                    size_t bytes, float scale, float *y, char *error)
+{
+    const struct cc_context ctx = context_of(c, step);
+    return cc_absorb(codec_of(c), &ctx, round, sum, bytes, scale, y, cc_error_of(error));
+}

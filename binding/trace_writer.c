@@ -1,0 +1,150 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "binding/codec_impl.h"
+#include "binding/error.h"
+#include "core/memory.h"
+#include "core/trace/trace_step.h"
+#include "core/utf8.h"
+
+struct commcomp_trace_writer {
+    char *directory;
+    struct cc_tensor_info *tensors; /* names are owned */
+    enum cc_dtype *dtypes;
+    size_t count, capacity, dtype_capacity;
+    size_t next; /* the tensor whose values come next */
+    bool begun;  /* a step, whose file is */
+    struct cc_safetensors_writer file;
+};
+
+int commcomp_trace_writer_new(const char *directory, struct commcomp_trace_writer **out,
+                              char *error)
+{
+    struct cc_error *e = cc_error_of(error);
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return cc_fail(e, "%s: cannot be made: %s", directory, strerror(errno));
+    struct commcomp_trace_writer *w = cc_alloc0(sizeof *w, e);
+    if (w == NULL)
+        return CC_FAIL;
+    w->directory = cc_strdup(directory, e);
+    if (w->directory == NULL) {
+        free(w);
+        return CC_FAIL;
+    }
+    *out = w;
+    return CC_OK;
+}
+
+static int check_name(const struct commcomp_trace_writer *w, const char *name, struct cc_error *e)
+{
+    size_t bad;
+    CC_TRY(cc_tensor_name_check(name, e));
+    if (!cc_utf8_valid((const uint8_t *)name, strlen(name), &bad))
+        return cc_fail(e, "tensor '%.200s': its name is not UTF-8", name);
+    for (size_t i = 0; i < w->count; i++)
+        if (strcmp(w->tensors[i].name, name) == 0)
+            return cc_fail(e, "tensor '%.200s' is there twice", name);
+    return CC_OK;
+}
+
+int commcomp_trace_writer_tensor(struct commcomp_trace_writer *w, const char *name,
+                                 const size_t *dims, int ndim, int dtype, char *error)
+{
+    static const enum cc_dtype dtypes[] = {
+        [COMMCOMP_F32] = CC_F32, [COMMCOMP_F16] = CC_F16, [COMMCOMP_BF16] = CC_BF16};
+    struct cc_error *e = cc_error_of(error);
+    struct cc_shape shape;
+    if (w->begun)
+        return cc_usage(e, "tensor '%.200s': a step has begun; all of its tensors come before",
+                        name);
+    if (dtype < 0 || (size_t)dtype >= sizeof dtypes / sizeof dtypes[0])
+        return cc_usage(e, "tensor '%.200s': dtype %d is none of float32, float16, bfloat16", name,
+                        dtype);
+    CC_TRY(check_name(w, name, e));
+    CC_TRY(cc_shape_make(dims, ndim, &shape, e));
+    CC_TRY(cc_grow((void **)&w->tensors, &w->capacity, w->count + 1, sizeof *w->tensors, e));
+    CC_TRY(cc_grow((void **)&w->dtypes, &w->dtype_capacity, w->count + 1, sizeof *w->dtypes, e));
+    char *copy = cc_strdup(name, e);
+    if (copy == NULL)
+        return CC_FAIL;
+    w->tensors[w->count] = (struct cc_tensor_info){.name = copy, .shape = shape};
+    w->dtypes[w->count] = dtypes[dtype];
+    w->count++;
+    return CC_OK;
+}
+
+int commcomp_trace_writer_step(struct commcomp_trace_writer *w, int direction, int64_t rank,
+                               uint64_t step, char *error)
+{
+    struct cc_error *e = cc_error_of(error);
+    const struct cc_trace_sender sender = {(enum cc_direction)direction, rank};
+    char *path;
+    CC_TRY(cc_sender_check(rank, direction, e));
+    if ((direction == COMMCOMP_PULL) != (rank == -1))
+        return cc_usage(e,
+                        "rank %lld, direction %d: a worker pushes, and the server, rank -1, is "
+                        "who sends pulls",
+                        (long long)rank, direction);
+    if (w->begun)
+        return cc_usage(e, "%s: the step before has not ended", w->directory);
+    if (w->count == 0)
+        return cc_usage(e, "%s: a step of no tensors; declare them first", w->directory);
+    CC_TRY(cc_step_path(w->directory, sender, step, &path, e));
+    const bool there = access(path, F_OK) == 0;
+    const int status =
+        there ? cc_fail(e, "%s: is there already; name a new directory", path) : CC_OK;
+    free(path);
+    CC_TRY(status);
+    CC_TRY(cc_step_begin(w->directory, sender, step, w->tensors, w->dtypes, w->count, &w->file, e));
+    w->begun = true;
+    w->next = 0;
+    return CC_OK;
+}
+
+int commcomp_trace_writer_values(struct commcomp_trace_writer *w, const void *values, size_t bytes,
+                                 char *error)
+{
+    struct cc_error *e = cc_error_of(error);
+    if (!w->begun || w->next == w->count)
+        return cc_usage(e,
+                        "%s: values without a tensor: each of %zu has some in a step that has "
+                        "begun",
+                        w->directory, w->count);
+    const struct cc_tensor_info *t = &w->tensors[w->next];
+    const size_t want = t->shape.n * cc_dtype_bytes(w->dtypes[w->next]);
+    if (bytes != want)
+        return cc_usage(e, "tensor '%.200s': %zu bytes of values, not %zu", t->name, bytes, want);
+    CC_TRY(cc_safetensors_bytes(&w->file, values, bytes, e));
+    w->next++;
+    return CC_OK;
+}
+
+int commcomp_trace_writer_end_step(struct commcomp_trace_writer *w, char *error)
+{
+    struct cc_error *e = cc_error_of(error);
+    if (!w->begun)
+        return cc_usage(e, "%s: no step has begun", w->directory);
+    w->begun = false;
+    if (w->next == w->count)
+        return cc_safetensors_commit(&w->file, e);
+    cc_safetensors_abort(&w->file);
+    return cc_usage(e, "%s: a step of %zu tensors got values of %zu", w->directory, w->count,
+                    w->next);
+}
+
+void commcomp_trace_writer_free(struct commcomp_trace_writer *w)
+{
+    if (w == NULL)
+        return;
+    if (w->begun)
+        cc_safetensors_abort(&w->file);
+    for (size_t i = 0; i < w->count; i++)
+        free((char *)w->tensors[i].name);
+    free(w->tensors);
+    free(w->dtypes);
+    free(w->directory);
+    free(w);
+}

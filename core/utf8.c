@@ -1,0 +1,34 @@
+#include "core/utf8.h"
+
+size_t cc_utf8_length(const uint8_t *p, size_t left)
+{
+    uint8_t a = p[0];
+    if (a < 0x80)
+        return 1;
+    size_t length = a >= 0xc2 && a <= 0xdf   ? 2
+                    : (a & 0xf0) == 0xe0     ? 3
+                    : a >= 0xf0 && a <= 0xf4 ? 4
+                                             : 0;
+    if (length == 0 || length > left)
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    if ((a == 0xe0 && p[1] < 0xa0) || (a == 0xed && p[1] > 0x9f) || (a == 0xf0 && p[1] < 0x90) ||
+        (a == 0xf4 && p[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+bool cc_utf8_valid(const uint8_t *text, size_t length, size_t *where)
+{
+    for (size_t i = 0; i < length;) {
+        size_t step = cc_utf8_length(text + i, length - i);
+        if (step == 0) {
+            *where = i;
+            return false;
+        }
+        i += step;
+    }
+    return true;
+}

@@ -1,0 +1,6 @@
+#include "core/version.h"
+
+const char *cc_version(void)
+{
+    return CC_VERSION;
+}
