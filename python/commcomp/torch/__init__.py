@@ -1,0 +1,5 @@
+"""commcomp for PyTorch: capturing gradients of a training."""
+
+from .recorder import capture
+
+__all__ = ["capture"]
